@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log.c - records in a ring of their thread, or lines on stderr for a thread without one.
+ *
+ * Owns the ring's layout. Never blocks the writer, never takes a lock, never allocates but for a
+ * new ring. The writer is the ring's thread, the reader is control. Floor 0.
+ */
+#include "sluice/base/log.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+
+/* Records begin at multiples of this, so a body may hold any type, and what is left before the end
+ * of the ring always has room for a filler. */
+#define RECORD_ALIGN 16u
+#define RING_MASK (LOG_RING_BYTES - 1)
+/* A line longer than a record is cut, and says so. */
+#define CUT_MARK "..."
+
+/* Lies before each body. A filler runs up to the end of the ring, where the next record would not
+ * have fitted in one piece; of a filler only the first RECORD_ALIGN bytes are written. */
+struct record {
+	uint32_t size; /* with this head and the padding: a multiple of RECORD_ALIGN */
+	uint32_t len;  /* of the body */
+	uint32_t level;
+	uint32_t filler; /* 1 = skip this one */
+	int64_t wall_ns;
+	log_format_fn format;
+};
+
+#define RECORD_HEAD ((uint32_t)((sizeof(struct record) + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN))
+
+static_assert((LOG_RING_BYTES & RING_MASK) == 0, "positions count freely and are masked");
+static_assert(offsetof(struct record, wall_ns) == RECORD_ALIGN, "a filler is the first part of a head");
+static_assert(LOG_RING_BYTES >= 4 * (LOG_RECORD_MAX + 2 * RECORD_ALIGN), "a ring holds some records");
+
+static _Thread_local struct log_ring *thread_ring; /* borrows, until log_use_ring(NULL) */
+static atomic_int wanted_level = LOG_LEVEL_INFO;
+
+struct log_ring *log_ring_new(void (*wake)(void *arg), void *wake_arg)
+{
+	struct log_ring *r = aligned_alloc(_Alignof(struct log_ring), sizeof(*r));
+
+	check(wake != NULL);
+	if (r == NULL)
+		return NULL;
+	memset(r, 0, sizeof(*r));
+	/* The reader has not looked yet: the very first record must wake it. */
+	atomic_init(&r->quiet, true);
+	r->wake = wake;
+	r->wake_arg = wake_arg;
+	return r;
+}
+
+void log_ring_free(struct log_ring *r)
+{
+	check(r == NULL || r != thread_ring);
+	free(r);
+}
+
+void log_use_ring(struct log_ring *r)
+{
+	thread_ring = r;
+}
+
+void log_set_level(enum log_level level)
+{
+	atomic_store_explicit(&wanted_level, (int)level, memory_order_relaxed);
+}
+
+bool log_wants(enum log_level level)
+{
+	return (int)level <= atomic_load_explicit(&wanted_level, memory_order_relaxed);
+}
+
+const char *log_level_word(enum log_level level)
+{
+	switch (level) {
+	case LOG_LEVEL_ALERT:
+		return "alert";
+	case LOG_LEVEL_ERROR:
+		return "error";
+	case LOG_LEVEL_WARNING:
+		return "warning";
+	case LOG_LEVEL_NOTICE:
+		return "notice";
+	case LOG_LEVEL_INFO:
+		return "info";
+	case LOG_LEVEL_DEBUG:
+		return "debug";
+	}
+	return "info";
+}
+
+/* One write(2) a line, so that lines of several threads do not mix. */
+static void print_line(enum log_level level, const char *text, size_t len)
+{
+	char line[LOG_RECORD_MAX + 32];
+	int n = snprintf(line, sizeof(line), "sluice: %s: %.*s\n", log_level_word(level), (int)len, text);
+
+	check(n > 0);
+	check((size_t)n < sizeof(line));
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		return; /* where else could it be told? */
+}
+
+/* The place for `size` bytes in one piece, after a filler if need be; `*end` is the head to publish.
+ * NULL when there is no room. */
+static uint8_t *reserve(struct log_ring *r, uint32_t size, uint32_t *end)
+{
+	const uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+	const uint32_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+	const uint32_t left = LOG_RING_BYTES - (head & RING_MASK);
+	const uint32_t skip = size <= left ? 0 : left;
+	const struct record filler = {.size = skip, .filler = 1};
+
+	check(head - tail <= LOG_RING_BYTES);
+	if (LOG_RING_BYTES - (head - tail) < skip + size)
+		return NULL;
+	if (skip != 0)
+		memcpy(&r->bytes[head & RING_MASK], &filler, RECORD_ALIGN);
+	*end = head + skip + size;
+	return &r->bytes[(head + skip) & RING_MASK];
+}
+
+static void ring_put(struct log_ring *r, const struct record *record, const void *body)
+{
+	uint32_t end;
+	uint8_t *at = reserve(r, record->size, &end);
+
+	if (at == NULL) {
+		const uint64_t dropped = atomic_load_explicit(&r->dropped, memory_order_relaxed);
+
+		atomic_store_explicit(&r->dropped, dropped + 1, memory_order_relaxed);
+		return;
+	}
+	memcpy(at, record, sizeof(*record));
+	if (record->len != 0)
+		memcpy(at + RECORD_HEAD, body, record->len);
+	/* We write `head`, then read `quiet`; the reader writes `quiet`, then reads `head`. In one total
+	 * order at least one of us sees the other's write, so no record waits for a wake-up that never
+	 * comes. Weaker orders allow both to miss it. */
+	atomic_store_explicit(&r->head, end, memory_order_seq_cst);
+	if (atomic_load_explicit(&r->quiet, memory_order_seq_cst) &&
+		atomic_exchange_explicit(&r->quiet, false, memory_order_seq_cst))
+		r->wake(r->wake_arg);
+}
+
+void log_record(enum log_level level, log_format_fn format, const void *body, size_t len)
+{
+	struct log_ring *r = thread_ring;
+	struct record record = {.len = (uint32_t)len, .level = level, .format = format};
+	char text[LOG_RECORD_MAX];
+	size_t n;
+
+	check(format != NULL);
+	check(len <= LOG_RECORD_MAX);
+	if (!log_wants(level))
+		return;
+	if (r == NULL) {
+		n = format(body, len, text, sizeof(text));
+		check(n < sizeof(text));
+		if (n > 0)
+			print_line(level, text, n);
+		return;
+	}
+	record.size = RECORD_HEAD + (record.len + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN;
+	record.wall_ns = clock_wall_ns();
+	ring_put(r, &record, body);
+}
+
+static size_t format_text(const void *body, size_t len, char *out, size_t room)
+{
+	if (len > room - 1)
+		len = room - 1;
+	memcpy(out, body, len);
+	out[len] = '\0';
+	return len;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	char text[LOG_RECORD_MAX];
+	va_list ap;
+	int n;
+
+	if (!log_wants(level))
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	check(n >= 0);
+	if ((size_t)n >= sizeof(text)) {
+		n = (int)sizeof(text) - 1;
+		memcpy(text + sizeof(text) - sizeof(CUT_MARK), CUT_MARK, sizeof(CUT_MARK));
+	}
+	log_record(level, format_text, text, (size_t)n);
+}
+
+bool log_limit_ok(struct log_limit *l, int64_t now_ns, uint32_t burst)
+{
+	const int64_t second = now_ns / NS_PER_SEC;
+	uint32_t left_out;
+
+	check(burst > 0);
+	if (second != l->second) {
+		l->second = second;
+		l->used = 0;
+	}
+	if (l->used >= burst) {
+		if (l->left_out < UINT32_MAX)
+			l->left_out++;
+		return false;
+	}
+	l->used++;
+	left_out = l->left_out;
+	l->left_out = 0;
+	if (left_out > 0)
+		log_line(LOG_LEVEL_NOTICE, "%u lines like the next one were left out", left_out);
+	return true;
+}
+
+/* Would `c` do harm in a line, or look like something that it is not? */
+static bool must_escape(unsigned char c)
+{
+	return c < ' ' || c > 126 || c == '"' || c == '\'' || c == '\\';
+}
+
+void log_escape(const char *in, size_t len, char *out, size_t room)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = 0;
+
+	check(room > 0);
+	for (size_t i = 0; i < len; i++) {
+		const unsigned char c = (unsigned char)in[i];
+
+		/* An escape is written whole or not at all. */
+		if (n + (must_escape(c) ? 4 : 1) >= room)
+			break;
+		if (must_escape(c)) {
+			out[n++] = '\\';
+			out[n++] = 'x';
+			out[n++] = digits[c >> 4];
+			out[n++] = digits[c & 15];
+		} else {
+			out[n++] = (char)c;
+		}
+	}
+	out[n] = '\0';
+}
+
+/* Is there nothing to take? An empty ring is marked quiet before the last look. */
+static bool ring_is_empty(struct log_ring *r, uint32_t tail)
+{
+	if (atomic_load_explicit(&r->head, memory_order_acquire) != tail)
+		return false;
+	atomic_store_explicit(&r->quiet, true, memory_order_seq_cst);
+	if (atomic_load_explicit(&r->head, memory_order_seq_cst) == tail)
+		return true;
+	/* A record came in between. Its wake-up may be on its way too: one too many does no harm. */
+	atomic_store_explicit(&r->quiet, false, memory_order_seq_cst);
+	return false;
+}
+
+size_t log_ring_take(struct log_ring *r, enum log_level *level, int64_t *wall_ns, char *out, size_t room)
+{
+	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	size_t n = 0;
+
+	check(room > 0);
+	/* Goes on over fillers, and over records that have nothing to say. */
+	while (n == 0 && !ring_is_empty(r, tail)) {
+		const uint8_t *at = &r->bytes[tail & RING_MASK];
+		struct record record = {.size = 0};
+
+		memcpy(&record, at, RECORD_ALIGN);
+		check(record.size >= RECORD_ALIGN);
+		check(record.size <= LOG_RING_BYTES - (tail & RING_MASK));
+		if (record.filler == 0) {
+			memcpy(&record, at, sizeof(record));
+			*level = (enum log_level)record.level;
+			*wall_ns = record.wall_ns;
+			n = record.format(at + RECORD_HEAD, record.len, out, room);
+			check(n < room);
+		}
+		tail += record.size;
+		atomic_store_explicit(&r->tail, tail, memory_order_release);
+	}
+	return n;
+}
+
+uint64_t log_ring_dropped(const struct log_ring *r)
+{
+	return atomic_load_explicit(&r->dropped, memory_order_relaxed);
+}

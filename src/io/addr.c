@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * addr.c - socket addresses read from text and written as text.
+ *
+ * Owns the forms of sluice.ini(5) and the sentences that refuse all others. Asks no name server;
+ * the kernel is asked for the number of a network interface alone. Any thread. Floor 1.
+ */
+#include "sluice/io/addr.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/log.h"
+
+#define PATH_MAX_BYTES (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+/* A host name on the wire has 255 bytes, which are 253 characters. */
+#define HOST_MAX 253u
+#define LABEL_MAX 63u
+#define DIGITS "0123456789"
+
+#define UNIX_PREFIX "unix:"
+
+static_assert(PATH_MAX_BYTES == 107, "addr.h and its messages say 107");
+static_assert(ADDR_TEXT_MAX > sizeof(UNIX_PREFIX) + 1 + 4 * (PATH_MAX_BYTES + 1), "each byte may be escaped");
+static_assert(HOST_MAX < sizeof(((struct addr_spec *)0)->host), "a host name and its NUL");
+
+/* One parse: where the text begins, what is being built, what is wrong. */
+struct parser {
+	const char *text;
+	struct addr_spec *spec;
+	const char *why;
+	size_t at;
+};
+
+static int refuse(struct parser *p, const char *where, const char *why)
+{
+	p->why = why;
+	p->at = (size_t)(where - p->text);
+	return -EINVAL;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_alnum(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Digits alone, up to `max`; false for everything else. */
+static bool parse_number(const char *text, uint64_t max, uint64_t *number)
+{
+	uint64_t n = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text != '\0'; text++) {
+		if (!is_digit(*text))
+			return false;
+		n = n * 10 + (uint64_t)(*text - '0');
+		if (n > max)
+			return false;
+	}
+	*number = n;
+	return true;
+}
+
+/* ---- Unix sockets ---- */
+
+static int parse_path(struct parser *p, const char *path)
+{
+	struct addr *a = &p->spec->addr;
+	const size_t len = strlen(path);
+
+	if (path[0] != '/')
+		return refuse(p, path, "a socket's path begins with '/' (an abstract name with '@')");
+	if (len > PATH_MAX_BYTES)
+		return refuse(p, path + PATH_MAX_BYTES, "a path has at most 107 bytes, says the kernel");
+	a->un.sun_family = AF_UNIX;
+	memcpy(a->un.sun_path, path, len + 1);
+	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
+	p->spec->kind = ADDR_UNIX;
+	return 0;
+}
+
+static int parse_abstract(struct parser *p, const char *name)
+{
+	struct addr *a = &p->spec->addr;
+	const size_t len = strlen(name);
+
+	if (len == 0)
+		return refuse(p, name, "the abstract name is missing, as in unix:@app");
+	if (len > PATH_MAX_BYTES)
+		return refuse(p, name + PATH_MAX_BYTES, "a name has at most 107 bytes, says the kernel");
+	a->un.sun_family = AF_UNIX;
+	/* A NUL makes it abstract, and there is none at the end: all of `len` belongs to the name. */
+	a->un.sun_path[0] = '\0';
+	memcpy(a->un.sun_path + 1, name, len);
+	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+	p->spec->kind = ADDR_UNIX;
+	return 0;
+}
+
+static int parse_unix(struct parser *p, const char *text)
+{
+	if (*text == '\0')
+		return refuse(p, text, "the path is missing, as in unix:/run/app.sock");
+	return *text == '@' ? parse_abstract(p, text + 1) : parse_path(p, text);
+}
+
+/* ---- IP addresses and names ---- */
+
+static void set_in(struct addr *a, struct in_addr ip, uint16_t port)
+{
+	a->in.sin_family = AF_INET;
+	a->in.sin_addr = ip;
+	a->in.sin_port = htons(port);
+	a->len = sizeof(a->in);
+}
+
+static void set_in6(struct addr *a, struct in6_addr ip, uint16_t port)
+{
+	a->in6.sin6_family = AF_INET6;
+	a->in6.sin6_addr = ip;
+	a->in6.sin6_port = htons(port);
+	a->len = sizeof(a->in6);
+}
+
+/* ":80", "*:80", and the same behind "ipv4@" and "ipv6@". */
+static int parse_any(struct parser *p)
+{
+	struct addr_spec *spec = p->spec;
+
+	spec->kind = spec->family == AF_UNSPEC ? ADDR_ANY : ADDR_IP;
+	if (spec->family == AF_INET)
+		set_in(&spec->addr, (struct in_addr){htonl(INADDR_ANY)}, spec->port);
+	else
+		set_in6(&spec->addr, in6addr_any, spec->port);
+	return 0;
+}
+
+/* The part behind '%': an interface by its name or number. */
+static int parse_scope(struct parser *p, const char *scope, const char *where)
+{
+	struct sockaddr_in6 *in6 = &p->spec->addr.in6;
+	uint64_t number;
+
+	if (!IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) && !IN6_IS_ADDR_MC_LINKLOCAL(&in6->sin6_addr))
+		return refuse(p, where, "only a link-local address (fe80::/10) has an interface behind '%'");
+	if (!parse_number(scope, UINT32_MAX, &number))
+		number = if_nametoindex(scope);
+	if (number == 0)
+		return refuse(p, where, "there is no network interface of this name");
+	in6->sin6_scope_id = (uint32_t)number;
+	return 0;
+}
+
+/* "[::1]": `host` lies between the brackets and is `len` bytes long. */
+static int parse_ip6(struct parser *p, const char *host, size_t len)
+{
+	char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
+	struct in6_addr ip;
+	char *scope;
+
+	if (p->spec->family == AF_INET)
+		return refuse(p, host, "'ipv4@' and an IPv6 address contradict each other");
+	if (len >= sizeof(text))
+		return refuse(p, host, "this is no IPv6 address");
+	memcpy(text, host, len);
+	text[len] = '\0';
+	scope = strchr(text, '%');
+	if (scope != NULL)
+		*scope++ = '\0';
+	if (inet_pton(AF_INET6, text, &ip) != 1)
+		return refuse(p, host, "this is no IPv6 address");
+	set_in6(&p->spec->addr, ip, p->spec->port);
+	p->spec->kind = ADDR_IP;
+	return scope != NULL ? parse_scope(p, scope, host + (scope - text)) : 0;
+}
+
+/* Would the C library read this name as a number, as it reads "10.1" and "0x7f000001"? */
+static bool looks_numeric(const char *host)
+{
+	const char *dot = strrchr(host, '.');
+	const char *last = dot != NULL ? dot + 1 : host;
+	const bool is_hex = last[0] == '0' && (last[1] == 'x' || last[1] == 'X');
+
+	if (!is_digit(last[0]))
+		return false;
+	if (is_hex)
+		return last[2 + strspn(last + 2, DIGITS "abcdefABCDEF")] == '\0';
+	return last[strspn(last, DIGITS)] == '\0';
+}
+
+/* Checks `host`, a copy of what is written at `where`. */
+static int check_name(struct parser *p, const char *host, const char *where)
+{
+	size_t label = 0; /* length of the current one */
+	size_t i;
+
+	for (i = 0; host[i] != '\0'; i++) {
+		const char c = host[i];
+
+		if (c == '.') {
+			if (label == 0)
+				return refuse(p, where + i, "a part of the host name is empty");
+			label = 0;
+			continue;
+		}
+		if (!is_alnum(c) && c != '-' && c != '_')
+			return refuse(p, where + i, "a host name has letters, digits, '-', '_' and '.' only");
+		if (c == '-' && label == 0)
+			return refuse(p, where + i, "no part of a host name begins with '-'");
+		if (++label > LABEL_MAX)
+			return refuse(p, where + i, "a part of the host name is longer than 63 characters");
+	}
+	return label > 0 ? 0 : refuse(p, where + i, "a part of the host name is empty");
+}
+
+/* "10.0.0.1" or "name": `len` bytes. */
+static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
+{
+	struct addr_spec *spec = p->spec;
+	struct in_addr ip;
+
+	if (len > HOST_MAX)
+		return refuse(p, host + HOST_MAX, "the host name is longer than 253 characters");
+	memcpy(spec->host, host, len);
+	spec->host[len] = '\0';
+	if (inet_pton(AF_INET, spec->host, &ip) == 1) {
+		memset(spec->host, 0, sizeof(spec->host));
+		if (spec->family == AF_INET6)
+			return refuse(p, host, "'ipv6@' and an IPv4 address contradict each other");
+		set_in(&spec->addr, ip, spec->port);
+		spec->kind = ADDR_IP;
+		return 0;
+	}
+	spec->kind = ADDR_NAME;
+	/* A dot at the very end is that of the root, and no part of the name follows it. */
+	if (len > 1 && host[len - 1] == '.')
+		spec->host[len - 1] = '\0';
+	if (looks_numeric(spec->host))
+		return refuse(p, host, "this is no IPv4 address: write four numbers from 0 to 255");
+	if (check_name(p, spec->host, host) != 0)
+		return -EINVAL;
+	memcpy(spec->host, host, len);
+	return 0;
+}
+
+static int parse_port(struct parser *p, const char *port)
+{
+	uint64_t number;
+
+	if (*port == '\0')
+		return refuse(p, port, "the port is missing behind ':'");
+	if (!parse_number(port, UINT16_MAX, &number))
+		return refuse(p, port, "a port is a number from 0 to 65535");
+	p->spec->port = (uint16_t)number;
+	return 0;
+}
+
+/* HOST:PORT; `text` is not empty. */
+static int parse_host_port(struct parser *p, const char *text)
+{
+	const char *close = *text == '[' ? strchr(text, ']') : NULL;
+	const char *colon = *text == '[' ? close != NULL ? close + 1 : NULL : strrchr(text, ':');
+	size_t len;
+
+	if (*text == '[' && close == NULL)
+		return refuse(p, text, "the closing ']' is missing");
+	if (colon == NULL || *colon == '\0')
+		return refuse(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
+	if (*colon != ':')
+		return refuse(p, colon, "behind ']' there must be ':' and the port");
+	len = (size_t)(colon - text);
+	if (*text != '[' && memchr(text, ':', len) != NULL)
+		return refuse(p, text, "write an IPv6 address in brackets, as in [::1]:80");
+	if (parse_port(p, colon + 1) != 0)
+		return -EINVAL;
+	if (len == 0 || (len == 1 && *text == '*'))
+		return parse_any(p);
+	if (*text == '[')
+		return parse_ip6(p, text + 1, len - 2);
+	return parse_ip4_or_name(p, text, len);
+}
+
+static int parse(struct parser *p)
+{
+	const char *text = p->text;
+
+	if (*text == '\0')
+		return refuse(p, text, "the address is missing: write ADDRESS:PORT or unix:/PATH");
+	if (*text == '/')
+		return parse_path(p, text);
+	if (starts_with(text, UNIX_PREFIX) || starts_with(text, "unix@"))
+		return parse_unix(p, text + strlen(UNIX_PREFIX));
+	if (starts_with(text, "abns@"))
+		return parse_abstract(p, text + strlen("abns@"));
+	if (*text == '@')
+		return refuse(p, text, "write an abstract name as unix:@NAME");
+	if (starts_with(text, "fd@"))
+		return refuse(p, text, "an inherited socket (fd@) is not in this version");
+	if (starts_with(text, "ipv4@") || starts_with(text, "ipv6@")) {
+		p->spec->family = text[3] == '4' ? AF_INET : AF_INET6;
+		text += strlen("ipv4@");
+		if (*text == '\0')
+			return refuse(p, text, "the address is missing behind '@'");
+	}
+	return parse_host_port(p, text);
+}
+
+int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at)
+{
+	struct parser p = {.text = text, .spec = spec};
+	int err;
+
+	memset(spec, 0, sizeof(*spec));
+	err = parse(&p);
+	if (!err)
+		return 0;
+	check(p.why != NULL);
+	memset(spec, 0, sizeof(*spec));
+	if (why != NULL)
+		*why = p.why;
+	if (at != NULL)
+		*at = p.at;
+	return err;
+}
+
+/* ---- writing ---- */
+
+static void print_ip4(const void *ip, uint16_t port, char *buf)
+{
+	char text[INET_ADDRSTRLEN];
+
+	check(inet_ntop(AF_INET, ip, text, sizeof(text)) != NULL);
+	(void)snprintf(buf, ADDR_TEXT_MAX, "%s:%u", text, port); /* always fits */
+}
+
+/* An interface is printed by its number: it may have another name by now, or none. */
+static void print_ip6(const void *ip, uint32_t scope, uint16_t port, char *buf)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	check(inet_ntop(AF_INET6, ip, text, sizeof(text)) != NULL);
+	if (scope != 0)
+		(void)snprintf(buf, ADDR_TEXT_MAX, "[%s%%%u]:%u", text, scope, port); /* always fits */
+	else
+		(void)snprintf(buf, ADDR_TEXT_MAX, "[%s]:%u", text, port); /* always fits */
+}
+
+/* The bytes of a name: for a path without its NUL, for an abstract one from behind its first NUL. */
+static const char *unix_name(const struct addr *a, size_t *len, bool *is_abstract)
+{
+	const char *path = a->un.sun_path;
+	const size_t head = offsetof(struct sockaddr_un, sun_path);
+	const size_t room = a->len > head ? a->len - head : 0;
+
+	check(room <= sizeof(a->un.sun_path));
+	*is_abstract = room > 0 && path[0] == '\0';
+	*len = *is_abstract ? room - 1 : strnlen(path, room);
+	return *is_abstract ? path + 1 : path;
+}
+
+static void print_unix(const struct addr *a, char *buf)
+{
+	bool is_abstract;
+	size_t len;
+	const char *name = unix_name(a, &len, &is_abstract);
+	const int n = snprintf(buf, ADDR_TEXT_MAX, UNIX_PREFIX "%s", is_abstract ? "@" : "");
+
+	log_escape(name, len, buf + n, ADDR_TEXT_MAX - (size_t)n);
+}
+
+const char *addr_format(const struct addr *a, char *buf)
+{
+	if (a->len != 0 && a->sa.sa_family == AF_INET)
+		print_ip4(&a->in.sin_addr, ntohs(a->in.sin_port), buf);
+	else if (a->len != 0 && a->sa.sa_family == AF_INET6)
+		print_ip6(&a->in6.sin6_addr, a->in6.sin6_scope_id, ntohs(a->in6.sin6_port), buf);
+	else if (addr_is_unix(a))
+		print_unix(a, buf);
+	else
+		(void)snprintf(buf, ADDR_TEXT_MAX, "-"); /* always fits */
+	return buf;
+}
+
+const char *addr_spec_format(const struct addr_spec *spec, char *buf)
+{
+	const char *family = spec->family == AF_INET ? "ipv4@" : spec->family == AF_INET6 ? "ipv6@" : "";
+
+	switch (spec->kind) {
+	case ADDR_ANY:
+		(void)snprintf(buf, ADDR_TEXT_MAX, "*:%u", spec->port); /* always fits */
+		return buf;
+	case ADDR_NAME:
+		(void)snprintf(buf, ADDR_TEXT_MAX, "%s%s:%u", family, spec->host, spec->port); /* fits */
+		return buf;
+	case ADDR_NONE:
+	case ADDR_IP:
+	case ADDR_UNIX:
+		break;
+	}
+	return addr_format(&spec->addr, buf);
+}
+
+const char *addr_brief_format(const struct addr_brief *a, char *buf)
+{
+	if (a->family == AF_INET)
+		print_ip4(a->ip, a->port, buf);
+	else if (a->family == AF_INET6)
+		print_ip6(a->ip, a->scope, a->port, buf);
+	else
+		(void)snprintf(buf, ADDR_TEXT_MAX, a->family == AF_UNIX ? "unix:" : "-"); /* always fits */
+	return buf;
+}
+
+void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *out)
+{
+	struct addr a = {.len = 0};
+
+	memset(out, 0, sizeof(*out));
+	memcpy(&a.un, sa, len < sizeof(a.un) ? len : sizeof(a.un));
+	if (len < sizeof(a.sa.sa_family))
+		return; /* a Unix peer without a name may come without a family too */
+	out->family = a.sa.sa_family;
+	if (out->family == AF_INET && len >= sizeof(a.in)) {
+		out->port = ntohs(a.in.sin_port);
+		memcpy(out->ip, &a.in.sin_addr, sizeof(a.in.sin_addr));
+	} else if (out->family == AF_INET6 && len >= sizeof(a.in6)) {
+		out->port = ntohs(a.in6.sin6_port);
+		out->scope = a.in6.sin6_scope_id;
+		memcpy(out->ip, &a.in6.sin6_addr, sizeof(out->ip));
+		if (IN6_IS_ADDR_V4MAPPED(&a.in6.sin6_addr)) {
+			out->family = AF_INET;
+			memmove(out->ip, out->ip + 12, 4);
+			memset(out->ip + 4, 0, 12);
+		}
+	} else if (out->family != AF_UNIX) {
+		out->family = 0;
+	}
+}
+
+bool addr_equal(const struct addr *a, const struct addr *b)
+{
+	bool is_abstract, other_is_abstract;
+	const char *name, *other;
+	size_t len, other_len;
+
+	if (a->len == 0 || b->len == 0)
+		return a->len == b->len;
+	if (a->sa.sa_family != b->sa.sa_family)
+		return false;
+	if (a->sa.sa_family == AF_INET)
+		return a->in.sin_port == b->in.sin_port && a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
+	if (a->sa.sa_family == AF_INET6)
+		return a->in6.sin6_port == b->in6.sin6_port &&
+		       IN6_ARE_ADDR_EQUAL(&a->in6.sin6_addr, &b->in6.sin6_addr);
+	check(a->sa.sa_family == AF_UNIX);
+	name = unix_name(a, &len, &is_abstract);
+	other = unix_name(b, &other_len, &other_is_abstract);
+	return is_abstract == other_is_abstract && len == other_len && memcmp(name, other, len) == 0;
+}

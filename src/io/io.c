@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * io.c - what all drivers share: queues of finished ops, timers, one turn of the loop.
+ *
+ * Owns the order of a turn: wait, events, timers, completions, those who yielded. Calls done()
+ * from there and from nowhere else. One thread a loop. Floor 1.
+ */
+#include "sluice/io/io.h"
+
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/io/sys.h"
+
+/* More timers than this in one turn wait for the next, so that events are not starved. */
+#define IO_TIMERS_A_TURN 1024
+
+static void queue_push(struct io_queue *q, struct io_op *op)
+{
+	op->next = NULL;
+	if (q->tail != NULL)
+		q->tail->next = op;
+	else
+		q->head = op;
+	q->tail = op;
+}
+
+static struct io_op *queue_pop(struct io_queue *q)
+{
+	struct io_op *op = q->head;
+
+	if (op != NULL) {
+		q->head = op->next;
+		if (q->head == NULL)
+			q->tail = NULL;
+		op->next = NULL;
+	}
+	return op;
+}
+
+int io_loop_init(struct io_loop *loop, const struct io_driver *driver)
+{
+	int err;
+
+	memset(loop, 0, sizeof(*loop));
+	loop->driver = driver;
+	loop->now_ns = sys_now_ns();
+	timer_heap_init(&loop->timers);
+	loop->wake_fd = sys_eventfd();
+	if (loop->wake_fd < 0)
+		return loop->wake_fd;
+	err = driver->open(loop);
+	if (err) {
+		sys_close(loop->wake_fd);
+		loop->wake_fd = -1;
+	}
+	return err;
+}
+
+void io_loop_free(struct io_loop *loop)
+{
+	check(loop->pending == 0);
+	check(loop->done.head == NULL);
+	check(loop->yield.head == NULL);
+	loop->driver->close(loop);
+	sys_close(loop->wake_fd);
+	loop->wake_fd = -1;
+	timer_heap_free(&loop->timers);
+}
+
+void io_loop_wake(struct io_loop *loop)
+{
+	const uint64_t one = 1;
+
+	/* It can only fail when the counter is full, and then the loop is awake anyway. */
+	(void)sys_write(loop->wake_fd, &one, sizeof(one));
+}
+
+static void dispatch(struct io_loop *loop, struct io_op *op)
+{
+	const int result = op->result;
+
+	check(op->state == IO_QUEUED);
+	if (op->kind == IO_ACCEPT && loop->driver->last != NULL)
+		loop->driver->last(loop, op);
+	op->state = IO_IDLE;
+	check(loop->pending > 0);
+	loop->pending--;
+	op->done(op, result);
+}
+
+void io_loop_turn(struct io_loop *loop)
+{
+	struct io_queue yielded = loop->yield;
+	struct io_op *op;
+	int64_t deadline_ns = timer_heap_next(&loop->timers);
+
+	loop->yield = (struct io_queue){NULL, NULL};
+	if (yielded.head != NULL || loop->done.head != NULL)
+		deadline_ns = loop->now_ns;
+	loop->turns++;
+	loop->driver->wait(loop, deadline_ns);
+	(void)timer_heap_run(&loop->timers, loop->now_ns, IO_TIMERS_A_TURN); /* the rest comes next turn */
+	while ((op = queue_pop(&loop->done)) != NULL)
+		dispatch(loop, op);
+	while ((op = queue_pop(&yielded)) != NULL)
+		dispatch(loop, op);
+	/* A callback of the yielded may have cancelled others; they need not wait for an event. */
+	while ((op = queue_pop(&loop->done)) != NULL)
+		dispatch(loop, op);
+}
+
+void io_sock_init(struct io_sock *sock, int fd, bool tcp)
+{
+	check(fd > 2);
+	sock->fd = fd;
+	sock->gen++;
+	/* A new socket can be written to; what can be read, the first event tells. */
+	sock->bits = (uint16_t)(IO_WRITABLE | (tcp ? IO_TCP : 0));
+	sock->rd = NULL;
+	sock->wr = NULL;
+}
+
+int io_attach(struct io_loop *loop, struct io_sock *sock)
+{
+	return loop->driver->attach(loop, sock);
+}
+
+void io_op_init(struct io_op *op, struct io_sock *sock, void (*done)(struct io_op *op, int result))
+{
+	memset(op, 0, sizeof(*op));
+	op->sock = sock;
+	op->done = done;
+}
+
+int io_start(struct io_loop *loop, struct io_op *op)
+{
+	check(op->state == IO_IDLE);
+	check(op->sock->fd >= 0);
+	return loop->driver->start(loop, op);
+}
+
+void io_cancel(struct io_loop *loop, struct io_op *op)
+{
+	if (op->state == IO_WAITING)
+		loop->driver->cancel(loop, op);
+}
+
+void io_yield(struct io_loop *loop, struct io_op *op)
+{
+	check(op->state == IO_IDLE);
+	op->kind = IO_NONE;
+	op->state = IO_QUEUED;
+	op->result = 0;
+	loop->pending++;
+	queue_push(&loop->yield, op);
+}
+
+struct buf *io_buf_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
+{
+	check(op->kind == IO_READ);
+	check(from < op->len);
+	return loop->driver->keep(loop, op, from);
+}
+
+void io_complete(struct io_loop *loop, struct io_op *op, int result)
+{
+	check(op->state == IO_WAITING);
+	op->state = IO_QUEUED;
+	op->result = result;
+	queue_push(&loop->done, op);
+}
+
+uint32_t io_unread(const struct io_sock *sock)
+{
+	const int n = sys_unread(sock->fd);
+
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+int io_pipe_read(struct pipe *p, struct buf *b)
+{
+	const uint32_t room = b->cap - b->off - b->len;
+	ssize_t n;
+
+	check(p->bytes > 0);
+	check(room > 0);
+	n = sys_read(p->rd, b->data + b->off + b->len, room < p->bytes ? room : p->bytes);
+	if (n > 0) {
+		p->bytes -= (uint32_t)n;
+		b->len += (uint32_t)n;
+	}
+	return (int)n;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pipe_pool.c - the slow halves of the pipe pool: making, shrinking, closing, and moving in batches.
+ *
+ * Owns every pipe that rests and the count of all that exist. Hands out empty pipes only; never
+ * blocks, never makes a system call under its lock. Each function says in the header which thread
+ * may call it. Floor 1.
+ */
+#include "sluice/io/pipe_pool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/io/sys.h"
+
+static_assert(sizeof(struct pipe) == 64, "a pipe is one cache line");
+
+static void count_one(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* What a new pipe may have when all pipes together have `used` bytes: all of want_bytes while half
+ * of the budget is free, half of it while a quarter is free, and so on. So the last part of the
+ * budget is always for the smallest pipes, of which there are the most. */
+static uint32_t size_for(const struct pipe_pool *p, uint64_t used)
+{
+	const uint64_t left = used < p->budget_bytes ? p->budget_bytes - used : 0;
+	uint64_t part = p->budget_bytes / 2;
+	uint32_t size = p->want_bytes;
+
+	while (size > PIPE_BYTES_MIN && (left < part || left < size)) {
+		size /= 2;
+		part /= 2;
+	}
+	return size;
+}
+
+/* Tells pipe_put() from which size on a pipe is too large. Two threads may store in the wrong order;
+ * then a pipe is shrunk one put too late or too early, and the next change puts it right. */
+static void update_size_now(struct pipe_pool *p)
+{
+	const uint64_t used = atomic_load_explicit(&p->bytes, memory_order_relaxed);
+	const uint32_t size = size_for(p, used);
+
+	/* The line is read by every put of every worker: leave it alone while nothing changes. */
+	if (atomic_load_explicit(&p->size_now, memory_order_relaxed) != size)
+		atomic_store_explicit(&p->size_now, size, memory_order_relaxed);
+}
+
+void pipe_pool_init(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint64_t budget_bytes)
+{
+	check(want_bytes >= PIPE_BYTES_MIN);
+	check(want_bytes <= INT_MAX);
+	check((want_bytes & (want_bytes - 1)) == 0);
+	memset(p, 0, sizeof(*p));
+	spinlock_init(&p->lock);
+	p->max = max;
+	p->want_bytes = want_bytes;
+	p->budget_bytes = budget_bytes;
+	update_size_now(p);
+}
+
+/* ---- making and closing ---- */
+
+/* Reserves one of `max`; exact, whatever other threads do. */
+static bool reserve_count(struct pipe_pool *p)
+{
+	unsigned made = atomic_load_explicit(&p->made, memory_order_relaxed);
+
+	do {
+		if (made >= p->max)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&p->made, &made, made + 1, memory_order_relaxed,
+							memory_order_relaxed));
+	return true;
+}
+
+/* Reserves the bytes of one pipe; returns its size, or 0 when not even the smallest one fits. */
+static uint32_t reserve_bytes(struct pipe_pool *p)
+{
+	uint64_t used = atomic_load_explicit(&p->bytes, memory_order_relaxed);
+	uint32_t size;
+
+	do {
+		size = size_for(p, used);
+		if (used >= p->budget_bytes || p->budget_bytes - used < size)
+			return 0;
+	} while (!atomic_compare_exchange_weak_explicit(&p->bytes, &used, used + size, memory_order_relaxed,
+							memory_order_relaxed));
+	return size;
+}
+
+static void release(struct pipe_pool *p, uint32_t bytes)
+{
+	const uint64_t used = atomic_fetch_sub_explicit(&p->bytes, bytes, memory_order_relaxed);
+	const unsigned made = atomic_fetch_sub_explicit(&p->made, 1, memory_order_relaxed);
+
+	check(used >= bytes);
+	check(made > 0);
+	update_size_now(p);
+}
+
+/* Opens both ends and learns the real size. 0 or -errno; -ENOSPC when the kernel gave too few slots. */
+static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes)
+{
+	int fds[2];
+	int err = sys_pipe(fds);
+	int cap;
+
+	if (err)
+		return err;
+	cap = sys_pipe_set_size(fds[0], (int)want_bytes);
+	/* EPERM: this user's pages are used up, by other processes perhaps. What the kernel gave at
+	 * birth is good enough if it has the slots; near the limit it has two (kernel-facts). */
+	if (cap < 0)
+		cap = sys_pipe_size(fds[0]);
+	if (cap < PIPE_BYTES_MIN) {
+		sys_close(fds[0]);
+		sys_close(fds[1]);
+		count_one(&p->too_small);
+		return -ENOSPC;
+	}
+	pipe->rd = fds[0];
+	pipe->wr = fds[1];
+	pipe->bytes = 0;
+	pipe->cap = (uint32_t)cap;
+	shelf_item_init(&pipe->item);
+	return 0;
+}
+
+/* The pipe has `cap` bytes now and `reserved` were counted for it. */
+static void account(struct pipe_pool *p, uint32_t reserved, uint32_t cap)
+{
+	if (cap > reserved)
+		atomic_fetch_add_explicit(&p->bytes, cap - reserved, memory_order_relaxed);
+	else
+		atomic_fetch_sub_explicit(&p->bytes, reserved - cap, memory_order_relaxed);
+	update_size_now(p);
+}
+
+static struct pipe *make_pipe(struct pipe_pool *p)
+{
+	struct pipe *pipe;
+	uint32_t size;
+
+	if (!reserve_count(p))
+		return NULL;
+	size = reserve_bytes(p);
+	if (size == 0) {
+		release(p, 0);
+		return NULL;
+	}
+	pipe = aligned_alloc(_Alignof(struct pipe), sizeof(*pipe));
+	if (pipe == NULL || open_pipe(p, pipe, size) != 0) {
+		free(pipe);
+		release(p, size);
+		return NULL;
+	}
+	account(p, size, pipe->cap);
+	count_one(&p->created);
+	return pipe;
+}
+
+/* Takes the pipe. The count goes down last, so that there are never more descriptors than counted. */
+static void close_pipe(struct pipe_pool *p, struct pipe *pipe)
+{
+	const uint32_t cap = pipe->cap;
+
+	check(pipe->item.next == &pipe->item);
+	sys_close(pipe->rd);
+	sys_close(pipe->wr);
+	free(pipe);
+	count_one(&p->closed);
+	release(p, cap);
+}
+
+/* Takes a chain of shelf_age(). */
+static void close_dead(struct pipe_pool *p, struct shelf_item *chain)
+{
+	struct shelf_item *item;
+
+	while ((item = shelf_next_dead(&chain)) != NULL)
+		close_pipe(p, container_of(item, struct pipe, item));
+}
+
+/* Gives pages back; a failure leaves the pipe as it is. It is empty, so nothing is in the way. */
+static void shrink_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t size)
+{
+	const int cap = sys_pipe_set_size(pipe->rd, (int)size);
+	const uint32_t before = pipe->cap;
+
+	check(pipe->bytes == 0);
+	if (cap < PIPE_BYTES_MIN)
+		return;
+	pipe->cap = (uint32_t)cap;
+	account(p, before, pipe->cap);
+}
+
+/* ---- the pool's list ---- */
+
+static void publish_resting(struct pipe_pool *p)
+{
+	atomic_store_explicit(&p->resting, shelf_size(&p->list), memory_order_relaxed);
+}
+
+uint32_t pipe_pool_resting(struct pipe_pool *p)
+{
+	return atomic_load_explicit(&p->resting, memory_order_relaxed);
+}
+
+bool pipe_pool_age(struct pipe_pool *p)
+{
+	struct shelf_item *dead;
+	bool is_empty;
+
+	spinlock_lock(&p->lock);
+	dead = shelf_age(&p->list);
+	is_empty = shelf_size(&p->list) == 0;
+	publish_resting(p);
+	spinlock_unlock(&p->lock);
+	close_dead(p, dead);
+	return !is_empty;
+}
+
+void pipe_pool_free(struct pipe_pool *p)
+{
+	/* Twice, and the victims too are gone. */
+	while (pipe_pool_age(p))
+		continue;
+	check(atomic_load_explicit(&p->made, memory_order_relaxed) == 0);
+	check(atomic_load_explicit(&p->bytes, memory_order_relaxed) == 0);
+}
+
+static uint32_t refill(struct pipe_cache *c)
+{
+	struct pipe_pool *p = c->pool;
+	uint32_t n;
+
+	/* While there is nothing to get, a daemon out of pipes does not meet at the lock. */
+	if (pipe_pool_resting(p) == 0)
+		return 0;
+	spinlock_lock(&p->lock);
+	n = shelf_move(&p->list, &c->list, PIPE_BATCH);
+	publish_resting(p);
+	spinlock_unlock(&p->lock);
+	return n;
+}
+
+/* The youngest go: they lie at the head, so nothing is walked but what moves, they are warm for
+ * whoever takes them next, and the oldest stay behind to age. */
+static void spill(struct pipe_cache *c)
+{
+	struct pipe_pool *p = c->pool;
+
+	spinlock_lock(&p->lock);
+	shelf_move(&c->list, &p->list, PIPE_BATCH);
+	publish_resting(p);
+	spinlock_unlock(&p->lock);
+}
+
+/* ---- caches ---- */
+
+void pipe_cache_init(struct pipe_cache *c, struct pipe_pool *pool, uint32_t local_max)
+{
+	memset(c, 0, sizeof(*c));
+	c->pool = pool;
+	c->local_max = local_max;
+}
+
+void pipe_cache_free(struct pipe_cache *c)
+{
+	check(c->in_use == 0);
+	while (pipe_cache_age(c))
+		continue;
+}
+
+bool pipe_cache_age(struct pipe_cache *c)
+{
+	close_dead(c->pool, shelf_age(&c->list));
+	return shelf_size(&c->list) != 0;
+}
+
+struct pipe *pipe_get_slow(struct pipe_cache *c)
+{
+	struct pipe *pipe;
+
+	if (shelf_size(&c->list) > 0 || refill(c) > 0)
+		pipe = container_of(shelf_pop(&c->list), struct pipe, item);
+	else
+		pipe = make_pipe(c->pool);
+	if (pipe == NULL) {
+		count_one(&c->pool->refused);
+		return NULL;
+	}
+	check(pipe->bytes == 0);
+	c->in_use++;
+	return pipe;
+}
+
+void pipe_put_slow(struct pipe_cache *c, struct pipe *pipe)
+{
+	struct pipe_pool *p = c->pool;
+	uint32_t size;
+
+	check(c->in_use > 0);
+	check(pipe->item.next == &pipe->item);
+	c->in_use--;
+	if (pipe->bytes != 0) {
+		c->killed++;
+		close_pipe(p, pipe);
+		return;
+	}
+	size = size_for(p, atomic_load_explicit(&p->bytes, memory_order_relaxed));
+	if (pipe->cap > size)
+		shrink_pipe(p, pipe, size);
+	shelf_push(&c->list, &pipe->item);
+	if (c->list.count > c->local_max)
+		spill(c);
+}
