@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * build.h - from lines to a snapshot: understand, check across sections, assemble.
+ *
+ * Three steps in this order, each in a file of its own: build.c, crosscheck.c, snapshot.c.
+ * Everything here lives in the arena of one reading. Main thread. Floor 2.
+ */
+#ifndef SLUICE_CONFIG_BUILD_H
+#define SLUICE_CONFIG_BUILD_H
+
+#include "sluice/config/document.h"
+#include "sluice/config/options.h"
+
+/* One [listen], [frontend] or [backend]. */
+struct proxy {
+	struct section *section;
+	struct config_proxy set;
+	struct config_bind *binds;
+	struct at *bind_at; /* of each address */
+	size_t bind_count;
+	struct config_server *servers;
+	struct at *server_at; /* of each name */
+	size_t server_count;
+	const char *backend_name; /* of default-backend; NULL = none */
+	struct at backend_at;
+	const struct proxy *target; /* the backend of a frontend, once checked */
+	bool duplicate;		    /* its name is taken: looked at no further */
+};
+
+struct build {
+	struct diag *diag;    /* borrows */
+	struct document *doc; /* borrows */
+	struct config_global global;
+	struct at admin_at;
+	struct config_proxy defaults;
+	struct proxy *proxies;
+	size_t proxy_count;
+};
+
+/* Understands every line of `b->doc`; reports what it cannot. */
+void build_document(struct build *b);
+/* Checks what no single line shows: names, references, addresses used twice. */
+void build_crosscheck(struct build *b);
+/* Is `p` a backend, so that a frontend can refer to it? */
+bool build_is_backend(const struct proxy *p);
+/* The snapshot; only after a build without errors. */
+struct config *build_snapshot(const struct build *b);
+
+/* Applies -o arguments, which are the lines of `source`, to the document. */
+void override_apply(struct document *doc, struct source *source);
+
+#endif

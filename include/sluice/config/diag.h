@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * diag.h - what is wrong with a configuration: collected, sorted, printed with a caret.
+ *
+ * Collects everything from reading and from cross-checking, so that one run shows every mistake.
+ * Prints at most DIAG_SHOWN_MAX errors and counts the rest. Main thread. Floor 2.
+ */
+#ifndef SLUICE_CONFIG_DIAG_H
+#define SLUICE_CONFIG_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "sluice/config/arena.h"
+#include "sluice/config/source.h"
+
+#define DIAG_SHOWN_MAX 20
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING };
+
+struct diag_item {
+	enum diag_level level;
+	struct at at;
+	const char *text;
+	const char *hint; /* beside the caret; NULL = none */
+	size_t order;	  /* of reporting: keeps the sort stable */
+};
+
+struct diag {
+	struct arena *arena; /* borrows, for its lifetime */
+	struct diag_item *items;
+	size_t count;
+	unsigned errors;
+	unsigned warnings;
+};
+
+void diag_error(struct diag *d, struct at at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_warning(struct diag *d, struct at at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* What to do about the message that was reported last. */
+void diag_hint(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "line 9", or "other.ini:9" when `there` lies in another source than `here`. */
+const char *diag_where(struct diag *d, struct at here, struct at there);
+/* Prints all, by place. */
+void diag_print(struct diag *d, FILE *out, bool colour);
+
+#endif

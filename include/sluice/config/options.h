@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * options.h - what can be written in a configuration, one row an option (options.tbl.h).
+ *
+ * From a row come parsing, range check, default, the line of -T and `sluice help KEY`. The table
+ * also names what this version does not have yet, so that it is refused in words.
+ * Constant. Floor 2.
+ */
+#ifndef SLUICE_CONFIG_OPTIONS_H
+#define SLUICE_CONFIG_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/config/config.h"
+
+/* Where an option may stand: a section, or the words of a line of its own kind. */
+enum option_section {
+	IN_GLOBAL = 1 << 0,
+	IN_STATS = 1 << 1,
+	IN_DEFAULTS = 1 << 2,
+	IN_LISTEN = 1 << 3,
+	IN_FRONTEND = 1 << 4,
+	IN_BACKEND = 1 << 5,
+	IN_BIND = 1 << 6,
+	IN_SERVER = 1 << 7,
+	IN_LOG = 1 << 8,
+	IN_ADMIN = 1 << 9,
+	IN_KEEPALIVE = 1 << 10,
+	IN_BALANCE = 1 << 11,
+};
+
+#define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
+
+/* How a value is read and printed, and the type of the field it is kept in. */
+enum option_type {
+	OPT_DURATION,	/* int64_t, nanoseconds */
+	OPT_MILLIS,	/* int, milliseconds, written as a duration */
+	OPT_SECONDS,	/* int, whole seconds, written as a duration */
+	OPT_SIZE,	/* uint32_t, bytes, a power of two */
+	OPT_COUNT,	/* unsigned */
+	OPT_INT,	/* int, not negative */
+	OPT_COUNT_AUTO, /* unsigned, auto = 0 */
+	OPT_INT_AUTO,	/* int, auto = -1 */
+	OPT_SWITCH,	/* bool: on, off */
+	OPT_FLAG,	/* bool: the word alone */
+	OPT_CHOICE,	/* an enum, in the order of `words` */
+	OPT_TEXT,	/* char * */
+	OPT_MODE,	/* int: octal */
+	OPT_USER,	/* uid_t */
+	OPT_GROUP,	/* gid_t */
+	OPT_SOURCE,	/* struct addr */
+	OPT_LEVEL,	/* int: a log level by name */
+	OPT_CPUS,	/* struct config_global, its affinity */
+	OPT_LOG,	/* struct config_global, its logs */
+	OPT_ADMIN,	/* struct config_global, its admin socket */
+	OPT_KEEPALIVE,	/* struct config_tcp */
+	OPT_IDLE,	/* struct config_timeouts, both sides */
+	OPT_BALANCE,	/* enum config_balance */
+	OPT_BIND,	/* these four are read where proxies are built */
+	OPT_SERVER,
+	OPT_BACKEND,
+	OPT_INCLUDE,
+	OPT_LATER, /* not in this version */
+	OPT_TYPES
+};
+
+enum option_flags {
+	OPT_NAMED = 1 << 0,	    /* `key NAME = value` */
+	OPT_REPEAT = 1 << 1,	    /* may be given again, and adds */
+	OPT_NAME_OPTIONAL = 1 << 2, /* of an OPT_NAMED key */
+};
+
+/* The scalar options of a proxy section; [defaults] is one of these, each section begins as a copy. */
+struct config_proxy {
+	unsigned maxconn;
+	enum config_balance balance;
+	unsigned retries;
+	bool redispatch;
+	int64_t resolve_interval_ns;
+	struct config_timeouts timeouts;
+	struct config_tcp tcp;
+};
+
+struct option {
+	const char *key;
+	unsigned sections; /* where it may stand */
+	unsigned effect;   /* where it changes anything */
+	enum option_type type;
+	unsigned flags;
+	const char *words; /* OPT_CHOICE: "a|b|!c", '!' = not in this version; else how a value looks */
+	size_t offset;	   /* in the structure of its section */
+	const char *def;   /* text; NULL = none */
+	int64_t min;
+	int64_t max;
+	const char *help;
+	const char *example; /* a whole line, or the words in their line */
+};
+
+extern const struct option options[];
+extern const size_t option_count;
+
+/* What a written key means. */
+struct option_match {
+	const struct option *option; /* NULL = no row of `sections` has this key */
+	const char *name;	     /* of an OPT_NAMED key: the rest of the text, "" = none given */
+	size_t name_offset;	     /* of `name` in the text */
+};
+
+/* The row of one of `sections` for the text `key`, in which '-', '_' and blanks are the same. */
+struct option_match option_find(unsigned sections, const char *key);
+/* The longest key of `sections` that the words of `line` begin with; its length in `*len`. NULL: none. */
+const struct option *option_find_start(unsigned sections, const char *line, size_t *len);
+/* The nearest key of `sections`, NULL when none is near. */
+const struct option *option_suggest(unsigned sections, const char *key);
+
+/* "global" for IN_GLOBAL; 0 and NULL for what is no section. */
+const char *section_word(unsigned section);
+unsigned section_kind(const char *word, size_t len);
+/* "[frontend] or [listen]" for a mask of sections; `buf` has OPTION_PLACES_MAX bytes. */
+#define OPTION_PLACES_MAX 128
+const char *option_places(unsigned sections, char *buf);
+/* "auto, epoll": the words of an OPT_CHOICE or OPT_BALANCE that this version has, or (`later`) those
+ * that it has not; "" when there are none. `buf` as above. */
+const char *option_choices(const struct option *o, bool later, char *buf);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * arena.c - memory that lives as long as one reading of the configuration, freed in one go.
+ *
+ * Refuses nothing and returns no NULL (see arena.h). Main thread. Floor 2.
+ */
+#include "sluice/config/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+
+struct arena_block {
+	struct arena_block *next; /* owns */
+	alignas(max_align_t) char bytes[];
+};
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	struct arena_block *block;
+
+	check(size < SIZE_MAX - sizeof(*block));
+	block = calloc(1, sizeof(*block) + size);
+	check(block != NULL);
+	block->next = a->blocks;
+	a->blocks = block;
+	return block->bytes;
+}
+
+char *arena_strndup(struct arena *a, const char *text, size_t len)
+{
+	char *copy = arena_alloc(a, len + 1);
+
+	memcpy(copy, text, len);
+	return copy;
+}
+
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *text;
+	int len;
+
+	check(fmt != NULL);
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	check(len >= 0);
+	text = arena_alloc(a, (size_t)len + 1);
+	(void)vsnprintf(text, (size_t)len + 1, fmt, ap); /* measured above */
+	return text;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+void *arena_grow(struct arena *a, void *array, size_t count, size_t item_size)
+{
+	void *larger;
+
+	check(item_size > 0);
+	if (count != 0 && (count & (count - 1)) != 0)
+		return array;
+	check(count < SIZE_MAX / item_size / 2);
+	larger = arena_alloc(a, (count == 0 ? 1 : 2 * count) * item_size);
+	if (count != 0)
+		memcpy(larger, array, count * item_size);
+	return larger;
+}
+
+void arena_free(struct arena *a)
+{
+	while (a->blocks != NULL) {
+		struct arena_block *block = a->blocks;
+
+		a->blocks = block->next;
+		free(block);
+	}
+}

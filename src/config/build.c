@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * build.c - understands the lines of a document: each is one option of the table, or an error.
+ *
+ * [defaults] is read first, wherever it stands; each section begins as its copy. Refuses unknown
+ * keys, keys in the wrong section and keys given twice. Main thread. Floor 2.
+ */
+#include "sluice/config/build.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/config/setting.h"
+#include "sluice/config/suggest.h"
+
+/* One section being read. */
+struct pass {
+	struct build *build;
+	struct section *section;
+	struct proxy *proxy;	   /* NULL in [global] and [defaults] */
+	void *base;		   /* what its scalar options fill */
+	const struct entry **seen; /* one an option: the line that gave it first */
+};
+
+/* What else fails when a line with this option does. */
+static unsigned bad_of(const struct option *o)
+{
+	if (o->type == OPT_BIND)
+		return SECTION_BAD_BIND;
+	if (o->type == OPT_SERVER || strcmp(o->key, "servers") == 0 || strcmp(o->key, "no-server") == 0)
+		return SECTION_BAD_SERVER;
+	if (o->type == OPT_BACKEND || strcmp(o->key, "use-backend") == 0)
+		return SECTION_BAD_BACKEND;
+	return 0;
+}
+
+static void report_unknown_key(struct pass *p, const struct entry *e)
+{
+	struct diag *d = p->build->diag;
+	unsigned kind = p->section->kind;
+	const struct option *elsewhere = option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key).option;
+	const struct option *near = option_suggest(kind, e->key);
+	const char *hint = suggest_translate(e->key);
+	char places[OPTION_PLACES_MAX];
+
+	if (elsewhere != NULL) {
+		diag_error(d, e->key_at, "'%s' does not belong in [%s]", elsewhere->key, section_word(kind));
+		diag_hint(d, "it belongs in %s", option_places(elsewhere->sections, places));
+		p->section->bad |= bad_of(elsewhere);
+		return;
+	}
+	diag_error(d, e->key_at, "unknown key '%s'", e->key);
+	if (hint == NULL && near == NULL)
+		near = option_suggest(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key);
+	if (hint != NULL)
+		diag_hint(d, "%s", hint);
+	else if (near != NULL && (near->sections & kind) != 0)
+		diag_hint(d, "did you mean '%s'?", near->key);
+	else if (near != NULL)
+		diag_hint(d, "did you mean '%s' in %s?", near->key, option_places(near->sections, places));
+	else
+		diag_hint(d, "see 'sluice help'");
+	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;
+}
+
+/* Checks the name of `server NAME` and the like; 0, or -EINVAL after reporting. */
+static int check_name(struct pass *p, const struct entry *e, const struct option_match *match)
+{
+	struct diag *d = p->build->diag;
+	const char *key = match->option->key;
+	size_t ok = strspn(match->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+	struct at at = e->key_at;
+	size_t more;
+
+	if (match->name[0] == '\0') {
+		if ((match->option->flags & OPT_NAME_OPTIONAL) != 0)
+			return 0;
+		diag_error(d, at, "'%s' needs a name", key);
+		diag_hint(d, "write '%s NAME = ...'", key);
+		return -EINVAL;
+	}
+	at.col += (unsigned)match->name_offset;
+	at.len = (unsigned)strlen(match->name);
+	if (strlen(match->name) >= CONFIG_NAME_MAX) {
+		diag_error(d, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
+		return -EINVAL;
+	}
+	if (match->name[ok] == '\0')
+		return 0;
+	more = ok + strspn(match->name + ok, " \t");
+	at.col += (unsigned)more;
+	at.len -= (unsigned)more;
+	if (more > ok) {
+		diag_error(d, at, "'%s' has one name, then '='", key);
+		diag_hint(d, "write '%s %.*s = ...'", key, (int)ok, match->name);
+	} else {
+		diag_error(d, at, "a name has letters, digits and . _ - only");
+	}
+	return -EINVAL;
+}
+
+/* May this option stand here and now? 0, or -EINVAL after reporting. */
+static int check_allowed(struct pass *p, const struct entry *e, const struct option *o)
+{
+	struct diag *d = p->build->diag;
+	const struct entry **seen = &p->seen[o - options];
+	char places[OPTION_PLACES_MAX];
+
+	if (o->type == OPT_LATER) {
+		diag_error(d, e->key_at, "'%s' is not in this version", o->key);
+		return -EINVAL;
+	}
+	if (*seen != NULL && (o->flags & OPT_REPEAT) == 0) {
+		diag_error(d, e->key_at, "'%s' is given twice", o->key);
+		diag_hint(d, "first on %s", diag_where(d, e->key_at, (*seen)->key_at));
+		return -EINVAL;
+	}
+	if (*seen == NULL)
+		*seen = e;
+	if ((o->effect & p->section->kind) == 0) {
+		diag_warning(d, e->key_at, "'%s' has no effect in a [%s]", o->key,
+			     section_word(p->section->kind));
+		diag_hint(d, "it belongs in %s", option_places(o->effect, places));
+	}
+	return 0;
+}
+
+static struct config_place place_of(const struct entry *e)
+{
+	return (struct config_place){e->key_at.source->name, e->key_at.line};
+}
+
+static int read_bind(struct pass *p, const struct entry *e, const struct setting *s, const char *name)
+{
+	struct arena *a = p->build->diag->arena;
+	struct proxy *x = p->proxy;
+	struct config_bind bind = {.place = place_of(e)};
+	int err = setting_parse_bind(s, &bind);
+
+	if (err)
+		return err;
+	check(strlen(name) < sizeof(bind.name));
+	memcpy(bind.name, name, strlen(name));
+	x->binds = arena_grow(a, x->binds, x->bind_count, sizeof(*x->binds));
+	x->bind_at = arena_grow(a, x->bind_at, x->bind_count, sizeof(*x->bind_at));
+	x->binds[x->bind_count] = bind;
+	x->bind_at[x->bind_count++] = s->words.list[0].at;
+	return 0;
+}
+
+static int read_server(struct pass *p, const struct entry *e, const struct setting *s,
+		       const struct option_match *match)
+{
+	struct arena *a = p->build->diag->arena;
+	struct proxy *x = p->proxy;
+	struct config_server server = {.place = place_of(e)};
+	struct at name_at = e->key_at;
+	int err = setting_parse_server(s, &server);
+
+	name_at.col += (unsigned)match->name_offset;
+	name_at.len = (unsigned)strlen(match->name);
+	check(name_at.len < sizeof(server.name));
+	memcpy(server.name, match->name, name_at.len);
+	/* A server that failed is kept all the same: its name is taken. Nothing is built from it. */
+	x->servers = arena_grow(a, x->servers, x->server_count, sizeof(*x->servers));
+	x->server_at = arena_grow(a, x->server_at, x->server_count, sizeof(*x->server_at));
+	x->servers[x->server_count] = server;
+	x->server_at[x->server_count++] = name_at;
+	return err;
+}
+
+/* timeout-idle stands for two keys, which win over it in their own section, before and after it. */
+static int read_idle(struct pass *p, const struct setting *s)
+{
+	struct config_timeouts *t = &((struct config_proxy *)p->base)->timeouts;
+	struct config_timeouts before = *t;
+	int err = setting_parse(s);
+
+	if (p->seen[option_find(IN_LISTEN, "timeout-client").option - options] != NULL)
+		t->client_ns = before.client_ns;
+	if (p->seen[option_find(IN_LISTEN, "timeout-server").option - options] != NULL)
+		t->server_ns = before.server_ns;
+	return err;
+}
+
+static int read_backend_name(struct pass *p, const struct setting *s)
+{
+	if (s->words.count > 1) {
+		diag_error(s->diag, s->words.list[1].at, "'%s' takes one name", s->option->key);
+		return -EINVAL;
+	}
+	p->proxy->backend_name = s->words.list[0].text;
+	p->proxy->backend_at = s->words.list[0].at;
+	return 0;
+}
+
+static int read_value(struct pass *p, const struct entry *e, const struct option_match *match)
+{
+	struct diag *d = p->build->diag;
+	struct setting s = {.diag = d, .option = match->option, .base = p->base};
+	int err = words_split(d, e->value_at, e->value, &s.words);
+
+	if (err)
+		return err;
+	if (s.words.count == 0) {
+		diag_error(d, e->key_at, "'%s' needs a value", match->option->key);
+		diag_hint(d, "for example: %s", match->option->example);
+		return -EINVAL;
+	}
+	switch (match->option->type) {
+	case OPT_INCLUDE: /* done when the file was read */
+		return 0;
+	case OPT_BIND:
+		return read_bind(p, e, &s, match->name);
+	case OPT_SERVER:
+		return read_server(p, e, &s, match);
+	case OPT_BACKEND:
+		return read_backend_name(p, &s);
+	case OPT_IDLE:
+		return read_idle(p, &s);
+	case OPT_ADMIN:
+		p->build->admin_at = s.words.list[0].at;
+		return setting_parse(&s);
+	default:
+		return setting_parse(&s);
+	}
+}
+
+static void read_entry(struct pass *p, const struct entry *e)
+{
+	struct option_match match = option_find(p->section->kind, e->key);
+
+	if (match.option == NULL) {
+		report_unknown_key(p, e);
+		return;
+	}
+	if ((match.option->flags & OPT_NAMED) != 0 && check_name(p, e, &match) != 0) {
+		p->section->bad |= bad_of(match.option);
+		return;
+	}
+	if (check_allowed(p, e, match.option) != 0 || read_value(p, e, &match) != 0)
+		p->section->bad |= bad_of(match.option);
+}
+
+static void read_section(struct build *b, struct section *section, struct proxy *proxy, void *base)
+{
+	struct pass p = {b, section, proxy, base, NULL};
+
+	p.seen = arena_alloc(b->diag->arena, option_count * sizeof(*p.seen));
+	for (const struct entry *e = section->first; e != NULL; e = e->next)
+		read_entry(&p, e);
+}
+
+static void add_proxy(struct build *b, struct section *section)
+{
+	struct arena *a = b->diag->arena;
+	struct proxy *p;
+
+	b->proxies = arena_grow(a, b->proxies, b->proxy_count, sizeof(*b->proxies));
+	p = &b->proxies[b->proxy_count++];
+	memset(p, 0, sizeof(*p));
+	p->section = section;
+	p->set = b->defaults;
+	read_section(b, section, p, &p->set);
+}
+
+static void set_built_in(struct build *b)
+{
+	struct arena *a = b->diag->arena;
+
+	memset(&b->global, 0, sizeof(b->global));
+	memset(&b->defaults, 0, sizeof(b->defaults));
+	b->global.admin_owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
+	setting_defaults(a, IN_GLOBAL, &b->global);
+	setting_defaults(a, IN_DEFAULTS, &b->defaults);
+}
+
+/* Without any log line there is the one of the table. */
+static void set_default_log(struct build *b)
+{
+	struct config_log *log;
+
+	if (b->global.log_count > 0)
+		return;
+	log = arena_alloc(b->diag->arena, sizeof(*log));
+	log->kind = CONFIG_LOG_AUTO;
+	setting_defaults(b->diag->arena, IN_LOG, log);
+	b->global.logs = log;
+	b->global.log_count = 1;
+}
+
+void build_document(struct build *b)
+{
+	struct section *global = document_find(b->doc, IN_GLOBAL, NULL);
+	struct section *defaults = document_find(b->doc, IN_DEFAULTS, NULL);
+
+	set_built_in(b);
+	if (global != NULL)
+		read_section(b, global, NULL, &b->global);
+	set_default_log(b);
+	if (defaults != NULL)
+		read_section(b, defaults, NULL, &b->defaults);
+	for (struct section *s = b->doc->first; s != NULL; s = s->next) {
+		if ((s->kind & IN_PROXIES) != 0)
+			add_proxy(b, s);
+	}
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * options.c - what can be written in a configuration: the table, and finding a row in it.
+ *
+ * Constant. Any thread. Floor 2.
+ */
+#include "sluice/config/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/config/suggest.h"
+
+#define FRONT	(IN_FRONTEND | IN_LISTEN)
+#define BACK	(IN_BACKEND | IN_LISTEN)
+#define FRONT_D (FRONT | IN_DEFAULTS)
+#define BACK_D	(BACK | IN_DEFAULTS)
+#define BOTH_D	(FRONT | BACK | IN_DEFAULTS)
+
+/* A year: longer than anybody waits, and far from overflow when it is added to a clock. */
+#define MAX_NS (365 * 86400 * NS_PER_SEC)
+
+#define FIELD_GLOBAL(member) offsetof(struct config_global, member)
+#define FIELD_PROXY(member)  offsetof(struct config_proxy, member)
+#define FIELD_BIND(member)   offsetof(struct config_bind, member)
+#define FIELD_SERVER(member) offsetof(struct config_server, member)
+#define FIELD_LOG(member)    offsetof(struct config_log, member)
+#define FIELD_TCP(member)    offsetof(struct config_tcp, member)
+#define NO_FIELD	     SIZE_MAX
+
+const struct option options[] = {
+#define OPTION(key, sections, effect, type, flags, words, field, def, min, max, help, example)               \
+	{key, sections, effect, type, flags, words, field, def, min, max, help, example},
+#define LATER(key, sections, flags, help, example)                                                           \
+	{key, sections, 0, OPT_LATER, flags, "", NO_FIELD, NULL, 0, 0, help, example},
+#include "sluice/config/options.tbl.h"
+#undef OPTION
+#undef LATER
+};
+
+const size_t option_count = ARRAY_LEN(options);
+
+static const struct section_name {
+	unsigned section;
+	const char *word;
+} section_names[] = {
+	{IN_GLOBAL, "global"}, {IN_STATS, "stats"},	  {IN_DEFAULTS, "defaults"},
+	{IN_LISTEN, "listen"}, {IN_FRONTEND, "frontend"}, {IN_BACKEND, "backend"},
+};
+
+/* Lines whose words are options too. */
+static const struct section_name line_names[] = {
+	{IN_BIND, "a bind line"},
+	{IN_SERVER, "a server line"},
+	{IN_LOG, "a log line"},
+	{IN_ADMIN, "an admin-socket line"},
+	{IN_KEEPALIVE, "a tcp-keepalive line"},
+	{IN_BALANCE, "a balance line"},
+};
+
+struct option_match option_find(unsigned sections, const char *key)
+{
+	struct option_match match = {NULL, "", 0};
+	size_t longest = 0;
+
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		size_t len;
+
+		if ((o->sections & sections) == 0)
+			continue;
+		len = suggest_starts_with(key, o->key);
+		if (len <= longest || (key[len] != '\0' && (o->flags & OPT_NAMED) == 0))
+			continue;
+		longest = len;
+		match.option = o;
+		match.name_offset = len + strspn(key + len, " \t");
+		match.name = key + match.name_offset;
+	}
+	return match;
+}
+
+const struct option *option_find_start(unsigned sections, const char *line, size_t *len)
+{
+	const struct option *best = NULL;
+
+	*len = 0;
+	for (size_t i = 0; i < option_count; i++) {
+		size_t n = suggest_starts_with(line, options[i].key);
+
+		if ((options[i].sections & sections) != 0 && n > *len) {
+			*len = n;
+			best = &options[i];
+		}
+	}
+	return best;
+}
+
+const struct option *option_suggest(unsigned sections, const char *key)
+{
+	struct suggest s;
+
+	suggest_init(&s, key);
+	for (size_t i = 0; i < option_count; i++) {
+		if ((options[i].sections & sections) != 0)
+			suggest_offer(&s, options[i].key, &options[i]);
+	}
+	return s.thing;
+}
+
+const char *section_word(unsigned section)
+{
+	for (size_t i = 0; i < ARRAY_LEN(section_names); i++) {
+		if (section_names[i].section == section)
+			return section_names[i].word;
+	}
+	return NULL;
+}
+
+unsigned section_kind(const char *word, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(section_names); i++) {
+		if (strlen(section_names[i].word) == len && memcmp(section_names[i].word, word, len) == 0)
+			return section_names[i].section;
+	}
+	return 0;
+}
+
+/* Adds one word to the list in `buf`; the list's length. */
+static size_t add_place(char *buf, size_t used, const char *between, const char *text)
+{
+	int n = snprintf(buf + used, OPTION_PLACES_MAX - used, "%s%s", used > 0 ? between : "", text);
+
+	check(n > 0);
+	check((size_t)n < OPTION_PLACES_MAX - used);
+	return used + (size_t)n;
+}
+
+const char *option_places(unsigned sections, char *buf)
+{
+	char text[32];
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(section_names); i++) {
+		if ((sections & section_names[i].section) == 0)
+			continue;
+		(void)snprintf(text, sizeof(text), "[%s]", section_names[i].word); /* fits: our own words */
+		used = add_place(buf, used, " or ", text);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(line_names); i++) {
+		if ((sections & line_names[i].section) != 0)
+			used = add_place(buf, used, " or ", line_names[i].word);
+	}
+	return buf;
+}
+
+const char *option_choices(const struct option *o, bool later, char *buf)
+{
+	const char *item = o->words;
+	char text[32];
+	size_t used = 0;
+
+	buf[0] = '\0';
+	while (*item != '\0') {
+		bool is_later = *item == '!';
+		size_t len = strcspn(item + is_later, "|");
+
+		check(len < sizeof(text));
+		memcpy(text, item + is_later, len);
+		text[len] = '\0';
+		if (is_later == later)
+			used = add_place(buf, used, ", ", text);
+		item += (is_later ? 1 : 0) + len;
+		item += *item == '|' ? 1 : 0;
+	}
+	return buf;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting.c - one option with its value: the way from a row of the table to its type.
+ *
+ * Refuses a scalar with several words, words that a line does not have, and what is not in this
+ * version. Main thread. Floor 2.
+ */
+#include "sluice/config/setting.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/config/suggest.h"
+
+/* Types that read all words of their line; the others take one. */
+static bool takes_words(enum option_type type)
+{
+	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_KEEPALIVE || type == OPT_BALANCE;
+}
+
+int setting_parse(const struct setting *s)
+{
+	const struct option *o = s->option;
+	const struct setting_type *type = &setting_types[o->type];
+	uint64_t nowhere = 0; /* for options that are read for their form only */
+
+	check(s->words.count > 0);
+	check(type->parse != NULL);
+	if (s->words.count > 1 && !takes_words(o->type)) {
+		struct at at = s->words.list[1].at;
+
+		diag_error(s->diag, at, "'%s' takes one value", o->key);
+		return -EINVAL;
+	}
+	return type->parse(s, o->offset == SIZE_MAX ? (void *)&nowhere : (char *)s->base + o->offset);
+}
+
+static int report_unknown_word(const struct setting *s, const struct word *key, unsigned section)
+{
+	const struct option *near = option_suggest(section, key->text);
+	const char *hint = suggest_translate(key->text);
+
+	diag_error(s->diag, key->at, "'%s' has no option '%s'", s->option->key, key->text);
+	if (near != NULL)
+		diag_hint(s->diag, "did you mean '%s'?", near->key);
+	else if (hint != NULL)
+		diag_hint(s->diag, "%s", hint);
+	else
+		diag_hint(s->diag, "see 'sluice help %s'", s->option->key);
+	return -EINVAL;
+}
+
+/* One "key=value" or "flag". */
+static int parse_word(const struct setting *s, const struct word *w, unsigned section)
+{
+	size_t key_len = strcspn(w->text, "=");
+	struct word key = word_part(s->diag, w, 0, key_len);
+	struct option_match match = option_find(section, key.text);
+	const struct option *o = match.option;
+	struct word value;
+	struct setting sub = {s->diag, o, {&value, 1}, s->base};
+
+	if (o == NULL || key_len == 0)
+		return report_unknown_word(s, &key, section);
+	if (o->type == OPT_LATER) {
+		diag_error(s->diag, key.at, "'%s' is not in this version", o->key);
+		return -EINVAL;
+	}
+	if (o->type == OPT_FLAG && w->text[key_len] == '=') {
+		diag_error(s->diag, key.at, "'%s' has no value", o->key);
+		diag_hint(s->diag, "write '%s' alone", o->key);
+		return -EINVAL;
+	}
+	if (o->type != OPT_FLAG && (w->text[key_len] != '=' || w->text[key_len + 1] == '\0')) {
+		diag_error(s->diag, key.at, "'%s' needs a value", o->key);
+		diag_hint(s->diag, "write %s=%s, without blanks", o->key, o->words);
+		return -EINVAL;
+	}
+	value = o->type == OPT_FLAG ? key : word_part(s->diag, w, key_len + 1, w->len);
+	return setting_parse(&sub);
+}
+
+/* Was the option of word `n` given before, among the words from `from` on? */
+static bool given_before(const struct setting *s, size_t from, size_t n)
+{
+	const char *text = s->words.list[n].text;
+	size_t len = strcspn(text, "=");
+
+	for (size_t i = from; i < n; i++) {
+		const char *other = s->words.list[i].text;
+
+		if (strcspn(other, "=") == len && memcmp(other, text, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+int setting_parse_words(const struct setting *s, size_t from, unsigned section)
+{
+	int result = 0;
+
+	for (size_t i = from; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+		int err;
+
+		if (given_before(s, from, i)) {
+			diag_error(s->diag, w->at, "'%.*s' is given twice", (int)strcspn(w->text, "="),
+				   w->text);
+			result = -EINVAL;
+			continue;
+		}
+		err = parse_word(s, w, section);
+		if (err == 0)
+			continue;
+		result = err;
+		/* HAProxy writes "weight 10": the stray value is part of the same mistake. */
+		if (strchr(w->text, '=') == NULL && i + 1 < s->words.count &&
+		    option_find(section, s->words.list[i + 1].text).option == NULL &&
+		    strchr(s->words.list[i + 1].text, '=') == NULL)
+			i++;
+	}
+	return result;
+}
+
+void setting_defaults(struct arena *a, unsigned section, void *base)
+{
+	struct diag d = {.arena = a};
+	struct source *source = source_new(a, "default");
+
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		struct setting s = {.diag = &d, .option = o, .base = base};
+		struct at at = {source, 1, 1, 1};
+		int err;
+
+		if ((o->sections & section) == 0 || o->def == NULL || (o->flags & OPT_REPEAT) != 0)
+			continue;
+		source_add_line(a, source, o->def, strlen(o->def));
+		at.line = (unsigned)source->line_count;
+		err = words_split(&d, at, o->def, &s.words);
+		check(err == 0);
+		err = setting_parse(&s);
+		check(err == 0);
+	}
+}
+
+bool setting_is_set(const struct option *option, const void *base)
+{
+	const struct setting_type *type = &setting_types[option->type];
+
+	if (type->parse == NULL || option->offset == SIZE_MAX)
+		return false;
+	return type->is_set == NULL || type->is_set((const char *)base + option->offset);
+}
+
+void setting_print(const struct option *option, const void *base, FILE *out)
+{
+	check(setting_is_set(option, base));
+	check(setting_types[option->type].print != NULL);
+	setting_types[option->type].print((const char *)base + option->offset, option, out);
+}
+
+void setting_print_words(unsigned section, const void *base, FILE *out)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+
+		if ((o->sections & section) == 0 || !setting_is_set(o, base))
+			continue;
+		fprintf(out, " %s", o->key);
+		if (o->type == OPT_FLAG)
+			continue;
+		fputc('=', out);
+		setting_print(o, base, out);
+	}
+}

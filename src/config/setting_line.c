@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_line.c - options whose value is a line of words: addresses, logs, keepalive, CPUs.
+ *
+ * Refuses addresses of a kind that their place cannot use. Main thread. Floor 2.
+ */
+#include "sluice/config/setting.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/config/values.h"
+
+int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec)
+{
+	const char *why = NULL;
+	size_t at = 0;
+
+	if (strncmp(w->text, "fd@", 3) == 0) {
+		diag_error(s->diag, w->at, "an inherited socket (fd@) is not in this version");
+		return -EINVAL;
+	}
+	if (addr_parse(w->text, spec, &why, &at) != 0) {
+		diag_error(s->diag, word_at(w, at < w->len ? at : 0), "'%s' is no address", w->text);
+		diag_hint(s->diag, "%s", why != NULL ? why : "write HOST:PORT or unix:/PATH");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void setting_print_address(const struct addr_spec *spec, FILE *out)
+{
+	char buf[ADDR_TEXT_MAX];
+	const struct sockaddr_un *un = &spec->addr.un;
+	size_t len;
+
+	if (spec->kind != ADDR_UNIX) {
+		fputs(addr_spec_format(spec, buf), out);
+		return;
+	}
+	/* addr_spec_format() escapes paths for logs; here they must read back. */
+	len = spec->addr.len - offsetof(struct sockaddr_un, sun_path);
+	check(len > 0);
+	check(len <= sizeof(un->sun_path));
+	if (un->sun_path[0] == '\0')
+		(void)snprintf(buf, sizeof(buf), "unix:@%.*s", (int)len - 1, un->sun_path + 1);
+	else
+		(void)snprintf(buf, sizeof(buf), "unix:%.*s", (int)len, un->sun_path);
+	words_print_quoted(buf, out); /* 107 bytes and a prefix always fit */
+}
+
+int setting_parse_source(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	struct addr_spec spec = {.kind = ADDR_NONE};
+	struct addr *addr = field;
+	struct in6_addr six;
+	struct in_addr four;
+
+	memset(addr, 0, sizeof(*addr));
+	if (inet_pton(AF_INET, w->text, &four) == 1) {
+		addr->in.sin_family = AF_INET;
+		addr->in.sin_addr = four;
+		addr->len = sizeof(addr->in);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, w->text, &six) == 1) {
+		addr->in6.sin6_family = AF_INET6;
+		addr->in6.sin6_addr = six;
+		addr->len = sizeof(addr->in6);
+		return 0;
+	}
+	if (addr_parse(w->text, &spec, NULL, NULL) != 0 || spec.kind != ADDR_IP) {
+		diag_error(s->diag, w->at, "'source' takes an IP address, with or without a port");
+		return -EINVAL;
+	}
+	*addr = spec.addr;
+	return 0;
+}
+
+void setting_print_source(const void *field, const struct option *option, FILE *out)
+{
+	char buf[ADDR_TEXT_MAX];
+
+	(void)option; /* the same for every row */
+	fputs(addr_format(field, buf), out);
+}
+
+bool setting_source_is_set(const void *field)
+{
+	const struct addr *addr = field;
+
+	return addr->len != 0;
+}
+
+/* "3" or "0-3" at `*text`, added to the list of CPUs. */
+static int take_cpus(const struct setting *s, const char **text, struct config_global *g)
+{
+	char part[16];
+	size_t len = strcspn(*text, ","), dash;
+	uint64_t first = 0, last = 0;
+
+	if (len == 0 || len >= sizeof(part))
+		return -EINVAL;
+	memcpy(part, *text, len);
+	part[len] = '\0';
+	dash = strcspn(part, "-");
+	if (part[dash] == '-') {
+		part[dash] = '\0';
+		if (value_number(part + dash + 1, &last) != 0)
+			return -EINVAL;
+	}
+	if (value_number(part, &first) != 0)
+		return -EINVAL;
+	if (dash == len)
+		last = first;
+	if (last < first || last > (uint64_t)s->option->max)
+		return -EINVAL;
+	for (; first <= last; first++) {
+		if (g->cpu_count == CONFIG_CPUS_MAX)
+			return -EINVAL;
+		g->cpus[g->cpu_count++] = (unsigned)first;
+	}
+	*text += len;
+	if (**text == ',' && (*text)[1] != '\0')
+		(*text)++;
+	return 0;
+}
+
+int setting_parse_cpus(const struct setting *s, void *field)
+{
+	struct config_global *g = s->base;
+	const struct word *w = &s->words.list[0];
+	const char *text = w->text;
+
+	check(field == &g->affinity);
+	g->cpu_count = 0;
+	if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) {
+		g->affinity = text[0] == 'a' ? CONFIG_AFFINITY_AUTO : CONFIG_AFFINITY_OFF;
+		return 0;
+	}
+	g->affinity = CONFIG_AFFINITY_LIST;
+	do {
+		if (take_cpus(s, &text, g) != 0) {
+			(void)setting_bad(s, w, 0, "is no list of CPUs");
+			diag_hint(s->diag, "write auto, off or a list such as 0-3,6");
+			return -EINVAL;
+		}
+	} while (*text != '\0');
+	return 0;
+}
+
+void setting_print_cpus(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_global *g =
+		container_of((const enum config_affinity *)field, struct config_global, affinity);
+
+	(void)option; /* there is one row */
+	if (g->affinity != CONFIG_AFFINITY_LIST) {
+		fputs(g->affinity == CONFIG_AFFINITY_AUTO ? "auto" : "off", out);
+		return;
+	}
+	for (unsigned i = 0; i < g->cpu_count; i++)
+		fprintf(out, "%s%u", i > 0 ? "," : "", g->cpus[i]);
+}
+
+int setting_parse_log(const struct setting *s, void *field)
+{
+	struct config_global *g = s->base;
+	const struct word *w = &s->words.list[0];
+	struct config_log log = {.kind = CONFIG_LOG_AUTO};
+	struct setting words = *s;
+
+	check(field == &g->logs);
+	setting_defaults(s->diag->arena, IN_LOG, &log);
+	if (strcmp(w->text, "stderr") == 0) {
+		log.kind = CONFIG_LOG_STDERR;
+	} else if (strcmp(w->text, "off") == 0) {
+		log.kind = CONFIG_LOG_OFF;
+	} else if (strncmp(w->text, "file:", 5) == 0 && w->text[5] != '\0') {
+		log.kind = CONFIG_LOG_FILE;
+		log.path = arena_strndup(s->diag->arena, w->text + 5, w->len - 5);
+	} else if (strncmp(w->text, "syslog:", 7) == 0) {
+		diag_error(s->diag, w->at, "'log = syslog:' is not in this version");
+		return -EINVAL;
+	} else if (strcmp(w->text, "auto") != 0) {
+		diag_error(s->diag, w->at, "'log' cannot go to '%s'", w->text);
+		diag_hint(s->diag,
+			  w->text[0] == '/' ? "write file:%s" : "write auto, stderr, off or file:PATH",
+			  w->text);
+		return -EINVAL;
+	}
+	words.base = &log;
+	if (setting_parse_words(&words, 1, IN_LOG) != 0)
+		return -EINVAL;
+	g->logs = arena_grow(s->diag->arena, g->logs, g->log_count, sizeof(*g->logs));
+	g->logs[g->log_count++] = log;
+	return 0;
+}
+
+void setting_print_log(const struct config_log *log, FILE *out)
+{
+	static const char *const kinds[] = {
+		[CONFIG_LOG_AUTO] = "auto",
+		[CONFIG_LOG_STDERR] = "stderr",
+		[CONFIG_LOG_FILE] = "file:",
+		[CONFIG_LOG_OFF] = "off",
+	};
+
+	fputs(kinds[log->kind], out);
+	if (log->kind == CONFIG_LOG_FILE)
+		words_print_quoted(log->path, out);
+	setting_print_words(IN_LOG, log, out);
+}
+
+int setting_parse_admin(const struct setting *s, void *field)
+{
+	struct addr_spec *spec = field;
+	int err = setting_address(s, &s->words.list[0], spec);
+
+	if (!err && spec->kind != ADDR_UNIX) {
+		(void)setting_bad(s, &s->words.list[0], 0, "must be a Unix socket");
+		diag_hint(s->diag, "write unix:/run/sluice/admin.sock");
+		err = -EINVAL;
+	}
+	return setting_parse_words(s, 1, IN_ADMIN) != 0 ? -EINVAL : err;
+}
+
+void setting_print_admin(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_global *g =
+		container_of((const struct addr_spec *)field, struct config_global, admin);
+
+	(void)option; /* there is one row */
+	setting_print_address(&g->admin, out);
+	setting_print_words(IN_ADMIN, g, out);
+}
+
+bool setting_admin_is_set(const void *field)
+{
+	const struct addr_spec *spec = field;
+
+	return spec->kind != ADDR_NONE;
+}
+
+int setting_parse_keepalive(const struct setting *s, void *field)
+{
+	struct config_tcp *tcp = field;
+	struct word *w = &s->words.list[0];
+	struct setting words = *s;
+	int64_t ns = 0;
+
+	setting_defaults(s->diag->arena, IN_KEEPALIVE, tcp);
+	tcp->keepalive = false;
+	tcp->keepalive_idle_s = 0;
+	words.base = tcp;
+	if (value_duration(w->text, &ns) != 0 || ns != 0) {
+		/* The idle time is read as any whole number of seconds in the row's range. */
+		struct option seconds = *s->option;
+		struct setting idle = {s->diag, &seconds, {w, 1}, tcp};
+
+		seconds.type = OPT_SECONDS;
+		seconds.offset = offsetof(struct config_tcp, keepalive_idle_s);
+		tcp->keepalive = true;
+		if (setting_parse(&idle) != 0)
+			return -EINVAL;
+	} else if (s->words.count > 1) {
+		return setting_bad(s, &s->words.list[1], 0, "is off and takes no options");
+	}
+	return setting_parse_words(&words, 1, IN_KEEPALIVE);
+}
+
+void setting_print_keepalive(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_tcp *tcp = field;
+
+	(void)option; /* there is one row */
+	if (!tcp->keepalive) {
+		fputs("off", out);
+		return;
+	}
+	fprintf(out, "%ds", tcp->keepalive_idle_s);
+	setting_print_words(IN_KEEPALIVE, tcp, out);
+}
+
+int setting_parse_balance(const struct setting *s, void *field)
+{
+	unsigned index = 0;
+	int err = setting_choice(s, &s->words.list[0], &index);
+
+	/* What belongs to an algorithm that this version lacks is not reported again. */
+	if (err)
+		return err;
+	memcpy(field, &index, sizeof(index));
+	return setting_parse_words(s, 1, IN_BALANCE);
+}
+
+/* Options that have a meaning for one kind of address only. */
+static int check_bind_options(const struct setting *s, const struct config_bind *bind)
+{
+	const struct word *w = &s->words.list[0];
+	bool unix_path = bind->addr.kind == ADDR_UNIX && bind->addr.addr.un.sun_path[0] != '\0';
+	bool owned = bind->owner.mode != -1 || bind->owner.uid != (uid_t)-1 || bind->owner.gid != (gid_t)-1;
+
+	if (owned && !unix_path) {
+		diag_error(s->diag, w->at, "mode, user and group are for a Unix socket with a path");
+		return -EINVAL;
+	}
+	if (bind->addr.kind == ADDR_UNIX && (bind->defer_accept || bind->v6only)) {
+		diag_error(s->diag, w->at, "defer-accept and v6only are for TCP");
+		return -EINVAL;
+	}
+	if (bind->v6only && bind->addr.kind == ADDR_IP && bind->addr.addr.sa.sa_family != AF_INET6) {
+		diag_error(s->diag, w->at, "v6only is for an IPv6 address");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int setting_parse_bind(const struct setting *s, struct config_bind *bind)
+{
+	const struct word *w = &s->words.list[0];
+	struct setting words = *s;
+	int err;
+
+	bind->owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
+	setting_defaults(s->diag->arena, IN_BIND, bind);
+	err = setting_address(s, w, &bind->addr);
+	if (!err && bind->addr.kind == ADDR_NAME) {
+		diag_error(s->diag, w->at, "'bind' takes an address of this machine, not a name");
+		diag_hint(s->diag, "write 127.0.0.1:%u, or :%u for all addresses", bind->addr.port,
+			  bind->addr.port);
+		err = -EINVAL;
+	}
+	words.base = bind;
+	if (setting_parse_words(&words, 1, IN_BIND) != 0)
+		err = -EINVAL;
+	return err ? err : check_bind_options(s, bind);
+}
+
+int setting_parse_server(const struct setting *s, struct config_server *server)
+{
+	const struct word *w = &s->words.list[0];
+	struct setting words = *s;
+	int err;
+
+	setting_defaults(s->diag->arena, IN_SERVER, server);
+	err = setting_address(s, w, &server->addr);
+	if (!err && server->addr.kind == ADDR_ANY) {
+		diag_error(s->diag, w->at, "a server needs a host");
+		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
+		err = -EINVAL;
+	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0) {
+		diag_error(s->diag, w->at, "a server needs a port, and 0 is none");
+		err = -EINVAL;
+	}
+	words.base = server;
+	if (setting_parse_words(&words, 1, IN_SERVER) != 0)
+		err = -EINVAL;
+	if (!err && server->source.len != 0 && server->addr.kind == ADDR_IP &&
+	    server->source.sa.sa_family != server->addr.addr.sa.sa_family) {
+		diag_error(s->diag, w->at, "server and source are of different families");
+		err = -EINVAL;
+	}
+	return err;
+}

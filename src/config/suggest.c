@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * suggest.c - the nearest word, and what words of HAProxy and nginx are called here.
+ *
+ * Any thread. Floor 2.
+ */
+#include "sluice/config/suggest.h"
+
+#include <string.h>
+
+#include "sluice/base/check.h"
+
+/* Longer words are not compared: nobody mistypes one of our keys that far. */
+#define SUGGEST_WORD_MAX 48
+
+static const struct foreign {
+	const char *word;
+	const char *hint;
+} foreign_words[] = {
+#define FOREIGN(word, hint) {word, hint},
+#include "sluice/config/foreign.tbl.h"
+#undef FOREIGN
+};
+
+static char fold(char c)
+{
+	if (c == '_' || c == ' ' || c == '\t')
+		return '-';
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+size_t suggest_distance(const char *a, const char *b)
+{
+	size_t rows[3][SUGGEST_WORD_MAX + 1];
+	size_t a_len = strlen(a), b_len = strlen(b);
+
+	if (a_len > SUGGEST_WORD_MAX || b_len > SUGGEST_WORD_MAX)
+		return SUGGEST_WORD_MAX;
+	for (size_t j = 0; j <= b_len; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t *row = rows[i % 3];
+		const size_t *above = rows[(i - 1) % 3];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_len; j++) {
+			bool same = fold(a[i - 1]) == fold(b[j - 1]);
+			size_t best = above[j - 1] + (same ? 0 : 1);
+
+			if (above[j] + 1 < best)
+				best = above[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
+			    fold(a[i - 2]) == fold(b[j - 1]) && rows[(i - 2) % 3][j - 2] + 1 < best)
+				best = rows[(i - 2) % 3][j - 2] + 1;
+			row[j] = best;
+		}
+	}
+	return rows[a_len % 3][b_len];
+}
+
+void suggest_init(struct suggest *s, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	s->wanted = wanted;
+	s->best = NULL;
+	s->thing = NULL;
+	/* One slip in a short word, one in three letters of a longer one; never the whole word. */
+	s->distance = len < 2 ? 1 : len < 4 ? 2 : len / 3 + 1;
+}
+
+void suggest_offer(struct suggest *s, const char *word, const void *thing)
+{
+	size_t distance = suggest_distance(s->wanted, word);
+
+	if (distance >= s->distance)
+		return;
+	s->distance = distance;
+	s->best = word;
+	s->thing = thing;
+}
+
+size_t suggest_starts_with(const char *text, const char *key)
+{
+	size_t i = 0;
+
+	for (; *key != '\0'; key++) {
+		if (text[i] == '\0' || fold(text[i]) != fold(*key))
+			return 0;
+		i++;
+	}
+	return text[i] == '\0' || text[i] == ' ' || text[i] == '\t' ? i : 0;
+}
+
+const char *suggest_translate(const char *text)
+{
+	const char *hint = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(foreign_words); i++) {
+		size_t len = suggest_starts_with(text, foreign_words[i].word);
+
+		if (len > longest) {
+			longest = len;
+			hint = foreign_words[i].hint;
+		}
+	}
+	return hint;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_picker.c - smooth weighted round robin: the order, the shares, and who is left out. Floor 3.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "config_of_servers.h"
+#include "sluice/balance/backend.h"
+
+struct fixture {
+	struct config_of_servers c;
+	struct backend *b;
+	struct picker p;
+};
+
+static void start(struct fixture *f, const unsigned *weights, size_t count, unsigned skip)
+{
+	config_of_servers_init(&f->c, weights, count);
+	f->b = backends_new(&f->c.config);
+	assert_non_null(f->b);
+	assert_int_equal(picker_init(&f->p, f->b, skip), 0);
+}
+
+static void finish(struct fixture *f)
+{
+	picker_free(&f->p);
+	backends_free(f->b, 1);
+}
+
+/* The names of the next `n`, '-' for none. */
+static const char *next(struct fixture *f, int n, const struct server *avoid)
+{
+	static char names[64];
+
+	assert_true(n < (int)sizeof(names));
+	for (int i = 0; i < n; i++) {
+		const struct server *s = picker_next(&f->p, avoid);
+
+		names[i] = s != NULL ? s->config->name[0] : '-';
+	}
+	names[n] = '\0';
+	return names;
+}
+
+static void weights_are_spread_smoothly_as_nginx_does(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){5, 1, 1}, 3, 0);
+	assert_string_equal(next(&f, 14, NULL), "aabacaaaabacaa");
+	finish(&f);
+}
+
+static void equal_weights_go_in_turn(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){7, 7, 7}, 3, 0);
+	assert_string_equal(next(&f, 7, NULL), "abcabca");
+	finish(&f);
+}
+
+static void share_of_each_server_is_exactly_its_weight(void **state)
+{
+	static const unsigned weights[] = {256, 1, 10, 100};
+	unsigned got[4] = {0};
+	struct fixture f;
+
+	(void)state;
+	start(&f, weights, 4, 0);
+	for (int i = 0; i < 3 * 367; i++)
+		got[picker_next(&f.p, NULL)->index]++;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(got[i], 3 * weights[i]);
+	finish(&f);
+}
+
+static void workers_begin_at_different_servers(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){1, 1, 1}, 3, 2);
+	assert_string_equal(next(&f, 3, NULL), "cab");
+	finish(&f);
+}
+
+static void weight_of_zero_is_never_chosen(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){0, 1, 0}, 3, 0);
+	assert_string_equal(next(&f, 3, NULL), "bbb");
+	finish(&f);
+	start(&f, (unsigned[]){0, 0}, 2, 0);
+	assert_string_equal(next(&f, 2, NULL), "--");
+	assert_string_equal(next(&f, 2, &f.b->servers[0]), "--");
+	finish(&f);
+}
+
+static void empty_backend_has_no_server(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, NULL, 0, 3);
+	assert_null(picker_next(&f.p, NULL));
+	finish(&f);
+}
+
+static void unresolved_server_is_left_out_until_it_has_an_address(void **state)
+{
+	struct fixture f;
+	struct addr_spec spec;
+
+	(void)state;
+	config_of_servers_init(&f.c, (unsigned[]){1, 1}, 2);
+	config_of_servers_unresolve(&f.c, 0);
+	f.b = backends_new(&f.c.config);
+	assert_int_equal(picker_init(&f.p, f.b, 0), 0);
+	assert_string_equal(next(&f, 3, NULL), "bbb");
+	assert_int_equal(addr_parse("10.0.0.1:80", &spec, NULL, NULL), 0);
+	assert_int_equal(server_set_addr(&f.b->servers[0], &spec.addr), 0);
+	assert_string_equal(next(&f, 4, NULL), "abab");
+	finish(&f);
+}
+
+static void avoided_server_is_chosen_only_when_no_other_is_usable(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){5, 1, 1}, 3, 0);
+	assert_string_equal(next(&f, 4, &f.b->servers[0]), "bcbc");
+	finish(&f);
+	start(&f, (unsigned[]){1, 0}, 2, 0);
+	assert_string_equal(next(&f, 2, &f.b->servers[0]), "aa");
+	finish(&f);
+}
+
+static void avoiding_does_not_shift_what_the_others_get_later(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){1, 1, 1}, 3, 0);
+	(void)next(&f, 2, &f.b->servers[0]);
+	/* b and c had one each: the next three are one of each. */
+	assert_string_equal(next(&f, 3, NULL), "abc");
+	finish(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(weights_are_spread_smoothly_as_nginx_does),
+		cmocka_unit_test(equal_weights_go_in_turn),
+		cmocka_unit_test(share_of_each_server_is_exactly_its_weight),
+		cmocka_unit_test(workers_begin_at_different_servers),
+		cmocka_unit_test(weight_of_zero_is_never_chosen),
+		cmocka_unit_test(empty_backend_has_no_server),
+		cmocka_unit_test(unresolved_server_is_left_out_until_it_has_an_address),
+		cmocka_unit_test(avoided_server_is_chosen_only_when_no_other_is_usable),
+		cmocka_unit_test(avoiding_does_not_shift_what_the_others_get_later),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_errors.c - what is said about mistakes: all of them, at their place, and nothing else. Floor 2.
+ */
+#include "config_test.h"
+
+static const char ten_mistakes[] = "[global]\n"
+				   "thread = 4\n" /* 2: unknown */
+				   "\n"
+				   "[defaults]\n"
+				   "timeout-connect = 5000\n" /* 5: no unit */
+				   "mode = tcp\n"	      /* 6: HAProxy's */
+				   "\n"
+				   "[backend app]\n"
+				   "server a = 10.0.0.1:80 weight=300\n" /* 9: range */
+				   "server a = 10.0.0.2:80\n"		 /* 10: twice */
+				   "  bind = :81\n"			 /* 11: wrong section */
+				   "\n"
+				   "[frontend web]\n"
+				   "bind = :80\n"
+				   "default-backend = ap\n" /* 15: undefined */
+				   "maxconn = 10\n"
+				   "maxconn = 20\n" /* 17: twice */
+				   "\n"
+				   "[listen two]\n"
+				   "bind = :80\n"  /* 20: bound already */
+				   "check = tcp\n" /* 21: later */
+				   "server z = 10.0.0.3:80\n";
+
+static void ten_mistakes_are_ten_reports(void **state)
+{
+	struct loaded l = load_text(ten_mistakes);
+
+	(void)state;
+	assert_null(l.config);
+	assert_string_equal(l.said,
+			    "t.ini:2:1: error: unknown key 'thread'\n"
+			    "  2 | thread = 4\n"
+			    "    | ^^^^^^ did you mean 'threads'?\n"
+			    "t.ini:5:19: error: 'timeout-connect' needs a unit\n"
+			    "  5 | timeout-connect = 5000\n"
+			    "    |                   ^^^^ write 5000ms or 5s (HAProxy reads a bare number as "
+			    "milliseconds, nginx as "
+			    "seconds)\n"
+			    "t.ini:6:1: error: unknown key 'mode'\n"
+			    "  6 | mode = tcp\n"
+			    "    | ^^^^ sluice forwards TCP and Unix sockets only: leave this line out\n"
+			    "t.ini:9:31: error: 'weight' is 300, allowed are 0 to 256\n"
+			    "  9 | server a = 10.0.0.1:80 weight=300\n"
+			    "    |                               ^^^\n"
+			    "t.ini:10:8: error: server 'a' is already defined in 'app'\n"
+			    " 10 | server a = 10.0.0.2:80\n"
+			    "    |        ^ first on line 9\n"
+			    "t.ini:11:3: error: 'bind' does not belong in [backend]\n"
+			    " 11 |   bind = :81\n"
+			    "    |   ^^^^ it belongs in [listen] or [frontend]\n"
+			    "t.ini:15:19: error: backend 'ap' is not defined\n"
+			    " 15 | default-backend = ap\n"
+			    "    |                   ^^ did you mean 'app' (line 8)?\n"
+			    "t.ini:17:1: error: 'maxconn' is given twice\n"
+			    " 17 | maxconn = 20\n"
+			    "    | ^^^^^^^ first on line 16\n"
+			    "t.ini:20:8: error: this address is already bound\n"
+			    " 20 | bind = :80\n"
+			    "    |        ^^^ first on line 14\n"
+			    "t.ini:21:1: error: 'check' is not in this version\n"
+			    " 21 | check = tcp\n"
+			    "    | ^^^^^\n"
+			    "t.ini: 10 errors, 0 warnings. The running configuration is unchanged.\n");
+	unload(&l);
+}
+
+/* Exactly `n` errors: nothing follows from a mistake. */
+static void assert_errors(const char *text, size_t n)
+{
+	struct loaded l = load_text(text);
+
+	if (l.config != NULL || count_of(l.said, ": error: ") != n)
+		fail_msg("%zu errors wanted for:\n%s\n%s", n, text, l.said);
+	unload(&l);
+}
+
+static void a_mistake_has_no_consequences(void **state)
+{
+	(void)state;
+	/* The bind line, the server line and the reference are wrong, not missing. */
+	assert_errors("[listen a]\nbind = :80 accept-proxy\nserver a = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbnd = :80\nserver a = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbind :80\nserver a = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1\n", 1);
+	assert_errors("[listen a]\nbind = :80\nserver = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbind = :80\nservers a = dns://x:80\n", 1);
+	assert_errors("[frontend a]\nbind = :80\nuse-backend x = sni=a\n", 1);
+	assert_errors(
+		"[frontend a]\nbind = :80\ndefault-backend = b c\n[backend b]\nserver a = 10.0.0.1:80\n", 1);
+	/* A header that is wrong still says which name it meant; its lines are not judged. */
+	assert_errors("[frontend a]\nbind = :80\ndefault-backend = b\n[backnd b]\nserver a = 10.0.0.1:80\n",
+		      1);
+	assert_errors("[frontend a]\nbind = :80\ndefault-backend = b\n[backend b\nserver a = 10.0.0.1:80\n",
+		      1);
+	assert_errors("[stats]\nbind = 127.0.0.1:8404\nfoo\n" GOOD, 1);
+	/* HAProxy's spelling is one mistake, not two. */
+	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 weight 10\n", 1);
+	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 check inter 2s\n", 2);
+}
+
+static void sections_that_lack_something_are_named(void **state)
+{
+	(void)state;
+	assert_refused("[frontend f]\ndefault-backend = b\n[backend b]\nserver a = 10.0.0.1:80\n",
+		       "t.ini:1:11: error: [frontend f] has no 'bind'", NULL);
+	assert_refused("[frontend f]\nbind = :80\n", "t.ini:1:11: error: [frontend f] has no backend", NULL);
+	assert_refused("[listen f]\nbind = :80\n", "t.ini:1:9: error: [listen f] has no server", NULL);
+	assert_refused("", "t.ini: error: there is nothing to do", NULL);
+	assert_refused(GOOD "[listen good]\nbind = :81\nserver a = 10.0.0.1:80\n",
+		       "t.ini:4:9: error: [listen good] is already defined", "as [listen good] on line 1",
+		       NULL);
+}
+
+static void words_of_others_are_translated(void **state)
+{
+	(void)state;
+	assert_refused("[listen a]\nbind = :80\ntimeout client 5s\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:1: error: ", "write 'timeout-client = 5s'", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 check\n",
+		       "t.ini:3:1: error: ", "write 'server a = 10.0.0.1:80 check'", NULL);
+	assert_refused("[global]\noption splice-auto\n" GOOD, "write 'splice = auto' in [global]", NULL);
+	assert_refused("[listen a]\nlisten = 80\nproxy_pass = app\n", "write 'bind = ADDRESS'",
+		       "write 'default-backend = NAME'", NULL);
+	assert_refused("[upstream app]\nserver = 10.0.0.1:80\n" GOOD, "[backend NAME]", NULL);
+	assert_refused("[frontend a]\nbind = :80\ndefault_backend app\n", "write 'default-backend = app'",
+		       NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 weight=2\n",
+		       "'server' has one name, then '='", "t.ini:3:10: error: ", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a /run/x weight=2\n",
+		       "'server' has one name, then '='", "t.ini:3:10: error: ", NULL);
+}
+
+static void values_are_judged_at_their_place(void **state)
+{
+	(void)state;
+	assert_refused("[global]\nthreads = 0\n" GOOD,
+		       "t.ini:2:11: error: 'threads' is 0, allowed are 1 to 256", NULL);
+	assert_refused("[global]\npipe-size = 100k\n" GOOD, "t.ini:2:13: ", "write 64k or 128k", NULL);
+	assert_refused("[global]\ndriver = io_uring\n" GOOD, "'driver = io_uring' is not in this version",
+		       NULL);
+	assert_refused("[global]\nsplice = yes\n" GOOD, "'splice' cannot be 'yes'", NULL);
+	assert_refused("[global]\nlog = stderr format=json\n" GOOD,
+		       "t.ini:2:21: ", "'format = json' is not in this", NULL);
+	assert_refused("[global]\nlog = syslog:/dev/log\n" GOOD, "is not in this version", NULL);
+	assert_refused("[global]\nadmin-socket = 127.0.0.1:99\n" GOOD, "must be a Unix socket", NULL);
+	assert_refused("[global]\nuser =\n" GOOD, "t.ini:2:1: error: 'user' needs a value", NULL);
+	assert_refused("[global]\nuser = a b\n" GOOD, "t.ini:2:10: error: 'user' takes one value", NULL);
+	assert_refused("[global]\nuser = \"a\n" GOOD, "t.ini:2:8: error: this quote is never closed", NULL);
+	assert_refused("[global]\ncpu-affinity = 3-1\n" GOOD, "is no list of CPUs", NULL);
+	assert_refused("[global]\npipe-cycle = 2h\n" GOOD, "allowed are 100ms to 1h", NULL);
+	assert_refused("[defaults]\nbalance = leastconn hash=consistent\n" GOOD,
+		       "'balance = leastconn' is not in this", NULL);
+	assert_refused("[defaults]\nbalance = random(2)\n" GOOD,
+		       "'balance = random(2)' is not in this version", NULL);
+	assert_refused("[defaults]\nredispatch = 1\n" GOOD, "'redispatch' is on or off", NULL);
+	assert_refused("[defaults]\ntcp-keepalive = 500ms\n" GOOD, "takes whole seconds", NULL);
+}
+
+static void addresses_must_fit_their_place(void **state)
+{
+	(void)state;
+	assert_refused("[listen a]\nbind = fd@3\nserver a = 10.0.0.1:80\n", "fd@) is not in this version",
+		       NULL);
+	assert_refused("[listen a]\nbind = web.example:80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:8: error: ", "not a name", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = :81\n", "a server needs a host", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = 10.0.0.1:0\n", "a server needs a port", NULL);
+	assert_refused("[listen a]\nbind = :80 mode=600\nserver a = 10.0.0.1:80\n", "for a Unix socket",
+		       NULL);
+	assert_refused("[listen a]\nbind = 0.0.0.0:80 v6only\nserver a = 10.0.0.1:80\n", "v6only is for",
+		       NULL);
+	assert_refused("[listen a]\nbind = :80\nbind = 0.0.0.0:80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
+	assert_refused("[listen a]\nbind = 127.0.0.1:80\nbind = :80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
+	assert_refused("[listen a]\nbind = 0.0.0.0:80\nbind = [::]:80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
+	assert_refused("[listen a]\nbind = /run/a\nbind = unix:/run/a\nserver a = 10.0.0.1:80\n",
+		       "already bound", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 source=x\n",
+		       "t.ini:3:31: ", "takes an IP", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 source=::1\n", "different families",
+		       NULL);
+}
+
+static void addresses_that_differ_are_accepted(void **state)
+{
+	struct loaded l =
+		assert_accepted("[listen a]\nbind = 127.0.0.1:0\nbind = 127.0.0.1:0\nbind = :80 v6only\n"
+				"bind = 0.0.0.0:80\nbind = unix:@x\nbind = /run/x\nbind = 0.0.0.0:81\n"
+					  "bind = [::]:81 v6only\nserver a = [::1]:80\n");
+
+	(void)state;
+	assert_int_equal(l.config->frontends[0].bind_count, 8);
+	assert_true(l.config->frontends[0].binds[7].v6only);
+	unload(&l);
+}
+
+static void twenty_errors_are_shown_and_the_rest_is_counted(void **state)
+{
+	char text[2048] = "[global]\n";
+	struct loaded l;
+
+	(void)state;
+	for (int i = 0; i < 25; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zzz%d = 1\n", i);
+	l = load_text(text);
+	assert_null(l.config);
+	assert_int_equal(count_of(l.said, ": error: "), 20);
+	assert_non_null(strstr(l.said, "... and 5 more errors\n"));
+	assert_non_null(strstr(l.said, "t.ini: 25 errors, 0 warnings."));
+	unload(&l);
+}
+
+static void carets_stand_below_tabs_and_letters_of_two_bytes(void **state)
+{
+	(void)state;
+	assert_refused("[global]\n\tuser = '\xc3\xa4' x\n" GOOD,
+		       "\n  2 | \tuser = '\xc3\xa4' x\n    | \t           ^\n", NULL);
+}
+
+static void what_has_no_effect_is_warned_about(void **state)
+{
+	struct loaded l = load_text(
+		"[frontend f]\nbind = :80\ndefault-backend = b\ntimeout-connect = 1s\n[backend b]\n");
+
+	(void)state;
+	assert_non_null(l.config);
+	assert_int_equal(l.config->warnings, 2);
+	assert_non_null(
+		strstr(l.said, "t.ini:4:1: warning: 'timeout-connect' has no effect in a [frontend]"));
+	assert_non_null(strstr(l.said, "t.ini:5:10: warning: [backend b] has no server"));
+	assert_null(strstr(l.said, "unchanged"));
+	unload(&l);
+}
+
+static void variables_are_put_in_or_missed(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	assert_int_equal(setenv("SLUICE_T_PORT", "8123", 1), 0);
+	assert_int_equal(setenv("SLUICE_T_TWO", "10.0.0.1:80 weight=7", 1), 0);
+	assert_int_equal(unsetenv("SLUICE_T_NONE"), 0);
+	l = assert_accepted("[listen a]\nbind = 127.0.0.1:${SLUICE_T_PORT}\nserver a = ${SLUICE_T_TWO}\n"
+			    "server b = ${SLUICE_T_NONE:-10.0.0.2}:81\n");
+	assert_int_equal(l.config->frontends[0].binds[0].addr.port, 8123);
+	assert_int_equal(l.config->backends[0].servers[0].weight, 7);
+	assert_int_equal(l.config->backends[0].servers[1].addr.port, 81);
+	unload(&l);
+	assert_refused("[global]\nuser = x${SLUICE_T_NONE}\n" GOOD, "t.ini:2:9: error: ", "no SLUICE_T_NONE",
+		       NULL);
+	assert_refused("[global]\nuser = ${SLUICE_T_NONE:?say who}\n" GOOD,
+		       "SLUICE_T_NONE is not set: say who", NULL);
+	assert_refused("[global]\nuser = ${SLUICE_T_NONE\n" GOOD, "has no closing '}'", NULL);
+	l = assert_accepted("[global]\nuser = '${SLUICE_T_NONE}'\n" GOOD);
+	assert_string_equal(l.config->global.user, "${SLUICE_T_NONE}");
+	unload(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ten_mistakes_are_ten_reports),
+		cmocka_unit_test(a_mistake_has_no_consequences),
+		cmocka_unit_test(sections_that_lack_something_are_named),
+		cmocka_unit_test(words_of_others_are_translated),
+		cmocka_unit_test(values_are_judged_at_their_place),
+		cmocka_unit_test(addresses_must_fit_their_place),
+		cmocka_unit_test(addresses_that_differ_are_accepted),
+		cmocka_unit_test(twenty_errors_are_shown_and_the_rest_is_counted),
+		cmocka_unit_test(carets_stand_below_tabs_and_letters_of_two_bytes),
+		cmocka_unit_test(what_has_no_effect_is_warned_about),
+		cmocka_unit_test(variables_are_put_in_or_missed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_print.c - the snapshot: what a file becomes, and that -T reads back to the same. Floor 2.
+ */
+#include "config_test.h"
+
+#include "sluice/base/clock.h"
+#include "sluice/base/log.h"
+
+static char *print_text(const struct config *c)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	config_print(c, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+	assert_int_equal(a == NULL, b == NULL);
+	if (a != NULL)
+		assert_string_equal(a, b);
+}
+
+static void assert_same_spec(const struct addr_spec *a, const struct addr_spec *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->family, b->family);
+	assert_int_equal(a->port, b->port);
+	assert_string_equal(a->host, b->host);
+	assert_int_equal(a->addr.len, b->addr.len);
+	if (a->addr.len != 0)
+		assert_true(addr_equal(&a->addr, &b->addr));
+}
+
+static void assert_same_owner(const struct config_socket_owner *a, const struct config_socket_owner *b)
+{
+	assert_int_equal(a->mode, b->mode);
+	assert_int_equal(a->uid, b->uid);
+	assert_int_equal(a->gid, b->gid);
+}
+
+static void assert_same_global(const struct config_global *a, const struct config_global *b)
+{
+	assert_int_equal(a->threads, b->threads);
+	assert_int_equal(a->affinity, b->affinity);
+	assert_int_equal(a->cpu_count, b->cpu_count);
+	assert_memory_equal(a->cpus, b->cpus, sizeof(a->cpus));
+	assert_int_equal(a->driver, b->driver);
+	assert_int_equal(a->maxconn, b->maxconn);
+	assert_int_equal(a->maxpipes, b->maxpipes);
+	assert_int_equal(a->pipe_size, b->pipe_size);
+	assert_int_equal(a->splice, b->splice);
+	assert_same_text(a->user, b->user);
+	assert_same_text(a->group, b->group);
+	assert_int_equal(a->log_count, b->log_count);
+	for (size_t i = 0; i < a->log_count; i++) {
+		assert_int_equal(a->logs[i].kind, b->logs[i].kind);
+		assert_int_equal(a->logs[i].level, b->logs[i].level);
+		assert_same_text(a->logs[i].path, b->logs[i].path);
+	}
+	assert_same_spec(&a->admin, &b->admin);
+	assert_same_owner(&a->admin_owner, &b->admin_owner);
+	assert_int_equal(a->hard_stop_after_ns, b->hard_stop_after_ns);
+	assert_int_equal(a->pipe_cycle_ns, b->pipe_cycle_ns);
+}
+
+static void assert_same_frontend(const struct config_frontend *a, const struct config_frontend *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_int_equal(a->backend, b->backend);
+	assert_int_equal(a->listen, b->listen);
+	assert_int_equal(a->maxconn, b->maxconn);
+	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
+	assert_memory_equal(&a->tcp, &b->tcp, sizeof(a->tcp));
+	assert_int_equal(a->bind_count, b->bind_count);
+	for (size_t i = 0; i < a->bind_count; i++) {
+		assert_string_equal(a->binds[i].name, b->binds[i].name);
+		assert_same_spec(&a->binds[i].addr, &b->binds[i].addr);
+		assert_int_equal(a->binds[i].backlog, b->binds[i].backlog);
+		assert_int_equal(a->binds[i].v6only, b->binds[i].v6only);
+		assert_int_equal(a->binds[i].defer_accept, b->binds[i].defer_accept);
+		assert_same_owner(&a->binds[i].owner, &b->binds[i].owner);
+	}
+}
+
+static void assert_same_backend(const struct config_backend *a, const struct config_backend *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_int_equal(a->balance, b->balance);
+	assert_int_equal(a->retries, b->retries);
+	assert_int_equal(a->redispatch, b->redispatch);
+	assert_int_equal(a->resolve_interval_ns, b->resolve_interval_ns);
+	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
+	assert_memory_equal(&a->tcp, &b->tcp, sizeof(a->tcp));
+	assert_int_equal(a->server_count, b->server_count);
+	for (size_t i = 0; i < a->server_count; i++) {
+		assert_string_equal(a->servers[i].name, b->servers[i].name);
+		assert_same_spec(&a->servers[i].addr, &b->servers[i].addr);
+		assert_int_equal(a->servers[i].weight, b->servers[i].weight);
+		assert_int_equal(a->servers[i].source.len, b->servers[i].source.len);
+		if (a->servers[i].source.len != 0)
+			assert_true(addr_equal(&a->servers[i].source, &b->servers[i].source));
+	}
+}
+
+static void assert_round_trip(const struct config *a)
+{
+	char *first = print_text(a);
+	struct loaded l = load_text(first);
+	char *second;
+
+	if (l.config == NULL)
+		fail_msg("-T does not read back:\n%s\n%s", first, l.said);
+	second = print_text(l.config);
+	assert_string_equal(first, second);
+	assert_same_global(&a->global, &l.config->global);
+	assert_int_equal(a->frontend_count, l.config->frontend_count);
+	assert_int_equal(a->backend_count, l.config->backend_count);
+	for (size_t i = 0; i < a->frontend_count; i++)
+		assert_same_frontend(&a->frontends[i], &l.config->frontends[i]);
+	for (size_t i = 0; i < a->backend_count; i++)
+		assert_same_backend(&a->backends[i], &l.config->backends[i]);
+	free(second);
+	free(first);
+	unload(&l);
+}
+
+static void defaults_are_those_of_the_contract(void **state)
+{
+	struct loaded l = assert_accepted(GOOD);
+	const struct config *c = l.config;
+	const struct config_backend *b = &c->backends[0];
+	const struct config_frontend *f = &c->frontends[0];
+
+	(void)state;
+	assert_int_equal(c->global.threads, 0);
+	assert_int_equal(c->global.maxconn, 0);
+	assert_int_equal(c->global.maxpipes, -1);
+	assert_int_equal(c->global.pipe_size, 262144);
+	assert_int_equal(c->global.splice, CONFIG_SPLICE_AUTO);
+	assert_int_equal(c->global.driver, CONFIG_DRIVER_AUTO);
+	assert_int_equal(c->global.affinity, CONFIG_AFFINITY_AUTO);
+	assert_int_equal(c->global.hard_stop_after_ns, 30 * NS_PER_SEC);
+	assert_int_equal(c->global.pipe_cycle_ns, 10 * NS_PER_SEC);
+	assert_int_equal(c->global.log_count, 1);
+	assert_int_equal(c->global.logs[0].kind, CONFIG_LOG_AUTO);
+	assert_int_equal(c->global.logs[0].level, LOG_LEVEL_INFO);
+	assert_int_equal(c->global.admin.kind, ADDR_NONE);
+	assert_int_equal(b->timeouts.connect_ns, 5 * NS_PER_SEC);
+	assert_int_equal(b->timeouts.server_ns, 600 * NS_PER_SEC);
+	assert_int_equal(f->timeouts.client_ns, 600 * NS_PER_SEC);
+	assert_int_equal(f->timeouts.half_closed_ns, 60 * NS_PER_SEC);
+	assert_int_equal(b->timeouts.half_closed_ns, 60 * NS_PER_SEC);
+	assert_int_equal(f->timeouts.max_lifetime_ns, 0);
+	assert_int_equal(b->retries, 3);
+	assert_true(b->redispatch);
+	assert_int_equal(b->resolve_interval_ns, 30 * NS_PER_SEC);
+	assert_true(b->tcp.nodelay);
+	assert_false(b->tcp.keepalive);
+	assert_int_equal(b->tcp.user_timeout_ms, 0);
+	assert_int_equal(b->servers[0].weight, 1);
+	assert_int_equal(f->binds[0].backlog, 0);
+	assert_int_equal(f->binds[0].owner.mode, -1);
+	assert_round_trip(c);
+	unload(&l);
+}
+
+static const char everything[] =
+	"[global]\n"
+	"threads = 4\ncpu-affinity = 0-2,7\ndriver = epoll\nmaxconn = 20_000\n"
+	"maxpipes = 0\npipe-size = 1m\nsplice = off\nuser = nobody\ngroup = 'a b'\n"
+	"log = file:'/tmp/a b#c\"d.log' level=debug\nlog = stderr\nlog = off level=error\n"
+	"admin-socket = unix:/tmp/x.sock mode=0660 user=0 group=0\n"
+	"hard-stop-after = 0\npipe-cycle = 1m30s\n"
+	"[defaults]\n"
+	"timeout-idle = 1h\nretries = 0\ntcp-keepalive = 60s interval=5s count=4\n"
+	"[frontend f]\n"
+	"bind public = :8080 backlog=77 defer-accept\nbind = '/tmp/s #p.sock' mode=600\n"
+	"bind = unix:@abstract\nbind = [::1]:99 v6only\nbind = *:98\n"
+	"maxconn = 7\ntimeout-client = 7s\nmax-lifetime = 2d\ndefault-backend = app\n"
+	"tcp-user-timeout = 1500ms\ntcp-nodelay = off\n"
+	"[backend first]\nserver z = [::1]:90\n"
+	"[listen web]\n"
+	"bind = 127.0.0.1:1\ntimeout-server = 9s\ntimeout-idle = 20s\ntcp-keepalive = off\n"
+	"server a = 10.0.0.1:80 weight=0 source=10.0.0.9\n"
+	"server b = db.internal:80 weight=256\nserver c = unix:/run/c.sock\n"
+	"redispatch = off\nresolve-interval = 250ms\n"
+	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\n"
+	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\n";
+
+static void everything_reads_back_to_the_same_snapshot(void **state)
+{
+	struct loaded l = assert_accepted(everything);
+	const struct config *c = l.config;
+
+	(void)state;
+	assert_int_equal(c->frontend_count, 3);
+	assert_int_equal(c->backend_count, 3);
+	assert_string_equal(c->global.logs[0].path, "/tmp/a b#c\"d.log");
+	assert_int_equal(c->global.cpu_count, 4);
+	assert_int_equal(c->global.cpus[3], 7);
+	assert_string_equal(c->frontends[0].binds[1].addr.addr.un.sun_path, "/tmp/s #p.sock");
+	assert_string_equal(c->backends[c->frontends[0].backend].name, "app");
+	assert_string_equal(c->backends[c->frontends[2].backend].name, "web");
+	assert_true(c->frontends[1].listen);
+	assert_round_trip(c);
+	unload(&l);
+}
+
+static void sections_win_over_defaults(void **state)
+{
+	struct loaded l = assert_accepted(everything);
+	const struct config *c = l.config;
+
+	(void)state;
+	assert_int_equal(c->backends[0].retries, 0); /* [defaults] */
+	assert_int_equal(c->backends[2].retries, 7); /* [backend app] */
+	assert_int_equal(c->backends[0].timeouts.server_ns, 3600 * NS_PER_SEC);
+	assert_true(c->backends[0].tcp.keepalive);
+	assert_int_equal(c->backends[0].tcp.keepalive_interval_s, 5);
+	assert_false(c->backends[1].tcp.keepalive);
+	unload(&l);
+}
+
+static void specific_timeouts_win_over_idle_in_any_order(void **state)
+{
+	struct loaded l = assert_accepted(everything);
+
+	(void)state;
+	assert_int_equal(l.config->backends[1].timeouts.server_ns, 9 * NS_PER_SEC);
+	assert_int_equal(l.config->frontends[1].timeouts.client_ns, 20 * NS_PER_SEC);
+	assert_int_equal(l.config->frontends[0].timeouts.client_ns, 7 * NS_PER_SEC);
+	unload(&l);
+}
+
+static void places_name_file_and_line(void **state)
+{
+	struct loaded l = assert_accepted(GOOD);
+
+	(void)state;
+	assert_ptr_equal(l.config->backends[0].servers[0].place.file, l.config->files[0]);
+	assert_int_equal(l.config->backends[0].servers[0].place.line, 3);
+	assert_int_equal(l.config->frontends[0].binds[0].place.line, 2);
+	assert_int_equal(l.config->frontends[0].place.line, 1);
+	unload(&l);
+}
+
+static void the_summary_counts(void **state)
+{
+	struct loaded l = assert_accepted(everything);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(out);
+	config_print_summary(l.config, out);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, "t.ini: ok (3 frontends, 3 backends, 5 servers, 0 includes, 0 warnings)\n");
+	free(text);
+	unload(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_those_of_the_contract),
+		cmocka_unit_test(everything_reads_back_to_the_same_snapshot),
+		cmocka_unit_test(sections_win_over_defaults),
+		cmocka_unit_test(specific_timeouts_win_over_idle_in_any_order),
+		cmocka_unit_test(places_name_file_and_line),
+		cmocka_unit_test(the_summary_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
