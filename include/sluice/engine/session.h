@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session.h - one client connection, one server connection, two flows.
+ *
+ *   ACCEPTED -> CONNECTING <-> WAITING        FORWARDING -> CLOSING -> freed at the turn's end
+ *                   |                             ^
+ *                   +---- connected --------------+      (each state may go to CLOSING)
+ *
+ * session_close() is the one exit; session_set_state() the one place that changes the state.
+ * Freed by the worker at the end of a turn, when no op is pending. At most 512 bytes with its
+ * share of the timer heap. A worker's thread. Floor 4.
+ */
+#ifndef SLUICE_ENGINE_SESSION_H
+#define SLUICE_ENGINE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/base/list.h"
+#include "sluice/engine/close_reason.h"
+#include "sluice/engine/engine.h"
+#include "sluice/engine/flow.h"
+#include "sluice/io/io.h"
+
+enum session_state {
+	SESSION_FREE,
+	SESSION_ACCEPTED,
+	SESSION_CONNECTING,
+	SESSION_WAITING, /* between two tries */
+	SESSION_FORWARDING,
+	SESSION_CLOSING,
+};
+
+enum side_name { SIDE_CLIENT, SIDE_SERVER };
+
+/* How a side's socket is closed. */
+enum side_end {
+	SIDE_CLOSE,         /* close(2): FIN behind what was written */
+	SIDE_RESET,         /* RST at once */
+	SIDE_DELIVER_RESET, /* RST when all that was written is acknowledged */
+};
+
+struct side {
+	struct io_sock sock;
+	int64_t last_ns; /* a byte was read from it or written to it; server: its connect began */
+};
+
+struct session {
+	struct list link; /* in the worker's live or closing list */
+	struct timer timer;
+	struct worker *worker;     /* borrows, for its lifetime */
+	struct endpoint *endpoint; /* borrows */
+	struct server *server;     /* borrows; NULL before the first pick */
+	struct side sides[2];
+	struct flow flows[2];
+	struct addr_brief client;
+	int64_t accepted_ns;
+	int64_t connected_ns; /* 0 = never */
+	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
+	uint32_t number;      /* of this worker's sessions, for log lines */
+	uint8_t state;        /* enum session_state */
+	uint8_t reason;       /* enum close_reason; right once something failed or it closes */
+	uint8_t log_state;    /* the state in which it began to close */
+	uint8_t tries;
+	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
+	uint8_t ends[2]; /* enum side_end */
+	int16_t connect_error; /* of the try whose socket is being closed */
+	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
+	bool server_nodelay : 1; /* still to be set, before the second write */
+	bool server_counted : 1; /* in server->sessions */
+	bool halted : 1; /* the wait for acknowledgements has been given up */
+};
+
+_Static_assert(sizeof(struct session) + sizeof(struct timer_entry) <= 512,
+	       "an idle session costs at most 512 bytes");
+
+static inline struct session *flow_session(struct flow *f)
+{
+	return container_of(f - f->dir, struct session, flows[0]);
+}
+
+/* Begins a session for an accepted descriptor, which it takes, also on failure. The reservations
+ * of its frontend and of the process are the session's from now on. */
+void session_start(struct worker *w, struct endpoint *ep, int fd, const struct addr_brief *client);
+/* Ends it: both sides are closed as `s->ends` says by then, RST where nothing else was set. */
+void session_close(struct session *s, enum close_reason reason);
+/* RST, EPIPE, a time-out of the kernel: `err` (negative errno) was seen on a side. What that side
+ * sent before is still delivered; what was bound for it is dropped. */
+void session_side_failed(struct session *s, enum side_name side, int err);
+/* Flow callbacks: FIN was passed on; everything from a reset side was written. */
+void session_flow_done(struct session *s, struct flow *f);
+void session_flow_delivered(struct session *s);
+/* An op of a closing session came back. */
+void session_op_back(struct session *s);
+/* For the worker, at the end of a turn: moves the close on; true when the session was freed. */
+bool session_reap(struct session *s);
+void session_set_state(struct session *s, enum session_state state);
+/* Sets the timer to the session's next deadline. */
+void session_rearm(struct session *s);
+/* Is it forwarding still? Asked after each step that may have closed it. */
+static inline bool session_is_forwarding(const struct session *s)
+{
+	return s->state == SESSION_FORWARDING;
+}
+
+/* connect.c: picks a server and connects; the tries and their pauses. */
+void session_connect(struct session *s);
+void session_connect_done(struct session *s, int result);
+/* The timer fired while connecting or between two tries. */
+void session_connect_timer(struct session *s);
+/* The server slot of this session is given back. */
+void session_leave_server(struct session *s);
+
+#endif

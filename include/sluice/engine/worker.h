@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * worker.h - one thread, one loop, one core, and all that they own.
+ *
+ * A worker's things are touched by its own thread. The exceptions, each with the reason why it is
+ * safe, stand in engine.h: mailbox (spinlock), counters (one writer, relaxed), log ring, `load`
+ * and the listeners' `resting` flags (atomics). Floor 4.
+ */
+#ifndef SLUICE_ENGINE_WORKER_H
+#define SLUICE_ENGINE_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "sluice/base/counters.h"
+#include "sluice/base/list.h"
+#include "sluice/engine/engine.h"
+#include "sluice/engine/listener.h"
+#include "sluice/engine/mailbox.h"
+#include "sluice/engine/session_slab.h"
+#include "sluice/io/io.h"
+
+struct worker {
+	struct io_loop loop;
+	struct engine *engine; /* borrows */
+	unsigned index;
+	int cpu; /* -1 = not pinned */
+	pthread_t thread;
+	struct list live;    /* sessions that are not closing */
+	struct list closing; /* sessions to look at at the end of the turn */
+	struct session_slab slab;
+	struct listener *listeners; /* owns; one for each endpoint */
+	struct picker *pickers;     /* owns; one for each backend */
+	struct timer age;           /* ages the caches; set only while they hold something */
+	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
+	struct log_ring *log;       /* owns */
+	struct log_limit connect_limit;
+	struct log_limit shortage_limit;
+	int64_t told_ns; /* control was told that something rests in the pools */
+	uint32_t next_number;
+	uint32_t sessions;
+	bool draining;
+	bool stopping;
+	bool deaf; /* has left all listeners */
+	bool finished;
+	bool spawned; /* control's: has a thread */
+	struct mailbox mailbox;
+	/* Sessions here or on their way here: what placement compares. */
+	_Alignas(64) atomic_int load;
+	_Alignas(64) struct counters counters;
+};
+
+/* Makes a worker with its loop, not its thread; listeners begin to accept. NULL on failure with
+ * `*err` -errno. Also for tests, which turn it by themselves. */
+struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
+/* One turn: wait, dispatch, reap, publish. */
+void worker_turn(struct worker *w);
+/* Frees a worker whose sessions have all ended. */
+void worker_free(struct worker *w);
+/* Starts the thread; it ends by itself when the worker is finished. 0 or -errno. */
+int worker_spawn(struct worker *w);
+
+/* A flow could not get a pipe or memory moved: counted where counters live. */
+static inline struct worker *worker_of_loop(struct io_loop *loop)
+{
+	return container_of(loop, struct worker, loop);
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * connect.c - from an accepted client to a connected server: the choice, the tries, the pauses.
+ *
+ * A refused or reset connect goes at once to another usable server; the same server is asked again
+ * after min(timeout-connect, 1 s). No byte of the client is read before a server has answered, so a
+ * try costs nothing but time. What is our own shortage never counts against a server.
+ * A worker's thread. Floor 4.
+ */
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/sock.h"
+
+/* How long the same server is left alone after a failure, at the most. */
+#define CONNECT_PAUSE_NS NS_PER_SEC
+/* No event tells of room in a Unix backlog. */
+#define CONNECT_AGAIN_NS (10 * NS_PER_MS)
+
+static void connect_failed(struct session *s, int err);
+
+static const struct config_backend *backend_config(const struct session *s)
+{
+	return s->endpoint->frontend->backend->config;
+}
+
+static struct io_op *connect_op(struct session *s)
+{
+	return &s->flows[FLOW_TO_SERVER].wr;
+}
+
+static struct picker *session_picker(const struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+
+	return &s->worker->pickers[s->endpoint->frontend->backend - e->backends];
+}
+
+void session_leave_server(struct session *s)
+{
+	if (!s->server_counted)
+		return;
+	s->server_counted = false;
+	atomic_fetch_sub_explicit(&s->server->sessions, 1, memory_order_relaxed);
+}
+
+static void enter_server(struct session *s, struct server *server)
+{
+	s->server = server;
+	s->server_counted = true;
+	atomic_fetch_add_explicit(&server->sessions, 1, memory_order_relaxed);
+}
+
+/* ---- connecting ---- */
+
+static void connected(struct session *s)
+{
+	const struct config_tcp *tcp = &backend_config(s)->tcp;
+	const int64_t now_ns = s->worker->loop.now_ns;
+
+	session_set_state(s, SESSION_FORWARDING);
+	s->connected_ns = now_ns;
+	s->fixed_ns = CLOCK_NEVER;
+	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
+	s->sides[SIDE_CLIENT].last_ns = now_ns;
+	s->sides[SIDE_SERVER].last_ns = now_ns;
+	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
+	timer_cancel(&s->worker->loop.timers, &s->timer);
+	session_rearm(s);
+	if (session_is_forwarding(s))
+		flow_open(&s->flows[FLOW_TO_SERVER]);
+	if (session_is_forwarding(s) && s->flows[FLOW_TO_CLIENT].state == FLOW_IDLE)
+		flow_open(&s->flows[FLOW_TO_CLIENT]);
+}
+
+static int64_t connect_deadline(const struct session *s)
+{
+	const int64_t timeout_ns = backend_config(s)->timeouts.connect_ns;
+
+	return timeout_ns > 0 ? s->sides[SIDE_SERVER].last_ns + timeout_ns : CLOCK_NEVER;
+}
+
+static void start_connect(struct session *s)
+{
+	struct io_op *op = connect_op(s);
+	int r;
+
+	op->kind = IO_CONNECT;
+	op->addr = atomic_load_explicit(&s->server->addr, memory_order_acquire);
+	r = io_start(&s->worker->loop, op);
+	if (r == IO_PENDING)
+		session_rearm(s);
+	else
+		session_connect_done(s, r);
+}
+
+/* A client that resets while the server is asked ends the try. */
+static void watch_client(struct session *s)
+{
+	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
+
+	if (io_is_pending(op))
+		return;
+	op->kind = IO_READY;
+	op->want = IO_WANT_ERR;
+	if (io_start(&s->worker->loop, op) != IO_PENDING)
+		session_close(s, CLOSE_CLIENT_GONE);
+}
+
+static int open_server_sock(struct session *s, const struct addr *to)
+{
+	const struct config_tcp *tcp = &backend_config(s)->tcp;
+	const struct sock_tcp opt = {
+		.keepalive = tcp->keepalive,
+		.keepalive_idle_s = tcp->keepalive_idle_s,
+		.keepalive_interval_s = tcp->keepalive_interval_s,
+		.keepalive_count = tcp->keepalive_count,
+		.user_timeout_ms = tcp->user_timeout_ms,
+	};
+	const int fd = sock_open(to, &s->server->config->source, &opt);
+
+	if (fd >= 0)
+		io_sock_init(&s->sides[SIDE_SERVER].sock, fd, !addr_is_unix(to));
+	return fd;
+}
+
+static void try_server(struct session *s, struct server *server)
+{
+	const struct addr *to = atomic_load_explicit(&server->addr, memory_order_acquire);
+	int fd;
+
+	enter_server(s, server);
+	session_set_state(s, SESSION_CONNECTING);
+	s->tries++;
+	s->sides[SIDE_SERVER].last_ns = s->worker->loop.now_ns;
+	s->fixed_ns = connect_deadline(s);
+	counter_add(&s->worker->counters.connects, 1);
+	fd = open_server_sock(s, to);
+	if (fd < 0) {
+		connect_failed(s, fd);
+		return;
+	}
+	watch_client(s);
+	if (s->state == SESSION_CONNECTING)
+		start_connect(s);
+}
+
+void session_connect(struct session *s)
+{
+	struct server *server = picker_next(session_picker(s), NULL);
+
+	if (server == NULL)
+		session_close(s, CLOSE_NO_SERVER);
+	else
+		try_server(s, server);
+}
+
+/* ---- failing, and the next try ---- */
+
+static bool is_own_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM ||
+	       err == -EADDRNOTAVAIL || err == -ENOSPC;
+}
+
+static enum close_reason connect_reason(int err)
+{
+	if (is_own_shortage(err))
+		return CLOSE_NO_RESOURCE;
+	switch (err) {
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+	case -EPIPE:
+		return CLOSE_CONNECT_REFUSED;
+	case -ETIMEDOUT:
+		return CLOSE_CONNECT_TIMEOUT;
+	default:
+		return CLOSE_CONNECT_FAILED;
+	}
+}
+
+static void wait_before(struct session *s, int64_t pause_ns)
+{
+	session_set_state(s, SESSION_WAITING);
+	s->fixed_ns = s->worker->loop.now_ns + pause_ns;
+	session_rearm(s);
+}
+
+/* A client that has left and sent nothing needs no further try. */
+static bool client_left(const struct session *s)
+{
+	const struct io_sock *sock = &s->sides[SIDE_CLIENT].sock;
+
+	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && io_unread(sock) == 0;
+}
+
+static void next_try(struct session *s, int err)
+{
+	struct worker *w = s->worker;
+	struct server *last = s->server;
+	struct server *next = last;
+	int64_t pause_ns = backend_config(s)->timeouts.connect_ns;
+
+	if (client_left(s)) {
+		session_close(s, CLOSE_CLIENT_GONE);
+		return;
+	}
+	if (s->tries > backend_config(s)->retries) {
+		session_close(s, connect_reason(err));
+		return;
+	}
+	counter_add(&w->counters.retries, 1);
+	if (backend_config(s)->redispatch)
+		next = picker_next(session_picker(s), last);
+	if (next == NULL) {
+		session_close(s, CLOSE_NO_SERVER);
+		return;
+	}
+	if (next != last) {
+		counter_add(&w->counters.redispatches, 1);
+		session_leave_server(s);
+		if (is_own_shortage(err)) {
+			/* Another server does not end our shortage: leave time for it. */
+			s->server = next;
+			wait_before(s, CONNECT_AGAIN_NS);
+			return;
+		}
+		try_server(s, next);
+		return;
+	}
+	session_leave_server(s);
+	if (pause_ns <= 0 || pause_ns > CONNECT_PAUSE_NS)
+		pause_ns = CONNECT_PAUSE_NS;
+	wait_before(s, pause_ns);
+}
+
+static void log_failure(struct session *s, int err)
+{
+	struct worker *w = s->worker;
+	char text[ADDR_TEXT_MAX];
+	const struct addr *a = atomic_load_explicit(&s->server->addr, memory_order_acquire);
+
+	if (is_own_shortage(err) ? !log_limit_ok(&w->shortage_limit, w->loop.now_ns, 1)
+				 : !log_limit_ok(&w->connect_limit, w->loop.now_ns, 2))
+		return;
+	log_line(LOG_LEVEL_WARNING, "server %s/%s at %s: connect failed: %s (try %u)",
+		 backend_config(s)->name, s->server->config->name, addr_format(a, text),
+		 strerrordesc_np(-err), s->tries);
+}
+
+static void connect_failed(struct session *s, int err)
+{
+	struct io_op *op = connect_op(s);
+
+	counter_add(&s->worker->counters.connect_failures, 1);
+	if (!is_own_shortage(err))
+		atomic_fetch_add_explicit(&s->server->failures, 1, memory_order_relaxed);
+	log_failure(s, err);
+	if (s->sides[SIDE_SERVER].sock.fd >= 0) {
+		op->kind = IO_CLOSE;
+		if (io_start(&s->worker->loop, op) == IO_PENDING) {
+			s->fixed_ns = CLOCK_NEVER; /* the close comes back by itself */
+			s->connect_error = (int16_t)err;
+			return;
+		}
+	}
+	next_try(s, err);
+}
+
+void session_connect_done(struct session *s, int result)
+{
+	struct io_op *op = connect_op(s);
+
+	if (op->kind == IO_CLOSE) {
+		next_try(s, s->connect_error);
+		return;
+	}
+	check(s->state == SESSION_CONNECTING);
+	if (result == 0) {
+		connected(s);
+	} else if (result == -EAGAIN) {
+		/* A Unix backlog is full: the same socket may try again, until timeout-connect. */
+		s->connect_again = true;
+		s->fixed_ns = s->worker->loop.now_ns + CONNECT_AGAIN_NS;
+		session_rearm(s);
+	} else {
+		connect_failed(s, result == -ECANCELED ? -ETIMEDOUT : result);
+	}
+}
+
+void session_connect_timer(struct session *s)
+{
+	if (s->state == SESSION_WAITING) {
+		if (atomic_load_explicit(&s->server->addr, memory_order_acquire) == NULL)
+			session_close(s, CLOSE_NO_SERVER);
+		else
+			try_server(s, s->server);
+		return;
+	}
+	check(s->state == SESSION_CONNECTING);
+	if (s->connect_again) {
+		s->connect_again = false;
+		s->fixed_ns = connect_deadline(s);
+		if (s->worker->loop.now_ns < s->fixed_ns)
+			start_connect(s);
+		else
+			connect_failed(s, -ETIMEDOUT);
+		return;
+	}
+	io_cancel(&s->worker->loop, connect_op(s)); /* comes back as -ECANCELED */
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * engine.c - the data plane as control sees it: endpoints, frontends, workers.
+ *
+ * Owns the bound descriptors and the pools; starts and joins threads. Never touches a session.
+ * Control's thread, but for engine_answer(). Floor 4.
+ */
+#include "sluice/engine/engine.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/sock.h"
+#include "sluice/io/sys.h"
+
+/* TCP_DEFER_ACCEPT: a client that says nothing for so long is accepted all the same. */
+#define DEFER_ACCEPT_S 5
+
+static size_t count_binds(const struct config *c)
+{
+	size_t n = 0;
+	size_t i;
+
+	for (i = 0; i < c->frontend_count; i++)
+		n += c->frontends[i].bind_count;
+	return n;
+}
+
+static void init_frontend(struct engine *e, unsigned i, size_t *next)
+{
+	struct frontend *fe = &e->frontends[i];
+	const struct config_frontend *config = &e->config->frontends[i];
+	size_t k;
+
+	fe->config = config;
+	fe->backend = &e->backends[config->backend];
+	fe->index = i;
+	for (k = 0; k < config->bind_count; k++) {
+		struct endpoint *ep = &e->endpoints[(*next)++];
+
+		ep->config = &config->binds[k];
+		ep->frontend = fe;
+		ep->addr = config->binds[k].addr.addr;
+		ep->fd = -1;
+	}
+}
+
+/* calloc() for structures that want their own cache lines. */
+static void *aligned_zalloc(size_t count, size_t size)
+{
+	const size_t bytes = (count * size + 63) / 64 * 64;
+	void *p = aligned_alloc(64, bytes > 0 ? bytes : 64);
+
+	if (p != NULL)
+		memset(p, 0, bytes);
+	return p;
+}
+
+int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg)
+{
+	size_t next = 0;
+	unsigned i;
+
+	memset(e, 0, sizeof(*e));
+	e->config = c;
+	e->notify = notify;
+	e->notify_arg = arg;
+	spinlock_init(&e->answer_lock);
+	e->endpoint_count = count_binds(c);
+	e->backends = backends_new(c);
+	e->frontends = aligned_zalloc(c->frontend_count, sizeof(*e->frontends));
+	e->endpoints = aligned_zalloc(e->endpoint_count, sizeof(*e->endpoints));
+	if (e->backends == NULL || e->frontends == NULL || e->endpoints == NULL) {
+		e->endpoint_count = 0;
+		engine_free(e);
+		return -ENOMEM;
+	}
+	for (i = 0; i < c->frontend_count; i++)
+		init_frontend(e, i, &next);
+	return 0;
+}
+
+static int bind_endpoint(struct endpoint *ep)
+{
+	const struct config_bind *b = ep->config;
+	const struct config_tcp *tcp = &ep->frontend->config->tcp;
+	const struct sock_listen opt = {
+		.backlog = b->backlog,
+		.v6only = b->v6only,
+		.defer_accept_s = b->defer_accept ? DEFER_ACCEPT_S : 0,
+		.mode = b->owner.mode,
+		.uid = b->owner.uid,
+		.gid = b->owner.gid,
+		.tcp = {.nodelay = tcp->nodelay,
+			.keepalive = tcp->keepalive,
+			.keepalive_idle_s = tcp->keepalive_idle_s,
+			.keepalive_interval_s = tcp->keepalive_interval_s,
+			.keepalive_count = tcp->keepalive_count,
+			.user_timeout_ms = tcp->user_timeout_ms},
+	};
+
+	ep->fd = sock_listen(&ep->addr, &opt);
+	if (ep->fd == -EAFNOSUPPORT && b->addr.kind == ADDR_ANY && !b->v6only) {
+		/* ":443" on a machine without IPv6 means IPv4. */
+		memset(&ep->addr, 0, sizeof(ep->addr));
+		ep->addr.len = sizeof(ep->addr.in);
+		ep->addr.in.sin_family = AF_INET;
+		ep->addr.in.sin_port = htons(b->addr.port);
+		ep->fd = sock_listen(&ep->addr, &opt);
+	}
+	if (ep->fd < 0)
+		return ep->fd;
+	ep->unlink_path = addr_is_unix(&ep->addr) && ep->addr.un.sun_path[0] != '\0';
+	return 0;
+}
+
+int engine_bind(struct engine *e, struct endpoint **failed)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < e->endpoint_count; i++) {
+		err = bind_endpoint(&e->endpoints[i]);
+		if (err) {
+			*failed = &e->endpoints[i];
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* ---- workers ---- */
+
+/* The CPU for worker `i`, -1 for none: the list of the configuration in turn; with `auto` one CPU
+ * each when there are as many workers as CPUs that we may use. */
+static int choose_cpu(const struct engine *e, unsigned i)
+{
+	const struct config_global *g = &e->config->global;
+	cpu_set_t set;
+	unsigned seen = 0;
+	int cpu;
+
+	if (g->affinity == CONFIG_AFFINITY_OFF)
+		return -1;
+	if (g->affinity == CONFIG_AFFINITY_LIST)
+		return g->cpu_count > 0 ? (int)g->cpus[i % g->cpu_count] : -1;
+	if (sched_getaffinity(0, sizeof(set), &set) != 0 || (unsigned)CPU_COUNT(&set) != e->worker_count)
+		return -1;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET((unsigned)cpu, &set) && seen++ == i)
+			return cpu;
+	return -1;
+}
+
+static void set_limits(struct engine *e, const struct engine_limits *limits)
+{
+	size_t i;
+
+	e->limits = *limits;
+	for (i = 0; i < e->config->frontend_count; i++) {
+		const unsigned own = e->config->frontends[i].maxconn;
+
+		e->frontends[i].limit = own > 0 ? own : limits->maxconn;
+	}
+	pipe_pool_init(&e->pipes, limits->maxpipes, limits->pipe_bytes, limits->pipe_budget_bytes);
+	buf_pool_init(&e->bufs, limits->buf_budget_bytes);
+}
+
+/* A thread could not be made: ends those that were, and gives the others the turns to end in. */
+static void stop_started(struct engine *e)
+{
+	unsigned i;
+
+	engine_stop(e);
+	for (i = 0; i < e->worker_count; i++)
+		while (!e->workers[i]->spawned && !e->workers[i]->finished)
+			worker_turn(e->workers[i]);
+	engine_join(e);
+}
+
+int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers)
+{
+	unsigned i;
+	int err = 0;
+
+	check(workers > 0);
+	set_limits(e, limits);
+	e->workers = calloc(workers, sizeof(*e->workers));
+	if (e->workers == NULL)
+		return -ENOMEM;
+	e->worker_count = workers;
+	/* All structures first: workers look at each other's as soon as they run. */
+	for (i = 0; i < workers; i++) {
+		e->workers[i] = worker_new(e, i, &io_epoll_driver, &err);
+		if (e->workers[i] == NULL)
+			return err;
+		e->workers[i]->cpu = choose_cpu(e, i);
+	}
+	for (i = 0; i < workers && !err; i++)
+		err = worker_spawn(e->workers[i]);
+	if (err)
+		stop_started(e);
+	return err;
+}
+
+/* Closing resets who came after the last accept: that gap only a passed socket could close. */
+static void close_endpoints(struct engine *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->endpoint_count; i++) {
+		struct endpoint *ep = &e->endpoints[i];
+
+		if (ep->fd < 0)
+			continue;
+		/* First the name, so that nobody finds a socket on which no one listens. */
+		if (ep->unlink_path)
+			(void)unlink(ep->addr.un.sun_path); /* somebody else may have removed it */
+		sys_close(ep->fd);
+		ep->fd = -1;
+	}
+}
+
+void engine_worker_deaf(struct engine *e)
+{
+	if (atomic_fetch_add(&e->workers_deaf, 1) + 1 == (int)e->worker_count)
+		close_endpoints(e);
+}
+
+static void signal_all(struct engine *e, enum mail_signal signal)
+{
+	unsigned i;
+
+	for (i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL)
+			mailbox_signal(&e->workers[i]->mailbox, signal);
+}
+
+void engine_drain(struct engine *e)
+{
+	signal_all(e, MAIL_DRAIN);
+}
+
+void engine_stop(struct engine *e)
+{
+	signal_all(e, MAIL_STOP);
+}
+
+void engine_join(struct engine *e)
+{
+	unsigned i;
+
+	for (i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL && e->workers[i]->spawned)
+			(void)pthread_join(e->workers[i]->thread, NULL); /* it was started */
+}
+
+static void free_workers(struct engine *e)
+{
+	unsigned i;
+
+	for (i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL)
+			worker_free(e->workers[i]);
+	free(e->workers);
+	e->workers = NULL;
+	if (e->worker_count > 0) {
+		pipe_pool_free(&e->pipes);
+		buf_pool_free(&e->bufs);
+	}
+	e->worker_count = 0;
+}
+
+void engine_free(struct engine *e)
+{
+	struct engine_answer *a;
+
+	free_workers(e);
+	while ((a = engine_take_answer(e)) != NULL)
+		free(a);
+	close_endpoints(e);
+	backends_free(e->backends, e->config->backend_count);
+	free(e->frontends);
+	free(e->endpoints);
+	e->backends = NULL;
+	e->frontends = NULL;
+	e->endpoints = NULL;
+}
+
+/* ---- questions and answers ---- */
+
+void engine_answer(struct engine *e, struct engine_answer *a)
+{
+	spinlock_lock(&e->answer_lock);
+	a->next = e->answers;
+	e->answers = a;
+	spinlock_unlock(&e->answer_lock);
+	e->notify(e->notify_arg);
+}
+
+void engine_ask_sessions(struct engine *e, uint64_t token)
+{
+	const struct letter letter = {.kind = LETTER_SHOW_SESSIONS, .token = token};
+	struct engine_answer *a;
+	unsigned i;
+
+	for (i = 0; i < e->worker_count; i++) {
+		if (mailbox_send(&e->workers[i]->mailbox, &letter))
+			continue;
+		/* It has ended, or is drowned in letters: answer for it. */
+		a = calloc(1, sizeof(*a));
+		if (a == NULL)
+			continue; /* the asker's timer ends the question */
+		a->worker = i;
+		a->token = token;
+		a->text = (char *)(a + 1);
+		engine_answer(e, a);
+	}
+}
+
+struct engine_answer *engine_take_answer(struct engine *e)
+{
+	struct engine_answer *a;
+
+	spinlock_lock(&e->answer_lock);
+	a = e->answers;
+	if (a != NULL)
+		e->answers = a->next;
+	spinlock_unlock(&e->answer_lock);
+	return a;
+}
+
+const struct counters *engine_counters(const struct engine *e, unsigned worker)
+{
+	return &e->workers[worker]->counters;
+}
+
+struct log_ring *engine_log_ring(const struct engine *e, unsigned worker)
+{
+	return e->workers[worker]->log;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flow.c - one direction of a session: reads a source, holds what the destination refused, writes.
+ *
+ * Owns the states, the accounting and the endings of a flow; flow_read.c fills, flow_write.c
+ * drains. Never closes a socket, never sets a timer: those are the session's. The rules R1 to R17
+ * are told in doc/architecture.md. A worker's thread. Floor 4.
+ */
+#include "sluice/engine/flow.h"
+
+#include "sluice/base/check.h"
+#include "sluice/engine/flow_steps.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+
+uint32_t flow_held(const struct flow *f)
+{
+	return (f->pipe ? f->pipe->bytes : 0) + (f->buf ? f->buf->len : 0);
+}
+
+static void flow_set_state(struct flow *f, enum flow_state state)
+{
+	/* One row a state: which may follow. */
+	static const uint8_t next[] = {
+		[FLOW_IDLE] = 1 << FLOW_OPEN | 1 << FLOW_DEAD,
+		[FLOW_OPEN] = 1 << FLOW_ENDED | 1 << FLOW_BROKEN | 1 << FLOW_DEAD,
+		[FLOW_ENDED] = 1 << FLOW_DONE | 1 << FLOW_BROKEN | 1 << FLOW_DEAD,
+		[FLOW_BROKEN] = 1 << FLOW_DEAD,
+		[FLOW_DONE] = 1 << FLOW_BROKEN | 1 << FLOW_DEAD,
+		[FLOW_DEAD] = 0,
+	};
+
+	check(next[f->state] & 1 << state);
+	f->state = (uint8_t)state;
+}
+
+/* ---- accounting ---- */
+
+void flow_count_in(struct flow *f, uint32_t n, bool spliced)
+{
+	struct worker *w = flow_worker(f);
+
+	f->bytes_in += n;
+	f->wake_bytes += n;
+	if (spliced) {
+		f->bytes_spliced += n;
+		counter_add(&w->counters.bytes_spliced, n);
+	}
+	flow_src(f)->last_ns = w->loop.now_ns;
+}
+
+void flow_count_out(struct flow *f, uint32_t n)
+{
+	struct worker *w = flow_worker(f);
+
+	f->bytes_out += n;
+	check(f->bytes_out <= f->bytes_in);
+	flow_dst(f)->last_ns = w->loop.now_ns;
+	counter_add(f->dir == FLOW_TO_SERVER ? &w->counters.bytes_to_server : &w->counters.bytes_to_client,
+		    n);
+}
+
+/* ---- the hold ---- */
+
+void flow_drop_buf(struct flow *f)
+{
+	if (f->buf == NULL)
+		return;
+	buf_put(&flow_loop(f)->bufs, f->buf);
+	f->buf = NULL;
+}
+
+/* Gives the pipe back; one with bytes in it is closed by the pool (R11). */
+void flow_drop_pipe(struct flow *f)
+{
+	if (f->pipe == NULL)
+		return;
+	pipe_put(&flow_loop(f)->pipes, f->pipe);
+	f->pipe = NULL;
+}
+
+void flow_kill(struct flow *f)
+{
+	struct io_loop *loop = flow_loop(f);
+
+	if (f->state != FLOW_DEAD)
+		flow_set_state(f, FLOW_DEAD);
+	io_cancel(loop, &f->rd);
+	io_cancel(loop, &f->wr);
+	/* A write that is pending owns the memory until it comes back: flow_wr_done() drops it. */
+	if (!io_is_pending(&f->wr))
+		flow_drop_buf(f);
+	flow_drop_pipe(f);
+}
+
+/* ---- endings ---- */
+
+/* The source has ended. With an error seen on it, or by now, the end is a reset. */
+enum step flow_src_ended(struct flow *f, int err)
+{
+	struct session *s = flow_session(f);
+
+	check(f->state == FLOW_OPEN);
+	if (f->pipe != NULL && f->pipe->bytes == 0)
+		flow_drop_pipe(f);
+	if (err == 0 && !(flow_src(f)->sock.bits & IO_ERR) && s->failed != 1 + flow_src_name(f)) {
+		flow_set_state(f, FLOW_ENDED);
+		return STEP_GO;
+	}
+	flow_set_state(f, FLOW_BROKEN);
+	session_side_failed(s, flow_src_name(f), err ? err : -ECONNRESET);
+	return STEP_GO;
+}
+
+/* The destination is gone: what is held for it goes too. */
+enum step flow_dst_failed(struct flow *f, int err)
+{
+	if (err == -ENOBUFS || err == -ENOMEM)
+		session_close(flow_session(f), CLOSE_NO_RESOURCE);
+	else
+		session_side_failed(flow_session(f), flow_dst_name(f), err);
+	return STEP_WAIT;
+}
+
+/* Nobody reads the source now (its destination is full, or it has ended): a reset of it must be
+ * seen all the same. In the epoll driver this costs nothing. */
+enum step flow_watch_src(struct flow *f)
+{
+	struct session *s = flow_session(f);
+	int r;
+
+	if (io_is_pending(&f->rd) || s->failed == 1 + flow_src_name(f))
+		return STEP_WAIT;
+	f->rd.kind = IO_READY;
+	f->rd.want = IO_WANT_ERR;
+	r = io_start(flow_loop(f), &f->rd);
+	if (r != IO_PENDING)
+		session_side_failed(s, flow_src_name(f), -ECONNRESET);
+	return STEP_WAIT;
+}
+
+/* FIN has been passed on, or could not be. */
+static enum step flow_on_shut(struct flow *f, int result)
+{
+	struct session *s = flow_session(f);
+
+	if (result < 0)
+		return flow_dst_failed(f, result);
+	if (f->state == FLOW_BROKEN) {
+		session_flow_delivered(s); /* the source was reset while the FIN was on its way */
+		return STEP_WAIT;
+	}
+	flow_set_state(f, FLOW_DONE);
+	session_flow_done(s, f);
+	return session_is_forwarding(s) ? flow_watch_src(f) : STEP_WAIT;
+}
+
+/* Everything held is written and the source has ended: pass the ending on. */
+static enum step flow_finish(struct flow *f)
+{
+	struct session *s = flow_session(f);
+	int r;
+
+	check(flow_held(f) == 0);
+	if (f->state == FLOW_BROKEN) {
+		session_flow_delivered(s);
+		return STEP_WAIT;
+	}
+	if (f->state != FLOW_ENDED)
+		return STEP_WAIT;
+	/* The last to end needs no shutdown(2): both sides are closed now, which sends the FIN. */
+	if (s->flows[!f->dir].state == FLOW_DONE)
+		return flow_on_shut(f, 0);
+	f->wr.kind = IO_SHUTDOWN;
+	r = io_start(flow_loop(f), &f->wr);
+	return r == IO_PENDING ? flow_watch_src(f) : flow_on_shut(f, r);
+}
+
+/* ---- the loop ---- */
+
+/* The destination has room again while the pipe holds a rest: fill up first, so that one splice
+ * takes both. */
+static bool wants_top_up(const struct flow *f)
+{
+	return f->state == FLOW_OPEN && f->buf == NULL && f->pipe != NULL && f->pipe->bytes > 0 &&
+	       f->pipe->bytes <= f->pipe->cap / 2 && !io_is_pending(&f->rd);
+}
+
+static enum step give_way(struct flow *f)
+{
+	counter_add(&flow_worker(f)->counters.budget_stops, 1);
+	f->wake_bytes = FLOW_BULK_LEAVE_BYTES; /* a wake-up this long was worth a pipe */
+	flow_drop_pipe(f);
+	io_yield(flow_loop(f), &f->rd);
+	return STEP_WAIT;
+}
+
+static enum step flow_step(struct flow *f, unsigned round)
+{
+	if (flow_held(f) > 0)
+		return io_is_pending(&f->wr) ? STEP_WAIT : flow_drain(f);
+	if (f->state != FLOW_OPEN)
+		return io_is_pending(&f->wr) ? STEP_WAIT : flow_finish(f);
+	/* The watch for errors stands where the read belongs: its end brings us back here. */
+	if (io_is_pending(&f->rd)) {
+		io_cancel(flow_loop(f), &f->rd);
+		return STEP_WAIT;
+	}
+	if (round >= FLOW_BUDGET_ROUNDS || f->wake_bytes >= FLOW_BUDGET_BYTES)
+		return give_way(f);
+	return flow_fill(f);
+}
+
+void flow_run(struct flow *f)
+{
+	struct session *s = flow_session(f);
+	unsigned round = 0;
+
+	if (wants_top_up(f) && flow_fill_pipe(f) == STEP_WAIT)
+		return;
+	/* Each round reads or writes; a read and its write are two. */
+	while (session_is_forwarding(s) && f->state != FLOW_DEAD && flow_step(f, round / 2) == STEP_GO)
+		round++;
+}
+
+/* ---- callbacks ---- */
+
+static bool is_watch(const struct io_op *op)
+{
+	return op->kind == IO_READY && op->want == IO_WANT_ERR;
+}
+
+static void flow_rd_done(struct io_op *op, int result)
+{
+	struct flow *f = container_of(op, struct flow, rd);
+	struct session *s = flow_session(f);
+
+	if (s->state == SESSION_CLOSING) {
+		session_op_back(s);
+		return;
+	}
+	if (f->state == FLOW_IDLE || f->state == FLOW_DEAD) {
+		/* The client was watched while the server was asked; or the flow died meanwhile. */
+		if (f->state == FLOW_IDLE && result > 0)
+			session_close(s, CLOSE_CLIENT_GONE);
+		return;
+	}
+	if (is_watch(op)) {
+		if (result != -ECANCELED)
+			session_side_failed(s, flow_src_name(f), -ECONNRESET);
+		flow_run(f);
+		return;
+	}
+	if (op->kind == IO_READ && flow_on_read(f, result) == STEP_WAIT)
+		return;
+	flow_run(f);
+}
+
+static void flow_wr_done(struct io_op *op, int result)
+{
+	struct flow *f = container_of(op, struct flow, wr);
+	struct session *s = flow_session(f);
+
+	if ((op->kind == IO_CONNECT || op->kind == IO_CLOSE) && s->state != SESSION_CLOSING) {
+		session_connect_done(s, result);
+		return;
+	}
+	if (s->state == SESSION_CLOSING || f->state == FLOW_DEAD) {
+		flow_drop_buf(f);
+		if (s->state == SESSION_CLOSING)
+			session_op_back(s);
+		return;
+	}
+	if (op->kind == IO_SHUTDOWN) {
+		(void)flow_on_shut(f, result); /* there is no next step */
+		return;
+	}
+	if (op->kind == IO_WRITE && flow_on_written(f, result) == STEP_WAIT)
+		return;
+	flow_run(f);
+}
+
+void flow_init(struct flow *f, enum flow_dir dir)
+{
+	struct session *s;
+
+	f->dir = (uint8_t)dir;
+	s = flow_session(f);
+	f->state = FLOW_IDLE;
+	io_op_init(&f->rd, &s->sides[flow_src_name(f)].sock, flow_rd_done);
+	io_op_init(&f->wr, &s->sides[flow_dst_name(f)].sock, flow_wr_done);
+}
+
+void flow_open(struct flow *f)
+{
+	flow_set_state(f, FLOW_OPEN);
+	flow_run(f);
+}
+
+void flow_source_failed(struct flow *f)
+{
+	switch (f->state) {
+	case FLOW_ENDED:
+	case FLOW_DONE:
+		/* FIN came before the reset; what is held is still written. */
+		flow_set_state(f, FLOW_BROKEN);
+		if (flow_held(f) == 0 && !io_is_pending(&f->wr))
+			session_flow_delivered(flow_session(f));
+		break;
+	default:
+		/* OPEN: the next reads bring the rest and then the end. A read that is pending gets
+		 * it from the event that the reset raises. */
+		break;
+	}
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flow_read.c - the filling half of a flow: copies small reads, splices bulk ones, and decides
+ * which is which.
+ *
+ * Never waits with a pipe in hand. A worker's thread. Floor 4.
+ */
+#include "sluice/base/check.h"
+#include "sluice/engine/flow_steps.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+
+static bool is_bulk(struct flow *f)
+{
+	const enum config_splice mode = flow_worker(f)->engine->config->global.splice;
+
+	if (mode == CONFIG_SPLICE_OFF || f->bulk == FLOW_NEVER_BULK)
+		return false;
+	return mode == CONFIG_SPLICE_ON || f->bulk != 0;
+}
+
+/* This source cannot be spliced at all: copy for good (R17). */
+static void never_bulk(struct flow *f)
+{
+	f->bulk = FLOW_NEVER_BULK;
+}
+
+static void note_copied(struct flow *f, uint32_t n)
+{
+	if (n < FLOW_BULK_ENTER_BYTES) {
+		f->big_reads = 0;
+		return;
+	}
+	if (f->bulk == 0 && ++f->big_reads >= FLOW_BULK_ENTER_TIMES) {
+		f->big_reads = 0;
+		f->bulk = 1;
+	}
+}
+
+/* The source has nothing more for now: was this wake-up worth a pipe? */
+static void note_wake_end(struct flow *f)
+{
+	const uint32_t moved = f->wake_bytes;
+
+	f->wake_bytes = 0;
+	if (f->bulk == 0 || f->bulk == FLOW_NEVER_BULK)
+		return;
+	if (moved >= FLOW_BULK_LEAVE_BYTES)
+		f->bulk = 1;
+	else if (++f->bulk > FLOW_BULK_LEAVE_TIMES)
+		f->bulk = 0;
+}
+
+/* Keeps what the destination refused of a read. */
+static enum step keep_rest(struct flow *f, uint32_t from)
+{
+	struct session *s = flow_session(f);
+
+	f->buf = io_buf_keep(flow_loop(f), &f->rd, from);
+	if (f->buf != NULL)
+		return STEP_GO;
+	session_close(s, CLOSE_NO_RESOURCE);
+	return STEP_WAIT;
+}
+
+/* Bytes are lent: write them at once; only what is refused is kept. */
+static enum step forward_lent(struct flow *f, uint32_t len)
+{
+	int n;
+
+	f->wr.kind = IO_WRITE;
+	f->wr.flags = IO_LENT;
+	f->wr.data = f->rd.data;
+	f->wr.len = len;
+	n = io_start(flow_loop(f), &f->wr);
+	if (n == IO_PENDING)
+		return keep_rest(f, 0) == STEP_GO ? flow_watch_src(f) : STEP_WAIT;
+	if (n == -EAGAIN)
+		return keep_rest(f, 0);
+	if (n < 0)
+		return flow_dst_failed(f, n);
+	if ((uint32_t)n < len && keep_rest(f, (uint32_t)n) == STEP_WAIT)
+		return STEP_WAIT;
+	return flow_after_write(f, (uint32_t)n);
+}
+
+enum step flow_on_read(struct flow *f, int n)
+{
+	check(f->buf == NULL);
+	check(f->pipe == NULL || f->pipe->bytes == 0);
+	if (n <= 0)
+		return flow_src_ended(f, n);
+	flow_count_in(f, (uint32_t)n, false);
+	note_copied(f, (uint32_t)n);
+	return forward_lent(f, (uint32_t)n);
+}
+
+static enum step fill_by_copy(struct flow *f)
+{
+	int n;
+
+	f->rd.kind = IO_READ;
+	f->rd.max = IO_SCRATCH_BYTES;
+	n = io_start(flow_loop(f), &f->rd);
+	if (n == IO_PENDING) {
+		note_wake_end(f);
+		return STEP_WAIT;
+	}
+	return flow_on_read(f, n);
+}
+
+/* A bulk source has nothing now: no pipe is held while waiting for it. */
+static enum step wait_for_src(struct flow *f)
+{
+	int r;
+
+	flow_drop_pipe(f);
+	f->rd.kind = IO_READY;
+	f->rd.want = IO_WANT_IN;
+	r = io_start(flow_loop(f), &f->rd);
+	if (r != IO_PENDING)
+		return STEP_GO;
+	note_wake_end(f);
+	return STEP_WAIT;
+}
+
+/* Splices into the pipe, which may hold bytes already. */
+enum step flow_fill_pipe(struct flow *f)
+{
+	struct pipe *p = f->pipe;
+	const uint32_t held = p->bytes;
+	int n;
+
+	f->rd.kind = IO_SPLICE_IN;
+	f->rd.pipe = p;
+	/* A slot can hold more than its 4 KiB, so the content can be above `cap`: never 0 (R2). */
+	f->rd.max = p->cap > held ? p->cap - held : PIPE_SLOT_BYTES;
+	n = io_start(flow_loop(f), &f->rd);
+	if (n > 0) {
+		p->bytes += (uint32_t)n;
+		flow_count_in(f, (uint32_t)n, true);
+		return STEP_GO;
+	}
+	if (n == 0)
+		return flow_src_ended(f, 0);
+	/* With bytes in the pipe it may be full: drain, then ask again. And order forbids to copy
+	 * past what the pipe holds. */
+	if (held > 0 && (n == -EAGAIN || n == IO_COPY || n == IO_UNSPLICEABLE))
+		return STEP_GO;
+	if (n == -EAGAIN)
+		return wait_for_src(f);
+	if (n == IO_UNSPLICEABLE)
+		never_bulk(f);
+	if (n == IO_UNSPLICEABLE || n == IO_COPY) {
+		flow_drop_pipe(f);
+		return fill_by_copy(f);
+	}
+	return flow_src_ended(f, n);
+}
+
+enum step flow_fill(struct flow *f)
+{
+	struct worker *w = flow_worker(f);
+
+	if (!is_bulk(f))
+		return fill_by_copy(f);
+	if (f->pipe == NULL)
+		f->pipe = pipe_get(&w->loop.pipes);
+	if (f->pipe != NULL)
+		return flow_fill_pipe(f);
+	/* None to be had: copy, and ask again at the next fill. */
+	counter_add(&w->counters.pipes_missing, 1);
+	return fill_by_copy(f);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flow_write.c - the draining half of a flow: writes what is held, from a buffer or a pipe.
+ *
+ * Waits for the destination; the flow reads nothing meanwhile. A worker's thread. Floor 4.
+ */
+#include "sluice/base/check.h"
+#include "sluice/engine/flow_steps.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/sock.h"
+
+enum step flow_after_write(struct flow *f, uint32_t n)
+{
+	struct session *s = flow_session(f);
+
+	flow_count_out(f, n);
+	/* The first write to a server is never held back by Nagle's rule; from the second on it
+	 * would be, so a connection of one request saves the call. */
+	if (s->server_nodelay && f->dir == FLOW_TO_SERVER) {
+		s->server_nodelay = false;
+		sock_nodelay(flow_dst(f)->sock.fd);
+	}
+	return STEP_GO;
+}
+
+enum step flow_on_written(struct flow *f, int n)
+{
+	struct buf *b = f->buf;
+
+	if (n < 0)
+		return flow_dst_failed(f, n);
+	check((uint32_t)n <= b->len);
+	b->off += (uint32_t)n;
+	b->len -= (uint32_t)n;
+	if (b->len == 0)
+		flow_drop_buf(f);
+	return flow_after_write(f, (uint32_t)n);
+}
+
+static enum step write_buf(struct flow *f)
+{
+	int n;
+
+	f->wr.kind = IO_WRITE;
+	f->wr.flags = 0;
+	f->wr.data = f->buf->data + f->buf->off;
+	f->wr.len = f->buf->len;
+	n = io_start(flow_loop(f), &f->wr);
+	return n == IO_PENDING ? flow_watch_src(f) : flow_on_written(f, n);
+}
+
+/* The destination takes no splice, or not now: what the pipe holds goes on by copying (R17). */
+static enum step pipe_to_buf(struct flow *f)
+{
+	const uint32_t want = f->pipe->bytes < BUF_MAX ? f->pipe->bytes : BUF_MAX;
+	int n;
+
+	check(f->buf == NULL);
+	f->buf = buf_get(&flow_loop(f)->bufs, want);
+	if (f->buf == NULL) {
+		session_close(flow_session(f), CLOSE_NO_RESOURCE);
+		return STEP_WAIT;
+	}
+	n = io_pipe_read(f->pipe, f->buf);
+	if (n <= 0) {
+		flow_drop_buf(f);
+		session_close(flow_session(f), CLOSE_INTERNAL);
+		return STEP_WAIT;
+	}
+	if (f->pipe->bytes == 0)
+		flow_drop_pipe(f);
+	return STEP_GO;
+}
+
+static enum step wait_for_dst(struct flow *f)
+{
+	int r;
+
+	f->wr.kind = IO_READY;
+	f->wr.want = IO_WANT_OUT;
+	r = io_start(flow_loop(f), &f->wr);
+	return r == IO_PENDING ? flow_watch_src(f) : STEP_GO;
+}
+
+static enum step write_pipe(struct flow *f)
+{
+	struct pipe *p = f->pipe;
+	int n;
+
+	f->wr.kind = IO_SPLICE_OUT;
+	f->wr.pipe = p;
+	f->wr.max = p->bytes;
+	n = io_start(flow_loop(f), &f->wr);
+	if (n == -EAGAIN)
+		return wait_for_dst(f);
+	if (n == IO_UNSPLICEABLE)
+		return pipe_to_buf(f);
+	if (n < 0)
+		return flow_dst_failed(f, n);
+	check((uint32_t)n <= p->bytes);
+	p->bytes -= (uint32_t)n;
+	return flow_after_write(f, (uint32_t)n);
+}
+
+enum step flow_drain(struct flow *f)
+{
+	return f->buf != NULL ? write_buf(f) : write_pipe(f);
+}

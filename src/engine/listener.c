@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * listener.c - a worker's place at one bound address: accepts, places, rests, pauses.
+ *
+ * Owns its accept op and the reservations of maxconn; a session's reservation is its own from its
+ * start to its end. Never speaks to a client. A worker's thread. Floor 4.
+ */
+#include "sluice/engine/listener.h"
+
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/sys.h"
+
+/* accept(2) failed for want of something: a descriptor may be free again by then. */
+#define LISTENER_PAUSE_NS (100 * NS_PER_MS)
+
+/* ---- maxconn: a reservation for each session, taken before accept ---- */
+
+static bool reserve(atomic_int *count, unsigned limit)
+{
+	if ((unsigned)atomic_fetch_add(count, 1) < limit)
+		return true;
+	atomic_fetch_sub(count, 1);
+	return false;
+}
+
+/* Wakes one listener that rests for `why`: of `fe`, or of any frontend when it is NULL. */
+static void wake_resting(struct engine *e, const struct frontend *fe, enum listener_limit why)
+{
+	unsigned i;
+	size_t k;
+
+	for (i = 0; i < e->worker_count; i++) {
+		struct worker *w = e->workers[i];
+
+		for (k = 0; w != NULL && k < e->endpoint_count; k++) {
+			struct listener *l = &w->listeners[k];
+
+			if (fe != NULL && l->endpoint->frontend != fe)
+				continue;
+			if (atomic_load(&l->resting) != (int)why)
+				continue;
+			mailbox_signal(&w->mailbox, MAIL_RESUME);
+			return;
+		}
+	}
+}
+
+static void release_process(struct engine *e)
+{
+	atomic_fetch_sub(&e->sessions, 1);
+	if (atomic_load(&e->resting) > 0)
+		wake_resting(e, NULL, LIMIT_PROCESS);
+}
+
+void listener_release_slot(struct engine *e, struct frontend *fe)
+{
+	atomic_fetch_sub(&fe->sessions, 1);
+	if (atomic_load(&fe->resting) > 0)
+		wake_resting(e, fe, LIMIT_FRONTEND);
+	release_process(e);
+}
+
+static enum listener_limit reserve_slot(struct engine *e, struct frontend *fe)
+{
+	if (!reserve(&e->sessions, e->limits.maxconn))
+		return LIMIT_PROCESS;
+	if (reserve(&fe->sessions, fe->limit))
+		return LIMIT_NONE;
+	release_process(e);
+	return LIMIT_FRONTEND;
+}
+
+static atomic_int *resting_count(const struct listener *l, enum listener_limit why)
+{
+	return why == LIMIT_FRONTEND ? &l->endpoint->frontend->resting : &l->worker->engine->resting;
+}
+
+static bool has_room(const struct listener *l)
+{
+	const struct frontend *fe = l->endpoint->frontend;
+	const struct engine *e = l->worker->engine;
+
+	return atomic_load(&e->sessions) < (int)e->limits.maxconn &&
+	       atomic_load(&fe->sessions) < (int)fe->limit;
+}
+
+/* Announces that it rests. Whoever releases a slot after this sees it; has_room(), asked after
+ * this, sees whoever released one before. */
+static void rest(struct listener *l, enum listener_limit why)
+{
+	l->state = LISTENER_RESTING;
+	atomic_fetch_add(resting_count(l, why), 1);
+	atomic_store(&l->resting, (int)why);
+	counter_add(&l->worker->counters.accept_pauses, 1);
+	io_cancel(&l->worker->loop, &l->accept);
+}
+
+static void rest_no_more(struct listener *l)
+{
+	const enum listener_limit why = (enum listener_limit)atomic_exchange(&l->resting, LIMIT_NONE);
+
+	if (why != LIMIT_NONE)
+		atomic_fetch_sub(resting_count(l, why), 1);
+}
+
+/* ---- accepting ---- */
+
+/* The driver asks before each accept. */
+static bool listener_admit(struct io_op *op)
+{
+	struct listener *l = container_of(op, struct listener, accept);
+	enum listener_limit why;
+
+	if (l->reserved)
+		return true;
+	if (l->state != LISTENER_ON && l->state != LISTENER_OFF)
+		return false;
+	why = reserve_slot(l->worker->engine, l->endpoint->frontend);
+	if (why == LIMIT_NONE)
+		l->reserved = true;
+	else if (l->state == LISTENER_ON)
+		rest(l, why);
+	return l->reserved;
+}
+
+static void release_unused(struct listener *l)
+{
+	if (!l->reserved)
+		return;
+	l->reserved = false;
+	listener_release_slot(l->worker->engine, l->endpoint->frontend);
+}
+
+/* The worker that shall have the next session: the least loaded one when this one has so many more
+ * that it is worth a wake-up. Exclusive wake-ups favour one worker at low load, and a few long
+ * flows must not share a core while another idles. */
+static struct worker *place(struct worker *w)
+{
+	const struct engine *e = w->engine;
+	const int mine = atomic_load_explicit(&w->load, memory_order_relaxed);
+	struct worker *best = w;
+	int least = mine;
+	unsigned i;
+
+	if (w->draining)
+		return w;
+	for (i = 0; i < e->worker_count; i++) {
+		const int load = e->workers[i] == NULL
+					 ? mine
+					 : atomic_load_explicit(&e->workers[i]->load, memory_order_relaxed);
+
+		if (load < least) {
+			least = load;
+			best = e->workers[i];
+		}
+	}
+	return mine >= least + 1 + least / 4 ? best : w;
+}
+
+static void on_client(struct listener *l, int fd)
+{
+	struct worker *w = l->worker;
+	struct worker *to = place(w);
+	struct letter letter = {.kind = LETTER_SESSION, .fd = fd, .endpoint = l->endpoint};
+
+	addr_to_brief(&w->loop.peer->sa, w->loop.peer->len, &letter.client);
+	counter_add(&w->counters.accepted, 1);
+	atomic_fetch_add_explicit(&l->endpoint->frontend->total, 1, memory_order_relaxed);
+	if (to != w) {
+		atomic_fetch_add(&to->load, 1);
+		if (mailbox_send(&to->mailbox, &letter)) {
+			counter_add(&w->counters.handed_off, 1);
+			return;
+		}
+		atomic_fetch_sub(&to->load, 1);
+	}
+	atomic_fetch_add(&w->load, 1);
+	session_start(w, l->endpoint, fd, &letter.client);
+}
+
+static void pause_accept(struct listener *l, int err)
+{
+	struct worker *w = l->worker;
+	char text[ADDR_TEXT_MAX];
+
+	counter_add(&w->counters.accept_errors, 1);
+	counter_add(&w->counters.accept_pauses, 1);
+	l->state = LISTENER_PAUSED;
+	if (timer_set(&w->loop.timers, &l->pause, w->loop.now_ns + LISTENER_PAUSE_NS))
+		l->state = LISTENER_OFF; /* not even memory for a timer: the other workers go on */
+	if (log_limit_ok(&l->log, w->loop.now_ns, 1))
+		log_line(LOG_LEVEL_WARNING, "accept on %s: %s; clients wait in the backlog (see `limits:`)",
+			 addr_format(&l->endpoint->addr, text), strerrordesc_np(-err));
+}
+
+static void listener_accept_done(struct io_op *op, int result)
+{
+	struct listener *l = container_of(op, struct listener, accept);
+
+	if (result >= 0) {
+		l->reserved = false; /* the session's from now on */
+		on_client(l, result);
+		return;
+	}
+	release_unused(l);
+	if (result == IO_DRAINED)
+		return;
+	if (result != -ECANCELED) {
+		if (l->state == LISTENER_ON)
+			pause_accept(l, result);
+	} else if (l->state == LISTENER_RESTING && has_room(l)) {
+		listener_resume(l);
+	}
+}
+
+static void listener_pause_over(struct timer *t)
+{
+	struct listener *l = container_of(t, struct listener, pause);
+
+	if (l->state == LISTENER_PAUSED)
+		(void)listener_start(l); /* a failure has set the next pause */
+}
+
+void listener_init(struct listener *l, struct worker *w, struct endpoint *ep)
+{
+	memset(l, 0, sizeof(*l));
+	l->worker = w;
+	l->endpoint = ep;
+	l->state = LISTENER_PAUSED;
+	atomic_init(&l->resting, LIMIT_NONE);
+	io_sock_init(&l->sock, ep->fd, !addr_is_unix(&ep->addr));
+	io_op_init(&l->accept, &l->sock, listener_accept_done);
+	timer_init(&l->pause, listener_pause_over);
+}
+
+int listener_start(struct listener *l)
+{
+	int r;
+
+	l->state = LISTENER_ON;
+	l->accept.kind = IO_ACCEPT;
+	l->accept.admit = listener_admit;
+	r = io_start(&l->worker->loop, &l->accept);
+	if (r == IO_PENDING)
+		return 0;
+	pause_accept(l, r);
+	return r;
+}
+
+void listener_resume(struct listener *l)
+{
+	/* While its cancel is under way, listener_accept_done() looks for room itself. */
+	if (l->state != LISTENER_RESTING || io_is_pending(&l->accept))
+		return;
+	rest_no_more(l);
+	(void)listener_start(l); /* a failure has set the pause */
+}
+
+void listener_pass_on(struct listener *l)
+{
+	struct engine *e = l->worker->engine;
+	struct frontend *fe = l->endpoint->frontend;
+
+	if (!has_room(l))
+		return;
+	if (atomic_load(&fe->resting) > 0)
+		wake_resting(e, fe, LIMIT_FRONTEND);
+	if (atomic_load(&e->resting) > 0)
+		wake_resting(e, NULL, LIMIT_PROCESS);
+}
+
+void listener_stop(struct listener *l)
+{
+	rest_no_more(l);
+	timer_cancel(&l->worker->loop.timers, &l->pause);
+	l->state = LISTENER_OFF;
+	io_cancel(&l->worker->loop, &l->accept); /* who waits already is still taken */
+}
+
+bool listener_is_idle(const struct listener *l)
+{
+	return !io_is_pending(&l->accept) && !timer_is_set(&l->pause);
+}

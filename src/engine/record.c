@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * record.c - a session as a line of text: in the log when it ends, in `show sess` while it lives.
+ *
+ * The worker copies a small record; text is made by the reader of the log, so that a line costs the
+ * worker no formatting. Names are borrowed from the configuration, which outlives the log. Floor 4.
+ */
+#include "sluice/engine/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/base/clock.h"
+#include "sluice/engine/worker.h"
+
+struct session_record {
+	const struct config_frontend *frontend; /* borrows */
+	const struct config_backend *backend;   /* borrows */
+	const struct config_server *server;     /* borrows; NULL when none was tried */
+	const struct addr *address;             /* borrows; the server's, published for ever */
+	struct addr_brief client;
+	uint64_t to_server;
+	uint64_t to_client;
+	uint64_t spliced;
+	int64_t connect_ns; /* -1 = never connected */
+	int64_t total_ns;
+	uint32_t worker;
+	uint32_t number;
+	uint8_t tries;
+	uint8_t reason;
+	char code[2];
+};
+
+static const char *const state_words[] = {
+	[SESSION_FREE] = "free",
+	[SESSION_ACCEPTED] = "accepted",
+	[SESSION_CONNECTING] = "connecting",
+	[SESSION_WAITING] = "waiting",
+	[SESSION_FORWARDING] = "forwarding",
+	[SESSION_CLOSING] = "closing",
+};
+
+static const char *const flow_words[] = {
+	[FLOW_IDLE] = "idle", [FLOW_OPEN] = "open", [FLOW_ENDED] = "ended",
+	[FLOW_BROKEN] = "broken", [FLOW_DONE] = "done", [FLOW_DEAD] = "dead",
+};
+
+static const struct addr *server_addr(const struct session *s)
+{
+	return s->server ? atomic_load_explicit(&s->server->addr, memory_order_acquire) : NULL;
+}
+
+static double ms(int64_t ns)
+{
+	return ns < 0 ? -1.0 : (double)ns / (double)NS_PER_MS;
+}
+
+/* HAProxy's two letters: what ended it, and the state that it was in. */
+static void set_code(const struct session *s, char code[2])
+{
+	const struct close_reason_row *row = close_reason_row((enum close_reason)s->reason);
+
+	code[0] = row->letter1;
+	code[1] = row->letter2;
+	if (row->letter2 == 0)
+		code[1] = s->log_state == SESSION_FORWARDING ? 'D' : 'C';
+}
+
+static size_t format_end(const void *body, size_t len, char *out, size_t room)
+{
+	struct session_record r;
+	char client[ADDR_TEXT_MAX];
+	char server[ADDR_TEXT_MAX];
+	int n;
+
+	(void)len; /* it is always one record */
+	memcpy(&r, body, sizeof(r));
+	n = snprintf(out, room,
+		     "session client=%s frontend=%s backend=%s server=%s address=%s to_server=%llu "
+		     "to_client=%llu spliced=%llu connect_ms=%.3f total_ms=%.3f tries=%u code=%c%c "
+		     "reason=\"%s\" id=%u.%u",
+		     addr_brief_format(&r.client, client), r.frontend->name,
+		     r.backend->name, r.server ? r.server->name : "-",
+		     r.address ? addr_format(r.address, server) : "-", (unsigned long long)r.to_server,
+		     (unsigned long long)r.to_client, (unsigned long long)r.spliced, ms(r.connect_ns),
+		     ms(r.total_ns), r.tries, r.code[0], r.code[1],
+		     close_reason_row((enum close_reason)r.reason)->words, r.worker, r.number);
+	if (n < 0)
+		return 0;
+	return (size_t)n < room ? (size_t)n : room - 1;
+}
+
+void record_session_end(const struct session *s)
+{
+	const int64_t now_ns = s->worker->loop.now_ns;
+	struct session_record r;
+
+	if (!log_wants(LOG_LEVEL_INFO))
+		return;
+	memset(&r, 0, sizeof(r));
+	r.frontend = s->endpoint->frontend->config;
+	r.backend = s->endpoint->frontend->backend->config;
+	r.server = s->server ? s->server->config : NULL;
+	r.address = server_addr(s);
+	r.client = s->client;
+	r.to_server = s->flows[FLOW_TO_SERVER].bytes_out;
+	r.to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
+	r.spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
+	r.connect_ns = s->connected_ns ? s->connected_ns - s->accepted_ns : -1;
+	r.total_ns = now_ns - s->accepted_ns;
+	r.worker = s->worker->index;
+	r.number = s->number;
+	r.tries = s->tries;
+	r.reason = s->reason;
+	set_code(s, r.code);
+	log_record(LOG_LEVEL_INFO, format_end, &r, sizeof(r));
+}
+
+size_t record_session_line(const struct session *s, char *out, size_t room)
+{
+	const struct flow *ts = &s->flows[FLOW_TO_SERVER];
+	const struct flow *tc = &s->flows[FLOW_TO_CLIENT];
+	const struct addr *address = server_addr(s);
+	char client[ADDR_TEXT_MAX];
+	char server[ADDR_TEXT_MAX];
+	int n;
+
+	n = snprintf(out, room,
+		     "session id=%u.%u state=%s client=%s frontend=%s backend=%s server=%s address=%s "
+		     "age_ms=%.0f tries=%u to_server=%llu to_client=%llu held=%u,%u flows=%s,%s pipes=%d\n",
+		     s->worker->index, s->number, state_words[s->state],
+		     addr_brief_format(&s->client, client),
+		     s->endpoint->frontend->config->name, s->endpoint->frontend->backend->config->name,
+		     s->server ? s->server->config->name : "-", address ? addr_format(address, server) : "-",
+		     ms(s->worker->loop.now_ns - s->accepted_ns), s->tries,
+		     (unsigned long long)ts->bytes_out, (unsigned long long)tc->bytes_out, flow_held(ts),
+		     flow_held(tc), flow_words[ts->state], flow_words[tc->state],
+		     (ts->pipe != NULL) + (tc->pipe != NULL));
+	if (n < 0)
+		return 0;
+	return (size_t)n < room ? (size_t)n : room - 1;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session.c - one client connection, one server connection, two flows: their life and their end.
+ *
+ * Owns both sockets, the timer and the decision how each side is closed. Never moves a byte: that
+ * is flow.c; never picks a server: that is connect.c. A worker's thread. Floor 4.
+ */
+#include "sluice/engine/session.h"
+
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/listener.h"
+#include "sluice/engine/record.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/sock.h"
+#include "sluice/io/sys.h"
+
+static const struct close_reason_row close_reason_rows[CLOSE_REASONS] = {
+#define REASON(name, letter1, letter2, is_error, words) {letter1, letter2, is_error, words},
+#include "sluice/engine/close_reasons.tbl.h"
+#undef REASON
+};
+
+const struct close_reason_row *close_reason_row(enum close_reason reason)
+{
+	check((unsigned)reason < CLOSE_REASONS);
+	return &close_reason_rows[reason];
+}
+
+void session_set_state(struct session *s, enum session_state state)
+{
+	/* One row a state: which may follow. */
+	static const uint8_t next[] = {
+		[SESSION_FREE] = 1 << SESSION_ACCEPTED,
+		[SESSION_ACCEPTED] = 1 << SESSION_CONNECTING | 1 << SESSION_WAITING | 1 << SESSION_CLOSING,
+		[SESSION_CONNECTING] = 1 << SESSION_WAITING | 1 << SESSION_CONNECTING |
+				       1 << SESSION_FORWARDING | 1 << SESSION_CLOSING,
+		[SESSION_WAITING] = 1 << SESSION_CONNECTING | 1 << SESSION_WAITING | 1 << SESSION_CLOSING,
+		[SESSION_FORWARDING] = 1 << SESSION_CLOSING,
+		[SESSION_CLOSING] = 1 << SESSION_FREE,
+	};
+
+	check(next[s->state] & 1 << state);
+	s->state = (uint8_t)state;
+}
+
+/* ---- deadlines ---- */
+
+static const struct config_timeouts *client_timeouts(const struct session *s)
+{
+	return &s->endpoint->frontend->config->timeouts;
+}
+
+static const struct config_timeouts *server_timeouts(const struct session *s)
+{
+	return &s->endpoint->frontend->backend->config->timeouts;
+}
+
+static int64_t after(int64_t since_ns, int64_t timeout_ns)
+{
+	return timeout_ns > 0 ? since_ns + timeout_ns : CLOCK_NEVER;
+}
+
+static void sooner(int64_t *deadline_ns, enum close_reason *why, int64_t other_ns, enum close_reason reason)
+{
+	if (other_ns < *deadline_ns) {
+		*deadline_ns = other_ns;
+		*why = reason;
+	}
+}
+
+/* When a forwarding session ends for want of life, and why. A side that does not take what is
+ * held for it is the one that is late. */
+static int64_t forwarding_deadline(const struct session *s, enum close_reason *why)
+{
+	const int64_t client_ns = s->sides[SIDE_CLIENT].last_ns;
+	const int64_t server_ns = s->sides[SIDE_SERVER].last_ns;
+	const struct flow *to_client = &s->flows[FLOW_TO_CLIENT];
+	const struct flow *to_server = &s->flows[FLOW_TO_SERVER];
+	int64_t deadline_ns = CLOCK_NEVER;
+
+	*why = CLOSE_CLIENT_TIMEOUT;
+	if (s->failed) {
+		*why = (enum close_reason)s->reason;
+		return s->fixed_ns;
+	}
+	if (!flow_is_blocked(to_server) || flow_is_blocked(to_client))
+		sooner(&deadline_ns, why, after(client_ns, client_timeouts(s)->client_ns),
+		       CLOSE_CLIENT_TIMEOUT);
+	if (!flow_is_blocked(to_client) || flow_is_blocked(to_server))
+		sooner(&deadline_ns, why, after(server_ns, server_timeouts(s)->server_ns),
+		       CLOSE_SERVER_TIMEOUT);
+	if (to_client->state == FLOW_DONE || to_server->state == FLOW_DONE)
+		sooner(&deadline_ns, why,
+		       after(client_ns > server_ns ? client_ns : server_ns,
+			     client_timeouts(s)->half_closed_ns),
+		       CLOSE_HALF_CLOSED_TIMEOUT);
+	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	return deadline_ns;
+}
+
+static int64_t session_deadline(const struct session *s, enum close_reason *why)
+{
+	int64_t deadline_ns = s->fixed_ns;
+
+	*why = CLOSE_CONNECT_TIMEOUT;
+	if (s->state == SESSION_FORWARDING)
+		return forwarding_deadline(s, why);
+	if (s->state != SESSION_CLOSING)
+		sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns),
+		       CLOSE_LIFETIME);
+	return deadline_ns;
+}
+
+void session_rearm(struct session *s)
+{
+	struct timer_heap *timers = &s->worker->loop.timers;
+	enum close_reason why;
+	const int64_t deadline_ns = session_deadline(s, &why);
+
+	if (deadline_ns == CLOCK_NEVER) {
+		timer_cancel(timers, &s->timer);
+		return;
+	}
+	/* A later deadline needs no work now: the timer finds it when it fires early. */
+	if (timer_is_set(&s->timer) && timer_deadline(timers, &s->timer) <= deadline_ns)
+		return;
+	if (timer_set(timers, &s->timer, deadline_ns) && s->state != SESSION_CLOSING)
+		session_close(s, CLOSE_NO_RESOURCE);
+}
+
+static struct io_op *side_op(struct session *s, enum side_name side)
+{
+	return &s->flows[side == SIDE_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER].wr;
+}
+
+/* The last wait of a close, for acknowledgements, has lasted too long. */
+static void give_up_delivery(struct session *s)
+{
+	int i;
+
+	s->halted = true;
+	for (i = 0; i < 2; i++)
+		io_cancel(&s->worker->loop, side_op(s, (enum side_name)i));
+}
+
+static void session_fire(struct timer *t)
+{
+	struct session *s = container_of(t, struct session, timer);
+	enum close_reason why;
+
+	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
+		session_rearm(s);
+		return;
+	}
+	if (s->state == SESSION_CLOSING)
+		give_up_delivery(s);
+	else if (s->state == SESSION_FORWARDING || why == CLOSE_LIFETIME)
+		session_close(s, why);
+	else
+		session_connect_timer(s);
+}
+
+/* ---- the beginning ---- */
+
+static void session_refuse(struct worker *w, struct endpoint *ep, int fd)
+{
+	counter_add(&w->counters.accept_errors, 1);
+	sys_close(fd);
+	atomic_fetch_sub(&w->load, 1);
+	listener_release_slot(w->engine, ep->frontend);
+}
+
+void session_start(struct worker *w, struct endpoint *ep, int fd, const struct addr_brief *client)
+{
+	struct session *s = session_slab_get(&w->slab);
+	const bool tcp = client->family != AF_UNIX;
+
+	if (s == NULL) {
+		session_refuse(w, ep, fd);
+		return;
+	}
+	s->worker = w;
+	s->endpoint = ep;
+	s->client = *client;
+	s->number = w->next_number++;
+	s->accepted_ns = w->loop.now_ns;
+	s->fixed_ns = CLOCK_NEVER;
+	s->sides[SIDE_SERVER].sock.fd = -1;
+	session_set_state(s, SESSION_ACCEPTED);
+	timer_init(&s->timer, session_fire);
+	list_push_back(&w->live, &s->link);
+	w->sessions++;
+	io_sock_init(&s->sides[SIDE_CLIENT].sock, fd, tcp);
+	flow_init(&s->flows[FLOW_TO_SERVER], FLOW_TO_SERVER);
+	flow_init(&s->flows[FLOW_TO_CLIENT], FLOW_TO_CLIENT);
+	if (!tcp)
+		sock_accepted_unix(fd);
+	if (io_attach(&w->loop, &s->sides[SIDE_CLIENT].sock))
+		session_close(s, CLOSE_NO_RESOURCE);
+	else
+		session_connect(s);
+}
+
+/* ---- what the sides do ---- */
+
+static enum close_reason failure_reason(enum side_name side, int err)
+{
+	if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED)
+		return side == SIDE_CLIENT ? CLOSE_CLIENT_RESET : CLOSE_SERVER_RESET;
+	return side == SIDE_CLIENT ? CLOSE_CLIENT_LOST : CLOSE_SERVER_LOST;
+}
+
+void session_side_failed(struct session *s, enum side_name side, int err)
+{
+	struct flow *from = &s->flows[side == SIDE_CLIENT ? FLOW_TO_SERVER : FLOW_TO_CLIENT];
+	struct flow *toward = &s->flows[side == SIDE_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER];
+
+	if (!session_is_forwarding(s) || s->failed == 1 + side)
+		return;
+	if (s->failed) {
+		session_close(s, (enum close_reason)s->reason); /* nobody is left to deliver to */
+		return;
+	}
+	s->failed = (uint8_t)(1 + side);
+	s->reason = (uint8_t)failure_reason(side, err);
+	s->fixed_ns = after(s->worker->loop.now_ns, client_timeouts(s)->half_closed_ns);
+	flow_kill(toward);
+	flow_source_failed(from);
+	if (session_is_forwarding(s))
+		session_rearm(s);
+}
+
+void session_flow_done(struct session *s, struct flow *f)
+{
+	if (s->flows[!f->dir].state == FLOW_DONE)
+		session_close(s, CLOSE_NORMAL);
+	else
+		session_rearm(s); /* timeout-half-closed counts from now */
+}
+
+void session_flow_delivered(struct session *s)
+{
+	const enum side_name failed = (enum side_name)(s->failed - 1);
+
+	check(s->failed != 0);
+	if (s->state == SESSION_CLOSING)
+		return;
+	session_close(s, (enum close_reason)s->reason);
+	s->ends[failed] = SIDE_CLOSE;
+	s->ends[!failed] = SIDE_DELIVER_RESET;
+}
+
+/* ---- the end ---- */
+
+void session_close(struct session *s, enum close_reason reason)
+{
+	const enum side_end end = reason == CLOSE_NORMAL ? SIDE_CLOSE : SIDE_RESET;
+
+	if (s->state == SESSION_CLOSING)
+		return;
+	s->log_state = s->state;
+	s->reason = (uint8_t)reason;
+	s->ends[SIDE_CLIENT] = (uint8_t)end;
+	s->ends[SIDE_SERVER] = (uint8_t)end;
+	session_set_state(s, SESSION_CLOSING);
+	timer_cancel(&s->worker->loop.timers, &s->timer);
+	flow_kill(&s->flows[FLOW_TO_SERVER]);
+	flow_kill(&s->flows[FLOW_TO_CLIENT]);
+	list_remove(&s->link);
+	list_push_back(&s->worker->closing, &s->link);
+}
+
+void session_op_back(struct session *s)
+{
+	check(s->state == SESSION_CLOSING);
+	if (list_empty(&s->link))
+		list_push_back(&s->worker->closing, &s->link);
+}
+
+static bool has_pending(const struct session *s)
+{
+	return io_is_pending(&s->flows[0].rd) || io_is_pending(&s->flows[0].wr) ||
+	       io_is_pending(&s->flows[1].rd) || io_is_pending(&s->flows[1].wr);
+}
+
+static void close_side(struct session *s, enum side_name side)
+{
+	struct io_op *op = side_op(s, side);
+	int r;
+
+	if (s->sides[side].sock.fd < 0)
+		return;
+	op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;
+	op->flags = s->ends[side] == SIDE_DELIVER_RESET && !s->halted ? IO_DRAIN : 0;
+	r = io_start(&s->worker->loop, op);
+	check(r == 0 || r == IO_PENDING); /* closing does not fail */
+	if (r == IO_PENDING && op->flags == IO_DRAIN)
+		session_rearm(s);
+}
+
+static void session_release(struct session *s)
+{
+	struct worker *w = s->worker;
+	struct frontend *fe = s->endpoint->frontend;
+
+	check(s->flows[0].pipe == NULL && s->flows[0].buf == NULL);
+	check(s->flows[1].pipe == NULL && s->flows[1].buf == NULL);
+	timer_cancel(&w->loop.timers, &s->timer);
+	session_leave_server(s);
+	record_session_end(s);
+	session_set_state(s, SESSION_FREE);
+	session_slab_put(&w->slab, s);
+	w->sessions--;
+	atomic_fetch_sub(&w->load, 1);
+	listener_release_slot(w->engine, fe);
+}
+
+bool session_reap(struct session *s)
+{
+	list_remove(&s->link);
+	if (has_pending(s))
+		return false; /* session_op_back() brings it here again */
+	close_side(s, SIDE_CLIENT);
+	close_side(s, SIDE_SERVER);
+	if (has_pending(s))
+		return false;
+	session_release(s);
+	return true;
+}

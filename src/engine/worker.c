@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * worker.c - one thread, one loop, one core, and all that they own.
+ *
+ * Owns the order of a turn's end: reap, age, publish. Never blocks but in the loop's wait.
+ * The worker's thread; worker_new(), worker_spawn() and worker_free() are control's. Floor 4.
+ */
+#include "sluice/engine/worker.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/record.h"
+#include "sluice/engine/session.h"
+#include "sluice/io/sys.h"
+
+/* Pipes that a worker keeps for itself before it spills to the others. */
+#define WORKER_PIPES_MAX 256u
+#define SHOW_LINE_MAX 1024u
+#define WORKER_BATON_NS (10 * NS_PER_MS)
+
+/* ---- letters ---- */
+
+static void show_sessions(struct worker *w, uint64_t token)
+{
+	const size_t room = (size_t)w->sessions * SHOW_LINE_MAX + 1;
+	struct engine_answer *a = malloc(sizeof(*a) + room);
+	struct list *pos;
+	struct list *tmp;
+
+	if (a == NULL)
+		return; /* control's timer ends the question */
+	a->worker = w->index;
+	a->token = token;
+	a->text = (char *)(a + 1);
+	a->len = 0;
+	list_foreach_safe(&w->live, pos, tmp)
+		a->len += record_session_line(list_entry(pos, struct session, link), a->text + a->len,
+					      room - a->len);
+	engine_answer(w->engine, a);
+}
+
+static void read_letter(struct worker *w, const struct letter *letter)
+{
+	switch (letter->kind) {
+	case LETTER_SESSION:
+		session_start(w, letter->endpoint, letter->fd, &letter->client);
+		break;
+	case LETTER_SHOW_SESSIONS:
+		show_sessions(w, letter->token);
+		break;
+	}
+}
+
+static void stop_listeners(struct worker *w)
+{
+	size_t i;
+
+	w->draining = true;
+	timer_cancel(&w->loop.timers, &w->baton);
+	for (i = 0; i < w->engine->endpoint_count; i++)
+		listener_stop(&w->listeners[i]);
+}
+
+static void worker_woken(struct io_loop *loop)
+{
+	struct worker *w = worker_of_loop(loop);
+	const unsigned signals = mailbox_signals(&w->mailbox);
+	struct letter letter;
+	size_t i;
+
+	while (mailbox_take(&w->mailbox, &letter))
+		read_letter(w, &letter);
+	if ((signals & (MAIL_DRAIN | MAIL_STOP)) && !w->draining)
+		stop_listeners(w);
+	if (signals & MAIL_STOP)
+		w->stopping = true;
+	if (!(signals & MAIL_RESUME) || w->draining)
+		return;
+	for (i = 0; i < w->engine->endpoint_count; i++)
+		listener_resume(&w->listeners[i]);
+	/* Without memory for it the next release does the same. */
+	(void)timer_set(&w->loop.timers, &w->baton, w->loop.now_ns + WORKER_BATON_NS);
+}
+
+/* A release wakes one worker. When nobody took the slot by now, the others need not rest either. */
+static void worker_pass_baton(struct timer *t)
+{
+	struct worker *w = container_of(t, struct worker, baton);
+	size_t i;
+
+	for (i = 0; i < w->engine->endpoint_count; i++)
+		listener_pass_on(&w->listeners[i]);
+}
+
+/* ---- the end of a turn ---- */
+
+static void stop_sessions(struct worker *w)
+{
+	while (!list_empty(&w->live))
+		session_close(list_entry(w->live.next, struct session, link), CLOSE_STOPPED);
+}
+
+static void reap(struct worker *w)
+{
+	while (!list_empty(&w->closing))
+		(void)session_reap(list_entry(w->closing.next, struct session, link)); /* or it comes again */
+}
+
+static uint32_t bufs_resting(const struct buf_cache *c)
+{
+	uint32_t n = 0;
+	int i;
+
+	for (i = 0; i < BUF_TIERS; i++)
+		n += shelf_size(&c->tiers[i]);
+	return n;
+}
+
+static uint32_t pipes_resting(const struct pipe_cache *c)
+{
+	return shelf_size(&c->list);
+}
+
+/* The timer is set only while a cache holds something, so that an idle worker sleeps. */
+static void arm_ageing(struct worker *w)
+{
+	const int64_t cycle_ns = w->engine->config->global.pipe_cycle_ns;
+
+	if (timer_is_set(&w->age) || cycle_ns <= 0)
+		return;
+	if (pipes_resting(&w->loop.pipes) == 0 && bufs_resting(&w->loop.bufs) == 0)
+		return;
+	(void)timer_set(&w->loop.timers, &w->age, w->loop.now_ns + cycle_ns); /* or at a later turn */
+}
+
+/* Control ages what rests in the pools, and sleeps while nothing does: it is told again now and then,
+ * as it may have emptied the lists and slept since. */
+static void tell_control(struct worker *w)
+{
+	struct engine *e = w->engine;
+
+	if (pipe_pool_resting(&e->pipes) == 0 && buf_pool_resting(&e->bufs) == 0)
+		return;
+	if (w->loop.now_ns < w->told_ns + e->config->global.pipe_cycle_ns / 8)
+		return;
+	w->told_ns = w->loop.now_ns;
+	e->notify(e->notify_arg);
+}
+
+static void worker_age(struct timer *t)
+{
+	struct worker *w = container_of(t, struct worker, age);
+
+	(void)pipe_cache_age(&w->loop.pipes); /* arm_ageing() looks for itself */
+	(void)buf_cache_age(&w->loop.bufs);
+}
+
+static void publish(struct worker *w)
+{
+	struct counters *c = &w->counters;
+	const struct io_loop *loop = &w->loop;
+
+	counter_set(&c->sessions, w->sessions);
+	counter_set(&c->timers, loop->timers.count);
+	counter_set(&c->pending_ops, loop->pending);
+	counter_set(&c->pipes_in_use, loop->pipes.in_use);
+	counter_set(&c->pipes_resting, pipes_resting(&loop->pipes));
+	counter_set(&c->pipes_killed, loop->pipes.killed);
+	counter_set(&c->bufs_in_use, loop->bufs.in_use);
+	counter_set(&c->bufs_in_use_bytes, loop->bufs.in_use_bytes);
+	counter_set(&c->session_slots, w->slab.slots);
+	counter_set(&c->stale_events, loop->stale_events);
+	counter_set(&c->turns, loop->turns);
+}
+
+static bool has_idle_listeners(const struct worker *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->engine->endpoint_count; i++)
+		if (!listener_is_idle(&w->listeners[i]))
+			return false;
+	return true;
+}
+
+/* The way out: first deaf, then without sessions, then without letters. */
+static void move_on_draining(struct worker *w)
+{
+	if (!w->deaf && has_idle_listeners(w)) {
+		w->deaf = true;
+		engine_worker_deaf(w->engine);
+	}
+	if (w->deaf && w->sessions == 0 && atomic_load(&w->load) == 0)
+		w->finished = mailbox_close(&w->mailbox);
+}
+
+void worker_turn(struct worker *w)
+{
+	io_loop_turn(&w->loop);
+	if (unlikely(w->stopping))
+		stop_sessions(w);
+	reap(w);
+	arm_ageing(w);
+	tell_control(w);
+	publish(w);
+	if (unlikely(w->draining))
+		move_on_draining(w);
+}
+
+/* ---- life ---- */
+
+static void wake_control(void *arg)
+{
+	const struct engine *e = arg;
+
+	e->notify(e->notify_arg);
+}
+
+static int make_pickers(struct worker *w)
+{
+	const struct engine *e = w->engine;
+	size_t i;
+	int err;
+
+	w->pickers = calloc(e->config->backend_count, sizeof(*w->pickers));
+	if (w->pickers == NULL)
+		return -ENOMEM;
+	for (i = 0; i < e->config->backend_count; i++) {
+		err = picker_init(&w->pickers[i], &e->backends[i], w->index);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int make_listeners(struct worker *w)
+{
+	const struct engine *e = w->engine;
+	size_t i;
+	int err;
+
+	w->listeners = calloc(e->endpoint_count, sizeof(*w->listeners));
+	if (w->listeners == NULL)
+		return -ENOMEM;
+	for (i = 0; i < e->endpoint_count; i++)
+		listener_init(&w->listeners[i], w, &e->endpoints[i]);
+	for (i = 0; i < e->endpoint_count; i++) {
+		err = listener_start(&w->listeners[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void free_parts(struct worker *w)
+{
+	size_t i;
+
+	for (i = 0; w->pickers != NULL && i < w->engine->config->backend_count; i++)
+		picker_free(&w->pickers[i]);
+	free(w->pickers);
+	free(w->listeners);
+	session_slab_free(&w->slab);
+	log_ring_free(w->log);
+	free(w);
+}
+
+static struct worker *worker_alloc(struct engine *e, unsigned index)
+{
+	struct worker *w = aligned_alloc(64, (sizeof(*w) + 63) / 64 * 64);
+
+	if (w == NULL)
+		return NULL;
+	memset(w, 0, sizeof(*w));
+	w->engine = e;
+	w->index = index;
+	w->cpu = -1;
+	list_init(&w->live);
+	list_init(&w->closing);
+	session_slab_init(&w->slab);
+	timer_init(&w->age, worker_age);
+	timer_init(&w->baton, worker_pass_baton);
+	return w;
+}
+
+/* Half of all pipes at the most may rest where only one worker gets them. */
+static uint32_t own_pipes(const struct engine *e)
+{
+	const uint32_t share = e->limits.maxpipes / (2 * (e->worker_count > 0 ? e->worker_count : 1));
+
+	return share < WORKER_PIPES_MAX ? share : WORKER_PIPES_MAX;
+}
+
+struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err)
+{
+	struct worker *w = worker_alloc(e, index);
+
+	*err = -ENOMEM;
+	if (w == NULL)
+		return NULL;
+	w->log = log_ring_new(wake_control, e);
+	if (w->log != NULL)
+		*err = io_loop_init(&w->loop, driver);
+	if (*err) {
+		free_parts(w);
+		return NULL;
+	}
+	pipe_cache_init(&w->loop.pipes, &e->pipes, own_pipes(e));
+	buf_cache_init(&w->loop.bufs, &e->bufs);
+	mailbox_init(&w->mailbox, &w->loop);
+	w->loop.woken = worker_woken;
+	*err = make_pickers(w);
+	if (!*err)
+		*err = make_listeners(w);
+	if (!*err) {
+		publish(w);
+		return w;
+	}
+	/* Nothing has run yet: the accepts end in one turn without a client. */
+	if (w->listeners != NULL)
+		stop_listeners(w);
+	io_loop_wake(&w->loop);
+	worker_turn(w);
+	worker_free(w);
+	return NULL;
+}
+
+void worker_free(struct worker *w)
+{
+	check(w->sessions == 0);
+	timer_cancel(&w->loop.timers, &w->age);
+	pipe_cache_free(&w->loop.pipes);
+	buf_cache_free(&w->loop.bufs);
+	io_loop_free(&w->loop);
+	free_parts(w);
+}
+
+static void pin(const struct worker *w)
+{
+	cpu_set_t set;
+
+	if (w->cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET((unsigned)w->cpu, &set);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set) != 0)
+		log_line(LOG_LEVEL_NOTICE, "worker %u: CPU %d is not ours; it runs unpinned", w->index,
+			 w->cpu);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct engine *e = w->engine;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "worker %u", w->index); /* a cut name is still a name */
+	(void)pthread_setname_np(pthread_self(), name);
+	log_use_ring(w->log);
+	pin(w);
+	atomic_fetch_add(&e->workers_ready, 1);
+	e->notify(e->notify_arg);
+	while (!w->finished)
+		worker_turn(w);
+	/* What rests goes back while its owner lives; the structure stays for its readers. */
+	pipe_cache_free(&w->loop.pipes);
+	buf_cache_free(&w->loop.bufs);
+	publish(w);
+	log_use_ring(NULL);
+	atomic_fetch_add(&e->workers_done, 1);
+	e->notify(e->notify_arg);
+	return NULL;
+}
+
+int worker_spawn(struct worker *w)
+{
+	sigset_t all;
+	sigset_t old;
+	int err;
+
+	/* Signals are control's business. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&w->thread, NULL, worker_main, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	w->spawned = err == 0;
+	return -err;
+}
