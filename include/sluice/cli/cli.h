@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.h - the command line: its verbs and flags, and what they share.
+ *
+ * The only floor that ends the process, and it does so by returning from main(). Data goes to
+ * stdout, diagnostics to stderr. Main thread. Floor 6.
+ */
+#ifndef SLUICE_CLI_CLI_H
+#define SLUICE_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sluice/config/config.h"
+#include "sluice/control/daemon.h"
+
+#define CLI_DEFAULT_FILE "/etc/sluice/sluice.ini"
+
+/* The verbs, one bit each: a flag says which of them it is for. */
+enum cli_verb {
+	CLI_RUN = 1 << 0,
+	CLI_CHECK = 1 << 1,
+	CLI_FORWARD = 1 << 2,
+	CLI_CTL = 1 << 3,
+	CLI_HELP = 1 << 4,
+	CLI_VERSION = 1 << 5,
+};
+
+/* A command line, taken apart. Its arrays point into argv and are freed by cli_args_free(). */
+struct cli_args {
+	enum cli_verb verb;
+	const char **paths; /* owns the array */
+	size_t path_count;
+	const char **overrides; /* owns the array */
+	size_t override_count;
+	const char **words; /* owns the array; what is no flag */
+	size_t word_count;
+	const char *socket;
+	bool check;
+	bool print;
+	bool print_config;
+	bool quiet;
+	bool help;
+	unsigned version; /* how often it was asked for: -v, -vv */
+};
+
+/* Takes apart what follows the verb: 0, or -EINVAL after saying why on stderr. */
+int cli_args_parse(struct cli_args *a, int argc, char **argv);
+void cli_args_free(struct cli_args *a);
+
+/* Loads what the arguments name; messages go to stderr. `text` (or NULL) is read instead of files. */
+struct config *cli_load(const struct cli_args *a, const char *text, const char *text_name);
+
+/* The verbs. */
+enum exit_code cli_run(const struct cli_args *a);
+enum exit_code cli_forward(const struct cli_args *a);
+enum exit_code cli_ctl(const struct cli_args *a);
+enum exit_code cli_help(const struct cli_args *a);
+enum exit_code cli_version(const struct cli_args *a);
+
+/* The verb called `word`, 0 when there is none. */
+unsigned cli_verb_named(const char *word);
+/* main() without its process: argv as main() has it. */
+enum exit_code cli_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_socket.h - the listening socket of the admin protocol, and a descriptor in reserve.
+ *
+ * Accepts also when the process is out of descriptors: the reserve is given up for one client and
+ * taken again when that client has gone. Main thread. Floor 5.
+ */
+#ifndef SLUICE_CONTROL_ADMIN_SOCKET_H
+#define SLUICE_CONTROL_ADMIN_SOCKET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "sluice/config/config.h"
+
+struct admin_socket {
+	int fd;           /* owns; -1 = closed */
+	int reserve;      /* owns; -1 = given up */
+	struct addr addr; /* as bound */
+	bool has_path;    /* we made a path: device and inode tell it from a later one */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* Listens at `g->admin`. A path on which nobody listens any more is removed first; a live one is
+ * -EADDRINUSE. 0 or -errno. */
+int admin_socket_open(struct admin_socket *s, const struct config_global *g);
+/* Closes, and removes the path if it is still the one that we made and nobody else listens there. */
+void admin_socket_close(struct admin_socket *s);
+/* A nonblocking connection or -errno; -EAGAIN when nobody waits. */
+int admin_socket_accept(struct admin_socket *s);
+/* A client has gone: takes the reserve again if it was given up. */
+void admin_socket_refill(struct admin_socket *s);
+
+#endif

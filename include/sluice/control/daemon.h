@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * daemon.h - the daemon from its start to its end, on the main thread.
+ *
+ * Order: bind, admin socket, drop privileges, plan descriptors, start workers, resolve names,
+ * run the libev loop until the last worker has ended. Floor 5.
+ */
+#ifndef SLUICE_CONTROL_DAEMON_H
+#define SLUICE_CONTROL_DAEMON_H
+
+#include <stdbool.h>
+
+#include "sluice/config/config.h"
+
+/* Exit codes of sluice(8). */
+enum exit_code {
+	EXIT_FINE = 0,
+	EXIT_CONFIG = 1,
+	EXIT_USAGE = 2,
+	EXIT_ENVIRONMENT = 3,
+	EXIT_FATAL = 4,
+};
+
+/* Runs until it is told to stop; returns an exit code. Takes over signals and the log. */
+enum exit_code daemon_run(const struct config *c);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * args.c - the flags of the command line, one row each, and what is left over.
+ *
+ * Refuses flags that a verb does not have, with the nearest one that it has, and flags that are
+ * not in this version. Main thread. Floor 6.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/cli/cli.h"
+#include "sluice/config/suggest.h"
+
+#define ANY_VERB 0xffffu
+
+/* What a flag does. */
+enum flag_action {
+	FLAG_PATH, /* these four take a value */
+	FLAG_OVERRIDE,
+	FLAG_SOCKET,
+	FLAG_FORMAT,
+	FLAG_CHECK,
+	FLAG_PRINT,
+	FLAG_PRINT_CONFIG,
+	FLAG_QUIET,
+	FLAG_HELP,
+	FLAG_VERSION,
+	FLAG_BUILD,
+	FLAG_LATER,
+};
+
+static const struct flag {
+	const char *name;
+	unsigned verbs;
+	enum flag_action action;
+} flags[] = {
+	{"-f", CLI_RUN | CLI_CHECK | CLI_CTL, FLAG_PATH},
+	{"-o", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_FORWARD, FLAG_OVERRIDE},
+	{"-s", CLI_CTL, FLAG_SOCKET},
+	{"--format", CLI_CHECK, FLAG_FORMAT},
+	{"-c", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK},
+	{"-t", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK},
+	{"-T", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_PRINT},
+	{"--print-config", CLI_FORWARD, FLAG_PRINT_CONFIG},
+	{"-q", ANY_VERB, FLAG_QUIET},
+	{"-h", ANY_VERB, FLAG_HELP},
+	{"--help", ANY_VERB, FLAG_HELP},
+	{"-v", CLI_RUN | CLI_VERSION, FLAG_VERSION},
+	{"-V", CLI_RUN | CLI_VERSION, FLAG_VERSION},
+	{"--version", CLI_RUN | CLI_VERSION, FLAG_VERSION},
+	{"-vv", CLI_RUN | CLI_VERSION, FLAG_BUILD},
+	{"-D", CLI_RUN | CLI_FORWARD, FLAG_LATER},
+	{"-p", CLI_RUN | CLI_FORWARD, FLAG_LATER},
+	{"--probe", CLI_CHECK, FLAG_LATER},
+	{"--json", ANY_VERB, FLAG_LATER},
+};
+
+static bool takes_value(enum flag_action action)
+{
+	return action <= FLAG_FORMAT;
+}
+
+/* Is `arg` this flag, alone or as "--flag=value"? */
+static bool is_flag(const char *arg, const struct flag *flag)
+{
+	size_t len = strlen(flag->name);
+
+	if (strcmp(arg, flag->name) == 0)
+		return true;
+	return flag->name[1] == '-' && takes_value(flag->action) && strncmp(arg, flag->name, len) == 0 &&
+	       arg[len] == '=';
+}
+
+static int refuse_flag(const struct cli_args *a, const char *arg)
+{
+	char name[64];
+	struct suggest near;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg); /* cut: nothing is near it */
+	suggest_init(&near, name);
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		bool usable = (flags[i].verbs & a->verb) != 0 && flags[i].action != FLAG_LATER;
+
+		/* Every short flag is as near to any other: only long ones can be mistyped. */
+		if (usable && (flags[i].name[1] == '-') == (arg[1] == '-'))
+			suggest_offer(&near, flags[i].name, NULL);
+	}
+	fprintf(stderr, "sluice: there is no flag '%s' here", arg);
+	if (near.best != NULL)
+		fprintf(stderr, "; did you mean '%s'?\n", near.best);
+	else
+		fputs("; see 'sluice help'\n", stderr);
+	return -EINVAL;
+}
+
+static const struct flag *find_flag(const struct cli_args *a, const char *arg)
+{
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		if ((flags[i].verbs & a->verb) != 0 && is_flag(arg, &flags[i]))
+			return &flags[i];
+	}
+	return NULL;
+}
+
+static int take_value(struct cli_args *a, const struct flag *flag, const char *value)
+{
+	switch (flag->action) {
+	case FLAG_PATH:
+		a->paths[a->path_count++] = value;
+		return 0;
+	case FLAG_OVERRIDE:
+		a->overrides[a->override_count++] = value;
+		return 0;
+	case FLAG_SOCKET:
+		a->socket = value;
+		return 0;
+	default:
+		check(flag->action == FLAG_FORMAT);
+		if (strcmp(value, "text") == 0)
+			return 0;
+		fprintf(stderr, "sluice: %s=%s is not in this version\n", flag->name, value);
+		return -EINVAL;
+	}
+}
+
+static int take_switch(struct cli_args *a, const struct flag *flag)
+{
+	switch (flag->action) {
+	case FLAG_CHECK:
+		a->check = true;
+		return 0;
+	case FLAG_PRINT:
+		a->print = true;
+		return 0;
+	case FLAG_PRINT_CONFIG:
+		a->print_config = true;
+		return 0;
+	case FLAG_QUIET:
+		a->quiet = true;
+		return 0;
+	case FLAG_HELP:
+		a->help = true;
+		return 0;
+	case FLAG_VERSION:
+		a->version += 1;
+		return 0;
+	case FLAG_BUILD:
+		a->version += 2;
+		return 0;
+	default:
+		check(flag->action == FLAG_LATER);
+		fprintf(stderr, "sluice: '%s' is not in this version", flag->name);
+		fputs(strcmp(flag->name, "-D") == 0 ? "; run it under systemd, which wants the foreground\n"
+						    : "\n",
+		      stderr);
+		return -EINVAL;
+	}
+}
+
+/* The flag at argv[0]; how many arguments it took, or -EINVAL. */
+static int take_flag(struct cli_args *a, int argc, char **argv)
+{
+	const struct flag *flag = find_flag(a, argv[0]);
+	const char *equals = strchr(argv[0], '=');
+	int err;
+
+	if (flag == NULL)
+		return refuse_flag(a, argv[0]);
+	if (!takes_value(flag->action)) {
+		err = take_switch(a, flag);
+		return err ? err : 1;
+	}
+	if (equals != NULL && flag->name[1] == '-') {
+		err = take_value(a, flag, equals + 1);
+		return err ? err : 1;
+	}
+	if (argc < 2) {
+		fprintf(stderr, "sluice: '%s' needs a value\n", flag->name);
+		return -EINVAL;
+	}
+	err = take_value(a, flag, argv[1]);
+	return err ? err : 2;
+}
+
+static const char **new_list(int argc)
+{
+	const char **list = calloc((size_t)argc + 1, sizeof(*list));
+
+	check(list != NULL); /* at the very start, and a few bytes */
+	return list;
+}
+
+int cli_args_parse(struct cli_args *a, int argc, char **argv)
+{
+	bool flags_end = false;
+
+	a->paths = new_list(argc);
+	a->overrides = new_list(argc);
+	a->words = new_list(argc);
+	for (int i = 0; i < argc;) {
+		/* The command of `ctl` has words of its own, which may look like flags. */
+		if (a->verb == CLI_CTL && a->word_count > 0)
+			flags_end = true;
+		if (!flags_end && strcmp(argv[i], "--") == 0) {
+			flags_end = true;
+			i++;
+		} else if (!flags_end && argv[i][0] == '-' && argv[i][1] != '\0') {
+			int used = take_flag(a, argc - i, argv + i);
+
+			if (used < 0)
+				return used;
+			i += used;
+		} else {
+			a->words[a->word_count++] = argv[i++];
+		}
+	}
+	return 0;
+}
+
+void cli_args_free(struct cli_args *a)
+{
+	free(a->paths);
+	free(a->overrides);
+	free(a->words);
+	a->paths = NULL;
+	a->overrides = NULL;
+	a->words = NULL;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.c - which verb a command line means; words that are no verb get the nearest one.
+ *
+ * Refuses in words the verbs that this version does not have. Main thread. Floor 6.
+ */
+#include "sluice/cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/config/suggest.h"
+
+struct verb {
+	const char *word;
+	unsigned bit; /* enum cli_verb; 0 = not in this version */
+	enum exit_code (*run)(const struct cli_args *a);
+};
+
+static const struct verb verbs[] = {
+	{"check", CLI_CHECK, cli_run},
+	{"forward", CLI_FORWARD, cli_forward},
+	{"ctl", CLI_CTL, cli_ctl},
+	{"help", CLI_HELP, cli_help},
+	{"version", CLI_VERSION, cli_version},
+	{"demo", 0, NULL},
+	{"reload", 0, NULL},
+	{"status", 0, NULL},
+	{"top", 0, NULL},
+	{"doctor", 0, NULL},
+	{"healthcheck", 0, NULL},
+};
+
+static const struct verb run_verb = {"", CLI_RUN, cli_run};
+
+static const struct verb *find_verb(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (strcmp(verbs[i].word, word) == 0)
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+unsigned cli_verb_named(const char *word)
+{
+	const struct verb *v = find_verb(word);
+
+	return v != NULL ? v->bit : 0;
+}
+
+/* Could the word be a file that somebody wants to run? */
+static bool looks_like_file(const char *word)
+{
+	return strpbrk(word, "/.") != NULL || access(word, F_OK) == 0;
+}
+
+static enum exit_code refuse_word(const char *word)
+{
+	struct suggest near;
+
+	suggest_init(&near, word);
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (verbs[i].bit != 0)
+			suggest_offer(&near, verbs[i].word, NULL);
+	}
+	fprintf(stderr, "sluice: '%s' is no command and no file", word);
+	if (near.best != NULL)
+		fprintf(stderr, "; did you mean '%s'?\n", near.best);
+	else
+		fputs("; see 'sluice help'\n", stderr);
+	return EXIT_USAGE;
+}
+
+enum exit_code cli_main(int argc, char **argv)
+{
+	const struct verb *verb = &run_verb;
+	struct cli_args args = {.verb = CLI_RUN};
+	enum exit_code code = EXIT_USAGE;
+	int skip = argc > 0 ? 1 : 0;
+
+	if (argc > 1 && argv[1][0] != '-') {
+		verb = find_verb(argv[1]);
+		if (verb == NULL && !looks_like_file(argv[1]))
+			return refuse_word(argv[1]);
+		if (verb == NULL)
+			verb = &run_verb;
+		else
+			skip = 2;
+	}
+	if (verb->bit == 0) {
+		fprintf(stderr, "sluice: '%s' is not in this version\n", verb->word);
+		return EXIT_USAGE;
+	}
+	args.verb = (enum cli_verb)verb->bit;
+	if (cli_args_parse(&args, argc - skip, argv + skip) == 0) {
+		if (args.help)
+			code = cli_help(&args);
+		else if (args.version > 0)
+			code = cli_version(&args);
+		else
+			code = verb->run(&args);
+	}
+	cli_args_free(&args);
+	/* A full disk or a closed pipe must not look like success. */
+	if (fflush(stdout) != 0 && code == EXIT_FINE) {
+		perror("sluice: stdout");
+		code = EXIT_ENVIRONMENT;
+	}
+	return code;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * forward.c - `sluice forward LISTEN SERVER...`: a configuration from the command line, no file.
+ *
+ * Writes a small INI text and loads that, so that every check and message is the same as for a
+ * file, and --print-config shows what to put in one. Main thread. Floor 6.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/cli/cli.h"
+
+/* An argument becomes a line of the text: it must not bring lines of its own. */
+static bool argument_ok(const char *text)
+{
+	for (size_t i = 0; text[i] != '\0'; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c >= 0x20 && c != 0x7f)
+			continue;
+		fprintf(stderr, "sluice: an argument has a control byte (0x%02x)\n", c);
+		return false;
+	}
+	if (text[0] != '\0')
+		return true;
+	fputs("sluice: an argument is empty\n", stderr);
+	return false;
+}
+
+/* The INI text; freed by the caller, NULL without memory. */
+static char *write_text(const struct cli_args *a)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		return NULL;
+	fprintf(out, "[listen forward]\nbind = %s\n", a->words[0]);
+	for (size_t i = 1; i < a->word_count; i++)
+		fprintf(out, "server s%zu = %s\n", i, a->words[i]);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+enum exit_code cli_forward(const struct cli_args *a)
+{
+	enum exit_code code = EXIT_FINE;
+	struct config *c;
+	char *text;
+
+	if (a->word_count < 2) {
+		fputs("sluice: forward needs LISTEN and SERVER, for example: sluice forward :8080 "
+		      "10.0.0.1:80\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < a->word_count; i++) {
+		if (!argument_ok(a->words[i]))
+			return EXIT_USAGE;
+	}
+	text = write_text(a);
+	if (text == NULL) {
+		fputs("sluice: no memory\n", stderr);
+		return EXIT_FATAL;
+	}
+	c = cli_load(a, text, "forward");
+	if (c == NULL) {
+		free(text);
+		return EXIT_CONFIG;
+	}
+	if (a->print_config)
+		fputs(text, stdout);
+	else if (a->print)
+		config_print(c, stdout);
+	else if (a->check && !a->quiet)
+		config_print_summary(c, stdout);
+	else if (!a->check)
+		code = daemon_run(c);
+	config_free(c);
+	free(text);
+	return code;
+}

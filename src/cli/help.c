@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * help.c - `sluice help`: the command line; `sluice help KEY`: rows of the options table.
+ *
+ * Main thread. Floor 6.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/base/clock.h"
+#include "sluice/cli/cli.h"
+#include "sluice/config/options.h"
+#include "sluice/config/suggest.h"
+#include "sluice/config/values.h"
+
+static const char usage[] =
+	"sluice forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"
+	"\n"
+	"  sluice [-f FILE|DIR]... [FILE]     run in the foreground (" CLI_DEFAULT_FILE ")\n"
+	"  sluice -c | -t [FILE]              check the configuration; -T prints what is in force\n"
+	"  sluice check [FILE]                the same\n"
+	"  sluice forward LISTEN SERVER...    no file: sluice forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
+	"                                     (--print-config shows the file that this would be)\n"
+	"  sluice ctl [-s SOCKET] CMD...      talk to a running sluice\n"
+	"  sluice help [KEY]                  this, or what a key of the configuration does\n"
+	"  sluice version | -v | -vv          version; -vv also how it was built\n"
+	"\n"
+	"flags: -o SECTION.KEY=VALUE override (global.threads=2, 'listen web.maxconn=10')   -q quiet\n"
+	"exit:  0 fine   1 configuration invalid, or ctl refused   2 wrong command line\n"
+	"       3 the environment refuses   4 fatal while running\n"
+	"\n"
+	"The smallest useful file:\n"
+	"\n"
+	"  [listen web]\n"
+	"  bind     = :8080\n"
+	"  server a = 10.0.0.11:80\n";
+
+/* Is this the row that a key is listed by? It may have one row for each place: the first that this
+ * version has, else the first. */
+static bool is_listed_row(size_t i)
+{
+	for (size_t j = 0; j < option_count; j++) {
+		bool later = options[j].type == OPT_LATER;
+
+		if (j == i || strcmp(options[j].key, options[i].key) != 0)
+			continue;
+		if (later == (options[i].type == OPT_LATER) ? j < i : !later)
+			return false;
+	}
+	return true;
+}
+
+static void print_keys(const char *title, bool later)
+{
+	size_t col = 0;
+
+	printf("\n%s\n", title);
+	for (size_t i = 0; i < option_count; i++) {
+		size_t len = strlen(options[i].key);
+
+		if ((options[i].type == OPT_LATER) != later || !is_listed_row(i))
+			continue;
+		if (col + len + 2 > 90)
+			col = 0;
+		printf("%s%s", col == 0 ? "\n  " : "  ", options[i].key);
+		col += len + 2;
+	}
+	putchar('\n');
+}
+
+static void print_range(const struct option *o)
+{
+	char min[VALUE_TEXT_MAX], max[VALUE_TEXT_MAX];
+
+	if (o->max == 0 || o->type == OPT_CPUS)
+		return;
+	switch (o->type) {
+	case OPT_DURATION:
+	case OPT_IDLE:
+		value_format_duration(o->min, min);
+		value_format_duration(o->max, max);
+		break;
+	case OPT_MILLIS:
+		value_format_duration(o->min * NS_PER_MS, min);
+		value_format_duration(o->max * NS_PER_MS, max);
+		break;
+	case OPT_SECONDS:
+	case OPT_KEEPALIVE:
+		value_format_duration(o->min * NS_PER_SEC, min);
+		value_format_duration(o->max * NS_PER_SEC, max);
+		break;
+	case OPT_SIZE:
+		value_format_size((uint64_t)o->min, min);
+		value_format_size((uint64_t)o->max, max);
+		break;
+	default:
+		(void)snprintf(min, sizeof(min), "%lld", (long long)o->min); /* 20 digits at most */
+		(void)snprintf(max, sizeof(max), "%lld", (long long)o->max);
+		break;
+	}
+	printf("  range    %s to %s\n", min, max);
+}
+
+static void print_value(const struct option *o)
+{
+	char words[OPTION_PLACES_MAX];
+
+	if (o->type != OPT_CHOICE && o->type != OPT_BALANCE) {
+		if (o->words[0] != '\0')
+			printf("  value    %s\n", o->words);
+		return;
+	}
+	printf("  value    %s\n", option_choices(o, false, words));
+	if (option_choices(o, true, words)[0] != '\0')
+		printf("           not in this version: %s\n", words);
+}
+
+static void print_row(const struct option *o)
+{
+	char places[OPTION_PLACES_MAX];
+
+	printf("%s%s\n  %s\n", o->key, (o->flags & OPT_NAMED) != 0 ? " NAME" : "", o->help);
+	if (o->type == OPT_LATER)
+		printf("  not in this version\n");
+	printf("  in       %s\n", option_places(o->sections, places));
+	print_value(o);
+	if (o->def != NULL)
+		printf("  default  %s\n", o->def);
+	print_range(o);
+	if ((o->flags & OPT_REPEAT) != 0)
+		printf("  may be given again, and adds\n");
+	printf("  example  %s\n", o->example);
+}
+
+/* Keys may come as two words ("timeout connect"), as in a file. */
+static enum exit_code help_key(const char *key)
+{
+	unsigned everywhere = ~0u;
+	const struct option *near;
+	const char *hint;
+	bool found = false;
+
+	for (size_t i = 0; i < option_count; i++) {
+		size_t len = suggest_starts_with(key, options[i].key);
+
+		if (len == 0 || key[len] != '\0')
+			continue;
+		if (found)
+			putchar('\n');
+		print_row(&options[i]);
+		found = true;
+	}
+	if (found)
+		return EXIT_FINE;
+	near = option_suggest(everywhere, key);
+	hint = suggest_translate(key);
+	fprintf(stderr, "sluice: there is no key '%s'", key);
+	if (hint != NULL)
+		fprintf(stderr, ": %s\n", hint);
+	else if (near != NULL)
+		fprintf(stderr, "; did you mean '%s'?\n", near->key);
+	else
+		fputs("; 'sluice help' lists them\n", stderr);
+	return EXIT_USAGE;
+}
+
+enum exit_code cli_help(const struct cli_args *a)
+{
+	char key[128] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; a->verb == CLI_HELP && i < a->word_count; i++) {
+		int n = snprintf(key + used, sizeof(key) - used, "%s%s", i > 0 ? " " : "", a->words[i]);
+
+		if (n < 0 || (size_t)n >= sizeof(key) - used)
+			break;
+		used += (size_t)n;
+	}
+	if (key[0] != '\0')
+		return help_key(key);
+	fputs(usage, stdout);
+	print_keys("Keys ('sluice help KEY'):", false);
+	print_keys("Known, and not in this version:", true);
+	return EXIT_FINE;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run.c - `sluice`, `sluice -c`, `sluice -T` and `sluice check`: load, then check, print or run.
+ *
+ * Main thread. Floor 6.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/cli/cli.h"
+
+/* Colour is for people: on a terminal, and not when they said no (no-color.org). */
+static bool wants_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (no != NULL && no[0] != '\0')
+		return false;
+	if (term == NULL || strcmp(term, "dumb") == 0)
+		return false;
+	return isatty(fd) == 1;
+}
+
+struct config *cli_load(const struct cli_args *a, const char *text, const char *text_name)
+{
+	static const char *const default_paths[] = {CLI_DEFAULT_FILE};
+	struct config_input input = {
+		.paths = a->paths,
+		.path_count = a->path_count,
+		.overrides = a->overrides,
+		.override_count = a->override_count,
+		.text = text,
+		.text_name = text_name,
+	};
+	char *said = NULL;
+	size_t said_len = 0;
+	struct config *c;
+	FILE *diag;
+
+	if (text == NULL && a->path_count == 0) {
+		input.paths = default_paths;
+		input.path_count = 1;
+	}
+	if (!a->quiet)
+		return config_load(&input, stderr, wants_colour(STDERR_FILENO));
+	/* Quiet is about warnings; what makes it fail is said all the same. */
+	diag = open_memstream(&said, &said_len);
+	if (diag == NULL)
+		return config_load(&input, stderr, false);
+	c = config_load(&input, diag, wants_colour(STDERR_FILENO));
+	(void)fclose(diag); /* memory only */
+	if (c == NULL && said != NULL)
+		fputs(said, stderr);
+	free(said);
+	return c;
+}
+
+enum exit_code cli_run(const struct cli_args *a)
+{
+	bool check_only = a->check || a->print || a->verb == CLI_CHECK;
+	enum exit_code code = EXIT_FINE;
+	struct cli_args with_file = *a;
+	struct config *c;
+
+	if (a->word_count > 1) {
+		fprintf(stderr, "sluice: one FILE, not '%s' too; give more with -f\n", a->words[1]);
+		return EXIT_USAGE;
+	}
+	if (a->word_count == 1 && a->verb == CLI_RUN && cli_verb_named(a->words[0]) != 0 &&
+	    access(a->words[0], F_OK) != 0) {
+		fprintf(stderr, "sluice: the command comes first: sluice %s ...\n", a->words[0]);
+		return EXIT_USAGE;
+	}
+	/* The array has room for every argument. */
+	if (a->word_count == 1)
+		with_file.paths[with_file.path_count++] = a->words[0];
+	c = cli_load(&with_file, NULL, NULL);
+	if (c == NULL)
+		return EXIT_CONFIG;
+	if (a->print) {
+		fputs("# ", stdout);
+		config_print_summary(c, stdout);
+		config_print(c, stdout);
+	} else if (check_only && !a->quiet) {
+		config_print_summary(c, stdout);
+	}
+	if (!check_only)
+		code = daemon_run(c);
+	config_free(c);
+	return code;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin.c - the admin protocol: one line of commands in, their answers out, close.
+ *
+ * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a state that client_set_state() alone
+ * changes and with a timer in every state. A client that asks for sessions waits for the answers
+ * of all workers, which come later through admin_take_answers(). Main thread. Floor 5.
+ */
+#include "sluice/control/admin.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/io/sys.h"
+
+#define LINGER_WAIT_S    1.
+#define ACCEPT_RETRY_S   0.1
+#define LINGER_BYTES_MAX 65536u
+
+enum client_state {
+	CLIENT_FREE,
+	CLIENT_READING,   /* the request is not complete */
+	CLIENT_ASKING,    /* workers have not all answered */
+	CLIENT_WRITING,   /* the answer is not out */
+	CLIENT_LINGERING, /* all is said; what the client still sends is thrown away, because a close
+			   * with unread bytes would reset the connection and take the answer along */
+};
+
+struct client {
+	struct admin *admin; /* borrows */
+	enum client_state state;
+	int fd; /* owns; -1 when free */
+	struct ev_io io;
+	struct ev_timer timer;
+	char request[ADMIN_REQUEST_MAX + 1];
+	size_t request_len;
+	bool linger; /* more may come after what was read */
+	char *rest;  /* commands not yet run, inside `request`; NULL = none */
+	unsigned answered;
+	uint64_t token;     /* of the question to the workers */
+	unsigned missing;   /* answers that have not come */
+	struct text answer; /* owns */
+	size_t sent;
+	size_t thrown_away;
+};
+
+struct admin {
+	struct ev_loop *loop;            /* borrows */
+	struct admin_socket *socket;     /* borrows */
+	const struct admin_context *ctx; /* borrows */
+	struct ev_io accept;             /* active while there is a free client */
+	struct ev_timer accept_retry;
+	uint64_t last_token;
+	struct client clients[ADMIN_CLIENTS_MAX];
+};
+
+static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents);
+static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void on_client(struct ev_loop *loop, struct ev_io *io, int revents);
+static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void client_run(struct client *c);
+
+struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx)
+{
+	struct admin *a = calloc(1, sizeof(*a));
+
+	check(socket->fd >= 0);
+	if (a == NULL)
+		return NULL;
+	a->loop = loop;
+	a->socket = socket;
+	a->ctx = ctx;
+	ev_io_init(&a->accept, on_accept, socket->fd, EV_READ);
+	a->accept.data = a;
+	ev_timer_init(&a->accept_retry, on_accept_retry, ACCEPT_RETRY_S, 0.);
+	a->accept_retry.data = a;
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		struct client *c = &a->clients[i];
+
+		c->admin = a;
+		c->fd = -1;
+		ev_init(&c->io, on_client);
+		c->io.data = c;
+		ev_init(&c->timer, on_client_timer);
+		c->timer.data = c;
+	}
+	ev_io_start(loop, &a->accept);
+	return a;
+}
+
+static void client_set_state(struct client *c, enum client_state to)
+{
+	static const unsigned allowed[] = {
+		[CLIENT_FREE] = 1u << CLIENT_READING,
+		[CLIENT_READING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
+		[CLIENT_ASKING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
+		[CLIENT_WRITING] = 1u << CLIENT_LINGERING | 1u << CLIENT_FREE,
+		[CLIENT_LINGERING] = 1u << CLIENT_FREE,
+	};
+
+	check((allowed[c->state] & 1u << to) != 0);
+	c->state = to;
+}
+
+static void client_set_timer(struct client *c, double seconds)
+{
+	ev_timer_stop(c->admin->loop, &c->timer);
+	ev_timer_set(&c->timer, seconds, 0.);
+	ev_timer_start(c->admin->loop, &c->timer);
+}
+
+/* Waits for `events`, or for nothing but the timer when they are 0. */
+static void client_wait(struct client *c, int events)
+{
+	ev_io_stop(c->admin->loop, &c->io);
+	ev_io_set(&c->io, c->fd, events);
+	if (events != 0)
+		ev_io_start(c->admin->loop, &c->io);
+}
+
+static void client_close(struct client *c)
+{
+	struct admin *a = c->admin;
+
+	client_set_state(c, CLIENT_FREE);
+	ev_io_stop(a->loop, &c->io);
+	ev_timer_stop(a->loop, &c->timer);
+	sys_close(c->fd);
+	c->fd = -1;
+	text_free(&c->answer);
+	admin_socket_refill(a->socket);
+	/* Was it the last free place, or the last free descriptor? */
+	ev_timer_stop(a->loop, &a->accept_retry);
+	ev_io_start(a->loop, &a->accept);
+}
+
+void admin_free(struct admin *a)
+{
+	if (a == NULL)
+		return;
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		if (a->clients[i].state != CLIENT_FREE)
+			client_close(&a->clients[i]);
+	ev_io_stop(a->loop, &a->accept);
+	ev_timer_stop(a->loop, &a->accept_retry);
+	free(a);
+}
+
+static struct client *free_client(struct admin *a)
+{
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		if (a->clients[i].state == CLIENT_FREE)
+			return &a->clients[i];
+	return NULL;
+}
+
+static void client_begin(struct client *c, int fd)
+{
+	client_set_state(c, CLIENT_READING);
+	c->fd = fd;
+	c->request_len = 0;
+	c->linger = false;
+	c->rest = NULL;
+	c->answered = 0;
+	c->missing = 0;
+	c->sent = 0;
+	c->thrown_away = 0;
+	text_init(&c->answer);
+	client_wait(c, EV_READ);
+	client_set_timer(c, ADMIN_WAIT_S);
+}
+
+static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	struct admin *a = io->data;
+	struct client *c;
+	int fd;
+
+	(void)revents;
+	/* One for each wake-up would do; a few more save wake-ups. */
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		c = free_client(a);
+		if (c == NULL) {
+			ev_io_stop(loop, &a->accept); /* client_close() starts it again */
+			return;
+		}
+		fd = admin_socket_accept(a->socket);
+		if (fd == -EAGAIN)
+			return;
+		if (fd == -ECONNABORTED)
+			continue;
+		if (fd < 0) {
+			/* Out of descriptors or memory: the event stays, so asking again at once would spin.
+			 */
+			ev_io_stop(loop, &a->accept);
+			ev_timer_set(&a->accept_retry, ACCEPT_RETRY_S, 0.);
+			ev_timer_start(loop, &a->accept_retry);
+			return;
+		}
+		client_begin(c, fd);
+	}
+}
+
+static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct admin *a = timer->data;
+
+	(void)revents;
+	ev_io_start(loop, &a->accept);
+}
+
+/* Throws away what the client sends; closes at its end, or when it sends for ever. */
+static void client_linger(struct client *c)
+{
+	char scrap[4096];
+	ssize_t n;
+
+	check(c->state == CLIENT_LINGERING);
+	do {
+		n = sys_recv(c->fd, scrap, sizeof(scrap), 0);
+		c->thrown_away += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && c->thrown_away < LINGER_BYTES_MAX);
+	if (n != -EAGAIN)
+		client_close(c);
+}
+
+/* The answer is out. */
+static void client_finish(struct client *c)
+{
+	char scrap[ADMIN_REQUEST_MAX];
+
+	/* FIN behind the answer; a client that is gone is found by the next call. */
+	(void)sys_shutdown(c->fd, SHUT_WR);
+	if (!c->linger) {
+		(void)sys_recv(c->fd, scrap, sizeof(scrap), 0); /* only so that close() does not reset */
+		client_close(c);
+		return;
+	}
+	client_set_state(c, CLIENT_LINGERING);
+	client_wait(c, EV_READ);
+	client_set_timer(c, LINGER_WAIT_S);
+	client_linger(c);
+}
+
+static void client_write(struct client *c)
+{
+	ssize_t n;
+
+	check(c->state == CLIENT_WRITING);
+	while (c->sent < c->answer.len) {
+		n = sys_send(c->fd, c->answer.bytes + c->sent, c->answer.len - c->sent);
+		if (n == -EAGAIN) {
+			client_wait(c, EV_WRITE);
+			return;
+		}
+		if (n < 0) {
+			client_close(c);
+			return;
+		}
+		c->sent += (size_t)n;
+		client_set_timer(c, ADMIN_WAIT_S); /* a slow reader may be slow while it reads */
+	}
+	client_finish(c);
+}
+
+static void client_answer(struct client *c)
+{
+	if (c->answer.failed) {
+		text_free(&c->answer);
+		text_printf(&c->answer, "error: no memory for the answer\n");
+	}
+	client_set_state(c, CLIENT_WRITING);
+	client_set_timer(c, ADMIN_WAIT_S);
+	client_write(c);
+}
+
+/* Asks the workers; true when there are none to wait for. */
+static bool client_ask(struct client *c)
+{
+	struct engine *e = c->admin->ctx->engine;
+
+	c->token = ++c->admin->last_token;
+	c->missing = e->worker_count;
+	if (c->missing == 0)
+		return true;
+	client_set_state(c, CLIENT_ASKING);
+	client_wait(c, 0); /* its FIN is no reason to forget it: it may have said all it has to say */
+	client_set_timer(c, ADMIN_WAIT_S);
+	engine_ask_sessions(e, c->token);
+	return false;
+}
+
+/* Runs commands until one must wait, or all are answered. */
+static void client_run(struct client *c)
+{
+	const char *command;
+
+	while (c->rest != NULL) {
+		command = strsep(&c->rest, ";");
+		if (command[strspn(command, " \t\r")] == '\0')
+			continue;
+		if (c->answered++ > 0)
+			text_add(&c->answer, "\n", 1);
+		if (admin_command(c->admin->ctx, command, &c->answer) == ADMIN_ASK && !client_ask(c))
+			return;
+	}
+	if (c->answered == 0)
+		text_printf(&c->answer, "error: empty request; try help\n");
+	client_answer(c);
+}
+
+static void client_refuse(struct client *c, const char *why)
+{
+	c->linger = true;
+	text_printf(&c->answer, "error: %s; try help\n", why);
+	client_answer(c);
+}
+
+/* Reads until there is a whole line; the end of the stream ends a line too. */
+static void client_read(struct client *c)
+{
+	size_t room = ADMIN_REQUEST_MAX - c->request_len;
+	char *end;
+	ssize_t n;
+
+	check(c->state == CLIENT_READING);
+	check(room > 0);
+	n = sys_recv(c->fd, c->request + c->request_len, room, 0);
+	if (n == -EAGAIN)
+		return;
+	if (n < 0 || (n == 0 && c->request_len == 0)) {
+		client_close(c);
+		return;
+	}
+	c->request_len += (size_t)n;
+	end = memchr(c->request, '\n', c->request_len);
+	if (end == NULL && n > 0) {
+		if (c->request_len == ADMIN_REQUEST_MAX)
+			client_refuse(c, "the request is longer than 1024 bytes");
+		return;
+	}
+	if (end == NULL)
+		end = c->request + c->request_len;
+	*end = '\0';
+	if (strlen(c->request) != (size_t)(end - c->request)) {
+		client_refuse(c, "the request has a NUL byte");
+		return;
+	}
+	c->rest = c->request;
+	client_run(c);
+}
+
+static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	struct client *c = io->data;
+
+	(void)loop;
+	(void)revents;
+	if (c->state == CLIENT_READING)
+		client_read(c);
+	else if (c->state == CLIENT_WRITING)
+		client_write(c);
+	else if (c->state == CLIENT_LINGERING)
+		client_linger(c);
+}
+
+static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct client *c = timer->data;
+
+	(void)loop;
+	(void)revents;
+	if (c->state != CLIENT_ASKING) {
+		client_close(c);
+		return;
+	}
+	text_printf(&c->answer, "error: %u workers did not answer\n", c->missing);
+	c->missing = 0;
+	client_run(c);
+}
+
+static struct client *asking_client(struct admin *a, uint64_t token)
+{
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		struct client *c = &a->clients[i];
+
+		if (c->state == CLIENT_ASKING && c->missing > 0 && c->token == token)
+			return c;
+	}
+	return NULL;
+}
+
+void admin_take_answers(struct admin *a)
+{
+	struct engine_answer *answer;
+	struct client *c;
+
+	while ((answer = engine_take_answer(a->ctx->engine)) != NULL) {
+		/* Its client may have gone, or got tired of waiting. */
+		c = asking_client(a, answer->token);
+		if (c != NULL) {
+			text_add(&c->answer, answer->text, answer->len);
+			c->missing--;
+		}
+		free(answer);
+		if (c != NULL && c->missing == 0)
+			client_run(c);
+	}
+}

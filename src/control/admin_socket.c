@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_socket.c - the listening socket of the admin protocol, and a descriptor in reserve.
+ *
+ * Owns the socket, its path and the reserve. Reads and writes no byte of a client. Main thread.
+ * Floor 5.
+ */
+#include "sluice/control/admin_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/io/sock.h"
+#include "sluice/io/sys.h"
+
+#define ADMIN_BACKLOG 64
+
+/* Any descriptor will do; -1 when there is none to be had now. */
+static int open_reserve(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int admin_socket_open(struct admin_socket *s, const struct config_global *g)
+{
+	const struct sock_listen opt = {
+		.backlog = ADMIN_BACKLOG,
+		.mode = g->admin_owner.mode,
+		.uid = g->admin_owner.uid,
+		.gid = g->admin_owner.gid,
+	};
+	struct stat st;
+
+	check(g->admin.kind != ADDR_NONE);
+	memset(s, 0, sizeof(*s));
+	s->fd = -1;
+	s->reserve = -1;
+	if (g->admin.kind == ADDR_NAME)
+		return -EINVAL; /* names are for servers; the configuration refuses it with a line */
+	s->addr = g->admin.addr;
+	s->fd = sock_listen(&s->addr, &opt);
+	if (s->fd < 0)
+		return s->fd;
+	s->reserve = open_reserve();
+	if (addr_is_unix(&s->addr) && s->addr.un.sun_path[0] != '\0' &&
+	    lstat(s->addr.un.sun_path, &st) == 0) {
+		s->has_path = true;
+		s->dev = st.st_dev;
+		s->ino = st.st_ino;
+	}
+	return 0;
+}
+
+/* Is the path still ours to remove? Another daemon may have taken it since; device and inode alone do
+ * not tell, because file systems give inodes out again. */
+static bool is_path_left(const struct admin_socket *s)
+{
+	struct stat st;
+	int fd;
+	int err;
+
+	if (lstat(s->addr.un.sun_path, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino)
+		return false;
+	fd = sys_socket(AF_UNIX);
+	if (fd < 0)
+		return false;
+	err = sys_connect(fd, &s->addr.sa, s->addr.len);
+	sys_close(fd);
+	return err == -ECONNREFUSED;
+}
+
+void admin_socket_close(struct admin_socket *s)
+{
+	/* First the socket, so that whoever answers at the path is another. */
+	if (s->fd >= 0)
+		sys_close(s->fd);
+	if (s->has_path && is_path_left(s))
+		/* After the privilege drop the folder may not be ours to write; the next start finds a path
+		 * on which nobody listens and removes it. */
+		(void)unlink(s->addr.un.sun_path);
+	s->has_path = false;
+	if (s->reserve >= 0)
+		sys_close(s->reserve);
+	s->fd = -1;
+	s->reserve = -1;
+}
+
+int admin_socket_accept(struct admin_socket *s)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	int fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);
+
+	if ((fd != -EMFILE && fd != -ENFILE) || s->reserve < 0)
+		return fd;
+	sys_close(s->reserve);
+	s->reserve = -1;
+	len = sizeof(peer);
+	fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);
+	/* A worker may have been faster; the client waits in the backlog and we try again later. */
+	if (fd < 0)
+		admin_socket_refill(s);
+	return fd;
+}
+
+void admin_socket_refill(struct admin_socket *s)
+{
+	if (s->reserve < 0)
+		s->reserve = open_reserve();
+}

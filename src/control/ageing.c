@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ageing.c - the cycle of the pools' global lists: what rests unused for two cycles is closed.
+ *
+ * Owns a timer and no pool. Main thread. Floor 5.
+ */
+#include "sluice/control/ageing.h"
+
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+
+static void arm(struct ageing *a)
+{
+	if (a->timer.repeat > 0 && !ev_is_active(&a->timer))
+		ev_timer_again(a->loop, &a->timer);
+}
+
+static void on_cycle(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct ageing *a = timer->data;
+	bool pipes_rest = pipe_pool_age(a->pipes);
+	bool bufs_rest = buf_pool_age(a->bufs);
+
+	(void)revents;
+	if (!pipes_rest && !bufs_rest)
+		ev_timer_stop(loop, timer);
+}
+
+void ageing_init(struct ageing *a, struct ev_loop *loop, struct pipe_pool *pipes, struct buf_pool *bufs,
+		 int64_t cycle_ns)
+{
+	check(cycle_ns >= 0);
+	memset(a, 0, sizeof(*a));
+	a->loop = loop;
+	a->pipes = pipes;
+	a->bufs = bufs;
+	ev_timer_init(&a->timer, on_cycle, 0., (double)cycle_ns / (double)NS_PER_SEC);
+	a->timer.data = a;
+}
+
+void ageing_check(struct ageing *a)
+{
+	if (ev_is_active(&a->timer))
+		return;
+	if (pipe_pool_resting(a->pipes) > 0 || buf_pool_resting(a->bufs) > 0)
+		arm(a);
+}
+
+void ageing_stop(struct ageing *a)
+{
+	ev_timer_stop(a->loop, &a->timer);
+}

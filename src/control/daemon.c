@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * daemon.c - the daemon from its start to its end, on the main thread.
+ *
+ * Owns the loop, the engine and everything of control; startup.c sets them up, and daemon_run() takes
+ * them down in the reverse order on every way out. Moves no byte of a session. Floor 5.
+ */
+#include "sluice/control/daemon.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/base/log.h"
+#include "sluice/control/endpoint_label.h"
+#include "sluice/control/startup.h"
+
+#define FLUSH_MS   1000
+#define FAR_AWAY_S 1e12
+
+static const int signals_handled[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+
+static void on_news(struct ev_loop *loop, struct ev_async *async, int revents);
+static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int revents);
+static void on_hard_stop(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void on_far_away(struct ev_loop *loop, struct ev_periodic *periodic, int revents);
+
+/* Descriptors 0 to 2 must never become sockets: a library that prints would write to a client. */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
+}
+
+static void start_watchers(struct daemon *d)
+{
+	ev_async_init(&d->news, on_news);
+	d->news.data = d;
+	ev_async_start(d->loop, &d->news);
+	ev_timer_init(&d->hard_stop, on_hard_stop, 0., 0.);
+	d->hard_stop.data = d;
+	for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
+		ev_signal_init(&d->signals[i], on_signal, signals_handled[i]);
+		d->signals[i].data = d;
+		ev_signal_start(d->loop, &d->signals[i]);
+	}
+	/* libev looks once a minute for jumps of the clock, unless it has a periodic watcher: then it
+	 * lets a timerfd tell it. An idle daemon shall make no system call, so it gets one. */
+	ev_periodic_init(&d->far_away, on_far_away, FAR_AWAY_S, 0., NULL);
+	ev_periodic_start(d->loop, &d->far_away);
+}
+
+static void on_far_away(struct ev_loop *loop, struct ev_periodic *periodic, int revents)
+{
+	(void)revents;
+	ev_periodic_stop(loop, periodic);
+}
+
+/* From here on a late signal is nothing, neither an end with a wrong exit code nor a call into a loop
+ * that is gone. */
+static void stop_watchers(struct daemon *d)
+{
+	sigset_t block, old;
+
+	(void)sigemptyset(&block);
+	for (size_t i = 0; i < DAEMON_SIGNALS; i++)
+		(void)sigaddset(&block, signals_handled[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &block, &old); /* fails only for a wrong first argument */
+	for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
+		ev_signal_stop(d->loop, &d->signals[i]); /* sets SIG_DFL */
+		(void)signal(signals_handled[i], SIG_IGN);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ev_timer_stop(d->loop, &d->hard_stop);
+	ev_periodic_stop(d->loop, &d->far_away);
+	ev_async_stop(d->loop, &d->news);
+}
+
+static void say_ready(struct daemon *d)
+{
+	const struct engine *e = &d->engine;
+	char address[ADDR_TEXT_MAX];
+	char label[CONFIG_NAME_MAX];
+
+	daemon_set_state(d, DAEMON_READY);
+	for (size_t i = 0; i < e->endpoint_count; i++) {
+		const struct endpoint *ep = &e->endpoints[i];
+
+		log_line(LOG_LEVEL_INFO, "listening on %s (frontend %s, bind %s)",
+			 addr_format(&ep->addr, address), ep->frontend->config->name,
+			 endpoint_label(ep, label));
+	}
+	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s, maxconn %u, maxpipes %u, pid %d, sluice %s",
+		 e->worker_count, d->admin_context.driver, e->limits.maxconn, e->limits.maxpipes,
+		 (int)getpid(), SLUICE_VERSION);
+}
+
+/* A worker ended that was not told to: nothing that a peer does may cause this. */
+static void give_up(struct daemon *d)
+{
+	d->exit_code =
+		daemon_fail(d, EXIT_FATAL, "a worker ended by itself; the daemon stops, see the lines above");
+	daemon_set_state(d, DAEMON_STOPPING);
+	engine_stop(&d->engine);
+}
+
+static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
+{
+	struct daemon *d = async->data;
+	int workers = (int)d->engine.worker_count;
+	int done;
+
+	(void)revents;
+	/* First, so that news that comes from now on sends again. */
+	atomic_store(&d->news_sent, false);
+	done = atomic_load(&d->engine.workers_done);
+	if (done > 0 && d->state < DAEMON_DRAINING)
+		give_up(d);
+	if (d->state == DAEMON_STARTING && atomic_load(&d->engine.workers_ready) == workers)
+		say_ready(d);
+	if (d->admin != NULL)
+		admin_take_answers(d->admin);
+	ageing_check(&d->ageing);
+	logwriter_wake(d->log);
+	if (done == workers)
+		ev_break(loop, EVBREAK_ALL);
+}
+
+static void begin_drain(struct daemon *d, const char *why)
+{
+	int64_t limit_ns = d->config->global.hard_stop_after_ns;
+	char limit[64] = "";
+
+	if (limit_ns > 0)
+		(void)snprintf(limit, sizeof(limit), " and have %lld s to end",
+			       (long long)(limit_ns / NS_PER_SEC));
+	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; %d are open%s; a second signal ends them at once",
+		 why, atomic_load(&d->engine.sessions), limit);
+	daemon_set_state(d, DAEMON_DRAINING);
+	engine_drain(&d->engine);
+	if (limit_ns > 0) {
+		ev_timer_set(&d->hard_stop, (double)limit_ns / (double)NS_PER_SEC, 0.);
+		ev_timer_start(d->loop, &d->hard_stop);
+	}
+}
+
+static void begin_stop(struct daemon *d, const char *why)
+{
+	log_line(LOG_LEVEL_WARNING, "%s: %d sessions are ended now", why, atomic_load(&d->engine.sessions));
+	daemon_set_state(d, DAEMON_STOPPING);
+	engine_stop(&d->engine);
+}
+
+static void on_hard_stop(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct daemon *d = timer->data;
+
+	(void)loop;
+	(void)revents;
+	if (d->state == DAEMON_DRAINING)
+		begin_stop(d, "hard-stop-after is over");
+}
+
+static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int revents)
+{
+	struct daemon *d = watcher->data;
+	const char *name = watcher->signum == SIGTERM ? "SIGTERM" : "SIGINT";
+	int err;
+
+	(void)loop;
+	(void)revents;
+	if (watcher->signum == SIGHUP) {
+		log_line(LOG_LEVEL_NOTICE,
+			 "SIGHUP: reload is not in this version; restart to use a changed file");
+	} else if (watcher->signum == SIGUSR1) {
+		err = logwriter_reopen(d->log);
+		if (err)
+			log_line(LOG_LEVEL_ERROR,
+				 "SIGUSR1: cannot open a log file again: %s; the old one stays in use",
+				 strerror(-err));
+		else
+			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");
+	} else if (d->state < DAEMON_DRAINING) {
+		begin_drain(d, name);
+	} else if (d->state == DAEMON_DRAINING) {
+		begin_stop(d, name);
+	}
+}
+
+static void say_stopped(const struct daemon *d)
+{
+	uint64_t accepted = 0;
+
+	for (unsigned i = 0; i < d->engine.worker_count; i++)
+		accepted += counter_get(&engine_counters(&d->engine, i)->accepted);
+	log_line(LOG_LEVEL_NOTICE, "stopped: %llu connections accepted in %lld s",
+		 (unsigned long long)accepted,
+		 (long long)((clock_mono_ns() - d->admin_context.started_ns) / NS_PER_SEC));
+}
+
+/* Takes everything down that daemon_start() has set up, in the reverse order. */
+static void finish(struct daemon *d)
+{
+	resolver_free(d->resolver);
+	admin_free(d->admin);
+	admin_socket_close(&d->admin_socket);
+	if (d->engine_started) {
+		ageing_stop(&d->ageing);
+		engine_join(&d->engine);
+		logwriter_flush(d->log, FLUSH_MS); /* so that the next line is the last */
+		say_stopped(d);
+	}
+	/* The rings are the engine's: the last look at them comes before its end. */
+	if (d->log != NULL)
+		logwriter_flush(d->log, FLUSH_MS);
+	log_use_ring(NULL);
+	logwriter_free(d->log);
+	if (d->engine_made)
+		engine_free(&d->engine);
+	if (d->ring != NULL)
+		log_ring_free(d->ring);
+	stop_watchers(d);
+	ev_loop_destroy(d->loop);
+}
+
+enum exit_code daemon_run(const struct config *c)
+{
+	struct daemon d;
+	enum exit_code code;
+
+	check(c != NULL);
+	memset(&d, 0, sizeof(d));
+	d.config = c;
+	d.admin_socket.fd = -1;
+	d.admin_socket.reserve = -1;
+	d.admin_context.started_ns = clock_mono_ns();
+	fill_standard_fds();
+	/* splice(2) knows no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGUSR2, SIG_IGN);
+	d.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+	if (d.loop == NULL)
+		return daemon_fail(&d, EXIT_ENVIRONMENT, "cannot start: no event loop: %s", strerror(errno));
+	start_watchers(&d);
+	code = daemon_start(&d);
+	if (code == EXIT_FINE) {
+		ev_now_update(d.loop);
+		daemon_notify(&d); /* workers may have been ready before anybody looked */
+		(void)ev_run(d.loop, 0);
+		check(atomic_load(&d.engine.workers_done) == (int)d.engine.worker_count);
+		code = d.exit_code;
+	}
+	finish(&d);
+	return code;
+}

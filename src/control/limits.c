@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * limits.c - how many connections and pipes this process may have: reading, and reckoning.
+ *
+ * A session costs two descriptors; HAProxy's rule gives every fourth one a pipe (two more). Pages
+ * of pipes are counted by the kernel for each user, so the plan is made after the privilege drop.
+ * Never logs, never exits. Main thread. Floor 5.
+ */
+#include "sluice/control/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/io/buf_pool.h"
+#include "sluice/io/pipe_pool.h"
+#include "sluice/io/sys.h"
+
+/* What pipe_pool.h makes pipes shrink to before they get fewer. */
+#define SMALLEST_PIPE  (PIPE_SLOTS_MIN * (uint64_t)PIPE_SLOT_BYTES)
+#define BUF_BUDGET_MIN (UINT64_C(16) << 20)
+/* From linux/capability.h, which not every libc-dev package brings. */
+#define CAP_BIT_SYS_ADMIN    21
+#define CAP_BIT_SYS_RESOURCE 24
+
+/* Rounds down to two digits, as HAProxy does: the number is for people. */
+static uint64_t round_down(uint64_t n)
+{
+	uint64_t unit = 1;
+
+	while (n / unit >= 100)
+		unit *= 10;
+	return n / unit * unit;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t power_of_two_below(uint64_t n)
+{
+	uint32_t p = (uint32_t)SMALLEST_PIPE; /* a power of two itself */
+
+	check(n >= SMALLEST_PIPE);
+	while (p <= UINT32_MAX / 4 && (uint64_t)p * 2 <= n)
+		p *= 2;
+	return p;
+}
+
+/* Fills in the budget and the size of pipes; returns how many the kernel lets us have. */
+static uint64_t plan_pipe_bytes(const struct limits_facts *facts, const struct limits_wish *wish,
+				struct engine_limits *out)
+{
+	out->pipe_bytes = wish->pipe_bytes;
+	out->pipe_budget_bytes = UINT64_MAX;
+	if (facts->pipes_privileged)
+		return UINT64_MAX;
+	if (facts->pipe_max_bytes < SMALLEST_PIPE)
+		return 0;
+	out->pipe_bytes = (uint32_t)min_u64(wish->pipe_bytes, power_of_two_below(facts->pipe_max_bytes));
+	if (facts->pipe_user_pages == 0)
+		return UINT64_MAX;
+	/* A sixteenth is left to other processes of this user: past the limit the kernel makes pipes of
+	 * two slots, and we would make and close one for each flow that asks. */
+	out->pipe_budget_bytes = (facts->pipe_user_pages - facts->pipe_user_pages / 16) * facts->page_bytes;
+	/* Pipes get smaller before they get fewer, so count the smallest. */
+	return out->pipe_budget_bytes / SMALLEST_PIPE;
+}
+
+static uint64_t plan_buf_budget(const struct limits_facts *facts, uint64_t maxconn)
+{
+	uint64_t budget = maxconn * 2 * BUF_MAX; /* each flow keeps at most one of the largest */
+
+	if (facts->memory_bytes != 0)
+		budget = min_u64(budget, facts->memory_bytes / 4);
+	return budget > BUF_BUDGET_MIN ? budget : BUF_BUDGET_MIN;
+}
+
+/* Sets maxconn and pipes in the `room` descriptors that are for sessions. 0 or -EMFILE. */
+static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t pipes_allowed,
+		       struct limits_plan *plan)
+{
+	uint64_t conns = wish->maxconn;
+	uint64_t pipes;
+
+	if (wish->maxpipes >= 0 || !wish->splice) {
+		pipes = wish->splice ? (uint64_t)wish->maxpipes : 0;
+		plan->pipes_why = wish->splice ? "as configured" : "splice is off";
+		plan->maxconn_fitting = 2 * pipes < room ? (unsigned)round_down((room - 2 * pipes) / 2) : 0;
+		if (conns == 0)
+			conns = plan->maxconn_fitting;
+	} else {
+		plan->maxconn_fitting = (unsigned)round_down(2 * room / 5);
+		if (plan->maxconn_fitting == 0)
+			plan->maxconn_fitting = room >= 2;
+		if (conns == 0) {
+			conns = plan->maxconn_fitting;
+			if (conns / 4 > pipes_allowed)
+				conns = round_down((room - 2 * pipes_allowed) / 2);
+		}
+		pipes = conns / 4 > 0 ? conns / 4 : 1;
+		plan->pipes_why = "a quarter of maxconn";
+		if (pipes > pipes_allowed) {
+			pipes = pipes_allowed;
+			plan->pipes_why = "by fs.pipe-user-pages-soft and fs.pipe-max-size for this user";
+		}
+		if (2 * conns <= room && 2 * (conns + pipes) > room) {
+			pipes = (room - 2 * conns) / 2;
+			plan->pipes_why = "the descriptors that maxconn leaves";
+		}
+	}
+	if (conns == 0 || 2 * (conns + pipes) > room)
+		return -EMFILE;
+	plan->engine.maxconn = (unsigned)conns;
+	plan->engine.maxpipes = (unsigned)pipes;
+	return 0;
+}
+
+int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan)
+{
+	uint64_t taken = (uint64_t)wish->endpoints + (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
+			 LIMITS_RESERVED_FDS;
+	/* Counts are ints in the kernel and in engine_limits. */
+	uint64_t fds = min_u64(facts->fds, INT32_MAX);
+	uint64_t allowed;
+	int err;
+
+	check(wish->workers > 0);
+	check(wish->pipe_bytes >= SMALLEST_PIPE);
+	memset(plan, 0, sizeof(*plan));
+	plan->pipes_why = "";
+	if (wish->maxconn == 0)
+		fds = min_u64(fds, LIMITS_AUTO_FDS_MAX);
+	if (fds <= taken)
+		return -EMFILE;
+	allowed = plan_pipe_bytes(facts, wish, &plan->engine);
+	err = plan_counts(wish, fds - taken, allowed, plan);
+	if (err)
+		return err;
+	plan->engine.buf_budget_bytes = plan_buf_budget(facts, plan->engine.maxconn);
+	check(2 * ((uint64_t)plan->engine.maxconn + plan->engine.maxpipes) + taken <= facts->fds);
+	return 0;
+}
+
+const char *limits_describe(const struct limits_facts *facts, const struct limits_plan *plan, char *buf,
+			    size_t room)
+{
+	const struct engine_limits *e = &plan->engine;
+	char budget[64] = "";
+
+	if (e->pipe_budget_bytes != UINT64_MAX)
+		(void)snprintf(budget, sizeof(budget), "; %llu MiB for all pipes",
+			       (unsigned long long)(e->pipe_budget_bytes >> 20));
+	/* A cut line is still a line. */
+	(void)snprintf(
+		buf, room,
+		"limits: %llu descriptors: maxconn %u, maxpipes %u of %u KiB (%s%s), buffers up to %llu MiB",
+		(unsigned long long)facts->fds, e->maxconn, e->maxpipes, e->pipe_bytes >> 10, plan->pipes_why,
+		budget, (unsigned long long)(e->buf_budget_bytes >> 20));
+	return buf;
+}
+
+int limits_raise_fds(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) != 0)
+		return -errno;
+	if (rl.rlim_cur == rl.rlim_max)
+		return 0;
+	rl.rlim_cur = rl.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &rl) != 0 ? -errno : 0;
+}
+
+/* The start of a small file as text; false when it cannot be read. */
+static bool read_text(const char *path, char *buf, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	check(room > 1);
+	if (fd < 0)
+		return false;
+	n = sys_read(fd, buf, room - 1);
+	sys_close(fd);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	return true;
+}
+
+/* A number alone in a file; `otherwise` when the file is missing or says something else ("max"). */
+static uint64_t read_number(const char *path, uint64_t otherwise)
+{
+	char text[64];
+	char *end;
+	unsigned long long n;
+
+	if (!read_text(path, text, sizeof(text)))
+		return otherwise;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	return errno != 0 || end == text ? otherwise : n;
+}
+
+bool limits_caps_privileged(const char *status)
+{
+	const char *line = strstr(status, "\nCapEff:");
+	unsigned long long caps;
+
+	if (line == NULL)
+		return false;
+	caps = strtoull(line + strlen("\nCapEff:"), NULL, 16);
+	return (caps >> CAP_BIT_SYS_ADMIN & 1) != 0 || (caps >> CAP_BIT_SYS_RESOURCE & 1) != 0;
+}
+
+/* The kernel asks for the capability in the first user namespace; a full set inside another one is
+ * worth nothing for pipes. There alone the identity map covers all ids. */
+static bool in_first_user_namespace(void)
+{
+	char map[128];
+	unsigned long long inside, outside, count;
+
+	if (!read_text("/proc/self/uid_map", map, sizeof(map)))
+		return true; /* a kernel without user namespaces */
+	if (sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
+		return false;
+	return inside == 0 && outside == 0 && count == UINT32_MAX;
+}
+
+static uint64_t read_memory_bytes(uint64_t page_bytes)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+	uint64_t machine = pages > 0 ? (uint64_t)pages * page_bytes : UINT64_MAX;
+	uint64_t group = read_number("/sys/fs/cgroup/memory.max", UINT64_MAX);
+	uint64_t bytes = min_u64(machine, group);
+
+	return bytes == UINT64_MAX ? 0 : bytes;
+}
+
+void limits_read(struct limits_facts *facts)
+{
+	struct rlimit rl;
+	char status[4096];
+	long page = sysconf(_SC_PAGESIZE);
+	uint64_t soft, hard;
+
+	memset(facts, 0, sizeof(*facts));
+	facts->fds = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? (uint64_t)rl.rlim_cur : 1024;
+	facts->page_bytes = page > 0 ? (uint64_t)page : 4096;
+	facts->pipes_privileged = read_text("/proc/self/status", status, sizeof(status)) &&
+				  limits_caps_privileged(status) && in_first_user_namespace();
+	soft = read_number("/proc/sys/fs/pipe-user-pages-soft", 16384);
+	hard = read_number("/proc/sys/fs/pipe-user-pages-hard", 0);
+	facts->pipe_user_pages = soft == 0 || (hard != 0 && hard < soft) ? hard : soft;
+	facts->pipe_max_bytes = read_number("/proc/sys/fs/pipe-max-size", 1048576);
+	facts->memory_bytes = read_memory_bytes(facts->page_bytes);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * listen_error.c - why a socket cannot listen, in words, and what the operator can do.
+ *
+ * A table for the errors that people meet; the rest is strerror(3)'s. Main thread. Floor 5.
+ */
+#include "sluice/control/listen_error.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+
+struct row {
+	int err;
+	bool is_unix;
+	const char *text;
+};
+
+static const struct row rows[] = {
+	{EADDRINUSE, false,
+	 "address already in use; find who has it with 'ss -ltnp', stop that, or take another port"},
+	{EADDRINUSE, true,
+	 "address already in use; a process listens there, or the path is no socket: stop or remove it"},
+	{EACCES, false, "permission denied; ports below 1024 need root or CAP_NET_BIND_SERVICE"},
+	{EACCES, true, "permission denied; check who may write to the folder"},
+	{EPERM, true, "not permitted; only root may give a socket to another owner"},
+	{EADDRNOTAVAIL, false, "no interface of this machine has that address; 'ip addr' lists them"},
+	{EAFNOSUPPORT, false, "this machine has no IPv6; write an IPv4 address, as in 0.0.0.0:80"},
+	{ENOENT, true, "the folder does not exist; make it first"},
+	{EINVAL, false, "a host name cannot be listened on; write an address"},
+	{EROFS, true, "the file system is read-only; take another path"},
+};
+
+const char *listen_error(int err, const struct addr_spec *at)
+{
+	check(err < 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].err == -err && rows[i].is_unix == (at->kind == ADDR_UNIX))
+			return rows[i].text;
+	return strerror(-err);
+}

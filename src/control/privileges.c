@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * privileges.c - becoming another user, for good.
+ *
+ * Groups first, then the user: afterwards we may no longer change groups. Real, effective and
+ * saved ids change together, and the change is verified, because a process that believes that it
+ * dropped its rights and did not is worse than one that never tried. Main thread. Floor 5.
+ */
+#include "sluice/control/privileges.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+
+/* A number stands for itself, so that an id without a name can be used. */
+static bool parse_id(const char *text, unsigned long *id)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	*id = strtoul(text, &end, 10);
+	return errno == 0 && *end == '\0' && *id < UINT32_MAX;
+}
+
+static int find_user(const char *name, struct privileges *p)
+{
+	const struct passwd *pw = getpwnam(name);
+	unsigned long id;
+
+	if (pw == NULL && parse_id(name, &id)) {
+		pw = getpwuid((uid_t)id);
+		p->uid = (uid_t)id;
+		if (pw == NULL)
+			return 0; /* no entry: the group stays unless `group` is given */
+	}
+	if (pw == NULL)
+		return -ENOENT;
+	p->uid = pw->pw_uid;
+	p->gid = pw->pw_gid;
+	return 0;
+}
+
+static int find_group(const char *name, struct privileges *p)
+{
+	const struct group *gr = getgrnam(name);
+	unsigned long id;
+
+	if (gr != NULL)
+		p->gid = gr->gr_gid;
+	else if (parse_id(name, &id))
+		p->gid = (gid_t)id;
+	else
+		return -ENOENT;
+	return 0;
+}
+
+int privileges_find(const struct config_global *g, struct privileges *p, const char **unknown)
+{
+	memset(p, 0, sizeof(*p));
+	p->uid = getuid();
+	p->gid = getgid();
+	p->user = g->user;
+	p->change = g->user != NULL || g->group != NULL;
+	if (g->user != NULL && find_user(g->user, p) != 0) {
+		*unknown = g->user;
+		return -ENOENT;
+	}
+	if (g->group != NULL && find_group(g->group, p) != 0) {
+		*unknown = g->group;
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static bool is_dropped(const struct privileges *p)
+{
+	uid_t r, e, s;
+	gid_t rg, eg, sg;
+
+	if (getresuid(&r, &e, &s) != 0 || getresgid(&rg, &eg, &sg) != 0)
+		return false;
+	return r == p->uid && e == p->uid && s == p->uid && rg == p->gid && eg == p->gid && sg == p->gid;
+}
+
+int privileges_drop(const struct privileges *p)
+{
+	if (!p->change)
+		return 0;
+	/* Started as that user by systemd: nothing to do, and setgroups(2) would be refused. */
+	if (geteuid() != 0 && is_dropped(p))
+		return 0;
+	if (p->user != NULL) {
+		if (initgroups(p->user, p->gid) != 0)
+			return -errno;
+	} else if (setgroups(1, &p->gid) != 0) {
+		return -errno;
+	}
+	if (setresgid(p->gid, p->gid, p->gid) != 0)
+		return -errno;
+	if (setresuid(p->uid, p->uid, p->uid) != 0)
+		return -errno;
+	return is_dropped(p) ? 0 : -EPERM;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * startup.c - the parts of a running daemon, set up one after the other.
+ *
+ * Binds before it drops privileges, and counts what it may use after. Takes nothing down:
+ * daemon_run() does, on every way out. A failure is one log line and an exit code. Main thread.
+ * Floor 5.
+ */
+#include "sluice/control/startup.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/log.h"
+#include "sluice/control/listen_error.h"
+#include "sluice/io/io.h"
+
+void daemon_notify(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!atomic_exchange(&d->news_sent, true))
+		ev_async_send(d->loop, &d->news);
+}
+
+enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fmt, ...)
+{
+	char text[LOG_RECORD_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a cut line is still a line */
+	va_end(ap);
+	log_line(LOG_LEVEL_ERROR, "%s", text);
+	if (d->log != NULL && !logwriter_has_stderr(d->log, LOG_LEVEL_ERROR))
+		(void)fprintf(stderr, "sluice: %s\n", text);
+	return code;
+}
+
+void daemon_set_state(struct daemon *d, enum daemon_state to)
+{
+	static const char *const words[] = {"starting", "ready", "draining", "stopping"};
+
+	check(to > d->state);
+	log_line(LOG_LEVEL_DEBUG, "daemon: %s -> %s", words[d->state], words[to]);
+	d->state = to;
+	d->admin_context.state = words[to];
+}
+
+static enum exit_code start_log(struct daemon *d)
+{
+	const struct config_log *failed;
+	int err;
+
+	d->ring = log_ring_new(daemon_notify, d);
+	if (d->ring == NULL)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the log");
+	d->log = logwriter_new(d->loop, &d->config->global, &failed, &err);
+	if (d->log == NULL && failed != NULL)
+		return daemon_fail(
+			d, EXIT_ENVIRONMENT,
+			"cannot open the log file %s: %s; check its folder and who may write there",
+			failed->path, strerror(-err));
+	if (d->log == NULL || logwriter_add_ring(d->log, d->ring) != 0)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the log");
+	log_use_ring(d->ring);
+	return EXIT_FINE;
+}
+
+static enum exit_code open_sockets(struct daemon *d)
+{
+	const struct config_global *g = &d->config->global;
+	struct endpoint *failed = NULL;
+	char address[ADDR_TEXT_MAX];
+	int err;
+
+	err = engine_init(&d->engine, d->config, daemon_notify, d);
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));
+	d->engine_made = true;
+	err = engine_bind(&d->engine, &failed);
+	if (err && failed == NULL)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen: %s", strerror(-err));
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen on %s (%s:%u): %s",
+				   addr_spec_format(&failed->config->addr, address),
+				   failed->config->place.file, failed->config->place.line,
+				   listen_error(err, &failed->config->addr));
+	if (g->admin.kind == ADDR_NONE)
+		return EXIT_FINE;
+	err = admin_socket_open(&d->admin_socket, g);
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot open the admin socket %s: %s",
+				   addr_spec_format(&g->admin, address), listen_error(err, &g->admin));
+	return EXIT_FINE;
+}
+
+static enum exit_code drop_privileges(struct daemon *d)
+{
+	const struct config_global *g = &d->config->global;
+	const char *user = g->user != NULL ? g->user : "-";
+	const char *group = g->group != NULL ? g->group : "-";
+	int err = privileges_drop(&d->privileges);
+
+	if (err)
+		return daemon_fail(
+			d, EXIT_ENVIRONMENT,
+			"cannot become user %s, group %s: %s; start as root, or remove 'user' and 'group'",
+			user, group, strerror(-err));
+	return EXIT_FINE;
+}
+
+/* One worker for each CPU that we may use, unless a number or a list was given. */
+static unsigned count_workers(const struct config_global *g)
+{
+	cpu_set_t cpus;
+	long online;
+
+	if (g->threads > 0)
+		return g->threads;
+	if (g->affinity == CONFIG_AFFINITY_LIST && g->cpu_count > 0)
+		return g->cpu_count;
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 0)
+		return (unsigned)CPU_COUNT(&cpus);
+	online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than a cpu_set_t holds */
+	return online > 0 ? (unsigned)online : 1;
+}
+
+static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct limits_plan *plan)
+{
+	const struct config_global *g = &d->config->global;
+	const struct limits_wish wish = {
+		.maxconn = g->maxconn,
+		.maxpipes = g->maxpipes,
+		.pipe_bytes = g->pipe_size,
+		.splice = g->splice != CONFIG_SPLICE_OFF,
+		.endpoints = (unsigned)d->engine.endpoint_count,
+		.workers = workers,
+	};
+	char text[512];
+	int err = limits_raise_fds();
+
+	if (err)
+		log_line(LOG_LEVEL_WARNING, "cannot raise the number of open files: %s", strerror(-err));
+	limits_read(&d->facts);
+	if (limits_plan(&d->facts, &wish, plan) == 0) {
+		log_line(LOG_LEVEL_INFO, "%s", limits_describe(&d->facts, plan, text, sizeof(text)));
+		return EXIT_FINE;
+	}
+	if (plan->maxconn_fitting == 0 || wish.maxconn == 0)
+		return daemon_fail(
+			d, EXIT_ENVIRONMENT,
+			"%llu descriptors are not enough for %u workers, %u listeners and maxpipes %d; raise "
+			"the limit of open files (LimitNOFILE= of the unit, or ulimit -n)",
+			(unsigned long long)d->facts.fds, workers, wish.endpoints, wish.maxpipes);
+	return daemon_fail(
+		d, EXIT_ENVIRONMENT,
+		"maxconn %u does not fit into %llu descriptors: maxconn %u would; set that, or raise the "
+		"limit of open files (LimitNOFILE= of the unit, or ulimit -n)",
+		wish.maxconn, (unsigned long long)d->facts.fds, plan->maxconn_fitting);
+}
+
+/* What comes after the workers: a failure here must end them again. */
+static int start_services(struct daemon *d)
+{
+	int err;
+
+	for (unsigned i = 0; i < d->engine.worker_count; i++) {
+		err = logwriter_add_ring(d->log, engine_log_ring(&d->engine, i));
+		if (err)
+			return err;
+	}
+	d->admin_context.engine = &d->engine;
+	d->admin_context.logwriter = d->log;
+	d->admin_context.driver = io_epoll_driver.name;
+	d->admin_context.state = "starting";
+	if (d->admin_socket.fd >= 0) {
+		d->admin = admin_new(d->loop, &d->admin_socket, &d->admin_context);
+		if (d->admin == NULL)
+			return -ENOMEM;
+	}
+	d->resolver = resolver_new(d->loop, &d->engine, NULL, &err);
+	return err;
+}
+
+enum exit_code daemon_start(struct daemon *d)
+{
+	const char *unknown = NULL;
+	struct limits_plan plan;
+	unsigned workers = count_workers(&d->config->global);
+	enum exit_code code = start_log(d);
+	int err;
+
+	if (code == EXIT_FINE && privileges_find(&d->config->global, &d->privileges, &unknown) != 0)
+		code = daemon_fail(d, EXIT_CONFIG,
+				   "there is no user or group '%s'; see 'user' and 'group' in [global]",
+				   unknown);
+	if (code == EXIT_FINE)
+		code = open_sockets(d);
+	if (code == EXIT_FINE)
+		code = drop_privileges(d);
+	if (code == EXIT_FINE)
+		code = plan_limits(d, workers, &plan);
+	if (code != EXIT_FINE)
+		return code;
+	err = engine_start(&d->engine, &plan.engine, workers);
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start %u workers: %s", workers,
+				   strerror(-err));
+	d->engine_started = true;
+	ageing_init(&d->ageing, d->loop, &d->engine.pipes, &d->engine.bufs, d->config->global.pipe_cycle_ns);
+	err = start_services(d);
+	if (err) {
+		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));
+		daemon_set_state(d, DAEMON_STOPPING);
+		engine_stop(&d->engine);
+	}
+	return EXIT_FINE;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * main.c - where the process begins and ends.
+ *
+ * Everything is behind cli_main(), so that tests can link it. Main thread. Floor 6.
+ */
+#include "sluice/cli/cli.h"
+
+int main(int argc, char **argv)
+{
+	return (int)cli_main(argc, argv);
+}

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""The command line: what each verb and flag prints, where, and with which exit code.
+
+Runs the binary named by SLUICE_BIN (build/src/sluice). Needs no network and binds no port.
+"""
+
+import os
+import pty
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SLUICE = os.environ.get("SLUICE_BIN", str(ROOT / "build/src/sluice"))
+WAIT_S = float(os.environ.get("SLUICE_TEST_WAIT", "20"))
+GOOD = "[listen web]\nbind = 127.0.0.1:0\nserver a = 10.0.0.1:80\n"
+
+
+def run(*args, env=None, cwd=None):
+    return subprocess.run(
+        [SLUICE, *map(str, args)], capture_output=True, text=True, timeout=WAIT_S, cwd=cwd,
+        env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.ini"
+    path.write_text(GOOD)
+    return path
+
+
+@pytest.fixture
+def bad(tmp_path):
+    path = tmp_path / "bad.ini"
+    path.write_text(GOOD + "timeout-connect = 5000\n")
+    return path
+
+
+SUMMARY = "ok (1 frontend, 1 backend, 1 server, 0 includes, 0 warnings)\n"
+
+
+@pytest.mark.parametrize("args", [
+    ["-c"], ["-t"], ["check"], ["-c", "-f"], ["check", "-f"], ["check", "--format=text"]])
+def test_check_says_one_line_for_a_good_file(good, args):
+    got = run(*args, good)
+    assert (got.returncode, got.stdout, got.stderr) == (0, f"{good}: {SUMMARY}", "")
+
+
+def test_check_shows_every_error_and_ends_with_1(bad):
+    got = run("-c", bad)
+    assert (got.returncode, got.stdout) == (1, "")
+    assert got.stderr == (
+        f"{bad}:4:19: error: 'timeout-connect' needs a unit\n"
+        "  4 | timeout-connect = 5000\n"
+        "    |                   ^^^^ write 5000ms or 5s"
+        " (HAProxy reads a bare number as milliseconds, nginx as seconds)\n"
+        f"{bad}: 1 error, 0 warnings. The running configuration is unchanged.\n")
+
+
+def test_run_refuses_a_bad_file_with_the_same_text(bad):
+    assert run(bad).stderr == run("-c", bad).stderr
+    assert run(bad).returncode == 1
+    assert run("-q", bad).stderr == run("-c", bad).stderr
+
+
+def test_quiet_check_says_nothing(good):
+    got = run("-q", "-c", good)
+    assert (got.returncode, got.stdout, got.stderr) == (0, "", "")
+
+
+def test_quiet_leaves_warnings_out(tmp_path):
+    path = tmp_path / "w.ini"
+    path.write_text(GOOD + "[backend empty]\n")
+    assert "warning: [backend empty] has no server" in run("-c", path).stderr
+    got = run("-q", "-c", path)
+    assert (got.returncode, got.stderr) == (0, "")
+
+
+def test_effective_file_reads_back(good, tmp_path):
+    first = run("-T", good)
+    assert first.returncode == 0
+    assert first.stdout.startswith(f"# {good}: ok (")
+    again = tmp_path / "again.ini"
+    again.write_text(first.stdout)
+    second = run("-T", again)
+    assert second.returncode == 0
+    assert second.stdout.splitlines()[1:] == first.stdout.splitlines()[1:]
+
+
+def test_overrides_are_in_the_effective_file(good):
+    got = run("-T", "-o", "global.threads=2", "-o", "listen web.maxconn=10", good)
+    assert got.returncode == 0
+    assert "\nthreads = 2\n" in got.stdout
+    assert "\nmaxconn = 10\n" in got.stdout
+    got = run("-c", "-o", "global.thread=2", good)
+    assert got.returncode == 1
+    assert "-o:1:8: error: unknown key 'thread'" in got.stderr
+    assert "did you mean 'threads'?" in got.stderr
+
+
+def test_a_directory_and_several_files_are_one_configuration(tmp_path, good):
+    other = tmp_path / "d"
+    other.mkdir()
+    (other / "x.ini").write_text("[listen two]\nbind = 127.0.0.1:0\nserver a = 10.0.0.1:80\n")
+    got = run("-c", "-f", good, "-f", other)
+    assert got.returncode == 0
+    assert "(2 frontends, 2 backends, 2 servers," in got.stdout
+
+
+def test_a_missing_file_is_named(tmp_path):
+    got = run("-c", tmp_path / "none.ini")
+    assert got.returncode == 1
+    assert "none.ini: error: cannot read" in got.stderr
+
+
+def test_a_pipe_is_a_file(good):
+    got = subprocess.run(
+        [SLUICE, "-c", "/dev/stdin"], input=GOOD, capture_output=True, text=True, timeout=WAIT_S)
+    assert (got.returncode, got.stdout) == (0, f"/dev/stdin: {SUMMARY}")
+
+
+@pytest.mark.parametrize("verb", ["demo", "reload", "status", "top", "doctor", "healthcheck"])
+def test_verbs_of_later_versions_are_refused_in_words(verb):
+    got = run(verb)
+    assert (got.returncode, got.stdout, got.stderr) == (2, "", f"sluice: '{verb}' is not in this version\n")
+
+
+@pytest.mark.parametrize("args", [["-D"], ["-p", "x"], ["check", "--probe"], ["check", "--format=json"]])
+def test_flags_of_later_versions_are_refused_in_words(args):
+    got = run(*args)
+    assert got.returncode == 2
+    assert "is not in this version" in got.stderr
+
+
+@pytest.mark.parametrize("args, nearest", [
+    (["chekc"], "check"), (["forwrad", ":80", "x:80"], "forward"),
+    (["forward", "--print-confg"], "--print-config"), (["check", "--fromat=text"], "--format"),
+    (["help", "timout-connect"], "timeout-connect")])
+def test_unknown_words_suggest_the_nearest(args, nearest):
+    got = run(*args)
+    assert (got.returncode, got.stdout) == (2, "")
+    assert f"did you mean '{nearest}'?" in got.stderr
+
+
+@pytest.mark.parametrize("args", [
+    ["-Z"], ["-f"], ["-o"], ["a.ini", "b.ini"], ["ctl"], ["forward"], ["forward", ":80"], ["-q", "check"],
+    ["forward", ":80\n[x]", "a:1"], ["forward", "", "a:1"], [""]])
+def test_a_wrong_command_line_ends_with_2(args):
+    got = run(*args)
+    assert (got.returncode, got.stdout) == (2, "")
+    assert got.stderr.startswith("sluice: ")
+
+
+def test_forward_shows_the_file_that_it_would_be(tmp_path):
+    got = run("forward", "--print-config", ":8080", "10.0.0.1:80", "unix:/run/app.sock weight=2")
+    assert (got.returncode, got.stderr) == (0, "")
+    assert got.stdout == ("[listen forward]\nbind = :8080\nserver s1 = 10.0.0.1:80\n"
+                          "server s2 = unix:/run/app.sock weight=2\n")
+    path = tmp_path / "f.ini"
+    path.write_text(got.stdout)
+    assert run("-c", path).returncode == 0
+
+
+def test_forward_shows_an_error_in_its_arguments():
+    got = run("forward", ":8080", "10.0.0.1")
+    assert (got.returncode, got.stdout) == (1, "")
+    assert "forward:3:" in got.stderr
+    assert "  3 | server s1 = 10.0.0.1\n" in got.stderr
+    assert run("forward", "-o", "listen forward.maxconn=x", ":8080", "10.0.0.1:80").returncode == 1
+
+
+@pytest.mark.parametrize("args", [["version"], ["-v"], ["-V"], ["--version"]])
+def test_version_is_one_line(args):
+    got = run(*args)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert got.stdout.startswith("sluice ")
+    assert got.stdout.count("\n") == 1
+
+
+def test_build_names_compiler_drivers_and_libraries():
+    got = run("-vv")
+    assert got.returncode == 0
+    for word in ("compiler:", "drivers:   epoll", "libraries:", "libev", "inih"):
+        assert word in got.stdout
+
+
+@pytest.mark.parametrize("args", [["help"], ["-h"], ["--help"], ["check", "-h"]])
+def test_help_goes_to_stdout(args):
+    got = run(*args)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert "sluice forward LISTEN SERVER..." in got.stdout
+    assert "timeout-connect" in got.stdout
+
+
+def test_help_of_a_key_comes_from_the_table():
+    got = run("help", "timeout", "connect")
+    assert got.returncode == 0
+    for word in ("timeout-connect\n", "default  5s\n", "example  timeout-connect = 5s\n"):
+        assert word in got.stdout
+    assert "not in this version" in run("help", "check").stdout
+    assert "write 'threads'" in run("help", "nbthread").stderr
+
+
+def answer_once(path, answer, seen):
+    """A daemon's admin socket that answers one line."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen(1)
+
+    def serve():
+        conn, _ = server.accept()
+        line = b""
+        while not line.endswith(b"\n"):
+            line += conn.recv(4096)
+        seen.append(line)
+        conn.sendall(answer)
+        conn.close()
+        server.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("answer, code", [
+    (b"pid: 1\nuptime: 3s\n", 0), (b"error: no such command\n", 1), (b"ok\n", 0),
+    (b"x" * 300000 + b"\n", 0)])
+def test_ctl_sends_one_line_and_prints_the_answer(tmp_path, answer, code):
+    path, seen = tmp_path / "a.sock", []
+    thread = answer_once(path, answer, seen)
+    got = run("ctl", "-s", path, "show", "info", "-x")
+    thread.join(WAIT_S)
+    assert seen == [b"show info -x\n"]
+    assert got.returncode == code
+    assert (got.stderr if code else got.stdout) == answer.decode()
+    assert (got.stdout if code else got.stderr) == ""
+
+
+def test_ctl_finds_the_socket_in_the_configuration(tmp_path, good):
+    path, seen = tmp_path / "a.sock", []
+    conf = tmp_path / "c.ini"
+    conf.write_text(f"[global]\nadmin-socket = unix:{path}\n" + GOOD)
+    thread = answer_once(path, b"fine\n", seen)
+    got = run("ctl", "-f", conf, "show", "info")
+    thread.join(WAIT_S)
+    assert (got.returncode, got.stdout, seen) == (0, "fine\n", [b"show info\n"])
+
+
+def test_ctl_without_a_socket_ends_with_3(tmp_path, good):
+    got = run("ctl", "-s", tmp_path / "none.sock", "show", "info")
+    assert (got.returncode, got.stdout) == (3, "")
+    assert "is sluice running?" in got.stderr
+    got = run("ctl", "-f", good, "show", "info")
+    assert (got.returncode, got.stdout) == (3, "")
+    assert "no 'admin-socket'" in got.stderr
+
+
+def on_terminal(args, env):
+    """What the program writes to a terminal as its stderr."""
+    master, slave = pty.openpty()
+    proc = subprocess.Popen([SLUICE, *map(str, args)], stderr=slave, stdout=subprocess.DEVNULL,
+                            env={**os.environ, "TERM": "xterm", **env})
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            chunk = os.read(master, 4096)
+        except OSError:  # EIO: the other side is closed
+            break
+        if not chunk:
+            break
+        text += chunk
+    os.close(master)
+    proc.wait(WAIT_S)
+    return text
+
+
+def test_colour_is_for_terminals_that_want_it(bad):
+    plain = {"NO_COLOR": ""}
+    assert b"\x1b[" in on_terminal(["-c", bad], plain)
+    assert b"\x1b[" not in on_terminal(["-c", bad], {"NO_COLOR": "1"})
+    assert b"\x1b[" not in on_terminal(["-c", bad], {"NO_COLOR": "", "TERM": "dumb"})
+    assert "\x1b[" not in run("-c", bad, env=plain).stderr
+
+
+def test_a_full_disk_is_not_success(good):
+    with open("/dev/full", "w") as full:
+        got = subprocess.run(
+            [SLUICE, "-T", str(good)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT_S)
+    assert got.returncode == 3

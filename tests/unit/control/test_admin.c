@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_admin.c - clients of the admin socket: requests in pieces, too long, too many, too slow, and
+ * answers of workers that come late. The engine is a stand-in of this file. Floor 5.
+ */
+#include <errno.h>
+#include <ev.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sluice/control/admin.h"
+
+#define WAIT_S 10.
+
+static struct counters counters;
+static uint64_t asked_token;
+static struct engine_answer *answers;
+
+const struct counters *engine_counters(const struct engine *e, unsigned worker)
+{
+	(void)e;
+	(void)worker;
+	return &counters;
+}
+
+void engine_ask_sessions(struct engine *e, uint64_t token)
+{
+	(void)e;
+	asked_token = token;
+}
+
+struct engine_answer *engine_take_answer(struct engine *e)
+{
+	struct engine_answer *a = answers;
+
+	(void)e;
+	if (a != NULL)
+		answers = a->next;
+	return a;
+}
+
+static void worker_answers(uint64_t token, const char *text)
+{
+	struct engine_answer *a = calloc(1, sizeof(*a) + strlen(text));
+
+	assert_non_null(a);
+	a->token = token;
+	a->len = strlen(text);
+	a->text = (char *)(a + 1);
+	memcpy(a->text, text, a->len);
+	a->next = answers;
+	answers = a;
+}
+
+static struct config config;
+static struct engine engine;
+static struct ev_loop *loop;
+static struct logwriter *logwriter;
+static struct admin_socket listener;
+static struct admin_context context;
+static struct admin *admin;
+static struct config_global global;
+static char folder[] = "/tmp/sluice-admin-XXXXXX";
+
+static int setup_all(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int teardown_all(void **state)
+{
+	(void)state;
+	return rmdir(folder); /* fails when a test left a socket behind */
+}
+
+static int setup(void **state)
+{
+	const struct config_log *failed;
+	int err;
+
+	(void)state;
+	memset(&global, 0, sizeof(global));
+	global.admin.kind = ADDR_UNIX;
+	global.admin.addr.len = sizeof(global.admin.addr.un);
+	global.admin.addr.un.sun_family = AF_UNIX;
+	(void)snprintf(global.admin.addr.un.sun_path, sizeof(global.admin.addr.un.sun_path), "%s/admin",
+		       folder);
+	global.admin_owner.mode = 0600;
+	global.admin_owner.uid = (uid_t)-1;
+	global.admin_owner.gid = (gid_t)-1;
+	loop = ev_loop_new(EVFLAG_AUTO);
+	logwriter = loop != NULL ? logwriter_new(loop, &global, &failed, &err) : NULL;
+	if (logwriter == NULL || admin_socket_open(&listener, &global) != 0)
+		return -1;
+	engine.config = &config;
+	engine.worker_count = 2;
+	context.engine = &engine;
+	context.logwriter = logwriter;
+	context.driver = "epoll";
+	context.state = "ready";
+	admin = admin_new(loop, &listener, &context);
+	return admin != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	admin_free(admin);
+	admin_socket_close(&listener);
+	logwriter_free(logwriter);
+	ev_loop_destroy(loop);
+	return 0;
+}
+
+static int connect_client(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, &global.admin.addr.sa, global.admin.addr.len), 0);
+	return fd;
+}
+
+static void say(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+static void turn(void)
+{
+	for (int i = 0; i < 8; i++)
+		(void)ev_run(loop, EVRUN_NOWAIT);
+}
+
+/* Runs the loop until the answer is complete; returns its length. */
+static size_t hear(int fd, char *out, size_t room)
+{
+	double until = ev_time() + WAIT_S;
+	size_t len = 0;
+	ssize_t n;
+
+	for (;;) {
+		(void)ev_run(loop, EVRUN_NOWAIT);
+		n = recv(fd, out + len, room - 1 - len, MSG_DONTWAIT);
+		if (n == 0)
+			break;
+		assert_true(n > 0 || errno == EAGAIN);
+		len += n > 0 ? (size_t)n : 0;
+		assert_true(ev_time() < until);
+	}
+	out[len] = '\0';
+	close(fd);
+	return len;
+}
+
+static void request_may_come_in_pieces(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show");
+	turn();
+	say(fd, " info");
+	turn();
+	say(fd, "\n");
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "workers: 2\n"));
+}
+
+static void end_of_stream_ends_the_line(void **state)
+{
+	char out[4096];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "help");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "show pools"));
+}
+
+static void commands_of_one_line_are_answered_in_order(void **state)
+{
+	char out[4096];
+	int fd = connect_client();
+	const char *one, *two;
+
+	(void)state;
+	say(fd, "one; ;two;\n");
+	(void)hear(fd, out, sizeof(out));
+	one = strstr(out, "'one'");
+	two = strstr(out, "\n\nerror: unknown command 'two'");
+	assert_non_null(one);
+	assert_non_null(two);
+	assert_true(one < two);
+}
+
+static void bad_requests_get_an_answer(void **state)
+{
+	char out[4096];
+	char request[8192];
+	int fd = connect_client();
+
+	(void)state;
+	memset(request, 'x', sizeof(request));
+	assert_int_equal(send(fd, request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "error: the request is longer than 1024 bytes"));
+	fd = connect_client();
+	assert_int_equal(send(fd, "he\0lp\n", 6, MSG_NOSIGNAL), 6);
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "NUL"));
+	fd = connect_client();
+	say(fd, "\n");
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "error: empty request"));
+	fd = connect_client();
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_int_equal(hear(fd, out, sizeof(out)), 0);
+}
+
+static void sessions_of_all_workers_are_collected(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show sess; help\n");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	asked_token = 0;
+	turn();
+	assert_true(asked_token != 0);
+	worker_answers(asked_token + 100, "of another question\n");
+	worker_answers(asked_token, "first\n");
+	admin_take_answers(admin);
+	turn();
+	assert_int_equal(recv(fd, out, sizeof(out), MSG_DONTWAIT), -1);
+	worker_answers(asked_token, "second\n");
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "first\nsecond\n\nshow info"));
+	assert_null(strstr(out, "another"));
+}
+
+static void client_that_left_is_forgotten_by_late_answers(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+	uint64_t token;
+
+	(void)state;
+	say(fd, "show sess\n");
+	turn();
+	token = asked_token;
+	close(fd);
+	turn();
+	worker_answers(token, "first\n");
+	worker_answers(token, "second\n");
+	admin_take_answers(admin);
+	worker_answers(token, "a third answer that nobody waits for\n");
+	admin_take_answers(admin);
+	fd = connect_client();
+	say(fd, "help\n");
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+}
+
+static void workers_that_do_not_answer_are_told(void **state)
+{
+	char out[4096];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show sess\n");
+	turn();
+	worker_answers(asked_token, "the one that lives\n");
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out)); /* after ADMIN_WAIT_S */
+	assert_string_equal(out, "the one that lives\nerror: 1 workers did not answer\n");
+}
+
+static void seventeenth_client_waits_for_its_turn(void **state)
+{
+	int fds[ADMIN_CLIENTS_MAX + 1];
+	char out[65536];
+
+	(void)state;
+	for (int i = 0; i <= ADMIN_CLIENTS_MAX; i++) {
+		fds[i] = connect_client();
+		turn();
+	}
+	say(fds[ADMIN_CLIENTS_MAX], "help\n");
+	turn();
+	assert_int_equal(recv(fds[ADMIN_CLIENTS_MAX], out, sizeof(out), MSG_DONTWAIT), -1);
+	close(fds[0]);
+	assert_true(hear(fds[ADMIN_CLIENTS_MAX], out, sizeof(out)) > 0);
+	for (int i = 1; i < ADMIN_CLIENTS_MAX; i++)
+		close(fds[i]);
+	turn();
+}
+
+static void slow_reader_gets_all_of_a_long_answer(void **state)
+{
+	static char big[1 << 20];
+	static char out[sizeof(big) + 4096];
+	int fd = connect_client();
+
+	(void)state;
+	memset(big, 's', sizeof(big));
+	big[sizeof(big) - 1] = '\0';
+	say(fd, "show sess\n");
+	turn();
+	worker_answers(asked_token, big);
+	worker_answers(asked_token, "end\n");
+	admin_take_answers(admin);
+	turn();
+	/* Answers of workers come in any order; this one takes the last first. */
+	assert_int_equal(hear(fd, out, sizeof(out)), strlen("end\n") + sizeof(big) - 1);
+	assert_memory_equal(out, "end\nsss", 7);
+}
+
+static void answers_when_descriptors_are_out(void **state)
+{
+	char out[65536];
+	struct rlimit old, low;
+	int fd = connect_client();
+	int second = connect_client();
+	int probe = dup(STDIN_FILENO);
+
+	(void)state;
+	assert_true(probe >= 0);
+	close(probe);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	low = old;
+	low.rlim_cur = (rlim_t)probe; /* the lowest free descriptor is already too high */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	say(fd, "help\n");
+	say(second, "help\n");
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+	assert_true(hear(second, out, sizeof(out)) > 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
+static void path_that_is_live_is_refused_and_a_stale_one_taken(void **state)
+{
+	struct admin_socket second;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	assert_int_equal(admin_socket_open(&second, &global), -EADDRINUSE);
+	admin_socket_close(&second);
+	assert_int_equal(stat(global.admin.addr.un.sun_path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	/* As if this daemon had been killed: the path stays, nobody listens. */
+	admin_free(admin);
+	admin = NULL;
+	close(listener.fd);
+	listener.fd = -1;
+	assert_int_equal(admin_socket_open(&second, &global), 0);
+	fd = connect_client();
+	close(fd);
+	/* The path is another's now: the first owner leaves it alone. */
+	admin_socket_close(&listener);
+	assert_int_equal(stat(global.admin.addr.un.sun_path, &st), 0);
+	admin_socket_close(&second);
+	assert_int_equal(stat(global.admin.addr.un.sun_path, &st), -1);
+}
+
+#define ADMIN_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ADMIN_TEST(request_may_come_in_pieces),
+		ADMIN_TEST(end_of_stream_ends_the_line),
+		ADMIN_TEST(commands_of_one_line_are_answered_in_order),
+		ADMIN_TEST(bad_requests_get_an_answer),
+		ADMIN_TEST(sessions_of_all_workers_are_collected),
+		ADMIN_TEST(client_that_left_is_forgotten_by_late_answers),
+		ADMIN_TEST(workers_that_do_not_answer_are_told),
+		ADMIN_TEST(seventeenth_client_waits_for_its_turn),
+		ADMIN_TEST(slow_reader_gets_all_of_a_long_answer),
+		ADMIN_TEST(answers_when_descriptors_are_out),
+		ADMIN_TEST(path_that_is_live_is_refused_and_a_stale_one_taken),
+	};
+
+	return cmocka_run_group_tests(tests, setup_all, teardown_all);
+}

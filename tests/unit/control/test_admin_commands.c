@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_admin_commands.c - answers of the admin protocol, without a socket and without workers.
+ * Floor 5.
+ */
+#include <ev.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sluice/control/admin_commands.h"
+
+/* One worker that counts what the tests want; the engine itself is not linked. */
+static struct counters counters;
+
+const struct counters *engine_counters(const struct engine *e, unsigned worker)
+{
+	assert_true(worker < e->worker_count);
+	return &counters;
+}
+
+static struct config_server server_config = {.name = "a"};
+static struct config_backend backend_config = {.name = "app", .servers = &server_config, .server_count = 1};
+static struct config_bind bind_config = {.name = "x"};
+static struct config_frontend frontend_config = {.name = "web", .binds = &bind_config, .bind_count = 1};
+static struct config config = {
+	.frontends = &frontend_config,
+	.frontend_count = 1,
+	.backends = &backend_config,
+	.backend_count = 1,
+};
+
+static struct server server;
+static struct backend backend;
+static struct frontend frontend;
+static struct endpoint endpoint;
+static struct engine engine;
+static struct addr address;
+static struct ev_loop *loop;
+static struct logwriter *logwriter;
+static struct admin_context context;
+
+static void fill_address(void)
+{
+	memset(&address, 0, sizeof(address));
+	address.len = sizeof(address.in);
+	address.in.sin_family = AF_INET;
+	address.in.sin_port = htons(8080);
+	address.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+static int setup(void **state)
+{
+	struct config_global g;
+	const struct config_log *failed;
+	int err;
+
+	(void)state;
+	memset(&g, 0, sizeof(g));
+	loop = ev_loop_new(EVFLAG_AUTO);
+	logwriter = loop != NULL ? logwriter_new(loop, &g, &failed, &err) : NULL;
+	if (logwriter == NULL)
+		return -1;
+	fill_address();
+	server.config = &server_config;
+	server.backend = &backend_config;
+	atomic_init(&server.state, SERVER_UNRESOLVED);
+	atomic_init(&server.sessions, 3);
+	atomic_init(&server.total, 7);
+	backend.config = &backend_config;
+	backend.servers = &server;
+	backend.server_count = 1;
+	frontend.config = &frontend_config;
+	frontend.backend = &backend;
+	atomic_init(&frontend.sessions, 5);
+	endpoint.config = &bind_config;
+	endpoint.frontend = &frontend;
+	endpoint.addr = address;
+	engine.config = &config;
+	engine.backends = &backend;
+	engine.frontends = &frontend;
+	engine.endpoints = &endpoint;
+	engine.endpoint_count = 1;
+	engine.worker_count = 2;
+	engine.limits.maxconn = 1000;
+	pipe_pool_init(&engine.pipes, 250, 65536, UINT64_MAX);
+	buf_pool_init(&engine.bufs, 1 << 20);
+	context.engine = &engine;
+	context.logwriter = logwriter;
+	context.driver = "epoll";
+	context.state = "ready";
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	logwriter_free(logwriter);
+	ev_loop_destroy(loop);
+	pipe_pool_free(&engine.pipes);
+	buf_pool_free(&engine.bufs);
+	return 0;
+}
+
+/* Runs `command` and looks for a whole line in its answer. */
+static void assert_line(const char *command, const char *line)
+{
+	struct text out;
+	char around[256];
+
+	text_init(&out);
+	text_add(&out, "\n", 1);
+	assert_int_equal(admin_command(&context, command, &out), ADMIN_ANSWERED);
+	assert_false(out.failed);
+	(void)snprintf(around, sizeof(around), "\n%s\n", line);
+	if (strstr(out.bytes, around) == NULL)
+		fail_msg("no line '%s' in:%s", line, out.bytes);
+	text_free(&out);
+}
+
+static void info_sums_the_workers(void **state)
+{
+	(void)state;
+	counter_set(&counters.accepted, 21);
+	assert_line("show info", "accepted: 42");
+	assert_line("show info", "workers: 2");
+	assert_line("show info", "maxconn: 1000");
+	assert_line("show info", "driver: epoll");
+	assert_line("show info", "state: ready");
+	assert_line("show info", "log_dropped: 0");
+	assert_line("show info", "version: " SLUICE_VERSION);
+}
+
+static void bind_without_a_name_has_a_number(void **state)
+{
+	(void)state;
+	bind_config.name[0] = '\0';
+	assert_line("show info", "listen.web.1: 127.0.0.1:8080");
+	bind_config.name[0] = 'x';
+	assert_line("show info", "listen.web.x: 127.0.0.1:8080");
+}
+
+static void info_lists_frontends_servers_and_listeners(void **state)
+{
+	(void)state;
+	assert_line("show info", "frontend.web.sessions: 5");
+	assert_line("show info", "listen.web.x: 127.0.0.1:8080");
+	assert_line("show info", "server.app/a: unresolved sessions=3 total=7 failures=0 address=-");
+	atomic_store(&server.addr, &address);
+	atomic_store(&server.state, SERVER_UP);
+	assert_line("show info", "server.app/a: up sessions=3 total=7 failures=0 address=127.0.0.1:8080");
+}
+
+static void pools_are_shown(void **state)
+{
+	(void)state;
+	counter_set(&counters.pipes_in_use, 4);
+	assert_line("show pools", "pipes_made: 0");
+	assert_line("show pools", "pipes_max: 250");
+	assert_line("show pools", "pipes_in_use: 8");
+	assert_line("show pools", "bufs_in_use_bytes: 0");
+	assert_line("show pools", "bufs_resting_pool_bytes: 0");
+}
+
+static void white_space_is_free(void **state)
+{
+	(void)state;
+	assert_line("  show \t info \r", "workers: 2");
+	assert_line("help", "show pools   pipes and buffers");
+}
+
+static void unknown_command_is_named_and_escaped(void **state)
+{
+	char longest[200];
+
+	(void)state;
+	assert_line("shwo info", "error: unknown command 'shwo info'; try help");
+	assert_line("show infos", "error: unknown command 'show infos'; try help");
+	assert_line("show", "error: unknown command 'show'; try help");
+	assert_line("a\033[2Jb", "error: unknown command 'a\\x1b[2Jb'; try help");
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_line(longest, "error: the command is too long; try help");
+}
+
+static void sessions_are_asked_of_the_workers(void **state)
+{
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	assert_int_equal(admin_command(&context, "show sess", &out), ADMIN_ASK);
+	assert_int_equal(out.len, 0);
+	text_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(info_sums_the_workers),
+		cmocka_unit_test(bind_without_a_name_has_a_number),
+		cmocka_unit_test(info_lists_frontends_servers_and_listeners),
+		cmocka_unit_test(pools_are_shown),
+		cmocka_unit_test(white_space_is_free),
+		cmocka_unit_test(unknown_command_is_named_and_escaped),
+		cmocka_unit_test(sessions_are_asked_of_the_workers),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

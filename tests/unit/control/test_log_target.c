@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_log_target.c - lines and where they go: files, pipes that are full, sockets. Floor 5.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sluice/control/log_target.h"
+
+#define NOON_NS (INT64_C(1795255200123) * 1000000) /* 2026-11-21T10:00:00.123Z */
+
+/* stderr is a fixture's for the time of a test. */
+static int saved_stderr;
+
+static void take_stderr(int fd)
+{
+	saved_stderr = dup(STDERR_FILENO);
+	assert_true(saved_stderr >= 0);
+	assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+}
+
+static void give_stderr_back(void)
+{
+	assert_int_equal(dup2(saved_stderr, STDERR_FILENO), STDERR_FILENO);
+	close(saved_stderr);
+}
+
+static struct log_target *new_target(const struct config_log *c)
+{
+	struct log_target *t = malloc(sizeof(*t));
+
+	assert_non_null(t);
+	assert_int_equal(log_target_open(t, c), 0);
+	return t;
+}
+
+static void free_target(struct log_target *t)
+{
+	log_target_close(t);
+	free(t);
+}
+
+static void line_has_time_and_level(void **state)
+{
+	char out[LOG_TARGET_LINE_MAX];
+	size_t len = log_target_format(false, LOG_LEVEL_WARNING, NOON_NS, "hello", 5, out);
+
+	(void)state;
+	assert_int_equal(len, strlen("2026-11-21T10:00:00.123Z warning hello\n"));
+	assert_memory_equal(out, "2026-11-21T10:00:00.123Z warning hello\n", len);
+	len = log_target_format(true, LOG_LEVEL_INFO, NOON_NS, "hello", 5, out);
+	assert_int_equal(len, 9);
+	assert_memory_equal(out, "<6>hello\n", len);
+}
+
+static void long_line_is_cut_and_still_ends(void **state)
+{
+	char out[LOG_TARGET_LINE_MAX];
+	char text[4000];
+	size_t len;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	len = log_target_format(false, LOG_LEVEL_INFO, NOON_NS, text, sizeof(text), out);
+	assert_int_equal(len, LOG_TARGET_LINE_MAX);
+	assert_int_equal(out[len - 1], '\n');
+}
+
+static void full_pipe_is_not_waited_for_and_loses_only_what_has_no_room(void **state)
+{
+	struct log_target *t;
+	char scrap[65536];
+	uint64_t lines = 0;
+	int fds[2];
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	take_stderr(fds[1]);
+	t = new_target(NULL);
+	assert_int_equal(t->kind, LOG_TARGET_STREAM);
+	for (int i = 0; i < 5000; i++) {
+		log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "0123456789012345678901234567890123456789", 40);
+		(void)log_target_flush(t);
+	}
+	assert_int_equal(log_target_flush(t), -EAGAIN);
+	assert_false(log_target_has_room(t));
+	assert_true(t->lost > 0);
+	assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
+	do {
+		n = read(fds[0], scrap, sizeof(scrap));
+		for (ssize_t i = 0; i < n; i++)
+			lines += scrap[i] == '\n';
+		(void)log_target_flush(t);
+	} while (n > 0);
+	assert_true(log_target_is_empty(t));
+	assert_int_equal(lines + t->lost, 5000);
+	free_target(t);
+	give_stderr_back();
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void reader_that_left_costs_lines_not_the_daemon(void **state)
+{
+	struct log_target *t;
+	int fds[2];
+
+	(void)state;
+	(void)signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(fds), 0);
+	take_stderr(fds[1]);
+	close(fds[0]);
+	t = new_target(NULL);
+	log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "one", 3);
+	log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "two", 3);
+	assert_int_equal(log_target_flush(t), 0);
+	assert_true(log_target_is_empty(t));
+	assert_int_equal(t->lost, 2);
+	free_target(t);
+	give_stderr_back();
+	close(fds[1]);
+}
+
+static void socket_of_the_journal_gets_priorities(void **state)
+{
+	struct log_target *t;
+	struct stat st;
+	char text[64];
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(fstat(fds[1], &st), 0);
+	(void)snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)st.st_dev,
+		       (unsigned long long)st.st_ino);
+	take_stderr(fds[1]);
+	assert_int_equal(setenv("JOURNAL_STREAM", text, 1), 0);
+	t = new_target(NULL);
+	assert_int_equal(t->kind, LOG_TARGET_SOCKET);
+	assert_true(t->is_journal);
+	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "bad", 3);
+	assert_int_equal(log_target_flush(t), 0);
+	assert_int_equal(read(fds[0], text, sizeof(text)), 7);
+	assert_memory_equal(text, "<3>bad\n", 7);
+	free_target(t);
+	assert_int_equal(setenv("JOURNAL_STREAM", "1:1", 1), 0);
+	t = new_target(NULL);
+	assert_false(t->is_journal);
+	free_target(t);
+	assert_int_equal(unsetenv("JOURNAL_STREAM"), 0);
+	give_stderr_back();
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static off_t file_size(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+static void file_is_filtered_by_level_and_opened_again(void **state)
+{
+	char dir[] = "/tmp/sluice-log-XXXXXX";
+	char path[64], moved[64];
+	struct config_log c = {.kind = CONFIG_LOG_FILE, .path = path, .level = LOG_LEVEL_WARNING};
+	struct log_target *t;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/log", dir);
+	(void)snprintf(moved, sizeof(moved), "%s/log.1", dir);
+	t = new_target(&c);
+	log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "no", 2);
+	assert_true(log_target_is_empty(t));
+	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "yes", 3);
+	assert_int_equal(log_target_flush(t), 0);
+	assert_int_equal(rename(path, moved), 0);
+	assert_int_equal(log_target_reopen(t), 0);
+	assert_int_equal(file_size(path), 0);
+	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "yes", 3);
+	assert_int_equal(log_target_flush(t), 0);
+	assert_int_equal(file_size(path), file_size(moved));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(moved), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(log_target_reopen(t), -ENOENT);
+	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "yes", 3);
+	assert_int_equal(log_target_flush(t), 0); /* into the file that has no name any more */
+	free_target(t);
+}
+
+static void file_that_cannot_be_opened_is_an_error(void **state)
+{
+	char path[] = "/nonexistent/sluice.log";
+	struct config_log c = {.kind = CONFIG_LOG_FILE, .path = path, .level = LOG_LEVEL_INFO};
+	struct log_target *t = malloc(sizeof(*t));
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(log_target_open(t, &c), -ENOENT);
+	free(t);
+}
+
+static void target_that_is_off_takes_all_and_writes_nothing(void **state)
+{
+	struct config_log c = {.kind = CONFIG_LOG_OFF, .level = LOG_LEVEL_DEBUG};
+	struct log_target *t = new_target(&c);
+
+	(void)state;
+	log_target_add(t, LOG_LEVEL_ALERT, NOON_NS, "x", 1);
+	assert_true(log_target_is_empty(t));
+	assert_true(log_target_has_room(t));
+	assert_int_equal(log_target_flush(t), 0);
+	assert_int_equal(t->lost, 0);
+	free_target(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(line_has_time_and_level),
+		cmocka_unit_test(long_line_is_cut_and_still_ends),
+		cmocka_unit_test(full_pipe_is_not_waited_for_and_loses_only_what_has_no_room),
+		cmocka_unit_test(reader_that_left_costs_lines_not_the_daemon),
+		cmocka_unit_test(socket_of_the_journal_gets_priorities),
+		cmocka_unit_test(file_is_filtered_by_level_and_opened_again),
+		cmocka_unit_test(file_that_cannot_be_opened_is_an_error),
+		cmocka_unit_test(target_that_is_off_takes_all_and_writes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
