@@ -63,6 +63,7 @@ static void connected(struct session *s)
 
 	session_set_state(s, SESSION_FORWARDING);
 	s->connected_ns = now_ns;
+	s->error = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
 	s->sides[SIDE_CLIENT].last_ns = now_ns;
@@ -263,7 +264,7 @@ static void connect_failed(struct session *s, int err)
 		op->kind = IO_CLOSE;
 		if (io_start(&s->worker->loop, op) == IO_PENDING) {
 			s->fixed_ns = CLOCK_NEVER; /* the close comes back by itself */
-			s->connect_error = (int16_t)err;
+			s->error = (int16_t)err;
 			return;
 		}
 	}
@@ -275,7 +276,7 @@ void session_connect_done(struct session *s, int result)
 	struct io_op *op = connect_op(s);
 
 	if (op->kind == IO_CLOSE) {
-		next_try(s, s->connect_error);
+		next_try(s, s->error);
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);

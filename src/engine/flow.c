@@ -108,7 +108,9 @@ enum step flow_src_ended(struct flow *f, int err)
 		return STEP_GO;
 	}
 	flow_set_state(f, FLOW_BROKEN);
-	session_side_failed(s, flow_src_name(f), err ? err : -ECONNRESET);
+	if (err == 0)
+		err = s->error ? s->error : -ECONNRESET;
+	session_side_failed(s, flow_src_name(f), err);
 	return STEP_GO;
 }
 

@@ -143,19 +143,22 @@ enum step flow_fill_pipe(struct flow *f)
 	}
 	if (n == 0)
 		return flow_src_ended(f, 0);
+	if (n < 0 && n != -EAGAIN && n != IO_COPY && n != IO_UNSPLICEABLE) {
+		/* Bytes may lie behind a mark still: read them before the end is believed. The error
+		 * was handed out once, so it is kept for the log. */
+		flow_session(f)->error = (int16_t)n;
+		n = IO_COPY;
+	}
 	/* With bytes in the pipe it may be full: drain, then ask again. And order forbids to copy
 	 * past what the pipe holds. */
-	if (held > 0 && (n == -EAGAIN || n == IO_COPY || n == IO_UNSPLICEABLE))
+	if (held > 0)
 		return STEP_GO;
 	if (n == -EAGAIN)
 		return wait_for_src(f);
 	if (n == IO_UNSPLICEABLE)
 		never_bulk(f);
-	if (n == IO_UNSPLICEABLE || n == IO_COPY) {
-		flow_drop_pipe(f);
-		return fill_by_copy(f);
-	}
-	return flow_src_ended(f, n);
+	flow_drop_pipe(f);
+	return fill_by_copy(f);
 }
 
 enum step flow_fill(struct flow *f)

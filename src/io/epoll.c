@@ -162,25 +162,6 @@ static bool is_drained(const struct io_sock *sock)
 	return (sock->bits & IO_ERR) || sys_unacked(sock->fd) <= 0;
 }
 
-/* EPOLLOUT or an error came for a reset that waits. A third of the wake-ups find up to 2,240 bytes
- * still on their way: those are looked at again by timer, as no event tells of the last byte. */
-static int try_reset(struct epoll_driver *d, struct io_op *op)
-{
-	struct io_op *o;
-
-	if (is_drained(op->sock))
-		return reset_now(op);
-	for (o = d->draining; o != NULL; o = o->next)
-		if (o == op)
-			return IO_PENDING;
-	if (!timer_is_set(&d->look) &&
-	    timer_set(&d->loop->timers, &d->look, d->loop->now_ns + EPOLL_DRAIN_LOOK_NS))
-		return reset_now(op);
-	op->next = d->draining;
-	d->draining = op;
-	return IO_PENDING;
-}
-
 static void forget_draining(struct epoll_driver *d, const struct io_op *op)
 {
 	struct io_op **at;
@@ -191,6 +172,22 @@ static void forget_draining(struct epoll_driver *d, const struct io_op *op)
 			return;
 		}
 	}
+}
+
+/* EPOLLOUT or an error came for a reset that waits. A third of the wake-ups find up to 2,240 bytes
+ * still on their way: those are looked at again by timer, as no event tells of the last byte. */
+static int try_reset(struct epoll_driver *d, struct io_op *op)
+{
+	/* It may stand in the list already, from an event before. */
+	forget_draining(d, op);
+	if (is_drained(op->sock))
+		return reset_now(op);
+	if (!timer_is_set(&d->look) &&
+	    timer_set(&d->loop->timers, &d->look, d->loop->now_ns + EPOLL_DRAIN_LOOK_NS))
+		return reset_now(op);
+	op->next = d->draining;
+	d->draining = op;
+	return IO_PENDING;
 }
 
 static void look_at_draining(struct timer *t)

@@ -64,7 +64,7 @@ struct session {
 	uint8_t tries;
 	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t ends[2]; /* enum side_end */
-	int16_t connect_error; /* of the try whose socket is being closed */
+	int16_t error; /* of the try whose socket is being closed; later, what a splice was told */
 	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
 	bool server_nodelay : 1; /* still to be set, before the second write */
 	bool server_counted : 1; /* in server->sessions */

@@ -59,7 +59,9 @@ enum io_kind {
 	IO_READ,       /* rd: at most op->max bytes; lends op->data, op->len; 0 = end of file */
 	IO_WRITE,      /* wr: op->data, op->len; bytes written, maybe fewer. With IO_LENT the bytes
 	                * are lent by a read, and -EAGAIN means: keep them and start again */
-	IO_SPLICE_IN,  /* rd, never pending: socket to op->pipe, at most op->max bytes */
+	IO_SPLICE_IN,  /* rd, never pending: socket to op->pipe, at most op->max bytes. Standing at an
+	                * urgent mark splice hands out the error of a reset although bytes lie behind
+	                * the mark: after -errno, IO_READ until the end */
 	IO_SPLICE_OUT, /* wr, never pending: op->pipe to socket, op->max = all that is in it */
 	IO_READY,      /* pending until one of op->want is seen; result is what was seen. On rd, or
 	                * on wr with IO_WANT_OUT, which stands alone */
