@@ -227,7 +227,7 @@ def answer_once(path, answer, seen):
 
 @pytest.mark.parametrize("answer, code", [
     (b"pid: 1\nuptime: 3s\n", 0), (b"error: no such command\n", 1), (b"ok\n", 0),
-    (b"x" * 300000 + b"\n", 0)])
+    (b"x" * 300000 + b"\n", 0)], ids=("lines", "refused", "ok", "long"))
 def test_ctl_sends_one_line_and_prints_the_answer(tmp_path, answer, code):
     path, seen = tmp_path / "a.sock", []
     thread = answer_once(path, answer, seen)
