@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+#
+# lib.sh - what the scripts share: packages that are missing, a build folder that fits, counting.
+#
+# Sourced by tests/run.sh, tests/traffic/run.sh, conf/demo.sh and .ci/run. POSIX sh. The caller sets
+# `root` (the checkout) before it sources this file.
+
+PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+# Debian's Python: only that one has Debian's pytest.
+PYTHON=/usr/bin/python3
+export PATH PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8
+
+# Runs a command as root.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+can_be_root() {
+    [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
+}
+
+# missing_packages PACKAGE... prints those that are not installed.
+missing_packages() {
+    for package; do
+        case $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) in
+            installed) ;;
+            *) printf ' %s' "$package" ;;
+        esac
+    done
+}
+
+apt_quietly() {
+    as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 RUNLEVEL=1 \
+        apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null
+}
+
+# Installs under a policy that starts no service; whatever policy was there before stays.
+install_packages() (
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'as_root rm -f "$policy"' EXIT
+        trap 'exit 130' INT TERM HUP
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+        as_root chmod 755 "$policy"
+    fi
+    apt_quietly update && apt_quietly install --no-install-recommends "$@"
+)
+
+# need_packages LOG PACKAGE... installs what is missing, and says which; silent when nothing is.
+need_packages() {
+    log=$1
+    shift
+    if ! command -v dpkg-query >/dev/null 2>&1; then
+        echo "This is not Debian, so nothing can be installed from here. What is needed, by Debian's names:"
+        echo "  $*"
+        return 0
+    fi
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    if ! can_be_root; then
+        echo "Some packages are missing, and only root can install them. Please run this first:"
+        echo "  apt-get install --no-install-recommends$missing"
+        return 1
+    fi
+    echo "installing:$missing"
+    mkdir -p "$(dirname "$log")"
+    # shellcheck disable=SC2086  # a list of words
+    if ! install_packages $missing >"$log" 2>&1; then
+        tail -n 20 "$log"
+        echo "Installing failed (all of it: $log). What is missing:"
+        echo "  apt-get install --no-install-recommends$missing"
+        return 1
+    fi
+}
+
+# build_setup FOLDER OPTION... makes the folder ready for ninja; does nothing when it is.
+# An option is written -Dname=value; CC is honoured the first time.
+build_setup() {
+    folder=$1
+    shift
+    if [ -f "$folder/build.ninja" ] && build_is_here "$folder"; then
+        wrong=$(build_options_wrong "$folder" "$@")
+        # shellcheck disable=SC2086  # a list of words
+        [ -z "$wrong" ] || meson configure "$folder" $wrong
+    else
+        # Whatever a copy or a failed setup left; build/log and build/traffic stay.
+        for thing in build.ninja .ninja_deps .ninja_log meson-info meson-private src tests bench; do
+            rm -rf "${folder:?}/$thing"
+        done
+        meson setup "$folder" "$root" "$@"
+    fi
+}
+
+# Was this folder made for this checkout, and not copied here from another one?
+build_is_here() {
+    "$PYTHON" - "$1" "$root" <<'PY'
+import json, os, sys
+try:
+    info = json.load(open(os.path.join(sys.argv[1], "meson-info", "meson-info.json")))
+    dirs = info["directories"]
+    ok = [os.path.realpath(dirs["source"]), os.path.realpath(dirs["build"])] == \
+        [os.path.realpath(sys.argv[2]), os.path.realpath(sys.argv[1])]
+except (OSError, ValueError, KeyError):
+    ok = False
+sys.exit(not ok)
+PY
+}
+
+# Those of the options that the folder does not have yet.
+build_options_wrong() {
+    "$PYTHON" - "$@" <<'PY'
+import json, os, sys
+options = json.load(open(os.path.join(sys.argv[1], "meson-info", "intro-buildoptions.json")))
+have = {o["name"]: o["value"] for o in options}
+for option in sys.argv[2:]:
+    name, want = option[2:].split("=", 1)
+    value = have.get(name)
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    if str(value) != want:
+        print(option)
+PY
+}
+
+# count_meson JSON prints "N passed, N failed, N skipped" of a log that `meson test` wrote: a program
+# counts as its cmocka cases, any other program as one.
+count_meson() {
+    "$PYTHON" - "$1" <<'PY'
+import json, re, sys
+passed = failed = skipped = 0
+for line in open(sys.argv[1], errors="replace"):
+    test = json.loads(line)
+    text = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
+    names = lambda word: set(re.findall(r"(?m)^\[ +%s +\] (\w+)$" % word, text))
+    good, bad, left = names("OK"), names("FAILED"), names("SKIPPED")
+    if test["result"] == "SKIP":
+        skipped += 1
+    elif test["result"] in ("OK", "EXPECTEDFAIL"):
+        passed += len(good) or not left
+        skipped += len(left)
+    else:
+        passed += len(good - bad)
+        failed += len(bad) or 1
+        skipped += len(left)
+print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+PY
+}
+
+# count_pytest LOG does the same with what pytest wrote.
+count_pytest() {
+    "$PYTHON" - "$1" <<'PY'
+import re, sys
+lines = [l for l in open(sys.argv[1], errors="replace") if re.search(r"\bin [\d.]+s\b", l)]
+have = {word.rstrip("s"): int(n) for n, word in re.findall(r"(\d+) (\w+)", lines[-1] if lines else "")}
+print("%d passed, %d failed, %d skipped" % (have.get("passed", 0) + have.get("xpassed", 0),
+      have.get("failed", 0) + have.get("error", 0), have.get("skipped", 0) + have.get("xfailed", 0)))
+PY
+}

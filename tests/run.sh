@@ -1,0 +1,272 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# run.sh - installs what is missing, builds, runs every test, prints one summary.
+#
+#   sh tests/run.sh            all tests of the release build
+#   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
+#   sh tests/run.sh --full     also: -Werror with two compilers, ASan and UBSan, TSan, a million seeds,
+#                              the mutants, real programs
+#
+# For Debian 12, as root or with sudo (only to install). Needs no terminal, starts no service, writes
+# nothing outside of the build folders, is incremental and safe to repeat. The last line is
+# `N passed, N failed` or `N passed, N failed, N skipped`; the exit code says whether anything failed.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+. "$root/tests/lib.sh"
+
+usage() {
+    echo "usage: sh tests/run.sh [--quick | --full]"
+}
+
+mode=default
+for word; do
+    case $word in
+        --quick) mode=quick ;;
+        --full) mode=full ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; exit 2 ;;
+    esac
+done
+
+logs=$root/build/log
+mkdir -p "$logs"
+cd "$root" || exit 1
+
+packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
+    python3 python3-pytest strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools
+    rsync"
+[ "$mode" != full ] || packages="$packages clang libclang-rt-14-dev"
+# shellcheck disable=SC2086  # a list of words
+need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
+
+case $mode in
+    quick) seeds=10000 ;;
+    *) seeds=100000 ;;
+esac
+
+# Temporary files lie in the build folder, unless its name is too long for the Unix sockets in it, or
+# user nobody, whom some tests turn into, may not go there.
+TMPDIR=$root/build/tmp
+mkdir -p "$TMPDIR"
+open_to_all() {
+    case $(stat -c %A "$1") in
+        *x | *t) [ "$1" = / ] || open_to_all "$(dirname "$1")" ;;
+        *) return 1 ;;
+    esac
+}
+if [ "${#TMPDIR}" -gt 40 ] || ! open_to_all "$TMPDIR"; then
+    TMPDIR=$(mktemp -d /tmp/sluice.XXXXXX)
+    chmod 755 "$TMPDIR"
+    trap 'rm -rf "$TMPDIR"' EXIT
+    trap 'exit 130' INT TERM HUP
+fi
+export TMPDIR
+
+# ---- parts -----------------------------------------------------------------------------------
+
+total_passed=0 total_failed=0 total_skipped=0
+broken=
+
+# seconds since START (as `date +%s%N` gave it), with one decimal
+seconds_since() {
+    echo "$1 $(date +%s%N)" | awk '{ printf "%.1f", ($2 - $1) / 1e9 }'
+}
+
+# part TITLE LOG COMMAND... runs one part. Its counts are the last line of its output that reads
+# `N passed, N failed...`; without one it counts as nothing when it went well, as one failure else.
+part() {
+    title=$1
+    log=$logs/$2.log
+    shift 2
+    start=$(date +%s%N)
+    "$@" >"$log" 2>&1 </dev/null
+    code=$?
+    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1 |
+        tr -cs '0-9\n' ' ')
+    # shellcheck disable=SC2086  # three numbers
+    set -- ${counts:-0 0 0}
+    passed=$1 failed=$2 skipped=${3:-0}
+    [ "$code" = 0 ] || [ "$failed" -gt 0 ] || failed=1
+    total_passed=$((total_passed + passed))
+    total_failed=$((total_failed + failed))
+    total_skipped=$((total_skipped + skipped))
+    word=ok
+    [ "$failed" = 0 ] || word=FAILED
+    printf '%-7s %-44s %7s s' "$word" "$title" "$(seconds_since "$start")"
+    [ $((passed + failed + skipped)) = 0 ] || printf '  %s passed, %s failed' "$passed" "$failed"
+    [ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"
+    printf '\n'
+    [ "$failed" != 0 ] || return 0
+    broken="$broken
+  $title: ${log#"$root"/}"
+    tail -n 40 "$log" | sed 's/^/        | /'
+    return 1
+}
+
+# Says that something counts as one test when the command works.
+as_one_test() {
+    if "$@"; then
+        echo "1 passed, 0 failed"
+    else
+        echo "0 passed, 1 failed"
+        return 1
+    fi
+}
+
+# The sanitizers of Debian 12 know address spaces of less randomness than today's kernels give.
+still() {
+    if setarch "$(uname -m)" -R true 2>/dev/null; then
+        setarch "$(uname -m)" -R "$@"
+    else
+        "$@"
+    fi
+}
+
+# build FOLDER OPTION...
+build() {
+    build_setup "$@" && ninja -C "$1"
+}
+
+# meson_tests FOLDER NAME CHOICE...: what `meson test` runs for CHOICE; NAME is its log's
+meson_tests() {
+    where=$1
+    name=$2
+    shift 2
+    rm -f "$where/meson-logs/$name.json"
+    still meson test -C "$where" --no-rebuild --logbase "$name" --print-errorlogs "$@"
+    code=$?
+    [ -f "$where/meson-logs/$name.json" ] || return 1
+    count_meson "$where/meson-logs/$name.json"
+    return $code
+}
+
+# simulation FOLDER SEEDS: both drivers at once, each a test; who failed speaks last
+simulation() {
+    program=$root/$1/tests/sim/sim
+    limit="timeout --foreground --kill-after=10 3000"
+    # shellcheck disable=SC2086  # words
+    still $limit "$program" --driver epoll --seeds "$2" >"$logs/sim-epoll.out" 2>&1 &
+    epoll=$!
+    # shellcheck disable=SC2086
+    still $limit "$program" --driver fake --seeds "$2" >"$logs/sim-fake.out" 2>&1
+    fake_code=$?
+    wait "$epoll"
+    epoll_code=$?
+    if [ "$epoll_code" = 0 ]; then
+        cat "$logs/sim-epoll.out" "$logs/sim-fake.out"
+    else
+        cat "$logs/sim-fake.out" "$logs/sim-epoll.out"
+    fi
+    bad=$(((epoll_code != 0) + (fake_code != 0)))
+    echo "$((2 - bad)) passed, $bad failed"
+    [ "$bad" = 0 ]
+}
+
+# Each mutant is a test: found is passed.
+mutants() {
+    timeout --foreground --kill-after=10 3000 "$PYTHON" tests/sim/mutants.py >"$logs/mutants.out" 2>&1
+    code=$?
+    cat "$logs/mutants.out"
+    found=$(grep -cE '\bfound     after' "$logs/mutants.out")
+    missed=$(grep -cE '\b(SURVIVED|BROKEN)  ' "$logs/mutants.out")
+    echo "$found passed, $missed failed"
+    return $code
+}
+
+# pytests NAME PATH... [OPTION...]: code 5 is "no test was chosen"
+pytests() {
+    name=$1
+    shift
+    still timeout --foreground --kill-after=10 1200 "$PYTHON" -m pytest -p no:cacheprovider -q -ra \
+        -W ignore::pytest.PytestConfigWarning \
+        --basetemp="$TMPDIR/$name" "$@" >"$logs/$name.pytest" 2>&1
+    code=$?
+    cat "$logs/$name.pytest"
+    [ $code != 5 ] || code=0
+    count_pytest "$logs/$name.pytest"
+    return $code
+}
+
+# compiled_by COMPILER COMMAND...: for the first time that a folder is made
+compiled_by() {
+    CC=$1
+    export CC
+    shift
+    "$@"
+    code=$?
+    unset CC
+    return $code
+}
+
+# with FOLDER COMMAND...: the tests take the daemon of that build
+with() {
+    SLUICE_BIN=$root/$1/src/sluice
+    SLUICE_BUILD=$root/$1
+    export SLUICE_BIN SLUICE_BUILD
+    shift
+    "$@"
+    code=$?
+    unset SLUICE_BIN SLUICE_BUILD
+    return $code
+}
+
+# finish: the summary and the exit code
+finish() {
+    echo
+    if [ -n "$broken" ]; then
+        echo "What failed, and where all of its output is:$broken"
+    else
+        echo "All is well."
+    fi
+    if [ "$total_skipped" -gt 0 ]; then
+        echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+    else
+        echo "$total_passed passed, $total_failed failed"
+    fi
+    [ "$total_failed" = 0 ]
+    exit
+}
+
+# ---- what is run -----------------------------------------------------------------------------
+
+case $mode in
+    quick) choice="-m smoke" ;;
+    *) choice= ;;
+esac
+
+part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
+part "tidy can fail" tidy-self pytests tidy tests/tidy
+part "build" build build build -Dtests=true -Dbench=true || finish
+part "unit tests" unit meson_tests build unit --suite unit
+part "the model of the kernel" model meson_tests build model model
+part "simulation, $seeds seeds" sim simulation build "$seeds"
+part "command line" cli with build pytests cli tests/cli
+# shellcheck disable=SC2086  # words
+part "system tests" system with build pytests system tests/system $choice
+[ "$mode" = full ] || finish
+
+# Errors end the program, so that none is a line in a log that nobody reads.
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export SLUICE_TEST_TIMEOUT_SCALE=4 SLUICE_TEST_WAIT=80
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+
+part "-Werror, gcc" werror-gcc as_one_test compiled_by gcc build build-gcc-werror -Dwerror=true
+part "-Werror, clang" werror-clang as_one_test compiled_by clang build build-clang -Dwerror=true
+
+if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=address,undefined; then
+    part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5
+    part "ASan, UBSan: simulation, $seeds seeds" asan-sim simulation build-asan "$seeds"
+    part "ASan, UBSan: smoke tests" asan-smoke with build-asan pytests asan tests/system -m smoke
+fi
+if part "build with TSan" tsan-build \
+    compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
+    part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
+    part "TSan: simulation, $seeds seeds" tsan-sim simulation build-tsan "$seeds"
+    part "TSan: smoke tests" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
+fi
+part "simulation, 1000000 seeds" sim-million simulation build 1000000
+part "the simulator finds every mutant" mutants mutants
+part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
+finish

@@ -1,0 +1,305 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""tidy.py - the house style that a machine can check; a test like any other.
+
+    python3 tests/tidy/tidy.py [ROOT]
+
+Prints `path:line: rule: what is wrong` for each finding, one line a rule at the end, and exits 1
+when anything was found. tests/tidy/test_tidy.py proves that each rule can fail.
+"""
+
+import bisect
+import collections
+import os
+import re
+import sys
+
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 500
+COLUMNS_MAX = 110
+TAB = 8
+
+TOP_LEVEL = {"src", "include", "tests", "bench", "conf", "doc", "meson.build", "meson_options.txt",
+             "Dockerfile", "README.md", "LICENSE"}
+
+C_FOLDERS = ("src", "include", "tests", "bench")
+C_NAMES = (".c", ".h")
+LINE_NAMES = (".c", ".h", ".py", ".sh", ".ini", ".build", ".txt", ".service")
+
+BANNED = ("strcpy", "strcat", "sprintf", "vsprintf", "strncpy", "atoi", "atol", "atof", "strtok", "gets",
+          "alloca", "system", "popen")
+
+# What src/io/sys.c wraps: elsewhere on these floors the simulator could not stand in for it.
+DATA_PLANE = ("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg",
+              "sendfile", "splice", "tee", "vmsplice", "read", "readv", "write", "writev", "pipe", "pipe2",
+              "shutdown", "close", "ioctl", "fcntl", "poll", "ppoll", "select", "pselect", "eventfd",
+              "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
+              "syscall")
+DATA_PLANE_FLOORS = ("io", "engine")
+DATA_PLANE_HOME = "src/io/sys.c"
+
+# Spelt in halves, so that this file keeps its own rule.
+MARKS = ("TO" + "DO", "FIX" + "ME", "XX" + "X")
+
+Finding = collections.namedtuple("Finding", "path line rule text")
+File = collections.namedtuple("File", "path text code")
+
+
+# ---- reading C ---------------------------------------------------------------------------------
+
+def blank(text):
+    """The same text with everything but its newlines turned to spaces."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+NOT_CODE = re.compile(r"""
+      /\*.*?(?:\*/|\Z)            # a comment
+    | //(?:\\\n|[^\n])*           # a comment to the end of the line
+    | "(?:\\.|[^"\\\n])*"         # a string
+    | '(?:\\.|[^'\\\n])*'         # a character
+""", re.DOTALL | re.VERBOSE)
+
+
+def code_of(text):
+    """C without comments, strings and characters; offsets and line numbers stay."""
+    return NOT_CODE.sub(lambda m: blank(m.group()), text)
+
+
+def without_directives(code):
+    return re.sub(r"(?m)^[ \t]*#(?:\\\n|[^\n])*", lambda m: blank(m.group()), code)
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def calls(code, names):
+    """(offset, name) of each call of one of `names`; a member of that name is no call of it."""
+    pattern = re.compile(r"(?<![\w.])(?<!->)(%s)\s*\(" % "|".join(names))
+    for match in pattern.finditer(code):
+        yield match.start(), match.group(1)
+
+
+def functions(code):
+    """(name, first line, last line) of each function that is defined."""
+    code = without_directives(code)
+    starts = [0] + [m.end() for m in re.finditer(r"\n", code)]
+    depth, head_from, head = 0, 0, None
+    for match in re.finditer(r"[{};]", code):
+        sign, at = match.group(), match.start()
+        if sign == "{":
+            if depth == 0:
+                head = code[head_from:at]
+            depth += 1
+            continue
+        if sign == "}":
+            depth = max(0, depth - 1)
+            if depth == 0 and head is not None:
+                name = function_name(head)
+                if name:
+                    first = head_from + len(head) - len(head.lstrip())
+                    yield name, bisect.bisect_right(starts, first), bisect.bisect_right(starts, at)
+                head = None
+        if depth == 0:
+            head_from = match.end()
+
+
+def function_name(head):
+    """Of what stands before a `{` on the outermost level: the function's name, or None."""
+    head = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", head).strip()
+    if "=" in head or not head.endswith(")"):
+        return None
+    match = re.search(r"(\w+)\s*\(", head)
+    return match.group(1) if match else None
+
+
+# ---- rules: each is given every file and gives (path, line, text) --------------------------------
+
+def floors_of(files):
+    """The order of the floors, lowest first, as src/meson.build lists it."""
+    for f in files:
+        if f.path == "src/meson.build":
+            match = re.search(r"floors\s*=\s*\[([^\]]*)\]", f.text)
+            if match:
+                return re.findall(r"'([^']+)'", match.group(1)) + ["main"]
+    return []
+
+
+def floor_of_path(path):
+    parts = path.split("/")
+    if parts[0] == "src":
+        return parts[1] if len(parts) > 2 else "main"
+    if parts[:2] == ["include", "sluice"] and len(parts) > 3:
+        return parts[2]
+    return None
+
+
+def rule_include(files):
+    """An include points to its own floor or to one below."""
+    floors = floors_of(files)
+    if not floors:
+        yield "src/meson.build", 1, "no list of floors"
+    for f in c_files(files, ("src", "include")):
+        here = floor_of_path(f.path)
+        if here not in floors:
+            yield f.path, 1, "on a floor '%s' that src/meson.build does not list" % here
+            continue
+        for match in re.finditer(r'(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', f.text):
+            target = match.group(1)
+            if target.startswith("sluice/"):
+                there = floor_of_path("include/" + target)
+            else:
+                there = floor_of_path(os.path.normpath(os.path.join(os.path.dirname(f.path), target)))
+            line = line_of(f.text, match.start())
+            if there not in floors:
+                yield f.path, line, '"%s" lies on no floor' % target
+            elif floors.index(there) > floors.index(here):
+                yield f.path, line, "'%s' includes from '%s', a floor above it" % (here, there)
+
+
+def rule_function(files):
+    """A function fits on a screen."""
+    for f in c_files(files, C_FOLDERS):
+        for name, first, last in functions(f.code):
+            if last - first + 1 > FUNCTION_LINES_MAX:
+                yield f.path, first, "%s() has %d lines, more than %d" % (
+                    name, last - first + 1, FUNCTION_LINES_MAX)
+
+
+def rule_call(files):
+    """No call that overruns, guesses or goes round the seam below the drivers."""
+    for f in c_files(files, C_FOLDERS):
+        for at, name in calls(f.code, BANNED):
+            yield f.path, line_of(f.code, at), "%s() is not used here" % name
+        if floor_of_path(f.path) in DATA_PLANE_FLOORS and f.path != DATA_PLANE_HOME:
+            for at, name in calls(f.code, DATA_PLANE):
+                yield f.path, line_of(f.code, at), "%s() belongs into %s" % (name, DATA_PLANE_HOME)
+
+
+def rule_length(files):
+    """A file holds one noun."""
+    for f in c_files(files, ("src", "include")):
+        lines = f.text.count("\n")
+        if lines > FILE_LINES_MAX:
+            yield f.path, lines, "%d lines, more than %d: two nouns?" % (lines, FILE_LINES_MAX)
+
+
+def rule_header(files):
+    """A file says its licence and what it is."""
+    for f in files:
+        if f.path.endswith(C_NAMES):
+            top = re.match(r"/\* SPDX-License-Identifier: MIT\n \*\n \* (\S+) - \S", f.text)
+            if not top:
+                yield f.path, 1, "does not begin with the SPDX line, an empty line and 'NAME - what it is'"
+            elif top.group(1) != os.path.basename(f.path):
+                yield f.path, 3, "the header speaks of '%s'" % top.group(1)
+        elif f.path.endswith((".py", ".sh")) and f.text.strip():
+            lines = [line for line in f.text.splitlines()[:8] if line.strip(" #")]
+            if lines[0].startswith("#!"):
+                lines.pop(0)
+            if not lines or lines.pop(0) != "# SPDX-License-Identifier: MIT":
+                yield f.path, 1, "does not begin with the SPDX line"
+            elif not lines or not lines[0].startswith(("#", '"""', 'r"""')):
+                yield f.path, 2, "no word on what it is at its head"
+
+
+def rule_column(files):
+    """A line fits on the page."""
+    for f in files:
+        if f.path.endswith(LINE_NAMES):
+            for number, line in enumerate(f.text.splitlines(), 1):
+                columns = len(line.expandtabs(TAB))
+                if columns > COLUMNS_MAX:
+                    yield f.path, number, "%d columns, more than %d" % (columns, COLUMNS_MAX)
+
+
+def rule_mark(files):
+    """Nothing is left to be done in a comment."""
+    pattern = re.compile(r"\b(%s)\b" % "|".join(MARKS))
+    for f in files:
+        for match in pattern.finditer(f.text):
+            yield f.path, line_of(f.text, match.start()), "'%s'" % match.group()
+
+
+def rule_place(files):
+    """Nothing lies about at the top."""
+    for f in files:
+        top = f.path.split("/")[0]
+        if top not in TOP_LEVEL and not top.startswith("."):
+            yield f.path, 1, "'%s' has no place at the top level" % top
+
+
+def rule_option(files):
+    """What can be configured is told to the reader."""
+    readme = "".join(f.text for f in files if f.path == "README.md")
+    for f in files:
+        if f.path != "include/sluice/config/options.tbl.h":
+            continue
+        for match in re.finditer(r'(?m)^OPTION\("([^"]+)"', f.text):
+            if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(match.group(1)), readme):
+                yield f.path, line_of(f.text, match.start()), "README.md does not name '%s'" % match.group(1)
+
+
+RULES = {
+    "include": rule_include,
+    "function": rule_function,
+    "call": rule_call,
+    "length": rule_length,
+    "header": rule_header,
+    "column": rule_column,
+    "mark": rule_mark,
+    "place": rule_place,
+    "option": rule_option,
+}
+
+
+# ---- the tree ------------------------------------------------------------------------------------
+
+def c_files(files, folders):
+    return [f for f in files if f.path.endswith(C_NAMES) and f.path.split("/")[0] in folders]
+
+
+def make_file(path, text):
+    return File(path, text, code_of(text) if path.endswith(C_NAMES) else "")
+
+
+def ours(name, top):
+    """Not made by a build, by git or by Python."""
+    return not (name in (".git", "__pycache__", ".pytest_cache") or (top and name.startswith("build")))
+
+
+def read_tree(root):
+    files = []
+    for folder, names, leaves in os.walk(root):
+        inside = os.path.relpath(folder, root)
+        names[:] = sorted(n for n in names if ours(n, inside == "."))
+        for leaf in sorted(leaves):
+            path = os.path.normpath(os.path.join(inside, leaf))
+            full = os.path.join(folder, leaf)
+            if leaf.endswith(".pyc") or os.path.islink(full) or not os.path.isfile(full):
+                continue
+            with open(full, "rb") as stream:
+                files.append(make_file(path, stream.read().decode("utf-8", "replace")))
+    return files
+
+
+def findings(files):
+    return [Finding(path, line, name, text)
+            for name, rule in RULES.items() for path, line, text in rule(files)]
+
+
+def main(argv):
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = argv[1] if len(argv) > 1 else os.path.dirname(os.path.dirname(here))
+    files = read_tree(root)
+    found = findings(files)
+    for f in sorted(found):
+        print("%s:%d: %s: %s" % (f.path, f.line, f.rule, f.text))
+    broken = {f.rule for f in found}
+    print("tidy: %d files, %d findings" % (len(files), len(found)))
+    print("%d passed, %d failed" % (len(RULES) - len(broken), len(broken)))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# run.sh - real programs through sluice: curl, wrk, iperf3, redis-benchmark, rsync.
+#
+#   sh tests/traffic/run.sh [--size=MIB] [SECONDS [WORKERS...]]
+#
+# Each program runs SECONDS (10), with 1 and with 4 workers unless said otherwise; files have 1024 MiB
+# unless said otherwise. Needs the programs and a built build/src/sluice (or SLUICE_BIN): tests/run.sh
+# installs and builds both. Every port is the kernel's choice; every process that is started here is
+# ended here; no setting of the system changes. Files lie in build/traffic.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
+. "$root/tests/lib.sh"
+
+missing=
+for program in curl wrk iperf3 redis-server redis-benchmark rsync; do
+    command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+done
+if [ -n "$missing" ]; then
+    echo "These programs are missing:$missing. sh tests/run.sh installs them."
+    echo "0 passed, 1 failed"
+    exit 1
+fi
+
+exec "$PYTHON" "$root/tests/traffic/traffic.py" --binary "${SLUICE_BIN:-$root/build/src/sluice}" \
+    --folder "$root/build/traffic" "$@"
