@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_socket.c - the listening socket of the admin protocol, and a descriptor in reserve.
+ * admin_socket.c - the listening socket of the admin protocol, and descriptors in reserve.
  *
  * Owns the socket, its path and the reserve. Reads and writes no byte of a client. Main thread.
  * Floor 5.
@@ -25,6 +25,24 @@ static int open_reserve(void)
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* False when there was nothing to give up. */
+static bool give_up(struct admin_socket *s, int i)
+{
+	if (s->reserve[i] < 0)
+		return false;
+	sys_close(s->reserve[i]);
+	s->reserve[i] = -1;
+	return true;
+}
+
+void admin_socket_init(struct admin_socket *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->fd = -1;
+	for (int i = 0; i < ADMIN_SOCKET_RESERVE; i++)
+		s->reserve[i] = -1;
+}
+
 int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 {
 	const struct sock_listen opt = {
@@ -36,16 +54,14 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 	struct stat st;
 
 	check(g->admin.kind != ADDR_NONE);
-	memset(s, 0, sizeof(*s));
-	s->fd = -1;
-	s->reserve = -1;
+	admin_socket_init(s);
 	if (g->admin.kind == ADDR_NAME)
 		return -EINVAL; /* names are for servers; the configuration refuses it with a line */
 	s->addr = g->admin.addr;
 	s->fd = sock_listen(&s->addr, &opt);
 	if (s->fd < 0)
 		return s->fd;
-	s->reserve = open_reserve();
+	admin_socket_refill(s);
 	if (addr_is_unix(&s->addr) && s->addr.un.sun_path[0] != '\0' &&
 	    lstat(s->addr.un.sun_path, &st) == 0) {
 		s->has_path = true;
@@ -83,10 +99,9 @@ void admin_socket_close(struct admin_socket *s)
 		 * on which nobody listens and removes it. */
 		(void)unlink(s->addr.un.sun_path);
 	s->has_path = false;
-	if (s->reserve >= 0)
-		sys_close(s->reserve);
+	for (int i = 0; i < ADMIN_SOCKET_RESERVE; i++)
+		(void)give_up(s, i);
 	s->fd = -1;
-	s->reserve = -1;
 }
 
 int admin_socket_accept(struct admin_socket *s)
@@ -95,13 +110,13 @@ int admin_socket_accept(struct admin_socket *s)
 	socklen_t len = sizeof(peer);
 	int fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);
 
-	if ((fd != -EMFILE && fd != -ENFILE) || s->reserve < 0)
-		return fd;
-	sys_close(s->reserve);
-	s->reserve = -1;
-	len = sizeof(peer);
-	fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);
-	/* A worker may have been faster; the client waits in the backlog and we try again later. */
+	for (int i = 0; i < ADMIN_SOCKET_RESERVE && (fd == -EMFILE || fd == -ENFILE); i++) {
+		if (!give_up(s, i))
+			continue;
+		len = sizeof(peer);
+		fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);
+	}
+	/* Workers may have been faster; the client waits in the backlog and we try again later. */
 	if (fd < 0)
 		admin_socket_refill(s);
 	return fd;
@@ -109,6 +124,7 @@ int admin_socket_accept(struct admin_socket *s)
 
 void admin_socket_refill(struct admin_socket *s)
 {
-	if (s->reserve < 0)
-		s->reserve = open_reserve();
+	for (int i = 0; i < ADMIN_SOCKET_RESERVE; i++)
+		if (s->reserve[i] < 0)
+			s->reserve[i] = open_reserve();
 }

@@ -243,8 +243,7 @@ enum exit_code daemon_run(const struct config *c)
 	check(c != NULL);
 	memset(&d, 0, sizeof(d));
 	d.config = c;
-	d.admin_socket.fd = -1;
-	d.admin_socket.reserve = -1;
+	admin_socket_init(&d.admin_socket);
 	d.admin_context.started_ns = clock_mono_ns();
 	fill_standard_fds();
 	/* splice(2) knows no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */

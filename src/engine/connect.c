@@ -247,9 +247,14 @@ static void log_failure(struct session *s, int err)
 	if (is_own_shortage(err) ? !log_limit_ok(&w->shortage_limit, w->loop.now_ns, 1)
 				 : !log_limit_ok(&w->connect_limit, w->loop.now_ns, 2))
 		return;
-	log_line(LOG_LEVEL_WARNING, "server %s/%s at %s: connect failed: %s (try %u)",
-		 backend_config(s)->name, s->server->config->name, addr_format(a, text),
-		 strerrordesc_np(-err), s->tries);
+	if (is_own_shortage(err))
+		log_line(LOG_LEVEL_WARNING,
+			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of it",
+			 backend_config(s)->name, s->server->config->name, strerrordesc_np(-err));
+	else
+		log_line(LOG_LEVEL_WARNING, "server %s/%s at %s: connect failed: %s (try %u)",
+			 backend_config(s)->name, s->server->config->name, addr_format(a, text),
+			 strerrordesc_np(-err), s->tries);
 }
 
 static void connect_failed(struct session *s, int err)

@@ -185,7 +185,7 @@ static enum step flow_finish(struct flow *f)
 static bool wants_top_up(const struct flow *f)
 {
 	return f->state == FLOW_OPEN && f->buf == NULL && f->pipe != NULL && f->pipe->bytes > 0 &&
-	       f->pipe->bytes <= f->pipe->cap / 2 && !io_is_pending(&f->rd);
+	       f->pipe->bytes <= f->pipe->cap / 2 && !io_is_pending(&f->wr);
 }
 
 static enum step give_way(struct flow *f)
@@ -218,8 +218,15 @@ void flow_run(struct flow *f)
 	struct session *s = flow_session(f);
 	unsigned round = 0;
 
-	if (wants_top_up(f) && flow_fill_pipe(f) == STEP_WAIT)
-		return;
+	if (wants_top_up(f)) {
+		/* The watch for errors stands where the splice belongs: its end brings us back here. */
+		if (io_is_pending(&f->rd)) {
+			io_cancel(flow_loop(f), &f->rd);
+			return;
+		}
+		if (flow_fill_pipe(f) == STEP_WAIT)
+			return;
+	}
 	/* Each round reads or writes; a read and its write are two. */
 	while (session_is_forwarding(s) && f->state != FLOW_DEAD && flow_step(f, round / 2) == STEP_GO)
 		round++;

@@ -394,6 +394,7 @@ static void epoll_wait_events(struct io_loop *loop, int64_t deadline_ns)
 		timeout_ns = deadline_ns > loop->now_ns ? deadline_ns - loop->now_ns : 0;
 	count = sys_epoll_wait(d->epfd, d->events, EPOLL_EVENTS, timeout_ns);
 	loop->now_ns = sys_now_ns();
+	loop->events += count > 0 ? (uint64_t)count : 0;
 	for (i = 0; i < count; i++) {
 		if (d->events[i].data.u64 != 0)
 			on_event(loop, &d->events[i]);

@@ -2,7 +2,7 @@
  *
  * io.c - what all drivers share: queues of finished ops, timers, one turn of the loop.
  *
- * Owns the order of a turn: wait, events, timers, completions, those who yielded. Calls done()
+ * Owns the order of a turn: wait, events, completions, timers, those who yielded. Calls done()
  * from there and from nowhere else. One thread a loop. Floor 1.
  */
 #include "sluice/io/io.h"
@@ -15,6 +15,8 @@
 
 /* More timers than this in one turn wait for the next, so that events are not starved. */
 #define IO_TIMERS_A_TURN 1024
+/* So often is looked for events again before a timer fires; enough for every socket of a worker. */
+#define IO_LATE_ROUNDS 64
 
 static void queue_push(struct io_queue *q, struct io_op *op)
 {
@@ -90,25 +92,48 @@ static void dispatch(struct io_loop *loop, struct io_op *op)
 	op->done(op, result);
 }
 
+static void dispatch_all(struct io_loop *loop, struct io_queue *q)
+{
+	struct io_op *op;
+
+	while ((op = queue_pop(q)) != NULL)
+		dispatch(loop, op);
+}
+
+/* Waits and dispatches. When a timer is due, all that has arrived by now goes first: the wait may have
+ * been interrupted, or the process suspended, and no timer may end a session whose bytes wait. */
+static void wait_and_dispatch(struct io_loop *loop, int64_t deadline_ns)
+{
+	uint64_t events;
+	int rounds;
+
+	loop->driver->wait(loop, deadline_ns);
+	dispatch_all(loop, &loop->done);
+	for (rounds = 0; rounds < IO_LATE_ROUNDS; rounds++) {
+		if (timer_heap_next(&loop->timers) > loop->now_ns)
+			return;
+		events = loop->events;
+		loop->driver->wait(loop, loop->now_ns);
+		dispatch_all(loop, &loop->done);
+		if (loop->events == events)
+			return;
+	}
+}
+
 void io_loop_turn(struct io_loop *loop)
 {
 	struct io_queue yielded = loop->yield;
-	struct io_op *op;
 	int64_t deadline_ns = timer_heap_next(&loop->timers);
 
 	loop->yield = (struct io_queue){NULL, NULL};
 	if (yielded.head != NULL || loop->done.head != NULL)
 		deadline_ns = loop->now_ns;
 	loop->turns++;
-	loop->driver->wait(loop, deadline_ns);
+	wait_and_dispatch(loop, deadline_ns);
 	(void)timer_heap_run(&loop->timers, loop->now_ns, IO_TIMERS_A_TURN); /* the rest comes next turn */
-	while ((op = queue_pop(&loop->done)) != NULL)
-		dispatch(loop, op);
-	while ((op = queue_pop(&yielded)) != NULL)
-		dispatch(loop, op);
-	/* A callback of the yielded may have cancelled others; they need not wait for an event. */
-	while ((op = queue_pop(&loop->done)) != NULL)
-		dispatch(loop, op);
+	dispatch_all(loop, &yielded);
+	/* Callbacks may have cancelled ops; these need not wait for an event. */
+	dispatch_all(loop, &loop->done);
 }
 
 void io_sock_init(struct io_sock *sock, int fd, bool tcp)

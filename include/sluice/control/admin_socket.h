@@ -13,15 +13,21 @@
 
 #include "sluice/config/config.h"
 
+#define ADMIN_SOCKET_RESERVE 4
+
 struct admin_socket {
 	int fd;           /* owns; -1 = closed */
-	int reserve;      /* owns; -1 = given up */
+	/* Owns; -1 = given up. One would do if no worker took the number between its close and the
+	 * accept; that several in a row are taken so is next to impossible. */
+	int reserve[ADMIN_SOCKET_RESERVE];
 	struct addr addr; /* as bound */
 	bool has_path;    /* we made a path: device and inode tell it from a later one */
 	dev_t dev;
 	ino_t ino;
 };
 
+/* Owns nothing yet: admin_socket_close() is harmless. */
+void admin_socket_init(struct admin_socket *s);
 /* Listens at `g->admin`. A path on which nobody listens any more is removed first; a live one is
  * -EADDRINUSE. 0 or -errno. */
 int admin_socket_open(struct admin_socket *s, const struct config_global *g);
@@ -29,7 +35,7 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g);
 void admin_socket_close(struct admin_socket *s);
 /* A nonblocking connection or -errno; -EAGAIN when nobody waits. */
 int admin_socket_accept(struct admin_socket *s);
-/* A client has gone: takes the reserve again if it was given up. */
+/* A client has gone: takes again what was given up of the reserve. */
 void admin_socket_refill(struct admin_socket *s);
 
 #endif

@@ -9,7 +9,8 @@
  *     op->data, op->len until the callback (or the caller of io_start) returns, and
  *     io_buf_keep() keeps what the destination refused. Memory that a write names belongs to
  *     the driver while the write is pending. A write of lent bytes that comes back IO_PENDING
- *     needs io_buf_keep() of those bytes at once, and its memory does not move by that.
+ *     needs io_buf_keep() of those bytes at once, and its memory does not move by that; a driver
+ *     whose keep can fail answers -EAGAIN instead.
  *  2. A single op completes exactly once, also when cancelled (-ECANCELED, or its real result
  *     when that was already on its way). A stream op (accept) gives any number of results and
  *     exactly one last: a negative one.
@@ -159,6 +160,7 @@ struct io_loop {
 	int wake_fd;                         /* owns: an eventfd that the driver watches */
 	uint32_t pending; /* ops that are pending: 0 at rest but for the standing ones */
 	uint64_t turns;
+	uint64_t events; /* that the driver has brought */
 	uint64_t stale_events; /* events for a socket that was gone: dropped */
 };
 
