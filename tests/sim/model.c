@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model.c - the modelled kernel's table of descriptors, its luck, and how a seed fails.
+ *
+ * Owns the one struct model. Refuses a wrong descriptor by failing the seed: EBADF and a second
+ * close are always the program's own mistake. One thread. Tests only.
+ */
+#include "model.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cover.h"
+
+/* A turn that makes more calls than this goes round in circles. */
+#define MODEL_CALLS_A_TURN 100000u
+
+struct model model;
+bool sim_verbose;
+uint64_t sim_seed;
+
+static const uint8_t site_percent[SITE_COUNT] = {
+#define SITE(name, percent) percent,
+#include "sites.tbl.h"
+#undef SITE
+};
+
+_Noreturn void sim_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	(void)fflush(stdout); /* nothing can be done about a broken pipe */
+	fprintf(stderr, "seed %" PRIu64 ": ", sim_seed);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	_exit(1);
+}
+
+void sim_trace(const char *fmt, ...)
+{
+	va_list args;
+
+	printf("%9" PRId64 " us  ", model.now_ns / 1000);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+	(void)fflush(stdout); /* the seed may abort at the next line */
+}
+
+void model_reset(uint64_t seed)
+{
+	for (int i = 0; i < model.fd_top; i++)
+		memset(&model.files[i], 0, sizeof(model.files[i]));
+	for (int i = 0; i < model.sock_top; i++)
+		memset(&model.socks[i], 0, sizeof(model.socks[i]));
+	for (int i = 0; i < MODEL_PIPES; i++) {
+		model.pipes[i].used = false;
+		model.pipes[i].count = 0;
+	}
+	memset(model.listeners, 0, sizeof(model.listeners));
+	model.rng.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
+	model.now_ns = 1000000000;
+	model.calls = 0;
+	model.calls_at_turn = 0;
+	model.faults = false;
+	model.auto_wire = true;
+	model.strict = false;
+	memset(model.active, 0, sizeof(model.active));
+	model.fd_top = 0;
+	model.sock_top = 0;
+	model.listener_top = 0;
+	model.ready_count = 0;
+	model.waited_ns = 0;
+	model.sleep_max_ns = 0;
+	model.idle = false;
+	model.open_fds = 0;
+	model.rcvbuf = 131072;
+	model.sndbuf = 131072;
+	model.on_connect = NULL;
+	model.on_preempt = NULL;
+	model.on_excuse = NULL;
+}
+
+bool site(enum site s)
+{
+	return model.faults && model.active[s] && prng_chance(&model.rng, site_percent[s]);
+}
+
+bool site_fatal(enum site s, struct msock *victim)
+{
+	if (!site(s))
+		return false;
+	if (model.on_excuse != NULL)
+		model.on_excuse(victim);
+	return true;
+}
+
+void model_enter(void)
+{
+	model.now_ns += 500;
+	model.calls++;
+	if (model.calls - model.calls_at_turn > MODEL_CALLS_A_TURN)
+		sim_fail("one turn made %u system calls: it spins", MODEL_CALLS_A_TURN);
+	if (model.on_preempt != NULL && site(SITE_PREEMPT))
+		model.on_preempt();
+}
+
+void model_wait(int64_t timeout_ns)
+{
+	model.idle = true;
+	model.waited_ns = timeout_ns;
+	if (timeout_ns > 0 && timeout_ns <= model.sleep_max_ns) {
+		model.now_ns += timeout_ns;
+		model.waited_ns = 0;
+	}
+}
+
+/* ---- descriptors ---- */
+
+int mfile_open(enum file_kind kind)
+{
+	/* The lowest free number, as POSIX has it: that makes stale numbers dangerous. */
+	for (int fd = 3; fd < MODEL_FDS; fd++) {
+		struct mfile *f = &model.files[fd];
+
+		if (f->kind != FILE_NONE)
+			continue;
+		if (fd < model.fd_top)
+			cover(COVER_FD_REUSED);
+		else
+			model.fd_top = fd + 1;
+		memset(f, 0, sizeof(*f));
+		f->kind = kind;
+		model.open_fds++;
+		return fd;
+	}
+	return -EMFILE;
+}
+
+struct mfile *mfile_get(int fd)
+{
+	if (fd < 3 || fd >= MODEL_FDS || model.files[fd].kind == FILE_NONE)
+		sim_fail("EBADF: descriptor %d is not open", fd);
+	return &model.files[fd];
+}
+
+struct msock *mfile_sock(int fd)
+{
+	struct mfile *f = mfile_get(fd);
+
+	if (f->kind != FILE_SOCK)
+		sim_fail("descriptor %d is not a socket", fd);
+	return f->sock;
+}
+
+static void forget_ready(int fd)
+{
+	for (int i = 0; i < model.ready_count; i++) {
+		if (model.ready[i] == fd) {
+			model.ready[i] = model.ready[--model.ready_count];
+			return;
+		}
+	}
+}
+
+static void pipe_close_end(struct mpipe *p, bool reader)
+{
+	if (reader)
+		p->rd_open = false;
+	else
+		p->wr_open = false;
+	if (!p->rd_open && !p->wr_open)
+		p->used = false;
+}
+
+/* Who waits in its queue is reset. */
+static void close_listener(struct mlistener *l)
+{
+	for (; l->count > 0; l->count--) {
+		struct msock *s = l->queue[l->head];
+
+		l->head = (l->head + 1) % MODEL_BACKLOG;
+		if (model.on_excuse != NULL)
+			model.on_excuse(s);
+		s->linger0 = true;
+		msock_close(s);
+	}
+}
+
+void mfile_close(int fd)
+{
+	struct mfile *f = mfile_get(fd);
+
+	trace("close(%d)", fd);
+	if (f->ready)
+		forget_ready(fd);
+	switch (f->kind) {
+	case FILE_SOCK:
+		f->sock->fd = -1;
+		msock_close(f->sock);
+		break;
+	case FILE_LISTENER:
+		close_listener(f->listener);
+		break;
+	case FILE_PIPE_RD:
+		pipe_close_end(f->pipe, true);
+		break;
+	case FILE_PIPE_WR:
+		pipe_close_end(f->pipe, false);
+		break;
+	default:
+		break;
+	}
+	memset(f, 0, sizeof(*f));
+	model.open_fds--;
+}
+
+void mfile_wake(int fd, uint32_t keys)
+{
+	struct mfile *f;
+
+	if (fd < 0)
+		return;
+	f = &model.files[fd];
+	if (!f->in_epoll || f->ready)
+		return;
+	if (keys != 0 && !(keys & (f->interest | EPOLLERR | EPOLLHUP)))
+		return;
+	f->ready = true;
+	model.ready[model.ready_count++] = fd;
+}
+
+uint32_t mfile_mask(int fd)
+{
+	struct mfile *f = &model.files[fd];
+
+	switch (f->kind) {
+	case FILE_SOCK:
+		return msock_mask(f->sock);
+	case FILE_LISTENER:
+		return f->listener->count > 0 ? EPOLLIN : 0;
+	case FILE_EVENT:
+		return EPOLLOUT | (f->counter > 0 ? EPOLLIN : 0u);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""mutants.py - breaks a rule of the splice contract on purpose, and demands that the simulator sees it.
+
+Each mutant is one or more exact replacements in a copy of the source tree; the copy is built (the
+simulator alone) and run with seeds until one fails. A mutant that does not apply, does not build or
+survives fails the run: the first means that the source has moved on and the mutant must follow.
+The unchanged source runs first with the same seeds and must pass. Owns a temporary directory.
+
+  mutants.py [--seeds N] [--only WORD] [--source DIR] [--cc gcc] [--jobs N] [--keep]
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from mutants_list import LEFT_OUT, MUTANTS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-w"]
+FLOORS = ["base", "io", "balance", "engine"]
+DRIVERS = ["epoll", "fake"]
+ALWAYS = {"R1", "R2", "R3", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12"}
+
+
+class Broken(Exception):
+    """A mutant that says nothing about the simulator."""
+
+
+def sources(tree):
+    out = []
+    for floor in FLOORS:
+        folder = os.path.join(tree, "src", floor)
+        out += [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith(".c")]
+    out.remove(os.path.join(tree, "src", "io", "sys.c"))
+    folder = os.path.join(tree, "tests", "sim")
+    out += [os.path.join(folder, f) for f in sorted(os.listdir(folder))
+            if f.endswith(".c") and not f.startswith(("test_", "contract_"))]
+    return out
+
+
+def compile_one(cc, tree, source, objects):
+    obj = os.path.join(objects, os.path.relpath(source, tree).replace("/", "_") + ".o")
+    subprocess.run([cc, *FLAGS, "-I" + os.path.join(tree, "include"), "-c", source, "-o", obj],
+                   check=True, capture_output=True, text=True)
+    return obj
+
+
+def link(cc, objects, exe):
+    subprocess.run([cc, *objects, "-lpthread", "-o", exe], check=True, capture_output=True, text=True)
+
+
+def copy_tree(source, tree):
+    for part in ("src", "include", os.path.join("tests", "sim")):
+        shutil.copytree(os.path.join(source, part), os.path.join(tree, part))
+
+
+def apply(tree, edits):
+    """Replaces exactly one place each; returns the files that changed."""
+    touched = set()
+    for name, old, new in edits:
+        path = os.path.join(tree, name)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) != 1:
+            raise Broken(f"{name}: {text.count(old)} places look like {old.strip().splitlines()[0]!r}")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        touched.add(path)
+    return touched
+
+
+def run_seeds(exe, driver, seeds):
+    """The number of seeds until one failed and its message, or (None, "")."""
+    done = subprocess.run([exe, "--driver", driver, "--seeds", str(seeds), "--start", "1", "--no-cover"],
+                          capture_output=True, text=True, timeout=600)
+    if done.returncode == 0:
+        return None, ""
+    found = re.search(r"^seed (\d+): (.*)$", done.stderr, re.M)
+    checked = re.search(r"check failed: .*", done.stderr)
+    if not found:
+        raise Broken("the simulator ended without a seed: " + done.stderr.strip()[-200:])
+    return int(found.group(1)), checked.group(0) if checked else found.group(2)
+
+
+class Base:
+    """The unchanged source, built once; mutants rebuild what they touch."""
+
+    def __init__(self, args, tmp):
+        self.args = args
+        self.tmp = tmp
+        self.tree = os.path.join(tmp, "base")
+        self.objects = os.path.join(tmp, "objects")
+        copy_tree(args.source, self.tree)
+        os.mkdir(self.objects)
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            self.built = dict(zip(sources(self.tree), pool.map(
+                lambda s: compile_one(args.cc, self.tree, s, self.objects), sources(self.tree))))
+        self.exe = os.path.join(tmp, "sim")
+        link(args.cc, self.built.values(), self.exe)
+
+    def mutate(self, number, edits):
+        tree = os.path.join(self.tmp, f"mutant{number}")
+        copy_tree(self.args.source, tree)
+        touched = apply(tree, edits)
+        objects = os.path.join(tree, "objects")
+        os.mkdir(objects)
+        everything = any(t.endswith(".h") for t in touched)
+        linked = []
+        for source, obj in self.built.items():
+            mine = os.path.join(tree, os.path.relpath(source, self.tree))
+            linked.append(compile_one(self.args.cc, tree, mine, objects)
+                          if everything or mine in touched else obj)
+        exe = os.path.join(tree, "sim")
+        link(self.args.cc, linked, exe)
+        return exe
+
+    def judge(self, number, mutant):
+        """(True when found, what to print)."""
+        try:
+            exe = self.mutate(number, mutant["edits"])
+            for driver in mutant.get("drivers", DRIVERS):
+                seed, why = run_seeds(exe, driver, self.args.seeds)
+                if seed is not None:
+                    return True, f"found     after {seed:6} seeds ({driver}): {why[:100]}"
+            return False, f"SURVIVED  {self.args.seeds} seeds of each driver"
+        except Broken as e:
+            return False, f"BROKEN    {e}"
+        except subprocess.CalledProcessError as e:
+            return False, "BROKEN    does not build: " + e.stderr.strip()[:300]
+
+
+def parse():
+    p = argparse.ArgumentParser()
+    p.add_argument("--seeds", type=int, default=100000)
+    p.add_argument("--only", default="")
+    p.add_argument("--source", default=os.path.dirname(os.path.dirname(HERE)))
+    p.add_argument("--cc", default="gcc")
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--keep", action="store_true")
+    return p.parse_args()
+
+
+def main():
+    args = parse()
+    tmp = tempfile.mkdtemp(prefix="sluice-mutants-")
+    failed = False
+    try:
+        base = Base(args, tmp)
+        for driver in DRIVERS:
+            seed, why = run_seeds(base.exe, driver, args.seeds)
+            if seed is not None:
+                print(f"the unchanged source fails at seed {seed} ({driver}): {why}")
+                return 1
+        chosen = [m for m in MUTANTS if args.only in m["rule"] + " " + m["what"]]
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            results = list(pool.map(base.judge, range(len(chosen)), chosen))
+        found_rules = set()
+        for mutant, (found, text) in zip(chosen, results):
+            print(f"{mutant['rule']:4} {mutant['what'][:64]:64} {text}")
+            failed |= not found
+            if found:
+                found_rules.add(mutant["rule"])
+        for rule, reason in LEFT_OUT.items():
+            print(f"{rule:4} left out: {reason}")
+        if not args.only and not ALWAYS <= found_rules:
+            print("rules without a mutant that was found:", ", ".join(sorted(ALWAYS - found_rules)))
+            failed = True
+        print(f"{sum(f for f, _ in results)} of {len(chosen)} mutants found")
+    finally:
+        if not args.keep:
+            shutil.rmtree(tmp)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""mutants_list.py - the breaks that mutants.py makes: one entry each, by rule of the splice contract.
+
+`edits` are (file, exact old text that occurs once, new text). Rules that no mutant can break here
+stand in LEFT_OUT with the reason. Owns nothing but the list.
+"""
+ATTEMPT = "src/io/attempt.c"
+EPOLL = "src/io/epoll.c"
+SOCK = "src/io/sock.c"
+PIPES = "src/io/pipe_pool.c"
+PIPES_H = "include/sluice/io/pipe_pool.h"
+FLOW = "src/engine/flow.c"
+READ = "src/engine/flow_read.c"
+WRITE = "src/engine/flow_write.c"
+SESSION = "src/engine/session.c"
+
+LEFT_OUT = {
+    "R4": "is about level-triggered loops; the epoll driver is edge-triggered, a spin of it is caught by "
+          "the bound on calls a turn",
+    "R13": "needs threads: the simulator has one; the pools' own tests and tsan cover it (its accounting, "
+           "I17, is checked after each seed)",
+    "R15": "lives in src/io/sys.c, the one file that the simulator replaces; test_kernel_facts links it",
+    "R16": "is a process-wide setting of main(); the system tests kill a peer under splice",
+}
+
+MUTANTS = [
+    {"rule": "R1", "what": "the pipe's content is counted by the length asked for",
+     "edits": [(READ, "p->bytes += (uint32_t)n;", "p->bytes += f->rd.max;")]},
+    {"rule": "R1", "what": "a short splice out empties the account",
+     "edits": [(WRITE, "p->bytes -= (uint32_t)n;", "p->bytes = 0;")]},
+    {"rule": "R2", "what": "the length is cut to 16 bits, so 65536 becomes 0",
+     "edits": [(ATTEMPT, "n = sys_splice(sock->fd, op->pipe->wr, op->max);",
+                "n = sys_splice(sock->fd, op->pipe->wr, op->max & 0xffff);")]},
+    {"rule": "R3", "what": "a short splice in is taken for an empty socket",
+     "edits": [(ATTEMPT, "	/* A short count is no proof of an empty socket",
+                "	if ((size_t)n < op->max)\n"
+                "		sock->bits &= (uint16_t)~IO_READABLE;\n"
+                "	/* A short count is no proof of an empty socket")]},
+    {"rule": "R3", "what": "EAGAIN with bytes in the pipe is taken for an empty socket",
+     "edits": [(ATTEMPT, "		if (op->pipe->bytes > 0)\n"
+                "			return -EAGAIN;\n", "")]},
+    {"rule": "R5", "what": "a bulk flow waits for its source without an op",
+     "edits": [(READ, "	f->rd.kind = IO_READY;\n	f->rd.want = IO_WANT_IN;\n",
+                "	return STEP_WAIT;\n")]},
+    {"rule": "R5", "what": "a flow waits for its destination without an op",
+     "edits": [(WRITE, "	f->wr.kind = IO_READY;\n	f->wr.want = IO_WANT_OUT;\n",
+                "	return flow_watch_src(f);\n")]},
+    {"rule": "R5", "what": "a flow that gives way is not run again",
+     "edits": [(FLOW, "	io_yield(flow_loop(f), &f->rd);\n", "")]},
+    {"rule": "R5", "what": "nobody watches a source whose destination is full",
+     "edits": [(FLOW, "	if (io_is_pending(&f->rd) || s->failed == 1 + flow_src_name(f))\n",
+                "	if (f->state != FLOW_IDLE)\n")]},
+    {"rule": "R6", "what": "a short splice with FIN announced is taken for the end",
+     "edits": [(ATTEMPT, "	/* A short count is no proof of an empty socket",
+                "	if ((size_t)n < op->max && (sock->bits & IO_RDHUP))\n"
+                "		sock->bits |= IO_ENDED;\n"
+                "	/* A short count is no proof of an empty socket")]},
+    {"rule": "R7", "what": "a splice of 0 is believed at an urgent mark",
+     "edits": [(ATTEMPT, "if ((sock->bits & (IO_RDHUP | IO_PRI)) == IO_RDHUP) {",
+                "if (sock->fd >= 0) {")]},
+    {"rule": "R8", "what": "EAGAIN with an empty pipe waits, also at an urgent mark",
+     "edits": [(ATTEMPT, "		if (sock->bits & (IO_PRI | IO_FRESH))\n"
+                "			return IO_COPY;\n", "")]},
+    {"rule": "R9", "what": "FIN is passed on when it is announced, with bytes still held",
+     "edits": [(FLOW, "	if (flow_held(f) > 0)\n		return io_is_pending(&f->wr)",
+                "	if (f->state == FLOW_OPEN && flow_held(f) > 0 && !io_is_pending(&f->wr) &&\n"
+                "	    (flow_src(f)->sock.bits & IO_RDHUP)) {\n"
+                "		f->wr.kind = IO_SHUTDOWN;\n"
+                "		(void)io_start(flow_loop(f), &f->wr);\n"
+                "	}\n"
+                "	if (flow_held(f) > 0)\n		return io_is_pending(&f->wr)")]},
+    {"rule": "R10", "what": "an error is told before the bytes that came first",
+     "edits": [(ATTEMPT, "	if (!(sock->bits & IO_READABLE))\n		return IO_PENDING;\n",
+                "	if (sock->bits & IO_ERR)\n		return -ECONNRESET;\n"
+                "	if (!(sock->bits & IO_READABLE))\n		return IO_PENDING;\n")]},
+    {"rule": "R10", "what": "RST is passed on before all is acknowledged",
+     "edits": [(EPOLL, "	if (!(op->flags & IO_DRAIN) ||", "	if (op->flags != 77 ||")],
+     "drivers": ["epoll"]},
+    {"rule": "R10", "what": "a reset drops what the flow still holds",
+     "edits": [(SESSION, "	flow_source_failed(from);\n",
+                "	flow_kill(from);\n	session_flow_delivered(s);\n")]},
+    {"rule": "R10", "what": "splice's error at an urgent mark hides the bytes behind it",
+     "edits": [(READ, "	if (n < 0 && n != -EAGAIN && n != IO_COPY && n != IO_UNSPLICEABLE) {\n",
+                "	if (n < 0 && n != -EAGAIN && n != IO_COPY && n != IO_UNSPLICEABLE) {\n"
+                "		return flow_src_ended(f, n);\n")]},
+    {"rule": "R11", "what": "a pipe with bytes in it is pooled after an error",
+     "edits": [(FLOW, "	pipe_put(&flow_loop(f)->pipes, f->pipe);\n",
+                "	f->pipe->bytes = 0;\n	pipe_put(&flow_loop(f)->pipes, f->pipe);\n")]},
+    {"rule": "R11", "what": "a flow that dies keeps its pipe",
+     "edits": [(FLOW, "		flow_drop_buf(f);\n	flow_drop_pipe(f);\n",
+                "		flow_drop_buf(f);\n")]},
+    {"rule": "R12", "what": "the pool takes a pipe with bytes in it",
+     "edits": [(PIPES_H, "unlikely(p->bytes != 0 ||", "unlikely("),
+               (PIPES, "	if (pipe->bytes != 0) {", "	if (pipe->cap == 0) {")]},
+    {"rule": "R14", "what": "splice out asks for more than the pipe holds",
+     "edits": [(ATTEMPT, "n = sys_splice(op->pipe->rd, sock->fd, op->max);",
+                "n = sys_splice(op->pipe->rd, sock->fd, op->pipe->cap);")]},
+    {"rule": "R17", "what": "EINVAL of a splice in ends the connection",
+     "edits": [(ATTEMPT, "	case -EINVAL:\n	case -ENOSYS:\n	case -EOPNOTSUPP:\n"
+                "		return IO_UNSPLICEABLE;\n	case -ENOMEM:", "	case -ENOMEM:")],
+     "drivers": ["epoll"]},
+    {"rule": "R17", "what": "EINVAL of a splice out ends the connection",
+     "edits": [(ATTEMPT, "	case 0:\n	case -EINVAL:\n", "	case 0:\n")], "drivers": ["epoll"]},
+    {"rule": "R17", "what": "a flow without a pipe waits for one",
+     "edits": [(READ, "	counter_add(&w->counters.pipes_missing, 1);\n	return fill_by_copy(f);\n",
+                "	counter_add(&w->counters.pipes_missing, 1);\n	return wait_for_src(f);\n")]},
+    {"rule": "-", "what": "a short write keeps too much",
+     "edits": [(READ, "if ((uint32_t)n < len && keep_rest(f, (uint32_t)n) == STEP_WAIT)",
+                "if ((uint32_t)n < len && keep_rest(f, 0) == STEP_WAIT)")]},
+    {"rule": "-", "what": "a short read with FIN announced empties the socket",
+     "edits": [(ATTEMPT, "if (!(sock->bits & (IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)))",
+                "if (sock->fd >= 0)")], "drivers": ["epoll"]},
+    {"rule": "-", "what": "an accepted Unix socket loses the urgent byte",
+     "edits": [(SOCK, "	/* Kernels without Unix urgent data (before 5.15) need none of it. */\n",
+                "	return;\n")]},
+    {"rule": "-", "what": "the first FIN ends both directions",
+     "edits": [(SESSION, "	if (s->flows[!f->dir].state == FLOW_DONE)\n"
+                "		session_close(s, CLOSE_NORMAL);",
+                "	if (s->flows[!f->dir].state != FLOW_DEAD)\n"
+                "		session_close(s, CLOSE_NORMAL);")]},
+    {"rule": "-", "what": "a reset is passed on as FIN",
+     "edits": [(SESSION, "op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;",
+                "op->kind = IO_CLOSE;")]},
+    {"rule": "-", "what": "a reset that a write saw first is forgotten",
+     "edits": [(FLOW, "		session_side_failed(flow_session(f), flow_dst_name(f), err);\n"
+                "	return STEP_WAIT;", "		flow_kill(f);\n	return STEP_WAIT;")]},
+    {"rule": "-", "what": "a reset that waits is finished twice",
+     "edits": [(EPOLL, "	forget_draining(d, op);\n	if (is_drained(op->sock))",
+                "	if (is_drained(op->sock))")], "drivers": ["epoll"]},
+]

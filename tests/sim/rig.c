@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rig.c - one real worker over the modelled kernel: configuration, turns, invariants, the end.
+ *
+ * Owns engine and worker of one seed. Fails the seed when an invariant of reliability.md breaks
+ * (I1, I2, I3, I13, I17, I19) or when something is left at the end. One thread. Tests only.
+ */
+#include "rig.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cover.h"
+#include "model.h"
+#include "peers.h"
+#include "sluice/base/clock.h"
+
+#define RIG_SERVERS 2
+#define RIG_TURNS_TO_END 64
+
+struct rig rig;
+
+static struct config_server servers[RIG_SERVERS];
+static struct config_backend backend;
+static struct config_bind bind_at;
+static struct config_frontend frontend;
+static struct config config;
+
+static void no_news(void *arg)
+{
+	(void)arg; /* control is not here */
+}
+
+static void make_addr(struct addr *a, bool tcp, unsigned number)
+{
+	memset(a, 0, sizeof(*a));
+	if (tcp) {
+		a->in.sin_family = AF_INET;
+		a->in.sin_port = htons((uint16_t)(1000 + number));
+		a->len = sizeof(a->in);
+	} else {
+		a->un.sun_family = AF_UNIX;
+		a->un.sun_path[1] = (char)('a' + number);
+		a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 2);
+	}
+}
+
+static int64_t some_time(void)
+{
+	return prng_chance(&model.rng, 50) ? prng_range(&model.rng, 1, 40) * NS_PER_MS : 0;
+}
+
+/* In a few seeds sessions are so short of time that any of them may end by it. */
+static void make_timeouts(void)
+{
+	rig.has_timeouts = prng_chance(&model.rng, 8);
+	if (!rig.has_timeouts)
+		return;
+	peers.excuse_all = true;
+	frontend.timeouts.client_ns = some_time();
+	frontend.timeouts.half_closed_ns = some_time();
+	frontend.timeouts.max_lifetime_ns = some_time();
+	backend.timeouts.server_ns = some_time();
+}
+
+static void make_config(int splice)
+{
+	static const enum config_splice modes[] = {CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_ON,
+						   CONFIG_SPLICE_ON, CONFIG_SPLICE_AUTO, CONFIG_SPLICE_OFF};
+	struct prng *r = &model.rng;
+
+	memset(&config, 0, sizeof(config));
+	memset(&frontend, 0, sizeof(frontend));
+	memset(&backend, 0, sizeof(backend));
+	memset(servers, 0, sizeof(servers));
+	config.global.splice = modes[prng_below(r, 6)];
+	if (splice != RIG_SPLICE_RANDOM)
+		config.global.splice = (enum config_splice)splice;
+	config.global.pipe_size = prng_chance(r, 50) ? 65536 : 262144;
+	config.global.pipe_cycle_ns = 10 * NS_PER_SEC;
+	config.frontends = &frontend;
+	config.frontend_count = 1;
+	config.backends = &backend;
+	config.backend_count = 1;
+	frontend.binds = &bind_at;
+	frontend.bind_count = 1;
+	frontend.maxconn = prng_chance(r, 20) ? 1 : 0;
+	backend.servers = servers;
+	backend.server_count = RIG_SERVERS;
+	backend.retries = prng_below(r, 3);
+	backend.redispatch = prng_chance(r, 50);
+	backend.timeouts.connect_ns = prng_chance(r, 30) ? 5 * NS_PER_SEC : 0;
+	backend.tcp.nodelay = prng_chance(r, 50);
+	make_timeouts();
+	rig.client_tcp = prng_chance(r, 70);
+	rig.connect_timeout_ns = backend.timeouts.connect_ns;
+	bind_at.addr.kind = rig.client_tcp ? ADDR_IP : ADDR_UNIX;
+	make_addr(&bind_at.addr.addr, rig.client_tcp, 9);
+	for (unsigned i = 0; i < RIG_SERVERS; i++) {
+		servers[i].weight = 1;
+		servers[i].addr.kind = ADDR_IP;
+		make_addr(&servers[i].addr.addr, prng_chance(r, 70), i);
+		servers[i].name[0] = (char)('a' + i);
+	}
+}
+
+static void make_engine(const struct io_driver *driver)
+{
+	struct prng *r = &model.rng;
+	struct engine *e = &rig.engine;
+	int err = engine_init(e, &config, no_news, NULL);
+
+	if (err)
+		sim_fail("engine_init: %d", err);
+	e->limits = (struct engine_limits){.maxconn = 100};
+	e->frontends[0].limit = frontend.maxconn > 0 ? frontend.maxconn : 100;
+	pipe_pool_init(&e->pipes, prng_chance(r, 20) ? prng_below(r, 3) : 64, config.global.pipe_size,
+		       prng_chance(r, 30) ? prng_below(r, 1u << 20) : UINT64_MAX);
+	/* Memory is the one thing that a session may die of; then nobody is owed anything. */
+	if (prng_chance(r, 2)) {
+		peers.excuse_all = true;
+		buf_pool_init(&e->bufs, prng_below(r, 1u << 17));
+	} else {
+		buf_pool_init(&e->bufs, UINT64_C(1) << 30);
+	}
+	e->endpoints[0].fd = rig.listener_fd = msock_listen(rig.client_tcp, true);
+	e->workers = calloc(1, sizeof(*e->workers));
+	e->worker_count = 1;
+	rig.worker = worker_new(e, 0, driver, &err);
+	if (rig.worker == NULL)
+		sim_fail("worker_new: %d", err);
+	e->workers[0] = rig.worker;
+}
+
+void rig_open(const struct io_driver *driver, int splice)
+{
+	rig.turns = 0;
+	make_config(splice);
+	make_engine(driver);
+}
+
+/* ---- a turn ---- */
+
+static void check_flow(struct flow *f)
+{
+	if (f->state == FLOW_DEAD || f->state == FLOW_IDLE)
+		return;
+	if (f->bytes_in != f->bytes_out + flow_held(f))
+		sim_fail("I1: a flow took %lu, gave %lu, holds %u", (unsigned long)f->bytes_in,
+			 (unsigned long)f->bytes_out, flow_held(f));
+	if (f->pipe != NULL && f->buf == NULL && f->pipe->bytes == 0 && !io_is_pending(&f->rd) &&
+	    !io_is_pending(&f->wr))
+		sim_fail("a flow keeps an empty pipe");
+}
+
+static void check_sessions(const struct list *live)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	list_foreach_safe(live, pos, tmp)
+	{
+		struct session *s = list_entry(pos, struct session, link);
+
+		for (int i = 0; i < 2; i++)
+			check_flow(&s->flows[i]);
+	}
+}
+
+void rig_turn(void)
+{
+	model.calls_at_turn = model.calls;
+	rig.turns++;
+	if (rig.worker->finished) {
+		model.idle = true;
+		model.waited_ns = -1;
+		return;
+	}
+	peers.in_turn = true;
+	worker_turn(rig.worker);
+	peers.in_turn = false;
+	check_sessions(&rig.worker->live);
+}
+
+/* The session that has `fd`, and at which side. */
+static const struct session *find_session(int fd, int *side)
+{
+	struct list *lists[] = {&rig.worker->live, &rig.worker->closing};
+	struct list *pos;
+	struct list *tmp;
+
+	for (int i = 0; i < 2; i++) {
+		list_foreach_safe(lists[i], pos, tmp)
+		{
+			const struct session *s = list_entry(pos, struct session, link);
+
+			for (*side = 0; *side < 2; ++*side)
+				if (s->sides[*side].sock.fd == fd)
+					return s;
+		}
+	}
+	return NULL;
+}
+
+int rig_other_fd(int fd)
+{
+	int side;
+	const struct session *s = fd >= 0 ? find_session(fd, &side) : NULL;
+
+	return s != NULL ? s->sides[!side].sock.fd : -1;
+}
+
+bool rig_is_forwarding(int fd)
+{
+	int side;
+	const struct session *s = fd >= 0 ? find_session(fd, &side) : NULL;
+
+	return s != NULL && s->state == SESSION_FORWARDING;
+}
+
+/* ---- the end ---- */
+
+static void check_rest(void)
+{
+	const struct worker *w = rig.worker;
+	const struct pipe_pool *p = &rig.engine.pipes;
+	unsigned made;
+
+	if (w->sessions != 0)
+		sim_fail("%u sessions are left", w->sessions);
+	if (w->loop.pipes.in_use != 0 || w->loop.bufs.in_use != 0)
+		sim_fail("%u pipes and %u buffers are not given back", w->loop.pipes.in_use,
+			 w->loop.bufs.in_use);
+	if (w->loop.pending > 1)
+		sim_fail("%u ops are pending, more than the accept", w->loop.pending);
+	if (atomic_load(&rig.engine.sessions) < 0 || atomic_load(&rig.engine.sessions) > 1)
+		sim_fail("%d reservations are left", atomic_load(&rig.engine.sessions));
+	made = atomic_load(&p->made);
+	if (made != w->loop.pipes.list.count + w->loop.pipes.list.victim_count +
+			    (p->list.count + p->list.victim_count))
+		sim_fail("I17: %u pipes exist, fewer rest", made);
+	for (int i = 0; i < MODEL_PIPES; i++)
+		if (model.pipes[i].used && model.pipes[i].bytes > 0)
+			sim_fail("R12: a pipe rests with %u bytes in it", model.pipes[i].bytes);
+}
+
+static void count_states(void)
+{
+	struct counters *c = &rig.worker->counters;
+	const uint64_t bytes = counter_get(&c->bytes_to_client) + counter_get(&c->bytes_to_server);
+
+	if (counter_get(&c->budget_stops) > 0)
+		cover(COVER_STOP_BY_BUDGET);
+	if (counter_get(&c->bytes_spliced) > 0)
+		cover(COVER_BULK_FLOW);
+	if (bytes > counter_get(&c->bytes_spliced))
+		cover(COVER_COPY_FLOW);
+	if (counter_get(&c->retries) > 0)
+		cover(COVER_RETRY);
+	if (counter_get(&c->pipes_missing) > 0)
+		cover(COVER_NO_PIPE);
+	if (atomic_load(&rig.engine.bufs.refused) > 0)
+		cover(COVER_OUT_OF_BUFFERS);
+}
+
+/* At rest the worker sleeps: its last timers age the caches, then there is none. */
+static void fall_asleep(void)
+{
+	const struct io_loop *loop = &rig.worker->loop;
+
+	model.sleep_max_ns = 2 * config.global.pipe_cycle_ns;
+	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++) {
+		rig_turn();
+		if (model.idle && model.waited_ns < 0 && loop->timers.count == 0)
+			break;
+	}
+	if (rig.worker->finished)
+		return; /* it has drained, and turns no more */
+	if (loop->timers.count != 0)
+		sim_fail("%u timers are set in a worker at rest", loop->timers.count);
+	if (loop->pipes.list.count + loop->pipes.list.victim_count > 0)
+		sim_fail("pipes still rest after two cycles");
+}
+
+void rig_close(void)
+{
+	check_rest();
+	count_states();
+	fall_asleep();
+	engine_drain(&rig.engine);
+	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++)
+		rig_turn();
+	if (!rig.worker->finished)
+		sim_fail("the worker does not end");
+	engine_free(&rig.engine);
+	rig.worker = NULL;
+	if (model.open_fds != 0)
+		sim_fail("%u descriptors are leaked", model.open_fds);
+}

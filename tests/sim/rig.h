@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rig.h - the program under test: one real worker with its engine, pools and a configuration that
+ * comes from the seed.
+ *
+ * Owns the worker from rig_open() to rig_close(). Never looks inside a flow but to check it.
+ * One thread. Tests only.
+ */
+#ifndef SIM_RIG_H
+#define SIM_RIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/engine/engine.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+
+enum rig_splice { RIG_SPLICE_RANDOM = -1 };
+
+struct rig {
+	struct engine engine;
+	struct worker *worker; /* owns through the engine */
+	int listener_fd;       /* owns through the engine */
+	bool client_tcp;
+	int64_t connect_timeout_ns;
+	bool has_timeouts; /* of the sides, half-closed or lifetime: sessions may end by them */
+	uint32_t turns;
+};
+
+extern struct rig rig;
+
+/* `splice` is an enum config_splice, or RIG_SPLICE_RANDOM. */
+void rig_open(const struct io_driver *driver, int splice);
+/* One turn, and the invariants after it. */
+void rig_turn(void);
+/* All is over: nothing may be left anywhere. */
+void rig_close(void);
+/* The descriptor at the other side of the session that has `fd`; -1 when there is none. */
+int rig_other_fd(int fd);
+/* Has the session that has `fd` a server by now? */
+bool rig_is_forwarding(int fd);
+
+#endif

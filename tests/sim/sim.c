@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim.c - runs seeds: the real engine over a modelled kernel.
+ *
+ *   sim [--seeds N] [--start S] [--seed X] [-v] [--driver epoll|fake] [--splice auto|on|off] [--full]
+ *       [--no-cover]
+ *
+ * Owns the command line. A failing seed ends the run with its number; --seed X -v replays it with a
+ * trace. Otherwise the run prints how often each interesting state was met, and one that was never
+ * met fails it. One thread. Tests only.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cover.h"
+#include "fake_driver.h"
+#include "model.h"
+#include "rig.h"
+#include "sluice/base/log.h"
+#include "stream.h"
+#include "world.h"
+
+#define SIM_SEEDS 100000u
+#define SIM_SEEDS_FULL 1000000u
+/* Fewer seeds than this prove nothing about states never met. */
+#define SIM_SEEDS_JUDGED 20000u
+#define SIM_SEED_MAX_S 20
+
+struct sim_options {
+	uint64_t start;
+	uint64_t seeds;
+	bool epoll;
+	bool fake;
+	int splice;
+	bool cover;
+};
+
+/* A signal ends the run: say in which seed. */
+static void on_signal(int sig)
+{
+	char text[96];
+	const int n = snprintf(text, sizeof(text), "seed %" PRIu64 ": ended by signal %d%s\n", sim_seed, sig,
+			       sig == SIGALRM ? " (it never ends)" : "");
+
+	if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0)
+		_exit(3);
+	_exit(2);
+}
+
+static _Noreturn void usage(const char *why)
+{
+	fprintf(stderr, "sim: %s\n", why);
+	exit(2);
+}
+
+static int parse_splice(const char *word)
+{
+	if (strcmp(word, "auto") == 0)
+		return CONFIG_SPLICE_AUTO;
+	if (strcmp(word, "on") == 0)
+		return CONFIG_SPLICE_ON;
+	if (strcmp(word, "off") == 0)
+		return CONFIG_SPLICE_OFF;
+	usage("--splice takes auto, on or off");
+}
+
+static void parse_value(struct sim_options *o, const char *name, const char *value)
+{
+	if (strcmp(name, "--seeds") == 0) {
+		o->seeds = strtoull(value, NULL, 10);
+	} else if (strcmp(name, "--start") == 0) {
+		o->start = strtoull(value, NULL, 10);
+	} else if (strcmp(name, "--seed") == 0) {
+		o->start = strtoull(value, NULL, 10);
+		o->seeds = 1;
+	} else if (strcmp(name, "--driver") == 0) {
+		o->epoll = strcmp(value, "epoll") == 0;
+		o->fake = strcmp(value, "fake") == 0;
+		if (!o->epoll && !o->fake)
+			usage("--driver takes epoll or fake");
+	} else if (strcmp(name, "--splice") == 0) {
+		o->splice = parse_splice(value);
+	} else {
+		usage("an option is unknown");
+	}
+}
+
+static void parse(struct sim_options *o, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-v") == 0) {
+			sim_verbose = true;
+		} else if (strcmp(argv[i], "--no-cover") == 0) {
+			o->cover = false;
+		} else if (strcmp(argv[i], "--full") == 0) {
+			o->seeds = SIM_SEEDS_FULL;
+		} else if (i + 1 < argc) {
+			parse_value(o, argv[i], argv[i + 1]);
+			i++;
+		} else {
+			usage("an option wants a value, or is unknown");
+		}
+	}
+}
+
+static int run(const struct sim_options *o, const struct io_driver *driver, int bit)
+{
+	const struct world_options w = {.driver = driver, .splice = o->splice};
+	const clock_t begin = clock();
+	double seconds;
+	int missing;
+
+	memset(cover_counts, 0, sizeof(cover_counts));
+	for (uint64_t i = 0; i < o->seeds; i++) {
+		sim_seed = o->start + i;
+		if ((i & 1023) == 0)
+			(void)alarm(SIM_SEED_MAX_S); /* returns what was left */
+		world_run(sim_seed, &w);
+	}
+	(void)alarm(0);
+	seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+	printf("driver %s: %" PRIu64 " seeds from %" PRIu64 " passed in %.1f s of CPU\n", driver->name,
+	       o->seeds, o->start, seconds);
+	if (o->seeds == 1 || !o->cover)
+		return 0;
+	missing = cover_report(bit);
+	return o->seeds >= SIM_SEEDS_JUDGED && o->splice == RIG_SPLICE_RANDOM ? missing : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sim_options o = {
+		.start = 1,
+		.seeds = SIM_SEEDS,
+		.epoll = true,
+		.fake = true,
+		.splice = RIG_SPLICE_RANDOM,
+		.cover = true,
+	};
+	int missing = 0;
+
+	parse(&o, argc, argv);
+	(void)signal(SIGABRT, on_signal); /* none of these can fail */
+	(void)signal(SIGSEGV, on_signal);
+	(void)signal(SIGALRM, on_signal);
+	stream_init();
+	log_set_level(sim_verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_ALERT);
+	if (o.epoll)
+		missing += run(&o, &io_epoll_driver, COVER_EPOLL);
+	if (o.fake)
+		missing += run(&o, &fake_driver, COVER_FAKE);
+	if (missing > 0) {
+		fprintf(stderr, "sim: %d states were never met\n", missing);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * world.c - one seed from its beginning to its end.
+ *
+ * Owns the order: peers and turns in random alternation while faults fire; then faults stop,
+ * everybody reads, and within a bounded number of steps all must be over. A world in which nothing
+ * moves and nothing is over is a stall, and fails the seed. One thread. Tests only.
+ */
+#include "world.h"
+
+#include "cover.h"
+#include "model.h"
+#include "peers.h"
+#include "rig.h"
+#include "sluice/base/clock.h"
+
+#define WORLD_LIVE_STEPS 3000
+/* Pauses between tries, an accept's pause, a last look at a queue: all shorter than this. */
+#define WORLD_PATIENCE_NS (1500 * NS_PER_MS)
+
+static void preempt(void)
+{
+	const uint32_t times = prng_range(&model.rng, 1, 3);
+
+	for (uint32_t i = 0; i < times && peers.count > 0; i++)
+		peer_act(&peers.all[prng_below(&model.rng, (uint32_t)peers.count)]);
+}
+
+/* The daemon may be told to end while all this goes on. */
+static void maybe_end(void)
+{
+	const uint32_t dice = prng_below(&model.rng, 1000);
+
+	if (peers.no_more || dice > 1)
+		return;
+	peers.no_more = true;
+	if (dice == 0) {
+		cover(COVER_STOPPED);
+		peers.excuse_all = true;
+		engine_stop(&rig.engine);
+	} else {
+		cover(COVER_DRAINED);
+		engine_drain(&rig.engine);
+	}
+}
+
+static void choose_faults(void)
+{
+	/* Every fourth seed is a kernel without faults, so that mistakes need no excuse there. */
+	const bool any = !prng_chance(&model.rng, 25);
+
+	for (int i = 0; i < SITE_COUNT; i++)
+		model.active[i] = any && prng_chance(&model.rng, 25);
+	if (prng_chance(&model.rng, 50))
+		model.active[SITE_PREEMPT] = true;
+}
+
+static void open_world(uint64_t seed, const struct world_options *options)
+{
+	model_reset(seed);
+	model.auto_wire = false;
+	peers_reset();
+	choose_faults();
+	model.on_connect = peers_on_connect;
+	model.strict = true;
+	rig_open(options->driver, options->splice);
+	model.on_excuse = peers_on_excuse;
+	model.on_preempt = preempt;
+	model.faults = true;
+	for (uint32_t n = prng_range(&model.rng, 1, PEERS_CLIENTS); n > 0; n--)
+		(void)peer_new(true); /* there is room */
+}
+
+static void wild_phase(void)
+{
+	struct prng *r = &model.rng;
+	const uint32_t steps = prng_range(r, 10, 150);
+
+	peers.patience_turns = rig.worker->loop.driver == &io_epoll_driver ? 12 : 60;
+	for (uint32_t i = 0; i < steps; i++) {
+		for (uint32_t n = prng_below(r, 8); n > 0; n--)
+			peer_act(&peers.all[prng_below(r, (uint32_t)peers.count)]);
+		rig_turn();
+		judge_promises();
+		maybe_end();
+		model.now_ns += prng_range(r, 1000, 100000);
+		model.sleep_max_ns = prng_chance(r, 10) ? WORLD_PATIENCE_NS : 0;
+	}
+}
+
+static bool is_over(void)
+{
+	for (int i = 0; i < peers.count; i++) {
+		const struct peer *p = &peers.all[i];
+
+		if (p->client && !p->closed && (p->connected || !peers.no_more))
+			return false;
+		if (!p->client && p->connected && !p->closed)
+			return false;
+	}
+	return rig.worker->sessions == 0 && model.listeners[0].count == 0;
+}
+
+static bool black_hole_waits(void)
+{
+	for (int i = 0; i < peers.count; i++)
+		if (peers.all[i].black_hole && peers.all[i].s->peer->state == SOCK_CONNECTING)
+			return true;
+	return false;
+}
+
+/* Nothing moves but by a timer of the program: let it sleep until then, which must help. */
+static void wait_for_timer(void)
+{
+	if (model.sleep_max_ns > 0 && model.waited_ns != 0) {
+		judge_all();
+		sim_fail("stall: %u sessions are left, nothing moves, and no timer will help",
+			 rig.worker->sessions);
+	}
+	model.sleep_max_ns = black_hole_waits() ? 2 * rig.connect_timeout_ns : WORLD_PATIENCE_NS;
+}
+
+/* A drained daemon closes its listener, which resets those whom it has never accepted. */
+static void close_backlog(void)
+{
+	struct endpoint *ep = &rig.engine.endpoints[0];
+
+	if (ep->fd < 0)
+		return;
+	mfile_close(ep->fd);
+	ep->fd = -1;
+}
+
+static void live_phase(void)
+{
+	model.faults = false;
+	model.sleep_max_ns = 0;
+	peers.live = true;
+	for (int i = 0; i < WORLD_LIVE_STEPS; i++) {
+		bool moved = false;
+
+		for (int k = 0; k < peers.count; k++)
+			moved |= peer_push(&peers.all[k]);
+		rig_turn();
+		if (rig.worker->finished)
+			close_backlog();
+		if (is_over())
+			return;
+		if (!moved && model.idle)
+			wait_for_timer();
+		else
+			model.sleep_max_ns = 0;
+	}
+	sim_fail("after %d steps without faults %u sessions are left", WORLD_LIVE_STEPS,
+		 rig.worker->sessions);
+}
+
+void world_run(uint64_t seed, const struct world_options *options)
+{
+	open_world(seed, options);
+	wild_phase();
+	live_phase();
+	rig_close();
+}
