@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures of the system tests. How to run them: README.md.
+
+Every fixture that starts a daemon ends with the final check of harness/final_check.py. A test
+that failed skips it: its daemon is killed, so that one fault is one report.
+"""
+
+import os
+import shutil
+import tempfile
+
+import pytest
+
+from harness import daemon as daemons
+from harness import final_check, netns, peer, sut
+from harness.stage import Stage, next_conn
+
+
+def pytest_collection_modifyitems(items):
+    product = sut.NAME == "sluice"
+    missing = product and not os.path.exists(daemons.BINARY)
+    sanitized = product and not missing and daemons.sanitized()
+    for item in items:
+        if item.get_closest_marker("harness"):
+            continue
+        if missing:
+            item.add_marker(pytest.mark.skip(reason=f"no binary {daemons.BINARY}: build it, "
+                                             "or set SLUICE_BIN"))
+        elif not product and "stages" not in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.skip(reason=f"of sluice alone, not of {sut.NAME}"))
+        elif sut.NAME == "direct" and item.callspec.params.get("splice") in ("off", "auto"):
+            item.add_marker(pytest.mark.skip(reason="without a proxy all splice modes are one"))
+        elif sanitized and item.get_closest_marker("release_only"):
+            item.add_marker(pytest.mark.skip(reason="a sanitizer changes what is measured here"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    if report.when == "call":
+        item.passed = report.passed
+
+
+def passed(request):
+    return getattr(request.node, "passed", False)
+
+
+@pytest.fixture(scope="session")
+def session_folder():
+    """Short, for the names of Unix sockets, and open to user nobody."""
+    folder = tempfile.mkdtemp(prefix="sl-")
+    os.chmod(folder, 0o755)
+    yield folder
+    if not os.environ.get("SLUICE_TEST_KEEP"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def stage_cache(session_folder, request):
+    cache = {}
+    yield cache
+    errors = []
+    for key, stage in cache.items():
+        try:
+            stage.stop()
+        except AssertionError as e:
+            errors.append(f"stage {key}: {e}")
+            stage.kill()
+    assert not errors, "\n".join(errors)
+
+
+@pytest.fixture
+def stages(stage_cache, session_folder, request):
+    """stages(splice, threads): a running system with servers of all families."""
+    used = []
+
+    def get(splice, threads):
+        key = (splice, threads)
+        if key not in stage_cache:
+            folder = tempfile.mkdtemp(prefix="g", dir=session_folder)
+            stage_cache[key] = Stage(folder, splice, threads)
+        if key not in used:
+            used.append(key)
+        return stage_cache[key]
+
+    yield get
+    for key in used:
+        stage = stage_cache[key]
+        stage.close_peers()
+        try:
+            if not passed(request):
+                stage_cache.pop(key).kill()
+                continue
+            stage.check()
+        except BaseException:
+            stage_cache.pop(key).kill()
+            raise
+
+
+@pytest.fixture
+def folder(session_folder):
+    path = tempfile.mkdtemp(prefix="t", dir=session_folder)
+    os.chmod(path, 0o755)
+    return path
+
+
+@pytest.fixture
+def closing():
+    """Closes at the end, before the final check, what is put into it."""
+    things = []
+    yield things
+    for thing in things:
+        thing.close()
+
+
+@pytest.fixture
+def sluice(session_folder, request):
+    """sluice(config, ...): a daemon of the test's own, with final check and exit status.
+
+    `config` is whole sections; what [global] needs for the harness is put before them. Keywords:
+    global_options (lines), wrapper (a command before the binary), start (False: do not wait).
+    """
+    running = []
+
+    def start(config, global_options="", wrapper=(), launch_only=False, environment=None):
+        where = tempfile.mkdtemp(prefix="d", dir=session_folder)
+        os.chmod(where, 0o777)
+        lines = {"threads": "2", "admin-socket": "unix:@ADMIN@ mode=666", "pipe-cycle": "100ms",
+                 "log": "stderr level=info"}
+        for line in global_options.splitlines():
+            key, _, value = line.partition("=")
+            if key.strip():
+                lines[key.strip()] = value.strip()
+        text = "[global]\n" + "".join(f"{k} = {v}\n" for k, v in lines.items() if v) + config
+        daemon = daemons.Daemon(where, text, wrapper, environment)
+        running.append(daemon)
+        return daemon.launch() if launch_only else daemon.start()
+
+    yield start
+    errors = []
+    for daemon in running:
+        try:
+            if passed(request) and not daemon.ended:
+                final_check.check(daemon)
+                final_check.check_exit(daemon)
+            elif passed(request):
+                final_check.check_log(daemon)
+        except AssertionError as e:
+            errors.append(str(e))
+        finally:
+            daemon.kill()
+    assert not errors, "\n".join(errors)
+
+
+@pytest.fixture
+def network():
+    """A network namespace; name it before `sluice`, so that it ends after the daemon."""
+    if netns.missing():
+        pytest.skip(netns.missing())
+    space = netns.Netns()
+    yield space
+    space.close()
+
+
+class Peers:
+    """Clients and servers of one test, closed at its end, before the final check."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.things = []
+
+    def listen(self, family="tcp4", **kw):
+        return self.keep(peer.Listener(family, self.folder, **kw))
+
+    def connect(self, where, **kw):
+        return self.keep(peer.connect(where, next_conn(), **kw))
+
+    def accept(self, listener, patience=None, skip_silent=False):
+        return self.keep(listener.accept_peer(patience, skip_silent))
+
+    def pair(self, where, listener, **kw):
+        """A connection through the daemon: its client and its server."""
+        client = self.connect(where, **kw)
+        server = self.accept(listener)
+        assert server.conn == client.conn, f"{client.conn} expected, {server.conn} came"
+        return client, server
+
+    def keep(self, thing):
+        self.things.append(thing)
+        return thing
+
+    def close(self):
+        for thing in self.things:
+            thing.close()
+        self.things.clear()
+
+
+@pytest.fixture
+def peers(sluice, folder):
+    """Depends on `sluice` so that peers close before the daemon's final check."""
+    group = Peers(folder)
+    yield group
+    group.close()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""A network namespace of a test: loopback only, packets dropped on demand. Needs root.
+
+Sockets are made by a thread that has entered the namespace; a socket stays in the one it was made
+in, so the test may then use it from anywhere.
+"""
+
+import ctypes
+import itertools
+import os
+import queue
+import subprocess
+import threading
+
+_CLONE_NEWNET = 0x40000000
+_serial = itertools.count(1)
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def missing():
+    """Why there can be no namespace here, or None."""
+    if os.geteuid() != 0:
+        return "not root: no network namespace"
+    probe = subprocess.run(
+        ["unshare", "-n", "sh", "-c", "ip link set lo up && nft add table inet probe"],
+        capture_output=True, text=True, check=False)
+    return None if probe.returncode == 0 else f"no network namespace: {probe.stderr.strip()}"
+
+
+class Netns:
+    def __init__(self):
+        self.name = f"sl-{os.getpid()}-{next(_serial)}"
+        self._run("ip", "netns", "add", self.name)
+        self.wrapper = ["ip", "netns", "exec", self.name]
+        self.run("ip", "link", "set", "lo", "up")
+        self.run("nft", "add table inet t; add chain inet t in "
+                 "{ type filter hook input priority 0; }")
+        self._jobs = queue.Queue()
+        self._answers = queue.Queue()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def _run(*words):
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+
+    def run(self, *words):
+        self._run(*self.wrapper, *words)
+
+    def drop(self, port):
+        """From now on every packet to or from `port` is lost."""
+        self.run("nft", f"add rule inet t in tcp dport {port} drop; "
+                 f"add rule inet t in tcp sport {port} drop")
+
+    def drop_address(self, host):
+        """From now on every packet to `host` is lost."""
+        self.run("nft", f"add rule inet t in ip daddr {host} drop")
+
+    def undrop(self):
+        self.run("nft", "flush chain inet t in")
+
+    def _work(self):
+        with open(f"/run/netns/{self.name}", encoding="ascii") as f:
+            if _libc.setns(f.fileno(), _CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
+            self._answers.put(job())
+
+    def socket(self, where):
+        """A socket for an Address, inside the namespace."""
+        self._jobs.put(where.socket)
+        return self._answers.get(timeout=5)
+
+    def call(self, job):
+        """Runs job() in the namespace's thread; its value."""
+        self._jobs.put(job)
+        return self._answers.get(timeout=5)
+
+    def close(self):
+        self._jobs.put(None)
+        self._thread.join()
+        self._run("ip", "netns", "del", self.name)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""A process as /proc shows it."""
+
+import os
+
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def descriptors(pid):
+    """What is open: a list of link texts."""
+    links = []
+    folder = f"/proc/{pid}/fd"
+    for name in os.listdir(folder):
+        try:
+            links.append(os.readlink(f"{folder}/{name}"))
+        except FileNotFoundError:
+            pass
+    return links
+
+
+def kinds(links):
+    """A count of descriptors by kind, for messages."""
+    count = {}
+    for link in links:
+        kind = link.split(":")[0]
+        count[kind] = count.get(kind, 0) + 1
+    return count
+
+
+def _stat(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+        return f.read().rpartition(")")[2].split()
+
+
+def cpu_ticks(pid):
+    fields = _stat(pid)
+    return int(fields[11]) + int(fields[12])
+
+
+def state(pid):
+    return _stat(pid)[0]
+
+
+def rss_anon(pid):
+    """Bytes of private memory."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+        for line in f:
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    raise AssertionError(f"no RssAnon of {pid}")
+
+
+def threads(pid):
+    return [int(t) for t in os.listdir(f"/proc/{pid}/task")]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a system call that fails once in a year. strace makes it fail now: rows RE-02, RE-04,
+RE-06, RE-11, RE-14 and DI-08 of the fault matrix."""
+
+import pytest
+
+from harness import exchange, trace
+from harness.exchange import Leg
+from harness.inject import Inject
+
+pytestmark = pytest.mark.release_only
+
+
+@pytest.fixture
+def start(sluice, peers):
+    """start(splice): a daemon whose calls inject(...) lets fail, its address and its server."""
+    if trace.missing():
+        pytest.skip(trace.missing())
+
+    def begin(splice, options=""):
+        listener = peers.listen()
+        daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}",
+                        f"splice = {splice}")
+        return daemon, listener
+
+    return begin
+
+
+@pytest.fixture
+def inject(start):
+    """inject(daemon, fault...): they end with the test, before the daemon does."""
+    running = []
+
+    def begin(daemon, *faults):
+        running.append(Inject(daemon.pid, *faults))
+        return running[-1]
+
+    yield begin
+    for fault in running:
+        fault.close()
+
+
+def streams(peers, daemon, listener, count=6, size=400_000):
+    legs = []
+    for n in range(count):
+        client, server = peers.pair(daemon.address("l"), listener)
+        legs += [Leg(client, send=size + n, receive=size - n),
+                 Leg(server, send=size - n, receive=size + n)]
+    exchange.run(legs)
+
+
+@pytest.mark.parametrize("error", ("EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EPROTO",
+                                   "ECONNABORTED", "EINTR", "EPERM"))
+def test_accept_that_fails_for_a_while_serves_everybody_later(start, inject, peers, error):
+    daemon, listener = start("auto")
+    inject(daemon, f"accept4:error={error}:when=1..4")
+    streams(peers, daemon, listener, size=20_000)
+
+
+@pytest.mark.parametrize("fault", ("pipe2:error=ENFILE:when=1+", "pipe2:error=EMFILE:when=2+2",
+                                   "fcntl:error=EPERM:when=1+", "fcntl:error=EBUSY:when=1+2"))
+def test_without_a_proper_pipe_flows_go_on(start, inject, peers, fault):
+    daemon, listener = start("on")
+    inject(daemon, fault)
+    streams(peers, daemon, listener)
+
+
+@pytest.mark.parametrize("error", ("EINVAL", "ENOSYS"))
+def test_where_splice_is_not_possible_flows_copy(start, inject, peers, error):
+    """R17, from the first call on."""
+    daemon, listener = start("on")
+    inject(daemon, f"splice:error={error}:when=1+")
+    streams(peers, daemon, listener)
+    assert daemon.info()["bytes_spliced"] == 0
+
+
+@pytest.mark.parametrize("when", ("2+5", "5..40"))
+@pytest.mark.parametrize("error", ("EINTR", "ENOMEM"))
+def test_a_splice_that_fails_for_a_moment_loses_nothing(start, inject, peers, error, when):
+    daemon, listener = start("on")
+    inject(daemon, f"splice:error={error}:when={when}")
+    streams(peers, daemon, listener, count=3)
+
+
+@pytest.mark.parametrize("call", ("recvfrom", "sendto"))
+def test_an_interrupted_copy_loses_nothing(start, inject, peers, call):
+    daemon, listener = start("off")
+    inject(daemon, f"{call}:error=EINTR:when=2+3")
+    streams(peers, daemon, listener, count=3)
+
+
+@pytest.mark.parametrize("fault", ("epoll_wait:error=EINTR:when=1+3",
+                                   "epoll_pwait:error=EINTR:when=1+3",
+                                   "epoll_pwait2:error=EINTR:when=1+3"))
+def test_an_interrupted_wait_loses_nothing(start, inject, peers, fault):
+    daemon, listener = start("auto")
+    inject(daemon, fault)
+    streams(peers, daemon, listener, count=3)
+
+
+@pytest.mark.parametrize("fault", ("socket:error=EMFILE:when=1..2", "socket:error=ENOBUFS:when=1..2",
+                                   "connect:error=EADDRNOTAVAIL:when=1..2",
+                                   "connect:error=EAGAIN:when=1..2",
+                                   "connect:error=ENETUNREACH:when=1..2",
+                                   "connect:error=EHOSTUNREACH:when=1"))
+def test_a_connect_that_fails_at_first_is_tried_again(start, inject, peers, fault):
+    daemon, listener = start("auto", "timeout-connect = 200ms\n")
+    inject(daemon, fault)
+    streams(peers, daemon, listener, count=4, size=20_000)
+    assert str(daemon.info()["server.l/a"]).startswith("up")
+
+
+@pytest.mark.parametrize("fault", ("epoll_ctl:error=ENOSPC:when=1..3",
+                                   "epoll_ctl:error=ENOMEM:when=2..4",
+                                   "setsockopt:error=ENOBUFS:when=1..6"))
+def test_a_session_that_cannot_be_set_up_harms_no_other(start, inject, peers, fault):
+    """It may be refused; the daemon lives, and the next ones are served."""
+    daemon, listener = start("auto", "timeout-connect = 200ms\n")
+    fault = inject(daemon, fault)
+    for _ in range(8):
+        peers.connect(daemon.address("l"))
+    fault.close()
+    exchange.run([])
+    while True:
+        try:
+            peers.accept(listener, patience=0.3, skip_silent=True)
+        except (AssertionError, ConnectionError):
+            break
+    streams(peers, daemon, listener, count=4, size=20_000)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a stop that cuts streams, never ends, or loses those who waited; a signal that kills."""
+
+import os
+import signal
+
+import pytest
+
+from harness import exchange, final_check
+from harness.exchange import Leg
+from harness.timing import AT_ONCE, stays, wait_until
+
+
+def listen_section(listener, more=""):
+    return f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{more}"
+
+
+def refuses(where):
+    """True when nobody listens there any more."""
+    with where.socket() as s:
+        return s.connect_ex(where.sockaddr) != 0
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("splice", ("on", "off"))
+def test_a_graceful_stop_finishes_streams_and_refuses_new_ones(sluice, peers, splice):
+    listener = peers.listen()
+    daemon = sluice(listen_section(listener), f"splice = {splice}\nhard-stop-after = 30s")
+    where = daemon.address("l")
+    legs = []
+    for _ in range(20):
+        client, server = peers.pair(where, listener)
+        client.send(100_000 // 8)
+        server.send(100_000 // 8)
+        legs += [Leg(client, send=300_000, receive=312_500),
+                 Leg(server, send=300_000, receive=312_500)]
+    daemon.signal(signal.SIGTERM)
+    wait_until(lambda: refuses(where), "new connections are refused")
+    exchange.run(legs)
+    daemon.ended = True
+    peers.close()
+    assert daemon.wait_exit() == 0
+    # Our own questions whether it still listens may have become sessions too.
+    lines = [line for line in daemon.session_lines() if line["to_client"] == "312500"]
+    assert len(lines) == 20
+    assert all(line["reason"] == "both sides closed" for line in lines), lines
+
+
+def test_those_who_waited_in_the_backlog_are_served(sluice, peers):
+    """Connected, not yet accepted when the stop begins."""
+    listener = peers.listen()
+    daemon = sluice(listen_section(listener), "hard-stop-after = 30s")
+    where = daemon.address("l")
+    daemon.freeze()
+    clients = [peers.connect(where) for _ in range(10)]
+    daemon.signal(signal.SIGTERM)
+    daemon.thaw()
+    waiting = {c.conn: c for c in clients}
+    while waiting:
+        server = peers.accept(listener)
+        client = waiting.pop(server.conn)
+        server.send(1000)
+        client.receive(1000)
+    daemon.ended = True
+    peers.close()
+    assert daemon.wait_exit() == 0
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("threads", (1, 4))
+def test_a_stop_without_sessions_is_immediate(sluice, peers, threads):
+    listener = peers.listen()
+    daemon = sluice(listen_section(listener), f"threads = {threads}")
+    daemon.ended = True
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait_exit(AT_ONCE) == 0
+    assert not os.path.exists(daemon.admin), "the admin socket stays behind"
+
+
+@pytest.mark.smoke
+def test_a_second_sigterm_ends_at_once(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(listen_section(listener), "hard-stop-after = 30s")
+    pairs = [peers.pair(daemon.address("l"), listener) for _ in range(10)]
+    pairs[0][0].fill()
+    daemon.ended = True
+    daemon.signal(signal.SIGTERM)
+    assert stays(lambda: daemon.child.poll() is None, 0.3), "one SIGTERM cut the sessions"
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait_exit(AT_ONCE) == 0
+    for client, server in pairs:
+        assert client.receive_to_end() and server.receive_to_end()
+    lines = daemon.session_lines()
+    assert len(lines) == 10 and all(x["reason"] == "the daemon stopped" for x in lines), lines
+
+
+@pytest.mark.smoke
+def test_hard_stop_after_bounds_a_graceful_stop(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(listen_section(listener), "hard-stop-after = 500ms")
+    client, server = peers.pair(daemon.address("l"), listener)
+    daemon.ended = True
+    daemon.signal(signal.SIGTERM)
+    assert stays(lambda: daemon.child.poll() is None, 0.3)
+    assert daemon.wait_exit(0.5 + AT_ONCE) == 0
+    assert client.receive_to_end() and server.receive_to_end()
+    daemon.wait_session_line(reason="the daemon stopped")
+
+
+@pytest.mark.parametrize("number", (signal.SIGHUP, signal.SIGPIPE), ids=lambda n: n.name)
+def test_a_signal_that_means_no_stop_never_ends(sluice, peers, number):
+    listener = peers.listen()
+    daemon = sluice(listen_section(listener))
+    client, server = peers.pair(daemon.address("l"), listener)
+    for _ in range(20):
+        daemon.signal(number)
+        client.send(100)
+        server.receive(100)
+    assert stays(lambda: daemon.child.poll() is None, 0.2)
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.send(100)
+    server.receive(100)
+
+
+def test_a_stop_while_connecting_ends(network, sluice, peers):
+    """The server is silent; the connect timeout or hard-stop-after bounds it."""
+    network.drop_address("127.0.0.9")
+    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\nserver a = 127.0.0.9:7\nretries = 0\n"
+                    "timeout-connect = 500ms\n", wrapper=network.wrapper)
+    client = peers.connect(daemon.address("l"), socket_maker=network.socket)
+    wait_until(lambda: daemon.info()["connects"] == 1, "the connect begins")
+    daemon.ended = True
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait_exit(0.5 + AT_ONCE) == 0
+    assert client.receive_to_end() == "reset"
+
+
+def test_sigterm_during_start_ends_with_zero(sluice, peers):
+    """Sent as soon as the process exists: it may be before anything is set up."""
+    listener = peers.listen()
+    for _ in range(5):
+        daemon = sluice(listen_section(listener), launch_only=True)
+        daemon.ended = True
+        wait_until(lambda: "listening on" in daemon.log() or "ready:" in daemon.log(),
+                   "the first line")
+        daemon.signal(signal.SIGTERM)
+        assert daemon.wait_exit(2 * AT_ONCE) == 0
+        final_check.check_log(daemon)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a connection that is dead lives for ever, one that is alive is cut, or nobody can tell
+from the log which timeout it was."""
+
+import time
+
+import pytest
+
+from harness.timing import AT_ONCE, SCALE, stays, wait_until
+
+CODES = {"timeout-client": "cD", "timeout-server": "sD"}
+
+
+def open_one(sluice, peers, options, **kw):
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}\n")
+    client, server = peers.pair(daemon.address("l"), listener, **kw)
+    return daemon, client, server, time.monotonic()
+
+
+def expect_end(daemon, begin, reason, least, most):
+    line = daemon.wait_session_line(reason=reason)
+    took = time.monotonic() - begin
+    assert least * 0.9 <= took <= most + AT_ONCE, f"{reason} of {least} s came after {took:.2f} s"
+    return line
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("side", ("client", "server"))
+def test_a_silent_session_ends_and_the_log_names_the_side(sluice, peers, side):
+    other = "server" if side == "client" else "client"
+    daemon, client, server, begin = open_one(
+        sluice, peers, f"timeout-{side} = 300ms\ntimeout-{other} = 30s")
+    line = expect_end(daemon, begin, f"timeout-{side}", 0.3, 0.3)
+    assert line["code"] == CODES[f"timeout-{side}"], line
+    assert client.receive_to_end() and server.receive_to_end()
+
+
+def test_timeout_idle_is_both(sluice, peers):
+    daemon, client, server, begin = open_one(sluice, peers, "timeout-idle = 300ms")
+    assert client.receive_to_end() and server.receive_to_end()
+    assert 0.27 <= time.monotonic() - begin <= 0.3 + AT_ONCE
+
+
+@pytest.mark.parametrize("talker", ("both", "client", "server"))
+def test_activity_in_either_direction_keeps_a_session_alive(sluice, peers, talker):
+    daemon, client, server, begin = open_one(sluice, peers, f"timeout-idle = {500 * SCALE:.0f}ms")
+    while time.monotonic() - begin < 1.5 * SCALE:
+        if talker in ("both", "client"):
+            client.send(10)
+            server.receive(10)
+        if talker in ("both", "server"):
+            server.send(10)
+            client.receive(10)
+        assert stays(lambda: True, 0.1)
+    assert daemon.info()["sessions"] == 1
+
+
+def test_a_bulk_stream_keeps_a_session_alive(sluice, peers):
+    """By splice, with a reader slower than the sender."""
+    daemon, client, server, begin = open_one(sluice, peers, f"timeout-idle = {500 * SCALE:.0f}ms")
+    while time.monotonic() - begin < 1.5 * SCALE:
+        while server.send_some() and server.sent - client.received < 2_000_000:
+            pass
+        client.receive(min(100_000, server.sent - client.received))
+        assert stays(lambda: True, 0.05)
+    assert daemon.info()["sessions"] == 1
+
+
+def test_a_reader_that_never_reads_is_idle(sluice, peers):
+    """Its kernel answers, so no keep-alive notices; the sender is blocked."""
+    daemon, client, server, begin = open_one(
+        sluice, peers, "timeout-client = 1500ms\ntimeout-server = 30s")
+    server.fill()
+    line = daemon.wait_session_line()
+    assert line["reason"] == "timeout-client", line
+    assert client.receive_to_end()
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("first", ("client", "server"))
+def test_a_half_closed_session_that_is_silent_ends(sluice, peers, first):
+    daemon, client, server, _ = open_one(
+        sluice, peers, "timeout-idle = 30s\ntimeout-half-closed = 400ms")
+    ending, other = (client, server) if first == "client" else (server, client)
+    begin = time.monotonic()
+    ending.fin()
+    assert other.receive_to_end() == "fin"
+    expect_end(daemon, begin, "timeout-half-closed", 0.4, 0.4)
+    assert ending.receive_to_end()
+
+
+def test_a_half_closed_session_that_moves_bytes_goes_on(sluice, peers):
+    daemon, client, server, _ = open_one(
+        sluice, peers, f"timeout-idle = 30s\ntimeout-half-closed = {500 * SCALE:.0f}ms")
+    client.fin()
+    begin = time.monotonic()
+    while time.monotonic() - begin < 1.5 * SCALE:
+        server.send(100)
+        client.receive(100)
+        assert stays(lambda: True, 0.1)
+    server.fin()
+    assert client.receive_to_end() == "fin"
+    daemon.wait_session_line(reason="both sides closed")
+
+
+@pytest.mark.smoke
+def test_max_lifetime_ends_a_busy_session(sluice, peers):
+    daemon, client, server, begin = open_one(
+        sluice, peers, "timeout-idle = 30s\nmax-lifetime = 500ms")
+    try:
+        while time.monotonic() - begin < 5 * SCALE:
+            server.send(10)
+            client.receive(10)
+    except (AssertionError, OSError):
+        pass
+    expect_end(daemon, begin, "max-lifetime", 0.5, 0.5)
+
+
+@pytest.mark.parametrize("splice", ("on", "off"))
+def test_bytes_before_a_reset_wait_for_their_reader_only_so_long(sluice, peers, splice):
+    """A reset with bytes on their way, to a side that never reads: bounded by
+    timeout-half-closed, and a stop does not wait for it."""
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                    "timeout-idle = 30s\ntimeout-half-closed = 500ms\n", f"splice = {splice}")
+    pairs = [peers.pair(daemon.address("l"), listener) for _ in range(4)]
+    for n, (client, server) in enumerate(pairs):
+        client.send(150_000) if n % 2 else client.fill()
+    begin = time.monotonic()
+    for client, _ in pairs:
+        client.reset()
+    wait_until(lambda: daemon.info()["sessions"] == 0, "the sessions end")
+    took = time.monotonic() - begin
+    assert 0.45 <= took < 0.5 + AT_ONCE, f"timeout-half-closed of 500 ms took {took:.2f} s"
+    for _, server in pairs:
+        assert server.receive_to_end() == "reset"
+
+
+def test_a_frozen_daemon_expires_nothing_that_was_active(sluice, peers):
+    """Stopped for longer than the timeout: what arrived meanwhile counts before the clock does."""
+    daemon, client, server, _ = open_one(sluice, peers, "timeout-idle = 600ms")
+    daemon.freeze()
+    try:
+        client.send(1000)
+        assert stays(lambda: True, 0.8)
+        client.send(1000)
+    finally:
+        daemon.thaw()
+    server.receive(2000)
+    server.send(1000)
+    client.receive(1000)
+
+
+def test_a_vanished_peer_is_noticed_by_keepalive_and_by_user_timeout(network, sluice, peers):
+    """Two sessions at once whose clients vanish, and two whose servers do: one of each is silent
+    (keep-alive finds out), one has bytes under way (tcp-user-timeout does)."""
+    quiet, busy = (peers.listen(socket_maker=network.socket) for _ in range(2))
+    daemon = sluice(
+        f"[listen quiet]\nbind = 127.0.0.1:0\nserver a = {quiet.address}\n"
+        "tcp-keepalive = 1s interval=1s count=2\n"
+        f"[listen busy]\nbind = 127.0.0.1:0\nserver a = {busy.address}\n"
+        "tcp-user-timeout = 1s\n"
+        f"[listen quiet2]\nbind = 127.0.0.1:0\nserver a = {quiet.address}\n"
+        "tcp-keepalive = 1s interval=1s count=2\n", wrapper=network.wrapper)
+
+    def pair(front, listener):
+        client = peers.connect(daemon.address(front), socket_maker=network.socket)
+        return client, peers.accept(listener)
+    pairs = {name: pair(front, listener) for name, front, listener in (
+        ("client quiet", "quiet", quiet), ("client busy", "busy", busy),
+        ("server quiet", "quiet2", quiet), ("server busy", "busy", busy))}
+    for name in ("client quiet", "client busy"):
+        network.drop(pairs[name][0].sock.getsockname()[1])
+    for name in ("server quiet", "server busy"):
+        network.drop(pairs[name][1].sock.getpeername()[1])
+    pairs["client busy"][1].send(1000)
+    pairs["server busy"][0].send(1000)
+    for frontend in ("quiet", "busy"):
+        daemon.wait_session_line(frontend=frontend, reason="client vanished")
+    for frontend in ("quiet2", "busy"):
+        daemon.wait_session_line(frontend=frontend, reason="server vanished")
+    # The sides that are still there are told.
+    assert pairs["client quiet"][1].receive_to_end() == "reset"
+    assert pairs["server quiet"][0].receive_to_end() == "reset"
