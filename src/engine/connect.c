@@ -63,7 +63,7 @@ static void connected(struct session *s)
 
 	session_set_state(s, SESSION_FORWARDING);
 	s->connected_ns = now_ns;
-	s->error = 0;
+	s->errors[0] = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
 	s->sides[SIDE_CLIENT].last_ns = now_ns;
@@ -98,7 +98,7 @@ static void start_connect(struct session *s)
 		session_connect_done(s, r);
 }
 
-/* A client that resets while the server is asked ends the try. */
+/* A client that resets while the server is asked, with nothing sent, ends the try. */
 static void watch_client(struct session *s)
 {
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
@@ -108,6 +108,12 @@ static void watch_client(struct session *s)
 	op->kind = IO_READY;
 	op->want = IO_WANT_ERR;
 	if (io_start(&s->worker->loop, op) != IO_PENDING)
+		session_client_reset(s);
+}
+
+void session_client_reset(struct session *s)
+{
+	if (io_unread(&s->sides[SIDE_CLIENT].sock) == 0)
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 
@@ -220,19 +226,15 @@ static void next_try(struct session *s, int err)
 		session_close(s, CLOSE_NO_SERVER);
 		return;
 	}
-	if (next != last) {
+	session_leave_server(s);
+	/* When every server had its chance, the next round begins after the pause; and another server
+	 * does not end a shortage of our own. */
+	if (next != last && s->tries < s->endpoint->frontend->backend->server_count &&
+	    !is_own_shortage(err)) {
 		counter_add(&w->counters.redispatches, 1);
-		session_leave_server(s);
-		if (is_own_shortage(err)) {
-			/* Another server does not end our shortage: leave time for it. */
-			s->server = next;
-			wait_before(s, CONNECT_AGAIN_NS);
-			return;
-		}
 		try_server(s, next);
 		return;
 	}
-	session_leave_server(s);
 	if (pause_ns <= 0 || pause_ns > CONNECT_PAUSE_NS)
 		pause_ns = CONNECT_PAUSE_NS;
 	wait_before(s, pause_ns);
@@ -269,7 +271,7 @@ static void connect_failed(struct session *s, int err)
 		op->kind = IO_CLOSE;
 		if (io_start(&s->worker->loop, op) == IO_PENDING) {
 			s->fixed_ns = CLOCK_NEVER; /* the close comes back by itself */
-			s->error = (int16_t)err;
+			s->errors[0] = (int16_t)err;
 			return;
 		}
 	}
@@ -281,7 +283,7 @@ void session_connect_done(struct session *s, int result)
 	struct io_op *op = connect_op(s);
 
 	if (op->kind == IO_CLOSE) {
-		next_try(s, s->error);
+		next_try(s, s->errors[0]);
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);
@@ -297,13 +299,30 @@ void session_connect_done(struct session *s, int result)
 	}
 }
 
+/* Another server may have become usable meanwhile, and the client may have left. */
+static void try_after_pause(struct session *s)
+{
+	struct server *next = s->server;
+
+	if (client_left(s)) {
+		session_close(s, CLOSE_CLIENT_GONE);
+		return;
+	}
+	if (backend_config(s)->redispatch)
+		next = picker_next(session_picker(s), NULL);
+	if (next == NULL || !server_usable(next)) {
+		session_close(s, CLOSE_NO_SERVER);
+		return;
+	}
+	if (next != s->server)
+		counter_add(&s->worker->counters.redispatches, 1);
+	try_server(s, next);
+}
+
 void session_connect_timer(struct session *s)
 {
 	if (s->state == SESSION_WAITING) {
-		if (atomic_load_explicit(&s->server->addr, memory_order_acquire) == NULL)
-			session_close(s, CLOSE_NO_SERVER);
-		else
-			try_server(s, s->server);
+		try_after_pause(s);
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);

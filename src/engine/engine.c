@@ -179,8 +179,8 @@ static void stop_started(struct engine *e)
 
 	engine_stop(e);
 	for (i = 0; i < e->worker_count; i++)
-		while (!e->workers[i]->spawned && !e->workers[i]->finished)
-			worker_turn(e->workers[i]);
+		if (e->workers[i] != NULL && !e->workers[i]->spawned)
+			worker_run_out(e->workers[i]);
 	engine_join(e);
 }
 
@@ -198,8 +198,10 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 	/* All structures first: workers look at each other's as soon as they run. */
 	for (i = 0; i < workers; i++) {
 		e->workers[i] = worker_new(e, i, &io_epoll_driver, &err);
-		if (e->workers[i] == NULL)
+		if (e->workers[i] == NULL) {
+			stop_started(e);
 			return err;
+		}
 		e->workers[i]->cpu = choose_cpu(e, i);
 	}
 	for (i = 0; i < workers && !err; i++)

@@ -47,6 +47,7 @@ void flow_count_in(struct flow *f, uint32_t n, bool spliced)
 		counter_add(&w->counters.bytes_spliced, n);
 	}
 	flow_src(f)->last_ns = w->loop.now_ns;
+	flow_session(f)->last_dir = f->dir;
 }
 
 void flow_count_out(struct flow *f, uint32_t n)
@@ -109,7 +110,7 @@ enum step flow_src_ended(struct flow *f, int err)
 	}
 	flow_set_state(f, FLOW_BROKEN);
 	if (err == 0)
-		err = s->error ? s->error : -ECONNRESET;
+		err = s->errors[f->dir] ? s->errors[f->dir] : -ECONNRESET;
 	session_side_failed(s, flow_src_name(f), err);
 	return STEP_GO;
 }
@@ -251,7 +252,7 @@ static void flow_rd_done(struct io_op *op, int result)
 	if (f->state == FLOW_IDLE || f->state == FLOW_DEAD) {
 		/* The client was watched while the server was asked; or the flow died meanwhile. */
 		if (f->state == FLOW_IDLE && result > 0)
-			session_close(s, CLOSE_CLIENT_GONE);
+			session_client_reset(s);
 		return;
 	}
 	if (is_watch(op)) {
@@ -284,9 +285,11 @@ static void flow_wr_done(struct io_op *op, int result)
 		(void)flow_on_shut(f, result); /* there is no next step */
 		return;
 	}
-	if (op->kind == IO_WRITE && flow_on_written(f, result) == STEP_WAIT)
-		return;
-	flow_run(f);
+	if (op->kind != IO_WRITE || flow_on_written(f, result) == STEP_GO)
+		flow_run(f);
+	/* While it was blocked, only its destination could be late; now the other side can be again. */
+	if (session_is_forwarding(s))
+		session_rearm(s);
 }
 
 void flow_init(struct flow *f, enum flow_dir dir)

@@ -146,7 +146,7 @@ enum step flow_fill_pipe(struct flow *f)
 	if (n < 0 && n != -EAGAIN && n != IO_COPY && n != IO_UNSPLICEABLE) {
 		/* Bytes may lie behind a mark still: read them before the end is believed. The error
 		 * was handed out once, so it is kept for the log. */
-		flow_session(f)->error = (int16_t)n;
+		flow_session(f)->errors[f->dir] = (int16_t)n;
 		n = IO_COPY;
 	}
 	/* With bytes in the pipe it may be full: drain, then ask again. And order forbids to copy

@@ -80,17 +80,29 @@ static atomic_int *resting_count(const struct listener *l, enum listener_limit w
 	return why == LIMIT_FRONTEND ? &l->endpoint->frontend->resting : &l->worker->engine->resting;
 }
 
-static bool has_room(const struct listener *l)
+static bool process_has_room(const struct listener *l)
 {
-	const struct frontend *fe = l->endpoint->frontend;
 	const struct engine *e = l->worker->engine;
 
-	return atomic_load(&e->sessions) < (int)e->limits.maxconn &&
-	       atomic_load(&fe->sessions) < (int)fe->limit;
+	return atomic_load(&e->sessions) < (int)e->limits.maxconn;
 }
 
-/* Announces that it rests. Whoever releases a slot after this sees it; has_room(), asked after
- * this, sees whoever released one before. */
+static bool frontend_has_room(const struct listener *l)
+{
+	const struct frontend *fe = l->endpoint->frontend;
+
+	return atomic_load(&fe->sessions) < (int)fe->limit;
+}
+
+/* Is there room again by the count that it rests for? By the other one there may be none; it then
+ * rests again, announced for the right reason. */
+static bool may_resume(const struct listener *l)
+{
+	return atomic_load(&l->resting) == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
+}
+
+/* Announces that it rests. Whoever releases a slot after this sees it; may_resume(), asked
+ * after this, sees whoever released one before. */
 static void rest(struct listener *l, enum listener_limit why)
 {
 	l->state = LISTENER_RESTING;
@@ -126,6 +138,12 @@ static bool listener_admit(struct io_op *op)
 	else if (l->state == LISTENER_ON)
 		rest(l, why);
 	return l->reserved;
+}
+
+static void force_slot(struct listener *l)
+{
+	atomic_fetch_add(&l->worker->engine->sessions, 1);
+	atomic_fetch_add(&l->endpoint->frontend->sessions, 1);
 }
 
 static void release_unused(struct listener *l)
@@ -177,7 +195,9 @@ static void on_client(struct listener *l, int fd)
 			counter_add(&w->counters.handed_off, 1);
 			return;
 		}
+		/* It may have seen the load in its last turn, and sleep. */
 		atomic_fetch_sub(&to->load, 1);
+		mailbox_signal(&to->mailbox, MAIL_RESUME);
 	}
 	atomic_fetch_add(&w->load, 1);
 	session_start(w, l->endpoint, fd, &letter.client);
@@ -203,6 +223,8 @@ static void listener_accept_done(struct io_op *op, int result)
 	struct listener *l = container_of(op, struct listener, accept);
 
 	if (result >= 0) {
+		if (!l->reserved)
+			force_slot(l); /* a driver may accept one more while it is being cancelled */
 		l->reserved = false; /* the session's from now on */
 		on_client(l, result);
 		return;
@@ -213,7 +235,7 @@ static void listener_accept_done(struct io_op *op, int result)
 	if (result != -ECANCELED) {
 		if (l->state == LISTENER_ON)
 			pause_accept(l, result);
-	} else if (l->state == LISTENER_RESTING && has_room(l)) {
+	} else if (l->state == LISTENER_RESTING && may_resume(l)) {
 		listener_resume(l);
 	}
 }
@@ -266,17 +288,19 @@ void listener_pass_on(struct listener *l)
 	struct engine *e = l->worker->engine;
 	struct frontend *fe = l->endpoint->frontend;
 
-	if (!has_room(l))
-		return;
-	if (atomic_load(&fe->resting) > 0)
+	if (frontend_has_room(l) && atomic_load(&fe->resting) > 0)
 		wake_resting(e, fe, LIMIT_FRONTEND);
-	if (atomic_load(&e->resting) > 0)
+	if (process_has_room(l) && atomic_load(&e->resting) > 0)
 		wake_resting(e, NULL, LIMIT_PROCESS);
 }
 
 void listener_stop(struct listener *l)
 {
 	rest_no_more(l);
+	timer_cancel(&l->worker->loop.timers, &l->pause);
+	/* One that rests or pauses begins once more, for the last accept that a cancel makes. */
+	if (l->state != LISTENER_ON && l->state != LISTENER_OFF && !io_is_pending(&l->accept))
+		(void)listener_start(l); /* a failure set a pause */
 	timer_cancel(&l->worker->loop.timers, &l->pause);
 	l->state = LISTENER_OFF;
 	io_cancel(&l->worker->loop, &l->accept); /* who waits already is still taken */

@@ -71,6 +71,20 @@ static void sooner(int64_t *deadline_ns, enum close_reason *why, int64_t other_n
 	}
 }
 
+/* One side was reset: what it sent is delivered for so long, if the other side takes it. */
+static int64_t delivery_deadline(const struct session *s, enum close_reason *why)
+{
+	const enum side_name left = s->failed == 1 + SIDE_CLIENT ? SIDE_SERVER : SIDE_CLIENT;
+	const int64_t idle_ns = left == SIDE_CLIENT ? client_timeouts(s)->client_ns
+						    : server_timeouts(s)->server_ns;
+	int64_t deadline_ns = s->fixed_ns;
+
+	*why = (enum close_reason)s->reason;
+	sooner(&deadline_ns, why, after(s->sides[left].last_ns, idle_ns), (enum close_reason)s->reason);
+	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	return deadline_ns;
+}
+
 /* When a forwarding session ends for want of life, and why. A side that does not take what is
  * held for it is the one that is late. */
 static int64_t forwarding_deadline(const struct session *s, enum close_reason *why)
@@ -79,18 +93,19 @@ static int64_t forwarding_deadline(const struct session *s, enum close_reason *w
 	const int64_t server_ns = s->sides[SIDE_SERVER].last_ns;
 	const struct flow *to_client = &s->flows[FLOW_TO_CLIENT];
 	const struct flow *to_server = &s->flows[FLOW_TO_SERVER];
+	/* Both have the same stamp when the last bytes went through at once: then the side is late
+	 * that got them and does not answer. One nanosecond decides. */
+	const int64_t is_server_late = s->last_dir == FLOW_TO_SERVER ? 1 : 0;
 	int64_t deadline_ns = CLOCK_NEVER;
 
 	*why = CLOSE_CLIENT_TIMEOUT;
-	if (s->failed) {
-		*why = (enum close_reason)s->reason;
-		return s->fixed_ns;
-	}
+	if (s->failed)
+		return delivery_deadline(s, why);
 	if (!flow_is_blocked(to_server) || flow_is_blocked(to_client))
 		sooner(&deadline_ns, why, after(client_ns, client_timeouts(s)->client_ns),
 		       CLOSE_CLIENT_TIMEOUT);
 	if (!flow_is_blocked(to_client) || flow_is_blocked(to_server))
-		sooner(&deadline_ns, why, after(server_ns, server_timeouts(s)->server_ns),
+		sooner(&deadline_ns, why, after(server_ns - is_server_late, server_timeouts(s)->server_ns),
 		       CLOSE_SERVER_TIMEOUT);
 	if (to_client->state == FLOW_DONE || to_server->state == FLOW_DONE)
 		sooner(&deadline_ns, why,
@@ -108,9 +123,9 @@ static int64_t session_deadline(const struct session *s, enum close_reason *why)
 	*why = CLOSE_CONNECT_TIMEOUT;
 	if (s->state == SESSION_FORWARDING)
 		return forwarding_deadline(s, why);
-	if (s->state != SESSION_CLOSING)
-		sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns),
-		       CLOSE_LIFETIME);
+	if (s->state == SESSION_CLOSING)
+		return delivery_deadline(s, why);
+	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
 	return deadline_ns;
 }
 
@@ -136,11 +151,12 @@ static struct io_op *side_op(struct session *s, enum side_name side)
 	return &s->flows[side == SIDE_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER].wr;
 }
 
-/* The last wait of a close, for acknowledgements, has lasted too long. */
-static void give_up_delivery(struct session *s)
+void session_hurry(struct session *s)
 {
 	int i;
 
+	if (s->halted)
+		return;
 	s->halted = true;
 	for (i = 0; i < 2; i++)
 		io_cancel(&s->worker->loop, side_op(s, (enum side_name)i));
@@ -156,7 +172,7 @@ static void session_fire(struct timer *t)
 		return;
 	}
 	if (s->state == SESSION_CLOSING)
-		give_up_delivery(s);
+		session_hurry(s);
 	else if (s->state == SESSION_FORWARDING || why == CLOSE_LIFETIME)
 		session_close(s, why);
 	else
@@ -208,7 +224,8 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 
 static enum close_reason failure_reason(enum side_name side, int err)
 {
-	if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED)
+	/* ENOTCONN is what shutdown(2) says of a socket that was reset. */
+	if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED || err == -ENOTCONN)
 		return side == SIDE_CLIENT ? CLOSE_CLIENT_RESET : CLOSE_SERVER_RESET;
 	return side == SIDE_CLIENT ? CLOSE_CLIENT_LOST : CLOSE_SERVER_LOST;
 }
@@ -276,8 +293,8 @@ void session_close(struct session *s, enum close_reason reason)
 void session_op_back(struct session *s)
 {
 	check(s->state == SESSION_CLOSING);
-	if (list_empty(&s->link))
-		list_push_back(&s->worker->closing, &s->link);
+	list_remove(&s->link);
+	list_push_back(&s->worker->closing, &s->link);
 }
 
 static bool has_pending(const struct session *s)
@@ -294,6 +311,8 @@ static void close_side(struct session *s, enum side_name side)
 	if (s->sides[side].sock.fd < 0)
 		return;
 	op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;
+	if (s->worker->stopping)
+		s->halted = true;
 	op->flags = s->ends[side] == SIDE_DELIVER_RESET && !s->halted ? IO_DRAIN : 0;
 	r = io_start(&s->worker->loop, op);
 	check(r == 0 || r == IO_PENDING); /* closing does not fail */
@@ -321,12 +340,14 @@ static void session_release(struct session *s)
 bool session_reap(struct session *s)
 {
 	list_remove(&s->link);
-	if (has_pending(s))
-		return false; /* session_op_back() brings it here again */
-	close_side(s, SIDE_CLIENT);
-	close_side(s, SIDE_SERVER);
-	if (has_pending(s))
+	if (!has_pending(s)) {
+		close_side(s, SIDE_CLIENT);
+		close_side(s, SIDE_SERVER);
+	}
+	if (has_pending(s)) {
+		list_push_back(&s->worker->waiting, &s->link); /* session_op_back() brings it here again */
 		return false;
+	}
 	session_release(s);
 	return true;
 }

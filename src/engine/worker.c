@@ -26,12 +26,20 @@
 
 /* ---- letters ---- */
 
+static void show_list(struct list *sessions, struct engine_answer *a, size_t room)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	list_foreach_safe(sessions, pos, tmp)
+		a->len += record_session_line(list_entry(pos, struct session, link), a->text + a->len,
+					      room - a->len);
+}
+
 static void show_sessions(struct worker *w, uint64_t token)
 {
 	const size_t room = (size_t)w->sessions * SHOW_LINE_MAX + 1;
 	struct engine_answer *a = malloc(sizeof(*a) + room);
-	struct list *pos;
-	struct list *tmp;
 
 	if (a == NULL)
 		return; /* control's timer ends the question */
@@ -39,9 +47,8 @@ static void show_sessions(struct worker *w, uint64_t token)
 	a->token = token;
 	a->text = (char *)(a + 1);
 	a->len = 0;
-	list_foreach_safe(&w->live, pos, tmp)
-		a->len += record_session_line(list_entry(pos, struct session, link), a->text + a->len,
-					      room - a->len);
+	show_list(&w->live, a, room);
+	show_list(&w->waiting, a, room);
 	engine_answer(w->engine, a);
 }
 
@@ -102,6 +109,11 @@ static void worker_pass_baton(struct timer *t)
 
 static void stop_sessions(struct worker *w)
 {
+	struct list *pos;
+	struct list *tmp;
+
+	list_foreach_safe(&w->waiting, pos, tmp)
+		session_hurry(list_entry(pos, struct session, link));
 	while (!list_empty(&w->live))
 		session_close(list_entry(w->live.next, struct session, link), CLOSE_STOPPED);
 }
@@ -243,14 +255,21 @@ static int make_listeners(struct worker *w)
 {
 	const struct engine *e = w->engine;
 	size_t i;
-	int err;
 
 	w->listeners = calloc(e->endpoint_count, sizeof(*w->listeners));
 	if (w->listeners == NULL)
 		return -ENOMEM;
 	for (i = 0; i < e->endpoint_count; i++)
 		listener_init(&w->listeners[i], w, &e->endpoints[i]);
-	for (i = 0; i < e->endpoint_count; i++) {
+	return 0;
+}
+
+static int start_listeners(struct worker *w)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < w->engine->endpoint_count; i++) {
 		err = listener_start(&w->listeners[i]);
 		if (err)
 			return err;
@@ -283,6 +302,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	w->cpu = -1;
 	list_init(&w->live);
 	list_init(&w->closing);
+	list_init(&w->waiting);
 	session_slab_init(&w->slab);
 	timer_init(&w->age, worker_age);
 	timer_init(&w->baton, worker_pass_baton);
@@ -315,20 +335,29 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 	buf_cache_init(&w->loop.bufs, &e->bufs);
 	mailbox_init(&w->mailbox, &w->loop);
 	w->loop.woken = worker_woken;
-	*err = make_pickers(w);
+	*err = make_listeners(w);
 	if (!*err)
-		*err = make_listeners(w);
+		*err = make_pickers(w);
+	if (!*err)
+		*err = start_listeners(w);
 	if (!*err) {
 		publish(w);
 		return w;
 	}
-	/* Nothing has run yet: the accepts end in one turn without a client. */
+	/* Who waits at the listeners already may still be accepted, and is then reset. */
+	mailbox_signal(&w->mailbox, MAIL_STOP);
 	if (w->listeners != NULL)
-		stop_listeners(w);
-	io_loop_wake(&w->loop);
-	worker_turn(w);
+		worker_run_out(w);
 	worker_free(w);
 	return NULL;
+}
+
+void worker_run_out(struct worker *w)
+{
+	while (!w->finished) {
+		io_loop_wake(&w->loop);
+		worker_turn(w);
+	}
 }
 
 void worker_free(struct worker *w)

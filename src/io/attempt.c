@@ -77,12 +77,8 @@ static int splice_in_nothing(struct io_op *op, ssize_t n)
 
 	switch (n) {
 	case 0:
-		/* Splice says 0 at an urgent mark too when FIN is queued behind it. End of file it is
-		 * only when FIN was announced by an event that showed no mark. */
-		if ((sock->bits & (IO_RDHUP | IO_PRI)) == IO_RDHUP) {
-			sock->bits |= IO_ENDED;
-			return 0;
-		}
+		/* Splice says 0 also at an urgent mark with FIN queued behind it, and when it gets no
+		 * page for its bytes: the end of file is believed when a recv says so (R7). */
 		return IO_COPY;
 	case -EAGAIN:
 		/* With bytes in the pipe this is "no free slot" as well as "nothing there" (R3): the

@@ -16,11 +16,12 @@
 #include "sluice/io/io.h"
 #include "sluice/io/sys.h"
 
-#define EPOLL_EVENTS 256
 /* Pointers of user space end below this bit; the generation of the socket lies above. */
 #define EPOLL_GEN_SHIFT 48
 /* A last look at a send queue that was almost empty when EPOLLOUT came. */
 #define EPOLL_DRAIN_LOOK_NS (5 * NS_PER_MS)
+/* Looks that find nothing new come ever more seldom: a receiver may have stopped reading for good. */
+#define EPOLL_DRAIN_LOOK_MAX_NS (200 * NS_PER_MS)
 
 #define EPOLL_SOCKET_MASK (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET)
 
@@ -29,8 +30,9 @@ struct epoll_driver {
 	struct addr peer;       /* of the accept that is being delivered */
 	struct io_op *draining; /* IO_RESET ops whose queue was almost empty; linked by op->next */
 	struct timer look;      /* looks at them again */
+	int64_t look_ns;        /* after so long */
 	struct io_loop *loop;
-	struct epoll_event events[EPOLL_EVENTS];
+	struct epoll_event events[IO_EVENTS];
 	uint8_t scratch[IO_SCRATCH_BYTES];
 };
 
@@ -182,8 +184,8 @@ static int try_reset(struct epoll_driver *d, struct io_op *op)
 	forget_draining(d, op);
 	if (is_drained(op->sock))
 		return reset_now(op);
-	if (!timer_is_set(&d->look) &&
-	    timer_set(&d->loop->timers, &d->look, d->loop->now_ns + EPOLL_DRAIN_LOOK_NS))
+	d->look_ns = EPOLL_DRAIN_LOOK_NS;
+	if (timer_set(&d->loop->timers, &d->look, d->loop->now_ns + d->look_ns))
 		return reset_now(op);
 	op->next = d->draining;
 	d->draining = op;
@@ -208,9 +210,11 @@ static void look_at_draining(struct timer *t)
 		(void)reset_now(op); /* it closes, whatever happens */
 		op->done(op, 0);
 		at = &d->draining; /* done() may have changed the list */
+		d->look_ns = EPOLL_DRAIN_LOOK_NS / 2;
 	}
+	d->look_ns = d->look_ns < EPOLL_DRAIN_LOOK_MAX_NS ? 2 * d->look_ns : EPOLL_DRAIN_LOOK_MAX_NS;
 	if (d->draining != NULL)
-		(void)timer_set(&d->loop->timers, t, d->loop->now_ns + EPOLL_DRAIN_LOOK_NS);
+		(void)timer_set(&d->loop->timers, t, d->loop->now_ns + d->look_ns); /* it had a place */
 }
 
 static int try_op(struct epoll_driver *d, struct io_op *op)
@@ -280,8 +284,8 @@ static bool is_peers_fault(int err)
 	       err == -ENOPROTOOPT || err == -EPERM || err == -EINTR;
 }
 
-/* Accepts until nobody waits, the engine wants no more, or the batch is full. Returns 0, or the
- * -errno that ends the stream. */
+/* Accepts until nobody waits, the engine wants no more, or the batch is full. Returns 1 when it was
+ * full, 0, or the -errno that ends the stream. */
 static int accept_batch(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
@@ -307,7 +311,7 @@ static int accept_batch(struct io_loop *loop, struct io_op *op)
 		}
 	}
 	op->done(op, IO_DRAINED);
-	return 0;
+	return i == IO_ACCEPT_BATCH;
 }
 
 static void on_accept(struct io_loop *loop, struct io_op *op)
@@ -315,7 +319,7 @@ static void on_accept(struct io_loop *loop, struct io_op *op)
 	struct epoll_driver *d = loop->driver_state;
 	const int err = accept_batch(loop, op);
 
-	if (err && op->state == IO_WAITING) {
+	if (err < 0 && op->state == IO_WAITING) {
 		(void)sys_epoll_ctl(d->epfd, EPOLL_CTL_DEL, op->sock->fd, 0, 0); /* it was added */
 		op_leave(loop, op);
 		op->done(op, err);
@@ -324,7 +328,8 @@ static void on_accept(struct io_loop *loop, struct io_op *op)
 
 static void epoll_last(struct io_loop *loop, struct io_op *op)
 {
-	(void)accept_batch(loop, op); /* its last result follows in any case */
+	while (accept_batch(loop, op) > 0)
+		continue;
 }
 
 /* ---- events ---- */
@@ -392,7 +397,7 @@ static void epoll_wait_events(struct io_loop *loop, int64_t deadline_ns)
 
 	if (deadline_ns != CLOCK_NEVER)
 		timeout_ns = deadline_ns > loop->now_ns ? deadline_ns - loop->now_ns : 0;
-	count = sys_epoll_wait(d->epfd, d->events, EPOLL_EVENTS, timeout_ns);
+	count = sys_epoll_wait(d->epfd, d->events, IO_EVENTS, timeout_ns);
 	loop->now_ns = sys_now_ns();
 	loop->events += count > 0 ? (uint64_t)count : 0;
 	for (i = 0; i < count; i++) {

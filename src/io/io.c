@@ -115,7 +115,7 @@ static void wait_and_dispatch(struct io_loop *loop, int64_t deadline_ns)
 		events = loop->events;
 		loop->driver->wait(loop, loop->now_ns);
 		dispatch_all(loop, &loop->done);
-		if (loop->events == events)
+		if (loop->events - events < IO_EVENTS)
 			return;
 	}
 }

@@ -56,8 +56,8 @@ MUTANTS = [
                 "		sock->bits |= IO_ENDED;\n"
                 "	/* A short count is no proof of an empty socket")]},
     {"rule": "R7", "what": "a splice of 0 is believed at an urgent mark",
-     "edits": [(ATTEMPT, "if ((sock->bits & (IO_RDHUP | IO_PRI)) == IO_RDHUP) {",
-                "if (sock->fd >= 0) {")]},
+     "edits": [(ATTEMPT, "believed when a recv says so (R7). */\n		return IO_COPY;",
+                "believed when a recv says so (R7). */\n		return 0;")]},
     {"rule": "R8", "what": "EAGAIN with an empty pipe waits, also at an urgent mark",
      "edits": [(ATTEMPT, "		if (sock->bits & (IO_PRI | IO_FRESH))\n"
                 "			return IO_COPY;\n", "")]},

@@ -106,6 +106,45 @@ def test_retries_are_counted_and_end(sluice, peers):
     assert daemon.info()["retries"] == 2
 
 
+def test_two_dead_servers_are_asked_in_rounds_with_a_pause_between(sluice, peers):
+    one, two = peers.listen(listen=False), peers.listen(listen=False)
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
+                    f"server b = {two.address}\nretries = 3\ntimeout-connect = 200ms\n")
+    begin = time.monotonic()
+    client = peers.connect(daemon.address("l"))
+    assert client.receive_to_end() == "reset"
+    took = time.monotonic() - begin
+    assert 0.3 <= took < 0.4 + AT_ONCE, f"a and b, a pause, one, a pause, one: took {took:.2f} s"
+    assert daemon.wait_session_line()["tries"] == "4"
+
+
+def test_a_client_that_leaves_between_two_tries_costs_no_further_one(sluice, peers):
+    server = peers.listen(listen=False)
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
+                    "retries = 3\ntimeout-connect = 400ms\n")
+    client = peers.connect(daemon.address("l"), hello=False)
+    wait_until(lambda: daemon.info()["connect_failures"] == 1, "the first try fails")
+    client.close()
+    line = daemon.wait_session_line(reason="client left before a server answered")
+    assert line["tries"] == "1" and line["code"] == "CC", line
+
+
+def test_what_a_client_sent_before_its_reset_is_delivered_though_no_server_had_answered(sluice, peers):
+    listener = peers.listen("path", backlog=0)
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    first = peers.connect(daemon.address("l"))
+    wait_until(lambda: daemon.info()["bytes_to_server"] > 0, "the backlog is full")
+    client = peers.connect(daemon.address("l"))
+    client.send(3000)
+    wait_until(lambda: daemon.info()["sessions"] == 2, "the second waits for room")
+    client.reset()
+    exact(first, peers.accept(listener))
+    server = peers.accept(listener)
+    assert server.conn == client.conn
+    server.receive(3000)
+    assert server.receive_to_end()
+
+
 @pytest.mark.parametrize("how", ("reset", "fin"))
 def test_a_server_that_ends_at_once_is_passed_on(sluice, peers, how):
     listener = peers.listen()

@@ -66,6 +66,47 @@ def test_those_who_waited_in_the_backlog_are_served(sluice, peers):
     assert daemon.wait_exit() == 0
 
 
+def test_hundreds_who_waited_in_the_backlog_are_served(sluice, peers):
+    """More than one wake-up accepts."""
+    listener = peers.listen()
+    daemon = sluice(listen_section(listener), "hard-stop-after = 30s\nthreads = 2")
+    where = daemon.address("l")
+    daemon.freeze()
+    clients = [peers.connect(where) for _ in range(400)]
+    daemon.signal(signal.SIGTERM)
+    daemon.thaw()
+    waiting = {c.conn: c for c in clients}
+    while waiting:
+        server = peers.accept(listener)
+        client = waiting.pop(server.conn)
+        server.send(10)
+        client.receive(10)
+    daemon.ended = True
+    peers.close()
+    assert daemon.wait_exit() == 0
+
+
+@pytest.mark.parametrize("how", ("second signal", "hard-stop-after"))
+def test_bytes_that_nobody_reads_do_not_hold_a_stop_up(sluice, peers, how):
+    """The server was reset; its bytes wait for a client that does not read, and so does the end."""
+    listener = peers.listen()
+    after = "30s" if how == "second signal" else "300ms"
+    daemon = sluice(listen_section(listener) + "timeout-half-closed = 0\n",
+                    f"hard-stop-after = {after}")
+    client, server = peers.pair(daemon.address("l"), listener, receive_buffer=4096)
+    server.send(150_000)
+    wait_until(lambda: server.unacknowledged() == 0, "the daemon has all of it")
+    server.reset()
+    wait_until(lambda: "closing" in str(daemon.sessions()), "the session waits for its reader")
+    daemon.ended = True
+    daemon.signal(signal.SIGTERM)
+    if how == "second signal":
+        wait_until(lambda: "no new sessions" in daemon.log(), "two signals at once would be one")
+        daemon.signal(signal.SIGTERM)
+    assert daemon.wait_exit() == 0
+    client.close()
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("threads", (1, 4))
 def test_a_stop_without_sessions_is_immediate(sluice, peers, threads):

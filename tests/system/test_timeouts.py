@@ -77,6 +77,27 @@ def test_a_reader_that_never_reads_is_idle(sluice, peers):
     assert client.receive_to_end()
 
 
+@pytest.mark.parametrize("client_timeout", ("20s", "0"))
+def test_after_a_pause_of_the_reader_the_other_side_can_be_late_again(sluice, peers, client_timeout):
+    daemon, client, server, _ = open_one(
+        sluice, peers, f"timeout-client = {client_timeout}\ntimeout-server = 500ms")
+    server.fill()
+    assert stays(lambda: daemon.info()["sessions"] == 1, 0.8), "blocked by the client alone"
+    client.receive(server.sent - client.received)
+    begin = time.monotonic()
+    expect_end(daemon, begin, "timeout-server", 0.5, 0.4)
+    assert client.receive_to_end()
+
+
+def test_a_server_that_never_answers_is_the_one_that_is_late(sluice, peers):
+    daemon, client, server, _ = open_one(sluice, peers, "timeout-idle = 400ms")
+    begin = time.monotonic()
+    client.send(100)
+    server.receive(100)
+    expect_end(daemon, begin, "timeout-server", 0.4, 0.4)
+    assert client.receive_to_end()
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("first", ("client", "server"))
 def test_a_half_closed_session_that_is_silent_ends(sluice, peers, first):

@@ -46,7 +46,7 @@ struct side {
 };
 
 struct session {
-	struct list link; /* in the worker's live or closing list */
+	struct list link; /* in the worker's live, closing or waiting list */
 	struct timer timer;
 	struct worker *worker;     /* borrows, for its lifetime */
 	struct endpoint *endpoint; /* borrows */
@@ -64,7 +64,8 @@ struct session {
 	uint8_t tries;
 	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t ends[2]; /* enum side_end */
-	int16_t error; /* of the try whose socket is being closed; later, what a splice was told */
+	uint8_t last_dir;  /* enum flow_dir: where the last bytes were going */
+	int16_t errors[2]; /* [0]: of the try that is being closed; later, what a flow's splice was told */
 	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
 	bool server_nodelay : 1; /* still to be set, before the second write */
 	bool server_counted : 1; /* in server->sessions */
@@ -92,6 +93,8 @@ void session_flow_done(struct session *s, struct flow *f);
 void session_flow_delivered(struct session *s);
 /* An op of a closing session came back. */
 void session_op_back(struct session *s);
+/* For the worker that stops, and for the timer: a closing session waits for no acknowledgements. */
+void session_hurry(struct session *s);
 /* For the worker, at the end of a turn: moves the close on; true when the session was freed. */
 bool session_reap(struct session *s);
 void session_set_state(struct session *s, enum session_state state);
@@ -106,6 +109,8 @@ static inline bool session_is_forwarding(const struct session *s)
 /* connect.c: picks a server and connects; the tries and their pauses. */
 void session_connect(struct session *s);
 void session_connect_done(struct session *s, int result);
+/* The client was reset before a server had answered: what it had sent is still delivered. */
+void session_client_reset(struct session *s);
 /* The timer fired while connecting or between two tries. */
 void session_connect_timer(struct session *s);
 /* The server slot of this session is given back. */

@@ -29,6 +29,7 @@ struct worker {
 	pthread_t thread;
 	struct list live;    /* sessions that are not closing */
 	struct list closing; /* sessions to look at at the end of the turn */
+	struct list waiting; /* closing sessions whose ops have not all come back */
 	struct session_slab slab;
 	struct listener *listeners; /* owns; one for each endpoint */
 	struct picker *pickers;     /* owns; one for each backend */
@@ -56,6 +57,8 @@ struct worker {
 struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
 /* One turn: wait, dispatch, reap, publish. */
 void worker_turn(struct worker *w);
+/* Turns a worker that was told to stop and has no thread until it has ended. */
+void worker_run_out(struct worker *w);
 /* Frees a worker whose sessions have all ended. */
 void worker_free(struct worker *w);
 /* Starts the thread; it ends by itself when the worker is finished. 0 or -errno. */

@@ -47,6 +47,8 @@
 #define IO_DRAINED (INT_MIN + 3)
 /* So many accepts at the most for each wake-up. */
 #define IO_ACCEPT_BATCH 64
+/* So many events at the most for each wait. */
+#define IO_EVENTS 256
 
 /* One call moves at most so much: memory of the copy path, and the longest lent piece. */
 #define IO_SCRATCH_BYTES BUF_MAX
