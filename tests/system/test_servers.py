@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a server gets more than its share, or sees an address that it does not trust."""
+
+import pytest
+
+from harness.timing import wait_until
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("threads", (1, 4))
+def test_connections_are_shared_by_weight(sluice, peers, threads):
+    one, two, none = peers.listen(), peers.listen("path"), peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address} weight=1\n"
+                    f"server b = {two.address} weight=3\nserver c = {none.address} weight=0\n",
+                    f"threads = {threads}")
+    for _ in range(80):
+        client = peers.connect(daemon.address("l"))
+        client.fin()
+    wait_until(lambda: daemon.info()["accepted"] == 80 and _total(daemon, "a") + _total(daemon, "b") == 80,
+               "eighty sessions are connected")
+    share = _total(daemon, "a")
+    # Each worker counts for itself: it is off by less than one round of four.
+    assert abs(share - 20) <= (0 if threads == 1 else 3), f"{share} of 80 to a quarter of the weight"
+    assert _total(daemon, "c") == 0, "a weight of 0 takes nobody"
+
+
+def _total(daemon, server):
+    line = next(l for l in daemon.ask("show info").splitlines() if l.startswith(f"server.l/{server}:"))
+    return int(next(w for w in line.split() if w.startswith("total="))[6:])
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("family, source", (("tcp4", "127.0.0.77"), ("tcp6", "::1")))
+def test_a_server_sees_the_configured_source(sluice, peers, family, source):
+    listener = peers.listen(family)
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source={source}\n")
+    _, server = peers.pair(daemon.address("l"), listener)
+    assert server.sock.getpeername()[0] == source
+
+
+def test_a_source_that_is_not_ours_is_our_shortage_not_the_servers(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source=192.0.2.1\n"
+                    "retries = 0\n")
+    client = peers.connect(daemon.address("l"))
+    assert client.receive_to_end() == "reset"
+    line = daemon.wait_session_line(reason="out of descriptors, ports or memory")
+    assert line["code"] == "RC", line
+    failures = next(l for l in daemon.ask("show info").splitlines() if l.startswith("server.l/a:"))
+    assert "failures=0" in failures, failures

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Danger: one worker does all the work, runs where it should not, or waits for its own log."""
+
+import os
+import re
+import socket
+import threading
+
+import pytest
+
+from harness.timing import wait_until
+
+
+def worker_affinities(pid):
+    """CPU lists of the workers, by their number."""
+    found = {}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8") as f:
+            name = f.read().strip()
+        if name.startswith("worker "):
+            with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as f:
+                found[int(name[7:])] = re.search(r"Cpus_allowed_list:\s*(\S+)", f.read())[1]
+    return [found[n] for n in sorted(found)]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("threads", (2, 4))
+def test_long_flows_share_the_workers_evenly(sluice, peers, threads):
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                    f"threads = {threads}")
+    for _ in range(8):
+        peers.pair(daemon.address("l"), listener)
+    wait_until(lambda: daemon.info()["sessions"] == 8, "eight sessions")
+    workers = [int(m[1]) for m in re.finditer(r"\bid=(\d+)\.", daemon.ask("show sess"))]
+    assert sorted(workers) == sorted(list(range(threads)) * (8 // threads)), workers
+
+
+@pytest.mark.smoke
+def test_workers_are_where_the_list_says(sluice, peers):
+    cpus = sorted(os.sched_getaffinity(0))
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                    f"threads = 3\ncpu-affinity = {cpus[-1]}")
+    wait_until(lambda: worker_affinities(daemon.pid) == [str(cpus[-1])] * 3,
+               lambda: f"three workers on CPU {cpus[-1]}: {worker_affinities(daemon.pid)}")
+    peers.pair(daemon.address("l"), listener)
+
+
+def test_workers_run_anywhere_without_affinity(sluice, peers):
+    with open("/proc/self/status", encoding="utf-8") as f:
+        ours = re.search(r"Cpus_allowed_list:\s*(\S+)", f.read())[1]
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                    "threads = 2\ncpu-affinity = off")
+    wait_until(lambda: worker_affinities(daemon.pid) == [ours] * 2,
+               lambda: f"two workers on {ours}: {worker_affinities(daemon.pid)}")
+
+
+def test_a_log_that_nobody_reads_stops_no_session(sluice, peers, folder):
+    """The log goes to a FIFO whose reader sleeps: lines are dropped and counted, nothing waits."""
+    fifo = os.path.join(folder, "fifo")
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                    f"threads = 1\nlog = file:{fifo} level=info", launch_only=True)
+    try:
+        wait_until(lambda: os.path.exists(daemon.admin) and daemon.info()["state"] == "ready", "ready")
+        port = re.search(r"listen\.l\.\S*: \S+:(\d+)", daemon.ask("show info"))[1]
+        stop = threading.Event()
+
+        def echo():
+            while not stop.is_set():
+                try:
+                    sock = listener.accept(patience=0.2)
+                except AssertionError:
+                    continue
+                sock.sendall(sock.recv(100))
+                sock.close()
+        server = threading.Thread(target=echo)
+        server.start()
+        try:
+            for n in range(3000):
+                with socket.create_connection(("127.0.0.1", int(port)), timeout=8) as sock:
+                    sock.sendall(b"%d" % n)
+                    assert sock.recv(100) == b"%d" % n
+        finally:
+            stop.set()
+            server.join()
+        info = daemon.info()
+        assert info["accepted"] == 3000
+        assert info["log_dropped"] > 0, "3,000 lines are more than a ring and a pipe hold"
+        wait_until(lambda: daemon.info()["sessions"] == 0, "all sessions have ended")
+        daemon.ended = True
+        daemon.terminate()
+    finally:
+        os.close(reader)
