@@ -264,7 +264,10 @@ if part "build with TSan" tsan-build \
     compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
     part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
     part "TSan: simulation, $seeds seeds" tsan-sim simulation build-tsan "$seeds"
-    part "TSan: smoke tests" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
+    SLUICE_TEST_THREADS=4
+    export SLUICE_TEST_THREADS
+    part "TSan: smoke tests, 4 workers" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
+    unset SLUICE_TEST_THREADS
 fi
 part "simulation, 1000000 seeds" sim-million simulation build 1000000
 part "the simulator finds every mutant" mutants mutants

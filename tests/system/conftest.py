@@ -15,6 +15,9 @@ from harness import daemon as daemons
 from harness import final_check, netns, peer, sut
 from harness.stage import Stage, next_conn
 
+# So many workers in every test that does not ask for a number itself: for a race to show, several.
+THREADS = os.environ.get("SLUICE_TEST_THREADS", "")
+
 
 def pytest_collection_modifyitems(items):
     product = sut.NAME == "sluice"
@@ -75,6 +78,7 @@ def stages(stage_cache, session_folder, request):
     used = []
 
     def get(splice, threads):
+        threads = int(THREADS or threads)
         key = (splice, threads)
         if key not in stage_cache:
             folder = tempfile.mkdtemp(prefix="g", dir=session_folder)
@@ -125,7 +129,7 @@ def sluice(session_folder, request):
     def start(config, global_options="", wrapper=(), launch_only=False, environment=None):
         where = tempfile.mkdtemp(prefix="d", dir=session_folder)
         os.chmod(where, 0o777)
-        lines = {"threads": "2", "admin-socket": "unix:@ADMIN@ mode=666", "pipe-cycle": "100ms",
+        lines = {"threads": THREADS or "2", "admin-socket": "unix:@ADMIN@ mode=666", "pipe-cycle": "100ms",
                  "log": "stderr level=info"}
         for line in global_options.splitlines():
             key, _, value = line.partition("=")
