@@ -56,13 +56,21 @@ static void enter_server(struct session *s, struct server *server)
 
 /* ---- connecting ---- */
 
+/* An hour is more than the tries can take; the log may say that it was an hour. */
+static uint32_t connect_us(int64_t took_ns)
+{
+	const int64_t us = took_ns / NS_PER_US;
+
+	return (uint32_t)(us < UINT32_MAX - 1 ? us + 1 : UINT32_MAX);
+}
+
 static void connected(struct session *s)
 {
 	const struct config_tcp *tcp = &backend_config(s)->tcp;
 	const int64_t now_ns = s->worker->loop.now_ns;
 
 	session_set_state(s, SESSION_FORWARDING);
-	s->connected_ns = now_ns;
+	s->connect_us = connect_us(now_ns - s->accepted_ns);
 	s->errors[0] = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);

@@ -106,7 +106,7 @@ void record_session_end(const struct session *s)
 	r.to_server = s->flows[FLOW_TO_SERVER].bytes_out;
 	r.to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
 	r.spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
-	r.connect_ns = s->connected_ns ? s->connected_ns - s->accepted_ns : -1;
+	r.connect_ns = s->connect_us > 0 ? (int64_t)(s->connect_us - 1) * NS_PER_US : -1;
 	r.total_ns = now_ns - s->accepted_ns;
 	r.worker = s->worker->index;
 	r.number = s->number;

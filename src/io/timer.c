@@ -8,14 +8,14 @@
 #include "sluice/io/timer.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 
 #define HEAP_ARITY 4u
-#define HEAP_ROOM_MIN 64u
+#define HEAP_ROOM_MIN 256u /* one page */
 #define HEAP_ROOM_MAX (UINT32_C(1) << 30)
 
 void timer_init(struct timer *t, void (*fire)(struct timer *t))
@@ -33,7 +33,8 @@ void timer_heap_init(struct timer_heap *h)
 void timer_heap_free(struct timer_heap *h)
 {
 	check(h->count == 0);
-	free(h->entries);
+	if (h->entries != NULL)
+		(void)munmap(h->entries, h->room * sizeof(*h->entries)); /* it was mapped like this */
 	timer_heap_init(h);
 }
 
@@ -95,8 +96,15 @@ static int make_room(struct timer_heap *h)
 		return 0;
 	if (room > HEAP_ROOM_MAX)
 		return -ENOMEM;
-	entries = realloc(h->entries, room * sizeof(*entries));
-	if (entries == NULL)
+	/* Pages that move cost no copy and leave no hole in the heap behind them: an idle session pays
+	 * for its entry alone. */
+	if (h->entries == NULL)
+		entries = mmap(NULL, room * sizeof(*entries), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	else
+		entries = mremap(h->entries, h->room * sizeof(*entries), room * sizeof(*entries),
+				 MREMAP_MAYMOVE);
+	if (entries == MAP_FAILED)
 		return -ENOMEM;
 	h->entries = entries;
 	h->room = room;

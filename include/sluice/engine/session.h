@@ -55,9 +55,9 @@ struct session {
 	struct flow flows[2];
 	struct addr_brief client;
 	int64_t accepted_ns;
-	int64_t connected_ns; /* 0 = never */
 	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
 	uint32_t number;      /* of this worker's sessions, for log lines */
+	uint32_t connect_us;  /* 1 + how long it took to be connected; 0 = it never was */
 	uint8_t state;        /* enum session_state */
 	uint8_t reason;       /* enum close_reason; right once something failed or it closes */
 	uint8_t log_state;    /* the state in which it began to close */
