@@ -74,8 +74,7 @@ static void connected(struct session *s)
 	s->errors[0] = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
-	s->sides[SIDE_CLIENT].last_ns = now_ns;
-	s->sides[SIDE_SERVER].last_ns = now_ns;
+	s->last_ns = now_ns;
 	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
 	timer_cancel(&s->worker->loop.timers, &s->timer);
 	session_rearm(s);
@@ -89,7 +88,7 @@ static int64_t connect_deadline(const struct session *s)
 {
 	const int64_t timeout_ns = backend_config(s)->timeouts.connect_ns;
 
-	return timeout_ns > 0 ? s->sides[SIDE_SERVER].last_ns + timeout_ns : CLOCK_NEVER;
+	return timeout_ns > 0 ? s->last_ns + timeout_ns : CLOCK_NEVER;
 }
 
 static void start_connect(struct session *s)
@@ -150,7 +149,7 @@ static void try_server(struct session *s, struct server *server)
 	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
 	s->tries++;
-	s->sides[SIDE_SERVER].last_ns = s->worker->loop.now_ns;
+	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);
 	counter_add(&s->worker->counters.connects, 1);
 	fd = open_server_sock(s, to);

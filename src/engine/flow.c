@@ -46,7 +46,7 @@ void flow_count_in(struct flow *f, uint32_t n, bool spliced)
 		f->bytes_spliced += n;
 		counter_add(&w->counters.bytes_spliced, n);
 	}
-	flow_src(f)->last_ns = w->loop.now_ns;
+	flow_session(f)->last_ns = w->loop.now_ns;
 	flow_session(f)->last_dir = f->dir;
 }
 
@@ -56,7 +56,7 @@ void flow_count_out(struct flow *f, uint32_t n)
 
 	f->bytes_out += n;
 	check(f->bytes_out <= f->bytes_in);
-	flow_dst(f)->last_ns = w->loop.now_ns;
+	flow_session(f)->last_ns = w->loop.now_ns;
 	counter_add(f->dir == FLOW_TO_SERVER ? &w->counters.bytes_to_server : &w->counters.bytes_to_client,
 		    n);
 }

@@ -80,7 +80,7 @@ static int64_t delivery_deadline(const struct session *s, enum close_reason *why
 	int64_t deadline_ns = s->fixed_ns;
 
 	*why = (enum close_reason)s->reason;
-	sooner(&deadline_ns, why, after(s->sides[left].last_ns, idle_ns), (enum close_reason)s->reason);
+	sooner(&deadline_ns, why, after(s->last_ns, idle_ns), (enum close_reason)s->reason);
 	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
 	return deadline_ns;
 }
@@ -89,12 +89,10 @@ static int64_t delivery_deadline(const struct session *s, enum close_reason *why
  * held for it is the one that is late. */
 static int64_t forwarding_deadline(const struct session *s, enum close_reason *why)
 {
-	const int64_t client_ns = s->sides[SIDE_CLIENT].last_ns;
-	const int64_t server_ns = s->sides[SIDE_SERVER].last_ns;
 	const struct flow *to_client = &s->flows[FLOW_TO_CLIENT];
 	const struct flow *to_server = &s->flows[FLOW_TO_SERVER];
-	/* Both have the same stamp when the last bytes went through at once: then the side is late
-	 * that got them and does not answer. One nanosecond decides. */
+	/* With equal timeouts the side is late that got the last bytes and does not answer. One
+	 * nanosecond decides. */
 	const int64_t is_server_late = s->last_dir == FLOW_TO_SERVER ? 1 : 0;
 	int64_t deadline_ns = CLOCK_NEVER;
 
@@ -102,16 +100,16 @@ static int64_t forwarding_deadline(const struct session *s, enum close_reason *w
 	if (s->failed)
 		return delivery_deadline(s, why);
 	if (!flow_is_blocked(to_server) || flow_is_blocked(to_client))
-		sooner(&deadline_ns, why, after(client_ns, client_timeouts(s)->client_ns),
+		sooner(&deadline_ns, why, after(s->last_ns, client_timeouts(s)->client_ns),
 		       CLOSE_CLIENT_TIMEOUT);
 	if (!flow_is_blocked(to_client) || flow_is_blocked(to_server))
-		sooner(&deadline_ns, why, after(server_ns - is_server_late, server_timeouts(s)->server_ns),
+		sooner(&deadline_ns, why, after(s->last_ns - is_server_late, server_timeouts(s)->server_ns),
 		       CLOSE_SERVER_TIMEOUT);
 	if (to_client->state == FLOW_DONE || to_server->state == FLOW_DONE)
 		sooner(&deadline_ns, why,
-		       after(client_ns > server_ns ? client_ns : server_ns,
-			     client_timeouts(s)->half_closed_ns),
-		       CLOSE_HALF_CLOSED_TIMEOUT);
+		       after(s->last_ns, client_timeouts(s)->half_closed_ns), CLOSE_HALF_CLOSED_TIMEOUT);
+	if (s->looked_at && deadline_ns < s->fixed_ns)
+		deadline_ns = s->fixed_ns;
 	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
 	return deadline_ns;
 }
@@ -162,12 +160,41 @@ void session_hurry(struct session *s)
 		io_cancel(&s->worker->loop, side_op(s, (enum side_name)i));
 }
 
+/* Nothing has moved through us for a whole timeout. But a slow reader empties the kernel's queue, of
+ * which no event tells until a third of it is free: while acknowledgements come, the session lives.
+ * So what is not acknowledged is noted, and looked at again half a timeout later. */
+static bool is_still_moving(struct session *s)
+{
+	const int64_t now_ns = s->worker->loop.now_ns;
+	const uint32_t unacked =
+		io_unacked(&s->sides[SIDE_CLIENT].sock) + io_unacked(&s->sides[SIDE_SERVER].sock);
+
+	if (unacked == 0 || s->failed)
+		return false;
+	if (s->looked_at) {
+		s->looked_at = false;
+		if (unacked == s->unacked)
+			return false;
+		s->last_ns = now_ns;
+		return true;
+	}
+	s->looked_at = true;
+	s->unacked = unacked;
+	s->fixed_ns = now_ns + (now_ns - s->last_ns) / 2;
+	return true;
+}
+
 static void session_fire(struct timer *t)
 {
 	struct session *s = container_of(t, struct session, timer);
 	enum close_reason why;
 
 	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
+		s->looked_at = false; /* bytes moved since */
+		session_rearm(s);
+		return;
+	}
+	if (session_is_forwarding(s) && why != CLOSE_LIFETIME && is_still_moving(s)) {
 		session_rearm(s);
 		return;
 	}

@@ -204,6 +204,13 @@ uint32_t io_unread(const struct io_sock *sock)
 	return n > 0 ? (uint32_t)n : 0;
 }
 
+uint32_t io_unacked(const struct io_sock *sock)
+{
+	const int n = sys_unacked(sock->fd);
+
+	return n > 0 ? (uint32_t)n : 0;
+}
+
 int io_pipe_read(struct pipe *p, struct buf *b)
 {
 	const uint32_t room = b->cap - b->off - b->len;

@@ -67,6 +67,20 @@ def test_a_bulk_stream_keeps_a_session_alive(sluice, peers):
     assert daemon.info()["sessions"] == 1
 
 
+def test_a_slow_reader_of_what_the_kernel_holds_is_alive_until_it_stops(sluice, peers):
+    """Everything is in the send queue: no event tells of the reader, but its acknowledgements do."""
+    daemon, client, server, begin = open_one(
+        sluice, peers, f"timeout-idle = {1000 * SCALE:.0f}ms", receive_buffer=32768)
+    server.send(1_500_000)
+    while time.monotonic() - begin < 3.0 * SCALE:
+        client.receive(10_000)
+        assert stays(lambda: True, 0.05 * SCALE)
+    assert client.received < server.sent, "the reader was too fast for this test"
+    assert daemon.info()["sessions"] == 1
+    line = daemon.wait_session_line()
+    assert line["reason"].startswith("timeout-"), line
+
+
 def test_a_reader_that_never_reads_is_idle(sluice, peers):
     """Its kernel answers, so no keep-alive notices; the sender is blocked."""
     daemon, client, server, begin = open_one(

@@ -42,7 +42,6 @@ enum side_end {
 
 struct side {
 	struct io_sock sock;
-	int64_t last_ns; /* a byte was read from it or written to it; server: its connect began */
 };
 
 struct session {
@@ -55,8 +54,10 @@ struct session {
 	struct flow flows[2];
 	struct addr_brief client;
 	int64_t accepted_ns;
+	int64_t last_ns; /* a byte moved, in either direction; before that: the try began */
 	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
 	uint32_t number;      /* of this worker's sessions, for log lines */
+	uint32_t unacked;     /* in both send queues, when an idle session was looked at */
 	uint32_t connect_us;  /* 1 + how long it took to be connected; 0 = it never was */
 	uint8_t state;        /* enum session_state */
 	uint8_t reason;       /* enum close_reason; right once something failed or it closes */
@@ -69,6 +70,7 @@ struct session {
 	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
 	bool server_nodelay : 1; /* still to be set, before the second write */
 	bool server_counted : 1; /* in server->sessions */
+	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
 };
 

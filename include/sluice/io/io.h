@@ -202,6 +202,8 @@ void io_complete(struct io_loop *loop, struct io_op *op, int result);
 
 /* Bytes that the peer sent and nobody has read yet; 0 when that cannot be told. */
 uint32_t io_unread(const struct io_sock *sock);
+/* Bytes that were written and that the peer has not acknowledged (Unix: not read) yet. */
+uint32_t io_unacked(const struct io_sock *sock);
 /* Moves bytes from a pipe to the end of a buffer, for a destination that cannot be spliced to (R17).
  * Returns how many, or -errno. */
 int io_pipe_read(struct pipe *p, struct buf *b);

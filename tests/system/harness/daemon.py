@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from harness import address, process
-from harness.timing import PATIENCE, wait_until
+from harness.timing import PATIENCE, SCALE, stays, wait_until
 
 REPOSITORY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BINARY = os.environ.get("SLUICE_BIN", os.path.join(REPOSITORY, "build", "src", "sluice"))
@@ -148,12 +148,11 @@ class Daemon:
     def snapshot(self):
         """What must come back: descriptors and gauges at rest."""
         info = self.info()
-        # The admin connection itself goes away a moment later.
-        last = [-1]
 
+        # The admin connection itself goes away a moment later.
         def settled():
-            before, last[0] = last[0], len(process.descriptors(self.pid))
-            return before == last[0]
+            count = len(process.descriptors(self.pid))
+            return stays(lambda: len(process.descriptors(self.pid)) == count, 0.02 * SCALE)
         wait_until(settled, "descriptors settle")
         return {"fds": process.descriptors(self.pid), "timers": info.get("timers"),
                 "pending_ops": info.get("pending_ops")}
