@@ -15,13 +15,18 @@
 #include "sluice/config/suggest.h"
 
 #define ANY_VERB 0xffffu
+/* Those that talk to a running sluice. */
+#define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK)
 
 /* What a flag does. */
 enum flag_action {
-	FLAG_PATH, /* these four take a value */
+	FLAG_PATH, /* these take a value */
 	FLAG_OVERRIDE,
 	FLAG_SOCKET,
 	FLAG_FORMAT,
+	FLAG_PIDFILE,
+	FLAG_SIGNAL,
+	FLAG_SECONDS, /* the last that takes a value */
 	FLAG_CHECK,
 	FLAG_PRINT,
 	FLAG_PRINT_CONFIG,
@@ -29,7 +34,11 @@ enum flag_action {
 	FLAG_HELP,
 	FLAG_VERSION,
 	FLAG_BUILD,
-	FLAG_LATER,
+	FLAG_PROBE,
+	FLAG_ONCE,
+	FLAG_READY,
+	FLAG_JSON,
+	FLAG_BACKGROUND,
 };
 
 static const struct flag {
@@ -37,14 +46,15 @@ static const struct flag {
 	unsigned verbs;
 	enum flag_action action;
 } flags[] = {
-	{"-f", CLI_RUN | CLI_CHECK | CLI_CTL, FLAG_PATH},
-	{"-o", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_FORWARD, FLAG_OVERRIDE},
-	{"-s", CLI_CTL, FLAG_SOCKET},
+	{"-f", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR, FLAG_PATH},
+	{"-o", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR | CLI_FORWARD, FLAG_OVERRIDE},
+	{"-s", CLI_ASKING, FLAG_SOCKET},
+	{"-s", CLI_RUN, FLAG_SIGNAL},
 	{"--format", CLI_CHECK, FLAG_FORMAT},
 	{"-c", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK},
 	{"-t", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK},
 	{"-T", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_PRINT},
-	{"--print-config", CLI_FORWARD, FLAG_PRINT_CONFIG},
+	{"--print-config", CLI_FORWARD | CLI_DEMO, FLAG_PRINT_CONFIG},
 	{"-q", ANY_VERB, FLAG_QUIET},
 	{"-h", ANY_VERB, FLAG_HELP},
 	{"--help", ANY_VERB, FLAG_HELP},
@@ -52,15 +62,18 @@ static const struct flag {
 	{"-V", CLI_RUN | CLI_VERSION, FLAG_VERSION},
 	{"--version", CLI_RUN | CLI_VERSION, FLAG_VERSION},
 	{"-vv", CLI_RUN | CLI_VERSION, FLAG_BUILD},
-	{"-D", CLI_RUN | CLI_FORWARD, FLAG_LATER},
-	{"-p", CLI_RUN | CLI_FORWARD, FLAG_LATER},
-	{"--probe", CLI_CHECK, FLAG_LATER},
-	{"--json", ANY_VERB, FLAG_LATER},
+	{"-D", CLI_RUN | CLI_FORWARD, FLAG_BACKGROUND},
+	{"-p", CLI_RUN | CLI_FORWARD, FLAG_PIDFILE},
+	{"--probe", CLI_CHECK, FLAG_PROBE},
+	{"--json", CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR, FLAG_JSON},
+	{"--seconds", CLI_DEMO, FLAG_SECONDS},
+	{"--once", CLI_TOP, FLAG_ONCE},
+	{"--ready", CLI_HEALTHCHECK, FLAG_READY},
 };
 
 static bool takes_value(enum flag_action action)
 {
-	return action <= FLAG_FORMAT;
+	return action <= FLAG_SECONDS;
 }
 
 /* Is `arg` this flag, alone or as "--flag=value"? */
@@ -82,7 +95,7 @@ static int refuse_flag(const struct cli_args *a, const char *arg)
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg); /* cut: nothing is near it */
 	suggest_init(&near, name);
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
-		bool usable = (flags[i].verbs & a->verb) != 0 && flags[i].action != FLAG_LATER;
+		bool usable = (flags[i].verbs & a->verb) != 0;
 
 		/* Every short flag is as near to any other: only long ones can be mistyped. */
 		if (usable && (flags[i].name[1] == '-') == (arg[1] == '-'))
@@ -117,11 +130,21 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 	case FLAG_SOCKET:
 		a->socket = value;
 		return 0;
+	case FLAG_PIDFILE:
+		a->pid_path = value;
+		return 0;
+	case FLAG_SIGNAL:
+		a->signal_name = value;
+		return 0;
+	case FLAG_SECONDS:
+		a->seconds = value;
+		return 0;
 	default:
 		check(flag->action == FLAG_FORMAT);
-		if (strcmp(value, "text") == 0)
+		a->json = strcmp(value, "json") == 0;
+		if (a->json || strcmp(value, "text") == 0)
 			return 0;
-		fprintf(stderr, "sluice: %s=%s is not in this version\n", flag->name, value);
+		fprintf(stderr, "sluice: %s is text or json, not '%s'\n", flag->name, value);
 		return -EINVAL;
 	}
 }
@@ -150,13 +173,22 @@ static int take_switch(struct cli_args *a, const struct flag *flag)
 	case FLAG_BUILD:
 		a->version += 2;
 		return 0;
+	case FLAG_PROBE:
+		a->probe = true;
+		return 0;
+	case FLAG_ONCE:
+		a->once = true;
+		return 0;
+	case FLAG_READY:
+		a->ready = true;
+		return 0;
+	case FLAG_JSON:
+		a->json = true;
+		return 0;
 	default:
-		check(flag->action == FLAG_LATER);
-		fprintf(stderr, "sluice: '%s' is not in this version", flag->name);
-		fputs(strcmp(flag->name, "-D") == 0 ? "; run it under systemd, which wants the foreground\n"
-						    : "\n",
-		      stderr);
-		return -EINVAL;
+		check(flag->action == FLAG_BACKGROUND);
+		a->background = true;
+		return 0;
 	}
 }
 

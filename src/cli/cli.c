@@ -25,12 +25,12 @@ static const struct verb verbs[] = {
 	{"ctl", CLI_CTL, cli_ctl},
 	{"help", CLI_HELP, cli_help},
 	{"version", CLI_VERSION, cli_version},
-	{"demo", 0, NULL},
+	{"demo", CLI_DEMO, cli_demo},
+	{"status", CLI_STATUS, cli_status},
+	{"top", CLI_TOP, cli_top},
+	{"doctor", CLI_DOCTOR, cli_doctor},
+	{"healthcheck", CLI_HEALTHCHECK, cli_healthcheck},
 	{"reload", 0, NULL},
-	{"status", 0, NULL},
-	{"top", 0, NULL},
-	{"doctor", 0, NULL},
-	{"healthcheck", 0, NULL},
 };
 
 static const struct verb run_verb = {"", CLI_RUN, cli_run};
@@ -74,6 +74,20 @@ static enum exit_code refuse_word(const char *word)
 	return EXIT_USAGE;
 }
 
+/* A flag that nothing stands behind yet. */
+static const char *later_flag(const struct cli_args *a)
+{
+	if (a->background)
+		return "-D";
+	if (a->pid_path != NULL)
+		return "-p";
+	if (a->signal_name != NULL)
+		return "-s";
+	if (a->probe)
+		return "--probe";
+	return a->json ? "--json" : NULL;
+}
+
 enum exit_code cli_main(int argc, char **argv)
 {
 	const struct verb *verb = &run_verb;
@@ -96,7 +110,11 @@ enum exit_code cli_main(int argc, char **argv)
 	}
 	args.verb = (enum cli_verb)verb->bit;
 	if (cli_args_parse(&args, argc - skip, argv + skip) == 0) {
-		if (args.help)
+		const char *later = later_flag(&args);
+
+		if (later != NULL)
+			fprintf(stderr, "sluice: '%s' is not in this version\n", later);
+		else if (args.help)
 			code = cli_help(&args);
 		else if (args.version > 0)
 			code = cli_version(&args);

@@ -80,7 +80,7 @@ enum exit_code cli_forward(const struct cli_args *a)
 	else if (a->check && !a->quiet)
 		config_print_summary(c, stdout);
 	else if (!a->check)
-		code = daemon_run(c);
+		code = daemon_run(c, &(struct daemon_options){.pid_path = a->pid_path});
 	config_free(c);
 	free(text);
 	return code;

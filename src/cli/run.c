@@ -35,6 +35,7 @@ struct config *cli_load(const struct cli_args *a, const char *text, const char *
 		.text = text,
 		.text_name = text_name,
 	};
+	enum config_style style = wants_colour(STDERR_FILENO) ? CONFIG_COLOUR : CONFIG_PLAIN;
 	char *said = NULL;
 	size_t said_len = 0;
 	struct config *c;
@@ -45,12 +46,12 @@ struct config *cli_load(const struct cli_args *a, const char *text, const char *
 		input.path_count = 1;
 	}
 	if (!a->quiet)
-		return config_load(&input, stderr, wants_colour(STDERR_FILENO));
+		return config_load(&input, stderr, style);
 	/* Quiet is about warnings; what makes it fail is said all the same. */
 	diag = open_memstream(&said, &said_len);
 	if (diag == NULL)
-		return config_load(&input, stderr, false);
-	c = config_load(&input, diag, wants_colour(STDERR_FILENO));
+		return config_load(&input, stderr, CONFIG_PLAIN);
+	c = config_load(&input, diag, style);
 	(void)fclose(diag); /* memory only */
 	if (c == NULL && said != NULL)
 		fputs(said, stderr);
@@ -88,7 +89,7 @@ enum exit_code cli_run(const struct cli_args *a)
 		config_print_summary(c, stdout);
 	}
 	if (!check_only)
-		code = daemon_run(c);
+		code = daemon_run(c, &(struct daemon_options){.pid_path = a->pid_path});
 	config_free(c);
 	return code;
 }

@@ -207,7 +207,7 @@ static const char *plural(unsigned n)
 	return n == 1 ? "" : "s";
 }
 
-struct config *config_load(const struct config_input *input, FILE *diag, bool colour)
+struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style)
 {
 	struct load l = {0};
 	struct build b = {0};
@@ -223,7 +223,7 @@ struct config *config_load(const struct config_input *input, FILE *diag, bool co
 	read_input(&l, input);
 	build_document(&b);
 	build_crosscheck(&b);
-	diag_print(&l.diag, diag, colour);
+	diag_print(&l.diag, diag, style == CONFIG_COLOUR);
 	if (l.diag.errors > 0) {
 		fprintf(diag, "%s: %u error%s, %u warning%s. The running configuration is unchanged.\n",
 			l.doc.sources[0]->name, l.diag.errors, plural(l.diag.errors), l.diag.warnings,

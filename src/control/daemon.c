@@ -105,6 +105,8 @@ static void say_ready(struct daemon *d)
 	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s, maxconn %u, maxpipes %u, pid %d, sluice %s",
 		 e->worker_count, d->admin_context.driver, e->limits.maxconn, e->limits.maxpipes,
 		 (int)getpid(), SLUICE_VERSION);
+	if (d->options->on_ready != NULL)
+		d->options->on_ready(d->options->on_ready_arg);
 }
 
 /* A worker ended that was not told to: nothing that a peer does may cause this. */
@@ -235,7 +237,7 @@ static void finish(struct daemon *d)
 	ev_loop_destroy(d->loop);
 }
 
-enum exit_code daemon_run(const struct config *c)
+enum exit_code daemon_run(const struct config *c, const struct daemon_options *options)
 {
 	struct daemon d;
 	enum exit_code code;
@@ -243,6 +245,7 @@ enum exit_code daemon_run(const struct config *c)
 	check(c != NULL);
 	memset(&d, 0, sizeof(d));
 	d.config = c;
+	d.options = options;
 	admin_socket_init(&d.admin_socket);
 	d.admin_context.started_ns = clock_mono_ns();
 	fill_standard_fds();

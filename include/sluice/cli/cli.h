@@ -24,6 +24,11 @@ enum cli_verb {
 	CLI_CTL = 1 << 3,
 	CLI_HELP = 1 << 4,
 	CLI_VERSION = 1 << 5,
+	CLI_DEMO = 1 << 6,
+	CLI_STATUS = 1 << 7,
+	CLI_TOP = 1 << 8,
+	CLI_DOCTOR = 1 << 9,
+	CLI_HEALTHCHECK = 1 << 10,
 };
 
 /* A command line, taken apart. Its arrays point into argv and are freed by cli_args_free(). */
@@ -36,6 +41,14 @@ struct cli_args {
 	const char **words; /* owns the array; what is no flag */
 	size_t word_count;
 	const char *socket;
+	const char *pid_path;
+	const char *signal_name; /* -s of a running sluice: stop, quit, reopen */
+	const char *seconds;	 /* as written */
+	bool json;		 /* --json, or --format=json */
+	bool probe;
+	bool once;
+	bool ready;
+	bool background;
 	bool check;
 	bool print;
 	bool print_config;
@@ -48,13 +61,19 @@ struct cli_args {
 int cli_args_parse(struct cli_args *a, int argc, char **argv);
 void cli_args_free(struct cli_args *a);
 
-/* Loads what the arguments name; messages go to stderr. `text` (or NULL) is read instead of files. */
+/* Loads what the arguments name; messages go to stderr, with --json as JSON to stdout. `text` (or NULL)
+ * is read instead of files. */
 struct config *cli_load(const struct cli_args *a, const char *text, const char *text_name);
 
 /* The verbs. */
 enum exit_code cli_run(const struct cli_args *a);
 enum exit_code cli_forward(const struct cli_args *a);
 enum exit_code cli_ctl(const struct cli_args *a);
+enum exit_code cli_demo(const struct cli_args *a);
+enum exit_code cli_doctor(const struct cli_args *a);
+enum exit_code cli_healthcheck(const struct cli_args *a);
+enum exit_code cli_status(const struct cli_args *a);
+enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
 enum exit_code cli_version(const struct cli_args *a);
 

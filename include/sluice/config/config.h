@@ -137,6 +137,13 @@ struct config {
 	unsigned warnings;
 };
 
+/* How messages look. */
+enum config_style {
+	CONFIG_PLAIN,
+	CONFIG_COLOUR, /* for a terminal */
+	CONFIG_JSON,   /* one object for all: sluice(8), --format=json */
+};
+
 /* Where configuration comes from. */
 struct config_input {
 	const char *const *paths; /* files, or directories = their *.ini sorted bytewise */
@@ -148,9 +155,9 @@ struct config_input {
 };
 
 /* Reads, checks and builds. NULL when anything is wrong; in both cases every message (errors,
- * warnings, the closing count) has been written to `diag` in the format of sluice(8), coloured
- * when `colour`. Opens nothing but the files named. Main thread. */
-struct config *config_load(const struct config_input *input, FILE *diag, bool colour);
+ * warnings, the closing count) has been written to `diag` in the format of sluice(8). Opens nothing
+ * but the files named. Main thread. */
+struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style);
 void config_free(struct config *c);
 
 /* "sluice.ini: ok (3 frontends, 4 backends, 9 servers, 1 include, 0 warnings)". */

@@ -21,7 +21,14 @@ enum exit_code {
 	EXIT_FATAL = 4,
 };
 
+/* What the command line adds to the configuration. */
+struct daemon_options {
+	const char *pid_path;	     /* borrows; NULL = none. Written before `on_ready`, removed at the end */
+	void (*on_ready)(void *arg); /* NULL = none; called once, when every worker listens. Main thread */
+	void *on_ready_arg;
+};
+
 /* Runs until it is told to stop; returns an exit code. Takes over signals and the log. */
-enum exit_code daemon_run(const struct config *c);
+enum exit_code daemon_run(const struct config *c, const struct daemon_options *options);
 
 #endif

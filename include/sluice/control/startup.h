@@ -31,7 +31,8 @@ enum daemon_state {
 };
 
 struct daemon {
-	const struct config *config; /* borrows */
+	const struct config *config;		  /* borrows */
+	const struct daemon_options *options; /* borrows */
 	enum daemon_state state;
 	enum exit_code exit_code;
 	struct ev_loop *loop;  /* owns */

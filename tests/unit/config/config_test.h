@@ -32,7 +32,7 @@ static inline struct loaded load_input(const struct config_input *input)
 	FILE *diag = open_memstream(&l.said, &len);
 
 	assert_non_null(diag);
-	l.config = config_load(input, diag, false);
+	l.config = config_load(input, diag, CONFIG_PLAIN);
 	assert_int_equal(fclose(diag), 0);
 	assert_non_null(l.said);
 	return l;
