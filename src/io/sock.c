@@ -86,12 +86,20 @@ static int clear_stale(const struct addr *a)
 	return unlink(a->un.sun_path) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
+static bool is_owned(const char *path, const struct sock_listen *opt)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && (opt->uid == (uid_t)-1 || opt->uid == st.st_uid) &&
+	       (opt->gid == (gid_t)-1 || opt->gid == st.st_gid);
+}
+
 static int own_path(const struct addr *a, const struct sock_listen *opt)
 {
 	if (a->un.sun_path[0] == '\0')
 		return 0;
-	if ((opt->uid != (uid_t)-1 || opt->gid != (gid_t)-1) &&
-	    chown(a->un.sun_path, opt->uid, opt->gid) != 0)
+	/* What is so already is not asked for: a sandbox may refuse chown(2) altogether. */
+	if (!is_owned(a->un.sun_path, opt) && chown(a->un.sun_path, opt->uid, opt->gid) != 0)
 		return -errno;
 	if (opt->mode >= 0 && chmod(a->un.sun_path, (mode_t)opt->mode) != 0)
 		return -errno;
