@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""stage.py - the daemon in the unit's sandbox, in namespaces of its own. A program for test_sandbox.py.
+
+    unshare -m -n -i --propagation private python3 stage.py BINARY
+
+Makes the mounts that the unit asks for, starts servers outside of the sandbox and sluice inside, sends
+keyed bytes through both listeners, and prints what it saw as one line of JSON. Root.
+"""
+
+import ctypes
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import unit_file
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+UID = 64123  # nobody has it
+PATIENCE = float(os.environ.get("SLUICE_TEST_WAIT", "20"))
+BYTES = 8 << 20
+CONFIG = """\
+[global]
+admin-socket = unix:/run/sluice/admin.sock mode=660 group={uid}
+
+[listen web]
+bind     = :80
+server a = unix:/run/backend.sock
+server b = localhost:9000
+
+[listen db]
+bind     = unix:/run/sluice/db.sock mode=666
+server a = 127.0.0.1:9000
+"""
+PROBE = """
+import ctypes, errno, json, mmap, os, socket
+def refusal(call):
+    try:
+        call()
+    except OSError as e:
+        return errno.errorcode[e.errno]
+    return "allowed"
+libc = ctypes.CDLL(None, use_errno=True)
+def unshare():
+    if libc.unshare(0x10000000):
+        raise OSError(ctypes.get_errno(), "unshare")
+wx = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+print(json.dumps({
+    "chown": refusal(lambda: os.chown("/run/sluice", -1, -1)),
+    "netlink": refusal(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)),
+    "packet": refusal(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW)),
+    "namespace": refusal(unshare),
+    "write+exec": refusal(lambda: mmap.mmap(-1, 4096, prot=wx)),
+    "write /usr": refusal(lambda: open("/usr/x", "w")),
+    "write /proc/sys": refusal(lambda: open("/proc/sys/kernel/hostname", "w")),
+}))
+"""
+
+
+def run(*words):
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+
+def mount_like_the_unit(binary):
+    """ProtectSystem=strict, ProtectHome, PrivateTmp, RuntimeDirectory; the daemon and the tests' own
+    files stay in sight, wherever the checkout is."""
+    run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
+    os.makedirs("/run/test/service")
+    shutil.copy(binary, "/run/test/sluice")
+    for name in ("confine.py", "unit_file.py"):
+        shutil.copy(os.path.join(HERE, name), "/run/test/service/" + name)
+    os.makedirs("/run/conf")
+    shutil.copy(unit_file.UNIT, "/run/conf/sluice.service")
+    with open("/run/test/confine.ini", "w", encoding="utf-8") as f:
+        f.write(CONFIG.format(uid=UID))
+    for folder in ("/tmp", "/home", "/root"):
+        run("mount", "-t", "tmpfs", "-o", "mode=755", "empty", folder)
+    attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)  # MOUNT_ATTR_RDONLY, of all that is mounted
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(442, -100, b"/", 0x8000, attributes, ctypes.sizeof(attributes)):
+        raise OSError(ctypes.get_errno(), "mount_setattr")
+    run("mount", "-o", "remount,rw", "/run")
+    os.mkdir("/run/sluice")
+    os.chown("/run/sluice", UID, UID)
+    run("ip", "link", "set", "lo", "up")
+
+
+def confined(unit, *command):
+    """The command line that becomes `command` as the unit's process."""
+    caps = unit["AmbientCapabilities"][-1].lower().removeprefix("cap_")
+    assert unit["CapabilityBoundingSet"] == unit["AmbientCapabilities"]
+    return ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups", f"--bounding-set=-all,+{caps}",
+            f"--inh-caps=-all,+{caps}", f"--ambient-caps=-all,+{caps}", "--no-new-privs",
+            "/usr/bin/python3", "-B", "/run/test/service/confine.py", *command]
+
+
+class Echo(threading.Thread):
+    """Takes what comes to the end, then sends it back."""
+
+    def __init__(self, listener):
+        super().__init__(daemon=True)
+        self.listener = listener
+        self.served = 0
+
+    def run(self):
+        while True:
+            with self.listener.accept()[0] as sock:
+                data = b"".join(iter(lambda s=sock: s.recv(1 << 20), b""))
+                sock.sendall(data)
+                self.served += 1
+
+
+def unix_listener(path):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    os.chmod(path, 0o666)
+    listener.listen(64)
+    return listener
+
+
+def exchange(sock, key):
+    """True when every byte came back as it was."""
+    data = random.Random(key).randbytes(BYTES)
+    with sock:
+        sock.settimeout(PATIENCE)
+        sender = threading.Thread(target=lambda: (sock.sendall(data), sock.shutdown(socket.SHUT_WR)))
+        sender.start()
+        back = b"".join(iter(lambda: sock.recv(1 << 20), b""))
+        sender.join()
+    return back == data
+
+
+def wait_for(what):
+    end = time.monotonic() + PATIENCE
+    while not (value := what()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return value
+
+
+def task_cpus(pid):
+    lists = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
+            lists.append(re.search(r"Cpus_allowed_list:\s*(\S+)", f.read())[1])
+    return lists
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return dict(re.findall(r"(?m)^(\w+):\s*(.*)$", f.read()))
+
+
+def unix_client(path):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(path)
+    return sock
+
+
+def play(unit):
+    saw = {"probe": json.loads(subprocess.run(
+        confined(unit, "/usr/bin/python3", "-c", PROBE), check=True, stdout=subprocess.PIPE, text=True).stdout)}
+    echoes = [Echo(unix_listener("/run/backend.sock")), Echo(socket.create_server(("127.0.0.1", 9000)))]
+    for echo in echoes:
+        echo.start()
+    with open("/run/test/log", "wb") as log:
+        child = subprocess.Popen(confined(unit, "/run/test/sluice", "-f", "/run/test/confine.ini"),
+                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def text():
+        with open("/run/test/log", encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    try:
+        wait_for(lambda: " ready: " in text() or child.poll() is not None)
+        if child.poll() is None:
+            saw["status"] = status_of(child.pid)
+            saw["cpus"] = task_cpus(child.pid)
+            addresses = [("127.0.0.1", 80), ("::1", 80), ("127.0.0.1", 80), ("::1", 80)]
+            saw["web"] = [exchange(socket.create_connection(a), i) for i, a in enumerate(addresses)]
+            saw["db"] = exchange(unix_client("/run/sluice/db.sock"), 77)
+            saw["served"] = [echo.served for echo in echoes]
+            saw["modes"] = {name: oct(os.stat("/run/sluice/" + name).st_mode & 0o777)
+                            for name in sorted(os.listdir("/run/sluice"))}
+            child.send_signal(signal.SIGTERM)
+        saw["code"] = child.wait(PATIENCE)
+    finally:
+        child.kill()
+    saw["left"] = os.listdir("/run/sluice")
+    saw["log"] = text()
+    with open("/proc/sys/fs/pipe-user-pages-soft", encoding="ascii") as f:
+        saw["pipe_pages"] = int(f.read())
+    return saw
+
+
+def main():
+    mount_like_the_unit(sys.argv[1])
+    print(json.dumps(play(unit_file.read("/run/conf/sluice.service"))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""conf/sluice.service: how much it denies, and that sluice does all of its work inside.
+
+stage.py plays systemd: the unit's user, capabilities, mounts and system calls, read from the unit itself.
+Needs root, python3-seccomp and systemd-analyze; runs the binary named by SLUICE_BIN (build/src/sluice).
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import unit_file  # noqa: E402
+
+SLUICE = os.environ.get("SLUICE_BIN", os.path.join(unit_file.ROOT, "build/src/sluice"))
+STAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stage.py")
+EXPOSURE_MAX = 1.5
+
+
+def missing():
+    """Why there can be no sandbox here, or None."""
+    if os.geteuid() != 0:
+        return "not root: no capabilities to take away"
+    for program in ("systemd-analyze", "setpriv", "unshare", "ip"):
+        if not shutil.which(program):
+            return f"no {program}"
+    if importlib.util.find_spec("seccomp") is None:
+        return "no python3-seccomp"
+    probe = subprocess.run(["unshare", "-m", "-n", "-i", "--propagation", "private", "true"],
+                           capture_output=True, text=True, check=False)
+    return None if probe.returncode == 0 else f"no namespaces: {probe.stderr.strip()}"
+
+
+@pytest.fixture(scope="module")
+def saw():
+    if missing():
+        pytest.skip(missing())
+    done = subprocess.run(["unshare", "-m", "-n", "-i", "--propagation", "private",
+                           "/usr/bin/python3", "-B", STAGE, SLUICE],
+                          capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
+def test_exposure_is_low():
+    done = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit_file.UNIT],
+                          capture_output=True, text=True, check=False)
+    level = re.search(r"Overall exposure level for sluice.service: ([\d.]+)", done.stdout)
+    assert level, done.stdout + done.stderr
+    assert float(level[1]) <= EXPOSURE_MAX
+
+
+def test_what_a_proxy_needs_is_not_denied():
+    assert not {"PrivateUsers", "PrivateNetwork", "IPAddressDeny"} & set(unit_file.read())
+
+
+def test_stop_has_longer_than_the_daemon_takes():
+    assert int(unit_file.read()["TimeoutStopSec"][-1]) > 30  # hard-stop-after
+
+
+def test_the_sandbox_denies(saw):
+    assert saw["probe"] == {
+        "chown": "EPERM", "netlink": "EAFNOSUPPORT", "packet": "EAFNOSUPPORT", "namespace": "EPERM",
+        "write+exec": "EPERM", "write /usr": "EROFS", "write /proc/sys": "EROFS"}
+
+
+def test_daemon_runs_confined_with_one_capability(saw):
+    assert "status" in saw, saw["log"]
+    assert saw["status"]["Uid"].split() == ["64123"] * 4
+    assert {saw["status"][c] for c in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {f"{1 << 10:016x}"}
+    assert saw["status"]["Seccomp"] == "2"
+    assert saw["status"]["NoNewPrivs"] == "1"
+
+
+def test_bytes_arrive_over_port_80_and_a_unix_socket(saw):
+    assert (saw["web"], saw["db"]) == ([True] * 4, True), saw["log"]
+    assert sum(saw["served"]) == 5
+    assert min(saw["served"]) > 0  # the server on a Unix socket, and the one with a name
+
+
+def test_sockets_have_their_modes(saw):
+    assert saw["modes"] == {"admin.sock": "0o660", "db.sock": "0o666"}
+
+
+def test_each_worker_stays_on_its_cpu(saw):
+    cpus = sorted(os.sched_getaffinity(0))
+    assert {str(c) for c in cpus} <= set(saw["cpus"]), saw["log"]
+
+
+def test_limit_of_pipes_is_read(saw):
+    budget = re.search(r"(\d+) MiB for all pipes", saw["log"])
+    pages = saw["pipe_pages"]
+    if pages:
+        assert int(budget[1]) == (pages - pages // 16) * os.sysconf("SC_PAGESIZE") >> 20
+    else:
+        assert not budget
+
+
+def test_stops_clean_and_complains_of_nothing(saw):
+    assert saw["code"] == 0, saw["log"]
+    assert saw["left"] == []
+    assert not re.search(r"Z (warning|error|alert) ", saw["log"]), saw["log"]
