@@ -1,28 +1,34 @@
-# sluice in a container:  docker build -t sluice .
-#   docker run --rm -p 8080:8080 sluice forward :8080 10.0.0.1:80
+# sluice in a container of 3 MB:  docker build -t sluice .
+#   docker run --rm -p 8080:8080 -e SLUICE_SERVER=10.0.0.1:80 sluice
 #   docker run --rm -p 8080:8080 -v ./sluice.ini:/etc/sluice/sluice.ini:ro sluice
+#   docker run --rm -p 8080:8080 sluice forward :8080 10.0.0.1:80 10.0.0.2:80
+#
+# The image holds the binary, the libraries that it is linked with, one user and one file of configuration
+# (conf/examples/container.ini): no shell, no package manager. SIGTERM drains and ends it; logs go to stderr.
 
 FROM debian:12-slim AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY meson.build meson_options.txt ./
-COPY include include
-COPY src src
+COPY . .
 RUN meson setup /build --prefix=/usr -Dtests=false -Dbench=false \
-    && DESTDIR=/out meson install -C /build --strip
+    && ninja -C /build \
+    && install -D -s /build/src/sluice /image/usr/sbin/sluice \
+    && ldd /build/src/sluice | grep -o '/[^ ]*' | while read -r lib; do install -D "$lib" "/image$lib"; done \
+    && install -D -m 644 conf/examples/container.ini /image/etc/sluice/sluice.ini \
+    && echo 'sluice:x:10001:0:sluice:/:/usr/sbin/nologin' >/image/etc/passwd \
+    && printf 'root:x:0:\nsluice:x:10001:\n' >/image/etc/group \
+    && install -d /runtime && install -d -o 10001 -m 775 /runtime/sluice
 
-FROM debian:12-slim
-RUN apt-get update \
-    && apt-get install -y --no-install-recommends libev4 libinih1 \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --user-group --no-create-home --shell /usr/sbin/nologin sluice \
-    && install -d -o sluice -g sluice /run/sluice
-COPY --from=build /out/usr/sbin/sluice /usr/sbin/sluice
-COPY conf/sluice.ini /etc/sluice/sluice.ini
-USER sluice
+FROM scratch
+COPY --from=build /image/ /
+# Group 0 may write too: some clusters choose the user themselves, and leave it that group.
+COPY --from=build --chown=10001:0 /runtime/ /run/
+ENV PATH=/usr/sbin
+USER 10001:0
 EXPOSE 8080
+HEALTHCHECK --interval=5s --timeout=3s --start-period=5s CMD ["/usr/sbin/sluice", "healthcheck"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["/usr/sbin/sluice"]
 CMD ["-f", "/etc/sluice/sluice.ini"]

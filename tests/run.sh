@@ -6,7 +6,7 @@
 #   sh tests/run.sh            all tests of the release build
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
 #   sh tests/run.sh --full     also: -Werror with two compilers, ASan and UBSan, TSan, a million seeds,
-#                              the mutants, real programs
+#                              the mutants, real programs, a booted systemd, the image
 #
 # For Debian 12, as root or with sudo (only to install). Needs no terminal, starts no service, writes
 # nothing outside of the build folders, is incremental and safe to repeat. The last line is
@@ -35,8 +35,8 @@ cd "$root" || exit 1
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
     python3 python3-pytest strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools
-    rsync"
-[ "$mode" != full ] || packages="$packages clang libclang-rt-14-dev"
+    rsync systemd python3-seccomp"
+[ "$mode" != full ] || packages="$packages clang libclang-rt-14-dev systemd-container debootstrap buildah"
 # shellcheck disable=SC2086  # a list of words
 need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
 
@@ -244,6 +244,8 @@ part "simulation, $seeds seeds" sim simulation build "$seeds"
 part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
 part "system tests" system with build pytests system tests/system $choice
+[ "$mode" = quick ] ||
+    part "installed tree, the unit's sandbox" service with build pytests service tests/service
 [ "$mode" = full ] || finish
 
 # Errors end the program, so that none is a line in a log that nobody reads.
@@ -272,4 +274,6 @@ fi
 part "simulation, 1000000 seeds" sim-million simulation build 1000000
 part "the simulator finds every mutant" mutants mutants
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
+part "the unit under a booted systemd" systemd sh tests/service/systemd.sh
+part "the container image" image sh tests/service/image.sh
 finish

@@ -164,8 +164,9 @@ def unix_client(path):
 
 
 def play(unit):
-    saw = {"probe": json.loads(subprocess.run(
-        confined(unit, "/usr/bin/python3", "-c", PROBE), check=True, stdout=subprocess.PIPE, text=True).stdout)}
+    probe = subprocess.run(confined(unit, "/usr/bin/python3", "-c", PROBE), check=True,
+                           stdout=subprocess.PIPE, text=True)
+    saw = {"probe": json.loads(probe.stdout)}
     echoes = [Echo(unix_listener("/run/backend.sock")), Echo(socket.create_server(("127.0.0.1", 9000)))]
     for echo in echoes:
         echo.start()

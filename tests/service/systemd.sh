@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# systemd.sh - boots a Debian with sluice installed, and looks at the unit at work: real systemd, as PID 1.
+#
+#   sh tests/service/systemd.sh
+#
+# Needs root, systemd-nspawn and debootstrap; says why when it cannot be run. The container has no
+# network but its own loopback, and what it writes is gone when it is off. inside.sh is what runs in it.
+# The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
+. "$root/tests/lib.sh"
+. "$root/tests/service/debian.sh"
+cd "$root" || exit 1
+
+[ "$(id -u)" = 0 ] || cannot_be "not root"
+for program in systemd-nspawn debootstrap meson unshare; do
+    command -v "$program" >/dev/null || cannot_be "no $program"
+done
+grep -q 'nodev.*overlay$' /proc/filesystems || cannot_be "no overlay file system"
+
+start=$(date +%s)
+debian_tree systemd systemd,systemd-sysv,dbus,libev4,libinih1,python3-minimal ||
+    cannot_be "no Debian could be fetched from $(mirror)"
+echo "the Debian: $(($(date +%s) - start)) s"
+
+tree=$trees/systemd
+install_sluice() {
+    build_setup build/package -Dprefix=/usr -Dtests=false -Dbench=false && ninja -C build/package &&
+        rm -rf "$tree/etc/sluice" &&
+        meson install -C build/package --no-rebuild --quiet --destdir "$tree"
+}
+if ! install_sluice >"$trees/install.log" 2>&1; then
+    tail -n 5 "$trees/install.log"
+    echo "sluice could not be built and installed"
+    echo "0 passed, 1 failed"
+    exit 1
+fi
+mkdir -p "$tree/opt"
+cp tests/service/inside.sh tests/service/inside.py "$tree/opt/"
+cat >"$tree/etc/systemd/system/sluice-test.service" <<'UNIT'
+[Unit]
+Description=The test of sluice
+After=basic.target dbus.socket systemd-journald.service
+Requires=basic.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh /opt/inside.sh
+UNIT
+
+# A cgroup of this machine's own kind; the container's name is that of no other.
+start=$(date +%s)
+out=$trees/systemd.out
+timeout --foreground --kill-after=10 150 systemd-nspawn --quiet --register=no --keep-unit --boot \
+    --private-network --volatile=overlay --machine="sluice-$$" --directory="$tree" \
+    systemd.unit=sluice-test.service systemd.show_status=no \
+    systemd.default_timeout_start_sec=30s </dev/null 2>&1 | tr -d '\r' >"$out"
+echo "in the container: $(($(date +%s) - start)) s"
+if ! grep -q '^== begin$' "$out"; then
+    tail -n 5 "$out"
+    cannot_be "systemd does not boot in a container here"
+fi
+sed -n '/^== begin$/,/^== end$/p' "$out"
+passed=$(grep -c '^ok  ' "$out")
+failed=$(grep -c '^FAILED  ' "$out")
+if ! grep -q '^== end$' "$out"; then
+    echo "it did not come to its end"
+    failed=$((failed + 1))
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""What `meson install` puts where, and what the binary needs to run.
+
+Uses a release build of its own, build/package, and makes it when it is not there.
+"""
+
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/package"
+# What libev and libinih are linked with themselves is libm and libc.
+LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6"}
+TREE = {
+    "etc/sluice/sluice.ini", "usr/sbin/sluice", "usr/lib/systemd/system/sluice.service",
+    "usr/lib/sysusers.d/sluice.conf", "usr/lib/tmpfiles.d/sluice.conf", "usr/share/doc/sluice/README.md",
+    "usr/share/doc/sluice/examples/90-sluice.conf"}
+
+
+def run(*words, **more):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False, **more)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def build():
+    if not (BUILD / "build.ninja").exists():
+        run("meson", "setup", BUILD, ROOT, "-Dprefix=/usr", "-Dtests=false", "-Dbench=false")
+    run("ninja", "-C", BUILD)
+    return BUILD
+
+
+def install(build, where):
+    run("meson", "install", "-C", build, "--no-rebuild", "--destdir", where)
+    return {str(p.relative_to(where)) for p in where.rglob("*") if p.is_file()}
+
+
+def test_binary_needs_libc_libev_and_libinih_alone(build):
+    lines = run("ldd", build / "src/sluice").splitlines()
+    names = {os.path.basename(line.split()[0]) for line in lines}
+    names -= {n for n in names if re.match(r"linux-vdso|ld-linux", n)}
+    assert names <= LIBRARIES
+    assert {"libc.so.6", "libev.so.4", "libinih.so.1"} <= names
+
+
+def test_installed_tree(build, tmp_path):
+    have = install(build, tmp_path)
+    examples = {f"usr/share/doc/sluice/examples/{p.name}" for p in (ROOT / "conf/examples").iterdir()}
+    pages = {p for p in have if re.fullmatch(r"usr/share/man/man\d/sluice[\w.-]*", p)}
+    extra = {p for p in have if p.startswith("usr/share/bash-completion/")}
+    assert have - pages - extra == TREE | examples
+    assert len(pages) == len([p for p in (ROOT / "doc/man").glob("sluice*")])
+    assert (tmp_path / "etc/sluice/conf.d").is_dir()
+    assert stat.S_IMODE((tmp_path / "usr/sbin/sluice").stat().st_mode) == 0o755
+
+
+def test_a_configuration_that_is_there_is_kept(build, tmp_path):
+    install(build, tmp_path)
+    mine = tmp_path / "etc/sluice/sluice.ini"
+    mine.write_text("# mine\n")
+    install(build, tmp_path)
+    assert mine.read_text() == "# mine\n"
+
+
+def test_unit_runs_the_binary_of_its_prefix(build, tmp_path):
+    other = tmp_path / "build"
+    run("meson", "setup", other, ROOT, "-Dprefix=/usr/local", "-Dtests=false", "-Dbench=false")
+    unit = (other / "conf/sluice.service").read_text()
+    assert "\nExecStart=/usr/local/sbin/sluice -f /usr/local/etc/sluice/sluice.ini\n" in unit
+    assert (build / "conf/sluice.service").read_text() == (ROOT / "conf/sluice.service").read_text()
