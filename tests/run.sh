@@ -97,6 +97,7 @@ part() {
     [ $((passed + failed + skipped)) = 0 ] || printf '  %s passed, %s failed' "$passed" "$failed"
     [ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"
     printf '\n'
+    [ "$skipped" = 0 ] || grep -E -m 5 '^(SKIPPED|skipped:) ' "$log" | cut -c 1-150 | sed 's/^/        | /'
     [ "$failed" != 0 ] || return 0
     broken="$broken
   $title: ${log#"$root"/}"

@@ -43,6 +43,10 @@ end() {
     exit
 }
 
+# Every change of the source leaves a layer behind, and a layer is a whole copy here: begin anew in time.
+room=$(du -sm "$trees/storage" 2>/dev/null | cut -f 1)
+[ "${room:-0}" -lt 6000 ] || rm -rf "${trees:?}/storage" "$trees/storage-run"
+
 # The base comes once, with what the build stage installs in a layer that is kept.
 base=docker.io/library/debian:12-slim
 start=$(date +%s)
