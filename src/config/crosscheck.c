@@ -157,10 +157,18 @@ static bool unix_clash(const struct addr_spec *x, const struct addr_spec *y)
 	return x->kind == ADDR_UNIX && y->kind == ADDR_UNIX && addr_equal(&x->addr, &y->addr);
 }
 
+/* One inherited socket cannot belong to two binds. */
+static bool fd_clash(const struct addr_spec *x, const struct addr_spec *y)
+{
+	return x->kind == ADDR_FD && y->kind == ADDR_FD && strcmp(x->host, y->host) == 0;
+}
+
 /* Would the kernel refuse to listen on both? It refuses one address beside the wildcard of its
  * family, too. A port of 0 is another one each time. */
 static bool binds_clash(const struct config_bind *x, const struct config_bind *y)
 {
+	if (x->addr.kind == ADDR_FD || y->addr.kind == ADDR_FD)
+		return fd_clash(&x->addr, &y->addr);
 	if (x->addr.kind == ADDR_UNIX || y->addr.kind == ADDR_UNIX)
 		return unix_clash(&x->addr, &y->addr);
 	if (x->addr.port == 0 || x->addr.port != y->addr.port)

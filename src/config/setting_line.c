@@ -19,10 +19,6 @@ int setting_address(const struct setting *s, const struct word *w, struct addr_s
 	const char *why = NULL;
 	size_t at = 0;
 
-	if (strncmp(w->text, "fd@", 3) == 0) {
-		diag_error(s->diag, w->at, "an inherited socket (fd@) is not in this version");
-		return -EINVAL;
-	}
 	if (addr_parse(w->text, spec, &why, &at) != 0) {
 		diag_error(s->diag, word_at(w, at < w->len ? at : 0), "'%s' is no address", w->text);
 		diag_hint(s->diag, "%s", why != NULL ? why : "write HOST:PORT or unix:/PATH");
@@ -37,6 +33,10 @@ void setting_print_address(const struct addr_spec *spec, FILE *out)
 	const struct sockaddr_un *un = &spec->addr.un;
 	size_t len;
 
+	if (spec->kind == ADDR_FD) {
+		words_print_quoted(addr_spec_format(spec, buf), out);
+		return;
+	}
 	if (spec->kind != ADDR_UNIX) {
 		fputs(addr_spec_format(spec, buf), out);
 		return;
@@ -223,7 +223,9 @@ int setting_parse_admin(const struct setting *s, void *field)
 
 	if (!err && spec->kind != ADDR_UNIX) {
 		(void)setting_bad(s, &s->words.list[0], 0, "must be a Unix socket");
-		diag_hint(s->diag, "write unix:/run/sluice/admin.sock");
+		diag_hint(s->diag, spec->kind == ADDR_FD ? "'sluice ctl' could not find an inherited one: "
+							   "write unix:/run/sluice/admin.sock"
+							 : "write unix:/run/sluice/admin.sock");
 		err = -EINVAL;
 	}
 	return setting_parse_words(s, 1, IN_ADMIN) != 0 ? -EINVAL : err;
@@ -298,6 +300,34 @@ int setting_parse_balance(const struct setting *s, void *field)
 	return setting_parse_words(s, 1, IN_BALANCE);
 }
 
+/* What a socket got from who made it, and what nobody can change now. */
+static int check_inherited_options(const struct setting *s)
+{
+	static const struct {
+		const char *key, *instead;
+	} rows[] = {
+		{"mode", "SocketMode="},
+		{"user", "SocketUser="},
+		{"group", "SocketGroup="},
+		{"v6only", "BindIPv6Only="},
+	};
+
+	for (size_t i = 1; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+			if (strncmp(w->text, rows[k].key, strcspn(w->text, "=")) != 0 ||
+			    strcspn(w->text, "=") != strlen(rows[k].key))
+				continue;
+			diag_error(s->diag, w->at, "'%s' is not for an inherited socket", rows[k].key);
+			diag_hint(s->diag, "who made the socket decides: %s of the .socket unit",
+				  rows[k].instead);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 /* Options that have a meaning for one kind of address only. */
 static int check_bind_options(const struct setting *s, const struct config_bind *bind)
 {
@@ -305,6 +335,8 @@ static int check_bind_options(const struct setting *s, const struct config_bind 
 	bool unix_path = bind->addr.kind == ADDR_UNIX && bind->addr.addr.un.sun_path[0] != '\0';
 	bool owned = bind->owner.mode != -1 || bind->owner.uid != (uid_t)-1 || bind->owner.gid != (gid_t)-1;
 
+	if (bind->addr.kind == ADDR_FD)
+		return check_inherited_options(s);
 	if (owned && !unix_path) {
 		diag_error(s->diag, w->at, "mode, user and group are for a Unix socket with a path");
 		return -EINVAL;
@@ -349,7 +381,11 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 
 	setting_defaults(s->diag->arena, IN_SERVER, server);
 	err = setting_address(s, w, &server->addr);
-	if (!err && server->addr.kind == ADDR_ANY) {
+	if (!err && server->addr.kind == ADDR_FD) {
+		diag_error(s->diag, w->at, "fd@ is for 'bind': a server cannot be an inherited socket");
+		diag_hint(s->diag, "write HOST:PORT or unix:/PATH");
+		err = -EINVAL;
+	} else if (!err && server->addr.kind == ADDR_ANY) {
 		diag_error(s->diag, w->at, "a server needs a host");
 		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
 		err = -EINVAL;

@@ -117,7 +117,7 @@ static void add_servers(const struct engine *e, struct text *out)
 static void add_listeners(const struct engine *e, struct text *out)
 {
 	char address[ADDR_TEXT_MAX];
-	char label[CONFIG_NAME_MAX];
+	char label[ENDPOINT_LABEL_MAX];
 
 	for (size_t i = 0; i < e->endpoint_count; i++) {
 		const struct endpoint *ep = &e->endpoints[i];

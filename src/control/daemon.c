@@ -92,7 +92,7 @@ static void say_ready(struct daemon *d)
 {
 	const struct engine *e = &d->engine;
 	char address[ADDR_TEXT_MAX];
-	char label[CONFIG_NAME_MAX];
+	char label[ENDPOINT_LABEL_MAX];
 
 	daemon_set_state(d, DAEMON_READY);
 	for (size_t i = 0; i < e->endpoint_count; i++) {
@@ -231,10 +231,19 @@ static void finish(struct daemon *d)
 	logwriter_free(d->log);
 	if (d->engine_made)
 		engine_free(&d->engine);
+	listen_fds_free(&d->passed);
 	if (d->ring != NULL)
 		log_ring_free(d->ring);
 	stop_watchers(d);
 	ev_loop_destroy(d->loop);
+}
+
+/* What a service manager gave us. Before anything is opened, so that no number of ours is taken for one
+ * of its; startup.c complains about it as soon as there is a log. */
+static void read_environment(struct daemon *d)
+{
+	if (listen_fds_read(&d->passed, &d->passed_why) == 0)
+		d->passed_why = NULL;
 }
 
 enum exit_code daemon_run(const struct config *c, const struct daemon_options *options)
@@ -246,6 +255,7 @@ enum exit_code daemon_run(const struct config *c, const struct daemon_options *o
 	memset(&d, 0, sizeof(d));
 	d.config = c;
 	d.options = options;
+	read_environment(&d);
 	admin_socket_init(&d.admin_socket);
 	d.admin_context.started_ns = clock_mono_ns();
 	fill_standard_fds();

@@ -72,6 +72,20 @@ static enum exit_code start_log(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* Before anything of ours listens: whatever listens now was inherited. */
+static enum exit_code adopt_sockets(struct daemon *d)
+{
+	char why[LOG_RECORD_MAX];
+
+	if (d->passed_why != NULL)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot take the sockets that were passed: %s",
+				   d->passed_why);
+	if (listen_fds_adopt(&d->passed, &d->engine, why, sizeof(why)) != 0)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
+	listen_fds_close(&d->passed);
+	return EXIT_FINE;
+}
+
 static enum exit_code open_sockets(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
@@ -83,6 +97,8 @@ static enum exit_code open_sockets(struct daemon *d)
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));
 	d->engine_made = true;
+	if (adopt_sockets(d) != EXIT_FINE)
+		return EXIT_ENVIRONMENT;
 	err = engine_bind(&d->engine, &failed);
 	if (err && failed == NULL)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen: %s", strerror(-err));
@@ -108,10 +124,11 @@ static enum exit_code drop_privileges(struct daemon *d)
 	int err = privileges_drop(&d->privileges);
 
 	if (err)
-		return daemon_fail(
-			d, EXIT_ENVIRONMENT,
-			"cannot become user %s, group %s: %s; start as root, or remove 'user' and 'group'",
-			user, group, strerror(-err));
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot become user %s, group %s: %s; this process runs as uid %u, gid "
+				   "%u: start it as root or as that user (User= and Group= of the unit), or "
+				   "remove 'user' and 'group'",
+				   user, group, strerror(-err), (unsigned)geteuid(), (unsigned)getegid());
 	return EXIT_FINE;
 }
 

@@ -86,11 +86,12 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	return 0;
 }
 
-static int bind_endpoint(struct endpoint *ep)
+static struct sock_listen listen_options(const struct endpoint *ep)
 {
 	const struct config_bind *b = ep->config;
 	const struct config_tcp *tcp = &ep->frontend->config->tcp;
-	const struct sock_listen opt = {
+
+	return (struct sock_listen){
 		.backlog = b->backlog,
 		.v6only = b->v6only,
 		.defer_accept_s = b->defer_accept ? DEFER_ACCEPT_S : 0,
@@ -104,6 +105,55 @@ static int bind_endpoint(struct endpoint *ep)
 			.keepalive_count = tcp->keepalive_count,
 			.user_timeout_ms = tcp->user_timeout_ms},
 	};
+}
+
+/* Makes room behind the endpoint at `at` for `more` others of the same bind. 0 or -ENOMEM. */
+static int widen_endpoints(struct engine *e, size_t at, size_t more)
+{
+	struct endpoint *wider = aligned_zalloc(e->endpoint_count + more, sizeof(*wider));
+
+	if (wider == NULL)
+		return -ENOMEM;
+	memcpy(wider, e->endpoints, (at + 1) * sizeof(*wider));
+	memcpy(wider + at + 1 + more, e->endpoints + at + 1, (e->endpoint_count - at - 1) * sizeof(*wider));
+	for (size_t i = 0; i <= more; i++) {
+		wider[at + i] = wider[at];
+		wider[at + i].part = more > 0 ? (unsigned)i + 1 : 0;
+	}
+	free(e->endpoints);
+	e->endpoints = wider;
+	e->endpoint_count += more;
+	return 0;
+}
+
+int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t count)
+{
+	size_t at = 0;
+	int err;
+
+	check(count > 0);
+	check(b->addr.kind == ADDR_FD);
+	check(e->workers == NULL); /* they borrow endpoints */
+	while (at < e->endpoint_count && e->endpoints[at].config != b)
+		at++;
+	check(at < e->endpoint_count);
+	check(e->endpoints[at].fd < 0);
+	err = widen_endpoints(e, at, count - 1);
+	for (size_t i = 0; i < count && !err; i++) {
+		struct endpoint *ep = &e->endpoints[at + i];
+		const struct sock_listen opt = listen_options(ep);
+
+		ep->fd = fds[i];
+		fds[i] = -1;
+		err = sock_adopt(ep->fd, &ep->addr, &opt);
+	}
+	return err;
+}
+
+static int bind_endpoint(struct endpoint *ep)
+{
+	const struct config_bind *b = ep->config;
+	const struct sock_listen opt = listen_options(ep);
 
 	ep->fd = sock_listen(&ep->addr, &opt);
 	if (ep->fd == -EAFNOSUPPORT && b->addr.kind == ADDR_ANY && !b->v6only) {
@@ -126,6 +176,9 @@ int engine_bind(struct engine *e, struct endpoint **failed)
 	int err;
 
 	for (i = 0; i < e->endpoint_count; i++) {
+		/* An inherited socket that nobody passed has been refused before. */
+		if (e->endpoints[i].config->addr.kind == ADDR_FD)
+			continue;
 		err = bind_endpoint(&e->endpoints[i]);
 		if (err) {
 			*failed = &e->endpoints[i];

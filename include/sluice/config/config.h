@@ -84,7 +84,7 @@ struct config_tcp {
 
 struct config_bind {
 	char name[CONFIG_NAME_MAX];
-	struct addr_spec addr; /* ADDR_IP, ADDR_ANY or ADDR_UNIX */
+	struct addr_spec addr; /* ADDR_IP, ADDR_ANY, ADDR_UNIX or ADDR_FD */
 	int backlog;           /* 0 = the default, 4096 */
 	bool v6only;
 	bool defer_accept;

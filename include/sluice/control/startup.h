@@ -16,6 +16,7 @@
 #include "sluice/control/ageing.h"
 #include "sluice/control/daemon.h"
 #include "sluice/control/limits.h"
+#include "sluice/control/listen_fds.h"
 #include "sluice/control/logwriter.h"
 #include "sluice/control/privileges.h"
 #include "sluice/control/resolver.h"
@@ -40,6 +41,8 @@ struct daemon {
 	struct logwriter *log; /* owns */
 	struct privileges privileges;
 	struct limits_facts facts;
+	struct listen_fds passed; /* owns what no endpoint has taken */
+	const char *passed_why;   /* static: what is wrong with them; NULL = nothing */
 	bool engine_made;
 	bool engine_started;
 	struct admin_socket admin_socket;

@@ -38,6 +38,7 @@ struct endpoint {
 	struct frontend *frontend;        /* borrows */
 	struct addr addr;                 /* as bound: with port 0 the kernel's choice */
 	int fd;                           /* owns */
+	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
 	bool unlink_path;                 /* we made the path and shall remove it */
 };
 
@@ -96,8 +97,13 @@ struct engine {
 
 /* Builds frontends, backends and (not yet bound) endpoints. 0 or -ENOMEM. */
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg);
-/* Binds and listens, before privileges are dropped. On failure returns -errno with `*failed` the
- * endpoint that it is about; what was bound is closed by engine_free(). */
+/* Gives the bind `b` its inherited sockets, which listen and are nonblocking already: one endpoint
+ * each. Takes the descriptors; call before engine_bind(), once for each bind of ADDR_FD. 0, or -errno
+ * with those that were taken in an endpoint, and the others the caller's as before (fds[i] < 0 =
+ * taken). */
+int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t count);
+/* Binds and listens where nothing was adopted, before privileges are dropped. On failure returns
+ * -errno with `*failed` the endpoint that it is about; what was bound is closed by engine_free(). */
 int engine_bind(struct engine *e, struct endpoint **failed);
 /* Makes pools and worker threads. 0, or -errno with none of them left running. When each worker
  * listens, workers_ready equals worker_count. */

@@ -165,8 +165,17 @@ static void values_are_judged_at_their_place(void **state)
 static void addresses_must_fit_their_place(void **state)
 {
 	(void)state;
-	assert_refused("[listen a]\nbind = fd@3\nserver a = 10.0.0.1:80\n", "fd@) is not in this version",
+	assert_refused("[listen a]\nbind = :80\nserver a = fd@3\n", "t.ini:3:12: error: fd@ is for 'bind'",
 		       NULL);
+	assert_refused("[global]\nadmin-socket = fd@admin\n" GOOD, "must be a Unix socket",
+		       "could not find an inherited one", NULL);
+	assert_refused("[listen a]\nbind = fd@\nserver a = 10.0.0.1:80\n", "name is missing", NULL);
+	assert_refused("[listen a]\nbind = fd@web backlog=9 mode=600\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:25: error: 'mode' is not for an inherited", "SocketMode=", NULL);
+	assert_refused("[listen a]\nbind = fd@web v6only\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:15: error: 'v6only' is not for", "BindIPv6Only=", NULL);
+	assert_refused("[listen a]\nbind = fd@web\nbind = fd@web\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
 	assert_refused("[listen a]\nbind = web.example:80\nserver a = 10.0.0.1:80\n",
 		       "t.ini:2:8: error: ", "not a name", NULL);
 	assert_refused("[listen a]\nbind = :80\nserver a = :81\n", "a server needs a host", NULL);
