@@ -105,6 +105,7 @@ static void say_ready(struct daemon *d)
 	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s, maxconn %u, maxpipes %u, pid %d, sluice %s",
 		 e->worker_count, d->admin_context.driver, e->limits.maxconn, e->limits.maxpipes,
 		 (int)getpid(), SLUICE_VERSION);
+	sd_service_ready(&d->service, d->loop, &d->engine);
 	if (d->options->on_ready != NULL)
 		d->options->on_ready(d->options->on_ready_arg);
 }
@@ -115,6 +116,7 @@ static void give_up(struct daemon *d)
 	d->exit_code =
 		daemon_fail(d, EXIT_FATAL, "a worker ended by itself; the daemon stops, see the lines above");
 	daemon_set_state(d, DAEMON_STOPPING);
+	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
 }
 
@@ -151,6 +153,7 @@ static void begin_drain(struct daemon *d, const char *why)
 	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; %d are open%s; a second signal ends them at once",
 		 why, atomic_load(&d->engine.sessions), limit);
 	daemon_set_state(d, DAEMON_DRAINING);
+	sd_service_draining(&d->service);
 	engine_drain(&d->engine);
 	if (limit_ns > 0) {
 		ev_timer_set(&d->hard_stop, (double)limit_ns / (double)NS_PER_SEC, 0.);
@@ -162,6 +165,7 @@ static void begin_stop(struct daemon *d, const char *why)
 {
 	log_line(LOG_LEVEL_WARNING, "%s: %d sessions are ended now", why, atomic_load(&d->engine.sessions));
 	daemon_set_state(d, DAEMON_STOPPING);
+	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
 }
 
@@ -215,6 +219,7 @@ static void say_stopped(const struct daemon *d)
 /* Takes everything down that daemon_start() has set up, in the reverse order. */
 static void finish(struct daemon *d)
 {
+	sd_service_close(&d->service);
 	resolver_free(d->resolver);
 	admin_free(d->admin);
 	admin_socket_close(&d->admin_socket);
@@ -244,6 +249,7 @@ static void read_environment(struct daemon *d)
 {
 	if (listen_fds_read(&d->passed, &d->passed_why) == 0)
 		d->passed_why = NULL;
+	sd_service_open(&d->service);
 }
 
 enum exit_code daemon_run(const struct config *c, const struct daemon_options *options)

@@ -37,6 +37,7 @@ enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fm
 	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a cut line is still a line */
 	va_end(ap);
 	log_line(LOG_LEVEL_ERROR, "%s", text);
+	sd_service_failed(&d->service, text);
 	if (d->log != NULL && !logwriter_has_stderr(d->log, LOG_LEVEL_ERROR))
 		(void)fprintf(stderr, "sluice: %s\n", text);
 	return code;

@@ -391,6 +391,28 @@ struct engine_answer *engine_take_answer(struct engine *e)
 	return a;
 }
 
+void engine_ping(struct engine *e)
+{
+	atomic_fetch_add(&e->ping, 1);
+	signal_all(e, MAIL_PING);
+}
+
+unsigned engine_silent_workers(const struct engine *e, unsigned *first)
+{
+	const uint32_t round = atomic_load(&e->ping);
+	unsigned silent = 0;
+
+	for (unsigned i = e->worker_count; i-- > 0;) {
+		const uint32_t pong = atomic_load(&e->workers[i]->pong);
+
+		if (pong == round || pong == WORKER_ENDED)
+			continue;
+		*first = i;
+		silent++;
+	}
+	return silent;
+}
+
 const struct counters *engine_counters(const struct engine *e, unsigned worker)
 {
 	return &e->workers[worker]->counters;

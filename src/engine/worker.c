@@ -87,6 +87,10 @@ static void worker_woken(struct io_loop *loop)
 		stop_listeners(w);
 	if (signals & MAIL_STOP)
 		w->stopping = true;
+	if (unlikely(signals & MAIL_PING)) {
+		atomic_store(&w->pong, atomic_load(&w->engine->ping));
+		w->engine->notify(w->engine->notify_arg);
+	}
 	if (!(signals & MAIL_RESUME) || w->draining)
 		return;
 	for (i = 0; i < w->engine->endpoint_count; i++)
@@ -402,6 +406,7 @@ static void *worker_main(void *arg)
 	buf_cache_free(&w->loop.bufs);
 	publish(w);
 	log_use_ring(NULL);
+	atomic_store(&w->pong, WORKER_ENDED);
 	atomic_fetch_add(&e->workers_done, 1);
 	e->notify(e->notify_arg);
 	return NULL;

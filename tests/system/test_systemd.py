@@ -5,14 +5,24 @@ or used for what it is not."""
 import os
 import signal
 import socket
+import time
 
 import pytest
 
-from harness import exchange
+from harness import exchange, trace
 from harness.address import fresh, of_socket
+from harness.daemon import sanitized
 from harness.exchange import Leg
-from harness.manager import passing
-from harness.timing import wait_until
+from harness.inject import Inject
+from harness.manager import Manager, passing
+from harness.timing import SCALE, stays, wait_until
+
+
+@pytest.fixture
+def manager(closing):
+    m = Manager()
+    closing.append(m)
+    return m
 
 
 @pytest.fixture
@@ -182,6 +192,136 @@ def test_what_is_no_listener_is_refused_in_words(sluice, peers, made, closing, w
     closing.append(thing)
     log = refused(sluice, section("fd@web", listener), **passing("web", thing))
     assert "cannot listen on fd@web (" in log and f"descriptor 3 ('web') {words}" in log, log
+
+
+# ---- messages -----------------------------------------------------------------------------------
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("at", ("path", "abstract"))
+def test_ready_is_said_once_every_worker_listens(sluice, peers, closing, folder, at):
+    manager = Manager(folder if at == "path" else None)
+    closing.append(manager)
+    daemon = sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
+    message = manager.wait("READY", "1")
+    assert message == {"READY": "1", "MAINPID": str(daemon.pid),
+                       "STATUS": "1 frontend, 1/1 servers usable, 0 sessions"}
+    assert "WATCHDOG" not in str(manager.collect())
+
+
+def test_the_status_follows_when_something_else_has_woken_the_daemon(sluice, peers, manager):
+    listener = peers.listen()
+    daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
+    manager.wait("READY", "1")
+    begin = time.monotonic()
+    peers.pair(daemon.address("l"), listener)
+
+    def told():
+        daemon.info()  # an administrator looks; that wakes it
+        return [m for m in manager.collect() if m.get("STATUS", "").endswith(", 1 sessions")]
+    wait_until(told, "the status", 20 * SCALE)
+    assert time.monotonic() - begin > 3, "not more often than each 5 s"
+
+
+def test_a_start_that_fails_is_the_status(sluice, peers, manager):
+    owner = peers.listen()
+    refused(sluice, section(owner.address, peers.listen()), environment=manager.environment)
+    messages = manager.collect()
+    assert len(messages) == 1 and "cannot listen on 127.0.0.1" in messages[0]["STATUS"], messages
+
+
+def test_a_drain_says_how_many_are_left_and_asks_for_patience(sluice, peers, manager):
+    listener = peers.listen()
+    daemon = sluice(section("127.0.0.1:0", listener), "hard-stop-after = 0",
+                    environment=manager.environment)
+    pairs = [peers.pair(daemon.address("l"), listener) for _ in range(2)]
+    daemon.signal(signal.SIGTERM)
+    first = manager.wait("STOPPING", "1")
+    assert first["STATUS"] == "draining, 2 sessions left"
+    assert int(first["EXTEND_TIMEOUT_USEC"]) >= 10_000_000
+    for thing in pairs[0]:
+        thing.close()
+    second = manager.wait("STATUS", "draining, 1 session left", patience=20 * SCALE)
+    assert int(second["EXTEND_TIMEOUT_USEC"]) >= 10_000_000
+    peers.close()
+    daemon.ended = True
+    assert daemon.wait_exit() == 0
+
+
+def test_a_second_signal_says_that_sessions_are_ended(sluice, peers, manager):
+    listener = peers.listen()
+    daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
+    peers.pair(daemon.address("l"), listener)
+    daemon.signal(signal.SIGTERM)
+    manager.wait("STATUS", "draining, 1 session left")
+    daemon.signal(signal.SIGTERM)
+    manager.wait("STATUS", "stopping, 1 sessions are ended")
+    daemon.ended = True
+    assert daemon.wait_exit() == 0
+
+
+def test_a_manager_that_does_not_listen_holds_nothing_up(sluice, peers, manager):
+    """Its queue is full: messages are lost, and nobody waits."""
+    filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    filler.setblocking(False)
+    try:
+        while True:
+            filler.sendto(b"x", "\0" + manager.name[1:])
+    except BlockingIOError:
+        pass
+    listener = peers.listen()
+    daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
+    peers.pair(daemon.address("l"), listener)
+    filler.close()
+
+
+def test_nonsense_in_the_environment_is_one_warning(sluice, peers):
+    daemon = sluice(section("127.0.0.1:0", peers.listen()),
+                    environment={"NOTIFY_SOCKET": "vsock:2:1", "WATCHDOG_USEC": "1000"})
+    assert daemon.log().count("NOTIFY_SOCKET") == 1
+
+
+def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(sluice, peers, manager):
+    if trace.missing():
+        pytest.skip(trace.missing())
+    interval = 1.0 * SCALE
+    daemon = sluice(section("127.0.0.1:0", peers.listen()), "threads = 3",
+                    environment=manager.environment | {"WATCHDOG_USEC": str(int(interval * 1e6))})
+    begin = time.monotonic()
+    manager.wait("WATCHDOG", "1", count=5, patience=8 * interval)
+    assert time.monotonic() - begin > 1.2 * interval, "one for each half of the interval"
+    tid = worker_thread(daemon.pid, 1)
+    delay = int(4 * interval * 1e6)
+    stuck = Inject(tid, f"epoll_pwait2:delay_exit={delay}", follow=False)
+    try:
+        wait_until(lambda: "watchdog: 1 of 3 workers do not answer (worker 1 is one)" in daemon.log(),
+                   daemon.log, 10 * interval)
+        count = len([m for m in manager.collect() if "WATCHDOG" in m])
+        assert stays(lambda: len([m for m in manager.collect() if "WATCHDOG" in m]) == count, interval)
+    finally:
+        stuck.close()
+    # It turns again, and is heard again.
+    manager.wait("WATCHDOG", "1", count=count + 2, patience=12 * interval)
+
+
+def worker_thread(pid, index):
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as f:
+            if f.read() == f"worker {index}\n":
+                return int(tid)
+    raise AssertionError(f"no worker {index}")
+
+
+@pytest.mark.release_only
+def test_an_idle_daemon_with_a_manager_makes_no_system_call(sluice, peers, manager, folder):
+    if trace.missing():
+        pytest.skip(trace.missing())
+    assert not sanitized()
+    daemon = sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
+    manager.wait("READY", "1")
+    calls = trace.Trace(daemon.pid, folder)
+    time.sleep(6.0)  # a window of measurement, longer than the status has to wait
+    count = calls.stop()
+    assert not count, f"system calls of an idle daemon within 6 s: {dict(count)}"
 
 
 def test_a_user_that_we_are_already_is_fine(sluice, peers):

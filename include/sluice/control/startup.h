@@ -20,6 +20,7 @@
 #include "sluice/control/logwriter.h"
 #include "sluice/control/privileges.h"
 #include "sluice/control/resolver.h"
+#include "sluice/control/sd_service.h"
 #include "sluice/engine/engine.h"
 
 #define DAEMON_SIGNALS 4
@@ -43,6 +44,7 @@ struct daemon {
 	struct limits_facts facts;
 	struct listen_fds passed; /* owns what no endpoint has taken */
 	const char *passed_why;   /* static: what is wrong with them; NULL = nothing */
+	struct sd_service service;
 	bool engine_made;
 	bool engine_started;
 	struct admin_socket admin_socket;

@@ -9,6 +9,7 @@
  *  - each server's runtime line (balance/backend.h);
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
+ *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
  *  - the list of answers to control (spinlock, touched by `show sess` only);
  *  - each worker's mailbox (spinlock, eventfd), its published counters (one writer, relaxed) and
  *    its log ring (single producer, single consumer).
@@ -87,6 +88,7 @@ struct engine {
 	_Atomic int workers_ready;
 	_Atomic int workers_done;
 	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */
+	_Atomic uint32_t ping; /* the current round; each worker has its answer */
 	struct spinlock answer_lock;
 	struct engine_answer *answers; /* owns; under answer_lock */
 	/* Tells control that something is to be seen: records, answers, a worker that is ready or
@@ -116,6 +118,11 @@ void engine_stop(struct engine *e);
 void engine_join(struct engine *e);
 /* Frees all, closes listeners, unlinks socket paths that we made. */
 void engine_free(struct engine *e);
+
+/* Asks each worker for a sign of life: one that turns its loop answers and notifies. */
+void engine_ping(struct engine *e);
+/* How many workers have not answered the last engine_ping() (nor ended); `*first` is one of them. */
+unsigned engine_silent_workers(const struct engine *e, unsigned *first);
 
 /* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
  * will come. */

@@ -21,6 +21,9 @@
 #include "sluice/engine/session_slab.h"
 #include "sluice/io/io.h"
 
+/* In `pong`: it has no loop any more, which is no silence. */
+#define WORKER_ENDED UINT32_MAX
+
 struct worker {
 	struct io_loop loop;
 	struct engine *engine; /* borrows */
@@ -49,6 +52,7 @@ struct worker {
 	struct mailbox mailbox;
 	/* Sessions here or on their way here: what placement compares. */
 	_Alignas(64) atomic_int load;
+	_Atomic uint32_t pong; /* the last engine_ping() that was answered */
 	_Alignas(64) struct counters counters;
 };
 
