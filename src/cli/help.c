@@ -22,6 +22,8 @@ static const char usage[] =
 	"  sluice forward LISTEN SERVER...    no file: sluice forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
 	"                                     (--print-config shows the file that this would be)\n"
 	"  sluice ctl [-s SOCKET] CMD...      talk to a running sluice\n"
+	"  sluice doctor [-f FILE] [--json]   does this machine give what the file asks for? 0 yes, or\n"
+	"                                     hints only; 3 something will bite; with the cure\n"
 	"  sluice help [KEY]                  this, or what a key of the configuration does\n"
 	"  sluice version | -v | -vv          version; -vv also how it was built\n"
 	"\n"

@@ -133,12 +133,12 @@ enum listen_fd_verdict listen_fd_look(int fd)
 static const char *verdict_text(enum listen_fd_verdict v)
 {
 	static const char *const texts[] = {
-		[LISTEN_FD_FINE] = "fine",
-		[LISTEN_FD_CLOSED] = "is not open",
-		[LISTEN_FD_NO_SOCKET] = "is no socket; a .socket unit passes one for each ListenStream=",
-		[LISTEN_FD_NO_FAMILY] = "is neither a TCP nor a Unix socket",
-		[LISTEN_FD_NO_STREAM] = "is no stream socket; write ListenStream= in the .socket unit",
-		[LISTEN_FD_DEAF] = "does not listen; a .socket unit must say Accept=no",
+	    [LISTEN_FD_FINE] = "fine",
+	    [LISTEN_FD_CLOSED] = "is not open",
+	    [LISTEN_FD_NO_SOCKET] = "is no socket; a .socket unit passes one for each ListenStream=",
+	    [LISTEN_FD_NO_FAMILY] = "is neither a TCP nor a Unix socket",
+	    [LISTEN_FD_NO_STREAM] = "is no stream socket; write ListenStream= in the .socket unit",
+	    [LISTEN_FD_DEAF] = "does not listen; a .socket unit must say Accept=no",
 	};
 
 	return texts[v];

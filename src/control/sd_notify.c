@@ -65,7 +65,7 @@ int sd_notify_open(struct sd_notify *n)
 	}
 	if (n->fd >= 0)
 		n->watchdog_ns =
-			sd_notify_watchdog(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"), getpid());
+		    sd_notify_watchdog(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"), getpid());
 	for (size_t i = 0; i < ARRAY_LEN(environment); i++)
 		(void)unsetenv(environment[i]); /* fails for a name with '=' alone */
 	return err;

@@ -19,7 +19,7 @@
 #define STATUS_EVERY_S 5.
 /* While draining the manager hears from us so often, and waits so long for the next word: should
  * control be stuck, its own deadline still comes. */
-#define DRAIN_EVERY_S   5.
+#define DRAIN_EVERY_S	5.
 #define DRAIN_EXTEND_US 30000000ll
 
 static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revents);

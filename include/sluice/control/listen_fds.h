@@ -19,17 +19,17 @@
 #define LISTEN_FDS_MAX 4096u
 
 struct listen_fd {
-	int fd;           /* owns until it is taken */
-	bool taken;       /* an endpoint's by now */
-	bool missing;     /* it was not open when the environment was read */
+	int fd;		  /* owns until it is taken */
+	bool taken;	  /* an endpoint's by now */
+	bool missing;	  /* it was not open when the environment was read */
 	const char *name; /* inside the names of struct listen_fds */
 };
 
 struct listen_fds {
 	struct listen_fd *list; /* owns */
 	size_t count;
-	char *names;     /* owns */
-	long other_pid;  /* the environment speaks of this process and not of us; 0 = no */
+	char *names;	/* owns */
+	long other_pid; /* the environment speaks of this process and not of us; 0 = no */
 };
 
 /* Why a descriptor is no listener. */

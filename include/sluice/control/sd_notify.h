@@ -15,7 +15,7 @@
 #include "sluice/io/addr.h"
 
 struct sd_notify {
-	int fd;              /* owns; -1 = nobody listens */
+	int fd; /* owns; -1 = nobody listens */
 	struct addr to;
 	int64_t watchdog_ns; /* a sign of life is wanted within this; 0 = none */
 };

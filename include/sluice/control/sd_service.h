@@ -20,13 +20,13 @@
 
 struct sd_service {
 	struct sd_notify notify;
-	struct ev_loop *loop;   /* borrows; NULL = not ready yet */
-	struct engine *engine;  /* borrows; const but for its pings */
+	struct ev_loop *loop;	/* borrows; NULL = not ready yet */
+	struct engine *engine;	/* borrows; const but for its pings */
 	struct ev_prepare look; /* each time before the loop sleeps */
 	struct ev_timer drain;
 	struct ev_timer watchdog;
-	bool closing;          /* draining or stopping: the status is that */
-	bool alive_told;       /* the last round of pings was complete, and the manager has heard so */
+	bool closing;	 /* draining or stopping: the status is that */
+	bool alive_told; /* the last round of pings was complete, and the manager has heard so */
 	ev_tstamp told_at;
 	char told[SD_SERVICE_TEXT_MAX]; /* the last status */
 };

@@ -27,24 +27,24 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{{NULL, NULL, NULL}, 0, 0, ""},
-	{{"70", NULL, NULL}, 0, 0, ""},
-	{{NULL, "1", NULL}, 0, 0, ""},
-	{{"71", "1", "web"}, 0, 0, ""}, /* of another process */
-	{{"70", "0", ""}, 0, 0, ""},
-	{{"70", "1", "web"}, 0, 1, "web"},
-	{{"70", "1", NULL}, 0, 1, "unknown"},
-	{{"70", "2", NULL}, 0, 2, "unknown:unknown"},
-	{{"70", "3", "web:web:api"}, 0, 3, "web:web:api"},
-	{{"70", "2", ":api"}, 0, 2, "unknown:api"},
-	{{"70", "2", "web"}, -EINVAL, 0, ""},
-	{{"70", "1", "web:api"}, -EINVAL, 0, ""},
-	{{"70", "-1", "web"}, -EINVAL, 0, ""},
-	{{"70", "one", "web"}, -EINVAL, 0, ""},
-	{{"70", "4097", NULL}, -EINVAL, 0, ""},
-	{{"70", "99999999999999999999", NULL}, -EINVAL, 0, ""},
-	{{"70x", "1", "web"}, -EINVAL, 0, ""},
-	{{"0", "1", "web"}, -EINVAL, 0, ""},
+    {{NULL, NULL, NULL}, 0, 0, ""},
+    {{"70", NULL, NULL}, 0, 0, ""},
+    {{NULL, "1", NULL}, 0, 0, ""},
+    {{"71", "1", "web"}, 0, 0, ""}, /* of another process */
+    {{"70", "0", ""}, 0, 0, ""},
+    {{"70", "1", "web"}, 0, 1, "web"},
+    {{"70", "1", NULL}, 0, 1, "unknown"},
+    {{"70", "2", NULL}, 0, 2, "unknown:unknown"},
+    {{"70", "3", "web:web:api"}, 0, 3, "web:web:api"},
+    {{"70", "2", ":api"}, 0, 2, "unknown:api"},
+    {{"70", "2", "web"}, -EINVAL, 0, ""},
+    {{"70", "1", "web:api"}, -EINVAL, 0, ""},
+    {{"70", "-1", "web"}, -EINVAL, 0, ""},
+    {{"70", "one", "web"}, -EINVAL, 0, ""},
+    {{"70", "4097", NULL}, -EINVAL, 0, ""},
+    {{"70", "99999999999999999999", NULL}, -EINVAL, 0, ""},
+    {{"70x", "1", "web"}, -EINVAL, 0, ""},
+    {{"0", "1", "web"}, -EINVAL, 0, ""},
 };
 
 static void the_environment_is_read_by_the_table(void **state)
@@ -62,8 +62,8 @@ static void the_environment_is_read_by_the_table(void **state)
 		assert_int_equal(l.count, r->want_count);
 		for (size_t k = 0; k < l.count; k++) {
 			assert_int_equal(l.list[k].fd, LISTEN_FDS_FIRST + (int)k);
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-						 k > 0 ? ":" : "", l.list[k].name);
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", k > 0 ? ":" : "",
+						 l.list[k].name);
 		}
 		assert_string_equal(names, r->want_names);
 		if (r->want_err)
@@ -139,10 +139,10 @@ static void reading_leaves_nothing_to_inherit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_environment_is_read_by_the_table),
-		cmocka_unit_test(another_process_is_remembered_for_the_message),
-		cmocka_unit_test(what_is_no_listener_is_told_apart),
-		cmocka_unit_test(reading_leaves_nothing_to_inherit),
+	    cmocka_unit_test(the_environment_is_read_by_the_table),
+	    cmocka_unit_test(another_process_is_remembered_for_the_message),
+	    cmocka_unit_test(what_is_no_listener_is_told_apart),
+	    cmocka_unit_test(reading_leaves_nothing_to_inherit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,10 +107,10 @@ static void without_a_manager_there_is_no_watchdog(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_and_abstract_names_are_addresses),
-		cmocka_unit_test(a_watchdog_of_somebody_else_is_none),
-		cmocka_unit_test(a_full_manager_blocks_nobody_and_the_environment_is_gone),
-		cmocka_unit_test(without_a_manager_there_is_no_watchdog),
+	    cmocka_unit_test(paths_and_abstract_names_are_addresses),
+	    cmocka_unit_test(a_watchdog_of_somebody_else_is_none),
+	    cmocka_unit_test(a_full_manager_blocks_nobody_and_the_environment_is_gone),
+	    cmocka_unit_test(without_a_manager_there_is_no_watchdog),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
