@@ -26,6 +26,7 @@ enum flag_action {
 	FLAG_FORMAT,
 	FLAG_PIDFILE,
 	FLAG_SIGNAL,
+	FLAG_REFERENCE,
 	FLAG_SECONDS, /* the last that takes a value */
 	FLAG_CHECK,
 	FLAG_PRINT,
@@ -67,6 +68,7 @@ static const struct flag {
 	{"--probe", CLI_CHECK, FLAG_PROBE},
 	{"--json", CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR, FLAG_JSON},
 	{"--seconds", CLI_DEMO, FLAG_SECONDS},
+	{"--reference", CLI_HELP, FLAG_REFERENCE},
 	{"--once", CLI_TOP, FLAG_ONCE},
 	{"--ready", CLI_HEALTHCHECK, FLAG_READY},
 };
@@ -135,6 +137,9 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 		return 0;
 	case FLAG_SIGNAL:
 		a->signal_name = value;
+		return 0;
+	case FLAG_REFERENCE:
+		a->reference = value;
 		return 0;
 	case FLAG_SECONDS:
 		a->seconds = value;

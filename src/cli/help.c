@@ -7,11 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/clock.h"
 #include "sluice/cli/cli.h"
+#include "sluice/cli/option_text.h"
 #include "sluice/config/options.h"
 #include "sluice/config/suggest.h"
-#include "sluice/config/values.h"
 
 static const char usage[] =
 	"sluice forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"
@@ -68,56 +67,19 @@ static void print_keys(const char *title, bool later)
 	putchar('\n');
 }
 
-static void print_range(const struct option *o)
-{
-	char min[VALUE_TEXT_MAX], max[VALUE_TEXT_MAX];
-
-	if (o->max == 0 || o->type == OPT_CPUS)
-		return;
-	switch (o->type) {
-	case OPT_DURATION:
-	case OPT_IDLE:
-		value_format_duration(o->min, min);
-		value_format_duration(o->max, max);
-		break;
-	case OPT_MILLIS:
-		value_format_duration(o->min * NS_PER_MS, min);
-		value_format_duration(o->max * NS_PER_MS, max);
-		break;
-	case OPT_SECONDS:
-	case OPT_KEEPALIVE:
-		value_format_duration(o->min * NS_PER_SEC, min);
-		value_format_duration(o->max * NS_PER_SEC, max);
-		break;
-	case OPT_SIZE:
-		value_format_size((uint64_t)o->min, min);
-		value_format_size((uint64_t)o->max, max);
-		break;
-	default:
-		(void)snprintf(min, sizeof(min), "%lld", (long long)o->min); /* 20 digits at most */
-		(void)snprintf(max, sizeof(max), "%lld", (long long)o->max);
-		break;
-	}
-	printf("  range    %s to %s\n", min, max);
-}
-
 static void print_value(const struct option *o)
 {
-	char words[OPTION_PLACES_MAX];
+	char buf[OPTION_TEXT_MAX];
 
-	if (o->type != OPT_CHOICE && o->type != OPT_BALANCE) {
-		if (o->words[0] != '\0')
-			printf("  value    %s\n", o->words);
-		return;
-	}
-	printf("  value    %s\n", option_choices(o, false, words));
-	if (option_choices(o, true, words)[0] != '\0')
-		printf("           not in this version: %s\n", words);
+	if (option_text_value(o, buf)[0] != '\0')
+		printf("  value    %s\n", option_text_value(o, buf));
+	if ((o->type == OPT_CHOICE || o->type == OPT_BALANCE) && option_choices(o, true, buf)[0] != '\0')
+		printf("           not in this version: %s\n", buf);
 }
 
 static void print_row(const struct option *o)
 {
-	char places[OPTION_PLACES_MAX];
+	char places[OPTION_PLACES_MAX], range[OPTION_TEXT_MAX];
 
 	printf("%s%s\n  %s\n", o->key, (o->flags & OPT_NAMED) != 0 ? " NAME" : "", o->help);
 	if (o->type == OPT_LATER)
@@ -126,7 +88,8 @@ static void print_row(const struct option *o)
 	print_value(o);
 	if (o->def != NULL)
 		printf("  default  %s\n", o->def);
-	print_range(o);
+	if (option_text_range(o, range)[0] != '\0')
+		printf("  range    %s\n", range);
 	if ((o->flags & OPT_REPEAT) != 0)
 		printf("  may be given again, and adds\n");
 	printf("  example  %s\n", o->example);
@@ -168,6 +131,9 @@ enum exit_code cli_help(const struct cli_args *a)
 {
 	char key[128] = "";
 	size_t used = 0;
+
+	if (a->reference != NULL)
+		return cli_reference(a);
 
 	for (size_t i = 0; a->verb == CLI_HELP && i < a->word_count; i++) {
 		int n = snprintf(key + used, sizeof(key) - used, "%s%s", i > 0 ? " " : "", a->words[i]);

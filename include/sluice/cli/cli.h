@@ -44,6 +44,7 @@ struct cli_args {
 	const char *pid_path;
 	const char *signal_name; /* -s of a running sluice: stop, quit, reopen */
 	const char *seconds;	 /* as written */
+	const char *reference;	 /* man or markdown */
 	bool json;		 /* --json, or --format=json */
 	bool probe;
 	bool once;
@@ -75,6 +76,7 @@ enum exit_code cli_healthcheck(const struct cli_args *a);
 enum exit_code cli_status(const struct cli_args *a);
 enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
+enum exit_code cli_reference(const struct cli_args *a);
 enum exit_code cli_version(const struct cli_args *a);
 
 /* The verb called `word`, 0 when there is none. */
