@@ -45,6 +45,8 @@ struct config *cli_load(const struct cli_args *a, const char *text, const char *
 		input.paths = default_paths;
 		input.path_count = 1;
 	}
+	if (a->json && a->verb == CLI_CHECK)
+		return config_load(&input, stdout, CONFIG_JSON);
 	if (!a->quiet)
 		return config_load(&input, stderr, style);
 	/* Quiet is about warnings; what makes it fail is said all the same. */
@@ -81,6 +83,10 @@ enum exit_code cli_run(const struct cli_args *a)
 	c = cli_load(&with_file, NULL, NULL);
 	if (c == NULL)
 		return EXIT_CONFIG;
+	if (a->json && check_only) { /* it was all said in the object */
+		config_free(c);
+		return EXIT_FINE;
+	}
 	if (a->print) {
 		fputs("# ", stdout);
 		config_print_summary(c, stdout);

@@ -45,12 +45,13 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	char places[OPTION_PLACES_MAX];
 
 	if (elsewhere != NULL) {
-		diag_error(d, e->key_at, "'%s' does not belong in [%s]", elsewhere->key, section_word(kind));
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' does not belong in [%s]", elsewhere->key,
+			   section_word(kind));
 		diag_hint(d, "it belongs in %s", option_places(elsewhere->sections, places));
 		p->section->bad |= bad_of(elsewhere);
 		return;
 	}
-	diag_error(d, e->key_at, "unknown key '%s'", e->key);
+	diag_error(d, DIAG_UNKNOWN_KEY, e->key_at, "unknown key '%s'", e->key);
 	if (hint == NULL && near == NULL)
 		near = option_suggest(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key);
 	if (hint != NULL)
@@ -76,14 +77,14 @@ static int check_name(struct pass *p, const struct entry *e, const struct option
 	if (match->name[0] == '\0') {
 		if ((match->option->flags & OPT_NAME_OPTIONAL) != 0)
 			return 0;
-		diag_error(d, at, "'%s' needs a name", key);
+		diag_error(d, DIAG_BAD_NAME, at, "'%s' needs a name", key);
 		diag_hint(d, "write '%s NAME = ...'", key);
 		return -EINVAL;
 	}
 	at.col += (unsigned)match->name_offset;
 	at.len = (unsigned)strlen(match->name);
 	if (strlen(match->name) >= CONFIG_NAME_MAX) {
-		diag_error(d, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
+		diag_error(d, DIAG_TOO_LONG, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
 		return -EINVAL;
 	}
 	if (match->name[ok] == '\0')
@@ -92,10 +93,10 @@ static int check_name(struct pass *p, const struct entry *e, const struct option
 	at.col += (unsigned)more;
 	at.len -= (unsigned)more;
 	if (more > ok) {
-		diag_error(d, at, "'%s' has one name, then '='", key);
+		diag_error(d, DIAG_BAD_NAME, at, "'%s' has one name, then '='", key);
 		diag_hint(d, "write '%s %.*s = ...'", key, (int)ok, match->name);
 	} else {
-		diag_error(d, at, "a name has letters, digits and . _ - only");
+		diag_error(d, DIAG_BAD_NAME, at, "a name has letters, digits and . _ - only");
 	}
 	return -EINVAL;
 }
@@ -108,18 +109,18 @@ static int check_allowed(struct pass *p, const struct entry *e, const struct opt
 	char places[OPTION_PLACES_MAX];
 
 	if (o->type == OPT_LATER) {
-		diag_error(d, e->key_at, "'%s' is not in this version", o->key);
+		diag_error(d, DIAG_NOT_YET, e->key_at, "'%s' is not in this version", o->key);
 		return -EINVAL;
 	}
 	if (*seen != NULL && (o->flags & OPT_REPEAT) == 0) {
-		diag_error(d, e->key_at, "'%s' is given twice", o->key);
+		diag_error(d, DIAG_DUPLICATE, e->key_at, "'%s' is given twice", o->key);
 		diag_hint(d, "first on %s", diag_where(d, e->key_at, (*seen)->key_at));
 		return -EINVAL;
 	}
 	if (*seen == NULL)
 		*seen = e;
 	if ((o->effect & p->section->kind) == 0) {
-		diag_warning(d, e->key_at, "'%s' has no effect in a [%s]", o->key,
+		diag_warning(d, DIAG_NO_EFFECT, e->key_at, "'%s' has no effect in a [%s]", o->key,
 			     section_word(p->section->kind));
 		diag_hint(d, "it belongs in %s", option_places(o->effect, places));
 	}
@@ -187,7 +188,8 @@ static int read_idle(struct pass *p, const struct setting *s)
 static int read_backend_name(struct pass *p, const struct setting *s)
 {
 	if (s->words.count > 1) {
-		diag_error(s->diag, s->words.list[1].at, "'%s' takes one name", s->option->key);
+		diag_error(s->diag, DIAG_BAD_VALUE, s->words.list[1].at, "'%s' takes one name",
+			   s->option->key);
 		return -EINVAL;
 	}
 	p->proxy->backend_name = s->words.list[0].text;
@@ -204,7 +206,7 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 	if (err)
 		return err;
 	if (s.words.count == 0) {
-		diag_error(d, e->key_at, "'%s' needs a value", match->option->key);
+		diag_error(d, DIAG_NO_VALUE, e->key_at, "'%s' needs a value", match->option->key);
 		diag_hint(d, "for example: %s", match->option->example);
 		return -EINVAL;
 	}

@@ -78,8 +78,8 @@ static bool bytes_ok(struct reader *r, const struct source_line *line)
 	struct diag *d = r->doc->diag;
 
 	if (line->len > READER_LINE_MAX) {
-		diag_error(d, reader_at(r, READER_LINE_MAX, 1), "this line has %zu bytes, the limit is %d",
-			   line->len, READER_LINE_MAX);
+		diag_error(d, DIAG_TOO_LONG, reader_at(r, READER_LINE_MAX, 1),
+			   "this line has %zu bytes, the limit is %d", line->len, READER_LINE_MAX);
 		return false;
 	}
 	for (size_t i = 0; i < line->len; i++) {
@@ -88,10 +88,10 @@ static bool bytes_ok(struct reader *r, const struct source_line *line)
 		if ((c >= 0x20 && c != 0x7f) || c == '\t')
 			continue;
 		if (c == 0)
-			diag_error(d, reader_at(r, i, 1),
+			diag_error(d, DIAG_BAD_BYTE, reader_at(r, i, 1),
 				   "a NUL byte: this is not a text file, or it is in UTF-16");
 		else
-			diag_error(d, reader_at(r, i, 1), "a control byte (0x%02x)", c);
+			diag_error(d, DIAG_BAD_BYTE, reader_at(r, i, 1), "a control byte (0x%02x)", c);
 		return false;
 	}
 	return true;
@@ -106,11 +106,11 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 	if (name[ok] != '\0') {
 		at.col += (unsigned)ok;
 		at.len = 1;
-		diag_error(d, at, "a name has letters, digits and . _ - : only");
+		diag_error(d, DIAG_BAD_NAME, at, "a name has letters, digits and . _ - : only");
 		return NULL;
 	}
 	if (strlen(name) >= CONFIG_NAME_MAX) {
-		diag_error(d, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
+		diag_error(d, DIAG_TOO_LONG, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
 		return NULL;
 	}
 	return name;
@@ -123,7 +123,7 @@ static void report_unknown_section(struct reader *r, const char *word, struct at
 	const char *hint = suggest_translate(word);
 	struct suggest s;
 
-	diag_error(d, at, "there is no section [%s]", word);
+	diag_error(d, DIAG_UNKNOWN_SECTION, at, "there is no section [%s]", word);
 	suggest_init(&s, word);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		suggest_offer(&s, section_word(kinds[i]), NULL);
@@ -154,13 +154,13 @@ static struct section *open_section(struct reader *r, const char *inside, struct
 	if (kind == 0) {
 		report_unknown_section(r, word, at);
 	} else if (kind == IN_STATS) {
-		diag_error(d, at, "section [stats] is not in this version");
+		diag_error(d, DIAG_NOT_YET, at, "section [stats] is not in this version");
 	} else if ((kind & IN_PROXIES) == 0) {
 		if (*name == '\0')
 			return document_add_section(r->doc, kind, NULL, at);
-		diag_error(d, name_at, "[%s] has no name", word);
+		diag_error(d, DIAG_BAD_NAME, name_at, "[%s] has no name", word);
 	} else if (*name == '\0') {
-		diag_error(d, at, "[%s] needs a name", word);
+		diag_error(d, DIAG_BAD_NAME, at, "[%s] needs a name", word);
 		diag_hint(d, "write [%s NAME]", word);
 	} else if (section_name(r, name, name_at) != NULL) {
 		return document_add_section(r->doc, kind, name, name_at);
@@ -185,7 +185,7 @@ static void take_header(struct reader *r, const char *text, size_t len, size_t o
 		size_t word_len = strcspn(inside, " \t");
 		const char *name = inside + word_len + strspn(inside + word_len, " \t");
 
-		diag_error(d, reader_at(r, offset + len, 1), "this section header has no ']'");
+		diag_error(d, DIAG_SYNTAX, reader_at(r, offset + len, 1), "this section header has no ']'");
 		r->section = document_add_broken(r->doc, name);
 		return;
 	}
@@ -193,7 +193,7 @@ static void take_header(struct reader *r, const char *text, size_t len, size_t o
 	if (close + 1 < text + len) {
 		size_t after = (size_t)(close + 1 - text);
 
-		diag_error(d, reader_at(r, offset + after, len - after),
+		diag_error(d, DIAG_SYNTAX, reader_at(r, offset + after, len - after),
 			   "nothing may follow a section header");
 	}
 }
@@ -206,7 +206,7 @@ static void report_no_delimiter(struct reader *r, const char *text, struct at at
 	const struct option *o = option_find_start(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, text, &key_len);
 	const char *hint = suggest_translate(text);
 
-	diag_error(d, at, "a line is 'key = value', this one has no '='");
+	diag_error(d, DIAG_NO_EQUALS, at, "a line is 'key = value', this one has no '='");
 	if (o == NULL && text[strcspn(text, " \t:")] == ':') {
 		diag_hint(d, "write '=' instead of ':'");
 		return;
@@ -244,7 +244,7 @@ static bool report_second_name(struct reader *r, const char *key, struct at at)
 		return false;
 	at.col += (unsigned)more;
 	at.len -= (unsigned)more;
-	diag_error(d, at, "'%s' has one name, then '='", o->key);
+	diag_error(d, DIAG_BAD_NAME, at, "'%s' has one name, then '='", o->key);
 	diag_hint(d, "write '%s %.*s = ...'", o->key, (int)name_len, key + start);
 	return true;
 }
@@ -256,11 +256,11 @@ static bool key_ok(struct reader *r, const char *key, struct at at)
 	size_t plain = strcspn(key, ":\"'");
 
 	if (key[0] == '\0') {
-		diag_error(d, at, "there is no key before '='");
+		diag_error(d, DIAG_SYNTAX, at, "there is no key before '='");
 		return false;
 	}
 	if (strlen(key) > READER_KEY_MAX) {
-		diag_error(d, at, "a key has at most %d bytes", READER_KEY_MAX);
+		diag_error(d, DIAG_TOO_LONG, at, "a key has at most %d bytes", READER_KEY_MAX);
 		return false;
 	}
 	if (key[plain] != '\0' && report_second_name(r, key, at))
@@ -268,7 +268,7 @@ static bool key_ok(struct reader *r, const char *key, struct at at)
 	if (key[plain] != '\0') {
 		at.col += (unsigned)plain;
 		at.len = 1;
-		diag_error(d, at, "a key has no '%c'", key[plain]);
+		diag_error(d, DIAG_SYNTAX, at, "a key has no '%c'", key[plain]);
 		if (key[plain] == ':')
 			diag_hint(d, "'=' stands between key and value");
 		return false;
@@ -287,7 +287,8 @@ static struct entry *take_entry(struct reader *r, const char *text, size_t len, 
 
 	if (r->section == NULL) {
 		if (!r->orphan_reported) {
-			diag_error(d, reader_at(r, offset, len), "this line stands before any section");
+			diag_error(d, DIAG_NO_SECTION, reader_at(r, offset, len),
+				   "this line stands before any section");
 			diag_hint(d, "begin with [global], [defaults] or [listen NAME]");
 		}
 		r->orphan_reported = true;
@@ -347,7 +348,7 @@ static struct entry *take_line(struct reader *r)
 /* libinih never called the handler for the line that it was given. */
 static void report_lost(struct reader *r)
 {
-	diag_error(r->doc->diag, r->pending->key_at, "this line cannot be read");
+	diag_error(r->doc->diag, DIAG_SYNTAX, r->pending->key_at, "this line cannot be read");
 	mark_bad(r);
 	r->pending = NULL;
 }

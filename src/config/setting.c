@@ -30,7 +30,7 @@ int setting_parse(const struct setting *s)
 	if (s->words.count > 1 && !takes_words(o->type)) {
 		struct at at = s->words.list[1].at;
 
-		diag_error(s->diag, at, "'%s' takes one value", o->key);
+		diag_error(s->diag, DIAG_BAD_VALUE, at, "'%s' takes one value", o->key);
 		return -EINVAL;
 	}
 	return type->parse(s, o->offset == SIZE_MAX ? (void *)&nowhere : (char *)s->base + o->offset);
@@ -41,7 +41,7 @@ static int report_unknown_word(const struct setting *s, const struct word *key, 
 	const struct option *near = option_suggest(section, key->text);
 	const char *hint = suggest_translate(key->text);
 
-	diag_error(s->diag, key->at, "'%s' has no option '%s'", s->option->key, key->text);
+	diag_error(s->diag, DIAG_UNKNOWN_WORD, key->at, "'%s' has no option '%s'", s->option->key, key->text);
 	if (near != NULL)
 		diag_hint(s->diag, "did you mean '%s'?", near->key);
 	else if (hint != NULL)
@@ -64,16 +64,16 @@ static int parse_word(const struct setting *s, const struct word *w, unsigned se
 	if (o == NULL || key_len == 0)
 		return report_unknown_word(s, &key, section);
 	if (o->type == OPT_LATER) {
-		diag_error(s->diag, key.at, "'%s' is not in this version", o->key);
+		diag_error(s->diag, DIAG_NOT_YET, key.at, "'%s' is not in this version", o->key);
 		return -EINVAL;
 	}
 	if (o->type == OPT_FLAG && w->text[key_len] == '=') {
-		diag_error(s->diag, key.at, "'%s' has no value", o->key);
+		diag_error(s->diag, DIAG_BAD_VALUE, key.at, "'%s' has no value", o->key);
 		diag_hint(s->diag, "write '%s' alone", o->key);
 		return -EINVAL;
 	}
 	if (o->type != OPT_FLAG && (w->text[key_len] != '=' || w->text[key_len + 1] == '\0')) {
-		diag_error(s->diag, key.at, "'%s' needs a value", o->key);
+		diag_error(s->diag, DIAG_NO_VALUE, key.at, "'%s' needs a value", o->key);
 		diag_hint(s->diag, "write %s=%s, without blanks", o->key, o->words);
 		return -EINVAL;
 	}
@@ -105,8 +105,8 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 		int err;
 
 		if (given_before(s, from, i)) {
-			diag_error(s->diag, w->at, "'%.*s' is given twice", (int)strcspn(w->text, "="),
-				   w->text);
+			diag_error(s->diag, DIAG_DUPLICATE, w->at, "'%.*s' is given twice",
+				   (int)strcspn(w->text, "="), w->text);
 			result = -EINVAL;
 			continue;
 		}

@@ -20,11 +20,12 @@ int setting_address(const struct setting *s, const struct word *w, struct addr_s
 	size_t at = 0;
 
 	if (strncmp(w->text, "fd@", 3) == 0) {
-		diag_error(s->diag, w->at, "an inherited socket (fd@) is not in this version");
+		diag_error(s->diag, DIAG_NOT_YET, w->at, "an inherited socket (fd@) is not in this version");
 		return -EINVAL;
 	}
 	if (addr_parse(w->text, spec, &why, &at) != 0) {
-		diag_error(s->diag, word_at(w, at < w->len ? at : 0), "'%s' is no address", w->text);
+		diag_error(s->diag, DIAG_BAD_ADDRESS, word_at(w, at < w->len ? at : 0), "'%s' is no address",
+			   w->text);
 		diag_hint(s->diag, "%s", why != NULL ? why : "write HOST:PORT or unix:/PATH");
 		return -EINVAL;
 	}
@@ -74,7 +75,8 @@ int setting_parse_source(const struct setting *s, void *field)
 		return 0;
 	}
 	if (addr_parse(w->text, &spec, NULL, NULL) != 0 || spec.kind != ADDR_IP) {
-		diag_error(s->diag, w->at, "'source' takes an IP address, with or without a port");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "'source' takes an IP address, with or without a port");
 		return -EINVAL;
 	}
 	*addr = spec.addr;
@@ -184,10 +186,10 @@ int setting_parse_log(const struct setting *s, void *field)
 		log.kind = CONFIG_LOG_FILE;
 		log.path = arena_strndup(s->diag->arena, w->text + 5, w->len - 5);
 	} else if (strncmp(w->text, "syslog:", 7) == 0) {
-		diag_error(s->diag, w->at, "'log = syslog:' is not in this version");
+		diag_error(s->diag, DIAG_NOT_YET, w->at, "'log = syslog:' is not in this version");
 		return -EINVAL;
 	} else if (strcmp(w->text, "auto") != 0) {
-		diag_error(s->diag, w->at, "'log' cannot go to '%s'", w->text);
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'log' cannot go to '%s'", w->text);
 		diag_hint(s->diag,
 			  w->text[0] == '/' ? "write file:%s" : "write auto, stderr, off or file:PATH",
 			  w->text);
@@ -306,15 +308,16 @@ static int check_bind_options(const struct setting *s, const struct config_bind 
 	bool owned = bind->owner.mode != -1 || bind->owner.uid != (uid_t)-1 || bind->owner.gid != (gid_t)-1;
 
 	if (owned && !unix_path) {
-		diag_error(s->diag, w->at, "mode, user and group are for a Unix socket with a path");
+		diag_error(s->diag, DIAG_CONFLICT, w->at,
+			   "mode, user and group are for a Unix socket with a path");
 		return -EINVAL;
 	}
 	if (bind->addr.kind == ADDR_UNIX && (bind->defer_accept || bind->v6only)) {
-		diag_error(s->diag, w->at, "defer-accept and v6only are for TCP");
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "defer-accept and v6only are for TCP");
 		return -EINVAL;
 	}
 	if (bind->v6only && bind->addr.kind == ADDR_IP && bind->addr.addr.sa.sa_family != AF_INET6) {
-		diag_error(s->diag, w->at, "v6only is for an IPv6 address");
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "v6only is for an IPv6 address");
 		return -EINVAL;
 	}
 	return 0;
@@ -330,7 +333,8 @@ int setting_parse_bind(const struct setting *s, struct config_bind *bind)
 	setting_defaults(s->diag->arena, IN_BIND, bind);
 	err = setting_address(s, w, &bind->addr);
 	if (!err && bind->addr.kind == ADDR_NAME) {
-		diag_error(s->diag, w->at, "'bind' takes an address of this machine, not a name");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "'bind' takes an address of this machine, not a name");
 		diag_hint(s->diag, "write 127.0.0.1:%u, or :%u for all addresses", bind->addr.port,
 			  bind->addr.port);
 		err = -EINVAL;
@@ -350,11 +354,11 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 	setting_defaults(s->diag->arena, IN_SERVER, server);
 	err = setting_address(s, w, &server->addr);
 	if (!err && server->addr.kind == ADDR_ANY) {
-		diag_error(s->diag, w->at, "a server needs a host");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a host");
 		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
 		err = -EINVAL;
 	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0) {
-		diag_error(s->diag, w->at, "a server needs a port, and 0 is none");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is none");
 		err = -EINVAL;
 	}
 	words.base = server;
@@ -362,7 +366,7 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 		err = -EINVAL;
 	if (!err && server->source.len != 0 && server->addr.kind == ADDR_IP &&
 	    server->source.sa.sa_family != server->addr.addr.sa.sa_family) {
-		diag_error(s->diag, w->at, "server and source are of different families");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "server and source are of different families");
 		err = -EINVAL;
 	}
 	return err;

@@ -23,7 +23,7 @@ static const char *const level_names[] = {
 
 int setting_bad(const struct setting *s, const struct word *w, size_t offset, const char *text)
 {
-	diag_error(s->diag, word_at(w, offset), "'%s' %s", s->option->key, text);
+	diag_error(s->diag, DIAG_BAD_VALUE, word_at(w, offset), "'%s' %s", s->option->key, text);
 	return -EINVAL;
 }
 
@@ -49,7 +49,7 @@ int setting_in_range(const struct setting *s, const struct word *w, uint64_t num
 
 	if (number >= (uint64_t)o->min && number <= (uint64_t)o->max)
 		return 0;
-	diag_error(s->diag, w->at, "'%s' is %s, allowed are %s to %s", o->key, w->text,
+	diag_error(s->diag, DIAG_OUT_OF_RANGE, w->at, "'%s' is %s, allowed are %s to %s", o->key, w->text,
 		   bound_text(o, o->min, min), bound_text(o, o->max, max));
 	return -EINVAL;
 }
@@ -64,7 +64,7 @@ static int bare_number(const struct setting *s, const struct word *w)
 {
 	uint64_t n = 0;
 
-	diag_error(s->diag, w->at, "'%s' needs a unit", s->option->key);
+	diag_error(s->diag, DIAG_NO_UNIT, w->at, "'%s' needs a unit", s->option->key);
 	if (value_number(w->text, &n) == 0 && n % 1000 == 0)
 		diag_hint(
 			s->diag,
@@ -327,8 +327,8 @@ int setting_choice(const struct setting *s, const struct word *w, unsigned *inde
 			*index = i;
 			if (!later)
 				return 0;
-			diag_error(s->diag, w->at, "'%s = %s' is not in this version", s->option->key,
-				   w->text);
+			diag_error(s->diag, DIAG_NOT_YET, w->at, "'%s = %s' is not in this version",
+				   s->option->key, w->text);
 			return -EINVAL;
 		}
 		if (!later)
@@ -336,7 +336,7 @@ int setting_choice(const struct setting *s, const struct word *w, unsigned *inde
 		item += len;
 		item += *item == '|' ? 1 : 0;
 	}
-	diag_error(s->diag, w->at, "'%s' cannot be '%s'", s->option->key, w->text);
+	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' cannot be '%s'", s->option->key, w->text);
 	if (near.best != NULL)
 		diag_hint(s->diag, "did you mean '%s'?", near.best);
 	else
@@ -406,7 +406,7 @@ static int parse_level(const struct setting *s, void *field)
 			return 0;
 		}
 	}
-	diag_error(s->diag, w->at, "'%s' is no log level", w->text);
+	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no log level", w->text);
 	diag_hint(s->diag, "write one of %s", s->option->words);
 	return -EINVAL;
 }

@@ -4,6 +4,7 @@
 Runs the binary named by SLUICE_BIN (build/src/sluice). Needs no network and binds no port.
 """
 
+import json
 import os
 import pty
 import socket
@@ -58,6 +59,42 @@ def test_check_shows_every_error_and_ends_with_1(bad):
         "    |                   ^^^^ write 5000ms or 5s"
         " (HAProxy reads a bare number as milliseconds, nginx as seconds)\n"
         f"{bad}: 1 error, 0 warnings. The running configuration is unchanged.\n")
+
+
+def test_check_as_json_shows_every_message_to_stdout(tmp_path, good):
+    path = tmp_path / "bad.ini"
+    path.write_bytes(GOOD.encode() + b"user = '\xff\"\t'\n" + b"zzz = 1\n" * 30 + b"[backend empty]\n")
+    got = run("check", "--format=json", path)
+    assert (got.returncode, got.stderr) == (1, "")
+    said = json.loads(got.stdout)
+    assert (said["file"], said["ok"], said["errors"], said["warnings"]) == (str(path), False, 31, 1)
+    assert len(said["messages"]) == 32  # no cap
+    assert said["messages"][1] == {
+        "file": str(path), "line": 5, "col": 1, "len": 3, "severity": "error", "code": "unknown-key",
+        "message": "unknown key 'zzz'", "hint": "see 'sluice help'"}
+    assert said["messages"][31]["severity"] == "warning"
+    assert run("check", "--json", path).stdout == got.stdout
+
+    got = run("check", "--format=json", good)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert json.loads(got.stdout) == {
+        "file": str(good), "ok": True, "errors": 0, "warnings": 0, "frontends": 1, "backends": 1,
+        "servers": 1, "includes": 0, "messages": []}
+
+
+def test_an_include_that_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for name, why in [("fifo", "it is no regular file"), ("/dev/zero", "it is no regular file"),
+                      (".", "Is a directory"), ("fif*", "it is no regular file")]:
+        path = tmp_path / "main.ini"
+        path.write_text(f"[global]\ninclude = {name}\n" + GOOD)
+        got = run("-c", path)
+        assert got.returncode == 1
+        assert f"{path}:2:11: error: cannot read" in got.stderr
+        assert why in got.stderr
+    (tmp_path / "d").mkdir()
+    os.mkfifo(tmp_path / "d" / "x.ini")
+    assert "it is no regular file" in run("-c", tmp_path / "d").stderr
 
 
 def test_run_refuses_a_bad_file_with_the_same_text(bad):
@@ -128,7 +165,7 @@ def test_verbs_of_later_versions_are_refused_in_words(verb):
     assert (got.returncode, got.stdout, got.stderr) == (2, "", f"sluice: '{verb}' is not in this version\n")
 
 
-@pytest.mark.parametrize("args", [["-D"], ["-p", "x"], ["check", "--probe"], ["check", "--format=json"]])
+@pytest.mark.parametrize("args", [["-D"], ["-p", "x"], ["check", "--probe"]])
 def test_flags_of_later_versions_are_refused_in_words(args):
     got = run(*args)
     assert got.returncode == 2

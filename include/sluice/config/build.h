@@ -43,8 +43,8 @@ void build_document(struct build *b);
 void build_crosscheck(struct build *b);
 /* Is `p` a backend, so that a frontend can refer to it? */
 bool build_is_backend(const struct proxy *p);
-/* The snapshot; only after a build without errors. */
-struct config *build_snapshot(const struct build *b);
+/* The snapshot, in memory of `a` that it takes; only after a build without errors. */
+struct config *build_snapshot(const struct build *b, struct arena *a);
 
 /* Applies -o arguments, which are the lines of `source`, to the document. */
 void override_apply(struct document *doc, struct source *source);

@@ -2,8 +2,9 @@
  *
  * config.h - the configuration as the daemon uses it: one immutable tree, a snapshot.
  *
- * Built by config_load(), never changed afterwards, freed by config_free(). Everything that
- * changes while running (a server's state, counters) lives elsewhere. Floor 2.
+ * Built by config_load(), never changed afterwards, freed by config_free(): every pointer below
+ * points into the snapshot itself unless it says otherwise. Everything that changes while running
+ * (a server's state, counters) lives elsewhere. Floor 2.
  */
 #ifndef SLUICE_CONFIG_CONFIG_H
 #define SLUICE_CONFIG_CONFIG_H
@@ -33,7 +34,7 @@ struct config_place {
 
 struct config_log {
 	enum config_log_kind kind;
-	char *path; /* owns; CONFIG_LOG_FILE */
+	char *path; /* CONFIG_LOG_FILE */
 	int level;  /* LOG_DEBUG .. of log.h */
 };
 
@@ -54,9 +55,9 @@ struct config_global {
 	int maxpipes;      /* -1 = auto */
 	uint32_t pipe_size; /* bytes, a power of two >= 64 KiB */
 	enum config_splice splice;
-	char *user;  /* owns; NULL = stay */
-	char *group; /* owns */
-	struct config_log *logs; /* owns */
+	char *user;  /* NULL = stay */
+	char *group;
+	struct config_log *logs;
 	size_t log_count;
 	struct addr_spec admin; /* ADDR_NONE = no admin socket */
 	struct config_socket_owner admin_owner;
@@ -103,7 +104,7 @@ struct config_server {
 struct config_backend {
 	char name[CONFIG_NAME_MAX];
 	enum config_balance balance;
-	struct config_server *servers; /* owns */
+	struct config_server *servers;
 	size_t server_count;
 	unsigned retries;
 	bool redispatch;
@@ -115,7 +116,7 @@ struct config_backend {
 
 struct config_frontend {
 	char name[CONFIG_NAME_MAX];
-	struct config_bind *binds; /* owns */
+	struct config_bind *binds;
 	size_t bind_count;
 	unsigned maxconn; /* 0 = the process's */
 	size_t backend;   /* index into config.backends */
@@ -125,13 +126,16 @@ struct config_frontend {
 	struct config_place place;
 };
 
+struct arena_block;
+
 struct config {
+	struct arena_block *memory; /* owns: all of this */
 	struct config_global global;
-	struct config_frontend *frontends; /* owns; a [listen] is one frontend and one backend */
+	struct config_frontend *frontends; /* a [listen] is one frontend and one backend */
 	size_t frontend_count;
-	struct config_backend *backends; /* owns */
+	struct config_backend *backends;
 	size_t backend_count;
-	char **files; /* owns; every file that was read, the first is the main one */
+	char **files; /* every file that was read, the first is the main one */
 	size_t file_count;
 	unsigned include_count;
 	unsigned warnings;
@@ -154,9 +158,9 @@ struct config_input {
 	const char *text_name;
 };
 
-/* Reads, checks and builds. NULL when anything is wrong; in both cases every message (errors,
- * warnings, the closing count) has been written to `diag` in the format of sluice(8). Opens nothing
- * but the files named. Main thread. */
+/* Reads, checks and builds. NULL when anything is wrong, also without memory; in both cases every
+ * message (errors, warnings, the closing count) has been written to `diag` in the format of
+ * sluice(8). Opens nothing but the files named. Main thread. */
 struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style);
 void config_free(struct config *c);
 
