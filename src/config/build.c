@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "sluice/base/check.h"
+#include "sluice/config/habit.h"
 #include "sluice/config/setting.h"
-#include "sluice/config/suggest.h"
 
 /* One section being read. */
 struct pass {
@@ -41,7 +41,9 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	unsigned kind = p->section->kind;
 	const struct option *elsewhere = option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key).option;
 	const struct option *near = option_suggest(kind, e->key);
-	const char *hint = suggest_translate(e->key);
+	size_t foreign = 0;
+	const char *hint =
+		habit_translate(d->arena, arena_printf(d->arena, "%s %s", e->key, e->value), &foreign);
 	char places[OPTION_PLACES_MAX];
 
 	if (elsewhere != NULL) {
@@ -63,6 +65,11 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	else
 		diag_hint(d, "see 'sluice help'");
 	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;
+}
+
+static bool needs_name(const struct option *o)
+{
+	return (o->flags & OPT_NAMED) != 0 && (o->flags & OPT_NAME_OPTIONAL) == 0;
 }
 
 /* Checks the name of `server NAME` and the like; 0, or -EINVAL after reporting. */
@@ -197,6 +204,24 @@ static int read_backend_name(struct pass *p, const struct setting *s)
 	return 0;
 }
 
+/* The line has no '=' after its key: says how we write it, with the words as HAProxy means them. */
+static void report_plain(struct pass *p, const struct entry *e, const struct option_match *match,
+			 struct words *words)
+{
+	struct diag *d = p->build->diag;
+	const struct option *o = match->option;
+	const char *name = match->name;
+
+	if (name[0] == '\0' && needs_name(o))
+		name = "NAME";
+	habit_join_words(d, o, words);
+	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
+	if (words->count > 0)
+		diag_hint(d, "write '%s'", habit_line(d->arena, o, name, words));
+	else
+		diag_hint(d, "for example: %s", o->example);
+}
+
 static int read_value(struct pass *p, const struct entry *e, const struct option_match *match)
 {
 	struct diag *d = p->build->diag;
@@ -205,6 +230,16 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 
 	if (err)
 		return err;
+	if (e->plain)
+		report_plain(p, e, match, &s.words);
+	if (e->plain && (s.words.count == 0 || (match->name[0] == '\0' && needs_name(match->option)))) {
+		struct config_server nameless = {0};
+
+		/* A server without a name is no server, but its words are judged. */
+		if (match->option->type == OPT_SERVER && s.words.count > 0)
+			(void)setting_parse_server(&s, &nameless);
+		return -EINVAL;
+	}
 	if (s.words.count == 0) {
 		diag_error(d, DIAG_NO_VALUE, e->key_at, "'%s' needs a value", match->option->key);
 		diag_hint(d, "for example: %s", match->option->example);
@@ -232,12 +267,15 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 static void read_entry(struct pass *p, const struct entry *e)
 {
 	struct option_match match = option_find(p->section->kind, e->key);
+	bool needs_check;
 
 	if (match.option == NULL) {
 		report_unknown_key(p, e);
 		return;
 	}
-	if ((match.option->flags & OPT_NAMED) != 0 && check_name(p, e, &match) != 0) {
+	/* Of a line without '=' the missing name is in the hint. */
+	needs_check = (match.option->flags & OPT_NAMED) != 0 && !(e->plain && match.name[0] == '\0');
+	if (needs_check && check_name(p, e, &match) != 0) {
 		p->section->bad |= bad_of(match.option);
 		return;
 	}

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sluice/base/check.h"
-#include "sluice/config/suggest.h"
+#include "sluice/config/habit.h"
 
 /* Types that read all words of their line; the others take one. */
 static bool takes_words(enum option_type type)
@@ -39,13 +39,13 @@ int setting_parse(const struct setting *s)
 static int report_unknown_word(const struct setting *s, const struct word *key, unsigned section)
 {
 	const struct option *near = option_suggest(section, key->text);
-	const char *hint = suggest_translate(key->text);
+	const char *hint = habit_translate_word(s->diag->arena, key->text);
 
 	diag_error(s->diag, DIAG_UNKNOWN_WORD, key->at, "'%s' has no option '%s'", s->option->key, key->text);
-	if (near != NULL)
-		diag_hint(s->diag, "did you mean '%s'?", near->key);
-	else if (hint != NULL)
+	if (hint != NULL)
 		diag_hint(s->diag, "%s", hint);
+	else if (near != NULL)
+		diag_hint(s->diag, "did you mean '%s'?", near->key);
 	else
 		diag_hint(s->diag, "see 'sluice help %s'", s->option->key);
 	return -EINVAL;
@@ -96,6 +96,13 @@ static bool given_before(const struct setting *s, size_t from, size_t n)
 	return false;
 }
 
+/* Does nobody know this word, so that it belongs to the one before it? */
+static bool is_stray(const struct setting *s, const struct word *w, unsigned section)
+{
+	return strchr(w->text, '=') == NULL && option_find(section, w->text).option == NULL &&
+	       habit_translate_word(s->diag->arena, w->text) == NULL;
+}
+
 int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 {
 	int result = 0;
@@ -114,10 +121,9 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 		if (err == 0)
 			continue;
 		result = err;
-		/* HAProxy writes "weight 10": the stray value is part of the same mistake. */
-		if (strchr(w->text, '=') == NULL && i + 1 < s->words.count &&
-		    option_find(section, s->words.list[i + 1].text).option == NULL &&
-		    strchr(s->words.list[i + 1].text, '=') == NULL)
+		/* HAProxy writes "weight 10": the stray words are part of the same mistake. */
+		while (strchr(w->text, '=') == NULL && i + 1 < s->words.count &&
+		       is_stray(s, &s->words.list[i + 1], section))
 			i++;
 	}
 	return result;

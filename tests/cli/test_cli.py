@@ -238,7 +238,7 @@ def test_help_of_a_key_comes_from_the_table():
     for word in ("timeout-connect\n", "default  5s\n", "example  timeout-connect = 5s\n"):
         assert word in got.stdout
     assert "not in this version" in run("help", "check").stdout
-    assert "write 'threads'" in run("help", "nbthread").stderr
+    assert "write 'threads = ...'" in run("help", "nbthread").stderr
 
 
 def answer_once(path, answer, seen):

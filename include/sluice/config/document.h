@@ -31,6 +31,7 @@ struct entry {
 	struct at key_at;
 	struct at value_at;
 	bool override; /* from -o */
+	bool plain;    /* written without its '=': an error, read on all the same */
 };
 
 struct section {

@@ -125,15 +125,57 @@ static void words_of_others_are_translated(void **state)
 	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 check\n",
 		       "t.ini:3:1: error: ", "write 'server a = 10.0.0.1:80 check'", NULL);
 	assert_refused("[global]\noption splice-auto\n" GOOD, "write 'splice = auto' in [global]", NULL);
-	assert_refused("[listen a]\nlisten = 80\nproxy_pass = app\n", "write 'bind = ADDRESS'",
-		       "write 'default-backend = NAME'", NULL);
+	assert_refused("[listen a]\nlisten = 80\nproxy_pass = app\n", "write 'bind = :80'",
+		       "write 'default-backend = app'", NULL);
 	assert_refused("[upstream app]\nserver = 10.0.0.1:80\n" GOOD, "[backend NAME]", NULL);
 	assert_refused("[frontend a]\nbind = :80\ndefault_backend app\n", "write 'default-backend = app'",
 		       NULL);
 	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 weight=2\n",
-		       "'server' has one name, then '='", "t.ini:3:10: error: ", NULL);
+		       "t.ini:3:1: error: '=' is missing after 'server a'", NULL);
 	assert_refused("[listen a]\nbind = :80\nserver a /run/x weight=2\n",
-		       "'server' has one name, then '='", "t.ini:3:10: error: ", NULL);
+		       "t.ini:3:1: error: '=' is missing after 'server a'", NULL);
+}
+
+static void headers_without_brackets_open_their_section(void **state)
+{
+	(void)state;
+	assert_refused("frontend web\n bind *:80\n default_backend ap\nbackend app\n"
+		       " server a 10.0.0.1:80 weight 10\n",
+		       "t.ini:1:1: error: a section stands in brackets", "write [frontend web]",
+		       "t.ini:2:2: error: '=' is missing after 'bind'", "write 'bind = *:80'",
+		       "t.ini:3:18: error: backend 'ap' is not defined", "did you mean 'app' (line 4)?",
+		       "write 'server a = 10.0.0.1:80 weight=10'", "t.ini: 6 errors, 0 warnings.", NULL);
+	assert_refused("defaults\n timeout connect 5000\n" GOOD, "write [defaults]",
+		       "write 'timeout-connect = 5000ms'", "2 errors", NULL);
+	assert_refused("listen stats :8404\n server a = 10.0.0.1:80\n" GOOD,
+		       "write [listen stats], and below it: bind = :8404", "1 error,", NULL);
+	assert_refused("peers x\n peer a 10.0.0.1:1\n" GOOD, "sluice has no peers", "1 error,", NULL);
+	assert_refused("[peers x]\n peer a 10.0.0.1:1\n" GOOD, "sluice has no peers", "1 error,", NULL);
+}
+
+static void braces_and_semicolons_of_nginx_are_named(void **state)
+{
+	(void)state;
+	assert_refused("upstream app {\n server 10.0.0.1:80;\n}\n" GOOD, "write [backend app]",
+		       "write 'server NAME = 10.0.0.1:80'", "2 errors", NULL);
+	assert_refused("http {\n server {\n listen 80;\n location / {\n } } \n }\n}\n}\n" GOOD,
+		       "this block out", "1 error,", NULL);
+	assert_refused("}\n" GOOD, "t.ini:1:1: error: nothing is closed here", "1 error,", NULL);
+	assert_refused(GOOD "maxconn = 10;\n", "t.ini:4:13: error: a line has no ';' at its end", "1 error,",
+		       NULL);
+	assert_refused(GOOD "maxconn 10;\n", "t.ini:4:1: ", "write 'maxconn = 10'", "1 error,", NULL);
+}
+
+static void slips_of_a_key_are_seen_without_equals_too(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "tiemout connect 5s\n", "t.ini:4:1: ", "has no '='",
+		       "did you mean 'timeout-connect = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "blance roundrobin\n", "did you mean 'balance = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "sevrer b 10.0.0.1:80\n", "did you mean 'server NAME = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "timeout server\n", "for example: timeout-server = 10m", "1 error,", NULL);
+	assert_refused("[global]\nserver a 10.0.0.1:80\n" GOOD, "'server' does not belong in [global]",
+		       "it belongs in [listen] or [backend]", "1 error,", NULL);
 }
 
 static void values_are_judged_at_their_place(void **state)
@@ -271,6 +313,9 @@ int main(void)
 		cmocka_unit_test(a_mistake_has_no_consequences),
 		cmocka_unit_test(sections_that_lack_something_are_named),
 		cmocka_unit_test(words_of_others_are_translated),
+		cmocka_unit_test(headers_without_brackets_open_their_section),
+		cmocka_unit_test(braces_and_semicolons_of_nginx_are_named),
+		cmocka_unit_test(slips_of_a_key_are_seen_without_equals_too),
 		cmocka_unit_test(values_are_judged_at_their_place),
 		cmocka_unit_test(addresses_must_fit_their_place),
 		cmocka_unit_test(addresses_that_differ_are_accepted),

@@ -139,8 +139,12 @@ static void translated_words_are_no_keys_of_ours(void **state)
 {
 	static const char *const words[] = {
 #define FOREIGN(word, hint) word,
+#define FOREIGN_WORD(word, hint)
+#define FOREIGN_SECTION(word, hint)
 #include "sluice/config/foreign.tbl.h"
 #undef FOREIGN
+#undef FOREIGN_WORD
+#undef FOREIGN_SECTION
 	};
 
 	(void)state;
