@@ -76,7 +76,7 @@ enum exit_code cli_forward(const struct cli_args *a)
 	if (a->print_config)
 		fputs(text, stdout);
 	else if (a->print)
-		config_print(c, stdout);
+		config_print_origins(c, stdout);
 	else if (a->check && !a->quiet)
 		config_print_summary(c, stdout);
 	else if (!a->check)

@@ -90,7 +90,7 @@ enum exit_code cli_run(const struct cli_args *a)
 	if (a->print) {
 		fputs("# ", stdout);
 		config_print_summary(c, stdout);
-		config_print(c, stdout);
+		config_print_origins(c, stdout);
 	} else if (check_only && !a->quiet) {
 		config_print_summary(c, stdout);
 	}

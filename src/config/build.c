@@ -21,6 +21,7 @@ struct pass {
 	struct proxy *proxy;	   /* NULL in [global] and [defaults] */
 	void *base;		   /* what its scalar options fill */
 	const struct entry **seen; /* one an option: the line that gave it first */
+	const struct entry **from; /* one an option: the line that its value is from */
 };
 
 /* What else fails when a line with this option does. */
@@ -179,17 +180,40 @@ static int read_server(struct pass *p, const struct entry *e, const struct setti
 }
 
 /* timeout-idle stands for two keys, which win over it in their own section, before and after it. */
-static int read_idle(struct pass *p, const struct setting *s)
+static int read_idle(struct pass *p, const struct entry *e, const struct setting *s)
 {
+	ptrdiff_t client = option_find(IN_LISTEN, "timeout-client").option - options;
+	ptrdiff_t server = option_find(IN_LISTEN, "timeout-server").option - options;
 	struct config_timeouts *t = &((struct config_proxy *)p->base)->timeouts;
 	struct config_timeouts before = *t;
 	int err = setting_parse(s);
 
-	if (p->seen[option_find(IN_LISTEN, "timeout-client").option - options] != NULL)
+	if (p->seen[client] != NULL)
 		t->client_ns = before.client_ns;
-	if (p->seen[option_find(IN_LISTEN, "timeout-server").option - options] != NULL)
+	else
+		p->from[client] = e;
+	if (p->seen[server] != NULL)
 		t->server_ns = before.server_ns;
+	else
+		p->from[server] = e;
 	return err;
+}
+
+static int read_log(struct pass *p, const struct entry *e, const struct setting *s)
+{
+	struct config_global *g = p->base;
+	int err = setting_parse(s);
+	struct config_log *log;
+
+	if (err)
+		return err;
+	log = &g->logs[g->log_count - 1];
+	log->place = place_of(e);
+	if (log->path == NULL || strlen(log->path) <= SETTING_TEXT_MAX)
+		return 0;
+	diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "a path has at most %d bytes",
+		   SETTING_TEXT_MAX);
+	return -EINVAL;
 }
 
 static int read_backend_name(struct pass *p, const struct setting *s)
@@ -255,7 +279,9 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 	case OPT_BACKEND:
 		return read_backend_name(p, &s);
 	case OPT_IDLE:
-		return read_idle(p, &s);
+		return read_idle(p, e, &s);
+	case OPT_LOG:
+		return read_log(p, e, &s);
 	case OPT_ADMIN:
 		p->build->admin_at = s.words.list[0].at;
 		return setting_parse(&s);
@@ -281,15 +307,35 @@ static void read_entry(struct pass *p, const struct entry *e)
 	}
 	if (check_allowed(p, e, match.option) != 0 || read_value(p, e, &match) != 0)
 		p->section->bad |= bad_of(match.option);
+	else
+		p->from[match.option - options] = e;
 }
 
-static void read_section(struct build *b, struct section *section, struct proxy *proxy, void *base)
+/* Which lines the values of a section are from. */
+static struct config_origins origins_of(const struct pass *p)
 {
-	struct pass p = {b, section, proxy, base, NULL};
+	struct arena *a = p->build->diag->arena;
+	struct config_origins o = {0};
+
+	for (size_t i = 0; i < option_count; i++) {
+		if (p->from[i] == NULL)
+			continue;
+		o.list = arena_grow(a, o.list, o.count, sizeof(*o.list));
+		o.list[o.count++] = (struct config_origin){i, place_of(p->from[i])};
+	}
+	return o;
+}
+
+static struct config_origins read_section(struct build *b, struct section *section, struct proxy *proxy,
+					  void *base)
+{
+	struct pass p = {b, section, proxy, base, NULL, NULL};
 
 	p.seen = arena_alloc(b->diag->arena, option_count * sizeof(*p.seen));
+	p.from = arena_alloc(b->diag->arena, option_count * sizeof(*p.from));
 	for (const struct entry *e = section->first; e != NULL; e = e->next)
 		read_entry(&p, e);
+	return origins_of(&p);
 }
 
 static void add_proxy(struct build *b, struct section *section)
@@ -302,7 +348,7 @@ static void add_proxy(struct build *b, struct section *section)
 	memset(p, 0, sizeof(*p));
 	p->section = section;
 	p->set = b->defaults;
-	read_section(b, section, p, &p->set);
+	p->origins = read_section(b, section, p, &p->set);
 }
 
 static void set_built_in(struct build *b)
@@ -337,10 +383,10 @@ void build_document(struct build *b)
 
 	set_built_in(b);
 	if (global != NULL)
-		read_section(b, global, NULL, &b->global);
+		b->global.origins = read_section(b, global, NULL, &b->global);
 	set_default_log(b);
 	if (defaults != NULL)
-		read_section(b, defaults, NULL, &b->defaults);
+		b->defaults_origins = read_section(b, defaults, NULL, &b->defaults);
 	for (struct section *s = b->doc->first; s != NULL; s = s->next) {
 		if ((s->kind & IN_PROXIES) != 0)
 			add_proxy(b, s);

@@ -170,6 +170,7 @@ static void apply_one(const struct override *o)
 
 void override_apply(struct document *doc, struct source *source)
 {
+	doc->overrides = source;
 	for (size_t i = 0; i < source->line_count; i++) {
 		struct override o = {doc, source->lines[i].text, {source, (unsigned)i + 1, 1, 1}};
 

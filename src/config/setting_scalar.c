@@ -375,6 +375,11 @@ static int parse_text(const struct setting *s, void *field)
 
 	if (text[0] == '\0')
 		return setting_bad(s, &s->words.list[0], 0, "is empty");
+	if (strlen(text) > SETTING_TEXT_MAX) {
+		diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "'%s' has at most %d bytes",
+			   s->option->key, SETTING_TEXT_MAX);
+		return -EINVAL;
+	}
 	memcpy(field, &text, sizeof(text));
 	return 0;
 }

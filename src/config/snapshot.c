@@ -25,6 +25,17 @@ static struct config_place place_in(const struct config *c, const char *file, un
 	return (struct config_place){"-o", line};
 }
 
+static struct config_origins copy_origins(struct arena *a, const struct config *c, struct config_origins from)
+{
+	struct config_origins o = {arena_alloc(a, from.count * sizeof(*o.list)), from.count};
+
+	for (size_t i = 0; i < from.count; i++) {
+		o.list[i].option = from.list[i].option;
+		o.list[i].place = place_in(c, from.list[i].place.file, from.list[i].place.line);
+	}
+	return o;
+}
+
 static void copy_name(char *to, const char *name)
 {
 	size_t len = strlen(name);
@@ -44,7 +55,10 @@ static void fill_global(struct arena *a, struct config *c, const struct config_g
 	for (size_t i = 0; i < from->log_count; i++) {
 		g->logs[i] = from->logs[i];
 		g->logs[i].path = copy_text(a, from->logs[i].path);
+		if (g->logs[i].place.line > 0)
+			g->logs[i].place = place_in(c, g->logs[i].place.file, g->logs[i].place.line);
 	}
+	g->origins = copy_origins(a, c, from->origins);
 }
 
 static void fill_backend(struct arena *a, const struct config *c, struct config_backend *to,
@@ -60,6 +74,7 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
 	to->tcp = p->set.tcp;
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
+	to->origins = copy_origins(a, c, p->origins);
 	to->servers = arena_alloc(a, p->server_count * sizeof(*to->servers));
 	to->server_count = p->server_count;
 	for (size_t i = 0; i < p->server_count; i++) {
@@ -81,6 +96,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 	to->timeouts.max_lifetime_ns = p->set.timeouts.max_lifetime_ns;
 	to->tcp = p->set.tcp;
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
+	to->origins = copy_origins(a, c, p->origins);
 	to->binds = arena_alloc(a, p->bind_count * sizeof(*to->binds));
 	to->bind_count = p->bind_count;
 	for (size_t i = 0; i < p->bind_count; i++) {
@@ -106,12 +122,18 @@ static size_t backend_index(const struct build *b, const struct proxy *target)
 struct config *build_snapshot(const struct build *b, struct arena *a)
 {
 	struct config *c = arena_alloc(a, sizeof(*c));
+	size_t overrides = b->doc->overrides != NULL ? b->doc->overrides->line_count : 0;
 
 	check(b->diag->errors == 0);
 	c->warnings = b->diag->warnings;
 	c->files = arena_alloc(a, b->doc->source_count * sizeof(*c->files));
 	for (; c->file_count < b->doc->source_count; c->file_count++)
 		c->files[c->file_count] = copy_text(a, b->doc->sources[c->file_count]->name);
+	c->overrides = arena_alloc(a, overrides * sizeof(*c->overrides));
+	for (; c->override_count < overrides; c->override_count++)
+		c->overrides[c->override_count] =
+			copy_text(a, b->doc->overrides->lines[c->override_count].text);
+	c->defaults = copy_origins(a, c, b->defaults_origins);
 	fill_global(a, c, &b->global);
 	c->frontends = arena_alloc(a, b->proxy_count * sizeof(*c->frontends));
 	c->backends = arena_alloc(a, b->proxy_count * sizeof(*c->backends));

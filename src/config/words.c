@@ -233,12 +233,15 @@ void words_print_quoted(const char *text, FILE *out)
 		return;
 	}
 	fputc('\'', out);
-	for (; *text != '\0'; text++) {
-		/* A quote inside is written as the shell does it: close, quote it, open again. */
-		if (*text == '\'')
-			fputs("'\"'\"'", out);
+	while (*text != '\0') {
+		size_t quotes = strspn(text, "'"), others = strcspn(text, "'");
+
+		/* Quotes inside are written as the shell does it: close, quote them, open again. */
+		if (quotes > 0)
+			fprintf(out, "'\"%.*s\"'", (int)quotes, text);
 		else
-			fputc(*text, out);
+			fprintf(out, "%.*s", (int)others, text);
+		text += quotes > 0 ? quotes : others;
 	}
 	fputc('\'', out);
 }

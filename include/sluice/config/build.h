@@ -24,6 +24,7 @@ struct proxy {
 	const char *backend_name; /* of default-backend; NULL = none */
 	struct at backend_at;
 	const struct proxy *target; /* the backend of a frontend, once checked */
+	struct config_origins origins;
 	bool duplicate;		    /* its name is taken: looked at no further */
 };
 
@@ -33,6 +34,7 @@ struct build {
 	struct config_global global;
 	struct at admin_at;
 	struct config_proxy defaults;
+	struct config_origins defaults_origins;
 	struct proxy *proxies;
 	size_t proxy_count;
 };

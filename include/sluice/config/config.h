@@ -32,10 +32,20 @@ struct config_place {
 	unsigned line;
 };
 
+/* Which lines of a section gave its options their values; what is in no list has its default. */
+struct config_origins {
+	struct config_origin {
+		size_t option; /* index into the rows of options.h */
+		struct config_place place;
+	} *list;
+	size_t count;
+};
+
 struct config_log {
 	enum config_log_kind kind;
 	char *path; /* CONFIG_LOG_FILE */
 	int level;  /* LOG_DEBUG .. of log.h */
+	struct config_place place;
 };
 
 /* Permissions of a Unix socket; -1 = leave as the umask makes it. */
@@ -63,6 +73,7 @@ struct config_global {
 	struct config_socket_owner admin_owner;
 	int64_t hard_stop_after_ns; /* 0 = never */
 	int64_t pipe_cycle_ns;
+	struct config_origins origins;
 };
 
 /* Timeouts and socket options that both kinds of section have; 0 = off. */
@@ -112,6 +123,7 @@ struct config_backend {
 	struct config_timeouts timeouts; /* connect, server, half_closed are used */
 	struct config_tcp tcp;           /* of the server side */
 	struct config_place place;
+	struct config_origins origins;
 };
 
 struct config_frontend {
@@ -124,6 +136,7 @@ struct config_frontend {
 	struct config_timeouts timeouts; /* client, half_closed, max_lifetime are used */
 	struct config_tcp tcp;           /* of the client side */
 	struct config_place place;
+	struct config_origins origins;
 };
 
 struct arena_block;
@@ -137,6 +150,9 @@ struct config {
 	size_t backend_count;
 	char **files; /* every file that was read, the first is the main one */
 	size_t file_count;
+	char **overrides; /* the -o arguments: a place in "-o" is one of them, from line 1 */
+	size_t override_count;
+	struct config_origins defaults; /* of [defaults], for the options that a section does not give */
 	unsigned include_count;
 	unsigned warnings;
 };
@@ -166,7 +182,9 @@ void config_free(struct config *c);
 
 /* "sluice.ini: ok (3 frontends, 4 backends, 9 servers, 1 include, 0 warnings)". */
 void config_print_summary(const struct config *c, FILE *out);
-/* The effective configuration as a file that reads back to the same snapshot (-T). */
+/* The effective configuration as a file that reads back to the same snapshot. */
 void config_print(const struct config *c, FILE *out);
+/* The same with the origin of each line behind it, as a comment (-T). */
+void config_print_origins(const struct config *c, FILE *out);
 
 #endif

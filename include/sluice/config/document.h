@@ -52,6 +52,7 @@ struct document {
 	size_t broken_count;
 	struct source **sources;
 	size_t source_count;
+	const struct source *overrides; /* the -o arguments */
 };
 
 struct source *document_add_source(struct document *doc, const char *name);

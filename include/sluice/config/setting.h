@@ -15,6 +15,9 @@
 #include "sluice/config/options.h"
 #include "sluice/config/words.h"
 
+/* Names and paths are no longer, so that what -T prints fits a line in any quotes. */
+#define SETTING_TEXT_MAX 1023
+
 struct setting {
 	struct diag *diag;
 	const struct option *option;
