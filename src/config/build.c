@@ -41,6 +41,7 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	struct diag *d = p->build->diag;
 	unsigned kind = p->section->kind;
 	const struct option *elsewhere = option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key).option;
+	const struct option *word = option_find(~0u, e->key).option;
 	const struct option *near = option_suggest(kind, e->key);
 	size_t foreign = 0;
 	const char *hint =
@@ -52,6 +53,13 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 			   section_word(kind));
 		diag_hint(d, "it belongs in %s", option_places(elsewhere->sections, places));
 		p->section->bad |= bad_of(elsewhere);
+		return;
+	}
+	if (hint == NULL && word != NULL) {
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is no key, it is a word of another line",
+			   word->key);
+		diag_hint(d, "it belongs in %s: %s", option_places(word->sections, places), word->example);
+		p->section->bad |= SECTION_BAD_LINE;
 		return;
 	}
 	diag_error(d, DIAG_UNKNOWN_KEY, e->key_at, "unknown key '%s'", e->key);

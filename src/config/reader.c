@@ -110,7 +110,8 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 
 static void report_unknown_section(struct reader *r, const char *word, struct at at)
 {
-	static const unsigned kinds[] = {IN_GLOBAL, IN_DEFAULTS, IN_LISTEN, IN_FRONTEND, IN_BACKEND};
+	static const unsigned kinds[] = {IN_GLOBAL, IN_STATS,	 IN_DEFAULTS,
+					 IN_LISTEN, IN_FRONTEND, IN_BACKEND};
 	struct diag *d = r->doc->diag;
 	size_t foreign = 0;
 	const char *hint = suggest_foreign(FOREIGN_SECTION_OR_BLOCK, word, &foreign);
@@ -127,8 +128,8 @@ static void report_unknown_section(struct reader *r, const char *word, struct at
 	else if (hint != NULL)
 		diag_hint(d, "%s", hint);
 	else
-		diag_hint(d,
-			  "there are [global], [defaults], [listen NAME], [frontend NAME], [backend NAME]");
+		diag_hint(d, "there are [global], [stats], [defaults], [listen NAME], [frontend NAME], "
+			     "[backend NAME]");
 }
 
 /* What stands between the brackets: "listen web". `at` is the place of its first word. */

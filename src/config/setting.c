@@ -31,6 +31,11 @@ int setting_parse(const struct setting *s)
 		struct at at = s->words.list[1].at;
 
 		diag_error(s->diag, DIAG_BAD_VALUE, at, "'%s' takes one value", o->key);
+		/* "5 s": a unit stands at its number. */
+		if (s->words.count == 2 &&
+		    strspn(s->words.list[0].text, "0123456789") == s->words.list[0].len)
+			diag_hint(s->diag, "write %s%s, without the blank", s->words.list[0].text,
+				  s->words.list[1].text);
 		return -EINVAL;
 	}
 	return type->parse(s, o->offset == SIZE_MAX ? (void *)&nowhere : (char *)s->base + o->offset);
@@ -96,11 +101,18 @@ static bool given_before(const struct setting *s, size_t from, size_t n)
 	return false;
 }
 
-/* Does nobody know this word, so that it belongs to the one before it? */
-static bool is_stray(const struct setting *s, const struct word *w, unsigned section)
+/* Belongs `w` to the word before it, which `hint` was said about? Nobody knows it, or the same would
+ * be said again ("ssl crt x verify none"). "weight = 5" has two of them. */
+static bool is_stray(const struct setting *s, const struct word *w, unsigned section, const char *hint)
 {
-	return strchr(w->text, '=') == NULL && option_find(section, w->text).option == NULL &&
-	       habit_translate_word(s->diag->arena, w->text) == NULL;
+	const char *own;
+
+	if (w->text[0] == '=')
+		return true;
+	if (strchr(w->text, '=') != NULL || option_find(section, w->text).option != NULL)
+		return false;
+	own = habit_translate_word(s->diag->arena, w->text);
+	return own == NULL || (hint != NULL && strcmp(own, hint) == 0);
 }
 
 int setting_parse_words(const struct setting *s, size_t from, unsigned section)
@@ -109,6 +121,7 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 
 	for (size_t i = from; i < s->words.count; i++) {
 		const struct word *w = &s->words.list[i];
+		const char *hint;
 		int err;
 
 		if (given_before(s, from, i)) {
@@ -122,9 +135,10 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 			continue;
 		result = err;
 		/* HAProxy writes "weight 10": the stray words are part of the same mistake. */
+		hint = habit_translate_word(s->diag->arena, w->text);
 		while (strchr(w->text, '=') == NULL && i + 1 < s->words.count &&
-		       is_stray(s, &s->words.list[i + 1], section))
-			i++;
+		       is_stray(s, &s->words.list[i + 1], section, hint))
+			i += strcmp(s->words.list[i + 1].text, "=") == 0 ? 2 : 1;
 	}
 	return result;
 }

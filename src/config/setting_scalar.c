@@ -65,6 +65,10 @@ static int bare_number(const struct setting *s, const struct word *w)
 	uint64_t n = 0;
 
 	diag_error(s->diag, DIAG_NO_UNIT, w->at, "'%s' needs a unit", s->option->key);
+	if (strspn(w->text, "0123456789") != w->len) {
+		diag_hint(s->diag, "its last number has none: write %sm or %ss", w->text, w->text);
+		return -EINVAL;
+	}
 	if (value_number(w->text, &n) == 0 && n % 1000 == 0)
 		diag_hint(
 			s->diag,
@@ -233,7 +237,8 @@ static int parse_count(const struct setting *s, void *field)
 	err = value_count(w->text, &n);
 	if (err == -EINVAL) {
 		(void)setting_bad(s, w, 0, "is no number");
-		diag_hint(s->diag, "write %s", s->option->words);
+		diag_hint(s->diag, "write %sa number: 2000, or 2_000",
+			  type == OPT_COUNT_AUTO || type == OPT_INT_AUTO ? "auto or " : "");
 		return err;
 	}
 	err = err ? out_of_range(s, w) : setting_in_range(s, w, n);

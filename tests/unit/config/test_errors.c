@@ -178,6 +178,24 @@ static void slips_of_a_key_are_seen_without_equals_too(void **state)
 		       "it belongs in [listen] or [backend]", "1 error,", NULL);
 }
 
+static void one_slip_is_one_message_that_helps(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "weight = 3\n", "t.ini:4:1: error: 'weight' is no key",
+		       "it belongs in a server line: server a = 10.0.0.1:80 weight=2", "1 error,", NULL);
+	assert_refused("[satts]\n" GOOD, "did you mean [stats]?", "1 error,", NULL);
+	assert_refused(GOOD "timeout-connect = 5 s\n", "t.ini:4:21: ", "write 5s, without the blank", NULL);
+	assert_refused(GOOD "timeout-connect = 1h30\n", "needs a unit", "write 1h30m or 1h30s", NULL);
+	assert_refused(GOOD "retries = 1__0\n", "is no number", "write a number: 2000, or 2_000", NULL);
+	assert_refused(GOOD "maxconn = -5\n", "is no number", "write auto or a number", NULL);
+	assert_refused(GOOD "server b = 10.0.0.1:80 weight = 5\n", "write weight=N, without blanks",
+		       "1 error,", NULL);
+	assert_refused("[listen a]\nbind = :80 ssl crt /x alpn h2 verify none\nserver a = 10.0.0.1:80\n",
+		       "'bind' has no option 'ssl'", "sluice does not end TLS", "1 error,", NULL);
+	assert_refused(GOOD "server b = 10.0.0.1:80 weight =5 source=10.0.0.1\n", "without blanks",
+		       "1 error,", NULL);
+}
+
 static void values_are_judged_at_their_place(void **state)
 {
 	(void)state;
@@ -316,6 +334,7 @@ int main(void)
 		cmocka_unit_test(headers_without_brackets_open_their_section),
 		cmocka_unit_test(braces_and_semicolons_of_nginx_are_named),
 		cmocka_unit_test(slips_of_a_key_are_seen_without_equals_too),
+		cmocka_unit_test(one_slip_is_one_message_that_helps),
 		cmocka_unit_test(values_are_judged_at_their_place),
 		cmocka_unit_test(addresses_must_fit_their_place),
 		cmocka_unit_test(addresses_that_differ_are_accepted),
