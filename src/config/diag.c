@@ -188,6 +188,14 @@ void diag_sort(struct diag *d)
 		qsort(d->items, d->count, sizeof(*d->items), compare_items);
 }
 
+static void print_rest(unsigned count, const char *word, FILE *out)
+{
+	unsigned rest = count > DIAG_SHOWN_MAX ? count - DIAG_SHOWN_MAX : 0;
+
+	if (rest > 0)
+		fprintf(out, "... and %u more %s%s\n", rest, word, rest == 1 ? "" : "s");
+}
+
 void diag_print(struct diag *d, FILE *out, bool colour)
 {
 	unsigned shown[2] = {0, 0};
@@ -197,8 +205,6 @@ void diag_print(struct diag *d, FILE *out, bool colour)
 		if (shown[d->items[i].level]++ < DIAG_SHOWN_MAX)
 			print_item(&d->items[i], out, colour);
 	}
-	if (shown[DIAG_ERROR] > DIAG_SHOWN_MAX)
-		fprintf(out, "... and %u more errors\n", shown[DIAG_ERROR] - DIAG_SHOWN_MAX);
-	if (shown[DIAG_WARNING] > DIAG_SHOWN_MAX)
-		fprintf(out, "... and %u more warnings\n", shown[DIAG_WARNING] - DIAG_SHOWN_MAX);
+	print_rest(shown[DIAG_ERROR], "error", out);
+	print_rest(shown[DIAG_WARNING], "warning", out);
 }

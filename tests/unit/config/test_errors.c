@@ -278,6 +278,43 @@ static void twenty_errors_are_shown_and_the_rest_is_counted(void **state)
 	unload(&l);
 }
 
+static char *load_as_json(const char *text)
+{
+	struct config_input input = {.text = text, .text_name = "t.ini"};
+	char *said = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&said, &len);
+
+	assert_non_null(out);
+	config_free(config_load(&input, out, CONFIG_JSON));
+	assert_int_equal(fclose(out), 0);
+	return said;
+}
+
+static void messages_are_an_object_for_programs(void **state)
+{
+	char *said = load_as_json("[global]\nthread = \"4\xff\"\n" GOOD "[backend \xc3\xa4\xed\xa0\x80]\n");
+
+	(void)state;
+	assert_string_equal(
+		said, "{\"file\":\"t.ini\",\"ok\":false,\"errors\":2,\"warnings\":0,\"messages\":[\n"
+		      " {\"file\":\"t.ini\",\"line\":2,\"col\":1,\"len\":6,\"severity\":\"error\","
+		      "\"code\":\"unknown-key\",\"message\":\"unknown key 'thread'\","
+		      "\"hint\":\"did you mean 'threads'?\"},\n"
+		      " {\"file\":\"t.ini\",\"line\":6,\"col\":10,\"len\":1,\"severity\":\"error\","
+		      "\"code\":\"bad-name\",\"message\":\"a name has letters, digits and . _ - : only\","
+		      "\"hint\":null}\n]}\n");
+	free(said);
+	said = load_as_json("[global]\nlog = \xc3\xa4\xed\xa0\x80\xf4\x90\x80\x80\"\\\"\n" GOOD);
+	assert_non_null(strstr(said, "'\xc3\xa4\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\\\'"));
+	free(said);
+	said = load_as_json(GOOD);
+	assert_string_equal(said,
+			    "{\"file\":\"t.ini\",\"ok\":true,\"errors\":0,\"warnings\":0,\"frontends\":1,"
+			    "\"backends\":1,\"servers\":1,\"includes\":0,\"messages\":[]}\n");
+	free(said);
+}
+
 static void carets_stand_below_tabs_and_letters_of_two_bytes(void **state)
 {
 	(void)state;
@@ -339,6 +376,7 @@ int main(void)
 		cmocka_unit_test(addresses_must_fit_their_place),
 		cmocka_unit_test(addresses_that_differ_are_accepted),
 		cmocka_unit_test(twenty_errors_are_shown_and_the_rest_is_counted),
+		cmocka_unit_test(messages_are_an_object_for_programs),
 		cmocka_unit_test(carets_stand_below_tabs_and_letters_of_two_bytes),
 		cmocka_unit_test(what_has_no_effect_is_warned_about),
 		cmocka_unit_test(variables_are_put_in_or_missed),
