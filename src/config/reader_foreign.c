@@ -61,19 +61,34 @@ static void open_nameless(struct reader *r, struct at at)
 	r->section->bad |= SECTION_BAD_LINE;
 }
 
+/* What stands in brackets for a block that is a section of ours; NULL when it is none. */
+static const char *block_header(struct arena *a, const struct pieces *p)
+{
+	unsigned kind = section_kind(p->first, strlen(p->first));
+
+	if (p->rest[0] != '\0')
+		return NULL;
+	if (strcmp(p->first, "upstream") == 0 && p->second[0] != '\0')
+		return arena_printf(a, "backend %s", p->second);
+	if ((kind & IN_PROXIES) != 0 && p->second[0] != '\0')
+		return arena_printf(a, "%s %s", p->first, p->second);
+	return (kind & (IN_GLOBAL | IN_DEFAULTS)) != 0 && p->second[0] == '\0' ? p->first : NULL;
+}
+
 /* "upstream app {" and the like, `text` without its brace. */
 static void open_block(struct reader *r, const char *text, struct at at)
 {
 	struct diag *d = r->doc->diag;
 	struct pieces p = cut(d->arena, text);
+	const char *header = block_header(d->arena, &p);
 	size_t len;
 	const char *hint;
 
 	r->depth++;
-	if (strcmp(p.first, "upstream") == 0 && p.second[0] != '\0') {
+	if (header != NULL) {
 		diag_error(d, DIAG_SYNTAX, at, "a section begins with its name in brackets, not with '{'");
-		diag_hint(d, "write [backend %s], its lines below it, and no '}'", p.second);
-		reader_open_section(r, arena_printf(d->arena, "backend %s", p.second), at);
+		diag_hint(d, "write [%s], its lines below it, and no '}'", header);
+		reader_open_section(r, header, at);
 		r->section->bad |= SECTION_BAD_LINE;
 	} else if (strcmp(p.first, "server") == 0 && p.second[0] == '\0') {
 		diag_error(d, DIAG_SYNTAX, at, "a section begins with its name in brackets, not with '{'");

@@ -160,6 +160,9 @@ static void braces_and_semicolons_of_nginx_are_named(void **state)
 		       "write 'server NAME = 10.0.0.1:80'", "2 errors", NULL);
 	assert_refused("http {\n server {\n listen 80;\n location / {\n } } \n }\n}\n}\n" GOOD,
 		       "this block out", "1 error,", NULL);
+	assert_refused("global {\nthrads = 2\n}\nbackend app {\nserver a = 10.0.0.1\n}\n" GOOD,
+		       "write [global], its lines below it, and no '}'", "write [backend app], its lines",
+		       "did you mean 'threads'?", "the port is missing", "4 errors", NULL);
 	assert_refused("}\n" GOOD, "t.ini:1:1: error: nothing is closed here", "1 error,", NULL);
 	assert_refused(GOOD "maxconn = 10;\n", "t.ini:4:13: error: a line has no ';' at its end", "1 error,",
 		       NULL);
