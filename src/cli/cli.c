@@ -2,7 +2,7 @@
  *
  * cli.c - which verb a command line means; words that are no verb get the nearest one.
  *
- * Refuses in words the verbs that this version does not have. Main thread. Floor 6.
+ * Refuses in words the verbs that this version does not have. Main thread. Floor 7.
  */
 #include "sluice/cli/cli.h"
 

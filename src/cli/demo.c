@@ -2,7 +2,7 @@
  *
  * demo.c - `sluice demo`.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 

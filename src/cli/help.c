@@ -2,7 +2,7 @@
  *
  * help.c - `sluice help`: the command line; `sluice help KEY`: rows of the options table.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <string.h>
