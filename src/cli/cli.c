@@ -85,7 +85,7 @@ static const char *later_flag(const struct cli_args *a)
 		return "-s";
 	if (a->probe)
 		return "--probe";
-	return a->json ? "--json" : NULL;
+	return a->json && a->verb != CLI_DEMO ? "--json" : NULL;
 }
 
 enum exit_code cli_main(int argc, char **argv)
