@@ -171,6 +171,7 @@ def test_without_a_terminal_each_event_is_a_plain_line():
                  "b2 is back in the round: ", " client errors 0   server errors 0\n", " next      "):
         assert demo.text.count(line) == 1, (line, demo.text)
     assert "\x1b" not in demo.text and "\r" not in demo.text
+    assert " notice ready: " not in demo.text
 
 
 def test_quiet_is_the_summary_alone():
@@ -187,6 +188,7 @@ def test_a_daemon_that_dies_makes_the_demo_fail():
     os.kill(children[0], signal.SIGKILL)
     assert demo.finish() == 4
     assert "sluice ended by itself (exit code 137)" in demo.text
+    assert " notice ready: " in demo.text  # the log is shown to whoever has to find out
     assert errors_of(demo.text, "client") > 0
     wait_all_gone(children)
 
