@@ -339,9 +339,9 @@ static void collect(struct stage *s)
 		child_kill(&s->daemon);
 		r->daemon_exit = s->daemon.code;
 	}
+	collect_servers(s); /* first: a wrong byte says more than the end that followed it */
 	if (n->errors > 0)
 		report_why(r, "a client: %s", n->first_error);
-	collect_servers(s);
 }
 
 /* The end of the log, for whoever has to find out. */
@@ -381,6 +381,8 @@ static enum exit_code tell(struct stage *s)
 	(void)fflush(stdout);
 	if (!ok)
 		show_log(s);
+	if (!s->heard && s->report.daemon_exit == EXIT_ENVIRONMENT)
+		return EXIT_ENVIRONMENT; /* the log says what was in the way */
 	return ok ? EXIT_FINE : EXIT_FATAL;
 }
 

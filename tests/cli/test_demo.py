@@ -193,6 +193,16 @@ def test_a_daemon_that_dies_makes_the_demo_fail():
     wait_all_gone(children)
 
 
+def test_a_daemon_that_cannot_start_is_the_fault_of_the_environment():
+    port = int(re.search(r"127\.0\.0\.1:(\d+)", run("--print-config").stdout).group(1))
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(f"\0sluice-demo-{port}")
+        taken.listen()
+        got = run("--seconds", 2)
+    assert got.returncode == 3
+    assert f"cannot open the admin socket unix:@sluice-demo-{port}" in got.stderr
+
+
 def test_a_server_that_dies_makes_the_demo_fail():
     demo = Demo("--seconds", 3)
     demo.until("I stop b2")
