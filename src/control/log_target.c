@@ -28,7 +28,7 @@
 #define CHUNK_TERMINAL 256u
 #define CHUNK_FILE     LOG_TARGET_BYTES
 /* What was lost is told so often at most: each time may be lost too. */
-#define TELL_NS NS_PER_SEC
+#define TELL_NS (NS_PER_SEC / 2)
 
 static_assert(LOG_LINE_MAX < PIPE_BUF, "a line must fit into one write to a pipe");
 

@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -287,6 +288,51 @@ def test_full_disk_costs_lines_not_the_daemon(sluice, peers):
     daemon.wait_session_line(5)
     wait_until(lambda: daemon.info()["log_dropped"] >= before + 5, "lost lines are counted")
     assert daemon.info()["log_dropped"] == before + 5
+
+
+def test_reader_that_sleeps_costs_lines_that_are_counted_and_told(folder):
+    ours, theirs = os.pipe()
+    daemon = daemons.Daemon(folder, "[global]\nthreads = 1\nadmin-socket = unix:@ADMIN@\nlog = stderr\n"
+                            f"[listen l]\nbind = unix:{folder}/front\n"
+                            f"server a = unix:{folder}/missing\nretries = 0\n")
+    daemon.child = subprocess.Popen([daemons.BINARY, "-f", daemon.config_path], stderr=theirs,
+                                    stdin=subprocess.DEVNULL)
+    os.close(theirs)
+    text = b""
+
+    def read_until(pattern):
+        nonlocal text
+
+        def more():
+            nonlocal text
+            if select.select([ours], [], [], 0)[0]:
+                text += os.read(ours, 65536)
+            return re.search(pattern, text)
+        return wait_until(more, lambda: f"{pattern} in {text[-2000:]}")
+
+    def session():
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE)
+            s.connect(f"{folder}/front")
+            s.recv(1)
+    try:
+        read_until(rb"ready:")
+        sessions = 0
+        while daemon.info()["log_dropped"] == 0:
+            assert sessions < 20000, "nothing fills the log"
+            for _ in range(100):
+                session()
+            sessions += 100
+        wait_until(lambda: daemon.info()["sessions"] == 0, "sessions have ended")
+        told = read_until(rb"warning (\d+) log lines were dropped: the log's reader is too slow")
+        assert int(told[1]) == daemon.info()["log_dropped"]
+        before = text.count(b" session ")
+        session()
+        wait_until(lambda: read_until(b"") and text.count(b" session ") == before + 1, "the next line")
+        assert before < sessions
+    finally:
+        daemon.kill()
+        os.close(ours)
 
 
 def test_failures_that_a_stranger_causes_are_bounded_and_told(sluice, peers, folder):
