@@ -31,6 +31,7 @@ static const struct group {
 	{"Words of a server line", IN_SERVER, 0},
 	{"Words of a balance line", IN_BALANCE, 0},
 	{"Words of a log line", IN_LOG, 0},
+	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},
 	{"Words of a tcp-keepalive line", IN_KEEPALIVE, 0},
 };
