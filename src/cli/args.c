@@ -3,7 +3,7 @@
  * args.c - the flags of the command line, one row each, and what is left over.
  *
  * Refuses flags that a verb does not have, with the nearest one that it has, and flags that are
- * not in this version. Main thread. Floor 6.
+ * not in this version. Main thread. Floor 7.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * cli.c - which verb a command line means; words that are no verb get the nearest one.
  *
- * Refuses in words the verbs that this version does not have. Main thread. Floor 6.
+ * Refuses in words the verbs that this version does not have. Main thread. Floor 7.
  */
 #include "sluice/cli/cli.h"
 
@@ -85,7 +85,7 @@ static const char *later_flag(const struct cli_args *a)
 		return "-s";
 	if (a->probe)
 		return "--probe";
-	return a->json && a->verb != CLI_CHECK ? "--json" : NULL;
+	return a->json && a->verb != CLI_DEMO && a->verb != CLI_CHECK ? "--json" : NULL;
 }
 
 enum exit_code cli_main(int argc, char **argv)

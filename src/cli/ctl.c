@@ -4,7 +4,7 @@
  *
  * Finds the socket in the configuration, or takes it from -s. Waits a bounded time. An answer
  * that begins with "error" is a refusal: it goes to stderr and the exit code is 1.
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * doctor.c - `sluice doctor`.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 

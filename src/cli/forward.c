@@ -3,7 +3,7 @@
  * forward.c - `sluice forward LISTEN SERVER...`: a configuration from the command line, no file.
  *
  * Writes a small INI text and loads that, so that every check and message is the same as for a
- * file, and --print-config shows what to put in one. Main thread. Floor 6.
+ * file, and --print-config shows what to put in one. Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <stdlib.h>

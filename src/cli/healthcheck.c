@@ -2,7 +2,7 @@
  *
  * healthcheck.c - `sluice healthcheck`.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  *
  * help.c - `sluice help`: the command line; `sluice help KEY`: rows of the options table.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +20,7 @@ static const char usage[] =
 	"  sluice check [FILE]                the same\n"
 	"  sluice forward LISTEN SERVER...    no file: sluice forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
 	"                                     (--print-config shows the file that this would be)\n"
+	"  sluice demo [--seconds N]          see it work: servers, clients and a story on loopback\n"
 	"  sluice ctl [-s SOCKET] CMD...      talk to a running sluice\n"
 	"  sluice help [KEY]                  this, or what a key of the configuration does\n"
 	"  sluice version | -v | -vv          version; -vv also how it was built\n"

@@ -2,7 +2,7 @@
  *
  * option_text.c - the facts of an option's row as text.
  *
- * Bounds are printed in the unit that they are written in. Main thread. Floor 6.
+ * Bounds are printed in the unit that they are written in. Main thread. Floor 7.
  */
 #include "sluice/cli/option_text.h"
 

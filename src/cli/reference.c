@@ -3,7 +3,7 @@
  * reference.c - `sluice help --reference=man|markdown`: every row of the options table as a page.
  *
  * doc/update.sh puts it between the marks of sluice.ini(5) and doc/reference.md, and a test fails when
- * they differ: what the parser knows and what is documented cannot drift apart. Main thread. Floor 6.
+ * they differ: what the parser knows and what is documented cannot drift apart. Main thread. Floor 7.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,6 +31,7 @@ static const struct group {
 	{"Words of a server line", IN_SERVER, 0},
 	{"Words of a balance line", IN_BALANCE, 0},
 	{"Words of a log line", IN_LOG, 0},
+	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},
 	{"Words of a tcp-keepalive line", IN_KEEPALIVE, 0},
 };

@@ -2,7 +2,7 @@
  *
  * run.c - `sluice`, `sluice -c`, `sluice -T` and `sluice check`: load, then check, print or run.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <stdlib.h>

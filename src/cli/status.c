@@ -2,7 +2,7 @@
  *
  * status.c - `sluice status`.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 

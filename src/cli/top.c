@@ -2,7 +2,7 @@
  *
  * top.c - `sluice top`.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 

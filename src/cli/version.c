@@ -2,7 +2,7 @@
  *
  * version.c - `sluice version`, -v and -vv: which program this is and how it was built.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <ev.h>
 #include <gnu/libc-version.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_line.c - options whose value is a line of words: addresses, logs, keepalive, CPUs.
+ * setting_line.c - options whose value is a line of words: addresses, keepalive, CPUs.
  *
  * Refuses addresses of a kind that their place cannot use. Main thread. Floor 2.
  */
@@ -167,55 +167,6 @@ void setting_print_cpus(const void *field, const struct option *option, FILE *ou
 	}
 	for (unsigned i = 0; i < g->cpu_count; i++)
 		fprintf(out, "%s%u", i > 0 ? "," : "", g->cpus[i]);
-}
-
-int setting_parse_log(const struct setting *s, void *field)
-{
-	struct config_global *g = s->base;
-	const struct word *w = &s->words.list[0];
-	struct config_log log = {.kind = CONFIG_LOG_AUTO};
-	struct setting words = *s;
-
-	check(field == &g->logs);
-	setting_defaults(s->diag->arena, IN_LOG, &log);
-	if (strcmp(w->text, "stderr") == 0) {
-		log.kind = CONFIG_LOG_STDERR;
-	} else if (strcmp(w->text, "off") == 0) {
-		log.kind = CONFIG_LOG_OFF;
-	} else if (strncmp(w->text, "file:", 5) == 0 && w->text[5] != '\0') {
-		log.kind = CONFIG_LOG_FILE;
-		log.path = arena_strndup(s->diag->arena, w->text + 5, w->len - 5);
-	} else if (strncmp(w->text, "syslog:", 7) == 0) {
-		diag_error(s->diag, DIAG_NOT_YET, w->at, "'log = syslog:' is not in this version");
-		return -EINVAL;
-	} else if (strcmp(w->text, "auto") != 0) {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'log' cannot go to '%s'", w->text);
-		diag_hint(s->diag,
-			  w->text[0] == '/' ? "write file:%s" : "write auto, stderr, off or file:PATH",
-			  w->text);
-		return -EINVAL;
-	}
-	words.base = &log;
-	if (setting_parse_words(&words, 1, IN_LOG) != 0)
-		return -EINVAL;
-	g->logs = arena_grow(s->diag->arena, g->logs, g->log_count, sizeof(*g->logs));
-	g->logs[g->log_count++] = log;
-	return 0;
-}
-
-void setting_print_log(const struct config_log *log, FILE *out)
-{
-	static const char *const kinds[] = {
-		[CONFIG_LOG_AUTO] = "auto",
-		[CONFIG_LOG_STDERR] = "stderr",
-		[CONFIG_LOG_FILE] = "file:",
-		[CONFIG_LOG_OFF] = "off",
-	};
-
-	fputs(kinds[log->kind], out);
-	if (log->kind == CONFIG_LOG_FILE)
-		words_print_quoted(log->path, out);
-	setting_print_words(IN_LOG, log, out);
 }
 
 int setting_parse_admin(const struct setting *s, void *field)

@@ -18,7 +18,7 @@
 #include "sluice/io/sys.h"
 
 static const struct close_reason_row close_reason_rows[CLOSE_REASONS] = {
-#define REASON(name, letter1, letter2, is_error, words) {letter1, letter2, is_error, words},
+#define REASON(name, letter1, letter2, is_error, words) {#name, letter1, letter2, is_error, words},
 #include "sluice/engine/close_reasons.tbl.h"
 #undef REASON
 };

@@ -165,7 +165,7 @@ def test_a_pipe_is_a_file(good):
     assert (got.returncode, got.stdout) == (0, f"/dev/stdin: {SUMMARY}")
 
 
-@pytest.mark.parametrize("verb", ["demo", "reload", "status", "top", "doctor", "healthcheck"])
+@pytest.mark.parametrize("verb", ["reload", "status", "top", "doctor", "healthcheck"])
 def test_verbs_of_later_versions_are_refused_in_words(verb):
     got = run(verb)
     assert (got.returncode, got.stdout, got.stderr) == (2, "", f"sluice: '{verb}' is not in this version\n")

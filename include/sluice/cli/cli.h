@@ -3,7 +3,7 @@
  * cli.h - the command line: its verbs and flags, and what they share.
  *
  * The only floor that ends the process, and it does so by returning from main(). Data goes to
- * stdout, diagnostics to stderr. Main thread. Floor 6.
+ * stdout, diagnostics to stderr. Main thread. Floor 7.
  */
 #ifndef SLUICE_CLI_CLI_H
 #define SLUICE_CLI_CLI_H

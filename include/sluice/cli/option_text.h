@@ -2,7 +2,7 @@
  *
  * option_text.h - the facts of an option's row as text, for `sluice help` and for the reference pages.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #ifndef SLUICE_CLI_OPTION_TEXT_H
 #define SLUICE_CLI_OPTION_TEXT_H

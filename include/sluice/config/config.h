@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "sluice/base/log.h"
 #include "sluice/io/addr.h"
 
 #define CONFIG_NAME_MAX 64
@@ -23,7 +24,19 @@
 enum config_splice { CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_OFF };
 enum config_driver { CONFIG_DRIVER_AUTO, CONFIG_DRIVER_EPOLL, CONFIG_DRIVER_IO_URING };
 enum config_affinity { CONFIG_AFFINITY_AUTO, CONFIG_AFFINITY_OFF, CONFIG_AFFINITY_LIST };
-enum config_log_kind { CONFIG_LOG_AUTO, CONFIG_LOG_STDERR, CONFIG_LOG_FILE, CONFIG_LOG_OFF };
+enum config_log_kind {
+	CONFIG_LOG_AUTO,
+	CONFIG_LOG_STDERR,
+	CONFIG_LOG_FILE,
+	CONFIG_LOG_SYSLOG,
+	CONFIG_LOG_OFF
+};
+/* In the order of the words of the table. */
+enum config_facility {
+	CONFIG_FACILITY_DAEMON,
+	CONFIG_FACILITY_USER,
+	CONFIG_FACILITY_LOCAL0, /* local1 to local7 follow */
+};
 enum config_balance { CONFIG_BALANCE_ROUNDROBIN };
 
 /* Where a value was written; `file` is borrowed from the config, line 0 = built in. */
@@ -43,8 +56,11 @@ struct config_origins {
 
 struct config_log {
 	enum config_log_kind kind;
-	char *path; /* CONFIG_LOG_FILE */
-	int level;  /* LOG_DEBUG .. of log.h */
+	char *path;		       /* CONFIG_LOG_FILE */
+	struct addr_spec address;      /* CONFIG_LOG_SYSLOG: ADDR_IP or ADDR_UNIX */
+	enum config_facility facility; /* CONFIG_LOG_SYSLOG */
+	enum log_style format;
+	int level; /* LOG_LEVEL_DEBUG .. of log.h */
 	struct config_place place;
 };
 

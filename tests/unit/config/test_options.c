@@ -98,7 +98,7 @@ static struct loaded load_example(const struct option *o)
 	struct loaded l;
 	char text[1024];
 
-	if ((o->sections & (IN_GLOBAL | IN_LOG | IN_ADMIN)) != 0)
+	if ((o->sections & (IN_GLOBAL | IN_LOG | IN_SYSLOG | IN_ADMIN)) != 0)
 		(void)snprintf(text, sizeof(text), "[global]\n%s\n" GOOD, o->example);
 	else if ((o->sections & IN_STATS) != 0)
 		(void)snprintf(text, sizeof(text), "[stats]\n%s\n" GOOD, o->example);

@@ -67,6 +67,9 @@ static void assert_same_global(const struct config_global *a, const struct confi
 		assert_int_equal(a->logs[i].kind, b->logs[i].kind);
 		assert_int_equal(a->logs[i].level, b->logs[i].level);
 		assert_same_text(a->logs[i].path, b->logs[i].path);
+		assert_same_spec(&a->logs[i].address, &b->logs[i].address);
+		assert_int_equal(a->logs[i].format, b->logs[i].format);
+		assert_int_equal(a->logs[i].facility, b->logs[i].facility);
 	}
 	assert_same_spec(&a->admin, &b->admin);
 	assert_same_owner(&a->admin_owner, &b->admin_owner);
@@ -189,6 +192,8 @@ static const char everything[] =
 	"threads = 4\ncpu-affinity = 0-2,7\ndriver = epoll\nmaxconn = 20_000\n"
 	"maxpipes = 0\npipe-size = 1m\nsplice = off\nuser = nobody\ngroup = 'a b'\n"
 	"log = file:'/tmp/a b#c\"d.log' level=debug\nlog = stderr\nlog = off level=error\n"
+	"log = syslog:'/tmp/a b' facility=local7 format=json\nlog = syslog:[::1]:514 level=alert\n"
+	"log = syslog:unix:@x facility=user\n"
 	"admin-socket = unix:/tmp/x.sock mode=0660 user=0 group=0\n"
 	"hard-stop-after = 0\npipe-cycle = 1m30s\n"
 	"[defaults]\n"
@@ -291,7 +296,7 @@ static void every_line_names_its_origin(void **state)
 		"\nthreads = 2                                  # t.ini:11\n",
 		"\ncpu-affinity = auto                          # default\n",
 		"\nsplice = on                                  # -o global.splice=on\n",
-		"\nlog = stderr level=info                      # t.ini:12\n",
+		"\nlog = stderr level=info format=text          # t.ini:12\n",
 		"\n[listen web]                                 # t.ini:5\n",
 		"\nbind = *:80                                  # t.ini:6\n",
 		"\nmaxconn = 9                                  # -o 'listen web.maxconn=9'\n",
