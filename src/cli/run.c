@@ -9,20 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/cli/background.h"
 #include "sluice/cli/cli.h"
-
-/* Colour is for people: on a terminal, and not when they said no (no-color.org). */
-static bool wants_colour(int fd)
-{
-	const char *no = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	if (no != NULL && no[0] != '\0')
-		return false;
-	if (term == NULL || strcmp(term, "dumb") == 0)
-		return false;
-	return isatty(fd) == 1;
-}
+#include "sluice/cli/probe.h"
+#include "sluice/cli/running.h"
+#include "sluice/cli/terminal.h"
 
 struct config *cli_load(const struct cli_args *a, const char *text, const char *text_name)
 {
@@ -35,7 +26,7 @@ struct config *cli_load(const struct cli_args *a, const char *text, const char *
 		.text = text,
 		.text_name = text_name,
 	};
-	enum config_style style = wants_colour(STDERR_FILENO) ? CONFIG_COLOUR : CONFIG_PLAIN;
+	enum config_style style = terminal_wants_colour(STDERR_FILENO) ? CONFIG_COLOUR : CONFIG_PLAIN;
 	char *said = NULL;
 	size_t said_len = 0;
 	struct config *c;
@@ -78,6 +69,12 @@ enum exit_code cli_run(const struct cli_args *a)
 	/* The array has room for every argument. */
 	if (a->word_count == 1)
 		with_file.paths[with_file.path_count++] = a->words[0];
+	if (a->signal_name != NULL)
+		return running_signal(&with_file);
+	if (a->probe && !check_only) {
+		fputs("sluice: --probe belongs to a check: sluice check --probe\n", stderr);
+		return EXIT_USAGE;
+	}
 	c = cli_load(&with_file, NULL, NULL);
 	if (c == NULL)
 		return EXIT_CONFIG;
@@ -85,11 +82,13 @@ enum exit_code cli_run(const struct cli_args *a)
 		fputs("# ", stdout);
 		config_print_summary(c, stdout);
 		config_print(c, stdout);
-	} else if (check_only && !a->quiet) {
+	} else if (check_only && !a->quiet && !(a->probe && a->json)) {
 		config_print_summary(c, stdout);
 	}
+	if (a->probe)
+		code = probe_run(a, c);
 	if (!check_only)
-		code = daemon_run(c, &(struct daemon_options){.pid_path = a->pid_path});
+		code = background_run(a, c);
 	config_free(c);
 	return code;
 }
