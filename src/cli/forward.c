@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/cli/background.h"
 #include "sluice/cli/cli.h"
 
 /* An argument becomes a line of the text: it must not bring lines of its own. */
@@ -80,7 +81,7 @@ enum exit_code cli_forward(const struct cli_args *a)
 	else if (a->check && !a->quiet)
 		config_print_summary(c, stdout);
 	else if (!a->check)
-		code = daemon_run(c, &(struct daemon_options){.pid_path = a->pid_path});
+		code = background_run(a, c);
 	config_free(c);
 	free(text);
 	return code;

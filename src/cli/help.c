@@ -17,15 +17,22 @@ static const char usage[] =
 	"\n"
 	"  sluice [-f FILE|DIR]... [FILE]     run in the foreground (" CLI_DEFAULT_FILE ")\n"
 	"  sluice -c | -t [FILE]              check the configuration; -T prints what is in force\n"
-	"  sluice check [FILE]                the same\n"
+	"  sluice check [--probe] [FILE]      the same; --probe also binds, resolves and connects\n"
 	"  sluice forward LISTEN SERVER...    no file: sluice forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
 	"                                     (--print-config shows the file that this would be)\n"
 	"  sluice demo [--seconds N]          see it work: servers, clients and a story on loopback\n"
 	"  sluice ctl [-s SOCKET] CMD...      talk to a running sluice\n"
-	"  sluice help [KEY]                  this, or what a key of the configuration does\n"
-	"  sluice version | -v | -vv          version; -vv also how it was built\n"
+	"  sluice status | top [--once]       what it does, on one page; again each second\n"
+	"  sluice healthcheck [--ready]       does it answer? for containers, keepalived, cron\n"
+	"  sluice doctor                      the limits of this machine\n"
+	"  sluice demo [--seconds N]          shows it at work\n"
+	"  sluice -s stop|quit|reopen         ends a running sluice at once, or when its connections have\n"
+	"                                     ended; opens its log files again\n"
+	"  sluice help [KEY | VERB]           this, or what a key of the configuration does, or a verb\n"
+	"  sluice version | -v | -V | -vv     version; -vv also how it was built\n"
 	"\n"
 	"flags: -o SECTION.KEY=VALUE override (global.threads=2, 'listen web.maxconn=10')   -q quiet\n"
+	"       -D run in the background, return when it is ready   -p PIDFILE   --json for every listing\n"
 	"exit:  0 fine   1 configuration invalid, or ctl refused   2 wrong command line\n"
 	"       3 the environment refuses   4 fatal while running\n"
 	"\n"
@@ -96,11 +103,20 @@ static void print_row(const struct option *o)
 	printf("  example  %s\n", o->example);
 }
 
+static bool is_key(const char *word)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (strcmp(options[i].key, word) == 0)
+			return true;
+	return false;
+}
+
 /* Keys may come as two words ("timeout connect"), as in a file. */
 static enum exit_code help_key(const char *key)
 {
 	unsigned everywhere = ~0u;
 	const struct option *near;
+	struct suggest word;
 	const char *hint;
 	bool found = false;
 
@@ -117,12 +133,16 @@ static enum exit_code help_key(const char *key)
 	if (found)
 		return EXIT_FINE;
 	near = option_suggest(everywhere, key);
+	suggest_init(&word, key);
+	if (near != NULL)
+		suggest_offer(&word, near->key, NULL);
+	cli_suggest_verbs(&word);
 	hint = suggest_translate(key);
-	fprintf(stderr, "sluice: there is no key '%s'", key);
+	fprintf(stderr, "sluice: there is no key and no command '%s'", key);
 	if (hint != NULL)
 		fprintf(stderr, ": %s\n", hint);
-	else if (near != NULL)
-		fprintf(stderr, "; did you mean '%s'?\n", near->key);
+	else if (word.best != NULL)
+		fprintf(stderr, "; did you mean '%s'?\n", word.best);
 	else
 		fputs("; 'sluice help' lists them\n", stderr);
 	return EXIT_USAGE;
@@ -143,8 +163,18 @@ enum exit_code cli_help(const struct cli_args *a)
 			break;
 		used += (size_t)n;
 	}
+	if (key[0] != '\0' && cli_help_verb(cli_verb_named(key))) {
+		/* A word may be both: `check` is a key too. */
+		if (is_key(key)) {
+			putchar('\n');
+			return help_key(key);
+		}
+		return EXIT_FINE;
+	}
 	if (key[0] != '\0')
 		return help_key(key);
+	if (a->verb != CLI_HELP && cli_help_verb(a->verb))
+		return EXIT_FINE;
 	fputs(usage, stdout);
 	print_keys("Keys ('sluice help KEY'):", false);
 	print_keys("Known, and not in this version:", true);

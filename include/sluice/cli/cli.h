@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "sluice/config/config.h"
+#include "sluice/config/suggest.h"
 #include "sluice/control/daemon.h"
 
 #define CLI_DEFAULT_FILE "/etc/sluice/sluice.ini"
@@ -78,9 +79,13 @@ enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
 enum exit_code cli_reference(const struct cli_args *a);
 enum exit_code cli_version(const struct cli_args *a);
+/* The page of a verb (enum cli_verb) on stdout; false when it has none. */
+bool cli_help_verb(unsigned verb);
 
 /* The verb called `word`, 0 when there is none. */
 unsigned cli_verb_named(const char *word);
+/* Shows every verb of this version to `near`. */
+void cli_suggest_verbs(struct suggest *near);
 /* main() without its process: argv as main() has it. */
 enum exit_code cli_main(int argc, char **argv);
 

@@ -17,6 +17,7 @@
 #include "sluice/control/daemon.h"
 #include "sluice/control/limits.h"
 #include "sluice/control/logwriter.h"
+#include "sluice/control/pidfile.h"
 #include "sluice/control/privileges.h"
 #include "sluice/control/resolver.h"
 #include "sluice/engine/engine.h"
@@ -42,6 +43,7 @@ struct daemon {
 	struct limits_facts facts;
 	bool engine_made;
 	bool engine_started;
+	struct pidfile pidfile;
 	struct admin_socket admin_socket;
 	struct admin_context admin_context;
 	struct admin *admin;       /* owns; NULL when not configured */
@@ -66,6 +68,8 @@ void daemon_set_state(struct daemon *d, enum daemon_state to);
  * Returns `code`. */
 enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Writes the pid file, if one is wanted. */
+enum exit_code daemon_write_pid(struct daemon *d);
 /* Wakes the loop, once for many calls. Any thread. */
 void daemon_notify(void *arg);
 

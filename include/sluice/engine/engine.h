@@ -9,9 +9,9 @@
  *  - each server's runtime line (balance/backend.h);
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
- *  - the list of answers to control (spinlock, touched by `show sess` only);
- *  - each worker's mailbox (spinlock, eventfd), its published counters (one writer, relaxed) and
- *    its log ring (single producer, single consumer).
+ *  - the list of answers to control (spinlock, touched by `show sess` and `show stat` only);
+ *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
+ *    relaxed) and its log ring (single producer, single consumer).
  * Floor 4.
  */
 #ifndef SLUICE_ENGINE_ENGINE_H
@@ -76,6 +76,8 @@ struct engine {
 	struct frontend *frontends;  /* owns */
 	struct endpoint *endpoints;  /* owns */
 	size_t endpoint_count;
+	size_t *first_tally; /* owns; of each backend: where its servers begin in a worker's tallies */
+	size_t tally_count;
 	struct engine_limits limits;
 	struct pipe_pool pipes;
 	struct buf_pool bufs;
@@ -114,6 +116,9 @@ void engine_free(struct engine *e);
 /* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
  * will come. */
 void engine_ask_sessions(struct engine *e, uint64_t token);
+/* The same for what it has counted for each frontend and server: an answer is an array of struct
+ * tally_sum. */
+void engine_ask_tallies(struct engine *e, uint64_t token);
 /* Takes one answer, NULL when there is none. The caller frees it. */
 struct engine_answer *engine_take_answer(struct engine *e);
 

@@ -24,7 +24,7 @@ enum mail_signal {
 	MAIL_STOP = 4,   /* end all sessions, then end */
 };
 
-enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS };
+enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES };
 
 struct endpoint;
 
@@ -33,7 +33,7 @@ struct letter {
 	int fd;                    /* LETTER_SESSION: the reader's from now on */
 	struct endpoint *endpoint; /* LETTER_SESSION */
 	struct addr_brief client;  /* LETTER_SESSION */
-	uint64_t token;            /* LETTER_SHOW_SESSIONS */
+	uint64_t token;            /* LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES */
 };
 
 struct mailbox {
