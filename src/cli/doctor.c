@@ -3,7 +3,7 @@
  * doctor.c - `sluice doctor`: what this machine gives beside what the configuration asks for.
  *
  * Asks no running daemon, and changes nothing but its own limit of open files. Ends with 3 when
- * something will bite. Main thread. Floor 6.
+ * something will bite. Main thread. Floor 7.
  */
 #include "sluice/control/doctor.h"
 

@@ -205,6 +205,19 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 	}
 }
 
+enum exit_code daemon_write_pid(struct daemon *d)
+{
+	const char *path = d->options->pid_path;
+	int err = path != NULL ? pidfile_write(&d->pidfile, path) : 0;
+
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot write the pid file %s: %s; check its folder and who may "
+				   "write there",
+				   path, strerror(-err));
+	return EXIT_FINE;
+}
+
 static void say_stopped(const struct daemon *d)
 {
 	uint64_t accepted = 0;
@@ -223,6 +236,7 @@ static void finish(struct daemon *d)
 	resolver_free(d->resolver);
 	admin_free(d->admin);
 	admin_socket_close(&d->admin_socket);
+	pidfile_remove(&d->pidfile);
 	if (d->engine_started) {
 		ageing_stop(&d->ageing);
 		engine_join(&d->engine);

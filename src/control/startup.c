@@ -211,6 +211,8 @@ enum exit_code daemon_start(struct daemon *d)
 	if (code == EXIT_FINE)
 		code = open_sockets(d);
 	if (code == EXIT_FINE)
+		code = daemon_write_pid(d); /* the folder may be root's */
+	if (code == EXIT_FINE)
 		code = drop_privileges(d);
 	if (code == EXIT_FINE)
 		code = plan_limits(d, workers, &plan);

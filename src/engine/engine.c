@@ -62,6 +62,23 @@ static void *aligned_zalloc(size_t count, size_t size)
 	return p;
 }
 
+/* Each worker's tallies: those of the frontends, then those of all servers. */
+static int plan_tallies(struct engine *e)
+{
+	const struct config *c = e->config;
+	size_t i;
+
+	e->first_tally = calloc(c->backend_count + 1, sizeof(*e->first_tally));
+	if (e->first_tally == NULL)
+		return -ENOMEM;
+	e->tally_count = c->frontend_count;
+	for (i = 0; i < c->backend_count; i++) {
+		e->first_tally[i] = e->tally_count;
+		e->tally_count += c->backends[i].server_count;
+	}
+	return 0;
+}
+
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg)
 {
 	size_t next = 0;
@@ -76,7 +93,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	e->backends = backends_new(c);
 	e->frontends = aligned_zalloc(c->frontend_count, sizeof(*e->frontends));
 	e->endpoints = aligned_zalloc(e->endpoint_count, sizeof(*e->endpoints));
-	if (e->backends == NULL || e->frontends == NULL || e->endpoints == NULL) {
+	if (e->backends == NULL || e->frontends == NULL || e->endpoints == NULL || plan_tallies(e) != 0) {
 		e->endpoint_count = 0;
 		engine_free(e);
 		return -ENOMEM;
@@ -343,6 +360,8 @@ void engine_free(struct engine *e)
 	backends_free(e->backends, e->config->backend_count);
 	free(e->frontends);
 	free(e->endpoints);
+	free(e->first_tally);
+	e->first_tally = NULL;
 	e->backends = NULL;
 	e->frontends = NULL;
 	e->endpoints = NULL;
@@ -359,9 +378,23 @@ void engine_answer(struct engine *e, struct engine_answer *a)
 	e->notify(e->notify_arg);
 }
 
-void engine_ask_sessions(struct engine *e, uint64_t token)
+/* An answer with `room` bytes; NULL without memory, then the asker's timer ends the question. */
+static struct engine_answer *answer_for(const struct worker *w, uint64_t token, size_t room)
 {
-	const struct letter letter = {.kind = LETTER_SHOW_SESSIONS, .token = token};
+	struct engine_answer *a = calloc(1, sizeof(*a) + room);
+
+	if (a == NULL)
+		return NULL;
+	a->worker = w->index;
+	a->token = token;
+	a->len = room;
+	a->text = (char *)(a + 1);
+	return a;
+}
+
+static void ask(struct engine *e, enum letter_kind kind, uint64_t token)
+{
+	const struct letter letter = {.kind = kind, .token = token};
 	struct engine_answer *a;
 	unsigned i;
 
@@ -369,14 +402,24 @@ void engine_ask_sessions(struct engine *e, uint64_t token)
 		if (mailbox_send(&e->workers[i]->mailbox, &letter))
 			continue;
 		/* It has ended, or is drowned in letters: answer for it. */
-		a = calloc(1, sizeof(*a));
+		a = answer_for(e->workers[i], token,
+			       kind == LETTER_SHOW_TALLIES ? e->tally_count * sizeof(struct tally_sum) : 0);
 		if (a == NULL)
-			continue; /* the asker's timer ends the question */
-		a->worker = i;
-		a->token = token;
-		a->text = (char *)(a + 1);
+			continue;
+		if (kind == LETTER_SHOW_TALLIES)
+			tally_take_ended(e->workers[i], (struct tally_sum *)(void *)(a + 1));
 		engine_answer(e, a);
 	}
+}
+
+void engine_ask_sessions(struct engine *e, uint64_t token)
+{
+	ask(e, LETTER_SHOW_SESSIONS, token);
+}
+
+void engine_ask_tallies(struct engine *e, uint64_t token)
+{
+	ask(e, LETTER_SHOW_TALLIES, token);
 }
 
 struct engine_answer *engine_take_answer(struct engine *e)

@@ -18,6 +18,7 @@
 #include "sluice/control/limits.h"
 #include "sluice/control/listen_fds.h"
 #include "sluice/control/logwriter.h"
+#include "sluice/control/pidfile.h"
 #include "sluice/control/privileges.h"
 #include "sluice/control/resolver.h"
 #include "sluice/control/sd_service.h"
@@ -47,6 +48,7 @@ struct daemon {
 	struct sd_service service;
 	bool engine_made;
 	bool engine_started;
+	struct pidfile pidfile;
 	struct admin_socket admin_socket;
 	struct admin_context admin_context;
 	struct admin *admin;       /* owns; NULL when not configured */
@@ -71,6 +73,8 @@ void daemon_set_state(struct daemon *d, enum daemon_state to);
  * Returns `code`. */
 enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Writes the pid file, if one is wanted. */
+enum exit_code daemon_write_pid(struct daemon *d);
 /* Wakes the loop, once for many calls. Any thread. */
 void daemon_notify(void *arg);
 

@@ -10,9 +10,9 @@
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
  *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
- *  - the list of answers to control (spinlock, touched by `show sess` only);
- *  - each worker's mailbox (spinlock, eventfd), its published counters (one writer, relaxed) and
- *    its log ring (single producer, single consumer).
+ *  - the list of answers to control (spinlock, touched by `show sess` and `show stat` only);
+ *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
+ *    relaxed) and its log ring (single producer, single consumer).
  * Floor 4.
  */
 #ifndef SLUICE_ENGINE_ENGINE_H
@@ -78,6 +78,8 @@ struct engine {
 	struct frontend *frontends;  /* owns */
 	struct endpoint *endpoints;  /* owns */
 	size_t endpoint_count;
+	size_t *first_tally; /* owns; of each backend: where its servers begin in a worker's tallies */
+	size_t tally_count;
 	struct engine_limits limits;
 	struct pipe_pool pipes;
 	struct buf_pool bufs;
@@ -127,6 +129,9 @@ unsigned engine_silent_workers(const struct engine *e, unsigned *first);
 /* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
  * will come. */
 void engine_ask_sessions(struct engine *e, uint64_t token);
+/* The same for what it has counted for each frontend and server: an answer is an array of struct
+ * tally_sum. */
+void engine_ask_tallies(struct engine *e, uint64_t token);
 /* Takes one answer, NULL when there is none. The caller frees it. */
 struct engine_answer *engine_take_answer(struct engine *e);
 
