@@ -3,24 +3,58 @@
 #
 # demo.sh - sluice at work within a minute: real sockets, real load, a server that leaves and returns.
 #
-#   sh conf/demo.sh [SECONDS]
+#   sh conf/demo.sh [SECONDS] [FLAG...]
 #
-# Installs what is missing (and says what), builds into build/, shows. Exit code 0 means that every byte
-# arrived and no client saw an error. Safe to repeat; needs no terminal.
+# Installs what is missing (and says what), builds into build/, then runs `sluice demo`, which takes the
+# flags. Exit code 0 means that every byte arrived and no client saw an error. Safe to repeat; needs no
+# terminal.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 . "$root/tests/lib.sh"
 
-log=$root/build/log/demo-build.log
-need_packages "$root/build/log/demo-install.log" gcc libc6-dev meson ninja-build pkg-config libev-dev \
-    libinih-dev liburing-dev python3 || exit 1
-
-mkdir -p "$root/build/log"
+logs=$root/build/log
+log=$logs/demo-build.log
 cd "$root" || exit 1
-if [ ! -f build/build.ninja ] || ! build_is_here build; then
-    echo "building ..."
-    build_setup build -Dtests=false -Dbench=false >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
-fi
-ninja -C build src/sluice >"$log" 2>&1 || { tail -n 20 "$log"; echo "The build failed: $log"; exit 1; }
+mkdir -p "$logs" || exit 1
 
-exec "$PYTHON" "$root/conf/demo.py" "$root/build/src/sluice" "$@"
+# step N NAME TEXT
+step() {
+    printf '[%s/3] %-10s %s\n' "$1" "$2" "$3"
+}
+
+packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev liburing-dev"
+# shellcheck disable=SC2086  # a list of words
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    step 1 packages "not looked for"
+    need_packages "$logs/demo-install.log" $packages
+else
+    missing=$(missing_packages $packages)
+    step 1 packages "${missing:+missing:}${missing:-all there}"
+    need_packages "$logs/demo-install.log" $packages || exit 3
+fi
+
+build() {
+    if [ ! -f build/build.ninja ] || ! build_is_here build; then
+        build_setup build -Dtests=false -Dbench=false || return 1
+    fi
+    ninja -C build src/sluice
+}
+
+step 2 build "build/src/sluice"
+if ! build >"$log" 2>&1; then
+    tail -n 20 "$log"
+    echo "The build failed; all of it: $log"
+    exit 1
+fi
+
+case ${1:-} in
+    '' | *[!0-9]*) ;;
+    *)
+        seconds=$1
+        shift
+        set -- --seconds "$seconds" "$@"
+        ;;
+esac
+step 3 demo "sluice demo${*:+ $*}"
+echo
+exec build/src/sluice demo "$@"

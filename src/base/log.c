@@ -16,13 +16,12 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/base/log_fields.h"
 
 /* Records begin at multiples of this, so a body may hold any type, and what is left before the end
  * of the ring always has room for a filler. */
 #define RECORD_ALIGN 16u
 #define RING_MASK (LOG_RING_BYTES - 1)
-/* A line longer than a record is cut, and says so. */
-#define CUT_MARK "..."
 
 /* Lies before each body. A filler runs up to the end of the ring, where the next record would not
  * have fitted in one piece; of a filler only the first RECORD_ALIGN bytes are written. */
@@ -42,6 +41,7 @@ static_assert(offsetof(struct record, wall_ns) == RECORD_ALIGN, "a filler is the
 static_assert(LOG_RING_BYTES >= 4 * (LOG_RECORD_MAX + 2 * RECORD_ALIGN), "a ring holds some records");
 
 static _Thread_local struct log_ring *thread_ring; /* borrows, until log_use_ring(NULL) */
+static _Thread_local _Atomic uint32_t loose_left_out; /* of a thread without a ring */
 static atomic_int wanted_level = LOG_LEVEL_INFO;
 
 struct log_ring *log_ring_new(void (*wake)(void *arg), void *wake_arg)
@@ -130,6 +130,16 @@ static uint8_t *reserve(struct log_ring *r, uint32_t size, uint32_t *end)
 	return &r->bytes[(head + skip) & RING_MASK];
 }
 
+static void wake_reader(struct log_ring *r)
+{
+	/* The writer writes, then reads `quiet`; the reader writes `quiet`, then reads what the writer
+	 * writes. In one total order at least one of us sees the other's write, so nothing waits for a
+	 * wake-up that never comes. Weaker orders allow both to miss it. */
+	if (atomic_load_explicit(&r->quiet, memory_order_seq_cst) &&
+		atomic_exchange_explicit(&r->quiet, false, memory_order_seq_cst))
+		r->wake(r->wake_arg);
+}
+
 static void ring_put(struct log_ring *r, const struct record *record, const void *body)
 {
 	uint32_t end;
@@ -144,13 +154,8 @@ static void ring_put(struct log_ring *r, const struct record *record, const void
 	memcpy(at, record, sizeof(*record));
 	if (record->len != 0)
 		memcpy(at + RECORD_HEAD, body, record->len);
-	/* We write `head`, then read `quiet`; the reader writes `quiet`, then reads `head`. In one total
-	 * order at least one of us sees the other's write, so no record waits for a wake-up that never
-	 * comes. Weaker orders allow both to miss it. */
 	atomic_store_explicit(&r->head, end, memory_order_seq_cst);
-	if (atomic_load_explicit(&r->quiet, memory_order_seq_cst) &&
-		atomic_exchange_explicit(&r->quiet, false, memory_order_seq_cst))
-		r->wake(r->wake_arg);
+	wake_reader(r);
 }
 
 void log_record(enum log_level level, log_format_fn format, const void *body, size_t len)
@@ -165,7 +170,7 @@ void log_record(enum log_level level, log_format_fn format, const void *body, si
 	if (!log_wants(level))
 		return;
 	if (r == NULL) {
-		n = format(body, len, text, sizeof(text));
+		n = format(LOG_STYLE_TEXT, body, len, text, sizeof(text));
 		check(n < sizeof(text));
 		if (n > 0)
 			print_line(level, text, n);
@@ -176,13 +181,16 @@ void log_record(enum log_level level, log_format_fn format, const void *body, si
 	ring_put(r, &record, body);
 }
 
-static size_t format_text(const void *body, size_t len, char *out, size_t room)
+static size_t format_text(enum log_style style, const void *body, size_t len, char *out, size_t room)
 {
-	if (len > room - 1)
-		len = room - 1;
-	memcpy(out, body, len);
-	out[len] = '\0';
-	return len;
+	struct log_fields f;
+
+	if (style == LOG_STYLE_TEXT)
+		return log_plain(body, len, out, room);
+	log_fields_init(&f, out, room);
+	log_fields_text(&f, "event", "message");
+	log_fields_bytes(&f, "message", body, len);
+	return f.len;
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -199,15 +207,17 @@ void log_line(enum log_level level, const char *fmt, ...)
 	check(n >= 0);
 	if ((size_t)n >= sizeof(text)) {
 		n = (int)sizeof(text) - 1;
-		memcpy(text + sizeof(text) - sizeof(CUT_MARK), CUT_MARK, sizeof(CUT_MARK));
+		memcpy(text + sizeof(text) - sizeof(LOG_CUT_MARK), LOG_CUT_MARK, sizeof(LOG_CUT_MARK));
 	}
 	log_record(level, format_text, text, (size_t)n);
 }
 
 bool log_limit_ok(struct log_limit *l, int64_t now_ns, uint32_t burst)
 {
+	struct log_ring *r = thread_ring;
+	_Atomic uint32_t *left_out = r != NULL ? &r->left_out : &loose_left_out;
 	const int64_t second = now_ns / NS_PER_SEC;
-	uint32_t left_out;
+	uint32_t untold;
 
 	check(burst > 0);
 	if (second != l->second) {
@@ -215,15 +225,17 @@ bool log_limit_ok(struct log_limit *l, int64_t now_ns, uint32_t burst)
 		l->used = 0;
 	}
 	if (l->used >= burst) {
-		if (l->left_out < UINT32_MAX)
-			l->left_out++;
+		/* The first of them sees to it that somebody will tell. */
+		if (atomic_fetch_add_explicit(left_out, 1, memory_order_seq_cst) == 0 && r != NULL)
+			wake_reader(r);
 		return false;
 	}
 	l->used++;
-	left_out = l->left_out;
-	l->left_out = 0;
-	if (left_out > 0)
-		log_line(LOG_LEVEL_NOTICE, "%u lines like the next one were left out", left_out);
+	if (atomic_load_explicit(left_out, memory_order_relaxed) == 0)
+		return true;
+	untold = atomic_exchange_explicit(left_out, 0, memory_order_relaxed);
+	if (untold > 0)
+		log_line(LOG_LEVEL_NOTICE, LOG_LEFT_OUT_TEXT, untold);
 	return true;
 }
 
@@ -270,14 +282,11 @@ static bool ring_is_empty(struct log_ring *r, uint32_t tail)
 	return false;
 }
 
-size_t log_ring_take(struct log_ring *r, enum log_level *level, int64_t *wall_ns, char *out, size_t room)
+bool log_ring_peek(struct log_ring *r, struct log_entry *e)
 {
 	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	size_t n = 0;
 
-	check(room > 0);
-	/* Goes on over fillers, and over records that have nothing to say. */
-	while (n == 0 && !ring_is_empty(r, tail)) {
+	while (!ring_is_empty(r, tail)) {
 		const uint8_t *at = &r->bytes[tail & RING_MASK];
 		struct record record = {.size = 0};
 
@@ -286,15 +295,53 @@ size_t log_ring_take(struct log_ring *r, enum log_level *level, int64_t *wall_ns
 		check(record.size <= LOG_RING_BYTES - (tail & RING_MASK));
 		if (record.filler == 0) {
 			memcpy(&record, at, sizeof(record));
-			*level = (enum log_level)record.level;
-			*wall_ns = record.wall_ns;
-			n = record.format(at + RECORD_HEAD, record.len, out, room);
-			check(n < room);
+			*e = (struct log_entry){.level = (enum log_level)record.level,
+						.wall_ns = record.wall_ns,
+						.format = record.format,
+						.body = at + RECORD_HEAD,
+						.len = record.len};
+			return true;
 		}
 		tail += record.size;
 		atomic_store_explicit(&r->tail, tail, memory_order_release);
 	}
+	return false;
+}
+
+void log_ring_pop(struct log_ring *r)
+{
+	const uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	struct record record = {.size = 0};
+
+	check(atomic_load_explicit(&r->head, memory_order_acquire) != tail);
+	memcpy(&record, &r->bytes[tail & RING_MASK], RECORD_ALIGN);
+	check(record.filler == 0);
+	atomic_store_explicit(&r->tail, tail + record.size, memory_order_release);
+}
+
+struct log_entry log_entry_of_text(enum log_level level, int64_t wall_ns, const char *text)
+{
+	return (struct log_entry){level, wall_ns, format_text, text, strlen(text)};
+}
+
+size_t log_entry_format(const struct log_entry *e, enum log_style style, char *out, size_t room)
+{
+	size_t n;
+
+	check(room > 0);
+	n = e->format(style, e->body, e->len, out, room);
+	check(n < room);
 	return n;
+}
+
+uint32_t log_ring_left_out(const struct log_ring *r)
+{
+	return atomic_load_explicit(&r->left_out, memory_order_seq_cst);
+}
+
+uint32_t log_ring_take_left_out(struct log_ring *r)
+{
+	return atomic_exchange_explicit(&r->left_out, 0, memory_order_relaxed);
 }
 
 uint64_t log_ring_dropped(const struct log_ring *r)

@@ -3,7 +3,7 @@
  * args.c - the flags of the command line, one row each, and what is left over.
  *
  * Refuses flags that a verb does not have, with the nearest one that it has, and flags that are
- * not in this version. Main thread. Floor 6.
+ * not in this version. Main thread. Floor 7.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +26,7 @@ enum flag_action {
 	FLAG_FORMAT,
 	FLAG_PIDFILE,
 	FLAG_SIGNAL,
+	FLAG_REFERENCE,
 	FLAG_SECONDS, /* the last that takes a value */
 	FLAG_CHECK,
 	FLAG_PRINT,
@@ -64,9 +65,10 @@ static const struct flag {
 	{"-vv", CLI_RUN | CLI_VERSION, FLAG_BUILD},
 	{"-D", CLI_RUN | CLI_FORWARD, FLAG_BACKGROUND},
 	{"-p", CLI_RUN | CLI_FORWARD, FLAG_PIDFILE},
-	{"--probe", CLI_CHECK, FLAG_PROBE},
-	{"--json", CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR, FLAG_JSON},
+	{"--probe", CLI_RUN | CLI_CHECK, FLAG_PROBE},
+	{"--json", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR, FLAG_JSON},
 	{"--seconds", CLI_DEMO, FLAG_SECONDS},
+	{"--reference", CLI_HELP, FLAG_REFERENCE},
 	{"--once", CLI_TOP, FLAG_ONCE},
 	{"--ready", CLI_HEALTHCHECK, FLAG_READY},
 };
@@ -87,11 +89,39 @@ static bool is_flag(const char *arg, const struct flag *flag)
 	       arg[len] == '=';
 }
 
+/* Habits of HAProxy and nginx get an answer of their own. */
+static const struct foreign_flag {
+	const char *flag;
+	bool whole; /* no letters may follow */
+	const char *instead;
+} foreign_flags[] = {
+#define FOREIGN_FLAG(flag, whole, instead) {flag, whole, instead},
+#include "sluice/cli/foreign_flags.tbl.h"
+#undef FOREIGN_FLAG
+};
+
+static const struct foreign_flag *find_foreign(const char *arg)
+{
+	for (size_t i = 0; i < ARRAY_LEN(foreign_flags); i++) {
+		const struct foreign_flag *f = &foreign_flags[i];
+		size_t len = strlen(f->flag);
+
+		if (strncmp(arg, f->flag, len) == 0 && (!f->whole || arg[len] == '\0'))
+			return f;
+	}
+	return NULL;
+}
+
 static int refuse_flag(const struct cli_args *a, const char *arg)
 {
+	const struct foreign_flag *foreign = find_foreign(arg);
 	char name[64];
 	struct suggest near;
 
+	if ((a->verb & (CLI_RUN | CLI_CHECK)) != 0 && foreign != NULL) {
+		fprintf(stderr, "sluice: there is no '%s' here: %s\n", arg, foreign->instead);
+		return -EINVAL;
+	}
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg); /* cut: nothing is near it */
 	suggest_init(&near, name);
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
@@ -135,6 +165,9 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 		return 0;
 	case FLAG_SIGNAL:
 		a->signal_name = value;
+		return 0;
+	case FLAG_REFERENCE:
+		a->reference = value;
 		return 0;
 	case FLAG_SECONDS:
 		a->seconds = value;

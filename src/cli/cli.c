@@ -2,7 +2,7 @@
  *
  * cli.c - which verb a command line means; words that are no verb get the nearest one.
  *
- * Refuses in words the verbs that this version does not have. Main thread. Floor 6.
+ * Refuses in words the verbs that this version does not have. Main thread. Floor 7.
  */
 #include "sluice/cli/cli.h"
 
@@ -51,6 +51,13 @@ unsigned cli_verb_named(const char *word)
 	return v != NULL ? v->bit : 0;
 }
 
+void cli_suggest_verbs(struct suggest *near)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (verbs[i].bit != 0)
+			suggest_offer(near, verbs[i].word, NULL);
+}
+
 /* Could the word be a file that somebody wants to run? */
 static bool looks_like_file(const char *word)
 {
@@ -62,10 +69,7 @@ static enum exit_code refuse_word(const char *word)
 	struct suggest near;
 
 	suggest_init(&near, word);
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (verbs[i].bit != 0)
-			suggest_offer(&near, verbs[i].word, NULL);
-	}
+	cli_suggest_verbs(&near);
 	fprintf(stderr, "sluice: '%s' is no command and no file", word);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", near.best);
@@ -77,15 +81,7 @@ static enum exit_code refuse_word(const char *word)
 /* A flag that nothing stands behind yet. */
 static const char *later_flag(const struct cli_args *a)
 {
-	if (a->background)
-		return "-D";
-	if (a->pid_path != NULL)
-		return "-p";
-	if (a->signal_name != NULL)
-		return "-s";
-	if (a->probe)
-		return "--probe";
-	return a->json ? "--json" : NULL;
+	return a->json && a->verb == CLI_RUN ? "--json" : NULL;
 }
 
 enum exit_code cli_main(int argc, char **argv)

@@ -1,16 +1,153 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor.c - `sluice doctor`.
+ * doctor.c - `sluice doctor`: what this machine gives beside what the configuration asks for.
  *
- * Main thread. Floor 6.
+ * Asks no running daemon, and changes nothing but its own limit of open files. Ends with 3 when
+ * something will bite. Main thread. Floor 7.
  */
+#include "sluice/control/doctor.h"
+
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "sluice/cli/cli.h"
 
+/* What is judged when there is no file at all. */
+static const char defaults[] = "[listen defaults]\nbind = :8080\nserver a = 127.0.0.1:80\n";
+
+struct report {
+	const struct config *config;
+	struct doctor_facts facts;
+	struct doctor_wish wish;
+	struct limits_plan plan;
+	bool without_file;
+	unsigned counts[DOCTOR_UNKNOWN + 1];
+};
+
+/* What the daemon would find, without being it: its limit of descriptors, and its user. */
+static void examine(struct report *r)
+{
+	const struct config_global *g = &r->config->global;
+	const unsigned workers = limits_count_workers(g);
+	unsigned endpoints = 0;
+	struct limits_wish wish;
+
+	for (size_t i = 0; i < r->config->frontend_count; i++)
+		endpoints += (unsigned)r->config->frontends[i].bind_count;
+	(void)limits_raise_fds(); /* as the daemon does; what it comes to is read now */
+	doctor_read(&r->facts);
+	if (g->user != NULL && geteuid() == 0 && strcmp(g->user, "root") != 0 && strcmp(g->user, "0") != 0)
+		r->facts.limits.pipes_privileged = false;
+	wish = limits_wish_of(g, endpoints, workers);
+	(void)limits_plan(&r->facts.limits, &wish, &r->plan); /* a failure shows as open files that lack */
+	doctor_wish_of(r->config, &r->plan, workers, &r->wish);
+}
+
+static void print_json_text(const char *text)
+{
+	putchar('"');
+	for (; *text != '\0'; text++) {
+		const unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20 || c > 0x7e)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void print_json_field(const char *key, const char *text, const char *end)
+{
+	printf("\"%s\": ", key);
+	print_json_text(text);
+	fputs(end, stdout);
+}
+
+static void print_json(const struct report *r)
+{
+	struct doctor_finding f;
+
+	fputs("{\n  ", stdout);
+	print_json_field("file", r->without_file ? "" : r->config->files[0], ",\n");
+	printf("  \"maxconn\": %llu,\n  \"maxpipes\": %u,\n  \"workers\": %u,\n  \"checks\": [",
+	       (unsigned long long)r->wish.maxconn, r->plan.engine.maxpipes, r->wish.workers);
+	for (size_t i = 0; i < doctor_check_count; i++) {
+		doctor_judge(&doctor_checks[i], &r->facts, &r->wish, &f);
+		printf("%s\n    {", i > 0 ? "," : "");
+		print_json_field("name", doctor_checks[i].name, ", ");
+		print_json_field("verdict", doctor_verdict_word(f.verdict), ", ");
+		print_json_field("current", f.current, ", ");
+		print_json_field("wanted", f.wanted, ", ");
+		print_json_field("fix", f.fix, ", ");
+		print_json_field("about", doctor_checks[i].about, "}");
+	}
+	printf("\n  ],\n  \"warnings\": %u,\n  \"hints\": %u,\n  \"unknown\": %u\n}\n",
+	       r->counts[DOCTOR_WARN], r->counts[DOCTOR_HINT], r->counts[DOCTOR_UNKNOWN]);
+}
+
+static void print_finding(const struct doctor_check *check, const struct doctor_finding *f)
+{
+	printf("%-7s  %-38s  %s", doctor_verdict_word(f->verdict), check->name, f->current);
+	if (f->wanted[0] != '\0')
+		printf("; wanted: %s", f->wanted);
+	putchar('\n');
+	if (f->fix[0] != '\0')
+		printf("         %s\n         fix: %s\n", check->about, f->fix);
+}
+
+static void print_text(const struct report *r, bool quiet)
+{
+	struct doctor_finding f;
+
+	if (!quiet)
+		printf("%s: maxconn %llu%s, up to %llu pipes of %u KiB, %u workers\n",
+		       r->without_file ? "no configuration file, so with the defaults" : r->config->files[0],
+		       (unsigned long long)r->wish.maxconn, r->wish.maxconn_given ? "" : " (auto)",
+		       (unsigned long long)r->wish.pipes, r->wish.pipe_bytes >> 10, r->wish.workers);
+	for (size_t i = 0; i < doctor_check_count; i++) {
+		doctor_judge(&doctor_checks[i], &r->facts, &r->wish, &f);
+		if (!quiet || f.verdict == DOCTOR_WARN || f.verdict == DOCTOR_HINT)
+			print_finding(&doctor_checks[i], &f);
+	}
+	if (quiet)
+		return;
+	printf("%u ok, %u hint%s, %u warning%s, %u unknown", r->counts[DOCTOR_OK], r->counts[DOCTOR_HINT],
+	       r->counts[DOCTOR_HINT] == 1 ? "" : "s", r->counts[DOCTOR_WARN],
+	       r->counts[DOCTOR_WARN] == 1 ? "" : "s", r->counts[DOCTOR_UNKNOWN]);
+	puts(r->counts[DOCTOR_WARN] + r->counts[DOCTOR_HINT] > 0
+		 ? "; a sysctl lasts over a restart when it stands in /etc/sysctl.d/90-sluice.conf"
+		 : "");
+}
+
 enum exit_code cli_doctor(const struct cli_args *a)
 {
-	(void)a;
-	fputs("sluice: 'doctor' is not in this version\n", stderr);
-	return EXIT_USAGE;
+	struct report r = {.without_file = a->path_count == 0 && access(CLI_DEFAULT_FILE, F_OK) != 0};
+	struct doctor_finding f;
+	struct cli_args quiet = *a;
+	struct config *c;
+
+	if (a->word_count > 0) {
+		fprintf(stderr, "sluice: doctor takes -f FILE, not '%s'\n", a->words[0]);
+		return EXIT_USAGE;
+	}
+	quiet.quiet = true; /* of the file's warnings: `sluice check` shows them */
+	c = cli_load(&quiet, r.without_file ? defaults : NULL, r.without_file ? "defaults" : NULL);
+	if (c == NULL)
+		return EXIT_CONFIG;
+	r.config = c;
+	examine(&r);
+	for (size_t i = 0; i < doctor_check_count; i++) {
+		doctor_judge(&doctor_checks[i], &r.facts, &r.wish, &f);
+		r.counts[f.verdict]++;
+	}
+	if (a->json)
+		print_json(&r);
+	else
+		print_text(&r, a->quiet);
+	config_free(c);
+	return r.counts[DOCTOR_WARN] > 0 ? EXIT_ENVIRONMENT : EXIT_FINE;
 }

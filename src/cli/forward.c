@@ -3,12 +3,13 @@
  * forward.c - `sluice forward LISTEN SERVER...`: a configuration from the command line, no file.
  *
  * Writes a small INI text and loads that, so that every check and message is the same as for a
- * file, and --print-config shows what to put in one. Main thread. Floor 6.
+ * file, and --print-config shows what to put in one. Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/cli/background.h"
 #include "sluice/cli/cli.h"
 
 /* An argument becomes a line of the text: it must not bring lines of its own. */
@@ -76,11 +77,11 @@ enum exit_code cli_forward(const struct cli_args *a)
 	if (a->print_config)
 		fputs(text, stdout);
 	else if (a->print)
-		config_print(c, stdout);
+		config_print_origins(c, stdout);
 	else if (a->check && !a->quiet)
 		config_print_summary(c, stdout);
 	else if (!a->check)
-		code = daemon_run(c, &(struct daemon_options){.pid_path = a->pid_path});
+		code = background_run(a, c);
 	config_free(c);
 	free(text);
 	return code;

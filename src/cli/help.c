@@ -2,30 +2,37 @@
  *
  * help.c - `sluice help`: the command line; `sluice help KEY`: rows of the options table.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/clock.h"
 #include "sluice/cli/cli.h"
+#include "sluice/cli/option_text.h"
 #include "sluice/config/options.h"
 #include "sluice/config/suggest.h"
-#include "sluice/config/values.h"
 
 static const char usage[] =
 	"sluice forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"
 	"\n"
 	"  sluice [-f FILE|DIR]... [FILE]     run in the foreground (" CLI_DEFAULT_FILE ")\n"
 	"  sluice -c | -t [FILE]              check the configuration; -T prints what is in force\n"
-	"  sluice check [FILE]                the same\n"
+	"  sluice check [--probe] [FILE]      the same; --probe also binds, resolves and connects\n"
 	"  sluice forward LISTEN SERVER...    no file: sluice forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
 	"                                     (--print-config shows the file that this would be)\n"
+	"  sluice demo [--seconds N]          see it work: servers, clients and a story on loopback\n"
 	"  sluice ctl [-s SOCKET] CMD...      talk to a running sluice\n"
-	"  sluice help [KEY]                  this, or what a key of the configuration does\n"
-	"  sluice version | -v | -vv          version; -vv also how it was built\n"
+	"  sluice status | top [--once]       what it does, on one page; again each second\n"
+	"  sluice healthcheck [--ready]       does it answer? for containers, keepalived, cron\n"
+	"  sluice doctor [-f FILE]            does this machine give what the file asks for? 0 yes, or\n"
+	"                                     hints only; 3 something will bite; with the cure\n"
+	"  sluice -s stop|quit|reopen         ends a running sluice at once, or when its connections have\n"
+	"                                     ended; opens its log files again\n"
+	"  sluice help [KEY | VERB]           this, or what a key of the configuration does, or a verb\n"
+	"  sluice version | -v | -V | -vv     version; -vv also how it was built\n"
 	"\n"
 	"flags: -o SECTION.KEY=VALUE override (global.threads=2, 'listen web.maxconn=10')   -q quiet\n"
+	"       -D run in the background, return when it is ready   -p PIDFILE   --json for every listing\n"
 	"exit:  0 fine   1 configuration invalid, or ctl refused   2 wrong command line\n"
 	"       3 the environment refuses   4 fatal while running\n"
 	"\n"
@@ -68,56 +75,19 @@ static void print_keys(const char *title, bool later)
 	putchar('\n');
 }
 
-static void print_range(const struct option *o)
-{
-	char min[VALUE_TEXT_MAX], max[VALUE_TEXT_MAX];
-
-	if (o->max == 0 || o->type == OPT_CPUS)
-		return;
-	switch (o->type) {
-	case OPT_DURATION:
-	case OPT_IDLE:
-		value_format_duration(o->min, min);
-		value_format_duration(o->max, max);
-		break;
-	case OPT_MILLIS:
-		value_format_duration(o->min * NS_PER_MS, min);
-		value_format_duration(o->max * NS_PER_MS, max);
-		break;
-	case OPT_SECONDS:
-	case OPT_KEEPALIVE:
-		value_format_duration(o->min * NS_PER_SEC, min);
-		value_format_duration(o->max * NS_PER_SEC, max);
-		break;
-	case OPT_SIZE:
-		value_format_size((uint64_t)o->min, min);
-		value_format_size((uint64_t)o->max, max);
-		break;
-	default:
-		(void)snprintf(min, sizeof(min), "%lld", (long long)o->min); /* 20 digits at most */
-		(void)snprintf(max, sizeof(max), "%lld", (long long)o->max);
-		break;
-	}
-	printf("  range    %s to %s\n", min, max);
-}
-
 static void print_value(const struct option *o)
 {
-	char words[OPTION_PLACES_MAX];
+	char buf[OPTION_TEXT_MAX];
 
-	if (o->type != OPT_CHOICE && o->type != OPT_BALANCE) {
-		if (o->words[0] != '\0')
-			printf("  value    %s\n", o->words);
-		return;
-	}
-	printf("  value    %s\n", option_choices(o, false, words));
-	if (option_choices(o, true, words)[0] != '\0')
-		printf("           not in this version: %s\n", words);
+	if (option_text_value(o, buf)[0] != '\0')
+		printf("  value    %s\n", option_text_value(o, buf));
+	if ((o->type == OPT_CHOICE || o->type == OPT_BALANCE) && option_choices(o, true, buf)[0] != '\0')
+		printf("           not in this version: %s\n", buf);
 }
 
 static void print_row(const struct option *o)
 {
-	char places[OPTION_PLACES_MAX];
+	char places[OPTION_PLACES_MAX], range[OPTION_TEXT_MAX];
 
 	printf("%s%s\n  %s\n", o->key, (o->flags & OPT_NAMED) != 0 ? " NAME" : "", o->help);
 	if (o->type == OPT_LATER)
@@ -126,10 +96,19 @@ static void print_row(const struct option *o)
 	print_value(o);
 	if (o->def != NULL)
 		printf("  default  %s\n", o->def);
-	print_range(o);
+	if (option_text_range(o, range)[0] != '\0')
+		printf("  range    %s\n", range);
 	if ((o->flags & OPT_REPEAT) != 0)
 		printf("  may be given again, and adds\n");
 	printf("  example  %s\n", o->example);
+}
+
+static bool is_key(const char *word)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (strcmp(options[i].key, word) == 0)
+			return true;
+	return false;
 }
 
 /* Keys may come as two words ("timeout connect"), as in a file. */
@@ -137,6 +116,7 @@ static enum exit_code help_key(const char *key)
 {
 	unsigned everywhere = ~0u;
 	const struct option *near;
+	struct suggest word;
 	const char *hint;
 	bool found = false;
 
@@ -153,12 +133,16 @@ static enum exit_code help_key(const char *key)
 	if (found)
 		return EXIT_FINE;
 	near = option_suggest(everywhere, key);
+	suggest_init(&word, key);
+	if (near != NULL)
+		suggest_offer(&word, near->key, NULL);
+	cli_suggest_verbs(&word);
 	hint = suggest_translate(key);
-	fprintf(stderr, "sluice: there is no key '%s'", key);
+	fprintf(stderr, "sluice: there is no key and no command '%s'", key);
 	if (hint != NULL)
 		fprintf(stderr, ": %s\n", hint);
-	else if (near != NULL)
-		fprintf(stderr, "; did you mean '%s'?\n", near->key);
+	else if (word.best != NULL)
+		fprintf(stderr, "; did you mean '%s'?\n", word.best);
 	else
 		fputs("; 'sluice help' lists them\n", stderr);
 	return EXIT_USAGE;
@@ -169,6 +153,9 @@ enum exit_code cli_help(const struct cli_args *a)
 	char key[128] = "";
 	size_t used = 0;
 
+	if (a->reference != NULL)
+		return cli_reference(a);
+
 	for (size_t i = 0; a->verb == CLI_HELP && i < a->word_count; i++) {
 		int n = snprintf(key + used, sizeof(key) - used, "%s%s", i > 0 ? " " : "", a->words[i]);
 
@@ -176,8 +163,18 @@ enum exit_code cli_help(const struct cli_args *a)
 			break;
 		used += (size_t)n;
 	}
+	if (key[0] != '\0' && cli_help_verb(cli_verb_named(key))) {
+		/* A word may be both: `check` is a key too. */
+		if (is_key(key)) {
+			putchar('\n');
+			return help_key(key);
+		}
+		return EXIT_FINE;
+	}
 	if (key[0] != '\0')
 		return help_key(key);
+	if (a->verb != CLI_HELP && cli_help_verb(a->verb))
+		return EXIT_FINE;
 	fputs(usage, stdout);
 	print_keys("Keys ('sluice help KEY'):", false);
 	print_keys("Known, and not in this version:", true);

@@ -2,26 +2,35 @@
  *
  * run.c - `sluice`, `sluice -c`, `sluice -T` and `sluice check`: load, then check, print or run.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/cli/background.h"
 #include "sluice/cli/cli.h"
+#include "sluice/cli/probe.h"
+#include "sluice/cli/running.h"
+#include "sluice/cli/terminal.h"
 
-/* Colour is for people: on a terminal, and not when they said no (no-color.org). */
-static bool wants_colour(int fd)
+/* Loads, and says nothing unless it fails. */
+static struct config *load_if_wrong(const struct config_input *input, FILE *out, enum config_style style)
 {
-	const char *no = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
+	char *said = NULL;
+	size_t said_len = 0;
+	FILE *diag = open_memstream(&said, &said_len);
+	struct config *c;
 
-	if (no != NULL && no[0] != '\0')
-		return false;
-	if (term == NULL || strcmp(term, "dumb") == 0)
-		return false;
-	return isatty(fd) == 1;
+	if (diag == NULL)
+		return config_load(input, out, style);
+	c = config_load(input, diag, style);
+	(void)fclose(diag); /* memory only */
+	if (c == NULL && said != NULL)
+		fputs(said, out);
+	free(said);
+	return c;
 }
 
 struct config *cli_load(const struct cli_args *a, const char *text, const char *text_name)
@@ -35,28 +44,19 @@ struct config *cli_load(const struct cli_args *a, const char *text, const char *
 		.text = text,
 		.text_name = text_name,
 	};
-	enum config_style style = wants_colour(STDERR_FILENO) ? CONFIG_COLOUR : CONFIG_PLAIN;
-	char *said = NULL;
-	size_t said_len = 0;
-	struct config *c;
-	FILE *diag;
+	enum config_style style = terminal_wants_colour(STDERR_FILENO) ? CONFIG_COLOUR : CONFIG_PLAIN;
+	const bool json = a->json && a->verb == CLI_CHECK;
 
 	if (text == NULL && a->path_count == 0) {
 		input.paths = default_paths;
 		input.path_count = 1;
 	}
-	if (!a->quiet)
-		return config_load(&input, stderr, style);
+	if (json && !a->probe)
+		return config_load(&input, stdout, CONFIG_JSON);
+	if (json) /* one object: that of the probe, unless it does not come to that */
+		return load_if_wrong(&input, stdout, CONFIG_JSON);
 	/* Quiet is about warnings; what makes it fail is said all the same. */
-	diag = open_memstream(&said, &said_len);
-	if (diag == NULL)
-		return config_load(&input, stderr, CONFIG_PLAIN);
-	c = config_load(&input, diag, style);
-	(void)fclose(diag); /* memory only */
-	if (c == NULL && said != NULL)
-		fputs(said, stderr);
-	free(said);
-	return c;
+	return a->quiet ? load_if_wrong(&input, stderr, style) : config_load(&input, stderr, style);
 }
 
 enum exit_code cli_run(const struct cli_args *a)
@@ -78,18 +78,30 @@ enum exit_code cli_run(const struct cli_args *a)
 	/* The array has room for every argument. */
 	if (a->word_count == 1)
 		with_file.paths[with_file.path_count++] = a->words[0];
+	if (a->signal_name != NULL)
+		return running_signal(&with_file);
+	if (a->probe && !check_only) {
+		fputs("sluice: --probe belongs to a check: sluice check --probe\n", stderr);
+		return EXIT_USAGE;
+	}
 	c = cli_load(&with_file, NULL, NULL);
 	if (c == NULL)
 		return EXIT_CONFIG;
+	if (a->json && check_only && !a->probe) { /* it was all said in the object */
+		config_free(c);
+		return EXIT_FINE;
+	}
 	if (a->print) {
 		fputs("# ", stdout);
 		config_print_summary(c, stdout);
-		config_print(c, stdout);
-	} else if (check_only && !a->quiet) {
+		config_print_origins(c, stdout);
+	} else if (check_only && !a->quiet && !a->json) {
 		config_print_summary(c, stdout);
 	}
+	if (a->probe)
+		code = probe_run(a, c);
 	if (!check_only)
-		code = daemon_run(c, &(struct daemon_options){.pid_path = a->pid_path});
+		code = background_run(a, c);
 	config_free(c);
 	return code;
 }

@@ -1,16 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * status.c - `sluice status`.
+ * status.c - `sluice status`: one page about a running sluice.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
 #include <stdio.h>
+#include <unistd.h>
 
+#include "sluice/cli/ask.h"
 #include "sluice/cli/cli.h"
+#include "sluice/cli/terminal.h"
+#include "sluice/cli/view.h"
+
+#define STATUS_WAIT_MS 10000
 
 enum exit_code cli_status(const struct cli_args *a)
 {
-	(void)a;
-	fputs("sluice: 'status' is not in this version\n", stderr);
-	return EXIT_USAGE;
+	/* Only what a terminal would break anyhow is cut. */
+	const struct view_style style = {
+		.colour = terminal_wants_colour(STDOUT_FILENO),
+		.columns = isatty(STDOUT_FILENO) ? terminal_size(STDOUT_FILENO).columns : 0,
+	};
+	struct addr_spec spec = {.kind = ADDR_NONE};
+	enum exit_code code = ask_find(a, &spec);
+	struct text page;
+	struct view v;
+
+	if (code != EXIT_FINE)
+		return code;
+	text_init(&page);
+	view_init(&v);
+	code = view_take(&v, &spec, STATUS_WAIT_MS);
+	if (code == EXIT_FINE && a->json)
+		view_show_json(&v, NULL, &page);
+	else if (code == EXIT_FINE)
+		view_show(&v, NULL, &style, &page);
+	if (page.len > 0)
+		(void)fwrite(page.bytes, 1, page.len, stdout); /* cli_main() looks at stdout at the end */
+	view_free(&v);
+	text_free(&page);
+	return code;
 }

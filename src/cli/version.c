@@ -2,24 +2,54 @@
  *
  * version.c - `sluice version`, -v and -vv: which program this is and how it was built.
  *
- * Main thread. Floor 6.
+ * Main thread. Floor 7.
  */
+#include <errno.h>
 #include <ev.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "sluice/cli/cli.h"
+
+#ifdef __clang__
+#define COMPILER "clang"
+#else
+#define COMPILER "gcc"
+#endif
+
+/* Is the system call there, for this process? A wrong argument tells without doing anything. */
+static const char *has(long result)
+{
+	return result < 0 && (errno == ENOSYS || errno == EPERM) ? "no" : "yes";
+}
+
+static void print_kernel(void)
+{
+	struct utsname name;
+
+	if (uname(&name) != 0)
+		return;
+	printf("kernel:    %s %s, epoll_pwait2 %s", name.sysname, name.release,
+	       has(syscall(SYS_epoll_pwait2, -1, NULL, 0, NULL, NULL, 0)));
+	printf(", pidfd %s", has(syscall(SYS_pidfd_open, -1, 0)));
+	printf(", io_uring %s\n", has(syscall(SYS_io_uring_setup, 0, NULL)));
+}
 
 enum exit_code cli_version(const struct cli_args *a)
 {
 	printf("sluice %s\n", SLUICE_VERSION);
 	if (a->version < 2)
 		return EXIT_FINE;
-	printf("compiler:  %s\n", __VERSION__);
+	printf("build:     %s\n", SLUICE_BUILD_TYPE);
+	printf("compiler:  %s %s\n", COMPILER, __VERSION__);
 	printf("drivers:   epoll\n");
 	printf("features:  splice, unix sockets, admin socket, forward\n");
-	printf("libraries: glibc %s, libev %d.%d, inih\n", gnu_get_libc_version(), ev_version_major(),
-	       ev_version_minor());
+	printf("libraries: glibc %s, libev %d.%d, inih %s\n", gnu_get_libc_version(), ev_version_major(),
+	       ev_version_minor(), SLUICE_INIH_VERSION);
+	print_kernel();
 	printf("file:      %s\n", CLI_DEFAULT_FILE);
 	return EXIT_FINE;
 }

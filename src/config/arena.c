@@ -2,7 +2,7 @@
  *
  * arena.c - memory that lives as long as one reading of the configuration, freed in one go.
  *
- * Refuses nothing and returns no NULL (see arena.h). Main thread. Floor 2.
+ * Returns no NULL: without memory it jumps (see arena.h). Main thread. Floor 2.
  */
 #include "sluice/config/arena.h"
 
@@ -15,20 +15,29 @@
 #include "sluice/base/check.h"
 
 struct arena_block {
-	struct arena_block *next; /* owns */
+	struct arena_block *next;     /* owns */
+	void (*release)(void *bytes); /* NULL = nothing but memory */
 	alignas(max_align_t) char bytes[];
 };
 
-void *arena_alloc(struct arena *a, size_t size)
+void *arena_alloc_owner(struct arena *a, size_t size, void (*release)(void *bytes))
 {
 	struct arena_block *block;
 
 	check(size < SIZE_MAX - sizeof(*block));
 	block = calloc(1, sizeof(*block) + size);
+	if (block == NULL && a->no_memory != NULL)
+		longjmp(*a->no_memory, 1);
 	check(block != NULL);
+	block->release = release;
 	block->next = a->blocks;
 	a->blocks = block;
 	return block->bytes;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	return arena_alloc_owner(a, size, NULL);
 }
 
 char *arena_strndup(struct arena *a, const char *text, size_t len)
@@ -86,6 +95,8 @@ void arena_free(struct arena *a)
 		struct arena_block *block = a->blocks;
 
 		a->blocks = block->next;
+		if (block->release != NULL)
+			block->release(block->bytes);
 		free(block);
 	}
 }

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "sluice/base/check.h"
+#include "sluice/config/habit.h"
 #include "sluice/config/setting.h"
-#include "sluice/config/suggest.h"
 
 /* One section being read. */
 struct pass {
@@ -21,6 +21,7 @@ struct pass {
 	struct proxy *proxy;	   /* NULL in [global] and [defaults] */
 	void *base;		   /* what its scalar options fill */
 	const struct entry **seen; /* one an option: the line that gave it first */
+	const struct entry **from; /* one an option: the line that its value is from */
 };
 
 /* What else fails when a line with this option does. */
@@ -40,17 +41,28 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	struct diag *d = p->build->diag;
 	unsigned kind = p->section->kind;
 	const struct option *elsewhere = option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key).option;
+	const struct option *word = option_find(~0u, e->key).option;
 	const struct option *near = option_suggest(kind, e->key);
-	const char *hint = suggest_translate(e->key);
+	size_t foreign = 0;
+	const char *hint =
+		habit_translate(d->arena, arena_printf(d->arena, "%s %s", e->key, e->value), &foreign);
 	char places[OPTION_PLACES_MAX];
 
 	if (elsewhere != NULL) {
-		diag_error(d, e->key_at, "'%s' does not belong in [%s]", elsewhere->key, section_word(kind));
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' does not belong in [%s]", elsewhere->key,
+			   section_word(kind));
 		diag_hint(d, "it belongs in %s", option_places(elsewhere->sections, places));
 		p->section->bad |= bad_of(elsewhere);
 		return;
 	}
-	diag_error(d, e->key_at, "unknown key '%s'", e->key);
+	if (hint == NULL && word != NULL) {
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is no key, it is a word of another line",
+			   word->key);
+		diag_hint(d, "it belongs in %s: %s", option_places(word->sections, places), word->example);
+		p->section->bad |= SECTION_BAD_LINE;
+		return;
+	}
+	diag_error(d, DIAG_UNKNOWN_KEY, e->key_at, "unknown key '%s'", e->key);
 	if (hint == NULL && near == NULL)
 		near = option_suggest(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key);
 	if (hint != NULL)
@@ -62,6 +74,11 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	else
 		diag_hint(d, "see 'sluice help'");
 	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;
+}
+
+static bool needs_name(const struct option *o)
+{
+	return (o->flags & OPT_NAMED) != 0 && (o->flags & OPT_NAME_OPTIONAL) == 0;
 }
 
 /* Checks the name of `server NAME` and the like; 0, or -EINVAL after reporting. */
@@ -76,14 +93,14 @@ static int check_name(struct pass *p, const struct entry *e, const struct option
 	if (match->name[0] == '\0') {
 		if ((match->option->flags & OPT_NAME_OPTIONAL) != 0)
 			return 0;
-		diag_error(d, at, "'%s' needs a name", key);
+		diag_error(d, DIAG_BAD_NAME, at, "'%s' needs a name", key);
 		diag_hint(d, "write '%s NAME = ...'", key);
 		return -EINVAL;
 	}
 	at.col += (unsigned)match->name_offset;
 	at.len = (unsigned)strlen(match->name);
 	if (strlen(match->name) >= CONFIG_NAME_MAX) {
-		diag_error(d, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
+		diag_error(d, DIAG_TOO_LONG, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
 		return -EINVAL;
 	}
 	if (match->name[ok] == '\0')
@@ -92,10 +109,10 @@ static int check_name(struct pass *p, const struct entry *e, const struct option
 	at.col += (unsigned)more;
 	at.len -= (unsigned)more;
 	if (more > ok) {
-		diag_error(d, at, "'%s' has one name, then '='", key);
+		diag_error(d, DIAG_BAD_NAME, at, "'%s' has one name, then '='", key);
 		diag_hint(d, "write '%s %.*s = ...'", key, (int)ok, match->name);
 	} else {
-		diag_error(d, at, "a name has letters, digits and . _ - only");
+		diag_error(d, DIAG_BAD_NAME, at, "a name has letters, digits and . _ - only");
 	}
 	return -EINVAL;
 }
@@ -108,18 +125,18 @@ static int check_allowed(struct pass *p, const struct entry *e, const struct opt
 	char places[OPTION_PLACES_MAX];
 
 	if (o->type == OPT_LATER) {
-		diag_error(d, e->key_at, "'%s' is not in this version", o->key);
+		diag_error(d, DIAG_NOT_YET, e->key_at, "'%s' is not in this version", o->key);
 		return -EINVAL;
 	}
 	if (*seen != NULL && (o->flags & OPT_REPEAT) == 0) {
-		diag_error(d, e->key_at, "'%s' is given twice", o->key);
+		diag_error(d, DIAG_DUPLICATE, e->key_at, "'%s' is given twice", o->key);
 		diag_hint(d, "first on %s", diag_where(d, e->key_at, (*seen)->key_at));
 		return -EINVAL;
 	}
 	if (*seen == NULL)
 		*seen = e;
 	if ((o->effect & p->section->kind) == 0) {
-		diag_warning(d, e->key_at, "'%s' has no effect in a [%s]", o->key,
+		diag_warning(d, DIAG_NO_EFFECT, e->key_at, "'%s' has no effect in a [%s]", o->key,
 			     section_word(p->section->kind));
 		diag_hint(d, "it belongs in %s", option_places(o->effect, places));
 	}
@@ -171,28 +188,70 @@ static int read_server(struct pass *p, const struct entry *e, const struct setti
 }
 
 /* timeout-idle stands for two keys, which win over it in their own section, before and after it. */
-static int read_idle(struct pass *p, const struct setting *s)
+static int read_idle(struct pass *p, const struct entry *e, const struct setting *s)
 {
+	ptrdiff_t client = option_find(IN_LISTEN, "timeout-client").option - options;
+	ptrdiff_t server = option_find(IN_LISTEN, "timeout-server").option - options;
 	struct config_timeouts *t = &((struct config_proxy *)p->base)->timeouts;
 	struct config_timeouts before = *t;
 	int err = setting_parse(s);
 
-	if (p->seen[option_find(IN_LISTEN, "timeout-client").option - options] != NULL)
+	if (p->seen[client] != NULL)
 		t->client_ns = before.client_ns;
-	if (p->seen[option_find(IN_LISTEN, "timeout-server").option - options] != NULL)
+	else
+		p->from[client] = e;
+	if (p->seen[server] != NULL)
 		t->server_ns = before.server_ns;
+	else
+		p->from[server] = e;
 	return err;
+}
+
+static int read_log(struct pass *p, const struct entry *e, const struct setting *s)
+{
+	struct config_global *g = p->base;
+	int err = setting_parse(s);
+	struct config_log *log;
+
+	if (err)
+		return err;
+	log = &g->logs[g->log_count - 1];
+	log->place = place_of(e);
+	if (log->path == NULL || strlen(log->path) <= SETTING_TEXT_MAX)
+		return 0;
+	diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "a path has at most %d bytes",
+		   SETTING_TEXT_MAX);
+	return -EINVAL;
 }
 
 static int read_backend_name(struct pass *p, const struct setting *s)
 {
 	if (s->words.count > 1) {
-		diag_error(s->diag, s->words.list[1].at, "'%s' takes one name", s->option->key);
+		diag_error(s->diag, DIAG_BAD_VALUE, s->words.list[1].at, "'%s' takes one name",
+			   s->option->key);
 		return -EINVAL;
 	}
 	p->proxy->backend_name = s->words.list[0].text;
 	p->proxy->backend_at = s->words.list[0].at;
 	return 0;
+}
+
+/* The line has no '=' after its key: says how we write it, with the words as HAProxy means them. */
+static void report_plain(struct pass *p, const struct entry *e, const struct option_match *match,
+			 struct words *words)
+{
+	struct diag *d = p->build->diag;
+	const struct option *o = match->option;
+	const char *name = match->name;
+
+	if (name[0] == '\0' && needs_name(o))
+		name = "NAME";
+	habit_join_words(d, o, words);
+	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
+	if (words->count > 0)
+		diag_hint(d, "write '%s'", habit_line(d->arena, o, name, words));
+	else
+		diag_hint(d, "for example: %s", o->example);
 }
 
 static int read_value(struct pass *p, const struct entry *e, const struct option_match *match)
@@ -203,8 +262,18 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 
 	if (err)
 		return err;
+	if (e->plain)
+		report_plain(p, e, match, &s.words);
+	if (e->plain && (s.words.count == 0 || (match->name[0] == '\0' && needs_name(match->option)))) {
+		struct config_server nameless = {0};
+
+		/* A server without a name is no server, but its words are judged. */
+		if (match->option->type == OPT_SERVER && s.words.count > 0)
+			(void)setting_parse_server(&s, &nameless);
+		return -EINVAL;
+	}
 	if (s.words.count == 0) {
-		diag_error(d, e->key_at, "'%s' needs a value", match->option->key);
+		diag_error(d, DIAG_NO_VALUE, e->key_at, "'%s' needs a value", match->option->key);
 		diag_hint(d, "for example: %s", match->option->example);
 		return -EINVAL;
 	}
@@ -218,7 +287,9 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 	case OPT_BACKEND:
 		return read_backend_name(p, &s);
 	case OPT_IDLE:
-		return read_idle(p, &s);
+		return read_idle(p, e, &s);
+	case OPT_LOG:
+		return read_log(p, e, &s);
 	case OPT_ADMIN:
 		p->build->admin_at = s.words.list[0].at;
 		return setting_parse(&s);
@@ -230,26 +301,49 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 static void read_entry(struct pass *p, const struct entry *e)
 {
 	struct option_match match = option_find(p->section->kind, e->key);
+	bool needs_check;
 
 	if (match.option == NULL) {
 		report_unknown_key(p, e);
 		return;
 	}
-	if ((match.option->flags & OPT_NAMED) != 0 && check_name(p, e, &match) != 0) {
+	/* Of a line without '=' the missing name is in the hint. */
+	needs_check = (match.option->flags & OPT_NAMED) != 0 && !(e->plain && match.name[0] == '\0');
+	if (needs_check && check_name(p, e, &match) != 0) {
 		p->section->bad |= bad_of(match.option);
 		return;
 	}
 	if (check_allowed(p, e, match.option) != 0 || read_value(p, e, &match) != 0)
 		p->section->bad |= bad_of(match.option);
+	else
+		p->from[match.option - options] = e;
 }
 
-static void read_section(struct build *b, struct section *section, struct proxy *proxy, void *base)
+/* Which lines the values of a section are from. */
+static struct config_origins origins_of(const struct pass *p)
 {
-	struct pass p = {b, section, proxy, base, NULL};
+	struct arena *a = p->build->diag->arena;
+	struct config_origins o = {0};
+
+	for (size_t i = 0; i < option_count; i++) {
+		if (p->from[i] == NULL)
+			continue;
+		o.list = arena_grow(a, o.list, o.count, sizeof(*o.list));
+		o.list[o.count++] = (struct config_origin){i, place_of(p->from[i])};
+	}
+	return o;
+}
+
+static struct config_origins read_section(struct build *b, struct section *section, struct proxy *proxy,
+					  void *base)
+{
+	struct pass p = {b, section, proxy, base, NULL, NULL};
 
 	p.seen = arena_alloc(b->diag->arena, option_count * sizeof(*p.seen));
+	p.from = arena_alloc(b->diag->arena, option_count * sizeof(*p.from));
 	for (const struct entry *e = section->first; e != NULL; e = e->next)
 		read_entry(&p, e);
+	return origins_of(&p);
 }
 
 static void add_proxy(struct build *b, struct section *section)
@@ -262,7 +356,7 @@ static void add_proxy(struct build *b, struct section *section)
 	memset(p, 0, sizeof(*p));
 	p->section = section;
 	p->set = b->defaults;
-	read_section(b, section, p, &p->set);
+	p->origins = read_section(b, section, p, &p->set);
 }
 
 static void set_built_in(struct build *b)
@@ -297,10 +391,10 @@ void build_document(struct build *b)
 
 	set_built_in(b);
 	if (global != NULL)
-		read_section(b, global, NULL, &b->global);
+		b->global.origins = read_section(b, global, NULL, &b->global);
 	set_default_log(b);
 	if (defaults != NULL)
-		read_section(b, defaults, NULL, &b->defaults);
+		b->defaults_origins = read_section(b, defaults, NULL, &b->defaults);
 	for (struct section *s = b->doc->first; s != NULL; s = s->next) {
 		if ((s->kind & IN_PROXIES) != 0)
 			add_proxy(b, s);

@@ -36,8 +36,8 @@ static void check_section_names(struct build *b)
 			if (!both || strcmp(s->name, first->name) != 0)
 				continue;
 			p->duplicate = true;
-			diag_error(b->diag, s->at, "[%s %s] is already defined", section_word(s->kind),
-				   s->name);
+			diag_error(b->diag, DIAG_DUPLICATE, s->at, "[%s %s] is already defined",
+				   section_word(s->kind), s->name);
 			diag_hint(b->diag, "as [%s %s] on %s", section_word(first->kind), first->name,
 				  diag_where(b->diag, s->at, first->at));
 		}
@@ -50,8 +50,9 @@ static void check_server_names(struct build *b, const struct proxy *p)
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(p->servers[i].name, p->servers[j].name) != 0)
 				continue;
-			diag_error(b->diag, p->server_at[i], "server '%s' is already defined in '%s'",
-				   p->servers[i].name, p->section->name);
+			diag_error(b->diag, DIAG_DUPLICATE, p->server_at[i],
+				   "server '%s' is already defined in '%s'", p->servers[i].name,
+				   p->section->name);
 			diag_hint(b->diag, "first on %s",
 				  diag_where(b->diag, p->server_at[i], p->server_at[j]));
 			break;
@@ -75,7 +76,8 @@ static void report_no_backend(struct build *b, const struct proxy *p)
 	const struct section *front = document_find(b->doc, IN_FRONTEND | IN_LISTEN, p->backend_name);
 	struct suggest near;
 
-	diag_error(b->diag, p->backend_at, "backend '%s' is not defined", p->backend_name);
+	diag_error(b->diag, DIAG_UNDEFINED_BACKEND, p->backend_at, "backend '%s' is not defined",
+		   p->backend_name);
 	suggest_init(&near, p->backend_name);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		if (build_is_backend(&b->proxies[i]))
@@ -96,7 +98,7 @@ static void check_frontend(struct build *b, struct proxy *p)
 	const char *word = section_word(s->kind);
 
 	if (p->bind_count == 0 && (s->bad & SECTION_BAD_BIND) == 0) {
-		diag_error(b->diag, s->at, "[%s %s] has no 'bind'", word, s->name);
+		diag_error(b->diag, DIAG_MISSING, s->at, "[%s %s] has no 'bind'", word, s->name);
 		diag_hint(b->diag, "add a line such as: bind = :8080");
 	}
 	if (p->backend_name != NULL) {
@@ -104,18 +106,19 @@ static void check_frontend(struct build *b, struct proxy *p)
 		if (p->target == NULL && !document_is_broken(b->doc, p->backend_name))
 			report_no_backend(b, p);
 		if (p->server_count > 0) {
-			diag_error(b->diag, p->backend_at, "[listen %s] has servers of its own", s->name);
+			diag_error(b->diag, DIAG_CONFLICT, p->backend_at,
+				   "[listen %s] has servers of its own", s->name);
 			diag_hint(b->diag, "leave out either the servers or 'default-backend'");
 		}
 		return;
 	}
 	p->target = p;
 	if (s->kind == IN_FRONTEND && (s->bad & SECTION_BAD_BACKEND) == 0) {
-		diag_error(b->diag, s->at, "[frontend %s] has no backend", s->name);
+		diag_error(b->diag, DIAG_MISSING, s->at, "[frontend %s] has no backend", s->name);
 		diag_hint(b->diag, "add a line such as: default-backend = NAME");
 	} else if (s->kind == IN_LISTEN && p->server_count == 0 &&
 		   (s->bad & (SECTION_BAD_SERVER | SECTION_BAD_BACKEND)) == 0) {
-		diag_error(b->diag, s->at, "[listen %s] has no server", s->name);
+		diag_error(b->diag, DIAG_MISSING, s->at, "[listen %s] has no server", s->name);
 		diag_hint(b->diag, "add a line such as: server a = 10.0.0.1:80");
 	}
 }
@@ -125,7 +128,7 @@ static void check_backend(struct build *b, const struct proxy *p)
 	const struct section *s = p->section;
 
 	if (p->server_count == 0 && (s->bad & SECTION_BAD_SERVER) == 0) {
-		diag_warning(b->diag, s->at, "[backend %s] has no server", s->name);
+		diag_warning(b->diag, DIAG_MISSING, s->at, "[backend %s] has no server", s->name);
 		diag_hint(b->diag, "every connection to it will be closed");
 	}
 }
@@ -157,10 +160,18 @@ static bool unix_clash(const struct addr_spec *x, const struct addr_spec *y)
 	return x->kind == ADDR_UNIX && y->kind == ADDR_UNIX && addr_equal(&x->addr, &y->addr);
 }
 
+/* One inherited socket cannot belong to two binds. */
+static bool fd_clash(const struct addr_spec *x, const struct addr_spec *y)
+{
+	return x->kind == ADDR_FD && y->kind == ADDR_FD && strcmp(x->host, y->host) == 0;
+}
+
 /* Would the kernel refuse to listen on both? It refuses one address beside the wildcard of its
  * family, too. A port of 0 is another one each time. */
 static bool binds_clash(const struct config_bind *x, const struct config_bind *y)
 {
+	if (x->addr.kind == ADDR_FD || y->addr.kind == ADDR_FD)
+		return fd_clash(&x->addr, &y->addr);
 	if (x->addr.kind == ADDR_UNIX || y->addr.kind == ADDR_UNIX)
 		return unix_clash(&x->addr, &y->addr);
 	if (x->addr.port == 0 || x->addr.port != y->addr.port)
@@ -172,7 +183,7 @@ static bool binds_clash(const struct config_bind *x, const struct config_bind *y
 
 static void report_bind(struct build *b, struct at at, struct at first)
 {
-	diag_error(b->diag, at, "this address is already bound");
+	diag_error(b->diag, DIAG_ADDRESS_IN_USE, at, "this address is already bound");
 	diag_hint(b->diag, "first on %s", diag_where(b->diag, at, first));
 }
 
@@ -203,8 +214,9 @@ static void check_bind_names(struct build *b, const struct proxy *p)
 		for (size_t j = 0; j < i && p->binds[i].name[0] != '\0'; j++) {
 			if (strcmp(p->binds[i].name, p->binds[j].name) != 0)
 				continue;
-			diag_error(b->diag, p->bind_at[i], "bind '%s' is already defined in '%s'",
-				   p->binds[i].name, p->section->name);
+			diag_error(b->diag, DIAG_DUPLICATE, p->bind_at[i],
+				   "bind '%s' is already defined in '%s'", p->binds[i].name,
+				   p->section->name);
 			diag_hint(b->diag, "first on %s", diag_where(b->diag, p->bind_at[i], p->bind_at[j]));
 			break;
 		}
@@ -222,7 +234,7 @@ static void check_any_frontend(struct build *b)
 	}
 	if (b->diag->errors > 0)
 		return;
-	diag_error(b->diag, whole, "there is nothing to do");
+	diag_error(b->diag, DIAG_MISSING, whole, "there is nothing to do");
 	diag_hint(b->diag, "no [listen] and no [frontend]");
 }
 

@@ -16,7 +16,19 @@
 #define DIAG_WINDOW	   160
 #define DIAG_WINDOW_BEFORE 60
 
-static void report(struct diag *d, enum diag_level level, struct at at, const char *text)
+static const char *const code_words[DIAG_CODES] = {
+#define DIAG_CODE(name, word) [DIAG_##name] = word,
+#include "sluice/config/diag_codes.tbl.h"
+#undef DIAG_CODE
+};
+
+const char *diag_code_word(enum diag_code code)
+{
+	check(code < DIAG_CODES);
+	return code_words[code];
+}
+
+static struct diag_item *add_item(struct diag *d, enum diag_level level, struct at at, const char *text)
 {
 	struct diag_item *item;
 
@@ -32,23 +44,24 @@ static void report(struct diag *d, enum diag_level level, struct at at, const ch
 		d->errors++;
 	else
 		d->warnings++;
+	return item;
 }
 
-void diag_error(struct diag *d, struct at at, const char *fmt, ...)
+void diag_error(struct diag *d, enum diag_code code, struct at at, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	report(d, DIAG_ERROR, at, arena_vprintf(d->arena, fmt, ap));
+	add_item(d, DIAG_ERROR, at, arena_vprintf(d->arena, fmt, ap))->code = code;
 	va_end(ap);
 }
 
-void diag_warning(struct diag *d, struct at at, const char *fmt, ...)
+void diag_warning(struct diag *d, enum diag_code code, struct at at, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	report(d, DIAG_WARNING, at, arena_vprintf(d->arena, fmt, ap));
+	add_item(d, DIAG_WARNING, at, arena_vprintf(d->arena, fmt, ap))->code = code;
 	va_end(ap);
 }
 
@@ -169,19 +182,29 @@ static void print_item(const struct diag_item *item, FILE *out, bool colour)
 		print_source_line(item, out, colour);
 }
 
+void diag_sort(struct diag *d)
+{
+	if (d->count > 0)
+		qsort(d->items, d->count, sizeof(*d->items), compare_items);
+}
+
+static void print_rest(unsigned count, const char *word, FILE *out)
+{
+	unsigned rest = count > DIAG_SHOWN_MAX ? count - DIAG_SHOWN_MAX : 0;
+
+	if (rest > 0)
+		fprintf(out, "... and %u more %s%s\n", rest, word, rest == 1 ? "" : "s");
+}
+
 void diag_print(struct diag *d, FILE *out, bool colour)
 {
 	unsigned shown[2] = {0, 0};
 
-	if (d->count == 0)
-		return;
-	qsort(d->items, d->count, sizeof(*d->items), compare_items);
+	diag_sort(d);
 	for (size_t i = 0; i < d->count; i++) {
 		if (shown[d->items[i].level]++ < DIAG_SHOWN_MAX)
 			print_item(&d->items[i], out, colour);
 	}
-	if (shown[DIAG_ERROR] > DIAG_SHOWN_MAX)
-		fprintf(out, "... and %u more errors\n", shown[DIAG_ERROR] - DIAG_SHOWN_MAX);
-	if (shown[DIAG_WARNING] > DIAG_SHOWN_MAX)
-		fprintf(out, "... and %u more warnings\n", shown[DIAG_WARNING] - DIAG_SHOWN_MAX);
+	print_rest(shown[DIAG_ERROR], "error", out);
+	print_rest(shown[DIAG_WARNING], "warning", out);
 }

@@ -1,184 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * load.c - config_load(): which files are read, in which order, and what is said at the end.
+ * load.c - config_load(): read, understand, check, and what is said at the end.
  *
- * Reads files, directories (their *.ini, sorted bytewise) and what they include, each file once.
- * Opens nothing else. Main thread. Floor 2.
+ * Runs out of memory in words: see arena.h. Opens nothing but the files named. Main thread. Floor 2.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <glob.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sluice/base/check.h"
 #include "sluice/config/build.h"
+#include "sluice/config/load.h"
 #include "sluice/config/reader.h"
-#include "sluice/config/words.h"
-
-/* More files, or includes in includes, than anybody means. */
-#define LOAD_FILES_MAX 1000
-#define LOAD_DEPTH_MAX 8
-
-struct load {
-	struct arena arena;
-	struct diag diag;
-	struct document doc;
-	unsigned include_count;
-	unsigned depth; /* of includes, now */
-};
-
-static void read_file(struct load *l, const char *path, const struct at *from);
-
-/* What is wrong with a file as a whole: at the include line, else at the file. */
-static void report_file(struct load *l, const char *path, const struct at *from, const char *what)
-{
-	struct at whole = {0};
-
-	if (from != NULL) {
-		diag_error(&l->diag, *from, "%s: %s", path, what);
-		return;
-	}
-	whole.source = document_add_source(&l->doc, path);
-	diag_error(&l->diag, whole, "%s", what);
-}
-
-static bool is_read_already(const struct load *l, const char *path)
-{
-	for (size_t i = 0; i < l->doc.source_count; i++) {
-		if (strcmp(l->doc.sources[i]->name, path) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* An include is relative to the file that names it. */
-static const char *beside(struct load *l, const char *file, const char *path)
-{
-	const char *slash = strrchr(file, '/');
-
-	if (path[0] == '/' || slash == NULL)
-		return path;
-	return arena_printf(&l->arena, "%.*s%s", (int)(slash - file + 1), file, path);
-}
-
-/* A pattern may match nothing; a plain name must be there. */
-static void read_include(struct load *l, const char *path, const struct at *from)
-{
-	bool pattern = strpbrk(path, "*?[") != NULL;
-	glob_t found;
-	int err;
-
-	if (!pattern) {
-		l->include_count++;
-		read_file(l, path, from);
-		return;
-	}
-	err = glob(path, 0, NULL, &found);
-	if (err != 0 && err != GLOB_NOMATCH)
-		report_file(l, path, from, "cannot be searched");
-	for (size_t i = 0; err == 0 && i < found.gl_pathc; i++) {
-		l->include_count++;
-		read_file(l, found.gl_pathv[i], from);
-	}
-	if (err == 0)
-		globfree(&found);
-}
-
-/* The include lines that `source` itself has. */
-static void read_includes_of(struct load *l, const struct source *source)
-{
-	const struct section *global = document_find(&l->doc, IN_GLOBAL, NULL);
-
-	for (const struct entry *e = global != NULL ? global->first : NULL; e != NULL; e = e->next) {
-		const struct option *o = option_find(IN_GLOBAL, e->key).option;
-		unsigned errors = l->diag.errors;
-		struct words words;
-
-		if (e->key_at.source != source || o == NULL || o->type != OPT_INCLUDE)
-			continue;
-		if (words_split(&l->diag, e->value_at, e->value, &words) != 0) {
-			/* build_document() will split it again and report it: once is enough. */
-			l->diag.errors = errors;
-			l->diag.count--;
-			continue;
-		}
-		for (size_t i = 0; i < words.count; i++)
-			read_include(l, beside(l, source->name, words.list[i].text), &words.list[i].at);
-	}
-}
-
-static void read_file(struct load *l, const char *path, const struct at *from)
-{
-	struct source *source;
-	int err;
-
-	if (is_read_already(l, path)) {
-		report_file(l, path, from, "is read a second time");
-		return;
-	}
-	if (l->depth >= LOAD_DEPTH_MAX || l->doc.source_count >= LOAD_FILES_MAX) {
-		report_file(l, path, from, "is one include too many");
-		return;
-	}
-	source = document_add_source(&l->doc, path);
-	err = source_add_file(&l->arena, source);
-	if (err) {
-		struct at whole = {.source = source};
-
-		diag_error(&l->diag, from != NULL ? *from : whole, "cannot read '%s': %s", path,
-			   err == -EFBIG ? "it is larger than a configuration can be" : strerror(-err));
-		return;
-	}
-	reader_read(&l->doc, source);
-	l->depth++;
-	read_includes_of(l, source);
-	l->depth--;
-}
-
-static int is_ini(const struct dirent *entry)
-{
-	size_t len = strlen(entry->d_name);
-
-	return entry->d_name[0] != '.' && len > 4 && strcmp(entry->d_name + len - 4, ".ini") == 0;
-}
-
-static int bytewise(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void read_directory(struct load *l, const char *path)
-{
-	size_t len = strlen(path);
-	struct dirent **names = NULL;
-	int count = scandir(path, &names, is_ini, bytewise);
-
-	if (count < 0) {
-		report_file(l, path, NULL, strerror(errno));
-		return;
-	}
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	for (int i = 0; i < count; i++) {
-		read_file(l, arena_printf(&l->arena, "%.*s/%s", (int)len, path, names[i]->d_name), NULL);
-		free(names[i]);
-	}
-	free(names);
-	if (count == 0)
-		report_file(l, path, NULL, "this directory has no *.ini file");
-}
-
-static void read_path(struct load *l, const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		read_directory(l, path);
-	else
-		read_file(l, path, NULL);
-}
 
 static void read_input(struct load *l, const struct config_input *input)
 {
@@ -189,10 +20,10 @@ static void read_input(struct load *l, const struct config_input *input)
 
 		source_add_text(&l->arena, source, input->text, strlen(input->text));
 		reader_read(&l->doc, source);
-		read_includes_of(l, source);
+		load_includes_of(l, source);
 	}
 	for (size_t i = 0; i < input->path_count; i++)
-		read_path(l, input->paths[i]);
+		load_path(l, input->paths[i]);
 	for (size_t i = 0; i < input->override_count; i++)
 		source_add_line(&l->arena, overrides, input->overrides[i], strlen(input->overrides[i]));
 	overrides->index = (unsigned)l->doc.source_count;
@@ -201,49 +32,90 @@ static void read_input(struct load *l, const struct config_input *input)
 		override_apply(&l->doc, overrides);
 }
 
+/* Everything that allocates; NULL after errors. Returns at once when memory runs out: then
+ * `*finished` stays false. What is set after setjmp() lies with the caller, so that it is kept. */
+static struct config *read_and_build(struct load *l, const struct config_input *input, bool *finished)
+{
+	struct build b = {.diag = &l->diag, .doc = &l->doc};
+	struct config *c = NULL;
+
+	if (setjmp(l->no_memory) != 0)
+		return NULL;
+	l->arena.no_memory = &l->no_memory;
+	l->snapshot.no_memory = &l->no_memory;
+	read_input(l, input);
+	build_document(&b);
+	build_crosscheck(&b);
+	if (l->diag.errors == 0) {
+		c = build_snapshot(&b, &l->snapshot);
+		c->include_count = l->include_count;
+	}
+	*finished = true;
+	return c;
+}
+
+static struct diag_counts counts_of(const struct config *c)
+{
+	struct diag_counts counts = {c->frontend_count, c->backend_count, 0, c->include_count};
+
+	for (size_t i = 0; i < c->backend_count; i++)
+		counts.servers += c->backends[i].server_count;
+	return counts;
+}
+
 /* "1 error", "2 errors" */
-static const char *plural(unsigned n)
+static const char *plural(size_t n)
 {
 	return n == 1 ? "" : "s";
 }
 
+static void print_messages(struct diag *d, const char *name, const struct config *c, FILE *out,
+			   enum config_style style)
+{
+	struct diag_counts counts = {0};
+
+	if (c != NULL)
+		counts = counts_of(c);
+	if (style == CONFIG_JSON) {
+		diag_print_json(d, name, c != NULL ? &counts : NULL, out);
+		return;
+	}
+	diag_print(d, out, style == CONFIG_COLOUR);
+	if (c == NULL)
+		fprintf(out, "%s: %u error%s, %u warning%s. The running configuration is unchanged.\n", name,
+			d->errors, plural(d->errors), d->warnings, plural(d->warnings));
+}
+
 struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style)
 {
+	const char *name = input->text != NULL ? input->text_name : input->paths[0];
+	struct source whole = {.name = name};
+	struct diag_item item = {DIAG_ERROR, DIAG_NO_MEMORY, {&whole, 0, 0, 0}, "out of memory", NULL, 0};
+	struct diag no_memory = {.items = &item, .count = 1, .errors = 1};
 	struct load l = {0};
-	struct build b = {0};
-	struct config *c = NULL;
+	bool finished = false;
+	struct config *c;
 
 	check(input->text != NULL || input->path_count > 0);
-	check(input->text == NULL || input->text_name != NULL);
+	check(name != NULL);
 	l.diag.arena = &l.arena;
 	l.doc.diag = &l.diag;
-	b.diag = &l.diag;
-	b.doc = &l.doc;
-
-	read_input(&l, input);
-	build_document(&b);
-	build_crosscheck(&b);
-	diag_print(&l.diag, diag, style == CONFIG_COLOUR);
-	if (l.diag.errors > 0) {
-		fprintf(diag, "%s: %u error%s, %u warning%s. The running configuration is unchanged.\n",
-			l.doc.sources[0]->name, l.diag.errors, plural(l.diag.errors), l.diag.warnings,
-			plural(l.diag.warnings));
-	} else {
-		c = build_snapshot(&b);
-		c->include_count = l.include_count;
-	}
+	c = read_and_build(&l, input, &finished);
+	if (finished)
+		print_messages(&l.diag, l.doc.sources[0]->name, c, diag, style);
+	else
+		print_messages(&no_memory, name, NULL, diag, style);
+	if (c == NULL)
+		arena_free(&l.snapshot);
 	arena_free(&l.arena);
 	return c;
 }
 
 void config_print_summary(const struct config *c, FILE *out)
 {
-	size_t servers = 0;
+	struct diag_counts n = counts_of(c);
 
-	for (size_t i = 0; i < c->backend_count; i++)
-		servers += c->backends[i].server_count;
 	fprintf(out, "%s: ok (%zu frontend%s, %zu backend%s, %zu server%s, %u include%s, %u warning%s)\n",
-		c->files[0], c->frontend_count, plural((unsigned)c->frontend_count), c->backend_count,
-		plural((unsigned)c->backend_count), servers, plural((unsigned)servers), c->include_count,
-		plural(c->include_count), c->warnings, plural(c->warnings));
+		c->files[0], n.frontends, plural(n.frontends), n.backends, plural(n.backends), n.servers,
+		plural(n.servers), n.includes, plural(n.includes), c->warnings, plural(c->warnings));
 }

@@ -55,6 +55,7 @@ static const struct section_name line_names[] = {
 	{IN_BIND, "a bind line"},
 	{IN_SERVER, "a server line"},
 	{IN_LOG, "a log line"},
+	{IN_SYSLOG, "a log line to syslog"},
 	{IN_ADMIN, "an admin-socket line"},
 	{IN_KEEPALIVE, "a tcp-keepalive line"},
 	{IN_BALANCE, "a balance line"},

@@ -69,12 +69,15 @@ static void report_no_section(const struct override *o, size_t equals)
 	struct suggest near;
 
 	if (len >= equals || o->text[equals] == '\0') {
-		diag_error(d, part_at(o, 0, equals), "-o is SECTION.KEY=VALUE");
+		diag_error(d, DIAG_SYNTAX, part_at(o, 0, equals), "-o is SECTION.KEY=VALUE");
 		diag_hint(d, "for example global.threads=2 or 'listen web.maxconn=10'");
 		return;
 	}
-	diag_error(d, part_at(o, 0, len), "no file has a section [%s]", written);
+	diag_error(d, DIAG_UNKNOWN_SECTION, part_at(o, 0, len), "no file has a section [%s]", written);
 	suggest_init(&near, written);
+	/* These two need not be in a file. */
+	suggest_offer(&near, section_word(IN_GLOBAL), NULL);
+	suggest_offer(&near, section_word(IN_DEFAULTS), NULL);
 	for (const struct section *s = o->doc->first; s != NULL; s = s->next) {
 		const char *word = section_word(s->kind);
 		const char *text = s->name == NULL ? word : arena_printf(d->arena, "%s %s", word, s->name);
@@ -124,7 +127,7 @@ static bool bytes_ok(const struct override *o)
 
 		if (c >= 0x20 && c != 0x7f)
 			continue;
-		diag_error(o->doc->diag, part_at(o, i, 1), "a control byte (0x%02x)", c);
+		diag_error(o->doc->diag, DIAG_BAD_BYTE, part_at(o, i, 1), "a control byte (0x%02x)", c);
 		return false;
 	}
 	return true;
@@ -153,7 +156,8 @@ static void apply_one(const struct override *o)
 	key = arena_strndup(d->arena, o->text + key_start, key_len);
 	match = option_find(s->kind, key);
 	if (match.option != NULL && match.option->type == OPT_INCLUDE) {
-		diag_error(d, part_at(o, key_start, key_len), "'include' belongs in a file");
+		diag_error(d, DIAG_BAD_INCLUDE, part_at(o, key_start, key_len),
+			   "'include' belongs in a file");
 		diag_hint(d, "give the file with -f");
 		return;
 	}
@@ -169,6 +173,7 @@ static void apply_one(const struct override *o)
 
 void override_apply(struct document *doc, struct source *source)
 {
+	doc->overrides = source;
 	for (size_t i = 0; i < source->line_count; i++) {
 		struct override o = {doc, source->lines[i].text, {source, (unsigned)i + 1, 1, 1}};
 

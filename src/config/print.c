@@ -3,33 +3,144 @@
  * print.c - a snapshot as a file that reads back to the same snapshot (-T).
  *
  * Every option in force is printed, from the rows of the table, so a new row needs nothing here.
- * Variables and includes have been put in; there is no [defaults]. Main thread. Floor 2.
+ * Variables and includes have been put in; there is no [defaults]. Where each line comes from can
+ * stand behind it as a comment, which changes nothing for who reads it. Main thread. Floor 2.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "sluice/base/check.h"
+#include "sluice/config/reader.h"
 #include "sluice/config/setting.h"
 
-/* The lines of every option that has an effect in `section` and not in `without`. */
-static void print_options(unsigned section, unsigned without, const void *base, FILE *out)
-{
-	for (size_t i = 0; i < option_count; i++) {
-		const struct option *o = &options[i];
+/* Where the comments begin, unless a line is longer. */
+#define ORIGIN_COLUMN 44
+/* Of a longer file name only the end is shown. */
+#define ORIGIN_NAME_MAX 200
 
-		if ((o->effect & section) == 0 || (o->effect & without) != 0 || !setting_is_set(o, base))
-			continue;
-		fprintf(out, "%s = ", o->key);
-		setting_print(o, base, out);
-		fputc('\n', out);
+struct printer {
+	const struct config *config;
+	FILE *out;
+	bool origins;
+	FILE *line; /* memory; NULL = the line goes straight to `out` */
+	char *text; /* owns, while `line` is open */
+	size_t len;
+};
+
+/* Where the next line is written to; end_line() sends it on. */
+static FILE *begin_line(struct printer *p)
+{
+	p->line = p->origins ? open_memstream(&p->text, &p->len) : NULL;
+	/* Without memory it lacks its comment, nothing else. */
+	return p->line != NULL ? p->line : p->out;
+}
+
+/* A comment is one line, whatever a file is called. */
+static void print_clean(FILE *out, const char *text)
+{
+	size_t len = strlen(text), skip = len > ORIGIN_NAME_MAX ? len - ORIGIN_NAME_MAX : 0;
+
+	if (skip > 0)
+		fputs("...", out);
+	for (const char *c = text + skip; *c != '\0'; c++)
+		fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+}
+
+static void print_place(const struct printer *p, const struct config_place *place, bool defaults, FILE *out)
+{
+	if (place == NULL || place->line == 0) {
+		fputs("default", out);
+		return;
+	}
+	if (defaults)
+		fputs("[defaults], ", out);
+	print_clean(out, place->file);
+	/* -o arguments are no file; they are shown as a shell takes them. */
+	if (strcmp(place->file, "-o") == 0 && place->line <= p->config->override_count) {
+		const char *text = p->config->overrides[place->line - 1];
+
+		fputc(' ', out);
+		if (strlen(text) <= ORIGIN_NAME_MAX)
+			words_print_quoted(text, out);
+		else
+			print_clean(out, text);
+	} else {
+		fprintf(out, ":%u", place->line);
 	}
 }
 
-static void print_global(const struct config_global *g, FILE *out)
+static void end_line(struct printer *p, const struct config_place *place, bool defaults)
 {
-	fputs("[global]\n", out);
-	print_options(IN_GLOBAL, 0, g, out);
+	FILE *line = p->line;
+
+	p->line = NULL;
+	if (line == NULL) {
+		fputc('\n', p->out);
+		return;
+	}
+	if (fclose(line) == 0 && p->text != NULL) {
+		fwrite(p->text, 1, p->len, p->out);
+		/* The reader's limit counts comments too. */
+		if (p->len + 2 * ORIGIN_NAME_MAX < READER_LINE_MAX) {
+			fprintf(p->out, "%*s # ", p->len < ORIGIN_COLUMN ? (int)(ORIGIN_COLUMN - p->len) : 0,
+				"");
+			print_place(p, place, defaults, p->out);
+		}
+	}
+	fputc('\n', p->out);
+	free(p->text);
+	p->text = NULL;
+}
+
+static const struct config_place *find_origin(const struct config_origins *o, size_t option)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->list[i].option == option)
+			return &o->list[i].place;
+	}
+	return NULL;
+}
+
+/* Ends the line of an option: the section's own line gave it, else [defaults], else the table. */
+static void end_option(struct printer *p, const struct option *o, const struct config_origins *own)
+{
+	const struct config_place *place = find_origin(own, (size_t)(o - options));
+	bool defaults = false;
+
+	if (place == NULL && (o->sections & IN_DEFAULTS) != 0) {
+		place = find_origin(&p->config->defaults, (size_t)(o - options));
+		defaults = place != NULL;
+	}
+	end_line(p, place, defaults);
+}
+
+/* The lines of every option that has an effect in `section` and not in `without`. */
+static void print_options(struct printer *p, unsigned section, unsigned without, const void *base,
+			  const struct config_origins *own)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		FILE *out;
+
+		if ((o->effect & section) == 0 || (o->effect & without) != 0 || !setting_is_set(o, base))
+			continue;
+		out = begin_line(p);
+		fprintf(out, "%s = ", o->key);
+		setting_print(o, base, out);
+		end_option(p, o, own);
+	}
+}
+
+static void print_global(struct printer *p, const struct config_global *g)
+{
+	fputs("[global]\n", p->out);
+	print_options(p, IN_GLOBAL, 0, g, &g->origins);
 	for (size_t i = 0; i < g->log_count; i++) {
+		FILE *out = begin_line(p);
+
 		fputs("log = ", out);
 		setting_print_log(&g->logs[i], out);
-		fputc('\n', out);
+		end_line(p, &g->logs[i].place, false);
 	}
 }
 
@@ -55,59 +166,74 @@ static struct config_proxy proxy_of_backend(const struct config_backend *b)
 	return p;
 }
 
-static void print_binds(const struct config_frontend *f, FILE *out)
+static void print_binds(struct printer *p, const struct config_frontend *f)
 {
 	for (size_t i = 0; i < f->bind_count; i++) {
 		const struct config_bind *bind = &f->binds[i];
+		FILE *out = begin_line(p);
 
 		fprintf(out, "bind%s%s = ", bind->name[0] != '\0' ? " " : "", bind->name);
 		setting_print_address(&bind->addr, out);
 		setting_print_words(IN_BIND, bind, out);
-		fputc('\n', out);
+		end_line(p, &bind->place, false);
 	}
 }
 
-static void print_servers(const struct config_backend *b, FILE *out)
+static void print_servers(struct printer *p, const struct config_backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
 		const struct config_server *server = &b->servers[i];
+		FILE *out = begin_line(p);
 
 		fprintf(out, "server %s = ", server->name);
 		setting_print_address(&server->addr, out);
 		setting_print_words(IN_SERVER, server, out);
-		fputc('\n', out);
+		end_line(p, &server->place, false);
 	}
 }
 
-static void print_listen(const struct config_frontend *f, const struct config_backend *b, FILE *out)
+/* "[listen web]", with the place of its header. */
+static void print_header(struct printer *p, unsigned kind, const char *name, const struct config_place *place)
+{
+	FILE *out;
+
+	fputc('\n', p->out);
+	out = begin_line(p);
+	fprintf(out, "[%s %s]", section_word(kind), name);
+	end_line(p, place, false);
+}
+
+static void print_listen(struct printer *p, const struct config_frontend *f, const struct config_backend *b)
 {
 	struct config_proxy front = proxy_of_frontend(f), back = proxy_of_backend(b);
 
-	fprintf(out, "\n[listen %s]\n", f->name);
-	print_binds(f, out);
-	print_options(IN_FRONTEND, 0, &front, out);
-	print_options(IN_BACKEND, IN_FRONTEND, &back, out);
-	print_servers(b, out);
+	print_header(p, IN_LISTEN, f->name, &f->place);
+	print_binds(p, f);
+	print_options(p, IN_FRONTEND, 0, &front, &f->origins);
+	print_options(p, IN_BACKEND, IN_FRONTEND, &back, &b->origins);
+	print_servers(p, b);
 }
 
-static void print_frontend(const struct config *c, const struct config_frontend *f, FILE *out)
+static void print_frontend(struct printer *p, const struct config_frontend *f)
 {
 	struct config_proxy front = proxy_of_frontend(f);
+	const struct config *c = p->config;
 
 	check(f->backend < c->backend_count);
-	fprintf(out, "\n[frontend %s]\n", f->name);
-	print_binds(f, out);
-	print_options(IN_FRONTEND, 0, &front, out);
-	fprintf(out, "default-backend = %s\n", c->backends[f->backend].name);
+	print_header(p, IN_FRONTEND, f->name, &f->place);
+	print_binds(p, f);
+	print_options(p, IN_FRONTEND, 0, &front, &f->origins);
+	fprintf(begin_line(p), "default-backend = %s", c->backends[f->backend].name);
+	end_option(p, option_find(IN_FRONTEND, "default-backend").option, &f->origins);
 }
 
-static void print_backend(const struct config_backend *b, FILE *out)
+static void print_backend(struct printer *p, const struct config_backend *b)
 {
 	struct config_proxy back = proxy_of_backend(b);
 
-	fprintf(out, "\n[backend %s]\n", b->name);
-	print_options(IN_BACKEND, 0, &back, out);
-	print_servers(b, out);
+	print_header(p, IN_BACKEND, b->name, &b->place);
+	print_options(p, IN_BACKEND, 0, &back, &b->origins);
+	print_servers(p, b);
 }
 
 /* The [listen] that this backend is half of; NULL when it is a [backend]. */
@@ -120,20 +246,36 @@ static const struct config_frontend *listen_of(const struct config *c, size_t ba
 	return NULL;
 }
 
-void config_print(const struct config *c, FILE *out)
+static void print_all(struct printer *p)
 {
-	print_global(&c->global, out);
+	const struct config *c = p->config;
+
+	print_global(p, &c->global);
 	/* Frontends keep their order, and so do backends, only if no [backend] is printed before a
 	 * [listen] that it followed: both lists are walked at once. */
 	for (size_t f = 0, b = 0; f < c->frontend_count || b < c->backend_count;) {
 		if (b < c->backend_count && listen_of(c, b) == NULL) {
-			print_backend(&c->backends[b++], out);
+			print_backend(p, &c->backends[b++]);
 		} else if (f < c->frontend_count && !c->frontends[f].listen) {
-			print_frontend(c, &c->frontends[f++], out);
+			print_frontend(p, &c->frontends[f++]);
 		} else {
 			check(f < c->frontend_count);
 			check(c->frontends[f].backend == b);
-			print_listen(&c->frontends[f++], &c->backends[b++], out);
+			print_listen(p, &c->frontends[f++], &c->backends[b++]);
 		}
 	}
+}
+
+void config_print(const struct config *c, FILE *out)
+{
+	struct printer p = {.config = c, .out = out};
+
+	print_all(&p);
+}
+
+void config_print_origins(const struct config *c, FILE *out)
+{
+	struct printer p = {.config = c, .out = out, .origins = true};
+
+	print_all(&p);
 }

@@ -11,28 +11,20 @@
  * Main thread. Floor 2.
  */
 #include "sluice/config/reader.h"
+#include "sluice/config/reader_state.h"
 
 #include <ini.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sluice/base/check.h"
+#include "sluice/config/habit.h"
 #include "sluice/config/options.h"
 #include "sluice/config/suggest.h"
 #include "sluice/config/values.h"
 #include "sluice/config/words.h"
 
-struct reader {
-	struct document *doc;
-	const struct source *source;
-	size_t next_line; /* index */
-	struct section *section;
-	bool orphan_reported;  /* a line before any section was reported */
-	struct entry *pending; /* given to libinih, not yet come back */
-	bool by_number;	       /* its value went as its line number */
-};
-
-static struct at reader_at(const struct reader *r, size_t offset, size_t len)
+struct at reader_at(const struct reader *r, size_t offset, size_t len)
 {
 	struct at at = {r->source, (unsigned)r->next_line, (unsigned)offset + 1, (unsigned)len};
 
@@ -78,8 +70,8 @@ static bool bytes_ok(struct reader *r, const struct source_line *line)
 	struct diag *d = r->doc->diag;
 
 	if (line->len > READER_LINE_MAX) {
-		diag_error(d, reader_at(r, READER_LINE_MAX, 1), "this line has %zu bytes, the limit is %d",
-			   line->len, READER_LINE_MAX);
+		diag_error(d, DIAG_TOO_LONG, reader_at(r, READER_LINE_MAX, 1),
+			   "this line has %zu bytes, the limit is %d", line->len, READER_LINE_MAX);
 		return false;
 	}
 	for (size_t i = 0; i < line->len; i++) {
@@ -88,10 +80,10 @@ static bool bytes_ok(struct reader *r, const struct source_line *line)
 		if ((c >= 0x20 && c != 0x7f) || c == '\t')
 			continue;
 		if (c == 0)
-			diag_error(d, reader_at(r, i, 1),
+			diag_error(d, DIAG_BAD_BYTE, reader_at(r, i, 1),
 				   "a NUL byte: this is not a text file, or it is in UTF-16");
 		else
-			diag_error(d, reader_at(r, i, 1), "a control byte (0x%02x)", c);
+			diag_error(d, DIAG_BAD_BYTE, reader_at(r, i, 1), "a control byte (0x%02x)", c);
 		return false;
 	}
 	return true;
@@ -106,11 +98,11 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 	if (name[ok] != '\0') {
 		at.col += (unsigned)ok;
 		at.len = 1;
-		diag_error(d, at, "a name has letters, digits and . _ - : only");
+		diag_error(d, DIAG_BAD_NAME, at, "a name has letters, digits and . _ - : only");
 		return NULL;
 	}
 	if (strlen(name) >= CONFIG_NAME_MAX) {
-		diag_error(d, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
+		diag_error(d, DIAG_TOO_LONG, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
 		return NULL;
 	}
 	return name;
@@ -118,12 +110,16 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 
 static void report_unknown_section(struct reader *r, const char *word, struct at at)
 {
-	static const unsigned kinds[] = {IN_GLOBAL, IN_DEFAULTS, IN_LISTEN, IN_FRONTEND, IN_BACKEND};
+	static const unsigned kinds[] = {IN_GLOBAL, IN_STATS,	 IN_DEFAULTS,
+					 IN_LISTEN, IN_FRONTEND, IN_BACKEND};
 	struct diag *d = r->doc->diag;
-	const char *hint = suggest_translate(word);
+	size_t foreign = 0;
+	const char *hint = suggest_foreign(FOREIGN_SECTION_OR_BLOCK, word, &foreign);
 	struct suggest s;
 
-	diag_error(d, at, "there is no section [%s]", word);
+	if (hint == NULL)
+		hint = suggest_translate(word);
+	diag_error(d, DIAG_UNKNOWN_SECTION, at, "there is no section [%s]", word);
 	suggest_init(&s, word);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		suggest_offer(&s, section_word(kinds[i]), NULL);
@@ -132,12 +128,12 @@ static void report_unknown_section(struct reader *r, const char *word, struct at
 	else if (hint != NULL)
 		diag_hint(d, "%s", hint);
 	else
-		diag_hint(d,
-			  "there are [global], [defaults], [listen NAME], [frontend NAME], [backend NAME]");
+		diag_hint(d, "there are [global], [stats], [defaults], [listen NAME], [frontend NAME], "
+			     "[backend NAME]");
 }
 
 /* What stands between the brackets: "listen web". `at` is the place of its first word. */
-static struct section *open_section(struct reader *r, const char *inside, struct at at)
+void reader_open_section(struct reader *r, const char *inside, struct at at)
 {
 	struct arena *a = r->doc->diag->arena;
 	struct diag *d = r->doc->diag;
@@ -151,21 +147,24 @@ static struct section *open_section(struct reader *r, const char *inside, struct
 	at.len = (unsigned)word_len;
 	name_at.col += (unsigned)name_offset;
 	name_at.len = (unsigned)strlen(name);
+	r->section = NULL;
 	if (kind == 0) {
 		report_unknown_section(r, word, at);
 	} else if (kind == IN_STATS) {
-		diag_error(d, at, "section [stats] is not in this version");
+		diag_error(d, DIAG_NOT_YET, at, "section [stats] is not in this version");
 	} else if ((kind & IN_PROXIES) == 0) {
 		if (*name == '\0')
-			return document_add_section(r->doc, kind, NULL, at);
-		diag_error(d, name_at, "[%s] has no name", word);
+			r->section = document_add_section(r->doc, kind, NULL, at);
+		else
+			diag_error(d, DIAG_BAD_NAME, name_at, "[%s] has no name", word);
 	} else if (*name == '\0') {
-		diag_error(d, at, "[%s] needs a name", word);
+		diag_error(d, DIAG_BAD_NAME, at, "[%s] needs a name", word);
 		diag_hint(d, "write [%s NAME]", word);
 	} else if (section_name(r, name, name_at) != NULL) {
-		return document_add_section(r->doc, kind, name, name_at);
+		r->section = document_add_section(r->doc, kind, name, name_at);
 	}
-	return document_add_broken(r->doc, name);
+	if (r->section == NULL)
+		r->section = document_add_broken(r->doc, name);
 }
 
 static void take_header(struct reader *r, const char *text, size_t len, size_t offset)
@@ -185,68 +184,17 @@ static void take_header(struct reader *r, const char *text, size_t len, size_t o
 		size_t word_len = strcspn(inside, " \t");
 		const char *name = inside + word_len + strspn(inside + word_len, " \t");
 
-		diag_error(d, reader_at(r, offset + len, 1), "this section header has no ']'");
+		diag_error(d, DIAG_SYNTAX, reader_at(r, offset + len, 1), "this section header has no ']'");
 		r->section = document_add_broken(r->doc, name);
 		return;
 	}
-	r->section = open_section(r, inside, reader_at(r, offset + 1 + skip, inside_len));
+	reader_open_section(r, inside, reader_at(r, offset + 1 + skip, inside_len));
 	if (close + 1 < text + len) {
 		size_t after = (size_t)(close + 1 - text);
 
-		diag_error(d, reader_at(r, offset + after, len - after),
+		diag_error(d, DIAG_SYNTAX, reader_at(r, offset + after, len - after),
 			   "nothing may follow a section header");
 	}
-}
-
-/* A line without '=': says what it should have been. */
-static void report_no_delimiter(struct reader *r, const char *text, struct at at)
-{
-	struct diag *d = r->doc->diag;
-	size_t key_len = 0, name_len = 0, rest;
-	const struct option *o = option_find_start(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, text, &key_len);
-	const char *hint = suggest_translate(text);
-
-	diag_error(d, at, "a line is 'key = value', this one has no '='");
-	if (o == NULL && text[strcspn(text, " \t:")] == ':') {
-		diag_hint(d, "write '=' instead of ':'");
-		return;
-	}
-	if (o == NULL) {
-		if (hint != NULL)
-			diag_hint(d, "%s", hint);
-		return;
-	}
-	rest = key_len + strspn(text + key_len, " \t");
-	if ((o->flags & OPT_NAMED) != 0 && (o->flags & OPT_NAME_OPTIONAL) == 0)
-		name_len = strcspn(text + rest, " \t");
-	if (text[rest] == '\0' || text[rest + name_len] == '\0')
-		diag_hint(d, "write '%s%s = %s'", o->key, (o->flags & OPT_NAMED) != 0 ? " NAME" : "", "...");
-	else if (name_len > 0)
-		diag_hint(d, "write '%s %.*s =%s'", o->key, (int)name_len, text + rest,
-			  text + rest + name_len);
-	else
-		diag_hint(d, "write '%s = %s'", o->key, text + rest);
-}
-
-/* "server a 10.0.0.1:80 weight": HAProxy's way, where the ':' is the least of it. */
-static bool report_second_name(struct reader *r, const char *key, struct at at)
-{
-	struct diag *d = r->doc->diag;
-	size_t start = 0, name_len, more;
-	const struct option *o = option_find_start(IN_PROXIES, key, &start);
-
-	if (o == NULL || (o->flags & OPT_NAMED) == 0)
-		return false;
-	start += strspn(key + start, " \t");
-	name_len = strcspn(key + start, " \t");
-	more = start + name_len + strspn(key + start + name_len, " \t");
-	if (key[more] == '\0')
-		return false;
-	at.col += (unsigned)more;
-	at.len -= (unsigned)more;
-	diag_error(d, at, "'%s' has one name, then '='", o->key);
-	diag_hint(d, "write '%s %.*s = ...'", o->key, (int)name_len, key + start);
-	return true;
 }
 
 /* Is `key` one that libinih reads as we do? */
@@ -256,19 +204,17 @@ static bool key_ok(struct reader *r, const char *key, struct at at)
 	size_t plain = strcspn(key, ":\"'");
 
 	if (key[0] == '\0') {
-		diag_error(d, at, "there is no key before '='");
+		diag_error(d, DIAG_SYNTAX, at, "there is no key before '='");
 		return false;
 	}
 	if (strlen(key) > READER_KEY_MAX) {
-		diag_error(d, at, "a key has at most %d bytes", READER_KEY_MAX);
+		diag_error(d, DIAG_TOO_LONG, at, "a key has at most %d bytes", READER_KEY_MAX);
 		return false;
 	}
-	if (key[plain] != '\0' && report_second_name(r, key, at))
-		return false;
 	if (key[plain] != '\0') {
 		at.col += (unsigned)plain;
 		at.len = 1;
-		diag_error(d, at, "a key has no '%c'", key[plain]);
+		diag_error(d, DIAG_SYNTAX, at, "a key has no '%c'", key[plain]);
 		if (key[plain] == ':')
 			diag_hint(d, "'=' stands between key and value");
 		return false;
@@ -276,44 +222,81 @@ static bool key_ok(struct reader *r, const char *key, struct at at)
 	return true;
 }
 
-/* `key = value`, cleaned; NULL after reporting. */
-static struct entry *take_entry(struct reader *r, const char *text, size_t len, size_t offset)
+/* A line before any section: words of nginx are translated, of all others one is reported. */
+static void report_orphan(struct reader *r, const struct reader_line *line)
 {
 	struct diag *d = r->doc->diag;
-	const char *equals = memchr(text, '=', len);
-	size_t key_len, value_offset;
+	size_t len = 0;
+	const char *hint = habit_translate(d->arena, line->text, &len);
+
+	if (hint != NULL) {
+		diag_error(d, DIAG_UNKNOWN_KEY, reader_at(r, line->offset, len), "unknown key '%.*s'",
+			   (int)len, line->text);
+		diag_hint(d, "%s", hint);
+		return;
+	}
+	if (!r->orphan_reported) {
+		diag_error(d, DIAG_NO_SECTION, reader_at(r, line->offset, line->len),
+			   "this line stands before any section");
+		diag_hint(d, "begin with [global], [defaults] or [listen NAME]");
+	}
+	r->orphan_reported = true;
+}
+
+/* `key = value`, cleaned; NULL after reporting. */
+static struct entry *take_equals(struct reader *r, const struct reader_line *line)
+{
+	struct diag *d = r->doc->diag;
+	const char *text = line->text;
+	size_t equals = strcspn(text, "="), key_len = equals, value = equals + 1, len = line->len,
+	       foreign = 0;
 	struct entry *e;
-	const char *key;
+	const char *key, *hint;
+
+	while (key_len > 0 && strchr(" \t", text[key_len - 1]) != NULL)
+		key_len--;
+	key = arena_strndup(d->arena, text, key_len);
+	hint = habit_translate(d->arena, key, &foreign);
+	/* "acl x path_beg = /": the '=' is not the point. */
+	if (hint != NULL && foreign < key_len &&
+	    option_find_start(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, key, &(size_t){0}) == NULL) {
+		diag_error(d, DIAG_UNKNOWN_KEY, reader_at(r, line->offset, foreign), "unknown key '%.*s'",
+			   (int)foreign, key);
+		diag_hint(d, "%s", hint);
+		return NULL;
+	}
+	if (!key_ok(r, key, reader_at(r, line->offset, key_len)))
+		return NULL;
+	while (value < len && strchr(" \t", text[value]) != NULL)
+		value++;
+	if (value < len && text[len - 1] == ';') {
+		diag_error(d, DIAG_SYNTAX, reader_at(r, line->offset + len - 1, 1),
+			   "a line has no ';' at its end");
+		diag_hint(d, "leave it out, or put the value in quotes when it is meant");
+		len = value + reader_without_semicolon(text + value, len - value);
+	}
+	e = section_add_entry(r->doc, r->section);
+	e->key = key;
+	e->key_at = reader_at(r, line->offset, key_len);
+	e->value = arena_strndup(d->arena, text + value, len - value);
+	e->value_at = reader_at(r, line->offset + value, len - value);
+	return e;
+}
+
+static struct entry *take_entry(struct reader *r, const struct reader_line *line)
+{
+	struct entry *e;
 
 	if (r->section == NULL) {
-		if (!r->orphan_reported) {
-			diag_error(d, reader_at(r, offset, len), "this line stands before any section");
-			diag_hint(d, "begin with [global], [defaults] or [listen NAME]");
-		}
-		r->orphan_reported = true;
+		report_orphan(r, line);
 		return NULL;
 	}
 	if (r->section->kind == 0)
 		return NULL;
-	if (equals == NULL) {
-		report_no_delimiter(r, arena_strndup(d->arena, text, len), reader_at(r, offset, len));
-		return NULL;
-	}
-	key_len = (size_t)(equals - text);
-	while (key_len > 0 && strchr(" \t", text[key_len - 1]) != NULL)
-		key_len--;
-	key = arena_strndup(d->arena, text, key_len);
-	if (!key_ok(r, key, reader_at(r, offset, key_len)))
-		return NULL;
-	value_offset = (size_t)(equals - text) + 1;
-	while (value_offset < len && strchr(" \t", text[value_offset]) != NULL)
-		value_offset++;
-	e = section_add_entry(r->doc, r->section);
-	e->key = key;
-	e->key_at = reader_at(r, offset, key_len);
-	e->value = arena_strndup(d->arena, text + value_offset, len - value_offset);
-	e->value_at = reader_at(r, offset + value_offset, len - value_offset);
-	return e;
+	if (reader_has_equals(line))
+		return take_equals(r, line);
+	e = reader_take_plain(r, line);
+	return e != NULL && key_ok(r, e->key, e->key_at) ? e : NULL;
 }
 
 /* The next physical line; the entry on it, or NULL when it holds none. */
@@ -322,6 +305,7 @@ static struct entry *take_line(struct reader *r)
 	const struct source_line *line = &r->source->lines[r->next_line++];
 	const char *text = line->text;
 	size_t offset = 0, len;
+	struct reader_line clean;
 	struct entry *e;
 
 	if (!bytes_ok(r, line)) {
@@ -334,11 +318,14 @@ static struct entry *take_line(struct reader *r)
 	len = reader_content_len(text, line->len - offset);
 	if (len == 0)
 		return NULL;
+	clean = (struct reader_line){arena_strndup(r->doc->diag->arena, text, len), len, offset};
 	if (text[0] == '[') {
 		take_header(r, text, len, offset);
 		return NULL;
 	}
-	e = take_entry(r, text, len, offset);
+	if (reader_take_foreign(r, &clean))
+		return NULL;
+	e = take_entry(r, &clean);
 	if (e == NULL)
 		mark_bad(r);
 	return e;
@@ -347,7 +334,7 @@ static struct entry *take_line(struct reader *r)
 /* libinih never called the handler for the line that it was given. */
 static void report_lost(struct reader *r)
 {
-	diag_error(r->doc->diag, r->pending->key_at, "this line cannot be read");
+	diag_error(r->doc->diag, DIAG_SYNTAX, r->pending->key_at, "this line cannot be read");
 	mark_bad(r);
 	r->pending = NULL;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sluice/base/check.h"
-#include "sluice/config/suggest.h"
+#include "sluice/config/habit.h"
 
 /* Types that read all words of their line; the others take one. */
 static bool takes_words(enum option_type type)
@@ -30,7 +30,12 @@ int setting_parse(const struct setting *s)
 	if (s->words.count > 1 && !takes_words(o->type)) {
 		struct at at = s->words.list[1].at;
 
-		diag_error(s->diag, at, "'%s' takes one value", o->key);
+		diag_error(s->diag, DIAG_BAD_VALUE, at, "'%s' takes one value", o->key);
+		/* "5 s": a unit stands at its number. */
+		if (s->words.count == 2 &&
+		    strspn(s->words.list[0].text, "0123456789") == s->words.list[0].len)
+			diag_hint(s->diag, "write %s%s, without the blank", s->words.list[0].text,
+				  s->words.list[1].text);
 		return -EINVAL;
 	}
 	return type->parse(s, o->offset == SIZE_MAX ? (void *)&nowhere : (char *)s->base + o->offset);
@@ -39,13 +44,13 @@ int setting_parse(const struct setting *s)
 static int report_unknown_word(const struct setting *s, const struct word *key, unsigned section)
 {
 	const struct option *near = option_suggest(section, key->text);
-	const char *hint = suggest_translate(key->text);
+	const char *hint = habit_translate_word(s->diag->arena, key->text);
 
-	diag_error(s->diag, key->at, "'%s' has no option '%s'", s->option->key, key->text);
-	if (near != NULL)
-		diag_hint(s->diag, "did you mean '%s'?", near->key);
-	else if (hint != NULL)
+	diag_error(s->diag, DIAG_UNKNOWN_WORD, key->at, "'%s' has no option '%s'", s->option->key, key->text);
+	if (hint != NULL)
 		diag_hint(s->diag, "%s", hint);
+	else if (near != NULL)
+		diag_hint(s->diag, "did you mean '%s'?", near->key);
 	else
 		diag_hint(s->diag, "see 'sluice help %s'", s->option->key);
 	return -EINVAL;
@@ -64,16 +69,16 @@ static int parse_word(const struct setting *s, const struct word *w, unsigned se
 	if (o == NULL || key_len == 0)
 		return report_unknown_word(s, &key, section);
 	if (o->type == OPT_LATER) {
-		diag_error(s->diag, key.at, "'%s' is not in this version", o->key);
+		diag_error(s->diag, DIAG_NOT_YET, key.at, "'%s' is not in this version", o->key);
 		return -EINVAL;
 	}
 	if (o->type == OPT_FLAG && w->text[key_len] == '=') {
-		diag_error(s->diag, key.at, "'%s' has no value", o->key);
+		diag_error(s->diag, DIAG_BAD_VALUE, key.at, "'%s' has no value", o->key);
 		diag_hint(s->diag, "write '%s' alone", o->key);
 		return -EINVAL;
 	}
 	if (o->type != OPT_FLAG && (w->text[key_len] != '=' || w->text[key_len + 1] == '\0')) {
-		diag_error(s->diag, key.at, "'%s' needs a value", o->key);
+		diag_error(s->diag, DIAG_NO_VALUE, key.at, "'%s' needs a value", o->key);
 		diag_hint(s->diag, "write %s=%s, without blanks", o->key, o->words);
 		return -EINVAL;
 	}
@@ -96,17 +101,32 @@ static bool given_before(const struct setting *s, size_t from, size_t n)
 	return false;
 }
 
+/* Belongs `w` to the word before it, which `hint` was said about? Nobody knows it, or the same would
+ * be said again ("ssl crt x verify none"). "weight = 5" has two of them. */
+static bool is_stray(const struct setting *s, const struct word *w, unsigned section, const char *hint)
+{
+	const char *own;
+
+	if (w->text[0] == '=')
+		return true;
+	if (strchr(w->text, '=') != NULL || option_find(section, w->text).option != NULL)
+		return false;
+	own = habit_translate_word(s->diag->arena, w->text);
+	return own == NULL || (hint != NULL && strcmp(own, hint) == 0);
+}
+
 int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 {
 	int result = 0;
 
 	for (size_t i = from; i < s->words.count; i++) {
 		const struct word *w = &s->words.list[i];
+		const char *hint;
 		int err;
 
 		if (given_before(s, from, i)) {
-			diag_error(s->diag, w->at, "'%.*s' is given twice", (int)strcspn(w->text, "="),
-				   w->text);
+			diag_error(s->diag, DIAG_DUPLICATE, w->at, "'%.*s' is given twice",
+				   (int)strcspn(w->text, "="), w->text);
 			result = -EINVAL;
 			continue;
 		}
@@ -114,11 +134,11 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 		if (err == 0)
 			continue;
 		result = err;
-		/* HAProxy writes "weight 10": the stray value is part of the same mistake. */
-		if (strchr(w->text, '=') == NULL && i + 1 < s->words.count &&
-		    option_find(section, s->words.list[i + 1].text).option == NULL &&
-		    strchr(s->words.list[i + 1].text, '=') == NULL)
-			i++;
+		/* HAProxy writes "weight 10": the stray words are part of the same mistake. */
+		hint = habit_translate_word(s->diag->arena, w->text);
+		while (strchr(w->text, '=') == NULL && i + 1 < s->words.count &&
+		       is_stray(s, &s->words.list[i + 1], section, hint))
+			i += strcmp(s->words.list[i + 1].text, "=") == 0 ? 2 : 1;
 	}
 	return result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_line.c - options whose value is a line of words: addresses, logs, keepalive, CPUs.
+ * setting_line.c - options whose value is a line of words: addresses, keepalive, CPUs.
  *
  * Refuses addresses of a kind that their place cannot use. Main thread. Floor 2.
  */
@@ -19,12 +19,9 @@ int setting_address(const struct setting *s, const struct word *w, struct addr_s
 	const char *why = NULL;
 	size_t at = 0;
 
-	if (strncmp(w->text, "fd@", 3) == 0) {
-		diag_error(s->diag, w->at, "an inherited socket (fd@) is not in this version");
-		return -EINVAL;
-	}
 	if (addr_parse(w->text, spec, &why, &at) != 0) {
-		diag_error(s->diag, word_at(w, at < w->len ? at : 0), "'%s' is no address", w->text);
+		diag_error(s->diag, DIAG_BAD_ADDRESS, word_at(w, at < w->len ? at : 0), "'%s' is no address",
+			   w->text);
 		diag_hint(s->diag, "%s", why != NULL ? why : "write HOST:PORT or unix:/PATH");
 		return -EINVAL;
 	}
@@ -37,6 +34,10 @@ void setting_print_address(const struct addr_spec *spec, FILE *out)
 	const struct sockaddr_un *un = &spec->addr.un;
 	size_t len;
 
+	if (spec->kind == ADDR_FD) {
+		words_print_quoted(addr_spec_format(spec, buf), out);
+		return;
+	}
 	if (spec->kind != ADDR_UNIX) {
 		fputs(addr_spec_format(spec, buf), out);
 		return;
@@ -74,7 +75,8 @@ int setting_parse_source(const struct setting *s, void *field)
 		return 0;
 	}
 	if (addr_parse(w->text, &spec, NULL, NULL) != 0 || spec.kind != ADDR_IP) {
-		diag_error(s->diag, w->at, "'source' takes an IP address, with or without a port");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "'source' takes an IP address, with or without a port");
 		return -EINVAL;
 	}
 	*addr = spec.addr;
@@ -167,55 +169,6 @@ void setting_print_cpus(const void *field, const struct option *option, FILE *ou
 		fprintf(out, "%s%u", i > 0 ? "," : "", g->cpus[i]);
 }
 
-int setting_parse_log(const struct setting *s, void *field)
-{
-	struct config_global *g = s->base;
-	const struct word *w = &s->words.list[0];
-	struct config_log log = {.kind = CONFIG_LOG_AUTO};
-	struct setting words = *s;
-
-	check(field == &g->logs);
-	setting_defaults(s->diag->arena, IN_LOG, &log);
-	if (strcmp(w->text, "stderr") == 0) {
-		log.kind = CONFIG_LOG_STDERR;
-	} else if (strcmp(w->text, "off") == 0) {
-		log.kind = CONFIG_LOG_OFF;
-	} else if (strncmp(w->text, "file:", 5) == 0 && w->text[5] != '\0') {
-		log.kind = CONFIG_LOG_FILE;
-		log.path = arena_strndup(s->diag->arena, w->text + 5, w->len - 5);
-	} else if (strncmp(w->text, "syslog:", 7) == 0) {
-		diag_error(s->diag, w->at, "'log = syslog:' is not in this version");
-		return -EINVAL;
-	} else if (strcmp(w->text, "auto") != 0) {
-		diag_error(s->diag, w->at, "'log' cannot go to '%s'", w->text);
-		diag_hint(s->diag,
-			  w->text[0] == '/' ? "write file:%s" : "write auto, stderr, off or file:PATH",
-			  w->text);
-		return -EINVAL;
-	}
-	words.base = &log;
-	if (setting_parse_words(&words, 1, IN_LOG) != 0)
-		return -EINVAL;
-	g->logs = arena_grow(s->diag->arena, g->logs, g->log_count, sizeof(*g->logs));
-	g->logs[g->log_count++] = log;
-	return 0;
-}
-
-void setting_print_log(const struct config_log *log, FILE *out)
-{
-	static const char *const kinds[] = {
-		[CONFIG_LOG_AUTO] = "auto",
-		[CONFIG_LOG_STDERR] = "stderr",
-		[CONFIG_LOG_FILE] = "file:",
-		[CONFIG_LOG_OFF] = "off",
-	};
-
-	fputs(kinds[log->kind], out);
-	if (log->kind == CONFIG_LOG_FILE)
-		words_print_quoted(log->path, out);
-	setting_print_words(IN_LOG, log, out);
-}
-
 int setting_parse_admin(const struct setting *s, void *field)
 {
 	struct addr_spec *spec = field;
@@ -223,7 +176,9 @@ int setting_parse_admin(const struct setting *s, void *field)
 
 	if (!err && spec->kind != ADDR_UNIX) {
 		(void)setting_bad(s, &s->words.list[0], 0, "must be a Unix socket");
-		diag_hint(s->diag, "write unix:/run/sluice/admin.sock");
+		diag_hint(s->diag, spec->kind == ADDR_FD ? "'sluice ctl' could not find an inherited one: "
+							   "write unix:/run/sluice/admin.sock"
+							 : "write unix:/run/sluice/admin.sock");
 		err = -EINVAL;
 	}
 	return setting_parse_words(s, 1, IN_ADMIN) != 0 ? -EINVAL : err;
@@ -298,6 +253,35 @@ int setting_parse_balance(const struct setting *s, void *field)
 	return setting_parse_words(s, 1, IN_BALANCE);
 }
 
+/* What a socket got from who made it, and what nobody can change now. */
+static int check_inherited_options(const struct setting *s)
+{
+	static const struct {
+		const char *key, *instead;
+	} rows[] = {
+		{"mode", "SocketMode="},
+		{"user", "SocketUser="},
+		{"group", "SocketGroup="},
+		{"v6only", "BindIPv6Only="},
+	};
+
+	for (size_t i = 1; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+			if (strncmp(w->text, rows[k].key, strcspn(w->text, "=")) != 0 ||
+			    strcspn(w->text, "=") != strlen(rows[k].key))
+				continue;
+			diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is not for an inherited socket",
+				   rows[k].key);
+			diag_hint(s->diag, "who made the socket decides: %s of the .socket unit",
+				  rows[k].instead);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 /* Options that have a meaning for one kind of address only. */
 static int check_bind_options(const struct setting *s, const struct config_bind *bind)
 {
@@ -305,16 +289,19 @@ static int check_bind_options(const struct setting *s, const struct config_bind 
 	bool unix_path = bind->addr.kind == ADDR_UNIX && bind->addr.addr.un.sun_path[0] != '\0';
 	bool owned = bind->owner.mode != -1 || bind->owner.uid != (uid_t)-1 || bind->owner.gid != (gid_t)-1;
 
+	if (bind->addr.kind == ADDR_FD)
+		return check_inherited_options(s);
 	if (owned && !unix_path) {
-		diag_error(s->diag, w->at, "mode, user and group are for a Unix socket with a path");
+		diag_error(s->diag, DIAG_CONFLICT, w->at,
+			   "mode, user and group are for a Unix socket with a path");
 		return -EINVAL;
 	}
 	if (bind->addr.kind == ADDR_UNIX && (bind->defer_accept || bind->v6only)) {
-		diag_error(s->diag, w->at, "defer-accept and v6only are for TCP");
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "defer-accept and v6only are for TCP");
 		return -EINVAL;
 	}
 	if (bind->v6only && bind->addr.kind == ADDR_IP && bind->addr.addr.sa.sa_family != AF_INET6) {
-		diag_error(s->diag, w->at, "v6only is for an IPv6 address");
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "v6only is for an IPv6 address");
 		return -EINVAL;
 	}
 	return 0;
@@ -330,7 +317,8 @@ int setting_parse_bind(const struct setting *s, struct config_bind *bind)
 	setting_defaults(s->diag->arena, IN_BIND, bind);
 	err = setting_address(s, w, &bind->addr);
 	if (!err && bind->addr.kind == ADDR_NAME) {
-		diag_error(s->diag, w->at, "'bind' takes an address of this machine, not a name");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "'bind' takes an address of this machine, not a name");
 		diag_hint(s->diag, "write 127.0.0.1:%u, or :%u for all addresses", bind->addr.port,
 			  bind->addr.port);
 		err = -EINVAL;
@@ -349,12 +337,17 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 
 	setting_defaults(s->diag->arena, IN_SERVER, server);
 	err = setting_address(s, w, &server->addr);
-	if (!err && server->addr.kind == ADDR_ANY) {
-		diag_error(s->diag, w->at, "a server needs a host");
+	if (!err && server->addr.kind == ADDR_FD) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "fd@ is for 'bind': a server cannot be an inherited socket");
+		diag_hint(s->diag, "write HOST:PORT or unix:/PATH");
+		err = -EINVAL;
+	} else if (!err && server->addr.kind == ADDR_ANY) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a host");
 		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
 		err = -EINVAL;
 	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0) {
-		diag_error(s->diag, w->at, "a server needs a port, and 0 is none");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is none");
 		err = -EINVAL;
 	}
 	words.base = server;
@@ -362,7 +355,7 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 		err = -EINVAL;
 	if (!err && server->source.len != 0 && server->addr.kind == ADDR_IP &&
 	    server->source.sa.sa_family != server->addr.addr.sa.sa_family) {
-		diag_error(s->diag, w->at, "server and source are of different families");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "server and source are of different families");
 		err = -EINVAL;
 	}
 	return err;

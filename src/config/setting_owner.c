@@ -60,8 +60,8 @@ int setting_parse_id(const struct setting *s, void *field)
 	else if (value_number(w->text, &number) != 0)
 		number = UINT64_MAX;
 	if (number >= UINT32_MAX) {
-		diag_error(s->diag, w->at, "there is no %s '%s' on this machine", user ? "user" : "group",
-			   w->text);
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "there is no %s '%s' on this machine",
+			   user ? "user" : "group", w->text);
 		return -EINVAL;
 	}
 	id = (uint32_t)number;

@@ -23,7 +23,7 @@ static const char *const level_names[] = {
 
 int setting_bad(const struct setting *s, const struct word *w, size_t offset, const char *text)
 {
-	diag_error(s->diag, word_at(w, offset), "'%s' %s", s->option->key, text);
+	diag_error(s->diag, DIAG_BAD_VALUE, word_at(w, offset), "'%s' %s", s->option->key, text);
 	return -EINVAL;
 }
 
@@ -49,7 +49,7 @@ int setting_in_range(const struct setting *s, const struct word *w, uint64_t num
 
 	if (number >= (uint64_t)o->min && number <= (uint64_t)o->max)
 		return 0;
-	diag_error(s->diag, w->at, "'%s' is %s, allowed are %s to %s", o->key, w->text,
+	diag_error(s->diag, DIAG_OUT_OF_RANGE, w->at, "'%s' is %s, allowed are %s to %s", o->key, w->text,
 		   bound_text(o, o->min, min), bound_text(o, o->max, max));
 	return -EINVAL;
 }
@@ -64,7 +64,11 @@ static int bare_number(const struct setting *s, const struct word *w)
 {
 	uint64_t n = 0;
 
-	diag_error(s->diag, w->at, "'%s' needs a unit", s->option->key);
+	diag_error(s->diag, DIAG_NO_UNIT, w->at, "'%s' needs a unit", s->option->key);
+	if (strspn(w->text, "0123456789") != w->len) {
+		diag_hint(s->diag, "its last number has none: write %sm or %ss", w->text, w->text);
+		return -EINVAL;
+	}
 	if (value_number(w->text, &n) == 0 && n % 1000 == 0)
 		diag_hint(
 			s->diag,
@@ -233,7 +237,8 @@ static int parse_count(const struct setting *s, void *field)
 	err = value_count(w->text, &n);
 	if (err == -EINVAL) {
 		(void)setting_bad(s, w, 0, "is no number");
-		diag_hint(s->diag, "write %s", s->option->words);
+		diag_hint(s->diag, "write %sa number: 2000, or 2_000",
+			  type == OPT_COUNT_AUTO || type == OPT_INT_AUTO ? "auto or " : "");
 		return err;
 	}
 	err = err ? out_of_range(s, w) : setting_in_range(s, w, n);
@@ -327,8 +332,8 @@ int setting_choice(const struct setting *s, const struct word *w, unsigned *inde
 			*index = i;
 			if (!later)
 				return 0;
-			diag_error(s->diag, w->at, "'%s = %s' is not in this version", s->option->key,
-				   w->text);
+			diag_error(s->diag, DIAG_NOT_YET, w->at, "'%s = %s' is not in this version",
+				   s->option->key, w->text);
 			return -EINVAL;
 		}
 		if (!later)
@@ -336,7 +341,7 @@ int setting_choice(const struct setting *s, const struct word *w, unsigned *inde
 		item += len;
 		item += *item == '|' ? 1 : 0;
 	}
-	diag_error(s->diag, w->at, "'%s' cannot be '%s'", s->option->key, w->text);
+	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' cannot be '%s'", s->option->key, w->text);
 	if (near.best != NULL)
 		diag_hint(s->diag, "did you mean '%s'?", near.best);
 	else
@@ -375,6 +380,11 @@ static int parse_text(const struct setting *s, void *field)
 
 	if (text[0] == '\0')
 		return setting_bad(s, &s->words.list[0], 0, "is empty");
+	if (strlen(text) > SETTING_TEXT_MAX) {
+		diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "'%s' has at most %d bytes",
+			   s->option->key, SETTING_TEXT_MAX);
+		return -EINVAL;
+	}
 	memcpy(field, &text, sizeof(text));
 	return 0;
 }
@@ -406,7 +416,7 @@ static int parse_level(const struct setting *s, void *field)
 			return 0;
 		}
 	}
-	diag_error(s->diag, w->at, "'%s' is no log level", w->text);
+	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no log level", w->text);
 	diag_hint(s->diag, "write one of %s", s->option->words);
 	return -EINVAL;
 }

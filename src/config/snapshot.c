@@ -2,33 +2,17 @@
  *
  * snapshot.c - the tree that the daemon uses: assembled from what was understood, and freed.
  *
- * Allocates every pointer of struct config, and frees them: nothing in a snapshot points into the
- * arena of the reading. Main thread. Floor 2.
+ * Everything that a snapshot points to lies in an arena of its own, which it owns: nothing points
+ * into the arena of the reading, and config_free() frees it in one go. Main thread. Floor 2.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sluice/base/check.h"
 #include "sluice/config/build.h"
 
-/* Without memory for a configuration there is nothing to run (arena.h says so too). */
-static void *take(size_t count, size_t size)
+static char *copy_text(struct arena *a, const char *text)
 {
-	void *p = calloc(count > 0 ? count : 1, size);
-
-	check(p != NULL);
-	return p;
-}
-
-static char *copy_text(const char *text)
-{
-	char *copy;
-
-	if (text == NULL)
-		return NULL;
-	copy = strdup(text);
-	check(copy != NULL);
-	return copy;
+	return text == NULL ? NULL : arena_strndup(a, text, strlen(text));
 }
 
 /* A place whose file name lives in the snapshot. -o arguments are no file. */
@@ -41,6 +25,17 @@ static struct config_place place_in(const struct config *c, const char *file, un
 	return (struct config_place){"-o", line};
 }
 
+static struct config_origins copy_origins(struct arena *a, const struct config *c, struct config_origins from)
+{
+	struct config_origins o = {arena_alloc(a, from.count * sizeof(*o.list)), from.count};
+
+	for (size_t i = 0; i < from.count; i++) {
+		o.list[i].option = from.list[i].option;
+		o.list[i].place = place_in(c, from.list[i].place.file, from.list[i].place.line);
+	}
+	return o;
+}
+
 static void copy_name(char *to, const char *name)
 {
 	size_t len = strlen(name);
@@ -49,21 +44,25 @@ static void copy_name(char *to, const char *name)
 	memcpy(to, name, len + 1);
 }
 
-static void fill_global(struct config *c, const struct config_global *from)
+static void fill_global(struct arena *a, struct config *c, const struct config_global *from)
 {
 	struct config_global *g = &c->global;
 
 	*g = *from;
-	g->user = copy_text(from->user);
-	g->group = copy_text(from->group);
-	g->logs = take(from->log_count, sizeof(*g->logs));
+	g->user = copy_text(a, from->user);
+	g->group = copy_text(a, from->group);
+	g->logs = arena_alloc(a, from->log_count * sizeof(*g->logs));
 	for (size_t i = 0; i < from->log_count; i++) {
 		g->logs[i] = from->logs[i];
-		g->logs[i].path = copy_text(from->logs[i].path);
+		g->logs[i].path = copy_text(a, from->logs[i].path);
+		if (g->logs[i].place.line > 0)
+			g->logs[i].place = place_in(c, g->logs[i].place.file, g->logs[i].place.line);
 	}
+	g->origins = copy_origins(a, c, from->origins);
 }
 
-static void fill_backend(const struct config *c, struct config_backend *to, const struct proxy *p)
+static void fill_backend(struct arena *a, const struct config *c, struct config_backend *to,
+			 const struct proxy *p)
 {
 	copy_name(to->name, p->section->name);
 	to->balance = p->set.balance;
@@ -75,7 +74,8 @@ static void fill_backend(const struct config *c, struct config_backend *to, cons
 	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
 	to->tcp = p->set.tcp;
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
-	to->servers = take(p->server_count, sizeof(*to->servers));
+	to->origins = copy_origins(a, c, p->origins);
+	to->servers = arena_alloc(a, p->server_count * sizeof(*to->servers));
 	to->server_count = p->server_count;
 	for (size_t i = 0; i < p->server_count; i++) {
 		struct config_server *server = &to->servers[i];
@@ -85,7 +85,8 @@ static void fill_backend(const struct config *c, struct config_backend *to, cons
 	}
 }
 
-static void fill_frontend(const struct config *c, struct config_frontend *to, const struct proxy *p)
+static void fill_frontend(struct arena *a, const struct config *c, struct config_frontend *to,
+			  const struct proxy *p)
 {
 	copy_name(to->name, p->section->name);
 	to->listen = p->target == p;
@@ -95,7 +96,8 @@ static void fill_frontend(const struct config *c, struct config_frontend *to, co
 	to->timeouts.max_lifetime_ns = p->set.timeouts.max_lifetime_ns;
 	to->tcp = p->set.tcp;
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
-	to->binds = take(p->bind_count, sizeof(*to->binds));
+	to->origins = copy_origins(a, c, p->origins);
+	to->binds = arena_alloc(a, p->bind_count * sizeof(*to->binds));
 	to->bind_count = p->bind_count;
 	for (size_t i = 0; i < p->bind_count; i++) {
 		struct config_bind *bind = &to->binds[i];
@@ -117,54 +119,45 @@ static size_t backend_index(const struct build *b, const struct proxy *target)
 	return index;
 }
 
-struct config *build_snapshot(const struct build *b)
+struct config *build_snapshot(const struct build *b, struct arena *a)
 {
-	struct config *c = take(1, sizeof(*c));
+	struct config *c = arena_alloc(a, sizeof(*c));
+	size_t overrides = b->doc->overrides != NULL ? b->doc->overrides->line_count : 0;
 
 	check(b->diag->errors == 0);
 	c->warnings = b->diag->warnings;
-	c->files = take(b->doc->source_count, sizeof(*c->files));
+	c->files = arena_alloc(a, b->doc->source_count * sizeof(*c->files));
 	for (; c->file_count < b->doc->source_count; c->file_count++)
-		c->files[c->file_count] = copy_text(b->doc->sources[c->file_count]->name);
-	fill_global(c, &b->global);
-	c->frontends = take(b->proxy_count, sizeof(*c->frontends));
-	c->backends = take(b->proxy_count, sizeof(*c->backends));
+		c->files[c->file_count] = copy_text(a, b->doc->sources[c->file_count]->name);
+	c->overrides = arena_alloc(a, overrides * sizeof(*c->overrides));
+	for (; c->override_count < overrides; c->override_count++)
+		c->overrides[c->override_count] =
+			copy_text(a, b->doc->overrides->lines[c->override_count].text);
+	c->defaults = copy_origins(a, c, b->defaults_origins);
+	fill_global(a, c, &b->global);
+	c->frontends = arena_alloc(a, b->proxy_count * sizeof(*c->frontends));
+	c->backends = arena_alloc(a, b->proxy_count * sizeof(*c->backends));
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		const struct proxy *p = &b->proxies[i];
 
 		check(!p->duplicate);
 		if (build_is_backend(p))
-			fill_backend(c, &c->backends[c->backend_count++], p);
+			fill_backend(a, c, &c->backends[c->backend_count++], p);
 		if (p->section->kind == IN_BACKEND)
 			continue;
-		fill_frontend(c, &c->frontends[c->frontend_count], p);
+		fill_frontend(a, c, &c->frontends[c->frontend_count], p);
 		c->frontends[c->frontend_count++].backend = backend_index(b, p->target);
 	}
+	c->memory = a->blocks;
 	return c;
-}
-
-static void free_global(struct config_global *g)
-{
-	for (size_t i = 0; i < g->log_count; i++)
-		free(g->logs[i].path);
-	free(g->logs);
-	free(g->user);
-	free(g->group);
 }
 
 void config_free(struct config *c)
 {
+	struct arena a = {0};
+
 	if (c == NULL)
 		return;
-	for (size_t i = 0; i < c->frontend_count; i++)
-		free(c->frontends[i].binds);
-	for (size_t i = 0; i < c->backend_count; i++)
-		free(c->backends[i].servers);
-	for (size_t i = 0; i < c->file_count; i++)
-		free(c->files[i]);
-	free_global(&c->global);
-	free(c->frontends);
-	free(c->backends);
-	free(c->files);
-	free(c);
+	a.blocks = c->memory; /* `c` is one of them */
+	arena_free(&a);
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sluice/base/check.h"
@@ -24,32 +25,54 @@ struct source *source_new(struct arena *a, const char *name)
 	return s;
 }
 
-void source_add_line(struct arena *a, struct source *s, const char *text, size_t len)
+/* `text` lives in the arena and ends with a NUL. */
+static void keep_line(struct arena *a, struct source *s, const char *text, size_t len)
 {
-	struct source_line *line;
-
 	s->lines = arena_grow(a, s->lines, s->line_count, sizeof(*s->lines));
-	line = &s->lines[s->line_count++];
-	line->text = arena_strndup(a, text, len);
-	line->len = len;
+	s->lines[s->line_count++] = (struct source_line){text, len};
 }
 
-void source_add_text(struct arena *a, struct source *s, const char *text, size_t len)
+void source_add_line(struct arena *a, struct source *s, const char *text, size_t len)
 {
-	const char *end = text + len;
+	keep_line(a, s, arena_strndup(a, text, len), len);
+}
+
+/* Makes lines of `text`, in its place: it lives in the arena and has one byte more than `len`. */
+static void cut_lines(struct arena *a, struct source *s, char *text, size_t len)
+{
+	char *end = text + len;
 
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		text += 3;
 	while (text < end) {
-		const char *stop = memchr(text, '\n', (size_t)(end - text));
-		size_t line_len = (size_t)((stop != NULL ? stop : end) - text);
+		char *stop = memchr(text, '\n', (size_t)(end - text));
+		char *next = stop != NULL ? stop + 1 : end;
 
-		if (line_len > 0 && text[line_len - 1] == '\r')
-			source_add_line(a, s, text, line_len - 1);
-		else
-			source_add_line(a, s, text, line_len);
-		text = stop != NULL ? stop + 1 : end;
+		stop = stop != NULL ? stop : end;
+		if (stop > text && stop[-1] == '\r')
+			stop--;
+		*stop = '\0';
+		keep_line(a, s, text, (size_t)(stop - text));
+		text = next;
 	}
+}
+
+void source_add_text(struct arena *a, struct source *s, const char *text, size_t len)
+{
+	cut_lines(a, s, arena_strndup(a, text, len), len);
+}
+
+struct open_file {
+	int fd_plus_one; /* 0 = none */
+};
+
+static void release_file(void *bytes)
+{
+	struct open_file *f = bytes;
+
+	if (f->fd_plus_one != 0)
+		(void)close(f->fd_plus_one - 1); /* it was only read */
+	f->fd_plus_one = 0;
 }
 
 /* Everything from `fd` into one buffer of the arena; the length or -errno. */
@@ -82,20 +105,26 @@ static ssize_t read_whole(struct arena *a, int fd, char **out)
 	return (ssize_t)used;
 }
 
-int source_add_file(struct arena *a, struct source *s)
+int source_add_file(struct arena *a, struct source *s, bool regular)
 {
+	struct open_file *f = arena_alloc_owner(a, sizeof(*f), release_file);
+	/* Without O_NONBLOCK the open of a FIFO that nobody writes would wait. */
+	int fd = open(s->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_NONBLOCK : 0));
 	char *bytes = NULL;
+	struct stat st;
 	ssize_t len;
-	int fd;
 
 	check(s->line_count == 0);
-	fd = open(s->name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	len = read_whole(a, fd, &bytes);
-	(void)close(fd); /* it was only read */
+	f->fd_plus_one = fd + 1;
+	if (regular && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		len = -EINVAL;
+	else
+		len = read_whole(a, fd, &bytes); /* a directory: EISDIR */
+	release_file(f);
 	if (len < 0)
 		return (int)len;
-	source_add_text(a, s, bytes, (size_t)len);
+	cut_lines(a, s, bytes, (size_t)len);
 	return 0;
 }

@@ -14,12 +14,17 @@
 #define SUGGEST_WORD_MAX 48
 
 static const struct foreign {
+	enum foreign_place place;
 	const char *word;
 	const char *hint;
 } foreign_words[] = {
-#define FOREIGN(word, hint) {word, hint},
+#define FOREIGN(word, hint)	    {FOREIGN_LINE, word, hint},
+#define FOREIGN_WORD(word, hint)    {FOREIGN_IN_LINE, word, hint},
+#define FOREIGN_SECTION(word, hint) {FOREIGN_SECTION_OR_BLOCK, word, hint},
 #include "sluice/config/foreign.tbl.h"
 #undef FOREIGN
+#undef FOREIGN_WORD
+#undef FOREIGN_SECTION
 };
 
 static char fold(char c)
@@ -94,18 +99,43 @@ size_t suggest_starts_with(const char *text, const char *key)
 	return text[i] == '\0' || text[i] == ' ' || text[i] == '\t' ? i : 0;
 }
 
-const char *suggest_translate(const char *text)
+/* As above, and a '*' at the end of `word` stands for the rest of the word in `text`. */
+static size_t foreign_len(const char *text, const char *word)
+{
+	size_t i = 0;
+
+	for (; word[i] != '\0' && word[i] != '*'; i++) {
+		if (text[i] == '\0' || fold(text[i]) != fold(word[i]))
+			return 0;
+	}
+	if (word[i] == '*')
+		return i + strcspn(text + i, " \t");
+	return text[i] == '\0' || text[i] == ' ' || text[i] == '\t' ? i : 0;
+}
+
+const char *suggest_foreign(enum foreign_place place, const char *text, size_t *len)
 {
 	const char *hint = NULL;
 	size_t longest = 0;
 
+	*len = 0;
 	for (size_t i = 0; i < ARRAY_LEN(foreign_words); i++) {
-		size_t len = suggest_starts_with(text, foreign_words[i].word);
+		const struct foreign *f = &foreign_words[i];
+		size_t n = f->place == place ? foreign_len(text, f->word) : 0;
 
-		if (len > longest) {
-			longest = len;
-			hint = foreign_words[i].hint;
-		}
+		/* Of two that fit, the one that says more: "option httpchk" before "option". */
+		if (n == 0 || strlen(f->word) <= longest)
+			continue;
+		longest = strlen(f->word);
+		*len = n;
+		hint = f->hint;
 	}
 	return hint;
+}
+
+const char *suggest_translate(const char *text)
+{
+	size_t len;
+
+	return suggest_foreign(FOREIGN_LINE, text, &len);
 }

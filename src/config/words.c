@@ -99,7 +99,8 @@ static const char *look_up(struct cutter *c, const char *inside, struct at at)
 	const char *value;
 
 	if (name_len == 0 || (*rest != '\0' && rest[1] != '-' && rest[1] != '?')) {
-		diag_error(c->diag, at, "a variable is ${NAME}, ${NAME:-default} or ${NAME:?message}");
+		diag_error(c->diag, DIAG_BAD_VARIABLE, at,
+			   "a variable is ${NAME}, ${NAME:-default} or ${NAME:?message}");
 		return NULL;
 	}
 	value = getenv(name);
@@ -108,10 +109,10 @@ static const char *look_up(struct cutter *c, const char *inside, struct at at)
 	if (*rest != '\0' && rest[1] == '-')
 		return rest + 2;
 	if (*rest != '\0') {
-		diag_error(c->diag, at, "%s is not set: %s", name, rest + 2);
+		diag_error(c->diag, DIAG_BAD_VARIABLE, at, "%s is not set: %s", name, rest + 2);
 		return NULL;
 	}
-	diag_error(c->diag, at, "the environment has no %s", name);
+	diag_error(c->diag, DIAG_BAD_VARIABLE, at, "the environment has no %s", name);
 	diag_hint(c->diag, "set it, or write ${%s:-default}", name);
 	return NULL;
 }
@@ -123,7 +124,7 @@ static int put_variable(struct cutter *c, size_t len)
 	const char *text;
 
 	if (written[len - 1] != '}') {
-		diag_error(c->diag, at, "'${' has no closing '}'");
+		diag_error(c->diag, DIAG_BAD_VARIABLE, at, "'${' has no closing '}'");
 		return -EINVAL;
 	}
 	text = look_up(c, arena_strndup(c->diag->arena, written + 2, len - 3), at);
@@ -133,7 +134,7 @@ static int put_variable(struct cutter *c, size_t len)
 		bool blank = *text == ' ' || *text == '\t';
 
 		if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f) {
-			diag_error(c->diag, at, "this variable holds a control byte");
+			diag_error(c->diag, DIAG_BAD_VARIABLE, at, "this variable holds a control byte");
 			return -EINVAL;
 		}
 		if (blank && c->quote == 0)
@@ -181,7 +182,7 @@ int words_split(struct diag *d, struct at at, const char *value, struct words *o
 			return err;
 	}
 	if (c.quote != 0) {
-		diag_error(d, cutter_at(&c, c.quote_pos, 1), "this quote is never closed");
+		diag_error(d, DIAG_SYNTAX, cutter_at(&c, c.quote_pos, 1), "this quote is never closed");
 		return -EINVAL;
 	}
 	end_word(&c);
@@ -232,12 +233,15 @@ void words_print_quoted(const char *text, FILE *out)
 		return;
 	}
 	fputc('\'', out);
-	for (; *text != '\0'; text++) {
-		/* A quote inside is written as the shell does it: close, quote it, open again. */
-		if (*text == '\'')
-			fputs("'\"'\"'", out);
+	while (*text != '\0') {
+		size_t quotes = strspn(text, "'"), others = strcspn(text, "'");
+
+		/* Quotes inside are written as the shell does it: close, quote them, open again. */
+		if (quotes > 0)
+			fprintf(out, "'\"%.*s\"'", (int)quotes, text);
 		else
-			fputc(*text, out);
+			fprintf(out, "%.*s", (int)others, text);
+		text += quotes > 0 ? quotes : others;
 	}
 	fputc('\'', out);
 }

@@ -3,8 +3,9 @@
  * admin.c - the admin protocol: one line of commands in, their answers out, close.
  *
  * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a state that client_set_state() alone
- * changes and with a timer in every state. A client that asks for sessions waits for the answers
- * of all workers, which come later through admin_take_answers(). Main thread. Floor 5.
+ * changes and with a timer in every state. A client that asks what workers know waits for the answers
+ * of all of them, which come later through admin_take_answers(). After `prompt` a connection takes
+ * line after line, as tools for HAProxy want it. Main thread. Floor 5.
  */
 #include "sluice/control/admin.h"
 
@@ -37,12 +38,17 @@ struct client {
 	struct ev_timer timer;
 	char request[ADMIN_REQUEST_MAX + 1];
 	size_t request_len;
-	bool linger; /* more may come after what was read */
-	char *rest;  /* commands not yet run, inside `request`; NULL = none */
+	size_t line_len; /* of `request`: the line being answered, with its newline */
+	bool linger;     /* more may come after what was read */
+	bool prompt;     /* stays open after an answer */
+	double wait_s;   /* how long it may be silent */
+	char *rest;      /* commands not yet run, inside `request`; NULL = none */
 	unsigned answered;
 	uint64_t token;     /* of the question to the workers */
 	unsigned missing;   /* answers that have not come */
-	struct text answer; /* owns */
+	struct admin_question question;
+	struct text gathered; /* owns; what workers have answered so far */
+	struct text answer;   /* owns */
 	size_t sent;
 	size_t thrown_away;
 };
@@ -97,7 +103,7 @@ static void client_set_state(struct client *c, enum client_state to)
 		[CLIENT_FREE] = 1u << CLIENT_READING,
 		[CLIENT_READING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
 		[CLIENT_ASKING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
-		[CLIENT_WRITING] = 1u << CLIENT_LINGERING | 1u << CLIENT_FREE,
+		[CLIENT_WRITING] = 1u << CLIENT_LINGERING | 1u << CLIENT_READING | 1u << CLIENT_FREE,
 		[CLIENT_LINGERING] = 1u << CLIENT_FREE,
 	};
 
@@ -130,6 +136,7 @@ static void client_close(struct client *c)
 	ev_timer_stop(a->loop, &c->timer);
 	sys_close(c->fd);
 	c->fd = -1;
+	text_free(&c->gathered);
 	text_free(&c->answer);
 	admin_socket_refill(a->socket);
 	/* Was it the last free place, or the last free descriptor? */
@@ -162,12 +169,16 @@ static void client_begin(struct client *c, int fd)
 	client_set_state(c, CLIENT_READING);
 	c->fd = fd;
 	c->request_len = 0;
+	c->line_len = 0;
 	c->linger = false;
+	c->prompt = false;
+	c->wait_s = ADMIN_WAIT_S;
 	c->rest = NULL;
 	c->answered = 0;
 	c->missing = 0;
 	c->sent = 0;
 	c->thrown_away = 0;
+	text_init(&c->gathered);
 	text_init(&c->answer);
 	client_wait(c, EV_READ);
 	client_set_timer(c, ADMIN_WAIT_S);
@@ -227,11 +238,32 @@ static void client_linger(struct client *c)
 		client_close(c);
 }
 
+/* The answer is out, and a prompt behind it: the next line. */
+static void client_next_line(struct client *c)
+{
+	check(c->line_len <= c->request_len);
+	c->request_len -= c->line_len;
+	memmove(c->request, c->request + c->line_len, c->request_len);
+	c->answered = 0;
+	c->sent = 0;
+	text_free(&c->answer);
+	client_set_state(c, CLIENT_READING);
+	client_wait(c, EV_READ);
+	client_set_timer(c, c->wait_s);
+	/* It may be here already: looked at from the loop, so that many lines are no deep recursion. */
+	if (c->request_len > 0)
+		ev_feed_event(c->admin->loop, &c->io, EV_READ);
+}
+
 /* The answer is out. */
 static void client_finish(struct client *c)
 {
 	char scrap[ADMIN_REQUEST_MAX];
 
+	if (c->prompt) {
+		client_next_line(c);
+		return;
+	}
 	/* FIN behind the answer; a client that is gone is found by the next call. */
 	(void)sys_shutdown(c->fd, SHUT_WR);
 	if (!c->linger) {
@@ -272,6 +304,8 @@ static void client_answer(struct client *c)
 		text_free(&c->answer);
 		text_printf(&c->answer, "error: no memory for the answer\n");
 	}
+	if (c->prompt)
+		text_printf(&c->answer, "\n> ");
 	client_set_state(c, CLIENT_WRITING);
 	client_set_timer(c, ADMIN_WAIT_S);
 	client_write(c);
@@ -289,7 +323,43 @@ static bool client_ask(struct client *c)
 	client_set_state(c, CLIENT_ASKING);
 	client_wait(c, 0); /* its FIN is no reason to forget it: it may have said all it has to say */
 	client_set_timer(c, ADMIN_WAIT_S);
-	engine_ask_sessions(e, c->token);
+	if (c->question.verdict == ADMIN_ASK_TALLIES)
+		engine_ask_tallies(e, c->token);
+	else
+		engine_ask_sessions(e, c->token);
+	return false;
+}
+
+/* All answers of workers are there, or no more will come. */
+static void client_conclude(struct client *c)
+{
+	admin_conclude(c->admin->ctx, &c->question, &c->gathered, &c->answer);
+	text_free(&c->gathered);
+}
+
+/* True when the client must wait for workers. */
+static bool client_command(struct client *c, const char *command)
+{
+	switch (admin_command(c->admin->ctx, command, &c->answer, &c->question)) {
+	case ADMIN_ANSWERED:
+		break;
+	case ADMIN_ASK_SESSIONS:
+	case ADMIN_ASK_TALLIES:
+		if (!client_ask(c))
+			return true;
+		client_conclude(c);
+		break;
+	case ADMIN_PROMPT:
+		c->prompt = true;
+		break;
+	case ADMIN_TIMEOUT:
+		c->wait_s = c->question.seconds;
+		break;
+	case ADMIN_QUIT:
+		c->prompt = false;
+		c->rest = NULL;
+		break;
+	}
 	return false;
 }
 
@@ -304,10 +374,10 @@ static void client_run(struct client *c)
 			continue;
 		if (c->answered++ > 0)
 			text_add(&c->answer, "\n", 1);
-		if (admin_command(c->admin->ctx, command, &c->answer) == ADMIN_ASK && !client_ask(c))
+		if (client_command(c, command))
 			return;
 	}
-	if (c->answered == 0)
+	if (c->answered == 0 && !c->prompt)
 		text_printf(&c->answer, "error: empty request; try help\n");
 	client_answer(c);
 }
@@ -315,18 +385,38 @@ static void client_run(struct client *c)
 static void client_refuse(struct client *c, const char *why)
 {
 	c->linger = true;
+	c->prompt = false;
 	text_printf(&c->answer, "error: %s; try help\n", why);
 	client_answer(c);
+}
+
+/* Runs the line that ends at `end`, which is in the request or just behind it. */
+static void client_take_line(struct client *c, char *end)
+{
+	*end = '\0';
+	c->line_len = (size_t)(end - c->request);
+	if (c->line_len < c->request_len)
+		c->line_len++; /* its newline */
+	if (strlen(c->request) != (size_t)(end - c->request)) {
+		client_refuse(c, "the request has a NUL byte");
+		return;
+	}
+	c->rest = c->request;
+	client_run(c);
 }
 
 /* Reads until there is a whole line; the end of the stream ends a line too. */
 static void client_read(struct client *c)
 {
 	size_t room = ADMIN_REQUEST_MAX - c->request_len;
-	char *end;
+	char *end = memchr(c->request, '\n', c->request_len);
 	ssize_t n;
 
 	check(c->state == CLIENT_READING);
+	if (end != NULL) {
+		client_take_line(c, end);
+		return;
+	}
 	check(room > 0);
 	n = sys_recv(c->fd, c->request + c->request_len, room, 0);
 	if (n == -EAGAIN)
@@ -337,20 +427,12 @@ static void client_read(struct client *c)
 	}
 	c->request_len += (size_t)n;
 	end = memchr(c->request, '\n', c->request_len);
-	if (end == NULL && n > 0) {
-		if (c->request_len == ADMIN_REQUEST_MAX)
-			client_refuse(c, "the request is longer than 1024 bytes");
-		return;
-	}
-	if (end == NULL)
-		end = c->request + c->request_len;
-	*end = '\0';
-	if (strlen(c->request) != (size_t)(end - c->request)) {
-		client_refuse(c, "the request has a NUL byte");
-		return;
-	}
-	c->rest = c->request;
-	client_run(c);
+	if (end != NULL)
+		client_take_line(c, end);
+	else if (n == 0)
+		client_take_line(c, c->request + c->request_len);
+	else if (c->request_len == ADMIN_REQUEST_MAX)
+		client_refuse(c, "the request is longer than 1024 bytes");
 }
 
 static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
@@ -377,6 +459,9 @@ static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int re
 		client_close(c);
 		return;
 	}
+	if (c->question.verdict == ADMIN_ASK_SESSIONS && !c->question.json)
+		client_conclude(c); /* half a list is better than none; half a sum is a wrong one */
+	text_free(&c->gathered);
 	text_printf(&c->answer, "error: %u workers did not answer\n", c->missing);
 	c->missing = 0;
 	client_run(c);
@@ -402,11 +487,13 @@ void admin_take_answers(struct admin *a)
 		/* Its client may have gone, or got tired of waiting. */
 		c = asking_client(a, answer->token);
 		if (c != NULL) {
-			text_add(&c->answer, answer->text, answer->len);
+			text_add(&c->gathered, answer->text, answer->len);
 			c->missing--;
 		}
 		free(answer);
-		if (c != NULL && c->missing == 0)
+		if (c != NULL && c->missing == 0) {
+			client_conclude(c);
 			client_run(c);
+		}
 	}
 }

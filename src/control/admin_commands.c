@@ -1,171 +1,61 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_commands.c - what the admin protocol answers, as text.
+ * admin_commands.c - what the admin protocol understands, one row a command.
  *
- * A new command is one row of `commands`; a new counter shows by itself, from counters.tbl.h. Only
- * reads. Main thread. Floor 5.
+ * Reads words and hands them to whoever makes the answer; changes nothing. Main thread. Floor 5.
  */
 #include "sluice/control/admin_commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/endpoint_label.h"
+#include "sluice/config/suggest.h"
+#include "sluice/control/admin_answers.h"
 
 #define COMMAND_MAX 64
-
-struct counter_row {
-	const char *name;
-	size_t offset; /* in struct counters */
-};
-
-static const struct counter_row counter_rows[] = {
-#define COUNTER(name, unit, help) {#name, offsetof(struct counters, name)},
-#include "sluice/base/counters.tbl.h"
-#undef COUNTER
-};
+#define NUMBERS_MAX 3
+#define SECONDS_MAX 3600
 
 struct command {
 	const char *words;
+	const char *more; /* what may follow, for people */
 	const char *help;
-	void (*run)(const struct admin_context *ctx, struct text *out); /* NULL = ask the workers */
+	enum admin_verdict verdict;
+	void (*run)(const struct admin_context *ctx, struct text *out); /* of ADMIN_ANSWERED */
+	bool json;           /* may end in "json" */
+	unsigned min_numbers; /* that must follow */
+	unsigned max_numbers;
 };
 
-static void show_info(const struct admin_context *ctx, struct text *out);
-static void show_pools(const struct admin_context *ctx, struct text *out);
 static void show_help(const struct admin_context *ctx, struct text *out);
 
 static const struct command commands[] = {
-	{"show info", "the daemon, its counters, frontends, servers and listeners", show_info},
-	{"show pools", "pipes and buffers", show_pools},
-	{"show sess", "one line for each session", NULL},
-	{"help", "this list", show_help},
+	{"show info", "[json]", "the daemon, its counters, frontends, servers and listeners", ADMIN_ANSWERED,
+	 admin_show_info, true, 0, 0},
+	{"show pools", "[json]", "pipes and buffers", ADMIN_ANSWERED, admin_show_pools, true, 0, 0},
+	{"show sess", "[json]", "one line for each session", ADMIN_ASK_SESSIONS, NULL, true, 0, 0},
+	{"show stat", "[IID TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
+	 ADMIN_ASK_TALLIES, NULL, true, 0, 3},
+	{"prompt", "", "the connection stays open, \"> \" follows each answer", ADMIN_PROMPT, NULL, false, 0,
+	 0},
+	{"set timeout cli", "SECONDS", "how long a connection with a prompt may be silent", ADMIN_TIMEOUT,
+	 NULL, false, 1, 1},
+	{"quit", "", "ends a connection with a prompt", ADMIN_QUIT, NULL, false, 0, 0},
+	{"help", "", "this list", ADMIN_ANSWERED, show_help, false, 0, 0},
 };
 
 static void show_help(const struct admin_context *ctx, struct text *out)
 {
+	char left[COMMAND_MAX];
+
 	(void)ctx;
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		text_printf(out, "%-12s %s\n", commands[i].words, commands[i].help);
-	text_printf(out, "%-12s %s\n", "A; B", "several commands in one line, their answers in this order");
-}
-
-static void add_number(struct text *out, const char *name, uint64_t value)
-{
-	text_printf(out, "%s: %llu\n", name, (unsigned long long)value);
-}
-
-/* The sum over all workers; gauges of one worker never go below 0, and neither do their sums. */
-static uint64_t counter_sum(const struct engine *e, const struct counter_row *row)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < e->worker_count; i++) {
-		const char *base = (const char *)engine_counters(e, i);
-
-		sum += counter_get((const _Atomic uint64_t *)(const void *)(base + row->offset));
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		(void)snprintf(left, sizeof(left), "%s %s", commands[i].words, commands[i].more); /* short */
+		text_printf(out, "%-32s %s\n", left, commands[i].help);
 	}
-	return sum;
-}
-
-/* The counters whose names begin with `prefix`. */
-static void add_counters(const struct engine *e, const char *prefix, struct text *out)
-{
-	for (size_t i = 0; i < ARRAY_LEN(counter_rows); i++)
-		if (strncmp(counter_rows[i].name, prefix, strlen(prefix)) == 0)
-			add_number(out, counter_rows[i].name, counter_sum(e, &counter_rows[i]));
-}
-
-static void add_frontends(const struct engine *e, struct text *out)
-{
-	for (size_t i = 0; i < e->config->frontend_count; i++) {
-		struct frontend *f = &e->frontends[i];
-
-		text_printf(out, "frontend.%s.sessions: %d\n", f->config->name,
-			    atomic_load_explicit(&f->sessions, memory_order_relaxed));
-		text_printf(out, "frontend.%s.total: %llu\n", f->config->name,
-			    (unsigned long long)counter_get(&f->total));
-		text_printf(out, "frontend.%s.maxconn: %u\n", f->config->name, f->limit);
-	}
-}
-
-static void add_server(const struct backend *b, struct server *s, struct text *out)
-{
-	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
-	bool up = atomic_load_explicit(&s->state, memory_order_acquire) == SERVER_UP;
-	char address[ADDR_TEXT_MAX] = "-";
-
-	if (a != NULL)
-		(void)addr_format(a, address);
-	text_printf(out, "server.%s/%s: %s sessions=%d total=%llu failures=%llu address=%s\n",
-		    b->config->name, s->config->name, up ? "up" : "unresolved",
-		    atomic_load_explicit(&s->sessions, memory_order_relaxed),
-		    (unsigned long long)counter_get(&s->total), (unsigned long long)counter_get(&s->failures),
-		    address);
-}
-
-static void add_servers(const struct engine *e, struct text *out)
-{
-	for (size_t i = 0; i < e->config->backend_count; i++)
-		for (size_t j = 0; j < e->backends[i].server_count; j++)
-			add_server(&e->backends[i], &e->backends[i].servers[j], out);
-}
-
-static void add_listeners(const struct engine *e, struct text *out)
-{
-	char address[ADDR_TEXT_MAX];
-	char label[CONFIG_NAME_MAX];
-
-	for (size_t i = 0; i < e->endpoint_count; i++) {
-		const struct endpoint *ep = &e->endpoints[i];
-
-		text_printf(out, "listen.%s.%s: %s\n", ep->frontend->config->name, endpoint_label(ep, label),
-			    addr_format(&ep->addr, address));
-	}
-}
-
-static void show_info(const struct admin_context *ctx, struct text *out)
-{
-	const struct engine *e = ctx->engine;
-
-	text_printf(out, "version: %s\n", SLUICE_VERSION);
-	text_printf(out, "pid: %d\n", (int)getpid());
-	add_number(out, "uptime_s", (uint64_t)((clock_mono_ns() - ctx->started_ns) / NS_PER_SEC));
-	text_printf(out, "state: %s\n", ctx->state);
-	add_number(out, "workers", e->worker_count);
-	add_number(out, "maxconn", e->limits.maxconn);
-	add_number(out, "maxpipes", e->limits.maxpipes);
-	add_number(out, "pipe_bytes", e->limits.pipe_bytes);
-	text_printf(out, "driver: %s\n", ctx->driver);
-	add_counters(e, "", out);
-	add_number(out, "log_dropped", logwriter_dropped(ctx->logwriter));
-	add_frontends(e, out);
-	add_servers(e, out);
-	add_listeners(e, out);
-}
-
-static void show_pools(const struct admin_context *ctx, struct text *out)
-{
-	struct engine *e = ctx->engine;
-
-	add_number(out, "pipes_made", atomic_load_explicit(&e->pipes.made, memory_order_relaxed));
-	add_number(out, "pipes_max", e->pipes.max);
-	add_number(out, "pipes_resting_pool", pipe_pool_resting(&e->pipes));
-	add_number(out, "pipes_created", counter_get(&e->pipes.created));
-	add_number(out, "pipes_closed", counter_get(&e->pipes.closed));
-	add_number(out, "pipes_too_small", counter_get(&e->pipes.too_small));
-	add_number(out, "pipes_refused", counter_get(&e->pipes.refused));
-	add_number(out, "pipes_bytes", counter_get(&e->pipes.bytes));
-	add_number(out, "bufs_bytes", counter_get(&e->bufs.bytes));
-	add_number(out, "bufs_resting_pool_bytes", buf_pool_resting(&e->bufs));
-	add_number(out, "bufs_created", counter_get(&e->bufs.created));
-	add_number(out, "bufs_freed", counter_get(&e->bufs.freed));
-	add_number(out, "bufs_refused", counter_get(&e->bufs.refused));
-	add_counters(e, "pipes_", out);
-	add_counters(e, "bufs_", out);
+	text_printf(out, "%-32s %s\n", "A; B", "several commands in one line, their answers in this order");
 }
 
 /* Copies with each run of white space as one blank, none at either end; false when it is too long
@@ -190,24 +80,156 @@ static bool normalise(const char *in, char out[static COMMAND_MAX])
 	return true;
 }
 
-enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out)
+/* The row that `words` begins with, and what follows it; NULL when there is none. */
+static const struct command *find_command(const char *words, const char **rest)
 {
-	char words[COMMAND_MAX];
-	char escaped[4 * COMMAND_MAX];
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		size_t len = strlen(commands[i].words);
 
+		if (strncmp(words, commands[i].words, len) != 0)
+			continue;
+		if (words[len] != '\0' && words[len] != ' ')
+			continue;
+		*rest = words + len + (words[len] == ' ' ? 1 : 0);
+		return &commands[i];
+	}
+	return NULL;
+}
+
+/* A whole number, or -1 for all; false for anything else. */
+static bool read_number(const char *word, size_t len, int *number)
+{
+	char text[16];
+	char *end;
+	long value;
+
+	if (len == 0 || len >= sizeof(text) - 4)
+		return false;
+	memcpy(text, word, len);
+	text[len] = '\0';
+	value = strtol(text, &end, 10);
+	if (*end != '\0' || value < -1 || value > INT32_MAX)
+		return false;
+	*number = (int)value;
+	return true;
+}
+
+/* Reads "IID TYPE SID json" and its like; false when the words are not what the row takes. */
+static bool read_rest(const struct command *c, const char *rest, struct admin_question *q)
+{
+	int numbers[NUMBERS_MAX] = {-1, -1, -1};
+	unsigned count = 0;
+
+	while (*rest != '\0') {
+		const size_t len = strcspn(rest, " ");
+
+		if (c->json && !q->json && len == 4 && memcmp(rest, "json", 4) == 0)
+			q->json = true;
+		else if (q->json || count == c->max_numbers || !read_number(rest, len, &numbers[count++]))
+			return false;
+		rest += len + (rest[len] == ' ' ? 1 : 0);
+	}
+	if (count != 0 && count != c->max_numbers)
+		return false;
+	q->iid = numbers[0];
+	q->types = numbers[1];
+	q->sid = numbers[2];
+	q->seconds = numbers[0];
+	if (c->verdict == ADMIN_TIMEOUT)
+		return q->seconds >= 1 && q->seconds <= SECONDS_MAX;
+	return count >= c->min_numbers;
+}
+
+static void refuse_unknown(const char *words, struct text *out)
+{
+	char escaped[4 * COMMAND_MAX];
+	struct suggest near;
+
+	log_escape(words, strlen(words), escaped, sizeof(escaped));
+	suggest_init(&near, words);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		suggest_offer(&near, commands[i].words, NULL);
+	if (near.best != NULL)
+		text_printf(out, "error: unknown command '%s'; did you mean '%s'?\n", escaped, near.best);
+	else
+		text_printf(out, "error: unknown command '%s'; try help\n", escaped);
+}
+
+static void answer(const struct command *c, const struct admin_context *ctx, bool json, struct text *out)
+{
+	struct text lines;
+
+	if (!json) {
+		c->run(ctx, out);
+		return;
+	}
+	text_init(&lines);
+	c->run(ctx, &lines);
+	if (lines.failed)
+		out->failed = true;
+	else
+		admin_json_of_lines(lines.bytes, out);
+	text_free(&lines);
+}
+
+enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out,
+				 struct admin_question *q)
+{
+	const struct command *c;
+	char words[COMMAND_MAX];
+	const char *rest;
+
+	*q = (struct admin_question){.verdict = ADMIN_ANSWERED};
 	if (!normalise(command, words)) {
 		text_printf(out, "error: the command is too long; try help\n");
 		return ADMIN_ANSWERED;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		if (strcmp(words, commands[i].words) != 0)
-			continue;
-		if (commands[i].run == NULL)
-			return ADMIN_ASK;
-		commands[i].run(ctx, out);
+	c = find_command(words, &rest);
+	if (c == NULL) {
+		refuse_unknown(words, out);
 		return ADMIN_ANSWERED;
 	}
-	log_escape(words, strlen(words), escaped, sizeof(escaped));
-	text_printf(out, "error: unknown command '%s'; try help\n", escaped);
-	return ADMIN_ANSWERED;
+	if (!read_rest(c, rest, q)) {
+		text_printf(out, "error: the command is '%s%s%s'\n", c->words, c->more[0] != '\0' ? " " : "",
+			    c->more);
+		return ADMIN_ANSWERED;
+	}
+	q->verdict = c->verdict;
+	if (c->verdict == ADMIN_ANSWERED)
+		answer(c, ctx, q->json, out);
+	return c->verdict;
+}
+
+static void conclude_stat(const struct admin_context *ctx, const struct admin_question *q,
+			  const struct text *gathered, struct text *out)
+{
+	const size_t count = tally_count(ctx->engine);
+	struct tally_sum *sums = calloc(count + 1, sizeof(*sums));
+	struct tally_sum one;
+
+	if (sums == NULL) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; count > 0 && i < gathered->len / sizeof(one); i++) {
+		memcpy(&one, gathered->bytes + i * sizeof(one), sizeof(one));
+		tally_add(&sums[i % count], &one);
+	}
+	admin_show_stat(ctx, q, sums, out);
+	free(sums);
+}
+
+void admin_conclude(const struct admin_context *ctx, const struct admin_question *q,
+		    const struct text *gathered, struct text *out)
+{
+	const char *lines = gathered->bytes != NULL ? gathered->bytes : "";
+
+	if (gathered->failed)
+		out->failed = true;
+	else if (q->verdict == ADMIN_ASK_TALLIES)
+		conclude_stat(ctx, q, gathered, out);
+	else if (q->json)
+		admin_json_of_sessions(lines, out);
+	else
+		text_add(out, lines, gathered->len);
 }

@@ -92,7 +92,7 @@ static void say_ready(struct daemon *d)
 {
 	const struct engine *e = &d->engine;
 	char address[ADDR_TEXT_MAX];
-	char label[CONFIG_NAME_MAX];
+	char label[ENDPOINT_LABEL_MAX];
 
 	daemon_set_state(d, DAEMON_READY);
 	for (size_t i = 0; i < e->endpoint_count; i++) {
@@ -105,6 +105,7 @@ static void say_ready(struct daemon *d)
 	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s, maxconn %u, maxpipes %u, pid %d, sluice %s",
 		 e->worker_count, d->admin_context.driver, e->limits.maxconn, e->limits.maxpipes,
 		 (int)getpid(), SLUICE_VERSION);
+	sd_service_ready(&d->service, d->loop, &d->engine);
 	if (d->options->on_ready != NULL)
 		d->options->on_ready(d->options->on_ready_arg);
 }
@@ -115,6 +116,7 @@ static void give_up(struct daemon *d)
 	d->exit_code =
 		daemon_fail(d, EXIT_FATAL, "a worker ended by itself; the daemon stops, see the lines above");
 	daemon_set_state(d, DAEMON_STOPPING);
+	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
 }
 
@@ -151,6 +153,7 @@ static void begin_drain(struct daemon *d, const char *why)
 	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; %d are open%s; a second signal ends them at once",
 		 why, atomic_load(&d->engine.sessions), limit);
 	daemon_set_state(d, DAEMON_DRAINING);
+	sd_service_draining(&d->service);
 	engine_drain(&d->engine);
 	if (limit_ns > 0) {
 		ev_timer_set(&d->hard_stop, (double)limit_ns / (double)NS_PER_SEC, 0.);
@@ -162,6 +165,7 @@ static void begin_stop(struct daemon *d, const char *why)
 {
 	log_line(LOG_LEVEL_WARNING, "%s: %d sessions are ended now", why, atomic_load(&d->engine.sessions));
 	daemon_set_state(d, DAEMON_STOPPING);
+	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
 }
 
@@ -201,6 +205,19 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 	}
 }
 
+enum exit_code daemon_write_pid(struct daemon *d)
+{
+	const char *path = d->options->pid_path;
+	int err = path != NULL ? pidfile_write(&d->pidfile, path) : 0;
+
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot write the pid file %s: %s; check its folder and who may "
+				   "write there",
+				   path, strerror(-err));
+	return EXIT_FINE;
+}
+
 static void say_stopped(const struct daemon *d)
 {
 	uint64_t accepted = 0;
@@ -215,9 +232,11 @@ static void say_stopped(const struct daemon *d)
 /* Takes everything down that daemon_start() has set up, in the reverse order. */
 static void finish(struct daemon *d)
 {
+	sd_service_close(&d->service);
 	resolver_free(d->resolver);
 	admin_free(d->admin);
 	admin_socket_close(&d->admin_socket);
+	pidfile_remove(&d->pidfile);
 	if (d->engine_started) {
 		ageing_stop(&d->ageing);
 		engine_join(&d->engine);
@@ -231,10 +250,20 @@ static void finish(struct daemon *d)
 	logwriter_free(d->log);
 	if (d->engine_made)
 		engine_free(&d->engine);
+	listen_fds_free(&d->passed);
 	if (d->ring != NULL)
 		log_ring_free(d->ring);
 	stop_watchers(d);
 	ev_loop_destroy(d->loop);
+}
+
+/* What a service manager gave us. Before anything is opened, so that no number of ours is taken for one
+ * of its; startup.c complains about it as soon as there is a log. */
+static void read_environment(struct daemon *d)
+{
+	if (listen_fds_read(&d->passed, &d->passed_why) == 0)
+		d->passed_why = NULL;
+	sd_service_open(&d->service);
 }
 
 enum exit_code daemon_run(const struct config *c, const struct daemon_options *options)
@@ -246,6 +275,7 @@ enum exit_code daemon_run(const struct config *c, const struct daemon_options *o
 	memset(&d, 0, sizeof(d));
 	d.config = c;
 	d.options = options;
+	read_environment(&d);
 	admin_socket_init(&d.admin_socket);
 	d.admin_context.started_ns = clock_mono_ns();
 	fill_standard_fds();

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,33 @@ int limits_raise_fds(void)
 		return 0;
 	rl.rlim_cur = rl.rlim_max;
 	return setrlimit(RLIMIT_NOFILE, &rl) != 0 ? -errno : 0;
+}
+
+unsigned limits_count_workers(const struct config_global *g)
+{
+	cpu_set_t cpus;
+	long online;
+
+	if (g->threads > 0)
+		return g->threads;
+	if (g->affinity == CONFIG_AFFINITY_LIST && g->cpu_count > 0)
+		return g->cpu_count;
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 0)
+		return (unsigned)CPU_COUNT(&cpus);
+	online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than a cpu_set_t holds */
+	return online > 0 ? (unsigned)online : 1;
+}
+
+struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoints, unsigned workers)
+{
+	return (struct limits_wish){
+		.maxconn = g->maxconn,
+		.maxpipes = g->maxpipes,
+		.pipe_bytes = g->pipe_size,
+		.splice = g->splice != CONFIG_SPLICE_OFF,
+		.endpoints = endpoints,
+		.workers = workers,
+	};
 }
 
 /* The start of a small file as text; false when it cannot be read. */

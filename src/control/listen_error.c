@@ -23,7 +23,9 @@ static const struct row rows[] = {
 	 "address already in use; find who has it with 'ss -ltnp', stop that, or take another port"},
 	{EADDRINUSE, true,
 	 "address already in use; a process listens there, or the path is no socket: stop or remove it"},
-	{EACCES, false, "permission denied; ports below 1024 need root or CAP_NET_BIND_SERVICE"},
+	{EACCES, false, 
+	 "permission denied; a port below 1024 needs root, or in the unit "
+	 "AmbientCapabilities=CAP_NET_BIND_SERVICE, or sysctl net.ipv4.ip_unprivileged_port_start=0"},
 	{EACCES, true, "permission denied; check who may write to the folder"},
 	{EPERM, true, "not permitted; only root may give a socket to another owner"},
 	{EADDRNOTAVAIL, false, "no interface of this machine has that address; 'ip addr' lists them"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_target.c - one place where log lines go: stderr or a file, with a bounded buffer before it.
+ * log_target.c - one place where log lines go: stderr, a file or syslog, with a bounded buffer before it.
  *
  * stderr is shared with other processes, so O_NONBLOCK is not ours to set: a pipe is asked with
  * poll(2) and then given at most PIPE_BUF bytes, which the kernel takes without waiting when it said
@@ -13,11 +13,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sluice/base/check.h"
@@ -27,32 +27,10 @@
 /* A terminal says "writable" while 256 bytes have room (n_tty's WAKEUP_CHARS). */
 #define CHUNK_TERMINAL 256u
 #define CHUNK_FILE     LOG_TARGET_BYTES
+/* What was lost is told so often at most: each time may be lost too. */
+#define TELL_NS (NS_PER_SEC / 2)
 
-static_assert(LOG_TARGET_LINE_MAX < PIPE_BUF, "a line must fit into one write to a pipe");
-
-size_t log_target_format(bool is_journal, enum log_level level, int64_t wall_ns, const char *text, size_t len,
-			 char out[static LOG_TARGET_LINE_MAX])
-{
-	time_t seconds = (time_t)(wall_ns / NS_PER_SEC);
-	struct tm tm;
-	int n;
-
-	if (is_journal) {
-		n = snprintf(out, LOG_TARGET_LINE_MAX, "<%d>", (int)level);
-	} else {
-		(void)gmtime_r(&seconds, &tm); /* fails only for years past an int */
-		n = snprintf(out, LOG_TARGET_LINE_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ %s ",
-			     tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-			     (int)(wall_ns % NS_PER_SEC / NS_PER_MS), log_level_word(level));
-	}
-	check(n > 0);
-	check((size_t)n < LOG_TARGET_LINE_MAX - 1);
-	if (len > LOG_TARGET_LINE_MAX - 1 - (size_t)n)
-		len = LOG_TARGET_LINE_MAX - 1 - (size_t)n;
-	memcpy(out + n, text, len);
-	out[(size_t)n + len] = '\n';
-	return (size_t)n + len + 1;
-}
+static_assert(LOG_LINE_MAX < PIPE_BUF, "a line must fit into one write to a pipe");
 
 /* $JOURNAL_STREAM is "DEVICE:INODE" of the socket that systemd gave us; when stderr was redirected
  * since, the numbers differ (systemd.exec(5)). */
@@ -84,7 +62,8 @@ static void classify(struct log_target *t)
 	} else if (S_ISCHR(st.st_mode)) {
 		t->chunk = CHUNK_TERMINAL;
 	}
-	t->is_journal = !t->is_file && is_journal_stream(&st);
+	if (!t->is_file && is_journal_stream(&st))
+		t->layout.head = LOG_HEAD_PRIORITY;
 }
 
 /* O_NONBLOCK so that a FIFO without a reader is an error now instead of a hang. */
@@ -95,19 +74,43 @@ static int open_file(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* syslog's numbers for the words of the table. */
+static int facility_number(enum config_facility facility)
+{
+	if (facility == CONFIG_FACILITY_DAEMON)
+		return 3;
+	if (facility == CONFIG_FACILITY_USER)
+		return 1;
+	return 16 + (int)(facility - CONFIG_FACILITY_LOCAL0);
+}
+
+static void open_syslog(struct log_target *t, const struct config_log *c)
+{
+	t->kind = LOG_TARGET_SYSLOG;
+	t->layout.facility = facility_number(c->facility);
+	t->layout.head = LOG_HEAD_SYSLOG_LOCAL;
+	if (c->address.kind != ADDR_UNIX) {
+		t->layout.head = LOG_HEAD_SYSLOG;
+		log_layout_find_host(&t->layout);
+	}
+	log_syslog_init(&t->syslog, &c->address.addr);
+	(void)log_syslog_connect(&t->syslog); /* log_target_is_absent() tells; the next line tries again */
+}
+
 int log_target_open(struct log_target *t, const struct config_log *c)
 {
+	memset(t, 0, offsetof(struct log_target, bytes));
 	t->config = c;
-	t->kind = LOG_TARGET_NONE;
 	t->fd = -1;
-	t->is_file = false;
-	t->is_journal = false;
 	t->level = c != NULL ? c->level : LOG_LEVEL_INFO;
-	t->lost = 0;
-	t->start = 0;
-	t->end = 0;
+	t->layout.style = c != NULL ? c->format : LOG_STYLE_TEXT;
+	t->syslog.fd = -1;
 	if (c != NULL && c->kind == CONFIG_LOG_OFF)
 		return 0;
+	if (c != NULL && c->kind == CONFIG_LOG_SYSLOG) {
+		open_syslog(t, c);
+		return 0;
+	}
 	if (c != NULL && c->kind == CONFIG_LOG_FILE) {
 		t->fd = open_file(c->path);
 		if (t->fd < 0)
@@ -124,6 +127,7 @@ void log_target_close(struct log_target *t)
 {
 	if (t->is_file)
 		sys_close(t->fd);
+	log_syslog_close(&t->syslog);
 	t->fd = -1;
 	t->is_file = false;
 	t->kind = LOG_TARGET_NONE;
@@ -143,29 +147,30 @@ int log_target_reopen(struct log_target *t)
 	 * pipe end at line ends. */
 	sys_close(t->fd);
 	t->fd = fd;
+	t->torn = false;
 	classify(t);
 	return 0;
 }
 
 bool log_target_has_room(const struct log_target *t)
 {
-	return t->kind == LOG_TARGET_NONE || LOG_TARGET_BYTES - (t->end - t->start) >= LOG_TARGET_LINE_MAX;
+	return t->kind == LOG_TARGET_NONE || LOG_TARGET_BYTES - (t->end - t->start) >= LOG_LINE_MAX;
 }
 
-void log_target_add(struct log_target *t, enum log_level level, int64_t wall_ns, const char *text, size_t len)
+void log_target_add(struct log_target *t, const struct log_entry *e, const char *text)
 {
-	if (t->kind == LOG_TARGET_NONE || (int)level > t->level)
+	if (!log_target_wants(t, e->level))
 		return;
 	if (!log_target_has_room(t)) {
 		t->lost++;
 		return;
 	}
-	if (LOG_TARGET_BYTES - t->end < LOG_TARGET_LINE_MAX) {
+	if (LOG_TARGET_BYTES - t->end < LOG_LINE_MAX) {
 		memmove(t->bytes, t->bytes + t->start, t->end - t->start);
 		t->end -= t->start;
 		t->start = 0;
 	}
-	t->end += log_target_format(t->is_journal, level, wall_ns, text, len, t->bytes + t->end);
+	t->end += log_layout_line(&t->layout, e, text, t->bytes + t->end);
 	check(t->end <= LOG_TARGET_BYTES);
 }
 
@@ -182,9 +187,9 @@ static size_t next_chunk(const struct log_target *t)
 	return last != NULL ? (size_t)(last - (t->bytes + t->start)) + 1 : t->chunk;
 }
 
-static ssize_t write_some(const struct log_target *t, size_t len)
+/* Bytes of the buffer that are done with, or -errno when none of them can be written. */
+static ssize_t write_bytes(const struct log_target *t, const char *from, size_t len)
 {
-	const char *from = t->bytes + t->start;
 	struct pollfd pfd = {.fd = t->fd, .events = POLLOUT};
 	ssize_t n;
 
@@ -200,33 +205,106 @@ static ssize_t write_some(const struct log_target *t, size_t len)
 	return sys_write(t->fd, from, len);
 }
 
-static uint64_t count_lines(const char *bytes, size_t len)
+/* The same for syslog, one line at a time; a line that does not go is counted here. */
+static ssize_t write_syslog(struct log_target *t)
 {
-	uint64_t lines = 0;
+	const char *from = t->bytes + t->start;
+	const char *last = memchr(from, '\n', t->end - t->start);
+	const uint64_t refused = t->syslog.refused;
+	enum log_sent result;
+	size_t sent, len;
 
-	for (size_t i = 0; i < len; i++)
-		lines += bytes[i] == '\n';
-	return lines;
+	check(last != NULL);
+	len = (size_t)(last - from) + 1;
+	result = log_syslog_send(&t->syslog, from, len, &sent);
+	t->lost += t->syslog.refused - refused;
+	switch (result) {
+	case LOG_SENT_ALL:
+	case LOG_SENT_PART:
+		return (ssize_t)sent;
+	case LOG_SENT_WAIT:
+		return -EAGAIN;
+	case LOG_SENT_LOST:
+		t->lost++;
+		return (ssize_t)len;
+	case LOG_SENT_ABSENT:
+		break;
+	}
+	return -ENOTCONN;
+}
+
+static ssize_t write_some(struct log_target *t)
+{
+	ssize_t n;
+
+	if (t->kind == LOG_TARGET_SYSLOG)
+		return write_syslog(t);
+	/* A disk that was full has the beginning of a line at its end. */
+	if (t->torn) {
+		n = write_bytes(t, "\n", 1);
+		if (n < 0)
+			return n;
+		t->torn = false;
+	}
+	n = write_bytes(t, t->bytes + t->start, next_chunk(t));
+	if (n > 0)
+		t->begun = t->bytes[t->start + (size_t)n - 1] != '\n';
+	return n;
+}
+
+/* A full disk, a reader that left: waiting would not help. The count is in `show info`. */
+static void drop_all(struct log_target *t)
+{
+	for (size_t i = t->start; i < t->end; i++)
+		t->lost += t->bytes[i] == '\n';
+	t->torn = t->torn || t->begun;
+	t->begun = false;
+	t->start = t->end = 0;
+}
+
+/* Lines go again: puts one into the empty buffer that says how many did not. */
+static void tell_lost(struct log_target *t)
+{
+	const int64_t now_ns = clock_mono_ns();
+	char sentence[128];
+	char text[LOG_TEXT_MAX];
+	struct log_entry e;
+
+	if (t->lost == t->lost_told || (t->told_ns != 0 && now_ns - t->told_ns < TELL_NS))
+		return;
+	(void)snprintf(sentence, sizeof(sentence), /* always fits */
+		       "%llu log lines were lost: this target refused them, or had no room",
+		       (unsigned long long)(t->lost - t->lost_told));
+	t->told_ns = now_ns;
+	t->lost_told = t->lost;
+	e = log_entry_of_text(LOG_LEVEL_WARNING, clock_wall_ns(), sentence);
+	(void)log_entry_format(&e, t->layout.style, text, sizeof(text));
+	log_target_add(t, &e, text);
 }
 
 int log_target_flush(struct log_target *t)
 {
-	ssize_t n;
+	bool told = false;
 
 	while (!log_target_is_empty(t)) {
-		n = write_some(t, next_chunk(t));
+		uint64_t lost = t->lost;
+		ssize_t n = write_some(t);
+
 		if (n == -EAGAIN)
 			return -EAGAIN;
 		if (n < 0) {
-			/* A full disk, a reader that left: waiting would not help, and there is nobody to
-			 * tell. The count is in `show info`. */
-			t->lost += count_lines(t->bytes + t->start, t->end - t->start);
-			t->start = t->end;
+			drop_all(t);
 			break;
 		}
 		t->start += (size_t)n;
 		check(t->start <= t->end);
+		if (!log_target_is_empty(t))
+			continue;
+		t->start = t->end = 0;
+		/* Only after a line that went, and once: what is said may be refused too. */
+		if (!told && lost == t->lost)
+			tell_lost(t);
+		told = true;
 	}
-	t->start = t->end = 0;
 	return 0;
 }

@@ -7,7 +7,6 @@
  */
 #include "sluice/control/logwriter.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <ev.h>
 #include <poll.h>
@@ -24,9 +23,8 @@
 #define PAUSE_S 0.020
 /* Signals and the admin socket get their turn after so many lines. */
 #define LINES_PER_TURN 4096
-#define LINE_TEXT_MAX  2048
-
-static_assert(LINE_TEXT_MAX + 64 < LOG_TARGET_LINE_MAX, "a record's text and its prefix make a line");
+/* What limits held back is told so long after the first of them, if nobody told it sooner. */
+#define LEFT_OUT_S 1.0
 
 struct slot {
 	struct logwriter *writer; /* borrows */
@@ -41,6 +39,7 @@ struct logwriter {
 	struct log_ring **rings; /* owns the array, borrows the rings */
 	size_t ring_count;
 	struct ev_timer pause;
+	struct ev_timer left_out; /* runs only while limits have something to tell */
 	uint64_t dropped_told; /* of all rings, as last reported */
 };
 
@@ -51,7 +50,24 @@ enum drain {
 };
 
 static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_writable(struct ev_loop *loop, struct ev_io *io, int revents);
+
+/* A daemon that starts without its syslog goes on; who mistyped its address must learn of it. This
+ * thread has no ring yet, so it goes to stderr whatever the targets are. */
+static void tell_absent(const struct logwriter *w)
+{
+	char text[ADDR_TEXT_MAX];
+
+	for (size_t i = 0; i < w->slot_count; i++) {
+		const struct log_target *t = &w->slots[i].target;
+
+		if (log_target_is_absent(t))
+			log_line(LOG_LEVEL_WARNING,
+				 "log = syslog:%s: nobody is there now; lines for it are lost until it comes",
+				 addr_spec_format(&t->config->address, text));
+	}
+}
 
 struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global *g,
 				const struct config_log **failed, int *err)
@@ -67,6 +83,8 @@ struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global
 	w->loop = loop;
 	ev_timer_init(&w->pause, on_pause, PAUSE_S, 0.);
 	w->pause.data = w;
+	ev_timer_init(&w->left_out, on_left_out, LEFT_OUT_S, 0.);
+	w->left_out.data = w;
 	w->slots = calloc(count, sizeof(*w->slots));
 	if (w->slots == NULL) {
 		logwriter_free(w);
@@ -83,13 +101,14 @@ struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global
 			return NULL;
 		}
 		s->writer = w;
-		ev_io_init(&s->writable, on_writable, s->target.fd, EV_WRITE);
+		ev_io_init(&s->writable, on_writable, log_target_fd(&s->target), EV_WRITE);
 		s->writable.data = s;
 		w->slot_count++;
 		if (s->target.kind != LOG_TARGET_NONE && s->target.level > level)
 			level = s->target.level;
 	}
 	log_set_level((enum log_level)level);
+	tell_absent(w);
 	return w;
 }
 
@@ -98,6 +117,7 @@ void logwriter_free(struct logwriter *w)
 	if (w == NULL)
 		return;
 	ev_timer_stop(w->loop, &w->pause);
+	ev_timer_stop(w->loop, &w->left_out);
 	for (size_t i = 0; i < w->slot_count; i++) {
 		ev_io_stop(w->loop, &w->slots[i].writable);
 		log_target_close(&w->slots[i].target);
@@ -140,33 +160,53 @@ static bool any_room(const struct logwriter *w)
 	return false;
 }
 
-static void add_line(struct logwriter *w, enum log_level level, int64_t wall_ns, const char *text, size_t len)
+/* Gives an entry to the targets; its text is made once for each style that one of them wants. */
+static void give(struct logwriter *w, const struct log_entry *e)
 {
-	for (size_t i = 0; i < w->slot_count; i++)
-		log_target_add(&w->slots[i].target, level, wall_ns, text, len);
+	char text[LOG_STYLES][LOG_TEXT_MAX];
+	bool made[LOG_STYLES] = {false};
+	size_t len[LOG_STYLES] = {0};
+
+	for (size_t i = 0; i < w->slot_count; i++) {
+		struct log_target *t = &w->slots[i].target;
+		const enum log_style style = t->layout.style;
+
+		if (!log_target_wants(t, e->level))
+			continue;
+		if (!made[style])
+			len[style] = log_entry_format(e, style, text[style], sizeof(text[style]));
+		made[style] = true;
+		if (len[style] > 0)
+			log_target_add(t, e, text[style]);
+	}
+}
+
+static void say(struct logwriter *w, enum log_level level, const char *text)
+{
+	const struct log_entry e = log_entry_of_text(level, clock_wall_ns(), text);
+
+	give(w, &e);
 }
 
 /* Takes one record and gives it to the targets; false when the ring was empty, and is quiet now. */
 static bool take_line(struct logwriter *w, struct log_ring *r)
 {
-	char text[LINE_TEXT_MAX];
-	enum log_level level;
-	int64_t wall_ns;
-	size_t len = log_ring_take(r, &level, &wall_ns, text, sizeof(text));
+	struct log_entry e;
 
-	if (len == 0)
+	if (!log_ring_peek(r, &e))
 		return false;
-	add_line(w, level, wall_ns, text, len);
+	give(w, &e);
+	log_ring_pop(r);
 	return true;
 }
 
 static void slot_flush(struct logwriter *w, struct slot *s)
 {
+	/* The descriptor may be another one afterwards: syslog sockets come and go. */
+	ev_io_stop(w->loop, &s->writable);
 	if (log_target_flush(&s->target) == -EAGAIN) {
-		if (!ev_is_active(&s->writable))
-			ev_io_start(w->loop, &s->writable);
-	} else {
-		ev_io_stop(w->loop, &s->writable);
+		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
+		ev_io_start(w->loop, &s->writable);
 	}
 }
 
@@ -175,6 +215,47 @@ static void flush_all(struct logwriter *w)
 	for (size_t i = 0; i < w->slot_count; i++)
 		if (!log_target_is_empty(&w->slots[i].target))
 			slot_flush(w, &w->slots[i]);
+}
+
+static bool any_left_out(const struct logwriter *w)
+{
+	for (size_t i = 0; i < w->ring_count; i++)
+		if (log_ring_left_out(w->rings[i]) > 0)
+			return true;
+	return false;
+}
+
+/* A cause that has gone quiet writes no line that could tell of the earlier ones. */
+static void tell_left_out(struct logwriter *w)
+{
+	char text[128];
+
+	for (size_t i = 0; i < w->ring_count; i++) {
+		const uint32_t count = log_ring_take_left_out(w->rings[i]);
+
+		if (count == 0)
+			continue;
+		(void)snprintf(text, sizeof(text), LOG_LEFT_OUT_TEXT, count); /* always fits */
+		say(w, LOG_LEVEL_NOTICE, text);
+	}
+}
+
+static void watch_left_out(struct logwriter *w)
+{
+	if (ev_is_active(&w->left_out) || !any_left_out(w))
+		return;
+	ev_timer_set(&w->left_out, LEFT_OUT_S, 0.);
+	ev_timer_start(w->loop, &w->left_out);
+}
+
+static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct logwriter *w = timer->data;
+
+	(void)loop;
+	(void)revents;
+	tell_left_out(w);
+	flush_all(w);
 }
 
 static uint64_t rings_dropped(const struct logwriter *w)
@@ -201,7 +282,7 @@ static void tell_dropped(struct logwriter *w)
 		(unsigned long long)(dropped - w->dropped_told));
 	check(n > 0);
 	w->dropped_told = dropped;
-	add_line(w, LOG_LEVEL_WARNING, clock_wall_ns(), text, (size_t)n);
+	say(w, LOG_LEVEL_WARNING, text);
 }
 
 /* Takes from all rings in turn what is there, at most LINES_PER_TURN lines. */
@@ -245,27 +326,31 @@ static void look_again_later(struct logwriter *w)
 	ev_timer_start(w->loop, &w->pause);
 }
 
+/* Looks into all rings once. DRAIN_FULL: on_writable goes on; until then no timer and no wake-up. */
+static void look(struct logwriter *w)
+{
+	enum drain result = drain_rings(w);
+
+	/* Who wakes us makes its ring loud, so an empty one must be marked quiet before we go. */
+	if (result == DRAIN_SOME || (result == DRAIN_EMPTY && mark_quiet(w)))
+		look_again_later(w);
+	/* After that: from then on the first line that is left out wakes us. */
+	watch_left_out(w);
+	flush_all(w);
+}
+
 void logwriter_wake(struct logwriter *w)
 {
 	if (ev_is_active(&w->pause))
 		return; /* it will look soon enough */
-	if (drain_rings(w) == DRAIN_SOME)
-		look_again_later(w);
-	flush_all(w);
+	look(w);
 }
 
 static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
-	struct logwriter *w = timer->data;
-	enum drain result;
-
 	(void)loop;
 	(void)revents;
-	result = drain_rings(w);
-	/* DRAIN_FULL: on_writable goes on; until then no timer and no wake-up. */
-	if (result == DRAIN_SOME || (result == DRAIN_EMPTY && mark_quiet(w)))
-		look_again_later(w);
-	flush_all(w);
+	look(timer->data);
 }
 
 static void on_writable(struct ev_loop *loop, struct ev_io *io, int revents)
@@ -286,7 +371,7 @@ static bool wait_writable(struct logwriter *w, int64_t deadline_ns)
 
 	for (size_t i = 0; i < w->slot_count && pfd.fd < 0; i++)
 		if (!log_target_is_empty(&w->slots[i].target))
-			pfd.fd = w->slots[i].target.fd;
+			pfd.fd = log_target_fd(&w->slots[i].target);
 	if (pfd.fd < 0 || left_ns <= 0)
 		return false;
 	/* A signal ends the wait early; the caller's loop asks again. */
@@ -299,6 +384,7 @@ void logwriter_flush(struct logwriter *w, int timeout_ms)
 	int64_t deadline_ns = clock_mono_ns() + timeout_ms * NS_PER_MS;
 	enum drain result;
 
+	tell_left_out(w);
 	do {
 		result = drain_rings(w);
 		flush_all(w);
@@ -318,7 +404,7 @@ int logwriter_reopen(struct logwriter *w)
 		result = log_target_reopen(&s->target);
 		if (result)
 			err = result;
-		ev_io_set(&s->writable, s->target.fd, EV_WRITE);
+		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
 	}
 	flush_all(w);
 	return err;
@@ -329,7 +415,7 @@ bool logwriter_has_stderr(const struct logwriter *w, enum log_level level)
 	for (size_t i = 0; i < w->slot_count; i++) {
 		const struct log_target *t = &w->slots[i].target;
 
-		if (t->kind != LOG_TARGET_NONE && !t->is_file && (int)level <= t->level)
+		if (t->fd == STDERR_FILENO && log_target_wants(t, level))
 			return true;
 	}
 	return false;

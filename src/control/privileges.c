@@ -67,6 +67,7 @@ int privileges_find(const struct config_global *g, struct privileges *p, const c
 	p->uid = getuid();
 	p->gid = getgid();
 	p->user = g->user;
+	p->group_given = g->group != NULL;
 	p->change = g->user != NULL || g->group != NULL;
 	if (g->user != NULL && find_user(g->user, p) != 0) {
 		*unknown = g->user;
@@ -89,12 +90,25 @@ static bool is_dropped(const struct privileges *p)
 	return r == p->uid && e == p->uid && s == p->uid && rg == p->gid && eg == p->gid && sg == p->gid;
 }
 
+/* systemd's User= and Group= did it already. Without a `group` in the file the unit's is as good as
+ * the user's own. */
+static bool is_there_already(const struct privileges *p)
+{
+	struct privileges wanted = *p;
+
+	if (geteuid() == 0)
+		return false;
+	if (!p->group_given)
+		wanted.gid = getgid();
+	return is_dropped(&wanted);
+}
+
 int privileges_drop(const struct privileges *p)
 {
 	if (!p->change)
 		return 0;
-	/* Started as that user by systemd: nothing to do, and setgroups(2) would be refused. */
-	if (geteuid() != 0 && is_dropped(p))
+	/* Nothing to do, and setgroups(2) would be refused. */
+	if (is_there_already(p))
 		return 0;
 	if (p->user != NULL) {
 		if (initgroups(p->user, p->gid) != 0)

@@ -221,6 +221,8 @@ static void use_addr(struct name *n, const struct addr *a)
 		return;
 	if (server_set_addr(n->server, a) != 0) {
 		n->failures = 1;
+		if (!log_limit_ok(&n->resolver->limit, clock_mono_ns(), LINES_PER_SECOND))
+			return;
 		log_line(LOG_LEVEL_ERROR, "server %s/%s: no memory for its new address; asked again in 1 s",
 			 s->backend->name, s->config->name);
 		return;

@@ -9,7 +9,6 @@
 #include "sluice/control/startup.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/log.h"
+#include "sluice/control/doctor.h"
 #include "sluice/control/listen_error.h"
 #include "sluice/io/io.h"
 
@@ -37,6 +37,7 @@ enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fm
 	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a cut line is still a line */
 	va_end(ap);
 	log_line(LOG_LEVEL_ERROR, "%s", text);
+	sd_service_failed(&d->service, text);
 	if (d->log != NULL && !logwriter_has_stderr(d->log, LOG_LEVEL_ERROR))
 		(void)fprintf(stderr, "sluice: %s\n", text);
 	return code;
@@ -72,6 +73,20 @@ static enum exit_code start_log(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* Before anything of ours listens: whatever listens now was inherited. */
+static enum exit_code adopt_sockets(struct daemon *d)
+{
+	char why[LOG_RECORD_MAX];
+
+	if (d->passed_why != NULL)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot take the sockets that were passed: %s",
+				   d->passed_why);
+	if (listen_fds_adopt(&d->passed, &d->engine, why, sizeof(why)) != 0)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
+	listen_fds_close(&d->passed);
+	return EXIT_FINE;
+}
+
 static enum exit_code open_sockets(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
@@ -83,6 +98,8 @@ static enum exit_code open_sockets(struct daemon *d)
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));
 	d->engine_made = true;
+	if (adopt_sockets(d) != EXIT_FINE)
+		return EXIT_ENVIRONMENT;
 	err = engine_bind(&d->engine, &failed);
 	if (err && failed == NULL)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen: %s", strerror(-err));
@@ -108,40 +125,30 @@ static enum exit_code drop_privileges(struct daemon *d)
 	int err = privileges_drop(&d->privileges);
 
 	if (err)
-		return daemon_fail(
-			d, EXIT_ENVIRONMENT,
-			"cannot become user %s, group %s: %s; start as root, or remove 'user' and 'group'",
-			user, group, strerror(-err));
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot become user %s, group %s: %s; this process runs as uid %u, gid "
+				   "%u: start it as root or as that user (User= and Group= of the unit), or "
+				   "remove 'user' and 'group'",
+				   user, group, strerror(-err), (unsigned)geteuid(), (unsigned)getegid());
 	return EXIT_FINE;
 }
 
-/* One worker for each CPU that we may use, unless a number or a list was given. */
-static unsigned count_workers(const struct config_global *g)
+/* What will bite is said at the start, before it does. */
+static void consult_doctor(const struct daemon *d, const struct limits_plan *plan, unsigned workers)
 {
-	cpu_set_t cpus;
-	long online;
+	struct doctor_facts facts;
+	struct doctor_wish wish;
 
-	if (g->threads > 0)
-		return g->threads;
-	if (g->affinity == CONFIG_AFFINITY_LIST && g->cpu_count > 0)
-		return g->cpu_count;
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 0)
-		return (unsigned)CPU_COUNT(&cpus);
-	online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than a cpu_set_t holds */
-	return online > 0 ? (unsigned)online : 1;
+	doctor_read(&facts);
+	doctor_wish_of(d->config, plan, workers, &wish);
+	doctor_log(&facts, &wish);
 }
 
 static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct limits_plan *plan)
 {
 	const struct config_global *g = &d->config->global;
-	const struct limits_wish wish = {
-		.maxconn = g->maxconn,
-		.maxpipes = g->maxpipes,
-		.pipe_bytes = g->pipe_size,
-		.splice = g->splice != CONFIG_SPLICE_OFF,
-		.endpoints = (unsigned)d->engine.endpoint_count,
-		.workers = workers,
-	};
+	const unsigned endpoints = (unsigned)d->engine.endpoint_count;
+	const struct limits_wish wish = limits_wish_of(g, endpoints, workers);
 	char text[512];
 	int err = limits_raise_fds();
 
@@ -150,6 +157,7 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 	limits_read(&d->facts);
 	if (limits_plan(&d->facts, &wish, plan) == 0) {
 		log_line(LOG_LEVEL_INFO, "%s", limits_describe(&d->facts, plan, text, sizeof(text)));
+		consult_doctor(d, plan, workers);
 		return EXIT_FINE;
 	}
 	if (plan->maxconn_fitting == 0 || wish.maxconn == 0)
@@ -192,7 +200,7 @@ enum exit_code daemon_start(struct daemon *d)
 {
 	const char *unknown = NULL;
 	struct limits_plan plan;
-	unsigned workers = count_workers(&d->config->global);
+	unsigned workers = limits_count_workers(&d->config->global);
 	enum exit_code code = start_log(d);
 	int err;
 
@@ -202,6 +210,8 @@ enum exit_code daemon_start(struct daemon *d)
 				   unknown);
 	if (code == EXIT_FINE)
 		code = open_sockets(d);
+	if (code == EXIT_FINE)
+		code = daemon_write_pid(d); /* the folder may be root's */
 	if (code == EXIT_FINE)
 		code = drop_privileges(d);
 	if (code == EXIT_FINE)

@@ -51,7 +51,7 @@ static void enter_server(struct session *s, struct server *server)
 {
 	s->server = server;
 	s->server_counted = true;
-	atomic_fetch_add_explicit(&server->sessions, 1, memory_order_relaxed);
+	tally_server_entered(s, 1 + atomic_fetch_add_explicit(&server->sessions, 1, memory_order_relaxed));
 }
 
 /* ---- connecting ---- */
@@ -227,6 +227,7 @@ static void next_try(struct session *s, int err)
 		return;
 	}
 	counter_add(&w->counters.retries, 1);
+	tally_retried(s);
 	if (backend_config(s)->redispatch)
 		next = picker_next(session_picker(s), last);
 	if (next == NULL) {
@@ -239,6 +240,7 @@ static void next_try(struct session *s, int err)
 	if (next != last && s->tries < s->endpoint->frontend->backend->server_count &&
 	    !is_own_shortage(err)) {
 		counter_add(&w->counters.redispatches, 1);
+		tally_redispatched(s);
 		try_server(s, next);
 		return;
 	}
@@ -321,8 +323,10 @@ static void try_after_pause(struct session *s)
 		session_close(s, CLOSE_NO_SERVER);
 		return;
 	}
-	if (next != s->server)
+	if (next != s->server) {
 		counter_add(&s->worker->counters.redispatches, 1);
+		tally_redispatched(s);
+	}
 	try_server(s, next);
 }
 

@@ -62,6 +62,23 @@ static void *aligned_zalloc(size_t count, size_t size)
 	return p;
 }
 
+/* Each worker's tallies: those of the frontends, then those of all servers. */
+static int plan_tallies(struct engine *e)
+{
+	const struct config *c = e->config;
+	size_t i;
+
+	e->first_tally = calloc(c->backend_count + 1, sizeof(*e->first_tally));
+	if (e->first_tally == NULL)
+		return -ENOMEM;
+	e->tally_count = c->frontend_count;
+	for (i = 0; i < c->backend_count; i++) {
+		e->first_tally[i] = e->tally_count;
+		e->tally_count += c->backends[i].server_count;
+	}
+	return 0;
+}
+
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg)
 {
 	size_t next = 0;
@@ -76,7 +93,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	e->backends = backends_new(c);
 	e->frontends = aligned_zalloc(c->frontend_count, sizeof(*e->frontends));
 	e->endpoints = aligned_zalloc(e->endpoint_count, sizeof(*e->endpoints));
-	if (e->backends == NULL || e->frontends == NULL || e->endpoints == NULL) {
+	if (e->backends == NULL || e->frontends == NULL || e->endpoints == NULL || plan_tallies(e) != 0) {
 		e->endpoint_count = 0;
 		engine_free(e);
 		return -ENOMEM;
@@ -86,11 +103,12 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	return 0;
 }
 
-static int bind_endpoint(struct endpoint *ep)
+static struct sock_listen listen_options(const struct endpoint *ep)
 {
 	const struct config_bind *b = ep->config;
 	const struct config_tcp *tcp = &ep->frontend->config->tcp;
-	const struct sock_listen opt = {
+
+	return (struct sock_listen){
 		.backlog = b->backlog,
 		.v6only = b->v6only,
 		.defer_accept_s = b->defer_accept ? DEFER_ACCEPT_S : 0,
@@ -104,6 +122,55 @@ static int bind_endpoint(struct endpoint *ep)
 			.keepalive_count = tcp->keepalive_count,
 			.user_timeout_ms = tcp->user_timeout_ms},
 	};
+}
+
+/* Makes room behind the endpoint at `at` for `more` others of the same bind. 0 or -ENOMEM. */
+static int widen_endpoints(struct engine *e, size_t at, size_t more)
+{
+	struct endpoint *wider = aligned_zalloc(e->endpoint_count + more, sizeof(*wider));
+
+	if (wider == NULL)
+		return -ENOMEM;
+	memcpy(wider, e->endpoints, (at + 1) * sizeof(*wider));
+	memcpy(wider + at + 1 + more, e->endpoints + at + 1, (e->endpoint_count - at - 1) * sizeof(*wider));
+	for (size_t i = 0; i <= more; i++) {
+		wider[at + i] = wider[at];
+		wider[at + i].part = more > 0 ? (unsigned)i + 1 : 0;
+	}
+	free(e->endpoints);
+	e->endpoints = wider;
+	e->endpoint_count += more;
+	return 0;
+}
+
+int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t count)
+{
+	size_t at = 0;
+	int err;
+
+	check(count > 0);
+	check(b->addr.kind == ADDR_FD);
+	check(e->workers == NULL); /* they borrow endpoints */
+	while (at < e->endpoint_count && e->endpoints[at].config != b)
+		at++;
+	check(at < e->endpoint_count);
+	check(e->endpoints[at].fd < 0);
+	err = widen_endpoints(e, at, count - 1);
+	for (size_t i = 0; i < count && !err; i++) {
+		struct endpoint *ep = &e->endpoints[at + i];
+		const struct sock_listen opt = listen_options(ep);
+
+		ep->fd = fds[i];
+		fds[i] = -1;
+		err = sock_adopt(ep->fd, &ep->addr, &opt);
+	}
+	return err;
+}
+
+static int bind_endpoint(struct endpoint *ep)
+{
+	const struct config_bind *b = ep->config;
+	const struct sock_listen opt = listen_options(ep);
 
 	ep->fd = sock_listen(&ep->addr, &opt);
 	if (ep->fd == -EAFNOSUPPORT && b->addr.kind == ADDR_ANY && !b->v6only) {
@@ -126,6 +193,9 @@ int engine_bind(struct engine *e, struct endpoint **failed)
 	int err;
 
 	for (i = 0; i < e->endpoint_count; i++) {
+		/* An inherited socket that nobody passed has been refused before. */
+		if (e->endpoints[i].config->addr.kind == ADDR_FD)
+			continue;
 		err = bind_endpoint(&e->endpoints[i]);
 		if (err) {
 			*failed = &e->endpoints[i];
@@ -290,6 +360,8 @@ void engine_free(struct engine *e)
 	backends_free(e->backends, e->config->backend_count);
 	free(e->frontends);
 	free(e->endpoints);
+	free(e->first_tally);
+	e->first_tally = NULL;
 	e->backends = NULL;
 	e->frontends = NULL;
 	e->endpoints = NULL;
@@ -306,9 +378,23 @@ void engine_answer(struct engine *e, struct engine_answer *a)
 	e->notify(e->notify_arg);
 }
 
-void engine_ask_sessions(struct engine *e, uint64_t token)
+/* An answer with `room` bytes; NULL without memory, then the asker's timer ends the question. */
+static struct engine_answer *answer_for(const struct worker *w, uint64_t token, size_t room)
 {
-	const struct letter letter = {.kind = LETTER_SHOW_SESSIONS, .token = token};
+	struct engine_answer *a = calloc(1, sizeof(*a) + room);
+
+	if (a == NULL)
+		return NULL;
+	a->worker = w->index;
+	a->token = token;
+	a->len = room;
+	a->text = (char *)(a + 1);
+	return a;
+}
+
+static void ask(struct engine *e, enum letter_kind kind, uint64_t token)
+{
+	const struct letter letter = {.kind = kind, .token = token};
 	struct engine_answer *a;
 	unsigned i;
 
@@ -316,14 +402,24 @@ void engine_ask_sessions(struct engine *e, uint64_t token)
 		if (mailbox_send(&e->workers[i]->mailbox, &letter))
 			continue;
 		/* It has ended, or is drowned in letters: answer for it. */
-		a = calloc(1, sizeof(*a));
+		a = answer_for(e->workers[i], token,
+			       kind == LETTER_SHOW_TALLIES ? e->tally_count * sizeof(struct tally_sum) : 0);
 		if (a == NULL)
-			continue; /* the asker's timer ends the question */
-		a->worker = i;
-		a->token = token;
-		a->text = (char *)(a + 1);
+			continue;
+		if (kind == LETTER_SHOW_TALLIES)
+			tally_take_ended(e->workers[i], (struct tally_sum *)(void *)(a + 1));
 		engine_answer(e, a);
 	}
+}
+
+void engine_ask_sessions(struct engine *e, uint64_t token)
+{
+	ask(e, LETTER_SHOW_SESSIONS, token);
+}
+
+void engine_ask_tallies(struct engine *e, uint64_t token)
+{
+	ask(e, LETTER_SHOW_TALLIES, token);
 }
 
 struct engine_answer *engine_take_answer(struct engine *e)
@@ -336,6 +432,28 @@ struct engine_answer *engine_take_answer(struct engine *e)
 		e->answers = a->next;
 	spinlock_unlock(&e->answer_lock);
 	return a;
+}
+
+void engine_ping(struct engine *e)
+{
+	atomic_fetch_add(&e->ping, 1);
+	signal_all(e, MAIL_PING);
+}
+
+unsigned engine_silent_workers(const struct engine *e, unsigned *first)
+{
+	const uint32_t round = atomic_load(&e->ping);
+	unsigned silent = 0;
+
+	for (unsigned i = e->worker_count; i-- > 0;) {
+		const uint32_t pong = atomic_load(&e->workers[i]->pong);
+
+		if (pong == round || pong == WORKER_ENDED)
+			continue;
+		*first = i;
+		silent++;
+	}
+	return silent;
 }
 
 const struct counters *engine_counters(const struct engine *e, unsigned worker)

@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/base/log.h"
+#include "sluice/base/log_fields.h"
 #include "sluice/engine/worker.h"
 
 struct session_record {
@@ -55,6 +58,11 @@ static double ms(int64_t ns)
 	return ns < 0 ? -1.0 : (double)ns / (double)NS_PER_MS;
 }
 
+static double seconds(int64_t ns)
+{
+	return (double)ns / (double)NS_PER_SEC;
+}
+
 /* HAProxy's two letters: what ended it, and the state that it was in. */
 static void set_code(const struct session *s, char code[2])
 {
@@ -66,28 +74,78 @@ static void set_code(const struct session *s, char code[2])
 		code[1] = s->log_state == SESSION_FORWARDING ? 'D' : 'C';
 }
 
-static size_t format_end(const void *body, size_t len, char *out, size_t room)
+static size_t format_end_text(const struct session_record *r, char *out, size_t room)
 {
-	struct session_record r;
 	char client[ADDR_TEXT_MAX];
 	char server[ADDR_TEXT_MAX];
 	int n;
 
-	(void)len; /* it is always one record */
-	memcpy(&r, body, sizeof(r));
 	n = snprintf(out, room,
 		     "session client=%s frontend=%s backend=%s server=%s address=%s to_server=%llu "
 		     "to_client=%llu spliced=%llu connect_ms=%.3f total_ms=%.3f tries=%u code=%c%c "
 		     "reason=\"%s\" id=%u.%u",
-		     addr_brief_format(&r.client, client), r.frontend->name,
-		     r.backend->name, r.server ? r.server->name : "-",
-		     r.address ? addr_format(r.address, server) : "-", (unsigned long long)r.to_server,
-		     (unsigned long long)r.to_client, (unsigned long long)r.spliced, ms(r.connect_ns),
-		     ms(r.total_ns), r.tries, r.code[0], r.code[1],
-		     close_reason_row((enum close_reason)r.reason)->words, r.worker, r.number);
+		     addr_brief_format(&r->client, client), r->frontend->name, r->backend->name,
+		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
+		     (unsigned long long)r->to_server, (unsigned long long)r->to_client,
+		     (unsigned long long)r->spliced, ms(r->connect_ns), ms(r->total_ns), r->tries, r->code[0],
+		     r->code[1], close_reason_row((enum close_reason)r->reason)->words, r->worker, r->number);
 	if (n < 0)
 		return 0;
 	return (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* "SERVER_RESET" as "server_reset". */
+static const char *reason_word(const struct close_reason_row *row, char *buf, size_t room)
+{
+	size_t n = 0;
+
+	for (; row->name[n] != '\0' && n < room - 1; n++)
+		buf[n] = row->name[n] >= 'A' && row->name[n] <= 'Z' ? (char)(row->name[n] + 'a' - 'A')
+								    : row->name[n];
+	buf[n] = '\0';
+	return buf;
+}
+
+/* The members that log_fields.h promises. */
+static size_t format_end_json(const struct session_record *r, char *out, size_t room)
+{
+	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
+	char text[ADDR_TEXT_MAX];
+	struct log_fields f;
+
+	log_fields_init(&f, out, room);
+	log_fields_text(&f, "event", "session");
+	log_fields_text(&f, "frontend", r->frontend->name);
+	log_fields_text(&f, "backend", r->backend->name);
+	if (r->server != NULL)
+		log_fields_text(&f, "server", r->server->name);
+	if (r->client.family != 0)
+		log_fields_text(&f, "client", addr_brief_format(&r->client, text));
+	if (r->address != NULL)
+		log_fields_text(&f, "server_address", addr_format(r->address, text));
+	log_fields_number(&f, "duration_s", "%.6f", seconds(r->total_ns));
+	if (r->connect_ns >= 0)
+		log_fields_number(&f, "connect_s", "%.6f", seconds(r->connect_ns));
+	log_fields_number(&f, "bytes_in", "%llu", (unsigned long long)r->to_server);
+	log_fields_number(&f, "bytes_out", "%llu", (unsigned long long)r->to_client);
+	log_fields_number(&f, "bytes_spliced", "%llu", (unsigned long long)r->spliced);
+	log_fields_number(&f, "tries", "%u", r->tries);
+	log_fields_text(&f, "reason", reason_word(row, text, sizeof(text)));
+	log_fields_text(&f, "reason_text", row->words);
+	log_fields_bytes(&f, "ts_code", r->code, sizeof(r->code));
+	log_fields_number(&f, "worker", "%u", r->worker);
+	(void)snprintf(text, sizeof(text), "%u.%u", r->worker, r->number); /* always fits */
+	log_fields_text(&f, "id", text);
+	return f.len;
+}
+
+static size_t format_end(enum log_style style, const void *body, size_t len, char *out, size_t room)
+{
+	struct session_record r;
+
+	check(len == sizeof(r));
+	memcpy(&r, body, sizeof(r));
+	return style == LOG_STYLE_JSON ? format_end_json(&r, out, room) : format_end_text(&r, out, room);
 }
 
 void record_session_end(const struct session *s)

@@ -18,7 +18,7 @@
 #include "sluice/io/sys.h"
 
 static const struct close_reason_row close_reason_rows[CLOSE_REASONS] = {
-#define REASON(name, letter1, letter2, is_error, words) {letter1, letter2, is_error, words},
+#define REASON(name, letter1, letter2, is_error, words) {#name, letter1, letter2, is_error, words},
 #include "sluice/engine/close_reasons.tbl.h"
 #undef REASON
 };
@@ -236,6 +236,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	timer_init(&s->timer, session_fire);
 	list_push_back(&w->live, &s->link);
 	w->sessions++;
+	tally_session_began(s);
 	io_sock_init(&s->sides[SIDE_CLIENT].sock, fd, tcp);
 	flow_init(&s->flows[FLOW_TO_SERVER], FLOW_TO_SERVER);
 	flow_init(&s->flows[FLOW_TO_CLIENT], FLOW_TO_CLIENT);
@@ -356,6 +357,7 @@ static void session_release(struct session *s)
 	check(s->flows[1].pipe == NULL && s->flows[1].buf == NULL);
 	timer_cancel(&w->loop.timers, &s->timer);
 	session_leave_server(s);
+	tally_session_ended(s);
 	record_session_end(s);
 	session_set_state(s, SESSION_FREE);
 	session_slab_put(&w->slab, s);

@@ -52,6 +52,21 @@ static void show_sessions(struct worker *w, uint64_t token)
 	engine_answer(w->engine, a);
 }
 
+static void show_tallies(struct worker *w, uint64_t token)
+{
+	const size_t room = tally_count(w->engine) * sizeof(struct tally_sum);
+	struct engine_answer *a = calloc(1, sizeof(*a) + room);
+
+	if (a == NULL)
+		return; /* control's timer ends the question */
+	a->worker = w->index;
+	a->token = token;
+	a->text = (char *)(a + 1);
+	a->len = room;
+	tally_take(w, (struct tally_sum *)(void *)(a + 1));
+	engine_answer(w->engine, a);
+}
+
 static void read_letter(struct worker *w, const struct letter *letter)
 {
 	switch (letter->kind) {
@@ -60,6 +75,9 @@ static void read_letter(struct worker *w, const struct letter *letter)
 		break;
 	case LETTER_SHOW_SESSIONS:
 		show_sessions(w, letter->token);
+		break;
+	case LETTER_SHOW_TALLIES:
+		show_tallies(w, letter->token);
 		break;
 	}
 }
@@ -87,6 +105,10 @@ static void worker_woken(struct io_loop *loop)
 		stop_listeners(w);
 	if (signals & MAIL_STOP)
 		w->stopping = true;
+	if (unlikely(signals & MAIL_PING)) {
+		atomic_store(&w->pong, atomic_load(&w->engine->ping));
+		w->engine->notify(w->engine->notify_arg);
+	}
 	if (!(signals & MAIL_RESUME) || w->draining)
 		return;
 	for (i = 0; i < w->engine->endpoint_count; i++)
@@ -264,6 +286,12 @@ static int make_listeners(struct worker *w)
 	return 0;
 }
 
+static int make_tallies(struct worker *w)
+{
+	w->tallies = calloc(tally_count(w->engine), sizeof(*w->tallies));
+	return w->tallies != NULL ? 0 : -ENOMEM;
+}
+
 static int start_listeners(struct worker *w)
 {
 	size_t i;
@@ -284,6 +312,7 @@ static void free_parts(struct worker *w)
 	for (i = 0; w->pickers != NULL && i < w->engine->config->backend_count; i++)
 		picker_free(&w->pickers[i]);
 	free(w->pickers);
+	free(w->tallies);
 	free(w->listeners);
 	session_slab_free(&w->slab);
 	log_ring_free(w->log);
@@ -338,6 +367,8 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 	*err = make_listeners(w);
 	if (!*err)
 		*err = make_pickers(w);
+	if (!*err)
+		*err = make_tallies(w);
 	if (!*err)
 		*err = start_listeners(w);
 	if (!*err) {
@@ -402,6 +433,7 @@ static void *worker_main(void *arg)
 	buf_cache_free(&w->loop.bufs);
 	publish(w);
 	log_use_ring(NULL);
+	atomic_store(&w->pong, WORKER_ENDED);
 	atomic_fetch_add(&e->workers_done, 1);
 	e->notify(e->notify_arg);
 	return NULL;

@@ -47,20 +47,26 @@ static int set_tcp(int fd, const struct sock_tcp *tcp)
 }
 
 /* Everything that an accepted connection inherits. */
-static int set_listener(int fd, const struct addr *a, const struct sock_listen *opt)
+static int set_inherited(int fd, const struct sock_listen *opt)
 {
-	int err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-
 	/* The urgent byte stays in the stream; accept(2) inherits this for TCP. */
-	if (!err)
-		err = set_int(fd, SOL_SOCKET, SO_OOBINLINE, 1);
-	if (!err && a->sa.sa_family == AF_INET6)
-		err = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, opt->v6only ? 1 : 0);
+	int err = set_int(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+
 	if (!err && opt->tcp.nodelay)
 		err = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	if (!err && opt->defer_accept_s > 0)
 		err = set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, opt->defer_accept_s);
 	return err ? err : set_tcp(fd, &opt->tcp);
+}
+
+/* What must be set before bind(2), and the rest at once. */
+static int set_listener(int fd, const struct addr *a, const struct sock_listen *opt)
+{
+	int err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+
+	if (!err && a->sa.sa_family == AF_INET6)
+		err = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, opt->v6only ? 1 : 0);
+	return err ? err : set_inherited(fd, opt);
 }
 
 /* Removes a Unix socket that nobody listens on. 0 when the path is free afterwards. */
@@ -152,6 +158,23 @@ int sock_listen(struct addr *a, const struct sock_listen *opt)
 		return err;
 	}
 	return fd;
+}
+
+int sock_adopt(int fd, struct addr *a, const struct sock_listen *opt)
+{
+	socklen_t len = sizeof(a->un);
+	int err = 0;
+
+	memset(a, 0, sizeof(*a));
+	if (getsockname(fd, &a->sa, &len) != 0)
+		return -errno;
+	a->len = len < sizeof(a->un) ? len : sizeof(a->un);
+	if (!addr_is_unix(a))
+		err = set_inherited(fd, opt);
+	/* On a socket that listens already this changes the length of its queue and nothing else. */
+	if (!err && opt->backlog > 0 && listen(fd, opt->backlog) != 0)
+		err = -errno;
+	return err;
 }
 
 /* A port is chosen at connect(2), so that one source port serves many servers. */

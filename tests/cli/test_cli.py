@@ -4,6 +4,7 @@
 Runs the binary named by SLUICE_BIN (build/src/sluice). Needs no network and binds no port.
 """
 
+import json
 import os
 import pty
 import socket
@@ -60,6 +61,42 @@ def test_check_shows_every_error_and_ends_with_1(bad):
         f"{bad}: 1 error, 0 warnings. The running configuration is unchanged.\n")
 
 
+def test_check_as_json_shows_every_message_to_stdout(tmp_path, good):
+    path = tmp_path / "bad.ini"
+    path.write_bytes(GOOD.encode() + b"user = '\xff\"\t'\n" + b"zzz = 1\n" * 30 + b"[backend empty]\n")
+    got = run("check", "--format=json", path)
+    assert (got.returncode, got.stderr) == (1, "")
+    said = json.loads(got.stdout)
+    assert (said["file"], said["ok"], said["errors"], said["warnings"]) == (str(path), False, 31, 1)
+    assert len(said["messages"]) == 32  # no cap
+    assert said["messages"][1] == {
+        "file": str(path), "line": 5, "col": 1, "len": 3, "severity": "error", "code": "unknown-key",
+        "message": "unknown key 'zzz'", "hint": "see 'sluice help'"}
+    assert said["messages"][31]["severity"] == "warning"
+    assert run("check", "--json", path).stdout == got.stdout
+
+    got = run("check", "--format=json", good)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert json.loads(got.stdout) == {
+        "file": str(good), "ok": True, "errors": 0, "warnings": 0, "frontends": 1, "backends": 1,
+        "servers": 1, "includes": 0, "messages": []}
+
+
+def test_an_include_that_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for name, why in [("fifo", "it is no regular file"), ("/dev/zero", "it is no regular file"),
+                      (".", "Is a directory"), ("fif*", "it is no regular file")]:
+        path = tmp_path / "main.ini"
+        path.write_text(f"[global]\ninclude = {name}\n" + GOOD)
+        got = run("-c", path)
+        assert got.returncode == 1
+        assert f"{path}:2:11: error: cannot read" in got.stderr
+        assert why in got.stderr
+    (tmp_path / "d").mkdir()
+    os.mkfifo(tmp_path / "d" / "x.ini")
+    assert "it is no regular file" in run("-c", tmp_path / "d").stderr
+
+
 def test_run_refuses_a_bad_file_with_the_same_text(bad):
     assert run(bad).stderr == run("-c", bad).stderr
     assert run(bad).returncode == 1
@@ -79,6 +116,10 @@ def test_quiet_leaves_warnings_out(tmp_path):
     assert (got.returncode, got.stderr) == (0, "")
 
 
+def without_origins(text):
+    return [line.split(" # ")[0].rstrip() for line in text.splitlines()[1:]]
+
+
 def test_effective_file_reads_back(good, tmp_path):
     first = run("-T", good)
     assert first.returncode == 0
@@ -87,14 +128,16 @@ def test_effective_file_reads_back(good, tmp_path):
     again.write_text(first.stdout)
     second = run("-T", again)
     assert second.returncode == 0
-    assert second.stdout.splitlines()[1:] == first.stdout.splitlines()[1:]
+    # All but the comments: they name the file that it was read from.
+    assert without_origins(second.stdout) == without_origins(first.stdout)
+    assert f"\nbind = 127.0.0.1:0{' ' * 27}# {good}:2\n" in first.stdout
 
 
 def test_overrides_are_in_the_effective_file(good):
     got = run("-T", "-o", "global.threads=2", "-o", "listen web.maxconn=10", good)
     assert got.returncode == 0
-    assert "\nthreads = 2\n" in got.stdout
-    assert "\nmaxconn = 10\n" in got.stdout
+    assert f"\nthreads = 2{' ' * 34}# -o global.threads=2\n" in got.stdout
+    assert f"\nmaxconn = 10{' ' * 33}# -o 'listen web.maxconn=10'\n" in got.stdout
     got = run("-c", "-o", "global.thread=2", good)
     assert got.returncode == 1
     assert "-o:1:8: error: unknown key 'thread'" in got.stderr
@@ -122,13 +165,13 @@ def test_a_pipe_is_a_file(good):
     assert (got.returncode, got.stdout) == (0, f"/dev/stdin: {SUMMARY}")
 
 
-@pytest.mark.parametrize("verb", ["demo", "reload", "status", "top", "doctor", "healthcheck"])
+@pytest.mark.parametrize("verb", ["reload"])
 def test_verbs_of_later_versions_are_refused_in_words(verb):
     got = run(verb)
     assert (got.returncode, got.stdout, got.stderr) == (2, "", f"sluice: '{verb}' is not in this version\n")
 
 
-@pytest.mark.parametrize("args", [["-D"], ["-p", "x"], ["check", "--probe"], ["check", "--format=json"]])
+@pytest.mark.parametrize("args", [["-s", "reload"]])
 def test_flags_of_later_versions_are_refused_in_words(args):
     got = run(*args)
     assert got.returncode == 2
@@ -138,7 +181,8 @@ def test_flags_of_later_versions_are_refused_in_words(args):
 @pytest.mark.parametrize("args, nearest", [
     (["chekc"], "check"), (["forwrad", ":80", "x:80"], "forward"),
     (["forward", "--print-confg"], "--print-config"), (["check", "--fromat=text"], "--format"),
-    (["help", "timout-connect"], "timeout-connect")])
+    (["help", "timout-connect"], "timeout-connect"), (["-s", "reopne"], "reopen"),
+    (["top", "--onec"], "--once"), (["help", "helthcheck"], "healthcheck"), (["helthcheck"], "healthcheck")])
 def test_unknown_words_suggest_the_nearest(args, nearest):
     got = run(*args)
     assert (got.returncode, got.stdout) == (2, "")
@@ -147,7 +191,8 @@ def test_unknown_words_suggest_the_nearest(args, nearest):
 
 @pytest.mark.parametrize("args", [
     ["-Z"], ["-f"], ["-o"], ["a.ini", "b.ini"], ["ctl"], ["forward"], ["forward", ":80"], ["-q", "check"],
-    ["forward", ":80\n[x]", "a:1"], ["forward", "", "a:1"], [""]])
+    ["forward", ":80\n[x]", "a:1"], ["forward", "", "a:1"], [""], ["--probe"], ["-s"], ["-s", "kill"],
+    ["-p"], ["ctl", "a\nb"], ["status", "-D"]])
 def test_a_wrong_command_line_ends_with_2(args):
     got = run(*args)
     assert (got.returncode, got.stdout) == (2, "")
@@ -183,16 +228,42 @@ def test_version_is_one_line(args):
 def test_build_names_compiler_drivers_and_libraries():
     got = run("-vv")
     assert got.returncode == 0
-    for word in ("compiler:", "drivers:   epoll", "libraries:", "libev", "inih"):
+    for word in ("build:     ", "compiler:  ", "drivers:   epoll", "glibc 2.", "libev 4.", "inih ",
+                 "kernel:    Linux "):
         assert word in got.stdout
 
 
-@pytest.mark.parametrize("args", [["help"], ["-h"], ["--help"], ["check", "-h"]])
+@pytest.mark.parametrize("args, instead", [
+    (["-sf", "1"], "sluice -s quit"), (["-st", "1"], "sluice -s stop"), (["-x", "/s"], "takes no sockets"),
+    (["-W"], "leave it out"), (["-db"], "leave it out"), (["-n", "10"], "global.maxconn"),
+    (["-n10"], "global.maxconn"), (["-m", "10"], "MemoryMax="), (["-dM"], "leave it out"),
+    (["-dS"], "global.splice=off"), (["-g", "daemon off;"], "-o SECTION.KEY=VALUE")])
+def test_habits_of_others_are_told_what_to_do_instead(args, instead):
+    got = run(*args)
+    assert (got.returncode, got.stdout) == (2, "")
+    assert got.stderr.startswith(f"sluice: there is no '{args[0]}' here: ")
+    assert got.stderr.count("\n") == 1
+    assert instead in got.stderr
+
+
+@pytest.mark.parametrize("verb", ["check", "forward", "ctl", "status", "top", "healthcheck", "doctor",
+                                  "demo", "help", "version"])
+def test_every_verb_has_a_page(verb):
+    got = run("help", verb)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert got.stdout.startswith(f"sluice {verb}")
+    assert "The smallest useful file" not in got.stdout
+    assert all(len(line) <= 100 for line in got.stdout.splitlines())
+    if verb != "help":
+        assert got.stdout.startswith(run(verb, "-h").stdout)
+
+
+@pytest.mark.parametrize("args", [["help"], ["-h"], ["--help"]])
 def test_help_goes_to_stdout(args):
     got = run(*args)
     assert (got.returncode, got.stderr) == (0, "")
-    assert "sluice forward LISTEN SERVER..." in got.stdout
-    assert "timeout-connect" in got.stdout
+    for word in ("sluice forward LISTEN SERVER...", "timeout-connect", "sluice status", "-p PIDFILE"):
+        assert word in got.stdout
 
 
 def test_help_of_a_key_comes_from_the_table():
@@ -200,8 +271,9 @@ def test_help_of_a_key_comes_from_the_table():
     assert got.returncode == 0
     for word in ("timeout-connect\n", "default  5s\n", "example  timeout-connect = 5s\n"):
         assert word in got.stdout
-    assert "not in this version" in run("help", "check").stdout
-    assert "write 'threads'" in run("help", "nbthread").stderr
+    assert "not in this version" in run("help", "balance").stdout
+    assert "\ncheck\n" in run("help", "check").stdout  # a verb and a key
+    assert "write 'threads = ...'" in run("help", "nbthread").stderr
 
 
 def answer_once(path, answer, seen):
@@ -237,6 +309,39 @@ def test_ctl_sends_one_line_and_prints_the_answer(tmp_path, answer, code):
     assert got.returncode == code
     assert (got.stderr if code else got.stdout) == answer.decode()
     assert (got.stdout if code else got.stderr) == ""
+
+
+@pytest.mark.parametrize("args, line", [
+    (["--json", "show", "info"], b"show info json\n"),
+    (["show", "stat", "1", "4", "-1"], b"show stat 1 4 -1\n")])
+def test_ctl_asks_for_json_by_a_word(tmp_path, args, line):
+    path, seen = tmp_path / "a.sock", []
+    thread = answer_once(path, b"{}\n", seen)
+    got = run("ctl", "-s", path, *args)
+    thread.join(WAIT_S)
+    assert (got.returncode, got.stdout, seen) == (0, "{}\n", [line])
+
+
+@pytest.mark.parametrize("verb", ["status", "top", "healthcheck"])
+def test_verbs_that_ask_say_that_nobody_answers(tmp_path, good, verb):
+    got = run(verb, "-s", tmp_path / "none.sock")
+    assert (got.returncode, got.stdout) == (3, "")
+    assert "is sluice running?" in got.stderr
+    got = run(verb, "-f", good)
+    assert (got.returncode, got.stdout) == (3, "")
+    assert "no 'admin-socket'" in got.stderr
+
+
+@pytest.mark.parametrize("verb", ["status", "top", "healthcheck"])
+@pytest.mark.parametrize("answer", [
+    b"", b"HTTP/1.1 400 no\n", b"pid: 7\n\n# \n", b"\0\0", b"a: \n\n# x\n\"\n"])
+def test_verbs_that_ask_survive_what_is_no_sluice(tmp_path, verb, answer):
+    path, seen = tmp_path / "a.sock", []
+    thread = answer_once(path, answer, seen)
+    got = run(verb, "-s", path, *(["--once"] if verb == "top" else []))
+    thread.join(WAIT_S)
+    assert got.returncode == 3
+    assert got.stderr.startswith("sluice: ")
 
 
 def test_ctl_finds_the_socket_in_the_configuration(tmp_path, good):

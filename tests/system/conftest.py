@@ -122,11 +122,13 @@ def sluice(session_folder, request):
     """sluice(config, ...): a daemon of the test's own, with final check and exit status.
 
     `config` is whole sections; what [global] needs for the harness is put before them. Keywords:
-    global_options (lines), wrapper (a command before the binary), start (False: do not wait).
+    global_options (lines), wrapper (a command before the binary), launch_only (do not wait),
+    environment, pass_fds (descriptors that the command inherits).
     """
     running = []
 
-    def start(config, global_options="", wrapper=(), launch_only=False, environment=None):
+    def start(config, global_options="", wrapper=(), launch_only=False, environment=None,
+              pass_fds=()):
         where = tempfile.mkdtemp(prefix="d", dir=session_folder)
         os.chmod(where, 0o777)
         lines = {"threads": THREADS or "2", "admin-socket": "unix:@ADMIN@ mode=666", "pipe-cycle": "100ms",
@@ -136,7 +138,7 @@ def sluice(session_folder, request):
             if key.strip():
                 lines[key.strip()] = value.strip()
         text = "[global]\n" + "".join(f"{k} = {v}\n" for k, v in lines.items() if v) + config
-        daemon = daemons.Daemon(where, text, wrapper, environment)
+        daemon = daemons.Daemon(where, text, wrapper, environment, pass_fds)
         running.append(daemon)
         return daemon.launch() if launch_only else daemon.start()
 

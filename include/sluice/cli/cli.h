@@ -3,7 +3,7 @@
  * cli.h - the command line: its verbs and flags, and what they share.
  *
  * The only floor that ends the process, and it does so by returning from main(). Data goes to
- * stdout, diagnostics to stderr. Main thread. Floor 6.
+ * stdout, diagnostics to stderr. Main thread. Floor 7.
  */
 #ifndef SLUICE_CLI_CLI_H
 #define SLUICE_CLI_CLI_H
@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "sluice/config/config.h"
+#include "sluice/config/suggest.h"
 #include "sluice/control/daemon.h"
 
 #define CLI_DEFAULT_FILE "/etc/sluice/sluice.ini"
@@ -44,6 +45,7 @@ struct cli_args {
 	const char *pid_path;
 	const char *signal_name; /* -s of a running sluice: stop, quit, reopen */
 	const char *seconds;	 /* as written */
+	const char *reference;	 /* man or markdown */
 	bool json;		 /* --json, or --format=json */
 	bool probe;
 	bool once;
@@ -75,10 +77,15 @@ enum exit_code cli_healthcheck(const struct cli_args *a);
 enum exit_code cli_status(const struct cli_args *a);
 enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
+enum exit_code cli_reference(const struct cli_args *a);
 enum exit_code cli_version(const struct cli_args *a);
+/* The page of a verb (enum cli_verb) on stdout; false when it has none. */
+bool cli_help_verb(unsigned verb);
 
 /* The verb called `word`, 0 when there is none. */
 unsigned cli_verb_named(const char *word);
+/* Shows every verb of this version to `near`. */
+void cli_suggest_verbs(struct suggest *near);
 /* main() without its process: argv as main() has it. */
 enum exit_code cli_main(int argc, char **argv);
 

@@ -24,6 +24,7 @@ struct proxy {
 	const char *backend_name; /* of default-backend; NULL = none */
 	struct at backend_at;
 	const struct proxy *target; /* the backend of a frontend, once checked */
+	struct config_origins origins;
 	bool duplicate;		    /* its name is taken: looked at no further */
 };
 
@@ -33,6 +34,7 @@ struct build {
 	struct config_global global;
 	struct at admin_at;
 	struct config_proxy defaults;
+	struct config_origins defaults_origins;
 	struct proxy *proxies;
 	size_t proxy_count;
 };
@@ -43,8 +45,8 @@ void build_document(struct build *b);
 void build_crosscheck(struct build *b);
 /* Is `p` a backend, so that a frontend can refer to it? */
 bool build_is_backend(const struct proxy *p);
-/* The snapshot; only after a build without errors. */
-struct config *build_snapshot(const struct build *b);
+/* The snapshot, in memory of `a` that it takes; only after a build without errors. */
+struct config *build_snapshot(const struct build *b, struct arena *a);
 
 /* Applies -o arguments, which are the lines of `source`, to the document. */
 void override_apply(struct document *doc, struct source *source);

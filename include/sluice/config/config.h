@@ -2,8 +2,9 @@
  *
  * config.h - the configuration as the daemon uses it: one immutable tree, a snapshot.
  *
- * Built by config_load(), never changed afterwards, freed by config_free(). Everything that
- * changes while running (a server's state, counters) lives elsewhere. Floor 2.
+ * Built by config_load(), never changed afterwards, freed by config_free(): every pointer below
+ * points into the snapshot itself unless it says otherwise. Everything that changes while running
+ * (a server's state, counters) lives elsewhere. Floor 2.
  */
 #ifndef SLUICE_CONFIG_CONFIG_H
 #define SLUICE_CONFIG_CONFIG_H
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "sluice/base/log.h"
 #include "sluice/io/addr.h"
 
 #define CONFIG_NAME_MAX 64
@@ -22,7 +24,19 @@
 enum config_splice { CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_OFF };
 enum config_driver { CONFIG_DRIVER_AUTO, CONFIG_DRIVER_EPOLL, CONFIG_DRIVER_IO_URING };
 enum config_affinity { CONFIG_AFFINITY_AUTO, CONFIG_AFFINITY_OFF, CONFIG_AFFINITY_LIST };
-enum config_log_kind { CONFIG_LOG_AUTO, CONFIG_LOG_STDERR, CONFIG_LOG_FILE, CONFIG_LOG_OFF };
+enum config_log_kind {
+	CONFIG_LOG_AUTO,
+	CONFIG_LOG_STDERR,
+	CONFIG_LOG_FILE,
+	CONFIG_LOG_SYSLOG,
+	CONFIG_LOG_OFF
+};
+/* In the order of the words of the table. */
+enum config_facility {
+	CONFIG_FACILITY_DAEMON,
+	CONFIG_FACILITY_USER,
+	CONFIG_FACILITY_LOCAL0, /* local1 to local7 follow */
+};
 enum config_balance { CONFIG_BALANCE_ROUNDROBIN };
 
 /* Where a value was written; `file` is borrowed from the config, line 0 = built in. */
@@ -31,10 +45,23 @@ struct config_place {
 	unsigned line;
 };
 
+/* Which lines of a section gave its options their values; what is in no list has its default. */
+struct config_origins {
+	struct config_origin {
+		size_t option; /* index into the rows of options.h */
+		struct config_place place;
+	} *list;
+	size_t count;
+};
+
 struct config_log {
 	enum config_log_kind kind;
-	char *path; /* owns; CONFIG_LOG_FILE */
-	int level;  /* LOG_DEBUG .. of log.h */
+	char *path;		       /* CONFIG_LOG_FILE */
+	struct addr_spec address;      /* CONFIG_LOG_SYSLOG: ADDR_IP or ADDR_UNIX */
+	enum config_facility facility; /* CONFIG_LOG_SYSLOG */
+	enum log_style format;
+	int level; /* LOG_LEVEL_DEBUG .. of log.h */
+	struct config_place place;
 };
 
 /* Permissions of a Unix socket; -1 = leave as the umask makes it. */
@@ -54,14 +81,15 @@ struct config_global {
 	int maxpipes;      /* -1 = auto */
 	uint32_t pipe_size; /* bytes, a power of two >= 64 KiB */
 	enum config_splice splice;
-	char *user;  /* owns; NULL = stay */
-	char *group; /* owns */
-	struct config_log *logs; /* owns */
+	char *user;  /* NULL = stay */
+	char *group;
+	struct config_log *logs;
 	size_t log_count;
 	struct addr_spec admin; /* ADDR_NONE = no admin socket */
 	struct config_socket_owner admin_owner;
 	int64_t hard_stop_after_ns; /* 0 = never */
 	int64_t pipe_cycle_ns;
+	struct config_origins origins;
 };
 
 /* Timeouts and socket options that both kinds of section have; 0 = off. */
@@ -84,7 +112,7 @@ struct config_tcp {
 
 struct config_bind {
 	char name[CONFIG_NAME_MAX];
-	struct addr_spec addr; /* ADDR_IP, ADDR_ANY or ADDR_UNIX */
+	struct addr_spec addr; /* ADDR_IP, ADDR_ANY, ADDR_UNIX or ADDR_FD */
 	int backlog;           /* 0 = the default, 4096 */
 	bool v6only;
 	bool defer_accept;
@@ -103,7 +131,7 @@ struct config_server {
 struct config_backend {
 	char name[CONFIG_NAME_MAX];
 	enum config_balance balance;
-	struct config_server *servers; /* owns */
+	struct config_server *servers;
 	size_t server_count;
 	unsigned retries;
 	bool redispatch;
@@ -111,11 +139,12 @@ struct config_backend {
 	struct config_timeouts timeouts; /* connect, server, half_closed are used */
 	struct config_tcp tcp;           /* of the server side */
 	struct config_place place;
+	struct config_origins origins;
 };
 
 struct config_frontend {
 	char name[CONFIG_NAME_MAX];
-	struct config_bind *binds; /* owns */
+	struct config_bind *binds;
 	size_t bind_count;
 	unsigned maxconn; /* 0 = the process's */
 	size_t backend;   /* index into config.backends */
@@ -123,16 +152,23 @@ struct config_frontend {
 	struct config_timeouts timeouts; /* client, half_closed, max_lifetime are used */
 	struct config_tcp tcp;           /* of the client side */
 	struct config_place place;
+	struct config_origins origins;
 };
 
+struct arena_block;
+
 struct config {
+	struct arena_block *memory; /* owns: all of this */
 	struct config_global global;
-	struct config_frontend *frontends; /* owns; a [listen] is one frontend and one backend */
+	struct config_frontend *frontends; /* a [listen] is one frontend and one backend */
 	size_t frontend_count;
-	struct config_backend *backends; /* owns */
+	struct config_backend *backends;
 	size_t backend_count;
-	char **files; /* owns; every file that was read, the first is the main one */
+	char **files; /* every file that was read, the first is the main one */
 	size_t file_count;
+	char **overrides; /* the -o arguments: a place in "-o" is one of them, from line 1 */
+	size_t override_count;
+	struct config_origins defaults; /* of [defaults], for the options that a section does not give */
 	unsigned include_count;
 	unsigned warnings;
 };
@@ -154,15 +190,17 @@ struct config_input {
 	const char *text_name;
 };
 
-/* Reads, checks and builds. NULL when anything is wrong; in both cases every message (errors,
- * warnings, the closing count) has been written to `diag` in the format of sluice(8). Opens nothing
- * but the files named. Main thread. */
+/* Reads, checks and builds. NULL when anything is wrong, also without memory; in both cases every
+ * message (errors, warnings, the closing count) has been written to `diag` in the format of
+ * sluice(8). Opens nothing but the files named. Main thread. */
 struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style);
 void config_free(struct config *c);
 
 /* "sluice.ini: ok (3 frontends, 4 backends, 9 servers, 1 include, 0 warnings)". */
 void config_print_summary(const struct config *c, FILE *out);
-/* The effective configuration as a file that reads back to the same snapshot (-T). */
+/* The effective configuration as a file that reads back to the same snapshot. */
 void config_print(const struct config *c, FILE *out);
+/* The same with the origin of each line behind it, as a comment (-T). */
+void config_print_origins(const struct config *c, FILE *out);
 
 #endif

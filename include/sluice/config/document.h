@@ -31,6 +31,7 @@ struct entry {
 	struct at key_at;
 	struct at value_at;
 	bool override; /* from -o */
+	bool plain;    /* written without its '=': an error, read on all the same */
 };
 
 struct section {
@@ -51,6 +52,7 @@ struct document {
 	size_t broken_count;
 	struct source **sources;
 	size_t source_count;
+	const struct source *overrides; /* the -o arguments */
 };
 
 struct source *document_add_source(struct document *doc, const char *name);

@@ -29,6 +29,7 @@ enum option_section {
 	IN_ADMIN = 1 << 9,
 	IN_KEEPALIVE = 1 << 10,
 	IN_BALANCE = 1 << 11,
+	IN_SYSLOG = 1 << 12,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)

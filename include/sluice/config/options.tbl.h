@@ -33,10 +33,11 @@ OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_TEXT, 0, "NAME", FIELD_GLOBAL(user), NU
        "User that the process becomes after it has bound its addresses.", "user = sluice")
 OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_TEXT, 0, "NAME", FIELD_GLOBAL(group), NULL, 0, 0,
        "Group that the process becomes; without it the user's own.", "group = sluice")
-OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT, "auto | stderr | file:PATH | off [level=LEVEL]",
-       FIELD_GLOBAL(logs), "auto", 0, 0,
-       "Where log lines go; auto = the journal under systemd, else stderr.",
-       "log = file:/var/log/sluice.log level=notice")
+OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
+       "auto | stderr | file:PATH | syslog:ADDRESS | off [level= format= facility=]", FIELD_GLOBAL(logs),
+       "auto", 0, 0,
+       "Where log lines go; auto = the journal under systemd, else stderr; syslog by Unix socket or UDP.",
+       "log = syslog:/dev/log level=notice")
 OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0, "ADDRESS [mode= user= group=]",
        FIELD_GLOBAL(admin), NULL, 0, 0, "Unix socket that 'sluice ctl' talks to.",
        "admin-socket = unix:/run/sluice/admin.sock mode=660 group=sluice")
@@ -57,8 +58,12 @@ LATER("state-file", IN_GLOBAL, 0, "File that keeps server states over a restart.
 /* The words of a log line and of an admin-socket line */
 OPTION("level", IN_LOG, IN_LOG, OPT_LEVEL, 0, "alert|error|warning|notice|info|debug", FIELD_LOG(level),
        "info", 0, 0, "Lines below this level are left out.", "log = stderr level=debug")
-OPTION("format", IN_LOG, IN_LOG, OPT_CHOICE, 0, "text|!json|!tcplog", NO_FIELD, "text", 0, 0,
-       "How a line looks.", "log = stderr format=text")
+OPTION("format", IN_LOG, IN_LOG, OPT_CHOICE, 0, "text|json|!tcplog", FIELD_LOG(format), "text", 0, 0,
+       "How a line looks; json = one object a line.", "log = stderr format=json")
+OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
+       "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7", FIELD_LOG(facility), "daemon",
+       0, 0, "Which of syslog's facilities the lines are filed under.",
+       "log = syslog:/dev/log facility=local0")
 OPTION("mode", IN_ADMIN, IN_ADMIN, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(admin_owner.mode), NULL, 0, 0,
        "Permissions of the socket.", "admin-socket = unix:/run/sluice/admin.sock mode=660")
 OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin_owner.uid), NULL, 0, 0,

@@ -15,6 +15,9 @@
 #include "sluice/config/options.h"
 #include "sluice/config/words.h"
 
+/* Names and paths are no longer, so that what -T prints fits a line in any quotes. */
+#define SETTING_TEXT_MAX 1023
+
 struct setting {
 	struct diag *diag;
 	const struct option *option;
@@ -57,14 +60,15 @@ void setting_print_mode(const void *field, const struct option *option, FILE *ou
 int setting_parse_id(const struct setting *s, void *field);
 void setting_print_id(const void *field, const struct option *option, FILE *out);
 bool setting_owner_is_set(const void *field);
+/* Targets of the log, in setting_log.c. */
+int setting_parse_log(const struct setting *s, void *field);
+void setting_print_log(const struct config_log *log, FILE *out);
 /* The composite types, in setting_line.c. */
 int setting_parse_source(const struct setting *s, void *field);
 void setting_print_source(const void *field, const struct option *option, FILE *out);
 bool setting_source_is_set(const void *field);
 int setting_parse_cpus(const struct setting *s, void *field);
 void setting_print_cpus(const void *field, const struct option *option, FILE *out);
-int setting_parse_log(const struct setting *s, void *field);
-void setting_print_log(const struct config_log *log, FILE *out);
 int setting_parse_admin(const struct setting *s, void *field);
 void setting_print_admin(const void *field, const struct option *option, FILE *out);
 bool setting_admin_is_set(const void *field);

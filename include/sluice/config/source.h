@@ -8,6 +8,7 @@
 #ifndef SLUICE_CONFIG_SOURCE_H
 #define SLUICE_CONFIG_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sluice/config/arena.h"
@@ -38,7 +39,8 @@ struct at {
 struct source *source_new(struct arena *a, const char *name);
 void source_add_line(struct arena *a, struct source *s, const char *text, size_t len);
 void source_add_text(struct arena *a, struct source *s, const char *text, size_t len);
-/* Adds the lines of the file `s->name`. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX. */
-int source_add_file(struct arena *a, struct source *s);
+/* Adds the lines of the file `s->name`. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX, -EINVAL for what
+ * is not `regular` where that is asked for (a FIFO or device is not even waited for). */
+int source_add_file(struct arena *a, struct source *s, bool regular);
 
 #endif

@@ -23,7 +23,17 @@ void suggest_offer(struct suggest *s, const char *word, const void *thing);
 /* Insertions, deletions, substitutions and swaps between two words; '-', '_' and ' ' are the same. */
 size_t suggest_distance(const char *a, const char *b);
 
-/* What to write instead of a HAProxy or nginx directive; NULL when the text begins with none. */
+/* Where a foreign word stands: the macros of foreign.tbl.h. */
+enum foreign_place {
+	FOREIGN_LINE,		  /* FOREIGN: a line begins with it */
+	FOREIGN_IN_LINE,	  /* FOREIGN_WORD */
+	FOREIGN_SECTION_OR_BLOCK, /* FOREIGN_SECTION */
+};
+
+/* What to write instead of the HAProxy or nginx words that `text` begins with; their length in `*len`.
+ * NULL, and 0, when it begins with none. */
+const char *suggest_foreign(enum foreign_place place, const char *text, size_t *len);
+/* The same for a line, without the length. */
 const char *suggest_translate(const char *text);
 /* Does `text` begin with the words of `key`, and end or go on with a blank there? The length, else 0. */
 size_t suggest_starts_with(const char *text, const char *key);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_commands.h - what the admin protocol answers, as text.
+ * admin_commands.h - what the admin protocol understands, and the answers that need no worker.
  *
  * A command is words; an answer is lines. Knows no socket and no loop. Main thread. Floor 5.
  */
 #ifndef SLUICE_CONTROL_ADMIN_COMMANDS_H
 #define SLUICE_CONTROL_ADMIN_COMMANDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sluice/control/logwriter.h"
@@ -23,11 +24,30 @@ struct admin_context {
 };
 
 enum admin_verdict {
-	ADMIN_ANSWERED, /* the answer has been added */
-	ADMIN_ASK,      /* the caller asks the workers for their sessions; their lines are the answer */
+	ADMIN_ANSWERED,     /* the answer has been added */
+	ADMIN_ASK_SESSIONS, /* the caller asks the workers, then calls admin_conclude() */
+	ADMIN_ASK_TALLIES,
+	ADMIN_PROMPT,  /* the connection goes on, with a prompt after each answer */
+	ADMIN_TIMEOUT, /* `seconds` of the question is how long the client may be silent */
+	ADMIN_QUIT,
 };
 
-/* Runs one command and adds its answer to `out`. White space around and between words is free. */
-enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out);
+/* What a command wants besides its name; -1 = all of them, as in HAProxy. */
+struct admin_question {
+	enum admin_verdict verdict;
+	bool json;
+	int iid;     /* the proxy */
+	int types;   /* a mask: 1 frontends, 2 backends, 4 servers */
+	int sid;     /* the server */
+	int seconds; /* ADMIN_TIMEOUT */
+};
+
+/* Runs one command: adds its answer to `out`, or says in `q` (filled in any case) what the caller shall
+ * do. White space around and between words is free. */
+enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out,
+				 struct admin_question *q);
+/* Makes the answer of what the workers said, which lies in `gathered` one behind the other. */
+void admin_conclude(const struct admin_context *ctx, const struct admin_question *q,
+		    const struct text *gathered, struct text *out);
 
 #endif

@@ -49,6 +49,10 @@ struct limits_plan {
 	const char *pipes_why;    /* static: what maxpipes comes from */
 };
 
+/* One worker for each CPU that we may use, unless a number or a list was given. */
+unsigned limits_count_workers(const struct config_global *g);
+/* What [global] asks for. */
+struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoints, unsigned workers);
 /* Raises the soft RLIMIT_NOFILE to the hard one. 0 or -errno. */
 int limits_raise_fds(void);
 void limits_read(struct limits_facts *facts);

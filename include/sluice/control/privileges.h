@@ -16,6 +16,7 @@
 
 struct privileges {
 	bool change;
+	bool group_given; /* `group` stands in the file; else it is the user's own */
 	uid_t uid;
 	gid_t gid;
 	const char *user; /* borrows from the configuration; NULL = only the group changes */

@@ -16,9 +16,12 @@
 #include "sluice/control/ageing.h"
 #include "sluice/control/daemon.h"
 #include "sluice/control/limits.h"
+#include "sluice/control/listen_fds.h"
 #include "sluice/control/logwriter.h"
+#include "sluice/control/pidfile.h"
 #include "sluice/control/privileges.h"
 #include "sluice/control/resolver.h"
+#include "sluice/control/sd_service.h"
 #include "sluice/engine/engine.h"
 
 #define DAEMON_SIGNALS 4
@@ -40,8 +43,12 @@ struct daemon {
 	struct logwriter *log; /* owns */
 	struct privileges privileges;
 	struct limits_facts facts;
+	struct listen_fds passed; /* owns what no endpoint has taken */
+	const char *passed_why;   /* static: what is wrong with them; NULL = nothing */
+	struct sd_service service;
 	bool engine_made;
 	bool engine_started;
+	struct pidfile pidfile;
 	struct admin_socket admin_socket;
 	struct admin_context admin_context;
 	struct admin *admin;       /* owns; NULL when not configured */
@@ -66,6 +73,8 @@ void daemon_set_state(struct daemon *d, enum daemon_state to);
  * Returns `code`. */
 enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Writes the pid file, if one is wanted. */
+enum exit_code daemon_write_pid(struct daemon *d);
 /* Wakes the loop, once for many calls. Any thread. */
 void daemon_notify(void *arg);
 

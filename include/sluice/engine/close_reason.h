@@ -15,6 +15,7 @@ enum close_reason {
 };
 
 struct close_reason_row {
+	const char *name; /* of the row, upper case; in logs it stands in lower case and never changes */
 	char letter1;
 	char letter2; /* 0 = by the state that the session was in */
 	bool is_error;

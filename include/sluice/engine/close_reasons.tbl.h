@@ -4,7 +4,8 @@
  * REASON(NAME, letter1, letter2 or 0, is_error, words).
  *
  * The first letter is HAProxy's "what ended it"; the second is the state it ended in ('C'
- * connecting, 'D' data, '-' normal), and 0 means: take it from the session's state.
+ * connecting, 'D' data, '-' normal), and 0 means: take it from the session's state. The name, in lower
+ * case, is the `reason` of a JSON log line, so a row may come but is never renamed.
  */
 REASON(NORMAL, '-', '-', 0, "both sides closed")
 REASON(CLIENT_GONE, 'C', 'C', 0, "client left before a server answered")

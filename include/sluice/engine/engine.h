@@ -9,9 +9,10 @@
  *  - each server's runtime line (balance/backend.h);
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
- *  - the list of answers to control (spinlock, touched by `show sess` only);
- *  - each worker's mailbox (spinlock, eventfd), its published counters (one writer, relaxed) and
- *    its log ring (single producer, single consumer).
+ *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
+ *  - the list of answers to control (spinlock, touched by `show sess` and `show stat` only);
+ *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
+ *    relaxed) and its log ring (single producer, single consumer).
  * Floor 4.
  */
 #ifndef SLUICE_ENGINE_ENGINE_H
@@ -38,6 +39,7 @@ struct endpoint {
 	struct frontend *frontend;        /* borrows */
 	struct addr addr;                 /* as bound: with port 0 the kernel's choice */
 	int fd;                           /* owns */
+	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
 	bool unlink_path;                 /* we made the path and shall remove it */
 };
 
@@ -76,6 +78,8 @@ struct engine {
 	struct frontend *frontends;  /* owns */
 	struct endpoint *endpoints;  /* owns */
 	size_t endpoint_count;
+	size_t *first_tally; /* owns; of each backend: where its servers begin in a worker's tallies */
+	size_t tally_count;
 	struct engine_limits limits;
 	struct pipe_pool pipes;
 	struct buf_pool bufs;
@@ -86,6 +90,7 @@ struct engine {
 	_Atomic int workers_ready;
 	_Atomic int workers_done;
 	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */
+	_Atomic uint32_t ping; /* the current round; each worker has its answer */
 	struct spinlock answer_lock;
 	struct engine_answer *answers; /* owns; under answer_lock */
 	/* Tells control that something is to be seen: records, answers, a worker that is ready or
@@ -96,8 +101,13 @@ struct engine {
 
 /* Builds frontends, backends and (not yet bound) endpoints. 0 or -ENOMEM. */
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg);
-/* Binds and listens, before privileges are dropped. On failure returns -errno with `*failed` the
- * endpoint that it is about; what was bound is closed by engine_free(). */
+/* Gives the bind `b` its inherited sockets, which listen and are nonblocking already: one endpoint
+ * each. Takes the descriptors; call before engine_bind(), once for each bind of ADDR_FD. 0, or -errno
+ * with those that were taken in an endpoint, and the others the caller's as before (fds[i] < 0 =
+ * taken). */
+int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t count);
+/* Binds and listens where nothing was adopted, before privileges are dropped. On failure returns
+ * -errno with `*failed` the endpoint that it is about; what was bound is closed by engine_free(). */
 int engine_bind(struct engine *e, struct endpoint **failed);
 /* Makes pools and worker threads. 0, or -errno with none of them left running. When each worker
  * listens, workers_ready equals worker_count. */
@@ -111,9 +121,17 @@ void engine_join(struct engine *e);
 /* Frees all, closes listeners, unlinks socket paths that we made. */
 void engine_free(struct engine *e);
 
+/* Asks each worker for a sign of life: one that turns its loop answers and notifies. */
+void engine_ping(struct engine *e);
+/* How many workers have not answered the last engine_ping() (nor ended); `*first` is one of them. */
+unsigned engine_silent_workers(const struct engine *e, unsigned *first);
+
 /* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
  * will come. */
 void engine_ask_sessions(struct engine *e, uint64_t token);
+/* The same for what it has counted for each frontend and server: an answer is an array of struct
+ * tally_sum. */
+void engine_ask_tallies(struct engine *e, uint64_t token);
 /* Takes one answer, NULL when there is none. The caller frees it. */
 struct engine_answer *engine_take_answer(struct engine *e);
 

@@ -22,9 +22,10 @@ enum mail_signal {
 	MAIL_RESUME = 1, /* a resting listener may have room */
 	MAIL_DRAIN = 2,  /* accept no more; end with the last session */
 	MAIL_STOP = 4,   /* end all sessions, then end */
+	MAIL_PING = 8,   /* answer that the loop turns */
 };
 
-enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS };
+enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES };
 
 struct endpoint;
 
@@ -33,7 +34,7 @@ struct letter {
 	int fd;                    /* LETTER_SESSION: the reader's from now on */
 	struct endpoint *endpoint; /* LETTER_SESSION */
 	struct addr_brief client;  /* LETTER_SESSION */
-	uint64_t token;            /* LETTER_SHOW_SESSIONS */
+	uint64_t token;            /* LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES */
 };
 
 struct mailbox {

@@ -3,7 +3,7 @@
  * worker.h - one thread, one loop, one core, and all that they own.
  *
  * A worker's things are touched by its own thread. The exceptions, each with the reason why it is
- * safe, stand in engine.h: mailbox (spinlock), counters (one writer, relaxed), log ring, `load`
+ * safe, stand in engine.h: mailbox (spinlock), counters and tallies (one writer, relaxed), log ring, `load`
  * and the listeners' `resting` flags (atomics). Floor 4.
  */
 #ifndef SLUICE_ENGINE_WORKER_H
@@ -19,7 +19,11 @@
 #include "sluice/engine/listener.h"
 #include "sluice/engine/mailbox.h"
 #include "sluice/engine/session_slab.h"
+#include "sluice/engine/tally.h"
 #include "sluice/io/io.h"
+
+/* In `pong`: it has no loop any more, which is no silence. */
+#define WORKER_ENDED UINT32_MAX
 
 struct worker {
 	struct io_loop loop;
@@ -33,6 +37,7 @@ struct worker {
 	struct session_slab slab;
 	struct listener *listeners; /* owns; one for each endpoint */
 	struct picker *pickers;     /* owns; one for each backend */
+	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
 	struct timer age;           /* ages the caches; set only while they hold something */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */
@@ -49,6 +54,7 @@ struct worker {
 	struct mailbox mailbox;
 	/* Sessions here or on their way here: what placement compares. */
 	_Alignas(64) atomic_int load;
+	_Atomic uint32_t pong; /* the last engine_ping() that was answered */
 	_Alignas(64) struct counters counters;
 };
 

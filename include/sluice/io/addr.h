@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * addr.h - one socket address: IPv4, IPv6, Unix path, Unix abstract; parsed and printed.
+ * addr.h - one socket address: IPv4, IPv6, Unix path, Unix abstract, inherited; parsed and printed.
  *
  * A value without allocations. It never asks a name server: a host name is kept as text
  * (struct addr_spec) and resolved elsewhere. Any thread. Floor 1.
@@ -42,6 +42,7 @@ enum addr_kind {
 	ADDR_ANY,  /* ":443" or "*:443": both families, `addr` is [::]:port */
 	ADDR_NAME, /* `host` and `port`; `family` says which family is wanted */
 	ADDR_UNIX, /* `addr` is complete: a path, or an abstract name */
+	ADDR_FD,   /* "fd@web": a socket passed to us; `host` is its name, or its number of digits alone */
 };
 
 /* What a person wrote. */
@@ -54,7 +55,8 @@ struct addr_spec {
 };
 
 /* Parses `text` (the forms of sluice.ini(5): "10.0.0.1:80", "[::1]:80", ":80", "*:80", "name:80",
- * "unix:/path", "/path", "unix:@name", "unix@/path", "abns@name", "ipv4@...", "ipv6@...").
+ * "unix:/path", "/path", "unix:@name", "unix@/path", "abns@name", "ipv4@...", "ipv6@...", "fd@name",
+ * "fd@3").
  * Returns 0, or -EINVAL with `*why` a static sentence and `*at` the offset in `text` that it is
  * about; both may be NULL. */
 int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at);
@@ -64,6 +66,9 @@ int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_
 const char *addr_format(const struct addr *a, char *buf);
 const char *addr_spec_format(const struct addr_spec *spec, char *buf);
 const char *addr_brief_format(const struct addr_brief *a, char *buf);
+
+/* The number of an "fd@3", -1 for an "fd@name". `spec` must be of ADDR_FD. */
+int addr_spec_fd(const struct addr_spec *spec);
 
 /* An IPv4 client of a listener for both families ("::ffff:10.0.0.1") becomes the IPv4 address it is. */
 void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *out);

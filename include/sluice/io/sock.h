@@ -40,6 +40,11 @@ struct sock_listen {
  * descriptor or -errno. */
 int sock_listen(struct addr *a, const struct sock_listen *opt);
 
+/* Makes an inherited listening socket as much like our own as it can be: the options that accepted
+ * connections inherit, and the backlog unless `opt->backlog` is 0. `v6only`, mode and owner are its
+ * maker's. Its address goes to `*a`. The descriptor stays the caller's. 0 or -errno. */
+int sock_adopt(int fd, struct addr *a, const struct sock_listen *opt);
+
 /* Makes a socket for a connect to `to`: nonblocking, SO_OOBINLINE (no urgent byte is dropped), the
  * options of `tcp` but TCP_NODELAY, which sock_nodelay() sets when it begins to matter, and bound to
  * `source` unless its len is 0. Returns the descriptor or -errno. */

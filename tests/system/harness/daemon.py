@@ -30,12 +30,13 @@ def sanitized():
 class Daemon:
     """One run of the binary."""
 
-    def __init__(self, folder, config, wrapper=(), environment=None):
+    def __init__(self, folder, config, wrapper=(), environment=None, pass_fds=()):
         self.folder = folder
         self.config_path = os.path.join(folder, "sluice.ini")
         self.log_path = os.path.join(folder, "log")
         self.admin = os.path.join(folder, "admin.sock")
         self.wrapper = list(wrapper)
+        self.pass_fds = pass_fds
         self.environment = dict(os.environ, **(environment or {}))
         self.expected_alarms = None  # a pattern of alarm lines that the test wants
         self.ended = False           # the test has seen to the end itself
@@ -54,7 +55,8 @@ class Daemon:
         with open(self.log_path, "ab") as log:
             self.child = subprocess.Popen(
                 self.wrapper + [BINARY, "-f", self.config_path], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, env=self.environment)
+                stdout=log, stderr=log, env=self.environment,
+                pass_fds=self.pass_fds)
         return self
 
     def start(self):

@@ -22,10 +22,10 @@ def missing():
     return None
 
 
-def wait_attached(pid, tracer):
-    """Waits until every thread of `pid` is traced."""
+def wait_attached(pid, tracer, follow=True):
+    """Waits until every thread of `pid` is traced; with `follow` off, the thread `pid`."""
     def attached():
-        for task in os.listdir(f"/proc/{pid}/task"):
+        for task in os.listdir(f"/proc/{pid}/task") if follow else [str(pid)]:
             with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
                 if f"TracerPid:\t{tracer}\n" not in f.read():
                     return False

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "sluice/base/clock.h"
+#include "log_take.h"
 #include "sluice/base/log.h"
 
 struct fixture {
@@ -78,9 +79,9 @@ static const char *said(struct fixture *f, char *buf, size_t room)
 static const char *take(struct fixture *f, char *buf, size_t room)
 {
 	char text[LOG_RECORD_MAX];
-	enum log_level level;
-	int64_t wall_ns;
-	size_t len = log_ring_take(f->ring, &level, &wall_ns, text, sizeof(text));
+	enum log_level level = LOG_LEVEL_DEBUG;
+	int64_t wall_ns = 0;
+	size_t len = log_take(f->ring, &level, &wall_ns, text, sizeof(text));
 
 	assert_true(len > 0);
 	assert_int_equal(len, strlen(text));
@@ -94,20 +95,22 @@ static void assert_empty(struct fixture *f)
 	enum log_level level;
 	int64_t wall_ns;
 
-	assert_int_equal(log_ring_take(f->ring, &level, &wall_ns, text, sizeof(text)), 0);
+	assert_int_equal(log_take(f->ring, &level, &wall_ns, text, sizeof(text)), 0);
 }
 
-static size_t format_pair(const void *body, size_t len, char *out, size_t room)
+static size_t format_pair(enum log_style style, const void *body, size_t len, char *out, size_t room)
 {
 	int pair[2];
 
+	assert_int_equal(style, LOG_STYLE_TEXT);
 	assert_int_equal(len, sizeof(pair));
 	memcpy(pair, body, sizeof(pair));
 	return (size_t)snprintf(out, room, "%d+%d", pair[0], pair[1]);
 }
 
-static size_t format_nothing(const void *body, size_t len, char *out, size_t room)
+static size_t format_nothing(enum log_style style, const void *body, size_t len, char *out, size_t room)
 {
+	(void)style;
 	(void)body;
 	(void)len;
 	(void)room;
@@ -115,10 +118,12 @@ static size_t format_nothing(const void *body, size_t len, char *out, size_t roo
 	return 0;
 }
 
-static size_t format_checks_alignment(const void *body, size_t len, char *out, size_t room)
+static size_t format_checks_alignment(enum log_style style, const void *body, size_t len, char *out,
+				      size_t room)
 {
 	const unsigned odd = (unsigned)((uintptr_t)body % _Alignof(max_align_t));
 
+	(void)style;
 	return (size_t)snprintf(out, room, "%zu:%u", len, odd);
 }
 
@@ -184,7 +189,7 @@ static void records_come_out_in_order_with_level_and_time(void **state)
 	log_line(LOG_LEVEL_ERROR, "third");
 	assert_string_equal(take(f, buf, sizeof(buf)), "6 first");
 	assert_string_equal(take(f, buf, sizeof(buf)), "7 1+2");
-	assert_int_equal(log_ring_take(f->ring, &level, &wall_ns, buf, sizeof(buf)), 5);
+	assert_int_equal(log_take(f->ring, &level, &wall_ns, buf, sizeof(buf)), 5);
 	assert_true(wall_ns >= before);
 	assert_true(wall_ns <= clock_wall_ns());
 	assert_empty(f);
@@ -254,7 +259,7 @@ static void full_ring_drops_counts_and_goes_on(void **state)
 	assert_true(made > LOG_RING_BYTES / 64);
 	log_line(LOG_LEVEL_INFO, "one more");
 	assert_int_equal(log_ring_dropped(f->ring), 2);
-	while (log_ring_take(f->ring, &level, &wall_ns, text, sizeof(text)) > 0) {
+	while (log_take(f->ring, &level, &wall_ns, text, sizeof(text)) > 0) {
 		char want[64];
 
 		(void)snprintf(want, sizeof(want), "line %u", taken++);
@@ -262,7 +267,7 @@ static void full_ring_drops_counts_and_goes_on(void **state)
 	}
 	assert_int_equal(taken, made - 1);
 	log_line(LOG_LEVEL_INFO, "room again");
-	assert_int_equal(log_ring_take(f->ring, &level, &wall_ns, text, sizeof(text)), 10);
+	assert_int_equal(log_take(f->ring, &level, &wall_ns, text, sizeof(text)), 10);
 }
 
 static size_t next_length(uint32_t *seed)
@@ -296,7 +301,7 @@ static void records_of_all_lengths_survive_the_end_of_a_full_ring(void **state)
 		/* A few more are put than taken, so the ring fills up and stays near its end. */
 		if (next_length(&seed) % 16 == 0)
 			continue;
-		assert_int_equal(log_ring_take(f->ring, &level, &wall_ns, text, sizeof(text)),
+		assert_int_equal(log_take(f->ring, &level, &wall_ns, text, sizeof(text)),
 				 lengths[taken]);
 		assert_int_equal(text[0], 'a' + taken % 26);
 		assert_int_equal(text[lengths[taken] - 1], 'a' + taken % 26);
@@ -318,10 +323,68 @@ static void limit_lets_a_burst_pass_each_second_and_tells_of_the_rest(void **sta
 	assert_false(log_limit_ok(&limit, 5 * NS_PER_SEC + 2, 2));
 	assert_false(log_limit_ok(&limit, 6 * NS_PER_SEC - 1, 2));
 	assert_empty(f);
+	assert_int_equal(log_ring_left_out(f->ring), 2);
 	assert_true(log_limit_ok(&limit, 6 * NS_PER_SEC, 2));
-	assert_string_equal(take(f, buf, sizeof(buf)), "5 2 lines like the next one were left out");
+	assert_string_equal(take(f, buf, sizeof(buf)),
+			    "5 2 lines were left out: their causes come too often");
 	assert_true(log_limit_ok(&limit, 6 * NS_PER_SEC, 2));
 	assert_empty(f); /* told once */
+	assert_int_equal(log_ring_left_out(f->ring), 0);
+}
+
+static void first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_once(void **state)
+{
+	struct fixture *f = *state;
+	struct log_limit limit = {0};
+
+	log_use_ring(f->ring);
+	assert_empty(f); /* quiet from here on */
+	assert_true(log_limit_ok(&limit, 5 * NS_PER_SEC, 1));
+	assert_int_equal(f->wakes, 0); /* its line would have */
+	assert_false(log_limit_ok(&limit, 5 * NS_PER_SEC, 1));
+	assert_false(log_limit_ok(&limit, 5 * NS_PER_SEC, 1));
+	assert_int_equal(f->wakes, 1);
+	assert_int_equal(log_ring_take_left_out(f->ring), 2);
+	assert_int_equal(log_ring_take_left_out(f->ring), 0);
+	assert_true(log_limit_ok(&limit, 6 * NS_PER_SEC, 1));
+	assert_empty(f); /* the reader has told it */
+	/* A thread without a ring tells it by itself. */
+	log_use_ring(NULL);
+	assert_false(log_limit_ok(&limit, 6 * NS_PER_SEC, 1));
+	assert_true(log_limit_ok(&limit, 7 * NS_PER_SEC, 1));
+}
+
+static void text_of_any_bytes_is_one_printable_line(void **state)
+{
+	struct fixture *f = *state;
+	char buf[256];
+
+	log_use_ring(f->ring);
+	log_line(LOG_LEVEL_INFO, "a\nb\x1b[2J\r'\"\\\xc3\xa4");
+	assert_string_equal(take(f, buf, sizeof(buf)), "6 a\\x0ab\\x1b[2J\\x0d'\"\\\\xc3\\xa4");
+}
+
+static void record_is_made_in_each_style_from_one_place(void **state)
+{
+	struct fixture *f = *state;
+	struct log_entry e;
+	char text[256], json[256];
+	size_t text_len, json_len;
+
+	log_use_ring(f->ring);
+	log_line(LOG_LEVEL_WARNING, "the \"%s\" is\n\\out", "cat");
+	assert_true(log_ring_peek(f->ring, &e));
+	assert_true(log_ring_peek(f->ring, &e)); /* it stays until it is removed */
+	assert_int_equal(e.level, LOG_LEVEL_WARNING);
+	text_len = log_entry_format(&e, LOG_STYLE_TEXT, text, sizeof(text));
+	json_len = log_entry_format(&e, LOG_STYLE_JSON, json, sizeof(json));
+	assert_int_equal(text_len, strlen(text));
+	assert_int_equal(json_len, strlen(json));
+	assert_string_equal(text, "the \"cat\" is\\x0a\\out");
+	assert_string_equal(json,
+			    "\"event\":\"message\",\"message\":\"the \\\"cat\\\" is\\\\x0a\\\\out\"");
+	log_ring_pop(f->ring);
+	assert_empty(f);
 }
 
 static void escape_leaves_no_byte_that_could_harm_a_line(void **state)
@@ -365,6 +428,9 @@ int main(void)
 		TEST(full_ring_drops_counts_and_goes_on),
 		TEST(records_of_all_lengths_survive_the_end_of_a_full_ring),
 		TEST(limit_lets_a_burst_pass_each_second_and_tells_of_the_rest),
+		TEST(first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_once),
+		TEST(text_of_any_bytes_is_one_printable_line),
+		TEST(record_is_made_in_each_style_from_one_place),
 		cmocka_unit_test(escape_leaves_no_byte_that_could_harm_a_line),
 		cmocka_unit_test(escape_is_cut_between_escapes_and_always_ends),
 	};

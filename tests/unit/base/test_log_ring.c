@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "log_take.h"
 #include "sluice/base/log.h"
 
 #define RECORDS 200000u
@@ -73,10 +74,11 @@ static bool wait_seen(struct pair *p, uint32_t number)
 }
 
 /* "NUMBER", or "torn" when the fill is not what the writer put there. */
-static size_t format_body(const void *data, size_t len, char *out, size_t room)
+static size_t format_body(enum log_style style, const void *data, size_t len, char *out, size_t room)
 {
 	const struct body *b = data;
 
+	(void)style;
 	if (len != offsetof(struct body, fill) + b->len)
 		return (size_t)snprintf(out, room, "torn");
 	for (uint32_t i = 0; i < b->len; i++)
@@ -142,7 +144,7 @@ static void reader_that_sleeps_when_empty_misses_no_record(void **state)
 	(void)state;
 	start(&p, &thread, true);
 	while (seen < RECORDS && !timed_out) {
-		if (log_ring_take(p.ring, &level, &wall_ns, text, sizeof(text)) == 0) {
+		if (log_take(p.ring, &level, &wall_ns, text, sizeof(text)) == 0) {
 			wait_for(p.wake_fd, &timed_out);
 			continue;
 		}
@@ -174,14 +176,14 @@ static void what_is_not_read_in_order_was_counted_as_dropped(void **state)
 	start(&p, &thread, false);
 	/* A record that is neither read nor counted makes this go on until the test is stopped. */
 	while (seen + log_ring_dropped(p.ring) < RECORDS) {
-		if (log_ring_take(p.ring, &level, &wall_ns, text, sizeof(text)) == 0)
+		if (log_take(p.ring, &level, &wall_ns, text, sizeof(text)) == 0)
 			continue;
 		assert_true(number_of(text) > last);
 		last = number_of(text);
 		seen++;
 	}
 	assert_int_equal(seen + log_ring_dropped(p.ring), RECORDS);
-	assert_int_equal(log_ring_take(p.ring, &level, &wall_ns, text, sizeof(text)), 0);
+	assert_int_equal(log_take(p.ring, &level, &wall_ns, text, sizeof(text)), 0);
 	finish(&p, thread);
 	assert_true(seen > 0);
 }

@@ -125,15 +125,100 @@ static void words_of_others_are_translated(void **state)
 	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 check\n",
 		       "t.ini:3:1: error: ", "write 'server a = 10.0.0.1:80 check'", NULL);
 	assert_refused("[global]\noption splice-auto\n" GOOD, "write 'splice = auto' in [global]", NULL);
-	assert_refused("[listen a]\nlisten = 80\nproxy_pass = app\n", "write 'bind = ADDRESS'",
-		       "write 'default-backend = NAME'", NULL);
+	assert_refused("[listen a]\nlisten = 80\nproxy_pass = app\n", "write 'bind = :80'",
+		       "write 'default-backend = app'", NULL);
 	assert_refused("[upstream app]\nserver = 10.0.0.1:80\n" GOOD, "[backend NAME]", NULL);
 	assert_refused("[frontend a]\nbind = :80\ndefault_backend app\n", "write 'default-backend = app'",
 		       NULL);
 	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 weight=2\n",
-		       "'server' has one name, then '='", "t.ini:3:10: error: ", NULL);
+		       "t.ini:3:1: error: '=' is missing after 'server a'", NULL);
 	assert_refused("[listen a]\nbind = :80\nserver a /run/x weight=2\n",
-		       "'server' has one name, then '='", "t.ini:3:10: error: ", NULL);
+		       "t.ini:3:1: error: '=' is missing after 'server a'", NULL);
+}
+
+static void headers_without_brackets_open_their_section(void **state)
+{
+	(void)state;
+	assert_refused("frontend web\n bind *:80\n default_backend ap\nbackend app\n"
+		       " server a 10.0.0.1:80 weight 10\n",
+		       "t.ini:1:1: error: a section stands in brackets", "write [frontend web]",
+		       "t.ini:2:2: error: '=' is missing after 'bind'", "write 'bind = *:80'",
+		       "t.ini:3:18: error: backend 'ap' is not defined", "did you mean 'app' (line 4)?",
+		       "write 'server a = 10.0.0.1:80 weight=10'", "t.ini: 6 errors, 0 warnings.", NULL);
+	assert_refused("defaults\n timeout connect 5000\n" GOOD, "write [defaults]",
+		       "write 'timeout-connect = 5000ms'", "2 errors", NULL);
+	assert_refused("listen stats :8404\n server a = 10.0.0.1:80\n" GOOD,
+		       "write [listen stats], and below it: bind = :8404", "1 error,", NULL);
+	assert_refused("peers x\n peer a 10.0.0.1:1\n" GOOD, "sluice has no peers", "1 error,", NULL);
+	assert_refused("[peers x]\n peer a 10.0.0.1:1\n" GOOD, "sluice has no peers", "1 error,", NULL);
+}
+
+static void braces_and_semicolons_of_nginx_are_named(void **state)
+{
+	(void)state;
+	assert_refused("upstream app {\n server 10.0.0.1:80;\n}\n" GOOD, "write [backend app]",
+		       "write 'server NAME = 10.0.0.1:80'", "2 errors", NULL);
+	assert_refused("http {\n server {\n listen 80;\n location / {\n } } \n }\n}\n}\n" GOOD,
+		       "this block out", "1 error,", NULL);
+	assert_refused("global {\nthrads = 2\n}\nbackend app {\nserver a = 10.0.0.1\n}\n" GOOD,
+		       "write [global], its lines below it, and no '}'", "write [backend app], its lines",
+		       "did you mean 'threads'?", "the port is missing", "4 errors", NULL);
+	assert_refused("}\n" GOOD, "t.ini:1:1: error: nothing is closed here", "1 error,", NULL);
+	assert_refused(GOOD "maxconn = 10;\n", "t.ini:4:13: error: a line has no ';' at its end", "1 error,",
+		       NULL);
+	assert_refused(GOOD "maxconn 10;\n", "t.ini:4:1: ", "write 'maxconn = 10'", "1 error,", NULL);
+}
+
+static void slips_of_a_key_are_seen_without_equals_too(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "tiemout connect 5s\n", "t.ini:4:1: ", "has no '='",
+		       "did you mean 'timeout-connect = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "blance roundrobin\n", "did you mean 'balance = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "sevrer b 10.0.0.1:80\n", "did you mean 'server NAME = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "timeout server\n", "for example: timeout-server = 10m", "1 error,", NULL);
+	assert_refused("[global]\nserver a 10.0.0.1:80\n" GOOD, "'server' does not belong in [global]",
+		       "it belongs in [listen] or [backend]", "1 error,", NULL);
+}
+
+static void one_slip_is_one_message_that_helps(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "weight = 3\n", "t.ini:4:1: error: 'weight' is no key",
+		       "it belongs in a server line: server a = 10.0.0.1:80 weight=2", "1 error,", NULL);
+	assert_refused("[satts]\n" GOOD, "did you mean [stats]?", "1 error,", NULL);
+	assert_refused(GOOD "timeout-connect = 5 s\n", "t.ini:4:21: ", "write 5s, without the blank", NULL);
+	assert_refused(GOOD "timeout-connect = 1h30\n", "needs a unit", "write 1h30m or 1h30s", NULL);
+	assert_refused(GOOD "retries = 1__0\n", "is no number", "write a number: 2000, or 2_000", NULL);
+	assert_refused(GOOD "maxconn = -5\n", "is no number", "write auto or a number", NULL);
+	assert_refused(GOOD "server b = 10.0.0.1:80 weight = 5\n", "write weight=N, without blanks",
+		       "1 error,", NULL);
+	assert_refused("[listen a]\nbind = :80 ssl crt /x alpn h2 verify none\nserver a = 10.0.0.1:80\n",
+		       "'bind' has no option 'ssl'", "sluice does not end TLS", "1 error,", NULL);
+	assert_refused(GOOD "server b = 10.0.0.1:80 weight =5 source=10.0.0.1\n", "without blanks",
+		       "1 error,", NULL);
+}
+
+static void log_targets_are_judged_at_their_place(void **state)
+{
+	(void)state;
+	assert_refused("[global]\nlog = stderr format=tcplog\n" GOOD,
+		       "t.ini:2:21: ", "'format = tcplog' is not in this", NULL);
+	assert_refused("[global]\nlog = syslog:loghost:514\n" GOOD, "t.ini:2:14: ", "not by a name",
+		       "write syslog:127.0.0.1:514", NULL);
+	assert_refused("[global]\nlog = syslog::514\n" GOOD, "t.ini:2:14: ", "not by a port alone", NULL);
+	assert_refused("[global]\nlog = syslog:10.0.0.1\n" GOOD, "t.ini:2:14: ", "is no address", NULL);
+	assert_refused("[global]\nlog = syslog:10.0.0.1:0\n" GOOD, "needs a port, and 0 is none", NULL);
+	assert_refused("[global]\nlog = syslog:\n" GOOD, "t.ini:2:7: ", "needs an address", NULL);
+	assert_refused("[global]\nlog = syslog:/dev/log facility=local8\n" GOOD,
+		       "t.ini:2:32: ", "'facility' cannot be 'local8'", NULL);
+	assert_refused("[global]\nlog = stderr facility=local0\n" GOOD, "t.ini:2:14: ",
+		       "'log' has no option 'facility'", NULL);
+	assert_refused("[global]\nlog = /dev/log\n" GOOD, "write syslog:/dev/log", NULL);
+	assert_refused("[global]\nlog = 127.0.0.1:514\n" GOOD, "write syslog:127.0.0.1:514", NULL);
+	assert_refused("[global]\nlog = /var/log/x\n" GOOD, "write file:/var/log/x", NULL);
+	assert_refused("[global]\nlog = stdout\n" GOOD, "write stderr", NULL);
+	assert_refused("[global]\nlog = journal\n" GOOD, "or syslog:ADDRESS", NULL);
 }
 
 static void values_are_judged_at_their_place(void **state)
@@ -145,9 +230,6 @@ static void values_are_judged_at_their_place(void **state)
 	assert_refused("[global]\ndriver = io_uring\n" GOOD, "'driver = io_uring' is not in this version",
 		       NULL);
 	assert_refused("[global]\nsplice = yes\n" GOOD, "'splice' cannot be 'yes'", NULL);
-	assert_refused("[global]\nlog = stderr format=json\n" GOOD,
-		       "t.ini:2:21: ", "'format = json' is not in this", NULL);
-	assert_refused("[global]\nlog = syslog:/dev/log\n" GOOD, "is not in this version", NULL);
 	assert_refused("[global]\nadmin-socket = 127.0.0.1:99\n" GOOD, "must be a Unix socket", NULL);
 	assert_refused("[global]\nuser =\n" GOOD, "t.ini:2:1: error: 'user' needs a value", NULL);
 	assert_refused("[global]\nuser = a b\n" GOOD, "t.ini:2:10: error: 'user' takes one value", NULL);
@@ -165,8 +247,17 @@ static void values_are_judged_at_their_place(void **state)
 static void addresses_must_fit_their_place(void **state)
 {
 	(void)state;
-	assert_refused("[listen a]\nbind = fd@3\nserver a = 10.0.0.1:80\n", "fd@) is not in this version",
+	assert_refused("[listen a]\nbind = :80\nserver a = fd@3\n", "t.ini:3:12: error: fd@ is for 'bind'",
 		       NULL);
+	assert_refused("[global]\nadmin-socket = fd@admin\n" GOOD, "must be a Unix socket",
+		       "could not find an inherited one", NULL);
+	assert_refused("[listen a]\nbind = fd@\nserver a = 10.0.0.1:80\n", "name is missing", NULL);
+	assert_refused("[listen a]\nbind = fd@web backlog=9 mode=600\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:25: error: 'mode' is not for an inherited", "SocketMode=", NULL);
+	assert_refused("[listen a]\nbind = fd@web v6only\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:15: error: 'v6only' is not for", "BindIPv6Only=", NULL);
+	assert_refused("[listen a]\nbind = fd@web\nbind = fd@web\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
 	assert_refused("[listen a]\nbind = web.example:80\nserver a = 10.0.0.1:80\n",
 		       "t.ini:2:8: error: ", "not a name", NULL);
 	assert_refused("[listen a]\nbind = :80\nserver a = :81\n", "a server needs a host", NULL);
@@ -216,6 +307,43 @@ static void twenty_errors_are_shown_and_the_rest_is_counted(void **state)
 	assert_non_null(strstr(l.said, "... and 5 more errors\n"));
 	assert_non_null(strstr(l.said, "t.ini: 25 errors, 0 warnings."));
 	unload(&l);
+}
+
+static char *load_as_json(const char *text)
+{
+	struct config_input input = {.text = text, .text_name = "t.ini"};
+	char *said = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&said, &len);
+
+	assert_non_null(out);
+	config_free(config_load(&input, out, CONFIG_JSON));
+	assert_int_equal(fclose(out), 0);
+	return said;
+}
+
+static void messages_are_an_object_for_programs(void **state)
+{
+	char *said = load_as_json("[global]\nthread = \"4\xff\"\n" GOOD "[backend \xc3\xa4\xed\xa0\x80]\n");
+
+	(void)state;
+	assert_string_equal(
+		said, "{\"file\":\"t.ini\",\"ok\":false,\"errors\":2,\"warnings\":0,\"messages\":[\n"
+		      " {\"file\":\"t.ini\",\"line\":2,\"col\":1,\"len\":6,\"severity\":\"error\","
+		      "\"code\":\"unknown-key\",\"message\":\"unknown key 'thread'\","
+		      "\"hint\":\"did you mean 'threads'?\"},\n"
+		      " {\"file\":\"t.ini\",\"line\":6,\"col\":10,\"len\":1,\"severity\":\"error\","
+		      "\"code\":\"bad-name\",\"message\":\"a name has letters, digits and . _ - : only\","
+		      "\"hint\":null}\n]}\n");
+	free(said);
+	said = load_as_json("[global]\nlog = \xc3\xa4\xed\xa0\x80\xf4\x90\x80\x80\"\\\"\n" GOOD);
+	assert_non_null(strstr(said, "'\xc3\xa4\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\\\'"));
+	free(said);
+	said = load_as_json(GOOD);
+	assert_string_equal(said,
+			    "{\"file\":\"t.ini\",\"ok\":true,\"errors\":0,\"warnings\":0,\"frontends\":1,"
+			    "\"backends\":1,\"servers\":1,\"includes\":0,\"messages\":[]}\n");
+	free(said);
 }
 
 static void carets_stand_below_tabs_and_letters_of_two_bytes(void **state)
@@ -271,10 +399,16 @@ int main(void)
 		cmocka_unit_test(a_mistake_has_no_consequences),
 		cmocka_unit_test(sections_that_lack_something_are_named),
 		cmocka_unit_test(words_of_others_are_translated),
+		cmocka_unit_test(headers_without_brackets_open_their_section),
+		cmocka_unit_test(braces_and_semicolons_of_nginx_are_named),
+		cmocka_unit_test(slips_of_a_key_are_seen_without_equals_too),
+		cmocka_unit_test(one_slip_is_one_message_that_helps),
+		cmocka_unit_test(log_targets_are_judged_at_their_place),
 		cmocka_unit_test(values_are_judged_at_their_place),
 		cmocka_unit_test(addresses_must_fit_their_place),
 		cmocka_unit_test(addresses_that_differ_are_accepted),
 		cmocka_unit_test(twenty_errors_are_shown_and_the_rest_is_counted),
+		cmocka_unit_test(messages_are_an_object_for_programs),
 		cmocka_unit_test(carets_stand_below_tabs_and_letters_of_two_bytes),
 		cmocka_unit_test(what_has_no_effect_is_warned_about),
 		cmocka_unit_test(variables_are_put_in_or_missed),

@@ -25,6 +25,43 @@ static void every_row_has_help_and_example(void **state)
 	}
 }
 
+/* Is `key` a word of `line`, alone or before '='? */
+static bool has_word(const char *line, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *p = strstr(line, key); p != NULL; p = strstr(p + 1, key)) {
+		bool starts = p > line && p[-1] == ' ';
+
+		if (starts && (p[len] == '\0' || p[len] == ' ' || p[len] == '='))
+			return true;
+	}
+	return false;
+}
+
+/* The example must be one of this key, not of another that has the same letters in it. */
+static void every_example_is_of_its_own_key(void **state)
+{
+	const unsigned sections = IN_GLOBAL | IN_STATS | IN_DEFAULTS | IN_PROXIES;
+
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		char key[64];
+		size_t len = strcspn(o->example, "=");
+
+		assert_true(len > 1 && len < sizeof(key));
+		memcpy(key, o->example, len);
+		key[len - 1] = '\0'; /* the blank */
+		if ((o->sections & sections) == 0) {
+			if (!has_word(o->example, o->key))
+				fail_msg("the example of '%s' has no such word: %s", o->key, o->example);
+		} else if (option_find(o->sections & sections, key).option != o) {
+			fail_msg("the example of '%s' is of another key: %s", o->key, o->example);
+		}
+	}
+}
+
 static void no_two_rows_answer_to_one_key(void **state)
 {
 	(void)state;
@@ -61,7 +98,7 @@ static struct loaded load_example(const struct option *o)
 	struct loaded l;
 	char text[1024];
 
-	if ((o->sections & (IN_GLOBAL | IN_LOG | IN_ADMIN)) != 0)
+	if ((o->sections & (IN_GLOBAL | IN_LOG | IN_SYSLOG | IN_ADMIN)) != 0)
 		(void)snprintf(text, sizeof(text), "[global]\n%s\n" GOOD, o->example);
 	else if ((o->sections & IN_STATS) != 0)
 		(void)snprintf(text, sizeof(text), "[stats]\n%s\n" GOOD, o->example);
@@ -139,8 +176,12 @@ static void translated_words_are_no_keys_of_ours(void **state)
 {
 	static const char *const words[] = {
 #define FOREIGN(word, hint) word,
+#define FOREIGN_WORD(word, hint)
+#define FOREIGN_SECTION(word, hint)
 #include "sluice/config/foreign.tbl.h"
 #undef FOREIGN
+#undef FOREIGN_WORD
+#undef FOREIGN_SECTION
 	};
 
 	(void)state;
@@ -155,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_has_help_and_example),
+		cmocka_unit_test(every_example_is_of_its_own_key),
 		cmocka_unit_test(no_two_rows_answer_to_one_key),
 		cmocka_unit_test(every_built_row_has_a_type_that_can_be_read),
 		cmocka_unit_test(every_example_is_accepted_or_refused_as_not_in_this_version),

@@ -7,16 +7,21 @@
 #include "sluice/base/clock.h"
 #include "sluice/base/log.h"
 
-static char *print_text(const struct config *c)
+static char *print_with(const struct config *c, void (*how)(const struct config *c, FILE *out))
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
 	assert_non_null(out);
-	config_print(c, out);
+	how(c, out);
 	assert_int_equal(fclose(out), 0);
 	return text;
+}
+
+static char *print_text(const struct config *c)
+{
+	return print_with(c, config_print);
 }
 
 static void assert_same_text(const char *a, const char *b)
@@ -62,6 +67,9 @@ static void assert_same_global(const struct config_global *a, const struct confi
 		assert_int_equal(a->logs[i].kind, b->logs[i].kind);
 		assert_int_equal(a->logs[i].level, b->logs[i].level);
 		assert_same_text(a->logs[i].path, b->logs[i].path);
+		assert_same_spec(&a->logs[i].address, &b->logs[i].address);
+		assert_int_equal(a->logs[i].format, b->logs[i].format);
+		assert_int_equal(a->logs[i].facility, b->logs[i].facility);
 	}
 	assert_same_spec(&a->admin, &b->admin);
 	assert_same_owner(&a->admin_owner, &b->admin_owner);
@@ -108,14 +116,15 @@ static void assert_same_backend(const struct config_backend *a, const struct con
 	}
 }
 
-static void assert_round_trip(const struct config *a)
+/* Reads back what `how` prints of `a`. */
+static void assert_reads_back(const struct config *a, void (*how)(const struct config *c, FILE *out))
 {
-	char *first = print_text(a);
-	struct loaded l = load_text(first);
+	char *first = print_text(a), *text = print_with(a, how);
+	struct loaded l = load_text(text);
 	char *second;
 
 	if (l.config == NULL)
-		fail_msg("-T does not read back:\n%s\n%s", first, l.said);
+		fail_msg("-T does not read back:\n%s\n%s", text, l.said);
 	second = print_text(l.config);
 	assert_string_equal(first, second);
 	assert_same_global(&a->global, &l.config->global);
@@ -126,8 +135,16 @@ static void assert_round_trip(const struct config *a)
 	for (size_t i = 0; i < a->backend_count; i++)
 		assert_same_backend(&a->backends[i], &l.config->backends[i]);
 	free(second);
+	free(text);
 	free(first);
 	unload(&l);
+}
+
+/* With the origins and without them, it is the same snapshot. */
+static void assert_round_trip(const struct config *a)
+{
+	assert_reads_back(a, config_print);
+	assert_reads_back(a, config_print_origins);
 }
 
 static void defaults_are_those_of_the_contract(void **state)
@@ -175,13 +192,16 @@ static const char everything[] =
 	"threads = 4\ncpu-affinity = 0-2,7\ndriver = epoll\nmaxconn = 20_000\n"
 	"maxpipes = 0\npipe-size = 1m\nsplice = off\nuser = nobody\ngroup = 'a b'\n"
 	"log = file:'/tmp/a b#c\"d.log' level=debug\nlog = stderr\nlog = off level=error\n"
+	"log = syslog:'/tmp/a b' facility=local7 format=json\nlog = syslog:[::1]:514 level=alert\n"
+	"log = syslog:unix:@x facility=user\n"
 	"admin-socket = unix:/tmp/x.sock mode=0660 user=0 group=0\n"
 	"hard-stop-after = 0\npipe-cycle = 1m30s\n"
 	"[defaults]\n"
 	"timeout-idle = 1h\nretries = 0\ntcp-keepalive = 60s interval=5s count=4\n"
 	"[frontend f]\n"
 	"bind public = :8080 backlog=77 defer-accept\nbind = '/tmp/s #p.sock' mode=600\n"
-	"bind = unix:@abstract\nbind = [::1]:99 v6only\nbind = *:98\n"
+	"bind = unix:@abstract\nbind = fd@web backlog=9\nbind = fd@5 defer-accept\n"
+	"bind = [::1]:99 v6only\nbind = *:98\n"
 	"maxconn = 7\ntimeout-client = 7s\nmax-lifetime = 2d\ndefault-backend = app\n"
 	"tcp-user-timeout = 1500ms\ntcp-nodelay = off\n"
 	"[backend first]\nserver z = [::1]:90\n"
@@ -266,6 +286,74 @@ static void the_summary_counts(void **state)
 	unload(&l);
 }
 
+/* Each line of -T says where it is from: the section, [defaults], -o or the table. */
+static void every_line_names_its_origin(void **state)
+{
+	static const char text[] = "[defaults]\nretries = 5\ntimeout-idle = 1h\ntimeout-connect = 1s\n"
+				   "[listen web]\nbind = :80\ntimeout-idle = 20s\ntimeout-client = 3s\n"
+				   "server a = x:1\n[global]\nthreads = 2\nlog = stderr\n"
+				   "[frontend f]\nbind = :81\ndefault-backend = web\n";
+	static const char *const pieces[] = {
+		"\nthreads = 2                                  # t.ini:11\n",
+		"\ncpu-affinity = auto                          # default\n",
+		"\nsplice = on                                  # -o global.splice=on\n",
+		"\nlog = stderr level=info format=text          # t.ini:12\n",
+		"\n[listen web]                                 # t.ini:5\n",
+		"\nbind = *:80                                  # t.ini:6\n",
+		"\nmaxconn = 9                                  # -o 'listen web.maxconn=9'\n",
+		"\ntimeout-client = 3s                          # t.ini:8\n",
+		"\nretries = 5                                  # [defaults], t.ini:2\n",
+		"\ntimeout-connect = 1s                         # [defaults], t.ini:4\n",
+		"\ntimeout-server = 20s                         # t.ini:7\n",
+		"\nserver a = x:1 weight=1                      # t.ini:9\n",
+		"\ntimeout-client = 1h                          # [defaults], t.ini:3\n",
+		"\ndefault-backend = web                        # t.ini:15\n",
+	};
+	const char *const overrides[] = {"global.splice=on", "listen web.maxconn=9"};
+	struct config_input input = {
+		.text = text, .text_name = "t.ini", .overrides = overrides, .override_count = 2};
+	struct loaded l = load_input(&input);
+	char *said;
+
+	(void)state;
+	assert_non_null(l.config);
+	said = print_with(l.config, config_print_origins);
+	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+		if (strstr(said, pieces[i]) == NULL)
+			fail_msg("'%s' is not in:\n%s", pieces[i], said);
+	}
+	free(said);
+	assert_round_trip(l.config);
+	unload(&l);
+}
+
+/* A comment is one line, however a file is called; a value full of quotes fits its line. */
+static void names_of_any_kind_read_back(void **state)
+{
+	static char name[600], text[1400];
+	struct config_input input = {.text = text, .text_name = name};
+	struct loaded l;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	memcpy(name + 500, "\n[x]\n\x1b'\"#", 9);
+	(void)snprintf(text, sizeof(text), "%s[global]\nuser = \"%.*s\"\n", GOOD, 1023, "");
+	memset(text + strlen(text) - 2, '\'', 1023);
+	memcpy(text + strlen(text), "\"\n", 3);
+	l = load_input(&input);
+	if (l.config == NULL)
+		fail_msg("%s", l.said);
+	assert_int_equal(strlen(l.config->global.user), 1023);
+	assert_round_trip(l.config);
+	unload(&l);
+	text[strlen(text) - 2] = '\0';
+	memcpy(text + strlen(text), "'\"\n", 4);
+	l = load_input(&input);
+	assert_null(l.config);
+	assert_non_null(strstr(l.said, "'user' has at most 1023 bytes"));
+	unload(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +363,8 @@ int main(void)
 		cmocka_unit_test(specific_timeouts_win_over_idle_in_any_order),
 		cmocka_unit_test(places_name_file_and_line),
 		cmocka_unit_test(the_summary_counts),
+		cmocka_unit_test(every_line_names_its_origin),
+		cmocka_unit_test(names_of_any_kind_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "sluice/control/admin.h"
+#include "sluice/engine/tally.h"
 
 #define WAIT_S 10.
 
@@ -39,6 +40,12 @@ void engine_ask_sessions(struct engine *e, uint64_t token)
 	asked_token = token;
 }
 
+void engine_ask_tallies(struct engine *e, uint64_t token)
+{
+	(void)e;
+	asked_token = token;
+}
+
 struct engine_answer *engine_take_answer(struct engine *e)
 {
 	struct engine_answer *a = answers;
@@ -49,20 +56,28 @@ struct engine_answer *engine_take_answer(struct engine *e)
 	return a;
 }
 
-static void worker_answers(uint64_t token, const char *text)
+static void worker_answers_bytes(uint64_t token, const void *bytes, size_t len)
 {
-	struct engine_answer *a = calloc(1, sizeof(*a) + strlen(text));
+	struct engine_answer *a = calloc(1, sizeof(*a) + len);
 
 	assert_non_null(a);
 	a->token = token;
-	a->len = strlen(text);
+	a->len = len;
 	a->text = (char *)(a + 1);
-	memcpy(a->text, text, a->len);
+	memcpy(a->text, bytes, len);
 	a->next = answers;
 	answers = a;
 }
 
-static struct config config;
+static void worker_answers(uint64_t token, const char *text)
+{
+	worker_answers_bytes(token, text, strlen(text));
+}
+
+static struct config_frontend frontend_config = {.name = "web"};
+static struct config config = {.frontends = &frontend_config, .frontend_count = 1};
+static struct backend backend;
+static struct frontend frontend = {.config = &frontend_config, .backend = &backend};
 static struct engine engine;
 static struct ev_loop *loop;
 static struct logwriter *logwriter;
@@ -105,6 +120,8 @@ static int setup(void **state)
 		return -1;
 	engine.config = &config;
 	engine.worker_count = 2;
+	engine.frontends = &frontend;
+	engine.tally_count = 1;
 	context.engine = &engine;
 	context.logwriter = logwriter;
 	context.driver = "epoll";
@@ -292,6 +309,95 @@ static void workers_that_do_not_answer_are_told(void **state)
 	assert_string_equal(out, "the one that lives\nerror: 1 workers did not answer\n");
 }
 
+static void tallies_of_all_workers_are_summed(void **state)
+{
+	const struct tally_sum one = {.bytes_to_server = 100, .sessions_max = 3};
+	const struct tally_sum two = {.bytes_to_server = 11, .sessions_max = 2};
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show stat json\n");
+	turn();
+	worker_answers_bytes(asked_token, &one, sizeof(one));
+	admin_take_answers(admin);
+	turn();
+	assert_int_equal(recv(fd, out, sizeof(out), MSG_DONTWAIT), -1);
+	worker_answers_bytes(asked_token, &two, sizeof(two));
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "\"bin\":111,"));
+	assert_non_null(strstr(out, "\"smax\":3,"));
+}
+
+static void half_a_sum_is_no_answer(void **state)
+{
+	const struct tally_sum one = {.bytes_to_server = 100};
+	char out[4096];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show stat\n");
+	turn();
+	worker_answers_bytes(asked_token, &one, sizeof(one));
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out)); /* after ADMIN_WAIT_S */
+	assert_string_equal(out, "error: 1 workers did not answer\n");
+}
+
+/* Reads until `end` is the end of what came. */
+static void hear_until(int fd, const char *end, char *out, size_t room)
+{
+	double until = ev_time() + WAIT_S;
+	size_t len = 0;
+
+	out[0] = '\0';
+	while (len < strlen(end) || strcmp(out + len - strlen(end), end) != 0) {
+		ssize_t n;
+
+		(void)ev_run(loop, EVRUN_NOWAIT);
+		n = recv(fd, out + len, room - 1 - len, MSG_DONTWAIT);
+		assert_true(n > 0 || (n < 0 && errno == EAGAIN));
+		len += n > 0 ? (size_t)n : 0;
+		out[len] = '\0';
+		assert_true(ev_time() < until);
+	}
+}
+
+static void a_prompt_keeps_the_connection_for_line_after_line(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "prompt\n");
+	hear_until(fd, "\n> ", out, sizeof(out));
+	assert_string_equal(out, "\n> ");
+	say(fd, "set timeout cli 99\n");
+	hear_until(fd, "\n> ", out, sizeof(out));
+	assert_string_equal(out, "\n> ");
+	say(fd, "one\ntwo\n\nqu");
+	hear_until(fd, "'two'; try help\n\n> \n> ", out, sizeof(out));
+	assert_non_null(strstr(out, "'one'; try help\n\n> error"));
+	say(fd, "it\n");
+	assert_int_equal(hear(fd, out, sizeof(out)), 0);
+}
+
+static void a_thousand_lines_at_once_are_answered_one_by_one(void **state)
+{
+	char out[65536];
+	char request[ADMIN_REQUEST_MAX];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "prompt\n");
+	hear_until(fd, "\n> ", out, sizeof(out));
+	memset(request, '\n', sizeof(request));
+	assert_int_equal(send(fd, request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
+	say(fd, "quit\n");
+	assert_int_equal(hear(fd, out, sizeof(out)), 3 * sizeof(request));
+}
+
 static void seventeenth_client_waits_for_its_turn(void **state)
 {
 	int fds[ADMIN_CLIENTS_MAX + 1];
@@ -392,6 +498,10 @@ int main(void)
 		ADMIN_TEST(sessions_of_all_workers_are_collected),
 		ADMIN_TEST(client_that_left_is_forgotten_by_late_answers),
 		ADMIN_TEST(workers_that_do_not_answer_are_told),
+		ADMIN_TEST(tallies_of_all_workers_are_summed),
+		ADMIN_TEST(half_a_sum_is_no_answer),
+		ADMIN_TEST(a_prompt_keeps_the_connection_for_line_after_line),
+		ADMIN_TEST(a_thousand_lines_at_once_are_answered_one_by_one),
 		ADMIN_TEST(seventeenth_client_waits_for_its_turn),
 		ADMIN_TEST(slow_reader_gets_all_of_a_long_answer),
 		ADMIN_TEST(answers_when_descriptors_are_out),

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "sluice/base/clock.h"
+#include "sluice/control/admin_answers.h"
 #include "sluice/control/admin_commands.h"
 
 /* One worker that counts what the tests want; the engine itself is not linked. */
@@ -46,6 +48,7 @@ static struct addr address;
 static struct ev_loop *loop;
 static struct logwriter *logwriter;
 static struct admin_context context;
+static struct admin_question question;
 
 static void fill_address(void)
 {
@@ -117,7 +120,7 @@ static void assert_line(const char *command, const char *line)
 
 	text_init(&out);
 	text_add(&out, "\n", 1);
-	assert_int_equal(admin_command(&context, command, &out), ADMIN_ANSWERED);
+	assert_int_equal(admin_command(&context, command, &out, &question), ADMIN_ANSWERED);
 	assert_false(out.failed);
 	(void)snprintf(around, sizeof(around), "\n%s\n", line);
 	if (strstr(out.bytes, around) == NULL)
@@ -173,7 +176,7 @@ static void white_space_is_free(void **state)
 {
 	(void)state;
 	assert_line("  show \t info \r", "workers: 2");
-	assert_line("help", "show pools   pipes and buffers");
+	assert_line("help", "show pools [json]                pipes and buffers");
 }
 
 static void unknown_command_is_named_and_escaped(void **state)
@@ -181,9 +184,17 @@ static void unknown_command_is_named_and_escaped(void **state)
 	char longest[200];
 
 	(void)state;
-	assert_line("shwo info", "error: unknown command 'shwo info'; try help");
-	assert_line("show infos", "error: unknown command 'show infos'; try help");
+	assert_line("shwo info", "error: unknown command 'shwo info'; did you mean 'show info'?");
+	assert_line("show infos", "error: unknown command 'show infos'; did you mean 'show info'?");
+	assert_line("quti", "error: unknown command 'quti'; did you mean 'quit'?");
 	assert_line("show", "error: unknown command 'show'; try help");
+	assert_line("show info 3", "error: the command is 'show info [json]'");
+	assert_line("show info json json", "error: the command is 'show info [json]'");
+	assert_line("show stat 1 2", "error: the command is 'show stat [IID TYPE SID] [json]'");
+	assert_line("show stat 1 2 x", "error: the command is 'show stat [IID TYPE SID] [json]'");
+	assert_line("set timeout cli", "error: the command is 'set timeout cli SECONDS'");
+	assert_line("set timeout cli 0", "error: the command is 'set timeout cli SECONDS'");
+	assert_line("help me", "error: the command is 'help'");
 	assert_line("a\033[2Jb", "error: unknown command 'a\\x1b[2Jb'; try help");
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
@@ -196,8 +207,94 @@ static void sessions_are_asked_of_the_workers(void **state)
 
 	(void)state;
 	text_init(&out);
-	assert_int_equal(admin_command(&context, "show sess", &out), ADMIN_ASK);
+	assert_int_equal(admin_command(&context, "show sess", &out, &question), ADMIN_ASK_SESSIONS);
+	assert_false(question.json);
+	assert_int_equal(admin_command(&context, "show  sess json", &out, &question), ADMIN_ASK_SESSIONS);
+	assert_true(question.json);
+	assert_int_equal(admin_command(&context, "show stat 2 -1 7 json", &out, &question),
+			 ADMIN_ASK_TALLIES);
+	assert_true(question.json);
+	assert_int_equal(question.iid, 2);
+	assert_int_equal(question.types, -1);
+	assert_int_equal(question.sid, 7);
+	assert_int_equal(admin_command(&context, "set timeout cli 99", &out, &question), ADMIN_TIMEOUT);
+	assert_int_equal(question.seconds, 99);
 	assert_int_equal(out.len, 0);
+	text_free(&out);
+}
+
+static void info_has_the_names_of_haproxy_too(void **state)
+{
+	(void)state;
+	counter_set(&counters.pipes_in_use, 4);
+	assert_line("show info", "Name: sluice");
+	assert_line("show info", "Version: " SLUICE_VERSION);
+	assert_line("show info", "Nbthread: 2");
+	assert_line("show info", "Maxconn: 1000");
+	assert_line("show info", "PipesUsed: 8");
+	assert_line("show info", "Stopping: 0");
+	context.started_ns = clock_mono_ns() - (93784 * NS_PER_SEC + NS_PER_SEC / 2);
+	assert_line("show info", "Uptime: 1d 2h03m04s");
+	assert_line("show info", "Uptime_sec: 93784");
+}
+
+static void lines_become_an_object(void **state)
+{
+	(void)state;
+	assert_line("show info json", "  \"workers\":2,");
+	assert_line("show info json", "  \"state\":\"ready\",");
+	assert_line("show info json", "  \"version\":\"" SLUICE_VERSION "\",");
+	assert_line("show pools json", "  \"pipes_max\":250,");
+}
+
+static void sessions_become_objects(void **state)
+{
+	static const char lines[] =
+		"session id=0.10 state=forwarding client=127.0.0.1:5 frontend=web backend=web server=a "
+		"address=unix:/tmp/a b age_ms=12 tries=1 to_server=3 to_client=4 held=0,0 flows=open,open "
+		"pipes=0\n"
+		"session id=1.2 state=waiting client=unix: frontend=web backend=web server=- address=- "
+		"age_ms=1 tries=0 to_server=0 to_client=0 held=0,0 flows=idle,idle pipes=0\n";
+	struct text gathered, out;
+
+	(void)state;
+	text_init(&gathered);
+	text_init(&out);
+	question = (struct admin_question){.verdict = ADMIN_ASK_SESSIONS, .json = true};
+	admin_conclude(&context, &question, &gathered, &out);
+	assert_string_equal(out.bytes, "[]\n");
+	text_free(&out);
+	text_add(&gathered, lines, strlen(lines));
+	admin_conclude(&context, &question, &gathered, &out);
+	assert_string_equal(
+		out.bytes,
+		"[\n  {\"id\":\"0.10\",\"state\":\"forwarding\",\"client\":\"127.0.0.1:5\","
+		"\"frontend\":\"web\",\"backend\":\"web\",\"server\":\"a\","
+		"\"address\":\"unix:/tmp/a b\",\"age_ms\":12,\"tries\":1,\"to_server\":3,"
+		"\"to_client\":4,\"held\":\"0,0\",\"flows\":\"open,open\",\"pipes\":0},"
+		"\n  {\"id\":\"1.2\",\"state\":\"waiting\",\"client\":\"unix:\","
+		"\"frontend\":\"web\",\"backend\":\"web\",\"server\":\"-\",\"address\":\"-\","
+		"\"age_ms\":1,\"tries\":0,\"to_server\":0,\"to_client\":0,\"held\":\"0,0\","
+		"\"flows\":\"idle,idle\",\"pipes\":0}\n]\n");
+	text_free(&out);
+	text_free(&gathered);
+}
+
+static void json_text_is_escaped(void **state)
+{
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	admin_json_string("a\"b\\c\n\x7f", 7, &out);
+	assert_string_equal(out.bytes, "\"a\\\"b\\\\c\\u000a\\u007f\"");
+	text_free(&out);
+	admin_json_value("007", 3, &out);
+	admin_json_value("-7", 2, &out);
+	admin_json_value("1.5", 3, &out);
+	admin_json_value("-", 1, &out);
+	admin_json_value("", 0, &out);
+	assert_string_equal(out.bytes, "\"007\"-7\"1.5\"\"-\"\"\"");
 	text_free(&out);
 }
 
@@ -211,6 +308,10 @@ int main(void)
 		cmocka_unit_test(white_space_is_free),
 		cmocka_unit_test(unknown_command_is_named_and_escaped),
 		cmocka_unit_test(sessions_are_asked_of_the_workers),
+		cmocka_unit_test(info_has_the_names_of_haproxy_too),
+		cmocka_unit_test(lines_become_an_object),
+		cmocka_unit_test(sessions_become_objects),
+		cmocka_unit_test(json_text_is_escaped),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,30 +54,13 @@ static void free_target(struct log_target *t)
 	free(t);
 }
 
-static void line_has_time_and_level(void **state)
+static void add(struct log_target *t, enum log_level level, const char *sentence)
 {
-	char out[LOG_TARGET_LINE_MAX];
-	size_t len = log_target_format(false, LOG_LEVEL_WARNING, NOON_NS, "hello", 5, out);
+	const struct log_entry e = log_entry_of_text(level, NOON_NS, sentence);
+	char text[LOG_TEXT_MAX];
 
-	(void)state;
-	assert_int_equal(len, strlen("2026-11-21T10:00:00.123Z warning hello\n"));
-	assert_memory_equal(out, "2026-11-21T10:00:00.123Z warning hello\n", len);
-	len = log_target_format(true, LOG_LEVEL_INFO, NOON_NS, "hello", 5, out);
-	assert_int_equal(len, 9);
-	assert_memory_equal(out, "<6>hello\n", len);
-}
-
-static void long_line_is_cut_and_still_ends(void **state)
-{
-	char out[LOG_TARGET_LINE_MAX];
-	char text[4000];
-	size_t len;
-
-	(void)state;
-	memset(text, 'x', sizeof(text));
-	len = log_target_format(false, LOG_LEVEL_INFO, NOON_NS, text, sizeof(text), out);
-	assert_int_equal(len, LOG_TARGET_LINE_MAX);
-	assert_int_equal(out[len - 1], '\n');
+	(void)log_entry_format(&e, t->layout.style, text, sizeof(text));
+	log_target_add(t, &e, text);
 }
 
 static void full_pipe_is_not_waited_for_and_loses_only_what_has_no_room(void **state)
@@ -93,7 +77,7 @@ static void full_pipe_is_not_waited_for_and_loses_only_what_has_no_room(void **s
 	t = new_target(NULL);
 	assert_int_equal(t->kind, LOG_TARGET_STREAM);
 	for (int i = 0; i < 5000; i++) {
-		log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "0123456789012345678901234567890123456789", 40);
+		add(t, LOG_LEVEL_INFO, "0123456789012345678901234567890123456789");
 		(void)log_target_flush(t);
 	}
 	assert_int_equal(log_target_flush(t), -EAGAIN);
@@ -107,7 +91,7 @@ static void full_pipe_is_not_waited_for_and_loses_only_what_has_no_room(void **s
 		(void)log_target_flush(t);
 	} while (n > 0);
 	assert_true(log_target_is_empty(t));
-	assert_int_equal(lines + t->lost, 5000);
+	assert_int_equal(lines - 1 + t->lost, 5000); /* one line told of the others */
 	free_target(t);
 	give_stderr_back();
 	close(fds[0]);
@@ -125,8 +109,8 @@ static void reader_that_left_costs_lines_not_the_daemon(void **state)
 	take_stderr(fds[1]);
 	close(fds[0]);
 	t = new_target(NULL);
-	log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "one", 3);
-	log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "two", 3);
+	add(t, LOG_LEVEL_INFO, "one");
+	add(t, LOG_LEVEL_INFO, "two");
 	assert_int_equal(log_target_flush(t), 0);
 	assert_true(log_target_is_empty(t));
 	assert_int_equal(t->lost, 2);
@@ -151,20 +135,91 @@ static void socket_of_the_journal_gets_priorities(void **state)
 	assert_int_equal(setenv("JOURNAL_STREAM", text, 1), 0);
 	t = new_target(NULL);
 	assert_int_equal(t->kind, LOG_TARGET_SOCKET);
-	assert_true(t->is_journal);
-	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "bad", 3);
+	assert_int_equal(t->layout.head, LOG_HEAD_PRIORITY);
+	add(t, LOG_LEVEL_ERROR, "bad");
 	assert_int_equal(log_target_flush(t), 0);
 	assert_int_equal(read(fds[0], text, sizeof(text)), 7);
 	assert_memory_equal(text, "<3>bad\n", 7);
 	free_target(t);
 	assert_int_equal(setenv("JOURNAL_STREAM", "1:1", 1), 0);
 	t = new_target(NULL);
-	assert_false(t->is_journal);
+	assert_int_equal(t->layout.head, LOG_HEAD_TIME);
 	free_target(t);
 	assert_int_equal(unsetenv("JOURNAL_STREAM"), 0);
 	give_stderr_back();
 	close(fds[0]);
 	close(fds[1]);
+}
+
+static void what_was_lost_is_told_once_when_lines_go_again(void **state)
+{
+	struct log_target *t;
+	char text[1024];
+	int saved, fds[2];
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	saved = open("/dev/full", O_WRONLY);
+	assert_true(saved >= 0);
+	take_stderr(saved);
+	t = new_target(NULL);
+	add(t, LOG_LEVEL_INFO, "one");
+	add(t, LOG_LEVEL_INFO, "two");
+	assert_int_equal(log_target_flush(t), 0);
+	add(t, LOG_LEVEL_INFO, "three");
+	assert_int_equal(log_target_flush(t), 0);
+	assert_int_equal(t->lost, 3);
+	/* The disk has room again. */
+	assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
+	for (int i = 0; i < 2; i++) {
+		add(t, LOG_LEVEL_INFO, "four");
+		assert_int_equal(log_target_flush(t), 0);
+	}
+	n = read(fds[0], text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_non_null(strstr(text, "Z info four\n"));
+	assert_non_null(strstr(text, "Z warning 3 log lines were lost: "));
+	assert_null(strstr(strstr(text, "were lost") + 1, "were lost"));
+	assert_int_equal(t->lost, 3);
+	free_target(t);
+	give_stderr_back();
+	close(saved);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void line_that_a_full_disk_has_cut_is_ended_before_the_next(void **state)
+{
+	struct rlimit old, small;
+	FILE *file = tmpfile();
+	struct log_target *t;
+	char text[4096];
+	ssize_t n;
+
+	(void)state;
+	assert_non_null(file);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = (struct rlimit){10, old.rlim_max};
+	take_stderr(fileno(file));
+	t = new_target(NULL);
+	assert_int_equal(t->kind, LOG_TARGET_FILE);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	add(t, LOG_LEVEL_INFO, "cut");
+	assert_int_equal(log_target_flush(t), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(t->lost, 1);
+	add(t, LOG_LEVEL_INFO, "whole");
+	assert_int_equal(log_target_flush(t), 0);
+	n = pread(fileno(file), text, sizeof(text) - 1, 0);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_memory_equal(text, "2026-11-21\n2026-11-21T10:00:00.123Z info whole\n", 47);
+	free_target(t);
+	give_stderr_back();
+	(void)fclose(file);
 }
 
 static off_t file_size(const char *path)
@@ -186,21 +241,21 @@ static void file_is_filtered_by_level_and_opened_again(void **state)
 	(void)snprintf(path, sizeof(path), "%s/log", dir);
 	(void)snprintf(moved, sizeof(moved), "%s/log.1", dir);
 	t = new_target(&c);
-	log_target_add(t, LOG_LEVEL_INFO, NOON_NS, "no", 2);
+	add(t, LOG_LEVEL_INFO, "no");
 	assert_true(log_target_is_empty(t));
-	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "yes", 3);
+	add(t, LOG_LEVEL_ERROR, "yes");
 	assert_int_equal(log_target_flush(t), 0);
 	assert_int_equal(rename(path, moved), 0);
 	assert_int_equal(log_target_reopen(t), 0);
 	assert_int_equal(file_size(path), 0);
-	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "yes", 3);
+	add(t, LOG_LEVEL_ERROR, "yes");
 	assert_int_equal(log_target_flush(t), 0);
 	assert_int_equal(file_size(path), file_size(moved));
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(unlink(moved), 0);
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(log_target_reopen(t), -ENOENT);
-	log_target_add(t, LOG_LEVEL_ERROR, NOON_NS, "yes", 3);
+	add(t, LOG_LEVEL_ERROR, "yes");
 	assert_int_equal(log_target_flush(t), 0); /* into the file that has no name any more */
 	free_target(t);
 }
@@ -223,7 +278,7 @@ static void target_that_is_off_takes_all_and_writes_nothing(void **state)
 	struct log_target *t = new_target(&c);
 
 	(void)state;
-	log_target_add(t, LOG_LEVEL_ALERT, NOON_NS, "x", 1);
+	add(t, LOG_LEVEL_ALERT, "x");
 	assert_true(log_target_is_empty(t));
 	assert_true(log_target_has_room(t));
 	assert_int_equal(log_target_flush(t), 0);
@@ -234,11 +289,11 @@ static void target_that_is_off_takes_all_and_writes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(line_has_time_and_level),
-		cmocka_unit_test(long_line_is_cut_and_still_ends),
 		cmocka_unit_test(full_pipe_is_not_waited_for_and_loses_only_what_has_no_room),
 		cmocka_unit_test(reader_that_left_costs_lines_not_the_daemon),
 		cmocka_unit_test(socket_of_the_journal_gets_priorities),
+		cmocka_unit_test(what_was_lost_is_told_once_when_lines_go_again),
+		cmocka_unit_test(line_that_a_full_disk_has_cut_is_ended_before_the_next),
 		cmocka_unit_test(file_is_filtered_by_level_and_opened_again),
 		cmocka_unit_test(file_that_cannot_be_opened_is_an_error),
 		cmocka_unit_test(target_that_is_off_takes_all_and_writes_nothing),

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "sluice/base/clock.h"
 #include "sluice/base/log.h"
 #include "sluice/control/logwriter.h"
 
@@ -193,6 +194,31 @@ static void writer_goes_on_when_the_reader_does(void **state)
 	(void)ev_run(f->loop, 0); /* and comes to rest */
 }
 
+static void what_limits_held_back_is_told_when_the_cause_is_quiet(void **state)
+{
+	struct fixture *f = *state;
+	struct log_limit limit = {0};
+	char out[4096];
+
+	(void)ev_run(f->loop, 0); /* the first look; now the ring is quiet */
+	assert_true(log_limit_ok(&limit, NS_PER_SEC, 1));
+	log_line(LOG_LEVEL_INFO, "the one that passed");
+	logwriter_wake(f->writer);
+	(void)ev_run(f->loop, 0);
+	f->wakes = 0;
+	for (int i = 0; i < 7; i++)
+		assert_false(log_limit_ok(&limit, NS_PER_SEC, 1));
+	assert_int_equal(f->wakes, 1);
+	logwriter_wake(f->writer);
+	(void)ev_run(f->loop, 0); /* comes back when no timer is left */
+	(void)read_all(f, out, sizeof(out));
+	assert_non_null(strstr(out, "Z notice 7 lines were left out: their causes come too often\n"));
+	assert_int_equal(log_ring_left_out(f->ring), 0);
+	/* And again. */
+	assert_false(log_limit_ok(&limit, NS_PER_SEC, 1));
+	assert_int_equal(f->wakes, 2);
+}
+
 static void flush_gives_up_in_time(void **state)
 {
 	struct fixture *f = *state;
@@ -212,6 +238,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slow_reader_fills_the_ring_and_is_told_what_was_dropped,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(writer_goes_on_when_the_reader_does, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_limits_held_back_is_told_when_the_cause_is_quiet, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(flush_gives_up_in_time, setup, teardown),
 	};
 

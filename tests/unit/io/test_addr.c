@@ -55,6 +55,10 @@ static const struct good good[] = {
 	{"unix@@abstract", ADDR_UNIX, AF_UNSPEC, 0, "unix:@abstract"},
 	{"abns@abstract", ADDR_UNIX, AF_UNSPEC, 0, "unix:@abstract"},
 	{"abns@@two", ADDR_UNIX, AF_UNSPEC, 0, "unix:@@two"},
+	{"fd@web", ADDR_FD, AF_UNSPEC, 0, "fd@web"},
+	{"fd@3", ADDR_FD, AF_UNSPEC, 0, "fd@3"},
+	{"fd@3a", ADDR_FD, AF_UNSPEC, 0, "fd@3a"},
+	{"fd@a\\x2db.socket", ADDR_FD, AF_UNSPEC, 0, "fd@a\\x2db.socket"},
 	{"/run/\"q\"\t\\", ADDR_UNIX, AF_UNSPEC, 0, "unix:/run/\\x22q\\x22\\x09\\x5c"},
 };
 
@@ -115,7 +119,12 @@ static const struct bad bad[] = {
 	{"unix:@", 6, "name is missing"},
 	{"abns@", 5, "name is missing"},
 	{"@name", 0, "unix:@NAME"},
-	{"fd@3", 0, "fd@"},
+	{"fd@", 3, "name is missing"},
+	{"fd@1", 3, "standard streams"},
+	{"fd@03", 3, "without zeros"},
+	{"fd@99999999999", 3, "so large"},
+	{"fd@a b", 4, "no blank"},
+	{"fd@a:b", 4, "no blank"},
 };
 
 static void each_good_form_is_understood_and_printed(void **state)
@@ -134,7 +143,7 @@ static void each_good_form_is_understood_and_printed(void **state)
 		assert_int_equal(spec.kind, g->kind);
 		assert_int_equal(spec.family, g->family);
 		assert_int_equal(spec.port, g->port);
-		assert_int_equal(spec.addr.len == 0, g->kind == ADDR_NAME);
+		assert_int_equal(spec.addr.len == 0, g->kind == ADDR_NAME || g->kind == ADDR_FD);
 		if (g->kind == ADDR_IP)
 			assert_string_equal(addr_format(&spec.addr, buf), g->printed);
 	}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ask.c - asking a running sluice through its admin socket: where it is, one line, a bounded wait.
+ *
+ * Finds the socket in the configuration, or takes it from -s. Every wait has one deadline, so that a
+ * daemon that hangs does not hang its operator too. Main thread. Floor 7.
+ */
+#include "sluice/cli/ask.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/io/sys.h"
+
+/* A full backlog has no event: it is asked again after so long. */
+#define AGAIN_MS 20
+
+/* -s takes an address, or a plain path with or without a slash in it. */
+static int socket_from_text(const char *text, struct addr_spec *spec)
+{
+	char with_prefix[ADDR_TEXT_MAX];
+	const char *why = "it is no Unix socket";
+
+	if (addr_parse(text, spec, &why, NULL) == 0 && spec->kind == ADDR_UNIX)
+		return 0;
+	if (strchr(text, ':') == NULL && strlen(text) < sizeof(with_prefix) - 8) {
+		(void)snprintf(with_prefix, sizeof(with_prefix), "unix:./%s", text); /* measured above */
+		if (addr_parse(with_prefix, spec, &why, NULL) == 0)
+			return 0;
+	}
+	fprintf(stderr, "sluice: '%s' is no admin socket: %s\n", text, why);
+	return -EINVAL;
+}
+
+enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
+{
+	struct cli_args quiet = *a;
+	struct config *c;
+
+	if (a->socket != NULL)
+		return socket_from_text(a->socket, spec) == 0 ? EXIT_FINE : EXIT_USAGE;
+	quiet.quiet = true;
+	quiet.json = false; /* it is the answer that shall be JSON */
+	c = cli_load(&quiet, NULL, NULL);
+	if (c == NULL) {
+		fputs("sluice: the admin socket is named in the configuration; -s SOCKET names it too\n",
+		      stderr);
+		return EXIT_CONFIG;
+	}
+	*spec = c->global.admin;
+	if (spec->kind == ADDR_NONE)
+		fprintf(stderr, "sluice: %s has no 'admin-socket' in [global]\n", c->files[0]);
+	config_free(c);
+	return spec->kind == ADDR_NONE ? EXIT_ENVIRONMENT : EXIT_FINE;
+}
+
+static int64_t deadline_in(int wait_ms)
+{
+	return clock_mono_ns() + (int64_t)wait_ms * NS_PER_MS;
+}
+
+/* Waits for `events`; 0, or -ETIMEDOUT when the deadline comes first. */
+static int wait_for(int fd, short events, int64_t deadline_ns)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	for (;;) {
+		const int64_t left_ns = deadline_ns - clock_mono_ns();
+		int n;
+
+		if (left_ns <= 0)
+			return -ETIMEDOUT;
+		n = poll(&p, 1, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+static int connect_until(const struct addr_spec *spec, int64_t deadline_ns)
+{
+	const int fd = sys_socket(AF_UNIX);
+	int err;
+
+	check(spec->kind == ADDR_UNIX);
+	if (fd < 0)
+		return fd;
+	while ((err = sys_connect(fd, &spec->addr.sa, spec->addr.len)) == -EAGAIN &&
+	       clock_mono_ns() < deadline_ns)
+		(void)poll(NULL, 0, AGAIN_MS);
+	if (err == 0)
+		return fd;
+	sys_close(fd);
+	return err == -EAGAIN ? -ETIMEDOUT : err;
+}
+
+int ask_connect(const struct addr_spec *spec, int wait_ms)
+{
+	return connect_until(spec, deadline_in(wait_ms));
+}
+
+static int send_all(int fd, const char *text, int64_t deadline_ns)
+{
+	size_t len = strlen(text);
+	int err;
+
+	while (len > 0) {
+		const ssize_t n = sys_send(fd, text, len);
+
+		if (n >= 0) {
+			text += n;
+			len -= (size_t)n;
+			continue;
+		}
+		err = n == -EAGAIN ? wait_for(fd, POLLOUT, deadline_ns) : (int)n;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int receive_all(int fd, struct text *answer, int64_t deadline_ns)
+{
+	char buf[16384];
+	int err;
+
+	for (;;) {
+		const ssize_t n = sys_recv(fd, buf, sizeof(buf), 0);
+
+		if (n == 0)
+			return answer->failed ? -ENOMEM : 0;
+		if (n > 0) {
+			text_add(answer, buf, (size_t)n);
+			continue;
+		}
+		err = n == -EAGAIN ? wait_for(fd, POLLIN, deadline_ns) : (int)n;
+		if (err)
+			return err;
+	}
+}
+
+int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer)
+{
+	const int64_t deadline_ns = deadline_in(wait_ms);
+	const int fd = connect_until(spec, deadline_ns);
+	const size_t before = answer->len;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = send_all(fd, line, deadline_ns);
+	if (!err)
+		err = receive_all(fd, answer, deadline_ns);
+	sys_close(fd);
+	if (!err && answer->len == before)
+		return -ECONNRESET;
+	return err;
+}
+
+enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer)
+{
+	static const char refusal[] = "error";
+	char name[ADDR_TEXT_MAX];
+	const size_t before = answer->len;
+	const int err = ask_once(spec, line, wait_ms, answer);
+
+	if (err == -ETIMEDOUT)
+		fprintf(stderr, "sluice: no answer from %s within %d s\n", addr_spec_format(spec, name),
+			wait_ms / 1000);
+	else if (err == -ECONNRESET || err == -EPIPE || err == -ENOMEM)
+		fprintf(stderr, "sluice: the admin socket gave no answer: %s\n", strerror(-err));
+	else if (err)
+		fprintf(stderr, "sluice: cannot connect to %s: %s; is sluice running?\n",
+			addr_spec_format(spec, name), strerror(-err));
+	if (err)
+		return EXIT_ENVIRONMENT;
+	if (strncmp(answer->bytes + before, refusal, strlen(refusal)) != 0)
+		return EXIT_FINE;
+	fputs(answer->bytes + before, stderr);
+	return EXIT_CONFIG;
+}
+
+int ask_peer_pid(const struct addr_spec *spec, int wait_ms)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	const int fd = ask_connect(spec, wait_ms);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	sys_close(fd);
+	if (err)
+		return err;
+	return peer.pid > 0 ? (int)peer.pid : -ESRCH; /* 0: in a namespace that we do not see */
+}

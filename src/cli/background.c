@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * background.c - the daemon as a child that lives on, and a parent that waits until it is ready.
+ *
+ * The child keeps stderr until it is ready, so that whoever started it reads why it is not. Then
+ * its standard descriptors become /dev/null, and only after that does the parent return: a shell that
+ * reads what the parent writes comes to an end too. Main thread. Floor 7.
+ */
+#include "sluice/cli/background.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Would every line of the log go to /dev/null? */
+static bool logs_to_nowhere(const struct config *c)
+{
+	for (size_t i = 0; i < c->global.log_count; i++) {
+		const enum config_log_kind kind = c->global.logs[i].kind;
+
+		if (kind != CONFIG_LOG_AUTO && kind != CONFIG_LOG_STDERR)
+			return false;
+	}
+	return true;
+}
+
+/* The child's end of the pipe is a number in `arg`. */
+static void on_ready(void *arg)
+{
+	const int *fd = arg;
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	/* Whoever started us may end now without taking us along. */
+	(void)prctl(PR_SET_PDEATHSIG, 0);
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+		(void)dup2(null, STDERR_FILENO);
+		if (null > STDERR_FILENO)
+			(void)close(null);
+	}
+	(void)!write(*fd, "", 1); /* without a parent there is nobody to tell */
+	(void)close(*fd);
+}
+
+/* Until the child is ready or gone; its exit code then. */
+static enum exit_code wait_for_child(pid_t child, int fd)
+{
+	char byte;
+	ssize_t n;
+	int status;
+
+	do
+		n = read(fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
+		return EXIT_FINE;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_FATAL;
+	if (WIFEXITED(status))
+		return (enum exit_code)WEXITSTATUS(status);
+	fprintf(stderr, "sluice: the daemon was ended by signal %d (%s) before it was ready\n",
+		WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return EXIT_FATAL;
+}
+
+/* Started without standard descriptors, the pipe may have one of their numbers, which will be /dev/null. */
+static int away_from_standard(int fd)
+{
+	const int other = fd <= STDERR_FILENO ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
+
+	if (other < 0)
+		return fd; /* the parent would wait for our end: better than not to start */
+	if (other != fd)
+		(void)close(fd);
+	return other;
+}
+
+static enum exit_code run_child(const struct cli_args *a, const struct config *c, int *fd, pid_t parent)
+{
+	const struct daemon_options options = {
+		.pid_path = a->pid_path, .on_ready = on_ready, .on_ready_arg = fd};
+
+	/* Ctrl-C while it starts is meant for both. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		return EXIT_FATAL;
+	*fd = away_from_standard(*fd);
+	(void)setsid(); /* a fresh child leads no group: it cannot fail */
+	return daemon_run(c, &options);
+}
+
+enum exit_code background_run(const struct cli_args *a, const struct config *c)
+{
+	const struct daemon_options foreground = {.pid_path = a->pid_path};
+	const pid_t self = getpid();
+	enum exit_code code;
+	pid_t child;
+	int fds[2];
+
+	if (!a->background)
+		return daemon_run(c, &foreground);
+	if (logs_to_nowhere(c) && !a->quiet)
+		fputs("sluice: warning: with -D a log to stderr goes nowhere; write 'log = file:PATH' or "
+		      "'log = syslog:ADDRESS' in [global]\n",
+		      stderr);
+	(void)fflush(NULL); /* what is buffered is written once */
+	if (pipe2(fds, O_CLOEXEC) != 0) {
+		fprintf(stderr, "sluice: cannot start in the background: %s\n", strerror(errno));
+		return EXIT_ENVIRONMENT;
+	}
+	child = fork();
+	if (child == 0) {
+		(void)close(fds[0]);
+		return run_child(a, c, &fds[1], self);
+	}
+	code = EXIT_ENVIRONMENT;
+	(void)close(fds[1]);
+	if (child < 0)
+		fprintf(stderr, "sluice: cannot start in the background: %s\n", strerror(errno));
+	else
+		code = wait_for_child(child, fds[0]);
+	(void)close(fds[0]);
+	return code;
+}

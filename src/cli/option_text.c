@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * option_text.c - the facts of an option's row as text.
+ *
+ * Bounds are printed in the unit that they are written in. Main thread. Floor 7.
+ */
+#include "sluice/cli/option_text.h"
+
+#include <stdio.h>
+
+#include "sluice/base/clock.h"
+#include "sluice/config/values.h"
+
+const char *option_text_value(const struct option *o, char buf[static OPTION_TEXT_MAX])
+{
+	if (o->type == OPT_CHOICE || o->type == OPT_BALANCE)
+		return option_choices(o, false, buf);
+	return o->words;
+}
+
+/* Nanoseconds of one unit of a row's bounds; 0 when they are no time. */
+static int64_t unit_ns(const struct option *o)
+{
+	switch (o->type) {
+	case OPT_DURATION:
+	case OPT_IDLE:
+		return 1;
+	case OPT_MILLIS:
+		return NS_PER_MS;
+	case OPT_SECONDS:
+	case OPT_KEEPALIVE:
+		return NS_PER_SEC;
+	default:
+		return 0;
+	}
+}
+
+const char *option_text_range(const struct option *o, char buf[static OPTION_TEXT_MAX])
+{
+	char min[VALUE_TEXT_MAX], max[VALUE_TEXT_MAX];
+
+	buf[0] = '\0';
+	if (o->max == 0 || o->type == OPT_CPUS)
+		return buf;
+	if (unit_ns(o) != 0) {
+		value_format_duration(o->min * unit_ns(o), min);
+		value_format_duration(o->max * unit_ns(o), max);
+	} else if (o->type == OPT_SIZE) {
+		value_format_size((uint64_t)o->min, min);
+		value_format_size((uint64_t)o->max, max);
+	} else {
+		(void)snprintf(min, sizeof(min), "%lld", (long long)o->min); /* 20 digits at most */
+		(void)snprintf(max, sizeof(max), "%lld", (long long)o->max);
+	}
+	(void)snprintf(buf, OPTION_TEXT_MAX, "%.60s to %.60s", min, max); /* two short numbers */
+	return buf;
+}

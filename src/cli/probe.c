@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probe.c - `check --probe`: what only the machine can tell of a configuration that reads well.
+ *
+ * Collects the lines that probe_bind.c and probe_servers.c make, and prints them. Main thread. Floor 7.
+ */
+#include "sluice/cli/probe.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/cli/terminal.h"
+#include "sluice/control/admin_answers.h"
+#include "sluice/control/limits.h"
+
+struct probe_line *probe_add(struct probe *p, const char *what)
+{
+	struct probe_line *more = realloc(p->lines, (p->count + 1) * sizeof(*more));
+
+	if (more == NULL) {
+		p->no_memory = true;
+		return NULL;
+	}
+	p->lines = more;
+	memset(&more[p->count], 0, sizeof(*more));
+	more[p->count].what = what;
+	return &more[p->count++];
+}
+
+void probe_fail(struct probe *p, struct probe_line *line, const char *fmt, ...)
+{
+	va_list ap;
+
+	line->failed = true;
+	p->failed++;
+	va_start(ap, fmt);
+	(void)vsnprintf(line->words, sizeof(line->words), fmt, ap); /* a cut reason is still a reason */
+	va_end(ap);
+}
+
+static void print_json(const struct probe *p)
+{
+	struct text out;
+
+	text_init(&out);
+	text_printf(&out, "{\"failed\":%zu,\"probe\":[", p->failed);
+	for (size_t i = 0; i < p->count; i++) {
+		const struct probe_line *line = &p->lines[i];
+
+		text_printf(&out, "%s\n  {\"what\":\"%s\",\"name\":", i > 0 ? "," : "", line->what);
+		admin_json_string(line->name, strlen(line->name), &out);
+		text_printf(&out, ",\"address\":");
+		admin_json_string(line->address, strlen(line->address), &out);
+		text_printf(&out, ",\"ok\":%s,\"words\":", line->failed ? "false" : "true");
+		admin_json_string(line->words, strlen(line->words), &out);
+		text_printf(&out, "}");
+	}
+	text_printf(&out, "]}\n");
+	if (!out.failed)
+		fputs(out.bytes, stdout);
+	text_free(&out);
+}
+
+static void print_table(const struct probe *p, bool failed_only)
+{
+	const bool colour = terminal_wants_colour(STDOUT_FILENO);
+	int name_width = 4, address_width = 7;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const int name = (int)strlen(p->lines[i].name), address = (int)strlen(p->lines[i].address);
+
+		name_width = name > name_width ? name : name_width;
+		address_width = address > address_width && address <= 40 ? address : address_width;
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		const struct probe_line *line = &p->lines[i];
+		const char *mark = line->failed ? "FAILED" : "OK";
+
+		if (failed_only && !line->failed)
+			continue;
+		printf("%-8s %-*s  %-*s  %s%s%s%s%s\n", line->what, name_width, line->name, address_width,
+		       line->address, colour ? (line->failed ? "\x1b[31m" : "\x1b[32m") : "", mark,
+		       colour ? "\x1b[0m" : "",
+		       line->words[0] == '\0' ? "" : line->failed ? "  " : "      ", line->words);
+	}
+}
+
+enum exit_code probe_run(const struct cli_args *a, const struct config *c)
+{
+	struct probe p = {.config = c};
+
+	(void)limits_raise_fds(); /* all servers are asked at once; without it some may be too many */
+	probe_binds(&p);
+	probe_servers(&p);
+	if (p.no_memory)
+		fputs("sluice: no memory for all that is to be tried\n", stderr);
+	if (a->json)
+		print_json(&p);
+	else
+		print_table(&p, a->quiet);
+	free(p.lines);
+	return p.failed > 0 || p.no_memory ? EXIT_ENVIRONMENT : EXIT_FINE;
+}

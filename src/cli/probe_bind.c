@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probe_bind.c - could this process listen where the configuration says?
+ *
+ * Binds what leaves nothing behind: ports and abstract names. A path is only looked at: a bind would
+ * make it, and a running sluice may have its socket there. Never listens, so no client is ever taken.
+ * Main thread. Floor 7.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/cli/ask.h"
+#include "sluice/cli/probe.h"
+#include "sluice/control/listen_error.h"
+#include "sluice/io/sys.h"
+
+#define PEER_WAIT_MS 500
+
+/* May a file be made beside this path? */
+static int try_folder(const char *path)
+{
+	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		(void)snprintf(folder, sizeof(folder), ".");
+	else
+		(void)snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno;
+}
+
+/* As sock_listen() would find it, without taking anything away. */
+static int try_path(const struct addr *a)
+{
+	struct stat st;
+	int fd, err;
+
+	if (lstat(a->un.sun_path, &st) == 0) {
+		if (!S_ISSOCK(st.st_mode))
+			return -EADDRINUSE;
+		fd = sys_socket(AF_UNIX);
+		if (fd < 0)
+			return fd;
+		err = sys_connect(fd, &a->sa, a->len);
+		sys_close(fd);
+		if (err != -ECONNREFUSED)
+			return -EADDRINUSE;
+	}
+	return try_folder(a->un.sun_path);
+}
+
+static int try_bind(const struct addr *a, bool v6only)
+{
+	const int only = v6only ? 1 : 0, on = 1;
+	const int fd = sys_socket(a->sa.sa_family);
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (!addr_is_unix(a))
+		err = sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!err && a->sa.sa_family == AF_INET6)
+		err = sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
+	if (!err)
+		err = sys_bind(fd, &a->sa, a->len);
+	sys_close(fd);
+	return err;
+}
+
+static int try_address(const struct addr_spec *spec, bool v6only)
+{
+	struct addr v4 = {.len = sizeof(v4.in)};
+	int err;
+
+	if (addr_is_unix(&spec->addr) && spec->addr.un.sun_path[0] != '\0')
+		return try_path(&spec->addr);
+	err = try_bind(&spec->addr, v6only);
+	if (err != -EAFNOSUPPORT || spec->kind != ADDR_ANY || v6only)
+		return err;
+	v4.in.sin_family = AF_INET;
+	v4.in.sin_port = htons(spec->port);
+	return try_bind(&v4, false);
+}
+
+/* The number of the sluice that listens at the admin socket of this configuration; 0 = none does. */
+static int running_sluice(const struct config *c)
+{
+	const int pid = c->global.admin.kind == ADDR_UNIX ? ask_peer_pid(&c->global.admin, PEER_WAIT_MS) : 0;
+
+	return pid > 0 ? pid : 0;
+}
+
+static void probe_bind(struct probe *p, const char *name, const struct addr_spec *spec, bool v6only)
+{
+	struct probe_line *line;
+	int err, pid;
+
+	/* A socket that somebody hands over is bound already, and has no address here. */
+	if (spec->kind != ADDR_IP && spec->kind != ADDR_ANY && spec->kind != ADDR_UNIX)
+		return;
+	line = probe_add(p, "bind");
+	if (line == NULL)
+		return;
+	(void)snprintf(line->name, sizeof(line->name), "%s", name); /* shorter than a pair of names */
+	(void)addr_spec_format(spec, line->address);
+	err = try_address(spec, v6only);
+	if (!err)
+		return;
+	pid = err == -EADDRINUSE ? running_sluice(p->config) : 0;
+	if (pid > 0)
+		probe_fail(p, line, "address already in use, maybe by the running sluice (pid %d)", pid);
+	else
+		probe_fail(p, line, "%s", listen_error(err, spec));
+}
+
+void probe_binds(struct probe *p)
+{
+	const struct config *c = p->config;
+
+	for (size_t i = 0; i < c->frontend_count; i++)
+		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
+			probe_bind(p, c->frontends[i].name, &c->frontends[i].binds[k].addr,
+				   c->frontends[i].binds[k].v6only);
+	if (c->global.admin.kind != ADDR_NONE)
+		probe_bind(p, "admin-socket", &c->global.admin, false);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * running.c - a running sluice as a process: which it is, and signals to it (-s).
+ *
+ * Holds the process by a descriptor while it looks at it, so that no other process that got the number
+ * since is ever signalled. Main thread. Floor 7.
+ */
+#include "sluice/cli/running.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/cli/ask.h"
+#include "sluice/config/suggest.h"
+#include "sluice/control/pidfile.h"
+
+#define SIGNAL_WAIT_MS 2000
+#define COMM_MAX       32
+
+/* nginx's words. Two signals that are the same would become one: `stop` sends different ones. */
+static const struct word {
+	const char *word;
+	int signals[2]; /* 0 = no more */
+	const char *refusal;
+} words[] = {
+	{"stop", {SIGTERM, SIGINT}, NULL},
+	{"quit", {SIGTERM, 0}, NULL},
+	{"reopen", {SIGUSR1, 0}, NULL},
+	{"reload", {0, 0}, "reload is not in this version: restart to use a changed file"},
+};
+
+static const struct word *find_word(const char *name)
+{
+	struct suggest near;
+
+	suggest_init(&near, name);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(words[i].word, name) == 0)
+			return &words[i];
+		suggest_offer(&near, words[i].word, NULL);
+	}
+	fprintf(stderr, "sluice: -s is stop, quit or reopen, not '%s'", name);
+	if (near.best != NULL)
+		fprintf(stderr, "; did you mean '%s'?", near.best);
+	fputc('\n', stderr);
+	return NULL;
+}
+
+/* The name of a process; false when it cannot be read. */
+static bool read_comm(const char *path, char comm[static COMM_MAX])
+{
+	FILE *in = fopen(path, "re");
+	bool fine;
+
+	if (in == NULL)
+		return false;
+	fine = fgets(comm, COMM_MAX, in) != NULL;
+	(void)fclose(in); /* only read */
+	if (fine)
+		comm[strcspn(comm, "\n")] = '\0';
+	return fine;
+}
+
+/* Is that process a program of our name? */
+static bool is_sluice(int pid)
+{
+	char path[64], theirs[COMM_MAX], ours[COMM_MAX];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid); /* ten digits at most */
+	return read_comm(path, theirs) && read_comm("/proc/self/comm", ours) && strcmp(theirs, ours) == 0;
+}
+
+/* The daemon's number; 0 with `*code` set after saying why there is none. */
+static int find_pid(const struct cli_args *a, enum exit_code *code)
+{
+	struct addr_spec spec = {.kind = ADDR_NONE};
+	char name[ADDR_TEXT_MAX];
+	int pid;
+
+	*code = EXIT_ENVIRONMENT;
+	if (a->pid_path != NULL) {
+		pid = pidfile_read(a->pid_path);
+		if (pid == -EINVAL)
+			fprintf(stderr, "sluice: there is no process number in %s\n", a->pid_path);
+		else if (pid < 0)
+			fprintf(stderr, "sluice: cannot read %s: %s; is sluice running?\n", a->pid_path,
+				strerror(-pid));
+		return pid > 0 ? pid : 0;
+	}
+	*code = ask_find(a, &spec);
+	if (*code != EXIT_FINE) {
+		fputs("sluice: -s finds the daemon by its admin socket, or by -p PIDFILE\n", stderr);
+		return 0;
+	}
+	*code = EXIT_ENVIRONMENT;
+	pid = ask_peer_pid(&spec, SIGNAL_WAIT_MS);
+	if (pid > 0)
+		return pid;
+	fprintf(stderr, "sluice: cannot connect to %s: %s; is sluice running?\n",
+		addr_spec_format(&spec, name), strerror(-pid));
+	return 0;
+}
+
+static int send_signals(int fd, const struct word *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(word->signals) && word->signals[i] != 0; i++)
+		if (pidfd_send_signal(fd, word->signals[i], NULL, 0) != 0)
+			return -errno;
+	return 0;
+}
+
+enum exit_code running_signal(const struct cli_args *a)
+{
+	const struct word *word = find_word(a->signal_name);
+	enum exit_code code;
+	int pid, fd, err;
+
+	if (word == NULL)
+		return EXIT_USAGE;
+	if (word->refusal != NULL) {
+		fprintf(stderr, "sluice: %s\n", word->refusal);
+		return EXIT_USAGE;
+	}
+	pid = find_pid(a, &code);
+	if (pid == 0)
+		return code;
+	fd = pidfd_open(pid, 0);
+	err = fd < 0 ? -errno : 0;
+	if (!err && !is_sluice(pid)) {
+		fprintf(stderr, "sluice: process %d is no sluice; nothing was sent to it\n", pid);
+		(void)close(fd);
+		return EXIT_ENVIRONMENT;
+	}
+	if (!err)
+		err = send_signals(fd, word);
+	if (fd >= 0)
+		(void)close(fd);
+	if (!err)
+		return EXIT_FINE;
+	fprintf(stderr, "sluice: cannot signal process %d: %s%s\n", pid, strerror(-err),
+		err == -ESRCH ? "; the sluice of that pid file has ended" : "");
+	return EXIT_ENVIRONMENT;
+}

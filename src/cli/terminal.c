@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * terminal.c - what a terminal can do, and taking it over for a while.
+ *
+ * Owns the one terminal there is, hence the one static. Signals are blocked and read from a descriptor,
+ * so no way out of `top` leaves the screen as it must not be: each goes through terminal_close().
+ * Main thread. Floor 7.
+ */
+#include "sluice/cli/terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+
+/* The second screen and no cursor; and back. */
+#define SCREEN_ON  "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J"
+#define SCREEN_OFF "\x1b[?25h\x1b[?1049l"
+
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+
+static struct {
+	bool open;
+	int signals; /* owns; signalfd(2) */
+	int ended_by;
+	struct termios before;
+	sigset_t mask_before;
+} terminal = {.signals = -1};
+
+static bool is_dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0;
+}
+
+bool terminal_wants_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR");
+
+	if (no != NULL && no[0] != '\0')
+		return false;
+	return !is_dumb() && isatty(fd) == 1;
+}
+
+bool terminal_can_draw(int fd)
+{
+	return !is_dumb() && isatty(fd) == 1;
+}
+
+struct terminal_size terminal_size(int fd)
+{
+	struct winsize size;
+
+	if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+		return (struct terminal_size){.columns = 80, .rows = 24};
+	return (struct terminal_size){.columns = size.ws_col, .rows = size.ws_row};
+}
+
+/* A terminal that has gone takes no bytes; there is nothing to restore then. */
+static void put_bytes(const char *text)
+{
+	(void)!write(STDOUT_FILENO, text, strlen(text));
+}
+
+static int take_over(void)
+{
+	struct termios raw = terminal.before;
+
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 0;
+	raw.c_cc[VTIME] = 0;
+	if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) != 0)
+		return -errno;
+	put_bytes(SCREEN_ON);
+	return 0;
+}
+
+static void give_back(void)
+{
+	put_bytes(SCREEN_OFF);
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before); /* it may be gone */
+}
+
+int terminal_open(void)
+{
+	sigset_t set;
+	int err;
+
+	check(!terminal.open);
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(watched); i++)
+		(void)sigaddset(&set, watched[i]);
+	if (tcgetattr(STDIN_FILENO, &terminal.before) != 0)
+		return -errno;
+	terminal.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (terminal.signals < 0)
+		return -errno;
+	(void)sigprocmask(SIG_BLOCK, &set, &terminal.mask_before); /* fails only for a wrong word */
+	err = take_over();
+	if (err) {
+		(void)sigprocmask(SIG_SETMASK, &terminal.mask_before, NULL);
+		(void)close(terminal.signals);
+		return err;
+	}
+	terminal.ended_by = 0;
+	terminal.open = true;
+	return 0;
+}
+
+static enum terminal_event take_signal(void)
+{
+	struct signalfd_siginfo info;
+
+	if (read(terminal.signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return TERMINAL_DRAW;
+	if (info.ssi_signo == SIGWINCH)
+		return TERMINAL_DRAW;
+	if (info.ssi_signo != SIGTSTP) {
+		terminal.ended_by = (int)info.ssi_signo;
+		return TERMINAL_QUIT;
+	}
+	give_back();
+	(void)raise(SIGSTOP); /* here the shell has its turn */
+	return take_over() == 0 ? TERMINAL_DRAW : TERMINAL_QUIT;
+}
+
+static enum terminal_event take_key(void)
+{
+	char key;
+
+	/* The end of the stream is a terminal that was closed. */
+	if (read(STDIN_FILENO, &key, 1) != 1)
+		return TERMINAL_QUIT;
+	return key == 'q' || key == 'Q' || key == 4 ? TERMINAL_QUIT : TERMINAL_DRAW;
+}
+
+enum terminal_event terminal_wait(int wait_ms)
+{
+	struct pollfd p[2] = {
+		{.fd = terminal.signals, .events = POLLIN},
+		{.fd = STDIN_FILENO, .events = POLLIN},
+	};
+
+	check(terminal.open);
+	if (poll(p, 2, wait_ms) <= 0)
+		return TERMINAL_TIME;
+	return p[0].revents != 0 ? take_signal() : take_key();
+}
+
+void terminal_close(void)
+{
+	if (!terminal.open)
+		return;
+	terminal.open = false;
+	give_back();
+	(void)close(terminal.signals);
+	terminal.signals = -1;
+	(void)sigprocmask(SIG_SETMASK, &terminal.mask_before, NULL);
+	if (terminal.ended_by != 0 && terminal.ended_by != SIGINT)
+		(void)raise(terminal.ended_by);
+}

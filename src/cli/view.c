@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * view.c - a running sluice as `status` and `top` see it: taken through the admin socket.
+ *
+ * Reads the lines of `show info` and the CSV of `show stat` by the names of their columns, so that a
+ * daemon with more of them is understood too. Main thread. Floor 7.
+ */
+#include "sluice/cli/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/config/values.h"
+
+#define COLUMNS_MAX 256
+
+void view_init(struct view *v)
+{
+	memset(v, 0, sizeof(*v));
+}
+
+void view_free(struct view *v)
+{
+	free(v->frontends);
+	free(v->servers);
+	view_init(v);
+}
+
+static uint64_t number_of(const char *text)
+{
+	uint64_t n = 0;
+
+	/* An empty column is a number that the daemon does not know. */
+	return value_number(text, &n) == 0 ? n : 0;
+}
+
+static void copy_word(char out[static VIEW_WORD_MAX], const char *text)
+{
+	(void)snprintf(out, VIEW_WORD_MAX, "%s", text); /* a cut word is still a word */
+}
+
+/* ---- show info ---- */
+
+static void read_info_line(struct view *v, const char *name, const char *value)
+{
+	const struct {
+		const char *name;
+		uint64_t *number;
+	} numbers[] = {
+		{"pid", &v->pid},
+		{"uptime_s", &v->uptime_s},
+		{"workers", &v->workers},
+		{"sessions", &v->sessions},
+		{"maxconn", &v->maxconn},
+		{"accepted", &v->accepted},
+		{"bytes_to_server", &v->bytes_to_server},
+		{"bytes_to_client", &v->bytes_to_client},
+		{"bytes_spliced", &v->bytes_spliced},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (strcmp(name, numbers[i].name) == 0)
+			*numbers[i].number = number_of(value);
+	if (strcmp(name, "version") == 0)
+		copy_word(v->version, value);
+	else if (strcmp(name, "state") == 0)
+		copy_word(v->state, value);
+	else if (strcmp(name, "driver") == 0)
+		copy_word(v->driver, value);
+}
+
+/* "listen.FRONTEND.BIND: ADDRESS" */
+static void read_listener(struct view *v, const char *name, const char *value)
+{
+	for (size_t i = 0; i < v->frontend_count; i++) {
+		struct view_row *f = &v->frontends[i];
+		const size_t len = strnlen(f->proxy, sizeof(f->proxy));
+		const size_t used = strnlen(f->address, sizeof(f->address));
+
+		if (strncmp(name, f->proxy, len) != 0 || name[len] != '.')
+			continue;
+		if (used + strlen(value) + 2 > sizeof(f->address))
+			return;
+		(void)snprintf(f->address + used, sizeof(f->address) - used, "%s%s", used > 0 ? " " : "",
+			       value); /* measured above */
+		return;
+	}
+}
+
+/* Calls one of the readers above for each "name: value" of `lines`, which are cut up for it. */
+static void read_info(struct view *v, char *lines, bool listeners)
+{
+	static const char prefix[] = "listen.";
+	char *next = lines;
+	char *line;
+
+	while ((line = strsep(&next, "\n")) != NULL) {
+		char *colon = strstr(line, ": ");
+		const bool is_listener = strncmp(line, prefix, strlen(prefix)) == 0;
+
+		if (colon == NULL)
+			continue;
+		*colon = '\0';
+		if (listeners && is_listener)
+			read_listener(v, line + strlen(prefix), colon + 2);
+		else if (!listeners)
+			read_info_line(v, line, colon + 2);
+	}
+}
+
+/* ---- show stat ---- */
+
+struct csv {
+	const char *names[COLUMNS_MAX]; /* borrows from the first line */
+	size_t name_count;
+	const char *cells[COLUMNS_MAX]; /* borrows from the line at hand */
+	size_t cell_count;
+};
+
+/* The next cell of a line, unquoted in place. NULL at the end. */
+static char *next_cell(char **line)
+{
+	char *cell = *line;
+	char *from = cell;
+	char *to = cell;
+
+	if (cell == NULL)
+		return NULL;
+	if (*cell != '"')
+		return strsep(line, ",");
+	for (from++; *from != '\0'; from++) {
+		if (*from == '"' && from[1] != '"')
+			break;
+		if (*from == '"')
+			from++;
+		*to++ = *from;
+	}
+	*line = *from == '"' && from[1] == ',' ? from + 2 : NULL;
+	*to = '\0';
+	return cell;
+}
+
+static size_t cut_line(char *line, const char *cells[static COLUMNS_MAX])
+{
+	size_t count = 0;
+
+	while (count < COLUMNS_MAX && (cells[count] = next_cell(&line)) != NULL)
+		count++;
+	return count;
+}
+
+static const char *cell(const struct csv *csv, const char *name)
+{
+	for (size_t i = 0; i < csv->name_count && i < csv->cell_count; i++)
+		if (strcmp(csv->names[i], name) == 0)
+			return csv->cells[i];
+	return "";
+}
+
+/* HAProxy's words for a state, in ours. */
+static void read_state(struct view_row *row, const char *word)
+{
+	if (strcmp(word, "no check") == 0)
+		word = "up";
+	copy_word(row->state, word);
+	for (char *c = row->state; *c != '\0'; c++) {
+		if (*c == ' ')
+			*c = '\0';
+		else if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c | 0x20);
+		if (*c == '\0')
+			break;
+	}
+}
+
+static void read_row(const struct csv *csv, struct view_row *row)
+{
+	(void)snprintf(row->proxy, sizeof(row->proxy), "%s", cell(csv, "pxname")); /* as long as ours */
+	(void)snprintf(row->name, sizeof(row->name), "%s", cell(csv, "svname"));
+	(void)snprintf(row->address, sizeof(row->address), "%s", cell(csv, "addr"));
+	read_state(row, cell(csv, "status"));
+	row->sessions = number_of(cell(csv, "scur"));
+	row->sessions_max = number_of(cell(csv, "smax"));
+	row->limit = number_of(cell(csv, "slim"));
+	row->total = number_of(cell(csv, "stot"));
+	row->failures = number_of(cell(csv, "econ"));
+	row->bytes_in = number_of(cell(csv, "bin"));
+	row->bytes_out = number_of(cell(csv, "bout"));
+}
+
+/* A fresh row at the end of a list; NULL without memory. */
+static struct view_row *add_row(struct view_row **rows, size_t *count)
+{
+	struct view_row *more = realloc(*rows, (*count + 1) * sizeof(*more));
+
+	if (more == NULL)
+		return NULL;
+	*rows = more;
+	memset(&more[*count], 0, sizeof(*more));
+	return &more[(*count)++];
+}
+
+static bool read_stat(struct view *v, char *lines)
+{
+	struct csv csv;
+	char *next = lines;
+	char *line = strsep(&next, "\n");
+
+	csv.name_count = cut_line(line, csv.names);
+	while ((line = strsep(&next, "\n")) != NULL) {
+		struct view_row *row = NULL;
+
+		csv.cell_count = cut_line(line, csv.cells);
+		if (csv.cell_count < 2)
+			continue;
+		if (strcmp(cell(&csv, "svname"), "FRONTEND") == 0)
+			row = add_row(&v->frontends, &v->frontend_count);
+		else if (strcmp(cell(&csv, "svname"), "BACKEND") != 0)
+			row = add_row(&v->servers, &v->server_count);
+		else
+			continue;
+		if (row == NULL)
+			return false;
+		read_row(&csv, row);
+	}
+	return true;
+}
+
+bool view_read(struct view *v, char *answer)
+{
+	static const char header[] = "\n# ";
+	char *stat = strstr(answer, header);
+	char *again;
+	bool fine;
+
+	if (stat == NULL)
+		return false;
+	*stat = '\0';
+	again = strdup(answer);
+	if (again == NULL)
+		return false;
+	read_info(v, answer, false);
+	fine = read_stat(v, stat + strlen(header));
+	read_info(v, again, true); /* the frontends are known now */
+	free(again);
+	return fine && v->pid != 0 && v->state[0] != '\0';
+}
+
+enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_ms)
+{
+	struct text answer;
+	enum exit_code code;
+
+	view_free(v);
+	text_init(&answer);
+	code = ask(spec, VIEW_QUESTION, wait_ms, &answer);
+	v->taken_ns = clock_mono_ns();
+	if (code == EXIT_FINE && !view_read(v, answer.bytes)) {
+		fputs("sluice: what answers there is no sluice of this kind\n", stderr);
+		code = EXIT_ENVIRONMENT;
+	}
+	text_free(&answer);
+	return code;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_info.c - `show info` and `show pools`: the daemon in lines of "name: value".
+ *
+ * A new counter shows by itself, from counters.tbl.h. Our own names come first and are what our tools
+ * read; the same under HAProxy's names follows, for tools that know these. Main thread. Floor 5.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/control/admin_answers.h"
+#include "sluice/control/endpoint_label.h"
+
+struct counter_row {
+	const char *name;
+	size_t offset; /* in struct counters */
+};
+
+static const struct counter_row counter_rows[] = {
+#define COUNTER(name, unit, help) {#name, offsetof(struct counters, name)},
+#include "sluice/base/counters.tbl.h"
+#undef COUNTER
+};
+
+static void add_number(struct text *out, const char *name, uint64_t value)
+{
+	text_printf(out, "%s: %llu\n", name, (unsigned long long)value);
+}
+
+/* The sum over all workers; gauges of one worker never go below 0, and neither do their sums. */
+static uint64_t sum_at(const struct engine *e, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < e->worker_count; i++) {
+		const char *base = (const char *)engine_counters(e, i);
+
+		sum += counter_get((const _Atomic uint64_t *)(const void *)(base + offset));
+	}
+	return sum;
+}
+
+#define SUM(e, name) sum_at(e, offsetof(struct counters, name))
+
+/* The counters whose names begin with `prefix`. */
+static void add_counters(const struct engine *e, const char *prefix, struct text *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(counter_rows); i++)
+		if (strncmp(counter_rows[i].name, prefix, strlen(prefix)) == 0)
+			add_number(out, counter_rows[i].name, sum_at(e, counter_rows[i].offset));
+}
+
+static void add_frontends(const struct engine *e, struct text *out)
+{
+	for (size_t i = 0; i < e->config->frontend_count; i++) {
+		struct frontend *f = &e->frontends[i];
+
+		text_printf(out, "frontend.%s.sessions: %d\n", f->config->name,
+			    atomic_load_explicit(&f->sessions, memory_order_relaxed));
+		text_printf(out, "frontend.%s.total: %llu\n", f->config->name,
+			    (unsigned long long)counter_get(&f->total));
+		text_printf(out, "frontend.%s.maxconn: %u\n", f->config->name, f->limit);
+	}
+}
+
+static void add_server(const struct backend *b, struct server *s, struct text *out)
+{
+	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
+	bool up = atomic_load_explicit(&s->state, memory_order_acquire) == SERVER_UP;
+	char address[ADDR_TEXT_MAX] = "-";
+
+	if (a != NULL)
+		(void)addr_format(a, address);
+	text_printf(out, "server.%s/%s: %s sessions=%d total=%llu failures=%llu address=%s\n",
+		    b->config->name, s->config->name, up ? "up" : "unresolved",
+		    atomic_load_explicit(&s->sessions, memory_order_relaxed),
+		    (unsigned long long)counter_get(&s->total), (unsigned long long)counter_get(&s->failures),
+		    address);
+}
+
+static void add_servers(const struct engine *e, struct text *out)
+{
+	for (size_t i = 0; i < e->config->backend_count; i++)
+		for (size_t j = 0; j < e->backends[i].server_count; j++)
+			add_server(&e->backends[i], &e->backends[i].servers[j], out);
+}
+
+static void add_listeners(const struct engine *e, struct text *out)
+{
+	char address[ADDR_TEXT_MAX];
+	char label[ENDPOINT_LABEL_MAX];
+
+	for (size_t i = 0; i < e->endpoint_count; i++) {
+		const struct endpoint *ep = &e->endpoints[i];
+
+		text_printf(out, "listen.%s.%s: %s\n", ep->frontend->config->name, endpoint_label(ep, label),
+			    addr_format(&ep->addr, address));
+	}
+}
+
+static void add_process(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
+{
+	char host[256] = "-";
+	struct rlimit files;
+
+	if (gethostname(host, sizeof(host)) != 0)
+		(void)snprintf(host, sizeof(host), "-");
+	host[sizeof(host) - 1] = '\0';
+	text_printf(out, "Name: sluice\nVersion: %s\nRelease_date: -\n", SLUICE_VERSION);
+	add_number(out, "Nbthread", ctx->engine->worker_count);
+	text_printf(out, "Nbproc: 1\nProcess_num: 1\nPid: %d\n", (int)getpid());
+	text_printf(out, "Uptime: %lldd %lldh%02lldm%02llds\n", (long long)(uptime_s / 86400),
+		    (long long)(uptime_s / 3600 % 24), (long long)(uptime_s / 60 % 60),
+		    (long long)(uptime_s % 60));
+	add_number(out, "Uptime_sec", (uint64_t)uptime_s);
+	add_number(out, "Memmax_MB", 0);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		add_number(out, "Ulimit-n", files.rlim_cur);
+		add_number(out, "Maxsock", files.rlim_cur);
+	}
+	text_printf(out, "node: %s\n", host);
+	add_number(out, "Stopping",
+		   strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0);
+	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
+}
+
+/* The names that hatop, telegraf and shell scripts look for; their patterns are anchored. */
+static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
+{
+	struct engine *e = ctx->engine;
+	const uint64_t sessions = SUM(e, sessions);
+
+	add_process(ctx, uptime_s, out);
+	add_number(out, "Maxconn", e->limits.maxconn);
+	add_number(out, "Hard_maxconn", e->limits.maxconn);
+	add_number(out, "CurrConns", sessions);
+	add_number(out, "CumConns", SUM(e, accepted));
+	add_number(out, "CumReq", SUM(e, accepted));
+	add_number(out, "Maxpipes", e->limits.maxpipes);
+	add_number(out, "PipesUsed", SUM(e, pipes_in_use));
+	add_number(out, "PipesFree", SUM(e, pipes_resting) + pipe_pool_resting(&e->pipes));
+	add_number(out, "Tasks", SUM(e, timers));
+	add_number(out, "Run_queue", 0);
+	add_number(out, "Jobs", sessions + e->endpoint_count);
+	add_number(out, "Listeners", e->endpoint_count);
+	add_number(out, "DroppedLogs", logwriter_dropped(ctx->logwriter));
+	add_number(out, "TotalBytesOut", SUM(e, bytes_to_server) + SUM(e, bytes_to_client));
+	/* Spelt as HAProxy spells it. */
+	add_number(out, "TotalSplicdedBytesOut", SUM(e, bytes_spliced));
+}
+
+void admin_show_info(const struct admin_context *ctx, struct text *out)
+{
+	const struct engine *e = ctx->engine;
+	const int64_t uptime_s = (clock_mono_ns() - ctx->started_ns) / NS_PER_SEC;
+
+	text_printf(out, "version: %s\n", SLUICE_VERSION);
+	text_printf(out, "pid: %d\n", (int)getpid());
+	add_number(out, "uptime_s", (uint64_t)uptime_s);
+	text_printf(out, "state: %s\n", ctx->state);
+	add_number(out, "workers", e->worker_count);
+	add_number(out, "maxconn", e->limits.maxconn);
+	add_number(out, "maxpipes", e->limits.maxpipes);
+	add_number(out, "pipe_bytes", e->limits.pipe_bytes);
+	text_printf(out, "driver: %s\n", ctx->driver);
+	add_counters(e, "", out);
+	add_number(out, "log_dropped", logwriter_dropped(ctx->logwriter));
+	add_frontends(e, out);
+	add_servers(e, out);
+	add_listeners(e, out);
+	add_haproxy_names(ctx, uptime_s, out);
+}
+
+void admin_show_pools(const struct admin_context *ctx, struct text *out)
+{
+	struct engine *e = ctx->engine;
+
+	add_number(out, "pipes_made", atomic_load_explicit(&e->pipes.made, memory_order_relaxed));
+	add_number(out, "pipes_max", e->pipes.max);
+	add_number(out, "pipes_resting_pool", pipe_pool_resting(&e->pipes));
+	add_number(out, "pipes_created", counter_get(&e->pipes.created));
+	add_number(out, "pipes_closed", counter_get(&e->pipes.closed));
+	add_number(out, "pipes_too_small", counter_get(&e->pipes.too_small));
+	add_number(out, "pipes_refused", counter_get(&e->pipes.refused));
+	add_number(out, "pipes_bytes", counter_get(&e->pipes.bytes));
+	add_number(out, "bufs_bytes", counter_get(&e->bufs.bytes));
+	add_number(out, "bufs_resting_pool_bytes", buf_pool_resting(&e->bufs));
+	add_number(out, "bufs_created", counter_get(&e->bufs.created));
+	add_number(out, "bufs_freed", counter_get(&e->bufs.freed));
+	add_number(out, "bufs_refused", counter_get(&e->bufs.refused));
+	add_counters(e, "pipes_", out);
+	add_counters(e, "bufs_", out);
+}

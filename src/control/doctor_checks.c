@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * doctor_checks.c - one judgement for each row of doctor.tbl.h: facts and a wish in, a verdict out.
+ *
+ * What was written into the configuration and cannot be had is a warning; what is automatic and
+ * could be more is a hint. Pure: reads nothing. Main thread. Floor 5.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/control/doctor.h"
+#include "sluice/io/pipe_pool.h"
+
+/* What a session without traffic costs: its two sockets in the kernel, and what is ours. */
+#define SESSION_BYTES UINT64_C(8192)
+/* What the process has before its first session: text, rings of the log, the least buffers. */
+#define BASE_BYTES   (UINT64_C(32) << 20)
+#define WORKER_BYTES (UINT64_C(1) << 20)
+/* An automatic maxconn below this is a small limit that nobody chose. */
+#define FEW_CONNECTIONS	  1000u
+#define ENOUGH_FDS	  65536u
+#define DEFAULT_SOMAXCONN 4096u
+
+typedef unsigned long long ull;
+
+/* Each of these is cut when it is too long: still a text. */
+static void put(char *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(char *to, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(to, DOCTOR_TEXT_MAX, fmt, ap);
+	va_end(ap);
+}
+
+static enum doctor_verdict verdict(bool fine, bool given)
+{
+	if (fine)
+		return DOCTOR_OK;
+	return given ? DOCTOR_WARN : DOCTOR_HINT;
+}
+
+/* A sysctl that must be at least `wanted`. */
+static void at_least(struct doctor_finding *f, const char *key, uint64_t current, uint64_t wanted, bool given)
+{
+	put(f->wanted, "%llu", (ull)wanted);
+	if (current == DOCTOR_NONE)
+		return;
+	put(f->current, "%llu", (ull)current);
+	put(f->fix, "sysctl -w %s=%llu", key, (ull)wanted);
+	f->verdict = verdict(current >= wanted, given);
+}
+
+static void judge_open_files(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			     struct doctor_finding *f)
+{
+	const bool small = !wish->maxconn_given && wish->maxconn < FEW_CONNECTIONS;
+	const uint64_t wanted = small ? ENOUGH_FDS : wish->fds;
+
+	if (facts->fds_hard == DOCTOR_NONE)
+		return;
+	put(f->current, "%llu (maxconn %llu)", (ull)facts->fds_hard, (ull)wish->maxconn);
+	put(f->wanted, "%llu", (ull)wanted);
+	put(f->fix, "LimitNOFILE=%llu in the unit ('systemctl edit sluice'), or 'ulimit -n %llu' before it",
+	    (ull)wanted, (ull)wanted);
+	f->verdict = verdict(facts->fds_hard >= wanted, !small);
+}
+
+static void judge_nr_open(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			  struct doctor_finding *f)
+{
+	at_least(f, "fs.nr_open", facts->nr_open, wish->fds, wish->maxconn_given);
+}
+
+static void judge_file_max(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			   struct doctor_finding *f)
+{
+	at_least(f, "fs.file-max", facts->file_max, wish->fds, wish->maxconn_given);
+}
+
+/* Pages for so many of the smallest pipes, and the sixteenth that the plan leaves to others. */
+static uint64_t pages_wanted(const struct doctor_facts *facts, const struct doctor_wish *wish)
+{
+	const uint64_t page = facts->limits.page_bytes > 0 ? facts->limits.page_bytes : 4096;
+	const uint64_t pages = wish->pipes * PIPE_SLOTS_MIN * PIPE_SLOT_BYTES / page;
+
+	return pages + pages / 15 + 1;
+}
+
+static void judge_pages(const struct doctor_facts *facts, const struct doctor_wish *wish, const char *key,
+			uint64_t limit, struct doctor_finding *f)
+{
+	if (!wish->splice || facts->limits.pipes_privileged || limit == 0) {
+		put(f->current, "%s",
+		    !wish->splice		     ? "not used (splice is off)"
+		    : facts->limits.pipes_privileged ? "no limit for this process (CAP_SYS_RESOURCE)"
+						     : "no limit");
+		f->verdict = DOCTOR_OK;
+		return;
+	}
+	at_least(f, key, limit, pages_wanted(facts, wish), wish->pipes_given);
+}
+
+static void judge_pages_soft(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			     struct doctor_finding *f)
+{
+	judge_pages(facts, wish, "fs.pipe-user-pages-soft", facts->pages_soft, f);
+}
+
+static void judge_pages_hard(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			     struct doctor_finding *f)
+{
+	judge_pages(facts, wish, "fs.pipe-user-pages-hard", facts->pages_hard, f);
+}
+
+static void judge_pipe_max(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			   struct doctor_finding *f)
+{
+	if (wish->splice && !facts->limits.pipes_privileged) {
+		at_least(f, "fs.pipe-max-size", facts->limits.pipe_max_bytes, wish->pipe_bytes, true);
+		return;
+	}
+	put(f->current, "%llu (no limit for this process)", (ull)facts->limits.pipe_max_bytes);
+	f->verdict = DOCTOR_OK;
+}
+
+static void judge_somaxconn(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			    struct doctor_finding *f)
+{
+	at_least(f, "net.core.somaxconn", facts->somaxconn, wish->backlog, wish->backlog_given);
+}
+
+static void judge_syn_backlog(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			      struct doctor_finding *f)
+{
+	const uint64_t wanted = wish->backlog < 1024 ? wish->backlog : 1024;
+
+	at_least(f, "net.ipv4.tcp_max_syn_backlog", facts->syn_backlog, wanted, false);
+}
+
+static void judge_ports(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			struct doctor_finding *f)
+{
+	const uint64_t most = 65535 - 1024 + 1;
+	uint64_t have;
+
+	put(f->wanted, "%llu ports", (ull)wish->ports);
+	if (facts->port_low == DOCTOR_NONE)
+		return;
+	have = facts->port_high - facts->port_low + 1;
+	put(f->current, "%llu to %llu: %llu ports", (ull)facts->port_low, (ull)facts->port_high, (ull)have);
+	if (wish->ports > most)
+		put(f->fix, "more servers, or the same one again with another source=; and "
+			    "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
+	else
+		put(f->fix, "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
+	f->verdict = verdict(have >= wish->ports, wish->maxconn_given);
+}
+
+static void judge_tw_reuse(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			   struct doctor_finding *f)
+{
+	put(f->wanted, "1 or 2");
+	if (facts->tw_reuse == DOCTOR_NONE)
+		return;
+	put(f->current, "%llu", (ull)facts->tw_reuse);
+	put(f->fix, "sysctl -w net.ipv4.tcp_tw_reuse=1");
+	f->verdict = verdict(facts->tw_reuse != 0 || wish->ports == 0, false);
+}
+
+static void judge_congestion(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			     struct doctor_finding *f)
+{
+	const bool bbr = strcmp(facts->congestion, "bbr") == 0;
+
+	(void)wish;
+	if (facts->congestion[0] == '\0')
+		return;
+	put(f->current, "%.31s (there are: %.100s)", facts->congestion, facts->congestion_available);
+	put(f->wanted, bbr ? "bbr with net.core.default_qdisc=fq" : "any");
+	put(f->fix, "sysctl -w net.core.default_qdisc=fq");
+	f->verdict = verdict(!bbr || facts->qdisc[0] == '\0' || strcmp(facts->qdisc, "fq") == 0, false);
+}
+
+static void judge_io_uring(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			   struct doctor_finding *f)
+{
+	(void)wish;
+	put(f->wanted, "any: this version has no io_uring driver");
+	if (facts->io_uring_disabled == DOCTOR_NONE)
+		return;
+	put(f->current, "%llu", (ull)facts->io_uring_disabled);
+	f->verdict = DOCTOR_OK;
+}
+
+static void judge_memory(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			 struct doctor_finding *f)
+{
+	const uint64_t machine = facts->limits.memory_bytes > 0 ? facts->limits.memory_bytes : DOCTOR_NONE;
+	const uint64_t have = facts->group_memory < machine ? facts->group_memory : machine;
+	const uint64_t base = BASE_BYTES + wish->workers * WORKER_BYTES;
+	const uint64_t wanted = base + wish->maxconn * SESSION_BYTES;
+
+	put(f->wanted, "%llu MiB for %llu idle connections", (ull)(wanted >> 20), (ull)wish->maxconn);
+	if (have == DOCTOR_NONE)
+		return;
+	put(f->current, "%llu MiB%s", (ull)(have >> 20), have < machine ? " (control group)" : "");
+	put(f->fix, "maxconn = %llu in [global], or MemoryMax=%lluM in the unit",
+	    (ull)(have > base ? (have - base) / SESSION_BYTES : 1), (ull)(wanted >> 20) + 1);
+	f->verdict = verdict(have >= wanted, wish->maxconn_given);
+}
+
+static void judge_cpus(const struct doctor_facts *facts, const struct doctor_wish *wish,
+		       struct doctor_finding *f)
+{
+	const uint64_t quota = facts->group_cpu_milli;
+	const bool throttled = quota != DOCTOR_NONE && (uint64_t)wish->workers * 1000 >= quota + 1000;
+	uint64_t fitting;
+
+	put(f->wanted, "%u for %u worker%s", wish->workers, wish->workers, wish->workers == 1 ? "" : "s");
+	if (facts->cpus == DOCTOR_NONE)
+		return;
+	fitting = throttled ? (quota >= 1000 ? quota / 1000 : 1) : facts->cpus;
+	if (quota != DOCTOR_NONE)
+		put(f->current, "%llu, with a quota of %llu.%llu (control group)", (ull)facts->cpus,
+		    (ull)(quota / 1000), (ull)(quota % 1000 / 100));
+	else
+		put(f->current, "%llu", (ull)facts->cpus);
+	put(f->fix, "threads = %llu in [global]%s", (ull)fitting,
+	    throttled ? ", or a larger CPUQuota= (beyond it all workers stand still together)" : "");
+	f->verdict = verdict(!throttled && wish->workers <= facts->cpus, throttled);
+}
+
+static void judge_conntrack(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			    struct doctor_finding *f)
+{
+	if (facts->conntrack_max != DOCTOR_NONE) {
+		at_least(f, "net.netfilter.nf_conntrack_max", facts->conntrack_max, 2 * wish->maxconn,
+			 wish->maxconn_given);
+		return;
+	}
+	put(f->current, "not loaded");
+	f->verdict = DOCTOR_OK;
+}
+
+static void judge_low_port(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			   struct doctor_finding *f)
+{
+	if (wish->low_port == 0) {
+		put(f->current, "not needed");
+		put(f->wanted, "no bind is below 1024");
+		f->verdict = DOCTOR_OK;
+		return;
+	}
+	put(f->wanted, "port %u", wish->low_port);
+	if (facts->unprivileged_port == DOCTOR_NONE && !facts->can_bind_low)
+		return;
+	if (facts->can_bind_low)
+		put(f->current, "any port (CAP_NET_BIND_SERVICE)");
+	else
+		put(f->current, "%llu and above", (ull)facts->unprivileged_port);
+	put(f->fix,
+	    "AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit, or "
+	    "sysctl -w net.ipv4.ip_unprivileged_port_start=%u",
+	    wish->low_port);
+	f->verdict = verdict(facts->can_bind_low || wish->low_port >= facts->unprivileged_port, true);
+}
+
+const struct doctor_check doctor_checks[] = {
+#define DOCTOR_CHECK(id, name, about) {name, about, judge_##id},
+#include "sluice/control/doctor.tbl.h"
+#undef DOCTOR_CHECK
+};
+
+const size_t doctor_check_count = ARRAY_LEN(doctor_checks);

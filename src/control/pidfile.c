@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pidfile.c - a file with the process's number in it, for those who want to signal it.
+ *
+ * Written beside its place and then renamed, so that nobody reads half a number. Main thread. Floor 5.
+ */
+#include "sluice/control/pidfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int write_number(const char *path)
+{
+	char text[32];
+	const int len = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	/* The umask of whoever started us says nothing about who may read this. */
+	if (fchmod(fd, 0644) != 0)
+		err = -errno;
+	if (!err && write(fd, text, (size_t)len) != len)
+		err = errno != 0 ? -errno : -ENOSPC;
+	if (close(fd) != 0 && !err)
+		err = -errno;
+	if (err)
+		(void)unlink(path); /* we made it just now */
+	return err;
+}
+
+int pidfile_write(struct pidfile *p, const char *path)
+{
+	char fresh[PATH_MAX];
+	struct stat st;
+	int err;
+
+	p->path = path;
+	p->written = false;
+	/* A device or a folder that root would replace by a file is a mistake in the command line. */
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return -EEXIST;
+	if (snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid()) >= (int)sizeof(fresh))
+		return -ENAMETOOLONG;
+	(void)unlink(fresh); /* left by a process of our number that was killed */
+	errno = 0;
+	err = write_number(fresh);
+	if (err)
+		return err;
+	if (rename(fresh, path) != 0) {
+		err = -errno;
+		(void)unlink(fresh); /* we made it just now */
+		return err;
+	}
+	p->written = true;
+	return 0;
+}
+
+int pidfile_read(const char *path)
+{
+	char text[32];
+	char *end;
+	long number;
+	FILE *in = fopen(path, "re");
+	size_t len;
+
+	if (in == NULL)
+		return -errno;
+	len = fread(text, 1, sizeof(text) - 1, in);
+	(void)fclose(in); /* only read */
+	text[len] = '\0';
+	number = strtol(text, &end, 10);
+	if (end == text || (*end != '\0' && *end != '\n') || number <= 0 || number > INT_MAX)
+		return -EINVAL;
+	return (int)number;
+}
+
+void pidfile_remove(struct pidfile *p)
+{
+	/* After the privilege drop the folder may not be ours to write; the next start replaces it. */
+	if (p->written && pidfile_read(p->path) == (int)getpid())
+		(void)unlink(p->path);
+	p->written = false;
+}

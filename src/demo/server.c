@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * server.c - a server of the demo: a process of its own, with a libev loop.
+ *
+ * Leaving hurts nobody: a filter drops new SYNs while the handshakes that have begun come to their
+ * end, then the queue is emptied and the listener closed. Floor 6.
+ */
+#include "sluice/demo/server.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <linux/filter.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/demo/talk.h"
+
+/* A handshake over loopback takes microseconds; a busy machine may make it wait. */
+#define DEAF_S	      0.02
+#define VISITOR_S     10.
+#define LEAVING_S     2. /* the same once the server leaves */
+#define VISITOR_BYTES 4096u
+#define ACCEPT_BATCH  16
+
+/* Where a connection stands. */
+enum conn_state {
+	CONN_NEW,     /* its first byte tells what it is */
+	CONN_TALK,    /* a client of the demo */
+	CONN_VISITOR, /* somebody else: reads a request, answers once */
+};
+
+struct server {
+	struct ev_loop *loop; /* owns */
+	const char *name;
+	struct server_stats *stats; /* shared with the parent */
+	struct ev_io accepting;
+	struct ev_io signals;
+	struct ev_timer deaf;
+	struct conn *strangers; /* list: they do not keep a server that leaves */
+	bool leaving;
+};
+
+struct conn {
+	struct ev_io io;
+	struct ev_timer patience; /* with a stranger */
+	struct server *server;
+	struct conn *next; /* among strangers: whoever is no client of the demo, or not yet */
+	enum conn_state state;
+	uint32_t window; /* the last four bytes of a visitor's request */
+	size_t seen;
+	struct talk talk;
+};
+
+static void add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static void maybe_leave(struct server *s)
+{
+	bool listening = ev_is_active(&s->accepting);
+
+	if (s->leaving && !listening && atomic_load_explicit(&s->stats->open, memory_order_relaxed) == 0)
+		ev_break(s->loop, EVBREAK_ALL);
+}
+
+static void forget_stranger(struct conn *c)
+{
+	for (struct conn **p = &c->server->strangers; *p != NULL; p = &(*p)->next) {
+		if (*p == c) {
+			*p = c->next;
+			break;
+		}
+	}
+	ev_timer_stop(c->server->loop, &c->patience);
+}
+
+static void end_conn(struct conn *c)
+{
+	struct server *s = c->server;
+
+	if (c->state != CONN_TALK)
+		forget_stranger(c);
+	ev_io_stop(s->loop, &c->io);
+	(void)close(c->io.fd);
+	free(c);
+	atomic_fetch_sub_explicit(&s->stats->open, 1, memory_order_relaxed);
+	maybe_leave(s);
+}
+
+static void fail_conn(struct conn *c, int err)
+{
+	struct server_stats *stats = c->server->stats;
+
+	if (atomic_load_explicit(&stats->errors, memory_order_relaxed) == 0)
+		(void)snprintf(stats->first_error, sizeof(stats->first_error), "%s",
+			       err == -EBADMSG ? "a wrong byte arrived" : strerror(-err));
+	add(&stats->errors, 1);
+	end_conn(c);
+}
+
+static void want(struct conn *c, int events)
+{
+	if (c->io.events == events)
+		return;
+	ev_io_stop(c->server->loop, &c->io);
+	ev_io_set(&c->io, c->io.fd, events);
+	ev_io_start(c->server->loop, &c->io);
+}
+
+/* One talk after the other, until the client ends or has to be waited for. */
+static void go_on(struct conn *c)
+{
+	uint64_t moved = 0;
+	int need;
+
+	while ((need = talk_go(&c->talk, c->io.fd, &moved)) == TALK_DONE) {
+		bool heard = c->talk.steps[0] == STEP_RECV_HELLO;
+		int err = heard ? talk_answer(&c->talk) : 0;
+
+		if (err) {
+			fail_conn(c, err);
+			return;
+		}
+		if (!heard && c->talk.what == TALK_UP) {
+			end_conn(c);
+			return;
+		}
+		if (!heard)
+			talk_begin_server(&c->talk);
+	}
+	if (need == TALK_ENDED)
+		end_conn(c);
+	else if (need < 0)
+		fail_conn(c, need);
+	else
+		want(c, need == TALK_READ ? EV_READ : EV_WRITE);
+}
+
+static void greet(struct conn *c)
+{
+	const struct server_stats *stats = c->server->stats;
+	char line[160], reply[320];
+	int n = snprintf(line, sizeof(line),
+			 "hello from %s (pid %d). You are visitor %llu among %llu connections.\n",
+			 c->server->name, (int)getpid(),
+			 (unsigned long long)atomic_load_explicit(&stats->visitors, memory_order_relaxed),
+			 (unsigned long long)atomic_load_explicit(&stats->connections, memory_order_relaxed));
+
+	check(n > 0 && (size_t)n < sizeof(line));
+	n = snprintf(reply, sizeof(reply),
+		     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"
+		     "Connection: close\r\n\r\n%s",
+		     n, line);
+	check(n > 0 && (size_t)n < sizeof(reply));
+	/* A fresh socket has room for a line; a visitor who is gone misses nothing. */
+	(void)send(c->io.fd, reply, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	end_conn(c);
+}
+
+/* A request ends with an empty line, a plain one (nc) with its first line when that is no HTTP. */
+static void hear_visitor(struct conn *c)
+{
+	unsigned char bytes[512];
+	ssize_t n = recv(c->io.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		end_conn(c);
+		return;
+	}
+	c->seen += (size_t)n;
+	for (ssize_t i = 0; i < n; i++) {
+		c->window = c->window << 8 | bytes[i];
+		if (c->window == 0x0d0a0d0a || (c->window & 0xffff) == 0x0a0a) {
+			greet(c);
+			return;
+		}
+	}
+	if (c->seen > VISITOR_BYTES)
+		greet(c);
+}
+
+static void on_impatience(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	end_conn(timer->data);
+}
+
+/* Tells a client of the demo from a visitor. */
+static bool recognise(struct conn *c)
+{
+	struct server *s = c->server;
+	unsigned char first;
+	ssize_t n = recv(c->io.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) { /* somebody who looked whether the port is open */
+		end_conn(c);
+		return false;
+	}
+	if (talk_is_hello(first)) {
+		forget_stranger(c);
+		c->state = CONN_TALK;
+		add(&s->stats->connections, 1);
+		talk_begin_server(&c->talk);
+		return true;
+	}
+	c->state = CONN_VISITOR;
+	add(&s->stats->visitors, 1);
+	return true;
+}
+
+static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	struct conn *c = io->data;
+
+	(void)loop;
+	(void)revents;
+	if (c->state == CONN_NEW && !recognise(c))
+		return;
+	if (c->state == CONN_TALK)
+		go_on(c);
+	else
+		hear_visitor(c);
+}
+
+/* -EAGAIN when nobody waits. */
+static int accept_one(struct server *s)
+{
+	int fd = accept4(s->accepting.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct conn *c;
+
+	if (fd < 0)
+		return -errno;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	c->server = s;
+	ev_io_init(&c->io, on_io, fd, EV_READ);
+	c->io.data = c;
+	ev_io_start(s->loop, &c->io);
+	ev_timer_init(&c->patience, on_impatience, VISITOR_S, 0.);
+	c->patience.data = c;
+	ev_timer_start(s->loop, &c->patience);
+	c->next = s->strangers;
+	s->strangers = c;
+	add(&s->stats->open, 1);
+	return 0;
+}
+
+static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	(void)loop;
+	(void)revents;
+	for (int i = 0; i < ACCEPT_BATCH; i++)
+		if (accept_one(io->data) != 0)
+			return;
+}
+
+/* From now on a SYN finds nobody here, and all else goes on: the filter sees the TCP header, whose
+ * byte 13 has the flags. The proxy tries another server when its time for a connect is over. */
+static void deafen(struct server *s)
+{
+	struct sock_filter code[] = {
+	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+	    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, 0),
+	    BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+	};
+	struct sock_fprog program = {.len = ARRAY_LEN(code), .filter = code};
+
+	/* Without it a client that connects in this moment may meet a reset; the demo would say so. */
+	(void)setsockopt(s->accepting.fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+static void on_deaf(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct server *s = timer->data;
+	int err;
+
+	(void)revents;
+	do
+		err = accept_one(s);
+	while (err == 0 || err == -EINTR || err == -ECONNABORTED);
+	ev_io_stop(loop, &s->accepting);
+	(void)close(s->accepting.fd);
+	for (struct conn *c = s->strangers; c != NULL; c = c->next) {
+		ev_timer_stop(loop, &c->patience);
+		ev_timer_set(&c->patience, LEAVING_S, 0.);
+		ev_timer_start(loop, &c->patience);
+	}
+	maybe_leave(s);
+}
+
+static void on_signal(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	struct server *s = io->data;
+	struct signalfd_siginfo info;
+
+	(void)revents;
+	if (read(io->fd, &info, sizeof(info)) != (ssize_t)sizeof(info) || s->leaving)
+		return;
+	s->leaving = true;
+	deafen(s);
+	ev_timer_init(&s->deaf, on_deaf, DEAF_S, 0.);
+	s->deaf.data = s;
+	ev_now_update(loop);
+	ev_timer_start(loop, &s->deaf);
+}
+
+int server_run(const char *name, int listener, struct server_stats *stats)
+{
+	struct server s = {.name = name, .stats = stats};
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return 1;
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+	if (fd < 0 || s.loop == NULL)
+		return 1;
+	ev_io_init(&s.accepting, on_accept, listener, EV_READ);
+	s.accepting.data = &s;
+	ev_io_start(s.loop, &s.accepting);
+	ev_io_init(&s.signals, on_signal, fd, EV_READ);
+	s.signals.data = &s;
+	ev_io_start(s.loop, &s.signals);
+	(void)ev_run(s.loop, 0);
+	ev_io_stop(s.loop, &s.signals);
+	(void)close(fd);
+	ev_loop_destroy(s.loop);
+	return 0;
+}

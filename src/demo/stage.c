@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stage.c - who is on the stage of a demo: daemon and servers come and go, phases follow each other.
+ *
+ * Main thread of the parent; the functions that children run are here too. Floor 6.
+ */
+#include "sluice/demo/stage.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/config/config.h"
+
+/* What a server needs to know. Static, because a child reads it after the fork. */
+struct server_part {
+	const char *name;
+	int listener;
+	struct server_stats *stats;
+};
+
+double stage_seconds(const struct stage *s)
+{
+	return s->began_ns == 0 ? 0 : (double)(clock_mono_ns() - s->began_ns) / (double)NS_PER_SEC;
+}
+
+void stage_say(struct stage *s, enum screen_style style, const char *fmt, ...)
+{
+	char text[SCREEN_LINE_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args); /* cut: a line of a screen */
+	va_end(args);
+	screen_event(&s->screen, stage_seconds(s), style, text);
+}
+
+void stage_fail(struct stage *s, const char *fmt, ...)
+{
+	char text[REPORT_WHY_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	s->report.broken = true;
+	report_why(&s->report, "%s", text);
+	stage_say(s, STYLE_BAD, "%s", text);
+}
+
+static void tell_ready(void *arg)
+{
+	const struct stage *s = arg;
+
+	while (write(s->ready_fds[1], "", 1) < 0 && errno == EINTR)
+		continue; /* any other failure: the parent is gone, and takes us with it */
+}
+
+/* In the child: the daemon of every day, from text instead of a file. */
+static int play_daemon(void *arg)
+{
+	struct stage *s = arg;
+	const struct config_input input = {.text = s->config_text, .text_name = "demo"};
+	const struct daemon_options options = {.on_ready = tell_ready, .on_ready_arg = s};
+	struct config *c = config_load(&input, stderr, CONFIG_PLAIN);
+	enum exit_code code = EXIT_CONFIG;
+
+	if (c != NULL)
+		code = daemon_run(c, &options);
+	config_free(c);
+	return (int)code;
+}
+
+static int play_server(void *arg)
+{
+	const struct server_part *part = arg;
+
+	return server_run(part->name, part->listener, part->stats);
+}
+
+int stage_start_daemon(struct stage *s)
+{
+	const struct child_job job = {
+	    .run = play_daemon, .arg = s, .keep_fd = s->ready_fds[1], .log_fd = s->log_fd};
+
+	return child_start(&s->daemon, &job);
+}
+
+int stage_start_server(struct stage *s, size_t i)
+{
+	struct server_part part = {.name = plan_server_name(i)};
+	struct child_job job = {.run = play_server, .arg = &part, .log_fd = s->log_fd};
+	int err;
+
+	check(s->starts[i] < REPORT_STARTS_MAX);
+	/* Listening before the fork: who connects from now on waits for it. */
+	part.listener = plan_listen(&s->plan, i);
+	if (part.listener < 0)
+		return part.listener;
+	part.stats = &s->stats[i][s->starts[i]];
+	job.keep_fd = part.listener;
+	err = child_start(&s->servers[i], &job);
+	(void)close(part.listener);
+	if (err)
+		return err;
+	s->starts[i]++;
+	s->leaving[i] = false;
+	return 0;
+}
+
+void stage_stop_server(struct stage *s, size_t i)
+{
+	s->leaving[i] = true;
+	child_signal(&s->servers[i], SIGTERM);
+}
+
+uint64_t stage_server_connections(const struct stage *s, size_t i)
+{
+	if (s->starts[i] == 0)
+		return 0;
+	return atomic_load_explicit(&s->stats[i][s->starts[i] - 1].connections, memory_order_relaxed);
+}
+
+static bool everybody_gone(const struct stage *s)
+{
+	for (size_t i = 0; i < PLAN_SERVERS; i++)
+		if (s->servers[i].pid != 0)
+			return false;
+	return s->daemon.pid == 0;
+}
+
+/* Our clients have gone before: this ends visitors, who might stay for long. */
+static void stop_servers(struct stage *s)
+{
+	for (size_t i = 0; i < PLAN_SERVERS; i++)
+		stage_stop_server(s, i);
+}
+
+void stage_set_phase(struct stage *s, enum stage_phase to)
+{
+	check(to > s->phase);
+	s->phase = to;
+	s->phase_ns = clock_mono_ns();
+	switch (to) {
+	case PHASE_PLAYING:
+		s->began_ns = s->phase_ns;
+		break;
+	case PHASE_FINISHING:
+		load_end(s->load);
+		break;
+	case PHASE_SETTLING:
+		s->report.seconds = stage_seconds(s);
+		asker_stop(&s->asker); /* a question from before would get numbers from before */
+		stop_servers(s);
+		break;
+	case PHASE_STOPPING:
+		asker_stop(&s->asker);
+		load_end(s->load);
+		child_signal(&s->daemon, SIGTERM);
+		stop_servers(s);
+		if (everybody_gone(s))
+			stage_set_phase(s, PHASE_OVER);
+		break;
+	default:
+		check(to == PHASE_OVER);
+		ev_break(s->loop, EVBREAK_ALL);
+	}
+}
+
+static void server_gone(struct stage *s, size_t i)
+{
+	const struct child *c = &s->servers[i];
+
+	if (!s->leaving[i])
+		stage_fail(s, "%s ended by itself (exit code %d)", plan_server_name(i), c->code);
+	else if (c->code != 0)
+		stage_fail(s, "%s left with exit code %d", plan_server_name(i), c->code);
+	else if (s->phase < PHASE_FINISHING)
+		stage_say(s, STYLE_WARN, "b2 has left; who meets its closed port is tried elsewhere at once");
+}
+
+static void daemon_gone(struct stage *s)
+{
+	s->report.daemon_exit = s->daemon.code;
+	if (s->phase < PHASE_STOPPING)
+		stage_fail(s, "sluice ended by itself (exit code %d)", s->daemon.code);
+	else if (s->daemon.code != 0)
+		stage_fail(s, "sluice ended with exit code %d", s->daemon.code);
+	if (s->phase == PHASE_PLAYING)
+		stage_set_phase(s, PHASE_FINISHING); /* clients shall see what that is like, briefly */
+	else if (s->phase == PHASE_STARTING || s->phase == PHASE_SETTLING)
+		stage_set_phase(s, PHASE_STOPPING);
+}
+
+void stage_reap(struct stage *s)
+{
+	if (child_reap(&s->daemon))
+		daemon_gone(s);
+	for (size_t i = 0; i < PLAN_SERVERS; i++)
+		if (child_reap(&s->servers[i]))
+			server_gone(s, i);
+	if (s->phase == PHASE_STOPPING && everybody_gone(s))
+		stage_set_phase(s, PHASE_OVER);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * story.c - what happens when in a demo: one row an act.
+ *
+ * Main thread of the parent. Floor 6.
+ */
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/demo/figures.h"
+#include "sluice/demo/stage.h"
+
+#define B2 1
+
+static bool begin(struct stage *s)
+{
+	stage_say(s, STYLE_PLAIN, "%d clients begin: %d send bulk, %d fetch bulk, %d ask small things",
+		  LOAD_CLIENTS, LOAD_UP, LOAD_DOWN, LOAD_CLIENTS - LOAD_UP - LOAD_DOWN);
+	load_start(s->load);
+	return true;
+}
+
+static bool stop_b2(struct stage *s)
+{
+	stage_say(s, STYLE_WARN, "I stop b2 on purpose: it takes nothing new and finishes what it has");
+	stage_stop_server(s, B2);
+	return true;
+}
+
+static bool tell_retries(struct stage *s)
+{
+	char retries[FIGURE_MAX], failed[FIGURE_MAX];
+
+	stage_say(s, STYLE_PLAIN, "tried again at another server: %s   failed for clients: %s",
+		  figure_grouped(s->info.retries, retries),
+		  figure_grouped(load_counts(s->load)->errors, failed));
+	return true;
+}
+
+/* A port is free for the next when the last has gone. */
+static bool start_b2(struct stage *s)
+{
+	int err;
+
+	if (s->servers[B2].pid != 0)
+		return false;
+	stage_say(s, STYLE_GOOD, "I start b2 again");
+	err = stage_start_server(s, B2);
+	if (err)
+		stage_fail(s, "b2 did not start again: %s", strerror(-err));
+	return true;
+}
+
+static bool tell_return(struct stage *s)
+{
+	char n[FIGURE_MAX];
+
+	stage_say(s, STYLE_PLAIN, "b2 is back in the round: %s connections since",
+		  figure_grouped(stage_server_connections(s, B2), n));
+	return true;
+}
+
+static bool end(struct stage *s)
+{
+	stage_say(s, STYLE_PLAIN, "the clients finish what they have");
+	stage_set_phase(s, PHASE_FINISHING);
+	return true;
+}
+
+/* In this order, each at its part of the time; an act that says false is asked again. What a later
+ * version can show becomes a row here: health checks see b2 go at 35 and come at 70, a configuration
+ * is loaded again under load at 90. */
+static const struct act {
+	unsigned percent;
+	bool (*play)(struct stage *s);
+} acts[] = {
+    {0, begin}, {30, stop_b2}, {55, tell_retries}, {65, start_b2}, {95, tell_return}, {100, end},
+};
+
+void story_go_on(struct stage *s)
+{
+	double length = (double)s->options->seconds;
+
+	while (s->phase == PHASE_PLAYING && s->act < ARRAY_LEN(acts) &&
+	       stage_seconds(s) * 100 >= length * acts[s->act].percent) {
+		if (!acts[s->act].play(s))
+			return;
+		s->act++;
+	}
+}

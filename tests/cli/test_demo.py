@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: MIT
+"""`sluice demo`: it is well when all is well, it fails when something is broken, and nothing is left behind.
+
+Runs the binary named by SLUICE_BIN (build/src/sluice). The demo chooses its ports itself, on loopback.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import resource
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SLUICE = os.path.abspath(os.environ.get("SLUICE_BIN", str(ROOT / "build/src/sluice")))
+WAIT_S = 3 * float(os.environ.get("SLUICE_TEST_WAIT", "20"))
+NOBODY = 65534
+HIDE, SHOW = b"\x1b[?25l", b"\x1b[?25h"
+
+
+def run(*args, **kwargs):
+    return subprocess.run([SLUICE, "demo", *map(str, args)], capture_output=True, text=True, timeout=WAIT_S,
+                          stdin=subprocess.DEVNULL, **kwargs)
+
+
+class Demo:
+    """A demo that runs, its output line by line."""
+
+    def __init__(self, *args, **kwargs):
+        self.text = ""
+        self.proc = subprocess.Popen([SLUICE, "demo", *map(str, args)], stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kwargs)
+
+    def until(self, word):
+        """Reads up to the line that has `word`."""
+        for line in self.proc.stdout:
+            self.text += line
+            if word in line:
+                return line
+        pytest.fail(f"no '{word}' in:\n{self.text}")
+
+    def children(self):
+        """In the order of their start: the daemon, b1, b2, b3."""
+        pid = self.proc.pid
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def finish(self):
+        try:
+            rest, _ = self.proc.communicate(timeout=WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            raise
+        self.text += rest
+        return self.proc.returncode
+
+
+def is_alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+def wait_all_gone(pids):
+    end = time.monotonic() + WAIT_S
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < end, f"still there: {[p for p in pids if is_alive(p)]}"
+        time.sleep(0.01)
+
+
+def errors_of(text, side):
+    return int(re.search(side + r" errors ([\d ]*\d)", text).group(1).replace(" ", ""))
+
+
+def check_good(got, seconds):
+    assert (got.returncode, got.stderr) == (0, ""), got
+    assert got.stdout.count("\n") == 1
+    r = json.loads(got.stdout)
+    assert r["ok"] is True and r["why"] == ""
+    assert (r["client_errors"], r["daemon_exit"], r["sessions_left"]) == (0, 0, 0)
+    assert r["seconds"] >= seconds
+    assert r["connections"] > 0 and r["requests"] > 0
+    assert 0 < r["bytes_spliced"] <= r["bytes"]
+    assert r["spliced_share"] == pytest.approx(r["bytes_spliced"] / r["bytes"], abs=0.001)
+    assert r["retries"] > 0  # b2 was away
+    assert [s["name"] for s in r["servers"]] == ["b1", "b2", "b3"]
+    for s in r["servers"]:
+        assert s["errors"] == 0 and s["connections"] == sum(s["starts"])
+        assert all(n > 0 for n in s["starts"])
+    assert [len(s["starts"]) for s in r["servers"]] == [1, 2, 1]  # b2 served before and after
+    return r
+
+
+def test_a_demo_is_well_and_says_so_in_one_object():
+    check_good(run("--seconds", 3, "--json"), 3)
+
+
+def small_machine():
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+
+
+def test_a_small_machine_and_a_user_without_rights_are_enough():
+    if os.getuid() != 0:
+        check_good(run("--seconds=2", "--json", preexec_fn=small_machine), 2)
+        return
+    # By descriptor, because the folder of the binary may be closed to this user.
+    code = ("import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); os.set_inheritable(fd, True);"
+            f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY}); os.chdir('/');"
+            "os.execve(fd, ['sluice', 'demo', '--seconds=2', '--json'], dict(os.environ))")
+    got = subprocess.run([sys.executable, "-c", code, SLUICE], capture_output=True, text=True, timeout=WAIT_S,
+                         stdin=subprocess.DEVNULL, preexec_fn=small_machine)
+    check_good(got, 2)
+
+
+def test_print_config_is_a_file_that_loads(tmp_path):
+    got = run("--print-config")
+    assert (got.returncode, got.stderr) == (0, "")
+    assert re.search(r"(?m)^bind +=.127\.0\.0\.1:\d+$", got.stdout)
+    path = tmp_path / "demo.ini"
+    path.write_text(got.stdout)
+    checked = subprocess.run([SLUICE, "-c", path], capture_output=True, text=True, timeout=WAIT_S)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "ok (1 frontend, 1 backend, 3 servers, 0 includes, 0 warnings)" in checked.stdout
+
+
+@pytest.mark.parametrize("args", [
+    ["--seconds", "1"], ["--seconds", "3601"], ["--seconds", "5s"], ["--seconds="], ["--seconds", "-3"],
+    ["--seconds", "99999999999999999999"], ["--seconds"], ["10"], ["--sceonds", "4"]])
+def test_a_wrong_command_line_ends_with_2(args):
+    got = run(*args)
+    assert (got.returncode, got.stdout) == (2, "")
+    assert got.stderr.startswith("sluice: ")
+
+
+def test_without_a_terminal_each_event_is_a_plain_line():
+    with socket.socket() as busy:
+        busy.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            busy.bind(("127.0.0.1", 8080))
+            busy.listen()
+        except OSError:
+            pass  # somebody else has it, which is as good
+        demo = Demo("--seconds", 2, env={**os.environ, "TERM": "xterm"})
+        assert "8080 is busy, using " in demo.until("busy")
+        port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", demo.until("proxy")).group(1))
+        admin = re.search(r"-s (\S+) show info", demo.until("admin")).group(1)
+        assert re.search(r"tail -f /proc/\d+/fd/2", demo.until("log"))
+        demo.until("clients begin")
+        with socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as visitor:
+            visitor.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = b"".join(iter(lambda: visitor.recv(4096), b"")).decode()
+        assert re.match(r"HTTP/1\.1 200 OK\r\n(.*\r\n)+\r\nhello from b[123] \(pid \d+\)", answer)
+        info = subprocess.run([SLUICE, "ctl", "-s", admin, "show", "info"], capture_output=True, text=True,
+                              timeout=WAIT_S)
+        assert "server.demo/b1: up" in info.stdout
+        assert demo.finish() == 0, demo.text
+    for line in ("I stop b2 on purpose", "b2 has left", "tried again at another server: ", "I start b2 again",
+                 "b2 is back in the round: ", " client errors 0   server errors 0\n", " next      "):
+        assert demo.text.count(line) == 1, (line, demo.text)
+    assert "\x1b" not in demo.text and "\r" not in demo.text
+    assert " notice ready: " not in demo.text
+
+
+def test_quiet_is_the_summary_alone():
+    got = run("-q", "--seconds", 2)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert got.stdout.startswith("\n summary   ")
+    assert "I stop" not in got.stdout and "next" not in got.stdout
+
+
+def test_a_daemon_that_dies_makes_the_demo_fail():
+    demo = Demo("--seconds", 3)
+    demo.until("I stop b2")
+    children = demo.children()
+    os.kill(children[0], signal.SIGKILL)
+    assert demo.finish() == 4
+    assert "sluice ended by itself (exit code 137)" in demo.text
+    assert " notice ready: " in demo.text  # the log is shown to whoever has to find out
+    assert errors_of(demo.text, "client") > 0
+    wait_all_gone(children)
+
+
+def test_a_daemon_that_cannot_start_is_the_fault_of_the_environment():
+    port = int(re.search(r"127\.0\.0\.1:(\d+)", run("--print-config").stdout).group(1))
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(f"\0sluice-demo-{port}")
+        taken.listen()
+        got = run("--seconds", 2)
+    assert got.returncode == 3
+    assert f"cannot open the admin socket unix:@sluice-demo-{port}" in got.stderr
+
+
+def test_a_server_that_dies_makes_the_demo_fail():
+    demo = Demo("--seconds", 3)
+    demo.until("I stop b2")
+    children = demo.children()
+    os.kill(children[1], signal.SIGKILL)
+    assert demo.finish() == 4
+    assert "b1 ended by itself (exit code 137)" in demo.text
+    assert "failed    b1 ended by itself" in demo.text
+    assert errors_of(demo.text, "client") > 0
+    wait_all_gone(children)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind(tmp_path, sign):
+    env = {**os.environ, "TMPDIR": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    demo = Demo("--seconds", 600, env=env, cwd=tmp_path)
+    port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", demo.until("proxy")).group(1))
+    demo.until("clients begin")
+    children = demo.children()
+    assert len(children) == 4
+    demo.proc.send_signal(sign)
+    code = demo.finish()
+    assert code == (-signal.SIGKILL if sign == signal.SIGKILL else 0), demo.text
+    if sign != signal.SIGKILL:
+        assert "enough seen" in demo.text
+        assert " client errors 0   server errors 0\n" in demo.text
+    wait_all_gone(children)
+    assert list(tmp_path.iterdir()) == []
+    # The threads of a killed process end one by one: the last one closes.
+    end = time.monotonic() + WAIT_S
+    while f"@sluice-demo-{port}" in Path("/proc/net/unix").read_text():
+        assert time.monotonic() < end, "an abstract name is still taken"
+        time.sleep(0.01)
+
+
+def on_terminal(args, env, signals_at=(), rows=30, columns=100):
+    """What a demo writes to a terminal, and its exit code. A signal is sent once its word was read."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    proc = subprocess.Popen([SLUICE, "demo", *args], stdin=slave, stdout=slave, stderr=slave,
+                            env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **env})
+    os.close(slave)
+    text, waiting, end = b"", list(signals_at), time.monotonic() + WAIT_S
+    while True:
+        assert select.select([master], [], [], max(0, end - time.monotonic()))[0], text
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # EIO: the other side is closed
+            break
+        text += chunk
+        while waiting and waiting[0][0] in text:
+            proc.send_signal(waiting.pop(0)[1])
+    os.close(master)
+    assert not waiting, text
+    return text, proc.wait(WAIT_S)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_terminal_gets_a_table_and_its_cursor_back(sign):
+    text, code = on_terminal(["--seconds", "600"], {}, [(b"zero-copy", sign)])
+    assert code == 0, text
+    assert b"\x1b[32m" in text
+    assert text.count(HIDE) == text.count(SHOW) == 1
+    assert text.index(HIDE) < text.index(b"FRONTEND demo") < text.index(SHOW) < text.index(b" summary ")
+    assert b"\x1b[?" not in text[text.index(SHOW) + len(SHOW):]
+
+
+def test_a_cursor_is_given_back_after_a_failure_too():
+    # Twice is "at once": nobody is waited for.
+    text, code = on_terminal(["--seconds", "600"], {}, [(b"zero-copy", signal.SIGINT),
+                                                        (b"enough seen", signal.SIGINT)])
+    assert text.count(HIDE) == text.count(SHOW) == 1
+    assert text.index(SHOW) < text.index(b" summary ")
+    assert code in (0, 4)  # 0 when all was over before the second one came
+
+
+def test_no_colour_and_no_table_where_they_are_not_wanted():
+    text, code = on_terminal(["--seconds", "2"], {"NO_COLOR": "1"})
+    assert code == 0 and HIDE in text and not re.search(rb"\x1b\[\d*m", text)
+    for env, columns in (({"TERM": "dumb"}, 100), ({"NO_COLOR": "1"}, 60)):
+        text, code = on_terminal(["--seconds", "2"], env, columns=columns)
+        assert code == 0 and b"\x1b" not in text and b"I stop b2" in text

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The documents and the options table say the same."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SLUICE = os.environ.get("SLUICE_BIN", os.path.join(ROOT, "build", "src", "sluice"))
+PAGES = {"man": "doc/man/sluice.ini.5", "markdown": "doc/reference.md"}
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as page:
+        return page.read()
+
+
+def reference(style):
+    return subprocess.run([SLUICE, "help", f"--reference={style}"], capture_output=True, text=True,
+                          check=True, timeout=10).stdout
+
+
+@pytest.mark.parametrize("style", PAGES)
+def test_a_page_has_the_table_between_its_marks(style):
+    page = read(PAGES[style])
+    between = re.search(r"(?s)BEGIN KEYS[^\n]*\n(.*)^[^\n]*END KEYS", page, re.M).group(1)
+    assert between == reference(style), "run: sh doc/update.sh"
+
+
+def test_every_key_of_the_table_is_on_the_page():
+    table = read("include/sluice/config/options.tbl.h")
+    keys = re.findall(r'^(?:OPTION|LATER)\("([^"]+)"', table, re.M)
+    page = reference("markdown")
+    assert len(keys) > 60
+    assert [k for k in keys if f"`{k}" not in page] == []
+
+
+def test_another_style_is_refused():
+    got = subprocess.run([SLUICE, "help", "--reference=html"], capture_output=True, text=True, timeout=10)
+    assert got.returncode == 2
+    assert "man or markdown" in got.stderr
+
+
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
+@pytest.mark.parametrize("page", ["sluice.8", "sluice.ini.5", "sluice-ctl.1"])
+def test_a_man_page_has_no_mistake(page):
+    got = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", os.path.join(ROOT, "doc/man", page)],
+                         capture_output=True, text=True, timeout=10)
+    assert got.stdout == ""
+
+
+def test_the_manual_names_every_verb():
+    verbs = re.findall(r'^\t\{"(\w+)", CLI_', read("src/cli/cli.c"), re.M)
+    manual = read("doc/man/sluice.8").replace("\\", "")
+    assert len(verbs) >= 9
+    assert [v for v in verbs if v not in manual] == []

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fuzz_config.c - any text as a configuration: refused in words, or printed so that it reads back.
+ *
+ * A libFuzzer target; replay.c runs it over the corpus without one. Reads no file: what includes by
+ * a path is left out, and names are looked for beside a folder that is not there.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/config/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define NAME "/nonexistent-sluice-fuzz/t.ini"
+
+static struct config *load(const char *text, enum config_style style, char **said)
+{
+	struct config_input input = {.text = text, .text_name = NAME};
+	size_t len = 0;
+	FILE *diag = open_memstream(said, &len);
+	struct config *c;
+
+	check(diag != NULL);
+	c = config_load(&input, diag, style);
+	check(fclose(diag) == 0);
+	if (style == CONFIG_JSON)
+		check(strstr(*said, c != NULL ? "\"ok\":true,\"errors\":0," : "\"ok\":false,") != NULL);
+	else
+		check(c != NULL || strstr(*said, "The running configuration is unchanged.") != NULL);
+	return c;
+}
+
+static char *print(const struct config *c, void (*how)(const struct config *c, FILE *out))
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	check(out != NULL);
+	how(c, out);
+	check(fclose(out) == 0);
+	return text;
+}
+
+/* `text` must be accepted, and be printed as `wanted`. */
+static void read_back(const char *text, const char *wanted)
+{
+	char *said = NULL, *got;
+	struct config *c = load(text, CONFIG_PLAIN, &said);
+
+	if (c == NULL)
+		fprintf(stderr, "printed:\n%s\nsaid:\n%s\n", text, said);
+	check(c != NULL);
+	got = print(c, config_print);
+	if (strcmp(got, wanted) != 0)
+		fprintf(stderr, "first:\n%s\nsecond:\n%s\n", wanted, got);
+	check(strcmp(got, wanted) == 0);
+	config_free(c);
+	free(got);
+	free(said);
+}
+
+static void print_and_read_back(const struct config *c)
+{
+	char *plain = print(c, config_print), *origins = print(c, config_print_origins);
+
+	read_back(plain, plain);
+	read_back(origins, plain);
+	free(origins);
+	free(plain);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1), *said = NULL;
+	struct config *c;
+
+	check(text != NULL);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	/* The environment is no part of the input. */
+	check(clearenv() == 0);
+	check(setenv("F", "10.0.0.1:80 weight=2", 1) == 0);
+	if (strcasestr(text, "include") == NULL || strchr(text, '/') == NULL) {
+		config_free(load(text, CONFIG_JSON, &said));
+		free(said);
+		said = NULL;
+		c = load(text, CONFIG_PLAIN, &said);
+		if (c != NULL)
+			print_and_read_back(c);
+		config_free(c);
+		free(said);
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a log that lies, stalls or grows: lines lost or doubled at rotation, a stranger's bytes that
+make a line of their own, JSON that is none, a syslog that is away and takes the daemon with it."""
+
+import collections
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from harness import daemon as daemons
+from harness.peer import PREAMBLE
+from harness.timing import PATIENCE, SCALE, wait_until
+
+LISTEN = "[listen l]\nbind = 127.0.0.1:0\nserver a = {}\n"
+
+
+def json_lines(path):
+    with open(path, encoding="ascii") as f:
+        return [json.loads(line) for line in f.read().splitlines()]
+
+
+def sessions_in(lines):
+    return [line for line in lines if line["event"] == "session"]
+
+
+def echo_once(peers, daemon, listener):
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.send(5000)
+    server.receive(5000)
+    server.send(700)
+    client.receive(700)
+    return client, server
+
+
+class Receiver:
+    """A syslog daemon: datagrams, or the NUL-ended lines of one stream."""
+
+    def __init__(self, name, family=socket.AF_UNIX, kind=socket.SOCK_DGRAM):
+        self.stream = kind == socket.SOCK_STREAM
+        self.lines = []
+        self.sock = socket.socket(family, kind)
+        self.sock.bind(name)
+        if family == socket.AF_UNIX:
+            os.chmod(name, 0o666)
+        if self.stream:
+            self.sock.listen(4)
+        self.name = self.sock.getsockname()
+        self.thread = threading.Thread(target=self._stream if self.stream else self._datagrams)
+        self.thread.start()
+
+    def _datagrams(self):
+        while True:
+            line = self.sock.recv(65536)
+            if line == b"end":
+                return
+            self.lines.append(line.decode("ascii"))
+
+    def _stream(self):
+        conn, _ = self.sock.accept()
+        rest = b""
+        with conn:
+            while data := conn.recv(65536):
+                *whole, rest = (rest + data).split(b"\0")
+                self.lines += [line.decode("ascii") for line in whole]
+        assert rest == b""
+
+    def wait(self, pattern):
+        return wait_until(lambda: next((x for x in self.lines if re.search(pattern, x)), None),
+                          lambda: f"a line like {pattern}; there are\n" + "\n".join(self.lines))
+
+    def close(self):
+        if self.sock.fileno() < 0:
+            return
+        if not self.stream:
+            with socket.socket(self.sock.family, socket.SOCK_DGRAM) as s:
+                s.sendto(b"end", self.name)
+        self.thread.join(PATIENCE)
+        self.sock.close()
+        if self.sock.family == socket.AF_UNIX and os.path.exists(self.name):
+            os.unlink(self.name)
+
+
+@pytest.mark.smoke
+def test_json_sessions_parse_and_agree_with_the_counters(sluice, peers, folder):
+    path = f"{folder}/log.json"
+    listener = peers.listen()
+    # What stands before the first section belongs to [global]: a target beside the harness's stderr.
+    daemon = sluice(f"log = file:{path} format=json level=info\n"
+                    + LISTEN.format(listener.address) + "retries = 0\n"
+                    f"[listen gone]\nbind = 127.0.0.1:0\nserver b = unix:{folder}/missing\nretries = 0\n")
+    client, server = echo_once(peers, daemon, listener)
+    where = "{}:{}".format(*client.sock.getsockname())
+    client.fin()
+    server.receive_to_end()
+    server.fin()
+    client.receive_to_end()
+    client, server = echo_once(peers, daemon, listener)
+    client.reset()
+    server.receive_to_end()
+    client, server = echo_once(peers, daemon, listener)
+    server.reset()
+    client.receive_to_end()
+    peers.connect(daemon.address("gone")).receive_to_end()
+    ended = wait_until(lambda: len(found := sessions_in(json_lines(path))) == 4 and found,
+                       lambda: f"4 sessions in {json_lines(path)}")
+    counts = collections.Counter((line["reason"], line["ts_code"]) for line in ended)
+    assert counts == {("normal", "--"): 1, ("client_reset", "CD"): 1, ("server_reset", "SD"): 1,
+                      ("connect_failed", "SC"): 1}
+    info = daemon.info()
+    assert len(ended) == info["accepted"]
+    assert sum(line["bytes_in"] for line in ended) == info["bytes_to_server"]
+    assert sum(line["bytes_out"] for line in ended) == info["bytes_to_client"]
+    assert sum(line["bytes_spliced"] for line in ended) == info["bytes_spliced"]
+    assert sum(line["tries"] for line in ended) == info["connects"]
+    normal = next(line for line in ended if line["reason"] == "normal")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", normal["ts"])
+    assert normal["client"] == where and normal["server_address"] == str(listener.address)
+    assert (normal["frontend"], normal["backend"], normal["server"]) == ("l", "l", "a")
+    assert normal["level"] == "info" and normal["reason_text"] == "both sides closed"
+    assert 0 <= normal["connect_s"] <= normal["duration_s"] < 60 * SCALE
+    assert normal["id"].startswith(f"{normal['worker']}.")
+    failed = next(line for line in ended if line["reason"] == "connect_failed")
+    assert "connect_s" not in failed and failed["server_address"] == f"unix:{folder}/missing"
+    messages = [line for line in json_lines(path) if line["event"] == "message"]
+    assert any(line["message"].startswith("ready:") and line["level"] == "notice" for line in messages)
+    # The text beside it has the same sessions.
+    assert len(daemon.session_lines()) == 4
+
+
+def test_bytes_of_strangers_stay_inside_of_one_line(sluice, peers, folder):
+    hostile = f"{folder}/a\nb\x1b[2J\"q\\\xff"
+    path = f"{folder}/log.json"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{folder}/server")
+    listener.listen(8)
+    daemon = sluice(f"log = file:{path} format=json\n"
+                    f"[listen l]\nbind = unix:{folder}/front\nserver a = unix:{folder}/server\n")
+    client = socket.socket(socket.AF_UNIX)
+    client.bind(hostile.encode("latin-1"))
+    client.connect(f"{folder}/front")
+    server, _ = listener.accept()
+    for sock in (client, server, listener):
+        sock.close()
+    daemon.wait_session_line()
+    wait_until(lambda: sessions_in(json_lines(path)), "the session in JSON")
+    assert sessions_in(json_lines(path))[0]["client"] == "unix:"
+    answer = daemon.ask("show \x1b[2J\x01'\"\\ \xff")
+    assert answer.count("\n") <= 2 and all(" " <= c <= "~" for c in answer.strip())
+    for line in daemon.log().splitlines():
+        assert re.match(r"\d{4}-\d\d-\d\dT\S+Z (\w+) |sluice: ", line), line
+        assert all(" " <= c <= "~" for c in line), line
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("kind", ("dgram", "stream", "udp4", "udp6"))
+def test_syslog_gets_a_message_a_line(sluice, peers, folder, kind):
+    if kind.startswith("udp"):
+        family = socket.AF_INET if kind == "udp4" else socket.AF_INET6
+        receiver = Receiver(("127.0.0.1" if kind == "udp4" else "::1", 0), family)
+        host, port = receiver.name[:2]
+        target = f"[{host}]:{port}" if kind == "udp6" else f"{host}:{port}"
+        head = r"<(\d+)>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S+ sluice PID - - "
+    else:
+        type_ = socket.SOCK_DGRAM if kind == "dgram" else socket.SOCK_STREAM
+        receiver = Receiver(f"{folder}/dev-log", kind=type_)
+        target = f"unix:{receiver.name}" if kind == "stream" else receiver.name
+        head = r"<(\d+)>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d sluice\[PID\]: "
+    try:
+        listener = peers.listen()
+        style = "text" if kind == "dgram" else "json"
+        daemon = sluice(f"log = syslog:{target} facility=local0 format={style}\n"
+                        + LISTEN.format(listener.address))
+        head = re.compile(head.replace("PID", str(daemon.pid)))
+        client, server = echo_once(peers, daemon, listener)
+        client.reset()
+        server.receive_to_end()
+        line = receiver.wait("client_reset|client reset")
+        assert head.match(line)[1] == str(16 * 8 + 6)
+        assert head.match(receiver.wait("ready:"))[1] == str(16 * 8 + 5)
+        if kind != "dgram":
+            assert json.loads(head.sub("", line))["bytes_in"] == PREAMBLE + 5000
+        assert all(head.match(line) and line.isprintable() for line in receiver.lines)
+        assert daemon.info()["log_dropped"] == 0
+        assert daemon.terminate() == 0
+        receiver.wait("stopped: 1 connections")
+    finally:
+        receiver.close()
+
+
+def end_a_session(peers, daemon, listener):
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.fin()
+    server.receive_to_end()
+    server.fin()
+    client.receive_to_end()
+
+
+def test_syslog_that_never_comes_costs_lines_not_the_daemon(sluice, peers, folder):
+    listener = peers.listen()
+    daemon = sluice(f"log = syslog:{folder}/none\n" + LISTEN.format(listener.address))
+    assert f"log = syslog:unix:{folder}/none: nobody is there now" in daemon.log()
+    lost = daemon.info()["log_dropped"]
+    end_a_session(peers, daemon, listener)
+    wait_until(lambda: daemon.info()["log_dropped"] == lost + 1, "a lost line is counted")
+
+
+@pytest.mark.parametrize("user", ("", "user = nobody"))
+def test_syslog_that_restarts_is_found_again(sluice, peers, folder, user):
+    """Also by a process that may no longer do what root may."""
+    if user and os.geteuid() != 0:
+        pytest.skip("needs root to become another user")
+    name = f"{folder}/dev-log"
+    listener = peers.listen()
+    receiver = Receiver(name)
+    try:
+        daemon = sluice(f"log = syslog:{name}\n" + LISTEN.format(listener.address), global_options=user)
+        receiver.wait("ready:")
+        for _ in range(2):
+            receiver.close()
+            lost = daemon.info()["log_dropped"]
+            end_a_session(peers, daemon, listener)
+            wait_until(lambda: daemon.info()["log_dropped"] > lost, "a lost line is counted")
+            receiver = Receiver(name)
+
+            def arrived():
+                end_a_session(peers, daemon, listener)
+                return any("both sides closed" in line for line in receiver.lines)
+            wait_until(arrived, "a session line after the restart")
+            receiver.wait("log lines were lost: this target")
+        assert daemon.terminate() == 0
+        receiver.wait("stopped:")
+    finally:
+        receiver.close()
+
+
+@pytest.mark.smoke
+def test_rotation_loses_and_doubles_no_line(sluice, peers, folder):
+    path = f"{folder}/log.json"
+    listener = peers.listen()
+    daemon = sluice(f"log = file:{path} format=json\n" + LISTEN.format(listener.address))
+    names = [path]
+    for i in range(4):
+        for _ in range(10):
+            client, server = peers.pair(daemon.address("l"), listener)
+            client.reset()
+            server.receive_to_end()
+        old = f"{path}.{i}"
+        os.rename(path, old)
+        names.append(old)
+        daemon.signal(signal.SIGUSR1)
+        wait_until(lambda: os.path.exists(path), "the file is there again")
+    wait_until(lambda: sum(len(sessions_in(json_lines(n))) for n in names) >= 40, "all lines")
+    ended = [line["client"] for n in names for line in sessions_in(json_lines(n))]
+    assert len(ended) == 40
+    assert daemon.info()["log_dropped"] == 0
+    assert sum("SIGUSR1" in line.get("message", "") for n in names for line in json_lines(n)) == 4
+
+
+def test_each_target_has_its_own_level(sluice, peers, folder):
+    listener = peers.listen()
+    daemon = sluice(f"log = file:{folder}/notice format=json level=notice\n"
+                    + LISTEN.format(listener.address))
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.reset()
+    server.receive_to_end()
+    daemon.wait_session_line()
+    wait_until(lambda: "ready:" in open(f"{folder}/notice", encoding="ascii").read(), "the file")
+    assert {line["level"] for line in json_lines(f"{folder}/notice")} == {"notice"}
+    assert "listening on" in daemon.log()
+
+
+def test_full_disk_costs_lines_not_the_daemon(sluice, peers):
+    """The final check sees to it that it costs no CPU either."""
+    listener = peers.listen()
+    daemon = sluice("log = file:/dev/full\n" + LISTEN.format(listener.address))
+    before = daemon.info()["log_dropped"]
+    for _ in range(5):
+        client, server = peers.pair(daemon.address("l"), listener)
+        client.reset()
+        server.receive_to_end()
+    daemon.wait_session_line(5)
+    wait_until(lambda: daemon.info()["log_dropped"] >= before + 5, "lost lines are counted")
+    assert daemon.info()["log_dropped"] == before + 5
+
+
+def test_reader_that_sleeps_costs_lines_that_are_counted_and_told(folder):
+    ours, theirs = os.pipe()
+    daemon = daemons.Daemon(folder, "[global]\nthreads = 1\nadmin-socket = unix:@ADMIN@\nlog = stderr\n"
+                            f"[listen l]\nbind = unix:{folder}/front\n"
+                            f"server a = unix:{folder}/missing\nretries = 0\n")
+    daemon.child = subprocess.Popen([daemons.BINARY, "-f", daemon.config_path], stderr=theirs,
+                                    stdin=subprocess.DEVNULL)
+    os.close(theirs)
+    text = b""
+
+    def read_until(pattern):
+        nonlocal text
+
+        def more():
+            nonlocal text
+            if select.select([ours], [], [], 0)[0]:
+                text += os.read(ours, 65536)
+            return re.search(pattern, text)
+        return wait_until(more, lambda: f"{pattern} in {text[-2000:]}")
+
+    def session():
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE)
+            s.connect(f"{folder}/front")
+            s.recv(1)
+    try:
+        read_until(rb"ready:")
+        sessions = 0
+        while daemon.info()["log_dropped"] == 0:
+            assert sessions < 20000, "nothing fills the log"
+            for _ in range(100):
+                session()
+            sessions += 100
+        wait_until(lambda: daemon.info()["sessions"] == 0, "sessions have ended")
+        told = read_until(rb"warning (\d+) log lines were dropped: the log's reader is too slow")
+        assert int(told[1]) == daemon.info()["log_dropped"]
+        before = text.count(b" session ")
+        session()
+        wait_until(lambda: read_until(b"") and text.count(b" session ") == before + 1, "the next line")
+        assert before < sessions
+    finally:
+        daemon.kill()
+        os.close(ours)
+
+
+def test_failures_that_a_stranger_causes_are_bounded_and_told(sluice, peers, folder):
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = unix:{folder}/missing\nretries = 0\n",
+                    global_options="threads = 1")
+    for _ in range(200):
+        peers.connect(daemon.address("l")).receive_to_end()
+    daemon.wait_session_line(200)
+
+    def failures():
+        shown = len(re.findall(r"connect failed:", daemon.log()))
+        left_out = sum(map(int, re.findall(r" (\d+) lines were left out", daemon.log())))
+        return shown + left_out == 200 and shown
+    # The last of them is told although no line of its kind follows.
+    shown = wait_until(failures, lambda: daemon.log()[-2000:])
+    assert shown < 100
+
+
+def test_the_journal_gets_priorities(tmp_path):
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    config = tmp_path / "sluice.ini"
+    config.write_text("[global]\nthreads = 1\nlog = auto\n"
+                      f"[listen l]\nbind = unix:{tmp_path}/s\nserver a = 127.0.0.1:1\n")
+    status = os.fstat(theirs.fileno())
+    child = subprocess.Popen([daemons.BINARY, "-f", str(config)], stderr=theirs, stdin=subprocess.DEVNULL,
+                             env=dict(os.environ, JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}"))
+    theirs.close()
+    ours.settimeout(PATIENCE)
+    text = b""
+    try:
+        while b"ready:" not in text:
+            text += ours.recv(65536)
+        child.terminate()
+        while data := ours.recv(65536):
+            text += data
+        assert child.wait(PATIENCE) == 0
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+        ours.close()
+    lines = text.decode("ascii").splitlines()
+    assert all(re.match(r"<[3-7]>\S", line) for line in lines), lines
+    assert any(line.startswith("<5>ready:") for line in lines)
+    assert any(line.startswith("<5>stopped:") for line in lines)
