@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""contenders.py - who takes part: one row each.
+
+One from elsewhere joins by one line here, or by --contender NAME=PATH:ROW on the command line (the
+program at PATH, started and configured as ROW is). Words in capitals are filled in:
+
+    CONFIG   the file made from the template bench/contenders/<config>
+    PAIRS    port and server of each of the three forwards (TCP, Unix socket, redis)
+    BUILD    the build folder of bench/run.sh         SCRATCH  a folder that lives as long as the run
+    $NAME    an environment variable; the row is left out when it is not set
+
+Equal for all: one thread on one CPU, no log, TCP_NODELAY, backlog 4096, the same timeouts where there
+are any. Logs are off by: haproxy - no `log` line; nginx - access_log off, error_log emerg;
+sluice - log = off; bare and go have none.
+"""
+
+import collections
+import os
+import shutil
+import string
+
+from process import Failed
+
+Contender = collections.namedtuple("Contender", "name program arguments config values version")
+
+CONTENDERS = [
+    Contender("direct", "", "", "", {}, ""),
+    Contender("haproxy", "haproxy", "-q -db -f CONFIG", "haproxy.cfg", {"SPLICE": ""}, "-v"),
+    Contender("haproxy-splice", "haproxy", "-q -db -f CONFIG", "haproxy.cfg",
+              {"SPLICE": "option splice-auto"}, "-v"),
+    Contender("haproxy-new", "$BENCH_HAPROXY_NEW", "-q -db -f CONFIG", "haproxy.cfg",
+              {"SPLICE": "option splice-auto"}, "-v"),
+    Contender("nginx", "nginx", "-p DIR -c CONFIG", "nginx.conf", {}, "-v"),
+    Contender("go", "SCRATCH/io_copy", "PAIRS", "", {}, ""),
+    Contender("bare", "BUILD/bench/bare_relay", "PAIRS", "", {}, ""),
+    Contender("sluice-epoll", "$SLUICE_BIN", "-o global.driver=epoll -f CONFIG", "sluice.ini", {}, "-V"),
+    Contender("sluice-io_uring", "$SLUICE_BIN", "-o global.driver=io_uring -f CONFIG", "sluice.ini", {},
+              "-V"),
+]
+
+TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "contenders")
+NGINX_MODULES = ("/usr/lib/nginx/modules/ngx_stream_module.so",
+                 "/usr/lib64/nginx/modules/ngx_stream_module.so",
+                 "/usr/share/nginx/modules/ngx_stream_module.so")
+
+
+def by_name(name):
+    for contender in CONTENDERS:
+        if contender.name == name:
+            return contender
+    raise Failed("no contender '%s'; there are: %s" % (name, " ".join(c.name for c in CONTENDERS)))
+
+
+def from_argument(text):
+    """NAME=PATH:ROW"""
+    name, _, rest = text.partition("=")
+    path, _, row = rest.rpartition(":")
+    if not name or not path:
+        raise Failed("--contender %s: write NAME=PATH:ROW, as in new=/opt/haproxy:haproxy-splice" % text)
+    return by_name(row)._replace(name=name, program=path)
+
+
+def program_path(contender, places):
+    """The program, or None when it is not here."""
+    name = contender.program
+    if name.startswith("$"):
+        name = os.environ.get(name[1:], "")
+    for word, value in places.items():
+        name = name.replace(word, value)
+    return shutil.which(name) if name else None
+
+
+def limits(nofile):
+    """A session has two descriptors, and HAProxy counts two more for each pipe that it may have."""
+    sessions = max(100, min(9500, (nofile - 1000) // 2))
+    return {"NOFILE": nofile, "MAXCONN": sessions, "MAXSOCKETS": nofile - 200,
+            "MAXPIPES": max(16, min(256, (nofile - 2 * sessions) // 4))}
+
+
+def nginx_module():
+    """The line that loads the stream module, where it is not built in."""
+    found = [path for path in NGINX_MODULES if os.path.exists(path)]
+    return "load_module %s;" % found[0] if found else ""
+
+
+def argv_of(contender, path, forwards, folder, nofile):
+    """The command line; writes the configuration into `folder`. forwards: {name: (port, server)}."""
+    config = ""
+    if contender.config:
+        template = os.path.join(TEMPLATES, contender.config)
+        values = dict(limits(nofile), DIR=folder, NGINX_MODULE=nginx_module(), **contender.values)
+        for name, (port, server) in forwards.items():
+            values["PORT_" + name.upper()] = port
+            values["SERVER_" + name.upper()] = server
+        config = os.path.join(folder, contender.name + "-" + contender.config)
+        with open(template, encoding="utf-8") as stream:
+            text = string.Template(stream.read()).substitute(values)
+        with open(config, "w", encoding="utf-8") as stream:
+            stream.write(text)
+    argv = [path]
+    for word in contender.arguments.split():
+        if word == "PAIRS":
+            for port, server in forwards.values():
+                argv += [str(port), str(server)]
+        else:
+            argv.append({"CONFIG": config, "DIR": folder}.get(word, word))
+    return argv
