@@ -280,7 +280,8 @@ static enum verdict flow_run(struct flow *f, struct end *src, struct end *dst)
 				pipe_give(f);
 		}
 		if (f->ended) {
-			if (!f->finished)
+			/* Where the other flow is over already, close() says it. */
+			if (!f->finished && !dst->session->flows[dst - dst->session->ends].finished)
 				(void)shutdown(dst->fd, SHUT_WR); /* fails when dst is gone */
 			f->finished = true;
 			return FLOW_IDLE;

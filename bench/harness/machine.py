@@ -66,6 +66,7 @@ def facts(root):
         "cpu": cpus[0] if cpus else "unknown", "cpus": os.cpu_count(),
         "cpus_allowed": sorted(os.sched_getaffinity(0)),
         "hypervisor": " hypervisor" in read("/proc/cpuinfo"),
+        "clocksource": read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "unknown"),
         "memory": (re.findall(r"MemTotal:\s*(.*)", read("/proc/meminfo")) or ["unknown"])[0],
         "mitigations": flaws, "sysctl": sysctl,

@@ -25,7 +25,7 @@ import workloads
 from process import Failed
 
 VIEWS = {"e": "efficiency", "c": "capacity"}
-QUICK_CONTENDERS = "haproxy,haproxy-splice,nginx,bare,sluice-epoll,sluice-io_uring"
+QUICK_CONTENDERS = "haproxy,haproxy-splice,haproxy-forced,nginx,bare,sluice-epoll,sluice-io_uring"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -69,7 +69,8 @@ def build_go(scratch):
     if not go:
         return
     source = os.path.join(ROOT, "bench", "contenders", "io_copy.go")
-    env = dict(os.environ, GOCACHE=scratch + "/go-cache", GOTOOLCHAIN="local", HOME=scratch)
+    env = dict(os.environ, GOCACHE=scratch + "/go-cache", GOTOOLCHAIN="local", HOME=scratch,
+               CGO_ENABLED="0")
     done = subprocess.run([go, "build", "-o", scratch + "/io_copy", source], env=env, check=False,
                           timeout=300, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
@@ -121,7 +122,7 @@ class Bench:
             process.ask(ports["redis"], b"PING\r\n", 7)
 
     @contextlib.contextmanager
-    def contender(self, contender):
+    def contender(self, contender, env=None):
         """Runs it from its first answer on; gives its process, or None for the direct way."""
         if not contender.program:
             yield None
@@ -132,7 +133,7 @@ class Bench:
             self.cap.limit(None)
         with open(self.scratch + "/contender.log", "w", encoding="utf-8") as log, \
                 process.running(entry["argv"], cpus=self.proxy_cpus, group=group, stdin=subprocess.DEVNULL,
-                                stdout=log, stderr=log, env={"GOMAXPROCS": "1"}) as proxy:
+                                stdout=log, stderr=log, env=env) as proxy:
             try:
                 process.wait_until(lambda: proxy.poll() is not None or self.answers(contender), 10,
                                    "it does not answer")
@@ -177,7 +178,7 @@ class Bench:
             if self.cap.path:
                 self.cap.limit(self.args.cap if view == "c" else None)
             if work.function is not workloads.redis:
-                workloads.echo(target, 0.1, work.arguments[0], 16, 128)
+                workloads.warm(target, work.arguments[0])
             before, ticks = machine.cpu_ns(proxy.pid) if proxy else 0, machine.cpu_ticks()
             result = work.function(target, self.args.seconds, *work.arguments)
             if result is None:
@@ -325,7 +326,12 @@ def main():
         say("workloads:  " + " ".join(w.name for w in workloads.WORKLOADS))
         say("contenders: " + " ".join(c.name for c in field.CONTENDERS))
         return 0
-    os.environ.setdefault("SLUICE_BIN", args.build + "/src/sluice")
+    return guarded(lambda stack: run(args, stack), args.build)
+
+
+def guarded(work, build):
+    """Runs work(stack); whatever entered the stack is undone on every way out, signals too."""
+    os.environ.setdefault("SLUICE_BIN", build + "/src/sluice")
 
     def leave(number, _frame):
         # A second signal must not interrupt the tidying up; all of it is bounded in time.
@@ -337,7 +343,7 @@ def main():
         signal.signal(number, leave)
     try:
         with contextlib.ExitStack() as stack:
-            return run(args, stack)
+            return work(stack)
     except Failed as error:
         say("bench: %s" % error)
         return 3

@@ -5,7 +5,10 @@ import statistics
 from xml.sax.saxutils import escape
 
 VIEWS = {"e": "efficiency", "c": "capacity"}
-BASES = ("haproxy", "haproxy-splice", "haproxy-new", "bare")
+BASES = ("haproxy", "haproxy-splice", "haproxy-forced", "haproxy-new", "bare")
+SHORT = {"haproxy": "/hapr", "haproxy-splice": "/h-spl", "haproxy-forced": "/h-for",
+         "haproxy-new": "/h-new", "bare": "/bare"}
+ROW = "  %-15s %7s %15s %s %7s %7s %7s%s"
 COLOURS = ("#8a8f98", "#c9852b", "#4f8fd0", "#8c6bc8", "#3a9d6e", "#c2566a", "#2f9aa8", "#d0629f", "#a39a2c")
 
 
@@ -89,19 +92,20 @@ def table(rows, capacity_note):
             lines += ["", note, "-" * len(note)]
         for workload in dict.fromkeys(r["workload"] for r in mine):
             group = [r for r in mine if r["workload"] == workload]
-            lines.append("")
-            lines.append("%-34s %10s %21s %s %9s %9s %10s" % (
-                "%s (%s)" % (workload, group[0]["unit"]), "median", "min - max",
-                "".join("%16s" % ("/" + b) for b in bases), "p50 us", "p99 us", "rate/s"))
+            lines += ["", "%s (%s)" % (workload, group[0]["unit"]), ROW % (
+                "", "median", "min - max", "".join("%7s" % SHORT[b] for b in bases), "p50 us", "p99 us",
+                "rate/s", "")]
             for r in group:
                 span = "%s - %s" % (number(r["min"]), number(r["max"])) if r["samples"] else "-"
-                mark = " (the load's CPU was full)" if r["load_bound"] else ""
+                mark = " *" if r["load_bound"] else ""
                 if r["invalid"]:
-                    mark += " INVALID %d of %d" % (r["invalid"], r["invalid"] + r["samples"])
-                lines.append("  %-32s %10s %21s %s %9s %9s %10s%s" % (
+                    mark += " bad %d/%d" % (r["invalid"], r["invalid"] + r["samples"])
+                lines.append(ROW % (
                     r["contender"], number(r["median"]), span,
-                    "".join("%16s" % ratio(r["ratios"].get(b)) for b in bases),
+                    "".join("%7s" % ratio(r["ratios"].get(b)) for b in bases),
                     number(r["p50_us"]), number(r["p99_us"]), number(r["rate"]), mark))
+    lines += ["", "/x: median of the ratios to contender x within each round.  *: the load's CPU was full",
+              "in a round: a lower bound.  bad: cells with an error, which are no result."]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 

@@ -84,6 +84,11 @@ def echo(target, seconds, front, connections, size):
     return Result(got["ops"] / got["seconds"], got["all_ops"], got["p50_us"], got["p99_us"])
 
 
+def warm(target, front):
+    """Opens what a contender opens once, before the clocks are read; an error here is one too."""
+    load(target, ["echo", target.ports[front], 16, 128, 0.1], 0.1)
+
+
 def bulk(target, seconds, front, direction, streams):
     """In GB (1e9 bytes)."""
     got = load(target, [direction, target.ports[front], streams, seconds], seconds)

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# alloc.sh - heap calls for each 1000 connections and 1000 requests, after a warm-up, of each contender.
+#
+#   sh bench/alloc.sh [--contenders A,B,...] [--name NAME]        NAME: also write bench/results/NAME.json
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+. "$root/bench/lib.sh"
+
+bench_packages haproxy nginx libnginx-mod-stream redis-server || exit 3
+bench_build || exit 3
+exec "$PYTHON" "$root/bench/harness/micro.py" alloc --build "$root/build-bench" "$@"
