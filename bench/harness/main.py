@@ -162,7 +162,7 @@ class Bench:
                 with self.contender(row):
                     pass
             except Failed as error:
-                say("  %-16s left out: %s" % (row.name, str(error).strip()))
+                say("  %-16s left out: %s" % (row.name, str(error).split("\n")[0]))
                 del self.contenders[row.name]
                 continue
             say("  %-16s %s" % (row.name, entry["version"] or path or "no proxy"))
@@ -228,9 +228,10 @@ class Bench:
         if not cell["valid"]:
             say("  %s INVALID: %s" % (what, cell["error"]))
             return
-        say("  %s %s %ss/s%s" % (what, report.number(cell["rate"]), cell["unit"],
-                                 ", CPU %s us each" % report.number(cell["cpu_ns_per_unit"] / 1e3)
-                                 if "cpu_ns_per_unit" in cell else ""))
+        spent = ""
+        if "cpu_ns_per_unit" in cell:
+            spent = ", CPU %s us each" % report.number(cell["cpu_ns_per_unit"] / 1e3)
+        say("  %s %s %s%s" % (what, report.number(cell["rate"]), report.unit_of("c", cell["unit"]), spent))
 
     def rounds(self, works, rows):
         for number in range(self.args.rounds):

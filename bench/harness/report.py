@@ -13,9 +13,11 @@ COLOURS = ("#8a8f98", "#c9852b", "#4f8fd0", "#8c6bc8", "#3a9d6e", "#c2566a", "#2
 
 
 def value_of(cell):
-    """The figure of a cell's view: CPU microseconds (or milliseconds a GB) for a unit, or units a second."""
+    """The figure of a cell: CPU us (or ms a GB) for a unit, units a second, or a tail's p99 in us."""
     if not cell["valid"]:
         return None
+    if cell["unit"] == "tail":
+        return cell["p99_us"]
     if cell["view"] == "c":
         return cell["rate"]
     ns = cell.get("cpu_ns_per_unit")
@@ -25,6 +27,8 @@ def value_of(cell):
 
 
 def unit_of(view, unit):
+    if unit == "tail":
+        return "requests/s" if view == "c" else "p99 us"
     if view == "c":
         return unit + ("/s" if unit == "GB" else "s/s")
     return "CPU ms/GB" if unit == "GB" else "CPU us/" + unit

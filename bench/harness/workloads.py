@@ -158,6 +158,7 @@ def idle(target, front, connections):
             raise Failed("idle connections: " + (err + out).decode("utf-8", "replace"))
 
 
+# unit: request, GB, or tail where the p99 is the figure.
 # views: e = efficiency (no cap), c = capacity (capped). quick: belongs to --quick. idle: so many
 # connections that do nothing beside.
 Workload = collections.namedtuple("Workload", "name unit views quick idle function arguments")
@@ -185,7 +186,7 @@ WORKLOADS = [
     row("unix-close", "request", "ec", http, "unix", "1k", 64, True),
     row("unix-bulk-down-1", "GB", "ec", bulk, "unix", "down", 1),
     row("unix-bulk-up-1", "GB", "ec", bulk, "unix", "up", 1),
-    row("beside-bulk", "request", "e", beside, "tcp", quick=True),
+    row("beside-bulk", "tail", "e", beside, "tcp", quick=True),
     *[row("idle-%d" % n, "request", "e", echo, "tcp", 64, 128, beside_idle=n)
       for n in (10, 1000, 5000, 9000)],
     *[row("echo-%d-%d" % (n, size), "request", "ec", echo, "tcp", n, size)
