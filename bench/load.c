@@ -195,7 +195,9 @@ static void conn_open(struct conn *c)
 		die("socket");
 	if (run.tcp)
 		(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* slower, not wrong */
-	(void)setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof(stall)); /* idle only */
+	/* Of the blocking calls: an idle connection's echo, and connect() where nobody accepts. */
+	(void)setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof(stall));
+	(void)setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &stall, sizeof(stall));
 	if (connect(c->fd, (const struct sockaddr *)&run.address, run.address_len) < 0)
 		die("connect");
 }

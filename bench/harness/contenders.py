@@ -9,6 +9,8 @@ program at PATH, started and configured as ROW is). Words in capitals are filled
     BUILD    the build folder of bench/run.sh         SCRATCH  a folder that lives as long as the run
     $NAME    an environment variable; the row is left out when it is not set
 
+`descriptors` is what a session takes: Go's io.Copy holds a pipe for each direction, idle or not.
+
 HAProxy comes three times: splice-auto leaves much of the traffic to copying, which wins for small
 messages; forced splices everything, which wins in bulk. Whoever wants to be above HAProxy must be above
 the better of them.
@@ -25,7 +27,8 @@ import string
 
 from process import Failed
 
-Contender = collections.namedtuple("Contender", "name program arguments config values version")
+Contender = collections.namedtuple("Contender", "name program arguments config values version descriptors",
+                                   defaults=(2,))
 
 CONTENDERS = [
     Contender("direct", "", "", "", {}, ""),
@@ -37,7 +40,7 @@ CONTENDERS = [
     Contender("haproxy-new", "$BENCH_HAPROXY_NEW", "-q -db -f CONFIG", "haproxy.cfg",
               {"SPLICE": "option splice-auto"}, "-v"),
     Contender("nginx", "nginx", "-p DIR -c CONFIG", "nginx.conf", {}, "-v"),
-    Contender("go", "SCRATCH/io_copy", "PAIRS", "", {}, ""),
+    Contender("go", "SCRATCH/io_copy", "PAIRS", "", {}, "", 6),
     Contender("bare", "BUILD/bench/bare_relay", "PAIRS", "", {}, ""),
     Contender("sluice-epoll", "$SLUICE_BIN", "-o global.driver=epoll -f CONFIG", "sluice.ini", {}, "-V"),
     Contender("sluice-io_uring", "$SLUICE_BIN", "-o global.driver=io_uring -f CONFIG", "sluice.ini", {},

@@ -197,14 +197,16 @@ class Bench:
 
     def visit(self, round_number, work, contender):
         """All views of one workload at one contender, in one life of it."""
+        if work.idle * contender.descriptors + 1000 > self.nofile:
+            say("  %-17s %-15s left out: it needs %d descriptors for each connection, of %d" % (
+                work.name, contender.name, contender.descriptors, self.nofile))
+            return
         may_cap = self.cap.path and contender.program
         views = [v for v in work.views if v in self.args.views and (v == "e" or may_cap)]
         cells = []
         try:
             with self.contender(contender) as proxy, contextlib.ExitStack() as beside:
                 if work.idle:
-                    if 2 * work.idle + 1000 > self.nofile:
-                        raise Failed("RLIMIT_NOFILE is %d, too few for this" % self.nofile)
                     front = work.arguments[0]
                     beside.enter_context(workloads.idle(self.target(contender), front, work.idle))
                 for view in views:

@@ -177,7 +177,7 @@ def user_bytes(pid):
 def idle(bench, row, results):
     """User memory for each connection that has spoken once and is silent."""
     for count in (1000, 5000, 9000):
-        if 2 * count + 1000 > bench.nofile:
+        if row.descriptors * count + 1000 > bench.nofile:
             print("%-16s %d connections need more descriptors than %d" % (row.name, count, bench.nofile))
             continue
         with bench.contender(row) as proxy:
