@@ -34,8 +34,8 @@ mkdir -p "$logs"
 cd "$root" || exit 1
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
-    python3 python3-pytest strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools
-    rsync systemd python3-seccomp"
+    python3 python3-pytest python3-pytest-xdist python3-seccomp strace iproute2 nftables util-linux curl
+    wrk iperf3 redis-server redis-tools rsync systemd mandoc"
 [ "$mode" != full ] || packages="$packages clang libclang-rt-14-dev systemd-container debootstrap buildah"
 # shellcheck disable=SC2086  # a list of words
 need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
@@ -175,12 +175,16 @@ mutants() {
     return $code
 }
 
+# Tests wait more than they reckon: two at a time where there are two processors, file by file.
+jobs=$(nproc)
+[ "$jobs" -le 4 ] || jobs=4
+
 # pytests NAME PATH... [OPTION...]: code 5 is "no test was chosen"
 pytests() {
     name=$1
     shift
     still timeout --foreground --kill-after=10 1200 "$PYTHON" -m pytest -p no:cacheprovider -q -ra \
-        -W ignore::pytest.PytestConfigWarning \
+        -n "$jobs" --dist loadfile -W ignore::pytest.PytestConfigWarning \
         --basetemp="$TMPDIR/$name" "$@" >"$logs/$name.pytest" 2>&1
     code=$?
     cat "$logs/$name.pytest"
