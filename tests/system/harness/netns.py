@@ -21,8 +21,12 @@ def missing():
     """Why there can be no namespace here, or None."""
     if os.geteuid() != 0:
         return "not root: no network namespace"
+    # The same commands that a test will give: in a bare chroot `ip netns exec` cannot mount.
+    name = f"sl-probe-{os.getpid()}"
     probe = subprocess.run(
-        ["unshare", "-n", "sh", "-c", "ip link set lo up && nft add table inet probe"],
+        ["sh", "-c", f"ip netns add {name} && ip netns exec {name} sh -c "
+         "'ip link set lo up && nft add table inet probe'; code=$?; "
+         f"ip netns delete {name}; exit $code"],
         capture_output=True, text=True, check=False)
     return None if probe.returncode == 0 else f"no network namespace: {probe.stderr.strip()}"
 
