@@ -53,7 +53,8 @@ enum exit_code cli_ctl(const struct cli_args *a)
 		return code;
 	text_init(&answer);
 	code = ask(&spec, line, ASK_WAIT_MS, &answer);
-	if (code == EXIT_FINE)
+	/* A lone newline says that there is nothing to list: nothing is what a script shall count. */
+	if (code == EXIT_FINE && strcmp(answer.bytes, "\n") != 0)
 		(void)fwrite(answer.bytes, 1, answer.len, stdout); /* cli_main() looks at stdout at the end */
 	text_free(&answer);
 	return code;

@@ -2,10 +2,9 @@
  *
  * admin.c - the admin protocol: one line of commands in, their answers out, close.
  *
- * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a state that client_set_state() alone
- * changes and with a timer in every state. A client that asks what workers know waits for the answers
- * of all of them, which come later through admin_take_answers(). After `prompt` a connection takes
- * line after line, as tools for HAProxy want it. Main thread. Floor 5.
+ * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a timer in every state, which client_set_state()
+ * alone changes. Who asks what workers know waits for all of them: see admin_take_answers(). After `prompt`
+ * a connection takes line after line, as tools for HAProxy want it. Main thread. Floor 5.
  */
 #include "sluice/control/admin.h"
 
@@ -334,6 +333,8 @@ static bool client_ask(struct client *c)
 static void client_conclude(struct client *c)
 {
 	admin_conclude(c->admin->ctx, &c->question, &c->gathered, &c->answer);
+	if (c->answer.len == 0 && !c->prompt) /* no session is open: that is an answer, not a hang-up */
+		text_add(&c->answer, "\n", 1);
 	text_free(&c->gathered);
 }
 

@@ -129,6 +129,8 @@ def test_filters_and_json_of_show_stat(sluice, peers):
     assert [row["svname"] for row in rows] == ["FRONTEND", "a", "BACKEND"]
     assert rows[1]["addr"] == str(listener.address)
     assert json.loads(daemon.ask("show sess json")) == []
+    got = run("ctl", "-s", daemon.admin, "show", "sess")  # no line for no session, and no error
+    assert (got.returncode, got.stdout, got.stderr) == (0, "", "")
     client, _ = peers.pair(daemon.address("web"), listener)
     session, = json.loads(daemon.ask("show sess json"))
     assert (session["frontend"], session["server"], session["state"]) == ("web", "a", "forwarding")

@@ -295,6 +295,22 @@ static void client_that_left_is_forgotten_by_late_answers(void **state)
 	assert_true(hear(fd, out, sizeof(out)) > 0);
 }
 
+/* An empty answer would look like a daemon that hung up. */
+static void nothing_to_tell_is_an_empty_line(void **state)
+{
+	char out[4096];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show sess\n");
+	turn();
+	worker_answers(asked_token, "");
+	worker_answers(asked_token, "");
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_string_equal(out, "\n");
+}
+
 static void workers_that_do_not_answer_are_told(void **state)
 {
 	char out[4096];
@@ -497,6 +513,7 @@ int main(void)
 		ADMIN_TEST(bad_requests_get_an_answer),
 		ADMIN_TEST(sessions_of_all_workers_are_collected),
 		ADMIN_TEST(client_that_left_is_forgotten_by_late_answers),
+		ADMIN_TEST(nothing_to_tell_is_an_empty_line),
 		ADMIN_TEST(workers_that_do_not_answer_are_told),
 		ADMIN_TEST(tallies_of_all_workers_are_summed),
 		ADMIN_TEST(half_a_sum_is_no_answer),
