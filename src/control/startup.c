@@ -141,6 +141,7 @@ static void consult_doctor(const struct daemon *d, const struct limits_plan *pla
 
 	doctor_read(&facts);
 	doctor_wish_of(d->config, plan, workers, &wish);
+	wish.low_port = 0; /* what we could not bind has ended the start; the right may be dropped by now */
 	doctor_log(&facts, &wish);
 }
 
