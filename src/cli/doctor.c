@@ -72,7 +72,7 @@ static void print_json(const struct report *r)
 	struct doctor_finding f;
 
 	fputs("{\n  ", stdout);
-	print_json_field("file", r->without_file ? "" : r->config->files[0], ",\n");
+	print_json_field("file", r->without_file ? "" : r->config->name, ",\n");
 	printf("  \"maxconn\": %llu,\n  \"maxpipes\": %u,\n  \"workers\": %u,\n  \"checks\": [",
 	       (unsigned long long)r->wish.maxconn, r->plan.engine.maxpipes, r->wish.workers);
 	for (size_t i = 0; i < doctor_check_count; i++) {
@@ -105,7 +105,7 @@ static void print_text(const struct report *r, bool quiet)
 
 	if (!quiet)
 		printf("%s: maxconn %llu%s, up to %llu pipes of %u KiB, %u workers\n",
-		       r->without_file ? "no configuration file, so with the defaults" : r->config->files[0],
+		       r->without_file ? "no configuration file, so with the defaults" : r->config->name,
 		       (unsigned long long)r->wish.maxconn, r->wish.maxconn_given ? "" : " (auto)",
 		       (unsigned long long)r->wish.pipes, r->wish.pipe_bytes >> 10, r->wish.workers);
 	for (size_t i = 0; i < doctor_check_count; i++) {
@@ -130,10 +130,6 @@ enum exit_code cli_doctor(const struct cli_args *a)
 	struct cli_args quiet = *a;
 	struct config *c;
 
-	if (a->word_count > 0) {
-		fprintf(stderr, "sluice: doctor takes -f FILE, not '%s'\n", a->words[0]);
-		return EXIT_USAGE;
-	}
 	quiet.quiet = true; /* of the file's warnings: `sluice check` shows them */
 	c = cli_load(&quiet, r.without_file ? defaults : NULL, r.without_file ? "defaults" : NULL);
 	if (c == NULL)

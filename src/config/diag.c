@@ -79,7 +79,7 @@ const char *diag_where(struct diag *d, struct at here, struct at there)
 {
 	if (here.source == there.source)
 		return arena_printf(d->arena, "line %u", there.line);
-	return arena_printf(d->arena, "%s:%u", there.source->name, there.line);
+	return arena_printf(d->arena, "line %u of %s", there.line, there.source->name);
 }
 
 static int compare_items(const void *left, const void *right)

@@ -32,6 +32,25 @@ static void read_input(struct load *l, const struct config_input *input)
 		override_apply(&l->doc, overrides);
 }
 
+/* What the messages are about as a whole: a folder stays a folder. */
+static char *name_of(struct arena *a, const struct config_input *input)
+{
+	if (input->text != NULL)
+		return arena_printf(a, "%s", input->text_name);
+	if (input->path_count == 1)
+		return arena_printf(a, "%s", input->paths[0]);
+	return arena_printf(a, "%s and %zu more", input->paths[0], input->path_count - 1);
+}
+
+static struct config *make_config(struct load *l, struct build *b, const struct config_input *input)
+{
+	struct config *c = build_snapshot(b, &l->snapshot);
+
+	c->include_count = l->include_count;
+	c->name = name_of(&l->snapshot, input);
+	return c;
+}
+
 /* Everything that allocates; NULL after errors. Returns at once when memory runs out: then
  * `*finished` stays false. What is set after setjmp() lies with the caller, so that it is kept. */
 static struct config *read_and_build(struct load *l, const struct config_input *input, bool *finished)
@@ -43,13 +62,12 @@ static struct config *read_and_build(struct load *l, const struct config_input *
 		return NULL;
 	l->arena.no_memory = &l->no_memory;
 	l->snapshot.no_memory = &l->no_memory;
+	l->name = name_of(&l->arena, input);
 	read_input(l, input);
 	build_document(&b);
 	build_crosscheck(&b);
-	if (l->diag.errors == 0) {
-		c = build_snapshot(&b, &l->snapshot);
-		c->include_count = l->include_count;
-	}
+	if (l->diag.errors == 0)
+		c = make_config(l, &b, input);
 	*finished = true;
 	return c;
 }
@@ -102,7 +120,7 @@ struct config *config_load(const struct config_input *input, FILE *diag, enum co
 	l.doc.diag = &l.diag;
 	c = read_and_build(&l, input, &finished);
 	if (finished)
-		print_messages(&l.diag, l.doc.sources[0]->name, c, diag, style);
+		print_messages(&l.diag, l.name, c, diag, style);
 	else
 		print_messages(&no_memory, name, NULL, diag, style);
 	if (c == NULL)
@@ -116,6 +134,6 @@ void config_print_summary(const struct config *c, FILE *out)
 	struct diag_counts n = counts_of(c);
 
 	fprintf(out, "%s: ok (%zu frontend%s, %zu backend%s, %zu server%s, %u include%s, %u warning%s)\n",
-		c->files[0], n.frontends, plural(n.frontends), n.backends, plural(n.backends), n.servers,
+		c->name, n.frontends, plural(n.frontends), n.backends, plural(n.backends), n.servers,
 		plural(n.servers), n.includes, plural(n.includes), c->warnings, plural(c->warnings));
 }

@@ -36,11 +36,11 @@ static void report_file(struct load *l, const char *path, const struct at *from,
 	struct at whole = {0};
 
 	if (from != NULL) {
-		diag_error(&l->diag, DIAG_CANNOT_READ, *from, "%s: %s", path, what);
+		diag_error(&l->diag, DIAG_CANNOT_READ, *from, "'%s' %s", path, what);
 		return;
 	}
 	whole.source = document_add_source(&l->doc, path);
-	diag_error(&l->diag, DIAG_CANNOT_READ, whole, "%s", what);
+	diag_error(&l->diag, DIAG_CANNOT_READ, whole, "'%s' %s", path, what);
 }
 
 static bool is_read_already(const struct load *l, const char *path)
@@ -140,6 +140,8 @@ static void read_file(struct load *l, const char *path, enum file_kind kind, con
 
 		diag_error(&l->diag, DIAG_CANNOT_READ, from != NULL ? *from : whole, "cannot read '%s': %s",
 			   path, why_unread(err));
+		if (err == -EISDIR)
+			diag_hint(&l->diag, "write a pattern, as in conf.d/*.ini");
 		return;
 	}
 	reader_read(&l->doc, source);
@@ -181,7 +183,7 @@ static void read_directory(struct load *l, const char *path)
 
 	names->count = scandir(path, &names->list, is_ini, bytewise);
 	if (names->count < 0) {
-		report_file(l, path, NULL, strerror(errno));
+		report_file(l, path, NULL, arena_printf(&l->arena, "cannot be read: %s", strerror(errno)));
 		return;
 	}
 	while (len > 1 && path[len - 1] == '/')
@@ -190,7 +192,7 @@ static void read_directory(struct load *l, const char *path)
 		read_file(l, arena_printf(&l->arena, "%.*s/%s", (int)len, path, names->list[i]->d_name),
 			  FILE_FOUND, NULL);
 	if (names->count == 0)
-		report_file(l, path, NULL, "this directory has no *.ini file");
+		report_file(l, path, NULL, "has no *.ini file");
 }
 
 void load_path(struct load *l, const char *path)

@@ -119,6 +119,8 @@ static void report_unknown_section(struct reader *r, const char *word, struct at
 
 	if (hint == NULL)
 		hint = suggest_translate(word);
+	if (hint == NULL && strcmp(word, "server") == 0) /* nginx's block; of HAProxy's line it is our key */
+		hint = "write [listen NAME]; a line 'server NAME = ADDRESS' stands in it";
 	diag_error(d, DIAG_UNKNOWN_SECTION, at, "there is no section [%s]", word);
 	suggest_init(&s, word);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)

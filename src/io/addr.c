@@ -319,6 +319,10 @@ static int parse_host_port(struct parser *p, const char *text)
 
 	if (*text == '[' && close == NULL)
 		return refuse(p, text, "the closing ']' is missing");
+	if (*text != '\0' && text[strspn(text, "0123456789")] == '\0')
+		return refuse(p, text, "write ':' before a port that stands alone, as in :8080");
+	if (strstr(text, "://") != NULL)
+		return refuse(p, text, "leave out the scheme: write ADDRESS:PORT");
 	if (colon == NULL || *colon == '\0')
 		return refuse(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
 	if (*colon != ':')

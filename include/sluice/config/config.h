@@ -164,6 +164,7 @@ struct config {
 	size_t frontend_count;
 	struct config_backend *backends;
 	size_t backend_count;
+	char *name;   /* what was asked for, in a few words: the path, or "a.ini and 2 more" */
 	char **files; /* every file that was read, the first is the main one */
 	size_t file_count;
 	char **overrides; /* the -o arguments: a place in "-o" is one of them, from line 1 */

@@ -58,7 +58,7 @@ void diag_warning(struct diag *d, enum diag_code code, struct at at, const char 
 	__attribute__((format(printf, 4, 5)));
 /* What to do about the message that was reported last. */
 void diag_hint(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "line 9", or "other.ini:9" when `there` lies in another source than `here`. */
+/* "line 9", or "line 9 of other.ini" when `there` lies in another source than `here`. */
 const char *diag_where(struct diag *d, struct at here, struct at there);
 /* "no-unit" for DIAG_NO_UNIT. */
 const char *diag_code_word(enum diag_code code);

@@ -17,6 +17,7 @@ struct load {
 	struct arena arena;    /* of the reading */
 	struct arena snapshot; /* of its result */
 	jmp_buf no_memory;
+	const char *name; /* what the summary is about */
 	struct diag diag;
 	struct document doc;
 	unsigned include_count;
