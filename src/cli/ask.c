@@ -45,17 +45,23 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 
 	if (a->socket != NULL)
 		return socket_from_text(a->socket, spec) == 0 ? EXIT_FINE : EXIT_USAGE;
+	if (cli_default_is_missing(a)) {
+		fprintf(stderr, "sluice: there is no %s to name the admin socket; give -f FILE, or %s\n",
+			CLI_DEFAULT_FILE, a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
+		return EXIT_ENVIRONMENT;
+	}
 	quiet.quiet = true;
 	quiet.json = false; /* it is the answer that shall be JSON */
 	c = cli_load(&quiet, NULL, NULL);
 	if (c == NULL) {
-		fputs("sluice: the admin socket is named in the configuration; -s SOCKET names it too\n",
-		      stderr);
+		fprintf(stderr, "sluice: the admin socket is named in the configuration; %s finds it too\n",
+			a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
 		return EXIT_CONFIG;
 	}
 	*spec = c->global.admin;
 	if (spec->kind == ADDR_NONE)
-		fprintf(stderr, "sluice: %s has no 'admin-socket' in [global]\n", c->files[0]);
+		fprintf(stderr, "sluice: %s has no 'admin-socket' in [global]%s\n", c->name,
+			a->signal_name != NULL ? "; give -p PIDFILE" : "");
 	config_free(c);
 	return spec->kind == ADDR_NONE ? EXIT_ENVIRONMENT : EXIT_FINE;
 }

@@ -51,6 +51,16 @@ unsigned cli_verb_named(const char *word)
 	return v != NULL ? v->bit : 0;
 }
 
+bool cli_verb_is_later(const char *word)
+{
+	const struct verb *v = find_verb(word);
+
+	if (v == NULL || v->bit != 0)
+		return false;
+	fprintf(stderr, "sluice: '%s' is not in this version: restart to use a changed file\n", word);
+	return true;
+}
+
 void cli_suggest_verbs(struct suggest *near)
 {
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
@@ -78,10 +88,31 @@ static enum exit_code refuse_word(const char *word)
 	return EXIT_USAGE;
 }
 
-/* A flag that nothing stands behind yet. */
-static const char *later_flag(const struct cli_args *a)
+/* A word that the verb has no use for must not be lost: it may be the file that was meant. */
+static bool refuse_words(const struct verb *verb, const struct cli_args *a)
 {
-	return a->json && a->verb == CLI_RUN ? "--json" : NULL;
+	const unsigned with_file = CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_DOCTOR;
+
+	if (a->word_count == 0 || a->help || (verb->bit & (with_file | CLI_VERSION)) == 0)
+		return false;
+	fprintf(stderr, "sluice: %s takes %s, not '%s'\n", verb->word,
+		(verb->bit & with_file) != 0 ? "-f FILE" : "no words", a->words[0]);
+	return true;
+}
+
+/* --json where it says nothing. */
+static bool refuse_json(const struct cli_args *a)
+{
+	if (!a->json || (a->verb & (CLI_RUN | CLI_CHECK)) == 0 || a->help)
+		return false;
+	if (a->print)
+		fputs("sluice: -T prints a file, and --json the messages: one of the two\n", stderr);
+	else if (a->verb == CLI_RUN && !a->check)
+		fputs("sluice: --json belongs to a check; lines of the log: 'log = auto format=json'\n",
+		      stderr);
+	else
+		return false;
+	return true;
 }
 
 enum exit_code cli_main(int argc, char **argv)
@@ -101,15 +132,13 @@ enum exit_code cli_main(int argc, char **argv)
 			skip = 2;
 	}
 	if (verb->bit == 0) {
-		fprintf(stderr, "sluice: '%s' is not in this version\n", verb->word);
+		(void)cli_verb_is_later(verb->word); /* it is: that is why we are here */
 		return EXIT_USAGE;
 	}
 	args.verb = (enum cli_verb)verb->bit;
 	if (cli_args_parse(&args, argc - skip, argv + skip) == 0) {
-		const char *later = later_flag(&args);
-
-		if (later != NULL)
-			fprintf(stderr, "sluice: '%s' is not in this version\n", later);
+		if (refuse_words(verb, &args) || refuse_json(&args))
+			code = EXIT_USAGE;
 		else if (args.help)
 			code = cli_help(&args);
 		else if (args.version > 0)

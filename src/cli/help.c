@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sluice/base/check.h"
 #include "sluice/cli/cli.h"
 #include "sluice/cli/option_text.h"
 #include "sluice/config/options.h"
@@ -28,7 +29,7 @@ static const char usage[] =
 	"                                     hints only; 3 something will bite; with the cure\n"
 	"  sluice -s stop|quit|reopen         ends a running sluice at once, or when its connections have\n"
 	"                                     ended; opens its log files again\n"
-	"  sluice help [KEY | VERB]           this, or what a key of the configuration does, or a verb\n"
+	"  sluice help [KEY | SECTION | VERB] this, or what that of the configuration does, or a verb\n"
 	"  sluice version | -v | -V | -vv     version; -vv also how it was built\n"
 	"\n"
 	"flags: -o SECTION.KEY=VALUE override (global.threads=2, 'listen web.maxconn=10')   -q quiet\n"
@@ -111,6 +112,32 @@ static bool is_key(const char *word)
 	return false;
 }
 
+/* "listen" or "[listen]": the keys of that section. */
+static bool help_section(const char *word)
+{
+	static const unsigned kinds[] = {IN_GLOBAL, IN_DEFAULTS, IN_LISTEN, IN_FRONTEND, IN_BACKEND};
+	char name[32], places[OPTION_PLACES_MAX];
+	size_t len = strlen(word);
+
+	if (len > 2 && word[0] == '[' && word[len - 1] == ']') {
+		word++;
+		len -= 2;
+	}
+	if (len >= sizeof(name) - 2)
+		return false;
+	(void)snprintf(name, sizeof(name), "[%.*s]", (int)len, word); /* measured above */
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(option_places(kinds[i], places), name) != 0)
+			continue;
+		printf("Keys of %s ('sluice help KEY'):\n\n", name);
+		for (size_t j = 0; j < option_count; j++)
+			if ((options[j].sections & kinds[i]) != 0 && options[j].type != OPT_LATER)
+				printf("  %-20s %s\n", options[j].key, options[j].help);
+		return true;
+	}
+	return false;
+}
+
 /* Keys may come as two words ("timeout connect"), as in a file. */
 static enum exit_code help_key(const char *key)
 {
@@ -132,6 +159,10 @@ static enum exit_code help_key(const char *key)
 	}
 	if (found)
 		return EXIT_FINE;
+	if (help_section(key))
+		return EXIT_FINE;
+	if (cli_verb_is_later(key))
+		return EXIT_USAGE;
 	near = option_suggest(everywhere, key);
 	suggest_init(&word, key);
 	if (near != NULL)

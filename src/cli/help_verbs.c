@@ -60,9 +60,10 @@ static const struct page {
 		   "\n"
 		   "Shows sluice at work: servers, clients and a failure of its own making.\n"
 		   "exit: 0 no client saw an error\n"},
-	{CLI_HELP, "sluice help [KEY | VERB]\n"
+	{CLI_HELP, "sluice help [KEY | SECTION | VERB]\n"
 		   "\n"
-		   "The command line; or what a key of the configuration does, or a verb.\n"},
+		   "The command line; or what a key of the configuration does, or a verb; or the keys\n"
+		   "of a section: sluice help listen\n"},
 	{CLI_VERSION, "sluice version | -v | -V\n"
 		      "sluice -vv\n"
 		      "\n"

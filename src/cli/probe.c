@@ -15,6 +15,7 @@
 #include "sluice/cli/terminal.h"
 #include "sluice/control/admin_answers.h"
 #include "sluice/control/limits.h"
+#include "sluice/control/privileges.h"
 
 struct probe_line *probe_add(struct probe *p, const char *what)
 {
@@ -88,11 +89,29 @@ static void print_table(const struct probe *p, bool failed_only)
 	}
 }
 
+/* The start would look for these names before it binds. */
+static void probe_owner(struct probe *p)
+{
+	const char *unknown = NULL;
+	struct privileges found;
+	struct probe_line *line;
+
+	if (privileges_find(&p->config->global, &found, &unknown) == 0)
+		return;
+	line = probe_add(p, "user");
+	if (line == NULL)
+		return;
+	(void)snprintf(line->name, sizeof(line->name), "global");
+	(void)snprintf(line->address, sizeof(line->address), "%s", unknown); /* a cut name is unknown too */
+	probe_fail(p, line, "there is no such user or group on this machine");
+}
+
 enum exit_code probe_run(const struct cli_args *a, const struct config *c)
 {
 	struct probe p = {.config = c};
 
 	(void)limits_raise_fds(); /* all servers are asked at once; without it some may be too many */
+	probe_owner(&p);
 	probe_binds(&p);
 	probe_servers(&p);
 	if (p.no_memory)

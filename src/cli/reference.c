@@ -193,8 +193,18 @@ static void put_group(const struct style *s, const struct group *g)
 	}
 }
 
+/* Has another place a key of this name? Then a name alone does not say which is meant. */
+static bool is_key_elsewhere(size_t i)
+{
+	for (size_t j = 0; j < option_count; j++)
+		if (j != i && strcmp(options[j].key, options[i].key) == 0)
+			return true;
+	return false;
+}
+
 static void put_later(const struct style *s)
 {
+	char places[OPTION_PLACES_MAX];
 	bool first = true;
 
 	for (size_t i = 0; i < option_count; i++) {
@@ -207,6 +217,8 @@ static void put_later(const struct style *s)
 		fputs(first ? "" : ",\n", stdout);
 		first = false;
 		put_literal(s, options[i].key);
+		if (is_key_elsewhere(i))
+			printf(" (in %s)", option_places(options[i].sections, places));
 	}
 	fputs(first ? "" : ".\n", stdout);
 }

@@ -4,6 +4,7 @@
  *
  * Main thread. Floor 7.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ struct config *cli_load(const struct cli_args *a, const char *text, const char *
 		.text_name = text_name,
 	};
 	enum config_style style = terminal_wants_colour(STDERR_FILENO) ? CONFIG_COLOUR : CONFIG_PLAIN;
-	const bool json = a->json && a->verb == CLI_CHECK;
+	const bool json = a->json && (a->verb == CLI_CHECK || (a->verb == CLI_RUN && a->check));
 
 	if (text == NULL && a->path_count == 0) {
 		input.paths = default_paths;
@@ -57,6 +58,11 @@ struct config *cli_load(const struct cli_args *a, const char *text, const char *
 		return load_if_wrong(&input, stdout, CONFIG_JSON);
 	/* Quiet is about warnings; what makes it fail is said all the same. */
 	return a->quiet ? load_if_wrong(&input, stderr, style) : config_load(&input, stderr, style);
+}
+
+bool cli_default_is_missing(const struct cli_args *a)
+{
+	return a->path_count == 0 && access(CLI_DEFAULT_FILE, F_OK) != 0 && errno == ENOENT;
 }
 
 enum exit_code cli_run(const struct cli_args *a)
@@ -85,6 +91,10 @@ enum exit_code cli_run(const struct cli_args *a)
 		return EXIT_USAGE;
 	}
 	c = cli_load(&with_file, NULL, NULL);
+	if (c == NULL && cli_default_is_missing(&with_file) && !a->json)
+		fputs("sluice: that is the file when none is named. Without one: sluice forward :8080 "
+		      "10.0.0.1:80, or sluice demo; 'sluice help' shows the rest\n",
+		      stderr);
 	if (c == NULL)
 		return EXIT_CONFIG;
 	if (a->json && check_only && !a->probe) { /* it was all said in the object */

@@ -94,10 +94,8 @@ static int find_pid(const struct cli_args *a, enum exit_code *code)
 		return pid > 0 ? pid : 0;
 	}
 	*code = ask_find(a, &spec);
-	if (*code != EXIT_FINE) {
-		fputs("sluice: -s finds the daemon by its admin socket, or by -p PIDFILE\n", stderr);
+	if (*code != EXIT_FINE)
 		return 0;
-	}
 	*code = EXIT_ENVIRONMENT;
 	pid = ask_peer_pid(&spec, SIGNAL_WAIT_MS);
 	if (pid > 0)

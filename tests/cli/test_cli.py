@@ -168,7 +168,8 @@ def test_a_pipe_is_a_file(good):
 @pytest.mark.parametrize("verb", ["reload"])
 def test_verbs_of_later_versions_are_refused_in_words(verb):
     got = run(verb)
-    assert (got.returncode, got.stdout, got.stderr) == (2, "", f"sluice: '{verb}' is not in this version\n")
+    assert (got.returncode, got.stdout, got.stderr) == (2, "",
+        f"sluice: '{verb}' is not in this version: restart to use a changed file\n")
 
 
 @pytest.mark.parametrize("args", [["-s", "reload"]])
@@ -396,3 +397,69 @@ def test_a_full_disk_is_not_success(good):
         got = subprocess.run(
             [SLUICE, "-T", str(good)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT_S)
     assert got.returncode == 3
+
+
+# What a newcomer types.
+
+@pytest.mark.skipif(os.path.exists("/etc/sluice/sluice.ini"), reason="this machine has the default file")
+@pytest.mark.parametrize("args, code, words", [
+    ([], 1, "sluice forward :8080 10.0.0.1:80"),
+    (["-c"], 1, "sluice demo"),
+    (["status"], 3, "give -f FILE, or -s SOCKET"),
+    (["healthcheck"], 3, "give -f FILE, or -s SOCKET"),
+    (["-s", "stop"], 3, "give -f FILE, or -p PIDFILE")])
+def test_without_any_file_the_way_on_is_said(args, code, words):
+    got = run(*args)
+    assert (got.returncode, got.stdout) == (code, "")
+    assert words in got.stderr
+
+
+@pytest.mark.parametrize("verb", ["status", "top", "healthcheck", "doctor"])
+def test_a_file_without_its_flag_is_not_lost(verb, good):
+    got = run(verb, good)
+    assert (got.returncode, got.stdout) == (2, "")
+    assert got.stderr == f"sluice: {verb} takes -f FILE, not '{good}'\n"
+
+
+def test_json_of_a_check_has_one_meaning(good):
+    assert run("-c", "--json", good).stdout == run("check", "--format=json", good).stdout != ""
+    for args in (["-T", "--json", good], ["check", "-T", "--json", good], ["--json", good]):
+        got = run(*args)
+        assert (got.returncode, got.stdout) == (2, "")
+        assert "--json" in got.stderr
+
+
+def test_a_folder_and_many_files_have_a_name(good, tmp_path):
+    other = tmp_path / "other.ini"
+    other.write_text(GOOD.replace("web", "other"))
+    two = "ok (2 frontends, 2 backends, 2 servers, 0 includes, 0 warnings)\n"
+    assert run("-c", tmp_path).stdout == f"{tmp_path}: {two}"
+    assert run("-c", "-f", good, "-f", other).stdout == f"{good} and 1 more: {two}"
+    other.write_text(GOOD)
+    got = run("-c", tmp_path)
+    assert f"as [listen web] on line 1 of {good}\n" in got.stderr
+    assert f"\n{tmp_path}: 1 error" in got.stderr
+
+
+@pytest.mark.parametrize("section", ["global", "defaults", "listen", "frontend", "backend"])
+def test_help_knows_the_sections(section):
+    got = run("help", section)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert got.stdout == run("help", f"[{section}]").stdout
+    assert ("\n  bind " in got.stdout) == (section in ("listen", "frontend"))
+
+
+@pytest.mark.parametrize("listen, words", [
+    ("8080", "write ':' before a port that stands alone"), ("tcp://1.2.3.4:80", "leave out the scheme")])
+def test_addresses_of_other_programs_are_explained(listen, words):
+    got = run("forward", "-c", listen, "10.0.0.1:80")
+    assert got.returncode == 1
+    assert words in got.stderr
+
+
+def test_a_probe_looks_for_the_user(tmp_path):
+    path = tmp_path / "user.ini"
+    path.write_text("[global]\nuser = no-such-user-here\n" + GOOD)
+    got = run("check", "--probe", path)
+    assert got.returncode == 3
+    assert "no-such-user-here" in got.stdout and "there is no such user" in got.stdout

@@ -67,6 +67,9 @@ void cli_args_free(struct cli_args *a);
  * is read instead of files. */
 struct config *cli_load(const struct cli_args *a, const char *text, const char *text_name);
 
+/* Was no file named, and is the default one not there? */
+bool cli_default_is_missing(const struct cli_args *a);
+
 /* The verbs. */
 enum exit_code cli_run(const struct cli_args *a);
 enum exit_code cli_forward(const struct cli_args *a);
@@ -84,6 +87,8 @@ bool cli_help_verb(unsigned verb);
 
 /* The verb called `word`, 0 when there is none. */
 unsigned cli_verb_named(const char *word);
+/* Says so on stderr and is true when `word` is a verb that this version does not have. */
+bool cli_verb_is_later(const char *word);
 /* Shows every verb of this version to `near`. */
 void cli_suggest_verbs(struct suggest *near);
 /* main() without its process: argv as main() has it. */
