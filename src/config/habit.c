@@ -194,6 +194,9 @@ const char *habit_line(struct arena *a, const struct option *o, const char *name
 		/* What no row knows is reported where it stands. */
 		if (i > 0 && section != 0 && option_find(section, word).option == NULL)
 			continue;
+		/* HAProxy's `log 127.0.0.1 local0`: its port is the one of syslog. */
+		if (i == 0 && o->type == OPT_LOG && strspn(text, "0123456789") > 0)
+			text = arena_printf(a, "syslog:%s%s", text, strchr(text, ':') == NULL ? ":514" : "");
 		line = arena_printf(a, "%s %s%s%s", line, quote, text, quote);
 	}
 	return line;

@@ -69,6 +69,8 @@ static int report_target(const struct setting *s, const struct word *w)
 	else if (strcmp(w->text, "/dev/log") == 0 ||
 		 (w->text[0] != '/' && addr_parse(w->text, &spec, NULL, NULL) == 0))
 		diag_hint(s->diag, "write syslog:%s", w->text);
+	else if (strspn(w->text, "0123456789.") == w->len)
+		diag_hint(s->diag, "write syslog:%s:514", w->text);
 	else if (w->text[0] == '/')
 		diag_hint(s->diag, "write file:%s", w->text);
 	else

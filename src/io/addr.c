@@ -323,6 +323,10 @@ static int parse_host_port(struct parser *p, const char *text)
 		return refuse(p, text, "write ':' before a port that stands alone, as in :8080");
 	if (strstr(text, "://") != NULL)
 		return refuse(p, text, "leave out the scheme: write ADDRESS:PORT");
+	if (strchr(text, ',') != NULL)
+		return refuse(p, text, "one address a line: write a line for each");
+	if (*text == '.' && strchr(text, '/') != NULL)
+		return refuse(p, text, "a socket's path begins with '/'");
 	if (colon == NULL || *colon == '\0')
 		return refuse(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
 	if (*colon != ':')

@@ -450,7 +450,8 @@ def test_help_knows_the_sections(section):
 
 
 @pytest.mark.parametrize("listen, words", [
-    ("8080", "write ':' before a port that stands alone"), ("tcp://1.2.3.4:80", "leave out the scheme")])
+    ("8080", "write ':' before a port that stands alone"), ("tcp://1.2.3.4:80", "leave out the scheme"),
+    (":80,:443", "one address a line"), ("./a.sock", "a socket's path begins with '/'")])
 def test_addresses_of_other_programs_are_explained(listen, words):
     got = run("forward", "-c", listen, "10.0.0.1:80")
     assert got.returncode == 1
@@ -463,3 +464,15 @@ def test_a_probe_looks_for_the_user(tmp_path):
     got = run("check", "--probe", path)
     assert got.returncode == 3
     assert "no-such-user-here" in got.stdout and "there is no such user" in got.stdout
+
+
+@pytest.mark.parametrize("line, hint", [
+    ("log 127.0.0.1 local0", "write 'log = syslog:127.0.0.1:514'"),
+    ("log = 127.0.0.1", "write syslog:127.0.0.1:514"),
+    ("log stdout format raw local0", "write 'log = auto'")])
+def test_a_log_line_of_haproxy_becomes_one_of_ours(tmp_path, line, hint):
+    path = tmp_path / "log.ini"
+    path.write_text(f"[global]\n{line}\n{GOOD}")
+    got = run("-c", path)
+    assert got.returncode == 1
+    assert hint in got.stderr
