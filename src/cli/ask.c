@@ -8,6 +8,7 @@
 #include "sluice/cli/ask.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,13 +25,15 @@
 /* -s takes an address, or a plain path with or without a slash in it. */
 static int socket_from_text(const char *text, struct addr_spec *spec)
 {
-	char with_prefix[ADDR_TEXT_MAX];
+	char here[PATH_MAX], with_prefix[PATH_MAX + ADDR_TEXT_MAX];
 	const char *why = "it is no Unix socket";
 
 	if (addr_parse(text, spec, &why, NULL) == 0 && spec->kind == ADDR_UNIX)
 		return 0;
-	if (strchr(text, ':') == NULL && strlen(text) < sizeof(with_prefix) - 8) {
-		(void)snprintf(with_prefix, sizeof(with_prefix), "unix:./%s", text); /* measured above */
+	/* An address is a whole path: that of a relative one begins where we are. */
+	if (strchr(text, ':') == NULL && text[0] != '/' && strlen(text) < ADDR_TEXT_MAX - 8 &&
+	    getcwd(here, sizeof(here)) != NULL) {
+		(void)snprintf(with_prefix, sizeof(with_prefix), "unix:%s/%s", here, text); /* measured above */
 		if (addr_parse(with_prefix, spec, &why, NULL) == 0)
 			return 0;
 	}

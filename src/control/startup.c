@@ -150,7 +150,7 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 	const struct config_global *g = &d->config->global;
 	const unsigned endpoints = (unsigned)d->engine.endpoint_count;
 	const struct limits_wish wish = limits_wish_of(g, endpoints, workers);
-	char text[512];
+	char text[512], pipes[16] = "auto";
 	int err = limits_raise_fds();
 
 	if (err)
@@ -161,12 +161,15 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 		consult_doctor(d, plan, workers);
 		return EXIT_FINE;
 	}
+	if (wish.maxpipes >= 0)
+		(void)snprintf(pipes, sizeof(pipes), "%d", wish.maxpipes); /* eleven bytes at most */
 	if (plan->maxconn_fitting == 0 || wish.maxconn == 0)
 		return daemon_fail(
 			d, EXIT_ENVIRONMENT,
-			"%llu descriptors are not enough for %u workers, %u listeners and maxpipes %d; raise "
+			"%llu descriptors are not enough for %u worker%s, %u listener%s and maxpipes %s; raise "
 			"the limit of open files (LimitNOFILE= of the unit, or ulimit -n)",
-			(unsigned long long)d->facts.fds, workers, wish.endpoints, wish.maxpipes);
+			(unsigned long long)d->facts.fds, workers, workers == 1 ? "" : "s", wish.endpoints,
+			wish.endpoints == 1 ? "" : "s", pipes);
 	return daemon_fail(
 		d, EXIT_ENVIRONMENT,
 		"maxconn %u does not fit into %llu descriptors: maxconn %u would; set that, or raise the "

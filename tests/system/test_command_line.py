@@ -129,6 +129,10 @@ def test_filters_and_json_of_show_stat(sluice, peers):
     assert [row["svname"] for row in rows] == ["FRONTEND", "a", "BACKEND"]
     assert rows[1]["addr"] == str(listener.address)
     assert json.loads(daemon.ask("show sess json")) == []
+    here, name = os.path.split(daemon.admin)  # a path as a shell completes it
+    got = subprocess.run([BINARY, "ctl", "-s", name, "show", "info"], cwd=here, capture_output=True,
+                         text=True, timeout=PATIENCE)
+    assert (got.returncode, got.stderr) == (0, "")
     got = run("ctl", "-s", daemon.admin, "show", "sess")  # no line for no session, and no error
     assert (got.returncode, got.stdout, got.stderr) == (0, "", "")
     client, _ = peers.pair(daemon.address("web"), listener)
