@@ -33,7 +33,7 @@ static int socket_from_text(const char *text, struct addr_spec *spec)
 	/* An address is a whole path: that of a relative one begins where we are. */
 	if (strchr(text, ':') == NULL && text[0] != '/' && strlen(text) < ADDR_TEXT_MAX - 8 &&
 	    getcwd(here, sizeof(here)) != NULL) {
-		(void)snprintf(with_prefix, sizeof(with_prefix), "unix:%s/%s", here, text); /* measured above */
+		(void)snprintf(with_prefix, sizeof(with_prefix), "unix:%s/%s", here, text); /* fits */
 		if (addr_parse(with_prefix, spec, &why, NULL) == 0)
 			return 0;
 	}

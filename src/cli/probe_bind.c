@@ -97,6 +97,7 @@ static int running_sluice(const struct config *c)
 static void probe_bind(struct probe *p, const char *name, const struct addr_spec *spec, bool v6only)
 {
 	struct probe_line *line;
+	char why[LISTEN_ERROR_MAX];
 	int err, pid;
 
 	/* A socket that somebody hands over is bound already, and has no address here. */
@@ -114,7 +115,7 @@ static void probe_bind(struct probe *p, const char *name, const struct addr_spec
 	if (pid > 0)
 		probe_fail(p, line, "address already in use, maybe by the running sluice (pid %d)", pid);
 	else
-		probe_fail(p, line, "%s", listen_error(err, spec));
+		probe_fail(p, line, "%s", listen_error(err, spec, why));
 }
 
 void probe_binds(struct probe *p)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sluice/base/check.h"
@@ -19,11 +20,10 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{EADDRINUSE, false,
-	 "address already in use; find who has it with 'ss -ltnp', stop that, or take another port"},
 	{EADDRINUSE, true,
-	 "address already in use; a process listens there, or the path is no socket: stop or remove it"},
-	{EACCES, false, 
+	 "address already in use; a process listens there ('ss -lxp' names it), or the path is no socket: "
+	 "stop or remove it"},
+	{EACCES, false,
 	 "permission denied; a port below 1024 needs root, or in the unit "
 	 "AmbientCapabilities=CAP_NET_BIND_SERVICE, or sysctl net.ipv4.ip_unprivileged_port_start=0"},
 	{EACCES, true, "permission denied; check who may write to the folder"},
@@ -35,9 +35,16 @@ static const struct row rows[] = {
 	{EROFS, true, "the file system is read-only; take another path"},
 };
 
-const char *listen_error(int err, const struct addr_spec *at)
+const char *listen_error(int err, const struct addr_spec *at, char buf[static LISTEN_ERROR_MAX])
 {
 	check(err < 0);
+	if (err == -EADDRINUSE && at->kind != ADDR_UNIX) {
+		(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
+			       "address already in use; find who has it with \"ss -ltnp 'sport = :%u'\", "
+			       "stop that, or take another port",
+			       (unsigned)at->port);
+		return buf;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].err == -err && rows[i].is_unix == (at->kind == ADDR_UNIX))
 			return rows[i].text;

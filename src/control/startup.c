@@ -91,7 +91,7 @@ static enum exit_code open_sockets(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
 	struct endpoint *failed = NULL;
-	char address[ADDR_TEXT_MAX];
+	char address[ADDR_TEXT_MAX], why[LISTEN_ERROR_MAX];
 	int err;
 
 	err = engine_init(&d->engine, d->config, daemon_notify, d);
@@ -107,13 +107,13 @@ static enum exit_code open_sockets(struct daemon *d)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen on %s (%s:%u): %s",
 				   addr_spec_format(&failed->config->addr, address),
 				   failed->config->place.file, failed->config->place.line,
-				   listen_error(err, &failed->config->addr));
+				   listen_error(err, &failed->config->addr, why));
 	if (g->admin.kind == ADDR_NONE)
 		return EXIT_FINE;
 	err = admin_socket_open(&d->admin_socket, g);
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot open the admin socket %s: %s",
-				   addr_spec_format(&g->admin, address), listen_error(err, &g->admin));
+				   addr_spec_format(&g->admin, address), listen_error(err, &g->admin, why));
 	return EXIT_FINE;
 }
 
@@ -166,8 +166,8 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 	if (plan->maxconn_fitting == 0 || wish.maxconn == 0)
 		return daemon_fail(
 			d, EXIT_ENVIRONMENT,
-			"%llu descriptors are not enough for %u worker%s, %u listener%s and maxpipes %s; raise "
-			"the limit of open files (LimitNOFILE= of the unit, or ulimit -n)",
+			"%llu descriptors are not enough for %u worker%s, %u listener%s and maxpipes %s; "
+			"raise the limit of open files (LimitNOFILE= of the unit, or ulimit -n)",
 			(unsigned long long)d->facts.fds, workers, workers == 1 ? "" : "s", wish.endpoints,
 			wish.endpoints == 1 ? "" : "s", pipes);
 	return daemon_fail(

@@ -476,3 +476,13 @@ def test_a_log_line_of_haproxy_becomes_one_of_ours(tmp_path, line, hint):
     got = run("-c", path)
     assert got.returncode == 1
     assert hint in got.stderr
+
+
+def test_a_busy_port_comes_with_the_command_that_names_its_owner():
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        got = run("forward", f"127.0.0.1:{port}", "10.0.0.1:80")
+    assert got.returncode == 3
+    assert f"\"ss -ltnp 'sport = :{port}'\"" in got.stderr

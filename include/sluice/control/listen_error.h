@@ -9,7 +9,9 @@
 
 #include "sluice/io/addr.h"
 
-/* A static text, or strerror(3)'s, for the -errno `err` of listening at `at`. */
-const char *listen_error(int err, const struct addr_spec *at);
+#define LISTEN_ERROR_MAX 160
+
+/* For the -errno `err` of listening at `at`: a static text, strerror(3)'s, or one made in `buf`. */
+const char *listen_error(int err, const struct addr_spec *at, char buf[static LISTEN_ERROR_MAX]);
 
 #endif
