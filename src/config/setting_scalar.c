@@ -93,7 +93,7 @@ static int take_duration(const struct setting *s, int64_t unit_ns, int64_t *out)
 	if (err == -ERANGE)
 		return out_of_range(s, w);
 	if (err) {
-		(void)setting_bad(s, w, 0, "is no duration");
+		(void)setting_bad(s, w, 0, "needs a duration");
 		diag_hint(s->diag, "write a number and us, ms, s, m, h or d: 500ms, 30s, 1m30s");
 		return err;
 	}
@@ -236,7 +236,7 @@ static int parse_count(const struct setting *s, void *field)
 	}
 	err = value_count(w->text, &n);
 	if (err == -EINVAL) {
-		(void)setting_bad(s, w, 0, "is no number");
+		(void)setting_bad(s, w, 0, "needs a number");
 		diag_hint(s->diag, "write %sa number: 2000, or 2_000",
 			  type == OPT_COUNT_AUTO || type == OPT_INT_AUTO ? "auto or " : "");
 		return err;

@@ -106,6 +106,8 @@ static void say_ready(struct daemon *d)
 		 e->worker_count, d->admin_context.driver, e->limits.maxconn, e->limits.maxpipes,
 		 (int)getpid(), SLUICE_VERSION);
 	sd_service_ready(&d->service, d->loop, &d->engine);
+	/* Who waits in front of a -D sees what the start had to say. */
+	logwriter_flush(d->log, FLUSH_MS);
 	if (d->options->on_ready != NULL)
 		d->options->on_ready(d->options->on_ready_arg);
 }
@@ -148,9 +150,9 @@ static void begin_drain(struct daemon *d, const char *why)
 	char limit[64] = "";
 
 	if (limit_ns > 0)
-		(void)snprintf(limit, sizeof(limit), " and have %lld s to end",
+		(void)snprintf(limit, sizeof(limit), ", with %lld s to end",
 			       (long long)(limit_ns / NS_PER_SEC));
-	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; %d are open%s; a second signal ends them at once",
+	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; open: %d%s; a second signal ends them at once",
 		 why, atomic_load(&d->engine.sessions), limit);
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
@@ -163,7 +165,7 @@ static void begin_drain(struct daemon *d, const char *why)
 
 static void begin_stop(struct daemon *d, const char *why)
 {
-	log_line(LOG_LEVEL_WARNING, "%s: %d sessions are ended now", why, atomic_load(&d->engine.sessions));
+	log_line(LOG_LEVEL_WARNING, "%s: ending all sessions now, open: %d", why, atomic_load(&d->engine.sessions));
 	daemon_set_state(d, DAEMON_STOPPING);
 	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
@@ -183,6 +185,7 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 {
 	struct daemon *d = watcher->data;
 	const char *name = watcher->signum == SIGTERM ? "SIGTERM" : "SIGINT";
+	const char *failed = "a log file";
 	int err;
 
 	(void)loop;
@@ -191,11 +194,12 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 		log_line(LOG_LEVEL_NOTICE,
 			 "SIGHUP: reload is not in this version; restart to use a changed file");
 	} else if (watcher->signum == SIGUSR1) {
-		err = logwriter_reopen(d->log);
+		err = logwriter_reopen(d->log, &failed);
 		if (err)
 			log_line(LOG_LEVEL_ERROR,
-				 "SIGUSR1: cannot open a log file again: %s; the old one stays in use",
-				 strerror(-err));
+				 "SIGUSR1: cannot open %s again: %s; the old file stays in use; who runs sluice "
+				 "must be allowed to write there",
+				 failed, strerror(-err));
 		else
 			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");
 	} else if (d->state < DAEMON_DRAINING) {
@@ -224,7 +228,7 @@ static void say_stopped(const struct daemon *d)
 
 	for (unsigned i = 0; i < d->engine.worker_count; i++)
 		accepted += counter_get(&engine_counters(&d->engine, i)->accepted);
-	log_line(LOG_LEVEL_NOTICE, "stopped: %llu connections accepted in %lld s",
+	log_line(LOG_LEVEL_NOTICE, "stopped: accepted in all: %llu, in %lld s",
 		 (unsigned long long)accepted,
 		 (long long)((clock_mono_ns() - d->admin_context.started_ns) / NS_PER_SEC));
 }

@@ -391,7 +391,7 @@ void logwriter_flush(struct logwriter *w, int timeout_ms)
 	} while (result == DRAIN_SOME || wait_writable(w, deadline_ns));
 }
 
-int logwriter_reopen(struct logwriter *w)
+int logwriter_reopen(struct logwriter *w, const char **failed)
 {
 	int err = 0;
 	int result;
@@ -402,8 +402,10 @@ int logwriter_reopen(struct logwriter *w)
 		/* The watcher names the descriptor that is about to be closed. */
 		ev_io_stop(w->loop, &s->writable);
 		result = log_target_reopen(&s->target);
-		if (result)
+		if (result) {
 			err = result;
+			*failed = s->target.config->path;
+		}
 		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
 	}
 	flush_all(w);

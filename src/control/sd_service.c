@@ -190,7 +190,7 @@ void sd_service_stopping(struct sd_service *s)
 		return;
 	s->closing = true;
 	ev_timer_stop(s->loop, &s->drain);
-	(void)snprintf(status, sizeof(status), "stopping, %d sessions are ended", sessions(s));
+	(void)snprintf(status, sizeof(status), "stopping, open: %d", sessions(s));
 	tell(s, "STOPPING=1\n", status);
 }
 

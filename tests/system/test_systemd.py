@@ -254,7 +254,7 @@ def test_a_second_signal_says_that_sessions_are_ended(sluice, peers, manager):
     daemon.signal(signal.SIGTERM)
     manager.wait("STATUS", "draining, 1 session left")
     daemon.signal(signal.SIGTERM)
-    manager.wait("STATUS", "stopping, 1 sessions are ended")
+    manager.wait("STATUS", "stopping, open: 1")
     daemon.ended = True
     assert daemon.wait_exit() == 0
 

@@ -32,8 +32,8 @@ int logwriter_add_ring(struct logwriter *w, struct log_ring *ring);
 void logwriter_wake(struct logwriter *w);
 /* Reads and writes all that is there, waiting for slow targets at most `timeout_ms`. For the end. */
 void logwriter_flush(struct logwriter *w, int timeout_ms);
-/* Opens all files again. 0 or the last -errno. */
-int logwriter_reopen(struct logwriter *w);
+/* Opens all files again. 0, or the last -errno with `*failed` the path it is about (borrowed). */
+int logwriter_reopen(struct logwriter *w, const char **failed);
 /* Does a line of this level reach stderr? */
 bool logwriter_has_stderr(const struct logwriter *w, enum log_level level);
 /* Lines lost since the start: by full rings, and by targets. */

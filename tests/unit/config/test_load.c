@@ -204,7 +204,7 @@ static void overrides_that_are_wrong_are_shown(void **state)
 		const char *text;
 		const char *said;
 	} cases[] = {
-		{"global.threads=x", "-o:1:16: error: 'threads' is no number"},
+		{"global.threads=x", "-o:1:16: error: 'threads' needs a number"},
 		{"global.thread=2", "-o:1:8: error: unknown key 'thread'"},
 		{"global.check=tcp", "-o:1:8: error: 'check' does not belong in [global]"},
 		{"listen ab.maxconn=1", "did you mean 'listen a.b'?"},
