@@ -67,7 +67,7 @@ static bool normalise(const char *in, char out[static COMMAND_MAX])
 	while (*in != '\0') {
 		in += strspn(in, " \t\r\n");
 		for (size_t word = strcspn(in, " \t\r\n"); word > 0; word--) {
-			if (len == COMMAND_MAX - 2)
+			if (len >= COMMAND_MAX - 2) /* a blank may have come behind the last byte */
 				return false;
 			out[len++] = *in++;
 		}

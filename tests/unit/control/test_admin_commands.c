@@ -223,6 +223,20 @@ static void sessions_are_asked_of_the_workers(void **state)
 	text_free(&out);
 }
 
+/* The blank after words that fill the buffer to its last byte must not lead past the limit. */
+static void too_long_is_too_long_wherever_its_words_end(void **state)
+{
+	char command[1024];
+
+	(void)state;
+	for (size_t first = 55; first < 70; first++) {
+		memset(command, 'x', sizeof(command) - 1);
+		command[sizeof(command) - 1] = '\0';
+		command[first] = ' ';
+		assert_line(command, "error: the command is too long; try help");
+	}
+}
+
 static void info_has_the_names_of_haproxy_too(void **state)
 {
 	(void)state;
@@ -307,6 +321,7 @@ int main(void)
 		cmocka_unit_test(pools_are_shown),
 		cmocka_unit_test(white_space_is_free),
 		cmocka_unit_test(unknown_command_is_named_and_escaped),
+		cmocka_unit_test(too_long_is_too_long_wherever_its_words_end),
 		cmocka_unit_test(sessions_are_asked_of_the_workers),
 		cmocka_unit_test(info_has_the_names_of_haproxy_too),
 		cmocka_unit_test(lines_become_an_object),
