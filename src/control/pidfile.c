@@ -67,14 +67,15 @@ int pidfile_read(const char *path)
 	char text[32];
 	char *end;
 	long number;
-	FILE *in = fopen(path, "re");
-	size_t len;
+	/* A FIFO in its place is not waited for. */
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	ssize_t len;
 
-	if (in == NULL)
+	if (fd < 0)
 		return -errno;
-	len = fread(text, 1, sizeof(text) - 1, in);
-	(void)fclose(in); /* only read */
-	text[len] = '\0';
+	len = read(fd, text, sizeof(text) - 1);
+	(void)close(fd); /* only read */
+	text[len > 0 ? len : 0] = '\0';
 	number = strtol(text, &end, 10);
 	if (end == text || (*end != '\0' && *end != '\n') || number <= 0 || number > INT_MAX)
 		return -EINVAL;

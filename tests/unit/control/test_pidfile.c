@@ -112,6 +112,22 @@ static void numbers_that_are_none_are_refused(void **state)
 	assert_int_equal(pidfile_read(path), -ENOENT);
 }
 
+/* Whoever may write in the folder could put one there, and the end of the daemon would wait for ever. */
+static void fifo_is_not_waited_for(void **state)
+{
+	struct pidfile p;
+
+	(void)state;
+	assert_int_equal(pidfile_write(&p, path), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	(void)alarm(5);
+	assert_int_equal(pidfile_read(path), -EINVAL);
+	pidfile_remove(&p);
+	(void)alarm(0);
+	assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +136,7 @@ int main(void)
 		cmocka_unit_test(leaves_the_file_of_another_process),
 		cmocka_unit_test(refuses_what_is_no_file),
 		cmocka_unit_test(numbers_that_are_none_are_refused),
+		cmocka_unit_test(fifo_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
