@@ -66,12 +66,48 @@ static void classify(struct log_target *t)
 		t->layout.head = LOG_HEAD_PRIORITY;
 }
 
-/* O_NONBLOCK so that a FIFO without a reader is an error now instead of a hang. */
+/* May somebody besides root and us put a link into this folder? */
+static bool is_open_to_others(int folder)
+{
+	struct stat st;
+
+	if (fstat(folder, &st) != 0)
+		return true;
+	return (st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+/* The folder of `path` as a descriptor, and in `*name` what is left; or -errno. */
+static int open_folder(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+	int fd;
+
+	*name = slash != NULL ? slash + 1 : path;
+	if (slash != NULL &&
+	    snprintf(folder, sizeof(folder), "%.*s", (int)(*name - path), path) >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* O_NONBLOCK so that a FIFO without a reader is an error now instead of a hang. Root follows no link
+ * that somebody else may have put there: it would write into any file that the link names. */
 static int open_file(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	const char *name;
+	int folder, fd;
 
-	return fd < 0 ? -errno : fd;
+	folder = open_folder(path, &name);
+	if (folder < 0)
+		return folder;
+	fd = openat(folder, name, flags | (geteuid() == 0 && is_open_to_others(folder) ? O_NOFOLLOW : 0),
+		    0640);
+	if (fd < 0)
+		fd = -errno;
+	sys_close(folder);
+	return fd;
 }
 
 /* syslog's numbers for the words of the table. */

@@ -286,6 +286,39 @@ static void target_that_is_off_takes_all_and_writes_nothing(void **state)
 	free_target(t);
 }
 
+/* What a user who owns the folder of the log could do to a daemon that root starts. */
+static void root_follows_no_link_of_somebody_else(void **state)
+{
+	char folder[] = "/tmp/sluice-log-XXXXXX", link[64], aim[64];
+	struct config_log c = {.kind = CONFIG_LOG_FILE, .level = LOG_LEVEL_INFO, .path = link};
+	struct log_target *t = malloc(sizeof(*t));
+
+	(void)state;
+	if (geteuid() != 0) {
+		free(t);
+		print_message("skipped: only root is in danger\n");
+		skip();
+	}
+	assert_non_null(t);
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(link, sizeof(link), "%s/log", folder);
+	(void)snprintf(aim, sizeof(aim), "%s/aim", folder);
+	assert_int_equal(symlink(aim, link), 0);
+	assert_int_equal(chmod(folder, 01777), 0);
+	assert_int_equal(log_target_open(t, &c), -ELOOP);
+	assert_int_equal(access(aim, F_OK), -1);
+	assert_int_equal(chmod(folder, 0755), 0);
+	assert_int_equal(chown(folder, 12345, (gid_t)-1), 0);
+	assert_int_equal(log_target_open(t, &c), -ELOOP);
+	assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
+	assert_int_equal(log_target_open(t, &c), 0); /* root's own link is as good as a name */
+	log_target_close(t);
+	assert_int_equal(unlink(aim), 0);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(rmdir(folder), 0);
+	free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +330,7 @@ int main(void)
 		cmocka_unit_test(file_is_filtered_by_level_and_opened_again),
 		cmocka_unit_test(file_that_cannot_be_opened_is_an_error),
 		cmocka_unit_test(target_that_is_off_takes_all_and_writes_nothing),
+		cmocka_unit_test(root_follows_no_link_of_somebody_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
