@@ -256,6 +256,7 @@ static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revent
 	(void)revents;
 	tell_left_out(w);
 	flush_all(w);
+	logwriter_wake(w); /* where a full target was waited for, there may be room now */
 }
 
 static uint64_t rings_dropped(const struct logwriter *w)
@@ -337,6 +338,9 @@ static void look(struct logwriter *w)
 	/* After that: from then on the first line that is left out wakes us. */
 	watch_left_out(w);
 	flush_all(w);
+	/* The reader made room in this very moment: then nobody waits for it. */
+	if (result == DRAIN_FULL && any_room(w))
+		look_again_later(w);
 }
 
 void logwriter_wake(struct logwriter *w)
@@ -409,6 +413,7 @@ int logwriter_reopen(struct logwriter *w, const char **failed)
 		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
 	}
 	flush_all(w);
+	logwriter_wake(w); /* as above */
 	return err;
 }
 

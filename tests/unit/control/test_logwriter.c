@@ -5,6 +5,7 @@
  */
 #include <ev.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -29,6 +32,23 @@ struct fixture {
 	int saved_stderr;
 	int reader; /* of the pipe that is stderr */
 };
+
+/* The next time the pipe is full its reader reads it empty, just after the answer. */
+static int read_after_full = -1;
+
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	struct timespec wait = {timeout_ms / 1000, timeout_ms % 1000 * 1000000l};
+	const int n = (int)syscall(SYS_ppoll, fds, count, timeout_ms < 0 ? NULL : &wait, NULL, 0);
+	char scrap[65536];
+
+	if (n == 0 && read_after_full >= 0) {
+		while (read(read_after_full, scrap, sizeof(scrap)) > 0)
+			continue;
+		read_after_full = -1;
+	}
+	return n;
+}
 
 static void count_wake(void *arg)
 {
@@ -194,6 +214,28 @@ static void writer_goes_on_when_the_reader_does(void **state)
 	(void)ev_run(f->loop, 0); /* and comes to rest */
 }
 
+/* The last look at a full target may find that it is full no more: then nothing waits for it. */
+static void writer_goes_on_when_the_reader_reads_in_the_same_moment(void **state)
+{
+	struct fixture *f = *state;
+	static char out[1 << 20];
+	size_t len = 0;
+
+	for (int i = 0; i < 4000; i++)
+		log_line(LOG_LEVEL_INFO, "line %05d of many", i);
+	read_after_full = f->reader;
+	ev_timer_init(&f->guard, on_guard, 2., 0.);
+	ev_timer_start(f->loop, &f->guard);
+	while (strstr(out, "line 03999 of many") == NULL && ev_is_active(&f->guard)) {
+		(void)ev_run(f->loop, EVRUN_ONCE);
+		len += read_all(f, out + len, sizeof(out) - len);
+	}
+	assert_int_equal(read_after_full, -1);
+	assert_true(ev_is_active(&f->guard));
+	ev_timer_stop(f->loop, &f->guard);
+	(void)ev_run(f->loop, 0); /* and comes to rest */
+}
+
 static void what_limits_held_back_is_told_when_the_cause_is_quiet(void **state)
 {
 	struct fixture *f = *state;
@@ -238,6 +280,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slow_reader_fills_the_ring_and_is_told_what_was_dropped,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(writer_goes_on_when_the_reader_does, setup, teardown),
+		cmocka_unit_test_setup_teardown(writer_goes_on_when_the_reader_reads_in_the_same_moment, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(what_limits_held_back_is_told_when_the_cause_is_quiet, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(flush_gives_up_in_time, setup, teardown),
