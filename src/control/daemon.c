@@ -261,8 +261,8 @@ static void finish(struct daemon *d)
 	ev_loop_destroy(d->loop);
 }
 
-/* What a service manager gave us. Before anything is opened, so that no number of ours is taken for one
- * of its; startup.c complains about it as soon as there is a log. */
+/* What a service manager gave us. Before anything but the standard descriptors is opened, so that no
+ * number of ours is taken for one of its; startup.c complains about it as soon as there is a log. */
 static void read_environment(struct daemon *d)
 {
 	if (listen_fds_read(&d->passed, &d->passed_why) == 0)
@@ -279,10 +279,10 @@ enum exit_code daemon_run(const struct config *c, const struct daemon_options *o
 	memset(&d, 0, sizeof(d));
 	d.config = c;
 	d.options = options;
+	fill_standard_fds(); /* takes no number above 2 for long */
 	read_environment(&d);
 	admin_socket_init(&d.admin_socket);
 	d.admin_context.started_ns = clock_mono_ns();
-	fill_standard_fds();
 	/* splice(2) knows no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGUSR2, SIG_IGN);

@@ -208,6 +208,14 @@ def test_ready_is_said_once_every_worker_listens(sluice, peers, closing, folder,
     assert "WATCHDOG" not in str(manager.collect())
 
 
+def test_what_is_told_goes_through_no_standard_descriptor(sluice, peers, manager):
+    """Danger: with descriptor 2 closed the socket would be it, and -D would put /dev/null there."""
+    daemon = sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment,
+                    wrapper=["sh", "-c", 'exec "$@" <&- >&-', "sh"])
+    manager.wait("READY", "1")
+    assert [os.readlink(f"/proc/{daemon.pid}/fd/{n}") for n in (0, 1)] == ["/dev/null"] * 2
+
+
 def test_the_status_follows_when_something_else_has_woken_the_daemon(sluice, peers, manager):
     listener = peers.listen()
     daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
