@@ -63,8 +63,12 @@ static enum exit_code wait_for_child(pid_t child, int fd)
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return EXIT_FATAL;
-	if (WIFEXITED(status))
+	if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_FINE)
 		return (enum exit_code)WEXITSTATUS(status);
+	if (WIFEXITED(status)) { /* a signal while it started: an end in order, but nothing runs */
+		fputs("sluice: the daemon was told to end before it was ready\n", stderr);
+		return EXIT_ENVIRONMENT;
+	}
 	fprintf(stderr, "sluice: the daemon was ended by signal %d (%s) before it was ready\n",
 		WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return EXIT_FATAL;
