@@ -80,6 +80,8 @@ static void on_info(void *arg, const struct info *info)
 {
 	struct stage *s = arg;
 
+	if (s->phase >= PHASE_STOPPING)
+		return; /* asked for when the end was not yet in sight: nothing begins now */
 	s->before = s->info;
 	s->info = *info;
 	if (!s->heard) {
