@@ -72,22 +72,27 @@ static void read_info_line(struct view *v, const char *name, const char *value)
 		copy_word(v->driver, value);
 }
 
-/* "listen.FRONTEND.BIND: ADDRESS" */
+/* "listen.FRONTEND.BIND: ADDRESS". Names have dots too: of "web" and "web.tls" the longer one is meant. */
 static void read_listener(struct view *v, const char *name, const char *value)
 {
-	for (size_t i = 0; i < v->frontend_count; i++) {
-		struct view_row *f = &v->frontends[i];
-		const size_t len = strnlen(f->proxy, sizeof(f->proxy));
-		const size_t used = strnlen(f->address, sizeof(f->address));
+	struct view_row *f = NULL;
+	size_t longest = 0, used;
 
-		if (strncmp(name, f->proxy, len) != 0 || name[len] != '.')
+	for (size_t i = 0; i < v->frontend_count; i++) {
+		const size_t len = strnlen(v->frontends[i].proxy, sizeof(v->frontends[i].proxy));
+
+		if (len <= longest || strncmp(name, v->frontends[i].proxy, len) != 0 || name[len] != '.')
 			continue;
-		if (used + strlen(value) + 2 > sizeof(f->address))
-			return;
-		(void)snprintf(f->address + used, sizeof(f->address) - used, "%s%s", used > 0 ? " " : "",
-			       value); /* measured above */
-		return;
+		longest = len;
+		f = &v->frontends[i];
 	}
+	if (f == NULL)
+		return;
+	used = strnlen(f->address, sizeof(f->address));
+	if (used + strlen(value) + 2 > sizeof(f->address))
+		return;
+	(void)snprintf(f->address + used, sizeof(f->address) - used, "%s%s", used > 0 ? " " : "",
+		       value); /* measured above */
 }
 
 /* Calls one of the readers above for each "name: value" of `lines`, which are cut up for it. */

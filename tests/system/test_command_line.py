@@ -190,6 +190,14 @@ def test_status_shows_frontends_and_servers(sluice, peers):
     del client
 
 
+def test_addresses_stand_with_the_frontend_whose_name_is_meant(sluice, peers):
+    """Danger: the name of one frontend is the beginning of another's, up to a dot."""
+    daemon = sluice(listen(peers.listen()) + "[frontend web.tls]\nbind x = 127.0.0.1:0\n"
+                    "bind y = 127.0.0.1:0\ndefault-backend = web\n")
+    page = json.loads(run("status", "--json", "-s", daemon.admin).stdout)
+    assert [(f["name"], len(f["listen"])) for f in page["frontends"]] == [("web", 1), ("web.tls", 2)]
+
+
 def test_top_without_a_terminal_is_one_page_with_rates(sluice, peers):
     listener = peers.listen()
     daemon = sluice(listen(listener))
