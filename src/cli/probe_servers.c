@@ -25,6 +25,7 @@ struct trial {
 	const struct config_backend *backend; /* borrows */
 	const struct config_server *server;   /* borrows */
 	struct gaicb question;                /* of a name */
+	char *host;                           /* owns; asked for, maybe for longer than we have `server` */
 	struct addrinfo hints;
 	char port[8];
 	struct addr addr; /* len 0 = not known */
@@ -63,6 +64,13 @@ static bool trials_make(struct trials *t, const struct config *c)
 	return true;
 }
 
+static void trials_free(struct trials *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->list[i].host);
+	free(t->list);
+}
+
 static struct probe_line *add_line(struct probe *p, const char *what, const struct trial *one)
 {
 	struct probe_line *line = probe_add(p, what);
@@ -89,7 +97,10 @@ static size_t ask_names(struct trials *t, struct gaicb **questions)
 		one->hints.ai_family = spec->family;
 		one->hints.ai_socktype = SOCK_STREAM;
 		one->hints.ai_flags = AI_NUMERICSERV;
-		one->question.ar_name = spec->host;
+		one->host = strdup(spec->host);
+		if (one->host == NULL)
+			continue; /* without a question there is no address */
+		one->question.ar_name = one->host;
 		one->question.ar_service = one->port;
 		one->question.ar_request = &one->hints;
 		questions[count++] = &one->question;
@@ -271,6 +282,6 @@ void probe_servers(struct probe *p)
 	if (t.asking)
 		kept = t.list;
 	else
-		free(t.list);
+		trials_free(&t);
 	(void)kept;
 }
