@@ -118,8 +118,10 @@ enum log_sent log_syslog_send(struct log_syslog *s, const char *line, size_t len
 			return result;
 		log_syslog_close(s);
 	}
-	if (log_syslog_connect(s) != 0)
+	if (log_syslog_connect(s) != 0) {
+		s->begun = false; /* the caller drops the rest too */
 		return LOG_SENT_ABSENT;
+	}
 	/* Its beginning went to somebody who is gone; the rest alone is no line. */
 	if (s->begun) {
 		s->begun = false;

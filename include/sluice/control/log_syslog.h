@@ -29,7 +29,7 @@ enum log_sent {
 	LOG_SENT_PART,	 /* of a stream; call again with the rest */
 	LOG_SENT_WAIT,	 /* there is no room now: wait until `fd` is writable */
 	LOG_SENT_LOST,	 /* this line does not go, another may */
-	LOG_SENT_ABSENT, /* nobody is there: no line goes now */
+	LOG_SENT_ABSENT, /* nobody is there: no line goes now, nor the rest of one */
 };
 
 void log_syslog_init(struct log_syslog *s, const struct addr *to);

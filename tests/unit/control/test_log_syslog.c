@@ -161,6 +161,45 @@ static void a_line_begun_on_a_lost_stream_is_not_ended_on_the_next(void **state)
 	free(f);
 }
 
+static void the_line_after_one_that_was_dropped_half_sent_goes(void **state)
+{
+	struct fixture *f = malloc(sizeof(*f));
+	char text[1500], buf[8192];
+	uint64_t lost;
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	assert_non_null(f);
+	open_at(f, AF_UNIX, SOCK_STREAM);
+	fd = accept(f->fd, NULL, NULL);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	do {
+		add(f, text);
+	} while (log_target_flush(&f->target) == 0);
+	f->target.syslog.begun = true; /* as if half a line had gone */
+	close(fd);
+	close(f->fd);
+	assert_int_equal(log_target_flush(&f->target), 0);
+	assert_true(log_target_is_absent(&f->target));
+	lost = f->target.lost;
+	f->fd = receive_at(&f->config.address, AF_UNIX, SOCK_STREAM);
+	f->target.syslog.retry_ns = 0;
+	add(f, "whole");
+	assert_int_equal(log_target_flush(&f->target), 0);
+	assert_int_equal(f->target.lost, lost);
+	fd = accept(f->fd, NULL, NULL);
+	assert_true(fd >= 0);
+	n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+	assert_true(n > 0);
+	assert_string_equal(buf + strlen(buf) - 5, "whole");
+	close(fd);
+	log_target_close(&f->target);
+	close(f->fd);
+	free(f);
+}
+
 static void a_syslog_that_is_away_costs_lines_and_is_found_again(void **state)
 {
 	struct fixture *f = malloc(sizeof(*f));
@@ -257,6 +296,7 @@ int main(void)
 		cmocka_unit_test(a_line_is_a_datagram_without_newline),
 		cmocka_unit_test(a_stream_gets_lines_that_end_with_nul),
 		cmocka_unit_test(a_line_begun_on_a_lost_stream_is_not_ended_on_the_next),
+		cmocka_unit_test(the_line_after_one_that_was_dropped_half_sent_goes),
 		cmocka_unit_test(a_syslog_that_is_away_costs_lines_and_is_found_again),
 		cmocka_unit_test(a_full_receiver_is_waited_for),
 		cmocka_unit_test(udp_that_nobody_takes_is_counted_and_goes_on),
