@@ -12,10 +12,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "sluice/base/check.h"
 
 /* Would every line of the log go to /dev/null? */
 static bool logs_to_nowhere(const struct config *c)
@@ -86,6 +89,22 @@ static int away_from_standard(int fd)
 	return other;
 }
 
+/* What a service manager gave to the process that it started is ours from now on. */
+static void inherit_environment(pid_t parent)
+{
+	static const char *const names[] = {"LISTEN_PID", "WATCHDOG_PID"};
+	char theirs[32], ours[32];
+
+	(void)snprintf(theirs, sizeof(theirs), "%d", (int)parent); /* ten digits at most */
+	(void)snprintf(ours, sizeof(ours), "%d", (int)getpid());
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *text = getenv(names[i]);
+
+		if (text != NULL && strcmp(text, theirs) == 0)
+			(void)setenv(names[i], ours, 1); /* without memory the daemon says that it is not for it */
+	}
+}
+
 static enum exit_code run_child(const struct cli_args *a, const struct config *c, int *fd, pid_t parent)
 {
 	const struct daemon_options options = {
@@ -96,6 +115,7 @@ static enum exit_code run_child(const struct cli_args *a, const struct config *c
 	if (getppid() != parent)
 		return EXIT_FATAL;
 	*fd = away_from_standard(*fd);
+	inherit_environment(parent);
 	(void)setsid(); /* a fresh child leads no group: it cannot fail */
 	return daemon_run(c, &options);
 }

@@ -21,6 +21,7 @@ import pytest
 
 from harness import peer, process, trace
 from harness.daemon import BINARY
+from harness.manager import passing
 from harness.timing import PATIENCE, SCALE, wait_until
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
@@ -29,9 +30,9 @@ ROOT = pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None,
                           reason="not root, or no setpriv: cannot become nobody")
 
 
-def run(*args, wrapper=(), patience=3 * PATIENCE, env=None):
+def run(*args, wrapper=(), patience=3 * PATIENCE, env=None, pass_fds=()):
     return subprocess.run([*wrapper, BINARY, *map(str, args)], capture_output=True, text=True,
-                          timeout=patience, stdin=subprocess.DEVNULL,
+                          timeout=patience, stdin=subprocess.DEVNULL, pass_fds=pass_fds,
                           env={**os.environ, **(env or {})})
 
 
@@ -409,9 +410,9 @@ class Background:
                     f"log = {log}\n{more}".replace("@", self.folder) + "\n" + listen(listener))
         return path
 
-    def start(self, config, *args, wrapper=()):
+    def start(self, config, *args, wrapper=(), pass_fds=()):
         pid_path = os.path.join(self.folder, "pid")
-        got = run("-D", "-p", pid_path, *args, config, wrapper=wrapper)
+        got = run("-D", "-p", pid_path, *args, config, wrapper=wrapper, pass_fds=pass_fds)
         if got.returncode == 0:
             with open(pid_path, encoding="ascii") as f:
                 self.pids.append(int(f.read()))
@@ -466,6 +467,19 @@ def test_a_start_without_standard_descriptors_comes_to_its_end(background, serve
     with open(pid_path, encoding="ascii") as f:
         background.pids.append(int(f.read()))
     assert run("-s", "stop", "-p", pid_path).returncode == 0
+    wait_until(lambda: gone(background.pids[0]), "it has ended")
+
+
+def test_sockets_passed_to_the_parent_are_the_childs(background, server, closing):
+    """Danger: LISTEN_PID names the process that was started, and -D goes on as another."""
+    sock = socket.create_server(("127.0.0.1", 0))
+    closing.append(sock)
+    config = background.config(server)
+    got = background.start(config, "-o", "listen web.bind=fd@web", **passing("web", sock))
+    assert (got.returncode, got.stderr) == (0, "")
+    page = json.loads(run("status", "--json", "-f", config).stdout)
+    assert page["frontends"][0]["listen"][-1] == "127.0.0.1:%d" % sock.getsockname()[1]
+    assert run("-s", "quit", config).returncode == 0
     wait_until(lambda: gone(background.pids[0]), "it has ended")
 
 
