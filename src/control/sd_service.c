@@ -112,11 +112,12 @@ static void on_watchdog(struct ev_loop *loop, struct ev_timer *timer, int revent
 static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revents)
 {
 	struct sd_service *s = prepare->data;
+	const double since = ev_now(loop) - s->told_at; /* below 0 when the clock was set back */
 	char status[SD_SERVICE_TEXT_MAX];
 
 	(void)revents;
 	look_for_answers(s);
-	if (s->closing || ev_now(loop) < s->told_at + STATUS_EVERY_S)
+	if (s->closing || (since >= 0. && since < STATUS_EVERY_S))
 		return;
 	tell(s, "", sd_service_status(s->engine, status, sizeof(status)));
 }
