@@ -260,7 +260,9 @@ def test_rotation_loses_and_doubles_no_line(sluice, peers, folder):
     ended = [line["client"] for n in names for line in sessions_in(json_lines(n))]
     assert len(ended) == 40
     assert daemon.info()["log_dropped"] == 0
-    assert sum("SIGUSR1" in line.get("message", "") for n in names for line in json_lines(n)) == 4
+    # The last of these follows the opening that was waited for.
+    wait_until(lambda: sum("SIGUSR1" in line.get("message", "") for n in names
+                           for line in json_lines(n)) == 4, "a line for each signal")
 
 
 def test_each_target_has_its_own_level(sluice, peers, folder):
