@@ -101,7 +101,7 @@ static void inherit_environment(pid_t parent)
 		const char *text = getenv(names[i]);
 
 		if (text != NULL && strcmp(text, theirs) == 0)
-			(void)setenv(names[i], ours, 1); /* without memory the daemon says that it is not for it */
+			(void)setenv(names[i], ours, 1); /* if it fails the daemon says for whom it was */
 	}
 }
 
