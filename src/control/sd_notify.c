@@ -78,10 +78,11 @@ void sd_notify_close(struct sd_notify *n)
 	n->fd = -1;
 }
 
-void sd_notify_send(const struct sd_notify *n, const char *text)
+bool sd_notify_send(const struct sd_notify *n, const char *text)
 {
 	if (n->fd < 0)
-		return;
-	/* A full queue or a manager that is gone loses the message; the next one says what is so then. */
-	(void)sendto(n->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, &n->to.sa, n->to.len);
+		return true;
+	/* A manager that is gone loses the message; the next one says what is so then. */
+	return sendto(n->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, &n->to.sa, n->to.len) >= 0 ||
+	       errno != EAGAIN;
 }

@@ -17,12 +17,14 @@
 #include "sluice/base/log.h"
 
 #define STATUS_EVERY_S 5.
+#define READY_AGAIN_S  0.5
 /* While draining the manager hears from us so often, and waits so long for the next word: should
  * control be stuck, its own deadline still comes. */
 #define DRAIN_EVERY_S	5.
 #define DRAIN_EXTEND_US 30000000ll
 
 static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revents);
+static void on_again(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_drain(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_watchdog(struct ev_loop *loop, struct ev_timer *timer, int revents);
 
@@ -55,17 +57,18 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 	return buf;
 }
 
-/* Sends `lines` (each with its newline) and the status, unless that is all and nothing is new. */
-static void tell(struct sd_service *s, const char *lines, const char *status)
+/* Sends `lines` (each with its newline) and the status, unless that is all and nothing is new. False when
+ * the manager has no room for it. */
+static bool tell(struct sd_service *s, const char *lines, const char *status)
 {
 	char text[2 * SD_SERVICE_TEXT_MAX];
 
 	s->told_at = ev_now(s->loop);
 	if (lines[0] == '\0' && strcmp(status, s->told) == 0)
-		return;
+		return true;
 	(void)snprintf(s->told, sizeof(s->told), "%s", status);
 	(void)snprintf(text, sizeof(text), "%sSTATUS=%s", lines, status); /* both are short */
-	sd_notify_send(&s->notify, text);
+	return sd_notify_send(&s->notify, text);
 }
 
 /* ---- life signs ---- */
@@ -77,7 +80,7 @@ static void look_for_answers(struct sd_service *s)
 	if (s->notify.watchdog_ns == 0 || s->alive_told || engine_silent_workers(s->engine, &first) > 0)
 		return;
 	s->alive_told = true;
-	sd_notify_send(&s->notify, "WATCHDOG=1");
+	(void)sd_notify_send(&s->notify, "WATCHDOG=1"); /* there are two in each interval */
 }
 
 static void ask_workers(struct sd_service *s)
@@ -119,7 +122,7 @@ static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revent
 	look_for_answers(s);
 	if (s->closing || (since >= 0. && since < STATUS_EVERY_S))
 		return;
-	tell(s, "", sd_service_status(s->engine, status, sizeof(status)));
+	(void)tell(s, "", sd_service_status(s->engine, status, sizeof(status))); /* the next one is newer */
 }
 
 static void start_watchers(struct sd_service *s)
@@ -129,6 +132,8 @@ static void start_watchers(struct sd_service *s)
 	ev_prepare_init(&s->look, on_look);
 	s->look.data = s;
 	ev_prepare_start(s->loop, &s->look);
+	ev_timer_init(&s->again, on_again, READY_AGAIN_S, 0.);
+	s->again.data = s;
 	ev_timer_init(&s->drain, on_drain, DRAIN_EVERY_S, DRAIN_EVERY_S);
 	s->drain.data = s;
 	ev_timer_init(&s->watchdog, on_watchdog, half, half);
@@ -139,20 +144,39 @@ static void start_watchers(struct sd_service *s)
 	}
 }
 
-void sd_service_ready(struct sd_service *s, struct ev_loop *loop, struct engine *e)
+/* The one message that nothing later makes up for: without it the manager gives us up. */
+static void say_ready(struct sd_service *s)
 {
 	char status[SD_SERVICE_TEXT_MAX];
 	char lines[64];
 
+	/* The process that was started may have been our parent. */
+	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d\n", (int)getpid());
+	if (tell(s, lines, sd_service_status(s->engine, status, sizeof(status))))
+		return;
+	ev_timer_set(&s->again, READY_AGAIN_S, 0.);
+	ev_timer_start(s->loop, &s->again);
+}
+
+static void on_again(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct sd_service *s = timer->data;
+
+	(void)loop;
+	(void)revents;
+	if (!s->closing)
+		say_ready(s);
+}
+
+void sd_service_ready(struct sd_service *s, struct ev_loop *loop, struct engine *e)
+{
 	check(s->loop == NULL);
 	if (s->notify.fd < 0)
 		return;
 	s->loop = loop;
 	s->engine = e;
 	start_watchers(s);
-	/* The process that was started may have been our parent. */
-	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d\n", (int)getpid());
-	tell(s, lines, sd_service_status(e, status, sizeof(status)));
+	say_ready(s);
 }
 
 static void say_draining(struct sd_service *s)
@@ -163,7 +187,7 @@ static void say_draining(struct sd_service *s)
 
 	(void)snprintf(status, sizeof(status), "draining, %d session%s left", left, left == 1 ? "" : "s");
 	(void)snprintf(lines, sizeof(lines), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld\n", DRAIN_EXTEND_US);
-	tell(s, lines, status);
+	(void)tell(s, lines, status); /* on_drain() says it again */
 }
 
 /* hard-stop-after ends this; without one it goes on for as long as there are sessions. */
@@ -192,7 +216,7 @@ void sd_service_stopping(struct sd_service *s)
 	s->closing = true;
 	ev_timer_stop(s->loop, &s->drain);
 	(void)snprintf(status, sizeof(status), "stopping, open: %d", sessions(s));
-	tell(s, "STOPPING=1\n", status);
+	(void)tell(s, "STOPPING=1\n", status); /* the end of the process says as much */
 }
 
 void sd_service_failed(struct sd_service *s, const char *text)
@@ -202,7 +226,7 @@ void sd_service_failed(struct sd_service *s, const char *text)
 	if (s->notify.fd < 0)
 		return;
 	(void)snprintf(line, sizeof(line), "STATUS=%s", text); /* a cut line is still a line */
-	sd_notify_send(&s->notify, line);
+	(void)sd_notify_send(&s->notify, line); /* the log has it too */
 }
 
 void sd_service_open(struct sd_service *s)
@@ -217,6 +241,7 @@ void sd_service_close(struct sd_service *s)
 {
 	if (is_on(s)) {
 		ev_prepare_stop(s->loop, &s->look);
+		ev_timer_stop(s->loop, &s->again);
 		ev_timer_stop(s->loop, &s->drain);
 		ev_timer_stop(s->loop, &s->watchdog);
 	}

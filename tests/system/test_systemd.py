@@ -216,6 +216,17 @@ def test_what_is_told_goes_through_no_standard_descriptor(sluice, peers, manager
     assert [os.readlink(f"/proc/{daemon.pid}/fd/{n}") for n in (0, 1)] == ["/dev/null"] * 2
 
 
+def test_ready_is_said_again_when_the_manager_had_no_room(sluice, peers, manager):
+    """Danger: a busy manager loses the one message that it waits for, and ends the unit."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                other.sendto(b"X=1", "\0" + manager.name[1:])
+    sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
+    manager.wait("READY", "1")
+
+
 def test_the_status_follows_when_something_else_has_woken_the_daemon(sluice, peers, manager):
     listener = peers.listen()
     daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)

@@ -29,7 +29,7 @@ int64_t sd_notify_watchdog(const char *usec, const char *watchdog_pid, pid_t pid
  * child speaks for us. 0 also when there is no manager; -errno when its socket is of no use. */
 int sd_notify_open(struct sd_notify *n);
 void sd_notify_close(struct sd_notify *n);
-/* Sends lines of "NAME=VALUE". Lost when the manager does not take it now. */
-void sd_notify_send(const struct sd_notify *n, const char *text);
+/* Sends lines of "NAME=VALUE". False when it is lost because the manager's queue is full now. */
+bool sd_notify_send(const struct sd_notify *n, const char *text);
 
 #endif

@@ -25,6 +25,7 @@ struct sd_service {
 	struct ev_prepare look; /* each time before the loop sleeps */
 	struct ev_timer drain;
 	struct ev_timer watchdog;
+	struct ev_timer again; /* runs while the manager has not taken READY */
 	bool closing;	 /* draining or stopping: the status is that */
 	bool alive_told; /* the last round of pings was complete, and the manager has heard so */
 	ev_tstamp told_at;
