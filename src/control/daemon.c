@@ -165,7 +165,8 @@ static void begin_drain(struct daemon *d, const char *why)
 
 static void begin_stop(struct daemon *d, const char *why)
 {
-	log_line(LOG_LEVEL_WARNING, "%s: ending all sessions now, open: %d", why, atomic_load(&d->engine.sessions));
+	log_line(LOG_LEVEL_WARNING, "%s: ending all sessions now, open: %d", why,
+		 atomic_load(&d->engine.sessions));
 	daemon_set_state(d, DAEMON_STOPPING);
 	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
@@ -197,8 +198,8 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 		err = logwriter_reopen(d->log, &failed);
 		if (err)
 			log_line(LOG_LEVEL_ERROR,
-				 "SIGUSR1: cannot open %s again: %s; the old file stays in use; who runs sluice "
-				 "must be allowed to write there",
+				 "SIGUSR1: cannot open %s again: %s; the old file stays in use; the user "
+				 "sluice runs as must be allowed to write there",
 				 failed, strerror(-err));
 		else
 			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");
@@ -228,7 +229,7 @@ static void say_stopped(const struct daemon *d)
 
 	for (unsigned i = 0; i < d->engine.worker_count; i++)
 		accepted += counter_get(&engine_counters(&d->engine, i)->accepted);
-	log_line(LOG_LEVEL_NOTICE, "stopped: accepted in all: %llu, in %lld s",
+	log_line(LOG_LEVEL_NOTICE, "stopped: %llu accepted in %lld s",
 		 (unsigned long long)accepted,
 		 (long long)((clock_mono_ns() - d->admin_context.started_ns) / NS_PER_SEC));
 }

@@ -93,17 +93,21 @@ static int open_folder(const char *path, const char **name)
 
 /* O_NONBLOCK so that a FIFO without a reader is an error now instead of a hang. Root follows no link
  * that somebody else may have put there: it would write into any file that the link names. */
-static int open_file(const char *path)
+static int open_file(const char *path, bool *made)
 {
 	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	const char *name;
-	int folder, fd;
+	int folder, fd, nofollow;
 
+	*made = false;
 	folder = open_folder(path, &name);
 	if (folder < 0)
 		return folder;
-	fd = openat(folder, name, flags | (geteuid() == 0 && is_open_to_others(folder) ? O_NOFOLLOW : 0),
-		    0640);
+	nofollow = geteuid() == 0 && is_open_to_others(folder) ? O_NOFOLLOW : 0;
+	fd = openat(folder, name, flags | nofollow | O_EXCL, 0640);
+	*made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = openat(folder, name, flags | nofollow, 0640);
 	if (fd < 0)
 		fd = -errno;
 	sys_close(folder);
@@ -148,7 +152,7 @@ int log_target_open(struct log_target *t, const struct config_log *c)
 		return 0;
 	}
 	if (c != NULL && c->kind == CONFIG_LOG_FILE) {
-		t->fd = open_file(c->path);
+		t->fd = open_file(c->path, &t->made);
 		if (t->fd < 0)
 			return t->fd;
 		t->is_file = true;
@@ -170,13 +174,20 @@ void log_target_close(struct log_target *t)
 	t->start = t->end = 0;
 }
 
+void log_target_give(struct log_target *t, uid_t uid, gid_t gid)
+{
+	/* Refused (a file system without owners) it stays as it is, and a rotation will say so. */
+	if (t->is_file && t->made && fchown(t->fd, uid, gid) == 0)
+		t->made = false;
+}
+
 int log_target_reopen(struct log_target *t)
 {
 	int fd;
 
 	if (!t->is_file)
 		return 0;
-	fd = open_file(t->config->path);
+	fd = open_file(t->config->path, &t->made);
 	if (fd < 0)
 		return fd;
 	/* What waits for a slow FIFO goes to the new file: no line is cut in two, because writes to a

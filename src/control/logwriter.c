@@ -395,6 +395,12 @@ void logwriter_flush(struct logwriter *w, int timeout_ms)
 	} while (result == DRAIN_SOME || wait_writable(w, deadline_ns));
 }
 
+void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid)
+{
+	for (size_t i = 0; i < w->slot_count; i++)
+		log_target_give(&w->slots[i].target, uid, gid);
+}
+
 int logwriter_reopen(struct logwriter *w, const char **failed)
 {
 	int err = 0;

@@ -122,7 +122,11 @@ static enum exit_code drop_privileges(struct daemon *d)
 	const struct config_global *g = &d->config->global;
 	const char *user = g->user != NULL ? g->user : "-";
 	const char *group = g->group != NULL ? g->group : "-";
-	int err = privileges_drop(&d->privileges);
+	int err;
+
+	if (d->privileges.change && geteuid() == 0)
+		logwriter_give(d->log, d->privileges.uid, d->privileges.gid);
+	err = privileges_drop(&d->privileges);
 
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT,

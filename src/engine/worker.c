@@ -288,8 +288,14 @@ static int make_listeners(struct worker *w)
 
 static int make_tallies(struct worker *w)
 {
-	w->tallies = calloc(tally_count(w->engine), sizeof(*w->tallies));
-	return w->tallies != NULL ? 0 : -ENOMEM;
+	/* Cache lines of its own: the neighbour in memory may be another worker's. */
+	const size_t bytes = (tally_count(w->engine) * sizeof(*w->tallies) + 63) / 64 * 64;
+
+	w->tallies = aligned_alloc(64, bytes);
+	if (w->tallies == NULL)
+		return -ENOMEM;
+	memset(w->tallies, 0, bytes);
+	return 0;
 }
 
 static int start_listeners(struct worker *w)

@@ -5,6 +5,7 @@ make a line of their own, JSON that is none, a syslog that is away and takes the
 import collections
 import json
 import os
+import pwd
 import re
 import select
 import signal
@@ -189,7 +190,7 @@ def test_syslog_gets_a_message_a_line(sluice, peers, folder, kind):
         assert all(head.match(line) and line.isprintable() for line in receiver.lines)
         assert daemon.info()["log_dropped"] == 0
         assert daemon.terminate() == 0
-        receiver.wait("stopped: 1 connections")
+        receiver.wait("stopped: 1 accepted")
     finally:
         receiver.close()
 
@@ -263,6 +264,25 @@ def test_rotation_loses_and_doubles_no_line(sluice, peers, folder):
     # The last of these follows the opening that was waited for.
     wait_until(lambda: sum("SIGUSR1" in line.get("message", "") for n in names
                            for line in json_lines(n)) == 4, "a line for each signal")
+
+
+def test_a_file_that_root_made_is_the_users_and_can_be_rotated(sluice, peers, folder):
+    if os.geteuid() != 0:
+        pytest.skip("not root: the daemon cannot become another user")
+    where = os.path.join(folder, "logs")
+    os.mkdir(where)
+    os.chmod(where, 0o777)
+    path = os.path.join(where, "log")
+    listener = peers.listen()
+    daemon = sluice(f"user = nobody\nlog = file:{path} format=json\n" + LISTEN.format(listener.address))
+    assert os.stat(path).st_uid == pwd.getpwnam("nobody").pw_uid
+    os.rename(path, path + ".1")
+    daemon.signal(signal.SIGUSR1)
+    wait_until(lambda: os.path.exists(path), "the file is there again")
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.reset()
+    server.receive_to_end()
+    wait_until(lambda: len(sessions_in(json_lines(path))) == 1, "the session's line")
 
 
 def test_each_target_has_its_own_level(sluice, peers, folder):

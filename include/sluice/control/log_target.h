@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sluice/base/log.h"
 #include "sluice/config/config.h"
@@ -32,6 +33,7 @@ struct log_target {
 	const struct config_log *config; /* borrows; NULL = stderr at level info */
 	enum log_target_kind kind;
 	int fd;       /* owns when `is_file`, else it is stderr; -1 = none */
+	bool made;  /* a file that was not there before */
 	bool is_file; /* opened by us */
 	bool begun;   /* the last byte written was not the end of a line */
 	bool torn;    /* and the rest of that line was dropped */
@@ -51,6 +53,9 @@ struct log_target {
  * that others may write. A syslog daemon that is not there is no error: log_target_is_absent(). */
 int log_target_open(struct log_target *t, const struct config_log *c);
 void log_target_close(struct log_target *t);
+/* A file that was made by root now belongs to the user that we are about to become, so that he can open
+ * it again. One that was there keeps its owner. */
+void log_target_give(struct log_target *t, uid_t uid, gid_t gid);
 /* Opens the file again by its name, for log rotation; on -errno the old one stays in use. Harmless
  * for the others. */
 int log_target_reopen(struct log_target *t);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sluice/base/log.h"
 #include "sluice/config/config.h"
@@ -32,6 +33,8 @@ int logwriter_add_ring(struct logwriter *w, struct log_ring *ring);
 void logwriter_wake(struct logwriter *w);
 /* Reads and writes all that is there, waiting for slow targets at most `timeout_ms`. For the end. */
 void logwriter_flush(struct logwriter *w, int timeout_ms);
+/* Files that were made since the start change their owner: before privileges are dropped. */
+void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid);
 /* Opens all files again. 0, or the last -errno with `*failed` the path it is about (borrowed). */
 int logwriter_reopen(struct logwriter *w, const char **failed);
 /* Does a line of this level reach stderr? */
