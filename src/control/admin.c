@@ -6,7 +6,7 @@
  * alone changes. Who asks what workers know waits for all of them: see admin_take_answers(). After `prompt`
  * a connection takes line after line, as tools for HAProxy want it. Main thread. Floor 5.
  */
-#include "sluice/control/admin.h"
+#include "sluice/control/admin_client.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -19,48 +19,6 @@
 #define LINGER_WAIT_S    1.
 #define ACCEPT_RETRY_S   0.1
 #define LINGER_BYTES_MAX 65536u
-
-enum client_state {
-	CLIENT_FREE,
-	CLIENT_READING,   /* the request is not complete */
-	CLIENT_ASKING,    /* workers have not all answered */
-	CLIENT_WRITING,   /* the answer is not out */
-	CLIENT_LINGERING, /* all is said; what the client still sends is thrown away, because a close
-			   * with unread bytes would reset the connection and take the answer along */
-};
-
-struct client {
-	struct admin *admin; /* borrows */
-	enum client_state state;
-	int fd; /* owns; -1 when free */
-	struct ev_io io;
-	struct ev_timer timer;
-	char request[ADMIN_REQUEST_MAX + 1];
-	size_t request_len;
-	size_t line_len; /* of `request`: the line being answered, with its newline */
-	bool linger;     /* more may come after what was read */
-	bool prompt;     /* stays open after an answer */
-	double wait_s;   /* how long it may be silent */
-	char *rest;      /* commands not yet run, inside `request`; NULL = none */
-	unsigned answered;
-	uint64_t token;     /* of the question to the workers */
-	unsigned missing;   /* answers that have not come */
-	struct admin_question question;
-	struct text gathered; /* owns; what workers have answered so far */
-	struct text answer;   /* owns */
-	size_t sent;
-	size_t thrown_away;
-};
-
-struct admin {
-	struct ev_loop *loop;            /* borrows */
-	struct admin_socket *socket;     /* borrows */
-	const struct admin_context *ctx; /* borrows */
-	struct ev_io accept;             /* active while there is a free client */
-	struct ev_timer accept_retry;
-	uint64_t last_token;
-	struct client clients[ADMIN_CLIENTS_MAX];
-};
 
 static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents);
 static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int revents);
@@ -338,6 +296,19 @@ static void client_conclude(struct client *c)
 	text_free(&c->gathered);
 }
 
+/* A prompt may stay for as long as it likes: some places are kept for those who come, ask and go. */
+static void client_prompt(struct client *c)
+{
+	unsigned prompts = 0;
+
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		prompts += c->admin->clients[i].state != CLIENT_FREE && c->admin->clients[i].prompt;
+	if (c->prompt || prompts < ADMIN_PROMPTS_MAX)
+		c->prompt = true;
+	else
+		text_printf(&c->answer, "error: %d prompts are open already\n", ADMIN_PROMPTS_MAX);
+}
+
 /* True when the client must wait for workers. */
 static bool client_command(struct client *c, const char *command)
 {
@@ -351,7 +322,7 @@ static bool client_command(struct client *c, const char *command)
 		client_conclude(c);
 		break;
 	case ADMIN_PROMPT:
-		c->prompt = true;
+		client_prompt(c);
 		break;
 	case ADMIN_TIMEOUT:
 		c->wait_s = c->question.seconds;
@@ -375,6 +346,12 @@ static void client_run(struct client *c)
 			continue;
 		if (c->answered++ > 0)
 			text_add(&c->answer, "\n", 1);
+		if (c->answered > ADMIN_COMMANDS_MAX) {
+			text_printf(&c->answer, "error: a line has at most %d commands\n",
+				    ADMIN_COMMANDS_MAX);
+			c->rest = NULL;
+			break;
+		}
 		if (client_command(c, command))
 			return;
 	}

@@ -3,7 +3,7 @@
  * admin.h - the admin protocol: one line of commands in, their answers out, close.
  *
  * Commands are separated by `;`. Bounded: so many clients at once (the next ones wait in the
- * kernel's backlog), so long a request, so long a wait. Main thread. Floor 5.
+ * kernel's backlog), so many prompts, so long a request, so long a wait. Main thread. Floor 5.
  */
 #ifndef SLUICE_CONTROL_ADMIN_H
 #define SLUICE_CONTROL_ADMIN_H
@@ -11,9 +11,11 @@
 #include "sluice/control/admin_commands.h"
 #include "sluice/control/admin_socket.h"
 
-#define ADMIN_CLIENTS_MAX 16
-#define ADMIN_REQUEST_MAX 1024
-#define ADMIN_WAIT_S      5.
+#define ADMIN_CLIENTS_MAX  16
+#define ADMIN_PROMPTS_MAX  8  /* of these, who may stay after an answer */
+#define ADMIN_COMMANDS_MAX 32 /* in one line */
+#define ADMIN_REQUEST_MAX  1024
+#define ADMIN_WAIT_S       5.
 
 struct ev_loop;
 struct admin;

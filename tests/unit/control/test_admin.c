@@ -414,6 +414,52 @@ static void a_thousand_lines_at_once_are_answered_one_by_one(void **state)
 	assert_int_equal(hear(fd, out, sizeof(out)), 3 * sizeof(request));
 }
 
+static void prompts_leave_places_for_those_who_ask_and_go(void **state)
+{
+	int fds[ADMIN_PROMPTS_MAX];
+	char out[65536];
+	int fd;
+
+	(void)state;
+	for (int i = 0; i < ADMIN_PROMPTS_MAX; i++) {
+		fds[i] = connect_client();
+		say(fds[i], "prompt\n");
+		hear_until(fds[i], "\n> ", out, sizeof(out));
+	}
+	fd = connect_client();
+	say(fd, "prompt\n");
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+	assert_string_equal(out, "error: 8 prompts are open already\n");
+	/* One has gone: there is room for another. */
+	say(fds[0], "quit\n");
+	assert_int_equal(hear(fds[0], out, sizeof(out)), 0);
+	fd = connect_client();
+	say(fd, "prompt\n");
+	hear_until(fd, "\n> ", out, sizeof(out));
+	say(fd, "quit\n");
+	assert_int_equal(hear(fd, out, sizeof(out)), 0);
+	for (int i = 1; i < ADMIN_PROMPTS_MAX; i++) {
+		say(fds[i], "quit\n");
+		assert_int_equal(hear(fds[i], out, sizeof(out)), 0);
+	}
+}
+
+static void a_line_has_no_more_commands_than_that(void **state)
+{
+	char line[2 * ADMIN_COMMANDS_MAX + 16];
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(line); i++)
+		line[i] = i % 2 == 0 ? 'x' : ';';
+	(void)snprintf(line + sizeof(line) - 4, 4, "y;\n"); /* the last of 40 */
+	say(fd, line);
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+	assert_non_null(strstr(out, "error: a line has at most 32 commands\n"));
+	assert_null(strstr(out, "'y'"));
+}
+
 static void seventeenth_client_waits_for_its_turn(void **state)
 {
 	int fds[ADMIN_CLIENTS_MAX + 1];
@@ -518,6 +564,8 @@ int main(void)
 		ADMIN_TEST(tallies_of_all_workers_are_summed),
 		ADMIN_TEST(half_a_sum_is_no_answer),
 		ADMIN_TEST(a_prompt_keeps_the_connection_for_line_after_line),
+		ADMIN_TEST(prompts_leave_places_for_those_who_ask_and_go),
+		ADMIN_TEST(a_line_has_no_more_commands_than_that),
 		ADMIN_TEST(a_thousand_lines_at_once_are_answered_one_by_one),
 		ADMIN_TEST(seventeenth_client_waits_for_its_turn),
 		ADMIN_TEST(slow_reader_gets_all_of_a_long_answer),
