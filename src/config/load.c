@@ -44,10 +44,12 @@ static char *name_of(struct arena *a, const struct config_input *input)
 
 static struct config *make_config(struct load *l, struct build *b, const struct config_input *input)
 {
+	/* The snapshot takes the arena over: what belongs to it is made before. */
+	char *name = name_of(&l->snapshot, input);
 	struct config *c = build_snapshot(b, &l->snapshot);
 
 	c->include_count = l->include_count;
-	c->name = name_of(&l->snapshot, input);
+	c->name = name;
 	return c;
 }
 
