@@ -68,6 +68,7 @@ static enum step forward_lent(struct flow *f, uint32_t len)
 {
 	int n;
 
+	flow_before_write(f);
 	f->wr.kind = IO_WRITE;
 	f->wr.flags = IO_LENT;
 	f->wr.data = f->rd.data;

@@ -12,16 +12,20 @@
 
 enum step flow_after_write(struct flow *f, uint32_t n)
 {
+	flow_count_out(f, n);
+	return STEP_GO;
+}
+
+void flow_before_write(struct flow *f)
+{
 	struct session *s = flow_session(f);
 
-	flow_count_out(f, n);
-	/* The first write to a server is never held back by Nagle's rule; from the second on it
-	 * would be, so a connection of one request saves the call. */
-	if (s->server_nodelay && f->dir == FLOW_TO_SERVER) {
+	/* Nagle's rule holds back a small write only while an earlier one is not acknowledged: the first
+	 * is never late, and a connection of one request saves the call. */
+	if (s->server_nodelay && f->dir == FLOW_TO_SERVER && f->bytes_out > 0) {
 		s->server_nodelay = false;
 		sock_nodelay(flow_dst(f)->sock.fd);
 	}
-	return STEP_GO;
 }
 
 enum step flow_on_written(struct flow *f, int n)
@@ -105,5 +109,6 @@ static enum step write_pipe(struct flow *f)
 
 enum step flow_drain(struct flow *f)
 {
+	flow_before_write(f);
 	return f->buf != NULL ? write_buf(f) : write_pipe(f);
 }

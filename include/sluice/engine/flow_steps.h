@@ -67,7 +67,9 @@ enum step flow_fill_pipe(struct flow *f);
 /* The result of an IO_READ: bytes are lent, or the source has ended. */
 enum step flow_on_read(struct flow *f, int n);
 
-/* flow_write.c: one write of what is held. */
+/* flow_write.c: what the destination still needs before a write of any kind. */
+void flow_before_write(struct flow *f);
+/* One write of what is held. */
 enum step flow_drain(struct flow *f);
 /* The result of an IO_WRITE of f->buf. */
 enum step flow_on_written(struct flow *f, int n);
