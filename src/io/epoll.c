@@ -284,16 +284,30 @@ static bool is_peers_fault(int err)
 	       err == -ENOPROTOOPT || err == -EPERM || err == -EINTR;
 }
 
-/* Accepts until nobody waits, the engine wants no more, or the batch is full. Returns 1 when it was
- * full, 0, or the -errno that ends the stream. */
+/* How many to accept now. The call that finds nobody makes a file and throws it away, and the listener
+ * is level-triggered: who is left waiting is reported in the next turn. So a turn takes as many as the
+ * one before found, and twice as many when that left somebody behind. */
+static int accept_allowance(const struct io_loop *loop, struct io_op *op)
+{
+	if (op->len == 0)
+		op->len = 1;
+	if (op->max == (uint32_t)loop->turns && op->len < IO_ACCEPT_BATCH)
+		op->len *= 2;
+	return (int)op->len;
+}
+
+/* Accepts until nobody waits, the engine wants no more, or the allowance is used. Returns 1 when it
+ * was used, 0, or the -errno that ends the stream. */
 static int accept_batch(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
 	const uint8_t state = op->state;
+	const int most = accept_allowance(loop, op);
 	int fd;
 	int i;
 
-	for (i = 0; i < IO_ACCEPT_BATCH && op->state == state; i++) {
+	op->max = (uint32_t)loop->turns + 1; /* somebody may be left: if so, the next turn tells */
+	for (i = 0; i < most && op->state == state; i++) {
 		if (!op->admit(op))
 			break;
 		memset(&d->peer.sa, 0, sizeof(d->peer.sa));
@@ -304,6 +318,8 @@ static int accept_batch(struct io_loop *loop, struct io_op *op)
 			op->done(op, fd);
 			loop->peer = NULL;
 		} else if (fd == -EAGAIN) {
+			op->len = i > 0 ? (uint32_t)i : 1;
+			op->max = (uint32_t)loop->turns; /* nobody is left */
 			break;
 		} else if (!is_peers_fault(fd)) {
 			op->done(op, IO_DRAINED);
@@ -311,7 +327,7 @@ static int accept_batch(struct io_loop *loop, struct io_op *op)
 		}
 	}
 	op->done(op, IO_DRAINED);
-	return i == IO_ACCEPT_BATCH;
+	return i == most;
 }
 
 static void on_accept(struct io_loop *loop, struct io_op *op)

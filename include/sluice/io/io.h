@@ -115,8 +115,8 @@ struct io_op {
 		const struct addr *addr; /* IO_CONNECT: borrows while pending */
 		bool (*admit)(struct io_op *op); /* IO_ACCEPT in: asked before each accept */
 	};
-	uint32_t len; /* IO_READ out, IO_WRITE in */
-	uint32_t max; /* IO_READ, IO_SPLICE_*: upper bound in bytes, > 0 */
+	uint32_t len; /* IO_READ out, IO_WRITE in; of IO_ACCEPT the driver's */
+	uint32_t max; /* IO_READ, IO_SPLICE_*: upper bound in bytes, > 0; of IO_ACCEPT the driver's */
 	int32_t result;
 	uint8_t kind; /* enum io_kind */
 	uint8_t state;
