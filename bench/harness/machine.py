@@ -62,7 +62,7 @@ def facts(root):
     return {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "kernel": platform.release(), "machine": platform.machine(),
-        "kernel_command_line": read("/proc/cmdline"),
+        "mitigations_wish": [w for w in read("/proc/cmdline").split() if w.startswith("mitigations=")],
         "cpu": cpus[0] if cpus else "unknown", "cpus": os.cpu_count(),
         "cpus_allowed": sorted(os.sched_getaffinity(0)),
         "hypervisor": " hypervisor" in read("/proc/cpuinfo"),

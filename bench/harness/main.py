@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -246,7 +247,8 @@ class Bench:
 
 def tidied(text, bench):
     """Without the paths of this machine."""
-    return text.replace(ROOT + "/", "").replace(bench.scratch, "SCRATCH")
+    text = text.replace(ROOT + "/", "").replace(bench.scratch, "SCRATCH")
+    return re.sub(r'(["=])/(?:[^"/:\s]+/)+', r"\1", text)
 
 
 def save(args, facts, bench, complete):
