@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sluice/cli/ask.h"
 #include "sluice/cli/probe.h"
 #include "sluice/control/listen_error.h"
+#include "sluice/io/sock.h"
 #include "sluice/io/sys.h"
 
 #define PEER_WAIT_MS 500
@@ -36,21 +36,9 @@ static int try_folder(const char *path)
 /* As sock_listen() would find it, without taking anything away. */
 static int try_path(const struct addr *a)
 {
-	struct stat st;
-	int fd, err;
+	const int found = sock_find_stale(a);
 
-	if (lstat(a->un.sun_path, &st) == 0) {
-		if (!S_ISSOCK(st.st_mode))
-			return -EADDRINUSE;
-		fd = sys_socket(AF_UNIX);
-		if (fd < 0)
-			return fd;
-		err = sys_connect(fd, &a->sa, a->len);
-		sys_close(fd);
-		if (err != -ECONNREFUSED)
-			return -EADDRINUSE;
-	}
-	return try_folder(a->un.sun_path);
+	return found < 0 ? found : try_folder(a->un.sun_path);
 }
 
 static int try_bind(const struct addr *a, bool v6only)

@@ -69,8 +69,7 @@ static int set_listener(int fd, const struct addr *a, const struct sock_listen *
 	return err ? err : set_inherited(fd, opt);
 }
 
-/* Removes a Unix socket that nobody listens on. 0 when the path is free afterwards. */
-static int clear_stale(const struct addr *a)
+int sock_find_stale(const struct addr *a)
 {
 	struct stat st;
 	int fd;
@@ -87,8 +86,16 @@ static int clear_stale(const struct addr *a)
 	sys_close(fd);
 	/* Only a refusal proves that nobody listens: a full backlog says EAGAIN, another kind of
 	 * socket EPROTOTYPE. */
-	if (err != -ECONNREFUSED)
-		return -EADDRINUSE;
+	return err == -ECONNREFUSED ? 1 : -EADDRINUSE;
+}
+
+/* Removes a Unix socket that nobody listens on. 0 when the path is free afterwards. */
+static int clear_stale(const struct addr *a)
+{
+	const int found = sock_find_stale(a);
+
+	if (found <= 0)
+		return found;
 	return unlink(a->un.sun_path) == 0 || errno == ENOENT ? 0 : -errno;
 }
 

@@ -40,6 +40,11 @@ struct sock_listen {
  * descriptor or -errno. */
 int sock_listen(struct addr *a, const struct sock_listen *opt);
 
+/* What is in the way of a listener at the Unix address `a`: 0 = nothing (an abstract name has no file), 1 = a
+ * socket on which nobody listens, -EADDRINUSE = anything else, or another -errno. Removes nothing; asks
+ * by one connect, which a listener sees as a short session. Any thread. */
+int sock_find_stale(const struct addr *a);
+
 /* Makes an inherited listening socket as much like our own as it can be: the options that accepted
  * connections inherit, and the backlog unless `opt->backlog` is 0. `v6only`, mode and owner are its
  * maker's. Its address goes to `*a`. The descriptor stays the caller's. 0 or -errno. */
