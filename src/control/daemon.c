@@ -106,10 +106,11 @@ static void say_ready(struct daemon *d)
 		 e->worker_count, d->admin_context.driver, e->limits.maxconn, e->limits.maxpipes,
 		 (int)getpid(), SLUICE_VERSION);
 	sd_service_ready(&d->service, d->loop, &d->engine);
+	if (d->options->on_ready == NULL)
+		return;
 	/* Who waits in front of a -D sees what the start had to say. */
 	logwriter_flush(d->log, FLUSH_MS);
-	if (d->options->on_ready != NULL)
-		d->options->on_ready(d->options->on_ready_arg);
+	d->options->on_ready(d->options->on_ready_arg);
 }
 
 /* A worker ended that was not told to: nothing that a peer does may cause this. */
