@@ -124,24 +124,34 @@ static void a_stream_gets_lines_that_end_with_nul(void **state)
 	free(f);
 }
 
+/* Opens a stream and adds lines until the socket takes no more; it may take half a line. Returns the
+ * receiver's end. */
+static int open_full_stream(struct fixture *f)
+{
+	char text[1500];
+	int fd;
+
+	open_at(f, AF_UNIX, SOCK_STREAM);
+	fd = accept(f->fd, NULL, NULL);
+	assert_true(fd >= 0);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	do {
+		add(f, text);
+	} while (log_target_flush(&f->target) == 0);
+	return fd;
+}
+
 static void a_line_begun_on_a_lost_stream_is_not_ended_on_the_next(void **state)
 {
 	struct fixture *f = malloc(sizeof(*f));
 	static char many[1 << 20];
-	char text[1500];
 	ssize_t n, at = 0;
 	int fd;
 
 	(void)state;
 	assert_non_null(f);
-	open_at(f, AF_UNIX, SOCK_STREAM);
-	fd = accept(f->fd, NULL, NULL);
-	memset(text, 'x', sizeof(text) - 1);
-	text[sizeof(text) - 1] = '\0';
-	/* Until the socket takes no more; a stream may take half a line. */
-	do {
-		add(f, text);
-	} while (log_target_flush(&f->target) == 0);
+	fd = open_full_stream(f);
 	f->target.syslog.begun = true; /* as if it had */
 	close(fd);
 	f->target.syslog.retry_ns = 0;
@@ -164,20 +174,14 @@ static void a_line_begun_on_a_lost_stream_is_not_ended_on_the_next(void **state)
 static void the_line_after_one_that_was_dropped_half_sent_goes(void **state)
 {
 	struct fixture *f = malloc(sizeof(*f));
-	char text[1500], buf[8192];
+	char buf[8192];
 	uint64_t lost;
 	ssize_t n;
 	int fd;
 
 	(void)state;
 	assert_non_null(f);
-	open_at(f, AF_UNIX, SOCK_STREAM);
-	fd = accept(f->fd, NULL, NULL);
-	memset(text, 'x', sizeof(text) - 1);
-	text[sizeof(text) - 1] = '\0';
-	do {
-		add(f, text);
-	} while (log_target_flush(&f->target) == 0);
+	fd = open_full_stream(f);
 	f->target.syslog.begun = true; /* as if half a line had gone */
 	close(fd);
 	close(f->fd);
