@@ -11,9 +11,10 @@ program at PATH, started and configured as ROW is). Words in capitals are filled
 
 `descriptors` is what a session takes: Go's io.Copy holds a pipe for each direction, idle or not.
 
-HAProxy comes three times: splice-auto leaves much of the traffic to copying, which wins for small
-messages; forced splices everything, which wins in bulk. Whoever wants to be above HAProxy must be above
-the better of them.
+HAProxy comes three times: copying, its default, which wins for small messages; forced splices
+everything, which wins in bulk; what splice-auto does depends on the version. The three that are called
+"new" are the same with the program that $BENCH_HAPROXY_NEW names. Whoever wants to be above HAProxy must
+be above the best of the six.
 
 Equal for all: one thread on one CPU, no log, TCP_NODELAY, backlog 4096, the same timeouts where there
 are any. Logs are off by: haproxy - no `log` line; nginx - access_log off, error_log emerg;
@@ -30,15 +31,18 @@ from process import Failed
 Contender = collections.namedtuple("Contender", "name program arguments config values version descriptors",
                                    defaults=(2,))
 
+HAPROXY, NEW, FLAGS = "haproxy", "$BENCH_HAPROXY_NEW", "-q -db -f CONFIG"
+COPY, AUTO = {"SPLICE": ""}, {"SPLICE": "option splice-auto"}
+FORCED = {"SPLICE": "option splice-request\n    option splice-response"}
+
 CONTENDERS = [
     Contender("direct", "", "", "", {}, ""),
-    Contender("haproxy", "haproxy", "-q -db -f CONFIG", "haproxy.cfg", {"SPLICE": ""}, "-v"),
-    Contender("haproxy-splice", "haproxy", "-q -db -f CONFIG", "haproxy.cfg",
-              {"SPLICE": "option splice-auto"}, "-v"),
-    Contender("haproxy-forced", "haproxy", "-q -db -f CONFIG", "haproxy.cfg",
-              {"SPLICE": "option splice-request\n    option splice-response"}, "-v"),
-    Contender("haproxy-new", "$BENCH_HAPROXY_NEW", "-q -db -f CONFIG", "haproxy.cfg",
-              {"SPLICE": "option splice-auto"}, "-v"),
+    Contender("haproxy", HAPROXY, FLAGS, "haproxy.cfg", COPY, "-v"),
+    Contender("haproxy-splice", HAPROXY, FLAGS, "haproxy.cfg", AUTO, "-v"),
+    Contender("haproxy-forced", HAPROXY, FLAGS, "haproxy.cfg", FORCED, "-v"),
+    Contender("haproxy-new", NEW, FLAGS, "haproxy.cfg", AUTO, "-v"),
+    Contender("haproxy-new-copy", NEW, FLAGS, "haproxy.cfg", COPY, "-v"),
+    Contender("haproxy-new-forced", NEW, FLAGS, "haproxy.cfg", FORCED, "-v"),
     Contender("nginx", "nginx", "-p DIR -c CONFIG", "nginx.conf", {}, "-v"),
     Contender("go", "SCRATCH/io_copy", "PAIRS", "", {}, "", 6),
     Contender("bare", "BUILD/bench/bare_relay", "PAIRS", "", {}, ""),
