@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import chart
 import contenders as field
 import machine
 import process
@@ -154,7 +155,7 @@ class Bench:
         for row in rows:
             path = field.program_path(row, places) if row.program else ""
             if path is None:
-                say("  %-16s left out: no program '%s'" % (row.name, row.program))
+                say("  %-18s left out: no program '%s'" % (row.name, row.program))
                 continue
             argv = field.argv_of(row, path, self.forwards, self.scratch, self.nofile) if path else []
             entry = {"argv": argv, "version": machine.first_line([path, row.version]) if row.version else ""}
@@ -163,10 +164,10 @@ class Bench:
                 with self.contender(row):
                     pass
             except Failed as error:
-                say("  %-16s left out: %s" % (row.name, str(error).split("\n")[0]))
+                say("  %-18s left out: %s" % (row.name, str(error).split("\n")[0]))
                 del self.contenders[row.name]
                 continue
-            say("  %-16s %s" % (row.name, entry["version"] or path or "no proxy"))
+            say("  %-18s %s" % (row.name, entry["version"] or path or "no proxy"))
             present.append(row)
         return present
 
@@ -199,7 +200,7 @@ class Bench:
     def visit(self, round_number, work, contender):
         """All views of one workload at one contender, in one life of it."""
         if work.idle * contender.descriptors + 1000 > self.nofile:
-            say("  %-17s %-15s left out: it needs %d descriptors for each connection, of %d" % (
+            say("  %-17s %-18s left out: it needs %d descriptors for each connection, of %d" % (
                 work.name, contender.name, contender.descriptors, self.nofile))
             return
         may_cap = self.cap.path and contender.program
@@ -227,14 +228,17 @@ class Bench:
 
     @staticmethod
     def show(cell):
-        what = "%-17s %-15s %-10s" % (cell["workload"], cell["contender"], VIEWS[cell["view"]])
+        what = "%-17s %-18s %-10s" % (cell["workload"], cell["contender"], VIEWS[cell["view"]])
         if not cell["valid"]:
             say("  %s INVALID: %s" % (what, cell["error"]))
             return
         spent = ""
         if "cpu_ns_per_unit" in cell:
             spent = ", CPU %s us each" % report.number(cell["cpu_ns_per_unit"] / 1e3)
-        say("  %s %s %s%s" % (what, report.number(cell["rate"]), report.unit_of("c", cell["unit"]), spent))
+        if cell["unit"] == "tail":
+            spent += ", p99 %s us" % report.number(cell["p99_us"])
+        unit = "GB/s" if cell["unit"] == "GB" else "requests/s"
+        say("  %s %s %s%s" % (what, report.number(cell["rate"]), unit, spent))
 
     def rounds(self, works, rows):
         for number in range(self.args.rounds):
@@ -259,7 +263,7 @@ def save(args, facts, bench, complete):
     note = "%d %% of one core, %s" % (args.cap, bench.cap.describe())
     lines = ["kernel %s, %s x %d, congestion control %s, revision %s" % (
         facts["kernel"], facts["cpu"], facts["cpus"], facts["congestion"], facts["revision"][:12])]
-    lines += ["%-16s %s" % (name, entry["version"]) for name, entry in bench.contenders.items()
+    lines += ["%-18s %s" % (name, entry["version"]) for name, entry in bench.contenders.items()
               if entry["version"]]
     lines += ["%d rounds of %g s%s" % (args.rounds, args.seconds, "" if complete else ", INTERRUPTED"), ""]
     text = "\n".join(lines) + "\n" + report.table(rows, note)
@@ -272,8 +276,9 @@ def save(args, facts, bench, complete):
         stream.write(tidied(json.dumps(whole, indent=1), bench) + "\n")
     with open(base + ".txt", "w", encoding="utf-8") as stream:
         stream.write(text)
-    svg = report.chart(rows, "sluice beside others", "kernel %s, medians of %d rounds" % (
-        facts["kernel"], args.rounds))
+    svg = chart.of_run(whole)
+    if os.path.exists(base + ".svg"):
+        os.remove(base + ".svg")        # of an earlier run of this name
     if svg:
         with open(base + ".svg", "w", encoding="utf-8") as stream:
             stream.write(svg)

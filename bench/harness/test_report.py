@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What report.py computes, on figures that one can check in one's head.
+"""What report.py, chart.py and bars.py make of figures that one can check in one's head.
 
     python3 bench/harness/test_report.py
 """
@@ -12,12 +12,16 @@ import xml.dom.minidom
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import chart  # noqa: E402
+import contenders  # noqa: E402
 import report  # noqa: E402
 
 
-def cell(round_number, contender, rate, valid=True, view="c"):
-    return {"round": round_number, "workload": "w", "view": view, "contender": contender, "unit": "request",
-            "valid": valid, "rate": rate, "cpu_ns_per_unit": 1e9 / rate, "p50_us": 1.0, "p99_us": 2.0}
+def cell(round_number, contender, rate, valid=True, view="c", workload="w", **more):
+    plain = {"round": round_number, "workload": workload, "view": view, "contender": contender,
+             "unit": "request", "valid": valid, "rate": rate, "cpu_ns_per_unit": 1e9 / rate, "p50_us": 1.0,
+             "p99_us": 2.0}
+    return dict(plain, **more)
 
 
 class Report(unittest.TestCase):
@@ -34,23 +38,68 @@ class Report(unittest.TestCase):
         self.assertEqual((self.row("bare")["samples"], self.row("bare")["invalid"]), (2, 1))
         self.assertEqual(self.row("bare")["max"], 150)
 
-    def test_efficiency_is_cpu_time_and_the_chart_turns_it_round(self):
+    def test_efficiency_is_cpu_time(self):
         cells = [cell(1, "haproxy-splice", 100, view="e"), cell(1, "bare", 200, view="e")]
         row = report.summary(cells)[1]
         self.assertEqual(row["median"], 5000)
         self.assertEqual(row["ratios"]["haproxy-splice"], 0.5)
-        self.assertEqual(report.chart_value(row, "haproxy-splice"), 2.0)
 
     def test_a_contender_without_results_has_a_line_and_no_figure(self):
-        rows = report.summary([cell(1, "haproxy", 1, valid=False)])
+        cells = [cell(1, "haproxy", 1, valid=False)]
+        rows = report.summary(cells)
         self.assertIsNone(rows[0]["median"])
         self.assertIn("bad 1/1", report.table(rows, "capped"))
-        self.assertEqual(report.chart(rows, "t", "n"), "")
+        self.assertEqual(chart.chart(cells, {}, "n"), "")
 
-    def test_the_chart_is_well_formed_and_the_table_fits_on_the_page(self):
-        rows = report.summary([cell(r, c, 123456.7) for r in (1, 2) for c in report.BASES + ("a<b", )])
-        self.assertTrue(xml.dom.minidom.parseString(report.chart(rows, "a & b", "n")))
-        self.assertLessEqual(max(len(line) for line in report.table(rows, "capped").splitlines()), 110)
+    def test_a_tail_is_its_p99_in_both_views(self):
+        for view in "ec":
+            row = report.summary([cell(1, "bare", 100, view=view, unit="tail")])[0]
+            self.assertEqual((row["unit"], row["median"]), ("p99 us", 2.0))
+            self.assertIn("(p99 us; lower is better)", report.table([row], "capped"))
+        self.assertEqual(chart.chart([cell(1, "bare", 100, unit="tail")], {}, "n"), "")
+
+    def test_the_table_fits_on_the_page(self):
+        names = [c.name for c in contenders.CONTENDERS]
+        cells = [cell(r, c, 123456.7, view=v, p50_us=123456.0, p99_us=234567.0)
+                 for r in (1, 2) for c in names for v in "ec"]
+        cells += [cell(3, c, 1, valid=False, view=v) for c in names for v in "ec"]
+        lines = report.table(report.summary(cells), "capped").splitlines()
+        self.assertLessEqual(max(len(line) for line in lines), 110)
+
+    def test_each_haproxy_is_a_base_and_has_a_name_in_the_chart(self):
+        rows = {c.name for c in contenders.CONTENDERS if c.name.startswith("haproxy")}
+        self.assertEqual(rows, set(chart.WORDS))
+        self.assertEqual(rows | {"bare"}, set(report.BASES))
+
+
+class Chart(unittest.TestCase):
+    CELLS = [cell(1, "haproxy", 100), cell(1, "haproxy-forced", 200), cell(1, "sluice-epoll", 300),
+             cell(1, "bare", 400), cell(1, "a<b", 50)]
+
+    @staticmethod
+    def figures(svg):
+        texts = xml.dom.minidom.parseString(svg).getElementsByTagName("text")
+        return [t.firstChild.data for t in texts if t.firstChild.data.replace(".", "").isdigit()]
+
+    def test_one_is_the_best_of_haproxys_rows(self):
+        svg = chart.chart(self.CELLS, {"haproxy-forced": {"version": "HAProxy version 2.6.12"}}, "a & b")
+        self.assertEqual(self.figures(svg), ["1.50", "1.00", "2.00", "0.25"])
+        self.assertIn("HAProxy 2.6 forced", svg)
+        self.assertNotIn("HAProxy copying", svg)
+
+    def test_contenders_and_base_can_be_chosen(self):
+        svg = chart.chart(self.CELLS, {}, "n", names=["haproxy", "sluice-epoll"], base="haproxy")
+        self.assertEqual(self.figures(svg), ["1.00", "3.00"])
+        self.assertEqual(chart.chart(self.CELLS, {}, "n", only=["x*"]), "")
+
+    def test_without_haproxy_the_bare_relay_is_the_base(self):
+        svg = chart.chart([c for c in self.CELLS if "haproxy" not in c["contender"]], {}, "n")
+        self.assertEqual(self.figures(svg), ["0.75", "1.00", "0.12"])
+
+    def test_a_full_load_has_a_star(self):
+        cells = [dict(c, load_busy=99.0) if c["contender"] == "bare" else c for c in self.CELLS]
+        self.assertEqual(chart.chart(cells, {}, "n").count(">*<"), 1)
+        self.assertEqual(chart.chart(self.CELLS, {}, "n").count(">*<"), 0)
 
 
 if __name__ == "__main__":

@@ -186,7 +186,7 @@ WORKLOADS = [
     row("unix-close", "request", "ec", http, "unix", "1k", 64, True),
     row("unix-bulk-down-1", "GB", "ec", bulk, "unix", "down", 1),
     row("unix-bulk-up-1", "GB", "ec", bulk, "unix", "up", 1),
-    row("beside-bulk", "tail", "e", beside, "tcp", quick=True),
+    row("beside-bulk", "tail", "ec", beside, "tcp", quick=True),
     *[row("idle-%d" % n, "request", "e", echo, "tcp", 64, 128, beside_idle=n)
       for n in (10, 1000, 5000, 9000)],
     *[row("echo-%d-%d" % (n, size), "request", "ec", echo, "tcp", n, size)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""chart.py - the SVG of a run: one small panel for each workload, capacity as a multiple of HAProxy's.
+
+    sh bench/run.sh --chart NAME [--only WORKLOAD,...] [--contenders A,B,...] [--base CONTENDER] [--out FILE]
+
+Draws bench/results/NAME.json again, without a run. 1.00 is the base: a contender, or `best`, which is
+the best row of HAProxy's in each workload by itself (so there is one bar for all its rows). All panels
+have one scale. Works on a light and on a dark page: nothing is painted behind.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import re
+import statistics
+import sys
+from xml.sax.saxutils import escape
+
+import report
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BEST = "best"
+# The rows of the table in doc/performance.md; a run that has none of them is drawn as it is.
+WORKLOADS = {
+    "http-1k-64": "1 KiB replies, 64 connections", "http-1k-512": "1 KiB replies, 512 connections",
+    "http-close": "connect, one request, close", "http-16k-64": "16 KiB replies, 64 connections",
+    "http-1m-16": "1 MiB replies, 16 connections", "bulk-down-1": "bulk, 1 stream",
+    "bulk-down-8": "bulk, 8 streams"}
+ORDER = ("sluice-epoll", "sluice-io_uring", BEST, "nginx", "go", "bare")
+WORDS = {"haproxy": "copying", "haproxy-splice": "auto", "haproxy-forced": "forced",
+         "haproxy-new": "auto", "haproxy-new-copy": "copying", "haproxy-new-forced": "forced"}
+PLAIN = {"sluice-epoll": "sluice", "sluice-io_uring": "sluice io_uring", "go": "Go io.Copy",
+         "bare": "bare relay"}
+STYLE = """
+text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #59636e; }
+.title { font-size: 17px; font-weight: 600; } .panel { font-size: 13px; font-weight: 600; }
+.title, .panel, .own { fill: #1f2328; } .own { font-weight: 600; }
+.axis { stroke: #59636e; stroke-width: 1; stroke-dasharray: 3 3; }
+.bar { fill: #a7b1bc; } .ours { fill: #2477d4; } .yard { fill: none; stroke: #a7b1bc; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #9aa4af; } .title, .panel, .own { fill: #f0f6fc; }
+  .bar { fill: #59636e; } .ours { fill: #4a98f0; } .yard { stroke: #6e7681; }
+}
+"""
+WIDTH, COLUMN, GUTTER, MARGIN = 880, 416, 28, 10
+LABEL, VALUE, STEP, BAR, PANEL_HEAD, PANEL_GAP, TOP = 140, 44, 19, 13, 24, 18, 84
+
+
+def values(cells, workload, names, base):
+    """[(contender, ratio, marked)] of one workload; empty without the base. Capacity alone."""
+    haproxy = {n: [c["rate"] for c in report.select(cells, workload, "c", n) if c["valid"]] for n in WORDS}
+    best = max((n for n in haproxy if haproxy[n]), key=lambda n: statistics.median(haproxy[n]), default=None)
+    base = best if base == BEST else base
+    found = []
+    for name in names:
+        real = best if name == BEST else name
+        ratio = report.paired_ratio(cells, workload, "c", real, base) if real and base else None
+        if ratio:
+            found.append((real, ratio, report.load_bound(report.select(cells, workload, "c", real))))
+    return found
+
+
+def label(name, versions):
+    """What a reader calls it: HAProxy 2.6 copying, nginx 1.22, sluice."""
+    number = re.search(r"\d+\.\d+", versions.get(name, {}).get("version", ""))
+    number = " " + number.group() if number else ""
+    if name in WORDS:
+        return "HAProxy%s %s" % (number, WORDS[name])
+    return PLAIN.get(name, name + number)
+
+
+def panel(x, y, title, bars, scale, versions):
+    """One workload; returns its elements."""
+    left, bottom = x + LABEL, y + PANEL_HEAD + len(bars) * STEP
+    body = ['<text class="panel" x="%d" y="%d">%s</text>' % (x, y + 13, escape(title)),
+            '<line class="axis" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>'
+            % (left + scale, y + PANEL_HEAD - 4, left + scale, bottom - 2)]
+    for i, (name, ratio, marked) in enumerate(bars):
+        top = y + PANEL_HEAD + i * STEP
+        own = name.startswith("sluice")
+        kind = "ours" if own else "yard" if name == "bare" else "bar"
+        text = ' class="own"' if own else ""
+        # The star hangs beside the column, so that the figures stay one below the other.
+        body.append(
+            '<text%s x="%d" y="%d" text-anchor="end">%s</text>'
+            '<rect class="%s" x="%d" y="%d" width="%.1f" height="%d" rx="2"/>'
+            '<text%s x="%d" y="%d" text-anchor="end">%.2f</text>%s'
+            % (text, left - 8, top + 11, escape(label(name, versions)), kind, left, top,
+               max(1.0, ratio * scale), BAR, text, x + COLUMN - 8, top + 11, ratio,
+               '<text x="%d" y="%d">*</text>' % (x + COLUMN - 7, top + 11) if marked else ""))
+    return body
+
+
+def legend(x, y, base, rows, versions, marked):
+    """How to read it, in the place that the panels leave free."""
+    lines = ["Longer is better; the dashed line is 1.00,"]
+    if base == BEST:
+        lines += ["what HAProxy carries with the setting that suits it best,",
+                  "for each workload by itself; %d settings took part" % rows,
+                  "(auto: option splice-auto; forced: splice-request, -response)."]
+    else:
+        lines.append("what %s carries." % label(base, versions))
+    if base != "bare":
+        lines.append("Outlined: a relay that does nothing else, as a yardstick.")
+    if marked:
+        lines.append("* the load's CPU was full: a lower bound.")
+    return ['<text x="%d" y="%d">%s</text>' % (x, y + 13 + 17 * i, escape(line))
+            for i, line in enumerate(lines)]
+
+
+def chart(cells, versions, note, only=(), names=(), base=BEST):
+    """The SVG, or an empty string when there is nothing to draw."""
+    mine = [c for c in cells if c["view"] == "c" and c["unit"] != "tail"]
+    have = list(dict.fromkeys(c["workload"] for c in mine))
+    works = [w for w in have if any(fnmatch.fnmatchcase(w, name) for name in only)] if only else \
+        [w for w in WORKLOADS if w in have] or have
+    there = list(dict.fromkeys(c["contender"] for c in mine))
+    if base == BEST and not any(n in WORDS for n in there):
+        base = "bare"
+    names = names or [n for n in ORDER if n in there or (n == base == BEST)] + \
+        [n for n in there if n not in ORDER and (n not in WORDS or base != BEST)]
+    panels = [(w, values(mine, w, names, base)) for w in works]
+    panels = [p for p in panels if p[1]]
+    if not panels:
+        return ""
+    scale = (COLUMN - LABEL - VALUE) / max(1.0, max(ratio for _, bars in panels for _, ratio, _ in bars))
+    tall = PANEL_HEAD + max(len(bars) for _, bars in panels) * STEP + PANEL_GAP
+    body = []
+    for i, (work, bars) in enumerate(panels):
+        body += panel(MARGIN + i % 2 * (COLUMN + GUTTER), TOP + i // 2 * tall, WORKLOADS.get(work, work),
+                      bars, scale, versions)
+    at = len(panels)
+    body += legend(MARGIN + at % 2 * (COLUMN + GUTTER), TOP + at // 2 * tall, base,
+                   sum(n in WORDS for n in there), versions,
+                   any(marked for _, bars in panels for _, _, marked in bars))
+    height = TOP + at // 2 * tall + max(tall, 110)
+    title = "How much one capped core carries, as a multiple of HAProxy"
+    if base == "bare":
+        title = "How much one capped core carries, as a multiple of a bare relay"
+    return "\n".join([
+        '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">'
+        % (WIDTH, height, WIDTH, height),
+        "<title>%s</title><style>%s</style>" % (escape(title), STYLE),
+        '<text class="title" x="%d" y="28">%s</text>' % (MARGIN, escape(title)),
+        '<text x="%d" y="50">%s</text>' % (MARGIN, escape(note)), *body, "</svg>", ""])
+
+
+def note_of(run):
+    """One line that says where the figures come from."""
+    return "Capacity at %s; kernel %s; medians of %d interleaved rounds of %g s" % (
+        run["cap"].split(",")[0], run["facts"]["kernel"], run["rounds"], run["seconds"])
+
+
+def of_run(run, **more):
+    return chart(run["cells"], run["contenders"], note_of(run), **more)
+
+
+def path_of(name):
+    """Of a run: a path that ends in .json, or a name in bench/results."""
+    return name if name.endswith(".json") else os.path.join(ROOT, "bench", "results", name + ".json")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/run.sh --chart", description=__doc__.split("\n")[0])
+    parser.add_argument("name", metavar="NAME", help="of a run in bench/results, or a path to its JSON")
+    parser.add_argument("--only", default="", metavar="WORKLOAD,...", help="bulk* is all that begin so")
+    parser.add_argument("--contenders", default="", metavar="A,B,...",
+                        help="in this order; best is the best row of HAProxy's")
+    parser.add_argument("--base", default=BEST, help="what is 1.00: a contender, or best, as above")
+    parser.add_argument("--out", default="", metavar="FILE", help="where to (NAME.svg beside the JSON)")
+    args = parser.parse_args()
+    path = path_of(args.name)
+    try:
+        with open(path, encoding="utf-8") as stream:
+            run = json.load(stream)
+    except (OSError, ValueError) as error:
+        print("chart: %s: %s" % (path, error))
+        return 2
+    svg = of_run(run, only=[n for n in args.only.split(",") if n], base=args.base,
+                 names=[n for n in args.contenders.split(",") if n])
+    if not svg:
+        print("chart: %s holds no capacity of these workloads and contenders beside %s" % (path, args.base))
+        return 1
+    out = args.out or path[:-len(".json")] + ".svg"
+    with open(out, "w", encoding="utf-8") as stream:
+        stream.write(svg)
+    print("written: " + os.path.relpath(out))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
