@@ -144,6 +144,28 @@ class Cap:
         else:
             write(self.path + "/cpu.max", "%s %d" % ("max" if quota is None else quota, PERIOD_US))
 
+    @contextlib.contextmanager
+    def of_threads(self, tids, percent):
+        """A group below for each of these threads, of a process in this one: so much of one CPU each."""
+        parts = [Part(self.path + "/" + str(tid), self.version) for tid in tids]
+        try:
+            for part in parts:
+                part.open()
+            if self.version == 2:
+                write(self.path + "/cgroup.subtree_control", "+cpu")
+            for part, tid in zip(parts, tids):
+                part.limit(percent)
+                write(part.path + ("/tasks" if self.version == 1 else "/cgroup.threads"), tid)
+            yield
+        finally:
+            for part, tid in zip(parts, tids):
+                with contextlib.suppress(OSError):      # it has ended by itself
+                    write(self.path + ("/tasks" if self.version == 1 else "/cgroup.threads"), tid)
+                part.close()
+            if self.version == 2:       # with it on, the group takes no process
+                with contextlib.suppress(OSError):
+                    write(self.path + "/cgroup.subtree_control", "-cpu")
+
     def describe(self):
         if not self.path:
             return "none (%s)" % self.why
@@ -163,6 +185,18 @@ class Cap:
             except OSError:
                 time.sleep(0.1)
         print("could not remove %s" % path, file=sys.stderr)
+
+
+class Part(Cap):
+    """A group below a Cap, for threads."""
+
+    def __init__(self, path, version):
+        self.path, self.version, self.why = path, version, ""
+
+    def open(self):
+        os.mkdir(self.path)
+        if self.version == 2:       # else a group holds whole processes
+            write(self.path + "/cgroup.type", "threaded")
 
 
 # ---- time --------------------------------------------------------------------------------------
