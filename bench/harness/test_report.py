@@ -4,17 +4,22 @@
     python3 bench/harness/test_report.py
 """
 
+import json
 import os
 import sys
+import tempfile
 import unittest
 import xml.dom.minidom
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import bars  # noqa: E402
 import chart  # noqa: E402
 import contenders  # noqa: E402
 import report  # noqa: E402
+import workers  # noqa: E402
+import workloads  # noqa: E402
 
 
 def cell(round_number, contender, rate, valid=True, view="c", workload="w", **more):
@@ -100,6 +105,123 @@ class Chart(unittest.TestCase):
         cells = [dict(c, load_busy=99.0) if c["contender"] == "bare" else c for c in self.CELLS]
         self.assertEqual(chart.chart(cells, {}, "n").count(">*<"), 1)
         self.assertEqual(chart.chart(self.CELLS, {}, "n").count(">*<"), 0)
+
+
+class Bars(unittest.TestCase):
+    def bar(self, cells, what, small=None):
+        found = [b for b in bars.all_bars(cells, small or {}) if b.what.startswith(what)]
+        self.assertEqual(len(found), 1, what)
+        return found[0]
+
+    def said(self, *more, **small):
+        return bars.verdict(self.bar(*more, **small))
+
+    @staticmethod
+    def peers(rate, workload="bulk-down-1", view="c"):
+        return [cell(1, p, rate, workload=workload, view=view) for p in bars.PEERS]
+
+    def test_above_every_peer_means_the_best_of_them(self):
+        ours = cell(1, bars.OURS, 110, workload="bulk-down-1")
+        what = "bulk-down-1: above every peer"
+        self.assertEqual(self.said([ours] + self.peers(100), what), bars.MET)
+        best = self.peers(100)[:-1] + [cell(1, "go", 120, workload="bulk-down-1")]
+        self.assertEqual(self.bar([ours] + best, what).note, "best: go")
+        self.assertEqual(self.said([ours] + best, what), bars.MISSED)
+        self.assertEqual(self.said([ours] + self.peers(109.9), what), bars.MISSED)     # 1.00 as printed
+
+    def test_a_peer_that_was_not_measured_leaves_it_undecided(self):
+        ours = cell(1, bars.OURS, 110, workload="bulk-down-1")
+        bar = self.bar([ours] + self.peers(100)[:-1], "bulk-down-1: above")
+        self.assertEqual((bars.verdict(bar), bar.part), (bars.UNDECIDED, "without go"))
+        self.assertEqual(self.said([ours] + self.peers(200)[:-1], "bulk-down-1: above"), bars.MISSED)
+        self.assertEqual(self.said([], "bulk-down-1: above"), bars.UNKNOWN)
+
+    def test_a_full_load_leaves_undecided_only_what_it_could_turn(self):
+        def both(ours, theirs, who):
+            cells = [cell(1, bars.OURS, ours, workload="http-close"),
+                     cell(1, bars.BARE, theirs, workload="http-close")]
+            cells[who]["load_busy"] = 99.0
+            return self.said(cells, "http-close: of the bare")
+        self.assertEqual(both(100, 100, 0), bars.MET)           # we may be better still
+        self.assertEqual(both(50, 100, 0), bars.UNDECIDED)
+        self.assertEqual(both(100, 100, 1), bars.UNDECIDED)     # the relay may be
+        self.assertEqual(both(50, 100, 1), bars.MISSED)
+
+    def test_less_cpu_is_better(self):
+        def at(rate):
+            cells = self.peers(100, "http-16k-64", "e") + [cell(1, bars.OURS, rate, workload="http-16k-64",
+                                                                view="e")]
+            return self.said(cells, "http-16k-64: CPU")
+        self.assertEqual((at(200), at(150)), (bars.MET, bars.MISSED))
+
+    def test_latency_is_compared_with_the_best_haproxy(self):
+        cells = self.peers(100, "http-1k-1", "e") + [cell(1, bars.OURS, 1, workload="http-1k-1", view="e")]
+        self.assertEqual(self.said(cells, "http-1k-1: p99"), bars.MET)
+        cells[3]["p99_us"] = 1.5
+        self.assertEqual(self.bar(cells, "http-1k-1: p99").figure, 2.0 / 1.5)
+        self.assertEqual(self.said(cells, "http-1k-1: p99"), bars.MISSED)
+
+    def test_cost_may_fall_with_connections_but_not_grow(self):
+        def at(rate):
+            return self.said([cell(1, bars.OURS, 100, workload="idle-10", view="e"),
+                              cell(1, bars.OURS, rate, workload="idle-9000", view="e")], "idle-9000")
+        self.assertEqual((at(200), at(91), at(89)), (bars.MET, bars.MET, bars.MISSED))
+
+    def test_a_cell_with_an_error_is_seen(self):
+        bad = [cell(1, bars.OURS, 1, valid=False), cell(1, "go", 1)]
+        self.assertEqual(self.said(bad, "cells with an error: sluice"), bars.MISSED)
+        self.assertEqual(self.said(bad, "cells with an error: the others"), bars.MET)
+
+    def test_two_workers_and_how_flows_spread(self):
+        def cells(two, **more):
+            return [cell(1, "one", 100, workload="workers-bulk-8"),
+                    cell(1, "two", two, workload="workers-bulk-8", **more)]
+        even = {"bytes_apart": workers.apart([100, 115]), "flows_apart": workers.apart([4, 4])}
+        self.assertEqual(self.said(cells(190, **even), "workers-bulk-8"), bars.MET)
+        self.assertEqual(self.said(cells(180, **even), "workers-bulk-8"), bars.MISSED)
+        self.assertEqual(self.said(cells(190, **even), "8 flows: bytes"), bars.MET)
+        odd = dict(even, flows_apart=workers.apart([5, 3]))
+        self.assertEqual(self.said(cells(190, **odd), "8 flows: flows"), bars.MISSED)
+        seen = [{"id": "0.1", "to_client": 5, "to_server": 1}, {"id": "1.0", "to_client": 7, "to_server": 1},
+                {"id": "1.2", "to_client": 1, "to_server": 1}]
+        self.assertEqual(workers.per_worker(seen, 2), ([1, 2], [6, 10]))
+
+    def test_runs_are_taken_together_and_the_last_one_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def run(name, what):
+                path = os.path.join(folder, name + ".json")
+                with open(path, "w", encoding="utf-8") as stream:
+                    json.dump(what, stream)
+                return path
+            old = run("old", {"cells": [cell(1, "bare", 100), cell(1, "bare", 1, workload="v")]})
+            new = run("new", {"cells": [cell(1, "bare", 200)]})
+            pool = run("pool", {"bench": "pipe_pool", "alone_ns": 2.0, "all_ns": 2.2, "ratio": 99.0})
+            other = run("other", {"bench": "idle", "results": [
+                {"contender": bars.OURS, "connections": n, "bytes_each": each}
+                for n, each in ((1, 2.0), (2, 600.0))]})
+            cells, small, heads = bars.load([old, new, pool, other])
+            self.assertEqual([(c["workload"], c["rate"]) for c in cells], [("w", 200), ("v", 1)])
+            self.assertEqual(len(heads), 4)
+            self.assertEqual(self.said([], "pipe pool: times", small), bars.MET)
+            self.assertEqual(self.said([], "pipe pool: all", small), bars.MET)
+            self.assertEqual(self.said([], "bytes of user memory", small), bars.MISSED)
+            with self.assertRaises(ValueError):
+                bars.load([run("none", {"x": 1})])
+
+    def test_every_bar_has_a_line_of_its_own(self):
+        found = list(bars.all_bars([], {}))
+        self.assertEqual(len({b.what for b in found}), len(found))
+        text = bars.text(found, [])
+        for bar in found:
+            self.assertEqual(text.count("  %s " % bar.what), 1, bar.what)
+        self.assertIn("%d not measured" % sum(not b.stretch for b in found), text)
+
+    def test_each_workload_of_a_bar_exists(self):
+        known = {w.name for w in workloads.WORKLOADS} | {w.name for w in workers.WORKLOADS}
+        asked = {*bars.STRETCH, *bars.EFFICIENCY, *[w for w, _, _ in bars.LATENCY], bars.IDLE_FIRST,
+                 *bars.IDLE_MORE, *bars.ECHO}
+        self.assertLessEqual(asked, known)
+        self.assertLessEqual({*bars.PEERS, bars.OURS, bars.BARE}, {c.name for c in contenders.CONTENDERS})
 
 
 if __name__ == "__main__":
