@@ -242,6 +242,7 @@ esac
 
 part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
 part "tidy can fail" tidy-self pytests tidy tests/tidy
+part "what the bench makes of figures" bench-report pytests bench bench/harness/test_report.py
 part "build" build build build -Dtests=true -Dbench=true || finish
 part "unit tests" unit meson_tests build unit --suite unit
 part "the model of the kernel" model meson_tests build model model
