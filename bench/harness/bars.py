@@ -201,10 +201,12 @@ def pool(small):
 def splice_auto(small):
     """The message size at which it stands worst, of each kind of socket."""
     for front in ("tcp", "unix"):
-        rates = {(r["bytes"], r["splice"]): r["rate"] for r in small.get("relay_sizes", [])
-                 if r["front"] == front}
-        ratios = {size: rates[size, "auto"] / max(rates[size, "on"], rates[size, "off"])
-                  for size, mode in rates if mode == "auto"}
+        rates = {(r["bytes"], r["splice"]): dict(enumerate(rate for rate, _ in r["samples"]))
+                 for r in small.get("relay_sizes", []) if r["front"] == front}
+        ratios = {}
+        for size in {size for size, _ in rates}:
+            better = max(("on", "off"), key=lambda mode: statistics.median(rates[size, mode].values()))
+            ratios[size] = report.median_ratio(rates[size, "auto"], rates[size, better])
         worst = min(ratios, key=ratios.get, default=None)
         yield Bar("small", "splice = auto to %s: of the better of on and off" % front, ratios.get(worst),
                   ">=", AUTO_LOSES, "" if worst is None else "worst at %d KiB" % (worst // 1024))

@@ -92,7 +92,7 @@ def panel(x, y, title, bars, scale, versions):
     return body
 
 
-def legend(x, y, base, rows, versions, marked):
+def legend(x, y, base, rows, names, versions, marked):
     """How to read it, in the place that the panels leave free."""
     lines = ["Longer is better; the dashed line is 1.00,"]
     if base == BEST:
@@ -101,7 +101,7 @@ def legend(x, y, base, rows, versions, marked):
                   "(auto: option splice-auto; forced: splice-request, -response)."]
     else:
         lines.append("what %s carries." % label(base, versions))
-    if base != "bare":
+    if "bare" in names and base != "bare":
         lines.append("Outlined: a relay that does nothing else, as a yardstick.")
     if marked:
         lines.append("* the load's CPU was full: a lower bound.")
@@ -132,7 +132,7 @@ def chart(cells, versions, note, only=(), names=(), base=BEST):
                       bars, scale, versions)
     at = len(panels)
     body += legend(MARGIN + at % 2 * (COLUMN + GUTTER), TOP + at // 2 * tall, base,
-                   sum(n in WORDS for n in there), versions,
+                   sum(n in WORDS for n in there), names, versions,
                    any(marked for _, bars in panels for _, _, marked in bars))
     height = TOP + at // 2 * tall + max(tall, 110)
     title = "How much one capped core carries, as a multiple of HAProxy"
@@ -176,6 +176,9 @@ def main():
             run = json.load(stream)
     except (OSError, ValueError) as error:
         print("chart: %s: %s" % (path, error))
+        return 2
+    if "cells" not in run:
+        print("chart: %s is no run of workloads" % path)
         return 2
     svg = of_run(run, only=[n for n in args.only.split(",") if n], base=args.base,
                  names=[n for n in args.contenders.split(",") if n])

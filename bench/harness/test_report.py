@@ -208,6 +208,16 @@ class Bars(unittest.TestCase):
             with self.assertRaises(ValueError):
                 bars.load([run("none", {"x": 1})])
 
+    def test_splice_auto_is_compared_round_by_round_with_the_better_of_both(self):
+        def row(size, mode, *rates):
+            return {"front": "tcp", "bytes": size, "splice": mode, "samples": [[r, 1.0] for r in rates]}
+        small = {"relay_sizes": [
+            row(1024, "off", 100, 50), row(1024, "on", 10, 10), row(1024, "auto", 99, 49.5),
+            row(4096, "off", 10, 10), row(4096, "on", 100, 50), row(4096, "auto", 80, 40)]}
+        bar = self.bar([], "splice = auto to tcp", small)
+        self.assertEqual((bar.figure, bar.note, bars.verdict(bar)), (0.8, "worst at 4 KiB", bars.MISSED))
+        self.assertEqual(self.said([], "splice = auto to unix", small), bars.UNKNOWN)
+
     def test_every_bar_has_a_line_of_its_own(self):
         found = list(bars.all_bars([], {}))
         self.assertEqual(len({b.what for b in found}), len(found))
