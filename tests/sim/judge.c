@@ -95,6 +95,20 @@ void judge_promises(void)
 	}
 }
 
+void judge_resets(void)
+{
+	for (int i = 0; i < peers.count; i++) {
+		struct peer *p = &peers.all[i];
+		const struct msock *in = p->s != NULL ? p->s->peer : NULL;
+
+		if (in == NULL || !in->rst_seen || !rig_trusts(in->fd))
+			continue;
+		if (++p->unheard_turns > peers.patience_turns)
+			sim_fail("%s %d has reset %u turns ago, and the program goes on (R5)", name(p),
+				 p->index, p->unheard_turns);
+	}
+}
+
 void judge_all(void)
 {
 	for (int i = 0; i < peers.count; i++) {

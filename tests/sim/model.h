@@ -49,6 +49,7 @@ struct msock {
 	bool fin_sent; /* our FIN has reached the other side */
 	bool nospace;  /* SOCK_NOSPACE */
 	bool rx_lost;  /* closed: bytes that come now are answered with RST */
+	bool rst_seen; /* a RST has arrived, or what Unix has for one; never forgotten */
 	int err;       /* sk_err */
 	/* receiving: bytes rx_read to rx_total of stream rx_key, cut into fragments */
 	uint32_t rx_key;

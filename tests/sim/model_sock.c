@@ -120,6 +120,7 @@ static void reset_arrives(struct msock *s)
 	if (s->rcv_shut && s->fin_sent)
 		return;
 	note_reset(s);
+	s->rst_seen = true;
 	if (s->state == SOCK_CONNECTING)
 		s->err = ECONNREFUSED;
 	else
@@ -191,6 +192,7 @@ static void close_unix(struct msock *s)
 		return;
 	if (msock_unread(s) > 0) {
 		p->err = ECONNRESET;
+		p->rst_seen = true;
 		if (p->watched)
 			cover(COVER_UNIX_RESET);
 		note_reset(p);

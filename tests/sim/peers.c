@@ -265,6 +265,8 @@ static void leave(struct peer *p, bool hard)
 		p->excused = true;
 	if (hard)
 		promise(p);
+	if (hard && s->tcp && rig_is_blocked(s->peer->fd))
+		cover(COVER_RESET_BLOCKED);
 	if (hard && s->tcp)
 		s->linger0 = true;
 	if (hard || !p->eof)

@@ -53,6 +53,7 @@ struct peer {
 	bool excused;   /* a fault may have ended the session in an honest way */
 	bool connected;
 	uint32_t promised_turn; /* the other side must be gone after this turn; 0 = no promise */
+	uint32_t unheard_turns; /* since our RST has arrived, while the program goes on as if it had not */
 };
 
 struct peers {
@@ -84,6 +85,9 @@ void judge_eof(const struct peer *p);
 void judge_reset(const struct peer *p);
 /* After each turn: a reset with nothing on its way is passed on at once. */
 void judge_promises(void);
+/* After each turn: a reset is noticed at once, also when nobody reads that side because the other one
+ * is full (R5). */
+void judge_resets(void);
 /* Everybody has come to an end. */
 void judge_all(void);
 

@@ -219,6 +219,23 @@ bool rig_is_forwarding(int fd)
 	return s != NULL && s->state == SESSION_FORWARDING;
 }
 
+bool rig_trusts(int fd)
+{
+	int side;
+	const struct session *s = fd >= 0 ? find_session(fd, &side) : NULL;
+
+	return s != NULL && s->state == SESSION_FORWARDING && s->failed != 1 + side;
+}
+
+bool rig_is_blocked(int fd)
+{
+	int side;
+	const struct session *s = fd >= 0 ? find_session(fd, &side) : NULL;
+
+	return s != NULL && s->state == SESSION_FORWARDING &&
+	       flow_is_blocked(&s->flows[side == SIDE_CLIENT ? FLOW_TO_SERVER : FLOW_TO_CLIENT]);
+}
+
 /* ---- the end ---- */
 
 static void check_rest(void)

@@ -40,5 +40,9 @@ void rig_close(void);
 int rig_other_fd(int fd);
 /* Has the session that has `fd` a server by now? */
 bool rig_is_forwarding(int fd);
+/* Does the session that has `fd` go on as if nothing had failed at that side? */
+bool rig_trusts(int fd);
+/* Does nobody read `fd`, because the other side is full? */
+bool rig_is_blocked(int fd);
 
 #endif

@@ -82,6 +82,7 @@ static void wild_phase(void)
 			peer_act(&peers.all[prng_below(r, (uint32_t)peers.count)]);
 		rig_turn();
 		judge_promises();
+		judge_resets();
 		maybe_end();
 		model.now_ns += prng_range(r, 1000, 100000);
 		model.sleep_max_ns = prng_chance(r, 10) ? WORLD_PATIENCE_NS : 0;
