@@ -102,8 +102,8 @@ enum step flow_src_ended(struct flow *f, int err)
 	struct session *s = flow_session(f);
 
 	check(f->state == FLOW_OPEN);
-	if (f->pipe != NULL && f->pipe->bytes == 0)
-		flow_drop_pipe(f);
+	check(flow_held(f) == 0);
+	flow_drop_pipe(f);
 	if (err == 0 && !(flow_src(f)->sock.bits & IO_ERR) && s->failed != 1 + flow_src_name(f)) {
 		flow_set_state(f, FLOW_ENDED);
 		return STEP_GO;
@@ -181,14 +181,6 @@ static enum step flow_finish(struct flow *f)
 
 /* ---- the loop ---- */
 
-/* The destination has room again while the pipe holds a rest: fill up first, so that one splice
- * takes both. */
-static bool wants_top_up(const struct flow *f)
-{
-	return f->state == FLOW_OPEN && f->buf == NULL && f->pipe != NULL && f->pipe->bytes > 0 &&
-	       f->pipe->bytes <= f->pipe->cap / 2 && !io_is_pending(&f->wr);
-}
-
 static enum step give_way(struct flow *f)
 {
 	counter_add(&flow_worker(f)->counters.budget_stops, 1);
@@ -200,6 +192,7 @@ static enum step give_way(struct flow *f)
 
 static enum step flow_step(struct flow *f, unsigned round)
 {
+	/* What is held goes out before anything is read: a pipe is never topped up (R3). */
 	if (flow_held(f) > 0)
 		return io_is_pending(&f->wr) ? STEP_WAIT : flow_drain(f);
 	if (f->state != FLOW_OPEN)
@@ -219,15 +212,6 @@ void flow_run(struct flow *f)
 	struct session *s = flow_session(f);
 	unsigned round = 0;
 
-	if (wants_top_up(f)) {
-		/* The watch for errors stands where the splice belongs: its end brings us back here. */
-		if (io_is_pending(&f->rd)) {
-			io_cancel(flow_loop(f), &f->rd);
-			return;
-		}
-		if (flow_fill_pipe(f) == STEP_WAIT)
-			return;
-	}
 	/* Each round reads or writes; a read and its write are two. */
 	while (session_is_forwarding(s) && f->state != FLOW_DEAD && flow_step(f, round / 2) == STEP_GO)
 		round++;
@@ -314,9 +298,10 @@ void flow_source_failed(struct flow *f)
 	switch (f->state) {
 	case FLOW_ENDED:
 	case FLOW_DONE:
-		/* FIN came before the reset; what is held is still written. */
+		/* FIN came before the reset, and its passing on may be under way still. */
+		check(flow_held(f) == 0);
 		flow_set_state(f, FLOW_BROKEN);
-		if (flow_held(f) == 0 && !io_is_pending(&f->wr))
+		if (!io_is_pending(&f->wr))
 			session_flow_delivered(flow_session(f));
 		break;
 	default:

@@ -87,8 +87,7 @@ static enum step forward_lent(struct flow *f, uint32_t len)
 
 enum step flow_on_read(struct flow *f, int n)
 {
-	check(f->buf == NULL);
-	check(f->pipe == NULL || f->pipe->bytes == 0);
+	check(flow_held(f) == 0);
 	if (n <= 0)
 		return flow_src_ended(f, n);
 	flow_count_in(f, (uint32_t)n, false);
@@ -125,39 +124,33 @@ static enum step wait_for_src(struct flow *f)
 	return STEP_WAIT;
 }
 
-/* Splices into the pipe, which may hold bytes already. */
-enum step flow_fill_pipe(struct flow *f)
+/* Splices into the pipe, which is empty (R3). */
+static enum step fill_pipe(struct flow *f)
 {
 	struct pipe *p = f->pipe;
-	const uint32_t held = p->bytes;
 	int n;
 
+	check(p->bytes == 0);
 	f->rd.kind = IO_SPLICE_IN;
 	f->rd.pipe = p;
-	/* A slot can hold more than its 4 KiB, so the content can be above `cap`: never 0 (R2). */
-	f->rd.max = p->cap > held ? p->cap - held : PIPE_SLOT_BYTES;
+	f->rd.max = p->cap;
 	n = io_start(flow_loop(f), &f->rd);
 	if (n > 0) {
-		p->bytes += (uint32_t)n;
+		p->bytes = (uint32_t)n;
 		flow_count_in(f, (uint32_t)n, true);
 		return STEP_GO;
 	}
 	if (n == 0)
 		return flow_src_ended(f, 0);
-	if (n < 0 && n != -EAGAIN && n != IO_COPY && n != IO_UNSPLICEABLE) {
+	if (n == -EAGAIN)
+		return wait_for_src(f);
+	if (n == IO_UNSPLICEABLE) {
+		never_bulk(f);
+	} else if (n != IO_COPY) {
 		/* Bytes may lie behind a mark still: read them before the end is believed. The error
 		 * was handed out once, so it is kept for the log. */
 		flow_session(f)->errors[f->dir] = (int16_t)n;
-		n = IO_COPY;
 	}
-	/* With bytes in the pipe it may be full: drain, then ask again. And order forbids to copy
-	 * past what the pipe holds. */
-	if (held > 0)
-		return STEP_GO;
-	if (n == -EAGAIN)
-		return wait_for_src(f);
-	if (n == IO_UNSPLICEABLE)
-		never_bulk(f);
 	flow_drop_pipe(f);
 	return fill_by_copy(f);
 }
@@ -171,7 +164,7 @@ enum step flow_fill(struct flow *f)
 	if (f->pipe == NULL)
 		f->pipe = pipe_get(&w->loop.pipes);
 	if (f->pipe != NULL)
-		return flow_fill_pipe(f);
+		return fill_pipe(f);
 	/* None to be had: copy, and ask again at the next fill. */
 	counter_add(&w->counters.pipes_missing, 1);
 	return fill_by_copy(f);

@@ -81,10 +81,6 @@ static int splice_in_nothing(struct io_op *op, ssize_t n)
 		 * page for its bytes: the end of file is believed when a recv says so (R7). */
 		return IO_COPY;
 	case -EAGAIN:
-		/* With bytes in the pipe this is "no free slot" as well as "nothing there" (R3): the
-		 * socket stays readable, the flow drains and asks again. */
-		if (op->pipe->bytes > 0)
-			return -EAGAIN;
 		/* At a mark it would be EAGAIN for ever; and bytes that an event announced and splice
 		 * will not move need a recv (R8). */
 		if (sock->bits & (IO_PRI | IO_FRESH))
@@ -109,6 +105,8 @@ int io_try_splice_in(struct io_op *op)
 	struct io_sock *sock = op->sock;
 	ssize_t n;
 
+	/* EAGAIN of a pipe that holds bytes could also mean that it has no free slot (R3). */
+	check(op->pipe->bytes == 0);
 	/* Length 0 would come back as 0 and look like the end of file (R2). */
 	check(op->max > 0);
 	check(op->max <= 1u << 30);

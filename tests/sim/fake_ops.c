@@ -43,7 +43,8 @@ int fake_splice_in(struct io_op *op)
 	const int fd = op->sock->fd;
 	ssize_t n;
 
-	if (op->pipe->bytes == 0 && model.faults && prng_chance(&model.rng, 5))
+	check(op->pipe->bytes == 0);
+	if (model.faults && prng_chance(&model.rng, 5))
 		return -EAGAIN; /* a ring's splice may say so for no reason */
 	n = sys_splice(fd, op->pipe->wr, op->max);
 	if (n > 0)
@@ -51,7 +52,7 @@ int fake_splice_in(struct io_op *op)
 	if (n == 0)
 		return sys_recv(fd, NULL, 1, MSG_PEEK) == 0 && prng_chance(&model.rng, 50) ? 0 : IO_COPY;
 	if (n == -EAGAIN)
-		return op->pipe->bytes == 0 && sys_unread(fd) > 0 ? IO_COPY : -EAGAIN;
+		return sys_unread(fd) > 0 ? IO_COPY : -EAGAIN;
 	if (n == -EINVAL)
 		return IO_UNSPLICEABLE;
 	note_error(op, n);

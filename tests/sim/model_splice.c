@@ -5,8 +5,8 @@
  * Owns what lies in pipes. A call in takes at most (free slots x 4096) bytes and one slot for each
  * fragment it touches; a slot may hold far more than 4096 bytes, so a pipe can hold more than its
  * size. Refuses length 0 and lengths above 1 << 30 (R2), lengths that are not the pipe's content
- * (they cork the last part for 200 ms), and bytes of two streams in one pipe (R12), by failing the
- * seed. One thread. Tests only.
+ * (they cork the last part for 200 ms), and in a world with the engine a splice into a pipe that
+ * holds bytes (R3, R12), by failing the seed. One thread. Tests only.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct mpipe *mpipe_of(int fd, enum file_kind kind)
 
 /* ---- socket to pipe ---- */
 
-static ssize_t splice_in_nothing(struct msock *s, const struct mpipe *p)
+static ssize_t splice_in_nothing(struct msock *s)
 {
 	int err;
 
@@ -47,8 +47,6 @@ static ssize_t splice_in_nothing(struct msock *s, const struct mpipe *p)
 		return -ENOTCONN;
 	if (msock_unread(s) > 0)
 		cover(COVER_MARK_AT_HEAD_EAGAIN);
-	else if (p->count > 0)
-		cover(COVER_PIPE_BYTES_EMPTY_EAGAIN);
 	else
 		cover(COVER_SPLICE_EMPTY_EAGAIN);
 	return -EAGAIN;
@@ -58,9 +56,6 @@ static void push_slot(struct mpipe *p, const struct msock *s, uint32_t n)
 {
 	struct mslot *slot = &p->slots[(p->head + p->count) % MODEL_SLOTS];
 
-	if (p->count > 0 && p->slots[p->head].key != s->rx_key)
-		sim_fail("a pipe with bytes of stream %u gets bytes of stream %u", p->slots[p->head].key,
-			 s->rx_key);
 	*slot = (struct mslot){.key = s->rx_key, .off = s->rx_read, .len = n};
 	p->count++;
 	p->bytes += n;
@@ -88,11 +83,11 @@ static ssize_t splice_in(struct msock *s, struct mpipe *p, size_t len)
 	uint32_t moved = 0;
 	uint32_t n;
 
-	if (p->count == p->slot_max) {
-		if (msock_unread(s) > 0)
-			cover(COVER_PIPE_FULL_EAGAIN);
+	if (model.strict && p->count > 0)
+		sim_fail("splice into a pipe that holds %u bytes of stream %u (R3, R11, R12)", p->bytes,
+			 p->slots[p->head].key);
+	if (p->count == p->slot_max)
 		return -EAGAIN;
-	}
 	if (s->unspliceable) {
 		cover(COVER_UNSPLICEABLE);
 		return -EINVAL;
@@ -109,11 +104,9 @@ static ssize_t splice_in(struct msock *s, struct mpipe *p, size_t len)
 		left -= n;
 	}
 	if (moved == 0)
-		return splice_in_nothing(s, p);
+		return splice_in_nothing(s);
 	if (left > 0 && p->count == p->slot_max && msock_unread(s) > 0)
 		cover(COVER_SPLICE_SLOT_SHORT);
-	if (p->bytes > p->cap)
-		cover(COVER_SPLICE_BIG_SLOTS);
 	return (ssize_t)moved;
 }
 

@@ -25,7 +25,7 @@ LEFT_OUT = {
 
 MUTANTS = [
     {"rule": "R1", "what": "the pipe's content is counted by the length asked for",
-     "edits": [(READ, "p->bytes += (uint32_t)n;", "p->bytes += f->rd.max;")]},
+     "edits": [(READ, "p->bytes = (uint32_t)n;", "p->bytes = f->rd.max;")]},
     {"rule": "R1", "what": "a short splice out empties the account",
      "edits": [(WRITE, "p->bytes -= (uint32_t)n;", "p->bytes = 0;")]},
     {"rule": "R2", "what": "the length is cut to 16 bits, so 65536 becomes 0",
@@ -36,9 +36,14 @@ MUTANTS = [
                 "	if ((size_t)n < op->max)\n"
                 "		sock->bits &= (uint16_t)~IO_READABLE;\n"
                 "	/* A short count is no proof of an empty socket")]},
-    {"rule": "R3", "what": "EAGAIN with bytes in the pipe is taken for an empty socket",
-     "edits": [(ATTEMPT, "		if (op->pipe->bytes > 0)\n"
-                "			return -EAGAIN;\n", "")]},
+    {"rule": "R3", "what": "a pipe that holds a rest is filled again",
+     "edits": [(FLOW, "	if (flow_held(f) > 0)\n		return io_is_pending(&f->wr)",
+                "	if (f->buf != NULL || (f->pipe != NULL && f->pipe->bytes > f->pipe->cap / 2))\n"
+                "		return io_is_pending(&f->wr)"),
+               (READ, "	check(p->bytes == 0);\n", ""),
+               (ATTEMPT, "	check(op->pipe->bytes == 0);\n", ""),
+               (READ, "		p->bytes = (uint32_t)n;\n", "		p->bytes += (uint32_t)n;\n")],
+     "drivers": ["epoll"]},
     {"rule": "R5", "what": "a bulk flow waits for its source without an op",
      "edits": [(READ, "	f->rd.kind = IO_READY;\n	f->rd.want = IO_WANT_IN;\n",
                 "	return STEP_WAIT;\n")]},
@@ -80,9 +85,8 @@ MUTANTS = [
      "edits": [(SESSION, "	flow_source_failed(from);\n",
                 "	flow_kill(from);\n	session_flow_delivered(s);\n")]},
     {"rule": "R10", "what": "splice's error at an urgent mark hides the bytes behind it",
-     "edits": [(READ, "	if (n < 0 && n != -EAGAIN && n != IO_COPY && n != IO_UNSPLICEABLE) {\n",
-                "	if (n < 0 && n != -EAGAIN && n != IO_COPY && n != IO_UNSPLICEABLE) {\n"
-                "		return flow_src_ended(f, n);\n")]},
+     "edits": [(READ, "	} else if (n != IO_COPY) {\n",
+                "	} else if (n != IO_COPY) {\n		return flow_src_ended(f, n);\n")]},
     {"rule": "R11", "what": "a pipe with bytes in it is pooled after an error",
      "edits": [(FLOW, "	pipe_put(&flow_loop(f)->pipes, f->pipe);\n",
                 "	f->pipe->bytes = 0;\n	pipe_put(&flow_loop(f)->pipes, f->pipe);\n")]},

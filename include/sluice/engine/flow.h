@@ -31,8 +31,8 @@ enum flow_dir { FLOW_TO_SERVER, FLOW_TO_CLIENT };
 enum flow_state {
 	FLOW_IDLE,   /* the session is not connected yet */
 	FLOW_OPEN,   /* reads its source */
-	FLOW_ENDED,  /* the source sent FIN; what is held is written, then FIN is passed on */
-	FLOW_BROKEN, /* the source was reset; what is held is written, then the session resets */
+	FLOW_ENDED,  /* the source sent FIN and all before it is written: FIN is passed on */
+	FLOW_BROKEN, /* the source was reset and all before it is written: the session resets */
 	FLOW_DONE,   /* FIN was passed on */
 	FLOW_DEAD,   /* the destination is gone, or the session closes: nothing moves any more */
 };

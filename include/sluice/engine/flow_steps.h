@@ -53,17 +53,15 @@ void flow_count_out(struct flow *f, uint32_t n);
 void flow_drop_buf(struct flow *f);
 /* Gives the pipe back; one with bytes in it is closed by the pool (R11). */
 void flow_drop_pipe(struct flow *f);
-/* The source has ended: 0 = end of file, else a negative errno. */
+/* The source has ended, with nothing held: 0 = end of file, else a negative errno. */
 enum step flow_src_ended(struct flow *f, int err);
 /* The destination is gone. */
 enum step flow_dst_failed(struct flow *f, int err);
 /* Nobody reads the source now: a reset of it must be seen all the same. */
 enum step flow_watch_src(struct flow *f);
 
-/* flow_read.c: one read or splice from the source, by what the flow is. */
+/* flow_read.c: one read or splice from the source, by what the flow is; with nothing held. */
 enum step flow_fill(struct flow *f);
-/* Splices into the pipe, which may hold bytes already. */
-enum step flow_fill_pipe(struct flow *f);
 /* The result of an IO_READ: bytes are lent, or the source has ended. */
 enum step flow_on_read(struct flow *f, int n);
 

@@ -36,8 +36,7 @@
 
 /* Not a result: op->done() will bring one. */
 #define IO_PENDING INT_MIN
-/* Both splice ops answer -EAGAIN when nothing can move now; with bytes in the pipe, -EAGAIN of
- * IO_SPLICE_IN can also mean that the pipe has no free slot (R3). The flow then waits by IO_READY. */
+/* Both splice ops answer -EAGAIN when nothing can move now. The flow then waits by IO_READY. */
 /* Result of IO_SPLICE_IN: splice cannot tell what comes next (an urgent mark, a byte that it will
  * not move, a zero that nobody announced); one IO_READ decides. */
 #define IO_COPY (INT_MIN + 1)
@@ -62,7 +61,8 @@ enum io_kind {
 	IO_READ,       /* rd: at most op->max bytes; lends op->data, op->len; 0 = end of file */
 	IO_WRITE,      /* wr: op->data, op->len; bytes written, maybe fewer. With IO_LENT the bytes
 	                * are lent by a read, and -EAGAIN means: keep them and start again */
-	IO_SPLICE_IN,  /* rd, never pending: socket to op->pipe, at most op->max bytes. Standing at an
+	IO_SPLICE_IN,  /* rd, never pending: socket to op->pipe, at most op->max bytes. The pipe must be
+	                * empty, so that -EAGAIN never speaks of a full one (R3). Standing at an
 	                * urgent mark splice hands out the error of a reset although bytes lie behind
 	                * the mark: after -errno, IO_READ until the end */
 	IO_SPLICE_OUT, /* wr, never pending: op->pipe to socket, op->max = all that is in it */
