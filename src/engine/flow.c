@@ -42,6 +42,7 @@ void flow_count_in(struct flow *f, uint32_t n, bool spliced)
 
 	f->bytes_in += n;
 	f->wake_bytes += n;
+	io_share_spend(&w->loop, n);
 	if (spliced) {
 		f->bytes_spliced += n;
 		counter_add(&w->counters.bytes_spliced, n);
@@ -181,16 +182,36 @@ static enum step flow_finish(struct flow *f)
 
 /* ---- the loop ---- */
 
-static enum step give_way(struct flow *f)
+/* Waits for a turn of its own, which comes when the events of this turn of the loop have been seen to. */
+static enum step ask_turn(struct flow *f, enum io_turn where)
 {
-	counter_add(&flow_worker(f)->counters.budget_stops, 1);
-	f->wake_bytes = FLOW_BULK_LEAVE_BYTES; /* a wake-up this long was worth a pipe */
 	flow_drop_pipe(f);
-	io_yield(flow_loop(f), &f->rd);
+	io_yield(flow_loop(f), &f->rd, where);
 	return STEP_WAIT;
 }
 
-static enum step flow_step(struct flow *f, unsigned round)
+static enum step give_way(struct flow *f, enum io_turn where)
+{
+	counter_add(&flow_worker(f)->counters.budget_stops, 1);
+	if (where == IO_TURN_LAST)
+		f->wake_bytes = FLOW_BULK_LEAVE_BYTES; /* a wake-up this long was worth a pipe */
+	return ask_turn(f, where);
+}
+
+/* The next step reads: it may, or asks for a turn, or has had enough. Who stops only because this turn of
+ * the loop has moved its share goes on first in the next one. */
+static enum step flow_fill_in_turn(struct flow *f, unsigned round, bool has_turn)
+{
+	if (round >= FLOW_BUDGET_ROUNDS || f->wake_bytes >= FLOW_BUDGET_BYTES)
+		return give_way(f, IO_TURN_LAST);
+	if (!has_turn && flow_is_bulk(f))
+		return ask_turn(f, IO_TURN_LAST);
+	if (has_turn && round > 0 && io_share_used(flow_loop(f)))
+		return give_way(f, IO_TURN_FIRST);
+	return flow_fill(f);
+}
+
+static enum step flow_step(struct flow *f, unsigned round, bool has_turn)
 {
 	/* What is held goes out before anything is read: a pipe is never topped up (R3). */
 	if (flow_held(f) > 0)
@@ -202,19 +223,23 @@ static enum step flow_step(struct flow *f, unsigned round)
 		io_cancel(flow_loop(f), &f->rd);
 		return STEP_WAIT;
 	}
-	if (round >= FLOW_BUDGET_ROUNDS || f->wake_bytes >= FLOW_BUDGET_BYTES)
-		return give_way(f);
-	return flow_fill(f);
+	return flow_fill_in_turn(f, round, has_turn);
 }
 
-void flow_run(struct flow *f)
+static void flow_go(struct flow *f, bool has_turn)
 {
 	struct session *s = flow_session(f);
 	unsigned round = 0;
 
 	/* Each round reads or writes; a read and its write are two. */
-	while (session_is_forwarding(s) && f->state != FLOW_DEAD && flow_step(f, round / 2) == STEP_GO)
+	while (session_is_forwarding(s) && f->state != FLOW_DEAD &&
+	       flow_step(f, round / 2, has_turn) == STEP_GO)
 		round++;
+}
+
+void flow_run(struct flow *f)
+{
+	flow_go(f, false);
 }
 
 /* ---- callbacks ---- */
@@ -247,7 +272,7 @@ static void flow_rd_done(struct io_op *op, int result)
 	}
 	if (op->kind == IO_READ && flow_on_read(f, result) == STEP_WAIT)
 		return;
-	flow_run(f);
+	flow_go(f, op->kind == IO_NONE);
 }
 
 static void flow_wr_done(struct io_op *op, int result)

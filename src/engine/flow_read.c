@@ -10,7 +10,7 @@
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 
-static bool is_bulk(struct flow *f)
+bool flow_is_bulk(struct flow *f)
 {
 	const enum config_splice mode = flow_worker(f)->engine->config->global.splice;
 
@@ -159,7 +159,7 @@ enum step flow_fill(struct flow *f)
 {
 	struct worker *w = flow_worker(f);
 
-	if (!is_bulk(f))
+	if (!flow_is_bulk(f))
 		return fill_by_copy(f);
 	if (f->pipe == NULL)
 		f->pipe = pipe_get(&w->loop.pipes);

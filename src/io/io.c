@@ -2,7 +2,8 @@
  *
  * io.c - what all drivers share: queues of finished ops, timers, one turn of the loop.
  *
- * Owns the order of a turn: wait, events, completions, timers, those who yielded. Calls done()
+ * Owns the order of a turn: wait, events, completions, timers, those who yielded, until the share of the
+ * turn is used up. Calls done()
  * from there and from nowhere else. One thread a loop. Floor 1.
  */
 #include "sluice/io/io.h"
@@ -17,6 +18,8 @@
 #define IO_TIMERS_A_TURN 1024
 /* So often is looked for events again before a timer fires; enough for every socket of a worker. */
 #define IO_LATE_ROUNDS 64
+/* What a turn of its own costs an op at the least, in bytes of the share. */
+#define IO_TURN_COST 4096
 
 static void queue_push(struct io_queue *q, struct io_op *op)
 {
@@ -26,6 +29,14 @@ static void queue_push(struct io_queue *q, struct io_op *op)
 	else
 		q->head = op;
 	q->tail = op;
+}
+
+static void queue_push_first(struct io_queue *q, struct io_op *op)
+{
+	op->next = q->head;
+	q->head = op;
+	if (q->tail == NULL)
+		q->tail = op;
 }
 
 static struct io_op *queue_pop(struct io_queue *q)
@@ -120,20 +131,33 @@ static void wait_and_dispatch(struct io_loop *loop, int64_t deadline_ns)
 	}
 }
 
+/* One at least, so that no flood of events starves them. Callbacks may have cancelled ops; these need
+ * not wait for an event. */
+static void dispatch_yielded(struct io_loop *loop)
+{
+	struct io_op *op;
+
+	dispatch_all(loop, &loop->done);
+	while ((op = queue_pop(&loop->yield)) != NULL) {
+		io_share_spend(loop, IO_TURN_COST);
+		dispatch(loop, op);
+		dispatch_all(loop, &loop->done);
+		if (io_share_used(loop))
+			return;
+	}
+}
+
 void io_loop_turn(struct io_loop *loop)
 {
-	struct io_queue yielded = loop->yield;
 	int64_t deadline_ns = timer_heap_next(&loop->timers);
 
-	loop->yield = (struct io_queue){NULL, NULL};
-	if (yielded.head != NULL || loop->done.head != NULL)
+	loop->share = IO_SHARE_BYTES;
+	if (loop->yield.head != NULL || loop->done.head != NULL)
 		deadline_ns = loop->now_ns;
 	loop->turns++;
 	wait_and_dispatch(loop, deadline_ns);
 	(void)timer_heap_run(&loop->timers, loop->now_ns, IO_TIMERS_A_TURN); /* the rest comes next turn */
-	dispatch_all(loop, &yielded);
-	/* Callbacks may have cancelled ops; these need not wait for an event. */
-	dispatch_all(loop, &loop->done);
+	dispatch_yielded(loop);
 }
 
 void io_sock_init(struct io_sock *sock, int fd, bool tcp)
@@ -172,14 +196,17 @@ void io_cancel(struct io_loop *loop, struct io_op *op)
 		loop->driver->cancel(loop, op);
 }
 
-void io_yield(struct io_loop *loop, struct io_op *op)
+void io_yield(struct io_loop *loop, struct io_op *op, enum io_turn where)
 {
 	check(op->state == IO_IDLE);
 	op->kind = IO_NONE;
 	op->state = IO_QUEUED;
 	op->result = 0;
 	loop->pending++;
-	queue_push(&loop->yield, op);
+	if (where == IO_TURN_FIRST)
+		queue_push_first(&loop->yield, op);
+	else
+		queue_push(&loop->yield, op);
 }
 
 struct buf *io_buf_keep(struct io_loop *loop, struct io_op *op, uint32_t from)

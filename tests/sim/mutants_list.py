@@ -51,7 +51,7 @@ MUTANTS = [
      "edits": [(WRITE, "	f->wr.kind = IO_READY;\n	f->wr.want = IO_WANT_OUT;\n",
                 "	return flow_watch_src(f);\n")]},
     {"rule": "R5", "what": "a flow that gives way is not run again",
-     "edits": [(FLOW, "	io_yield(flow_loop(f), &f->rd);\n", "")]},
+     "edits": [(FLOW, "	io_yield(flow_loop(f), &f->rd, where);\n", "")]},
     {"rule": "R5", "what": "nobody watches a source whose destination is full",
      "edits": [(FLOW, "	if (io_is_pending(&f->rd) || s->failed == 1 + flow_src_name(f))\n",
                 "	if (f->state != FLOW_IDLE)\n")]},

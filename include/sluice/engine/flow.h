@@ -20,8 +20,11 @@
 #define FLOW_BULK_ENTER_TIMES 3u
 #define FLOW_BULK_LEAVE_BYTES 8192u
 #define FLOW_BULK_LEAVE_TIMES 3u
-/* One wake-up moves at most so much; then others have their turn. */
-#define FLOW_BUDGET_BYTES (1024u * 1024u)
+/* A flow moves so much, in so many rounds for each wake-up, before the next bulk flow has its turn. A
+ * bulk flow never moves while events wait: it yields, and each turn of the loop gives those who yielded
+ * IO_SHARE_BYTES. So small messages go first, and a source is emptied to its end all the same: eight
+ * streams that took turns of 1 MiB cost a third more CPU for each byte. */
+#define FLOW_BUDGET_BYTES (8u * 1024 * 1024)
 #define FLOW_BUDGET_ROUNDS 16u
 /* struct flow, bulk: its source cannot be spliced at all. */
 #define FLOW_NEVER_BULK UINT8_MAX

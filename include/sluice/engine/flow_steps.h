@@ -60,7 +60,9 @@ enum step flow_dst_failed(struct flow *f, int err);
 /* Nobody reads the source now: a reset of it must be seen all the same. */
 enum step flow_watch_src(struct flow *f);
 
-/* flow_read.c: one read or splice from the source, by what the flow is; with nothing held. */
+/* flow_read.c: does it go through a pipe? */
+bool flow_is_bulk(struct flow *f);
+/* One read or splice from the source, by what the flow is; with nothing held. */
 enum step flow_fill(struct flow *f);
 /* The result of an IO_READ: bytes are lent, or the source has ended. */
 enum step flow_on_read(struct flow *f, int n);

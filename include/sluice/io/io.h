@@ -46,6 +46,9 @@
 #define IO_DRAINED (INT_MIN + 3)
 /* So many accepts at the most for each wake-up. */
 #define IO_ACCEPT_BATCH 64
+/* When a turn of the loop has moved so much, those who yielded wait for the next: a small message is late
+ * by at most the time that this takes. */
+#define IO_SHARE_BYTES (512 * 1024)
 /* So many events at the most for each wait. */
 #define IO_EVENTS 256
 
@@ -124,6 +127,9 @@ struct io_op {
 	uint8_t want; /* IO_READY */
 };
 
+/* Where an op that yields stands among the others. */
+enum io_turn { IO_TURN_FIRST, IO_TURN_LAST };
+
 enum io_state { IO_IDLE, IO_WAITING, IO_QUEUED };
 
 /* A driver: how to wait and how to do. tests/sim has a second one that behaves like a ring. */
@@ -155,7 +161,8 @@ struct io_loop {
 	const struct addr *peer; /* of the accept that is being delivered; lent until done() returns */
 	struct timer_heap timers;
 	struct io_queue done;  /* completions that wait for dispatch */
-	struct io_queue yield; /* ops that asked for the next turn */
+	struct io_queue yield; /* ops that asked for a turn */
+	int64_t share;         /* bytes that this turn may still move for those */
 	struct buf_cache bufs;
 	struct pipe_cache pipes;
 	void (*woken)(struct io_loop *loop); /* io_loop_wake() was called; NULL = ignore */
@@ -185,8 +192,19 @@ void io_op_init(struct io_op *op, struct io_sock *sock, void (*done)(struct io_o
 int io_start(struct io_loop *loop, struct io_op *op);
 /* Asks for the end of a pending op; done() still comes, once. Harmless when idle or queued. */
 void io_cancel(struct io_loop *loop, struct io_op *op);
-/* Completes `op` (which must be idle) with 0 in the next turn, after a wait of no length. */
-void io_yield(struct io_loop *loop, struct io_op *op);
+/* Completes `op` (which must be idle) with 0 when its turn has come: at the end of this turn of the
+ * loop, or of a later one when the share of this one is used up; no wait is long meanwhile. */
+void io_yield(struct io_loop *loop, struct io_op *op, enum io_turn where);
+/* So many bytes were moved in this turn of the loop. */
+static inline void io_share_spend(struct io_loop *loop, uint32_t bytes)
+{
+	loop->share -= bytes;
+}
+/* Has this turn moved so much that those who yielded should wait for the next? */
+static inline bool io_share_used(const struct io_loop *loop)
+{
+	return loop->share <= 0;
+}
 
 static inline bool io_is_pending(const struct io_op *op)
 {

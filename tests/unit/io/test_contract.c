@@ -33,6 +33,7 @@ struct probe {
 	int fds[8];
 	int fd_count;
 	int drained;
+	uint32_t spends; /* of the turn's share, in done() */
 };
 
 static struct io_loop loop;
@@ -56,6 +57,7 @@ static void on_done(struct io_op *op, int result)
 		p->drained++;
 		return;
 	}
+	io_share_spend(&loop, p->spends);
 	p->count++;
 	p->result = result;
 	if (op->kind != IO_READ || result <= 0)
@@ -880,13 +882,37 @@ static void yield_comes_in_the_next_turn(void **state)
 	begin(true);
 	probe_init(&p);
 	calling = true;
-	io_yield(&loop, &p.op);
+	io_yield(&loop, &p.op, IO_TURN_LAST);
 	calling = false;
 	assert_int_equal(p.count, 0);
 	io_loop_turn(&loop); /* no wake-up: a yielded op must not let the wait sleep */
 	assert_int_equal(p.count, 1);
 	assert_int_equal(p.result, 0);
 	assert_false(p.inside);
+	end();
+}
+
+static void who_yields_first_goes_first_while_the_share_lasts(void **state)
+{
+	struct probe p[3];
+	int i;
+
+	(void)state;
+	begin(true);
+	for (i = 0; i < 3; i++)
+		probe_init(&p[i]);
+	calling = true;
+	io_yield(&loop, &p[1].op, IO_TURN_LAST);
+	io_yield(&loop, &p[2].op, IO_TURN_LAST);
+	io_yield(&loop, &p[0].op, IO_TURN_FIRST);
+	calling = false;
+	p[1].spends = IO_SHARE_BYTES; /* the next must wait */
+	io_loop_turn(&loop);
+	assert_int_equal(p[0].count, 1);
+	assert_int_equal(p[1].count, 1);
+	assert_int_equal(p[2].count, 0);
+	io_loop_turn(&loop);
+	assert_int_equal(p[2].count, 1);
 	end();
 }
 
@@ -917,6 +943,7 @@ int main(void)
 		cmocka_unit_test(reset_is_seen_as_reset),
 		cmocka_unit_test(a_draining_reset_comes_behind_all_bytes),
 		cmocka_unit_test(yield_comes_in_the_next_turn),
+		cmocka_unit_test(who_yields_first_goes_first_while_the_share_lasts),
 	};
 
 	return cmocka_run_group_tests_name(contract_kernel.name, tests, NULL, NULL);
