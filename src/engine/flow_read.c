@@ -31,7 +31,7 @@ static void note_copied(struct flow *f, uint32_t n)
 		f->big_reads = 0;
 		return;
 	}
-	if (f->bulk == 0 && ++f->big_reads >= FLOW_BULK_ENTER_TIMES) {
+	if (f->bulk == 0 && (n >= FLOW_BULK_AT_ONCE_BYTES || ++f->big_reads >= FLOW_BULK_ENTER_TIMES)) {
 		f->big_reads = 0;
 		f->bulk = 1;
 	}
