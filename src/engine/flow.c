@@ -202,6 +202,8 @@ static enum step give_way(struct flow *f, enum io_turn where)
  * the loop has moved its share goes on first in the next one. */
 static enum step flow_fill_in_turn(struct flow *f, unsigned round, bool has_turn)
 {
+	if (flow_src(f)->sock.bits & IO_ENDED)
+		return flow_fill(f); /* only the end is left, and the last bytes may wait for it (IO_LAST) */
 	if (round >= FLOW_BUDGET_ROUNDS || f->wake_bytes >= FLOW_BUDGET_BYTES)
 		return give_way(f, IO_TURN_LAST);
 	if (!has_turn && flow_is_bulk(f))

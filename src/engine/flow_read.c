@@ -63,6 +63,12 @@ static enum step keep_rest(struct flow *f, uint32_t from)
 	return STEP_WAIT;
 }
 
+/* Is it known already that no byte follows, and that the end is a plain one? */
+static bool are_last_bytes(struct flow *f)
+{
+	return (flow_src(f)->sock.bits & (IO_ENDED | IO_ERR)) == IO_ENDED && flow_session(f)->failed == 0;
+}
+
 /* Bytes are lent: write them at once; only what is refused is kept. */
 static enum step forward_lent(struct flow *f, uint32_t len)
 {
@@ -70,7 +76,7 @@ static enum step forward_lent(struct flow *f, uint32_t len)
 
 	flow_before_write(f);
 	f->wr.kind = IO_WRITE;
-	f->wr.flags = IO_LENT;
+	f->wr.flags = are_last_bytes(f) ? IO_LENT | IO_LAST : IO_LENT;
 	f->wr.data = f->rd.data;
 	f->wr.len = len;
 	n = io_start(flow_loop(f), &f->wr);

@@ -58,7 +58,8 @@ int io_try_write(struct io_op *op)
 
 	check(op->len > 0);
 	if (sock->bits & IO_WRITABLE)
-		n = sys_send(sock->fd, op->data, op->len);
+		n = op->flags & IO_LAST ? sys_send_more(sock->fd, op->data, op->len)
+					: sys_send(sock->fd, op->data, op->len);
 	if (n >= 0)
 		return (int)n;
 	if (n == -EAGAIN) {

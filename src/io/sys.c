@@ -85,6 +85,11 @@ ssize_t sys_send(int fd, const void *data, size_t len)
 	return RETRY(ssize_t, send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
+ssize_t sys_send_more(int fd, const void *data, size_t len)
+{
+	return RETRY(ssize_t, send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE));
+}
+
 ssize_t sys_splice(int from, int to, size_t len)
 {
 	return RETRY(ssize_t, splice(from, NULL, to, NULL, len, SPLICE_F_MOVE | SPLICE_F_NONBLOCK));

@@ -67,6 +67,7 @@ struct msock {
 	uint32_t tx_wired; /* has reached the other side's queue */
 	uint32_t tx_acked;
 	uint32_t sndbuf;
+	bool corked; /* its last send said that more follows, and nothing has */
 	uint32_t urgents[MODEL_URGENTS];
 	uint32_t urgent_count;
 	int side;  /* the world's */

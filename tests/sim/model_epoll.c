@@ -102,6 +102,17 @@ static void note(int fd, uint32_t mask)
 		cover(COVER_EVENT_IN_ERR);
 }
 
+/* Bytes that were sent as the last ones wait for the FIN: the loop must not sleep before it was sent. */
+static void judge_corks(void)
+{
+	for (int i = 0; i < MODEL_SOCKS; i++) {
+		const struct msock *s = &model.socks[i];
+
+		if (s->corked && s->watched && s->fd >= 0 && s->state == SOCK_OPEN)
+			sim_fail("fd %d holds its last bytes back, and no FIN follows", s->fd);
+	}
+}
+
 int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns)
 {
 	int again[MODEL_FDS];
@@ -112,6 +123,8 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 	if (mfile_get(epfd)->kind != FILE_EPOLL)
 		sim_fail("epoll_wait on descriptor %d", epfd);
 	model.idle = false;
+	if (timeout_ns != 0)
+		judge_corks();
 	if (site(SITE_WAIT_EMPTY))
 		return 0; /* EINTR */
 	if (site(SITE_SPURIOUS))

@@ -167,6 +167,7 @@ ssize_t sys_send(int fd, const void *data, size_t len)
 	model_enter();
 	if (len == 0)
 		sim_fail("send of length 0 to fd %d", fd);
+	s->corked = false;
 	n = msock_send_room(s, len);
 	trace("send(%d, %zu) = %zd", fd, len, n);
 	if (n < 0) {
@@ -183,6 +184,16 @@ ssize_t sys_send(int fd, const void *data, size_t len)
 		s->mismatch = true;
 	}
 	msock_sent(s, (uint32_t)n, false);
+	return n;
+}
+
+ssize_t sys_send_more(int fd, const void *data, size_t len)
+{
+	const ssize_t n = sys_send(fd, data, len);
+
+	mfile_sock(fd)->corked = n > 0 && mfile_sock(fd)->tcp;
+	if (n > 0 && mfile_sock(fd)->watched)
+		cover(COVER_LAST_BYTES);
 	return n;
 }
 
@@ -228,6 +239,7 @@ int sys_shutdown(int fd, int how)
 		return s->tcp ? -ENOTCONN : 0;
 	if (how == SHUT_RD)
 		sim_fail("shutdown(SHUT_RD) of fd %d: nobody has a reason for that", fd);
+	s->corked = false;
 	msock_shutdown_wr(s);
 	return 0;
 }

@@ -14,8 +14,9 @@
 #include "sluice/io/io.h"
 
 /* One read of at least so many bytes makes a flow bulk, as more will follow it; so do smaller ones that
- * come so often in a row. Wake-ups with fewer than so many bytes, so often in a row, end it. Copying wins below 4 to 8 KiB a wake-up, splice above
- * 16 KiB: since Linux 6.5 spliced bytes leave as fragments of 4 KiB. */
+ * come so often in a row. Wake-ups with fewer than so many bytes, so often in a row, end it. Copying wins
+ * below 4 to 8 KiB a wake-up, splice above 16 KiB: since Linux 6.5 spliced bytes leave as fragments of
+ * 4 KiB. */
 #define FLOW_BULK_AT_ONCE_BYTES 32768u
 #define FLOW_BULK_ENTER_BYTES 16384u
 #define FLOW_BULK_ENTER_TIMES 3u

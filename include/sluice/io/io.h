@@ -85,6 +85,8 @@ enum io_kind {
 /* Flags of an op. */
 #define IO_DRAIN 1 /* IO_RESET: deliver, then reset */
 #define IO_LENT 2  /* IO_WRITE: the bytes are those of a read that was not kept */
+#define IO_LAST 4  /* IO_WRITE: IO_SHUTDOWN or IO_CLOSE follows at once; the bytes may wait for it, so that
+		    * they and the FIN are one packet */
 
 /* What is known of a socket; the driver writes it, the engine may read it. */
 #define IO_READABLE 0x01 /* a read may give something */

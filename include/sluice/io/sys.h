@@ -29,6 +29,9 @@ int sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len
 ssize_t sys_recv(int fd, void *data, size_t len, int flags);
 /* send(2) with MSG_DONTWAIT | MSG_NOSIGNAL. */
 ssize_t sys_send(int fd, const void *data, size_t len);
+/* The same, but a last small part may wait for what follows (tcp(7), TCP_CORK: 200 ms at the most). For
+ * the last bytes of a stream: shutdown(2) or close(2) right behind it sends them and the FIN as one. */
+ssize_t sys_send_more(int fd, const void *data, size_t len);
 
 /* splice(2) with SPLICE_F_MOVE | SPLICE_F_NONBLOCK and never SPLICE_F_MORE (rules R14, R15 of
  * doc/architecture.md): socket to pipe, and pipe to socket. */

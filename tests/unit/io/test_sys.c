@@ -76,6 +76,25 @@ static void sockets_do_not_block_and_tell_errors_as_results(void **state)
 	assert_int_equal(sys_shutdown(fds[0], SHUT_WR), -EBADF);
 }
 
+static void last_bytes_go_with_the_end(void **state)
+{
+	int fds[2];
+	char buf[16];
+
+	(void)state;
+	tcp_pair(fds);
+	assert_int_equal(sys_send_more(fds[0], "hello", 5), 5);
+	assert_int_equal(sys_recv(fds[1], buf, sizeof(buf), 0), -EAGAIN); /* it waits for what follows */
+	assert_int_equal(sys_shutdown(fds[0], SHUT_WR), 0);
+	assert_int_equal(sys_recv(fds[1], buf, sizeof(buf), 0), 5);
+	assert_int_equal(sys_recv(fds[1], buf, sizeof(buf), 0), 0);
+	assert_int_equal(sys_send_more(fds[1], "world", 5), 5);
+	sys_close(fds[1]); /* as good as shutdown */
+	assert_int_equal(sys_recv(fds[0], buf, sizeof(buf), 0), 5);
+	assert_int_equal(sys_recv(fds[0], buf, sizeof(buf), 0), 0);
+	sys_close(fds[0]);
+}
+
 static void splice_moves_between_socket_and_pipe_and_says_eagain(void **state)
 {
 	int fds[2], pipe[2];
@@ -219,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sockets_do_not_block_and_tell_errors_as_results),
+		cmocka_unit_test(last_bytes_go_with_the_end),
 		cmocka_unit_test(splice_moves_between_socket_and_pipe_and_says_eagain),
 		cmocka_unit_test(pipe_size_is_the_one_that_the_kernel_gave),
 		cmocka_unit_test(closing_twice_ends_the_process),
