@@ -64,6 +64,17 @@ static uint32_t connect_us(int64_t took_ns)
 	return (uint32_t)(us < UINT32_MAX - 1 ? us + 1 : UINT32_MAX);
 }
 
+/* Most clients speak first, and what they said went out by now, with the ACK that ends the handshake: one
+ * packet less, and the server wakes up once. Where nothing was there to be said the server gets its ACK
+ * now, as it may be the one to speak. */
+static void ack_server(const struct session *s)
+{
+	const struct io_sock *sock = &s->sides[SIDE_SERVER].sock;
+
+	if (session_is_forwarding(s) && s->flows[FLOW_TO_SERVER].bytes_out == 0 && (sock->bits & IO_TCP))
+		sock_ack_now(sock->fd);
+}
+
 static void connected(struct session *s)
 {
 	const struct config_tcp *tcp = &backend_config(s)->tcp;
@@ -80,6 +91,7 @@ static void connected(struct session *s)
 	session_rearm(s);
 	if (session_is_forwarding(s))
 		flow_open(&s->flows[FLOW_TO_SERVER]);
+	ack_server(s);
 	if (session_is_forwarding(s) && s->flows[FLOW_TO_CLIENT].state == FLOW_IDLE)
 		flow_open(&s->flows[FLOW_TO_CLIENT]);
 }
@@ -133,6 +145,7 @@ static int open_server_sock(struct session *s, const struct addr *to)
 		.keepalive_interval_s = tcp->keepalive_interval_s,
 		.keepalive_count = tcp->keepalive_count,
 		.user_timeout_ms = tcp->user_timeout_ms,
+		.lazy_ack = true,
 	};
 	const int fd = sock_open(to, &s->server->config->source, &opt);
 

@@ -43,6 +43,8 @@ static int set_tcp(int fd, const struct sock_tcp *tcp)
 	}
 	if (!err && tcp->user_timeout_ms > 0)
 		err = set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, tcp->user_timeout_ms);
+	if (!err && tcp->lazy_ack)
+		err = set_int(fd, IPPROTO_TCP, TCP_QUICKACK, 0);
 	return err;
 }
 
@@ -211,6 +213,11 @@ int sock_open(const struct addr *to, const struct addr *source, const struct soc
 		return err;
 	}
 	return fd;
+}
+
+void sock_ack_now(int fd)
+{
+	(void)set_int(fd, IPPROTO_TCP, TCP_QUICKACK, 1); /* refused, the kernel's own timer does it */
 }
 
 void sock_nodelay(int fd)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Danger: a server gets more than its share, or sees an address that it does not trust."""
 
+import socket
+import time
+
 import pytest
 
 from harness.timing import wait_until
@@ -48,3 +51,21 @@ def test_a_source_that_is_not_ours_is_our_shortage_not_the_servers(sluice, peers
     assert line["code"] == "RC", line
     failures = next(l for l in daemon.ask("show info").splitlines() if l.startswith("server.l/a:"))
     assert "failures=0" in failures, failures
+
+
+def test_a_server_that_speaks_first_is_connected_at_once(sluice, peers):
+    """The ACK that ends the handshake may wait for the client's first bytes, but not where there are none:
+    the kernel would send it 200 ms later, and accept(2) returns only then. The quickest of five tells a
+    busy machine from that."""
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    took = []
+    for _ in range(5):
+        begin = time.monotonic()
+        client = daemon.address("l").socket()
+        client.connect(daemon.address("l").sockaddr)
+        with client, listener.accept() as server:
+            took.append(time.monotonic() - begin)
+            server.sendall(b"220 ready\r\n")
+            assert client.recv(11, socket.MSG_WAITALL) == b"220 ready\r\n"
+    assert min(took) < 0.15, f"each of five took {min(took) * 1000:.0f} ms or more"

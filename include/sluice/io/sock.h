@@ -22,6 +22,8 @@ struct sock_tcp {
 	int keepalive_interval_s;
 	int keepalive_count;
 	int user_timeout_ms;
+	bool lazy_ack; /* of a connecting socket: the ACK that ends the handshake waits for the first bytes
+			* and goes with them; where there are none yet, sock_ack_now() */
 };
 
 struct sock_listen {
@@ -55,6 +57,9 @@ int sock_adopt(int fd, struct addr *a, const struct sock_listen *opt);
  * `source` unless its len is 0. Returns the descriptor or -errno. */
 int sock_open(const struct addr *to, const struct addr *source, const struct sock_tcp *tcp);
 
+/* Sends an ACK that is still waiting. The kernel would do it after up to 200 ms (tcp(7), TCP_QUICKACK), and
+ * till then the server does not know that it is connected. Worker thread. */
+void sock_ack_now(int fd);
 /* TCP_NODELAY. A failure costs latency, never a byte, and is ignored. */
 void sock_nodelay(int fd);
 
