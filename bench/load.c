@@ -4,6 +4,7 @@
  *
  *     load echo ADDRESS CONNECTIONS BYTES SECONDS     closed loop: a message, its echo, the next one
  *     load up|down ADDRESS CONNECTIONS SECONDS        bulk; the server's count must match ours
+ *     load down ADDRESS 1 SECONDS MB                  the same, read at so many MB (1e6 bytes) a second
  *     load idle ADDRESS CONNECTIONS                   holds echoed connections until stdin ends
  *
  * An ADDRESS is a port of 127.0.0.1 or a path. Prints one line of JSON. "ops" and "bytes" are those of
@@ -61,6 +62,8 @@ static struct {
 	socklen_t address_len;
 	bool tcp;
 	bool up;
+	double pace; /* of a download, in bytes for each ns; 0 = as fast as they come */
+	uint64_t begin_ns;
 	size_t message;
 	struct conn *conns;
 	size_t count;
@@ -358,6 +361,16 @@ static void bulk_finish(struct conn *c)
 		conn_end(c, NULL);
 }
 
+/* Sleeps until so many bytes are due; there is one connection, so that nobody else waits. */
+static void wait_for_pace(uint64_t bytes)
+{
+	const uint64_t due = run.begin_ns + (uint64_t)((double)bytes / run.pace);
+	const struct timespec until = {.tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
 static void bulk_read(struct conn *c)
 {
 	/* What nobody looks at need not be copied; only the last bytes count, and only TCP can do this. */
@@ -379,6 +392,8 @@ static void bulk_read(struct conn *c)
 		c->bytes += (uint64_t)n;
 		count_bulk((uint64_t)n);
 	}
+	if (run.pace > 0)
+		wait_for_pace(c->bytes);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
@@ -427,7 +442,8 @@ static int run_load(double seconds, bool echo)
 	for (size_t i = 1; i < sizeof(out); i++)
 		out[i] = (char)('a' + i % 251 % 26);
 	conns_open();
-	run.warm_ns = now_ns() + WARM_NS;
+	run.begin_ns = now_ns();
+	run.warm_ns = run.begin_ns + WARM_NS;
 	run.end_ns = run.warm_ns + (uint64_t)(seconds * 1e9);
 	start_all(echo);
 	while (run.alive > 0) {
@@ -502,6 +518,7 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: load echo ADDRESS CONNECTIONS BYTES SECONDS\n"
 	                "       load up|down ADDRESS CONNECTIONS SECONDS\n"
+	                "       load down ADDRESS 1 SECONDS MB\n"
 	                "       load idle ADDRESS CONNECTIONS\n");
 	return 2;
 }
@@ -528,7 +545,9 @@ int main(int argc, char **argv)
 		run.message = strtoul(argv[4], NULL, 10);
 		return run.message > 0 ? run_load(strtod(argv[5], NULL), true) : usage();
 	}
-	if ((run.up || strcmp(run.mode, "down") == 0) && argc == 5)
-		return run_load(strtod(argv[4], NULL), false);
-	return usage();
+	if (strcmp(run.mode, "down") == 0 && argc == 6 && run.count == 1)
+		run.pace = strtod(argv[5], NULL) * 1e6 / 1e9;
+	else if ((!run.up && strcmp(run.mode, "down") != 0) || argc != 5)
+		return usage();
+	return run_load(strtod(argv[4], NULL), false);
 }
