@@ -365,7 +365,8 @@ static void bulk_finish(struct conn *c)
 static void wait_for_pace(uint64_t bytes)
 {
 	const uint64_t due = run.begin_ns + (uint64_t)((double)bytes / run.pace);
-	const struct timespec until = {.tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u)};
+	const struct timespec until = {.tv_sec = (time_t)(due / 1000000000u),
+	                               .tv_nsec = (long)(due % 1000000000u)};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 		;

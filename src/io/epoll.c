@@ -12,6 +12,8 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/io/accept.h"
+#include "sluice/io/alarm.h"
 #include "sluice/io/attempt.h"
 #include "sluice/io/io.h"
 #include "sluice/io/sys.h"
@@ -23,10 +25,15 @@
 /* Looks that find nothing new come ever more seldom: a receiver may have stopped reading for good. */
 #define EPOLL_DRAIN_LOOK_MAX_NS (200 * NS_PER_MS)
 
+/* In an event, instead of a socket. */
+#define EPOLL_WAKE 0
+#define EPOLL_ALARM 1
+
 #define EPOLL_SOCKET_MASK (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET)
 
 struct epoll_driver {
 	int epfd;               /* owns */
+	struct alarm alarm;     /* wakes the wait for a deadline that is far away */
 	struct addr peer;       /* of the accept that is being delivered */
 	struct io_op *draining; /* IO_RESET ops whose queue was almost empty; linked by op->next */
 	struct timer look;      /* looks at them again */
@@ -275,65 +282,10 @@ static void epoll_cancel(struct io_loop *loop, struct io_op *op)
 
 /* ---- accept ---- */
 
-static bool is_peers_fault(int err)
-{
-	/* accept(2): pending network errors of the new connection come back here; the next one may be
-	 * fine. */
-	return err == -ECONNABORTED || err == -EPROTO || err == -ENETDOWN || err == -EHOSTDOWN ||
-	       err == -ENONET || err == -EHOSTUNREACH || err == -EOPNOTSUPP || err == -ENETUNREACH ||
-	       err == -ENOPROTOOPT || err == -EPERM || err == -EINTR;
-}
-
-/* How many to accept now. The call that finds nobody makes a file and throws it away, and the listener
- * is level-triggered: who is left waiting is reported in the next turn. So a turn takes as many as the
- * one before found, and twice as many when that left somebody behind. */
-static int accept_allowance(const struct io_loop *loop, struct io_op *op)
-{
-	if (op->len == 0)
-		op->len = 1;
-	if (op->max == (uint32_t)loop->turns && op->len < IO_ACCEPT_BATCH)
-		op->len *= 2;
-	return (int)op->len;
-}
-
-/* Accepts until nobody waits, the engine wants no more, or the allowance is used. Returns 1 when it
- * was used, 0, or the -errno that ends the stream. */
-static int accept_batch(struct io_loop *loop, struct io_op *op)
-{
-	struct epoll_driver *d = loop->driver_state;
-	const uint8_t state = op->state;
-	const int most = accept_allowance(loop, op);
-	int fd;
-	int i;
-
-	op->max = (uint32_t)loop->turns + 1; /* somebody may be left: if so, the next turn tells */
-	for (i = 0; i < most && op->state == state; i++) {
-		if (!op->admit(op))
-			break;
-		memset(&d->peer.sa, 0, sizeof(d->peer.sa));
-		d->peer.len = sizeof(d->peer.un);
-		fd = sys_accept(op->sock->fd, &d->peer.sa, &d->peer.len);
-		if (fd >= 0) {
-			loop->peer = &d->peer;
-			op->done(op, fd);
-			loop->peer = NULL;
-		} else if (fd == -EAGAIN) {
-			op->len = i > 0 ? (uint32_t)i : 1;
-			op->max = (uint32_t)loop->turns; /* nobody is left */
-			break;
-		} else if (!is_peers_fault(fd)) {
-			op->done(op, IO_DRAINED);
-			return fd;
-		}
-	}
-	op->done(op, IO_DRAINED);
-	return i == most;
-}
-
 static void on_accept(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
-	const int err = accept_batch(loop, op);
+	const int err = io_accept_batch(loop, op, &d->peer);
 
 	if (err < 0 && op->state == IO_WAITING) {
 		(void)sys_epoll_ctl(d->epfd, EPOLL_CTL_DEL, op->sock->fd, 0, 0); /* it was added */
@@ -344,7 +296,9 @@ static void on_accept(struct io_loop *loop, struct io_op *op)
 
 static void epoll_last(struct io_loop *loop, struct io_op *op)
 {
-	while (accept_batch(loop, op) > 0)
+	struct epoll_driver *d = loop->driver_state;
+
+	while (io_accept_batch(loop, op, &d->peer) > 0)
 		continue;
 }
 
@@ -404,21 +358,35 @@ static void on_event(struct io_loop *loop, const struct epoll_event *ev)
 		run_waiting(loop, sock->wr);
 }
 
+/* How long the wait may be; -1 = until something happens, which may be the alarm. */
+static int64_t wait_ns(struct epoll_driver *d, int64_t deadline_ns)
+{
+	const int64_t now_ns = d->loop->now_ns;
+
+	if (deadline_ns == CLOCK_NEVER)
+		return -1;
+	if (deadline_ns <= now_ns)
+		return 0;
+	if (deadline_ns - now_ns >= d->loop->far_ns && alarm_by(&d->alarm, deadline_ns) == 0)
+		return -1;
+	return deadline_ns - now_ns;
+}
+
 static void epoll_wait_events(struct io_loop *loop, int64_t deadline_ns)
 {
 	struct epoll_driver *d = loop->driver_state;
-	int64_t timeout_ns = -1;
+	const int64_t timeout_ns = wait_ns(d, deadline_ns);
 	int count;
 	int i;
 
-	if (deadline_ns != CLOCK_NEVER)
-		timeout_ns = deadline_ns > loop->now_ns ? deadline_ns - loop->now_ns : 0;
 	count = sys_epoll_wait(d->epfd, d->events, IO_EVENTS, timeout_ns);
 	loop->now_ns = sys_now_ns();
 	loop->events += count > 0 ? (uint64_t)count : 0;
 	for (i = 0; i < count; i++) {
-		if (d->events[i].data.u64 != 0)
+		if (d->events[i].data.u64 > EPOLL_ALARM)
 			on_event(loop, &d->events[i]);
+		else if (d->events[i].data.u64 == EPOLL_ALARM)
+			alarm_rang(&d->alarm);
 		else if (loop->woken != NULL)
 			loop->woken(loop);
 	}
@@ -437,6 +405,22 @@ static struct buf *epoll_keep(struct io_loop *loop, struct io_op *op, uint32_t f
 	return b;
 }
 
+/* Edge-triggered: each write(2) to the one, each ring of the other is one event, and nobody need read. */
+static int watch_own(struct epoll_driver *d)
+{
+	int err = sys_epoll_ctl(d->epfd, EPOLL_CTL_ADD, d->loop->wake_fd, EPOLLIN | EPOLLET, EPOLL_WAKE);
+
+	if (err)
+		return err;
+	err = alarm_open(&d->alarm);
+	if (err)
+		return err;
+	err = sys_epoll_ctl(d->epfd, EPOLL_CTL_ADD, d->alarm.fd, EPOLLIN | EPOLLET, EPOLL_ALARM);
+	if (err)
+		alarm_close(&d->alarm);
+	return err;
+}
+
 static int epoll_open(struct io_loop *loop)
 {
 	struct epoll_driver *d = calloc(1, sizeof(*d));
@@ -447,15 +431,10 @@ static int epoll_open(struct io_loop *loop)
 	d->loop = loop;
 	timer_init(&d->look, look_at_draining);
 	d->epfd = sys_epoll_create();
-	if (d->epfd < 0) {
-		err = d->epfd;
-		free(d);
-		return err;
-	}
-	/* Edge-triggered: each write(2) to it is one event, and nobody need ever read it. */
-	err = sys_epoll_ctl(d->epfd, EPOLL_CTL_ADD, loop->wake_fd, EPOLLIN | EPOLLET, 0);
+	err = d->epfd < 0 ? d->epfd : watch_own(d);
 	if (err) {
-		sys_close(d->epfd);
+		if (d->epfd >= 0)
+			sys_close(d->epfd);
 		free(d);
 		return err;
 	}
@@ -469,6 +448,7 @@ static void epoll_close(struct io_loop *loop)
 
 	check(d->draining == NULL);
 	timer_cancel(&loop->timers, &d->look);
+	alarm_close(&d->alarm);
 	sys_close(d->epfd);
 	free(d);
 	loop->driver_state = NULL;

@@ -59,6 +59,7 @@ int io_loop_init(struct io_loop *loop, const struct io_driver *driver)
 	memset(loop, 0, sizeof(*loop));
 	loop->driver = driver;
 	loop->now_ns = sys_now_ns();
+	loop->far_ns = IO_FAR_NS;
 	timer_heap_init(&loop->timers);
 	loop->wake_fd = sys_eventfd();
 	if (loop->wake_fd < 0)

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "sluice/base/check.h"
@@ -187,6 +188,20 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 int sys_eventfd(void)
 {
 	return RETRY(int, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+}
+
+int sys_timerfd(void)
+{
+	return RETRY(int, timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+}
+
+int sys_timerfd_set(int fd, int64_t at_ns)
+{
+	/* A time of 0 would switch it off. */
+	const struct itimerspec at = {.it_value = {at_ns / NS_PER_SEC, at_ns % NS_PER_SEC}};
+
+	check(at_ns > 0);
+	return timerfd_settime(fd, TFD_TIMER_ABSTIME, &at, NULL) < 0 ? -errno : 0;
 }
 
 int64_t sys_now_ns(void)

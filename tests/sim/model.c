@@ -248,6 +248,8 @@ uint32_t mfile_mask(int fd)
 		return f->listener->count > 0 ? EPOLLIN : 0;
 	case FILE_EVENT:
 		return EPOLLOUT | (f->counter > 0 ? EPOLLIN : 0u);
+	case FILE_ALARM:
+		return f->alarm_ns != 0 && f->alarm_ns <= model.now_ns ? EPOLLIN : 0u;
 	default:
 		return 0;
 	}

@@ -29,7 +29,8 @@
 #define MODEL_BACKLOG 16
 #define MODEL_MSS_SLOT 32768u /* one page fragment holds at most so much, and so does one slot */
 
-enum file_kind { FILE_NONE, FILE_SOCK, FILE_LISTENER, FILE_PIPE_RD, FILE_PIPE_WR, FILE_EPOLL, FILE_EVENT };
+enum file_kind { FILE_NONE, FILE_SOCK, FILE_LISTENER, FILE_PIPE_RD, FILE_PIPE_WR, FILE_EPOLL, FILE_EVENT,
+		 FILE_ALARM };
 
 enum sock_state { SOCK_NEW, SOCK_CONNECTING, SOCK_OPEN, SOCK_CLOSED };
 
@@ -109,6 +110,7 @@ struct mfile {
 		struct mlistener *listener;
 		struct mpipe *pipe;
 		uint64_t counter;
+		int64_t alarm_ns; /* 0: not set */
 	};
 	/* its place in the one epoll set */
 	bool in_epoll;

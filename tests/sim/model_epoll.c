@@ -113,10 +113,38 @@ static void judge_corks(void)
 	}
 }
 
+/* Rings, and says when the next one will; -1: none is set. */
+static int64_t look_at_alarms(void)
+{
+	int64_t next_ns = -1;
+
+	for (int fd = 3; fd < model.fd_top; fd++) {
+		struct mfile *f = &model.files[fd];
+
+		if (f->kind != FILE_ALARM || f->alarm_ns == 0)
+			continue;
+		if (f->alarm_ns <= model.now_ns)
+			mfile_wake(fd, EPOLLIN);
+		else if (next_ns < 0 || f->alarm_ns - model.now_ns < next_ns)
+			next_ns = f->alarm_ns - model.now_ns;
+	}
+	return next_ns;
+}
+
+/* It is told once: the next time that it is set makes it ring again. */
+static void forget_alarm(int fd)
+{
+	if (model.files[fd].kind != FILE_ALARM)
+		return;
+	model.files[fd].alarm_ns = 0;
+	cover(COVER_ALARM);
+}
+
 int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns)
 {
 	int again[MODEL_FDS];
 	int again_count = 0;
+	int64_t alarm_ns;
 	int n = 0;
 
 	model_enter();
@@ -125,6 +153,7 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 	model.idle = false;
 	if (timeout_ns != 0)
 		judge_corks();
+	alarm_ns = look_at_alarms();
 	if (site(SITE_WAIT_EMPTY))
 		return 0; /* EINTR */
 	if (site(SITE_SPURIOUS))
@@ -141,6 +170,7 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 		events[n].events = mask;
 		events[n++].data.u64 = f->data;
 		note(fd, mask);
+		forget_alarm(fd);
 		trace("event fd %d %#x", fd, mask);
 		if (!(f->interest & EPOLLET))
 			again[again_count++] = fd;
@@ -149,6 +179,8 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 		mfile_wake(again[i], 0);
 	if (n > 1)
 		cover(COVER_EVENT_MERGED);
+	if (timeout_ns < 0 || (alarm_ns >= 0 && alarm_ns < timeout_ns))
+		timeout_ns = alarm_ns;
 	if (n == 0)
 		model_wait(timeout_ns);
 	return n;

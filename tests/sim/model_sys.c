@@ -274,6 +274,26 @@ int sys_eventfd(void)
 	return mfile_open(FILE_EVENT);
 }
 
+int sys_timerfd(void)
+{
+	model_enter();
+	return mfile_open(FILE_ALARM);
+}
+
+int sys_timerfd_set(int fd, int64_t at_ns)
+{
+	struct mfile *f = mfile_get(fd);
+
+	model_enter();
+	if (f->kind != FILE_ALARM || at_ns <= 0)
+		sim_fail("timerfd_settime of descriptor %d", fd);
+	if (site(SITE_NO_ALARM))
+		return -EINVAL;
+	f->alarm_ns = at_ns;
+	trace("timerfd_settime(%d, %lld us)", fd, (long long)at_ns / 1000);
+	return 0;
+}
+
 int64_t sys_now_ns(void)
 {
 	return model.now_ns;

@@ -130,6 +130,8 @@ static void make_engine(const struct io_driver *driver)
 	rig.worker = worker_new(e, 0, driver, &err);
 	if (rig.worker == NULL)
 		sim_fail("worker_new: %d", err);
+	if (prng_chance(&model.rng, 50))
+		rig.worker->loop.far_ns = NS_PER_MS; /* the alarm has something to do */
 	e->workers[0] = rig.worker;
 }
 

@@ -17,7 +17,7 @@
 /* Descriptors that are not for sessions: standard streams, the control loop, 16 admin clients, log
  * files, the name resolver. */
 #define LIMITS_RESERVED_FDS 32u
-/* Of each worker: its epoll set, its mailbox, and one to spare. */
+/* Of each worker: its epoll set, its mailbox and its alarm. */
 #define LIMITS_FDS_PER_WORKER 3u
 /* An automatic maxconn does not grow past what so many descriptors give (HAProxy's DEFAULT_MAXFD):
  * a container often hands out a thousand million. */

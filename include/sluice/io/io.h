@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/base/clock.h"
 #include "sluice/io/addr.h"
 #include "sluice/io/buf_pool.h"
 #include "sluice/io/pipe_pool.h"
@@ -49,6 +50,8 @@
 /* When a turn of the loop has moved so much, those who yielded wait for the next: a small message is late
  * by at most the time that this takes. */
 #define IO_SHARE_BYTES (512 * 1024)
+/* Nearer deadlines, of connects and retries, come and go: the wait itself is so long. */
+#define IO_FAR_NS (10 * NS_PER_SEC)
 /* So many events at the most for each wait. */
 #define IO_EVENTS 256
 
@@ -168,6 +171,7 @@ struct io_loop {
 	struct buf_cache bufs;
 	struct pipe_cache pipes;
 	void (*woken)(struct io_loop *loop); /* io_loop_wake() was called; NULL = ignore */
+	int64_t far_ns; /* a deadline at least so far away is left to an alarm, where the driver has one */
 	int wake_fd;                         /* owns: an eventfd that the driver watches */
 	uint32_t pending; /* ops that are pending: 0 at rest but for the standing ones */
 	uint64_t turns;

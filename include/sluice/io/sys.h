@@ -61,6 +61,10 @@ int sys_epoll_ctl(int epfd, int op, int fd, uint32_t events, uint64_t data);
 int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns);
 /* eventfd(2), nonblocking, close-on-exec. */
 int sys_eventfd(void);
+/* timerfd_create(2) of CLOCK_MONOTONIC, nonblocking, close-on-exec. */
+int sys_timerfd(void);
+/* timerfd_settime(2): readable once, at `at_ns` > 0; forgets what it was set for before. 0 or -errno. */
+int sys_timerfd_set(int fd, int64_t at_ns);
 
 /* clock_gettime(2) CLOCK_MONOTONIC, in ns. */
 int64_t sys_now_ns(void);

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "sluice/base/clock.h"
+#include "sluice/io/alarm.h"
 #include "sluice/io/pipe_pool.h"
 #include "sluice/io/sys.h"
 
@@ -156,6 +157,32 @@ static void closing_twice_ends_the_process(void **state)
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 
+static void an_alarm_rings_once_at_the_latest_when_told(void **state)
+{
+	struct epoll_event ev;
+	struct alarm a;
+	const int epfd = sys_epoll_create();
+	int64_t began_ns;
+
+	(void)state;
+	assert_int_equal(alarm_open(&a), 0);
+	assert_nonblocking_and_cloexec(a.fd);
+	assert_int_equal(sys_epoll_ctl(epfd, EPOLL_CTL_ADD, a.fd, EPOLLIN | EPOLLET, 1), 0);
+	assert_int_equal(sys_epoll_wait(epfd, &ev, 1, 0), 0);
+	began_ns = sys_now_ns();
+	assert_int_equal(alarm_by(&a, began_ns + 3600 * NS_PER_SEC), 0);
+	assert_int_equal(alarm_by(&a, began_ns + 20 * NS_PER_MS), 0); /* sooner counts */
+	assert_int_equal(alarm_by(&a, began_ns + 7200 * NS_PER_SEC), 0); /* later does not */
+	assert_int_equal(sys_epoll_wait(epfd, &ev, 1, -1), 1);
+	assert_true(sys_now_ns() >= began_ns + 20 * NS_PER_MS);
+	assert_int_equal(sys_epoll_wait(epfd, &ev, 1, 0), 0); /* though nobody reads */
+	alarm_rang(&a);
+	assert_int_equal(alarm_by(&a, 1), 0); /* long past */
+	assert_int_equal(sys_epoll_wait(epfd, &ev, 1, -1), 1);
+	alarm_close(&a);
+	sys_close(epfd);
+}
+
 static void ignore_signal(int number)
 {
 	(void)number;
@@ -238,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sockets_do_not_block_and_tell_errors_as_results),
+		cmocka_unit_test(an_alarm_rings_once_at_the_latest_when_told),
 		cmocka_unit_test(last_bytes_go_with_the_end),
 		cmocka_unit_test(splice_moves_between_socket_and_pipe_and_says_eagain),
 		cmocka_unit_test(pipe_size_is_the_one_that_the_kernel_gave),

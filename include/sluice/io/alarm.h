@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * alarm.h - a wake-up in the far future that costs a loop nothing while it sleeps.
+ *
+ * A wait with a timeout starts and stops a timer of the kernel each time; where the next deadline is
+ * minutes away that is most of what a short sleep costs. An alarm is a timerfd in the epoll set, set
+ * once: deadlines move further away as bytes move, so it is set again only when it has rung, or for a
+ * deadline that comes sooner. Owns its descriptor. One thread, its loop's. Floor 1.
+ */
+#ifndef SLUICE_IO_ALARM_H
+#define SLUICE_IO_ALARM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct alarm {
+	int fd;        /* owns; readable, edge-triggered, when it rings */
+	int64_t at_ns; /* CLOCK_NEVER: not set */
+};
+
+/* 0 or -errno; not set. */
+int alarm_open(struct alarm *a);
+void alarm_close(struct alarm *a);
+/* It rings at `deadline_ns` (CLOCK_MONOTONIC) at the latest. 0 or -errno. */
+int alarm_by(struct alarm *a, int64_t deadline_ns);
+/* Its descriptor was readable. */
+void alarm_rang(struct alarm *a);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * alarm.c - a wake-up in the far future that costs a loop nothing while it sleeps.
+ *
+ * Owns one timerfd. It may ring early, when what it was set for has gone: the loop looks at its timers
+ * and sets it again. One thread, its loop's. Floor 1.
+ */
+#include "sluice/io/alarm.h"
+
+#include "sluice/base/clock.h"
+#include "sluice/io/sys.h"
+
+int alarm_open(struct alarm *a)
+{
+	a->at_ns = CLOCK_NEVER;
+	a->fd = sys_timerfd();
+	return a->fd < 0 ? a->fd : 0;
+}
+
+void alarm_close(struct alarm *a)
+{
+	sys_close(a->fd);
+	a->fd = -1;
+}
+
+int alarm_by(struct alarm *a, int64_t deadline_ns)
+{
+	int err;
+
+	if (a->at_ns <= deadline_ns)
+		return 0;
+	err = sys_timerfd_set(a->fd, deadline_ns);
+	if (!err)
+		a->at_ns = deadline_ns;
+	return err;
+}
+
+void alarm_rang(struct alarm *a)
+{
+	a->at_ns = CLOCK_NEVER;
+}
