@@ -24,8 +24,8 @@ OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLO
        "maxconn = 20_000")
 OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxpipes), "auto", 0,
        10000000, "Pipes for splice at a time; a flow that gets none copies.", "maxpipes = 4096")
-OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", FIELD_GLOBAL(pipe_size), "256k", 65536,
-       1 << 26, "Bytes that one pipe holds, a power of two.", "pipe-size = 256k")
+OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", FIELD_GLOBAL(pipe_size), "512k", 65536,
+       1 << 26, "Bytes that one pipe holds, a power of two.", "pipe-size = 512k")
 OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off", FIELD_GLOBAL(splice), "auto", 0, 0,
        "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
        "splice = auto")

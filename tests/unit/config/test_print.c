@@ -158,7 +158,7 @@ static void defaults_are_those_of_the_contract(void **state)
 	assert_int_equal(c->global.threads, 0);
 	assert_int_equal(c->global.maxconn, 0);
 	assert_int_equal(c->global.maxpipes, -1);
-	assert_int_equal(c->global.pipe_size, 262144);
+	assert_int_equal(c->global.pipe_size, 524288);
 	assert_int_equal(c->global.splice, CONFIG_SPLICE_AUTO);
 	assert_int_equal(c->global.driver, CONFIG_DRIVER_AUTO);
 	assert_int_equal(c->global.affinity, CONFIG_AFFINITY_AUTO);
