@@ -40,6 +40,8 @@ POOL_NS, POOL_TIMES, POOL_ALL = 20, 60, 1.20
 AUTO_LOSES = 0.95       # of the better of copying and splicing: within noise
 IDLE_BYTES, HEAP_CALLS, CALLS = 512, 0, 13
 
+OTHER_RUN = 1000        # added to the rounds of an older run
+
 MET, MISSED, UNDECIDED, UNKNOWN = "met", "NOT MET", "undecided", "not measured"
 
 # figure: None = not measured; sign: how it must stand to `bar`; part: what of the whole is missing.
@@ -65,6 +67,16 @@ def verdict(bar):
 
 # ---- reading -----------------------------------------------------------------------------------
 
+def over(older, newer):
+    """The newer cells of a workload; and of those who are missing there the older ones, with ours of that
+    run, in rounds of their own, so that each ratio is of one run."""
+    here = {cell["contender"] for cell in newer}
+    if all(cell["contender"] in here for cell in older):
+        return newer
+    return newer + [dict(cell, round=cell["round"] + OTHER_RUN) for cell in older
+                    if cell["contender"] not in here or cell["contender"] == OURS]
+
+
 def load(names):
     """(cells of all runs, {bench: results} of the small ones, headings); what comes later replaces."""
     cells, small, heads = {}, {}, []
@@ -74,7 +86,8 @@ def load(names):
         fresh = {}
         for cell in run.get("cells", []):
             fresh.setdefault((cell["workload"], cell["view"]), []).append(cell)
-        cells.update(fresh)
+        for key, newer in fresh.items():
+            cells[key] = over(cells.get(key, []), newer)
         if "bench" in run:
             small[run["bench"]] = run.get("results", [run])
         if "cells" not in run and "bench" not in run:

@@ -25,6 +25,7 @@ BEST = "best"
 WORKLOADS = {
     "http-1k-64": "1 KiB replies, 64 connections", "http-1k-512": "1 KiB replies, 512 connections",
     "http-close": "connect, one request, close", "http-16k-64": "16 KiB replies, 64 connections",
+    "http-128k-64": "128 KiB replies, 64 connections",
     "http-1m-16": "1 MiB replies, 16 connections", "bulk-down-1": "bulk, 1 stream",
     "bulk-down-8": "bulk, 8 streams"}
 ORDER = ("sluice-epoll", "sluice-io_uring", BEST, "nginx", "go", "bare")
@@ -148,7 +149,7 @@ def chart(cells, versions, note, only=(), names=(), base=BEST):
 
 def note_of(run):
     """One line that says where the figures come from."""
-    return "Capacity at %s; kernel %s; medians of %d interleaved rounds of %g s" % (
+    return "Capacity at %s; kernel %s; medians of at least %d interleaved rounds of %g s" % (
         run["cap"].split(",")[0], run["facts"]["kernel"], run["rounds"], run["seconds"])
 
 
@@ -161,25 +162,42 @@ def path_of(name):
     return name if name.endswith(".json") else os.path.join(ROOT, "bench", "results", name + ".json")
 
 
+def merged(runs):
+    """One run of several: what comes later replaces a workload, seen in one way, as a whole."""
+    cells = {}
+    for run in runs:
+        fresh = {}
+        for cell in run["cells"]:
+            fresh.setdefault((cell["workload"], cell["view"]), []).append(cell)
+        cells.update(fresh)
+    whole = dict(runs[0], cells=[cell for some in cells.values() for cell in some],
+                 rounds=min(run["rounds"] for run in runs))
+    whole["contenders"] = {name: entry for run in runs for name, entry in run["contenders"].items()}
+    return whole
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench/run.sh --chart", description=__doc__.split("\n")[0])
-    parser.add_argument("name", metavar="NAME", help="of a run in bench/results, or a path to its JSON")
+    parser.add_argument("names", metavar="NAME", nargs="+",
+                        help="of a run in bench/results, or a path to its JSON; later ones replace workloads")
     parser.add_argument("--only", default="", metavar="WORKLOAD,...", help="bulk* is all that begin so")
     parser.add_argument("--contenders", default="", metavar="A,B,...",
                         help="in this order; best is the best row of HAProxy's")
     parser.add_argument("--base", default=BEST, help="what is 1.00: a contender, or best, as above")
     parser.add_argument("--out", default="", metavar="FILE", help="where to (NAME.svg beside the JSON)")
     args = parser.parse_args()
-    path = path_of(args.name)
-    try:
-        with open(path, encoding="utf-8") as stream:
-            run = json.load(stream)
-    except (OSError, ValueError) as error:
-        print("chart: %s: %s" % (path, error))
-        return 2
-    if "cells" not in run:
-        print("chart: %s is no run of workloads" % path)
-        return 2
+    paths, runs = [path_of(name) for name in args.names], []
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as stream:
+                runs.append(json.load(stream))
+        except (OSError, ValueError) as error:
+            print("chart: %s: %s" % (path, error))
+            return 2
+        if "cells" not in runs[-1]:
+            print("chart: %s is no run of workloads" % path)
+            return 2
+    run, path = merged(runs), paths[0]
     svg = of_run(run, only=[n for n in args.only.split(",") if n], base=args.base,
                  names=[n for n in args.contenders.split(",") if n])
     if not svg:

@@ -208,6 +208,14 @@ class Bars(unittest.TestCase):
             with self.assertRaises(ValueError):
                 bars.load([run("none", {"x": 1})])
 
+    def test_who_is_missing_in_the_last_run_is_compared_within_an_older_one(self):
+        ours = bars.OURS
+        older = [cell(1, ours, 100), cell(1, "nginx", 50), cell(1, "go", 50)]
+        cells = bars.over(older, [cell(1, ours, 300), cell(1, "nginx", 100)])
+        self.assertEqual(report.paired_ratio(cells, "w", "c", ours, "nginx"), 3.0)
+        self.assertEqual(report.paired_ratio(cells, "w", "c", ours, "go"), 2.0)
+        self.assertEqual(bars.over(older, older), older)
+
     def test_splice_auto_is_compared_round_by_round_with_the_better_of_both(self):
         def row(size, mode, *rates):
             return {"front": "tcp", "bytes": size, "splice": mode, "samples": [[r, 1.0] for r in rates]}
