@@ -64,15 +64,18 @@ static uint32_t connect_us(int64_t took_ns)
 	return (uint32_t)(us < UINT32_MAX - 1 ? us + 1 : UINT32_MAX);
 }
 
-/* Most clients speak first, and what they said went out by now, with the ACK that ends the handshake: one
- * packet less, and the server wakes up once. Where nothing was there to be said the server gets its ACK
- * now, as it may be the one to speak. */
-static void ack_server(const struct session *s)
+/* Most clients speak first, and what they said goes out now, with the ACK that ends the handshake: one packet
+ * less, and the server wakes up once. Where nothing was there to be said the server gets its ACK, as it
+ * may be the one to speak. */
+void session_ack_server(struct session *s)
 {
-	const struct io_sock *sock = &s->sides[SIDE_SERVER].sock;
+	const struct flow *f = &s->flows[FLOW_TO_SERVER];
 
-	if (session_is_forwarding(s) && s->flows[FLOW_TO_SERVER].bytes_out == 0 && (sock->bits & IO_TCP))
-		sock_ack_now(sock->fd);
+	if (likely(!s->ack_waits) || !session_is_forwarding(s) || flow_runs_soon(f))
+		return;
+	s->ack_waits = false;
+	if (f->bytes_out == 0)
+		sock_ack_now(s->sides[SIDE_SERVER].sock.fd);
 }
 
 static void connected(struct session *s)
@@ -85,13 +88,14 @@ static void connected(struct session *s)
 	s->errors[0] = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
+	s->ack_waits = (s->sides[SIDE_SERVER].sock.bits & IO_TCP) != 0;
 	s->last_ns = now_ns;
 	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
 	timer_cancel(&s->worker->loop.timers, &s->timer);
 	session_rearm(s);
 	if (session_is_forwarding(s))
 		flow_open(&s->flows[FLOW_TO_SERVER]);
-	ack_server(s);
+	session_ack_server(s);
 	if (session_is_forwarding(s) && s->flows[FLOW_TO_CLIENT].state == FLOW_IDLE)
 		flow_open(&s->flows[FLOW_TO_CLIENT]);
 }

@@ -186,6 +186,8 @@ static enum step flow_finish(struct flow *f)
 static enum step ask_turn(struct flow *f, enum io_turn where)
 {
 	flow_drop_pipe(f);
+	/* Timers run before the turn comes: none may end a session whose bytes wait. */
+	flow_session(f)->last_ns = flow_loop(f)->now_ns;
 	io_yield(flow_loop(f), &f->rd, where);
 	return STEP_WAIT;
 }
@@ -206,7 +208,7 @@ static enum step flow_fill_in_turn(struct flow *f, unsigned round, bool has_turn
 		return flow_fill(f); /* only the end is left, and the last bytes may wait for it (IO_LAST) */
 	if (round >= FLOW_BUDGET_ROUNDS || f->wake_bytes >= FLOW_BUDGET_BYTES)
 		return give_way(f, IO_TURN_LAST);
-	if (!has_turn && flow_is_bulk(f))
+	if (!has_turn && (flow_is_bulk(f) || f->wake_bytes >= IO_SHARE_BYTES))
 		return ask_turn(f, IO_TURN_LAST);
 	if (has_turn && round > 0 && io_share_used(flow_loop(f)))
 		return give_way(f, IO_TURN_FIRST);
@@ -251,6 +253,11 @@ static bool is_watch(const struct io_op *op)
 	return op->kind == IO_READY && op->want == IO_WANT_ERR;
 }
 
+bool flow_runs_soon(const struct flow *f)
+{
+	return io_is_pending(&f->rd) && (is_watch(&f->rd) || f->rd.kind == IO_NONE);
+}
+
 static void flow_rd_done(struct io_op *op, int result)
 {
 	struct flow *f = container_of(op, struct flow, rd);
@@ -270,11 +277,13 @@ static void flow_rd_done(struct io_op *op, int result)
 		if (result != -ECANCELED)
 			session_side_failed(s, flow_src_name(f), -ECONNRESET);
 		flow_run(f);
+		session_ack_server(s);
 		return;
 	}
 	if (op->kind == IO_READ && flow_on_read(f, result) == STEP_WAIT)
 		return;
 	flow_go(f, op->kind == IO_NONE);
+	session_ack_server(s);
 }
 
 static void flow_wr_done(struct io_op *op, int result)

@@ -138,6 +138,7 @@ static void dispatch_yielded(struct io_loop *loop)
 {
 	struct io_op *op;
 
+	loop->share = IO_SHARE_BYTES; /* what events moved is not theirs */
 	dispatch_all(loop, &loop->done);
 	while ((op = queue_pop(&loop->yield)) != NULL) {
 		io_share_spend(loop, IO_TURN_COST);
@@ -152,7 +153,6 @@ void io_loop_turn(struct io_loop *loop)
 {
 	int64_t deadline_ns = timer_heap_next(&loop->timers);
 
-	loop->share = IO_SHARE_BYTES;
 	if (loop->yield.head != NULL || loop->done.head != NULL)
 		deadline_ns = loop->now_ns;
 	loop->turns++;

@@ -175,9 +175,14 @@ def test_bytes_before_a_reset_wait_for_their_reader_only_so_long(sluice, peers, 
         assert reader.receive_to_end() == "reset"
 
 
-def test_a_frozen_daemon_expires_nothing_that_was_active(sluice, peers):
-    """Stopped for longer than the timeout: what arrived meanwhile counts before the clock does."""
-    daemon, client, server, _ = open_one(sluice, peers, "timeout-idle = 600ms")
+@pytest.mark.parametrize("splice", ("auto", "on"))
+def test_a_frozen_daemon_expires_nothing_that_was_active(sluice, peers, splice):
+    """Stopped for longer than the timeout: what arrived meanwhile counts before the clock does, also where
+    it waits for its turn to be spliced."""
+    listener = peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\ntimeout-idle = 600ms\n",
+                    f"splice = {splice}")
+    client, server = peers.pair(daemon.address("l"), listener)
     daemon.freeze()
     try:
         client.send(1000)

@@ -62,6 +62,8 @@ void flow_init(struct flow *f, enum flow_dir dir);
 /* Moves what can be moved until it must wait, gives way, or ends. The session may be closing
  * afterwards, never freed. */
 void flow_run(struct flow *f);
+/* Is a callback on its way that runs it again: of a watch that was cancelled, or of a turn? */
+bool flow_runs_soon(const struct flow *f);
 /* Begins: the session is connected. */
 void flow_open(struct flow *f);
 /* The source is known to be reset: reads what is left of it, without a wait that nobody ends. */

@@ -69,6 +69,7 @@ struct session {
 	int16_t errors[2]; /* [0]: of the try that is being closed; later, what a flow's splice was told */
 	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
 	bool server_nodelay : 1; /* still to be set, before the second write */
+	bool ack_waits : 1; /* the ACK of the server's handshake may still be ours to send */
 	bool server_counted : 1; /* in server->sessions */
 	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
@@ -115,6 +116,9 @@ void session_connect_done(struct session *s, int result);
 void session_client_reset(struct session *s);
 /* The timer fired while connecting or between two tries. */
 void session_connect_timer(struct session *s);
+/* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the
+ * ACK of its handshake by itself. Does nothing the second time, and while that chance is still to come. */
+void session_ack_server(struct session *s);
 /* The server slot of this session is given back. */
 void session_leave_server(struct session *s);
 
