@@ -4,7 +4,8 @@
     sh bench/run.sh --bars NAME...          names of runs in bench/results, or paths to their JSON
 
 Several runs are taken together, those of the small benches too. A workload that more than one of them
-measured is taken from the last; so a ratio is always one within a round of one run. Each figure is
+measured is taken from the last, and who is missing there is compared within an older one; so a ratio is
+always one within a round of one run. Each figure is
 compared as it is printed, with two decimals. Exit code: 0 when every bar is met, 1 when one is not met,
 undecided or not measured (a stretch goal is never a reason), 2 for a file that is none.
 """
@@ -31,7 +32,7 @@ STRETCH = {"http-1k-64": 1.40, "http-1k-512": 1.55, "http-close": 1.60, "http-16
 # CPU for a unit of work, as a part of what HAProxy takes as it comes.
 EFFICIENCY = {"http-1k-64": 0.80, "http-1k-512": 0.80, "http-close": 0.90, "http-16k-64": 0.60,
               "bulk-down-1": 0.78, "bulk-down-8": 0.78}
-# Beside bulk under the cap: without it the CPU of the load is full, and the tail is that of its queue.
+# Without a cap: the bulk has a pace of its own.
 LATENCY = (("http-1k-1", "e", "p50_us"), ("http-1k-1", "e", "p99_us"), ("beside-bulk", "e", "p99_us"))
 IDLE_FIRST, IDLE_MORE, IDLE_FLAT = "idle-10", ("idle-1000", "idle-5000", "idle-9000"), 1.10
 ECHO = tuple("echo-%d-%d" % (n, size) for n in (50, 500, 1000) for size in (128, 1024))
@@ -83,10 +84,7 @@ def load(names):
     for name in names:
         with open(chart.path_of(name), encoding="utf-8") as stream:
             run = json.load(stream)
-        fresh = {}
-        for cell in run.get("cells", []):
-            fresh.setdefault((cell["workload"], cell["view"]), []).append(cell)
-        for key, newer in fresh.items():
+        for key, newer in chart.grouped(run).items():
             cells[key] = over(cells.get(key, []), newer)
         if "bench" in run:
             small[run["bench"]] = run.get("results", [run])

@@ -162,14 +162,19 @@ def path_of(name):
     return name if name.endswith(".json") else os.path.join(ROOT, "bench", "results", name + ".json")
 
 
+def grouped(run):
+    """{(workload, view): its cells}"""
+    groups = {}
+    for cell in run.get("cells", []):
+        groups.setdefault((cell["workload"], cell["view"]), []).append(cell)
+    return groups
+
+
 def merged(runs):
     """One run of several: what comes later replaces a workload, seen in one way, as a whole."""
     cells = {}
     for run in runs:
-        fresh = {}
-        for cell in run["cells"]:
-            fresh.setdefault((cell["workload"], cell["view"]), []).append(cell)
-        cells.update(fresh)
+        cells.update(grouped(run))
     whole = dict(runs[0], cells=[cell for some in cells.values() for cell in some],
                  rounds=min(run["rounds"] for run in runs))
     whole["contenders"] = {name: entry for run in runs for name, entry in run["contenders"].items()}
