@@ -197,6 +197,8 @@ static void end_connect(struct probe *p, struct trial *one, int err)
 
 static void begin_connect(struct probe *p, struct trial *one)
 {
+	static const struct addr none;
+	const struct config_sources *source = &one->server->source;
 	const struct sock_tcp plain = {.nodelay = false};
 	const int64_t own_ns = one->backend->timeouts.connect_ns;
 	struct probe_line *line = add_line(p, "connect", one);
@@ -209,7 +211,7 @@ static void begin_connect(struct probe *p, struct trial *one)
 	one->began_ns = clock_mono_ns();
 	one->deadline_ns =
 		one->began_ns + (own_ns > 0 && own_ns < CONNECT_WAIT_NS ? own_ns : CONNECT_WAIT_NS);
-	one->fd = sock_open(&one->addr, &one->server->source, &plain);
+	one->fd = sock_open(&one->addr, source->count > 0 ? &source->list[0] : &none, &plain);
 	err = one->fd < 0 ? one->fd : sys_connect(one->fd, &one->addr.sa, one->addr.len);
 	if (err != -EINPROGRESS)
 		end_connect(p, one, err);

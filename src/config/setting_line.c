@@ -57,11 +57,13 @@ int setting_parse_source(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
 	struct addr_spec spec = {.kind = ADDR_NONE};
-	struct addr *addr = field;
+	struct config_sources *sources = field;
+	struct addr *addr = arena_alloc(s->diag->arena, sizeof(*addr));
 	struct in6_addr six;
 	struct in_addr four;
 
-	memset(addr, 0, sizeof(*addr));
+	sources->list = addr;
+	sources->count = 1;
 	if (inet_pton(AF_INET, w->text, &four) == 1) {
 		addr->in.sin_family = AF_INET;
 		addr->in.sin_addr = four;
@@ -88,14 +90,12 @@ void setting_print_source(const void *field, const struct option *option, FILE *
 	char buf[ADDR_TEXT_MAX];
 
 	(void)option; /* the same for every row */
-	fputs(addr_format(field, buf), out);
+	fputs(addr_format(&((const struct config_sources *)field)->list[0], buf), out);
 }
 
 bool setting_source_is_set(const void *field)
 {
-	const struct addr *addr = field;
-
-	return addr->len != 0;
+	return ((const struct config_sources *)field)->count > 0;
 }
 
 /* "3" or "0-3" at `*text`, added to the list of CPUs. */
@@ -353,8 +353,8 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 	words.base = server;
 	if (setting_parse_words(&words, 1, IN_SERVER) != 0)
 		err = -EINVAL;
-	if (!err && server->source.len != 0 && server->addr.kind == ADDR_IP &&
-	    server->source.sa.sa_family != server->addr.addr.sa.sa_family) {
+	if (!err && server->source.count > 0 && server->addr.kind == ADDR_IP &&
+	    server->source.list[0].sa.sa_family != server->addr.addr.sa.sa_family) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "server and source are of different families");
 		err = -EINVAL;
 	}

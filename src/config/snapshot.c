@@ -81,6 +81,9 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 		struct config_server *server = &to->servers[i];
 
 		*server = p->servers[i];
+		server->source.list = arena_alloc(a, server->source.count * sizeof(*server->source.list));
+		for (size_t k = 0; k < server->source.count; k++)
+			server->source.list[k] = p->servers[i].source.list[k];
 		server->place = place_in(c, server->place.file, server->place.line);
 	}
 }

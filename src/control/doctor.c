@@ -40,9 +40,20 @@ static void wish_binds(const struct config *c, struct doctor_wish *wish)
 	}
 }
 
+/* One list that is a part of another counts as another: the hint may then promise too many ports. */
+static bool same_source(const struct config_sources *x, const struct config_sources *y)
+{
+	if (x->count != y->count || x->client != y->client)
+		return false;
+	for (size_t i = 0; i < x->count; i++)
+		if (!addr_equal(&x->list[i], &y->list[i]))
+			return false;
+	return true;
+}
+
 static bool same_route(const struct config_server *x, const struct config_server *y)
 {
-	if (x->addr.kind != y->addr.kind || !addr_equal(&x->source, &y->source))
+	if (x->addr.kind != y->addr.kind || !same_source(&x->source, &y->source))
 		return false;
 	if (x->addr.kind == ADDR_NAME)
 		return x->addr.port == y->addr.port && strcmp(x->addr.host, y->addr.host) == 0;

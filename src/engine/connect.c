@@ -11,6 +11,9 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/engine/handshake.h"
+#include "sluice/engine/queueing.h"
+#include "sluice/engine/server_sock.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 #include "sluice/io/sock.h"
@@ -24,7 +27,7 @@ static void connect_failed(struct session *s, int err);
 
 static const struct config_backend *backend_config(const struct session *s)
 {
-	return s->endpoint->frontend->backend->config;
+	return s->backend->config;
 }
 
 static struct io_op *connect_op(struct session *s)
@@ -36,7 +39,7 @@ static struct picker *session_picker(const struct session *s)
 {
 	const struct engine *e = s->worker->engine;
 
-	return &s->worker->pickers[s->endpoint->frontend->backend - e->backends];
+	return &s->worker->pickers[s->backend - e->backends];
 }
 
 void session_leave_server(struct session *s)
@@ -44,14 +47,23 @@ void session_leave_server(struct session *s)
 	if (!s->server_counted)
 		return;
 	s->server_counted = false;
-	atomic_fetch_sub_explicit(&s->server->sessions, 1, memory_order_relaxed);
+	server_leave(s->server);
 }
 
+/* The place has been taken by whoever chose the server. */
 static void enter_server(struct session *s, struct server *server)
 {
 	s->server = server;
 	s->server_counted = true;
-	tally_server_entered(s, 1 + atomic_fetch_add_explicit(&server->sessions, 1, memory_order_relaxed));
+	tally_server_entered(s, atomic_load_explicit(&server->sessions, memory_order_relaxed));
+}
+
+/* Chooses a server and takes a place at it. */
+static enum pick choose_server(struct session *s, const struct server *avoid, struct server **out)
+{
+	const struct pick_request q = {.avoid = avoid};
+
+	return picker_choose(session_picker(s), &q, out);
 }
 
 /* ---- connecting ---- */
@@ -91,6 +103,10 @@ static void connected(struct session *s)
 	s->ack_waits = (s->sides[SIDE_SERVER].sock.bits & IO_TCP) != 0;
 	s->last_ns = now_ns;
 	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
+	if (unlikely(atomic_load_explicit(&s->server->failing, memory_order_relaxed) != 0))
+		atomic_store_explicit(&s->server->failing, 0, memory_order_relaxed);
+	if (!handshake_say(s))
+		return;
 	timer_cancel(&s->worker->loop.timers, &s->timer);
 	session_rearm(s);
 	if (session_is_forwarding(s))
@@ -140,28 +156,10 @@ void session_client_reset(struct session *s)
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 
-static int open_server_sock(struct session *s, const struct addr *to)
-{
-	const struct config_tcp *tcp = &backend_config(s)->tcp;
-	const struct sock_tcp opt = {
-		.keepalive = tcp->keepalive,
-		.keepalive_idle_s = tcp->keepalive_idle_s,
-		.keepalive_interval_s = tcp->keepalive_interval_s,
-		.keepalive_count = tcp->keepalive_count,
-		.user_timeout_ms = tcp->user_timeout_ms,
-		.lazy_ack = true,
-	};
-	const int fd = sock_open(to, &s->server->config->source, &opt);
-
-	if (fd >= 0)
-		io_sock_init(&s->sides[SIDE_SERVER].sock, fd, !addr_is_unix(to));
-	return fd;
-}
-
 static void try_server(struct session *s, struct server *server)
 {
 	const struct addr *to = atomic_load_explicit(&server->addr, memory_order_acquire);
-	int fd;
+	int err;
 
 	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
@@ -169,9 +167,9 @@ static void try_server(struct session *s, struct server *server)
 	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);
 	counter_add(&s->worker->counters.connects, 1);
-	fd = open_server_sock(s, to);
-	if (fd < 0) {
-		connect_failed(s, fd);
+	err = server_sock_open(s, to);
+	if (err) {
+		connect_failed(s, err);
 		return;
 	}
 	watch_client(s);
@@ -181,12 +179,24 @@ static void try_server(struct session *s, struct server *server)
 
 void session_connect(struct session *s)
 {
-	struct server *server = picker_next(session_picker(s), NULL);
+	struct server *server = NULL;
 
-	if (server == NULL)
-		session_close(s, CLOSE_NO_SERVER);
-	else
+	switch (choose_server(s, NULL, &server)) {
+	case PICK_SERVER:
 		try_server(s, server);
+		break;
+	case PICK_FULL:
+		queueing_wait(s, server);
+		break;
+	case PICK_NONE:
+		session_close(s, CLOSE_NO_SERVER);
+		break;
+	}
+}
+
+void session_connect_to(struct session *s, struct server *server)
+{
+	try_server(s, server);
 }
 
 /* ---- failing, and the next try ---- */
@@ -232,7 +242,6 @@ static void next_try(struct session *s, int err)
 {
 	struct worker *w = s->worker;
 	struct server *last = s->server;
-	struct server *next = last;
 	int64_t pause_ns = backend_config(s)->timeouts.connect_ns;
 
 	if (client_left(s)) {
@@ -245,21 +254,29 @@ static void next_try(struct session *s, int err)
 	}
 	counter_add(&w->counters.retries, 1);
 	tally_retried(s);
-	if (backend_config(s)->redispatch)
-		next = picker_next(session_picker(s), last);
-	if (next == NULL) {
-		session_close(s, CLOSE_NO_SERVER);
-		return;
-	}
 	session_leave_server(s);
 	/* When every server had its chance, the next round begins after the pause; and another server
 	 * does not end a shortage of our own. */
-	if (next != last && s->tries < s->endpoint->frontend->backend->server_count &&
-	    !is_own_shortage(err)) {
-		counter_add(&w->counters.redispatches, 1);
-		tally_redispatched(s);
-		try_server(s, next);
-		return;
+	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !is_own_shortage(err)) {
+		struct server *next = NULL;
+
+		switch (choose_server(s, last, &next)) {
+		case PICK_SERVER:
+			if (next == last) {
+				server_leave(next); /* the only one: after the pause */
+				break;
+			}
+			counter_add(&w->counters.redispatches, 1);
+			tally_redispatched(s);
+			try_server(s, next);
+			return;
+		case PICK_FULL:
+			queueing_wait(s, next);
+			return;
+		case PICK_NONE:
+			session_close(s, CLOSE_NO_SERVER);
+			return;
+		}
 	}
 	if (pause_ns <= 0 || pause_ns > CONNECT_PAUSE_NS)
 		pause_ns = CONNECT_PAUSE_NS;
@@ -334,17 +351,30 @@ static void try_after_pause(struct session *s)
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
 	}
-	if (backend_config(s)->redispatch)
-		next = picker_next(session_picker(s), NULL);
-	if (next == NULL || !server_usable(next)) {
-		session_close(s, CLOSE_NO_SERVER);
+	if (!backend_config(s)->redispatch) {
+		if (!server_usable(next))
+			session_close(s, CLOSE_NO_SERVER);
+		else if (server_enter(next))
+			try_server(s, next);
+		else
+			queueing_wait(s, next);
 		return;
 	}
-	if (next != s->server) {
-		counter_add(&s->worker->counters.redispatches, 1);
-		tally_redispatched(s);
+	switch (choose_server(s, NULL, &next)) {
+	case PICK_SERVER:
+		if (next != s->server) {
+			counter_add(&s->worker->counters.redispatches, 1);
+			tally_redispatched(s);
+		}
+		try_server(s, next);
+		break;
+	case PICK_FULL:
+		queueing_wait(s, next);
+		break;
+	case PICK_NONE:
+		session_close(s, CLOSE_NO_SERVER);
+		break;
 	}
-	try_server(s, next);
 }
 
 void session_connect_timer(struct session *s)

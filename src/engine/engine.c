@@ -15,6 +15,7 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/engine/admission.h"
 #include "sluice/engine/worker.h"
 #include "sluice/io/sock.h"
 #include "sluice/io/sys.h"
@@ -100,6 +101,10 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	}
 	for (i = 0; i < c->frontend_count; i++)
 		init_frontend(e, i, &next);
+	if (admission_init(e) != 0) {
+		engine_free(e);
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -354,6 +359,7 @@ void engine_free(struct engine *e)
 	struct engine_answer *a;
 
 	free_workers(e);
+	admission_free(e);
 	while ((a = engine_take_answer(e)) != NULL)
 		free(a);
 	close_endpoints(e);
@@ -420,6 +426,14 @@ void engine_ask_sessions(struct engine *e, uint64_t token)
 void engine_ask_tallies(struct engine *e, uint64_t token)
 {
 	ask(e, LETTER_SHOW_TALLIES, token);
+}
+
+void engine_close_sessions(struct engine *e, struct server *s)
+{
+	const struct letter letter = {.kind = LETTER_CLOSE_SERVER, .server = s};
+
+	for (unsigned i = 0; i < e->worker_count; i++)
+		(void)mailbox_send(&e->workers[i]->mailbox, &letter); /* full: their timeouts do it */
 }
 
 struct engine_answer *engine_take_answer(struct engine *e)

@@ -37,6 +37,8 @@ struct session_record {
 static const char *const state_words[] = {
 	[SESSION_FREE] = "free",
 	[SESSION_ACCEPTED] = "accepted",
+	[SESSION_HANDSHAKE] = "handshake",
+	[SESSION_QUEUED] = "queued",
 	[SESSION_CONNECTING] = "connecting",
 	[SESSION_WAITING] = "waiting",
 	[SESSION_FORWARDING] = "forwarding",
@@ -157,7 +159,7 @@ void record_session_end(const struct session *s)
 		return;
 	memset(&r, 0, sizeof(r));
 	r.frontend = s->endpoint->frontend->config;
-	r.backend = s->endpoint->frontend->backend->config;
+	r.backend = s->backend->config;
 	r.server = s->server ? s->server->config : NULL;
 	r.address = server_addr(s);
 	r.client = s->client;
@@ -188,7 +190,7 @@ size_t record_session_line(const struct session *s, char *out, size_t room)
 		     "age_ms=%.0f tries=%u to_server=%llu to_client=%llu held=%u,%u flows=%s,%s pipes=%d\n",
 		     s->worker->index, s->number, state_words[s->state],
 		     addr_brief_format(&s->client, client),
-		     s->endpoint->frontend->config->name, s->endpoint->frontend->backend->config->name,
+		     s->endpoint->frontend->config->name, s->backend->config->name,
 		     s->server ? s->server->config->name : "-", address ? addr_format(address, server) : "-",
 		     ms(s->worker->loop.now_ns - s->accepted_ns), s->tries,
 		     (unsigned long long)ts->bytes_out, (unsigned long long)tc->bytes_out, flow_held(ts),

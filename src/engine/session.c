@@ -11,7 +11,11 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/engine/admission.h"
+#include "sluice/engine/extra.h"
+#include "sluice/engine/handshake.h"
 #include "sluice/engine/listener.h"
+#include "sluice/engine/queueing.h"
 #include "sluice/engine/record.h"
 #include "sluice/engine/worker.h"
 #include "sluice/io/sock.h"
@@ -34,10 +38,16 @@ void session_set_state(struct session *s, enum session_state state)
 	/* One row a state: which may follow. */
 	static const uint8_t next[] = {
 		[SESSION_FREE] = 1 << SESSION_ACCEPTED,
-		[SESSION_ACCEPTED] = 1 << SESSION_CONNECTING | 1 << SESSION_WAITING | 1 << SESSION_CLOSING,
-		[SESSION_CONNECTING] = 1 << SESSION_WAITING | 1 << SESSION_CONNECTING |
+		[SESSION_ACCEPTED] = 1 << SESSION_HANDSHAKE | 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING |
+				     1 << SESSION_WAITING | 1 << SESSION_CLOSING,
+		[SESSION_HANDSHAKE] = 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING | 1 << SESSION_WAITING |
+				      1 << SESSION_CLOSING,
+		[SESSION_QUEUED] = 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING | 1 << SESSION_WAITING |
+				   1 << SESSION_CLOSING,
+		[SESSION_CONNECTING] = 1 << SESSION_QUEUED | 1 << SESSION_WAITING | 1 << SESSION_CONNECTING |
 				       1 << SESSION_FORWARDING | 1 << SESSION_CLOSING,
-		[SESSION_WAITING] = 1 << SESSION_CONNECTING | 1 << SESSION_WAITING | 1 << SESSION_CLOSING,
+		[SESSION_WAITING] = 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING | 1 << SESSION_WAITING |
+				    1 << SESSION_CLOSING,
 		[SESSION_FORWARDING] = 1 << SESSION_CLOSING,
 		[SESSION_CLOSING] = 1 << SESSION_FREE,
 	};
@@ -55,7 +65,7 @@ static const struct config_timeouts *client_timeouts(const struct session *s)
 
 static const struct config_timeouts *server_timeouts(const struct session *s)
 {
-	return &s->endpoint->frontend->backend->config->timeouts;
+	return &s->backend->config->timeouts;
 }
 
 static int64_t after(int64_t since_ns, int64_t timeout_ns)
@@ -227,6 +237,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	}
 	s->worker = w;
 	s->endpoint = ep;
+	s->backend = ep->frontend->backend;
 	s->client = *client;
 	s->number = w->next_number++;
 	s->accepted_ns = w->loop.now_ns;
@@ -244,7 +255,13 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 		sock_accepted_unix(fd);
 	if (io_attach(&w->loop, &s->sides[SIDE_CLIENT].sock))
 		session_close(s, CLOSE_NO_RESOURCE);
-	else
+	else if (likely(!handshake_start(s)))
+		session_begin(s);
+}
+
+void session_begin(struct session *s)
+{
+	if (admission_admit(s))
 		session_connect(s);
 }
 
@@ -312,6 +329,10 @@ void session_close(struct session *s, enum close_reason reason)
 	s->ends[SIDE_SERVER] = (uint8_t)end;
 	session_set_state(s, SESSION_CLOSING);
 	timer_cancel(&s->worker->loop.timers, &s->timer);
+	if (s->extra != NULL) {
+		queueing_leave(s);
+		handshake_drop(s);
+	}
 	flow_kill(&s->flows[FLOW_TO_SERVER]);
 	flow_kill(&s->flows[FLOW_TO_CLIENT]);
 	list_remove(&s->link);
@@ -359,6 +380,9 @@ static void session_release(struct session *s)
 	session_leave_server(s);
 	tally_session_ended(s);
 	record_session_end(s);
+	admission_leave(s);
+	if (s->extra != NULL)
+		session_extra_put(s);
 	session_set_state(s, SESSION_FREE);
 	session_slab_put(&w->slab, s);
 	w->sessions--;

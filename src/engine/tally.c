@@ -38,7 +38,7 @@ static size_t server_index(const struct session *s)
 {
 	const struct engine *e = s->worker->engine;
 
-	return tally_of_server(e, (size_t)(s->endpoint->frontend->backend - e->backends), s->server);
+	return tally_of_server(e, (size_t)(s->backend - e->backends), s->server);
 }
 
 static void keep_max(_Atomic uint64_t *max, uint64_t sessions)

@@ -15,6 +15,8 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/engine/extra.h"
+#include "sluice/engine/queueing.h"
 #include "sluice/engine/record.h"
 #include "sluice/engine/session.h"
 #include "sluice/io/sys.h"
@@ -67,6 +69,20 @@ static void show_tallies(struct worker *w, uint64_t token)
 	engine_answer(w->engine, a);
 }
 
+/* The server was marked down, and its sessions shall not wait for a timeout to find out. */
+static void close_sessions_of(struct worker *w, const struct server *server)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	list_foreach_safe(&w->live, pos, tmp) {
+		struct session *s = list_entry(pos, struct session, link);
+
+		if (s->server == server && s->server_counted)
+			session_close(s, CLOSE_SERVER_DOWN);
+	}
+}
+
 static void read_letter(struct worker *w, const struct letter *letter)
 {
 	switch (letter->kind) {
@@ -78,6 +94,9 @@ static void read_letter(struct worker *w, const struct letter *letter)
 		break;
 	case LETTER_SHOW_TALLIES:
 		show_tallies(w, letter->token);
+		break;
+	case LETTER_CLOSE_SERVER:
+		close_sessions_of(w, letter->server);
 		break;
 	}
 }
@@ -101,6 +120,8 @@ static void worker_woken(struct io_loop *loop)
 
 	while (mailbox_take(&w->mailbox, &letter))
 		read_letter(w, &letter);
+	if (signals & MAIL_GRANTS)
+		queueing_take(w);
 	if ((signals & (MAIL_DRAIN | MAIL_STOP)) && !w->draining)
 		stop_listeners(w);
 	if (signals & MAIL_STOP)
@@ -320,9 +341,17 @@ static void free_parts(struct worker *w)
 	free(w->pickers);
 	free(w->tallies);
 	free(w->listeners);
+	session_extras_free(w);
 	session_slab_free(&w->slab);
 	log_ring_free(w->log);
 	free(w);
+}
+
+static void wake_for_grants(void *arg)
+{
+	struct worker *w = arg;
+
+	mailbox_signal(&w->mailbox, MAIL_GRANTS);
 }
 
 static struct worker *worker_alloc(struct engine *e, unsigned index)
@@ -338,6 +367,8 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	list_init(&w->live);
 	list_init(&w->closing);
 	list_init(&w->waiting);
+	list_init(&w->extras);
+	queue_grants_init(&w->grants, wake_for_grants, w);
 	session_slab_init(&w->slab);
 	timer_init(&w->age, worker_age);
 	timer_init(&w->baton, worker_pass_baton);

@@ -17,6 +17,7 @@
 
 #include "sluice/base/log.h"
 #include "sluice/io/addr.h"
+#include "sluice/io/netset.h"
 
 #define CONFIG_NAME_MAX 64
 #define CONFIG_CPUS_MAX 256
@@ -37,7 +38,29 @@ enum config_facility {
 	CONFIG_FACILITY_USER,
 	CONFIG_FACILITY_LOCAL0, /* local1 to local7 follow */
 };
-enum config_balance { CONFIG_BALANCE_ROUNDROBIN };
+/* In the order of the words of the table. */
+enum config_balance {
+	CONFIG_BALANCE_ROUNDROBIN,
+	CONFIG_BALANCE_LEASTCONN,
+	CONFIG_BALANCE_RANDOM,
+	CONFIG_BALANCE_FIRST,
+	CONFIG_BALANCE_SOURCE,
+	CONFIG_BALANCE_MAGLEV,
+};
+/* How `source` finds a server: by the remainder of a division, or on a ring. */
+enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
+/* What of a server is hashed; never its place in the file. */
+enum config_hash_key { CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
+enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
+enum config_accept_proxy {
+	CONFIG_ACCEPT_PROXY_OFF,
+	CONFIG_ACCEPT_PROXY_ALWAYS,
+	CONFIG_ACCEPT_PROXY_OPTIONAL, /* only from those who are trusted to send one */
+};
+enum config_no_server { CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE };
+enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
+enum config_marked_down { CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE };
+enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
 
 /* Where a value was written; `file` is borrowed from the config, line 0 = built in. */
 struct config_place {
@@ -99,6 +122,8 @@ struct config_timeouts {
 	int64_t server_ns;
 	int64_t half_closed_ns;
 	int64_t max_lifetime_ns;
+	int64_t handshake_ns; /* a PROXY header must be whole by then */
+	int64_t queue_ns;     /* wait for a server; 0 = connect_ns */
 };
 
 struct config_tcp {
@@ -108,6 +133,11 @@ struct config_tcp {
 	int keepalive_interval_s;
 	int keepalive_count;
 	int user_timeout_ms; /* 0 = the kernel's */
+	char *congestion;      /* NULL = the kernel's */
+	uint32_t mark;         /* SO_MARK; 0 = none */
+	int dscp;              /* 0..63; -1 = the kernel's */
+	uint64_t pacing;       /* SO_MAX_PACING_RATE, bytes a second; 0 = none */
+	uint32_t notsent_lowat; /* bytes; 0 = the kernel's */
 };
 
 struct config_bind {
@@ -116,30 +146,117 @@ struct config_bind {
 	int backlog;           /* 0 = the default, 4096 */
 	bool v6only;
 	bool defer_accept;
+	enum config_accept_proxy accept_proxy;
+	char *interface; /* SO_BINDTODEVICE; NULL = any */
+	bool freebind;
+	bool transparent;
+	bool tfo;
+	bool mptcp;
 	struct config_socket_owner owner; /* Unix paths */
 	struct config_place place;
+};
+
+/* Local addresses of connections to a server. */
+struct config_sources {
+	struct addr *list; /* the next is tried when the ports of one run out; none = the kernel chooses */
+	size_t count;
+	bool client; /* instead: the client's own address (IP_TRANSPARENT) */
 };
 
 struct config_server {
 	char name[CONFIG_NAME_MAX];
 	struct addr_spec addr; /* ADDR_IP, ADDR_NAME or ADDR_UNIX */
-	struct addr source;    /* len 0 = the kernel chooses */
-	unsigned weight;       /* 0..256 */
+	struct config_sources source;
+	unsigned weight;    /* 0..256 */
+	bool backup;
+	bool disabled;     /* begins in maintenance */
+	unsigned maxconn;  /* 0 = no limit */
+	unsigned maxqueue; /* of its own queue; 0 = no limit */
+	int64_t slowstart_ns;
+	enum config_send_proxy send_proxy;
+	bool proxy_crc32c;    /* send-proxy=v2: with a checksum */
+	bool proxy_unique_id; /* send-proxy=v2: with a unique id */
+	bool check;           /* by the backend's `check`, and may be turned off for one server */
+	uint16_t check_port;  /* 0 = the backend's, else the server's own */
 	struct config_place place;
+};
+
+/* One step of `check = send ... expect=...`. */
+struct config_check_step {
+	bool expect;    /* wait for `bytes`; else send them */
+	bool negate;    /* `bytes` must not come */
+	uint8_t *bytes;
+	size_t len;
+};
+
+/* First and last status that an HTTP check takes as good. */
+struct config_status_range {
+	uint16_t first;
+	uint16_t last;
+};
+
+struct config_check {
+	enum config_check_kind kind;
+	uint16_t port; /* 0 = the server's */
+	enum config_send_proxy proxy; /* a PROXY header goes first */
+	char *method; /* CONFIG_CHECK_HTTP: "GET" */
+	char *path;
+	char *host; /* NULL = the server's name or address */
+	struct config_status_range *statuses; /* none and no `body`: 200-399 */
+	size_t status_count;
+	char *body; /* must be in the answer; NULL = any */
+	struct config_check_step *steps; /* CONFIG_CHECK_SEND */
+	size_t step_count;
+	int64_t interval_ns;
+	int64_t fast_ns;    /* 0 = interval_ns */
+	int64_t down_ns;    /* 0 = interval_ns */
+	int64_t timeout_ns; /* of a whole check; 0 = interval_ns; its connect: min(timeout-connect, interval) */
+	unsigned rise;
+	unsigned fall;
+};
+
+/* How a server is chosen. */
+struct config_balancing {
+	enum config_balance algorithm;
+	unsigned draws; /* CONFIG_BALANCE_RANDOM */
+	enum config_hash hash; /* CONFIG_BALANCE_SOURCE */
+	enum config_hash_key hash_key;
+	unsigned balance_factor; /* percent of the average load, > 100; 0 = off; of those that hash */
 };
 
 struct config_backend {
 	char name[CONFIG_NAME_MAX];
-	enum config_balance balance;
+	struct config_balancing balance;
 	struct config_server *servers;
 	size_t server_count;
 	unsigned retries;
 	bool redispatch;
 	int64_t resolve_interval_ns;
-	struct config_timeouts timeouts; /* connect, server, half_closed are used */
+	bool allbackups;
+	bool panic;        /* with every server down, use them all */
+	unsigned maxqueue; /* 0 = no limit */
+	struct config_check check;
+	enum config_observe observe;
+	enum config_marked_down on_marked_down;
+	struct config_timeouts timeouts; /* connect, server, half_closed, queue are used */
 	struct config_tcp tcp;           /* of the server side */
 	struct config_place place;
 	struct config_origins origins;
+};
+
+/* A range of ports, both ends included. */
+struct config_ports {
+	uint16_t first;
+	uint16_t last;
+};
+
+/* One `use-backend`: the first whose conditions all hold is taken. */
+struct config_route {
+	size_t backend; /* index into config.backends */
+	struct netset *src; /* NULL = any client; borrows from the snapshot */
+	struct config_ports *ports; /* of the address that the client connected to; none = any */
+	size_t port_count;
+	struct config_place place;
 };
 
 struct config_frontend {
@@ -147,9 +264,19 @@ struct config_frontend {
 	struct config_bind *binds;
 	size_t bind_count;
 	unsigned maxconn; /* 0 = the process's */
-	size_t backend;   /* index into config.backends */
+	unsigned rate_limit; /* new connections a second; 0 = no limit */
+	unsigned maxconn_per_source; /* 0 = no limit */
+	struct netset *allow;   /* NULL = all may come; borrows from the snapshot, as the next two */
+	struct netset *deny;    /* NULL = nobody is kept out; goes before `allow` */
+	struct netset *trusted; /* may send a PROXY header; NULL = all */
+	uid_t *allow_uids;      /* of Unix listeners; none = all */
+	size_t allow_uid_count;
+	struct config_route *routes;
+	size_t route_count;
+	enum config_no_server no_server;
+	size_t backend; /* index into config.backends: when no route fits */
 	bool listen;      /* written as one [listen] together with that backend */
-	struct config_timeouts timeouts; /* client, half_closed, max_lifetime are used */
+	struct config_timeouts timeouts; /* client, half_closed, max_lifetime, handshake are used */
 	struct config_tcp tcp;           /* of the client side */
 	struct config_place place;
 	struct config_origins origins;

@@ -51,7 +51,7 @@ enum option_type {
 	OPT_MODE,	/* int: octal */
 	OPT_USER,	/* uid_t */
 	OPT_GROUP,	/* gid_t */
-	OPT_SOURCE,	/* struct addr */
+	OPT_SOURCE,	/* struct config_sources */
 	OPT_LEVEL,	/* int: a log level by name */
 	OPT_CPUS,	/* struct config_global, its affinity */
 	OPT_LOG,	/* struct config_global, its logs */
@@ -76,7 +76,17 @@ enum option_flags {
 /* The scalar options of a proxy section; [defaults] is one of these, each section begins as a copy. */
 struct config_proxy {
 	unsigned maxconn;
-	enum config_balance balance;
+	unsigned rate_limit;
+	unsigned maxconn_per_source;
+	enum config_no_server no_server;
+	struct config_balancing balance;
+	bool allbackups;
+	bool panic;
+	unsigned maxqueue;
+	struct config_check check;
+	enum config_observe observe;
+	enum config_marked_down on_marked_down;
+	enum config_send_proxy send_proxy; /* of servers that do not say */
 	unsigned retries;
 	bool redispatch;
 	int64_t resolve_interval_ns;

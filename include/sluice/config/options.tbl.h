@@ -120,7 +120,7 @@ LATER("mptcp", IN_BIND, 0, "Multipath TCP.", "bind = :443 mptcp")
 
 /* backend and listen */
 OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|!leastconn|!random|!first|!source|!maglev",
-       FIELD_PROXY(balance), "roundrobin", 0, 0, "How a server is chosen.", "balance = roundrobin")
+       FIELD_PROXY(balance.algorithm), "roundrobin", 0, 0, "How a server is chosen.", "balance = roundrobin")
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [weight= source=]", NO_FIELD,
        NULL, 0, 0, "One server; a name that does not resolve is tried again.",
        "server web1 = 10.0.0.11:8080 weight=2")

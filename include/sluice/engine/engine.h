@@ -6,7 +6,10 @@
  *
  * Shared between threads, the complete list (adding to it is a matter for review):
  *  - the pipe and buffer pools' lists (spinlock) and budgets (one atomic each);
- *  - each server's runtime line (balance/backend.h);
+ *  - each server's runtime line (balance/server.h), each backend's roster (a spinlock, held for two
+ *    instructions when a server has changed) and queue (a spinlock, touched only while somebody waits);
+ *  - the tables of maxconn-per-source (sharded spinlocks) and the clocks of rate-limit (one atomic),
+ *    where they are configured;
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
  *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
@@ -31,6 +34,7 @@
 #include "sluice/io/buf_pool.h"
 #include "sluice/io/pipe_pool.h"
 
+struct source_table;
 struct worker;
 
 /* One bound address. The descriptor is shared by all workers. */
@@ -46,7 +50,9 @@ struct endpoint {
 /* A frontend at run time. */
 struct frontend {
 	const struct config_frontend *config; /* borrows */
-	struct backend *backend;              /* borrows */
+	struct backend *backend;              /* borrows: when no route fits */
+	struct backend **routes;              /* owns: of config->routes, in their order */
+	struct source_table *sources;         /* owns; NULL without maxconn-per-source */
 	unsigned index;
 	unsigned limit; /* maxconn */
 	_Alignas(64) atomic_int sessions;
@@ -132,6 +138,8 @@ void engine_ask_sessions(struct engine *e, uint64_t token);
 /* The same for what it has counted for each frontend and server: an answer is an array of struct
  * tally_sum. */
 void engine_ask_tallies(struct engine *e, uint64_t token);
+/* Asks each worker to end its sessions with `s` (reason SERVER_DOWN). */
+void engine_close_sessions(struct engine *e, struct server *s);
 /* Takes one answer, NULL when there is none. The caller frees it. */
 struct engine_answer *engine_take_answer(struct engine *e);
 

@@ -23,11 +23,13 @@ enum mail_signal {
 	MAIL_DRAIN = 2,  /* accept no more; end with the last session */
 	MAIL_STOP = 4,   /* end all sessions, then end */
 	MAIL_PING = 8,   /* answer that the loop turns */
+	MAIL_GRANTS = 16, /* sessions that waited were given a place at a server */
 };
 
-enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES };
+enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES, LETTER_CLOSE_SERVER };
 
 struct endpoint;
+struct server;
 
 struct letter {
 	enum letter_kind kind;
@@ -35,6 +37,7 @@ struct letter {
 	struct endpoint *endpoint; /* LETTER_SESSION */
 	struct addr_brief client;  /* LETTER_SESSION */
 	uint64_t token;            /* LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES */
+	struct server *server;     /* LETTER_CLOSE_SERVER: end the sessions of this one */
 };
 
 struct mailbox {

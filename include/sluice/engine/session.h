@@ -2,9 +2,11 @@
  *
  * session.h - one client connection, one server connection, two flows.
  *
- *   ACCEPTED -> CONNECTING <-> WAITING        FORWARDING -> CLOSING -> freed at the turn's end
- *                   |                             ^
- *                   +---- connected --------------+      (each state may go to CLOSING)
+ *   ACCEPTED -> [HANDSHAKE] -> [QUEUED] -> CONNECTING <-> WAITING
+ *                                              |
+ *                                              +-- connected --> FORWARDING -> CLOSING
+ *
+ * Each state may go to CLOSING; a session that closes is freed at the turn's end.
  *
  * session_close() is the one exit; session_set_state() the one place that changes the state.
  * Freed by the worker at the end of a turn, when no op is pending. At most 512 bytes with its
@@ -25,6 +27,8 @@
 enum session_state {
 	SESSION_FREE,
 	SESSION_ACCEPTED,
+	SESSION_HANDSHAKE, /* the client's PROXY header is on its way */
+	SESSION_QUEUED,    /* waits for a place at a server */
 	SESSION_CONNECTING,
 	SESSION_WAITING, /* between two tries */
 	SESSION_FORWARDING,
@@ -49,7 +53,9 @@ struct session {
 	struct timer timer;
 	struct worker *worker;     /* borrows, for its lifetime */
 	struct endpoint *endpoint; /* borrows */
+	struct backend *backend;   /* borrows; the frontend's default one until admission has chosen */
 	struct server *server;     /* borrows; NULL before the first pick */
+	struct session_extra *extra; /* owns; NULL unless needed, see extra.h */
 	struct side sides[2];
 	struct flow flows[2];
 	struct addr_brief client;
@@ -109,8 +115,12 @@ static inline bool session_is_forwarding(const struct session *s)
 	return s->state == SESSION_FORWARDING;
 }
 
+/* The client's address is known: admits it and looks for a server. */
+void session_begin(struct session *s);
 /* connect.c: picks a server and connects; the tries and their pauses. */
 void session_connect(struct session *s);
+/* A place at `server` was waited for and is this session's now. */
+void session_connect_to(struct session *s, struct server *server);
 void session_connect_done(struct session *s, int result);
 /* The client was reset before a server had answered: what it had sent is still delivered. */
 void session_client_reset(struct session *s);

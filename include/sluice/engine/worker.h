@@ -35,6 +35,8 @@ struct worker {
 	struct list closing; /* sessions to look at at the end of the turn */
 	struct list waiting; /* closing sessions whose ops have not all come back */
 	struct session_slab slab;
+	struct list extras; /* owns: those of ended sessions, for the next ones */
+	struct queue_grants grants; /* sessions here that were given a place */
 	struct listener *listeners; /* owns; one for each endpoint */
 	struct picker *pickers;     /* owns; one for each backend */
 	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */

@@ -99,7 +99,7 @@ static void assert_same_frontend(const struct config_frontend *a, const struct c
 static void assert_same_backend(const struct config_backend *a, const struct config_backend *b)
 {
 	assert_string_equal(a->name, b->name);
-	assert_int_equal(a->balance, b->balance);
+	assert_memory_equal(&a->balance, &b->balance, sizeof(a->balance));
 	assert_int_equal(a->retries, b->retries);
 	assert_int_equal(a->redispatch, b->redispatch);
 	assert_int_equal(a->resolve_interval_ns, b->resolve_interval_ns);
@@ -110,9 +110,9 @@ static void assert_same_backend(const struct config_backend *a, const struct con
 		assert_string_equal(a->servers[i].name, b->servers[i].name);
 		assert_same_spec(&a->servers[i].addr, &b->servers[i].addr);
 		assert_int_equal(a->servers[i].weight, b->servers[i].weight);
-		assert_int_equal(a->servers[i].source.len, b->servers[i].source.len);
-		if (a->servers[i].source.len != 0)
-			assert_true(addr_equal(&a->servers[i].source, &b->servers[i].source));
+		assert_int_equal(a->servers[i].source.count, b->servers[i].source.count);
+		for (size_t k = 0; k < a->servers[i].source.count; k++)
+			assert_true(addr_equal(&a->servers[i].source.list[k], &b->servers[i].source.list[k]));
 	}
 }
 

@@ -209,6 +209,7 @@ static void files_of_the_kernel_are_understood(void **state)
 
 static struct config_server server_at(uint16_t port, const char *source)
 {
+	static struct addr sources[2];
 	char text[64];
 	struct config_server s;
 	struct addr_spec spec;
@@ -218,7 +219,9 @@ static struct config_server server_at(uint16_t port, const char *source)
 	assert_int_equal(addr_parse(text, &s.addr, NULL, NULL), 0);
 	if (source != NULL) {
 		assert_int_equal(addr_parse(source, &spec, NULL, NULL), 0);
-		s.source = spec.addr;
+		sources[port % 2] = spec.addr;
+		s.source.list = &sources[port % 2];
+		s.source.count = 1;
 	}
 	return s;
 }

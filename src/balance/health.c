@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * health.c - HAProxy's counter of good and bad checks.
+ *
+ * A pure machine: no clock, no socket. Control thread. Floor 3.
+ */
+#include "sluice/balance/health.h"
+
+#include "sluice/base/check.h"
+#include "sluice/config/config.h"
+
+void health_init(struct health *h, unsigned rise, unsigned fall)
+{
+	check(rise > 0 && fall > 0);
+	h->rise = rise;
+	h->fall = fall;
+	h->health = rise;
+}
+
+bool health_is_up(const struct health *h)
+{
+	return h->health >= h->rise;
+}
+
+enum health_change health_good(struct health *h)
+{
+	const bool was_up = health_is_up(h);
+
+	if (h->health < h->rise + h->fall - 1)
+		h->health++;
+	if (h->health >= h->rise)
+		h->health = h->rise + h->fall - 1;
+	return !was_up && health_is_up(h) ? HEALTH_WENT_UP : HEALTH_SAME;
+}
+
+enum health_change health_bad(struct health *h)
+{
+	const bool was_up = health_is_up(h);
+
+	if (h->health > 0)
+		h->health--;
+	if (h->health < h->rise)
+		h->health = 0;
+	return was_up && !health_is_up(h) ? HEALTH_WENT_DOWN : HEALTH_SAME;
+}
+
+int64_t health_interval_ns(const struct health *h, const struct config_check *c)
+{
+	if (h->health == h->rise + h->fall - 1)
+		return c->interval_ns;
+	if (h->health == 0 && c->down_ns > 0)
+		return c->down_ns;
+	return c->fast_ns > 0 && h->health != 0 ? c->fast_ns : c->interval_ns;
+}
