@@ -210,7 +210,7 @@ struct config_check {
 	int64_t interval_ns;
 	int64_t fast_ns;    /* 0 = interval_ns */
 	int64_t down_ns;    /* 0 = interval_ns */
-	int64_t timeout_ns; /* of a whole check; 0 = interval_ns; its connect: min(timeout-connect, interval) */
+	int64_t timeout_ns; /* of a whole check; 0 = interval_ns */
 	unsigned rise;
 	unsigned fall;
 };

@@ -29,7 +29,8 @@ static void every_close_reason_has_words_and_known_letters(void **state)
 		const struct close_reason_row *row = close_reason_row((enum close_reason)i);
 
 		assert_true(strlen(row->words) > 3);
-		assert_int_equal(strspn(row->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"), strlen(row->name));
+		assert_int_equal(strspn(row->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"),
+				 strlen(row->name));
 		assert_non_null(strchr("CSPLRIDUKcs-", row->letter1));
 		assert_true(row->letter2 == 0 || strchr("RQCHDLT-", row->letter2) != NULL);
 		for (k = 0; k < i; k++)
