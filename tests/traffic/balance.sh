@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# balance.sh - what balancing, queues and checks hold themselves to, shown with real programs.
+#
+#   sh tests/traffic/balance.sh [CASE...]
+#
+# Prints one line a case, with its figure and its bar. Needs redis and a built build/src/sluice (or
+# SLUICE_BIN): tests/run.sh installs and builds both. Every port is the kernel's choice; every process that
+# is started here is ended here. Files lie in build/balance.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
+. "$root/tests/lib.sh"
+
+for program in redis-server redis-benchmark; do
+    command -v "$program" >/dev/null 2>&1 && continue
+    echo "$program is missing. sh tests/run.sh installs it."
+    echo "0 passed, 1 failed"
+    exit 1
+done
+
+exec "$PYTHON" "$root/tests/traffic/balance.py" --binary "${SLUICE_BIN:-$root/build/src/sluice}" \
+    --folder "$root/build/balance" "$@"
