@@ -27,17 +27,18 @@ struct net_prefix {
 
 struct netset; /* opaque */
 
-/* Parses one prefix. 0, or -EINVAL with `*why` a static sentence ("bits behind the prefix: write
- * 10.0.0.0/8"). An IPv4-mapped one ("::ffff:10.0.0.0/104") becomes the IPv4 network it is. */
+/* Parses one prefix. 0, or -EINVAL with `*why` a sentence ("bits behind the prefix: write 10.0.0.0/8"),
+ * which is static or the thread's until its next call. Without '/' it is one address. An IPv4-mapped one
+ * ("::ffff:10.0.0.0/104") becomes the IPv4 network it is; a wider one ("::/0") has no IPv4 client in it. */
 int net_prefix_parse(const char *text, struct net_prefix *out, const char **why);
-/* Prints it ("10.0.0.0/8") into `buf` of NETSET_TEXT_MAX bytes; returns `buf`. */
+/* Prints it ("10.0.0.0/8", "192.0.2.7") into `buf` of NETSET_TEXT_MAX bytes; returns `buf`. */
 const char *net_prefix_format(const struct net_prefix *p, char *buf);
 
 /* Makes a set of `count` prefixes, in any order, with any overlap. NULL without memory. */
 struct netset *netset_new(const struct net_prefix *prefixes, size_t count);
 void netset_free(struct netset *set); /* NULL is fine */
 
-/* Is `a` in the set? A Unix address never is. */
+/* Is `a` in the set? A Unix address never is; an IPv4-mapped one is asked for as IPv4. */
 bool netset_has(const struct netset *set, const struct addr_brief *a);
 
 #endif
