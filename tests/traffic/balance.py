@@ -113,6 +113,9 @@ class Daemon:
             sock.sendall(command.encode() + b"\n")
             return b"".join(iter(lambda: sock.recv(65536), b"")).decode()
 
+    def accepted(self):
+        return int(re.search(r"(?m)^\s*accepted\s*:\s*(\d+)", self.ask("show info"))[1])
+
     def stat(self, column):
         """A column of `show stat` for each server."""
         lines = [line for line in self.ask("show stat").splitlines() if line]
@@ -166,7 +169,8 @@ class Cases:
                 redis.start(name, lambda port: ("redis-server", "--port", str(port), "--bind", "127.0.0.1",
                                                 "--save", "", "--appendonly", "no", "--dir", self.folder))
             text = "[listen l]\nbind = 127.0.0.1:0\n" + "".join(
-                f"server {name} = 127.0.0.1:{redis.ports[name]} weight={i + 1}\n" for i, name in enumerate("abc"))
+                f"server {name} = 127.0.0.1:{redis.ports[name]} weight={i + 1}\n"
+                for i, name in enumerate("abc"))
             daemon = self.daemon("shares", text)
             # The first connection asks for the settings: one more than requests.
             run("redis-benchmark", "-h", "127.0.0.1", "-p", str(daemon.port), "-c", "64", "-k", "0",
@@ -284,7 +288,7 @@ class Cases:
                 clients.append(asyncio.create_task(client(number)))
                 await started.wait()
                 # The next one comes when this one has been accepted: then the order is known.
-                while int(re.search(r"(?m)^\s*accepted\s*:\s*(\d+)", daemon.ask("show info")).group(1)) <= number:
+                while daemon.accepted() <= number:
                     await asyncio.sleep(0)
             await asyncio.gather(*clients)
             return answers
@@ -304,7 +308,8 @@ class Cases:
         lines = [f"server s{i} = 10.0.0.{i + 1}:80 weight={1 + i % 3}\n" for i in range(10)]
         sums = []
         for name, order in (("one", lines), ("two", lines[::-1])):
-            daemon = self.daemon(name, "[listen l]\nbind = 127.0.0.1:0\nbalance = maglev\n" + "".join(order), 1)
+            text = "[listen l]\nbind = 127.0.0.1:0\nbalance = maglev\n" + "".join(order)
+            daemon = self.daemon(name, text, 1)
             sums.append(re.search(r"checksum[=: ]+([0-9a-f]{16})", daemon.ask("show hash")).group(1))
             daemon.finish()
         if sums[0] != sums[1]:
@@ -314,7 +319,8 @@ class Cases:
     def placement(self):
         """8 long flows on 2 workers: 4 and 4."""
         server = self.serve("a", 3000)
-        daemon = self.daemon("placement", f"[listen l]\nbind = 127.0.0.1:0\nserver a = 127.0.0.1:{server.port}\n", 2)
+        text = f"[listen l]\nbind = 127.0.0.1:0\nserver a = 127.0.0.1:{server.port}\n"
+        daemon = self.daemon("placement", text, 2)
 
         async def drive():
             clients = [asyncio.create_task(ask(daemon.port)) for _ in range(8)]
