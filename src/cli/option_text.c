@@ -40,18 +40,20 @@ const char *option_text_range(const struct option *o, char buf[static OPTION_TEX
 	char min[VALUE_TEXT_MAX], max[VALUE_TEXT_MAX];
 
 	buf[0] = '\0';
-	if (o->max == 0 || o->type == OPT_CPUS)
+	if (o->max == 0 || o->type == OPT_CPUS || o->type == OPT_CHOICE || o->type == OPT_TEXT)
 		return buf;
 	if (unit_ns(o) != 0) {
 		value_format_duration(o->min * unit_ns(o), min);
 		value_format_duration(o->max * unit_ns(o), max);
-	} else if (o->type == OPT_SIZE) {
+	} else if (o->type == OPT_SIZE || o->type == OPT_BYTES || o->type == OPT_PACE) {
 		value_format_size((uint64_t)o->min, min);
 		value_format_size((uint64_t)o->max, max);
 	} else {
 		(void)snprintf(min, sizeof(min), "%lld", (long long)o->min); /* 20 digits at most */
 		(void)snprintf(max, sizeof(max), "%lld", (long long)o->max);
 	}
-	(void)snprintf(buf, OPTION_TEXT_MAX, "%.60s to %.60s", min, max); /* two short numbers */
+	/* Two short numbers. */
+	(void)snprintf(buf, OPTION_TEXT_MAX, "%s%.50s to %.50s", (o->flags & OPT_OR_OFF) != 0 ? "off, " : "",
+		       min, max);
 	return buf;
 }

@@ -30,6 +30,8 @@ static const struct group {
 	{"Words of a bind line", IN_BIND, 0},
 	{"Words of a server line", IN_SERVER, 0},
 	{"Words of a balance line", IN_BALANCE, 0},
+	{"Words of a check line", IN_CHECK, 0},
+	{"Words of a use-backend line", IN_ROUTE, 0},
 	{"Words of a log line", IN_LOG, 0},
 	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},

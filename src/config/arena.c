@@ -20,15 +20,20 @@ struct arena_block {
 	alignas(max_align_t) char bytes[];
 };
 
+void arena_no_memory(const struct arena *a)
+{
+	check(a->no_memory != NULL);
+	longjmp(*a->no_memory, 1);
+}
+
 void *arena_alloc_owner(struct arena *a, size_t size, void (*release)(void *bytes))
 {
 	struct arena_block *block;
 
 	check(size < SIZE_MAX - sizeof(*block));
 	block = calloc(1, sizeof(*block) + size);
-	if (block == NULL && a->no_memory != NULL)
-		longjmp(*a->no_memory, 1);
-	check(block != NULL);
+	if (block == NULL)
+		arena_no_memory(a);
 	block->release = release;
 	block->next = a->blocks;
 	a->blocks = block;

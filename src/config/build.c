@@ -31,7 +31,7 @@ static unsigned bad_of(const struct option *o)
 		return SECTION_BAD_BIND;
 	if (o->type == OPT_SERVER || strcmp(o->key, "servers") == 0 || strcmp(o->key, "no-server") == 0)
 		return SECTION_BAD_SERVER;
-	if (o->type == OPT_BACKEND || strcmp(o->key, "use-backend") == 0)
+	if (o->type == OPT_BACKEND || o->type == OPT_ROUTE)
 		return SECTION_BAD_BACKEND;
 	return 0;
 }
@@ -182,9 +182,43 @@ static int read_server(struct pass *p, const struct entry *e, const struct setti
 	/* A server that failed is kept all the same: its name is taken. Nothing is built from it. */
 	x->servers = arena_grow(a, x->servers, x->server_count, sizeof(*x->servers));
 	x->server_at = arena_grow(a, x->server_at, x->server_count, sizeof(*x->server_at));
+	x->server_given = arena_grow(a, x->server_given, x->server_count, sizeof(*x->server_given));
+	x->server_given[x->server_count] = (struct server_given){
+		.send_proxy = setting_has_word(s, IN_SERVER, "send-proxy"),
+		.check = setting_has_word(s, IN_SERVER, "check"),
+	};
 	x->servers[x->server_count] = server;
 	x->server_at[x->server_count++] = name_at;
 	return err;
+}
+
+static int read_route(struct pass *p, const struct entry *e, const struct setting *s,
+		      const struct option_match *match)
+{
+	struct arena *a = p->build->diag->arena;
+	struct proxy *x = p->proxy;
+	struct route_line line = {.name = match->name, .at = e->key_at, .place = place_of(e)};
+
+	line.at.col += (unsigned)match->name_offset;
+	line.at.len = (unsigned)strlen(match->name);
+	if (setting_parse_route(s, &line.route) != 0)
+		return -EINVAL;
+	x->routes = arena_grow(a, x->routes, x->route_count, sizeof(*x->routes));
+	x->routes[x->route_count++] = line;
+	return 0;
+}
+
+/* A section's own lists take the place of those of [defaults]; further lines add to them. */
+static void begin_list(struct pass *p, const struct entry *e, const struct setting *s)
+{
+	void *field = (char *)p->base + s->option->offset;
+
+	if (p->seen[s->option - options] != e)
+		return;
+	if (s->option->type == OPT_NETWORKS)
+		memset(field, 0, sizeof(struct config_networks));
+	else
+		memset(field, 0, sizeof(struct config_users));
 }
 
 /* timeout-idle stands for two keys, which win over it in their own section, before and after it. */
@@ -248,10 +282,28 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 		name = "NAME";
 	habit_join_words(d, o, words);
 	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
-	if (words->count > 0)
+	if (o->type == OPT_ROUTE)
+		diag_hint(d, "sluice has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT'", name);
+	else if (words->count > 0)
 		diag_hint(d, "write '%s'", habit_line(d->arena, o, name, words));
 	else
 		diag_hint(d, "for example: %s", o->example);
+}
+
+/* Is what stands in a line without '=' worth reading? */
+static bool can_go_on(const struct option_match *match, const struct setting *s)
+{
+	const struct option *o = match->option;
+	struct config_server nameless = {0};
+
+	if (s->words.count == 0 || o->type == OPT_ROUTE)
+		return false;
+	if (match->name[0] != '\0' || !needs_name(o))
+		return true;
+	/* A server without a name is no server, but its words are judged. */
+	if (o->type == OPT_SERVER)
+		(void)setting_parse_server(s, &nameless);
+	return false;
 }
 
 static int read_value(struct pass *p, const struct entry *e, const struct option_match *match)
@@ -264,14 +316,8 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 		return err;
 	if (e->plain)
 		report_plain(p, e, match, &s.words);
-	if (e->plain && (s.words.count == 0 || (match->name[0] == '\0' && needs_name(match->option)))) {
-		struct config_server nameless = {0};
-
-		/* A server without a name is no server, but its words are judged. */
-		if (match->option->type == OPT_SERVER && s.words.count > 0)
-			(void)setting_parse_server(&s, &nameless);
+	if (e->plain && !can_go_on(match, &s))
 		return -EINVAL;
-	}
 	if (s.words.count == 0) {
 		diag_error(d, DIAG_NO_VALUE, e->key_at, "'%s' needs a value", match->option->key);
 		diag_hint(d, "for example: %s", match->option->example);
@@ -288,6 +334,12 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 		return read_backend_name(p, &s);
 	case OPT_IDLE:
 		return read_idle(p, e, &s);
+	case OPT_ROUTE:
+		return read_route(p, e, &s, match);
+	case OPT_NETWORKS:
+	case OPT_USERS:
+		begin_list(p, e, &s);
+		return setting_parse(&s);
 	case OPT_LOG:
 		return read_log(p, e, &s);
 	case OPT_ADMIN:
@@ -346,6 +398,24 @@ static struct config_origins read_section(struct build *b, struct section *secti
 	return origins_of(&p);
 }
 
+/* Gives servers what their section says and they do not. */
+static void finish_servers(struct proxy *p)
+{
+	bool checked = p->set.check.kind != CONFIG_CHECK_OFF;
+
+	/* "check" at a server of a section without a check is a check of TCP, for that server alone. */
+	for (size_t i = 0; i < p->server_count && !checked; i++) {
+		if (p->server_given[i].check && p->servers[i].check)
+			p->set.check.kind = CONFIG_CHECK_TCP;
+	}
+	for (size_t i = 0; i < p->server_count; i++) {
+		if (!p->server_given[i].check)
+			p->servers[i].check = checked;
+		if (!p->server_given[i].send_proxy)
+			p->servers[i].send_proxy = p->set.send_proxy;
+	}
+}
+
 static void add_proxy(struct build *b, struct section *section)
 {
 	struct arena *a = b->diag->arena;
@@ -357,6 +427,7 @@ static void add_proxy(struct build *b, struct section *section)
 	p->section = section;
 	p->set = b->defaults;
 	p->origins = read_section(b, section, p, &p->set);
+	finish_servers(p);
 }
 
 static void set_built_in(struct build *b)
@@ -366,7 +437,7 @@ static void set_built_in(struct build *b)
 	memset(&b->global, 0, sizeof(b->global));
 	memset(&b->defaults, 0, sizeof(b->defaults));
 	b->global.admin_owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
-	setting_defaults(a, IN_GLOBAL, &b->global);
+	setting_defaults(a, IN_GLOBAL | IN_ADMIN, &b->global);
 	setting_defaults(a, IN_DEFAULTS, &b->defaults);
 }
 

@@ -71,25 +71,34 @@ static const struct proxy *find_backend(const struct build *b, const char *name)
 	return NULL;
 }
 
-static void report_no_backend(struct build *b, const struct proxy *p)
+static void report_no_backend(struct build *b, const char *name, struct at at)
 {
-	const struct section *front = document_find(b->doc, IN_FRONTEND | IN_LISTEN, p->backend_name);
+	const struct section *front = document_find(b->doc, IN_FRONTEND | IN_LISTEN, name);
 	struct suggest near;
 
-	diag_error(b->diag, DIAG_UNDEFINED_BACKEND, p->backend_at, "backend '%s' is not defined",
-		   p->backend_name);
-	suggest_init(&near, p->backend_name);
+	diag_error(b->diag, DIAG_UNDEFINED_BACKEND, at, "backend '%s' is not defined", name);
+	suggest_init(&near, name);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		if (build_is_backend(&b->proxies[i]))
 			suggest_offer(&near, b->proxies[i].section->name, b->proxies[i].section);
 	}
 	if (near.best != NULL)
 		diag_hint(b->diag, "did you mean '%s' (%s)?", near.best,
-			  diag_where(b->diag, p->backend_at, ((const struct section *)near.thing)->at));
+			  diag_where(b->diag, at, ((const struct section *)near.thing)->at));
 	else if (front != NULL)
-		diag_hint(b->diag, "'%s' is a %s", p->backend_name, section_word(front->kind));
+		diag_hint(b->diag, "'%s' is a %s", name, section_word(front->kind));
 	else
-		diag_hint(b->diag, "write a section [backend %s]", p->backend_name);
+		diag_hint(b->diag, "write a section [backend %s]", name);
+}
+
+/* The backend that a line refers to; NULL after reporting. */
+static const struct proxy *refer(struct build *b, const char *name, struct at at)
+{
+	const struct proxy *target = find_backend(b, name);
+
+	if (target == NULL && !document_is_broken(b->doc, name))
+		report_no_backend(b, name, at);
+	return target;
 }
 
 static void check_frontend(struct build *b, struct proxy *p)
@@ -101,10 +110,10 @@ static void check_frontend(struct build *b, struct proxy *p)
 		diag_error(b->diag, DIAG_MISSING, s->at, "[%s %s] has no 'bind'", word, s->name);
 		diag_hint(b->diag, "add a line such as: bind = :8080");
 	}
+	for (size_t i = 0; i < p->route_count; i++)
+		p->routes[i].target = refer(b, p->routes[i].name, p->routes[i].at);
 	if (p->backend_name != NULL) {
-		p->target = find_backend(b, p->backend_name);
-		if (p->target == NULL && !document_is_broken(b->doc, p->backend_name))
-			report_no_backend(b, p);
+		p->target = refer(b, p->backend_name, p->backend_at);
 		if (p->server_count > 0) {
 			diag_error(b->diag, DIAG_CONFLICT, p->backend_at,
 				   "[listen %s] has servers of its own", s->name);

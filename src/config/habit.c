@@ -111,6 +111,10 @@ static unsigned words_section(const struct option *o)
 		return IN_KEEPALIVE;
 	case OPT_BALANCE:
 		return IN_BALANCE;
+	case OPT_CHECK:
+		return IN_CHECK;
+	case OPT_ROUTE:
+		return IN_ROUTE;
 	default:
 		return 0;
 	}
@@ -121,30 +125,7 @@ static bool takes_value(struct arena *a, const struct option *o)
 {
 	if (o->type == OPT_LATER)
 		return strstr(o->example, arena_printf(a, "%s=", o->key)) != NULL;
-	return o->type != OPT_FLAG;
-}
-
-/* One word of `left`, `between` (no longer than the gap in the source) and `right`. */
-static struct word joined(struct arena *a, const struct word *left, const char *between,
-			  const struct word *right)
-{
-	size_t more = strlen(between), right_len = right != NULL ? right->len : 0;
-	struct word w = {.len = left->len + more + right_len, .at = left->at};
-	unsigned *cols = arena_alloc(a, (w.len + 1) * sizeof(*cols));
-
-	w.text = arena_printf(a, "%s%s%s", left->text, between, right != NULL ? right->text : "");
-	for (size_t i = 0; i <= left->len; i++)
-		cols[i] = left->cols[i];
-	for (size_t i = left->len; i < w.len - right_len; i++)
-		cols[i] = left->cols[left->len];
-	for (size_t i = 0; right != NULL && i <= right_len; i++)
-		cols[w.len - right_len + i] = right->cols[i];
-	if (right == NULL)
-		cols[w.len] = left->cols[left->len];
-	else
-		w.at.len = right->at.col + right->at.len - left->at.col;
-	w.cols = cols;
-	return w;
+	return o->type != OPT_FLAG && (o->flags & OPT_BARE) == 0;
 }
 
 static bool is_duration(enum option_type type)
@@ -163,7 +144,7 @@ void habit_join_words(struct diag *d, const struct option *o, struct words *word
 		return;
 	if (is_duration(o->type) && strspn(words->list[0].text, "0123456789") == words->list[0].len &&
 	    strcmp(words->list[0].text, "0") != 0)
-		words->list[0] = joined(a, &words->list[0], "ms", NULL);
+		words->list[0] = word_joined(a, &words->list[0], "ms", NULL);
 	for (size_t i = 1; i < words->count; i++) {
 		struct word w = words->list[i];
 		const struct option *word = option_find(section, w.text).option;
@@ -171,7 +152,7 @@ void habit_join_words(struct diag *d, const struct option *o, struct words *word
 
 		if (word != NULL && takes_value(a, word) && next != NULL && strchr(next->text, '=') == NULL &&
 		    option_find(section, next->text).option == NULL) {
-			w = joined(a, &w, "=", next);
+			w = word_joined(a, &w, "=", next);
 			i++;
 		}
 		words->list[kept++] = w;

@@ -52,16 +52,6 @@ static bool is_read_already(const struct load *l, const char *path)
 	return false;
 }
 
-/* An include is relative to the file that names it. */
-static const char *beside(struct load *l, const char *file, const char *path)
-{
-	const char *slash = strrchr(file, '/');
-
-	if (path[0] == '/' || slash == NULL)
-		return path;
-	return arena_printf(&l->arena, "%.*s%s", (int)(slash - file + 1), file, path);
-}
-
 static void release_glob(void *bytes)
 {
 	globfree(bytes);
@@ -109,15 +99,9 @@ void load_includes_of(struct load *l, const struct source *source)
 			continue;
 		}
 		for (size_t i = 0; i < words.count; i++)
-			read_include(l, beside(l, source->name, words.list[i].text), &words.list[i].at);
+			read_include(l, source_beside(&l->arena, source, words.list[i].text),
+				     &words.list[i].at);
 	}
-}
-
-static const char *why_unread(int err)
-{
-	if (err == -EFBIG)
-		return "it is larger than a configuration can be";
-	return err == -EINVAL ? "it is no regular file" : strerror(-err);
 }
 
 static void read_file(struct load *l, const char *path, enum file_kind kind, const struct at *from)
@@ -139,7 +123,7 @@ static void read_file(struct load *l, const char *path, enum file_kind kind, con
 		struct at whole = {.source = source};
 
 		diag_error(&l->diag, DIAG_CANNOT_READ, from != NULL ? *from : whole, "cannot read '%s': %s",
-			   path, why_unread(err));
+			   path, source_why_unread(err));
 		if (err == -EISDIR)
 			diag_hint(&l->diag, "write a pattern, as in conf.d/*.ini");
 		return;

@@ -28,7 +28,13 @@
 #define FIELD_SERVER(member) offsetof(struct config_server, member)
 #define FIELD_LOG(member)    offsetof(struct config_log, member)
 #define FIELD_TCP(member)    offsetof(struct config_tcp, member)
+#define FIELD_BALANCE(member) offsetof(struct config_balancing, member)
+#define FIELD_CHECK(member)  offsetof(struct config_check, member)
+#define FIELD_ROUTE(member)  offsetof(struct route, member)
 #define NO_FIELD	     SIZE_MAX
+
+/* Shorter times between checks would be a load of their own. */
+#define CHECK_MIN_NS (10 * NS_PER_MS)
 
 const struct option options[] = {
 #define OPTION(key, sections, effect, type, flags, words, field, def, min, max, help, example)               \
@@ -59,6 +65,8 @@ static const struct section_name line_names[] = {
 	{IN_ADMIN, "an admin-socket line"},
 	{IN_KEEPALIVE, "a tcp-keepalive line"},
 	{IN_BALANCE, "a balance line"},
+	{IN_CHECK, "a check line"},
+	{IN_ROUTE, "a use-backend line"},
 };
 
 struct option_match option_find(unsigned sections, const char *key)

@@ -17,6 +17,8 @@
 #define ORIGIN_COLUMN 44
 /* Of a longer file name only the end is shown. */
 #define ORIGIN_NAME_MAX 200
+/* Networks and users of one line. */
+#define LIST_LINE 8
 
 struct printer {
 	const struct config *config;
@@ -147,7 +149,14 @@ static void print_global(struct printer *p, const struct config_global *g)
 /* A snapshot keeps of each option what its side uses; the rows want it as a section has it. */
 static struct config_proxy proxy_of_frontend(const struct config_frontend *f)
 {
-	struct config_proxy p = {.maxconn = f->maxconn, .timeouts = f->timeouts, .tcp = f->tcp};
+	struct config_proxy p = {
+		.maxconn = f->maxconn,
+		.rate_limit = f->rate_limit,
+		.maxconn_per_source = f->maxconn_per_source,
+		.no_server = f->no_server,
+		.timeouts = f->timeouts,
+		.tcp = f->tcp,
+	};
 
 	return p;
 }
@@ -156,6 +165,12 @@ static struct config_proxy proxy_of_backend(const struct config_backend *b)
 {
 	struct config_proxy p = {
 		.balance = b->balance,
+		.allbackups = b->allbackups,
+		.panic = b->panic,
+		.maxqueue = b->maxqueue,
+		.check = b->check,
+		.observe = b->observe,
+		.on_marked_down = b->on_marked_down,
 		.retries = b->retries,
 		.redispatch = b->redispatch,
 		.resolve_interval_ns = b->resolve_interval_ns,
@@ -164,6 +179,59 @@ static struct config_proxy proxy_of_backend(const struct config_backend *b)
 	};
 
 	return p;
+}
+
+/* Begins a line "KEY =" of a list that may need several. */
+static FILE *begin_list(struct printer *p, const char *key)
+{
+	FILE *out = begin_line(p);
+
+	fprintf(out, "%s =", key);
+	return out;
+}
+
+static void print_networks(struct printer *p, const struct config_frontend *f, const char *key,
+			   const struct config_networks *n)
+{
+	const struct option *o = option_find(IN_FRONTEND, key).option;
+	char buf[NETSET_TEXT_MAX];
+
+	for (size_t i = 0; i < n->count; i += LIST_LINE) {
+		FILE *out = begin_list(p, key);
+
+		for (size_t k = i; k < n->count && k < i + LIST_LINE; k++)
+			fprintf(out, " %s", net_prefix_format(&n->list[k], buf));
+		end_option(p, o, &f->origins);
+	}
+}
+
+static void print_users(struct printer *p, const struct config_frontend *f)
+{
+	const struct option *o = option_find(IN_FRONTEND, "allow-uid").option;
+
+	for (size_t i = 0; i < f->allow_uid_count; i += LIST_LINE) {
+		FILE *out = begin_list(p, o->key);
+
+		for (size_t k = i; k < f->allow_uid_count && k < i + LIST_LINE; k++)
+			fprintf(out, " %u", f->allow_uids[k]);
+		end_option(p, o, &f->origins);
+	}
+}
+
+static void print_access(struct printer *p, const struct config_frontend *f)
+{
+	print_networks(p, f, "allow-from", &f->allow_list);
+	print_networks(p, f, "deny-from", &f->deny_list);
+	print_networks(p, f, "trusted", &f->trusted_list);
+	print_users(p, f);
+	for (size_t i = 0; i < f->route_count; i++) {
+		const struct config_route *route = &f->routes[i];
+		FILE *out = begin_line(p);
+
+		fprintf(out, "use-backend %s =", p->config->backends[route->backend].name);
+		setting_print_route(route, out);
+		end_line(p, &route->place, false);
+	}
 }
 
 static void print_binds(struct printer *p, const struct config_frontend *f)
@@ -179,6 +247,17 @@ static void print_binds(struct printer *p, const struct config_frontend *f)
 	}
 }
 
+/* What a server has from its section is not said again. */
+static void print_server_words(const struct config_backend *b, const struct config_server *server, FILE *out)
+{
+	struct config_server own = *server;
+
+	own.check = false;
+	setting_print_words(IN_SERVER, &own, out);
+	if (b->check.kind != CONFIG_CHECK_OFF && !server->check)
+		fputs(" check=off", out);
+}
+
 static void print_servers(struct printer *p, const struct config_backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
@@ -187,7 +266,7 @@ static void print_servers(struct printer *p, const struct config_backend *b)
 
 		fprintf(out, "server %s = ", server->name);
 		setting_print_address(&server->addr, out);
-		setting_print_words(IN_SERVER, server, out);
+		print_server_words(b, server, out);
 		end_line(p, &server->place, false);
 	}
 }
@@ -210,6 +289,7 @@ static void print_listen(struct printer *p, const struct config_frontend *f, con
 	print_header(p, IN_LISTEN, f->name, &f->place);
 	print_binds(p, f);
 	print_options(p, IN_FRONTEND, 0, &front, &f->origins);
+	print_access(p, f);
 	print_options(p, IN_BACKEND, IN_FRONTEND, &back, &b->origins);
 	print_servers(p, b);
 }
@@ -223,6 +303,7 @@ static void print_frontend(struct printer *p, const struct config_frontend *f)
 	print_header(p, IN_FRONTEND, f->name, &f->place);
 	print_binds(p, f);
 	print_options(p, IN_FRONTEND, 0, &front, &f->origins);
+	print_access(p, f);
 	fprintf(begin_line(p), "default-backend = %s", c->backends[f->backend].name);
 	end_option(p, option_find(IN_FRONTEND, "default-backend").option, &f->origins);
 }

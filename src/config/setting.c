@@ -16,7 +16,8 @@
 /* Types that read all words of their line; the others take one. */
 static bool takes_words(enum option_type type)
 {
-	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_KEEPALIVE || type == OPT_BALANCE;
+	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_KEEPALIVE || type == OPT_BALANCE ||
+	       type == OPT_CHECK || type == OPT_NETWORKS || type == OPT_USERS;
 }
 
 int setting_parse(const struct setting *s)
@@ -65,6 +66,7 @@ static int parse_word(const struct setting *s, const struct word *w, unsigned se
 	const struct option *o = match.option;
 	struct word value;
 	struct setting sub = {s->diag, o, {&value, 1}, s->base};
+	bool alone = w->text[key_len] != '=';
 
 	if (o == NULL || key_len == 0)
 		return report_unknown_word(s, &key, section);
@@ -72,26 +74,34 @@ static int parse_word(const struct setting *s, const struct word *w, unsigned se
 		diag_error(s->diag, DIAG_NOT_YET, key.at, "'%s' is not in this version", o->key);
 		return -EINVAL;
 	}
-	if (o->type == OPT_FLAG && w->text[key_len] == '=') {
+	if (o->type == OPT_FLAG && !alone) {
 		diag_error(s->diag, DIAG_BAD_VALUE, key.at, "'%s' has no value", o->key);
 		diag_hint(s->diag, "write '%s' alone", o->key);
 		return -EINVAL;
 	}
-	if (o->type != OPT_FLAG && (w->text[key_len] != '=' || w->text[key_len + 1] == '\0')) {
+	if (alone && (o->type == OPT_FLAG || (o->flags & OPT_BARE) != 0)) {
+		value = word_part(s->diag, w, 0, 0);
+		return setting_parse(&sub);
+	}
+	if (alone || w->text[key_len + 1] == '\0') {
 		diag_error(s->diag, DIAG_NO_VALUE, key.at, "'%s' needs a value", o->key);
 		diag_hint(s->diag, "write %s=%s, without blanks", o->key, o->words);
 		return -EINVAL;
 	}
-	value = o->type == OPT_FLAG ? key : word_part(s->diag, w, key_len + 1, w->len);
+	value = word_part(s->diag, w, key_len + 1, w->len);
 	return setting_parse(&sub);
 }
 
 /* Was the option of word `n` given before, among the words from `from` on? */
-static bool given_before(const struct setting *s, size_t from, size_t n)
+static bool given_before(const struct setting *s, size_t from, size_t n, unsigned section)
 {
 	const char *text = s->words.list[n].text;
 	size_t len = strcspn(text, "=");
+	const struct option *o =
+		option_find(section, arena_strndup(s->diag->arena, text, len)).option;
 
+	if (o != NULL && (o->flags & OPT_REPEAT) != 0)
+		return false;
 	for (size_t i = from; i < n; i++) {
 		const char *other = s->words.list[i].text;
 
@@ -124,7 +134,7 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 		const char *hint;
 		int err;
 
-		if (given_before(s, from, i)) {
+		if (given_before(s, from, i, section)) {
 			diag_error(s->diag, DIAG_DUPLICATE, w->at, "'%.*s' is given twice",
 				   (int)strcspn(w->text, "="), w->text);
 			result = -EINVAL;
@@ -141,6 +151,19 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 			i += strcmp(s->words.list[i + 1].text, "=") == 0 ? 2 : 1;
 	}
 	return result;
+}
+
+bool setting_has_word(const struct setting *s, unsigned section, const char *key)
+{
+	for (size_t i = 1; i < s->words.count; i++) {
+		const char *text = s->words.list[i].text;
+		const struct option *o =
+			option_find(section, arena_strndup(s->diag->arena, text, strcspn(text, "="))).option;
+
+		if (o != NULL && strcmp(o->key, key) == 0)
+			return true;
+	}
+	return false;
 }
 
 void setting_defaults(struct arena *a, unsigned section, void *base)
@@ -165,11 +188,26 @@ void setting_defaults(struct arena *a, unsigned section, void *base)
 	}
 }
 
+/* Of the types whose rows may have OPT_HIDE_ZERO. */
+static bool is_zero(const struct option *option, const void *base)
+{
+	const char *field = (const char *)base + option->offset;
+	uint64_t value = 0;
+
+	if (option->type == OPT_SWITCH)
+		memcpy(&value, field, sizeof(bool));
+	else
+		memcpy(&value, field, option->type == OPT_DURATION ? sizeof(int64_t) : sizeof(unsigned));
+	return value == 0;
+}
+
 bool setting_is_set(const struct option *option, const void *base)
 {
 	const struct setting_type *type = &setting_types[option->type];
 
 	if (type->parse == NULL || option->offset == SIZE_MAX)
+		return false;
+	if ((option->flags & OPT_HIDE_ZERO) != 0 && is_zero(option, base))
 		return false;
 	return type->is_set == NULL || type->is_set((const char *)base + option->offset);
 }

@@ -36,7 +36,7 @@ static const char *bound_text(const struct option *o, int64_t bound, char *buf)
 		return value_format_duration(bound * NS_PER_MS, buf);
 	if (o->type == OPT_SECONDS || o->type == OPT_KEEPALIVE)
 		return value_format_duration(bound * NS_PER_SEC, buf);
-	if (o->type == OPT_SIZE)
+	if (o->type == OPT_SIZE || o->type == OPT_BYTES || o->type == OPT_PACE)
 		return value_format_size((uint64_t)bound, buf);
 	(void)snprintf(buf, VALUE_TEXT_MAX, "%lld", (long long)bound); /* 20 digits at most */
 	return buf;
@@ -45,19 +45,14 @@ static const char *bound_text(const struct option *o, int64_t bound, char *buf)
 int setting_in_range(const struct setting *s, const struct word *w, uint64_t number)
 {
 	const struct option *o = s->option;
+	bool or_off = (o->flags & OPT_OR_OFF) != 0;
 	char min[VALUE_TEXT_MAX], max[VALUE_TEXT_MAX];
 
-	if (number >= (uint64_t)o->min && number <= (uint64_t)o->max)
+	if ((number >= (uint64_t)o->min && number <= (uint64_t)o->max) || (number == 0 && or_off))
 		return 0;
-	diag_error(s->diag, DIAG_OUT_OF_RANGE, w->at, "'%s' is %s, allowed are %s to %s", o->key, w->text,
-		   bound_text(o, o->min, min), bound_text(o, o->max, max));
+	diag_error(s->diag, DIAG_OUT_OF_RANGE, w->at, "'%s' is %s, allowed are %s%s to %s", o->key, w->text,
+		   or_off ? "off and " : "", bound_text(o, o->min, min), bound_text(o, o->max, max));
 	return -EINVAL;
-}
-
-/* A number that did not fit 64 bits: out of any range. */
-static int out_of_range(const struct setting *s, const struct word *w)
-{
-	return setting_in_range(s, w, UINT64_MAX);
 }
 
 static int bare_number(const struct setting *s, const struct word *w)
@@ -91,7 +86,7 @@ static int take_duration(const struct setting *s, int64_t unit_ns, int64_t *out)
 	if (err == -EDOM)
 		return bare_number(s, w);
 	if (err == -ERANGE)
-		return out_of_range(s, w);
+		return setting_in_range(s, w, UINT64_MAX);
 	if (err) {
 		(void)setting_bad(s, w, 0, "needs a duration");
 		diag_hint(s->diag, "write a number and us, ms, s, m, h or d: 500ms, 30s, 1m30s");
@@ -180,21 +175,28 @@ static bool never_set(const void *field)
 	return false;
 }
 
-static int parse_size(const struct setting *s, void *field)
+int setting_size(const struct setting *s, uint64_t *bytes)
 {
 	const struct word *w = &s->words.list[0];
-	uint64_t bytes = 0;
-	uint32_t value;
-	int err = value_size(w->text, &bytes);
+	int err = value_size(w->text, bytes);
 
 	if (err == -ERANGE)
-		return out_of_range(s, w);
+		return setting_in_range(s, w, UINT64_MAX); /* it did not fit 64 bits */
 	if (err) {
 		(void)setting_bad(s, w, 0, "is no size");
 		diag_hint(s->diag, "write a number of bytes, or with k, m or g: 256k");
 		return err;
 	}
-	err = setting_in_range(s, w, bytes);
+	return setting_in_range(s, w, *bytes);
+}
+
+static int parse_size(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	uint64_t bytes = 0;
+	uint32_t value;
+	int err = setting_size(s, &bytes);
+
 	if (err)
 		return err;
 	if ((bytes & (bytes - 1)) != 0) {
@@ -221,27 +223,35 @@ static void print_size(const void *field, const struct option *option, FILE *out
 	fputs(value_format_size(value, buf), out);
 }
 
-/* Counts of all four kinds: int and unsigned alike, ranges keep them below INT_MAX. */
+/* What a count may be besides a number; NULL = nothing. */
+static const char *count_word(const struct option *o)
+{
+	if (o->type == OPT_COUNT_AUTO || o->type == OPT_INT_AUTO)
+		return "auto";
+	return o->type == OPT_COUNT_OFF || (o->flags & OPT_OR_OFF) != 0 ? "off" : NULL;
+}
+
+/* Counts of all five kinds: int and unsigned alike, ranges keep them below INT_MAX. */
 static int parse_count(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
-	enum option_type type = s->option->type;
+	const char *word = count_word(s->option);
 	uint64_t n = 0;
 	int value, err;
 
-	if ((type == OPT_COUNT_AUTO || type == OPT_INT_AUTO) && strcmp(w->text, "auto") == 0) {
-		value = type == OPT_INT_AUTO ? -1 : 0;
+	if (word != NULL && strcmp(w->text, word) == 0) {
+		value = s->option->type == OPT_INT_AUTO ? -1 : 0;
 		memcpy(field, &value, sizeof(value));
 		return 0;
 	}
 	err = value_count(w->text, &n);
 	if (err == -EINVAL) {
 		(void)setting_bad(s, w, 0, "needs a number");
-		diag_hint(s->diag, "write %sa number: 2000, or 2_000",
-			  type == OPT_COUNT_AUTO || type == OPT_INT_AUTO ? "auto or " : "");
+		diag_hint(s->diag, "write %s%sa number: 2000, or 2_000", word != NULL ? word : "",
+			  word != NULL ? " or " : "");
 		return err;
 	}
-	err = err ? out_of_range(s, w) : setting_in_range(s, w, n);
+	err = setting_in_range(s, w, err ? UINT64_MAX : n);
 	if (err)
 		return err;
 	value = (int)n;
@@ -256,6 +266,8 @@ static void print_count(const void *field, const struct option *option, FILE *ou
 	memcpy(&value, field, sizeof(value));
 	if ((option->type == OPT_COUNT_AUTO && value == 0) || (option->type == OPT_INT_AUTO && value < 0))
 		fputs("auto", out);
+	else if (option->type == OPT_COUNT_OFF && value == 0)
+		fputs("off", out);
 	else
 		fprintf(out, "%d", value);
 }
@@ -271,7 +283,8 @@ static bool count_is_set(const void *field)
 static int parse_switch(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
-	bool on = strcmp(w->text, "on") == 0;
+	bool bare = w->len == 0 && (s->option->flags & OPT_BARE) != 0;
+	bool on = bare || strcmp(w->text, "on") == 0;
 
 	if (!on && strcmp(w->text, "off") != 0) {
 		(void)setting_bad(s, w, 0, "is on or off");
@@ -351,15 +364,16 @@ int setting_choice(const struct setting *s, const struct word *w, unsigned *inde
 
 static int parse_choice(const struct setting *s, void *field)
 {
-	unsigned index = 0;
-	int err = setting_choice(s, &s->words.list[0], &index);
+	bool bare = s->words.list[0].len == 0 && (s->option->flags & OPT_BARE) != 0;
+	unsigned index = bare ? (unsigned)s->option->min : 0;
+	int err = bare ? 0 : setting_choice(s, &s->words.list[0], &index);
 
 	if (!err)
 		memcpy(field, &index, sizeof(index));
 	return err;
 }
 
-static void print_choice(const void *field, const struct option *option, FILE *out)
+void setting_print_choice(const void *field, const struct option *option, FILE *out)
 {
 	const char *item = option->words;
 	unsigned index;
@@ -377,12 +391,13 @@ static void print_choice(const void *field, const struct option *option, FILE *o
 static int parse_text(const struct setting *s, void *field)
 {
 	const char *text = s->words.list[0].text;
+	size_t max = s->option->max > 0 ? (size_t)s->option->max : SETTING_TEXT_MAX;
 
 	if (text[0] == '\0')
 		return setting_bad(s, &s->words.list[0], 0, "is empty");
-	if (strlen(text) > SETTING_TEXT_MAX) {
-		diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "'%s' has at most %d bytes",
-			   s->option->key, SETTING_TEXT_MAX);
+	if (strlen(text) > max) {
+		diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "'%s' has at most %zu bytes",
+			   s->option->key, max);
 		return -EINVAL;
 	}
 	memcpy(field, &text, sizeof(text));
@@ -445,7 +460,7 @@ const struct setting_type setting_types[OPT_TYPES] = {
 	[OPT_INT_AUTO] = {parse_count, print_count, NULL},
 	[OPT_SWITCH] = {parse_switch, print_switch, NULL},
 	[OPT_FLAG] = {parse_flag, NULL, flag_is_set},
-	[OPT_CHOICE] = {parse_choice, print_choice, NULL},
+	[OPT_CHOICE] = {parse_choice, setting_print_choice, NULL},
 	[OPT_TEXT] = {parse_text, print_text, text_is_set},
 	[OPT_MODE] = {setting_parse_mode, setting_print_mode, setting_owner_is_set},
 	[OPT_USER] = {setting_parse_id, setting_print_id, setting_owner_is_set},
@@ -456,5 +471,19 @@ const struct setting_type setting_types[OPT_TYPES] = {
 	[OPT_LOG] = {setting_parse_log, NULL, never_set},
 	[OPT_ADMIN] = {setting_parse_admin, setting_print_admin, setting_admin_is_set},
 	[OPT_KEEPALIVE] = {setting_parse_keepalive, setting_print_keepalive, NULL},
-	[OPT_BALANCE] = {setting_parse_balance, print_choice, NULL},
+	[OPT_BALANCE] = {setting_parse_balance, setting_print_balance, NULL},
+	[OPT_COUNT_OFF] = {parse_count, print_count, NULL},
+	[OPT_BYTES] = {setting_parse_bytes, setting_print_bytes, NULL},
+	[OPT_PACE] = {setting_parse_pace, setting_print_pace, NULL},
+	[OPT_PORT] = {setting_parse_port, setting_print_port, setting_port_is_set},
+	[OPT_MARK] = {setting_parse_mark, setting_print_mark, NULL},
+	[OPT_DSCP] = {setting_parse_dscp, setting_print_dscp, NULL},
+	[OPT_CHECK] = {setting_parse_check, setting_print_check, NULL},
+	[OPT_CHECK_SEND] = {setting_parse_check_send, NULL, never_set},
+	[OPT_CHECK_EXPECT] = {setting_parse_check_expect, NULL, never_set},
+	[OPT_CHECK_HOST] = {setting_parse_check_host, print_text, text_is_set},
+	[OPT_PROXY_TLVS] = {setting_parse_proxy_tlvs, setting_print_proxy_tlvs, setting_proxy_tlvs_is_set},
+	[OPT_NETWORKS] = {setting_parse_networks, NULL, never_set},
+	[OPT_USERS] = {setting_parse_users, NULL, never_set},
+	[OPT_PORTS] = {setting_parse_ports, NULL, never_set},
 };

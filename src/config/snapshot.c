@@ -9,6 +9,7 @@
 
 #include "sluice/base/check.h"
 #include "sluice/config/build.h"
+#include "sluice/io/netset.h"
 
 static char *copy_text(struct arena *a, const char *text)
 {
@@ -61,6 +62,66 @@ static void fill_global(struct arena *a, struct config *c, const struct config_g
 	g->origins = copy_origins(a, c, from->origins);
 }
 
+static void *copy_bytes(struct arena *a, const void *from, size_t size)
+{
+	void *to = arena_alloc(a, size);
+
+	if (size > 0)
+		memcpy(to, from, size);
+	return to;
+}
+
+/* A set that lives as long as the snapshot. */
+struct set_owner {
+	struct netset *set; /* owns */
+};
+
+static void release_set(void *bytes)
+{
+	struct set_owner *o = bytes;
+
+	netset_free(o->set);
+	o->set = NULL;
+}
+
+/* Keeps the networks as written and the set of them; no set when there are none. */
+static struct netset *copy_networks(struct arena *a, const struct config_networks *from,
+				    struct config_networks *to)
+{
+	struct set_owner *o;
+
+	*to = (struct config_networks){copy_bytes(a, from->list, from->count * sizeof(*to->list)),
+				       from->count};
+	if (from->count == 0)
+		return NULL;
+	o = arena_alloc_owner(a, sizeof(*o), release_set);
+	o->set = netset_new(to->list, to->count);
+	if (o->set == NULL)
+		arena_no_memory(a);
+	return o->set;
+}
+
+static void copy_check(struct arena *a, struct config_check *to, const struct config_check *from)
+{
+	*to = *from;
+	to->method = copy_text(a, from->method);
+	to->path = copy_text(a, from->path);
+	to->host = copy_text(a, from->host);
+	to->body = copy_text(a, from->body);
+	to->statuses = copy_bytes(a, from->statuses, from->status_count * sizeof(*to->statuses));
+	to->steps = copy_bytes(a, from->steps, from->step_count * sizeof(*to->steps));
+	for (size_t i = 0; i < to->step_count; i++)
+		to->steps[i].bytes = copy_bytes(a, from->steps[i].bytes, from->steps[i].len);
+}
+
+static void fill_server(struct arena *a, const struct config *c, struct config_server *to,
+			const struct config_server *from)
+{
+	*to = *from;
+	to->source.list = copy_bytes(a, from->source.list, from->source.count * sizeof(*to->source.list));
+	to->place = place_in(c, from->place.file, from->place.line);
+}
+
 static void fill_backend(struct arena *a, const struct config *c, struct config_backend *to,
 			 const struct proxy *p)
 {
@@ -72,20 +133,33 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 	to->timeouts.connect_ns = p->set.timeouts.connect_ns;
 	to->timeouts.server_ns = p->set.timeouts.server_ns;
 	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
+	to->timeouts.queue_ns = p->set.timeouts.queue_ns;
+	to->allbackups = p->set.allbackups;
+	to->panic = p->set.panic;
+	to->maxqueue = p->set.maxqueue;
+	to->observe = p->set.observe;
+	to->on_marked_down = p->set.on_marked_down;
+	copy_check(a, &to->check, &p->set.check);
 	to->tcp = p->set.tcp;
+	to->tcp.congestion = copy_text(a, p->set.tcp.congestion);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);
 	to->servers = arena_alloc(a, p->server_count * sizeof(*to->servers));
 	to->server_count = p->server_count;
-	for (size_t i = 0; i < p->server_count; i++) {
-		struct config_server *server = &to->servers[i];
+	for (size_t i = 0; i < p->server_count; i++)
+		fill_server(a, c, &to->servers[i], &p->servers[i]);
+}
 
-		*server = p->servers[i];
-		server->source.list = arena_alloc(a, server->source.count * sizeof(*server->source.list));
-		for (size_t k = 0; k < server->source.count; k++)
-			server->source.list[k] = p->servers[i].source.list[k];
-		server->place = place_in(c, server->place.file, server->place.line);
-	}
+static void fill_access(struct arena *a, struct config_frontend *to, const struct config_proxy *set)
+{
+	to->rate_limit = set->rate_limit;
+	to->maxconn_per_source = set->maxconn_per_source;
+	to->no_server = set->no_server;
+	to->allow = copy_networks(a, &set->allow, &to->allow_list);
+	to->deny = copy_networks(a, &set->deny, &to->deny_list);
+	to->trusted = copy_networks(a, &set->trusted, &to->trusted_list);
+	to->allow_uids = copy_bytes(a, set->allow_uids.list, set->allow_uids.count * sizeof(uid_t));
+	to->allow_uid_count = set->allow_uids.count;
 }
 
 static void fill_frontend(struct arena *a, const struct config *c, struct config_frontend *to,
@@ -97,7 +171,10 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 	to->timeouts.client_ns = p->set.timeouts.client_ns;
 	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
 	to->timeouts.max_lifetime_ns = p->set.timeouts.max_lifetime_ns;
+	to->timeouts.handshake_ns = p->set.timeouts.handshake_ns;
+	fill_access(a, to, &p->set);
 	to->tcp = p->set.tcp;
+	to->tcp.congestion = copy_text(a, p->set.tcp.congestion);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);
 	to->binds = arena_alloc(a, p->bind_count * sizeof(*to->binds));
@@ -106,6 +183,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 		struct config_bind *bind = &to->binds[i];
 
 		*bind = p->binds[i];
+		bind->interface = copy_text(a, bind->interface);
 		bind->place = place_in(c, bind->place.file, bind->place.line);
 	}
 }
@@ -120,6 +198,24 @@ static size_t backend_index(const struct build *b, const struct proxy *target)
 		index += build_is_backend(p) ? 1 : 0;
 	}
 	return index;
+}
+
+static void fill_routes(struct arena *a, const struct config *c, const struct build *b,
+			struct config_frontend *to, const struct proxy *p)
+{
+	to->routes = arena_alloc(a, p->route_count * sizeof(*to->routes));
+	to->route_count = p->route_count;
+	for (size_t i = 0; i < p->route_count; i++) {
+		const struct route_line *line = &p->routes[i];
+		const struct route_ports *ports = &line->route.ports;
+		struct config_route *route = &to->routes[i];
+
+		route->backend = backend_index(b, line->target);
+		route->src = copy_networks(a, &line->route.src, &route->src_list);
+		route->ports = copy_bytes(a, ports->list, ports->count * sizeof(*route->ports));
+		route->port_count = ports->count;
+		route->place = place_in(c, line->place.file, line->place.line);
+	}
 }
 
 struct config *build_snapshot(const struct build *b, struct arena *a)
@@ -149,6 +245,7 @@ struct config *build_snapshot(const struct build *b, struct arena *a)
 		if (p->section->kind == IN_BACKEND)
 			continue;
 		fill_frontend(a, c, &c->frontends[c->frontend_count], p);
+		fill_routes(a, c, b, &c->frontends[c->frontend_count], p);
 		c->frontends[c->frontend_count++].backend = backend_index(b, p->target);
 	}
 	c->memory = a->blocks;

@@ -128,3 +128,20 @@ int source_add_file(struct arena *a, struct source *s, bool regular)
 	cut_lines(a, s, bytes, (size_t)len);
 	return 0;
 }
+
+const char *source_why_unread(int err)
+{
+	check(err < 0);
+	if (err == -EFBIG)
+		return "it is larger than a configuration can be";
+	return err == -EINVAL ? "it is no regular file" : strerror(-err);
+}
+
+const char *source_beside(struct arena *a, const struct source *s, const char *path)
+{
+	const char *slash = strrchr(s->name, '/');
+
+	if (path[0] == '/' || slash == NULL)
+		return path;
+	return arena_printf(a, "%.*s%s", (int)(slash - s->name + 1), s->name, path);
+}

@@ -216,6 +216,28 @@ struct word word_part(struct diag *d, const struct word *w, size_t offset, size_
 	return part;
 }
 
+struct word word_joined(struct arena *a, const struct word *left, const char *between,
+			  const struct word *right)
+{
+	size_t more = strlen(between), right_len = right != NULL ? right->len : 0;
+	struct word w = {.len = left->len + more + right_len, .at = left->at};
+	unsigned *cols = arena_alloc(a, (w.len + 1) * sizeof(*cols));
+
+	w.text = arena_printf(a, "%s%s%s", left->text, between, right != NULL ? right->text : "");
+	for (size_t i = 0; i <= left->len; i++)
+		cols[i] = left->cols[i];
+	for (size_t i = left->len; i < w.len - right_len; i++)
+		cols[i] = left->cols[left->len];
+	for (size_t i = 0; right != NULL && i <= right_len; i++)
+		cols[w.len - right_len + i] = right->cols[i];
+	if (right == NULL)
+		cols[w.len] = left->cols[left->len];
+	else
+		w.at.len = right->at.col + right->at.len - left->at.col;
+	w.cols = cols;
+	return w;
+}
+
 static bool is_plain(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

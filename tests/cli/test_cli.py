@@ -272,7 +272,7 @@ def test_help_of_a_key_comes_from_the_table():
     assert got.returncode == 0
     for word in ("timeout-connect\n", "default  5s\n", "example  timeout-connect = 5s\n"):
         assert word in got.stdout
-    assert "not in this version" in run("help", "balance").stdout
+    assert "not in this version" in run("help", "driver").stdout
     assert "\ncheck\n" in run("help", "check").stdout  # a verb and a key
     assert "write 'threads = ...'" in run("help", "nbthread").stderr
 

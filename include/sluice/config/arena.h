@@ -28,6 +28,8 @@ struct arena {
 void *arena_alloc(struct arena *a, size_t size);
 /* The same, and arena_free() calls `release` with it; it may still be all zero then. */
 void *arena_alloc_owner(struct arena *a, size_t size, void (*release)(void *bytes));
+/* What arena_alloc() does without memory, for allocations of others. */
+void arena_no_memory(const struct arena *a) __attribute__((noreturn));
 char *arena_strndup(struct arena *a, const char *text, size_t len);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));

@@ -11,6 +11,21 @@
 #include "sluice/config/document.h"
 #include "sluice/config/options.h"
 
+/* One use-backend line. */
+struct route_line {
+	struct route route;
+	const char *name; /* of the backend */
+	struct at at;	  /* of that name */
+	const struct proxy *target; /* once checked */
+	struct config_place place;
+};
+
+/* What a server line says itself; what it does not is the section's. */
+struct server_given {
+	bool send_proxy;
+	bool check;
+};
+
 /* One [listen], [frontend] or [backend]. */
 struct proxy {
 	struct section *section;
@@ -20,7 +35,10 @@ struct proxy {
 	size_t bind_count;
 	struct config_server *servers;
 	struct at *server_at; /* of each name */
+	struct server_given *server_given;
 	size_t server_count;
+	struct route_line *routes;
+	size_t route_count;
 	const char *backend_name; /* of default-backend; NULL = none */
 	struct at backend_at;
 	const struct proxy *target; /* the backend of a frontend, once checked */

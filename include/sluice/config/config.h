@@ -58,6 +58,7 @@ enum config_accept_proxy {
 	CONFIG_ACCEPT_PROXY_OPTIONAL, /* only from those who are trusted to send one */
 };
 enum config_no_server { CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE };
+enum config_admin_level { CONFIG_ADMIN_USER, CONFIG_ADMIN_OPERATOR, CONFIG_ADMIN_ADMIN };
 enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
 enum config_marked_down { CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE };
 enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
@@ -110,6 +111,7 @@ struct config_global {
 	size_t log_count;
 	struct addr_spec admin; /* ADDR_NONE = no admin socket */
 	struct config_socket_owner admin_owner;
+	enum config_admin_level admin_level; /* what the admin socket allows */
 	int64_t hard_stop_after_ns; /* 0 = never */
 	int64_t pipe_cycle_ns;
 	struct config_origins origins;
@@ -244,6 +246,18 @@ struct config_backend {
 	struct config_origins origins;
 };
 
+/* Networks as they were written, for -T: what is asked is the set beside them. */
+struct config_networks {
+	struct net_prefix *list;
+	size_t count;
+};
+
+/* Users by their number. */
+struct config_users {
+	uid_t *list;
+	size_t count;
+};
+
 /* A range of ports, both ends included. */
 struct config_ports {
 	uint16_t first;
@@ -254,6 +268,7 @@ struct config_ports {
 struct config_route {
 	size_t backend; /* index into config.backends */
 	struct netset *src; /* NULL = any client; borrows from the snapshot */
+	struct config_networks src_list;
 	struct config_ports *ports; /* of the address that the client connected to; none = any */
 	size_t port_count;
 	struct config_place place;
@@ -269,6 +284,9 @@ struct config_frontend {
 	struct netset *allow;   /* NULL = all may come; borrows from the snapshot, as the next two */
 	struct netset *deny;    /* NULL = nobody is kept out; goes before `allow` */
 	struct netset *trusted; /* may send a PROXY header; NULL = all */
+	struct config_networks allow_list;
+	struct config_networks deny_list;
+	struct config_networks trusted_list;
 	uid_t *allow_uids;      /* of Unix listeners; none = all */
 	size_t allow_uid_count;
 	struct config_route *routes;

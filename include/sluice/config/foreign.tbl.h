@@ -310,6 +310,8 @@ FOREIGN("option prefer-last-server", "sluice does not read HTTP: leave this line
 FOREIGN("state", "write 'state-file' in [global]")
 
 /* Inside a line */
+FOREIGN_WORD("if", "sluice has no ACLs: write src=NETWORK or dst-port=PORT")
+FOREIGN_WORD("unless", "sluice has no ACLs: write src=NETWORK or dst-port=PORT")
 FOREIGN_WORD("inter", "write 'check-interval = 2s' in the section")
 FOREIGN_WORD("fastinter", "write 'check-fast' in the section")
 FOREIGN_WORD("downinter", "write 'check-down' in the section")

@@ -30,6 +30,8 @@ enum option_section {
 	IN_KEEPALIVE = 1 << 10,
 	IN_BALANCE = 1 << 11,
 	IN_SYSLOG = 1 << 12,
+	IN_CHECK = 1 << 13,
+	IN_ROUTE = 1 << 14,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
@@ -40,10 +42,16 @@ enum option_type {
 	OPT_MILLIS,	/* int, milliseconds, written as a duration */
 	OPT_SECONDS,	/* int, whole seconds, written as a duration */
 	OPT_SIZE,	/* uint32_t, bytes, a power of two */
+	OPT_BYTES,	/* uint32_t, bytes, off = 0 */
+	OPT_PACE,	/* uint64_t, bytes a second, off = 0 */
 	OPT_COUNT,	/* unsigned */
 	OPT_INT,	/* int, not negative */
 	OPT_COUNT_AUTO, /* unsigned, auto = 0 */
 	OPT_INT_AUTO,	/* int, auto = -1 */
+	OPT_COUNT_OFF,	/* unsigned, off = 0 */
+	OPT_PORT,	/* uint16_t, 0 = none */
+	OPT_MARK,	/* uint32_t, decimal or 0x, off = 0 */
+	OPT_DSCP,	/* int: 0 to 63 or the name of a class, off = -1 */
 	OPT_SWITCH,	/* bool: on, off */
 	OPT_FLAG,	/* bool: the word alone */
 	OPT_CHOICE,	/* an enum, in the order of `words` */
@@ -58,8 +66,17 @@ enum option_type {
 	OPT_ADMIN,	/* struct config_global, its admin socket */
 	OPT_KEEPALIVE,	/* struct config_tcp */
 	OPT_IDLE,	/* struct config_timeouts, both sides */
-	OPT_BALANCE,	/* enum config_balance */
-	OPT_BIND,	/* these four are read where proxies are built */
+	OPT_BALANCE,	/* struct config_balancing */
+	OPT_CHECK,	/* struct config_check, but its times and counts */
+	OPT_CHECK_SEND,	/* struct config_check: one more step, as is the next */
+	OPT_CHECK_EXPECT,
+	OPT_CHECK_HOST,	/* char * */
+	OPT_PROXY_TLVS,	/* struct config_server: what a PROXY header of version 2 carries */
+	OPT_NETWORKS,	/* struct config_networks */
+	OPT_USERS,	/* struct config_users */
+	OPT_PORTS,	/* struct route_ports */
+	OPT_ROUTE,	/* these five are read where proxies are built */
+	OPT_BIND,
 	OPT_SERVER,
 	OPT_BACKEND,
 	OPT_INCLUDE,
@@ -71,6 +88,21 @@ enum option_flags {
 	OPT_NAMED = 1 << 0,	    /* `key NAME = value` */
 	OPT_REPEAT = 1 << 1,	    /* may be given again, and adds */
 	OPT_NAME_OPTIONAL = 1 << 2, /* of an OPT_NAMED key */
+	OPT_BARE = 1 << 3,	    /* a word that may stand alone: on, or the choice of number `min` */
+	OPT_OR_OFF = 1 << 4,	    /* 0 is allowed too, below `min` */
+	OPT_HIDE_ZERO = 1 << 5,	    /* a word that -T leaves out while it is 0 */
+};
+
+/* Ranges of ports. */
+struct route_ports {
+	struct config_ports *list;
+	size_t count;
+};
+
+/* What the words of a use-backend line fill. */
+struct route {
+	struct config_networks src;
+	struct route_ports ports;
 };
 
 /* The scalar options of a proxy section; [defaults] is one of these, each section begins as a copy. */
@@ -78,6 +110,10 @@ struct config_proxy {
 	unsigned maxconn;
 	unsigned rate_limit;
 	unsigned maxconn_per_source;
+	struct config_networks allow;
+	struct config_networks deny;
+	struct config_networks trusted;
+	struct config_users allow_uids;
 	enum config_no_server no_server;
 	struct config_balancing balance;
 	bool allbackups;

@@ -2,8 +2,8 @@
  *
  * setting.h - one option with its value: read into its field, and printed from it.
  *
- * Scalars are in setting_scalar.c, lines of several words in setting_line.c; a type's reader and
- * its printer stand together, so that what is printed reads back. Main thread. Floor 2.
+ * Scalars are in setting_scalar.c, lines of several words in setting_line.c and beside it; a type's
+ * reader and its printer stand together, so that what is printed reads back. Main thread. Floor 2.
  */
 #ifndef SLUICE_CONFIG_SETTING_H
 #define SLUICE_CONFIG_SETTING_H
@@ -52,6 +52,11 @@ int setting_in_range(const struct setting *s, const struct word *w, uint64_t num
 /* "10.0.0.1:80" to an address; reports what is wrong with it. */
 int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec);
 void setting_print_address(const struct addr_spec *spec, FILE *out);
+/* Reads a size with its range. */
+int setting_size(const struct setting *s, uint64_t *bytes);
+void setting_print_choice(const void *field, const struct option *option, FILE *out);
+/* Was the word `key` of a line written? */
+bool setting_has_word(const struct setting *s, unsigned section, const char *key);
 int setting_choice(const struct setting *s, const struct word *w, unsigned *index);
 
 /* Owner and mode of a socket, in setting_owner.c. */
@@ -74,8 +79,43 @@ void setting_print_admin(const void *field, const struct option *option, FILE *o
 bool setting_admin_is_set(const void *field);
 int setting_parse_keepalive(const struct setting *s, void *field);
 void setting_print_keepalive(const void *field, const struct option *option, FILE *out);
+/* How a server is chosen, in setting_balance.c. */
 int setting_parse_balance(const struct setting *s, void *field);
+void setting_print_balance(const void *field, const struct option *option, FILE *out);
+/* Numbers of sockets, in setting_socket.c. */
+int setting_parse_bytes(const struct setting *s, void *field);
+void setting_print_bytes(const void *field, const struct option *option, FILE *out);
+int setting_parse_pace(const struct setting *s, void *field);
+void setting_print_pace(const void *field, const struct option *option, FILE *out);
+int setting_parse_port(const struct setting *s, void *field);
+void setting_print_port(const void *field, const struct option *option, FILE *out);
+bool setting_port_is_set(const void *field);
+int setting_parse_mark(const struct setting *s, void *field);
+void setting_print_mark(const void *field, const struct option *option, FILE *out);
+int setting_parse_dscp(const struct setting *s, void *field);
+void setting_print_dscp(const void *field, const struct option *option, FILE *out);
+/* Health checks, in setting_check.c, and the texts in them, in setting_text.c. */
+int setting_parse_check(const struct setting *s, void *field);
+void setting_print_check(const void *field, const struct option *option, FILE *out);
+int setting_parse_check_send(const struct setting *s, void *field);
+int setting_parse_check_expect(const struct setting *s, void *field);
+int setting_parse_check_host(const struct setting *s, void *field);
+/* Puts in what escapes (\r \n \t \0 \\ \" \xHH) stand for; the result ends with a NUL besides. */
+int setting_unescape(const struct setting *s, const struct word *w, uint8_t **bytes, size_t *len);
+/* Prints what setting_unescape() reads back, in quotes. `literal`: a first byte that would mean more
+ * than itself is escaped too. */
+void setting_print_bytes_quoted(const uint8_t *bytes, size_t len, bool literal, FILE *out);
+/* Who may come, and where to: in setting_access.c. */
+int setting_parse_networks(const struct setting *s, void *field);
+int setting_parse_users(const struct setting *s, void *field);
+int setting_parse_ports(const struct setting *s, void *field);
+int setting_parse_route(const struct setting *s, struct route *route);
+void setting_print_route(const struct config_route *route, FILE *out);
+/* Lines of addresses, in setting_bind.c and setting_server.c. */
 int setting_parse_bind(const struct setting *s, struct config_bind *bind);
 int setting_parse_server(const struct setting *s, struct config_server *server);
+int setting_parse_proxy_tlvs(const struct setting *s, void *field);
+void setting_print_proxy_tlvs(const void *field, const struct option *option, FILE *out);
+bool setting_proxy_tlvs_is_set(const void *field);
 
 #endif

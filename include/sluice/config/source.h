@@ -42,5 +42,9 @@ void source_add_text(struct arena *a, struct source *s, const char *text, size_t
 /* Adds the lines of the file `s->name`. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX, -EINVAL for what
  * is not `regular` where that is asked for (a FIFO or device is not even waited for). */
 int source_add_file(struct arena *a, struct source *s, bool regular);
+/* What to say about an error of source_add_file(). */
+const char *source_why_unread(int err);
+/* Where `path`, as written in `s`, is: beside `s` unless it is absolute. */
+const char *source_beside(struct arena *a, const struct source *s, const char *path);
 
 #endif

@@ -30,6 +30,9 @@ struct words {
 int words_split(struct diag *d, struct at at, const char *value, struct words *out);
 /* The part of a word from `offset` on, `len` bytes of it at most. */
 struct word word_part(struct diag *d, const struct word *w, size_t offset, size_t len);
+/* One word of `left`, `between` (no longer than the gap in the source) and `right` (or NULL). */
+struct word word_joined(struct arena *a, const struct word *left, const char *between,
+			const struct word *right);
 /* Where byte `offset` of a word stands. */
 struct at word_at(const struct word *w, size_t offset);
 /* How many bytes of `text` belong together and are no comment: 0 unless `text` begins with "${",

@@ -80,7 +80,7 @@ static void every_built_row_has_a_type_that_can_be_read(void **state)
 	for (size_t i = 0; i < option_count; i++) {
 		const struct option *o = &options[i];
 		bool by_builder = o->type == OPT_BIND || o->type == OPT_SERVER || o->type == OPT_BACKEND ||
-				  o->type == OPT_INCLUDE;
+				  o->type == OPT_INCLUDE || o->type == OPT_ROUTE;
 
 		if (o->type == OPT_LATER || by_builder)
 			continue;
@@ -92,6 +92,9 @@ static void every_built_row_has_a_type_that_can_be_read(void **state)
 	}
 }
 
+#define PROXY_LINES                                                                                          \
+	(IN_LISTEN | IN_BIND | IN_SERVER | IN_BALANCE | IN_KEEPALIVE | IN_CHECK | IN_ROUTE)
+
 /* The example of a row, in a file where it may stand. */
 static struct loaded load_example(const struct option *o)
 {
@@ -102,7 +105,7 @@ static struct loaded load_example(const struct option *o)
 		(void)snprintf(text, sizeof(text), "[global]\n%s\n" GOOD, o->example);
 	else if ((o->sections & IN_STATS) != 0)
 		(void)snprintf(text, sizeof(text), "[stats]\n%s\n" GOOD, o->example);
-	else if ((o->sections & (IN_LISTEN | IN_BIND | IN_SERVER | IN_BALANCE | IN_KEEPALIVE)) != 0)
+	else if ((o->sections & PROXY_LINES) != 0)
 		(void)snprintf(
 			text, sizeof(text),
 			"[backend app]\nserver z = 10.0.0.1:80\n[%s x]\nbind = 127.0.0.1:4001\n%s\n%s%s",

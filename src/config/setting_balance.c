@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_balance.c - `balance`: how a server is chosen, and the words of that algorithm.
+ *
+ * Refuses words that the chosen algorithm does not use. Main thread. Floor 2.
+ */
+#include "sluice/config/setting.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/config/values.h"
+
+#define DRAWS_DEFAULT 2
+#define DRAWS_MAX     100
+
+/* The N of "random(N)"; what is written must begin so. */
+static int take_draws(const struct setting *s, const struct word *w, unsigned *draws)
+{
+	size_t open = strcspn(w->text, "(");
+	struct word number = word_part(s->diag, w, open + 1, strcspn(w->text + open + 1, ")"));
+	uint64_t n = 0;
+
+	if (strcmp(w->text + open + 1 + number.len, ")") != 0 || value_number(number.text, &n) != 0 ||
+	    n == 0 || n > DRAWS_MAX) {
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not random(N) with N of 1 to %d", w->text,
+			   DRAWS_MAX);
+		diag_hint(s->diag, "write random(%d): of %d servers drawn the less loaded one is taken",
+			  DRAWS_DEFAULT, DRAWS_DEFAULT);
+		return -EINVAL;
+	}
+	*draws = (unsigned)n;
+	return 0;
+}
+
+static int take_algorithm(const struct setting *s, struct config_balancing *b)
+{
+	const struct word *w = &s->words.list[0];
+	unsigned index = 0;
+
+	if (strncmp(w->text, "random(", strlen("random(")) == 0) {
+		b->algorithm = CONFIG_BALANCE_RANDOM;
+		return take_draws(s, w, &b->draws);
+	}
+	if (setting_choice(s, w, &index) != 0)
+		return -EINVAL;
+	b->algorithm = (enum config_balance)index;
+	return 0;
+}
+
+/* Which algorithms use word `key`: text for a message, NULL when this one does. */
+static const char *who_uses(const struct config_balancing *b, const char *key)
+{
+	bool source = b->algorithm == CONFIG_BALANCE_SOURCE, maglev = b->algorithm == CONFIG_BALANCE_MAGLEV;
+
+	if (strcmp(key, "hash") == 0)
+		return source ? NULL : "source";
+	if (strcmp(key, "hash-key") == 0)
+		return source || maglev ? NULL : "source and maglev";
+	if (maglev || b->algorithm == CONFIG_BALANCE_RANDOM || (source && b->hash == CONFIG_HASH_CONSISTENT))
+		return NULL;
+	return "'source hash=consistent', maglev and random";
+}
+
+static int check_used(const struct setting *s, const struct config_balancing *b)
+{
+	for (size_t i = 1; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+		const char *text = arena_strndup(s->diag->arena, w->text, strcspn(w->text, "="));
+		const struct option *o = option_find(IN_BALANCE, text).option;
+		const char *users = who_uses(b, o->key);
+
+		if (users == NULL)
+			continue;
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is for %s", o->key, users);
+		diag_hint(s->diag, strcmp(o->key, "hash") != 0 && b->algorithm == CONFIG_BALANCE_SOURCE
+					   ? "write hash=consistent too"
+					   : "leave it out");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int setting_parse_balance(const struct setting *s, void *field)
+{
+	struct config_balancing b = {.draws = DRAWS_DEFAULT};
+	struct setting words = *s;
+	int err = take_algorithm(s, &b);
+
+	words.base = &b;
+	if (setting_parse_words(&words, 1, IN_BALANCE) != 0)
+		err = -EINVAL;
+	if (!err)
+		err = check_used(s, &b);
+	if (!err)
+		memcpy(field, &b, sizeof(b));
+	return err;
+}
+
+void setting_print_balance(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_balancing *b = field;
+
+	if (b->algorithm == CONFIG_BALANCE_RANDOM)
+		fprintf(out, "random(%u)", b->draws);
+	else
+		setting_print_choice(&b->algorithm, option, out);
+	setting_print_words(IN_BALANCE, b, out);
+}

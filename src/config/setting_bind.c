@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_bind.c - `bind`: an address to accept connections on, with its words.
+ *
+ * Refuses names, and words that this kind of address has no use for. Main thread. Floor 2.
+ */
+#include "sluice/config/setting.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+
+/* What a socket got from who made it, and what nobody can change now. */
+static int check_inherited_options(const struct setting *s)
+{
+	static const struct {
+		const char *key, *instead;
+	} rows[] = {
+		{"mode", "SocketMode="},
+		{"user", "SocketUser="},
+		{"group", "SocketGroup="},
+		{"v6only", "BindIPv6Only="},
+		{"interface", "BindToDevice="},
+		{"freebind", "FreeBind="},
+		{"transparent", "Transparent="},
+		{"mptcp", "SocketProtocol=mptcp"},
+	};
+
+	for (size_t i = 1; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+			if (strncmp(w->text, rows[k].key, strcspn(w->text, "=")) != 0 ||
+			    strcspn(w->text, "=") != strlen(rows[k].key))
+				continue;
+			diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is not for an inherited socket",
+				   rows[k].key);
+			diag_hint(s->diag, "who made the socket decides: %s of the .socket unit",
+				  rows[k].instead);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* Words that a Unix socket has no use for. */
+static int check_tcp_only(const struct setting *s)
+{
+	static const char *const keys[] = {"defer-accept", "v6only", "interface", "freebind",
+					   "transparent",  "tfo",    "mptcp"};
+
+	for (size_t i = 1; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+			if (strncmp(w->text, keys[k], strlen(keys[k])) != 0)
+				continue;
+			diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is for TCP, not for a Unix socket",
+				   keys[k]);
+			diag_hint(s->diag, "leave it out");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* Options that have a meaning for one kind of address only. */
+static int check_bind_options(const struct setting *s, const struct config_bind *bind)
+{
+	const struct word *w = &s->words.list[0];
+	bool unix_path = bind->addr.kind == ADDR_UNIX && bind->addr.addr.un.sun_path[0] != '\0';
+	bool owned = bind->owner.mode != -1 || bind->owner.uid != (uid_t)-1 || bind->owner.gid != (gid_t)-1;
+
+	if (bind->addr.kind == ADDR_FD)
+		return check_inherited_options(s);
+	if (owned && !unix_path) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at,
+			   "mode, user and group are for a Unix socket with a path");
+		return -EINVAL;
+	}
+	if (bind->addr.kind == ADDR_UNIX && check_tcp_only(s) != 0)
+		return -EINVAL;
+	if (bind->v6only && bind->addr.kind == ADDR_IP && bind->addr.addr.sa.sa_family != AF_INET6) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "v6only is for an IPv6 address");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int setting_parse_bind(const struct setting *s, struct config_bind *bind)
+{
+	const struct word *w = &s->words.list[0];
+	struct setting words = *s;
+	int err;
+
+	bind->owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
+	setting_defaults(s->diag->arena, IN_BIND, bind);
+	err = setting_address(s, w, &bind->addr);
+	if (!err && bind->addr.kind == ADDR_NAME) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "'bind' takes an address of this machine, not a name");
+		diag_hint(s->diag, "write 127.0.0.1:%u, or :%u for all addresses", bind->addr.port,
+			  bind->addr.port);
+		err = -EINVAL;
+	}
+	words.base = bind;
+	if (setting_parse_words(&words, 1, IN_BIND) != 0)
+		err = -EINVAL;
+	return err ? err : check_bind_options(s, bind);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_server.c - `server`: an address to connect to, with its words.
+ *
+ * Refuses addresses that nobody can connect to. Main thread. Floor 2.
+ */
+#include "sluice/config/setting.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+
+/* More would not fit a line of -T. */
+#define SOURCES_MAX 64
+
+/* One local address: "10.0.0.200", "[::1]:4000". */
+static int take_source(const struct setting *s, const struct word *w, struct addr *addr)
+{
+	struct addr_spec spec = {.kind = ADDR_NONE};
+	struct in6_addr six;
+	struct in_addr four;
+
+	if (inet_pton(AF_INET, w->text, &four) == 1) {
+		addr->in.sin_family = AF_INET;
+		addr->in.sin_addr = four;
+		addr->len = sizeof(addr->in);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, w->text, &six) == 1) {
+		addr->in6.sin6_family = AF_INET6;
+		addr->in6.sin6_addr = six;
+		addr->len = sizeof(addr->in6);
+		return 0;
+	}
+	if (addr_parse(w->text, &spec, NULL, NULL) != 0 || spec.kind != ADDR_IP) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "'source' takes an IP address, with or without a port");
+		diag_hint(s->diag, "write 10.0.0.200, several with commas between, or client");
+		return -EINVAL;
+	}
+	*addr = spec.addr;
+	return 0;
+}
+
+int setting_parse_source(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	struct config_sources *sources = field;
+	size_t at = 0;
+
+	*sources = (struct config_sources){.client = strcmp(w->text, "client") == 0};
+	while (!sources->client && at <= w->len) {
+		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
+		struct addr addr = {0};
+
+		if (sources->count == SOURCES_MAX) {
+			diag_error(s->diag, DIAG_OUT_OF_RANGE, part.at, "'source' takes at most %d addresses",
+				   SOURCES_MAX);
+			return -EINVAL;
+		}
+		if (take_source(s, &part, &addr) != 0)
+			return -EINVAL;
+		sources->list = arena_grow(s->diag->arena, sources->list, sources->count, sizeof(addr));
+		sources->list[sources->count++] = addr;
+		at += part.len + 1;
+	}
+	return 0;
+}
+
+void setting_print_source(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_sources *sources = field;
+	char buf[ADDR_TEXT_MAX];
+
+	(void)option; /* the same for every row */
+	if (sources->client)
+		fputs("client", out);
+	for (size_t i = 0; i < sources->count; i++)
+		fprintf(out, "%s%s", i > 0 ? "," : "", addr_format(&sources->list[i], buf));
+}
+
+bool setting_source_is_set(const void *field)
+{
+	const struct config_sources *sources = field;
+
+	return sources->client || sources->count > 0;
+}
+
+int setting_parse_proxy_tlvs(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	struct config_server *server = s->base;
+
+	check(field == &server->proxy_crc32c);
+	for (size_t at = 0; at <= w->len;) {
+		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
+
+		if (strcmp(part.text, "crc32c") == 0) {
+			server->proxy_crc32c = true;
+		} else if (strcmp(part.text, "unique-id") == 0) {
+			server->proxy_unique_id = true;
+		} else {
+			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' cannot be '%s'", s->option->key,
+				   part.text);
+			diag_hint(s->diag, "write crc32c, unique-id, or both with a comma between");
+			return -EINVAL;
+		}
+		at += part.len + 1;
+	}
+	return 0;
+}
+
+static const struct config_server *server_of(const void *field)
+{
+	return container_of((const bool *)field, struct config_server, proxy_crc32c);
+}
+
+void setting_print_proxy_tlvs(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_server *server = server_of(field);
+	bool both = server->proxy_crc32c && server->proxy_unique_id;
+
+	(void)option; /* there is one row */
+	fprintf(out, "%s%s%s", server->proxy_crc32c ? "crc32c" : "", both ? "," : "",
+		server->proxy_unique_id ? "unique-id" : "");
+}
+
+bool setting_proxy_tlvs_is_set(const void *field)
+{
+	return server_of(field)->proxy_crc32c || server_of(field)->proxy_unique_id;
+}
+
+/* A connect from an address of another family cannot work. */
+static int check_families(const struct setting *s, const struct config_server *server)
+{
+	const struct config_sources *sources = &server->source;
+
+	for (size_t i = 0; i < sources->count && server->addr.kind == ADDR_IP; i++) {
+		if (sources->list[i].sa.sa_family == server->addr.addr.sa.sa_family)
+			continue;
+		diag_error(s->diag, DIAG_BAD_ADDRESS, s->words.list[0].at,
+			   "server and source are of different families");
+		return -EINVAL;
+	}
+	if (server->addr.kind == ADDR_UNIX && (sources->count > 0 || sources->client)) {
+		diag_error(s->diag, DIAG_CONFLICT, s->words.list[0].at,
+			   "'source' is for TCP, not for a Unix socket");
+		diag_hint(s->diag, "leave it out");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int setting_parse_server(const struct setting *s, struct config_server *server)
+{
+	const struct word *w = &s->words.list[0];
+	struct setting words = *s;
+	int err;
+
+	setting_defaults(s->diag->arena, IN_SERVER, server);
+	err = setting_address(s, w, &server->addr);
+	if (!err && server->addr.kind == ADDR_FD) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "fd@ is for 'bind': a server cannot be an inherited socket");
+		diag_hint(s->diag, "write HOST:PORT or unix:/PATH");
+		err = -EINVAL;
+	} else if (!err && server->addr.kind == ADDR_ANY) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a host");
+		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
+		err = -EINVAL;
+	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is none");
+		err = -EINVAL;
+	}
+	words.base = server;
+	if (setting_parse_words(&words, 1, IN_SERVER) != 0)
+		err = -EINVAL;
+	return err ? err : check_families(s, server);
+}
