@@ -34,7 +34,8 @@ static int backend_init(struct backend *b, const struct config_backend *config)
 		err = server_init(&b->servers[b->server_count], b, (unsigned)b->server_count);
 		if (err)
 			return err;
-		b->limited |= config->servers[b->server_count].maxconn > 0;
+		if (config->servers[b->server_count].maxconn > 0)
+			atomic_store(&b->limited, true);
 	}
 	return backend_refresh(b);
 }
@@ -74,6 +75,22 @@ void backends_free(struct backend *backends, size_t count)
 	free(backends);
 }
 
+/* Those that stay are not touched: a queue that asks meanwhile would pass them over. */
+static void mark_chosen(struct backend *b, const struct roster *r)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < b->server_count; i++) {
+		struct server *s = &b->servers[i];
+		const bool chosen = next < r->count && r->by_place[next].server == s;
+
+		next += chosen;
+		if (atomic_load_explicit(&s->chosen, memory_order_relaxed) != chosen)
+			atomic_store(&s->chosen, chosen);
+	}
+	check(next == r->count);
+}
+
 int backend_refresh(struct backend *b)
 {
 	const uint64_t number = atomic_load_explicit(&b->roster_number, memory_order_relaxed) + 1;
@@ -82,10 +99,7 @@ int backend_refresh(struct backend *b)
 
 	if (next == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < b->server_count; i++)
-		atomic_store_explicit(&b->servers[i].chosen, false, memory_order_relaxed);
-	for (size_t i = 0; i < next->count; i++)
-		atomic_store_explicit(&next->by_place[i].server->chosen, true, memory_order_relaxed);
+	mark_chosen(b, next);
 	spinlock_lock(&b->roster_lock);
 	last = b->roster;
 	b->roster = next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.c - one server as it is at run time: its state, its places, its addresses.
+ * server.c - one server as it is at run time: its places, its addresses, its key.
  *
  * Owns every address that the server ever had, because a worker may still be reading one that control has
  * replaced. Places are taken and given back by any thread; all else is control's. Floor 3.
@@ -8,16 +8,13 @@
 #include "sluice/balance/server.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sluice/balance/backend.h"
 #include "sluice/balance/server_parts.h"
 #include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
+#include "sluice/base/hash.h"
 
 struct server_addr {
 	struct server_addr *next;
@@ -28,25 +25,33 @@ struct server_addr {
 
 bool server_enter(struct server *s)
 {
-	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+	int sessions;
 
-	if (!s->owner->limited) {
+	if (likely(!atomic_load_explicit(&s->owner->limited, memory_order_relaxed))) {
 		atomic_fetch_add_explicit(&s->sessions, 1, memory_order_relaxed);
 		return true;
 	}
-	if ((unsigned)atomic_fetch_add(&s->sessions, 1) < limit || limit == 0)
-		return true;
-	server_leave(s); /* somebody may have begun to wait because of this one */
-	return false;
+	/* Who is refused writes nothing, so that a full server costs its neighbours nothing either. */
+	sessions = atomic_load(&s->sessions);
+	do {
+		const unsigned limit = atomic_load(&s->limit);
+
+		if (limit != 0 && (unsigned)sessions >= limit)
+			return false;
+	} while (!atomic_compare_exchange_weak(&s->sessions, &sessions, sessions + 1));
+	return true;
 }
 
+/* Who waits has put itself into the queue before it asks for a place once more, and here the place is given
+ * back before the queue is looked at: one of the two sees the other. The same holds for `limited`, which
+ * may become true between any two of these lines. */
 void server_leave(struct server *s)
 {
-	if (!s->owner->limited) {
-		atomic_fetch_sub_explicit(&s->sessions, 1, memory_order_relaxed);
+	const int before = atomic_fetch_sub(&s->sessions, 1);
+
+	check(before > 0);
+	if (likely(!atomic_load(&s->owner->limited)))
 		return;
-	}
-	atomic_fetch_sub(&s->sessions, 1);
 	if (atomic_load(&s->owner->queue.waiting) > 0)
 		queue_serve(s);
 }
@@ -67,74 +72,6 @@ const char *server_state_text(enum server_state state)
 	return texts[state];
 }
 
-/* ---- the state ---- */
-
-static enum server_state state_of(const struct server *s)
-{
-	if (s->admin == SERVER_ADMIN_MAINT)
-		return SERVER_MAINT;
-	if (atomic_load_explicit(&s->addr, memory_order_relaxed) == NULL)
-		return SERVER_UNRESOLVED;
-	if (!s->healthy)
-		return SERVER_DOWN;
-	return s->admin == SERVER_ADMIN_DRAIN ? SERVER_DRAIN : SERVER_UP;
-}
-
-static void set_weight(struct server *s)
-{
-	atomic_store_explicit(&s->eweight, s->weight * SERVER_WEIGHT_SCALE, memory_order_relaxed);
-}
-
-static int update(struct server *s)
-{
-	set_weight(s);
-	atomic_store_explicit(&s->state, (int)state_of(s), memory_order_release);
-	return backend_refresh(s->owner);
-}
-
-int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns)
-{
-	(void)cause;
-	(void)now_ns;
-	s->healthy = healthy;
-	return update(s);
-}
-
-int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns)
-{
-	(void)cause;
-	(void)now_ns;
-	s->admin = admin;
-	return update(s);
-}
-
-int server_set_weight(struct server *s, unsigned weight, int64_t now_ns)
-{
-	(void)now_ns;
-	s->weight = weight;
-	return update(s);
-}
-
-int server_set_maxconn(struct server *s, unsigned maxconn)
-{
-	atomic_store_explicit(&s->limit, maxconn, memory_order_relaxed);
-	return update(s);
-}
-
-int64_t server_slowstart_step(struct server *s, int64_t now_ns)
-{
-	(void)s;
-	(void)now_ns;
-	return INT64_MAX;
-}
-
-unsigned server_throttle(const struct server *s, int64_t now_ns)
-{
-	(void)s;
-	(void)now_ns;
-	return 100;
-}
-
 /* ---- addresses ---- */
 
 /* The address among those that the server had: a name that changes to and fro costs nothing. */
@@ -146,7 +83,7 @@ static const struct addr *find_addr(const struct server *s, const struct addr *a
 	return NULL;
 }
 
-static int publish_addr(struct server *s, const struct addr *a)
+int server_publish_addr(struct server *s, const struct addr *a)
 {
 	const struct addr *known = find_addr(s, a);
 
@@ -161,16 +98,24 @@ static int publish_addr(struct server *s, const struct addr *a)
 		s->addrs = more;
 		known = &more->addr;
 	}
-	/* Before the state: who sees the server up sees an address too. */
 	atomic_store_explicit(&s->addr, known, memory_order_release);
 	return 0;
 }
 
-int server_set_addr(struct server *s, const struct addr *a)
+/* A name without an address has the key of its name; it is in no roster before it has one. */
+uint64_t server_key_of(const struct server *s)
 {
-	const int err = publish_addr(s, a);
+	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_relaxed);
+	char text[ADDR_TEXT_MAX];
+	struct addr copy;
 
-	return err ? err : update(s);
+	if (s->backend->balance.hash_key == CONFIG_HASH_KEY_NAME || a == NULL)
+		return hash_bytes(s->config->name, strlen(s->config->name), 0);
+	copy = *a;
+	if (copy.sa.sa_family == AF_INET6)
+		copy.in6.sin6_scope_id = 0; /* the number of an interface: each machine has its own */
+	(void)addr_format(&copy, text);
+	return hash_bytes(text, strlen(text), 0);
 }
 
 /* ---- life ---- */
@@ -187,15 +132,15 @@ int server_init(struct server *s, struct backend *owner, unsigned index)
 	s->healthy = true;
 	s->admin = config->disabled ? SERVER_ADMIN_MAINT : SERVER_ADMIN_READY;
 	s->weight = config->weight;
-	atomic_init(&s->limit, config->maxconn);
-	set_weight(s);
+	s->maxconn = config->maxconn;
 	if (config->addr.kind != ADDR_NAME) {
-		const int err = publish_addr(s, &config->addr.addr);
+		const int err = server_publish_addr(s, &config->addr.addr);
 
 		if (err)
 			return err;
 	}
-	atomic_init(&s->state, (int)state_of(s));
+	s->key = server_key_of(s);
+	server_begin_state(s);
 	return 0;
 }
 

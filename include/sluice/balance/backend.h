@@ -24,7 +24,7 @@ struct backend {
 	const struct config_backend *config; /* borrows */
 	struct server *servers;              /* owns */
 	size_t server_count;
-	bool limited;                     /* some server has, or had, a maxconn: places are given exactly */
+	_Atomic bool limited;             /* some server has, or had, a maxconn: places are given exactly */
 	struct spinlock roster_lock;      /* of `roster`: held for two instructions, at a change only */
 	struct roster *roster;            /* one reference is the backend's */
 	_Atomic uint64_t roster_number;   /* of `roster`; a worker that holds another one takes this */

@@ -24,13 +24,14 @@ struct server;
 struct roster_entry {
 	struct server *server; /* borrows */
 	unsigned weight;       /* in sixteenths, > 0 */
+	unsigned index;        /* the server's */
 	uint64_t weight_end;   /* sum of the weights of this entry and all before it */
 };
 
 /* A place on the ring of `hash=consistent`. */
 struct ring_point {
 	uint64_t hash;
-	uint32_t entry;
+	uint32_t entry; /* index into by_key */
 };
 
 struct roster {
@@ -43,7 +44,9 @@ struct roster {
 	uint32_t *maglev;              /* owns; ROSTER_MAGLEV_SLOTS indexes into by_key; NULL if not wanted */
 	struct ring_point *ring;       /* owns; sorted by hash; NULL if not wanted */
 	size_t ring_count;
-	uint64_t checksum; /* of what a hash is looked up in: two machines with the same file agree */
+	/* Of what a hash is looked up in, keys and weights of the servers included: two machines with the
+	 * same file agree, however its lines are sorted. Of keys and weights alone where nothing hashes. */
+	uint64_t checksum;
 };
 
 /* A roster of the servers of `b` as they are now, with one reference. NULL without memory. Control. */

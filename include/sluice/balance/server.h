@@ -41,16 +41,18 @@ struct server {
 	const struct config_backend *backend; /* borrows from the snapshot */
 	struct backend *owner;                /* borrows: whose it is */
 	unsigned index;                       /* place in its backend */
-	uint64_t key;                         /* hash of its name or address: the same on every machine */
 
 	/* Control's alone. */
+	uint64_t key;              /* hash of its name or address: the same on every machine */
 	struct server_addr *addrs; /* owns: every address it ever had */
 	enum server_admin admin;
 	bool healthy;              /* by its checks; true without any */
 	unsigned weight;           /* as the administrator wants it, 0..256 */
+	unsigned maxconn;          /* as the administrator wants it; 0 = no limit */
 	int64_t changed_ns;        /* when `state` changed last; 0 = never */
 	int64_t down_ns;           /* how long it has been down in all, until changed_ns */
 	int64_t slow_since_ns;     /* its slow start began; 0 = it is not in one */
+	int64_t slow_at_ns;        /* how far it has been moved on */
 	struct history history;    /* the last changes of `state` */
 
 	/* Control writes, workers read. */
@@ -70,7 +72,8 @@ struct server {
 	atomic_int queued_max;
 };
 
-/* Takes a place for a new connection; false when its limit is reached. Any thread. */
+/* Takes a place for a new connection; false when its limit is reached, and `sessions` is never above it for
+ * a moment. Any thread. */
 bool server_enter(struct server *s);
 /* Gives the place back and serves who waits for one. Any thread. */
 void server_leave(struct server *s);
@@ -92,10 +95,14 @@ int server_set_admin(struct server *s, enum server_admin admin, const char *caus
 int server_set_weight(struct server *s, unsigned weight, int64_t now_ns);
 /* 0 = no limit. */
 int server_set_maxconn(struct server *s, unsigned maxconn);
-/* Moves its slow start on; returns when to be asked again, or INT64_MAX when it is over or there is
- * none (HAProxy: every max(1 s, slowstart / 20)). */
+/* Moves its slow start on; returns when to be asked again (monotonic), or INT64_MAX when it is over or
+ * there is none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves
+ * SERVER_DOWN or SERVER_MAINT: ask then. */
 int64_t server_slowstart_step(struct server *s, int64_t now_ns);
-/* How far its slow start is, in percent; 100 outside of one. */
+/* How far its slow start is, in percent of its time; 100 outside of one. */
 unsigned server_throttle(const struct server *s, int64_t now_ns);
+/* How long it has been down in all, until now (HAProxy's downtime: maintenance counts, and a name without
+ * an address; not the time before its first change). */
+int64_t server_downtime_ns(const struct server *s, int64_t now_ns);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_parts.h - what backend.c needs of server.c; nobody else includes it. Control thread. Floor 3.
+ * server_parts.h - what server.c, server_change.c and backend.c need of each other; nobody else includes it.
+ *
+ * Control thread. Floor 3.
  */
 #ifndef SLUICE_BALANCE_SERVER_PARTS_H
 #define SLUICE_BALANCE_SERVER_PARTS_H
@@ -10,5 +12,12 @@
 /* Begins the server `index` of `owner`; publishes nothing. 0 or -ENOMEM. */
 int server_init(struct server *s, struct backend *owner, unsigned index);
 void server_free(struct server *s);
+
+/* Its state, weight and limit as they follow from the configuration: no change, and no slow start. */
+void server_begin_state(struct server *s);
+/* Makes `a` (copied) its address; the state is not touched. 0 or -ENOMEM. */
+int server_publish_addr(struct server *s, const struct addr *a);
+/* The key that belongs to its name or its present address. */
+uint64_t server_key_of(const struct server *s);
 
 #endif

@@ -14,7 +14,7 @@
 #include "sluice/base/check.h"
 #include "sluice/config/config.h"
 
-#define TEST_SERVERS_MAX 8
+#define TEST_SERVERS_MAX 16
 
 struct config_of_servers {
 	struct config config;

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * server_change.c - what a server becomes when somebody says so: administrator, checks, names, time.
+ *
+ * Puts state, weight and limit together, publishes them with a new roster, or takes all back when there is
+ * no memory for one. Each change of state is one line of the log and of the server's history; what
+ * changes nothing leaves no trace. Slow start by HAProxy's formulas (server.c, queue.c). Control
+ * thread. Floor 3.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/balance/backend.h"
+#include "sluice/balance/server.h"
+#include "sluice/balance/server_parts.h"
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/base/log.h"
+
+/* A slow start has so many steps, but none is shorter than a second. */
+#define SLOWSTART_STEPS 20
+
+/* What may have to be taken back. */
+struct before {
+	enum server_state state;
+	enum server_admin admin;
+	bool healthy;
+	unsigned weight;
+	unsigned eweight;
+	unsigned limit;
+	uint64_t key;
+	int64_t slow_since_ns;
+	int64_t slow_at_ns;
+	size_t usable; /* servers of its backend */
+};
+
+static enum server_state present_state(const struct server *s)
+{
+	return (enum server_state)atomic_load_explicit(&s->state, memory_order_relaxed);
+}
+
+/* ---- how state, weight and limit are put together ---- */
+
+static enum server_state state_of(const struct server *s)
+{
+	if (s->admin == SERVER_ADMIN_MAINT)
+		return SERVER_MAINT;
+	if (atomic_load_explicit(&s->addr, memory_order_relaxed) == NULL)
+		return SERVER_UNRESOLVED;
+	if (!s->healthy)
+		return SERVER_DOWN;
+	return s->admin == SERVER_ADMIN_DRAIN ? SERVER_DRAIN : SERVER_UP;
+}
+
+/* As HAProxy keeps it: whole seconds, rounded up. */
+static int64_t slowstart_s(const struct server *s)
+{
+	return (s->config->slowstart_ns + NS_PER_SEC - 1) / NS_PER_SEC;
+}
+
+static int64_t slow_elapsed_s(const struct server *s, int64_t now_ns)
+{
+	return now_ns > s->slow_since_ns ? (now_ns - s->slow_since_ns) / NS_PER_SEC : 0;
+}
+
+static bool is_slow(const struct server *s, int64_t now_ns)
+{
+	return s->slow_since_ns != 0 && slow_elapsed_s(s, now_ns) < slowstart_s(s);
+}
+
+/* Algorithms whose tables may change with each step; the others would move clients to and fro. */
+static bool weight_grows(const struct config_balancing *b)
+{
+	switch (b->algorithm) {
+	case CONFIG_BALANCE_ROUNDROBIN:
+	case CONFIG_BALANCE_LEASTCONN:
+	case CONFIG_BALANCE_RANDOM:
+		return true;
+	case CONFIG_BALANCE_SOURCE:
+		return b->hash == CONFIG_HASH_CONSISTENT;
+	case CONFIG_BALANCE_FIRST:
+	case CONFIG_BALANCE_MAGLEV:
+		break;
+	}
+	return false;
+}
+
+static unsigned eweight_of(const struct server *s)
+{
+	const int64_t whole_s = slowstart_s(s);
+	int64_t sixteenths = SERVER_WEIGHT_SCALE;
+
+	if (is_slow(s, s->slow_at_ns) && weight_grows(&s->backend->balance))
+		sixteenths = (sixteenths * slow_elapsed_s(s, s->slow_at_ns) + whole_s) / whole_s;
+	return s->weight * (unsigned)sixteenths;
+}
+
+static unsigned limit_of(const struct server *s)
+{
+	const uint64_t percent = server_throttle(s, s->slow_at_ns);
+	const uint64_t limit = s->maxconn * percent / 100;
+
+	return s->maxconn > 0 && limit == 0 ? 1 : (unsigned)limit;
+}
+
+unsigned server_throttle(const struct server *s, int64_t now_ns)
+{
+	return is_slow(s, now_ns) ? (unsigned)(100 * slow_elapsed_s(s, now_ns) / slowstart_s(s)) : 100;
+}
+
+/* ---- what is told ---- */
+
+static bool takes_new(const struct server *s)
+{
+	return server_usable(s) && atomic_load_explicit(&s->eweight, memory_order_relaxed) > 0;
+}
+
+static size_t count_usable(const struct backend *b)
+{
+	size_t usable = 0;
+
+	for (size_t i = 0; i < b->server_count; i++)
+		usable += takes_new(&b->servers[i]);
+	return usable;
+}
+
+/* Causes come from servers too: what is kept can be printed anywhere. */
+static void copy_cause(char *out, const char *cause)
+{
+	size_t i;
+
+	for (i = 0; i < HISTORY_CAUSE_MAX - 1 && cause[i] != '\0'; i++)
+		out[i] = cause[i] >= ' ' && cause[i] <= '~' ? cause[i] : '?';
+	out[i] = '\0';
+}
+
+static void tell_change(const struct server *s, const char *cause, size_t usable)
+{
+	const enum server_state state = present_state(s);
+	const bool bad = state == SERVER_DOWN || state == SERVER_UNRESOLVED;
+
+	log_line(bad ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE,
+		 "server %s/%s is %s%s%s; %zu of %zu servers %s, %d sessions active, %d queued",
+		 s->backend->name, s->config->name, server_state_text(state), cause[0] != '\0' ? ": " : "",
+		 cause, usable, s->owner->server_count, state == SERVER_UP ? "up" : "left",
+		 atomic_load(&s->sessions), atomic_load(&s->queued));
+}
+
+static void tell_last_one(const struct backend *b)
+{
+	const size_t used = b->roster->count;
+
+	if (used > 0)
+		log_line(LOG_LEVEL_ALERT,
+			 "backend %s has no server left; by 'panic' %zu of its %zu are used all the same",
+			 b->config->name, used, b->server_count);
+	else
+		log_line(LOG_LEVEL_ALERT, "backend %s has no server left; it serves nobody until one is up",
+			 b->config->name);
+}
+
+/* What HAProxy calls stopped. */
+static bool is_down(enum server_state state)
+{
+	return state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
+}
+
+int64_t server_downtime_ns(const struct server *s, int64_t now_ns)
+{
+	if (!is_down(present_state(s)) || s->changed_ns == 0 || now_ns < s->changed_ns)
+		return s->down_ns;
+	return s->down_ns + now_ns - s->changed_ns;
+}
+
+static void note_change(struct server *s, enum server_state from, const char *cause, int64_t now_ns)
+{
+	struct history_change change = {
+		.at_ns = now_ns,
+		.wall_s = clock_wall_ns() / NS_PER_SEC,
+		.from = (uint8_t)from,
+		.to = (uint8_t)present_state(s),
+	};
+
+	copy_cause(change.cause, cause);
+	history_add(&s->history, &change);
+	if (is_down(from) && s->changed_ns != 0 && now_ns > s->changed_ns)
+		s->down_ns += now_ns - s->changed_ns;
+	s->changed_ns = now_ns;
+}
+
+/* ---- one change ---- */
+
+static struct before look(const struct server *s)
+{
+	return (struct before){
+		.state = present_state(s),
+		.admin = s->admin,
+		.healthy = s->healthy,
+		.weight = s->weight,
+		.eweight = atomic_load_explicit(&s->eweight, memory_order_relaxed),
+		.limit = atomic_load_explicit(&s->limit, memory_order_relaxed),
+		.key = s->key,
+		.slow_since_ns = s->slow_since_ns,
+		.slow_at_ns = s->slow_at_ns,
+		.usable = count_usable(s->owner),
+	};
+}
+
+static void publish(struct server *s, enum server_state state, unsigned eweight, unsigned limit)
+{
+	if (limit > 0)
+		atomic_store(&s->owner->limited, true); /* before the limit: who sees it counts exactly */
+	atomic_store(&s->limit, limit);
+	atomic_store_explicit(&s->eweight, eweight, memory_order_relaxed);
+	atomic_store_explicit(&s->state, (int)state, memory_order_release);
+}
+
+static void take_back(struct server *s, const struct before *b)
+{
+	s->admin = b->admin;
+	s->healthy = b->healthy;
+	s->weight = b->weight;
+	s->key = b->key;
+	s->slow_since_ns = b->slow_since_ns;
+	s->slow_at_ns = b->slow_at_ns;
+	publish(s, b->state, b->eweight, b->limit);
+}
+
+static void move_slow_start(struct server *s, enum server_state from, enum server_state to, int64_t now_ns)
+{
+	if (is_down(to))
+		s->slow_since_ns = 0;
+	else if ((from == SERVER_DOWN || from == SERVER_MAINT) && s->config->slowstart_ns > 0)
+		s->slow_since_ns = now_ns;
+	s->slow_at_ns = now_ns;
+	if (!is_slow(s, now_ns))
+		s->slow_since_ns = 0;
+}
+
+/* Even with the same state: with `panic` a server that is down is used unless it is to be drained. */
+static bool needs_roster(const struct server *s, const struct before *b)
+{
+	return atomic_load_explicit(&s->eweight, memory_order_relaxed) != b->eweight || s->key != b->key ||
+	       s->admin != b->admin;
+}
+
+/* Makes what control has set in `s` true for everybody; `b` is what it was before. */
+static int update(struct server *s, const struct before *b, const char *cause, int64_t now_ns)
+{
+	const enum server_state to = state_of(s);
+	size_t usable;
+	int err;
+
+	move_slow_start(s, b->state, to, now_ns);
+	publish(s, to, eweight_of(s), limit_of(s));
+	if (to != b->state || needs_roster(s, b)) {
+		err = backend_refresh(s->owner);
+		if (err) {
+			take_back(s, b);
+			return err;
+		}
+	} else if (atomic_load(&s->limit) != b->limit) {
+		queue_serve(s);
+	}
+	usable = count_usable(s->owner);
+	if (to != b->state) {
+		note_change(s, b->state, cause, now_ns);
+		tell_change(s, cause, usable);
+	}
+	if (b->usable > 0 && usable == 0)
+		tell_last_one(s->owner);
+	return 0;
+}
+
+int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns)
+{
+	const struct before b = look(s);
+
+	s->healthy = healthy;
+	return update(s, &b, cause, now_ns);
+}
+
+int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns)
+{
+	const struct before b = look(s);
+
+	s->admin = admin;
+	return update(s, &b, cause, now_ns);
+}
+
+int server_set_weight(struct server *s, unsigned weight, int64_t now_ns)
+{
+	const struct before b = look(s);
+
+	s->weight = weight;
+	return update(s, &b, "", now_ns);
+}
+
+int server_set_maxconn(struct server *s, unsigned maxconn)
+{
+	const unsigned last = s->maxconn;
+	const struct before b = look(s);
+	int err;
+
+	s->maxconn = maxconn;
+	err = update(s, &b, "", s->slow_at_ns);
+	if (err)
+		s->maxconn = last;
+	return err;
+}
+
+int server_set_addr(struct server *s, const struct addr *a)
+{
+	const struct addr *last = atomic_load_explicit(&s->addr, memory_order_relaxed);
+	const struct before b = look(s);
+	int err = server_publish_addr(s, a); /* before the state: who sees it up sees an address too */
+
+	if (err)
+		return err;
+	s->key = server_key_of(s);
+	err = update(s, &b, "its name has an address", clock_mono_ns());
+	if (err)
+		atomic_store_explicit(&s->addr, last, memory_order_release);
+	return err;
+}
+
+int64_t server_slowstart_step(struct server *s, int64_t now_ns)
+{
+	const struct before b = look(s);
+	int64_t step_ns = slowstart_s(s) * NS_PER_SEC / SLOWSTART_STEPS;
+
+	if (s->slow_since_ns == 0)
+		return CLOCK_NEVER;
+	if (step_ns < NS_PER_SEC)
+		step_ns = NS_PER_SEC;
+	if (update(s, &b, "", now_ns) != 0)
+		return now_ns + NS_PER_SEC; /* no memory for a roster: its weight stays for another second */
+	return s->slow_since_ns != 0 ? now_ns + step_ns : CLOCK_NEVER;
+}
+
+void server_begin_state(struct server *s)
+{
+	atomic_init(&s->eweight, eweight_of(s));
+	atomic_init(&s->limit, limit_of(s));
+	atomic_init(&s->state, (int)state_of(s));
+}
