@@ -107,8 +107,8 @@ int backend_refresh(struct backend *b)
 	spinlock_unlock(&b->roster_lock);
 	if (last != NULL)
 		roster_unref(last);
-	if (atomic_load(&b->queue.waiting) > 0)
-		queue_rearrange(b);
+	/* Also when nobody waits: its lock orders what was changed here before whoever begins to wait now. */
+	queue_rearrange(b);
 	return 0;
 }
 

@@ -2,7 +2,11 @@
  *
  * queue.c - who waits for a place at a server: first come, first served, across workers.
  *
- * Any thread. Floor 3.
+ * No wake-up is lost: who begins to wait is counted in `waiting` and then looks for free places; who gives
+ * a place back does so and then looks at `waiting`. All four are sequentially consistent, so at least one of
+ * the two sees the other. Order of locks: the queue's, then that of a worker's grants. Nothing is called
+ * with a lock held, and server_leave() is not called from queue_serve(): serving does not nest. Any
+ * thread. Floor 3.
  */
 #include "sluice/balance/queue.h"
 
@@ -26,6 +30,7 @@ int queue_init(struct queue *q, size_t servers)
 
 void queue_free(struct queue *q)
 {
+	check(atomic_load(&q->waiting) == 0);
 	free(q->of_server);
 	q->of_server = NULL;
 }
@@ -38,37 +43,249 @@ void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *ar
 	g->arg = arg;
 }
 
-int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g)
+bool queue_is_waiting(const struct backend *b)
 {
-	(void)b;
-	(void)w;
-	(void)server;
-	(void)g;
-	return -EBUSY;
+	return atomic_load_explicit(&b->queue.waiting_any, memory_order_relaxed) > 0;
 }
 
-void queue_leave(struct waiter *w)
+static bool is_chosen(struct server *s)
 {
-	(void)w;
+	return atomic_load_explicit(&s->chosen, memory_order_relaxed);
 }
 
-struct waiter *queue_take_granted(struct queue_grants *g)
+/* ---- the lists; under the queue's lock ---- */
+
+/* Nobody else writes these counts, as the lock is held; others read them. */
+static int count(atomic_int *counter, int by)
 {
-	(void)g;
-	return NULL;
+	return atomic_fetch_add(counter, by) + by;
+}
+
+static void raise_to(atomic_int *most, int now)
+{
+	if (now > atomic_load_explicit(most, memory_order_relaxed))
+		atomic_store_explicit(most, now, memory_order_relaxed);
+}
+
+/* How many wait where `w` waits, itself included. */
+static atomic_int *list_counter(struct queue *q, const struct waiter *w)
+{
+	return w->server != NULL ? &w->server->queued : &q->waiting_any;
+}
+
+static int put_in(struct queue *q, struct waiter *w)
+{
+	struct backend *b = w->backend;
+	struct server *s = w->server;
+	const int before = atomic_load_explicit(list_counter(q, w), memory_order_relaxed);
+
+	if (b->config->maxqueue > 0 &&
+	    (unsigned)atomic_load_explicit(&q->waiting, memory_order_relaxed) >= b->config->maxqueue)
+		return -EBUSY;
+	if (s != NULL && s->config->maxqueue > 0 && (unsigned)before >= s->config->maxqueue)
+		return -EBUSY;
+	w->number = q->next_number++;
+	w->before = (uint32_t)before;
+	w->state = WAITER_QUEUED;
+	list_push_back(s != NULL ? &q->of_server[s->index] : &q->any, &w->link);
+	(void)count(list_counter(q, w), 1);
+	raise_to(&q->waiting_max, count(&q->waiting, 1));
+	if (s != NULL)
+		raise_to(&s->queued_max, before + 1);
+	return 0;
+}
+
+static void take_out(struct queue *q, struct waiter *w)
+{
+	check(w->state == WAITER_QUEUED);
+	list_remove(&w->link);
+	(void)count(list_counter(q, w), -1);
+	(void)count(&q->waiting, -1);
+}
+
+static struct waiter *first_of(const struct list *l)
+{
+	return list_empty(l) ? NULL : list_entry(l->next, struct waiter, link);
+}
+
+/* Of those who wait for any server and for `s`, the one who came first. */
+static struct waiter *oldest_for(const struct queue *q, const struct server *s)
+{
+	struct waiter *any = first_of(&q->any);
+	struct waiter *own = first_of(&q->of_server[s->index]);
+
+	if (any == NULL || own == NULL)
+		return any != NULL ? any : own;
+	return any->number < own->number ? any : own;
+}
+
+/* ---- serving ---- */
+
+static bool has_place(struct server *s)
+{
+	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+
+	return limit == 0 || (unsigned)atomic_load(&s->sessions) < limit;
+}
+
+/* server_enter() gives back what it took too much, and would serve again with our lock held. */
+static bool take_place(struct server *s)
+{
+	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+	int sessions = atomic_load(&s->sessions);
+
+	while (limit == 0 || (unsigned)sessions < limit)
+		if (atomic_compare_exchange_weak(&s->sessions, &sessions, sessions + 1))
+			return true;
+	return false;
+}
+
+/* The waiter is its worker's from here on: it may be gone before this returns. */
+static void hand_over(struct queue_grants *g, struct waiter *w, struct server *s)
+{
+	spinlock_lock(&g->lock);
+	w->server = s;
+	w->state = WAITER_GRANTED;
+	list_push_back(&g->waiters, &w->link);
+	spinlock_unlock(&g->lock);
+}
+
+/* Gives one place of `s` to the oldest who waits; returns whom to wake, NULL when there was nothing to give
+ * or nobody to take it. */
+static struct queue_grants *serve_one(struct queue *q, struct server *s)
+{
+	struct queue_grants *g = NULL;
+	struct waiter *w;
+
+	spinlock_lock(&q->lock);
+	w = is_chosen(s) ? oldest_for(q, s) : NULL;
+	if (w != NULL && take_place(s)) {
+		g = w->grants;
+		take_out(q, w);
+		hand_over(g, w, s);
+		atomic_fetch_add_explicit(&s->chosen_total, 1, memory_order_relaxed);
+	}
+	spinlock_unlock(&q->lock);
+	return g;
 }
 
 void queue_serve(struct server *s)
 {
-	(void)s;
+	struct queue *q = &s->owner->queue;
+	struct queue_grants *g;
+
+	while (atomic_load(&q->waiting) > 0 && (g = serve_one(q, s)) != NULL)
+		g->wake(g->arg);
+}
+
+static void serve_any(struct backend *b)
+{
+	for (size_t i = 0; i < b->server_count && atomic_load(&b->queue.waiting) > 0; i++)
+		if (is_chosen(&b->servers[i]) && has_place(&b->servers[i]))
+			queue_serve(&b->servers[i]);
+}
+
+/* ---- waiting ---- */
+
+int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g)
+{
+	struct queue *q = &b->queue;
+	int err;
+
+	check(w->state == WAITER_NONE);
+	check(w->backend == NULL);
+	w->grants = g;
+	w->backend = b;
+	spinlock_lock(&q->lock);
+	/* It may have left the roster since it was picked, and queue_rearrange() has been here already. */
+	w->server = server != NULL && is_chosen(server) ? server : NULL;
+	server = w->server;
+	err = put_in(q, w);
+	spinlock_unlock(&q->lock);
+	if (err) {
+		w->backend = NULL;
+		w->server = NULL;
+		return err;
+	}
+	if (server == NULL)
+		serve_any(b);
+	else if (has_place(server))
+		queue_serve(server);
+	return 0;
+}
+
+void queue_leave(struct waiter *w)
+{
+	struct server *given = NULL;
+	struct queue *q;
+
+	if (w->backend == NULL)
+		return;
+	q = &w->backend->queue;
+	spinlock_lock(&q->lock);
+	if (w->state == WAITER_QUEUED) {
+		take_out(q, w);
+	} else {
+		check(w->state == WAITER_GRANTED);
+		given = w->server;
+		spinlock_lock(&w->grants->lock);
+		list_remove(&w->link);
+		spinlock_unlock(&w->grants->lock);
+	}
+	spinlock_unlock(&q->lock);
+	w->state = WAITER_NONE;
+	w->backend = NULL;
+	w->server = NULL;
+	if (given != NULL)
+		server_leave(given);
+}
+
+struct waiter *queue_take_granted(struct queue_grants *g)
+{
+	struct waiter *w;
+
+	spinlock_lock(&g->lock);
+	w = first_of(&g->waiters);
+	if (w != NULL)
+		list_remove(&w->link);
+	spinlock_unlock(&g->lock);
+	if (w == NULL)
+		return NULL;
+	check(w->state == WAITER_GRANTED);
+	w->state = WAITER_NONE;
+	w->backend = NULL;
+	return w;
+}
+
+/* ---- changes of servers ---- */
+
+/* Those who wait for `s` wait for any from now on, each at the place of its arrival: both lists are in
+ * order, and are walked once. */
+static void merge(struct queue *q, struct server *s)
+{
+	struct list *from = &q->of_server[s->index];
+	struct list *pos = q->any.next;
+	struct waiter *w;
+
+	while ((w = first_of(from)) != NULL) {
+		while (pos != &q->any && list_entry(pos, struct waiter, link)->number < w->number)
+			pos = pos->next;
+		list_remove(&w->link);
+		list_push_back(pos, &w->link); /* before `pos` */
+		w->server = NULL;
+		(void)count(&s->queued, -1);
+		(void)count(&q->waiting_any, 1);
+	}
 }
 
 void queue_rearrange(struct backend *b)
 {
-	(void)b;
-}
+	struct queue *q = &b->queue;
 
-bool queue_is_waiting(const struct backend *b)
-{
-	return atomic_load(&b->queue.waiting_any) > 0;
+	spinlock_lock(&q->lock);
+	for (size_t i = 0; i < b->server_count; i++)
+		if (!is_chosen(&b->servers[i]))
+			merge(q, &b->servers[i]);
+	spinlock_unlock(&q->lock);
+	serve_any(b);
 }

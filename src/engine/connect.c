@@ -3,12 +3,14 @@
  * connect.c - from an accepted client to a connected server: the choice, the tries, the pauses.
  *
  * A refused or reset connect goes at once to another usable server; the same server is asked again
- * after min(timeout-connect, 1 s). No byte of the client is read before a server has answered, so a
- * try costs nothing but time. What is our own shortage never counts against a server.
- * A worker's thread. Floor 4.
+ * after min(timeout-connect, 1 s). Where every place is taken, or somebody waits for one already, the
+ * session waits too (queueing.c): nobody is overtaken. No byte of the client is read before a server
+ * has answered, so a try costs nothing but time. What is our own shortage never counts against a
+ * server. A worker's thread. Floor 4.
  */
 #include <string.h>
 
+#include "sluice/balance/health.h"
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/engine/handshake.h"
@@ -17,9 +19,23 @@
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 #include "sluice/io/sock.h"
+#include "sluice/io/sys.h"
+
+#if __has_include("sluice/balance/client_key.h")
+#include "sluice/balance/client_key.h"
+#else
+static inline uint64_t client_key(const struct addr_brief *a)
+{
+	return a->family;
+}
+#endif
 
 /* How long the same server is left alone after a failure, at the most. */
 #define CONNECT_PAUSE_NS NS_PER_SEC
+/* Of a client that is closed for want of a server so many bytes are read, so that it gets a FIN: the kernel
+ * sends a RST where bytes are left unread. */
+#define CONNECT_DISCARD_BYTES 4096
+#define CONNECT_DISCARD_TIMES 16
 /* No event tells of room in a Unix backlog. */
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
@@ -58,12 +74,32 @@ static void enter_server(struct session *s, struct server *server)
 	tally_server_entered(s, atomic_load_explicit(&server->sessions, memory_order_relaxed));
 }
 
-/* Chooses a server and takes a place at it. */
+/* Does the client's address say to which server it belongs? */
+static bool is_hashed(const struct config_backend *b)
+{
+	return b->balance.algorithm == CONFIG_BALANCE_SOURCE || b->balance.algorithm == CONFIG_BALANCE_MAGLEV;
+}
+
+/* Has somebody been waiting for a place such as this one? Then it is theirs. */
+static bool is_waited_for(const struct session *s, const struct server *server)
+{
+	return unlikely(queue_is_waiting(s->backend)) ||
+	       unlikely(atomic_load_explicit(&server->queued, memory_order_relaxed) > 0);
+}
+
+/* Chooses a server and takes a place at it, unless it must wait behind others. */
 static enum pick choose_server(struct session *s, const struct server *avoid, struct server **out)
 {
-	const struct pick_request q = {.avoid = avoid};
+	const bool hashed = is_hashed(backend_config(s));
+	const struct pick_request q = {.key = hashed ? client_key(&s->client) : 0, .avoid = avoid};
+	const enum pick pick = picker_choose(session_picker(s), &q, out);
 
-	return picker_choose(session_picker(s), &q, out);
+	if (pick != PICK_SERVER || !is_waited_for(s, *out))
+		return pick;
+	server_leave(*out);
+	if (!hashed)
+		*out = NULL;
+	return PICK_FULL;
 }
 
 /* ---- connecting ---- */
@@ -137,8 +173,7 @@ static void start_connect(struct session *s)
 		session_connect_done(s, r);
 }
 
-/* A client that resets while the server is asked, with nothing sent, ends the try. */
-static void watch_client(struct session *s)
+void session_watch_client(struct session *s)
 {
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
 
@@ -172,9 +207,37 @@ static void try_server(struct session *s, struct server *server)
 		connect_failed(s, err);
 		return;
 	}
-	watch_client(s);
+	session_watch_client(s);
 	if (s->state == SESSION_CONNECTING)
 		start_connect(s);
+}
+
+/* Takes what the client has sent, within bounds, for nobody to have. */
+static void discard_unread(const struct session *s)
+{
+	uint8_t bin[CONNECT_DISCARD_BYTES];
+
+	for (int i = 0; i < CONNECT_DISCARD_TIMES; i++)
+		if (sys_recv(s->sides[SIDE_CLIENT].sock.fd, bin, sizeof(bin), 0) <= 0)
+			return;
+}
+
+/* No server may be used: what the frontend wants then. */
+static void no_server(struct session *s)
+{
+	switch (s->endpoint->frontend->config->no_server) {
+	case CONFIG_NO_SERVER_CLOSE:
+		discard_unread(s);
+		session_close(s, CLOSE_NO_SERVER);
+		s->ends[SIDE_CLIENT] = SIDE_CLOSE;
+		break;
+	case CONFIG_NO_SERVER_RESET:
+		session_close(s, CLOSE_NO_SERVER);
+		break;
+	case CONFIG_NO_SERVER_QUEUE:
+		queueing_wait(s, NULL);
+		break;
+	}
 }
 
 void session_connect(struct session *s)
@@ -189,14 +252,9 @@ void session_connect(struct session *s)
 		queueing_wait(s, server);
 		break;
 	case PICK_NONE:
-		session_close(s, CLOSE_NO_SERVER);
+		no_server(s);
 		break;
 	}
-}
-
-void session_connect_to(struct session *s, struct server *server)
-{
-	try_server(s, server);
 }
 
 /* ---- failing, and the next try ---- */
@@ -238,11 +296,28 @@ static bool client_left(const struct session *s)
 	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && io_unread(sock) == 0;
 }
 
+/* How long a server that failed is left alone. */
+static int64_t pause_ns(const struct session *s)
+{
+	const int64_t timeout_ns = backend_config(s)->timeouts.connect_ns;
+
+	return timeout_ns > 0 && timeout_ns < CONNECT_PAUSE_NS ? timeout_ns : CONNECT_PAUSE_NS;
+}
+
+/* A try after the first one, or the first one. */
+static void retry_at(struct session *s, struct server *server)
+{
+	if (s->tries > 0 && server != s->server) {
+		counter_add(&s->worker->counters.redispatches, 1);
+		tally_redispatched(s);
+	}
+	try_server(s, server);
+}
+
 static void next_try(struct session *s, int err)
 {
 	struct worker *w = s->worker;
 	struct server *last = s->server;
-	int64_t pause_ns = backend_config(s)->timeouts.connect_ns;
 
 	if (client_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
@@ -266,21 +341,17 @@ static void next_try(struct session *s, int err)
 				server_leave(next); /* the only one: after the pause */
 				break;
 			}
-			counter_add(&w->counters.redispatches, 1);
-			tally_redispatched(s);
-			try_server(s, next);
+			retry_at(s, next);
 			return;
 		case PICK_FULL:
 			queueing_wait(s, next);
 			return;
 		case PICK_NONE:
-			session_close(s, CLOSE_NO_SERVER);
+			no_server(s);
 			return;
 		}
 	}
-	if (pause_ns <= 0 || pause_ns > CONNECT_PAUSE_NS)
-		pause_ns = CONNECT_PAUSE_NS;
-	wait_before(s, pause_ns);
+	wait_before(s, pause_ns(s));
 }
 
 static void log_failure(struct session *s, int err)
@@ -302,13 +373,25 @@ static void log_failure(struct session *s, int err)
 			 strerrordesc_np(-err), s->tries);
 }
 
+/* Control is told when a server has failed so often in a row that it may be taken for down. */
+static void blame_server(struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+	int failing;
+
+	atomic_fetch_add_explicit(&s->server->failures, 1, memory_order_relaxed);
+	failing = atomic_fetch_add_explicit(&s->server->failing, 1, memory_order_relaxed) + 1;
+	if (backend_config(s)->observe == CONFIG_OBSERVE_CONNECT && failing % HEALTH_ERROR_LIMIT == 0)
+		e->notify(e->notify_arg);
+}
+
 static void connect_failed(struct session *s, int err)
 {
 	struct io_op *op = connect_op(s);
 
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (!is_own_shortage(err))
-		atomic_fetch_add_explicit(&s->server->failures, 1, memory_order_relaxed);
+		blame_server(s);
 	log_failure(s, err);
 	if (s->sides[SIDE_SERVER].sock.fd >= 0) {
 		op->kind = IO_CLOSE;
@@ -353,8 +436,8 @@ static void try_after_pause(struct session *s)
 	}
 	if (!backend_config(s)->redispatch) {
 		if (!server_usable(next))
-			session_close(s, CLOSE_NO_SERVER);
-		else if (server_enter(next))
+			no_server(s);
+		else if (!is_waited_for(s, next) && server_enter(next))
 			try_server(s, next);
 		else
 			queueing_wait(s, next);
@@ -362,18 +445,33 @@ static void try_after_pause(struct session *s)
 	}
 	switch (choose_server(s, NULL, &next)) {
 	case PICK_SERVER:
-		if (next != s->server) {
-			counter_add(&s->worker->counters.redispatches, 1);
-			tally_redispatched(s);
-		}
-		try_server(s, next);
+		retry_at(s, next);
 		break;
 	case PICK_FULL:
 		queueing_wait(s, next);
 		break;
 	case PICK_NONE:
-		session_close(s, CLOSE_NO_SERVER);
+		no_server(s);
 		break;
+	}
+}
+
+void session_connect_to(struct session *s, struct server *server)
+{
+	const int64_t again_ns = s->last_ns + pause_ns(s);
+
+	check(s->state == SESSION_QUEUED);
+	if (client_left(s)) {
+		server_leave(server);
+		session_close(s, CLOSE_CLIENT_GONE);
+	} else if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {
+		server_leave(server); /* it went while the news was on its way */
+		session_connect(s);
+	} else if (s->tries > 0 && server == s->server && s->worker->loop.now_ns < again_ns) {
+		server_leave(server); /* it has just failed: somebody else may have more luck */
+		wait_before(s, again_ns - s->worker->loop.now_ns);
+	} else {
+		retry_at(s, server);
 	}
 }
 

@@ -2,25 +2,83 @@
  *
  * queueing.c - a session waits for a place at a server.
  *
- * A worker's thread. Floor 4.
+ * Owns the wait: its deadline and its length; who is served next is decided in balance/queue.c. The client
+ * is watched meanwhile, as it is while a server is asked. A worker's thread. Floor 4.
  */
 #include "sluice/engine/queueing.h"
 
+#include <errno.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/extra.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 
+static int64_t queue_deadline(const struct session *s)
+{
+	const struct config_timeouts *t = &s->backend->config->timeouts;
+	const int64_t timeout_ns = t->queue_ns > 0 ? t->queue_ns : t->connect_ns;
+
+	return timeout_ns > 0 ? s->worker->loop.now_ns + timeout_ns : CLOCK_NEVER;
+}
+
+/* A server's queue that has filled up since the choice sends its clients to the others. */
+static int enter(struct session *s, struct server *server)
+{
+	struct waiter *w = &s->extra->waiter;
+	struct queue_grants *grants = &s->worker->grants;
+	const int err = queue_enter(s->backend, w, server, grants);
+
+	if (err != -EBUSY || server == NULL || !s->backend->config->redispatch)
+		return err;
+	return queue_enter(s->backend, w, NULL, grants);
+}
+
 void queueing_wait(struct session *s, struct server *server)
 {
-	(void)server;
-	session_close(s, CLOSE_QUEUE_FULL);
+	struct session_extra *x = session_extra(s);
+
+	check(!s->server_counted);
+	if (x == NULL) {
+		session_close(s, CLOSE_NO_RESOURCE);
+		return;
+	}
+	session_set_state(s, SESSION_QUEUED);
+	x->queued_ns = s->worker->loop.now_ns;
+	s->fixed_ns = queue_deadline(s);
+	session_watch_client(s);
+	if (s->state != SESSION_QUEUED)
+		return;
+	if (enter(s, server) != 0)
+		session_close(s, CLOSE_QUEUE_FULL);
+	else
+		session_rearm(s); /* a place may be given already: the news comes by mail */
+}
+
+static void end_wait(struct session *s)
+{
+	struct session_extra *x = s->extra;
+
+	x->wait_ns += (uint64_t)(s->worker->loop.now_ns - x->queued_ns);
 }
 
 void queueing_leave(struct session *s)
 {
-	(void)s;
+	if (s->extra->waiter.backend == NULL)
+		return;
+	end_wait(s);
+	queue_leave(&s->extra->waiter);
 }
 
 void queueing_take(struct worker *w)
 {
-	(void)w;
+	struct waiter *waiter;
+
+	while ((waiter = queue_take_granted(&w->grants)) != NULL) {
+		struct session_extra *x = container_of(waiter, struct session_extra, waiter);
+
+		end_wait(x->session);
+		session_connect_to(x->session, waiter->server);
+	}
 }

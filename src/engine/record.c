@@ -14,6 +14,7 @@
 #include "sluice/base/clock.h"
 #include "sluice/base/log.h"
 #include "sluice/base/log_fields.h"
+#include "sluice/engine/extra.h"
 #include "sluice/engine/worker.h"
 
 struct session_record {
@@ -25,10 +26,12 @@ struct session_record {
 	uint64_t to_server;
 	uint64_t to_client;
 	uint64_t spliced;
+	int64_t queue_ns;   /* -1 = never waited in a queue */
 	int64_t connect_ns; /* -1 = never connected */
 	int64_t total_ns;
 	uint32_t worker;
 	uint32_t number;
+	uint32_t before; /* how many waited in the queue when it came */
 	uint8_t tries;
 	uint8_t reason;
 	char code[2];
@@ -65,6 +68,18 @@ static double seconds(int64_t ns)
 	return (double)ns / (double)NS_PER_SEC;
 }
 
+static char state_letter(enum session_state state)
+{
+	switch (state) {
+	case SESSION_QUEUED:
+		return 'Q';
+	case SESSION_FORWARDING:
+		return 'D';
+	default:
+		return 'C';
+	}
+}
+
 /* HAProxy's two letters: what ended it, and the state that it was in. */
 static void set_code(const struct session *s, char code[2])
 {
@@ -73,7 +88,7 @@ static void set_code(const struct session *s, char code[2])
 	code[0] = row->letter1;
 	code[1] = row->letter2;
 	if (row->letter2 == 0)
-		code[1] = s->log_state == SESSION_FORWARDING ? 'D' : 'C';
+		code[1] = state_letter((enum session_state)s->log_state);
 }
 
 static size_t format_end_text(const struct session_record *r, char *out, size_t room)
@@ -84,13 +99,14 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 
 	n = snprintf(out, room,
 		     "session client=%s frontend=%s backend=%s server=%s address=%s to_server=%llu "
-		     "to_client=%llu spliced=%llu connect_ms=%.3f total_ms=%.3f tries=%u code=%c%c "
-		     "reason=\"%s\" id=%u.%u",
+		     "to_client=%llu spliced=%llu queue=%u queue_ms=%.3f connect_ms=%.3f total_ms=%.3f "
+		     "tries=%u code=%c%c reason=\"%s\" id=%u.%u",
 		     addr_brief_format(&r->client, client), r->frontend->name, r->backend->name,
 		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
 		     (unsigned long long)r->to_server, (unsigned long long)r->to_client,
-		     (unsigned long long)r->spliced, ms(r->connect_ns), ms(r->total_ns), r->tries, r->code[0],
-		     r->code[1], close_reason_row((enum close_reason)r->reason)->words, r->worker, r->number);
+		     (unsigned long long)r->spliced, r->before, r->queue_ns < 0 ? 0.0 : ms(r->queue_ns),
+		     ms(r->connect_ns), ms(r->total_ns), r->tries, r->code[0], r->code[1],
+		     close_reason_row((enum close_reason)r->reason)->words, r->worker, r->number);
 	if (n < 0)
 		return 0;
 	return (size_t)n < room ? (size_t)n : room - 1;
@@ -126,6 +142,10 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	if (r->address != NULL)
 		log_fields_text(&f, "server_address", addr_format(r->address, text));
 	log_fields_number(&f, "duration_s", "%.6f", seconds(r->total_ns));
+	if (r->queue_ns >= 0) {
+		log_fields_number(&f, "queue_s", "%.6f", seconds(r->queue_ns));
+		log_fields_number(&f, "queue", "%u", r->before);
+	}
 	if (r->connect_ns >= 0)
 		log_fields_number(&f, "connect_s", "%.6f", seconds(r->connect_ns));
 	log_fields_number(&f, "bytes_in", "%llu", (unsigned long long)r->to_server);
@@ -166,6 +186,11 @@ void record_session_end(const struct session *s)
 	r.to_server = s->flows[FLOW_TO_SERVER].bytes_out;
 	r.to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
 	r.spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
+	r.queue_ns = -1;
+	if (s->extra != NULL && s->extra->queued_ns > 0) {
+		r.queue_ns = (int64_t)s->extra->wait_ns;
+		r.before = s->extra->waiter.before;
+	}
 	r.connect_ns = s->connect_us > 0 ? (int64_t)(s->connect_us - 1) * NS_PER_US : -1;
 	r.total_ns = now_ns - s->accepted_ns;
 	r.worker = s->worker->index;

@@ -128,7 +128,7 @@ static int64_t session_deadline(const struct session *s, enum close_reason *why)
 {
 	int64_t deadline_ns = s->fixed_ns;
 
-	*why = CLOSE_CONNECT_TIMEOUT;
+	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT : CLOSE_CONNECT_TIMEOUT;
 	if (s->state == SESSION_FORWARDING)
 		return forwarding_deadline(s, why);
 	if (s->state == SESSION_CLOSING)
@@ -210,7 +210,7 @@ static void session_fire(struct timer *t)
 	}
 	if (s->state == SESSION_CLOSING)
 		session_hurry(s);
-	else if (s->state == SESSION_FORWARDING || why == CLOSE_LIFETIME)
+	else if (s->state == SESSION_FORWARDING || s->state == SESSION_QUEUED || why == CLOSE_LIFETIME)
 		session_close(s, why);
 	else
 		session_connect_timer(s);

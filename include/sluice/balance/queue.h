@@ -34,10 +34,10 @@ enum waiter_state { WAITER_NONE, WAITER_QUEUED, WAITER_GRANTED };
 struct waiter {
 	struct list link;
 	struct queue_grants *grants; /* borrows: of its worker */
-	struct backend *backend;     /* borrows */
+	struct backend *backend;     /* borrows; NULL = does not wait: the worker's own to read */
 	struct server *server;       /* waits for this one, or NULL = any; granted: has a place at it */
 	uint64_t number;             /* order of arrival in the backend */
-	uint32_t before;             /* how many were waiting when it came (HAProxy's sq/bq) */
+	uint32_t before;             /* how many waited there when it came (HAProxy's sq, or bq) */
 	enum waiter_state state;     /* under the backend's lock, or the worker's own once granted */
 };
 
@@ -56,15 +56,17 @@ int queue_init(struct queue *q, size_t servers);
 void queue_free(struct queue *q); /* nobody waits */
 void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *arg);
 
-/* Lets `w` wait for `server`, or for any when it is NULL. -EBUSY when the queue has its maxqueue. It may be
- * granted before this returns. Worker thread. */
+/* Lets `w` wait for `server`, or for any when it is NULL or may not be chosen any more. -EBUSY when the
+ * server's queue, or all queues of the backend together, have their maxqueue. It may be granted before this
+ * returns. Worker thread. */
 int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g);
-/* Takes `w` out again; a place that it was given meanwhile is given back. Worker thread. */
+/* Takes `w` out again; a place that it was given meanwhile is given back, to the next who waits. Harmless
+ * when it does not wait. Worker thread. */
 void queue_leave(struct waiter *w);
 /* The oldest waiter of this worker that was given a place, NULL when there is none; it is out of all lists.
  * Worker thread. */
 struct waiter *queue_take_granted(struct queue_grants *g);
-/* Gives free places of `s` to those who wait. Any thread. */
+/* Gives free places of `s` to those who wait, unless it may not be chosen. Any thread. */
 void queue_serve(struct server *s);
 /* Servers have changed: who waited for one that is not in the roster waits for any, and each server is
  * served. Control thread. */

@@ -19,7 +19,9 @@
  *                  client          "IP:PORT", "[IP]:PORT", or "unix:" for a client by Unix socket
  *                  server_address  the address of that server, as it was when the session ended
  *                  duration_s      from accept to close, seconds
- *                  connect_s       until the server answered, retries included; only when one did
+ *                  queue_s         of that, in queues; only when it had to wait
+ *                  queue           how many waited there when it came; only then, too
+ *                  connect_s       until the server answered, retries and queues included; only when one did
  *                  bytes_in        from the client to the server
  *                  bytes_out       from the server to the client
  *                  bytes_spliced   of both, moved inside the kernel

@@ -3,12 +3,12 @@
  * close_reasons.tbl.h - one row for each way a session ends:
  * REASON(NAME, letter1, letter2 or 0, is_error, words).
  *
- * The first letter is HAProxy's "what ended it"; the second is the state it ended in ('C'
- * connecting, 'D' data, '-' normal), and 0 means: take it from the session's state. The name, in lower
+ * The first letter is HAProxy's "what ended it"; the second is the state it ended in ('Q' in a queue,
+ * 'C' connecting, 'D' data, '-' normal), and 0 means: take it from the session's state. The name, in lower
  * case, is the `reason` of a JSON log line, so a row may come but is never renamed.
  */
 REASON(NORMAL, '-', '-', 0, "both sides closed")
-REASON(CLIENT_GONE, 'C', 'C', 0, "client left before a server answered")
+REASON(CLIENT_GONE, 'C', 0, 0, "client left before a server answered")
 REASON(CLIENT_RESET, 'C', 0, 1, "client reset the connection")
 REASON(SERVER_RESET, 'S', 0, 1, "server reset the connection")
 REASON(CLIENT_LOST, 'C', 0, 1, "client vanished")

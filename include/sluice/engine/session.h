@@ -119,8 +119,11 @@ static inline bool session_is_forwarding(const struct session *s)
 void session_begin(struct session *s);
 /* connect.c: picks a server and connects; the tries and their pauses. */
 void session_connect(struct session *s);
-/* A place at `server` was waited for and is this session's now. */
+/* A place at `server` was waited for and is this session's now, or is given back here. */
 void session_connect_to(struct session *s, struct server *server);
+/* A client that resets while the session waits or connects, with nothing sent, ends it. The session may
+ * be closing afterwards. */
+void session_watch_client(struct session *s);
 void session_connect_done(struct session *s, int result);
 /* The client was reset before a server had answered: what it had sent is still delivered. */
 void session_client_reset(struct session *s);
