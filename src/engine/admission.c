@@ -2,31 +2,218 @@
  *
  * admission.c - may this client come in, and to which backend does it go?
  *
- * A worker's thread; admission_init() and admission_free() are control's. Floor 4.
+ * Owns the order of the questions: who is kept out, who is let in, how many of one source there are, where
+ * it goes. Asked before a server is, so that who is refused has cost no connect. A worker's thread;
+ * admission_init() and admission_free() are control's. Floor 4.
  */
 #include "sluice/engine/admission.h"
 
-#include "sluice/engine/engine.h"
-#include "sluice/engine/session.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
 
-bool admission_admit(struct session *s)
+#include "sluice/base/check.h"
+#include "sluice/engine/engine.h"
+#include "sluice/engine/extra.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/source_table.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/netset.h"
+#include "sluice/io/sys.h"
+
+static bool has_ip(const struct addr_brief *a)
 {
-	(void)s;
-	return true;
+	return a->family == AF_INET || a->family == AF_INET6;
+}
+
+/* ---- who may come ---- */
+
+/* Of the process that connected, whatever a PROXY header said. */
+static bool is_user_allowed(const struct session *s, const struct config_frontend *c)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (sys_getsockopt(s->sides[SIDE_CLIENT].sock.fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return false;
+	for (size_t i = 0; i < c->allow_uid_count; i++)
+		if (c->allow_uids[i] == peer.uid)
+			return true;
+	return false;
+}
+
+/* CLOSE_NORMAL when nothing speaks against it. */
+static enum close_reason find_objection(const struct session *s, const struct config_frontend *c)
+{
+	const bool is_unix = addr_is_unix(&s->endpoint->addr);
+
+	if (c->deny != NULL && netset_has(c->deny, &s->client))
+		return CLOSE_DENIED;
+	/* A client of a Unix socket lies in no network: the socket's mode and allow-uid are for it. */
+	if (c->allow != NULL && !(is_unix && !has_ip(&s->client)) && !netset_has(c->allow, &s->client))
+		return CLOSE_DENIED;
+	if (is_unix && c->allow_uid_count > 0 && !is_user_allowed(s, c))
+		return CLOSE_DENIED_UID;
+	return CLOSE_NORMAL;
+}
+
+/* ---- how many of one source ---- */
+
+static enum close_reason count_source(struct session *s, const struct frontend *fe)
+{
+	struct session_extra *x;
+	int err;
+
+	if (fe->sources == NULL || !has_ip(&s->client))
+		return CLOSE_NORMAL;
+	x = session_extra(s);
+	if (x == NULL)
+		return CLOSE_NO_RESOURCE;
+	check(x->source == NULL);
+	err = source_table_enter(fe->sources, &s->client, fe->config->maxconn_per_source, &x->source);
+	if (err == -EDQUOT)
+		return CLOSE_SOURCE_LIMIT;
+	return err ? CLOSE_NO_RESOURCE : CLOSE_NORMAL;
 }
 
 void admission_leave(struct session *s)
 {
-	(void)s;
+	if (likely(s->extra == NULL) || s->extra->source == NULL)
+		return;
+	source_table_leave(s->endpoint->frontend->sources, s->extra->source);
+	s->extra->source = NULL;
+}
+
+/* ---- where it goes ---- */
+
+static uint16_t port_of(const struct addr *a)
+{
+	if (a->sa.sa_family == AF_INET)
+		return ntohs(a->in.sin_port);
+	return a->sa.sa_family == AF_INET6 ? ntohs(a->in6.sin6_port) : 0;
+}
+
+/* The port that the client connected to; 0 for a Unix socket. */
+static uint16_t destination_port(const struct session *s)
+{
+	struct addr a = {.len = sizeof(a.un)};
+
+	if (s->extra != NULL && s->extra->dst.family != 0)
+		return s->extra->dst.port;
+	if (!s->endpoint->config->transparent)
+		return port_of(&s->endpoint->addr);
+	/* A transparent listener has the connections of many addresses. */
+	if (sys_getsockname(s->sides[SIDE_CLIENT].sock.fd, &a.sa, &a.len) != 0)
+		return 0;
+	return port_of(&a);
+}
+
+static bool has_port(const struct config_route *r, uint16_t port)
+{
+	if (r->port_count == 0)
+		return true;
+	for (size_t i = 0; i < r->port_count; i++)
+		if (port >= r->ports[i].first && port <= r->ports[i].last)
+			return port != 0;
+	return false;
+}
+
+static void choose_backend(struct session *s, const struct frontend *fe)
+{
+	const struct config_frontend *c = fe->config;
+	uint16_t port;
+
+	if (c->route_count == 0)
+		return;
+	port = destination_port(s);
+	for (size_t i = 0; i < c->route_count; i++) {
+		const struct config_route *r = &c->routes[i];
+
+		if (!has_port(r, port) || (r->src != NULL && !netset_has(r->src, &s->client)))
+			continue;
+		s->backend = fe->routes[i];
+		return;
+	}
+}
+
+/* ---- the question ---- */
+
+static void count_refusal(const struct session *s, enum close_reason why)
+{
+	struct counters *c = &s->worker->counters;
+
+	if (why == CLOSE_NO_RESOURCE)
+		return; /* our own shortage: nobody was denied anything */
+	counter_add(why == CLOSE_SOURCE_LIMIT ? &c->source_limited : &c->denied, 1);
+	atomic_fetch_add_explicit(&s->endpoint->frontend->denied, 1, memory_order_relaxed);
+}
+
+static bool admit_guarded(struct session *s)
+{
+	const struct frontend *fe = s->endpoint->frontend;
+	enum close_reason why = find_objection(s, fe->config);
+
+	if (why == CLOSE_NORMAL)
+		why = count_source(s, fe);
+	if (why != CLOSE_NORMAL) {
+		count_refusal(s, why);
+		session_close(s, why);
+		return false;
+	}
+	choose_backend(s, fe);
+	return true;
+}
+
+bool admission_admit(struct session *s)
+{
+	return likely(!s->endpoint->frontend->guarded) || admit_guarded(s);
+}
+
+/* ---- the engine's state ---- */
+
+static int init_frontend(struct engine *e, struct frontend *fe)
+{
+	const struct config_frontend *c = fe->config;
+
+	rate_init(&fe->rate, c->rate_limit);
+	fe->guarded = c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 ||
+		      c->maxconn_per_source > 0 || c->route_count > 0;
+	if (c->maxconn_per_source > 0) {
+		fe->sources = source_table_new();
+		if (fe->sources == NULL)
+			return -ENOMEM;
+	}
+	if (c->route_count == 0)
+		return 0;
+	fe->routes = calloc(c->route_count, sizeof(struct backend *));
+	if (fe->routes == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->route_count; i++) {
+		check(c->routes[i].backend < e->config->backend_count);
+		fe->routes[i] = &e->backends[c->routes[i].backend];
+	}
+	return 0;
 }
 
 int admission_init(struct engine *e)
 {
-	(void)e;
+	for (size_t i = 0; i < e->config->frontend_count; i++) {
+		const int err = init_frontend(e, &e->frontends[i]);
+
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
 void admission_free(struct engine *e)
 {
-	(void)e;
+	for (size_t i = 0; e->frontends != NULL && i < e->config->frontend_count; i++) {
+		struct frontend *fe = &e->frontends[i];
+
+		source_table_free(fe->sources);
+		fe->sources = NULL;
+		free(fe->routes);
+		fe->routes = NULL;
+	}
 }

@@ -17,6 +17,8 @@
 
 /* accept(2) failed for want of something: a descriptor may be free again by then. */
 #define LISTENER_PAUSE_NS (100 * NS_PER_MS)
+/* A rate-limit of many thousands is no reason to wake up for each client: a few may come at once. */
+#define LISTENER_RATE_PAUSE_MIN_NS NS_PER_MS
 
 /* ---- maxconn: a reservation for each session, taken before accept ---- */
 
@@ -75,9 +77,12 @@ static enum listener_limit reserve_slot(struct engine *e, struct frontend *fe)
 	return LIMIT_FRONTEND;
 }
 
-static atomic_int *resting_count(const struct listener *l, enum listener_limit why)
+static void count_resting(const struct listener *l, enum listener_limit why, int change)
 {
-	return why == LIMIT_FRONTEND ? &l->endpoint->frontend->resting : &l->worker->engine->resting;
+	if (why == LIMIT_FRONTEND)
+		atomic_fetch_add(&l->endpoint->frontend->resting, change);
+	else if (why == LIMIT_PROCESS)
+		atomic_fetch_add(&l->worker->engine->resting, change);
 }
 
 static bool process_has_room(const struct listener *l)
@@ -94,11 +99,15 @@ static bool frontend_has_room(const struct listener *l)
 	return atomic_load(&fe->sessions) < (int)fe->limit;
 }
 
-/* Is there room again by the count that it rests for? By the other one there may be none; it then
- * rests again, announced for the right reason. */
+/* Is there room again by what it rests for? By the others there may be none; it then rests again,
+ * announced for the right reason. */
 static bool may_resume(const struct listener *l)
 {
-	return atomic_load(&l->resting) == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
+	const int why = atomic_load(&l->resting);
+
+	if (why == LIMIT_RATE)
+		return !timer_is_set(&l->pause);
+	return why == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
 }
 
 /* Announces that it rests. Whoever releases a slot after this sees it; may_resume(), asked
@@ -106,7 +115,7 @@ static bool may_resume(const struct listener *l)
 static void rest(struct listener *l, enum listener_limit why)
 {
 	l->state = LISTENER_RESTING;
-	atomic_fetch_add(resting_count(l, why), 1);
+	count_resting(l, why, 1);
 	atomic_store(&l->resting, (int)why);
 	counter_add(&l->worker->counters.accept_pauses, 1);
 	io_cancel(&l->worker->loop, &l->accept);
@@ -116,11 +125,49 @@ static void rest_no_more(struct listener *l)
 {
 	const enum listener_limit why = (enum listener_limit)atomic_exchange(&l->resting, LIMIT_NONE);
 
-	if (why != LIMIT_NONE)
-		atomic_fetch_sub(resting_count(l, why), 1);
+	count_resting(l, why, -1);
+}
+
+/* Rests until rate-limit lets the next one in: no release wakes it, its own timer does. */
+static void rest_until(struct listener *l, int64_t due_ns)
+{
+	struct worker *w = l->worker;
+	const int64_t soonest_ns = w->loop.now_ns + LISTENER_RATE_PAUSE_MIN_NS;
+
+	counter_add(&w->counters.rate_pauses, 1);
+	if (timer_set(&w->loop.timers, &l->pause, due_ns > soonest_ns ? due_ns : soonest_ns)) {
+		l->state = LISTENER_OFF; /* not even memory for a timer: the other workers go on */
+		io_cancel(&w->loop, &l->accept);
+		return;
+	}
+	rest(l, LIMIT_RATE);
 }
 
 /* ---- accepting ---- */
+
+/* A place in this second, for a listener that has its slot. While draining, who waits is still taken. */
+static void reserve_rate(struct listener *l)
+{
+	struct rate *rate = &l->endpoint->frontend->rate;
+	const int64_t now_ns = l->worker->loop.now_ns;
+	int64_t due_ns;
+
+	if (l->state == LISTENER_OFF) {
+		rate_force(rate, now_ns);
+		return;
+	}
+	due_ns = rate_take(rate, now_ns);
+	if (due_ns == 0)
+		return;
+	l->reserved = false;
+	listener_release_slot(l->worker->engine, l->endpoint->frontend);
+	rest_until(l, due_ns);
+}
+
+static bool has_rate(const struct listener *l)
+{
+	return unlikely(l->endpoint->frontend->rate.limit > 0);
+}
 
 /* The driver asks before each accept. */
 static bool listener_admit(struct io_op *op)
@@ -133,9 +180,10 @@ static bool listener_admit(struct io_op *op)
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF)
 		return false;
 	why = reserve_slot(l->worker->engine, l->endpoint->frontend);
-	if (why == LIMIT_NONE)
-		l->reserved = true;
-	else if (l->state == LISTENER_ON)
+	l->reserved = why == LIMIT_NONE;
+	if (l->reserved && has_rate(l))
+		reserve_rate(l);
+	else if (!l->reserved && l->state == LISTENER_ON)
 		rest(l, why);
 	return l->reserved;
 }
@@ -144,6 +192,8 @@ static void force_slot(struct listener *l)
 {
 	atomic_fetch_add(&l->worker->engine->sessions, 1);
 	atomic_fetch_add(&l->endpoint->frontend->sessions, 1);
+	if (has_rate(l))
+		rate_force(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
 }
 
 static void release_unused(struct listener *l)
@@ -151,6 +201,8 @@ static void release_unused(struct listener *l)
 	if (!l->reserved)
 		return;
 	l->reserved = false;
+	if (has_rate(l))
+		rate_give_back(&l->endpoint->frontend->rate);
 	listener_release_slot(l->worker->engine, l->endpoint->frontend);
 }
 
@@ -246,6 +298,8 @@ static void listener_pause_over(struct timer *t)
 
 	if (l->state == LISTENER_PAUSED)
 		(void)listener_start(l); /* a failure has set the next pause */
+	else
+		listener_resume(l); /* it rested for rate-limit */
 }
 
 void listener_init(struct listener *l, struct worker *w, struct endpoint *ep)
@@ -278,6 +332,9 @@ void listener_resume(struct listener *l)
 {
 	/* While its cancel is under way, listener_accept_done() looks for room itself. */
 	if (l->state != LISTENER_RESTING || io_is_pending(&l->accept))
+		return;
+	/* For rate-limit it rests until its timer says so. */
+	if (timer_is_set(&l->pause))
 		return;
 	rest_no_more(l);
 	(void)listener_start(l); /* a failure has set the pause */

@@ -3,6 +3,8 @@
  * admission.h - may this client come in, and to which backend does it go?
  *
  * Asked once a session, when the client's address is known (behind a PROXY header: the one in it).
+ * deny-from goes before allow-from. The client of a Unix socket lies in no network, so both pass it by:
+ * allow-uid and the socket's mode are for it.
  * A worker's thread. Floor 4.
  */
 #ifndef SLUICE_ENGINE_ADMISSION_H

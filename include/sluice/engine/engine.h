@@ -8,7 +8,7 @@
  *  - the pipe and buffer pools' lists (spinlock) and budgets (one atomic each);
  *  - each server's runtime line (balance/server.h), each backend's roster (a spinlock, held for two
  *    instructions when a server has changed) and queue (a spinlock, touched only while somebody waits);
- *  - the tables of maxconn-per-source (sharded spinlocks) and the clocks of rate-limit (one atomic),
+ *  - the tables of maxconn-per-source (sharded spinlocks) and the clocks of rate-limit (a spinlock each),
  *    where they are configured;
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
@@ -31,6 +31,7 @@
 #include "sluice/base/log.h"
 #include "sluice/base/spinlock.h"
 #include "sluice/config/config.h"
+#include "sluice/engine/rate.h"
 #include "sluice/io/buf_pool.h"
 #include "sluice/io/pipe_pool.h"
 
@@ -55,9 +56,12 @@ struct frontend {
 	struct source_table *sources;         /* owns; NULL without maxconn-per-source */
 	unsigned index;
 	unsigned limit; /* maxconn */
+	bool guarded;   /* admission.c has something to ask */
 	_Alignas(64) atomic_int sessions;
 	atomic_int resting; /* workers whose listeners rest because of the limit */
 	_Atomic uint64_t total;
+	_Atomic uint64_t denied; /* clients that admission.c sent away */
+	struct rate rate;        /* of rate-limit; without one, limit is 0 */
 };
 
 /* What was planned from the limits of this process; see control/limits.h. */

@@ -21,18 +21,18 @@ struct worker;
 
 enum listener_state {
 	LISTENER_ON,
-	LISTENER_RESTING, /* maxconn is reached: the kernel's backlog holds the clients */
+	LISTENER_RESTING, /* maxconn or rate-limit is reached: the kernel's backlog holds the clients */
 	LISTENER_PAUSED,  /* accept failed for want of descriptors or memory: a timer resumes */
 	LISTENER_OFF,     /* draining: for good */
 };
 
-/* Why it rests: which count has to fall. */
-enum listener_limit { LIMIT_NONE, LIMIT_FRONTEND, LIMIT_PROCESS };
+/* Why it rests: which count has to fall, or that time has to pass. */
+enum listener_limit { LIMIT_NONE, LIMIT_FRONTEND, LIMIT_PROCESS, LIMIT_RATE };
 
 struct listener {
 	struct io_sock sock; /* borrows the endpoint's descriptor */
 	struct io_op accept;
-	struct timer pause;
+	struct timer pause; /* set while it is paused, or rests for LIMIT_RATE */
 	struct worker *worker;     /* borrows */
 	struct endpoint *endpoint; /* borrows */
 	enum listener_state state;

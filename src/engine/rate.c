@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rate.c - how many may come in a second, as HAProxy counts them (its freq_ctr and next_event_delay()).
+ *
+ * Unlike there a second is not one of the clock on the wall: it begins with the first who comes. Any
+ * thread. Floor 4.
+ */
+#include "sluice/engine/rate.h"
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+
+void rate_init(struct rate *r, uint32_t limit)
+{
+	spinlock_init(&r->lock);
+	r->limit = limit;
+	r->current = 0;
+	r->before = 0;
+	r->start_ns = 0;
+}
+
+/* Makes the second that `now_ns` lies in the current one. How far in it that is: another worker's time may be
+ * a little behind the one that began it. */
+static int64_t move_to(struct rate *r, int64_t now_ns)
+{
+	const int64_t past_ns = now_ns - r->start_ns;
+
+	if (past_ns >= 2 * NS_PER_SEC) {
+		r->before = 0;
+		r->current = 0;
+		r->start_ns = now_ns;
+	} else if (past_ns >= NS_PER_SEC) {
+		r->before = r->current;
+		r->current = 0;
+		r->start_ns += NS_PER_SEC;
+	}
+	return now_ns > r->start_ns ? now_ns - r->start_ns : 0;
+}
+
+/* The first moment of a second at which those before it count for less than `room`, which is > 0. */
+static int64_t moment_for(uint32_t before, uint32_t room)
+{
+	if (before < room)
+		return 0;
+	return NS_PER_SEC - (int64_t)((uint64_t)room * NS_PER_SEC / before) + 1;
+}
+
+int64_t rate_take(struct rate *r, int64_t now_ns)
+{
+	int64_t at_ns;
+	int64_t due_ns = 0;
+
+	check(r->limit > 0);
+	spinlock_lock(&r->lock);
+	at_ns = move_to(r, now_ns);
+	if (r->current >= r->limit)
+		due_ns = r->start_ns + NS_PER_SEC + moment_for(r->current, r->limit);
+	else if (at_ns < moment_for(r->before, r->limit - r->current))
+		due_ns = r->start_ns + moment_for(r->before, r->limit - r->current);
+	else
+		r->current++;
+	spinlock_unlock(&r->lock);
+	return due_ns;
+}
+
+void rate_force(struct rate *r, int64_t now_ns)
+{
+	spinlock_lock(&r->lock);
+	(void)move_to(r, now_ns); /* where in it does not matter */
+	if (r->current < UINT32_MAX)
+		r->current++;
+	spinlock_unlock(&r->lock);
+}
+
+void rate_give_back(struct rate *r)
+{
+	spinlock_lock(&r->lock);
+	if (r->current > 0)
+		r->current--;
+	else if (r->before > 0)
+		r->before--; /* a second has ended since */
+	spinlock_unlock(&r->lock);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * source_table.c - how many sessions each source has: chains of entries, a lock for each 1024 chains.
+ *
+ * Owns the entries. Memory is taken and given back outside of the locks. Any thread. Floor 4.
+ */
+#include "sluice/engine/source_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/base/spinlock.h"
+
+/* Chains: with half a million sources they are 8 long. Their pages are touched as they are needed. */
+#define SOURCE_CHAIN_BITS 16
+#define SOURCE_CHAINS ((size_t)1 << SOURCE_CHAIN_BITS)
+#define SOURCE_LOCKS 64u
+
+struct source_key {
+	uint64_t network; /* IPv4: the address; IPv6: its first 64 bits */
+	uint64_t family;
+};
+
+struct source_entry {
+	struct source_entry *next; /* owns; of its chain */
+	struct source_key key;
+	unsigned count; /* > 0 while it is in a chain */
+};
+
+/* A cache line each. */
+struct source_lock {
+	_Alignas(64) struct spinlock lock;
+};
+
+struct source_table {
+	struct source_lock locks[SOURCE_LOCKS];
+	struct source_entry **chains; /* owns */
+	uint64_t seed[3];
+};
+
+static void make_seed(struct source_table *t)
+{
+	if (getrandom(t->seed, sizeof(t->seed), GRND_NONBLOCK) == (ssize_t)sizeof(t->seed))
+		return;
+	/* Early after boot: guessed from far away no address of our memory is. */
+	t->seed[0] = (uint64_t)clock_wall_ns() * 0x9e3779b97f4a7c15u;
+	t->seed[1] = (uint64_t)(uintptr_t)t * 0xbf58476d1ce4e5b9u;
+	t->seed[2] = (uint64_t)clock_mono_ns() * 0x94d049bb133111ebu;
+}
+
+struct source_table *source_table_new(void)
+{
+	struct source_table *t = aligned_alloc(64, (sizeof(*t) + 63) / 64 * 64);
+
+	if (t == NULL)
+		return NULL;
+	t->chains = calloc(SOURCE_CHAINS, sizeof(struct source_entry *));
+	if (t->chains == NULL) {
+		free(t);
+		return NULL;
+	}
+	for (unsigned i = 0; i < SOURCE_LOCKS; i++)
+		spinlock_init(&t->locks[i].lock);
+	make_seed(t);
+	return t;
+}
+
+void source_table_free(struct source_table *t)
+{
+	if (t == NULL)
+		return;
+	check(source_table_size(t) == 0);
+	free(t->chains);
+	free(t);
+}
+
+static struct source_key key_of(const struct addr_brief *a)
+{
+	struct source_key k = {.family = a->family};
+	const bool is_mapped = a->family == AF_INET6 &&
+			       memcmp(a->ip, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
+
+	check(a->family == AF_INET || a->family == AF_INET6);
+	/* All IPv4 clients would be one source, in one /64. */
+	if (is_mapped)
+		k.family = AF_INET;
+	if (k.family == AF_INET)
+		memcpy(&k.network, a->ip + (is_mapped ? 12 : 0), 4);
+	else
+		memcpy(&k.network, a->ip, 8);
+	return k;
+}
+
+/* Pair-multiply-shift (Thorup, "High speed hashing for integers and strings", 3.5): with a random seed any
+ * two keys share a chain with the probability of chance, whoever chose them. */
+static size_t chain_of(const struct source_table *t, struct source_key k)
+{
+	const uint64_t low = (uint32_t)k.network;
+	const uint64_t high = k.network >> 32;
+	const uint64_t mixed = (t->seed[0] + low) * (t->seed[1] + high) + t->seed[2];
+
+	return (size_t)(mixed >> (64 - SOURCE_CHAIN_BITS));
+}
+
+static struct spinlock *lock_of(struct source_table *t, size_t chain)
+{
+	return &t->locks[chain % SOURCE_LOCKS].lock;
+}
+
+/* The place in the chain that points to the entry of `k`, or to NULL at the end. */
+static struct source_entry **find(const struct source_table *t, size_t chain, struct source_key k)
+{
+	struct source_entry **at = &t->chains[chain];
+
+	while (*at != NULL && ((*at)->key.network != k.network || (*at)->key.family != k.family))
+		at = &(*at)->next;
+	return at;
+}
+
+static int count_up(struct source_entry *e, unsigned limit, struct source_entry **out)
+{
+	if (e->count >= limit)
+		return -EDQUOT;
+	e->count++;
+	*out = e;
+	return 0;
+}
+
+/* The first one of its source: brings `fresh`, which the chain keeps when there is still no entry. */
+static int enter_first(struct source_table *t, size_t chain, unsigned limit, struct source_entry *fresh,
+		       struct source_entry **out)
+{
+	struct source_entry *unused = NULL;
+	struct source_entry **at;
+	int err;
+
+	spinlock_lock(lock_of(t, chain));
+	at = find(t, chain, fresh->key);
+	if (*at == NULL && limit > 0)
+		*at = fresh;
+	else
+		unused = fresh; /* another worker was faster */
+	err = *at != NULL ? count_up(*at, limit, out) : -EDQUOT;
+	spinlock_unlock(lock_of(t, chain));
+	free(unused);
+	return err;
+}
+
+int source_table_enter(struct source_table *t, const struct addr_brief *a, unsigned limit,
+		       struct source_entry **out)
+{
+	const struct source_key k = key_of(a);
+	const size_t chain = chain_of(t, k);
+	struct source_entry *e;
+	int err = -ENOENT;
+
+	spinlock_lock(lock_of(t, chain));
+	e = *find(t, chain, k);
+	if (e != NULL)
+		err = count_up(e, limit, out);
+	spinlock_unlock(lock_of(t, chain));
+	if (err != -ENOENT)
+		return err;
+	e = calloc(1, sizeof(*e));
+	if (e == NULL)
+		return -ENOMEM;
+	e->key = k;
+	return enter_first(t, chain, limit, e, out);
+}
+
+void source_table_leave(struct source_table *t, struct source_entry *e)
+{
+	const size_t chain = chain_of(t, e->key);
+	struct source_entry *ended = NULL;
+	struct source_entry **at;
+
+	spinlock_lock(lock_of(t, chain));
+	check(e->count > 0);
+	if (--e->count == 0) {
+		at = find(t, chain, e->key);
+		check(*at == e);
+		*at = e->next;
+		ended = e;
+	}
+	spinlock_unlock(lock_of(t, chain));
+	free(ended);
+}
+
+unsigned source_table_count(struct source_table *t, const struct addr_brief *a)
+{
+	const struct source_key k = key_of(a);
+	const size_t chain = chain_of(t, k);
+	const struct source_entry *e;
+	unsigned count;
+
+	spinlock_lock(lock_of(t, chain));
+	e = *find(t, chain, k);
+	count = e != NULL ? e->count : 0;
+	spinlock_unlock(lock_of(t, chain));
+	return count;
+}
+
+size_t source_table_size(struct source_table *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SOURCE_CHAINS; i++) {
+		spinlock_lock(lock_of(t, i));
+		for (const struct source_entry *e = t->chains[i]; e != NULL; e = e->next)
+			n++;
+		spinlock_unlock(lock_of(t, i));
+	}
+	return n;
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_admission.c - who is let in and where it goes, for sessions without any network. Floor 4.
+ */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sluice/engine/admission.h"
+#include "sluice/engine/extra.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/source_table.h"
+#include "sluice/engine/worker.h"
+
+#define BACKENDS 4u
+#define BOUND_PORT 8080
+
+/* One frontend, one bind, some backends; each test fills in what it is about. */
+struct rig {
+	struct config config;
+	struct config_frontend frontend;
+	struct config_bind bind;
+	struct config_backend backends[BACKENDS];
+	struct config_server servers[BACKENDS];
+	struct config_route routes[4];
+	struct engine engine;
+	struct worker *worker;
+};
+
+static void no_news(void *arg)
+{
+	(void)arg;
+}
+
+static void set_ip4(struct addr *a, const char *ip, uint16_t port)
+{
+	a->in.sin_family = AF_INET;
+	a->in.sin_port = htons(port);
+	a->len = sizeof(a->in);
+	assert_int_equal(inet_pton(AF_INET, ip, &a->in.sin_addr), 1);
+}
+
+static void set_unix(struct addr *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->un.sun_family = AF_UNIX;
+	memcpy(a->un.sun_path, "/run/a.sock", sizeof("/run/a.sock"));
+	a->len = sizeof(a->un);
+}
+
+static int open_rig(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	r->config.frontends = &r->frontend;
+	r->config.frontend_count = 1;
+	r->config.backends = r->backends;
+	r->config.backend_count = BACKENDS;
+	r->frontend.binds = &r->bind;
+	r->frontend.bind_count = 1;
+	r->frontend.routes = r->routes;
+	r->bind.addr.kind = ADDR_IP;
+	set_ip4(&r->bind.addr.addr, "0.0.0.0", BOUND_PORT);
+	for (unsigned i = 0; i < BACKENDS; i++) {
+		r->backends[i].servers = &r->servers[i];
+		r->backends[i].server_count = 1;
+		r->servers[i].name[0] = 'a';
+		r->servers[i].weight = 1;
+		r->servers[i].addr.kind = ADDR_IP;
+		set_ip4(&r->servers[i].addr.addr, "127.0.0.1", 80);
+	}
+	*state = r;
+	return 0;
+}
+
+static void start(struct rig *r)
+{
+	struct worker *w = aligned_alloc(64, (sizeof(*w) + 63) / 64 * 64);
+
+	assert_non_null(w);
+	memset(w, 0, sizeof(*w));
+	assert_int_equal(engine_init(&r->engine, &r->config, no_news, NULL), 0);
+	w->engine = &r->engine;
+	list_init(&w->live);
+	list_init(&w->closing);
+	list_init(&w->extras);
+	r->worker = w;
+}
+
+static int close_rig(void **state)
+{
+	struct rig *r = *state;
+
+	if (r->worker != NULL) {
+		session_extras_free(r->worker);
+		free(r->worker);
+		engine_free(&r->engine);
+	}
+	netset_free(r->frontend.allow);
+	netset_free(r->frontend.deny);
+	for (size_t i = 0; i < r->frontend.route_count; i++)
+		netset_free(r->routes[i].src);
+	free(r);
+	return 0;
+}
+
+static struct netset *networks(const char *one, const char *two)
+{
+	const char *const texts[] = {one, two};
+	struct net_prefix p[2];
+	const char *why;
+	size_t n = 0;
+
+	for (size_t i = 0; i < 2; i++)
+		if (texts[i] != NULL)
+			assert_int_equal(net_prefix_parse(texts[i], &p[n++], &why), 0);
+	return netset_new(p, n);
+}
+
+static void no_timer(struct timer *t)
+{
+	(void)t;
+	fail_msg("no time passes here");
+}
+
+/* A session of a client at `ip` ("unix" = of a Unix socket), not admitted yet. */
+static struct session *client(struct rig *r, const char *ip)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	s->worker = r->worker;
+	s->endpoint = &r->engine.endpoints[0];
+	s->backend = r->engine.frontends[0].backend;
+	s->sides[SIDE_CLIENT].sock.fd = -1;
+	s->sides[SIDE_SERVER].sock.fd = -1;
+	s->client.family = AF_UNIX;
+	if (strcmp(ip, "unix") != 0) {
+		s->client.family = strchr(ip, ':') != NULL ? AF_INET6 : AF_INET;
+		assert_int_equal(inet_pton(s->client.family, ip, s->client.ip), 1);
+	}
+	timer_init(&s->timer, no_timer);
+	flow_init(&s->flows[FLOW_TO_SERVER], FLOW_TO_SERVER);
+	flow_init(&s->flows[FLOW_TO_CLIENT], FLOW_TO_CLIENT);
+	session_set_state(s, SESSION_ACCEPTED);
+	list_push_back(&r->worker->live, &s->link);
+	return s;
+}
+
+static void end(struct session *s)
+{
+	list_remove(&s->link);
+	admission_leave(s);
+	if (s->extra != NULL)
+		session_extra_put(s);
+	free(s);
+}
+
+static enum close_reason reason_of(struct session *s)
+{
+	if (admission_admit(s)) {
+		assert_int_equal(s->state, SESSION_ACCEPTED);
+		return CLOSE_NORMAL;
+	}
+	assert_int_equal(s->state, SESSION_CLOSING);
+	assert_int_equal(s->ends[SIDE_CLIENT], SIDE_RESET);
+	return (enum close_reason)s->reason;
+}
+
+static enum close_reason ask(struct rig *r, const char *ip)
+{
+	struct session *s = client(r, ip);
+	const enum close_reason why = reason_of(s);
+
+	end(s);
+	return why;
+}
+
+/* Which backend it goes to. */
+static unsigned route(struct rig *r, struct session *s)
+{
+	assert_int_equal(reason_of(s), CLOSE_NORMAL);
+	return (unsigned)(s->backend - r->engine.backends);
+}
+
+static unsigned route_of(struct rig *r, const char *ip)
+{
+	struct session *s = client(r, ip);
+	const unsigned to = route(r, s);
+
+	end(s);
+	return to;
+}
+
+static void a_frontend_without_any_of_it_is_not_guarded(void **state)
+{
+	struct rig *r = *state;
+
+	start(r);
+	assert_false(r->engine.frontends[0].guarded);
+	assert_int_equal(ask(r, "192.0.2.1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
+}
+
+static void deny_goes_before_allow_and_allow_keeps_out_the_rest(void **state)
+{
+	struct rig *r = *state;
+
+	r->frontend.allow = networks("10.0.0.0/8", "2001:db8::/32");
+	r->frontend.deny = networks("10.1.0.0/16", NULL);
+	start(r);
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "10.1.0.1"), CLOSE_DENIED);
+	assert_int_equal(ask(r, "11.0.0.1"), CLOSE_DENIED);
+	assert_int_equal(ask(r, "2001:db8::1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "2001:db9::1"), CLOSE_DENIED);
+	assert_int_equal(ask(r, "::ffff:10.1.0.1"), CLOSE_DENIED);
+	assert_int_equal(counter_get(&r->worker->counters.denied), 4);
+	assert_int_equal(atomic_load(&r->engine.frontends[0].denied), 4);
+}
+
+static void deny_alone_lets_all_others_in(void **state)
+{
+	struct rig *r = *state;
+
+	r->frontend.deny = networks("10.0.0.0/8", NULL);
+	start(r);
+	assert_int_equal(ask(r, "10.255.255.255"), CLOSE_DENIED);
+	assert_int_equal(ask(r, "11.0.0.0"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "::1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
+}
+
+static void an_empty_allow_list_lets_nobody_in(void **state)
+{
+	struct rig *r = *state;
+
+	r->frontend.allow = networks(NULL, NULL);
+	start(r);
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_DENIED);
+	assert_int_equal(ask(r, "::1"), CLOSE_DENIED);
+}
+
+static void networks_are_no_matter_for_a_unix_client_of_a_unix_listener(void **state)
+{
+	struct rig *r = *state;
+
+	r->frontend.allow = networks("10.0.0.0/8", NULL);
+	set_unix(&r->bind.addr.addr);
+	start(r);
+	assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
+	/* But what a PROXY header says there is. */
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "11.0.0.1"), CLOSE_DENIED);
+	/* And on a TCP listener nobody gets around the list by saying that it is a Unix client. */
+	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", BOUND_PORT);
+	assert_int_equal(ask(r, "unix"), CLOSE_DENIED);
+}
+
+static enum close_reason ask_with_our_uid(struct rig *r, const char *ip)
+{
+	struct session *s = client(r, ip);
+	enum close_reason why;
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	s->sides[SIDE_CLIENT].sock.fd = fds[0];
+	why = reason_of(s);
+	end(s);
+	close(fds[0]);
+	close(fds[1]);
+	return why;
+}
+
+static void a_user_who_is_not_listed_is_denied(void **state)
+{
+	struct rig *r = *state;
+	uid_t uids[] = {getuid() + 1, getuid() + 2, getuid() + 3};
+
+	set_unix(&r->bind.addr.addr);
+	r->frontend.allow_uids = uids;
+	r->frontend.allow_uid_count = 3;
+	start(r);
+	assert_int_equal(ask_with_our_uid(r, "unix"), CLOSE_DENIED_UID);
+	/* It is the process that connected, not the client that it speaks for. */
+	assert_int_equal(ask_with_our_uid(r, "10.0.0.1"), CLOSE_DENIED_UID);
+	uids[2] = getuid();
+	assert_int_equal(ask_with_our_uid(r, "unix"), CLOSE_NORMAL);
+	assert_int_equal(ask_with_our_uid(r, "10.0.0.1"), CLOSE_NORMAL);
+	/* Nobody's socket: whoever cannot be asked is not let in. */
+	assert_int_equal(ask(r, "unix"), CLOSE_DENIED_UID);
+	/* TCP clients have no user. */
+	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", BOUND_PORT);
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+}
+
+static void a_source_may_have_so_many_sessions_until_one_ends(void **state)
+{
+	struct rig *r = *state;
+	struct session *s[3];
+
+	r->frontend.maxconn_per_source = 2;
+	r->frontend.deny = networks("10.0.0.9", NULL);
+	start(r);
+	for (int i = 0; i < 3; i++)
+		s[i] = client(r, "10.0.0.1");
+	assert_int_equal(reason_of(s[0]), CLOSE_NORMAL);
+	assert_int_equal(reason_of(s[1]), CLOSE_NORMAL);
+	assert_int_equal(reason_of(s[2]), CLOSE_SOURCE_LIMIT);
+	assert_int_equal(ask(r, "10.0.0.2"), CLOSE_NORMAL);
+	end(s[2]); /* was never counted */
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_LIMIT);
+	end(s[0]);
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+	end(s[1]);
+	/* Who is denied by address is not counted, and a Unix client is no source. */
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(ask(r, "10.0.0.9"), CLOSE_DENIED);
+		assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
+	}
+	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+	assert_int_equal(counter_get(&r->worker->counters.source_limited), 2);
+	assert_int_equal(counter_get(&r->worker->counters.denied), 5);
+	assert_int_equal(atomic_load(&r->engine.frontends[0].denied), 7);
+}
+
+static void the_first_rule_that_fits_says_where(void **state)
+{
+	struct rig *r = *state;
+
+	r->routes[0] = (struct config_route){.backend = 1, .src = networks("10.1.0.0/16", NULL)};
+	r->routes[1] = (struct config_route){.backend = 2, .src = networks("10.0.0.0/8", "::1")};
+	r->frontend.route_count = 2;
+	r->frontend.backend = 3;
+	start(r);
+	assert_int_equal(route_of(r, "10.1.2.3"), 1);
+	assert_int_equal(route_of(r, "10.2.2.3"), 2);
+	assert_int_equal(route_of(r, "::1"), 2);
+	assert_int_equal(route_of(r, "192.0.2.1"), 3);
+	assert_int_equal(route_of(r, "unix"), 3);
+}
+
+static void a_rule_by_port_needs_the_port_and_its_network(void **state)
+{
+	static struct config_ports low[] = {{1, 79}, {8000, 8999}}, high[] = {{9000, 65535}};
+	struct rig *r = *state;
+
+	r->routes[0] = (struct config_route){.backend = 1, .ports = high, .port_count = 1};
+	r->routes[1] = (struct config_route){
+		.backend = 2, .src = networks("10.0.0.0/8", NULL), .ports = low, .port_count = 2};
+	r->routes[2] = (struct config_route){.backend = 3, .ports = low, .port_count = 2};
+	r->frontend.route_count = 3;
+	start(r);
+	assert_int_equal(route_of(r, "10.0.0.1"), 2);
+	assert_int_equal(route_of(r, "192.0.2.1"), 3);
+	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", 9000);
+	assert_int_equal(route_of(r, "10.0.0.1"), 1);
+	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", 80);
+	assert_int_equal(route_of(r, "10.0.0.1"), 0);
+	set_unix(&r->engine.endpoints[0].addr);
+	assert_int_equal(route_of(r, "unix"), 0);
+}
+
+static void the_port_of_a_header_goes_before_that_of_the_listener(void **state)
+{
+	static struct config_ports any[] = {{0, 65535}}, https[] = {{443, 443}};
+	struct rig *r = *state;
+	struct session *s;
+
+	r->routes[0] = (struct config_route){.backend = 1, .ports = https, .port_count = 1};
+	r->routes[1] = (struct config_route){.backend = 2, .ports = any, .port_count = 1};
+	r->frontend.route_count = 2;
+	start(r);
+	assert_int_equal(route_of(r, "10.0.0.1"), 2);
+	s = client(r, "10.0.0.1");
+	assert_non_null(session_extra(s));
+	s->extra->dst = (struct addr_brief){.family = AF_INET6, .port = 443};
+	assert_int_equal(route(r, s), 1);
+	end(s);
+	/* A header with Unix addresses has no port. */
+	s = client(r, "10.0.0.1");
+	assert_non_null(session_extra(s));
+	s->extra->dst = (struct addr_brief){.family = AF_UNIX};
+	assert_int_equal(route(r, s), 0);
+	end(s);
+}
+
+static void a_transparent_listener_is_asked_for_the_port_of_the_connection(void **state)
+{
+	struct rig *r = *state;
+	struct config_ports ports = {0, 0};
+	struct addr a;
+	struct session *s;
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	memset(&a, 0, sizeof(a));
+	set_ip4(&a, "127.0.0.1", 0);
+	assert_int_equal(bind(fd, &a.sa, a.len), 0);
+	assert_int_equal(getsockname(fd, &a.sa, &a.len), 0);
+	ports.first = ports.last = ntohs(a.in.sin_port);
+	r->routes[0] = (struct config_route){.backend = 1, .ports = &ports, .port_count = 1};
+	r->frontend.route_count = 1;
+	r->bind.transparent = true;
+	start(r);
+	s = client(r, "10.0.0.1");
+	s->sides[SIDE_CLIENT].sock.fd = fd;
+	assert_int_equal(route(r, s), 1);
+	end(s);
+	close(fd);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_rig, close_rig)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_frontend_without_any_of_it_is_not_guarded),
+		TEST(deny_goes_before_allow_and_allow_keeps_out_the_rest),
+		TEST(deny_alone_lets_all_others_in),
+		TEST(an_empty_allow_list_lets_nobody_in),
+		TEST(networks_are_no_matter_for_a_unix_client_of_a_unix_listener),
+		TEST(a_user_who_is_not_listed_is_denied),
+		TEST(a_source_may_have_so_many_sessions_until_one_ends),
+		TEST(the_first_rule_that_fits_says_where),
+		TEST(a_rule_by_port_needs_the_port_and_its_network),
+		TEST(the_port_of_a_header_goes_before_that_of_the_listener),
+		TEST(a_transparent_listener_is_asked_for_the_port_of_the_connection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
