@@ -16,6 +16,7 @@
 #include "sluice/control/admin_answers.h"
 #include "sluice/control/limits.h"
 #include "sluice/control/privileges.h"
+#include "sluice/control/socket_check.h"
 
 struct probe_line *probe_add(struct probe *p, const char *what)
 {
@@ -106,6 +107,22 @@ static void probe_owner(struct probe *p)
 	probe_fail(p, line, "there is no such user or group on this machine");
 }
 
+/* The start would make a socket to each kind of server before it takes clients. */
+static void probe_options(struct probe *p)
+{
+	const struct config_backend *b = NULL;
+	char why[OPTION_ERROR_MAX];
+	struct probe_line *line;
+
+	if (socket_check_backends(p->config, &b, why, sizeof(why)) == 0)
+		return;
+	line = probe_add(p, "options");
+	if (line == NULL)
+		return;
+	(void)snprintf(line->name, sizeof(line->name), "%s", b->name); /* shorter than a pair of names */
+	probe_fail(p, line, "%s", why);
+}
+
 enum exit_code probe_run(const struct cli_args *a, const struct config *c)
 {
 	struct probe p = {.config = c};
@@ -113,6 +130,7 @@ enum exit_code probe_run(const struct cli_args *a, const struct config *c)
 	(void)limits_raise_fds(); /* all servers are asked at once; without it some may be too many */
 	probe_owner(&p);
 	probe_binds(&p);
+	probe_options(&p);
 	probe_servers(&p);
 	if (p.no_memory)
 		fputs("sluice: no memory for all that is to be tried\n", stderr);

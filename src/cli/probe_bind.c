@@ -15,8 +15,8 @@
 #include "sluice/cli/ask.h"
 #include "sluice/cli/probe.h"
 #include "sluice/control/listen_error.h"
-#include "sluice/io/sock.h"
-#include "sluice/io/sys.h"
+#include "sluice/control/socket_check.h"
+#include "sluice/engine/endpoint.h"
 
 #define PEER_WAIT_MS 500
 
@@ -41,37 +41,19 @@ static int try_path(const struct addr *a)
 	return found < 0 ? found : try_folder(a->un.sun_path);
 }
 
-static int try_bind(const struct addr *a, bool v6only)
-{
-	const int only = v6only ? 1 : 0, on = 1;
-	const int fd = sys_socket(a->sa.sa_family);
-	int err = 0;
-
-	if (fd < 0)
-		return fd;
-	if (!addr_is_unix(a))
-		err = sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (!err && a->sa.sa_family == AF_INET6)
-		err = sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
-	if (!err)
-		err = sys_bind(fd, &a->sa, a->len);
-	sys_close(fd);
-	return err;
-}
-
-static int try_address(const struct addr_spec *spec, bool v6only)
+static int try_address(const struct addr_spec *spec, const struct sock_listen *opt)
 {
 	struct addr v4 = {.len = sizeof(v4.in)};
 	int err;
 
 	if (addr_is_unix(&spec->addr) && spec->addr.un.sun_path[0] != '\0')
 		return try_path(&spec->addr);
-	err = try_bind(&spec->addr, v6only);
-	if (err != -EAFNOSUPPORT || spec->kind != ADDR_ANY || v6only)
+	err = sock_try_bind(&spec->addr, opt);
+	if (err != -EAFNOSUPPORT || spec->kind != ADDR_ANY || opt->v6only)
 		return err;
 	v4.in.sin_family = AF_INET;
 	v4.in.sin_port = htons(spec->port);
-	return try_bind(&v4, false);
+	return sock_try_bind(&v4, opt);
 }
 
 /* The number of the sluice that listens at the admin socket of this configuration; 0 = none does. */
@@ -82,10 +64,14 @@ static int running_sluice(const struct config *c)
 	return pid > 0 ? pid : 0;
 }
 
-static void probe_bind(struct probe *p, const char *name, const struct addr_spec *spec, bool v6only)
+/* The admin socket has no frontend and no bind line: `fe` and `b` are NULL. */
+static void probe_bind(struct probe *p, const struct addr_spec *spec, const struct config_frontend *fe,
+		       const struct config_bind *b)
 {
+	enum sock_option refused = SOCK_OPTION_NONE;
+	struct sock_listen opt = {.mode = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
 	struct probe_line *line;
-	char why[LISTEN_ERROR_MAX];
+	char why[LISTEN_ERROR_MAX], text[OPTION_ERROR_MAX];
 	int err, pid;
 
 	/* A socket that somebody hands over is bound already, and has no address here. */
@@ -94,14 +80,20 @@ static void probe_bind(struct probe *p, const char *name, const struct addr_spec
 	line = probe_add(p, "bind");
 	if (line == NULL)
 		return;
-	(void)snprintf(line->name, sizeof(line->name), "%s", name); /* shorter than a pair of names */
+	/* A name is shorter than a pair of them. */
+	(void)snprintf(line->name, sizeof(line->name), "%s", fe != NULL ? fe->name : "admin-socket");
 	(void)addr_spec_format(spec, line->address);
-	err = try_address(spec, v6only);
+	if (b != NULL)
+		opt = sock_listen_of(fe, b);
+	opt.tcp.refused = &refused;
+	err = try_address(spec, &opt);
 	if (!err)
 		return;
 	pid = err == -EADDRINUSE ? running_sluice(p->config) : 0;
 	if (pid > 0)
 		probe_fail(p, line, "address already in use, maybe by the running sluice (pid %d)", pid);
+	else if (refused != SOCK_OPTION_NONE && b != NULL)
+		probe_fail(p, line, "%s", bind_option_error(refused, err, fe, b, text));
 	else
 		probe_fail(p, line, "%s", listen_error(err, spec, why));
 }
@@ -112,8 +104,8 @@ void probe_binds(struct probe *p)
 
 	for (size_t i = 0; i < c->frontend_count; i++)
 		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
-			probe_bind(p, c->frontends[i].name, &c->frontends[i].binds[k].addr,
-				   c->frontends[i].binds[k].v6only);
+			probe_bind(p, &c->frontends[i].binds[k].addr, &c->frontends[i],
+				   &c->frontends[i].binds[k]);
 	if (c->global.admin.kind != ADDR_NONE)
-		probe_bind(p, "admin-socket", &c->global.admin, false);
+		probe_bind(p, &c->global.admin, NULL, NULL);
 }

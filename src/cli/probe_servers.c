@@ -14,6 +14,7 @@
 
 #include "sluice/base/clock.h"
 #include "sluice/cli/probe.h"
+#include "sluice/engine/endpoint.h"
 #include "sluice/io/sock.h"
 #include "sluice/io/sys.h"
 
@@ -195,11 +196,21 @@ static void end_connect(struct probe *p, struct trial *one, int err)
 			       (double)(clock_mono_ns() - one->began_ns) / (double)NS_PER_MS);
 }
 
-static void begin_connect(struct probe *p, struct trial *one)
+/* The first source that a connection could have; a client's own address is no one's here. */
+static const struct addr *source_for(const struct trial *one)
 {
 	static const struct addr none;
-	const struct config_sources *source = &one->server->source;
-	const struct sock_tcp plain = {.nodelay = false};
+	const struct config_sources *sources = &one->server->source;
+
+	for (size_t i = 0; i < sources->count; i++)
+		if (sources->list[i].sa.sa_family == one->addr.sa.sa_family)
+			return &sources->list[i];
+	return &none;
+}
+
+static void begin_connect(struct probe *p, struct trial *one)
+{
+	const struct sock_tcp tcp = sock_tcp_of(&one->backend->tcp);
 	const int64_t own_ns = one->backend->timeouts.connect_ns;
 	struct probe_line *line = add_line(p, "connect", one);
 	int err;
@@ -211,7 +222,7 @@ static void begin_connect(struct probe *p, struct trial *one)
 	one->began_ns = clock_mono_ns();
 	one->deadline_ns =
 		one->began_ns + (own_ns > 0 && own_ns < CONNECT_WAIT_NS ? own_ns : CONNECT_WAIT_NS);
-	one->fd = sock_open(&one->addr, source->count > 0 ? &source->list[0] : &none, &plain);
+	one->fd = sock_open(&one->addr, source_for(one), &tcp);
 	err = one->fd < 0 ? one->fd : sys_connect(one->fd, &one->addr.sa, one->addr.len);
 	if (err != -EINPROGRESS)
 		end_connect(p, one, err);

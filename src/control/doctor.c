@@ -40,6 +40,31 @@ static void wish_binds(const struct config *c, struct doctor_wish *wish)
 	}
 }
 
+/* What CAP_NET_ADMIN is for; a frontend's mark is set before privileges are dropped, and needs it too. */
+static void wish_options(const struct config *c, struct doctor_wish *wish)
+{
+	for (size_t i = 0; i < c->frontend_count; i++) {
+		const struct config_frontend *f = &c->frontends[i];
+
+		if (f->tcp.mark != 0)
+			wish->net_admin = "mark";
+		for (size_t k = 0; k < f->bind_count; k++) {
+			wish->tfo |= f->binds[k].tfo;
+			if (f->binds[k].transparent)
+				wish->net_admin = "transparent";
+		}
+	}
+	for (size_t i = 0; i < c->backend_count; i++) {
+		const struct config_backend *b = &c->backends[i];
+
+		if (b->tcp.mark != 0)
+			wish->net_admin = "mark";
+		for (size_t k = 0; k < b->server_count; k++)
+			if (b->servers[k].source.client)
+				wish->net_admin = "source=client";
+	}
+}
+
 /* One list that is a part of another counts as another: the hint may then promise too many ports. */
 static bool same_source(const struct config_sources *x, const struct config_sources *y)
 {
@@ -61,7 +86,7 @@ static bool same_route(const struct config_server *x, const struct config_server
 }
 
 /* Pairs of source and server that have a range of ports of their own; 0 when a Unix server takes any
- * number. */
+ * number, or each client brings a range. */
 static size_t count_routes(const struct config_backend *b)
 {
 	size_t routes = 0;
@@ -69,11 +94,12 @@ static size_t count_routes(const struct config_backend *b)
 	for (size_t i = 0; i < b->server_count; i++) {
 		bool seen = false;
 
-		if (b->servers[i].addr.kind == ADDR_UNIX)
+		if (b->servers[i].addr.kind == ADDR_UNIX || b->servers[i].source.client)
 			return 0;
 		for (size_t k = 0; k < i && !seen; k++)
 			seen = same_route(&b->servers[k], &b->servers[i]);
-		routes += seen ? 0 : 1;
+		if (!seen)
+			routes += b->servers[i].source.count > 1 ? b->servers[i].source.count : 1;
 	}
 	return routes;
 }
@@ -122,6 +148,7 @@ void doctor_wish_of(const struct config *c, const struct limits_plan *plan, unsi
 		    (uint64_t)LIMITS_FDS_PER_WORKER * workers;
 	wish_binds(c, wish);
 	wish_ports(c, wish);
+	wish_options(c, wish);
 }
 
 void doctor_judge(const struct doctor_check *check, const struct doctor_facts *facts,

@@ -270,6 +270,39 @@ static void judge_low_port(const struct doctor_facts *facts, const struct doctor
 	f->verdict = verdict(facts->can_bind_low || wish->low_port >= facts->unprivileged_port, true);
 }
 
+static void judge_fastopen(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			   struct doctor_finding *f)
+{
+	if (!wish->tfo) {
+		put(f->current, "not needed");
+		put(f->wanted, "no bind has tfo");
+		f->verdict = DOCTOR_OK;
+		return;
+	}
+	put(f->wanted, "2 or 3");
+	if (facts->fastopen == DOCTOR_NONE)
+		return;
+	put(f->current, "%llu", (ull)facts->fastopen);
+	put(f->fix, "sysctl -w net.ipv4.tcp_fastopen=3");
+	f->verdict = verdict((facts->fastopen & 2) != 0, true);
+}
+
+static void judge_net_admin(const struct doctor_facts *facts, const struct doctor_wish *wish,
+			    struct doctor_finding *f)
+{
+	if (wish->net_admin == NULL) {
+		put(f->current, "not needed");
+		put(f->wanted, "no option needs it");
+		f->verdict = DOCTOR_OK;
+		return;
+	}
+	put(f->wanted, "for %s", wish->net_admin);
+	put(f->current, "%s", facts->can_net_admin ? "held" : "not held");
+	put(f->fix, "AmbientCapabilities=CAP_NET_ADMIN and CapabilityBoundingSet=CAP_NET_ADMIN in the unit "
+		    "('systemctl edit sluice')");
+	f->verdict = verdict(facts->can_net_admin, true);
+}
+
 const struct doctor_check doctor_checks[] = {
 #define DOCTOR_CHECK(id, name, about) {name, about, judge_##id},
 #include "sluice/control/doctor.tbl.h"

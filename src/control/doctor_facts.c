@@ -18,6 +18,7 @@
 #define GROUPS "/sys/fs/cgroup"
 /* From linux/capability.h, which not every libc-dev package brings. */
 #define CAP_BIT_NET_BIND_SERVICE 10
+#define CAP_BIT_NET_ADMIN	 12
 
 /* The first line without its newline; "" when there is none. */
 static const char *read_line(const char *path, char *buf, size_t room)
@@ -126,7 +127,7 @@ static void read_groups(struct doctor_facts *facts)
 	}
 }
 
-static bool can_bind_low(void)
+static bool has_capability(unsigned bit)
 {
 	unsigned long long caps = 0;
 	char line[256];
@@ -138,7 +139,7 @@ static bool can_bind_low(void)
 		if (sscanf(line, "CapEff: %llx", &caps) == 1)
 			break;
 	(void)fclose(f); /* was only read */
-	return (caps >> CAP_BIT_NET_BIND_SERVICE & 1) != 0;
+	return (caps >> bit & 1) != 0;
 }
 
 static uint64_t count_cpus(void)
@@ -168,7 +169,9 @@ void doctor_read(struct doctor_facts *facts)
 	facts->cpus = count_cpus();
 	facts->conntrack_max = read_number("/proc/sys/net/netfilter/nf_conntrack_max");
 	facts->unprivileged_port = read_number("/proc/sys/net/ipv4/ip_unprivileged_port_start");
-	facts->can_bind_low = can_bind_low();
+	facts->fastopen = read_number("/proc/sys/net/ipv4/tcp_fastopen");
+	facts->can_bind_low = has_capability(CAP_BIT_NET_BIND_SERVICE);
+	facts->can_net_admin = has_capability(CAP_BIT_NET_ADMIN);
 	(void)read_line("/proc/sys/net/ipv4/tcp_congestion_control", facts->congestion,
 			sizeof(facts->congestion));
 	(void)read_line("/proc/sys/net/ipv4/tcp_available_congestion_control", facts->congestion_available,

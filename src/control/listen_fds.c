@@ -21,6 +21,7 @@
 #include "sluice/base/log.h"
 #include "sluice/config/suggest.h"
 #include "sluice/config/values.h"
+#include "sluice/control/socket_check.h"
 #include "sluice/io/sys.h"
 
 /* sd_listen_fds_with_names(3) calls one so that came without a name. */
@@ -265,6 +266,22 @@ static ssize_t collect_name(struct listen_fds *l, const char *name, int *fds, ch
 	return -EBUSY;
 }
 
+/* Why a passed socket cannot be set up: which option of its bind, if it was one. */
+static void explain_refusal(const struct engine *e, const struct config_bind *b, int err, char *why,
+			    size_t room)
+{
+	char text[OPTION_ERROR_MAX];
+
+	(void)snprintf(why, room, "cannot set it up: %s", strerror(-err));
+	for (size_t i = 0; i < e->endpoint_count; i++) {
+		const struct endpoint *ep = &e->endpoints[i];
+
+		if (ep->config == b && ep->refused != SOCK_OPTION_NONE)
+			(void)snprintf(why, room, "%s",
+				       bind_option_error(ep->refused, err, ep->frontend->config, b, text));
+	}
+}
+
 static int adopt_bind(struct listen_fds *l, struct engine *e, const struct config_bind *b, char *why,
 		      size_t room)
 {
@@ -287,7 +304,7 @@ static int adopt_bind(struct listen_fds *l, struct engine *e, const struct confi
 	if (!err) {
 		err = engine_adopt(e, b, fds, (size_t)n);
 		if (err)
-			(void)snprintf(why, room, "cannot set it up: %s", strerror(-err));
+			explain_refusal(e, b, err, why, room);
 	}
 	for (size_t i = 0; i <= l->count; i++)
 		if (fds[i] >= 0)

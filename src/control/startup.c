@@ -18,6 +18,7 @@
 #include "sluice/base/log.h"
 #include "sluice/control/doctor.h"
 #include "sluice/control/listen_error.h"
+#include "sluice/control/socket_check.h"
 #include "sluice/io/io.h"
 
 void daemon_notify(void *arg)
@@ -91,7 +92,7 @@ static enum exit_code open_sockets(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
 	struct endpoint *failed = NULL;
-	char address[ADDR_TEXT_MAX], why[LISTEN_ERROR_MAX];
+	char address[ADDR_TEXT_MAX], why[LISTEN_ERROR_MAX], option[OPTION_ERROR_MAX];
 	int err;
 
 	err = engine_init(&d->engine, d->config, daemon_notify, d);
@@ -107,7 +108,10 @@ static enum exit_code open_sockets(struct daemon *d)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen on %s (%s:%u): %s",
 				   addr_spec_format(&failed->config->addr, address),
 				   failed->config->place.file, failed->config->place.line,
-				   listen_error(err, &failed->config->addr, why));
+				   failed->refused == SOCK_OPTION_NONE
+					   ? listen_error(err, &failed->config->addr, why)
+					   : bind_option_error(failed->refused, err, failed->frontend->config,
+							       failed->config, option));
 	if (g->admin.kind == ADDR_NONE)
 		return EXIT_FINE;
 	err = admin_socket_open(&d->admin_socket, g);
@@ -137,6 +141,18 @@ static enum exit_code drop_privileges(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* As the clients' sockets will be made: by whom we have become. */
+static enum exit_code check_backends(struct daemon *d)
+{
+	const struct config_backend *b = NULL;
+	char why[OPTION_ERROR_MAX];
+
+	if (socket_check_backends(d->config, &b, why, sizeof(why)) == 0)
+		return EXIT_FINE;
+	return daemon_fail(d, EXIT_ENVIRONMENT, "cannot connect to servers of '%s' (%s:%u): %s", b->name,
+			   b->place.file, b->place.line, why);
+}
+
 /* What will bite is said at the start, before it does. */
 static void consult_doctor(const struct daemon *d, const struct limits_plan *plan, unsigned workers)
 {
@@ -145,7 +161,9 @@ static void consult_doctor(const struct daemon *d, const struct limits_plan *pla
 
 	doctor_read(&facts);
 	doctor_wish_of(d->config, plan, workers, &wish);
-	wish.low_port = 0; /* what we could not bind has ended the start; the right may be dropped by now */
+	/* What we could not have has ended the start; the rights may be dropped by now. */
+	wish.low_port = 0;
+	wish.net_admin = NULL;
 	doctor_log(&facts, &wish);
 }
 
@@ -222,6 +240,8 @@ enum exit_code daemon_start(struct daemon *d)
 		code = daemon_write_pid(d); /* the folder may be root's */
 	if (code == EXIT_FINE)
 		code = drop_privileges(d);
+	if (code == EXIT_FINE)
+		code = check_backends(d);
 	if (code == EXIT_FINE)
 		code = plan_limits(d, workers, &plan);
 	if (code != EXIT_FINE)

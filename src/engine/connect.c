@@ -420,6 +420,8 @@ void session_connect_done(struct session *s, int result)
 		s->connect_again = true;
 		s->fixed_ns = s->worker->loop.now_ns + CONNECT_AGAIN_NS;
 		session_rearm(s);
+	} else if (unlikely(result == -EADDRNOTAVAIL) && server_sock_spill(s)) {
+		start_connect(s); /* at the next source: as deep as there are sources */
 	} else {
 		connect_failed(s, result == -ECANCELED ? -ETIMEDOUT : result);
 	}

@@ -16,12 +16,9 @@
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/engine/admission.h"
+#include "sluice/engine/endpoint.h"
 #include "sluice/engine/worker.h"
-#include "sluice/io/sock.h"
 #include "sluice/io/sys.h"
-
-/* TCP_DEFER_ACCEPT: a client that says nothing for so long is accepted all the same. */
-#define DEFER_ACCEPT_S 5
 
 static size_t count_binds(const struct config *c)
 {
@@ -108,27 +105,6 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	return 0;
 }
 
-static struct sock_listen listen_options(const struct endpoint *ep)
-{
-	const struct config_bind *b = ep->config;
-	const struct config_tcp *tcp = &ep->frontend->config->tcp;
-
-	return (struct sock_listen){
-		.backlog = b->backlog,
-		.v6only = b->v6only,
-		.defer_accept_s = b->defer_accept ? DEFER_ACCEPT_S : 0,
-		.mode = b->owner.mode,
-		.uid = b->owner.uid,
-		.gid = b->owner.gid,
-		.tcp = {.nodelay = tcp->nodelay,
-			.keepalive = tcp->keepalive,
-			.keepalive_idle_s = tcp->keepalive_idle_s,
-			.keepalive_interval_s = tcp->keepalive_interval_s,
-			.keepalive_count = tcp->keepalive_count,
-			.user_timeout_ms = tcp->user_timeout_ms},
-	};
-}
-
 /* Makes room behind the endpoint at `at` for `more` others of the same bind. 0 or -ENOMEM. */
 static int widen_endpoints(struct engine *e, size_t at, size_t more)
 {
@@ -162,34 +138,10 @@ int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t
 	check(e->endpoints[at].fd < 0);
 	err = widen_endpoints(e, at, count - 1);
 	for (size_t i = 0; i < count && !err; i++) {
-		struct endpoint *ep = &e->endpoints[at + i];
-		const struct sock_listen opt = listen_options(ep);
-
-		ep->fd = fds[i];
+		err = endpoint_adopt(&e->endpoints[at + i], fds[i]);
 		fds[i] = -1;
-		err = sock_adopt(ep->fd, &ep->addr, &opt);
 	}
 	return err;
-}
-
-static int bind_endpoint(struct endpoint *ep)
-{
-	const struct config_bind *b = ep->config;
-	const struct sock_listen opt = listen_options(ep);
-
-	ep->fd = sock_listen(&ep->addr, &opt);
-	if (ep->fd == -EAFNOSUPPORT && b->addr.kind == ADDR_ANY && !b->v6only) {
-		/* ":443" on a machine without IPv6 means IPv4. */
-		memset(&ep->addr, 0, sizeof(ep->addr));
-		ep->addr.len = sizeof(ep->addr.in);
-		ep->addr.in.sin_family = AF_INET;
-		ep->addr.in.sin_port = htons(b->addr.port);
-		ep->fd = sock_listen(&ep->addr, &opt);
-	}
-	if (ep->fd < 0)
-		return ep->fd;
-	ep->unlink_path = addr_is_unix(&ep->addr) && ep->addr.un.sun_path[0] != '\0';
-	return 0;
 }
 
 int engine_bind(struct engine *e, struct endpoint **failed)
@@ -201,7 +153,7 @@ int engine_bind(struct engine *e, struct endpoint **failed)
 		/* An inherited socket that nobody passed has been refused before. */
 		if (e->endpoints[i].config->addr.kind == ADDR_FD)
 			continue;
-		err = bind_endpoint(&e->endpoints[i]);
+		err = endpoint_bind(&e->endpoints[i]);
 		if (err) {
 			*failed = &e->endpoints[i];
 			return err;

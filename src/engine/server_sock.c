@@ -3,31 +3,247 @@
  * server_sock.c - the socket of a connection to a server, with the options of its backend.
  *
  * Chooses the source address; what is our own shortage (no port left at any source) is reported as
- * -EADDRNOTAVAIL and never held against the server. A worker's thread. Floor 4.
+ * -EADDRNOTAVAIL and never held against the server. TCP_FASTOPEN_CONNECT is not used: a try that fails
+ * after bytes went with the SYN could not be tried again. A worker's thread. Floor 4.
  */
 #include "sluice/engine/server_sock.h"
 
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/engine/endpoint.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
-#include "sluice/io/sock.h"
+#include "sluice/io/sys.h"
+
+static const struct addr no_source;
+
+static const struct config_sources *sources_of(const struct session *s)
+{
+	return &s->server->config->source;
+}
+
+static struct sock_tcp options_of(const struct session *s)
+{
+	struct sock_tcp opt = sock_tcp_of(&s->backend->config->tcp);
+
+	opt.transparent = sources_of(s)->client;
+	opt.lazy_ack = true;
+	return opt;
+}
+
+/* One line a second of a worker, whatever runs out; the others are counted. */
+static bool may_log(struct session *s)
+{
+	return log_limit_ok(&s->worker->shortage_limit, s->worker->loop.now_ns, 1);
+}
+
+/* ---- a pool of sources ---- */
+
+/* Where a session begins in the list: spread by a multiplication, as its number alone would follow the
+ * turns of the servers. */
+static size_t first_source(const struct session *s)
+{
+	return (size_t)((s->number * UINT32_C(2654435761)) >> 16) % sources_of(s)->count;
+}
+
+/* The next source of this try that is of `family`, NULL when all have been tried. */
+static const struct addr *next_source(struct session *s, int family)
+{
+	const struct config_sources *sources = sources_of(s);
+
+	while (s->sources_tried < sources->count) {
+		const size_t at = (first_source(s) + s->sources_tried++) % sources->count;
+
+		if (sources->list[at].sa.sa_family == family)
+			return &sources->list[at];
+	}
+	return NULL;
+}
+
+/* The one that next_source() gave last. */
+static const struct addr *last_source(const struct session *s)
+{
+	const struct config_sources *sources = sources_of(s);
+
+	if (s->sources_tried == 0)
+		return &no_source;
+	return &sources->list[(first_source(s) + s->sources_tried - 1u) % sources->count];
+}
+
+/* A source of `family` remains to be tried. */
+static bool has_next(struct session *s, int family)
+{
+	const uint16_t tried = s->sources_tried;
+	const bool found = next_source(s, family) != NULL;
+
+	s->sources_tried = tried;
+	return found;
+}
+
+static void log_source(struct session *s, const struct addr *source, const struct addr *to, bool missing)
+{
+	const char *backend = s->backend->config->name, *server = s->server->config->name;
+	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
+	const bool more = has_next(s, to->sa.sa_family);
+
+	if (!may_log(s))
+		return;
+	(void)addr_format(to, to_text);
+	if (missing)
+		log_line(LOG_LEVEL_WARNING,
+			 "source %s of server %s/%s is no address of this machine ('ip addr' lists them); %s",
+			 addr_format(source, text), backend, server,
+			 more ? "the next source is used" : "no other source is left");
+	else
+		log_line(LOG_LEVEL_WARNING,
+			 "no port is left%s%s for connections to server %s/%s at %s; %s (more addresses in "
+			 "source=, or a wider sysctl net.ipv4.ip_local_port_range)",
+			 source->len != 0 ? " at source " : "",
+			 source->len != 0 ? addr_format(source, text) : "", backend, server, to_text,
+			 more ? "the next source is used" : "clients wait for one to become free");
+}
+
+/* A source cannot be used. */
+static void count_shortage(struct session *s, const struct addr *to, bool missing)
+{
+	struct counters *c = &s->worker->counters;
+
+	if (!missing)
+		counter_add(&c->ports_exhausted, 1);
+	if (has_next(s, to->sa.sa_family))
+		counter_add(&c->source_spills, 1);
+	log_source(s, last_source(s), to, missing);
+}
+
+/* A socket at the next source that can be bound. The descriptor or -errno. */
+static int open_next(struct session *s, const struct addr *to)
+{
+	const struct sock_tcp opt = options_of(s);
+	const struct addr *source;
+	int fd = -EADDRNOTAVAIL;
+
+	while ((source = next_source(s, to->sa.sa_family)) != NULL) {
+		fd = sock_open(to, source, &opt);
+		if (fd != -EADDRNOTAVAIL && fd != -EADDRINUSE)
+			return fd;
+		/* bind(2): the address is not here, or its one port is taken. */
+		count_shortage(s, to, fd == -EADDRNOTAVAIL);
+	}
+	return fd == -EADDRINUSE ? -EADDRNOTAVAIL : fd;
+}
+
+bool server_sock_spill(struct session *s)
+{
+	const struct addr *to = atomic_load_explicit(&s->server->addr, memory_order_acquire);
+	struct io_sock *sock = &s->sides[SIDE_SERVER].sock;
+	int fd;
+
+	check(sock->rd == NULL);
+	check(sock->wr == NULL);
+	count_shortage(s, to, false);
+	if (!has_next(s, to->sa.sa_family))
+		return false;
+	fd = open_next(s, to);
+	if (fd < 0)
+		return false;
+	sys_close(sock->fd); /* it never was connected: nothing of it is on its way */
+	io_sock_init(sock, fd, true);
+	return true;
+}
+
+/* ---- the client's own address ---- */
+
+static bool client_source(const struct session *s, int family, struct addr *out)
+{
+	const struct addr_brief *client = &s->client;
+
+	memset(out, 0, sizeof(*out));
+	if (client->family != family)
+		return false;
+	out->sa.sa_family = client->family;
+	if (family == AF_INET) {
+		out->len = sizeof(out->in);
+		memcpy(&out->in.sin_addr, client->ip, sizeof(out->in.sin_addr));
+	} else {
+		out->len = sizeof(out->in6);
+		memcpy(&out->in6.sin6_addr, client->ip, sizeof(out->in6.sin6_addr));
+		out->in6.sin6_scope_id = client->scope;
+	}
+	return true;
+}
+
+/* Whatever fails here is ours: the server has not been asked. */
+static int open_as_client(struct session *s, const struct addr *to)
+{
+	const char *backend = s->backend->config->name, *server = s->server->config->name;
+	const struct sock_tcp opt = options_of(s);
+	struct addr source;
+	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
+	int fd;
+
+	if (!client_source(s, to->sa.sa_family, &source)) {
+		if (may_log(s))
+			log_line(LOG_LEVEL_WARNING,
+				 "source=client: client %s and server %s/%s at %s are not of one family; "
+				 "give each family a backend of its own",
+				 addr_brief_format(&s->client, text), backend, server,
+				 addr_format(to, to_text));
+		return -EADDRNOTAVAIL;
+	}
+	fd = sock_open(to, &source, &opt);
+	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
+		return fd;
+	if (may_log(s))
+		log_line(LOG_LEVEL_WARNING, "source=client: no socket with address %s for server %s/%s: %s",
+			 addr_format(&source, text), backend, server, strerrordesc_np(-fd));
+	return -EADDRNOTAVAIL;
+}
+
+/* ---- */
 
 int server_sock_open(struct session *s, const struct addr *to)
 {
-	static const struct addr none;
-	const struct config_tcp *tcp = &s->backend->config->tcp;
-	const struct config_server *server = s->server->config;
-	const struct sock_tcp opt = {
-		.keepalive = tcp->keepalive,
-		.keepalive_idle_s = tcp->keepalive_idle_s,
-		.keepalive_interval_s = tcp->keepalive_interval_s,
-		.keepalive_count = tcp->keepalive_count,
-		.user_timeout_ms = tcp->user_timeout_ms,
-		.lazy_ack = true,
-	};
-	const int fd = sock_open(to, server->source.count > 0 ? &server->source.list[0] : &none, &opt);
+	const struct config_sources *sources = sources_of(s);
+	const struct sock_tcp opt = options_of(s);
+	int fd;
 
+	s->sources_tried = 0;
+	if (likely(addr_is_unix(to) || (sources->count == 0 && !sources->client)))
+		fd = sock_open(to, &no_source, &opt);
+	else if (sources->client)
+		fd = open_as_client(s, to);
+	else if (has_next(s, to->sa.sa_family))
+		fd = open_next(s, to);
+	else
+		fd = sock_open(to, &no_source, &opt); /* none is of this family: the kernel chooses */
 	if (fd < 0)
 		return fd;
 	io_sock_init(&s->sides[SIDE_SERVER].sock, fd, !addr_is_unix(to));
+	return 0;
+}
+
+int server_sock_probe(const struct config_backend *b, const struct config_server *server,
+		      enum sock_option *refused)
+{
+	struct sock_tcp opt = sock_tcp_of(&b->tcp);
+	struct addr to = {.len = sizeof(to.in), .in.sin_family = AF_INET};
+	int fd;
+
+	opt.transparent = server->source.client;
+	opt.refused = refused;
+	*refused = SOCK_OPTION_NONE;
+	if (server->addr.kind == ADDR_UNIX)
+		return 0;
+	if (server->addr.kind == ADDR_IP)
+		to = server->addr.addr;
+	else if (server->addr.family == AF_INET6)
+		to = (struct addr){.len = sizeof(to.in6), .in6.sin6_family = AF_INET6};
+	fd = sock_open(&to, &no_source, &opt);
+	if (fd < 0)
+		return fd;
+	sys_close(fd);
 	return 0;
 }

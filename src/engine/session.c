@@ -12,6 +12,7 @@
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/engine/admission.h"
+#include "sluice/engine/endpoint.h"
 #include "sluice/engine/extra.h"
 #include "sluice/engine/handshake.h"
 #include "sluice/engine/listener.h"
@@ -253,6 +254,8 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	flow_init(&s->flows[FLOW_TO_CLIENT], FLOW_TO_CLIENT);
 	if (!tcp)
 		sock_accepted_unix(fd);
+	else if (unlikely(ep->mptcp))
+		endpoint_accepted(ep, fd);
 	if (io_attach(&w->loop, &s->sides[SIDE_CLIENT].sock))
 		session_close(s, CLOSE_NO_RESOURCE);
 	else if (likely(!handshake_start(s)))

@@ -15,7 +15,7 @@ struct probe_line {
 	char name[2 * CONFIG_NAME_MAX + 1];    /* of a bind its frontend's, of a server BACKEND/NAME */
 	char address[ADDR_TEXT_MAX];
 	bool failed;
-	char words[256]; /* why, or how fast */
+	char words[320]; /* why, or how fast */
 };
 
 struct probe {

@@ -45,7 +45,9 @@ struct doctor_facts {
 	uint64_t cpus;
 	uint64_t conntrack_max; /* DOCTOR_NONE = not loaded */
 	uint64_t unprivileged_port;
+	uint64_t fastopen; /* bits: 1 = clients, 2 = listeners */
 	bool can_bind_low;
+	bool can_net_admin;
 	char congestion[32]; /* "" = unknown */
 	char congestion_available[128];
 	char qdisc[32];
@@ -65,6 +67,8 @@ struct doctor_wish {
 	unsigned low_port; /* the lowest TCP port of a bind; 0 = none below 1024 */
 	uint64_t ports;	   /* connections to one server address at a time; 0 = Unix servers */
 	bool splice;
+	bool tfo;
+	const char *net_admin; /* the option that needs CAP_NET_ADMIN; static, NULL = none does */
 };
 
 struct doctor_finding {

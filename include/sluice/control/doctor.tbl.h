@@ -20,4 +20,6 @@ DOCTOR_CHECK(io_uring, "kernel.io_uring_disabled", "this version has no io_uring
 DOCTOR_CHECK(memory, "memory", "of the machine or the control group")
 DOCTOR_CHECK(cpus, "CPU", "workers beside the CPUs and the quota of the control group")
 DOCTOR_CHECK(conntrack, "net.netfilter.nf_conntrack_max", "when loaded: two entries a session")
+DOCTOR_CHECK(fastopen, "net.ipv4.tcp_fastopen", "bit 2: listeners take the first bytes with the SYN (tfo)")
 DOCTOR_CHECK(low_port, "net.ipv4.ip_unprivileged_port_start", "who may bind a port below 1024")
+DOCTOR_CHECK(net_admin, "CAP_NET_ADMIN", "for mark, transparent and source=client")

@@ -34,6 +34,7 @@
 #include "sluice/engine/rate.h"
 #include "sluice/io/buf_pool.h"
 #include "sluice/io/pipe_pool.h"
+#include "sluice/io/sock.h"
 
 struct source_table;
 struct worker;
@@ -46,6 +47,8 @@ struct endpoint {
 	int fd;                           /* owns */
 	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
 	bool unlink_path;                 /* we made the path and shall remove it */
+	bool mptcp;                       /* an MPTCP listener: see endpoint_accepted() */
+	enum sock_option refused;         /* which option made the bind fail, if it was one */
 };
 
 /* A frontend at run time. */

@@ -79,6 +79,7 @@ struct session {
 	bool server_counted : 1; /* in server->sessions */
 	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
+	uint16_t sources_tried; /* of the server's source addresses, in this try */
 };
 
 _Static_assert(sizeof(struct session) + sizeof(struct timer_entry) <= 512,

@@ -34,6 +34,7 @@ static const struct doctor_facts good_facts = {
     .cpus = 4,
     .conntrack_max = DOCTOR_NONE,
     .unprivileged_port = 1024,
+    .fastopen = 3,
     .congestion = "cubic",
     .congestion_available = "reno cubic",
     .qdisc = "fq_codel",
@@ -121,6 +122,39 @@ static const struct row rows[] = {
     {"net.netfilter.nf_conntrack_max", FACT(conntrack_max), 19999, DOCTOR_WARN, DOCTOR_HINT, "=20000"},
 };
 
+static void fast_open_is_judged_only_where_a_bind_has_it(void **state)
+{
+	struct doctor_facts facts = good_facts;
+	struct doctor_wish wish = good_wish;
+
+	(void)state;
+	facts.fastopen = 1; /* for clients alone, the kernel's default */
+	assert_int_equal(judged("net.ipv4.tcp_fastopen", &facts, &wish).verdict, DOCTOR_OK);
+	wish.tfo = true;
+	assert_int_equal(judged("net.ipv4.tcp_fastopen", &facts, &wish).verdict, DOCTOR_WARN);
+	facts.fastopen = 2;
+	assert_int_equal(judged("net.ipv4.tcp_fastopen", &facts, &wish).verdict, DOCTOR_OK);
+	facts.fastopen = DOCTOR_NONE;
+	assert_int_equal(judged("net.ipv4.tcp_fastopen", &facts, &wish).verdict, DOCTOR_UNKNOWN);
+}
+
+static void net_admin_is_judged_only_where_an_option_needs_it(void **state)
+{
+	struct doctor_facts facts = good_facts;
+	struct doctor_wish wish = good_wish;
+	struct doctor_finding f;
+
+	(void)state;
+	assert_int_equal(judged("CAP_NET_ADMIN", &facts, &wish).verdict, DOCTOR_OK);
+	wish.net_admin = "source=client";
+	f = judged("CAP_NET_ADMIN", &facts, &wish);
+	assert_int_equal(f.verdict, DOCTOR_WARN);
+	assert_non_null(strstr(f.wanted, "source=client"));
+	assert_non_null(strstr(f.fix, "AmbientCapabilities=CAP_NET_ADMIN"));
+	facts.can_net_admin = true;
+	assert_int_equal(judged("CAP_NET_ADMIN", &facts, &wish).verdict, DOCTOR_OK);
+}
+
 static void each_check_bites_where_the_table_says(void **state)
 {
 	(void)state;
@@ -181,7 +215,8 @@ static void what_cannot_be_read_is_unknown(void **state)
 		const char *name = doctor_checks[i].name;
 		const struct doctor_finding f = judged(name, &facts, &good_wish);
 		const bool known = strstr(name, "pipe-max") != NULL || strstr(name, "conntrack") != NULL ||
-				   strstr(name, "unprivileged") != NULL;
+				   strstr(name, "unprivileged") != NULL ||
+				   strstr(name, "fastopen") != NULL || strstr(name, "CAP_") != NULL;
 
 		print_message("check %zu: %s\n", i, f.current);
 		assert_int_equal(f.verdict, known ? DOCTOR_OK : DOCTOR_UNKNOWN);
@@ -239,6 +274,7 @@ static void the_wish_follows_from_the_configuration(void **state)
 	    .backend_count = 1,
 	};
 	struct limits_plan plan = {.engine = {.maxconn = 5000}};
+	struct addr pool[2] = {{.len = 0}, {.len = 0}};
 	struct doctor_wish wish;
 
 	(void)state;
@@ -257,6 +293,18 @@ static void the_wish_follows_from_the_configuration(void **state)
 	servers[1] = server_at(80, "10.0.0.9:0");
 	doctor_wish_of(&c, &plan, 2, &wish);
 	assert_int_equal(wish.ports, 1001); /* another source has ports of its own */
+	servers[1].source.count = 2;
+	servers[1].source.list = pool;
+	doctor_wish_of(&c, &plan, 2, &wish);
+	assert_int_equal(wish.ports, 751); /* and a list of them several times as many */
+	assert_null(wish.net_admin);
+	assert_false(wish.tfo);
+	servers[1].source.client = true;
+	binds[1].tfo = true;
+	doctor_wish_of(&c, &plan, 2, &wish);
+	assert_int_equal(wish.ports, 0); /* each client brings its own */
+	assert_string_equal(wish.net_admin, "source=client");
+	assert_true(wish.tfo);
 	assert_int_equal(addr_parse("/run/a.sock", &servers[0].addr, NULL, NULL), 0);
 	c.global.maxconn = 400;
 	doctor_wish_of(&c, &plan, 2, &wish);
@@ -279,6 +327,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_good_machine_has_nothing_to_fix),
+	    cmocka_unit_test(fast_open_is_judged_only_where_a_bind_has_it),
+	    cmocka_unit_test(net_admin_is_judged_only_where_an_option_needs_it),
 	    cmocka_unit_test(each_check_bites_where_the_table_says),
 	    cmocka_unit_test(what_was_written_must_be_had),
 	    cmocka_unit_test(what_cannot_be_read_is_unknown),
