@@ -185,9 +185,15 @@ void session_watch_client(struct session *s)
 		session_client_reset(s);
 }
 
+/* What came behind a PROXY header is held already. */
+static bool has_sent_nothing(const struct session *s)
+{
+	return flow_held(&s->flows[FLOW_TO_SERVER]) == 0 && io_unread(&s->sides[SIDE_CLIENT].sock) == 0;
+}
+
 void session_client_reset(struct session *s)
 {
-	if (io_unread(&s->sides[SIDE_CLIENT].sock) == 0)
+	if (has_sent_nothing(s))
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 
@@ -293,7 +299,7 @@ static bool client_left(const struct session *s)
 {
 	const struct io_sock *sock = &s->sides[SIDE_CLIENT].sock;
 
-	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && io_unread(sock) == 0;
+	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && has_sent_nothing(s);
 }
 
 /* How long a server that failed is left alone. */
@@ -479,6 +485,10 @@ void session_connect_to(struct session *s, struct server *server)
 
 void session_connect_timer(struct session *s)
 {
+	if (s->state == SESSION_HANDSHAKE) {
+		session_close(s, CLOSE_PROXY_TIMEOUT);
+		return;
+	}
 	if (s->state == SESSION_WAITING) {
 		try_after_pause(s);
 		return;

@@ -10,6 +10,7 @@
 
 #include "sluice/base/check.h"
 #include "sluice/engine/flow_steps.h"
+#include "sluice/engine/handshake.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 
@@ -70,6 +71,16 @@ void flow_drop_buf(struct flow *f)
 		return;
 	buf_put(&flow_loop(f)->bufs, f->buf);
 	f->buf = NULL;
+}
+
+void flow_hold(struct flow *f, struct buf *b, uint32_t more)
+{
+	check(f->state == FLOW_IDLE);
+	check(f->pipe == NULL);
+	flow_drop_buf(f);
+	f->buf = b;
+	f->bytes_in += more;
+	check(f->bytes_in == f->bytes_out + flow_held(f));
 }
 
 /* Gives the pipe back; one with bytes in it is closed by the pool (R11). */
@@ -269,7 +280,9 @@ static void flow_rd_done(struct io_op *op, int result)
 	}
 	if (f->state == FLOW_IDLE || f->state == FLOW_DEAD) {
 		/* The client was watched while the server was asked; or the flow died meanwhile. */
-		if (f->state == FLOW_IDLE && result > 0)
+		if (s->state == SESSION_HANDSHAKE)
+			handshake_read_done(s, result);
+		else if (f->state == FLOW_IDLE && result > 0)
 			session_client_reset(s);
 		return;
 	}

@@ -15,6 +15,7 @@
 #include "sluice/base/log.h"
 #include "sluice/base/log_fields.h"
 #include "sluice/engine/extra.h"
+#include "sluice/engine/handshake.h"
 #include "sluice/engine/worker.h"
 
 struct session_record {
@@ -35,6 +36,9 @@ struct session_record {
 	uint8_t tries;
 	uint8_t reason;
 	char code[2];
+	uint8_t unique_id_len; /* 0 = none */
+	/* The last: only what is used of it goes into the log. */
+	uint8_t unique_id[PROXY_UNIQUE_ID_MAX];
 };
 
 static const char *const state_words[] = {
@@ -56,6 +60,11 @@ static const char *const flow_words[] = {
 static const struct addr *server_addr(const struct session *s)
 {
 	return s->server ? atomic_load_explicit(&s->server->addr, memory_order_acquire) : NULL;
+}
+
+static size_t record_bytes(const struct session_record *r)
+{
+	return offsetof(struct session_record, unique_id) + r->unique_id_len;
 }
 
 static double ms(int64_t ns)
@@ -91,6 +100,24 @@ static void set_code(const struct session *s, char code[2])
 		code[1] = state_letter((enum session_state)s->log_state);
 }
 
+/* Whatever a client's header brought stays one word. */
+static size_t add_unique_id(const struct session_record *r, char *out, size_t len, size_t room)
+{
+	int n = snprintf(out + len, room - len, " unique_id=");
+
+	for (size_t i = 0; n > 0 && (size_t)n < room - len; i++) {
+		const uint8_t c = r->unique_id[i];
+		const bool plain = c > ' ' && c < 127 && c != '"' && c != '\\';
+
+		len += (size_t)n;
+		if (i == r->unique_id_len)
+			return len;
+		n = snprintf(out + len, room - len, plain ? "%c" : "\\x%02x", c);
+	}
+	out[len] = '\0';
+	return len;
+}
+
 static size_t format_end_text(const struct session_record *r, char *out, size_t room)
 {
 	char client[ADDR_TEXT_MAX];
@@ -109,7 +136,9 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 		     close_reason_row((enum close_reason)r->reason)->words, r->worker, r->number);
 	if (n < 0)
 		return 0;
-	return (size_t)n < room ? (size_t)n : room - 1;
+	if ((size_t)n >= room)
+		return room - 1;
+	return r->unique_id_len > 0 ? add_unique_id(r, out, (size_t)n, room) : (size_t)n;
 }
 
 /* "SERVER_RESET" as "server_reset". */
@@ -158,6 +187,8 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	log_fields_number(&f, "worker", "%u", r->worker);
 	(void)snprintf(text, sizeof(text), "%u.%u", r->worker, r->number); /* always fits */
 	log_fields_text(&f, "id", text);
+	if (r->unique_id_len > 0)
+		log_fields_bytes(&f, "unique_id", (const char *)r->unique_id, r->unique_id_len);
 	return f.len;
 }
 
@@ -165,8 +196,10 @@ static size_t format_end(enum log_style style, const void *body, size_t len, cha
 {
 	struct session_record r;
 
-	check(len == sizeof(r));
-	memcpy(&r, body, sizeof(r));
+	check(len >= offsetof(struct session_record, unique_id));
+	check(len <= sizeof(r));
+	memcpy(&r, body, len);
+	check(len == record_bytes(&r));
 	return style == LOG_STYLE_JSON ? format_end_json(&r, out, room) : format_end_text(&r, out, room);
 }
 
@@ -183,7 +216,7 @@ void record_session_end(const struct session *s)
 	r.server = s->server ? s->server->config : NULL;
 	r.address = server_addr(s);
 	r.client = s->client;
-	r.to_server = s->flows[FLOW_TO_SERVER].bytes_out;
+	r.to_server = handshake_payload(s);
 	r.to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
 	r.spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
 	r.queue_ns = -1;
@@ -198,7 +231,11 @@ void record_session_end(const struct session *s)
 	r.tries = s->tries;
 	r.reason = s->reason;
 	set_code(s, r.code);
-	log_record(LOG_LEVEL_INFO, format_end, &r, sizeof(r));
+	if (s->extra != NULL && s->extra->unique_id_len > 0) {
+		r.unique_id_len = s->extra->unique_id_len;
+		memcpy(r.unique_id, s->extra->unique_id, r.unique_id_len);
+	}
+	log_record(LOG_LEVEL_INFO, format_end, &r, record_bytes(&r));
 }
 
 size_t record_session_line(const struct session *s, char *out, size_t room)
@@ -218,8 +255,8 @@ size_t record_session_line(const struct session *s, char *out, size_t room)
 		     s->endpoint->frontend->config->name, s->backend->config->name,
 		     s->server ? s->server->config->name : "-", address ? addr_format(address, server) : "-",
 		     ms(s->worker->loop.now_ns - s->accepted_ns), s->tries,
-		     (unsigned long long)ts->bytes_out, (unsigned long long)tc->bytes_out, flow_held(ts),
-		     flow_held(tc), flow_words[ts->state], flow_words[tc->state],
+		     (unsigned long long)handshake_payload(s), (unsigned long long)tc->bytes_out,
+		     flow_held(ts), flow_held(tc), flow_words[ts->state], flow_words[tc->state],
 		     (ts->pipe != NULL) + (tc->pipe != NULL));
 	if (n < 0)
 		return 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sluice/base/check.h"
+#include "sluice/engine/handshake.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 
@@ -90,7 +91,7 @@ void tally_redispatched(const struct session *s)
 
 static void count_end(const struct session *s, struct tally *t)
 {
-	counter_add(&t->bytes_to_server, s->flows[FLOW_TO_SERVER].bytes_out);
+	counter_add(&t->bytes_to_server, handshake_payload(s));
 	counter_add(&t->bytes_to_client, s->flows[FLOW_TO_CLIENT].bytes_out);
 	switch ((enum close_reason)s->reason) {
 	case CLOSE_CLIENT_GONE:
@@ -119,7 +120,7 @@ void tally_session_ended(const struct session *s)
 
 static void add_live(const struct session *s, struct tally_sum *to)
 {
-	to->bytes_to_server += s->flows[FLOW_TO_SERVER].bytes_out;
+	to->bytes_to_server += handshake_payload(s);
 	to->bytes_to_client += s->flows[FLOW_TO_CLIENT].bytes_out;
 }
 

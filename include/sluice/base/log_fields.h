@@ -31,6 +31,7 @@
  *                  ts_code         HAProxy's two letters (termination state), "--" = normal
  *                  worker          number of the worker thread
  *                  id              as in `show sess`: unique in this moment, used again later
+ *                  unique_id       of the client's PROXY header, or the one that the server was sent
  */
 #ifndef SLUICE_BASE_LOG_FIELDS_H
 #define SLUICE_BASE_LOG_FIELDS_H

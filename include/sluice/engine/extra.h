@@ -15,6 +15,7 @@
 #include "sluice/base/list.h"
 #include "sluice/io/addr.h"
 #include "sluice/io/buf_pool.h"
+#include "sluice/io/proxy.h"
 
 struct session;
 struct source_entry;
@@ -33,7 +34,8 @@ struct session_extra {
 	uint8_t *proxy;          /* owns (malloc): the client's header, for the server; NULL = none */
 	uint32_t proxy_len;
 	uint32_t header_sent;    /* bytes of our own header in the flow to the server: not the client's */
-	uint8_t proxy_error;     /* enum proxy_error */
+	uint8_t unique_id_len;   /* 0 = none */
+	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* of the client's header, or made here for a server */
 };
 
 /* The session's extra, made when it has none. NULL without memory. */

@@ -70,6 +70,9 @@ void flow_open(struct flow *f);
 void flow_source_failed(struct flow *f);
 /* Nothing moves any more: the hold is dropped (a pipe with bytes is closed), ops are cancelled. */
 void flow_kill(struct flow *f);
+/* Takes a buffer as what the flow holds, instead of the one it has; `more` of its bytes are new. For bytes
+ * that go before all others: the flow has not moved any. */
+void flow_hold(struct flow *f, struct buf *b, uint32_t more);
 /* Bytes in the hold. */
 uint32_t flow_held(const struct flow *f);
 /* Is the flow waiting for its destination? */

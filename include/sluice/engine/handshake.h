@@ -8,6 +8,7 @@
 #define SLUICE_ENGINE_HANDSHAKE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct session;
 
@@ -19,6 +20,8 @@ void handshake_read_done(struct session *s, int result);
 /* The session is connected: puts our header, if its server gets one, and then the bytes that came behind the
  * client's header, in front of the flow to the server. False: the session is closing. */
 bool handshake_say(struct session *s);
+/* Bytes of the client's that went to the server: all that went but our header. */
+uint64_t handshake_payload(const struct session *s);
 /* The session ends: drops what is left. */
 void handshake_drop(struct session *s);
 

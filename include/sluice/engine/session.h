@@ -128,7 +128,7 @@ void session_watch_client(struct session *s);
 void session_connect_done(struct session *s, int result);
 /* The client was reset before a server had answered: what it had sent is still delivered. */
 void session_client_reset(struct session *s);
-/* The timer fired while connecting or between two tries. */
+/* The timer fired while a PROXY header was awaited, while connecting or between two tries. */
 void session_connect_timer(struct session *s);
 /* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the
  * ACK of its handshake by itself. Does nothing the second time, and while that chance is still to come. */

@@ -19,6 +19,8 @@
 /* PP 2.1: a v1 header has at most so many bytes, CRLF included. */
 #define PROXY_V1_MAX 107
 #define PROXY_V2_MIN 16
+/* A v2 header begins with so many bytes that nothing else does. */
+#define PROXY_SIGNATURE 12
 /* A longer v2 header is refused (PROXY_TOO_LONG); HAProxy's limit is its buffer of 16 KiB as well. */
 #define PROXY_MAX 16384
 #define PROXY_UNIX_PATH 108
@@ -40,9 +42,9 @@ enum proxy_error {
 	PROXY_BAD_VERSION,   /* v2: version or command */
 	PROXY_BAD_FAMILY,    /* v2: family or protocol */
 	PROXY_BAD_LENGTH,    /* v2: too short for its addresses */
-	PROXY_BAD_TLV,       /* a TLV runs over the end, or has a wrong size */
+	PROXY_BAD_TLV,       /* a TLV runs over the end, or has a wrong size; a second checksum */
 	PROXY_BAD_CHECKSUM,  /* CRC32c does not fit */
-	PROXY_TOO_LONG,
+	PROXY_TOO_LONG,      /* v2: more than PROXY_MAX; v1: no end within PROXY_V1_MAX */
 };
 
 struct proxy_header {
@@ -53,12 +55,14 @@ struct proxy_header {
 	struct addr_brief dst;
 	const char *unix_src; /* PROXY_UNIX_PATH bytes, maybe without a NUL; lent; NULL unless AF_UNIX */
 	const char *unix_dst;
-	const uint8_t *tlvs; /* v2: lent, all of them as they came; checked */
+	const uint8_t *tlvs; /* v2: lent, all of them as they came; checked. NULL when local */
 	size_t tlv_len;
 };
 
 /* Reads the header at the start of `data`. Returns its length (bytes behind it are not looked at), 0 when
- * more bytes are wanted, or -EPROTO with `*why`. What it lends points into `data`. */
+ * more bytes are wanted, or -EPROTO with `*why`. What it lends points into `data`. The first byte that no
+ * header can have at its place is an error as soon as it is there (a checksum: with the last byte), so
+ * calls with ever more of the same bytes end as one call with all of them does. */
 ssize_t proxy_parse(const uint8_t *data, size_t len, struct proxy_header *out, enum proxy_error *why);
 const char *proxy_error_text(enum proxy_error why);
 
@@ -83,5 +87,10 @@ struct proxy_send {
 /* Makes the header in `out`; its length, or -ENOSPC. PROXY_MAX bytes are always enough for what
  * proxy_parse() took plus a unique id, or -ENOSPC. */
 ssize_t proxy_make(const struct proxy_send *send, uint8_t *out, size_t room);
+/* So much room is enough for it, if any is. */
+size_t proxy_make_room(const struct proxy_send *send);
+
+/* The PROXY_SIGNATURE bytes. */
+const uint8_t *proxy_signature(void);
 
 #endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * greeting.c - our PROXY header: the first bytes to a server that wants one.
+ *
+ * Made anew for each server that is connected, and put into the hold of the flow before what the client
+ * has sent already, so both leave in one write, and at once also when the client is silent. A worker's
+ * thread. Floor 4.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/extra.h"
+#include "sluice/engine/handshake.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/proxy.h"
+#include "sluice/io/sys.h"
+
+/* Of this run of the process: what is unique in one is not so in two. */
+static uint64_t run_number(void)
+{
+	static _Atomic uint64_t number;
+	uint64_t made = 0, first = 0;
+
+	if (atomic_load(&number) == 0) {
+		/* It can fail only before the machine's first random bytes; then the time must do. */
+		if (getrandom(&made, sizeof(made), GRND_NONBLOCK) != (ssize_t)sizeof(made) || made == 0)
+			made = (uint64_t)sys_now_ns() | 1;
+		(void)atomic_compare_exchange_strong(&number, &first, made); /* or another worker was first */
+	}
+	return atomic_load(&number);
+}
+
+/* The number begins again after 2^32 sessions, by then in another second. */
+static void make_unique_id(struct session *s)
+{
+	struct session_extra *x = s->extra;
+	char *out = (char *)x->unique_id;
+	const int n = snprintf(out, sizeof(x->unique_id), "%016llx-%u-%llx-%x",
+			       (unsigned long long)run_number(), s->worker->index,
+			       (unsigned long long)(s->accepted_ns / NS_PER_SEC), s->number);
+
+	check(n > 0 && (size_t)n < sizeof(x->unique_id));
+	x->unique_id_len = (uint8_t)n;
+}
+
+static void to_ip6(struct addr_brief *a)
+{
+	memmove(a->ip + 12, a->ip, 4);
+	memset(a->ip, 0, 10);
+	memset(a->ip + 10, 0xff, 2);
+	a->family = AF_INET6;
+}
+
+/* A header has one family for both; any IPv4 address has an IPv6 form. */
+static void match_families(struct proxy_send *send)
+{
+	if (send->src.family == AF_INET && send->dst.family == AF_INET6)
+		to_ip6(&send->src);
+	else if (send->src.family == AF_INET6 && send->dst.family == AF_INET)
+		to_ip6(&send->dst);
+}
+
+/* Where the client connected to: only who is told needs to know, so only here the kernel is asked. */
+static void set_destination(struct session *s, struct proxy_send *send)
+{
+	const struct addr *bound = &s->endpoint->addr;
+	struct addr local = {.len = sizeof(local.un)};
+	struct addr_brief *dst = &s->extra->dst;
+
+	if (dst->family == 0 && s->client.family == AF_UNIX && addr_is_unix(bound)) {
+		dst->family = AF_UNIX;
+		send->unix_dst = bound->un.sun_path;
+	} else if (dst->family == 0 &&
+		   sys_getsockname(s->sides[SIDE_CLIENT].sock.fd, &local.sa, &local.len) == 0) {
+		addr_to_brief(&local.sa, local.len, dst);
+	}
+	send->dst = *dst;
+}
+
+/* What the client's own header said beside its addresses. */
+static void pass_on(const struct session_extra *x, struct proxy_send *send)
+{
+	struct proxy_header h;
+	enum proxy_error why;
+
+	if (x->proxy == NULL)
+		return;
+	check(proxy_parse(x->proxy, x->proxy_len, &h, &why) == (ssize_t)x->proxy_len);
+	send->tlvs = h.tlvs;
+	send->tlv_len = h.tlv_len;
+	if (h.family == AF_UNIX) {
+		send->unix_src = h.unix_src;
+		send->unix_dst = h.unix_dst;
+	}
+}
+
+static void fill_send(struct session *s, struct proxy_send *send)
+{
+	const struct config_server *server = s->server->config;
+
+	memset(send, 0, sizeof(*send));
+	send->version = server->send_proxy == CONFIG_SEND_PROXY_V1 ? 1 : 2;
+	send->crc32c = server->proxy_crc32c;
+	send->src = s->client;
+	set_destination(s, send);
+	match_families(send);
+	if (send->version == 1)
+		return;
+	pass_on(s->extra, send);
+	if (server->proxy_unique_id) {
+		if (s->extra->unique_id_len == 0)
+			make_unique_id(s);
+		send->unique_id = s->extra->unique_id;
+		send->unique_id_len = s->extra->unique_id_len;
+	}
+}
+
+/* One buffer: the header, and what is held behind it. 0 or -errno. */
+static int put_header(struct session *s, const struct proxy_send *send)
+{
+	struct buf_cache *bufs = &s->worker->loop.bufs;
+	struct flow *f = &s->flows[FLOW_TO_SERVER];
+	const uint32_t held = flow_held(f);
+	const uint32_t room = (uint32_t)proxy_make_room(send);
+	struct buf *b;
+	ssize_t n;
+
+	check(f->bytes_out == 0);
+	check(room + held <= BUF_MAX);
+	b = buf_get(bufs, room + held);
+	if (b == NULL)
+		return -ENOMEM;
+	n = proxy_make(send, b->data, room);
+	if (n < 0) {
+		buf_put(bufs, b);
+		return (int)n;
+	}
+	if (held > 0)
+		memcpy(b->data + n, f->buf->data + f->buf->off, held);
+	b->len = (uint32_t)n + held;
+	s->extra->header_sent = (uint32_t)n;
+	flow_hold(f, b, (uint32_t)n);
+	return 0;
+}
+
+static bool say(struct session *s)
+{
+	struct proxy_send send;
+	int err = -ENOMEM;
+
+	if (session_extra(s) != NULL) {
+		fill_send(s, &send);
+		err = put_header(s, &send);
+	}
+	if (err == 0)
+		return true;
+	/* A client's header that was just short enough, and what we add to it. */
+	session_close(s, err == -ENOSPC ? CLOSE_PROXY_TOO_LONG : CLOSE_NO_RESOURCE);
+	return false;
+}
+
+uint64_t handshake_payload(const struct session *s)
+{
+	const uint64_t sent = s->flows[FLOW_TO_SERVER].bytes_out;
+	const uint32_t ours = s->extra != NULL ? s->extra->header_sent : 0;
+
+	return sent > ours ? sent - ours : 0;
+}
+
+bool handshake_say(struct session *s)
+{
+	return likely(s->server->config->send_proxy == CONFIG_SEND_PROXY_OFF) || say(s);
+}
