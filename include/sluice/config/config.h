@@ -58,6 +58,7 @@ enum config_accept_proxy {
 	CONFIG_ACCEPT_PROXY_OPTIONAL, /* only from those who are trusted to send one */
 };
 enum config_no_server { CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE };
+enum config_admin_level { CONFIG_ADMIN_USER, CONFIG_ADMIN_OPERATOR, CONFIG_ADMIN_ADMIN };
 enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
 enum config_marked_down { CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE };
 enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };

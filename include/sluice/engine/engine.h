@@ -58,6 +58,7 @@ struct frontend {
 	_Alignas(64) atomic_int sessions;
 	atomic_int resting; /* workers whose listeners rest because of the limit */
 	_Atomic uint64_t total;
+	_Atomic uint64_t denied; /* by deny-from, allow-from, allow-uid, maxconn-per-source */
 };
 
 /* What was planned from the limits of this process; see control/limits.h. */
@@ -84,7 +85,7 @@ struct engine {
 	struct frontend *frontends;  /* owns */
 	struct endpoint *endpoints;  /* owns */
 	size_t endpoint_count;
-	size_t *first_tally; /* owns; of each backend: where its servers begin in a worker's tallies */
+	size_t *first_tally; /* owns; of each backend: its place in a worker's tallies, its servers follow */
 	size_t tally_count;
 	struct engine_limits limits;
 	struct pipe_pool pipes;
