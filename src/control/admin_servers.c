@@ -185,7 +185,9 @@ static unsigned admin_mask(const struct server *s)
 	unsigned mask = 0;
 
 	if (s->admin == SERVER_ADMIN_MAINT)
-		mask |= ADMIN_MAINT | (s->config->disabled && s->changed_ns == 0 ? ADMIN_CONFIGURED_MAINT : 0u);
+		mask |= ADMIN_MAINT;
+	if (s->admin == SERVER_ADMIN_MAINT && s->config->disabled && s->changed_ns == 0)
+		mask |= ADMIN_CONFIGURED_MAINT;
 	if (s->admin == SERVER_ADMIN_DRAIN)
 		mask |= ADMIN_DRAIN;
 	if (atomic_load_explicit(&s->addr, memory_order_relaxed) == NULL)
@@ -344,14 +346,14 @@ static void show_change(const struct admin_call *c, const struct server *s,
 			const struct history_change *change)
 {
 	const time_t at = (time_t)change->wall_s;
-	char when[TIME_MAX] = "-";
+	char when[TIME_MAX];
 	struct tm tm;
 
-	if (gmtime_r(&at, &tm) != NULL && strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		when[0] = '\0';
+	if (gmtime_r(&at, &tm) == NULL || strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		memcpy(when, "-", 2);
 	if (!c->json) {
-		text_printf(c->out, "%s %s/%s \"%s\" -> \"%s\": %s\n", when, s->backend->name, s->config->name,
-			    server_state_text((enum server_state)change->from),
+		text_printf(c->out, "%s %s/%s \"%s\" -> \"%s\": %s\n", when, s->backend->name,
+			    s->config->name, server_state_text((enum server_state)change->from),
 			    server_state_text((enum server_state)change->to), change->cause);
 		return;
 	}

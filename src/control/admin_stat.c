@@ -392,7 +392,9 @@ static uint64_t most_sessions(const struct table *t, const struct backend *b, co
 		const struct frontend *fe = &t->e->frontends[i];
 		const uint64_t max = t->sums[i].sessions_max;
 
-		if (fe->backend == b && fe->config->route_count == 0 && counter_get(&fe->denied) == 0 && max > most)
+		if (fe->backend != b || fe->config->route_count > 0 || counter_get(&fe->denied) > 0)
+			continue;
+		if (max > most)
 			most = max;
 	}
 	return most;

@@ -157,7 +157,8 @@ static void a_weight_is_a_number_or_a_share_of_the_configured(void **state)
 
 static void bad_weights_are_refused(void **state)
 {
-	static const char *const bad[] = {"257", "-1", "x", "1x", "%", "5%%", "1.5", "99999999999999999999", "+1"};
+	static const char *const bad[] = {"257", "-1", "x", "1x", "%", "5%%", "1.5",
+					  "99999999999999999999", "+1"};
 	char command[64];
 
 	(void)state;

@@ -247,16 +247,16 @@ static void a_level_allows_what_is_below_it(void **state)
 	} rows[] = {
 		{CONFIG_ADMIN_USER, "show info", "state: ready"},
 		{CONFIG_ADMIN_USER, "show pools",
-		 "error: 'show pools' is not for this socket, whose level is 'user': write level=operator behind "
-		 "admin-socket in [global]"},
+		 "error: 'show pools' is not for this socket, whose level is 'user': write "
+		 "level=operator behind admin-socket in [global]"},
 		{CONFIG_ADMIN_OPERATOR, "show pools", "pipes_max: 250"},
 		{CONFIG_ADMIN_OPERATOR, "get weight app/a", "0 (initial 0)"},
 		{CONFIG_ADMIN_OPERATOR, "set weight app/a 1",
-		 "error: 'set weight' is not for this socket, whose level is 'operator': write level=admin behind "
-		 "admin-socket in [global]"},
+		 "error: 'set weight' is not for this socket, whose level is 'operator': write "
+		 "level=admin behind admin-socket in [global]"},
 		{CONFIG_ADMIN_OPERATOR, "disable server",
-		 "error: 'disable server' is not for this socket, whose level is 'operator': write level=admin "
-		 "behind admin-socket in [global]"},
+		 "error: 'disable server' is not for this socket, whose level is 'operator': write "
+		 "level=admin behind admin-socket in [global]"},
 	};
 	struct text out;
 
@@ -283,8 +283,8 @@ static void a_misspelt_command_with_words_behind_it_is_found(void **state)
 	assert_line("set servre app/a state maint",
 		    "error: unknown command 'set servre app/a state maint'; did you mean 'set server'?");
 	assert_line("set server app/a state",
-		    "error: the command is 'set server BACKEND/SERVER state ready|drain|maint' or 'set server "
-		    "BACKEND/SERVER weight N|N%'");
+		    "error: the command is 'set server BACKEND/SERVER state ready|drain|maint' or "
+		    "'set server BACKEND/SERVER weight N|N%'");
 }
 
 /* The blank after words that fill the buffer to its last byte must not lead past the limit. */

@@ -148,7 +148,8 @@ static void states_as_json_say_more(void **state)
 	assert_has("show servers state web json",
 		   "[\n  {\"be_id\":1,\"be_name\":\"web\",\"srv_id\":1,\"srv_name\":\"a\",");
 	assert_has("show servers state json", "\"srv_fqdn\":\"db.example\",\"srv_port\":8080,");
-	assert_has("show servers state json", "\"state\":\"DOWN (unresolved)\",\"sessions\":0,\"maxconn\":0,");
+	assert_has("show servers state json",
+		   "\"state\":\"DOWN (unresolved)\",\"sessions\":0,\"maxconn\":0,");
 	(void)snprintf(checksum, sizeof(checksum), "\"checksum\":\"%016llx\"}\n]\n",
 		       (unsigned long long)engine.backends[1].roster->checksum);
 	assert_has("show servers state json", checksum);
@@ -172,7 +173,8 @@ static void a_hash_is_told_with_its_checksum(void **state)
 		       (unsigned long long)engine.backends[0].roster->checksum);
 	assert_answer("show hash web", line);
 	assert_has("show hash", "\napp algorithm=roundrobin key=name servers=1 checksum=");
-	assert_has("show hash json", "[\n  {\"backend\":\"web\",\"algorithm\":\"source\",\"hash\":\"consistent\",");
+	assert_has("show hash json",
+		   "[\n  {\"backend\":\"web\",\"algorithm\":\"source\",\"hash\":\"consistent\",");
 	assert_answer("show hash x", "error: no backend 'x'; there is web, app\n");
 }
 
@@ -199,10 +201,13 @@ static void history_is_told_oldest_first_with_its_causes(void **state)
 	assert_has("show servers history web", "web/a \"UP\" -> \"MAINT\"");
 	assert_answer("show servers history app", "");
 	assert_answer("show servers history web/a json",
-		      "[\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:00:00Z\",\"age_s\":3,"
+		      "[\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:00:00Z\","
+		      "\"age_s\":3,"
 		      "\"from\":\"UP\",\"to\":\"MAINT\",\"cause\":\"by the administrator\"},"
-		      "\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:01:01Z\",\"age_s\":0,"
-		      "\"from\":\"MAINT\",\"to\":\"DOWN\",\"cause\":\"check: connection refused \\\"x\\\"\"}\n]\n");
+		      "\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:01:01Z\","
+		      "\"age_s\":0,"
+		      "\"from\":\"MAINT\",\"to\":\"DOWN\","
+		      "\"cause\":\"check: connection refused \\\"x\\\"\"}\n]\n");
 	assert_answer("show servers history web/z", "error: no server 'z' in backend 'web'; it has a, n\n");
 }
 
