@@ -2,7 +2,8 @@
  *
  * ctl.c - `sluice ctl CMD...`: one line to the admin socket of a running sluice, its answer out.
  *
- * An answer that begins with "error" is a refusal: it goes to stderr and the exit code is 1.
+ * An answer that begins with "error" is a refusal: it goes to stderr and the exit code is 1, as it is when
+ * one of several commands was refused.
  * Main thread. Floor 7.
  */
 #include <stdio.h>
@@ -56,6 +57,9 @@ enum exit_code cli_ctl(const struct cli_args *a)
 	/* A lone newline says that there is nothing to list: nothing is what a script shall count. */
 	if (code == EXIT_FINE && strcmp(answer.bytes, "\n") != 0)
 		(void)fwrite(answer.bytes, 1, answer.len, stdout); /* cli_main() looks at stdout at the end */
+	/* One of several commands was refused. */
+	if (code == EXIT_FINE && strstr(answer.bytes, "\nerror: ") != NULL)
+		code = EXIT_CONFIG;
 	text_free(&answer);
 	return code;
 }

@@ -192,6 +192,9 @@ static void read_row(const struct csv *csv, struct view_row *row)
 	row->limit = number_of(cell(csv, "slim"));
 	row->total = number_of(cell(csv, "stot"));
 	row->failures = number_of(cell(csv, "econ"));
+	row->queue = number_of(cell(csv, "qcur"));
+	row->weight = number_of(cell(csv, "weight"));
+	row->denied = number_of(cell(csv, "dcon"));
 	row->bytes_in = number_of(cell(csv, "bin"));
 	row->bytes_out = number_of(cell(csv, "bout"));
 }
@@ -221,6 +224,7 @@ static bool read_stat(struct view *v, char *lines)
 		csv.cell_count = cut_line(line, csv.cells);
 		if (csv.cell_count < 2)
 			continue;
+		v->queued += number_of(cell(&csv, "qcur")); /* a backend's row has those of its own queue */
 		if (strcmp(cell(&csv, "svname"), "FRONTEND") == 0)
 			row = add_row(&v->frontends, &v->frontend_count);
 		else if (strcmp(cell(&csv, "svname"), "BACKEND") != 0)

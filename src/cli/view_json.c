@@ -63,9 +63,13 @@ static void add_row(const struct view_row *row, bool server, struct text *out)
 	add_number("bytes_to_clients", row->bytes_out, out);
 	if (server) {
 		add_number("failures", row->failures, out);
+		add_number("queue", row->queue, out);
+		add_number("maxconn", row->limit, out);
+		add_number("weight", row->weight, out);
 		add_word(",", "address", row->address, out);
 	} else {
 		add_number("maxconn", row->limit, out);
+		add_number("denied", row->denied, out);
 		add_addresses(row->address, out);
 	}
 }
@@ -92,6 +96,7 @@ void view_show_json(const struct view *v, const struct view *before, struct text
 	add_number("sessions", v->sessions, out);
 	add_number("maxconn", v->maxconn, out);
 	add_number("accepted", v->accepted, out);
+	add_number("queued", v->queued, out);
 	add_number("bytes_to_server", v->bytes_to_server, out);
 	add_number("bytes_to_client", v->bytes_to_client, out);
 	add_number("bytes_spliced", v->bytes_spliced, out);

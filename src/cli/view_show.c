@@ -15,7 +15,9 @@
 #define NUMBER_MAX   24
 #define COLOUR_BOLD  "\x1b[1m"
 #define COLOUR_RED   "\x1b[31m"
+#define COLOUR_AMBER "\x1b[33m"
 #define COLOUR_NONE  "\x1b[0m"
+#define MIDDLE_MAX   (2 * NUMBER_MAX)
 #define ROW_NAME_MAX (2 * CONFIG_NAME_MAX + 1)
 
 /* "1234", "12.3k", "4.5M": six letters at most. */
@@ -89,19 +91,22 @@ static void add_head(const struct view *v, const struct view *before, const stru
 	const uint64_t spliced =
 		bytes > 0 ? (uint64_t)(100. * (double)v->bytes_spliced / (double)bytes) : 0;
 	char line[256], a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX];
+	char waiting[NUMBER_MAX + 32] = "";
 
+	if (v->queued > 0)
+		(void)snprintf(waiting, sizeof(waiting), ", %s wait for a server", short_count(v->queued, d));
 	(void)snprintf(line, sizeof(line), "sluice %s  %s  pid %llu  up %s  %llu worker%s  %s", v->version,
 		       v->state, (unsigned long long)v->pid, uptime(v->uptime_s, a),
 		       (unsigned long long)v->workers, v->workers == 1 ? "" : "s", v->driver);
 	add_line(style, strcmp(v->state, "ready") == 0 ? COLOUR_BOLD : COLOUR_RED, line, out);
 	if (before == NULL)
-		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s in all",
+		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s in all%s",
 			       short_count(v->sessions, a), short_count(v->maxconn, b),
-			       short_count(v->accepted, c));
+			       short_count(v->accepted, c), waiting);
 	else
-		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s new a second",
+		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s new a second%s",
 			       short_count(v->sessions, a), short_count(v->maxconn, b),
-			       short_count(rate(v->accepted, before->accepted, ns), c));
+			       short_count(rate(v->accepted, before->accepted, ns), c), waiting);
 	add_line(style, "", line, out);
 	(void)snprintf(line, sizeof(line), "bytes        %s to servers, %s to clients%s, %s %% spliced",
 		       short_bytes(before == NULL ? v->bytes_to_server
@@ -160,14 +165,34 @@ struct list_of_rows {
 	int width;
 };
 
+/* What was told to be so is no fault. */
+static const char *row_colour(const struct view_row *row)
+{
+	if (strcmp(row->state, "open") == 0 || strcmp(row->state, "up") == 0)
+		return "";
+	return strcmp(row->state, "drain") == 0 || strcmp(row->state, "maint") == 0 ? COLOUR_AMBER
+										   : COLOUR_RED;
+}
+
+/* The columns between those that all rows have: a server's queue and weight, a frontend's maximum. */
+static void middle(const struct view_row *row, bool server, char buf[static MIDDLE_MAX])
+{
+	char queue[NUMBER_MAX], weight[NUMBER_MAX];
+
+	if (server)
+		(void)snprintf(buf, MIDDLE_MAX, "%5s %4s", short_count(row->queue, queue),
+			       short_count(row->weight, weight)); /* a cut number is still one column */
+	else
+		(void)snprintf(buf, MIDDLE_MAX, "%6s", short_count(row->sessions_max, queue));
+}
+
 static void add_row(const struct list_of_rows *l, size_t i, const struct view_style *style, struct text *out)
 {
 	const struct view_row *row = &l->rows[i];
-	char line[ADDR_TEXT_MAX + 256], name[ROW_NAME_MAX];
-	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX], e[NUMBER_MAX], f[NUMBER_MAX];
+	char line[ADDR_TEXT_MAX + 256], name[ROW_NAME_MAX], between[MIDDLE_MAX];
+	char a[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX], e[NUMBER_MAX], f[NUMBER_MAX];
 	uint64_t in = row->bytes_in, bytes_out = row->bytes_out;
 	uint64_t extra = l->servers ? row->failures : row->limit;
-	bool well = strcmp(row->state, "open") == 0 || strcmp(row->state, "up") == 0;
 
 	if (l->before != NULL) {
 		const struct view_row *old = earlier(row, l->before, l->before_count, i);
@@ -176,11 +201,12 @@ static void add_row(const struct list_of_rows *l, size_t i, const struct view_st
 		bytes_out = rate(bytes_out, old->bytes_out, l->ns);
 		extra = rate(row->total, old->total, l->ns);
 	}
-	(void)snprintf(line, sizeof(line), "%-*.*s  %-5.5s %6s %6s %7s %6s %6s %6s  %s", l->width, l->width,
-		       row_name(row, l->servers, name), row->state, short_count(row->sessions, a),
-		       short_count(row->sessions_max, b), short_count(row->total, c), short_count(extra, d),
-		       short_bytes(in, e), short_bytes(bytes_out, f), row->address);
-	add_line(style, well ? "" : COLOUR_RED, line, out);
+	middle(row, l->servers, between);
+	(void)snprintf(line, sizeof(line), "%-*.*s  %-5.5s %6s %s %7s %6s %6s %6s  %s", l->width, l->width,
+		       row_name(row, l->servers, name), row->state, short_count(row->sessions, a), between,
+		       short_count(row->total, c), short_count(extra, d), short_bytes(in, e),
+		       short_bytes(bytes_out, f), row->address);
+	add_line(style, row_colour(row), line, out);
 }
 
 static void add_rows(const struct list_of_rows *l, const struct view_style *style, struct text *out)
@@ -189,8 +215,9 @@ static void add_rows(const struct list_of_rows *l, const struct view_style *styl
 	char line[256];
 
 	text_printf(out, "\n");
-	(void)snprintf(line, sizeof(line), "%-*s  %-5s %6s %6s %7s %6s %6s %6s  %s", l->width,
-		       l->servers ? "SERVER" : "FRONTEND", "STATE", "NOW", "MOST", "TOTAL",
+	(void)snprintf(line, sizeof(line), "%-*s  %-5s %6s %s %7s %6s %6s %6s  %s", l->width,
+		       l->servers ? "SERVER" : "FRONTEND", "STATE", "NOW",
+		       l->servers ? "QUEUE WGHT" : "  MOST", "TOTAL",
 		       rates ? "NEW/S" : l->servers ? "FAILED" : "LIMIT", rates ? "IN/S" : "IN",
 		       rates ? "OUT/S" : "OUT", "ADDRESS");
 	add_line(style, COLOUR_BOLD, line, out);

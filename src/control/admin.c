@@ -129,6 +129,7 @@ static void client_begin(struct client *c, int fd)
 	c->line_len = 0;
 	c->linger = false;
 	c->prompt = false;
+	c->quit = false;
 	c->wait_s = ADMIN_WAIT_S;
 	c->rest = NULL;
 	c->answered = 0;
@@ -263,6 +264,8 @@ static void client_answer(struct client *c)
 	}
 	if (c->prompt)
 		text_printf(&c->answer, "\n> ");
+	else if (c->answer.len == 0 && !c->quit)
+		text_add(&c->answer, "\n", 1); /* done, with nothing to be said: that is no hang-up */
 	client_set_state(c, CLIENT_WRITING);
 	client_set_timer(c, ADMIN_WAIT_S);
 	client_write(c);
@@ -291,8 +294,6 @@ static bool client_ask(struct client *c)
 static void client_conclude(struct client *c)
 {
 	admin_conclude(c->admin->ctx, &c->question, &c->gathered, &c->answer);
-	if (c->answer.len == 0 && !c->prompt) /* no session is open: that is an answer, not a hang-up */
-		text_add(&c->answer, "\n", 1);
 	text_free(&c->gathered);
 }
 
@@ -329,6 +330,7 @@ static bool client_command(struct client *c, const char *command)
 		break;
 	case ADMIN_QUIT:
 		c->prompt = false;
+		c->quit = true;
 		c->rest = NULL;
 		break;
 	}

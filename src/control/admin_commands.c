@@ -2,7 +2,8 @@
  *
  * admin_commands.c - what the admin protocol understands, one row a command.
  *
- * Reads words and hands them to whoever makes the answer; changes nothing. Main thread. Floor 5.
+ * Reads words, asks whether this socket may say them, and hands them to whoever makes the answer. Main
+ * thread. Floor 5.
  */
 #include "sluice/control/admin_commands.h"
 
@@ -14,48 +15,87 @@
 #include "sluice/config/suggest.h"
 #include "sluice/control/admin_answers.h"
 
-#define COMMAND_MAX 64
-#define NUMBERS_MAX 3
+#define COMMAND_MAX 320 /* two names and their command */
 #define SECONDS_MAX 3600
+#define NEAR_MAX    40u /* what is longer was not meant to be a command */
+
+/* How an answer becomes JSON. */
+enum json_way { JSON_NEVER, JSON_OF_LINES, JSON_OWN };
 
 struct command {
 	const char *words;
 	const char *more; /* what may follow, for people */
 	const char *help;
 	enum admin_verdict verdict;
-	void (*run)(const struct admin_context *ctx, struct text *out); /* of ADMIN_ANSWERED */
-	bool json;           /* may end in "json" */
-	unsigned min_numbers; /* that must follow */
-	unsigned max_numbers;
+	enum config_admin_level level;            /* that it needs */
+	void (*run)(const struct admin_call *c); /* of ADMIN_ANSWERED */
+	enum json_way json;
+	unsigned min_args;
+	unsigned max_args;
 };
 
-static void show_help(const struct admin_context *ctx, struct text *out);
+static void show_help(const struct admin_call *c);
 
 static const struct command commands[] = {
 	{"show info", "[json]", "the daemon, its counters, frontends, servers and listeners", ADMIN_ANSWERED,
-	 admin_show_info, true, 0, 0},
-	{"show pools", "[json]", "pipes and buffers", ADMIN_ANSWERED, admin_show_pools, true, 0, 0},
-	{"show sess", "[json]", "one line for each session", ADMIN_ASK_SESSIONS, NULL, true, 0, 0},
-	{"show stat", "[IID TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
-	 ADMIN_ASK_TALLIES, NULL, true, 0, 3},
-	{"prompt", "", "the connection stays open, \"> \" follows each answer", ADMIN_PROMPT, NULL, false, 0,
-	 0},
+	 CONFIG_ADMIN_USER, admin_show_info, JSON_OF_LINES, 0, 0},
+	{"show stat", "[PROXY TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
+	 ADMIN_ASK_TALLIES, CONFIG_ADMIN_USER, NULL, JSON_OWN, 0, 3},
+	{"show sess", "[json]", "one line for each session", ADMIN_ASK_SESSIONS, CONFIG_ADMIN_OPERATOR, NULL,
+	 JSON_OWN, 0, 0},
+	{"show pools", "[json]", "pipes and buffers", ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_pools,
+	 JSON_OF_LINES, 0, 0},
+	{"show backend", "[json]", "the names of all backends", ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR,
+	 admin_show_backend, JSON_OWN, 0, 0},
+	{"show servers state", "[BACKEND] [json]", "each server's state, in HAProxy's version 1",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_servers_state, JSON_OWN, 0, 1},
+	{"show servers history", "[BACKEND[/SERVER]] [json]", "the last changes of each server and why",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_history, JSON_OWN, 0, 1},
+	{"show hash", "[BACKEND] [json]", "algorithm and checksum: equal where choices are equal",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_hash, JSON_OWN, 0, 1},
+	{"get weight", "BACKEND/SERVER", "its weight now, and as configured", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_OPERATOR, admin_get_weight, JSON_NEVER, 1, 1},
+	{"set server", "BACKEND/SERVER state ready|drain|maint", "takes all, no new, no connections",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
+	{"set server", "BACKEND/SERVER weight N|N%", "its share, 0 to 256 or percent", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
+	{"set weight", "BACKEND/SERVER N|N%", "the same", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	 admin_set_weight, JSON_NEVER, 2, 2},
+	{"set maxconn server", "BACKEND/SERVER N", "connections at a time, 0 for no limit", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_ADMIN, admin_set_maxconn, JSON_NEVER, 2, 2},
+	{"enable server", "BACKEND/SERVER", "ends maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	 admin_enable_server, JSON_NEVER, 1, 1},
+	{"disable server", "BACKEND/SERVER", "begins maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	 admin_disable_server, JSON_NEVER, 1, 1},
+	{"shutdown sessions server", "BACKEND/SERVER", "ends its sessions", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_ADMIN, admin_shutdown_sessions, JSON_NEVER, 1, 1},
+	{"prompt", "", "the connection stays open, \"> \" follows each answer", ADMIN_PROMPT,
+	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0, 0},
 	{"set timeout cli", "SECONDS", "how long a connection with a prompt may be silent", ADMIN_TIMEOUT,
-	 NULL, false, 1, 1},
-	{"quit", "", "ends a connection with a prompt", ADMIN_QUIT, NULL, false, 0, 0},
-	{"help", "", "this list", ADMIN_ANSWERED, show_help, false, 0, 0},
+	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 1, 1},
+	{"quit", "", "ends a connection with a prompt", ADMIN_QUIT, CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0,
+	 0},
+	{"help", "", "this list", ADMIN_ANSWERED, CONFIG_ADMIN_USER, show_help, JSON_NEVER, 0, 0},
 };
 
-static void show_help(const struct admin_context *ctx, struct text *out)
+static const char *const level_words[] = {
+	[CONFIG_ADMIN_USER] = "user",
+	[CONFIG_ADMIN_OPERATOR] = "operator",
+	[CONFIG_ADMIN_ADMIN] = "admin",
+};
+
+/* What this socket allows, so that nobody tries the rest. */
+static void show_help(const struct admin_call *c)
 {
 	char left[COMMAND_MAX];
 
-	(void)ctx;
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (commands[i].level > c->ctx->level)
+			continue;
 		(void)snprintf(left, sizeof(left), "%s %s", commands[i].words, commands[i].more); /* short */
-		text_printf(out, "%-32s %s\n", left, commands[i].help);
+		text_printf(c->out, "%-51s %s\n", left, commands[i].help);
 	}
-	text_printf(out, "%-32s %s\n", "A; B", "several commands in one line, their answers in this order");
+	text_printf(c->out, "%-51s %s\n", "A; B", "several commands in one line, answered in this order");
 }
 
 /* Copies with each run of white space as one blank, none at either end; false when it is too long
@@ -81,7 +121,7 @@ static bool normalise(const char *in, char out[static COMMAND_MAX])
 }
 
 /* The row that `words` begins with, and what follows it; NULL when there is none. */
-static const struct command *find_command(const char *words, const char **rest)
+static const struct command *find_command(char *words, char **rest)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		size_t len = strlen(commands[i].words);
@@ -97,74 +137,128 @@ static const struct command *find_command(const char *words, const char **rest)
 }
 
 /* A whole number, or -1 for all; false for anything else. */
-static bool read_number(const char *word, size_t len, int *number)
+static bool read_number(const char *word, int *number)
 {
-	char text[16];
 	char *end;
 	long value;
 
-	if (len == 0 || len >= sizeof(text) - 4)
+	if (strlen(word) > 11)
 		return false;
-	memcpy(text, word, len);
-	text[len] = '\0';
-	value = strtol(text, &end, 10);
-	if (*end != '\0' || value < -1 || value > INT32_MAX)
+	value = strtol(word, &end, 10);
+	if (end == word || *end != '\0' || value < -1 || value > INT32_MAX)
 		return false;
 	*number = (int)value;
 	return true;
 }
 
-/* Reads "IID TYPE SID json" and its like; false when the words are not what the row takes. */
-static bool read_rest(const struct command *c, const char *rest, struct admin_question *q)
+/* Cuts `rest` into words; false when the row takes fewer, or more. */
+static bool read_args(const struct command *row, char *rest, struct admin_call *c)
 {
-	int numbers[NUMBERS_MAX] = {-1, -1, -1};
-	unsigned count = 0;
+	char *word;
 
-	while (*rest != '\0') {
-		const size_t len = strcspn(rest, " ");
-
-		if (c->json && !q->json && len == 4 && memcmp(rest, "json", 4) == 0)
-			q->json = true;
-		else if (q->json || count == c->max_numbers || !read_number(rest, len, &numbers[count++]))
+	while (rest != NULL && (word = strsep(&rest, " ")) != NULL && word[0] != '\0') {
+		if (c->json)
+			return false; /* it is the last word */
+		if (row->json != JSON_NEVER && strcmp(word, "json") == 0 && rest == NULL)
+			c->json = true;
+		else if (c->arg_count == row->max_args)
 			return false;
-		rest += len + (rest[len] == ' ' ? 1 : 0);
+		else
+			c->args[c->arg_count++] = word;
 	}
-	if (count != 0 && count != c->max_numbers)
+	return c->arg_count >= row->min_args;
+}
+
+/* "PROXY TYPE SID", all of them or none; PROXY may be a name. */
+static bool read_filter(const struct admin_call *c, struct admin_question *q)
+{
+	if (c->arg_count == 0)
+		return true;
+	if (c->arg_count != 3 || !read_number(c->args[1], &q->types) || !read_number(c->args[2], &q->sid))
 		return false;
-	q->iid = numbers[0];
-	q->types = numbers[1];
-	q->sid = numbers[2];
-	q->seconds = numbers[0];
-	if (c->verdict == ADMIN_TIMEOUT)
-		return q->seconds >= 1 && q->seconds <= SECONDS_MAX;
-	return count >= c->min_numbers;
+	if (read_number(c->args[0], &q->iid))
+		return true;
+	q->iid = (int)admin_proxy_iid(c->ctx->engine->config, c->args[0]);
+	return q->iid != 0;
+}
+
+/* What a question to the workers, or to the caller, has besides its name. */
+static bool read_question(const struct command *row, const struct admin_call *c, struct admin_question *q)
+{
+	q->json = c->json;
+	q->iid = -1;
+	q->types = -1;
+	q->sid = -1;
+	if (row->verdict == ADMIN_ASK_TALLIES)
+		return read_filter(c, q);
+	if (row->verdict == ADMIN_TIMEOUT)
+		return read_number(c->args[0], &q->seconds) && q->seconds >= 1 && q->seconds <= SECONDS_MAX;
+	return true;
+}
+
+/* The first `count` words of `words`. */
+static void cut_words(const char *words, size_t count, char out[static COMMAND_MAX])
+{
+	size_t len = 0;
+
+	for (; count > 0 && words[len] != '\0'; count--) {
+		len += words[len] == ' ';
+		len += strcspn(words + len, " ");
+	}
+	memcpy(out, words, len);
+	out[len] = '\0';
+}
+
+/* The command that `words` may have been meant to begin with; NULL when none is near. */
+static const char *nearest_command(const char *words)
+{
+	const char *best = NULL;
+	size_t best_distance = 0;
+	char begin[COMMAND_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		struct suggest near;
+		size_t count = 1;
+
+		for (const char *c = commands[i].words; *c != '\0'; c++)
+			count += *c == ' ';
+		cut_words(words, count, begin);
+		if (strlen(begin) > NEAR_MAX)
+			continue;
+		suggest_init(&near, begin);
+		suggest_offer(&near, commands[i].words, NULL);
+		if (near.best == NULL || (best != NULL && near.distance >= best_distance))
+			continue;
+		best = near.best;
+		best_distance = near.distance;
+	}
+	return best;
 }
 
 static void refuse_unknown(const char *words, struct text *out)
 {
+	const char *near = nearest_command(words);
 	char escaped[4 * COMMAND_MAX];
-	struct suggest near;
 
 	log_escape(words, strlen(words), escaped, sizeof(escaped));
-	suggest_init(&near, words);
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		suggest_offer(&near, commands[i].words, NULL);
-	if (near.best != NULL)
-		text_printf(out, "error: unknown command '%s'; did you mean '%s'?\n", escaped, near.best);
+	if (near != NULL)
+		text_printf(out, "error: unknown command '%s'; did you mean '%s'?\n", escaped, near);
 	else
 		text_printf(out, "error: unknown command '%s'; try help\n", escaped);
 }
 
-static void answer(const struct command *c, const struct admin_context *ctx, bool json, struct text *out)
+static void answer(const struct command *row, struct admin_call *c)
 {
+	struct text *out = c->out;
 	struct text lines;
 
-	if (!json) {
-		c->run(ctx, out);
+	if (!c->json || row->json != JSON_OF_LINES) {
+		row->run(c);
 		return;
 	}
 	text_init(&lines);
-	c->run(ctx, &lines);
+	c->out = &lines;
+	row->run(c);
 	if (lines.failed)
 		out->failed = true;
 	else
@@ -172,32 +266,59 @@ static void answer(const struct command *c, const struct admin_context *ctx, boo
 	text_free(&lines);
 }
 
+/* The forms of a command, as there may be several. */
+static void refuse_form(const struct command *row, struct text *out)
+{
+	const char *sign = "error: the command is '";
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strcmp(commands[i].words, row->words) != 0)
+			continue;
+		text_printf(out, "%s%s%s%s'", sign, row->words, commands[i].more[0] != '\0' ? " " : "",
+			    commands[i].more);
+		sign = " or '";
+	}
+	text_add(out, "\n", 1);
+}
+
+static void refuse_level(const struct admin_context *ctx, const struct command *row, struct text *out)
+{
+	text_printf(out,
+		    "error: '%s' is not for this socket, whose level is '%s': write level=%s behind "
+		    "admin-socket in [global]\n",
+		    row->words, level_words[ctx->level], level_words[row->level]);
+}
+
 enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out,
 				 struct admin_question *q)
 {
-	const struct command *c;
+	struct admin_call call = {.ctx = ctx, .out = out};
+	const struct command *row;
 	char words[COMMAND_MAX];
-	const char *rest;
+	char *rest;
 
 	*q = (struct admin_question){.verdict = ADMIN_ANSWERED};
 	if (!normalise(command, words)) {
 		text_printf(out, "error: the command is too long; try help\n");
 		return ADMIN_ANSWERED;
 	}
-	c = find_command(words, &rest);
-	if (c == NULL) {
+	row = find_command(words, &rest);
+	if (row == NULL) {
 		refuse_unknown(words, out);
 		return ADMIN_ANSWERED;
 	}
-	if (!read_rest(c, rest, q)) {
-		text_printf(out, "error: the command is '%s%s%s'\n", c->words, c->more[0] != '\0' ? " " : "",
-			    c->more);
+	if (row->level > ctx->level) {
+		refuse_level(ctx, row, out);
 		return ADMIN_ANSWERED;
 	}
-	q->verdict = c->verdict;
-	if (c->verdict == ADMIN_ANSWERED)
-		answer(c, ctx, q->json, out);
-	return c->verdict;
+	if (!read_args(row, rest, &call) || !read_question(row, &call, q)) {
+		refuse_form(row, out);
+		return ADMIN_ANSWERED;
+	}
+	q->verdict = row->verdict;
+	if (row->verdict == ADMIN_ANSWERED)
+		answer(row, &call);
+	return row->verdict;
 }
 
 static void conclude_stat(const struct admin_context *ctx, const struct admin_question *q,

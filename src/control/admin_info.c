@@ -27,6 +27,14 @@ static const struct counter_row counter_rows[] = {
 #undef COUNTER
 };
 
+static const char *const state_words[] = {
+	[SERVER_UP] = "up",
+	[SERVER_DRAIN] = "drain",
+	[SERVER_DOWN] = "down",
+	[SERVER_UNRESOLVED] = "unresolved",
+	[SERVER_MAINT] = "maint",
+};
+
 static void add_number(struct text *out, const char *name, uint64_t value)
 {
 	text_printf(out, "%s: %llu\n", name, (unsigned long long)value);
@@ -71,13 +79,13 @@ static void add_frontends(const struct engine *e, struct text *out)
 static void add_server(const struct backend *b, struct server *s, struct text *out)
 {
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
-	bool up = atomic_load_explicit(&s->state, memory_order_acquire) == SERVER_UP;
+	const int state = atomic_load_explicit(&s->state, memory_order_acquire);
 	char address[ADDR_TEXT_MAX] = "-";
 
 	if (a != NULL)
 		(void)addr_format(a, address);
 	text_printf(out, "server.%s/%s: %s sessions=%d total=%llu failures=%llu address=%s\n",
-		    b->config->name, s->config->name, up ? "up" : "unresolved",
+		    b->config->name, s->config->name, state_words[state],
 		    atomic_load_explicit(&s->sessions, memory_order_relaxed),
 		    (unsigned long long)counter_get(&s->total), (unsigned long long)counter_get(&s->failures),
 		    address);
@@ -154,8 +162,10 @@ static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s,
 	add_number(out, "TotalSplicdedBytesOut", SUM(e, bytes_spliced));
 }
 
-void admin_show_info(const struct admin_context *ctx, struct text *out)
+void admin_show_info(const struct admin_call *c)
 {
+	const struct admin_context *ctx = c->ctx;
+	struct text *out = c->out;
 	const struct engine *e = ctx->engine;
 	const int64_t uptime_s = (clock_mono_ns() - ctx->started_ns) / NS_PER_SEC;
 
@@ -176,9 +186,10 @@ void admin_show_info(const struct admin_context *ctx, struct text *out)
 	add_haproxy_names(ctx, uptime_s, out);
 }
 
-void admin_show_pools(const struct admin_context *ctx, struct text *out)
+void admin_show_pools(const struct admin_call *c)
 {
-	struct engine *e = ctx->engine;
+	struct engine *e = c->ctx->engine;
+	struct text *out = c->out;
 
 	add_number(out, "pipes_made", atomic_load_explicit(&e->pipes.made, memory_order_relaxed));
 	add_number(out, "pipes_max", e->pipes.max);

@@ -60,7 +60,7 @@ static void *aligned_zalloc(size_t count, size_t size)
 	return p;
 }
 
-/* Each worker's tallies: those of the frontends, then those of all servers. */
+/* Each worker's tallies: those of the frontends, then each backend with its servers. */
 static int plan_tallies(struct engine *e)
 {
 	const struct config *c = e->config;
@@ -72,7 +72,7 @@ static int plan_tallies(struct engine *e)
 	e->tally_count = c->frontend_count;
 	for (i = 0; i < c->backend_count; i++) {
 		e->first_tally[i] = e->tally_count;
-		e->tally_count += c->backends[i].server_count;
+		e->tally_count += 1 + c->backends[i].server_count;
 	}
 	return 0;
 }

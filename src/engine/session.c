@@ -264,8 +264,10 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 
 void session_begin(struct session *s)
 {
-	if (admission_admit(s))
-		session_connect(s);
+	if (!admission_admit(s))
+		return;
+	tally_backend_entered(s);
+	session_connect(s);
 }
 
 /* ---- what the sides do ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tally.c - what a worker counts for each frontend and each server; nothing is done for an event.
+ * tally.c - what a worker counts for each frontend, backend and server; nothing is done for an event.
  *
  * Owns no memory: the array is the worker's. A session is counted when it ends, so a session that
  * tally_take() finds in a list has not been counted yet, and none is counted twice. A worker's thread.
@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/engine/extra.h"
 #include "sluice/engine/handshake.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
@@ -25,14 +27,27 @@ size_t tally_of_frontend(const struct engine *e, const struct frontend *fe)
 	return (size_t)(fe - e->frontends);
 }
 
+/* A backend, then its servers. */
+size_t tally_of_backend(const struct engine *e, size_t backend)
+{
+	return e->first_tally[backend];
+}
+
 size_t tally_of_server(const struct engine *e, size_t backend, const struct server *s)
 {
-	return e->first_tally[backend] + s->index;
+	return e->first_tally[backend] + 1 + s->index;
 }
 
 static size_t frontend_index(const struct session *s)
 {
 	return tally_of_frontend(s->worker->engine, s->endpoint->frontend);
+}
+
+static size_t backend_index(const struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+
+	return tally_of_backend(e, (size_t)(s->backend - e->backends));
 }
 
 static size_t server_index(const struct session *s)
@@ -42,20 +57,78 @@ static size_t server_index(const struct session *s)
 	return tally_of_server(e, (size_t)(s->backend - e->backends), s->server);
 }
 
-static void keep_max(_Atomic uint64_t *max, uint64_t sessions)
+static void keep_max(_Atomic uint64_t *max, uint64_t value)
 {
-	if (sessions > counter_get(max))
-		counter_set(max, sessions);
+	if (value > counter_get(max))
+		counter_set(max, value);
 }
 
+/* ---- rates ---- */
+
+/* What began in `second`, by one worker's count. The later of its two is read first: when it is one second
+ * further on, what was in its place is in the other. */
+static uint64_t count_in(const struct tally *t, uint64_t second)
+{
+	const uint64_t now = atomic_load_explicit(&t->this_second, memory_order_acquire);
+	const uint64_t last = counter_get(&t->last_second);
+
+	if (now >> 32 == second)
+		return (uint32_t)now;
+	return last >> 32 == second ? (uint32_t)last : 0;
+}
+
+static void keep_rate_max(const struct engine *e, size_t index, struct tally *t)
+{
+	const uint64_t second = counter_get(&t->this_second) >> 32;
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL)
+			sum += count_in(&e->workers[i]->tallies[index], second);
+	keep_max(&t->rate_max, sum);
+}
+
+/* The worker that leaves a second last, or is asked, sees what all have counted in it. */
+static void begin_second(const struct engine *e, size_t index, struct tally *t, uint64_t second)
+{
+	keep_rate_max(e, index, t);
+	counter_set(&t->last_second, counter_get(&t->this_second));
+	atomic_store_explicit(&t->this_second, second << 32 | 1, memory_order_release);
+}
+
+/* One more began. */
+static void count_one(const struct session *s, size_t index)
+{
+	struct tally *t = &s->worker->tallies[index];
+	const uint64_t now_ns = (uint64_t)s->worker->loop.now_ns;
+	const uint64_t second = now_ns / NS_PER_SEC;
+
+	counter_add(&t->total, 1);
+	counter_set(&t->last_ns, now_ns);
+	if (likely(counter_get(&t->this_second) >> 32 == second))
+		counter_add(&t->this_second, 1);
+	else
+		begin_second(s->worker->engine, index, t, second);
+}
+
+static uint64_t rate(const struct tally *t, int64_t now_ns)
+{
+	const uint64_t second = (uint64_t)now_ns / NS_PER_SEC;
+	const uint64_t left_ns = NS_PER_SEC - (uint64_t)now_ns % NS_PER_SEC;
+
+	return count_in(t, second) + (count_in(t, second - 1) * left_ns + NS_PER_SEC / 2) / NS_PER_SEC;
+}
+
+/* ---- sessions ---- */
+
 /* Other workers count at the same time: one more or less is no lie. */
-static uint64_t live_sessions(const struct engine *e, size_t frontend)
+static uint64_t live_sessions(const struct engine *e, size_t index)
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL)
-			sum += counter_get(&e->workers[i]->tallies[frontend].sessions);
+			sum += counter_get(&e->workers[i]->tallies[index].sessions);
 	return sum;
 }
 
@@ -65,6 +138,7 @@ void tally_session_began(const struct session *s)
 	const size_t index = frontend_index(s);
 	struct tally *t = &s->worker->tallies[index];
 
+	count_one(s, index);
 	counter_add(&t->sessions, 1);
 	/* Places that listeners have reserved are in this count too. So it is never too small, and the other
 	 * workers' counts are looked at only when there may be a new maximum. */
@@ -73,9 +147,27 @@ void tally_session_began(const struct session *s)
 		keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
 }
 
+void tally_backend_entered(struct session *s)
+{
+	const size_t index = backend_index(s);
+	struct tally *t = &s->worker->tallies[index];
+
+	check(!s->backend_counted);
+	s->backend_counted = true;
+	count_one(s, index);
+	counter_add(&t->sessions, 1);
+	/* The other workers' counts are looked at only when this one's stands higher than it ever did, so
+	 * that with several workers the maximum may be a little too small. */
+	if (counter_get(&t->sessions) > counter_get(&t->own_max)) {
+		counter_set(&t->own_max, counter_get(&t->sessions));
+		keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
+	}
+}
+
 void tally_server_entered(const struct session *s, int sessions)
 {
 	check(sessions > 0);
+	count_one(s, server_index(s));
 	keep_max(&s->worker->tallies[server_index(s)].sessions_max, (uint64_t)sessions);
 }
 
@@ -103,9 +195,65 @@ static void count_end(const struct session *s, struct tally *t)
 	case CLOSE_SERVER_LOST:
 		counter_add(&t->server_aborts, 1);
 		break;
+	case CLOSE_NO_RESOURCE:
+	case CLOSE_INTERNAL:
+		counter_add(&t->internal_errors, 1);
+		break;
 	default:
 		break;
 	}
+}
+
+/* HAProxy's swrate_add(): a sum of the last TALLY_SAMPLES values, about. Until there are so many it is the
+ * sum of all. */
+static void add_time(struct tally *t, enum tally_time time, uint64_t us, bool full)
+{
+	uint64_t sum = counter_get(&t->times_us[time]);
+
+	if (full)
+		sum -= (sum + TALLY_SAMPLES - 1) / TALLY_SAMPLES;
+	counter_set(&t->times_us[time], sum + us);
+	keep_max(&t->times_max_us[time], us);
+}
+
+static void add_times(struct tally *t, const uint64_t us[static TALLY_TIMES])
+{
+	const bool full = counter_get(&t->samples) >= TALLY_SAMPLES;
+
+	for (unsigned i = 0; i < TALLY_TIMES; i++)
+		add_time(t, (enum tally_time)i, us[i], full);
+	if (!full)
+		counter_add(&t->samples, 1);
+}
+
+/* The wait in a queue is no part of connecting. */
+static void count_times(const struct session *s, struct tally *backend, struct tally *server)
+{
+	const uint64_t queue_us = s->extra != NULL ? s->extra->wait_ns / NS_PER_US : 0;
+	const uint64_t connect_us = s->connect_us - 1;
+	const uint64_t us[TALLY_TIMES] = {
+		[TALLY_QUEUE] = queue_us,
+		[TALLY_CONNECT] = connect_us > queue_us ? connect_us - queue_us : 0,
+		[TALLY_TOTAL] = (uint64_t)(s->worker->loop.now_ns - s->accepted_ns) / NS_PER_US,
+	};
+
+	add_times(backend, us);
+	add_times(server, us);
+}
+
+static void backend_ended(const struct session *s)
+{
+	struct tally *backend = &s->worker->tallies[backend_index(s)];
+	struct tally *server;
+
+	count_end(s, backend);
+	counter_set(&backend->sessions, counter_get(&backend->sessions) - 1);
+	if (s->server == NULL)
+		return;
+	server = &s->worker->tallies[server_index(s)];
+	count_end(s, server);
+	if (s->connect_us > 0)
+		count_times(s, backend, server);
 }
 
 void tally_session_ended(const struct session *s)
@@ -114,9 +262,11 @@ void tally_session_ended(const struct session *s)
 
 	count_end(s, t);
 	counter_set(&t->sessions, counter_get(&t->sessions) - 1);
-	if (s->server != NULL)
-		count_end(s, &s->worker->tallies[server_index(s)]);
+	if (s->backend_counted)
+		backend_ended(s);
 }
+
+/* ---- answers ---- */
 
 static void add_live(const struct session *s, struct tally_sum *to)
 {
@@ -130,35 +280,59 @@ static void add_list(const struct list *sessions, struct tally_sum *out)
 		const struct session *s = list_entry(pos, struct session, link);
 
 		add_live(s, &out[frontend_index(s)]);
+		if (s->backend_counted)
+			add_live(s, &out[backend_index(s)]);
 		if (s->server != NULL)
 			add_live(s, &out[server_index(s)]);
 	}
 }
 
+static void take(const struct tally *t, struct tally_sum *out)
+{
+	*out = (struct tally_sum){
+		.bytes_to_server = counter_get(&t->bytes_to_server),
+		.bytes_to_client = counter_get(&t->bytes_to_client),
+		.sessions = counter_get(&t->sessions),
+		.sessions_max = counter_get(&t->sessions_max),
+		.total = counter_get(&t->total),
+		.retries = counter_get(&t->retries),
+		.redispatches = counter_get(&t->redispatches),
+		.client_aborts = counter_get(&t->client_aborts),
+		.server_aborts = counter_get(&t->server_aborts),
+		.internal_errors = counter_get(&t->internal_errors),
+		.rate_max = counter_get(&t->rate_max),
+		.last_ns = counter_get(&t->last_ns),
+		.samples = counter_get(&t->samples),
+	};
+	for (unsigned i = 0; i < TALLY_TIMES; i++) {
+		out->times_us[i] = counter_get(&t->times_us[i]);
+		out->times_max_us[i] = counter_get(&t->times_max_us[i]);
+	}
+}
+
 void tally_take_ended(const struct worker *w, struct tally_sum *out)
 {
-	for (size_t i = 0; i < w->engine->tally_count; i++) {
-		const struct tally *t = &w->tallies[i];
-
-		out[i] = (struct tally_sum){
-			.bytes_to_server = counter_get(&t->bytes_to_server),
-			.bytes_to_client = counter_get(&t->bytes_to_client),
-			.sessions = counter_get(&t->sessions),
-			.sessions_max = counter_get(&t->sessions_max),
-			.retries = counter_get(&t->retries),
-			.redispatches = counter_get(&t->redispatches),
-			.client_aborts = counter_get(&t->client_aborts),
-			.server_aborts = counter_get(&t->server_aborts),
-		};
-	}
+	for (size_t i = 0; i < w->engine->tally_count; i++)
+		take(&w->tallies[i], &out[i]);
 }
 
 void tally_take(const struct worker *w, struct tally_sum *out)
 {
-	tally_take_ended(w, out);
+	for (size_t i = 0; i < w->engine->tally_count; i++) {
+		struct tally *t = &w->tallies[i];
+
+		keep_rate_max(w->engine, i, t);
+		take(t, &out[i]);
+		out[i].rate = rate(t, w->loop.now_ns);
+	}
 	add_list(&w->live, out);
 	add_list(&w->closing, out);
 	add_list(&w->waiting, out);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 void tally_add(struct tally_sum *to, const struct tally_sum *from)
@@ -166,10 +340,24 @@ void tally_add(struct tally_sum *to, const struct tally_sum *from)
 	to->bytes_to_server += from->bytes_to_server;
 	to->bytes_to_client += from->bytes_to_client;
 	to->sessions += from->sessions;
-	if (from->sessions_max > to->sessions_max)
-		to->sessions_max = from->sessions_max;
+	to->sessions_max = larger(to->sessions_max, from->sessions_max);
+	to->total += from->total;
 	to->retries += from->retries;
 	to->redispatches += from->redispatches;
 	to->client_aborts += from->client_aborts;
 	to->server_aborts += from->server_aborts;
+	to->internal_errors += from->internal_errors;
+	to->rate += from->rate;
+	to->rate_max = larger(to->rate_max, from->rate_max);
+	to->last_ns = larger(to->last_ns, from->last_ns);
+	to->samples += from->samples;
+	for (unsigned i = 0; i < TALLY_TIMES; i++) {
+		to->times_us[i] += from->times_us[i];
+		to->times_max_us[i] = larger(to->times_max_us[i], from->times_max_us[i]);
+	}
+}
+
+uint64_t tally_average_us(const struct tally_sum *sum, enum tally_time time)
+{
+	return sum->samples > 0 ? sum->times_us[time] / sum->samples : 0;
 }

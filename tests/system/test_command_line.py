@@ -180,7 +180,8 @@ def test_status_shows_frontends_and_servers(sluice, peers):
     assert lines[1].startswith("connections  1 open of ")
     assert re.search(rf"^web +open +1 +1 +1 +\d\S* .* {daemon.address('web')}$", got.stdout, re.M)
     assert re.search(r"^two +open +0 .* 127.0.0.1:\d+ 127.0.0.1:\d+$", got.stdout, re.M)
-    assert re.search(rf"^web/a +up +1 +1 +1 +0 .* {listener.address}$", got.stdout, re.M)
+    # now, queue, weight, total, failed
+    assert re.search(rf"^web/a +up +1 +0 +1 +1 +0 .* {listener.address}$", got.stdout, re.M)
     assert "\x1b" not in got.stdout
     page = json.loads(run("status", "--json", "-s", daemon.admin).stdout)
     assert (page["pid"], page["state"], page["sessions"]) == (daemon.pid, "ready", 1)

@@ -19,13 +19,16 @@
 struct view_row {
 	char proxy[CONFIG_NAME_MAX]; /* of the frontend, or of the server's backend */
 	char name[CONFIG_NAME_MAX];  /* of the server */
-	char state[VIEW_WORD_MAX];   /* open, full, stop; up, down */
+	char state[VIEW_WORD_MAX];   /* open, full, stop; up, down, drain, maint */
 	char address[ADDR_TEXT_MAX]; /* a frontend's: all, with blanks between them, cut when too many */
 	uint64_t sessions;
 	uint64_t sessions_max;
 	uint64_t limit; /* 0 = none */
 	uint64_t total;
 	uint64_t failures;
+	uint64_t queue;  /* of a server: clients that wait for it */
+	uint64_t weight; /* of a server: as it is now */
+	uint64_t denied; /* of a frontend */
 	uint64_t bytes_in;  /* from clients */
 	uint64_t bytes_out; /* to clients */
 };
@@ -44,6 +47,7 @@ struct view {
 	uint64_t bytes_to_server;
 	uint64_t bytes_to_client;
 	uint64_t bytes_spliced;
+	uint64_t queued; /* clients that wait for a server, in all queues */
 	struct view_row *frontends; /* owns */
 	size_t frontend_count;
 	struct view_row *servers; /* owns */

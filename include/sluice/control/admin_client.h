@@ -34,6 +34,7 @@ struct client {
 	size_t line_len; /* of `request`: the line being answered, with its newline */
 	bool linger;     /* more may come after what was read */
 	bool prompt;     /* stays open after an answer */
+	bool quit;       /* has said so: no answer is owed */
 	double wait_s;   /* how long it may be silent */
 	char *rest;      /* commands not yet run, inside `request`; NULL = none */
 	unsigned answered;

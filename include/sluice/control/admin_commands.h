@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/config/config.h"
+#include "sluice/control/checks.h"
 #include "sluice/control/logwriter.h"
 #include "sluice/control/text.h"
 #include "sluice/engine/engine.h"
@@ -21,6 +23,11 @@ struct admin_context {
 	const char *driver;                /* static */
 	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
+	enum config_admin_level level;     /* what this socket allows */
+	struct checks *checks;             /* borrows; NULL = nothing is checked, nor told of changes */
+	/* checks_view() and checks_server_changed(); given here so that the answers need no checks. */
+	const struct check_view *(*check_view)(const struct checks *c, const struct server *s);
+	void (*server_changed)(struct checks *c, struct server *s);
 };
 
 enum admin_verdict {

@@ -91,7 +91,7 @@ struct engine {
 	struct frontend *frontends;  /* owns */
 	struct endpoint *endpoints;  /* owns */
 	size_t endpoint_count;
-	size_t *first_tally; /* owns; of each backend: where its servers begin in a worker's tallies */
+	size_t *first_tally; /* owns; of each backend: its place in a worker's tallies, its servers follow */
 	size_t tally_count;
 	struct engine_limits limits;
 	struct pipe_pool pipes;

@@ -77,6 +77,7 @@ struct session {
 	bool server_nodelay : 1; /* still to be set, before the second write */
 	bool ack_waits : 1; /* the ACK of the server's handshake may still be ours to send */
 	bool server_counted : 1; /* in server->sessions */
+	bool backend_counted : 1; /* admitted: in the tally of its backend */
 	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
 	uint16_t sources_tried; /* of the server's source addresses, in this try */

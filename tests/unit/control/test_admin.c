@@ -27,6 +27,12 @@ static struct counters counters;
 static uint64_t asked_token;
 static struct engine_answer *answers;
 
+void engine_close_sessions(struct engine *e, struct server *s)
+{
+	(void)e;
+	(void)s;
+}
+
 const struct counters *engine_counters(const struct engine *e, unsigned worker)
 {
 	(void)e;
@@ -126,6 +132,7 @@ static int setup(void **state)
 	context.logwriter = logwriter;
 	context.driver = "epoll";
 	context.state = "ready";
+	context.level = CONFIG_ADMIN_ADMIN;
 	admin = admin_new(loop, &listener, &context);
 	return admin != NULL ? 0 : -1;
 }

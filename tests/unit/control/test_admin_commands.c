@@ -22,6 +22,12 @@
 /* One worker that counts what the tests want; the engine itself is not linked. */
 static struct counters counters;
 
+void engine_close_sessions(struct engine *e, struct server *s)
+{
+	(void)e;
+	(void)s;
+}
+
 const struct counters *engine_counters(const struct engine *e, unsigned worker)
 {
 	assert_true(worker < e->worker_count);
@@ -99,6 +105,7 @@ static int setup(void **state)
 	context.logwriter = logwriter;
 	context.driver = "epoll";
 	context.state = "ready";
+	context.level = CONFIG_ADMIN_ADMIN;
 	return 0;
 }
 
@@ -158,6 +165,9 @@ static void info_lists_frontends_servers_and_listeners(void **state)
 	assert_line("show info", "server.app/a: unresolved sessions=3 total=7 failures=0 address=-");
 	atomic_store(&server.addr, &address);
 	atomic_store(&server.state, SERVER_UP);
+	atomic_store(&server.state, SERVER_DRAIN);
+	assert_line("show info", "server.app/a: drain sessions=3 total=7 failures=0 address=127.0.0.1:8080");
+	atomic_store(&server.state, SERVER_UP);
 	assert_line("show info", "server.app/a: up sessions=3 total=7 failures=0 address=127.0.0.1:8080");
 }
 
@@ -176,12 +186,12 @@ static void white_space_is_free(void **state)
 {
 	(void)state;
 	assert_line("  show \t info \r", "workers: 2");
-	assert_line("help", "show pools [json]                pipes and buffers");
+	assert_line("help", "show pools [json]                                   pipes and buffers");
 }
 
 static void unknown_command_is_named_and_escaped(void **state)
 {
-	char longest[200];
+	char longest[500];
 
 	(void)state;
 	assert_line("shwo info", "error: unknown command 'shwo info'; did you mean 'show info'?");
@@ -190,10 +200,11 @@ static void unknown_command_is_named_and_escaped(void **state)
 	assert_line("show", "error: unknown command 'show'; try help");
 	assert_line("show info 3", "error: the command is 'show info [json]'");
 	assert_line("show info json json", "error: the command is 'show info [json]'");
-	assert_line("show stat 1 2", "error: the command is 'show stat [IID TYPE SID] [json]'");
-	assert_line("show stat 1 2 x", "error: the command is 'show stat [IID TYPE SID] [json]'");
+	assert_line("show stat 1 2", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("show stat 1 2 x", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
 	assert_line("set timeout cli", "error: the command is 'set timeout cli SECONDS'");
 	assert_line("set timeout cli 0", "error: the command is 'set timeout cli SECONDS'");
+	assert_line("show stat nobody -1 -1", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
 	assert_line("help me", "error: the command is 'help'");
 	assert_line("a\033[2Jb", "error: unknown command 'a\\x1b[2Jb'; try help");
 	memset(longest, 'x', sizeof(longest) - 1);
@@ -217,10 +228,63 @@ static void sessions_are_asked_of_the_workers(void **state)
 	assert_int_equal(question.iid, 2);
 	assert_int_equal(question.types, -1);
 	assert_int_equal(question.sid, 7);
+	assert_int_equal(admin_command(&context, "show stat app 4 -1", &out, &question), ADMIN_ASK_TALLIES);
+	assert_int_equal(question.iid, 2);
+	assert_int_equal(admin_command(&context, "show stat web -1 -1", &out, &question), ADMIN_ASK_TALLIES);
+	assert_int_equal(question.iid, 1);
 	assert_int_equal(admin_command(&context, "set timeout cli 99", &out, &question), ADMIN_TIMEOUT);
 	assert_int_equal(question.seconds, 99);
 	assert_int_equal(out.len, 0);
 	text_free(&out);
+}
+
+static void a_level_allows_what_is_below_it(void **state)
+{
+	static const struct {
+		enum config_admin_level level;
+		const char *command;
+		const char *line;
+	} rows[] = {
+		{CONFIG_ADMIN_USER, "show info", "state: ready"},
+		{CONFIG_ADMIN_USER, "show pools",
+		 "error: 'show pools' is not for this socket, whose level is 'user': write "
+		 "level=operator behind admin-socket in [global]"},
+		{CONFIG_ADMIN_OPERATOR, "show pools", "pipes_max: 250"},
+		{CONFIG_ADMIN_OPERATOR, "get weight app/a", "0 (initial 0)"},
+		{CONFIG_ADMIN_OPERATOR, "set weight app/a 1",
+		 "error: 'set weight' is not for this socket, whose level is 'operator': write "
+		 "level=admin behind admin-socket in [global]"},
+		{CONFIG_ADMIN_OPERATOR, "disable server",
+		 "error: 'disable server' is not for this socket, whose level is 'operator': write "
+		 "level=admin behind admin-socket in [global]"},
+	};
+	struct text out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		context.level = rows[i].level;
+		assert_line(rows[i].command, rows[i].line);
+	}
+	text_init(&out);
+	context.level = CONFIG_ADMIN_OPERATOR;
+	assert_int_equal(admin_command(&context, "help", &out, &question), ADMIN_ANSWERED);
+	context.level = CONFIG_ADMIN_ADMIN;
+	assert_non_null(strstr(out.bytes, "show servers state"));
+	assert_null(strstr(out.bytes, "set server"));
+	text_free(&out);
+}
+
+/* A mistake in the first words is seen whatever follows them. */
+static void a_misspelt_command_with_words_behind_it_is_found(void **state)
+{
+	(void)state;
+	assert_line("dissable server app/a",
+		    "error: unknown command 'dissable server app/a'; did you mean 'disable server'?");
+	assert_line("set servre app/a state maint",
+		    "error: unknown command 'set servre app/a state maint'; did you mean 'set server'?");
+	assert_line("set server app/a state",
+		    "error: the command is 'set server BACKEND/SERVER state ready|drain|maint' or "
+		    "'set server BACKEND/SERVER weight N|N%'");
 }
 
 /* The blank after words that fill the buffer to its last byte must not lead past the limit. */
@@ -229,7 +293,7 @@ static void too_long_is_too_long_wherever_its_words_end(void **state)
 	char command[1024];
 
 	(void)state;
-	for (size_t first = 55; first < 70; first++) {
+	for (size_t first = 310; first < 325; first++) {
 		memset(command, 'x', sizeof(command) - 1);
 		command[sizeof(command) - 1] = '\0';
 		command[first] = ' ';
@@ -321,6 +385,8 @@ int main(void)
 		cmocka_unit_test(pools_are_shown),
 		cmocka_unit_test(white_space_is_free),
 		cmocka_unit_test(unknown_command_is_named_and_escaped),
+		cmocka_unit_test(a_level_allows_what_is_below_it),
+		cmocka_unit_test(a_misspelt_command_with_words_behind_it_is_found),
 		cmocka_unit_test(too_long_is_too_long_wherever_its_words_end),
 		cmocka_unit_test(sessions_are_asked_of_the_workers),
 		cmocka_unit_test(info_has_the_names_of_haproxy_too),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "sluice/base/clock.h"
 #include "sluice/control/admin_answers.h"
 
 /* Two proxies: a [listen web] with one server, and a frontend and backend of their own. */
@@ -32,12 +33,25 @@ static struct server servers[3];
 static struct backend backends[2];
 static struct frontend frontends[2];
 static struct engine engine;
-static size_t first_tally[2] = {2, 4};
-/* web, in, app/b, app/c, web/a */
-static struct tally_sum sums[5];
+static size_t first_tally[2] = {2, 5};
+/* The frontends web and in; the backend app, its servers b and c; the backend web, its server a. */
+enum { SUM_WEB, SUM_IN, SUM_APP, SUM_APP_B, SUM_APP_C, SUM_WEB_BACKEND, SUM_WEB_A, SUMS };
+static struct tally_sum sums[SUMS];
+static struct check_view check_views[3];
+static bool checked;
 static struct addr address = {.len = sizeof(address.in)};
 static struct addr path = {.len = sizeof(path.un)};
-static struct admin_context context = {.engine = &engine, .state = "ready"};
+
+static const struct check_view *view_of(const struct checks *c, const struct server *s)
+{
+	(void)c;
+	return checked ? &check_views[s - servers] : NULL;
+}
+
+/* Never looked into. */
+static char some_checks;
+static struct admin_context context = {
+	.engine = &engine, .state = "ready", .check_view = view_of, .checks = (struct checks *)&some_checks};
 static struct admin_question question;
 
 static void make_server(size_t i, size_t backend, unsigned index)
@@ -46,7 +60,12 @@ static void make_server(size_t i, size_t backend, unsigned index)
 	servers[i].config = &server_configs[i];
 	servers[i].backend = &backend_configs[backend];
 	servers[i].index = index;
+	servers[i].weight = server_configs[i].weight;
+	servers[i].healthy = true;
 	atomic_init(&servers[i].state, SERVER_UP);
+	atomic_init(&servers[i].eweight, server_configs[i].weight * SERVER_WEIGHT_SCALE);
+	atomic_init(&servers[i].limit, server_configs[i].maxconn);
+	atomic_init(&servers[i].chosen, true);
 }
 
 static int setup(void **state)
@@ -63,8 +82,16 @@ static int setup(void **state)
 	path.un.sun_family = AF_UNIX;
 	(void)snprintf(path.un.sun_path, sizeof(path.un.sun_path), "/a,b");
 	atomic_init(&servers[0].addr, &address);
-	backends[0] = (struct backend){&backend_configs[0], servers + 1, 2};
-	backends[1] = (struct backend){&backend_configs[1], servers, 1};
+	memset(check_views, 0, sizeof(check_views));
+	checked = false;
+	memset(backends, 0, sizeof(backends));
+	backends[0].config = &backend_configs[0];
+	backends[0].servers = servers + 1;
+	backends[0].server_count = 2;
+	backends[1].config = &backend_configs[1];
+	backends[1].servers = servers;
+	backends[1].server_count = 1;
+	context.started_ns = clock_mono_ns();
 	frontends[0].config = &frontend_configs[0];
 	frontends[0].backend = &backends[1];
 	frontends[0].limit = 100;
@@ -75,7 +102,7 @@ static int setup(void **state)
 	engine.backends = backends;
 	engine.frontends = frontends;
 	engine.first_tally = first_tally;
-	engine.tally_count = 5;
+	engine.tally_count = SUMS;
 	engine.limits.maxconn = 1000;
 	context.state = "ready";
 	question = (struct admin_question){.iid = -1, .types = -1, .sid = -1};
@@ -182,9 +209,11 @@ static void counts_stand_in_their_columns(void **state)
 	atomic_store(&servers[0].sessions, 3);
 	atomic_store(&servers[0].total, 70);
 	atomic_store(&servers[0].failures, 6);
-	sums[0] = (struct tally_sum){
+	sums[SUM_WEB] = (struct tally_sum){
 		.bytes_to_server = 11, .bytes_to_client = 22, .sessions = 4, .sessions_max = 9};
-	sums[4] = (struct tally_sum){.bytes_to_server = 10, .bytes_to_client = 20, .sessions_max = 8,
+	sums[SUM_WEB_BACKEND] = (struct tally_sum){
+		.bytes_to_server = 10, .bytes_to_client = 20, .sessions = 4, .total = 77, .client_aborts = 3};
+	sums[SUM_WEB_A] = (struct tally_sum){.bytes_to_server = 10, .bytes_to_client = 20, .sessions_max = 8,
 				     .retries = 5, .redispatches = 2, .client_aborts = 3, .server_aborts = 1};
 	assert_cell("web", "FRONTEND", 4, "4");
 	assert_cell("web", "FRONTEND", 5, "9");
@@ -208,6 +237,7 @@ static void counts_stand_in_their_columns(void **state)
 	assert_cell("web", "a", 50, "1");
 	assert_cell("web", "a", 73, "127.0.0.1:8080");
 	assert_cell("web", "a", 75, "tcp");
+	assert_cell("web", "BACKEND", 4, "4");
 	assert_cell("web", "BACKEND", 5, "9");
 	assert_cell("web", "BACKEND", 7, "77");
 	assert_cell("web", "BACKEND", 8, "10");
@@ -219,6 +249,7 @@ static void states_follow_the_servers_and_the_daemon(void **state)
 {
 	(void)state;
 	atomic_store(&servers[1].state, SERVER_UNRESOLVED);
+	atomic_store(&servers[1].chosen, false);
 	assert_cell("app", "b", 17, "DOWN (unresolved)");
 	assert_cell("app", "b", 73, "");
 	assert_cell("app", "BACKEND", 17, "UP");
@@ -226,12 +257,140 @@ static void states_follow_the_servers_and_the_daemon(void **state)
 	assert_cell("app", "BACKEND", 19, "1");
 	atomic_store(&servers[2].state, SERVER_UNRESOLVED);
 	assert_cell("app", "BACKEND", 17, "DOWN");
-	sums[1].sessions = 50;
+	sums[SUM_IN].sessions = 50;
 	assert_cell("in", "FRONTEND", 17, "FULL");
 	/* More now than ever was noted: the larger number counts. */
 	assert_cell("in", "FRONTEND", 5, "50");
 	context.state = "draining";
 	assert_cell("in", "FRONTEND", 17, "STOP");
+}
+
+static void rates_and_times_stand_in_their_columns(void **state)
+{
+	(void)state;
+	frontend_configs[0].rate_limit = 500;
+	atomic_store(&frontends[0].denied, 12);
+	sums[SUM_WEB] = (struct tally_sum){.rate = 31, .rate_max = 99, .internal_errors = 2};
+	sums[SUM_WEB_A] = (struct tally_sum){
+		.rate = 7, .rate_max = 5, .total = 44, .samples = 4, .times_us = {8000, 1000, 400000},
+		.times_max_us = {5000, 900, 300999},
+		.last_ns = (uint64_t)(clock_mono_ns() - 7 * NS_PER_SEC - NS_PER_SEC / 2)};
+	assert_cell("web", "FRONTEND", 33, "31");
+	assert_cell("web", "FRONTEND", 34, "500");
+	assert_cell("web", "FRONTEND", 35, "99");
+	assert_cell("web", "FRONTEND", 77, "31");
+	assert_cell("web", "FRONTEND", 78, "99");
+	assert_cell("web", "FRONTEND", 81, "12");
+	assert_cell("web", "FRONTEND", 82, "0");
+	assert_cell("web", "FRONTEND", 94, "2");
+	assert_cell("web", "a", 33, "7");
+	assert_cell("web", "a", 35, "7"); /* never less than now */
+	assert_cell("web", "a", 55, "7");
+	assert_cell("web", "a", 58, "2");
+	assert_cell("web", "a", 59, "0");
+	assert_cell("web", "a", 61, "100");
+	assert_cell("web", "a", 84, "44");
+	assert_cell("web", "a", 90, "5");
+	assert_cell("web", "a", 93, "300");
+	assert_cell("web", "BACKEND", 55, "-1");
+	frontend_configs[0].rate_limit = 0;
+}
+
+static void limits_queues_and_weights_stand_in_their_columns(void **state)
+{
+	(void)state;
+	server_configs[2].maxqueue = 9;
+	server_configs[2].backup = true;
+	backend_configs[0].maxqueue = 90;
+	backend_configs[0].balance.algorithm = CONFIG_BALANCE_MAGLEV;
+	atomic_store(&servers[2].queued, 3);
+	atomic_store(&servers[2].queued_max, 6);
+	atomic_store(&servers[2].limit, 40);
+	atomic_store(&servers[2].chosen_total, 1234);
+	atomic_store(&servers[2].chosen, false);
+	atomic_store(&servers[1].eweight, 17);
+	atomic_store(&backends[0].queue.waiting_any, 5);
+	atomic_store(&backends[0].queue.waiting_max, 8);
+	servers[1].weight = 7;
+	assert_cell("app", "c", 2, "3");
+	assert_cell("app", "c", 3, "6");
+	assert_cell("app", "c", 6, "40");
+	assert_cell("app", "b", 6, "");
+	assert_cell("app", "c", 19, "0");
+	assert_cell("app", "c", 20, "1");
+	assert_cell("app", "c", 25, "9");
+	assert_cell("app", "b", 25, "");
+	assert_cell("app", "c", 30, "1234");
+	assert_cell("app", "b", 18, "2"); /* 17 sixteenths */
+	assert_cell("app", "b", 99, "7");
+	assert_cell("app", "b", 29, ""); /* in no slow start */
+	assert_cell("app", "BACKEND", 2, "5");
+	assert_cell("app", "BACKEND", 3, "8");
+	assert_cell("app", "BACKEND", 18, "2"); /* the backup is not among those to choose from */
+	assert_cell("app", "BACKEND", 19, "1");
+	assert_cell("app", "BACKEND", 20, "1");
+	assert_cell("app", "BACKEND", 25, "90");
+	assert_cell("app", "BACKEND", 30, "1234");
+	assert_cell("app", "BACKEND", 76, "maglev");
+	assert_cell("app", "BACKEND", 100, "2");
+	server_configs[2].maxqueue = 0;
+	server_configs[2].backup = false;
+	backend_configs[0].maxqueue = 0;
+	backend_configs[0].balance.algorithm = CONFIG_BALANCE_ROUNDROBIN;
+}
+
+static void a_checked_server_shows_how_near_a_change_is(void **state)
+{
+	(void)state;
+	checked = true;
+	check_views[0] = (struct check_view){.code = "L4OK", .text = "Layer4 check passed", .duration_ms = 3,
+					     .rise = 2, .fall = 3, .health = 4, .failures = 5, .downs = 1};
+	assert_cell("web", "a", 17, "UP");
+	check_views[0].health = 3;
+	assert_cell("web", "a", 17, "UP 2/3");
+	check_views[0].health = 2;
+	check_views[0].running = true;
+	assert_cell("web", "a", 17, "UP 1/3");
+	assert_cell("web", "a", 36, "* L4OK");
+	assert_cell("web", "a", 21, "5");
+	assert_cell("web", "a", 22, "1");
+	assert_cell("web", "a", 38, "3");
+	assert_cell("web", "a", 65, "Layer4 check passed");
+	assert_cell("web", "a", 67, "2");
+	assert_cell("web", "a", 68, "3");
+	assert_cell("web", "a", 69, "2");
+	assert_cell("web", "BACKEND", 22, "1");
+	atomic_store(&servers[0].state, SERVER_DOWN);
+	check_views[0] = (struct check_view){.code = "L7STS", .text = "Layer7 wrong status", .detail = "a, b",
+					     .status = 503, .rise = 2, .fall = 3, .health = 1};
+	assert_cell("web", "a", 17, "DOWN 1/2");
+	assert_cell("web", "a", 37, "503");
+	assert_cell("web", "a", 56, "\"a"); /* quoted, as it has a comma */
+	check_views[0].health = 0;
+	assert_cell("web", "a", 17, "DOWN");
+	assert_cell("web", "BACKEND", 17, "DOWN");
+	atomic_store(&servers[0].state, SERVER_MAINT);
+	assert_cell("web", "a", 17, "MAINT");
+	assert_cell("web", "a", 36, "");
+	check_views[0].health = 2;
+	atomic_store(&servers[0].state, SERVER_DRAIN);
+	assert_cell("web", "a", 17, "DRAIN 1/3");
+	checked = false;
+	assert_cell("web", "a", 17, "DRAIN");
+}
+
+static void time_in_a_state_and_time_down_are_told(void **state)
+{
+	(void)state;
+	context.started_ns -= 100 * NS_PER_SEC;
+	assert_cell("web", "a", 23, "100");
+	assert_cell("web", "a", 24, "0");
+	servers[0].changed_ns = clock_mono_ns() - 30 * NS_PER_SEC;
+	servers[0].down_ns = 5 * NS_PER_SEC;
+	assert_cell("web", "a", 23, "30");
+	assert_cell("web", "a", 24, "5");
+	atomic_store(&servers[0].state, SERVER_DOWN);
+	assert_cell("web", "a", 24, "35");
 }
 
 static void a_filter_leaves_rows_out(void **state)
@@ -300,6 +459,10 @@ int main(void)
 		STAT_TEST(a_listen_is_one_proxy_and_its_rows_stand_together),
 		STAT_TEST(counts_stand_in_their_columns),
 		STAT_TEST(states_follow_the_servers_and_the_daemon),
+		STAT_TEST(rates_and_times_stand_in_their_columns),
+		STAT_TEST(limits_queues_and_weights_stand_in_their_columns),
+		STAT_TEST(a_checked_server_shows_how_near_a_change_is),
+		STAT_TEST(time_in_a_state_and_time_down_are_told),
 		STAT_TEST(a_filter_leaves_rows_out),
 		STAT_TEST(commas_in_a_path_are_quoted),
 		STAT_TEST(json_has_numbers_and_leaves_the_unknown_out),

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_tally.c - what workers count: rates, times and maxima, of two workers whose clocks the tests turn.
+ * Floor 4.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sluice/base/clock.h"
+#include "sluice/engine/extra.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/tally.h"
+#include "sluice/engine/worker.h"
+
+/* One frontend, one backend with one server: the tallies 0, 1 and 2. */
+enum { OF_FRONTEND, OF_BACKEND, OF_SERVER, TALLIES };
+
+static struct config_frontend frontend_config;
+static struct config_backend backend_config;
+static struct server server;
+static struct backend backend;
+static struct frontend frontend;
+static struct endpoint endpoint;
+static size_t first_tally[] = {1};
+static struct worker workers[2];
+static struct worker *worker_list[] = {&workers[0], &workers[1]};
+static struct tally tallies[2][TALLIES];
+static struct engine engine;
+static struct tally_sum sums[TALLIES];
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&server, 0, sizeof(server));
+	memset(&frontend, 0, sizeof(frontend));
+	memset(tallies, 0, sizeof(tallies));
+	memset(workers, 0, sizeof(workers));
+	backend.config = &backend_config;
+	backend.servers = &server;
+	backend.server_count = 1;
+	frontend.config = &frontend_config;
+	frontend.backend = &backend;
+	endpoint.frontend = &frontend;
+	engine.frontends = &frontend;
+	engine.backends = &backend;
+	engine.first_tally = first_tally;
+	engine.tally_count = TALLIES;
+	engine.workers = worker_list;
+	engine.worker_count = 2;
+	for (unsigned i = 0; i < 2; i++) {
+		workers[i].engine = &engine;
+		workers[i].tallies = tallies[i];
+		workers[i].loop.now_ns = 1000 * NS_PER_SEC;
+		list_init(&workers[i].live);
+		list_init(&workers[i].closing);
+		list_init(&workers[i].waiting);
+	}
+	return 0;
+}
+
+static void set_clock(int64_t ms)
+{
+	for (unsigned i = 0; i < 2; i++)
+		workers[i].loop.now_ns = 1000 * NS_PER_SEC + ms * NS_PER_MS;
+}
+
+static struct session begin(unsigned worker)
+{
+	struct session s;
+
+	memset(&s, 0, sizeof(s));
+	s.worker = &workers[worker];
+	s.endpoint = &endpoint;
+	s.backend = &backend;
+	s.accepted_ns = workers[worker].loop.now_ns;
+	atomic_fetch_add(&frontend.sessions, 1);
+	tally_session_began(&s);
+	tally_backend_entered(&s);
+	s.server = &server;
+	tally_server_entered(&s, atomic_fetch_add(&server.sessions, 1) + 1);
+	return s;
+}
+
+static void end(struct session *s)
+{
+	tally_session_ended(s);
+	atomic_fetch_sub(&frontend.sessions, 1);
+	atomic_fetch_sub(&server.sessions, 1);
+}
+
+static void begin_many(unsigned worker, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct session s = begin(worker);
+
+		end(&s);
+	}
+}
+
+/* What both workers answer, added up. */
+static const struct tally_sum *take(unsigned which)
+{
+	struct tally_sum one[TALLIES];
+
+	memset(sums, 0, sizeof(sums));
+	for (unsigned i = 0; i < 2; i++) {
+		tally_take(&workers[i], one);
+		for (unsigned k = 0; k < TALLIES; k++)
+			tally_add(&sums[k], &one[k]);
+	}
+	return &sums[which];
+}
+
+static void a_rate_is_of_the_last_second_and_fades(void **state)
+{
+	(void)state;
+	begin_many(0, 60);
+	begin_many(1, 40);
+	set_clock(500);
+	for (unsigned which = 0; which < TALLIES; which++)
+		assert_int_equal(take(which)->rate, 100);
+	set_clock(1000);
+	assert_int_equal(take(OF_SERVER)->rate, 100);
+	set_clock(1250);
+	begin_many(0, 8);
+	assert_int_equal(take(OF_SERVER)->rate, 75 + 8);
+	set_clock(2000);
+	assert_int_equal(take(OF_SERVER)->rate, 8);
+	set_clock(3000);
+	assert_int_equal(take(OF_SERVER)->rate, 0);
+	assert_int_equal(take(OF_SERVER)->total, 108);
+}
+
+/* Each of them left the second at another time, and one of them not at all. */
+static void the_most_in_a_second_is_of_all_workers(void **state)
+{
+	(void)state;
+	begin_many(0, 30);
+	begin_many(1, 20);
+	set_clock(1100);
+	begin_many(0, 1);
+	set_clock(7000);
+	begin_many(1, 2);
+	assert_int_equal(take(OF_FRONTEND)->rate_max, 50);
+	assert_int_equal(take(OF_BACKEND)->rate_max, 50);
+	begin_many(0, 60);
+	assert_int_equal(take(OF_BACKEND)->rate_max, 62);
+	set_clock(20000);
+	begin_many(0, 1);
+	begin_many(1, 1);
+	assert_int_equal(take(OF_BACKEND)->rate_max, 62);
+}
+
+static void connected(unsigned worker, uint64_t wait_ms, uint64_t connect_ms, uint64_t total_ms)
+{
+	struct session_extra extra = {.wait_ns = wait_ms * (uint64_t)NS_PER_MS};
+	struct session s = begin(worker);
+
+	s.connect_us = (uint32_t)(1 + (wait_ms + connect_ms) * 1000);
+	s.accepted_ns -= (int64_t)total_ms * NS_PER_MS;
+	if (wait_ms > 0)
+		s.extra = &extra;
+	end(&s);
+}
+
+static void times_are_averages_and_maxima_of_connected_sessions(void **state)
+{
+	(void)state;
+	connected(0, 30, 4, 100);
+	connected(1, 0, 2, 50);
+	begin_many(0, 10); /* these never were */
+	for (unsigned which = OF_BACKEND; which <= OF_SERVER; which++) {
+		assert_int_equal(take(which)->samples, 2);
+		assert_int_equal(tally_average_us(take(which), TALLY_QUEUE), 15000);
+		assert_int_equal(tally_average_us(take(which), TALLY_CONNECT), 3000);
+		assert_int_equal(tally_average_us(take(which), TALLY_TOTAL), 75000);
+		assert_int_equal(take(which)->times_max_us[TALLY_QUEUE], 30000);
+		assert_int_equal(take(which)->times_max_us[TALLY_CONNECT], 4000);
+		assert_int_equal(take(which)->times_max_us[TALLY_TOTAL], 100000);
+	}
+	assert_int_equal(tally_average_us(take(OF_FRONTEND), TALLY_TOTAL), 0);
+}
+
+/* After many short ones, few long ones of an hour ago say nothing any more. */
+static void an_average_forgets(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		connected(0, 0, 1000, 1000);
+	assert_int_equal(tally_average_us(take(OF_SERVER), TALLY_CONNECT), 1000000);
+	for (unsigned i = 0; i < 924; i++)
+		connected(0, 0, 1, 1);
+	assert_int_equal(take(OF_SERVER)->samples, 1024);
+	assert_in_range(tally_average_us(take(OF_SERVER), TALLY_CONNECT), 98000, 99000);
+	for (unsigned i = 0; i < 10 * 1024; i++)
+		connected(0, 0, 1, 1);
+	assert_int_equal(take(OF_SERVER)->samples, 1024);
+	assert_in_range(tally_average_us(take(OF_SERVER), TALLY_CONNECT), 990, 1010);
+	assert_int_equal(take(OF_SERVER)->times_max_us[TALLY_CONNECT], 1000000);
+}
+
+static void a_backend_counts_its_own_sessions(void **state)
+{
+	struct session one = begin(0), two = begin(1), three = begin(0);
+	struct session denied;
+
+	(void)state;
+	assert_int_equal(take(OF_BACKEND)->sessions, 3);
+	assert_int_equal(take(OF_BACKEND)->sessions_max, 3);
+	assert_int_equal(take(OF_SERVER)->sessions_max, 3);
+	end(&one);
+	end(&two);
+	three.reason = CLOSE_NO_RESOURCE;
+	end(&three);
+	assert_int_equal(take(OF_BACKEND)->sessions, 0);
+	assert_int_equal(take(OF_BACKEND)->sessions_max, 3);
+	assert_int_equal(take(OF_BACKEND)->total, 3);
+	assert_int_equal(take(OF_BACKEND)->internal_errors, 1);
+	assert_int_equal(take(OF_SERVER)->internal_errors, 1);
+	/* Who was not let in never came to it. */
+	memset(&denied, 0, sizeof(denied));
+	denied.worker = &workers[0];
+	denied.endpoint = &endpoint;
+	denied.backend = &backend;
+	tally_session_began(&denied);
+	tally_session_ended(&denied);
+	assert_int_equal(take(OF_BACKEND)->total, 3);
+	assert_int_equal(take(OF_FRONTEND)->total, 4);
+	assert_int_equal(take(OF_FRONTEND)->sessions, 0);
+}
+
+static void live_bytes_are_in_the_sums(void **state)
+{
+	struct session s = begin(1);
+
+	(void)state;
+	s.flows[FLOW_TO_SERVER].bytes_out = 700;
+	s.flows[FLOW_TO_CLIENT].bytes_out = 9;
+	list_push_back(&workers[1].live, &s.link);
+	for (unsigned which = 0; which < TALLIES; which++) {
+		assert_int_equal(take(which)->bytes_to_server, 700);
+		assert_int_equal(take(which)->bytes_to_client, 9);
+	}
+	list_remove(&s.link);
+	end(&s);
+	for (unsigned which = 0; which < TALLIES; which++)
+		assert_int_equal(take(which)->bytes_to_server, 700);
+}
+
+#define TALLY_TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TALLY_TEST(a_rate_is_of_the_last_second_and_fades),
+		TALLY_TEST(the_most_in_a_second_is_of_all_workers),
+		TALLY_TEST(times_are_averages_and_maxima_of_connected_sessions),
+		TALLY_TEST(an_average_forgets),
+		TALLY_TEST(a_backend_counts_its_own_sessions),
+		TALLY_TEST(live_bytes_are_in_the_sums),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
