@@ -160,17 +160,10 @@ static void tell_last_one(const struct backend *b)
 			 b->config->name);
 }
 
-/* What HAProxy calls stopped. */
+/* What HAProxy calls stopped, and counts as downtime. */
 static bool is_down(enum server_state state)
 {
 	return state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
-}
-
-int64_t server_downtime_ns(const struct server *s, int64_t now_ns)
-{
-	if (!is_down(present_state(s)) || s->changed_ns == 0 || now_ns < s->changed_ns)
-		return s->down_ns;
-	return s->down_ns + now_ns - s->changed_ns;
 }
 
 static void note_change(struct server *s, enum server_state from, const char *cause, int64_t now_ns)
@@ -261,7 +254,7 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 			return err;
 		}
 	} else if (atomic_load(&s->limit) != b->limit) {
-		queue_serve(s);
+		queue_rearrange(s->owner); /* its lock orders the limit before whoever begins to wait now */
 	}
 	usable = count_usable(s->owner);
 	if (to != b->state) {

@@ -288,7 +288,7 @@ static void put_check(struct table *t, const struct check_view *v, bool maint, c
 static void put_state_times(struct table *t, const struct server *s, enum server_state state)
 {
 	const int64_t since_ns = s->changed_ns != 0 ? s->changed_ns : t->ctx->started_ns;
-	const bool down = state == SERVER_DOWN || state == SERVER_UNRESOLVED;
+	const bool down = state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
 	const int64_t down_ns = s->down_ns + (down ? t->now_ns - since_ns : 0);
 
 	put(t, STAT_lastchg, (uint64_t)(t->now_ns - since_ns) / NS_PER_SEC);

@@ -45,7 +45,7 @@ struct roster {
 	struct ring_point *ring;       /* owns; sorted by hash; NULL if not wanted */
 	size_t ring_count;
 	/* Of what a hash is looked up in, keys and weights of the servers included: two machines with the
-	 * same file agree, however its lines are sorted. Of keys and weights alone where nothing hashes. */
+	 * same file agree, however its lines are sorted. Where nothing is hashed: of keys and weights. */
 	uint64_t checksum;
 };
 

@@ -50,7 +50,7 @@ struct server {
 	unsigned weight;           /* as the administrator wants it, 0..256 */
 	unsigned maxconn;          /* as the administrator wants it; 0 = no limit */
 	int64_t changed_ns;        /* when `state` changed last; 0 = never */
-	int64_t down_ns;           /* how long it has been down in all, until changed_ns */
+	int64_t down_ns;           /* how long it has been down in all, until changed_ns, with maintenance */
 	int64_t slow_since_ns;     /* its slow start began; 0 = it is not in one */
 	int64_t slow_at_ns;        /* how far it has been moved on */
 	struct history history;    /* the last changes of `state` */
@@ -101,8 +101,5 @@ int server_set_maxconn(struct server *s, unsigned maxconn);
 int64_t server_slowstart_step(struct server *s, int64_t now_ns);
 /* How far its slow start is, in percent of its time; 100 outside of one. */
 unsigned server_throttle(const struct server *s, int64_t now_ns);
-/* How long it has been down in all, until now (HAProxy's downtime: maintenance counts, and a name without
- * an address; not the time before its first change). */
-int64_t server_downtime_ns(const struct server *s, int64_t now_ns);
 
 #endif

@@ -94,7 +94,7 @@ static void members_follow_the_table(void **state)
 			for (size_t k = 0; k < b->roster->count; k++)
 				got[k] = b->roster->by_place[k].server->config->name[0];
 			if (strcmp(got, want) != 0)
-				fail_msg("%s, mode %d: '%s' instead of '%s'", table[i].servers, mode, got, want);
+				fail_msg("%s, mode %d: '%s', not '%s'", table[i].servers, mode, got, want);
 			for (size_t k = 0; k < b->server_count; k++)
 				assert_int_equal(atomic_load(&b->servers[k].chosen),
 						 strchr(want, 'a' + (int)k) != NULL);
@@ -163,7 +163,8 @@ static void by_key_is_sorted_and_complete(void **state)
 		assert_ptr_equal(r->by_place[i].server, &b->servers[i]);
 		end += r->by_key[i].weight;
 		assert_true(r->by_key[i].weight_end == end);
-		assert_int_equal(r->by_key[i].weight, mixed[shuffled[r->by_key[i].index]] * SERVER_WEIGHT_SCALE);
+		assert_int_equal(r->by_key[i].weight,
+				 mixed[shuffled[r->by_key[i].index]] * SERVER_WEIGHT_SCALE);
 		if (i > 0)
 			assert_true(r->by_key[i - 1].server->key < r->by_key[i].server->key);
 	}
