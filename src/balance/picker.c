@@ -1,35 +1,142 @@
 /* SPDX-License-Identifier: MIT
  *
- * picker.c - one worker's choice among the servers of one backend.
+ * picker.c - one worker's choice among the servers of one backend, and taking turns.
  *
  * Owns what each server has saved up for smooth weighted round robin, as nginx has it: with weights 5, 1, 1
- * it says a a b a c a a, not a a a a a b c. Takes no lock unless the roster has changed. Worker
- * thread. Floor 3.
+ * it says a a b a c a a, not a a a a a b c. Takes no lock unless the roster has changed. The other
+ * algorithms are in pick_load.c and pick_hash.c. Worker thread. Floor 3.
  */
 #include "sluice/balance/picker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sluice/balance/backend.h"
+#include "sluice/balance/picker_parts.h"
 #include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/base/hash.h"
+
+/* ---- taking turns ---- */
+
+/* Whose turn it is: each server saves up its weight, and who has most pays for all. A full one takes no
+ * part, or it would come many times in a row once it has room. */
+static struct server *next_in_turn(struct picker *p, const struct server *avoid)
+{
+	const bool limited = atomic_load_explicit(&p->backend->limited, memory_order_relaxed);
+	const struct roster *r = p->roster;
+	const struct roster_entry *best = NULL;
+	int64_t total = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct roster_entry *e = &r->by_place[i];
+
+		if (e->server == avoid || (limited && pick_is_full(e->server)))
+			continue;
+		p->current[e->index] += e->weight;
+		total += e->weight;
+		if (best == NULL || p->current[e->index] > p->current[best->index])
+			best = e;
+	}
+	if (best == NULL)
+		return NULL;
+	p->current[best->index] -= total;
+	return best->server;
+}
+
+static enum pick pick_in_turn(struct picker *p, const struct server *avoid, struct server **out)
+{
+	/* A server that another worker filled in this moment loses its turn; so many times each of them may
+	 * have done so. */
+	for (size_t tries = 0; tries <= p->roster->count; tries++) {
+		struct server *s = next_in_turn(p, avoid);
+
+		if (s == NULL)
+			return PICK_FULL;
+		if (pick_enter(s)) {
+			*out = s;
+			return PICK_SERVER;
+		}
+	}
+	return pick_first(p, avoid, out);
+}
+
+/* What was saved up keeps its meaning when the sum of the weights becomes another one. */
+static void rescale(struct picker *p, uint64_t from, uint64_t to)
+{
+	if (from == to || from == 0)
+		return;
+	for (size_t i = 0; i < p->backend->server_count; i++)
+		p->current[i] = p->current[i] * (int64_t)to / (int64_t)from;
+}
+
+/* ---- any algorithm ---- */
+
+static void renew_roster(struct picker *p)
+{
+	const uint64_t weight = p->roster->weight;
+
+	if (likely(atomic_load_explicit(&p->backend->roster_number, memory_order_acquire) ==
+		   p->roster->number))
+		return;
+	roster_unref(p->roster);
+	p->roster = backend_roster(p->backend);
+	rescale(p, weight, p->roster->weight);
+}
+
+static enum pick choose(struct picker *p, const struct pick_request *q, struct server **out)
+{
+	switch (p->backend->config->balance.algorithm) {
+	case CONFIG_BALANCE_ROUNDROBIN:
+		break;
+	case CONFIG_BALANCE_LEASTCONN:
+		return pick_least(p, q->avoid, out);
+	case CONFIG_BALANCE_RANDOM:
+		return pick_random(p, q->avoid, out);
+	case CONFIG_BALANCE_FIRST:
+		return pick_first(p, q->avoid, out);
+	case CONFIG_BALANCE_SOURCE:
+	case CONFIG_BALANCE_MAGLEV:
+		return pick_by_hash(p, q, out);
+	}
+	return pick_in_turn(p, q->avoid, out);
+}
+
+enum pick picker_choose(struct picker *p, const struct pick_request *q, struct server **out)
+{
+	struct pick_request request = *q;
+	enum pick result;
+
+	renew_roster(p);
+	*out = NULL;
+	if (unlikely(p->roster->count == 0))
+		return PICK_NONE;
+	if (p->roster->count == 1)
+		request.avoid = NULL; /* the only one */
+	result = choose(p, &request, out);
+	if (result == PICK_SERVER) /* who waits is counted when he is given a place */
+		atomic_fetch_add_explicit(&(*out)->chosen_total, 1, memory_order_relaxed);
+	return result;
+}
+
+bool picker_wants_key(const struct picker *p)
+{
+	const enum config_balance a = p->backend->config->balance.algorithm;
+
+	return a == CONFIG_BALANCE_SOURCE || a == CONFIG_BALANCE_MAGLEV;
+}
+
+/* ---- life ---- */
 
 int picker_init(struct picker *p, struct backend *b, unsigned skip)
 {
-	p->backend = b;
-	p->current = NULL;
-	p->roster = backend_roster(b);
-	p->random = skip;
+	*p = (struct picker){.backend = b, .roster = backend_roster(b), .turn = skip};
+	p->seed = hash_add((uint64_t)clock_mono_ns(), skip);
 	p->current = calloc(b->server_count + 1, sizeof(*p->current));
-	if (p->current == NULL)
+	p->tried = calloc(b->server_count + 1, sizeof(*p->tried));
+	if (p->current == NULL || p->tried == NULL)
 		return -ENOMEM;
-	for (unsigned i = 0; i < skip; i++) {
-		const struct pick_request q = {0};
-		struct server *s;
-
-		if (picker_choose(p, &q, &s) == PICK_SERVER)
-			server_leave(s); /* only the place matters */
-	}
+	for (unsigned i = 0; i < skip; i++)
+		(void)next_in_turn(p, NULL); /* only the turn matters */
 	return 0;
 }
 
@@ -38,53 +145,6 @@ void picker_free(struct picker *p)
 	if (p->roster != NULL)
 		roster_unref(p->roster);
 	free(p->current);
-	p->roster = NULL;
-	p->current = NULL;
-	p->backend = NULL;
-}
-
-static void renew_roster(struct picker *p)
-{
-	if (likely(atomic_load_explicit(&p->backend->roster_number, memory_order_acquire) ==
-		   p->roster->number))
-		return;
-	roster_unref(p->roster);
-	p->roster = backend_roster(p->backend);
-}
-
-static struct server *next_in_turn(struct picker *p, const struct server *avoid)
-{
-	const struct roster *r = p->roster;
-	struct server *best = NULL;
-	struct server *only = NULL;
-	int64_t total = 0;
-
-	for (size_t i = 0; i < r->count; i++) {
-		struct server *s = r->by_place[i].server;
-
-		if (s == avoid) {
-			only = s;
-			continue;
-		}
-		p->current[s->index] += r->by_place[i].weight;
-		total += r->by_place[i].weight;
-		if (best == NULL || p->current[s->index] > p->current[best->index])
-			best = s;
-	}
-	if (best == NULL)
-		return only; /* alone it is chosen every time: nothing is saved up and nothing is paid */
-	p->current[best->index] -= total;
-	return best;
-}
-
-enum pick picker_choose(struct picker *p, const struct pick_request *q, struct server **out)
-{
-	renew_roster(p);
-	*out = next_in_turn(p, q->avoid);
-	if (*out == NULL)
-		return PICK_NONE;
-	if (server_enter(*out))
-		return PICK_SERVER;
-	*out = NULL;
-	return PICK_FULL;
+	free(p->tried);
+	*p = (struct picker){0};
 }

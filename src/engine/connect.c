@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "sluice/balance/client_key.h"
 #include "sluice/balance/health.h"
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
@@ -20,15 +21,6 @@
 #include "sluice/engine/worker.h"
 #include "sluice/io/sock.h"
 #include "sluice/io/sys.h"
-
-#if __has_include("sluice/balance/client_key.h")
-#include "sluice/balance/client_key.h"
-#else
-static inline uint64_t client_key(const struct addr_brief *a)
-{
-	return a->family;
-}
-#endif
 
 /* How long the same server is left alone after a failure, at the most. */
 #define CONNECT_PAUSE_NS NS_PER_SEC

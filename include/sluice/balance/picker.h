@@ -9,6 +9,7 @@
 #define SLUICE_BALANCE_PICKER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct backend;
@@ -29,16 +30,22 @@ struct pick_request {
 struct picker {
 	struct backend *backend; /* borrows */
 	struct roster *roster;   /* holds a reference */
-	int64_t *current;        /* owns: one a server of the backend */
-	uint64_t random;         /* state */
+	int64_t *current;        /* owns: what each server of the backend has saved up (roundrobin) */
+	bool *tried;             /* owns: of one choice, by place in by_key (those that hash) */
+	size_t turn;             /* whose turn it is among equals (leastconn) */
+	uint64_t random;         /* how many random numbers were drawn */
+	uint64_t seed;           /* of them */
 };
 
 /* `skip` picks are made in advance, so that workers do not all begin at the same server. 0 or -ENOMEM. */
 int picker_init(struct picker *p, struct backend *b, unsigned skip);
 void picker_free(struct picker *p);
-/* Chooses a server by the backend's algorithm and takes a place at it. A full server is passed over by
- * the algorithms that look at load or take turns; those that hash let the client wait for the server
- * that its address belongs to, until that server's maxqueue is full. */
+/* Does its algorithm look at `key`? Others need not make one. */
+bool picker_wants_key(const struct picker *p);
+/* Chooses a server by the backend's algorithm and takes a place at it. A server that is full, or that
+ * somebody waits for already, is passed over by the algorithms that look at load or take turns; those that
+ * hash let the client wait for the server that its address belongs to, until that server's maxqueue is
+ * full. `*out` is NULL where no server is named. */
 enum pick picker_choose(struct picker *p, const struct pick_request *q, struct server **out);
 
 #endif

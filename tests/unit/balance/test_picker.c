@@ -170,6 +170,94 @@ static void avoiding_does_not_shift_what_the_others_get_later(void **state)
 	finish(&f);
 }
 
+/* Over four workers, with the roster unchanged: exactly by weight. */
+static void shares_over_workers_go_by_weight(void **state)
+{
+	struct picker p[4];
+	unsigned got[3] = {0};
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){1, 2, 3}, 3, 0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(picker_init(&p[i], f.b, i), 0);
+	for (unsigned i = 0; i < 60000; i++)
+		got[next_server(&p[i % 4], NULL)->index]++;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_in_range(got[i], 9900 * (i + 1), 10100 * (i + 1));
+		assert_int_equal(atomic_load(&f.b->servers[i].chosen_total), got[i]);
+		picker_free(&p[i]);
+	}
+	picker_free(&p[3]);
+	finish(&f);
+}
+
+static void turns_in_advance_are_no_choices(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){1}, 1, 7);
+	assert_int_equal(atomic_load(&f.b->servers[0].chosen_total), 0);
+	assert_false(picker_wants_key(&f.p));
+	finish(&f);
+}
+
+/* A server that is full for a while neither saves up turns nor pays for them. */
+static void full_server_takes_no_part(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	config_of_servers_init(&f.c, (unsigned[]){1, 1, 1}, 3);
+	f.c.servers[0].maxconn = 1;
+	f.b = backends_new(&f.c.config);
+	assert_int_equal(picker_init(&f.p, f.b, 0), 0);
+	assert_true(server_enter(&f.b->servers[0]));
+	assert_string_equal(next(&f, 20, NULL), "bcbcbcbcbcbcbcbcbcbc");
+	server_leave(&f.b->servers[0]);
+	assert_string_equal(next(&f, 6, NULL), "abcabc");
+	finish(&f);
+}
+
+/* What was saved up under large weights would keep a server away for hundreds of turns. */
+static void weights_that_shrink_count_at_once(void **state)
+{
+	struct fixture f;
+	unsigned got[2] = {0};
+
+	(void)state;
+	start(&f, (unsigned[]){256, 200}, 2, 0);
+	for (int round = 0; round < 10; round++) {
+		(void)next(&f, 7, NULL);
+		assert_int_equal(server_set_weight(&f.b->servers[0], 1, 1), 0);
+		assert_int_equal(server_set_weight(&f.b->servers[1], 1, 1), 0);
+		memset(got, 0, sizeof(got));
+		for (int i = 0; i < 10; i++)
+			got[next_server(&f.p, NULL)->index]++;
+		assert_in_range(got[0], 4, 6);
+		assert_int_equal(server_set_weight(&f.b->servers[0], 256, 1), 0);
+		assert_int_equal(server_set_weight(&f.b->servers[1], 200, 1), 0);
+	}
+	finish(&f);
+}
+
+static void places_are_kept_when_the_roster_changes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, (unsigned[]){1, 1, 1}, 3, 0);
+	for (int i = 0; i < 4; i++) {
+		assert_string_equal(next(&f, 1, NULL), "a");
+		assert_int_equal(backend_refresh(f.b), 0);
+		assert_string_equal(next(&f, 1, NULL), "b");
+		assert_int_equal(backend_refresh(f.b), 0);
+		assert_string_equal(next(&f, 1, NULL), "c");
+	}
+	finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +270,11 @@ int main(void)
 		cmocka_unit_test(unresolved_server_is_left_out_until_it_has_an_address),
 		cmocka_unit_test(avoided_server_is_chosen_only_when_no_other_is_usable),
 		cmocka_unit_test(avoiding_does_not_shift_what_the_others_get_later),
+		cmocka_unit_test(shares_over_workers_go_by_weight),
+		cmocka_unit_test(turns_in_advance_are_no_choices),
+		cmocka_unit_test(full_server_takes_no_part),
+		cmocka_unit_test(weights_that_shrink_count_at_once),
+		cmocka_unit_test(places_are_kept_when_the_roster_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

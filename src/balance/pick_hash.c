@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pick_hash.c - choices by the client's address: source (a division or a ring) and maglev.
+ *
+ * Where the server that an address belongs to cannot be taken, the walk goes on in the same table, so that
+ * all clients and all machines go on alike. Reads the roster's tables, makes none. Worker thread. Floor 3.
+ */
+#include <string.h>
+
+#include "sluice/balance/picker_parts.h"
+#include "sluice/base/check.h"
+
+/* Steps in a table before the rest is looked for in the list: a small server among large ones may have its
+ * next place far away. */
+#define WALK_STEPS_MAX 1024
+
+/* A walk over the servers in the order that belongs to one hash. */
+struct walk {
+	const struct roster *roster;
+	bool *tried;  /* by place in by_key */
+	size_t at;    /* in the table: point, slot, or place in by_key */
+	size_t first; /* place in by_key: of whom the hash belongs to */
+	unsigned steps;
+	size_t listed; /* how much of by_key was looked through, behind `first` */
+};
+
+/* ---- looking up ---- */
+
+size_t pick_find_by_weight(const struct roster *r, uint64_t at)
+{
+	size_t low = 0;
+	size_t high = r->count - 1;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (at < r->by_key[middle].weight_end)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* The nearest point on either side, as HAProxy takes it (chash_get_server_hash()); the ring is closed. */
+static size_t find_point(const struct roster *r, uint64_t hash)
+{
+	size_t low = 0;
+	size_t high = r->ring_count;
+	size_t next;
+	size_t last;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (r->ring[middle].hash < hash)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	next = low < r->ring_count ? low : 0;
+	last = low > 0 ? low - 1 : r->ring_count - 1;
+	return hash - r->ring[last].hash < r->ring[next].hash - hash ? last : next;
+}
+
+static size_t entry_at(const struct walk *w)
+{
+	if (w->roster->maglev != NULL)
+		return w->roster->maglev[w->at];
+	return w->roster->ring != NULL ? w->roster->ring[w->at].entry : w->at;
+}
+
+static size_t table_size(const struct roster *r)
+{
+	if (r->maglev != NULL)
+		return ROSTER_MAGLEV_SLOTS;
+	return r->ring != NULL ? r->ring_count : r->count;
+}
+
+static struct walk walk_begin(const struct picker *p, uint64_t key)
+{
+	struct walk w = {.roster = p->roster, .tried = p->tried};
+
+	if (p->roster->maglev != NULL)
+		w.at = key % ROSTER_MAGLEV_SLOTS;
+	else if (p->roster->ring != NULL)
+		w.at = find_point(p->roster, key);
+	else
+		w.at = pick_find_by_weight(p->roster, key % p->roster->weight);
+	w.first = entry_at(&w);
+	return w;
+}
+
+/* The next server that was not tried; NULL when there is none left. */
+static const struct roster_entry *walk_next(struct walk *w)
+{
+	const size_t count = w->roster->count;
+
+	for (; w->steps < WALK_STEPS_MAX; w->steps++) {
+		const size_t entry = entry_at(w);
+
+		if (!w->tried[entry]) {
+			w->tried[entry] = true;
+			return &w->roster->by_key[entry];
+		}
+		w->at = w->at + 1 < table_size(w->roster) ? w->at + 1 : 0;
+	}
+	while (++w->listed < count) {
+		const size_t entry = (w->first + w->listed) % count;
+
+		if (!w->tried[entry]) {
+			w->tried[entry] = true;
+			return &w->roster->by_key[entry];
+		}
+	}
+	return NULL;
+}
+
+/* ---- choosing ---- */
+
+/* Only a server with a queue of its own that may grow is waited for. */
+static bool may_wait_for(const struct server *s)
+{
+	const unsigned max = s->config->maxqueue;
+
+	return max == 0 || (unsigned)atomic_load_explicit(&s->queued, memory_order_relaxed) < max;
+}
+
+/* Takes a place at `s`, or lets the client wait for it; false when it is full in both ways. */
+static bool settle(struct server *s, enum pick *result, struct server **out)
+{
+	if (likely(pick_enter(s)))
+		*result = PICK_SERVER;
+	else if (may_wait_for(s))
+		*result = PICK_FULL;
+	else
+		return false;
+	*out = s;
+	return true;
+}
+
+static enum pick walk_on(struct picker *p, const struct pick_request *q, const struct pick_bound *bound,
+			 struct server **out)
+{
+	struct walk w = walk_begin(p, q->key);
+	const struct roster_entry *e;
+	enum pick result;
+
+	memset(p->tried, 0, p->roster->count * sizeof(*p->tried));
+	while ((e = walk_next(&w)) != NULL) {
+		if (e->server == q->avoid || !pick_bound_admits(bound, e))
+			continue;
+		if (settle(e->server, &result, out))
+			return result;
+	}
+	return PICK_FULL;
+}
+
+enum pick pick_by_hash(struct picker *p, const struct pick_request *q, struct server **out)
+{
+	const struct pick_bound bound = pick_bound_now(p);
+	const struct pick_bound none = {.weight = bound.weight};
+	const struct walk w = walk_begin(p, q->key);
+	const struct roster_entry *e = &p->roster->by_key[w.first];
+	enum pick result;
+
+	if (likely(e->server != q->avoid) && pick_bound_admits(&bound, e) && settle(e->server, &result, out))
+		return result;
+	result = walk_on(p, q, &bound, out);
+	/* Nobody is under the bound only when others came between the counting and the asking, or the avoided
+	 * one alone was: it is better to be over it than to wait. */
+	if (*out == NULL && bound.slots > 0)
+		result = walk_on(p, q, &none, out);
+	return result;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pick_load.c - choices by how much the servers have to do: leastconn, random, first; and the bound on load.
+ *
+ * Reads the counts that all workers share. Between reading and entering another worker may come first:
+ * then the choice is made again, a bounded number of times. Worker thread. Floor 3.
+ */
+#include "sluice/balance/picker_parts.h"
+#include "sluice/base/check.h"
+#include "sluice/base/hash.h"
+
+/* The largest weight of a server, in sixteenths (HAProxy's SRV_EWGHT_MAX). */
+#define WEIGHT_MAX (256 * SERVER_WEIGHT_SCALE)
+
+static uint64_t sessions_of(const struct server *s)
+{
+	const int sessions = atomic_load_explicit(&s->sessions, memory_order_relaxed);
+
+	return sessions > 0 ? (uint64_t)sessions : 0;
+}
+
+enum pick pick_first(struct picker *p, const struct server *avoid, struct server **out)
+{
+	const struct roster *r = p->roster;
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct server *s = r->by_place[i].server;
+
+		if (s != avoid && pick_enter(s)) {
+			*out = s;
+			return PICK_SERVER;
+		}
+	}
+	return PICK_FULL;
+}
+
+/* ---- leastconn ---- */
+
+/* HAProxy's (lb_fwlc.c): idle servers come first, whatever their weight. */
+static uint64_t load_key(const struct roster_entry *e)
+{
+	const int queued = atomic_load_explicit(&e->server->queued, memory_order_relaxed);
+	const uint64_t inflight = sessions_of(e->server) + (queued > 0 ? (uint64_t)queued : 0);
+
+	return inflight == 0 ? 0 : (inflight + 1) * WEIGHT_MAX / e->weight;
+}
+
+/* The place of the least loaded one, the first of equals from `turn` on; `count` when all are full. */
+static size_t least_loaded(const struct picker *p, const struct server *avoid)
+{
+	const struct roster *r = p->roster;
+	size_t best = r->count;
+	uint64_t best_key = UINT64_MAX;
+	size_t at = p->turn % r->count;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct roster_entry *e = &r->by_place[at];
+		const uint64_t key = load_key(e);
+
+		if (key < best_key && e->server != avoid && !pick_is_full(e->server)) {
+			best = at;
+			best_key = key;
+		}
+		at = at + 1 < r->count ? at + 1 : 0;
+	}
+	return best;
+}
+
+enum pick pick_least(struct picker *p, const struct server *avoid, struct server **out)
+{
+	const struct roster *r = p->roster;
+
+	for (size_t tries = 0; tries <= r->count; tries++) {
+		const size_t best = least_loaded(p, avoid);
+
+		if (best == r->count)
+			return PICK_FULL;
+		if (pick_enter(r->by_place[best].server)) {
+			p->turn = best + 1;
+			*out = r->by_place[best].server;
+			return PICK_SERVER;
+		}
+	}
+	return pick_first(p, avoid, out);
+}
+
+/* ---- the bound ---- */
+
+struct pick_bound pick_bound_now(const struct picker *p)
+{
+	const struct roster *r = p->roster;
+	const unsigned factor = p->backend->config->balance.balance_factor;
+	struct pick_bound b = {.weight = r->weight};
+	uint64_t sessions = 0;
+
+	if (factor == 0)
+		return b;
+	for (size_t i = 0; i < r->count; i++)
+		sessions += sessions_of(r->by_place[i].server);
+	b.slots = ((sessions + 1) * factor + 99) / 100;
+	return b;
+}
+
+/* HAProxy's chash_server_is_eligible(): whole slots for each unit of weight, and what remains is dealt out by
+ * weight, too; none is left without a slot. */
+bool pick_bound_admits(const struct pick_bound *b, const struct roster_entry *e)
+{
+	const uint64_t rest = b->slots % b->weight;
+	uint64_t slots = b->slots / b->weight * e->weight;
+
+	if (b->slots == 0)
+		return true;
+	slots += e->weight_end * rest / b->weight - (e->weight_end - e->weight) * rest / b->weight;
+	return sessions_of(e->server) < (slots > 0 ? slots : 1);
+}
+
+/* ---- random ---- */
+
+static size_t draw(struct picker *p)
+{
+	return pick_find_by_weight(p->roster, hash_nth(p->seed, p->random++) % p->roster->weight);
+}
+
+static bool is_less_loaded(const struct roster_entry *a, const struct roster_entry *b)
+{
+	return sessions_of(a->server) * b->weight < sessions_of(b->server) * a->weight;
+}
+
+/* Who is looked at for one choice, and the best of them so far. */
+struct contest {
+	struct pick_bound bound;
+	const struct server *avoid;
+	const struct roster_entry *best;
+};
+
+static void consider(struct contest *c, const struct roster_entry *e)
+{
+	if (e->server == c->avoid || pick_is_full(e->server) || !pick_bound_admits(&c->bound, e))
+		return;
+	if (c->best == NULL || is_less_loaded(e, c->best))
+		c->best = e;
+}
+
+/* Of some that are drawn, each by its weight, the least loaded. Where most servers are full or over
+ * the bound the draws may miss the others: then any of these. */
+enum pick pick_random(struct picker *p, const struct server *avoid, struct server **out)
+{
+	const struct roster *r = p->roster;
+	const unsigned draws = p->backend->config->balance.draws;
+	struct contest c = {.bound = pick_bound_now(p), .avoid = avoid};
+	size_t start;
+
+	for (unsigned i = 0; i < draws || i == 0; i++)
+		consider(&c, &r->by_key[draw(p)]);
+	start = c.best == NULL ? draw(p) : 0;
+	for (size_t i = 0; c.best == NULL && i < r->count; i++)
+		consider(&c, &r->by_key[(start + i) % r->count]);
+	if (c.best != NULL && pick_enter(c.best->server)) {
+		*out = c.best->server;
+		return PICK_SERVER;
+	}
+	/* Others came first, or nobody is under the bound but the avoided one. */
+	p->turn = start;
+	return pick_least(p, avoid, out);
+}
