@@ -161,6 +161,8 @@ static int read_bind(struct pass *p, const struct entry *e, const struct setting
 	memcpy(bind.name, name, strlen(name));
 	x->binds = arena_grow(a, x->binds, x->bind_count, sizeof(*x->binds));
 	x->bind_at = arena_grow(a, x->bind_at, x->bind_count, sizeof(*x->bind_at));
+	x->bind_words = arena_grow(a, x->bind_words, x->bind_count, sizeof(*x->bind_words));
+	x->bind_words[x->bind_count] = s->words;
 	x->binds[x->bind_count] = bind;
 	x->bind_at[x->bind_count++] = s->words.list[0].at;
 	return 0;
@@ -182,11 +184,8 @@ static int read_server(struct pass *p, const struct entry *e, const struct setti
 	/* A server that failed is kept all the same: its name is taken. Nothing is built from it. */
 	x->servers = arena_grow(a, x->servers, x->server_count, sizeof(*x->servers));
 	x->server_at = arena_grow(a, x->server_at, x->server_count, sizeof(*x->server_at));
-	x->server_given = arena_grow(a, x->server_given, x->server_count, sizeof(*x->server_given));
-	x->server_given[x->server_count] = (struct server_given){
-		.send_proxy = setting_has_word(s, IN_SERVER, "send-proxy"),
-		.check = setting_has_word(s, IN_SERVER, "check"),
-	};
+	x->server_words = arena_grow(a, x->server_words, x->server_count, sizeof(*x->server_words));
+	x->server_words[x->server_count] = s->words;
 	x->servers[x->server_count] = server;
 	x->server_at[x->server_count++] = name_at;
 	return err;
@@ -393,25 +392,29 @@ static struct config_origins read_section(struct build *b, struct section *secti
 
 	p.seen = arena_alloc(b->diag->arena, option_count * sizeof(*p.seen));
 	p.from = arena_alloc(b->diag->arena, option_count * sizeof(*p.from));
+	if (proxy != NULL)
+		proxy->from = p.from;
 	for (const struct entry *e = section->first; e != NULL; e = e->next)
 		read_entry(&p, e);
 	return origins_of(&p);
 }
 
 /* Gives servers what their section says and they do not. */
-static void finish_servers(struct proxy *p)
+static void finish_servers(struct arena *a, struct proxy *p)
 {
 	bool checked = p->set.check.kind != CONFIG_CHECK_OFF;
 
 	/* "check" at a server of a section without a check is a check of TCP, for that server alone. */
 	for (size_t i = 0; i < p->server_count && !checked; i++) {
-		if (p->server_given[i].check && p->servers[i].check)
+		if (p->servers[i].check)
 			p->set.check.kind = CONFIG_CHECK_TCP;
 	}
 	for (size_t i = 0; i < p->server_count; i++) {
-		if (!p->server_given[i].check)
+		const struct words *words = &p->server_words[i];
+
+		if (setting_find_word(a, words, IN_SERVER, "check") == NULL)
 			p->servers[i].check = checked;
-		if (!p->server_given[i].send_proxy)
+		if (setting_find_word(a, words, IN_SERVER, "send-proxy") == NULL)
 			p->servers[i].send_proxy = p->set.send_proxy;
 	}
 }
@@ -427,7 +430,7 @@ static void add_proxy(struct build *b, struct section *section)
 	p->section = section;
 	p->set = b->defaults;
 	p->origins = read_section(b, section, p, &p->set);
-	finish_servers(p);
+	finish_servers(a, p);
 }
 
 static void set_built_in(struct build *b)

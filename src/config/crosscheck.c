@@ -264,5 +264,9 @@ void build_crosscheck(struct build *b)
 		else
 			check_backend(b, p);
 	}
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		if (!b->proxies[i].duplicate)
+			build_check_options(b, &b->proxies[i]);
+	}
 	check_any_frontend(b);
 }

@@ -11,6 +11,7 @@
 
 #include "sluice/base/check.h"
 #include "sluice/config/suggest.h"
+#include "sluice/io/netset.h"
 
 /* Is `word` among the words of `o` that this version does not have? */
 static bool is_later_choice(const struct option *o, const char *word, size_t len)
@@ -80,12 +81,42 @@ static const char *with_argument(struct arena *a, const char *hint, const char *
 			    len > 0 ? argument : "...", mark + after);
 }
 
+/* The NETWORK of a hint stands for what `line` has behind "src": "{ src 10.0.0.0/8 }". */
+static const char *with_network(struct arena *a, const char *hint, const char *line)
+{
+	const char *mark = hint != NULL ? strstr(hint, "NETWORK") : NULL;
+	const char *src = strstr(line, " src ");
+	struct net_prefix prefix;
+	const char *text, *why;
+
+	if (mark == NULL || src == NULL)
+		return hint;
+	src += strlen(" src ") + strspn(src + strlen(" src "), " \t");
+	text = arena_strndup(a, src, strcspn(src, " \t}"));
+	if (net_prefix_parse(text, &prefix, &why) != 0)
+		return hint;
+	return arena_printf(a, "%.*s%s%s", (int)(mark - hint), hint, text, mark + strlen("NETWORK"));
+}
+
+/* nginx's "listen 443 proxy_protocol": a word of the line that is a word of ours. */
+static const char *with_proxy_protocol(struct arena *a, const char *hint, const char *line)
+{
+	static const char bind[] = "write 'bind = ";
+	size_t quote;
+
+	if (hint == NULL || strncmp(hint, bind, strlen(bind)) != 0 || strstr(line, " proxy_protocol") == NULL)
+		return hint;
+	quote = strlen(bind) + strcspn(hint + strlen(bind), "'");
+	return arena_printf(a, "%.*s accept-proxy%s", (int)quote, hint, hint + quote);
+}
+
 const char *habit_translate(struct arena *a, const char *line, size_t *len)
 {
-	const char *hint = suggest_foreign(FOREIGN_LINE, line, len);
+	const char *hint = with_network(a, suggest_foreign(FOREIGN_LINE, line, len), line);
 	const char *argument = line + *len;
 
-	return with_version(a, with_argument(a, hint, argument + strspn(argument, " \t")));
+	hint = with_argument(a, hint, argument + strspn(argument, " \t"));
+	return with_version(a, with_proxy_protocol(a, hint, line));
 }
 
 const char *habit_translate_word(struct arena *a, const char *word)
@@ -111,10 +142,6 @@ static unsigned words_section(const struct option *o)
 		return IN_KEEPALIVE;
 	case OPT_BALANCE:
 		return IN_BALANCE;
-	case OPT_CHECK:
-		return IN_CHECK;
-	case OPT_ROUTE:
-		return IN_ROUTE;
 	default:
 		return 0;
 	}
@@ -134,6 +161,35 @@ static bool is_duration(enum option_type type)
 	       type == OPT_KEEPALIVE;
 }
 
+/* A word of a server line as HAProxy or nginx has it, in ours; the columns stay those of the source. */
+static struct word synonym(struct arena *a, const struct option *o, const struct word *w)
+{
+	static const struct {
+		const char *theirs, *ours;
+	} rows[] = {
+		{"send-proxy-v2", "send-proxy=v2"}, {"no-check", "check=off"},	 {"down", "disabled"},
+		{"max_conns=", "maxconn="},	    {"slow_start=", "slowstart="},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows) && o->type == OPT_SERVER; i++) {
+		size_t len = strlen(rows[i].theirs);
+		bool whole = rows[i].theirs[len - 1] != '=';
+		struct word ours = {.at = w->at};
+		unsigned *cols;
+
+		if (strncmp(w->text, rows[i].theirs, len) != 0 || (whole && w->text[len] != '\0'))
+			continue;
+		ours.text = arena_printf(a, "%s%s", rows[i].ours, w->text + len);
+		ours.len = strlen(ours.text);
+		cols = arena_alloc(a, (ours.len + 1) * sizeof(*cols));
+		for (size_t k = 0; k <= ours.len; k++)
+			cols[k] = w->at.col;
+		ours.cols = cols;
+		return ours;
+	}
+	return *w;
+}
+
 void habit_join_words(struct diag *d, const struct option *o, struct words *words)
 {
 	struct arena *a = d->arena;
@@ -146,7 +202,7 @@ void habit_join_words(struct diag *d, const struct option *o, struct words *word
 	    strcmp(words->list[0].text, "0") != 0)
 		words->list[0] = word_joined(a, &words->list[0], "ms", NULL);
 	for (size_t i = 1; i < words->count; i++) {
-		struct word w = words->list[i];
+		struct word w = synonym(a, o, &words->list[i]);
 		const struct option *word = option_find(section, w.text).option;
 		const struct word *next = i + 1 < words->count ? &words->list[i + 1] : NULL;
 

@@ -54,7 +54,9 @@ size_t reader_content_len(const char *text, size_t len)
 		if (quote == 0 && (c == '#' || c == ';') &&
 		    (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t'))
 			break;
-		if (quote != 0 && c == quote)
+		if (quote == '"' && i + 1 < len && words_escape_len(text + i) > 0)
+			i++; /* the loop takes the second byte of the two */
+		else if (quote != 0 && c == quote)
 			quote = 0;
 		else if (quote == 0 && (c == '"' || c == '\''))
 			quote = c;

@@ -153,17 +153,18 @@ int setting_parse_words(const struct setting *s, size_t from, unsigned section)
 	return result;
 }
 
-bool setting_has_word(const struct setting *s, unsigned section, const char *key)
+const struct word *setting_find_word(struct arena *a, const struct words *words, unsigned section,
+				     const char *key)
 {
-	for (size_t i = 1; i < s->words.count; i++) {
-		const char *text = s->words.list[i].text;
+	for (size_t i = 1; i < words->count; i++) {
+		const char *text = words->list[i].text;
 		const struct option *o =
-			option_find(section, arena_strndup(s->diag->arena, text, strcspn(text, "="))).option;
+			option_find(section, arena_strndup(a, text, strcspn(text, "="))).option;
 
 		if (o != NULL && strcmp(o->key, key) == 0)
-			return true;
+			return &words->list[i];
 	}
-	return false;
+	return NULL;
 }
 
 void setting_defaults(struct arena *a, unsigned section, void *base)

@@ -34,6 +34,33 @@ static int take_draws(const struct setting *s, const struct word *w, unsigned *d
 	return 0;
 }
 
+/* What HAProxy has besides. */
+static bool report_foreign(const struct setting *s, const struct word *w)
+{
+	static const struct {
+		const char *word, *hint;
+	} rows[] = {
+		{"static-rr", "write roundrobin"},
+		{"hash", "write source: the client's address is what is hashed"},
+		{"sticky", "write source or maglev"},
+		{"uri", "sluice does not read HTTP: write source or leastconn"},
+		{"url_param", "sluice does not read HTTP: write source or leastconn"},
+		{"hdr", "sluice does not read HTTP: write source or leastconn"},
+		{"rdp-cookie", "sluice reads no cookies: write source"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		size_t len = strlen(rows[i].word);
+
+		if (strncmp(w->text, rows[i].word, len) != 0 || (w->text[len] != '\0' && w->text[len] != '('))
+			continue;
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' cannot be '%s'", s->option->key, w->text);
+		diag_hint(s->diag, "%s", rows[i].hint);
+		return true;
+	}
+	return false;
+}
+
 static int take_algorithm(const struct setting *s, struct config_balancing *b)
 {
 	const struct word *w = &s->words.list[0];
@@ -43,7 +70,7 @@ static int take_algorithm(const struct setting *s, struct config_balancing *b)
 		b->algorithm = CONFIG_BALANCE_RANDOM;
 		return take_draws(s, w, &b->draws);
 	}
-	if (setting_choice(s, w, &index) != 0)
+	if (report_foreign(s, w) || setting_choice(s, w, &index) != 0)
 		return -EINVAL;
 	b->algorithm = (enum config_balance)index;
 	return 0;
@@ -88,6 +115,9 @@ int setting_parse_balance(const struct setting *s, void *field)
 	struct setting words = *s;
 	int err = take_algorithm(s, &b);
 
+	/* The words of an algorithm that we do not have are not judged. */
+	if (err)
+		return err;
 	words.base = &b;
 	if (setting_parse_words(&words, 1, IN_BALANCE) != 0)
 		err = -EINVAL;

@@ -81,6 +81,12 @@ static int check_bind_options(const struct setting *s, const struct config_bind 
 	}
 	if (bind->addr.kind == ADDR_UNIX && check_tcp_only(s) != 0)
 		return -EINVAL;
+	if (bind->addr.kind == ADDR_UNIX && bind->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at,
+			   "accept-proxy=optional goes by networks, and a Unix socket has none");
+		diag_hint(s->diag, "write accept-proxy, and allow-uid for who may connect");
+		return -EINVAL;
+	}
 	if (bind->v6only && bind->addr.kind == ADDR_IP && bind->addr.addr.sa.sa_family != AF_INET6) {
 		diag_error(s->diag, DIAG_CONFLICT, w->at, "v6only is for an IPv6 address");
 		return -EINVAL;

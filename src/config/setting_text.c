@@ -2,8 +2,8 @@
  *
  * setting_text.c - texts of bytes: what escapes stand for, and back.
  *
- * Quotes are taken off before (words.h), so a double quote inside double quotes is \x22, or the whole
- * stands in single ones. Main thread. Floor 2.
+ * Quotes are taken off before (words.h), and with them the backslash of \" between double quotes.
+ * Main thread. Floor 2.
  */
 #include <errno.h>
 #include <string.h>

@@ -90,6 +90,11 @@ size_t words_variable_len(const char *text)
 	return end != NULL ? (size_t)(end - text) + 1 : strlen(text);
 }
 
+size_t words_escape_len(const char *text)
+{
+	return text[0] == '\\' && (text[1] == '"' || text[1] == '\\') ? 2 : 0;
+}
+
 /* The text for the variable whose inside ("VAR:-default") is `inside`; NULL after reporting. */
 static const char *look_up(struct cutter *c, const char *inside, struct at at)
 {
@@ -154,7 +159,12 @@ static int cut_next(struct cutter *c)
 
 	if (variable_len > 0)
 		return put_variable(c, variable_len);
-	if (c->quote != 0 && byte == c->quote) {
+	if (c->quote == '"' && words_escape_len(c->value + c->pos) > 0) {
+		c->pos++;
+		if (c->value[c->pos] == '\\')
+			put_byte(c, '\\', c->pos - 1);
+		put_byte(c, c->value[c->pos], c->pos);
+	} else if (c->quote != 0 && byte == c->quote) {
 		c->quote = 0;
 	} else if (c->quote == 0 && (byte == '"' || byte == '\'')) {
 		begin_word(c);

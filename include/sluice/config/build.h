@@ -10,6 +10,7 @@
 
 #include "sluice/config/document.h"
 #include "sluice/config/options.h"
+#include "sluice/config/words.h"
 
 /* One use-backend line. */
 struct route_line {
@@ -20,22 +21,17 @@ struct route_line {
 	struct config_place place;
 };
 
-/* What a server line says itself; what it does not is the section's. */
-struct server_given {
-	bool send_proxy;
-	bool check;
-};
-
 /* One [listen], [frontend] or [backend]. */
 struct proxy {
 	struct section *section;
 	struct config_proxy set;
 	struct config_bind *binds;
 	struct at *bind_at; /* of each address */
+	struct words *bind_words;
 	size_t bind_count;
 	struct config_server *servers;
 	struct at *server_at; /* of each name */
-	struct server_given *server_given;
+	struct words *server_words;
 	size_t server_count;
 	struct route_line *routes;
 	size_t route_count;
@@ -43,6 +39,7 @@ struct proxy {
 	struct at backend_at;
 	const struct proxy *target; /* the backend of a frontend, once checked */
 	struct config_origins origins;
+	const struct entry **from; /* one an option: the section's own line that gave it; NULL = none */
 	bool duplicate;		    /* its name is taken: looked at no further */
 };
 
@@ -61,6 +58,9 @@ struct build {
 void build_document(struct build *b);
 /* Checks what no single line shows: names, references, addresses used twice. */
 void build_crosscheck(struct build *b);
+/* The options of one section, one beside another: what has no effect, what cannot be. After the
+ * references of all sections are known. */
+void build_check_options(struct build *b, const struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? */
 bool build_is_backend(const struct proxy *p);
 /* The snapshot, in memory of `a` that it takes; only after a build without errors. */

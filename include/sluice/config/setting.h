@@ -55,8 +55,9 @@ void setting_print_address(const struct addr_spec *spec, FILE *out);
 /* Reads a size with its range. */
 int setting_size(const struct setting *s, uint64_t *bytes);
 void setting_print_choice(const void *field, const struct option *option, FILE *out);
-/* Was the word `key` of a line written? */
-bool setting_has_word(const struct setting *s, unsigned section, const char *key);
+/* The word of option `key` among the words of a line; NULL = it was not written. */
+const struct word *setting_find_word(struct arena *a, const struct words *words, unsigned section,
+				     const char *key);
 int setting_choice(const struct setting *s, const struct word *w, unsigned *index);
 
 /* Owner and mode of a socket, in setting_owner.c. */

@@ -38,6 +38,9 @@ struct at word_at(const struct word *w, size_t offset);
 /* How many bytes of `text` belong together and are no comment: 0 unless `text` begins with "${",
  * then up to and with its '}' (or the end of the text). */
 size_t words_variable_len(const char *text);
+/* 2 when `text` begins with \" or \\, else 0: between double quotes these do not end the quotes. Of the
+ * first only the '"' is kept. */
+size_t words_escape_len(const char *text);
 /* Writes `text` quoted where it needs it, so that it reads back as one word. */
 void words_print_quoted(const char *text, FILE *out);
 
