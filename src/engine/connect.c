@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * connect.c - from an accepted client to a connected server: the choice, the tries, the pauses.
+ * connect.c - from an accepted client to a connected server: the tries, the pauses.
  *
  * A refused or reset connect goes at once to another usable server; the same server is asked again
- * after min(timeout-connect, 1 s). Where every place is taken, or somebody waits for one already, the
- * session waits too (queueing.c): nobody is overtaken. No byte of the client is read before a server
- * has answered, so a try costs nothing but time. What is our own shortage never counts against a
- * server. A worker's thread. Floor 4.
+ * after min(timeout-connect, 1 s). Which server that is, choice.c says; where every place is taken
+ * the session waits (queueing.c). No byte of the client is read before a server has answered, so a
+ * try costs nothing but time. What is our own shortage never counts against a server. A worker's
+ * thread. Floor 4.
  */
 #include <string.h>
 
@@ -14,20 +14,15 @@
 #include "sluice/balance/health.h"
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/engine/choice.h"
 #include "sluice/engine/handshake.h"
-#include "sluice/engine/queueing.h"
 #include "sluice/engine/server_sock.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 #include "sluice/io/sock.h"
-#include "sluice/io/sys.h"
 
 /* How long the same server is left alone after a failure, at the most. */
 #define CONNECT_PAUSE_NS NS_PER_SEC
-/* Of a client that is closed for want of a server so many bytes are read, so that it gets a FIN: the kernel
- * sends a RST where bytes are left unread. */
-#define CONNECT_DISCARD_BYTES 4096
-#define CONNECT_DISCARD_TIMES 16
 /* No event tells of room in a Unix backlog. */
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
@@ -41,13 +36,6 @@ static const struct config_backend *backend_config(const struct session *s)
 static struct io_op *connect_op(struct session *s)
 {
 	return &s->flows[FLOW_TO_SERVER].wr;
-}
-
-static struct picker *session_picker(const struct session *s)
-{
-	const struct engine *e = s->worker->engine;
-
-	return &s->worker->pickers[s->backend - e->backends];
 }
 
 void session_leave_server(struct session *s)
@@ -64,34 +52,6 @@ static void enter_server(struct session *s, struct server *server)
 	s->server = server;
 	s->server_counted = true;
 	tally_server_entered(s, atomic_load_explicit(&server->sessions, memory_order_relaxed));
-}
-
-/* Does the client's address say to which server it belongs? */
-static bool is_hashed(const struct config_backend *b)
-{
-	return b->balance.algorithm == CONFIG_BALANCE_SOURCE || b->balance.algorithm == CONFIG_BALANCE_MAGLEV;
-}
-
-/* Has somebody been waiting for a place such as this one? Then it is theirs. */
-static bool is_waited_for(const struct session *s, const struct server *server)
-{
-	return unlikely(queue_is_waiting(s->backend)) ||
-	       unlikely(atomic_load_explicit(&server->queued, memory_order_relaxed) > 0);
-}
-
-/* Chooses a server and takes a place at it, unless it must wait behind others. */
-static enum pick choose_server(struct session *s, const struct server *avoid, struct server **out)
-{
-	const bool hashed = is_hashed(backend_config(s));
-	const struct pick_request q = {.key = hashed ? client_key(&s->client) : 0, .avoid = avoid};
-	const enum pick pick = picker_choose(session_picker(s), &q, out);
-
-	if (pick != PICK_SERVER || !is_waited_for(s, *out))
-		return pick;
-	server_leave(*out);
-	if (!hashed)
-		*out = NULL;
-	return PICK_FULL;
 }
 
 /* ---- connecting ---- */
@@ -210,49 +170,12 @@ static void try_server(struct session *s, struct server *server)
 		start_connect(s);
 }
 
-/* Takes what the client has sent, within bounds, for nobody to have. */
-static void discard_unread(const struct session *s)
-{
-	uint8_t bin[CONNECT_DISCARD_BYTES];
-
-	for (int i = 0; i < CONNECT_DISCARD_TIMES; i++)
-		if (sys_recv(s->sides[SIDE_CLIENT].sock.fd, bin, sizeof(bin), 0) <= 0)
-			return;
-}
-
-/* No server may be used: what the frontend wants then. */
-static void no_server(struct session *s)
-{
-	switch (s->endpoint->frontend->config->no_server) {
-	case CONFIG_NO_SERVER_CLOSE:
-		discard_unread(s);
-		session_close(s, CLOSE_NO_SERVER);
-		s->ends[SIDE_CLIENT] = SIDE_CLOSE;
-		break;
-	case CONFIG_NO_SERVER_RESET:
-		session_close(s, CLOSE_NO_SERVER);
-		break;
-	case CONFIG_NO_SERVER_QUEUE:
-		queueing_wait(s, NULL);
-		break;
-	}
-}
-
 void session_connect(struct session *s)
 {
-	struct server *server = NULL;
+	struct server *server = choice_take(s, NULL);
 
-	switch (choose_server(s, NULL, &server)) {
-	case PICK_SERVER:
+	if (server != NULL)
 		try_server(s, server);
-		break;
-	case PICK_FULL:
-		queueing_wait(s, server);
-		break;
-	case PICK_NONE:
-		no_server(s);
-		break;
-	}
 }
 
 /* ---- failing, and the next try ---- */
@@ -331,23 +254,15 @@ static void next_try(struct session *s, int err)
 	/* When every server had its chance, the next round begins after the pause; and another server
 	 * does not end a shortage of our own. */
 	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !is_own_shortage(err)) {
-		struct server *next = NULL;
+		struct server *next = choice_take(s, last);
 
-		switch (choose_server(s, last, &next)) {
-		case PICK_SERVER:
-			if (next == last) {
-				server_leave(next); /* the only one: after the pause */
-				break;
-			}
+		if (next == NULL)
+			return;
+		if (next != last) {
 			retry_at(s, next);
 			return;
-		case PICK_FULL:
-			queueing_wait(s, next);
-			return;
-		case PICK_NONE:
-			no_server(s);
-			return;
 		}
+		server_leave(next); /* the only one: after the pause */
 	}
 	wait_before(s, pause_ns(s));
 }
@@ -428,32 +343,15 @@ void session_connect_done(struct session *s, int result)
 /* Another server may have become usable meanwhile, and the client may have left. */
 static void try_after_pause(struct session *s)
 {
-	struct server *next = s->server;
+	struct server *next;
 
 	if (client_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
 	}
-	if (!backend_config(s)->redispatch) {
-		if (!server_usable(next))
-			no_server(s);
-		else if (!is_waited_for(s, next) && server_enter(next))
-			try_server(s, next);
-		else
-			queueing_wait(s, next);
-		return;
-	}
-	switch (choose_server(s, NULL, &next)) {
-	case PICK_SERVER:
+	next = backend_config(s)->redispatch ? choice_take(s, NULL) : choice_take_again(s);
+	if (next != NULL)
 		retry_at(s, next);
-		break;
-	case PICK_FULL:
-		queueing_wait(s, next);
-		break;
-	case PICK_NONE:
-		no_server(s);
-		break;
-	}
 }
 
 void session_connect_to(struct session *s, struct server *server)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * choice.c - which server a session goes to now, and what becomes of it when there is none.
+ *
+ * The algorithm is the picker's, the order of those who wait is the queue's; what is here sees to it that
+ * nobody is overtaken. Opens nothing. A worker's thread. Floor 4.
+ */
+#include "sluice/engine/choice.h"
+
+#include "sluice/base/check.h"
+#include "sluice/engine/queueing.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+#include "sluice/io/sys.h"
+
+#if __has_include("sluice/balance/client_key.h")
+#include "sluice/balance/client_key.h"
+#else
+static inline uint64_t client_key(const struct addr_brief *a)
+{
+	return a->family;
+}
+#endif
+
+/* Of a client that is closed for want of a server so many bytes are read, so that it gets a FIN: the kernel
+ * sends a RST where bytes are left unread. */
+#define CHOICE_DISCARD_BYTES 4096
+#define CHOICE_DISCARD_TIMES 16
+
+static struct picker *session_picker(const struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+
+	return &s->worker->pickers[s->backend - e->backends];
+}
+
+/* Does the client's address say to which server it belongs? */
+static bool is_hashed(const struct config_backend *b)
+{
+	return b->balance.algorithm == CONFIG_BALANCE_SOURCE || b->balance.algorithm == CONFIG_BALANCE_MAGLEV;
+}
+
+/* Has somebody been waiting for a place such as this one? Then it is theirs. */
+static bool is_waited_for(const struct session *s, const struct server *server)
+{
+	return unlikely(queue_is_waiting(s->backend)) ||
+	       unlikely(atomic_load_explicit(&server->queued, memory_order_relaxed) > 0);
+}
+
+/* Chooses a server and takes a place at it, unless it must wait behind others. */
+static enum pick choose_server(struct session *s, const struct server *avoid, struct server **out)
+{
+	const bool hashed = is_hashed(s->backend->config);
+	const struct pick_request q = {.key = hashed ? client_key(&s->client) : 0, .avoid = avoid};
+	const enum pick pick = picker_choose(session_picker(s), &q, out);
+
+	if (pick != PICK_SERVER || !is_waited_for(s, *out))
+		return pick;
+	server_leave(*out);
+	if (!hashed)
+		*out = NULL;
+	return PICK_FULL;
+}
+
+/* Takes what the client has sent, within bounds, for nobody to have. */
+static void discard_unread(const struct session *s)
+{
+	uint8_t bin[CHOICE_DISCARD_BYTES];
+
+	for (int i = 0; i < CHOICE_DISCARD_TIMES; i++)
+		if (sys_recv(s->sides[SIDE_CLIENT].sock.fd, bin, sizeof(bin), 0) <= 0)
+			return;
+}
+
+/* No server may be used: what the frontend wants then. */
+static void no_server(struct session *s)
+{
+	switch (s->endpoint->frontend->config->no_server) {
+	case CONFIG_NO_SERVER_CLOSE:
+		discard_unread(s);
+		session_close(s, CLOSE_NO_SERVER);
+		s->ends[SIDE_CLIENT] = SIDE_CLOSE;
+		break;
+	case CONFIG_NO_SERVER_RESET:
+		session_close(s, CLOSE_NO_SERVER);
+		break;
+	case CONFIG_NO_SERVER_QUEUE:
+		queueing_wait(s, NULL);
+		break;
+	}
+}
+
+struct server *choice_take(struct session *s, const struct server *avoid)
+{
+	struct server *server = NULL;
+
+	switch (choose_server(s, avoid, &server)) {
+	case PICK_SERVER:
+		return server;
+	case PICK_FULL:
+		queueing_wait(s, server);
+		break;
+	case PICK_NONE:
+		no_server(s);
+		break;
+	}
+	return NULL;
+}
+
+struct server *choice_take_again(struct session *s)
+{
+	struct server *server = s->server;
+
+	if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {
+		no_server(s);
+		return NULL;
+	}
+	if (!is_waited_for(s, server) && server_enter(server))
+		return server;
+	queueing_wait(s, server);
+	return NULL;
+}

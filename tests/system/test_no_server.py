@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Danger: with no server to be had a client waits for ever, or is told something else than was configured."""
+
+import time
+
+import pytest
+
+from harness import exchange
+from harness.exchange import Leg
+from harness.timing import AT_ONCE, stays, wait_until
+
+
+def config(listener, words):
+    return f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} disabled\n{words}"
+
+
+def is_queued(daemon):
+    return any("state=queued" in line for line in daemon.sessions())
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("words, end", (("", "fin"), ("no-server = close\n", "fin"),
+                                        ("no-server = reset\n", "reset")))
+@pytest.mark.parametrize("hello", (False, True))
+def test_a_client_gets_the_end_that_was_asked_for(sluice, peers, words, end, hello):
+    """Also one that speaks first: what it says is read, or the kernel would send RST."""
+    daemon = sluice(config(peers.listen(), words))
+    for _ in range(5):
+        client = peers.connect(daemon.address("l"), hello=False)
+        if hello:
+            try:
+                client.send(3000)
+            except ConnectionError:
+                continue  # so soon was the end there; without a word it is as it should be
+        assert client.receive_to_end() == end
+    line = daemon.wait_session_line(count=5, reason="no server is usable")
+    assert line["code"] == "SC" and line["tries"] == "0", line
+
+
+@pytest.mark.smoke
+def test_a_client_may_wait_until_timeout_queue(sluice, peers):
+    daemon = sluice(config(peers.listen(), "no-server = queue\ntimeout-queue = 300ms\n"))
+    begin = time.monotonic()
+    client = peers.connect(daemon.address("l"))
+    assert client.receive_to_end() == "reset"
+    took = time.monotonic() - begin
+    assert 0.25 <= took < 0.3 + AT_ONCE, f"timeout-queue of 300 ms took {took:.2f} s"
+    line = daemon.wait_session_line(reason="timeout-queue")
+    assert line["code"] == "sQ", line
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("threads", (1, 4))
+def test_a_client_that_waits_is_served_when_a_server_comes(sluice, peers, threads):
+    listener = peers.listen()
+    daemon = sluice(config(listener, "no-server = queue\ntimeout-queue = 1m\n"), f"threads = {threads}")
+    clients = {}
+    for n in range(20):
+        client = peers.connect(daemon.address("l"))
+        clients[client.conn] = client
+    wait_until(lambda: sum("state=queued" in line for line in daemon.sessions()) == 20, "twenty wait")
+    assert stays(lambda: daemon.info()["connects"] == 0, 0.1)
+    answer = daemon.ask("set server l/a state ready")
+    assert "nknown" not in answer, answer
+    while clients:
+        server = peers.accept(listener)
+        client = clients.pop(server.conn)
+        exchange.run([Leg(client, send=5000, receive=5000), Leg(server, send=5000, receive=5000)])
+    daemon.wait_session_line(count=20, code="--")
+
+
+def test_a_server_that_goes_leaves_its_clients_and_those_who_wait_to_others(sluice, peers):
+    """Full, then in maintenance: who waits is served by the other one, which was full too."""
+    one, two = peers.listen(), peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address} maxconn=1\n"
+                    f"server b = {two.address} maxconn=1\ntimeout-queue = 1m\n", "threads = 4")
+    clients = [peers.connect(daemon.address("l")) for _ in range(2)]
+    ends = {s.conn: s for s in (peers.accept(one), peers.accept(two))}
+    on_one = next(iter(ends.values()))
+    late = peers.connect(daemon.address("l"))
+    wait_until(lambda: is_queued(daemon), "one waits")
+    answer = daemon.ask("set server l/a state maint")
+    assert "nknown" not in answer, answer
+    # Its client goes on; its place is nobody's.
+    client = next(c for c in clients if c.conn == on_one.conn)
+    exchange.run([Leg(client, send=5000, receive=5000), Leg(on_one, send=5000, receive=5000)])
+    assert stays(lambda: is_queued(daemon), 0.1)
+    other = next(c for c in clients if c.conn != on_one.conn)
+    exchange.run([Leg(other, send=5000, receive=5000), Leg(ends[other.conn], send=5000, receive=5000)])
+    server = peers.accept(two)
+    assert server.conn == late.conn
+    exchange.run([Leg(late, send=5000, receive=5000), Leg(server, send=5000, receive=5000)])

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a server gets more connections than its maxconn, a client is overtaken, or waits for a place that
+nobody gives it although one is free."""
+
+import random
+import re
+import selectors
+import threading
+import time
+
+import pytest
+
+from harness import exchange
+from harness.exchange import Leg
+from harness.timing import AT_ONCE, PATIENCE, SCALE, NotInTime, stays, wait_until
+
+LIMIT = 4
+CLIENTS = 200
+THREADS = pytest.mark.parametrize("threads", (pytest.param(1, marks=pytest.mark.smoke),
+                                              pytest.param(4, marks=pytest.mark.smoke)))
+
+
+def queued(daemon):
+    """Lines of `show sess` of those who wait."""
+    return [line for line in daemon.sessions() if "state=queued" in line]
+
+
+def wait_queued(daemon, count):
+    wait_until(lambda: len(queued(daemon)) == count,
+               lambda: f"{count} wait; there are\n" + "\n".join(daemon.sessions()))
+
+
+def one_server(listener, words="maxconn=1", more=""):
+    return f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} {words}\n{more}"
+
+
+def nobody_comes(peers, listener, seconds=0.1):
+    try:
+        late = peers.accept(listener, patience=seconds * SCALE)
+    except NotInTime:
+        return True
+    raise AssertionError(f"{late} came to a server that is full")
+
+
+def exact(client, server, count=5_000):
+    exchange.run([Leg(client, send=count, receive=count), Leg(server, send=count, receive=count)])
+
+
+@THREADS
+def test_all_are_served_in_the_order_of_their_arrival_and_never_more_than_maxconn(sluice, peers, threads):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener, f"maxconn={LIMIT}", "timeout-queue = 2m\n"), f"threads = {threads}")
+    clients = {}
+    for n in range(CLIENTS):
+        client = peers.connect(daemon.address("l"))
+        clients[client.conn] = client
+        if n < LIMIT:
+            wait_until(lambda: daemon.info()["connects"] == len(clients), "it is let in")
+        else:
+            wait_queued(daemon, n + 1 - LIMIT)
+    if threads > 1:
+        workers = {re.search(r"\bid=(\d+)\.", line)[1] for line in queued(daemon)}
+        assert len(workers) == threads, f"only workers {workers} have somebody who waits"
+    order = list(clients)
+    active = [peers.accept(listener) for _ in range(LIMIT)]
+    assert sorted(s.conn for s in active) == order[:LIMIT]
+    assert nobody_comes(peers, listener)
+    chance = random.Random(threads)
+    for n in range(LIMIT, CLIENTS):
+        server = active.pop(chance.randrange(LIMIT))
+        exact(clients.pop(server.conn), server)
+        active.append(peers.accept(listener))
+        assert active[-1].conn == order[n], f"{order[n]} should be next, {active[-1].conn} came"
+        if n % 25 == 0:
+            assert nobody_comes(peers, listener, 0.05)
+    for server in active:
+        exact(clients.pop(server.conn), server)
+    assert not clients
+    daemon.wait_session_line(count=CLIENTS, code="--")
+    lines = daemon.session_lines()
+    assert sum(float(line["queue_ms"]) > 0 for line in lines) == CLIENTS - LIMIT
+    assert max(int(line["queue"]) for line in lines) == CLIENTS - LIMIT - 1
+
+
+class Crowded:
+    """A server that answers each client after a moment and knows how many are connected at a time."""
+
+    def __init__(self, listener):
+        self.listener = listener.sock
+        self.most = 0
+        self.served = 0
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        chance = random.Random(1)
+        selector = selectors.DefaultSelector()
+        self.listener.setblocking(False)
+        selector.register(self.listener, selectors.EVENT_READ)
+        active = {}  # socket: when it is answered, None = it has been
+        while not self.stop.is_set():
+            ready = [key.fileobj for key, _ in selector.select(0.002)]
+            for sock in (s for s in ready if s is not self.listener):
+                self.hear(selector, active, sock)
+            if self.listener in ready:
+                sock, _ = self.listener.accept()
+                selector.register(sock, selectors.EVENT_READ)
+                active[sock] = time.monotonic() + chance.random() * 0.01
+                # An end may still be on its way through the other core when a new one is here.
+                end = time.monotonic() + 0.2
+                while len(active) > LIMIT and time.monotonic() < end:
+                    for key, _ in selector.select(0.01):
+                        if key.fileobj is not self.listener:
+                            self.hear(selector, active, key.fileobj)
+                self.most = max(self.most, len(active))
+            for sock, due in active.items():
+                if due is not None and due < time.monotonic():
+                    sock.sendall(b"served")
+                    active[sock] = None
+        for sock in active:
+            sock.close()
+        selector.close()
+
+    def hear(self, selector, active, sock):
+        if sock.recv(100):
+            return
+        selector.unregister(sock)
+        del active[sock]
+        sock.close()
+        self.served += 1
+
+    def close(self):
+        self.stop.set()
+        self.thread.join()
+
+
+@THREADS
+def test_a_crowd_that_comes_at_once_is_served_whole(sluice, peers, closing, threads):
+    listener = peers.listen()
+    server = Crowded(listener)
+    closing.append(server)
+    daemon = sluice(one_server(listener, f"maxconn={LIMIT}", "timeout-queue = 2m\n"), f"threads = {threads}")
+    answers = []
+
+    def come():
+        for _ in range(CLIENTS // 10):
+            with daemon.address("l").socket() as sock:
+                sock.settimeout(4 * PATIENCE)
+                sock.connect(daemon.address("l").sockaddr)
+                answers.append(sock.recv(6))
+    comers = [threading.Thread(target=come) for _ in range(20)]
+    for comer in comers:
+        comer.start()
+    for comer in comers:
+        comer.join()
+    assert answers == [b"served"] * (2 * CLIENTS)
+    wait_until(lambda: server.served == 2 * CLIENTS, lambda: f"{server.served} were served")
+    assert server.most == LIMIT, f"{server.most} at a time, with a maxconn of {LIMIT}"
+    server.close()
+
+
+@pytest.mark.smoke
+def test_a_place_that_comes_free_on_one_worker_wakes_a_client_of_another(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener), "threads = 4")
+    holder, at_server = peers.pair(daemon.address("l"), listener)
+    waiting = peers.connect(daemon.address("l"))
+    wait_queued(daemon, 1)
+    workers = {re.search(r"\bid=(\d+)\.", line)[1] for line in daemon.sessions()}
+    assert len(workers) == 2, "the second client is on another worker, being the less loaded one"
+    assert stays(lambda: len(queued(daemon)) == 1, 0.1)
+    ticks = daemon.cpu_over(0.3)
+    assert ticks <= 1, f"{ticks} ticks of CPU in 0.3 s of waiting"
+    begin = time.monotonic()
+    holder.close()
+    at_server.close()
+    exact(waiting, peers.accept(listener))
+    assert time.monotonic() - begin < AT_ONCE
+
+
+@pytest.mark.smoke
+def test_timeout_queue_ends_the_wait_and_the_log_says_so(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener, more="timeout-queue = 300ms\n"))
+    held = peers.pair(daemon.address("l"), listener)
+    begin = time.monotonic()
+    late = peers.connect(daemon.address("l"))
+    assert late.receive_to_end() == "reset"
+    took = time.monotonic() - begin
+    assert 0.25 <= took < 0.3 + AT_ONCE, f"timeout-queue of 300 ms took {took:.2f} s"
+    line = daemon.wait_session_line(reason="timeout-queue")
+    assert line["code"] == "sQ" and line["tries"] == "0" and line["server"] == "-", line
+    assert 300 <= float(line["queue_ms"]) < 300 + 1000 * AT_ONCE and line["queue"] == "0", line
+    exact(*held)
+
+
+def test_without_timeout_queue_it_is_timeout_connect(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener, more="timeout-connect = 300ms\n"))
+    held = peers.pair(daemon.address("l"), listener)
+    late = peers.connect(daemon.address("l"))
+    assert late.receive_to_end() == "reset"
+    line = daemon.wait_session_line(reason="timeout-queue")
+    assert 300 <= float(line["queue_ms"]) < 300 + 1000 * AT_ONCE, line
+    exact(*held)
+
+
+@pytest.mark.smoke
+def test_beyond_maxqueue_a_client_is_reset_at_once(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener, more="maxqueue = 2\n"))
+    held = peers.pair(daemon.address("l"), listener)
+    waiting = []
+    for n in range(2):
+        waiting.append(peers.connect(daemon.address("l")))
+        wait_queued(daemon, n + 1)
+    begin = time.monotonic()
+    assert peers.connect(daemon.address("l")).receive_to_end() == "reset"
+    assert time.monotonic() - begin < AT_ONCE
+    line = daemon.wait_session_line(reason="maxqueue is reached")
+    assert line["code"] == "PQ", line
+    exact(*held)
+    for client in waiting:
+        exact(client, peers.accept(listener))
+
+
+@pytest.mark.smoke
+def test_a_client_that_resets_while_it_waits_ends_at_once_and_the_next_is_served(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener))
+    held = peers.pair(daemon.address("l"), listener)
+    leaving = peers.connect(daemon.address("l"), hello=False)
+    wait_queued(daemon, 1)
+    staying = peers.connect(daemon.address("l"))
+    wait_queued(daemon, 2)
+    leaving.reset()
+    line = daemon.wait_session_line(reason="client left before a server answered")
+    assert line["code"] == "CQ" and line["tries"] == "0", line
+    assert len(queued(daemon)) == 1
+    exact(*held)
+    exact(staying, peers.accept(listener))
+    assert daemon.info()["connects"] == 2
+
+
+def test_a_client_that_has_closed_without_a_word_costs_no_connect(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener))
+    held = peers.pair(daemon.address("l"), listener)
+    for _ in range(3):
+        peers.connect(daemon.address("l"), hello=False).close()
+    wait_queued(daemon, 3)
+    staying = peers.connect(daemon.address("l"))
+    wait_queued(daemon, 4)
+    exact(*held)
+    exact(staying, peers.accept(listener))
+    daemon.wait_session_line(count=3, code="CQ")
+    assert daemon.info()["connects"] == 2
+
+
+def test_a_client_that_has_sent_all_and_its_fin_is_served_when_its_turn_comes(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener))
+    held = peers.pair(daemon.address("l"), listener)
+    client = peers.connect(daemon.address("l"))
+    client.send(10_000)
+    client.fin()
+    wait_queued(daemon, 1)
+    exact(*held)
+    server = peers.accept(listener)
+    server.receive(10_000)
+    assert server.receive_to_end() == "fin"
+    server.send(20_000)
+    server.close()
+    client.receive(20_000)
+    assert client.receive_to_end() == "fin"
+
+
+@THREADS
+def test_who_waits_when_a_server_dies_is_served_by_another(sluice, peers, threads):
+    dying, good = peers.listen(), peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {dying.address} maxconn=2\n"
+                    f"server good = {good.address} maxconn=2\ntimeout-queue = 1m\nretries = 3\n",
+                    f"threads = {threads}")
+    clients = {}
+
+    def come():
+        client = peers.connect(daemon.address("l"))
+        clients[client.conn] = client
+    for _ in range(4):
+        come()
+    on_dying, on_good = [[peers.accept(where) for _ in range(2)] for where in (dying, good)]
+    for n in range(12):
+        come()
+        wait_queued(daemon, n + 1)
+    dying.close()
+    for server in on_dying:
+        server.reset()
+        assert clients.pop(server.conn).receive_to_end() == "reset"
+    wait_until(lambda: daemon.info()["connect_failures"] >= 12, "each who waits is given its free places")
+    while clients:
+        for server in on_good:
+            exact(clients.pop(server.conn), server)
+        on_good = [peers.accept(good) for _ in range(min(2, len(clients)))]
+    daemon.wait_session_line(count=14, code="--", server="good")
+    tries = [int(line["tries"]) for line in daemon.session_lines() if line["code"] == "--"]
+    assert max(tries) == 2, f"a dead server is asked once by each: {tries}"
+
+
+def test_a_daemon_that_is_told_to_end_serves_who_waits(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener), "threads = 4")
+    held = peers.pair(daemon.address("l"), listener)
+    waiting = peers.connect(daemon.address("l"))
+    wait_queued(daemon, 1)
+    daemon.ended = True
+    daemon.signal(15)
+    wait_until(lambda: "no new sessions" in daemon.log(), "it has heard")
+    exact(*held)
+    exact(waiting, peers.accept(listener))
+    assert daemon.wait_exit() == 0
+
+
+def test_a_daemon_that_is_stopped_ends_who_waits(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener), "threads = 4\nhard-stop-after = 300ms")
+    peers.pair(daemon.address("l"), listener)
+    waiting = [peers.connect(daemon.address("l")) for _ in range(10)]
+    wait_queued(daemon, 10)
+    daemon.ended = True
+    daemon.signal(15)
+    for client in waiting:
+        assert client.receive_to_end() == "reset"
+    daemon.wait_exit()
+    # A place that comes free may be given to one of a worker that has not stopped yet.
+    codes = [line["code"] for line in daemon.session_lines()]
+    assert len(codes) == 11 and codes.count("KQ") >= 5 and all(c[0] == "K" for c in codes), codes
