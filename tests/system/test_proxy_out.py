@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a server that wants a PROXY header gets none, one late, one that lies, or bytes before it."""
+
+import socket
+
+import pytest
+
+from harness import exchange, proxy
+from harness.peer import Peer, read_preamble
+from harness.stage import next_conn
+from harness.timing import PATIENCE, wait_until
+from test_proxy_in import FORMS, TCP4, TLVS, UNIX, call, end_of
+
+SUM_AND_ID = "send-proxy=v2 proxy-v2-options=crc32c,unique-id"
+
+
+def start(sluice, peers, server, bind="", family="tcp4", **kw):
+    listener = peers.listen()
+    where = {"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "path": f"unix:{peers.folder}/front.sock"}[family]
+    daemon = sluice(f"[listen l]\nbind = {where} {bind}\nserver a = {listener.address} {server}\n", **kw)
+    return daemon, listener, daemon.address("l")
+
+
+def accept(peers, listener):
+    sock = peers.keep(listener.accept())
+    sock.settimeout(PATIENCE)
+    return sock
+
+
+def line_of(client, family):
+    (src, sport), (dst, dport) = client.getsockname()[:2], client.getpeername()[:2]
+    return f"PROXY {family} {src} {dst} {sport} {dport}\r\n"
+
+
+def pair_of(client):
+    (src, sport), (dst, dport) = client.getsockname()[:2], client.getpeername()[:2]
+    return proxy.ip_pair(src, dst, sport, dport)
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("family, words", (("tcp4", "TCP4"), ("tcp6", "TCP6"), ("path", None)))
+def test_version_1_is_said_at_once(sluice, peers, family, words):
+    """The client is silent: the server may be the one to speak."""
+    daemon, listener, where = start(sluice, peers, "send-proxy=v1", family=family)
+    client = call(peers, where)
+    server = accept(peers, listener)
+    wanted = line_of(client, words) if words else "PROXY UNKNOWN\r\n"
+    assert proxy.Received(server).text == wanted
+    server.sendall(b"220 ready\r\n")
+    assert client.recv(100) == b"220 ready\r\n"
+    client.sendall(b"QUIT")
+    assert server.recv(100) == b"QUIT"
+    client.close()
+    server.close()
+    assert daemon.wait_session_line()["to_server"] == "4", "the header is not the client's"
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("family, byte", (("tcp4", 0x11), ("tcp6", 0x21), ("path", 0x31)))
+def test_version_2_is_said_at_once(sluice, peers, family, byte):
+    daemon, listener, where = start(sluice, peers, "send-proxy=v2", family=family)
+    client = call(peers, where)
+    got = proxy.Received(accept(peers, listener))
+    wanted = pair_of(client) if byte != 0x31 else proxy.unix_pair(b"", where.name.encode())
+    assert (got.command, got.family, got.addresses, got.tlvs) == (0x21, byte, wanted, [])
+
+
+def test_checksum_and_unique_id_are_added(sluice, peers):
+    daemon, listener, where = start(sluice, peers, SUM_AND_ID)
+    ids = []
+    for _ in range(3):
+        client = call(peers, where)
+        server = accept(peers, listener)
+        got = proxy.Received(server)
+        assert got.tlvs[-1][0] == proxy.CRC32C, "checked while it was read"
+        ids.append(got.tlv(proxy.UNIQUE_ID).decode())
+        client.close()
+        server.close()
+        daemon.wait_session_line(unique_id=ids[-1])
+    assert len(set(ids)) == 3
+
+
+@pytest.mark.parametrize("splice", ("on", "auto", "off"))
+def test_a_stream_is_whole_behind_our_header(sluice, peers, splice):
+    daemon, listener, where = start(sluice, peers, SUM_AND_ID, global_options=f"splice = {splice}")
+    legs = []
+    for _ in range(4):
+        client = peers.connect(where)
+        client.send(50000)
+        sock = accept(peers, listener)
+        assert proxy.Received(sock).addresses == pair_of(client.sock)
+        assert read_preamble(sock) == client.conn
+        server = peers.keep(Peer(sock, "server", client.conn, "tcp4"))
+        legs += [exchange.Leg(client, 2000000, 1000000), exchange.Leg(server, 1000000, 2050000)]
+    exchange.run(legs)
+    assert daemon.wait_session_line(4, to_server=2050016)
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("server", ("send-proxy=v1", "send-proxy=v2", SUM_AND_ID))
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_client_said_is_said_on(sluice, peers, form, server):
+    """Also: header and glued bytes leave in one write, so one recv(2) has both."""
+    daemon, listener, where = start(sluice, peers, server, bind="accept-proxy")
+    header, known_as = FORMS[form]
+    client = call(peers, where)
+    client.sendall(header + b"glued")
+    sock = accept(peers, listener)
+    assert sock.recv(65536, socket.MSG_PEEK).endswith(b"glued")
+    got = proxy.Received(sock)
+    assert sock.recv(100) == b"glued"
+    if got.version == 1:
+        wanted = {"unix:": "PROXY UNKNOWN\r\n", None: line_of(client, "TCP4"),
+                  "192.0.2.1:1000": "PROXY TCP4 192.0.2.1 192.0.2.2 1000 443\r\n",
+                  "[2001:db8::1]:1000": "PROXY TCP6 2001:db8::1 2001:db8::2 1000 443\r\n"}[known_as]
+        if form == "v1-mapped":
+            wanted = "PROXY TCP6 ::ffff:192.0.2.1 ::1 1000 443\r\n"
+        assert got.text == wanted
+        return
+    wanted = {"unix:": UNIX, None: pair_of(client), "192.0.2.1:1000": TCP4,
+              "[2001:db8::1]:1000": FORMS["v2-tcp6"][0][16:]}[known_as]
+    if form == "v1-mapped":
+        wanted = proxy.ip_pair("::ffff:192.0.2.1", "::1", 1000, 443)
+    assert got.command == 0x21 and got.addresses == wanted
+    passed = [(kind, value) for kind, value in got.tlvs if kind not in (proxy.CRC32C, proxy.UNIQUE_ID)]
+    if form == "v2-tlvs-sum":
+        assert b"".join(proxy.tlv(*t) for t in passed) == TLVS
+    elif form == "v2-long":
+        assert passed == [(0xe0, bytes(16000))]
+    else:
+        assert not passed
+    for kind in (proxy.CRC32C, proxy.UNIQUE_ID):
+        assert (got.tlv(kind) is not None) == (server == SUM_AND_ID)
+
+
+def test_a_unique_id_is_passed_on_and_logged(sluice, peers):
+    daemon, listener, where = start(sluice, peers, SUM_AND_ID, bind="accept-proxy")
+    # What a stranger writes stays one word of the log.
+    given = b'a "b\\\n\xff='
+    client = call(peers, where)
+    client.sendall(proxy.v2("tcp4", TCP4, proxy.tlv(proxy.UNIQUE_ID, given) + proxy.tlv(proxy.NOOP, b"...")))
+    server = accept(peers, listener)
+    got = proxy.Received(server)
+    assert got.tlv(proxy.UNIQUE_ID) == given and got.tlv(proxy.NOOP) is None
+    client.close()
+    server.close()
+    daemon.wait_session_line(unique_id=r"a\x20\x22b\x5c\x0a\xff=")
+
+
+def test_the_unique_id_is_in_a_json_line(sluice, peers):
+    daemon, listener, where = start(sluice, peers, SUM_AND_ID,
+                                    global_options="log = stderr level=info format=json")
+    client = call(peers, where)
+    server = accept(peers, listener)
+    given = proxy.Received(server).tlv(proxy.UNIQUE_ID).decode()
+    client.close()
+    server.close()
+    wait_until(lambda: f'"unique_id":"{given}"' in daemon.log(), lambda: daemon.log())
+
+
+def test_a_header_that_grows_too_long_is_named(sluice, peers):
+    daemon, listener, where = start(sluice, peers, SUM_AND_ID, bind="accept-proxy")
+    client = call(peers, where)
+    client.sendall(proxy.v2("tcp4", TCP4, proxy.tlv(0xe0, bytes(16384 - 16 - 12 - 3))))
+    assert end_of(client) == "reset"
+    daemon.wait_session_line(reason="PROXY header is too long")
+
+
+@pytest.mark.smoke
+def test_the_server_that_is_tried_next_gets_a_whole_header(sluice, peers, folder):
+    listener = peers.listen()
+    daemon = sluice("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = roundrobin\n"
+                    f"server gone = unix:{folder}/gone.sock send-proxy=v1\n"
+                    f"server here = {listener.address} send-proxy=v2\n")
+    for _ in range(4):  # some of them meet the other one first
+        client = call(peers, daemon.address("l"))
+        client.sendall(FORMS["v2-tlvs-sum"][0] + b"glued")
+        sock = accept(peers, listener)
+        got = proxy.Received(sock)
+        assert got.addresses == TCP4 and b"".join(proxy.tlv(*t) for t in got.tlvs) == TLVS
+        assert sock.recv(100) == b"glued"
+        client.close()
+        sock.close()
+    daemon.wait_session_line(tries=2)
+
+
+def test_a_server_that_does_not_read_ends_as_any_other(sluice, peers):
+    """Its buffers are full from the first byte on: the header is held, and the end still comes."""
+    daemon, listener, where = start(sluice, peers, "send-proxy=v1")
+    client = peers.connect(where)
+    client.fill()
+    server = accept(peers, listener)
+    assert proxy.Received(server).text == line_of(client.sock, "TCP4")
+    server.close()
+    assert client.receive_to_end() == "reset"
