@@ -19,6 +19,8 @@
 #define LISTENER_PAUSE_NS (100 * NS_PER_MS)
 /* A rate-limit of many thousands is no reason to wake up for each client: a few may come at once. */
 #define LISTENER_RATE_PAUSE_MIN_NS NS_PER_MS
+/* How often a place is looked for anew because another worker took it. */
+#define LISTENER_PLACE_TRIES 8
 
 /* ---- maxconn: a reservation for each session, taken before accept ---- */
 
@@ -206,10 +208,9 @@ static void release_unused(struct listener *l)
 	listener_release_slot(l->worker->engine, l->endpoint->frontend);
 }
 
-/* The worker that shall have the next session: the least loaded one when this one has so many more
- * that it is worth a wake-up. Exclusive wake-ups favour one worker at low load, and a few long
- * flows must not share a core while another idles. */
-static struct worker *place(struct worker *w)
+/* Who shall have the next session, as the loads are now: the least loaded worker when `w` has so many more
+ * that it is worth a wake-up. `*load` is the one it was chosen for. */
+static struct worker *least_loaded(struct worker *w, int *load)
 {
 	const struct engine *e = w->engine;
 	const int mine = atomic_load_explicit(&w->load, memory_order_relaxed);
@@ -217,19 +218,36 @@ static struct worker *place(struct worker *w)
 	int least = mine;
 	unsigned i;
 
-	if (w->draining)
-		return w;
 	for (i = 0; i < e->worker_count; i++) {
-		const int load = e->workers[i] == NULL
-					 ? mine
-					 : atomic_load_explicit(&e->workers[i]->load, memory_order_relaxed);
+		const int other = e->workers[i] == NULL
+					  ? mine
+					  : atomic_load_explicit(&e->workers[i]->load, memory_order_relaxed);
 
-		if (load < least) {
-			least = load;
+		if (other < least) {
+			least = other;
 			best = e->workers[i];
 		}
 	}
-	return mine >= least + 1 + least / 4 ? best : w;
+	*load = mine >= least + 1 + least / 4 ? least : mine;
+	return *load == mine ? w : best;
+}
+
+/* Finds the worker for the next session, and counts it there. Exclusive wake-ups favour one worker at low
+ * load, and a few long flows must not share a core while another idles. Workers that accept at the same
+ * time must not choose by the same figures: who was chosen must not have got another one meanwhile. */
+static struct worker *place(struct worker *w)
+{
+	int tries;
+
+	for (tries = 0; tries < LISTENER_PLACE_TRIES && !w->draining; tries++) {
+		int load;
+		struct worker *to = least_loaded(w, &load);
+
+		if (atomic_compare_exchange_strong(&to->load, &load, load + 1))
+			return to;
+	}
+	atomic_fetch_add(&w->load, 1);
+	return w;
 }
 
 static void on_client(struct listener *l, int fd)
@@ -242,7 +260,6 @@ static void on_client(struct listener *l, int fd)
 	counter_add(&w->counters.accepted, 1);
 	atomic_fetch_add_explicit(&l->endpoint->frontend->total, 1, memory_order_relaxed);
 	if (to != w) {
-		atomic_fetch_add(&to->load, 1);
 		if (mailbox_send(&to->mailbox, &letter)) {
 			counter_add(&w->counters.handed_off, 1);
 			return;
@@ -250,8 +267,8 @@ static void on_client(struct listener *l, int fd)
 		/* It may have seen the load in its last turn, and sleep. */
 		atomic_fetch_sub(&to->load, 1);
 		mailbox_signal(&to->mailbox, MAIL_RESUME);
+		atomic_fetch_add(&w->load, 1);
 	}
-	atomic_fetch_add(&w->load, 1);
 	session_start(w, l->endpoint, fd, &letter.client);
 }
 

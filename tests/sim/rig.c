@@ -86,6 +86,7 @@ static void make_config(int splice)
 	frontend.binds = &bind_at;
 	frontend.bind_count = 1;
 	frontend.maxconn = prng_chance(r, 20) ? 1 : 0;
+	frontend.rate_limit = prng_chance(r, 20) ? 1 + prng_below(r, 5) : 0;
 	backend.servers = servers;
 	backend.server_count = RIG_SERVERS;
 	backend.retries = prng_below(r, 3);
@@ -277,6 +278,8 @@ static void count_states(void)
 		cover(COVER_COPY_FLOW);
 	if (counter_get(&c->retries) > 0)
 		cover(COVER_RETRY);
+	if (counter_get(&c->rate_pauses) > 0)
+		cover(COVER_RATE_PAUSE);
 	if (counter_get(&c->pipes_missing) > 0)
 		cover(COVER_NO_PIPE);
 	if (atomic_load(&rig.engine.bufs.refused) > 0)
