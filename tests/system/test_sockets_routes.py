@@ -2,10 +2,13 @@
 """Danger: marks and classes that no packet carries, a source address that is not the client's, a foreign
 destination that is refused; and ports that run out and take a server with them."""
 
+import re
+
 import pytest
 
 from harness import netns, routed
 from harness.address import Address, fresh
+from harness.peer import introduce
 from harness.timing import stays, wait_until
 
 FEW_PORTS = 4
@@ -99,6 +102,18 @@ def test_servers_see_the_clients_own_address(routes, sluice, peers, family):
         talk(client, server)
 
 
+def test_the_clients_address_may_be_from_its_proxy_header(routes, sluice, peers):
+    listener = far_listener(routes, peers)
+    daemon = sluice("[listen l]\nbind = 10.71.1.1:0 accept-proxy\n"
+                    f"server a = {listener.address} source=client\n", wrapper=routes.proxy.wrapper)
+    client = peers.connect(daemon.address("l"), socket_maker=routes.client.socket, hello=False)
+    client.sock.sendall(b"PROXY TCP4 10.71.1.99 10.71.1.1 5000 80\r\n")
+    introduce(client.sock, client.conn)
+    server = peers.accept(listener)
+    assert server.sock.getpeername()[0] == "10.71.1.99"
+    talk(client, server)
+
+
 def test_a_client_of_another_family_is_our_own_shortage(routes, sluice, peers):
     listener = far_listener(routes, peers, "tcp6")
     daemon = sluice("[listen l]\nbind = 10.71.1.1:0\nretries = 0\n"
@@ -141,9 +156,9 @@ def states(daemon):
     return {row[1]: row[status] for row in rows[1:]}
 
 
-def exhausted(network, sluice, peers, folder, sources, more=""):
+def exhausted(network, sluice, peers, folder, sources, more="", family="tcp4"):
     """A daemon whose clients come by a path, so that the few ports are the servers' alone."""
-    listener = peers.listen(socket_maker=network.socket)
+    listener = peers.listen(family, socket_maker=network.socket)
     # Beyond the range that the listener's port is from.
     network.run("sysctl", "-qw", f"net.ipv4.ip_local_port_range=61000 {61000 + FEW_PORTS - 1}")
     path = fresh("path", folder)
@@ -158,16 +173,20 @@ def fill(peers, path, listener, count):
 
 
 @pytest.mark.smoke
-def test_exhausted_ports_spill_to_the_next_source(network, sluice, peers, folder):
-    daemon, path, listener = exhausted(network, sluice, peers, folder, ("127.0.0.2", "127.0.0.3"))
+@pytest.mark.parametrize("family,sources", (("tcp4", ("127.0.0.2", "127.0.0.3")),
+                                            ("tcp6", ("fd72::2", "fd72::3"))))
+def test_exhausted_ports_spill_to_the_next_source(network, sluice, peers, folder, family, sources):
+    for address in sources if family == "tcp6" else ():
+        network.run("ip", "address", "add", f"{address}/128", "dev", "lo", "nodad")
+    daemon, path, listener = exhausted(network, sluice, peers, folder, sources, family=family)
     pairs = fill(peers, path, listener, 2 * FEW_PORTS)
     hosts = [server.sock.getpeername()[0] for _, server in pairs]
-    assert hosts.count("127.0.0.2") == hosts.count("127.0.0.3") == FEW_PORTS, hosts
+    assert hosts.count(sources[0]) == hosts.count(sources[1]) == FEW_PORTS, hosts
     info = daemon.info()
     assert info["source_spills"] >= 1
     assert info["ports_exhausted"] == info["source_spills"]
     assert info["connect_failures"] == 0 and info["retries"] == 0, info
-    assert "no port is left at source 127.0.0." in daemon.log()
+    assert re.search(rf"no port is left at source \[?({'|'.join(sources)})\]? for", daemon.log())
     assert failures(daemon) == 0 and states(daemon)["a"].startswith(("UP", "no check")), states(daemon)
     for client, server in pairs:
         talk(client, server, 1000)
