@@ -83,26 +83,40 @@ static bool has_next(struct session *s, int family)
 	return found;
 }
 
+/* Without the port, where the kernel chooses it. */
+static const char *source_text(const struct addr *source, char *buf)
+{
+	const bool any = source->sa.sa_family == AF_INET6 ? source->in6.sin6_port == 0
+							  : source->in.sin_port == 0;
+
+	(void)addr_format(source, buf);
+	if (any)
+		*strrchr(buf, ':') = '\0';
+	return buf;
+}
+
 static void log_source(struct session *s, const struct addr *source, const struct addr *to, bool missing)
 {
 	const char *backend = s->backend->config->name, *server = s->server->config->name;
 	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
 	const bool more = has_next(s, to->sa.sa_family);
+	struct worker *w = s->worker;
 
-	if (!may_log(s))
+	/* That none is left must not drown among those that are passed over. */
+	if (more ? !log_limit_ok(&w->spill_limit, w->loop.now_ns, 1) : !may_log(s))
 		return;
 	(void)addr_format(to, to_text);
 	if (missing)
 		log_line(LOG_LEVEL_WARNING,
 			 "source %s of server %s/%s is no address of this machine ('ip addr' lists them); %s",
-			 addr_format(source, text), backend, server,
+			 source_text(source, text), backend, server,
 			 more ? "the next source is used" : "no other source is left");
 	else
 		log_line(LOG_LEVEL_WARNING,
 			 "no port is left%s%s for connections to server %s/%s at %s; %s (more addresses in "
 			 "source=, or a wider sysctl net.ipv4.ip_local_port_range)",
 			 source->len != 0 ? " at source " : "",
-			 source->len != 0 ? addr_format(source, text) : "", backend, server, to_text,
+			 source->len != 0 ? source_text(source, text) : "", backend, server, to_text,
 			 more ? "the next source is used" : "clients wait for one to become free");
 }
 

@@ -45,6 +45,7 @@ struct worker {
 	struct log_ring *log;       /* owns */
 	struct log_limit connect_limit;
 	struct log_limit shortage_limit;
+	struct log_limit spill_limit; /* a source is passed over for the next one */
 	int64_t told_ns; /* control was told that something rests in the pools */
 	uint32_t next_number;
 	uint32_t sessions;

@@ -31,6 +31,13 @@ def missing():
     return None if probe.returncode == 0 else f"no network namespace: {probe.stderr.strip()}"
 
 
+def output(*words):
+    """What a command prints."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+    return done.stdout
+
+
 class Netns:
     def __init__(self):
         self.name = f"sl-{os.getpid()}-{next(_serial)}"
