@@ -35,6 +35,7 @@ static const struct page {
 	 "\n"
 	 "Sends one command to the admin socket of a running sluice and prints the answer:\n"
 	 "  sluice ctl show info             sluice ctl --json show stat         sluice ctl help\n"
+	 "  sluice ctl set server web/a state drain\n"
 	 "The socket is -s, else that of the configuration (-f, else " CLI_DEFAULT_FILE ").\n"
 	 "exit: 0 answered   1 refused   3 nobody answers\n"},
 	{CLI_STATUS, "sluice status [-s SOCKET | -f FILE] [--json]\n"

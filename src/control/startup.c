@@ -213,7 +213,7 @@ static int start_services(struct daemon *d)
 	d->admin_context.logwriter = d->log;
 	d->admin_context.driver = io_epoll_driver.name;
 	d->admin_context.state = "starting";
-	d->admin_context.level = CONFIG_ADMIN_ADMIN;
+	d->admin_context.level = d->config->global.admin_level;
 	if (d->admin_socket.fd >= 0) {
 		d->admin = admin_new(d->loop, &d->admin_socket, &d->admin_context);
 		if (d->admin == NULL)

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a server that shall rest still gets clients, a command that was refused looks done, a column is
+not where the tools of HAProxy look for it, two machines choose differently and nobody sees it."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from harness.daemon import BINARY
+from harness.timing import PATIENCE, wait_until
+
+HAPROXY = shutil.which("haproxy")
+
+
+def ctl(daemon, *words):
+    return subprocess.run([BINARY, "ctl", "-s", daemon.admin, *words], capture_output=True, text=True,
+                          timeout=3 * PATIENCE, stdin=subprocess.DEVNULL)
+
+
+def do(daemon, *words):
+    """A changing command: done, and nothing said."""
+    got = ctl(daemon, *words)
+    assert (got.returncode, got.stdout, got.stderr) == (0, "", ""), got
+
+
+def stat(daemon, proxy, name):
+    rows = csv.DictReader(daemon.ask("show stat").lstrip("# ").splitlines())
+    return next(row for row in rows if (row["pxname"], row["svname"]) == (proxy, name))
+
+
+def states(daemon):
+    """{(backend, server): {column: value}} of HAProxy's state file."""
+    lines = daemon.ask("show servers state").splitlines()
+    assert lines[0] == "1" and lines[1].startswith("# "), lines[:2]
+    names = lines[1][2:].split(" ")
+    rows = [dict(zip(names, line.split(" "), strict=True)) for line in lines[2:]]
+    return {(row["be_name"], row["srv_name"]): row for row in rows}
+
+
+def two_servers(peers, words=""):
+    one, two = peers.listen(), peers.listen()
+    text = (f"[listen web]\nbind = 127.0.0.1:0\nserver a = {one.address}{words}\n"
+            f"server b = {two.address}\n")
+    return one, two, text
+
+
+def served(daemon, peers, count):
+    """Opens and ends `count` connections; how many went to each of a and b."""
+    before = [int(stat(daemon, "web", s)["stot"]) for s in "ab"]
+    for _ in range(count):
+        peers.connect(daemon.address("web")).fin()
+
+    def after():
+        return [int(stat(daemon, "web", s)["stot"]) - n for s, n in zip("ab", before)]
+    wait_until(lambda: sum(after()) == count, lambda: f"{count} are connected, {after()} now")
+    return after()
+
+
+# States.
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("how", ("drain", "maint"))
+def test_a_server_that_rests_gets_no_new_clients_and_keeps_its_old_ones(sluice, peers, how):
+    one, _, text = two_servers(peers)
+    daemon = sluice(text, "threads = 1")  # with one worker two clients are one for each server
+    old = [peers.connect(daemon.address("web")) for _ in range(2)]
+    server = peers.accept(one)
+    client = next(c for c in old if c.conn == server.conn)
+    do(daemon, "set", "server", "web/a", "state", how)
+    assert stat(daemon, "web", "a")["status"] == how.upper()
+    assert served(daemon, peers, 20) == [0, 20]
+    client.send(100_000)
+    server.receive(100_000)
+    server.send(5000)
+    client.receive(5000)
+    do(daemon, "set", "server", "web/a", "state", "ready")
+    a, b = served(daemon, peers, 20)
+    assert a >= 8 and b >= 8, (a, b)
+
+
+def test_a_server_disabled_at_the_start_can_be_enabled(sluice, peers):
+    _, _, text = two_servers(peers, " disabled")
+    daemon = sluice(text)
+    assert stat(daemon, "web", "a")["status"] == "MAINT"
+    assert served(daemon, peers, 6) == [0, 6]
+    do(daemon, "enable", "server", "web/a")
+    assert served(daemon, peers, 20)[0] >= 8
+    do(daemon, "disable", "server", "web/a")
+    assert served(daemon, peers, 6) == [0, 6]
+
+
+def test_the_history_tells_who_changed_a_server(sluice, peers):
+    _, _, text = two_servers(peers)
+    daemon = sluice(text)
+    do(daemon, "set", "server", "web/b", "state", "drain")
+    do(daemon, "set", "server", "web/b", "state", "maint")
+    changes = json.loads(ctl(daemon, "--json", "show", "servers", "history", "web/b").stdout)
+    assert [(c["from"], c["to"]) for c in changes] == [("UP", "DRAIN"), ("DRAIN", "MAINT")]
+    assert all(c["cause"] == "by the administrator" and c["age_s"] < 60 for c in changes), changes
+    lines = ctl(daemon, "show", "servers", "history").stdout.splitlines()
+    assert re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ web/b "UP" -> "DRAIN": by the administrator',
+                        lines[0]), lines
+    assert len(lines) == 2
+    assert ctl(daemon, "show", "servers", "history", "web/a").stdout == ""
+    for _ in range(20):
+        do(daemon, "enable", "server", "web/b")
+        do(daemon, "disable", "server", "web/b")
+    assert len(ctl(daemon, "show", "servers", "history", "web/b").stdout.splitlines()) == 32
+
+
+def test_sessions_of_a_server_are_shut_down(sluice, peers):
+    one, two, text = two_servers(peers)
+    daemon = sluice(text, "threads = 1")
+    clients = [peers.connect(daemon.address("web")) for _ in range(2)]
+    pairs = {}
+    for listener in (one, two):
+        server = peers.accept(listener)
+        pairs[listener] = next(c for c in clients if c.conn == server.conn), server
+    do(daemon, "shutdown", "sessions", "server", "web/a")
+    assert pairs[one][0].receive_to_end() == "reset"
+    assert pairs[one][1].receive_to_end() == "reset"
+    client, server = pairs[two]
+    client.send(1000)
+    server.receive(1000)
+
+
+# Weights and limits.
+
+def test_weights_change_the_shares_at_once(sluice, peers):
+    _, _, text = two_servers(peers)
+    daemon = sluice(text, "threads = 1")
+    assert served(daemon, peers, 20) == [10, 10]
+    do(daemon, "set", "server", "web/a", "weight", "3")
+    a, b = served(daemon, peers, 40)
+    assert abs(a - 30) <= 1, (a, b)
+    assert ctl(daemon, "get", "weight", "web/a").stdout == "3 (initial 1)\n"
+    do(daemon, "set", "weight", "web/a", "0")
+    assert served(daemon, peers, 10) == [0, 10]
+    row = stat(daemon, "web", "a")
+    assert (row["weight"], row["uweight"]) == ("0", "0")
+    do(daemon, "set", "weight", "web/a", "100%")
+    assert abs(served(daemon, peers, 20)[0] - 10) <= 1
+
+
+def test_maxconn_of_a_server_is_set_while_it_runs(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    peers.pair(daemon.address("web"), listener)
+    do(daemon, "set", "maxconn", "server", "web/a", "2")
+    peers.pair(daemon.address("web"), listener)
+    waiting = peers.connect(daemon.address("web"))
+    wait_until(lambda: stat(daemon, "web", "BACKEND")["qcur"] == "1", "the third waits")
+    row = stat(daemon, "web", "a")
+    assert (row["scur"], row["slim"]) == ("2", "2")
+    page = json.loads(subprocess.run([BINARY, "status", "--json", "-s", daemon.admin], capture_output=True,
+                                     timeout=3 * PATIENCE, check=True).stdout)
+    assert page["queued"] == 1
+    do(daemon, "set", "maxconn", "server", "web/a", "3")  # room for it, and it is let in
+    server = peers.accept(listener)
+    assert server.conn == waiting.conn
+    row = stat(daemon, "web", "BACKEND")
+    assert (row["qcur"], row["qmax"]) == ("0", "1")
+    waiting.fin()
+    server.receive_to_end()
+    server.fin()
+    waiting.receive_to_end()
+    wait_until(lambda: stat(daemon, "web", "a")["scur"] == "2", "it has ended")
+    assert int(stat(daemon, "web", "a")["qtime_max"]) > 0
+
+
+# Refusals.
+
+@pytest.mark.parametrize("words, said", (
+    (("set", "server", "web/c", "state", "maint"), "no server 'c' in backend 'web'; it has a, b"),
+    (("disable", "server", "app/a"), "no backend 'app'; there is web"),
+    (("set", "weight", "web/a", "257"), "from 0 to 256"),
+    (("set", "server", "web/a", "state", "off"), "ready, drain or maint"),
+    (("set", "maxconn", "server", "web/a"), "the command is 'set maxconn server BACKEND/SERVER N'"),
+    (("show", "servers", "state", "app"), "no backend 'app'"),
+    (("show stat; disable server web/c",), None)))
+def test_a_refused_command_ends_with_1_and_says_what_there_is(sluice, peers, words, said):
+    _, _, text = two_servers(peers)
+    daemon = sluice(text)
+    got = ctl(daemon, *words)
+    assert got.returncode == 1
+    if said is not None:
+        assert got.stdout == "" and got.stderr.startswith("error: ") and said in got.stderr, got
+    assert {row["srv_op_state"] for row in states(daemon).values()} == {"2"}, "nothing was changed"
+
+
+@pytest.mark.parametrize("level, allowed, refused", (
+    ("user", ("show info", "show stat", "help"), ("show sess", "show servers state", "disable server web/a")),
+    ("operator", ("show sess", "show servers state", "show hash", "get weight web/a"),
+     ("disable server web/a", "set weight web/a 2", "set server web/a state maint",
+      "shutdown sessions server web/a", "set maxconn server web/a 1"))))
+def test_a_socket_allows_what_its_level_says(sluice, peers, level, allowed, refused):
+    _, _, text = two_servers(peers)
+    # The harness reads sessions at the end of a test; what this socket is for stands in its line.
+    daemon = sluice(text, f"admin-socket = unix:@ADMIN@ mode=666 level={level}", launch_only=True)
+    wait_until(lambda: "ready:" in daemon.log(), lambda: daemon.log())
+    for command in allowed:
+        assert ctl(daemon, *command.split()).returncode == 0, command
+    for command in refused:
+        got = ctl(daemon, *command.split())
+        assert got.returncode == 1, command
+        need = "operator" if command.startswith("show") else "admin"
+        assert f"level is '{level}': write level={need} behind admin-socket" in got.stderr, got
+    assert stat(daemon, "web", "a")["status"] == "no check"
+    daemon.ended = True
+    daemon.child.terminate()
+    assert daemon.child.wait(3 * PATIENCE) == 0
+
+
+# What others read.
+
+def test_servers_state_has_haproxys_columns_and_the_truth(sluice, peers):
+    _, _, text = two_servers(peers, " weight=5")
+    daemon = sluice(text + "[backend app]\nserver u = unix:/nowhere disabled\n[frontend x]\n"
+                    "bind = 127.0.0.1:0\ndefault-backend = app\n")
+    do(daemon, "set", "server", "web/b", "state", "drain")
+    do(daemon, "set", "weight", "web/a", "2")
+    rows = states(daemon)
+    a, b, u = rows["web", "a"], rows["web", "b"], rows["app", "u"]
+    assert len(a) == 25
+    assert (a["srv_op_state"], a["srv_admin_state"]) == ("2", "0")
+    assert (a["srv_uweight"], a["srv_iweight"]) == ("2", "5")
+    assert (a["srv_addr"], int(a["srv_port"]) > 0) == ("127.0.0.1", True)
+    assert (b["srv_op_state"], b["srv_admin_state"]) == ("2", "8")
+    assert (u["srv_op_state"], u["srv_admin_state"], u["srv_addr"]) == ("0", "5", "-")
+    rows = json.loads(daemon.ask("show servers state web json"))
+    assert [(r["srv_name"], r["state"]) for r in rows] == [("a", "UP"), ("b", "DRAIN")]
+    assert daemon.ask("show backend").split() == ["#", "name", "web", "app"]
+
+
+def test_rates_and_times_are_counted(sluice, peers):
+    listener = peers.listen()
+    daemon = sluice(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    assert stat(daemon, "web", "a")["lastsess"] == "-1"
+    for _ in range(10):
+        client, server = peers.pair(daemon.address("web"), listener)
+        client.fin()
+        server.receive_to_end()
+        server.fin()
+        client.receive_to_end()
+    for name in ("FRONTEND", "a", "BACKEND"):
+        row = stat(daemon, "web", name)
+        assert 1 <= int(row["rate_max"]) <= 10, row
+        assert row["bin"] != "0"
+    wait_until(lambda: stat(daemon, "web", "a")["rate"] == "0", "the rate fades")
+    row = stat(daemon, "web", "a")
+    assert int(row["rate_max"]) >= 1
+    assert int(row["lastsess"]) <= 60
+    assert row["connect"] == "10"
+    assert int(row["ttime_max"]) >= int(row["ttime"]) >= int(row["ctime"]) >= 0
+
+
+@pytest.mark.skipif(HAPROXY is None, reason="no haproxy to compare with")
+def test_columns_are_where_haproxy_has_them(sluice, peers, folder):
+    """HAProxy's own header and one of its rows, against ours."""
+    _, _, text = two_servers(peers)
+    path = os.path.join(folder, "h.sock")
+    config = os.path.join(folder, "h.cfg")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(f"global\n stats socket {path} level admin\ndefaults\n mode tcp\n timeout connect 1s\n"
+                f" timeout client 1s\n timeout server 1s\nfrontend f\n bind {folder}/f.sock\n"
+                " default_backend web\nbackend web\n server a 127.0.0.1:9\n server b 127.0.0.1:9 backup\n")
+    child = subprocess.Popen([HAPROXY, "-db", "-f", config], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def ask(command):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE)
+            s.connect(path)
+            s.sendall(command.encode() + b"\n")
+            with s.makefile(encoding="utf-8") as f:
+                return f.read()
+    try:
+        wait_until(lambda: os.path.exists(path) or child.poll() is not None, "haproxy runs")
+        assert child.poll() is None, "haproxy refuses its configuration"
+        theirs, their_states = ask("show stat"), ask("show servers state")
+    finally:
+        child.terminate()
+        child.wait(PATIENCE)
+    daemon = sluice(text)
+    ours, our_states = daemon.ask("show stat"), daemon.ask("show servers state")
+    head = ours.splitlines()[0].rstrip(",").split(",")
+    their_head = theirs.splitlines()[0].split(",")
+    fixed = their_head.index("-")
+    assert head[:fixed] == their_head[:fixed]
+    assert head[fixed] == "-"
+    assert our_states.splitlines()[:2] == their_states.splitlines()[:2]
+    assert len(our_states.splitlines()[2].split(" ")) == len(their_states.splitlines()[2].split(" "))
+    # What HAProxy fills of a server that is not checked, we fill too, and as a number where it has one.
+    def row(text, name):
+        return next(r for r in csv.DictReader(text.lstrip("# ").splitlines()) if r["svname"] == name)
+    for name in ("FRONTEND", "a", "BACKEND"):
+        them, us = row(theirs, name), row(ours, name)
+        missing = {k for k in their_head[1:fixed] if them[k] and not us[k]}
+        assert missing <= NOT_OURS, missing - NOT_OURS
+        for key in their_head[1:fixed]:
+            if us[key] and re.fullmatch(r"-?\d+", them[key]):
+                assert re.fullmatch(r"-?\d+", us[key]), (name, key, them[key], us[key])
+
+
+# Of HTTP, of reused connections, of caches, of agents; and since when a backend is what it is.
+NOT_OURS = {"wrew", "cache_lookups", "cache_hits", "srv_icur", "idle_conn_cur", "safe_conn_cur",
+            "need_conn_est", "intercepted", "req_tot", "req_rate", "req_rate_max", "lastchg", "downtime",
+            "hrsp_1xx", "hrsp_2xx", "hrsp_3xx", "hrsp_4xx", "hrsp_5xx", "hrsp_other", "comp_in", "comp_out",
+            "comp_byp", "comp_rsp", "agg_server_check_status", "agg_check_status"}
+
+
+def test_two_machines_with_one_file_have_one_checksum(sluice):
+    servers = [f"server s{i} = 127.0.0.1:{i + 1}\n" for i in range(10)]
+
+    def start(lines, algorithm):
+        return sluice(f"[listen web]\nbind = 127.0.0.1:0\nbalance = {algorithm}\n" + "".join(lines))
+
+    def checksum(daemon):
+        (row,) = json.loads(daemon.ask("show hash web json"))
+        assert re.fullmatch("[0-9a-f]{16}", row["checksum"]), row
+        return row["checksum"]
+    for algorithm in ("maglev", "source hash=consistent", "source"):
+        one, other = start(servers, algorithm), start(servers[5:] + servers[:5], algorithm)
+        assert checksum(one) == checksum(other), algorithm
+        do(one, "disable", "server", "web/s3")
+        assert checksum(one) != checksum(other), algorithm
+        do(other, "disable", "server", "web/s3")
+        assert checksum(one) == checksum(other), algorithm
