@@ -220,6 +220,11 @@ static int start_services(struct daemon *d)
 			return -ENOMEM;
 	}
 	d->resolver = resolver_new(d->loop, &d->engine, NULL, &err);
+	if (d->resolver != NULL)
+		d->checks = checks_new(d->loop, &d->engine, &err);
+	d->admin_context.checks = d->checks;
+	d->admin_context.check_view = checks_view;
+	d->admin_context.server_changed = checks_server_changed;
 	return err;
 }
 
