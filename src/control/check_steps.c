@@ -194,19 +194,22 @@ void check_steps_run(struct check_talk *t)
 
 /* ---- life ---- */
 
-/* HTTP/1.0 asks for the least: no host, and a server that ends the connection. */
-static int make_request(struct check_talk *t)
+/* HTTP/1.0 asks for the least, and the server ends the connection; who names a host speaks to one of several
+ * behind the address, as browsers do. */
+static int make_request(struct check_talk *t, const struct config_server *s)
 {
 	const struct config_check *c = t->check;
 	const char *method = c->method != NULL ? c->method : "GET";
 	const char *path = c->path != NULL ? c->path : "/";
+	char own[ADDR_TEXT_MAX];
 	int n;
 
-	if (c->host == NULL)
-		n = asprintf(&t->request, "%s %s HTTP/1.0\r\n\r\n", method, path);
-	else
+	if (c->host != NULL)
 		n = asprintf(&t->request, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method,
 			     path, c->host);
+	else
+		n = asprintf(&t->request, "%s %s HTTP/1.0\r\nHost: %s\r\n\r\n", method, path,
+			     s->addr.kind == ADDR_UNIX ? "localhost" : addr_spec_format(&s->addr, own));
 	if (n >= 0)
 		return check_http_init(&t->http, c);
 	t->request = NULL;
@@ -243,10 +246,10 @@ static int make_expects(struct check_talk *t)
 	return err;
 }
 
-int check_steps_init(struct check_talk *t)
+int check_steps_init(struct check_talk *t, const struct config_server *s)
 {
 	if (t->check->kind == CONFIG_CHECK_HTTP)
-		return make_request(t);
+		return make_request(t, s);
 	return t->check->kind == CONFIG_CHECK_SEND ? make_expects(t) : 0;
 }
 

@@ -335,7 +335,7 @@ int check_talk_init(struct check_talk *t, struct ev_loop *loop, const struct con
 	t->io.data = t;
 	ev_init(&t->timer, on_timer);
 	t->timer.data = t;
-	err = check_steps_init(t);
+	err = check_steps_init(t, s);
 	if (err)
 		check_talk_free(t);
 	return err;

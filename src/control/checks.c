@@ -220,7 +220,7 @@ static void tell_failure(const struct check *k, const struct check_result *r)
 
 	if (!log_wants(level) || !log_limit_ok(&k->owner->limit, clock_mono_ns(), LINES_PER_SECOND))
 		return;
-	log_line(level, "server %s/%s: check failed: %s, %s, %lld ms; health %u of %u, up from %u",
+	log_line(level, "server %s/%s failed a health check: %s, %s, %lld ms; health %u of %u, up from %u",
 		 k->server->backend->name, k->server->config->name, check_code_word(r->code), r->detail,
 		 (long long)r->duration_ms, k->health.health, k->health.rise + k->health.fall - 1,
 		 k->health.rise);

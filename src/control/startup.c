@@ -171,10 +171,11 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 {
 	const struct config_global *g = &d->config->global;
 	const unsigned endpoints = (unsigned)d->engine.endpoint_count;
-	const struct limits_wish wish = limits_wish_of(g, endpoints, workers);
+	struct limits_wish wish = limits_wish_of(g, endpoints, workers);
 	char text[512], pipes[16] = "auto";
 	int err = limits_raise_fds();
 
+	wish.checks = limits_count_checks(d->config);
 	if (err)
 		log_line(LOG_LEVEL_WARNING, "cannot raise the number of open files: %s", strerror(-err));
 	limits_read(&d->facts);

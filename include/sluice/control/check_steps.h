@@ -11,7 +11,7 @@
 
 /* check_steps.c: makes the request, or the places of the strings. 0 or -ENOMEM; check_steps_free() in both
  * cases. */
-int check_steps_init(struct check_talk *t);
+int check_steps_init(struct check_talk *t, const struct config_server *s);
 void check_steps_free(struct check_talk *t);
 /* Back to the first step. */
 void check_steps_reset(struct check_talk *t);

@@ -303,18 +303,23 @@ static void server_that_says_nothing_times_out(void **state)
 
 static void http_status_decides(void **state)
 {
+	char wanted[128];
+
 	(void)state;
 	wish(CONFIG_CHECK_HTTP);
-	fake.ask = 1;
+	fake.ask = 20;
 	fake.answer = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
 	start();
 	run_until_result("L7STS");
 	assert_string_equal(view()->detail, "status 503");
 	assert_int_equal(view()->status, 503);
-	assert_memory_equal(fake.got, "GET /up HTTP/1.0\r\n\r\n", 20);
+	fake.got[fake.got_len] = '\0';
+	(void)snprintf(wanted, sizeof(wanted), "GET /up HTTP/1.0\r\nHost: 127.0.0.1:%u\r\n\r\n",
+		       ntohs(address.in.sin_port));
+	assert_string_equal(fake.got, wanted);
 	run_until(fake.fd < 0);
 	assert_int_equal(fake.ended, 1);
-	fake.ask = 1;
+	fake.ask = 20;
 	fake.answer = "HTTP/1.1 200 OK\r\n\r\n";
 	run_until_result("L7OK");
 	assert_string_equal(view()->detail, "status 200");
