@@ -40,6 +40,7 @@ static void examine(struct report *r)
 	if (g->user != NULL && geteuid() == 0 && strcmp(g->user, "root") != 0 && strcmp(g->user, "0") != 0)
 		r->facts.limits.pipes_privileged = false;
 	wish = limits_wish_of(g, endpoints, workers);
+	wish.checks = limits_count_checks(r->config);
 	(void)limits_plan(&r->facts.limits, &wish, &r->plan); /* a failure shows as open files that lack */
 	doctor_wish_of(r->config, &r->plan, workers, &r->wish);
 }

@@ -139,6 +139,8 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 		say_ready(d);
 	if (d->admin != NULL)
 		admin_take_answers(d->admin);
+	if (d->checks != NULL)
+		checks_take_news(d->checks);
 	ageing_check(&d->ageing);
 	logwriter_wake(d->log);
 	if (done == workers)
@@ -158,6 +160,7 @@ static void begin_drain(struct daemon *d, const char *why)
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
 	engine_drain(&d->engine);
+	checks_drain(d->checks);
 	if (limit_ns > 0) {
 		ev_timer_set(&d->hard_stop, (double)limit_ns / (double)NS_PER_SEC, 0.);
 		ev_timer_start(d->loop, &d->hard_stop);
@@ -239,6 +242,7 @@ static void say_stopped(const struct daemon *d)
 static void finish(struct daemon *d)
 {
 	sd_service_close(&d->service);
+	checks_free(d->checks);
 	resolver_free(d->resolver);
 	admin_free(d->admin);
 	admin_socket_close(&d->admin_socket);

@@ -126,7 +126,7 @@ static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t p
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan)
 {
 	uint64_t taken = (uint64_t)wish->endpoints + (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
-			 LIMITS_RESERVED_FDS;
+			 wish->checks + LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
 	uint64_t allowed;
@@ -192,6 +192,16 @@ unsigned limits_count_workers(const struct config_global *g)
 		return (unsigned)CPU_COUNT(&cpus);
 	online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than a cpu_set_t holds */
 	return online > 0 ? (unsigned)online : 1;
+}
+
+unsigned limits_count_checks(const struct config *c)
+{
+	unsigned n = 0;
+
+	for (size_t b = 0; b < c->backend_count; b++)
+		for (size_t i = 0; i < c->backends[b].server_count; i++)
+			n += c->backends[b].check.kind != CONFIG_CHECK_OFF && c->backends[b].servers[i].check;
+	return n;
 }
 
 struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoints, unsigned workers)

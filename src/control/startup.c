@@ -171,10 +171,11 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 {
 	const struct config_global *g = &d->config->global;
 	const unsigned endpoints = (unsigned)d->engine.endpoint_count;
-	const struct limits_wish wish = limits_wish_of(g, endpoints, workers);
+	struct limits_wish wish = limits_wish_of(g, endpoints, workers);
 	char text[512], pipes[16] = "auto";
 	int err = limits_raise_fds();
 
+	wish.checks = limits_count_checks(d->config);
 	if (err)
 		log_line(LOG_LEVEL_WARNING, "cannot raise the number of open files: %s", strerror(-err));
 	limits_read(&d->facts);
@@ -220,6 +221,11 @@ static int start_services(struct daemon *d)
 			return -ENOMEM;
 	}
 	d->resolver = resolver_new(d->loop, &d->engine, NULL, &err);
+	if (d->resolver != NULL)
+		d->checks = checks_new(d->loop, &d->engine, &err);
+	d->admin_context.checks = d->checks;
+	d->admin_context.check_view = checks_view;
+	d->admin_context.server_changed = checks_server_changed;
 	return err;
 }
 

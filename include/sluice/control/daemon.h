@@ -3,7 +3,7 @@
  * daemon.h - the daemon from its start to its end, on the main thread.
  *
  * Order: bind, admin socket, drop privileges, plan descriptors, start workers, resolve names,
- * run the libev loop until the last worker has ended. Floor 5.
+ * check servers, run the libev loop until the last worker has ended. Floor 5.
  */
 #ifndef SLUICE_CONTROL_DAEMON_H
 #define SLUICE_CONTROL_DAEMON_H

@@ -41,6 +41,7 @@ struct limits_wish {
 	bool splice;
 	unsigned endpoints;
 	unsigned workers;
+	unsigned checks; /* servers with health checks: a connection each at a time */
 };
 
 struct limits_plan {
@@ -53,6 +54,8 @@ struct limits_plan {
 unsigned limits_count_workers(const struct config_global *g);
 /* What [global] asks for. */
 struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoints, unsigned workers);
+/* Servers with health checks. */
+unsigned limits_count_checks(const struct config *c);
 /* Raises the soft RLIMIT_NOFILE to the hard one. 0 or -errno. */
 int limits_raise_fds(void);
 void limits_read(struct limits_facts *facts);

@@ -14,6 +14,7 @@
 
 #include "sluice/control/admin.h"
 #include "sluice/control/ageing.h"
+#include "sluice/control/checks.h"
 #include "sluice/control/daemon.h"
 #include "sluice/control/limits.h"
 #include "sluice/control/listen_fds.h"
@@ -53,6 +54,7 @@ struct daemon {
 	struct admin_context admin_context;
 	struct admin *admin;       /* owns; NULL when not configured */
 	struct resolver *resolver; /* owns */
+	struct checks *checks;     /* owns */
 	struct ageing ageing;
 	struct ev_signal signals[DAEMON_SIGNALS];
 	struct ev_timer hard_stop;

@@ -16,6 +16,8 @@
 #include "sluice/config/config.h"
 #include "sluice/control/check_http.h"
 
+#define A200 "HTTP/1.1 200 x\r\n"
+#define CHUNKED A200 "Transfer-Encoding: chunked\r\n\r\n"
 #define LONG_100                                                                                             \
 	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
 
@@ -47,7 +49,8 @@ static const struct row {
 	 CHECK_HTTP_BAD_STATUS, 503},
 	{&plain, "HTTP/1.1 199 x\r\n\r\n", CHECK_HTTP_MORE, CHECK_HTTP_BROKEN, 0},
 	{&plain, "HTTP/1.1 101 x\r\n\r\n", CHECK_HTTP_BAD_STATUS, CHECK_HTTP_BAD_STATUS, 101},
-	{&plain, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n", CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 204},
+	{&plain, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
+	 CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 204},
 	{&in_204, "HTTP/1.1 200 OK\r\n\r\n", CHECK_HTTP_BAD_STATUS, CHECK_HTTP_BAD_STATUS, 200},
 	{&in_204, "HTTP/1.1 204 x\r\n\r\n", CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 204},
 	{&in_some, "HTTP/1.1 401 x\r\n\r\n", CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 401},
@@ -71,33 +74,33 @@ static const struct row {
 	{&both, "HTTP/1.0 503 x\r\n\r\nOK", CHECK_HTTP_BAD_STATUS, CHECK_HTTP_BAD_STATUS, 503},
 	{&both, "HTTP/1.0 200 x\r\n\r\nOK", CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 200},
 	/* The same with a length. */
-	{&body, "HTTP/1.1 200 x\r\ncontent-length: 2\r\n\r\nOK", CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 200},
-	{&body, "HTTP/1.1 200 x\r\nContent-Length:1\r\n\r\nOK", CHECK_HTTP_NOT_FOUND, CHECK_HTTP_NOT_FOUND, 200},
-	{&body, "HTTP/1.1 200 x\r\nContent-Length: 3 \r\n\r\nO", CHECK_HTTP_MORE, CHECK_HTTP_NOT_FOUND, 200},
-	{&body, "HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n", CHECK_HTTP_NOT_FOUND, CHECK_HTTP_NOT_FOUND, 200},
-	{&body, "HTTP/1.1 200 x\r\nContent-Length: 1x\r\n\r\n", CHECK_HTTP_BROKEN, CHECK_HTTP_BROKEN, 200},
-	{&body, "HTTP/1.1 200 x\r\nContent-Length: -1\r\n\r\n", CHECK_HTTP_BROKEN, CHECK_HTTP_BROKEN, 200},
-	{&body, "HTTP/1.1 200 x\r\nContent-Length: 99999999999999999999\r\n\r\n", CHECK_HTTP_BROKEN,
+	{&body, A200 "content-length: 2\r\n\r\nOK", CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 200},
+	{&body, A200 "Content-Length:1\r\n\r\nOK", CHECK_HTTP_NOT_FOUND, CHECK_HTTP_NOT_FOUND, 200},
+	{&body, A200 "Content-Length: 3 \r\n\r\nO", CHECK_HTTP_MORE, CHECK_HTTP_NOT_FOUND, 200},
+	{&body, A200 "Content-Length: 0\r\n\r\n", CHECK_HTTP_NOT_FOUND, CHECK_HTTP_NOT_FOUND, 200},
+	{&body, A200 "Content-Length: 1x\r\n\r\n", CHECK_HTTP_BROKEN, CHECK_HTTP_BROKEN, 200},
+	{&body, A200 "Content-Length: -1\r\n\r\n", CHECK_HTTP_BROKEN, CHECK_HTTP_BROKEN, 200},
+	{&body, A200 "Content-Length: 99999999999999999999\r\n\r\n", CHECK_HTTP_BROKEN,
 	 CHECK_HTTP_BROKEN, 200},
 	{&body, "HTTP/1.1 204 x\r\n\r\nOK", CHECK_HTTP_NOT_FOUND, CHECK_HTTP_NOT_FOUND, 204},
-	{&head_body, "HTTP/1.1 200 x\r\nContent-Length: 2\r\n\r\nOK", CHECK_HTTP_NOT_FOUND,
+	{&head_body, A200 "Content-Length: 2\r\n\r\nOK", CHECK_HTTP_NOT_FOUND,
 	 CHECK_HTTP_NOT_FOUND, 200},
 	/* The same in chunks; a string may lie across them. */
-	{&body, "HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nO\r\n1;x=y\r\nK\r\n", CHECK_HTTP_GOOD,
+	{&body, CHUNKED "1\r\nO\r\n1;x=y\r\nK\r\n", CHECK_HTTP_GOOD,
 	 CHECK_HTTP_GOOD, 200},
-	{&body, "HTTP/1.1 200 x\r\nTransfer-Encoding: gzip, Chunked\r\n\r\nA\r\n0123456789\r\n0\r\n\r\n",
+	{&body, A200 "Transfer-Encoding: gzip, Chunked\r\n\r\nA\r\n0123456789\r\n0\r\n\r\n",
 	 CHECK_HTTP_NOT_FOUND, CHECK_HTTP_NOT_FOUND, 200},
-	{&body, "HTTP/1.1 200 x\r\nContent-Length: 1\r\ntransfer-encoding: chunked\r\n\r\n2 \r\nOK",
+	{&body, A200 "Content-Length: 1\r\ntransfer-encoding: chunked\r\n\r\n2 \r\nOK",
 	 CHECK_HTTP_GOOD, CHECK_HTTP_GOOD, 200},
-	{&body, "HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nOK\r\n", CHECK_HTTP_BROKEN,
+	{&body, CHUNKED "1\r\nOK\r\n", CHECK_HTTP_BROKEN,
 	 CHECK_HTTP_BROKEN, 200},
-	{&body, "HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\nOK\r\n", CHECK_HTTP_BROKEN,
+	{&body, CHUNKED "OK\r\n", CHECK_HTTP_BROKEN,
 	 CHECK_HTTP_BROKEN, 200},
-	{&body, "HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", CHECK_HTTP_BROKEN,
+	{&body, CHUNKED "ffffffffffffffffff\r\n", CHECK_HTTP_BROKEN,
 	 CHECK_HTTP_BROKEN, 200},
-	{&body, "HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", CHECK_HTTP_BROKEN, CHECK_HTTP_BROKEN,
+	{&body, CHUNKED "\r\n", CHECK_HTTP_BROKEN, CHECK_HTTP_BROKEN,
 	 200},
-	{&body, "HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", CHECK_HTTP_MORE,
+	{&body, CHUNKED "5\r\nab", CHECK_HTTP_MORE,
 	 CHECK_HTTP_NOT_FOUND, 200},
 	/* Lines longer than is kept of them. */
 	{&plain, "HTTP/1.1 200 " LONG_100 LONG_100 LONG_100 "\r\nX: " LONG_100 LONG_100 LONG_100 "\r\n\r\n",

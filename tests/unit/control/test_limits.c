@@ -120,6 +120,27 @@ static void plan_follows_the_table(void **state)
 	}
 }
 
+static void checks_keep_a_descriptor_each(void **state)
+{
+	struct limits_wish wish = {
+		.maxpipes = 0, .pipe_bytes = 256 * KIB, .splice = true, .endpoints = 1, .workers = 1};
+	struct config_server servers[3] = {{.check = true}, {.check = false}, {.check = true}};
+	struct config_backend backends[2] = {{.servers = servers, .server_count = 3},
+					     {.servers = servers, .server_count = 2}};
+	const struct config c = {.backends = backends, .backend_count = 2};
+	struct limits_facts facts = {.fds = 236, .pipes_privileged = true, .pipe_max_bytes = 1048576};
+	struct limits_plan plan;
+
+	(void)state;
+	backends[0].check.kind = CONFIG_CHECK_TCP;
+	assert_int_equal(limits_count_checks(&c), 2);
+	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
+	assert_int_equal(plan.engine.maxconn, 100);
+	wish.checks = 40;
+	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
+	assert_int_equal(plan.engine.maxconn, 80);
+}
+
 static void what_is_said_to_fit_fits(void **state)
 {
 	struct limits_facts facts;
@@ -197,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plan_follows_the_table),
+		cmocka_unit_test(checks_keep_a_descriptor_each),
 		cmocka_unit_test(what_is_said_to_fit_fits),
 		cmocka_unit_test(budgets_are_bounded),
 		cmocka_unit_test(line_names_the_numbers),
