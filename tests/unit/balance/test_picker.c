@@ -209,14 +209,14 @@ static void full_server_takes_no_part(void **state)
 	struct fixture f;
 
 	(void)state;
-	config_of_servers_init(&f.c, (unsigned[]){1, 1, 1}, 3);
+	config_of_servers_init(&f.c, (unsigned[]){50, 1, 1}, 3);
 	f.c.servers[0].maxconn = 1;
 	f.b = backends_new(&f.c.config);
 	assert_int_equal(picker_init(&f.p, f.b, 0), 0);
 	assert_true(server_enter(&f.b->servers[0]));
 	assert_string_equal(next(&f, 20, NULL), "bcbcbcbcbcbcbcbcbcbc");
 	server_leave(&f.b->servers[0]);
-	assert_string_equal(next(&f, 6, NULL), "abcabc");
+	assert_string_equal(next(&f, 8, NULL), "aaaaaaaa");
 	finish(&f);
 }
 
