@@ -31,9 +31,13 @@ static const char main_file[] = "[global]\n"
 				"[defaults]\n"
 				"timeout-idle = ${SLUICE_T_NONE:-1h}\n"
 				"[listen web]\n"
-				"bind = 127.0.0.1:0\n"
-				"server a = 10.0.0.1:80 weight=2\n"
-				"timeout-idle = 5m\n";
+				"bind = 127.0.0.1:0\nbind = unix:@x\n"
+				"server a = 10.0.0.1:80 weight=2 source=10.0.0.9,10.0.0.8\n"
+				"timeout-idle = 5m\n"
+				"allow-from = @more/n.cidr\n"
+				"use-backend x = src=10.0.0.0/8 dst-port=1-9,80\n"
+				"check = http GET / expect=200,300-301 expect=OK\n"
+				"congestion = reno\nallow-uid = 0\n";
 
 static const char bad_file[] = "[frontend f]\nbind :80\nfoo = 1\ndefault-backend = b\n[backend bb]\n";
 
@@ -114,6 +118,7 @@ static void files_are_given_back_at_every_allocation(void **state)
 	write_file(folder, "t.ini", main_file);
 	write_file(folder, "one.ini", "[backend x]\nserver a = 10.0.0.2:80\n");
 	write_file(folder, "more/2.ini", "[backend y]\nserver a = 10.0.0.2:80\n");
+	write_file(folder, "more/n.cidr", "10.0.0.0/8\n::1 # here\n");
 	write_file(folder, "d/3.ini", "[backend z]\nserver a = 10.0.0.2:80\n");
 	lowest = dup(0);
 	assert_int_equal(close(lowest), 0);
@@ -121,6 +126,7 @@ static void files_are_given_back_at_every_allocation(void **state)
 	after = dup(0);
 	assert_int_equal(after, lowest); /* no descriptor stayed open */
 	assert_int_equal(close(after), 0);
+	assert_int_equal(unlink("more/n.cidr"), 0);
 	assert_int_equal(unlink("t.ini") | unlink("one.ini") | unlink("more/2.ini") | unlink("d/3.ini"), 0);
 	assert_int_equal(rmdir("more") | rmdir("d"), 0);
 	assert_int_equal(chdir(home), 0);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_effects.c - options beside each other: what has no effect is warned about, once, where it
+ * stands, and only where it stands. Floor 2.
+ */
+#include "config_test.h"
+
+#define FRONT "[frontend f]\nbind = :1\ndefault-backend = b\n"
+
+/* One warning, with these pieces; `text` is accepted. */
+static void assert_warned(const char *text, const char *where, const char *piece)
+{
+	struct loaded l = load_text(text);
+
+	if (l.config == NULL || count_of(l.said, ": warning: ") != 1 || strstr(l.said, where) == NULL ||
+	    strstr(l.said, piece) == NULL)
+		fail_msg("one warning '%s' with '%s' wanted for:\n%s\n%s", where, piece, text, l.said);
+	assert_int_equal(l.config->warnings, 1);
+	unload(&l);
+}
+
+static void what_has_no_effect_is_warned_about(void **state)
+{
+	static const struct {
+		const char *text, *where, *piece;
+	} rows[] = {
+		{FRONT "trusted = 10.0.0.0/8\n[backend b]\nserver a = x:1\n", "t.ini:4:1: ",
+		 "no bind line has 'accept-proxy'"},
+		{FRONT "allow-uid = 0\n[backend b]\nserver a = x:1\n", "t.ini:4:1: ",
+		 "no bind line is a Unix socket"},
+		{FRONT "[backend b]\nserver a = x:1 maxqueue=3\n", "t.ini:5:16: ", "add maxconn=N"},
+		{FRONT "[backend b]\nserver a = x:1 check-port=3\n", "t.ini:5:16: ", "add the word check"},
+		{FRONT "[backend b]\ncheck = tcp\nserver a = x:1 check=off check-port=3\n", "t.ini:6:26: ",
+		 "is not checked"},
+		{FRONT "[backend b]\nserver a = x:1 slowstart=3s\n", "t.ini:5:16: ", "never comes up again"},
+		{FRONT "[backend b]\nserver a = x:1 proxy-v2-options=crc32c\n", "t.ini:5:16: ",
+		 "add send-proxy=v2"},
+		{FRONT "[backend b]\nobserve = connect\nserver a = x:1\n", "t.ini:5:1: ", "check = tcp"},
+		{FRONT "[backend b]\ncheck-rise = 3\nserver a = x:1\n", "t.ini:5:1: ",
+		 "no server is checked"},
+		{FRONT "[backend b]\nmaxqueue = 3\nserver a = x:1\n", "t.ini:5:1: ", "has a 'maxconn'"},
+		{FRONT "[backend b]\ntimeout-queue = 3s\nserver a = x:1\n", "t.ini:5:1: ", "has a 'maxconn'"},
+		{FRONT "[backend b]\nbalance = first\nserver a = x:1\nserver b = x:2\n", "t.ini:6:8: ",
+		 "never goes past 'a'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_warned(rows[i].text, rows[i].where, rows[i].piece);
+}
+
+static void what_has_an_effect_is_not(void **state)
+{
+	static const char *const texts[] = {
+		"[frontend f]\nbind = :1\nbind = :2 accept-proxy\ntrusted = ::1\ndefault-backend = b\n"
+		"[backend b]\nserver a = x:1\n",
+		"[frontend f]\nbind = fd@x\nallow-uid = 0\ndefault-backend = b\n"
+		"[backend b]\nserver a = x:1\n",
+		FRONT "[backend b]\nserver a = x:1 maxconn=3 maxqueue=3\nmaxqueue = 9\ntimeout-queue = 3s\n",
+		FRONT "[backend b]\nserver a = x:1 check check-port=3 slowstart=3s\nobserve = connect\n"
+		      "check-rise = 9\npanic = on\n",
+		FRONT "[backend b]\nserver a = x:1 proxy-v2-options=crc32c\nsend-proxy = v2\n",
+		FRONT "[backend b]\nbalance = first\nserver a = x:1 maxconn=3\nserver b = x:2\n"
+		      "server c = x:3 backup\n",
+		/* Every server may be a backup. */
+		FRONT "[backend b]\nserver a = x:1 backup\nserver b = x:2 backup\n",
+		/* A frontend that lets clients wait. */
+		FRONT "no-server = queue\n[backend b]\nmaxqueue = 3\nserver a = x:1\n",
+		"[frontend f]\nbind = :1\ndefault-backend = c\nuse-backend b = dst-port=1\n"
+		"no-server = queue\n"
+		"[backend b]\nmaxqueue = 3\nserver a = x:1\n[backend c]\nserver a = x:1\n",
+		/* [defaults] is for other sections too. */
+		"[defaults]\ntrusted = ::1\nallow-uid = 0\nobserve = connect\ncheck-rise = 5\n"
+		"maxqueue = 3\n" GOOD,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct loaded l = assert_accepted(texts[i]);
+
+		unload(&l);
+	}
+}
+
+/* A line that failed may have had the word that is missed: one mistake, one message. */
+static void a_mistake_has_no_consequences(void **state)
+{
+	static const char *const texts[] = {
+		"[listen f]\nbind = :1 accept-proxi\ntrusted = ::1\nserver a = x:1\n",
+		"[listen f]\nbind = :1\nserver a = x:1 check maxcon=3 slowstart=3s\nmaxqueue = 3\n",
+		"[listen f]\nbind = :1\nserver a = x:1\nuse-backend x = dst-port=1\n",
+		"[listen f]\nbind = :1\nserver a = x:1\nuse-backend f = dst-port=x\n",
+		"[frontend f]\nbind = :1\nuse-backend b = dst-port=x\n[backend b]\nserver a = x:1\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct loaded l = load_text(texts[i]);
+
+		if (l.config != NULL || count_of(l.said, ": error: ") != 1 ||
+		    count_of(l.said, ": warning: ") != 0)
+			fail_msg("one error wanted for:\n%s\n%s", texts[i], l.said);
+		unload(&l);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_has_no_effect_is_warned_about),
+		cmocka_unit_test(what_has_an_effect_is_not),
+		cmocka_unit_test(a_mistake_has_no_consequences),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
