@@ -7,6 +7,8 @@
  */
 #include "sluice/engine/choice.h"
 
+#include <sys/socket.h>
+
 #include "sluice/base/check.h"
 #include "sluice/engine/queueing.h"
 #include "sluice/engine/session.h"
@@ -22,8 +24,8 @@ static inline uint64_t client_key(const struct addr_brief *a)
 }
 #endif
 
-/* Of a client that is closed for want of a server so many bytes are read, so that it gets a FIN: the kernel
- * sends a RST where bytes are left unread. */
+/* Of a client that is closed for want of a server so many bytes are read: close(2) sends RST where some are
+ * left unread. */
 #define CHOICE_DISCARD_BYTES 4096
 #define CHOICE_DISCARD_TIMES 16
 
@@ -62,13 +64,17 @@ static enum pick choose_server(struct session *s, const struct server *avoid, st
 	return PICK_FULL;
 }
 
-/* Takes what the client has sent, within bounds, for nobody to have. */
-static void discard_unread(const struct session *s)
+/* FIN at once, and what the client has sent, within bounds, is for nobody to have. What comes between this
+ * and the close is answered with RST, behind the FIN. */
+static void end_client(const struct session *s)
 {
+	const int fd = s->sides[SIDE_CLIENT].sock.fd;
 	uint8_t bin[CHOICE_DISCARD_BYTES];
 
+	if (sys_shutdown(fd, SHUT_WR) != 0)
+		return; /* it was reset, and hears nothing any more */
 	for (int i = 0; i < CHOICE_DISCARD_TIMES; i++)
-		if (sys_recv(s->sides[SIDE_CLIENT].sock.fd, bin, sizeof(bin), 0) <= 0)
+		if (sys_recv(fd, bin, sizeof(bin), 0) <= 0)
 			return;
 }
 
@@ -77,7 +83,7 @@ static void no_server(struct session *s)
 {
 	switch (s->endpoint->frontend->config->no_server) {
 	case CONFIG_NO_SERVER_CLOSE:
-		discard_unread(s);
+		end_client(s);
 		session_close(s, CLOSE_NO_SERVER);
 		s->ends[SIDE_CLIENT] = SIDE_CLOSE;
 		break;

@@ -92,6 +92,7 @@ static void make_config(int splice)
 	backend.retries = prng_below(r, 3);
 	backend.redispatch = prng_chance(r, 50);
 	backend.timeouts.connect_ns = prng_chance(r, 30) ? 5 * NS_PER_SEC : 0;
+	backend.timeouts.queue_ns = 3600 * NS_PER_SEC; /* who waits is served by then, whatever happens */
 	backend.tcp.nodelay = prng_chance(r, 50);
 	make_timeouts();
 	rig.client_tcp = prng_chance(r, 70);
@@ -100,6 +101,7 @@ static void make_config(int splice)
 	make_addr(&bind_at.addr.addr, rig.client_tcp, 9);
 	for (unsigned i = 0; i < RIG_SERVERS; i++) {
 		servers[i].weight = 1;
+		servers[i].maxconn = prng_chance(r, 30) ? 1 : 0;
 		servers[i].addr.kind = ADDR_IP;
 		make_addr(&servers[i].addr.addr, prng_chance(r, 70), i);
 		servers[i].name[0] = (char)('a' + i);
@@ -256,6 +258,9 @@ static void check_rest(void)
 		sim_fail("%u ops are pending, more than the accept", w->loop.pending);
 	if (atomic_load(&rig.engine.sessions) < 0 || atomic_load(&rig.engine.sessions) > 1)
 		sim_fail("%d reservations are left", atomic_load(&rig.engine.sessions));
+	for (int i = 0; i < RIG_SERVERS; i++)
+		if (atomic_load(&rig.engine.backends[0].servers[i].sessions) != 0)
+			sim_fail("a place at a server is not given back");
 	made = atomic_load(&p->made);
 	if (made != w->loop.pipes.list.count + w->loop.pipes.list.victim_count +
 			    (p->list.count + p->list.victim_count))
@@ -278,6 +283,8 @@ static void count_states(void)
 		cover(COVER_COPY_FLOW);
 	if (counter_get(&c->retries) > 0)
 		cover(COVER_RETRY);
+	if (atomic_load(&rig.engine.backends[0].queue.waiting_max) > 0)
+		cover(COVER_QUEUED);
 	if (counter_get(&c->rate_pauses) > 0)
 		cover(COVER_RATE_PAUSE);
 	if (counter_get(&c->pipes_missing) > 0)

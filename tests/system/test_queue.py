@@ -307,6 +307,25 @@ def test_who_waits_when_a_server_dies_is_served_by_another(sluice, peers, thread
     assert max(tries) == 2, f"a dead server is asked once by each: {tries}"
 
 
+@THREADS
+def test_a_maxconn_that_rises_lets_in_who_waits(sluice, peers, threads):
+    listener = peers.listen()
+    daemon = sluice(one_server(listener), f"threads = {threads}")
+    clients = []
+    for n in range(8):
+        clients.append(peers.connect(daemon.address("l")))
+        wait_until(lambda: len(daemon.sessions()) == n + 1, "it has come")
+    servers = [peers.accept(listener)]
+    wait_queued(daemon, 7)
+    daemon.ask("set maxconn server l/a 3")
+    servers += [peers.accept(listener) for _ in range(2)]
+    assert {s.conn for s in servers} == {c.conn for c in clients[:3]}
+    assert nobody_comes(peers, listener)
+    daemon.ask("set maxconn server l/a 0")
+    servers += [peers.accept(listener) for _ in range(5)]
+    assert {s.conn for s in servers} == {c.conn for c in clients}
+
+
 def test_a_daemon_that_is_told_to_end_serves_who_waits(sluice, peers):
     listener = peers.listen()
     daemon = sluice(one_server(listener), "threads = 4")
