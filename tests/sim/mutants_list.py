@@ -13,6 +13,8 @@ FLOW = "src/engine/flow.c"
 READ = "src/engine/flow_read.c"
 WRITE = "src/engine/flow_write.c"
 SESSION = "src/engine/session.c"
+HANDSHAKE = "src/engine/handshake.c"
+GREETING = "src/engine/greeting.c"
 
 LEFT_OUT = {
     "R4": "is about level-triggered loops; the epoll driver is edge-triggered, a spin of it is caught by "
@@ -144,4 +146,12 @@ MUTANTS = [
     {"rule": "-", "what": "a reset that waits is finished twice",
      "edits": [(EPOLL, "	forget_draining(d, op);\n	if (is_drained(op->sock))",
                 "	if (is_drained(op->sock))")], "drivers": ["epoll"]},
+    {"rule": "-", "what": "what came behind a PROXY header is dropped",
+     "edits": [(HANDSHAKE, "		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);",
+                "		buf_put(&s->worker->loop.bufs, rest);")]},
+    {"rule": "-", "what": "a PROXY header goes on as if it were the client's bytes",
+     "edits": [(HANDSHAKE, "io_buf_keep(&s->worker->loop, op, header);",
+                "io_buf_keep(&s->worker->loop, op, 0);")]},
+    {"rule": "-", "what": "a server that is tried gets no PROXY header",
+     "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) || say(s);", "CONFIG_SEND_PROXY_OFF) || true;")]},
 ]

@@ -15,6 +15,7 @@
 #include "model.h"
 #include "peers.h"
 #include "sluice/base/clock.h"
+#include "sluice/engine/extra.h"
 
 #define RIG_SERVERS 2
 #define RIG_TURNS_TO_END 64
@@ -64,6 +65,22 @@ static void make_timeouts(void)
 	backend.timeouts.server_ns = some_time();
 }
 
+/* In some seeds clients begin with a PROXY header, and as servers want the same, it arrives as it was
+ * sent. */
+static void make_proxy(void)
+{
+	rig.header = "";
+	bind_at.accept_proxy = CONFIG_ACCEPT_PROXY_OFF;
+	if (!prng_chance(&model.rng, 30))
+		return;
+	rig.header = "PROXY TCP4 192.0.2.1 192.0.2.2 1000 443\r\n";
+	bind_at.accept_proxy = CONFIG_ACCEPT_PROXY_ALWAYS;
+	for (unsigned i = 0; i < RIG_SERVERS; i++)
+		servers[i].send_proxy = CONFIG_SEND_PROXY_V1;
+	if (rig.has_timeouts)
+		frontend.timeouts.handshake_ns = some_time();
+}
+
 static void make_config(int splice)
 {
 	static const enum config_splice modes[] = {CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_ON,
@@ -106,6 +123,7 @@ static void make_config(int splice)
 		make_addr(&servers[i].addr.addr, prng_chance(r, 70), i);
 		servers[i].name[0] = (char)('a' + i);
 	}
+	make_proxy();
 }
 
 static void make_engine(const struct io_driver *driver)
@@ -149,7 +167,7 @@ void rig_open(const struct io_driver *driver, int splice)
 
 static void check_flow(struct flow *f)
 {
-	if (f->state == FLOW_DEAD || f->state == FLOW_IDLE)
+	if (f->state == FLOW_DEAD)
 		return;
 	if (f->bytes_in != f->bytes_out + flow_held(f))
 		sim_fail("I1: a flow took %lu, gave %lu, holds %u", (unsigned long)f->bytes_in,
@@ -170,6 +188,13 @@ static void check_sessions(const struct list *live)
 
 		for (int i = 0; i < 2; i++)
 			check_flow(&s->flows[i]);
+		if (s->state == SESSION_HANDSHAKE && s->extra->head != NULL)
+			cover(COVER_HEADER_IN_PIECES);
+		if (s->state == SESSION_CONNECTING && flow_held(&s->flows[FLOW_TO_SERVER]) > 0)
+			cover(COVER_HELD_WHILE_CONNECTING);
+		if (s->state == SESSION_FORWARDING && s->extra != NULL &&
+		    s->flows[FLOW_TO_SERVER].bytes_out < s->extra->header_sent)
+			cover(COVER_HEADER_HELD);
 	}
 }
 

@@ -24,6 +24,7 @@ struct rig {
 	int listener_fd;       /* owns through the engine */
 	bool client_tcp;
 	int64_t connect_timeout_ns;
+	const char *header; /* a PROXY header that clients send and servers get; "" = none */
 	bool has_timeouts; /* of the sides, half-closed or lifetime: sessions may end by them */
 	uint32_t turns;
 };

@@ -13,6 +13,7 @@
 #include "peers.h"
 #include "rig.h"
 #include "sluice/base/clock.h"
+#include "stream.h"
 
 #define WORLD_LIVE_STEPS 3000
 /* Pauses between tries, an accept's pause, a last look at a queue: all shorter than this. */
@@ -69,6 +70,7 @@ static void open_world(uint64_t seed, const struct world_options *options)
 	model.faults = true;
 	for (uint32_t n = prng_range(&model.rng, 1, PEERS_CLIENTS); n > 0; n--)
 		(void)peer_new(true); /* there is room */
+	stream_set_head(rig.header, (uint32_t)peers.count);
 }
 
 static void wild_phase(void)

@@ -193,3 +193,25 @@ def test_a_server_that_does_not_read_ends_as_any_other(sluice, peers):
     assert proxy.Received(server).text == line_of(client.sock, "TCP4")
     server.close()
     assert client.receive_to_end() == "reset"
+
+
+def test_who_waits_for_a_place_gets_header_and_bytes_later(sluice, peers):
+    daemon, listener, where = start(sluice, peers, "send-proxy=v2 maxconn=1", bind="accept-proxy")
+    first, waiting, leaving = (call(peers, where) for _ in range(3))
+    first.sendall(FORMS["v1-tcp4"][0] + b"first")
+    server = accept(peers, listener)
+    assert proxy.Received(server).addresses == TCP4 and server.recv(100) == b"first"
+    for number, client in enumerate((waiting, leaving), 1):
+        client.sendall(FORMS["v2-tlvs-sum"][0] + b"later")
+        wait_until(lambda: daemon.ask("show sess").count("state=queued") == number,
+                   lambda: daemon.ask("show sess"))
+    leaving.close()  # it has said all: it is served as well
+    for ending in (first, waiting):
+        ending.close()
+        server.close()
+        server = accept(peers, listener)
+        got = proxy.Received(server)
+        assert got.addresses == TCP4 and b"".join(proxy.tlv(*t) for t in got.tlvs) == TLVS
+        assert server.recv(100) == b"later"
+    server.close()
+    daemon.wait_session_line(2, to_server=5, code="--")
