@@ -183,7 +183,7 @@ void admin_shutdown_sessions(const struct admin_call *c)
 
 	if (s == NULL)
 		return;
-	engine_close_sessions(c->ctx->engine, s);
+	engine_kill_sessions(c->ctx->engine, s);
 	log_line(LOG_LEVEL_NOTICE, "server %s/%s: its sessions are ended, " CAUSE, s->backend->name,
 		 server_name(s));
 }

@@ -380,12 +380,22 @@ void engine_ask_tallies(struct engine *e, uint64_t token)
 	ask(e, LETTER_SHOW_TALLIES, token);
 }
 
-void engine_close_sessions(struct engine *e, struct server *s)
+static void close_sessions(struct engine *e, struct server *s, enum close_reason reason)
 {
-	const struct letter letter = {.kind = LETTER_CLOSE_SERVER, .server = s};
+	const struct letter letter = {.kind = LETTER_CLOSE_SERVER, .server = s, .reason = reason};
 
 	for (unsigned i = 0; i < e->worker_count; i++)
 		(void)mailbox_send(&e->workers[i]->mailbox, &letter); /* full: their timeouts do it */
+}
+
+void engine_close_sessions(struct engine *e, struct server *s)
+{
+	close_sessions(e, s, CLOSE_SERVER_DOWN);
+}
+
+void engine_kill_sessions(struct engine *e, struct server *s)
+{
+	close_sessions(e, s, CLOSE_KILLED);
 }
 
 struct engine_answer *engine_take_answer(struct engine *e)

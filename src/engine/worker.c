@@ -69,8 +69,8 @@ static void show_tallies(struct worker *w, uint64_t token)
 	engine_answer(w->engine, a);
 }
 
-/* The server was marked down, and its sessions shall not wait for a timeout to find out. */
-static void close_sessions_of(struct worker *w, const struct server *server)
+/* The server was marked down, and its sessions shall not wait for a timeout; or it was asked for. */
+static void close_sessions_of(struct worker *w, const struct server *server, enum close_reason reason)
 {
 	struct list *pos;
 	struct list *tmp;
@@ -79,7 +79,7 @@ static void close_sessions_of(struct worker *w, const struct server *server)
 		struct session *s = list_entry(pos, struct session, link);
 
 		if (s->server == server && s->server_counted)
-			session_close(s, CLOSE_SERVER_DOWN);
+			session_close(s, reason);
 	}
 }
 
@@ -96,7 +96,7 @@ static void read_letter(struct worker *w, const struct letter *letter)
 		show_tallies(w, letter->token);
 		break;
 	case LETTER_CLOSE_SERVER:
-		close_sessions_of(w, letter->server);
+		close_sessions_of(w, letter->server, letter->reason);
 		break;
 	}
 }

@@ -125,6 +125,8 @@ def test_sessions_of_a_server_are_shut_down(sluice, peers):
     do(daemon, "shutdown", "sessions", "server", "web/a")
     assert pairs[one][0].receive_to_end() == "reset"
     assert pairs[one][1].receive_to_end() == "reset"
+    line = daemon.wait_session_line(reason="ended by the administrator")
+    assert (line["server"], line["code"]) == ("a", "KD"), line
     client, server = pairs[two]
     client.send(1000)
     server.receive(1000)
@@ -256,7 +258,7 @@ def test_rates_and_times_are_counted(sluice, peers):
     row = stat(daemon, "web", "a")
     assert int(row["rate_max"]) >= 1
     assert int(row["lastsess"]) <= 60
-    assert row["connect"] == "10"
+    assert (row["connect"], row["lbtot"]) == ("10", "10")
     assert int(row["ttime_max"]) >= int(row["ttime"]) >= int(row["ctime"]) >= 0
 
 
@@ -332,3 +334,46 @@ def test_two_machines_with_one_file_have_one_checksum(sluice):
         assert checksum(one) != checksum(other), algorithm
         do(other, "disable", "server", "web/s3")
         assert checksum(one) == checksum(other), algorithm
+
+
+# Checked servers.
+
+def test_a_checked_server_shows_its_checks_and_why_it_is_down(sluice, peers):
+    listener = peers.listen()
+    gone = peers.listen()
+    address = gone.address
+    gone.close()
+    daemon = sluice("[listen web]\nbind = 127.0.0.1:0\ncheck = tcp\ncheck-interval = 100ms\n"
+                    f"check-rise = 2\ncheck-fall = 3\nserver a = {listener.address} disabled\n"
+                    f"server b = {address} disabled\n")  # no check runs when descriptors are counted
+    assert stat(daemon, "web", "b")["check_status"] == ""
+    for server in "ab":
+        do(daemon, "enable", "server", f"web/{server}")
+    wait_until(lambda: stat(daemon, "web", "b")["status"] == "DOWN", "b is down")
+    wait_until(lambda: stat(daemon, "web", "a")["status"] == "UP", "a is up, beyond doubt")
+    a, b = stat(daemon, "web", "a"), stat(daemon, "web", "b")
+    assert a["check_status"].removeprefix("* ") == "L4OK", a
+    assert b["check_status"].removeprefix("* ") == "L4CON", b
+    assert (a["check_rise"], a["check_fall"], a["check_health"]) == ("2", "3", "4")
+    assert (b["check_health"], b["chkdown"]) == ("0", "1")
+    assert int(b["chkfail"]) >= 1 and b["last_chk"] and b["check_desc"], b
+    backend = stat(daemon, "web", "BACKEND")
+    assert (backend["status"], backend["act"], backend["weight"]) == ("UP", "1", "1")
+    rows = states(daemon)
+    assert [rows["web", s]["srv_op_state"] for s in "ab"] == ["2", "0"]
+    assert [rows["web", s]["srv_check_status"] for s in "ab"] == ["6", "8"]
+    first, change = json.loads(daemon.ask("show servers history web/b json"))
+    assert (first["to"], first["cause"]) == ("UP", "by the administrator"), first
+    assert (change["from"], change["to"]) == ("UP", "DOWN"), change
+    assert change["cause"] not in ("", "by the administrator"), change
+    page = subprocess.run([BINARY, "status", "-s", daemon.admin], capture_output=True, text=True,
+                          timeout=3 * PATIENCE, check=True).stdout
+    assert re.search(r"^web/b +down ", page, re.M), page
+    do(daemon, "disable", "server", "web/b")
+    b = stat(daemon, "web", "b")
+    assert (b["status"], b["check_status"]) == ("MAINT", "")
+    do(daemon, "enable", "server", "web/b")  # up until its first check, as in HAProxy, and down again by it
+    wait_until(lambda: stat(daemon, "web", "b")["chkdown"] == "2", "it was found down again")
+    daemon.expected_alarms = "has no server left"
+    for server in "ab":
+        do(daemon, "disable", "server", f"web/{server}")

@@ -147,6 +147,8 @@ void engine_ask_sessions(struct engine *e, uint64_t token);
 void engine_ask_tallies(struct engine *e, uint64_t token);
 /* Asks each worker to end its sessions with `s` (reason SERVER_DOWN). */
 void engine_close_sessions(struct engine *e, struct server *s);
+/* The same because the administrator wants it so (reason KILLED). */
+void engine_kill_sessions(struct engine *e, struct server *s);
 /* Takes one answer, NULL when there is none. The caller frees it. */
 struct engine_answer *engine_take_answer(struct engine *e);
 

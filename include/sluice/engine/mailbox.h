@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "sluice/base/spinlock.h"
+#include "sluice/engine/close_reason.h"
 #include "sluice/io/addr.h"
 #include "sluice/io/io.h"
 
@@ -38,6 +39,7 @@ struct letter {
 	struct addr_brief client;  /* LETTER_SESSION */
 	uint64_t token;            /* LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES */
 	struct server *server;     /* LETTER_CLOSE_SERVER: end the sessions of this one */
+	enum close_reason reason;  /* LETTER_CLOSE_SERVER */
 };
 
 struct mailbox {

@@ -27,7 +27,7 @@ static struct counters counters;
 static uint64_t asked_token;
 static struct engine_answer *answers;
 
-void engine_close_sessions(struct engine *e, struct server *s)
+void engine_kill_sessions(struct engine *e, struct server *s)
 {
 	(void)e;
 	(void)s;

@@ -40,7 +40,7 @@ static struct admin_context context = {
 /* Stands for the workers' part. */
 static struct server *closed;
 
-void engine_close_sessions(struct engine *e, struct server *s)
+void engine_kill_sessions(struct engine *e, struct server *s)
 {
 	assert_ptr_equal(e, &engine);
 	closed = s;

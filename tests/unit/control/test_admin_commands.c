@@ -22,7 +22,7 @@
 /* One worker that counts what the tests want; the engine itself is not linked. */
 static struct counters counters;
 
-void engine_close_sessions(struct engine *e, struct server *s)
+void engine_kill_sessions(struct engine *e, struct server *s)
 {
 	(void)e;
 	(void)s;
