@@ -6,12 +6,14 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import time
 
 import pytest
 
 from harness import exchange, peek
 from harness.address import Address
+from harness.daemon import BINARY
 from harness.exchange import Leg
 from harness.manager import passing
 from harness.timing import wait_until
@@ -179,6 +181,19 @@ def test_a_user_that_gives_the_capability_up_is_found_at_the_start(sluice, peers
     daemon.ended = True
     assert daemon.wait_exit() == 3, daemon.log()
     assert "source=client" in daemon.log() and "'user'" in daemon.log(), daemon.log()
+
+
+def test_the_probe_finds_the_same_before_the_start(peers, folder):
+    listener = peers.listen()
+    path = os.path.join(folder, "probe.ini")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("[frontend f]\nbind = 127.0.0.1:0 interface=nosuch0\ndefault-backend = b\n"
+                f"[backend b]\ncongestion = bbbr\nserver a = {listener.address}\n")
+    done = subprocess.run([BINARY, "check", "--probe", path], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert re.search(r"^bind +f .*FAILED .*'interface=nosuch0'", done.stdout, re.M), done.stdout
+    assert re.search(r"^options +b .*FAILED .*'congestion = bbbr'.*cubic", done.stdout, re.M), done.stdout
 
 
 # ---- pacing -------------------------------------------------------------------------------------
