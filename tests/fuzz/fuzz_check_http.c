@@ -29,7 +29,15 @@ static const struct config_check checks[] = {
 	{.method = TEXT("GET"), .body = TEXT("")},
 };
 
-enum line_kind { LINE_STATUS, LINE_LENGTH, LINE_LENGTH_GOOD, LINE_CODING, LINE_CHUNKED, LINE_CHUNK, LINE_KINDS };
+enum line_kind {
+	LINE_STATUS,
+	LINE_LENGTH,
+	LINE_LENGTH_GOOD,
+	LINE_CODING,
+	LINE_CHUNKED,
+	LINE_CHUNK,
+	LINE_KINDS
+};
 
 static const char *const expressions[LINE_KINDS] = {
 	[LINE_STATUS] = "^HTTP/1\\.[0-9] ([1-9][0-9][0-9])( |$)",
@@ -103,7 +111,8 @@ static enum check_http_verdict slow_status_line(struct slow *s)
 	s->sized = false;
 	s->chunked = false;
 	if (!next_line(s))
-		return s->ended || memcmp(s->data + from, start, there) != 0 ? CHECK_HTTP_BROKEN : CHECK_HTTP_MORE;
+		return s->ended || memcmp(s->data + from, start, there) != 0 ? CHECK_HTTP_BROKEN
+									     : CHECK_HTTP_MORE;
 	return is_kind(LINE_STATUS, s->line, 10, &s->status) ? CHECK_HTTP_GOOD : CHECK_HTTP_BROKEN;
 }
 

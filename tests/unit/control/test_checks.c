@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "sluice/balance/health.h"
+#include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/control/check_talk.h"
 #include "sluice/control/checks.h"
@@ -38,6 +39,7 @@ static struct fake {
 	const char *answer;    /* NULL = stays silent */
 	bool closes;           /* after the answer; else when the other side has ended */
 	bool flood;            /* never stops speaking */
+	bool busy;             /* accepts nobody */
 	char got[1024];
 	size_t got_len;
 	int ended;      /* how the last connection ended: 1 = FIN, -errno, 0 = not yet */
@@ -98,7 +100,7 @@ static void fake_turn(void)
 	static const char noise[4096];
 	ssize_t n;
 
-	if (fake.fd < 0 && fake.listener >= 0)
+	if (fake.fd < 0 && fake.listener >= 0 && !fake.busy)
 		fake_accept();
 	if (fake.fd < 0)
 		return;
@@ -109,6 +111,9 @@ static void fake_turn(void)
 		fake.got_len += (size_t)n;
 	if (fake.got_len >= fake.ask)
 		fake_answer();
+	/* A last word: where the connection is gone already, what was said before has made it a reset. */
+	if (n == 0)
+		n = sys_send(fake.fd, "bye", 3) > 0 ? 0 : -EPIPE;
 	if (n == 0)
 		fake_hang_up(1);
 	else if (n < 0 && n != -EAGAIN)
@@ -270,6 +275,8 @@ static void dead_server_goes_down_and_comes_back(void **state)
 	assert_int_equal(view()->downs, 1);
 	assert_int_equal(view()->health, 0);
 	/* Further failures of a server that is down are not counted, as in HAProxy. */
+	for (int i = 0; i < 100; i++)
+		turn();
 	fake_listen();
 	run_until(server_usable(server()));
 	assert_int_equal(view()->failures, 3);
@@ -292,6 +299,7 @@ static void server_that_says_nothing_times_out(void **state)
 {
 	(void)state;
 	wish(CONFIG_CHECK_HTTP);
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
 	backend_config.check.timeout_ns = 10 * NS_PER_MS;
 	start();
 	run_until_result("L7TOUT");
@@ -385,6 +393,21 @@ static void steps_go_to_and_fro(void **state)
 	assert_string_equal(view()->detail, "expected '+OK' not found");
 }
 
+/* The rest of the greeting belongs to the next step, however the bytes came. */
+static void what_follows_a_match_is_left_to_the_next_step(void **state)
+{
+	struct config_check_step steps[] = {step_of(true, "220 "), step_of(false, "HELO\r\n"),
+					    step_of(true, "ESMTP")};
+
+	(void)state;
+	wish(CONFIG_CHECK_SEND);
+	backend_config.check.steps = steps;
+	backend_config.check.step_count = 3;
+	fake.say_first = "220 ESMTP\r\n";
+	start();
+	run_until_result("L7OK");
+}
+
 static void negated_step_waits_for_the_end(void **state)
 {
 	struct config_check_step step = step_of(true, "ERR");
@@ -429,10 +452,15 @@ static void endless_answer_is_cut(void **state)
 
 static void check_ends_with_fin(void **state)
 {
+	double begun;
+
 	(void)state;
 	start();
+	run_for_conns(1);
+	begun = ev_time();
 	run_until(fake.ended != 0);
 	assert_int_equal(fake.ended, 1);
+	assert_true(ev_time() - begun < 0.5); /* when the verdict is known, not when the farewell is over */
 }
 
 static void greeting_that_nobody_reads_is_no_reset(void **state)
@@ -485,17 +513,70 @@ static void check_port_is_asked_instead(void **state)
 	run_until_result("L4CON");
 }
 
-static void unix_socket_is_checked(void **state)
+/* Abstract names are shared by all runs: this one is our own. */
+static void move_to_unix(void)
 {
 	char name[64];
 
-	(void)state;
 	fake_deafen();
-	/* Abstract names are shared by all runs: this one is our own. */
 	(void)snprintf(name, sizeof(name), "unix:@sluice-test-checks-%d", (int)getpid());
 	assert_int_equal(addr_parse(name, &server_configs[0].addr, NULL, NULL), 0);
 	address = server_configs[0].addr.addr;
 	fake_listen();
+}
+
+/* A full backlog has no event: it is asked again, and a check that comes through is as good as any. */
+static void full_unix_backlog_is_waited_for(void **state)
+{
+	int waiting[64];
+	size_t count = 0;
+
+	(void)state;
+	move_to_unix();
+	assert_int_equal(listen(fake.listener, 1), 0);
+	do
+		waiting[count] = sys_socket(AF_UNIX);
+	while (sys_connect(waiting[count++], &address.sa, address.len) == 0 && count < ARRAY_LEN(waiting));
+	assert_true(count < ARRAY_LEN(waiting));
+	fake.busy = true;
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	backend_config.check.timeout_ns = 5 * NS_PER_SEC;
+	start();
+	for (int i = 0; i < 100; i++)
+		turn();
+	assert_string_equal(view()->code, "INI");
+	assert_true(view()->running);
+	fake.busy = false;
+	while (count > 0)
+		sys_close(waiting[--count]);
+	run_until_result("L4OK");
+	assert_true(view()->duration_ms >= 50);
+}
+
+static void full_unix_backlog_is_no_server_in_the_end(void **state)
+{
+	int waiting[2];
+
+	(void)state;
+	move_to_unix();
+	assert_int_equal(listen(fake.listener, 0), 0);
+	for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+		waiting[i] = sys_socket(AF_UNIX);
+		(void)sys_connect(waiting[i], &address.sa, address.len); /* the last finds no room */
+	}
+	fake.busy = true;
+	start();
+	run_until_result("L4TOUT");
+	assert_string_equal(view()->detail, "its backlog is full");
+	assert_false(server_usable(server()));
+	for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
+		sys_close(waiting[i]);
+}
+
+static void unix_socket_is_checked(void **state)
+{
+	(void)state;
+	move_to_unix();
 	start();
 	run_until_result("L4OK");
 	run_until(fake.ended != 0);
@@ -540,6 +621,35 @@ static void source_that_is_not_ours_says_nothing_of_a_server(void **state)
 	run_until_result("SOCKERR");
 	assert_true(server_usable(server()));
 	assert_int_equal(view()->failures, 0);
+}
+
+static void option_that_is_refused_says_nothing_of_a_server(void **state)
+{
+	(void)state;
+	backend_config.tcp.congestion = (char *)(uintptr_t)"no-such-algorithm";
+	start();
+	run_until_result("SOCKERR");
+	assert_true(server_usable(server()));
+	assert_int_equal(view()->failures, 0);
+}
+
+static void next_source_is_tried_when_one_cannot_be_had(void **state)
+{
+	struct addr_spec first, second;
+	struct addr list[2];
+
+	(void)state;
+	assert_int_equal(addr_parse("192.0.2.1:0", &first, NULL, NULL), 0);
+	assert_int_equal(addr_parse("127.0.0.9:0", &second, NULL, NULL), 0);
+	list[0] = first.addr;
+	list[1] = second.addr;
+	server_configs[0].source.list = list;
+	server_configs[0].source.count = 2;
+	backend_config.check.proxy = CONFIG_SEND_PROXY_V1;
+	start();
+	run_until_result("L4OK");
+	run_until(fake.got_len > 0);
+	assert_memory_equal(fake.got, "PROXY TCP4 127.0.0.9 127.0.0.1 ", 31);
 }
 
 /* ---- what else changes a server ---- */
@@ -628,6 +738,41 @@ static void maintenance_is_not_checked_and_ready_is_at_once(void **state)
 	assert_int_equal(fake.conns, before + 1);
 }
 
+static unsigned eweight(void)
+{
+	return atomic_load(&server()->eweight);
+}
+
+static void slow_start_moves_on_by_itself(void **state)
+{
+	(void)state;
+	server_configs[0].slowstart_ns = NS_PER_SEC;
+	server_configs[0].weight = 10;
+	fake_deafen();
+	start();
+	run_until(!server_usable(server()));
+	fake_listen();
+	run_until(server_usable(server()));
+	assert_true(eweight() < 10 * SERVER_WEIGHT_SCALE);
+	run_until(eweight() == 10 * SERVER_WEIGHT_SCALE);
+	assert_int_equal(server_throttle(server(), clock_mono_ns()), 100);
+}
+
+static void slow_start_needs_no_check(void **state)
+{
+	(void)state;
+	server_configs[0].slowstart_ns = NS_PER_SEC;
+	server_configs[0].check = false;
+	start();
+	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_MAINT, "by hand", clock_mono_ns()), 0);
+	checks_server_changed(checks, server());
+	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_READY, "by hand", clock_mono_ns()), 0);
+	checks_server_changed(checks, server());
+	assert_true(eweight() < SERVER_WEIGHT_SCALE);
+	run_until(eweight() == SERVER_WEIGHT_SCALE);
+	assert_int_equal(ev_run(loop, 0), 0); /* and then nothing is waited for */
+}
+
 static void disabled_server_begins_unchecked(void **state)
 {
 	(void)state;
@@ -696,14 +841,18 @@ static void waits_are_shortened_a_little(void **state)
 
 static void second_server_has_its_own_place(void **state)
 {
+	double begun;
+
 	(void)state;
 	server_configs[1].check = true;
 	backend_config.server_count = 2;
-	backend_config.check.interval_ns = 100 * NS_PER_MS;
+	backend_config.check.interval_ns = 400 * NS_PER_MS;
 	start();
-	run_for_conns(1);
+	begun = ev_time();
+	run_until_result("L4OK");
 	assert_string_equal(checks_view(checks, server() + 1)->code, "INI");
 	run_until(strcmp(checks_view(checks, server() + 1)->code, "L4OK") == 0);
+	assert_true(ev_time() - begun > 0.15); /* half the interval, but for the coarse clock of the loop */
 }
 
 #define CHECKS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -719,6 +868,7 @@ int main(void)
 		CHECKS_TEST(http_host_asks_in_1_1),
 		CHECKS_TEST(http_body_is_searched),
 		CHECKS_TEST(steps_go_to_and_fro),
+		CHECKS_TEST(what_follows_a_match_is_left_to_the_next_step),
 		CHECKS_TEST(negated_step_waits_for_the_end),
 		CHECKS_TEST(endless_answer_is_cut),
 		CHECKS_TEST(check_ends_with_fin),
@@ -726,12 +876,18 @@ int main(void)
 		CHECKS_TEST(proxy_header_goes_first),
 		CHECKS_TEST(check_port_is_asked_instead),
 		CHECKS_TEST(unix_socket_is_checked),
+		CHECKS_TEST(full_unix_backlog_is_waited_for),
+		CHECKS_TEST(full_unix_backlog_is_no_server_in_the_end),
 		CHECKS_TEST(lack_of_descriptors_says_nothing_of_a_server),
 		CHECKS_TEST(source_that_is_not_ours_says_nothing_of_a_server),
+		CHECKS_TEST(option_that_is_refused_says_nothing_of_a_server),
+		CHECKS_TEST(next_source_is_tried_when_one_cannot_be_had),
 		CHECKS_TEST(failed_connects_of_clients_count_as_one_failed_check),
 		CHECKS_TEST(observed_failures_hasten_the_next_check_and_a_good_one_resets_them),
 		CHECKS_TEST(failures_are_not_looked_at_unless_observed),
 		CHECKS_TEST(maintenance_is_not_checked_and_ready_is_at_once),
+		CHECKS_TEST(slow_start_moves_on_by_itself),
+		CHECKS_TEST(slow_start_needs_no_check),
 		CHECKS_TEST(disabled_server_begins_unchecked),
 		CHECKS_TEST(unresolved_server_is_asked_when_it_has_an_address),
 		CHECKS_TEST(nothing_to_check_waits_for_nothing),

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""A server that is checked: a thread that takes one connection after the other and keeps to a script."""
+
+import socket
+import threading
+
+from harness.timing import PATIENCE
+
+
+class Service:
+    """`talk(sock)` serves one connection; how each of them ended is kept: "fin", "reset", "late".
+
+    With a `farewell` it has the last word: a connection that was reset meanwhile does not take it.
+    It dies at once, with its port refused from then on, and comes back at the same port.
+    """
+
+    def __init__(self, talk=None, farewell=b""):
+        self.talk = talk or (lambda sock: None)
+        self.farewell = farewell
+        self.ends = []
+        self.failures = []
+        self.sock = None
+        self.thread = None
+        self.port = 0
+        self.start()
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def start(self):
+        self.sock = socket.socket()
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.sock.bind(("127.0.0.1", self.port))
+        self.sock.listen(1024)
+        self.port = self.sock.getsockname()[1]
+        self.thread = threading.Thread(target=self._run, args=(self.sock,), daemon=True)
+        self.thread.start()
+
+    def _run(self, listener):
+        while True:
+            try:
+                sock, _ = listener.accept()
+            except OSError:
+                return
+            with sock:
+                sock.settimeout(PATIENCE)
+                self.ends.append(self._serve(sock))
+
+    def _serve(self, sock):
+        try:
+            self.talk(sock)
+            while sock.recv(65536):
+                pass
+            if self.farewell:
+                sock.sendall(self.farewell)
+            return "fin"
+        except ConnectionError:
+            return "reset"
+        except socket.timeout:
+            return "late"
+        except Exception as e:  # pylint: disable=broad-except
+            self.failures.append(repr(e))
+            return "failed"
+
+    def die(self):
+        """Ends to listen; connections under way end by themselves."""
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join(PATIENCE)
+        self.sock.close()
+        self.sock = None
+
+    def close(self):
+        if self.sock:
+            self.die()
+        assert not self.failures, self.failures
+
+
+def echo(sock):
+    """Gives back what comes, until the other side has ended."""
+    while True:
+        data = sock.recv(65536)
+        if not data:
+            return
+        sock.sendall(data)
+
+
+def http(answer, requests=None):
+    """Answers one request; `answer` is bytes, or pieces of them, or makes them."""
+    def talk(sock):
+        request = b""
+        while not request.endswith(b"\r\n\r\n"):
+            part = sock.recv(4096)
+            if not part:
+                return
+            request += part
+        if requests is not None:
+            requests.append(request)
+        said = answer() if callable(answer) else answer
+        for piece in [said] if isinstance(said, bytes) else said:
+            sock.sendall(piece)
+        sock.shutdown(socket.SHUT_WR)
+    return talk

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a dead server gets clients, a live one gets none, or a check harms the server that it asks."""
+
+import csv
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from harness import service
+from harness.timing import PATIENCE, SCALE, stays, wait_until
+
+NO_SERVER = "has no server left"
+
+
+def stat(daemon, server, proxy="l"):
+    """The row of a server in `show stat`."""
+    text = daemon.ask("show stat").lstrip("# ")
+    return next(row for row in csv.DictReader(io.StringIO(text))
+                if row["pxname"] == proxy and row["svname"] == server)
+
+
+def wait_stat(daemon, server, **wanted):
+    """Waits until the row has these values; status and check_status may have a word before or behind."""
+    row = {}
+
+    def there():
+        row.update(stat(daemon, server))
+        return all(re.search(v, row[k]) for k, v in wanted.items())
+    wait_until(there, lambda: f"{server} with {wanted}: status={row['status']} "
+               f"check={row['check_status']} {row['last_chk']}\n{daemon.log()[-1500:]}")
+    return row
+
+
+def listen(servers, *lines):
+    return "[listen l]\nbind = 127.0.0.1:0\n" + "".join(f"server {s}\n" for s in servers) + \
+        "".join(f"{line}\n" for line in lines)
+
+
+@pytest.fixture
+def services():
+    """services(talk): a service. Name it before `sluice`: it ends after the daemon then."""
+    running = []
+
+    def start(talk=None, **kw):
+        running.append(service.Service(talk, **kw))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def program(folder):
+    """program(argv, port): a foreign server, started, and listening at the port. Name it before `sluice`."""
+    running = []
+
+    def start(argv, port):
+        with open(os.path.join(folder, f"program{len(running)}.log"), "ab") as log:
+            child = subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        running.append(child)
+
+        def listens():
+            assert child.poll() is None, f"{argv[0]} ended with {child.poll()}"
+            with socket.socket() as s:
+                return s.connect_ex(("127.0.0.1", port)) == 0
+        wait_until(listens, f"{argv[0]} listens")
+        return child
+
+    yield start
+    for child in running:
+        child.terminate()
+    for child in running:
+        child.wait(PATIENCE)
+
+
+def free_port():
+    """For programs that cannot tell which port they were given."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def needs(name):
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def exchange(where):
+    """One client: what it sends comes back; an exception otherwise."""
+    with socket.create_connection(where.sockaddr, PATIENCE) as s:
+        s.sendall(b"hello")
+        assert s.recv(5, socket.MSG_WAITALL) == b"hello"
+
+
+# ---- down and up ----
+
+@pytest.mark.smoke
+def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(services, sluice):
+    a, b = services(service.echo), services(service.echo)
+    interval, fall = 0.3 * SCALE, 3
+    daemon = sluice(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp", "retries = 3",
+                           f"check-interval = {interval * 1000:.0f}ms"))
+    wait_stat(daemon, "a", check_status="L4OK")
+    wait_stat(daemon, "b", check_status="L4OK")
+    a.die()
+    died = time.monotonic()
+    served = 0
+    while stat(daemon, "a")["status"].startswith("UP"):
+        exchange(daemon.address("l"))
+        served += 1
+        assert time.monotonic() - died < PATIENCE, "it is not out"
+    took = time.monotonic() - died
+    assert took < fall * interval + 0.2 * SCALE, f"out after {took:.2f} s"
+    assert served > 0
+    row = stat(daemon, "a")
+    assert (row["check_status"], row["last_chk"], row["chkdown"]) == ("L4CON", "connection refused", "1")
+    assert row["chkfail"] == str(fall)
+    # Now nobody tries it: no connect fails any more.
+    failures = row["econ"]
+    for _ in range(20):
+        exchange(daemon.address("l"))
+    assert stat(daemon, "a")["econ"] == failures
+    a.start()
+    wait_stat(daemon, "a", status="^UP", check_status="L4OK")
+    history = daemon.ask("show servers history l/a")
+    assert "L4CON: connection refused" in history and "L4OK" in history, history
+
+
+def test_nothing_is_asked_of_a_server_without_check(services, sluice):
+    a, b = services(), services()
+    daemon = sluice(listen([f"a = {a.address}", f"b = {b.address} check=off"], "check = tcp",
+                           "check-interval = 50ms"))
+    wait_until(lambda: len(a.ends) > 3, "checks of the other")
+    assert not b.ends
+    assert stat(daemon, "b")["check_status"] == ""
+
+
+def test_every_check_ends_with_fin_even_when_the_server_greets(services, sluice):
+    a = services(lambda sock: sock.sendall(b"220 mail.example.com ESMTP\r\n"), farewell=b"221 bye\r\n")
+    sluice(listen([f"a = {a.address}"], "check = tcp", "check-interval = 20ms"))
+    wait_until(lambda: len(a.ends) >= 20, "twenty checks")
+    assert set(a.ends) == {"fin"}, a.ends
+
+
+def test_check_port_is_asked_and_the_other_is_not(services, sluice):
+    a, probe = services(), services()
+    daemon = sluice(listen([f"a = {a.address} check-port={probe.port}"], "check = tcp",
+                           "check-interval = 50ms"))
+    wait_stat(daemon, "a", check_status="L4OK")
+    assert not a.ends
+    daemon.expected_alarms = NO_SERVER
+    probe.die()
+    wait_stat(daemon, "a", status="^DOWN", check_status="L4CON")
+
+
+# ---- HTTP and steps ----
+
+def test_http_checks_follow_the_status(services, sluice):
+    said = {"now": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"}
+    requests = []
+    a = services(service.http(lambda: said["now"], requests))
+    daemon = sluice(listen([f"a = {a.address}"], "check = http GET /up host=app.example.com",
+                           "check-interval = 50ms"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L7OK", check_code="200")
+    assert requests[0] == b"GET /up HTTP/1.1\r\nHost: app.example.com\r\nConnection: close\r\n\r\n"
+    said["now"] = b"HTTP/1.1 503 Busy\r\n\r\n"
+    wait_stat(daemon, "a", status="^DOWN", check_status="L7STS", check_code="503")
+    said["now"] = [b"HTTP/1.1 20", b"4 x\r", b"\n\r\n"]
+    wait_stat(daemon, "a", status="^UP", check_status="L7OK", check_code="204")
+    assert set(a.ends) == {"fin"}, a.ends
+
+
+def test_http_checks_find_a_string(services, sluice):
+    said = {"now": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                   b"3\r\nall\r\n5\r\n well\r\n0\r\n\r\n"}
+    a = services(service.http(lambda: said["now"]))
+    daemon = sluice(listen([f"a = {a.address}"], 'check = http /up expect="all well"',
+                           "check-interval = 50ms"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L7OK")
+    said["now"] = b"HTTP/1.1 200 OK\r\n\r\nnot at all"
+    row = wait_stat(daemon, "a", status="^DOWN", check_status="L7RSP")
+    assert row["last_chk"] == "expected 'all well' not found"
+
+
+def test_steps_are_sent_and_expected_in_turn(services, sluice):
+    heard = []
+
+    def talk(sock):
+        sock.sendall(b"\x01hello\x00")
+        heard.append(sock.recv(3, socket.MSG_WAITALL))
+        for byte in b"+PONG":
+            sock.sendall(bytes([byte]))
+    a = services(talk)
+    daemon = sluice(listen([f"a = {a.address}"], r'check = send "\x02\x00\xff" expect="+PONG"',
+                           "check-interval = 50ms"))
+    wait_stat(daemon, "a", check_status="L7OK")
+    assert heard[0] == b"\x02\x00\xff"
+    wait_until(lambda: len(a.ends) > 3, "more checks")
+    assert set(a.ends) == {"fin"}, a.ends
+
+
+def test_a_server_that_accepts_and_says_nothing_times_out(services, sluice):
+    a = services()
+    daemon = sluice(listen([f"a = {a.address}"], "check = http /", "check-interval = 300ms",
+                           "check-timeout = 100ms"))
+    daemon.expected_alarms = NO_SERVER
+    row = wait_stat(daemon, "a", status="^DOWN", check_status="L7TOUT")
+    assert 99 <= int(row["check_duration"]) < 100 + 1000 * SCALE
+    assert daemon.terminate() == 0  # with a check under way, most likely
+
+
+def test_a_server_that_takes_no_connection_times_out(sluice, peers):
+    deaf = peers.listen(backlog=0)
+    waiting = []
+    # The kernel takes backlog + 1, and drops what is more.
+    for _ in range(2):
+        s = socket.socket()
+        s.setblocking(False)
+        s.connect_ex(deaf.address.sockaddr)
+        waiting.append(s)
+        peers.keep(s)
+    daemon = sluice(listen([f"a = {deaf.address}"], "check = tcp", "check-interval = 200ms"))
+    daemon.expected_alarms = NO_SERVER
+    row = wait_stat(daemon, "a", status="^DOWN", check_status="L4TOUT")
+    assert row["last_chk"] == "no answer to the connect"
+    assert daemon.terminate() == 0
+
+
+def test_want_of_ports_is_no_failure_of_the_server(network, sluice, peers):
+    listener = peers.listen(socket_maker=network.socket)
+    network.run("sysctl", "-qw", "net.ipv4.ip_local_port_range=61000 61000")
+    taker = peers.keep(network.socket(listener.address))
+    taker.connect(listener.address.sockaddr)
+    text = listen([f"a = {listener.address}"], "check = tcp", "check-interval = 50ms")
+    # The namespace is its own, and so are all ports beyond the range.
+    daemon = sluice(text.replace("127.0.0.1:0", "127.0.0.1:7001"), wrapper=network.wrapper)
+    daemon.expected_alarms = NO_SERVER  # the listener goes before the daemon
+    row = wait_stat(daemon, "a", check_status="SOCKERR")
+    assert row["status"].startswith("UP") and row["chkfail"] == "0", row
+    assert "a limit of this machine, not a fault of it" in daemon.log()
+
+
+# ---- real servers ----
+
+def test_redis_answers_a_ping(program, sluice, folder):
+    port = free_port()
+    child = program([needs("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+                     "--appendonly", "no", "--dir", folder], port)
+    daemon = sluice(listen([f"a = 127.0.0.1:{port}"],
+                           r'check = send "PING\r\n" expect="+PONG" send "INFO\r\n" expect="role:master"',
+                           "check-interval = 50ms"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L7OK", check_health="4")
+    child.kill()
+    wait_stat(daemon, "a", status="^DOWN", check_status="L4CON")
+
+
+NGINX = """\
+daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 64; }}
+http {{ access_log {folder}/access.log; client_body_temp_path {folder}; proxy_temp_path {folder};
+ fastcgi_temp_path {folder}; uwsgi_temp_path {folder}; scgi_temp_path {folder};
+ server {{ listen 127.0.0.1:{port}; server_name app.example.com;
+  location /up {{ return 200 "all well"; }} location / {{ return 404; }} }}
+ server {{ listen 127.0.0.1:{proxied} proxy_protocol; location / {{ return 204; }} }} }}
+"""
+
+
+def test_nginx_answers_by_http_and_behind_proxy_headers(program, sluice, folder):
+    path, port, proxied = needs("nginx"), free_port(), free_port()
+    conf = os.path.join(folder, "nginx.conf")
+    with open(conf, "w", encoding="utf-8") as f:
+        f.write(NGINX.format(folder=folder, port=port, proxied=proxied))
+    program([path, "-c", conf, "-p", folder, "-e", os.path.join(folder, "error.log")], port)
+    text = "".join(
+        f"[backend {name}]\nserver a = 127.0.0.1:{where}\ncheck = {check}\ncheck-interval = 50ms\n"
+        for name, where, check in (
+            ("good", port, 'http GET /up host=app.example.com expect="all well"'),
+            ("head", port, "http HEAD /up"), ("wrong", port, "http /none"),
+            ("first", proxied, "http / proxy=v1"), ("second", proxied, "http / proxy=v2"),
+            ("bare", proxied, "http /")))
+    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = good\n" + text)
+    daemon.expected_alarms = NO_SERVER
+    for proxy, code in (("good", "L7OK"), ("head", "L7OK"), ("wrong", "L7STS"), ("first", "L7OK"),
+                        ("second", "L7OK"), ("bare", "L7")):
+        wait_until(lambda: stat(daemon, "a", proxy)["check_status"].removeprefix("* ").startswith(code),
+                   lambda: f"{proxy}: {stat(daemon, 'a', proxy)}")
+    assert stat(daemon, "a", "wrong")["check_code"] == "404"
+    assert stat(daemon, "a", "bare")["status"].startswith("DOWN")
+
+
+def test_haproxy_takes_the_proxy_headers_of_checks(program, sluice, folder):
+    path, port = needs("haproxy"), free_port()
+    conf = os.path.join(folder, "haproxy.cfg")
+    with open(conf, "w", encoding="utf-8") as f:
+        f.write(f"defaults\n mode http\n timeout client 5s\nfrontend f\n bind 127.0.0.1:{port} accept-proxy\n"
+                " http-request return status 200\n")
+    program([path, "-db", "-f", conf], port)
+    text = "".join(f"[backend {v}]\nserver a = 127.0.0.1:{port}\ncheck = http / proxy={v}\n"
+                   "check-interval = 50ms\n" for v in ("v1", "v2"))
+    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = v1\n" + text)
+    for proxy in ("v1", "v2"):
+        wait_until(lambda: "L7OK" in stat(daemon, "a", proxy)["check_status"],
+                   lambda: f"{proxy}: {stat(daemon, 'a', proxy)}")
+
+
+# ---- what a change does ----
+
+def test_marked_down_sessions_are_closed_when_it_says_so(services, sluice, peers):
+    listener, probe = peers.listen(), services()
+    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                           "check-interval = 50ms", "on-marked-down = close-sessions"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L4OK")
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.send(1000)
+    server.receive(1000)
+    probe.die()
+    assert client.receive_to_end() == "reset"
+    assert daemon.wait_session_line(reason="the server was marked down")["code"]
+
+
+def test_marked_down_sessions_go_on_otherwise(services, sluice, peers):
+    listener, probe = peers.listen(), services()
+    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                           "check-interval = 50ms"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L4OK")
+    client, server = peers.pair(daemon.address("l"), listener)
+    probe.die()
+    wait_stat(daemon, "a", status="^DOWN")
+    client.send(1000)
+    server.receive(1000)
+    server.send(1000)
+    client.receive(1000)
+    assert peers.connect(daemon.address("l")).receive_to_end() in ("fin", "reset")  # nobody serves it
+
+
+def test_in_panic_every_server_is_used(services, sluice, peers):
+    listener, probe = peers.listen(), services()
+    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                           "check-interval = 50ms", "panic = on"))
+    daemon.expected_alarms = "no server"
+    wait_stat(daemon, "a", check_status="L4OK")
+    probe.die()
+    wait_stat(daemon, "a", status="^DOWN")
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.send(1000)
+    server.receive(1000)
+
+
+def test_ten_failed_connects_of_clients_count_as_a_failed_check(services, sluice, peers):
+    dead, probe = services(), services()
+    dead.die()
+    daemon = sluice(listen([f"a = {dead.address} check-port={probe.port}"], "check = tcp", "retries = 0",
+                           "check-interval = 1h", "check-fast = 1h", "check-fall = 1",
+                           "observe = connect"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L4OK", check_health="2")
+    for _ in range(9):
+        assert peers.connect(daemon.address("l")).receive_to_end() == "reset"
+    wait_until(lambda: stat(daemon, "a")["econ"] == "9", "nine failures")
+    assert stat(daemon, "a")["status"].startswith("UP")
+    assert peers.connect(daemon.address("l")).receive_to_end() == "reset"
+    row = wait_stat(daemon, "a", status="^DOWN", check_status="HANA")
+    assert row["last_chk"] == "10 failed connects in a row"
+
+
+def test_observed_failures_bring_the_fast_check_and_a_good_one_brings_it_back(services, sluice, peers):
+    dead, probe = services(), services()
+    dead.die()
+    daemon = sluice(listen([f"a = {dead.address} check-port={probe.port}"], "check = tcp", "retries = 0",
+                           "check-interval = 1h", "check-down = 50ms", "check-fast = 50ms", "check-fall = 1",
+                           "check-rise = 1", "observe = connect"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L4OK")
+    for _ in range(10):
+        assert peers.connect(daemon.address("l")).receive_to_end() == "reset"
+    wait_until(lambda: "HANA" in daemon.log(), "it is marked down")
+    wait_stat(daemon, "a", status="^UP", check_status="L4OK")
+
+
+# ---- what the administrator wants ----
+
+def test_maintenance_is_not_checked_drain_is_and_ready_is_at_once(services, sluice):
+    a, b = services(), services()
+    daemon = sluice(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp",
+                           "check-interval = 50ms"))
+    wait_stat(daemon, "a", check_health="4")
+    daemon.ask("set server l/a state drain")
+    seen = len(a.ends)
+    wait_until(lambda: len(a.ends) > seen + 3, "it is checked in drain")
+    daemon.ask("set server l/a state maint")
+    wait_stat(daemon, "a", status="^MAINT")
+    wait_until(lambda: stays(lambda before=len(a.ends): len(a.ends) == before, 0.3 * SCALE),
+               "no more checks")
+    a.die()
+    daemon.ask("set server l/a state ready")
+    # It is up, and one failure takes it down.
+    row = wait_stat(daemon, "a", status="^DOWN", check_status="L4CON")
+    assert row["chkfail"] == "1", row
+
+
+def test_a_soft_stop_ends_the_checks(services, sluice, peers):
+    listener, probe = peers.listen(), services()
+    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                           "check-interval = 50ms"))
+    wait_stat(daemon, "a", check_status="L4OK")
+    client, server = peers.pair(daemon.address("l"), listener)
+    daemon.ended = True
+    daemon.signal(15)
+    wait_until(lambda: stays(lambda before=len(probe.ends): len(probe.ends) == before, 0.3 * SCALE),
+               "no more checks")
+    client.send(1000)
+    server.receive(1000)
+    client.close()
+    server.close()
+    assert daemon.wait_exit() == 0
