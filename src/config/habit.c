@@ -168,7 +168,7 @@ static struct word synonym(struct arena *a, const struct option *o, const struct
 		const char *theirs, *ours;
 	} rows[] = {
 		{"send-proxy-v2", "send-proxy=v2"}, {"no-check", "check=off"},	 {"down", "disabled"},
-		{"max_conns=", "maxconn="},	    {"slow_start=", "slowstart="},
+		{"max_conns=", "maxconn="},	    {"slow_start=", "slowstart="}, {"port", "check-port"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && o->type == OPT_SERVER; i++) {

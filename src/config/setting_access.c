@@ -34,9 +34,11 @@ static int add_network(const struct setting *s, struct at at, const char *text, 
 /* One network a line; blanks and what is behind '#' are left out. */
 static int add_lines(const struct setting *s, const struct source *file, struct config_networks *n)
 {
+	const unsigned errors = s->diag->errors;
 	int result = 0;
 
-	for (size_t i = 0; i < file->line_count; i++) {
+	/* Of a file that is no list at all the first lines say enough. */
+	for (size_t i = 0; i < file->line_count && s->diag->errors - errors < DIAG_SHOWN_MAX; i++) {
 		const struct source_line *line = &file->lines[i];
 		size_t from = strspn(line->text, " \t");
 		size_t len = strcspn(line->text + from, " \t#");

@@ -69,6 +69,18 @@ int setting_parse_source(const struct setting *s, void *field)
 	return 0;
 }
 
+/* Without the port, where any port will do. */
+static const char *source_text(const struct addr *a, char *buf)
+{
+	const bool six = a->sa.sa_family == AF_INET6;
+	const void *ip = six ? (const void *)&a->in6.sin6_addr : (const void *)&a->in.sin_addr;
+
+	if ((six ? a->in6.sin6_port : a->in.sin_port) != 0 || (six && a->in6.sin6_scope_id != 0))
+		return addr_format(a, buf);
+	check(inet_ntop(a->sa.sa_family, ip, buf, ADDR_TEXT_MAX) != NULL);
+	return buf;
+}
+
 void setting_print_source(const void *field, const struct option *option, FILE *out)
 {
 	const struct config_sources *sources = field;
@@ -78,7 +90,7 @@ void setting_print_source(const void *field, const struct option *option, FILE *
 	if (sources->client)
 		fputs("client", out);
 	for (size_t i = 0; i < sources->count; i++)
-		fprintf(out, "%s%s", i > 0 ? "," : "", addr_format(&sources->list[i], buf));
+		fprintf(out, "%s%s", i > 0 ? "," : "", source_text(&sources->list[i], buf));
 }
 
 bool setting_source_is_set(const void *field)

@@ -38,7 +38,7 @@ OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
        "auto", 0, 0,
        "Where log lines go; auto = the journal under systemd, else stderr; syslog by Unix socket or UDP.",
        "log = syslog:/dev/log level=notice")
-OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0, "ADDRESS [mode= user= group=]",
+OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0, "ADDRESS [mode= user= group= level=]",
        FIELD_GLOBAL(admin), NULL, 0, 0, "Unix socket that 'sluice ctl' talks to.",
        "admin-socket = unix:/run/sluice/admin.sock mode=660 group=sluice")
 OPTION("include", IN_GLOBAL, IN_GLOBAL, OPT_INCLUDE, OPT_REPEAT, "GLOB...", NO_FIELD, NULL, 0, 0,
@@ -123,7 +123,7 @@ OPTION("v6only", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(v6only), NULL, 0,
        "IPv6 clients only, where the address would take both.", "bind = [::]:443 v6only")
 OPTION("accept-proxy", IN_BIND, IN_BIND, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|always|optional",
        FIELD_BIND(accept_proxy), "off", 1, 1,
-       "Clients send a PROXY header, version 1 or 2; optional = only those of 'trusted', and they need not.",
+       "Clients send a PROXY header, version 1 or 2; optional = those of 'trusted' do, others do not.",
        "bind = :443 accept-proxy")
 OPTION("interface", IN_BIND, IN_BIND, OPT_TEXT, 0, "NAME", FIELD_BIND(interface), NULL, 0, 15,
        "Only connections that arrive on this network interface.", "bind = :443 interface=eth0")
@@ -247,7 +247,7 @@ OPTION("send", IN_CHECK, IN_CHECK, OPT_CHECK_SEND, OPT_REPEAT, "TEXT", NO_FIELD,
        "check = send \"PING\\r\\n\" expect=+PONG")
 OPTION("expect", IN_CHECK, IN_CHECK, OPT_CHECK_EXPECT, OPT_REPEAT, "TEXT | !TEXT | STATUS[-STATUS],...",
        NO_FIELD, NULL, 0, 0,
-       "What must come, or with '!' must not; of http status codes, or a text in the answer.",
+       "What must come, or with '!' must not; of http a status, or a text in the answer.",
        "check = http GET / expect=200-299,301")
 OPTION("host", IN_CHECK, IN_CHECK, OPT_CHECK_HOST, 0, "NAME", FIELD_CHECK(host), NULL, 0, 0,
        "The Host of an HTTP check; without it the server's own.", "check = http GET / host=www.example.com")

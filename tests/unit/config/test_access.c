@@ -122,6 +122,7 @@ static void ten_thousand_networks_read_back(void **state)
 static void a_mistake_in_a_file_is_shown_at_its_line(void **state)
 {
 	static const char networks[] = "10.0.0.0/8\n10.0.0.1/8 # x\n::1 ::2\nweb\n";
+	char many[101];
 	struct folder f = folder_make();
 	struct loaded l = load_folder(&f, "trusted = @n.cidr", networks, strlen(networks));
 
@@ -133,6 +134,12 @@ static void a_mistake_in_a_file_is_shown_at_its_line(void **state)
 				       "    | ^^^^^^^^^^ "));
 	assert_non_null(strstr(l.said, "n.cidr:3:5: error: a file of networks has one a line"));
 	assert_non_null(strstr(l.said, "n.cidr:4:1: error: 'web' is no network"));
+	unload(&l);
+	memset(many, 0, sizeof(many));
+	for (size_t i = 0; i < sizeof(many) - 1; i++)
+		many[i] = i % 2 == 0 ? 'a' : '\n';
+	l = load_folder(&f, "trusted = @n.cidr", many, sizeof(many) - 1);
+	assert_int_equal(count_of(l.said, ": error: "), 20); /* it is no list: that is enough of it */
 	unload(&l);
 	l = load_folder(&f, "trusted = @n.cidr", "::1\0x\n", 6);
 	assert_null(l.config);

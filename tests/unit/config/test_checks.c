@@ -108,6 +108,18 @@ static void digits_are_a_status_and_escaped_ones_a_text(void **state)
 	unload(&l);
 }
 
+static void quotes_and_comments_may_stand_in_quotes(void **state)
+{
+	struct loaded l = load_check("check = send \"a\\\" # b\\\\\" expect=\"\\\\\\\"\" # \" comment");
+	const struct config_check *c = &l.config->backends[0].check;
+
+	(void)state;
+	assert_int_equal(c->step_count, 2);
+	assert_step(&c->steps[0], false, false, "a\" # b\\", 7);
+	assert_step(&c->steps[1], true, false, "\\\"", 2);
+	unload(&l);
+}
+
 /* Every byte there is, alone and as the first of a text that is expected. */
 static void every_byte_reads_back(void **state)
 {
@@ -236,6 +248,7 @@ int main(void)
 		cmocka_unit_test(http_has_method_path_host_and_what_is_good),
 		cmocka_unit_test(short_forms_are_whole_ones),
 		cmocka_unit_test(digits_are_a_status_and_escaped_ones_a_text),
+		cmocka_unit_test(quotes_and_comments_may_stand_in_quotes),
 		cmocka_unit_test(every_byte_reads_back),
 		cmocka_unit_test(the_longest_checks_fit_a_line_of_print),
 		cmocka_unit_test(a_check_of_a_section_begins_anew),
