@@ -9,20 +9,12 @@
 
 #include <sys/socket.h>
 
+#include "sluice/balance/client_key.h"
 #include "sluice/base/check.h"
 #include "sluice/engine/queueing.h"
 #include "sluice/engine/session.h"
 #include "sluice/engine/worker.h"
 #include "sluice/io/sys.h"
-
-#if __has_include("sluice/balance/client_key.h")
-#include "sluice/balance/client_key.h"
-#else
-static inline uint64_t client_key(const struct addr_brief *a)
-{
-	return a->family;
-}
-#endif
 
 /* Of a client that is closed for want of a server so many bytes are read: close(2) sends RST where some are
  * left unread. */
@@ -36,12 +28,6 @@ static struct picker *session_picker(const struct session *s)
 	return &s->worker->pickers[s->backend - e->backends];
 }
 
-/* Does the client's address say to which server it belongs? */
-static bool is_hashed(const struct config_backend *b)
-{
-	return b->balance.algorithm == CONFIG_BALANCE_SOURCE || b->balance.algorithm == CONFIG_BALANCE_MAGLEV;
-}
-
 /* Has somebody been waiting for a place such as this one? Then it is theirs. */
 static bool is_waited_for(const struct session *s, const struct server *server)
 {
@@ -52,9 +38,10 @@ static bool is_waited_for(const struct session *s, const struct server *server)
 /* Chooses a server and takes a place at it, unless it must wait behind others. */
 static enum pick choose_server(struct session *s, const struct server *avoid, struct server **out)
 {
-	const bool hashed = is_hashed(s->backend->config);
+	struct picker *picker = session_picker(s);
+	const bool hashed = picker_wants_key(picker);
 	const struct pick_request q = {.key = hashed ? client_key(&s->client) : 0, .avoid = avoid};
-	const enum pick pick = picker_choose(session_picker(s), &q, out);
+	const enum pick pick = picker_choose(picker, &q, out);
 
 	if (pick != PICK_SERVER || !is_waited_for(s, *out))
 		return pick;

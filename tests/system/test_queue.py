@@ -307,6 +307,29 @@ def test_who_waits_when_a_server_dies_is_served_by_another(sluice, peers, thread
     assert max(tries) == 2, f"a dead server is asked once by each: {tries}"
 
 
+def test_with_a_hash_a_client_waits_for_the_server_that_it_belongs_to(sluice, peers):
+    """Until that server's maxqueue is full: then it goes to another."""
+    listeners = [peers.listen(), peers.listen()]
+    servers = "".join(f"server s{n} = {w.address} maxconn=1 maxqueue=2\n" for n, w in enumerate(listeners))
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = source\n{servers}", "threads = 4")
+    first = peers.connect(daemon.address("l"))
+    wait_until(lambda: daemon.info()["connects"] == 1, "it is let in")
+    own, other = listeners if "server=s0" in daemon.sessions()[0] else listeners[::-1]
+    at_own = peers.accept(own)
+    waiting = []
+    for n in range(2):
+        waiting.append(peers.connect(daemon.address("l")))
+        wait_queued(daemon, n + 1)
+    assert nobody_comes(peers, other)
+    exact(*peers.pair(daemon.address("l"), other))
+    assert len(queued(daemon)) == 2, "they still wait for their own"
+    exact(first, at_own)
+    for client in waiting:
+        server = peers.accept(own)
+        assert server.conn == client.conn
+        exact(client, server)
+
+
 @THREADS
 def test_a_maxconn_that_rises_lets_in_who_waits(sluice, peers, threads):
     listener = peers.listen()
