@@ -9,10 +9,11 @@ import shutil
 import socket
 import subprocess
 import time
+from collections import Counter
 
 import pytest
 
-from harness import service
+from harness import process, service
 from harness.timing import PATIENCE, SCALE, stays, wait_until
 
 NO_SERVER = "has no server left"
@@ -40,6 +41,21 @@ def wait_stat(daemon, server, **wanted):
 def listen(servers, *lines):
     return "[listen l]\nbind = 127.0.0.1:0\n" + "".join(f"server {s}\n" for s in servers) + \
         "".join(f"{line}\n" for line in lines)
+
+
+@pytest.fixture
+def sluice(sluice):
+    """A daemon whose own descriptors are those that last: a check may be under way when they are counted."""
+    def start(*args, **kw):
+        daemon = sluice(*args, **kw)
+        lasting = Counter(daemon.baseline["fds"])
+        for _ in range(15):
+            time.sleep(0.01)
+            lasting &= Counter(process.descriptors(daemon.pid))
+        daemon.baseline["fds"] = list(lasting.elements())
+        return daemon
+
+    return start
 
 
 @pytest.fixture
