@@ -188,7 +188,7 @@ OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(allb
 OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(panic), "off", 0, 0,
        "With every server down, use them all: the checks may be wrong.", "panic = on")
 OPTION("maxqueue", BACK_D, BACK_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(maxqueue), "off", 0, 100000000,
-       "Connections that may wait for any server; off = no limit.", "maxqueue = 100")
+       "Connections that may wait in all for its servers; off = no limit.", "maxqueue = 100")
 OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.queue_ns), "off",
        0, MAX_NS, "How long a connection may wait for a server; off = timeout-connect.",
        "timeout-queue = 5s")
