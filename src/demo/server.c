@@ -22,8 +22,9 @@
 #include "sluice/base/check.h"
 #include "sluice/demo/talk.h"
 
-/* A handshake over loopback takes microseconds; a busy machine may make it wait. */
-#define DEAF_S	      0.02
+/* A handshake over loopback takes microseconds, but ends with the first bytes: the proxy on a busy machine
+ * has waited 30 ms for its turn to send them. */
+#define DEAF_S	      0.2
 #define VISITOR_S     10.
 #define LEAVING_S     2. /* the same once the server leaves */
 #define VISITOR_BYTES 4096u

@@ -68,9 +68,12 @@ def check(daemon, idle=True):
     _wait_none(_at_rest, daemon, "final check: at rest")
     _wait_none(_descriptors, daemon, "final check: descriptors")
     if idle:
-        ticks = daemon.cpu_over(IDLE_WINDOW)
         most = IDLE_TICKS_SANITIZED if sanitized() else IDLE_TICKS
-        assert ticks <= most, f"final check: {ticks} ticks of CPU in {IDLE_WINDOW} s at rest"
+        # A tick is charged to whoever runs when it falls; who spins has them all, each time.
+        ticks = [daemon.cpu_over(IDLE_WINDOW)]
+        while ticks[-1] > most and len(ticks) < 3:
+            ticks.append(daemon.cpu_over(IDLE_WINDOW))
+        assert ticks[-1] <= most, f"final check: {ticks} ticks of CPU in {IDLE_WINDOW} s each at rest"
     _wait_none(_aged, daemon, "final check: after two pipe cycles")
     check_log(daemon)
 
