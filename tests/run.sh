@@ -35,7 +35,7 @@ cd "$root" || exit 1
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
     python3 python3-pytest python3-pytest-xdist python3-seccomp strace iproute2 nftables util-linux curl
-    wrk iperf3 redis-server redis-tools rsync systemd mandoc"
+    wrk iperf3 redis-server redis-tools rsync systemd mandoc haproxy nginx libnginx-mod-stream"
 [ "$mode" != full ] || packages="$packages clang libclang-rt-14-dev systemd-container debootstrap buildah"
 # shellcheck disable=SC2086  # a list of words
 need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
