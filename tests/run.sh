@@ -280,6 +280,7 @@ fi
 part "simulation, 1000000 seeds" sim-million simulation build 1000000
 part "the simulator finds every mutant" mutants mutants
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
+part "the bars of balancing" balance with build sh tests/traffic/balance.sh
 part "the unit under a booted systemd" systemd sh tests/service/systemd.sh
 part "the container image" image sh tests/service/image.sh
 finish
