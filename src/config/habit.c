@@ -1,133 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * habit.c - what HAProxy and nginx users write by habit, put into our words.
+ * habit.c - lines of ours as HAProxy and nginx users write them by habit, put into our form.
  *
- * Main thread. Floor 2.
+ * What it suggests has no word in it that would be refused: such a word is left out, and reported where
+ * it stands. Main thread. Floor 2.
  */
 #include "sluice/config/habit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sluice/base/check.h"
 #include "sluice/config/suggest.h"
-#include "sluice/io/netset.h"
 
-/* Is `word` among the words of `o` that this version does not have? */
-static bool is_later_choice(const struct option *o, const char *word, size_t len)
-{
-	char later[OPTION_PLACES_MAX];
-	const char *item = later;
-
-	if (o->type != OPT_CHOICE && o->type != OPT_BALANCE)
-		return false;
-	option_choices(o, true, later);
-	while (*item != '\0') {
-		size_t item_len = strcspn(item, ",");
-
-		if (item_len == len && memcmp(item, word, len) == 0)
-			return true;
-		item += item_len + strspn(item + item_len, ", ");
-	}
-	return false;
-}
-
-/* Does the first thing that a hint quotes, 'key' or 'key = value', exist only in a later version? */
-static bool quotes_later(const char *hint)
-{
-	const char *key = strchr(hint, '\'');
-	size_t key_len, value;
-	bool later = false;
-
-	if (key == NULL)
-		return false;
-	key++;
-	key_len = strcspn(key, " ='");
-	value = key_len + strspn(key + key_len, " =");
-	for (size_t i = 0; i < option_count; i++) {
-		const struct option *o = &options[i];
-
-		if (strlen(o->key) != key_len || memcmp(o->key, key, key_len) != 0)
-			continue;
-		if (o->type != OPT_LATER && !is_later_choice(o, key + value, strcspn(key + value, " '")))
-			return false;
-		later = true;
-	}
-	return later;
-}
-
-static const char *with_version(struct arena *a, const char *hint)
-{
-	if (hint == NULL || !quotes_later(hint))
-		return hint;
-	return arena_printf(a, "%s; not in this version", hint);
-}
-
-/* The "..." of a hint stands for the word that follows in `line`. What touches it, a ':' before or a
- * unit behind, is there for a bare number only: "listen 80", "clitimeout 5000". */
-static const char *with_argument(struct arena *a, const char *hint, const char *argument)
-{
-	const char *mark = hint != NULL ? strstr(hint, "...") : NULL;
-	size_t len = strcspn(argument, " \t;"), before, after;
-	bool bare = len > 0 && strspn(argument, "0123456789") == len;
-
-	if (mark == NULL)
-		return hint;
-	before = (size_t)(mark - hint);
-	if (before > 0 && mark[-1] == ':' && !bare)
-		before--;
-	after = 3 + (bare ? 0 : strcspn(mark + 3, "'"));
-	return arena_printf(a, "%.*s%.*s%s", (int)before, hint, len > 0 ? (int)len : 3,
-			    len > 0 ? argument : "...", mark + after);
-}
-
-/* The NETWORK of a hint stands for what `line` has behind "src": "{ src 10.0.0.0/8 }". */
-static const char *with_network(struct arena *a, const char *hint, const char *line)
-{
-	const char *mark = hint != NULL ? strstr(hint, "NETWORK") : NULL;
-	const char *src = strstr(line, " src ");
-	struct net_prefix prefix;
-	const char *text, *why;
-
-	if (mark == NULL || src == NULL)
-		return hint;
-	src += strlen(" src ") + strspn(src + strlen(" src "), " \t");
-	text = arena_strndup(a, src, strcspn(src, " \t}"));
-	if (net_prefix_parse(text, &prefix, &why) != 0)
-		return hint;
-	return arena_printf(a, "%.*s%s%s", (int)(mark - hint), hint, text, mark + strlen("NETWORK"));
-}
-
-/* nginx's "listen 443 proxy_protocol": a word of the line that is a word of ours. */
-static const char *with_proxy_protocol(struct arena *a, const char *hint, const char *line)
-{
-	static const char bind[] = "write 'bind = ";
-	size_t quote;
-
-	if (hint == NULL || strncmp(hint, bind, strlen(bind)) != 0 || strstr(line, " proxy_protocol") == NULL)
-		return hint;
-	quote = strlen(bind) + strcspn(hint + strlen(bind), "'");
-	return arena_printf(a, "%.*s accept-proxy%s", (int)quote, hint, hint + quote);
-}
-
-const char *habit_translate(struct arena *a, const char *line, size_t *len)
-{
-	const char *hint = with_network(a, suggest_foreign(FOREIGN_LINE, line, len), line);
-	const char *argument = line + *len;
-
-	hint = with_argument(a, hint, argument + strspn(argument, " \t"));
-	return with_version(a, with_proxy_protocol(a, hint, line));
-}
-
-const char *habit_translate_word(struct arena *a, const char *word)
-{
-	size_t len;
-
-	return with_version(a, suggest_foreign(FOREIGN_IN_LINE, word, &len));
-}
-
-/* The section that the words of a line of `o` are options of; 0 = they are none. */
-static unsigned words_section(const struct option *o)
+/* The section that the words of a line of `o` are options of; 0 = they are none. Those of a check of HTTP
+ * or of texts are taken as they are. */
+static unsigned words_section(const struct option *o, const struct words *words)
 {
 	switch (o->type) {
 	case OPT_BIND:
@@ -142,6 +29,8 @@ static unsigned words_section(const struct option *o)
 		return IN_KEEPALIVE;
 	case OPT_BALANCE:
 		return IN_BALANCE;
+	case OPT_CHECK:
+		return strcmp(words->list[0].text, "tcp") == 0 ? IN_CHECK : 0;
 	default:
 		return 0;
 	}
@@ -155,85 +44,212 @@ static bool takes_value(struct arena *a, const struct option *o)
 	return o->type != OPT_FLAG && (o->flags & OPT_BARE) == 0;
 }
 
-static bool is_duration(enum option_type type)
+/* The unit of a bare number in HAProxy: milliseconds, of keepalive seconds. NULL: it needs none. */
+static const char *unit_of(enum option_type type)
 {
-	return type == OPT_DURATION || type == OPT_MILLIS || type == OPT_SECONDS || type == OPT_IDLE ||
-	       type == OPT_KEEPALIVE;
+	switch (type) {
+	case OPT_DURATION:
+	case OPT_MILLIS:
+	case OPT_IDLE:
+		return "ms";
+	case OPT_KEEPALIVE:
+	case OPT_SECONDS:
+		return "s";
+	default:
+		return NULL;
+	}
+}
+
+/* The word with the unit of its option, when the value behind `from` is a bare number. */
+static struct word with_unit(struct arena *a, const struct option *o, const struct word *w, size_t from)
+{
+	const char *value = w->text + from;
+	const char *unit = unit_of(o->type);
+
+	if (unit == NULL || *value == '\0' || value[strspn(value, "0123456789")] != '\0' ||
+	    strcmp(value, "0") == 0)
+		return *w;
+	return word_joined(a, w, unit, NULL);
+}
+
+/* A word of ours in place of `at`, which keeps its place in the source. */
+static struct word word_made(struct arena *a, struct at at, const char *text)
+{
+	struct word w = {.text = text, .len = strlen(text), .at = at};
+	unsigned *cols = arena_alloc(a, (w.len + 1) * sizeof(*cols));
+
+	for (size_t i = 0; i <= w.len; i++)
+		cols[i] = at.col;
+	w.cols = cols;
+	return w;
 }
 
 /* A word of a server line as HAProxy or nginx has it, in ours; the columns stay those of the source. */
 static struct word synonym(struct arena *a, const struct option *o, const struct word *w)
 {
 	static const struct {
-		const char *theirs, *ours;
+		const char *theirs, *ours, *unit; /* of a bare number */
 	} rows[] = {
-		{"send-proxy-v2", "send-proxy=v2"}, {"no-check", "check=off"},	 {"down", "disabled"},
-		{"max_conns=", "maxconn="},	    {"slow_start=", "slowstart="}, {"port", "check-port"},
+	    {"send-proxy-v2", "send-proxy=v2", ""},
+	    {"no-check", "check=off", ""},
+	    {"down", "disabled", ""},
+	    {"max_conns=", "maxconn=", ""},
+	    {"slow_start=", "slowstart=", "s"},
+	    {"port", "check-port", ""},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && o->type == OPT_SERVER; i++) {
 		size_t len = strlen(rows[i].theirs);
 		bool whole = rows[i].theirs[len - 1] != '=';
-		struct word ours = {.at = w->at};
-		unsigned *cols;
+		const char *value = w->text + len;
+		bool bare;
 
-		if (strncmp(w->text, rows[i].theirs, len) != 0 || (whole && w->text[len] != '\0'))
+		if (strncmp(w->text, rows[i].theirs, len) != 0 || (whole && *value != '\0'))
 			continue;
-		ours.text = arena_printf(a, "%s%s", rows[i].ours, w->text + len);
-		ours.len = strlen(ours.text);
-		cols = arena_alloc(a, (ours.len + 1) * sizeof(*cols));
-		for (size_t k = 0; k <= ours.len; k++)
-			cols[k] = w->at.col;
-		ours.cols = cols;
-		return ours;
+		bare = *value != '\0' && value[strspn(value, "0123456789")] == '\0';
+		return word_made(a, w->at,
+				 arena_printf(a, "%s%s%s", rows[i].ours, value, bare ? rows[i].unit : ""));
 	}
 	return *w;
+}
+
+/* HAProxy's "source 0.0.0.0 usesrc clientip", four words from `n` on? */
+static bool is_source_client(const struct option *o, const struct words *words, size_t n)
+{
+	const struct word *w = &words->list[n];
+
+	return o->type == OPT_SERVER && n + 3 < words->count && strcmp(w[0].text, "source") == 0 &&
+	       strcmp(w[2].text, "usesrc") == 0 &&
+	       (strcmp(w[3].text, "client") == 0 || strcmp(w[3].text, "clientip") == 0);
+}
+
+/* "check inter 5s": the words of checks that are keys of ours begin a line of `check`. */
+static bool is_check_of_words(const struct option *o, const struct words *words)
+{
+	size_t len;
+
+	return o->type == OPT_CHECK && suggest_foreign(FOREIGN_IN_LINE, words->list[0].text, &len) != NULL;
+}
+
+static void insert_tcp(struct arena *a, struct words *words)
+{
+	struct word *list = arena_alloc(a, (words->count + 1) * sizeof(*list));
+
+	list[0] = word_made(a, words->list[0].at, "tcp");
+	memcpy(list + 1, words->list, words->count * sizeof(*list));
+	words->list = list;
+	words->count++;
+}
+
+/* Word `*n` of a line, with the next one when that is its value. */
+static struct word take_word(struct arena *a, const struct option *o, const struct words *words, size_t *n)
+{
+	struct word w = synonym(a, o, &words->list[*n]);
+	unsigned section = words_section(o, words);
+	const struct option *word =
+	    option_find(section, arena_strndup(a, w.text, strcspn(w.text, "="))).option;
+	const struct word *next = *n + 1 < words->count ? &words->list[*n + 1] : NULL;
+
+	if (is_source_client(o, words, *n)) {
+		*n += 3;
+		return word_made(a, w.at, "source=client");
+	}
+	if (word == NULL)
+		return w;
+	if (strchr(w.text, '=') == NULL && takes_value(a, word) && next != NULL &&
+	    strchr(next->text, '=') == NULL && option_find(section, next->text).option == NULL) {
+		w = word_joined(a, &w, "=", next);
+		++*n;
+	}
+	return strchr(w.text, '=') != NULL ? with_unit(a, word, &w, strcspn(w.text, "=") + 1) : w;
 }
 
 void habit_join_words(struct diag *d, const struct option *o, struct words *words)
 {
 	struct arena *a = d->arena;
-	unsigned section = words_section(o);
 	size_t kept = 1;
 
 	if (words->count == 0)
 		return;
-	if (is_duration(o->type) && strspn(words->list[0].text, "0123456789") == words->list[0].len &&
-	    strcmp(words->list[0].text, "0") != 0)
-		words->list[0] = word_joined(a, &words->list[0], "ms", NULL);
+	if (is_check_of_words(o, words))
+		insert_tcp(a, words);
+	words->list[0] = with_unit(a, o, &words->list[0], 0);
 	for (size_t i = 1; i < words->count; i++) {
-		struct word w = synonym(a, o, &words->list[i]);
-		const struct option *word = option_find(section, w.text).option;
-		const struct word *next = i + 1 < words->count ? &words->list[i + 1] : NULL;
+		struct word w = take_word(a, o, words, &i);
 
-		if (word != NULL && takes_value(a, word) && next != NULL && strchr(next->text, '=') == NULL &&
-		    option_find(section, next->text).option == NULL) {
-			w = word_joined(a, &w, "=", next);
-			i++;
-		}
 		words->list[kept++] = w;
 	}
 	words->count = kept;
 }
 
+/* "proxy-v2-options=crc32c,ssl" with what we have of it; NULL when that is nothing. */
+static const char *known_tlvs(struct arena *a, const char *text)
+{
+	static const char *const known[] = {"crc32c", "unique-id"};
+	size_t key_len = strcspn(text, "=");
+	const char *sum = NULL;
+
+	for (const char *part = text + key_len; *part != '\0'; part += strcspn(part, ",")) {
+		size_t len = strcspn(++part, ",");
+
+		for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+			if (strlen(known[i]) != len || memcmp(known[i], part, len) != 0)
+				continue;
+			sum = sum == NULL ? arena_printf(a, "%.*s=%s", (int)key_len, text, known[i])
+					  : arena_printf(a, "%s,%s", sum, known[i]);
+		}
+	}
+	return sum;
+}
+
+/* The algorithms that HAProxy has besides; what is said about them comes when the value is read. */
+static const char *known_balance(const char *text)
+{
+	static const char *const by_content[] = {"hash", "sticky", "uri", "url_param", "hdr", "rdp-cookie"};
+	size_t len = strcspn(text, "(");
+
+	if (strcmp(text, "static-rr") == 0)
+		return "roundrobin";
+	for (size_t i = 0; i < ARRAY_LEN(by_content); i++) {
+		if (strlen(by_content[i]) == len && memcmp(by_content[i], text, len) == 0)
+			return "source";
+	}
+	return text;
+}
+
+/* The word as it may be suggested, NULL to leave it out: what no row knows is reported where it stands. */
+static const char *suggested(struct arena *a, const struct option *o, unsigned section, const char *text,
+			     bool first)
+{
+	const struct option *word;
+
+	/* HAProxy's `log 127.0.0.1 local0`: its port is the one of syslog. */
+	if (first && o->type == OPT_LOG && strspn(text, "0123456789") > 0)
+		return arena_printf(a, "syslog:%s%s", text, strchr(text, ':') == NULL ? ":514" : "");
+	if (first && o->type == OPT_BALANCE)
+		return known_balance(text);
+	if (first || section == 0)
+		return text;
+	word = option_find(section, arena_strndup(a, text, strcspn(text, "="))).option;
+	if (word == NULL)
+		return NULL;
+	return word->type == OPT_PROXY_TLVS ? known_tlvs(a, text) : text;
+}
+
 const char *habit_line(struct arena *a, const struct option *o, const char *name, const struct words *words)
 {
 	char *line = arena_printf(a, "%s%s%s =", o->key, name[0] != '\0' ? " " : "", name);
-	unsigned section = words_section(o);
+	unsigned section = words_section(o, words);
 
 	for (size_t i = 0; i < words->count; i++) {
-		const char *word = arena_strndup(a, words->list[i].text, strcspn(words->list[i].text, "="));
-		const char *text = words->list[i].text;
-		const char *quote = text[strcspn(text, " \t#;\"'")] == '\0' ? ""
-				    : strchr(text, '\'') == NULL	    ? "'"
-									    : "\"";
+		const char *text = suggested(a, o, section, words->list[i].text, i == 0);
+		const char *quote;
 
-		/* What no row knows is reported where it stands. */
-		if (i > 0 && section != 0 && option_find(section, word).option == NULL)
+		if (text == NULL)
 			continue;
-		/* HAProxy's `log 127.0.0.1 local0`: its port is the one of syslog. */
-		if (i == 0 && o->type == OPT_LOG && strspn(text, "0123456789") > 0)
-			text = arena_printf(a, "syslog:%s%s", text, strchr(text, ':') == NULL ? ":514" : "");
+		quote = text[strcspn(text, " \t#;\"'")] == '\0' ? ""
+			: strchr(text, '\'') == NULL		? "'"
+								: "\"";
 		line = arena_printf(a, "%s %s%s%s", line, quote, text, quote);
 	}
 	return line;

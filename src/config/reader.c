@@ -260,7 +260,7 @@ static struct entry *take_equals(struct reader *r, const struct reader_line *lin
 	while (key_len > 0 && strchr(" \t", text[key_len - 1]) != NULL)
 		key_len--;
 	key = arena_strndup(d->arena, text, key_len);
-	hint = habit_translate(d->arena, key, &foreign);
+	hint = habit_translate(d->arena, text, &foreign);
 	/* "acl x path_beg = /": the '=' is not the point. */
 	if (hint != NULL && foreign < key_len &&
 	    option_find_start(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, key, &(size_t){0}) == NULL) {

@@ -42,10 +42,12 @@ int setting_parse(const struct setting *s)
 	return type->parse(s, o->offset == SIZE_MAX ? (void *)&nowhere : (char *)s->base + o->offset);
 }
 
-static int report_unknown_word(const struct setting *s, const struct word *key, unsigned section)
+/* `key` is the part of `w`, a word of the line, before its '='. */
+static int report_unknown_word(const struct setting *s, const struct word *w, const struct word *key,
+			       unsigned section)
 {
 	const struct option *near = option_suggest(section, key->text);
-	const char *hint = habit_translate_word(s->diag->arena, key->text);
+	const char *hint = habit_translate_nth(s->diag->arena, &s->words, (size_t)(w - s->words.list));
 
 	diag_error(s->diag, DIAG_UNKNOWN_WORD, key->at, "'%s' has no option '%s'", s->option->key, key->text);
 	if (hint != NULL)
@@ -69,7 +71,7 @@ static int parse_word(const struct setting *s, const struct word *w, unsigned se
 	bool alone = w->text[key_len] != '=';
 
 	if (o == NULL || key_len == 0)
-		return report_unknown_word(s, &key, section);
+		return report_unknown_word(s, w, &key, section);
 	if (o->type == OPT_LATER) {
 		diag_error(s->diag, DIAG_NOT_YET, key.at, "'%s' is not in this version", o->key);
 		return -EINVAL;

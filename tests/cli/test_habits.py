@@ -18,10 +18,18 @@ SLUICE = os.environ.get("SLUICE_BIN", str(HERE.parents[1] / "build/src/sluice"))
 FILES = ["haproxy.cfg", "nginx.conf", "mistakes.ini"]
 
 
-def messages(path):
+def judged(path):
     got = subprocess.run([SLUICE, "check", "--json", str(path)], capture_output=True, text=True, timeout=20)
-    assert (got.returncode, got.stderr) == (1, "")
-    return json.loads(got.stdout)["messages"]
+    found = json.loads(got.stdout)["messages"]
+    errors = sum(m["severity"] == "error" for m in found)
+    assert (got.returncode, got.stderr) == (1 if errors else 0, "")
+    return found
+
+
+def messages(path):
+    found = judged(path)
+    assert found
+    return found
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -61,3 +69,212 @@ def test_what_a_hint_says_to_write_is_no_mistake_of_form(name, tmp_path):
 def test_ten_kinds_are_ten_messages():
     codes = [m["code"] for m in messages(HERE / "habits" / "mistakes.ini")]
     assert len(codes) == len(set(codes)) == 10
+
+
+# One line, and all that its hints say to write; nothing else may be suggested.
+RULES = [
+    ("tcp-request connection reject if { src 192.0.2.0/24 }", "write 'deny-from = 192.0.2.0/24'"),
+    ("tcp-request connection reject if { src 192.0.2.0/24 198.51.100.7 2001:db8::/32 }",
+     "write 'deny-from = 192.0.2.0/24 198.51.100.7 2001:db8::/32'"),
+    ("tcp-request connection reject if { src 10.1.2.3/8 }", "write 'deny-from = 10.0.0.0/8'"),
+    ("tcp-request session reject if { src 192.0.2.0/24 }", "write 'deny-from = 192.0.2.0/24'"),
+    ("tcp-request content reject if { src 192.0.2.0/24 }", "write 'deny-from = 192.0.2.0/24'"),
+    ("tcp-request connection reject if !{ src 10.0.0.0/8 ::1 }",
+     "write 'allow-from = 10.0.0.0/8 ::1': nobody else may come"),
+    ("tcp-request connection reject if ! { src 10.0.0.0/8 }",
+     "write 'allow-from = 10.0.0.0/8': nobody else may come"),
+    ("tcp-request connection reject unless { src 10.0.0.0/8 ::1 }",
+     "write 'allow-from = 10.0.0.0/8 ::1': nobody else may come"),
+    ("tcp-request session reject unless { src 10.0.0.0/8 }",
+     "write 'allow-from = 10.0.0.0/8': nobody else may come"),
+    ("tcp-request content reject unless { src 10.0.0.0/8 }",
+     "write 'allow-from = 10.0.0.0/8': nobody else may come"),
+    ("tcp-request connection expect-proxy layer4 if { src 10.0.0.0/8 ::1 }",
+     "write 'accept-proxy=optional' on the bind line, and 'trusted = 10.0.0.0/8 ::1'"),
+    ("tcp-request connection expect-proxy layer4", "write 'accept-proxy' on the bind line"),
+    ("allow 10.1.1.0/16;", "write 'allow-from = 10.1.0.0/16'; 'deny-from' goes before it, "
+     "where nginx takes the first that fits"),
+    ("deny 192.168.1.1;", "write 'deny-from = 192.168.1.1'; it goes before 'allow-from', "
+     "where nginx takes the first that fits"),
+    ("deny all;", "leave this line out: with 'allow-from' nobody else may come; "
+     "without it nobody could connect"),
+    ("set_real_ip_from 10.0.0.0/8;", "write 'trusted = 10.0.0.0/8'"),
+    ("option httpchk", "write 'check = http OPTIONS /'"),
+    ("option httpchk /x", "write 'check = http OPTIONS /x'"),
+    ("option httpchk GET /x", "write 'check = http GET /x'"),
+    ("option httpchk HEAD /x?a=b HTTP/1.1\\r\\nHost:\\ www", "write 'check = http HEAD /x?a=b'"),
+    ("option httpchk GET", "write 'check = http GET /'"),
+    ("option httpchk get x", "write 'check = http GET /PATH'"),
+    ("http-check expect string \"all is well\"", "write 'check = http GET / expect=\"all is well\"'"),
+    ("tcp-check send PING\\r\\n",
+     "write 'check = send PING\\r\\n expect=TEXT': all steps stand in one line"),
+    ("proxy_bind $remote_addr transparent;", "write 'source=client' on the server line"),
+    ("proxy_bind 10.0.0.200;", "write 'source=10.0.0.200' on the server line"),
+    ("source 0.0.0.0 usesrc clientip", "write 'source=client' on the server line"),
+    ("source 10.0.0.200:0 usesrc client", "write 'source=client' on the server line"),
+    ("source 10.0.0.200", "write 'source=10.0.0.200' on the server line"),
+    ("hash $remote_addr;", "write 'balance = source'"),
+    ("hash $binary_remote_addr;", "write 'balance = source'"),
+    ("hash $binary_remote_addr consistent;", "write 'balance = source hash=consistent'"),
+    ("hash $remote_addr consistent;", "write 'balance = source hash=consistent'"),
+    ("fullconn 100", "leave this line out: it limits nobody, it says at which load servers with minconn "
+     "get their maxconn"),
+    ("timeout tunnel 3600000", "write 'timeout-idle = 3600000ms' (client and server side)"),
+    ("tcp-keepalive 60 interval 10", "write 'tcp-keepalive = 60s interval=10s'"),
+    ("server s 10.0.0.1:80 slowstart 60000", "write 'server s = 10.0.0.1:80 slowstart=60000ms'"),
+    ("server s 10.0.0.1:80 slow_start=60", "write 'server s = 10.0.0.1:80 slowstart=60s'"),
+    ("server s 10.0.0.1:80 source 0.0.0.0 usesrc clientip",
+     "write 'server s = 10.0.0.1:80 source=client'"),
+    ("server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options crc32c,ssl",
+     "write 'server s = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c'"
+     " + write crc32c, unique-id, or both with a comma between"),
+    ("server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options ssl",
+     "write 'server s = 10.0.0.1:80 send-proxy=v2' + write crc32c, unique-id, or both with a comma between"),
+    ("server s 10.0.0.1:80 check inter 5000 fall 4",
+     "write 'server s = 10.0.0.1:80 check' + write 'check-interval = 5000ms' in the section"
+     " + write 'check-fall = 4' in the section"),
+    ("server s 10.0.0.1:80 send-proxy check-send-proxy",
+     "write 'server s = 10.0.0.1:80 send-proxy' + write 'check = tcp proxy=v1' in the section"),
+    ("server s 10.0.0.1:80 check-send-proxy send-proxy-v2",
+     "write 'server s = 10.0.0.1:80 send-proxy=v2' + write 'check = tcp proxy=v2' in the section"),
+    ("check inter 5s", "write 'check = tcp' + write 'check-interval = 5s' in the section"),
+    ("check port 8008", "write 'check = tcp port=8008'"),
+    ("check http GET /x", "write 'check = http GET /x'"),
+    ("balance static-rr", "write 'balance = roundrobin' + write roundrobin"),
+]
+
+# Rules that are more, or other, than a list of networks: nothing is to be copied from their hints.
+NOT_RULES = [f"tcp-request {rest}" for rest in [
+    "connection reject", "connection accept", "connection accept if { src 10.0.0.0/8 }",
+    "connection accept unless { src 10.0.0.0/8 }", "connection accept if !{ src 10.0.0.0/8 }",
+    "session accept if { src 10.0.0.0/8 }", "content accept if { src 10.0.0.0/8 }",
+    "connection reject unless !{ src 10.0.0.0/8 }", "connection reject if !!{ src 10.0.0.0/8 }",
+    "connection reject if { src 10.0.0.0/8 } { dst_port 80 }",
+    "connection reject if { src 10.0.0.0/8 } || { src 192.0.2.0/24 }",
+    "connection reject if local { src 10.0.0.0/8 }", "connection reject if { src 10.0.0.0/8 } !local",
+    "connection reject if { src -f /etc/black.list }", "connection reject if { src 10.0.0.0/8 www }",
+    "connection reject if { src ::ffff:10.0.0.1/24 }", "connection reject if { src }",
+    "connection reject if { dst 10.0.0.0/8 }", "connection reject if local",
+    "connection reject unless local", "content reject if { src 10.0.0.0/8 x }", "content accept",
+    "connection reject if { src 10.0.0.0/8", "connection reject if { src_conn_cur gt 10 }",
+    "connection expect-proxy layer4 unless { src 10.0.0.0/8 }",
+    "connection expect-proxy layer4 if !{ src 10.0.0.0/8 }", "connection expect-proxy layer4 if local",
+]]
+
+
+def hints_of(path, line, section="listen x", more="bind = :80\nserver first = 10.0.0.1:80\n"):
+    path.write_text(f"[{section}]\n{line}\n{more}")
+    return [m["hint"] or "-" for m in judged(path) if m["line"] == 2 and m["severity"] == "error"]
+
+
+@pytest.mark.parametrize("line,expected", RULES)
+def test_a_hint_means_what_the_line_meant(line, expected, tmp_path):
+    assert " + ".join(hints_of(tmp_path / "x.ini", line)) == expected
+
+
+@pytest.mark.parametrize("line", NOT_RULES)
+def test_a_rule_that_cannot_be_turned_is_not_filled_in(line, tmp_path):
+    hint, = hints_of(tmp_path / "x.ini", line)
+    assert "see '" in hint and "write" not in hint and "10.0.0.0" not in hint
+    if " accept" in line and "content accept" != line[12:]:
+        assert "with 'allow-from' nobody else may come" in hint
+
+
+TABLE = (HERE.parents[1] / "include/sluice/config/foreign.tbl.h").read_text()
+OPTIONS = (HERE.parents[1] / "include/sluice/config/options.tbl.h").read_text()
+TEXT = r'"((?:[^"\\]|\\.)*)"'
+ROWS = re.findall(rf"^(FOREIGN|FOREIGN_WORD)\({TEXT},\s*{TEXT}\)$", TABLE, re.M)
+KEYS = set(re.findall(r'^(?:OPTION|LATER)\("([^"]+)"', OPTIONS, re.M))
+WORDS = {"off", "option", "#"}
+# What a user has behind the word, by the first key that the hint has its "..." for.
+VALUES = {"timeout-": "5000", "max-lifetime": "5000", "hard-stop-after": "5000", "tcp-user-timeout": "5000",
+          "check-interval": "5000", "check-fast": "500", "check-down": "5000", "check = http GET": "200",
+          "check = http": "GET /x", "check-port": "8008", "check = send": "PING\\r\\n",
+          "server NAME": "10.0.0.9:81", "source": "10.0.0.200",
+          "hash-balance-factor": "150", "balance = source hash=consistent hash-balance-factor": "150",
+          "pipe-size": "65536", "pacing": "1m", "slowstart": "60", "bind": "443", "user": "root",
+          "group": "root", "level": "operator", "mode": "660", "default-backend": "app"}
+STAND_INS = {"NETWORK": "10.0.0.0/8", "ADDRESS": "10.0.0.9:81", "NAME": "app", "HOST": "localhost",
+             "PORT": "8080", "PATH": "/var/log/x", "FILE": "n.cidr", "TEXT": "abc", "N": "9"}
+
+
+def example(word, hint):
+    """The line that a user has: the word of the row, its '*' as some letters, and a value for '...'."""
+    line = word.replace("*", "x")
+    line = re.sub(r"(if|unless) \{src\}$", r"\1 { src 10.0.0.0/8 ::1 }", line)
+    mark = re.search(r"'([^'.]*)\.\.\.", hint)
+    if mark:
+        line += " " + next((VALUES[k] for k in sorted(VALUES, key=len, reverse=True)
+                            if mark.group(1).startswith(k)), "10")
+    elif "NETWORK" in hint and "{" not in line:
+        line += " 10.0.0.0/8"
+    elif line == "source usesrc client":
+        line = "source 10.0.0.200 usesrc client"
+    return line
+
+
+def refused(path, quoted):
+    """What is wrong with a quoted piece of a hint, tried wherever it may belong; None when nothing is."""
+    text = quoted
+    for name, value in STAND_INS.items():
+        text = re.sub(rf"(?<![A-Z]){name}(?![A-Z])", lambda _: value, text)
+    (path.parent / "n.cidr").write_text("10.0.0.0/8\n")
+    word = "" if " = " in text else text
+    key = "" if word else text
+    server = "server first = 10.0.0.1:80"
+    # Without a list of those who may, accept-proxy=optional is refused; the hint names it too.
+    bind = ("trusted = 10.0.0.0/8\n" if text == "accept-proxy=optional" else "") + "bind = :80"
+    log, admin = "log = stderr", "admin-socket = unix:/run/x.sock"
+    tries = []
+    if key:
+        listen = f"{key}\n" + ("" if key.startswith("default-backend") else server + "\n")
+        tries = [("", f"{bind}\n{listen}"), (key, f"{bind}\n{server}\n")]
+    else:
+        tries = [("", f"{bind} {word}\n{server}\n"), ("", f"{bind}\n{server} {word}\n"),
+                 (f"{log} {word}", f"{bind}\n{server}\n"), (f"{admin} {word}", f"{bind}\n{server}\n"),
+                 ("", f"bind = unix:/run/x {word}\n{server}\n")]
+    said = []
+    for in_global, listen in tries:
+        path.write_text(f"[global]\n{in_global}\n[listen x]\n{listen}[backend app]\n{server}\n")
+        errors = [m for m in judged(path)
+                  if m["severity"] == "error" and m["code"] != "not-in-this-version"]
+        if not errors:
+            return None
+        said += [(text, m["message"]) for m in errors]
+    return said
+
+
+def pieces(hint):
+    """The quoted pieces of a hint that are to be written, and the keys that it names."""
+    written = re.findall(r"'((?:[^']|'\$\{)*?)'(?![a-z])", hint)
+    return [p for p in written if "=" in p and not p.endswith("=")], \
+           [p.rstrip("=") for p in written if "=" not in p or p.endswith("=")]
+
+
+@pytest.mark.parametrize("kind,word,hint", ROWS, ids=[f"{k}:{w}" for k, w, _ in ROWS])
+def test_what_a_row_of_the_table_suggests_is_accepted(kind, word, hint, tmp_path):
+    line = example(word, hint)
+    path = tmp_path / "x.ini"
+    first = re.split(r"[ .*{(']", hint)[0]
+    if kind == "FOREIGN":
+        got = hints_of(path, line)
+    else:
+        listen = "bind = :80\nserver a = 10.0.0.1:80\n"
+        got = [hint for start in ("server s = 10.0.0.2:80", "bind = :81")
+               for hint in hints_of(path, f"{start} {line}", "listen x", listen)]
+        got += [hint for start in ("log = stderr", "admin-socket = unix:/run/x.sock")
+                for hint in hints_of(path, f"{start} {line}", "global", "[listen x]\n" + listen)]
+        got = [hint for hint in got if hint.startswith(first)]
+    assert got, line
+    for one in got[:1]:
+        assert one.startswith(first)
+        written, named = pieces(one)
+        for piece in written:
+            assert "..." not in piece, (line, one)
+            assert refused(path, piece) is None, (line, one, refused(path, piece))
+        for key in named:
+            assert key in KEYS | WORDS or key.startswith(("${", "[", "sluice help")), (line, key)
+
+
+def test_every_row_of_the_table_was_tried():
+    assert len(ROWS) == len(re.findall(r"^FOREIGN(?:_WORD)?\(", TABLE, re.M)) > 300

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * habit_hint.c - hints for words of HAProxy and nginx, with what the line says put into them.
+ *
+ * A hint is copied into a file, so it must mean what the line meant: networks of a rule are taken over
+ * only when the rule is one of addresses alone, and all of them. Else its place stays empty, or the
+ * hint says where to read. Main thread. Floor 2.
+ */
+#include "sluice/config/habit.h"
+
+#include <string.h>
+
+#include "sluice/base/check.h"
+#include "sluice/config/suggest.h"
+#include "sluice/config/values.h"
+#include "sluice/io/netset.h"
+
+#define BLANKS	     " \t"
+#define PATH_LEN_MAX 512 /* a check takes no longer one */
+
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, BLANKS);
+}
+
+/* Is `word` a whole word at the beginning of `text`? */
+static bool begins(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(text, word, len) == 0 && (text[len] == '\0' || strchr(BLANKS, text[len]) != NULL);
+}
+
+/* Is `word` among the words of `o` that this version does not have? */
+static bool is_later_choice(const struct option *o, const char *word, size_t len)
+{
+	char later[OPTION_PLACES_MAX];
+	const char *item = later;
+
+	if (o->type != OPT_CHOICE && o->type != OPT_BALANCE)
+		return false;
+	option_choices(o, true, later);
+	while (*item != '\0') {
+		size_t item_len = strcspn(item, ",");
+
+		if (item_len == len && memcmp(item, word, len) == 0)
+			return true;
+		item += item_len + strspn(item + item_len, ", ");
+	}
+	return false;
+}
+
+/* Does the first thing that a hint quotes, 'key' or 'key = value', exist only in a later version? */
+static bool quotes_later(const char *hint)
+{
+	const char *key = strchr(hint, '\'');
+	size_t key_len, value;
+	bool later = false;
+
+	if (key == NULL)
+		return false;
+	key++;
+	key_len = strcspn(key, " ='");
+	value = key_len + strspn(key + key_len, " =");
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+
+		if (strlen(o->key) != key_len || memcmp(o->key, key, key_len) != 0)
+			continue;
+		if (o->type != OPT_LATER && !is_later_choice(o, key + value, strcspn(key + value, " '")))
+			return false;
+		later = true;
+	}
+	return later;
+}
+
+static const char *with_version(struct arena *a, const char *hint)
+{
+	if (hint == NULL || !quotes_later(hint))
+		return hint;
+	return arena_printf(a, "%s; not in this version", hint);
+}
+
+/* Puts `text` in place of `mark`, where `hint` has it. */
+static const char *with_text(struct arena *a, const char *hint, const char *mark, const char *text)
+{
+	const char *at = hint != NULL ? strstr(hint, mark) : NULL;
+
+	if (at == NULL || text == NULL)
+		return hint;
+	return arena_printf(a, "%.*s%s%s", (int)(at - hint), hint, text, at + strlen(mark));
+}
+
+/* The "..." of a hint stands for `argument`, "" when the line has none. What touches it, a ':' before or
+ * a unit behind, is there for a bare number only: "listen 80", "clitimeout 5000". */
+static const char *with_argument(struct arena *a, const char *hint, const char *argument)
+{
+	const char *mark = hint != NULL ? strstr(hint, "...") : NULL;
+	size_t len = strlen(argument), before, after;
+	bool bare = len > 0 && strspn(argument, "0123456789") == len;
+
+	if (mark == NULL)
+		return hint;
+	before = (size_t)(mark - hint);
+	if (before > 0 && mark[-1] == ':' && !bare)
+		before--;
+	after = 3 + (bare ? 0 : strcspn(mark + 3, " '"));
+	return arena_printf(a, "%.*s%s%s", (int)before, hint, len > 0 ? argument : "...", mark + after);
+}
+
+/* Is each '\\' of `word` one that texts of ours have too ("\\r\\n")? */
+static bool escapes_known(const char *word)
+{
+	for (word = strchr(word, '\\'); word != NULL; word = strchr(word + 2, '\\')) {
+		if (word[1] == '\0' || strchr("rntx0", word[1]) == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* The first word of `text`, in double quotes when it stood in quotes; "" when there is none that our
+ * reader would take: a blank behind '\', a variable of nginx. */
+static const char *first_word(struct arena *a, const char *text)
+{
+	char quote = text[0] == '"' || text[0] == '\'' ? text[0] : '\0';
+	const char *end, *variable;
+	const char *word;
+	size_t len;
+
+	if (quote != '\0') {
+		end = strchr(text + 1, quote);
+		word = arena_strndup(a, text + 1, end != NULL ? (size_t)(end - text - 1) : 0);
+		if (word[0] == '\0' || strpbrk(word, "\"'") != NULL || !escapes_known(word))
+			return "";
+		return arena_printf(a, "\"%s\"", word);
+	}
+	len = strcspn(text, " \t;");
+	word = arena_strndup(a, text, len);
+	variable = strchr(word, '$');
+	if (strpbrk(word, "\"'") != NULL || !escapes_known(word) || (variable != NULL && variable[1] != '{'))
+		return "";
+	return word;
+}
+
+/* What `option httpchk [METHOD] [PATH [VERSION]]` asks for: one word is a path, none is "/". */
+static const char *request_of(struct arena *a, const char *text)
+{
+	size_t first = strcspn(text, BLANKS), method_len = 0, len;
+	const char *path = skip_blanks(text + first);
+
+	if (*path != '\0' || (first > 0 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == first))
+		method_len = first;
+	if (method_len == 0)
+		path = text;
+	len = strcspn(path, BLANKS);
+	if (method_len > 0 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != method_len)
+		return "GET /PATH";
+	if (len > 0 && (path[0] != '/' || len > PATH_LEN_MAX || strcspn(path, "\"'#$\\") < len))
+		return "GET /PATH";
+	return arena_printf(a, "%.*s %.*s", method_len > 0 ? (int)method_len : 7,
+			    method_len > 0 ? text : "OPTIONS", len > 0 ? (int)len : 1, len > 0 ? path : "/");
+}
+
+/* `text` as a network of ours, NULL when it is none. HAProxy and nginx mask what lies behind the prefix
+ * ("10.1.1.0/16"), we refuse it: masked here. */
+static const char *network_of(struct arena *a, const char *text)
+{
+	size_t slash = strcspn(text, "/");
+	char buf[NETSET_TEXT_MAX];
+	struct net_prefix p;
+	const char *why;
+	uint64_t bits = 0;
+
+	if (net_prefix_parse(text, &p, &why) == 0)
+		return text;
+	if (text[slash] == '\0' || net_prefix_parse(arena_strndup(a, text, slash), &p, &why) != 0 ||
+	    value_number(text + slash + 1, &bits) != 0 || bits > p.bits)
+		return NULL;
+	/* The bits of an IPv4-mapped address are not those of the IPv4 network. */
+	if (p.family == AF_INET && strchr(text, ':') != NULL)
+		return NULL;
+	for (size_t i = (size_t)bits; i < p.bits; i++)
+		p.ip[i / 8] &= (uint8_t) ~(0x80u >> i % 8);
+	p.bits = (uint8_t)bits;
+	return arena_strndup(a, net_prefix_format(&p, buf), sizeof(buf));
+}
+
+/* The words in `len` bytes of `text`, all of them networks; else NULL. */
+static const char *networks_of(struct arena *a, const char *text, size_t len)
+{
+	const char *list = arena_strndup(a, text, len);
+	const char *sum = NULL;
+
+	for (list = skip_blanks(list); *list != '\0'; list = skip_blanks(list)) {
+		size_t word_len = strcspn(list, BLANKS);
+		const char *one = network_of(a, arena_strndup(a, list, word_len));
+
+		if (one == NULL)
+			return NULL;
+		sum = sum == NULL ? one : arena_printf(a, "%s %s", sum, one);
+		list += word_len;
+	}
+	return sum;
+}
+
+/* Where the "if" or "unless" of a rule stands; NULL without, and when `line` is no rule. */
+static const char *condition_of(const char *line)
+{
+	if (!begins(line, "tcp-request"))
+		return NULL;
+	for (const char *word = line; *word != '\0'; word = skip_blanks(word + strcspn(word, BLANKS))) {
+		if (begins(word, "if") || begins(word, "unless"))
+			return word;
+	}
+	return NULL;
+}
+
+/* How much of a line stands before its condition. */
+static size_t verb_len(const char *line)
+{
+	const char *condition = condition_of(line);
+	size_t len = condition != NULL ? (size_t)(condition - line) : strlen(line);
+
+	while (len > 0 && strchr(BLANKS, line[len - 1]) != NULL)
+		len--;
+	return len;
+}
+
+/* A rule as the table has it, when its condition is "{ src A B }", alone or once negated, with nothing
+ * but networks: "VERB if {src}" or "VERB unless {src}", and these networks. Else NULL. */
+static const char *rule_of(struct arena *a, const char *line, const char **networks)
+{
+	const char *condition = condition_of(line);
+	bool unless = condition != NULL && condition[0] == 'u';
+	const char *text;
+	size_t len;
+	bool negated;
+
+	if (condition == NULL)
+		return NULL;
+	text = skip_blanks(condition + strlen(unless ? "unless" : "if"));
+	negated = *text == '!';
+	text = skip_blanks(text + (negated ? 1 : 0));
+	if ((negated && unless) || !begins(text, "{"))
+		return NULL;
+	text = skip_blanks(text + 1);
+	len = strcspn(text, "}");
+	if (!begins(text, "src") || text[len] != '}' || *skip_blanks(text + len + 1) != '\0')
+		return NULL;
+	*networks = networks_of(a, text + strlen("src"), len - strlen("src"));
+	if (*networks == NULL)
+		return NULL;
+	return arena_printf(a, "%.*s %s {src}", (int)verb_len(line), line,
+			    negated || unless ? "unless" : "if");
+}
+
+/* `line` as the table has it, where words in its middle make the difference; else `line`. */
+static const char *canonical(struct arena *a, const char *line, const char **networks)
+{
+	const char *rule = rule_of(a, line, networks);
+	const char *usesrc = begins(line, "source") ? strstr(line, " usesrc ") : NULL;
+
+	if (rule != NULL)
+		return rule;
+	if (usesrc == NULL)
+		return line;
+	usesrc = skip_blanks(usesrc + strlen(" usesrc "));
+	return begins(usesrc, "client") || begins(usesrc, "clientip") ? "source usesrc client"
+								      : "source usesrc";
+}
+
+/* nginx's "listen 443 proxy_protocol": a word of the line that is a word of ours. */
+static const char *with_proxy_protocol(struct arena *a, const char *hint, const char *line)
+{
+	static const char bind[] = "write 'bind = ";
+	size_t quote;
+
+	if (hint == NULL || strncmp(hint, bind, strlen(bind)) != 0 || strstr(line, " proxy_protocol") == NULL)
+		return hint;
+	quote = strlen(bind) + strcspn(hint + strlen(bind), "'");
+	return arena_printf(a, "%.*s accept-proxy%s", (int)quote, hint, hint + quote);
+}
+
+const char *habit_translate(struct arena *a, const char *line, size_t *len)
+{
+	const char *hint = suggest_foreign(FOREIGN_LINE, line, len);
+	const char *networks = NULL;
+	const char *argument;
+	size_t nowhere, verb;
+
+	if (hint == NULL)
+		return NULL;
+	/* What is underlined are the words of the line itself, of a rule without its condition. */
+	verb = verb_len(line);
+	if (*len > verb)
+		*len = verb;
+	hint = suggest_foreign(FOREIGN_LINE, canonical(a, line, &networks), &nowhere);
+	argument = skip_blanks(line + *len);
+	/* nginx has one network a line, and no condition. */
+	if (networks == NULL && !begins(line, "tcp-request"))
+		networks = networks_of(a, argument, strcspn(argument, ";"));
+	if (suggest_starts_with(line, "option httpchk") > 0)
+		hint = with_argument(a, hint, request_of(a, argument));
+	else
+		hint = with_argument(a, hint, first_word(a, argument));
+	hint = with_text(a, hint, "NETWORK", networks);
+	return with_version(a, with_proxy_protocol(a, hint, line));
+}
+
+const char *habit_translate_word(struct arena *a, const char *word)
+{
+	size_t len;
+
+	return with_version(a, suggest_foreign(FOREIGN_IN_LINE, word, &len));
+}
+
+/* The version of the PROXY header that a server line of HAProxy asks for; its checks send the same. */
+static const char *proxy_version(const struct words *words)
+{
+	for (size_t i = 1; i < words->count; i++) {
+		const char *text = words->list[i].text;
+
+		if (strcmp(text, "send-proxy=v2") == 0 || strncmp(text, "send-proxy-v2", 13) == 0)
+			return "v2";
+	}
+	return "v1";
+}
+
+const char *habit_translate_nth(struct arena *a, const struct words *words, size_t n)
+{
+	const char *text = words->list[n].text;
+	const char *value = strchr(text, '=');
+	const char *word = arena_strndup(a, text, strcspn(text, "="));
+	size_t len;
+	const char *hint = suggest_foreign(FOREIGN_IN_LINE, word, &len);
+
+	if (value != NULL)
+		value++;
+	else
+		value = n + 1 < words->count ? words->list[n + 1].text : "";
+	hint = with_argument(a, hint, first_word(a, value));
+	return with_version(a, with_text(a, hint, "VERSION", proxy_version(words)));
+}
