@@ -91,8 +91,7 @@ static void connected(struct session *s)
 	s->ack_waits = (s->sides[SIDE_SERVER].sock.bits & IO_TCP) != 0;
 	s->last_ns = now_ns;
 	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
-	if (unlikely(atomic_load_explicit(&s->server->failing, memory_order_relaxed) != 0))
-		atomic_store_explicit(&s->server->failing, 0, memory_order_relaxed);
+	server_answered(s->server);
 	if (!handshake_say(s))
 		return;
 	timer_cancel(&s->worker->loop.timers, &s->timer);

@@ -307,6 +307,48 @@ def test_who_waits_when_a_server_dies_is_served_by_another(sluice, peers, thread
     assert max(tries) == 2, f"a dead server is asked once by each: {tries}"
 
 
+@pytest.mark.smoke
+@pytest.mark.parametrize("free", (0, 1))
+def test_who_was_refused_by_one_server_gets_the_first_place_at_any_other(sluice, peers, free):
+    """Pinned to one other server, it would wait there while the rest are idle."""
+    dead = peers.listen(listen=False)
+    listeners = peers.listen(), peers.listen()
+    servers = "".join(f"server {name} = {where.address} maxconn=1\n"
+                      for name, where in zip(("dead", "s0", "s1"), (dead, *listeners)))
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\n{servers}timeout-queue = 1m\n",
+                    "threads = 1")
+    held = [peers.pair(daemon.address("l"), where) for where in listeners]
+    waiting = peers.connect(daemon.address("l"))
+    wait_queued(daemon, 1)
+    assert daemon.info()["connect_failures"] == 3, "each was refused by the dead one first"
+    exact(*held[free])
+    server = peers.accept(listeners[free])
+    assert server.conn == waiting.conn
+    exact(waiting, server)
+    exact(*held[1 - free])
+    lines = daemon.wait_session_line(count=3, code="--", tries="2") and daemon.session_lines()
+    assert sum(float(line["queue_ms"]) > 0 for line in lines) == 1, lines
+
+
+@THREADS
+def test_a_server_that_refused_and_has_answered_since_serves_who_waits(sluice, peers, threads):
+    """Those whom it refused wait for others, until a newcomer finds out that it is well again."""
+    back, good = peers.listen(listen=False), peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\nserver a = {back.address} maxconn=3\n"
+                    f"server b = {good.address} maxconn=1\ntimeout-queue = 1m\n", f"threads = {threads}")
+    held = peers.pair(daemon.address("l"), good)
+    waiting = []
+    for n in range(2):
+        waiting.append(peers.connect(daemon.address("l")))
+        wait_queued(daemon, n + 1)
+    back.sock.listen()
+    clients = {c.conn: c for c in [*waiting, peers.connect(daemon.address("l"))]}
+    for _ in range(3):
+        server = peers.accept(back)
+        exact(clients.pop(server.conn), server)
+    exact(*held)
+
+
 def test_with_a_hash_a_client_waits_for_the_server_that_it_belongs_to(sluice, peers):
     """Until that server's maxqueue is full: then it goes to another."""
     listeners = [peers.listen(), peers.listen()]
