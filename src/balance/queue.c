@@ -20,11 +20,16 @@ int queue_init(struct queue *q, size_t servers)
 {
 	spinlock_init(&q->lock);
 	list_init(&q->any);
+	list_init(&q->avoided);
 	q->of_server = calloc(servers + 1, sizeof(*q->of_server));
-	if (q->of_server == NULL)
+	q->avoiders = calloc(servers + 1, sizeof(*q->avoiders));
+	if (q->of_server == NULL || q->avoiders == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < servers; i++)
+	for (size_t i = 0; i < servers; i++) {
 		list_init(&q->of_server[i]);
+		list_init(&q->avoiders[i].waiters);
+		list_init(&q->avoiders[i].link);
+	}
 	return 0;
 }
 
@@ -32,7 +37,9 @@ void queue_free(struct queue *q)
 {
 	check(atomic_load(&q->waiting) == 0);
 	free(q->of_server);
+	free(q->avoiders);
 	q->of_server = NULL;
+	q->avoiders = NULL;
 }
 
 void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *arg)
@@ -48,7 +55,7 @@ bool queue_is_waiting(const struct backend *b)
 	return atomic_load_explicit(&b->queue.waiting_any, memory_order_relaxed) > 0;
 }
 
-static bool is_chosen(struct server *s)
+static bool is_chosen(const struct server *s)
 {
 	return atomic_load_explicit(&s->chosen, memory_order_relaxed);
 }
@@ -73,6 +80,37 @@ static atomic_int *list_counter(struct queue *q, const struct waiter *w)
 	return w->server != NULL ? &w->server->queued : &q->waiting_any;
 }
 
+/* Behind all who are in its list. */
+static void link_in(struct queue *q, struct waiter *w)
+{
+	struct queue_avoiders *a;
+
+	if (w->server != NULL) {
+		list_push_back(&q->of_server[w->server->index], &w->link);
+	} else if (w->avoid == NULL) {
+		list_push_back(&q->any, &w->link);
+	} else {
+		a = &q->avoiders[w->avoid->index];
+		if (list_empty(&a->waiters))
+			list_push_back(&q->avoided, &a->link);
+		list_push_back(&a->waiters, &w->link);
+		(void)count(&q->avoiding, 1);
+	}
+}
+
+static void link_out(struct queue *q, struct waiter *w)
+{
+	struct queue_avoiders *a;
+
+	list_remove(&w->link);
+	if (w->server != NULL || w->avoid == NULL)
+		return;
+	a = &q->avoiders[w->avoid->index];
+	if (list_empty(&a->waiters))
+		list_remove(&a->link);
+	(void)count(&q->avoiding, -1);
+}
+
 static int put_in(struct queue *q, struct waiter *w)
 {
 	struct backend *b = w->backend;
@@ -87,7 +125,7 @@ static int put_in(struct queue *q, struct waiter *w)
 	w->number = q->next_number++;
 	w->before = (uint32_t)before;
 	w->state = WAITER_QUEUED;
-	list_push_back(s != NULL ? &q->of_server[s->index] : &q->any, &w->link);
+	link_in(q, w);
 	(void)count(list_counter(q, w), 1);
 	raise_to(&q->waiting_max, count(&q->waiting, 1));
 	if (s != NULL)
@@ -98,7 +136,7 @@ static int put_in(struct queue *q, struct waiter *w)
 static void take_out(struct queue *q, struct waiter *w)
 {
 	check(w->state == WAITER_QUEUED);
-	list_remove(&w->link);
+	link_out(q, w);
 	(void)count(list_counter(q, w), -1);
 	(void)count(&q->waiting, -1);
 }
@@ -108,15 +146,26 @@ static struct waiter *first_of(const struct list *l)
 	return list_empty(l) ? NULL : list_entry(l->next, struct waiter, link);
 }
 
-/* Of those who wait for any server and for `s`, the one who came first. */
+static struct waiter *older(struct waiter *a, struct waiter *b)
+{
+	if (a == NULL || b == NULL)
+		return a != NULL ? a : b;
+	return a->number < b->number ? a : b;
+}
+
+/* Of those who wait for any server and for `s`, the one who came first. As many steps as there are servers
+ * that somebody avoids, however many wait. */
 static struct waiter *oldest_for(const struct queue *q, const struct server *s)
 {
-	struct waiter *any = first_of(&q->any);
-	struct waiter *own = first_of(&q->of_server[s->index]);
+	struct waiter *w = older(first_of(&q->any), first_of(&q->of_server[s->index]));
 
-	if (any == NULL || own == NULL)
-		return any != NULL ? any : own;
-	return any->number < own->number ? any : own;
+	for (const struct list *l = q->avoided.next; l != &q->avoided; l = l->next) {
+		const struct queue_avoiders *a = list_entry(l, struct queue_avoiders, link);
+
+		if (a != &q->avoiders[s->index] || q->chosen == 1)
+			w = older(w, first_of(&a->waiters));
+	}
+	return w;
 }
 
 /* ---- serving ---- */
@@ -187,6 +236,12 @@ static void serve_any(struct backend *b)
 
 /* ---- waiting ---- */
 
+/* With the lock held: who marks a server as not chosen, or as one that has answered, takes it afterwards. */
+static const struct server *still_avoided(const struct server *s)
+{
+	return s != NULL && is_chosen(s) && atomic_load(&s->failing) > 0 ? s : NULL;
+}
+
 int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g)
 {
 	struct queue *q = &b->queue;
@@ -200,6 +255,7 @@ int queue_enter(struct backend *b, struct waiter *w, struct server *server, stru
 	/* It may have left the roster since it was picked, and queue_rearrange() has been here already. */
 	w->server = server != NULL && is_chosen(server) ? server : NULL;
 	server = w->server;
+	w->avoid = still_avoided(w->avoid);
 	err = put_in(q, w);
 	spinlock_unlock(&q->lock);
 	if (err) {
@@ -259,23 +315,33 @@ struct waiter *queue_take_granted(struct queue_grants *g)
 
 /* ---- changes of servers ---- */
 
-/* Those who wait for `s` wait for any from now on, each at the place of its arrival: both lists are in
- * order, and are walked once. */
-static void merge(struct queue *q, struct server *s)
+/* Those of the list wait for any from now on, each at the place of its arrival: both lists are in order, and
+ * are walked once. */
+static void merge(struct queue *q, const struct list *from)
 {
-	struct list *from = &q->of_server[s->index];
 	struct list *pos = q->any.next;
 	struct waiter *w;
 
 	while ((w = first_of(from)) != NULL) {
 		while (pos != &q->any && list_entry(pos, struct waiter, link)->number < w->number)
 			pos = pos->next;
-		list_remove(&w->link);
-		list_push_back(pos, &w->link); /* before `pos` */
+		link_out(q, w);
+		(void)count(list_counter(q, w), -1);
 		w->server = NULL;
-		(void)count(&s->queued, -1);
-		(void)count(&q->waiting_any, 1);
+		w->avoid = NULL;
+		(void)count(list_counter(q, w), 1);
+		list_push_back(pos, &w->link); /* before `pos` */
 	}
+}
+
+void queue_forgive(struct server *s)
+{
+	struct queue *q = &s->owner->queue;
+
+	spinlock_lock(&q->lock);
+	merge(q, &q->avoiders[s->index].waiters);
+	spinlock_unlock(&q->lock);
+	queue_serve(s);
 }
 
 void queue_rearrange(struct backend *b)
@@ -283,9 +349,15 @@ void queue_rearrange(struct backend *b)
 	struct queue *q = &b->queue;
 
 	spinlock_lock(&q->lock);
-	for (size_t i = 0; i < b->server_count; i++)
-		if (!is_chosen(&b->servers[i]))
-			merge(q, &b->servers[i]);
+	q->chosen = 0;
+	for (size_t i = 0; i < b->server_count; i++) {
+		if (is_chosen(&b->servers[i])) {
+			q->chosen++;
+			continue;
+		}
+		merge(q, &q->of_server[i]);
+		merge(q, &q->avoiders[i].waiters);
+	}
 	spinlock_unlock(&q->lock);
 	serve_any(b);
 }

@@ -56,6 +56,18 @@ void server_leave(struct server *s)
 		queue_serve(s);
 }
 
+/* The row may have ended already, when control took it for a failed check. */
+void server_answered(struct server *s)
+{
+	const bool failed = atomic_load_explicit(&s->failing, memory_order_relaxed) != 0;
+
+	if (likely(!failed && atomic_load_explicit(&s->owner->queue.avoiding, memory_order_relaxed) == 0))
+		return;
+	if (failed)
+		atomic_store(&s->failing, 0);
+	queue_forgive(s);
+}
+
 bool server_usable(const struct server *s)
 {
 	return atomic_load_explicit(&s->state, memory_order_acquire) == SERVER_UP;

@@ -241,7 +241,7 @@ static void take_result(struct check *k, const struct check_result *r)
 		tell_shortage(k, r);
 		break;
 	case CHECK_PASSED:
-		atomic_store_explicit(&k->server->failing, 0, memory_order_relaxed);
+		server_answered(k->server);
 		(void)health_good(&k->health); /* publish() sees a change by itself */
 		break;
 	case CHECK_FAILED:

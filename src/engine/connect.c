@@ -91,8 +91,7 @@ static void connected(struct session *s)
 	s->ack_waits = (s->sides[SIDE_SERVER].sock.bits & IO_TCP) != 0;
 	s->last_ns = now_ns;
 	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
-	if (unlikely(atomic_load_explicit(&s->server->failing, memory_order_relaxed) != 0))
-		atomic_store_explicit(&s->server->failing, 0, memory_order_relaxed);
+	server_answered(s->server);
 	if (!handshake_say(s))
 		return;
 	timer_cancel(&s->worker->loop.timers, &s->timer);
@@ -125,27 +124,54 @@ static void start_connect(struct session *s)
 		session_connect_done(s, r);
 }
 
-void session_watch_client(struct session *s)
-{
-	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
-
-	if (io_is_pending(op))
-		return;
-	op->kind = IO_READY;
-	op->want = IO_WANT_ERR;
-	if (io_start(&s->worker->loop, op) != IO_PENDING)
-		session_client_reset(s);
-}
-
 /* What came behind a PROXY header is held already. */
 static bool has_sent_nothing(const struct session *s)
 {
 	return flow_held(&s->flows[FLOW_TO_SERVER]) == 0 && io_unread(&s->sides[SIDE_CLIENT].sock) == 0;
 }
 
-void session_client_reset(struct session *s)
+/* A client that has left and sent nothing needs no further try, and no place in a queue. */
+static bool client_left(const struct session *s)
 {
-	if (has_sent_nothing(s))
+	const struct io_sock *sock = &s->sides[SIDE_CLIENT].sock;
+
+	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && has_sent_nothing(s);
+}
+
+/* Nobody is being asked, and that may last. */
+static bool is_between_servers(const struct session *s)
+{
+	return s->state == SESSION_QUEUED || s->state == SESSION_WAITING;
+}
+
+/* FIN is waited for where it may be long until a server answers, and once: who has sent something before it
+ * waits for the answer, and can only be reset then. */
+void session_watch_client(struct session *s)
+{
+	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
+	const bool has_fin = (s->sides[SIDE_CLIENT].sock.bits & IO_RDHUP) != 0;
+	const uint8_t want = is_between_servers(s) && !has_fin ? IO_WANT_ERR | IO_WANT_END : IO_WANT_ERR;
+
+	if (is_between_servers(s) && client_left(s)) {
+		session_close(s, CLOSE_CLIENT_GONE);
+		return;
+	}
+	if (io_is_pending(op)) {
+		if (want & ~op->want)
+			io_cancel(&s->worker->loop, op); /* comes back, and is started for both */
+		return;
+	}
+	op->kind = IO_READY;
+	op->want = want;
+	if (io_start(&s->worker->loop, op) != IO_PENDING && has_sent_nothing(s))
+		session_close(s, CLOSE_CLIENT_GONE);
+}
+
+void session_client_seen(struct session *s, int result)
+{
+	if (result < 0 || !(result & IO_WANT_ERR))
+		session_watch_client(s); /* FIN, or it was cancelled for this */
+	else if (has_sent_nothing(s))
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 
@@ -206,15 +232,9 @@ static void wait_before(struct session *s, int64_t pause_ns)
 {
 	session_set_state(s, SESSION_WAITING);
 	s->fixed_ns = s->worker->loop.now_ns + pause_ns;
-	session_rearm(s);
-}
-
-/* A client that has left and sent nothing needs no further try. */
-static bool client_left(const struct session *s)
-{
-	const struct io_sock *sock = &s->sides[SIDE_CLIENT].sock;
-
-	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && has_sent_nothing(s);
+	session_watch_client(s);
+	if (s->state == SESSION_WAITING)
+		session_rearm(s);
 }
 
 /* How long a server that failed is left alone. */

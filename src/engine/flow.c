@@ -261,7 +261,7 @@ void flow_run(struct flow *f)
 
 static bool is_watch(const struct io_op *op)
 {
-	return op->kind == IO_READY && op->want == IO_WANT_ERR;
+	return op->kind == IO_READY && (op->want & IO_WANT_ERR);
 }
 
 bool flow_runs_soon(const struct flow *f)
@@ -282,12 +282,12 @@ static void flow_rd_done(struct io_op *op, int result)
 		/* The client was watched while the server was asked; or the flow died meanwhile. */
 		if (s->state == SESSION_HANDSHAKE)
 			handshake_read_done(s, result);
-		else if (f->state == FLOW_IDLE && result > 0)
-			session_client_reset(s);
+		else if (f->state == FLOW_IDLE)
+			session_client_seen(s, result);
 		return;
 	}
 	if (is_watch(op)) {
-		if (result != -ECANCELED)
+		if (result > 0 && (result & IO_WANT_ERR))
 			session_side_failed(s, flow_src_name(f), -ECONNRESET);
 		flow_run(f);
 		session_ack_server(s);

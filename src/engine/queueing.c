@@ -23,34 +23,16 @@ static int64_t queue_deadline(const struct session *s)
 	return timeout_ns > 0 ? s->worker->loop.now_ns + timeout_ns : CLOCK_NEVER;
 }
 
-/* Who failed at one server waits for another: the places of a server that is dead and not yet known to be
- * are always free, and would use up all tries of all who wait. The one with the fewest in its queue. */
-static struct server *elsewhere(const struct session *s)
-{
-	struct backend *b = s->backend;
-	struct server *best = NULL;
-
-	for (size_t i = 0; i < b->server_count; i++) {
-		struct server *other = &b->servers[i];
-
-		if (other == s->server || !atomic_load_explicit(&other->chosen, memory_order_relaxed))
-			continue;
-		if (best == NULL || atomic_load_explicit(&other->queued, memory_order_relaxed) <
-					    atomic_load_explicit(&best->queued, memory_order_relaxed))
-			best = other;
-	}
-	return best;
-}
-
-/* A server's queue that has filled up since the choice sends its clients to the others. */
+/* Who failed at one server waits for any other: the places of a server that is dead and not yet known to be
+ * are always free, and would use up all tries of all who wait. A server's queue that has filled up since the
+ * choice sends its clients to the others. */
 static int enter(struct session *s, struct server *server)
 {
 	struct waiter *w = &s->extra->waiter;
 	struct queue_grants *grants = &s->worker->grants;
 	int err;
 
-	if (server == NULL && s->tries > 0 && s->backend->config->redispatch)
-		server = elsewhere(s);
+	w->avoid = s->tries > 0 && s->backend->config->redispatch ? s->server : NULL;
 	err = queue_enter(s->backend, w, server, grants);
 	if (err != -EBUSY || server == NULL || !s->backend->config->redispatch)
 		return err;

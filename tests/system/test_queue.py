@@ -243,19 +243,54 @@ def test_a_client_that_resets_while_it_waits_ends_at_once_and_the_next_is_served
     assert daemon.info()["connects"] == 2
 
 
-def test_a_client_that_has_closed_without_a_word_costs_no_connect(sluice, peers):
+@pytest.mark.smoke
+@pytest.mark.parametrize("family", ("tcp4", "path"))
+@pytest.mark.parametrize("late", (False, True))
+def test_a_client_that_has_closed_without_a_word_gives_up_its_place(sluice, peers, folder, family, late):
+    """Kept, it would fill maxqueue until timeout-queue, and cost a connect."""
     listener = peers.listen()
-    daemon = sluice(one_server(listener))
+    bind = "127.0.0.1:0" if family == "tcp4" else f"unix:{folder}/l"
+    daemon = sluice(f"[listen l]\nbind = {bind}\nserver a = {listener.address} maxconn=1\nmaxqueue = 2\n"
+                    "timeout-queue = 1m\n")
     held = peers.pair(daemon.address("l"), listener)
-    for _ in range(3):
-        peers.connect(daemon.address("l"), hello=False).close()
-    wait_queued(daemon, 3)
+    for n in range(4):
+        leaving = peers.connect(daemon.address("l"), hello=False)
+        if late:
+            wait_queued(daemon, 1)
+        leaving.close()
+        daemon.wait_session_line(count=n + 1, code="CQ", tries="0",
+                                 reason="client left before a server answered")
+    assert not queued(daemon)
     staying = peers.connect(daemon.address("l"))
-    wait_queued(daemon, 4)
+    wait_queued(daemon, 1)
     exact(*held)
     exact(staying, peers.accept(listener))
-    daemon.wait_session_line(count=3, code="CQ")
     assert daemon.info()["connects"] == 2
+
+
+@pytest.mark.parametrize("says", (False, True))
+def test_a_fin_between_two_tries_ends_who_has_said_nothing(sluice, peers, says):
+    """And nobody else. The server has refused, and the next try is a second away."""
+    listener = peers.listen(listen=False)
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    client = peers.connect(daemon.address("l"), hello=says)
+    wait_until(lambda: any("state=waiting" in line for line in daemon.sessions()), "it was refused")
+    begin = time.monotonic()
+    if says:
+        client.send(1_000)
+    client.fin()
+    if not says:
+        line = daemon.wait_session_line(reason="client left before a server answered", tries="1")
+        assert time.monotonic() - begin < 0.5 * SCALE, line
+        return
+    listener.sock.listen()
+    server = peers.accept(listener)
+    server.receive(1_000)
+    assert server.receive_to_end() == "fin"
+    server.send(20_000)
+    server.close()
+    client.receive(20_000)
+    assert client.receive_to_end() == "fin"
 
 
 def test_a_client_that_has_sent_all_and_its_fin_is_served_when_its_turn_comes(sluice, peers):
@@ -266,6 +301,9 @@ def test_a_client_that_has_sent_all_and_its_fin_is_served_when_its_turn_comes(sl
     client.send(10_000)
     client.fin()
     wait_queued(daemon, 1)
+    ticks = daemon.cpu_over(0.3)
+    assert ticks <= 1, f"{ticks} ticks of CPU in 0.3 s of waiting"
+    assert len(queued(daemon)) == 1
     exact(*held)
     server = peers.accept(listener)
     server.receive(10_000)
@@ -305,6 +343,48 @@ def test_who_waits_when_a_server_dies_is_served_by_another(sluice, peers, thread
     daemon.wait_session_line(count=14, code="--", server="good")
     tries = [int(line["tries"]) for line in daemon.session_lines() if line["code"] == "--"]
     assert max(tries) == 2, f"a dead server is asked once by each: {tries}"
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("free", (0, 1))
+def test_who_was_refused_by_one_server_gets_the_first_place_at_any_other(sluice, peers, free):
+    """Pinned to one other server, it would wait there while the rest are idle."""
+    dead = peers.listen(listen=False)
+    listeners = peers.listen(), peers.listen()
+    servers = "".join(f"server {name} = {where.address} maxconn=1\n"
+                      for name, where in zip(("dead", "s0", "s1"), (dead, *listeners)))
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\n{servers}timeout-queue = 1m\n",
+                    "threads = 1")
+    held = [peers.pair(daemon.address("l"), where) for where in listeners]
+    waiting = peers.connect(daemon.address("l"))
+    wait_queued(daemon, 1)
+    assert daemon.info()["connect_failures"] == 3, "each was refused by the dead one first"
+    exact(*held[free])
+    server = peers.accept(listeners[free])
+    assert server.conn == waiting.conn
+    exact(waiting, server)
+    exact(*held[1 - free])
+    lines = daemon.wait_session_line(count=3, code="--", tries="2") and daemon.session_lines()
+    assert sum(float(line["queue_ms"]) > 0 for line in lines) == 1, lines
+
+
+@THREADS
+def test_a_server_that_refused_and_has_answered_since_serves_who_waits(sluice, peers, threads):
+    """Those whom it refused wait for others, until a newcomer finds out that it is well again."""
+    back, good = peers.listen(listen=False), peers.listen()
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\nserver a = {back.address} maxconn=3\n"
+                    f"server b = {good.address} maxconn=1\ntimeout-queue = 1m\n", f"threads = {threads}")
+    held = peers.pair(daemon.address("l"), good)
+    waiting = []
+    for n in range(2):
+        waiting.append(peers.connect(daemon.address("l")))
+        wait_queued(daemon, n + 1)
+    back.sock.listen()
+    clients = {c.conn: c for c in [*waiting, peers.connect(daemon.address("l"))]}
+    for _ in range(3):
+        server = peers.accept(back)
+        exact(clients.pop(server.conn), server)
+    exact(*held)
 
 
 def test_with_a_hash_a_client_waits_for_the_server_that_it_belongs_to(sluice, peers):

@@ -77,6 +77,9 @@ struct server {
 bool server_enter(struct server *s);
 /* Gives the place back and serves who waits for one. Any thread. */
 void server_leave(struct server *s);
+/* A connect to it, or a check, has succeeded: its row of failures ends, and who avoided it in the queue does
+ * so no more. Any thread. */
+void server_answered(struct server *s);
 /* Does it take new connections by its state? Weight and limit are not asked. Any thread. */
 bool server_usable(const struct server *s);
 /* "UP", "DOWN", "DRAIN", "MAINT", "DOWN (unresolved)"; static. */

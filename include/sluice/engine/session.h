@@ -123,12 +123,12 @@ void session_begin(struct session *s);
 void session_connect(struct session *s);
 /* A place at `server` was waited for and is this session's now, or is given back here. */
 void session_connect_to(struct session *s, struct server *server);
-/* A client that resets while the session waits or connects, with nothing sent, ends it. The session may
- * be closing afterwards. */
+/* A client that resets while the session waits or connects, with nothing sent, ends it; so does one that
+ * sends FIN while it waits. The session may be closing afterwards. */
 void session_watch_client(struct session *s);
 void session_connect_done(struct session *s, int result);
-/* The client was reset before a server had answered: what it had sent is still delivered. */
-void session_client_reset(struct session *s);
+/* The watch came back before a server had answered: what the client had sent is still delivered. */
+void session_client_seen(struct session *s, int result);
 /* The timer fired while a PROXY header was awaited, while connecting or between two tries. */
 void session_connect_timer(struct session *s);
 /* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the

@@ -69,6 +69,19 @@ static void enter(struct fixture *f, struct waiter *w, struct server *s)
 	assert_int_equal(queue_enter(f->b, w, s, &f->grants), 0);
 }
 
+/* Its last connect, to `s`, has failed. */
+static void enter_but(struct fixture *f, struct waiter *w, struct server *s)
+{
+	memset(w, 0, sizeof(*w));
+	w->avoid = s;
+	assert_int_equal(queue_enter(f->b, w, NULL, &f->grants), 0);
+}
+
+static void set_failing(struct server *s)
+{
+	atomic_store(&s->failing, 1);
+}
+
 /* The next who was given a place must be `w`, at `s`. */
 static void assert_granted(struct fixture *f, const struct waiter *w, const struct server *s)
 {
@@ -91,6 +104,8 @@ static void end(struct fixture *f)
 	assert_null(queue_take_granted(&f->grants));
 	assert_int_equal(atomic_load(&f->b->queue.waiting), 0);
 	assert_int_equal(atomic_load(&f->b->queue.waiting_any), 0);
+	assert_int_equal(atomic_load(&f->b->queue.avoiding), 0);
+	assert_true(list_empty(&f->b->queue.avoided));
 	for (int i = 0; i < SERVERS; i++) {
 		assert_int_equal(atomic_load(&server(f, i)->queued), 0);
 		while (atomic_load(&server(f, i)->sessions) > 0)
@@ -348,6 +363,153 @@ static void a_limit_that_falls_lets_nobody_in_until_it_is_reached(void **state)
 	end(&f);
 }
 
+/* ---- one server is avoided ---- */
+
+static void who_avoids_a_server_gets_the_first_place_at_any_other(void **state)
+{
+	struct fixture f;
+	struct waiter w[4];
+
+	(void)state;
+	begin(&f);
+	start(&f);
+	fill(&f);
+	set_failing(server(&f, 0));
+	enter_but(&f, &w[0], server(&f, 0));
+	enter(&f, &w[1], server(&f, 1));
+	enter(&f, &w[2], NULL);
+	enter_but(&f, &w[3], server(&f, 0));
+	assert_true(queue_is_waiting(f.b));
+	server_leave(server(&f, 0)); /* w[0] came first, and passes it over */
+	assert_granted(&f, &w[2], server(&f, 0));
+	server_leave(server(&f, 0));
+	assert_null(queue_take_granted(&f.grants));
+	server_leave(server(&f, 1));
+	assert_granted(&f, &w[0], server(&f, 1));
+	server_leave(server(&f, 1));
+	assert_granted(&f, &w[1], server(&f, 1));
+	server_leave(server(&f, 2));
+	assert_granted(&f, &w[3], server(&f, 2));
+	end(&f);
+}
+
+static void however_many_avoid_a_server_who_came_after_them_gets_its_place(void **state)
+{
+	struct fixture f;
+	struct waiter w[300];
+	struct waiter last;
+
+	(void)state;
+	begin(&f);
+	start(&f);
+	fill(&f);
+	set_failing(server(&f, 0));
+	for (int i = 0; i < 300; i++)
+		enter_but(&f, &w[i], server(&f, 0));
+	server_leave(server(&f, 0));
+	assert_null(queue_take_granted(&f.grants));
+	enter(&f, &last, NULL); /* the place is free since then */
+	assert_granted(&f, &last, server(&f, 0));
+	assert_int_equal(last.before, 300);
+	for (int i = 0; i < 300; i++)
+		queue_leave(&w[i]);
+	end(&f);
+}
+
+static void who_avoids_one_of_two_waits_behind_older_ones_that_avoid_the_other(void **state)
+{
+	struct fixture f;
+	struct waiter w[3];
+
+	(void)state;
+	begin(&f);
+	start(&f);
+	fill(&f);
+	set_failing(server(&f, 0));
+	set_failing(server(&f, 1));
+	enter_but(&f, &w[0], server(&f, 1));
+	enter_but(&f, &w[1], server(&f, 0));
+	enter_but(&f, &w[2], server(&f, 1));
+	queue_leave(&w[0]);
+	server_leave(server(&f, 2));
+	assert_granted(&f, &w[1], server(&f, 2));
+	server_leave(server(&f, 0));
+	assert_granted(&f, &w[2], server(&f, 0));
+	end(&f);
+}
+
+static void a_server_that_has_answered_is_avoided_no_more(void **state)
+{
+	struct fixture f;
+	struct waiter w[4];
+
+	(void)state;
+	begin(&f);
+	start(&f);
+	fill(&f);
+	set_failing(server(&f, 0));
+	enter_but(&f, &w[0], server(&f, 0));
+	enter(&f, &w[1], NULL);
+	enter_but(&f, &w[2], server(&f, 0));
+	server_leave(server(&f, 0));
+	assert_granted(&f, &w[1], server(&f, 0));
+	server_leave(server(&f, 0));
+	server_leave(server(&f, 0));
+	assert_null(queue_take_granted(&f.grants));
+	server_answered(server(&f, 0));
+	assert_int_equal(atomic_load(&server(&f, 0)->failing), 0);
+	assert_granted(&f, &w[0], server(&f, 0));
+	assert_granted(&f, &w[2], server(&f, 0));
+	enter_but(&f, &w[3], server(&f, 0)); /* it has answered since that failure */
+	assert_int_equal(atomic_load(&f.b->queue.avoiding), 0);
+	server_leave(server(&f, 0));
+	assert_granted(&f, &w[3], server(&f, 0));
+	end(&f);
+}
+
+static void a_server_that_has_left_and_come_back_is_avoided_no_more(void **state)
+{
+	struct fixture f;
+	struct waiter w[4];
+
+	(void)state;
+	begin(&f);
+	start(&f);
+	fill(&f);
+	set_failing(server(&f, 0));
+	enter_but(&f, &w[0], server(&f, 0));
+	enter(&f, &w[1], NULL);
+	enter_but(&f, &w[2], server(&f, 0));
+	set_chosen(server(&f, 0), false);
+	enter_but(&f, &w[3], server(&f, 0)); /* it is not there to be avoided */
+	assert_int_equal(atomic_load(&f.b->queue.avoiding), 0);
+	set_chosen(server(&f, 0), true);
+	for (int i = 0; i < 4; i++) {
+		server_leave(server(&f, 0));
+		assert_granted(&f, &w[i], server(&f, 0));
+	}
+	end(&f);
+}
+
+static void the_only_server_is_not_avoided(void **state)
+{
+	struct fixture f;
+	struct waiter w;
+
+	(void)state;
+	begin(&f);
+	start(&f);
+	fill(&f);
+	set_failing(server(&f, 0));
+	set_chosen(server(&f, 1), false);
+	enter_but(&f, &w, server(&f, 0));
+	server_leave(server(&f, 0));
+	assert_null(queue_take_granted(&f.grants));
+	set_chosen(server(&f, 2), false);
+	assert_granted(&f, &w, server(&f, 0));
+	end(&f);
+}
+
 /* ---- four threads ---- */
 
 #define THREADS 4
@@ -362,7 +524,7 @@ struct slot {
 	struct waiter w;
 	enum slot_state state;
 	struct server *server; /* served at */
-	bool any;              /* began to wait for any, and no server has gone */
+	bool any;              /* began to wait for any */
 };
 
 struct crowd;
@@ -428,7 +590,10 @@ static void come(struct member *m, struct slot *slot)
 	}
 	if (next_random(&m->random) % 4 != 0)
 		s = NULL;
-	slot->any = s == NULL;
+	slot->w.avoid = NULL;
+	if (next_random(&m->random) % 4 == 0)
+		slot->w.avoid = &b->servers[next_random(&m->random) % SERVERS];
+	slot->any = s == NULL && slot->w.avoid == NULL;
 	slot->state = SLOT_WAITS;
 	check(queue_enter(b, &slot->w, s, &m->grants) == 0);
 }
@@ -443,7 +608,7 @@ static void check_order(struct member *m, const struct slot *slot)
 	check(m->last_any <= slot->w.number);
 	m->last_any = slot->w.number + 1;
 	if (m->crowd->is_changing)
-		return; /* older ones may come from the queue of a server that went */
+		return; /* older ones may come from other queues */
 	spinlock_lock(&q->lock);
 	if (!list_empty(&q->any))
 		check(list_entry(q->any.next, struct waiter, link)->number > slot->w.number);
@@ -529,7 +694,7 @@ static void *mix(void *arg)
 	return NULL;
 }
 
-/* Control: servers go and come; at the end all are there. */
+/* Control: servers go and come, answer and fail; at the end all are there. */
 static void change_servers(void)
 {
 	uint32_t random = 99;
@@ -541,6 +706,10 @@ static void change_servers(void)
 		(void)sched_yield();
 		set_chosen(s, true);
 		(void)sched_yield();
+		s = &crowd.f.b->servers[next_random(&random) % SERVERS];
+		server_answered(s);
+		(void)sched_yield();
+		set_failing(s);
 	}
 }
 
@@ -552,6 +721,8 @@ static void run_crowd(bool is_changing)
 	memset(&crowd, 0, sizeof(crowd));
 	begin(&crowd.f);
 	start(&crowd.f);
+	for (int i = 0; i < SERVERS; i++)
+		set_failing(server(&crowd.f, i));
 	crowd.is_changing = is_changing;
 	atomic_store(&crowd.working, THREADS);
 	assert_int_equal(pthread_barrier_init(&crowd.barrier, NULL, THREADS), 0);
@@ -605,6 +776,12 @@ int main(void)
 		cmocka_unit_test(a_server_that_comes_back_serves_who_waits),
 		cmocka_unit_test(a_limit_that_rises_serves_who_waits),
 		cmocka_unit_test(a_limit_that_falls_lets_nobody_in_until_it_is_reached),
+		cmocka_unit_test(who_avoids_a_server_gets_the_first_place_at_any_other),
+		cmocka_unit_test(however_many_avoid_a_server_who_came_after_them_gets_its_place),
+		cmocka_unit_test(who_avoids_one_of_two_waits_behind_older_ones_that_avoid_the_other),
+		cmocka_unit_test(a_server_that_has_answered_is_avoided_no_more),
+		cmocka_unit_test(a_server_that_has_left_and_come_back_is_avoided_no_more),
+		cmocka_unit_test(the_only_server_is_not_avoided),
 		cmocka_unit_test(many_threads_keep_order_and_limit_and_lose_nobody),
 		cmocka_unit_test(many_threads_lose_nobody_while_servers_go_and_come),
 	};
