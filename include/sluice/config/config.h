@@ -74,6 +74,7 @@ struct config_origins {
 	struct config_origin {
 		size_t option; /* index into the rows of options.h */
 		struct config_place place;
+		bool idle; /* comes from [defaults], and changes nothing in this section */
 	} *list;
 	size_t count;
 };
