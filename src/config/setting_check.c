@@ -295,7 +295,7 @@ int setting_parse_check(const struct setting *s, void *field)
 
 	/* Times and counts are options of their own; all else begins anew. */
 	c.port = 0;
-	c.proxy = CONFIG_SEND_PROXY_OFF;
+	c.proxy = CONFIG_CHECK_PROXY_AUTO;
 	c.method = c.path = c.host = c.body = NULL;
 	c.statuses = NULL;
 	c.steps = NULL;

@@ -60,7 +60,7 @@ enum check_phase {
 struct check_talk {
 	struct ev_loop *loop;                /* borrows */
 	const struct config_check *check;    /* borrows */
-	const struct config_sources *source; /* borrows */
+	const struct config_server *server;  /* borrows */
 	struct sock_tcp tcp;
 	int64_t connect_ns; /* for the connect; 0 = all of the check's time */
 	void (*done)(void *arg, const struct check_result *result);

@@ -43,7 +43,7 @@ static void steps_are_sent_and_expected_in_order(void **state)
 	assert_step(&c->steps[3], true, true, "-ERR", 4);
 	assert_step(&c->steps[4], true, false, "!x", 2);
 	assert_int_equal(c->port, 7);
-	assert_int_equal(c->proxy, CONFIG_SEND_PROXY_V1);
+	assert_int_equal(c->proxy, CONFIG_CHECK_PROXY_V1);
 	unload(&l);
 }
 
@@ -63,7 +63,7 @@ static void http_has_method_path_host_and_what_is_good(void **state)
 	assert_int_equal(c->statuses[0].last, 299);
 	assert_int_equal(c->statuses[1].last, 301);
 	assert_string_equal(c->body, "20 OK");
-	assert_int_equal(c->proxy, CONFIG_SEND_PROXY_V2);
+	assert_int_equal(c->proxy, CONFIG_CHECK_PROXY_V2);
 	unload(&l);
 }
 
@@ -86,10 +86,16 @@ static void short_forms_are_whole_ones(void **state)
 	unload(&l);
 	l = load_check("check = proxy");
 	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_TCP);
-	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_SEND_PROXY_V2);
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_V2);
 	unload(&l);
 	l = load_check("check = proxy=v1 port=8");
-	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_SEND_PROXY_V1);
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_V1);
+	unload(&l);
+	l = load_check("check = tcp");
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_AUTO);
+	unload(&l);
+	l = load_check("check = http proxy=off");
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_OFF);
 	unload(&l);
 	l = load_check("check = expect 220"); /* a greeting */
 	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_SEND);
