@@ -104,7 +104,6 @@ static enum pick choose(struct picker *p, const struct pick_request *q, struct s
 enum pick picker_choose(struct picker *p, const struct pick_request *q, struct server **out)
 {
 	struct pick_request request = *q;
-	enum pick result;
 
 	renew_roster(p);
 	*out = NULL;
@@ -112,10 +111,7 @@ enum pick picker_choose(struct picker *p, const struct pick_request *q, struct s
 		return PICK_NONE;
 	if (p->roster->count == 1)
 		request.avoid = NULL; /* the only one */
-	result = choose(p, &request, out);
-	if (result == PICK_SERVER) /* who waits is counted when he is given a place */
-		atomic_fetch_add_explicit(&(*out)->chosen_total, 1, memory_order_relaxed);
-	return result;
+	return choose(p, &request, out);
 }
 
 bool picker_wants_key(const struct picker *p)

@@ -380,7 +380,7 @@ static struct config_origins origins_of(const struct pass *p)
 		if (p->from[i] == NULL)
 			continue;
 		o.list = arena_grow(a, o.list, o.count, sizeof(*o.list));
-		o.list[o.count++] = (struct config_origin){i, place_of(p->from[i])};
+		o.list[o.count++] = (struct config_origin){.option = i, .place = place_of(p->from[i])};
 	}
 	return o;
 }
@@ -442,6 +442,7 @@ static void set_built_in(struct build *b)
 	b->global.admin_owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
 	setting_defaults(a, IN_GLOBAL | IN_ADMIN, &b->global);
 	setting_defaults(a, IN_DEFAULTS, &b->defaults);
+	b->built_in = b->defaults;
 }
 
 /* Without any log line there is the one of the table. */

@@ -3,21 +3,77 @@
  * crosscheck_options.c - the options of one section beside each other.
  *
  * Warns about what has no effect where its line says otherwise; refuses what would let anybody claim
- * an address. What comes from [defaults] is not warned about: it is meant for other sections too.
- * Main thread. Floor 2.
+ * an address. What comes from [defaults] is not warned about: it is meant for other sections too. Nor is
+ * a line that says what would be so without it, as -T prints them. Main thread. Floor 2.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sluice/base/check.h"
 #include "sluice/config/build.h"
 #include "sluice/config/setting.h"
 
-/* The section's own line of option `key`; NULL = it has none. */
-static const struct entry *own_line(const struct proxy *p, const char *key)
+/* The value of an option as -T prints it; the caller frees it. NULL = it has none, or no memory. */
+static char *value_text(const struct option *o, const struct config_proxy *set)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	if (!setting_is_set(o, set) || (out = open_memstream(&text, &len)) == NULL)
+		return NULL;
+	setting_print(o, set, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Is the value what it would be without any line? */
+static bool is_built_in(const struct build *b, const struct proxy *p, const struct option *o)
+{
+	char *value, *built_in;
+	bool same;
+
+	if (o->def == NULL)
+		return false;
+	value = value_text(o, &p->set);
+	built_in = value_text(o, &b->built_in);
+	same = value != NULL && built_in != NULL && strcmp(value, built_in) == 0;
+	free(value);
+	free(built_in);
+	return same;
+}
+
+/* Notes that the section has this option from [defaults], if it has, and in vain. */
+static void note_idle(struct build *b, struct proxy *p, size_t option)
+{
+	const struct config_origins *d = &b->defaults_origins;
+	struct config_origins *own = &p->origins;
+
+	for (size_t i = 0; i < d->count; i++) {
+		if (d->list[i].option != option)
+			continue;
+		own->list = arena_grow(b->diag->arena, own->list, own->count, sizeof(*own->list));
+		own->list[own->count] = d->list[i];
+		own->list[own->count++].idle = true;
+	}
+}
+
+/* Option `key` changes nothing in this section: said where its own line says otherwise. */
+static void no_effect(struct build *b, struct proxy *p, const char *key, const char *why, const char *hint)
 {
 	const struct option *o = option_find(p->section->kind, key).option;
+	const struct entry *line;
 
-	return o != NULL ? p->from[o - options] : NULL;
+	check(o != NULL);
+	line = p->from[o - options];
+	if (line == NULL) {
+		note_idle(b, p, (size_t)(o - options));
+	} else if (!is_built_in(b, p, o)) {
+		diag_warning(b->diag, DIAG_NO_EFFECT, line->key_at, "'%s' has no effect: %s", key, why);
+		diag_hint(b->diag, "%s", hint);
+	}
 }
 
 static bool any_unix_bind(const struct proxy *p)
@@ -54,23 +110,18 @@ static void check_optional(struct build *b, const struct proxy *p)
 	}
 }
 
-static void check_front(struct build *b, const struct proxy *p)
+static void check_front(struct build *b, struct proxy *p)
 {
-	const struct entry *trusted = own_line(p, "trusted"), *uid = own_line(p, "allow-uid");
 	/* A bind line that failed may have had the word. */
 	bool binds_known = (p->section->bad & SECTION_BAD_BIND) == 0 && p->bind_count > 0;
 
 	check_optional(b, p);
-	if (trusted != NULL && binds_known && !any_proxy_bind(p)) {
-		diag_warning(b->diag, DIAG_NO_EFFECT, trusted->key_at,
-			     "'trusted' has no effect: no bind line has 'accept-proxy'");
-		diag_hint(b->diag, "write for example: bind = :443 accept-proxy");
-	}
-	if (uid != NULL && binds_known && !any_unix_bind(p)) {
-		diag_warning(b->diag, DIAG_NO_EFFECT, uid->key_at,
-			     "'allow-uid' has no effect: no bind line is a Unix socket");
-		diag_hint(b->diag, "over TCP nobody knows the user: see 'allow-from'");
-	}
+	if (binds_known && !any_proxy_bind(p))
+		no_effect(b, p, "trusted", "no bind line has 'accept-proxy'",
+			  "write for example: bind = :443 accept-proxy");
+	if (binds_known && !any_unix_bind(p))
+		no_effect(b, p, "allow-uid", "no bind line is a Unix socket",
+			  "over TCP nobody knows the user: see 'allow-from'");
 }
 
 /* A word of a server line that only works beside another one. */
@@ -94,9 +145,6 @@ static void check_server(struct build *b, const struct proxy *p, size_t i)
 			  "add maxconn=N to this server");
 	if (!s->check && s->check_port != 0)
 		warn_word(b, p, i, "check-port", "this server is not checked", "add the word check");
-	if (!s->check && s->slowstart_ns != 0)
-		warn_word(b, p, i, "slowstart", "without a check this server never comes up again",
-			  "add the word check");
 	if (s->send_proxy != CONFIG_SEND_PROXY_V2)
 		warn_word(b, p, i, "proxy-v2-options", "this server gets no header of version 2",
 			  "add send-proxy=v2");
@@ -121,28 +169,17 @@ static void check_first(struct build *b, const struct proxy *p)
 }
 
 /* Options that say how checks are done or what comes of them. */
-static void check_checks(struct build *b, const struct proxy *p)
+static void check_checks(struct build *b, struct proxy *p)
 {
+	static const char hint[] = "add a line such as: check = tcp";
 	static const char *const keys[] = {"check-interval", "check-fast", "check-down",     "check-timeout",
 					   "check-rise",     "check-fall", "on-marked-down", "panic"};
-	const struct entry *observe = own_line(p, "observe");
 
 	if (p->set.check.kind != CONFIG_CHECK_OFF)
 		return;
-	if (observe != NULL && p->set.observe != CONFIG_OBSERVE_OFF) {
-		diag_warning(b->diag, DIAG_NO_EFFECT, observe->key_at,
-			     "'observe' has no effect: without a check no server would come up again");
-		diag_hint(b->diag, "add a line such as: check = tcp");
-	}
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		const struct entry *e = own_line(p, keys[i]);
-
-		if (e == NULL)
-			continue;
-		diag_warning(b->diag, DIAG_NO_EFFECT, e->key_at, "'%s' has no effect: no server is checked",
-			     keys[i]);
-		diag_hint(b->diag, "add a line such as: check = tcp");
-	}
+	no_effect(b, p, "observe", "without a check no server would come up again", hint);
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		no_effect(b, p, keys[i], "no server is checked", hint);
 }
 
 /* May a connection wait in the queue of this backend? */
@@ -166,7 +203,7 @@ static bool has_queue(const struct build *b, const struct proxy *p)
 	return false;
 }
 
-static void check_back(struct build *b, const struct proxy *p)
+static void check_back(struct build *b, struct proxy *p)
 {
 	static const char *const queue_keys[] = {"maxqueue", "timeout-queue"};
 
@@ -178,18 +215,12 @@ static void check_back(struct build *b, const struct proxy *p)
 	if (p->set.balance.algorithm == CONFIG_BALANCE_FIRST)
 		check_first(b, p);
 	check_checks(b, p);
-	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(b, p); i++) {
-		const struct entry *e = own_line(p, queue_keys[i]);
-
-		if (e == NULL)
-			continue;
-		diag_warning(b->diag, DIAG_NO_EFFECT, e->key_at,
-			     "'%s' has no effect: no server has a 'maxconn' to wait for", queue_keys[i]);
-		diag_hint(b->diag, "add maxconn=N to the servers");
-	}
+	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(b, p); i++)
+		no_effect(b, p, queue_keys[i], "no server has a 'maxconn' to wait for",
+			  "add maxconn=N to the servers");
 }
 
-void build_check_options(struct build *b, const struct proxy *p)
+void build_check_options(struct build *b, struct proxy *p)
 {
 	if (p->section->kind != IN_BACKEND)
 		check_front(b, p);

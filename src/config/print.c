@@ -3,7 +3,8 @@
  * print.c - a snapshot as a file that reads back to the same snapshot (-T).
  *
  * Every option in force is printed, from the rows of the table, so a new row needs nothing here.
- * Variables and includes have been put in; there is no [defaults]. Where each line comes from can
+ * Variables and includes have been put in. [defaults] have only what changes nothing in a section that
+ * has it from there: as a line of that section it would be warned about. Where each line comes from can
  * stand behind it as a comment, which changes nothing for who reads it. Main thread. Floor 2.
  */
 #include <stdlib.h>
@@ -97,10 +98,19 @@ static void end_line(struct printer *p, const struct config_place *place, bool d
 static const struct config_place *find_origin(const struct config_origins *o, size_t option)
 {
 	for (size_t i = 0; i < o->count; i++) {
-		if (o->list[i].option == option)
+		if (o->list[i].option == option && !o->list[i].idle)
 			return &o->list[i].place;
 	}
 	return NULL;
+}
+
+static bool is_idle(const struct config_origins *o, const struct option *option)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->list[i].option == (size_t)(option - options) && o->list[i].idle)
+			return true;
+	}
+	return false;
 }
 
 /* Ends the line of an option: the section's own line gave it, else [defaults], else the table. */
@@ -116,20 +126,26 @@ static void end_option(struct printer *p, const struct option *o, const struct c
 	end_line(p, place, defaults);
 }
 
+static void print_option(struct printer *p, const struct option *o, const void *base,
+			 const struct config_origins *own)
+{
+	FILE *out = begin_line(p);
+
+	fprintf(out, "%s = ", o->key);
+	setting_print(o, base, out);
+	end_option(p, o, own);
+}
+
 /* The lines of every option that has an effect in `section` and not in `without`. */
 static void print_options(struct printer *p, unsigned section, unsigned without, const void *base,
 			  const struct config_origins *own)
 {
 	for (size_t i = 0; i < option_count; i++) {
 		const struct option *o = &options[i];
-		FILE *out;
 
-		if ((o->effect & section) == 0 || (o->effect & without) != 0 || !setting_is_set(o, base))
-			continue;
-		out = begin_line(p);
-		fprintf(out, "%s = ", o->key);
-		setting_print(o, base, out);
-		end_option(p, o, own);
+		if ((o->effect & section) != 0 && (o->effect & without) == 0 && setting_is_set(o, base) &&
+		    !is_idle(own, o))
+			print_option(p, o, base, own);
 	}
 }
 
@@ -190,14 +206,13 @@ static FILE *begin_list(struct printer *p, const char *key)
 	return out;
 }
 
-static void print_networks(struct printer *p, const struct config_frontend *f, const char *key,
+static void print_networks(struct printer *p, const struct config_frontend *f, const struct option *o,
 			   const struct config_networks *n)
 {
-	const struct option *o = option_find(IN_FRONTEND, key).option;
 	char buf[NETSET_TEXT_MAX];
 
 	for (size_t i = 0; i < n->count; i += LIST_LINE) {
-		FILE *out = begin_list(p, key);
+		FILE *out = begin_list(p, o->key);
 
 		for (size_t k = i; k < n->count && k < i + LIST_LINE; k++)
 			fprintf(out, " %s", net_prefix_format(&n->list[k], buf));
@@ -205,10 +220,8 @@ static void print_networks(struct printer *p, const struct config_frontend *f, c
 	}
 }
 
-static void print_users(struct printer *p, const struct config_frontend *f)
+static void print_users(struct printer *p, const struct config_frontend *f, const struct option *o)
 {
-	const struct option *o = option_find(IN_FRONTEND, "allow-uid").option;
-
 	for (size_t i = 0; i < f->allow_uid_count; i += LIST_LINE) {
 		FILE *out = begin_list(p, o->key);
 
@@ -218,12 +231,27 @@ static void print_users(struct printer *p, const struct config_frontend *f)
 	}
 }
 
+/* A list of a frontend, whose row cannot print it. */
+static void print_list(struct printer *p, const struct config_frontend *f, const struct option *o)
+{
+	if (o->type == OPT_USERS)
+		print_users(p, f, o);
+	else if (strcmp(o->key, "trusted") == 0)
+		print_networks(p, f, o, &f->trusted_list);
+	else
+		print_networks(p, f, o, o->key[0] == 'a' ? &f->allow_list : &f->deny_list);
+}
+
 static void print_access(struct printer *p, const struct config_frontend *f)
 {
-	print_networks(p, f, "allow-from", &f->allow_list);
-	print_networks(p, f, "deny-from", &f->deny_list);
-	print_networks(p, f, "trusted", &f->trusted_list);
-	print_users(p, f);
+	static const char *const lists[] = {"allow-from", "deny-from", "trusted", "allow-uid"};
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		const struct option *o = option_find(IN_FRONTEND, lists[i]).option;
+
+		if (!is_idle(&f->origins, o))
+			print_list(p, f, o);
+	}
 	for (size_t i = 0; i < f->route_count; i++) {
 		const struct config_route *route = &f->routes[i];
 		FILE *out = begin_line(p);
@@ -317,6 +345,50 @@ static void print_backend(struct printer *p, const struct config_backend *b)
 	print_servers(p, b);
 }
 
+/* Who has this option of [defaults] in vain: the first frontend, or the first backend. */
+static const struct config_frontend *idle_frontend(const struct config *c, const struct option *o)
+{
+	for (size_t i = 0; (o->effect & IN_FRONTEND) != 0 && i < c->frontend_count; i++) {
+		if (is_idle(&c->frontends[i].origins, o))
+			return &c->frontends[i];
+	}
+	return NULL;
+}
+
+static const struct config_backend *idle_backend(const struct config *c, const struct option *o)
+{
+	for (size_t i = 0; (o->effect & IN_BACKEND) != 0 && i < c->backend_count; i++) {
+		if (is_idle(&c->backends[i].origins, o))
+			return &c->backends[i];
+	}
+	return NULL;
+}
+
+/* What is idle somewhere has one value everywhere where it is: that of [defaults]. */
+static void print_defaults(struct printer *p)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < p->config->defaults.count; i++) {
+		const struct option *o = &options[p->config->defaults.list[i].option];
+		const struct config_frontend *f = idle_frontend(p->config, o);
+		const struct config_backend *b = idle_backend(p->config, o);
+
+		if (f == NULL && b == NULL)
+			continue;
+		if (!begun)
+			fputs("\n[defaults]\n", p->out);
+		begun = true;
+		if (f != NULL) {
+			print_list(p, f, o);
+		} else {
+			struct config_proxy back = proxy_of_backend(b);
+
+			print_option(p, o, &back, &b->origins);
+		}
+	}
+}
+
 /* The [listen] that this backend is half of; NULL when it is a [backend]. */
 static const struct config_frontend *listen_of(const struct config *c, size_t backend)
 {
@@ -332,6 +404,7 @@ static void print_all(struct printer *p)
 	const struct config *c = p->config;
 
 	print_global(p, &c->global);
+	print_defaults(p);
 	/* Frontends keep their order, and so do backends, only if no [backend] is printed before a
 	 * [listen] that it followed: both lists are walked at once. */
 	for (size_t f = 0, b = 0; f < c->frontend_count || b < c->backend_count;) {

@@ -94,20 +94,21 @@ static int parse_word(const struct setting *s, const struct word *w, unsigned se
 	return setting_parse(&sub);
 }
 
-/* Was the option of word `n` given before, among the words from `from` on? */
+/* The option that word `w` names; NULL = none. */
+static const struct option *option_of(struct arena *a, const struct word *w, unsigned section)
+{
+	return option_find(section, arena_strndup(a, w->text, strcspn(w->text, "="))).option;
+}
+
+/* Was the option of word `n` given before, among the words from `from` on? However it is spelled. */
 static bool given_before(const struct setting *s, size_t from, size_t n, unsigned section)
 {
-	const char *text = s->words.list[n].text;
-	size_t len = strcspn(text, "=");
-	const struct option *o =
-		option_find(section, arena_strndup(s->diag->arena, text, len)).option;
+	const struct option *o = option_of(s->diag->arena, &s->words.list[n], section);
 
-	if (o != NULL && (o->flags & OPT_REPEAT) != 0)
+	if (o == NULL || (o->flags & OPT_REPEAT) != 0)
 		return false;
 	for (size_t i = from; i < n; i++) {
-		const char *other = s->words.list[i].text;
-
-		if (strcspn(other, "=") == len && memcmp(other, text, len) == 0)
+		if (option_of(s->diag->arena, &s->words.list[i], section) == o)
 			return true;
 	}
 	return false;
@@ -159,9 +160,7 @@ const struct word *setting_find_word(struct arena *a, const struct words *words,
 				     const char *key)
 {
 	for (size_t i = 1; i < words->count; i++) {
-		const char *text = words->list[i].text;
-		const struct option *o =
-			option_find(section, arena_strndup(a, text, strcspn(text, "="))).option;
+		const struct option *o = option_of(a, &words->list[i], section);
 
 		if (o != NULL && strcmp(o->key, key) == 0)
 			return &words->list[i];

@@ -7,7 +7,6 @@
 #include "sluice/config/setting.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "sluice/base/check.h"
 
@@ -27,19 +26,15 @@ static int check_inherited_options(const struct setting *s)
 		{"mptcp", "SocketProtocol=mptcp"},
 	};
 
-	for (size_t i = 1; i < s->words.count; i++) {
-		const struct word *w = &s->words.list[i];
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct word *w =
+			setting_find_word(s->diag->arena, &s->words, IN_BIND, rows[i].key);
 
-		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
-			if (strncmp(w->text, rows[k].key, strcspn(w->text, "=")) != 0 ||
-			    strcspn(w->text, "=") != strlen(rows[k].key))
-				continue;
-			diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is not for an inherited socket",
-				   rows[k].key);
-			diag_hint(s->diag, "who made the socket decides: %s of the .socket unit",
-				  rows[k].instead);
-			return -EINVAL;
-		}
+		if (w == NULL)
+			continue;
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is not for an inherited socket", rows[i].key);
+		diag_hint(s->diag, "who made the socket decides: %s of the .socket unit", rows[i].instead);
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -50,17 +45,14 @@ static int check_tcp_only(const struct setting *s)
 	static const char *const keys[] = {"defer-accept", "v6only", "interface", "freebind",
 					   "transparent",  "tfo",    "mptcp"};
 
-	for (size_t i = 1; i < s->words.count; i++) {
-		const struct word *w = &s->words.list[i];
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct word *w = setting_find_word(s->diag->arena, &s->words, IN_BIND, keys[i]);
 
-		for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
-			if (strncmp(w->text, keys[k], strlen(keys[k])) != 0)
-				continue;
-			diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is for TCP, not for a Unix socket",
-				   keys[k]);
-			diag_hint(s->diag, "leave it out");
-			return -EINVAL;
-		}
+		if (w == NULL)
+			continue;
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is for TCP, not for a Unix socket", keys[i]);
+		diag_hint(s->diag, "leave it out");
+		return -EINVAL;
 	}
 	return 0;
 }

@@ -124,6 +124,17 @@ static int take_body(const struct setting *s, struct config_check *c)
 	uint8_t *bytes = NULL;
 	size_t len = 0;
 
+	if (strcmp(c->method, "HEAD") == 0) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "an answer to HEAD has no text");
+		diag_hint(s->diag, "write GET, or a status: expect=200-299");
+		return -EINVAL;
+	}
+	if (w->text[0] >= '0' && w->text[0] <= '9') {
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no status of HTTP", w->text);
+		diag_hint(s->diag, "write expect=200-299; of a text that begins with a digit, its first byte "
+				   "as \\xHH");
+		return -EINVAL;
+	}
 	if (w->text[0] == '!') {
 		diag_error(s->diag, DIAG_CONFLICT, w->at, "'!' is for 'check = send'");
 		diag_hint(s->diag, "write what a good answer has in it, or its status: expect=200");
@@ -284,7 +295,7 @@ int setting_parse_check(const struct setting *s, void *field)
 
 	/* Times and counts are options of their own; all else begins anew. */
 	c.port = 0;
-	c.proxy = CONFIG_SEND_PROXY_OFF;
+	c.proxy = CONFIG_CHECK_PROXY_AUTO;
 	c.method = c.path = c.host = c.body = NULL;
 	c.statuses = NULL;
 	c.steps = NULL;

@@ -32,6 +32,7 @@ static struct config_origins copy_origins(struct arena *a, const struct config *
 
 	for (size_t i = 0; i < from.count; i++) {
 		o.list[i].option = from.list[i].option;
+		o.list[i].idle = from.list[i].idle;
 		o.list[i].place = place_in(c, from.list[i].place.file, from.list[i].place.line);
 	}
 	return o;

@@ -79,8 +79,8 @@ void admin_enable_server(const struct admin_call *c)
 {
 	struct server *s = admin_find_server(c, c->args[0]);
 
-	/* A server that drains goes on with it, as in HAProxy: this is the opposite of `disable` alone. */
-	if (s != NULL && s->admin == SERVER_ADMIN_MAINT)
+	/* HAProxy 2.6 ends a drain by this word, too. */
+	if (s != NULL)
 		set_state(c, s, SERVER_ADMIN_READY);
 }
 

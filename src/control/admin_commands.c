@@ -63,7 +63,7 @@ static const struct command commands[] = {
 	 admin_set_weight, JSON_NEVER, 2, 2},
 	{"set maxconn server", "BACKEND/SERVER N", "connections at a time, 0 for no limit", ADMIN_ANSWERED,
 	 CONFIG_ADMIN_ADMIN, admin_set_maxconn, JSON_NEVER, 2, 2},
-	{"enable server", "BACKEND/SERVER", "ends maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	{"enable server", "BACKEND/SERVER", "ends maintenance and drain", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
 	 admin_enable_server, JSON_NEVER, 1, 1},
 	{"disable server", "BACKEND/SERVER", "begins maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
 	 admin_disable_server, JSON_NEVER, 1, 1},

@@ -12,20 +12,15 @@
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/control/admin_answers.h"
+#include "sluice/control/check_talk.h"
 
 #define TIME_MAX 32
 
 /* HAProxy's numbers (server-t.h, check-t.h of version 2.6). */
 enum op_state { OP_STOPPED, OP_STARTING, OP_RUNNING };
 enum admin_mask { ADMIN_MAINT = 1, ADMIN_CONFIGURED_MAINT = 4, ADMIN_DRAIN = 8, ADMIN_UNRESOLVED = 32 };
-enum check_result { RESULT_UNKNOWN = 0, RESULT_FAILED = 2, RESULT_PASSED = 3 };
+enum check_verdict { VERDICT_UNKNOWN = 0, VERDICT_FAILED = 2, VERDICT_PASSED = 3 };
 enum check_state { CHECK_RUNNING = 1, CHECK_CONFIGURED = 2, CHECK_ENABLED = 4, CHECK_PAUSED = 8 };
-
-static const char *const check_codes[] = {
-	"UNK",	  "INI",   "",	     "",      "",      "SOCKERR", "L4OK",   "L4TOUT",
-	"L4CON",  "L6OK",  "L6TOUT", "L6RSP", "L7TOUT", "L7RSP",  "",	    "L7OK",
-	"L7OKC",  "L7STS", "PROCERR", "PROCTOUT", "PROCOK",
-};
 
 static uint64_t checksum_of(struct backend *b)
 {
@@ -197,17 +192,21 @@ static unsigned admin_mask(const struct server *s)
 
 static unsigned check_status(const struct check_view *v)
 {
-	for (unsigned i = 1; v != NULL && i < ARRAY_LEN(check_codes); i++)
-		if (strcmp(v->code, check_codes[i]) == 0)
-			return i;
-	return v == NULL; /* HAProxy says "initializing" of a server that is not checked */
+	/* HAProxy says "initializing" of a server that is not checked. */
+	return check_code_number(v != NULL ? check_code_of(v->code) : CHECK_INI);
 }
 
-static unsigned check_result(const struct check_view *v)
+static unsigned check_verdict(const struct check_view *v)
 {
-	if (v == NULL || v->duration_ms < 0)
-		return RESULT_UNKNOWN;
-	return strstr(v->code, "OK") != NULL ? RESULT_PASSED : RESULT_FAILED;
+	switch (v != NULL ? check_code_outcome(check_code_of(v->code)) : CHECK_UNKNOWN) {
+	case CHECK_UNKNOWN:
+		break;
+	case CHECK_PASSED:
+		return VERDICT_PASSED;
+	case CHECK_FAILED:
+		return VERDICT_FAILED;
+	}
+	return VERDICT_UNKNOWN;
 }
 
 static unsigned check_state(const struct server *s, const struct check_view *v)
@@ -282,8 +281,8 @@ static void show_state(const struct admin_call *c, struct backend *b, const stru
 		{"srv_iweight", NULL, s->config->weight},
 		{"srv_time_since_last_change", NULL, seconds_in_state(c, s)},
 		{"srv_check_status", NULL, check_status(v)},
-		{"srv_check_result", NULL, check_result(v)},
-		{"srv_check_health", NULL, v != NULL ? v->health : 0},
+		{"srv_check_result", NULL, check_verdict(v)},
+		{"srv_check_health", NULL, v != NULL ? v->health : b->config->check.rise}, /* as HAProxy */
 		{"srv_check_state", NULL, check_state(s, v)},
 		{"srv_agent_state", NULL, 0},
 		{"bk_f_forced_id", NULL, 0},

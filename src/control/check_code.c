@@ -4,15 +4,18 @@
  *
  * A table, made from check_codes.tbl.h. Any thread. Floor 5.
  */
+#include <string.h>
+
 #include "sluice/base/check.h"
 #include "sluice/control/check_talk.h"
 
 static const struct row {
 	const char *word;
 	const char *text;
+	unsigned number;
 	enum check_outcome outcome;
 } rows[CHECK_CODES] = {
-#define CHECK_CODE(id, code, result, meaning) [CHECK_##id] = {code, meaning, result},
+#define CHECK_CODE(id, code, number, result, meaning) [CHECK_##id] = {code, meaning, number, result},
 #include "sluice/control/check_codes.tbl.h"
 #undef CHECK_CODE
 };
@@ -31,6 +34,22 @@ const char *check_code_word(enum check_code code)
 const char *check_code_text(enum check_code code)
 {
 	return row_of(code)->text;
+}
+
+unsigned check_code_number(enum check_code code)
+{
+	return row_of(code)->number;
+}
+
+enum check_code check_code_of(const char *word)
+{
+	enum check_code code = CHECK_UNK;
+
+	while (strcmp(rows[code].word, word) != 0) {
+		code++;
+		check(code < CHECK_CODES);
+	}
+	return code;
 }
 
 enum check_outcome check_code_outcome(enum check_code code)

@@ -149,16 +149,35 @@ static void connect_failed(struct check_talk *t, int err)
 		check_talk_tell_error(t, CHECK_L4CON, err);
 }
 
+/* HAProxy's checks: who gets a header from clients gets one from checks, but at a port of their own. */
+static enum config_send_proxy header_version(const struct check_talk *t)
+{
+	switch (t->check->proxy) {
+	case CONFIG_CHECK_PROXY_AUTO:
+		break;
+	case CONFIG_CHECK_PROXY_OFF:
+		return CONFIG_SEND_PROXY_OFF;
+	case CONFIG_CHECK_PROXY_V1:
+		return CONFIG_SEND_PROXY_V1;
+	case CONFIG_CHECK_PROXY_V2:
+		return CONFIG_SEND_PROXY_V2;
+	}
+	if (t->check->port != 0 || t->server->check_port != 0)
+		return CONFIG_SEND_PROXY_OFF;
+	return t->server->send_proxy;
+}
+
 /* HAProxy's checks: a v2 header says LOCAL, a v1 header the real addresses of the check's own connection. */
 static int put_header(struct check_talk *t)
 {
+	const enum config_send_proxy version = header_version(t);
 	struct proxy_send send = {.version = 2, .local = true};
 	struct addr src = {.len = sizeof(src.un)};
 	ssize_t n;
 
-	if (t->check->proxy == CONFIG_SEND_PROXY_OFF)
+	if (version == CONFIG_SEND_PROXY_OFF)
 		return 0;
-	if (t->check->proxy == CONFIG_SEND_PROXY_V1) {
+	if (version == CONFIG_SEND_PROXY_V1) {
 		send.version = 1;
 		send.local = false;
 		const int err = sys_getsockname(t->fd, &src.sa, &src.len);
@@ -205,7 +224,7 @@ static int connect_from(struct check_talk *t, const struct addr *source)
 static int connect_from_some(struct check_talk *t)
 {
 	static const struct addr none;
-	const struct config_sources *s = t->source;
+	const struct config_sources *s = &t->server->source;
 	int err;
 
 	if (s->count == 0)
@@ -326,7 +345,7 @@ int check_talk_init(struct check_talk *t, struct ev_loop *loop, const struct con
 	memset(t, 0, sizeof(*t));
 	t->loop = loop;
 	t->check = &b->check;
-	t->source = &s->source;
+	t->server = s;
 	t->tcp = sock_tcp_of(&b->tcp);
 	t->connect_ns = b->timeouts.connect_ns;
 	t->phase = CHECK_IDLE;

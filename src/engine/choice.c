@@ -43,8 +43,13 @@ static enum pick choose_server(struct session *s, const struct server *avoid, st
 	const struct pick_request q = {.key = hashed ? client_key(&s->client) : 0, .avoid = avoid};
 	const enum pick pick = picker_choose(picker, &q, out);
 
-	if (pick != PICK_SERVER || !is_waited_for(s, *out))
+	if (pick != PICK_SERVER)
 		return pick;
+	if (!is_waited_for(s, *out)) {
+		/* Who waits is counted when he is given a place. */
+		atomic_fetch_add_explicit(&(*out)->chosen_total, 1, memory_order_relaxed);
+		return PICK_SERVER;
+	}
 	server_leave(*out);
 	if (!hashed)
 		*out = NULL;

@@ -133,6 +133,22 @@ def test_effective_file_reads_back(good, tmp_path):
     assert f"\nbind = 127.0.0.1:0{' ' * 27}# {good}:2\n" in first.stdout
 
 
+def test_effective_file_of_sections_without_checks_and_queues_does_not_warn(tmp_path):
+    plain, again = tmp_path / "plain.ini", tmp_path / "again.ini"
+    plain.write_text("[defaults]\ntimeout-queue = 9s\ncheck-rise = 5\n"
+                     "[listen a]\nbind = 127.0.0.1:0\nserver a = 127.0.0.1:1\n"
+                     "[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = b\n"
+                     "[backend b]\nserver a = 127.0.0.1:1 maxconn=1\n")
+    first = run("-T", plain)
+    assert (first.returncode, first.stderr) == (0, "")
+    again.write_text(first.stdout)
+    second = run("-T", again)
+    assert (second.returncode, second.stderr) == (0, "")
+    assert without_origins(second.stdout) == without_origins(first.stdout)
+    assert "timeout-queue = 9s" in second.stdout.split("[listen a]")[0]
+    assert "timeout-queue = 9s" in second.stdout.split("[backend b]")[1]
+
+
 def test_overrides_are_in_the_effective_file(good):
     got = run("-T", "-o", "global.threads=2", "-o", "listen web.maxconn=10", good)
     assert got.returncode == 0

@@ -46,15 +46,16 @@ static char *print(const struct config *c, void (*how)(const struct config *c, F
 	return text;
 }
 
-/* `text` must be accepted, and be printed as `wanted`. */
-static void read_back(const char *text, const char *wanted)
+/* `text` must be accepted, with no more warnings than before, and be printed as `wanted`. */
+static void read_back(const char *text, const char *wanted, unsigned warnings)
 {
 	char *said = NULL, *got;
 	struct config *c = load(text, CONFIG_PLAIN, &said);
 
-	if (c == NULL)
+	if (c == NULL || c->warnings > warnings)
 		fprintf(stderr, "printed:\n%s\nsaid:\n%s\n", text, said);
 	check(c != NULL);
+	check(c->warnings <= warnings);
 	got = print(c, config_print);
 	if (strcmp(got, wanted) != 0)
 		fprintf(stderr, "first:\n%s\nsecond:\n%s\n", wanted, got);
@@ -68,8 +69,8 @@ static void print_and_read_back(const struct config *c)
 {
 	char *plain = print(c, config_print), *origins = print(c, config_print_origins);
 
-	read_back(plain, plain);
-	read_back(origins, plain);
+	read_back(plain, plain, c->warnings);
+	read_back(origins, plain, c->warnings);
 	free(origins);
 	free(plain);
 }

@@ -305,15 +305,17 @@ def test_nginx_answers_by_http_and_behind_proxy_headers(program, sluice, folder)
             ("good", port, 'http GET /up host=app.example.com expect="all well"'),
             ("head", port, "http HEAD /up"), ("wrong", port, "http /none"),
             ("first", proxied, "http / proxy=v1"), ("second", proxied, "http / proxy=v2"),
-            ("bare", proxied, "http /")))
+            ("server", f"{proxied} send-proxy", "http /"), ("bare", proxied, "http /"),
+            ("off", f"{proxied} send-proxy", "http / proxy=off")))
     daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = good\n" + text)
     daemon.expected_alarms = NO_SERVER
     for proxy, code in (("good", "L7OK"), ("head", "L7OK"), ("wrong", "L7STS"), ("first", "L7OK"),
-                        ("second", "L7OK"), ("bare", "L7")):
+                        ("second", "L7OK"), ("server", "L7OK"), ("bare", "L7"), ("off", "L7")):
         wait_until(lambda: stat(daemon, "a", proxy)["check_status"].removeprefix("* ").startswith(code),
                    lambda: f"{proxy}: {stat(daemon, 'a', proxy)}")
     assert stat(daemon, "a", "wrong")["check_code"] == "404"
     assert stat(daemon, "a", "bare")["status"].startswith("DOWN")
+    assert stat(daemon, "a", "off")["status"].startswith("DOWN")
 
 
 def test_haproxy_takes_the_proxy_headers_of_checks(program, sluice, folder):

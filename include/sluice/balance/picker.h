@@ -45,7 +45,7 @@ bool picker_wants_key(const struct picker *p);
 /* Chooses a server by the backend's algorithm and takes a place at it. A server that is full, or that
  * somebody waits for already, is passed over by the algorithms that look at load or take turns; those that
  * hash let the client wait for the server that its address belongs to, until that server's maxqueue is
- * full. `*out` is NULL where no server is named. */
+ * full. `*out` is NULL where no server is named. Who keeps the place counts it (chosen_total). */
 enum pick picker_choose(struct picker *p, const struct pick_request *q, struct server **out);
 
 #endif

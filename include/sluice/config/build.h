@@ -48,6 +48,7 @@ struct build {
 	struct document *doc; /* borrows */
 	struct config_global global;
 	struct at admin_at;
+	struct config_proxy built_in; /* what the table says, before [defaults] */
 	struct config_proxy defaults;
 	struct config_origins defaults_origins;
 	struct proxy *proxies;
@@ -59,8 +60,8 @@ void build_document(struct build *b);
 /* Checks what no single line shows: names, references, addresses used twice. */
 void build_crosscheck(struct build *b);
 /* The options of one section, one beside another: what has no effect, what cannot be. After the
- * references of all sections are known. */
-void build_check_options(struct build *b, const struct proxy *p);
+ * references of all sections are known. Notes in `p->origins` what comes from [defaults] in vain. */
+void build_check_options(struct build *b, struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? */
 bool build_is_backend(const struct proxy *p);
 /* The snapshot, in memory of `a` that it takes; only after a build without errors. */

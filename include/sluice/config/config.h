@@ -60,6 +60,13 @@ enum config_accept_proxy {
 enum config_no_server { CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE };
 enum config_admin_level { CONFIG_ADMIN_USER, CONFIG_ADMIN_OPERATOR, CONFIG_ADMIN_ADMIN };
 enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
+/* The header of a check; AUTO: the server's own, unless another port is checked. */
+enum config_check_proxy {
+	CONFIG_CHECK_PROXY_AUTO,
+	CONFIG_CHECK_PROXY_OFF,
+	CONFIG_CHECK_PROXY_V1,
+	CONFIG_CHECK_PROXY_V2,
+};
 enum config_marked_down { CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE };
 enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
 
@@ -74,6 +81,7 @@ struct config_origins {
 	struct config_origin {
 		size_t option; /* index into the rows of options.h */
 		struct config_place place;
+		bool idle; /* comes from [defaults], and changes nothing in this section */
 	} *list;
 	size_t count;
 };
@@ -200,7 +208,7 @@ struct config_status_range {
 struct config_check {
 	enum config_check_kind kind;
 	uint16_t port; /* 0 = the server's */
-	enum config_send_proxy proxy; /* a PROXY header goes first */
+	enum config_check_proxy proxy; /* a PROXY header goes first */
 	char *method; /* CONFIG_CHECK_HTTP: "GET" */
 	char *path;
 	char *host; /* NULL = the server's name or address */

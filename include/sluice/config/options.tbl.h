@@ -253,8 +253,10 @@ OPTION("host", IN_CHECK, IN_CHECK, OPT_CHECK_HOST, 0, "NAME", FIELD_CHECK(host),
        "The Host of an HTTP check; without it the server's own.", "check = http GET / host=www.example.com")
 OPTION("port", IN_CHECK, IN_CHECK, OPT_PORT, 0, "PORT", FIELD_CHECK(port), NULL, 1, 65535,
        "Port that is checked in place of the servers' own.", "check = tcp port=8008")
-OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|v1|v2", FIELD_CHECK(proxy),
-       "off", 2, 2, "Begin a check with a PROXY header; the word alone is v2.", "check = tcp proxy=v1")
+OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|off|v1|v2",
+       FIELD_CHECK(proxy), "auto", 3, 3,
+       "PROXY header of a check; auto = the server's send-proxy, none at another port; the word alone is v2.",
+       "check = tcp proxy=v1")
 OPTION("src", IN_ROUTE, IN_ROUTE, OPT_NETWORKS, 0, "NETWORK,...", FIELD_ROUTE(src), NULL, 0, 0,
        "Networks of clients.", "use-backend app = src=10.0.0.0/8,192.0.2.7")
 OPTION("dst-port", IN_ROUTE, IN_ROUTE, OPT_PORTS, 0, "PORT[-PORT],...", FIELD_ROUTE(ports), NULL, 1, 65535,

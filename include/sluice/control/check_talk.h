@@ -31,7 +31,7 @@
 enum check_outcome { CHECK_UNKNOWN, CHECK_PASSED, CHECK_FAILED };
 
 enum check_code {
-#define CHECK_CODE(id, code, outcome, text) CHECK_##id,
+#define CHECK_CODE(id, code, number, outcome, text) CHECK_##id,
 #include "sluice/control/check_codes.tbl.h"
 #undef CHECK_CODE
 	CHECK_CODES
@@ -39,6 +39,10 @@ enum check_code {
 
 const char *check_code_word(enum check_code code);
 const char *check_code_text(enum check_code code);
+/* HAProxy's number of it. */
+unsigned check_code_number(enum check_code code);
+/* The code of a word of check_code_word(). */
+enum check_code check_code_of(const char *word);
 enum check_outcome check_code_outcome(enum check_code code);
 
 struct check_result {
@@ -60,7 +64,7 @@ enum check_phase {
 struct check_talk {
 	struct ev_loop *loop;                /* borrows */
 	const struct config_check *check;    /* borrows */
-	const struct config_sources *source; /* borrows */
+	const struct config_server *server;  /* borrows */
 	struct sock_tcp tcp;
 	int64_t connect_ns; /* for the connect; 0 = all of the check's time */
 	void (*done)(void *arg, const struct check_result *result);

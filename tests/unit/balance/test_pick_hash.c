@@ -140,7 +140,6 @@ static void shares_go_by_weight(void **state)
 		for (int i = 0; i < 3; i++) {
 			assert_true(got[i] > PICKS * ((i + 1) / 6.0 - table[t].slack));
 			assert_true(got[i] < PICKS * ((i + 1) / 6.0 + table[t].slack));
-			assert_int_equal(atomic_load(&f.b->servers[i].chosen_total), got[i]);
 		}
 		pick_fixture_finish(&f);
 	}

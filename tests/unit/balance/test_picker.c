@@ -185,19 +185,20 @@ static void shares_over_workers_go_by_weight(void **state)
 		got[next_server(&p[i % 4], NULL)->index]++;
 	for (unsigned i = 0; i < 3; i++) {
 		assert_in_range(got[i], 9900 * (i + 1), 10100 * (i + 1));
-		assert_int_equal(atomic_load(&f.b->servers[i].chosen_total), got[i]);
 		picker_free(&p[i]);
 	}
 	picker_free(&p[3]);
 	finish(&f);
 }
 
-static void turns_in_advance_are_no_choices(void **state)
+/* A pick may be given back, to those who wait: who keeps it counts it. */
+static void picks_and_turns_in_advance_are_not_counted(void **state)
 {
 	struct fixture f;
 
 	(void)state;
 	start(&f, (unsigned[]){1}, 1, 7);
+	(void)next_server(&f.p, NULL);
 	assert_int_equal(atomic_load(&f.b->servers[0].chosen_total), 0);
 	assert_false(picker_wants_key(&f.p));
 	finish(&f);
@@ -271,7 +272,7 @@ int main(void)
 		cmocka_unit_test(avoided_server_is_chosen_only_when_no_other_is_usable),
 		cmocka_unit_test(avoiding_does_not_shift_what_the_others_get_later),
 		cmocka_unit_test(shares_over_workers_go_by_weight),
-		cmocka_unit_test(turns_in_advance_are_no_choices),
+		cmocka_unit_test(picks_and_turns_in_advance_are_not_counted),
 		cmocka_unit_test(full_server_takes_no_part),
 		cmocka_unit_test(weights_that_shrink_count_at_once),
 		cmocka_unit_test(places_are_kept_when_the_roster_changes),

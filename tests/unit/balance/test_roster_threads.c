@@ -109,7 +109,6 @@ static void limit_is_never_passed_and_all_is_zero_at_the_end(void **state)
 		join_workers(workers);
 		assert_int_equal(atomic_load(&sh.most), 1);
 		assert_true(atomic_load(&sh.picks) > 0);
-		assert_true(sh.f.b->servers[0].chosen_total + sh.f.b->servers[1].chosen_total >= sh.picks);
 		pick_fixture_finish(&sh.f); /* proves the zero */
 	}
 }

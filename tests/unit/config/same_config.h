@@ -243,6 +243,9 @@ static inline void assert_reads_back(const struct config *a, void (*how)(const s
 
 	if (l.config == NULL)
 		fail_msg("-T does not read back:\n%s\n%s", text, l.said);
+	/* What was warned about may be again; nothing else is. */
+	if (l.config->warnings > a->warnings)
+		fail_msg("-T warns:\n%s\n%s", text, l.said);
 	second = print_text(l.config);
 	assert_string_equal(first, second);
 	assert_same_global(&a->global, &l.config->global);

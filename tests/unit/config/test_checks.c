@@ -43,19 +43,19 @@ static void steps_are_sent_and_expected_in_order(void **state)
 	assert_step(&c->steps[3], true, true, "-ERR", 4);
 	assert_step(&c->steps[4], true, false, "!x", 2);
 	assert_int_equal(c->port, 7);
-	assert_int_equal(c->proxy, CONFIG_SEND_PROXY_V1);
+	assert_int_equal(c->proxy, CONFIG_CHECK_PROXY_V1);
 	unload(&l);
 }
 
 static void http_has_method_path_host_and_what_is_good(void **state)
 {
-	struct loaded l = load_check("check = http HEAD /a?b=c#d expect=200-299,301 expect=\"2\\x30 OK\" "
+	struct loaded l = load_check("check = http POST /a?b=c#d expect=200-299,301 expect=\"\\x320 OK\" "
 				     "host=www.example.com:8080 port=99 proxy");
 	const struct config_check *c = &l.config->backends[0].check;
 
 	(void)state;
 	assert_int_equal(c->kind, CONFIG_CHECK_HTTP);
-	assert_string_equal(c->method, "HEAD");
+	assert_string_equal(c->method, "POST");
 	assert_string_equal(c->path, "/a?b=c#d");
 	assert_string_equal(c->host, "www.example.com:8080");
 	assert_int_equal(c->status_count, 2);
@@ -63,7 +63,7 @@ static void http_has_method_path_host_and_what_is_good(void **state)
 	assert_int_equal(c->statuses[0].last, 299);
 	assert_int_equal(c->statuses[1].last, 301);
 	assert_string_equal(c->body, "20 OK");
-	assert_int_equal(c->proxy, CONFIG_SEND_PROXY_V2);
+	assert_int_equal(c->proxy, CONFIG_CHECK_PROXY_V2);
 	unload(&l);
 }
 
@@ -86,10 +86,16 @@ static void short_forms_are_whole_ones(void **state)
 	unload(&l);
 	l = load_check("check = proxy");
 	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_TCP);
-	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_SEND_PROXY_V2);
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_V2);
 	unload(&l);
 	l = load_check("check = proxy=v1 port=8");
-	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_SEND_PROXY_V1);
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_V1);
+	unload(&l);
+	l = load_check("check = tcp");
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_AUTO);
+	unload(&l);
+	l = load_check("check = http proxy=off");
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_OFF);
 	unload(&l);
 	l = load_check("check = expect 220"); /* a greeting */
 	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_SEND);
@@ -221,6 +227,10 @@ static void bad_checks_are_refused_at_their_place(void **state)
 		{"check = http GET / expect=200,600", "t.ini:4:31: ", "'600' is no status"},
 		{"check = http GET / expect=200 expect=201", "t.ini:4:38: ", "write expect=200-299,301"},
 		{"check = http GET / expect=a expect=b", "t.ini:4:36: ", "has a text already"},
+		{"check = http GET / expect=2xx", "t.ini:4:27: ", "write expect=200-299; of a text"},
+		{"check = http GET / expect=\"200 OK\"", "t.ini:4:28: ", "its first byte as \\xHH"},
+		{"check = http HEAD / expect=fine", "t.ini:4:28: ", "an answer to HEAD has no text"},
+		{"check = http HEAD / expect=200 expect=fine", "t.ini:4:39: ", "write GET, or a status"},
 		{"check = http GET / expect=!a", "t.ini:4:27: ", "'!' is for 'check = send'"},
 		{"check = http GET / expect=a\\0", "t.ini:4:27: ", "has no \\0"},
 		{"check = http GET / host=a/b", "t.ini:4:25: ", "is no name of a host"},

@@ -249,11 +249,32 @@ static void bad_values_are_refused_at_their_place(void **state)
 		{AS_A_SERVER("source=10.0.0.1,::1"), "t.ini:3:12: ", "different families"},
 		{"[listen a]\nbind = :1\nserver a = /tmp/x source=client\n", "t.ini:3:12: ", "is for TCP"},
 		{AS_A_BIND(":1 accept-proxy=optional"), "t.ini:2:11: ", "add a line such as: trusted ="},
+		{AS_A_BIND(":1 interface=sixteen-letters-x"), "t.ini:2:21: ", "at most 15 bytes"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_refused(rows[i].text, rows[i].where, rows[i].hint, NULL);
+}
+
+/* By the table, so that no spelling of a word gets by. */
+static void words_that_an_address_has_no_use_for_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *where, *hint;
+	} rows[] = {
 		{AS_A_BIND("/tmp/x accept-proxy=optional"), "t.ini:2:8: ", "allow-uid"},
 		{AS_A_BIND("/tmp/x tfo"), "t.ini:2:15: ", "'tfo' is for TCP"},
 		{AS_A_BIND("/tmp/x interface=lo"), "t.ini:2:15: ", "'interface' is for TCP"},
+		{AS_A_BIND("/tmp/x backlog=9 defer_accept"), "t.ini:2:25: ", "'defer-accept' is for TCP"},
+		{AS_A_BIND("/tmp/x V6ONLY"), "t.ini:2:15: ", "'v6only' is for TCP"},
+		{AS_A_BIND("unix:@x Freebind"), "t.ini:2:16: ", "'freebind' is for TCP"},
+		{AS_A_BIND("unix:@x transparent"), "t.ini:2:16: ", "'transparent' is for TCP"},
+		{AS_A_BIND("/tmp/x mptcp"), "t.ini:2:15: ", "'mptcp' is for TCP"},
+		{AS_A_BIND("[::]:1 v6only V6ONLY"), "t.ini:2:22: ", "'V6ONLY' is given twice"},
 		{AS_A_BIND("fd@x freebind"), "t.ini:2:13: ", "FreeBind= of the .socket unit"},
-		{AS_A_BIND(":1 interface=sixteen-letters-x"), "t.ini:2:21: ", "at most 15 bytes"},
+		{AS_A_BIND("fd@x V6ONLY"), "t.ini:2:13: ", "'v6only' is not for an inherited socket"},
+		{AS_A_BIND("fd@x Mode=600"), "t.ini:2:13: ", "SocketMode="},
 	};
 
 	(void)state;
@@ -271,6 +292,7 @@ int main(void)
 		cmocka_unit_test(servers_take_from_their_section_what_they_do_not_say),
 		cmocka_unit_test(defaults_are_those_of_the_contract),
 		cmocka_unit_test(bad_values_are_refused_at_their_place),
+		cmocka_unit_test(words_that_an_address_has_no_use_for_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,7 +119,7 @@ static void a_state_is_set_and_the_checks_are_told(void **state)
 	assert_int_equal(state_of(a), SERVER_UP);
 }
 
-static void enable_ends_maintenance_and_nothing_else(void **state)
+static void enable_ends_maintenance_and_drain(void **state)
 {
 	(void)state;
 	assert_int_equal(state_of(b), SERVER_MAINT); /* as configured */
@@ -130,7 +130,9 @@ static void enable_ends_maintenance_and_nothing_else(void **state)
 	assert_ptr_equal(told, b);
 	assert_answer("set server web/b state drain", "");
 	assert_answer("enable server web/b", "");
-	assert_int_equal(state_of(b), SERVER_DRAIN);
+	assert_int_equal(state_of(b), SERVER_UP);
+	assert_answer("enable server web/b", "");
+	assert_int_equal(state_of(b), SERVER_UP);
 }
 
 static void a_weight_is_a_number_or_a_share_of_the_configured(void **state)
@@ -212,7 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CHANGE_TEST(a_state_is_set_and_the_checks_are_told),
-		CHANGE_TEST(enable_ends_maintenance_and_nothing_else),
+		CHANGE_TEST(enable_ends_maintenance_and_drain),
 		CHANGE_TEST(a_weight_is_a_number_or_a_share_of_the_configured),
 		CHANGE_TEST(bad_weights_are_refused),
 		CHANGE_TEST(maxconn_is_set_and_0_is_none),

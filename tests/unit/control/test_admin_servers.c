@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/control/admin_answers.h"
 #include "sluice/control/admin_commands.h"
@@ -140,6 +141,27 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 	assert_has("show servers state app", " 0 1 1 1 0 15 3 4 15 0 "); /* its checks pause */
 }
 
+/* The numbers were read from HAProxy 2.6, but that of SOCKERR, which stands in its check-t.h. */
+static void results_of_checks_have_haproxys_numbers(void **state)
+{
+	static const struct {
+		const char *code, *cells;
+	} rows[] = {
+		{"UNK", " 0 0 1 6 "},	 {"INI", " 1 0 1 6 "},	  {"HANA", " 4 2 1 6 "},
+		{"SOCKERR", " 5 0 1 6 "}, {"L4OK", " 6 3 1 6 "},   {"L4TOUT", " 7 2 1 6 "},
+		{"L4CON", " 8 2 1 6 "},	 {"L7TOUT", " 12 2 1 6 "}, {"L7RSP", " 13 2 1 6 "},
+		{"L7OK", " 15 3 1 6 "},	 {"L7STS", " 17 2 1 6 "},
+	};
+
+	(void)state;
+	checked = true;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		/* No check need have ended before: clients saw the server fail. */
+		check = (struct check_view){.code = rows[i].code, .health = 1, .duration_ms = -1};
+		assert_has("show servers state app", rows[i].cells);
+	}
+}
+
 static void states_as_json_say_more(void **state)
 {
 	char checksum[64];
@@ -218,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SERVERS_TEST(states_are_in_haproxys_format),
 		SERVERS_TEST(what_the_administrator_and_the_checks_did_is_in_the_state),
+		SERVERS_TEST(results_of_checks_have_haproxys_numbers),
 		SERVERS_TEST(states_as_json_say_more),
 		SERVERS_TEST(backends_are_listed),
 		SERVERS_TEST(a_hash_is_told_with_its_checksum),

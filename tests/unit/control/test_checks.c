@@ -483,18 +483,47 @@ static void proxy_header_goes_first(void **state)
 	char wanted[PROXY_V1_MAX];
 
 	(void)state;
-	backend_config.check.proxy = CONFIG_SEND_PROXY_V2;
+	backend_config.check.proxy = CONFIG_CHECK_PROXY_V2;
 	start();
 	run_until(fake.ended != 0);
 	assert_int_equal(fake.got_len, sizeof(local));
 	assert_memory_equal(fake.got, local, sizeof(local));
-	backend_config.check.proxy = CONFIG_SEND_PROXY_V1;
+	backend_config.check.proxy = CONFIG_CHECK_PROXY_V1;
 	run_until(fake.got_len > 16 && fake.ended != 0);
 	fake.got[fake.got_len] = '\0';
 	(void)snprintf(wanted, sizeof(wanted), " %u\r\n", ntohs(address.in.sin_port));
 	assert_memory_equal(fake.got, "PROXY TCP4 127.0.0.1 127.0.0.1 ", 31);
 	assert_string_equal(fake.got + fake.got_len - strlen(wanted), wanted);
 	assert_int_equal(fake.ended, 1);
+	assert_string_equal(view()->code, "L4OK");
+}
+
+/* The next check that begins from now on sends so many bytes. */
+static void assert_header_of(size_t len)
+{
+	run_until(fake.fd < 0);
+	run_for_conns(1);
+	run_until(fake.ended != 0);
+	assert_int_equal(fake.got_len, len);
+}
+
+static void who_gets_a_header_from_clients_gets_one_from_checks(void **state)
+{
+	(void)state;
+	server_configs[0].send_proxy = CONFIG_SEND_PROXY_V2;
+	start();
+	assert_header_of(16);
+	backend_config.check.proxy = CONFIG_CHECK_PROXY_OFF;
+	assert_header_of(0);
+	backend_config.check.proxy = CONFIG_CHECK_PROXY_AUTO;
+	assert_header_of(16);
+	server_configs[0].check_port = ntohs(address.in.sin_port);
+	assert_header_of(0);
+	server_configs[0].check_port = 0;
+	backend_config.check.port = ntohs(address.in.sin_port);
+	assert_header_of(0);
+	backend_config.check.proxy = CONFIG_CHECK_PROXY_V2;
+	assert_header_of(16);
 	assert_string_equal(view()->code, "L4OK");
 }
 
@@ -645,7 +674,7 @@ static void next_source_is_tried_when_one_cannot_be_had(void **state)
 	list[1] = second.addr;
 	server_configs[0].source.list = list;
 	server_configs[0].source.count = 2;
-	backend_config.check.proxy = CONFIG_SEND_PROXY_V1;
+	backend_config.check.proxy = CONFIG_CHECK_PROXY_V1;
 	start();
 	run_until_result("L4OK");
 	run_until(fake.got_len > 0);
@@ -874,6 +903,7 @@ int main(void)
 		CHECKS_TEST(check_ends_with_fin),
 		CHECKS_TEST(greeting_that_nobody_reads_is_no_reset),
 		CHECKS_TEST(proxy_header_goes_first),
+		CHECKS_TEST(who_gets_a_header_from_clients_gets_one_from_checks),
 		CHECKS_TEST(check_port_is_asked_instead),
 		CHECKS_TEST(unix_socket_is_checked),
 		CHECKS_TEST(full_unix_backlog_is_waited_for),
