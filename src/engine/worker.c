@@ -401,18 +401,19 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 	buf_cache_init(&w->loop.bufs, &e->bufs);
 	mailbox_init(&w->mailbox, &w->loop);
 	w->loop.woken = worker_woken;
-	*err = make_listeners(w);
-	if (!*err)
-		*err = make_pickers(w);
+	*err = make_pickers(w);
 	if (!*err)
 		*err = make_tallies(w);
+	if (!*err)
+		*err = make_listeners(w);
 	if (!*err)
 		*err = start_listeners(w);
 	if (!*err) {
 		publish(w);
 		return w;
 	}
-	/* Who waits at the listeners already may still be accepted, and is then reset. */
+	/* Listeners are the last: who waits at them already may still be accepted, and is then reset, for
+	 * which a session needs all the rest. */
 	mailbox_signal(&w->mailbox, MAIL_STOP);
 	if (w->listeners != NULL)
 		worker_run_out(w);
