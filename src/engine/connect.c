@@ -183,6 +183,7 @@ static void try_server(struct session *s, struct server *server)
 	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
 	s->tries++;
+	s->server_down = false;
 	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);
 	counter_add(&s->worker->counters.connects, 1);
@@ -223,6 +224,8 @@ static enum close_reason connect_reason(int err)
 		return CLOSE_CONNECT_REFUSED;
 	case -ETIMEDOUT:
 		return CLOSE_CONNECT_TIMEOUT;
+	case -ECANCELED:
+		return CLOSE_SERVER_DOWN;
 	default:
 		return CLOSE_CONNECT_FAILED;
 	}
@@ -318,14 +321,16 @@ static void blame_server(struct session *s)
 		e->notify(e->notify_arg);
 }
 
+/* -ECANCELED: the server was marked down meanwhile, which is neither news nor this try's fault. */
 static void connect_failed(struct session *s, int err)
 {
 	struct io_op *op = connect_op(s);
 
 	counter_add(&s->worker->counters.connect_failures, 1);
-	if (!is_own_shortage(err))
+	if (!is_own_shortage(err) && err != -ECANCELED)
 		blame_server(s);
-	log_failure(s, err);
+	if (err != -ECANCELED)
+		log_failure(s, err);
 	if (s->sides[SIDE_SERVER].sock.fd >= 0) {
 		op->kind = IO_CLOSE;
 		if (io_start(&s->worker->loop, op) == IO_PENDING) {
@@ -346,7 +351,9 @@ void session_connect_done(struct session *s, int result)
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);
-	if (result == 0) {
+	if (unlikely(s->server_down)) {
+		connect_failed(s, -ECANCELED); /* nothing was sent: even a success may be given up */
+	} else if (result == 0) {
 		connected(s);
 	} else if (result == -EAGAIN) {
 		/* A Unix backlog is full: the same socket may try again, until timeout-connect. */
@@ -357,6 +364,23 @@ void session_connect_done(struct session *s, int result)
 		start_connect(s); /* at the next source: as deep as there are sources */
 	} else {
 		connect_failed(s, result == -ECANCELED ? -ETIMEDOUT : result);
+	}
+}
+
+void session_server_down(struct session *s)
+{
+	struct io_op *op = connect_op(s);
+
+	if (s->state != SESSION_CONNECTING) {
+		session_close(s, CLOSE_SERVER_DOWN);
+		return;
+	}
+	s->server_down = true;
+	if (s->connect_again) {
+		s->connect_again = false; /* nothing is pending in this pause */
+		connect_failed(s, -ECANCELED);
+	} else if (op->kind == IO_CONNECT) {
+		io_cancel(&s->worker->loop, op); /* comes back to session_connect_done() */
 	}
 }
 

@@ -62,7 +62,7 @@ static void evict(struct session *s)
 	if (due & 1u << SERVER_END_KILLED)
 		session_close(s, CLOSE_KILLED);
 	else if (due & 1u << SERVER_END_DOWN)
-		session_close(s, CLOSE_SERVER_DOWN);
+		session_server_down(s);
 }
 
 void evict_sessions(struct worker *w)

@@ -79,6 +79,7 @@ struct session {
 	bool server_counted : 1; /* in server->sessions */
 	bool backend_counted : 1; /* admitted: in the tally of its backend */
 	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
+	bool server_down : 1; /* its server was marked down within this try, whose result is no news */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
 	uint16_t sources_tried; /* of the server's source addresses, in this try */
 };
@@ -134,6 +135,9 @@ void session_connect_timer(struct session *s);
 /* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the
  * ACK of its handshake by itself. Does nothing the second time, and while that chance is still to come. */
 void session_ack_server(struct session *s);
+/* Its server was marked down, and its sessions shall not wait for a timeout. A connected one is closed; one
+ * that connects still has lost nothing, and tries another server. */
+void session_server_down(struct session *s);
 /* The server slot of this session is given back. */
 void session_leave_server(struct session *s);
 
