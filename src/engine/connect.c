@@ -26,7 +26,7 @@
 /* No event tells of room in a Unix backlog. */
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
-static void connect_failed(struct session *s, int err);
+static void no_socket(struct session *s, int err);
 
 static const struct config_backend *backend_config(const struct session *s)
 {
@@ -188,8 +188,8 @@ static void try_server(struct session *s, struct server *server)
 	s->fixed_ns = connect_deadline(s);
 	counter_add(&s->worker->counters.connects, 1);
 	err = server_sock_open(s, to);
-	if (err) {
-		connect_failed(s, err);
+	if (unlikely(err)) {
+		no_socket(s, err);
 		return;
 	}
 	session_watch_client(s);
@@ -207,15 +207,9 @@ void session_connect(struct session *s)
 
 /* ---- failing, and the next try ---- */
 
-static bool is_own_shortage(int err)
-{
-	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM ||
-	       err == -EADDRNOTAVAIL || err == -ENOSPC;
-}
-
 static enum close_reason connect_reason(int err)
 {
-	if (is_own_shortage(err))
+	if (server_sock_is_shortage(err))
 		return CLOSE_NO_RESOURCE;
 	switch (err) {
 	case -ECONNREFUSED:
@@ -258,7 +252,8 @@ static void retry_at(struct session *s, struct server *server)
 	try_server(s, server);
 }
 
-static void next_try(struct session *s, int err)
+/* `reason`: of its end, if this was the last one. Another server does not end a shortage of our own. */
+static void next_try(struct session *s, enum close_reason reason, bool shortage)
 {
 	struct worker *w = s->worker;
 	struct server *last = s->server;
@@ -268,15 +263,14 @@ static void next_try(struct session *s, int err)
 		return;
 	}
 	if (s->tries > backend_config(s)->retries) {
-		session_close(s, connect_reason(err));
+		session_close(s, reason);
 		return;
 	}
 	counter_add(&w->counters.retries, 1);
 	tally_retried(s);
 	session_leave_server(s);
-	/* When every server had its chance, the next round begins after the pause; and another server
-	 * does not end a shortage of our own. */
-	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !is_own_shortage(err)) {
+	/* When every server had its chance, the next round begins after the pause. */
+	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !shortage) {
 		struct server *next = choice_take(s, last);
 
 		if (next == NULL)
@@ -296,10 +290,10 @@ static void log_failure(struct session *s, int err)
 	char text[ADDR_TEXT_MAX];
 	const struct addr *a = atomic_load_explicit(&s->server->addr, memory_order_acquire);
 
-	if (is_own_shortage(err) ? !log_limit_ok(&w->shortage_limit, w->loop.now_ns, 1)
+	if (server_sock_is_shortage(err) ? !log_limit_ok(&w->shortage_limit, w->loop.now_ns, 1)
 				 : !log_limit_ok(&w->connect_limit, w->loop.now_ns, 2))
 		return;
-	if (is_own_shortage(err))
+	if (server_sock_is_shortage(err))
 		log_line(LOG_LEVEL_WARNING,
 			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of it",
 			 backend_config(s)->name, s->server->config->name, strerrordesc_np(-err));
@@ -327,7 +321,7 @@ static void connect_failed(struct session *s, int err)
 	struct io_op *op = connect_op(s);
 
 	counter_add(&s->worker->counters.connect_failures, 1);
-	if (!is_own_shortage(err) && err != -ECANCELED)
+	if (!server_sock_is_shortage(err) && err != -ECANCELED)
 		blame_server(s);
 	if (err != -ECANCELED)
 		log_failure(s, err);
@@ -339,7 +333,18 @@ static void connect_failed(struct session *s, int err)
 			return;
 		}
 	}
-	next_try(s, err);
+	next_try(s, connect_reason(err), server_sock_is_shortage(err));
+}
+
+/* No packet was sent: it is ours, whatever it is. Another server may need no such socket. */
+static void no_socket(struct session *s, int err)
+{
+	const bool shortage = server_sock_is_shortage(err);
+
+	counter_add(&s->worker->counters.connect_failures, 1);
+	if (shortage)
+		log_failure(s, err);
+	next_try(s, shortage ? CLOSE_NO_RESOURCE : CLOSE_NO_SOCKET, shortage);
 }
 
 void session_connect_done(struct session *s, int result)
@@ -347,7 +352,7 @@ void session_connect_done(struct session *s, int result)
 	struct io_op *op = connect_op(s);
 
 	if (op->kind == IO_CLOSE) {
-		next_try(s, s->errors[0]);
+		next_try(s, connect_reason(s->errors[0]), server_sock_is_shortage(s->errors[0]));
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);

@@ -196,6 +196,7 @@ static void count_end(const struct session *s, struct tally *t)
 		counter_add(&t->server_aborts, 1);
 		break;
 	case CLOSE_NO_RESOURCE:
+	case CLOSE_NO_SOCKET:
 	case CLOSE_INTERNAL:
 		counter_add(&t->internal_errors, 1);
 		break;
