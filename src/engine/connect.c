@@ -15,6 +15,7 @@
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/engine/choice.h"
+#include "sluice/engine/extra.h"
 #include "sluice/engine/handshake.h"
 #include "sluice/engine/server_sock.h"
 #include "sluice/engine/session.h"
@@ -56,12 +57,14 @@ static void enter_server(struct session *s, struct server *server)
 
 /* ---- connecting ---- */
 
-/* An hour is more than the tries can take; the log may say that it was an hour. */
-static uint32_t connect_us(int64_t took_ns)
+/* Since the client was accepted, but for its waits in queues. An hour is more than that takes; the log may
+ * say that it was an hour. */
+static uint32_t busy_us(const struct session *s)
 {
-	const int64_t us = took_ns / NS_PER_US;
+	const int64_t waited_ns = s->extra != NULL ? (int64_t)s->extra->wait_ns : 0;
+	const int64_t us = (s->worker->loop.now_ns - s->accepted_ns - waited_ns) / NS_PER_US;
 
-	return (uint32_t)(us < UINT32_MAX - 1 ? us + 1 : UINT32_MAX);
+	return (uint32_t)(us < UINT32_MAX - 1 ? us : UINT32_MAX - 1);
 }
 
 /* Most clients speak first, and what they said goes out now, with the ACK that ends the handshake: one packet
@@ -84,7 +87,7 @@ static void connected(struct session *s)
 	const int64_t now_ns = s->worker->loop.now_ns;
 
 	session_set_state(s, SESSION_FORWARDING);
-	s->connect_us = connect_us(now_ns - s->accepted_ns);
+	s->connect_us = busy_us(s) - s->before_us + 1;
 	s->errors[0] = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
@@ -182,7 +185,8 @@ static void try_server(struct session *s, struct server *server)
 
 	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
-	s->tries++;
+	if (s->tries++ == 0)
+		s->before_us = busy_us(s); /* a PROXY header was awaited */
 	s->server_down = false;
 	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);

@@ -64,7 +64,8 @@ struct session {
 	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
 	uint32_t number;      /* of this worker's sessions, for log lines */
 	uint32_t unacked;     /* in both send queues, when an idle session was looked at */
-	uint32_t connect_us;  /* 1 + how long it took to be connected; 0 = it never was */
+	uint32_t before_us;   /* from accept to the first try, without queues */
+	uint32_t connect_us;  /* 1 + how long the tries took, without queues; 0 = it never was connected */
 	uint8_t state;        /* enum session_state */
 	uint8_t reason;       /* enum close_reason; right once something failed or it closes */
 	uint8_t log_state;    /* the state in which it began to close */
