@@ -15,6 +15,7 @@
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/engine/choice.h"
+#include "sluice/engine/extra.h"
 #include "sluice/engine/handshake.h"
 #include "sluice/engine/server_sock.h"
 #include "sluice/engine/session.h"
@@ -26,7 +27,7 @@
 /* No event tells of room in a Unix backlog. */
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
-static void connect_failed(struct session *s, int err);
+static void no_socket(struct session *s, int err);
 
 static const struct config_backend *backend_config(const struct session *s)
 {
@@ -56,12 +57,14 @@ static void enter_server(struct session *s, struct server *server)
 
 /* ---- connecting ---- */
 
-/* An hour is more than the tries can take; the log may say that it was an hour. */
-static uint32_t connect_us(int64_t took_ns)
+/* Since the client was accepted, but for its waits in queues. An hour is more than that takes; the log may
+ * say that it was an hour. */
+static uint32_t busy_us(const struct session *s)
 {
-	const int64_t us = took_ns / NS_PER_US;
+	const int64_t waited_ns = s->extra != NULL ? (int64_t)s->extra->wait_ns : 0;
+	const int64_t us = (s->worker->loop.now_ns - s->accepted_ns - waited_ns) / NS_PER_US;
 
-	return (uint32_t)(us < UINT32_MAX - 1 ? us + 1 : UINT32_MAX);
+	return (uint32_t)(us < UINT32_MAX - 1 ? us : UINT32_MAX - 1);
 }
 
 /* Most clients speak first, and what they said goes out now, with the ACK that ends the handshake: one packet
@@ -84,7 +87,7 @@ static void connected(struct session *s)
 	const int64_t now_ns = s->worker->loop.now_ns;
 
 	session_set_state(s, SESSION_FORWARDING);
-	s->connect_us = connect_us(now_ns - s->accepted_ns);
+	s->connect_us = busy_us(s) - s->before_us + 1;
 	s->errors[0] = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
@@ -182,13 +185,15 @@ static void try_server(struct session *s, struct server *server)
 
 	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
-	s->tries++;
+	if (s->tries++ == 0)
+		s->before_us = busy_us(s); /* a PROXY header was awaited */
+	s->server_down = false;
 	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);
 	counter_add(&s->worker->counters.connects, 1);
 	err = server_sock_open(s, to);
-	if (err) {
-		connect_failed(s, err);
+	if (unlikely(err)) {
+		no_socket(s, err);
 		return;
 	}
 	session_watch_client(s);
@@ -206,15 +211,9 @@ void session_connect(struct session *s)
 
 /* ---- failing, and the next try ---- */
 
-static bool is_own_shortage(int err)
-{
-	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM ||
-	       err == -EADDRNOTAVAIL || err == -ENOSPC;
-}
-
 static enum close_reason connect_reason(int err)
 {
-	if (is_own_shortage(err))
+	if (server_sock_is_shortage(err))
 		return CLOSE_NO_RESOURCE;
 	switch (err) {
 	case -ECONNREFUSED:
@@ -223,6 +222,8 @@ static enum close_reason connect_reason(int err)
 		return CLOSE_CONNECT_REFUSED;
 	case -ETIMEDOUT:
 		return CLOSE_CONNECT_TIMEOUT;
+	case -ECANCELED:
+		return CLOSE_SERVER_DOWN;
 	default:
 		return CLOSE_CONNECT_FAILED;
 	}
@@ -255,7 +256,8 @@ static void retry_at(struct session *s, struct server *server)
 	try_server(s, server);
 }
 
-static void next_try(struct session *s, int err)
+/* `reason`: of its end, if this was the last one. Another server does not end a shortage of our own. */
+static void next_try(struct session *s, enum close_reason reason, bool shortage)
 {
 	struct worker *w = s->worker;
 	struct server *last = s->server;
@@ -265,15 +267,14 @@ static void next_try(struct session *s, int err)
 		return;
 	}
 	if (s->tries > backend_config(s)->retries) {
-		session_close(s, connect_reason(err));
+		session_close(s, reason);
 		return;
 	}
 	counter_add(&w->counters.retries, 1);
 	tally_retried(s);
 	session_leave_server(s);
-	/* When every server had its chance, the next round begins after the pause; and another server
-	 * does not end a shortage of our own. */
-	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !is_own_shortage(err)) {
+	/* When every server had its chance, the next round begins after the pause. */
+	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !shortage) {
 		struct server *next = choice_take(s, last);
 
 		if (next == NULL)
@@ -293,10 +294,10 @@ static void log_failure(struct session *s, int err)
 	char text[ADDR_TEXT_MAX];
 	const struct addr *a = atomic_load_explicit(&s->server->addr, memory_order_acquire);
 
-	if (is_own_shortage(err) ? !log_limit_ok(&w->shortage_limit, w->loop.now_ns, 1)
+	if (server_sock_is_shortage(err) ? !log_limit_ok(&w->shortage_limit, w->loop.now_ns, 1)
 				 : !log_limit_ok(&w->connect_limit, w->loop.now_ns, 2))
 		return;
-	if (is_own_shortage(err))
+	if (server_sock_is_shortage(err))
 		log_line(LOG_LEVEL_WARNING,
 			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of it",
 			 backend_config(s)->name, s->server->config->name, strerrordesc_np(-err));
@@ -318,14 +319,16 @@ static void blame_server(struct session *s)
 		e->notify(e->notify_arg);
 }
 
+/* -ECANCELED: the server was marked down meanwhile, which is neither news nor this try's fault. */
 static void connect_failed(struct session *s, int err)
 {
 	struct io_op *op = connect_op(s);
 
 	counter_add(&s->worker->counters.connect_failures, 1);
-	if (!is_own_shortage(err))
+	if (!server_sock_is_shortage(err) && err != -ECANCELED)
 		blame_server(s);
-	log_failure(s, err);
+	if (err != -ECANCELED)
+		log_failure(s, err);
 	if (s->sides[SIDE_SERVER].sock.fd >= 0) {
 		op->kind = IO_CLOSE;
 		if (io_start(&s->worker->loop, op) == IO_PENDING) {
@@ -334,7 +337,18 @@ static void connect_failed(struct session *s, int err)
 			return;
 		}
 	}
-	next_try(s, err);
+	next_try(s, connect_reason(err), server_sock_is_shortage(err));
+}
+
+/* No packet was sent: it is ours, whatever it is. Another server may need no such socket. */
+static void no_socket(struct session *s, int err)
+{
+	const bool shortage = server_sock_is_shortage(err);
+
+	counter_add(&s->worker->counters.connect_failures, 1);
+	if (shortage)
+		log_failure(s, err);
+	next_try(s, shortage ? CLOSE_NO_RESOURCE : CLOSE_NO_SOCKET, shortage);
 }
 
 void session_connect_done(struct session *s, int result)
@@ -342,11 +356,13 @@ void session_connect_done(struct session *s, int result)
 	struct io_op *op = connect_op(s);
 
 	if (op->kind == IO_CLOSE) {
-		next_try(s, s->errors[0]);
+		next_try(s, connect_reason(s->errors[0]), server_sock_is_shortage(s->errors[0]));
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);
-	if (result == 0) {
+	if (unlikely(s->server_down)) {
+		connect_failed(s, -ECANCELED); /* nothing was sent: even a success may be given up */
+	} else if (result == 0) {
 		connected(s);
 	} else if (result == -EAGAIN) {
 		/* A Unix backlog is full: the same socket may try again, until timeout-connect. */
@@ -357,6 +373,23 @@ void session_connect_done(struct session *s, int result)
 		start_connect(s); /* at the next source: as deep as there are sources */
 	} else {
 		connect_failed(s, result == -ECANCELED ? -ETIMEDOUT : result);
+	}
+}
+
+void session_server_down(struct session *s)
+{
+	struct io_op *op = connect_op(s);
+
+	if (s->state != SESSION_CONNECTING) {
+		session_close(s, CLOSE_SERVER_DOWN);
+		return;
+	}
+	s->server_down = true;
+	if (s->connect_again) {
+		s->connect_again = false; /* nothing is pending in this pause */
+		connect_failed(s, -ECANCELED);
+	} else if (op->kind == IO_CONNECT) {
+		io_cancel(&s->worker->loop, op); /* comes back to session_connect_done() */
 	}
 }
 

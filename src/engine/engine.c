@@ -380,22 +380,21 @@ void engine_ask_tallies(struct engine *e, uint64_t token)
 	ask(e, LETTER_SHOW_TALLIES, token);
 }
 
-static void close_sessions(struct engine *e, struct server *s, enum close_reason reason)
+/* A number and a signal, no letter: a mailbox that is full loses neither. */
+static void evict(struct engine *e, struct server *s, enum server_end why)
 {
-	const struct letter letter = {.kind = LETTER_CLOSE_SERVER, .server = s, .reason = reason};
-
-	for (unsigned i = 0; i < e->worker_count; i++)
-		(void)mailbox_send(&e->workers[i]->mailbox, &letter); /* full: their timeouts do it */
+	atomic_fetch_add(&s->ends[why], 1);
+	signal_all(e, MAIL_EVICT);
 }
 
 void engine_close_sessions(struct engine *e, struct server *s)
 {
-	close_sessions(e, s, CLOSE_SERVER_DOWN);
+	evict(e, s, SERVER_END_DOWN);
 }
 
 void engine_kill_sessions(struct engine *e, struct server *s)
 {
-	close_sessions(e, s, CLOSE_KILLED);
+	evict(e, s, SERVER_END_KILLED);
 }
 
 struct engine_answer *engine_take_answer(struct engine *e)

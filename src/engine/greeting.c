@@ -91,7 +91,7 @@ static void pass_on(const struct session_extra *x, struct proxy_send *send)
 
 	if (x->proxy == NULL)
 		return;
-	check(proxy_parse(x->proxy, x->proxy_len, &h, &why) == (ssize_t)x->proxy_len);
+	check(proxy_parse(x->proxy->data, x->proxy->len, &h, &why) == (ssize_t)x->proxy->len);
 	send->tlvs = h.tlvs;
 	send->tlv_len = h.tlv_len;
 	if (h.family == AF_UNIX) {
@@ -175,5 +175,10 @@ uint64_t handshake_payload(const struct session *s)
 
 bool handshake_say(struct session *s)
 {
-	return likely(s->server->config->send_proxy == CONFIG_SEND_PROXY_OFF) || say(s);
+	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say(s))
+		return false;
+	/* There is no further try, so nobody reads the client's header any more. */
+	if (unlikely(s->extra != NULL))
+		handshake_drop(s);
+	return true;
 }

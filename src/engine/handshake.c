@@ -8,7 +8,6 @@
  */
 #include "sluice/engine/handshake.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sluice/base/check.h"
@@ -105,11 +104,11 @@ static bool adopt_header(struct session *s, const struct proxy_header *h, const 
 	}
 	if ((h->tlv_len == 0 && h->family != AF_UNIX) || !may_pass_on(s))
 		return true;
-	x->proxy = malloc(len);
+	x->proxy = buf_get(&s->worker->loop.bufs, (uint32_t)len);
 	if (x->proxy == NULL)
 		return false;
-	memcpy(x->proxy, bytes, len);
-	x->proxy_len = (uint32_t)len;
+	memcpy(x->proxy->data, bytes, len);
+	x->proxy->len = (uint32_t)len;
 	return true;
 }
 
@@ -293,6 +292,7 @@ void handshake_drop(struct session *s)
 	if (x->head != NULL)
 		buf_put(&s->worker->loop.bufs, x->head);
 	x->head = NULL;
-	free(x->proxy);
+	if (x->proxy != NULL)
+		buf_put(&s->worker->loop.bufs, x->proxy);
 	x->proxy = NULL;
 }

@@ -3,13 +3,14 @@
  * server_sock.c - the socket of a connection to a server, with the options of its backend.
  *
  * Chooses the source address; what is our own shortage (no port left at any source) is reported as
- * -EADDRNOTAVAIL and never held against the server. TCP_FASTOPEN_CONNECT is not used: a try that fails
- * after bytes went with the SYN could not be tried again. A worker's thread. Floor 4.
+ * -EADDRNOTAVAIL. Nothing that fails here is held against the server. TCP_FASTOPEN_CONNECT is not used: a
+ * try that fails after bytes went with the SYN could not be tried again. A worker's thread. Floor 4.
  */
 #include "sluice/engine/server_sock.h"
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sluice/base/check.h"
@@ -23,6 +24,12 @@ static const struct addr no_source;
 static const struct config_sources *sources_of(const struct session *s)
 {
 	return &s->server->config->source;
+}
+
+bool server_sock_is_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM ||
+	       err == -EADDRNOTAVAIL || err == -ENOSPC;
 }
 
 static struct sock_tcp options_of(const struct session *s)
@@ -133,14 +140,13 @@ static void count_shortage(struct session *s, const struct addr *to, bool missin
 }
 
 /* A socket at the next source that can be bound. The descriptor or -errno. */
-static int open_next(struct session *s, const struct addr *to)
+static int open_next(struct session *s, const struct addr *to, const struct sock_tcp *opt)
 {
-	const struct sock_tcp opt = options_of(s);
 	const struct addr *source;
 	int fd = -EADDRNOTAVAIL;
 
 	while ((source = next_source(s, to->sa.sa_family)) != NULL) {
-		fd = sock_open(to, source, &opt);
+		fd = sock_open(to, source, opt);
 		if (fd != -EADDRNOTAVAIL && fd != -EADDRINUSE)
 			return fd;
 		/* bind(2): the address is not here, or its one port is taken. */
@@ -152,6 +158,7 @@ static int open_next(struct session *s, const struct addr *to)
 bool server_sock_spill(struct session *s)
 {
 	const struct addr *to = atomic_load_explicit(&s->server->addr, memory_order_acquire);
+	const struct sock_tcp opt = options_of(s);
 	struct io_sock *sock = &s->sides[SIDE_SERVER].sock;
 	int fd;
 
@@ -160,7 +167,7 @@ bool server_sock_spill(struct session *s)
 	count_shortage(s, to, false);
 	if (!has_next(s, to->sa.sa_family))
 		return false;
-	fd = open_next(s, to);
+	fd = open_next(s, to, &opt);
 	if (fd < 0)
 		return false;
 	sys_close(sock->fd); /* it never was connected: nothing of it is on its way */
@@ -208,7 +215,7 @@ static int open_as_client(struct session *s, const struct addr *to)
 		return -EADDRNOTAVAIL;
 	}
 	fd = sock_open(to, &source, &opt);
-	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
+	if (fd >= 0 || (server_sock_is_shortage(fd) && fd != -EADDRNOTAVAIL))
 		return fd;
 	if (may_log(s))
 		log_line(LOG_LEVEL_WARNING, "source=client: no socket with address %s for server %s/%s: %s",
@@ -216,25 +223,61 @@ static int open_as_client(struct session *s, const struct addr *to)
 	return -EADDRNOTAVAIL;
 }
 
-/* ---- */
+/* ---- a socket ---- */
+
+/* What the operator can do about a socket that could not be made. */
+static const char *advice(int err, enum sock_option refused, char *buf, size_t room)
+{
+	const bool forbidden = err == -EPERM || err == -EACCES;
+	const char *capability = forbidden ? sock_option_capability(refused) : "";
+
+	if (refused != SOCK_OPTION_NONE) {
+		/* Cut, it still names the option. */
+		(void)snprintf(buf, room, "'%s' of the backend is refused%s%s", sock_option_word(refused),
+			       capability[0] != '\0' ? ", it needs " : "", capability);
+		return buf;
+	}
+	if (err == -EAFNOSUPPORT)
+		return "give the server an address of another family, or allow this one "
+		       "(RestrictAddressFamilies= of the unit)";
+	if (forbidden)
+		return "a sandbox, or a port below 1024 in source= without CAP_NET_BIND_SERVICE";
+	return "see source= and the socket options of the backend";
+}
+
+static void log_refusal(struct session *s, const struct addr *to, int err, enum sock_option refused)
+{
+	char to_text[ADDR_TEXT_MAX], text[160];
+
+	if (may_log(s))
+		log_line(LOG_LEVEL_WARNING,
+			 "no socket for server %s/%s at %s: %s; no fault of the server: %s",
+			 s->backend->config->name, s->server->config->name, addr_format(to, to_text),
+			 strerrordesc_np(-err), advice(err, refused, text, sizeof(text)));
+}
 
 int server_sock_open(struct session *s, const struct addr *to)
 {
 	const struct config_sources *sources = sources_of(s);
-	const struct sock_tcp opt = options_of(s);
+	enum sock_option refused = SOCK_OPTION_NONE;
+	struct sock_tcp opt = options_of(s);
 	int fd;
 
+	opt.refused = &refused;
 	s->sources_tried = 0;
 	if (likely(addr_is_unix(to) || (sources->count == 0 && !sources->client)))
 		fd = sock_open(to, &no_source, &opt);
 	else if (sources->client)
 		fd = open_as_client(s, to);
 	else if (has_next(s, to->sa.sa_family))
-		fd = open_next(s, to);
+		fd = open_next(s, to, &opt);
 	else
 		fd = sock_open(to, &no_source, &opt); /* none is of this family: the kernel chooses */
-	if (fd < 0)
+	if (unlikely(fd < 0)) {
+		if (!server_sock_is_shortage(fd))
+			log_refusal(s, to, fd, refused);
 		return fd;
+	}
 	io_sock_init(&s->sides[SIDE_SERVER].sock, fd, !addr_is_unix(to));
 	return 0;
 }

@@ -196,6 +196,7 @@ static void count_end(const struct session *s, struct tally *t)
 		counter_add(&t->server_aborts, 1);
 		break;
 	case CLOSE_NO_RESOURCE:
+	case CLOSE_NO_SOCKET:
 	case CLOSE_INTERNAL:
 		counter_add(&t->internal_errors, 1);
 		break;
@@ -226,14 +227,12 @@ static void add_times(struct tally *t, const uint64_t us[static TALLY_TIMES])
 		counter_add(&t->samples, 1);
 }
 
-/* The wait in a queue is no part of connecting. */
 static void count_times(const struct session *s, struct tally *backend, struct tally *server)
 {
 	const uint64_t queue_us = s->extra != NULL ? s->extra->wait_ns / NS_PER_US : 0;
-	const uint64_t connect_us = s->connect_us - 1;
 	const uint64_t us[TALLY_TIMES] = {
 		[TALLY_QUEUE] = queue_us,
-		[TALLY_CONNECT] = connect_us > queue_us ? connect_us - queue_us : 0,
+		[TALLY_CONNECT] = s->connect_us - 1,
 		[TALLY_TOTAL] = (uint64_t)(s->worker->loop.now_ns - s->accepted_ns) / NS_PER_US,
 	};
 

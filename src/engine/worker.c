@@ -69,20 +69,6 @@ static void show_tallies(struct worker *w, uint64_t token)
 	engine_answer(w->engine, a);
 }
 
-/* The server was marked down, and its sessions shall not wait for a timeout; or it was asked for. */
-static void close_sessions_of(struct worker *w, const struct server *server, enum close_reason reason)
-{
-	struct list *pos;
-	struct list *tmp;
-
-	list_foreach_safe(&w->live, pos, tmp) {
-		struct session *s = list_entry(pos, struct session, link);
-
-		if (s->server == server && s->server_counted)
-			session_close(s, reason);
-	}
-}
-
 static void read_letter(struct worker *w, const struct letter *letter)
 {
 	switch (letter->kind) {
@@ -94,9 +80,6 @@ static void read_letter(struct worker *w, const struct letter *letter)
 		break;
 	case LETTER_SHOW_TALLIES:
 		show_tallies(w, letter->token);
-		break;
-	case LETTER_CLOSE_SERVER:
-		close_sessions_of(w, letter->server, letter->reason);
 		break;
 	}
 }
@@ -120,6 +103,8 @@ static void worker_woken(struct io_loop *loop)
 
 	while (mailbox_take(&w->mailbox, &letter))
 		read_letter(w, &letter);
+	if (unlikely(signals & MAIL_EVICT))
+		evict_sessions(w);
 	if (signals & MAIL_GRANTS)
 		queueing_take(w);
 	if ((signals & (MAIL_DRAIN | MAIL_STOP)) && !w->draining)
@@ -340,6 +325,7 @@ static void free_parts(struct worker *w)
 		picker_free(&w->pickers[i]);
 	free(w->pickers);
 	free(w->tallies);
+	free(w->evictions);
 	free(w->listeners);
 	session_extras_free(w);
 	session_slab_free(&w->slab);
@@ -401,18 +387,21 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 	buf_cache_init(&w->loop.bufs, &e->bufs);
 	mailbox_init(&w->mailbox, &w->loop);
 	w->loop.woken = worker_woken;
-	*err = make_listeners(w);
-	if (!*err)
-		*err = make_pickers(w);
+	*err = make_pickers(w);
 	if (!*err)
 		*err = make_tallies(w);
+	if (!*err)
+		*err = evict_init(w);
+	if (!*err)
+		*err = make_listeners(w);
 	if (!*err)
 		*err = start_listeners(w);
 	if (!*err) {
 		publish(w);
 		return w;
 	}
-	/* Who waits at the listeners already may still be accepted, and is then reset. */
+	/* Listeners are the last: who waits at them already may still be accepted, and is then reset, for
+	 * which a session needs all the rest. */
 	mailbox_signal(&w->mailbox, MAIL_STOP);
 	if (w->listeners != NULL)
 		worker_run_out(w);

@@ -153,5 +153,6 @@ MUTANTS = [
      "edits": [(HANDSHAKE, "io_buf_keep(&s->worker->loop, op, header);",
                 "io_buf_keep(&s->worker->loop, op, 0);")]},
     {"rule": "-", "what": "a server that is tried gets no PROXY header",
-     "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) || say(s);", "CONFIG_SEND_PROXY_OFF) || true;")]},
+     "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) && !say(s))",
+                "CONFIG_SEND_PROXY_OFF) && false)")]},
 ]

@@ -65,6 +65,14 @@ static void make_timeouts(void)
 	backend.timeouts.server_ns = some_time();
 }
 
+/* Who loses its server so is owed nothing. Takes no random number: other seeds stay what they are. */
+static void make_evictions(void)
+{
+	rig.has_evictions = sim_seed % 16 == 7;
+	if (rig.has_evictions)
+		peers.excuse_all = true;
+}
+
 /* In some seeds clients begin with a PROXY header, and as servers want the same, it arrives as it was
  * sent. */
 static void make_proxy(void)
@@ -112,6 +120,7 @@ static void make_config(int splice)
 	backend.timeouts.queue_ns = 3600 * NS_PER_SEC; /* who waits is served by then, whatever happens */
 	backend.tcp.nodelay = prng_chance(r, 50);
 	make_timeouts();
+	make_evictions();
 	rig.client_tcp = prng_chance(r, 70);
 	rig.connect_timeout_ns = backend.timeouts.connect_ns;
 	bind_at.addr.kind = rig.client_tcp ? ADDR_IP : ADDR_UNIX;
@@ -198,6 +207,29 @@ static void check_sessions(const struct list *live)
 	}
 }
 
+/* In some seeds all sessions with a server are to end now and then. */
+static void evict_some(void)
+{
+	struct server *server = &rig.engine.backends[0].servers[rig.turns / 7 % RIG_SERVERS];
+	struct list *pos;
+	struct list *tmp;
+
+	if (!rig.has_evictions || rig.turns % 7 != 0)
+		return;
+	if (rig.turns % 21 == 0) {
+		engine_kill_sessions(&rig.engine, server);
+		return;
+	}
+	engine_close_sessions(&rig.engine, server);
+	list_foreach_safe(&rig.worker->live, pos, tmp)
+	{
+		const struct session *s = list_entry(pos, struct session, link);
+
+		if (s->server == server && s->server_counted && s->state == SESSION_CONNECTING)
+			cover(s->connect_again ? COVER_EVICTED_PAUSING : COVER_EVICTED_CONNECTING);
+	}
+}
+
 void rig_turn(void)
 {
 	model.calls_at_turn = model.calls;
@@ -207,6 +239,7 @@ void rig_turn(void)
 		model.waited_ns = -1;
 		return;
 	}
+	evict_some();
 	peers.in_turn = true;
 	worker_turn(rig.worker);
 	peers.in_turn = false;

@@ -26,6 +26,7 @@ struct rig {
 	int64_t connect_timeout_ns;
 	const char *header; /* a PROXY header that clients send and servers get; "" = none */
 	bool has_timeouts; /* of the sides, half-closed or lifetime: sessions may end by them */
+	bool has_evictions; /* sessions may end because their server was marked down, or killed */
 	uint32_t turns;
 };
 

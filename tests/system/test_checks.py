@@ -349,6 +349,46 @@ def test_marked_down_sessions_are_closed_when_it_says_so(services, sluice, peers
     assert daemon.wait_session_line(reason="the server was marked down")["code"]
 
 
+def full_backlog():
+    """A listener that lets every further connect wait, and what fills it."""
+    full = socket.socket()
+    full.bind(("127.0.0.1", 0))
+    full.listen(0)
+    fillers = []
+
+    def is_full():
+        fillers.append(socket.socket())
+        fillers[-1].settimeout(0.2 * SCALE)
+        try:
+            fillers[-1].connect(full.getsockname())
+        except TimeoutError:
+            return True
+        return False
+    wait_until(is_full, "the backlog is full")
+    return full, fillers
+
+
+def test_who_still_connects_to_a_server_that_is_marked_down_gets_another(services, sluice, peers):
+    listener, probe = peers.listen(), services()
+    full, fillers = full_backlog()
+    host, port = full.getsockname()
+    daemon = sluice(listen([f"a = {host}:{port} check-port={probe.port}",
+                            f"b = {listener.address} check=off"],
+                           "balance = first", "check = tcp", "check-interval = 50ms", "timeout-connect = 1h",
+                           "on-marked-down = close-sessions"))
+    wait_stat(daemon, "a", check_status="L4OK")
+    client = peers.connect(daemon.address("l"))
+    wait_until(lambda: any("state=connecting" in s for s in daemon.sessions()), "it connects to a")
+    probe.die()
+    server = peers.accept(listener)
+    client.send(1000)
+    server.receive(1000)
+    assert stat(daemon, "a")["econ"] == "0"  # what became of that try nobody knows
+    assert stat(daemon, "b")["status"] == "no check"
+    for sock in (full, *fillers):
+        sock.close()
+
+
 def test_marked_down_sessions_go_on_otherwise(services, sluice, peers):
     listener, probe = peers.listen(), services()
     daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",

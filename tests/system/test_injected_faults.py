@@ -110,6 +110,20 @@ def test_a_connect_that_fails_at_first_is_tried_again(start, inject, peers, faul
     assert str(daemon.info()["server.l/a"]).startswith("up")
 
 
+@pytest.mark.parametrize("error, advice", (("EACCES", "a sandbox"), ("EPERM", "a sandbox"),
+                                           ("EAFNOSUPPORT", "another family"), ("EINVAL", "socket options")))
+def test_a_socket_that_this_machine_refuses_is_no_fault_of_the_server(start, inject, peers, error, advice):
+    daemon, listener = start("auto", "timeout-connect = 200ms\nretries = 1\nobserve = connect\n")
+    inject(daemon, f"socket:error={error}:when=1..3")
+    peers.connect(daemon.address("l")).receive_to_end()
+    line = daemon.wait_session_line(reason="this machine refused a socket to the server")
+    assert line["code"] == "RC" and line["tries"] == "2", line
+    streams(peers, daemon, listener, count=1, size=20_000)
+    server = str(daemon.info()["server.l/a"])
+    assert server.startswith("up") and " failures=0" in server, server
+    assert "no fault of the server: " in daemon.log() and advice in daemon.log()
+
+
 @pytest.mark.parametrize("fault", ("epoll_ctl:error=ENOSPC:when=1..3",
                                    "epoll_ctl:error=ENOMEM:when=2..4",
                                    "setsockopt:error=ENOBUFS:when=1..6"))

@@ -160,6 +160,33 @@ def test_a_client_that_has_said_all_and_left_is_served_by_a_later_try(sluice, pe
     listener = peers.listen("path", where=Address("path", name=f"{folder}/s.sock"))
     server, data = take(peers, listener, 10)
     assert data == b"last words" and end_of(server) == "fin"
+    server.close()
+    assert float(daemon.wait_session_line()["connect_ms"]) >= 100  # the pause is part of connecting
+
+
+@pytest.mark.smoke
+def test_what_came_before_the_connect_is_no_part_of_its_time(sluice, peers):
+    """300 ms for a header, 200 ms or more for a place at the server."""
+    listener = peers.listen()
+    daemon = sluice("[listen l]\nbind = 127.0.0.1:0 accept-proxy\n"
+                    f"server a = {listener.address} maxconn=1\n")
+    first, late = call(peers, daemon.address("l")), call(peers, daemon.address("l"))
+    first.sendall(FORMS["v1-tcp4"][0] + b"a")
+    server, _ = take(peers, listener, 1)
+    wait_until(lambda: "state=handshake" in daemon.ask("show sess"), lambda: daemon.ask("show sess"))
+    time.sleep(0.3)
+    late.sendall(FORMS["v1-tcp4"][0] + b"b")
+    wait_until(lambda: "state=queued" in daemon.ask("show sess"), lambda: daemon.ask("show sess"))
+    time.sleep(0.2)
+    first.close()
+    server.close()
+    server, _ = take(peers, listener, 1)
+    late.close()
+    server.close()
+    daemon.wait_session_line(2, code="--")
+    line = max(daemon.session_lines(), key=lambda line: float(line["queue_ms"]))
+    connect, queue, total = (float(line[f"{key}_ms"]) for key in ("connect", "queue", "total"))
+    assert queue >= 200 and connect <= total - queue - 300, line
 
 
 @pytest.mark.parametrize("sent", (b"", b"PROXY TCP4 192.0.2.1", proxy.SIGNATURE + b"\x21\x11"))
@@ -246,7 +273,8 @@ def test_the_first_wrong_byte_is_enough(sluice, peers):
     for start_of_it in (b"G", b"PROXY TCP4 1.2.3.4 5", proxy.SIGNATURE + b"\x21"):
         client = call(peers, where)
         client.sendall(start_of_it)
-        client.sendall(b"\xff")
+        if start_of_it != b"G":  # which is wrong already
+            client.sendall(b"\xff")
         assert end_of(client) == "reset"
 
 

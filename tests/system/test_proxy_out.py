@@ -215,3 +215,32 @@ def test_who_waits_for_a_place_gets_header_and_bytes_later(sluice, peers):
         assert server.recv(100) == b"later"
     server.close()
     daemon.wait_session_line(2, to_server=5, code="--")
+
+
+@pytest.mark.parametrize("version", ("off", "v2"))
+def test_a_clients_header_is_counted_memory_until_a_server_was_told(sluice, peers, version):
+    """With "off" the server that is met gets none; the other one, never met, would have."""
+    listener = peers.listen()
+    daemon = sluice("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = first\n"
+                    f"server a = {listener.address} maxconn=1 send-proxy={version}\n"
+                    f"server b = {listener.address} weight=0 send-proxy=v2\n")
+    long_header = FORMS["v2-long"][0]
+    clients = []
+    for waiting in range(2):
+        clients.append(call(peers, daemon.address("l")))
+        clients[-1].sendall(long_header)
+        wait_until(lambda: [daemon.ask("show sess").count(f"state={state}")
+                            for state in ("forwarding", "queued")] == [1, waiting],
+                   lambda: daemon.ask("show sess"))
+    server = accept(peers, listener)
+    if version == "v2":
+        assert proxy.Received(server).tlv(0xe0) == bytes(16000)
+    wait_until(lambda: int(daemon.info()["bufs_in_use"]) == 1, lambda: str(daemon.info()))
+    assert int(daemon.info()["bufs_in_use_bytes"]) >= len(long_header)
+    clients[0].close()
+    server.close()
+    server = accept(peers, listener)
+    if version == "v2":
+        assert proxy.Received(server).tlv(0xe0) == bytes(16000)
+    wait_until(lambda: int(daemon.info()["bufs_in_use"]) == 0, lambda: str(daemon.info()))
+    assert daemon.info()["sessions"] == 1

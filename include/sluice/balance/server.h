@@ -30,6 +30,9 @@ enum server_state {
 	SERVER_MAINT,      /* takes none and is not checked */
 };
 
+/* Why all sessions with a server are to end. */
+enum server_end { SERVER_END_DOWN, SERVER_END_KILLED, SERVER_ENDS };
+
 /* What the administrator wants. */
 enum server_admin { SERVER_ADMIN_READY, SERVER_ADMIN_DRAIN, SERVER_ADMIN_MAINT };
 
@@ -61,6 +64,7 @@ struct server {
 	_Atomic unsigned limit;               /* connections at a time, slow start included; 0 = no limit */
 	_Atomic bool chosen;                  /* is in the roster: queues may give it clients */
 	_Atomic(const struct addr *) addr;    /* stays valid until the end */
+	_Atomic uint32_t ends[SERVER_ENDS];   /* how often its sessions were to end; see engine/evict.h */
 
 	/* Workers write. */
 	_Alignas(64) atomic_int sessions; /* connecting or connected; never above `limit` by server_enter() */

@@ -21,7 +21,8 @@
  *                  duration_s      from accept to close, seconds
  *                  queue_s         of that, in queues; only when it had to wait
  *                  queue           how many waited there when it came; only then, too
- *                  connect_s       until the server answered, retries and queues included; only when one did
+ *                  connect_s       from the first connect until a server answered, without queues; only
+ *                                  when one did
  *                  bytes_in        from the client to the server
  *                  bytes_out       from the server to the client
  *                  bytes_spliced   of both, moved inside the kernel

@@ -31,8 +31,7 @@ struct session_extra {
 	struct source_entry *source; /* admission.c: counted there; NULL = not */
 	/* handshake.c */
 	struct buf *head;        /* owns: a header that is not whole yet */
-	uint8_t *proxy;          /* owns (malloc): the client's header, for the server; NULL = none */
-	uint32_t proxy_len;
+	struct buf *proxy;       /* owns: the client's header, until a server was told of it; NULL = none */
 	uint32_t header_sent;    /* bytes of our own header in the flow to the server: not the client's */
 	uint8_t unique_id_len;   /* 0 = none */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* of the client's header, or made here for a server */

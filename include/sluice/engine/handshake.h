@@ -22,7 +22,7 @@ void handshake_read_done(struct session *s, int result);
 bool handshake_say(struct session *s);
 /* Bytes of the client's that went to the server: all that went but our header. */
 uint64_t handshake_payload(const struct session *s);
-/* The session ends: drops what is left. */
+/* No header is read any more, as the server has been told or the session ends: gives their memory back. */
 void handshake_drop(struct session *s);
 
 #endif

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "sluice/base/spinlock.h"
-#include "sluice/engine/close_reason.h"
 #include "sluice/io/addr.h"
 #include "sluice/io/io.h"
 
@@ -25,12 +24,12 @@ enum mail_signal {
 	MAIL_STOP = 4,   /* end all sessions, then end */
 	MAIL_PING = 8,   /* answer that the loop turns */
 	MAIL_GRANTS = 16, /* sessions that waited were given a place at a server */
+	MAIL_EVICT = 32, /* the sessions of some server are to end: its `ends` has the number */
 };
 
-enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES, LETTER_CLOSE_SERVER };
+enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES };
 
 struct endpoint;
-struct server;
 
 struct letter {
 	enum letter_kind kind;
@@ -38,8 +37,6 @@ struct letter {
 	struct endpoint *endpoint; /* LETTER_SESSION */
 	struct addr_brief client;  /* LETTER_SESSION */
 	uint64_t token;            /* LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES */
-	struct server *server;     /* LETTER_CLOSE_SERVER: end the sessions of this one */
-	enum close_reason reason;  /* LETTER_CLOSE_SERVER */
 };
 
 struct mailbox {

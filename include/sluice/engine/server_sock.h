@@ -16,9 +16,13 @@ struct config_backend;
 struct config_server;
 struct session;
 
+/* Is the errno of a socket or a connect our own shortage: of descriptors, ports or memory? */
+bool server_sock_is_shortage(int err);
+
 /* Makes the socket for a connect of `s` to `to` at s->server: options, source address, mark. 0, with
- * s->sides[SIDE_SERVER].sock ready, or -errno with nothing made; -EADDRNOTAVAIL: no source address can
- * be had, which the log has been told. */
+ * s->sides[SIDE_SERVER].sock ready, or -errno with nothing made. No packet was sent then, so whatever it is,
+ * it is no fault of the server. -EADDRNOTAVAIL: no source address can be had. The log has been told of that,
+ * and of all that is no shortage. */
 int server_sock_open(struct session *s, const struct addr *to);
 
 /* The connect of s->sides[SIDE_SERVER].sock said -EADDRNOTAVAIL: its source address has no port left for

@@ -64,7 +64,8 @@ struct session {
 	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
 	uint32_t number;      /* of this worker's sessions, for log lines */
 	uint32_t unacked;     /* in both send queues, when an idle session was looked at */
-	uint32_t connect_us;  /* 1 + how long it took to be connected; 0 = it never was */
+	uint32_t before_us;   /* from accept to the first try, without queues */
+	uint32_t connect_us;  /* 1 + how long the tries took, without queues; 0 = it never was connected */
 	uint8_t state;        /* enum session_state */
 	uint8_t reason;       /* enum close_reason; right once something failed or it closes */
 	uint8_t log_state;    /* the state in which it began to close */
@@ -79,6 +80,7 @@ struct session {
 	bool server_counted : 1; /* in server->sessions */
 	bool backend_counted : 1; /* admitted: in the tally of its backend */
 	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
+	bool server_down : 1; /* its server was marked down within this try, whose result is no news */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
 	uint16_t sources_tried; /* of the server's source addresses, in this try */
 };
@@ -134,6 +136,9 @@ void session_connect_timer(struct session *s);
 /* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the
  * ACK of its handshake by itself. Does nothing the second time, and while that chance is still to come. */
 void session_ack_server(struct session *s);
+/* Its server was marked down, and its sessions shall not wait for a timeout. A connected one is closed; one
+ * that connects still has lost nothing, and tries another server. */
+void session_server_down(struct session *s);
 /* The server slot of this session is given back. */
 void session_leave_server(struct session *s);
 

@@ -16,6 +16,7 @@
 #include "sluice/base/counters.h"
 #include "sluice/base/list.h"
 #include "sluice/engine/engine.h"
+#include "sluice/engine/evict.h"
 #include "sluice/engine/listener.h"
 #include "sluice/engine/mailbox.h"
 #include "sluice/engine/session_slab.h"
@@ -40,6 +41,7 @@ struct worker {
 	struct listener *listeners; /* owns; one for each endpoint */
 	struct picker *pickers;     /* owns; one for each backend */
 	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
+	struct eviction *evictions; /* owns; of servers, in the order of tallies */
 	struct timer age;           /* ages the caches; set only while they hold something */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */

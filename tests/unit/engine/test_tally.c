@@ -161,7 +161,7 @@ static void connected(unsigned worker, uint64_t wait_ms, uint64_t connect_ms, ui
 	struct session_extra extra = {.wait_ns = wait_ms * (uint64_t)NS_PER_MS};
 	struct session s = begin(worker);
 
-	s.connect_us = (uint32_t)(1 + (wait_ms + connect_ms) * 1000);
+	s.connect_us = (uint32_t)(1 + connect_ms * 1000);
 	s.accepted_ns -= (int64_t)total_ms * NS_PER_MS;
 	if (wait_ms > 0)
 		s.extra = &extra;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * evict.c - all sessions with a server end: it was marked down, or the administrator wants it so.
+ *
+ * Owns which orders have been carried out. Who only waits, in a queue or between two tries, has no place
+ * at a server and goes on. A worker's thread. Floor 4.
+ */
+#include "sluice/engine/evict.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "sluice/base/list.h"
+#include "sluice/engine/session.h"
+#include "sluice/engine/tally.h"
+#include "sluice/engine/worker.h"
+
+int evict_init(struct worker *w)
+{
+	w->evictions = calloc(tally_count(w->engine), sizeof(*w->evictions));
+	return w->evictions != NULL ? 0 : -ENOMEM;
+}
+
+/* What is new of one server; true when there is anything. */
+static bool note(struct eviction *ev, const struct server *server)
+{
+	ev->due = 0;
+	for (unsigned why = 0; why < SERVER_ENDS; why++) {
+		const uint32_t number = atomic_load_explicit(&server->ends[why], memory_order_relaxed);
+
+		if (number != ev->done[why])
+			ev->due |= 1u << why;
+		ev->done[why] = number;
+	}
+	return ev->due != 0;
+}
+
+static bool note_all(struct worker *w)
+{
+	const struct engine *e = w->engine;
+	bool any = false;
+
+	for (size_t b = 0; b < e->config->backend_count; b++)
+		for (size_t i = 0; i < e->backends[b].server_count; i++) {
+			const struct server *server = &e->backends[b].servers[i];
+
+			if (note(&w->evictions[tally_of_server(e, b, server)], server))
+				any = true;
+		}
+	return any;
+}
+
+static void evict(struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+	unsigned due;
+
+	if (!s->server_counted)
+		return;
+	due = s->worker->evictions[tally_of_server(e, (size_t)(s->backend - e->backends), s->server)].due;
+	if (due & 1u << SERVER_END_KILLED)
+		session_close(s, CLOSE_KILLED);
+	else if (due & 1u << SERVER_END_DOWN)
+		session_server_down(s);
+}
+
+void evict_sessions(struct worker *w)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	if (!note_all(w))
+		return;
+	list_foreach_safe(&w->live, pos, tmp)
+		evict(list_entry(pos, struct session, link));
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_worker.c - one worker over real sockets: made without memory, and told to end sessions while its
+ * mailbox is full. Floor 4.
+ */
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sluice/engine/session.h"
+#include "sluice/engine/worker.h"
+
+#define SERVERS 3
+#define TURNS_MAX 1000
+/* More than a worker needs to be made. */
+#define ALLOCATIONS_MAX 1000
+
+struct rig {
+	struct config config;
+	struct config_frontend frontend;
+	struct config_bind bind;
+	struct config_backend backend;
+	struct config_server servers[SERVERS];
+	struct engine engine;
+	struct worker *worker;
+	int listeners[SERVERS];
+};
+
+/* ---- memory that runs out ---- */
+
+static int allocations_left = -1; /* -1 = as many as there are */
+
+static bool may_allocate(void)
+{
+	if (allocations_left == 0)
+		return false;
+	if (allocations_left > 0)
+		allocations_left--;
+	return true;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return may_allocate() ? __real_malloc(size) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return may_allocate() ? __real_calloc(count, size) : NULL;
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+	return may_allocate() ? __real_aligned_alloc(align, size) : NULL;
+}
+
+/* ---- one worker, three servers ---- */
+
+static void no_news(void *arg)
+{
+	(void)arg;
+}
+
+static void set_loopback(struct addr *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->in.sin_family = AF_INET;
+	a->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	a->len = sizeof(a->in);
+}
+
+static int listen_at(struct addr *a)
+{
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	set_loopback(a);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, &a->sa, a->len), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	assert_int_equal(getsockname(fd, &a->sa, &a->len), 0);
+	return fd;
+}
+
+static void open_engine(struct rig *r)
+{
+	const struct engine_limits limits = {.maxconn = 100, .maxpipes = 16, .pipe_bytes = 65536,
+					     .pipe_budget_bytes = 1 << 20, .buf_budget_bytes = 1 << 20};
+	struct endpoint *failed;
+	struct engine *e = &r->engine;
+
+	assert_int_equal(engine_init(e, &r->config, no_news, NULL), 0);
+	assert_int_equal(engine_bind(e, &failed), 0);
+	e->limits = limits;
+	e->frontends[0].limit = limits.maxconn;
+	pipe_pool_init(&e->pipes, limits.maxpipes, limits.pipe_bytes, limits.pipe_budget_bytes);
+	buf_pool_init(&e->bufs, limits.buf_budget_bytes);
+	e->workers = calloc(1, sizeof(*e->workers));
+	assert_non_null(e->workers);
+	e->worker_count = 1;
+}
+
+static int open_rig(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	r->config.global.pipe_cycle_ns = INT64_C(10000000000);
+	r->config.frontends = &r->frontend;
+	r->config.frontend_count = 1;
+	r->config.backends = &r->backend;
+	r->config.backend_count = 1;
+	r->frontend.binds = &r->bind;
+	r->frontend.bind_count = 1;
+	r->frontend.maxconn = 100;
+	r->bind.addr.kind = ADDR_IP;
+	set_loopback(&r->bind.addr.addr);
+	r->backend.servers = r->servers;
+	r->backend.server_count = SERVERS;
+	for (unsigned i = 0; i < SERVERS; i++) {
+		r->servers[i].name[0] = (char)('a' + i);
+		r->servers[i].weight = 1;
+		r->servers[i].addr.kind = ADDR_IP;
+		r->listeners[i] = listen_at(&r->servers[i].addr.addr);
+	}
+	open_engine(r);
+	*state = r;
+	return 0;
+}
+
+static int close_rig(void **state)
+{
+	struct rig *r = *state;
+
+	allocations_left = -1;
+	if (r->worker != NULL) {
+		engine_stop(&r->engine);
+		worker_run_out(r->worker);
+	}
+	engine_free(&r->engine);
+	for (unsigned i = 0; i < SERVERS; i++)
+		close(r->listeners[i]);
+	free(r);
+	return 0;
+}
+
+static void start_worker(struct rig *r)
+{
+	int err;
+
+	r->worker = r->engine.workers[0] = worker_new(&r->engine, 0, &io_epoll_driver, &err);
+	assert_non_null(r->worker);
+}
+
+static int connect_client(struct rig *r)
+{
+	const struct addr *a = &r->engine.endpoints[0].addr;
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, &a->sa, a->len), 0);
+	return fd;
+}
+
+static unsigned forwarding(const struct rig *r)
+{
+	unsigned n = 0;
+
+	for (const struct list *pos = r->worker->live.next; pos != &r->worker->live; pos = pos->next)
+		n += list_entry(pos, struct session, link)->state == SESSION_FORWARDING;
+	return n;
+}
+
+/* One turn, which sleeps no longer than it must. */
+static void turn(struct rig *r)
+{
+	io_loop_wake(&r->worker->loop);
+	worker_turn(r->worker);
+}
+
+/* ---- the tests ---- */
+
+/* Whichever allocation fails, the worker is not made, and whoever waits at its listener harms nobody. */
+static void a_worker_without_memory_is_not_made(void **state)
+{
+	struct rig *r = *state;
+	const int fd = connect_client(r);
+	int n = 0;
+	int err;
+
+	while (r->worker == NULL) {
+		assert_in_range(n, 0, ALLOCATIONS_MAX);
+		allocations_left = n++;
+		r->worker = worker_new(&r->engine, 0, &io_epoll_driver, &err);
+		allocations_left = -1;
+		if (r->worker == NULL)
+			assert_int_equal(err, -ENOMEM);
+		assert_int_equal(atomic_load(&r->engine.frontends[0].total), 0);
+	}
+	assert_true(n > 5);
+	r->engine.workers[0] = r->worker;
+	close(fd);
+}
+
+static void start_sessions(struct rig *r, int fds[static SERVERS])
+{
+	for (int i = 0; i < SERVERS; i++)
+		fds[i] = connect_client(r);
+	for (int i = 0; forwarding(r) < SERVERS; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+}
+
+static bool has_session(const struct rig *r, unsigned server)
+{
+	return atomic_load(&r->engine.backends[0].servers[server].sessions) > 0;
+}
+
+static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
+{
+	struct rig *r = *state;
+	struct server *servers = r->engine.backends[0].servers;
+	const struct letter letter = {.kind = LETTER_SHOW_SESSIONS};
+	int fds[SERVERS];
+
+	start_worker(r);
+	start_sessions(r, fds);
+	while (mailbox_send(&r->worker->mailbox, &letter))
+		;
+	engine_close_sessions(&r->engine, &servers[0]);
+	engine_kill_sessions(&r->engine, &servers[2]);
+	engine_kill_sessions(&r->engine, &servers[2]);
+	turn(r);
+	assert_false(has_session(r, 0));
+	assert_true(has_session(r, 1));
+	assert_false(has_session(r, 2));
+	/* An old order is not carried out again. */
+	engine_close_sessions(&r->engine, &servers[2]);
+	turn(r);
+	assert_true(has_session(r, 1));
+	for (int i = 0; i < SERVERS; i++)
+		close(fds[i]);
+}
+
+#define WORKER_TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORKER_TEST(a_worker_without_memory_is_not_made),
+		WORKER_TEST(an_order_to_end_sessions_needs_no_room_in_a_mailbox),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
