@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -307,6 +308,76 @@ static void server_that_says_nothing_times_out(void **state)
 	assert_true(view()->duration_ms >= 9);
 	assert_true(view()->duration_ms < 5000);
 	assert_false(server_usable(server()));
+}
+
+/* Control gets no CPU. */
+static void stall(void)
+{
+	const struct timespec time = {.tv_nsec = 400 * NS_PER_MS};
+
+	(void)nanosleep(&time, NULL);
+}
+
+/* One check, which is asked once, has 200 ms, and 400 ms go by. */
+static void start_and_stall(bool answered)
+{
+	wish(CONFIG_CHECK_HTTP);
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	backend_config.check.timeout_ns = 200 * NS_PER_MS;
+	fake.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+	fake.ask = answered ? 20 : SIZE_MAX;
+	start();
+	if (answered)
+		run_until(fake.fd >= 0 && fake.got_len >= 20);
+	else
+		run_until(fake.fd >= 0 && fake.got_len > 0);
+	stall();
+}
+
+static void answer_that_is_there_counts_when_control_is_late(void **state)
+{
+	(void)state;
+	start_and_stall(true);
+	run_until_result("L7OK");
+	assert_int_equal(fake.conns, 1);
+	assert_int_equal(view()->failures, 0);
+}
+
+static void missed_time_is_no_failure(void **state)
+{
+	(void)state;
+	start_and_stall(false);
+	run_until(fake.conns == 2);
+	assert_int_equal(view()->failures, 0);
+	assert_true(view()->running);
+	fake.ask = 20; /* the second one is answered */
+	run_until_result("L7OK");
+	assert_int_equal(fake.conns, 2);
+	assert_int_equal(view()->failures, 0);
+	assert_true(server_usable(server()));
+}
+
+static void silence_is_a_failure_after_missed_time_too(void **state)
+{
+	(void)state;
+	start_and_stall(false);
+	run_until_result("L7TOUT");
+	assert_int_equal(fake.conns, 2);
+	assert_int_equal(view()->failures, 1);
+	assert_false(server_usable(server()));
+}
+
+static void connect_that_is_over_counts_when_control_is_late(void **state)
+{
+	(void)state;
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	backend_config.check.timeout_ns = 200 * NS_PER_MS;
+	start();
+	(void)ev_run(loop, EVRUN_NOWAIT);
+	stall();
+	run_until_result("L4OK");
+	assert_int_equal(fake.conns, 1);
+	assert_int_equal(view()->failures, 0);
 }
 
 static void http_status_decides(void **state)
@@ -864,6 +935,10 @@ int main(void)
 		CHECKS_TEST(dead_server_goes_down_and_comes_back),
 		CHECKS_TEST(new_server_is_up_and_one_failure_takes_it_down),
 		CHECKS_TEST(server_that_says_nothing_times_out),
+		CHECKS_TEST(answer_that_is_there_counts_when_control_is_late),
+		CHECKS_TEST(missed_time_is_no_failure),
+		CHECKS_TEST(silence_is_a_failure_after_missed_time_too),
+		CHECKS_TEST(connect_that_is_over_counts_when_control_is_late),
 		CHECKS_TEST(http_status_decides),
 		CHECKS_TEST(http_host_asks_in_1_1),
 		CHECKS_TEST(http_body_is_searched),
