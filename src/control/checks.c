@@ -90,11 +90,15 @@ static void schedule(struct check *k)
 	start_timer(k, k->began_ns + wait_ns - clock_mono_ns());
 }
 
-/* HAProxy ends its checks with a soft stop; who still waits for a server needs to know which is well. */
+static bool is_resting(const struct check *k)
+{
+	return k->server->admin == SERVER_ADMIN_MAINT;
+}
+
+/* HAProxy ends its checks with a soft stop; who still waits for a server, or begins to, needs to know which
+ * is well. */
 static bool is_wanted(const struct check *k)
 {
-	if (k->server->admin == SERVER_ADMIN_MAINT)
-		return false;
 	return !k->owner->draining ||
 	       atomic_load_explicit(&k->server->owner->queue.waiting, memory_order_relaxed) > 0;
 }
@@ -124,13 +128,14 @@ static void begin(struct check *k)
 	const struct addr *a = atomic_load_explicit(&k->server->addr, memory_order_relaxed);
 	struct addr to;
 
-	if (!is_wanted(k)) {
+	if (is_resting(k)) {
 		rest(k);
 		return;
 	}
 	k->began_ns = clock_mono_ns();
-	if (a == NULL) {
-		schedule(k); /* its name has no address yet */
+	/* Its name has no address yet, or nobody waits for it: that may have changed by then. */
+	if (a == NULL || !is_wanted(k)) {
+		schedule(k);
 		return;
 	}
 	to = addr_to_check(k->server, a);
@@ -273,7 +278,7 @@ void checks_take_news(struct checks *c)
 		struct check *k = &c->list[i];
 		struct server *s = k->server;
 
-		if (s->backend->observe != CONFIG_OBSERVE_CONNECT || !is_wanted(k) ||
+		if (s->backend->observe != CONFIG_OBSERVE_CONNECT || is_resting(k) || !is_wanted(k) ||
 		    atomic_load_explicit(&s->failing, memory_order_relaxed) < HEALTH_ERROR_LIMIT)
 			continue;
 		/* What fails meanwhile begins a new row. */
@@ -304,19 +309,16 @@ void checks_server_changed(struct checks *c, struct server *s)
 {
 	struct check *k = check_of(c, s);
 
-	if (k != NULL && s->admin == SERVER_ADMIN_MAINT)
+	if (k != NULL && is_resting(k))
 		forget(k);
-	else if (k != NULL && !k->view.running && !ev_is_active(&k->timer) && is_wanted(k))
+	else if (k != NULL && !k->view.running && !ev_is_active(&k->timer))
 		start_timer(k, 0);
 	gather_look_at(&c->gather, s);
 }
 
 void checks_drain(struct checks *c)
 {
-	c->draining = true;
-	for (size_t i = 0; i < c->count; i++)
-		if (!is_wanted(&c->list[i]))
-			rest(&c->list[i]);
+	c->draining = true; /* what is under way ends by itself */
 }
 
 const struct check_view *checks_view(const struct checks *c, const struct server *s)
@@ -401,7 +403,7 @@ static void spread(struct checks *c)
 		if (c->list[i].server->backend->check.interval_ns < smallest_ns)
 			smallest_ns = c->list[i].server->backend->check.interval_ns;
 	for (size_t i = 0; i < c->count; i++)
-		if (is_wanted(&c->list[i]))
+		if (!is_resting(&c->list[i]))
 			start_timer(&c->list[i], smallest_ns / (int64_t)c->count * (int64_t)i);
 }
 

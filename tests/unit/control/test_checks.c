@@ -880,8 +880,10 @@ static void nothing_to_check_waits_for_nothing(void **state)
 	assert_int_equal(fake.conns, 0);
 }
 
-static void soft_stop_ends_checks_unless_somebody_waits(void **state)
+static void soft_stop_asks_only_while_somebody_waits(void **state)
 {
+	unsigned before;
+
 	(void)state;
 	start();
 	run_until_result("L4OK");
@@ -889,9 +891,33 @@ static void soft_stop_ends_checks_unless_somebody_waits(void **state)
 	checks_drain(checks);
 	run_for_conns(2);
 	atomic_store(&engine.backends[0].queue.waiting, 0);
+	for (int i = 0; i < 100; i++)
+		turn();
 	run_until(fake.fd < 0 && !view()->running);
-	/* Nothing is left to be waited for, once the last farewell is over. */
-	assert_int_equal(ev_run(loop, 0), 0);
+	before = fake.conns;
+	for (int i = 0; i < 100; i++) /* some intervals */
+		turn();
+	assert_int_equal(fake.conns, before);
+	/* Who was connected before may begin to wait later, and then the server may be found to be up. */
+	atomic_store(&engine.backends[0].queue.waiting, 1);
+	run_for_conns(2);
+	atomic_store(&engine.backends[0].queue.waiting, 0);
+}
+
+static void soft_stop_does_not_wake_a_server_in_maintenance(void **state)
+{
+	(void)state;
+	start();
+	run_until_result("L4OK");
+	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_MAINT, "by hand", clock_mono_ns()), 0);
+	checks_server_changed(checks, server());
+	checks_drain(checks);
+	assert_int_equal(ev_run(loop, 0), 0); /* comes back: nothing is waited for */
+	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_READY, "by hand", clock_mono_ns()), 0);
+	checks_server_changed(checks, server());
+	atomic_store(&engine.backends[0].queue.waiting, 1);
+	run_for_conns(2);
+	atomic_store(&engine.backends[0].queue.waiting, 0);
 }
 
 /* From start to start, never more than the interval and at least nine tenths of it. */
@@ -966,7 +992,8 @@ int main(void)
 		CHECKS_TEST(disabled_server_begins_unchecked),
 		CHECKS_TEST(unresolved_server_is_asked_when_it_has_an_address),
 		CHECKS_TEST(nothing_to_check_waits_for_nothing),
-		CHECKS_TEST(soft_stop_ends_checks_unless_somebody_waits),
+		CHECKS_TEST(soft_stop_asks_only_while_somebody_waits),
+		CHECKS_TEST(soft_stop_does_not_wake_a_server_in_maintenance),
 		CHECKS_TEST(waits_are_shortened_a_little),
 		CHECKS_TEST(second_server_has_its_own_place),
 	};
