@@ -31,6 +31,7 @@ struct check {
 	struct server *server; /* borrows */
 	struct check_talk talk;
 	struct health health;
+	const struct addr *asked; /* borrows: the address of its server that is, or was last, asked */
 	struct ev_timer timer; /* to the next start; stopped while a check is under way */
 	int64_t began_ns;
 	uint64_t random; /* state; begins with the names, so that a run can be repeated */
@@ -138,6 +139,7 @@ static void begin(struct check *k)
 		schedule(k);
 		return;
 	}
+	k->asked = a;
 	to = addr_to_check(k->server, a);
 	k->view.running = true;
 	check_talk_start(&k->talk, &to);
@@ -251,6 +253,11 @@ static void on_done(void *arg, const struct check_result *r)
 	struct check *k = arg;
 
 	k->view.running = false;
+	/* A server has each address once, so that the pointer tells. */
+	if (k->asked != atomic_load_explicit(&k->server->addr, memory_order_relaxed)) {
+		start_timer(k, 0); /* nothing was learnt of the new one */
+		return;
+	}
 	take_result(k, r);
 	schedule(k);
 }

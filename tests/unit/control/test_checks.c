@@ -865,6 +865,28 @@ static void unresolved_server_is_asked_when_it_has_an_address(void **state)
 	run_until_result("L4OK");
 }
 
+static void result_of_an_address_that_has_changed_does_not_count(void **state)
+{
+	struct addr other;
+	unsigned conns;
+
+	(void)state;
+	wish(CONFIG_CHECK_HTTP);
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	fake.ask = SIZE_MAX;
+	start();
+	run_until(fake.fd >= 0 && fake.got_len > 0);
+	other = address;
+	other.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1); /* nobody listens there */
+	assert_int_equal(server_set_addr(server(), &other), 0);
+	conns = fake.conns;
+	fake_say("HTTP/1.1 503 Busy\r\n\r\n");
+	run_until_result("L4CON"); /* at once, not in an hour */
+	assert_int_equal(fake.conns, conns);
+	assert_int_equal(view()->failures, 1); /* that one alone */
+	assert_int_equal(view()->status, 0);
+}
+
 /* ---- when ---- */
 
 static void nothing_to_check_waits_for_nothing(void **state)
@@ -991,6 +1013,7 @@ int main(void)
 		CHECKS_TEST(slow_start_needs_no_check),
 		CHECKS_TEST(disabled_server_begins_unchecked),
 		CHECKS_TEST(unresolved_server_is_asked_when_it_has_an_address),
+		CHECKS_TEST(result_of_an_address_that_has_changed_does_not_count),
 		CHECKS_TEST(nothing_to_check_waits_for_nothing),
 		CHECKS_TEST(soft_stop_asks_only_while_somebody_waits),
 		CHECKS_TEST(soft_stop_does_not_wake_a_server_in_maintenance),
