@@ -13,6 +13,7 @@
 
 #include "sluice/balance/server_parts.h"
 #include "sluice/base/check.h"
+#include "sluice/base/log.h"
 
 static int backend_init(struct backend *b, const struct config_backend *config)
 {
@@ -37,6 +38,7 @@ static int backend_init(struct backend *b, const struct config_backend *config)
 		if (config->servers[b->server_count].maxconn > 0)
 			atomic_store(&b->limited, true);
 	}
+	b->told_usable = b->usable; /* nothing has gone */
 	return backend_refresh(b);
 }
 
@@ -109,7 +111,59 @@ int backend_refresh(struct backend *b)
 		roster_unref(last);
 	/* Also when nobody waits: its lock orders what was changed here before whoever begins to wait now. */
 	queue_rearrange(b);
+	b->stale = false;
 	return 0;
+}
+
+int backend_changed(struct backend *b)
+{
+	if (b->holds == 0)
+		return backend_refresh(b);
+	b->stale = true;
+	return 0;
+}
+
+void backend_tell_last_one(struct backend *b)
+{
+	const size_t before = b->told_usable;
+	const size_t used = b->roster->count;
+
+	if (b->stale)
+		return; /* told with the roster that is owed */
+	b->told_usable = b->usable;
+	if (before == 0 || b->usable > 0)
+		return;
+	if (used > 0)
+		log_line(LOG_LEVEL_ALERT,
+			 "backend %s has no server left; by 'panic' %zu of its %zu are used all the same",
+			 b->config->name, used, b->server_count);
+	else
+		log_line(LOG_LEVEL_ALERT, "backend %s has no server left; it serves nobody until one is up",
+			 b->config->name);
+}
+
+void backend_hold(struct backend *b)
+{
+	b->holds++;
+}
+
+int backend_flush(struct backend *b)
+{
+	int err;
+
+	if (!b->stale)
+		return 0;
+	err = backend_refresh(b);
+	if (err)
+		return err;
+	backend_tell_last_one(b);
+	return 0;
+}
+
+int backend_release(struct backend *b)
+{
+	check(b->holds > 0);
+	return --b->holds == 0 ? backend_flush(b) : 0;
 }
 
 struct roster *backend_roster(struct backend *b)

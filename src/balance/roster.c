@@ -92,14 +92,16 @@ static void sort_by_key(struct roster *r)
 	}
 }
 
-static int make_table(struct roster *r, const struct config_balancing *how)
+static int make_table(struct roster *r, const struct backend *b)
 {
+	const struct config_balancing *how = &b->config->balance;
+
 	if (r->count == 0)
 		return 0;
 	if (how->algorithm == CONFIG_BALANCE_MAGLEV)
 		return roster_make_maglev(r);
 	if (how->algorithm == CONFIG_BALANCE_SOURCE && how->hash == CONFIG_HASH_CONSISTENT)
-		return roster_make_ring(r);
+		return roster_make_ring(r, b);
 	return 0;
 }
 
@@ -137,7 +139,7 @@ static int fill(struct roster *r, const struct backend *b)
 		return -ENOMEM;
 	add_members(r, b);
 	sort_by_key(r);
-	err = make_table(r, &b->config->balance);
+	err = make_table(r, b);
 	if (err)
 		return err;
 	r->checksum = checksum_of(r);

@@ -2,135 +2,249 @@
  *
  * roster_tables.c - where a hash is looked up: a ring of points, or Maglev's table.
  *
- * Both are made of the servers' keys and weights alone, so that every machine makes the same. Control
- * thread. Floor 3.
+ * Both are made of the servers' keys and weights alone, so that every machine makes the same. Made anew for
+ * each change, on the thread that serves all else of control: 2^18 points or 65,537 slots take some 10 ms.
+ * Control thread. Floor 3.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "sluice/balance/backend.h"
 #include "sluice/balance/roster_parts.h"
 #include "sluice/balance/server.h"
 #include "sluice/base/check.h"
 #include "sluice/base/hash.h"
 
 /* What an entry's places begin with: its key, or another number when a server before it has the same key
- * (two names of one address), since equal places would leave it without clients. */
-static uint64_t seed_of(const struct roster *r, size_t entry)
+ * (two names of one address), since equal places would leave it without clients. `same` counts those; 0
+ * before the first entry. */
+static uint64_t next_seed(const struct roster *r, size_t entry, size_t *same)
 {
 	const uint64_t key = r->by_key[entry].server->key;
-	size_t same = 0;
 
-	while (same < entry && r->by_key[entry - same - 1].server->key == key)
-		same++;
-	return same == 0 ? key : hash_nth(key, same - 1);
+	*same = entry > 0 && r->by_key[entry - 1].server->key == key ? *same + 1 : 0;
+	return *same == 0 ? key : hash_nth(key, *same - 1);
 }
 
 /* ---- the ring ---- */
 
-static size_t points_of(const struct roster_entry *e)
+static size_t points_of(uint64_t weight, unsigned halvings)
 {
-	const size_t points = (size_t)e->weight * ROSTER_RING_POINTS / SERVER_WEIGHT_SCALE;
+	const size_t points = (size_t)(weight * ROSTER_RING_POINTS / SERVER_WEIGHT_SCALE >> halvings);
 
 	return points > 0 ? points : 1;
 }
 
-static int compare_points(const void *left, const void *right)
+/* How often the points of all are halved. It follows from the full weights of all servers, be they up or
+ * not, so that who comes, goes or starts slowly moves no client of the others. */
+static unsigned halvings_of(const struct backend *b)
 {
-	const struct ring_point *a = left;
-	const struct ring_point *b = right;
+	unsigned halvings = 0;
+	size_t points;
 
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return a->entry < b->entry ? -1 : a->entry > b->entry;
+	for (;; halvings++) {
+		points = 0;
+		for (size_t i = 0; i < b->server_count; i++)
+			points += points_of((uint64_t)b->servers[i].weight * SERVER_WEIGHT_SCALE, halvings);
+		/* At one point for each server there is nothing left to be halved. */
+		if (points <= ROSTER_RING_MAX || points == b->server_count)
+			return halvings;
+	}
 }
 
-int roster_make_ring(struct roster *r)
+static bool is_before(const struct ring_point *a, const struct ring_point *b)
 {
+	return a->hash != b->hash ? a->hash < b->hash : a->entry < b->entry;
+}
+
+static void sort_nearly_sorted(struct ring_point *points, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		const struct ring_point p = points[i];
+		size_t at = i;
+
+		for (; at > 0 && is_before(&p, &points[at - 1]); at--)
+			points[at] = points[at - 1];
+		points[at] = p;
+	}
+}
+
+/* Hashes are spread evenly: sorted by as many of their first bits as there are points, few of them are not
+ * in their place. `places` has one counter more than there are buckets. */
+static void sort_points(struct ring_point *to, const struct ring_point *from, size_t count, size_t *places,
+			unsigned bits)
+{
+	const unsigned shift = 64 - bits;
+
+	for (size_t i = 0; i < count; i++)
+		places[(from[i].hash >> shift) + 1]++;
+	for (size_t i = 1; i < (size_t)1 << bits; i++)
+		places[i] += places[i - 1];
+	for (size_t i = 0; i < count; i++)
+		to[places[from[i].hash >> shift]++] = from[i];
+	sort_nearly_sorted(to, count);
+}
+
+static size_t add_points(struct ring_point *points, const struct roster *r, unsigned halvings)
+{
+	size_t count = 0;
+	size_t same = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const uint64_t seed = next_seed(r, i, &same);
+		const size_t own = points_of(r->by_key[i].weight, halvings);
+
+		/* A larger weight adds points and moves none. */
+		for (size_t n = 0; n < own; n++)
+			points[count++] = (struct ring_point){hash_nth(seed, n), (uint32_t)i};
+	}
+	return count;
+}
+
+int roster_make_ring(struct roster *r, const struct backend *b)
+{
+	const unsigned halvings = halvings_of(b);
+	struct ring_point *points;
+	size_t *places;
+	unsigned bits = 1;
 	size_t count = 0;
 
 	check(r->count > 0);
 	for (size_t i = 0; i < r->count; i++)
-		count += points_of(&r->by_key[i]);
-	r->ring = calloc(count, sizeof(*r->ring));
-	if (r->ring == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->count; i++) {
-		const uint64_t seed = seed_of(r, i);
-		const size_t points = points_of(&r->by_key[i]);
-
-		/* A larger weight adds points and moves none. */
-		for (size_t n = 0; n < points; n++)
-			r->ring[r->ring_count++] = (struct ring_point){hash_nth(seed, n), (uint32_t)i};
+		count += points_of(r->by_key[i].weight, halvings);
+	while ((size_t)1 << bits < count)
+		bits++;
+	r->ring = malloc(count * sizeof(*r->ring));
+	points = malloc(count * sizeof(*points));
+	places = calloc(((size_t)1 << bits) + 1, sizeof(*places));
+	if (r->ring != NULL && points != NULL && places != NULL) {
+		r->ring_count = add_points(points, r, halvings);
+		check(r->ring_count == count);
+		sort_points(r->ring, points, count, places, bits);
 	}
-	qsort(r->ring, r->ring_count, sizeof(*r->ring), compare_points);
-	return 0;
+	free(points);
+	free(places);
+	return r->ring_count == count ? 0 : -ENOMEM; /* the roster frees its ring */
 }
 
 /* ---- Maglev ---- */
 
-/* An entry's permutation of the slots (Maglev, NSDI 2016, section 3.4), and its turns. */
-struct maglev_turns {
-	uint32_t at;    /* the slot that it asks for next */
+/* An entry's permutation of the slots (Maglev, NSDI 2016, section 3.4). */
+struct maglev_walk {
+	uint32_t at; /* the slot that it asks for next */
 	uint32_t skip;
-	uint64_t quota; /* it takes its next turn when round * weight reaches this */
+};
+
+/* Beside a large weight, thousands of small ones take part in few of the rounds: a block of entries is only
+ * looked at when it is some entry's turn. */
+#define BLOCK 64u
+
+/* By entry, but for `next`. */
+struct maglev_turns {
+	struct maglev_walk *walks; /* owns */
+	uint64_t *quotas;          /* owns: it takes its next turn when round * weight reaches this */
+	uint32_t *rounds;          /* owns: the same as a round */
+	uint32_t *next;            /* owns; by block: the first round of its entries */
+	uint64_t max_weight;
 };
 
 #define NO_ENTRY UINT32_MAX
 
-static uint32_t free_slot(struct maglev_turns *t, const uint32_t *table)
+static uint32_t free_slot(struct maglev_walk *w, const uint32_t *table)
 {
+	uint32_t at = w->at;
+
 	/* A permutation comes by every slot, and the caller stops when none is free. */
-	while (table[t->at] != NO_ENTRY)
-		t->at = (t->at + t->skip) % ROSTER_MAGLEV_SLOTS;
-	return t->at;
+	while (table[at] != NO_ENTRY) {
+		at += w->skip;
+		if (at >= ROSTER_MAGLEV_SLOTS)
+			at -= ROSTER_MAGLEV_SLOTS;
+	}
+	w->at = at;
+	return at;
+}
+
+static void take_turn(struct roster *r, struct maglev_turns *t, uint32_t i)
+{
+	const uint64_t weight = r->by_key[i].weight;
+
+	t->quotas[i] += t->max_weight;
+	t->rounds[i] = (uint32_t)((t->quotas[i] + weight - 1) / weight);
+	r->maglev[free_slot(&t->walks[i], r->maglev)] = i;
+}
+
+/* One round of one block; returns how many slots are filled afterwards. */
+static uint32_t fill_round(struct roster *r, struct maglev_turns *t, uint32_t block, uint32_t round,
+			   uint32_t filled)
+{
+	const uint32_t end = block + BLOCK < r->count ? block + BLOCK : (uint32_t)r->count;
+	uint32_t next = UINT32_MAX;
+
+	for (uint32_t i = block; i < end && filled < ROSTER_MAGLEV_SLOTS; i++) {
+		if (t->rounds[i] <= round) {
+			take_turn(r, t, i);
+			filled++;
+		}
+		if (t->rounds[i] < next)
+			next = t->rounds[i];
+	}
+	t->next[block / BLOCK] = next;
+	return filled;
 }
 
 /* In turn each entry takes the next free slot of its permutation; one of a smaller weight takes part in
  * some of the rounds only. */
-static void fill_slots(struct roster *r, struct maglev_turns *turns, uint64_t max_weight)
+static void fill_slots(struct roster *r, struct maglev_turns *t)
 {
 	uint32_t filled = 0;
 
-	for (uint64_t round = 1;; round++) {
-		for (uint32_t i = 0; i < r->count; i++) {
-			struct maglev_turns *t = &turns[i];
+	for (uint32_t round = 1; filled < ROSTER_MAGLEV_SLOTS; round++)
+		for (uint32_t block = 0; block < r->count; block += BLOCK)
+			if (t->next[block / BLOCK] <= round)
+				filled = fill_round(r, t, block, round, filled);
+}
 
-			if (round * r->by_key[i].weight < t->quota)
-				continue;
-			t->quota += max_weight;
-			r->maglev[free_slot(t, r->maglev)] = i;
-			if (++filled == ROSTER_MAGLEV_SLOTS)
-				return;
-		}
+static void begin_turns(const struct roster *r, struct maglev_turns *t)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->by_key[i].weight > t->max_weight)
+			t->max_weight = r->by_key[i].weight;
+	for (size_t i = 0; i < r->count; i++) {
+		const uint64_t weight = r->by_key[i].weight;
+		const uint64_t seed = next_seed(r, i, &same);
+
+		t->walks[i].at = (uint32_t)(hash_nth(seed, 0) % ROSTER_MAGLEV_SLOTS);
+		t->walks[i].skip = (uint32_t)(hash_nth(seed, 1) % (ROSTER_MAGLEV_SLOTS - 1) + 1);
+		t->quotas[i] = t->max_weight;
+		t->rounds[i] = (uint32_t)((t->max_weight + weight - 1) / weight);
 	}
 }
 
 int roster_make_maglev(struct roster *r)
 {
-	struct maglev_turns *turns;
-	uint64_t max_weight = 0;
+	struct maglev_turns t = {0};
+	int err = -ENOMEM; /* the roster frees its table */
 
 	check(r->count > 0);
-	turns = calloc(r->count, sizeof(*turns));
+	t.walks = calloc(r->count, sizeof(*t.walks));
+	t.quotas = calloc(r->count, sizeof(*t.quotas));
+	t.rounds = calloc(r->count, sizeof(*t.rounds));
+	t.next = calloc(r->count / BLOCK + 1, sizeof(*t.next));
 	r->maglev = malloc(ROSTER_MAGLEV_SLOTS * sizeof(*r->maglev));
-	if (turns == NULL || r->maglev == NULL) {
-		free(turns);
-		return -ENOMEM; /* the roster frees its table */
+	if (t.walks != NULL && t.quotas != NULL && t.rounds != NULL && t.next != NULL &&
+	    r->maglev != NULL) {
+		for (size_t i = 0; i < ROSTER_MAGLEV_SLOTS; i++)
+			r->maglev[i] = NO_ENTRY;
+		begin_turns(r, &t);
+		fill_slots(r, &t);
+		err = 0;
 	}
-	for (size_t i = 0; i < ROSTER_MAGLEV_SLOTS; i++)
-		r->maglev[i] = NO_ENTRY;
-	for (size_t i = 0; i < r->count; i++)
-		if (r->by_key[i].weight > max_weight)
-			max_weight = r->by_key[i].weight;
-	for (size_t i = 0; i < r->count; i++) {
-		const uint64_t seed = seed_of(r, i);
-
-		turns[i].at = (uint32_t)(hash_nth(seed, 0) % ROSTER_MAGLEV_SLOTS);
-		turns[i].skip = (uint32_t)(hash_nth(seed, 1) % (ROSTER_MAGLEV_SLOTS - 1) + 1);
-		turns[i].quota = max_weight;
-	}
-	fill_slots(r, turns, max_weight);
-	free(turns);
-	return 0;
+	free(t.walks);
+	free(t.quotas);
+	free(t.rounds);
+	free(t.next);
+	return err;
 }

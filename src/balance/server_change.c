@@ -32,7 +32,6 @@ struct before {
 	uint64_t key;
 	int64_t slow_since_ns;
 	int64_t slow_at_ns;
-	size_t usable; /* servers of its backend */
 };
 
 static enum server_state present_state(const struct server *s)
@@ -116,15 +115,6 @@ static bool takes_new(const struct server *s)
 	return server_usable(s) && atomic_load_explicit(&s->eweight, memory_order_relaxed) > 0;
 }
 
-static size_t count_usable(const struct backend *b)
-{
-	size_t usable = 0;
-
-	for (size_t i = 0; i < b->server_count; i++)
-		usable += takes_new(&b->servers[i]);
-	return usable;
-}
-
 /* Causes come from servers too: what is kept can be printed anywhere. */
 static void copy_cause(char *out, const char *cause)
 {
@@ -135,7 +125,7 @@ static void copy_cause(char *out, const char *cause)
 	out[i] = '\0';
 }
 
-static void tell_change(const struct server *s, const char *cause, size_t usable)
+static void tell_change(const struct server *s, const char *cause)
 {
 	const enum server_state state = present_state(s);
 	const bool bad = state == SERVER_DOWN || state == SERVER_UNRESOLVED;
@@ -143,21 +133,8 @@ static void tell_change(const struct server *s, const char *cause, size_t usable
 	log_line(bad ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE,
 		 "server %s/%s is %s%s%s; %zu of %zu servers %s, %d sessions active, %d queued",
 		 s->backend->name, s->config->name, server_state_text(state), cause[0] != '\0' ? ": " : "",
-		 cause, usable, s->owner->server_count, state == SERVER_UP ? "up" : "left",
+		 cause, s->owner->usable, s->owner->server_count, state == SERVER_UP ? "up" : "left",
 		 atomic_load(&s->sessions), atomic_load(&s->queued));
-}
-
-static void tell_last_one(const struct backend *b)
-{
-	const size_t used = b->roster->count;
-
-	if (used > 0)
-		log_line(LOG_LEVEL_ALERT,
-			 "backend %s has no server left; by 'panic' %zu of its %zu are used all the same",
-			 b->config->name, used, b->server_count);
-	else
-		log_line(LOG_LEVEL_ALERT, "backend %s has no server left; it serves nobody until one is up",
-			 b->config->name);
 }
 
 /* What HAProxy calls stopped, and counts as downtime. */
@@ -196,17 +173,20 @@ static struct before look(const struct server *s)
 		.key = s->key,
 		.slow_since_ns = s->slow_since_ns,
 		.slow_at_ns = s->slow_at_ns,
-		.usable = count_usable(s->owner),
 	};
 }
 
 static void publish(struct server *s, enum server_state state, unsigned eweight, unsigned limit)
 {
+	const bool took_new = takes_new(s);
+
 	if (limit > 0)
 		atomic_store(&s->owner->limited, true); /* before the limit: who sees it counts exactly */
 	atomic_store(&s->limit, limit);
 	atomic_store_explicit(&s->eweight, eweight, memory_order_relaxed);
 	atomic_store_explicit(&s->state, (int)state, memory_order_release);
+	s->owner->usable += takes_new(s);
+	s->owner->usable -= took_new;
 }
 
 static void take_back(struct server *s, const struct before *b)
@@ -242,13 +222,12 @@ static bool needs_roster(const struct server *s, const struct before *b)
 static int update(struct server *s, const struct before *b, const char *cause, int64_t now_ns)
 {
 	const enum server_state to = state_of(s);
-	size_t usable;
 	int err;
 
 	move_slow_start(s, b->state, to, now_ns);
 	publish(s, to, eweight_of(s), limit_of(s));
 	if (to != b->state || needs_roster(s, b)) {
-		err = backend_refresh(s->owner);
+		err = backend_changed(s->owner);
 		if (err) {
 			take_back(s, b);
 			return err;
@@ -256,13 +235,11 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 	} else if (atomic_load(&s->limit) != b->limit) {
 		queue_rearrange(s->owner); /* its lock orders the limit before whoever begins to wait now */
 	}
-	usable = count_usable(s->owner);
 	if (to != b->state) {
 		note_change(s, b->state, cause, now_ns);
-		tell_change(s, cause, usable);
+		tell_change(s, cause);
 	}
-	if (b->usable > 0 && usable == 0)
-		tell_last_one(s->owner);
+	backend_tell_last_one(s->owner);
 	return 0;
 }
 
@@ -337,4 +314,5 @@ void server_begin_state(struct server *s)
 	atomic_init(&s->eweight, eweight_of(s));
 	atomic_init(&s->limit, limit_of(s));
 	atomic_init(&s->state, (int)state_of(s));
+	s->owner->usable += takes_new(s);
 }

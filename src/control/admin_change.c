@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/balance/backend.h"
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/base/log.h"
@@ -22,12 +23,18 @@ static const char *server_name(const struct server *s)
 	return s->config->name;
 }
 
-/* Says so when there was no memory. */
-static bool is_done(const struct admin_call *c, int err)
+/* Says so when there was no memory. Who is answered may rely on it that the change is in force, also where
+ * checks gather theirs. */
+static bool is_done(const struct admin_call *c, const struct server *s, int err)
 {
-	if (err)
+	if (err) {
 		text_printf(c->out, "error: nothing was changed: %s\n", strerror(-err));
-	return err == 0;
+		return false;
+	}
+	err = backend_flush(s->owner);
+	if (err)
+		text_printf(c->out, "error: it is changed, but not in force yet: %s\n", strerror(-err));
+	return true;
 }
 
 /* A whole number up to `most`, nothing before or behind it; false for anything else. */
@@ -52,7 +59,7 @@ static bool read_number(const char *word, size_t len, unsigned most, unsigned *n
 
 static void set_state(const struct admin_call *c, struct server *s, enum server_admin admin)
 {
-	if (!is_done(c, server_set_admin(s, admin, CAUSE, clock_mono_ns())))
+	if (!is_done(c, s, server_set_admin(s, admin, CAUSE, clock_mono_ns())))
 		return;
 	if (c->ctx->server_changed != NULL && c->ctx->checks != NULL)
 		c->ctx->server_changed(c->ctx->checks, s);
@@ -122,7 +129,7 @@ static void set_weight(const struct admin_call *c, struct server *s, const char 
 				    "configured one, such as 50%%\n");
 		return;
 	}
-	if (is_done(c, server_set_weight(s, weight, clock_mono_ns())) && weight != before)
+	if (is_done(c, s, server_set_weight(s, weight, clock_mono_ns())) && weight != before)
 		log_line(LOG_LEVEL_NOTICE, "server %s/%s: weight %u, was %u, " CAUSE, s->backend->name,
 			 server_name(s), weight, before);
 }
@@ -172,7 +179,7 @@ void admin_set_maxconn(const struct admin_call *c)
 		text_printf(c->out, "error: maxconn is a number of connections, 0 for no limit\n");
 		return;
 	}
-	if (is_done(c, server_set_maxconn(s, maxconn)))
+	if (is_done(c, s, server_set_maxconn(s, maxconn)))
 		log_line(LOG_LEVEL_NOTICE, "server %s/%s: maxconn %u, " CAUSE, s->backend->name,
 			 server_name(s), maxconn);
 }

@@ -8,6 +8,7 @@
 #include "sluice/control/check_talk.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ static int64_t connect_limit_ns(const struct check_talk *t)
 
 static void wake_in(struct check_talk *t, int64_t ns)
 {
+	t->end_ns = clock_mono_ns() + ns;
 	ev_timer_stop(t->loop, &t->timer);
 	ev_timer_set(&t->timer, ns > 0 ? (double)ns / (double)NS_PER_SEC : 0., 0.);
 	ev_timer_start(t->loop, &t->timer);
@@ -105,6 +107,16 @@ static void part(struct check_talk *t)
 	hear_out(t);
 }
 
+/* On the loop, not here: who found the verdict is still looking at what came. */
+static void begin_again(struct check_talk *t)
+{
+	hang_up(t);
+	check_steps_reset(t);
+	t->again = true;
+	t->phase = CHECK_RENEWING;
+	wake_in(t, 0);
+}
+
 void check_talk_tell(struct check_talk *t, enum check_code code, const char *detail)
 {
 	struct check_result r = {
@@ -115,6 +127,11 @@ void check_talk_tell(struct check_talk *t, enum check_code code, const char *det
 
 	check(t->phase != CHECK_IDLE);
 	check(t->phase != CHECK_PARTING);
+	if (check_code_outcome(code) == CHECK_FAILED && !t->again &&
+	    clock_mono_ns() - t->end_ns > CHECK_LATE_NS) {
+		begin_again(t);
+		return;
+	}
 	(void)snprintf(r.detail, sizeof(r.detail), "%s", detail); /* a cut one is still a detail */
 	part(t);
 	t->done(t->arg, &r);
@@ -290,6 +307,37 @@ static void tell_timeout(struct check_talk *t)
 				heard ? "what is expected has not come in time" : "no answer");
 }
 
+static bool is_connect_over(const struct check_talk *t)
+{
+	struct pollfd p = {.fd = t->fd, .events = POLLOUT};
+
+	return poll(&p, 1, 0) > 0; /* a failure is "not yet" */
+}
+
+/* Time is over. But where control comes late, the answer may be in the socket for long: what is there
+ * counts, and the timer only when there is nothing. */
+static void look_once_more(struct check_talk *t)
+{
+	if (t->phase == CHECK_CONNECTING) {
+		if (is_connect_over(t))
+			finish_connect(t); /* from now on it has the time of the whole check */
+		else
+			tell_timeout(t);
+		return;
+	}
+	check_steps_run(t);
+	if (t->phase == CHECK_SAYING || t->phase == CHECK_LISTENING)
+		tell_timeout(t);
+}
+
+static void start(struct check_talk *t)
+{
+	t->began_ns = clock_mono_ns();
+	t->source_at = 0;
+	check_steps_reset(t);
+	try_connect(t);
+}
+
 static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	struct check_talk *t = timer->data;
@@ -299,13 +347,15 @@ static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	check(t->phase != CHECK_IDLE);
 	if (t->phase == CHECK_PARTING) {
 		check_talk_stop(t);
+	} else if (t->phase == CHECK_RENEWING) {
+		start(t);
 	} else if (t->phase == CHECK_PAUSING) {
 		if (clock_mono_ns() - t->began_ns < connect_limit_ns(t))
 			try_connect(t);
 		else
 			check_talk_tell(t, CHECK_L4TOUT, "its backlog is full");
 	} else {
-		tell_timeout(t);
+		look_once_more(t);
 	}
 }
 
@@ -328,10 +378,8 @@ void check_talk_start(struct check_talk *t, const struct addr *to)
 	check(t->phase == CHECK_IDLE || t->phase == CHECK_PARTING);
 	check_talk_stop(t);
 	t->to = *to;
-	t->began_ns = clock_mono_ns();
-	t->source_at = 0;
-	check_steps_reset(t);
-	try_connect(t);
+	t->again = false;
+	start(t);
 }
 
 /* ---- life ---- */

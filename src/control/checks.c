@@ -2,9 +2,9 @@
  *
  * checks.c - health checks: which server is asked when, and what its answers do to it.
  *
- * Owns one check a server that is to be checked, each with a timer to its next start, and one timer for all
- * slow starts. A server changes by server_set_health() alone, which also writes the log line of the change.
- * Main thread. Floor 5.
+ * Owns one check a server that is to be checked, each with a timer to its next start. A server changes by
+ * server_set_health() alone, which also writes the log line of the change; gather.c makes one roster of all
+ * changes of a turn, and moves slow starts on. Main thread. Floor 5.
  */
 #include "sluice/control/checks.h"
 
@@ -19,6 +19,7 @@
 #include "sluice/base/clock.h"
 #include "sluice/base/log.h"
 #include "sluice/control/check_talk.h"
+#include "sluice/control/gather.h"
 
 /* Waits are up to so much shorter than configured, so that many checks, or many machines, do not beat in
  * time. Never longer: a dead server is out within fall x interval. */
@@ -30,9 +31,11 @@ struct check {
 	struct server *server; /* borrows */
 	struct check_talk talk;
 	struct health health;
+	const struct addr *asked; /* borrows: the address of its server that is, or was last, asked */
 	struct ev_timer timer; /* to the next start; stopped while a check is under way */
 	int64_t began_ns;
 	uint64_t random; /* state; begins with the names, so that a run can be repeated */
+	bool close; /* the sessions of its server, once nobody chooses it any more */
 	struct check_view view;
 };
 
@@ -45,13 +48,13 @@ struct checks {
 	struct check **of_server; /* owns: NULL = that server is not checked */
 	bool observed; /* some server that is checked is observed too */
 	bool draining;
-	struct ev_timer slow; /* to the next step of some slow start */
+	bool close; /* some check wants to */
+	struct gather gather;
 	struct log_limit limit;
 	struct log_limit shortage_limit;
 };
 
 static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
-static void on_slow_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_done(void *arg, const struct check_result *r);
 
 /* ---- when ---- */
@@ -88,11 +91,15 @@ static void schedule(struct check *k)
 	start_timer(k, k->began_ns + wait_ns - clock_mono_ns());
 }
 
-/* HAProxy ends its checks with a soft stop; who still waits for a server needs to know which is well. */
+static bool is_resting(const struct check *k)
+{
+	return k->server->admin == SERVER_ADMIN_MAINT;
+}
+
+/* HAProxy ends its checks with a soft stop; who still waits for a server, or begins to, needs to know which
+ * is well. */
 static bool is_wanted(const struct check *k)
 {
-	if (k->server->admin == SERVER_ADMIN_MAINT)
-		return false;
 	return !k->owner->draining ||
 	       atomic_load_explicit(&k->server->owner->queue.waiting, memory_order_relaxed) > 0;
 }
@@ -122,15 +129,17 @@ static void begin(struct check *k)
 	const struct addr *a = atomic_load_explicit(&k->server->addr, memory_order_relaxed);
 	struct addr to;
 
-	if (!is_wanted(k)) {
+	if (is_resting(k)) {
 		rest(k);
 		return;
 	}
 	k->began_ns = clock_mono_ns();
-	if (a == NULL) {
-		schedule(k); /* its name has no address yet */
+	/* Its name has no address yet, or nobody waits for it: that may have changed by then. */
+	if (a == NULL || !is_wanted(k)) {
+		schedule(k);
 		return;
 	}
+	k->asked = a;
 	to = addr_to_check(k->server, a);
 	k->view.running = true;
 	check_talk_start(&k->talk, &to);
@@ -143,66 +152,48 @@ static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	begin(timer->data);
 }
 
-/* ---- slow starts ---- */
-
-static void step_slow_starts(struct checks *c)
-{
-	const int64_t now_ns = clock_mono_ns();
-	int64_t next_ns = CLOCK_NEVER;
-
-	ev_timer_stop(c->loop, &c->slow);
-	for (size_t b = 0; b < c->engine->config->backend_count; b++) {
-		for (size_t i = 0; i < c->engine->backends[b].server_count; i++) {
-			struct server *s = &c->engine->backends[b].servers[i];
-			const int64_t at_ns =
-				s->slow_since_ns != 0 ? server_slowstart_step(s, now_ns) : CLOCK_NEVER;
-
-			if (at_ns < next_ns)
-				next_ns = at_ns;
-		}
-	}
-	if (next_ns == CLOCK_NEVER)
-		return;
-	ev_timer_set(&c->slow, next_ns > now_ns ? (double)(next_ns - now_ns) / (double)NS_PER_SEC : 0., 0.);
-	ev_timer_start(c->loop, &c->slow);
-}
-
-static void on_slow_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
-{
-	(void)loop;
-	(void)revents;
-	step_slow_starts(timer->data);
-}
-
 /* ---- results ---- */
 
 static void went_down(struct check *k)
 {
 	k->view.downs++;
 	if (k->server->backend->on_marked_down == CONFIG_MARKED_DOWN_CLOSE)
-		engine_close_sessions(k->owner->engine, k->server);
+		k->close = k->owner->close = true;
 }
 
-/* Lets the server be what its health says. Without memory it stays what it was until the next result. */
+/* The rosters without them are in force: who comes now does not come to them. */
+static void close_sessions(void *arg)
+{
+	struct checks *c = arg;
+
+	for (size_t i = 0; i < c->count && c->close; i++) {
+		struct check *k = &c->list[i];
+
+		if (k->close)
+			engine_close_sessions(c->engine, k->server);
+		k->close = false;
+	}
+	c->close = false;
+}
+
+/* Lets the server be what its health says. */
 static void publish(struct check *k, const struct check_result *r)
 {
 	const bool up = health_is_up(&k->health);
 	struct server *s = k->server;
 	char cause[HISTORY_CAUSE_MAX];
+	int err;
 
 	if (s->healthy == up)
 		return;
 	(void)snprintf(cause, sizeof(cause), "%s%s%s", check_code_word(r->code),
 		       r->detail[0] != '\0' ? ": " : "", r->detail); /* has room for it */
-	if (server_set_health(s, up, cause, clock_mono_ns()) != 0) {
-		if (log_limit_ok(&k->owner->limit, clock_mono_ns(), LINES_PER_SECOND))
-			log_line(LOG_LEVEL_ERROR, "server %s/%s: no memory to change its state; tried again",
-				 s->backend->name, s->config->name);
-		return;
-	}
+	gather_begin(&k->owner->gather, s->owner);
+	err = server_set_health(s, up, cause, clock_mono_ns());
+	check(err == 0); /* memory is needed at the end of the turn only */
 	if (!up)
 		went_down(k);
-	step_slow_starts(k->owner);
+	gather_look_at(&k->owner->gather, s);
 }
 
 static void tell_shortage(const struct check *k, const struct check_result *r)
@@ -262,6 +253,11 @@ static void on_done(void *arg, const struct check_result *r)
 	struct check *k = arg;
 
 	k->view.running = false;
+	/* A server has each address once, so that the pointer tells. */
+	if (k->asked != atomic_load_explicit(&k->server->addr, memory_order_relaxed)) {
+		start_timer(k, 0); /* nothing was learnt of the new one */
+		return;
+	}
 	take_result(k, r);
 	schedule(k);
 }
@@ -289,7 +285,7 @@ void checks_take_news(struct checks *c)
 		struct check *k = &c->list[i];
 		struct server *s = k->server;
 
-		if (s->backend->observe != CONFIG_OBSERVE_CONNECT || !is_wanted(k) ||
+		if (s->backend->observe != CONFIG_OBSERVE_CONNECT || is_resting(k) || !is_wanted(k) ||
 		    atomic_load_explicit(&s->failing, memory_order_relaxed) < HEALTH_ERROR_LIMIT)
 			continue;
 		/* What fails meanwhile begins a new row. */
@@ -320,19 +316,16 @@ void checks_server_changed(struct checks *c, struct server *s)
 {
 	struct check *k = check_of(c, s);
 
-	if (k != NULL && s->admin == SERVER_ADMIN_MAINT)
+	if (k != NULL && is_resting(k))
 		forget(k);
-	else if (k != NULL && !k->view.running && !ev_is_active(&k->timer) && is_wanted(k))
+	else if (k != NULL && !k->view.running && !ev_is_active(&k->timer))
 		start_timer(k, 0);
-	step_slow_starts(c);
+	gather_look_at(&c->gather, s);
 }
 
 void checks_drain(struct checks *c)
 {
-	c->draining = true;
-	for (size_t i = 0; i < c->count; i++)
-		if (!is_wanted(&c->list[i]))
-			rest(&c->list[i]);
+	c->draining = true; /* what is under way ends by itself */
 }
 
 const struct check_view *checks_view(const struct checks *c, const struct server *s)
@@ -417,7 +410,7 @@ static void spread(struct checks *c)
 		if (c->list[i].server->backend->check.interval_ns < smallest_ns)
 			smallest_ns = c->list[i].server->backend->check.interval_ns;
 	for (size_t i = 0; i < c->count; i++)
-		if (is_wanted(&c->list[i]))
+		if (!is_resting(&c->list[i]))
 			start_timer(&c->list[i], smallest_ns / (int64_t)c->count * (int64_t)i);
 }
 
@@ -431,8 +424,8 @@ struct checks *checks_new(struct ev_loop *loop, struct engine *e, int *err)
 		return NULL;
 	c->loop = loop;
 	c->engine = e;
-	ev_init(&c->slow, on_slow_timer);
-	c->slow.data = c;
+	c->gather.published = close_sessions;
+	c->gather.arg = c;
 	for (size_t b = 0; b < e->config->backend_count; b++) {
 		servers += e->backends[b].server_count;
 		for (size_t i = 0; i < e->backends[b].server_count; i++)
@@ -443,6 +436,8 @@ struct checks *checks_new(struct ev_loop *loop, struct engine *e, int *err)
 	c->of_server = calloc(servers + 1, sizeof(struct check *));
 	c->list = calloc(checked + 1, sizeof(*c->list));
 	if (c->first != NULL && c->of_server != NULL && c->list != NULL)
+		*err = gather_init(&c->gather, loop, e);
+	if (!*err)
 		*err = add_checks(c);
 	if (*err) {
 		checks_free(c);
@@ -456,7 +451,7 @@ void checks_free(struct checks *c)
 {
 	if (c == NULL)
 		return;
-	ev_timer_stop(c->loop, &c->slow);
+	gather_free(&c->gather);
 	for (size_t i = 0; i < c->count; i++) {
 		ev_timer_stop(c->loop, &c->list[i].timer);
 		check_talk_free(&c->list[i].talk);

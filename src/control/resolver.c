@@ -232,14 +232,11 @@ static void use_addr(struct name *n, const struct addr *a)
 			 s->config->addr.host, addr_format(a, text));
 }
 
-static void on_wake(struct ev_loop *loop, struct ev_async *async, int revents)
+static void take_answers(struct resolver *r)
 {
-	struct resolver *r = async->data;
 	struct lookup_job *job;
 	struct name *n;
 
-	(void)loop;
-	(void)revents;
 	while ((job = lookup_take(r->lookup)) != NULL) {
 		check(job->who < r->name_count);
 		n = &r->names[job->who];
@@ -254,4 +251,24 @@ static void on_wake(struct ev_loop *loop, struct ev_async *async, int revents)
 		}
 		name_wait(n);
 	}
+}
+
+/* Many names may have been answered meanwhile: one roster for all of them. */
+static void on_wake(struct ev_loop *loop, struct ev_async *async, int revents)
+{
+	struct resolver *r = async->data;
+	int err = 0;
+
+	(void)loop;
+	(void)revents;
+	for (size_t i = 0; i < r->name_count; i++)
+		backend_hold(r->names[i].server->owner);
+	take_answers(r);
+	for (size_t i = 0; i < r->name_count; i++)
+		if (backend_release(r->names[i].server->owner) != 0)
+			err = -ENOMEM;
+	if (err && log_limit_ok(&r->limit, clock_mono_ns(), LINES_PER_SECOND))
+		log_line(LOG_LEVEL_ERROR,
+			 "no memory to choose servers by their new addresses; tried again with the next "
+			 "answer");
 }

@@ -485,3 +485,28 @@ def test_a_soft_stop_ends_the_checks(services, sluice, peers):
     client.close()
     server.close()
     assert daemon.wait_exit() == 0
+
+
+def test_who_begins_to_wait_in_a_soft_stop_gets_the_server_that_comes_back(sluice):
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))  # and does not listen
+        daemon = sluice(listen([f"a = 127.0.0.1:{server.getsockname()[1]}"], "check = tcp", "check-fall = 1",
+                               "check-rise = 1", "check-interval = 50ms", "no-server = queue",
+                               "timeout-queue = 60s").replace(":0\n", ":0 accept-proxy\n", 1))
+        daemon.expected_alarms = NO_SERVER
+        wait_stat(daemon, "a", status="^DOWN")
+        with socket.create_connection(daemon.address("l").sockaddr) as client:
+            wait_until(daemon.sessions, "a session in its handshake")
+            daemon.ended = True
+            daemon.signal(15)
+            wait_until(lambda: "no new sessions" in daemon.log(), "the soft stop")
+            client.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nhello")
+            server.listen()
+            server.settimeout(PATIENCE)
+            got = b""
+            while not got:  # checks come too, and say nothing
+                with server.accept()[0] as conn:
+                    conn.settimeout(PATIENCE)
+                    got = conn.recv(10)
+            assert got == b"hello"
+        assert daemon.wait_exit() == 0

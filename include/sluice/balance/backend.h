@@ -29,6 +29,12 @@ struct backend {
 	struct roster *roster;            /* one reference is the backend's */
 	_Atomic uint64_t roster_number;   /* of `roster`; a worker that holds another one takes this */
 	struct queue queue;
+
+	/* Control's alone. */
+	size_t usable;      /* servers that are up with a weight above 0 */
+	size_t told_usable; /* the same at the present roster */
+	unsigned holds;     /* > 0: changes are gathered, see backend_hold() */
+	bool stale;         /* a roster is owed to what has changed */
 };
 
 /* Builds the runtime of all backends of a snapshot; NULL without memory. Control thread. */
@@ -39,6 +45,15 @@ void backends_free(struct backend *backends, size_t count);
 /* Publishes a roster of the servers as they are now and serves who waits in the queue. The server_set_*()
  * call it; for tests too. 0, or -ENOMEM with the old roster in place. Control thread. */
 int backend_refresh(struct backend *b);
+/* From here on the server_set_*() of its servers publish no roster, until backend_release() or
+ * backend_flush() publishes one for all of them: a table takes milliseconds to make, and many servers change
+ * together. What else they change is seen at once. Holds nest. Control thread. */
+void backend_hold(struct backend *b);
+/* Ends one hold; the last one flushes. 0 or as backend_flush(). */
+int backend_release(struct backend *b);
+/* Publishes the roster that is owed, held or not. 0, or -ENOMEM with the old roster in place and the new one
+ * still owed: call it again. */
+int backend_flush(struct backend *b);
 /* Takes a reference of the present roster; never NULL. Any thread. */
 struct roster *backend_roster(struct backend *b);
 

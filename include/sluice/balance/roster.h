@@ -20,6 +20,8 @@ struct server;
 #define ROSTER_MAGLEV_SLOTS 65537u
 /* Points on the ring for each unit of weight, as in HAProxy. */
 #define ROSTER_RING_POINTS 16u
+/* A larger ring is thinned out: all servers get half the points, or a quarter and so on, but at least one. */
+#define ROSTER_RING_MAX (1u << 18)
 
 struct roster_entry {
 	struct server *server; /* borrows */

@@ -8,7 +8,7 @@
 #include "sluice/balance/roster.h"
 
 /* Each makes its table of r->by_key, which is complete and not empty. 0 or -ENOMEM. */
-int roster_make_ring(struct roster *r);
+int roster_make_ring(struct roster *r, const struct backend *b);
 int roster_make_maglev(struct roster *r);
 
 #endif

@@ -90,8 +90,9 @@ bool server_usable(const struct server *s);
 const char *server_state_text(enum server_state state);
 
 /* Control's side: each returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the
- * backend when that is needed, writes history and one log line when the state changes. `now_ns` is
- * the monotonic clock; `cause` is copied. */
+ * backend when that is needed (later while backend_hold() holds, and then none of them needs memory but
+ * server_set_addr()), writes history and one log line when the state changes. `now_ns` is the monotonic
+ * clock; `cause` is copied. */
 
 /* Gives the server an address (copied). */
 int server_set_addr(struct server *s, const struct addr *a);

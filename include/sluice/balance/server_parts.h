@@ -20,4 +20,9 @@ int server_publish_addr(struct server *s, const struct addr *a);
 /* The key that belongs to its name or its present address. */
 uint64_t server_key_of(const struct server *s);
 
+/* A server has changed: publishes a roster, or remembers to while the backend is held. 0 or -ENOMEM. */
+int backend_changed(struct backend *b);
+/* Says so when the present roster is the first one without a usable server. */
+void backend_tell_last_one(struct backend *b);
+
 #endif

@@ -27,6 +27,9 @@
 #define CHECK_BYTES_MAX 65536u
 /* How long the end of the server's side is waited for. */
 #define CHECK_BYE_NS NS_PER_SEC
+/* When control itself comes so much too late to the end of a phase (it was suspended, or got no CPU), a bad
+ * verdict says nothing of the server: the check is begun again, once. */
+#define CHECK_LATE_NS (50 * NS_PER_MS)
 
 enum check_outcome { CHECK_UNKNOWN, CHECK_PASSED, CHECK_FAILED };
 
@@ -55,7 +58,8 @@ struct check_result {
 enum check_phase {
 	CHECK_IDLE,
 	CHECK_CONNECTING,
-	CHECK_PAUSING, /* a Unix backlog is full: the connect is tried again */
+	CHECK_PAUSING,  /* a Unix backlog is full: the connect is tried again */
+	CHECK_RENEWING, /* control was late: it begins again with the next turn of the loop */
 	CHECK_SAYING,
 	CHECK_LISTENING,
 	CHECK_PARTING, /* the verdict has been told */
@@ -82,6 +86,8 @@ struct check_talk {
 	struct addr to;
 	size_t source_at; /* which of the sources is in use */
 	int64_t began_ns;
+	int64_t end_ns; /* when `timer` is due */
+	bool again;     /* it was begun again */
 	size_t step;      /* the next of the steps */
 	size_t expect_at; /* the next of the expects */
 	const uint8_t *out; /* lent; what is to be said */

@@ -51,7 +51,8 @@ const struct check_view *checks_view(const struct checks *c, const struct server
 void checks_server_changed(struct checks *c, struct server *s);
 /* Workers have news: looks whether they have seen servers fail. Costs nothing without `observe`. */
 void checks_take_news(struct checks *c);
-/* A soft stop has begun: a backend is checked on only while somebody waits for one of its servers. */
+/* A soft stop has begun: servers are asked on only while somebody waits for one of their backend, which may
+ * begin late, as who is connected already may still have to say where he goes. */
 void checks_drain(struct checks *c);
 
 #endif

@@ -390,6 +390,95 @@ static void ring_has_sixteen_points_for_each_unit_of_weight(void **state)
 	backends_free(b, 1);
 }
 
+/* ---- a large ring ---- */
+
+#define MANY 2000
+
+/* `count` servers of weight 256, but the first, of weight 1. */
+static struct backend *heavy_ring(struct config_of_servers *c, struct config_server *servers, size_t count)
+{
+	config_of_servers_init(c, ones, 1);
+	for (size_t i = 0; i < count; i++) {
+		servers[i] = c->servers[0];
+		(void)snprintf(servers[i].name, sizeof(servers[i].name), "server-%zu", i);
+		servers[i].weight = i == 0 ? 1 : 256;
+	}
+	c->backend.servers = servers;
+	c->backend.server_count = count;
+	c->backend.balance.algorithm = CONFIG_BALANCE_SOURCE;
+	c->backend.balance.hash = CONFIG_HASH_CONSISTENT;
+	return backends_new(&c->config);
+}
+
+static void count_points(const struct roster *r, unsigned *got)
+{
+	memset(got, 0, MANY * sizeof(*got));
+	for (size_t i = 0; i < r->ring_count; i++) {
+		got[r->by_key[r->ring[i].entry].index]++;
+		assert_true(i == 0 || r->ring[i - 1].hash < r->ring[i].hash);
+	}
+}
+
+static void large_ring_is_thinned_out_by_halves(void **state)
+{
+	static const struct {
+		size_t servers;
+		unsigned heavy;
+		unsigned light;
+	} table[] = {
+		{2, 4096, 16}, {64, 4096, 16}, {65, 2048, 8}, {200, 1024, 4}, {MANY, 128, 1},
+	};
+	struct config_server *servers = calloc(MANY, sizeof(*servers));
+	unsigned got[MANY];
+
+	(void)state;
+	assert_non_null(servers);
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		struct config_of_servers c;
+		struct backend *b = heavy_ring(&c, servers, table[i].servers);
+
+		assert_true(b->roster->ring_count <= ROSTER_RING_MAX);
+		count_points(b->roster, got);
+		assert_int_equal(got[0], table[i].light);
+		for (size_t k = 1; k < table[i].servers; k++)
+			assert_int_equal(got[k], table[i].heavy);
+		backends_free(b, 1);
+	}
+	free(servers);
+}
+
+/* Were the points spread over those that are up, half of the servers would move when the other half goes. */
+static void large_ring_keeps_its_points_when_servers_go(void **state)
+{
+	struct config_server *servers = calloc(MANY, sizeof(*servers));
+	struct config_of_servers c;
+	struct backend *b;
+	unsigned got[MANY];
+	uint64_t sum;
+
+	(void)state;
+	assert_non_null(servers);
+	b = heavy_ring(&c, servers, 130);
+	sum = b->roster->checksum;
+	count_points(b->roster, got);
+	assert_int_equal(got[1], 1024);
+	for (size_t i = 10; i < 130; i++)
+		assert_int_equal(server_set_health(&b->servers[i], false, "", 1), 0);
+	count_points(b->roster, got);
+	assert_int_equal(got[1], 1024);
+	for (size_t i = 10; i < 130; i++)
+		assert_int_equal(server_set_health(&b->servers[i], true, "", 1), 0);
+	assert_true(b->roster->checksum == sum);
+	/* The administrator's weights count: these fit without any halving. */
+	for (size_t i = 10; i < 130; i++)
+		assert_int_equal(server_set_weight(&b->servers[i], 1, 1), 0);
+	count_points(b->roster, got);
+	assert_int_equal(got[1], 4096);
+	assert_int_equal(got[10], 16);
+	backends_free(b, 1);
+	free(servers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +494,8 @@ int main(void)
 		cmocka_unit_test(maglev_is_filled_as_in_the_paper),
 		cmocka_unit_test(maglev_slots_go_by_weight),
 		cmocka_unit_test(ring_has_sixteen_points_for_each_unit_of_weight),
+		cmocka_unit_test(large_ring_is_thinned_out_by_halves),
+		cmocka_unit_test(large_ring_keeps_its_points_when_servers_go),
 	};
 
 	log_set_level(LOG_LEVEL_ERROR); /* what remains are the alerts */

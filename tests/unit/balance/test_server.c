@@ -191,6 +191,45 @@ static void alert_says_that_panic_uses_what_there_is(void **state)
 	finish(&f);
 }
 
+static void held_changes_are_told_at_once_and_the_alert_with_the_roster(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	init(&f, 2);
+	start(&f);
+	backend_hold(f.b);
+	backend_hold(f.b);
+	assert_int_equal(server_set_health(f.a, false, "x", AT(1)), 0);
+	expect_line(&f, LOG_LEVEL_WARNING,
+		    "server web/a is DOWN: x; 1 of 2 servers left, 0 sessions active, 0 queued");
+	assert_int_equal(server_set_health(&f.b->servers[1], false, "y", AT(1)), 0);
+	expect_line(&f, LOG_LEVEL_WARNING,
+		    "server web/b is DOWN: y; 0 of 2 servers left, 0 sessions active, 0 queued");
+	assert_int_equal(backend_release(f.b), 0); /* the other one holds */
+	expect_no_line(&f);
+	assert_int_equal(f.b->roster->count, 2);
+	assert_int_equal(backend_release(f.b), 0);
+	assert_int_equal(f.b->roster->count, 0);
+	expect_line(&f, LOG_LEVEL_ALERT, "backend web has no server left; it serves nobody until one is up");
+	/* One that goes while another comes leaves nobody without a server. */
+	assert_int_equal(server_set_health(f.a, true, "", AT(2)), 0);
+	backend_hold(f.b);
+	assert_int_equal(server_set_health(f.a, false, "", AT(3)), 0);
+	assert_int_equal(server_set_health(&f.b->servers[1], true, "", AT(3)), 0);
+	assert_int_equal(backend_release(f.b), 0);
+	for (int i = 0; i < 3; i++) {
+		char line[LOG_RECORD_MAX];
+		enum log_level level;
+		int64_t wall_ns;
+
+		assert_true(log_take(f.log, &level, &wall_ns, line, sizeof(line)) > 0);
+		assert_int_not_equal(level, LOG_LEVEL_ALERT);
+	}
+	expect_no_line(&f);
+	finish(&f);
+}
+
 static void what_changes_nothing_leaves_no_trace(void **state)
 {
 	struct fixture f;
@@ -472,6 +511,7 @@ int main(void)
 		cmocka_unit_test(changes_are_told_with_their_cause),
 		cmocka_unit_test(end_of_the_last_server_is_an_alert),
 		cmocka_unit_test(alert_says_that_panic_uses_what_there_is),
+		cmocka_unit_test(held_changes_are_told_at_once_and_the_alert_with_the_roster),
 		cmocka_unit_test(what_changes_nothing_leaves_no_trace),
 		cmocka_unit_test(last_changes_are_kept_in_order),
 		cmocka_unit_test(cause_is_cut_and_printable),

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -307,6 +308,76 @@ static void server_that_says_nothing_times_out(void **state)
 	assert_true(view()->duration_ms >= 9);
 	assert_true(view()->duration_ms < 5000);
 	assert_false(server_usable(server()));
+}
+
+/* Control gets no CPU. */
+static void stall(void)
+{
+	const struct timespec time = {.tv_nsec = 400 * NS_PER_MS};
+
+	(void)nanosleep(&time, NULL);
+}
+
+/* One check, which is asked once, has 200 ms, and 400 ms go by. */
+static void start_and_stall(bool answered)
+{
+	wish(CONFIG_CHECK_HTTP);
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	backend_config.check.timeout_ns = 200 * NS_PER_MS;
+	fake.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+	fake.ask = answered ? 20 : SIZE_MAX;
+	start();
+	if (answered)
+		run_until(fake.fd >= 0 && fake.got_len >= 20);
+	else
+		run_until(fake.fd >= 0 && fake.got_len > 0);
+	stall();
+}
+
+static void answer_that_is_there_counts_when_control_is_late(void **state)
+{
+	(void)state;
+	start_and_stall(true);
+	run_until_result("L7OK");
+	assert_int_equal(fake.conns, 1);
+	assert_int_equal(view()->failures, 0);
+}
+
+static void missed_time_is_no_failure(void **state)
+{
+	(void)state;
+	start_and_stall(false);
+	run_until(fake.conns == 2);
+	assert_int_equal(view()->failures, 0);
+	assert_true(view()->running);
+	fake.ask = 20; /* the second one is answered */
+	run_until_result("L7OK");
+	assert_int_equal(fake.conns, 2);
+	assert_int_equal(view()->failures, 0);
+	assert_true(server_usable(server()));
+}
+
+static void silence_is_a_failure_after_missed_time_too(void **state)
+{
+	(void)state;
+	start_and_stall(false);
+	run_until_result("L7TOUT");
+	assert_int_equal(fake.conns, 2);
+	assert_int_equal(view()->failures, 1);
+	assert_false(server_usable(server()));
+}
+
+static void connect_that_is_over_counts_when_control_is_late(void **state)
+{
+	(void)state;
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	backend_config.check.timeout_ns = 200 * NS_PER_MS;
+	start();
+	(void)ev_run(loop, EVRUN_NOWAIT);
+	stall();
+	run_until_result("L4OK");
+	assert_int_equal(fake.conns, 1);
+	assert_int_equal(view()->failures, 0);
 }
 
 static void http_status_decides(void **state)
@@ -823,6 +894,28 @@ static void unresolved_server_is_asked_when_it_has_an_address(void **state)
 	run_until_result("L4OK");
 }
 
+static void result_of_an_address_that_has_changed_does_not_count(void **state)
+{
+	struct addr other;
+	unsigned conns;
+
+	(void)state;
+	wish(CONFIG_CHECK_HTTP);
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	fake.ask = SIZE_MAX;
+	start();
+	run_until(fake.fd >= 0 && fake.got_len > 0);
+	other = address;
+	other.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1); /* nobody listens there */
+	assert_int_equal(server_set_addr(server(), &other), 0);
+	conns = fake.conns;
+	fake_say("HTTP/1.1 503 Busy\r\n\r\n");
+	run_until_result("L4CON"); /* at once, not in an hour */
+	assert_int_equal(fake.conns, conns);
+	assert_int_equal(view()->failures, 1); /* that one alone */
+	assert_int_equal(view()->status, 0);
+}
+
 /* ---- when ---- */
 
 static void nothing_to_check_waits_for_nothing(void **state)
@@ -838,8 +931,10 @@ static void nothing_to_check_waits_for_nothing(void **state)
 	assert_int_equal(fake.conns, 0);
 }
 
-static void soft_stop_ends_checks_unless_somebody_waits(void **state)
+static void soft_stop_asks_only_while_somebody_waits(void **state)
 {
+	unsigned before;
+
 	(void)state;
 	start();
 	run_until_result("L4OK");
@@ -847,9 +942,33 @@ static void soft_stop_ends_checks_unless_somebody_waits(void **state)
 	checks_drain(checks);
 	run_for_conns(2);
 	atomic_store(&engine.backends[0].queue.waiting, 0);
+	for (int i = 0; i < 100; i++)
+		turn();
 	run_until(fake.fd < 0 && !view()->running);
-	/* Nothing is left to be waited for, once the last farewell is over. */
-	assert_int_equal(ev_run(loop, 0), 0);
+	before = fake.conns;
+	for (int i = 0; i < 100; i++) /* some intervals */
+		turn();
+	assert_int_equal(fake.conns, before);
+	/* Who was connected before may begin to wait later, and then the server may be found to be up. */
+	atomic_store(&engine.backends[0].queue.waiting, 1);
+	run_for_conns(2);
+	atomic_store(&engine.backends[0].queue.waiting, 0);
+}
+
+static void soft_stop_does_not_wake_a_server_in_maintenance(void **state)
+{
+	(void)state;
+	start();
+	run_until_result("L4OK");
+	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_MAINT, "by hand", clock_mono_ns()), 0);
+	checks_server_changed(checks, server());
+	checks_drain(checks);
+	assert_int_equal(ev_run(loop, 0), 0); /* comes back: nothing is waited for */
+	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_READY, "by hand", clock_mono_ns()), 0);
+	checks_server_changed(checks, server());
+	atomic_store(&engine.backends[0].queue.waiting, 1);
+	run_for_conns(2);
+	atomic_store(&engine.backends[0].queue.waiting, 0);
 }
 
 /* From start to start, never more than the interval and at least nine tenths of it. */
@@ -893,6 +1012,10 @@ int main(void)
 		CHECKS_TEST(dead_server_goes_down_and_comes_back),
 		CHECKS_TEST(new_server_is_up_and_one_failure_takes_it_down),
 		CHECKS_TEST(server_that_says_nothing_times_out),
+		CHECKS_TEST(answer_that_is_there_counts_when_control_is_late),
+		CHECKS_TEST(missed_time_is_no_failure),
+		CHECKS_TEST(silence_is_a_failure_after_missed_time_too),
+		CHECKS_TEST(connect_that_is_over_counts_when_control_is_late),
 		CHECKS_TEST(http_status_decides),
 		CHECKS_TEST(http_host_asks_in_1_1),
 		CHECKS_TEST(http_body_is_searched),
@@ -920,8 +1043,10 @@ int main(void)
 		CHECKS_TEST(slow_start_needs_no_check),
 		CHECKS_TEST(disabled_server_begins_unchecked),
 		CHECKS_TEST(unresolved_server_is_asked_when_it_has_an_address),
+		CHECKS_TEST(result_of_an_address_that_has_changed_does_not_count),
 		CHECKS_TEST(nothing_to_check_waits_for_nothing),
-		CHECKS_TEST(soft_stop_ends_checks_unless_somebody_waits),
+		CHECKS_TEST(soft_stop_asks_only_while_somebody_waits),
+		CHECKS_TEST(soft_stop_does_not_wake_a_server_in_maintenance),
 		CHECKS_TEST(waits_are_shortened_a_little),
 		CHECKS_TEST(second_server_has_its_own_place),
 	};
