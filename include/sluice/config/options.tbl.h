@@ -198,7 +198,8 @@ OPTION("send-proxy", BACK_D, BACK_D, OPT_CHOICE, OPT_HIDE_ZERO, "off|v1|v2", FIE
 /* The words of a balance line and of a server line */
 OPTION("hash", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "modulo|consistent",
        FIELD_BALANCE(hash), "modulo", 0, 0,
-       "Of source: consistent moves few clients when a server comes or goes.",
+       "Of source: consistent moves few clients when a server comes or goes; its ring has at most 262,144 "
+       "points.",
        "balance = source hash=consistent")
 OPTION("hash-key", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "name|address",
        FIELD_BALANCE(hash_key), "name", 0, 0,
