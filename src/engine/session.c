@@ -200,6 +200,7 @@ static void session_fire(struct timer *t)
 	struct session *s = container_of(t, struct session, timer);
 	enum close_reason why;
 
+	s->last_ns = io_late_ns(&s->worker->loop, s->last_ns);
 	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
 		s->looked_at = false; /* bytes moved since */
 		session_rearm(s);

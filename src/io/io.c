@@ -149,10 +149,26 @@ static void dispatch_yielded(struct io_loop *loop)
 	}
 }
 
+/* The process may have been suspended, or starved, within the last turn: what moved behind the pause bears
+ * the time of before it. Only while a deadline is near, because it costs a look at the clock. */
+static void look_for_pause(struct io_loop *loop, int64_t deadline_ns)
+{
+	int64_t end_ns;
+
+	if (deadline_ns - loop->now_ns >= IO_FAR_NS)
+		return;
+	end_ns = sys_now_ns();
+	if (end_ns - loop->now_ns < IO_PAUSE_NS)
+		return;
+	loop->pause_began_ns = loop->now_ns;
+	loop->pause_ended_ns = end_ns;
+}
+
 void io_loop_turn(struct io_loop *loop)
 {
 	int64_t deadline_ns = timer_heap_next(&loop->timers);
 
+	look_for_pause(loop, deadline_ns);
 	if (loop->yield.head != NULL || loop->done.head != NULL)
 		deadline_ns = loop->now_ns;
 	loop->turns++;

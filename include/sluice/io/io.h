@@ -50,6 +50,8 @@
 /* When a turn of the loop has moved so much, those who yielded wait for the next: a small message is late
  * by at most the time that this takes. */
 #define IO_SHARE_BYTES (512 * 1024)
+/* A turn that takes so long was interrupted by a pause of the process. */
+#define IO_PAUSE_NS (50 * NS_PER_MS)
 /* Nearer deadlines, of connects and retries, come and go: the wait itself is so long. */
 #define IO_FAR_NS (10 * NS_PER_SEC)
 /* So many events at the most for each wait. */
@@ -163,6 +165,8 @@ struct io_loop {
 	const struct io_driver *driver;
 	void *driver_state; /* the driver owns it */
 	int64_t now_ns;     /* of this turn */
+	int64_t pause_began_ns; /* of the last turn with a pause in it: its time, and when it ended */
+	int64_t pause_ended_ns;
 	const struct addr *peer; /* of the accept that is being delivered; lent until done() returns */
 	struct timer_heap timers;
 	struct io_queue done;  /* completions that wait for dispatch */
@@ -201,6 +205,12 @@ void io_cancel(struct io_loop *loop, struct io_op *op);
 /* Completes `op` (which must be idle) with 0 when its turn has come: at the end of this turn of the
  * loop, or of a later one when the share of this one is used up; no wait is long meanwhile. */
 void io_yield(struct io_loop *loop, struct io_op *op, enum io_turn where);
+/* The latest that something can have happened which bears the time `stamp_ns` of a turn: later than that when
+ * the process was paused within the turn. For who is about to end something for want of life. */
+static inline int64_t io_late_ns(const struct io_loop *loop, int64_t stamp_ns)
+{
+	return stamp_ns == loop->pause_began_ns ? loop->pause_ended_ns : stamp_ns;
+}
 /* So many bytes were moved in this turn of the loop. */
 static inline void io_share_spend(struct io_loop *loop, uint32_t bytes)
 {
