@@ -175,8 +175,7 @@ mutants() {
     return $code
 }
 
-# Tests wait more than they reckon: two at a time where there are two processors, file by file.
-# Most of a test's time is waiting, for half of it a core is idle.
+# Tests wait more than they reckon: three at a time where there are two processors, file by file.
 jobs=$(($(nproc) + 1))
 [ "$jobs" -le 4 ] || jobs=4
 

@@ -141,7 +141,8 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 	assert_has("show servers state app", " 0 1 1 1 0 15 3 4 15 0 "); /* its checks pause */
 }
 
-/* The numbers were read from HAProxy 2.6, but that of SOCKERR, which stands in its check-t.h. */
+/* The numbers of INI, HANA, L4OK, L4CON, L7RSP, L7OK and L7STS were read from HAProxy 2.6 at work, those of
+ * UNK, SOCKERR, L4TOUT and L7TOUT are the ones between them in its check-t.h. */
 static void results_of_checks_have_haproxys_numbers(void **state)
 {
 	static const struct {
