@@ -156,7 +156,8 @@ class Daemon:
             count = len(process.descriptors(self.pid))
             return stays(lambda: len(process.descriptors(self.pid)) == count, 0.02 * SCALE)
         wait_until(settled, "descriptors settle")
-        return {"fds": process.descriptors(self.pid), "timers": info.get("timers"),
+        return {"fds": process.descriptors(self.pid),
+                "passing": process.passing_sockets(self.pid), "timers": info.get("timers"),
                 "pending_ops": info.get("pending_ops")}
 
     # Signals.

@@ -25,12 +25,18 @@ def _at_rest(daemon):
     return None
 
 
+def _at_start(daemon, links):
+    """The descriptors of the start, but for those sockets of that moment that are rightly gone by now."""
+    gone = daemon.baseline["passing"].difference(links)
+    return [link for link in daemon.baseline["fds"] if link not in gone]
+
+
 def _descriptors(daemon):
     """None when every descriptor is accounted for, else words."""
     links = process.descriptors(daemon.pid)
     info, pools = daemon.info(), daemon.pools()
     resting = info["pipes_resting"] + pools["pipes_resting_pool"]
-    extra = len(links) - len(daemon.baseline["fds"])
+    extra = len(links) - len(_at_start(daemon, links))
     if extra == 2 * resting:
         return None
     return (f"{extra} descriptors more than at the start, {resting} pipes rest: "
@@ -45,8 +51,8 @@ def _aged(daemon):
         return f"{resting} pipes still rest"
     if info["timers"] != daemon.baseline["timers"]:
         return f"timers is {info['timers']}, not {daemon.baseline['timers']}"
-    now = Counter(process.descriptors(daemon.pid))
-    was = Counter(daemon.baseline["fds"])
+    links = process.descriptors(daemon.pid)
+    now, was = Counter(links), Counter(_at_start(daemon, links))
     if now != was:
         return f"descriptors: more {dict(now - was)}, fewer {dict(was - now)}"
     return None

@@ -18,6 +18,22 @@ def descriptors(pid):
     return links
 
 
+def passing_sockets(pid):
+    """Sockets that may go away by themselves: connections of the admin socket, questions to name servers."""
+    found = set()
+    for name, inode_at in (("unix", 6), ("udp", 9), ("udp6", 9), ("netlink", 9)):
+        try:
+            with open(f"/proc/{pid}/net/{name}", encoding="ascii", errors="replace") as f:
+                rows = [line.split() for line in f.readlines()[1:]]
+        except FileNotFoundError:
+            continue
+        for row in rows:
+            # 0x10000 is __SO_ACCEPTCON: it listens.
+            if len(row) > inode_at and not (name == "unix" and int(row[3], 16) & 0x10000):
+                found.add(f"socket:[{row[inode_at]}]")
+    return found.intersection(descriptors(pid))
+
+
 def kinds(links):
     """A count of descriptors by kind, for messages."""
     count = {}
