@@ -63,6 +63,14 @@ static void fill(struct fixture *f)
 			assert_true(server_enter(server(f, i)));
 }
 
+/* Every place of every server is taken. */
+static void begin_full(struct fixture *f)
+{
+	begin(f);
+	start(f);
+	fill(f);
+}
+
 static void enter(struct fixture *f, struct waiter *w, struct server *s)
 {
 	memset(w, 0, sizeof(*w));
@@ -121,9 +129,7 @@ static void a_free_place_goes_to_the_oldest_of_both_queues(void **state)
 	struct waiter w[5];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	enter(&f, &w[0], server(&f, 1));
 	enter(&f, &w[1], NULL);
 	enter(&f, &w[2], server(&f, 0));
@@ -154,9 +160,7 @@ static void a_place_that_is_given_is_taken_before_the_worker_hears_of_it(void **
 	struct waiter w;
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	enter(&f, &w, server(&f, 2));
 	server_leave(server(&f, 2));
 	assert_int_equal(atomic_load(&server(&f, 2)->sessions), LIMIT);
@@ -173,9 +177,7 @@ static void a_place_that_came_free_before_the_wait_began_is_found(void **state)
 	struct waiter w[2];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	server_leave(server(&f, 1)); /* after the choice, before the wait */
 	enter(&f, &w[0], NULL);
 	assert_granted(&f, &w[0], server(&f, 1));
@@ -191,9 +193,7 @@ static void who_leaves_while_waiting_is_passed_over(void **state)
 	struct waiter w[3];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	enter(&f, &w[0], NULL);
 	enter(&f, &w[1], server(&f, 0));
 	enter(&f, &w[2], NULL);
@@ -212,9 +212,7 @@ static void who_leaves_with_a_place_gives_it_to_the_next(void **state)
 	struct waiter w[3];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	for (int i = 0; i < 3; i++)
 		enter(&f, &w[i], NULL);
 	server_leave(server(&f, 0));
@@ -265,9 +263,7 @@ static void who_waits_for_a_server_that_goes_waits_for_any_in_order_of_arrival(v
 	struct waiter w[6];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	enter(&f, &w[0], NULL);
 	enter(&f, &w[1], server(&f, 0));
 	enter(&f, &w[2], server(&f, 1));
@@ -293,9 +289,7 @@ static void who_picked_a_server_that_has_gone_since_waits_for_any(void **state)
 	struct waiter w;
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	set_chosen(server(&f, 0), false);
 	enter(&f, &w, server(&f, 0));
 	assert_int_equal(atomic_load(&f.b->queue.waiting_any), 1);
@@ -331,9 +325,7 @@ static void a_limit_that_rises_serves_who_waits(void **state)
 	struct waiter w[4];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	for (int i = 0; i < 4; i++)
 		enter(&f, &w[i], server(&f, 1));
 	assert_int_equal(server_set_maxconn(server(&f, 1), LIMIT + 1), 0);
@@ -351,9 +343,7 @@ static void a_limit_that_falls_lets_nobody_in_until_it_is_reached(void **state)
 	struct waiter w;
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	enter(&f, &w, server(&f, 0));
 	assert_int_equal(server_set_maxconn(server(&f, 0), 1), 0);
 	server_leave(server(&f, 0)); /* one is left, and one is the limit */
@@ -371,9 +361,7 @@ static void who_avoids_a_server_gets_the_first_place_at_any_other(void **state)
 	struct waiter w[4];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	set_failing(server(&f, 0));
 	enter_but(&f, &w[0], server(&f, 0));
 	enter(&f, &w[1], server(&f, 1));
@@ -400,9 +388,7 @@ static void however_many_avoid_a_server_who_came_after_them_gets_its_place(void 
 	struct waiter last;
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	set_failing(server(&f, 0));
 	for (int i = 0; i < 300; i++)
 		enter_but(&f, &w[i], server(&f, 0));
@@ -422,9 +408,7 @@ static void who_avoids_one_of_two_waits_behind_older_ones_that_avoid_the_other(v
 	struct waiter w[3];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	set_failing(server(&f, 0));
 	set_failing(server(&f, 1));
 	enter_but(&f, &w[0], server(&f, 1));
@@ -444,9 +428,7 @@ static void a_server_that_has_answered_is_avoided_no_more(void **state)
 	struct waiter w[4];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	set_failing(server(&f, 0));
 	enter_but(&f, &w[0], server(&f, 0));
 	enter(&f, &w[1], NULL);
@@ -473,9 +455,7 @@ static void a_server_that_has_left_and_come_back_is_avoided_no_more(void **state
 	struct waiter w[4];
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	set_failing(server(&f, 0));
 	enter_but(&f, &w[0], server(&f, 0));
 	enter(&f, &w[1], NULL);
@@ -497,9 +477,7 @@ static void the_only_server_is_not_avoided(void **state)
 	struct waiter w;
 
 	(void)state;
-	begin(&f);
-	start(&f);
-	fill(&f);
+	begin_full(&f);
 	set_failing(server(&f, 0));
 	set_chosen(server(&f, 1), false);
 	enter_but(&f, &w, server(&f, 0));
