@@ -191,7 +191,14 @@ class Daemon:
             self.child.wait()
 
     def cpu_over(self, seconds):
-        """Ticks of CPU that the daemon uses within a window."""
-        before = process.cpu_ticks(self.pid)
-        time.sleep(seconds)
-        return process.cpu_ticks(self.pid) - before
+        """Ticks of CPU that the daemon uses within a window: the fewest of three, unless the first has at
+        most one. A tick is charged to whoever runs when it falls; who spins has them in every window."""
+        fewest = None
+        for _ in range(3):
+            before = process.cpu_ticks(self.pid)
+            time.sleep(seconds)
+            ticks = process.cpu_ticks(self.pid) - before
+            fewest = ticks if fewest is None else min(fewest, ticks)
+            if fewest <= 1:
+                break
+        return fewest
