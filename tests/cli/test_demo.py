@@ -120,8 +120,13 @@ def test_a_small_machine_and_a_user_without_rights_are_enough():
     code = ("import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); os.set_inheritable(fd, True);"
             f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY}); os.chdir('/');"
             "os.execve(fd, ['sluice', 'demo', '--seconds=2', '--json'], dict(os.environ))")
-    got = subprocess.run([sys.executable, "-c", code, SLUICE], capture_output=True, text=True, timeout=WAIT_S,
-                         stdin=subprocess.DEVNULL, preexec_fn=small_machine)
+    # All of the demo is on one CPU here, which other tests use too: the server that leaves may then reset a
+    # client that has just come, as the demo rightly says. Three times in a row is something else.
+    for _ in range(3):
+        got = subprocess.run([sys.executable, "-c", code, SLUICE], capture_output=True, text=True,
+                             timeout=WAIT_S, stdin=subprocess.DEVNULL, preexec_fn=small_machine)
+        if "Connection reset by peer" not in got.stdout:
+            break
     check_good(got, 2)
 
 
