@@ -17,6 +17,7 @@
 #include "sluice/balance/health.h"
 #include "sluice/base/check.h"
 #include "sluice/base/clock.h"
+#include "sluice/base/hash.h"
 #include "sluice/base/log.h"
 #include "sluice/control/check_talk.h"
 #include "sluice/control/gather.h"
@@ -34,7 +35,8 @@ struct check {
 	const struct addr *asked; /* borrows: the address of its server that is, or was last, asked */
 	struct ev_timer timer; /* to the next start; stopped while a check is under way */
 	int64_t began_ns;
-	uint64_t random; /* state; begins with the names, so that a run can be repeated */
+	uint64_t seed;  /* of the jitter: of the names, so that a run can be repeated */
+	uint64_t waits; /* that have had their jitter */
 	bool close; /* the sessions of its server, once nobody chooses it any more */
 	struct check_view view;
 };
@@ -66,19 +68,9 @@ static void start_timer(struct check *k, int64_t wait_ns)
 	ev_timer_start(k->owner->loop, &k->timer);
 }
 
-/* splitmix64 of Steele, Lea and Flood. */
-static uint64_t next_random(struct check *k)
-{
-	uint64_t z = k->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static int64_t shortened(struct check *k, int64_t ns)
 {
-	const int64_t thousandths = (int64_t)(next_random(k) % (JITTER_PERCENT * 10 + 1));
+	const int64_t thousandths = (int64_t)(hash_nth(k->seed, k->waits++) % (JITTER_PERCENT * 10 + 1));
 
 	return ns - ns / 1000 * thousandths;
 }
@@ -342,14 +334,6 @@ static bool is_checked(const struct server *s)
 	return s->config->check && s->backend->check.kind != CONFIG_CHECK_OFF;
 }
 
-/* FNV-1a. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static int add_check(struct checks *c, struct server *s)
 {
 	struct check *k = &c->list[c->count];
@@ -367,7 +351,8 @@ static int add_check(struct checks *c, struct server *s)
 	health_init(&k->health, config->rise, config->fall);
 	ev_init(&k->timer, on_timer);
 	k->timer.data = k;
-	k->random = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), s->backend->name), s->config->name);
+	k->seed = hash_bytes(s->config->name, strlen(s->config->name),
+			     hash_bytes(s->backend->name, strlen(s->backend->name), 0));
 	k->view = (struct check_view){
 		.code = check_code_word(CHECK_INI),
 		.text = check_code_text(CHECK_INI),
