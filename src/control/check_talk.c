@@ -15,6 +15,7 @@
 #include "sluice/base/check.h"
 #include "sluice/control/check_steps.h"
 #include "sluice/engine/endpoint.h"
+#include "sluice/engine/server_sock.h"
 #include "sluice/io/sys.h"
 
 /* No event tells of room in a Unix backlog. */
@@ -137,13 +138,6 @@ void check_talk_tell(struct check_talk *t, enum check_code code, const char *det
 	t->done(t->arg, &r);
 }
 
-/* What says nothing of the server: engine/connect.c has the same list for sessions. */
-static bool is_own_shortage(int err)
-{
-	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM ||
-	       err == -EADDRNOTAVAIL || err == -ENOSPC;
-}
-
 /* "connection refused": the C library's words, as a part of a sentence. */
 void check_talk_tell_error(struct check_talk *t, enum check_code code, int err)
 {
@@ -153,7 +147,7 @@ void check_talk_tell_error(struct check_talk *t, enum check_code code, int err)
 	(void)snprintf(text, sizeof(text), "%s", words != NULL ? words : "unknown error"); /* cut is fine */
 	if (text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z')
 		text[0] = (char)(text[0] - 'A' + 'a');
-	check_talk_tell(t, is_own_shortage(err) ? CHECK_SOCKERR : code, text);
+	check_talk_tell(t, server_sock_is_shortage(err) ? CHECK_SOCKERR : code, text);
 }
 
 /* ---- connecting ---- */
