@@ -231,10 +231,8 @@ static const char *host_of(const struct addr *a, char buf[static INET6_ADDRSTRLE
 
 static unsigned port_of(const struct server *s, const struct addr *a)
 {
-	if (a != NULL && a->sa.sa_family == AF_INET)
-		return ntohs(a->in.sin_port);
-	if (a != NULL && a->sa.sa_family == AF_INET6)
-		return ntohs(a->in6.sin6_port);
+	if (a != NULL)
+		return addr_port(a);
 	return s->config->addr.kind == ADDR_NAME ? s->config->addr.port : 0;
 }
 

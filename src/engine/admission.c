@@ -8,7 +8,6 @@
  */
 #include "sluice/engine/admission.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -86,13 +85,6 @@ void admission_leave(struct session *s)
 
 /* ---- where it goes ---- */
 
-static uint16_t port_of(const struct addr *a)
-{
-	if (a->sa.sa_family == AF_INET)
-		return ntohs(a->in.sin_port);
-	return a->sa.sa_family == AF_INET6 ? ntohs(a->in6.sin6_port) : 0;
-}
-
 /* The port that the client connected to; 0 for a Unix socket. */
 static uint16_t destination_port(const struct session *s)
 {
@@ -101,11 +93,11 @@ static uint16_t destination_port(const struct session *s)
 	if (s->extra != NULL && s->extra->dst.family != 0)
 		return s->extra->dst.port;
 	if (!s->endpoint->config->transparent)
-		return port_of(&s->endpoint->addr);
+		return addr_port(&s->endpoint->addr);
 	/* A transparent listener has the connections of many addresses. */
 	if (sys_getsockname(s->sides[SIDE_CLIENT].sock.fd, &a.sa, &a.len) != 0)
 		return 0;
-	return port_of(&a);
+	return addr_port(&a);
 }
 
 static bool has_port(const struct config_route *r, uint16_t port)

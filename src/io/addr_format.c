@@ -137,6 +137,15 @@ void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *
 	}
 }
 
+uint16_t addr_port(const struct addr *a)
+{
+	if (a->len == 0)
+		return 0;
+	if (a->sa.sa_family == AF_INET)
+		return ntohs(a->in.sin_port);
+	return a->sa.sa_family == AF_INET6 ? ntohs(a->in6.sin6_port) : 0;
+}
+
 bool addr_equal(const struct addr *a, const struct addr *b)
 {
 	bool is_abstract, other_is_abstract;

@@ -73,6 +73,9 @@ int addr_spec_fd(const struct addr_spec *spec);
 /* An IPv4 client of a listener for both families ("::ffff:10.0.0.1") becomes the IPv4 address it is. */
 void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *out);
 
+/* The port in host order; 0 for a Unix address, and for none. */
+uint16_t addr_port(const struct addr *a);
+
 /* Are these the same address? Port included, scope ignored. */
 bool addr_equal(const struct addr *a, const struct addr *b);
 
