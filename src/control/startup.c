@@ -20,6 +20,7 @@
 #include "sluice/control/listen_error.h"
 #include "sluice/control/socket_check.h"
 #include "sluice/io/io.h"
+#include "sluice/io/uring.h"
 
 void daemon_notify(void *arg)
 {
@@ -212,7 +213,7 @@ static int start_services(struct daemon *d)
 	}
 	d->admin_context.engine = &d->engine;
 	d->admin_context.logwriter = d->log;
-	d->admin_context.driver = io_epoll_driver.name;
+	d->admin_context.driver = d->driver->name;
 	d->admin_context.state = "starting";
 	d->admin_context.level = d->config->global.admin_level;
 	if (d->admin_socket.fd >= 0) {
@@ -227,6 +228,20 @@ static int start_services(struct daemon *d)
 	d->admin_context.check_view = checks_view;
 	d->admin_context.server_changed = checks_server_changed;
 	return err;
+}
+
+/* What the configuration asks for, or what is best here. */
+static enum exit_code choose_driver(struct daemon *d)
+{
+	char why[160];
+
+	d->driver = &io_epoll_driver;
+	if (d->config->global.driver != CONFIG_DRIVER_IO_URING)
+		return EXIT_FINE;
+	d->driver = uring_driver(why, sizeof(why));
+	if (d->driver == NULL)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "driver = io_uring cannot be used: %s", why);
+	return EXIT_FINE;
 }
 
 enum exit_code daemon_start(struct daemon *d)
@@ -253,7 +268,10 @@ enum exit_code daemon_start(struct daemon *d)
 		code = plan_limits(d, workers, &plan);
 	if (code != EXIT_FINE)
 		return code;
-	err = engine_start(&d->engine, &plan.engine, workers);
+	code = choose_driver(d);
+	if (code != EXIT_FINE)
+		return code;
+	err = engine_start(&d->engine, &plan.engine, workers, d->driver);
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start %u workers: %s", workers,
 				   strerror(-err));

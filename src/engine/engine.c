@@ -211,7 +211,8 @@ static void stop_started(struct engine *e)
 	engine_join(e);
 }
 
-int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers)
+int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers,
+		 const struct io_driver *driver)
 {
 	unsigned i;
 	int err = 0;
@@ -224,7 +225,7 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 	e->worker_count = workers;
 	/* All structures first: workers look at each other's as soon as they run. */
 	for (i = 0; i < workers; i++) {
-		e->workers[i] = worker_new(e, i, &io_epoll_driver, &err);
+		e->workers[i] = worker_new(e, i, driver, &err);
 		if (e->workers[i] == NULL) {
 			stop_started(e);
 			return err;

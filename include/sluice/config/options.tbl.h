@@ -17,7 +17,7 @@ OPTION("threads", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLO
 OPTION("cpu-affinity", IN_GLOBAL, IN_GLOBAL, OPT_CPUS, 0, "auto | off | LIST", FIELD_GLOBAL(affinity),
        "auto", 0, 4095, "CPUs that the workers are tied to; a list gives one to each worker in turn.",
        "cpu-affinity = 0-3,6")
-OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|!io_uring", FIELD_GLOBAL(driver), "auto",
+OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring", FIELD_GLOBAL(driver), "auto",
        0, 0, "How workers wait for the kernel.", "driver = epoll")
 OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxconn), "auto", 1,
        100000000, "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE.",

@@ -34,6 +34,8 @@ enum daemon_state {
 	DAEMON_STOPPING, /* sessions are being ended */
 };
 
+struct io_driver;
+
 struct daemon {
 	const struct config *config;		  /* borrows */
 	const struct daemon_options *options; /* borrows */
@@ -51,6 +53,7 @@ struct daemon {
 	bool engine_started;
 	struct pidfile pidfile;
 	struct admin_socket admin_socket;
+	const struct io_driver *driver; /* of the workers; set before they start */
 	struct admin_context admin_context;
 	struct admin *admin;       /* owns; NULL when not configured */
 	struct resolver *resolver; /* owns */

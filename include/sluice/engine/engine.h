@@ -36,6 +36,7 @@
 #include "sluice/io/pipe_pool.h"
 #include "sluice/io/sock.h"
 
+struct io_driver;
 struct source_table;
 struct worker;
 
@@ -124,7 +125,8 @@ int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t
 int engine_bind(struct engine *e, struct endpoint **failed);
 /* Makes pools and worker threads. 0, or -errno with none of them left running. When each worker
  * listens, workers_ready equals worker_count. */
-int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers);
+int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers,
+		 const struct io_driver *driver);
 /* Each worker stops accepting (after taking what waits), ends when its last session has. */
 void engine_drain(struct engine *e);
 /* Each worker ends all its sessions (reason STOPPED) and itself. */

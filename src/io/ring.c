@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ring.c - an io_uring and its provided buffers, by liburing and, where that of Debian 12 (2.3) has no
+ * helper, by the kernel's structures.
+ *
+ * Decides nothing: who is asked for what, and what a completion means, is the driver's (uring.c). The
+ * simulator has a file in place of this one. One thread a ring. Floor 1.
+ */
+#include "sluice/io/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+
+/* Linux 6.15; liburing 2.3 does not know them. Without, a worker that waits looks like one that waits for a
+ * disk. */
+#define RING_FEAT_NO_IOWAIT (1U << 17)
+#define RING_ENTER_NO_IOWAIT (1U << 7)
+
+struct ring {
+	struct io_uring uring;
+	struct io_uring_buf_ring *bufs; /* owns: a mapping */
+	uint32_t buf_mask;
+	uint16_t buf_tail; /* the kernel's is written by publish() */
+	bool on;
+	unsigned wait_flags;
+};
+
+static size_t bufs_bytes(const struct ring *r)
+{
+	return ((size_t)r->buf_mask + 1) * sizeof(struct io_uring_buf);
+}
+
+static int register_bufs(struct ring *r, uint32_t count)
+{
+	struct io_uring_buf_reg reg = {.ring_entries = count, .bgid = RING_BUF_GROUP};
+	void *map;
+	int err;
+
+	r->buf_mask = count - 1;
+	map = mmap(NULL, bufs_bytes(r), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	reg.ring_addr = (uintptr_t)map;
+	err = io_uring_register_buf_ring(&r->uring, &reg, 0);
+	if (err) {
+		(void)munmap(map, bufs_bytes(r)); /* it is a mapping of ours */
+		return err;
+	}
+	r->bufs = map;
+	return 0;
+}
+
+/* A hole in the engine must not become one in the machine: all that a ring can do, and seccomp does not see,
+ * is cut down to what the driver asks for. */
+static int restrict_to_driver(struct ring *r)
+{
+	static const uint8_t ops[] = {IORING_OP_POLL_ADD, IORING_OP_POLL_REMOVE, IORING_OP_ASYNC_CANCEL,
+				      IORING_OP_ACCEPT,   IORING_OP_CONNECT,     IORING_OP_RECV,
+				      IORING_OP_SEND,     IORING_OP_CLOSE,       IORING_OP_NOP};
+	struct io_uring_restriction list[sizeof(ops) + 3];
+	unsigned n = 0;
+
+	memset(list, 0, sizeof(list));
+	for (size_t i = 0; i < sizeof(ops); i++) {
+		list[n].opcode = IORING_RESTRICTION_SQE_OP;
+		list[n++].sqe_op = ops[i];
+	}
+	list[n].opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED;
+	list[n++].sqe_flags = IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS | IOSQE_IO_LINK;
+	list[n].opcode = IORING_RESTRICTION_REGISTER_OP;
+	list[n++].register_op = IORING_REGISTER_ENABLE_RINGS;
+	return io_uring_register((unsigned)r->uring.ring_fd, IORING_REGISTER_RESTRICTIONS, list, n);
+}
+
+int ring_open(struct ring **out, const struct ring_shape *shape)
+{
+	struct io_uring_params p = {
+		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED |
+			 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE,
+		.cq_entries = shape->completions,
+	};
+	struct ring *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (r == NULL)
+		return -ENOMEM;
+	err = io_uring_queue_init_params(shape->submissions, &r->uring, &p);
+	if (err) {
+		free(r);
+		return err;
+	}
+	err = register_bufs(r, shape->bufs);
+	if (!err)
+		err = restrict_to_driver(r);
+	if (err) {
+		ring_close(r);
+		return err;
+	}
+	r->wait_flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
+	if (r->uring.features & RING_FEAT_NO_IOWAIT)
+		r->wait_flags |= RING_ENTER_NO_IOWAIT;
+	*out = r;
+	return 0;
+}
+
+int ring_enable(struct ring *r)
+{
+	const int err = io_uring_register((unsigned)r->uring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+
+	r->on = err == 0;
+	return err;
+}
+
+void ring_close(struct ring *r)
+{
+	io_uring_queue_exit(&r->uring);
+	if (r->bufs != NULL)
+		(void)munmap(r->bufs, bufs_bytes(r)); /* it is a mapping of ours */
+	free(r);
+}
+
+/* ---- submitting ---- */
+
+/* Shows the kernel all entries that are filled in; how many. */
+static unsigned publish(struct ring *r)
+{
+	struct io_uring_sq *sq = &r->uring.sq;
+	const unsigned mask = *sq->kring_mask;
+	unsigned tail = *sq->ktail;
+
+	if (r->bufs != NULL)
+		io_uring_smp_store_release(&r->bufs->tail, r->buf_tail);
+	while (sq->sqe_head != sq->sqe_tail) {
+		sq->array[tail & mask] = sq->sqe_head & mask;
+		tail++;
+		sq->sqe_head++;
+	}
+	io_uring_smp_store_release(sq->ktail, tail);
+	return tail - *sq->khead;
+}
+
+struct io_uring_sqe *ring_sqe(struct ring *r)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&r->uring);
+
+	while (sqe == NULL) {
+		check(r->on);
+		/* -EBUSY: completions are waiting in the kernel, and are flushed by asking for them. */
+		(void)io_uring_enter((unsigned)r->uring.ring_fd, publish(r), 0, IORING_ENTER_GETEVENTS, NULL);
+		sqe = io_uring_get_sqe(&r->uring);
+	}
+	return sqe;
+}
+
+int ring_enter(struct ring *r, int64_t timeout_ns)
+{
+	struct __kernel_timespec ts = {timeout_ns / NS_PER_SEC, timeout_ns % NS_PER_SEC};
+	struct io_uring_getevents_arg arg = {.ts = timeout_ns > 0 ? (uintptr_t)&ts : 0};
+	const unsigned count = publish(r);
+	int n;
+
+	n = io_uring_enter2((unsigned)r->uring.ring_fd, count, timeout_ns == 0 ? 0 : 1, r->wait_flags,
+			    (sigset_t *)(void *)&arg, sizeof(arg));
+	if (n >= 0 || n == -ETIME || n == -EINTR)
+		return 0;
+	return n;
+}
+
+/* ---- completions ---- */
+
+uint32_t ring_take(struct ring *r, struct ring_done *out, uint32_t max)
+{
+	const struct io_uring_cq *cq = &r->uring.cq;
+	const unsigned tail = io_uring_smp_load_acquire(cq->ktail);
+	const unsigned mask = *cq->kring_mask;
+	unsigned head = *cq->khead;
+	uint32_t n = 0;
+
+	while (head != tail && n < max) {
+		const struct io_uring_cqe *cqe = &cq->cqes[head++ & mask];
+
+		out[n++] = (struct ring_done){cqe->user_data, cqe->res, cqe->flags};
+	}
+	io_uring_smp_store_release(cq->khead, head);
+	return n;
+}
+
+bool ring_is_behind(const struct ring *r)
+{
+	return (IO_URING_READ_ONCE(*r->uring.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0;
+}
+
+void ring_lend(struct ring *r, uint16_t id, void *data, uint32_t len)
+{
+	struct io_uring_buf *buf = &r->bufs->bufs[r->buf_tail++ & r->buf_mask];
+
+	check(id <= r->buf_mask);
+	buf->addr = (uintptr_t)data;
+	buf->len = len;
+	buf->bid = id;
+}
