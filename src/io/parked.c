@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * parked.c - ops that wait until their socket is ready: what drivers make of an edge-triggered event.
+ *
+ * Owns the scratch buffer that all reads share, and the wait for the acknowledgements of a reset. Never
+ * decides what to do with bytes. One thread a loop. Floor 1.
+ */
+#include "sluice/io/parked.h"
+
+#include <netinet/in.h>
+#include <sys/epoll.h>
+
+#include "sluice/base/check.h"
+#include "sluice/base/clock.h"
+#include "sluice/io/attempt.h"
+#include "sluice/io/sys.h"
+
+/* A last look at a send queue that was almost empty when EPOLLOUT came. */
+#define DRAIN_LOOK_NS (5 * NS_PER_MS)
+/* Looks that find nothing new come ever more seldom: a receiver may have stopped reading for good. */
+#define DRAIN_LOOK_MAX_NS (200 * NS_PER_MS)
+
+static void look_at_draining(struct timer *t);
+
+void parked_init(struct parked *p, struct io_loop *loop, int (*close)(struct io_loop *loop, struct io_op *op))
+{
+	p->loop = loop;
+	p->close = close;
+	p->draining = NULL;
+	timer_init(&p->look, look_at_draining);
+}
+
+void parked_free(struct parked *p)
+{
+	check(p->draining == NULL);
+	timer_cancel(&p->loop->timers, &p->look);
+}
+
+struct io_op **parked_place(struct io_op *op)
+{
+	switch (op->kind) {
+	case IO_ACCEPT:
+	case IO_READ:
+	case IO_SPLICE_IN:
+		return &op->sock->rd;
+	case IO_READY:
+		return op->want == IO_WANT_OUT ? &op->sock->wr : &op->sock->rd;
+	default:
+		return &op->sock->wr;
+	}
+}
+
+int parked_wait(struct io_loop *loop, struct io_op *op)
+{
+	struct io_op **place = parked_place(op);
+
+	check(*place == NULL);
+	*place = op;
+	op->state = IO_WAITING;
+	op->result = IO_PARKED;
+	loop->pending++;
+	return IO_PENDING;
+}
+
+void parked_leave(struct io_loop *loop, struct io_op *op)
+{
+	struct io_op **place = parked_place(op);
+
+	check(*place == op);
+	check(op->state == IO_WAITING);
+	*place = NULL;
+	op->state = IO_IDLE;
+	loop->pending--;
+}
+
+/* ---- deliver, then reset ---- */
+
+/* Everything but waiting for the acknowledgements loses bytes at a slow receiver; SO_SNDBUF=1 makes EPOLLOUT
+ * mean "almost all acknowledged", and asking anew makes the kernel look again (it sets SOCK_NOSPACE when it
+ * finds the socket not writable). */
+bool parked_may_drain(struct io_op *op)
+{
+	struct io_sock *sock = op->sock;
+	const int one = 1;
+
+	if (!(op->flags & IO_DRAIN) || !(sock->bits & IO_TCP) || (sock->bits & IO_ERR) ||
+	    sys_unacked(sock->fd) <= 0)
+		return false;
+	if (sys_setsockopt(sock->fd, SOL_SOCKET, SO_SNDBUF, &one, sizeof(one)))
+		return false;
+	sock->bits &= (uint16_t)~IO_WRITABLE;
+	return true;
+}
+
+void parked_harden(const struct io_sock *sock)
+{
+	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
+
+	/* The send queue goes with it: callers made sure that nobody waits for what is in there. If the
+	 * option is refused the peer sees FIN instead, which close() cannot help. */
+	if (sock->bits & IO_TCP)
+		(void)sys_setsockopt(sock->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+}
+
+static bool is_drained(const struct io_sock *sock)
+{
+	return (sock->bits & IO_ERR) || sys_unacked(sock->fd) <= 0;
+}
+
+static void forget_draining(struct parked *p, const struct io_op *op)
+{
+	struct io_op **at;
+
+	for (at = &p->draining; *at != NULL; at = &(*at)->next) {
+		if (*at == op) {
+			*at = op->next;
+			return;
+		}
+	}
+}
+
+/* EPOLLOUT or an error came for a reset that waits. A third of the wake-ups find up to 2,240 bytes
+ * still on their way: those are looked at again by timer, as no event tells of the last byte. */
+static int try_reset(struct parked *p, struct io_op *op)
+{
+	/* It may stand in the list already, from an event before. */
+	forget_draining(p, op);
+	if (is_drained(op->sock))
+		return p->close(p->loop, op);
+	p->look_ns = DRAIN_LOOK_NS;
+	if (timer_set(&p->loop->timers, &p->look, p->loop->now_ns + p->look_ns))
+		return p->close(p->loop, op);
+	op->next = p->draining;
+	p->draining = op;
+	return IO_PENDING;
+}
+
+static void look_at_draining(struct timer *t)
+{
+	struct parked *p = container_of(t, struct parked, look);
+	struct io_op **at = &p->draining;
+
+	while (*at != NULL) {
+		struct io_op *op = *at;
+
+		if (!is_drained(op->sock)) {
+			at = &op->next;
+			continue;
+		}
+		*at = op->next;
+		op->next = NULL;
+		if (p->close(p->loop, op) == 0) {
+			parked_leave(p->loop, op);
+			op->done(op, 0);
+		}
+		at = &p->draining; /* done() may have changed the list */
+		p->look_ns = DRAIN_LOOK_NS / 2;
+	}
+	p->look_ns = p->look_ns < DRAIN_LOOK_MAX_NS ? 2 * p->look_ns : DRAIN_LOOK_MAX_NS;
+	if (p->draining != NULL)
+		(void)timer_set(&p->loop->timers, t, p->loop->now_ns + p->look_ns); /* it had a place */
+}
+
+/* ---- tries ---- */
+
+int parked_try(struct parked *p, struct io_op *op)
+{
+	switch (op->kind) {
+	case IO_READ:
+		return io_try_read(op, p->scratch, sizeof(p->scratch));
+	case IO_WRITE:
+		return io_try_write(op);
+	case IO_SPLICE_IN:
+		return io_try_splice_in(op);
+	case IO_SPLICE_OUT:
+		return io_try_splice_out(op);
+	case IO_READY:
+		return io_try_ready(op);
+	case IO_CONNECT:
+		return io_connect_result(op);
+	case IO_RESET:
+		return try_reset(p, op);
+	default:
+		check_failed(__FILE__, __LINE__, "this op never waits");
+	}
+}
+
+void parked_cancel(struct parked *p, struct io_op *op)
+{
+	if (op->kind == IO_RESET)
+		forget_draining(p, op);
+	*parked_place(op) = NULL;
+	io_complete(p->loop, op, -ECANCELED);
+}
+
+/* ---- events ---- */
+
+static void note_event(struct io_sock *sock, uint32_t ev)
+{
+	uint16_t bits = sock->bits;
+
+	if (ev & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI))
+		bits |= IO_READABLE;
+	if (ev & EPOLLIN)
+		bits |= IO_FRESH;
+	if (ev & (EPOLLOUT | EPOLLHUP | EPOLLERR))
+		bits |= IO_WRITABLE;
+	if (ev & EPOLLRDHUP)
+		bits |= IO_RDHUP;
+	if (ev & EPOLLHUP)
+		bits |= IO_HUP;
+	if (ev & EPOLLERR)
+		bits |= IO_ERR;
+	/* Every event shows the mark until it is read, so an event without it proves there is none. */
+	bits = (uint16_t)(ev & EPOLLPRI ? bits | IO_PRI : bits & ~IO_PRI);
+	sock->bits = bits;
+}
+
+static void run_waiting(struct parked *p, struct io_op *op)
+{
+	int r;
+
+	if (op == NULL || op->result != IO_PARKED)
+		return;
+	r = parked_try(p, op);
+	if (r == IO_PENDING)
+		return;
+	parked_leave(p->loop, op);
+	op->done(op, r);
+}
+
+void parked_event(struct parked *p, struct io_sock *sock, uint32_t events)
+{
+	const uint16_t gen = sock->gen;
+
+	note_event(sock, events);
+	run_waiting(p, sock->rd);
+	if (sock->gen == gen)
+		run_waiting(p, sock->wr);
+}
