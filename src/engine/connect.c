@@ -77,7 +77,7 @@ void session_ack_server(struct session *s)
 	if (likely(!s->ack_waits) || !session_is_forwarding(s) || flow_runs_soon(f))
 		return;
 	s->ack_waits = false;
-	if (f->bytes_out == 0)
+	if (f->bytes_in == 0)
 		sock_ack_now(s->sides[SIDE_SERVER].sock.fd);
 }
 

@@ -421,6 +421,7 @@ void worker_free(struct worker *w)
 {
 	check(w->sessions == 0);
 	timer_cancel(&w->loop.timers, &w->age);
+	io_loop_rest(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
 	buf_cache_free(&w->loop.bufs);
 	io_loop_free(&w->loop);
@@ -455,6 +456,7 @@ static void *worker_main(void *arg)
 	while (!w->finished)
 		worker_turn(w);
 	/* What rests goes back while its owner lives; the structure stays for its readers. */
+	io_loop_rest(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
 	buf_cache_free(&w->loop.bufs);
 	publish(w);

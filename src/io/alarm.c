@@ -35,6 +35,17 @@ int alarm_by(struct alarm *a, int64_t deadline_ns)
 	return err;
 }
 
+int64_t alarm_wait_ns(struct alarm *a, const struct io_loop *loop, int64_t deadline_ns)
+{
+	if (deadline_ns == CLOCK_NEVER)
+		return -1;
+	if (deadline_ns <= loop->now_ns)
+		return 0;
+	if (deadline_ns - loop->now_ns >= loop->far_ns && alarm_by(a, deadline_ns) == 0)
+		return -1;
+	return deadline_ns - loop->now_ns;
+}
+
 void alarm_rang(struct alarm *a)
 {
 	a->at_ns = CLOCK_NEVER;

@@ -181,24 +181,10 @@ static void on_event(struct io_loop *loop, const struct epoll_event *ev)
 	parked_event(&d->parked, sock, ev->events);
 }
 
-/* How long the wait may be; -1 = until something happens, which may be the alarm. */
-static int64_t wait_ns(struct epoll_driver *d, int64_t deadline_ns)
-{
-	const int64_t now_ns = d->loop->now_ns;
-
-	if (deadline_ns == CLOCK_NEVER)
-		return -1;
-	if (deadline_ns <= now_ns)
-		return 0;
-	if (deadline_ns - now_ns >= d->loop->far_ns && alarm_by(&d->alarm, deadline_ns) == 0)
-		return -1;
-	return deadline_ns - now_ns;
-}
-
 static void epoll_wait_events(struct io_loop *loop, int64_t deadline_ns)
 {
 	struct epoll_driver *d = loop->driver_state;
-	const int64_t timeout_ns = wait_ns(d, deadline_ns);
+	const int64_t timeout_ns = alarm_wait_ns(&d->alarm, loop, deadline_ns);
 	int count;
 	int i;
 
@@ -213,19 +199,6 @@ static void epoll_wait_events(struct io_loop *loop, int64_t deadline_ns)
 		else if (loop->woken != NULL)
 			loop->woken(loop);
 	}
-}
-
-static struct buf *epoll_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
-{
-	const uint32_t len = op->len - from;
-	struct buf *b = buf_get(&loop->bufs, len);
-
-	if (b != NULL) {
-		memcpy(b->data, op->data + from, len);
-		b->off = 0;
-		b->len = len;
-	}
-	return b;
 }
 
 /* Edge-triggered: each write(2) to the one, each ring of the other is one event, and nobody need read. */
@@ -285,5 +258,5 @@ const struct io_driver io_epoll_driver = {
 	.cancel = epoll_cancel,
 	.last = epoll_last,
 	.wait = epoll_wait_events,
-	.keep = epoll_keep,
+	.keep = parked_keep,
 };

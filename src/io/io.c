@@ -72,6 +72,13 @@ int io_loop_init(struct io_loop *loop, const struct io_driver *driver)
 	return err;
 }
 
+void io_loop_rest(struct io_loop *loop)
+{
+	check(loop->pending == 0);
+	if (loop->driver->rest != NULL)
+		loop->driver->rest(loop);
+}
+
 void io_loop_free(struct io_loop *loop)
 {
 	check(loop->pending == 0);

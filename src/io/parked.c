@@ -8,6 +8,7 @@
 #include "sluice/io/parked.h"
 
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "sluice/base/check.h"
@@ -183,6 +184,19 @@ int parked_try(struct parked *p, struct io_op *op)
 	default:
 		check_failed(__FILE__, __LINE__, "this op never waits");
 	}
+}
+
+struct buf *parked_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
+{
+	const uint32_t len = op->len - from;
+	struct buf *b = buf_get(&loop->bufs, len);
+
+	if (b != NULL) {
+		memcpy(b->data, op->data + from, len);
+		b->off = 0;
+		b->len = len;
+	}
+	return b;
 }
 
 void parked_cancel(struct parked *p, struct io_op *op)

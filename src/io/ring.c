@@ -61,7 +61,7 @@ static int restrict_to_driver(struct ring *r)
 {
 	static const uint8_t ops[] = {IORING_OP_POLL_ADD, IORING_OP_POLL_REMOVE, IORING_OP_ASYNC_CANCEL,
 				      IORING_OP_ACCEPT,   IORING_OP_CONNECT,     IORING_OP_RECV,
-				      IORING_OP_SEND,     IORING_OP_CLOSE,       IORING_OP_NOP};
+				      IORING_OP_SEND,     IORING_OP_CLOSE,       IORING_OP_TIMEOUT,  IORING_OP_NOP};
 	struct io_uring_restriction list[sizeof(ops) + 3];
 	unsigned n = 0;
 

@@ -10,8 +10,6 @@
 #include "sluice/io/ring.h"
 #include "sluice/io/uring.h"
 
-extern const struct io_driver io_uring_driver;
-
 const struct io_driver *uring_driver(char *why, size_t room)
 {
 	const struct ring_shape shape = {8, 16, 8};

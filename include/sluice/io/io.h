@@ -15,7 +15,8 @@
  *     when that was already on its way). A stream op (accept) gives any number of results and
  *     exactly one last: a negative one.
  *  3. Callbacks come only from io_loop_turn(), never from inside io_start() or io_cancel().
- *  4. A descriptor is closed only when no op on it is pending.
+ *  4. A descriptor is closed only when no op on it is pending; the kernel hears of it when the loop
+ *     waits next, at the latest.
  *  5. An op belongs to one thread: the one that turns its loop.
  *
  * Each socket has two places for ops, `rd` and `wr`, with at most one op pending in each.
@@ -90,6 +91,8 @@ enum io_kind {
 /* Flags of an op. */
 #define IO_DRAIN 1 /* IO_RESET: deliver, then reset */
 #define IO_LENT 2  /* IO_WRITE: the bytes are those of a read that was not kept */
+#define IO_AHEAD 8 /* IO_ACCEPT: op->admit would let in whoever waits, so the driver may accept before it asks;
+		    * the engine may set and clear it at any time */
 #define IO_LAST 4  /* IO_WRITE: IO_SHUTDOWN or IO_CLOSE follows at once; the bytes may wait for it, so that
 		    * they and the FIN are one packet */
 
@@ -103,6 +106,9 @@ enum io_kind {
 #define IO_TCP 0x40 /* not a Unix socket */
 #define IO_FRESH 0x80 /* an event announced bytes, and no splice has moved any since */
 #define IO_ENDED 0x100 /* the end of file is known: the next read says 0 without asking */
+
+#define IO_POLLED 0x200  /* the io_uring driver's own: it polls the socket */
+#define IO_UNASKED 0x400 /* the same: nothing has been read yet, and something may be there */
 
 struct io_op;
 struct io_loop;
@@ -118,8 +124,9 @@ struct io_sock {
 struct io_op {
 	void (*done)(struct io_op *op, int result);
 	struct io_sock *sock; /* borrows while pending */
-	struct io_op *next;   /* in a loop's queue */
+	struct io_op *next;   /* in a loop's queue; while it waits, the driver's */
 	union {
+		struct io_op *prev; /* IO_READY: the driver's */
 		const uint8_t *data;     /* IO_READ out, IO_WRITE in */
 		struct pipe *pipe;       /* IO_SPLICE_IN, IO_SPLICE_OUT: borrows */
 		const struct addr *addr; /* IO_CONNECT: borrows while pending */
@@ -127,7 +134,7 @@ struct io_op {
 	};
 	uint32_t len; /* IO_READ out, IO_WRITE in; of IO_ACCEPT the driver's */
 	uint32_t max; /* IO_READ, IO_SPLICE_*: upper bound in bytes, > 0; of IO_ACCEPT the driver's */
-	int32_t result;
+	int32_t result; /* while it waits, the driver's */
 	uint8_t kind; /* enum io_kind */
 	uint8_t state;
 	uint8_t flags;
@@ -151,6 +158,8 @@ struct io_driver {
 	/* Called before a cancelled IO_ACCEPT gets its last result: who waits already is accepted,
 	 * so that no wake-up meant for another worker is swallowed. NULL = not needed. */
 	void (*last)(struct io_loop *loop, struct io_op *op);
+	/* No wait follows: gives back what it borrowed from the pools. NULL = nothing. */
+	void (*rest)(struct io_loop *loop);
 	/* Waits at most until `deadline_ns` and brings results. */
 	void (*wait)(struct io_loop *loop, int64_t deadline_ns);
 	struct buf *(*keep)(struct io_loop *loop, struct io_op *op, uint32_t from);
@@ -185,6 +194,8 @@ struct io_loop {
 
 /* Prepares a loop; the pools' caches are the caller's to initialise. 0 or -errno. */
 int io_loop_init(struct io_loop *loop, const struct io_driver *driver);
+/* The loop turns no more, and nothing is pending: before the caches of the pools are freed. */
+void io_loop_rest(struct io_loop *loop);
 /* Ends a loop on which nothing is pending. */
 void io_loop_free(struct io_loop *loop);
 /* Makes the loop's wait return and `woken` be called. Any thread. */

@@ -17,7 +17,7 @@
 
 struct parked {
 	struct io_loop *loop; /* borrows */
-	/* Closes the socket of an IO_RESET or IO_CLOSE: 0, or IO_PENDING when the driver itself completes it. */
+	/* Closes the socket of an IO_RESET: 0, or IO_PENDING when the driver itself completes it. */
 	int (*close)(struct io_loop *loop, struct io_op *op);
 	struct io_op *draining; /* IO_RESET ops whose queue was almost empty; linked by op->next */
 	struct timer look;      /* looks at them again */
@@ -38,6 +38,8 @@ int parked_wait(struct io_loop *loop, struct io_op *op);
 void parked_leave(struct io_loop *loop, struct io_op *op);
 /* One try; IO_PENDING = not yet. Of ops that may be parked, and of splices. */
 int parked_try(struct parked *p, struct io_op *op);
+/* Keeps bytes that lie in the scratch buffer: a copy. As io_driver.keep. */
+struct buf *parked_keep(struct io_loop *loop, struct io_op *op, uint32_t from);
 /* Ends the wait of a parked op: it completes with -ECANCELED. */
 void parked_cancel(struct parked *p, struct io_op *op);
 /* `events` (EPOLLIN, ...) of the socket: its bits, and another try for what is parked there. */

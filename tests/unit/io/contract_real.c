@@ -17,6 +17,7 @@
 
 #include "contract.h"
 #include "sluice/io/sys.h"
+#include "sluice/io/uring.h"
 
 #define FARS 16
 
@@ -225,7 +226,11 @@ static void real_settle(void)
 
 const struct contract_kernel contract_kernel = {
 	.name = "epoll driver, real kernel",
+#ifdef CONTRACT_URING
+	.driver = &io_uring_driver,
+#else
 	.driver = &io_epoll_driver,
+#endif
 	.begin = real_begin,
 	.end = real_end,
 	.pair = real_pair,

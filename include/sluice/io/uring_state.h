@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * uring_state.h - what the files of the io_uring driver share: its state, and the meaning of user_data.
+ *
+ * user_data of an entry: a socket (48 bits, the lowest three of them a tag), and above it a number. Of an op
+ * the number is one that no other op near it has, and op->result remembers it; of a socket's poll it is the
+ * socket's generation. So a completion that comes late, or twice, is told from one that is waited for.
+ * Private to the driver. One thread a loop. Floor 1.
+ */
+#ifndef SLUICE_IO_URING_STATE_H
+#define SLUICE_IO_URING_STATE_H
+
+#include "sluice/io/alarm.h"
+#include "sluice/io/io.h"
+#include "sluice/io/parked.h"
+#include "sluice/io/ring.h"
+
+/* Entries for each turn; a turn with more submits in between. */
+#define URING_SUBMISSIONS 512
+#define URING_COMPLETIONS 4096
+/* What the kernel may fill before somebody is asked for more. One read moves at most a buffer; from this size
+ * on a flow is bulk at once. */
+#define URING_BUFS 256
+#define URING_BUF_BYTES 32768u
+/* A kept rest up to this size moves to a buffer of its own size. */
+#define URING_COPY_BYTES 4096u
+/* A watch that lasts so long is worth an entry; at most twice as late. */
+#define URING_WATCH_NS (5 * NS_PER_MS)
+#define URING_LISTENERS 16
+
+#define URING_NUMBER_SHIFT 48
+#define URING_TAG_MASK UINT64_C(7)
+#define URING_POINTER_MASK ((UINT64_C(1) << URING_NUMBER_SHIFT) - 1 - URING_TAG_MASK)
+
+enum uring_tag { URING_RD, URING_WR, URING_POLL, URING_OWN, URING_NOTHING };
+
+/* Whole user_data, without a socket. */
+#define URING_WAKE ((uint64_t)URING_OWN)
+#define URING_ALARM ((uint64_t)URING_OWN | 8)
+#define URING_TICK ((uint64_t)URING_OWN | 16)
+#define URING_CLOSED ((uint64_t)URING_NOTHING | 8)
+
+/* op->result of an op that waits; IO_PARKED = for an event of its socket. */
+#define URING_SENT 0x10000 /* in the ring; the number below it */
+#define URING_CANCELLED 0x20000
+#define URING_WATCH 0x40000   /* in the list of watches that the ring has not heard of yet */
+#define URING_SWITCH 0x100000 /* cancelled only to be asked for in another way */
+#define URING_CLOSING 0x80000 /* its socket is closed when the poll has ended */
+
+struct uring {
+	struct ring *ring; /* owns; NULL when at rest */
+	struct io_loop *loop;
+	bool on;
+	uint16_t number; /* of the last op */
+	struct alarm alarm;
+	struct addr peer; /* of the accept that is being delivered */
+	struct io_op *young; /* watches; linked by next and prev */
+	struct io_op *old;
+	bool ticking; /* the ring has a timer for them */
+	struct io_op *unarmed; /* IO_ACCEPT ops that were started before the ring was on; linked by next */
+	struct io_op *drained[URING_LISTENERS]; /* IO_ACCEPT ops that brought somebody in this wait */
+	unsigned drained_count;
+	bool no_multishot; /* of accept: the kernel does not know it */
+	/* Buffers: those lent to the kernel by their id, and the ids without one. */
+	struct buf *bufs[URING_BUFS];
+	uint16_t free_ids[URING_BUFS];
+	uint32_t missing;
+	struct buf *lent; /* what the callback that runs now may keep */
+	bool lent_is_written; /* a write of it is pending */
+	struct ring_done done[IO_EVENTS];
+	struct parked parked;
+};
+
+/* uring.c: `sqe` is filled in, and is the op's from now on. */
+void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
+void uring_cancel_sent(struct uring *u, struct io_op *op);
+void uring_ask_read(struct uring *u, struct io_op *op);
+void uring_ask_write(struct uring *u, struct io_op *op);
+
+/* uring_bufs.c */
+void uring_bufs_init(struct uring *u);
+void uring_bufs_fill(struct uring *u);
+void uring_bufs_free(struct uring *u);
+/* A completion that nobody waits for may have used a buffer. */
+void uring_buf_back(struct uring *u, const struct ring_done *c);
+void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c);
+struct buf *uring_keep(struct io_loop *loop, struct io_op *op, uint32_t from);
+
+/* uring_accept.c */
+int uring_start_accept(struct uring *u, struct io_op *op);
+void uring_accept_on(struct uring *u);
+void uring_on_accept(struct uring *u, struct io_op *op, const struct ring_done *c);
+void uring_accept_drained(struct uring *u);
+void uring_forget_accept(struct uring *u, struct io_op *op);
+void uring_accept_last(struct io_loop *loop, struct io_op *op);
+
+#endif
