@@ -21,6 +21,10 @@
 #define RING_FEAT_NO_IOWAIT (1U << 17)
 #define RING_ENTER_NO_IOWAIT (1U << 7)
 
+/* No completion is lost, a wait can be timed, and what succeeds may be silent. All are older than
+ * DEFER_TASKRUN, but a kernel that only pretends to be Linux may have its own order. */
+#define RING_NEEDS (IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP)
+
 struct ring {
 	struct io_uring uring;
 	struct io_uring_buf_ring *bufs; /* owns: a mapping */
@@ -56,7 +60,7 @@ static int register_bufs(struct ring *r, uint32_t count)
 }
 
 /* A hole in the engine must not become one in the machine: all that a ring can do, and seccomp does not see,
- * is cut down to what the driver asks for. */
+ * is cut down to what the driver asks for. -EINVAL where the kernel does not know one of these. */
 static int restrict_to_driver(struct ring *r)
 {
 	static const uint8_t ops[] = {IORING_OP_POLL_ADD, IORING_OP_POLL_REMOVE, IORING_OP_ASYNC_CANCEL,
@@ -94,7 +98,7 @@ int ring_open(struct ring **out, const struct ring_shape *shape)
 		free(r);
 		return err;
 	}
-	err = register_bufs(r, shape->bufs);
+	err = (r->uring.features & RING_NEEDS) == RING_NEEDS ? register_bufs(r, shape->bufs) : -EINVAL;
 	if (!err)
 		err = restrict_to_driver(r);
 	if (err) {

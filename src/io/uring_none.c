@@ -4,10 +4,23 @@
  */
 #include <stdio.h>
 
+#include "sluice/base/check.h"
 #include "sluice/io/uring.h"
+
+bool uring_is_built(void)
+{
+	return false;
+}
 
 const struct io_driver *uring_driver(char *why, size_t room)
 {
-	(void)snprintf(why, room, "this build is without it (meson setup -Dio_uring=enabled)");
+	(void)snprintf(why, room, "this build is without it: meson setup -Dio_uring=enabled"); /* or cut */
 	return NULL;
+}
+
+/* Nobody can have tried to make a ring. */
+void uring_explain(int err, char *why, size_t room)
+{
+	check(err < 0);
+	(void)uring_driver(why, room); /* there is none: it only says so */
 }

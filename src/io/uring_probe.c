@@ -2,24 +2,164 @@
  *
  * uring_probe.c - can a ring be used here, and if not, why?
  *
- * Any thread. Floor 1.
+ * Asks by making a small ring and letting it do something: a version number says nothing of backports,
+ * filters and limits. Leaves nothing behind. Any thread. Floor 1.
  */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
 
+#include "sluice/base/clock.h"
 #include "sluice/io/ring.h"
+#include "sluice/io/sys.h"
 #include "sluice/io/uring.h"
+
+/* A ring that works answers at once; one that does not shall not hold the start for ever. */
+#define ANSWER_NS NS_PER_SEC
+
+bool uring_is_built(void)
+{
+	return true;
+}
+
+/* kernel.io_uring_disabled (Linux 6.6): 0 for everybody, 1 for a group, 2 for nobody. 0 when it cannot be
+ * read: the ring itself will tell. */
+static int read_disabled(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/io_uring_disabled", "re");
+	int n = 0;
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%d", &n) != 1)
+		n = 0;
+	(void)fclose(f); /* was only read */
+	return n;
+}
+
+static void explain_memory(char *why, size_t room)
+{
+	struct rlimit rl;
+
+	/* Before Linux 5.12, and since 6.14, the pages of rings count as locked ones of their user. */
+	if (getrlimit(RLIMIT_MEMLOCK, &rl) != 0 || rl.rlim_cur == RLIM_INFINITY)
+		(void)snprintf(why, room, "no memory for it");
+	else
+		(void)snprintf(why, room,
+			       "no memory for it, or more than the %llu KiB that this user may lock: raise "
+			       "LimitMEMLOCK= of the unit, or ulimit -l",
+			       (unsigned long long)(rl.rlim_cur >> 10));
+}
+
+static void explain_version(char *why, size_t room)
+{
+	struct utsname name;
+
+	if (uname(&name) != 0)
+		name.release[0] = '\0';
+	(void)snprintf(why, room, "kernel %s lacks what it needs: 6.1 or later has it", name.release);
+}
+
+static const char *refusal(int err)
+{
+	const int disabled = read_disabled();
+
+	if (disabled >= 2)
+		return "kernel.io_uring_disabled is 2";
+	if (disabled == 1)
+		return "kernel.io_uring_disabled is 1, and this user is not in the group of "
+		       "kernel.io_uring_group";
+	if (err == -EACCES)
+		return "a security module or a seccomp filter forbids it";
+	return "a seccomp filter forbids it: container runtimes do by default, or SystemCallFilter= of the "
+	       "unit";
+}
+
+/* A reason that is cut is still a reason. */
+void uring_explain(int err, char *why, size_t room)
+{
+	switch (err) {
+	case -ENOSYS:
+		(void)snprintf(why, room, "this kernel is built without it, or a seccomp filter hides it");
+		break;
+	case -EPERM:
+	case -EACCES:
+		(void)snprintf(why, room, "%s", refusal(err));
+		break;
+	case -ENOMEM:
+		explain_memory(why, room);
+		break;
+	case -EINVAL:
+	case -EOPNOTSUPP:
+		explain_version(why, room);
+		break;
+	case -EMFILE:
+		(void)snprintf(why, room,
+			       "no descriptor is left for it: raise LimitNOFILE= of the unit, or ulimit -n");
+		break;
+	case -ENFILE:
+		(void)snprintf(why, room,
+			       "the machine has no descriptor left for it: sysctl -w fs.file-max=N");
+		break;
+	case -ETIME:
+		(void)snprintf(why, room, "a ring was made and does not answer");
+		break;
+	default:
+		(void)snprintf(why, room, "%s", strerror(-err));
+	}
+}
+
+/* One op of the kind that the driver lives on, for what is ready: 0 when it is brought, and stays. */
+static int watch(struct ring *r, int ready_fd)
+{
+	struct ring_done done;
+	int err;
+
+	io_uring_prep_poll_multishot(ring_sqe(r), ready_fd, POLLIN);
+	err = ring_enter(r, ANSWER_NS);
+	if (err)
+		return err;
+	if (ring_take(r, &done, 1) == 0)
+		return -ETIME;
+	if (done.res < 0)
+		return done.res;
+	return (done.flags & IORING_CQE_F_MORE) != 0 ? 0 : -EINVAL;
+}
+
+static int try_ring(struct ring *r)
+{
+	const uint64_t one = 1;
+	const int fd = sys_eventfd();
+	int err;
+
+	if (fd < 0)
+		return fd;
+	(void)sys_write(fd, &one, sizeof(one)); /* never fails: it was 0 */
+	err = ring_enable(r);
+	if (!err)
+		err = watch(r, fd);
+	sys_close(fd);
+	return err;
+}
 
 const struct io_driver *uring_driver(char *why, size_t room)
 {
 	const struct ring_shape shape = {8, 16, 8};
 	struct ring *r;
-	const int err = ring_open(&r, &shape);
+	int err;
 
+	/* Not even tried where it is forbidden to all: some filters tell an administrator of the attempt. */
+	err = read_disabled() >= 2 ? -EPERM : ring_open(&r, &shape);
+	if (!err) {
+		err = try_ring(r);
+		ring_close(r);
+	}
 	if (err) {
-		(void)snprintf(why, room, "%s", strerror(-err));
+		uring_explain(err, why, room);
 		return NULL;
 	}
-	ring_close(r);
 	return &io_uring_driver;
 }
