@@ -199,6 +199,44 @@ static void set_limits(struct engine *e, const struct engine_limits *limits)
 	buf_pool_init(&e->bufs, limits->buf_budget_bytes);
 }
 
+static void free_workers(struct engine *e)
+{
+	unsigned i;
+
+	for (i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL)
+			worker_free(e->workers[i]);
+	free(e->workers);
+	e->workers = NULL;
+	if (e->worker_count > 0) {
+		pipe_pool_free(&e->pipes);
+		buf_pool_free(&e->bufs);
+	}
+	e->worker_count = 0;
+}
+
+/* All structures before the first listener: workers look at each other's as soon as they run, and where
+ * one cannot be had nobody has been listened to. */
+static int make_workers(struct engine *e, unsigned workers, const struct io_driver *driver)
+{
+	unsigned i;
+	int err;
+
+	e->workers = calloc(workers, sizeof(*e->workers));
+	if (e->workers == NULL)
+		return -ENOMEM;
+	e->worker_count = workers;
+	for (i = 0; i < workers; i++) {
+		e->workers[i] = worker_make(e, i, driver, &err);
+		if (e->workers[i] == NULL) {
+			free_workers(e);
+			return err;
+		}
+		e->workers[i]->cpu = choose_cpu(e, i);
+	}
+	return 0;
+}
+
 /* A thread could not be made: ends those that were, and gives the others the turns to end in. */
 static void stop_started(struct engine *e)
 {
@@ -206,7 +244,7 @@ static void stop_started(struct engine *e)
 
 	engine_stop(e);
 	for (i = 0; i < e->worker_count; i++)
-		if (e->workers[i] != NULL && !e->workers[i]->spawned)
+		if (!e->workers[i]->spawned)
 			worker_run_out(e->workers[i]);
 	engine_join(e);
 }
@@ -215,23 +253,16 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 		 const struct io_driver *driver)
 {
 	unsigned i;
-	int err = 0;
+	int err;
 
 	check(workers > 0);
+	check(e->workers == NULL);
 	set_limits(e, limits);
-	e->workers = calloc(workers, sizeof(*e->workers));
-	if (e->workers == NULL)
-		return -ENOMEM;
-	e->worker_count = workers;
-	/* All structures first: workers look at each other's as soon as they run. */
-	for (i = 0; i < workers; i++) {
-		e->workers[i] = worker_new(e, i, driver, &err);
-		if (e->workers[i] == NULL) {
-			stop_started(e);
-			return err;
-		}
-		e->workers[i]->cpu = choose_cpu(e, i);
-	}
+	err = make_workers(e, workers, driver);
+	if (err)
+		return err;
+	for (i = 0; i < workers && !err; i++)
+		err = worker_listen(e->workers[i]);
 	for (i = 0; i < workers && !err; i++)
 		err = worker_spawn(e->workers[i]);
 	if (err)
@@ -289,22 +320,6 @@ void engine_join(struct engine *e)
 	for (i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL && e->workers[i]->spawned)
 			(void)pthread_join(e->workers[i]->thread, NULL); /* it was started */
-}
-
-static void free_workers(struct engine *e)
-{
-	unsigned i;
-
-	for (i = 0; i < e->worker_count; i++)
-		if (e->workers[i] != NULL)
-			worker_free(e->workers[i]);
-	free(e->workers);
-	e->workers = NULL;
-	if (e->worker_count > 0) {
-		pipe_pool_free(&e->pipes);
-		buf_pool_free(&e->bufs);
-	}
-	e->worker_count = 0;
 }
 
 void engine_free(struct engine *e)

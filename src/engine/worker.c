@@ -304,19 +304,6 @@ static int make_tallies(struct worker *w)
 	return 0;
 }
 
-static int start_listeners(struct worker *w)
-{
-	size_t i;
-	int err;
-
-	for (i = 0; i < w->engine->endpoint_count; i++) {
-		err = listener_start(&w->listeners[i]);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 static void free_parts(struct worker *w)
 {
 	size_t i;
@@ -369,7 +356,7 @@ static uint32_t own_pipes(const struct engine *e)
 	return share < WORKER_PIPES_MAX ? share : WORKER_PIPES_MAX;
 }
 
-struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err)
+struct worker *worker_make(struct engine *e, unsigned index, const struct io_driver *driver, int *err)
 {
 	struct worker *w = worker_alloc(e, index);
 
@@ -395,16 +382,35 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 	if (!*err)
 		*err = make_listeners(w);
 	if (!*err)
-		*err = start_listeners(w);
-	if (!*err) {
-		publish(w);
 		return w;
+	worker_free(w);
+	return NULL;
+}
+
+int worker_listen(struct worker *w)
+{
+	for (size_t i = 0; i < w->engine->endpoint_count; i++) {
+		const int err = listener_start(&w->listeners[i]);
+
+		if (err)
+			return err;
 	}
-	/* Listeners are the last: who waits at them already may still be accepted, and is then reset, for
-	 * which a session needs all the rest. */
+	publish(w); /* what is asked of it before its first turn */
+	return 0;
+}
+
+struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err)
+{
+	struct worker *w = worker_make(e, index, driver, err);
+
+	if (w == NULL)
+		return NULL;
+	*err = worker_listen(w);
+	if (!*err)
+		return w;
+	/* Who waits at its listeners already may still be accepted, and is then reset. */
 	mailbox_signal(&w->mailbox, MAIL_STOP);
-	if (w->listeners != NULL)
-		worker_run_out(w);
+	worker_run_out(w);
 	worker_free(w);
 	return NULL;
 }

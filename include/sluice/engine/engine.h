@@ -123,8 +123,9 @@ int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t
 /* Binds and listens where nothing was adopted, before privileges are dropped. On failure returns
  * -errno with `*failed` the endpoint that it is about; what was bound is closed by engine_free(). */
 int engine_bind(struct engine *e, struct endpoint **failed);
-/* Makes pools and worker threads. 0, or -errno with none of them left running. When each worker
- * listens, workers_ready equals worker_count. */
+/* Makes pools and worker threads. 0, or -errno with none of them left running; with worker_count 0 then,
+ * as when a driver cannot be opened so often, nobody was listened to and it may be called again. When each
+ * worker listens, workers_ready equals worker_count. */
 int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers,
 		 const struct io_driver *driver);
 /* Each worker stops accepting (after taking what waits), ends when its last session has. */

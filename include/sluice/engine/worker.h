@@ -63,8 +63,12 @@ struct worker {
 	_Alignas(64) struct counters counters;
 };
 
-/* Makes a worker with its loop, not its thread; listeners begin to accept. NULL on failure with
- * `*err` -errno. Also for tests, which turn it by themselves. */
+/* Makes a worker with its loop, not its thread, that has nobody to listen to yet. NULL on failure with
+ * `*err` -errno, and all is as it was. */
+struct worker *worker_make(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
+/* Its listeners begin to accept. 0, or -errno: some do, so tell it to stop and run it out. */
+int worker_listen(struct worker *w);
+/* Both, for tests, which turn it by themselves. NULL on failure with `*err` -errno. */
 struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
 /* One turn: wait, dispatch, reap, publish. */
 void worker_turn(struct worker *w);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_worker.c - one worker over real sockets: made without memory, and told to end sessions while its
- * mailbox is full. Floor 4.
+ * mailbox is full; and several of which one cannot be made. Floor 4.
  */
 #include <netinet/in.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -257,6 +258,57 @@ static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
 		close(fds[i]);
 }
 
+/* ---- several workers ---- */
+
+static int opens_left;
+
+/* A driver of which a user may have so many. */
+static int open_or_refuse(struct io_loop *loop)
+{
+	return opens_left-- > 0 ? io_epoll_driver.open(loop) : -ENOMEM;
+}
+
+static void run_out(struct engine *e)
+{
+	engine_stop(e);
+	while (atomic_load(&e->workers_done) < (int)e->worker_count)
+		sched_yield();
+	engine_join(e);
+}
+
+/* Where the driver of the second or third worker cannot be opened, the first has not taken a client, and
+ * another driver may be tried. */
+static void an_engine_that_did_not_start_can_be_started_again(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	const struct engine_limits limits = e->limits;
+	struct io_driver driver = io_epoll_driver;
+	const int fd = connect_client(r);
+	const int next = dup(fd);
+
+	driver.open = open_or_refuse;
+	free(e->workers); /* of the other tests */
+	e->workers = NULL;
+	e->worker_count = 0;
+	close(next);
+	for (int n = 0; n < 3; n++) {
+		opens_left = n;
+		assert_int_equal(engine_start(e, &limits, 3, &driver), -ENOMEM);
+		assert_int_equal(e->worker_count, 0);
+		assert_int_equal(atomic_load(&e->workers_ready), 0);
+		assert_int_equal(atomic_load(&e->frontends[0].total), 0);
+		assert_int_equal(dup(fd), next); /* no descriptor was left open */
+		close(next);
+	}
+	assert_int_equal(engine_start(e, &limits, 3, &io_epoll_driver), 0);
+	while (atomic_load(&e->frontends[0].total) == 0)
+		sched_yield();
+	run_out(e);
+	assert_int_equal(atomic_load(&e->workers_ready), 3);
+	close(fd);
+}
+
 #define WORKER_TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 
 int main(void)
@@ -264,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKER_TEST(a_worker_without_memory_is_not_made),
 		WORKER_TEST(an_order_to_end_sessions_needs_no_room_in_a_mailbox),
+		WORKER_TEST(an_engine_that_did_not_start_can_be_started_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
