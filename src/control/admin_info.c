@@ -178,6 +178,8 @@ void admin_show_info(const struct admin_call *c)
 	add_number(out, "maxpipes", e->limits.maxpipes);
 	add_number(out, "pipe_bytes", e->limits.pipe_bytes);
 	text_printf(out, "driver: %s\n", ctx->driver);
+	if (ctx->driver_reason != NULL && ctx->driver_reason[0] != '\0')
+		text_printf(out, "driver_reason: io_uring: %s\n", ctx->driver_reason);
 	add_counters(e, "", out);
 	add_number(out, "log_dropped", logwriter_dropped(ctx->logwriter));
 	add_frontends(e, out);

@@ -93,6 +93,7 @@ static void say_ready(struct daemon *d)
 	const struct engine *e = &d->engine;
 	char address[ADDR_TEXT_MAX];
 	char label[ENDPOINT_LABEL_MAX];
+	const char *why = d->driver.why;
 
 	daemon_set_state(d, DAEMON_READY);
 	for (size_t i = 0; i < e->endpoint_count; i++) {
@@ -102,9 +103,10 @@ static void say_ready(struct daemon *d)
 			 addr_format(&ep->addr, address), ep->frontend->config->name,
 			 endpoint_label(ep, label));
 	}
-	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s, maxconn %u, maxpipes %u, pid %d, sluice %s",
-		 e->worker_count, d->admin_context.driver, e->limits.maxconn, e->limits.maxpipes,
-		 (int)getpid(), SLUICE_VERSION);
+	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s%s%s%s, maxconn %u, maxpipes %u, pid %d, sluice %s",
+		 e->worker_count, d->driver.driver->name, why[0] != '\0' ? " (io_uring: " : "", why,
+		 why[0] != '\0' ? ")" : "", e->limits.maxconn, e->limits.maxpipes, (int)getpid(),
+		 SLUICE_VERSION);
 	sd_service_ready(&d->service, d->loop, &d->engine);
 	if (d->options->on_ready == NULL)
 		return;

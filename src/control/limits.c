@@ -179,6 +179,16 @@ int limits_raise_fds(void)
 	return setrlimit(RLIMIT_NOFILE, &rl) != 0 ? -errno : 0;
 }
 
+void limits_raise_locked(void)
+{
+	struct rlimit rl = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (setrlimit(RLIMIT_MEMLOCK, &rl) == 0 || getrlimit(RLIMIT_MEMLOCK, &rl) != 0)
+		return;
+	rl.rlim_cur = rl.rlim_max;
+	(void)setrlimit(RLIMIT_MEMLOCK, &rl); /* up to the hard limit is always allowed */
+}
+
 unsigned limits_count_workers(const struct config_global *g)
 {
 	cpu_set_t cpus;

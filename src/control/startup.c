@@ -19,8 +19,6 @@
 #include "sluice/control/doctor.h"
 #include "sluice/control/listen_error.h"
 #include "sluice/control/socket_check.h"
-#include "sluice/io/io.h"
-#include "sluice/io/uring.h"
 
 void daemon_notify(void *arg)
 {
@@ -129,6 +127,8 @@ static enum exit_code drop_privileges(struct daemon *d)
 	const char *group = g->group != NULL ? g->group : "-";
 	int err;
 
+	if (driver_wants_ring(g->driver, DRIVER_OF_AUTO))
+		limits_raise_locked();
 	if (d->privileges.change && geteuid() == 0)
 		logwriter_give(d->log, d->privileges.uid, d->privileges.gid);
 	err = privileges_drop(&d->privileges);
@@ -213,7 +213,8 @@ static int start_services(struct daemon *d)
 	}
 	d->admin_context.engine = &d->engine;
 	d->admin_context.logwriter = d->log;
-	d->admin_context.driver = d->driver->name;
+	d->admin_context.driver = d->driver.driver->name;
+	d->admin_context.driver_reason = d->driver.why;
 	d->admin_context.state = "starting";
 	d->admin_context.level = d->config->global.admin_level;
 	if (d->admin_socket.fd >= 0) {
@@ -230,18 +231,32 @@ static int start_services(struct daemon *d)
 	return err;
 }
 
-/* What the configuration asks for, or what is best here. */
 static enum exit_code choose_driver(struct daemon *d)
 {
-	char why[160];
-
-	d->driver = &io_epoll_driver;
-	if (d->config->global.driver != CONFIG_DRIVER_IO_URING)
+	driver_choose(&d->driver, d->config->global.driver, DRIVER_OF_AUTO);
+	if (d->driver.driver != NULL)
 		return EXIT_FINE;
-	d->driver = uring_driver(why, sizeof(why));
-	if (d->driver == NULL)
-		return daemon_fail(d, EXIT_ENVIRONMENT, "driver = io_uring cannot be used: %s", why);
-	return EXIT_FINE;
+	return daemon_fail(d, EXIT_ENVIRONMENT,
+			   "driver = io_uring cannot be used: %s; or write driver = auto, or driver = epoll",
+			   d->driver.why);
+}
+
+static enum exit_code start_workers(struct daemon *d, const struct engine_limits *limits, unsigned workers)
+{
+	int err = engine_start(&d->engine, limits, workers, d->driver.driver);
+
+	/* A small ring could be made, but not one of full size for each worker. */
+	if (err && d->engine.worker_count == 0 && driver_fall_back(&d->driver, err))
+		err = engine_start(&d->engine, limits, workers, d->driver.driver);
+	d->engine_started = err == 0;
+	if (!err)
+		return EXIT_FINE;
+	if (d->driver.why[0] != '\0' && !d->driver.may_fall_back)
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot start %u workers with driver = io_uring: %s; or write driver = "
+				   "auto, or driver = epoll",
+				   workers, d->driver.why);
+	return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start %u workers: %s", workers, strerror(-err));
 }
 
 enum exit_code daemon_start(struct daemon *d)
@@ -266,16 +281,12 @@ enum exit_code daemon_start(struct daemon *d)
 		code = check_backends(d);
 	if (code == EXIT_FINE)
 		code = plan_limits(d, workers, &plan);
+	if (code == EXIT_FINE)
+		code = choose_driver(d);
+	if (code == EXIT_FINE)
+		code = start_workers(d, &plan.engine, workers);
 	if (code != EXIT_FINE)
 		return code;
-	code = choose_driver(d);
-	if (code != EXIT_FINE)
-		return code;
-	err = engine_start(&d->engine, &plan.engine, workers, d->driver);
-	if (err)
-		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start %u workers: %s", workers,
-				   strerror(-err));
-	d->engine_started = true;
 	ageing_init(&d->ageing, d->loop, &d->engine.pipes, &d->engine.bufs, d->config->global.pipe_cycle_ns);
 	err = start_services(d);
 	if (err) {

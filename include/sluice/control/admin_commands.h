@@ -21,6 +21,7 @@ struct admin_context {
 	struct engine *engine;             /* borrows */
 	const struct logwriter *logwriter; /* borrows */
 	const char *driver;                /* static */
+	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as was asked */
 	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
 	enum config_admin_level level;     /* what this socket allows */

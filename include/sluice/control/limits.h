@@ -17,7 +17,7 @@
 /* Descriptors that are not for sessions: standard streams, the control loop, 16 admin clients, log
  * files, the name resolver. */
 #define LIMITS_RESERVED_FDS 32u
-/* Of each worker: its epoll set, its mailbox and its alarm. */
+/* Of each worker: its epoll set or its ring, its mailbox and its alarm. */
 #define LIMITS_FDS_PER_WORKER 3u
 /* An automatic maxconn does not grow past what so many descriptors give (HAProxy's DEFAULT_MAXFD):
  * a container often hands out a thousand million. */
@@ -58,6 +58,10 @@ struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoi
 unsigned limits_count_checks(const struct config *c);
 /* Raises the soft RLIMIT_NOFILE to the hard one. 0 or -errno. */
 int limits_raise_fds(void);
+/* Raises RLIMIT_MEMLOCK as far as this process may: on many kernels the pages of rings count there, for all
+ * processes of a user together. Call before privileges are dropped. What cannot be had shows when rings are
+ * made. */
+void limits_raise_locked(void);
 void limits_read(struct limits_facts *facts);
 /* 0, or -EMFILE when the wish does not fit and `plan->maxconn_fitting` says what would. */
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan);

@@ -16,6 +16,7 @@
 #include "sluice/control/ageing.h"
 #include "sluice/control/checks.h"
 #include "sluice/control/daemon.h"
+#include "sluice/control/driver_choice.h"
 #include "sluice/control/limits.h"
 #include "sluice/control/listen_fds.h"
 #include "sluice/control/logwriter.h"
@@ -34,8 +35,6 @@ enum daemon_state {
 	DAEMON_STOPPING, /* sessions are being ended */
 };
 
-struct io_driver;
-
 struct daemon {
 	const struct config *config;		  /* borrows */
 	const struct daemon_options *options; /* borrows */
@@ -53,7 +52,7 @@ struct daemon {
 	bool engine_started;
 	struct pidfile pidfile;
 	struct admin_socket admin_socket;
-	const struct io_driver *driver; /* of the workers; set before they start */
+	struct driver_choice driver; /* of the workers; made before they start */
 	struct admin_context admin_context;
 	struct admin *admin;       /* owns; NULL when not configured */
 	struct resolver *resolver; /* owns */

@@ -227,8 +227,10 @@ static void values_are_judged_at_their_place(void **state)
 	assert_refused("[global]\nthreads = 0\n" GOOD,
 		       "t.ini:2:11: error: 'threads' is 0, allowed are 1 to 256", NULL);
 	assert_refused("[global]\npipe-size = 100k\n" GOOD, "t.ini:2:13: ", "write 64k or 128k", NULL);
-	assert_refused("[global]\ndriver = io_uring\n" GOOD, "'driver = io_uring' is not in this version",
-		       NULL);
+	assert_refused("[global]\ndriver = kqueue\n" GOOD, "'driver' cannot be 'kqueue'",
+		       "auto, epoll, io_uring", NULL);
+	assert_refused("[defaults]\nno-server = unlisten\n" GOOD,
+		       "'no-server = unlisten' is not in this version", NULL);
 	assert_refused("[global]\nsplice = yes\n" GOOD, "'splice' cannot be 'yes'", NULL);
 	assert_refused("[global]\nadmin-socket = 127.0.0.1:99\n" GOOD, "must be a Unix socket", NULL);
 	assert_refused("[global]\nuser =\n" GOOD, "t.ini:2:1: error: 'user' needs a value", NULL);

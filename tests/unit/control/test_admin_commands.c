@@ -135,6 +135,17 @@ static void assert_line(const char *command, const char *line)
 	text_free(&out);
 }
 
+/* A line more where auto could not have what it prefers; the name of the driver stays one word. */
+static void info_says_why_the_driver_is_not_the_best(void **state)
+{
+	(void)state;
+	context.driver_reason = "kernel.io_uring_disabled is 2";
+	assert_line("show info", "driver: epoll\ndriver_reason: io_uring: kernel.io_uring_disabled is 2");
+	context.driver_reason = "";
+	assert_line("show info", "driver: epoll\nsessions: 0");
+	context.driver_reason = NULL;
+}
+
 static void info_sums_the_workers(void **state)
 {
 	(void)state;
@@ -380,6 +391,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(info_sums_the_workers),
+		cmocka_unit_test(info_says_why_the_driver_is_not_the_best),
 		cmocka_unit_test(bind_without_a_name_has_a_number),
 		cmocka_unit_test(info_lists_frontends_servers_and_listeners),
 		cmocka_unit_test(pools_are_shown),
