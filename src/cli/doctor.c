@@ -25,6 +25,14 @@ struct report {
 	unsigned counts[DOCTOR_UNKNOWN + 1];
 };
 
+/* The daemon will not be root, who may do more. */
+static void become_ordinary(struct doctor_facts *facts)
+{
+	facts->limits.pipes_privileged = false;
+	if (facts->io_uring_disabled == 1)
+		facts->ring_tried = false; /* it depends on the groups of that user */
+}
+
 /* What the daemon would find, without being it: its limit of descriptors, and its user. */
 static void examine(struct report *r)
 {
@@ -37,8 +45,9 @@ static void examine(struct report *r)
 		endpoints += (unsigned)r->config->frontends[i].bind_count;
 	(void)limits_raise_fds(); /* as the daemon does; what it comes to is read now */
 	doctor_read(&r->facts);
+	doctor_try_ring(&r->facts);
 	if (g->user != NULL && geteuid() == 0 && strcmp(g->user, "root") != 0 && strcmp(g->user, "0") != 0)
-		r->facts.limits.pipes_privileged = false;
+		become_ordinary(&r->facts);
 	wish = limits_wish_of(g, endpoints, workers);
 	wish.checks = limits_count_checks(r->config);
 	(void)limits_plan(&r->facts.limits, &wish, &r->plan); /* a failure shows as open files that lack */

@@ -14,6 +14,7 @@
 
 #include "sluice/cli/terminal.h"
 #include "sluice/control/admin_answers.h"
+#include "sluice/control/driver_choice.h"
 #include "sluice/control/limits.h"
 #include "sluice/control/privileges.h"
 #include "sluice/control/socket_check.h"
@@ -123,12 +124,31 @@ static void probe_options(struct probe *p)
 	probe_fail(p, line, "%s", why);
 }
 
+/* The start would make a ring, and not go on without. As this user, who may be root. */
+static void probe_driver(struct probe *p)
+{
+	struct driver_choice c;
+	struct probe_line *line;
+
+	if (p->config->global.driver != CONFIG_DRIVER_IO_URING)
+		return;
+	line = probe_add(p, "driver");
+	if (line == NULL)
+		return;
+	(void)snprintf(line->name, sizeof(line->name), "global"); /* fits */
+	(void)snprintf(line->address, sizeof(line->address), "io_uring"); /* fits */
+	driver_choose(&c, p->config->global.driver, DRIVER_OF_AUTO);
+	if (c.driver == NULL)
+		probe_fail(p, line, "%s", c.why);
+}
+
 enum exit_code probe_run(const struct cli_args *a, const struct config *c)
 {
 	struct probe p = {.config = c};
 
 	(void)limits_raise_fds(); /* all servers are asked at once; without it some may be too many */
 	probe_owner(&p);
+	probe_driver(&p);
 	probe_binds(&p);
 	probe_options(&p);
 	probe_servers(&p);

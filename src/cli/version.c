@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sluice/cli/cli.h"
+#include "sluice/control/driver_choice.h"
 
 #ifdef __clang__
 #define COMPILER "clang"
@@ -34,8 +35,20 @@ static void print_kernel(void)
 		return;
 	printf("kernel:    %s %s, epoll_pwait2 %s", name.sysname, name.release,
 	       has(syscall(SYS_epoll_pwait2, -1, NULL, 0, NULL, NULL, 0)));
-	printf(", pidfd %s", has(syscall(SYS_pidfd_open, -1, 0)));
-	printf(", io_uring %s\n", has(syscall(SYS_io_uring_setup, 0, NULL)));
+	printf(", pidfd %s\n", has(syscall(SYS_pidfd_open, -1, 0)));
+}
+
+/* Those that were compiled in, the one of `driver = auto`, and whether this user may have a ring here. */
+static void print_drivers(void)
+{
+	char why[URING_WHY_MAX];
+
+	printf("drivers:   epoll%s; driver = auto is ", uring_is_built() ? ", io_uring" : "");
+	puts(driver_wants_ring(CONFIG_DRIVER_AUTO, DRIVER_OF_AUTO) ? "io_uring where usable" : "epoll");
+	if (uring_driver(why, sizeof(why)) != NULL)
+		puts("io_uring:  usable");
+	else
+		printf("io_uring:  not usable: %s\n", why);
 }
 
 enum exit_code cli_version(const struct cli_args *a)
@@ -45,7 +58,7 @@ enum exit_code cli_version(const struct cli_args *a)
 		return EXIT_FINE;
 	printf("build:     %s\n", SLUICE_BUILD_TYPE);
 	printf("compiler:  %s %s\n", COMPILER, __VERSION__);
-	printf("drivers:   epoll\n");
+	print_drivers();
 	printf("features:  splice, unix sockets, admin socket, forward\n");
 	printf("libraries: glibc %s, libev %d.%d, inih %s\n", gnu_get_libc_version(), ev_version_major(),
 	       ev_version_minor(), SLUICE_INIH_VERSION);

@@ -10,6 +10,7 @@
 
 #include "sluice/base/check.h"
 #include "sluice/base/log.h"
+#include "sluice/control/driver_choice.h"
 
 #define DEFAULT_BACKLOG 4096u
 #define LOW_PORTS	1024u
@@ -143,6 +144,8 @@ void doctor_wish_of(const struct config *c, const struct limits_plan *plan, unsi
 		wish->pipes = g->maxpipes > 0 ? (uint64_t)g->maxpipes : wish->maxconn / 4;
 	wish->pipe_bytes = g->pipe_size;
 	wish->workers = workers;
+	wish->ring = driver_wants_ring(g->driver, DRIVER_OF_AUTO);
+	wish->ring_given = g->driver == CONFIG_DRIVER_IO_URING;
 	/* Pipes that were not asked for by number give way to connections. */
 	wish->fds = 2 * (wish->maxconn + (wish->pipes_given ? wish->pipes : 0)) + LIMITS_RESERVED_FDS +
 		    (uint64_t)LIMITS_FDS_PER_WORKER * workers;

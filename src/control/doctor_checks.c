@@ -189,12 +189,19 @@ static void judge_congestion(const struct doctor_facts *facts, const struct doct
 static void judge_io_uring(const struct doctor_facts *facts, const struct doctor_wish *wish,
 			   struct doctor_finding *f)
 {
-	(void)wish;
-	put(f->wanted, "any: this version has no io_uring driver");
-	if (facts->io_uring_disabled == DOCTOR_NONE)
+	const bool usable = facts->ring_tried && facts->ring_why[0] == '\0';
+
+	if (wish->ring)
+		put(f->wanted, "usable, for driver = %s", wish->ring_given ? "io_uring" : "auto");
+	else
+		put(f->wanted, "any: epoll is used");
+	if (!facts->ring_tried)
 		return;
-	put(f->current, "%llu", (ull)facts->io_uring_disabled);
-	f->verdict = DOCTOR_OK;
+	put(f->current, "%susable%s%s", usable ? "" : "not ", usable ? "" : ": ", facts->ring_why);
+	put(f->fix, "%s", facts->io_uring_disabled == 1 || facts->io_uring_disabled == 2
+				  ? "sysctl -w kernel.io_uring_disabled=0, or driver = epoll in [global]"
+				  : "driver = epoll in [global]");
+	f->verdict = verdict(usable || !wish->ring, wish->ring_given);
 }
 
 static void judge_memory(const struct doctor_facts *facts, const struct doctor_wish *wish,

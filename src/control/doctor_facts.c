@@ -5,6 +5,7 @@
  * A file that is missing or says something else is an unknown number. Changes nothing. Main thread.
  * Floor 5.
  */
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,11 +15,14 @@
 
 #include "sluice/base/check.h"
 #include "sluice/control/doctor.h"
+#include "sluice/io/uring.h"
 
 #define GROUPS "/sys/fs/cgroup"
 /* From linux/capability.h, which not every libc-dev package brings. */
 #define CAP_BIT_NET_BIND_SERVICE 10
 #define CAP_BIT_NET_ADMIN	 12
+
+static_assert(URING_WHY_MAX <= DOCTOR_TEXT_MAX, "a reason would be cut");
 
 /* The first line without its newline; "" when there is none. */
 static const char *read_line(const char *path, char *buf, size_t room)
@@ -177,4 +181,11 @@ void doctor_read(struct doctor_facts *facts)
 	(void)read_line("/proc/sys/net/ipv4/tcp_available_congestion_control", facts->congestion_available,
 			sizeof(facts->congestion_available));
 	(void)read_line("/proc/sys/net/core/default_qdisc", facts->qdisc, sizeof(facts->qdisc));
+}
+
+void doctor_try_ring(struct doctor_facts *facts)
+{
+	facts->ring_tried = true;
+	if (uring_driver(facts->ring_why, sizeof(facts->ring_why)) != NULL)
+		facts->ring_why[0] = '\0';
 }

@@ -245,8 +245,8 @@ def test_version_is_one_line(args):
 def test_build_names_compiler_drivers_and_libraries():
     got = run("-vv")
     assert got.returncode == 0
-    for word in ("build:     ", "compiler:  ", "drivers:   epoll", "glibc 2.", "libev 4.", "inih ",
-                 "kernel:    Linux "):
+    for word in ("build:     ", "compiler:  ", "drivers:   epoll", "; driver = auto is ", "glibc 2.",
+                 "libev 4.", "inih ", "kernel:    Linux ", "\nio_uring:  "):
         assert word in got.stdout
 
 

@@ -11,7 +11,7 @@
 
 /* One thing that was tried. */
 struct probe_line {
-	const char *what;                      /* static: "user", "bind", "resolve", "connect" */
+	const char *what;                      /* static: "user", "driver", "bind", "resolve", "connect" */
 	char name[2 * CONFIG_NAME_MAX + 1];    /* of a bind its frontend's, of a server BACKEND/NAME */
 	char address[ADDR_TEXT_MAX];
 	bool failed;

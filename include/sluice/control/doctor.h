@@ -40,6 +40,8 @@ struct doctor_facts {
 	uint64_t port_high;
 	uint64_t tw_reuse;
 	uint64_t io_uring_disabled;
+	bool ring_tried;	 /* doctor_try_ring() */
+	char ring_why[DOCTOR_TEXT_MAX]; /* when tried: why there is none; "" = there is */
 	uint64_t group_memory;	  /* DOCTOR_NONE = no limit */
 	uint64_t group_cpu_milli; /* thousandths of a CPU; DOCTOR_NONE = no limit */
 	uint64_t cpus;
@@ -68,6 +70,8 @@ struct doctor_wish {
 	uint64_t ports;	   /* connections to one server address at a time; 0 = Unix servers */
 	bool splice;
 	bool tfo;
+	bool ring;	 /* a ring is used where it can be had */
+	bool ring_given; /* and nothing else will do */
 	const char *net_admin; /* the option that needs CAP_NET_ADMIN; static, NULL = none does */
 };
 
@@ -90,6 +94,8 @@ extern const size_t doctor_check_count;
 
 /* Reads what this process can see. */
 void doctor_read(struct doctor_facts *facts);
+/* Makes a small ring and closes it again, which a daemon does by itself when it needs one. */
+void doctor_try_ring(struct doctor_facts *facts);
 /* "0::/system.slice/x.service" of /proc/self/cgroup: the folder below /sys/fs/cgroup, deepest first,
  * into `path` (DOCTOR_PATH_MAX bytes). False when there is none. */
 bool doctor_group_path(const char *cgroup, char *path);

@@ -16,7 +16,7 @@ DOCTOR_CHECK(syn_backlog, "net.ipv4.tcp_max_syn_backlog", "half-open connections
 DOCTOR_CHECK(ports, "net.ipv4.ip_local_port_range", "connections to one server from one source address")
 DOCTOR_CHECK(tw_reuse, "net.ipv4.tcp_tw_reuse", "ports of ended connections to a server, used again at once")
 DOCTOR_CHECK(congestion, "net.ipv4.tcp_congestion_control", "how fast TCP sends; bbr likes the qdisc fq")
-DOCTOR_CHECK(io_uring, "kernel.io_uring_disabled", "this version has no io_uring driver and needs none")
+DOCTOR_CHECK(io_uring, "io_uring", "rings, for driver = io_uring")
 DOCTOR_CHECK(memory, "memory", "of the machine or the control group")
 DOCTOR_CHECK(cpus, "CPU", "workers beside the CPUs and the quota of the control group")
 DOCTOR_CHECK(conntrack, "net.netfilter.nf_conntrack_max", "when loaded: two entries a session")

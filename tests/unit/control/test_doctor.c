@@ -29,6 +29,7 @@ static const struct doctor_facts good_facts = {
     .port_high = 60999,
     .tw_reuse = 2,
     .io_uring_disabled = 0,
+    .ring_tried = true,
     .group_memory = DOCTOR_NONE,
     .group_cpu_milli = DOCTOR_NONE,
     .cpus = 4,
@@ -111,7 +112,6 @@ static const struct row rows[] = {
     {"net.ipv4.ip_local_port_range", FACT(port_high), 32768 + 9999, DOCTOR_OK, DOCTOR_OK, ""},
     {"net.ipv4.ip_local_port_range", FACT(port_high), 32768 + 9998, DOCTOR_WARN, DOCTOR_HINT, "'1024 65535'"},
     {"net.ipv4.tcp_tw_reuse", FACT(tw_reuse), 0, DOCTOR_HINT, DOCTOR_HINT, "tcp_tw_reuse=1"},
-    {"kernel.io_uring_disabled", FACT(io_uring_disabled), 2, DOCTOR_OK, DOCTOR_OK, ""},
     {"memory", FACT(group_memory), UINT64_C(64) << 20, DOCTOR_WARN, DOCTOR_HINT, "maxconn = 3584 in"},
     {"memory", FACT(group_memory), 1, DOCTOR_WARN, DOCTOR_HINT, "maxconn = 1 in"},
     {"CPU", FACT(cpus), 2, DOCTOR_HINT, DOCTOR_HINT, "threads = 2 "},
@@ -136,6 +136,36 @@ static void fast_open_is_judged_only_where_a_bind_has_it(void **state)
 	assert_int_equal(judged("net.ipv4.tcp_fastopen", &facts, &wish).verdict, DOCTOR_OK);
 	facts.fastopen = DOCTOR_NONE;
 	assert_int_equal(judged("net.ipv4.tcp_fastopen", &facts, &wish).verdict, DOCTOR_UNKNOWN);
+}
+
+static void a_ring_is_judged_only_where_it_is_used(void **state)
+{
+	struct doctor_facts facts = good_facts;
+	struct doctor_wish wish = good_wish;
+	struct doctor_finding f;
+
+	(void)state;
+	assert_string_equal(judged("io_uring", &facts, &wish).current, "usable");
+	memcpy(facts.ring_why, "no", sizeof("no"));
+	f = judged("io_uring", &facts, &wish);
+	assert_int_equal(f.verdict, DOCTOR_OK);
+	assert_string_equal(f.current, "not usable: no");
+	wish.ring = true; /* by auto, which has another */
+	assert_int_equal(judged("io_uring", &facts, &wish).verdict, DOCTOR_HINT);
+	wish.ring_given = true;
+	facts.io_uring_disabled = 2;
+	f = judged("io_uring", &facts, &wish);
+	assert_int_equal(f.verdict, DOCTOR_WARN);
+	assert_non_null(strstr(f.wanted, "driver = io_uring"));
+	assert_non_null(strstr(f.fix, "sysctl -w kernel.io_uring_disabled=0"));
+	assert_non_null(strstr(f.fix, "driver = epoll"));
+	facts.io_uring_disabled = DOCTOR_NONE;
+	assert_string_equal(judged("io_uring", &facts, &wish).fix, "driver = epoll in [global]");
+	facts.ring_tried = false;
+	assert_int_equal(judged("io_uring", &facts, &wish).verdict, DOCTOR_UNKNOWN);
+	facts.ring_tried = true;
+	facts.ring_why[0] = '\0';
+	assert_int_equal(judged("io_uring", &facts, &wish).verdict, DOCTOR_OK);
 }
 
 static void net_admin_is_judged_only_where_an_option_needs_it(void **state)
@@ -211,6 +241,7 @@ static void what_cannot_be_read_is_unknown(void **state)
 	facts.limits.memory_bytes = 0;
 	facts.congestion[0] = '\0';
 	facts.can_bind_low = false;
+	facts.ring_tried = false;
 	for (size_t i = 0; i < doctor_check_count; i++) {
 		const char *name = doctor_checks[i].name;
 		const struct doctor_finding f = judged(name, &facts, &good_wish);
@@ -283,6 +314,11 @@ static void the_wish_follows_from_the_configuration(void **state)
 	assert_int_equal(addr_parse(":443", &binds[0].addr, NULL, NULL), 0);
 	assert_int_equal(addr_parse("fd@web", &binds[1].addr, NULL, NULL), 0);
 	doctor_wish_of(&c, &plan, 2, &wish);
+	assert_false(wish.ring_given);
+	c.global.driver = CONFIG_DRIVER_IO_URING;
+	doctor_wish_of(&c, &plan, 2, &wish);
+	assert_true(wish.ring);
+	assert_true(wish.ring_given);
 	assert_int_equal(wish.maxconn, 5000);
 	assert_false(wish.maxconn_given);
 	assert_int_equal(wish.pipes, 1250);
@@ -319,6 +355,9 @@ static void reading_this_machine_never_fails(void **state)
 
 	(void)state;
 	doctor_read(&facts);
+	assert_false(facts.ring_tried);
+	doctor_try_ring(&facts);
+	assert_true(facts.ring_tried);
 	assert_true(facts.cpus > 0);
 	assert_true(facts.fds_hard > 0);
 }
@@ -328,6 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_good_machine_has_nothing_to_fix),
 	    cmocka_unit_test(fast_open_is_judged_only_where_a_bind_has_it),
+	    cmocka_unit_test(a_ring_is_judged_only_where_it_is_used),
 	    cmocka_unit_test(net_admin_is_judged_only_where_an_option_needs_it),
 	    cmocka_unit_test(each_check_bites_where_the_table_says),
 	    cmocka_unit_test(what_was_written_must_be_had),
