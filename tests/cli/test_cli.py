@@ -7,6 +7,7 @@ Runs the binary named by SLUICE_BIN (build/src/sluice). Needs no network and bin
 import json
 import os
 import pty
+import re
 import socket
 import subprocess
 import threading
@@ -250,6 +251,12 @@ def test_build_names_compiler_drivers_and_libraries():
         assert word in got.stdout
 
 
+def test_the_documents_say_what_auto_is():
+    auto = re.search(r"; driver = auto is (\w+)", run("-vv").stdout)[1]
+    assert f"auto = {auto}" in run("help", "driver").stdout
+    assert f"or `auto`: `{auto}` in this version" in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.parametrize("args, instead", [
     (["-sf", "1"], "sluice -s quit"), (["-st", "1"], "sluice -s stop"), (["-x", "/s"], "takes no sockets"),
     (["-W"], "leave it out"), (["-db"], "leave it out"), (["-n", "10"], "global.maxconn"),
@@ -288,7 +295,7 @@ def test_help_of_a_key_comes_from_the_table():
     assert got.returncode == 0
     for word in ("timeout-connect\n", "default  5s\n", "example  timeout-connect = 5s\n"):
         assert word in got.stdout
-    assert "not in this version" in run("help", "driver").stdout
+    assert "not in this version" in run("help", "no-server").stdout
     assert "\ncheck\n" in run("help", "check").stdout  # a verb and a key
     assert "write 'threads = ...'" in run("help", "nbthread").stderr
 

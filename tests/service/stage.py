@@ -28,6 +28,7 @@ PATIENCE = float(os.environ.get("SLUICE_TEST_WAIT", "20"))
 BYTES = 8 << 20
 CONFIG = """\
 [global]
+driver       = {driver}
 admin-socket = unix:/run/sluice/admin.sock mode=660 group={uid}
 
 [listen web]
@@ -68,7 +69,7 @@ def run(*words):
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
-def mount_like_the_unit(binary):
+def mount_like_the_unit(binary, driver):
     """ProtectSystem=strict, ProtectHome, PrivateTmp, RuntimeDirectory; the daemon and the tests' own
     files stay in sight, wherever the checkout is."""
     run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
@@ -79,7 +80,7 @@ def mount_like_the_unit(binary):
     os.makedirs("/run/conf")
     shutil.copy(unit_file.UNIT, "/run/conf/sluice.service")
     with open("/run/test/confine.ini", "w", encoding="utf-8") as f:
-        f.write(CONFIG.format(uid=UID))
+        f.write(CONFIG.format(uid=UID, driver=driver))
     for folder in ("/tmp", "/home", "/root"):
         run("mount", "-t", "tmpfs", "-o", "mode=755", "empty", folder)
     attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)  # MOUNT_ATTR_RDONLY, of all that is mounted
@@ -166,7 +167,9 @@ def unix_client(path):
 def play(unit):
     probe = subprocess.run(confined(unit, "/usr/bin/python3", "-c", PROBE), check=True,
                            stdout=subprocess.PIPE, text=True)
-    saw = {"probe": json.loads(probe.stdout)}
+    version = subprocess.run(confined(unit, "/run/test/sluice", "-vv"), check=True, stdout=subprocess.PIPE,
+                             text=True)
+    saw = {"probe": json.loads(probe.stdout), "version": version.stdout}
     echoes = [Echo(unix_listener("/run/backend.sock")), Echo(socket.create_server(("127.0.0.1", 9000)))]
     for echo in echoes:
         echo.start()
@@ -201,7 +204,7 @@ def play(unit):
 
 
 def main():
-    mount_like_the_unit(sys.argv[1])
+    mount_like_the_unit(sys.argv[1], sys.argv[2])
     print(json.dumps(play(unit_file.read("/run/conf/sluice.service"))))
 
 

@@ -21,7 +21,7 @@ done
 grep -q 'nodev.*overlay$' /proc/filesystems || cannot_be "no overlay file system"
 
 start=$(date +%s)
-debian_tree systemd systemd,systemd-sysv,dbus,libev4,libinih1,python3-minimal ||
+debian_tree systemd systemd,systemd-sysv,dbus,libev4,libinih1,liburing2,python3-minimal ||
     cannot_be "no Debian could be fetched from $(mirror)"
 echo "the Debian: $(($(date +%s) - start)) s"
 

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/package"
 # What libev and libinih are linked with themselves is libm and libc.
-LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6"}
+LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.so.2"}
 TREE = {
     "etc/sluice/sluice.ini", "usr/sbin/sluice", "usr/lib/systemd/system/sluice.service",
     "usr/lib/sysusers.d/sluice.conf", "usr/lib/tmpfiles.d/sluice.conf", "usr/share/doc/sluice/README.md",
@@ -41,7 +41,7 @@ def install(build, where):
     return {str(p.relative_to(where)) for p in where.rglob("*") if p.is_file()}
 
 
-def test_binary_needs_libc_libev_and_libinih_alone(build):
+def test_binary_needs_libc_libev_libinih_and_liburing_alone(build):
     lines = run("ldd", build / "src/sluice").splitlines()
     names = {os.path.basename(line.split()[0]) for line in lines}
     names -= {n for n in names if re.match(r"linux-vdso|ld-linux", n)}

@@ -38,15 +38,24 @@ def missing():
     return None if probe.returncode == 0 else f"no namespaces: {probe.stderr.strip()}"
 
 
-@pytest.fixture(scope="module")
-def saw():
+def no_ring():
+    """Why io_uring cannot be had even outside of the sandbox, or None."""
+    said = subprocess.run([SLUICE, "-vv"], capture_output=True, text=True, check=True).stdout
+    line = re.search(r"(?m)^io_uring:  (.*)$", said)[1]
+    return None if line == "usable" else line
+
+
+@pytest.fixture(scope="module", params=("epoll", "io_uring"))
+def saw(request):
     if missing():
         pytest.skip(missing())
+    if request.param == "io_uring" and no_ring():
+        pytest.skip(f"io_uring is {no_ring()}")
     done = subprocess.run(["unshare", "-m", "-n", "-i", "--propagation", "private",
-                           "/usr/bin/python3", "-B", STAGE, SLUICE],
+                           "/usr/bin/python3", "-B", STAGE, SLUICE, request.param],
                           capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return {**json.loads(done.stdout.splitlines()[-1]), "driver": request.param}
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
@@ -78,6 +87,12 @@ def test_daemon_runs_confined_with_one_capability(saw):
     assert {saw["status"][c] for c in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {f"{1 << 10:016x}"}
     assert saw["status"]["Seccomp"] == "2"
     assert saw["status"]["NoNewPrivs"] == "1"
+
+
+def test_the_driver_is_had_inside(saw):
+    if not no_ring():
+        assert "\nio_uring:  usable\n" in saw["version"]
+    assert re.search(rf" ready: \d+ workers, {saw['driver']}, ", saw["log"]), saw["log"]
 
 
 def test_bytes_arrive_over_port_80_and_a_unix_socket(saw):
