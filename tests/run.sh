@@ -5,8 +5,8 @@
 #
 #   sh tests/run.sh            all tests of the release build
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
-#   sh tests/run.sh --full     also: -Werror with two compilers, ASan and UBSan, TSan, a million seeds,
-#                              the mutants, real programs, a booted systemd, the image
+#   sh tests/run.sh --full     also: -Werror with two compilers, a build without io_uring, ASan and UBSan,
+#                              TSan, a million seeds, the mutants, real programs, a booted systemd, the image
 #
 # For Debian 12, as root or with sudo (only to install). Needs no terminal, starts no service, writes
 # nothing outside of the build folders, is incremental and safe to repeat. The last line is
@@ -243,7 +243,7 @@ esac
 part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
 part "tidy can fail" tidy-self pytests tidy tests/tidy
 part "what the bench makes of figures" bench-report pytests bench bench/harness/test_report.py
-part "build" build build build -Dtests=true -Dbench=true || finish
+part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled || finish
 part "unit tests" unit meson_tests build unit --suite unit
 part "the model of the kernel" model meson_tests build model model
 part "simulation, $seeds seeds" sim simulation build "$seeds"
@@ -263,6 +263,11 @@ export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 part "-Werror, gcc" werror-gcc as_one_test compiled_by gcc build build-gcc-werror -Dwerror=true
 part "-Werror, clang" werror-clang as_one_test compiled_by clang build build-clang -Dwerror=true
 
+if part "build without io_uring" plain-build \
+    build build-plain -Dio_uring=disabled -Dwerror=true -Dtests=false -Dbench=false; then
+    part "without io_uring: the choice of a driver" plain-driver \
+        with build-plain pytests plain tests/system/test_driver.py
+fi
 if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=address,undefined; then
     part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5
     part "ASan, UBSan: simulation, $seeds seeds" asan-sim simulation build-asan "$seeds"
