@@ -390,6 +390,8 @@ static void on_drained(struct uring *u, struct io_op *op, int res)
 	op->result = IO_PARKED;
 	if (parked_try(&u->parked, op) != IO_PENDING)
 		deliver(u, op, 0);
+	else if (op->result == IO_PARKED)
+		poll_sock(u, op->sock); /* the peer may reset it, which changes nothing of SIOCOUTQ */
 }
 
 static void on_op(struct uring *u, struct io_sock *sock, const struct ring_done *c)
