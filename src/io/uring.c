@@ -179,12 +179,14 @@ static bool is_in_lent(const struct uring *u, const struct io_op *op)
 	return u->lent != NULL && op->data >= u->lent->data && op->data < u->lent->data + u->lent->cap;
 }
 
+/* It never waits in the ring: behind a FIN of the peer, which every poll there reports, the kernel would try
+ * again without end, in vain cancelled, and at last on a thread of its own. */
 void uring_ask_write(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
 	io_uring_prep_send(sqe, op->sock->fd, op->data, op->len,
-			   MSG_NOSIGNAL | (op->flags & IO_LAST ? MSG_MORE : 0));
+			   MSG_DONTWAIT | MSG_NOSIGNAL | (op->flags & IO_LAST ? MSG_MORE : 0));
 	uring_sent(u, op, sqe);
 }
 
@@ -346,17 +348,29 @@ static void deliver(struct uring *u, struct io_op *op, int result)
 	op->done(op, result);
 }
 
+/* There is no room: the socket's poll tells when there is. */
+static void park_write(struct uring *u, struct io_op *op)
+{
+	op->sock->bits &= (uint16_t)~IO_WRITABLE;
+	op->flags &= (uint8_t)~IO_LENT; /* whoever lent the bytes has kept them since */
+	op->result = IO_PARKED;
+	poll_sock(u, op->sock);
+}
+
 static void on_written(struct uring *u, struct io_op *op, int res)
 {
 	struct io_sock *sock = op->sock;
 
-	if (res == -EAGAIN || res == -EINTR) {
-		if (!(op->result & URING_CANCELLED)) {
-			uring_ask_write(u, op);
-			return;
-		}
-		res = -ECANCELED;
+	if (res == -EAGAIN && !(op->result & URING_CANCELLED)) {
+		park_write(u, op);
+		return;
 	}
+	if (res == -EINTR && !(op->result & URING_CANCELLED)) {
+		uring_ask_write(u, op);
+		return;
+	}
+	if (res == -EAGAIN || res == -EINTR)
+		res = -ECANCELED;
 	if (res > (int)op->len)
 		res = -EIO;
 	if (res >= 0)
