@@ -437,6 +437,13 @@ static void on_op(struct uring *u, struct io_sock *sock, const struct ring_done 
 	}
 }
 
+/* Where a single wake-up came the kernel tells the bits that this one named, and does not look: bytes come with
+ * EPOLLPRI always, but room comes without, whether a mark waits or not. */
+static uint32_t whole_event(const struct io_sock *sock, uint32_t events)
+{
+	return !(events & EPOLLIN) && (sock->bits & IO_PRI) ? events | EPOLLPRI : events;
+}
+
 /* The socket's own poll: an event, or its end. */
 static void on_poll(struct uring *u, struct io_sock *sock, const struct ring_done *c)
 {
@@ -457,7 +464,7 @@ static void on_poll(struct uring *u, struct io_sock *sock, const struct ring_don
 		poll_sock(u, sock); /* the kernel may end a multishot at any time */
 	}
 	if (closing == NULL && c->res > 0)
-		parked_event(&u->parked, sock, (uint32_t)c->res);
+		parked_event(&u->parked, sock, whole_event(sock, (uint32_t)c->res));
 }
 
 static void watch_own(struct uring *u, uint64_t what)
