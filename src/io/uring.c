@@ -154,6 +154,13 @@ void uring_ask_read(struct uring *u, struct io_op *op)
 	uring_sent(u, op, sqe);
 }
 
+/* The write may have taken the error of a reset already, and a read then says 0 as if the stream had ended. A
+ * read through the ring completes behind the write. */
+static bool has_write_in_ring(const struct io_sock *sock)
+{
+	return sock->wr != NULL && sock->wr->kind == IO_WRITE && (sock->wr->result & URING_SENT);
+}
+
 static int start_read(struct uring *u, struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
@@ -164,6 +171,10 @@ static int start_read(struct uring *u, struct io_op *op)
 	else if (!(sock->bits & (IO_POLLED | IO_ENDED)))
 		goto ask;
 	r = parked_try(&u->parked, op);
+	if (r == 0 && has_write_in_ring(sock)) {
+		sock->bits &= (uint16_t)~IO_ENDED;
+		goto ask;
+	}
 	if (r != IO_PENDING)
 		return r;
 	if (sock->bits & IO_POLLED)
