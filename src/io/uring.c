@@ -448,8 +448,8 @@ static void on_op(struct uring *u, struct io_sock *sock, const struct ring_done 
 	}
 }
 
-/* Where a single wake-up came the kernel tells the bits that this one named, and does not look: bytes come with
- * EPOLLPRI always, but room comes without, whether a mark waits or not. */
+/* Where a single wake-up came the kernel tells the bits that this one named, and does not look: bytes come
+ * with EPOLLPRI always, but room comes without, whether a mark waits or not. */
 static uint32_t whole_event(const struct io_sock *sock, uint32_t events)
 {
 	return !(events & EPOLLIN) && (sock->bits & IO_PRI) ? events | EPOLLPRI : events;
