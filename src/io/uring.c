@@ -154,6 +154,13 @@ void uring_ask_read(struct uring *u, struct io_op *op)
 	uring_sent(u, op, sqe);
 }
 
+/* The write may have taken the error of a reset already, and a read then says 0 as if the stream had ended. A
+ * read through the ring completes behind the write. */
+static bool has_write_in_ring(const struct io_sock *sock)
+{
+	return sock->wr != NULL && sock->wr->kind == IO_WRITE && (sock->wr->result & URING_SENT);
+}
+
 static int start_read(struct uring *u, struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
@@ -164,6 +171,10 @@ static int start_read(struct uring *u, struct io_op *op)
 	else if (!(sock->bits & (IO_POLLED | IO_ENDED)))
 		goto ask;
 	r = parked_try(&u->parked, op);
+	if (r == 0 && has_write_in_ring(sock)) {
+		sock->bits &= (uint16_t)~IO_ENDED;
+		goto ask;
+	}
 	if (r != IO_PENDING)
 		return r;
 	if (sock->bits & IO_POLLED)
@@ -179,12 +190,14 @@ static bool is_in_lent(const struct uring *u, const struct io_op *op)
 	return u->lent != NULL && op->data >= u->lent->data && op->data < u->lent->data + u->lent->cap;
 }
 
+/* It never waits in the ring: behind a FIN of the peer, which every poll there reports, the kernel would try
+ * again without end, in vain cancelled, and at last on a thread of its own. */
 void uring_ask_write(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
 	io_uring_prep_send(sqe, op->sock->fd, op->data, op->len,
-			   MSG_NOSIGNAL | (op->flags & IO_LAST ? MSG_MORE : 0));
+			   MSG_DONTWAIT | MSG_NOSIGNAL | (op->flags & IO_LAST ? MSG_MORE : 0));
 	uring_sent(u, op, sqe);
 }
 
@@ -346,17 +359,29 @@ static void deliver(struct uring *u, struct io_op *op, int result)
 	op->done(op, result);
 }
 
+/* There is no room: the socket's poll tells when there is. */
+static void park_write(struct uring *u, struct io_op *op)
+{
+	op->sock->bits &= (uint16_t)~IO_WRITABLE;
+	op->flags &= (uint8_t)~IO_LENT; /* whoever lent the bytes has kept them since */
+	op->result = IO_PARKED;
+	poll_sock(u, op->sock);
+}
+
 static void on_written(struct uring *u, struct io_op *op, int res)
 {
 	struct io_sock *sock = op->sock;
 
-	if (res == -EAGAIN || res == -EINTR) {
-		if (!(op->result & URING_CANCELLED)) {
-			uring_ask_write(u, op);
-			return;
-		}
-		res = -ECANCELED;
+	if (res == -EAGAIN && !(op->result & URING_CANCELLED)) {
+		park_write(u, op);
+		return;
 	}
+	if (res == -EINTR && !(op->result & URING_CANCELLED)) {
+		uring_ask_write(u, op);
+		return;
+	}
+	if (res == -EAGAIN || res == -EINTR)
+		res = -ECANCELED;
 	if (res > (int)op->len)
 		res = -EIO;
 	if (res >= 0)
@@ -390,6 +415,8 @@ static void on_drained(struct uring *u, struct io_op *op, int res)
 	op->result = IO_PARKED;
 	if (parked_try(&u->parked, op) != IO_PENDING)
 		deliver(u, op, 0);
+	else if (op->result == IO_PARKED)
+		poll_sock(u, op->sock); /* the peer may reset it, which changes nothing of SIOCOUTQ */
 }
 
 static void on_op(struct uring *u, struct io_sock *sock, const struct ring_done *c)
@@ -421,6 +448,13 @@ static void on_op(struct uring *u, struct io_sock *sock, const struct ring_done 
 	}
 }
 
+/* Where a single wake-up came the kernel tells the bits that this one named, and does not look: bytes come
+ * with EPOLLPRI always, but room comes without, whether a mark waits or not. */
+static uint32_t whole_event(const struct io_sock *sock, uint32_t events)
+{
+	return !(events & EPOLLIN) && (sock->bits & IO_PRI) ? events | EPOLLPRI : events;
+}
+
 /* The socket's own poll: an event, or its end. */
 static void on_poll(struct uring *u, struct io_sock *sock, const struct ring_done *c)
 {
@@ -441,7 +475,7 @@ static void on_poll(struct uring *u, struct io_sock *sock, const struct ring_don
 		poll_sock(u, sock); /* the kernel may end a multishot at any time */
 	}
 	if (closing == NULL && c->res > 0)
-		parked_event(&u->parked, sock, (uint32_t)c->res);
+		parked_event(&u->parked, sock, whole_event(sock, (uint32_t)c->res));
 }
 
 static void watch_own(struct uring *u, uint64_t what)

@@ -119,6 +119,16 @@ static void deliver_bytes(struct uring *u, struct io_op *op, struct buf *b, cons
 	u->free_ids[u->missing++] = id;
 }
 
+/* Is there more to be read? The kernel's flag speaks of bytes; of an end that the socket's poll has told of
+ * nobody tells a second time. */
+static void note_more(struct io_sock *sock, const struct ring_done *c)
+{
+	if ((c->flags & IORING_CQE_F_SOCK_NONEMPTY) || (sock->bits & (IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)))
+		sock->bits |= IO_READABLE;
+	else
+		sock->bits &= (uint16_t)~IO_READABLE;
+}
+
 void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 {
 	struct io_sock *sock = op->sock;
@@ -137,8 +147,7 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 	if (c->res > 0) {
 		b = take_back(u, c);
 		if (b != NULL && (uint32_t)c->res <= URING_BUF_BYTES) {
-			sock->bits = (uint16_t)(c->flags & IORING_CQE_F_SOCK_NONEMPTY ? sock->bits | IO_READABLE
-										  : sock->bits & ~IO_READABLE);
+			note_more(sock, c);
 			deliver_bytes(u, op, b, c);
 			return;
 		}

@@ -18,6 +18,7 @@ enum cover_state {
 
 #define COVER_EPOLL 1
 #define COVER_FAKE 2
+#define COVER_RING 4
 
 extern uint64_t cover_counts[COVER_COUNT];
 

@@ -86,7 +86,8 @@ void judge_promises(void)
 	for (int i = 0; i < peers.count; i++) {
 		struct peer *p = &peers.all[i];
 
-		if (p->promised_turn == 0 || rig.turns < p->promised_turn)
+		if (p->promised_turn == 0 || rig.turns < p->promised_turn ||
+		    model.now_ns < p->promised_ns)
 			continue;
 		p->promised_turn = 0;
 		if (p->other->s->peer->fd >= 0 && !p->other->closed)
@@ -103,7 +104,10 @@ void judge_resets(void)
 
 		if (in == NULL || !in->rst_seen || !rig_trusts(in->fd))
 			continue;
-		if (++p->unheard_turns > peers.patience_turns)
+		if (p->unheard_turns++ == 0)
+			p->unheard_ns = model.now_ns;
+		if (p->unheard_turns > peers.patience_turns &&
+		    model.now_ns - p->unheard_ns >= peers.patience_ns)
 			sim_fail("%s %d has reset %u turns ago, and the program goes on (R5)", name(p),
 				 p->index, p->unheard_turns);
 	}

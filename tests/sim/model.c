@@ -73,6 +73,7 @@ void model_reset(uint64_t seed)
 	model.auto_wire = true;
 	model.strict = false;
 	memset(model.active, 0, sizeof(model.active));
+	model.serial = 0;
 	model.fd_top = 0;
 	model.sock_top = 0;
 	model.listener_top = 0;
@@ -81,10 +82,12 @@ void model_reset(uint64_t seed)
 	model.sleep_max_ns = 0;
 	model.idle = false;
 	model.open_fds = 0;
+	model.lent = 0;
 	model.rcvbuf = 131072;
 	model.sndbuf = 131072;
 	model.on_connect = NULL;
 	model.on_preempt = NULL;
+	model.on_wake = NULL;
 	model.on_excuse = NULL;
 }
 
@@ -138,6 +141,7 @@ int mfile_open(enum file_kind kind)
 			model.fd_top = fd + 1;
 		memset(f, 0, sizeof(*f));
 		f->kind = kind;
+		f->serial = ++model.serial;
 		model.open_fds++;
 		return fd;
 	}
@@ -204,9 +208,14 @@ void mfile_close(int fd)
 	switch (f->kind) {
 	case FILE_SOCK:
 		f->sock->fd = -1;
-		msock_close(f->sock);
+		if (f->sock->holds > 0)
+			f->sock->closes_late = true; /* a ring's pending op has the file too */
+		else
+			msock_close(f->sock);
 		break;
 	case FILE_LISTENER:
+		if (f->listener->holds > 0)
+			sim_fail("listener %d is closed while an op holds it: it goes on listening", fd);
 		close_listener(f->listener);
 		break;
 	case FILE_PIPE_RD:
@@ -228,6 +237,8 @@ void mfile_wake(int fd, uint32_t keys)
 
 	if (fd < 0)
 		return;
+	if (model.on_wake != NULL)
+		model.on_wake(fd, keys);
 	f = &model.files[fd];
 	if (!f->in_epoll || f->ready)
 		return;

@@ -73,6 +73,8 @@ struct msock {
 	uint32_t urgent_count;
 	int side;  /* the world's */
 	int index; /* the world's */
+	uint32_t holds;   /* pending ops of a ring that hold its file */
+	bool closes_late; /* closed, and so held */
 	bool mismatch; /* bytes of another stream were sent; fails at once when the model is strict */
 };
 
@@ -83,6 +85,7 @@ struct mlistener {
 	struct msock *queue[MODEL_BACKLOG];
 	uint32_t head;
 	uint32_t count;
+	uint32_t holds; /* pending ops of a ring */
 };
 
 struct mslot {
@@ -112,6 +115,7 @@ struct mfile {
 		uint64_t counter;
 		int64_t alarm_ns; /* 0: not set */
 	};
+	uint32_t serial; /* no other file of this seed has it */
 	/* its place in the one epoll set */
 	bool in_epoll;
 	bool ready; /* stands in the ready list */
@@ -137,6 +141,7 @@ struct model {
 	bool auto_wire; /* facts: delivery and acknowledgement at once */
 	bool active[SITE_COUNT];
 	struct mfile files[MODEL_FDS];
+	uint32_t serial; /* of the last file */
 	int fd_top; /* no descriptor at or above it was ever used in this seed */
 	struct msock socks[MODEL_SOCKS];
 	int sock_top;
@@ -149,6 +154,7 @@ struct model {
 	int64_t waited_ns;    /* and wanted to sleep so long; -1 for ever */
 	int64_t sleep_max_ns; /* the world has nothing to do: a wait up to so long is slept through */
 	uint32_t open_fds;
+	uint32_t lent; /* buffers that a ring has */
 	uint32_t rcvbuf;
 	uint32_t sndbuf;
 	/* The world decides what a connect does: 0 pending or done (see model_established), -errno now.
@@ -156,6 +162,8 @@ struct model {
 	int (*on_connect)(struct msock *s, const struct sockaddr *sa);
 	/* Called before calls, so that the world goes on meanwhile. */
 	void (*on_preempt)(void);
+	/* The same wake-ups, for a ring (model_ring.c). */
+	void (*on_wake)(int fd, uint32_t keys);
 	/* A fault fired that may end a session in an honest way; NULL: nobody knows which. */
 	void (*on_excuse)(struct msock *s);
 };
@@ -178,6 +186,10 @@ bool site_fatal(enum site s, struct msock *victim);
 void model_enter(void);
 /* A wait has found nothing: sleeps when the world allows it. */
 void model_wait(int64_t timeout_ns);
+/* Bytes that were sent as the last ones wait for the FIN: the loop must not sleep before it was sent. */
+void model_judge_corks(void);
+/* Rings the alarms, and says when the next one will, in ns from now; -1: none is set. */
+int64_t model_look_at_alarms(void);
 
 /* ---- files ---- */
 int mfile_open(enum file_kind kind);
@@ -224,6 +236,10 @@ void msock_consume(struct msock *s, uint32_t len);
 ssize_t msock_recv(struct msock *s, void *data, size_t len, int flags);
 /* The stream that a socket of the program must carry. */
 uint32_t msock_expect(struct msock *s);
+
+/* send(2) and connect(2) of the program. */
+ssize_t msock_send(struct msock *s, const void *data, size_t len, bool more);
+int msock_connect(struct msock *s, const struct sockaddr *sa);
 
 /* ---- pipes, splice.c ---- */
 struct mpipe *mpipe_of(int fd, enum file_kind kind);

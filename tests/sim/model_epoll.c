@@ -102,8 +102,7 @@ static void note(int fd, uint32_t mask)
 		cover(COVER_EVENT_IN_ERR);
 }
 
-/* Bytes that were sent as the last ones wait for the FIN: the loop must not sleep before it was sent. */
-static void judge_corks(void)
+void model_judge_corks(void)
 {
 	for (int i = 0; i < MODEL_SOCKS; i++) {
 		const struct msock *s = &model.socks[i];
@@ -113,8 +112,7 @@ static void judge_corks(void)
 	}
 }
 
-/* Rings, and says when the next one will; -1: none is set. */
-static int64_t look_at_alarms(void)
+int64_t model_look_at_alarms(void)
 {
 	int64_t next_ns = -1;
 
@@ -152,8 +150,8 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 		sim_fail("epoll_wait on descriptor %d", epfd);
 	model.idle = false;
 	if (timeout_ns != 0)
-		judge_corks();
-	alarm_ns = look_at_alarms();
+		model_judge_corks();
+	alarm_ns = model_look_at_alarms();
 	if (site(SITE_WAIT_EMPTY))
 		return 0; /* EINTR */
 	if (site(SITE_SPURIOUS))

@@ -15,6 +15,16 @@
 #include "model.h"
 #include "stream.h"
 
+static void tell_peer(const struct msock *s, struct sockaddr *sa, socklen_t *len)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = (in_port_t)(s->index + 1)};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	const socklen_t room = *len;
+
+	*len = s->tcp ? sizeof(in) : sizeof(un.sun_family);
+	memcpy(sa, s->tcp ? (void *)&in : (void *)&un, *len < room ? *len : room);
+}
+
 int sys_accept(int fd, struct sockaddr *sa, socklen_t *len)
 {
 	struct msock *s;
@@ -28,15 +38,20 @@ int sys_accept(int fd, struct sockaddr *sa, socklen_t *len)
 	if (r < 0)
 		return r;
 	s = mfile_sock(r);
-	if (sa != NULL && len != NULL) {
-		struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = (in_port_t)(s->index + 1)};
-		struct sockaddr_un un = {.sun_family = AF_UNIX};
-		const socklen_t room = *len;
-
-		*len = s->tcp ? sizeof(in) : sizeof(un.sun_family);
-		memcpy(sa, s->tcp ? (void *)&in : (void *)&un, *len < room ? *len : room);
-	}
+	if (sa != NULL && len != NULL)
+		tell_peer(s, sa, len);
 	return r;
+}
+
+int sys_getpeername(int fd, struct sockaddr *sa, socklen_t *len)
+{
+	const struct msock *s = mfile_sock(fd);
+
+	model_enter();
+	if (s->tcp && s->state == SOCK_CLOSED)
+		return -ENOTCONN;
+	tell_peer(s, sa, len);
+	return 0;
 }
 
 int sys_socket(int family)
@@ -79,13 +94,10 @@ static int disconnect(struct msock *s)
 	return 0;
 }
 
-int sys_connect(int fd, const struct sockaddr *sa, socklen_t len)
+int msock_connect(struct msock *s, const struct sockaddr *sa)
 {
-	struct msock *s = mfile_sock(fd);
 	int r;
 
-	model_enter();
-	(void)len;
 	if (sa->sa_family == AF_UNSPEC)
 		return disconnect(s);
 	if (s->state == SOCK_CONNECTING)
@@ -101,6 +113,17 @@ int sys_connect(int fd, const struct sockaddr *sa, socklen_t len)
 	r = model.on_connect(s, sa);
 	if (r == -EAGAIN && !s->tcp)
 		cover(COVER_UNIX_CONNECT_EAGAIN);
+	return r;
+}
+
+int sys_connect(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	struct msock *s = mfile_sock(fd);
+	int r;
+
+	model_enter();
+	(void)len;
+	r = msock_connect(s, sa);
 	trace("connect(%d) = %d", fd, r);
 	return r;
 }
@@ -168,17 +191,14 @@ uint32_t msock_expect(struct msock *s)
 	return s->tx_key;
 }
 
-ssize_t sys_send(int fd, const void *data, size_t len)
+ssize_t msock_send(struct msock *s, const void *data, size_t len, bool more)
 {
-	struct msock *s = mfile_sock(fd);
 	ssize_t n;
 
-	model_enter();
 	if (len == 0)
-		sim_fail("send of length 0 to fd %d", fd);
+		sim_fail("send of length 0 to fd %d", s->fd);
 	s->corked = false;
 	n = msock_send_room(s, len);
-	trace("send(%d, %zu) = %zd", fd, len, n);
 	if (n < 0) {
 		if (n == -EAGAIN && s->watched)
 			cover(COVER_SEND_EAGAIN);
@@ -188,22 +208,36 @@ ssize_t sys_send(int fd, const void *data, size_t len)
 		cover(COVER_SHORT_SEND);
 	if (s->watched && msock_expect(s) != 0 && !stream_match(s->tx_key, s->tx_total, data, (size_t)n)) {
 		if (model.strict)
-			sim_fail("send to fd %d: not the bytes of stream %u at offset %u", fd, s->tx_key,
+			sim_fail("send to fd %d: not the bytes of stream %u at offset %u", s->fd, s->tx_key,
 				 s->tx_total);
 		s->mismatch = true;
 	}
 	msock_sent(s, (uint32_t)n, false);
+	s->corked = more && n > 0 && s->tcp;
+	if (more && n > 0 && s->watched)
+		cover(COVER_LAST_BYTES);
 	return n;
+}
+
+static ssize_t send_to(int fd, const void *data, size_t len, bool more)
+{
+	struct msock *s = mfile_sock(fd);
+	ssize_t n;
+
+	model_enter();
+	n = msock_send(s, data, len, more);
+	trace("send(%d, %zu) = %zd", fd, len, n);
+	return n;
+}
+
+ssize_t sys_send(int fd, const void *data, size_t len)
+{
+	return send_to(fd, data, len, false);
 }
 
 ssize_t sys_send_more(int fd, const void *data, size_t len)
 {
-	const ssize_t n = sys_send(fd, data, len);
-
-	mfile_sock(fd)->corked = n > 0 && mfile_sock(fd)->tcp;
-	if (n > 0 && mfile_sock(fd)->watched)
-		cover(COVER_LAST_BYTES);
-	return n;
+	return send_to(fd, data, len, true);
 }
 
 ssize_t sys_read(int fd, void *data, size_t len)

@@ -171,13 +171,17 @@ static int begin_unix(struct peer *p, struct msock *s)
 int peers_on_connect(struct msock *s, const struct sockaddr *sa)
 {
 	const int client_fd = rig_other_fd(s->fd);
-	struct msock *outside = msock_new(s->tcp);
-	struct peer *p = peer_new(false);
+	struct msock *outside;
+	struct peer *p;
 	struct peer *c;
 
 	(void)sa; /* both servers are alike */
+	if (client_fd < 0 && model.on_wake != NULL)
+		return -ECONNREFUSED; /* its session has ended since: a cancel stands behind it in the ring */
 	if (client_fd < 0)
 		sim_fail("fd %d connects, and belongs to no session", s->fd);
+	outside = msock_new(s->tcp);
+	p = peer_new(false);
 	if (outside == NULL || p == NULL)
 		sim_fail("the world has no more servers");
 	c = peer_of(mfile_sock(client_fd));
@@ -248,6 +252,7 @@ static void promise(struct peer *p)
 	if (in->rx_total != o->s->peer->tx_total || msock_send_used(o->s->peer) > 0)
 		return;
 	p->promised_turn = rig.turns + peers.patience_turns;
+	p->promised_ns = model.now_ns + peers.patience_ns;
 	cover(COVER_RESET_AT_ONCE);
 }
 

@@ -53,6 +53,8 @@ struct peer {
 	bool excused;   /* a fault may have ended the session in an honest way */
 	bool connected;
 	uint32_t promised_turn; /* the other side must be gone after this turn; 0 = no promise */
+	int64_t promised_ns;    /* and not before this time */
+	int64_t unheard_ns;     /* the time of the first of these */
 	uint32_t unheard_turns; /* since our RST has arrived, while the program goes on as if it had not */
 };
 
@@ -64,6 +66,7 @@ struct peers {
 	bool no_more;    /* the daemon drains: nobody comes any more */
 	bool in_turn;    /* the program is in the middle of something */
 	uint32_t patience_turns; /* until a reset with nothing on its way has been passed on */
+	int64_t patience_ns;     /* and so long */
 };
 
 extern struct peers peers;

@@ -168,6 +168,7 @@ static void make_engine(const struct io_driver *driver)
 void rig_open(const struct io_driver *driver, int splice)
 {
 	rig.turns = 0;
+	rig.rests = false;
 	make_config(splice);
 	make_engine(driver);
 }
@@ -235,6 +236,12 @@ void rig_turn(void)
 	model.calls_at_turn = model.calls;
 	rig.turns++;
 	if (rig.worker->finished) {
+		if (!rig.rests) { /* as its thread does at once */
+			io_loop_rest(&rig.worker->loop);
+			rig.rests = true;
+			model.idle = false;
+			return;
+		}
 		model.idle = true;
 		model.waited_ns = -1;
 		return;

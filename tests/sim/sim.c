@@ -2,8 +2,8 @@
  *
  * sim.c - runs seeds: the real engine over a modelled kernel.
  *
- *   sim [--seeds N] [--start S] [--seed X] [-v] [--driver epoll|fake] [--splice auto|on|off] [--full]
- *       [--no-cover]
+ *   sim [--seeds N] [--start S] [--seed X] [-v] [--driver epoll|fake|io_uring]
+ *       [--splice auto|on|off] [--full] [--no-cover]
  *
  * Owns the command line. A failing seed ends the run with its number; --seed X -v replays it with a
  * trace. Otherwise the run prints how often each interesting state was met, and one that was never
@@ -22,6 +22,7 @@
 #include "model.h"
 #include "rig.h"
 #include "sluice/base/log.h"
+#include "sluice/io/uring.h"
 #include "stream.h"
 #include "world.h"
 
@@ -34,8 +35,7 @@
 struct sim_options {
 	uint64_t start;
 	uint64_t seeds;
-	bool epoll;
-	bool fake;
+	int drivers; /* COVER_EPOLL, ... */
 	int splice;
 	bool cover;
 };
@@ -69,6 +69,17 @@ static int parse_splice(const char *word)
 	usage("--splice takes auto, on or off");
 }
 
+static int parse_driver(const char *word)
+{
+	if (strcmp(word, "epoll") == 0)
+		return COVER_EPOLL;
+	if (strcmp(word, "fake") == 0)
+		return COVER_FAKE;
+	if (strcmp(word, "io_uring") == 0)
+		return COVER_RING;
+	usage("--driver takes epoll, fake or io_uring");
+}
+
 static void parse_value(struct sim_options *o, const char *name, const char *value)
 {
 	if (strcmp(name, "--seeds") == 0) {
@@ -79,10 +90,7 @@ static void parse_value(struct sim_options *o, const char *name, const char *val
 		o->start = strtoull(value, NULL, 10);
 		o->seeds = 1;
 	} else if (strcmp(name, "--driver") == 0) {
-		o->epoll = strcmp(value, "epoll") == 0;
-		o->fake = strcmp(value, "fake") == 0;
-		if (!o->epoll && !o->fake)
-			usage("--driver takes epoll or fake");
+		o->drivers = parse_driver(value);
 	} else if (strcmp(name, "--splice") == 0) {
 		o->splice = parse_splice(value);
 	} else {
@@ -132,13 +140,27 @@ static int run(const struct sim_options *o, const struct io_driver *driver, int 
 	return o->seeds >= SIM_SEEDS_JUDGED && o->splice == RIG_SPLICE_RANDOM ? missing : 0;
 }
 
+/* A build without liburing has none. */
+static int run_ring(const struct sim_options *o)
+{
+	const struct io_driver *driver;
+	char why[128];
+
+	model_reset(1);
+	driver = uring_driver(why, sizeof(why));
+	if (driver == NULL) {
+		printf("skipped: driver io_uring: %s\n", why);
+		return 0;
+	}
+	return run(o, driver, COVER_RING);
+}
+
 int main(int argc, char **argv)
 {
 	struct sim_options o = {
 		.start = 1,
 		.seeds = SIM_SEEDS,
-		.epoll = true,
-		.fake = true,
+		.drivers = COVER_EPOLL | COVER_FAKE | COVER_RING,
 		.splice = RIG_SPLICE_RANDOM,
 		.cover = true,
 	};
@@ -150,10 +172,12 @@ int main(int argc, char **argv)
 	(void)signal(SIGALRM, on_signal);
 	stream_init();
 	log_set_level(sim_verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_ALERT);
-	if (o.epoll)
+	if (o.drivers & COVER_EPOLL)
 		missing += run(&o, &io_epoll_driver, COVER_EPOLL);
-	if (o.fake)
+	if (o.drivers & COVER_FAKE)
 		missing += run(&o, &fake_driver, COVER_FAKE);
+	if (o.drivers & COVER_RING)
+		missing += run_ring(&o);
 	if (missing > 0) {
 		fprintf(stderr, "sim: %d states were never met\n", missing);
 		return 1;

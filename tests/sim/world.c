@@ -8,6 +8,8 @@
  */
 #include "world.h"
 
+#include <string.h>
+
 #include "cover.h"
 #include "model.h"
 #include "peers.h"
@@ -73,12 +75,20 @@ static void open_world(uint64_t seed, const struct world_options *options)
 	stream_set_head(rig.header, (uint32_t)peers.count);
 }
 
+/* How soon a reset must be heard of while nobody reads. */
+static void set_patience(const struct io_driver *driver)
+{
+	peers.patience_turns = driver == &io_epoll_driver ? 12 : 60;
+	/* The ring hears of a watch for errors only when that has lasted for some milliseconds. */
+	peers.patience_ns = strcmp(driver->name, "io_uring") == 0 ? 25 * NS_PER_MS : 0;
+}
+
 static void wild_phase(void)
 {
 	struct prng *r = &model.rng;
 	const uint32_t steps = prng_range(r, 10, 150);
 
-	peers.patience_turns = rig.worker->loop.driver == &io_epoll_driver ? 12 : 60;
+	set_patience(rig.worker->loop.driver);
 	for (uint32_t i = 0; i < steps; i++) {
 		for (uint32_t n = prng_below(r, 8); n > 0; n--)
 			peer_act(&peers.all[prng_below(r, (uint32_t)peers.count)]);

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * contract_real.c - the op-contract suite's kernel: the real one, over loopback.
+ * contract_real.h - the op-contract suite's kernel: the real one, over loopback.
+ *
+ * Included once, by contract_real_epoll.c or contract_real_io_uring.c, which name the driver. Owns the far
+ * ends of one test. One thread. Tests only.
  */
+#ifndef TESTS_CONTRACT_REAL_H
+#define TESTS_CONTRACT_REAL_H
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +23,6 @@
 
 #include "contract.h"
 #include "sluice/io/sys.h"
-#include "sluice/io/uring.h"
 
 #define FARS 16
 
@@ -224,29 +229,14 @@ static void real_settle(void)
 	(void)nanosleep(&t, NULL);
 }
 
-const struct contract_kernel contract_kernel = {
-	.name = "epoll driver, real kernel",
-#ifdef CONTRACT_URING
-	.driver = &io_uring_driver,
-#else
-	.driver = &io_epoll_driver,
+#define CONTRACT_REAL(words, a_driver, begins)                                                             \
+	{                                                                                                  \
+		.name = (words), .driver = (a_driver), .begin = (begins), .end = real_end,                 \
+		.pair = real_pair, .listener = real_listener, .far_connect = real_far_connect,             \
+		.refusing = real_refusing, .answering = real_answering, .far_accept = real_far_accept,     \
+		.socket = real_socket, .far_send = real_far_send, .far_urgent = real_far_urgent,           \
+		.far_fin = real_far_fin, .far_reset = real_far_reset, .far_read = real_far_read,           \
+		.far_close = real_far_close, .fill = real_fill, .same = real_same, .settle = real_settle,  \
+	}
+
 #endif
-	.begin = real_begin,
-	.end = real_end,
-	.pair = real_pair,
-	.listener = real_listener,
-	.far_connect = real_far_connect,
-	.refusing = real_refusing,
-	.answering = real_answering,
-	.far_accept = real_far_accept,
-	.socket = real_socket,
-	.far_send = real_far_send,
-	.far_urgent = real_far_urgent,
-	.far_fin = real_far_fin,
-	.far_reset = real_far_reset,
-	.far_read = real_far_read,
-	.far_close = real_far_close,
-	.fill = real_fill,
-	.same = real_same,
-	.settle = real_settle,
-};

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model_ring_ops.c - the ops of the modelled io_uring: what each does when its entry runs, what it waits for,
+ * and how it ends.
+ *
+ * Follows io_uring/poll.c, net.c and cancel.c of Linux 6.18 where a program can tell the difference;
+ * facts_ring.h holds both to the same sentences. A pending op holds its file: a socket that is closed
+ * meanwhile says so to its peer only when the op has ended. One thread. Tests only.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cover.h"
+#include "model_ring.h"
+
+/* Reported whether they were asked for or not. */
+#define ALWAYS (EPOLLERR | EPOLLHUP | EPOLLRDHUP)
+#define POLLS (EPOLLIN | EPOLLOUT | EPOLLPRI | ALWAYS)
+
+/* ---- files ---- */
+
+/* The mask of the file; to look at it for bytes asks for no wake-up when there is room. */
+static uint32_t mask_of(const struct mop *op, bool for_room)
+{
+	uint32_t mask;
+	bool nospace;
+
+	if (op->sock == NULL) {
+		const struct mfile *f = &model.files[op->fd];
+
+		return f->kind != FILE_NONE && f->serial == op->serial ? mfile_mask(op->fd) : 0;
+	}
+	nospace = op->sock->nospace;
+	mask = msock_mask(op->sock);
+	if (!for_room)
+		op->sock->nospace = nospace;
+	return mask;
+}
+
+static void hold(struct mop *op)
+{
+	struct mfile *f = mfile_get(op->fd);
+
+	op->serial = f->serial;
+	if (f->kind == FILE_SOCK)
+		op->sock = f->sock;
+	if (f->kind == FILE_LISTENER)
+		op->listener = f->listener;
+	if (op->sock != NULL)
+		op->sock->holds++;
+	if (op->listener != NULL)
+		op->listener->holds++;
+}
+
+void mop_release(struct mop *op)
+{
+	struct msock *s = op->sock;
+
+	op->state = MOP_NONE;
+	if (op->listener != NULL)
+		op->listener->holds--;
+	if (s == NULL || --s->holds > 0 || !s->closes_late)
+		return;
+	s->closes_late = false;
+	msock_close(s);
+}
+
+static void end(struct ring *r, struct mop *op, int32_t res, uint32_t flags)
+{
+	const bool silent = (op->sqe.flags & IOSQE_CQE_SKIP_SUCCESS) && res >= 0;
+
+	if (op->dying)
+		cover(res == -ECANCELED ? COVER_RING_CANCEL_WON : COVER_RING_CANCEL_LOST);
+	mop_release(op);
+	if (!silent)
+		(void)mring_post(r, op, res, flags); /* the last one always finds a place */
+}
+
+/* ---- bytes ---- */
+
+static uint32_t says_more(const struct ring *r, const struct msock *s)
+{
+	if (!s->tcp && !r->unix_says_more)
+		return 0;
+	return msock_unread(s) > 0 || (s->tcp && s->done) ? IORING_CQE_F_SOCK_NONEMPTY : 0;
+}
+
+/* False: it has to wait. */
+static bool try_recv(struct ring *r, struct mop *op)
+{
+	const bool select = (op->sqe.flags & IOSQE_BUFFER_SELECT) != 0;
+	uint8_t *data = (uint8_t *)(uintptr_t)op->sqe.addr;
+	uint32_t len = op->sqe.len;
+	uint32_t flags = 0;
+	uint16_t id = 0;
+	ssize_t n;
+
+	if (select) {
+		const struct mbuf *b = mring_first_buf(r, &id);
+
+		if (b == NULL) {
+			cover(msock_unread(op->sock) > 0 ? COVER_RING_NOBUFS : COVER_RING_NOBUFS_EMPTY);
+			end(r, op, -ENOBUFS, 0);
+			return true;
+		}
+		data = b->data;
+		if (len == 0 || len > b->len)
+			len = b->len;
+	}
+	n = msock_recv(op->sock, data, len, (int)op->sqe.msg_flags);
+	trace("ring: recv of fd %d, %u bytes = %zd", op->fd, len, n);
+	if (n == -EAGAIN && !(op->sqe.msg_flags & MSG_DONTWAIT))
+		return false;
+	if (n >= 0)
+		flags |= says_more(r, op->sock);
+	if (select && n > 0) {
+		mring_take_buf(r);
+		flags |= IORING_CQE_F_BUFFER | (uint32_t)id << IORING_CQE_BUFFER_SHIFT;
+	}
+	end(r, op, (int32_t)n, flags);
+	return true;
+}
+
+static bool try_send(struct ring *r, struct mop *op)
+{
+	const ssize_t n = msock_send(op->sock, (const void *)(uintptr_t)op->sqe.addr, op->sqe.len,
+				     (op->sqe.msg_flags & MSG_MORE) != 0);
+
+	trace("ring: send to fd %d, %u bytes = %zd", op->fd, op->sqe.len, n);
+	if (n == -EAGAIN && !(op->sqe.msg_flags & MSG_DONTWAIT))
+		return false;
+	end(r, op, (int32_t)n, 0);
+	return true;
+}
+
+/* ---- connections ---- */
+
+static bool try_connect(struct ring *r, struct mop *op)
+{
+	struct msock *s = op->sock;
+	int res = 0;
+
+	if (s->state == SOCK_CONNECTING)
+		return false;
+	if (s->err)
+		res = -msock_take_error(s);
+	else if (s->state == SOCK_CLOSED)
+		res = -ECONNABORTED; /* somebody else took the error */
+	if (res == -ECONNRESET && msock_unread(s) > 0)
+		cover(COVER_RING_CONNECT_RESET);
+	end(r, op, res, 0);
+	return true;
+}
+
+static void begin_connect(struct ring *r, struct mop *op)
+{
+	const struct sockaddr *sa = (const struct sockaddr *)(uintptr_t)op->sqe.addr;
+	const int res = msock_connect(op->sock, sa);
+
+	trace("ring: connect of fd %d = %d", op->fd, res);
+	if (res != -EINPROGRESS)
+		end(r, op, res, 0);
+}
+
+static bool try_accept(struct ring *r, struct mop *op)
+{
+	const bool multi = (op->sqe.ioprio & IORING_ACCEPT_MULTISHOT) != 0;
+
+	for (;;) {
+		const int fd = site(SITE_ACCEPT_ABORTED) ? -ECONNABORTED : msock_accept(op->fd);
+		const uint32_t flags = op->listener->count > 0 ? IORING_CQE_F_SOCK_NONEMPTY : 0;
+
+		trace("ring: accept(%d) = %d", op->fd, fd);
+		if (fd == -EAGAIN)
+			return false;
+		if (multi && fd >= 0 && !mring_coin(r->ends) &&
+		    mring_post(r, op, fd, flags | IORING_CQE_F_MORE))
+			continue;
+		if (multi)
+			cover(COVER_RING_MULTI_ENDS);
+		end(r, op, fd, flags);
+		return true;
+	}
+}
+
+/* ---- polls ---- */
+
+static uint32_t wanted(const struct mop *op)
+{
+	return (op->sqe.poll32_events & POLLS) | ALWAYS;
+}
+
+static void note_poll(const struct mop *op, uint32_t mask)
+{
+	if (op->sock == NULL && model.files[op->fd].kind == FILE_ALARM) {
+		model.files[op->fd].alarm_ns = 0; /* it rings once for each time that it is set */
+		cover(COVER_ALARM);
+	}
+	if (op->sock == NULL)
+		return;
+	if ((mask & EPOLLPRI) && !op->sock->urg_valid)
+		cover(COVER_RING_POLL_NO_MARK);
+	if (!(mask & EPOLLPRI) && op->sock->urg_valid)
+		cover(COVER_RING_POLL_HIDES_MARK);
+}
+
+/* One wake-up is told by the bits that it named itself, several by a look at the file, as in
+ * io_poll_check_events(). False: there is nothing to tell. */
+static bool try_poll(struct ring *r, struct mop *op)
+{
+	const bool multi = (op->sqe.len & IORING_POLL_ADD_MULTI) != 0;
+	uint32_t mask = op->wakes == 1 ? op->key & wanted(op) : 0;
+
+	op->wakes = 0;
+	op->key = 0;
+	if (mask == 0)
+		mask = mask_of(op, true) & wanted(op);
+	if (mask == 0)
+		return false;
+	note_poll(op, mask);
+	trace("ring: poll of fd %d: %#x", op->fd, mask);
+	if (multi && !mring_coin(r->ends) && mring_post(r, op, (int32_t)mask, IORING_CQE_F_MORE))
+		return true;
+	if (multi)
+		cover(COVER_RING_MULTI_ENDS);
+	end(r, op, (int32_t)mask, 0);
+	return true;
+}
+
+static void wake_op(struct mop *op, uint32_t keys)
+{
+	if (keys != 0 && !(keys & wanted(op)))
+		return;
+	op->key = op->wakes++ == 0 ? keys : 0;
+}
+
+void mop_wake(struct ring *r, int fd, uint32_t keys)
+{
+	for (int i = 0; i < r->op_top; i++) {
+		struct mop *op = &r->ops[i];
+
+		if (op->state == MOP_ARMED && op->sqe.opcode == IORING_OP_POLL_ADD && op->fd == fd &&
+		    op->serial == model.files[fd].serial)
+			wake_op(op, keys);
+	}
+}
+
+/* ---- timeouts ---- */
+
+static void begin_timeout(struct mop *op)
+{
+	const struct __kernel_timespec *ts = (const struct __kernel_timespec *)(uintptr_t)op->sqe.addr;
+
+	if (op->sqe.len != 1 || op->sqe.off != 0 || op->sqe.timeout_flags != 0)
+		sim_fail("a timeout of another kind than the model knows");
+	op->at_ns = model.now_ns + ts->tv_sec * INT64_C(1000000000) + ts->tv_nsec;
+}
+
+int64_t mop_next_timeout(const struct ring *r)
+{
+	int64_t next_ns = -1;
+
+	for (int i = 0; i < r->op_top; i++) {
+		const struct mop *op = &r->ops[i];
+		const int64_t left_ns = op->at_ns > model.now_ns ? op->at_ns - model.now_ns : 0;
+
+		if (op->state != MOP_NONE && op->sqe.opcode == IORING_OP_TIMEOUT &&
+		    (next_ns < 0 || left_ns < next_ns))
+			next_ns = left_ns;
+	}
+	return next_ns;
+}
+
+/* ---- the course of an op ---- */
+
+static bool try_op(struct ring *r, struct mop *op)
+{
+	switch (op->sqe.opcode) {
+	case IORING_OP_RECV:
+		return try_recv(r, op);
+	case IORING_OP_SEND:
+		return try_send(r, op);
+	case IORING_OP_CONNECT:
+		return try_connect(r, op);
+	case IORING_OP_ACCEPT:
+		return try_accept(r, op);
+	case IORING_OP_TIMEOUT:
+		end(r, op, -ETIME, 0);
+		return true;
+	default:
+		return try_poll(r, op);
+	}
+}
+
+static bool is_ready(const struct mop *op)
+{
+	switch (op->sqe.opcode) {
+	case IORING_OP_RECV:
+		return mask_of(op, false) & (EPOLLIN | EPOLLPRI | ALWAYS);
+	case IORING_OP_SEND:
+	case IORING_OP_CONNECT:
+		return mask_of(op, true) & (EPOLLOUT | ALWAYS);
+	case IORING_OP_ACCEPT:
+		return op->listener->count > 0;
+	case IORING_OP_TIMEOUT:
+		return op->at_ns <= model.now_ns;
+	default:
+		return op->wakes > 0;
+	}
+}
+
+/* It could not end at once, or was told to look first: io_arm_poll_handler(). A file that is ready makes it
+ * run again, and when that is in vain again and again, on a thread: a send behind a FIN, which counts. */
+static void arm(struct mop *op)
+{
+	if (op->state == MOP_NONE || op->sqe.opcode == IORING_OP_POLL_ADD)
+		return;
+	op->state = is_ready(op) ? MOP_RUNS : MOP_ARMED;
+	if (op->state == MOP_RUNS && ++op->tries > MODEL_RING_TRIES)
+		sim_fail("op %u on fd %d goes to a thread of the kernel", op->sqe.opcode, op->fd);
+}
+
+bool mop_visit(struct ring *r, struct mop *op)
+{
+	if (op->state == MOP_ARMED && !op->dying && !is_ready(op))
+		return true;
+	if (mring_coin(r->late)) {
+		cover(COVER_RING_LATE);
+		return false;
+	}
+	model_enter();
+	if (op->state == MOP_CANCELLED || (!try_op(r, op) && op->dying))
+		end(r, op, -ECANCELED, 0);
+	else
+		arm(op);
+	return true;
+}
+
+static void begin(struct ring *r, struct mop *op)
+{
+	const bool first = (op->sqe.ioprio & IORING_RECVSEND_POLL_FIRST) != 0;
+
+	switch (op->sqe.opcode) {
+	case IORING_OP_POLL_ADD:
+		op->state = MOP_ARMED;
+		if (mask_of(op, true) & wanted(op))
+			wake_op(op, mask_of(op, true) & wanted(op));
+		if (op->wakes > 0 && !(op->sqe.len & IORING_POLL_ADD_MULTI))
+			(void)try_poll(r, op); /* it has something to tell */
+		return;
+	case IORING_OP_CONNECT:
+		begin_connect(r, op);
+		break;
+	case IORING_OP_TIMEOUT:
+		begin_timeout(op);
+		break;
+	case IORING_OP_ACCEPT:
+		(void)try_accept(r, op); /* or it waits */
+		break;
+	default:
+		if (!first)
+			(void)try_op(r, op); /* as above */
+		break;
+	}
+	arm(op);
+}
+
+/* ---- entries that end at once ---- */
+
+static struct mop *find(struct ring *r, uint64_t user_data, bool polls)
+{
+	for (int i = 0; i < r->op_top; i++) {
+		struct mop *op = &r->ops[i];
+
+		if (op->state == MOP_ARMED && op->sqe.user_data == user_data && !op->dying &&
+		    (!polls || op->sqe.opcode == IORING_OP_POLL_ADD))
+			return op;
+	}
+	return NULL;
+}
+
+static int cancel(struct ring *r, const struct io_uring_sqe *sqe)
+{
+	const bool polls = sqe->opcode == IORING_OP_POLL_REMOVE;
+	struct mop *op = find(r, sqe->addr, polls);
+
+	if (polls ? sqe->len != 0 : sqe->cancel_flags != 0)
+		sim_fail("a cancel of op %u has flags that the model does not know", sqe->opcode);
+	trace("ring: cancel of user_data %#llx: %s", (unsigned long long)sqe->addr,
+	      op != NULL ? "found" : "not found");
+	if (op == NULL) {
+		cover(COVER_RING_CANCEL_LATE);
+		return -ENOENT;
+	}
+	op->dying = true;
+	/* Only what went to a thread of the kernel can run meanwhile: no poll, no stream. */
+	if (op->sock != NULL && op->sqe.opcode != IORING_OP_POLL_ADD && mring_coin(r->already)) {
+		cover(COVER_RING_CANCEL_ALREADY);
+		return -EALREADY;
+	}
+	op->state = MOP_CANCELLED;
+	return 0;
+}
+
+static int at_once(struct ring *r, const struct io_uring_sqe *sqe)
+{
+	switch (sqe->opcode) {
+	case IORING_OP_NOP:
+		return 0;
+	case IORING_OP_CLOSE:
+		mfile_close(sqe->fd);
+		return 0;
+	default:
+		return cancel(r, sqe);
+	}
+}
+
+/* ---- what an entry may say ---- */
+
+static bool waits(uint8_t opcode)
+{
+	return opcode == IORING_OP_POLL_ADD || opcode == IORING_OP_ACCEPT || opcode == IORING_OP_CONNECT ||
+	       opcode == IORING_OP_RECV || opcode == IORING_OP_SEND || opcode == IORING_OP_TIMEOUT;
+}
+
+static void check_user_data(const struct ring *r, uint64_t user_data)
+{
+	for (int i = 0; i < r->op_top; i++)
+		if (r->ops[i].state != MOP_NONE && r->ops[i].sqe.user_data == user_data)
+			sim_fail("user_data %#llx is pending twice", (unsigned long long)user_data);
+	for (uint32_t i = 0; i < r->done_count; i++) {
+		const struct mdone *d = &r->done[(r->done_head + i) % MODEL_RING_DONE];
+
+		if (d->last && waits(d->opcode) && d->done.user_data == user_data)
+			sim_fail("user_data %#llx is used before its last completion was taken",
+				 (unsigned long long)user_data);
+	}
+}
+
+static void check_entry(const struct ring *r, const struct io_uring_sqe *sqe)
+{
+	const unsigned known = IOSQE_CQE_SKIP_SUCCESS | IOSQE_BUFFER_SELECT;
+	const bool multi = sqe->opcode == IORING_OP_POLL_ADD && (sqe->len & IORING_POLL_ADD_MULTI);
+
+	if (sqe->flags & ~known)
+		sim_fail("op %u has flags %#x, which the model does not know", sqe->opcode, sqe->flags);
+	if ((sqe->flags & IOSQE_BUFFER_SELECT) && sqe->buf_group != RING_BUF_GROUP)
+		sim_fail("op %u reads into buffers of group %u", sqe->opcode, sqe->buf_group);
+	if (multi && (sqe->flags & IOSQE_CQE_SKIP_SUCCESS))
+		sim_fail("EINVAL: a multishot poll that tells nothing");
+	if (sqe->opcode == IORING_OP_POLL_ADD && (sqe->len & ~IORING_POLL_ADD_MULTI))
+		sim_fail("a poll has flags %#x, which the model does not know", sqe->len);
+	if (sqe->opcode == IORING_OP_SEND && !(sqe->msg_flags & MSG_NOSIGNAL))
+		sim_fail("a send to fd %d may raise SIGPIPE", sqe->fd);
+	if (sqe->opcode == IORING_OP_SEND && sqe->len == 0)
+		sim_fail("send of length 0 to fd %d", sqe->fd);
+	if (waits(sqe->opcode))
+		check_user_data(r, sqe->user_data);
+	if (sqe->opcode == IORING_OP_SEND)
+		mring_check_memory(r, (const uint8_t *)(uintptr_t)sqe->addr, sqe->len, "a send uses");
+}
+
+static bool is_for_sockets(uint8_t opcode)
+{
+	return opcode == IORING_OP_CONNECT || opcode == IORING_OP_RECV || opcode == IORING_OP_SEND;
+}
+
+static struct mop *new_op(struct ring *r, const struct io_uring_sqe *sqe)
+{
+	int at = 0;
+
+	while (at < r->op_top && r->ops[at].state != MOP_NONE)
+		at++;
+	if (at == MODEL_RING_OPS)
+		sim_fail("%u ops are pending, more than any driver has", MODEL_RING_OPS);
+	if (at == r->op_top)
+		r->op_top++;
+	r->ops[at] = (struct mop){.state = MOP_RUNS, .sqe = *sqe, .fd = sqe->fd};
+	return &r->ops[at];
+}
+
+void mop_execute(struct ring *r, const struct io_uring_sqe *sqe)
+{
+	const struct mop once = {.sqe = *sqe};
+	struct mop *op;
+	int res;
+
+	model_enter();
+	check_entry(r, sqe);
+	if (!waits(sqe->opcode)) {
+		if (sqe->opcode != IORING_OP_NOP && sqe->opcode != IORING_OP_CLOSE &&
+		    sqe->opcode != IORING_OP_ASYNC_CANCEL && sqe->opcode != IORING_OP_POLL_REMOVE)
+			sim_fail("op %u is none that the ring lets through", sqe->opcode);
+		res = at_once(r, sqe);
+		if (res < 0 || !(sqe->flags & IOSQE_CQE_SKIP_SUCCESS))
+			(void)mring_post(r, &once, res, 0); /* it always finds a place */
+		return;
+	}
+	op = new_op(r, sqe);
+	if (sqe->opcode != IORING_OP_TIMEOUT)
+		hold(op);
+	if (is_for_sockets(sqe->opcode) && op->sock == NULL)
+		sim_fail("op %u on descriptor %d, which is no socket", sqe->opcode, sqe->fd);
+	if (sqe->opcode == IORING_OP_ACCEPT && op->listener == NULL)
+		sim_fail("accept on descriptor %d, which does not listen", sqe->fd);
+	begin(r, op);
+}
