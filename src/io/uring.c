@@ -419,7 +419,7 @@ static void on_drained(struct uring *u, struct io_op *op, int res)
 		poll_sock(u, op->sock); /* the peer may reset it, which changes nothing of SIOCOUTQ */
 }
 
-static void on_op(struct uring *u, struct io_sock *sock, const struct ring_done *c)
+static void on_op(struct uring *u, struct io_sock *sock, struct ring_done *c)
 {
 	struct io_op *op = (c->user_data & URING_TAG_MASK) == URING_RD ? sock->rd : sock->wr;
 	const int32_t number = (int32_t)(c->user_data >> URING_NUMBER_SHIFT);
@@ -429,6 +429,9 @@ static void on_op(struct uring *u, struct io_sock *sock, const struct ring_done 
 		uring_buf_back(u, c);
 		return;
 	}
+	/* IO_PENDING and its like are down there; no kernel goes below -4095. */
+	if (unlikely(c->res < -URING_ERRNO_MAX))
+		c->res = -EIO;
 	switch (op->kind) {
 	case IO_READ:
 		uring_on_read(u, op, c);
@@ -497,7 +500,7 @@ static void on_own(struct uring *u, const struct ring_done *c)
 		u->loop->woken(u->loop);
 }
 
-static void on_completion(struct uring *u, const struct ring_done *c)
+static void on_completion(struct uring *u, struct ring_done *c)
 {
 	struct io_sock *sock = (struct io_sock *)(uintptr_t)(c->user_data & URING_POINTER_MASK);
 

@@ -145,8 +145,10 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 		return;
 	}
 	if (c->res > 0) {
+		const uint32_t most = op->max < URING_BUF_BYTES ? op->max : URING_BUF_BYTES;
+
 		b = take_back(u, c);
-		if (b != NULL && (uint32_t)c->res <= URING_BUF_BYTES) {
+		if (b != NULL && (uint32_t)c->res <= most) {
 			note_more(sock, c);
 			deliver_bytes(u, op, b, c);
 			return;

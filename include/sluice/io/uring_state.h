@@ -27,6 +27,8 @@
 /* A watch that lasts so long is worth an entry; at most twice as late. */
 #define URING_WATCH_NS (5 * NS_PER_MS)
 #define URING_LISTENERS 16
+/* Results of completions are no smaller than that, negative. */
+#define URING_ERRNO_MAX 4095
 
 #define URING_NUMBER_SHIFT 48
 #define URING_TAG_MASK UINT64_C(7)
