@@ -209,7 +209,7 @@ void parked_cancel(struct parked *p, struct io_op *op)
 
 /* ---- events ---- */
 
-static void note_event(struct io_sock *sock, uint32_t ev)
+void parked_note(struct io_sock *sock, uint32_t ev)
 {
 	uint16_t bits = sock->bits;
 
@@ -247,7 +247,7 @@ void parked_event(struct parked *p, struct io_sock *sock, uint32_t events)
 {
 	const uint16_t gen = sock->gen;
 
-	note_event(sock, events);
+	parked_note(sock, events);
 	run_waiting(p, sock->rd);
 	if (sock->gen == gen)
 		run_waiting(p, sock->wr);

@@ -83,10 +83,72 @@ void uring_buf_back(struct uring *u, const struct ring_done *c)
 
 /* ---- reading ---- */
 
-static void deliver(struct uring *u, struct io_op *op, int result)
+int uring_attach(struct io_loop *loop, struct io_sock *sock)
 {
-	parked_leave(u->loop, op);
-	op->done(op, result);
+	(void)loop;
+	/* Most clients speak first, and have by the time that they are read. */
+	sock->bits |= IO_UNASKED | IO_READABLE;
+	return 0;
+}
+
+static void ask_read(struct uring *u, struct io_op *op)
+{
+	struct io_uring_sqe *sqe = ring_sqe(u->ring);
+
+	io_uring_prep_recv(sqe, op->sock->fd, NULL, op->max < URING_BUF_BYTES ? op->max : URING_BUF_BYTES, 0);
+	sqe->flags |= IOSQE_BUFFER_SELECT;
+	sqe->buf_group = RING_BUF_GROUP;
+	op->want = URING_BY_RING;
+	if (!(op->sock->bits & IO_READABLE))
+		sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
+	uring_sent(u, op, sqe);
+}
+
+/* The first bytes of a server are often its last ones. A poll tells of the end that comes with them, which saves
+ * a packet and a read; a read through the ring would not. */
+static void ask_first(struct uring *u, struct io_op *op)
+{
+	struct io_uring_sqe *sqe = ring_sqe(u->ring);
+
+	op->sock->bits &= (uint16_t)~IO_UNASKED;
+	op->want = URING_BY_POLL;
+	io_uring_prep_poll_add(sqe, op->sock->fd, EPOLLIN | EPOLLRDHUP | EPOLLPRI);
+	uring_sent(u, op, sqe);
+}
+
+/* The write may have taken the error of a reset already, and a read then says 0 as if the stream had ended. A
+ * read through the ring completes behind the write. */
+static bool has_write_in_ring(const struct io_sock *sock)
+{
+	return sock->wr != NULL && sock->wr->kind == IO_WRITE && (sock->wr->result & URING_SENT);
+}
+
+int uring_start_read(struct uring *u, struct io_op *op)
+{
+	struct io_sock *sock = op->sock;
+	int r;
+
+	if ((sock->bits & (IO_UNASKED | IO_READABLE | IO_POLLED)) == IO_UNASKED) {
+		(void)parked_wait(u->loop, op); /* it waits in the ring */
+		ask_first(u, op);
+		return IO_PENDING;
+	}
+	if (!(sock->bits & (IO_UNASKED | IO_POLLED | IO_ENDED)))
+		goto ask;
+	sock->bits &= (uint16_t)~IO_UNASKED;
+	r = parked_try(&u->parked, op);
+	if (r == 0 && has_write_in_ring(sock)) {
+		sock->bits &= (uint16_t)~IO_ENDED;
+		goto ask;
+	}
+	if (r != IO_PENDING)
+		return r;
+	if (sock->bits & IO_POLLED)
+		return parked_wait(u->loop, op);
+ask:
+	(void)parked_wait(u->loop, op); /* it waits in the ring */
+	ask_read(u, op);
+	return IO_PENDING;
 }
 
 /* The ring has run out of buffers, which says nothing of the socket. */
@@ -97,9 +159,9 @@ static void read_without(struct uring *u, struct io_op *op)
 	op->sock->bits |= IO_READABLE;
 	r = io_try_read(op, u->parked.scratch, sizeof(u->parked.scratch));
 	if (r == IO_PENDING)
-		uring_ask_read(u, op); /* behind a poll: there was nothing to be read */
+		ask_read(u, op); /* behind a poll: there was nothing to be read */
 	else
-		deliver(u, op, r);
+		uring_deliver(u, op, r);
 }
 
 static void deliver_bytes(struct uring *u, struct io_op *op, struct buf *b, const struct ring_done *c)
@@ -110,7 +172,7 @@ static void deliver_bytes(struct uring *u, struct io_op *op, struct buf *b, cons
 	op->len = (uint32_t)c->res;
 	u->lent = b;
 	u->lent_is_written = false;
-	deliver(u, op, c->res);
+	uring_deliver(u, op, c->res);
 	if (u->lent != NULL) {
 		lend(u, id, b);
 		u->lent = NULL;
@@ -129,10 +191,35 @@ static void note_more(struct io_sock *sock, const struct ring_done *c)
 		sock->bits &= (uint16_t)~IO_READABLE;
 }
 
+static void on_first(struct uring *u, struct io_op *op, int res)
+{
+	int r;
+
+	if (res < 0) {
+		uring_deliver(u, op, res);
+		return;
+	}
+	parked_note(op->sock, (uint32_t)res);
+	r = parked_try(&u->parked, op);
+	if (r == 0 && has_write_in_ring(op->sock)) {
+		op->sock->bits &= (uint16_t)~IO_ENDED;
+		r = IO_PENDING;
+	}
+	if (r == IO_PENDING)
+		ask_read(u, op);
+	else
+		uring_deliver(u, op, r);
+}
+
 void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 {
 	struct io_sock *sock = op->sock;
 	struct buf *b;
+
+	if (op->want == URING_BY_POLL) {
+		on_first(u, op, c->res);
+		return;
+	}
 
 	if (c->res <= 0)
 		uring_buf_back(u, c);
@@ -141,7 +228,7 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 		return;
 	}
 	if ((c->res == -EAGAIN || c->res == -EINTR) && !(op->result & URING_CANCELLED)) {
-		uring_ask_read(u, op);
+		ask_read(u, op);
 		return;
 	}
 	if (c->res > 0) {
@@ -150,20 +237,23 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 		b = take_back(u, c);
 		if (b != NULL && (uint32_t)c->res <= most) {
 			note_more(sock, c);
+			/* More than small messages, perhaps: what is left is read at once, as with epoll. */
+			if ((uint32_t)c->res == URING_BUF_BYTES && (c->flags & IORING_CQE_F_SOCK_NONEMPTY))
+				uring_watch_bulk(u, sock);
 			deliver_bytes(u, op, b, c);
 			return;
 		}
 		if (b != NULL)
 			lend(u, (uint16_t)(c->flags >> IORING_CQE_BUFFER_SHIFT), b);
 		sock->bits |= IO_ERR;
-		deliver(u, op, -EIO); /* no kernel says this */
+		uring_deliver(u, op, -EIO); /* no kernel says this */
 		return;
 	}
 	if (c->res == 0)
 		sock->bits |= IO_ENDED;
 	else if (c->res != -ECANCELED && c->res != -ENOBUFS)
 		sock->bits |= IO_ERR;
-	deliver(u, op, c->res == -ENOBUFS || c->res == -EAGAIN || c->res == -EINTR ? -ECANCELED : c->res);
+	uring_deliver(u, op, c->res == -ENOBUFS || c->res == -EAGAIN || c->res == -EINTR ? -ECANCELED : c->res);
 }
 
 /* ---- keeping ---- */

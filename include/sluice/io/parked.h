@@ -42,7 +42,9 @@ int parked_try(struct parked *p, struct io_op *op);
 struct buf *parked_keep(struct io_loop *loop, struct io_op *op, uint32_t from);
 /* Ends the wait of a parked op: it completes with -ECANCELED. */
 void parked_cancel(struct parked *p, struct io_op *op);
-/* `events` (EPOLLIN, ...) of the socket: its bits, and another try for what is parked there. */
+/* What `events` (EPOLLIN, ...) say of a socket: its bits. */
+void parked_note(struct io_sock *sock, uint32_t events);
+/* `events` of the socket: its bits, and another try for what is parked there. */
 void parked_event(struct parked *p, struct io_sock *sock, uint32_t events);
 
 /* Prepares an IO_RESET that waits until the peer has everything; false: nothing to wait for, or no way to.

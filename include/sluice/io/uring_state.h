@@ -2,9 +2,9 @@
  *
  * uring_state.h - what the files of the io_uring driver share: its state, and the meaning of user_data.
  *
- * user_data of an entry: a socket (48 bits, the lowest three of them a tag), and above it a number. Of an op
- * the number is one that no other op near it has, and op->result remembers it; of a socket's poll it is the
- * socket's generation. So a completion that comes late, or twice, is told from one that is waited for.
+ * user_data of an entry: a socket (48 bits, the lowest three of them a tag), and above it a number that no
+ * other op near it has, which op->result remembers. So a completion that comes late, or twice, is told from
+ * one that is waited for.
  * Private to the driver. One thread a loop. Floor 1.
  */
 #ifndef SLUICE_IO_URING_STATE_H
@@ -14,16 +14,17 @@
 #include "sluice/io/io.h"
 #include "sluice/io/parked.h"
 #include "sluice/io/ring.h"
+#include "sluice/io/sys.h"
 
 /* Entries for each turn; a turn with more submits in between. */
 #define URING_SUBMISSIONS 512
 #define URING_COMPLETIONS 4096
-/* What the kernel may fill before somebody is asked for more. One read moves at most a buffer; from this size
- * on a flow is bulk at once. */
+/* What the kernel may fill before somebody is asked for more. One read moves at most a buffer: whoever fills
+ * one and has more is no sender of small messages. */
 #define URING_BUFS 256
-#define URING_BUF_BYTES 32768u
+#define URING_BUF_BYTES 8192u
 /* A kept rest up to this size moves to a buffer of its own size. */
-#define URING_COPY_BYTES 4096u
+#define URING_COPY_BYTES 2048u
 /* A watch that lasts so long is worth an entry; at most twice as late. */
 #define URING_WATCH_NS (5 * NS_PER_MS)
 #define URING_LISTENERS 16
@@ -34,20 +35,23 @@
 #define URING_TAG_MASK UINT64_C(7)
 #define URING_POINTER_MASK ((UINT64_C(1) << URING_NUMBER_SHIFT) - 1 - URING_TAG_MASK)
 
-enum uring_tag { URING_RD, URING_WR, URING_POLL, URING_OWN, URING_NOTHING };
+enum uring_tag { URING_RD, URING_WR, URING_OWN, URING_NOTHING };
 
 /* Whole user_data, without a socket. */
 #define URING_WAKE ((uint64_t)URING_OWN)
 #define URING_ALARM ((uint64_t)URING_OWN | 8)
 #define URING_TICK ((uint64_t)URING_OWN | 16)
+#define URING_EPOLL ((uint64_t)URING_OWN | 24)
 #define URING_CLOSED ((uint64_t)URING_NOTHING | 8)
+
+/* op->want of an IO_READ or IO_WRITE in the ring: by an entry of its own, or by a poll and a call. */
+enum { URING_BY_RING, URING_BY_POLL };
 
 /* op->result of an op that waits; IO_PARKED = for an event of its socket. */
 #define URING_SENT 0x10000 /* in the ring; the number below it */
 #define URING_CANCELLED 0x20000
 #define URING_WATCH 0x40000   /* in the list of watches that the ring has not heard of yet */
 #define URING_SWITCH 0x100000 /* cancelled only to be asked for in another way */
-#define URING_CLOSING 0x80000 /* its socket is closed when the poll has ended */
 
 struct uring {
 	struct ring *ring; /* owns; NULL when at rest */
@@ -55,6 +59,8 @@ struct uring {
 	bool on;
 	uint16_t number; /* of the last op */
 	struct alarm alarm;
+	int epfd; /* owns: the sockets that are watched */
+	struct epoll_event events[IO_EVENTS];
 	struct addr peer; /* of the accept that is being delivered */
 	struct io_op *young; /* watches; linked by next and prev */
 	struct io_op *old;
@@ -76,8 +82,22 @@ struct uring {
 /* uring.c: `sqe` is filled in, and is the op's from now on. */
 void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
 void uring_cancel_sent(struct uring *u, struct io_op *op);
-void uring_ask_read(struct uring *u, struct io_op *op);
-void uring_ask_write(struct uring *u, struct io_op *op);
+/* Its wait has ended; the callback runs. */
+void uring_deliver(struct uring *u, struct io_op *op, int result);
+
+/* uring_watch.c: sockets that are waited for as with epoll. */
+int uring_start_ready(struct uring *u, struct io_op *op);
+/* The socket is going to be spliced from. */
+void uring_watch_bulk(struct uring *u, struct io_sock *sock);
+/* EPOLLOUT shall come when everything is acknowledged, almost. 0 or -errno. */
+int uring_watch_drain(struct uring *u, struct io_sock *sock);
+/* An op that waits for its socket is parked until an event says more. */
+void uring_park(struct uring *u, struct io_op *op);
+/* A completion of an op that had to be polled by itself. */
+void uring_on_ready(struct uring *u, struct io_op *op, int res);
+void uring_watch_remove(struct uring *u, struct io_op *op);
+void uring_watch_tick(struct uring *u);
+void uring_watch_events(struct uring *u);
 
 /* uring_bufs.c */
 void uring_bufs_init(struct uring *u);
@@ -86,6 +106,8 @@ void uring_bufs_free(struct uring *u);
 /* A completion that nobody waits for may have used a buffer. */
 void uring_buf_back(struct uring *u, const struct ring_done *c);
 void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c);
+int uring_attach(struct io_loop *loop, struct io_sock *sock);
+int uring_start_read(struct uring *u, struct io_op *op);
 struct buf *uring_keep(struct io_loop *loop, struct io_op *op, uint32_t from);
 
 /* uring_accept.c */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * uring_watch.c - sockets that are waited for as with epoll, beside the ring.
+ *
+ * An epoll set of their own, whose descriptor the ring polls. A poll of the ring itself tells of one wake-up
+ * only the bits that this one named: EPOLLPRI with all bytes, and room without it, so that an urgent mark can
+ * neither be seen nor ruled out, on which splice and every short read depend. A socket is added when its
+ * readiness is first asked for, and stays until it is closed. One thread a loop. Floor 1.
+ */
+#include "sluice/base/check.h"
+#include "sluice/io/attempt.h"
+#include "sluice/io/uring_state.h"
+
+static uint64_t event_data(const struct io_sock *sock)
+{
+	return (uint64_t)(uintptr_t)sock | (uint64_t)sock->gen << URING_NUMBER_SHIFT;
+}
+
+static int watch(struct uring *u, struct io_sock *sock)
+{
+	int err;
+
+	if (sock->bits & IO_POLLED)
+		return 0;
+	err = sys_epoll_ctl(u->epfd, EPOLL_CTL_ADD, sock->fd, PARKED_MASK, event_data(sock));
+	if (!err)
+		sock->bits |= IO_POLLED;
+	return err;
+}
+
+/* The set is full (fs.epoll.max_user_watches), or memory is: the ring polls for this one op, once. */
+static void poll_once(struct uring *u, struct io_op *op)
+{
+	const bool in = op->kind == IO_READY && (op->want & IO_WANT_IN);
+	struct io_uring_sqe *sqe = ring_sqe(u->ring);
+
+	io_uring_prep_poll_add(sqe, op->sock->fd, in ? EPOLLIN : EPOLLOUT);
+	if (op->kind == IO_WRITE)
+		op->want = URING_BY_POLL;
+	uring_sent(u, op, sqe);
+}
+
+void uring_park(struct uring *u, struct io_op *op)
+{
+	op->result = IO_PARKED;
+	if (watch(u, op->sock) != 0)
+		poll_once(u, op);
+}
+
+void uring_on_ready(struct uring *u, struct io_op *op, int res)
+{
+	int r;
+
+	if (res < 0) {
+		uring_deliver(u, op, res);
+		return;
+	}
+	parked_note(op->sock, (uint32_t)res);
+	op->result = IO_PARKED;
+	r = parked_try(&u->parked, op);
+	if (r != IO_PENDING)
+		uring_deliver(u, op, r);
+	else
+		uring_park(u, op);
+}
+
+void uring_watch_bulk(struct uring *u, struct io_sock *sock)
+{
+	if (sock->bits & IO_POLLED)
+		return;
+	sock->bits = (uint16_t)((sock->bits & ~IO_UNASKED) | IO_READABLE); /* nobody knows better */
+	(void)watch(u, sock);      /* or when it is waited for */
+}
+
+int uring_watch_drain(struct uring *u, struct io_sock *sock)
+{
+	const int how = sock->bits & IO_POLLED ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	sock->bits |= IO_POLLED;
+	return sys_epoll_ctl(u->epfd, how, sock->fd, EPOLLOUT | EPOLLET, event_data(sock));
+}
+
+void uring_watch_events(struct uring *u)
+{
+	int count;
+
+	do {
+		count = sys_epoll_wait(u->epfd, u->events, IO_EVENTS, 0);
+		for (int i = 0; i < count; i++) {
+			const uint64_t data = u->events[i].data.u64;
+			struct io_sock *sock = (struct io_sock *)(uintptr_t)(data & URING_POINTER_MASK);
+
+			if (sock->gen == (uint16_t)(data >> URING_NUMBER_SHIFT))
+				parked_event(&u->parked, sock, u->events[i].events);
+			else
+				u->loop->stale_events++;
+		}
+	} while (count == IO_EVENTS);
+}
+
+/* ---- watches for errors: most end within the turn, so only those that last are added ---- */
+
+void uring_watch_remove(struct uring *u, struct io_op *op)
+{
+	if (op->prev != NULL)
+		op->prev->next = op->next;
+	else if (u->young == op)
+		u->young = op->next;
+	else
+		u->old = op->next;
+	if (op->next != NULL)
+		op->next->prev = op->prev;
+	op->next = NULL;
+	op->result = IO_PARKED;
+}
+
+/* A timer of the ring's own: one of the loop's would make every wait a timed one. */
+static void ask_tick(struct uring *u)
+{
+	static struct __kernel_timespec ts = {.tv_nsec = URING_WATCH_NS};
+	struct io_uring_sqe *sqe = ring_sqe(u->ring);
+
+	io_uring_prep_timeout(sqe, &ts, 0, 0);
+	sqe->user_data = URING_TICK;
+	u->ticking = true;
+}
+
+void uring_watch_tick(struct uring *u)
+{
+	struct io_op *op;
+
+	u->ticking = false;
+	while ((op = u->old) != NULL) {
+		uring_watch_remove(u, op);
+		(void)watch(u, op->sock); /* without memory for it, a reset is noticed later */
+	}
+	u->old = u->young;
+	u->young = NULL;
+	if (u->old != NULL)
+		ask_tick(u);
+}
+
+static void watch_later(struct uring *u, struct io_op *op)
+{
+	if (!u->ticking)
+		ask_tick(u);
+	op->result = URING_WATCH;
+	op->prev = NULL;
+	op->next = u->young;
+	if (op->next != NULL)
+		op->next->prev = op;
+	u->young = op;
+}
+
+int uring_start_ready(struct uring *u, struct io_op *op)
+{
+	int r;
+
+	/* That it is worth a try is no news for somebody who waits. */
+	if ((op->want & IO_WANT_IN) && (op->sock->bits & IO_UNASKED))
+		op->sock->bits &= (uint16_t)~(IO_UNASKED | IO_READABLE);
+	r = io_try_ready(op);
+	if (r != IO_PENDING)
+		return r;
+	(void)parked_wait(u->loop, op); /* it is parked */
+	if (op->want & (IO_WANT_IN | IO_WANT_OUT))
+		uring_park(u, op);
+	else if (!(op->sock->bits & IO_POLLED))
+		watch_later(u, op);
+	return IO_PENDING;
+}
