@@ -226,6 +226,12 @@ static void lie_freely(struct ring *r)
 
 /* ---- events ---- */
 
+/* One that runs on a thread of the kernel is interrupted. */
+static int32_t cancelled_result(const struct entry *e, uint8_t b)
+{
+	return (b & 32) && e->sqe.opcode != IORING_OP_POLL_ADD ? -EINTR : -ECANCELED;
+}
+
 void luck_event(struct ring *r)
 {
 	const uint8_t b = shim_byte(), kind = shim_is_honest() ? 0 : b % 16;
@@ -242,7 +248,7 @@ void luck_event(struct ring *r)
 		if (kind == 12)
 			lie_about(r, e);
 		else if (e->cancelled && b >= 128)
-			ring_settle(r, e, -ECANCELED, 0);
+			ring_settle(r, e, cancelled_result(e, b), 0);
 		else
 			luck_complete(r, e);
 	}

@@ -330,7 +330,7 @@ void ring_lie(struct ring *r, struct ring_done done)
 	shim_trace("  a lie:");
 	if (e != NULL)
 		e->lied = true;
-	if (!(done.flags & IORING_CQE_F_MORE)) {
+	if (!(done.flags & IORING_CQE_F_MORE) || e == NULL) {
 		r->ended[r->ended_count++ % PAST_MAX] = done.user_data;
 		if (e != NULL)
 			drop_entry(r, e);
