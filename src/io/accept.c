@@ -11,7 +11,7 @@
 
 #include "sluice/io/sys.h"
 
-bool io_accept_may_go_on(int err)
+static bool is_peers_fault(int err)
 {
 	/* accept(2): pending network errors of the new connection come back here; the next one may be
 	 * fine. */
@@ -54,7 +54,7 @@ int io_accept_batch(struct io_loop *loop, struct io_op *op, struct addr *peer)
 			op->len = i > 0 ? (uint32_t)i : 1;
 			op->max = (uint32_t)loop->turns; /* nobody is left */
 			break;
-		} else if (!io_accept_may_go_on(fd)) {
+		} else if (!is_peers_fault(fd)) {
 			op->done(op, IO_DRAINED);
 			return fd;
 		}

@@ -63,9 +63,9 @@ static int register_bufs(struct ring *r, uint32_t count)
  * is cut down to what the driver asks for. -EINVAL where the kernel does not know one of these. */
 static int restrict_to_driver(struct ring *r)
 {
-	static const uint8_t ops[] = {IORING_OP_POLL_ADD, IORING_OP_POLL_REMOVE, IORING_OP_ASYNC_CANCEL,
-				      IORING_OP_ACCEPT,   IORING_OP_CONNECT,     IORING_OP_RECV,
-				      IORING_OP_SEND,     IORING_OP_CLOSE,       IORING_OP_TIMEOUT,  IORING_OP_NOP};
+	static const uint8_t ops[] = {IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL, IORING_OP_CONNECT,
+				      IORING_OP_RECV,     IORING_OP_SEND,         IORING_OP_CLOSE,
+				      IORING_OP_TIMEOUT};
 	struct io_uring_restriction list[sizeof(ops) + 3];
 	unsigned n = 0;
 
@@ -75,7 +75,7 @@ static int restrict_to_driver(struct ring *r)
 		list[n++].sqe_op = ops[i];
 	}
 	list[n].opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED;
-	list[n++].sqe_flags = IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS | IOSQE_IO_LINK;
+	list[n++].sqe_flags = IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS;
 	list[n].opcode = IORING_RESTRICTION_REGISTER_OP;
 	list[n++].register_op = IORING_REGISTER_ENABLE_RINGS;
 	return io_uring_register((unsigned)r->uring.ring_fd, IORING_REGISTER_RESTRICTIONS, list, n);

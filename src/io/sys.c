@@ -71,11 +71,6 @@ int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len)
 	return getsockname(fd, sa, len) < 0 ? -errno : 0;
 }
 
-int sys_getpeername(int fd, struct sockaddr *sa, socklen_t *len)
-{
-	return getpeername(fd, sa, len) < 0 ? -errno : 0;
-}
-
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	return getsockopt(fd, level, name, value, len) < 0 ? -errno : 0;

@@ -4,7 +4,8 @@
  *
  * Small messages go through the ring: a read into one of its buffers, the write from there, one system call
  * for each turn of the loop. A socket that is spliced, or whose readiness is waited for, works as with epoll
- * from then on (uring_watch.c), because IORING_OP_SPLICE always runs on a thread of the kernel. Owns the ring and the ops in it. One thread a loop. Floor 1.
+ * from then on (uring_watch.c), because IORING_OP_SPLICE always runs on a thread of the kernel. Owns the ring
+ * and the ops in it. One thread a loop. Floor 1.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +153,8 @@ static int uring_start(struct io_loop *loop, struct io_op *op)
 {
 	struct uring *u = loop->driver_state;
 
-	if (op->kind != IO_CLOSE && op->kind != IO_RESET && op->kind != IO_SPLICE_IN && op->kind != IO_SPLICE_OUT)
+	if (op->kind != IO_CLOSE && op->kind != IO_RESET && op->kind != IO_SPLICE_IN &&
+	    op->kind != IO_SPLICE_OUT)
 		check(*parked_place(op) == NULL);
 	switch (op->kind) {
 	case IO_ACCEPT:
@@ -186,7 +188,6 @@ static void uring_cancel(struct io_loop *loop, struct io_op *op)
 
 	if (op->result & URING_SENT) {
 		uring_cancel_sent(u, op);
-		op->result &= ~URING_SWITCH;
 		return;
 	}
 	if (op->kind == IO_ACCEPT)
@@ -248,7 +249,7 @@ static void on_op(struct uring *u, struct io_sock *sock, struct ring_done *c)
 	struct io_op *op = (c->user_data & URING_TAG_MASK) == URING_RD ? sock->rd : sock->wr;
 	const int32_t number = (int32_t)(c->user_data >> URING_NUMBER_SHIFT);
 
-	if (op == NULL || (op->result & ~(URING_CANCELLED | URING_SWITCH)) != (URING_SENT | number)) {
+	if (op == NULL || (op->result & ~URING_CANCELLED) != (URING_SENT | number)) {
 		u->loop->stale_events++;
 		uring_buf_back(u, c);
 		return;
@@ -270,7 +271,7 @@ static void on_op(struct uring *u, struct io_sock *sock, struct ring_done *c)
 		on_connected(u, op, c->res);
 		return;
 	case IO_ACCEPT:
-		uring_on_accept(u, op, c);
+		uring_on_accept(u, op, c->res);
 		return;
 	default:
 		uring_on_ready(u, op, c->res);
@@ -350,7 +351,8 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 		uring_bufs_fill(u);
 	timeout_ns = ring_is_behind(u->ring) ? 0 : alarm_wait_ns(&u->alarm, loop, deadline_ns);
 	err = ring_enter(u->ring, timeout_ns);
-	check(err == 0 || err == -EBUSY || err == -EAGAIN || err == -ENOMEM); /* the kernel is short of something */
+	/* The kernel may be short of something for a while. */
+	check(err == 0 || err == -EBUSY || err == -EAGAIN || err == -ENOMEM);
 	loop->now_ns = sys_now_ns();
 	do {
 		count = ring_take(u->ring, u->done, IO_EVENTS);
@@ -358,7 +360,6 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 		for (uint32_t i = 0; i < count; i++)
 			on_completion(u, &u->done[i]);
 	} while (count == IO_EVENTS);
-	uring_accept_drained(u);
 }
 
 /* ---- life ---- */

@@ -2,8 +2,8 @@
  *
  * uring_bufs.c - reads through the ring, and the buffers that it reads into.
  *
- * They are the pool's. One that the engine keeps is its own from then on, and another takes its place;
- * when the pool has none the ring goes on with fewer, and with none at all reads are copied through the scratch
+ * They are the pool's. One that the engine keeps is its own from then on, and another takes its place; when
+ * the pool has none the ring goes on with fewer, and with none at all reads are copied through the scratch
  * buffer. One thread a loop. Floor 1.
  */
 #include <string.h>
@@ -104,8 +104,8 @@ static void ask_read(struct uring *u, struct io_op *op)
 	uring_sent(u, op, sqe);
 }
 
-/* The first bytes of a server are often its last ones. A poll tells of the end that comes with them, which saves
- * a packet and a read; a read through the ring would not. */
+/* The first bytes of a server are often its last ones. A poll tells of the end that comes with them, which
+ * saves a packet and a read; a read through the ring would not. */
 static void ask_first(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
@@ -211,6 +211,18 @@ static void on_first(struct uring *u, struct io_op *op, int res)
 		uring_deliver(u, op, r);
 }
 
+/* No bytes: the end, an error, or a cancel that the entry was told of in another way. */
+static void on_end(struct uring *u, struct io_op *op, int res)
+{
+	if (res == -ENOBUFS || res == -EAGAIN || res == -EINTR)
+		res = -ECANCELED;
+	if (res == 0)
+		op->sock->bits |= IO_ENDED;
+	else if (res != -ECANCELED)
+		op->sock->bits |= IO_ERR;
+	uring_deliver(u, op, res);
+}
+
 void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 {
 	struct io_sock *sock = op->sock;
@@ -249,11 +261,7 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 		uring_deliver(u, op, -EIO); /* no kernel says this */
 		return;
 	}
-	if (c->res == 0)
-		sock->bits |= IO_ENDED;
-	else if (c->res != -ECANCELED && c->res != -ENOBUFS)
-		sock->bits |= IO_ERR;
-	uring_deliver(u, op, c->res == -ENOBUFS || c->res == -EAGAIN || c->res == -EINTR ? -ECANCELED : c->res);
+	on_end(u, op, c->res);
 }
 
 /* ---- keeping ---- */

@@ -53,7 +53,6 @@ static void listen_start(struct side *s)
 		return;
 	s->rd.op.kind = IO_ACCEPT;
 	s->rd.op.admit = admit;
-	s->rd.op.flags = shim_chance(128) ? IO_AHEAD : 0;
 	r = engine_start(&s->rd);
 	check(r == IO_PENDING || engine_is_errno(r));
 }
@@ -288,9 +287,6 @@ static void do_else(uint8_t how)
 		listen_start(l);
 		return;
 	case 1:
-		if (l->rd.pending)
-			l->rd.op.flags ^= IO_AHEAD;
-		return;
 	case 2:
 		at = engine_find_kept(true);
 		if (at >= 0)

@@ -9,8 +9,6 @@
 
 #include "sluice/io/io.h"
 
-/* Is `err` (-errno of accept(2)) the fault of that one client? */
-bool io_accept_may_go_on(int err);
 /* Accepts until nobody waits, the engine wants no more, or the turn's allowance is used, and brings the
  * results of the IO_ACCEPT stream; `peer` is room for an address. Returns 1 when the allowance was used,
  * 0, or the -errno that ends the stream (its last result is the caller's to deliver). */

@@ -25,8 +25,8 @@ int alarm_open(struct alarm *a);
 void alarm_close(struct alarm *a);
 /* It rings at `deadline_ns` (CLOCK_MONOTONIC) at the latest. 0 or -errno. */
 int alarm_by(struct alarm *a, int64_t deadline_ns);
-/* How long the loop's wait may be for `deadline_ns`, in ns: one that is far away (loop->far_ns) is left to the
- * alarm. -1 = until something happens, which may be the alarm. */
+/* How long the loop's wait may be for `deadline_ns`, in ns: one that is far away (loop->far_ns) is left to
+ * the alarm. -1 = until something happens, which may be the alarm. */
 int64_t alarm_wait_ns(struct alarm *a, const struct io_loop *loop, int64_t deadline_ns);
 /* Its descriptor was readable. */
 void alarm_rang(struct alarm *a);

@@ -91,8 +91,6 @@ enum io_kind {
 /* Flags of an op. */
 #define IO_DRAIN 1 /* IO_RESET: deliver, then reset */
 #define IO_LENT 2  /* IO_WRITE: the bytes are those of a read that was not kept */
-#define IO_AHEAD 8 /* IO_ACCEPT: op->admit would let in whoever waits, so the driver may accept before it asks;
-		    * the engine may set and clear it at any time */
 #define IO_LAST 4  /* IO_WRITE: IO_SHUTDOWN or IO_CLOSE follows at once; the bytes may wait for it, so that
 		    * they and the FIN are one packet */
 

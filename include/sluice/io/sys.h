@@ -24,8 +24,6 @@ int sys_bind(int fd, const struct sockaddr *sa, socklen_t len);
 int sys_connect(int fd, const struct sockaddr *sa, socklen_t len);
 /* getsockname(2): the address of our end. `len` in and out. */
 int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
-/* getpeername(2): that of the other end. */
-int sys_getpeername(int fd, struct sockaddr *sa, socklen_t *len);
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
 

@@ -27,7 +27,6 @@
 #define URING_COPY_BYTES 2048u
 /* A watch that lasts so long is worth an entry; at most twice as late. */
 #define URING_WATCH_NS (5 * NS_PER_MS)
-#define URING_LISTENERS 16
 /* Results of completions are no smaller than that, negative. */
 #define URING_ERRNO_MAX 4095
 
@@ -51,7 +50,6 @@ enum { URING_BY_RING, URING_BY_POLL };
 #define URING_SENT 0x10000 /* in the ring; the number below it */
 #define URING_CANCELLED 0x20000
 #define URING_WATCH 0x40000   /* in the list of watches that the ring has not heard of yet */
-#define URING_SWITCH 0x100000 /* cancelled only to be asked for in another way */
 
 struct uring {
 	struct ring *ring; /* owns; NULL when at rest */
@@ -66,9 +64,6 @@ struct uring {
 	struct io_op *old;
 	bool ticking; /* the ring has a timer for them */
 	struct io_op *unarmed; /* IO_ACCEPT ops that were started before the ring was on; linked by next */
-	struct io_op *drained[URING_LISTENERS]; /* IO_ACCEPT ops that brought somebody in this wait */
-	unsigned drained_count;
-	bool no_multishot; /* of accept: the kernel does not know it */
 	/* Buffers: those lent to the kernel by their id, and the ids without one. */
 	struct buf *bufs[URING_BUFS];
 	uint16_t free_ids[URING_BUFS];
@@ -113,8 +108,7 @@ struct buf *uring_keep(struct io_loop *loop, struct io_op *op, uint32_t from);
 /* uring_accept.c */
 int uring_start_accept(struct uring *u, struct io_op *op);
 void uring_accept_on(struct uring *u);
-void uring_on_accept(struct uring *u, struct io_op *op, const struct ring_done *c);
-void uring_accept_drained(struct uring *u);
+void uring_on_accept(struct uring *u, struct io_op *op, int res);
 void uring_forget_accept(struct uring *u, struct io_op *op);
 void uring_accept_last(struct io_loop *loop, struct io_op *op);
 
