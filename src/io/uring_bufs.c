@@ -120,7 +120,8 @@ static void ask_first(struct uring *u, struct io_op *op)
  * read through the ring completes behind the write. */
 static bool has_write_in_ring(const struct io_sock *sock)
 {
-	return sock->wr != NULL && sock->wr->kind == IO_WRITE && (sock->wr->result & URING_SENT);
+	return sock->wr != NULL && sock->wr->kind == IO_WRITE && (sock->wr->result & URING_SENT) &&
+	       sock->wr->want == URING_BY_RING;
 }
 
 int uring_start_read(struct uring *u, struct io_op *op)
@@ -158,8 +159,12 @@ static void read_without(struct uring *u, struct io_op *op)
 
 	op->sock->bits |= IO_READABLE;
 	r = io_try_read(op, u->parked.scratch, sizeof(u->parked.scratch));
+	if (has_write_in_ring(op->sock)) {
+		op->sock->bits &= (uint16_t)~IO_ENDED; /* nor are these bytes known to be the last */
+		r = r == 0 ? IO_PENDING : r;
+	}
 	if (r == IO_PENDING)
-		ask_read(u, op); /* behind a poll: there was nothing to be read */
+		ask_read(u, op); /* behind a poll when there was nothing to be read */
 	else
 		uring_deliver(u, op, r);
 }
@@ -201,9 +206,9 @@ static void on_first(struct uring *u, struct io_op *op, int res)
 	}
 	parked_note(op->sock, (uint32_t)res);
 	r = parked_try(&u->parked, op);
-	if (r == 0 && has_write_in_ring(op->sock)) {
-		op->sock->bits &= (uint16_t)~IO_ENDED;
-		r = IO_PENDING;
+	if (has_write_in_ring(op->sock)) {
+		op->sock->bits &= (uint16_t)~IO_ENDED; /* nor are these bytes known to be the last */
+		r = r == 0 ? IO_PENDING : r;
 	}
 	if (r == IO_PENDING)
 		ask_read(u, op);

@@ -78,6 +78,7 @@ void model_reset(uint64_t seed)
 	model.sock_top = 0;
 	model.listener_top = 0;
 	model.ready_count = 0;
+	model.epfd = 0;
 	model.waited_ns = 0;
 	model.sleep_max_ns = 0;
 	model.idle = false;
@@ -224,6 +225,9 @@ void mfile_close(int fd)
 	case FILE_PIPE_WR:
 		pipe_close_end(f->pipe, false);
 		break;
+	case FILE_EPOLL:
+		model.epfd = 0;
+		break;
 	default:
 		break;
 	}
@@ -240,9 +244,11 @@ void mfile_wake(int fd, uint32_t keys)
 	if (model.on_wake != NULL)
 		model.on_wake(fd, keys);
 	f = &model.files[fd];
-	if (!f->in_epoll || f->ready)
+	if (!f->in_epoll || (keys != 0 && !(keys & (f->interest | EPOLLERR | EPOLLHUP))))
 		return;
-	if (keys != 0 && !(keys & (f->interest | EPOLLERR | EPOLLHUP)))
+	if (model.on_wake != NULL && model.epfd > 0)
+		model.on_wake(model.epfd, EPOLLIN);
+	if (f->ready)
 		return;
 	f->ready = true;
 	model.ready[model.ready_count++] = fd;
@@ -261,6 +267,14 @@ uint32_t mfile_mask(int fd)
 		return EPOLLOUT | (f->counter > 0 ? EPOLLIN : 0u);
 	case FILE_ALARM:
 		return f->alarm_ns != 0 && f->alarm_ns <= model.now_ns ? EPOLLIN : 0u;
+	case FILE_EPOLL:
+		for (int i = 0; i < model.ready_count; i++) {
+			const struct mfile *in = &model.files[model.ready[i]];
+
+			if (mfile_mask(model.ready[i]) & (in->interest | EPOLLERR | EPOLLHUP))
+				return EPOLLIN;
+		}
+		return 0;
 	default:
 		return 0;
 	}

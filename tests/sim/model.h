@@ -150,6 +150,7 @@ struct model {
 	int listener_top;
 	int ready[MODEL_FDS];
 	int ready_count;
+	int epfd; /* the epoll set, where a ring may poll it; 0 = none */
 	bool idle;            /* the last wait found nothing */
 	int64_t waited_ns;    /* and wanted to sleep so long; -1 for ever */
 	int64_t sleep_max_ns; /* the world has nothing to do: a wait up to so long is slept through */

@@ -16,8 +16,12 @@
 
 int sys_epoll_create(void)
 {
+	const int fd = mfile_open(FILE_EPOLL);
+
 	model_enter();
-	return mfile_open(FILE_EPOLL);
+	if (fd > 0)
+		model.epfd = fd;
+	return fd;
 }
 
 static void look(int fd)
@@ -149,14 +153,15 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 	if (mfile_get(epfd)->kind != FILE_EPOLL)
 		sim_fail("epoll_wait on descriptor %d", epfd);
 	model.idle = false;
+	/* With time for nothing no signal cuts it short, and it brings all that there is room for. */
 	if (timeout_ns != 0)
 		model_judge_corks();
 	alarm_ns = model_look_at_alarms();
-	if (site(SITE_WAIT_EMPTY))
+	if (timeout_ns != 0 && site(SITE_WAIT_EMPTY))
 		return 0; /* EINTR */
 	if (site(SITE_SPURIOUS))
 		wake_somebody();
-	if (site(SITE_WAIT_FEW))
+	if (timeout_ns != 0 && site(SITE_WAIT_FEW))
 		max = 1;
 	while (n < max && model.ready_count > 0) {
 		const int fd = take_ready();
@@ -179,7 +184,7 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 		cover(COVER_EVENT_MERGED);
 	if (timeout_ns < 0 || (alarm_ns >= 0 && alarm_ns < timeout_ns))
 		timeout_ns = alarm_ns;
-	if (n == 0)
+	if (n == 0 && model.on_wake == NULL)
 		model_wait(timeout_ns);
 	return n;
 }

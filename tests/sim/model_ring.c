@@ -47,6 +47,7 @@ static void draw_luck(struct ring *r)
 
 	r->late = late[prng_below(rng, 4)];
 	r->ends = prng_chance(rng, 30) ? 30 : 0;
+	r->no_bufs = prng_chance(rng, 20) ? 30 : 0;
 	r->already = prng_chance(rng, 30) ? 30 : 0;
 	r->unix_says_more = prng_chance(rng, 50);
 	if (!model.strict)
@@ -167,7 +168,7 @@ static void check_untouched(const struct mbuf *b, uint16_t id)
 
 struct mbuf *mring_first_buf(struct ring *r, uint16_t *id)
 {
-	if (r->lent_count == 0)
+	if (r->lent_count == 0 || mring_coin(r->no_bufs))
 		return NULL;
 	*id = r->lent[r->lent_head];
 	check_untouched(&r->bufs[*id], *id);

@@ -16,7 +16,8 @@
 
 #define MODEL_RING_OPS 512
 #define MODEL_RING_DONE 4096
-#define MODEL_RING_TRIES 128 /* APOLL_MAX_RETRY */
+/* The kernel's APOLL_MAX_RETRY is 128; seeds are short. */
+#define MODEL_RING_TRIES 32
 
 enum mop_state {
 	MOP_NONE,
@@ -76,6 +77,7 @@ struct ring {
 	/* the seed's luck, in percent */
 	uint32_t late;      /* what is ready waits for the next enter */
 	uint32_t ends;      /* a multishot ends by itself */
+	uint32_t no_bufs;   /* others have just taken the lent buffers, and give them back */
 	uint32_t already;   /* a cancel finds its target running */
 	bool unix_says_more; /* kernels differ */
 };

@@ -173,6 +173,8 @@ static bool try_accept(struct ring *r, struct mop *op)
 		trace("ring: accept(%d) = %d", op->fd, fd);
 		if (fd == -EAGAIN)
 			return false;
+		if (multi && fd >= 0)
+			cover(COVER_RING_ACCEPT_AHEAD);
 		if (multi && fd >= 0 && !mring_coin(r->ends) &&
 		    mring_post(r, op, fd, flags | IORING_CQE_F_MORE))
 			continue;

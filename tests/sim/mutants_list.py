@@ -7,6 +7,10 @@ stand in LEFT_OUT with the reason. Owns nothing but the list.
 ATTEMPT = "src/io/attempt.c"
 EPOLL = "src/io/epoll.c"
 SOCK = "src/io/sock.c"
+URING = "src/io/uring.c"
+URING_BUFS = "src/io/uring_bufs.c"
+URING_ACCEPT = "src/io/uring_accept.c"
+URING_WATCH = "src/io/uring_watch.c"
 PIPES = "src/io/pipe_pool.c"
 PIPES_H = "include/sluice/io/pipe_pool.h"
 FLOW = "src/engine/flow.c"
@@ -156,3 +160,69 @@ MUTANTS = [
      "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) && !say(s))",
                 "CONFIG_SEND_PROXY_OFF) && false)")]},
 ]
+
+# The io_uring driver: what a ring adds to the ways of being wrong. Completions that no kernel brings (of
+# an op that has ended, with numbers beyond all bounds) are the fuzzer's.
+RING_MUTANTS = [
+    {"what": "a cancel is not sent",
+     "edits": [(URING, "	ask_cancel(u, op_data(op));\n", "")]},
+    {"what": "a read that is pending in the ring is not cancelled, but forgotten",
+     "edits": [(URING, "		uring_cancel_sent(u, op);\n"
+                "		op->result &= ~URING_SWITCH;\n		return;\n",
+                "")]},
+    {"what": "a read that found no buffer has failed",
+     "edits": [(URING_BUFS, "		read_without(u, op);\n		return;",
+                "		uring_deliver(u, op, -ENOBUFS);\n		return;")]},
+    {"what": "a kept buffer is lent again",
+     "edits": [(URING_BUFS, "	u->lent = NULL;\n	count_in_use(u, b, 1);",
+                "	count_in_use(u, b, 1);")]},
+    {"what": "a buffer is lent again while a write still uses it",
+     "edits": [(URING_BUFS, "	if (!u->lent_is_written && op->len", "	if (op->len")]},
+    {"what": "the end of a poll is not seen",
+     "edits": [(URING, "	if (!(c->flags & IORING_CQE_F_MORE))\n		watch_own(u, c->user_data);",
+                "	if (false)\n		;")]},
+    {"what": "what an end of a poll tells is dropped",
+     "edits": [(URING, "		watch_own(u, c->user_data); /* the kernel may end a "
+                "multishot at any time */\n	if (c->user",
+                "		watch_own(u, c->user_data);\n	if (!(c->flags & IORING_CQE_F_MORE))\n"
+                "		return;\n"
+                "	if (c->user")]},
+    {"what": "the set of sockets is not polled",
+     "edits": [(URING, "	watch_own(u, URING_EPOLL);\n", "")]},
+    {"what": "a multishot accept that ended by itself is not asked again",
+     "edits": [(URING_ACCEPT, "		fail(u, op, c->res);\n		return;\n	}\n"
+                "	ask(u, op);\n",
+                "		fail(u, op, c->res);\n		return;\n	}\n")]},
+    {"what": "a listener that was polled once is not polled again",
+     "edits": [(URING_ACCEPT, "		fail(u, op, err);\n	else\n		ask(u, op);",
+                "		fail(u, op, err);")]},
+    {"what": "a client that a cancelled accept had brought is dropped",
+     "edits": [(URING_ACCEPT, "	if (c->res >= 0)\n		deliver_client(u, op, c->res);",
+                "	if (c->res >= 0 && !(op->result & URING_CANCELLED))\n"
+                "		deliver_client(u, op, c->res);")]},
+    {"what": "a draining reset is not watched",
+     "edits": [(URING_WATCH, "	return sys_epoll_ctl(u->epfd, how, sock->fd, "
+                "EPOLLOUT | EPOLLET, event_data(sock));",
+                "	(void)how;\n	return 0;")]},
+    {"what": "a read through the ring hides the end",
+     "edits": [(URING_BUFS, " || (sock->bits & (IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)))", ")")]},
+    {"what": "a write waits in the ring",
+     "edits": [(URING, "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_NOSIGNAL")]},
+    {"what": "a write may raise SIGPIPE",
+     "edits": [(URING, "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_DONTWAIT")]},
+    {"what": "a write without room is not parked",
+     "edits": [(URING, "	uring_park(u, op);\n", "	op->result = IO_PARKED;\n")]},
+    {"what": "a parked write of kept bytes says that they are lent",
+     "edits": [(URING, "	op->flags &= (uint8_t)~IO_LENT; /* whoever", "	(void)0; /* whoever")]},
+    {"what": "bytes in the scratch buffer wait in the ring",
+     "edits": [(URING, " || ((op->flags & IO_LENT) && !lent)) {", ") {")]},
+    {"what": "a server that spoke and reset while it was asked is a server that refused",
+     "edits": [(URING, "	if ((res == -ECONNRESET || res == -EPIPE) && sys_unread(op->sock->fd) > 0)\n"
+                       "		res = 0;\n", "")]},
+    {"what": "a watch for errors is never added",
+     "edits": [(URING_WATCH, "		(void)watch(u, op->sock); /* without",
+                "		/* without")]},
+    {"what": "the first read of a server tells no mark",
+     "edits": [(URING_BUFS, "EPOLLIN | EPOLLRDHUP | EPOLLPRI);", "EPOLLIN | EPOLLRDHUP);")]},
+]
+MUTANTS += [{"rule": "-", "drivers": ["io_uring"], **m} for m in RING_MUTANTS]
