@@ -108,7 +108,7 @@ static bool is_drained(const struct io_sock *sock)
 	return (sock->bits & IO_ERR) || sys_unacked(sock->fd) <= 0;
 }
 
-static void forget_draining(struct parked *p, const struct io_op *op)
+void parked_forget(struct parked *p, const struct io_op *op)
 {
 	struct io_op **at;
 
@@ -125,7 +125,7 @@ static void forget_draining(struct parked *p, const struct io_op *op)
 static int try_reset(struct parked *p, struct io_op *op)
 {
 	/* It may stand in the list already, from an event before. */
-	forget_draining(p, op);
+	parked_forget(p, op);
 	if (is_drained(op->sock))
 		return p->close(p->loop, op);
 	p->look_ns = DRAIN_LOOK_NS;
@@ -202,7 +202,7 @@ struct buf *parked_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
 void parked_cancel(struct parked *p, struct io_op *op)
 {
 	if (op->kind == IO_RESET)
-		forget_draining(p, op);
+		parked_forget(p, op);
 	*parked_place(op) = NULL;
 	io_complete(p->loop, op, -ECANCELED);
 }

@@ -144,9 +144,11 @@ static int uring_close_sock(struct io_loop *loop, struct io_op *op)
 
 static int start_reset(struct uring *u, struct io_op *op)
 {
-	if (parked_may_drain(op) && uring_watch_drain(u, op->sock) == 0)
-		return parked_wait(u->loop, op);
-	return uring_close_sock(u->loop, op);
+	if (!parked_may_drain(op))
+		return uring_close_sock(u->loop, op);
+	(void)parked_wait(u->loop, op); /* it is parked */
+	uring_watch_drain(u, op);
+	return IO_PENDING;
 }
 
 static int uring_start(struct io_loop *loop, struct io_op *op)

@@ -47,6 +47,14 @@ void uring_park(struct uring *u, struct io_op *op)
 		poll_once(u, op);
 }
 
+/* Nobody would tell of the peer's own reset, behind which nothing is acknowledged any more: what is still
+ * under way, a packet or two, is given up. */
+static void reset_now(struct uring *u, struct io_op *op)
+{
+	parked_forget(&u->parked, op);
+	uring_deliver(u, op, u->parked.close(u->loop, op));
+}
+
 void uring_on_ready(struct uring *u, struct io_op *op, int res)
 {
 	int r;
@@ -55,13 +63,16 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 		uring_deliver(u, op, res);
 		return;
 	}
-	parked_note(op->sock, (uint32_t)res);
+	/* What it says of bytes says nothing of an urgent mark (above). */
+	parked_note(op->sock, (uint32_t)res | (op->sock->bits & IO_PRI ? EPOLLPRI : 0));
 	op->result = IO_PARKED;
 	r = parked_try(&u->parked, op);
 	if (r != IO_PENDING)
 		uring_deliver(u, op, r);
-	else
+	else if (op->kind != IO_RESET)
 		uring_park(u, op);
+	else if (watch(u, op->sock) != 0)
+		reset_now(u, op);
 }
 
 void uring_watch_bulk(struct uring *u, struct io_sock *sock)
@@ -72,12 +83,15 @@ void uring_watch_bulk(struct uring *u, struct io_sock *sock)
 	(void)watch(u, sock);      /* or when it is waited for */
 }
 
-int uring_watch_drain(struct uring *u, struct io_sock *sock)
+void uring_watch_drain(struct uring *u, struct io_op *op)
 {
+	struct io_sock *sock = op->sock;
 	const int how = sock->bits & IO_POLLED ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
-	sock->bits |= IO_POLLED;
-	return sys_epoll_ctl(u->epfd, how, sock->fd, EPOLLOUT | EPOLLET, event_data(sock));
+	if (sys_epoll_ctl(u->epfd, how, sock->fd, EPOLLOUT | EPOLLET, event_data(sock)) == 0)
+		sock->bits |= IO_POLLED;
+	else
+		poll_once(u, op);
 }
 
 void uring_watch_events(struct uring *u)

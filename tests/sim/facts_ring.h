@@ -33,9 +33,6 @@ static void port_urgent(int fd);
 static void port_settle(void);
 /* What `from` can send before `to` reads becomes little. */
 static void port_small_queue(int from, int to);
-/* A TCP listener; port_knock() connects to it, and forgets the far end. */
-static int port_listener(void);
-static void port_knock(int listener);
 /* From now on a wait may be long. */
 static void port_long_sleep(void);
 
@@ -378,14 +375,12 @@ static void a_cancel_before_the_close_lets_the_fin_go(void **state)
 		RING_FACT(one_wake_up_shows_its_own_bits_alone),                                           \
 		RING_FACT(an_event_of_room_hides_the_mark),                                                \
 		RING_FACT(a_reset_shows_all_bits),                                                         \
-		RING_FACT(a_poll_that_was_removed_is_cancelled),                                           \
 		RING_FACT(a_poll_once_tells_once),                                                         \
 		RING_FACT(a_send_waits_for_room),                                                          \
 		RING_FACT(a_send_behind_a_fin_cannot_be_cancelled),                                        \
 		RING_FACT(a_send_that_may_not_wait_says_so),                                               \
 		RING_FACT(a_send_tells_of_the_reset),                                                      \
 		RING_FACT(a_timeout_ends_once_in_its_time),                                                \
-		RING_FACT(a_multishot_accept_takes_all_who_wait),                                          \
 		RING_FACT(more_completions_than_room_are_brought_later)
 
 #endif

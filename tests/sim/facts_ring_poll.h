@@ -120,27 +120,6 @@ static void a_reset_shows_all_bits(void **state)
 	sys_close(s[0]);
 }
 
-static void a_poll_that_was_removed_is_cancelled(void **state)
-{
-	struct io_uring_sqe *sqe;
-	int s[2];
-
-	(void)state;
-	port_pair(true, true, s);
-	ask_poll(s[0], 1, EPOLLIN, true);
-	nothing();
-	sqe = ring_sqe(ring);
-	io_uring_prep_poll_remove(sqe, 1);
-	sqe->user_data = 2;
-	expect(2, 0);
-	expect(1, -ECANCELED);
-	sqe = ring_sqe(ring);
-	io_uring_prep_poll_remove(sqe, 1);
-	sqe->user_data = 2;
-	expect(2, -ENOENT);
-	hang_up(s);
-}
-
 static void a_poll_once_tells_once(void **state)
 {
 	struct ring_done d;
@@ -282,36 +261,6 @@ static void a_timeout_ends_once_in_its_time(void **state)
 }
 
 /* ---- accepts, and many completions ---- */
-
-static void a_multishot_accept_takes_all_who_wait(void **state)
-{
-	struct io_uring_sqe *sqe;
-	struct ring_done d;
-	int l = port_listener();
-
-	(void)state;
-	port_knock(l);
-	port_knock(l);
-	sqe = ring_sqe(ring);
-	io_uring_prep_multishot_accept(sqe, l, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	sqe->user_data = 1;
-	for (int i = 0; i < 3; i++) {
-		d = next();
-		assert_int_equal(d.user_data, 1);
-		assert_true(d.flags & IORING_CQE_F_MORE);
-		assert_true(d.res > 0);
-		sys_close(d.res);
-		if (i == 1) {
-			nothing();
-			port_knock(l);
-		}
-	}
-	ask_cancel(1);
-	d = next();
-	assert_int_equal(d.res, -ECANCELED);
-	assert_int_equal(d.flags, 0);
-	sys_close(l);
-}
 
 static void more_completions_than_room_are_brought_later(void **state)
 {

@@ -162,29 +162,6 @@ static void begin_connect(struct ring *r, struct mop *op)
 		end(r, op, res, 0);
 }
 
-static bool try_accept(struct ring *r, struct mop *op)
-{
-	const bool multi = (op->sqe.ioprio & IORING_ACCEPT_MULTISHOT) != 0;
-
-	for (;;) {
-		const int fd = site(SITE_ACCEPT_ABORTED) ? -ECONNABORTED : msock_accept(op->fd);
-		const uint32_t flags = op->listener->count > 0 ? IORING_CQE_F_SOCK_NONEMPTY : 0;
-
-		trace("ring: accept(%d) = %d", op->fd, fd);
-		if (fd == -EAGAIN)
-			return false;
-		if (multi && fd >= 0)
-			cover(COVER_RING_ACCEPT_AHEAD);
-		if (multi && fd >= 0 && !mring_coin(r->ends) &&
-		    mring_post(r, op, fd, flags | IORING_CQE_F_MORE))
-			continue;
-		if (multi)
-			cover(COVER_RING_MULTI_ENDS);
-		end(r, op, fd, flags);
-		return true;
-	}
-}
-
 /* ---- polls ---- */
 
 static uint32_t wanted(const struct mop *op)
@@ -284,8 +261,6 @@ static bool try_op(struct ring *r, struct mop *op)
 		return try_send(r, op);
 	case IORING_OP_CONNECT:
 		return try_connect(r, op);
-	case IORING_OP_ACCEPT:
-		return try_accept(r, op);
 	case IORING_OP_TIMEOUT:
 		end(r, op, -ETIME, 0);
 		return true;
@@ -302,8 +277,6 @@ static bool is_ready(const struct mop *op)
 	case IORING_OP_SEND:
 	case IORING_OP_CONNECT:
 		return mask_of(op, true) & (EPOLLOUT | ALWAYS);
-	case IORING_OP_ACCEPT:
-		return op->listener->count > 0;
 	case IORING_OP_TIMEOUT:
 		return op->at_ns <= model.now_ns;
 	default:
@@ -356,9 +329,6 @@ static void begin(struct ring *r, struct mop *op)
 	case IORING_OP_TIMEOUT:
 		begin_timeout(op);
 		break;
-	case IORING_OP_ACCEPT:
-		(void)try_accept(r, op); /* or it waits */
-		break;
 	default:
 		if (!first)
 			(void)try_op(r, op); /* as above */
@@ -369,13 +339,12 @@ static void begin(struct ring *r, struct mop *op)
 
 /* ---- entries that end at once ---- */
 
-static struct mop *find(struct ring *r, uint64_t user_data, bool polls)
+static struct mop *find(struct ring *r, uint64_t user_data)
 {
 	for (int i = 0; i < r->op_top; i++) {
 		struct mop *op = &r->ops[i];
 
-		if (op->state == MOP_ARMED && op->sqe.user_data == user_data && !op->dying &&
-		    (!polls || op->sqe.opcode == IORING_OP_POLL_ADD))
+		if (op->state == MOP_ARMED && op->sqe.user_data == user_data && !op->dying)
 			return op;
 	}
 	return NULL;
@@ -383,10 +352,9 @@ static struct mop *find(struct ring *r, uint64_t user_data, bool polls)
 
 static int cancel(struct ring *r, const struct io_uring_sqe *sqe)
 {
-	const bool polls = sqe->opcode == IORING_OP_POLL_REMOVE;
-	struct mop *op = find(r, sqe->addr, polls);
+	struct mop *op = find(r, sqe->addr);
 
-	if (polls ? sqe->len != 0 : sqe->cancel_flags != 0)
+	if (sqe->cancel_flags != 0)
 		sim_fail("a cancel of op %u has flags that the model does not know", sqe->opcode);
 	trace("ring: cancel of user_data %#llx: %s", (unsigned long long)sqe->addr,
 	      op != NULL ? "found" : "not found");
@@ -421,8 +389,8 @@ static int at_once(struct ring *r, const struct io_uring_sqe *sqe)
 
 static bool waits(uint8_t opcode)
 {
-	return opcode == IORING_OP_POLL_ADD || opcode == IORING_OP_ACCEPT || opcode == IORING_OP_CONNECT ||
-	       opcode == IORING_OP_RECV || opcode == IORING_OP_SEND || opcode == IORING_OP_TIMEOUT;
+	return opcode == IORING_OP_POLL_ADD || opcode == IORING_OP_CONNECT || opcode == IORING_OP_RECV ||
+	       opcode == IORING_OP_SEND || opcode == IORING_OP_TIMEOUT;
 }
 
 static void check_user_data(const struct ring *r, uint64_t user_data)
@@ -491,7 +459,7 @@ void mop_execute(struct ring *r, const struct io_uring_sqe *sqe)
 	check_entry(r, sqe);
 	if (!waits(sqe->opcode)) {
 		if (sqe->opcode != IORING_OP_NOP && sqe->opcode != IORING_OP_CLOSE &&
-		    sqe->opcode != IORING_OP_ASYNC_CANCEL && sqe->opcode != IORING_OP_POLL_REMOVE)
+		    sqe->opcode != IORING_OP_ASYNC_CANCEL)
 			sim_fail("op %u is none that the ring lets through", sqe->opcode);
 		res = at_once(r, sqe);
 		if (res < 0 || !(sqe->flags & IOSQE_CQE_SKIP_SUCCESS))
@@ -503,7 +471,5 @@ void mop_execute(struct ring *r, const struct io_uring_sqe *sqe)
 		hold(op);
 	if (is_for_sockets(sqe->opcode) && op->sock == NULL)
 		sim_fail("op %u on descriptor %d, which is no socket", sqe->opcode, sqe->fd);
-	if (sqe->opcode == IORING_OP_ACCEPT && op->listener == NULL)
-		sim_fail("accept on descriptor %d, which does not listen", sqe->fd);
 	begin(r, op);
 }

@@ -5,7 +5,7 @@
 stand in LEFT_OUT with the reason. Owns nothing but the list.
 """
 ATTEMPT = "src/io/attempt.c"
-EPOLL = "src/io/epoll.c"
+PARKED = "src/io/parked.c"
 SOCK = "src/io/sock.c"
 URING = "src/io/uring.c"
 URING_BUFS = "src/io/uring_bufs.c"
@@ -98,7 +98,7 @@ MUTANTS = [
                 "	if (sock->bits & IO_ERR)\n		return -ECONNRESET;\n"
                 "	if (!(sock->bits & IO_READABLE))\n		return IO_PENDING;\n")]},
     {"rule": "R10", "what": "RST is passed on before all is acknowledged",
-     "edits": [(EPOLL, "	if (!(op->flags & IO_DRAIN) ||", "	if (op->flags != 77 ||")],
+     "edits": [(PARKED, "	if (!(op->flags & IO_DRAIN) ||", "	if (op->flags != 77 ||")],
      "drivers": ["epoll"]},
     {"rule": "R10", "what": "a reset drops what the flow still holds",
      "edits": [(SESSION, "	flow_source_failed(from);\n",
@@ -148,7 +148,7 @@ MUTANTS = [
      "edits": [(FLOW, "		session_side_failed(flow_session(f), flow_dst_name(f), err);\n"
                 "	return STEP_WAIT;", "		flow_kill(f);\n	return STEP_WAIT;")]},
     {"rule": "-", "what": "a reset that waits is finished twice",
-     "edits": [(EPOLL, "	forget_draining(d, op);\n	if (is_drained(op->sock))",
+     "edits": [(PARKED, "	parked_forget(p, op);\n	if (is_drained(op->sock))",
                 "	if (is_drained(op->sock))")], "drivers": ["epoll"]},
     {"rule": "-", "what": "what came behind a PROXY header is dropped",
      "edits": [(HANDSHAKE, "		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);",
@@ -167,9 +167,7 @@ RING_MUTANTS = [
     {"what": "a cancel is not sent",
      "edits": [(URING, "	ask_cancel(u, op_data(op));\n", "")]},
     {"what": "a read that is pending in the ring is not cancelled, but forgotten",
-     "edits": [(URING, "		uring_cancel_sent(u, op);\n"
-                "		op->result &= ~URING_SWITCH;\n		return;\n",
-                "")]},
+     "edits": [(URING, "		uring_cancel_sent(u, op);\n		return;\n", "")]},
     {"what": "a read that found no buffer has failed",
      "edits": [(URING_BUFS, "		read_without(u, op);\n		return;",
                 "		uring_deliver(u, op, -ENOBUFS);\n		return;")]},
@@ -189,21 +187,14 @@ RING_MUTANTS = [
                 "	if (c->user")]},
     {"what": "the set of sockets is not polled",
      "edits": [(URING, "	watch_own(u, URING_EPOLL);\n", "")]},
-    {"what": "a multishot accept that ended by itself is not asked again",
-     "edits": [(URING_ACCEPT, "		fail(u, op, c->res);\n		return;\n	}\n"
-                "	ask(u, op);\n",
-                "		fail(u, op, c->res);\n		return;\n	}\n")]},
     {"what": "a listener that was polled once is not polled again",
-     "edits": [(URING_ACCEPT, "		fail(u, op, err);\n	else\n		ask(u, op);",
-                "		fail(u, op, err);")]},
-    {"what": "a client that a cancelled accept had brought is dropped",
-     "edits": [(URING_ACCEPT, "	if (c->res >= 0)\n		deliver_client(u, op, c->res);",
-                "	if (c->res >= 0 && !(op->result & URING_CANCELLED))\n"
-                "		deliver_client(u, op, c->res);")]},
+     "edits": [(URING_ACCEPT, "		uring_deliver(u, op, err);\n	else\n		ask(u, op);",
+                "		uring_deliver(u, op, err);")]},
     {"what": "a draining reset is not watched",
-     "edits": [(URING_WATCH, "	return sys_epoll_ctl(u->epfd, how, sock->fd, "
-                "EPOLLOUT | EPOLLET, event_data(sock));",
-                "	(void)how;\n	return 0;")]},
+     "edits": [(URING_WATCH, "	if (sys_epoll_ctl(u->epfd, how, sock->fd, EPOLLOUT | EPOLLET, "
+                "event_data(sock)) == 0)\n		sock->bits |= IO_POLLED;\n	else\n"
+                "		poll_once(u, op);\n",
+                "	(void)u;\n	(void)sock;\n	(void)how;\n")]},
     {"what": "a read through the ring hides the end",
      "edits": [(URING_BUFS, " || (sock->bits & (IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)))", ")")]},
     {"what": "a write waits in the ring",

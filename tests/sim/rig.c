@@ -231,20 +231,6 @@ static void evict_some(void)
 	}
 }
 
-/* In every other seed where everybody is let in the driver may accept ahead of the question, but for some
- * turns. */
-static void set_ahead(void)
-{
-	struct io_op *op = &rig.worker->listeners[0].accept;
-
-	const bool all = frontend.maxconn == 0 && frontend.rate_limit == 0;
-
-	if (all && sim_seed % 2 == 0 && rig.turns % 16 < 12)
-		op->flags |= IO_AHEAD;
-	else
-		op->flags &= (uint8_t)~IO_AHEAD;
-}
-
 void rig_turn(void)
 {
 	model.calls_at_turn = model.calls;
@@ -261,7 +247,6 @@ void rig_turn(void)
 		return;
 	}
 	evict_some();
-	set_ahead();
 	peers.in_turn = true;
 	worker_turn(rig.worker);
 	peers.in_turn = false;

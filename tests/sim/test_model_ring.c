@@ -8,16 +8,6 @@
 
 #include "facts_model.h"
 
-static int port_listener(void)
-{
-	return msock_listen(true, true);
-}
-
-static void port_knock(int listener)
-{
-	assert_non_null(msock_connect_to(listener));
-}
-
 static void port_long_sleep(void)
 {
 	model.sleep_max_ns = INT64_MAX;

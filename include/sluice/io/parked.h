@@ -50,6 +50,8 @@ void parked_event(struct parked *p, struct io_sock *sock, uint32_t events);
 /* Prepares an IO_RESET that waits until the peer has everything; false: nothing to wait for, or no way to.
  * When true, an EPOLLOUT or an error, asked for from now on, makes it try again. */
 bool parked_may_drain(struct io_op *op);
+/* An IO_RESET that waits is not looked at by timer any more; harmless when it is not. */
+void parked_forget(struct parked *p, const struct io_op *op);
 /* The socket's RST instead of its FIN at close(2). */
 void parked_harden(const struct io_sock *sock);
 

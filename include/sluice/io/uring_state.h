@@ -84,8 +84,8 @@ void uring_deliver(struct uring *u, struct io_op *op, int result);
 int uring_start_ready(struct uring *u, struct io_op *op);
 /* The socket is going to be spliced from. */
 void uring_watch_bulk(struct uring *u, struct io_sock *sock);
-/* EPOLLOUT shall come when everything is acknowledged, almost. 0 or -errno. */
-int uring_watch_drain(struct uring *u, struct io_sock *sock);
+/* A reset that waits: it shall hear when everything is acknowledged, almost. */
+void uring_watch_drain(struct uring *u, struct io_op *op);
 /* An op that waits for its socket is parked until an event says more. */
 void uring_park(struct uring *u, struct io_op *op);
 /* A completion of an op that had to be polled by itself. */

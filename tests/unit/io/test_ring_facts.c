@@ -12,28 +12,6 @@
 
 #include "facts_linux.h"
 
-static int port_listener(void)
-{
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	const int l = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_true(l >= 0);
-	assert_int_equal(bind(l, (struct sockaddr *)&in, sizeof(in)), 0);
-	assert_int_equal(listen(l, 8), 0);
-	return l;
-}
-
-static void port_knock(int listener)
-{
-	struct sockaddr_in in;
-	socklen_t len = sizeof(in);
-	const int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&in, &len), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-	close(fd);
-}
-
 static void port_long_sleep(void)
 {
 	(void)alarm(20); /* the test would hang for ever */
