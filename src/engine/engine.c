@@ -185,7 +185,7 @@ static int choose_cpu(const struct engine *e, unsigned i)
 	return -1;
 }
 
-static void set_limits(struct engine *e, const struct engine_limits *limits)
+static void set_limits(struct engine *e, const struct engine_limits *limits, uint64_t borrowed_bytes)
 {
 	size_t i;
 
@@ -196,7 +196,7 @@ static void set_limits(struct engine *e, const struct engine_limits *limits)
 		e->frontends[i].limit = own > 0 ? own : limits->maxconn;
 	}
 	pipe_pool_init(&e->pipes, limits->maxpipes, limits->pipe_bytes, limits->pipe_budget_bytes);
-	buf_pool_init(&e->bufs, limits->buf_budget_bytes);
+	buf_pool_init(&e->bufs, limits->buf_budget_bytes + borrowed_bytes);
 }
 
 static void free_workers(struct engine *e)
@@ -257,7 +257,7 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 
 	check(workers > 0);
 	check(e->workers == NULL);
-	set_limits(e, limits);
+	set_limits(e, limits, workers * driver->borrows_bytes);
 	err = make_workers(e, workers, driver);
 	if (err)
 		return err;

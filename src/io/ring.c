@@ -25,6 +25,9 @@
  * DEFER_TASKRUN, but a kernel that only pretends to be Linux may have its own order. */
 #define RING_NEEDS (IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP)
 
+/* A pause when the kernel is short of something. */
+#define RING_SHORT_NS NS_PER_MS
+
 struct ring {
 	struct io_uring uring;
 	struct io_uring_buf_ring *bufs; /* owns: a mapping */
@@ -148,6 +151,17 @@ static unsigned publish(struct ring *r)
 	return tail - *sq->khead;
 }
 
+/* The kernel does no more of what it put off than it takes to have `least` completions, and some; without
+ * time to wait that is all there can be. */
+static int enter(struct ring *r, unsigned count, unsigned least, int64_t timeout_ns)
+{
+	struct __kernel_timespec ts = {timeout_ns / NS_PER_SEC, timeout_ns % NS_PER_SEC};
+	struct io_uring_getevents_arg arg = {.ts = timeout_ns >= 0 ? (uintptr_t)&ts : 0};
+
+	return io_uring_enter2((unsigned)r->uring.ring_fd, count, least, r->wait_flags,
+			       (sigset_t *)(void *)&arg, sizeof(arg));
+}
+
 struct io_uring_sqe *ring_sqe(struct ring *r)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&r->uring);
@@ -155,7 +169,7 @@ struct io_uring_sqe *ring_sqe(struct ring *r)
 	while (sqe == NULL) {
 		check(r->on);
 		/* -EBUSY: completions are waiting in the kernel, and are flushed by asking for them. */
-		(void)io_uring_enter((unsigned)r->uring.ring_fd, publish(r), 0, IORING_ENTER_GETEVENTS, NULL);
+		(void)enter(r, publish(r), 0, 0);
 		sqe = io_uring_get_sqe(&r->uring);
 	}
 	return sqe;
@@ -163,15 +177,14 @@ struct io_uring_sqe *ring_sqe(struct ring *r)
 
 int ring_enter(struct ring *r, int64_t timeout_ns)
 {
-	struct __kernel_timespec ts = {timeout_ns / NS_PER_SEC, timeout_ns % NS_PER_SEC};
-	struct io_uring_getevents_arg arg = {.ts = timeout_ns > 0 ? (uintptr_t)&ts : 0};
-	const unsigned count = publish(r);
-	int n;
+	const unsigned least = timeout_ns == 0 ? *r->uring.cq.kring_entries : 1;
+	const int n = enter(r, publish(r), least, timeout_ns);
 
-	n = io_uring_enter2((unsigned)r->uring.ring_fd, count, timeout_ns == 0 ? 0 : 1, r->wait_flags,
-			    (sigset_t *)(void *)&arg, sizeof(arg));
 	if (n >= 0 || n == -ETIME || n == -EINTR)
 		return 0;
+	/* Short of memory, or of room for completions: nothing was submitted, and nothing brought. */
+	if (n == -EAGAIN || n == -ENOMEM || n == -EBUSY)
+		(void)enter(r, 0, 1, RING_SHORT_NS); /* the caller hears of the first */
 	return n;
 }
 

@@ -204,9 +204,20 @@ static void uring_cancel(struct io_loop *loop, struct io_op *op)
 /* There is no room: the socket's poll tells when there is. */
 static void park_write(struct uring *u, struct io_op *op)
 {
-	op->sock->bits &= (uint16_t)~IO_WRITABLE;
+	int r;
+
 	op->flags &= (uint8_t)~IO_LENT; /* whoever lent the bytes has kept them since */
-	uring_park(u, op);
+	if (!(op->sock->bits & IO_POLLED)) {
+		op->sock->bits &= (uint16_t)~IO_WRITABLE;
+		uring_park(u, op);
+		return;
+	}
+	/* The event of the room may have come already, and is told once. */
+	op->sock->bits |= IO_WRITABLE;
+	op->result = IO_PARKED;
+	r = parked_try(&u->parked, op);
+	if (r != IO_PENDING)
+		uring_deliver(u, op, r);
 }
 
 static void on_written(struct uring *u, struct io_op *op, int res)
@@ -430,6 +441,7 @@ static void uring_close(struct io_loop *loop)
 
 const struct io_driver io_uring_driver = {
 	.name = "io_uring",
+	.borrows_bytes = (uint64_t)URING_BUFS * (URING_BUF_BYTES + sizeof(struct buf)),
 	.open = uring_open,
 	.close = uring_close,
 	.attach = uring_attach,

@@ -186,11 +186,11 @@ static void deliver_bytes(struct uring *u, struct io_op *op, struct buf *b, cons
 	u->free_ids[u->missing++] = id;
 }
 
-/* Is there more to be read? The kernel's flag speaks of bytes; of an end that the socket's poll has told of
- * nobody tells a second time. */
+/* Is there more to be read? A poll in front of the next read looks for itself. But of a socket that is
+ * watched each event is told once: one that came behind this read is not to be forgotten. */
 static void note_more(struct io_sock *sock, const struct ring_done *c)
 {
-	if ((c->flags & IORING_CQE_F_SOCK_NONEMPTY) || (sock->bits & (IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)))
+	if ((c->flags & IORING_CQE_F_SOCK_NONEMPTY) || (sock->bits & IO_POLLED))
 		sock->bits |= IO_READABLE;
 	else
 		sock->bits &= (uint16_t)~IO_READABLE;
@@ -204,12 +204,15 @@ static void on_first(struct uring *u, struct io_op *op, int res)
 		uring_deliver(u, op, res);
 		return;
 	}
-	parked_note(op->sock, (uint32_t)res);
+	/* Only a poll that tells of the end has looked for a mark too (uring_watch.c). */
+	parked_note(op->sock, (uint32_t)(res & (int)EPOLLRDHUP ? res : res & ~(int)EPOLLPRI));
 	r = parked_try(&u->parked, op);
 	if (has_write_in_ring(op->sock)) {
 		op->sock->bits &= (uint16_t)~IO_ENDED; /* nor are these bytes known to be the last */
 		r = r == 0 ? IO_PENDING : r;
 	}
+	if (r == IO_PENDING && (op->result & URING_CANCELLED))
+		r = -ECANCELED;
 	if (r == IO_PENDING)
 		ask_read(u, op);
 	else

@@ -23,9 +23,13 @@ static int watch(struct uring *u, struct io_sock *sock)
 	if (sock->bits & IO_POLLED)
 		return 0;
 	err = sys_epoll_ctl(u->epfd, EPOLL_CTL_ADD, sock->fd, PARKED_MASK, event_data(sock));
-	if (!err)
-		sock->bits |= IO_POLLED;
-	return err;
+	if (err)
+		return err;
+	sock->bits |= IO_POLLED;
+	/* Events are told once, so all who wait for one hear of it from now on. */
+	if (sock->rd != NULL && sock->rd->result == URING_WATCH)
+		uring_watch_remove(u, sock->rd);
+	return 0;
 }
 
 /* The set is full (fs.epoll.max_user_watches), or memory is: the ring polls for this one op, once. */
@@ -55,8 +59,15 @@ static void reset_now(struct uring *u, struct io_op *op)
 	uring_deliver(u, op, u->parked.close(u->loop, op));
 }
 
+static void give_up(struct uring *u, struct io_op *op)
+{
+	parked_forget(&u->parked, op);
+	uring_deliver(u, op, -ECANCELED);
+}
+
 void uring_on_ready(struct uring *u, struct io_op *op, int res)
 {
+	const bool cancelled = op->result & URING_CANCELLED;
 	int r;
 
 	if (res < 0) {
@@ -69,6 +80,8 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	r = parked_try(&u->parked, op);
 	if (r != IO_PENDING)
 		uring_deliver(u, op, r);
+	else if (cancelled)
+		give_up(u, op);
 	else if (op->kind != IO_RESET)
 		uring_park(u, op);
 	else if (watch(u, op->sock) != 0)

@@ -377,7 +377,6 @@ static void a_cancel_before_the_close_lets_the_fin_go(void **state)
 		RING_FACT(a_reset_shows_all_bits),                                                         \
 		RING_FACT(a_poll_once_tells_once),                                                         \
 		RING_FACT(a_send_waits_for_room),                                                          \
-		RING_FACT(a_send_behind_a_fin_cannot_be_cancelled),                                        \
 		RING_FACT(a_send_that_may_not_wait_says_so),                                               \
 		RING_FACT(a_send_tells_of_the_reset),                                                      \
 		RING_FACT(a_timeout_ends_once_in_its_time),                                                \

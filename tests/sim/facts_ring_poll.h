@@ -182,27 +182,6 @@ static size_t fill_up(int fd)
 	return sent;
 }
 
-/* Every poll for room reports the peer's FIN: the send is tried again without end. */
-static void a_send_behind_a_fin_cannot_be_cancelled(void **state)
-{
-	size_t sent;
-	int s[2];
-
-	(void)state;
-	port_pair(true, true, s);
-	port_small_queue(s[0], s[1]);
-	assert_int_equal(sys_shutdown(s[1], SHUT_WR), 0);
-	sent = fill_up(s[0]);
-	ask_send(s[0], 1, 1000);
-	nothing();
-	ask_cancel(1);
-	expect(99, -ENOENT);
-	nothing();
-	drain(s[1], sent);
-	expect(1, 1000);
-	hang_up(s);
-}
-
 static void a_send_that_may_not_wait_says_so(void **state)
 {
 	struct io_uring_sqe *sqe;

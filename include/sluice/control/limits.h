@@ -17,8 +17,8 @@
 /* Descriptors that are not for sessions: standard streams, the control loop, 16 admin clients, log
  * files, the name resolver. */
 #define LIMITS_RESERVED_FDS 32u
-/* Of each worker: its epoll set or its ring, its mailbox and its alarm. */
-#define LIMITS_FDS_PER_WORKER 3u
+/* Of each worker: its epoll set, its ring where it has one, its mailbox and its alarm. */
+#define LIMITS_FDS_PER_WORKER 4u
 /* An automatic maxconn does not grow past what so many descriptors give (HAProxy's DEFAULT_MAXFD):
  * a container often hands out a thousand million. */
 #define LIMITS_AUTO_FDS_MAX 1048576u

@@ -147,6 +147,7 @@ enum io_state { IO_IDLE, IO_WAITING, IO_QUEUED };
 /* A driver: how to wait and how to do. tests/sim has a second one that behaves like a ring. */
 struct io_driver {
 	const char *name;
+	uint64_t borrows_bytes; /* of the pool, for each loop, from its first turn on until it rests */
 	int (*open)(struct io_loop *loop); /* may use loop->wake_fd */
 	void (*close)(struct io_loop *loop);
 	/* Makes an accepted descriptor known. 0 or -errno; the caller still owns `fd` on error. */
