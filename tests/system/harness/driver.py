@@ -14,13 +14,16 @@ KNOWN = ("", "epoll", "io_uring")
 
 
 @functools.cache
-def missing(binary):
-    """Why no daemon of this run can have that driver; None when it can."""
-    if WANTED != "io_uring":
-        return None
+def unusable(binary):
+    """Why there can be no ring here; None when there can."""
     said = subprocess.run([binary, "-vv"], capture_output=True, text=True, check=True, timeout=60).stdout
     word = re.search(r"(?m)^io_uring:  (.*)$", said)[1]
-    return None if word == "usable" else f"SLUICE_TEST_DRIVER=io_uring, which is {word}"
+    return None if word == "usable" else f"io_uring is {word}"
+
+
+def missing(binary):
+    """Why no daemon of this run can have that driver; None when it can."""
+    return unusable(binary) if WANTED == "io_uring" else None
 
 
 def words(config):
@@ -28,6 +31,11 @@ def words(config):
     if not WANTED or re.search(r"(?m)^driver *=", config):
         return []
     return ["-o", f"global.driver={WANTED}"]
+
+
+def line():
+    """The same for [global] of a configuration that a test starts by itself."""
+    return f"driver = {WANTED}\n" if WANTED else ""
 
 
 def uses_uring(daemon):
