@@ -12,23 +12,35 @@ import tempfile
 import pytest
 
 from harness import daemon as daemons
-from harness import final_check, netns, peer, sut
+from harness import driver, final_check, netns, peer, sut
 from harness.stage import Stage, next_conn
 
 # So many workers in every test that does not ask for a number itself: for a race to show, several.
 THREADS = os.environ.get("SLUICE_TEST_THREADS", "")
 
 
+def pytest_configure():
+    if driver.WANTED not in driver.KNOWN:
+        raise pytest.UsageError(f"SLUICE_TEST_DRIVER is epoll, io_uring or unset, not {driver.WANTED}")
+
+
+def pytest_report_header():
+    return f"driver: {driver.WANTED or 'as each test says'}"
+
+
 def pytest_collection_modifyitems(items):
     product = sut.NAME == "sluice"
     missing = product and not os.path.exists(daemons.BINARY)
     sanitized = product and not missing and daemons.sanitized()
+    no_driver = driver.missing(daemons.BINARY) if product and not missing else None
     for item in items:
         if item.get_closest_marker("harness"):
             continue
         if missing:
             item.add_marker(pytest.mark.skip(reason=f"no binary {daemons.BINARY}: build it, "
                                              "or set SLUICE_BIN"))
+        elif no_driver:
+            item.add_marker(pytest.mark.skip(reason=no_driver))
         elif not product and "stages" not in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.skip(reason=f"of sluice alone, not of {sut.NAME}"))
         elif sut.NAME == "direct" and item.callspec.params.get("splice") in ("off", "auto"):

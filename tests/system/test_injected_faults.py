@@ -4,7 +4,8 @@ RE-06, RE-11, RE-14 and DI-08 of the fault matrix."""
 
 import pytest
 
-from harness import exchange, trace
+from harness import driver, exchange, trace
+from harness.daemon import BINARY
 from harness.exchange import Leg
 from harness.inject import Inject
 
@@ -13,14 +14,14 @@ pytestmark = pytest.mark.release_only
 
 @pytest.fixture
 def start(sluice, peers):
-    """start(splice): a daemon whose calls inject(...) lets fail, its address and its server."""
+    """start(splice, ...): a daemon whose calls inject(...) lets fail, its address and its server."""
     if trace.missing():
         pytest.skip(trace.missing())
 
-    def begin(splice, options=""):
-        listener = peers.listen()
+    def begin(splice, options="", family="tcp4", global_options=""):
+        listener = peers.listen(family)
         daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}",
-                        f"splice = {splice}")
+                        f"splice = {splice}\n{global_options}")
         return daemon, listener
 
     return begin
@@ -98,13 +99,24 @@ def test_an_interrupted_wait_loses_nothing(start, inject, peers, fault):
     streams(peers, daemon, listener, count=3)
 
 
+@pytest.mark.parametrize("error", ("EINTR", "EAGAIN", "EBUSY"))
+def test_a_ring_that_cannot_be_entered_for_a_moment_loses_nothing(start, inject, peers, error):
+    if driver.unusable(BINARY):
+        pytest.skip(driver.unusable(BINARY))
+    daemon, listener = start("auto", global_options="driver = io_uring")
+    inject(daemon, f"io_uring_enter:error={error}:when=1+3")
+    streams(peers, daemon, listener, count=3)
+
+
 @pytest.mark.parametrize("fault", ("socket:error=EMFILE:when=1..2", "socket:error=ENOBUFS:when=1..2",
                                    "connect:error=EADDRNOTAVAIL:when=1..2",
                                    "connect:error=EAGAIN:when=1..2",
                                    "connect:error=ENETUNREACH:when=1..2",
                                    "connect:error=EHOSTUNREACH:when=1"))
 def test_a_connect_that_fails_at_first_is_tried_again(start, inject, peers, fault):
-    daemon, listener = start("auto", "timeout-connect = 200ms\n")
+    # A ring connects to Unix sockets alone by a system call.
+    daemon, listener = start("auto", "timeout-connect = 200ms\n",
+                             "path" if driver.WANTED == "io_uring" else "tcp4")
     inject(daemon, fault)
     streams(peers, daemon, listener, count=4, size=20_000)
     assert str(daemon.info()["server.l/a"]).startswith("up")
@@ -114,10 +126,11 @@ def test_a_connect_that_fails_at_first_is_tried_again(start, inject, peers, faul
                                            ("EAFNOSUPPORT", "another family"), ("EINVAL", "socket options")))
 def test_a_socket_that_this_machine_refuses_is_no_fault_of_the_server(start, inject, peers, error, advice):
     daemon, listener = start("auto", "timeout-connect = 200ms\nretries = 1\nobserve = connect\n")
-    inject(daemon, f"socket:error={error}:when=1..3")
+    fault = inject(daemon, f"socket:error={error}:when=1..3")
     peers.connect(daemon.address("l")).receive_to_end()
     line = daemon.wait_session_line(reason="this machine refused a socket to the server")
     assert line["code"] == "RC" and line["tries"] == "2", line
+    fault.close()  # it counts for each worker, and the next one may go to another
     streams(peers, daemon, listener, count=1, size=20_000)
     server = str(daemon.info()["server.l/a"])
     assert server.startswith("up") and " failures=0" in server, server

@@ -317,8 +317,7 @@ def test_reader_that_sleeps_costs_lines_that_are_counted_and_told(folder):
     daemon = daemons.Daemon(folder, "[global]\nthreads = 1\nadmin-socket = unix:@ADMIN@\nlog = stderr\n"
                             f"[listen l]\nbind = unix:{folder}/front\n"
                             f"server a = unix:{folder}/missing\nretries = 0\n")
-    daemon.child = subprocess.Popen([daemons.BINARY, "-f", daemon.config_path], stderr=theirs,
-                                    stdin=subprocess.DEVNULL)
+    daemon.child = subprocess.Popen(daemon.command(), stderr=theirs, stdin=subprocess.DEVNULL)
     os.close(theirs)
     text = b""
 

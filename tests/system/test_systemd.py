@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness import exchange, trace
+from harness import driver, exchange, trace
 from harness.address import fresh, of_socket
 from harness.daemon import sanitized
 from harness.exchange import Leg
@@ -310,7 +310,8 @@ def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(sluice, peer
     assert time.monotonic() - begin > 1.2 * interval, "one for each half of the interval"
     tid = worker_thread(daemon.pid, 1)
     delay = int(4 * interval * 1e6)
-    stuck = Inject(tid, f"epoll_pwait2:delay_exit={delay}", follow=False)
+    call = "io_uring_enter" if driver.uses_uring(daemon) else "epoll_pwait2"
+    stuck = Inject(tid, f"{call}:delay_exit={delay}", follow=False)
     try:
         wait_until(lambda: "watchdog: 1 of 3 workers do not answer (worker 1 is one)" in daemon.log(),
                    daemon.log, 10 * interval)

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 
-from harness import address, process
+from harness import address, driver, process
 from harness.timing import PATIENCE, SCALE, stays, wait_until
 
 REPOSITORY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
@@ -50,13 +50,15 @@ class Daemon:
     def pid(self):
         return self.child.pid
 
+    def command(self):
+        return [*self.wrapper, BINARY, "-f", self.config_path, *driver.words(self.config)]
+
     def launch(self):
         """Starts the process, without waiting for it to be ready."""
         with open(self.log_path, "ab") as log:
             self.child = subprocess.Popen(
-                self.wrapper + [BINARY, "-f", self.config_path], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, env=self.environment,
-                pass_fds=self.pass_fds)
+                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=self.environment, pass_fds=self.pass_fds)
         return self
 
     def start(self):
