@@ -49,6 +49,7 @@ void uring_park(struct uring *u, struct io_op *op)
 
 void uring_on_ready(struct uring *u, struct io_op *op, int res)
 {
+	const bool cancelled = op->result & URING_CANCELLED;
 	int r;
 
 	if (res < 0) {
@@ -58,6 +59,8 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	parked_note(op->sock, (uint32_t)res);
 	op->result = IO_PARKED;
 	r = parked_try(&u->parked, op);
+	if (r == IO_PENDING && cancelled)
+		r = -ECANCELED; /* the cancel came too late for the poll, and nobody cancels twice */
 	if (r != IO_PENDING)
 		uring_deliver(u, op, r);
 	else
