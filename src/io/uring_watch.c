@@ -23,9 +23,13 @@ static int watch(struct uring *u, struct io_sock *sock)
 	if (sock->bits & IO_POLLED)
 		return 0;
 	err = sys_epoll_ctl(u->epfd, EPOLL_CTL_ADD, sock->fd, PARKED_MASK, event_data(sock));
-	if (!err)
-		sock->bits |= IO_POLLED;
-	return err;
+	if (err)
+		return err;
+	/* The set tells what is there now: from then on a readable socket is one that it told of. */
+	if (sock->bits & IO_UNASKED)
+		sock->bits &= (uint16_t)~(IO_UNASKED | IO_READABLE);
+	sock->bits |= IO_POLLED;
+	return 0;
 }
 
 /* The set is full (fs.epoll.max_user_watches), or memory is: the ring polls for this one op, once. */
