@@ -43,17 +43,6 @@ int sys_accept(int fd, struct sockaddr *sa, socklen_t *len)
 	return r;
 }
 
-int sys_getpeername(int fd, struct sockaddr *sa, socklen_t *len)
-{
-	const struct msock *s = mfile_sock(fd);
-
-	model_enter();
-	if (s->tcp && s->state == SOCK_CLOSED)
-		return -ENOTCONN;
-	tell_peer(s, sa, len);
-	return 0;
-}
-
 int sys_socket(int family)
 {
 	struct msock *s;
