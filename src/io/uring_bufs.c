@@ -212,7 +212,7 @@ static void on_first(struct uring *u, struct io_op *op, int res)
 		r = r == 0 ? IO_PENDING : r;
 	}
 	if (r == IO_PENDING && (op->result & URING_CANCELLED))
-		r = -ECANCELED;
+		r = -ECANCELED; /* the cancel came too late for the poll, and nobody cancels twice */
 	if (r == IO_PENDING)
 		ask_read(u, op);
 	else

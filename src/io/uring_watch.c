@@ -25,6 +25,9 @@ static int watch(struct uring *u, struct io_sock *sock)
 	err = sys_epoll_ctl(u->epfd, EPOLL_CTL_ADD, sock->fd, PARKED_MASK, event_data(sock));
 	if (err)
 		return err;
+	/* The set tells what is there now: from then on a readable socket is one that it told of. */
+	if (sock->bits & IO_UNASKED)
+		sock->bits &= (uint16_t)~(IO_UNASKED | IO_READABLE);
 	sock->bits |= IO_POLLED;
 	/* Events are told once, so all who wait for one hear of it from now on. */
 	if (sock->rd != NULL && sock->rd->result == URING_WATCH)
@@ -81,7 +84,7 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	if (r != IO_PENDING)
 		uring_deliver(u, op, r);
 	else if (cancelled)
-		give_up(u, op);
+		give_up(u, op); /* the cancel came too late for the poll, and nobody cancels twice */
 	else if (op->kind != IO_RESET)
 		uring_park(u, op);
 	else if (watch(u, op->sock) != 0)

@@ -46,7 +46,8 @@ static void end(void)
 	check(shim_open_count() == 0);
 }
 
-/* data[0]: bit 0 an honest kernel, bits 1 and 2 what fails at the start; data[1]: buffers; data[2]: pipes. */
+/* data[0]: bit 0 an honest kernel, bits 1 and 2 what fails at the start, bit 3 how it ends; data[1]: buffers;
+ * data[2]: pipes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < HEAD_BYTES || size > INPUT_MAX)
@@ -58,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (io_loop_init(&loop, &io_uring_driver) == 0) {
 		pipe_cache_init(&loop.pipes, &pipes, 4);
 		buf_cache_init(&loop.bufs, &bufs);
-		engine_run(&loop);
+		engine_run(&loop, data[0] & 8);
 		end();
 	} else {
 		check(shim_open_count() == 0);

@@ -5,6 +5,7 @@
  * One thread. Tests only.
  */
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "ring_engine.h"
 #include "ring_shim.h"
@@ -378,6 +379,51 @@ static void put_all(void)
 			engine_put(i);
 }
 
+/* Everything was told, and nothing more happens: does somebody still wait for what is there? */
+static bool is_starved(const struct side *s)
+{
+	const struct io_op *rd = &s->rd.op, *wr = &s->wr.op;
+	const struct shim_file *f;
+
+	if (s->sock.fd < 0)
+		return false;
+	f = shim_file(s->sock.fd);
+	if (s->rd.pending && f->in && (rd->kind == IO_READ || (rd->want & IO_WANT_IN)))
+		return true;
+	return s->wr.pending && (wr->kind == IO_CONNECT || (f->room && wr->kind != IO_RESET));
+}
+
+/* Everybody's peer has gone. Who asked for no more than that, and could not be watched, may not notice. */
+static bool is_forgotten(const struct side *s)
+{
+	if (s->rd.pending && s->rd.op.kind == IO_READY && !(s->rd.op.want & IO_WANT_IN))
+		return !shim_file(s->sock.fd)->refused;
+	return s->rd.pending || s->wr.pending;
+}
+
+/* The kernel gives all that is asked for, and tells of it once: then nothing may be left waiting. */
+static void settle(void)
+{
+	shim_give();
+	for (int turn = 0; turn < END_TURNS; turn++)
+		io_loop_turn(engine.loop);
+	for (int i = 0; i < SIDES; i++) {
+		shim_trace("descriptor %d is to wait for nothing that is there\n", engine.sides[i].sock.fd);
+		check(!is_starved(&engine.sides[i]));
+	}
+	for (int i = 0; i < SIDES; i++) {
+		if (engine.sides[i].sock.fd < 0)
+			continue;
+		shim_file(engine.sides[i].sock.fd)->ended = true;
+		shim_set_raise(engine.sides[i].sock.fd,
+			       EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+	}
+	for (int turn = 0; turn < END_TURNS; turn++)
+		io_loop_turn(engine.loop);
+	for (int i = 0; i < SIDES; i++)
+		check(!is_forgotten(&engine.sides[i]));
+}
+
 static void finish(void)
 {
 	shim_calm();
@@ -417,7 +463,7 @@ static void woken(struct io_loop *loop)
 		engine_act();
 }
 
-void engine_run(struct io_loop *loop)
+void engine_run(struct io_loop *loop, bool settles)
 {
 	memset(&engine, 0, sizeof(engine));
 	engine.loop = loop;
@@ -429,5 +475,7 @@ void engine_run(struct io_loop *loop)
 		init_side(&engine.listeners[i], true);
 	while (!shim_is_out())
 		step();
+	if (settles && shim_is_honest())
+		settle();
 	finish();
 }

@@ -67,8 +67,9 @@ struct engine {
 
 extern struct engine engine;
 
-/* Lives until the bytes of ring_shim.h are used up, then ends all that it began. ring_acts.c. */
-void engine_run(struct io_loop *loop);
+/* Lives until the bytes of ring_shim.h are used up, then ends all that it began; with `settles`, only after
+ * everything that can end has ended by itself. ring_acts.c. */
+void engine_run(struct io_loop *loop, bool settles);
 /* Does whatever the bytes say, within a callback or not. ring_acts.c. */
 void engine_act(void);
 /* Something is done with what a read has lent, which stays as it is meanwhile. ring_acts.c. */

@@ -39,9 +39,14 @@ static void complete_poll(struct ring *r, struct entry *e)
 	const uint32_t asked = (e->sqe.poll32_events | EPOLLERR | EPOLLHUP) & 0xffff;
 	const bool goes_on = (e->sqe.len & IORING_POLL_ADD_MULTI) && b < 240;
 	uint32_t mask = masks[b % ARRAY_LEN(masks)] & asked;
+	struct shim_file *f = shim_file(e->sqe.fd);
 
+	if (f->kind == SHIM_SET)
+		shim_set_told();
 	if (mask == 0)
 		mask = e->sqe.poll32_events & EPOLLIN ? EPOLLIN : EPOLLERR;
+	if (f->kind == SHIM_SOCKET)
+		shim_set_raise(e->sqe.fd, mask);
 	ring_settle(r, e, (int32_t)mask, goes_on ? IORING_CQE_F_MORE : 0);
 }
 
@@ -49,8 +54,11 @@ static void complete_recv(struct ring *r, struct entry *e)
 {
 	const uint8_t b = shim_byte();
 	const uint32_t id = ring_pick_lent(r, 0), more = b & 1 ? IORING_CQE_F_SOCK_NONEMPTY : 0;
+	struct shim_file *f = shim_file(e->sqe.fd);
 	uint32_t len;
 
+	if (b < 224)
+		f->in = more != 0;
 	if (b >= 240) {
 		ring_settle(r, e, ONE_OF(-ECONNRESET, -ETIMEDOUT, -ENOBUFS, -ENOMEM, -EHOSTUNREACH), 0);
 	} else if (b >= 224) {
@@ -73,30 +81,22 @@ static void complete_recv(struct ring *r, struct entry *e)
 
 static void complete_send(struct ring *r, struct entry *e)
 {
+	struct shim_file *f = shim_file(e->sqe.fd);
 	uint32_t len;
 
+	if (shim_chance(48)) {
+		f->room = false;
+		ring_settle(r, e, -EAGAIN, 0);
+		return;
+	}
 	if (shim_chance(24)) {
 		ring_settle(r, e, ONE_OF(-EPIPE, -ECONNRESET, -ENOBUFS, -ENOMEM, -ETIMEDOUT), 0);
 		return;
 	}
 	check(e->sqe.len > 0);
 	len = shim_length(e->sqe.len);
-	shim_file(e->sqe.fd)->put += e->lied ? 0 : len;
+	f->put += e->lied ? 0 : len;
 	ring_settle(r, e, (int32_t)len, 0);
-}
-
-static void complete_accept(struct ring *r, struct entry *e)
-{
-	const bool multishot = e->sqe.ioprio & IORING_ACCEPT_MULTISHOT;
-	int fd;
-
-	if (shim_chance(32)) {
-		ring_settle(r, e, ONE_OF(-EMFILE, -ECONNABORTED, -ENFILE, -EPERM, -EINVAL), 0);
-		return;
-	}
-	fd = shim_open_client(e->sqe.fd);
-	shim_file(fd)->lost = e->lied;
-	ring_settle(r, e, fd, multishot && !shim_chance(24) ? IORING_CQE_F_MORE : 0);
 }
 
 void luck_complete(struct ring *r, struct entry *e)
@@ -115,9 +115,6 @@ void luck_complete(struct ring *r, struct entry *e)
 		return;
 	case IORING_OP_SEND:
 		complete_send(r, e);
-		return;
-	case IORING_OP_ACCEPT:
-		complete_accept(r, e);
 		return;
 	case IORING_OP_TIMEOUT:
 		ring_settle(r, e, -ETIME, 0);
@@ -232,12 +229,50 @@ static int32_t cancelled_result(const struct entry *e, uint8_t b)
 	return (b & 32) && e->sqe.opcode != IORING_OP_POLL_ADD ? -EINTR : -ECANCELED;
 }
 
-void luck_event(struct ring *r)
+static struct entry *poll_of_set(struct ring *r)
 {
-	const uint8_t b = shim_byte(), kind = shim_is_honest() ? 0 : b % 16;
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct io_uring_sqe *sqe = &r->entries[i].sqe;
+
+		if (sqe->opcode == IORING_OP_POLL_ADD && shim_key(sqe->fd) != 0 &&
+		    shim_file(sqe->fd)->kind == SHIM_SET)
+			return &r->entries[i];
+	}
+	return NULL;
+}
+
+/* Those of the sockets; polls of listeners, of wake-ups and of the alarm go on. */
+static bool is_of_socket(const struct entry *e)
+{
+	return e->sqe.opcode == IORING_OP_TIMEOUT || shim_file(e->sqe.fd)->kind == SHIM_SOCKET;
+}
+
+void luck_give(struct ring *r)
+{
 	struct entry *e;
 
-	if (kind == 13) {
+	for (uint32_t i = r->count; i-- > 0;) {
+		if (!is_of_socket(&r->entries[i]))
+			continue;
+		if (r->entries[i].sqe.opcode == IORING_OP_RECV)
+			shim_file(r->entries[i].sqe.fd)->in = true;
+		luck_complete(r, &r->entries[i]);
+	}
+	e = poll_of_set(r);
+	if (e != NULL && shim_set_is_untold())
+		luck_complete(r, e);
+}
+
+void luck_event(struct ring *r)
+{
+	const uint8_t b = shim_byte(), kind = shim_is_honest() && b % 16 >= 12 ? 11 : b % 16;
+	struct entry *e;
+
+	if (kind < 5 && shim_set_luck()) {
+		e = poll_of_set(r);
+		if (e != NULL && b < 128)
+			luck_complete(r, e);
+	} else if (kind == 13) {
 		lie_again(r, false);
 	} else if (kind == 14) {
 		lie_again(r, true);

@@ -70,5 +70,7 @@ const struct io_sock *shim_known(unsigned which);
 void luck_event(struct ring *r);
 /* A result for this entry, as a kernel may give it. */
 void luck_complete(struct ring *r, struct entry *e);
+/* Whatever waits for nothing but luck has it: shim_give(). */
+void luck_give(struct ring *r);
 
 #endif

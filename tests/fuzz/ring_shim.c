@@ -24,7 +24,7 @@
 
 static const uint8_t *input;
 static size_t input_len, input_at;
-static bool honest, calm;
+static bool honest, calm, giving;
 static uint32_t calls;
 static struct ring *the_ring;
 static struct ring ring; /* one at a time */
@@ -43,7 +43,7 @@ void shim_begin(const uint8_t *data, size_t len, bool is_honest)
 	input_len = len;
 	input_at = 0;
 	honest = is_honest;
-	calm = false;
+	calm = giving = false;
 	calls = 0;
 	known_count = 0;
 	memset(kept, 0, sizeof(kept));
@@ -83,6 +83,17 @@ uint32_t shim_length(uint32_t max)
 void shim_calm(void)
 {
 	calm = true;
+	giving = false;
+}
+
+void shim_give(void)
+{
+	calm = giving = true;
+}
+
+bool shim_gives(void)
+{
+	return giving;
 }
 
 bool shim_is_calm(void)
@@ -322,11 +333,6 @@ void ring_lie(struct ring *r, struct ring_done done)
 {
 	struct entry *e = find_entry(r, done.user_data);
 
-	/* If it is taken for a client, it is one that can be closed. */
-	if (done.res >= 0 && (e == NULL || e->sqe.opcode == IORING_OP_ACCEPT)) {
-		done.res = shim_open(SHIM_SOCKET);
-		shim_file(done.res)->lost = true;
-	}
 	shim_trace("  a lie:");
 	if (e != NULL)
 		e->lied = true;
@@ -367,7 +373,7 @@ static void cancel(struct ring *r, const struct io_uring_sqe *by)
 	const uint8_t luck = calm ? 0 : shim_byte() % 8;
 	int32_t res = 0;
 
-	check(by->opcode == IORING_OP_POLL_REMOVE || by->cancel_flags == 0);
+	check(by->cancel_flags == 0);
 	if (e == NULL) {
 		res = -ENOENT;
 		for (uint32_t i = 0; i < PAST_MAX && i < r->ended_count; i++) {
@@ -401,16 +407,12 @@ static void submit(struct ring *r, const struct io_uring_sqe *sqe)
 	/* Those that a ring of the program is restricted to. */
 	check((sqe->flags & ~(IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS)) == 0);
 	switch (sqe->opcode) {
-	case IORING_OP_NOP:
-		queue(r, (struct ring_done){sqe->user_data, 0, 0});
-		return;
 	case IORING_OP_CLOSE:
 		shim_close(sqe->fd);
 		if (!(sqe->flags & IOSQE_CQE_SKIP_SUCCESS))
 			queue(r, (struct ring_done){sqe->user_data, 0, 0});
 		return;
 	case IORING_OP_ASYNC_CANCEL:
-	case IORING_OP_POLL_REMOVE:
 		cancel(r, sqe);
 		return;
 	default:
@@ -426,6 +428,7 @@ static void submit(struct ring *r, const struct io_uring_sqe *sqe)
 	r->entries[r->count] = (struct entry){.sqe = *sqe, .lied = e != NULL || was_ended(r, sqe->user_data)};
 	e = &r->entries[r->count++];
 	e->key = shim_key(sqe->fd);
+	check(sqe->opcode != IORING_OP_SEND || (sqe->msg_flags & MSG_DONTWAIT)); /* it never waits */
 	if (sqe->opcode == IORING_OP_SEND)
 		e->sum = shim_sum((const void *)(uintptr_t)sqe->addr, sqe->len);
 	if (sqe->flags & IOSQE_BUFFER_SELECT)
@@ -495,6 +498,8 @@ int ring_enter(struct ring *r, int64_t timeout_ns)
 	submit_all(r);
 	if (calm)
 		end_cancelled(r);
+	if (giving)
+		luck_give(r);
 	for (unsigned left = luck % 8; left > 0 && !shim_is_out(); left--)
 		luck_event(r);
 	show(r);

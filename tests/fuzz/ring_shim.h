@@ -33,6 +33,10 @@ uint32_t shim_length(uint32_t max);
 /* From now on nothing happens but what the driver asks for, and that at once and as it should. */
 void shim_calm(void);
 bool shim_is_calm(void);
+/* The same, but all entries of the ring end as well as they can, and reads and writes get what there is;
+ * until shim_calm(). Honest kernels only. */
+void shim_give(void);
+bool shim_gives(void);
 /* One more call of the driver: too many for one run are an endless loop. */
 void shim_count(void);
 
@@ -52,28 +56,38 @@ uint64_t shim_sum(const void *data, uint32_t len);
 
 /* ---- descriptors, ring_sys.c ---- */
 
-enum shim_kind { SHIM_FREE, SHIM_SOCKET, SHIM_LISTENER, SHIM_PIPE, SHIM_EVENT };
+enum shim_kind { SHIM_FREE, SHIM_SOCKET, SHIM_LISTENER, SHIM_PIPE, SHIM_EVENT, SHIM_SET };
 
 struct shim_file {
 	enum shim_kind kind;
-	bool lost;      /* given out by a lie: nobody need close it */
 	int other;      /* of a pipe: its other end; of a client: its listener; -1 */
 	uint32_t key;   /* of the stream that is read from it */
 	uint64_t got;   /* bytes of it that reads and splices have taken */
 	uint64_t put;   /* bytes that writes and splices have given to it; of a pipe: in it now */
 	uint32_t clients; /* of a listener: accepted so far */
+	/* Of a socket, as the epoll set sees it: */
+	bool in;          /* bytes are there that nobody need tell of again */
+	bool room;        /* and so is room */
+	bool ended;       /* the peer has gone for good */
+	bool refused;     /* it could not be added, once at least */
+	uint32_t watched; /* the events that are asked for; 0: it is not in the set */
+	uint32_t ready;   /* those that the next epoll_wait(2) tells of */
+	uint32_t sticky;  /* those that stay */
+	uint64_t data;
 };
 
 void shim_files_begin(void);
 int shim_open(enum shim_kind kind);
 /* One who waited at this listener. */
 int shim_open_client(int listener);
+/* No descriptor is as large. */
+int shim_files_top(void);
 /* The file of an open descriptor; aborts when it is none. */
 struct shim_file *shim_file(int fd);
 /* Its key, which no other use of the number has; 0 when it is not open. */
 uint32_t shim_key(int fd);
 void shim_close(int fd);
-/* How many are open, without the lost ones. */
+/* How many are open. */
 unsigned shim_open_count(void);
 /* Writes the next bytes of the descriptor's stream, those at both ends at least. */
 void shim_fill(int fd, void *data, uint32_t len);
@@ -81,6 +95,17 @@ void shim_fill(int fd, void *data, uint32_t len);
 bool shim_is_stream(uint32_t key, uint64_t offset, const uint8_t *data, uint32_t len);
 /* What the clock says; it stands still between calls. */
 extern int64_t shim_now_ns;
+
+/* ---- the epoll set, ring_set.c ---- */
+
+void shim_set_begin(void);
+/* Something happens to a socket, which is told if somebody watches it. */
+void shim_set_raise(int fd, uint32_t mask);
+/* The same to any that is watched; false: there is none. */
+bool shim_set_luck(void);
+/* Must the poll of the set still say that something is ready? Until the second is called. */
+bool shim_set_is_untold(void);
+void shim_set_told(void);
 
 /* ---- the ring, ring_shim.c ---- */
 

@@ -30,6 +30,12 @@ void shim_files_begin(void)
 	files_top = FILES_FIRST;
 	keys = 0;
 	shim_now_ns = 1000 * NS_PER_SEC;
+	shim_set_begin();
+}
+
+int shim_files_top(void)
+{
+	return files_top;
 }
 
 int shim_open(enum shim_kind kind)
@@ -41,7 +47,7 @@ int shim_open(enum shim_kind kind)
 	check(fd < FILES_MAX - 1);
 	if (fd >= files_top)
 		files_top = fd + 1;
-	files[fd] = (struct shim_file){.kind = kind, .key = ++keys, .other = -1};
+	files[fd] = (struct shim_file){.kind = kind, .key = ++keys, .other = -1, .room = true};
 	shim_trace("  descriptor %d opened\n", fd);
 	return fd;
 }
@@ -80,7 +86,7 @@ unsigned shim_open_count(void)
 	unsigned n = 0;
 
 	for (int fd = FILES_FIRST; fd < files_top; fd++)
-		n += files[fd].kind != SHIM_FREE && !files[fd].lost;
+		n += files[fd].kind != SHIM_FREE;
 	return n;
 }
 
@@ -134,6 +140,8 @@ static ssize_t move(size_t len)
 
 	if (err)
 		return err;
+	if (shim_gives())
+		return (ssize_t)len;
 	if (shim_is_calm() || shim_is_out() || shim_chance(96))
 		return -EAGAIN;
 	return shim_length((uint32_t)len);
@@ -141,14 +149,17 @@ static ssize_t move(size_t len)
 
 ssize_t sys_recv(int fd, void *data, size_t len, int flags)
 {
+	struct shim_file *f = shim_file(fd);
 	ssize_t n;
 
 	(void)flags;
-	check(shim_file(fd)->kind == SHIM_SOCKET);
+	check(f->kind == SHIM_SOCKET);
 	check(len > 0);
-	n = shim_chance(16) ? 0 : move(len);
+	n = shim_chance(16) || f->ended ? 0 : shim_gives() && !f->in ? -EAGAIN : move(len);
 	if (n > 0)
 		shim_fill(fd, data, (uint32_t)n);
+	if (n == -EAGAIN || (n > 0 && (size_t)n < len))
+		f->in = false;
 	shim_trace("  recv(%d, %zu) = %zd\n", fd, len, n);
 	return n;
 }
@@ -161,6 +172,8 @@ ssize_t sys_send(int fd, const void *data, size_t len)
 	check(f->kind == SHIM_SOCKET);
 	check(len > 0);
 	n = move(len);
+	if (n == -EAGAIN)
+		f->room = false;
 	(void)shim_sum(data, (uint32_t)len); /* it is there to be read */
 	if (n > 0)
 		f->put += (uint64_t)n;
@@ -187,6 +200,10 @@ ssize_t sys_splice(int from, int to, size_t len)
 		n = shim_chance(128) ? -EINVAL : 0;
 	else
 		n = move(len < PIPE_CAP ? len : PIPE_CAP);
+	if (n == -EAGAIN && in)
+		sock->in = false;
+	else if (n == -EAGAIN)
+		sock->room = false;
 	if (n > 0 && in) {
 		sock->got += (uint64_t)n;
 		pipe->put += (uint64_t)n;
@@ -267,7 +284,7 @@ int sys_bind(int fd, const struct sockaddr *sa, socklen_t len)
 	return FAILS_WITH(-EADDRINUSE);
 }
 
-static int any_name(int fd, struct sockaddr *sa, socklen_t *len)
+int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len)
 {
 	const int err = FAILS_WITH(-ENOTCONN, -EINVAL);
 
@@ -279,21 +296,6 @@ static int any_name(int fd, struct sockaddr *sa, socklen_t *len)
 	sa->sa_family = AF_INET;
 	*len = sizeof(struct sockaddr_in);
 	return 0;
-}
-
-int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len)
-{
-	return any_name(fd, sa, len);
-}
-
-/* A client that has no name any more has gone before it was accepted. */
-int sys_getpeername(int fd, struct sockaddr *sa, socklen_t *len)
-{
-	const int err = any_name(fd, sa, len), listener = shim_file(fd)->other;
-
-	if (err && listener >= 0)
-		shim_file(listener)->clients--;
-	return err;
 }
 
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
@@ -364,30 +366,6 @@ int sys_unacked(int fd)
 {
 	(void)shim_file(fd);
 	return shim_is_calm() ? 0 : shim_chance(128);
-}
-
-int sys_epoll_create(void)
-{
-	check_failed(__FILE__, __LINE__, "a ring needs no epoll");
-}
-
-int sys_epoll_ctl(int epfd, int op, int fd, uint32_t events, uint64_t data)
-{
-	(void)epfd;
-	(void)op;
-	(void)fd;
-	(void)events;
-	(void)data;
-	check_failed(__FILE__, __LINE__, "a ring needs no epoll");
-}
-
-int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns)
-{
-	(void)epfd;
-	(void)events;
-	(void)max;
-	(void)timeout_ns;
-	check_failed(__FILE__, __LINE__, "a ring needs no epoll");
 }
 
 int sys_eventfd(void)
