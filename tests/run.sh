@@ -223,6 +223,18 @@ with() {
     return $code
 }
 
+# on_ring WORKERS COMMAND...: the system tests take io_uring, and so many workers; 0: what each test says
+on_ring() {
+    SLUICE_TEST_DRIVER=io_uring
+    export SLUICE_TEST_DRIVER
+    [ "$1" = 0 ] || export SLUICE_TEST_THREADS="$1"
+    shift
+    "$@"
+    code=$?
+    unset SLUICE_TEST_DRIVER SLUICE_TEST_THREADS
+    return $code
+}
+
 # finish: the summary and the exit code
 finish() {
     echo
@@ -243,9 +255,13 @@ finish() {
 # ---- what is run -----------------------------------------------------------------------------
 
 case $mode in
-    quick) choice="-m smoke" ;;
-    *) choice= ;;
+    quick) choice="-m smoke --ignore=tests/system/test_ring.py" ;;
+    default) choice="--ignore=tests/system/test_ring.py" ;; # on io_uring, below
+    full) choice= ;;
 esac
+# What a ring is most likely to do in another way, as far as it takes no longer than twenty seconds.
+ring_choice="tests/system/test_ring.py tests/system/test_stop.py tests/system/test_contract.py
+    tests/system/test_streams.py -m smoke --dist load"
 
 part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
 part "tidy can fail" tidy-self pytests tidy tests/tidy
@@ -257,6 +273,12 @@ part "simulation, $seeds seeds" sim simulation build "$seeds"
 part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
 part "system tests" system with build pytests system tests/system $choice
+if [ "$mode" = full ]; then
+    part "system tests, io_uring" ring on_ring 0 with build pytests ring tests/system
+elif [ "$mode" = default ]; then
+    # shellcheck disable=SC2086  # words
+    part "system tests, io_uring, a choice" ring on_ring 0 with build pytests ring $ring_choice
+fi
 [ "$mode" = quick ] ||
     part "installed tree, the unit's sandbox" service with build pytests service tests/service
 [ "$mode" = full ] || finish
@@ -279,6 +301,10 @@ if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=add
     part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5
     part "ASan, UBSan: simulation, $seeds seeds" asan-sim simulation build-asan "$seeds"
     part "ASan, UBSan: smoke tests" asan-smoke with build-asan pytests asan tests/system -m smoke
+    for workers in 1 4; do
+        part "ASan, UBSan: smoke tests, io_uring, threads = $workers" "asan-ring-$workers" \
+            on_ring $workers with build-asan pytests "asan-ring-$workers" tests/system -m smoke
+    done
 fi
 if part "build with TSan" tsan-build \
     compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
@@ -288,6 +314,10 @@ if part "build with TSan" tsan-build \
     export SLUICE_TEST_THREADS
     part "TSan: smoke tests, 4 workers" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
     unset SLUICE_TEST_THREADS
+    for workers in 1 4; do
+        part "TSan: smoke tests, io_uring, threads = $workers" "tsan-ring-$workers" \
+            on_ring $workers with build-tsan pytests "tsan-ring-$workers" tests/system -m smoke
+    done
 fi
 part "simulation, 1000000 seeds" sim-million simulation build 1000000
 part "the simulator finds every mutant" mutants mutants
