@@ -583,6 +583,124 @@ static void both_places_of_a_socket_wait_side_by_side(void **state)
 	end();
 }
 
+/* ---- events that come beside each other ---- */
+
+/* What happens while the results of one wait are being handed out: between two of them, perhaps. */
+static uint32_t sends_meanwhile;
+static struct probe *cancels_meanwhile;
+
+static void on_woken(struct io_loop *l)
+{
+	uint8_t stolen[16];
+
+	(void)l;
+	if (sends_meanwhile > 0) {
+		K->far_send(far, sends_meanwhile);
+		sends_meanwhile = 0;
+	}
+	if (cancels_meanwhile != NULL) {
+		(void)sys_recv(sock.fd, stolen, sizeof(stolen), 0); /* a wake-up that was about nothing */
+		cancel(cancels_meanwhile);
+		cancels_meanwhile = NULL;
+	}
+}
+
+/* Woken before anything else comes; in which order it is told is the driver's affair. */
+static void wake_first(void)
+{
+	loop.woken = on_woken;
+	io_loop_wake(&loop);
+}
+
+static void turn_until_woken(void)
+{
+	for (int i = 0; i < TURNS_MAX && (sends_meanwhile > 0 || cancels_meanwhile != NULL); i++)
+		turns(1);
+	assert_int_equal(sends_meanwhile, 0);
+	assert_null(cancels_meanwhile);
+}
+
+/* The read was asked for before anybody watched the socket; an event is told once. */
+static void what_comes_while_a_socket_begins_to_be_watched_is_read(void **state)
+{
+	static uint8_t data[65536];
+	struct probe rd;
+	struct probe wr;
+	int before;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		begin(true);
+		probe_init(&rd);
+		probe_init(&wr);
+		rd.op.kind = IO_READ;
+		rd.op.max = 65536;
+		assert_int_equal(start(&rd), IO_PENDING);
+		(void)write_until_full(&wr, data, sizeof(data));
+		sends_meanwhile = 10;
+		wake_first();
+		K->far_send(far, 10);
+		turn_until(&rd, 1);
+		turn_until_woken();
+		read_all(&rd, 20);
+		before = wr.count;
+		cancel(&wr);
+		turn_until(&wr, before + 1);
+		end();
+	}
+}
+
+/* Fills the send queue behind the driver's back. */
+static void fill_unseen(void)
+{
+	static uint8_t data[65536];
+	uint32_t done = 0;
+	ssize_t n;
+
+	for (int quiet = 0; quiet < 10; quiet++) {
+		K->settle();
+		K->fill(far, data, done, sizeof(data));
+		n = sys_send(sock.fd, data, sizeof(data));
+		if (n == -EAGAIN)
+			continue;
+		assert_true(n > 0);
+		done += (uint32_t)n;
+		quiet = 0;
+	}
+}
+
+static void ready_for_errors_hears_of_a_reset_that_something_else_waits_for(void **state)
+{
+	static uint8_t data[100];
+	struct probe rd;
+	struct probe wr;
+	int r;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		begin(true);
+		probe_init(&rd);
+		probe_init(&wr);
+		fill_unseen();
+		rd.op.kind = IO_READY;
+		rd.op.want = IO_WANT_ERR;
+		assert_int_equal(start(&rd), IO_PENDING);
+		wr.op.kind = IO_WRITE;
+		wr.op.data = data;
+		wr.op.len = sizeof(data);
+		r = start(&wr);
+		assert_int_equal(r, IO_PENDING);
+		turns(2); /* less than any watch is put off */
+		assert_int_equal(rd.count, 0);
+		K->far_reset(far);
+		turn_until(&rd, 1);
+		assert_int_equal(rd.result, IO_WANT_ERR);
+		turn_until(&wr, 1);
+		assert_true(wr.result < 0);
+		end();
+	}
+}
+
 /* ---- connect and accept ---- */
 
 static void connect_succeeds_or_says_why_not(void **state)
@@ -611,6 +729,108 @@ static void connect_succeeds_or_says_why_not(void **state)
 	p.op.addr = &to;
 	assert_int_equal(finish(&p), -ECONNREFUSED);
 	end();
+}
+
+static void connect_answering(struct probe *p)
+{
+	struct addr to;
+
+	begin_empty();
+	K->answering(&to);
+	io_sock_init(&sock, K->socket(&to), true);
+	probe_init(p);
+	p->op.kind = IO_CONNECT;
+	p->op.addr = &to;
+	assert_int_equal(finish(p), 0);
+	far = K->far_accept();
+	probe_init(p);
+}
+
+static void a_cancel_between_a_wake_up_and_its_try_is_not_forgotten(void **state)
+{
+	static const uint8_t kinds[] = {IO_READ, IO_READY};
+	struct probe p;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		connect_answering(&p);
+		p.op.kind = kinds[i % 2];
+		if (p.op.kind == IO_READ)
+			p.op.max = 65536;
+		else
+			p.op.want = IO_WANT_IN;
+		assert_int_equal(start(&p), IO_PENDING);
+		turns(2);
+		cancels_meanwhile = &p;
+		wake_first();
+		K->far_send(far, 10);
+		turn_until(&p, 1);
+		turn_until_woken();
+		turns(3);
+		assert_int_equal(p.count, 1);
+		assert_false(io_is_pending(&p.op));
+		end();
+	}
+}
+
+/* What can be pending, and is cancelled in each turn from the first on. */
+static void start_pending(struct probe *p, int what)
+{
+	static uint8_t data[65536];
+
+	switch (what) {
+	case 0:
+		begin(true);
+		probe_init(p);
+		p->op.kind = IO_READ;
+		p->op.max = 65536;
+		break;
+	case 1:
+		connect_answering(p); /* a server speaks second */
+		p->op.kind = IO_READ;
+		p->op.max = 65536;
+		break;
+	case 2:
+	case 3:
+		begin(true);
+		probe_init(p);
+		p->op.kind = IO_READY;
+		p->op.want = what == 2 ? IO_WANT_IN : IO_WANT_ERR;
+		break;
+	default:
+		begin(true);
+		probe_init(p);
+		fill_unseen();
+		p->op.kind = IO_WRITE;
+		p->op.data = data;
+		p->op.len = sizeof(data);
+		break;
+	}
+	assert_int_equal(start(p), IO_PENDING);
+}
+
+static void a_cancel_ends_an_op_in_whichever_turn_it_comes(void **state)
+{
+	struct probe p;
+
+	(void)state;
+	for (int i = 0; i < 5 * 5 * 2; i++) {
+		const bool speaks = i % 2 == 1;
+
+		start_pending(&p, i / 10);
+		turns(i / 2 % 5);
+		if (speaks)
+			K->far_send(far, 10);
+		cancel(&p);
+		turn_until(&p, 1);
+		assert_false(io_is_pending(&p.op));
+		assert_true(p.result == -ECANCELED || (speaks && p.result > 0));
+		turns(3);
+		assert_int_equal(p.count, 1);
+		if (speaks)
+			read_all(&p, 10); /* or it has read them already */
+		end();
+	}
 }
 
 static int admit_left;
@@ -935,7 +1155,11 @@ int main(void)
 		cmocka_unit_test(ready_tells_of_bytes_and_leaves_them),
 		cmocka_unit_test(ready_for_errors_sleeps_through_bytes_and_fin),
 		cmocka_unit_test(both_places_of_a_socket_wait_side_by_side),
+		cmocka_unit_test(what_comes_while_a_socket_begins_to_be_watched_is_read),
+		cmocka_unit_test(ready_for_errors_hears_of_a_reset_that_something_else_waits_for),
 		cmocka_unit_test(connect_succeeds_or_says_why_not),
+		cmocka_unit_test(a_cancel_between_a_wake_up_and_its_try_is_not_forgotten),
+		cmocka_unit_test(a_cancel_ends_an_op_in_whichever_turn_it_comes),
 		cmocka_unit_test(accept_is_a_stream_with_one_last_result),
 		cmocka_unit_test(accept_takes_nobody_who_was_not_admitted),
 		cmocka_unit_test(splice_moves_bytes_and_says_when_there_are_none),
