@@ -74,7 +74,11 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	int r;
 
 	if (res < 0) {
-		uring_deliver(u, op, res);
+		/* A reset fails by its cancel alone: without a poll it cannot wait, so it is done at once. */
+		if (op->kind == IO_RESET && !cancelled)
+			reset_now(u, op);
+		else
+			uring_deliver(u, op, cancelled ? -ECANCELED : res);
 		return;
 	}
 	/* What it says of bytes says nothing of an urgent mark (above). */

@@ -384,10 +384,14 @@ static bool is_starved(const struct side *s)
 {
 	const struct io_op *rd = &s->rd.op, *wr = &s->wr.op;
 	const struct shim_file *f;
+	int seen;
 
 	if (s->sock.fd < 0)
 		return false;
 	f = shim_file(s->sock.fd);
+	seen = (f->sticky & EPOLLERR ? IO_WANT_ERR : 0) | (f->sticky & EPOLLRDHUP ? IO_WANT_END : 0);
+	if (s->rd.pending && rd->kind == IO_READY && f->watched != 0 && (rd->want & seen))
+		return true;
 	if (s->rd.pending && f->in && (rd->kind == IO_READ || (rd->want & IO_WANT_IN)))
 		return true;
 	return s->wr.pending && (wr->kind == IO_CONNECT || (f->room && wr->kind != IO_RESET));
