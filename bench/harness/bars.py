@@ -35,6 +35,9 @@ EFFICIENCY = {"http-1k-64": 0.80, "http-1k-512": 0.80, "http-close": 0.90, "http
 # Without a cap: the bulk has a pace of its own.
 LATENCY = (("http-1k-1", "e", "p50_us"), ("http-1k-1", "e", "p99_us"), ("beside-bulk", "e", "p99_us"))
 IDLE_FIRST, IDLE_MORE, IDLE_FLAT = "idle-10", ("idle-1000", "idle-5000", "idle-9000"), 1.10
+# The io_uring driver, of the other one: where it shall win, and how little it may lose elsewhere.
+RING_WINS = {"http-close": 1.10, "http-1k-512": 1.05}
+RING_ELSEWHERE = 0.97
 ECHO = tuple("echo-%d-%d" % (n, size) for n in (50, 500, 1000) for size in (128, 1024))
 TWO_WORKERS, APART = 1.90, 0.20
 POOL_NS, POOL_TIMES, POOL_ALL = 20, 60, 1.20
@@ -171,9 +174,12 @@ def idle_is_flat(cells):
 
 
 def io_uring(cells):
-    for workload in ECHO:
+    measured = dict.fromkeys(c["workload"] for c in cells if c["contender"] == "sluice-io_uring" and
+                             c["view"] == "c")
+    for workload in dict.fromkeys(ECHO + tuple(RING_WINS) + tuple(measured)):
+        bar = 1.0 if workload in ECHO else RING_WINS.get(workload, RING_ELSEWHERE)
         ratio = report.paired_ratio(cells, workload, "c", "sluice-io_uring", OURS)
-        yield Bar("io_uring", workload + ": of the epoll driver", ratio, ">=", 1.0, "", "", False,
+        yield Bar("io_uring", workload + ": of the epoll driver", ratio, ">=", bar, "", "", False,
                   bound(cells, workload, "sluice-io_uring"), bound(cells, workload, OURS))
 
 
