@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_worker.c - one worker over real sockets: made without memory, and told to end sessions while its
- * mailbox is full; and several of which one cannot be made. Floor 4.
+ * mailbox is full; and several: of which one cannot be made, and whose drivers borrow buffers. Floor 4.
  */
 #include <netinet/in.h>
 #include <sched.h>
@@ -309,6 +309,25 @@ static void an_engine_that_did_not_start_can_be_started_again(void **state)
 	close(fd);
 }
 
+/* What each worker's driver borrows of the pool is nobody else's loss. */
+static void the_budget_of_buffers_holds_what_drivers_borrow_on_top(void **state)
+{
+	static struct io_driver driver; /* until the workers are freed */
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	const struct engine_limits limits = e->limits;
+
+	free(e->workers); /* of the other tests */
+	e->workers = NULL;
+	e->worker_count = 0;
+	driver = io_epoll_driver;
+	driver.borrows_bytes = 1000000;
+	assert_int_equal(engine_start(e, &limits, 3, &driver), 0);
+	run_out(e);
+	assert_int_equal(e->bufs.budget_bytes, limits.buf_budget_bytes + 3 * driver.borrows_bytes);
+	assert_int_equal(e->limits.buf_budget_bytes, limits.buf_budget_bytes); /* what is reported stays */
+}
+
 #define WORKER_TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 
 int main(void)
@@ -317,6 +336,7 @@ int main(void)
 		WORKER_TEST(a_worker_without_memory_is_not_made),
 		WORKER_TEST(an_order_to_end_sessions_needs_no_room_in_a_mailbox),
 		WORKER_TEST(an_engine_that_did_not_start_can_be_started_again),
+		WORKER_TEST(the_budget_of_buffers_holds_what_drivers_borrow_on_top),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
