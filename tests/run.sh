@@ -314,7 +314,6 @@ if part "build with TSan" tsan-build \
     export SLUICE_TEST_THREADS
     part "TSan: smoke tests, 4 workers" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
     unset SLUICE_TEST_THREADS
-    TSAN_OPTIONS=$TSAN_OPTIONS:suppressions=$root/tests/tsan-ring.supp
     for workers in 1 4; do
         part "TSan: smoke tests, io_uring, threads = $workers" "tsan-ring-$workers" \
             on_ring $workers with build-tsan pytests "tsan-ring-$workers" tests/system -m smoke

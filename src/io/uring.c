@@ -118,16 +118,25 @@ static int start_connect(struct uring *u, struct io_op *op)
 
 /* ---- closing ---- */
 
+static void ask_close(struct uring *u, int fd)
+{
+	struct io_uring_sqe *sqe = ring_sqe(u->ring);
+
+	io_uring_prep_close(sqe, fd);
+	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+	sqe->user_data = URING_CLOSED;
+}
+
 static void close_now(struct uring *u, struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
-	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
 	check(sock->rd == NULL);
 	check(sock->wr == NULL || sock->wr == op);
-	io_uring_prep_close(sqe, sock->fd);
-	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-	sqe->user_data = URING_CLOSED;
+	if (URING_CLOSES_BY_CALL)
+		sys_close(sock->fd);
+	else
+		ask_close(u, sock->fd);
 	sock->fd = -1;
 	sock->gen++;
 }

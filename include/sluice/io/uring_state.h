@@ -34,6 +34,19 @@
 #define URING_TAG_MASK UINT64_C(7)
 #define URING_POINTER_MASK ((UINT64_C(1) << URING_NUMBER_SHIFT) - 1 - URING_TAG_MASK)
 
+/* ThreadSanitizer follows descriptors by the calls that it sees: it would take one that a ring has closed,
+ * and another thread opened anew, for shared. */
+#if defined(__SANITIZE_THREAD__)
+#define URING_CLOSES_BY_CALL true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define URING_CLOSES_BY_CALL true
+#endif
+#endif
+#ifndef URING_CLOSES_BY_CALL
+#define URING_CLOSES_BY_CALL false
+#endif
+
 enum uring_tag { URING_RD, URING_WR, URING_OWN, URING_NOTHING };
 
 /* Whole user_data, without a socket. */
