@@ -620,36 +620,6 @@ static void turn_until_woken(void)
 	assert_null(cancels_meanwhile);
 }
 
-/* The read was asked for before anybody watched the socket; an event is told once. */
-static void what_comes_while_a_socket_begins_to_be_watched_is_read(void **state)
-{
-	static uint8_t data[65536];
-	struct probe rd;
-	struct probe wr;
-	int before;
-
-	(void)state;
-	for (int i = 0; i < 20; i++) {
-		begin(true);
-		probe_init(&rd);
-		probe_init(&wr);
-		rd.op.kind = IO_READ;
-		rd.op.max = 65536;
-		assert_int_equal(start(&rd), IO_PENDING);
-		(void)write_until_full(&wr, data, sizeof(data));
-		sends_meanwhile = 10;
-		wake_first();
-		K->far_send(far, 10);
-		turn_until(&rd, 1);
-		turn_until_woken();
-		read_all(&rd, 20);
-		before = wr.count;
-		cancel(&wr);
-		turn_until(&wr, before + 1);
-		end();
-	}
-}
-
 /* Fills the send queue behind the driver's back. */
 static void fill_unseen(void)
 {
@@ -666,6 +636,40 @@ static void fill_unseen(void)
 		assert_true(n > 0);
 		done += (uint32_t)n;
 		quiet = 0;
+	}
+}
+
+/* The read was asked for before anybody watched the socket; an event is told once. */
+static void what_comes_while_a_socket_begins_to_be_watched_is_read(void **state)
+{
+	static uint8_t data[100];
+	struct probe rd;
+	struct probe wr;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		begin(true);
+		probe_init(&rd);
+		probe_init(&wr);
+		rd.op.kind = IO_READ;
+		rd.op.max = 65536;
+		assert_int_equal(start(&rd), IO_PENDING);
+		turns(1);
+		fill_unseen();
+		wr.op.kind = IO_WRITE;
+		wr.op.data = data;
+		wr.op.len = sizeof(data);
+		assert_int_equal(start(&wr), IO_PENDING);
+		turns(3);
+		sends_meanwhile = 10;
+		wake_first();
+		K->far_send(far, 10);
+		turn_until(&rd, 1);
+		turn_until_woken();
+		read_all(&rd, 20);
+		cancel(&wr);
+		turn_until(&wr, 1);
+		end();
 	}
 }
 
