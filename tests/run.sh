@@ -150,7 +150,8 @@ simulate() {
     echo $? >"$logs/sim-$2.code"
 }
 
-# simulation FOLDER SEEDS [OF A RING]: each driver is a test, the slowest beside the others; who failed speaks last
+# simulation FOLDER SEEDS [OF A RING]: each driver is a test, the slowest beside the others; who failed
+# speaks last
 simulation() {
     simulate "$1" io_uring "${3:-$2}" &
     simulate "$1" epoll "$2"

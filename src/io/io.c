@@ -132,7 +132,7 @@ static void wait_and_dispatch(struct io_loop *loop, int64_t deadline_ns)
 		if (timer_heap_next(&loop->timers) > loop->now_ns)
 			return;
 		events = loop->events;
-		loop->driver->wait(loop, loop->now_ns);
+		loop->driver->wait(loop, IO_ALL_NOW);
 		dispatch_all(loop, &loop->done);
 		if (loop->events - events < IO_EVENTS)
 			return;

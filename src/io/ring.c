@@ -151,8 +151,8 @@ static unsigned publish(struct ring *r)
 	return tail - *sq->khead;
 }
 
-/* The kernel does no more of what it put off than it takes to have `least` completions, and some; without
- * time to wait that is all there can be. */
+/* The kernel does no more of what it put off than it takes to have `least` completions, or some twenty. For
+ * all of it more is asked for than there can be, for no time; but that lets the thread sleep, and wakes it. */
 static int enter(struct ring *r, unsigned count, unsigned least, int64_t timeout_ns)
 {
 	struct __kernel_timespec ts = {timeout_ns / NS_PER_SEC, timeout_ns % NS_PER_SEC};
@@ -177,8 +177,8 @@ struct io_uring_sqe *ring_sqe(struct ring *r)
 
 int ring_enter(struct ring *r, int64_t timeout_ns)
 {
-	const unsigned least = timeout_ns == 0 ? *r->uring.cq.kring_entries : 1;
-	const int n = enter(r, publish(r), least, timeout_ns);
+	const unsigned least = timeout_ns == RING_ALL ? *r->uring.cq.kring_entries : timeout_ns != 0;
+	const int n = enter(r, publish(r), least, timeout_ns == RING_ALL ? 0 : timeout_ns);
 
 	if (n >= 0 || n == -ETIME || n == -EINTR)
 		return 0;

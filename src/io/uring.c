@@ -371,7 +371,10 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 		switch_on(u);
 	if (unlikely(u->missing > 0))
 		uring_bufs_fill(u);
-	timeout_ns = ring_is_behind(u->ring) ? 0 : alarm_wait_ns(&u->alarm, loop, deadline_ns);
+	if (deadline_ns == IO_ALL_NOW)
+		timeout_ns = RING_ALL;
+	else
+		timeout_ns = ring_is_behind(u->ring) ? 0 : alarm_wait_ns(&u->alarm, loop, deadline_ns);
 	err = ring_enter(u->ring, timeout_ns);
 	/* The kernel may be short of something for a while. */
 	check(err == 0 || err == -EBUSY || err == -EAGAIN || err == -ENOMEM);

@@ -381,6 +381,6 @@ static void a_cancel_before_the_close_lets_the_fin_go(void **state)
 		RING_FACT(a_send_tells_of_the_reset),                                                      \
 		RING_FACT(a_timeout_ends_once_in_its_time),                                                \
 		RING_FACT(more_completions_than_room_are_brought_later),                                   \
-		RING_FACT(only_an_enter_without_time_brings_all_that_is_ready)
+		RING_FACT(only_an_enter_for_all_brings_all_that_is_ready)
 
 #endif

@@ -55,6 +55,8 @@
 #define IO_PAUSE_NS (50 * NS_PER_MS)
 /* Nearer deadlines, of connects and retries, come and go: the wait itself is so long. */
 #define IO_FAR_NS (10 * NS_PER_SEC)
+/* A deadline for the driver's wait: none, and all that has arrived is brought. A wait may bring less else. */
+#define IO_ALL_NOW INT64_MIN
 /* So many events at the most for each wait. */
 #define IO_EVENTS 256
 

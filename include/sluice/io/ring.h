@@ -46,8 +46,12 @@ void ring_close(struct ring *r);
 /* An entry to fill in by one of the io_uring_prep_ helpers; when there is no room the others are submitted
  * first. Valid until the next call. */
 struct io_uring_sqe *ring_sqe(struct ring *r);
-/* Submits everything, runs what the kernel put off, and waits until at least one completion is there, at most
- * `timeout_ns` (< 0: for ever, 0: not at all). 0, also when the time is up or a signal came, or -errno. */
+/* For ring_enter(): no wait either, but all that is ready, however much; dearer than 0. */
+#define RING_ALL INT64_MIN
+
+/* Submits everything, runs some of what the kernel put off, and waits until at least one completion is there,
+ * at most `timeout_ns` (< 0: for ever, 0: not at all; or RING_ALL). 0, also when the time is up or a signal
+ * came, or -errno. */
 int ring_enter(struct ring *r, int64_t timeout_ns);
 /* Takes the oldest completions, at most `max`; fewer means that there are no more for now. */
 uint32_t ring_take(struct ring *r, struct ring_done *out, uint32_t max);
