@@ -152,7 +152,7 @@ static unsigned publish(struct ring *r)
 }
 
 /* The kernel does no more of what it put off than it takes to have `least` completions, or some twenty. For
- * all of it more is asked for than there can be, for no time; but that lets the thread sleep, and wakes it. */
+ * all of it more is asked for than there can be, for no time; but that lets the thread sleep and wake up. */
 static int enter(struct ring *r, unsigned count, unsigned least, int64_t timeout_ns)
 {
 	struct __kernel_timespec ts = {timeout_ns / NS_PER_SEC, timeout_ns % NS_PER_SEC};
