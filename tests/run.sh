@@ -269,7 +269,7 @@ part "what the bench makes of figures" bench-report pytests bench bench/harness/
 part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled || finish
 part "unit tests" unit meson_tests build unit --suite unit
 part "the model of the kernel" model meson_tests build model --suite model
-part "simulation, $seeds seeds" sim simulation build "$seeds"
+part "simulation, $seeds seeds, half for a ring" sim simulation build "$seeds" $((seeds / 2))
 part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
 part "system tests" system with build pytests system tests/system $choice
