@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "sluice/base/check.h"
-#include "sluice/io/attempt.h"
 #include "sluice/io/uring_state.h"
 
 /* ---- lending ---- */
@@ -124,31 +123,34 @@ static bool has_write_in_ring(const struct io_sock *sock)
 	       sock->wr->want == URING_BY_RING;
 }
 
+/* Reads at once. Beside a write in the ring a 0 is asked again, and no bytes are known to be the last. */
+static int try_read(struct uring *u, struct io_op *op)
+{
+	const int r = parked_try(&u->parked, op);
+
+	if (!has_write_in_ring(op->sock))
+		return r;
+	op->sock->bits &= (uint16_t)~IO_ENDED;
+	return r == 0 ? IO_PENDING : r;
+}
+
 int uring_start_read(struct uring *u, struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
-	int r;
+	const bool first = (sock->bits & (IO_UNASKED | IO_READABLE | IO_POLLED)) == IO_UNASKED;
+	int r = IO_PENDING;
 
-	if ((sock->bits & (IO_UNASKED | IO_READABLE | IO_POLLED)) == IO_UNASKED) {
-		(void)parked_wait(u->loop, op); /* it waits in the ring */
-		ask_first(u, op);
-		return IO_PENDING;
-	}
-	if (!(sock->bits & (IO_UNASKED | IO_POLLED | IO_ENDED)))
-		goto ask;
-	sock->bits &= (uint16_t)~IO_UNASKED;
-	r = parked_try(&u->parked, op);
-	if (r == 0 && has_write_in_ring(sock)) {
-		sock->bits &= (uint16_t)~IO_ENDED;
-		goto ask;
+	if (!first && (sock->bits & (IO_UNASKED | IO_POLLED | IO_ENDED))) {
+		sock->bits &= (uint16_t)~IO_UNASKED;
+		r = try_read(u, op);
 	}
 	if (r != IO_PENDING)
 		return r;
-	if (sock->bits & IO_POLLED)
-		return parked_wait(u->loop, op);
-ask:
-	(void)parked_wait(u->loop, op); /* it waits in the ring */
-	ask_read(u, op);
+	(void)parked_wait(u->loop, op); /* it is parked, or waits in the ring */
+	if (first)
+		ask_first(u, op);
+	else if (!(sock->bits & IO_POLLED) || has_write_in_ring(sock))
+		ask_read(u, op);
 	return IO_PENDING;
 }
 
@@ -158,11 +160,7 @@ static void read_without(struct uring *u, struct io_op *op)
 	int r;
 
 	op->sock->bits |= IO_READABLE;
-	r = io_try_read(op, u->parked.scratch, sizeof(u->parked.scratch));
-	if (has_write_in_ring(op->sock)) {
-		op->sock->bits &= (uint16_t)~IO_ENDED; /* nor are these bytes known to be the last */
-		r = r == 0 ? IO_PENDING : r;
-	}
+	r = try_read(u, op);
 	if (r == IO_PENDING)
 		ask_read(u, op); /* behind a poll when there was nothing to be read */
 	else
@@ -206,11 +204,7 @@ static void on_first(struct uring *u, struct io_op *op, int res)
 	}
 	/* Only a poll that tells of the end has looked for a mark too (uring_watch.c). */
 	parked_note(op->sock, (uint32_t)(res & (int)EPOLLRDHUP ? res : res & ~(int)EPOLLPRI));
-	r = parked_try(&u->parked, op);
-	if (has_write_in_ring(op->sock)) {
-		op->sock->bits &= (uint16_t)~IO_ENDED; /* nor are these bytes known to be the last */
-		r = r == 0 ? IO_PENDING : r;
-	}
+	r = try_read(u, op);
 	if (r == IO_PENDING && (op->result & URING_CANCELLED))
 		r = -ECANCELED; /* the cancel came too late for the poll, and nobody cancels twice */
 	if (r == IO_PENDING)
@@ -240,7 +234,6 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 		on_first(u, op, c->res);
 		return;
 	}
-
 	if (c->res <= 0)
 		uring_buf_back(u, c);
 	if (c->res == -ENOBUFS && !(op->result & URING_CANCELLED)) {
