@@ -77,24 +77,18 @@ static int start_accept(struct io_loop *loop, struct io_op *op)
 	return err ? err : parked_wait(loop, op);
 }
 
-static int close_now(struct io_op *op)
+static void epoll_close_sock(struct io_loop *loop, struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
 
+	(void)loop;
 	check(sock->rd == NULL);
 	check(sock->wr == NULL || sock->wr == op);
+	if (op->kind == IO_RESET)
+		parked_harden(sock);
 	sys_close(sock->fd);
 	sock->fd = -1;
 	sock->gen++;
-	return 0;
-}
-
-static int epoll_close_sock(struct io_loop *loop, struct io_op *op)
-{
-	(void)loop;
-	if (op->kind == IO_RESET)
-		parked_harden(op->sock);
-	return close_now(op);
 }
 
 static int start_reset(struct io_loop *loop, struct io_op *op)
@@ -104,7 +98,8 @@ static int start_reset(struct io_loop *loop, struct io_op *op)
 	if (parked_may_drain(op) && sys_epoll_ctl(d->epfd, EPOLL_CTL_MOD, op->sock->fd, EPOLLOUT | EPOLLET,
 						  event_data(op->sock)) == 0)
 		return parked_wait(loop, op);
-	return epoll_close_sock(loop, op);
+	epoll_close_sock(loop, op);
+	return 0;
 }
 
 static int epoll_start(struct io_loop *loop, struct io_op *op)
@@ -122,7 +117,8 @@ static int epoll_start(struct io_loop *loop, struct io_op *op)
 	case IO_RESET:
 		return start_reset(loop, op);
 	case IO_CLOSE:
-		return close_now(op);
+		epoll_close_sock(loop, op);
+		return 0;
 	default:
 		check(*parked_place(op) == NULL);
 		r = parked_try(&d->parked, op);

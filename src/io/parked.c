@@ -23,7 +23,8 @@
 
 static void look_at_draining(struct timer *t);
 
-void parked_init(struct parked *p, struct io_loop *loop, int (*close)(struct io_loop *loop, struct io_op *op))
+void parked_init(struct parked *p, struct io_loop *loop,
+		 void (*close)(struct io_loop *loop, struct io_op *op))
 {
 	p->loop = loop;
 	p->close = close;
@@ -126,11 +127,12 @@ static int try_reset(struct parked *p, struct io_op *op)
 {
 	/* It may stand in the list already, from an event before. */
 	parked_forget(p, op);
-	if (is_drained(op->sock))
-		return p->close(p->loop, op);
 	p->look_ns = DRAIN_LOOK_NS;
-	if (timer_set(&p->loop->timers, &p->look, p->loop->now_ns + p->look_ns))
-		return p->close(p->loop, op);
+	if (is_drained(op->sock) ||
+	    timer_set(&p->loop->timers, &p->look, p->loop->now_ns + p->look_ns)) {
+		p->close(p->loop, op);
+		return 0;
+	}
 	op->next = p->draining;
 	p->draining = op;
 	return IO_PENDING;
@@ -150,10 +152,9 @@ static void look_at_draining(struct timer *t)
 		}
 		*at = op->next;
 		op->next = NULL;
-		if (p->close(p->loop, op) == 0) {
-			parked_leave(p->loop, op);
-			op->done(op, 0);
-		}
+		p->close(p->loop, op);
+		parked_leave(p->loop, op);
+		op->done(op, 0);
 		at = &p->draining; /* done() may have changed the list */
 		p->look_ns = DRAIN_LOOK_NS / 2;
 	}

@@ -44,20 +44,13 @@ void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
 	sqe->user_data = op_data(op);
 }
 
-static void ask_cancel(struct uring *u, uint64_t user_data)
+static void ask_cancel(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
-	io_uring_prep_cancel64(sqe, user_data, 0);
+	io_uring_prep_cancel64(sqe, op_data(op), 0);
 	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 	sqe->user_data = URING_NOTHING;
-}
-
-void uring_cancel_sent(struct uring *u, struct io_op *op)
-{
-	if (op->result & URING_CANCELLED)
-		return;
-	ask_cancel(u, op_data(op));
 	op->result |= URING_CANCELLED;
 }
 
@@ -127,12 +120,15 @@ static void ask_close(struct uring *u, int fd)
 	sqe->user_data = URING_CLOSED;
 }
 
-static void close_now(struct uring *u, struct io_op *op)
+static void uring_close_sock(struct io_loop *loop, struct io_op *op)
 {
+	struct uring *u = loop->driver_state;
 	struct io_sock *sock = op->sock;
 
 	check(sock->rd == NULL);
 	check(sock->wr == NULL || sock->wr == op);
+	if (op->kind == IO_RESET)
+		parked_harden(sock);
 	if (URING_CLOSES_BY_CALL)
 		sys_close(sock->fd);
 	else
@@ -141,20 +137,12 @@ static void close_now(struct uring *u, struct io_op *op)
 	sock->gen++;
 }
 
-static int uring_close_sock(struct io_loop *loop, struct io_op *op)
-{
-	struct uring *u = loop->driver_state;
-
-	if (op->kind == IO_RESET)
-		parked_harden(op->sock);
-	close_now(u, op);
-	return 0;
-}
-
 static int start_reset(struct uring *u, struct io_op *op)
 {
-	if (!parked_may_drain(op))
-		return uring_close_sock(u->loop, op);
+	if (!parked_may_drain(op)) {
+		uring_close_sock(u->loop, op);
+		return 0;
+	}
 	(void)parked_wait(u->loop, op); /* it is parked */
 	uring_watch_drain(u, op);
 	return IO_PENDING;
@@ -187,7 +175,8 @@ static int uring_start(struct io_loop *loop, struct io_op *op)
 	case IO_RESET:
 		return start_reset(u, op);
 	case IO_CLOSE:
-		return uring_close_sock(loop, op);
+		uring_close_sock(loop, op);
+		return 0;
 	default:
 		return parked_try(&u->parked, op);
 	}
@@ -198,7 +187,8 @@ static void uring_cancel(struct io_loop *loop, struct io_op *op)
 	struct uring *u = loop->driver_state;
 
 	if (op->result & URING_SENT) {
-		uring_cancel_sent(u, op);
+		if (!(op->result & URING_CANCELLED))
+			ask_cancel(u, op);
 		return;
 	}
 	if (op->kind == IO_ACCEPT)

@@ -59,7 +59,8 @@ void uring_park(struct uring *u, struct io_op *op)
 static void reset_now(struct uring *u, struct io_op *op)
 {
 	parked_forget(&u->parked, op);
-	uring_deliver(u, op, u->parked.close(u->loop, op));
+	u->parked.close(u->loop, op);
+	uring_deliver(u, op, 0);
 }
 
 static void give_up(struct uring *u, struct io_op *op)

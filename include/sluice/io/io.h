@@ -107,7 +107,7 @@ enum io_kind {
 #define IO_FRESH 0x80 /* an event announced bytes, and no splice has moved any since */
 #define IO_ENDED 0x100 /* the end of file is known: the next read says 0 without asking */
 
-#define IO_POLLED 0x200  /* the io_uring driver's own: it polls the socket */
+#define IO_POLLED 0x200  /* the io_uring driver's own: its epoll set has the socket */
 #define IO_UNASKED 0x400 /* the same: nothing has been read yet, and something may be there */
 
 struct io_op;
@@ -146,7 +146,7 @@ enum io_turn { IO_TURN_FIRST, IO_TURN_LAST };
 
 enum io_state { IO_IDLE, IO_WAITING, IO_QUEUED };
 
-/* A driver: how to wait and how to do. tests/sim has a second one that behaves like a ring. */
+/* A driver: how to wait and how to do. tests/sim has one more, for tests. */
 struct io_driver {
 	const char *name;
 	uint64_t borrows_bytes; /* of the pool, for each loop, from its first turn on until it rests */

@@ -17,8 +17,7 @@
 
 struct parked {
 	struct io_loop *loop; /* borrows */
-	/* Closes the socket of an IO_RESET: 0, or IO_PENDING when the driver itself completes it. */
-	int (*close)(struct io_loop *loop, struct io_op *op);
+	void (*close)(struct io_loop *loop, struct io_op *op); /* the socket of an IO_RESET */
 	struct io_op *draining; /* IO_RESET ops whose queue was almost empty; linked by op->next */
 	struct timer look;      /* looks at them again */
 	int64_t look_ns;        /* after so long */
@@ -26,7 +25,7 @@ struct parked {
 };
 
 void parked_init(struct parked *p, struct io_loop *loop,
-		 int (*close)(struct io_loop *loop, struct io_op *op));
+		 void (*close)(struct io_loop *loop, struct io_op *op));
 /* Nothing may be parked. */
 void parked_free(struct parked *p);
 

@@ -89,7 +89,6 @@ struct uring {
 
 /* uring.c: `sqe` is filled in, and is the op's from now on. */
 void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
-void uring_cancel_sent(struct uring *u, struct io_op *op);
 /* Its wait has ended; the callback runs. */
 void uring_deliver(struct uring *u, struct io_op *op, int result);
 
