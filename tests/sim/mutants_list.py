@@ -165,7 +165,8 @@ MUTANTS = [
 # an op that has ended, with numbers beyond all bounds) are the fuzzer's.
 RING_MUTANTS = [
     {"what": "a cancel is not sent",
-     "edits": [(URING, "			ask_cancel(u, op);\n", "			(void)u;\n")]},
+     "edits": [(URING, "			ask_cancel(u, op);\n",
+                "			(void)u;\n")]},
     {"what": "a read that is pending in the ring is not cancelled, but forgotten",
      "edits": [(URING, "		if (!(op->result & URING_CANCELLED))\n"
                 "			ask_cancel(u, op);\n		return;\n",
