@@ -133,7 +133,8 @@ void ring_close(struct ring *r)
 
 /* ---- submitting ---- */
 
-/* Shows the kernel all entries that are filled in; how many. */
+/* Shows the kernel all entries that are filled in; how many. There is no array of their numbers with liburing
+ * 2.6 and later on Linux 6.6 and later (IORING_SETUP_NO_SQARRAY): there the place is the number. */
 static unsigned publish(struct ring *r)
 {
 	struct io_uring_sq *sq = &r->uring.sq;
@@ -143,7 +144,8 @@ static unsigned publish(struct ring *r)
 	if (r->bufs != NULL)
 		io_uring_smp_store_release(&r->bufs->tail, r->buf_tail);
 	while (sq->sqe_head != sq->sqe_tail) {
-		sq->array[tail & mask] = sq->sqe_head & mask;
+		if (sq->array != NULL)
+			sq->array[tail & mask] = sq->sqe_head & mask;
 		tail++;
 		sq->sqe_head++;
 	}
