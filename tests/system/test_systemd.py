@@ -229,16 +229,16 @@ def test_ready_is_said_again_when_the_manager_had_no_room(sluice, peers, manager
 
 def test_the_status_follows_when_something_else_has_woken_the_daemon(sluice, peers, manager):
     listener = peers.listen()
+    begin = time.monotonic()
     daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
     manager.wait("READY", "1")
-    begin = time.monotonic()
     peers.pair(daemon.address("l"), listener)
 
     def told():
         daemon.info()  # an administrator looks; that wakes it
         return [m for m in manager.collect() if m.get("STATUS", "").endswith(", 1 sessions")]
     wait_until(told, "the status", 20 * SCALE)
-    assert time.monotonic() - begin > 3, "not more often than each 5 s"
+    assert time.monotonic() - begin > 4, "not more often than each 5 s"
 
 
 def test_a_start_that_fails_is_the_status(sluice, peers, manager):
@@ -303,9 +303,9 @@ def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(sluice, peer
     if trace.missing():
         pytest.skip(trace.missing())
     interval = 1.0 * SCALE
+    begin = time.monotonic()
     daemon = sluice(section("127.0.0.1:0", peers.listen()), "threads = 3",
                     environment=manager.environment | {"WATCHDOG_USEC": str(int(interval * 1e6))})
-    begin = time.monotonic()
     manager.wait("WATCHDOG", "1", count=5, patience=8 * interval)
     assert time.monotonic() - begin > 1.2 * interval, "one for each half of the interval"
     tid = worker_thread(daemon.pid, 1)

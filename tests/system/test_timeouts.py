@@ -14,8 +14,8 @@ CODES = {"timeout-client": "cD", "timeout-server": "sD"}
 def open_one(sluice, peers, options, **kw):
     listener = peers.listen()
     daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}\n")
-    client, server = peers.pair(daemon.address("l"), listener, **kw)
-    return daemon, client, server, time.monotonic()
+    begin = time.monotonic()  # no clock of the daemon can have begun before
+    return daemon, *peers.pair(daemon.address("l"), listener, **kw), begin
 
 
 def expect_end(daemon, begin, reason, least, most):
@@ -97,9 +97,9 @@ def test_after_a_pause_of_the_reader_the_other_side_can_be_late_again(sluice, pe
         sluice, peers, f"timeout-client = {client_timeout}\ntimeout-server = 1s")
     server.fill()
     assert stays(lambda: daemon.info()["sessions"] == 1, 1.4), "blocked by the client alone"
+    begin = time.monotonic()  # what the daemon gets last from the server, it gets while the client reads
     client.receive(server.sent - client.received)
-    begin = time.monotonic()
-    expect_end(daemon, begin, "timeout-server", 1, 0.8)
+    expect_end(daemon, begin, "timeout-server", 1, 1)
     assert client.receive_to_end()
 
 
@@ -180,13 +180,14 @@ def test_a_frozen_daemon_expires_nothing_that_was_active(sluice, peers, splice):
     """Stopped for longer than the timeout: what arrived meanwhile counts before the clock does, also where
     it waits for its turn to be spliced."""
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\ntimeout-idle = 600ms\n",
+    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                    f"timeout-idle = {600 * SCALE:.0f}ms\n",
                     f"splice = {splice}")
     client, server = peers.pair(daemon.address("l"), listener)
     daemon.freeze()
     try:
         client.send(1000)
-        assert stays(lambda: True, 0.8)
+        assert stays(lambda: True, 0.8 * SCALE)
         client.send(1000)
     finally:
         daemon.thaw()
