@@ -87,7 +87,7 @@ class Coming(threading.Thread):
 @pytest.mark.parametrize("threads", (1, 4))
 def test_a_killed_server_costs_its_own_clients_their_connection_and_nobody_else_anything(
         sluice, peers, closing, threads, limit):
-    servers = [KeyedServer(peers.listen(), n) for n in range(3)]
+    servers = [KeyedServer(peers.listen(hold=True), n) for n in range(3)]
     for server in servers:
         closing.append(server)
     # More clients than places, where there are limits: some wait all the time.

@@ -53,6 +53,15 @@ def fresh(family, folder):
     return Address(family, name=f"sluice-test-{os.getpid()}-{serial}")
 
 
+def hold(family):
+    """A TCP port that nobody else is given while the socket that is returned is open. Who binds it with
+    SO_REUSEADDR may listen there, die and come back: connections are refused meanwhile, not a stranger's."""
+    sock = fresh(family, "").socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((_HOSTS[family], 0))
+    return sock, of_socket(sock, family)
+
+
 def of_socket(sock, family):
     name = sock.getsockname()
     if family in _HOSTS:

@@ -52,7 +52,7 @@ def main(fd, number):
 
 
 class KeyedServer:
-    """The process, and where it listens. Takes the listener: only the process has it from then on."""
+    """The process, and where it listens: the process alone, as the listener dies here."""
 
     def __init__(self, listener, number):
         self.number = number
@@ -60,7 +60,7 @@ class KeyedServer:
         fd = listener.sock.fileno()
         self.child = subprocess.Popen([sys.executable, "-m", "harness.keyed_server", str(fd), str(number)],
                                       cwd=HERE, pass_fds=(fd,), stdin=subprocess.DEVNULL)
-        listener.close()
+        listener.die()
 
     def kill(self):
         """As `kill -9` does; its sockets are closed when this returns."""

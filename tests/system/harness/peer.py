@@ -163,9 +163,13 @@ class Peer:
 
 
 class Listener:
-    """Where the servers of a test accept."""
+    """Where the servers of a test accept. With `hold` its port is nobody else's until close()."""
 
-    def __init__(self, family, folder, backlog=4096, listen=True, where=None, socket_maker=None):
+    def __init__(self, family, folder, backlog=4096, listen=True, where=None, socket_maker=None,
+                 hold=False):
+        self.holder = None
+        if hold:
+            self.holder, where = address.hold(family)
         where = where or address.fresh(family, folder)
         self.family = where.family
         self.sock = socket_maker(where) if socket_maker else where.socket()
@@ -196,8 +200,14 @@ class Listener:
                 return Peer(sock, "server", conn, self.family)
             sock.close()
 
-    def close(self):
+    def die(self):
+        """From now on connections are refused."""
         self.sock.close()
+
+    def close(self):
+        self.die()
+        if self.holder:
+            self.holder.close()
 
 
 def introduce(sock, conn):

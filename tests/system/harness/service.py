@@ -4,6 +4,7 @@
 import socket
 import threading
 
+from harness import address
 from harness.timing import PATIENCE
 
 
@@ -11,7 +12,7 @@ class Service:
     """`talk(sock)` serves one connection; how each of them ended is kept: "fin", "reset", "late".
 
     With a `farewell` it has the last word: a connection that was reset meanwhile does not take it.
-    It dies at once, with its port refused from then on, and comes back at the same port.
+    It dies at once, with its port refused from then on, and comes back at the same port, which it holds.
     """
 
     def __init__(self, talk=None, farewell=b""):
@@ -21,7 +22,8 @@ class Service:
         self.failures = []
         self.sock = None
         self.thread = None
-        self.port = 0
+        self.holder, where = address.hold("tcp4")
+        self.port = where.port
         self.start()
 
     @property
@@ -33,7 +35,6 @@ class Service:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(("127.0.0.1", self.port))
         self.sock.listen(1024)
-        self.port = self.sock.getsockname()[1]
         self.thread = threading.Thread(target=self._run, args=(self.sock,), daemon=True)
         self.thread.start()
 
@@ -73,6 +74,7 @@ class Service:
     def close(self):
         if self.sock:
             self.die()
+        self.holder.close()
         assert not self.failures, self.failures
 
 
