@@ -136,7 +136,7 @@ class Servers:
         for _ in range(5):
             port = free_port()
             child = self.spawn(name, *words(port))
-            wait_for(f"{name} listens", lambda: child.poll() is not None or listens(port))
+            wait_for(f"{name} listens", lambda: child.poll() is not None or listens(child.pid, port))
             if child.poll() is None:
                 self.ports[name] = port
                 return
@@ -165,11 +165,25 @@ class Servers:
                 child.wait()
 
 
-def listens(port):
-    """Looks instead of connecting: a program that serves one client would take the look for it."""
+def listens(pid, port):
+    """Does this process listen there, and not another one that was given the port? Looks instead of
+    connecting: a program that serves one client would take the look for it."""
     with open("/proc/net/tcp", encoding="ascii") as table:
-        return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"
-                   for line in list(table)[1:])
+        rows = [line.split() for line in list(table)[1:]]
+    nodes = [f"socket:[{row[9]}]" for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "0A"]
+    return any(link in nodes for link in descriptors(pid))
+
+
+def descriptors(pid):
+    """What a process has open; nothing when it has just ended."""
+    folder = f"/proc/{pid}/fd"
+    links = []
+    try:
+        for name in os.listdir(folder):
+            links.append(os.readlink(f"{folder}/{name}"))
+    except OSError:
+        pass
+    return links
 
 
 class Sluice:
