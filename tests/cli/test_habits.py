@@ -19,7 +19,7 @@ FILES = ["haproxy.cfg", "nginx.conf", "mistakes.ini"]
 
 
 def judged(path):
-    got = subprocess.run([SLUICE, "check", "--json", str(path)], capture_output=True, text=True, timeout=20)
+    got = subprocess.run([SLUICE, "check", "--json", str(path)], capture_output=True, text=True, timeout=60)
     found = json.loads(got.stdout)["messages"]
     errors = sum(m["severity"] == "error" for m in found)
     assert (got.returncode, got.stderr) == (1 if errors else 0, "")

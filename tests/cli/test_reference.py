@@ -20,7 +20,7 @@ def read(path):
 
 def reference(style):
     return subprocess.run([SLUICE, "help", f"--reference={style}"], capture_output=True, text=True,
-                          check=True, timeout=10).stdout
+                          check=True, timeout=60).stdout
 
 
 @pytest.mark.parametrize("style", PAGES)
@@ -39,7 +39,7 @@ def test_every_key_of_the_table_is_on_the_page():
 
 
 def test_another_style_is_refused():
-    got = subprocess.run([SLUICE, "help", "--reference=html"], capture_output=True, text=True, timeout=10)
+    got = subprocess.run([SLUICE, "help", "--reference=html"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 2
     assert "man or markdown" in got.stderr
 
@@ -48,7 +48,7 @@ def test_another_style_is_refused():
 @pytest.mark.parametrize("page", ["sluice.8", "sluice.ini.5", "sluice-ctl.1"])
 def test_a_man_page_has_no_mistake(page):
     got = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", os.path.join(ROOT, "doc/man", page)],
-                         capture_output=True, text=True, timeout=10)
+                         capture_output=True, text=True, timeout=60)
     assert got.stdout == ""
 
 

@@ -42,11 +42,13 @@ def serve_all(peers, listener, clients):
 def check_calm(daemon):
     """While clients wait: no CPU, a bounded log, and the admin socket answers."""
     lines = len(daemon.log().splitlines())
-    ticks = daemon.cpu_over(1.0)
+    begin = time.monotonic()
+    ticks = daemon.cpu_over(1.0)  # one to three windows
+    took = time.monotonic() - begin
     more = len(daemon.log().splitlines()) - lines
     assert ticks <= 5, f"{ticks} ticks of CPU in 1 s while clients wait for descriptors"
     # A few a second for each worker and each cause, and a note of what was left out.
-    assert more <= 25, f"{more} log lines in 1 s:\n" + daemon.log()[-3000:]
+    assert more <= 25 * took, f"{more} log lines in {took:.1f} s:\n" + daemon.log()[-3000:]
     begin = time.monotonic()
     assert daemon.info()["pid"] == daemon.pid
     assert time.monotonic() - begin < 1.0 * SCALE

@@ -6,7 +6,7 @@ import resource
 import pytest
 
 from harness import process
-from harness.timing import wait_until
+from harness.timing import PATIENCE, wait_until
 
 PIPES = 2000
 CYCLE_S = 2
@@ -37,7 +37,7 @@ def burst(peers, daemon, listener, count):
             flow[2] += push(flow[1].sock)
         return daemon.info()["pipes_in_use"] == count
 
-    wait_until(all_blocked, lambda: f"a pipe for each blocked flow: {daemon.pools()}", patience=30)
+    wait_until(all_blocked, lambda: f"a pipe for each blocked flow: {daemon.pools()}", patience=4 * PATIENCE)
     return flows
 
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.address import Address
-from harness.timing import AT_ONCE, wait_until
+from harness.timing import AT_ONCE, PATIENCE, wait_until
 
 
 def serve(peers, where, listener, count=6, **kw):
@@ -75,7 +75,7 @@ def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, sl
     took = time.monotonic() - begin
     assert took < AT_ONCE, f"the start took {took:.2f} s"
     serve(peers, daemon.address("l"), listener, socket_maker=network.socket)
-    hole.settimeout(5)
+    hole.settimeout(PATIENCE)
     assert hole.recv(512), "the resolver was never asked"
     wait_until(lambda: daemon.info()["sessions"] == 0, "no session is left")
     begin = time.monotonic()

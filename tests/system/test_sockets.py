@@ -214,7 +214,7 @@ def test_pacing_holds_a_client_back_and_keeps_splicing(sluice, peers):
     listener = peers.listen()
     lines = f"bind = 127.0.0.1:0\nserver a = {listener.address}\n"
     daemon = sluice(f"[listen l]\n{lines}", "splice = on")
-    free, _ = seconds_for(daemon, *peers.pair(daemon.address("l"), listener), count)
+    free = min(seconds_for(daemon, *peers.pair(daemon.address("l"), listener), count)[0] for _ in range(3))
     daemon = sluice(f"[listen l]\n{lines}pacing = 2m\n", "splice = on")
     paced, spliced = seconds_for(daemon, *peers.pair(daemon.address("l"), listener), count)
     # 1.5 s by the rate; the first packets are not held back.

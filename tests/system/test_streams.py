@@ -9,9 +9,26 @@ import pytest
 from harness import exchange
 from harness.address import FAMILIES
 from harness.exchange import Leg
+from harness.timing import SCALE
 
 LONG = 1_500_000
 SMALL = (0, 1, 4097, 300_001)
+
+
+# Nobody waits so long who is not made to: a cork or an acknowledgement that is put off costs 40 to 200 ms.
+DELAY = 0.035 * SCALE
+
+
+def slow_turns(series, most):
+    """How many turns of `series` were slow, in the best of three runs unless the first has at most `most`.
+    A busy machine is slow now and then; what waits for a timer is so in each run."""
+    fewest = None
+    for _ in range(3):
+        slow = series()
+        fewest = slow if fewest is None else min(fewest, slow)
+        if fewest <= most:
+            break
+    return fewest
 
 
 def both_ways(client, server, up, down):
@@ -57,16 +74,19 @@ def test_a_byte_at_a_time_arrives_without_delay(stages, splice):
     """Ping-pong of single bytes: a corked or forgotten one would cost 40 to 200 ms each."""
     stage = stages(splice, 1)
     for cf, sf in stage.pairs():
-        client, server = stage.open(cf, sf)
-        slow = 0
-        for _ in range(20):
-            begin = time.monotonic()
-            client.send(1)
-            server.receive(1)
-            server.send(1)
-            client.receive(1)
-            slow += time.monotonic() - begin > 0.035
-        assert slow <= 2, f"{cf} to {sf}: {slow} of 20 turns took more than 35 ms"
+        def series():
+            client, server = stage.open(cf, sf)
+            slow = 0
+            for _ in range(20):
+                begin = time.monotonic()
+                client.send(1)
+                server.receive(1)
+                server.send(1)
+                client.receive(1)
+                slow += time.monotonic() - begin > DELAY
+            return slow
+        slow = slow_turns(series, 2)
+        assert slow <= 2, f"{cf} to {sf}: {slow} of 20 turns took more than {DELAY * 1000:.0f} ms"
 
 
 @pytest.mark.parametrize("splice", ("on", "off", "auto"))
@@ -76,12 +96,16 @@ def test_exact_multiples_of_a_buffer_are_not_delayed(stages, splice):
     for cf, sf in stage.pairs(("tcp4", "path"), ("tcp4", "path")):
         client, server = stage.open(cf, sf)
         for size in (65536, 131072, 196608, 16 * 1448):
-            slow = 0
-            for _ in range(6):
-                begin = time.monotonic()
-                client.send(100)
-                server.receive(100)
-                exchange.run([Leg(server, send=size, receive=server.received, fin=False, pace=size),
-                              Leg(client, receive=client.received + size, fin=False, pace=size)])
-                slow += time.monotonic() - begin > 0.035
-            assert slow <= 1, f"{cf} to {sf}: {slow} of 6 replies of {size} took more than 35 ms"
+            def series():
+                slow = 0
+                for _ in range(6):
+                    begin = time.monotonic()
+                    client.send(100)
+                    server.receive(100)
+                    exchange.run([Leg(server, send=size, receive=server.received, fin=False, pace=size),
+                                  Leg(client, receive=client.received + size, fin=False, pace=size)])
+                    slow += time.monotonic() - begin > DELAY
+                return slow
+            slow = slow_turns(series, 1)
+            assert slow <= 1, \
+                f"{cf} to {sf}: {slow} of 6 replies of {size} took more than {DELAY * 1000:.0f} ms"

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from harness.timing import wait_until
+from harness.timing import PATIENCE, wait_until
 
 
 def worker_affinities(pid):
@@ -89,7 +89,7 @@ def test_a_log_that_nobody_reads_stops_no_session(sluice, peers, folder):
         server.start()
         try:
             for n in range(3000):
-                with socket.create_connection(("127.0.0.1", int(port)), timeout=8) as sock:
+                with socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE) as sock:
                     sock.sendall(b"%d" % n)
                     assert sock.recv(100) == b"%d" % n
         finally:
