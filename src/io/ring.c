@@ -78,7 +78,7 @@ static int restrict_to_driver(struct ring *r)
 		list[n++].sqe_op = ops[i];
 	}
 	list[n].opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED;
-	list[n++].sqe_flags = IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS;
+	list[n++].sqe_flags = IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS | IOSQE_IO_LINK;
 	list[n].opcode = IORING_RESTRICTION_REGISTER_OP;
 	list[n++].register_op = IORING_REGISTER_ENABLE_RINGS;
 	return io_uring_register((unsigned)r->uring.ring_fd, IORING_REGISTER_RESTRICTIONS, list, n);
@@ -164,17 +164,19 @@ static int enter(struct ring *r, unsigned count, unsigned least, int64_t timeout
 			       (sigset_t *)(void *)&arg, sizeof(arg));
 }
 
-struct io_uring_sqe *ring_sqe(struct ring *r)
+void ring_reserve(struct ring *r, uint32_t count)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&r->uring);
-
-	while (sqe == NULL) {
+	while (unlikely(io_uring_sq_space_left(&r->uring) < count)) {
 		check(r->on);
 		/* -EBUSY: completions are waiting in the kernel, and are flushed by asking for them. */
 		(void)enter(r, publish(r), 0, 0);
-		sqe = io_uring_get_sqe(&r->uring);
 	}
-	return sqe;
+}
+
+struct io_uring_sqe *ring_sqe(struct ring *r)
+{
+	ring_reserve(r, 1);
+	return io_uring_get_sqe(&r->uring);
 }
 
 int ring_enter(struct ring *r, int64_t timeout_ns)

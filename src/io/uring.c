@@ -31,7 +31,7 @@ static uint64_t tagged(const struct io_sock *sock, enum uring_tag tag, uint16_t 
 	return (uint64_t)p | tag | (uint64_t)number << URING_NUMBER_SHIFT;
 }
 
-static uint64_t op_data(struct io_op *op)
+uint64_t uring_op_data(struct io_op *op)
 {
 	const enum uring_tag tag = parked_place(op) == &op->sock->rd ? URING_RD : URING_WR;
 
@@ -41,14 +41,14 @@ static uint64_t op_data(struct io_op *op)
 void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
 {
 	op->result = URING_SENT | ++u->number;
-	sqe->user_data = op_data(op);
+	sqe->user_data = uring_op_data(op);
 }
 
 static void ask_cancel(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
-	io_uring_prep_cancel64(sqe, op_data(op), 0);
+	io_uring_prep_cancel64(sqe, uring_op_data(op), 0);
 	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 	sqe->user_data = URING_NOTHING;
 	op->result |= URING_CANCELLED;

@@ -90,17 +90,27 @@ int uring_attach(struct io_loop *loop, struct io_sock *sock)
 	return 0;
 }
 
+/* A poll for bytes, and behind it the read, which never waits in the ring: the poll that the kernel would
+ * make for it reports an urgent mark too (EPOLLPRI), and while there is one and nothing to be read it would
+ * try the read again and again, and then hand it to a thread of its own, the buffer with it. A poll that
+ * succeeds is silent, and one that fails silences the read: one completion either way (io_uring_enter(2),
+ * IOSQE_CQE_SKIP_SUCCESS). */
 static void ask_read(struct uring *u, struct io_op *op)
 {
-	struct io_uring_sqe *sqe = ring_sqe(u->ring);
+	const uint32_t most = op->max < URING_BUF_BYTES ? op->max : URING_BUF_BYTES;
+	struct io_uring_sqe *sqe;
 
-	io_uring_prep_recv(sqe, op->sock->fd, NULL, op->max < URING_BUF_BYTES ? op->max : URING_BUF_BYTES, 0);
+	op->want = URING_BY_RING;
+	ring_reserve(u->ring, 2);
+	sqe = ring_sqe(u->ring);
+	io_uring_prep_poll_add(sqe, op->sock->fd, EPOLLIN);
+	sqe->flags |= IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+	uring_sent(u, op, sqe);
+	sqe = ring_sqe(u->ring);
+	io_uring_prep_recv(sqe, op->sock->fd, NULL, most, MSG_DONTWAIT);
 	sqe->flags |= IOSQE_BUFFER_SELECT;
 	sqe->buf_group = RING_BUF_GROUP;
-	op->want = URING_BY_RING;
-	if (!(op->sock->bits & IO_READABLE))
-		sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
-	uring_sent(u, op, sqe);
+	sqe->user_data = uring_op_data(op);
 }
 
 /* The first bytes of a server are often its last ones. A poll tells of the end that comes with them, which

@@ -46,14 +46,23 @@ static void end(void)
 	check(shim_open_count() == 0);
 }
 
-/* data[0]: bit 0 an honest kernel, bits 1 and 2 what fails at the start, bit 3 how it ends; data[1]: buffers;
- * data[2]: pipes. */
+/* How many entries there is room for: a link of two, but often of one. */
+static uint32_t room(uint8_t b)
+{
+	static const uint8_t rooms[] = {0, 2, 3, 5};
+
+	return rooms[b % sizeof(rooms)];
+}
+
+/* data[0]: bit 0 an honest kernel, bits 1 and 2 what fails at the start, bit 3 how it ends, bits 4 and 5 the
+ * room in the ring; data[1]: buffers; data[2]: pipes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < HEAD_BYTES || size > INPUT_MAX)
 		return 0;
 	shim_begin(data + HEAD_BYTES, size - HEAD_BYTES, data[0] & 1);
 	shim_open_error = (data[0] & 6) == 6 ? -ENOMEM : 0;
+	shim_room = room(data[0] >> 4);
 	pipe_pool_init(&pipes, data[2] % 4, 65536, UINT64_MAX);
 	buf_pool_init(&bufs, budget(data[1]));
 	if (io_loop_init(&loop, &io_uring_driver) == 0) {

@@ -23,33 +23,6 @@ static int one_of(const int *errors, size_t count)
 
 #define ONE_OF(...) one_of((const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
 
-static void complete_poll(struct ring *r, struct entry *e)
-{
-	static const uint32_t masks[] = {
-		EPOLLIN,
-		EPOLLOUT,
-		EPOLLIN | EPOLLOUT,
-		EPOLLIN | EPOLLRDHUP,
-		EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLOUT,
-		EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLOUT | EPOLLERR,
-		EPOLLIN | EPOLLPRI,
-		EPOLLERR | EPOLLOUT | EPOLLIN,
-	};
-	const uint8_t b = shim_byte();
-	const uint32_t asked = (e->sqe.poll32_events | EPOLLERR | EPOLLHUP) & 0xffff;
-	const bool goes_on = (e->sqe.len & IORING_POLL_ADD_MULTI) && b < 240;
-	uint32_t mask = masks[b % ARRAY_LEN(masks)] & asked;
-	struct shim_file *f = shim_file(e->sqe.fd);
-
-	if (f->kind == SHIM_SET)
-		shim_set_told();
-	if (mask == 0)
-		mask = e->sqe.poll32_events & EPOLLIN ? EPOLLIN : EPOLLERR;
-	if (f->kind == SHIM_SOCKET)
-		shim_set_raise(e->sqe.fd, mask);
-	ring_settle(r, e, (int32_t)mask, goes_on ? IORING_CQE_F_MORE : 0);
-}
-
 static void complete_recv(struct ring *r, struct entry *e)
 {
 	const uint8_t b = shim_byte();
@@ -63,6 +36,9 @@ static void complete_recv(struct ring *r, struct entry *e)
 		ring_settle(r, e, ONE_OF(-ECONNRESET, -ETIMEDOUT, -ENOBUFS, -ENOMEM, -EHOSTUNREACH), 0);
 	} else if (b >= 224) {
 		ring_settle(r, e, 0, 0);
+	} else if (b >= 208) {
+		f->in = false;
+		ring_settle(r, e, -EAGAIN, 0); /* the poll was wrong */
 	} else if (!(e->sqe.flags & IOSQE_BUFFER_SELECT)) {
 		check(e->sqe.len > 0);
 		len = shim_length(e->sqe.len);
@@ -77,6 +53,41 @@ static void complete_recv(struct ring *r, struct entry *e)
 		ring_fill(r, id, e->sqe.fd, len);
 		ring_settle(r, e, (int32_t)len, more | IORING_CQE_F_BUFFER | id << IORING_CQE_BUFFER_SHIFT);
 	}
+}
+
+static void complete_poll(struct ring *r, struct entry *e)
+{
+	static const uint32_t masks[] = {
+		EPOLLIN,
+		EPOLLOUT,
+		EPOLLIN | EPOLLOUT,
+		EPOLLIN | EPOLLRDHUP,
+		EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLOUT,
+		EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLOUT | EPOLLERR,
+		EPOLLIN | EPOLLPRI,
+		EPOLLERR | EPOLLOUT | EPOLLIN,
+	};
+	const uint8_t b = shim_byte();
+	const uint32_t asked = (e->sqe.poll32_events | EPOLLERR | EPOLLHUP | EPOLLRDHUP) & 0xffff;
+	const bool goes_on = (e->sqe.len & IORING_POLL_ADD_MULTI) && b < 240;
+	uint32_t mask = masks[b % ARRAY_LEN(masks)] & asked;
+	struct shim_file *f = shim_file(e->sqe.fd);
+
+	if (f->kind == SHIM_SET)
+		shim_set_told();
+	if (mask == 0)
+		mask = e->sqe.poll32_events & EPOLLIN ? EPOLLIN : EPOLLERR;
+	if (f->kind == SHIM_SOCKET)
+		shim_set_raise(e->sqe.fd, mask);
+	if (!e->linked) {
+		ring_settle(r, e, (int32_t)mask, goes_on ? IORING_CQE_F_MORE : 0);
+		return;
+	}
+	ring_let_go(e);
+	if (b >= 224 && !shim_is_honest())
+		ring_lie_beside(r, e, (int32_t)mask, 0); /* it tells, and was asked not to */
+	else if (b < 192)
+		complete_recv(r, e);
 }
 
 static void complete_send(struct ring *r, struct entry *e)
@@ -173,9 +184,10 @@ static uint32_t any_buffer(const struct ring *r)
 static void lie_about(struct ring *r, const struct entry *e)
 {
 	const uint8_t b = shim_byte();
+	const uint32_t len = e->linked ? e->then.len : e->sqe.len;
 	struct ring_done done = {e->sqe.user_data, 0, 0};
 
-	done.res = b & 1 ? wrong_result(e->sqe.len) : (int32_t)shim_length(e->sqe.len > 0 ? e->sqe.len : 1);
+	done.res = b & 1 ? wrong_result(len) : (int32_t)shim_length(len > 0 ? len : 1);
 	if (b & 2)
 		done.flags |= IORING_CQE_F_MORE;
 	if (b & 4)
@@ -254,7 +266,7 @@ void luck_give(struct ring *r)
 	for (uint32_t i = r->count; i-- > 0;) {
 		if (!is_of_socket(&r->entries[i]))
 			continue;
-		if (r->entries[i].sqe.opcode == IORING_OP_RECV)
+		if (r->entries[i].sqe.opcode == IORING_OP_RECV || r->entries[i].linked)
 			shim_file(r->entries[i].sqe.fd)->in = true;
 		luck_complete(r, &r->entries[i]);
 	}
@@ -282,7 +294,7 @@ void luck_event(struct ring *r)
 		e = &r->entries[shim_byte() % r->count];
 		if (kind == 12)
 			lie_about(r, e);
-		else if (e->cancelled && b >= 128)
+		else if (e->cancelled && !e->let_go && b >= 128)
 			ring_settle(r, e, cancelled_result(e, b), 0);
 		else
 			luck_complete(r, e);

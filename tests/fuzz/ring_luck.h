@@ -20,6 +20,9 @@
 
 struct entry {
 	struct io_uring_sqe sqe;
+	struct io_uring_sqe then; /* of a poll: the read that is linked to it, */
+	bool linked;              /* if there is one */
+	bool let_go;              /* such a read, whose poll has fired: a cancel does not find it */
 	bool cancelled; /* its end was asked for, and is on its way */
 	bool lied;      /* a lie was told about it: what the driver thinks of it is no matter */
 	uint32_t key;   /* of the stream of its descriptor */
@@ -38,6 +41,9 @@ struct ring {
 	bool on;
 	struct io_uring_sqe sq[SQ_MAX]; /* filled in, not submitted */
 	uint32_t filled;
+	uint32_t room; /* so many of them, once it is on */
+	struct io_uring_sqe link; /* the entry before the next, */
+	bool linking;             /* when it is linked to that */
 	struct entry entries[ENTRIES_MAX];
 	uint32_t count;
 	struct ring_done cq[CQ_MAX]; /* a circle */
@@ -57,6 +63,10 @@ struct ring {
 
 /* The entry completes, as a kernel may say it; without IORING_CQE_F_MORE it is gone, and `e` another one. */
 void ring_settle(struct ring *r, struct entry *e, int32_t res, uint32_t flags);
+/* The poll has fired, and its read is in its place: it completes later. */
+void ring_let_go(struct entry *e);
+/* A completion beside an entry that stays: the driver may think that this one has ended. */
+void ring_lie_beside(struct ring *r, struct entry *e, int32_t res, uint32_t flags);
 /* A completion that was made up, whose user_data may be somebody's. */
 void ring_lie(struct ring *r, struct ring_done done);
 /* The buffer that was lent `skip` after the oldest; shape.bufs when there is none. */

@@ -33,6 +33,7 @@ static unsigned known_count;
 static struct lent kept[KEPT_MAX];
 bool shim_verbose;
 int shim_open_error;
+uint32_t shim_room;
 
 /* ---- the input ---- */
 
@@ -48,6 +49,7 @@ void shim_begin(const uint8_t *data, size_t len, bool is_honest)
 	known_count = 0;
 	memset(kept, 0, sizeof(kept));
 	shim_open_error = 0;
+	shim_room = 0;
 	shim_files_begin();
 }
 
@@ -268,8 +270,9 @@ int ring_open(struct ring **out, const struct ring_shape *shape)
 	r->filled = r->count = r->head = r->shown = r->tail = 0;
 	r->past_count = r->ended_count = r->burnt = 0;
 	r->lends = r->lends_seen = 0;
-	r->astray = r->entered = false;
+	r->astray = r->entered = r->linking = false;
 	r->shape = *shape;
+	r->room = shim_room > 0 ? shim_room : shape->submissions;
 	r->bufs = calloc(shape->bufs, sizeof(*r->bufs));
 	check(r->bufs != NULL);
 	the_ring = r;
@@ -310,6 +313,13 @@ static void drop_entry(struct ring *r, struct entry *e)
 	*e = r->entries[--r->count];
 }
 
+void ring_let_go(struct entry *e)
+{
+	e->sqe = e->then;
+	e->linked = false;
+	e->let_go = true;
+}
+
 void ring_settle(struct ring *r, struct entry *e, int32_t res, uint32_t flags)
 {
 	const struct ring_done done = {e->sqe.user_data, res, flags};
@@ -342,6 +352,14 @@ void ring_lie(struct ring *r, struct ring_done done)
 			drop_entry(r, e);
 	}
 	queue(r, done);
+}
+
+void ring_lie_beside(struct ring *r, struct entry *e, int32_t res, uint32_t flags)
+{
+	shim_trace("  a lie beside:");
+	e->lied = true;
+	r->ended[r->ended_count++ % PAST_MAX] = e->sqe.user_data;
+	queue(r, (struct ring_done){e->sqe.user_data, res, flags});
 }
 
 bool shim_is_pending_fd(int fd)
@@ -382,6 +400,9 @@ static void cancel(struct ring *r, const struct io_uring_sqe *by)
 				r->ended[i] = 0;
 			}
 		}
+	} else if (e->let_go) {
+		e->cancelled = true; /* it was not found, and ends by itself */
+		res = -ENOENT;
 	} else if (luck < 5) {
 		ring_settle(r, e, -ECANCELED, 0);
 	} else if (luck == 5) {
@@ -398,14 +419,72 @@ static void cancel(struct ring *r, const struct io_uring_sqe *by)
 		queue(r, (struct ring_done){by->user_data, res, 0});
 }
 
+/* It never waits in the ring: behind an urgent mark or a FIN the kernel would hand it to a thread. */
+static void check_transfer(const struct io_uring_sqe *sqe)
+{
+	check(sqe->msg_flags & MSG_DONTWAIT);
+	check((sqe->ioprio & IORING_RECVSEND_POLL_FIRST) == 0);
+	check((sqe->flags & IOSQE_BUFFER_SELECT) == 0 || sqe->buf_group == RING_BUF_GROUP);
+	check(sqe->opcode != IORING_OP_SEND || (sqe->msg_flags & MSG_NOSIGNAL));
+}
+
+static bool is_transfer(const struct io_uring_sqe *sqe)
+{
+	return sqe->opcode == IORING_OP_RECV || sqe->opcode == IORING_OP_SEND;
+}
+
+/* An entry that waits; `then` is linked to it, or NULL. */
+static void add_entry(struct ring *r, const struct io_uring_sqe *sqe, const struct io_uring_sqe *then)
+{
+	struct entry *e = find_entry(r, sqe->user_data);
+
+	if (sqe->opcode != IORING_OP_TIMEOUT)
+		(void)shim_file(sqe->fd);
+	check(!honest || e == NULL);
+	if (e != NULL)
+		e->lied = true; /* it was told that this one has ended */
+	check(r->count < ENTRIES_MAX);
+	r->entries[r->count] = (struct entry){.sqe = *sqe, .lied = e != NULL || was_ended(r, sqe->user_data)};
+	e = &r->entries[r->count++];
+	e->key = shim_key(sqe->fd);
+	e->linked = then != NULL;
+	if (then != NULL)
+		e->then = *then;
+	if (is_transfer(sqe))
+		check_transfer(sqe);
+	if (sqe->opcode == IORING_OP_SEND)
+		e->sum = shim_sum((const void *)(uintptr_t)sqe->addr, sqe->len);
+}
+
+/* A poll that tells of its failure alone, and the read of the same socket and name behind it. */
+static void add_pair(struct ring *r, const struct io_uring_sqe *poll, const struct io_uring_sqe *read)
+{
+	check(poll->opcode == IORING_OP_POLL_ADD);
+	check(poll->flags == (IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS));
+	check(poll->len == 0);
+	check(read->opcode == IORING_OP_RECV);
+	check(read->flags == IOSQE_BUFFER_SELECT);
+	check(read->fd == poll->fd);
+	check(read->user_data == poll->user_data);
+	check_transfer(read);
+	add_entry(r, poll, read);
+}
+
 static void submit(struct ring *r, const struct io_uring_sqe *sqe)
 {
-	struct entry *e;
-
 	shim_trace("  entry %#llx: op %d, fd %d, len %u\n", (unsigned long long)sqe->user_data, sqe->opcode,
 		   sqe->fd, sqe->len);
 	/* Those that a ring of the program is restricted to. */
-	check((sqe->flags & ~(IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS)) == 0);
+	check((sqe->flags & ~(IOSQE_BUFFER_SELECT | IOSQE_CQE_SKIP_SUCCESS | IOSQE_IO_LINK)) == 0);
+	if (r->linking) {
+		r->linking = false;
+		add_pair(r, &r->link, sqe);
+		return;
+	}
+	r->linking = (sqe->flags & IOSQE_IO_LINK) != 0;
+	r->link = *sqe;
+	if (r->linking)
+		return;
 	switch (sqe->opcode) {
 	case IORING_OP_CLOSE:
 		shim_close(sqe->fd);
@@ -416,23 +495,8 @@ static void submit(struct ring *r, const struct io_uring_sqe *sqe)
 		cancel(r, sqe);
 		return;
 	default:
-		break;
+		add_entry(r, sqe, NULL);
 	}
-	if (sqe->opcode != IORING_OP_TIMEOUT)
-		(void)shim_file(sqe->fd);
-	e = find_entry(r, sqe->user_data);
-	check(!honest || e == NULL);
-	if (e != NULL)
-		e->lied = true; /* it was told that this one has ended */
-	check(r->count < ENTRIES_MAX);
-	r->entries[r->count] = (struct entry){.sqe = *sqe, .lied = e != NULL || was_ended(r, sqe->user_data)};
-	e = &r->entries[r->count++];
-	e->key = shim_key(sqe->fd);
-	check(sqe->opcode != IORING_OP_SEND || (sqe->msg_flags & MSG_DONTWAIT)); /* it never waits */
-	if (sqe->opcode == IORING_OP_SEND)
-		e->sum = shim_sum((const void *)(uintptr_t)sqe->addr, sqe->len);
-	if (sqe->flags & IOSQE_BUFFER_SELECT)
-		check(sqe->buf_group == RING_BUF_GROUP);
 }
 
 static void submit_all(struct ring *r)
@@ -441,7 +505,17 @@ static void submit_all(struct ring *r)
 	r->lends_seen = r->lends;
 	for (uint32_t i = 0; i < r->filled; i++)
 		submit(r, &r->sq[i]);
+	check(!r->linking); /* a submission ends a link */
 	r->filled = 0;
+}
+
+void ring_reserve(struct ring *r, uint32_t n)
+{
+	const uint32_t room = r->on ? r->room : r->shape.submissions;
+
+	check(n <= room);
+	if (r->filled + n > room)
+		submit_all(r);
 }
 
 struct io_uring_sqe *ring_sqe(struct ring *r)
@@ -449,8 +523,7 @@ struct io_uring_sqe *ring_sqe(struct ring *r)
 	struct io_uring_sqe *sqe;
 
 	shim_count();
-	if (r->filled == r->shape.submissions)
-		submit_all(r);
+	ring_reserve(r, 1);
 	sqe = &r->sq[r->filled++];
 	memset(sqe, 0xa5, sizeof(*sqe)); /* what the driver does not fill in is none of its doing */
 	return sqe;
@@ -474,7 +547,7 @@ static void end_cancelled(struct ring *r)
 {
 	for (uint32_t i = r->count; i-- > 0;)
 		if (r->entries[i].cancelled)
-			ring_settle(r, &r->entries[i], -ECANCELED, 0);
+			ring_settle(r, &r->entries[i], r->entries[i].let_go ? -EAGAIN : -ECANCELED, 0);
 }
 
 int ring_enter(struct ring *r, int64_t timeout_ns)

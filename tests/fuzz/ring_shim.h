@@ -116,5 +116,7 @@ bool shim_is_pending_fd(int fd);
 bool shim_lent_again(void);
 /* The error with which the next ring cannot be made; 0. */
 extern int shim_open_error;
+/* The next ring has room for so many entries, once it is on; 0: for as many as it was asked for. */
+extern uint32_t shim_room;
 
 #endif

@@ -107,15 +107,13 @@ static void an_event_of_room_hides_the_mark(void **state)
 
 static void a_reset_shows_all_bits(void **state)
 {
-	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
 	int s[2];
 
 	(void)state;
 	port_pair(true, true, s);
 	ask_poll(s[0], 1, EPOLLIN, true);
 	nothing();
-	assert_int_equal(sys_setsockopt(s[1], SOL_SOCKET, SO_LINGER, &hard, sizeof(hard)), 0);
-	sys_close(s[1]);
+	reset_by(s[1]);
 	expect_poll(EPOLLIN | EPOLLERR | EPOLLHUP | EPOLLRDHUP); /* asked for or not */
 	sys_close(s[0]);
 }
@@ -140,32 +138,38 @@ static void a_poll_once_tells_once(void **state)
 	hang_up(s);
 }
 
+/* IO_POLL_UNMASK in poll.c */
+static void a_poll_once_tells_of_ends_unasked(void **state)
+{
+	int s[2];
+
+	(void)state;
+	for (int tcp = 0; tcp < 2; tcp++) {
+		port_pair(tcp == 1, true, s);
+		ask_poll(s[0], 1, EPOLLOUT, false);
+		expect(1, EPOLLOUT);
+		ask_poll(s[0], 2, EPOLLPRI, false);
+		nothing();
+		assert_int_equal(sys_shutdown(s[1], SHUT_WR), 0);
+		expect(2, EPOLLRDHUP);
+		hang_up(s);
+	}
+	port_pair(true, true, s);
+	ask_poll(s[0], 3, EPOLLIN, false);
+	nothing();
+	reset_by(s[1]);
+	expect(3, EPOLLIN | EPOLLERR | EPOLLHUP | EPOLLRDHUP);
+	sys_close(s[0]);
+}
+
 /* ---- sends ---- */
 
 static void ask_send(int fd, uint64_t user_data, size_t len)
 {
 	struct io_uring_sqe *sqe = entry(user_data);
 
-	io_uring_prep_send(sqe, fd, facts_mem, len, MSG_NOSIGNAL);
+	io_uring_prep_send(sqe, fd, facts_mem, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	sqe->user_data = user_data;
-}
-
-static void a_send_waits_for_room(void **state)
-{
-	size_t sent;
-	int s[2];
-
-	(void)state;
-	for (int tcp = 0; tcp < 2; tcp++) {
-		port_pair(tcp == 1, true, s);
-		port_small_queue(s[0], s[1]);
-		sent = fill(s[0]);
-		ask_send(s[0], 1, 1000);
-		nothing();
-		drain(s[1], sent);
-		expect(1, 1000);
-		hang_up(s);
-	}
 }
 
 /* So that not even a hundred bytes more find room. */
@@ -184,7 +188,6 @@ static size_t fill_up(int fd)
 
 static void a_send_that_may_not_wait_says_so(void **state)
 {
-	struct io_uring_sqe *sqe;
 	int s[2];
 
 	(void)state;
@@ -192,9 +195,7 @@ static void a_send_that_may_not_wait_says_so(void **state)
 		port_pair(tcp == 1, true, s);
 		port_small_queue(s[0], s[1]);
 		(void)fill_up(s[0]); /* nobody reads it */
-		sqe = entry(1);
-		io_uring_prep_send(sqe, s[0], facts_mem, 1000, MSG_NOSIGNAL | MSG_DONTWAIT);
-		sqe->user_data = 1;
+		ask_send(s[0], 1, 1000);
 		expect(1, -EAGAIN);
 		hang_up(s);
 	}
@@ -202,14 +203,11 @@ static void a_send_that_may_not_wait_says_so(void **state)
 
 static void a_send_tells_of_the_reset(void **state)
 {
-	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
 	int s[2];
 
 	(void)state;
 	port_pair(true, true, s);
-	assert_int_equal(sys_setsockopt(s[1], SOL_SOCKET, SO_LINGER, &hard, sizeof(hard)), 0);
-	sys_close(s[1]);
-	port_settle();
+	reset_by(s[1]);
 	ask_send(s[0], 1, 10);
 	expect(1, -ECONNRESET);
 	ask_send(s[0], 2, 10);
@@ -284,20 +282,26 @@ static void take_all_bytes(int pairs[READY_PAIRS][2])
 		assert_int_equal(sys_recv(pairs[i][0], facts_mem, 100, 0), 1);
 }
 
-/* Linux does 20 of what it put off, or as many as are waited for (IO_LOCAL_TW_DEFAULT_MAX in io_uring.c): who
- * asks for all must not say that one will do. */
-static void only_an_enter_for_all_brings_all_that_is_ready(void **state)
+static void open_large_ring(void)
 {
 	const struct ring_shape shape = {.submissions = 8, .completions = 128, .bufs = 4};
-	struct ring_done d[2 * READY_PAIRS];
-	int pairs[READY_PAIRS][2];
-	uint32_t some;
 
 	ring_close(ring);
 	ring = NULL;
 	assert_int_equal(ring_open(&ring, &shape), 0);
 	assert_int_equal(ring_enable(ring), 0);
+}
+
+/* Linux does 20 of what it put off, or as many as are waited for (IO_LOCAL_TW_DEFAULT_MAX in io_uring.c): who
+ * asks for all must not say that one will do. */
+static void only_an_enter_for_all_brings_all_that_is_ready(void **state)
+{
+	struct ring_done d[2 * READY_PAIRS];
+	int pairs[READY_PAIRS][2];
+	uint32_t some;
+
 	(void)state;
+	open_large_ring();
 	for (int i = 0; i < READY_PAIRS; i++)
 		port_pair(false, true, pairs[i]);
 	make_all_ready(pairs);
@@ -312,6 +316,30 @@ static void only_an_enter_for_all_brings_all_that_is_ready(void **state)
 	assert_int_equal(ring_take(ring, d, 2 * READY_PAIRS), READY_PAIRS - some);
 	for (int i = 0; i < READY_PAIRS; i++)
 		hang_up(pairs[i]);
+}
+
+/* The same of reads, each of which has two steps. Without buffers, which are fewer than they. */
+static void an_enter_for_all_brings_what_is_read_behind_polls(void **state)
+{
+	struct ring_done d[2 * READY_PAIRS];
+	int pairs[READY_PAIRS][2];
+
+	(void)state;
+	open_large_ring();
+	for (int i = 0; i < READY_PAIRS; i++) {
+		port_pair(false, true, pairs[i]);
+		ask_read(pairs[i][0], (uint64_t)i);
+	}
+	nothing();
+	for (int i = 0; i < READY_PAIRS; i++)
+		assert_int_equal(sys_send(pairs[i][1], facts_mem, 1), 1);
+	port_settle();
+	assert_int_equal(ring_enter(ring, RING_ALL), 0);
+	assert_int_equal(ring_take(ring, d, 2 * READY_PAIRS), READY_PAIRS);
+	for (int i = 0; i < READY_PAIRS; i++) {
+		assert_int_equal(d[i].res, -ENOBUFS);
+		hang_up(pairs[i]);
+	}
 }
 
 #endif

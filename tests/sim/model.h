@@ -75,6 +75,7 @@ struct msock {
 	int index; /* the world's */
 	uint32_t holds;   /* pending ops of a ring that hold its file */
 	bool closes_late; /* closed, and so held */
+	uint32_t vain;    /* reads of a ring, one after the other, whose poll was wrong */
 	bool mismatch; /* bytes of another stream were sent; fails at once when the model is strict */
 };
 

@@ -5,8 +5,8 @@
  * Stands in the place of src/io/ring.c. Entries run when the ring is entered, or when there is no room for
  * more; what has to wait completes in a later enter, in any order, and now and then later than it could. In
  * many seeds there is room for few entries and completions. Refuses what a driver may never do by failing
- * the seed: a buffer lent twice or touched while it is lent, a closed descriptor in an entry, two pending ops
- * of one user_data, use before the ring is on. One thread, one ring at a time. Tests only.
+ * the seed: a buffer lent twice or touched while it is lent, a link torn by a submission, use before the ring
+ * is on, and what model_ring_rules.c says. One thread, one ring at a time. Tests only.
  */
 #include "model_ring.h"
 
@@ -197,19 +197,28 @@ static void submit(struct ring *r)
 		r->sq[i].opcode = IORING_OP_NOP; /* it is the kernel's now */
 		mop_execute(r, &sqe);
 	}
+	if (r->linking)
+		sim_fail("a submission tears a poll from the read that is linked to it");
 	r->sq_count = 0;
+}
+
+void ring_reserve(struct ring *r, uint32_t n)
+{
+	if (n > r->sq_room)
+		sim_fail("%u entries are more than the ring has room for", n);
+	if (r->sq_count + n <= r->sq_room)
+		return;
+	if (!r->on)
+		sim_fail("a ring that is off is full");
+	cover(COVER_RING_FULL);
+	submit(r);
 }
 
 struct io_uring_sqe *ring_sqe(struct ring *r)
 {
 	struct io_uring_sqe *sqe;
 
-	if (r->sq_count >= r->sq_room) {
-		if (!r->on)
-			sim_fail("a ring that is off is full");
-		cover(COVER_RING_FULL);
-		submit(r);
-	}
+	ring_reserve(r, 1);
 	sqe = &r->sq[r->sq_count++];
 	memset(sqe, 0xa5, sizeof(*sqe)); /* nobody promises zeros */
 	return sqe;
@@ -273,18 +282,28 @@ static bool work(struct ring *r)
 	while (count > 0) {
 		const uint32_t pick = model.faults ? prng_below(&model.rng, (uint32_t)count) : 0;
 		const int at = order[pick];
+		const bool was_linked = r->ops[at].state == MOP_LINKED;
 
 		order[pick] = order[--count];
 		if (r->ops[at].state != MOP_NONE)
 			put_off |= !mop_visit(r, &r->ops[at]);
+		if (!was_linked && r->ops[at].state == MOP_LINKED)
+			order[count++] = at; /* its poll let it go just now */
 	}
 	return put_off;
 }
 
+/* A poll of one wake-up believes the bits that it names: the read that is linked to it may find nothing. */
 static void wake_somebody(struct ring *r)
 {
-	if (r->op_top > 0)
-		r->ops[prng_below(&model.rng, (uint32_t)r->op_top)].wakes++;
+	struct mop *op;
+
+	if (r->op_top == 0)
+		return;
+	op = &r->ops[prng_below(&model.rng, (uint32_t)r->op_top)];
+	op->wrong = op->wakes == 0 && op->linked;
+	op->key = op->wrong ? EPOLLIN : 0;
+	op->wakes++;
 }
 
 /* Of two times to wait; -1 = for ever. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * model_ring.h - what the two halves of the modelled io_uring share: model_ring.c has its queues, the lent
- * buffers and the wait, model_ring_ops.c has the ops.
+ * model_ring.h - what the parts of the modelled io_uring share: model_ring.c has its queues, the lent buffers
+ * and the wait, model_ring_ops.c has the ops, model_ring_rules.c what an entry may say.
  *
  * One ring at a time. One thread. Tests only.
  */
@@ -19,10 +19,14 @@
 /* The kernel's APOLL_MAX_RETRY is 128; seeds are short. */
 #define MODEL_RING_TRIES 32
 
+/* A wake-up by a mark without bytes is one; the poll behind it waits. */
+#define MODEL_RING_VAIN 4
+
 enum mop_state {
 	MOP_NONE,
 	MOP_ARMED,  /* waits for its file: a cancel finds it */
 	MOP_RUNS,   /* its file was ready when it began: it is queued, a cancel does not find it */
+	MOP_LINKED, /* the poll before it has fired: as above */
 	MOP_CANCELLED,
 };
 
@@ -30,6 +34,9 @@ enum mop_state {
 struct mop {
 	enum mop_state state;
 	struct io_uring_sqe sqe;
+	struct io_uring_sqe then;   /* of a poll that is linked: the read that it lets go */
+	bool linked;
+	bool wrong;                 /* it was woken for nothing, by bad luck */
 	struct msock *sock;         /* or */
 	struct mlistener *listener; /* or neither: an eventfd, a timerfd */
 	int fd;                     /* of the latter */
@@ -62,6 +69,8 @@ struct ring {
 	struct io_uring_sqe *sq; /* owns */
 	uint32_t sq_count;
 	uint32_t sq_room;
+	struct io_uring_sqe link; /* the entry before the one that is submitted now, */
+	bool linking;             /* when it is linked to it */
 	struct mbuf *bufs;   /* owns */
 	uint16_t *lent;      /* owns: ids in the order of lending, a ring */
 	uint32_t lent_head;
@@ -91,6 +100,13 @@ struct mbuf *mring_first_buf(struct ring *r, uint16_t *id);
 void mring_take_buf(struct ring *r);
 /* Fails the seed when memory that is lent overlaps this. */
 void mring_check_memory(const struct ring *r, const uint8_t *data, uint32_t len, const char *what);
+
+/* ---- model_ring_rules.c ---- */
+/* Does it have to wait, maybe, so that a cancel may speak of it? */
+bool mrule_waits(uint8_t opcode);
+/* Fail the seed when the driver may not ask for this: an entry, and one that is linked to the one before. */
+void mrule_entry(const struct ring *r, const struct io_uring_sqe *sqe);
+void mrule_link(const struct io_uring_sqe *poll, const struct io_uring_sqe *read);
 
 /* ---- model_ring_ops.c ---- */
 void mop_execute(struct ring *r, const struct io_uring_sqe *sqe);

@@ -19,22 +19,13 @@
 
 /* ---- files ---- */
 
-/* The mask of the file; to look at it for bytes asks for no wake-up when there is room. */
-static uint32_t mask_of(const struct mop *op, bool for_room)
+static uint32_t mask_of(const struct mop *op)
 {
-	uint32_t mask;
-	bool nospace;
+	const struct mfile *f = &model.files[op->fd];
 
-	if (op->sock == NULL) {
-		const struct mfile *f = &model.files[op->fd];
-
-		return f->kind != FILE_NONE && f->serial == op->serial ? mfile_mask(op->fd) : 0;
-	}
-	nospace = op->sock->nospace;
-	mask = msock_mask(op->sock);
-	if (!for_room)
-		op->sock->nospace = nospace;
-	return mask;
+	if (op->sock != NULL)
+		return msock_mask(op->sock);
+	return f->kind != FILE_NONE && f->serial == op->serial ? mfile_mask(op->fd) : 0;
 }
 
 static void hold(struct mop *op)
@@ -65,10 +56,23 @@ void mop_release(struct mop *op)
 	msock_close(s);
 }
 
+/* The poll has fired, and says so to nobody: its read is queued. */
+static void go_on(struct mop *op)
+{
+	op->sqe = op->then;
+	op->linked = false;
+	op->state = MOP_LINKED;
+}
+
+/* Who fails silences what is linked to it: IOSQE_CQE_SKIP_SUCCESS of both. */
 static void end(struct ring *r, struct mop *op, int32_t res, uint32_t flags)
 {
 	const bool silent = (op->sqe.flags & IOSQE_CQE_SKIP_SUCCESS) && res >= 0;
 
+	if (op->linked && res >= 0) {
+		go_on(op);
+		return;
+	}
 	if (op->dying)
 		cover(res == -ECANCELED ? COVER_RING_CANCEL_WON : COVER_RING_CANCEL_LOST);
 	mop_release(op);
@@ -85,8 +89,26 @@ static uint32_t says_more(const struct ring *r, const struct msock *s)
 	return msock_unread(s) > 0 || (s->tcp && s->done) ? IORING_CQE_F_SOCK_NONEMPTY : 0;
 }
 
-/* False: it has to wait. */
-static bool try_recv(struct ring *r, struct mop *op)
+/* A linked entry takes its file when its turn comes: io_assign_file(). */
+static bool has_lost_its_file(const struct mop *op)
+{
+	const struct mfile *f = &model.files[op->fd];
+
+	if (f->serial == op->serial)
+		return false;
+	if (f->kind != FILE_NONE)
+		sim_fail("a read goes to another socket: descriptor %d was closed and reused", op->fd);
+	return true;
+}
+
+static void note_vain(const struct mop *op)
+{
+	cover(COVER_RING_LINK_AGAIN);
+	if (!op->wrong && ++op->sock->vain > MODEL_RING_VAIN)
+		sim_fail("reads of fd %d find nothing again and again: the worker never rests", op->fd);
+}
+
+static void recv_now(struct ring *r, struct mop *op)
 {
 	const bool select = (op->sqe.flags & IOSQE_BUFFER_SELECT) != 0;
 	uint8_t *data = (uint8_t *)(uintptr_t)op->sqe.addr;
@@ -95,13 +117,17 @@ static bool try_recv(struct ring *r, struct mop *op)
 	uint16_t id = 0;
 	ssize_t n;
 
+	if (has_lost_its_file(op)) {
+		end(r, op, -EBADF, 0);
+		return;
+	}
 	if (select) {
 		const struct mbuf *b = mring_first_buf(r, &id);
 
 		if (b == NULL) {
 			cover(msock_unread(op->sock) > 0 ? COVER_RING_NOBUFS : COVER_RING_NOBUFS_EMPTY);
 			end(r, op, -ENOBUFS, 0);
-			return true;
+			return;
 		}
 		data = b->data;
 		if (len == 0 || len > b->len)
@@ -109,8 +135,8 @@ static bool try_recv(struct ring *r, struct mop *op)
 	}
 	n = msock_recv(op->sock, data, len, (int)op->sqe.msg_flags);
 	trace("ring: recv of fd %d, %u bytes = %zd", op->fd, len, n);
-	if (n == -EAGAIN && !(op->sqe.msg_flags & MSG_DONTWAIT))
-		return false;
+	if (n == -EAGAIN)
+		note_vain(op);
 	if (n >= 0)
 		flags |= says_more(r, op->sock);
 	if (select && n > 0) {
@@ -118,23 +144,20 @@ static bool try_recv(struct ring *r, struct mop *op)
 		flags |= IORING_CQE_F_BUFFER | (uint32_t)id << IORING_CQE_BUFFER_SHIFT;
 	}
 	end(r, op, (int32_t)n, flags);
-	return true;
 }
 
-static bool try_send(struct ring *r, struct mop *op)
+static void send_now(struct ring *r, struct mop *op)
 {
 	const ssize_t n = msock_send(op->sock, (const void *)(uintptr_t)op->sqe.addr, op->sqe.len,
 				     (op->sqe.msg_flags & MSG_MORE) != 0);
 
 	trace("ring: send to fd %d, %u bytes = %zd", op->fd, op->sqe.len, n);
-	if (n == -EAGAIN && !(op->sqe.msg_flags & MSG_DONTWAIT))
-		return false;
 	end(r, op, (int32_t)n, 0);
-	return true;
 }
 
 /* ---- connections ---- */
 
+/* False: it has to wait. */
 static bool try_connect(struct ring *r, struct mop *op)
 {
 	struct msock *s = op->sock;
@@ -193,7 +216,7 @@ static bool try_poll(struct ring *r, struct mop *op)
 	op->wakes = 0;
 	op->key = 0;
 	if (mask == 0)
-		mask = mask_of(op, true) & wanted(op);
+		mask = mask_of(op) & wanted(op);
 	if (mask == 0)
 		return false;
 	note_poll(op, mask);
@@ -256,9 +279,11 @@ static bool try_op(struct ring *r, struct mop *op)
 {
 	switch (op->sqe.opcode) {
 	case IORING_OP_RECV:
-		return try_recv(r, op);
+		recv_now(r, op);
+		return true;
 	case IORING_OP_SEND:
-		return try_send(r, op);
+		send_now(r, op);
+		return true;
 	case IORING_OP_CONNECT:
 		return try_connect(r, op);
 	case IORING_OP_TIMEOUT:
@@ -272,23 +297,22 @@ static bool try_op(struct ring *r, struct mop *op)
 static bool is_ready(const struct mop *op)
 {
 	switch (op->sqe.opcode) {
-	case IORING_OP_RECV:
-		return mask_of(op, false) & (EPOLLIN | EPOLLPRI | ALWAYS);
-	case IORING_OP_SEND:
 	case IORING_OP_CONNECT:
-		return mask_of(op, true) & (EPOLLOUT | ALWAYS);
+		return mask_of(op) & (EPOLLOUT | ALWAYS);
 	case IORING_OP_TIMEOUT:
 		return op->at_ns <= model.now_ns;
 	default:
-		return op->wakes > 0;
+		/* A file that was closed, and is held, has no number any more to be woken by. */
+		return op->wakes > 0 ||
+		       (op->sock != NULL && op->sock->closes_late && (mask_of(op) & wanted(op)));
 	}
 }
 
-/* It could not end at once, or was told to look first: io_arm_poll_handler(). A file that is ready makes it
- * run again, and when that is in vain again and again, on a thread: a send behind a FIN, which counts. */
+/* It could not end at once: io_arm_poll_handler(). A file that is ready makes it run again, and when that is
+ * in vain again and again, on a thread, which counts. */
 static void arm(struct mop *op)
 {
-	if (op->state == MOP_NONE || op->sqe.opcode == IORING_OP_POLL_ADD)
+	if (op->state == MOP_NONE || op->state == MOP_LINKED || op->sqe.opcode == IORING_OP_POLL_ADD)
 		return;
 	op->state = is_ready(op) ? MOP_RUNS : MOP_ARMED;
 	if (op->state == MOP_RUNS && ++op->tries > MODEL_RING_TRIES)
@@ -313,13 +337,11 @@ bool mop_visit(struct ring *r, struct mop *op)
 
 static void begin(struct ring *r, struct mop *op)
 {
-	const bool first = (op->sqe.ioprio & IORING_RECVSEND_POLL_FIRST) != 0;
-
 	switch (op->sqe.opcode) {
 	case IORING_OP_POLL_ADD:
 		op->state = MOP_ARMED;
-		if (mask_of(op, true) & wanted(op))
-			wake_op(op, mask_of(op, true) & wanted(op));
+		if (mask_of(op) & wanted(op))
+			wake_op(op, mask_of(op) & wanted(op));
 		if (op->wakes > 0 && !(op->sqe.len & IORING_POLL_ADD_MULTI))
 			(void)try_poll(r, op); /* it has something to tell */
 		return;
@@ -330,8 +352,7 @@ static void begin(struct ring *r, struct mop *op)
 		begin_timeout(op);
 		break;
 	default:
-		if (!first)
-			(void)try_op(r, op); /* as above */
+		(void)try_op(r, op); /* a read or a write, which never waits */
 		break;
 	}
 	arm(op);
@@ -344,8 +365,14 @@ static struct mop *find(struct ring *r, uint64_t user_data)
 	for (int i = 0; i < r->op_top; i++) {
 		struct mop *op = &r->ops[i];
 
-		if (op->state == MOP_ARMED && op->sqe.user_data == user_data && !op->dying)
+		if (op->sqe.user_data != user_data)
+			continue;
+		if (op->state == MOP_ARMED && !op->dying)
 			return op;
+		if (op->state == MOP_LINKED) {
+			cover(COVER_RING_LINK_BETWEEN);
+			op->dying = true; /* by itself */
+		}
 	}
 	return NULL;
 }
@@ -354,6 +381,11 @@ static int cancel(struct ring *r, const struct io_uring_sqe *sqe)
 {
 	struct mop *op = find(r, sqe->addr);
 
+	if (op != NULL && op->linked && mring_coin(r->already)) {
+		op->wrong = true; /* in the last enter, and its read is queued since */
+		go_on(op);
+		op = find(r, sqe->addr);
+	}
 	if (sqe->cancel_flags != 0)
 		sim_fail("a cancel of op %u has flags that the model does not know", sqe->opcode);
 	trace("ring: cancel of user_data %#llx: %s", (unsigned long long)sqe->addr,
@@ -385,50 +417,7 @@ static int at_once(struct ring *r, const struct io_uring_sqe *sqe)
 	}
 }
 
-/* ---- what an entry may say ---- */
-
-static bool waits(uint8_t opcode)
-{
-	return opcode == IORING_OP_POLL_ADD || opcode == IORING_OP_CONNECT || opcode == IORING_OP_RECV ||
-	       opcode == IORING_OP_SEND || opcode == IORING_OP_TIMEOUT;
-}
-
-static void check_user_data(const struct ring *r, uint64_t user_data)
-{
-	for (int i = 0; i < r->op_top; i++)
-		if (r->ops[i].state != MOP_NONE && r->ops[i].sqe.user_data == user_data)
-			sim_fail("user_data %#llx is pending twice", (unsigned long long)user_data);
-	for (uint32_t i = 0; i < r->done_count; i++) {
-		const struct mdone *d = &r->done[(r->done_head + i) % MODEL_RING_DONE];
-
-		if (d->last && waits(d->opcode) && d->done.user_data == user_data)
-			sim_fail("user_data %#llx is used before its last completion was taken",
-				 (unsigned long long)user_data);
-	}
-}
-
-static void check_entry(const struct ring *r, const struct io_uring_sqe *sqe)
-{
-	const unsigned known = IOSQE_CQE_SKIP_SUCCESS | IOSQE_BUFFER_SELECT;
-	const bool multi = sqe->opcode == IORING_OP_POLL_ADD && (sqe->len & IORING_POLL_ADD_MULTI);
-
-	if (sqe->flags & ~known)
-		sim_fail("op %u has flags %#x, which the model does not know", sqe->opcode, sqe->flags);
-	if ((sqe->flags & IOSQE_BUFFER_SELECT) && sqe->buf_group != RING_BUF_GROUP)
-		sim_fail("op %u reads into buffers of group %u", sqe->opcode, sqe->buf_group);
-	if (multi && (sqe->flags & IOSQE_CQE_SKIP_SUCCESS))
-		sim_fail("EINVAL: a multishot poll that tells nothing");
-	if (sqe->opcode == IORING_OP_POLL_ADD && (sqe->len & ~IORING_POLL_ADD_MULTI))
-		sim_fail("a poll has flags %#x, which the model does not know", sqe->len);
-	if (sqe->opcode == IORING_OP_SEND && !(sqe->msg_flags & MSG_NOSIGNAL))
-		sim_fail("a send to fd %d may raise SIGPIPE", sqe->fd);
-	if (sqe->opcode == IORING_OP_SEND && sqe->len == 0)
-		sim_fail("send of length 0 to fd %d", sqe->fd);
-	if (waits(sqe->opcode))
-		check_user_data(r, sqe->user_data);
-	if (sqe->opcode == IORING_OP_SEND)
-		mring_check_memory(r, (const uint8_t *)(uintptr_t)sqe->addr, sqe->len, "a send uses");
-}
+/* ---- entries ---- */
 
 static bool is_for_sockets(uint8_t opcode)
 {
@@ -449,27 +438,47 @@ static struct mop *new_op(struct ring *r, const struct io_uring_sqe *sqe)
 	return &r->ops[at];
 }
 
-void mop_execute(struct ring *r, const struct io_uring_sqe *sqe)
+static void execute_at_once(struct ring *r, const struct io_uring_sqe *sqe)
 {
 	const struct mop once = {.sqe = *sqe};
-	struct mop *op;
-	int res;
+	const int res = at_once(r, sqe);
 
-	model_enter();
-	check_entry(r, sqe);
-	if (!waits(sqe->opcode)) {
-		if (sqe->opcode != IORING_OP_NOP && sqe->opcode != IORING_OP_CLOSE &&
-		    sqe->opcode != IORING_OP_ASYNC_CANCEL)
-			sim_fail("op %u is none that the ring lets through", sqe->opcode);
-		res = at_once(r, sqe);
-		if (res < 0 || !(sqe->flags & IOSQE_CQE_SKIP_SUCCESS))
-			(void)mring_post(r, &once, res, 0); /* it always finds a place */
-		return;
+	if (res < 0 || !(sqe->flags & IOSQE_CQE_SKIP_SUCCESS))
+		(void)mring_post(r, &once, res, 0); /* it always finds a place */
+}
+
+/* `then` is the entry that is linked to it, or NULL. */
+static void start(struct ring *r, const struct io_uring_sqe *sqe, const struct io_uring_sqe *then)
+{
+	struct mop *op = new_op(r, sqe);
+
+	if (then != NULL) {
+		op->then = *then;
+		op->linked = true;
 	}
-	op = new_op(r, sqe);
 	if (sqe->opcode != IORING_OP_TIMEOUT)
 		hold(op);
-	if (is_for_sockets(sqe->opcode) && op->sock == NULL)
+	if ((then != NULL || is_for_sockets(sqe->opcode)) && op->sock == NULL)
 		sim_fail("op %u on descriptor %d, which is no socket", sqe->opcode, sqe->fd);
 	begin(r, op);
+}
+
+void mop_execute(struct ring *r, const struct io_uring_sqe *sqe)
+{
+	model_enter();
+	if (r->linking) {
+		mrule_link(&r->link, sqe);
+		r->linking = false;
+		start(r, &r->link, sqe);
+		return;
+	}
+	mrule_entry(r, sqe);
+	if (sqe->flags & IOSQE_IO_LINK) {
+		r->link = *sqe;
+		r->linking = true;
+	} else if (mrule_waits(sqe->opcode)) {
+		start(r, sqe, NULL);
+	} else {
+		execute_at_once(r, sqe);
+	}
 }

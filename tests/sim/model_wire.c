@@ -152,6 +152,21 @@ bool wire_can_step(const struct msock *from)
 	return window_open(from->peer);
 }
 
+/* The segment with an urgent byte overtakes those before it: the mark is there, and its byte is not. */
+static bool mark_comes_ahead(struct msock *from)
+{
+	struct msock *to = from->peer;
+
+	if (from->urgent_count == 0 || to->urg_valid || !site(SITE_MARK_AHEAD))
+		return false;
+	mark_arrives(to, from->urgents[0]);
+	if (to->watched && msock_unread(to) == 0)
+		cover(COVER_MARK_AHEAD);
+	trace("  a mark at %u comes ahead to fd %d, unread %u", to->urg_seq, to->fd, msock_unread(to));
+	mfile_wake(to->fd, EPOLLIN | EPOLLPRI);
+	return true;
+}
+
 static void wire_data(struct msock *from, uint32_t max)
 {
 	struct msock *to = from->peer;
@@ -191,7 +206,7 @@ bool wire_step(struct msock *from, uint32_t max)
 			      from->index);
 			to->linger0 = false;
 			msock_send_reset(to);
-		} else {
+		} else if (!mark_comes_ahead(from)) {
 			wire_data(from, max);
 		}
 		return true;
@@ -249,6 +264,7 @@ void msock_consume(struct msock *s, uint32_t len)
 		}
 	}
 	s->rx_read += len;
+	s->vain = 0;
 	if (s->urg_valid && s->rx_read > s->urg_seq) {
 		s->urg_valid = false;
 		if (s->watched)

@@ -20,4 +20,5 @@ SITE(CONNECT_NOW, 30)    /* connect fails at once: EADDRNOTAVAIL, ENETUNREACH */
 SITE(CONNECT_LATER, 40)  /* connect fails later: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH */
 SITE(WAIT_EMPTY, 10)     /* epoll_wait is interrupted */
 SITE(WAIT_FEW, 50)       /* epoll_wait brings one event of many */
+SITE(MARK_AHEAD, 60)     /* an urgent byte overtakes the bytes before it */
 SITE(NO_ALARM, 50)       /* timerfd_settime fails */

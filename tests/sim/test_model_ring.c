@@ -13,6 +13,21 @@ static void port_long_sleep(void)
 	model.sleep_max_ns = INT64_MAX;
 }
 
+static bool port_urgent_ahead(int fd)
+{
+	struct msock *to = mfile_sock(fd)->peer;
+
+	to->urg_valid = true;
+	to->urg_seq = to->rx_total + 1000;
+	mfile_wake(to->fd, EPOLLIN | EPOLLPRI);
+	return true;
+}
+
+static unsigned port_threads(void)
+{
+	return 1; /* it fails when it would need another */
+}
+
 static int setup(void **state)
 {
 	model_reset(1);

@@ -46,6 +46,9 @@ void ring_close(struct ring *r);
 /* An entry to fill in by one of the io_uring_prep_ helpers; when there is no room the others are submitted
  * first. Valid until the next call. */
 struct io_uring_sqe *ring_sqe(struct ring *r);
+/* Makes room for the next `count` entries (at most ring_shape.submissions), which are then submitted
+ * together: the kernel ends a chain (IOSQE_IO_LINK) with the last entry of a submission. */
+void ring_reserve(struct ring *r, uint32_t count);
 /* For ring_enter(): no wait either, but all that is ready, however much; dearer than 0. */
 #define RING_ALL INT64_MIN
 

@@ -89,6 +89,8 @@ struct uring {
 
 /* uring.c: `sqe` is filled in, and is the op's from now on. */
 void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
+/* user_data of the entries of an op that is in the ring. */
+uint64_t uring_op_data(struct io_op *op);
 /* Its wait has ended; the callback runs. */
 void uring_deliver(struct uring *u, struct io_op *op, int result);
 
