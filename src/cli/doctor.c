@@ -2,8 +2,8 @@
  *
  * doctor.c - `sluice doctor`: what this machine gives beside what the configuration asks for.
  *
- * Asks no running daemon, and changes nothing but its own limit of open files. Ends with 3 when
- * something will bite. Main thread. Floor 7.
+ * Asks no running daemon, and changes nothing but its own limits of open files and of locked memory. Ends
+ * with 3 when something will bite. Main thread. Floor 7.
  */
 #include "sluice/control/doctor.h"
 
@@ -33,7 +33,7 @@ static void become_ordinary(struct doctor_facts *facts)
 		facts->ring_tried = false; /* it depends on the groups of that user */
 }
 
-/* What the daemon would find, without being it: its limit of descriptors, and its user. */
+/* What the daemon would find, without being it: its limits, its rings, and its user. */
 static void examine(struct report *r)
 {
 	const struct config_global *g = &r->config->global;
@@ -44,8 +44,9 @@ static void examine(struct report *r)
 	for (size_t i = 0; i < r->config->frontend_count; i++)
 		endpoints += (unsigned)r->config->frontends[i].bind_count;
 	(void)limits_raise_fds(); /* as the daemon does; what it comes to is read now */
+	limits_raise_locked();
 	doctor_read(&r->facts);
-	doctor_try_ring(&r->facts);
+	doctor_try_rings(&r->facts, workers);
 	if (g->user != NULL && geteuid() == 0 && strcmp(g->user, "root") != 0 && strcmp(g->user, "0") != 0)
 		become_ordinary(&r->facts);
 	wish = limits_wish_of(g, endpoints, workers);

@@ -14,10 +14,10 @@
 
 #include "sluice/cli/terminal.h"
 #include "sluice/control/admin_answers.h"
-#include "sluice/control/driver_choice.h"
 #include "sluice/control/limits.h"
 #include "sluice/control/privileges.h"
 #include "sluice/control/socket_check.h"
+#include "sluice/io/uring.h"
 
 struct probe_line *probe_add(struct probe *p, const char *what)
 {
@@ -124,10 +124,11 @@ static void probe_options(struct probe *p)
 	probe_fail(p, line, "%s", why);
 }
 
-/* The start would make a ring, and not go on without. As this user, who may be root. */
+/* The start would make a ring for each worker, and not go on without. As this user, who may be root. */
 static void probe_driver(struct probe *p)
 {
-	struct driver_choice c;
+	const unsigned workers = limits_count_workers(&p->config->global);
+	char why[URING_WHY_MAX];
 	struct probe_line *line;
 
 	if (p->config->global.driver != CONFIG_DRIVER_IO_URING)
@@ -137,9 +138,9 @@ static void probe_driver(struct probe *p)
 		return;
 	(void)snprintf(line->name, sizeof(line->name), "global"); /* fits */
 	(void)snprintf(line->address, sizeof(line->address), "io_uring"); /* fits */
-	driver_choose(&c, p->config->global.driver, DRIVER_OF_AUTO);
-	if (c.driver == NULL)
-		probe_fail(p, line, "%s", c.why);
+	limits_raise_locked(); /* as the start does */
+	if (uring_rehearse(workers, why, sizeof(why)) != 0)
+		probe_fail(p, line, "%u worker%s: %s", workers, workers == 1 ? "" : "s", why);
 }
 
 enum exit_code probe_run(const struct cli_args *a, const struct config *c)

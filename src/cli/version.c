@@ -14,6 +14,7 @@
 
 #include "sluice/cli/cli.h"
 #include "sluice/control/driver_choice.h"
+#include "sluice/control/limits.h"
 
 #ifdef __clang__
 #define COMPILER "clang"
@@ -38,14 +39,16 @@ static void print_kernel(void)
 	printf(", pidfd %s\n", has(syscall(SYS_pidfd_open, -1, 0)));
 }
 
-/* Those that were compiled in, the one of `driver = auto`, and whether this user may have a ring here. */
+/* Those that were compiled in, the one of `driver = auto`, and whether this user may have the ring of one
+ * worker here: how many there will be stands in a configuration. */
 static void print_drivers(void)
 {
 	char why[URING_WHY_MAX];
 
 	printf("drivers:   epoll%s; driver = auto is ", uring_is_built() ? ", io_uring" : "");
 	puts(driver_wants_ring(CONFIG_DRIVER_AUTO, DRIVER_OF_AUTO) ? "io_uring where usable" : "epoll");
-	if (uring_driver(why, sizeof(why)) != NULL)
+	limits_raise_locked(); /* as a start does */
+	if (uring_rehearse(1, why, sizeof(why)) == 0)
 		puts("io_uring:  usable");
 	else
 		printf("io_uring:  not usable: %s\n", why);

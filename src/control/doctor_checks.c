@@ -5,6 +5,7 @@
  * What was written into the configuration and cannot be had is a warning; what is automatic and
  * could be more is a hint. Pure: reads nothing. Main thread. Floor 5.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "sluice/base/check.h"
 #include "sluice/control/doctor.h"
 #include "sluice/io/pipe_pool.h"
+#include "sluice/io/uring.h"
 
 /* What a session without traffic costs: its two sockets in the kernel, and what is ours. */
 #define SESSION_BYTES UINT64_C(8192)
@@ -186,10 +188,26 @@ static void judge_congestion(const struct doctor_facts *facts, const struct doct
 	f->verdict = verdict(!bbr || facts->qdisc[0] == '\0' || strcmp(facts->qdisc, "fq") == 0, false);
 }
 
+/* What is said to lack is what is to be raised. */
+static void fix_io_uring(const struct doctor_facts *facts, struct doctor_finding *f)
+{
+	if (facts->io_uring_disabled == 1 || facts->io_uring_disabled == 2)
+		put(f->fix, "sysctl -w kernel.io_uring_disabled=0, or driver = epoll in [global]");
+	else if (facts->ring_err == -ENOMEM && facts->locked_max != DOCTOR_NONE)
+		put(f->fix, "LimitMEMLOCK=infinity in the unit, or ulimit -l %u or more for each worker; or "
+			    "driver = epoll in [global]", URING_LOCKED_KIB);
+	else if (facts->ring_err == -EMFILE)
+		put(f->fix, "LimitNOFILE= of the unit, or ulimit -n; or driver = epoll in [global]");
+	else if (facts->ring_err == -ENFILE)
+		put(f->fix, "sysctl -w fs.file-max=N; or driver = epoll in [global]");
+	else
+		put(f->fix, "driver = epoll in [global]");
+}
+
 static void judge_io_uring(const struct doctor_facts *facts, const struct doctor_wish *wish,
 			   struct doctor_finding *f)
 {
-	const bool usable = facts->ring_tried && facts->ring_why[0] == '\0';
+	const bool usable = facts->ring_tried && facts->ring_err == 0;
 
 	if (wish->ring)
 		put(f->wanted, "usable, for driver = %s", wish->ring_given ? "io_uring" : "auto");
@@ -198,9 +216,7 @@ static void judge_io_uring(const struct doctor_facts *facts, const struct doctor
 	if (!facts->ring_tried)
 		return;
 	put(f->current, "%susable%s%s", usable ? "" : "not ", usable ? "" : ": ", facts->ring_why);
-	put(f->fix, "%s", facts->io_uring_disabled == 1 || facts->io_uring_disabled == 2
-				  ? "sysctl -w kernel.io_uring_disabled=0, or driver = epoll in [global]"
-				  : "driver = epoll in [global]");
+	fix_io_uring(facts, f);
 	f->verdict = verdict(usable || !wish->ring, wish->ring_given);
 }
 

@@ -153,6 +153,16 @@ static uint64_t count_cpus(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint64_t)CPU_COUNT(&set) : DOCTOR_NONE;
 }
 
+/* DOCTOR_NONE where there is none, or it is not known. */
+static uint64_t read_locked_max(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &rl) != 0 || rl.rlim_cur == RLIM_INFINITY)
+		return DOCTOR_NONE;
+	return (uint64_t)rl.rlim_cur;
+}
+
 void doctor_read(struct doctor_facts *facts)
 {
 	struct rlimit rl;
@@ -169,6 +179,7 @@ void doctor_read(struct doctor_facts *facts)
 	read_ports(facts);
 	facts->tw_reuse = read_number("/proc/sys/net/ipv4/tcp_tw_reuse");
 	facts->io_uring_disabled = read_number("/proc/sys/kernel/io_uring_disabled");
+	facts->locked_max = read_locked_max();
 	read_groups(facts);
 	facts->cpus = count_cpus();
 	facts->conntrack_max = read_number("/proc/sys/net/netfilter/nf_conntrack_max");
@@ -183,9 +194,8 @@ void doctor_read(struct doctor_facts *facts)
 	(void)read_line("/proc/sys/net/core/default_qdisc", facts->qdisc, sizeof(facts->qdisc));
 }
 
-void doctor_try_ring(struct doctor_facts *facts)
+void doctor_try_rings(struct doctor_facts *facts, unsigned workers)
 {
 	facts->ring_tried = true;
-	if (uring_driver(facts->ring_why, sizeof(facts->ring_why)) != NULL)
-		facts->ring_why[0] = '\0';
+	facts->ring_err = uring_rehearse(workers, facts->ring_why, sizeof(facts->ring_why));
 }

@@ -2,6 +2,7 @@
  *
  * uring_none.c - the place of the io_uring driver in a build without it. Any thread. Floor 1.
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "sluice/base/check.h"
@@ -16,6 +17,13 @@ const struct io_driver *uring_driver(char *why, size_t room)
 {
 	(void)snprintf(why, room, "this build is without it: meson setup -Dio_uring=enabled"); /* or cut */
 	return NULL;
+}
+
+int uring_rehearse(unsigned workers, char *why, size_t room)
+{
+	check(workers > 0);
+	(void)uring_driver(why, room); /* there is none: it only says so */
+	return -ENOSYS;
 }
 
 /* Nobody can have tried to make a ring. */

@@ -2,20 +2,24 @@
  *
  * uring_probe.c - can a ring be used here, and if not, why?
  *
- * Asks by making a small ring and letting it do something: a version number says nothing of backports,
- * filters and limits. Leaves nothing behind. Any thread. Floor 1.
+ * Asks by making rings and letting them do something: a version number says nothing of backports, filters
+ * and limits. A start makes a small one, because its workers make their own at once; who only asks makes as
+ * many, and as large, as the workers would. Leaves nothing behind. Any thread. Floor 1.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include "sluice/base/check.h"
 #include "sluice/base/clock.h"
 #include "sluice/io/ring.h"
 #include "sluice/io/sys.h"
 #include "sluice/io/uring.h"
+#include "sluice/io/uring_state.h"
 
 /* A ring that works answers at once; one that does not shall not hold the start for ever. */
 #define ANSWER_NS NS_PER_SEC
@@ -50,17 +54,21 @@ static void explain_memory(char *why, size_t room)
 	else
 		(void)snprintf(why, room,
 			       "no memory for it, or more than the %llu KiB that this user may lock: raise "
-			       "LimitMEMLOCK= of the unit, or ulimit -l",
-			       (unsigned long long)(rl.rlim_cur >> 10));
+			       "LimitMEMLOCK= of the unit, or ulimit -l, to %u KiB a worker",
+			       (unsigned long long)(rl.rlim_cur >> 10), URING_LOCKED_KIB);
 }
 
+/* A filter may answer what an old kernel does. */
 static void explain_version(char *why, size_t room)
 {
 	struct utsname name;
 
 	if (uname(&name) != 0)
 		name.release[0] = '\0';
-	(void)snprintf(why, room, "kernel %s lacks what it needs: 6.1 or later has it", name.release);
+	(void)snprintf(why, room,
+		       "kernel %s lacks what it needs (6.1 or later has it), or a seccomp filter refuses "
+		       "that",
+		       name.release);
 }
 
 static const char *refusal(int err)
@@ -145,21 +153,52 @@ static int try_ring(struct ring *r)
 	return err;
 }
 
-const struct io_driver *uring_driver(char *why, size_t room)
+/* A small one, and beside it those of `workers` workers, as a start has them; each is closed again. */
+static int try_rings(unsigned workers)
 {
-	const struct ring_shape shape = {8, 16, 8};
-	struct ring *r;
-	int err;
+	static const struct ring_shape small = {8, 16, 8};
+	static const struct ring_shape full = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
+	struct ring **rings;
+	unsigned made = 0;
+	int err = 0;
 
 	/* Not even tried where it is forbidden to all: some filters tell an administrator of the attempt. */
-	err = read_disabled() >= 2 ? -EPERM : ring_open(&r, &shape);
-	if (!err) {
-		err = try_ring(r);
-		ring_close(r);
+	if (read_disabled() >= 2)
+		return -EPERM;
+	rings = calloc((size_t)workers + 1, sizeof(struct ring *));
+	if (rings == NULL)
+		return -ENOMEM;
+	while (!err && made <= workers) {
+		err = ring_open(&rings[made], made == 0 ? &small : &full);
+		if (!err)
+			err = try_ring(rings[made++]);
 	}
+	while (made > 0)
+		ring_close(rings[--made]);
+	free(rings);
+	return err;
+}
+
+const struct io_driver *uring_driver(char *why, size_t room)
+{
+	const int err = try_rings(0);
+
 	if (err) {
 		uring_explain(err, why, room);
 		return NULL;
 	}
 	return &io_uring_driver;
+}
+
+int uring_rehearse(unsigned workers, char *why, size_t room)
+{
+	int err;
+
+	check(workers > 0);
+	err = try_rings(workers);
+	if (err)
+		uring_explain(err, why, room);
+	else if (room > 0)
+		why[0] = '\0';
+	return err;
 }

@@ -3,6 +3,7 @@
 on, and nobody learns what to change."""
 
 import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -20,8 +21,11 @@ WORDS = {
     "EACCES": "a security module",
     "ENOMEM": "no memory for it",
     "EMFILE": "LimitNOFILE=",
-    "EINVAL": f"kernel {os.uname().release} lacks what it needs: 6.1 or later",
+    "EINVAL": f"kernel {os.uname().release} lacks what it needs (6.1 or later has it), or a",
 }
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# KiB of locked memory that are enough for a worker, with those of the process before.
+ENOUGH = 250
 # Becomes a command whose io_uring_setup(2) ends with that error.
 FILTER = """
 import errno, os, seccomp, sys
@@ -73,6 +77,60 @@ def failing_after(count):
         pytest.skip(trace.missing())
     return ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=io_uring_setup", "-e", "signal=none",
             "-e", f"inject=io_uring_setup:error=ENOMEM:when={count + 1}+"]
+
+
+users = itertools.count(61000 + os.getpid() % 4000)
+
+
+def locking(kib):
+    """A command that runs another one as a user who may lock so much, and who has not had a ring yet: the
+    kernel counts for each user, and counts for a moment longer than there are rings."""
+    need_ring()
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("not root, or no setpriv: cannot be a user whose limit counts")
+    if os.sysconf("SC_PAGESIZE") != 4096:
+        pytest.skip("a ring takes more where pages are larger")
+
+    def wrapper(allowed):
+        user = next(users)
+        return ["prlimit", f"--memlock={allowed * 1024}:{allowed * 1024}", "setpriv", f"--reuid={user}",
+                f"--regid={user}", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
+    if "io_uring:  usable" in said(wrapper(0), "-vv").stdout:
+        pytest.skip("this kernel does not count rings as locked memory")
+    return wrapper(kib)
+
+
+def said(wrapper, *args):
+    return subprocess.run([*wrapper, BINARY, *args], capture_output=True, text=True, timeout=PATIENCE,
+                          check=False)
+
+
+def uring_file(folder):
+    path = os.path.join(folder, "driver.ini")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("[global]\nthreads = 2\ndriver = io_uring\nlog = stderr level=notice\n"
+                "[listen l]\nbind = 127.0.0.1:0\nserver a = 127.0.0.1:9\n")
+    os.chmod(path, 0o644)
+    return path
+
+
+class Start:
+    """A start by a user who may not write where the harness has its admin socket."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.said = ""
+        for line in self.process.stderr:
+            self.said += line
+            if " ready: " in line:
+                break
+        self.is_ready = " ready: 2 workers, io_uring, " in self.said
+
+    def stop(self):
+        """Its exit code."""
+        self.process.terminate()
+        self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode
 
 
 def section(listener):
@@ -169,14 +227,45 @@ def test_rings_count_as_locked_memory_where_the_kernel_says_so(refused):
     need_ring()
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("not root, or no setpriv: cannot be a user whose limit counts")
-    nobody = ["prlimit", "--memlock=0:0", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-              "--bounding-set=-all", "--inh-caps=-all"]
-    said = subprocess.run([*nobody, BINARY, "-vv"], capture_output=True, text=True, timeout=PATIENCE,
-                          check=True).stdout
-    if "io_uring:  usable" in said:
-        pytest.skip("this kernel does not count rings as locked memory")
-    code, line = refused(wrapper=nobody)
+    code, line = refused(wrapper=locking(0))
     assert code == 3 and "LimitMEMLOCK=" in line
+
+
+# KiB that the user may lock; does a worker's ring fit beside the small one of a start, and do those of two?
+@pytest.mark.parametrize("kib, one, both", ((0, False, False), (100, False, False), (150, True, False),
+                                            (2 * ENOUGH, True, True)))
+def test_who_asks_hears_what_the_start_would(folder, kib, one, both):
+    """One small ring fits into 100 KiB, and that of a worker does not."""
+    path = uring_file(folder)
+    assert ("io_uring:  usable" in said(locking(kib), "-vv").stdout) == one
+    doctor = said(locking(kib), "doctor", "-f", path)
+    found = re.search(r"(?m)^(\w+) +io_uring +(.*)\n(?: +rings, .*\n +fix: (.*))?", doctor.stdout)
+    probe = said(locking(kib), "check", "--probe", path)
+    tried = re.search(r"(?m)^driver +global +io_uring +(.*)$", probe.stdout)[1]
+    if both:
+        assert found[1] == "ok" and tried == "OK"
+    else:
+        reason = f"more than the {kib} KiB that this user may lock: raise LimitMEMLOCK="
+        assert doctor.returncode == 3 and found[1] == "warn" and reason in found[2]
+        assert found[3].startswith("LimitMEMLOCK=") and "ulimit -l" in found[3]
+        assert tried.startswith("FAILED  2 workers: ") and reason in tried
+    start = Start([*locking(kib), BINARY, "-f", path])
+    assert start.is_ready == both
+    assert start.stop() == (0 if both else 3)
+    assert both or "cannot start 2 workers with driver = io_uring: no memory for it" in start.said \
+        or "driver = io_uring cannot be used: no memory for it" in start.said
+
+
+def test_the_room_that_the_manual_asks_for_is_enough_for_a_restart(folder):
+    """The kernel holds the old rings when the new ones are made."""
+    with open(os.path.join(ROOT, "doc/man/sluice.8"), encoding="utf-8") as f:
+        assert f"with room for some {ENOUGH} KiB a worker:" in f.read()
+    user = locking(2 * ENOUGH)
+    path = uring_file(folder)
+    for _ in range(2):
+        start = Start([*user, BINARY, "-f", path])
+        assert start.is_ready, start.said
+        assert start.stop() == 0
 
 
 @pytest.mark.parametrize("rings", (1, 2))
@@ -211,18 +300,12 @@ def test_a_build_without_it_says_so(refused):
 
 def test_the_other_commands_know_it_too(folder):
     wrapper = refusing("EPERM")
-    path = os.path.join(folder, "driver.ini")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("[global]\ndriver = io_uring\n[listen l]\nbind = 127.0.0.1:0\nserver a = 127.0.0.1:9\n")
-
-    def said(*args):
-        return subprocess.run([*wrapper, BINARY, *args], capture_output=True, text=True, timeout=PATIENCE,
-                              check=False)
-    assert re.search(r"(?m)^io_uring:  not usable: .*SystemCallFilter=", said("-vv").stdout)
-    doctor = said("doctor", "-f", path)
+    path = uring_file(folder)
+    assert re.search(r"(?m)^io_uring:  not usable: .*SystemCallFilter=", said(wrapper, "-vv").stdout)
+    doctor = said(wrapper, "doctor", "-f", path)
     assert doctor.returncode == 3
     assert re.search(r"(?m)^warn +io_uring +not usable: .*SystemCallFilter=", doctor.stdout), doctor.stdout
-    probe = said("check", "--probe", path)
+    probe = said(wrapper, "check", "--probe", path)
     assert probe.returncode == 3
     assert re.search(r"(?m)^driver +global +io_uring +FAILED .*SystemCallFilter=", probe.stdout), probe.stdout
-    assert said("check", path).returncode == 0  # nothing is wrong with the file
+    assert said(wrapper, "check", path).returncode == 0  # nothing is wrong with the file

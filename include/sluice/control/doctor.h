@@ -40,8 +40,10 @@ struct doctor_facts {
 	uint64_t port_high;
 	uint64_t tw_reuse;
 	uint64_t io_uring_disabled;
-	bool ring_tried;	 /* doctor_try_ring() */
-	char ring_why[DOCTOR_TEXT_MAX]; /* when tried: why there is none; "" = there is */
+	uint64_t locked_max;	 /* bytes that this user may lock; DOCTOR_NONE = no limit */
+	bool ring_tried;	 /* doctor_try_rings() */
+	int ring_err;		 /* when tried: -errno; 0 = there are rings */
+	char ring_why[DOCTOR_TEXT_MAX]; /* and the same in words */
 	uint64_t group_memory;	  /* DOCTOR_NONE = no limit */
 	uint64_t group_cpu_milli; /* thousandths of a CPU; DOCTOR_NONE = no limit */
 	uint64_t cpus;
@@ -94,8 +96,8 @@ extern const size_t doctor_check_count;
 
 /* Reads what this process can see. */
 void doctor_read(struct doctor_facts *facts);
-/* Makes a small ring and closes it again, which a daemon does by itself when it needs one. */
-void doctor_try_ring(struct doctor_facts *facts);
+/* Makes the rings of `workers` workers and closes them again; a start makes them by itself. */
+void doctor_try_rings(struct doctor_facts *facts, unsigned workers);
 /* "0::/system.slice/x.service" of /proc/self/cgroup: the folder below /sys/fs/cgroup, deepest first,
  * into `path` (DOCTOR_PATH_MAX bytes). False when there is none. */
 bool doctor_group_path(const char *cgroup, char *path);

@@ -3,6 +3,7 @@
  * test_doctor.c - facts in, verdict out: each check where it is fine and where it begins to bite.
  * Floor 5.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,6 +31,7 @@ static const struct doctor_facts good_facts = {
     .tw_reuse = 2,
     .io_uring_disabled = 0,
     .ring_tried = true,
+    .locked_max = DOCTOR_NONE,
     .group_memory = DOCTOR_NONE,
     .group_cpu_milli = DOCTOR_NONE,
     .cpus = 4,
@@ -146,6 +148,7 @@ static void a_ring_is_judged_only_where_it_is_used(void **state)
 
 	(void)state;
 	assert_string_equal(judged("io_uring", &facts, &wish).current, "usable");
+	facts.ring_err = -EPERM;
 	memcpy(facts.ring_why, "no", sizeof("no"));
 	f = judged("io_uring", &facts, &wish);
 	assert_int_equal(f.verdict, DOCTOR_OK);
@@ -164,8 +167,45 @@ static void a_ring_is_judged_only_where_it_is_used(void **state)
 	facts.ring_tried = false;
 	assert_int_equal(judged("io_uring", &facts, &wish).verdict, DOCTOR_UNKNOWN);
 	facts.ring_tried = true;
+	facts.ring_err = 0;
 	facts.ring_why[0] = '\0';
 	assert_int_equal(judged("io_uring", &facts, &wish).verdict, DOCTOR_OK);
+}
+
+/* The cure is for what the reason names. */
+static void a_limit_that_keeps_rings_away_is_what_to_raise(void **state)
+{
+	static const struct {
+		int err;
+		uint64_t locked_max;
+		const char *fix;
+	} cures[] = {
+	    {-ENOMEM, 0, "LimitMEMLOCK=infinity in the unit, or ulimit -l 250 "},
+	    {-ENOMEM, 8 << 20, "LimitMEMLOCK=infinity "},
+	    {-ENOMEM, DOCTOR_NONE, ""},
+	    {-EMFILE, DOCTOR_NONE, "LimitNOFILE= "},
+	    {-ENFILE, DOCTOR_NONE, "fs.file-max="},
+	    {-EPERM, 0, ""},
+	};
+	struct doctor_facts facts = good_facts;
+	struct doctor_wish wish = good_wish;
+
+	(void)state;
+	wish.ring = true;
+	wish.ring_given = true;
+	for (size_t i = 0; i < ARRAY_LEN(cures); i++) {
+		struct doctor_finding f;
+
+		facts.ring_err = cures[i].err;
+		facts.locked_max = cures[i].locked_max;
+		f = judged("io_uring", &facts, &wish);
+		print_message("%s\n", f.fix);
+		assert_int_equal(f.verdict, DOCTOR_WARN);
+		assert_non_null(strstr(f.fix, cures[i].fix));
+		assert_non_null(strstr(f.fix, "driver = epoll in [global]"));
+		assert_int_equal(strstr(f.fix, "Limit") != NULL, strncmp(cures[i].fix, "Limit", 5) == 0);
+		assert_in_range(strlen(f.fix), 1, DOCTOR_TEXT_MAX - 2); /* nothing was cut */
+	}
 }
 
 static void net_admin_is_judged_only_where_an_option_needs_it(void **state)
@@ -356,8 +396,9 @@ static void reading_this_machine_never_fails(void **state)
 	(void)state;
 	doctor_read(&facts);
 	assert_false(facts.ring_tried);
-	doctor_try_ring(&facts);
+	doctor_try_rings(&facts, 1);
 	assert_true(facts.ring_tried);
+	assert_int_equal(facts.ring_err == 0, facts.ring_why[0] == '\0');
 	assert_true(facts.cpus > 0);
 	assert_true(facts.fds_hard > 0);
 }
@@ -368,6 +409,7 @@ int main(void)
 	    cmocka_unit_test(a_good_machine_has_nothing_to_fix),
 	    cmocka_unit_test(fast_open_is_judged_only_where_a_bind_has_it),
 	    cmocka_unit_test(a_ring_is_judged_only_where_it_is_used),
+	    cmocka_unit_test(a_limit_that_keeps_rings_away_is_what_to_raise),
 	    cmocka_unit_test(net_admin_is_judged_only_where_an_option_needs_it),
 	    cmocka_unit_test(each_check_bites_where_the_table_says),
 	    cmocka_unit_test(what_was_written_must_be_had),

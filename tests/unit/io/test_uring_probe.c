@@ -53,9 +53,21 @@ static int forbid(long number, int err)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 ? -errno : 0;
 }
 
+/* Of one who starts (0 workers), or who only asks. */
+static void probe(unsigned workers, char why[static URING_WHY_MAX])
+{
+	if (workers > 0) {
+		const int err = uring_rehearse(workers, why, URING_WHY_MAX);
+
+		check((err == 0) == (why[0] == '\0') && err <= 0);
+	} else if (uring_driver(why, URING_WHY_MAX) != NULL) {
+		why[0] = '\0';
+	}
+}
+
 /* Runs `prepare` and then the probe in a child; its words, "" when there is a driver, and NULL when `prepare`
  * could not be done, which then prints why. */
-static const char *asked(int (*prepare)(const void *arg), const void *arg)
+static const char *asked_for(unsigned workers, int (*prepare)(const void *arg), const void *arg)
 {
 	static char why[URING_WHY_MAX];
 	int ends[2], status;
@@ -72,9 +84,7 @@ static const char *asked(int (*prepare)(const void *arg), const void *arg)
 			print_message("cannot be tried here: %s\n", strerror(-err));
 			_exit(2);
 		}
-		why[0] = '\0';
-		if (uring_driver(why, sizeof(why)) != NULL)
-			why[0] = '\0';
+		probe(workers, why);
 		_exit(write(ends[1], why, strlen(why) + 1) < 0);
 	}
 	close(ends[1]);
@@ -88,6 +98,11 @@ static const char *asked(int (*prepare)(const void *arg), const void *arg)
 	assert_true(n > 0);
 	print_message("%s\n", why);
 	return why;
+}
+
+static const char *asked(int (*prepare)(const void *arg), const void *arg)
+{
+	return asked_for(0, prepare, arg);
 }
 
 struct refusal {
@@ -143,6 +158,7 @@ static void an_old_kernel_is_named(void **state)
 	assert_int_equal(uname(&name), 0);
 	assert_non_null(why);
 	assert_non_null(strstr(why, name.release));
+	assert_non_null(strstr(why, "filter")); /* this kernel is new enough, and not told to be old */
 }
 
 /* A filter may know of one of the three calls alone. */
@@ -188,35 +204,61 @@ static void a_full_table_of_descriptors_is_told(void **state)
 	assert_non_null(strstr(asked(leave_fds, &fds), "LimitNOFILE="));
 	fds += 2;
 	assert_string_equal(asked(leave_fds, &fds), "");
+	assert_non_null(strstr(asked_for(4, leave_fds, &fds), "LimitNOFILE=")); /* four are too many */
+	fds += 4;
+	assert_string_equal(asked_for(4, leave_fds, &fds), "");
 }
 
-/* As user nobody, whose limit counts; root's does not. */
-static int lock_nothing(const void *arg)
+/* As a user whose limit counts, root's does not; and who has no rings that the kernel still holds. */
+static int lock_at_most(const void *arg)
 {
-	const struct rlimit none = {0, 0};
+	const rlim_t bytes = *(const rlim_t *)arg;
+	const struct rlimit rl = {bytes, bytes};
+	const uid_t user = 30000 + (uid_t)getpid() % 30000;
 
-	(void)arg;
-	if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
+	if (setrlimit(RLIMIT_MEMLOCK, &rl) != 0 || setgid(user) != 0 || setuid(user) != 0)
 		return -errno;
 	return 0;
 }
 
 static void a_limit_of_locked_memory_is_named(void **state)
 {
+	const rlim_t nothing = 0;
 	const char *why;
 
 	(void)state;
 	if (why_not[0] != '\0' || geteuid() != 0) {
-		print_message("not root, or no ring: nobody's limit cannot be seen\n");
+		print_message("not root, or no ring: another user's limit cannot be seen\n");
 		skip();
 	}
-	why = asked(lock_nothing, NULL);
+	why = asked(lock_at_most, &nothing);
 	if (why == NULL)
 		skip();
 	if (why[0] == '\0')
 		print_message("this kernel does not count rings as locked memory\n");
 	else
 		assert_non_null(strstr(why, "LimitMEMLOCK="));
+}
+
+/* A small ring says nothing of those of the workers. */
+static void who_asks_is_told_of_rings_of_full_size(void **state)
+{
+	const rlim_t nothing = 0, small = 100 << 10, one = 150 << 10, both = 2 * URING_LOCKED_KIB << 10;
+	const char *why;
+
+	(void)state;
+	if (why_not[0] != '\0' || geteuid() != 0 || sysconf(_SC_PAGESIZE) != 4096) {
+		print_message("not root, no ring, or other pages: limits cannot be seen\n");
+		skip();
+	}
+	why = asked(lock_at_most, &nothing);
+	if (why == NULL || why[0] == '\0')
+		skip(); /* as above */
+	assert_string_equal(asked(lock_at_most, &small), "");
+	assert_non_null(strstr(asked_for(1, lock_at_most, &small), "100 KiB that this user may lock"));
+	assert_string_equal(asked_for(1, lock_at_most, &one), "");
+	assert_non_null(strstr(asked_for(2, lock_at_most, &one), "LimitMEMLOCK="));
+	assert_string_equal(asked_for(2, lock_at_most, &both), "");
 }
 
 struct disabling {
@@ -323,6 +365,8 @@ static void probing_leaves_nothing_behind(void **state)
 
 		assert_non_null(d);
 		assert_string_equal(d->name, "io_uring");
+		if (i % 20 == 0)
+			assert_int_equal(uring_rehearse(2, why, sizeof(why)), 0);
 	}
 	assert_int_equal(count_fds(), fds);
 	assert_in_range(count_mappings(), 1, mappings + TIMES / 20); /* the heap's may come and go */
@@ -341,7 +385,7 @@ static int fail_many_times(const void *arg)
 	fds = count_fds();
 	mappings = count_mappings();
 	for (int i = 0; i < TIMES; i++)
-		if (uring_driver(why, sizeof(why)) != NULL)
+		if (uring_driver(why, sizeof(why)) != NULL || uring_rehearse(2, why, sizeof(why)) == 0)
 			_exit(3);
 	if (count_fds() != fds || count_mappings() > mappings + TIMES / 20)
 		_exit(4);
@@ -371,6 +415,7 @@ int main(void)
 	    cmocka_unit_test(a_ring_that_cannot_be_set_up_or_used_is_none),
 	    cmocka_unit_test(a_full_table_of_descriptors_is_told),
 	    cmocka_unit_test(a_limit_of_locked_memory_is_named),
+	    cmocka_unit_test(who_asks_is_told_of_rings_of_full_size),
 	    cmocka_unit_test(the_switch_of_the_kernel_is_named),
 	    cmocka_unit_test(a_cut_reason_ends),
 	    cmocka_unit_test(probing_leaves_nothing_behind),
