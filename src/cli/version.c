@@ -63,8 +63,9 @@ enum exit_code cli_version(const struct cli_args *a)
 	printf("compiler:  %s %s\n", COMPILER, __VERSION__);
 	print_drivers();
 	printf("features:  splice, unix sockets, admin socket, forward\n");
-	printf("libraries: glibc %s, libev %d.%d, inih %s\n", gnu_get_libc_version(), ev_version_major(),
-	       ev_version_minor(), SLUICE_INIH_VERSION);
+	printf("libraries: glibc %s, libev %d.%d, inih %s%s%s\n", gnu_get_libc_version(), ev_version_major(),
+	       ev_version_minor(), SLUICE_INIH_VERSION, uring_is_built() ? ", liburing " : "",
+	       SLUICE_LIBURING_VERSION);
 	print_kernel();
 	printf("file:      %s\n", CLI_DEFAULT_FILE);
 	return EXIT_FINE;

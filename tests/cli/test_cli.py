@@ -249,12 +249,18 @@ def test_build_names_compiler_drivers_and_libraries():
     for word in ("build:     ", "compiler:  ", "drivers:   epoll", "; driver = auto is ", "glibc 2.",
                  "libev 4.", "inih ", "kernel:    Linux ", "\nio_uring:  "):
         assert word in got.stdout
+    built = "epoll, io_uring;" in got.stdout
+    assert bool(re.search(r"(?m)^libraries: .*, liburing \d+\.\d+$", got.stdout)) == built
 
 
 def test_the_documents_say_what_auto_is():
     auto = re.search(r"; driver = auto is (\w+)", run("-vv").stdout)[1]
     assert f"auto = {auto}" in run("help", "driver").stdout
     assert f"or `auto`: `{auto}` in this version" in (ROOT / "README.md").read_text()
+    manual = (ROOT / "doc/man/sluice.8").read_text()
+    assert f".B auto\nIn this version\n.BR {auto} .\n" in manual
+    # The line of a start, as this version writes it.
+    assert f"ready: 2 workers, {auto}, maxconn" in manual
 
 
 @pytest.mark.parametrize("args, instead", [
