@@ -138,6 +138,39 @@ static bool help_section(const char *word)
 	return false;
 }
 
+static bool has_choice(const struct option *o, const char *word)
+{
+	char choices[OPTION_TEXT_MAX];
+	const char *item;
+
+	if (o->type != OPT_CHOICE && o->type != OPT_BALANCE)
+		return false;
+	item = option_choices(o, false, choices);
+	while (*item != '\0') {
+		const size_t len = strcspn(item, ",");
+
+		if (strlen(word) == len && memcmp(item, word, len) == 0)
+			return true;
+		item += len + strspn(item + len, ", ");
+	}
+	return false;
+}
+
+/* The only key that has this word for a value, as `driver` has "io_uring"; NULL for one of none, or many. */
+static const char *key_of_value(const char *word)
+{
+	const char *key = NULL;
+
+	for (size_t i = 0; i < option_count; i++) {
+		if (!has_choice(&options[i], word))
+			continue;
+		if (key != NULL && strcmp(key, options[i].key) != 0)
+			return NULL;
+		key = options[i].key;
+	}
+	return key;
+}
+
 /* Keys may come as two words ("timeout connect"), as in a file. */
 static enum exit_code help_key(const char *key)
 {
@@ -163,6 +196,8 @@ static enum exit_code help_key(const char *key)
 		return EXIT_FINE;
 	if (cli_verb_is_later(key))
 		return EXIT_USAGE;
+	if (key_of_value(key) != NULL)
+		return help_key(key_of_value(key));
 	near = option_suggest(everywhere, key);
 	suggest_init(&word, key);
 	if (near != NULL)

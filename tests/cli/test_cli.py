@@ -306,6 +306,15 @@ def test_help_of_a_key_comes_from_the_table():
     assert "write 'threads = ...'" in run("help", "nbthread").stderr
 
 
+@pytest.mark.parametrize("value, key", [("io_uring", "driver"), ("epoll", "driver"), ("maglev", "balance")])
+def test_help_of_a_value_is_that_of_its_only_key(value, key):
+    got = run("help", value)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert got.stdout == run("help", key).stdout
+    assert run("help", "off").returncode == 2  # of many keys
+    assert run("help", value[:-1]).returncode == 2
+
+
 def answer_once(path, answer, seen):
     """A daemon's admin socket that answers one line."""
     server = socket.socket(socket.AF_UNIX)

@@ -18,7 +18,9 @@ OPTION("cpu-affinity", IN_GLOBAL, IN_GLOBAL, OPT_CPUS, 0, "auto | off | LIST", F
        "auto", 0, 4095, "CPUs that the workers are tied to; a list gives one to each worker in turn.",
        "cpu-affinity = 0-3,6")
 OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring", FIELD_GLOBAL(driver), "auto",
-       0, 0, "How workers talk to the kernel; auto = epoll; io_uring (Linux 6.1) is had, or the start fails.",
+       0, 0,
+       "How workers talk to the kernel; auto = epoll; with io_uring (Linux 6.1 or later) the start fails "
+       "where it cannot be used.",
        "driver = io_uring")
 OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxconn), "auto", 1,
        100000000, "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE.",

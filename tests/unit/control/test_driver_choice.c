@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "sluice/base/check.h"
+#include "sluice/config/options.h"
 #include "sluice/control/driver_choice.h"
 
 /* ---- a kernel that has rings or not, in place of uring_probe.c ---- */
@@ -122,6 +123,20 @@ static void auto_prefers_a_driver_that_there_is(void **state)
 	assert_true(DRIVER_OF_AUTO == E || DRIVER_OF_AUTO == U);
 }
 
+/* `sluice help driver`, sluice.ini(5) and reference.md come from this row. */
+static void the_help_says_what_auto_is(void **state)
+{
+	const char *words = DRIVER_OF_AUTO == E ? "; auto = epoll;" : "; auto = io_uring";
+	const struct option *row = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < option_count; i++)
+		if (strcmp(options[i].key, "driver") == 0)
+			row = &options[i];
+	assert_non_null(row);
+	assert_non_null(strstr(row->help, words));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +145,7 @@ int main(void)
 	    cmocka_unit_test(who_asks_for_io_uring_gets_nothing_else),
 	    cmocka_unit_test(epoll_has_nothing_to_fall_back_to),
 	    cmocka_unit_test(auto_prefers_a_driver_that_there_is),
+	    cmocka_unit_test(the_help_says_what_auto_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
