@@ -350,11 +350,23 @@ static void switch_on(struct uring *u)
 	uring_accept_on(u);
 }
 
+/* Callbacks make new ones, without end under load. What is left ends the next wait at once. */
+static void take_completions(struct uring *u)
+{
+	uint32_t count = IO_EVENTS;
+
+	for (int round = 0; round < URING_COMPLETIONS / IO_EVENTS && count == IO_EVENTS; round++) {
+		count = ring_take(u->ring, u->done, IO_EVENTS);
+		u->loop->events += count;
+		for (uint32_t i = 0; i < count; i++)
+			on_completion(u, &u->done[i]);
+	}
+}
+
 static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 {
 	struct uring *u = loop->driver_state;
 	int64_t timeout_ns;
-	uint32_t count;
 	int err;
 
 	if (unlikely(!u->on))
@@ -363,18 +375,18 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 		uring_bufs_fill(u);
 	if (deadline_ns == IO_ALL_NOW)
 		timeout_ns = RING_ALL;
+	else if (u->has_more || ring_is_behind(u->ring))
+		timeout_ns = 0;
 	else
-		timeout_ns = ring_is_behind(u->ring) ? 0 : alarm_wait_ns(&u->alarm, loop, deadline_ns);
+		timeout_ns = alarm_wait_ns(&u->alarm, loop, deadline_ns);
 	err = ring_enter(u->ring, timeout_ns);
 	/* The kernel may be short of something for a while. */
 	check(err == 0 || err == -EBUSY || err == -EAGAIN || err == -ENOMEM);
 	loop->now_ns = sys_now_ns();
-	do {
-		count = ring_take(u->ring, u->done, IO_EVENTS);
-		loop->events += count;
-		for (uint32_t i = 0; i < count; i++)
-			on_completion(u, &u->done[i]);
-	} while (count == IO_EVENTS);
+	u->looked = false;
+	take_completions(u);
+	if (u->has_more && !u->looked)
+		uring_watch_events(u);
 }
 
 /* ---- life ---- */

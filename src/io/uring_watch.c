@@ -119,18 +119,24 @@ void uring_watch_events(struct uring *u)
 {
 	int count;
 
-	do {
-		count = sys_epoll_wait(u->epfd, u->events, IO_EVENTS, 0);
-		for (int i = 0; i < count; i++) {
-			const uint64_t data = u->events[i].data.u64;
-			struct io_sock *sock = (struct io_sock *)(uintptr_t)(data & URING_POINTER_MASK);
+	/* Those who are told of are ready again while the others wait: everything else has its turn too. */
+	if (u->looked) {
+		u->has_more = true;
+		return;
+	}
+	u->looked = true;
+	count = sys_epoll_wait(u->epfd, u->events, IO_EVENTS, 0);
+	u->has_more = count == IO_EVENTS;
+	u->loop->events += count > 0 ? (uint64_t)count : 0;
+	for (int i = 0; i < count; i++) {
+		const uint64_t data = u->events[i].data.u64;
+		struct io_sock *sock = (struct io_sock *)(uintptr_t)(data & URING_POINTER_MASK);
 
-			if (sock->gen == (uint16_t)(data >> URING_NUMBER_SHIFT))
-				parked_event(&u->parked, sock, u->events[i].events);
-			else
-				u->loop->stale_events++;
-		}
-	} while (count == IO_EVENTS);
+		if (sock->gen == (uint16_t)(data >> URING_NUMBER_SHIFT))
+			parked_event(&u->parked, sock, u->events[i].events);
+		else
+			u->loop->stale_events++;
+	}
 }
 
 /* ---- watches for errors: most end within the turn, so only those that last are added ---- */

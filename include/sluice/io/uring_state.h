@@ -72,6 +72,8 @@ struct uring {
 	struct alarm alarm;
 	int epfd; /* owns: the sockets that are watched */
 	struct epoll_event events[IO_EVENTS];
+	bool looked; /* for its events, since the last wait */
+	bool has_more; /* events that no wait has brought; nobody tells of them again */
 	struct addr peer; /* of the accept that is being delivered */
 	struct io_op *young; /* watches; linked by next and prev */
 	struct io_op *old;
@@ -106,6 +108,7 @@ void uring_park(struct uring *u, struct io_op *op);
 void uring_on_ready(struct uring *u, struct io_op *op, int res);
 void uring_watch_remove(struct uring *u, struct io_op *op);
 void uring_watch_tick(struct uring *u);
+/* Brings one batch of the set's events for each wait; with a full one there is more. */
 void uring_watch_events(struct uring *u);
 
 /* uring_bufs.c */
