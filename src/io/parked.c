@@ -8,6 +8,7 @@
 #include "sluice/io/parked.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -109,6 +110,18 @@ static bool is_drained(const struct io_sock *sock)
 	return (sock->bits & IO_ERR) || sys_unacked(sock->fd) <= 0;
 }
 
+/* Behind the peer's own reset nothing is acknowledged any more, and where an epoll set was full no event
+ * tells of it. Not SO_ERROR, which also hands out what the network said of one packet. */
+static bool is_broken(const struct io_sock *sock)
+{
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
+
+	if (sys_getsockopt(sock->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return false;
+	return info.tcpi_state == TCP_CLOSE;
+}
+
 void parked_forget(struct parked *p, const struct io_op *op)
 {
 	struct io_op **at;
@@ -146,7 +159,7 @@ static void look_at_draining(struct timer *t)
 	while (*at != NULL) {
 		struct io_op *op = *at;
 
-		if (!is_drained(op->sock)) {
+		if (!is_drained(op->sock) && !is_broken(op->sock)) {
 			at = &op->next;
 			continue;
 		}

@@ -193,8 +193,7 @@ static void uring_cancel(struct io_loop *loop, struct io_op *op)
 	}
 	if (op->kind == IO_ACCEPT)
 		uring_forget_accept(u, op);
-	if (op->result == URING_WATCH)
-		uring_watch_remove(u, op);
+	uring_watch_leave(u, op);
 	parked_cancel(&u->parked, op);
 }
 
@@ -446,6 +445,7 @@ static void uring_close(struct io_loop *loop)
 
 	uring_rest(loop);
 	check(u->young == NULL && u->old == NULL);
+	check(u->stuck == NULL);
 	parked_free(&u->parked);
 	sys_close(u->epfd);
 	alarm_close(&u->alarm);

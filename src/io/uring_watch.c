@@ -30,8 +30,10 @@ static int watch(struct uring *u, struct io_sock *sock)
 		sock->bits &= (uint16_t)~(IO_UNASKED | IO_READABLE);
 	sock->bits |= IO_POLLED;
 	/* Events are told once, so all who wait for one hear of it from now on. */
-	if (sock->rd != NULL && sock->rd->result == URING_WATCH)
-		uring_watch_remove(u, sock->rd);
+	if (sock->rd != NULL)
+		uring_watch_leave(u, sock->rd);
+	if (sock->wr != NULL)
+		uring_watch_leave(u, sock->wr);
 	return 0;
 }
 
@@ -54,13 +56,43 @@ void uring_park(struct uring *u, struct io_op *op)
 		poll_once(u, op);
 }
 
-/* Nobody would tell of the peer's own reset, behind which nothing is acknowledged any more: what is still
- * under way, a packet or two, is given up. */
-static void reset_now(struct uring *u, struct io_op *op)
+static void ask_tick(struct uring *u);
+
+/* Every poll of the ring tells of the peer's FIN at once, also one for room. Behind a FIN it would be asked
+ * again without end: the op waits for the tick instead. */
+static void stick(struct uring *u, struct io_op *op)
 {
-	parked_forget(&u->parked, op);
-	u->parked.close(u->loop, op);
-	uring_deliver(u, op, 0);
+	ask_tick(u);
+	op->result = URING_STUCK;
+	op->next = NULL;
+	if (u->stuck == NULL)
+		u->stuck_end = &u->stuck;
+	*u->stuck_end = op;
+	u->stuck_end = &op->next;
+}
+
+static void unstick(struct uring *u, struct io_op *op)
+{
+	struct io_op **at = &u->stuck;
+
+	while (*at != op)
+		at = &(*at)->next;
+	*at = op->next;
+	if (u->stuck_end == &op->next)
+		u->stuck_end = at;
+	op->next = NULL;
+	op->result = IO_PARKED;
+}
+
+/* A batch for each tick: so many cost little, and the more there are the longer each waits. */
+static void look_at_stuck(struct uring *u)
+{
+	for (int i = 0; i < IO_EVENTS && u->stuck != NULL; i++) {
+		struct io_op *op = u->stuck;
+
+		unstick(u, op);
+		uring_park(u, op);
+	}
 }
 
 static void give_up(struct uring *u, struct io_op *op)
@@ -74,26 +106,22 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	const bool cancelled = op->result & URING_CANCELLED;
 	int r;
 
-	if (res < 0) {
-		/* A reset fails by its cancel alone: without a poll it cannot wait, so it is done at once. */
-		if (op->kind == IO_RESET && !cancelled)
-			reset_now(u, op);
-		else
-			uring_deliver(u, op, cancelled ? -ECANCELED : res);
+	/* A reset fails by its cancel alone: it needs no poll to wait. */
+	if (res < 0 && (cancelled || op->kind != IO_RESET)) {
+		uring_deliver(u, op, cancelled ? -ECANCELED : res);
 		return;
 	}
 	/* What it says of bytes says nothing of an urgent mark (above). */
-	parked_note(op->sock, (uint32_t)res | (op->sock->bits & IO_PRI ? EPOLLPRI : 0));
+	if (res >= 0)
+		parked_note(op->sock, (uint32_t)res | (op->sock->bits & IO_PRI ? EPOLLPRI : 0));
 	op->result = IO_PARKED;
 	r = parked_try(&u->parked, op);
 	if (r != IO_PENDING)
 		uring_deliver(u, op, r);
 	else if (cancelled)
 		give_up(u, op); /* the cancel came too late for the poll, and nobody cancels twice */
-	else if (op->kind != IO_RESET)
-		uring_park(u, op);
-	else if (watch(u, op->sock) != 0)
-		reset_now(u, op);
+	else if (watch(u, op->sock) != 0 && op->kind != IO_RESET)
+		stick(u, op); /* a reset is looked at by timer (parked.c) */
 }
 
 void uring_watch_bulk(struct uring *u, struct io_sock *sock)
@@ -141,7 +169,7 @@ void uring_watch_events(struct uring *u)
 
 /* ---- watches for errors: most end within the turn, so only those that last are added ---- */
 
-void uring_watch_remove(struct uring *u, struct io_op *op)
+static void unwatch(struct uring *u, struct io_op *op)
 {
 	if (op->prev != NULL)
 		op->prev->next = op->next;
@@ -155,12 +183,23 @@ void uring_watch_remove(struct uring *u, struct io_op *op)
 	op->result = IO_PARKED;
 }
 
+void uring_watch_leave(struct uring *u, struct io_op *op)
+{
+	if (op->result == URING_WATCH)
+		unwatch(u, op);
+	else if (op->result == URING_STUCK)
+		unstick(u, op);
+}
+
 /* A timer of the ring's own: one of the loop's would make every wait a timed one. */
 static void ask_tick(struct uring *u)
 {
 	static struct __kernel_timespec ts = {.tv_nsec = URING_WATCH_NS};
-	struct io_uring_sqe *sqe = ring_sqe(u->ring);
+	struct io_uring_sqe *sqe;
 
+	if (u->ticking)
+		return;
+	sqe = ring_sqe(u->ring);
 	io_uring_prep_timeout(sqe, &ts, 0, 0);
 	sqe->user_data = URING_TICK;
 	u->ticking = true;
@@ -172,19 +211,19 @@ void uring_watch_tick(struct uring *u)
 
 	u->ticking = false;
 	while ((op = u->old) != NULL) {
-		uring_watch_remove(u, op);
+		unwatch(u, op);
 		(void)watch(u, op->sock); /* without memory for it, a reset is noticed later */
 	}
 	u->old = u->young;
 	u->young = NULL;
-	if (u->old != NULL)
+	look_at_stuck(u);
+	if (u->old != NULL || u->stuck != NULL)
 		ask_tick(u);
 }
 
 static void watch_later(struct uring *u, struct io_op *op)
 {
-	if (!u->ticking)
-		ask_tick(u);
+	ask_tick(u);
 	op->result = URING_WATCH;
 	op->prev = NULL;
 	op->next = u->young;

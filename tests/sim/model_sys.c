@@ -9,6 +9,8 @@
 #include "sluice/io/sys.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #include "cover.h"
@@ -131,6 +133,12 @@ int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	struct msock *s = mfile_sock(fd);
 
 	model_enter();
+	if (level == IPPROTO_TCP && name == TCP_INFO) {
+		struct tcp_info *info = value;
+
+		info->tcpi_state = s->state == SOCK_CLOSED ? TCP_CLOSE : TCP_ESTABLISHED;
+		return 0;
+	}
 	if (level != SOL_SOCKET || name != SO_ERROR)
 		return -ENOPROTOOPT;
 	*(int *)value = msock_take_error(s);

@@ -63,6 +63,7 @@ enum { URING_BY_RING, URING_BY_POLL };
 #define URING_SENT 0x10000 /* in the ring; the number below it */
 #define URING_CANCELLED 0x20000
 #define URING_WATCH 0x40000   /* in the list of watches that the ring has not heard of yet */
+#define URING_STUCK 0x80000   /* in the list of those that neither the epoll set nor a poll can wait for */
 
 struct uring {
 	struct ring *ring; /* owns; NULL when at rest */
@@ -77,6 +78,8 @@ struct uring {
 	struct addr peer; /* of the accept that is being delivered */
 	struct io_op *young; /* watches; linked by next and prev */
 	struct io_op *old;
+	struct io_op *stuck; /* IO_WRITE and IO_READY ops, the oldest first; linked by next */
+	struct io_op **stuck_end; /* while there is one */
 	bool ticking; /* the ring has a timer for them */
 	struct io_op *unarmed; /* IO_ACCEPT ops that were started before the ring was on; linked by next */
 	/* Buffers: those lent to the kernel by their id, and the ids without one. */
@@ -106,7 +109,8 @@ void uring_watch_drain(struct uring *u, struct io_op *op);
 void uring_park(struct uring *u, struct io_op *op);
 /* A completion of an op that had to be polled by itself. */
 void uring_on_ready(struct uring *u, struct io_op *op, int res);
-void uring_watch_remove(struct uring *u, struct io_op *op);
+/* It is in no list any more, but parked; harmless when it was in none. */
+void uring_watch_leave(struct uring *u, struct io_op *op);
 void uring_watch_tick(struct uring *u);
 /* Brings one batch of the set's events for each wait; with a full one there is more. */
 void uring_watch_events(struct uring *u);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_uring_wait.c - the waits of the io_uring driver under load: more ready sockets than one wait brings.
- * Over the real kernel.
+ * test_uring_wait.c - the waits of the io_uring driver when there is too much or too little: more ready
+ * sockets than one wait brings, an epoll set without room, polls that are refused. Over the real kernel.
  *
- * Owns one loop, its sockets and their far ends for one test each; wraps sys_epoll_ctl(). Where
- * no ring is to be had the program says why and is skipped. One thread. Floor 1.
+ * Owns one loop, its sockets and their far ends for one test each; wraps sys_epoll_ctl() and ring_take().
+ * Where no ring is to be had the program says why and is skipped. One thread. Floor 1.
  */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,6 +32,9 @@
 #define TURNS_MAX 10000
 /* The kernel brings some twenty more each time. */
 #define CROWD_TURNS (WATCHED / 10)
+/* A loop that spins makes thousands of turns in the time; one that looks at each tick makes some thirty. */
+#define SPIN_NS (50 * NS_PER_MS)
+#define SPIN_TURNS 200
 #define FAR_NS (5 * NS_PER_SEC)
 #define HEAP_BYTES (64u * 1024u * 1024u)
 
@@ -47,17 +52,41 @@ static struct buf_pool bufs;
 static struct timer timer;
 static bool fired;
 static struct probe watched[WATCHED];
+static struct probe wr;
+static uint8_t memory[65536];
 static int events; /* of all that are watched */
 static int events_when_fired;
 static bool again; /* they are ready again at once */
 static int woken;
 static bool set_is_full;
+static const struct io_sock *refused; /* whose polls fail */
+static bool own_is_refused;
 
 int __real_sys_epoll_ctl(int epfd, int op, int fd, uint32_t mask, uint64_t data);
 int __wrap_sys_epoll_ctl(int epfd, int op, int fd, uint32_t mask, uint64_t data);
+uint32_t __real_ring_take(struct ring *r, struct ring_done *out, uint32_t max);
+uint32_t __wrap_ring_take(struct ring *r, struct ring_done *out, uint32_t max);
+
 int __wrap_sys_epoll_ctl(int epfd, int op, int fd, uint32_t mask, uint64_t data)
 {
 	return set_is_full ? -ENOSPC : __real_sys_epoll_ctl(epfd, op, fd, mask, data);
+}
+
+static bool is_refused(uint64_t user_data)
+{
+	if (user_data == URING_WAKE || user_data == URING_ALARM || user_data == URING_EPOLL)
+		return own_is_refused;
+	return refused != NULL && (user_data & URING_POINTER_MASK) == (uint64_t)(uintptr_t)refused;
+}
+
+uint32_t __wrap_ring_take(struct ring *r, struct ring_done *out, uint32_t max)
+{
+	const uint32_t n = __real_ring_take(r, out, max);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (is_refused(out[i].user_data))
+			out[i] = (struct ring_done){out[i].user_data, -ENOMEM, 0};
+	return n;
 }
 
 /* ---- callbacks ---- */
@@ -112,7 +141,8 @@ static void turn(void)
 
 static void begin(void)
 {
-	set_is_full = again = fired = false;
+	set_is_full = again = own_is_refused = fired = false;
+	refused = NULL;
 	events = woken = 0;
 	events_when_fired = -1;
 	pipe_pool_init(&pipes, 4, 65536, UINT64_MAX);
@@ -144,6 +174,27 @@ static void set_timer(int64_t after_ns)
 {
 	fired = false;
 	assert_int_equal(timer_set(&loop.timers, &timer, sys_now_ns() + after_ns), 0);
+}
+
+/* How many turns the loop makes by itself. */
+static uint64_t turns_of_a_while(void)
+{
+	const uint64_t before = loop.turns;
+
+	set_timer(SPIN_NS);
+	while (!fired)
+		io_loop_turn(&loop);
+	return loop.turns - before;
+}
+
+static void turn_until(const struct probe *p)
+{
+	set_timer(FAR_NS);
+	while (p->count == 0 && !fired)
+		io_loop_turn(&loop);
+	timer_cancel(&loop.timers, &timer);
+	assert_int_equal(p->count, 1);
+	assert_false(io_is_pending(&p->op));
 }
 
 static void open_probe(struct probe *p, int fd, int far, bool tcp)
@@ -193,6 +244,70 @@ static void close_watched(void)
 	again = false;
 	for (int i = 0; i < WATCHED; i++)
 		close_probe(&watched[i]);
+}
+
+static void open_unix(struct probe *p)
+{
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+	open_probe(p, fds[0], fds[1], false);
+}
+
+static int listen_tcp(struct sockaddr_in *a)
+{
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(*a);
+
+	memset(a, 0, sizeof(*a));
+	a->sin_family = AF_INET;
+	a->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)a, len), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)a, &len), 0);
+	return fd;
+}
+
+static int connect_tcp(const struct sockaddr_in *a)
+{
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)a, sizeof(*a)), 0);
+	return fd;
+}
+
+static void open_tcp(struct probe *p)
+{
+	struct sockaddr_in a;
+	const int lfd = listen_tcp(&a);
+	const int far = connect_tcp(&a);
+	const int fd = accept4(lfd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	assert_true(fd >= 0);
+	close(lfd);
+	open_probe(p, fd, far, true);
+}
+
+/* Until nothing more goes; how much went. */
+static size_t fill(void)
+{
+	size_t sum = 0;
+	ssize_t n;
+
+	while ((n = sys_send(wr.sock.fd, memory, sizeof(memory))) > 0)
+		sum += (size_t)n;
+	return sum;
+}
+
+/* What there is to be read at the far end. */
+static size_t drain(void)
+{
+	size_t sum = 0;
+	ssize_t n;
+
+	while ((n = recv(wr.far, memory, sizeof(memory), MSG_DONTWAIT)) > 0)
+		sum += (size_t)n;
+	return sum;
 }
 
 /* ---- more than a wait brings ---- */
@@ -270,6 +385,194 @@ static void all_are_told_of_before_a_timer_fires(void **state)
 	end();
 }
 
+/* ---- an epoll set without room ---- */
+
+static void begin_stuck_write(void)
+{
+	begin();
+	open_unix(&wr);
+	fill();
+	set_is_full = true;
+	wr.op.kind = IO_WRITE;
+	wr.op.data = memory;
+	wr.op.len = 100;
+	assert_int_equal(io_start(&loop, &wr.op), IO_PENDING);
+	turn();
+	assert_int_equal(shutdown(wr.far, SHUT_WR), 0);
+	assert_true(turns_of_a_while() < SPIN_TURNS);
+	assert_int_equal(wr.count, 0);
+}
+
+static void a_write_behind_a_fin_waits_for_room_without_spinning(void **state)
+{
+	(void)state;
+	begin_stuck_write();
+	drain();
+	turn_until(&wr);
+	assert_int_equal(wr.result, 100);
+	close_probe(&wr);
+	end();
+}
+
+static void a_write_behind_a_fin_is_watched_when_the_set_has_room(void **state)
+{
+	(void)state;
+	begin_stuck_write();
+	set_is_full = false;
+	(void)turns_of_a_while();
+	assert_true(wr.sock.bits & IO_POLLED);
+	assert_int_equal(wr.count, 0);
+	drain();
+	turn_until(&wr);
+	assert_int_equal(wr.result, 100);
+	close_probe(&wr);
+	end();
+}
+
+/* The other place of the socket is watched, so both are. */
+static void a_write_that_is_stuck_hears_of_events_that_another_asked_for(void **state)
+{
+	struct probe rd;
+
+	(void)state;
+	begin_stuck_write();
+	for (int i = 0; i < TURNS_MAX && wr.op.result != URING_STUCK; i++)
+		io_loop_turn(&loop);
+	assert_int_equal(wr.op.result, URING_STUCK);
+	set_is_full = false;
+	memset(&rd, 0, sizeof(rd));
+	io_op_init(&rd.op, &wr.sock, on_done);
+	rd.op.kind = IO_READY;
+	rd.op.want = IO_WANT_IN;
+	wr.sock.bits &= (uint16_t)~IO_READABLE; /* as if it were read */
+	assert_int_equal(io_start(&loop, &rd.op), IO_PENDING);
+	assert_int_equal(wr.op.result, IO_PARKED);
+	drain();
+	turn_until(&wr);
+	assert_int_equal(wr.result, 100);
+	io_cancel(&loop, &rd.op);
+	close_probe(&wr);
+	end();
+}
+
+static void a_write_that_is_stuck_is_cancelled(void **state)
+{
+	(void)state;
+	begin_stuck_write();
+	for (int i = 0; i < TURNS_MAX && wr.op.result != URING_STUCK; i++)
+		io_loop_turn(&loop);
+	assert_int_equal(wr.op.result, URING_STUCK);
+	io_cancel(&loop, &wr.op);
+	assert_int_equal(wr.count, 0);
+	turn();
+	assert_int_equal(wr.count, 1);
+	assert_int_equal(wr.result, -ECANCELED);
+	close_probe(&wr);
+	assert_true(turns_of_a_while() < SPIN_TURNS);
+	assert_int_equal(loop.stale_events, 0); /* nobody has asked for it since */
+	end();
+}
+
+/* More than are looked at in one tick; they share the room of one socket. */
+static void all_who_are_stuck_hear_of_room(void **state)
+{
+	int told = 0;
+
+	(void)state;
+	begin();
+	open_unix(&wr);
+	fill();
+	set_is_full = true;
+	assert_int_equal(shutdown(wr.far, SHUT_WR), 0);
+	for (int i = 0; i < WATCHED; i++) {
+		open_probe(&watched[i], dup(wr.sock.fd), -1, false);
+		watched[i].sock.bits &= (uint16_t)~IO_WRITABLE;
+		watched[i].op.kind = IO_READY;
+		watched[i].op.want = IO_WANT_OUT;
+		assert_int_equal(io_start(&loop, &watched[i].op), IO_PENDING);
+	}
+	(void)turns_of_a_while();
+	drain();
+	set_timer(FAR_NS);
+	while (told < WATCHED && !fired) {
+		io_loop_turn(&loop);
+		told = 0;
+		for (int i = 0; i < WATCHED; i++)
+			told += watched[i].count;
+	}
+	assert_int_equal(told, WATCHED);
+	close_watched();
+	close_probe(&wr);
+	end();
+}
+
+/* Sends a lot behind the far end's FIN, and starts the reset that waits for it. */
+static size_t begin_stuck_reset(bool is_polled)
+{
+	size_t sent;
+
+	begin();
+	open_tcp(&wr);
+	assert_int_equal(shutdown(wr.far, SHUT_WR), 0);
+	sent = fill();
+	set_is_full = true;
+	refused = is_polled ? NULL : &wr.sock;
+	wr.op.kind = IO_RESET;
+	wr.op.flags = IO_DRAIN;
+	assert_int_equal(io_start(&loop, &wr.op), IO_PENDING);
+	assert_true(turns_of_a_while() < SPIN_TURNS);
+	assert_int_equal(wr.count, 0);
+	return sent;
+}
+
+static void a_reset_loses_no_bytes(bool is_polled)
+{
+	const size_t sent = begin_stuck_reset(is_polled);
+	size_t got = 0;
+
+	set_timer(FAR_NS);
+	for (bool is_done = false; !is_done && !fired;) {
+		is_done = wr.count > 0; /* what came before it is read below */
+		got += drain();
+		if (!is_done)
+			turn();
+	}
+	assert_int_equal(got, sent);
+	assert_int_equal(wr.count, 1);
+	assert_int_equal(wr.result, 0);
+	timer_cancel(&loop.timers, &timer);
+	turn(); /* the kernel hears of the close */
+	assert_int_equal(recv(wr.far, memory, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, ECONNRESET);
+	close(wr.far);
+	end();
+}
+
+static void a_reset_behind_a_fin_loses_no_bytes(void **state)
+{
+	(void)state;
+	a_reset_loses_no_bytes(true);
+}
+
+static void a_reset_that_nothing_can_wait_for_loses_no_bytes(void **state)
+{
+	(void)state;
+	a_reset_loses_no_bytes(false);
+}
+
+static void a_reset_that_waits_ends_with_the_peers_own(void **state)
+{
+	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
+
+	(void)state;
+	(void)begin_stuck_reset(true);
+	assert_int_equal(setsockopt(wr.far, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard)), 0);
+	close(wr.far);
+	turn_until(&wr);
+	assert_int_equal(wr.result, 0);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +580,14 @@ int main(void)
 		cmocka_unit_test(a_turn_ends_although_completions_come_without_end),
 		cmocka_unit_test(those_who_are_left_behind_are_told_of_in_the_next_turn),
 		cmocka_unit_test(all_are_told_of_before_a_timer_fires),
+		cmocka_unit_test(a_write_behind_a_fin_waits_for_room_without_spinning),
+		cmocka_unit_test(a_write_behind_a_fin_is_watched_when_the_set_has_room),
+		cmocka_unit_test(a_write_that_is_stuck_hears_of_events_that_another_asked_for),
+		cmocka_unit_test(a_write_that_is_stuck_is_cancelled),
+		cmocka_unit_test(all_who_are_stuck_hear_of_room),
+		cmocka_unit_test(a_reset_behind_a_fin_loses_no_bytes),
+		cmocka_unit_test(a_reset_that_nothing_can_wait_for_loses_no_bytes),
+		cmocka_unit_test(a_reset_that_waits_ends_with_the_peers_own),
 	};
 	char why[URING_WHY_MAX];
 
