@@ -19,6 +19,7 @@
 #include "sluice/io/uring_state.h"
 
 static const struct ring_shape shape = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
+static const uint64_t own_polls[URING_OWN_POLLS] = {URING_WAKE, URING_ALARM, URING_EPOLL};
 
 /* ---- what is asked of the ring ---- */
 
@@ -299,10 +300,31 @@ static void watch_own(struct uring *u, uint64_t what)
 	sqe->user_data = what;
 }
 
+static void on_tick(struct uring *u)
+{
+	for (int i = 0; i < URING_OWN_POLLS; i++)
+		if (u->unheard[i])
+			watch_own(u, own_polls[i]);
+	memset(u->unheard, 0, sizeof(u->unheard));
+	uring_watch_tick(u);
+}
+
+/* The kernel is short of something: asked at once, it would be so again. */
+static void watch_own_later(struct uring *u, uint64_t what)
+{
+	for (int i = 0; i < URING_OWN_POLLS; i++)
+		u->unheard[i] |= what == own_polls[i];
+	uring_watch_ask_tick(u);
+}
+
 static void on_own(struct uring *u, const struct ring_done *c)
 {
 	if (c->user_data == URING_TICK) {
-		uring_watch_tick(u);
+		on_tick(u);
+		return;
+	}
+	if (c->res < 0 && !(c->flags & IORING_CQE_F_MORE)) {
+		watch_own_later(u, c->user_data);
 		return;
 	}
 	if (!(c->flags & IORING_CQE_F_MORE))

@@ -65,7 +65,10 @@ void uring_on_accept(struct uring *u, struct io_op *op, int res)
 		return;
 	}
 	op->result = IO_PARKED; /* the engine may cancel it now, and nothing of it is in the ring */
-	if (res > 0)
+	/* The engine pauses: asked at once, a kernel that is short of something would say so again. */
+	if (res < 0)
+		err = res == -ECANCELED ? -EIO : res; /* nobody has cancelled it */
+	else if (res > 0)
 		err = io_accept_batch(u->loop, op, &u->peer);
 	if (op->state != IO_WAITING)
 		return;

@@ -56,13 +56,11 @@ void uring_park(struct uring *u, struct io_op *op)
 		poll_once(u, op);
 }
 
-static void ask_tick(struct uring *u);
-
 /* Every poll of the ring tells of the peer's FIN at once, also one for room. Behind a FIN it would be asked
  * again without end: the op waits for the tick instead. */
 static void stick(struct uring *u, struct io_op *op)
 {
-	ask_tick(u);
+	uring_watch_ask_tick(u);
 	op->result = URING_STUCK;
 	op->next = NULL;
 	if (u->stuck == NULL)
@@ -192,7 +190,7 @@ void uring_watch_leave(struct uring *u, struct io_op *op)
 }
 
 /* A timer of the ring's own: one of the loop's would make every wait a timed one. */
-static void ask_tick(struct uring *u)
+void uring_watch_ask_tick(struct uring *u)
 {
 	static struct __kernel_timespec ts = {.tv_nsec = URING_WATCH_NS};
 	struct io_uring_sqe *sqe;
@@ -218,12 +216,12 @@ void uring_watch_tick(struct uring *u)
 	u->young = NULL;
 	look_at_stuck(u);
 	if (u->old != NULL || u->stuck != NULL)
-		ask_tick(u);
+		uring_watch_ask_tick(u);
 }
 
 static void watch_later(struct uring *u, struct io_op *op)
 {
-	ask_tick(u);
+	uring_watch_ask_tick(u);
 	op->result = URING_WATCH;
 	op->prev = NULL;
 	op->next = u->young;

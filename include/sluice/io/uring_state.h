@@ -55,6 +55,8 @@ enum uring_tag { URING_RD, URING_WR, URING_OWN, URING_NOTHING };
 #define URING_TICK ((uint64_t)URING_OWN | 16)
 #define URING_EPOLL ((uint64_t)URING_OWN | 24)
 #define URING_CLOSED ((uint64_t)URING_NOTHING | 8)
+/* Of the wake-up, the alarm and the epoll set. */
+#define URING_OWN_POLLS 3
 
 /* op->want of an IO_READ or IO_WRITE in the ring: by an entry of its own, or by a poll and a call. */
 enum { URING_BY_RING, URING_BY_POLL };
@@ -80,7 +82,8 @@ struct uring {
 	struct io_op *old;
 	struct io_op *stuck; /* IO_WRITE and IO_READY ops, the oldest first; linked by next */
 	struct io_op **stuck_end; /* while there is one */
-	bool ticking; /* the ring has a timer for them */
+	bool unheard[URING_OWN_POLLS]; /* they failed, and are asked again */
+	bool ticking; /* the ring has a timer for all these */
 	struct io_op *unarmed; /* IO_ACCEPT ops that were started before the ring was on; linked by next */
 	/* Buffers: those lent to the kernel by their id, and the ids without one. */
 	struct buf *bufs[URING_BUFS];
@@ -111,6 +114,8 @@ void uring_park(struct uring *u, struct io_op *op);
 void uring_on_ready(struct uring *u, struct io_op *op, int res);
 /* It is in no list any more, but parked; harmless when it was in none. */
 void uring_watch_leave(struct uring *u, struct io_op *op);
+/* Asks for a tick, unless one comes anyway. */
+void uring_watch_ask_tick(struct uring *u);
 void uring_watch_tick(struct uring *u);
 /* Brings one batch of the set's events for each wait; with a full one there is more. */
 void uring_watch_events(struct uring *u);

@@ -573,6 +573,54 @@ static void a_reset_that_waits_ends_with_the_peers_own(void **state)
 	end();
 }
 
+/* ---- polls that the kernel refuses ---- */
+
+static bool admit(struct io_op *op)
+{
+	(void)op;
+	return true;
+}
+
+static void a_listener_that_cannot_be_polled_tells_the_engine(void **state)
+{
+	struct sockaddr_in a;
+	int far;
+
+	(void)state;
+	begin();
+	open_probe(&wr, listen_tcp(&a), -1, true);
+	wr.op.kind = IO_ACCEPT;
+	wr.op.admit = admit;
+	assert_int_equal(io_start(&loop, &wr.op), IO_PENDING);
+	turn();
+	refused = &wr.sock;
+	far = connect_tcp(&a);
+	turn_until(&wr);
+	assert_int_equal(wr.result, -ENOMEM);
+	refused = NULL;
+	close_probe(&wr);
+	close(far);
+	end();
+}
+
+static void a_refused_poll_of_the_driver_is_asked_again_in_a_while(void **state)
+{
+	(void)state;
+	begin();
+	turn();
+	own_is_refused = true;
+	io_loop_wake(&loop);
+	assert_true(turns_of_a_while() < SPIN_TURNS);
+	own_is_refused = false;
+	woken = 0;
+	io_loop_wake(&loop);
+	set_timer(FAR_NS);
+	while (woken == 0 && !fired)
+		io_loop_turn(&loop);
+	assert_false(fired);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -588,6 +636,8 @@ int main(void)
 		cmocka_unit_test(a_reset_behind_a_fin_loses_no_bytes),
 		cmocka_unit_test(a_reset_that_nothing_can_wait_for_loses_no_bytes),
 		cmocka_unit_test(a_reset_that_waits_ends_with_the_peers_own),
+		cmocka_unit_test(a_listener_that_cannot_be_polled_tells_the_engine),
+		cmocka_unit_test(a_refused_poll_of_the_driver_is_asked_again_in_a_while),
 	};
 	char why[URING_WHY_MAX];
 
