@@ -30,7 +30,9 @@ struct ring_done {
 /* Sizes, each a power of two. */
 struct ring_shape {
 	uint32_t submissions;
-	uint32_t completions; /* more than that at once are kept by the kernel, and lose nothing */
+	/* More than that at once are kept by the kernel while it has memory for them. Without it one is lost,
+	 * and ring_enter() says -EBADR from then on: nobody can rely on such a ring. */
+	uint32_t completions;
 	uint32_t bufs;        /* how many buffers the kernel may be lent at once, at most 32768 */
 };
 
