@@ -2,14 +2,14 @@
  *
  * server.c - a server of the demo: a process of its own, with a libev loop.
  *
- * Leaving hurts nobody: a filter drops new SYNs while the handshakes that have begun come to their
- * end, then the queue is emptied and the listener closed. Floor 6.
+ * Leaving hurts nobody: new SYNs are dropped while the handshakes that have begun come to their end,
+ * then the queue is emptied and the listener closed. Floor 6.
  */
 #include "sluice/demo/server.h"
 
 #include <errno.h>
 #include <ev.h>
-#include <linux/filter.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,9 +22,9 @@
 #include "sluice/base/check.h"
 #include "sluice/demo/talk.h"
 
-/* A handshake over loopback takes microseconds, but ends with the first bytes: the proxy on a busy machine
- * has waited 30 ms for its turn to send them. */
-#define DEAF_S	      0.2
+/* A handshake over loopback takes microseconds, but the proxy's ends with its first bytes, or when its
+ * kernel has waited 200 ms for them; a little more, as timers are late on a busy machine. */
+#define DEAF_S	      0.3
 #define VISITOR_S     10.
 #define LEAVING_S     2. /* the same once the server leaves */
 #define VISITOR_BYTES 4096u
@@ -190,11 +190,32 @@ static void hear_visitor(struct conn *c)
 		greet(c);
 }
 
+static void give_time(struct conn *c, double seconds)
+{
+	ev_timer_stop(c->server->loop, &c->patience);
+	ev_timer_set(&c->patience, seconds, 0.);
+	ev_timer_start(c->server->loop, &c->patience);
+}
+
+static bool has_spoken(const struct conn *c)
+{
+	char byte;
+
+	return recv(c->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Timers come before sockets in a turn of the loop: on a busy machine it may be us who are late, not the
+ * stranger, who has spoken long ago and would be reset. A visitor's bytes are limited, so this ends. */
 static void on_impatience(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
+	struct conn *c = timer->data;
+
 	(void)loop;
 	(void)revents;
-	end_conn(timer->data);
+	if (has_spoken(c))
+		give_time(c, LEAVING_S);
+	else
+		end_conn(c);
 }
 
 /* Tells a client of the demo from a visitor. */
@@ -236,6 +257,12 @@ static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
 		hear_visitor(c);
 }
 
+static void set_min_ttl(int fd, int ttl)
+{
+	/* Cannot be refused with these numbers; if it were, a client might meet a reset, as it would say. */
+	(void)setsockopt(fd, IPPROTO_IP, IP_MINTTL, &ttl, sizeof(ttl));
+}
+
 /* -EAGAIN when nobody waits. */
 static int accept_one(struct server *s)
 {
@@ -249,13 +276,15 @@ static int accept_one(struct server *s)
 		(void)close(fd);
 		return -ENOMEM;
 	}
+	if (s->leaving)
+		set_min_ttl(fd, 0); /* the listener's is inherited */
 	c->server = s;
 	ev_io_init(&c->io, on_io, fd, EV_READ);
 	c->io.data = c;
 	ev_io_start(s->loop, &c->io);
-	ev_timer_init(&c->patience, on_impatience, VISITOR_S, 0.);
+	ev_init(&c->patience, on_impatience);
 	c->patience.data = c;
-	ev_timer_start(s->loop, &c->patience);
+	give_time(c, VISITOR_S);
 	c->next = s->strangers;
 	s->strangers = c;
 	add(&s->stats->open, 1);
@@ -271,20 +300,13 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 			return;
 }
 
-/* From now on a SYN finds nobody here, and all else goes on: the filter sees the TCP header, whose
- * byte 13 has the flags. The proxy tries another server when its time for a connect is over. */
+/* From now on a SYN finds nobody here: it comes with less than the highest TTL, as all packets do, and the
+ * kernel drops it. What ends a handshake that has begun is for the request and not the listener, and
+ * passes. A filter of packets would do the same, but a kernel may refuse one on a TCP socket to users
+ * without rights. The proxy tries another server when its time for a connect is over. */
 static void deafen(struct server *s)
 {
-	struct sock_filter code[] = {
-	    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
-	    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02, 0, 1),
-	    BPF_STMT(BPF_RET | BPF_K, 0),
-	    BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
-	};
-	struct sock_fprog program = {.len = ARRAY_LEN(code), .filter = code};
-
-	/* Without it a client that connects in this moment may meet a reset; the demo would say so. */
-	(void)setsockopt(s->accepting.fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+	set_min_ttl(s->accepting.fd, UINT8_MAX);
 }
 
 static void on_deaf(struct ev_loop *loop, struct ev_timer *timer, int revents)
@@ -298,11 +320,9 @@ static void on_deaf(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	while (err == 0 || err == -EINTR || err == -ECONNABORTED);
 	ev_io_stop(loop, &s->accepting);
 	(void)close(s->accepting.fd);
-	for (struct conn *c = s->strangers; c != NULL; c = c->next) {
-		ev_timer_stop(loop, &c->patience);
-		ev_timer_set(&c->patience, LEAVING_S, 0.);
-		ev_timer_start(loop, &c->patience);
-	}
+	ev_now_update(loop); /* from now, not from when this turn began */
+	for (struct conn *c = s->strangers; c != NULL; c = c->next)
+		give_time(c, LEAVING_S);
 	maybe_leave(s);
 }
 
