@@ -190,6 +190,13 @@ static void model_settle(void)
 	model.now_ns += 200000;
 }
 
+/* The model acknowledges what its peer reads. */
+static bool model_is_under_way(int fd)
+{
+	(void)fd;
+	return false;
+}
+
 #define CONTRACT_MODEL(words, a_driver)                                                                    \
 	{                                                                                                  \
 		.name = (words), .driver = (a_driver), .begin = model_begin, .end = model_end,             \
@@ -198,7 +205,7 @@ static void model_settle(void)
 		.far_accept = model_far_accept, .socket = model_socket, .far_send = model_far_send,        \
 		.far_urgent = model_far_urgent, .far_fin = model_far_fin, .far_reset = model_far_reset,    \
 		.far_read = model_far_read, .far_close = model_far_close, .fill = model_fill,              \
-		.same = model_same, .settle = model_settle,                                                \
+		.same = model_same, .settle = model_settle, .is_under_way = model_is_under_way,            \
 	}
 
 #endif

@@ -45,6 +45,9 @@ struct contract_kernel {
 	bool (*same)(int far, const uint8_t *data, uint32_t offset, uint32_t n);
 	/* Lets the kernel deliver what is under way. */
 	void (*settle)(void);
+	/* Has this end of a TCP connection sent what is not acknowledged yet, so that there will be more room
+	 * without anybody's doing? Acknowledgements may take 200 ms. */
+	bool (*is_under_way)(int fd);
 };
 
 /* The kernel of this program. */

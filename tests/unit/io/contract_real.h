@@ -10,6 +10,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -229,6 +231,15 @@ static void real_settle(void)
 	(void)nanosleep(&t, NULL);
 }
 
+static bool real_is_under_way(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+	return info.tcpi_unacked > 0;
+}
+
 #define CONTRACT_REAL(words, a_driver, begins)                                                             \
 	{                                                                                                  \
 		.name = (words), .driver = (a_driver), .begin = (begins), .end = real_end,                 \
@@ -237,6 +248,7 @@ static void real_settle(void)
 		.socket = real_socket, .far_send = real_far_send, .far_urgent = real_far_urgent,           \
 		.far_fin = real_far_fin, .far_reset = real_far_reset, .far_read = real_far_read,           \
 		.far_close = real_far_close, .fill = real_fill, .same = real_same, .settle = real_settle,  \
+		.is_under_way = real_is_under_way,                                                         \
 	}
 
 #endif

@@ -631,8 +631,11 @@ static void fill_unseen(void)
 		K->settle();
 		K->fill(far, data, done, sizeof(data));
 		n = sys_send(sock.fd, data, sizeof(data));
-		if (n == -EAGAIN)
+		if (n == -EAGAIN) {
+			if (K->is_under_way(sock.fd))
+				quiet = 0;
 			continue;
+		}
 		assert_true(n > 0);
 		done += (uint32_t)n;
 		quiet = 0;
