@@ -94,7 +94,8 @@ int uring_attach(struct io_loop *loop, struct io_sock *sock)
  * make for it reports an urgent mark too (EPOLLPRI), and while there is one and nothing to be read it would
  * try the read again and again, and then hand it to a thread of its own, the buffer with it. A poll that
  * succeeds is silent, and one that fails silences the read: one completion either way (io_uring_enter(2),
- * IOSQE_CQE_SKIP_SUCCESS). */
+ * IOSQE_CQE_SKIP_SUCCESS). The kernel looks for the read's descriptor when its turn comes, so it must not be
+ * closed before. */
 static void ask_read(struct uring *u, struct io_op *op)
 {
 	const uint32_t most = op->max < URING_BUF_BYTES ? op->max : URING_BUF_BYTES;
