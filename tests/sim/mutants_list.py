@@ -234,9 +234,6 @@ RING_MUTANTS = [
     {"what": "a server that spoke and reset while it was asked is a server that refused",
      "edits": [(URING, "	if ((res == -ECONNRESET || res == -EPIPE) && sys_unread(op->sock->fd) > 0)\n"
                        "		res = 0;\n", "")]},
-    {"what": "a watch for errors is never added",
-     "edits": [(URING_WATCH, "		(void)watch(u, op->sock); /* without",
-                "		/* without")]},
     {"what": "the first read of a server tells no mark",
      "edits": [(URING_BUFS, "EPOLLIN | EPOLLRDHUP | EPOLLPRI);", "EPOLLIN | EPOLLRDHUP);")]},
 ]
