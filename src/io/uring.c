@@ -18,7 +18,7 @@
 #include "sluice/io/uring.h"
 #include "sluice/io/uring_state.h"
 
-static const struct ring_shape shape = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
+const struct ring_shape uring_shape = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
 static const uint64_t own_polls[URING_OWN_POLLS] = {URING_WAKE, URING_ALARM, URING_EPOLL};
 
 /* ---- what is asked of the ring ---- */
@@ -419,7 +419,7 @@ static int open_parts(struct uring *u)
 	if (err)
 		return err;
 	u->epfd = sys_epoll_create();
-	err = u->epfd < 0 ? u->epfd : ring_open(&u->ring, &shape);
+	err = u->epfd < 0 ? u->epfd : ring_open(&u->ring, &uring_shape);
 	if (!err)
 		return 0;
 	if (u->epfd >= 0)

@@ -173,7 +173,7 @@ static void read_without(struct uring *u, struct io_op *op)
 	op->sock->bits |= IO_READABLE;
 	r = try_read(u, op);
 	if (r == IO_PENDING)
-		ask_read(u, op); /* behind a poll when there was nothing to be read */
+		ask_read(u, op); /* there was nothing to be read */
 	else
 		uring_deliver(u, op, r);
 }

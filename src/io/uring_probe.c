@@ -157,7 +157,6 @@ static int try_ring(struct ring *r)
 static int try_rings(unsigned workers)
 {
 	static const struct ring_shape small = {8, 16, 8};
-	static const struct ring_shape full = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
 	struct ring **rings;
 	unsigned made = 0;
 	int err = 0;
@@ -169,7 +168,7 @@ static int try_rings(unsigned workers)
 	if (rings == NULL)
 		return -ENOMEM;
 	while (!err && made <= workers) {
-		err = ring_open(&rings[made], made == 0 ? &small : &full);
+		err = ring_open(&rings[made], made == 0 ? &small : &uring_shape);
 		if (!err)
 			err = try_ring(rings[made++]);
 	}

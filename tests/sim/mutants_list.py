@@ -175,8 +175,8 @@ RING_MUTANTS = [
      "edits": [(URING_BUFS, "		read_without(u, op);\n		return;",
                 "		uring_deliver(u, op, -ENOBUFS);\n		return;")]},
     {"what": "a read without a buffer that finds nothing is not asked again",
-     "edits": [(URING_BUFS, "	if (r == IO_PENDING)\n		ask_read(u, op); /* behind",
-                "	if (r == IO_PENDING)\n		return; /* behind")]},
+     "edits": [(URING_BUFS, "	if (r == IO_PENDING)\n		ask_read(u, op); /* there was",
+                "	if (r == IO_PENDING)\n		return; /* there was")]},
     {"what": "a read whose poll was wrong is lost",
      "edits": [(URING_BUFS, "		ask_read(u, op);\n		return;\n	}\n"
                             "	if (c->res > 0) {",

@@ -95,7 +95,9 @@ struct uring {
 	struct parked parked;
 };
 
-/* uring.c: `sqe` is filled in, and is the op's from now on. */
+/* uring.c: the ring of each worker. */
+extern const struct ring_shape uring_shape;
+/* `sqe` is filled in, and is the op's from now on. */
 void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
 /* user_data of the entries of an op that is in the ring. */
 uint64_t uring_op_data(struct io_op *op);
