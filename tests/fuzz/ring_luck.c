@@ -55,7 +55,7 @@ static void complete_recv(struct ring *r, struct entry *e)
 	}
 }
 
-static void complete_poll(struct ring *r, struct entry *e)
+uint32_t shim_mask(uint8_t b)
 {
 	static const uint32_t masks[] = {
 		EPOLLIN,
@@ -67,10 +67,16 @@ static void complete_poll(struct ring *r, struct entry *e)
 		EPOLLIN | EPOLLPRI,
 		EPOLLERR | EPOLLOUT | EPOLLIN,
 	};
+
+	return masks[b % ARRAY_LEN(masks)];
+}
+
+static void complete_poll(struct ring *r, struct entry *e)
+{
 	const uint8_t b = shim_byte();
 	const uint32_t asked = (e->sqe.poll32_events | EPOLLERR | EPOLLHUP | EPOLLRDHUP) & 0xffff;
 	const bool goes_on = (e->sqe.len & IORING_POLL_ADD_MULTI) && b < 240;
-	uint32_t mask = masks[b % ARRAY_LEN(masks)] & asked;
+	uint32_t mask = shim_mask(b) & asked;
 	struct shim_file *f = shim_file(e->sqe.fd);
 
 	if (f->kind == SHIM_SET)

@@ -85,22 +85,12 @@ static int pick(uint8_t which)
 
 bool shim_set_luck(void)
 {
-	static const uint32_t masks[] = {
-		EPOLLIN,
-		EPOLLOUT,
-		EPOLLIN | EPOLLOUT,
-		EPOLLIN | EPOLLRDHUP,
-		EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLOUT,
-		EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLOUT | EPOLLERR,
-		EPOLLIN | EPOLLPRI,
-		EPOLLERR | EPOLLOUT | EPOLLIN,
-	};
 	const uint8_t b = shim_byte();
 	const int fd = pick(b / 8);
 
 	if (fd < 0)
 		return false;
-	raise(shim_file(fd), masks[b % ARRAY_LEN(masks)]);
+	raise(shim_file(fd), shim_mask(b));
 	return true;
 }
 

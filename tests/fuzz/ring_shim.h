@@ -24,6 +24,8 @@
 void shim_begin(const uint8_t *data, size_t len, bool honest);
 /* The next byte; 0 when there are no more. */
 uint8_t shim_byte(void);
+/* What an event of a socket may tell: EPOLLIN ..., by such a byte. */
+uint32_t shim_mask(uint8_t b);
 bool shim_is_out(void);
 bool shim_is_honest(void);
 /* True in `of_256` of 256 cases; never when the bytes are used up. */

@@ -628,6 +628,9 @@ static void a_refused_poll_of_the_driver_is_asked_again_in_a_while(void **state)
 	end();
 }
 
+/* How a read of the ring ends that has found nothing. */
+static const int in_vain[] = {-EAGAIN, -ENOBUFS, -EINTR};
+
 static void begin_read(void)
 {
 	begin();
@@ -641,13 +644,11 @@ static void begin_read(void)
 /* Its poll was wrong, or there was no buffer, and by then nobody wants it any more. */
 static void a_read_that_is_cancelled_is_not_asked_again(void **state)
 {
-	static const int errors[] = {-EAGAIN, -ENOBUFS, -EINTR};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(in_vain); i++) {
 		begin_read();
 		refused = &wr.sock;
-		refused_with = errors[i];
+		refused_with = in_vain[i];
 		io_cancel(&loop, &wr.op);
 		turn_until(&wr);
 		assert_int_equal(wr.result, -ECANCELED);
@@ -664,13 +665,11 @@ static void a_read_that_is_cancelled_is_not_asked_again(void **state)
 /* The same, and somebody still wants it. */
 static void a_read_that_finds_nothing_waits_for_more(void **state)
 {
-	static const int errors[] = {-EAGAIN, -ENOBUFS, -EINTR};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(in_vain); i++) {
 		begin_read();
 		refused = &wr.sock;
-		refused_with = errors[i];
+		refused_with = in_vain[i];
 		assert_int_equal(send(wr.far, "x", 1, MSG_NOSIGNAL), 1);
 		assert_int_equal(sys_recv(wr.sock.fd, memory, 1, 0), 1); /* its poll has seen them */
 		assert_true(turns_of_a_while() < SPIN_TURNS);
