@@ -1,7 +1,7 @@
-# sluice in a container of 3 MB:  docker build -t sluice .
-#   docker run --rm -p 8080:8080 -e SLUICE_SERVER=10.0.0.1:80 sluice
-#   docker run --rm -p 8080:8080 -v ./sluice.ini:/etc/sluice/sluice.ini:ro sluice
-#   docker run --rm -p 8080:8080 sluice forward :8080 10.0.0.1:80 10.0.0.2:80
+# weir in a container of 3 MB:  docker build -t weir .
+#   docker run --rm -p 8080:8080 -e WEIR_SERVER=10.0.0.1:80 weir
+#   docker run --rm -p 8080:8080 -v ./weir.ini:/etc/weir/weir.ini:ro weir
+#   docker run --rm -p 8080:8080 weir forward :8080 10.0.0.1:80 10.0.0.2:80
 #
 # The image holds the binary, the libraries that it is linked with, one user and one file of configuration
 # (conf/examples/container.ini): no shell, no package manager. SIGTERM drains and ends it; logs go to stderr.
@@ -16,21 +16,21 @@ WORKDIR /src
 COPY . .
 RUN meson setup /build --prefix=/usr -Dtests=false -Dbench=false \
     && ninja -C /build \
-    && install -D -s /build/src/sluice /image/usr/sbin/sluice \
-    && ldd /build/src/sluice | grep -o '/[^ ]*' | while read -r lib; do install -D "$lib" "/image$lib"; done \
-    && install -D -m 644 conf/examples/container.ini /image/etc/sluice/sluice.ini \
-    && echo 'sluice:x:10001:0:sluice:/:/usr/sbin/nologin' >/image/etc/passwd \
-    && printf 'root:x:0:\nsluice:x:10001:\n' >/image/etc/group \
-    && install -d /runtime && install -d -o 10001 -m 775 /runtime/sluice
+    && install -D -s /build/src/weir /image/usr/bin/weir \
+    && ldd /build/src/weir | grep -o '/[^ ]*' | while read -r lib; do install -D "$lib" "/image$lib"; done \
+    && install -D -m 644 conf/examples/container.ini /image/etc/weir/weir.ini \
+    && echo 'weir:x:10001:0:weir:/:/usr/sbin/nologin' >/image/etc/passwd \
+    && printf 'root:x:0:\nweir:x:10001:\n' >/image/etc/group \
+    && install -d /runtime && install -d -o 10001 -m 775 /runtime/weir
 
 FROM scratch
 COPY --from=build /image/ /
 # Group 0 may write too: some clusters choose the user themselves, and leave it that group.
 COPY --from=build --chown=10001:0 /runtime/ /run/
-ENV PATH=/usr/sbin
+ENV PATH=/usr/bin
 USER 10001:0
 EXPOSE 8080
-HEALTHCHECK --interval=5s --timeout=3s --start-period=5s CMD ["/usr/sbin/sluice", "healthcheck"]
+HEALTHCHECK --interval=5s --timeout=3s --start-period=5s CMD ["/usr/bin/weir", "healthcheck"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["/usr/sbin/sluice"]
-CMD ["-f", "/etc/sluice/sluice.ini"]
+ENTRYPOINT ["/usr/bin/weir"]
+CMD ["-f", "/etc/weir/weir.ini"]

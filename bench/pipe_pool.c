@@ -19,10 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/pipe_pool.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/pipe_pool.h"
+#include "weir/io/sys.h"
 
 #define BAR_NS 20.0
 #define THREADS_MAX 256

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh - sluice beside HAProxy, nginx and a bare relay, on this machine; see doc/performance.md.
+# run.sh - weir beside HAProxy, nginx and a bare relay, on this machine; see doc/performance.md.
 #
 #   sh bench/run.sh [--quick] [--rounds N] [--only WORKLOAD,...] [--contenders A,B,...] [--name NAME]
 #   sh bench/run.sh --bars NAME...          what we hold ourselves to, from runs that were made

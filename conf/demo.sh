@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# demo.sh - sluice at work within a minute: real sockets, real load, a server that leaves and returns.
+# demo.sh - weir at work within a minute: real sockets, real load, a server that leaves and returns.
 #
 #   sh conf/demo.sh [SECONDS] [FLAG...]
 #
-# Installs what is missing (and says what), builds into build/, then runs `sluice demo`, which takes the
+# Installs what is missing (and says what), builds into build/, then runs `weir demo`, which takes the
 # flags. Exit code 0 means that every byte arrived and no client saw an error. Safe to repeat; needs no
 # terminal.
 
@@ -37,10 +37,10 @@ build() {
     if [ ! -f build/build.ninja ] || ! build_is_here build; then
         build_setup build -Dtests=false -Dbench=false || return 1
     fi
-    ninja -C build src/sluice
+    ninja -C build src/weir
 }
 
-step 2 build "build/src/sluice"
+step 2 build "build/src/weir"
 if ! build >"$log" 2>&1; then
     tail -n 20 "$log"
     echo "The build failed; all of it: $log"
@@ -55,6 +55,6 @@ case ${1:-} in
         set -- --seconds "$seconds" "$@"
         ;;
 esac
-step 3 demo "sluice demo${*:+ $*}"
+step 3 demo "weir demo${*:+ $*}"
 echo
-exec build/src/sluice demo "$@"
+exec build/src/weir demo "$@"

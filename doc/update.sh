@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# update.sh - puts the options table into sluice.ini(5) and reference.md, between their marks.
+# update.sh - puts the options table into weir.ini(5) and reference.md, between their marks.
 #
-#   sh doc/update.sh [SLUICE]      SLUICE is the binary to ask, build/src/sluice when not given
+#   sh doc/update.sh [WEIR]      WEIR is the binary to ask, build/src/weir when not given
 #
 # tests/cli/test_reference.py fails when the pages and the table differ.
 
 set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
-sluice=${1:-$root/build/src/sluice}
+weir=${1:-$root/build/src/weir}
 
 # put FILE FORMAT: what lies between the marks becomes what the binary says
 put() {
-    "$sluice" help --reference="$2" >"$1.keys"
+    "$weir" help --reference="$2" >"$1.keys"
     awk -v keys="$1.keys" '
         /BEGIN KEYS/ { print; while ((getline line < keys) > 0) print line; inside = 1; next }
         /END KEYS/ { inside = 0 }
@@ -22,5 +22,5 @@ put() {
     mv "$1.new" "$1"
 }
 
-put "$root/doc/man/sluice.ini.5" man
+put "$root/doc/man/weir.ini.5" man
 put "$root/doc/reference.md" markdown

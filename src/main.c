@@ -4,7 +4,7 @@
  *
  * Everything is behind cli_main(), so that tests can link it. Main thread. Floor 7.
  */
-#include "sluice/cli/cli.h"
+#include "weir/cli/cli.h"
 
 int main(int argc, char **argv)
 {

@@ -56,7 +56,7 @@ open_to_all() {
     esac
 }
 if [ "${#TMPDIR}" -gt 40 ] || ! open_to_all "$TMPDIR"; then
-    TMPDIR=$(mktemp -d /tmp/sluice.XXXXXX)
+    TMPDIR=$(mktemp -d /tmp/weir.XXXXXX)
     chmod 755 "$TMPDIR"
     trap 'rm -rf "$TMPDIR"' EXIT
     trap 'exit 130' INT TERM HUP
@@ -214,25 +214,25 @@ compiled_by() {
 
 # with FOLDER COMMAND...: the tests take the daemon of that build
 with() {
-    SLUICE_BIN=$root/$1/src/sluice
-    SLUICE_BUILD=$root/$1
-    export SLUICE_BIN SLUICE_BUILD
+    WEIR_BIN=$root/$1/src/weir
+    WEIR_BUILD=$root/$1
+    export WEIR_BIN WEIR_BUILD
     shift
     "$@"
     code=$?
-    unset SLUICE_BIN SLUICE_BUILD
+    unset WEIR_BIN WEIR_BUILD
     return $code
 }
 
 # on_ring WORKERS COMMAND...: the system tests take io_uring, and so many workers; 0: what each test says
 on_ring() {
-    SLUICE_TEST_DRIVER=io_uring
-    export SLUICE_TEST_DRIVER
-    [ "$1" = 0 ] || export SLUICE_TEST_THREADS="$1"
+    WEIR_TEST_DRIVER=io_uring
+    export WEIR_TEST_DRIVER
+    [ "$1" = 0 ] || export WEIR_TEST_THREADS="$1"
     shift
     "$@"
     code=$?
-    unset SLUICE_TEST_DRIVER SLUICE_TEST_THREADS
+    unset WEIR_TEST_DRIVER WEIR_TEST_THREADS
     return $code
 }
 
@@ -286,7 +286,7 @@ fi
 # Errors end the program, so that none is a line in a log that nobody reads.
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export SLUICE_TEST_TIMEOUT_SCALE=4 SLUICE_TEST_WAIT=80
+export WEIR_TEST_TIMEOUT_SCALE=4 WEIR_TEST_WAIT=80
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 
 part "-Werror, gcc" werror-gcc as_one_test compiled_by gcc build build-gcc-werror -Dwerror=true
@@ -309,10 +309,10 @@ if part "build with TSan" tsan-build \
     compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
     part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
     # The simulator has one thread: there is nothing for TSan to see.
-    SLUICE_TEST_THREADS=4
-    export SLUICE_TEST_THREADS
+    WEIR_TEST_THREADS=4
+    export WEIR_TEST_THREADS
     part "TSan: smoke tests, 4 workers" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
-    unset SLUICE_TEST_THREADS
+    unset WEIR_TEST_THREADS
     part "TSan: smoke tests, io_uring, 4 workers" tsan-ring \
         on_ring 4 with build-tsan pytests tsan-ring tests/system -m smoke
 fi

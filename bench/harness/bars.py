@@ -12,14 +12,13 @@ undecided or not measured (a stretch goal is never a reason), 2 for a file that 
 
 import argparse
 import collections
-import json
 import statistics
 import sys
 
 import chart
 import report
 
-OURS, DEFAULT, BARE, STRETCH_BASE = "sluice-epoll", "haproxy", "bare", "haproxy-new"
+OURS, DEFAULT, BARE, STRETCH_BASE = "weir-epoll", "haproxy", "bare", "haproxy-new"
 HAPROXY = tuple(chart.WORDS)
 PEERS = HAPROXY + ("nginx", "go")
 SHORT = {"haproxy": "copy", "haproxy-splice": "auto", "haproxy-forced": "forced", "haproxy-new": "new",
@@ -85,8 +84,7 @@ def load(names):
     """(cells of all runs, {bench: results} of the small ones, headings); what comes later replaces."""
     cells, small, heads = {}, {}, []
     for name in names:
-        with open(chart.path_of(name), encoding="utf-8") as stream:
-            run = json.load(stream)
+        run = chart.read_run(chart.path_of(name))
         for key, newer in chart.grouped(run).items():
             cells[key] = over(cells.get(key, []), newer)
         if "bench" in run:
@@ -174,13 +172,13 @@ def idle_is_flat(cells):
 
 
 def io_uring(cells):
-    measured = dict.fromkeys(c["workload"] for c in cells if c["contender"] == "sluice-io_uring" and
+    measured = dict.fromkeys(c["workload"] for c in cells if c["contender"] == "weir-io_uring" and
                              c["view"] == "c")
     for workload in dict.fromkeys(ECHO + tuple(RING_WINS) + tuple(measured)):
         bar = 1.0 if workload in ECHO else RING_WINS.get(workload, RING_ELSEWHERE)
-        ratio = report.paired_ratio(cells, workload, "c", "sluice-io_uring", OURS)
+        ratio = report.paired_ratio(cells, workload, "c", "weir-io_uring", OURS)
         yield Bar("io_uring", workload + ": of the epoll driver", ratio, ">=", bar, "", "", False,
-                  bound(cells, workload, "sluice-io_uring"), bound(cells, workload, OURS))
+                  bound(cells, workload, "weir-io_uring"), bound(cells, workload, OURS))
 
 
 def workers(cells):
@@ -196,9 +194,9 @@ def workers(cells):
 
 
 def errors(cells):
-    for who, mine in (("sluice", [c for c in cells if "sluice" in c["contender"] or
-                                  c["workload"].startswith("workers-")]),
-                      ("the others", [c for c in cells if "sluice" not in c["contender"] and
+    for who, mine in (("weir", [c for c in cells if "weir" in c["contender"] or
+                                c["workload"].startswith("workers-")]),
+                      ("the others", [c for c in cells if "weir" not in c["contender"] and
                                       not c["workload"].startswith("workers-")])):
         bad = [c for c in mine if not c["valid"]]
         where = " ".join(dict.fromkeys("%s/%s" % (c["contender"], c["workload"]) for c in bad))
@@ -273,7 +271,7 @@ def text(bars, heads):
         lines += [line_of(b) for b in bars if (b.group, b.stretch) == group]
     count = collections.Counter(verdict(b) for b in bars if not b.stretch)
     sums = ", ".join("%d %s" % (count[v], v.lower()) for v in (MET, MISSED, UNDECIDED, UNKNOWN))
-    lines += ["", "ratios are medians of the ratios within each round of one run, sluice to the other.",
+    lines += ["", "ratios are medians of the ratios within each round of one run, weir to the other.",
               "*: the CPU of a load was full, so one of the two is a lower bound; where that could turn",
               "the verdict, it is undecided. So it is when a peer of the bar was not measured.", "",
               "bars: " + sums]

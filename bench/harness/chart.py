@@ -28,10 +28,10 @@ WORKLOADS = {
     "http-128k-64": "128 KiB replies, 64 connections",
     "http-1m-16": "1 MiB replies, 16 connections", "bulk-down-1": "bulk, 1 stream",
     "bulk-down-8": "bulk, 8 streams"}
-ORDER = ("sluice-epoll", "sluice-io_uring", BEST, "nginx", "go", "bare")
+ORDER = ("weir-epoll", "weir-io_uring", BEST, "nginx", "go", "bare")
 WORDS = {"haproxy": "copying", "haproxy-splice": "auto", "haproxy-forced": "forced",
          "haproxy-new": "auto", "haproxy-new-copy": "copying", "haproxy-new-forced": "forced"}
-PLAIN = {"sluice-epoll": "sluice", "sluice-io_uring": "sluice io_uring", "go": "Go io.Copy",
+PLAIN = {"weir-epoll": "weir", "weir-io_uring": "weir io_uring", "go": "Go io.Copy",
          "bare": "bare relay"}
 STYLE = """
 text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #59636e; }
@@ -63,7 +63,7 @@ def values(cells, workload, names, base):
 
 
 def label(name, versions):
-    """What a reader calls it: HAProxy 2.6 copying, nginx 1.22, sluice."""
+    """What a reader calls it: HAProxy 2.6 copying, nginx 1.22, weir."""
     number = re.search(r"\d+\.\d+", versions.get(name, {}).get("version", ""))
     number = " " + number.group() if number else ""
     if name in WORDS:
@@ -79,7 +79,7 @@ def panel(x, y, title, bars, scale, versions):
             % (left + scale, y + PANEL_HEAD - 4, left + scale, bottom - 2)]
     for i, (name, ratio, marked) in enumerate(bars):
         top = y + PANEL_HEAD + i * STEP
-        own = name.startswith("sluice")
+        own = name.startswith("weir")
         kind = "ours" if own else "yard" if name == "bare" else "bar"
         text = ' class="own"' if own else ""
         # The star hangs beside the column, so that the figures stay one below the other.
@@ -162,6 +162,21 @@ def path_of(name):
     return name if name.endswith(".json") else os.path.join(ROOT, "bench", "results", name + ".json")
 
 
+def read_run(path):
+    """The JSON of a run. `names.json` beside it maps names that the program had before to the one it has:
+    raw figures stay as they were written."""
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read()
+    try:
+        with open(os.path.join(os.path.dirname(path), "names.json"), encoding="utf-8") as stream:
+            names = json.load(stream)
+    except FileNotFoundError:
+        names = {}
+    for old, new in names.items():
+        text = re.sub(r"\b%s\b" % re.escape(old), new, text)
+    return json.loads(text)
+
+
 def grouped(run):
     """{(workload, view): its cells}"""
     groups = {}
@@ -194,8 +209,7 @@ def main():
     paths, runs = [path_of(name) for name in args.names], []
     for path in paths:
         try:
-            with open(path, encoding="utf-8") as stream:
-                runs.append(json.load(stream))
+            runs.append(read_run(path))
         except (OSError, ValueError) as error:
             print("chart: %s: %s" % (path, error))
             return 2

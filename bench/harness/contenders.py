@@ -18,7 +18,7 @@ be above the best of the six.
 
 Equal for all: one thread on one CPU, no log, TCP_NODELAY, backlog 4096, the same timeouts where there
 are any. Logs are off by: haproxy - no `log` line; nginx - access_log off, error_log emerg;
-sluice - log = off; bare and go have none.
+weir - log = off; bare and go have none.
 """
 
 import collections
@@ -46,8 +46,8 @@ CONTENDERS = [
     Contender("nginx", "nginx", "-p DIR -c CONFIG", "nginx.conf", {}, "-v"),
     Contender("go", "SCRATCH/io_copy", "PAIRS", "", {}, "", 6),
     Contender("bare", "BUILD/bench/bare_relay", "PAIRS", "", {}, ""),
-    Contender("sluice-epoll", "$SLUICE_BIN", "-o global.driver=epoll -f CONFIG", "sluice.ini", {}, "-V"),
-    Contender("sluice-io_uring", "$SLUICE_BIN", "-o global.driver=io_uring -f CONFIG", "sluice.ini", {},
+    Contender("weir-epoll", "$WEIR_BIN", "-o global.driver=epoll -f CONFIG", "weir.ini", {}, "-V"),
+    Contender("weir-io_uring", "$WEIR_BIN", "-o global.driver=io_uring -f CONFIG", "weir.ini", {},
               "-V"),
 ]
 

@@ -126,7 +126,7 @@ class Cap:
                 return
 
     def make(self, where, version):
-        path = "%s/sluice-bench-%d" % (where, os.getpid())
+        path = "%s/weir-bench-%d" % (where, os.getpid())
         os.mkdir(path)
         self.path, self.version = path, version
         try:

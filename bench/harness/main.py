@@ -27,7 +27,7 @@ import workloads
 from process import Failed
 
 VIEWS = {"e": "efficiency", "c": "capacity"}
-QUICK_CONTENDERS = "haproxy,haproxy-splice,haproxy-forced,nginx,bare,sluice-epoll,sluice-io_uring"
+QUICK_CONTENDERS = "haproxy,haproxy-splice,haproxy-forced,nginx,bare,weir-epoll,weir-io_uring"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -287,7 +287,7 @@ def save(args, facts, bench, complete):
 
 
 def run(args, stack):
-    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-bench-"))
+    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-bench-"))
     os.chmod(scratch, 0o755)
     works = workloads.choose([n for n in args.only.split(",") if n], args.quick)
     rows = choose_contenders(args)
@@ -341,7 +341,7 @@ def main():
 
 def guarded(work, build):
     """Runs work(stack); whatever entered the stack is undone on every way out, signals too."""
-    os.environ.setdefault("SLUICE_BIN", build + "/src/sluice")
+    os.environ.setdefault("WEIR_BIN", build + "/src/weir")
 
     def leave(number, _frame):
         # A second signal must not interrupt the tidying up; all of it is bounded in time.

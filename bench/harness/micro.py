@@ -193,7 +193,7 @@ def idle(bench, row, results):
 
 def relay_sizes(bench, results, rounds, seconds):
     """splice = off, on and auto side by side, for messages of 1 KiB to 1 MiB."""
-    plain = field.by_name("sluice-epoll")
+    plain = field.by_name("weir-epoll")
     cells = {}
     for number in range(rounds):
         modes = ("off", "on", "auto")
@@ -225,12 +225,12 @@ def relay_sizes(bench, results, rounds, seconds):
 # ---- all of them -------------------------------------------------------------------------------
 
 def run(args, stack):
-    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-bench-"))
+    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-bench-"))
     os.chmod(scratch, 0o755)
     bench = main.Bench(args, scratch, NoCap())
     rows = peers([n for n in args.contenders.split(",") if n])
     if args.bench == "relay_sizes":
-        rows = [field.by_name("sluice-epoll")]
+        rows = [field.by_name("weir-epoll")]
     if any(row.name == "go" for row in rows):
         main.build_go(scratch)
     stack.enter_context(machine.cubic(print))

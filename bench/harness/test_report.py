@@ -78,7 +78,7 @@ class Report(unittest.TestCase):
 
 
 class Chart(unittest.TestCase):
-    CELLS = [cell(1, "haproxy", 100), cell(1, "haproxy-forced", 200), cell(1, "sluice-epoll", 300),
+    CELLS = [cell(1, "haproxy", 100), cell(1, "haproxy-forced", 200), cell(1, "weir-epoll", 300),
              cell(1, "bare", 400), cell(1, "a<b", 50)]
 
     @staticmethod
@@ -93,7 +93,7 @@ class Chart(unittest.TestCase):
         self.assertNotIn("HAProxy copying", svg)
 
     def test_contenders_and_base_can_be_chosen(self):
-        svg = chart.chart(self.CELLS, {}, "n", names=["haproxy", "sluice-epoll"], base="haproxy")
+        svg = chart.chart(self.CELLS, {}, "n", names=["haproxy", "weir-epoll"], base="haproxy")
         self.assertEqual(self.figures(svg), ["1.00", "3.00"])
         self.assertEqual(chart.chart(self.CELLS, {}, "n", only=["x*"]), "")
 
@@ -169,7 +169,7 @@ class Bars(unittest.TestCase):
 
     def test_a_cell_with_an_error_is_seen(self):
         bad = [cell(1, bars.OURS, 1, valid=False), cell(1, "go", 1)]
-        self.assertEqual(self.said(bad, "cells with an error: sluice"), bars.MISSED)
+        self.assertEqual(self.said(bad, "cells with an error: weir"), bars.MISSED)
         self.assertEqual(self.said(bad, "cells with an error: the others"), bars.MET)
 
     def test_two_workers_and_how_flows_spread(self):
@@ -207,6 +207,15 @@ class Bars(unittest.TestCase):
             self.assertEqual(self.said([], "bytes of user memory", small), bars.MISSED)
             with self.assertRaises(ValueError):
                 bars.load([run("none", {"x": 1})])
+
+    def test_a_raw_run_is_read_under_todays_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, what in (("names", {"old": "new"}),
+                               ("a", {"cells": [{"contender": "old-epoll older"}]})):
+                with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as stream:
+                    json.dump(what, stream)
+            run = chart.read_run(os.path.join(folder, "a.json"))
+            self.assertEqual(run, {"cells": [{"contender": "new-epoll older"}]})
 
     def test_who_is_missing_in_the_last_run_is_compared_within_an_older_one(self):
         ours = bars.OURS

@@ -79,7 +79,7 @@ class Two:
         self.bench = main.Bench(args, scratch, cap)
         self.bench.load_cpus, self.bench.proxy_cpus = load_cpus, set(self.pair)
         self.args, self.cap, self.socket = args, cap, scratch + "/admin.sock"
-        self.row = field.by_name("sluice-epoll")
+        self.row = field.by_name("weir-epoll")
 
     def started(self, cpus):
         """A contender's row for workers on these CPUs."""
@@ -93,10 +93,10 @@ class Two:
         return self.row._replace(name=name)
 
     def sessions(self):
-        argv = [os.environ["SLUICE_BIN"], "ctl", "-s", self.socket, "show", "sess", "json"]
+        argv = [os.environ["WEIR_BIN"], "ctl", "-s", self.socket, "show", "sess", "json"]
         code, out, err = process.output(argv, 10)
         if code != 0:
-            raise Failed("sluice ctl: " + (err or out).strip()[-300:])
+            raise Failed("weir ctl: " + (err or out).strip()[-300:])
         return json.loads(out)
 
     def flows(self, target, work):
@@ -210,7 +210,7 @@ def save(args, two, facts):
 
 
 def run(args, stack):
-    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-bench-"))
+    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-bench-"))
     os.chmod(scratch, 0o755)
     cap = machine.Cap()
     stack.callback(cap.close)
@@ -221,7 +221,7 @@ def run(args, stack):
     facts["congestion"] = stack.enter_context(machine.cubic(main.say))
     stack.enter_context(two.bench.backends())
     if not two.bench.prepare([two.row]):
-        raise Failed("sluice does not start")
+        raise Failed("weir does not start")
     main.say("each worker: %d %% of its core by %s" % (args.cap, cap.describe()))
     with contextlib.ExitStack() as last:
         last.callback(lambda: save(args, two, facts) if args.name and two.bench.cells else None)

@@ -5,15 +5,15 @@
  * Owns the servers, one reference of the roster, and the queue. Opens no sockets. Built, changed and freed
  * by control; backend_roster() is for any thread. Floor 3.
  */
-#include "sluice/balance/backend.h"
+#include "weir/balance/backend.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/balance/server_parts.h"
-#include "sluice/base/check.h"
-#include "sluice/base/log.h"
+#include "weir/balance/server_parts.h"
+#include "weir/base/check.h"
+#include "weir/base/log.h"
 
 static int backend_init(struct backend *b, const struct config_backend *config)
 {

@@ -4,11 +4,11 @@
  *
  * Any thread. Floor 3.
  */
-#include "sluice/balance/client_key.h"
+#include "weir/balance/client_key.h"
 
 #include <sys/socket.h>
 
-#include "sluice/base/hash.h"
+#include "weir/base/hash.h"
 
 /* The kernel's numbers of the families are its own: these go into the hash. */
 enum { SEED_NONE = 0, SEED_UNIX = 1, SEED_IPV4 = 4, SEED_IPV6 = 6 };

@@ -4,10 +4,10 @@
  *
  * A pure machine: no clock, no socket. Control thread. Floor 3.
  */
-#include "sluice/balance/health.h"
+#include "weir/balance/health.h"
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
 
 void health_init(struct health *h, unsigned rise, unsigned fall)
 {

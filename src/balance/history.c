@@ -5,11 +5,11 @@
  * Owns a ring of HISTORY_MAX changes, made with the first one: most servers never change. Control
  * thread. Floor 3.
  */
-#include "sluice/balance/history.h"
+#include "weir/balance/history.h"
 
 #include <stdlib.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 void history_add(struct history *h, const struct history_change *change)
 {

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "sluice/balance/picker_parts.h"
-#include "sluice/base/check.h"
+#include "weir/balance/picker_parts.h"
+#include "weir/base/check.h"
 
 /* Steps in a table before the rest is looked for in the list: a small server among large ones may have its
  * next place far away. */

@@ -5,9 +5,9 @@
  * Reads the counts that all workers share. Between reading and entering another worker may come first:
  * then the choice is made again, a bounded number of times. Worker thread. Floor 3.
  */
-#include "sluice/balance/picker_parts.h"
-#include "sluice/base/check.h"
-#include "sluice/base/hash.h"
+#include "weir/balance/picker_parts.h"
+#include "weir/base/check.h"
+#include "weir/base/hash.h"
 
 /* The largest weight of a server, in sixteenths (HAProxy's SRV_EWGHT_MAX). */
 #define WEIGHT_MAX (256 * SERVER_WEIGHT_SCALE)

@@ -6,15 +6,15 @@
  * it says a a b a c a a, not a a a a a b c. Takes no lock unless the roster has changed. The other
  * algorithms are in pick_load.c and pick_hash.c. Worker thread. Floor 3.
  */
-#include "sluice/balance/picker.h"
+#include "weir/balance/picker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sluice/balance/picker_parts.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/hash.h"
+#include "weir/balance/picker_parts.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/hash.h"
 
 /* ---- taking turns ---- */
 

@@ -8,13 +8,13 @@
  * with a lock held, and server_leave() is not called from queue_serve(): serving does not nest. Any
  * thread. Floor 3.
  */
-#include "sluice/balance/queue.h"
+#include "weir/balance/queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/base/check.h"
+#include "weir/balance/backend.h"
+#include "weir/base/check.h"
 
 int queue_init(struct queue *q, size_t servers)
 {

@@ -4,16 +4,16 @@
  *
  * Built by control; shared and freed by any thread. Floor 3.
  */
-#include "sluice/balance/roster.h"
+#include "weir/balance/roster.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/balance/roster_parts.h"
-#include "sluice/base/check.h"
-#include "sluice/base/hash.h"
+#include "weir/balance/backend.h"
+#include "weir/balance/roster_parts.h"
+#include "weir/base/check.h"
+#include "weir/base/hash.h"
 
 /* ---- who is in it ---- */
 

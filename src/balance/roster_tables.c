@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/balance/roster_parts.h"
-#include "sluice/balance/server.h"
-#include "sluice/base/check.h"
-#include "sluice/base/hash.h"
+#include "weir/balance/backend.h"
+#include "weir/balance/roster_parts.h"
+#include "weir/balance/server.h"
+#include "weir/base/check.h"
+#include "weir/base/hash.h"
 
 /* What an entry's places begin with: its key, or another number when a server before it has the same key
  * (two names of one address), since equal places would leave it without clients. `same` counts those; 0

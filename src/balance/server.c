@@ -5,16 +5,16 @@
  * Owns every address that the server ever had, because a worker may still be reading one that control has
  * replaced. Places are taken and given back by any thread; all else is control's. Floor 3.
  */
-#include "sluice/balance/server.h"
+#include "weir/balance/server.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/balance/server_parts.h"
-#include "sluice/base/check.h"
-#include "sluice/base/hash.h"
+#include "weir/balance/backend.h"
+#include "weir/balance/server_parts.h"
+#include "weir/base/check.h"
+#include "weir/base/hash.h"
 
 struct server_addr {
 	struct server_addr *next;

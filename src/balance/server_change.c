@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/balance/server.h"
-#include "sluice/balance/server_parts.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
+#include "weir/balance/backend.h"
+#include "weir/balance/server.h"
+#include "weir/balance/server_parts.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
 
 /* A slow start has so many steps, but none is shorter than a second. */
 #define SLOWSTART_STEPS 20

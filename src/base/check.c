@@ -5,7 +5,7 @@
  * Writes one line with write(2) alone, so that a broken heap or a held lock cannot stop it, and
  * aborts. Refuses to return. Any thread. Floor 0.
  */
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 _Noreturn void check_failed(const char *file, int line, const char *cond)
 {
 	char text[512];
-	int n = snprintf(text, sizeof(text), "sluice: %s:%d: check failed: %s\n", file, line, cond);
+	int n = snprintf(text, sizeof(text), "weir: %s:%d: check failed: %s\n", file, line, cond);
 
 	if (n >= (int)sizeof(text)) {
 		n = (int)sizeof(text) - 1;

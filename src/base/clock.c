@@ -4,11 +4,11 @@
  *
  * Owns nothing. Any thread. Floor 0.
  */
-#include "sluice/base/clock.h"
+#include "weir/base/clock.h"
 
 #include <time.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 static int64_t read_ns(clockid_t id)
 {

@@ -5,7 +5,7 @@
  * Written from its specification (Y. Collet, xxHash fast digest algorithm, 0.1.1). Owns nothing. Any
  * thread. Floor 0.
  */
-#include "sluice/base/hash.h"
+#include "weir/base/hash.h"
 
 #define PRIME_1 UINT64_C(0x9e3779b185ebca87)
 #define PRIME_2 UINT64_C(0xc2b2ae3d27d4eb4f)

@@ -5,7 +5,7 @@
  * Owns the ring's layout. Never blocks the writer, never takes a lock, never allocates but for a
  * new ring. The writer is the ring's thread, the reader is control. Floor 0.
  */
-#include "sluice/base/log.h"
+#include "weir/base/log.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log_fields.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log_fields.h"
 
 /* Records begin at multiples of this, so a body may hold any type, and what is left before the end
  * of the ring always has room for a filler. */
@@ -103,7 +103,7 @@ const char *log_level_word(enum log_level level)
 static void print_line(enum log_level level, const char *text, size_t len)
 {
 	char line[LOG_RECORD_MAX + 32];
-	int n = snprintf(line, sizeof(line), "sluice: %s: %.*s\n", log_level_word(level), (int)len, text);
+	int n = snprintf(line, sizeof(line), "weir: %s: %.*s\n", log_level_word(level), (int)len, text);
 
 	check(n > 0);
 	check((size_t)n < sizeof(line));

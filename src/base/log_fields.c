@@ -4,14 +4,14 @@
  *
  * Never overruns a buffer and never splits an escape. Any thread. Floor 0.
  */
-#include "sluice/base/log_fields.h"
+#include "weir/base/log_fields.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #define MARK_LEN    (sizeof(LOG_CUT_MARK) - 1)
 #define ESCAPED_MAX 5u /* "\\xNN" inside of JSON */

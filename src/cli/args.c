@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/cli/cli.h"
-#include "sluice/config/suggest.h"
+#include "weir/base/check.h"
+#include "weir/cli/cli.h"
+#include "weir/config/suggest.h"
 
 #define ANY_VERB 0xffffu
-/* Those that talk to a running sluice. */
+/* Those that talk to a running weir. */
 #define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK)
 
 /* What a flag does. */
@@ -96,7 +96,7 @@ static const struct foreign_flag {
 	const char *instead;
 } foreign_flags[] = {
 #define FOREIGN_FLAG(flag, whole, instead) {flag, whole, instead},
-#include "sluice/cli/foreign_flags.tbl.h"
+#include "weir/cli/foreign_flags.tbl.h"
 #undef FOREIGN_FLAG
 };
 
@@ -119,7 +119,7 @@ static int refuse_flag(const struct cli_args *a, const char *arg)
 	struct suggest near;
 
 	if ((a->verb & (CLI_RUN | CLI_CHECK)) != 0 && foreign != NULL) {
-		fprintf(stderr, "sluice: there is no '%s' here: %s\n", arg, foreign->instead);
+		fprintf(stderr, "weir: there is no '%s' here: %s\n", arg, foreign->instead);
 		return -EINVAL;
 	}
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg); /* cut: nothing is near it */
@@ -131,11 +131,11 @@ static int refuse_flag(const struct cli_args *a, const char *arg)
 		if (usable && (flags[i].name[1] == '-') == (arg[1] == '-'))
 			suggest_offer(&near, flags[i].name, NULL);
 	}
-	fprintf(stderr, "sluice: there is no flag '%s' here", arg);
+	fprintf(stderr, "weir: there is no flag '%s' here", arg);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", near.best);
 	else
-		fputs("; see 'sluice help'\n", stderr);
+		fputs("; see 'weir help'\n", stderr);
 	return -EINVAL;
 }
 
@@ -177,7 +177,7 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 		a->json = strcmp(value, "json") == 0;
 		if (a->json || strcmp(value, "text") == 0)
 			return 0;
-		fprintf(stderr, "sluice: %s is text or json, not '%s'\n", flag->name, value);
+		fprintf(stderr, "weir: %s is text or json, not '%s'\n", flag->name, value);
 		return -EINVAL;
 	}
 }
@@ -243,7 +243,7 @@ static int take_flag(struct cli_args *a, int argc, char **argv)
 		return err ? err : 1;
 	}
 	if (argc < 2) {
-		fprintf(stderr, "sluice: '%s' needs a value\n", flag->name);
+		fprintf(stderr, "weir: '%s' needs a value\n", flag->name);
 		return -EINVAL;
 	}
 	err = take_value(a, flag, argv[1]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * ask.c - asking a running sluice through its admin socket: where it is, one line, a bounded wait.
+ * ask.c - asking a running weir through its admin socket: where it is, one line, a bounded wait.
  *
  * Finds the socket in the configuration, or takes it from -s. Every wait has one deadline, so that a
  * daemon that hangs does not hang its operator too. Main thread. Floor 7.
  */
-#include "sluice/cli/ask.h"
+#include "weir/cli/ask.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 /* A full backlog has no event: it is asked again after so long. */
 #define AGAIN_MS 20
@@ -37,7 +37,7 @@ static int socket_from_text(const char *text, struct addr_spec *spec)
 		if (addr_parse(with_prefix, spec, &why, NULL) == 0)
 			return 0;
 	}
-	fprintf(stderr, "sluice: '%s' is no admin socket: %s\n", text, why);
+	fprintf(stderr, "weir: '%s' is no admin socket: %s\n", text, why);
 	return -EINVAL;
 }
 
@@ -49,7 +49,7 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 	if (a->socket != NULL)
 		return socket_from_text(a->socket, spec) == 0 ? EXIT_FINE : EXIT_USAGE;
 	if (cli_default_is_missing(a)) {
-		fprintf(stderr, "sluice: there is no %s to name the admin socket; give -f FILE, or %s\n",
+		fprintf(stderr, "weir: there is no %s to name the admin socket; give -f FILE, or %s\n",
 			CLI_DEFAULT_FILE, a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
 		return EXIT_ENVIRONMENT;
 	}
@@ -57,13 +57,13 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 	quiet.json = false; /* it is the answer that shall be JSON */
 	c = cli_load(&quiet, NULL, NULL);
 	if (c == NULL) {
-		fprintf(stderr, "sluice: the admin socket is named in the configuration; %s finds it too\n",
+		fprintf(stderr, "weir: the admin socket is named in the configuration; %s finds it too\n",
 			a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
 		return EXIT_CONFIG;
 	}
 	*spec = c->global.admin;
 	if (spec->kind == ADDR_NONE)
-		fprintf(stderr, "sluice: %s has no 'admin-socket' in [global]%s\n", c->name,
+		fprintf(stderr, "weir: %s has no 'admin-socket' in [global]%s\n", c->name,
 			a->signal_name != NULL ? "; give -p PIDFILE" : "");
 	config_free(c);
 	return spec->kind == ADDR_NONE ? EXIT_ENVIRONMENT : EXIT_FINE;
@@ -181,12 +181,12 @@ enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, 
 	const int err = ask_once(spec, line, wait_ms, answer);
 
 	if (err == -ETIMEDOUT)
-		fprintf(stderr, "sluice: no answer from %s within %d s\n", addr_spec_format(spec, name),
+		fprintf(stderr, "weir: no answer from %s within %d s\n", addr_spec_format(spec, name),
 			wait_ms / 1000);
 	else if (err == -ECONNRESET || err == -EPIPE || err == -ENOMEM)
-		fprintf(stderr, "sluice: the admin socket gave no answer: %s\n", strerror(-err));
+		fprintf(stderr, "weir: the admin socket gave no answer: %s\n", strerror(-err));
 	else if (err)
-		fprintf(stderr, "sluice: cannot connect to %s: %s; is sluice running?\n",
+		fprintf(stderr, "weir: cannot connect to %s: %s; is weir running?\n",
 			addr_spec_format(spec, name), strerror(-err));
 	if (err)
 		return EXIT_ENVIRONMENT;

@@ -6,7 +6,7 @@
  * its standard descriptors become /dev/null, and only after that does the parent return: a shell that
  * reads what the parent writes comes to an end too. Main thread. Floor 7.
  */
-#include "sluice/cli/background.h"
+#include "weir/cli/background.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* Would every line of the log go to /dev/null? */
 static bool logs_to_nowhere(const struct config *c)
@@ -69,10 +69,10 @@ static enum exit_code wait_for_child(pid_t child, int fd)
 	if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_FINE)
 		return (enum exit_code)WEXITSTATUS(status);
 	if (WIFEXITED(status)) { /* a signal while it started: an end in order, but nothing runs */
-		fputs("sluice: the daemon was told to end before it was ready\n", stderr);
+		fputs("weir: the daemon was told to end before it was ready\n", stderr);
 		return EXIT_ENVIRONMENT;
 	}
-	fprintf(stderr, "sluice: the daemon was ended by signal %d (%s) before it was ready\n",
+	fprintf(stderr, "weir: the daemon was ended by signal %d (%s) before it was ready\n",
 		WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return EXIT_FATAL;
 }
@@ -131,12 +131,12 @@ enum exit_code background_run(const struct cli_args *a, const struct config *c)
 	if (!a->background)
 		return daemon_run(c, &foreground);
 	if (logs_to_nowhere(c) && !a->quiet)
-		fputs("sluice: warning: with -D a log to stderr goes nowhere; write 'log = file:PATH' or "
+		fputs("weir: warning: with -D a log to stderr goes nowhere; write 'log = file:PATH' or "
 		      "'log = syslog:ADDRESS' in [global]\n",
 		      stderr);
 	(void)fflush(NULL); /* what is buffered is written once */
 	if (pipe2(fds, O_CLOEXEC) != 0) {
-		fprintf(stderr, "sluice: cannot start in the background: %s\n", strerror(errno));
+		fprintf(stderr, "weir: cannot start in the background: %s\n", strerror(errno));
 		return EXIT_ENVIRONMENT;
 	}
 	child = fork();
@@ -147,7 +147,7 @@ enum exit_code background_run(const struct cli_args *a, const struct config *c)
 	code = EXIT_ENVIRONMENT;
 	(void)close(fds[1]);
 	if (child < 0)
-		fprintf(stderr, "sluice: cannot start in the background: %s\n", strerror(errno));
+		fprintf(stderr, "weir: cannot start in the background: %s\n", strerror(errno));
 	else
 		code = wait_for_child(child, fds[0]);
 	(void)close(fds[0]);

@@ -4,14 +4,14 @@
  *
  * Refuses in words the verbs that this version does not have. Main thread. Floor 7.
  */
-#include "sluice/cli/cli.h"
+#include "weir/cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/suggest.h"
+#include "weir/base/check.h"
+#include "weir/config/suggest.h"
 
 struct verb {
 	const char *word;
@@ -57,7 +57,7 @@ bool cli_verb_is_later(const char *word)
 
 	if (v == NULL || v->bit != 0)
 		return false;
-	fprintf(stderr, "sluice: '%s' is not in this version: restart to use a changed file\n", word);
+	fprintf(stderr, "weir: '%s' is not in this version: restart to use a changed file\n", word);
 	return true;
 }
 
@@ -80,11 +80,11 @@ static enum exit_code refuse_word(const char *word)
 
 	suggest_init(&near, word);
 	cli_suggest_verbs(&near);
-	fprintf(stderr, "sluice: '%s' is no command and no file", word);
+	fprintf(stderr, "weir: '%s' is no command and no file", word);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", near.best);
 	else
-		fputs("; see 'sluice help'\n", stderr);
+		fputs("; see 'weir help'\n", stderr);
 	return EXIT_USAGE;
 }
 
@@ -95,7 +95,7 @@ static bool refuse_words(const struct verb *verb, const struct cli_args *a)
 
 	if (a->word_count == 0 || a->help || (verb->bit & (with_file | CLI_VERSION)) == 0)
 		return false;
-	fprintf(stderr, "sluice: %s takes %s, not '%s'\n", verb->word,
+	fprintf(stderr, "weir: %s takes %s, not '%s'\n", verb->word,
 		(verb->bit & with_file) != 0 ? "-f FILE" : "no words", a->words[0]);
 	return true;
 }
@@ -106,9 +106,9 @@ static bool refuse_json(const struct cli_args *a)
 	if (!a->json || (a->verb & (CLI_RUN | CLI_CHECK)) == 0 || a->help)
 		return false;
 	if (a->print)
-		fputs("sluice: -T prints a file, and --json the messages: one of the two\n", stderr);
+		fputs("weir: -T prints a file, and --json the messages: one of the two\n", stderr);
 	else if (a->verb == CLI_RUN && !a->check)
-		fputs("sluice: --json belongs to a check; lines of the log: 'log = auto format=json'\n",
+		fputs("weir: --json belongs to a check; lines of the log: 'log = auto format=json'\n",
 		      stderr);
 	else
 		return false;
@@ -149,7 +149,7 @@ enum exit_code cli_main(int argc, char **argv)
 	cli_args_free(&args);
 	/* A full disk or a closed pipe must not look like success. */
 	if (fflush(stdout) != 0 && code == EXIT_FINE) {
-		perror("sluice: stdout");
+		perror("weir: stdout");
 		code = EXIT_ENVIRONMENT;
 	}
 	return code;

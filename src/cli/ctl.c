@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ctl.c - `sluice ctl CMD...`: one line to the admin socket of a running sluice, its answer out.
+ * ctl.c - `weir ctl CMD...`: one line to the admin socket of a running weir, its answer out.
  *
  * An answer that begins with "error" is a refusal: it goes to stderr and the exit code is 1, as it is when
  * one of several commands was refused.
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/cli/ask.h"
-#include "sluice/cli/cli.h"
+#include "weir/cli/ask.h"
+#include "weir/cli/cli.h"
 
 #define CTL_LINE_MAX 4096
 
@@ -24,7 +24,7 @@ static bool make_line(const struct cli_args *a, char line[static CTL_LINE_MAX])
 		const size_t len = strlen(a->words[i]);
 
 		if (len + 1 + strlen(last) >= CTL_LINE_MAX - used || strpbrk(a->words[i], "\r\n") != NULL) {
-			fputs("sluice: a command is one line of at most 4 KiB\n", stderr);
+			fputs("weir: a command is one line of at most 4 KiB\n", stderr);
 			return false;
 		}
 		memcpy(line + used, a->words[i], len);
@@ -44,7 +44,7 @@ enum exit_code cli_ctl(const struct cli_args *a)
 	enum exit_code code;
 
 	if (a->word_count == 0) {
-		fputs("sluice: ctl needs a command, for example: sluice ctl show info\n", stderr);
+		fputs("weir: ctl needs a command, for example: weir ctl show info\n", stderr);
 		return EXIT_USAGE;
 	}
 	if (!make_line(a, line))

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * demo.c - `sluice demo [--seconds N] [--json] [--print-config]`.
+ * demo.c - `weir demo [--seconds N] [--json] [--print-config]`.
  *
  * Main thread. Floor 7.
  */
-#include "sluice/demo/demo.h"
+#include "weir/demo/demo.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sluice/cli/cli.h"
+#include "weir/cli/cli.h"
 
 /* A plain number, without a unit. 0 or -EINVAL. */
 static int parse_seconds(const char *text, unsigned *out)
@@ -33,12 +33,12 @@ enum exit_code cli_demo(const struct cli_args *a)
 
 	if (a->word_count > 0) {
 		fprintf(stderr,
-			"sluice: demo takes flags only, not '%s'; for example: sluice demo --seconds 10\n",
+			"weir: demo takes flags only, not '%s'; for example: weir demo --seconds 10\n",
 			a->words[0]);
 		return EXIT_USAGE;
 	}
 	if (a->seconds != NULL && parse_seconds(a->seconds, &options.seconds) != 0) {
-		fprintf(stderr, "sluice: --seconds is a number from %d to %d, not '%s'\n", DEMO_SECONDS_MIN,
+		fprintf(stderr, "weir: --seconds is a number from %d to %d, not '%s'\n", DEMO_SECONDS_MIN,
 			DEMO_SECONDS_MAX, a->seconds);
 		return EXIT_USAGE;
 	}

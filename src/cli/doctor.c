@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor.c - `sluice doctor`: what this machine gives beside what the configuration asks for.
+ * doctor.c - `weir doctor`: what this machine gives beside what the configuration asks for.
  *
  * Asks no running daemon, and changes nothing but its own limits of open files and of locked memory. Ends
  * with 3 when something will bite. Main thread. Floor 7.
  */
-#include "sluice/control/doctor.h"
+#include "weir/control/doctor.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/cli/cli.h"
+#include "weir/cli/cli.h"
 
 /* What is judged when there is no file at all. */
 static const char defaults[] = "[listen defaults]\nbind = :8080\nserver a = 127.0.0.1:80\n";
@@ -130,7 +130,7 @@ static void print_text(const struct report *r, bool quiet)
 	       r->counts[DOCTOR_HINT] == 1 ? "" : "s", r->counts[DOCTOR_WARN],
 	       r->counts[DOCTOR_WARN] == 1 ? "" : "s", r->counts[DOCTOR_UNKNOWN]);
 	puts(r->counts[DOCTOR_WARN] + r->counts[DOCTOR_HINT] > 0
-		 ? "; a sysctl lasts over a restart when it stands in /etc/sysctl.d/90-sluice.conf"
+		 ? "; a sysctl lasts over a restart when it stands in /etc/sysctl.d/90-weir.conf"
 		 : "");
 }
 
@@ -141,7 +141,7 @@ enum exit_code cli_doctor(const struct cli_args *a)
 	struct cli_args quiet = *a;
 	struct config *c;
 
-	quiet.quiet = true; /* of the file's warnings: `sluice check` shows them */
+	quiet.quiet = true; /* of the file's warnings: `weir check` shows them */
 	c = cli_load(&quiet, r.without_file ? defaults : NULL, r.without_file ? "defaults" : NULL);
 	if (c == NULL)
 		return EXIT_CONFIG;

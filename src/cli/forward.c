@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * forward.c - `sluice forward LISTEN SERVER...`: a configuration from the command line, no file.
+ * forward.c - `weir forward LISTEN SERVER...`: a configuration from the command line, no file.
  *
  * Writes a small INI text and loads that, so that every check and message is the same as for a
  * file, and --print-config shows what to put in one. Main thread. Floor 7.
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/cli/background.h"
-#include "sluice/cli/cli.h"
+#include "weir/cli/background.h"
+#include "weir/cli/cli.h"
 
 /* An argument becomes a line of the text: it must not bring lines of its own. */
 static bool argument_ok(const char *text)
@@ -20,12 +20,12 @@ static bool argument_ok(const char *text)
 
 		if (c >= 0x20 && c != 0x7f)
 			continue;
-		fprintf(stderr, "sluice: an argument has a control byte (0x%02x)\n", c);
+		fprintf(stderr, "weir: an argument has a control byte (0x%02x)\n", c);
 		return false;
 	}
 	if (text[0] != '\0')
 		return true;
-	fputs("sluice: an argument is empty\n", stderr);
+	fputs("weir: an argument is empty\n", stderr);
 	return false;
 }
 
@@ -55,7 +55,7 @@ enum exit_code cli_forward(const struct cli_args *a)
 	char *text;
 
 	if (a->word_count < 2) {
-		fputs("sluice: forward needs LISTEN and SERVER, for example: sluice forward :8080 "
+		fputs("weir: forward needs LISTEN and SERVER, for example: weir forward :8080 "
 		      "10.0.0.1:80\n",
 		      stderr);
 		return EXIT_USAGE;
@@ -66,7 +66,7 @@ enum exit_code cli_forward(const struct cli_args *a)
 	}
 	text = write_text(a);
 	if (text == NULL) {
-		fputs("sluice: no memory\n", stderr);
+		fputs("weir: no memory\n", stderr);
 		return EXIT_FATAL;
 	}
 	c = cli_load(a, text, "forward");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * healthcheck.c - `sluice healthcheck`: does the daemon answer? For containers, keepalived and cron.
+ * healthcheck.c - `weir healthcheck`: does the daemon answer? For containers, keepalived and cron.
  *
  * Quiet when all is well. Waits two seconds at most. Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/cli/ask.h"
-#include "sluice/cli/cli.h"
+#include "weir/cli/ask.h"
+#include "weir/cli/cli.h"
 
 #define HEALTH_WAIT_MS 2000
 
@@ -40,11 +40,11 @@ enum exit_code cli_healthcheck(const struct cli_args *a)
 	code = ask(&spec, "show info\n", HEALTH_WAIT_MS, &answer);
 	if (code != EXIT_FINE) {
 		text_free(&answer);
-		return EXIT_ENVIRONMENT; /* somebody answers, but it is no sluice that we know */
+		return EXIT_ENVIRONMENT; /* somebody answers, but it is no weir that we know */
 	}
 	state = find_state(answer.bytes, &len);
 	if (len == 0 || (a->ready && (len != 5 || memcmp(state, "ready", 5) != 0))) {
-		fprintf(stderr, "sluice: it answers, and is not ready: its state is '%.*s'\n", (int)len,
+		fprintf(stderr, "weir: it answers, and is not ready: its state is '%.*s'\n", (int)len,
 			state);
 		code = EXIT_ENVIRONMENT;
 	}

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * help.c - `sluice help`: the command line; `sluice help KEY`: rows of the options table.
+ * help.c - `weir help`: the command line; `weir help KEY`: rows of the options table.
  *
  * Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/cli/cli.h"
-#include "sluice/cli/option_text.h"
-#include "sluice/config/options.h"
-#include "sluice/config/suggest.h"
+#include "weir/base/check.h"
+#include "weir/cli/cli.h"
+#include "weir/cli/option_text.h"
+#include "weir/config/options.h"
+#include "weir/config/suggest.h"
 
 static const char usage[] =
-	"sluice forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"
+	"weir forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"
 	"\n"
-	"  sluice [-f FILE|DIR]... [FILE]     run in the foreground (" CLI_DEFAULT_FILE ")\n"
-	"  sluice -c | -t [FILE]              check the configuration; -T prints what is in force\n"
-	"  sluice check [--probe] [FILE]      the same; --probe also binds, resolves and connects\n"
-	"  sluice forward LISTEN SERVER...    no file: sluice forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
-	"                                     (--print-config shows the file that this would be)\n"
-	"  sluice demo [--seconds N]          see it work: servers, clients and a story on loopback\n"
-	"  sluice ctl [-s SOCKET] CMD...      talk to a running sluice\n"
-	"  sluice status | top [--once]       what it does, on one page; again each second\n"
-	"  sluice healthcheck [--ready]       does it answer? for containers, keepalived, cron\n"
-	"  sluice doctor [-f FILE]            does this machine give what the file asks for? 0 yes, or\n"
-	"                                     hints only; 3 something will bite; with the cure\n"
-	"  sluice -s stop|quit|reopen         ends a running sluice at once, or when its connections have\n"
-	"                                     ended; opens its log files again\n"
-	"  sluice help [KEY | SECTION | VERB] this, or what that of the configuration does, or a verb\n"
-	"  sluice version | -v | -V | -vv     version; -vv also how it was built\n"
+	"  weir [-f FILE|DIR]... [FILE]     run in the foreground (" CLI_DEFAULT_FILE ")\n"
+	"  weir -c | -t [FILE]              check the configuration; -T prints what is in force\n"
+	"  weir check [--probe] [FILE]      the same; --probe also binds, resolves and connects\n"
+	"  weir forward LISTEN SERVER...    no file: weir forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
+	"                                   (--print-config shows the file that this would be)\n"
+	"  weir demo [--seconds N]          see it work: servers, clients and a story on loopback\n"
+	"  weir ctl [-s SOCKET] CMD...      talk to a running weir\n"
+	"  weir status | top [--once]       what it does, on one page; again each second\n"
+	"  weir healthcheck [--ready]       does it answer? for containers, keepalived, cron\n"
+	"  weir doctor [-f FILE]            does this machine give what the file asks for? 0 yes, or\n"
+	"                                   hints only; 3 something will bite; with the cure\n"
+	"  weir -s stop|quit|reopen         ends a running weir at once, or when its connections have\n"
+	"                                   ended; opens its log files again\n"
+	"  weir help [KEY | SECTION | VERB] this, or what that of the configuration does, or a verb\n"
+	"  weir version | -v | -V | -vv     version; -vv also how it was built\n"
 	"\n"
 	"flags: -o SECTION.KEY=VALUE override (global.threads=2, 'listen web.maxconn=10')   -q quiet\n"
 	"       -D run in the background, return when it is ready   -p PIDFILE   --json for every listing\n"
@@ -129,7 +129,7 @@ static bool help_section(const char *word)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (strcmp(option_places(kinds[i], places), name) != 0)
 			continue;
-		printf("Keys of %s ('sluice help KEY'):\n\n", name);
+		printf("Keys of %s ('weir help KEY'):\n\n", name);
 		for (size_t j = 0; j < option_count; j++)
 			if ((options[j].sections & kinds[i]) != 0 && options[j].type != OPT_LATER)
 				printf("  %-20s %s\n", options[j].key, options[j].help);
@@ -204,13 +204,13 @@ static enum exit_code help_key(const char *key)
 		suggest_offer(&word, near->key, NULL);
 	cli_suggest_verbs(&word);
 	hint = suggest_translate(key);
-	fprintf(stderr, "sluice: there is no key and no command '%s'", key);
+	fprintf(stderr, "weir: there is no key and no command '%s'", key);
 	if (hint != NULL)
 		fprintf(stderr, ": %s\n", hint);
 	else if (word.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", word.best);
 	else
-		fputs("; 'sluice help' lists them\n", stderr);
+		fputs("; 'weir help' lists them\n", stderr);
 	return EXIT_USAGE;
 }
 
@@ -242,7 +242,7 @@ enum exit_code cli_help(const struct cli_args *a)
 	if (a->verb != CLI_HELP && cli_help_verb(a->verb))
 		return EXIT_FINE;
 	fputs(usage, stdout);
-	print_keys("Keys ('sluice help KEY'):", false);
+	print_keys("Keys ('weir help KEY'):", false);
 	print_keys("Known, and not in this version:", true);
 	return EXIT_FINE;
 }

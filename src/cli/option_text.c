@@ -4,12 +4,12 @@
  *
  * Bounds are printed in the unit that they are written in. Main thread. Floor 7.
  */
-#include "sluice/cli/option_text.h"
+#include "weir/cli/option_text.h"
 
 #include <stdio.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/config/values.h"
+#include "weir/base/clock.h"
+#include "weir/config/values.h"
 
 const char *option_text_value(const struct option *o, char buf[static OPTION_TEXT_MAX])
 {

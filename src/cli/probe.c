@@ -4,7 +4,7 @@
  *
  * Collects the lines that probe_bind.c and probe_servers.c make, and prints them. Main thread. Floor 7.
  */
-#include "sluice/cli/probe.h"
+#include "weir/cli/probe.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/cli/terminal.h"
-#include "sluice/control/admin_answers.h"
-#include "sluice/control/limits.h"
-#include "sluice/control/privileges.h"
-#include "sluice/control/socket_check.h"
-#include "sluice/io/uring.h"
+#include "weir/cli/terminal.h"
+#include "weir/control/admin_answers.h"
+#include "weir/control/limits.h"
+#include "weir/control/privileges.h"
+#include "weir/control/socket_check.h"
+#include "weir/io/uring.h"
 
 struct probe_line *probe_add(struct probe *p, const char *what)
 {
@@ -154,7 +154,7 @@ enum exit_code probe_run(const struct cli_args *a, const struct config *c)
 	probe_options(&p);
 	probe_servers(&p);
 	if (p.no_memory)
-		fputs("sluice: no memory for all that is to be tried\n", stderr);
+		fputs("weir: no memory for all that is to be tried\n", stderr);
 	if (a->json)
 		print_json(&p);
 	else

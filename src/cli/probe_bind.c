@@ -3,7 +3,7 @@
  * probe_bind.c - could this process listen where the configuration says?
  *
  * Binds what leaves nothing behind: ports and abstract names. A path is only looked at: a bind would
- * make it, and a running sluice may have its socket there. Never listens, so no client is ever taken.
+ * make it, and a running weir may have its socket there. Never listens, so no client is ever taken.
  * Main thread. Floor 7.
  */
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/cli/ask.h"
-#include "sluice/cli/probe.h"
-#include "sluice/control/listen_error.h"
-#include "sluice/control/socket_check.h"
-#include "sluice/engine/endpoint.h"
+#include "weir/cli/ask.h"
+#include "weir/cli/probe.h"
+#include "weir/control/listen_error.h"
+#include "weir/control/socket_check.h"
+#include "weir/engine/endpoint.h"
 
 #define PEER_WAIT_MS 500
 
@@ -56,8 +56,8 @@ static int try_address(const struct addr_spec *spec, const struct sock_listen *o
 	return sock_try_bind(&v4, opt);
 }
 
-/* The number of the sluice that listens at the admin socket of this configuration; 0 = none does. */
-static int running_sluice(const struct config *c)
+/* The number of the weir that listens at the admin socket of this configuration; 0 = none does. */
+static int running_weir(const struct config *c)
 {
 	const int pid = c->global.admin.kind == ADDR_UNIX ? ask_peer_pid(&c->global.admin, PEER_WAIT_MS) : 0;
 
@@ -89,9 +89,9 @@ static void probe_bind(struct probe *p, const struct addr_spec *spec, const stru
 	err = try_address(spec, &opt);
 	if (!err)
 		return;
-	pid = err == -EADDRINUSE ? running_sluice(p->config) : 0;
+	pid = err == -EADDRINUSE ? running_weir(p->config) : 0;
 	if (pid > 0)
-		probe_fail(p, line, "address already in use, maybe by the running sluice (pid %d)", pid);
+		probe_fail(p, line, "address already in use, maybe by the running weir (pid %d)", pid);
 	else if (refused != SOCK_OPTION_NONE && b != NULL)
 		probe_fail(p, line, "%s", bind_option_error(refused, err, fe, b, text));
 	else

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/cli/probe.h"
-#include "sluice/engine/endpoint.h"
-#include "sluice/io/sock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/clock.h"
+#include "weir/cli/probe.h"
+#include "weir/engine/endpoint.h"
+#include "weir/io/sock.h"
+#include "weir/io/sys.h"
 
 #define RESOLVE_WAIT_NS (5 * NS_PER_SEC)
 #define CONNECT_WAIT_NS (2 * NS_PER_SEC)
@@ -147,7 +147,7 @@ static void take_name(struct probe *p, struct trial *one)
 		return;
 	}
 	if (err != 0 || found == NULL || found->ai_addrlen > sizeof(one->addr.un)) {
-		probe_fail(p, line, "%s; sluice would start, and ask again",
+		probe_fail(p, line, "%s; weir would start, and ask again",
 			   err != 0 ? gai_strerror(err) : "no address");
 		return;
 	}

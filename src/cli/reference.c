@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference.c - `sluice help --reference=man|markdown`: every row of the options table as a page.
+ * reference.c - `weir help --reference=man|markdown`: every row of the options table as a page.
  *
- * doc/update.sh puts it between the marks of sluice.ini(5) and doc/reference.md, and a test fails when
+ * doc/update.sh puts it between the marks of weir.ini(5) and doc/reference.md, and a test fails when
  * they differ: what the parser knows and what is documented cannot drift apart. Main thread. Floor 7.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/cli/cli.h"
-#include "sluice/cli/option_text.h"
+#include "weir/base/check.h"
+#include "weir/cli/cli.h"
+#include "weir/cli/option_text.h"
 
 #define FRONT_SIDE (IN_FRONTEND)
 #define BACK_SIDE  (IN_BACKEND)
@@ -230,7 +230,7 @@ enum exit_code cli_reference(const struct cli_args *a)
 	const struct style *s = strcmp(a->reference, "man") == 0 ? &man : &markdown;
 
 	if (!is_man(s) && strcmp(a->reference, "markdown") != 0) {
-		fprintf(stderr, "sluice: --reference is man or markdown, not '%s'\n", a->reference);
+		fprintf(stderr, "weir: --reference is man or markdown, not '%s'\n", a->reference);
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.c - `sluice`, `sluice -c`, `sluice -T` and `sluice check`: load, then check, print or run.
+ * run.c - `weir`, `weir -c`, `weir -T` and `weir check`: load, then check, print or run.
  *
  * Main thread. Floor 7.
  */
@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/cli/background.h"
-#include "sluice/cli/cli.h"
-#include "sluice/cli/probe.h"
-#include "sluice/cli/running.h"
-#include "sluice/cli/terminal.h"
+#include "weir/cli/background.h"
+#include "weir/cli/cli.h"
+#include "weir/cli/probe.h"
+#include "weir/cli/running.h"
+#include "weir/cli/terminal.h"
 
 /* Loads, and says nothing unless it fails. */
 static struct config *load_if_wrong(const struct config_input *input, FILE *out, enum config_style style)
@@ -73,12 +73,12 @@ enum exit_code cli_run(const struct cli_args *a)
 	struct config *c;
 
 	if (a->word_count > 1) {
-		fprintf(stderr, "sluice: one FILE, not '%s' too; give more with -f\n", a->words[1]);
+		fprintf(stderr, "weir: one FILE, not '%s' too; give more with -f\n", a->words[1]);
 		return EXIT_USAGE;
 	}
 	if (a->word_count == 1 && a->verb == CLI_RUN && cli_verb_named(a->words[0]) != 0 &&
 	    access(a->words[0], F_OK) != 0) {
-		fprintf(stderr, "sluice: the command comes first: sluice %s ...\n", a->words[0]);
+		fprintf(stderr, "weir: the command comes first: weir %s ...\n", a->words[0]);
 		return EXIT_USAGE;
 	}
 	/* The array has room for every argument. */
@@ -87,13 +87,13 @@ enum exit_code cli_run(const struct cli_args *a)
 	if (a->signal_name != NULL)
 		return running_signal(&with_file);
 	if (a->probe && !check_only) {
-		fputs("sluice: --probe belongs to a check: sluice check --probe\n", stderr);
+		fputs("weir: --probe belongs to a check: weir check --probe\n", stderr);
 		return EXIT_USAGE;
 	}
 	c = cli_load(&with_file, NULL, NULL);
 	if (c == NULL && cli_default_is_missing(&with_file) && !a->json)
-		fputs("sluice: that is the file when none is named. Without one: sluice forward :8080 "
-		      "10.0.0.1:80, or sluice demo; 'sluice help' shows the rest\n",
+		fputs("weir: that is the file when none is named. Without one: weir forward :8080 "
+		      "10.0.0.1:80, or weir demo; 'weir help' shows the rest\n",
 		      stderr);
 	if (c == NULL)
 		return EXIT_CONFIG;

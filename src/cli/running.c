@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * running.c - a running sluice as a process: which it is, and signals to it (-s).
+ * running.c - a running weir as a process: which it is, and signals to it (-s).
  *
  * Holds the process by a descriptor while it looks at it, so that no other process that got the number
  * since is ever signalled. Main thread. Floor 7.
  */
-#include "sluice/cli/running.h"
+#include "weir/cli/running.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/cli/ask.h"
-#include "sluice/config/suggest.h"
-#include "sluice/control/pidfile.h"
+#include "weir/base/check.h"
+#include "weir/cli/ask.h"
+#include "weir/config/suggest.h"
+#include "weir/control/pidfile.h"
 
 #define SIGNAL_WAIT_MS 2000
 #define COMM_MAX       32
@@ -45,7 +45,7 @@ static const struct word *find_word(const char *name)
 			return &words[i];
 		suggest_offer(&near, words[i].word, NULL);
 	}
-	fprintf(stderr, "sluice: -s is stop, quit or reopen, not '%s'", name);
+	fprintf(stderr, "weir: -s is stop, quit or reopen, not '%s'", name);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?", near.best);
 	fputc('\n', stderr);
@@ -68,7 +68,7 @@ static bool read_comm(const char *path, char comm[static COMM_MAX])
 }
 
 /* Is that process a program of our name? */
-static bool is_sluice(int pid)
+static bool is_weir(int pid)
 {
 	char path[64], theirs[COMM_MAX], ours[COMM_MAX];
 
@@ -87,9 +87,9 @@ static int find_pid(const struct cli_args *a, enum exit_code *code)
 	if (a->pid_path != NULL) {
 		pid = pidfile_read(a->pid_path);
 		if (pid == -EINVAL)
-			fprintf(stderr, "sluice: there is no process number in %s\n", a->pid_path);
+			fprintf(stderr, "weir: there is no process number in %s\n", a->pid_path);
 		else if (pid < 0)
-			fprintf(stderr, "sluice: cannot read %s: %s; is sluice running?\n", a->pid_path,
+			fprintf(stderr, "weir: cannot read %s: %s; is weir running?\n", a->pid_path,
 				strerror(-pid));
 		return pid > 0 ? pid : 0;
 	}
@@ -100,7 +100,7 @@ static int find_pid(const struct cli_args *a, enum exit_code *code)
 	pid = ask_peer_pid(&spec, SIGNAL_WAIT_MS);
 	if (pid > 0)
 		return pid;
-	fprintf(stderr, "sluice: cannot connect to %s: %s; is sluice running?\n",
+	fprintf(stderr, "weir: cannot connect to %s: %s; is weir running?\n",
 		addr_spec_format(&spec, name), strerror(-pid));
 	return 0;
 }
@@ -122,7 +122,7 @@ enum exit_code running_signal(const struct cli_args *a)
 	if (word == NULL)
 		return EXIT_USAGE;
 	if (word->refusal != NULL) {
-		fprintf(stderr, "sluice: %s\n", word->refusal);
+		fprintf(stderr, "weir: %s\n", word->refusal);
 		return EXIT_USAGE;
 	}
 	pid = find_pid(a, &code);
@@ -130,8 +130,8 @@ enum exit_code running_signal(const struct cli_args *a)
 		return code;
 	fd = pidfd_open(pid, 0);
 	err = fd < 0 ? -errno : 0;
-	if (!err && !is_sluice(pid)) {
-		fprintf(stderr, "sluice: process %d is no sluice; nothing was sent to it\n", pid);
+	if (!err && !is_weir(pid)) {
+		fprintf(stderr, "weir: process %d is no weir; nothing was sent to it\n", pid);
 		(void)close(fd);
 		return EXIT_ENVIRONMENT;
 	}
@@ -141,7 +141,7 @@ enum exit_code running_signal(const struct cli_args *a)
 		(void)close(fd);
 	if (!err)
 		return EXIT_FINE;
-	fprintf(stderr, "sluice: cannot signal process %d: %s%s\n", pid, strerror(-err),
-		err == -ESRCH ? "; the sluice of that pid file has ended" : "");
+	fprintf(stderr, "weir: cannot signal process %d: %s%s\n", pid, strerror(-err),
+		err == -ESRCH ? "; the weir of that pid file has ended" : "");
 	return EXIT_ENVIRONMENT;
 }

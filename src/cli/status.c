@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * status.c - `sluice status`: one page about a running sluice.
+ * status.c - `weir status`: one page about a running weir.
  *
  * Main thread. Floor 7.
  */
 #include <stdio.h>
 #include <unistd.h>
 
-#include "sluice/cli/ask.h"
-#include "sluice/cli/cli.h"
-#include "sluice/cli/terminal.h"
-#include "sluice/cli/view.h"
+#include "weir/cli/ask.h"
+#include "weir/cli/cli.h"
+#include "weir/cli/terminal.h"
+#include "weir/cli/view.h"
 
 #define STATUS_WAIT_MS 10000
 

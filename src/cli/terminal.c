@@ -6,7 +6,7 @@
  * so no way out of `top` leaves the screen as it must not be: each goes through terminal_close().
  * Main thread. Floor 7.
  */
-#include "sluice/cli/terminal.h"
+#include "weir/cli/terminal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* The second screen and no cursor; and back. */
 #define SCREEN_ON  "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J"

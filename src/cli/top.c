@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * top.c - `sluice top`: the page of `status` with rates, again each second.
+ * top.c - `weir top`: the page of `status` with rates, again each second.
  *
  * On a terminal a screen of its own, which is given back on every way out; elsewhere, and with --once or
  * --json, one page that a second was measured for. Main thread. Floor 7.
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/cli/ask.h"
-#include "sluice/cli/cli.h"
-#include "sluice/cli/terminal.h"
-#include "sluice/cli/view.h"
+#include "weir/cli/ask.h"
+#include "weir/cli/cli.h"
+#include "weir/cli/terminal.h"
+#include "weir/cli/view.h"
 
 #define TOP_PERIOD_MS 1000
 #define TOP_WAIT_MS   5000
@@ -121,7 +121,7 @@ static enum exit_code show_live(struct top *t)
 	terminal_close();
 	/* What was said on stderr meanwhile went with the second screen. */
 	if (code != EXIT_FINE)
-		fputs("sluice: the daemon answers no more; has it ended?\n", stderr);
+		fputs("weir: the daemon answers no more; has it ended?\n", stderr);
 	return code;
 }
 

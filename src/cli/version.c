@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * version.c - `sluice version`, -v and -vv: which program this is and how it was built.
+ * version.c - `weir version`, -v and -vv: which program this is and how it was built.
  *
  * Main thread. Floor 7.
  */
@@ -12,9 +12,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "sluice/cli/cli.h"
-#include "sluice/control/driver_choice.h"
-#include "sluice/control/limits.h"
+#include "weir/cli/cli.h"
+#include "weir/control/driver_choice.h"
+#include "weir/control/limits.h"
 
 #ifdef __clang__
 #define COMPILER "clang"
@@ -56,16 +56,16 @@ static void print_drivers(void)
 
 enum exit_code cli_version(const struct cli_args *a)
 {
-	printf("sluice %s\n", SLUICE_VERSION);
+	printf("weir %s\n", WEIR_VERSION);
 	if (a->version < 2)
 		return EXIT_FINE;
-	printf("build:     %s\n", SLUICE_BUILD_TYPE);
+	printf("build:     %s\n", WEIR_BUILD_TYPE);
 	printf("compiler:  %s %s\n", COMPILER, __VERSION__);
 	print_drivers();
 	printf("features:  splice, unix sockets, admin socket, forward\n");
 	printf("libraries: glibc %s, libev %d.%d, inih %s%s%s\n", gnu_get_libc_version(), ev_version_major(),
-	       ev_version_minor(), SLUICE_INIH_VERSION, uring_is_built() ? ", liburing " : "",
-	       SLUICE_LIBURING_VERSION);
+	       ev_version_minor(), WEIR_INIH_VERSION, uring_is_built() ? ", liburing " : "",
+	       WEIR_LIBURING_VERSION);
 	print_kernel();
 	printf("file:      %s\n", CLI_DEFAULT_FILE);
 	return EXIT_FINE;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * view.c - a running sluice as `status` and `top` see it: taken through the admin socket.
+ * view.c - a running weir as `status` and `top` see it: taken through the admin socket.
  *
  * Reads the lines of `show info` and the CSV of `show stat` by the names of their columns, so that a
  * daemon with more of them is understood too. Main thread. Floor 7.
  */
-#include "sluice/cli/view.h"
+#include "weir/cli/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/config/values.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/config/values.h"
 
 #define COLUMNS_MAX 256
 
@@ -268,7 +268,7 @@ enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_
 	code = ask(spec, VIEW_QUESTION, wait_ms, &answer);
 	v->taken_ns = clock_mono_ns();
 	if (code == EXIT_FINE && !view_read(v, answer.bytes)) {
-		fputs("sluice: what answers there is no sluice of this kind\n", stderr);
+		fputs("weir: what answers there is no weir of this kind\n", stderr);
 		code = EXIT_ENVIRONMENT;
 	}
 	text_free(&answer);

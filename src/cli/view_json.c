@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/cli/view.h"
-#include "sluice/control/admin_answers.h"
+#include "weir/base/clock.h"
+#include "weir/cli/view.h"
+#include "weir/control/admin_answers.h"
 
 static void add_number(const char *name, uint64_t value, struct text *out)
 {

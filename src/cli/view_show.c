@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/cli/view.h"
+#include "weir/base/clock.h"
+#include "weir/cli/view.h"
 
 #define NAME_MIN     8u
 #define NAME_MAX_80  20u
@@ -95,7 +95,7 @@ static void add_head(const struct view *v, const struct view *before, const stru
 
 	if (v->queued > 0)
 		(void)snprintf(waiting, sizeof(waiting), ", %s wait for a server", short_count(v->queued, d));
-	(void)snprintf(line, sizeof(line), "sluice %s  %s  pid %llu  up %s  %llu worker%s  %s", v->version,
+	(void)snprintf(line, sizeof(line), "weir %s  %s  pid %llu  up %s  %llu worker%s  %s", v->version,
 		       v->state, (unsigned long long)v->pid, uptime(v->uptime_s, a),
 		       (unsigned long long)v->workers, v->workers == 1 ? "" : "s", v->driver);
 	add_line(style, strcmp(v->state, "ready") == 0 ? COLOUR_BOLD : COLOUR_RED, line, out);

@@ -4,7 +4,7 @@
  *
  * Returns no NULL: without memory it jumps (see arena.h). Main thread. Floor 2.
  */
-#include "sluice/config/arena.h"
+#include "weir/config/arena.h"
 
 #include <stdalign.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 struct arena_block {
 	struct arena_block *next;     /* owns */

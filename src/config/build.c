@@ -5,14 +5,14 @@
  * [defaults] is read first, wherever it stands; each section begins as its copy. Refuses unknown
  * keys, keys in the wrong section and keys given twice. Main thread. Floor 2.
  */
-#include "sluice/config/build.h"
+#include "weir/config/build.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/habit.h"
-#include "sluice/config/setting.h"
+#include "weir/base/check.h"
+#include "weir/config/habit.h"
+#include "weir/config/setting.h"
 
 /* One section being read. */
 struct pass {
@@ -72,7 +72,7 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	else if (near != NULL)
 		diag_hint(d, "did you mean '%s' in %s?", near->key, option_places(near->sections, places));
 	else
-		diag_hint(d, "see 'sluice help'");
+		diag_hint(d, "see 'weir help'");
 	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;
 }
 
@@ -282,7 +282,7 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 	habit_join_words(d, o, words);
 	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
 	if (o->type == OPT_ROUTE)
-		diag_hint(d, "sluice has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT'", name);
+		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT'", name);
 	else if (words->count > 0)
 		diag_hint(d, "write '%s'", habit_line(d->arena, o, name, words));
 	else

@@ -5,11 +5,11 @@
  * Runs also when single lines were wrong, so that one run shows every mistake; what had an error
  * of its own is not reported again for what follows from it. Main thread. Floor 2.
  */
-#include "sluice/config/build.h"
+#include "weir/config/build.h"
 
 #include <string.h>
 
-#include "sluice/config/suggest.h"
+#include "weir/config/suggest.h"
 
 bool build_is_backend(const struct proxy *p)
 {

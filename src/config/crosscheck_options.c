@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/build.h"
-#include "sluice/config/setting.h"
+#include "weir/base/check.h"
+#include "weir/config/build.h"
+#include "weir/config/setting.h"
 
 /* The value of an option as -T prints it; the caller frees it. NULL = it has none, or no memory. */
 static char *value_text(const struct option *o, const struct config_proxy *set)

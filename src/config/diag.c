@@ -4,13 +4,13 @@
  *
  * Main thread. Floor 2.
  */
-#include "sluice/config/diag.h"
+#include "weir/config/diag.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* Of a longer source line only a window around the caret is shown. */
 #define DIAG_WINDOW	   160
@@ -18,7 +18,7 @@
 
 static const char *const code_words[DIAG_CODES] = {
 #define DIAG_CODE(name, word) [DIAG_##name] = word,
-#include "sluice/config/diag_codes.tbl.h"
+#include "weir/config/diag_codes.tbl.h"
 #undef DIAG_CODE
 };
 

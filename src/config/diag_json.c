@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/diag.h"
+#include "weir/base/check.h"
+#include "weir/config/diag.h"
 
 /* How many bytes the UTF-8 sequence at `text` has; 0 = it is none (also overlong and surrogates). */
 static size_t sequence_len(const unsigned char *text, size_t len)

@@ -4,12 +4,12 @@
  *
  * Main thread. Floor 2.
  */
-#include "sluice/config/document.h"
+#include "weir/config/document.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/options.h"
+#include "weir/base/check.h"
+#include "weir/config/options.h"
 
 struct source *document_add_source(struct document *doc, const char *name)
 {

@@ -5,12 +5,12 @@
  * What it suggests has no word in it that would be refused: such a word is left out, and reported where
  * it stands. Main thread. Floor 2.
  */
-#include "sluice/config/habit.h"
+#include "weir/config/habit.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/suggest.h"
+#include "weir/base/check.h"
+#include "weir/config/suggest.h"
 
 /* The section that the words of a line of `o` are options of; 0 = they are none. Those of a check of HTTP
  * or of texts are taken as they are. */

@@ -6,14 +6,14 @@
  * only when the rule is one of addresses alone, and all of them. Else its place stays empty, or the
  * hint says where to read. Main thread. Floor 2.
  */
-#include "sluice/config/habit.h"
+#include "weir/config/habit.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/suggest.h"
-#include "sluice/config/values.h"
-#include "sluice/io/netset.h"
+#include "weir/base/check.h"
+#include "weir/config/suggest.h"
+#include "weir/config/values.h"
+#include "weir/io/netset.h"
 
 #define BLANKS	     " \t"
 #define PATH_LEN_MAX 512 /* a check takes no longer one */

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/build.h"
-#include "sluice/config/load.h"
-#include "sluice/config/reader.h"
+#include "weir/base/check.h"
+#include "weir/config/build.h"
+#include "weir/config/load.h"
+#include "weir/config/reader.h"
 
 static void read_input(struct load *l, const struct config_input *input)
 {

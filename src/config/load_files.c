@@ -13,11 +13,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/load.h"
-#include "sluice/config/options.h"
-#include "sluice/config/reader.h"
-#include "sluice/config/words.h"
+#include "weir/base/check.h"
+#include "weir/config/load.h"
+#include "weir/config/options.h"
+#include "weir/config/reader.h"
+#include "weir/config/words.h"
 
 /* More files, or includes in includes, than anybody means. */
 #define LOAD_FILES_MAX 1000

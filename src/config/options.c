@@ -4,14 +4,14 @@
  *
  * Constant. Any thread. Floor 2.
  */
-#include "sluice/config/options.h"
+#include "weir/config/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/config/suggest.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/config/suggest.h"
 
 #define FRONT	(IN_FRONTEND | IN_LISTEN)
 #define BACK	(IN_BACKEND | IN_LISTEN)
@@ -41,7 +41,7 @@ const struct option options[] = {
 	{key, sections, effect, type, flags, words, field, def, min, max, help, example},
 #define LATER(key, sections, flags, help, example)                                                           \
 	{key, sections, 0, OPT_LATER, flags, "", NO_FIELD, NULL, 0, 0, help, example},
-#include "sluice/config/options.tbl.h"
+#include "weir/config/options.tbl.h"
 #undef OPTION
 #undef LATER
 };

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "sluice/config/build.h"
-#include "sluice/config/suggest.h"
+#include "weir/config/build.h"
+#include "weir/config/suggest.h"
 
 /* One argument, taken apart. */
 struct override {

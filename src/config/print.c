@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/reader.h"
-#include "sluice/config/setting.h"
+#include "weir/base/check.h"
+#include "weir/config/reader.h"
+#include "weir/config/setting.h"
 
 /* Where the comments begin, unless a line is longer. */
 #define ORIGIN_COLUMN 44

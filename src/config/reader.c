@@ -10,19 +10,19 @@
  * checked that both read the same. Refuses control bytes, long lines and lines without '='.
  * Main thread. Floor 2.
  */
-#include "sluice/config/reader.h"
-#include "sluice/config/reader_state.h"
+#include "weir/config/reader.h"
+#include "weir/config/reader_state.h"
 
 #include <ini.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/habit.h"
-#include "sluice/config/options.h"
-#include "sluice/config/suggest.h"
-#include "sluice/config/values.h"
-#include "sluice/config/words.h"
+#include "weir/base/check.h"
+#include "weir/config/habit.h"
+#include "weir/config/options.h"
+#include "weir/config/suggest.h"
+#include "weir/config/values.h"
+#include "weir/config/words.h"
 
 struct at reader_at(const struct reader *r, size_t offset, size_t len)
 {

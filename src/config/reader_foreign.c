@@ -5,13 +5,13 @@
  * A header without brackets opens its section and a line without '=' becomes an entry, so that what
  * follows is judged in the same run. Nothing is built from it: each was an error. Main thread. Floor 2.
  */
-#include "sluice/config/reader_state.h"
+#include "weir/config/reader_state.h"
 
 #include <string.h>
 
-#include "sluice/config/habit.h"
-#include "sluice/config/options.h"
-#include "sluice/config/suggest.h"
+#include "weir/config/habit.h"
+#include "weir/config/options.h"
+#include "weir/config/suggest.h"
 
 #define ANYWHERE (IN_GLOBAL | IN_STATS | IN_DEFAULTS | IN_PROXIES)
 #define BLANKS	 " \t"

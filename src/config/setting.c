@@ -5,13 +5,13 @@
  * Refuses a scalar with several words, words that a line does not have, and what is not in this
  * version. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/habit.h"
+#include "weir/base/check.h"
+#include "weir/config/habit.h"
 
 /* Types that read all words of their line; the others take one. */
 static bool takes_words(enum option_type type)
@@ -55,7 +55,7 @@ static int report_unknown_word(const struct setting *s, const struct word *w, co
 	else if (near != NULL)
 		diag_hint(s->diag, "did you mean '%s'?", near->key);
 	else
-		diag_hint(s->diag, "see 'sluice help %s'", s->option->key);
+		diag_hint(s->diag, "see 'weir help %s'", s->option->key);
 	return -EINVAL;
 }
 

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/setting.h"
-#include "sluice/config/values.h"
-#include "sluice/io/netset.h"
+#include "weir/base/check.h"
+#include "weir/config/setting.h"
+#include "weir/config/values.h"
+#include "weir/io/netset.h"
 
 /* Of one line of use-backend, so that -T can print it as one. */
 #define ROUTE_PARTS_MAX 64

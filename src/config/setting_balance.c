@@ -4,13 +4,13 @@
  *
  * Refuses words that the chosen algorithm does not use. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/values.h"
+#include "weir/base/check.h"
+#include "weir/config/values.h"
 
 #define DRAWS_DEFAULT 2
 #define DRAWS_MAX     100
@@ -43,10 +43,10 @@ static bool report_foreign(const struct setting *s, const struct word *w)
 		{"static-rr", "write roundrobin"},
 		{"hash", "write source: the client's address is what is hashed"},
 		{"sticky", "write source or maglev"},
-		{"uri", "sluice does not read HTTP: write source or leastconn"},
-		{"url_param", "sluice does not read HTTP: write source or leastconn"},
-		{"hdr", "sluice does not read HTTP: write source or leastconn"},
-		{"rdp-cookie", "sluice reads no cookies: write source"},
+		{"uri", "weir does not read HTTP: write source or leastconn"},
+		{"url_param", "weir does not read HTTP: write source or leastconn"},
+		{"hdr", "weir does not read HTTP: write source or leastconn"},
+		{"rdp-cookie", "weir reads no cookies: write source"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

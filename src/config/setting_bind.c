@@ -4,11 +4,11 @@
  *
  * Refuses names, and words that this kind of address has no use for. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <errno.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* What a socket got from who made it, and what nobody can change now. */
 static int check_inherited_options(const struct setting *s)

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/setting.h"
-#include "sluice/config/values.h"
+#include "weir/base/check.h"
+#include "weir/config/setting.h"
+#include "weir/config/values.h"
 
 /* What -T prints of a check must fit a line, with each byte as \xHH. */
 #define STEPS_MAX	16
@@ -54,7 +54,7 @@ static int check_kind(const struct setting *s, bool right, const char *kind)
 	if (right)
 		return 0;
 	diag_error(s->diag, DIAG_CONFLICT, s->words.list[0].at, "'%s' is for %s", s->option->key, kind);
-	diag_hint(s->diag, "leave it out, or see 'sluice help check'");
+	diag_hint(s->diag, "leave it out, or see 'weir help check'");
 	return -EINVAL;
 }
 

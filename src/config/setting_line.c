@@ -4,15 +4,15 @@
  *
  * Refuses addresses of a kind that their place cannot use. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/values.h"
+#include "weir/base/check.h"
+#include "weir/config/values.h"
 
 int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec)
 {
@@ -131,9 +131,9 @@ int setting_parse_admin(const struct setting *s, void *field)
 
 	if (!err && spec->kind != ADDR_UNIX) {
 		(void)setting_bad(s, &s->words.list[0], 0, "must be a Unix socket");
-		diag_hint(s->diag, spec->kind == ADDR_FD ? "'sluice ctl' could not find an inherited one: "
-							   "write unix:/run/sluice/admin.sock"
-							 : "write unix:/run/sluice/admin.sock");
+		diag_hint(s->diag, spec->kind == ADDR_FD ? "'weir ctl' could not find an inherited one: "
+							   "write unix:/run/weir/admin.sock"
+							 : "write unix:/run/weir/admin.sock");
 		err = -EINVAL;
 	}
 	return setting_parse_words(s, 1, IN_ADMIN) != 0 ? -EINVAL : err;

@@ -5,12 +5,12 @@
  * Refuses a syslog server by name: the log must not wait for a name server, and must go on when
  * there is none. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #define FILE_PREFIX   "file:"
 #define SYSLOG_PREFIX "syslog:"

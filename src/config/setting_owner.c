@@ -10,8 +10,8 @@
 #include <pwd.h>
 #include <string.h>
 
-#include "sluice/config/setting.h"
-#include "sluice/config/values.h"
+#include "weir/config/setting.h"
+#include "weir/config/values.h"
 
 int setting_parse_mode(const struct setting *s, void *field)
 {

@@ -5,16 +5,16 @@
  * Fields are written with memcpy(), because an enum, an int and an unsigned of one size are kept
  * alike. Refuses what the row's range or list of words does not have. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
-#include "sluice/config/suggest.h"
-#include "sluice/config/values.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
+#include "weir/config/suggest.h"
+#include "weir/config/values.h"
 
 static const char *const level_names[] = {
 	[LOG_LEVEL_ALERT] = "alert",   [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WARNING] = "warning",

@@ -4,13 +4,13 @@
  *
  * Refuses addresses that nobody can connect to. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* More would not fit a line of -T. */
 #define SOURCES_MAX 64

@@ -4,13 +4,13 @@
  *
  * Fields are written with memcpy(), as in setting_scalar.c. Main thread. Floor 2.
  */
-#include "sluice/config/setting.h"
+#include "weir/config/setting.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/values.h"
+#include "weir/base/check.h"
+#include "weir/config/values.h"
 
 /* Bytes, "off" = 0. */
 static int take_bytes(const struct setting *s, uint64_t *bytes)

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/setting.h"
+#include "weir/base/check.h"
+#include "weir/config/setting.h"
 
 /* Of one text; what -T prints of several must fit a line. */
 #define TEXT_BYTES_MAX 255

@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/build.h"
-#include "sluice/io/netset.h"
+#include "weir/base/check.h"
+#include "weir/config/build.h"
+#include "weir/io/netset.h"
 
 static char *copy_text(struct arena *a, const char *text)
 {

@@ -5,7 +5,7 @@
  * Reads files whole, pipes too (`-f <(generate)`). Judges nothing: that is the reader's part.
  * Main thread. Floor 2.
  */
-#include "sluice/config/source.h"
+#include "weir/config/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #define SOURCE_CHUNK (64u * 1024u)
 

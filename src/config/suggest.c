@@ -4,11 +4,11 @@
  *
  * Any thread. Floor 2.
  */
-#include "sluice/config/suggest.h"
+#include "weir/config/suggest.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* Longer words are not compared: nobody mistypes one of our keys that far. */
 #define SUGGEST_WORD_MAX 48
@@ -21,7 +21,7 @@ static const struct foreign {
 #define FOREIGN(word, hint)	    {FOREIGN_LINE, word, hint},
 #define FOREIGN_WORD(word, hint)    {FOREIGN_IN_LINE, word, hint},
 #define FOREIGN_SECTION(word, hint) {FOREIGN_SECTION_OR_BLOCK, word, hint},
-#include "sluice/config/foreign.tbl.h"
+#include "weir/config/foreign.tbl.h"
 #undef FOREIGN
 #undef FOREIGN_WORD
 #undef FOREIGN_SECTION

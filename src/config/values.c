@@ -4,15 +4,15 @@
  *
  * Any thread. Floor 2.
  */
-#include "sluice/config/values.h"
+#include "weir/config/values.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 /* Largest first, so that printing takes the largest that fits. */
 static const struct duration_unit {

@@ -5,14 +5,14 @@
  * Refuses open quotes, undefined variables and variables with control bytes in them.
  * Main thread. Floor 2.
  */
-#include "sluice/config/words.h"
+#include "weir/config/words.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* One value being cut. */
 struct cutter {

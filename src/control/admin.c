@@ -6,15 +6,15 @@
  * alone changes. Who asks what workers know waits for all of them: see admin_take_answers(). After `prompt`
  * a connection takes line after line, as tools for HAProxy want it. Main thread. Floor 5.
  */
-#include "sluice/control/admin_client.h"
+#include "weir/control/admin_client.h"
 
 #include <errno.h>
 #include <ev.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sys.h"
 
 #define LINGER_WAIT_S    1.
 #define ACCEPT_RETRY_S   0.1

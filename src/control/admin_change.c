@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
-#include "sluice/control/admin_answers.h"
+#include "weir/balance/backend.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
+#include "weir/control/admin_answers.h"
 
 #define WEIGHT_MAX  256u
 #define MAXCONN_MAX 1000000000u

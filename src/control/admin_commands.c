@@ -5,15 +5,15 @@
  * Reads words, asks whether this socket may say them, and hands them to whoever makes the answer. Main
  * thread. Floor 5.
  */
-#include "sluice/control/admin_commands.h"
+#include "weir/control/admin_commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/suggest.h"
-#include "sluice/control/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/config/suggest.h"
+#include "weir/control/admin_answers.h"
 
 #define COMMAND_MAX 320 /* two names and their command */
 #define SECONDS_MAX 3600

@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/suggest.h"
-#include "sluice/control/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/config/suggest.h"
+#include "weir/control/admin_answers.h"
 
 /* So many names make a refusal long enough. */
 #define NAMES_MAX 10

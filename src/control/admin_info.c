@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/admin_answers.h"
-#include "sluice/control/endpoint_label.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/admin_answers.h"
+#include "weir/control/endpoint_label.h"
 
 struct counter_row {
 	const char *name;
@@ -23,7 +23,7 @@ struct counter_row {
 
 static const struct counter_row counter_rows[] = {
 #define COUNTER(name, unit, help) {#name, offsetof(struct counters, name)},
-#include "sluice/base/counters.tbl.h"
+#include "weir/base/counters.tbl.h"
 #undef COUNTER
 };
 
@@ -119,7 +119,7 @@ static void add_process(const struct admin_context *ctx, int64_t uptime_s, struc
 	if (gethostname(host, sizeof(host)) != 0)
 		(void)snprintf(host, sizeof(host), "-");
 	host[sizeof(host) - 1] = '\0';
-	text_printf(out, "Name: sluice\nVersion: %s\nRelease_date: -\n", SLUICE_VERSION);
+	text_printf(out, "Name: weir\nVersion: %s\nRelease_date: -\n", WEIR_VERSION);
 	add_number(out, "Nbthread", ctx->engine->worker_count);
 	text_printf(out, "Nbproc: 1\nProcess_num: 1\nPid: %d\n", (int)getpid());
 	text_printf(out, "Uptime: %lldd %lldh%02lldm%02llds\n", (long long)(uptime_s / 86400),
@@ -169,7 +169,7 @@ void admin_show_info(const struct admin_call *c)
 	const struct engine *e = ctx->engine;
 	const int64_t uptime_s = (clock_mono_ns() - ctx->started_ns) / NS_PER_SEC;
 
-	text_printf(out, "version: %s\n", SLUICE_VERSION);
+	text_printf(out, "version: %s\n", WEIR_VERSION);
 	text_printf(out, "pid: %d\n", (int)getpid());
 	add_number(out, "uptime_s", (uint64_t)uptime_s);
 	text_printf(out, "state: %s\n", ctx->state);

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/control/admin_answers.h"
 
 /* The fields of a line of `show sess`, in their order: a path in one of them may hold a blank. */
 static const char *const session_keys[] = {

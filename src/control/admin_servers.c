@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/admin_answers.h"
-#include "sluice/control/check_talk.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/admin_answers.h"
+#include "weir/control/check_talk.h"
 
 #define TIME_MAX 32
 

@@ -5,7 +5,7 @@
  * Owns the socket, its path and the reserve. Reads and writes no byte of a client. Main thread.
  * Floor 5.
  */
-#include "sluice/control/admin_socket.h"
+#include "weir/control/admin_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/sock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sock.h"
+#include "weir/io/sys.h"
 
 #define ADMIN_BACKLOG 64
 

@@ -9,20 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/admin_answers.h"
 
 enum stat_column {
 #define COLUMN(name) STAT_##name,
-#include "sluice/control/stat_columns.tbl.h"
+#include "weir/control/stat_columns.tbl.h"
 #undef COLUMN
 	STAT_COLUMNS
 };
 
 static const char *const column_names[] = {
 #define COLUMN(name) #name,
-#include "sluice/control/stat_columns.tbl.h"
+#include "weir/control/stat_columns.tbl.h"
 #undef COLUMN
 };
 

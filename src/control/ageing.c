@@ -4,12 +4,12 @@
  *
  * Owns a timer and no pool. Main thread. Floor 5.
  */
-#include "sluice/control/ageing.h"
+#include "weir/control/ageing.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 static void arm(struct ageing *a)
 {

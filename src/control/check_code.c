@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/check_talk.h"
+#include "weir/base/check.h"
+#include "weir/control/check_talk.h"
 
 static const struct row {
 	const char *word;
@@ -16,7 +16,7 @@ static const struct row {
 	enum check_outcome outcome;
 } rows[CHECK_CODES] = {
 #define CHECK_CODE(id, code, number, result, meaning) [CHECK_##id] = {code, meaning, number, result},
-#include "sluice/control/check_codes.tbl.h"
+#include "weir/control/check_codes.tbl.h"
 #undef CHECK_CODE
 };
 

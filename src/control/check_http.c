@@ -5,13 +5,13 @@
  * A machine that takes the head line by line and the body in runs. What a server sends is never trusted: a
  * number that is none is a broken answer. Any thread. Floor 5.
  */
-#include "sluice/control/check_http.h"
+#include "weir/control/check_http.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
 
 #define VERSION_START "HTTP/1."
 /* So many digits cannot overflow 64 bits. */

@@ -4,13 +4,13 @@
  *
  * Owns a table a string, and none of the bytes. Any thread. Floor 5.
  */
-#include "sluice/control/check_match.h"
+#include "weir/control/check_match.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
 
 /* ---- one string ---- */
 

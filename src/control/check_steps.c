@@ -4,16 +4,16 @@
  *
  * Owns the request and the places of the strings that are waited for. Main thread. Floor 5.
  */
-#include "sluice/control/check_steps.h"
+#include "weir/control/check_steps.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/log.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/log.h"
+#include "weir/io/sys.h"
 
 /* So much of a string is shown in a message. */
 #define SHOWN_BYTES 40

@@ -5,18 +5,18 @@
  * Owns the socket. A check that gets no socket, no port or no memory has learnt nothing of the server and
  * says so (SOCKERR). What is said and heard is check_steps.c's. Main thread. Floor 5.
  */
-#include "sluice/control/check_talk.h"
+#include "weir/control/check_talk.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/check_steps.h"
-#include "sluice/engine/endpoint.h"
-#include "sluice/engine/server_sock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/control/check_steps.h"
+#include "weir/engine/endpoint.h"
+#include "weir/engine/server_sock.h"
+#include "weir/io/sys.h"
 
 /* No event tells of room in a Unix backlog. */
 #define AGAIN_NS (10 * NS_PER_MS)

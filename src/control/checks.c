@@ -6,7 +6,7 @@
  * server_set_health() alone, which also writes the log line of the change; gather.c makes one roster of all
  * changes of a turn, and moves slow starts on. Main thread. Floor 5.
  */
-#include "sluice/control/checks.h"
+#include "weir/control/checks.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/balance/health.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/hash.h"
-#include "sluice/base/log.h"
-#include "sluice/control/check_talk.h"
-#include "sluice/control/gather.h"
+#include "weir/balance/health.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/hash.h"
+#include "weir/base/log.h"
+#include "weir/control/check_talk.h"
+#include "weir/control/gather.h"
 
 /* Waits are up to so much shorter than configured, so that many checks, or many machines, do not beat in
  * time. Never longer: a dead server is out within fall x interval. */

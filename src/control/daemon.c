@@ -5,7 +5,7 @@
  * Owns the loop, the engine and everything of control; startup.c sets them up, and daemon_run() takes
  * them down in the reverse order on every way out. Moves no byte of a session. Floor 5.
  */
-#include "sluice/control/daemon.h"
+#include "weir/control/daemon.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -16,11 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
-#include "sluice/control/endpoint_label.h"
-#include "sluice/control/startup.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
+#include "weir/control/endpoint_label.h"
+#include "weir/control/startup.h"
 
 #define FLUSH_MS   1000
 #define FAR_AWAY_S 1e12
@@ -103,10 +103,10 @@ static void say_ready(struct daemon *d)
 			 addr_format(&ep->addr, address), ep->frontend->config->name,
 			 endpoint_label(ep, label));
 	}
-	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s%s%s%s, maxconn %u, maxpipes %u, pid %d, sluice %s",
+	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s%s%s%s, maxconn %u, maxpipes %u, pid %d, weir %s",
 		 e->worker_count, d->driver.driver->name, why[0] != '\0' ? " (io_uring: " : "", why,
 		 why[0] != '\0' ? ")" : "", e->limits.maxconn, e->limits.maxpipes, (int)getpid(),
-		 SLUICE_VERSION);
+		 WEIR_VERSION);
 	sd_service_ready(&d->service, d->loop, &d->engine);
 	if (d->options->on_ready == NULL)
 		return;
@@ -205,7 +205,7 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 		if (err)
 			log_line(LOG_LEVEL_ERROR,
 				 "SIGUSR1: cannot open %s again: %s; the old file stays in use; the user "
-				 "sluice runs as must be allowed to write there",
+				 "weir runs as must be allowed to write there",
 				 failed, strerror(-err));
 		else
 			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");

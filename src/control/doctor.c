@@ -4,13 +4,13 @@
  *
  * Judges nothing itself (doctor_checks.c) and reads nothing (doctor_facts.c). Main thread. Floor 5.
  */
-#include "sluice/control/doctor.h"
+#include "weir/control/doctor.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/log.h"
-#include "sluice/control/driver_choice.h"
+#include "weir/base/check.h"
+#include "weir/base/log.h"
+#include "weir/control/driver_choice.h"
 
 #define DEFAULT_BACKLOG 4096u
 #define LOW_PORTS	1024u

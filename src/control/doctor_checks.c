@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/doctor.h"
-#include "sluice/io/pipe_pool.h"
-#include "sluice/io/uring.h"
+#include "weir/base/check.h"
+#include "weir/control/doctor.h"
+#include "weir/io/pipe_pool.h"
+#include "weir/io/uring.h"
 
 /* What a session without traffic costs: its two sockets in the kernel, and what is ours. */
 #define SESSION_BYTES UINT64_C(8192)
@@ -67,7 +67,7 @@ static void judge_open_files(const struct doctor_facts *facts, const struct doct
 		return;
 	put(f->current, "%llu (maxconn %llu)", (ull)facts->fds_hard, (ull)wish->maxconn);
 	put(f->wanted, "%llu", (ull)wanted);
-	put(f->fix, "LimitNOFILE=%llu in the unit ('systemctl edit sluice'), or 'ulimit -n %llu' before it",
+	put(f->fix, "LimitNOFILE=%llu in the unit ('systemctl edit weir'), or 'ulimit -n %llu' before it",
 	    (ull)wanted, (ull)wanted);
 	f->verdict = verdict(facts->fds_hard >= wanted, !small);
 }
@@ -322,13 +322,13 @@ static void judge_net_admin(const struct doctor_facts *facts, const struct docto
 	put(f->wanted, "for %s", wish->net_admin);
 	put(f->current, "%s", facts->can_net_admin ? "held" : "not held");
 	put(f->fix, "AmbientCapabilities=CAP_NET_ADMIN and CapabilityBoundingSet=CAP_NET_ADMIN in the unit "
-		    "('systemctl edit sluice')");
+		    "('systemctl edit weir')");
 	f->verdict = verdict(facts->can_net_admin, true);
 }
 
 const struct doctor_check doctor_checks[] = {
 #define DOCTOR_CHECK(id, name, about) {name, about, judge_##id},
-#include "sluice/control/doctor.tbl.h"
+#include "weir/control/doctor.tbl.h"
 #undef DOCTOR_CHECK
 };
 

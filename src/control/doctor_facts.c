@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/doctor.h"
-#include "sluice/io/uring.h"
+#include "weir/base/check.h"
+#include "weir/control/doctor.h"
+#include "weir/io/uring.h"
 
 #define GROUPS "/sys/fs/cgroup"
 /* From linux/capability.h, which not every libc-dev package brings. */

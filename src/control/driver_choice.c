@@ -5,11 +5,11 @@
  * `driver = io_uring` is io_uring or no start: who writes it has a reason. `auto` starts. Logs nothing.
  * Main thread. Floor 5.
  */
-#include "sluice/control/driver_choice.h"
+#include "weir/control/driver_choice.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 bool driver_wants_ring(enum config_driver asked, enum config_driver of_auto)
 {

@@ -5,13 +5,13 @@
  * Holds backends (balance/backend.h) until the loop is about to wait. What finds no memory stays held, and is
  * tried again a second later. Main thread. Floor 5.
  */
-#include "sluice/control/gather.h"
+#include "weir/control/gather.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/base/clock.h"
+#include "weir/balance/backend.h"
+#include "weir/base/clock.h"
 
 #define LINES_PER_SECOND 1
 

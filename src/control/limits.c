@@ -6,7 +6,7 @@
  * of pipes are counted by the kernel for each user, so the plan is made after the privilege drop.
  * Never logs, never exits. Main thread. Floor 5.
  */
-#include "sluice/control/limits.h"
+#include "weir/control/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/buf_pool.h"
-#include "sluice/io/pipe_pool.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/buf_pool.h"
+#include "weir/io/pipe_pool.h"
+#include "weir/io/sys.h"
 
 /* What pipe_pool.h makes pipes shrink to before they get fewer. */
 #define SMALLEST_PIPE  (PIPE_SLOTS_MIN * (uint64_t)PIPE_SLOT_BYTES)

@@ -4,14 +4,14 @@
  *
  * A table for the errors that people meet; the rest is strerror(3)'s. Main thread. Floor 5.
  */
-#include "sluice/control/listen_error.h"
+#include "weir/control/listen_error.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 struct row {
 	int err;

@@ -6,7 +6,7 @@
  * does not listen yet: that a wrong unit file is found at the start, not by the first client. Main
  * thread. Floor 5.
  */
-#include "sluice/control/listen_fds.h"
+#include "weir/control/listen_fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +17,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/log.h"
-#include "sluice/config/suggest.h"
-#include "sluice/config/values.h"
-#include "sluice/control/socket_check.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/log.h"
+#include "weir/config/suggest.h"
+#include "weir/config/values.h"
+#include "weir/control/socket_check.h"
+#include "weir/io/sys.h"
 
 /* sd_listen_fds_with_names(3) calls one so that came without a name. */
 #define NAME_UNKNOWN "unknown"
@@ -177,7 +177,7 @@ static int refuse_unpassed(const struct listen_fds *l, const char *name, char *w
 	if (l->other_pid != 0) {
 		(void)snprintf(why, room,
 			       "the sockets were passed to process %ld (LISTEN_PID), and this one is %d; "
-			       "start sluice itself, with no shell or wrapper that stays between",
+			       "start weir itself, with no shell or wrapper that stays between",
 			       l->other_pid, (int)getpid());
 		return -ENOENT;
 	}

@@ -4,7 +4,7 @@
  *
  * Relies on texts that have no control bytes (log.h). Main thread. Floor 5.
  */
-#include "sluice/control/log_layout.h"
+#include "weir/control/log_layout.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 #define TIME_MAX 64
 
@@ -86,10 +86,10 @@ static void add_head(const struct log_layout *l, const struct log_entry *e, char
 		add(out, len, "<%d>", (int)e->level);
 		return;
 	case LOG_HEAD_SYSLOG_LOCAL:
-		add(out, len, "<%d>%s sluice[%d]: ", priority, local_time(e->wall_ns, time), (int)getpid());
+		add(out, len, "<%d>%s weir[%d]: ", priority, local_time(e->wall_ns, time), (int)getpid());
 		return;
 	case LOG_HEAD_SYSLOG:
-		add(out, len, "<%d>1 %s %s sluice %d - - ", priority, utc_time(e->wall_ns, time), l->host,
+		add(out, len, "<%d>1 %s %s weir %d - - ", priority, utc_time(e->wall_ns, time), l->host,
 		    (int)getpid());
 		return;
 	}

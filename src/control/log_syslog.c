@@ -5,16 +5,16 @@
  * As syslog(3) does it: a datagram a line; on a stream each line ends with NUL. The control loop is
  * never held up: sockets are nonblocking, and no name is looked up. Main thread. Floor 5.
  */
-#include "sluice/control/log_syslog.h"
+#include "weir/control/log_syslog.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 #define RETRY_NS NS_PER_SEC
 

@@ -6,7 +6,7 @@
  * poll(2) and then given at most PIPE_BUF bytes, which the kernel takes without waiting when it said
  * that there is a free slot; a socket gets MSG_DONTWAIT. Main thread. Floor 5.
  */
-#include "sluice/control/log_target.h"
+#include "weir/control/log_target.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 /* A terminal says "writable" while 256 bytes have room (n_tty's WAKEUP_CHARS). */
 #define CHUNK_TERMINAL 256u

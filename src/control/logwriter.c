@@ -5,7 +5,7 @@
  * Owns the targets, borrows the rings. A ring is marked quiet (by taking from it when it is empty)
  * only after a pause of 20 ms in which nothing came. Main thread. Floor 5.
  */
-#include "sluice/control/logwriter.h"
+#include "weir/control/logwriter.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/log_target.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/log_target.h"
 
 #define PAUSE_S 0.020
 /* Signals and the admin socket get their turn after so many lines. */

@@ -5,7 +5,7 @@
  * Owns the jobs in its lists. It is joined when it waits and detached when it hangs; the last of
  * the two sides frees the structure. No log line is made in the thread. Floor 5.
  */
-#include "sluice/control/lookup.h"
+#include "weir/control/lookup.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 struct lookup {
 	struct resolver_calls calls;
@@ -62,7 +62,7 @@ static int start_thread(struct lookup *l)
 	err = pthread_create(&l->thread, NULL, lookup_run, l);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!err)
-		(void)pthread_setname_np(l->thread, "sluice-names"); /* for top(1) */
+		(void)pthread_setname_np(l->thread, "weir-names"); /* for top(1) */
 	return -err;
 }
 

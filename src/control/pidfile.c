@@ -4,7 +4,7 @@
  *
  * Written beside its place and then renamed, so that nobody reads half a number. Main thread. Floor 5.
  */
-#include "sluice/control/pidfile.h"
+#include "weir/control/pidfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

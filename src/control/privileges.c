@@ -6,7 +6,7 @@
  * saved ids change together, and the change is verified, because a process that believes that it
  * dropped its rights and did not is worse than one that never tried. Main thread. Floor 5.
  */
-#include "sluice/control/privileges.h"
+#include "weir/control/privileges.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* A number stands for itself, so that an id without a name can be used. */
 static bool parse_id(const char *text, unsigned long *id)

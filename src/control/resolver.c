@@ -5,7 +5,7 @@
  * Owns one entry a name, each with at most one question under way and with a timer otherwise.
  * The questions are lookup.c's. Main thread. Floor 5.
  */
-#include "sluice/control/resolver.h"
+#include "weir/control/resolver.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/lookup.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/lookup.h"
 
 #define BACKOFF_MAX_NS   (60 * NS_PER_SEC)
 #define LINES_PER_SECOND 5

@@ -5,7 +5,7 @@
  * Owns one unconnected socket: a manager that starts again listens at the same address. Never
  * blocks, never waits for an answer. Main thread. Floor 5.
  */
-#include "sluice/control/sd_notify.h"
+#include "weir/control/sd_notify.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/config/values.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/config/values.h"
+#include "weir/io/sys.h"
 
 static const char *const environment[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"};
 

@@ -5,16 +5,16 @@
  * Owns the watchers for it. A wedged worker must not be hidden: the manager hears "alive" only after
  * every worker has answered a ping of its own. Main thread. Floor 5.
  */
-#include "sluice/control/sd_service.h"
+#include "weir/control/sd_service.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
 
 #define STATUS_EVERY_S 5.
 #define READY_AGAIN_S  0.5

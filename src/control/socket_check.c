@@ -5,14 +5,14 @@
  * Owns the words for a refused option. Makes sockets and closes them; connects to nobody. Main thread.
  * Floor 5.
  */
-#include "sluice/control/socket_check.h"
+#include "weir/control/socket_check.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "sluice/engine/server_sock.h"
+#include "weir/engine/server_sock.h"
 
 #define CONGESTION_LIST "/proc/sys/net/ipv4/tcp_available_congestion_control"
 
@@ -53,7 +53,7 @@ const char *option_error(enum sock_option option, int err, const char *value,
 			       shown);
 	else if ((err == -EPERM || err == -EACCES) && cap[0] != '\0')
 		(void)snprintf(buf, OPTION_ERROR_MAX,
-			       "'%s%s%.40s' needs %s; in the unit ('systemctl edit sluice'): "
+			       "'%s%s%.40s' needs %s; in the unit ('systemctl edit weir'): "
 			       "AmbientCapabilities=%s and CapabilityBoundingSet=%s, and no 'user' in "
 			       "[global], which gives it up",
 			       word, is, shown, cap, cap, cap);

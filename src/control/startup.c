@@ -6,7 +6,7 @@
  * daemon_run() does, on every way out. A failure is one log line and an exit code. Main thread.
  * Floor 5.
  */
-#include "sluice/control/startup.h"
+#include "weir/control/startup.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/log.h"
-#include "sluice/control/doctor.h"
-#include "sluice/control/listen_error.h"
-#include "sluice/control/socket_check.h"
+#include "weir/base/check.h"
+#include "weir/base/log.h"
+#include "weir/control/doctor.h"
+#include "weir/control/listen_error.h"
+#include "weir/control/socket_check.h"
 
 void daemon_notify(void *arg)
 {
@@ -39,7 +39,7 @@ enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fm
 	log_line(LOG_LEVEL_ERROR, "%s", text);
 	sd_service_failed(&d->service, text);
 	if (d->log != NULL && !logwriter_has_stderr(d->log, LOG_LEVEL_ERROR))
-		(void)fprintf(stderr, "sluice: %s\n", text);
+		(void)fprintf(stderr, "weir: %s\n", text);
 	return code;
 }
 

@@ -5,14 +5,14 @@
  * Grows by doubling and never past TEXT_BYTES_MAX; never aborts for want of memory. Main thread.
  * Floor 5.
  */
-#include "sluice/control/text.h"
+#include "weir/control/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #define TEXT_BYTES_MIN 4096u
 

@@ -4,7 +4,7 @@
  *
  * The one place of this floor that ends a process, and it is never the parent. Floor 6.
  */
-#include "sluice/demo/child.h"
+#include "weir/demo/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #define FDS_MAX 4096
 

@@ -4,7 +4,7 @@
  *
  * Main thread of the parent, which never has another. Floor 6.
  */
-#include "sluice/demo/demo.h"
+#include "weir/demo/demo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/demo/keyed.h"
-#include "sluice/demo/stage.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/demo/keyed.h"
+#include "weir/demo/stage.h"
 
 #define TICK_S		0.05
 #define TICKS_PER_FRAME 5 /* four frames a second */
@@ -51,7 +51,7 @@ static char *make_config_text(const struct plan *p)
 
 static enum exit_code refuse(const char *what, int err)
 {
-	fprintf(stderr, "sluice: demo: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "weir: demo: %s: %s\n", what, strerror(-err));
 	return EXIT_ENVIRONMENT;
 }
 
@@ -59,7 +59,7 @@ static enum exit_code refuse_plan(int err)
 {
 	if (err != -EADDRINUSE)
 		return refuse("no port on 127.0.0.1", err);
-	fprintf(stderr, "sluice: demo: 127.0.0.1 has no free port from %d to %d\n", PLAN_PORT,
+	fprintf(stderr, "weir: demo: 127.0.0.1 has no free port from %d to %d\n", PLAN_PORT,
 		PLAN_PORT + PLAN_PORTS_TRIED - 1);
 	return EXIT_ENVIRONMENT;
 }
@@ -149,7 +149,7 @@ static void check_patience(struct stage *s)
 	if (clock_mono_ns() - s->phase_ns <= patience_ns[s->phase])
 		return;
 	if (s->phase == PHASE_STARTING)
-		stage_fail(s, "sluice did not get ready");
+		stage_fail(s, "weir did not get ready");
 	else if (s->phase == PHASE_FINISHING)
 		stage_fail(s, "clients never came to their end");
 	else if (s->phase == PHASE_STOPPING)
@@ -181,7 +181,7 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int revents)
 static int open_log(struct stage *s)
 {
 	/* Memory with a descriptor: needs no folder, and is gone with its processes. */
-	s->log_fd = memfd_create("sluice-demo-log", MFD_CLOEXEC);
+	s->log_fd = memfd_create("weir-demo-log", MFD_CLOEXEC);
 	if (s->log_fd < 0)
 		return -errno;
 	return fcntl(s->log_fd, F_SETFL, O_APPEND) == 0 ? 0 : -errno;
@@ -359,7 +359,7 @@ static void show_log(const struct stage *s)
 	from = st.st_size > LOG_SHOWN_BYTES ? st.st_size - LOG_SHOWN_BYTES : 0;
 	n = pread(s->log_fd, bytes, sizeof(bytes), from);
 	if (n > 0)
-		fprintf(stderr, "the log of sluice and its servers%s:\n%.*s", from > 0 ? " (its end)" : "",
+		fprintf(stderr, "the log of weir and its servers%s:\n%.*s", from > 0 ? " (its end)" : "",
 			(int)n, bytes);
 }
 

@@ -4,13 +4,13 @@
  *
  * Any thread. Floor 6.
  */
-#include "sluice/demo/figures.h"
+#include "weir/demo/figures.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 /* With a decimal while there is room for one: "4.1", "12". */
 static void scaled(double n, const char *gap, const char *const units[], size_t count, char *buf)

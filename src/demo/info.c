@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.c - what `show info` of a running sluice says, as numbers, and how it is asked for.
+ * info.c - what `show info` of a running weir says, as numbers, and how it is asked for.
  *
  * Main thread. Floor 6.
  */
-#include "sluice/demo/info.h"
+#include "weir/demo/info.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 static const char question[] = "show info\n";
 

@@ -4,11 +4,11 @@
  *
  * Main thread of each process. Floor 6.
  */
-#include "sluice/demo/keyed.h"
+#include "weir/demo/keyed.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 static unsigned char table[KEYED_PERIOD + KEYED_PIECE];
 

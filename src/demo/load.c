@@ -5,7 +5,7 @@
  * Bulk grows until a transfer takes about a quarter of a second, so that a slow machine ends in time
  * and a fast one is not busy with connecting. Main thread. Floor 6.
  */
-#include "sluice/demo/load.h"
+#include "weir/demo/load.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/demo/talk.h"
-#include "sluice/io/sock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/demo/talk.h"
+#include "weir/io/sock.h"
 
 #define EXCHANGES     20 /* of a small client before it connects anew */
 #define BULK_FIRST    (UINT64_C(1) << 20)

@@ -4,15 +4,15 @@
  *
  * Main thread. Floor 6.
  */
-#include "sluice/demo/plan.h"
+#include "weir/demo/plan.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/sock.h"
+#include "weir/base/check.h"
+#include "weir/io/sock.h"
 
 #define NAME_MAX_LEN 64
 
@@ -40,7 +40,7 @@ void plan_proxy_addr(const struct plan *p, struct addr *out)
 
 void plan_admin_name(const struct plan *p, char *buf, size_t room)
 {
-	(void)snprintf(buf, room, "unix:@sluice-demo-%u", (unsigned)p->proxy_port); /* the rooms are ours */
+	(void)snprintf(buf, room, "unix:@weir-demo-%u", (unsigned)p->proxy_port); /* the rooms are ours */
 }
 
 /* Two demos that start in the same moment would both find a port free. The name is gone with its
@@ -48,7 +48,7 @@ void plan_admin_name(const struct plan *p, char *buf, size_t room)
 static int lock_port(uint16_t port)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
-	int n = snprintf(un.sun_path + 1, NAME_MAX_LEN, "sluice-demo-%u-lock", (unsigned)port);
+	int n = snprintf(un.sun_path + 1, NAME_MAX_LEN, "weir-demo-%u-lock", (unsigned)port);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int err;
 

@@ -4,11 +4,11 @@
  *
  * Main thread. Floor 6.
  */
-#include "sluice/demo/report.h"
+#include "weir/demo/report.h"
 
 #include <stdarg.h>
 
-#include "sluice/demo/figures.h"
+#include "weir/demo/figures.h"
 
 void report_why(struct report *r, const char *fmt, ...)
 {
@@ -112,10 +112,10 @@ void report_text(const struct report *r, const char *good, const char *bad, cons
 	if (report_ok(r))
 		return;
 	if (r->sessions_left != 0)
-		fprintf(out, "           %ssluice still had %s sessions%s\n", bad,
+		fprintf(out, "           %sweir still had %s sessions%s\n", bad,
 			figure_grouped(r->sessions_left, errors), plain);
 	if (r->daemon_exit != 0)
-		fprintf(out, "           %ssluice ended with exit code %d%s\n", bad, r->daemon_exit, plain);
+		fprintf(out, "           %sweir ended with exit code %d%s\n", bad, r->daemon_exit, plain);
 	fprintf(out, " %sfailed%s    %s\n", bad, plain,
 		r->why[0] != '\0' ? r->why : "no client had an answer");
 }

@@ -5,7 +5,7 @@
  * Uses few codes, those of every terminal: up, erase to the end of the line or of the screen, cursor
  * off and on. Main thread. Floor 6.
  */
-#include "sluice/demo/screen.h"
+#include "weir/demo/screen.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 static const char *const styles[SCREEN_STYLES] = {
     [STYLE_PLAIN] = "\033[0m", [STYLE_BOLD] = "\033[1m",  [STYLE_DIM] = "\033[2m",

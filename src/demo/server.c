@@ -5,7 +5,7 @@
  * Leaving hurts nobody: new SYNs are dropped while the handshakes that have begun come to their end,
  * then the queue is emptied and the listener closed. Floor 6.
  */
-#include "sluice/demo/server.h"
+#include "weir/demo/server.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -19,8 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/demo/talk.h"
+#include "weir/base/check.h"
+#include "weir/demo/talk.h"
 
 /* A handshake over loopback takes microseconds, but the proxy's ends with its first bytes, or when its
  * kernel has waited 200 ms for them; a little more, as timers are late on a busy machine. */

@@ -4,7 +4,7 @@
  *
  * Main thread of the parent; the functions that children run are here too. Floor 6.
  */
-#include "sluice/demo/stage.h"
+#include "weir/demo/stage.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/config/config.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/config/config.h"
 
 /* What a server needs to know. Static, because a child reads it after the fork. */
 struct server_part {
@@ -187,9 +187,9 @@ static void daemon_gone(struct stage *s)
 {
 	s->report.daemon_exit = s->daemon.code;
 	if (s->phase < PHASE_STOPPING)
-		stage_fail(s, "sluice ended by itself (exit code %d)", s->daemon.code);
+		stage_fail(s, "weir ended by itself (exit code %d)", s->daemon.code);
 	else if (s->daemon.code != 0)
-		stage_fail(s, "sluice ended with exit code %d", s->daemon.code);
+		stage_fail(s, "weir ended with exit code %d", s->daemon.code);
 	if (s->phase == PHASE_PLAYING)
 		stage_set_phase(s, PHASE_FINISHING); /* clients shall see what that is like, briefly */
 	else if (s->phase == PHASE_STARTING || s->phase == PHASE_SETTLING)

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/demo/figures.h"
-#include "sluice/demo/stage.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/demo/figures.h"
+#include "weir/demo/stage.h"
 
 #define B2 1
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/demo/figures.h"
-#include "sluice/demo/stage.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/demo/figures.h"
+#include "weir/demo/stage.h"
 
 void table_header(struct stage *s)
 {
@@ -23,8 +23,8 @@ void table_header(struct stage *s)
 	plan_admin_name(&s->plan, admin, sizeof(admin));
 	if (s->plan.proxy_port != PLAN_PORT)
 		screen_line(out, "%d is busy, using %u", PLAN_PORT, (unsigned)s->plan.proxy_port);
-	screen_line(out, "%ssluice %s - demo%s   driver %s   workers %llu", screen_style(out, STYLE_BOLD),
-		    SLUICE_VERSION, plain, s->info.driver, (unsigned long long)s->info.workers);
+	screen_line(out, "%sweir %s - demo%s   driver %s   workers %llu", screen_style(out, STYLE_BOLD),
+		    WEIR_VERSION, plain, s->info.driver, (unsigned long long)s->info.workers);
 	screen_line(out, "  proxy    http://127.0.0.1:%u/   %stry:  curl 127.0.0.1:%u%s",
 		    (unsigned)s->plan.proxy_port, dim, (unsigned)s->plan.proxy_port, plain);
 	screen_line(out, "  admin    %s ctl -s %s show info", me, admin);

@@ -4,14 +4,14 @@
  *
  * Main thread of each process. Floor 6.
  */
-#include "sluice/demo/talk.h"
+#include "weir/demo/talk.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "sluice/base/check.h"
-#include "sluice/demo/keyed.h"
+#include "weir/base/check.h"
+#include "weir/demo/keyed.h"
 
 /* One for all talks: what was received is looked at and forgotten. */
 static unsigned char scratch[KEYED_PIECE];

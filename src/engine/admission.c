@@ -6,19 +6,19 @@
  * it goes. Asked before a server is, so that who is refused has cost no connect. A worker's thread;
  * admission_init() and admission_free() are control's. Floor 4.
  */
-#include "sluice/engine/admission.h"
+#include "weir/engine/admission.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sluice/base/check.h"
-#include "sluice/engine/engine.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/source_table.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/netset.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/engine/engine.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/session.h"
+#include "weir/engine/source_table.h"
+#include "weir/engine/worker.h"
+#include "weir/io/netset.h"
+#include "weir/io/sys.h"
 
 static bool has_ip(const struct addr_brief *a)
 {

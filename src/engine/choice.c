@@ -5,16 +5,16 @@
  * The algorithm is the picker's, the order of those who wait is the queue's; what is here sees to it that
  * nobody is overtaken. Opens nothing. A worker's thread. Floor 4.
  */
-#include "sluice/engine/choice.h"
+#include "weir/engine/choice.h"
 
 #include <sys/socket.h>
 
-#include "sluice/balance/client_key.h"
-#include "sluice/base/check.h"
-#include "sluice/engine/queueing.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/sys.h"
+#include "weir/balance/client_key.h"
+#include "weir/base/check.h"
+#include "weir/engine/queueing.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+#include "weir/io/sys.h"
 
 /* Of a client that is closed for want of a server so many bytes are read: close(2) sends RST where some are
  * left unread. */

@@ -10,17 +10,17 @@
  */
 #include <string.h>
 
-#include "sluice/balance/client_key.h"
-#include "sluice/balance/health.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/choice.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/handshake.h"
-#include "sluice/engine/server_sock.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/sock.h"
+#include "weir/balance/client_key.h"
+#include "weir/balance/health.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/choice.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/handshake.h"
+#include "weir/engine/server_sock.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+#include "weir/io/sock.h"
 
 /* How long the same server is left alone after a failure, at the most. */
 #define CONNECT_PAUSE_NS NS_PER_SEC

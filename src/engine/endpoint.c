@@ -4,13 +4,13 @@
  *
  * Makes the descriptors that engine.c owns. Control's thread, but for endpoint_accepted(). Floor 4.
  */
-#include "sluice/engine/endpoint.h"
+#include "weir/engine/endpoint.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 
-#include "sluice/base/log.h"
+#include "weir/base/log.h"
 
 /* TCP_DEFER_ACCEPT: a client that says nothing for so long is accepted all the same. */
 #define DEFER_ACCEPT_S 5

@@ -5,7 +5,7 @@
  * Owns the bound descriptors and the pools; starts and joins threads. Never touches a session.
  * Control's thread, but for engine_answer(). Floor 4.
  */
-#include "sluice/engine/engine.h"
+#include "weir/engine/engine.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/admission.h"
-#include "sluice/engine/endpoint.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/admission.h"
+#include "weir/engine/endpoint.h"
+#include "weir/engine/worker.h"
+#include "weir/io/sys.h"
 
 static size_t count_binds(const struct config *c)
 {

@@ -5,16 +5,16 @@
  * Owns which orders have been carried out. Who only waits, in a queue or between two tries, has no place
  * at a server and goes on. A worker's thread. Floor 4.
  */
-#include "sluice/engine/evict.h"
+#include "weir/engine/evict.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "sluice/base/list.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/tally.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/list.h"
+#include "weir/engine/session.h"
+#include "weir/engine/tally.h"
+#include "weir/engine/worker.h"
 
 int evict_init(struct worker *w)
 {

@@ -4,14 +4,14 @@
  *
  * A worker's thread. Floor 4.
  */
-#include "sluice/engine/extra.h"
+#include "weir/engine/extra.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/check.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
 
 struct session_extra *session_extra(struct session *s)
 {

@@ -6,13 +6,13 @@
  * drains. Never closes a socket, never sets a timer: those are the session's. The rules R1 to R17
  * are told in doc/architecture.md. A worker's thread. Floor 4.
  */
-#include "sluice/engine/flow.h"
+#include "weir/engine/flow.h"
 
-#include "sluice/base/check.h"
-#include "sluice/engine/flow_steps.h"
-#include "sluice/engine/handshake.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/check.h"
+#include "weir/engine/flow_steps.h"
+#include "weir/engine/handshake.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
 
 uint32_t flow_held(const struct flow *f)
 {

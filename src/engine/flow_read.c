@@ -5,10 +5,10 @@
  *
  * Never waits with a pipe in hand. A worker's thread. Floor 4.
  */
-#include "sluice/base/check.h"
-#include "sluice/engine/flow_steps.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/check.h"
+#include "weir/engine/flow_steps.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
 
 bool flow_is_bulk(struct flow *f)
 {

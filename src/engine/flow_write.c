@@ -4,11 +4,11 @@
  *
  * Waits for the destination; the flow reads nothing meanwhile. A worker's thread. Floor 4.
  */
-#include "sluice/base/check.h"
-#include "sluice/engine/flow_steps.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/sock.h"
+#include "weir/base/check.h"
+#include "weir/engine/flow_steps.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+#include "weir/io/sock.h"
 
 enum step flow_after_write(struct flow *f, uint32_t n)
 {

@@ -12,14 +12,14 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/handshake.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/proxy.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/handshake.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+#include "weir/io/proxy.h"
+#include "weir/io/sys.h"
 
 /* Of this run of the process: what is unique in one is not so in two. */
 static uint64_t run_number(void)

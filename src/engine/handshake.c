@@ -6,17 +6,17 @@
  * server, so that it goes first. A read here is never so long that our own header would not fit in front
  * of what it leaves (greeting.c). A worker's thread. Floor 4.
  */
-#include "sluice/engine/handshake.h"
+#include "weir/engine/handshake.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/netset.h"
-#include "sluice/io/proxy.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+#include "weir/io/netset.h"
+#include "weir/io/proxy.h"
 
 /* One read: with a header that is almost whole before it, and ours in its place, it fits into a buffer. */
 #define HANDSHAKE_READ_BYTES (2 * PROXY_MAX)

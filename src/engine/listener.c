@@ -5,15 +5,15 @@
  * Owns its accept op and the reservations of maxconn; a session's reservation is its own from its
  * start to its end. Never speaks to a client. A worker's thread. Floor 4.
  */
-#include "sluice/engine/listener.h"
+#include "weir/engine/listener.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+#include "weir/io/sys.h"
 
 /* accept(2) failed for want of something: a descriptor may be free again by then. */
 #define LISTENER_PAUSE_NS (100 * NS_PER_MS)

@@ -4,9 +4,9 @@
  *
  * Senders: any thread. Reader: the worker. Floor 4.
  */
-#include "sluice/engine/mailbox.h"
+#include "weir/engine/mailbox.h"
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 void mailbox_init(struct mailbox *m, struct io_loop *loop)
 {

@@ -5,15 +5,15 @@
  * Owns the wait: its deadline and its length; who is served next is decided in balance/queue.c. The client
  * is watched meanwhile, as it is while a server is asked. A worker's thread. Floor 4.
  */
-#include "sluice/engine/queueing.h"
+#include "weir/engine/queueing.h"
 
 #include <errno.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
 
 static int64_t queue_deadline(const struct session *s)
 {

@@ -5,10 +5,10 @@
  * Unlike there a second is not one of the clock on the wall: it begins with the first who comes. Any
  * thread. Floor 4.
  */
-#include "sluice/engine/rate.h"
+#include "weir/engine/rate.h"
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 void rate_init(struct rate *r, uint32_t limit)
 {

@@ -5,18 +5,18 @@
  * The worker copies a small record; text is made by the reader of the log, so that a line costs the
  * worker no formatting. Names are borrowed from the configuration, which outlives the log. Floor 4.
  */
-#include "sluice/engine/record.h"
+#include "weir/engine/record.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
-#include "sluice/base/log_fields.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/handshake.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
+#include "weir/base/log_fields.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/handshake.h"
+#include "weir/engine/worker.h"
 
 struct session_record {
 	const struct config_frontend *frontend; /* borrows */

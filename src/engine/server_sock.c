@@ -6,18 +6,18 @@
  * -EADDRNOTAVAIL. Nothing that fails here is held against the server. TCP_FASTOPEN_CONNECT is not used: a
  * try that fails after bytes went with the SYN could not be tried again. A worker's thread. Floor 4.
  */
-#include "sluice/engine/server_sock.h"
+#include "weir/engine/server_sock.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/engine/endpoint.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/engine/endpoint.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+#include "weir/io/sys.h"
 
 static const struct addr no_source;
 

@@ -5,26 +5,26 @@
  * Owns both sockets, the timer and the decision how each side is closed. Never moves a byte: that
  * is flow.c; never picks a server: that is connect.c. A worker's thread. Floor 4.
  */
-#include "sluice/engine/session.h"
+#include "weir/engine/session.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/admission.h"
-#include "sluice/engine/endpoint.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/handshake.h"
-#include "sluice/engine/listener.h"
-#include "sluice/engine/queueing.h"
-#include "sluice/engine/record.h"
-#include "sluice/engine/worker.h"
-#include "sluice/io/sock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/admission.h"
+#include "weir/engine/endpoint.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/handshake.h"
+#include "weir/engine/listener.h"
+#include "weir/engine/queueing.h"
+#include "weir/engine/record.h"
+#include "weir/engine/worker.h"
+#include "weir/io/sock.h"
+#include "weir/io/sys.h"
 
 static const struct close_reason_row close_reason_rows[CLOSE_REASONS] = {
 #define REASON(name, letter1, letter2, is_error, words) {#name, letter1, letter2, is_error, words},
-#include "sluice/engine/close_reasons.tbl.h"
+#include "weir/engine/close_reasons.tbl.h"
 #undef REASON
 };
 

@@ -5,13 +5,13 @@
  * The most recently freed session is handed out first: its memory is warm. A worker's thread.
  * Floor 4.
  */
-#include "sluice/engine/session_slab.h"
+#include "weir/engine/session_slab.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/engine/session.h"
+#include "weir/base/check.h"
+#include "weir/engine/session.h"
 
 #define CHUNK_SESSIONS 64
 

@@ -4,16 +4,16 @@
  *
  * Owns the entries. Memory is taken and given back outside of the locks. Any thread. Floor 4.
  */
-#include "sluice/engine/source_table.h"
+#include "weir/engine/source_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/base/spinlock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/spinlock.h"
 
 /* Chains: with half a million sources they are 8 long. Their pages are touched as they are needed. */
 #define SOURCE_CHAIN_BITS 16

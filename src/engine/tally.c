@@ -6,16 +6,16 @@
  * tally_take() finds in a list has not been counted yet, and none is counted twice. A worker's thread.
  * Floor 4.
  */
-#include "sluice/engine/tally.h"
+#include "weir/engine/tally.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/handshake.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/handshake.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
 
 size_t tally_count(const struct engine *e)
 {

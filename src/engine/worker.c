@@ -5,7 +5,7 @@
  * Owns the order of a turn's end: reap, age, publish. Never blocks but in the loop's wait.
  * The worker's thread; worker_new(), worker_spawn() and worker_free() are control's. Floor 4.
  */
-#include "sluice/engine/worker.h"
+#include "weir/engine/worker.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/queueing.h"
-#include "sluice/engine/record.h"
-#include "sluice/engine/session.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/queueing.h"
+#include "weir/engine/record.h"
+#include "weir/engine/session.h"
+#include "weir/io/sys.h"
 
 /* Pipes that a worker keeps for itself before it spills to the others. */
 #define WORKER_PIPES_MAX 256u

@@ -5,11 +5,11 @@
  * Owns the rule how many that is, and which errors are a peer's own. The fields len and max of the op
  * are its memory. A loop's thread. Floor 1.
  */
-#include "sluice/io/accept.h"
+#include "weir/io/accept.h"
 
 #include <string.h>
 
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 
 static bool is_peers_fault(int err)
 {

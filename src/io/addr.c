@@ -2,10 +2,10 @@
  *
  * addr.c - socket addresses read from text; addr_format.c writes and compares them.
  *
- * Owns the forms of sluice.ini(5) and the sentences that refuse all others. Asks no name server;
+ * Owns the forms of weir.ini(5) and the sentences that refuse all others. Asks no name server;
  * the kernel is asked for the number of a network interface alone. Any thread. Floor 1.
  */
-#include "sluice/io/addr.h"
+#include "weir/io/addr.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -13,7 +13,7 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* Of an inherited descriptor; the kernel's own limit (fs.nr_open) is never larger. */
 #define FD_NUMBER_MAX 0x3fffffffu

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/log.h"
-#include "sluice/io/addr.h"
+#include "weir/base/check.h"
+#include "weir/base/log.h"
+#include "weir/io/addr.h"
 
 #define UNIX_PREFIX "unix:"
 #define FD_PREFIX   "fd@"

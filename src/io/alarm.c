@@ -5,10 +5,10 @@
  * Owns one timerfd. It may ring early, when what it was set for has gone: the loop looks at its timers
  * and sets it again. One thread, its loop's. Floor 1.
  */
-#include "sluice/io/alarm.h"
+#include "weir/io/alarm.h"
 
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 int alarm_open(struct alarm *a)
 {

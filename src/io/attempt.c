@@ -6,10 +6,10 @@
  * kernel's rules that the bits depend on are measured in tests/sim and told in
  * doc/architecture.md. A loop's thread. Floor 1.
  */
-#include "sluice/io/attempt.h"
+#include "weir/io/attempt.h"
 
-#include "sluice/base/check.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sys.h"
 
 int io_try_read(struct io_op *op, uint8_t *scratch, uint32_t room)
 {

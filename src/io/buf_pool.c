@@ -5,7 +5,7 @@
  * Owns every buffer that rests and the count of all memory. Never blocks, never calls the allocator
  * under its lock. Each function says in the header which thread may call it. Floor 1.
  */
-#include "sluice/io/buf_pool.h"
+#include "weir/io/buf_pool.h"
 
 #include <assert.h>
 #include <stdlib.h>

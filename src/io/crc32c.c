@@ -4,7 +4,7 @@
  *
  * Any thread. Floor 1.
  */
-#include "sluice/io/crc32c.h"
+#include "weir/io/crc32c.h"
 
 /* Of the reflected polynomial 0x82f63b78, for each value of the lowest four bits. */
 static const uint32_t nibbles[16] = {

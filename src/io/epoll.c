@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/accept.h"
-#include "sluice/io/alarm.h"
-#include "sluice/io/io.h"
-#include "sluice/io/parked.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/accept.h"
+#include "weir/io/alarm.h"
+#include "weir/io/io.h"
+#include "weir/io/parked.h"
+#include "weir/io/sys.h"
 
 /* Pointers of user space end below this bit; the generation of the socket lies above. */
 #define EPOLL_GEN_SHIFT 48

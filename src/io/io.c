@@ -6,13 +6,13 @@
  * turn is used up. Calls done()
  * from there and from nowhere else. One thread a loop. Floor 1.
  */
-#include "sluice/io/io.h"
+#include "weir/io/io.h"
 
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 /* More timers than this in one turn wait for the next, so that events are not starved. */
 #define IO_TIMERS_A_TURN 1024

@@ -4,14 +4,14 @@
  *
  * Owns the sentences that refuse what is no network. Asks no name server. Any thread. Floor 1.
  */
-#include "sluice/io/netset.h"
+#include "weir/io/netset.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #define IP4_BITS 32u
 #define IP6_BITS 128u

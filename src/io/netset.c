@@ -5,12 +5,12 @@
  * IPv4 and IPv6 have a list of ranges each, so that an answer is one binary search whatever was
  * written. Built on the main thread, then read by any. Floor 1.
  */
-#include "sluice/io/netset.h"
+#include "weir/io/netset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* An address as a number; of IPv4 `high` is 0. */
 struct ip_number {

@@ -5,17 +5,17 @@
  * Owns the scratch buffer that all reads share, and the wait for the acknowledgements of a reset. Never
  * decides what to do with bytes. One thread a loop. Floor 1.
  */
-#include "sluice/io/parked.h"
+#include "weir/io/parked.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/attempt.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/attempt.h"
+#include "weir/io/sys.h"
 
 /* A last look at a send queue that was almost empty when EPOLLOUT came. */
 #define DRAIN_LOOK_NS (5 * NS_PER_MS)

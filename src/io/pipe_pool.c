@@ -6,7 +6,7 @@
  * blocks, never makes a system call under its lock. Each function says in the header which thread
  * may call it. Floor 1.
  */
-#include "sluice/io/pipe_pool.h"
+#include "weir/io/pipe_pool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 
 static_assert(sizeof(struct pipe) == 64, "a pipe is one cache line");
 

@@ -6,13 +6,13 @@
  * a longer one, or none yet. Of a version 2 header everything but its checksum is judged at the byte
  * that is wrong. Any thread. Floor 1.
  */
-#include "sluice/io/proxy.h"
+#include "weir/io/proxy.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sluice/io/crc32c.h"
-#include "sluice/io/proxy_v1.h"
+#include "weir/io/crc32c.h"
+#include "weir/io/proxy_v1.h"
 
 /* PP 2.2: family and protocol in one byte. Datagrams (0x12, 0x22, 0x32) cannot be connections here. */
 #define FAMILY_UNSPEC 0x00

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/crc32c.h"
-#include "sluice/io/proxy.h"
+#include "weir/base/check.h"
+#include "weir/io/crc32c.h"
+#include "weir/io/proxy.h"
 
 #define TLV_HEAD 3u
 #define CRC_LEN 4u

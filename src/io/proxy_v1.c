@@ -7,7 +7,7 @@
  * no leading zero, and an IPv6 address ends in a dotted one only behind "::" or "::ffff:", where
  * inet_ntop(3) writes it. Any thread. Floor 1.
  */
-#include "sluice/io/proxy_v1.h"
+#include "weir/io/proxy_v1.h"
 
 #include <errno.h>
 #include <string.h>

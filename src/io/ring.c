@@ -6,15 +6,15 @@
  * Decides nothing: who is asked for what, and what a completion means, is the driver's (uring.c). The
  * simulator has a file in place of this one. One thread a ring. Floor 1.
  */
-#include "sluice/io/ring.h"
+#include "weir/io/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 /* Linux 6.15; liburing 2.3 does not know them. Without, a worker that waits looks like one that waits for a
  * disk. */

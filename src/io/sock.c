@@ -4,7 +4,7 @@
  *
  * Owns nothing: descriptors are the caller's. Any thread. Floor 1.
  */
-#include "sluice/io/sock.h"
+#include "weir/io/sock.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sys.h"
 
 #define SOCK_BACKLOG 4096
 /* Connections whose first bytes came with their SYN, and whose ACK is still to come: a stranger can make

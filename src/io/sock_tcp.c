@@ -9,9 +9,9 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/sock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sock.h"
+#include "weir/io/sys.h"
 
 static const struct {
 	const char *word;
@@ -19,7 +19,7 @@ static const struct {
 } options[SOCK_OPTIONS] = {
 	[SOCK_OPTION_NONE] = {"", ""},
 #define SOCK_OPTION(name, word, capability) [SOCK_OPTION_##name] = {word, capability},
-#include "sluice/io/sock_options.tbl.h"
+#include "weir/io/sock_options.tbl.h"
 #undef SOCK_OPTION
 };
 

@@ -5,7 +5,7 @@
  * Decides nothing: retries EINTR where nothing has happened yet and turns errno into a result. The
  * simulator has a file in place of this one. Any thread. Floor 1.
  */
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 /* Added in Linux 5.11 under one number everywhere; older headers do not know it. */
 #ifndef SYS_epoll_pwait2

@@ -5,14 +5,14 @@
  * Owns the array. Four children share a cache line of entries, and the tree is half as deep as a
  * binary one. Calls nothing but fire(). One loop, one thread. Floor 1.
  */
-#include "sluice/io/timer.h"
+#include "weir/io/timer.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 #define HEAP_ARITY 4u
 #define HEAP_ROOM_MIN 256u /* one page */

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/attempt.h"
-#include "sluice/io/sys.h"
-#include "sluice/io/uring.h"
-#include "sluice/io/uring_state.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/attempt.h"
+#include "weir/io/sys.h"
+#include "weir/io/uring.h"
+#include "weir/io/uring_state.h"
 
 const struct ring_shape uring_shape = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
 static const uint64_t own_polls[URING_OWN_POLLS] = {URING_WAKE, URING_ALARM, URING_EPOLL};

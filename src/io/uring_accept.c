@@ -7,9 +7,9 @@
  */
 #include <sys/epoll.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/accept.h"
-#include "sluice/io/uring_state.h"
+#include "weir/base/check.h"
+#include "weir/io/accept.h"
+#include "weir/io/uring_state.h"
 
 /* Once, as who is left behind is then told of again. */
 static void ask(struct uring *u, struct io_op *op)

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/uring_state.h"
+#include "weir/base/check.h"
+#include "weir/io/uring_state.h"
 
 /* ---- lending ---- */
 

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/uring.h"
+#include "weir/base/check.h"
+#include "weir/io/uring.h"
 
 bool uring_is_built(void)
 {

@@ -14,12 +14,12 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/ring.h"
-#include "sluice/io/sys.h"
-#include "sluice/io/uring.h"
-#include "sluice/io/uring_state.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/ring.h"
+#include "weir/io/sys.h"
+#include "weir/io/uring.h"
+#include "weir/io/uring_state.h"
 
 /* A ring that works answers at once; one that does not shall not hold the start for ever. */
 #define ANSWER_NS NS_PER_SEC

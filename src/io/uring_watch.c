@@ -7,9 +7,9 @@
  * neither be seen nor ruled out, on which splice and every short read depend. A socket is added when its
  * readiness is first asked for, and stays until it is closed. One thread a loop. Floor 1.
  */
-#include "sluice/base/check.h"
-#include "sluice/io/attempt.h"
-#include "sluice/io/uring_state.h"
+#include "weir/base/check.h"
+#include "weir/io/attempt.h"
+#include "weir/io/uring_state.h"
 
 static uint64_t event_data(const struct io_sock *sock)
 {

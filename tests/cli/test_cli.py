@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The command line: what each verb and flag prints, where, and with which exit code.
 
-Runs the binary named by SLUICE_BIN (build/src/sluice). Needs no network and binds no port.
+Runs the binary named by WEIR_BIN (build/src/weir). Needs no network and binds no port.
 """
 
 import json
@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SLUICE = os.environ.get("SLUICE_BIN", str(ROOT / "build/src/sluice"))
-WAIT_S = float(os.environ.get("SLUICE_TEST_WAIT", "20"))
+WEIR = os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir"))
+WAIT_S = float(os.environ.get("WEIR_TEST_WAIT", "20"))
 GOOD = "[listen web]\nbind = 127.0.0.1:0\nserver a = 10.0.0.1:80\n"
 
 
 def run(*args, env=None, cwd=None):
     return subprocess.run(
-        [SLUICE, *map(str, args)], capture_output=True, text=True, timeout=WAIT_S, cwd=cwd,
+        [WEIR, *map(str, args)], capture_output=True, text=True, timeout=WAIT_S, cwd=cwd,
         env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
 
 
@@ -72,7 +72,7 @@ def test_check_as_json_shows_every_message_to_stdout(tmp_path, good):
     assert len(said["messages"]) == 32  # no cap
     assert said["messages"][1] == {
         "file": str(path), "line": 5, "col": 1, "len": 3, "severity": "error", "code": "unknown-key",
-        "message": "unknown key 'zzz'", "hint": "see 'sluice help'"}
+        "message": "unknown key 'zzz'", "hint": "see 'weir help'"}
     assert said["messages"][31]["severity"] == "warning"
     assert run("check", "--json", path).stdout == got.stdout
 
@@ -178,7 +178,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_a_pipe_is_a_file(good):
     got = subprocess.run(
-        [SLUICE, "-c", "/dev/stdin"], input=GOOD, capture_output=True, text=True, timeout=WAIT_S)
+        [WEIR, "-c", "/dev/stdin"], input=GOOD, capture_output=True, text=True, timeout=WAIT_S)
     assert (got.returncode, got.stdout) == (0, f"/dev/stdin: {SUMMARY}")
 
 
@@ -186,7 +186,7 @@ def test_a_pipe_is_a_file(good):
 def test_verbs_of_later_versions_are_refused_in_words(verb):
     got = run(verb)
     assert (got.returncode, got.stdout, got.stderr) == (2, "",
-        f"sluice: '{verb}' is not in this version: restart to use a changed file\n")
+        f"weir: '{verb}' is not in this version: restart to use a changed file\n")
 
 
 @pytest.mark.parametrize("args", [["-s", "reload"]])
@@ -214,7 +214,7 @@ def test_unknown_words_suggest_the_nearest(args, nearest):
 def test_a_wrong_command_line_ends_with_2(args):
     got = run(*args)
     assert (got.returncode, got.stdout) == (2, "")
-    assert got.stderr.startswith("sluice: ")
+    assert got.stderr.startswith("weir: ")
 
 
 def test_forward_shows_the_file_that_it_would_be(tmp_path):
@@ -239,7 +239,7 @@ def test_forward_shows_an_error_in_its_arguments():
 def test_version_is_one_line(args):
     got = run(*args)
     assert (got.returncode, got.stderr) == (0, "")
-    assert got.stdout.startswith("sluice ")
+    assert got.stdout.startswith("weir ")
     assert got.stdout.count("\n") == 1
 
 
@@ -257,21 +257,21 @@ def test_the_documents_say_what_auto_is():
     auto = re.search(r"; driver = auto is (\w+)", run("-vv").stdout)[1]
     assert f"auto = {auto}" in run("help", "driver").stdout
     assert f"or `auto`: `{auto}` in this version" in (ROOT / "README.md").read_text()
-    manual = (ROOT / "doc/man/sluice.8").read_text()
+    manual = (ROOT / "doc/man/weir.8").read_text()
     assert f".B auto\nIn this version\n.BR {auto} .\n" in manual
     # The line of a start, as this version writes it.
     assert f"ready: 2 workers, {auto}, maxconn" in manual
 
 
 @pytest.mark.parametrize("args, instead", [
-    (["-sf", "1"], "sluice -s quit"), (["-st", "1"], "sluice -s stop"), (["-x", "/s"], "takes no sockets"),
+    (["-sf", "1"], "weir -s quit"), (["-st", "1"], "weir -s stop"), (["-x", "/s"], "takes no sockets"),
     (["-W"], "leave it out"), (["-db"], "leave it out"), (["-n", "10"], "global.maxconn"),
     (["-n10"], "global.maxconn"), (["-m", "10"], "MemoryMax="), (["-dM"], "leave it out"),
     (["-dS"], "global.splice=off"), (["-g", "daemon off;"], "-o SECTION.KEY=VALUE")])
 def test_habits_of_others_are_told_what_to_do_instead(args, instead):
     got = run(*args)
     assert (got.returncode, got.stdout) == (2, "")
-    assert got.stderr.startswith(f"sluice: there is no '{args[0]}' here: ")
+    assert got.stderr.startswith(f"weir: there is no '{args[0]}' here: ")
     assert got.stderr.count("\n") == 1
     assert instead in got.stderr
 
@@ -281,7 +281,7 @@ def test_habits_of_others_are_told_what_to_do_instead(args, instead):
 def test_every_verb_has_a_page(verb):
     got = run("help", verb)
     assert (got.returncode, got.stderr) == (0, "")
-    assert got.stdout.startswith(f"sluice {verb}")
+    assert got.stdout.startswith(f"weir {verb}")
     assert "The smallest useful file" not in got.stdout
     assert all(len(line) <= 100 for line in got.stdout.splitlines())
     if verb != "help":
@@ -292,7 +292,7 @@ def test_every_verb_has_a_page(verb):
 def test_help_goes_to_stdout(args):
     got = run(*args)
     assert (got.returncode, got.stderr) == (0, "")
-    for word in ("sluice forward LISTEN SERVER...", "timeout-connect", "sluice status", "-p PIDFILE"):
+    for word in ("weir forward LISTEN SERVER...", "timeout-connect", "weir status", "-p PIDFILE"):
         assert word in got.stdout
 
 
@@ -365,7 +365,7 @@ def test_ctl_asks_for_json_by_a_word(tmp_path, args, line):
 def test_verbs_that_ask_say_that_nobody_answers(tmp_path, good, verb):
     got = run(verb, "-s", tmp_path / "none.sock")
     assert (got.returncode, got.stdout) == (3, "")
-    assert "is sluice running?" in got.stderr
+    assert "is weir running?" in got.stderr
     got = run(verb, "-f", good)
     assert (got.returncode, got.stdout) == (3, "")
     assert "no 'admin-socket'" in got.stderr
@@ -374,13 +374,13 @@ def test_verbs_that_ask_say_that_nobody_answers(tmp_path, good, verb):
 @pytest.mark.parametrize("verb", ["status", "top", "healthcheck"])
 @pytest.mark.parametrize("answer", [
     b"", b"HTTP/1.1 400 no\n", b"pid: 7\n\n# \n", b"\0\0", b"a: \n\n# x\n\"\n"])
-def test_verbs_that_ask_survive_what_is_no_sluice(tmp_path, verb, answer):
+def test_verbs_that_ask_survive_what_is_no_weir(tmp_path, verb, answer):
     path, seen = tmp_path / "a.sock", []
     thread = answer_once(path, answer, seen)
     got = run(verb, "-s", path, *(["--once"] if verb == "top" else []))
     thread.join(WAIT_S)
     assert got.returncode == 3
-    assert got.stderr.startswith("sluice: ")
+    assert got.stderr.startswith("weir: ")
 
 
 def test_ctl_finds_the_socket_in_the_configuration(tmp_path, good):
@@ -396,7 +396,7 @@ def test_ctl_finds_the_socket_in_the_configuration(tmp_path, good):
 def test_ctl_without_a_socket_ends_with_3(tmp_path, good):
     got = run("ctl", "-s", tmp_path / "none.sock", "show", "info")
     assert (got.returncode, got.stdout) == (3, "")
-    assert "is sluice running?" in got.stderr
+    assert "is weir running?" in got.stderr
     got = run("ctl", "-f", good, "show", "info")
     assert (got.returncode, got.stdout) == (3, "")
     assert "no 'admin-socket'" in got.stderr
@@ -405,7 +405,7 @@ def test_ctl_without_a_socket_ends_with_3(tmp_path, good):
 def on_terminal(args, env):
     """What the program writes to a terminal as its stderr."""
     master, slave = pty.openpty()
-    proc = subprocess.Popen([SLUICE, *map(str, args)], stderr=slave, stdout=subprocess.DEVNULL,
+    proc = subprocess.Popen([WEIR, *map(str, args)], stderr=slave, stdout=subprocess.DEVNULL,
                             env={**os.environ, "TERM": "xterm", **env})
     os.close(slave)
     text = b""
@@ -433,16 +433,16 @@ def test_colour_is_for_terminals_that_want_it(bad):
 def test_a_full_disk_is_not_success(good):
     with open("/dev/full", "w") as full:
         got = subprocess.run(
-            [SLUICE, "-T", str(good)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT_S)
+            [WEIR, "-T", str(good)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT_S)
     assert got.returncode == 3
 
 
 # What a newcomer types.
 
-@pytest.mark.skipif(os.path.exists("/etc/sluice/sluice.ini"), reason="this machine has the default file")
+@pytest.mark.skipif(os.path.exists("/etc/weir/weir.ini"), reason="this machine has the default file")
 @pytest.mark.parametrize("args, code, words", [
-    ([], 1, "sluice forward :8080 10.0.0.1:80"),
-    (["-c"], 1, "sluice demo"),
+    ([], 1, "weir forward :8080 10.0.0.1:80"),
+    (["-c"], 1, "weir demo"),
     (["status"], 3, "give -f FILE, or -s SOCKET"),
     (["healthcheck"], 3, "give -f FILE, or -s SOCKET"),
     (["-s", "stop"], 3, "give -f FILE, or -p PIDFILE")])
@@ -456,7 +456,7 @@ def test_without_any_file_the_way_on_is_said(args, code, words):
 def test_a_file_without_its_flag_is_not_lost(verb, good):
     got = run(verb, good)
     assert (got.returncode, got.stdout) == (2, "")
-    assert got.stderr == f"sluice: {verb} takes -f FILE, not '{good}'\n"
+    assert got.stderr == f"weir: {verb} takes -f FILE, not '{good}'\n"
 
 
 def test_json_of_a_check_has_one_meaning(good):

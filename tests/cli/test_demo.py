@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`sluice demo`: it is well when all is well, it fails when something is broken, and nothing is left behind.
+"""`weir demo`: it is well when all is well, it fails when something is broken, and nothing is left behind.
 
-Runs the binary named by SLUICE_BIN (build/src/sluice). The demo chooses its ports itself, on loopback.
+Runs the binary named by WEIR_BIN (build/src/weir). The demo chooses its ports itself, on loopback.
 """
 
 import fcntl
@@ -23,14 +23,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SLUICE = os.path.abspath(os.environ.get("SLUICE_BIN", str(ROOT / "build/src/sluice")))
-WAIT_S = 3 * float(os.environ.get("SLUICE_TEST_WAIT", "20"))
+WEIR = os.path.abspath(os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir")))
+WAIT_S = 3 * float(os.environ.get("WEIR_TEST_WAIT", "20"))
 NOBODY = 65534
 HIDE, SHOW = b"\x1b[?25l", b"\x1b[?25h"
 
 
 def run(*args, **kwargs):
-    return subprocess.run([SLUICE, "demo", *map(str, args)], capture_output=True, text=True, timeout=WAIT_S,
+    return subprocess.run([WEIR, "demo", *map(str, args)], capture_output=True, text=True, timeout=WAIT_S,
                           stdin=subprocess.DEVNULL, **kwargs)
 
 
@@ -39,7 +39,7 @@ class Demo:
 
     def __init__(self, *args, **kwargs):
         self.text = ""
-        self.proc = subprocess.Popen([SLUICE, "demo", *map(str, args)], stdin=subprocess.DEVNULL,
+        self.proc = subprocess.Popen([WEIR, "demo", *map(str, args)], stdin=subprocess.DEVNULL,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kwargs)
 
     def until(self, word):
@@ -119,8 +119,8 @@ def test_a_small_machine_and_a_user_without_rights_are_enough():
     # By descriptor, because the folder of the binary may be closed to this user.
     code = ("import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); os.set_inheritable(fd, True);"
             f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY}); os.chdir('/');"
-            "os.execve(fd, ['sluice', 'demo', '--seconds=2', '--json'], dict(os.environ))")
-    got = subprocess.run([sys.executable, "-c", code, SLUICE], capture_output=True, text=True,
+            "os.execve(fd, ['weir', 'demo', '--seconds=2', '--json'], dict(os.environ))")
+    got = subprocess.run([sys.executable, "-c", code, WEIR], capture_output=True, text=True,
                          timeout=WAIT_S, stdin=subprocess.DEVNULL, preexec_fn=small_machine)
     check_good(got, 2)
 
@@ -148,7 +148,7 @@ def connects_at_all(port):
 
 def test_a_server_that_leaves_takes_nobody_new_and_resets_nobody_who_has_begun():
     """Without rights, too. TCP_QUICKACK 0: the handshake is half-open until its client speaks."""
-    binary = os.open(SLUICE, os.O_RDONLY)  # the folder of the binary may be closed to this user
+    binary = os.open(WEIR, os.O_RDONLY)  # the folder of the binary may be closed to this user
     demo = Demo("--seconds", 600, executable=f"/proc/self/fd/{binary}", pass_fds=[binary], cwd="/",
                 preexec_fn=without_rights)
     os.close(binary)
@@ -178,7 +178,7 @@ def test_print_config_is_a_file_that_loads(tmp_path):
     assert re.search(r"(?m)^bind +=.127\.0\.0\.1:\d+$", got.stdout)
     path = tmp_path / "demo.ini"
     path.write_text(got.stdout)
-    checked = subprocess.run([SLUICE, "-c", path], capture_output=True, text=True, timeout=WAIT_S)
+    checked = subprocess.run([WEIR, "-c", path], capture_output=True, text=True, timeout=WAIT_S)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert "ok (1 frontend, 1 backend, 3 servers, 0 includes, 0 warnings)" in checked.stdout
 
@@ -189,7 +189,7 @@ def test_print_config_is_a_file_that_loads(tmp_path):
 def test_a_wrong_command_line_ends_with_2(args):
     got = run(*args)
     assert (got.returncode, got.stdout) == (2, "")
-    assert got.stderr.startswith("sluice: ")
+    assert got.stderr.startswith("weir: ")
 
 
 def test_without_a_terminal_each_event_is_a_plain_line():
@@ -210,7 +210,7 @@ def test_without_a_terminal_each_event_is_a_plain_line():
             visitor.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             answer = b"".join(iter(lambda: visitor.recv(4096), b"")).decode()
         assert re.match(r"HTTP/1\.1 200 OK\r\n(.*\r\n)+\r\nhello from b[123] \(pid \d+\)", answer)
-        info = subprocess.run([SLUICE, "ctl", "-s", admin, "show", "info"], capture_output=True, text=True,
+        info = subprocess.run([WEIR, "ctl", "-s", admin, "show", "info"], capture_output=True, text=True,
                               timeout=WAIT_S)
         assert "server.demo/b1: up" in info.stdout
         assert demo.finish() == 0, demo.text
@@ -234,7 +234,7 @@ def test_a_daemon_that_dies_makes_the_demo_fail():
     children = demo.children()
     os.kill(children[0], signal.SIGKILL)
     assert demo.finish() == 4
-    assert "sluice ended by itself (exit code 137)" in demo.text
+    assert "weir ended by itself (exit code 137)" in demo.text
     assert " notice ready: " in demo.text  # the log is shown to whoever has to find out
     assert errors_of(demo.text, "client") > 0
     wait_all_gone(children)
@@ -243,11 +243,11 @@ def test_a_daemon_that_dies_makes_the_demo_fail():
 def test_a_daemon_that_cannot_start_is_the_fault_of_the_environment():
     port = int(re.search(r"127\.0\.0\.1:(\d+)", run("--print-config").stdout).group(1))
     with socket.socket(socket.AF_UNIX) as taken:
-        taken.bind(f"\0sluice-demo-{port}")
+        taken.bind(f"\0weir-demo-{port}")
         taken.listen()
         got = run("--seconds", 2)
     assert got.returncode == 3
-    assert f"cannot open the admin socket unix:@sluice-demo-{port}" in got.stderr
+    assert f"cannot open the admin socket unix:@weir-demo-{port}" in got.stderr
 
 
 def test_a_server_that_dies_makes_the_demo_fail():
@@ -280,7 +280,7 @@ def test_nothing_is_left_behind(tmp_path, sign):
     assert list(tmp_path.iterdir()) == []
     # The threads of a killed process end one by one: the last one closes.
     end = time.monotonic() + WAIT_S
-    while f"@sluice-demo-{port}" in Path("/proc/net/unix").read_text():
+    while f"@weir-demo-{port}" in Path("/proc/net/unix").read_text():
         assert time.monotonic() < end, "an abstract name is still taken"
         time.sleep(0.01)
 
@@ -289,7 +289,7 @@ def on_terminal(args, env, signals_at=(), rows=30, columns=100):
     """What a demo writes to a terminal, and its exit code. A signal is sent once its word was read."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    proc = subprocess.Popen([SLUICE, "demo", *args], stdin=slave, stdout=slave, stderr=slave,
+    proc = subprocess.Popen([WEIR, "demo", *args], stdin=slave, stdout=slave, stderr=slave,
                             env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **env})
     os.close(slave)
     text, waiting, end = b"", list(signals_at), time.monotonic() + WAIT_S

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The files that people start from: each is valid, says what it is for, and can be tried.
 
-Runs the binary named by SLUICE_BIN (build/src/sluice). Binds no port.
+Runs the binary named by WEIR_BIN (build/src/weir). Binds no port.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SLUICE = os.environ.get("SLUICE_BIN", str(ROOT / "build/src/sluice"))
+WEIR = os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir"))
 EXAMPLES = sorted((ROOT / "conf/examples").glob("*.ini"))
 # What a file demands by ${NAME:?...}.
 DEMANDED = {"REDIS": "127.0.0.1:6379"}
@@ -20,7 +20,7 @@ DEMANDED = {"REDIS": "127.0.0.1:6379"}
 
 def check(path, env=None):
     clean = {k: v for k, v in os.environ.items() if k not in DEMANDED}
-    return subprocess.run([SLUICE, "-c", str(path)], capture_output=True, text=True, timeout=60,
+    return subprocess.run([WEIR, "-c", str(path)], capture_output=True, text=True, timeout=60,
                           env={**clean, **(env or {})}, stdin=subprocess.DEVNULL, check=False)
 
 
@@ -29,7 +29,7 @@ def test_there_are_examples():
             "container.ini"} <= {p.name for p in EXAMPLES}
 
 
-@pytest.mark.parametrize("path", [*EXAMPLES, ROOT / "conf/sluice.ini"], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", [*EXAMPLES, ROOT / "conf/weir.ini"], ids=lambda p: p.name)
 def test_file_is_valid_without_a_warning(path):
     got = check(path, DEMANDED)
     assert (got.returncode, got.stderr) == (0, "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Files as HAProxy and nginx users write them by habit: every line gets its own useful message.
 
-habits/FILE.txt is what `sluice check --json habits/FILE` must say, one line a message. Write it anew
-with `SLUICE_WRITE=1 pytest tests/cli/test_habits.py`, and read the difference.
+habits/FILE.txt is what `weir check --json habits/FILE` must say, one line a message. Write it anew
+with `WEIR_WRITE=1 pytest tests/cli/test_habits.py`, and read the difference.
 """
 
 import json
@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-SLUICE = os.environ.get("SLUICE_BIN", str(HERE.parents[1] / "build/src/sluice"))
+WEIR = os.environ.get("WEIR_BIN", str(HERE.parents[1] / "build/src/weir"))
 FILES = ["haproxy.cfg", "nginx.conf", "mistakes.ini"]
 
 
 def judged(path):
-    got = subprocess.run([SLUICE, "check", "--json", str(path)], capture_output=True, text=True, timeout=60)
+    got = subprocess.run([WEIR, "check", "--json", str(path)], capture_output=True, text=True, timeout=60)
     found = json.loads(got.stdout)["messages"]
     errors = sum(m["severity"] == "error" for m in found)
     assert (got.returncode, got.stderr) == (1 if errors else 0, "")
@@ -43,7 +43,7 @@ def test_every_message_is_as_it_was_read_and_approved(name):
         hint = (m["hint"] or "-").replace("; not in this version", "")
         said += f"{m['line']}:{m['col']} {m['code']}: {written}\n    {m['message']}\n    {hint}\n"
     expected = HERE / "habits" / (name + ".txt")
-    if os.environ.get("SLUICE_WRITE"):
+    if os.environ.get("WEIR_WRITE"):
         expected.write_text(said)
     assert said == expected.read_text()
 
@@ -180,8 +180,8 @@ def test_a_rule_that_cannot_be_turned_is_not_filled_in(line, tmp_path):
         assert "with 'allow-from' nobody else may come" in hint
 
 
-TABLE = (HERE.parents[1] / "include/sluice/config/foreign.tbl.h").read_text()
-OPTIONS = (HERE.parents[1] / "include/sluice/config/options.tbl.h").read_text()
+TABLE = (HERE.parents[1] / "include/weir/config/foreign.tbl.h").read_text()
+OPTIONS = (HERE.parents[1] / "include/weir/config/options.tbl.h").read_text()
 TEXT = r'"((?:[^"\\]|\\.)*)"'
 ROWS = re.findall(rf"^(FOREIGN|FOREIGN_WORD)\({TEXT},\s*{TEXT}\)$", TABLE, re.M)
 KEYS = set(re.findall(r'^(?:OPTION|LATER)\("([^"]+)"', OPTIONS, re.M))
@@ -273,7 +273,7 @@ def test_what_a_row_of_the_table_suggests_is_accepted(kind, word, hint, tmp_path
             assert "..." not in piece, (line, one)
             assert refused(path, piece) is None, (line, one, refused(path, piece))
         for key in named:
-            assert key in KEYS | WORDS or key.startswith(("${", "[", "sluice help")), (line, key)
+            assert key in KEYS | WORDS or key.startswith(("${", "[", "weir help")), (line, key)
 
 
 def test_every_row_of_the_table_was_tried():

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SLUICE = os.environ.get("SLUICE_BIN", os.path.join(ROOT, "build", "src", "sluice"))
-PAGES = {"man": "doc/man/sluice.ini.5", "markdown": "doc/reference.md"}
+WEIR = os.environ.get("WEIR_BIN", os.path.join(ROOT, "build", "src", "weir"))
+PAGES = {"man": "doc/man/weir.ini.5", "markdown": "doc/reference.md"}
 
 
 def read(path):
@@ -19,7 +19,7 @@ def read(path):
 
 
 def reference(style):
-    return subprocess.run([SLUICE, "help", f"--reference={style}"], capture_output=True, text=True,
+    return subprocess.run([WEIR, "help", f"--reference={style}"], capture_output=True, text=True,
                           check=True, timeout=60).stdout
 
 
@@ -31,7 +31,7 @@ def test_a_page_has_the_table_between_its_marks(style):
 
 
 def test_every_key_of_the_table_is_on_the_page():
-    table = read("include/sluice/config/options.tbl.h")
+    table = read("include/weir/config/options.tbl.h")
     keys = re.findall(r'^(?:OPTION|LATER)\("([^"]+)"', table, re.M)
     page = reference("markdown")
     assert len(keys) > 60
@@ -39,13 +39,13 @@ def test_every_key_of_the_table_is_on_the_page():
 
 
 def test_another_style_is_refused():
-    got = subprocess.run([SLUICE, "help", "--reference=html"], capture_output=True, text=True, timeout=60)
+    got = subprocess.run([WEIR, "help", "--reference=html"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 2
     assert "man or markdown" in got.stderr
 
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
-@pytest.mark.parametrize("page", ["sluice.8", "sluice.ini.5", "sluice-ctl.1"])
+@pytest.mark.parametrize("page", ["weir.8", "weir.ini.5", "weir-ctl.1"])
 def test_a_man_page_has_no_mistake(page):
     got = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", os.path.join(ROOT, "doc/man", page)],
                          capture_output=True, text=True, timeout=60)
@@ -54,6 +54,6 @@ def test_a_man_page_has_no_mistake(page):
 
 def test_the_manual_names_every_verb():
     verbs = re.findall(r'^\t\{"(\w+)", CLI_', read("src/cli/cli.c"), re.M)
-    manual = read("doc/man/sluice.8").replace("\\", "")
+    manual = read("doc/man/weir.8").replace("\\", "")
     assert len(verbs) >= 9
     assert [v for v in verbs if v not in manual] == []

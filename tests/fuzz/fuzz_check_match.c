@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
-#include "sluice/control/check_match.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
+#include "weir/control/check_match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define NAME "/nonexistent-sluice-fuzz/t.ini"
+#define NAME "/nonexistent-weir-fuzz/t.ini"
 
 static struct config *load(const char *text, enum config_style style, char **said)
 {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/netset.h"
+#include "weir/base/check.h"
+#include "weir/io/netset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

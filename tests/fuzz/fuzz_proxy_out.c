@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "slow_proxy.h"
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

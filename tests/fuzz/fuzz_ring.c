@@ -11,8 +11,8 @@
 
 #include "ring_engine.h"
 #include "ring_shim.h"
-#include "sluice/base/check.h"
-#include "sluice/io/uring.h"
+#include "weir/base/check.h"
+#include "weir/io/uring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

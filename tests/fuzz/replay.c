@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 #define REPLAY_FILES_MIN 40
 #define REPLAY_BYTES_MAX (1u << 20)

@@ -9,8 +9,8 @@
 
 #include "ring_engine.h"
 #include "ring_shim.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 #define WRITE_MAX 70000
 /* Calm turns until everything has ended: cancels, then closes, then what they left behind. */

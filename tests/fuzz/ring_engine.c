@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "ring_shim.h"
-#include "sluice/base/check.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sys.h"
 
 /* No -errno of Linux is below it. */
 #define ERRNO_MAX 4095

@@ -10,7 +10,7 @@
 #ifndef FUZZ_RING_ENGINE_H
 #define FUZZ_RING_ENGINE_H
 
-#include "sluice/io/io.h"
+#include "weir/io/io.h"
 
 #define SIDES 5
 #define LISTENERS 2

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <sys/epoll.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* The bits of user_data that are a pointer. */
 #define LUCK_POINTER (((UINT64_C(1) << 48) - 1) & ~UINT64_C(7))

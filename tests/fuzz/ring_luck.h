@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "ring_shim.h"
-#include "sluice/io/ring.h"
+#include "weir/io/ring.h"
 
 #define SQ_MAX 4096
 #define ENTRIES_MAX 512

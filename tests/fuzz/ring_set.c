@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "ring_shim.h"
-#include "sluice/base/check.h"
-#include "sluice/io/parked.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/parked.h"
+#include "weir/io/sys.h"
 
 #define PAST_DATA 16
 #define STICKY (EPOLLRDHUP | EPOLLHUP | EPOLLERR)

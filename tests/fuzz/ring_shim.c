@@ -13,9 +13,9 @@
 #include "ring_luck.h"
 #include "ring_shim.h"
 #include "shim_poison.h"
-#include "sluice/base/check.h"
-#include "sluice/io/ring.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/ring.h"
+#include "weir/io/sys.h"
 
 #define KNOWN_MAX 32
 #define KEPT_MAX 64

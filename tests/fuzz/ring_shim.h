@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sluice/io/io.h"
+#include "weir/io/io.h"
 
 /* ---- the input ---- */
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "ring_shim.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 #define FILES_MAX 4096
 #define FILES_FIRST 3

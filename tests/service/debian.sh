@@ -3,9 +3,9 @@
 # debian.sh - a Debian in a folder, from the mirror and proxy that this machine's apt uses.
 #
 # Sourced by systemd.sh and image.sh after tests/lib.sh. A finished folder is kept for the next time.
-# SLUICE_TREES names another place than build/trees.
+# WEIR_TREES names another place than build/trees.
 
-trees=${SLUICE_TREES:-$root/build/trees}
+trees=${WEIR_TREES:-$root/build/trees}
 
 # cannot_be REASON: nothing can be tested here
 cannot_be() {

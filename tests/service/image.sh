@@ -62,7 +62,7 @@ start=$(date +%s)
 log=$trees/image.log
 if ! timeout --foreground 400 buildah --root "$trees/storage" --runroot "$trees/storage-run" \
     --storage-driver vfs bud --isolation chroot --pull-never --layers --format docker \
-    -t localhost/sluice-test . >"$log" 2>&1 </dev/null; then
+    -t localhost/weir-test . >"$log" 2>&1 </dev/null; then
     tail -n 15 "$log"
     test_that "the image is built" false
     end
@@ -70,9 +70,9 @@ fi
 test_that "the image is built" true
 echo "the build: $(($(date +%s) - start)) s"
 
-box=$(storage from --pull-never localhost/sluice-test) || exit 1
+box=$(storage from --pull-never localhost/weir-test) || exit 1
 folder=$(storage mount "$box")
-about=$(storage inspect --type image localhost/sluice-test)
+about=$(storage inspect --type image localhost/weir-test)
 work=$(mktemp -d)
 cleanup() {
     [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
@@ -100,14 +100,14 @@ health=$(about Healthcheck | tr '\n' ' ')
 # in_image WORD...: a command in the image's files, as the image's user
 in_image() {
     # shellcheck disable=SC2086  # words
-    env -i PATH=/usr/sbin "$CHROOT" --userspec="$user" --groups="" "$folder" $*
+    env -i PATH=/usr/bin "$CHROOT" --userspec="$user" --groups="" "$folder" $*
 }
 CHROOT=$(command -v chroot)
 
 log_of_it=$work/log
 starts() {
     # shellcheck disable=SC2086  # words
-    env -i PATH=/usr/sbin /usr/bin/unshare --net "$CHROOT" --userspec="$user" --groups="" "$folder" \
+    env -i PATH=/usr/bin /usr/bin/unshare --net "$CHROOT" --userspec="$user" --groups="" "$folder" \
         $command >"$log_of_it" 2>&1 </dev/null &
     daemon=$!
     for _ in $(seq 200); do
@@ -145,7 +145,7 @@ echo "the image: $kilobytes KiB; files: $(find "$folder" -type f | wc -l)"
 test_that "it is small" is_small
 test_that "its user is a number, and not root" is_number
 test_that "it exposes port 8080" exposes
-test_that "its configuration is valid" in_image /usr/sbin/sluice -c
+test_that "its configuration is valid" in_image /usr/bin/weir -c
 test_that "it starts with its own command" starts
 test_that "as its user" runs_as_it
 test_that "its health check says 0 while it runs" code_is 0 in_image "$health"

@@ -7,7 +7,7 @@
 
 exec >/dev/console 2>&1
 export LC_ALL=C.UTF-8 SYSTEMD_COLORS=0
-unit=sluice.service
+unit=weir.service
 
 property() {
     systemctl show -p "$1" --value "$unit"
@@ -46,11 +46,11 @@ verify() {
     said=$(systemd-analyze verify --man=no /usr/lib/systemd/system/$unit 2>&1)
     [ -z "$said" ] || { echo "$said"; return 1; }
 }
-as_its_user() { [ "$(stat -c %U "/proc/$(property MainPID)")" = sluice ]; }
+as_its_user() { [ "$(stat -c %U "/proc/$(property MainPID)")" = weir ]; }
 one_capability() { grep -q '^CapEff:	0000000000000400$' "/proc/$(property MainPID)/status"; }
 has_folders() {
-    [ "$(stat -c '%U %a' /run/sluice /var/lib/sluice /var/log/sluice | tr '\n' ' ')" = \
-        "sluice 755 sluice 750 sluice 750 " ] && [ -S /run/sluice/admin.sock ]
+    [ "$(stat -c '%U %a' /run/weir /var/lib/weir /var/log/weir | tr '\n' ' ')" = \
+        "weir 755 weir 750 weir 750 " ] && [ -S /run/weir/admin.sock ]
 }
 
 # The daemon feeds the watchdog, so the time of its last word moves; the drop-in has made it short.
@@ -87,13 +87,13 @@ told_with_a_caret() {
 
 main() {
     test_that "the unit is without a fault" verify
-    test_that "the installed configuration is valid" sluice -c -q
+    test_that "the installed configuration is valid" weir -c -q
     test_that "the installed configuration starts" systemctl start "$unit"
     test_that "its folders are there, and its own" has_folders
     systemctl stop "$unit"
 
-    printf '[listen web]\nbind = :80\nserver a = 127.0.0.1:9000\n' >/etc/sluice/conf.d/web.ini
-    sed -i '/^\[listen web\]/,/^server web2/d' /etc/sluice/sluice.ini
+    printf '[listen web]\nbind = :80\nserver a = 127.0.0.1:9000\n' >/etc/weir/conf.d/web.ini
+    sed -i '/^\[listen web\]/,/^server web2/d' /etc/weir/weir.ini
     mkdir -p /etc/systemd/system/$unit.d
     printf '[Service]\nWatchdogSec=2\n' >/etc/systemd/system/$unit.d/test.conf
     systemctl daemon-reload
@@ -111,7 +111,7 @@ main() {
     test_that "which is a clean end" stopped_well
 
     printf '[listen bad]\nbind = :81\nserver a = 127.0.0.1:9000\ntimeout-connect = 5000\n' \
-        >/etc/sluice/conf.d/bad.ini
+        >/etc/weir/conf.d/bad.ini
     systemctl start "$unit"
     test_that "a wrong configuration fails, and is not tried again" failed_once
     test_that "the journal has the line and a caret" told_with_a_caret

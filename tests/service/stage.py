@@ -3,7 +3,7 @@
 
     unshare -m -n -i --propagation private python3 stage.py BINARY
 
-Makes the mounts that the unit asks for, starts servers outside of the sandbox and sluice inside, sends
+Makes the mounts that the unit asks for, starts servers outside of the sandbox and weir inside, sends
 keyed bytes through both listeners, and prints what it saw as one line of JSON. Root.
 """
 
@@ -24,12 +24,12 @@ import unit_file
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 UID = 64123  # nobody has it
-PATIENCE = float(os.environ.get("SLUICE_TEST_WAIT", "20"))
+PATIENCE = float(os.environ.get("WEIR_TEST_WAIT", "20"))
 BYTES = 8 << 20
 CONFIG = """\
 [global]
 driver       = {driver}
-admin-socket = unix:/run/sluice/admin.sock mode=660 group={uid}
+admin-socket = unix:/run/weir/admin.sock mode=660 group={uid}
 
 [listen web]
 bind     = :80
@@ -37,7 +37,7 @@ server a = unix:/run/backend.sock
 server b = localhost:9000
 
 [listen db]
-bind     = unix:/run/sluice/db.sock mode=666
+bind     = unix:/run/weir/db.sock mode=666
 server a = 127.0.0.1:9000
 """
 PROBE = """
@@ -54,7 +54,7 @@ def unshare():
         raise OSError(ctypes.get_errno(), "unshare")
 wx = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
 print(json.dumps({
-    "chown": refusal(lambda: os.chown("/run/sluice", -1, -1)),
+    "chown": refusal(lambda: os.chown("/run/weir", -1, -1)),
     "netlink": refusal(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)),
     "packet": refusal(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW)),
     "namespace": refusal(unshare),
@@ -74,11 +74,11 @@ def mount_like_the_unit(binary, driver):
     files stay in sight, wherever the checkout is."""
     run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
     os.makedirs("/run/test/service")
-    shutil.copy(binary, "/run/test/sluice")
+    shutil.copy(binary, "/run/test/weir")
     for name in ("confine.py", "unit_file.py"):
         shutil.copy(os.path.join(HERE, name), "/run/test/service/" + name)
     os.makedirs("/run/conf")
-    shutil.copy(unit_file.UNIT, "/run/conf/sluice.service")
+    shutil.copy(unit_file.UNIT, "/run/conf/weir.service")
     with open("/run/test/confine.ini", "w", encoding="utf-8") as f:
         f.write(CONFIG.format(uid=UID, driver=driver))
     for folder in ("/tmp", "/home", "/root"):
@@ -88,8 +88,8 @@ def mount_like_the_unit(binary, driver):
     if libc.syscall(442, -100, b"/", 0x8000, attributes, ctypes.sizeof(attributes)):
         raise OSError(ctypes.get_errno(), "mount_setattr")
     run("mount", "-o", "remount,rw", "/run")
-    os.mkdir("/run/sluice")
-    os.chown("/run/sluice", UID, UID)
+    os.mkdir("/run/weir")
+    os.chown("/run/weir", UID, UID)
     run("ip", "link", "set", "lo", "up")
 
 
@@ -167,14 +167,14 @@ def unix_client(path):
 def play(unit):
     probe = subprocess.run(confined(unit, "/usr/bin/python3", "-c", PROBE), check=True,
                            stdout=subprocess.PIPE, text=True)
-    version = subprocess.run(confined(unit, "/run/test/sluice", "-vv"), check=True, stdout=subprocess.PIPE,
+    version = subprocess.run(confined(unit, "/run/test/weir", "-vv"), check=True, stdout=subprocess.PIPE,
                              text=True)
     saw = {"probe": json.loads(probe.stdout), "version": version.stdout}
     echoes = [Echo(unix_listener("/run/backend.sock")), Echo(socket.create_server(("127.0.0.1", 9000)))]
     for echo in echoes:
         echo.start()
     with open("/run/test/log", "wb") as log:
-        child = subprocess.Popen(confined(unit, "/run/test/sluice", "-f", "/run/test/confine.ini"),
+        child = subprocess.Popen(confined(unit, "/run/test/weir", "-f", "/run/test/confine.ini"),
                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def text():
@@ -188,15 +188,15 @@ def play(unit):
             saw["cpus"] = task_cpus(child.pid)
             addresses = [("127.0.0.1", 80), ("::1", 80), ("127.0.0.1", 80), ("::1", 80)]
             saw["web"] = [exchange(socket.create_connection(a), i) for i, a in enumerate(addresses)]
-            saw["db"] = exchange(unix_client("/run/sluice/db.sock"), 77)
+            saw["db"] = exchange(unix_client("/run/weir/db.sock"), 77)
             saw["served"] = [echo.served for echo in echoes]
-            saw["modes"] = {name: oct(os.stat("/run/sluice/" + name).st_mode & 0o777)
-                            for name in sorted(os.listdir("/run/sluice"))}
+            saw["modes"] = {name: oct(os.stat("/run/weir/" + name).st_mode & 0o777)
+                            for name in sorted(os.listdir("/run/weir"))}
             child.send_signal(signal.SIGTERM)
         saw["code"] = child.wait(PATIENCE)
     finally:
         child.kill()
-    saw["left"] = os.listdir("/run/sluice")
+    saw["left"] = os.listdir("/run/weir")
     saw["log"] = text()
     with open("/proc/sys/fs/pipe-user-pages-soft", encoding="ascii") as f:
         saw["pipe_pages"] = int(f.read())
@@ -205,7 +205,7 @@ def play(unit):
 
 def main():
     mount_like_the_unit(sys.argv[1], sys.argv[2])
-    print(json.dumps(play(unit_file.read("/run/conf/sluice.service"))))
+    print(json.dumps(play(unit_file.read("/run/conf/weir.service"))))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# systemd.sh - boots a Debian with sluice installed, and looks at the unit at work: real systemd, as PID 1.
+# systemd.sh - boots a Debian with weir installed, and looks at the unit at work: real systemd, as PID 1.
 #
 #   sh tests/service/systemd.sh
 #
@@ -26,22 +26,22 @@ debian_tree systemd systemd,systemd-sysv,dbus,libev4,libinih1,liburing2,python3-
 echo "the Debian: $(($(date +%s) - start)) s"
 
 tree=$trees/systemd
-install_sluice() {
+install_weir() {
     build_setup build/package -Dprefix=/usr -Dtests=false -Dbench=false && ninja -C build/package &&
-        rm -rf "$tree/etc/sluice" &&
+        rm -rf "$tree/etc/weir" &&
         meson install -C build/package --no-rebuild --quiet --destdir "$tree"
 }
-if ! install_sluice >"$trees/install.log" 2>&1; then
+if ! install_weir >"$trees/install.log" 2>&1; then
     tail -n 5 "$trees/install.log"
-    echo "sluice could not be built and installed"
+    echo "weir could not be built and installed"
     echo "0 passed, 1 failed"
     exit 1
 fi
 mkdir -p "$tree/opt"
 cp tests/service/inside.sh tests/service/inside.py "$tree/opt/"
-cat >"$tree/etc/systemd/system/sluice-test.service" <<'UNIT'
+cat >"$tree/etc/systemd/system/weir-test.service" <<'UNIT'
 [Unit]
-Description=The test of sluice
+Description=The test of weir
 After=basic.target dbus.socket systemd-journald.service
 Requires=basic.target
 [Service]
@@ -53,8 +53,8 @@ UNIT
 start=$(date +%s)
 out=$trees/systemd.out
 timeout --foreground --kill-after=10 150 systemd-nspawn --quiet --register=no --keep-unit --boot \
-    --private-network --volatile=overlay --machine="sluice-$$" --directory="$tree" \
-    systemd.unit=sluice-test.service systemd.show_status=no \
+    --private-network --volatile=overlay --machine="weir-$$" --directory="$tree" \
+    systemd.unit=weir-test.service systemd.show_status=no \
     systemd.default_timeout_start_sec=30s </dev/null 2>&1 | tr -d '\r' >"$out"
 echo "in the container: $(($(date +%s) - start)) s"
 if ! grep -q '^== begin$' "$out"; then

@@ -17,9 +17,9 @@ BUILD = ROOT / "build/package"
 # What libev and libinih are linked with themselves is libm and libc.
 LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.so.2"}
 TREE = {
-    "etc/sluice/sluice.ini", "usr/sbin/sluice", "usr/lib/systemd/system/sluice.service",
-    "usr/lib/sysusers.d/sluice.conf", "usr/lib/tmpfiles.d/sluice.conf", "usr/share/doc/sluice/README.md",
-    "usr/share/doc/sluice/examples/90-sluice.conf"}
+    "etc/weir/weir.ini", "usr/bin/weir", "usr/lib/systemd/system/weir.service",
+    "usr/lib/sysusers.d/weir.conf", "usr/lib/tmpfiles.d/weir.conf", "usr/share/doc/weir/README.md",
+    "usr/share/doc/weir/examples/90-weir.conf"}
 
 
 def run(*words, **more):
@@ -42,7 +42,7 @@ def install(build, where):
 
 
 def test_binary_needs_libc_libev_libinih_and_liburing_alone(build):
-    lines = run("ldd", build / "src/sluice").splitlines()
+    lines = run("ldd", build / "src/weir").splitlines()
     names = {os.path.basename(line.split()[0]) for line in lines}
     names -= {n for n in names if re.match(r"linux-vdso|ld-linux", n)}
     assert names <= LIBRARIES
@@ -51,18 +51,18 @@ def test_binary_needs_libc_libev_libinih_and_liburing_alone(build):
 
 def test_installed_tree(build, tmp_path):
     have = install(build, tmp_path)
-    examples = {f"usr/share/doc/sluice/examples/{p.name}" for p in (ROOT / "conf/examples").iterdir()}
-    pages = {p for p in have if re.fullmatch(r"usr/share/man/man\d/sluice[\w.-]*", p)}
+    examples = {f"usr/share/doc/weir/examples/{p.name}" for p in (ROOT / "conf/examples").iterdir()}
+    pages = {p for p in have if re.fullmatch(r"usr/share/man/man\d/weir[\w.-]*", p)}
     extra = {p for p in have if p.startswith("usr/share/bash-completion/")}
     assert have - pages - extra == TREE | examples
-    assert len(pages) == len([p for p in (ROOT / "doc/man").glob("sluice*")])
-    assert (tmp_path / "etc/sluice/conf.d").is_dir()
-    assert stat.S_IMODE((tmp_path / "usr/sbin/sluice").stat().st_mode) == 0o755
+    assert len(pages) == len([p for p in (ROOT / "doc/man").glob("weir*")])
+    assert (tmp_path / "etc/weir/conf.d").is_dir()
+    assert stat.S_IMODE((tmp_path / "usr/bin/weir").stat().st_mode) == 0o755
 
 
 def test_a_configuration_that_is_there_is_kept(build, tmp_path):
     install(build, tmp_path)
-    mine = tmp_path / "etc/sluice/sluice.ini"
+    mine = tmp_path / "etc/weir/weir.ini"
     mine.write_text("# mine\n")
     install(build, tmp_path)
     assert mine.read_text() == "# mine\n"
@@ -71,6 +71,6 @@ def test_a_configuration_that_is_there_is_kept(build, tmp_path):
 def test_unit_runs_the_binary_of_its_prefix(build, tmp_path):
     other = tmp_path / "build"
     run("meson", "setup", other, ROOT, "-Dprefix=/usr/local", "-Dtests=false", "-Dbench=false")
-    unit = (other / "conf/sluice.service").read_text()
-    assert "\nExecStart=/usr/local/sbin/sluice -f /usr/local/etc/sluice/sluice.ini\n" in unit
-    assert (build / "conf/sluice.service").read_text() == (ROOT / "conf/sluice.service").read_text()
+    unit = (other / "conf/weir.service").read_text()
+    assert "\nExecStart=/usr/local/bin/weir -f /usr/local/etc/weir/weir.ini\n" in unit
+    assert (build / "conf/weir.service").read_text() == (ROOT / "conf/weir.service").read_text()

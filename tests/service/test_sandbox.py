@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""conf/sluice.service: how much it denies, and that sluice does all of its work inside.
+"""conf/weir.service: how much it denies, and that weir does all of its work inside.
 
 stage.py plays systemd: the unit's user, capabilities, mounts and system calls, read from the unit itself.
-Needs root, python3-seccomp and systemd-analyze; runs the binary named by SLUICE_BIN (build/src/sluice).
+Needs root, python3-seccomp and systemd-analyze; runs the binary named by WEIR_BIN (build/src/weir).
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import unit_file  # noqa: E402
 
-SLUICE = os.environ.get("SLUICE_BIN", os.path.join(unit_file.ROOT, "build/src/sluice"))
+WEIR = os.environ.get("WEIR_BIN", os.path.join(unit_file.ROOT, "build/src/weir"))
 STAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stage.py")
 EXPOSURE_MAX = 1.5
 
@@ -40,7 +40,7 @@ def missing():
 
 def no_ring():
     """Why io_uring cannot be had even outside of the sandbox, or None."""
-    said = subprocess.run([SLUICE, "-vv"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([WEIR, "-vv"], capture_output=True, text=True, check=True).stdout
     line = re.search(r"(?m)^io_uring:  (.*)$", said)[1]
     return None if line == "usable" else line
 
@@ -52,7 +52,7 @@ def saw(request):
     if request.param == "io_uring" and no_ring():
         pytest.skip(f"io_uring is {no_ring()}")
     done = subprocess.run(["unshare", "-m", "-n", "-i", "--propagation", "private",
-                           "/usr/bin/python3", "-B", STAGE, SLUICE, request.param],
+                           "/usr/bin/python3", "-B", STAGE, WEIR, request.param],
                           capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
     return {**json.loads(done.stdout.splitlines()[-1]), "driver": request.param}
@@ -62,7 +62,7 @@ def saw(request):
 def test_exposure_is_low():
     done = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit_file.UNIT],
                           capture_output=True, text=True, check=False)
-    level = re.search(r"Overall exposure level for sluice.service: ([\d.]+)", done.stdout)
+    level = re.search(r"Overall exposure level for weir.service: ([\d.]+)", done.stdout)
     assert level, done.stdout + done.stderr
     assert float(level[1]) <= EXPOSURE_MAX
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""conf/sluice.service as systemd reads it, and the system calls that its filter lets through."""
+"""conf/weir.service as systemd reads it, and the system calls that its filter lets through."""
 
 import os
 import subprocess
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-UNIT = os.path.join(ROOT, "conf", "sluice.service")
+UNIT = os.path.join(ROOT, "conf", "weir.service")
 
 
 def read(path=UNIT):

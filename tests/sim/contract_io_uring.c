@@ -5,7 +5,7 @@
  * See contract_model.h. One thread. Tests only.
  */
 #include "contract_model.h"
-#include "sluice/io/uring.h"
+#include "weir/io/uring.h"
 
 const struct contract_kernel contract_kernel =
 	CONTRACT_MODEL("io_uring driver, modelled kernel", &io_uring_driver);

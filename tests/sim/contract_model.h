@@ -19,7 +19,7 @@
 
 #include "../unit/io/contract.h"
 #include "model.h"
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 #include "stream.h"
 
 #define FARS 16

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 
 /* ---- what each side provides ---- */
 

@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "sluice/io/ring.h"
-#include "sluice/io/sys.h"
+#include "weir/io/ring.h"
+#include "weir/io/sys.h"
 
 /* ---- what each side provides ---- */
 

@@ -14,9 +14,9 @@
 #include "cover.h"
 #include "fake_ops.h"
 #include "model.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 #define FAKE_SLOTS 64
 

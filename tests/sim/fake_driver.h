@@ -7,7 +7,7 @@
 #ifndef SIM_FAKE_DRIVER_H
 #define SIM_FAKE_DRIVER_H
 
-#include "sluice/io/io.h"
+#include "weir/io/io.h"
 
 extern const struct io_driver fake_driver;
 

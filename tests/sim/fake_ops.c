@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "model.h"
-#include "sluice/base/check.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sys.h"
 
 static void note_error(struct io_op *op, ssize_t n)
 {

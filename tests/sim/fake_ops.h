@@ -7,7 +7,7 @@
 #ifndef SIM_FAKE_OPS_H
 #define SIM_FAKE_OPS_H
 
-#include "sluice/io/io.h"
+#include "weir/io/io.h"
 
 /* Each returns the op's result, or IO_PENDING. */
 int fake_read(struct io_op *op, uint8_t *memory, uint32_t room);

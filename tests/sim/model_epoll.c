@@ -12,7 +12,7 @@
 
 #include "cover.h"
 #include "model.h"
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 
 int sys_epoll_create(void)
 {

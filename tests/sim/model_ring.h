@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "model.h"
-#include "sluice/io/ring.h"
+#include "weir/io/ring.h"
 
 #define MODEL_RING_OPS 512
 #define MODEL_RING_DONE 4096

@@ -13,7 +13,7 @@
 
 #include "cover.h"
 #include "model.h"
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 #include "stream.h"
 
 struct mpipe *mpipe_of(int fd, enum file_kind kind)

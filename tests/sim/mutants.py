@@ -148,7 +148,7 @@ def parse():
 
 def main():
     args = parse()
-    tmp = tempfile.mkdtemp(prefix="sluice-mutants-")
+    tmp = tempfile.mkdtemp(prefix="weir-mutants-")
     failed = False
     try:
         base = Base(args, tmp)

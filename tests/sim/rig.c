@@ -14,8 +14,8 @@
 #include "cover.h"
 #include "model.h"
 #include "peers.h"
-#include "sluice/base/clock.h"
-#include "sluice/engine/extra.h"
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
 
 #define RIG_SERVERS 2
 #define RIG_TURNS_TO_END 64

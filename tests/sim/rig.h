@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sluice/engine/engine.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
+#include "weir/engine/engine.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
 
 enum rig_splice { RIG_SPLICE_RANDOM = -1 };
 

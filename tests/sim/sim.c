@@ -22,8 +22,8 @@
 #include "fake_driver.h"
 #include "model.h"
 #include "rig.h"
-#include "sluice/base/log.h"
-#include "sluice/io/uring.h"
+#include "weir/base/log.h"
+#include "weir/io/uring.h"
 #include "stream.h"
 #include "world.h"
 

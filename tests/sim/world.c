@@ -14,7 +14,7 @@
 #include "model.h"
 #include "peers.h"
 #include "rig.h"
-#include "sluice/base/clock.h"
+#include "weir/base/clock.h"
 #include "stream.h"
 
 #define WORLD_LIVE_STEPS 3000

@@ -16,12 +16,12 @@ from harness import driver, final_check, netns, peer, sut
 from harness.stage import Stage, next_conn
 
 # So many workers in every test that does not ask for a number itself: for a race to show, several.
-THREADS = os.environ.get("SLUICE_TEST_THREADS", "")
+THREADS = os.environ.get("WEIR_TEST_THREADS", "")
 
 
 def pytest_configure():
     if driver.WANTED not in driver.KNOWN:
-        raise pytest.UsageError(f"SLUICE_TEST_DRIVER is epoll, io_uring or unset, not {driver.WANTED}")
+        raise pytest.UsageError(f"WEIR_TEST_DRIVER is epoll, io_uring or unset, not {driver.WANTED}")
 
 
 def pytest_report_header():
@@ -29,7 +29,7 @@ def pytest_report_header():
 
 
 def pytest_collection_modifyitems(items):
-    product = sut.NAME == "sluice"
+    product = sut.NAME == "weir"
     missing = product and not os.path.exists(daemons.BINARY)
     sanitized = product and not missing and daemons.sanitized()
     no_driver = driver.missing(daemons.BINARY) if product and not missing else None
@@ -38,11 +38,11 @@ def pytest_collection_modifyitems(items):
             continue
         if missing:
             item.add_marker(pytest.mark.skip(reason=f"no binary {daemons.BINARY}: build it, "
-                                             "or set SLUICE_BIN"))
+                                             "or set WEIR_BIN"))
         elif no_driver:
             item.add_marker(pytest.mark.skip(reason=no_driver))
         elif not product and "stages" not in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.skip(reason=f"of sluice alone, not of {sut.NAME}"))
+            item.add_marker(pytest.mark.skip(reason=f"of weir alone, not of {sut.NAME}"))
         elif sut.NAME == "direct" and item.callspec.params.get("splice") in ("off", "auto"):
             item.add_marker(pytest.mark.skip(reason="without a proxy all splice modes are one"))
         elif sanitized and item.get_closest_marker("release_only"):
@@ -66,7 +66,7 @@ def session_folder():
     folder = tempfile.mkdtemp(prefix="sl-")
     os.chmod(folder, 0o755)
     yield folder
-    if not os.environ.get("SLUICE_TEST_KEEP"):
+    if not os.environ.get("WEIR_TEST_KEEP"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -130,8 +130,8 @@ def closing():
 
 
 @pytest.fixture
-def sluice(session_folder, request):
-    """sluice(config, ...): a daemon of the test's own, with final check and exit status.
+def weir(session_folder, request):
+    """weir(config, ...): a daemon of the test's own, with final check and exit status.
 
     `config` is whole sections; what [global] needs for the harness is put before them. Keywords:
     global_options (lines), wrapper (a command before the binary), launch_only (do not wait),
@@ -172,7 +172,7 @@ def sluice(session_folder, request):
 
 @pytest.fixture
 def network():
-    """A network namespace; name it before `sluice`, so that it ends after the daemon."""
+    """A network namespace; name it before `weir`, so that it ends after the daemon."""
     if netns.missing():
         pytest.skip(netns.missing())
     space = netns.Netns()
@@ -214,8 +214,8 @@ class Peers:
 
 
 @pytest.fixture
-def peers(sluice, folder):
-    """Depends on `sluice` so that peers close before the daemon's final check."""
+def peers(weir, folder):
+    """Depends on `weir` so that peers close before the daemon's final check."""
     group = Peers(folder)
     yield group
     group.close()

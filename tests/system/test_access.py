@@ -63,9 +63,9 @@ def close_all(*ends):
     ("deny-from = 127.0.0.0/30", "127.0.0.4", "127.0.0.3"),
     ("deny-from = 127.0.0.2\nallow-from = 127.0.0.0/8", "127.0.0.1", "127.0.0.2"),
 ))
-def test_only_who_may_comes_in(sluice, peers, lines, may, may_not):
+def test_only_who_may_comes_in(weir, peers, lines, may, may_not):
     listener = peers.listen()
-    daemon = sluice(section(listener, lines))
+    daemon = weir(section(listener, lines))
     where = daemon.address("l")
     for _ in range(3):
         is_served(peers, listener, where, socket_maker=bound_to(may))
@@ -75,37 +75,37 @@ def test_only_who_may_comes_in(sluice, peers, lines, may, may_not):
 
 
 @pytest.mark.smoke
-def test_networks_come_from_a_file_of_ten_thousand(sluice, peers, folder):
+def test_networks_come_from_a_file_of_ten_thousand(weir, peers, folder):
     listener = peers.listen()
     with open(os.path.join(folder, "blocklist"), "w", encoding="ascii") as f:
         f.write("# who has done harm\n\n")
         for n in range(9998):
             f.write(f"10.{n >> 8}.{n & 255}.128/25\n")
         f.write("127.0.0.2 # and this one\n2001:db8::/32\n")
-    daemon = sluice(section(listener, f"deny-from = @{folder}/blocklist"))
+    daemon = weir(section(listener, f"deny-from = @{folder}/blocklist"))
     where = daemon.address("l")
     is_served(peers, listener, where)
     is_served(peers, listener, where, socket_maker=bound_to("127.0.0.3"))
     is_refused(peers, daemon, where, DENIED, socket_maker=bound_to("127.0.0.2"))
 
 
-def test_an_ipv4_client_of_a_listener_for_both_is_ipv4(sluice, peers):
+def test_an_ipv4_client_of_a_listener_for_both_is_ipv4(weir, peers):
     if not socket.has_ipv6:
         pytest.skip("no IPv6 here")
     listener = peers.listen()
-    daemon = sluice(section(listener, "deny-from = 127.0.0.0/8", bind="[::]:0"))
+    daemon = weir(section(listener, "deny-from = 127.0.0.0/8", bind="[::]:0"))
     port = daemon.address("l").port
     is_refused(peers, daemon, Address("tcp4", "127.0.0.1", port), DENIED)
     is_served(peers, listener, Address("tcp6", "::1", port))
-    daemon = sluice(section(listener, "allow-from = 127.0.0.0/8", bind="[::]:0"))
+    daemon = weir(section(listener, "allow-from = 127.0.0.0/8", bind="[::]:0"))
     port = daemon.address("l").port
     is_served(peers, listener, Address("tcp4", "127.0.0.1", port))
     is_refused(peers, daemon, Address("tcp6", "::1", port), DENIED)
 
 
-def test_a_unix_client_is_not_asked_for_its_network(sluice, peers, folder):
+def test_a_unix_client_is_not_asked_for_its_network(weir, peers, folder):
     listener = peers.listen()
-    daemon = sluice(section(listener, "allow-from = 10.0.0.0/8", bind=f"unix:{folder}/s"))
+    daemon = weir(section(listener, "allow-from = 10.0.0.0/8", bind=f"unix:{folder}/s"))
     is_served(peers, listener, daemon.address("l"))
 
 
@@ -113,23 +113,23 @@ def test_a_unix_client_is_not_asked_for_its_network(sluice, peers, folder):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("path", "abstract"))
-def test_only_a_listed_user_comes_in(sluice, peers, folder, family):
+def test_only_a_listed_user_comes_in(weir, peers, folder, family):
     listener = peers.listen()
-    bind = f"unix:{folder}/s" if family == "path" else f"unix:@sluice-uid-{os.getpid()}"
+    bind = f"unix:{folder}/s" if family == "path" else f"unix:@weir-uid-{os.getpid()}"
     mine = os.geteuid()
-    daemon = sluice(section(listener, f"allow-uid = {mine + 7} {mine}", bind=bind))
+    daemon = weir(section(listener, f"allow-uid = {mine + 7} {mine}", bind=bind))
     close_all(*is_served(peers, listener, daemon.address("l")))
     assert daemon.terminate() == 0
-    daemon = sluice(section(listener, f"allow-uid = {mine + 7}", bind=bind))
+    daemon = weir(section(listener, f"allow-uid = {mine + 7}", bind=bind))
     is_refused(peers, daemon, daemon.address("l"), DENIED_UID)
     assert daemon.info()["denied"] == 1
 
 
-def test_another_user_is_told_by_the_kernel(sluice, peers, folder):
+def test_another_user_is_told_by_the_kernel(weir, peers, folder):
     if os.geteuid() != 0:
         pytest.skip("not root: cannot become another user")
     listener = peers.listen()
-    daemon = sluice(section(listener, "allow-uid = 0", bind=f"unix:{folder}/s mode=666"))
+    daemon = weir(section(listener, "allow-uid = 0", bind=f"unix:{folder}/s mode=666"))
     where = daemon.address("l")
     is_served(peers, listener, where)
     os.seteuid(NOBODY)
@@ -148,9 +148,9 @@ def test_another_user_is_told_by_the_kernel(sluice, peers, folder):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("threads", (1, 4))
-def test_so_many_of_one_source_and_others_as_well(sluice, peers, threads):
+def test_so_many_of_one_source_and_others_as_well(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(section(listener, "maxconn-per-source = 2"), f"threads = {threads}")
+    daemon = weir(section(listener, "maxconn-per-source = 2"), f"threads = {threads}")
     where = daemon.address("l")
     one, two = bound_to("127.0.0.1"), bound_to("127.0.0.2")
     held = [is_served(peers, listener, where, socket_maker=one) for _ in range(2)]
@@ -166,9 +166,9 @@ def test_so_many_of_one_source_and_others_as_well(sluice, peers, threads):
     assert len(others) == 2
 
 
-def test_the_count_is_exact_when_many_come_at_once(sluice, peers):
+def test_the_count_is_exact_when_many_come_at_once(weir, peers):
     listener = peers.listen()
-    daemon = sluice(section(listener, "maxconn-per-source = 10"), "threads = 4")
+    daemon = weir(section(listener, "maxconn-per-source = 10"), "threads = 4")
     for n in range(1, 4):
         clients = {}
         for _ in range(40):
@@ -190,18 +190,18 @@ def test_the_count_is_exact_when_many_come_at_once(sluice, peers):
         wait_until(lambda: daemon.info()["sessions"] == 0, "all sessions have ended")
 
 
-def test_a_unix_client_is_no_source(sluice, peers, folder):
+def test_a_unix_client_is_no_source(weir, peers, folder):
     listener = peers.listen()
-    daemon = sluice(section(listener, "maxconn-per-source = 1", bind=f"unix:{folder}/s"))
+    daemon = weir(section(listener, "maxconn-per-source = 1", bind=f"unix:{folder}/s"))
     for _ in range(3):
         is_served(peers, listener, daemon.address("l"))
 
 
-def test_one_ipv6_network_of_64_bits_is_one_source(network, sluice, peers):
+def test_one_ipv6_network_of_64_bits_is_one_source(network, weir, peers):
     for ip in ("fd00:0:0:1::1", "fd00:0:0:1:ffff::2", "fd00:0:0:2::1"):
         network.run("ip", "-6", "address", "add", f"{ip}/128", "dev", "lo", "nodad")
     listener = peers.listen("path")
-    daemon = sluice(section(listener, "maxconn-per-source = 1", bind="[::1]:0"), wrapper=network.wrapper)
+    daemon = weir(section(listener, "maxconn-per-source = 1", bind="[::1]:0"), wrapper=network.wrapper)
     where = daemon.address("l")
 
     def source(ip):

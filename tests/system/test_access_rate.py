@@ -27,9 +27,9 @@ def arrivals(peers, listener, count):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("threads", (1, 4))
-def test_pressure_gets_the_rate_and_nobody_is_lost(sluice, peers, threads):
+def test_pressure_gets_the_rate_and_nobody_is_lost(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(section(listener), f"threads = {threads}")
+    daemon = weir(section(listener), f"threads = {threads}")
     clients = {}
     count = RATE * SECONDS + RATE // 2
     begin = time.monotonic()
@@ -59,9 +59,9 @@ def test_pressure_gets_the_rate_and_nobody_is_lost(sluice, peers, threads):
 
 
 @pytest.mark.parametrize("threads", (1, 4))
-def test_a_listener_that_may_not_accept_sleeps(sluice, peers, threads):
+def test_a_listener_that_may_not_accept_sleeps(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(section(listener, rate=1), f"threads = {threads}")
+    daemon = weir(section(listener, rate=1), f"threads = {threads}")
     for _ in range(3):
         peers.connect(daemon.address("l"))
     peers.accept(listener)
@@ -71,9 +71,9 @@ def test_a_listener_that_may_not_accept_sleeps(sluice, peers, threads):
         peers.accept(listener)
 
 
-def test_one_frontend_does_not_slow_another(sluice, peers):
+def test_one_frontend_does_not_slow_another(weir, peers):
     slow, quick = peers.listen(), peers.listen()
-    daemon = sluice(section(slow, rate=1, name="slow") + section(quick, rate=100000, name="quick"))
+    daemon = weir(section(slow, rate=1, name="slow") + section(quick, rate=100000, name="quick"))
     for _ in range(3):
         peers.connect(daemon.address("slow"))
     peers.accept(slow)
@@ -85,10 +85,10 @@ def test_one_frontend_does_not_slow_another(sluice, peers):
         peers.accept(slow)
 
 
-def test_below_the_rate_nobody_waits(sluice, peers):
+def test_below_the_rate_nobody_waits(weir, peers):
     """Nor does an accept that finds nobody, as behind the last of several, use up somebody's place."""
     listener = peers.listen()
-    daemon = sluice(section(listener, rate=125), "threads = 4")
+    daemon = weir(section(listener, rate=125), "threads = 4")
     for _ in range(30):
         clients = [peers.connect(daemon.address("l")) for _ in range(4)]
         servers = [peers.accept(listener) for _ in clients]
@@ -97,9 +97,9 @@ def test_below_the_rate_nobody_waits(sluice, peers):
     assert daemon.info()["rate_pauses"] == 0
 
 
-def test_who_waits_for_the_rate_is_served_while_draining(sluice, peers):
+def test_who_waits_for_the_rate_is_served_while_draining(weir, peers):
     listener = peers.listen()
-    daemon = sluice(section(listener, rate=1))
+    daemon = weir(section(listener, rate=1))
     clients = {}
     for _ in range(6):
         client = peers.connect(daemon.address("l"))
@@ -118,10 +118,10 @@ def test_who_waits_for_the_rate_is_served_while_draining(sluice, peers):
     assert daemon.wait_exit() == 0
 
 
-def test_maxconn_and_the_rate_hold_together(sluice, peers):
+def test_maxconn_and_the_rate_hold_together(weir, peers):
     """A slot that comes free while the listener rests for its rate is not lost, nor the other way."""
     listener = peers.listen()
-    daemon = sluice(section(listener, rate=20) + "maxconn = 3\n", "threads = 4")
+    daemon = weir(section(listener, rate=20) + "maxconn = 3\n", "threads = 4")
     waiting = {}
     for _ in range(60):
         client = peers.connect(daemon.address("l"))

@@ -38,11 +38,11 @@ def goes_to(peers, where, listener, source="127.0.0.1"):
 
 
 @pytest.mark.smoke
-def test_the_first_rule_for_the_source_says_where(sluice, peers):
+def test_the_first_rule_for_the_source_says_where(weir, peers):
     one, two, rest = peers.listen(), peers.listen(), peers.listen()
-    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = rest\n"
-                    "use-backend one = src=127.0.1.0/24,127.0.2.9\n"
-                    "use-backend two = src=127.0.0.0/16\n" + backends(one=one, two=two, rest=rest))
+    daemon = weir("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = rest\n"
+                  "use-backend one = src=127.0.1.0/24,127.0.2.9\n"
+                  "use-backend two = src=127.0.0.0/16\n" + backends(one=one, two=two, rest=rest))
     where = daemon.address("f")
     for _ in range(3):
         goes_to(peers, where, one, "127.0.1.7")
@@ -53,14 +53,14 @@ def test_the_first_rule_for_the_source_says_where(sluice, peers):
 
 
 @pytest.mark.smoke
-def test_the_port_says_where_and_both_words_must_fit(sluice, peers):
+def test_the_port_says_where_and_both_words_must_fit(weir, peers):
     one, two, rest = peers.listen(), peers.listen(), peers.listen()
     (a, a_port), (b, b_port), (c, c_port) = (passed_listener(peers) for _ in range(3))
     binds = "".join(f"bind = fd@{sock.fileno()}\n" for sock in (a, b, c))
-    daemon = sluice(f"[frontend f]\n{binds}default-backend = rest\n"
-                    f"use-backend two = src=127.0.0.2 dst-port={a_port}\n"
-                    f"use-backend one = dst-port={a_port},{b_port}\n" + backends(one=one, two=two, rest=rest),
-                    pass_fds=[sock.fileno() for sock in (a, b, c)])
+    daemon = weir(f"[frontend f]\n{binds}default-backend = rest\n"
+                  f"use-backend two = src=127.0.0.2 dst-port={a_port}\n"
+                  f"use-backend one = dst-port={a_port},{b_port}\n" + backends(one=one, two=two, rest=rest),
+                  pass_fds=[sock.fileno() for sock in (a, b, c)])
     at = {where.port: where for _, _, where in daemon.addresses()}
     goes_to(peers, at[a_port], one)
     goes_to(peers, at[a_port], two, "127.0.0.2")
@@ -70,21 +70,21 @@ def test_the_port_says_where_and_both_words_must_fit(sluice, peers):
     goes_to(peers, at[c_port], rest, "127.0.0.2")
 
 
-def test_a_unix_client_has_neither_and_goes_to_the_default(sluice, peers, folder):
+def test_a_unix_client_has_neither_and_goes_to_the_default(weir, peers, folder):
     one, rest = peers.listen(), peers.listen()
-    daemon = sluice(f"[frontend f]\nbind = unix:{folder}/s\ndefault-backend = rest\n"
-                    "use-backend one = src=0.0.0.0/0,::/0\nuse-backend one = dst-port=1-65535\n"
-                    + backends(one=one, rest=rest))
+    daemon = weir(f"[frontend f]\nbind = unix:{folder}/s\ndefault-backend = rest\n"
+                  "use-backend one = src=0.0.0.0/0,::/0\nuse-backend one = dst-port=1-65535\n"
+                  + backends(one=one, rest=rest))
     client, server = peers.pair(daemon.address("f"), rest)
     server.send(100)
     client.receive(100)
     assert one
 
 
-def test_who_is_denied_is_not_routed(sluice, peers):
+def test_who_is_denied_is_not_routed(weir, peers):
     one, rest = peers.listen(), peers.listen()
-    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = rest\ndeny-from = 127.0.0.2\n"
-                    "use-backend one = src=127.0.0.2\n" + backends(one=one, rest=rest))
+    daemon = weir("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = rest\ndeny-from = 127.0.0.2\n"
+                  "use-backend one = src=127.0.0.2\n" + backends(one=one, rest=rest))
     client = peers.connect(daemon.address("f"), socket_maker=from_address("127.0.0.2"))
     assert client.receive_to_end() == "reset"
     goes_to(peers, daemon.address("f"), rest)
@@ -109,12 +109,12 @@ def reaches(peers, client, listener):
 
 
 @pytest.mark.smoke
-def test_a_header_says_the_source_and_the_port(sluice, peers):
+def test_a_header_says_the_source_and_the_port(weir, peers):
     one, two, rest = peers.listen(), peers.listen(), peers.listen()
-    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0 accept-proxy=always\ndefault-backend = rest\n"
-                    "deny-from = 10.9.0.0/16 ::ffff:10.8.0.0/112\nmaxconn-per-source = 2\n"
-                    "use-backend one = src=10.0.0.0/8 dst-port=443\nuse-backend two = dst-port=25,8000-9000\n"
-                    + backends(one=one, two=two, rest=rest))
+    daemon = weir("[frontend f]\nbind = 127.0.0.1:0 accept-proxy=always\ndefault-backend = rest\n"
+                  "deny-from = 10.9.0.0/16 ::ffff:10.8.0.0/112\nmaxconn-per-source = 2\n"
+                  "use-backend one = src=10.0.0.0/8 dst-port=443\nuse-backend two = dst-port=25,8000-9000\n"
+                  + backends(one=one, two=two, rest=rest))
     where = daemon.address("f")
     reaches(peers, speaks_for(peers, where, "10.0.0.1"), one)
     reaches(peers, speaks_for(peers, where, "10.0.0.1", 8443), two)

@@ -66,9 +66,9 @@ def served(daemon, peers, count):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("how", ("drain", "maint"))
-def test_a_server_that_rests_gets_no_new_clients_and_keeps_its_old_ones(sluice, peers, how):
+def test_a_server_that_rests_gets_no_new_clients_and_keeps_its_old_ones(weir, peers, how):
     one, _, text = two_servers(peers)
-    daemon = sluice(text, "threads = 1")  # with one worker two clients are one for each server
+    daemon = weir(text, "threads = 1")  # with one worker two clients are one for each server
     old = [peers.connect(daemon.address("web")) for _ in range(2)]
     server = peers.accept(one)
     client = next(c for c in old if c.conn == server.conn)
@@ -84,9 +84,9 @@ def test_a_server_that_rests_gets_no_new_clients_and_keeps_its_old_ones(sluice, 
     assert a >= 8 and b >= 8, (a, b)
 
 
-def test_a_server_disabled_at_the_start_can_be_enabled(sluice, peers):
+def test_a_server_disabled_at_the_start_can_be_enabled(weir, peers):
     _, _, text = two_servers(peers, " disabled")
-    daemon = sluice(text)
+    daemon = weir(text)
     assert stat(daemon, "web", "a")["status"] == "MAINT"
     assert served(daemon, peers, 6) == [0, 6]
     do(daemon, "enable", "server", "web/a")
@@ -95,9 +95,9 @@ def test_a_server_disabled_at_the_start_can_be_enabled(sluice, peers):
     assert served(daemon, peers, 6) == [0, 6]
 
 
-def test_the_history_tells_who_changed_a_server(sluice, peers):
+def test_the_history_tells_who_changed_a_server(weir, peers):
     _, _, text = two_servers(peers)
-    daemon = sluice(text)
+    daemon = weir(text)
     do(daemon, "set", "server", "web/b", "state", "drain")
     do(daemon, "set", "server", "web/b", "state", "maint")
     changes = json.loads(ctl(daemon, "--json", "show", "servers", "history", "web/b").stdout)
@@ -114,9 +114,9 @@ def test_the_history_tells_who_changed_a_server(sluice, peers):
     assert len(ctl(daemon, "show", "servers", "history", "web/b").stdout.splitlines()) == 32
 
 
-def test_sessions_of_a_server_are_shut_down(sluice, peers):
+def test_sessions_of_a_server_are_shut_down(weir, peers):
     one, two, text = two_servers(peers)
-    daemon = sluice(text, "threads = 1")
+    daemon = weir(text, "threads = 1")
     clients = [peers.connect(daemon.address("web")) for _ in range(2)]
     pairs = {}
     for listener in (one, two):
@@ -134,9 +134,9 @@ def test_sessions_of_a_server_are_shut_down(sluice, peers):
 
 # Weights and limits.
 
-def test_weights_change_the_shares_at_once(sluice, peers):
+def test_weights_change_the_shares_at_once(weir, peers):
     _, _, text = two_servers(peers)
-    daemon = sluice(text, "threads = 1")
+    daemon = weir(text, "threads = 1")
     assert served(daemon, peers, 20) == [10, 10]
     do(daemon, "set", "server", "web/a", "weight", "3")
     a, b = served(daemon, peers, 40)
@@ -150,9 +150,9 @@ def test_weights_change_the_shares_at_once(sluice, peers):
     assert abs(served(daemon, peers, 20)[0] - 10) <= 1
 
 
-def test_maxconn_of_a_server_is_set_while_it_runs(sluice, peers):
+def test_maxconn_of_a_server_is_set_while_it_runs(weir, peers):
     listener = peers.listen()
-    daemon = sluice(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     peers.pair(daemon.address("web"), listener)
     do(daemon, "set", "maxconn", "server", "web/a", "2")
     peers.pair(daemon.address("web"), listener)
@@ -186,9 +186,9 @@ def test_maxconn_of_a_server_is_set_while_it_runs(sluice, peers):
     (("set", "maxconn", "server", "web/a"), "the command is 'set maxconn server BACKEND/SERVER N'"),
     (("show", "servers", "state", "app"), "no backend 'app'"),
     (("show stat; disable server web/c",), None)))
-def test_a_refused_command_ends_with_1_and_says_what_there_is(sluice, peers, words, said):
+def test_a_refused_command_ends_with_1_and_says_what_there_is(weir, peers, words, said):
     _, _, text = two_servers(peers)
-    daemon = sluice(text)
+    daemon = weir(text)
     got = ctl(daemon, *words)
     assert got.returncode == 1
     if said is not None:
@@ -201,10 +201,10 @@ def test_a_refused_command_ends_with_1_and_says_what_there_is(sluice, peers, wor
     ("operator", ("show sess", "show servers state", "show hash", "get weight web/a"),
      ("disable server web/a", "set weight web/a 2", "set server web/a state maint",
       "shutdown sessions server web/a", "set maxconn server web/a 1"))))
-def test_a_socket_allows_what_its_level_says(sluice, peers, level, allowed, refused):
+def test_a_socket_allows_what_its_level_says(weir, peers, level, allowed, refused):
     _, _, text = two_servers(peers)
     # The harness reads sessions at the end of a test; what this socket is for stands in its line.
-    daemon = sluice(text, f"admin-socket = unix:@ADMIN@ mode=666 level={level}", launch_only=True)
+    daemon = weir(text, f"admin-socket = unix:@ADMIN@ mode=666 level={level}", launch_only=True)
     wait_until(lambda: "ready:" in daemon.log(), lambda: daemon.log())
     for command in allowed:
         assert ctl(daemon, *command.split()).returncode == 0, command
@@ -221,10 +221,10 @@ def test_a_socket_allows_what_its_level_says(sluice, peers, level, allowed, refu
 
 # What others read.
 
-def test_servers_state_has_haproxys_columns_and_the_truth(sluice, peers):
+def test_servers_state_has_haproxys_columns_and_the_truth(weir, peers):
     _, _, text = two_servers(peers, " weight=5")
-    daemon = sluice(text + "[backend app]\nserver u = unix:/nowhere disabled\n[frontend x]\n"
-                    "bind = 127.0.0.1:0\ndefault-backend = app\n")
+    daemon = weir(text + "[backend app]\nserver u = unix:/nowhere disabled\n[frontend x]\n"
+                  "bind = 127.0.0.1:0\ndefault-backend = app\n")
     do(daemon, "set", "server", "web/b", "state", "drain")
     do(daemon, "set", "weight", "web/a", "2")
     rows = states(daemon)
@@ -240,9 +240,9 @@ def test_servers_state_has_haproxys_columns_and_the_truth(sluice, peers):
     assert daemon.ask("show backend").split() == ["#", "name", "web", "app"]
 
 
-def test_rates_and_times_are_counted(sluice, peers):
+def test_rates_and_times_are_counted(weir, peers):
     listener = peers.listen()
-    daemon = sluice(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     assert stat(daemon, "web", "a")["lastsess"] == "-1"
     for _ in range(10):
         client, server = peers.pair(daemon.address("web"), listener)
@@ -263,7 +263,7 @@ def test_rates_and_times_are_counted(sluice, peers):
 
 
 @pytest.mark.skipif(HAPROXY is None, reason="no haproxy to compare with")
-def test_columns_are_where_haproxy_has_them(sluice, peers, folder):
+def test_columns_are_where_haproxy_has_them(weir, peers, folder):
     """HAProxy's own header and one of its rows, against ours."""
     _, _, text = two_servers(peers)
     path = os.path.join(folder, "h.sock")
@@ -289,7 +289,7 @@ def test_columns_are_where_haproxy_has_them(sluice, peers, folder):
     finally:
         child.terminate()
         child.wait(PATIENCE)
-    daemon = sluice(text)
+    daemon = weir(text)
     ours, our_states = daemon.ask("show stat"), daemon.ask("show servers state")
     head = ours.splitlines()[0].rstrip(",").split(",")
     their_head = theirs.splitlines()[0].split(",")
@@ -317,11 +317,11 @@ NOT_OURS = {"wrew", "cache_lookups", "cache_hits", "srv_icur", "idle_conn_cur", 
             "comp_byp", "comp_rsp", "agg_server_check_status", "agg_check_status"}
 
 
-def test_two_machines_with_one_file_have_one_checksum(sluice):
+def test_two_machines_with_one_file_have_one_checksum(weir):
     servers = [f"server s{i} = 127.0.0.1:{i + 1}\n" for i in range(10)]
 
     def start(lines, algorithm):
-        return sluice(f"[listen web]\nbind = 127.0.0.1:0\nbalance = {algorithm}\n" + "".join(lines))
+        return weir(f"[listen web]\nbind = 127.0.0.1:0\nbalance = {algorithm}\n" + "".join(lines))
 
     def checksum(daemon):
         (row,) = json.loads(daemon.ask("show hash web json"))
@@ -338,12 +338,12 @@ def test_two_machines_with_one_file_have_one_checksum(sluice):
 
 # Checked servers.
 
-def test_a_checked_server_shows_its_checks_and_why_it_is_down(sluice, peers):
+def test_a_checked_server_shows_its_checks_and_why_it_is_down(weir, peers):
     listener = peers.listen()
     address = peers.listen(listen=False).address
-    daemon = sluice("[listen web]\nbind = 127.0.0.1:0\ncheck = tcp\ncheck-interval = 100ms\n"
-                    f"check-rise = 2\ncheck-fall = 3\nserver a = {listener.address} disabled\n"
-                    f"server b = {address} disabled\n")  # no check runs when descriptors are counted
+    daemon = weir("[listen web]\nbind = 127.0.0.1:0\ncheck = tcp\ncheck-interval = 100ms\n"
+                  f"check-rise = 2\ncheck-fall = 3\nserver a = {listener.address} disabled\n"
+                  f"server b = {address} disabled\n")  # no check runs when descriptors are counted
     assert stat(daemon, "web", "b")["check_status"] == ""
     for server in "ab":
         do(daemon, "enable", "server", f"web/{server}")

@@ -25,11 +25,11 @@ def serve(peers, where, listener, count):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "tcp6", "path", "abstract"))
-def test_a_refusing_server_is_no_error_while_another_one_serves(sluice, peers, family):
+def test_a_refusing_server_is_no_error_while_another_one_serves(weir, peers, family):
     refusing = peers.listen(family, listen=False)
     good = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {refusing.address}\n"
-                    f"server good = {good.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {refusing.address}\n"
+                  f"server good = {good.address}\n")
     begin = time.monotonic()
     serve(peers, daemon.address("l"), good, 20)
     assert time.monotonic() - begin < 2 * AT_ONCE, "another server is tried without a pause"
@@ -39,30 +39,30 @@ def test_a_refusing_server_is_no_error_while_another_one_serves(sluice, peers, f
     assert all(line["code"] == "--" for line in daemon.session_lines())
 
 
-def test_a_missing_unix_socket_is_no_error_while_another_one_serves(sluice, peers, folder):
+def test_a_missing_unix_socket_is_no_error_while_another_one_serves(weir, peers, folder):
     good = peers.listen("path")
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = unix:{folder}/none\n"
-                    f"server good = {good.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = unix:{folder}/none\n"
+                  f"server good = {good.address}\n")
     serve(peers, daemon.address("l"), good, 10)
 
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "path"))
-def test_when_all_refuse_the_client_is_reset_and_the_log_says_why(sluice, peers, family):
+def test_when_all_refuse_the_client_is_reset_and_the_log_says_why(weir, peers, family):
     one, two = (peers.listen(family, listen=False) for _ in range(2))
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
-                    f"server b = {two.address}\nretries = 1\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
+                  f"server b = {two.address}\nretries = 1\n")
     client = peers.connect(daemon.address("l"))
     assert client.receive_to_end() == "reset"
     line = daemon.wait_session_line(reason="server refused the connection")
     assert line["tries"] == "2" and line["code"] == "SC", line
 
 
-def test_without_redispatch_only_the_chosen_server_is_tried(sluice, peers):
+def test_without_redispatch_only_the_chosen_server_is_tried(weir, peers):
     refusing, good = peers.listen(listen=False), peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {refusing.address}\n"
-                    f"server good = {good.address}\nredispatch = off\nretries = 0\n",
-                    "threads = 1")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {refusing.address}\n"
+                  f"server good = {good.address}\nredispatch = off\nretries = 0\n",
+                  "threads = 1")
     ends = []
     for _ in range(4):
         client = peers.connect(daemon.address("l"), hello=False)
@@ -75,11 +75,11 @@ def test_without_redispatch_only_the_chosen_server_is_tried(sluice, peers):
     assert ends == ["reset", "reset"]
 
 
-def test_the_same_server_is_tried_again_after_a_pause(sluice, peers):
+def test_the_same_server_is_tried_again_after_a_pause(weir, peers):
     """It refuses at first and listens a moment later; what the client sent meanwhile arrives."""
     server = peers.listen(listen=False)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
-                    "retries = 30\ntimeout-connect = 300ms\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
+                  "retries = 30\ntimeout-connect = 300ms\n")
     client = peers.connect(daemon.address("l"))
     client.send(3000)
     wait_until(lambda: daemon.info()["connect_failures"] >= 1, "the first try fails")
@@ -94,10 +94,10 @@ def test_the_same_server_is_tried_again_after_a_pause(sluice, peers):
     assert int(line["tries"]) >= 2, line
 
 
-def test_retries_are_counted_and_end(sluice, peers):
+def test_retries_are_counted_and_end(weir, peers):
     server = peers.listen(listen=False)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
-                    "retries = 2\ntimeout-connect = 200ms\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
+                  "retries = 2\ntimeout-connect = 200ms\n")
     begin = time.monotonic()
     client = peers.connect(daemon.address("l"))
     assert client.receive_to_end() == "reset"
@@ -108,10 +108,10 @@ def test_retries_are_counted_and_end(sluice, peers):
     assert daemon.info()["retries"] == 2
 
 
-def test_two_dead_servers_are_asked_in_rounds_with_a_pause_between(sluice, peers):
+def test_two_dead_servers_are_asked_in_rounds_with_a_pause_between(weir, peers):
     one, two = peers.listen(listen=False), peers.listen(listen=False)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
-                    f"server b = {two.address}\nretries = 3\ntimeout-connect = 200ms\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
+                  f"server b = {two.address}\nretries = 3\ntimeout-connect = 200ms\n")
     begin = time.monotonic()
     client = peers.connect(daemon.address("l"))
     assert client.receive_to_end() == "reset"
@@ -120,10 +120,10 @@ def test_two_dead_servers_are_asked_in_rounds_with_a_pause_between(sluice, peers
     assert daemon.wait_session_line()["tries"] == "4"
 
 
-def test_a_client_that_leaves_between_two_tries_costs_no_further_one(sluice, peers):
+def test_a_client_that_leaves_between_two_tries_costs_no_further_one(weir, peers):
     server = peers.listen(listen=False)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
-                    "retries = 3\n")  # a second apart
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
+                  "retries = 3\n")  # a second apart
     client = peers.connect(daemon.address("l"), hello=False)
     wait_until(lambda: daemon.info()["connect_failures"] == 1, "the first try fails")
     client.close()
@@ -131,9 +131,9 @@ def test_a_client_that_leaves_between_two_tries_costs_no_further_one(sluice, pee
     assert line["tries"] == "1" and line["code"] == "CC", line
 
 
-def test_what_a_client_sent_before_its_reset_is_delivered_though_no_server_had_answered(sluice, peers):
+def test_what_a_client_sent_before_its_reset_is_delivered_though_no_server_had_answered(weir, peers):
     listener = peers.listen("path", backlog=0)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     first = peers.connect(daemon.address("l"))
     wait_until(lambda: daemon.info()["bytes_to_server"] > 0, "the backlog is full")
     client = peers.connect(daemon.address("l"))
@@ -148,18 +148,18 @@ def test_what_a_client_sent_before_its_reset_is_delivered_though_no_server_had_a
 
 
 @pytest.mark.parametrize("how", ("reset", "fin"))
-def test_a_server_that_ends_at_once_is_passed_on(sluice, peers, how):
+def test_a_server_that_ends_at_once_is_passed_on(weir, peers, how):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     client, server = peers.pair(daemon.address("l"), listener)
     server.reset() if how == "reset" else server.close()
     assert client.receive_to_end() == how
 
 
-def test_a_full_unix_backlog_is_waited_for_without_spinning(sluice, peers):
+def test_a_full_unix_backlog_is_waited_for_without_spinning(weir, peers):
     """connect() says EAGAIN, and no event ever tells of room."""
     listener = peers.listen("path", backlog=1)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     clients = [peers.connect(daemon.address("l")) for _ in range(8)]
     wait_until(lambda: daemon.info()["sessions"] == 8, "eight sessions")
     ticks = daemon.cpu_over(0.5)
@@ -174,10 +174,10 @@ def test_a_full_unix_backlog_is_waited_for_without_spinning(sluice, peers):
 SILENT = Address("tcp4", host="127.0.0.9", port=7)
 
 
-def test_a_silent_server_costs_timeout_connect(network, sluice, peers):
+def test_a_silent_server_costs_timeout_connect(network, weir, peers):
     network.drop_address(SILENT.host)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
-                    "timeout-connect = 400ms\n", wrapper=network.wrapper)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
+                  "timeout-connect = 400ms\n", wrapper=network.wrapper)
     begin = time.monotonic()
     client = peers.connect(daemon.address("l"), socket_maker=network.socket)
     assert client.receive_to_end() == "reset"
@@ -187,12 +187,12 @@ def test_a_silent_server_costs_timeout_connect(network, sluice, peers):
     assert line["code"] == "sC", line
 
 
-def test_after_a_silent_server_another_one_serves(network, sluice, peers):
+def test_after_a_silent_server_another_one_serves(network, weir, peers):
     network.drop_address(SILENT.host)
     good = peers.listen(socket_maker=network.socket)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {SILENT}\n"
-                    f"server good = {good.address}\ntimeout-connect = 200ms\n",
-                    wrapper=network.wrapper)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {SILENT}\n"
+                  f"server good = {good.address}\ntimeout-connect = 200ms\n",
+                  wrapper=network.wrapper)
     for _ in range(4):
         client = peers.connect(daemon.address("l"), socket_maker=network.socket)
         client.send(1000)
@@ -204,11 +204,11 @@ def test_after_a_silent_server_another_one_serves(network, sluice, peers):
 
 
 @pytest.mark.parametrize("how", ("reset", "fin"))
-def test_a_client_that_leaves_while_connecting_ends_the_session(network, sluice, peers, how):
+def test_a_client_that_leaves_while_connecting_ends_the_session(network, weir, peers, how):
     """With nothing sent. By RST it ends at once; by FIN at once or with the tries."""
     network.drop_address(SILENT.host)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
-                    "timeout-connect = 3s\n", wrapper=network.wrapper)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
+                  "timeout-connect = 3s\n", wrapper=network.wrapper)
     client = peers.connect(daemon.address("l"), socket_maker=network.socket, hello=False)
     wait_until(lambda: daemon.info()["connects"] == 1, "the connect begins")
     begin = time.monotonic()
@@ -222,10 +222,10 @@ def test_a_client_that_leaves_while_connecting_ends_the_session(network, sluice,
         assert took < AT_ONCE, f"a session without a client went on for {took:.2f} s"
 
 
-def test_a_client_that_sent_and_reset_while_connecting_costs_nothing_more(network, sluice, peers):
+def test_a_client_that_sent_and_reset_while_connecting_costs_nothing_more(network, weir, peers):
     network.drop_address(SILENT.host)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
-                    "timeout-connect = 1s\n", wrapper=network.wrapper)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
+                  "timeout-connect = 1s\n", wrapper=network.wrapper)
     client = peers.connect(daemon.address("l"), socket_maker=network.socket)
     client.send(100_000)
     wait_until(lambda: daemon.info()["connects"] == 1, "the connect begins")

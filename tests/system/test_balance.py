@@ -56,14 +56,14 @@ CLIENTS = [f"127.0.77.{n}" for n in range(1, 25)]
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("how", ("source", "source hash=consistent", "maglev"))
-def test_a_client_stays_at_its_server_on_every_worker_and_every_machine(sluice, peers, how):
+def test_a_client_stays_at_its_server_on_every_worker_and_every_machine(weir, peers, how):
     names = ["s1", "s2", "s3", "s4", "s5"]
     farm = Farm(peers, names)
     shuffled = names[:]
     random.Random(1).shuffle(shuffled)
     assert shuffled != names
-    one, two = (sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = {how}\n" + farm.lines(order, "weight=10"),
-                       "threads = 4") for order in (names, shuffled))
+    one, two = (weir(f"[listen l]\nbind = 127.0.0.1:0\nbalance = {how}\n" + farm.lines(order, "weight=10"),
+                     "threads = 4") for order in (names, shuffled))
     owners = {c: farm.visit(one.address("l"), c) for c in CLIENTS}
     assert len(set(owners.values())) >= 3, f"all at {set(owners.values())}"
     for _ in range(3):
@@ -82,10 +82,10 @@ def test_a_client_stays_at_its_server_on_every_worker_and_every_machine(sluice, 
     assert {c: farm.visit(one.address("l"), c) for c in CLIENTS} == owners
 
 
-def test_first_fills_one_server_after_the_other(sluice, peers):
+def test_first_fills_one_server_after_the_other(weir, peers):
     farm = Farm(peers, ["a", "b", "c"])
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\nbalance = first\n" + farm.lines(options="maxconn=2"),
-                    "threads = 4")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\nbalance = first\n" + farm.lines(options="maxconn=2"),
+                  "threads = 4")
     held = [farm.connect(daemon.address("l")) for _ in range(5)]
     assert [name for name, _, _ in held] == ["a", "a", "b", "b", "c"]
     for end in held[2][1:]:
@@ -95,9 +95,9 @@ def test_first_fills_one_server_after_the_other(sluice, peers):
 
 
 @pytest.mark.parametrize("how", ("leastconn", "random(16)"))
-def test_connections_that_stay_are_evened_out(sluice, peers, how):
+def test_connections_that_stay_are_evened_out(weir, peers, how):
     farm = Farm(peers, ["a", "b", "c"])
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = {how}\n" + farm.lines(), "threads = 4")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nbalance = {how}\n" + farm.lines(), "threads = 4")
     held = [farm.connect(daemon.address("l")) for _ in range(12)]
     assert sorted(name for name, _, _ in held) == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
     for name, server, client in held:
@@ -108,10 +108,10 @@ def test_connections_that_stay_are_evened_out(sluice, peers, how):
     assert [farm.connect(daemon.address("l"))[0] for _ in range(4)] == ["b"] * 4
 
 
-def test_a_hot_client_is_spread_when_load_is_bounded(sluice, peers):
+def test_a_hot_client_is_spread_when_load_is_bounded(weir, peers):
     farm = Farm(peers, ["a", "b", "c"])
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\nbalance = maglev hash-balance-factor=150\n"
-                    + farm.lines(), "threads = 4")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\nbalance = maglev hash-balance-factor=150\n"
+                  + farm.lines(), "threads = 4")
     names = [farm.connect(daemon.address("l"))[0] for _ in range(12)]
     # (12 * 150 + 99) / 100 = 18 slots: six for each of three.
     assert max(names.count(n) for n in "abc") <= 6, names
@@ -119,10 +119,10 @@ def test_a_hot_client_is_spread_when_load_is_bounded(sluice, peers):
 
 
 @pytest.mark.parametrize("all_of_them", (False, True))
-def test_backups_serve_when_no_other_does(sluice, peers, all_of_them):
+def test_backups_serve_when_no_other_does(weir, peers, all_of_them):
     farm = Farm(peers, ["a", "b", "c"])
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\n" + ("allbackups = on\n" if all_of_them else "")
-                    + farm.lines(["a"]) + farm.lines(["b", "c"], "backup"))
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\n" + ("allbackups = on\n" if all_of_them else "")
+                  + farm.lines(["a"]) + farm.lines(["b", "c"], "backup"))
     daemon.expected_alarms = "has no server left"
     assert {farm.visit(daemon.address("l")) for _ in range(4)} == {"a"}
     daemon.ask("set server l/a state maint")

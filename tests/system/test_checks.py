@@ -45,10 +45,10 @@ def listen(servers, *lines):
 
 
 @pytest.fixture
-def sluice(sluice):
+def weir(weir):
     """A daemon whose own descriptors are those that last: a check may be under way when they are counted."""
     def start(*args, **kw):
-        daemon = sluice(*args, **kw)
+        daemon = weir(*args, **kw)
         lasting = Counter(daemon.baseline["fds"])
         for _ in range(15):
             time.sleep(0.01)
@@ -61,7 +61,7 @@ def sluice(sluice):
 
 @pytest.fixture
 def services():
-    """services(talk): a service. Name it before `sluice`: it ends after the daemon then."""
+    """services(talk): a service. Name it before `weir`: it ends after the daemon then."""
     running = []
 
     def start(talk=None, **kw):
@@ -76,7 +76,7 @@ def services():
 @pytest.fixture
 def program(folder):
     """program(argv, count): a foreign server that listens at so many ports, started; the child and its ports.
-    argv(port, ...) makes its command line. Name it before `sluice`."""
+    argv(port, ...) makes its command line. Name it before `weir`."""
     running = []
 
     def start(argv, count=1):
@@ -145,11 +145,11 @@ def exchange(where):
 # ---- down and up ----
 
 @pytest.mark.smoke
-def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(services, sluice):
+def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(services, weir):
     a, b = services(service.echo), services(service.echo)
     interval, fall = 0.3 * SCALE, 3
-    daemon = sluice(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp", "retries = 3",
-                           f"check-interval = {interval * 1000:.0f}ms"))
+    daemon = weir(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp", "retries = 3",
+                         f"check-interval = {interval * 1000:.0f}ms"))
     wait_stat(daemon, "a", check_status="L4OK")
     wait_stat(daemon, "b", check_status="L4OK")
     a.die()
@@ -179,26 +179,26 @@ def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(servic
     assert "L4CON: connection refused" in history and "L4OK" in history, history
 
 
-def test_nothing_is_asked_of_a_server_without_check(services, sluice):
+def test_nothing_is_asked_of_a_server_without_check(services, weir):
     a, b = services(), services()
-    daemon = sluice(listen([f"a = {a.address}", f"b = {b.address} check=off"], "check = tcp",
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {a.address}", f"b = {b.address} check=off"], "check = tcp",
+                         "check-interval = 50ms"))
     wait_until(lambda: len(a.ends) > 3, "checks of the other")
     assert not b.ends
     assert stat(daemon, "b")["check_status"] == ""
 
 
-def test_every_check_ends_with_fin_even_when_the_server_greets(services, sluice):
+def test_every_check_ends_with_fin_even_when_the_server_greets(services, weir):
     a = services(lambda sock: sock.sendall(b"220 mail.example.com ESMTP\r\n"), farewell=b"221 bye\r\n")
-    sluice(listen([f"a = {a.address}"], "check = tcp", "check-interval = 20ms"))
+    weir(listen([f"a = {a.address}"], "check = tcp", "check-interval = 20ms"))
     wait_until(lambda: len(a.ends) >= 20, "twenty checks")
     assert set(a.ends) == {"fin"}, a.ends
 
 
-def test_check_port_is_asked_and_the_other_is_not(services, sluice):
+def test_check_port_is_asked_and_the_other_is_not(services, weir):
     a, probe = services(), services()
-    daemon = sluice(listen([f"a = {a.address} check-port={probe.port}"], "check = tcp",
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {a.address} check-port={probe.port}"], "check = tcp",
+                         "check-interval = 50ms"))
     wait_stat(daemon, "a", check_status="L4OK")
     assert not a.ends
     daemon.expected_alarms = NO_SERVER
@@ -208,12 +208,12 @@ def test_check_port_is_asked_and_the_other_is_not(services, sluice):
 
 # ---- HTTP and steps ----
 
-def test_http_checks_follow_the_status(services, sluice):
+def test_http_checks_follow_the_status(services, weir):
     said = {"now": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"}
     requests = []
     a = services(service.http(lambda: said["now"], requests))
-    daemon = sluice(listen([f"a = {a.address}"], "check = http GET /up host=app.example.com",
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {a.address}"], "check = http GET /up host=app.example.com",
+                         "check-interval = 50ms"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L7OK", check_code="200")
     assert requests[0] == b"GET /up HTTP/1.1\r\nHost: app.example.com\r\nConnection: close\r\n\r\n"
@@ -224,12 +224,12 @@ def test_http_checks_follow_the_status(services, sluice):
     assert set(a.ends) == {"fin"}, a.ends
 
 
-def test_http_checks_find_a_string(services, sluice):
+def test_http_checks_find_a_string(services, weir):
     said = {"now": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                    b"3\r\nall\r\n5\r\n well\r\n0\r\n\r\n"}
     a = services(service.http(lambda: said["now"]))
-    daemon = sluice(listen([f"a = {a.address}"], 'check = http /up expect="all well"',
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {a.address}"], 'check = http /up expect="all well"',
+                         "check-interval = 50ms"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L7OK")
     said["now"] = b"HTTP/1.1 200 OK\r\n\r\nnot at all"
@@ -237,7 +237,7 @@ def test_http_checks_find_a_string(services, sluice):
     assert row["last_chk"] == "expected 'all well' not found"
 
 
-def test_steps_are_sent_and_expected_in_turn(services, sluice):
+def test_steps_are_sent_and_expected_in_turn(services, weir):
     heard = []
 
     def talk(sock):
@@ -246,25 +246,25 @@ def test_steps_are_sent_and_expected_in_turn(services, sluice):
         for byte in b"+PONG":
             sock.sendall(bytes([byte]))
     a = services(talk)
-    daemon = sluice(listen([f"a = {a.address}"], r'check = send "\x02\x00\xff" expect="+PONG"',
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {a.address}"], r'check = send "\x02\x00\xff" expect="+PONG"',
+                         "check-interval = 50ms"))
     wait_stat(daemon, "a", check_status="L7OK")
     assert heard[0] == b"\x02\x00\xff"
     wait_until(lambda: len(a.ends) > 3, "more checks")
     assert set(a.ends) == {"fin"}, a.ends
 
 
-def test_a_server_that_accepts_and_says_nothing_times_out(services, sluice):
+def test_a_server_that_accepts_and_says_nothing_times_out(services, weir):
     a = services()
-    daemon = sluice(listen([f"a = {a.address}"], "check = http /", "check-interval = 300ms",
-                           "check-timeout = 100ms"))
+    daemon = weir(listen([f"a = {a.address}"], "check = http /", "check-interval = 300ms",
+                         "check-timeout = 100ms"))
     daemon.expected_alarms = NO_SERVER
     row = wait_stat(daemon, "a", status="^DOWN", check_status="L7TOUT")
     assert 99 <= int(row["check_duration"]) < 100 + 1000 * SCALE
     assert daemon.terminate() == 0  # with a check under way, most likely
 
 
-def test_a_server_that_takes_no_connection_times_out(sluice, peers):
+def test_a_server_that_takes_no_connection_times_out(weir, peers):
     deaf = peers.listen(backlog=0)
     waiting = []
     # The kernel takes backlog + 1, and drops what is more.
@@ -274,21 +274,21 @@ def test_a_server_that_takes_no_connection_times_out(sluice, peers):
         s.connect_ex(deaf.address.sockaddr)
         waiting.append(s)
         peers.keep(s)
-    daemon = sluice(listen([f"a = {deaf.address}"], "check = tcp", "check-interval = 200ms"))
+    daemon = weir(listen([f"a = {deaf.address}"], "check = tcp", "check-interval = 200ms"))
     daemon.expected_alarms = NO_SERVER
     row = wait_stat(daemon, "a", status="^DOWN", check_status="L4TOUT")
     assert row["last_chk"] == "no answer to the connect"
     assert daemon.terminate() == 0
 
 
-def test_want_of_ports_is_no_failure_of_the_server(network, sluice, peers):
+def test_want_of_ports_is_no_failure_of_the_server(network, weir, peers):
     listener = peers.listen(socket_maker=network.socket)
     network.run("sysctl", "-qw", "net.ipv4.ip_local_port_range=61000 61000")
     taker = peers.keep(network.socket(listener.address))
     taker.connect(listener.address.sockaddr)
     text = listen([f"a = {listener.address}"], "check = tcp", "check-interval = 50ms")
     # The namespace is its own, and so are all ports beyond the range.
-    daemon = sluice(text.replace("127.0.0.1:0", "127.0.0.1:7001"), wrapper=network.wrapper)
+    daemon = weir(text.replace("127.0.0.1:0", "127.0.0.1:7001"), wrapper=network.wrapper)
     daemon.expected_alarms = NO_SERVER  # the listener goes before the daemon
     row = wait_stat(daemon, "a", check_status="SOCKERR")
     assert row["status"].startswith("UP") and row["chkfail"] == "0", row
@@ -297,13 +297,13 @@ def test_want_of_ports_is_no_failure_of_the_server(network, sluice, peers):
 
 # ---- real servers ----
 
-def test_redis_answers_a_ping(program, sluice, folder):
+def test_redis_answers_a_ping(program, weir, folder):
     path = needs("redis-server")
     child, port = program(lambda port: [path, "--port", str(port), "--bind", "127.0.0.1", "--save", "",
                                         "--appendonly", "no", "--dir", folder])
-    daemon = sluice(listen([f"a = 127.0.0.1:{port}"],
-                           r'check = send "PING\r\n" expect="+PONG" send "INFO\r\n" expect="role:master"',
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = 127.0.0.1:{port}"],
+                         r'check = send "PING\r\n" expect="+PONG" send "INFO\r\n" expect="role:master"',
+                         "check-interval = 50ms"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L7OK", check_health="4")
     child.kill()
@@ -321,7 +321,7 @@ http {{ access_log {folder}/access.log; client_body_temp_path {folder}; proxy_te
 """
 
 
-def test_nginx_answers_by_http_and_behind_proxy_headers(program, sluice, folder):
+def test_nginx_answers_by_http_and_behind_proxy_headers(program, weir, folder):
     path = needs("nginx")
 
     def argv(port, proxied):
@@ -336,7 +336,7 @@ def test_nginx_answers_by_http_and_behind_proxy_headers(program, sluice, folder)
             ("first", proxied, "http / proxy=v1"), ("second", proxied, "http / proxy=v2"),
             ("server", f"{proxied} send-proxy", "http /"), ("bare", proxied, "http /"),
             ("off", f"{proxied} send-proxy", "http / proxy=off")))
-    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = good\n" + text)
+    daemon = weir("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = good\n" + text)
     daemon.expected_alarms = NO_SERVER
     for proxy, code in (("good", "L7OK"), ("head", "L7OK"), ("wrong", "L7STS"), ("first", "L7OK"),
                         ("second", "L7OK"), ("server", "L7OK"), ("bare", "L7"), ("off", "L7")):
@@ -347,7 +347,7 @@ def test_nginx_answers_by_http_and_behind_proxy_headers(program, sluice, folder)
     assert stat(daemon, "a", "off")["status"].startswith("DOWN")
 
 
-def test_haproxy_takes_the_proxy_headers_of_checks(program, sluice, folder):
+def test_haproxy_takes_the_proxy_headers_of_checks(program, weir, folder):
     path = needs("haproxy")
 
     def argv(port):
@@ -357,7 +357,7 @@ def test_haproxy_takes_the_proxy_headers_of_checks(program, sluice, folder):
     _, port = program(argv)
     text = "".join(f"[backend {v}]\nserver a = 127.0.0.1:{port}\ncheck = http / proxy={v}\n"
                    "check-interval = 50ms\n" for v in ("v1", "v2"))
-    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = v1\n" + text)
+    daemon = weir("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = v1\n" + text)
     for proxy in ("v1", "v2"):
         wait_until(lambda: "L7OK" in stat(daemon, "a", proxy)["check_status"],
                    lambda: f"{proxy}: {stat(daemon, 'a', proxy)}")
@@ -365,10 +365,10 @@ def test_haproxy_takes_the_proxy_headers_of_checks(program, sluice, folder):
 
 # ---- what a change does ----
 
-def test_marked_down_sessions_are_closed_when_it_says_so(services, sluice, peers):
+def test_marked_down_sessions_are_closed_when_it_says_so(services, weir, peers):
     listener, probe = peers.listen(), services()
-    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
-                           "check-interval = 50ms", "on-marked-down = close-sessions"))
+    daemon = weir(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                         "check-interval = 50ms", "on-marked-down = close-sessions"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L4OK")
     client, server = peers.pair(daemon.address("l"), listener)
@@ -398,14 +398,14 @@ def full_backlog():
     return full, fillers
 
 
-def test_who_still_connects_to_a_server_that_is_marked_down_gets_another(services, sluice, peers):
+def test_who_still_connects_to_a_server_that_is_marked_down_gets_another(services, weir, peers):
     listener, probe = peers.listen(), services()
     full, fillers = full_backlog()
     host, port = full.getsockname()
-    daemon = sluice(listen([f"a = {host}:{port} check-port={probe.port}",
-                            f"b = {listener.address} check=off"],
-                           "balance = first", "check = tcp", "check-interval = 50ms", "timeout-connect = 1h",
-                           "on-marked-down = close-sessions"))
+    daemon = weir(listen([f"a = {host}:{port} check-port={probe.port}",
+                          f"b = {listener.address} check=off"],
+                         "balance = first", "check = tcp", "check-interval = 50ms", "timeout-connect = 1h",
+                         "on-marked-down = close-sessions"))
     wait_stat(daemon, "a", check_status="L4OK")
     client = peers.connect(daemon.address("l"))
     wait_until(lambda: any("state=connecting" in s for s in daemon.sessions()), "it connects to a")
@@ -419,10 +419,10 @@ def test_who_still_connects_to_a_server_that_is_marked_down_gets_another(service
         sock.close()
 
 
-def test_marked_down_sessions_go_on_otherwise(services, sluice, peers):
+def test_marked_down_sessions_go_on_otherwise(services, weir, peers):
     listener, probe = peers.listen(), services()
-    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                         "check-interval = 50ms"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L4OK")
     client, server = peers.pair(daemon.address("l"), listener)
@@ -435,10 +435,10 @@ def test_marked_down_sessions_go_on_otherwise(services, sluice, peers):
     assert peers.connect(daemon.address("l")).receive_to_end() in ("fin", "reset")  # nobody serves it
 
 
-def test_in_panic_every_server_is_used(services, sluice, peers):
+def test_in_panic_every_server_is_used(services, weir, peers):
     listener, probe = peers.listen(), services()
-    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
-                           "check-interval = 50ms", "panic = on"))
+    daemon = weir(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                         "check-interval = 50ms", "panic = on"))
     daemon.expected_alarms = "no server"
     wait_stat(daemon, "a", check_status="L4OK")
     probe.die()
@@ -448,12 +448,12 @@ def test_in_panic_every_server_is_used(services, sluice, peers):
     server.receive(1000)
 
 
-def test_ten_failed_connects_of_clients_count_as_a_failed_check(services, sluice, peers):
+def test_ten_failed_connects_of_clients_count_as_a_failed_check(services, weir, peers):
     dead, probe = services(), services()
     dead.die()
-    daemon = sluice(listen([f"a = {dead.address} check-port={probe.port}"], "check = tcp", "retries = 0",
-                           "check-interval = 1h", "check-fast = 1h", "check-fall = 1",
-                           "observe = connect"))
+    daemon = weir(listen([f"a = {dead.address} check-port={probe.port}"], "check = tcp", "retries = 0",
+                         "check-interval = 1h", "check-fast = 1h", "check-fall = 1",
+                         "observe = connect"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L4OK", check_health="2")
     for _ in range(9):
@@ -465,12 +465,12 @@ def test_ten_failed_connects_of_clients_count_as_a_failed_check(services, sluice
     assert row["last_chk"] == "10 failed connects in a row"
 
 
-def test_observed_failures_bring_the_fast_check_and_a_good_one_brings_it_back(services, sluice, peers):
+def test_observed_failures_bring_the_fast_check_and_a_good_one_brings_it_back(services, weir, peers):
     dead, probe = services(), services()
     dead.die()
-    daemon = sluice(listen([f"a = {dead.address} check-port={probe.port}"], "check = tcp", "retries = 0",
-                           "check-interval = 1h", "check-down = 50ms", "check-fast = 50ms", "check-fall = 1",
-                           "check-rise = 1", "observe = connect"))
+    daemon = weir(listen([f"a = {dead.address} check-port={probe.port}"], "check = tcp", "retries = 0",
+                         "check-interval = 1h", "check-down = 50ms", "check-fast = 50ms", "check-fall = 1",
+                         "check-rise = 1", "observe = connect"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L4OK")
     for _ in range(10):
@@ -481,10 +481,10 @@ def test_observed_failures_bring_the_fast_check_and_a_good_one_brings_it_back(se
 
 # ---- what the administrator wants ----
 
-def test_maintenance_is_not_checked_drain_is_and_ready_is_at_once(services, sluice):
+def test_maintenance_is_not_checked_drain_is_and_ready_is_at_once(services, weir):
     a, b = services(), services()
-    daemon = sluice(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp",
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp",
+                         "check-interval = 50ms"))
     wait_stat(daemon, "a", check_health="4")
     daemon.ask("set server l/a state drain")
     seen = len(a.ends)
@@ -500,10 +500,10 @@ def test_maintenance_is_not_checked_drain_is_and_ready_is_at_once(services, slui
     assert row["chkfail"] == "1", row
 
 
-def test_a_soft_stop_ends_the_checks(services, sluice, peers):
+def test_a_soft_stop_ends_the_checks(services, weir, peers):
     listener, probe = peers.listen(), services()
-    daemon = sluice(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
-                           "check-interval = 50ms"))
+    daemon = weir(listen([f"a = {listener.address} check-port={probe.port}"], "check = tcp",
+                         "check-interval = 50ms"))
     wait_stat(daemon, "a", check_status="L4OK")
     client, server = peers.pair(daemon.address("l"), listener)
     daemon.ended = True
@@ -517,12 +517,12 @@ def test_a_soft_stop_ends_the_checks(services, sluice, peers):
     assert daemon.wait_exit() == 0
 
 
-def test_who_begins_to_wait_in_a_soft_stop_gets_the_server_that_comes_back(sluice):
+def test_who_begins_to_wait_in_a_soft_stop_gets_the_server_that_comes_back(weir):
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))  # and does not listen
-        daemon = sluice(listen([f"a = 127.0.0.1:{server.getsockname()[1]}"], "check = tcp", "check-fall = 1",
-                               "check-rise = 1", "check-interval = 50ms", "no-server = queue",
-                               "timeout-queue = 60s").replace(":0\n", ":0 accept-proxy\n", 1))
+        daemon = weir(listen([f"a = 127.0.0.1:{server.getsockname()[1]}"], "check = tcp", "check-fall = 1",
+                             "check-rise = 1", "check-interval = 50ms", "no-server = queue",
+                             "timeout-queue = 60s").replace(":0\n", ":0 accept-proxy\n", 1))
         daemon.expected_alarms = NO_SERVER
         wait_stat(daemon, "a", status="^DOWN")
         with socket.create_connection(daemon.address("l").sockaddr) as client:

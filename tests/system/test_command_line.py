@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: what an operator reads of a running sluice is wrong or hangs, a signal goes to the wrong
+"""Danger: what an operator reads of a running weir is wrong or hangs, a signal goes to the wrong
 process, a terminal is left broken, an exit code lies."""
 
 import contextlib
@@ -58,9 +58,9 @@ def gone(pid):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("splice", ("on", "off"))
-def test_bytes_of_a_session_are_counted_once_while_it_lives_and_after(sluice, peers, splice):
+def test_bytes_of_a_session_are_counted_once_while_it_lives_and_after(weir, peers, splice):
     listener = peers.listen()
-    daemon = sluice(listen(listener), f"splice = {splice}")
+    daemon = weir(listen(listener), f"splice = {splice}")
     client, server = peers.pair(daemon.address("web"), listener)
     hello = int(stat(daemon)["web", "a"]["bin"])
     client.send(300_000)
@@ -83,9 +83,9 @@ def test_bytes_of_a_session_are_counted_once_while_it_lives_and_after(sluice, pe
         assert counts(stat(daemon)["web", name])[3:] == (1, 1), name
 
 
-def test_sums_never_fall_while_sessions_come_and_go(sluice, peers):
+def test_sums_never_fall_while_sessions_come_and_go(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener), "threads = 2")
+    daemon = weir(listen(listener), "threads = 2")
     last = 0
     for _ in range(60):
         client, server = peers.pair(daemon.address("web"), listener)
@@ -98,14 +98,14 @@ def test_sums_never_fall_while_sessions_come_and_go(sluice, peers):
         last = now
 
 
-def test_who_ended_it_and_what_failed_is_counted(sluice, peers, closing):
+def test_who_ended_it_and_what_failed_is_counted(weir, peers, closing):
     listener = peers.listen()
     refusing = socket.socket()  # bound, and nobody listens
     closing.append(refusing)
     refusing.bind(("127.0.0.1", 0))
     port = refusing.getsockname()[1]
-    daemon = sluice(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
-                    f"server z = 127.0.0.1:{port}\n", "threads = 1")
+    daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  f"server z = 127.0.0.1:{port}\n", "threads = 1")
     for ender in ("client", "server"):
         for _ in range(2):
             client, server = peers.pair(daemon.address("web"), listener)
@@ -121,9 +121,9 @@ def test_who_ended_it_and_what_failed_is_counted(sluice, peers, closing):
     daemon.expected_alarms = "connect failed"
 
 
-def test_filters_and_json_of_show_stat(sluice, peers):
+def test_filters_and_json_of_show_stat(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     assert set(stat(daemon, "show stat 1 4 -1")) == {("web", "a")}
     assert set(stat(daemon, "show stat -1 1 -1")) == {("web", "FRONTEND")}
     rows = json.loads(daemon.ask("show stat json"))
@@ -143,9 +143,9 @@ def test_filters_and_json_of_show_stat(sluice, peers):
     assert json.loads(daemon.ask("show info json"))["pid"] == daemon.pid
 
 
-def test_a_drained_worker_has_not_lost_its_sums(sluice, peers):
+def test_a_drained_worker_has_not_lost_its_sums(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener), "threads = 2\nhard-stop-after = 60s")
+    daemon = weir(listen(listener), "threads = 2\nhard-stop-after = 60s")
     pairs = [peers.pair(daemon.address("web"), listener) for _ in range(2)]
     for client, server in pairs:
         client.send(1000)
@@ -168,15 +168,15 @@ def test_a_drained_worker_has_not_lost_its_sums(sluice, peers):
 
 # status, top, healthcheck.
 
-def test_status_shows_frontends_and_servers(sluice, peers):
+def test_status_shows_frontends_and_servers(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener) + "[frontend two]\nbind x = 127.0.0.1:0\nbind y = 127.0.0.1:0\n"
-                    "default-backend = web\n")
+    daemon = weir(listen(listener) + "[frontend two]\nbind x = 127.0.0.1:0\nbind y = 127.0.0.1:0\n"
+                  "default-backend = web\n")
     client, _ = peers.pair(daemon.address("web"), listener)
     got = run("status", "-f", daemon.config_path)
     assert (got.returncode, got.stderr) == (0, "")
     lines = got.stdout.splitlines()
-    first = rf"sluice \S+  ready  pid {daemon.pid}  up 0m\d\ds  2 workers  {daemon.info()['driver']}$"
+    first = rf"weir \S+  ready  pid {daemon.pid}  up 0m\d\ds  2 workers  {daemon.info()['driver']}$"
     assert re.match(first, lines[0])
     assert lines[1].startswith("connections  1 open of ")
     assert re.search(rf"^web +open +1 +1 +1 +\d\S* .* {daemon.address('web')}$", got.stdout, re.M)
@@ -193,17 +193,17 @@ def test_status_shows_frontends_and_servers(sluice, peers):
     del client
 
 
-def test_addresses_stand_with_the_frontend_whose_name_is_meant(sluice, peers):
+def test_addresses_stand_with_the_frontend_whose_name_is_meant(weir, peers):
     """Danger: the name of one frontend is the beginning of another's, up to a dot."""
-    daemon = sluice(listen(peers.listen()) + "[frontend web.tls]\nbind x = 127.0.0.1:0\n"
-                    "bind y = 127.0.0.1:0\ndefault-backend = web\n")
+    daemon = weir(listen(peers.listen()) + "[frontend web.tls]\nbind x = 127.0.0.1:0\n"
+                  "bind y = 127.0.0.1:0\ndefault-backend = web\n")
     page = json.loads(run("status", "--json", "-s", daemon.admin).stdout)
     assert [(f["name"], len(f["listen"])) for f in page["frontends"]] == [("web", 1), ("web.tls", 2)]
 
 
-def test_top_without_a_terminal_is_one_page_with_rates(sluice, peers):
+def test_top_without_a_terminal_is_one_page_with_rates(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     for args in ([], ["--once"]):
         got = run("top", "-s", daemon.admin, *args)
         assert (got.returncode, got.stderr) == (0, "")
@@ -226,7 +226,7 @@ def test_top_without_a_terminal_is_one_page_with_rates(sluice, peers):
 
 
 class Screen:
-    """`sluice top` on a terminal of its own."""
+    """`weir top` on a terminal of its own."""
 
     def __init__(self, daemon, columns, rows, env=None):
         self.master, self.slave = pty.openpty()
@@ -266,9 +266,9 @@ class Screen:
         os.close(self.slave)
 
 
-def test_top_on_a_terminal_draws_again_and_gives_it_back(sluice, peers, closing):
+def test_top_on_a_terminal_draws_again_and_gives_it_back(weir, peers, closing):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     screen = Screen(daemon, 80, 24)
     closing.append(screen)
     screen.wait(b"q: quit")
@@ -283,9 +283,9 @@ def test_top_on_a_terminal_draws_again_and_gives_it_back(sluice, peers, closing)
 
 @pytest.mark.parametrize("number, status", ((signal.SIGTERM, -15), (signal.SIGHUP, -1),
                                             (signal.SIGINT, 0), (signal.SIGQUIT, -3)))
-def test_top_gives_the_terminal_back_on_signals(sluice, peers, closing, number, status):
+def test_top_gives_the_terminal_back_on_signals(weir, peers, closing, number, status):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     screen = Screen(daemon, 80, 24)
     closing.append(screen)
     screen.wait(b"q: quit")
@@ -293,9 +293,9 @@ def test_top_gives_the_terminal_back_on_signals(sluice, peers, closing, number, 
     assert screen.end() == status
 
 
-def test_top_that_is_stopped_gives_the_terminal_to_the_shell(sluice, peers, closing):
+def test_top_that_is_stopped_gives_the_terminal_to_the_shell(weir, peers, closing):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     screen = Screen(daemon, 80, 24)
     closing.append(screen)
     screen.wait(b"q: quit")
@@ -309,9 +309,9 @@ def test_top_that_is_stopped_gives_the_terminal_to_the_shell(sluice, peers, clos
     assert screen.end() == 0
 
 
-def test_top_ends_with_the_daemon_and_says_so(sluice, peers, closing):
+def test_top_ends_with_the_daemon_and_says_so(weir, peers, closing):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     screen = Screen(daemon, 80, 24)
     closing.append(screen)
     screen.wait(b"q: quit")
@@ -321,9 +321,9 @@ def test_top_ends_with_the_daemon_and_says_so(sluice, peers, closing):
 
 
 @pytest.mark.parametrize("columns, rows", ((40, 24), (80, 6), (200, 50)))
-def test_top_fits_its_terminal_and_follows_its_size(sluice, peers, closing, columns, rows):
+def test_top_fits_its_terminal_and_follows_its_size(weir, peers, closing, columns, rows):
     listener = peers.listen()
-    daemon = sluice(listen(listener) + "".join(
+    daemon = weir(listen(listener) + "".join(
         f"[listen web-{n}]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n" for n in range(20)))
     screen = Screen(daemon, columns, rows)
     closing.append(screen)
@@ -343,9 +343,9 @@ def test_top_fits_its_terminal_and_follows_its_size(sluice, peers, closing, colu
     assert screen.end() == 0
 
 
-def test_colour_is_for_terminals_that_want_it(sluice, peers, closing):
+def test_colour_is_for_terminals_that_want_it(weir, peers, closing):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     for env, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         screen = Screen(daemon, 80, 24, env)
         closing.append(screen)
@@ -361,9 +361,9 @@ def test_colour_is_for_terminals_that_want_it(sluice, peers, closing):
 
 
 @pytest.mark.smoke
-def test_healthcheck_tells_ready_from_draining_from_gone(sluice, peers):
+def test_healthcheck_tells_ready_from_draining_from_gone(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener), "hard-stop-after = 60s")
+    daemon = weir(listen(listener), "hard-stop-after = 60s")
     for args in ([], ["--ready"]):
         got = run("healthcheck", "-f", daemon.config_path, *args)
         assert (got.returncode, got.stdout, got.stderr) == (0, "", "")
@@ -380,12 +380,12 @@ def test_healthcheck_tells_ready_from_draining_from_gone(sluice, peers):
     assert daemon.wait_exit() == 0
     got = run("healthcheck", "-s", daemon.admin)
     assert (got.returncode, got.stdout) == (3, "")
-    assert "is sluice running?" in got.stderr
+    assert "is weir running?" in got.stderr
 
 
-def test_a_daemon_that_hangs_does_not_hang_the_healthcheck(sluice, peers):
+def test_a_daemon_that_hangs_does_not_hang_the_healthcheck(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     daemon.freeze()
     begin = time.monotonic()
     got = run("healthcheck", "-s", daemon.admin)
@@ -406,7 +406,7 @@ class Background:
         self.pids = []
 
     def config(self, listener, log="file:@/log", more=""):
-        path = os.path.join(self.folder, "sluice.ini")
+        path = os.path.join(self.folder, "weir.ini")
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"[global]\nthreads = 2\nadmin-socket = unix:{self.folder}/admin.sock\n"
                     f"log = {log}\n{driver.line()}{more}".replace("@", self.folder) + "\n" + listen(listener))
@@ -576,7 +576,7 @@ def test_reopen_opens_the_log_again(background, server, folder):
     assert run("healthcheck", "-f", config).returncode == 0
 
 
-def test_no_signal_goes_to_a_process_that_is_no_sluice(background, server, folder):
+def test_no_signal_goes_to_a_process_that_is_no_weir(background, server, folder):
     other = subprocess.Popen(["sleep", "1000"])
     pid_path = os.path.join(folder, "pid")
     try:
@@ -584,7 +584,7 @@ def test_no_signal_goes_to_a_process_that_is_no_sluice(background, server, folde
             f.write(f"{other.pid}\n")
         got = run("-s", "stop", "-p", pid_path)
         assert got.returncode == 3
-        assert "is no sluice" in got.stderr
+        assert "is no weir" in got.stderr
         assert other.poll() is None
     finally:
         other.kill()
@@ -594,21 +594,21 @@ def test_no_signal_goes_to_a_process_that_is_no_sluice(background, server, folde
     assert "has ended" in got.stderr
     got = run("-s", "stop", background.config(server))
     assert got.returncode == 3
-    assert "is sluice running?" in got.stderr
+    assert "is weir running?" in got.stderr
     # Somebody else's socket at that place.
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(f"{folder}/admin.sock")
         s.listen()
         got = run("-s", "stop", background.config(server))
     assert got.returncode == 3
-    assert "is no sluice" in got.stderr
+    assert "is no weir" in got.stderr
 
 
 # Exit codes: 0, 1 and 2 are in tests/cli too.
 
-def test_1_a_refused_command_and_an_unknown_user(sluice, peers, background, server):
+def test_1_a_refused_command_and_an_unknown_user(weir, peers, background, server):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     got = run("ctl", "-s", daemon.admin, "shwo", "info")
     assert (got.returncode, got.stdout) == (1, "")
     assert "did you mean 'show info'?" in got.stderr
@@ -676,7 +676,7 @@ def test_a_probe_that_goes_well(background, server):
     assert run("-q", "-c", "--probe", config).stdout == ""
 
 
-def test_a_probe_takes_nothing_from_a_running_sluice(background, server):
+def test_a_probe_takes_nothing_from_a_running_weir(background, server):
     config = background.config(server)
     assert background.start(config).returncode == 0
     page = json.loads(run("status", "--json", "-f", config).stdout)
@@ -689,7 +689,7 @@ def test_a_probe_takes_nothing_from_a_running_sluice(background, server):
     assert found["web"]["ok"]
     for name in ("again", "admin-socket"):
         assert not found[name]["ok"]
-        assert f"maybe by the running sluice (pid {background.pids[0]})" in found[name]["words"]
+        assert f"maybe by the running weir (pid {background.pids[0]})" in found[name]["words"]
     assert run("healthcheck", "--ready", "-f", config).returncode == 0
 
 
@@ -730,9 +730,9 @@ def test_a_probe_names_what_fails_and_is_bounded(background, server, folder, clo
 
 # hatop and its kind.
 
-def test_a_prompt_serves_command_after_command(sluice, peers):
+def test_a_prompt_serves_command_after_command(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen(listener))
+    daemon = weir(listen(listener))
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(PATIENCE)
         s.connect(daemon.admin)

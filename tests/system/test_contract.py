@@ -5,7 +5,7 @@ too early, bytes cut off by a reset, a stream that stalls at an urgent byte.
 One test is one row of the contract by one splice mode; it plays the row on every pair of families
 in both directions at once. `frozen`: the daemon is stopped by SIGSTOP while the peer acts, so that
 all of it arrives in one event. `acting` does it, `other` must see it. A failure names each pair;
-to play one pair alone: SLUICE_PAIR="tcp4>path to_server".
+to play one pair alone: WEIR_PAIR="tcp4>path to_server".
 """
 
 import os
@@ -36,7 +36,7 @@ class Case:
         self.frozen = frozen
         self.much = FITS if frozen else MUCH
         self.acted = 0.0
-        # Both ways are open, and sluice is past connecting.
+        # Both ways are open, and weir is past connecting.
         client.send(64)
         server.receive(64)
         server.send(64)
@@ -436,7 +436,7 @@ def in_threads(cases, work):
 
 
 def play(stage, row, frozen):
-    only = os.environ.get("SLUICE_PAIR")
+    only = os.environ.get("WEIR_PAIR")
     cases = []
     for pair in PAIRS:
         for direction in ("to_server", "to_client"):

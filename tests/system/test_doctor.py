@@ -47,7 +47,7 @@ def nobody():
 
 @pytest.mark.smoke
 def test_without_a_file_and_without_a_daemon_it_answers(written):
-    if os.path.exists("/etc/sluice/sluice.ini"):
+    if os.path.exists("/etc/weir/weir.ini"):
         pytest.skip("this machine has a configuration of its own")
     got = doctor()
     assert got.returncode in (0, 3) and got.stderr == ""
@@ -130,16 +130,16 @@ def test_wrong_words_and_wrong_files_are_told_apart(written):
     assert doctor("-f", written(SECTION + "nonsense = 1\n")).returncode == 1
 
 
-def test_the_daemon_says_at_its_start_what_will_bite_and_else_nothing(sluice, peers):
+def test_the_daemon_says_at_its_start_what_will_bite_and_else_nothing(weir, peers):
     listener = peers.listen()
     section = f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
     with open("/proc/sys/net/core/somaxconn", encoding="ascii") as f:
         somaxconn = int(f.read())
     if somaxconn >= 65535:
         pytest.skip(f"net.core.somaxconn is {somaxconn}: no backlog is larger")
-    quiet = sluice(section, "threads = 1")
+    quiet = weir(section, "threads = 1")
     assert "doctor:" not in quiet.log(), quiet.log()
-    daemon = sluice(section.replace(":0\n", f":0 backlog={somaxconn + 1}\n"), "threads = 1")
+    daemon = weir(section.replace(":0\n", f":0 backlog={somaxconn + 1}\n"), "threads = 1")
     lines = [line for line in daemon.log().splitlines() if "doctor:" in line]
     assert len(lines) == 1 and " warning " in lines[0], daemon.log()
     assert f"sysctl -w net.core.somaxconn={somaxconn + 1}" in lines[0]

@@ -163,11 +163,11 @@ def refused(folder):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("driver", ("epoll", "io_uring"))
-def test_a_driver_that_is_written_is_used_and_shown(sluice, peers, driver):
+def test_a_driver_that_is_written_is_used_and_shown(weir, peers, driver):
     if driver == "io_uring":
         need_ring()
     listener = peers.listen()
-    daemon = sluice(section(listener), f"driver = {driver}\n")
+    daemon = weir(section(listener), f"driver = {driver}\n")
     assert ready(daemon) == driver
     assert daemon.info()["driver"] == driver and "driver_reason" not in daemon.info()
     status = subprocess.run([BINARY, "status", "-s", f"unix:{daemon.admin}"], capture_output=True, text=True,
@@ -178,8 +178,8 @@ def test_a_driver_that_is_written_is_used_and_shown(sluice, peers, driver):
     server.receive(100000)
 
 
-def test_auto_takes_what_it_says(sluice, peers):
-    daemon = sluice(section(peers.listen()), "driver = auto\n")
+def test_auto_takes_what_it_says(weir, peers):
+    daemon = weir(section(peers.listen()), "driver = auto\n")
     wanted = "io_uring" if prefers_uring() and usable() == "usable" else "epoll"
     assert ready(daemon).split()[0] == wanted
     assert ("io_uring: " in ready(daemon)) == (prefers_uring() and wanted == "epoll")
@@ -195,9 +195,9 @@ def test_io_uring_that_is_refused_ends_the_start_with_3_and_the_reason(refused, 
 
 
 @pytest.mark.parametrize("error", WORDS)
-def test_auto_starts_all_the_same_and_says_why(sluice, peers, error):
+def test_auto_starts_all_the_same_and_says_why(weir, peers, error):
     listener = peers.listen()
-    daemon = sluice(section(listener), "driver = auto\n", wrapper=refusing(error))
+    daemon = weir(section(listener), "driver = auto\n", wrapper=refusing(error))
     info = daemon.info()
     assert info["driver"] == "epoll"
     if prefers_uring():
@@ -258,7 +258,7 @@ def test_who_asks_hears_what_the_start_would(folder, kib, one, both):
 
 def test_the_room_that_the_manual_asks_for_is_enough_for_a_restart(folder):
     """The kernel holds the old rings when the new ones are made."""
-    with open(os.path.join(ROOT, "doc/man/sluice.8"), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "doc/man/weir.8"), encoding="utf-8") as f:
         assert f"with room for some {ENOUGH} KiB a worker:" in f.read()
     user = locking(2 * ENOUGH)
     path = uring_file(folder)
@@ -277,11 +277,11 @@ def test_a_ring_that_lacks_for_a_worker_ends_the_start(refused, rings):
 
 
 @pytest.mark.parametrize("rings", (1, 2))
-def test_auto_falls_back_when_a_ring_lacks_for_a_worker(sluice, peers, rings):
+def test_auto_falls_back_when_a_ring_lacks_for_a_worker(weir, peers, rings):
     if not prefers_uring():
         pytest.skip("auto is epoll, and makes no ring")
     listener = peers.listen()
-    daemon = sluice(section(listener), "driver = auto\n", wrapper=failing_after(rings))
+    daemon = weir(section(listener), "driver = auto\n", wrapper=failing_after(rings))
     assert ready(daemon).startswith("epoll (io_uring: no memory for it")
     client, server = peers.pair(daemon.address("l"), listener)
     client.send(100000)

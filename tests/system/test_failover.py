@@ -86,13 +86,13 @@ class Coming(threading.Thread):
 @pytest.mark.parametrize("limit", ("", " maxconn=10"), ids=("unlimited", "queued"))
 @pytest.mark.parametrize("threads", (1, 4))
 def test_a_killed_server_costs_its_own_clients_their_connection_and_nobody_else_anything(
-        sluice, peers, closing, threads, limit):
+        weir, peers, closing, threads, limit):
     servers = [KeyedServer(peers.listen(hold=True), n) for n in range(3)]
     for server in servers:
         closing.append(server)
     # More clients than places, where there are limits: some wait all the time.
     lines = "".join(f"server s{s.number} = {s.address}{limit}\n" for s in servers)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\n{lines}retries = 3\n", f"threads = {threads}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\n{lines}retries = 3\n", f"threads = {threads}")
     where = daemon.address("l")
     stop, dead = threading.Event(), threading.Event()
     steady = [Steady(where, stop) for _ in range(STEADY)]

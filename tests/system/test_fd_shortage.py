@@ -54,10 +54,10 @@ def check_calm(daemon):
     assert time.monotonic() - begin < 1.0 * SCALE
 
 
-def test_with_few_descriptors_from_the_start_all_are_served_in_turn(sluice, peers):
+def test_with_few_descriptors_from_the_start_all_are_served_in_turn(weir, peers):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    wrapper=["prlimit", "--nofile=100:100"])
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  wrapper=["prlimit", "--nofile=100:100"])
     maxconn = daemon.info()["maxconn"]
     assert 0 < maxconn < 50, f"maxconn {maxconn} of 100 descriptors"
     clients = [peers.connect(daemon.address("l")) for _ in range(CLIENTS)]
@@ -66,12 +66,12 @@ def test_with_few_descriptors_from_the_start_all_are_served_in_turn(sluice, peer
 
 
 @pytest.mark.parametrize("spare", (20, 21))
-def test_when_descriptors_run_out_later_all_are_served_as_some_come_free(sluice, peers, spare):
+def test_when_descriptors_run_out_later_all_are_served_as_some_come_free(weir, peers, spare):
     """The limit falls while the daemon runs, so that accept and socket meet EMFILE; with an odd
     number of free ones the last accept leaves none for the connect."""
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    "maxconn = 500\nmaxpipes = 0")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  "maxconn = 500\nmaxpipes = 0")
     limit = max(int(n) for n in _numbers(daemon.pid)) + 1 + spare
     resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (limit, limit))
     clients = [peers.connect(daemon.address("l")) for _ in range(CLIENTS)]

@@ -15,15 +15,15 @@ pytestmark = pytest.mark.release_only
 
 
 @pytest.fixture
-def start(sluice, peers):
+def start(weir, peers):
     """start(splice, ...): a daemon whose calls inject(...) lets fail, its address and its server."""
     if trace.missing():
         pytest.skip(trace.missing())
 
     def begin(splice, options="", family="tcp4", global_options=""):
         listener = peers.listen(family)
-        daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}",
-                        f"splice = {splice}\n{global_options}")
+        daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}",
+                      f"splice = {splice}\n{global_options}")
         return daemon, listener
 
     return begin

@@ -89,13 +89,13 @@ class Receiver:
 
 
 @pytest.mark.smoke
-def test_json_sessions_parse_and_agree_with_the_counters(sluice, peers, folder):
+def test_json_sessions_parse_and_agree_with_the_counters(weir, peers, folder):
     path = f"{folder}/log.json"
     listener = peers.listen()
     # What stands before the first section belongs to [global]: a target beside the harness's stderr.
-    daemon = sluice(f"log = file:{path} format=json level=info\n"
-                    + LISTEN.format(listener.address) + "retries = 0\n"
-                    f"[listen gone]\nbind = 127.0.0.1:0\nserver b = unix:{folder}/missing\nretries = 0\n")
+    daemon = weir(f"log = file:{path} format=json level=info\n"
+                  + LISTEN.format(listener.address) + "retries = 0\n"
+                  f"[listen gone]\nbind = 127.0.0.1:0\nserver b = unix:{folder}/missing\nretries = 0\n")
     client, server = echo_once(peers, daemon, listener)
     where = "{}:{}".format(*client.sock.getsockname())
     client.fin()
@@ -135,14 +135,14 @@ def test_json_sessions_parse_and_agree_with_the_counters(sluice, peers, folder):
     assert len(daemon.session_lines()) == 4
 
 
-def test_bytes_of_strangers_stay_inside_of_one_line(sluice, peers, folder):
+def test_bytes_of_strangers_stay_inside_of_one_line(weir, peers, folder):
     hostile = f"{folder}/a\nb\x1b[2J\"q\\\xff"
     path = f"{folder}/log.json"
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"{folder}/server")
     listener.listen(8)
-    daemon = sluice(f"log = file:{path} format=json\n"
-                    f"[listen l]\nbind = unix:{folder}/front\nserver a = unix:{folder}/server\n")
+    daemon = weir(f"log = file:{path} format=json\n"
+                  f"[listen l]\nbind = unix:{folder}/front\nserver a = unix:{folder}/server\n")
     client = socket.socket(socket.AF_UNIX)
     client.bind(hostile.encode("latin-1"))
     client.connect(f"{folder}/front")
@@ -155,29 +155,29 @@ def test_bytes_of_strangers_stay_inside_of_one_line(sluice, peers, folder):
     answer = daemon.ask("show \x1b[2J\x01'\"\\ \xff")
     assert answer.count("\n") <= 2 and all(" " <= c <= "~" for c in answer.strip())
     for line in daemon.log().splitlines():
-        assert re.match(r"\d{4}-\d\d-\d\dT\S+Z (\w+) |sluice: ", line), line
+        assert re.match(r"\d{4}-\d\d-\d\dT\S+Z (\w+) |weir: ", line), line
         assert all(" " <= c <= "~" for c in line), line
 
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("kind", ("dgram", "stream", "udp4", "udp6"))
-def test_syslog_gets_a_message_a_line(sluice, peers, folder, kind):
+def test_syslog_gets_a_message_a_line(weir, peers, folder, kind):
     if kind.startswith("udp"):
         family = socket.AF_INET if kind == "udp4" else socket.AF_INET6
         receiver = Receiver(("127.0.0.1" if kind == "udp4" else "::1", 0), family)
         host, port = receiver.name[:2]
         target = f"[{host}]:{port}" if kind == "udp6" else f"{host}:{port}"
-        head = r"<(\d+)>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S+ sluice PID - - "
+        head = r"<(\d+)>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S+ weir PID - - "
     else:
         type_ = socket.SOCK_DGRAM if kind == "dgram" else socket.SOCK_STREAM
         receiver = Receiver(f"{folder}/dev-log", kind=type_)
         target = f"unix:{receiver.name}" if kind == "stream" else receiver.name
-        head = r"<(\d+)>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d sluice\[PID\]: "
+        head = r"<(\d+)>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d weir\[PID\]: "
     try:
         listener = peers.listen()
         style = "text" if kind == "dgram" else "json"
-        daemon = sluice(f"log = syslog:{target} facility=local0 format={style}\n"
-                        + LISTEN.format(listener.address))
+        daemon = weir(f"log = syslog:{target} facility=local0 format={style}\n"
+                      + LISTEN.format(listener.address))
         head = re.compile(head.replace("PID", str(daemon.pid)))
         client, server = echo_once(peers, daemon, listener)
         client.reset()
@@ -203,9 +203,9 @@ def end_a_session(peers, daemon, listener):
     client.receive_to_end()
 
 
-def test_syslog_that_never_comes_costs_lines_not_the_daemon(sluice, peers, folder):
+def test_syslog_that_never_comes_costs_lines_not_the_daemon(weir, peers, folder):
     listener = peers.listen()
-    daemon = sluice(f"log = syslog:{folder}/none\n" + LISTEN.format(listener.address))
+    daemon = weir(f"log = syslog:{folder}/none\n" + LISTEN.format(listener.address))
     assert f"log = syslog:unix:{folder}/none: nobody is there now" in daemon.log()
     lost = daemon.info()["log_dropped"]
     end_a_session(peers, daemon, listener)
@@ -213,7 +213,7 @@ def test_syslog_that_never_comes_costs_lines_not_the_daemon(sluice, peers, folde
 
 
 @pytest.mark.parametrize("user", ("", "user = nobody"))
-def test_syslog_that_restarts_is_found_again(sluice, peers, folder, user):
+def test_syslog_that_restarts_is_found_again(weir, peers, folder, user):
     """Also by a process that may no longer do what root may."""
     if user and os.geteuid() != 0:
         pytest.skip("needs root to become another user")
@@ -221,7 +221,7 @@ def test_syslog_that_restarts_is_found_again(sluice, peers, folder, user):
     listener = peers.listen()
     receiver = Receiver(name)
     try:
-        daemon = sluice(f"log = syslog:{name}\n" + LISTEN.format(listener.address), global_options=user)
+        daemon = weir(f"log = syslog:{name}\n" + LISTEN.format(listener.address), global_options=user)
         receiver.wait("ready:")
         for _ in range(2):
             receiver.close()
@@ -242,10 +242,10 @@ def test_syslog_that_restarts_is_found_again(sluice, peers, folder, user):
 
 
 @pytest.mark.smoke
-def test_rotation_loses_and_doubles_no_line(sluice, peers, folder):
+def test_rotation_loses_and_doubles_no_line(weir, peers, folder):
     path = f"{folder}/log.json"
     listener = peers.listen()
-    daemon = sluice(f"log = file:{path} format=json\n" + LISTEN.format(listener.address))
+    daemon = weir(f"log = file:{path} format=json\n" + LISTEN.format(listener.address))
     names = [path]
     for i in range(4):
         for _ in range(10):
@@ -266,7 +266,7 @@ def test_rotation_loses_and_doubles_no_line(sluice, peers, folder):
                            for line in json_lines(n)) == 4, "a line for each signal")
 
 
-def test_a_file_that_root_made_is_the_users_and_can_be_rotated(sluice, peers, folder):
+def test_a_file_that_root_made_is_the_users_and_can_be_rotated(weir, peers, folder):
     if os.geteuid() != 0:
         pytest.skip("not root: the daemon cannot become another user")
     where = os.path.join(folder, "logs")
@@ -274,7 +274,7 @@ def test_a_file_that_root_made_is_the_users_and_can_be_rotated(sluice, peers, fo
     os.chmod(where, 0o777)
     path = os.path.join(where, "log")
     listener = peers.listen()
-    daemon = sluice(f"user = nobody\nlog = file:{path} format=json\n" + LISTEN.format(listener.address))
+    daemon = weir(f"user = nobody\nlog = file:{path} format=json\n" + LISTEN.format(listener.address))
     assert os.stat(path).st_uid == pwd.getpwnam("nobody").pw_uid
     os.rename(path, path + ".1")
     daemon.signal(signal.SIGUSR1)
@@ -285,10 +285,10 @@ def test_a_file_that_root_made_is_the_users_and_can_be_rotated(sluice, peers, fo
     wait_until(lambda: len(sessions_in(json_lines(path))) == 1, "the session's line")
 
 
-def test_each_target_has_its_own_level(sluice, peers, folder):
+def test_each_target_has_its_own_level(weir, peers, folder):
     listener = peers.listen()
-    daemon = sluice(f"log = file:{folder}/notice format=json level=notice\n"
-                    + LISTEN.format(listener.address))
+    daemon = weir(f"log = file:{folder}/notice format=json level=notice\n"
+                  + LISTEN.format(listener.address))
     client, server = peers.pair(daemon.address("l"), listener)
     client.reset()
     server.receive_to_end()
@@ -298,10 +298,10 @@ def test_each_target_has_its_own_level(sluice, peers, folder):
     assert "listening on" in daemon.log()
 
 
-def test_full_disk_costs_lines_not_the_daemon(sluice, peers):
+def test_full_disk_costs_lines_not_the_daemon(weir, peers):
     """The final check sees to it that it costs no CPU either."""
     listener = peers.listen()
-    daemon = sluice("log = file:/dev/full\n" + LISTEN.format(listener.address))
+    daemon = weir("log = file:/dev/full\n" + LISTEN.format(listener.address))
     before = daemon.info()["log_dropped"]
     for _ in range(5):
         client, server = peers.pair(daemon.address("l"), listener)
@@ -356,9 +356,9 @@ def test_reader_that_sleeps_costs_lines_that_are_counted_and_told(folder):
         os.close(ours)
 
 
-def test_failures_that_a_stranger_causes_are_bounded_and_told(sluice, peers, folder):
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = unix:{folder}/missing\nretries = 0\n",
-                    global_options="threads = 1")
+def test_failures_that_a_stranger_causes_are_bounded_and_told(weir, peers, folder):
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = unix:{folder}/missing\nretries = 0\n",
+                  global_options="threads = 1")
     for _ in range(200):
         peers.connect(daemon.address("l")).receive_to_end()
     daemon.wait_session_line(200)
@@ -374,7 +374,7 @@ def test_failures_that_a_stranger_causes_are_bounded_and_told(sluice, peers, fol
 
 def test_the_journal_gets_priorities(tmp_path):
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    config = tmp_path / "sluice.ini"
+    config = tmp_path / "weir.ini"
     config.write_text("[global]\nthreads = 1\nlog = auto\n"
                       f"[listen l]\nbind = unix:{tmp_path}/s\nserver a = 127.0.0.1:1\n")
     status = os.fstat(theirs.fileno())

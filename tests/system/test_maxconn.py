@@ -27,12 +27,12 @@ def served(daemon, waiting, server):
 @pytest.mark.parametrize("scope", ("process", "frontend"))
 @pytest.mark.parametrize("threads", (pytest.param(1, marks=pytest.mark.smoke),
                                      pytest.param(4, marks=pytest.mark.smoke)))
-def test_exactly_so_many_are_served_and_the_rest_in_turn(sluice, peers, scope, threads):
+def test_exactly_so_many_are_served_and_the_rest_in_turn(weir, peers, scope, threads):
     listener = peers.listen()
     limit = f"maxconn = {LIMIT}\n"
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
-                    + (limit if scope == "frontend" else ""),
-                    f"threads = {threads}\n" + (limit if scope == "process" else ""))
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  + (limit if scope == "frontend" else ""),
+                  f"threads = {threads}\n" + (limit if scope == "process" else ""))
     where = daemon.address("l")
     waiting = {}
     for _ in range(CLIENTS):
@@ -67,10 +67,10 @@ def test_exactly_so_many_are_served_and_the_rest_in_turn(sluice, peers, scope, t
     assert daemon.info()["accepted"] == CLIENTS
 
 
-def test_the_limit_of_one_frontend_does_not_stop_another(sluice, peers):
+def test_the_limit_of_one_frontend_does_not_stop_another(weir, peers):
     one, two = peers.listen(), peers.listen()
-    daemon = sluice(f"[listen one]\nbind = 127.0.0.1:0\nserver a = {one.address}\nmaxconn = 2\n"
-                    f"[listen two]\nbind = 127.0.0.1:0\nserver a = {two.address}\n")
+    daemon = weir(f"[listen one]\nbind = 127.0.0.1:0\nserver a = {one.address}\nmaxconn = 2\n"
+                  f"[listen two]\nbind = 127.0.0.1:0\nserver a = {two.address}\n")
     for _ in range(4):
         peers.connect(daemon.address("one"))
     for _ in range(2):
@@ -82,12 +82,12 @@ def test_the_limit_of_one_frontend_does_not_stop_another(sluice, peers):
         server.receive(100)
 
 
-def test_the_process_limit_is_shared_and_wakes_every_frontend(sluice, peers):
+def test_the_process_limit_is_shared_and_wakes_every_frontend(weir, peers):
     """The place that comes free may be needed by a listener of another worker and frontend."""
     one, two = peers.listen(), peers.listen()
-    daemon = sluice(f"[listen one]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
-                    f"[listen two]\nbind = 127.0.0.1:0\nserver a = {two.address}\n",
-                    "threads = 4\nmaxconn = 3")
+    daemon = weir(f"[listen one]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
+                  f"[listen two]\nbind = 127.0.0.1:0\nserver a = {two.address}\n",
+                  "threads = 4\nmaxconn = 3")
     held = [peers.pair(daemon.address("one"), one) for _ in range(3)]
     late = [peers.connect(daemon.address("two")) for _ in range(3)]
     assert nobody_more(peers, two)

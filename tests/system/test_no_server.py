@@ -22,9 +22,9 @@ def is_queued(daemon):
 @pytest.mark.parametrize("words, end", (("", "fin"), ("no-server = close\n", "fin"),
                                         ("no-server = reset\n", "reset")))
 @pytest.mark.parametrize("hello", (False, True))
-def test_a_client_gets_the_end_that_was_asked_for(sluice, peers, words, end, hello):
+def test_a_client_gets_the_end_that_was_asked_for(weir, peers, words, end, hello):
     """Also one that speaks first: what it says is read, or the kernel would send RST."""
-    daemon = sluice(config(peers.listen(), words))
+    daemon = weir(config(peers.listen(), words))
     for _ in range(5):
         client = peers.connect(daemon.address("l"), hello=False)
         if hello:
@@ -39,8 +39,8 @@ def test_a_client_gets_the_end_that_was_asked_for(sluice, peers, words, end, hel
 
 
 @pytest.mark.smoke
-def test_a_client_may_wait_until_timeout_queue(sluice, peers):
-    daemon = sluice(config(peers.listen(), "no-server = queue\ntimeout-queue = 300ms\n"))
+def test_a_client_may_wait_until_timeout_queue(weir, peers):
+    daemon = weir(config(peers.listen(), "no-server = queue\ntimeout-queue = 300ms\n"))
     begin = time.monotonic()
     client = peers.connect(daemon.address("l"))
     assert client.receive_to_end() == "reset"
@@ -52,9 +52,9 @@ def test_a_client_may_wait_until_timeout_queue(sluice, peers):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("threads", (1, 4))
-def test_a_client_that_waits_is_served_when_a_server_comes(sluice, peers, threads):
+def test_a_client_that_waits_is_served_when_a_server_comes(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(config(listener, "no-server = queue\ntimeout-queue = 1m\n"), f"threads = {threads}")
+    daemon = weir(config(listener, "no-server = queue\ntimeout-queue = 1m\n"), f"threads = {threads}")
     clients = {}
     for _ in range(20):
         client = peers.connect(daemon.address("l"))
@@ -70,11 +70,11 @@ def test_a_client_that_waits_is_served_when_a_server_comes(sluice, peers, thread
     daemon.wait_session_line(count=20, code="--")
 
 
-def test_a_server_that_goes_leaves_its_clients_and_those_who_wait_to_others(sluice, peers):
+def test_a_server_that_goes_leaves_its_clients_and_those_who_wait_to_others(weir, peers):
     """Full, then in maintenance: who waits is served by the other one, which was full too."""
     one, two = peers.listen(), peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address} maxconn=1\n"
-                    f"server b = {two.address} maxconn=1\ntimeout-queue = 1m\n", "threads = 4")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address} maxconn=1\n"
+                  f"server b = {two.address} maxconn=1\ntimeout-queue = 1m\n", "threads = 4")
     clients = [peers.connect(daemon.address("l")) for _ in range(2)]
     ends = {s.conn: s for s in (peers.accept(one), peers.accept(two))}
     on_one = next(iter(ends.values()))

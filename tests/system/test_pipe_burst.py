@@ -54,15 +54,15 @@ def read_all(flows):
 
 
 @pytest.mark.release_only
-def test_after_a_burst_of_2000_pipes_and_two_cycles_none_is_left(sluice, peers, folder):
+def test_after_a_burst_of_2000_pipes_and_two_cycles_none_is_left(weir, peers, folder):
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 8 * PIPES:
         pytest.skip(f"RLIMIT_NOFILE is {hard}, {8 * PIPES} are needed")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     listener = peers.listen("path")
-    daemon = sluice(f"[listen l]\nbind = unix:{folder}/l.sock\nserver a = {listener.address}\n",
-                    f"splice = on\nthreads = 2\npipe-cycle = {CYCLE_S}s\nmaxconn = {PIPES + 100}\n"
-                    f"maxpipes = {2 * PIPES}")
+    daemon = weir(f"[listen l]\nbind = unix:{folder}/l.sock\nserver a = {listener.address}\n",
+                  f"splice = on\nthreads = 2\npipe-cycle = {CYCLE_S}s\nmaxconn = {PIPES + 100}\n"
+                  f"maxpipes = {2 * PIPES}")
     flows = burst(peers, daemon, listener, PIPES)
     assert daemon.pools()["pipes_made"] == PIPES
     read_all(flows)

@@ -44,10 +44,10 @@ def bulk(peers, daemon, listener):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("maxpipes", (0, 1, 7))
-def test_flows_without_a_pipe_copy(sluice, peers, maxpipes):
+def test_flows_without_a_pipe_copy(weir, peers, maxpipes):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    f"splice = on\nmaxpipes = {maxpipes}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  f"splice = on\nmaxpipes = {maxpipes}")
     bulk(peers, daemon, listener)
     info = daemon.info()
     assert info["maxpipes"] == maxpipes
@@ -57,15 +57,15 @@ def test_flows_without_a_pipe_copy(sluice, peers, maxpipes):
 
 
 @pytest.mark.parametrize("when", ("before_start", "while_running"))
-def test_a_user_whose_pipe_pages_are_used_up_is_served(sluice, peers, when):
+def test_a_user_whose_pipe_pages_are_used_up_is_served(weir, peers, when):
     """As user nobody, with all of fs.pipe-user-pages-soft taken: new pipes have two slots."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("not root or no setpriv: cannot become user nobody")
     listener = peers.listen()
 
     def start():
-        return sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                      "splice = on", wrapper=NOBODY)
+        return weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                    "splice = on", wrapper=NOBODY)
     daemon = start() if when == "while_running" else None
     filler = subprocess.Popen(NOBODY + [sys.executable, "-c", FILLER], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True)

@@ -38,9 +38,9 @@ def connect_at_once(peers, where):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("connect", (connect_in_a_row, connect_at_once))
-def test_eight_long_flows_are_four_and_four(sluice, peers, connect):
+def test_eight_long_flows_are_four_and_four(weir, peers, connect):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n", "threads = 2")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n", "threads = 2")
     for n in range(ROUNDS):
         clients = {c.conn: c for c in connect(peers, daemon.address("l"))}
         servers = [peers.accept(listener) for _ in range(FLOWS)]
@@ -56,10 +56,10 @@ def test_eight_long_flows_are_four_and_four(sluice, peers, connect):
         wait_until(lambda: daemon.info()["sessions"] == 0, "all sessions have ended")
 
 
-def test_who_comes_for_a_flow_that_has_ended_keeps_it_even(sluice, peers):
+def test_who_comes_for_a_flow_that_has_ended_keeps_it_even(weir, peers):
     """One flow of the same worker ends each time: its place is taken by the next."""
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n", "threads = 2")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n", "threads = 2")
     flows = [peers.pair(daemon.address("l"), listener) for _ in range(FLOWS)]
     for n in range(2 * FLOWS):
         client, server = flows.pop(0)

@@ -39,10 +39,10 @@ FORMS = {
 }
 
 
-def start(sluice, peers, bind="accept-proxy", family="tcp4", options="", **kw):
+def start(weir, peers, bind="accept-proxy", family="tcp4", options="", **kw):
     listener = peers.listen()
     where = {"tcp4": "127.0.0.1:0", "path": f"unix:{peers.folder}/front.sock"}[family]
-    daemon = sluice(f"[listen l]\nbind = {where} {bind}\nserver a = {listener.address}\n{options}", **kw)
+    daemon = weir(f"[listen l]\nbind = {where} {bind}\nserver a = {listener.address}\n{options}", **kw)
     return daemon, listener, daemon.address("l")
 
 
@@ -96,8 +96,8 @@ def bytewise(sock, data, header):
 @pytest.mark.smoke
 @pytest.mark.parametrize("send", (whole, apart, bytewise))
 @pytest.mark.parametrize("form", FORMS)
-def test_a_header_is_taken_and_what_is_behind_it_goes_on(sluice, peers, form, send):
-    daemon, listener, where = start(sluice, peers)
+def test_a_header_is_taken_and_what_is_behind_it_goes_on(weir, peers, form, send):
+    daemon, listener, where = start(weir, peers)
     header, known_as = FORMS[form]
     client = call(peers, where)
     known_as = known_as or "%s:%d" % client.getsockname()
@@ -116,8 +116,8 @@ def test_a_header_is_taken_and_what_is_behind_it_goes_on(sluice, peers, form, se
 
 
 @pytest.mark.parametrize("splice", ("on", "auto", "off"))
-def test_a_stream_is_whole_behind_a_header(sluice, peers, splice):
-    daemon, listener, where = start(sluice, peers, global_options=f"splice = {splice}")
+def test_a_stream_is_whole_behind_a_header(weir, peers, splice):
+    daemon, listener, where = start(weir, peers, global_options=f"splice = {splice}")
     legs = []
     for n in range(8):
         conn = next_conn()
@@ -136,8 +136,8 @@ def test_a_stream_is_whole_behind_a_header(sluice, peers, splice):
 
 
 @pytest.mark.smoke
-def test_a_fin_behind_glued_bytes_passes_on(sluice, peers):
-    daemon, listener, where = start(sluice, peers)
+def test_a_fin_behind_glued_bytes_passes_on(weir, peers):
+    daemon, listener, where = start(weir, peers)
     client = call(peers, where)
     daemon.freeze()
     client.sendall(FORMS["v2-tcp4"][0] + b"question")
@@ -150,9 +150,9 @@ def test_a_fin_behind_glued_bytes_passes_on(sluice, peers):
     assert client.recv(100) == b"answer" and end_of(client) == "fin"
 
 
-def test_a_client_that_has_said_all_and_left_is_served_by_a_later_try(sluice, peers, folder):
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0 accept-proxy\nserver a = unix:{folder}/s.sock\n"
-                    "timeout-connect = 100ms\nretries = 60\n")
+def test_a_client_that_has_said_all_and_left_is_served_by_a_later_try(weir, peers, folder):
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0 accept-proxy\nserver a = unix:{folder}/s.sock\n"
+                  "timeout-connect = 100ms\nretries = 60\n")
     client = call(peers, daemon.address("l"))
     client.sendall(FORMS["v1-tcp4"][0] + b"last words")
     client.close()
@@ -165,11 +165,11 @@ def test_a_client_that_has_said_all_and_left_is_served_by_a_later_try(sluice, pe
 
 
 @pytest.mark.smoke
-def test_what_came_before_the_connect_is_no_part_of_its_time(sluice, peers):
+def test_what_came_before_the_connect_is_no_part_of_its_time(weir, peers):
     """300 ms for a header, 200 ms or more for a place at the server."""
     listener = peers.listen()
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0 accept-proxy\n"
-                    f"server a = {listener.address} maxconn=1\n")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0 accept-proxy\n"
+                  f"server a = {listener.address} maxconn=1\n")
     first, late = call(peers, daemon.address("l")), call(peers, daemon.address("l"))
     first.sendall(FORMS["v1-tcp4"][0] + b"a")
     server, _ = take(peers, listener, 1)
@@ -190,8 +190,8 @@ def test_what_came_before_the_connect_is_no_part_of_its_time(sluice, peers):
 
 
 @pytest.mark.parametrize("sent", (b"", b"PROXY TCP4 192.0.2.1", proxy.SIGNATURE + b"\x21\x11"))
-def test_a_header_that_does_not_come_is_waited_for_only_so_long(sluice, peers, sent):
-    daemon, _, where = start(sluice, peers, options="timeout-handshake = 200ms\n")
+def test_a_header_that_does_not_come_is_waited_for_only_so_long(weir, peers, sent):
+    daemon, _, where = start(weir, peers, options="timeout-handshake = 200ms\n")
     begin = time.monotonic()  # the daemon's clock begins as it accepts
     client = call(peers, where)
     client.sendall(sent)
@@ -200,8 +200,8 @@ def test_a_header_that_does_not_come_is_waited_for_only_so_long(sluice, peers, s
     assert daemon.wait_session_line(reason="timeout-handshake")["code"] == "cC"
 
 
-def test_a_slow_but_steady_client_is_not_given_more_time(sluice, peers):
-    daemon, _, where = start(sluice, peers, options="timeout-handshake = 300ms\n")
+def test_a_slow_but_steady_client_is_not_given_more_time(weir, peers):
+    daemon, _, where = start(weir, peers, options="timeout-handshake = 300ms\n")
     client = call(peers, where)
     begin = time.monotonic()
     with contextlib.suppress(ConnectionError):
@@ -212,8 +212,8 @@ def test_a_slow_but_steady_client_is_not_given_more_time(sluice, peers):
     daemon.wait_session_line(reason="timeout-handshake")
 
 
-def test_what_came_while_the_daemon_stood_still_is_not_late(sluice, peers):
-    daemon, listener, where = start(sluice, peers, options=f"timeout-handshake = {400 * SCALE:.0f}ms\n")
+def test_what_came_while_the_daemon_stood_still_is_not_late(weir, peers):
+    daemon, listener, where = start(weir, peers, options=f"timeout-handshake = {400 * SCALE:.0f}ms\n")
     client = call(peers, where)
     wait_until(lambda: "state=handshake" in daemon.ask("show sess"), "the session waits for its header")
     daemon.freeze()
@@ -223,8 +223,8 @@ def test_what_came_while_the_daemon_stood_still_is_not_late(sluice, peers):
     assert take(peers, listener, 1)[1] == b"x"
 
 
-def test_the_deadline_ends_with_the_header(sluice, peers):
-    daemon, listener, where = start(sluice, peers, options=f"timeout-handshake = {400 * SCALE:.0f}ms\n")
+def test_the_deadline_ends_with_the_header(weir, peers):
+    daemon, listener, where = start(weir, peers, options=f"timeout-handshake = {400 * SCALE:.0f}ms\n")
     client = call(peers, where)
     client.sendall(FORMS["v1-tcp4"][0] + b"1")
     server, _ = take(peers, listener, 1)
@@ -255,8 +255,8 @@ BROKEN = {
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("reason", BROKEN)
-def test_a_broken_header_is_a_reset_with_its_own_reason(sluice, peers, reason):
-    daemon, listener, where = start(sluice, peers)
+def test_a_broken_header_is_a_reset_with_its_own_reason(weir, peers, reason):
+    daemon, listener, where = start(weir, peers)
     listener.sock.settimeout(0)
     for number, header in enumerate(BROKEN[reason], 1):
         client = call(peers, where)
@@ -268,8 +268,8 @@ def test_a_broken_header_is_a_reset_with_its_own_reason(sluice, peers, reason):
         listener.sock.accept()
 
 
-def test_the_first_wrong_byte_is_enough(sluice, peers):
-    daemon, _, where = start(sluice, peers, options="timeout-handshake = 0\n")
+def test_the_first_wrong_byte_is_enough(weir, peers):
+    daemon, _, where = start(weir, peers, options="timeout-handshake = 0\n")
     for start_of_it in (b"G", b"PROXY TCP4 1.2.3.4 5", proxy.SIGNATURE + b"\x21"):
         client = call(peers, where)
         client.sendall(start_of_it)
@@ -278,8 +278,8 @@ def test_the_first_wrong_byte_is_enough(sluice, peers):
         assert end_of(client) == "reset"
 
 
-def test_a_client_that_leaves_within_its_header_is_told_apart_from_a_probe(sluice, peers):
-    daemon, _, where = start(sluice, peers)
+def test_a_client_that_leaves_within_its_header_is_told_apart_from_a_probe(weir, peers):
+    daemon, _, where = start(weir, peers)
     client = call(peers, where)
     client.sendall(FORMS["v2-tcp4"][0][:-1])
     client.shutdown(socket.SHUT_WR)
@@ -293,8 +293,8 @@ def test_a_client_that_leaves_within_its_header_is_told_apart_from_a_probe(sluic
 
 
 @pytest.mark.smoke
-def test_only_who_is_trusted_may_send_one(sluice, peers):
-    daemon, _, where = start(sluice, peers, options="trusted = 192.0.2.0/24\n")
+def test_only_who_is_trusted_may_send_one(weir, peers):
+    daemon, _, where = start(weir, peers, options="trusted = 192.0.2.0/24\n")
     # At once: nothing need be sent, and connect() itself may say so.
     assert peers.connect(where, hello=False).receive_to_end() == "reset"
     line = daemon.wait_session_line(reason="not trusted to send a PROXY header")
@@ -308,29 +308,29 @@ def test_only_who_is_trusted_may_send_one(sluice, peers):
     assert line["client"].startswith("127.0.0.1:"), line
 
 
-def test_who_is_trusted_is_heard(sluice, peers):
-    daemon, listener, where = start(sluice, peers, options="trusted = 192.0.2.0/24 127.0.0.0/8\n")
+def test_who_is_trusted_is_heard(weir, peers):
+    daemon, listener, where = start(weir, peers, options="trusted = 192.0.2.0/24 127.0.0.0/8\n")
     call(peers, where).sendall(FORMS["v1-tcp4"][0] + b"x")
     assert take(peers, listener, 1)[1] == b"x"
 
 
-def test_a_unix_peer_is_trusted(sluice, peers):
-    daemon, listener, where = start(sluice, peers, family="path", options="trusted = 192.0.2.0/24\n")
+def test_a_unix_peer_is_trusted(weir, peers):
+    daemon, listener, where = start(weir, peers, family="path", options="trusted = 192.0.2.0/24\n")
     call(peers, where).sendall(FORMS["v2-tcp6"][0] + b"x")
     assert take(peers, listener, 1)[1] == b"x"
     assert " client=[2001:db8::1]:1000 " in daemon.ask("show sess")
 
 
 @pytest.mark.smoke
-def test_optional_means_by_source(sluice, peers):
+def test_optional_means_by_source(weir, peers):
     bind = "accept-proxy=optional"
-    others, listener, where = start(sluice, peers, bind, options="trusted = 192.0.2.0/24\n")
+    others, listener, where = start(weir, peers, bind, options="trusted = 192.0.2.0/24\n")
     header = FORMS["v1-tcp4"][0]
     client = call(peers, where)
     client.sendall(header)
     assert take(peers, listener, len(header))[1] == header, "bytes like any others"
     assert " client=127.0.0.1:" in others.ask("show sess")
-    daemon, listener, where = start(sluice, peers, bind, options="trusted = 127.0.0.0/8\n")
+    daemon, listener, where = start(weir, peers, bind, options="trusted = 127.0.0.0/8\n")
     client = call(peers, where)
     client.sendall(header + b"x")
     assert take(peers, listener, 1)[1] == b"x"

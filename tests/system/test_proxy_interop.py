@@ -100,7 +100,7 @@ BINDS = {"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0"}
 @pytest.mark.parametrize("words", ("send-proxy=v1", "send-proxy=v2",
                                    "send-proxy=v2 proxy-v2-options=crc32c,unique-id"))
 @pytest.mark.parametrize("program", ("haproxy", "nginx"))
-def test_others_read_our_header(sluice, peers, folder, program, words, family):
+def test_others_read_our_header(weir, peers, folder, program, words, family):
     path = f"{folder}/back.sock"
     if program == "nginx":
         child = nginx(peers, folder, path)
@@ -109,7 +109,7 @@ def test_others_read_our_header(sluice, peers, folder, program, words, family):
                         " http-request return status 200 content-type text/plain lf-string "
                         '"%[src]:%[src_port] %[dst]:%[dst_port]"\n')
     child.wait_ready(lambda: answers(path))
-    daemon = sluice(f"[listen l]\nbind = {BINDS[family]}\nserver a = unix:{path} {words}\n")
+    daemon = weir(f"[listen l]\nbind = {BINDS[family]}\nserver a = unix:{path} {words}\n")
     client = connect(peers, daemon.address("l"))
     ends = two_ends(client)
     assert get(client) == ends
@@ -118,11 +118,11 @@ def test_others_read_our_header(sluice, peers, folder, program, words, family):
 @pytest.mark.parametrize("family", BINDS)
 @pytest.mark.parametrize("words", ("send-proxy", "send-proxy-v2",
                                    "send-proxy-v2 proxy-v2-options crc32c,unique-id"))
-def test_we_read_haproxys_header(sluice, peers, folder, words, family):
+def test_we_read_haproxys_header(weir, peers, folder, words, family):
     need("haproxy")
     server = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = unix:{folder}/front.sock accept-proxy\n"
-                    f"server a = {server.address}\n")
+    daemon = weir(f"[listen l]\nbind = unix:{folder}/front.sock accept-proxy\n"
+                  f"server a = {server.address}\n")
     front = peers.keep(Address(family, host="127.0.0.1" if family == "tcp4" else "::1").socket())
     front.bind(("127.0.0.1" if family == "tcp4" else "::1", 0))
     front.listen(16)
@@ -146,12 +146,12 @@ def client_name(text):
     return host.strip("[]"), int(port)
 
 
-def test_we_read_haproxys_probe(sluice, peers, folder):
+def test_we_read_haproxys_probe(weir, peers, folder):
     """Its health check speaks for itself: LOCAL, and then nothing."""
     need("haproxy")
     server = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = unix:{folder}/front.sock accept-proxy\n"
-                    f"server a = {server.address}\n")
+    daemon = weir(f"[listen l]\nbind = unix:{folder}/front.sock accept-proxy\n"
+                  f"server a = {server.address}\n")
     haproxy(peers, folder, f"listen b\n mode tcp\n bind unix@{folder}/unused.sock\n option tcp-check\n"
             " tcp-check connect send-proxy\n tcp-check expect string 220\n"
             f" server a unix@{folder}/front.sock check inter 2s send-proxy-v2\n")

@@ -14,10 +14,10 @@ from test_proxy_in import FORMS, TCP4, TLVS, UNIX, call, end_of
 SUM_AND_ID = "send-proxy=v2 proxy-v2-options=crc32c,unique-id"
 
 
-def start(sluice, peers, server, bind="", family="tcp4", **kw):
+def start(weir, peers, server, bind="", family="tcp4", **kw):
     listener = peers.listen()
     where = {"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "path": f"unix:{peers.folder}/front.sock"}[family]
-    daemon = sluice(f"[listen l]\nbind = {where} {bind}\nserver a = {listener.address} {server}\n", **kw)
+    daemon = weir(f"[listen l]\nbind = {where} {bind}\nserver a = {listener.address} {server}\n", **kw)
     return daemon, listener, daemon.address("l")
 
 
@@ -39,9 +39,9 @@ def pair_of(client):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family, words", (("tcp4", "TCP4"), ("tcp6", "TCP6"), ("path", None)))
-def test_version_1_is_said_at_once(sluice, peers, family, words):
+def test_version_1_is_said_at_once(weir, peers, family, words):
     """The client is silent: the server may be the one to speak."""
-    daemon, listener, where = start(sluice, peers, "send-proxy=v1", family=family)
+    daemon, listener, where = start(weir, peers, "send-proxy=v1", family=family)
     client = call(peers, where)
     server = accept(peers, listener)
     wanted = line_of(client, words) if words else "PROXY UNKNOWN\r\n"
@@ -57,16 +57,16 @@ def test_version_1_is_said_at_once(sluice, peers, family, words):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family, byte", (("tcp4", 0x11), ("tcp6", 0x21), ("path", 0x31)))
-def test_version_2_is_said_at_once(sluice, peers, family, byte):
-    daemon, listener, where = start(sluice, peers, "send-proxy=v2", family=family)
+def test_version_2_is_said_at_once(weir, peers, family, byte):
+    daemon, listener, where = start(weir, peers, "send-proxy=v2", family=family)
     client = call(peers, where)
     got = proxy.Received(accept(peers, listener))
     wanted = pair_of(client) if byte != 0x31 else proxy.unix_pair(b"", where.name.encode())
     assert (got.command, got.family, got.addresses, got.tlvs) == (0x21, byte, wanted, [])
 
 
-def test_checksum_and_unique_id_are_added(sluice, peers):
-    daemon, listener, where = start(sluice, peers, SUM_AND_ID)
+def test_checksum_and_unique_id_are_added(weir, peers):
+    daemon, listener, where = start(weir, peers, SUM_AND_ID)
     ids = []
     for _ in range(3):
         client = call(peers, where)
@@ -81,8 +81,8 @@ def test_checksum_and_unique_id_are_added(sluice, peers):
 
 
 @pytest.mark.parametrize("splice", ("on", "auto", "off"))
-def test_a_stream_is_whole_behind_our_header(sluice, peers, splice):
-    daemon, listener, where = start(sluice, peers, SUM_AND_ID, global_options=f"splice = {splice}")
+def test_a_stream_is_whole_behind_our_header(weir, peers, splice):
+    daemon, listener, where = start(weir, peers, SUM_AND_ID, global_options=f"splice = {splice}")
     legs = []
     for _ in range(4):
         client = peers.connect(where)
@@ -99,9 +99,9 @@ def test_a_stream_is_whole_behind_our_header(sluice, peers, splice):
 @pytest.mark.smoke
 @pytest.mark.parametrize("server", ("send-proxy=v1", "send-proxy=v2", SUM_AND_ID))
 @pytest.mark.parametrize("form", FORMS)
-def test_what_a_client_said_is_said_on(sluice, peers, form, server):
+def test_what_a_client_said_is_said_on(weir, peers, form, server):
     """Also: header and glued bytes leave in one write, so one recv(2) has both."""
-    daemon, listener, where = start(sluice, peers, server, bind="accept-proxy")
+    daemon, listener, where = start(weir, peers, server, bind="accept-proxy")
     header, known_as = FORMS[form]
     client = call(peers, where)
     client.sendall(header + b"glued")
@@ -133,8 +133,8 @@ def test_what_a_client_said_is_said_on(sluice, peers, form, server):
         assert (got.tlv(kind) is not None) == (server == SUM_AND_ID)
 
 
-def test_a_unique_id_is_passed_on_and_logged(sluice, peers):
-    daemon, listener, where = start(sluice, peers, SUM_AND_ID, bind="accept-proxy")
+def test_a_unique_id_is_passed_on_and_logged(weir, peers):
+    daemon, listener, where = start(weir, peers, SUM_AND_ID, bind="accept-proxy")
     # What a stranger writes stays one word of the log.
     given = b'a "b\\\n\xff='
     client = call(peers, where)
@@ -147,8 +147,8 @@ def test_a_unique_id_is_passed_on_and_logged(sluice, peers):
     daemon.wait_session_line(unique_id=r"a\x20\x22b\x5c\x0a\xff=")
 
 
-def test_the_unique_id_is_in_a_json_line(sluice, peers):
-    daemon, listener, where = start(sluice, peers, SUM_AND_ID,
+def test_the_unique_id_is_in_a_json_line(weir, peers):
+    daemon, listener, where = start(weir, peers, SUM_AND_ID,
                                     global_options="log = stderr level=info format=json")
     client = call(peers, where)
     server = accept(peers, listener)
@@ -158,8 +158,8 @@ def test_the_unique_id_is_in_a_json_line(sluice, peers):
     wait_until(lambda: f'"unique_id":"{given}"' in daemon.log(), lambda: daemon.log())
 
 
-def test_a_header_that_grows_too_long_is_named(sluice, peers):
-    daemon, listener, where = start(sluice, peers, SUM_AND_ID, bind="accept-proxy")
+def test_a_header_that_grows_too_long_is_named(weir, peers):
+    daemon, listener, where = start(weir, peers, SUM_AND_ID, bind="accept-proxy")
     client = call(peers, where)
     client.sendall(proxy.v2("tcp4", TCP4, proxy.tlv(0xe0, bytes(16384 - 16 - 12 - 3))))
     assert end_of(client) == "reset"
@@ -167,11 +167,11 @@ def test_a_header_that_grows_too_long_is_named(sluice, peers):
 
 
 @pytest.mark.smoke
-def test_the_server_that_is_tried_next_gets_a_whole_header(sluice, peers, folder):
+def test_the_server_that_is_tried_next_gets_a_whole_header(weir, peers, folder):
     listener = peers.listen()
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = roundrobin\n"
-                    f"server gone = unix:{folder}/gone.sock send-proxy=v1\n"
-                    f"server here = {listener.address} send-proxy=v2\n")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = roundrobin\n"
+                  f"server gone = unix:{folder}/gone.sock send-proxy=v1\n"
+                  f"server here = {listener.address} send-proxy=v2\n")
     for _ in range(4):  # some of them meet the other one first
         client = call(peers, daemon.address("l"))
         client.sendall(FORMS["v2-tlvs-sum"][0] + b"glued")
@@ -184,9 +184,9 @@ def test_the_server_that_is_tried_next_gets_a_whole_header(sluice, peers, folder
     daemon.wait_session_line(tries=2)
 
 
-def test_a_server_that_does_not_read_ends_as_any_other(sluice, peers):
+def test_a_server_that_does_not_read_ends_as_any_other(weir, peers):
     """Its buffers are full from the first byte on: the header is held, and the end still comes."""
-    daemon, listener, where = start(sluice, peers, "send-proxy=v1")
+    daemon, listener, where = start(weir, peers, "send-proxy=v1")
     client = peers.connect(where)
     client.fill()
     server = accept(peers, listener)
@@ -195,8 +195,8 @@ def test_a_server_that_does_not_read_ends_as_any_other(sluice, peers):
     assert client.receive_to_end() == "reset"
 
 
-def test_who_waits_for_a_place_gets_header_and_bytes_later(sluice, peers):
-    daemon, listener, where = start(sluice, peers, "send-proxy=v2 maxconn=1", bind="accept-proxy")
+def test_who_waits_for_a_place_gets_header_and_bytes_later(weir, peers):
+    daemon, listener, where = start(weir, peers, "send-proxy=v2 maxconn=1", bind="accept-proxy")
     first, waiting, leaving = (call(peers, where) for _ in range(3))
     first.sendall(FORMS["v1-tcp4"][0] + b"first")
     server = accept(peers, listener)
@@ -218,12 +218,12 @@ def test_who_waits_for_a_place_gets_header_and_bytes_later(sluice, peers):
 
 
 @pytest.mark.parametrize("version", ("off", "v2"))
-def test_a_clients_header_is_counted_memory_until_a_server_was_told(sluice, peers, version):
+def test_a_clients_header_is_counted_memory_until_a_server_was_told(weir, peers, version):
     """With "off" the server that is met gets none; the other one, never met, would have."""
     listener = peers.listen()
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = first\n"
-                    f"server a = {listener.address} maxconn=1 send-proxy={version}\n"
-                    f"server b = {listener.address} weight=0 send-proxy=v2\n")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = first\n"
+                  f"server a = {listener.address} maxconn=1 send-proxy={version}\n"
+                  f"server b = {listener.address} weight=0 send-proxy=v2\n")
     long_header = FORMS["v2-long"][0]
     clients = []
     for waiting in range(2):

@@ -47,9 +47,9 @@ def exact(client, server, count=5_000):
 
 
 @THREADS
-def test_all_are_served_in_the_order_of_their_arrival_and_never_more_than_maxconn(sluice, peers, threads):
+def test_all_are_served_in_the_order_of_their_arrival_and_never_more_than_maxconn(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(one_server(listener, f"maxconn={LIMIT}", "timeout-queue = 2m\n"), f"threads = {threads}")
+    daemon = weir(one_server(listener, f"maxconn={LIMIT}", "timeout-queue = 2m\n"), f"threads = {threads}")
     clients = {}
     for n in range(CLIENTS):
         client = peers.connect(daemon.address("l"))
@@ -137,11 +137,11 @@ class Crowded:
 
 
 @THREADS
-def test_a_crowd_that_comes_at_once_is_served_whole(sluice, peers, closing, threads):
+def test_a_crowd_that_comes_at_once_is_served_whole(weir, peers, closing, threads):
     listener = peers.listen()
     server = Crowded(listener)
     closing.append(server)
-    daemon = sluice(one_server(listener, f"maxconn={LIMIT}", "timeout-queue = 2m\n"), f"threads = {threads}")
+    daemon = weir(one_server(listener, f"maxconn={LIMIT}", "timeout-queue = 2m\n"), f"threads = {threads}")
     answers = []
 
     def come():
@@ -162,9 +162,9 @@ def test_a_crowd_that_comes_at_once_is_served_whole(sluice, peers, closing, thre
 
 
 @pytest.mark.smoke
-def test_a_place_that_comes_free_on_one_worker_wakes_a_client_of_another(sluice, peers):
+def test_a_place_that_comes_free_on_one_worker_wakes_a_client_of_another(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener), "threads = 4")
+    daemon = weir(one_server(listener), "threads = 4")
     holder, at_server = peers.pair(daemon.address("l"), listener)
     waiting = peers.connect(daemon.address("l"))
     wait_queued(daemon, 1)
@@ -181,9 +181,9 @@ def test_a_place_that_comes_free_on_one_worker_wakes_a_client_of_another(sluice,
 
 
 @pytest.mark.smoke
-def test_timeout_queue_ends_the_wait_and_the_log_says_so(sluice, peers):
+def test_timeout_queue_ends_the_wait_and_the_log_says_so(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener, more="timeout-queue = 300ms\n"))
+    daemon = weir(one_server(listener, more="timeout-queue = 300ms\n"))
     held = peers.pair(daemon.address("l"), listener)
     begin = time.monotonic()
     late = peers.connect(daemon.address("l"))
@@ -196,9 +196,9 @@ def test_timeout_queue_ends_the_wait_and_the_log_says_so(sluice, peers):
     exact(*held)
 
 
-def test_without_timeout_queue_it_is_timeout_connect(sluice, peers):
+def test_without_timeout_queue_it_is_timeout_connect(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener, more="timeout-connect = 300ms\n"))
+    daemon = weir(one_server(listener, more="timeout-connect = 300ms\n"))
     held = peers.pair(daemon.address("l"), listener)
     late = peers.connect(daemon.address("l"))
     assert late.receive_to_end() == "reset"
@@ -208,9 +208,9 @@ def test_without_timeout_queue_it_is_timeout_connect(sluice, peers):
 
 
 @pytest.mark.smoke
-def test_beyond_maxqueue_a_client_is_reset_at_once(sluice, peers):
+def test_beyond_maxqueue_a_client_is_reset_at_once(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener, more="maxqueue = 2\n"))
+    daemon = weir(one_server(listener, more="maxqueue = 2\n"))
     held = peers.pair(daemon.address("l"), listener)
     waiting = []
     for n in range(2):
@@ -227,9 +227,9 @@ def test_beyond_maxqueue_a_client_is_reset_at_once(sluice, peers):
 
 
 @pytest.mark.smoke
-def test_a_client_that_resets_while_it_waits_ends_at_once_and_the_next_is_served(sluice, peers):
+def test_a_client_that_resets_while_it_waits_ends_at_once_and_the_next_is_served(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener))
+    daemon = weir(one_server(listener))
     held = peers.pair(daemon.address("l"), listener)
     leaving = peers.connect(daemon.address("l"), hello=False)
     wait_queued(daemon, 1)
@@ -247,12 +247,12 @@ def test_a_client_that_resets_while_it_waits_ends_at_once_and_the_next_is_served
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "path"))
 @pytest.mark.parametrize("late", (False, True))
-def test_a_client_that_has_closed_without_a_word_gives_up_its_place(sluice, peers, folder, family, late):
+def test_a_client_that_has_closed_without_a_word_gives_up_its_place(weir, peers, folder, family, late):
     """Kept, it would fill maxqueue until timeout-queue, and cost a connect."""
     listener = peers.listen()
     bind = "127.0.0.1:0" if family == "tcp4" else f"unix:{folder}/l"
-    daemon = sluice(f"[listen l]\nbind = {bind}\nserver a = {listener.address} maxconn=1\nmaxqueue = 2\n"
-                    "timeout-queue = 1m\n")
+    daemon = weir(f"[listen l]\nbind = {bind}\nserver a = {listener.address} maxconn=1\nmaxqueue = 2\n"
+                  "timeout-queue = 1m\n")
     held = peers.pair(daemon.address("l"), listener)
     for n in range(4):
         leaving = peers.connect(daemon.address("l"), hello=False)
@@ -270,10 +270,10 @@ def test_a_client_that_has_closed_without_a_word_gives_up_its_place(sluice, peer
 
 
 @pytest.mark.parametrize("says", (False, True))
-def test_a_fin_between_two_tries_ends_who_has_said_nothing(sluice, peers, says):
+def test_a_fin_between_two_tries_ends_who_has_said_nothing(weir, peers, says):
     """And nobody else. The server has refused, and the next try is a second away."""
     listener = peers.listen(listen=False)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     client = peers.connect(daemon.address("l"), hello=says)
     wait_until(lambda: any("state=waiting" in line for line in daemon.sessions()), "it was refused")
     begin = time.monotonic()
@@ -294,9 +294,9 @@ def test_a_fin_between_two_tries_ends_who_has_said_nothing(sluice, peers, says):
     assert client.receive_to_end() == "fin"
 
 
-def test_a_client_that_has_sent_all_and_its_fin_is_served_when_its_turn_comes(sluice, peers):
+def test_a_client_that_has_sent_all_and_its_fin_is_served_when_its_turn_comes(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener))
+    daemon = weir(one_server(listener))
     held = peers.pair(daemon.address("l"), listener)
     client = peers.connect(daemon.address("l"))
     client.send(10_000)
@@ -316,11 +316,11 @@ def test_a_client_that_has_sent_all_and_its_fin_is_served_when_its_turn_comes(sl
 
 
 @THREADS
-def test_who_waits_when_a_server_dies_is_served_by_another(sluice, peers, threads):
+def test_who_waits_when_a_server_dies_is_served_by_another(weir, peers, threads):
     dying, good = peers.listen(hold=True), peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {dying.address} maxconn=2\n"
-                    f"server good = {good.address} maxconn=2\ntimeout-queue = 1m\nretries = 3\n",
-                    f"threads = {threads}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver bad = {dying.address} maxconn=2\n"
+                  f"server good = {good.address} maxconn=2\ntimeout-queue = 1m\nretries = 3\n",
+                  f"threads = {threads}")
     clients = {}
 
     def come():
@@ -348,14 +348,14 @@ def test_who_waits_when_a_server_dies_is_served_by_another(sluice, peers, thread
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("free", (0, 1))
-def test_who_was_refused_by_one_server_gets_the_first_place_at_any_other(sluice, peers, free):
+def test_who_was_refused_by_one_server_gets_the_first_place_at_any_other(weir, peers, free):
     """Pinned to one other server, it would wait there while the rest are idle."""
     dead = peers.listen(listen=False)
     listeners = peers.listen(), peers.listen()
     servers = "".join(f"server {name} = {where.address} maxconn=1\n"
                       for name, where in zip(("dead", "s0", "s1"), (dead, *listeners)))
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\n{servers}timeout-queue = 1m\n",
-                    "threads = 1")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\n{servers}timeout-queue = 1m\n",
+                  "threads = 1")
     held = [peers.pair(daemon.address("l"), where) for where in listeners]
     waiting = peers.connect(daemon.address("l"))
     wait_queued(daemon, 1)
@@ -370,11 +370,11 @@ def test_who_was_refused_by_one_server_gets_the_first_place_at_any_other(sluice,
 
 
 @THREADS
-def test_a_server_that_refused_and_has_answered_since_serves_who_waits(sluice, peers, threads):
+def test_a_server_that_refused_and_has_answered_since_serves_who_waits(weir, peers, threads):
     """Those whom it refused wait for others, until a newcomer finds out that it is well again."""
     back, good = peers.listen(listen=False), peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\nserver a = {back.address} maxconn=3\n"
-                    f"server b = {good.address} maxconn=1\ntimeout-queue = 1m\n", f"threads = {threads}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\nserver a = {back.address} maxconn=3\n"
+                  f"server b = {good.address} maxconn=1\ntimeout-queue = 1m\n", f"threads = {threads}")
     held = peers.pair(daemon.address("l"), good)
     waiting = []
     for n in range(2):
@@ -388,11 +388,11 @@ def test_a_server_that_refused_and_has_answered_since_serves_who_waits(sluice, p
     exact(*held)
 
 
-def test_with_a_hash_a_client_waits_for_the_server_that_it_belongs_to(sluice, peers):
+def test_with_a_hash_a_client_waits_for_the_server_that_it_belongs_to(weir, peers):
     """Until that server's maxqueue is full: then it goes to another."""
     listeners = [peers.listen(), peers.listen()]
     servers = "".join(f"server s{n} = {w.address} maxconn=1 maxqueue=2\n" for n, w in enumerate(listeners))
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nbalance = source\n{servers}", "threads = 4")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nbalance = source\n{servers}", "threads = 4")
     first = peers.connect(daemon.address("l"))
     wait_until(lambda: daemon.info()["connects"] == 1, "it is let in")
     own, other = listeners if "server=s0" in daemon.sessions()[0] else listeners[::-1]
@@ -412,9 +412,9 @@ def test_with_a_hash_a_client_waits_for_the_server_that_it_belongs_to(sluice, pe
 
 
 @THREADS
-def test_a_maxconn_that_rises_lets_in_who_waits(sluice, peers, threads):
+def test_a_maxconn_that_rises_lets_in_who_waits(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(one_server(listener), f"threads = {threads}")
+    daemon = weir(one_server(listener), f"threads = {threads}")
     clients = []
     for n in range(8):
         clients.append(peers.connect(daemon.address("l")))
@@ -430,9 +430,9 @@ def test_a_maxconn_that_rises_lets_in_who_waits(sluice, peers, threads):
     assert {s.conn for s in servers} == {c.conn for c in clients}
 
 
-def test_a_daemon_that_is_told_to_end_serves_who_waits(sluice, peers):
+def test_a_daemon_that_is_told_to_end_serves_who_waits(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener), "threads = 4")
+    daemon = weir(one_server(listener), "threads = 4")
     held = peers.pair(daemon.address("l"), listener)
     waiting = peers.connect(daemon.address("l"))
     wait_queued(daemon, 1)
@@ -444,9 +444,9 @@ def test_a_daemon_that_is_told_to_end_serves_who_waits(sluice, peers):
     assert daemon.wait_exit() == 0
 
 
-def test_a_daemon_that_is_stopped_ends_who_waits(sluice, peers):
+def test_a_daemon_that_is_stopped_ends_who_waits(weir, peers):
     listener = peers.listen()
-    daemon = sluice(one_server(listener), "threads = 4\nhard-stop-after = 300ms")
+    daemon = weir(one_server(listener), "threads = 4\nhard-stop-after = 300ms")
     peers.pair(daemon.address("l"), listener)
     waiting = [peers.connect(daemon.address("l")) for _ in range(10)]
     wait_queued(daemon, 10)

@@ -7,9 +7,9 @@ import pytest
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("side, code", (("client", "CD"), ("server", "SD")))
-def test_a_reset_names_who_made_it(sluice, peers, side, code):
+def test_a_reset_names_who_made_it(weir, peers, side, code):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     client, server = peers.pair(daemon.address("l"), listener)
     resetting, other = (client, server) if side == "client" else (server, client)
     resetting.reset()
@@ -19,8 +19,8 @@ def test_a_reset_names_who_made_it(sluice, peers, side, code):
 
 
 @pytest.mark.smoke
-def test_a_server_that_is_not_there_could_not_be_reached(sluice, peers, folder):
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = unix:{folder}/missing\nretries = 0\n")
+def test_a_server_that_is_not_there_could_not_be_reached(weir, peers, folder):
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = unix:{folder}/missing\nretries = 0\n")
     assert peers.connect(daemon.address("l")).receive_to_end() == "reset"
     line = daemon.wait_session_line(reason="server could not be reached")
     assert line["code"] == "SC", line

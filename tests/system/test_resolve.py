@@ -21,11 +21,11 @@ def serve(peers, where, listener, count=6, **kw):
         server.close()
 
 
-def test_an_unknown_name_leaves_its_server_out_and_the_others_serve(sluice, peers):
+def test_an_unknown_name_leaves_its_server_out_and_the_others_serve(weir, peers):
     listener = peers.listen()
     begin = time.monotonic()
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\nserver bad = no-such-host.invalid:80\n"
-                    f"server good = {listener.address}\n")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\nserver bad = no-such-host.invalid:80\n"
+                  f"server good = {listener.address}\n")
     took = time.monotonic() - begin
     assert took < AT_ONCE, f"the start took {took:.2f} s"
     serve(peers, daemon.address("l"), listener)
@@ -34,27 +34,27 @@ def test_an_unknown_name_leaves_its_server_out_and_the_others_serve(sluice, peer
     assert str(info["server.l/good"]).startswith("up"), info["server.l/good"]
 
 
-def test_with_no_server_at_all_the_client_is_closed_and_the_log_says_why(sluice, peers):
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\nserver bad = no-such-host.invalid:80\n")
+def test_with_no_server_at_all_the_client_is_closed_and_the_log_says_why(weir, peers):
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\nserver bad = no-such-host.invalid:80\n")
     client = peers.connect(daemon.address("l"), hello=False)
     assert client.receive_to_end() == "fin"
     line = daemon.wait_session_line(reason="no server is usable")
     assert line["code"] == "SC", line
 
 
-def test_a_name_that_resolves_serves(sluice, peers):
+def test_a_name_that_resolves_serves(weir, peers):
     try:
         socket.getaddrinfo("localhost", 80)
     except OSError as error:
         pytest.skip(f"this machine does not know localhost (/etc/hosts): {error}")
     listener = peers.listen(where=Address("tcp6", host="::", port=0))
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\n"
-                    f"server a = localhost:{listener.address.port}\n")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\n"
+                  f"server a = localhost:{listener.address.port}\n")
     wait_until(lambda: str(daemon.info()["server.l/a"]).startswith("up"), "localhost resolves")
     serve(peers, daemon.address("l"), listener)
 
 
-def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, sluice, peers,
+def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, weir, peers,
                                                                       folder):
     """The only name server takes every question and answers none."""
     def black_hole():
@@ -67,9 +67,9 @@ def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, sl
         f.write("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
     listener = peers.listen(socket_maker=network.socket)
     begin = time.monotonic()
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\nserver bad = slow.example:80\n"
-                    f"server good = {listener.address}\n",
-                    wrapper=network.wrapper + ["unshare", "-m", "sh", "-c",
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\nserver bad = slow.example:80\n"
+                  f"server good = {listener.address}\n",
+                  wrapper=network.wrapper + ["unshare", "-m", "sh", "-c",
                                                f'mount --bind {conf} /etc/resolv.conf && '
                                                'exec "$0" "$@"'])
     took = time.monotonic() - begin

@@ -69,14 +69,14 @@ def blocked(daemon):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("how, threads", (("a short drain", 1), ("a second signal", 2)))
-def test_a_stop_with_thousands_of_ops_pending_is_short_and_clean(sluice, peers, how, threads):
+def test_a_stop_with_thousands_of_ops_pending_is_short_and_clean(weir, peers, how, threads):
     """Idle ones, ones whose client has said its last, and ones with bytes that nobody takes."""
     count = 500 if sanitized() else 2000
     roomy(count)
     listener = takes_little(peers)
     after = "300ms" if how == "a short drain" else "30s"
-    daemon = sluice(section(listener),
-                    f"threads = {threads}\nmaxconn = {count + 100}\nhard-stop-after = {after}")
+    daemon = weir(section(listener),
+                  f"threads = {threads}\nmaxconn = {count + 100}\nhard-stop-after = {after}")
     where = daemon.address("l")
     for n in range(count):
         client, _ = peers.pair(where, listener)
@@ -117,11 +117,11 @@ def part(client, server, how):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("splice", ("on", "off"))
-def test_descriptor_numbers_that_are_used_at_once_get_their_own_bytes(sluice, peers, splice):
+def test_descriptor_numbers_that_are_used_at_once_get_their_own_bytes(weir, peers, splice):
     """The limit leaves room for a few more than live at a time, so that each number is used at once."""
     listener = peers.listen()
-    daemon = sluice(section(listener), f"splice = {splice}\nthreads = 1\nmaxpipes = 8",
-                    wrapper=["prlimit", "--nofile=100:100"])
+    daemon = weir(section(listener), f"splice = {splice}\nthreads = 1\nmaxpipes = 8",
+                  wrapper=["prlimit", "--nofile=100:100"])
     where = daemon.address("l")
     room = daemon.info()["maxconn"]
     assert 8 <= room < 50, f"maxconn {room} of 100 descriptors"
@@ -148,10 +148,10 @@ def test_descriptor_numbers_that_are_used_at_once_get_their_own_bytes(sluice, pe
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("splice, size, times", (("off", 20_000, 12), ("auto", 60_000, 4)))
-def test_more_speak_at_once_than_there_are_buffers(sluice, peers, splice, size, times):
+def test_more_speak_at_once_than_there_are_buffers(weir, peers, splice, size, times):
     roomy(SPEAKERS)
     listener = takes_little(peers)
-    daemon = sluice(section(listener), f"threads = 1\nsplice = {splice}")
+    daemon = weir(section(listener), f"threads = 1\nsplice = {splice}")
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(SPEAKERS)]
     for _ in range(times):
         daemon.freeze()
@@ -184,12 +184,12 @@ def last_words(n, client):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("speak", ("clients", "both"))
-def test_more_happens_at_once_than_the_queue_of_completions_holds(sluice, peers, speak):
+def test_more_happens_at_once_than_the_queue_of_completions_holds(weir, peers, speak):
     """The daemon stands still while all of them speak and end, and then has everything at once."""
     crowd = 800 if sanitized() else CROWD
     roomy(crowd)
     listener = peers.listen()
-    daemon = sluice(section(listener), f"threads = 1\nmaxconn = {crowd + 100}")
+    daemon = weir(section(listener), f"threads = 1\nmaxconn = {crowd + 100}")
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(crowd)]
     daemon.freeze()
     for n, (client, server) in enumerate(pairs):
@@ -215,9 +215,9 @@ def test_more_happens_at_once_than_the_queue_of_completions_holds(sluice, peers,
 
 
 @pytest.mark.parametrize("splice, threads", (("on", 1), ("off", 2)))
-def test_streams_go_on_where_a_daemon_stood_still(sluice, peers, splice, threads):
+def test_streams_go_on_where_a_daemon_stood_still(weir, peers, splice, threads):
     listener = peers.listen()
-    daemon = sluice(section(listener), f"splice = {splice}\nthreads = {threads}")
+    daemon = weir(section(listener), f"splice = {splice}\nthreads = {threads}")
     legs = []
     for n in range(20):
         client, server = peers.pair(daemon.address("l"), listener)
@@ -245,14 +245,14 @@ def test_streams_go_on_where_a_daemon_stood_still(sluice, peers, splice, threads
 @pytest.mark.parametrize("splice", ("on", "off"))
 @pytest.mark.parametrize("family, count", (("tcp4", 150_000), ("path", 300_000)))
 @pytest.mark.parametrize("side", ("client", "server"))
-def test_a_reset_cuts_nothing_of_a_half_written_send(sluice, peers, folder, splice, family, count, side):
+def test_a_reset_cuts_nothing_of_a_half_written_send(weir, peers, folder, splice, family, count, side):
     """The sender is gone; what it had said waits for a reader, and then the reader hears of the reset."""
     # What is acknowledged waits on its way: in the daemon's receive queue, and where its reader has room.
     count_on("ipv4/tcp_rmem", 1, 131072)
     count_on("core/wmem_default", 0, 200_000)
     listener = peers.listen(family if side == "client" else "tcp4")
     at = "127.0.0.1:0" if side == "client" or family == "tcp4" else f"unix:{folder}/front"
-    daemon = sluice(section(listener, at=at), f"splice = {splice}\nthreads = 1")
+    daemon = weir(section(listener, at=at), f"splice = {splice}\nthreads = 1")
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(20)]
     for client, server in pairs:
         sender = client if side == "client" else server

@@ -11,11 +11,11 @@ from harness.timing import wait_until
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("threads", (1, 4))
-def test_connections_are_shared_by_weight(sluice, peers, threads):
+def test_connections_are_shared_by_weight(weir, peers, threads):
     one, two, none = peers.listen(), peers.listen("path"), peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address} weight=1\n"
-                    f"server b = {two.address} weight=3\nserver c = {none.address} weight=0\n",
-                    f"threads = {threads}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address} weight=1\n"
+                  f"server b = {two.address} weight=3\nserver c = {none.address} weight=0\n",
+                  f"threads = {threads}")
     for _ in range(80):
         client = peers.connect(daemon.address("l"))
         client.fin()
@@ -34,17 +34,17 @@ def _total(daemon, server):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family, source", (("tcp4", "127.0.0.77"), ("tcp6", "::1")))
-def test_a_server_sees_the_configured_source(sluice, peers, family, source):
+def test_a_server_sees_the_configured_source(weir, peers, family, source):
     listener = peers.listen(family)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source={source}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source={source}\n")
     _, server = peers.pair(daemon.address("l"), listener)
     assert server.sock.getpeername()[0] == source
 
 
-def test_a_source_that_is_not_ours_is_our_shortage_not_the_servers(sluice, peers):
+def test_a_source_that_is_not_ours_is_our_shortage_not_the_servers(weir, peers):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source=192.0.2.1\n"
-                    "retries = 0\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source=192.0.2.1\n"
+                  "retries = 0\n")
     client = peers.connect(daemon.address("l"))
     assert client.receive_to_end() == "reset"
     line = daemon.wait_session_line(reason="out of descriptors, ports or memory")
@@ -53,12 +53,12 @@ def test_a_source_that_is_not_ours_is_our_shortage_not_the_servers(sluice, peers
     assert "failures=0" in failures, failures
 
 
-def test_a_server_that_speaks_first_is_connected_at_once(sluice, peers):
+def test_a_server_that_speaks_first_is_connected_at_once(weir, peers):
     """The ACK that ends the handshake may wait for the client's first bytes, but not where there are none:
     the kernel would send it 200 ms later, and accept(2) returns only then. The quickest of five tells a
     busy machine from that."""
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     took = []
     for _ in range(5):
         begin = time.monotonic()

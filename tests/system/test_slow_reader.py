@@ -20,7 +20,7 @@ def test_a_sender_is_slowed_memory_is_flat_and_all_arrives(stages, splice, famil
     if not stage.has(*families):
         pytest.skip(f"{stage.sut.name} has no {families}")
     pairs = [stage.open(*families) for _ in range(CONNECTIONS)]
-    before = process.rss_anon(stage.sut.pid) if stage.sut.name == "sluice" else 0
+    before = process.rss_anon(stage.sut.pid) if stage.sut.name == "weir" else 0
     for n, (client, server) in enumerate(pairs):
         (client, server)[n % 2].fill(quiet=0.02)
     if before and not sanitized():

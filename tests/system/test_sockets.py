@@ -43,8 +43,8 @@ def the_listener(daemon, where):
                           and s.getsockname()[1] == where.port)
 
 
-def refused(sluice, config, wrapper=(), status=3):
-    daemon = sluice(config, launch_only=True, wrapper=wrapper)
+def refused(weir, config, wrapper=(), status=3):
+    daemon = weir(config, launch_only=True, wrapper=wrapper)
     daemon.ended = True
     assert daemon.wait_exit() == status, daemon.log()
     return daemon.log()
@@ -71,10 +71,10 @@ server a = {server}
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "tcp6"))
-def test_each_side_has_the_options_of_its_section(sluice, peers, family):
+def test_each_side_has_the_options_of_its_section(weir, peers, family):
     listener = peers.listen(family)
     bind = "127.0.0.1:0" if family == "tcp4" else "[::1]:0"
-    daemon = sluice(BOTH.format(bind=bind, server=listener.address))
+    daemon = weir(BOTH.format(bind=bind, server=listener.address))
     where = daemon.address("f")
     peers.pair(where, listener)
     client, server = client_side(daemon, where), server_side(daemon, listener)
@@ -84,9 +84,9 @@ def test_each_side_has_the_options_of_its_section(sluice, peers, family):
         assert side["tclass" if family == "tcp6" else "tos"] == tos, side
 
 
-def test_a_listener_for_both_families_marks_ipv4_and_ipv6(sluice, peers):
+def test_a_listener_for_both_families_marks_ipv4_and_ipv6(weir, peers):
     listener = peers.listen()
-    daemon = sluice(BOTH.format(bind=":0", server=listener.address))
+    daemon = weir(BOTH.format(bind=":0", server=listener.address))
     port = daemon.address("f").port
     for family, host, key in (("tcp4", "127.0.0.1", "tos"), ("tcp6", "::1", "tclass")):
         where = Address(family, host=host, port=port)
@@ -97,12 +97,12 @@ def test_a_listener_for_both_families_marks_ipv4_and_ipv6(sluice, peers):
         wait_until(lambda: daemon.info()["sessions"] == 0, "the session ends")
 
 
-def test_options_reach_what_a_passed_socket_accepts(sluice, peers, closing):
+def test_options_reach_what_a_passed_socket_accepts(weir, peers, closing):
     listener, sock = peers.listen(), socket.socket()
     closing.append(sock)
     sock.bind(("127.0.0.1", 0))
     sock.listen(16)
-    daemon = sluice(BOTH.format(bind="fd@web tfo", server=listener.address), **passing("web", sock))
+    daemon = weir(BOTH.format(bind="fd@web tfo", server=listener.address), **passing("web", sock))
     where = Address("tcp4", host="127.0.0.1", port=sock.getsockname()[1])
     peers.pair(where, listener)
     client = client_side(daemon, where)
@@ -110,50 +110,50 @@ def test_options_reach_what_a_passed_socket_accepts(sluice, peers, closing):
     assert the_listener(daemon, where)["tfo"] > 0
 
 
-def test_the_mark_is_on_both_sides(sluice, peers):
+def test_the_mark_is_on_both_sides(weir, peers):
     if not ROOT:
         pytest.skip("not root: a mark needs CAP_NET_ADMIN")
     listener = peers.listen()
-    daemon = sluice("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = b\nmark = 0x11\n"
-                    f"[backend b]\nmark = 34\nserver a = {listener.address}\n")
+    daemon = weir("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = b\nmark = 0x11\n"
+                  f"[backend b]\nmark = 34\nserver a = {listener.address}\n")
     where = daemon.address("f")
     peers.pair(where, listener)
     assert client_side(daemon, where)["mark"] == 0x11
     assert server_side(daemon, listener)["mark"] == 34
 
 
-def test_a_listener_has_tfo_and_interface(sluice, peers):
+def test_a_listener_has_tfo_and_interface(weir, peers):
     listener = peers.listen()
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0 backlog=100 tfo interface=lo\n"
-                    f"server a = {listener.address}\n")
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0 backlog=100 tfo interface=lo\n"
+                  f"server a = {listener.address}\n")
     found = the_listener(daemon, daemon.address("l"))
     assert (found["tfo"], found["device"]) == (100, "lo")
     peers.pair(daemon.address("l"), listener)
 
 
-def test_freebind_listens_where_no_address_is_yet(sluice, peers):
+def test_freebind_listens_where_no_address_is_yet(weir, peers):
     listener = peers.listen()
     server = f"server a = {listener.address}\n"
-    log = refused(sluice, f"[listen l]\nbind = 192.0.2.77:0\n{server}")
+    log = refused(weir, f"[listen l]\nbind = 192.0.2.77:0\n{server}")
     assert "192.0.2.77" in log and "ip addr" in log
-    sluice(f"[listen l]\nbind = 192.0.2.77:0 freebind\n{server}")
+    weir(f"[listen l]\nbind = 192.0.2.77:0 freebind\n{server}")
 
 
 # ---- what cannot be had is found at the start ---------------------------------------------------
 
 @pytest.mark.parametrize("section", ("frontend", "backend"))
-def test_an_unknown_congestion_control_ends_the_start_with_those_there_are(sluice, peers, section):
+def test_an_unknown_congestion_control_ends_the_start_with_those_there_are(weir, peers, section):
     listener = peers.listen()
     front = "congestion = bbbr\n" if section == "frontend" else ""
     back = "congestion = bbbr\n" if section == "backend" else ""
-    log = refused(sluice, f"[frontend f]\nbind = 127.0.0.1:0\n{front}default-backend = b\n"
+    log = refused(weir, f"[frontend f]\nbind = 127.0.0.1:0\n{front}default-backend = b\n"
                   f"[backend b]\n{back}server a = {listener.address}\n")
     assert "congestion" in log and "bbbr" in log and "cubic" in log, log
 
 
-def test_an_unknown_interface_ends_the_start(sluice, peers):
+def test_an_unknown_interface_ends_the_start(weir, peers):
     listener = peers.listen()
-    log = refused(sluice, "[listen l]\nbind = 127.0.0.1:0 interface=nosuch0\n"
+    log = refused(weir, "[listen l]\nbind = 127.0.0.1:0 interface=nosuch0\n"
                   f"server a = {listener.address}\n")
     assert "interface" in log and "nosuch0" in log and "ip link" in log, log
 
@@ -162,22 +162,22 @@ def test_an_unknown_interface_ends_the_start(sluice, peers):
     ("mark", "bind = 127.0.0.1:0\nmark = 1\nserver a = {0}\n"),
     ("transparent", "bind = 127.0.0.1:0 transparent\nserver a = {0}\n"),
     ("source=client", "bind = 127.0.0.1:0\nserver a = {0} source=client\n")))
-def test_a_missing_capability_ends_the_start_and_is_named(sluice, peers, option, lines):
+def test_a_missing_capability_ends_the_start_and_is_named(weir, peers, option, lines):
     if not ROOT or shutil.which("setpriv") is None:
         pytest.skip("not root, or no setpriv: nothing to give up")
     listener = peers.listen()
     config = "[listen l]\n" + lines.format(listener.address)
-    log = refused(sluice, config, wrapper=WEAK)
+    log = refused(weir, config, wrapper=WEAK)
     assert option in log and "AmbientCapabilities=CAP_NET_ADMIN" in log, log
-    sluice(config)  # and with it, it starts
+    weir(config)  # and with it, it starts
 
 
-def test_a_user_that_gives_the_capability_up_is_found_at_the_start(sluice, peers):
+def test_a_user_that_gives_the_capability_up_is_found_at_the_start(weir, peers):
     if not ROOT:
         pytest.skip("not root: there is no user to become")
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source=client\n",
-                    "user = nobody", launch_only=True)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} source=client\n",
+                  "user = nobody", launch_only=True)
     daemon.ended = True
     assert daemon.wait_exit() == 3, daemon.log()
     assert "source=client" in daemon.log() and "'user'" in daemon.log(), daemon.log()
@@ -209,13 +209,13 @@ def seconds_for(daemon, client, server, count):
     return took, int(line["spliced"])
 
 
-def test_pacing_holds_a_client_back_and_keeps_splicing(sluice, peers):
+def test_pacing_holds_a_client_back_and_keeps_splicing(weir, peers):
     count = 3 << 20
     listener = peers.listen()
     lines = f"bind = 127.0.0.1:0\nserver a = {listener.address}\n"
-    daemon = sluice(f"[listen l]\n{lines}", "splice = on")
+    daemon = weir(f"[listen l]\n{lines}", "splice = on")
     free = min(seconds_for(daemon, *peers.pair(daemon.address("l"), listener), count)[0] for _ in range(3))
-    daemon = sluice(f"[listen l]\n{lines}pacing = 2m\n", "splice = on")
+    daemon = weir(f"[listen l]\n{lines}pacing = 2m\n", "splice = on")
     paced, spliced = seconds_for(daemon, *peers.pair(daemon.address("l"), listener), count)
     # 1.5 s by the rate; the first packets are not held back.
     assert paced > 0.7, f"{count} bytes at 2 MiB/s took {paced:.2f} s"
@@ -238,12 +238,12 @@ def mptcp_socket(_where):
 
 
 @pytest.mark.parametrize("splice", ("on", "off", "auto"))
-def test_mptcp_and_plain_clients_get_every_byte(sluice, peers, splice):
+def test_mptcp_and_plain_clients_get_every_byte(weir, peers, splice):
     if mptcp_missing():
         pytest.skip(mptcp_missing())
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0 mptcp\nserver a = {listener.address}\n",
-                    f"splice = {splice}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0 mptcp\nserver a = {listener.address}\n",
+                  f"splice = {splice}")
     where = daemon.address("l")
     assert the_listener(daemon, where)["protocol"] == peek.IPPROTO_MPTCP
     legs = []
@@ -259,11 +259,11 @@ def test_mptcp_and_plain_clients_get_every_byte(sluice, peers, splice):
 
 
 @pytest.mark.parametrize("first", ("client", "server"))
-def test_mptcp_ends_pass_one_way_at_a_time(sluice, peers, first):
+def test_mptcp_ends_pass_one_way_at_a_time(weir, peers, first):
     if mptcp_missing():
         pytest.skip(mptcp_missing())
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0 mptcp\nserver a = {listener.address}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0 mptcp\nserver a = {listener.address}\n")
     client, server = peers.pair(daemon.address("l"), listener, socket_maker=mptcp_socket)
     one, other = (client, server) if first == "client" else (server, client)
     exchange.run([Leg(one, send=500_000, receive=400_000),
@@ -273,11 +273,11 @@ def test_mptcp_ends_pass_one_way_at_a_time(sluice, peers, first):
     assert daemon.wait_session_line(frontend="l")["code"] == "--"
 
 
-def test_options_that_an_mptcp_listener_refuses_reach_plain_clients(sluice, peers):
+def test_options_that_an_mptcp_listener_refuses_reach_plain_clients(weir, peers):
     if mptcp_missing():
         pytest.skip(mptcp_missing())
     listener = peers.listen()
-    daemon = sluice(BOTH.format(bind=":0 mptcp", server=listener.address))
+    daemon = weir(BOTH.format(bind=":0 mptcp", server=listener.address))
     assert re.search(r"no pacing .*MPTCP", daemon.log()), daemon.log()
     where = Address("tcp4", host="127.0.0.1", port=daemon.address("f").port)
     peers.pair(where, listener)
@@ -286,12 +286,12 @@ def test_options_that_an_mptcp_listener_refuses_reach_plain_clients(sluice, peer
         ("reno", 46 << 2, 5 << 30, 64 << 10)
 
 
-def test_without_mptcp_in_the_kernel_it_is_plain_tcp_and_one_line(network, sluice, peers):
+def test_without_mptcp_in_the_kernel_it_is_plain_tcp_and_one_line(network, weir, peers):
     if mptcp_missing():
         pytest.skip(mptcp_missing())
     network.run("sysctl", "-qw", "net.mptcp.enabled=0")
     listener = peers.listen(socket_maker=network.socket)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0 mptcp\nserver a = {listener.address}\n",
-                    wrapper=network.wrapper)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0 mptcp\nserver a = {listener.address}\n",
+                  wrapper=network.wrapper)
     assert daemon.log().count("without mptcp") == 1, daemon.log()
     peers.pair(daemon.address("l"), listener, socket_maker=network.socket)

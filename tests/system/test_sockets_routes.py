@@ -37,12 +37,12 @@ def talk(client, server, count=20_000):
 # ---- on the wire --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("family", ("tcp4", "tcp6"))
-def test_class_and_mark_are_on_packets_of_each_side(network, sluice, peers, family):
+def test_class_and_mark_are_on_packets_of_each_side(network, weir, peers, family):
     listener = peers.listen(family, socket_maker=network.socket)
     bind = "127.0.0.1:0" if family == "tcp4" else "[::1]:0"
-    daemon = sluice(f"[frontend f]\nbind = {bind}\ndefault-backend = b\ndscp = ef\nmark = 17\n"
-                    f"[backend b]\ndscp = af21\nmark = 34\nserver a = {listener.address}\n",
-                    wrapper=network.wrapper)
+    daemon = weir(f"[frontend f]\nbind = {bind}\ndefault-backend = b\ndscp = ef\nmark = 17\n"
+                  f"[backend b]\ndscp = af21\nmark = 34\nserver a = {listener.address}\n",
+                  wrapper=network.wrapper)
     where, ip = daemon.address("f"), "ip" if family == "tcp4" else "ip6"
     to_client, to_server = f"tcp sport {where.port}", f"tcp dport {listener.address.port}"
     right = [counted(network, f"{to_client} {ip} dscp ef meta mark 17"),
@@ -58,15 +58,15 @@ def test_class_and_mark_are_on_packets_of_each_side(network, sluice, peers, fami
     assert not any(read() for read in wrong), [read() for read in wrong]
 
 
-def test_an_interface_keeps_the_others_out(network, sluice, peers):
+def test_an_interface_keeps_the_others_out(network, weir, peers):
     network.run("ip", "link", "add", "va", "type", "veth", "peer", "name", "vb")
     network.run("ip", "address", "add", "10.72.0.1/24", "dev", "va")
     network.run("ip", "link", "set", "va", "up")
     network.run("ip", "link", "set", "vb", "up")
     listener = peers.listen(socket_maker=network.socket)
-    daemon = sluice(f"[listen on]\nbind = 0.0.0.0:0 interface=lo\nserver a = {listener.address}\n"
-                    f"[listen off]\nbind = 0.0.0.0:0 interface=va\nserver a = {listener.address}\n",
-                    wrapper=network.wrapper)
+    daemon = weir(f"[listen on]\nbind = 0.0.0.0:0 interface=lo\nserver a = {listener.address}\n"
+                  f"[listen off]\nbind = 0.0.0.0:0 interface=va\nserver a = {listener.address}\n",
+                  wrapper=network.wrapper)
     peers.pair(daemon.address("on"), listener, socket_maker=network.socket)
     with pytest.raises(ConnectionRefusedError):
         peers.connect(daemon.address("off"), socket_maker=network.socket)
@@ -76,7 +76,7 @@ def test_an_interface_keeps_the_others_out(network, sluice, peers):
 
 @pytest.fixture
 def routes():
-    """Three namespaces in a row; name it before `sluice`."""
+    """Three namespaces in a row; name it before `weir`."""
     if netns.missing():
         pytest.skip(netns.missing())
     three = routed.Routed()
@@ -90,11 +90,11 @@ def far_listener(routes, peers, family="tcp4"):
 
 
 @pytest.mark.parametrize("family", ("tcp4", "tcp6"))
-def test_servers_see_the_clients_own_address(routes, sluice, peers, family):
+def test_servers_see_the_clients_own_address(routes, weir, peers, family):
     listener = far_listener(routes, peers, family)
     bind, host = ("10.71.1.1:0", routed.CLIENT) if family == "tcp4" else ("[fd71:1::1]:0", routed.CLIENT6)
-    daemon = sluice(f"[listen l]\nbind = {bind}\nserver a = {listener.address} source=client\n",
-                    wrapper=routes.proxy.wrapper)
+    daemon = weir(f"[listen l]\nbind = {bind}\nserver a = {listener.address} source=client\n",
+                  wrapper=routes.proxy.wrapper)
     for _ in range(3):
         client, server = peers.pair(daemon.address("l"), listener, socket_maker=routes.client.socket)
         assert server.sock.getpeername()[0] == host
@@ -102,10 +102,10 @@ def test_servers_see_the_clients_own_address(routes, sluice, peers, family):
         talk(client, server)
 
 
-def test_the_clients_address_may_be_from_its_proxy_header(routes, sluice, peers):
+def test_the_clients_address_may_be_from_its_proxy_header(routes, weir, peers):
     listener = far_listener(routes, peers)
-    daemon = sluice("[listen l]\nbind = 10.71.1.1:0 accept-proxy\n"
-                    f"server a = {listener.address} source=client\n", wrapper=routes.proxy.wrapper)
+    daemon = weir("[listen l]\nbind = 10.71.1.1:0 accept-proxy\n"
+                  f"server a = {listener.address} source=client\n", wrapper=routes.proxy.wrapper)
     client = peers.connect(daemon.address("l"), socket_maker=routes.client.socket, hello=False)
     client.sock.sendall(b"PROXY TCP4 10.71.1.99 10.71.1.1 5000 80\r\n")
     introduce(client.sock, client.conn)
@@ -114,10 +114,10 @@ def test_the_clients_address_may_be_from_its_proxy_header(routes, sluice, peers)
     talk(client, server)
 
 
-def test_a_client_of_another_family_is_our_own_shortage(routes, sluice, peers):
+def test_a_client_of_another_family_is_our_own_shortage(routes, weir, peers):
     listener = far_listener(routes, peers, "tcp6")
-    daemon = sluice("[listen l]\nbind = 10.71.1.1:0\nretries = 0\n"
-                    f"server a = {listener.address} source=client\n", wrapper=routes.proxy.wrapper)
+    daemon = weir("[listen l]\nbind = 10.71.1.1:0\nretries = 0\n"
+                  f"server a = {listener.address} source=client\n", wrapper=routes.proxy.wrapper)
     client = peers.connect(daemon.address("l"), socket_maker=routes.client.socket)
     assert client.receive_to_end() == "reset"
     line = daemon.wait_session_line(frontend="l")
@@ -126,10 +126,10 @@ def test_a_client_of_another_family_is_our_own_shortage(routes, sluice, peers):
     assert failures(daemon) == 0
 
 
-def test_a_transparent_listener_takes_connections_to_foreign_addresses(routes, sluice, peers):
+def test_a_transparent_listener_takes_connections_to_foreign_addresses(routes, weir, peers):
     listener = far_listener(routes, peers)
-    daemon = sluice(f"[listen l]\nbind = 0.0.0.0:0 transparent\nserver a = {listener.address}\n",
-                    wrapper=routes.proxy.wrapper)
+    daemon = weir(f"[listen l]\nbind = 0.0.0.0:0 transparent\nserver a = {listener.address}\n",
+                  wrapper=routes.proxy.wrapper)
     port = daemon.address("l").port
     routes.proxy.run("nft", "add table ip m; add chain ip m p { type filter hook prerouting priority "
                      f"mangle; }}; add rule ip m p ip daddr 10.99.0.9 tcp dport 80 tproxy to :{port} "
@@ -156,15 +156,15 @@ def states(daemon):
     return {row[1]: row[status] for row in rows[1:]}
 
 
-def exhausted(network, sluice, peers, folder, sources, more="", family="tcp4"):
+def exhausted(network, weir, peers, folder, sources, more="", family="tcp4"):
     """A daemon whose clients come by a path, so that the few ports are the servers' alone."""
     listener = peers.listen(family, socket_maker=network.socket)
     # Beyond the range that the listener's port is from.
     network.run("sysctl", "-qw", f"net.ipv4.ip_local_port_range=61000 {61000 + FEW_PORTS - 1}")
     path = fresh("path", folder)
     source = f" source={','.join(sources)}" if sources else ""
-    daemon = sluice(f"[listen l]\nbind = {path} mode=666\n{more}server a = {listener.address}{source}\n",
-                    "threads = 1", wrapper=network.wrapper)
+    daemon = weir(f"[listen l]\nbind = {path} mode=666\n{more}server a = {listener.address}{source}\n",
+                  "threads = 1", wrapper=network.wrapper)
     return daemon, path, listener
 
 
@@ -175,10 +175,10 @@ def fill(peers, path, listener, count):
 @pytest.mark.smoke
 @pytest.mark.parametrize("family,sources", (("tcp4", ("127.0.0.2", "127.0.0.3")),
                                             ("tcp6", ("fd72::2", "fd72::3"))))
-def test_exhausted_ports_spill_to_the_next_source(network, sluice, peers, folder, family, sources):
+def test_exhausted_ports_spill_to_the_next_source(network, weir, peers, folder, family, sources):
     for address in sources if family == "tcp6" else ():
         network.run("ip", "address", "add", f"{address}/128", "dev", "lo", "nodad")
-    daemon, path, listener = exhausted(network, sluice, peers, folder, sources, family=family)
+    daemon, path, listener = exhausted(network, weir, peers, folder, sources, family=family)
     pairs = fill(peers, path, listener, 2 * FEW_PORTS)
     hosts = [server.sock.getpeername()[0] for _, server in pairs]
     assert hosts.count(sources[0]) == hosts.count(sources[1]) == FEW_PORTS, hosts
@@ -192,8 +192,8 @@ def test_exhausted_ports_spill_to_the_next_source(network, sluice, peers, folder
         talk(client, server, 1000)
 
 
-def test_with_all_sources_exhausted_a_client_waits_and_is_served(network, sluice, peers, folder):
-    daemon, path, listener = exhausted(network, sluice, peers, folder, ("127.0.0.2", "127.0.0.3"),
+def test_with_all_sources_exhausted_a_client_waits_and_is_served(network, weir, peers, folder):
+    daemon, path, listener = exhausted(network, weir, peers, folder, ("127.0.0.2", "127.0.0.3"),
                                        "retries = 20\ntimeout-connect = 200ms\n")
     pairs = fill(peers, path, listener, 2 * FEW_PORTS)
     waiting = peers.connect(path)
@@ -207,9 +207,9 @@ def test_with_all_sources_exhausted_a_client_waits_and_is_served(network, sluice
     talk(waiting, server, 1000)
 
 
-def test_with_all_sources_exhausted_and_no_retry_it_is_our_own_shortage(network, sluice, peers,
+def test_with_all_sources_exhausted_and_no_retry_it_is_our_own_shortage(network, weir, peers,
                                                                        folder):
-    daemon, path, listener = exhausted(network, sluice, peers, folder, ("127.0.0.2",), "retries = 0\n")
+    daemon, path, listener = exhausted(network, weir, peers, folder, ("127.0.0.2",), "retries = 0\n")
     pairs = fill(peers, path, listener, FEW_PORTS)
     for _ in range(20):
         client = peers.connect(path)
@@ -224,8 +224,8 @@ def test_with_all_sources_exhausted_and_no_retry_it_is_our_own_shortage(network,
     peers.pair(path, listener)
 
 
-def test_ports_that_the_kernel_chooses_run_out_and_are_told(network, sluice, peers, folder):
-    daemon, path, listener = exhausted(network, sluice, peers, folder, (), "retries = 0\n")
+def test_ports_that_the_kernel_chooses_run_out_and_are_told(network, weir, peers, folder):
+    daemon, path, listener = exhausted(network, weir, peers, folder, (), "retries = 0\n")
     fill(peers, path, listener, FEW_PORTS)
     assert peers.connect(path).receive_to_end() in ("reset", "fin")
     assert daemon.wait_session_line(frontend="l")["code"] == "RC"
@@ -233,8 +233,8 @@ def test_ports_that_the_kernel_chooses_run_out_and_are_told(network, sluice, pee
     assert failures(daemon) == 0
 
 
-def test_a_source_that_this_machine_has_not_is_passed_over(network, sluice, peers, folder):
-    daemon, path, listener = exhausted(network, sluice, peers, folder, ("192.0.2.1", "127.0.0.2"))
+def test_a_source_that_this_machine_has_not_is_passed_over(network, weir, peers, folder):
+    daemon, path, listener = exhausted(network, weir, peers, folder, ("192.0.2.1", "127.0.0.2"))
     pairs = fill(peers, path, listener, FEW_PORTS)
     assert {server.sock.getpeername()[0] for _, server in pairs} == {"127.0.0.2"}
     assert daemon.info()["ports_exhausted"] == 0
@@ -243,13 +243,13 @@ def test_a_source_that_this_machine_has_not_is_passed_over(network, sluice, peer
     assert failures(daemon) == 0
 
 
-def test_a_pool_uses_all_its_sources_from_the_start(network, sluice, peers, folder):
+def test_a_pool_uses_all_its_sources_from_the_start(network, weir, peers, folder):
     listener = peers.listen(socket_maker=network.socket)
     path = fresh("path", folder)
-    daemon = sluice(f"[listen l]\nbind = {path} mode=666\n"
-                    f"server a = {listener.address} source=127.0.0.2,127.0.0.3\n"
-                    f"server b = {listener.address} source=127.0.0.4,127.0.0.5\n",
-                    "threads = 1", wrapper=network.wrapper)
+    daemon = weir(f"[listen l]\nbind = {path} mode=666\n"
+                  f"server a = {listener.address} source=127.0.0.2,127.0.0.3\n"
+                  f"server b = {listener.address} source=127.0.0.4,127.0.0.5\n",
+                  "threads = 1", wrapper=network.wrapper)
     pairs = fill(peers, path, listener, 64)
     hosts = [server.sock.getpeername()[0] for _, server in pairs]
     for host in ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"):

@@ -10,10 +10,10 @@ from harness.peer import PIECE
 GIB = 1 << 30
 
 
-def start(sluice, peers, splice, family="tcp4"):
+def start(weir, peers, splice, family="tcp4"):
     listener = peers.listen(family)
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    f"splice = {splice}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  f"splice = {splice}")
     client, server = peers.pair(daemon.address("l"), listener)
     return daemon, client, server
 
@@ -33,8 +33,8 @@ def end(peers, daemon):
 
 
 @pytest.mark.release_only
-def test_a_gibibyte_moves_by_splice_and_its_line_counts_every_byte(sluice, peers):
-    daemon, client, server = start(sluice, peers, "auto")
+def test_a_gibibyte_moves_by_splice_and_its_line_counts_every_byte(weir, peers):
+    daemon, client, server = start(weir, peers, "auto")
     exchange.run([Leg(client, send=GIB, receive=12_345, pace=PIECE),
                   Leg(server, send=12_345, receive=GIB, pace=PIECE)])
     line = end(peers, daemon)
@@ -48,8 +48,8 @@ def test_a_gibibyte_moves_by_splice_and_its_line_counts_every_byte(sluice, peers
 
 
 @pytest.mark.parametrize("family", ("tcp4", "path"))
-def test_small_messages_are_not_spliced(sluice, peers, family):
-    daemon, client, server = start(sluice, peers, "auto", family)
+def test_small_messages_are_not_spliced(weir, peers, family):
+    daemon, client, server = start(weir, peers, "auto", family)
     ping_pong(client, server, 500)
     assert daemon.pools()["pipes_created"] == 0
     line = end(peers, daemon)
@@ -57,9 +57,9 @@ def test_small_messages_are_not_spliced(sluice, peers, family):
     assert int(line["to_server"]) == 500 * 1024 + 16, line
 
 
-def test_a_flow_that_becomes_bulk_and_small_again(sluice, peers):
+def test_a_flow_that_becomes_bulk_and_small_again(weir, peers):
     """Hysteresis: between bursts the pipe is given back, and order holds at each switch."""
-    daemon, client, server = start(sluice, peers, "auto")
+    daemon, client, server = start(weir, peers, "auto")
     for _ in range(5):
         ping_pong(client, server, 20)
         exchange.run([Leg(client, send=4_000_000, receive=client.received, fin=False),
@@ -71,8 +71,8 @@ def test_a_flow_that_becomes_bulk_and_small_again(sluice, peers):
 
 
 @pytest.mark.parametrize("splice", ("on", "off"))
-def test_the_option_is_obeyed(sluice, peers, splice):
-    daemon, client, server = start(sluice, peers, splice)
+def test_the_option_is_obeyed(weir, peers, splice):
+    daemon, client, server = start(weir, peers, splice)
     exchange.run([Leg(client, send=5_000_000, receive=0), Leg(server, receive=5_000_000)])
     line = end(peers, daemon)
     if splice == "on":
@@ -82,10 +82,10 @@ def test_the_option_is_obeyed(sluice, peers, splice):
 
 
 @pytest.mark.release_only
-def test_system_calls_agree_with_the_counters(sluice, peers, folder):
+def test_system_calls_agree_with_the_counters(weir, peers, folder):
     if trace.missing():
         pytest.skip(trace.missing())
-    daemon, client, server = start(sluice, peers, "auto")
+    daemon, client, server = start(weir, peers, "auto")
     ping_pong(client, server, 50)
     calls = trace.Trace(daemon.pid, folder)
     ping_pong(client, server, 100)

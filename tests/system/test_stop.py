@@ -24,9 +24,9 @@ def refuses(where):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("splice", ("on", "off"))
-def test_a_graceful_stop_finishes_streams_and_refuses_new_ones(sluice, peers, splice):
+def test_a_graceful_stop_finishes_streams_and_refuses_new_ones(weir, peers, splice):
     listener = peers.listen()
-    daemon = sluice(listen_section(listener), f"splice = {splice}\nhard-stop-after = 30s")
+    daemon = weir(listen_section(listener), f"splice = {splice}\nhard-stop-after = 30s")
     where = daemon.address("l")
     legs = []
     for _ in range(20):
@@ -48,10 +48,10 @@ def test_a_graceful_stop_finishes_streams_and_refuses_new_ones(sluice, peers, sp
 
 
 @pytest.mark.parametrize("count", (10, 400))
-def test_those_who_waited_in_the_backlog_are_served(sluice, peers, count):
+def test_those_who_waited_in_the_backlog_are_served(weir, peers, count):
     """Connected, not yet accepted when the stop begins; 400 are more than one wake-up accepts."""
     listener = peers.listen()
-    daemon = sluice(listen_section(listener), "hard-stop-after = 30s")
+    daemon = weir(listen_section(listener), "hard-stop-after = 30s")
     where = daemon.address("l")
     daemon.freeze()
     clients = [peers.connect(where) for _ in range(count)]
@@ -69,12 +69,12 @@ def test_those_who_waited_in_the_backlog_are_served(sluice, peers, count):
 
 
 @pytest.mark.parametrize("how", ("second signal", "hard-stop-after"))
-def test_bytes_that_nobody_reads_do_not_hold_a_stop_up(sluice, peers, how):
+def test_bytes_that_nobody_reads_do_not_hold_a_stop_up(weir, peers, how):
     """The server was reset; its bytes wait for a client that does not read, and so does the end."""
     listener = peers.listen()
     after = "30s" if how == "second signal" else "300ms"
-    daemon = sluice(listen_section(listener) + "timeout-half-closed = 0\n",
-                    f"hard-stop-after = {after}")
+    daemon = weir(listen_section(listener) + "timeout-half-closed = 0\n",
+                  f"hard-stop-after = {after}")
     client, server = peers.pair(daemon.address("l"), listener, receive_buffer=4096)
     server.send(150_000)
     wait_until(lambda: server.unacknowledged() == 0, "the daemon has all of it")
@@ -91,9 +91,9 @@ def test_bytes_that_nobody_reads_do_not_hold_a_stop_up(sluice, peers, how):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("threads", (1, 4))
-def test_a_stop_without_sessions_is_immediate(sluice, peers, threads):
+def test_a_stop_without_sessions_is_immediate(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(listen_section(listener), f"threads = {threads}")
+    daemon = weir(listen_section(listener), f"threads = {threads}")
     daemon.ended = True
     daemon.signal(signal.SIGTERM)
     assert daemon.wait_exit(AT_ONCE) == 0
@@ -101,9 +101,9 @@ def test_a_stop_without_sessions_is_immediate(sluice, peers, threads):
 
 
 @pytest.mark.smoke
-def test_a_second_sigterm_ends_at_once(sluice, peers):
+def test_a_second_sigterm_ends_at_once(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen_section(listener), "hard-stop-after = 30s")
+    daemon = weir(listen_section(listener), "hard-stop-after = 30s")
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(10)]
     pairs[0][0].fill()
     daemon.ended = True
@@ -118,9 +118,9 @@ def test_a_second_sigterm_ends_at_once(sluice, peers):
 
 
 @pytest.mark.smoke
-def test_hard_stop_after_bounds_a_graceful_stop(sluice, peers):
+def test_hard_stop_after_bounds_a_graceful_stop(weir, peers):
     listener = peers.listen()
-    daemon = sluice(listen_section(listener), "hard-stop-after = 500ms")
+    daemon = weir(listen_section(listener), "hard-stop-after = 500ms")
     client, server = peers.pair(daemon.address("l"), listener)
     daemon.ended = True
     begin = time.monotonic()
@@ -133,9 +133,9 @@ def test_hard_stop_after_bounds_a_graceful_stop(sluice, peers):
 
 
 @pytest.mark.parametrize("number", (signal.SIGHUP, signal.SIGPIPE), ids=lambda n: n.name)
-def test_a_signal_that_means_no_stop_never_ends(sluice, peers, number):
+def test_a_signal_that_means_no_stop_never_ends(weir, peers, number):
     listener = peers.listen()
-    daemon = sluice(listen_section(listener))
+    daemon = weir(listen_section(listener))
     client, server = peers.pair(daemon.address("l"), listener)
     for _ in range(20):
         daemon.signal(number)
@@ -147,11 +147,11 @@ def test_a_signal_that_means_no_stop_never_ends(sluice, peers, number):
     server.receive(100)
 
 
-def test_a_stop_while_connecting_ends(network, sluice, peers):
+def test_a_stop_while_connecting_ends(network, weir, peers):
     """The server is silent; the connect timeout or hard-stop-after bounds it."""
     network.drop_address("127.0.0.9")
-    daemon = sluice("[listen l]\nbind = 127.0.0.1:0\nserver a = 127.0.0.9:7\nretries = 0\n"
-                    "timeout-connect = 500ms\n", wrapper=network.wrapper)
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0\nserver a = 127.0.0.9:7\nretries = 0\n"
+                  "timeout-connect = 500ms\n", wrapper=network.wrapper)
     client = peers.connect(daemon.address("l"), socket_maker=network.socket)
     wait_until(lambda: daemon.info()["connects"] == 1, "the connect begins")
     daemon.ended = True
@@ -160,11 +160,11 @@ def test_a_stop_while_connecting_ends(network, sluice, peers):
     assert client.receive_to_end() == "reset"
 
 
-def test_sigterm_during_start_ends_with_zero(sluice, peers):
+def test_sigterm_during_start_ends_with_zero(weir, peers):
     """Sent as soon as the process exists: it may be before anything is set up."""
     listener = peers.listen()
     for _ in range(5):
-        daemon = sluice(listen_section(listener), launch_only=True)
+        daemon = weir(listen_section(listener), launch_only=True)
         daemon.ended = True
         wait_until(lambda: "listening on" in daemon.log() or "ready:" in daemon.log(),
                    "the first line")

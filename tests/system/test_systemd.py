@@ -44,9 +44,9 @@ def section(bind, listener, more=""):
     return f"[listen l]\nbind = {bind}\nserver a = {listener.address}\n{more}"
 
 
-def refused(sluice, config, status=3, **kw):
+def refused(weir, config, status=3, **kw):
     """A daemon that must not start; its log."""
-    daemon = sluice(config, launch_only=True, **kw)
+    daemon = weir(config, launch_only=True, **kw)
     daemon.ended = True
     assert daemon.wait_exit() == status, daemon.log()
     return daemon.log()
@@ -56,11 +56,11 @@ def refused(sluice, config, status=3, **kw):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("splice", ("on", "off"))
-def test_all_sockets_of_a_name_carry_streams(sluice, peers, made, splice):
+def test_all_sockets_of_a_name_carry_streams(weir, peers, made, splice):
     listener = peers.listen()
     (tcp, tcp_at), (six, six_at), (path, path_at) = made("tcp4"), made("tcp6"), made("path")
-    daemon = sluice(section("fd@web", listener), f"splice = {splice}",
-                    **passing("web:web:web", tcp, six, path))
+    daemon = weir(section("fd@web", listener), f"splice = {splice}",
+                  **passing("web:web:web", tcp, six, path))
     assert [str(a) for _, _, a in daemon.addresses()] == [str(tcp_at), str(six_at), str(path_at)]
     assert [name for _, name, _ in daemon.addresses()] == ["1", "1.2", "1.3"]
     assert daemon.info()["listen.l.1.3"] == str(path_at)
@@ -71,27 +71,27 @@ def test_all_sockets_of_a_name_carry_streams(sluice, peers, made, splice):
     exchange.run(legs)
 
 
-def test_a_socket_by_its_number_and_an_own_one_beside_it(sluice, peers, made):
+def test_a_socket_by_its_number_and_an_own_one_beside_it(weir, peers, made):
     listener = peers.listen()
     (one, one_at), (two, two_at) = made(), made("abstract")
-    daemon = sluice(section("fd@4 backlog=7", listener, "bind = fd@web\nbind own = 127.0.0.1:0\n"),
-                    **passing("web:other", one, two))
+    daemon = weir(section("fd@4 backlog=7", listener, "bind = fd@web\nbind own = 127.0.0.1:0\n"),
+                  **passing("web:other", one, two))
     assert [str(a) for _, _, a in daemon.addresses()][:2] == [str(two_at), str(one_at)]
     for _, _, where in daemon.addresses():
         peers.pair(where, listener)
 
 
-def test_a_number_needs_no_protocol(sluice, peers, made):
+def test_a_number_needs_no_protocol(weir, peers, made):
     """As HAProxy inherits: a descriptor that is just there."""
     listener, (sock, where) = peers.listen(), made()
     os.set_inheritable(sock.fileno(), True)
-    sluice(section(f"fd@{sock.fileno()}", listener), pass_fds=[sock.fileno()])
+    weir(section(f"fd@{sock.fileno()}", listener), pass_fds=[sock.fileno()])
     peers.pair(where, listener)
 
 
-def test_options_of_the_section_reach_accepted_connections(sluice, peers, made):
+def test_options_of_the_section_reach_accepted_connections(weir, peers, made):
     listener, (sock, where) = peers.listen(), made()
-    sluice(section("fd@web", listener, "tcp-keepalive = 77s interval=7s count=5\n"), **passing("web", sock))
+    weir(section("fd@web", listener, "tcp-keepalive = 77s interval=7s count=5\n"), **passing("web", sock))
     # The listening socket is shared, so its options are seen here too; accept(2) inherits them.
     assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 77
@@ -106,9 +106,9 @@ def test_options_of_the_section_reach_accepted_connections(sluice, peers, made):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "path"))
-def test_a_stop_leaves_the_socket_to_the_next_daemon(sluice, peers, made, family):
+def test_a_stop_leaves_the_socket_to_the_next_daemon(weir, peers, made, family):
     listener, (sock, where) = peers.listen(), made(family)
-    first = sluice(section("fd@web", listener), **passing("web", sock))
+    first = weir(section("fd@web", listener), **passing("web", sock))
     client, server = peers.pair(where, listener)
     first.signal(signal.SIGTERM)
     wait_until(lambda: "no new sessions" in first.log(), "it drains")
@@ -124,7 +124,7 @@ def test_a_stop_leaves_the_socket_to_the_next_daemon(sluice, peers, made, family
     assert first.wait_exit() == 0
     if family == "path":
         assert os.path.exists(where.name), "the path is the manager's"
-    second = sluice(section("fd@web", listener), **passing("web", sock))
+    second = weir(section("fd@web", listener), **passing("web", sock))
     served = peers.accept(listener)
     assert served.conn == late.conn
     late.send(1000)
@@ -144,9 +144,9 @@ def descriptors(pid):
     return found
 
 
-def test_what_nobody_uses_is_closed_and_named_in_one_line(sluice, peers, made):
+def test_what_nobody_uses_is_closed_and_named_in_one_line(weir, peers, made):
     listener, (sock, _), (extra, _), (other, _) = peers.listen(), made(), made(), made()
-    daemon = sluice(section("fd@web", listener), **passing("extra:web:other", extra, sock, other))
+    daemon = weir(section("fd@web", listener), **passing("extra:web:other", extra, sock, other))
     lines = [line for line in daemon.log().splitlines() if "used by no bind" in line]
     assert len(lines) == 1 and "3 ('extra'), 5 ('other')" in lines[0], daemon.log()
     inodes = [os.fstat(s.fileno()).st_ino for s in (extra, other)]
@@ -160,17 +160,17 @@ def test_what_nobody_uses_is_closed_and_named_in_one_line(sluice, peers, made):
     ("fd@3\nbind = fd@web", "web:api", ("to other binds already",)),
     ("fd@web", "web", ("not as many names",)),
 ))
-def test_a_wrong_name_or_number_is_refused_in_words(sluice, peers, made, bind, names, words):
+def test_a_wrong_name_or_number_is_refused_in_words(weir, peers, made, bind, names, words):
     listener, (one, _), (two, _) = peers.listen(), made(), made()
-    log = refused(sluice, section(bind, listener), **passing(names, one, two))
+    log = refused(weir, section(bind, listener), **passing(names, one, two))
     for word in words:
         assert word in log, log
 
 
-def test_without_a_manager_the_message_says_how_to_get_one(sluice, peers):
-    log = refused(sluice, section("fd@web", peers.listen()))
+def test_without_a_manager_the_message_says_how_to_get_one(weir, peers):
+    log = refused(weir, section("fd@web", peers.listen()))
     assert "no socket was passed" in log and "FileDescriptorName=web" in log
-    log = refused(sluice, section("fd@web", peers.listen()),
+    log = refused(weir, section("fd@web", peers.listen()),
                   environment={"LISTEN_PID": "1", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "web"})
     assert "passed to process 1 (LISTEN_PID)" in log, log
 
@@ -178,7 +178,7 @@ def test_without_a_manager_the_message_says_how_to_get_one(sluice, peers):
 @pytest.mark.parametrize("what, words", (
     ("file", "is no socket"), ("datagram", "is no stream socket"), ("deaf", "does not listen"),
     ("connected", "does not listen")))
-def test_what_is_no_listener_is_refused_in_words(sluice, peers, made, closing, what, words):
+def test_what_is_no_listener_is_refused_in_words(weir, peers, made, closing, what, words):
     listener = peers.listen()
     if what == "file":
         thing = open("/dev/null", "rb")
@@ -190,7 +190,7 @@ def test_what_is_no_listener_is_refused_in_words(sluice, peers, made, closing, w
     else:
         thing, _ = made(listen=False)
     closing.append(thing)
-    log = refused(sluice, section("fd@web", listener), **passing("web", thing))
+    log = refused(weir, section("fd@web", listener), **passing("web", thing))
     assert "cannot listen on fd@web (" in log and f"descriptor 3 ('web') {words}" in log, log
 
 
@@ -198,39 +198,39 @@ def test_what_is_no_listener_is_refused_in_words(sluice, peers, made, closing, w
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("at", ("path", "abstract"))
-def test_ready_is_said_once_every_worker_listens(sluice, peers, closing, folder, at):
+def test_ready_is_said_once_every_worker_listens(weir, peers, closing, folder, at):
     manager = Manager(folder if at == "path" else None)
     closing.append(manager)
-    daemon = sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
+    daemon = weir(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
     message = manager.wait("READY", "1")
     assert message == {"READY": "1", "MAINPID": str(daemon.pid),
                        "STATUS": "1 frontend, 1/1 servers usable, 0 sessions"}
     assert "WATCHDOG" not in str(manager.collect())
 
 
-def test_what_is_told_goes_through_no_standard_descriptor(sluice, peers, manager):
+def test_what_is_told_goes_through_no_standard_descriptor(weir, peers, manager):
     """Danger: with descriptor 2 closed the socket would be it, and -D would put /dev/null there."""
-    daemon = sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment,
-                    wrapper=["sh", "-c", 'exec "$@" <&- >&-', "sh"])
+    daemon = weir(section("127.0.0.1:0", peers.listen()), environment=manager.environment,
+                  wrapper=["sh", "-c", 'exec "$@" <&- >&-', "sh"])
     manager.wait("READY", "1")
     assert [os.readlink(f"/proc/{daemon.pid}/fd/{n}") for n in (0, 1)] == ["/dev/null"] * 2
 
 
-def test_ready_is_said_again_when_the_manager_had_no_room(sluice, peers, manager):
+def test_ready_is_said_again_when_the_manager_had_no_room(weir, peers, manager):
     """Danger: a busy manager loses the one message that it waits for, and ends the unit."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.setblocking(False)
         with pytest.raises(BlockingIOError):
             while True:
                 other.sendto(b"X=1", "\0" + manager.name[1:])
-    sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
+    weir(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
     manager.wait("READY", "1")
 
 
-def test_the_status_follows_when_something_else_has_woken_the_daemon(sluice, peers, manager):
+def test_the_status_follows_when_something_else_has_woken_the_daemon(weir, peers, manager):
     listener = peers.listen()
     begin = time.monotonic()
-    daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
+    daemon = weir(section("127.0.0.1:0", listener), environment=manager.environment)
     manager.wait("READY", "1")
     peers.pair(daemon.address("l"), listener)
 
@@ -241,17 +241,17 @@ def test_the_status_follows_when_something_else_has_woken_the_daemon(sluice, pee
     assert time.monotonic() - begin > 4, "not more often than each 5 s"
 
 
-def test_a_start_that_fails_is_the_status(sluice, peers, manager):
+def test_a_start_that_fails_is_the_status(weir, peers, manager):
     owner = peers.listen()
-    refused(sluice, section(owner.address, peers.listen()), environment=manager.environment)
+    refused(weir, section(owner.address, peers.listen()), environment=manager.environment)
     messages = manager.collect()
     assert len(messages) == 1 and "cannot listen on 127.0.0.1" in messages[0]["STATUS"], messages
 
 
-def test_a_drain_says_how_many_are_left_and_asks_for_patience(sluice, peers, manager):
+def test_a_drain_says_how_many_are_left_and_asks_for_patience(weir, peers, manager):
     listener = peers.listen()
-    daemon = sluice(section("127.0.0.1:0", listener), "hard-stop-after = 0",
-                    environment=manager.environment)
+    daemon = weir(section("127.0.0.1:0", listener), "hard-stop-after = 0",
+                  environment=manager.environment)
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(2)]
     daemon.signal(signal.SIGTERM)
     first = manager.wait("STOPPING", "1")
@@ -266,9 +266,9 @@ def test_a_drain_says_how_many_are_left_and_asks_for_patience(sluice, peers, man
     assert daemon.wait_exit() == 0
 
 
-def test_a_second_signal_says_that_sessions_are_ended(sluice, peers, manager):
+def test_a_second_signal_says_that_sessions_are_ended(weir, peers, manager):
     listener = peers.listen()
-    daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
+    daemon = weir(section("127.0.0.1:0", listener), environment=manager.environment)
     peers.pair(daemon.address("l"), listener)
     daemon.signal(signal.SIGTERM)
     manager.wait("STATUS", "draining, 1 session left")
@@ -278,7 +278,7 @@ def test_a_second_signal_says_that_sessions_are_ended(sluice, peers, manager):
     assert daemon.wait_exit() == 0
 
 
-def test_a_manager_that_does_not_listen_holds_nothing_up(sluice, peers, manager):
+def test_a_manager_that_does_not_listen_holds_nothing_up(weir, peers, manager):
     """Its queue is full: messages are lost, and nobody waits."""
     filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     filler.setblocking(False)
@@ -288,24 +288,24 @@ def test_a_manager_that_does_not_listen_holds_nothing_up(sluice, peers, manager)
     except BlockingIOError:
         pass
     listener = peers.listen()
-    daemon = sluice(section("127.0.0.1:0", listener), environment=manager.environment)
+    daemon = weir(section("127.0.0.1:0", listener), environment=manager.environment)
     peers.pair(daemon.address("l"), listener)
     filler.close()
 
 
-def test_nonsense_in_the_environment_is_one_warning(sluice, peers):
-    daemon = sluice(section("127.0.0.1:0", peers.listen()),
-                    environment={"NOTIFY_SOCKET": "vsock:2:1", "WATCHDOG_USEC": "1000"})
+def test_nonsense_in_the_environment_is_one_warning(weir, peers):
+    daemon = weir(section("127.0.0.1:0", peers.listen()),
+                  environment={"NOTIFY_SOCKET": "vsock:2:1", "WATCHDOG_USEC": "1000"})
     assert daemon.log().count("NOTIFY_SOCKET") == 1
 
 
-def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(sluice, peers, manager):
+def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(weir, peers, manager):
     if trace.missing():
         pytest.skip(trace.missing())
     interval = 1.0 * SCALE
     begin = time.monotonic()
-    daemon = sluice(section("127.0.0.1:0", peers.listen()), "threads = 3",
-                    environment=manager.environment | {"WATCHDOG_USEC": str(int(interval * 1e6))})
+    daemon = weir(section("127.0.0.1:0", peers.listen()), "threads = 3",
+                  environment=manager.environment | {"WATCHDOG_USEC": str(int(interval * 1e6))})
     manager.wait("WATCHDOG", "1", count=5, patience=8 * interval)
     assert time.monotonic() - begin > 1.2 * interval, "one for each half of the interval"
     tid = worker_thread(daemon.pid, 1)
@@ -332,11 +332,11 @@ def worker_thread(pid, index):
 
 
 @pytest.mark.release_only
-def test_an_idle_daemon_with_a_manager_makes_no_system_call(sluice, peers, manager, folder):
+def test_an_idle_daemon_with_a_manager_makes_no_system_call(weir, peers, manager, folder):
     if trace.missing():
         pytest.skip(trace.missing())
     assert not sanitized()
-    daemon = sluice(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
+    daemon = weir(section("127.0.0.1:0", peers.listen()), environment=manager.environment)
     manager.wait("READY", "1")
     calls = trace.Trace(daemon.pid, folder)
     time.sleep(6.0)  # a window of measurement, longer than the status has to wait
@@ -344,19 +344,19 @@ def test_an_idle_daemon_with_a_manager_makes_no_system_call(sluice, peers, manag
     assert not count, f"system calls of an idle daemon within 6 s: {dict(count)}"
 
 
-def test_a_user_that_we_are_already_is_fine(sluice, peers):
+def test_a_user_that_we_are_already_is_fine(weir, peers):
     if os.geteuid() != 0:
         pytest.skip("not root: cannot start as another user")
     nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if not os.path.exists(nobody[0]):
         pytest.skip("no setpriv")
     listener = peers.listen()
-    daemon = sluice(section("127.0.0.1:0", listener), "user = nobody", wrapper=nobody)
+    daemon = weir(section("127.0.0.1:0", listener), "user = nobody", wrapper=nobody)
     peers.pair(daemon.address("l"), listener)
-    log = refused(sluice, section("127.0.0.1:0", listener), global_options="user = root", wrapper=nobody)
+    log = refused(weir, section("127.0.0.1:0", listener), global_options="user = root", wrapper=nobody)
     assert "runs as uid 65534" in log and "User=" in log, log
     # Another group by the unit (Group=) is as good.
     nobody[2] = "--regid=12345"
-    sluice(section("127.0.0.1:0", listener), "user = nobody", wrapper=nobody)
-    refused(sluice, section("127.0.0.1:0", listener), global_options="user = nobody\ngroup = nogroup",
+    weir(section("127.0.0.1:0", listener), "user = nobody", wrapper=nobody)
+    refused(weir, section("127.0.0.1:0", listener), global_options="user = nobody\ngroup = nogroup",
             wrapper=nobody)

@@ -11,9 +11,9 @@ from harness.timing import AT_ONCE, SCALE, stays, wait_until
 CODES = {"timeout-client": "cD", "timeout-server": "sD"}
 
 
-def open_one(sluice, peers, options, **kw):
+def open_one(weir, peers, options, **kw):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}\n")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n{options}\n")
     begin = time.monotonic()  # no clock of the daemon can have begun before
     return daemon, *peers.pair(daemon.address("l"), listener, **kw), begin
 
@@ -27,24 +27,24 @@ def expect_end(daemon, begin, reason, least, most):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("side", ("client", "server"))
-def test_a_silent_session_ends_and_the_log_names_the_side(sluice, peers, side):
+def test_a_silent_session_ends_and_the_log_names_the_side(weir, peers, side):
     other = "server" if side == "client" else "client"
     daemon, client, server, begin = open_one(
-        sluice, peers, f"timeout-{side} = 300ms\ntimeout-{other} = 30s")
+        weir, peers, f"timeout-{side} = 300ms\ntimeout-{other} = 30s")
     line = expect_end(daemon, begin, f"timeout-{side}", 0.3, 0.3)
     assert line["code"] == CODES[f"timeout-{side}"], line
     assert client.receive_to_end() and server.receive_to_end()
 
 
-def test_timeout_idle_is_both(sluice, peers):
-    daemon, client, server, begin = open_one(sluice, peers, "timeout-idle = 300ms")
+def test_timeout_idle_is_both(weir, peers):
+    daemon, client, server, begin = open_one(weir, peers, "timeout-idle = 300ms")
     assert client.receive_to_end() and server.receive_to_end()
     assert 0.27 <= time.monotonic() - begin <= 0.3 + AT_ONCE
 
 
 @pytest.mark.parametrize("talker", ("both", "client", "server"))
-def test_activity_in_either_direction_keeps_a_session_alive(sluice, peers, talker):
-    daemon, client, server, begin = open_one(sluice, peers, f"timeout-idle = {500 * SCALE:.0f}ms")
+def test_activity_in_either_direction_keeps_a_session_alive(weir, peers, talker):
+    daemon, client, server, begin = open_one(weir, peers, f"timeout-idle = {500 * SCALE:.0f}ms")
     while time.monotonic() - begin < 1.5 * SCALE:
         if talker in ("both", "client"):
             client.send(10)
@@ -56,9 +56,9 @@ def test_activity_in_either_direction_keeps_a_session_alive(sluice, peers, talke
     assert daemon.info()["sessions"] == 1
 
 
-def test_a_bulk_stream_keeps_a_session_alive(sluice, peers):
+def test_a_bulk_stream_keeps_a_session_alive(weir, peers):
     """By splice, with a reader slower than the sender."""
-    daemon, client, server, begin = open_one(sluice, peers, f"timeout-idle = {500 * SCALE:.0f}ms")
+    daemon, client, server, begin = open_one(weir, peers, f"timeout-idle = {500 * SCALE:.0f}ms")
     while time.monotonic() - begin < 1.5 * SCALE:
         while server.send_some() and server.sent - client.received < 2_000_000:
             pass
@@ -67,10 +67,10 @@ def test_a_bulk_stream_keeps_a_session_alive(sluice, peers):
     assert daemon.info()["sessions"] == 1
 
 
-def test_a_slow_reader_of_what_the_kernel_holds_is_alive_until_it_stops(sluice, peers):
+def test_a_slow_reader_of_what_the_kernel_holds_is_alive_until_it_stops(weir, peers):
     """Everything is in the send queue: no event tells of the reader, but its acknowledgements do."""
     daemon, client, server, begin = open_one(
-        sluice, peers, f"timeout-idle = {1000 * SCALE:.0f}ms", receive_buffer=32768)
+        weir, peers, f"timeout-idle = {1000 * SCALE:.0f}ms", receive_buffer=32768)
     server.send(1_500_000)
     while time.monotonic() - begin < 3.0 * SCALE:
         client.receive(10_000)
@@ -81,10 +81,10 @@ def test_a_slow_reader_of_what_the_kernel_holds_is_alive_until_it_stops(sluice, 
     assert line["reason"].startswith("timeout-"), line
 
 
-def test_a_reader_that_never_reads_is_idle(sluice, peers):
+def test_a_reader_that_never_reads_is_idle(weir, peers):
     """Its kernel answers, so no keep-alive notices; the sender is blocked."""
     daemon, client, server, begin = open_one(
-        sluice, peers, "timeout-client = 1500ms\ntimeout-server = 30s")
+        weir, peers, "timeout-client = 1500ms\ntimeout-server = 30s")
     server.fill()
     line = daemon.wait_session_line()
     assert line["reason"] == "timeout-client", line
@@ -92,9 +92,9 @@ def test_a_reader_that_never_reads_is_idle(sluice, peers):
 
 
 @pytest.mark.parametrize("client_timeout", ("20s", "0"))
-def test_after_a_pause_of_the_reader_the_other_side_can_be_late_again(sluice, peers, client_timeout):
+def test_after_a_pause_of_the_reader_the_other_side_can_be_late_again(weir, peers, client_timeout):
     daemon, client, server, _ = open_one(
-        sluice, peers, f"timeout-client = {client_timeout}\ntimeout-server = 1s")
+        weir, peers, f"timeout-client = {client_timeout}\ntimeout-server = 1s")
     server.fill()
     assert stays(lambda: daemon.info()["sessions"] == 1, 1.4), "blocked by the client alone"
     begin = time.monotonic()  # what the daemon gets last from the server, it gets while the client reads
@@ -103,8 +103,8 @@ def test_after_a_pause_of_the_reader_the_other_side_can_be_late_again(sluice, pe
     assert client.receive_to_end()
 
 
-def test_a_server_that_never_answers_is_the_one_that_is_late(sluice, peers):
-    daemon, client, server, _ = open_one(sluice, peers, "timeout-idle = 400ms")
+def test_a_server_that_never_answers_is_the_one_that_is_late(weir, peers):
+    daemon, client, server, _ = open_one(weir, peers, "timeout-idle = 400ms")
     begin = time.monotonic()
     client.send(100)
     server.receive(100)
@@ -114,9 +114,9 @@ def test_a_server_that_never_answers_is_the_one_that_is_late(sluice, peers):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("first", ("client", "server"))
-def test_a_half_closed_session_that_is_silent_ends(sluice, peers, first):
+def test_a_half_closed_session_that_is_silent_ends(weir, peers, first):
     daemon, client, server, _ = open_one(
-        sluice, peers, "timeout-idle = 30s\ntimeout-half-closed = 400ms")
+        weir, peers, "timeout-idle = 30s\ntimeout-half-closed = 400ms")
     ending, other = (client, server) if first == "client" else (server, client)
     begin = time.monotonic()
     ending.fin()
@@ -125,9 +125,9 @@ def test_a_half_closed_session_that_is_silent_ends(sluice, peers, first):
     assert ending.receive_to_end()
 
 
-def test_a_half_closed_session_that_moves_bytes_goes_on(sluice, peers):
+def test_a_half_closed_session_that_moves_bytes_goes_on(weir, peers):
     daemon, client, server, _ = open_one(
-        sluice, peers, f"timeout-idle = 30s\ntimeout-half-closed = {500 * SCALE:.0f}ms")
+        weir, peers, f"timeout-idle = 30s\ntimeout-half-closed = {500 * SCALE:.0f}ms")
     client.fin()
     begin = time.monotonic()
     while time.monotonic() - begin < 1.5 * SCALE:
@@ -140,9 +140,9 @@ def test_a_half_closed_session_that_moves_bytes_goes_on(sluice, peers):
 
 
 @pytest.mark.smoke
-def test_max_lifetime_ends_a_busy_session(sluice, peers):
+def test_max_lifetime_ends_a_busy_session(weir, peers):
     daemon, client, server, begin = open_one(
-        sluice, peers, "timeout-idle = 30s\nmax-lifetime = 500ms")
+        weir, peers, "timeout-idle = 30s\nmax-lifetime = 500ms")
     try:
         while time.monotonic() - begin < 5 * SCALE:
             server.send(10)
@@ -154,12 +154,12 @@ def test_max_lifetime_ends_a_busy_session(sluice, peers):
 
 @pytest.mark.parametrize("splice", ("on", "off"))
 @pytest.mark.parametrize("who", ("client", "server"))
-def test_bytes_before_a_reset_wait_for_their_reader_only_so_long(sluice, peers, who, splice):
+def test_bytes_before_a_reset_wait_for_their_reader_only_so_long(weir, peers, who, splice):
     """A reset with bytes on their way, to a side that never reads: noticed at once although nobody
     reads its sender (every second one has filled all queues), so bounded by timeout-half-closed."""
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
-                    "timeout-idle = 30s\ntimeout-half-closed = 500ms\n", f"splice = {splice}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  "timeout-idle = 30s\ntimeout-half-closed = 500ms\n", f"splice = {splice}")
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(4)]
     if who == "server":
         pairs = [(server, client) for client, server in pairs]
@@ -176,13 +176,13 @@ def test_bytes_before_a_reset_wait_for_their_reader_only_so_long(sluice, peers, 
 
 
 @pytest.mark.parametrize("splice", ("auto", "on"))
-def test_a_frozen_daemon_expires_nothing_that_was_active(sluice, peers, splice):
+def test_a_frozen_daemon_expires_nothing_that_was_active(weir, peers, splice):
     """Stopped for longer than the timeout: what arrived meanwhile counts before the clock does, also where
     it waits for its turn to be spliced."""
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
-                    f"timeout-idle = {600 * SCALE:.0f}ms\n",
-                    f"splice = {splice}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  f"timeout-idle = {600 * SCALE:.0f}ms\n",
+                  f"splice = {splice}")
     client, server = peers.pair(daemon.address("l"), listener)
     daemon.freeze()
     try:
@@ -196,11 +196,11 @@ def test_a_frozen_daemon_expires_nothing_that_was_active(sluice, peers, splice):
     client.receive(1000)
 
 
-def test_a_vanished_peer_is_noticed_by_keepalive_and_by_user_timeout(network, sluice, peers):
+def test_a_vanished_peer_is_noticed_by_keepalive_and_by_user_timeout(network, weir, peers):
     """Two sessions at once whose clients vanish, and two whose servers do: one of each is silent
     (keep-alive finds out), one has bytes under way (tcp-user-timeout does)."""
     quiet, busy = (peers.listen(socket_maker=network.socket) for _ in range(2))
-    daemon = sluice(
+    daemon = weir(
         f"[listen quiet]\nbind = 127.0.0.1:0\nserver a = {quiet.address}\n"
         "tcp-keepalive = 1s interval=1s count=2\n"
         f"[listen busy]\nbind = 127.0.0.1:0\nserver a = {busy.address}\n"

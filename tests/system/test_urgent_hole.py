@@ -86,11 +86,11 @@ def end(n, speaker, listener):
 @pytest.mark.parametrize("side", ("client", "server"))
 @pytest.mark.parametrize("splice", ("off", "auto", "on"))
 @pytest.mark.parametrize("name", ("epoll", "io_uring"))
-def test_an_urgent_mark_behind_a_hole_disturbs_nobody(sluice, peers, name, splice, side):
+def test_an_urgent_mark_behind_a_hole_disturbs_nobody(weir, peers, name, splice, side):
     need(name)
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    f"threads = 1\ndriver = {name}\nsplice = {splice}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  f"threads = 1\ndriver = {name}\nsplice = {splice}")
     assert daemon.info()["driver"] == name
     where = daemon.address("l")
     pairs = [peers.pair(where, listener) for _ in range(SESSIONS)]

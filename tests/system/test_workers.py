@@ -25,10 +25,10 @@ def worker_affinities(pid):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("threads", (2, 4))
-def test_long_flows_share_the_workers_evenly(sluice, peers, threads):
+def test_long_flows_share_the_workers_evenly(weir, peers, threads):
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    f"threads = {threads}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  f"threads = {threads}")
     for _ in range(8):
         peers.pair(daemon.address("l"), listener)
     wait_until(lambda: daemon.info()["sessions"] == 8, "eight sessions")
@@ -37,22 +37,22 @@ def test_long_flows_share_the_workers_evenly(sluice, peers, threads):
 
 
 @pytest.mark.smoke
-def test_workers_are_where_the_list_says(sluice, peers):
+def test_workers_are_where_the_list_says(weir, peers):
     cpus = sorted(os.sched_getaffinity(0))
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    f"threads = 3\ncpu-affinity = {cpus[-1]}")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  f"threads = 3\ncpu-affinity = {cpus[-1]}")
     wait_until(lambda: worker_affinities(daemon.pid) == [str(cpus[-1])] * 3,
                lambda: f"three workers on CPU {cpus[-1]}: {worker_affinities(daemon.pid)}")
     peers.pair(daemon.address("l"), listener)
 
 
-def test_workers_run_anywhere_without_affinity(sluice, peers):
+def test_workers_run_anywhere_without_affinity(weir, peers):
     with open("/proc/self/status", encoding="utf-8") as f:
         ours = re.search(r"Cpus_allowed_list:\s*(\S+)", f.read())[1]
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    "threads = 2\ncpu-affinity = off")
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  "threads = 2\ncpu-affinity = off")
     wait_until(lambda: worker_affinities(daemon.pid) == [ours] * 2,
                lambda: f"two workers on {ours}: {worker_affinities(daemon.pid)}")
 
@@ -64,14 +64,14 @@ def is_ready(daemon):
         return False
 
 
-def test_a_log_that_nobody_reads_stops_no_session(sluice, peers, folder):
+def test_a_log_that_nobody_reads_stops_no_session(weir, peers, folder):
     """The log goes to a FIFO whose reader sleeps: lines are dropped and counted, nothing waits."""
     fifo = os.path.join(folder, "fifo")
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     listener = peers.listen()
-    daemon = sluice(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
-                    f"threads = 1\nlog = file:{fifo} level=info", launch_only=True)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+                  f"threads = 1\nlog = file:{fifo} level=info", launch_only=True)
     try:
         wait_until(lambda: is_ready(daemon), "ready")
         port = re.search(r"listen\.l\.\S*: \S+:(\d+)", daemon.ask("show info"))[1]

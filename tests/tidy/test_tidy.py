@@ -31,21 +31,21 @@ def function(lines):
 
 class Include(unittest.TestCase):
     def test_upward_is_found(self):
-        text = '#include "sluice/engine/engine.h"\n'
+        text = '#include "weir/engine/engine.h"\n'
         self.assertEqual(found("include", ("src/io/io.c", text)), [("src/io/io.c", 1)])
-        self.assertEqual(found("include", ("include/sluice/io/io.h", text)), [("include/sluice/io/io.h", 1)])
+        self.assertEqual(found("include", ("include/weir/io/io.h", text)), [("include/weir/io/io.h", 1)])
 
     def test_upward_beside_is_found(self):
         text = '\n#include "../cli/b.h"\n'
         self.assertEqual(found("include", ("src/base/a.c", text)), [("src/base/a.c", 2)])
 
     def test_main_is_the_roof(self):
-        text = '#include "sluice/cli/cli.h"\n'
+        text = '#include "weir/cli/cli.h"\n'
         self.assertEqual(found("include", ("src/main.c", text)), [])
         self.assertEqual(found("include", ("src/control/x.c", text)), [("src/control/x.c", 1)])
 
     def test_own_floor_and_down_are_fine(self):
-        text = '#include <ev.h>\n#include "sluice/engine/a.h"\n#include "sluice/io/b.h"\n#include "flow.h"\n'
+        text = '#include <ev.h>\n#include "weir/engine/a.h"\n#include "weir/io/b.h"\n#include "flow.h"\n'
         self.assertEqual(found("include", ("src/engine/flow.c", text)), [])
 
     def test_unknown_floor_is_found(self):
@@ -60,7 +60,7 @@ class Include(unittest.TestCase):
 
 class Function(unittest.TestCase):
     def test_the_wall_stands_at_70(self):
-        for folder in ("src/io", "include/sluice/io", "tests/unit/io", "bench"):
+        for folder in ("src/io", "include/weir/io", "tests/unit/io", "bench"):
             path = folder + "/x.c"
             self.assertEqual(found("function", (path, function(71))), [(path, 1)])
             self.assertEqual(found("function", (path, function(70))), [])
@@ -109,7 +109,7 @@ class Call(unittest.TestCase):
 
 class Length(unittest.TestCase):
     def test_the_wall_stands_at_500(self):
-        for path in ("src/io/x.c", "include/sluice/io/x.h"):
+        for path in ("src/io/x.c", "include/weir/io/x.h"):
             self.assertEqual(found("length", (path, "\n" * 501)), [(path, 501)])
             self.assertEqual(found("length", (path, "\n" * 500)), [])
 
@@ -173,7 +173,7 @@ class Place(unittest.TestCase):
 
 
 class Option(unittest.TestCase):
-    TABLE = "include/sluice/config/options.tbl.h"
+    TABLE = "include/weir/config/options.tbl.h"
 
     def test_an_untold_one_is_found(self):
         table = '/* OPTION(key) */\nOPTION("threads", 1)\nLATER("check", 1)\n'

@@ -129,7 +129,7 @@ def floor_of_path(path):
     parts = path.split("/")
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else "main"
-    if parts[:2] == ["include", "sluice"] and len(parts) > 3:
+    if parts[:2] == ["include", "weir"] and len(parts) > 3:
         return parts[2]
     return None
 
@@ -146,7 +146,7 @@ def rule_include(files):
             continue
         for match in re.finditer(r'(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', f.text):
             target = match.group(1)
-            if target.startswith("sluice/"):
+            if target.startswith("weir/"):
                 there = floor_of_path("include/" + target)
             else:
                 there = floor_of_path(os.path.normpath(os.path.join(os.path.dirname(f.path), target)))
@@ -233,7 +233,7 @@ def rule_option(files):
     """What can be configured is told to the reader."""
     readme = "".join(f.text for f in files if f.path == "README.md")
     for f in files:
-        if f.path != "include/sluice/config/options.tbl.h":
+        if f.path != "include/weir/config/options.tbl.h":
             continue
         for match in re.finditer(r'(?m)^OPTION\("([^"]+)"', f.text):
             if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(match.group(1)), readme):

@@ -93,9 +93,9 @@ class Daemon:
         with open(self.log, "wb") as log:
             self.child = subprocess.Popen([binary, "-f", path], stdin=subprocess.DEVNULL,
                                           stdout=log, stderr=log)
-        wait_for("sluice is ready", lambda: self.child.poll() is not None or self.is_ready())
+        wait_for("weir is ready", lambda: self.child.poll() is not None or self.is_ready())
         if self.child.poll() is not None:
-            raise Failed("sluice did not start:\n" + self.text())
+            raise Failed("weir did not start:\n" + self.text())
         # At level notice the log does not tell the port.
         self.port = int(re.search(r"listen\.l\.\S*: \S+:(\d+)", self.ask("show info"))[1])
 
@@ -139,7 +139,7 @@ class Daemon:
             self.child.send_signal(signal.SIGTERM)
             code = self.child.wait(PATIENCE)
         if code != 0:
-            raise Failed(f"sluice ended with {code}:\n{self.text()[-2000:]}")
+            raise Failed(f"weir ended with {code}:\n{self.text()[-2000:]}")
 
 
 # ---- cases -----------------------------------------------------------------------------------------------

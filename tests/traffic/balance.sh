@@ -5,8 +5,8 @@
 #
 #   sh tests/traffic/balance.sh [CASE...]
 #
-# Prints one line a case, with its figure and its bar. Needs redis and a built build/src/sluice (or
-# SLUICE_BIN): tests/run.sh installs and builds both. Every port is the kernel's choice; every process that
+# Prints one line a case, with its figure and its bar. Needs redis and a built build/src/weir (or
+# WEIR_BIN): tests/run.sh installs and builds both. Every port is the kernel's choice; every process that
 # is started here is ended here. Files lie in build/balance.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
@@ -19,5 +19,5 @@ for program in redis-server redis-benchmark; do
     exit 1
 done
 
-exec "$PYTHON" "$root/tests/traffic/balance.py" --binary "${SLUICE_BIN:-$root/build/src/sluice}" \
+exec "$PYTHON" "$root/tests/traffic/balance.py" --binary "${WEIR_BIN:-$root/build/src/weir}" \
     --folder "$root/build/balance" "$@"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh - real programs through sluice: curl, wrk, iperf3, redis-benchmark, rsync.
+# run.sh - real programs through weir: curl, wrk, iperf3, redis-benchmark, rsync.
 #
 #   sh tests/traffic/run.sh [--size=MIB] [SECONDS [WORKERS...]]
 #
 # Each program runs SECONDS (10), with 1 and with 4 workers unless said otherwise; files have 1024 MiB
-# unless said otherwise. Needs the programs and a built build/src/sluice (or SLUICE_BIN): tests/run.sh
+# unless said otherwise. Needs the programs and a built build/src/weir (or WEIR_BIN): tests/run.sh
 # installs and builds both. Every port is the kernel's choice; every process that is started here is
 # ended here; no setting of the system changes. Files lie in build/traffic.
 
@@ -23,5 +23,5 @@ if [ -n "$missing" ]; then
     exit 1
 fi
 
-exec "$PYTHON" "$root/tests/traffic/traffic.py" --binary "${SLUICE_BIN:-$root/build/src/sluice}" \
+exec "$PYTHON" "$root/tests/traffic/traffic.py" --binary "${WEIR_BIN:-$root/build/src/weir}" \
     --folder "$root/build/traffic" "$@"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""traffic.py - starts servers, sluice and real clients; see run.sh beside it.
+"""traffic.py - starts servers, weir and real clients; see run.sh beside it.
 
 Each case is a function that drives one program through one frontend and returns what it moved, as
 text; it raises Failed when the program, or a checksum, says that anything went wrong. After the cases
@@ -186,7 +186,7 @@ def descriptors(pid):
     return links
 
 
-class Sluice:
+class Weir:
     """The daemon with one frontend for each server."""
 
     def __init__(self, binary, folder, ports, workers):
@@ -200,9 +200,9 @@ class Sluice:
         with open(self.log, "wb") as log:
             self.child = subprocess.Popen([binary, "-f", path], stdin=subprocess.DEVNULL,
                                           stdout=log, stderr=log)
-        wait_for("sluice is ready", lambda: "ready:" in self.text() or self.child.poll() is not None)
+        wait_for("weir is ready", lambda: "ready:" in self.text() or self.child.poll() is not None)
         if self.child.poll() is not None:
-            raise Failed("sluice did not start:\n" + self.text())
+            raise Failed("weir did not start:\n" + self.text())
         self.ports = {name: port for port, name in
                       re.findall(r"listening on \S+:(\d+) \(frontend (\w+)", self.text())}
 
@@ -238,16 +238,16 @@ class Sluice:
 
     def stop(self):
         if self.child.poll() is not None:
-            raise Failed(f"sluice had ended with {self.child.poll()}:\n{self.text()[-2000:]}")
+            raise Failed(f"weir had ended with {self.child.poll()}:\n{self.text()[-2000:]}")
         self.child.send_signal(signal.SIGTERM)
         try:
             code = self.child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.child.kill()
             self.child.wait()
-            raise Failed("sluice did not stop") from None
+            raise Failed("weir did not stop") from None
         if code != 0:
-            raise Failed(f"sluice ended with {code}:\n{self.text()[-2000:]}")
+            raise Failed(f"weir ended with {code}:\n{self.text()[-2000:]}")
 
 
 # ---- cases -------------------------------------------------------------------------------------------
@@ -393,25 +393,25 @@ def try_case(title, workers, function, results):
 def run_workers(args, case, servers, workers, results):
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         try:
-            sluice = Sluice(args.binary, folder, servers.ports, workers)
+            weir = Weir(args.binary, folder, servers.ports, workers)
         except Failed as e:
             results.append(("start", workers, str(e), False))
-            print(f"FAILED  sluice with {workers} workers: {e}")
+            print(f"FAILED  weir with {workers} workers: {e}")
             return
         try:
             for title, server, function in case.table():
-                try_case(title, workers, lambda: function(*sluice.ports_of(server)), results)
-                if sluice.child.poll() is not None:
+                try_case(title, workers, lambda: function(*weir.ports_of(server)), results)
+                if weir.child.poll() is not None:
                     break
             else:
-                try_case("nothing held afterwards", workers, sluice.check, results)
-                print(f"        with {workers} workers: {sluice.summary()}", flush=True)
-            try_case("a clean stop", workers, sluice.stop, results)
+                try_case("nothing held afterwards", workers, weir.check, results)
+                print(f"        with {workers} workers: {weir.summary()}", flush=True)
+            try_case("a clean stop", workers, weir.stop, results)
         finally:
-            if sluice.child.poll() is None:
-                sluice.child.kill()
-                sluice.child.wait()
-            shutil.copy(sluice.log, os.path.join(args.folder, f"sluice-{workers}.log"))
+            if weir.child.poll() is None:
+                weir.child.kill()
+                weir.child.wait()
+            shutil.copy(weir.log, os.path.join(args.folder, f"weir-{workers}.log"))
 
 
 def main():

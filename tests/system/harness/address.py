@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Addresses of the four families that sluice listens on and connects to."""
+"""Addresses of the four families that weir listens on and connects to."""
 
 import itertools
 import os
@@ -19,7 +19,7 @@ class Address:
     name: str = ""
 
     def __str__(self):
-        """As sluice's configuration has it."""
+        """As weir's configuration has it."""
         if self.family == "tcp4":
             return f"{self.host}:{self.port}"
         if self.family == "tcp6":
@@ -50,7 +50,7 @@ def fresh(family, folder):
     serial = next(_serial)
     if family == "path":
         return Address(family, name=f"{folder}/s{serial}.sock")
-    return Address(family, name=f"sluice-test-{os.getpid()}-{serial}")
+    return Address(family, name=f"weir-test-{os.getpid()}-{serial}")
 
 
 def hold(family):
@@ -72,7 +72,7 @@ def of_socket(sock, family):
 
 
 def parse(text):
-    """Reads an address as sluice logs it; a wildcard becomes the loopback of its family."""
+    """Reads an address as weir logs it; a wildcard becomes the loopback of its family."""
     for prefix in ("unix:@", "abns@", "@"):
         if text.startswith(prefix):
             return Address("abstract", name=text[len(prefix):])

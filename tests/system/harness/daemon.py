@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The daemon: sluice as a child process, its log, its admin socket, its signals."""
+"""The daemon: weir as a child process, its log, its admin socket, its signals."""
 
 import functools
 import os
@@ -13,7 +13,7 @@ from harness import address, driver, process
 from harness.timing import PATIENCE, SCALE, stays, wait_until
 
 REPOSITORY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-BINARY = os.environ.get("SLUICE_BIN", os.path.join(REPOSITORY, "build", "src", "sluice"))
+BINARY = os.environ.get("WEIR_BIN", os.path.join(REPOSITORY, "build", "src", "weir"))
 ALARM = re.compile(r"alert|emerg|BUG|check failed|[Aa]ssert|Sanitizer|runtime error")
 _LISTENING = re.compile(r"listening on (\S+) \(frontend (\S+), bind (\S+)\)")
 _FIELD = re.compile(r'(\w+)=(?:"([^"]*)"|(\S*))')
@@ -21,7 +21,7 @@ _FIELD = re.compile(r'(\w+)=(?:"([^"]*)"|(\S*))')
 
 @functools.cache
 def sanitized():
-    """True for a build with a sanitizer: it costs memory and time that are not sluice's."""
+    """True for a build with a sanitizer: it costs memory and time that are not weir's."""
     with open(BINARY, "rb") as f:
         data = f.read()
     return b"__asan_init" in data or b"__tsan_init" in data or b"__ubsan_handle" in data
@@ -32,7 +32,7 @@ class Daemon:
 
     def __init__(self, folder, config, wrapper=(), environment=None, pass_fds=()):
         self.folder = folder
-        self.config_path = os.path.join(folder, "sluice.ini")
+        self.config_path = os.path.join(folder, "weir.ini")
         self.log_path = os.path.join(folder, "log")
         self.admin = os.path.join(folder, "admin.sock")
         self.wrapper = list(wrapper)
@@ -65,7 +65,7 @@ class Daemon:
         self.launch()
         wait_until(lambda: "ready:" in self.log() or self.child.poll() is not None,
                    lambda: f"ready\n{self.log()}")
-        assert self.child.poll() is None, f"sluice ended with {self.child.poll()}:\n{self.log()}"
+        assert self.child.poll() is None, f"weir ended with {self.child.poll()}:\n{self.log()}"
         self.baseline = self.snapshot()
         return self
 

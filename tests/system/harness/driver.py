@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The driver that every daemon of this run is started with, where a test names none itself.
 
-SLUICE_TEST_DRIVER=epoll or io_uring; unset: what each configuration says.
+WEIR_TEST_DRIVER=epoll or io_uring; unset: what each configuration says.
 """
 
 import functools
@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-WANTED = os.environ.get("SLUICE_TEST_DRIVER", "")
+WANTED = os.environ.get("WEIR_TEST_DRIVER", "")
 KNOWN = ("", "epoll", "io_uring")
 
 

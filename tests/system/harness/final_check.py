@@ -70,7 +70,7 @@ def _wait_none(find, daemon, what):
 def check(daemon, idle=True):
     """Raises AssertionError unless the daemon is alive, empty, idle and silent."""
     assert daemon.child.poll() is None, \
-        f"sluice ended with {daemon.child.poll()}:\n{daemon.log()[-3000:]}"
+        f"weir ended with {daemon.child.poll()}:\n{daemon.log()[-3000:]}"
     _wait_none(_at_rest, daemon, "final check: at rest")
     _wait_none(_descriptors, daemon, "final check: descriptors")
     if idle:

@@ -19,7 +19,7 @@ class Manager:
     def __init__(self, folder=None):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         serial = f"notify-{os.getpid()}-{next(_serial)}"
-        self.name = f"{folder}/{serial}" if folder else f"@sluice-test-{serial}"
+        self.name = f"{folder}/{serial}" if folder else f"@weir-test-{serial}"
         self.sock.bind(self.name if folder else "\0" + self.name[1:])
         self.sock.setblocking(False)
         self.messages = []
@@ -47,7 +47,7 @@ class Manager:
 
 
 def passing(names, *socks):
-    """Keywords for the `sluice` fixture: it gets these sockets, with LISTEN_FDNAMES `names`."""
+    """Keywords for the `weir` fixture: it gets these sockets, with LISTEN_FDNAMES `names`."""
     numbers = [s.fileno() for s in socks]
     return {"wrapper": [sys.executable, ACTIVATE, ",".join(map(str, numbers)), names or "-"],
             "pass_fds": numbers}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The system under test behind a stage: sluice, or what the tests are calibrated against.
+"""The system under test behind a stage: weir, or what the tests are calibrated against.
 
-SLUICE_SUT=sluice (default), haproxy (a stand-in, `mode tcp`), or direct: no proxy at all, where
+WEIR_SUT=weir (default), haproxy (a stand-in, `mode tcp`), or direct: no proxy at all, where
 every contract case must pass for TCP, because that is what the contract promises to look like.
 """
 
@@ -14,7 +14,7 @@ from harness.daemon import Daemon
 from harness import final_check
 from harness.timing import wait_until
 
-NAME = os.environ.get("SLUICE_SUT", "sluice")
+NAME = os.environ.get("WEIR_SUT", "weir")
 OPTIONS = """\
 timeout-connect = 5s
 timeout-idle = 60s
@@ -24,7 +24,7 @@ timeout-half-closed = 20s
 
 def make(folder, routes, splice, threads):
     """A started system that serves `routes`: {(client family, server family): server address}."""
-    return {"sluice": Sluice, "haproxy": Haproxy, "direct": Direct}[NAME](
+    return {"weir": Weir, "haproxy": Haproxy, "direct": Direct}[NAME](
         folder, routes, splice, threads)
 
 
@@ -54,10 +54,10 @@ class Direct:
     kill = stop
 
 
-class Sluice(Daemon):
+class Weir(Daemon):
     """The product."""
 
-    name = "sluice"
+    name = "weir"
 
     def __init__(self, folder, routes, splice, threads):
         text = (f"[global]\nthreads = {threads}\nsplice = {splice}\nadmin-socket = unix:@ADMIN@\n"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Patience: every wait of every test is a wait for a condition, with one shared timeout.
 
-SLUICE_TEST_TIMEOUT_SCALE stretches it, for sanitizer builds and for busy machines.
+WEIR_TEST_TIMEOUT_SCALE stretches it, for sanitizer builds and for busy machines.
 """
 
 import os
 import time
 
-SCALE = float(os.environ.get("SLUICE_TEST_TIMEOUT_SCALE", "1"))
+SCALE = float(os.environ.get("WEIR_TEST_TIMEOUT_SCALE", "1"))
 PATIENCE = 8.0 * SCALE
 # "At once", as a peer can tell it on a busy machine.
 AT_ONCE = 1.0 * SCALE

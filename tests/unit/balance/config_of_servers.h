@@ -4,15 +4,15 @@
  *
  * One structure without allocations. Floor 3.
  */
-#ifndef SLUICE_TESTS_CONFIG_OF_SERVERS_H
-#define SLUICE_TESTS_CONFIG_OF_SERVERS_H
+#ifndef WEIR_TESTS_CONFIG_OF_SERVERS_H
+#define WEIR_TESTS_CONFIG_OF_SERVERS_H
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
 
 #define TEST_SERVERS_MAX 16
 

@@ -4,12 +4,12 @@
  *
  * A test sets the configuration between pick_fixture_init() and pick_fixture_start(). Floor 3.
  */
-#ifndef SLUICE_TESTS_PICK_FIXTURE_H
-#define SLUICE_TESTS_PICK_FIXTURE_H
+#ifndef WEIR_TESTS_PICK_FIXTURE_H
+#define WEIR_TESTS_PICK_FIXTURE_H
 
 #include "config_of_servers.h"
-#include "sluice/balance/backend.h"
-#include "sluice/base/hash.h"
+#include "weir/balance/backend.h"
+#include "weir/base/hash.h"
 
 #define TEST_PICKERS 4
 

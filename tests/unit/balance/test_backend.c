@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
-#include "sluice/balance/backend.h"
+#include "weir/balance/backend.h"
 
 #define CHANGES 2000
 

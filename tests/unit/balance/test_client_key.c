@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/balance/client_key.h"
+#include "weir/balance/client_key.h"
 
 static struct addr_brief brief(const char *text)
 {

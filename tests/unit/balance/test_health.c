@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "sluice/balance/health.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/config/config.h"
+#include "weir/balance/health.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/config/config.h"
 
 /* Each row begins with a new server. `checks`: '+' good, '-' bad. Behind each of them: the counter, and U or
  * D for what the server is. */

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
-#include "sluice/balance/backend.h"
+#include "weir/balance/backend.h"
 
 struct fixture {
 	struct config_of_servers c;

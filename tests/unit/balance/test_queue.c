@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
-#include "sluice/balance/backend.h"
+#include "weir/balance/backend.h"
 
 #define SERVERS 3
 #define LIMIT 2u

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
-#include "sluice/balance/backend.h"
-#include "sluice/base/hash.h"
+#include "weir/balance/backend.h"
+#include "weir/base/hash.h"
 
 #define SERVERS 10
 

@@ -11,8 +11,8 @@
 
 #include "../base/log_take.h"
 #include "config_of_servers.h"
-#include "sluice/balance/backend.h"
-#include "sluice/base/clock.h"
+#include "weir/balance/backend.h"
+#include "weir/base/clock.h"
 
 #define AT(s) ((s) * NS_PER_SEC)
 

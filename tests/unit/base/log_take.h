@@ -2,10 +2,10 @@
  *
  * log_take.h - what the log's reader does, in one call: the oldest record that has a text.
  */
-#ifndef SLUICE_TESTS_LOG_TAKE_H
-#define SLUICE_TESTS_LOG_TAKE_H
+#ifndef WEIR_TESTS_LOG_TAKE_H
+#define WEIR_TESTS_LOG_TAKE_H
 
-#include "sluice/base/log.h"
+#include "weir/base/log.h"
 
 /* The length; 0 when the ring is empty, and it is quiet then. */
 static inline size_t log_take(struct log_ring *r, enum log_level *level, int64_t *wall_ns, char *out,

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
+#include "weir/base/check.h"
 
 /* Runs `body` in a child without a core file; returns its wait status, what it said is in `said`. */
 static int run_child(void (*body)(void), char *said, size_t room)
@@ -83,7 +83,7 @@ static void long_condition_still_ends_in_one_whole_line(void **state)
 
 	(void)state;
 	assert_true(WIFSIGNALED(status));
-	assert_int_equal(strncmp(said, "sluice: file.c:7: check failed: xxx", 35), 0);
+	assert_int_equal(strncmp(said, "weir: file.c:7: check failed: xxx", 33), 0);
 	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
 }
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
+#include "weir/base/clock.h"
 
 static int64_t of(clockid_t id)
 {

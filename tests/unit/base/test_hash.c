@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/hash.h"
+#include "weir/base/hash.h"
 
 static void strings_have_the_published_hashes(void **state)
 {

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
+#include "weir/base/clock.h"
 #include "log_take.h"
-#include "sluice/base/log.h"
+#include "weir/base/log.h"
 
 struct fixture {
 	struct log_ring *ring;
@@ -136,7 +136,7 @@ static void without_a_ring_lines_go_to_stderr_with_their_level(void **state)
 	log_line(LOG_LEVEL_ALERT, "the %s is on fire", "house");
 	log_record(LOG_LEVEL_INFO, format_pair, pair, sizeof(pair));
 	assert_string_equal(said(f, buf, sizeof(buf)),
-			    "sluice: alert: the house is on fire\nsluice: info: 3+4\n");
+			    "weir: alert: the house is on fire\nweir: info: 3+4\n");
 }
 
 static void line_longer_than_a_record_is_cut_and_says_so(void **state)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/log_fields.h"
+#include "weir/base/log_fields.h"
 
 static void members_follow_each_other(void **state)
 {

@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "log_take.h"
-#include "sluice/base/log.h"
+#include "weir/base/log.h"
 
 #define RECORDS 200000u
 #define RING_WAITS_MS 10000

@@ -4,8 +4,8 @@
  *
  * Functions are static inline, because each test is a program of its own. Floor 2.
  */
-#ifndef SLUICE_TESTS_CONFIG_TEST_H
-#define SLUICE_TESTS_CONFIG_TEST_H
+#ifndef WEIR_TESTS_CONFIG_TEST_H
+#define WEIR_TESTS_CONFIG_TEST_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
 
 /* What one config_load() gave. */
 struct loaded {

@@ -4,8 +4,8 @@
  *
  * Functions are static inline, because each test is a program of its own. Floor 2.
  */
-#ifndef SLUICE_TESTS_SAME_CONFIG_H
-#define SLUICE_TESTS_SAME_CONFIG_H
+#ifndef WEIR_TESTS_SAME_CONFIG_H
+#define WEIR_TESTS_SAME_CONFIG_H
 
 #include "config_test.h"
 

@@ -18,7 +18,7 @@ struct folder {
 
 static struct folder folder_make(void)
 {
-	struct folder f = {.path = "/tmp/sluice-access-XXXXXX"};
+	struct folder f = {.path = "/tmp/weir-access-XXXXXX"};
 
 	assert_non_null(mkdtemp(f.path));
 	(void)snprintf(f.ini, sizeof(f.ini), "%s/t.ini", f.path);

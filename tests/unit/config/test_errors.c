@@ -44,7 +44,7 @@ static void ten_mistakes_are_ten_reports(void **state)
 			    "seconds)\n"
 			    "t.ini:6:1: error: unknown key 'mode'\n"
 			    "  6 | mode = tcp\n"
-			    "    | ^^^^ sluice forwards TCP and Unix sockets only: leave this line out\n"
+			    "    | ^^^^ weir forwards TCP and Unix sockets only: leave this line out\n"
 			    "t.ini:9:31: error: 'weight' is 300, allowed are 0 to 256\n"
 			    "  9 | server a = 10.0.0.1:80 weight=300\n"
 			    "    |                               ^^^\n"
@@ -149,8 +149,8 @@ static void headers_without_brackets_open_their_section(void **state)
 		       "write 'timeout-connect = 5000ms'", "2 errors", NULL);
 	assert_refused("listen stats :8404\n server a = 10.0.0.1:80\n" GOOD,
 		       "write [listen stats], and below it: bind = :8404", "1 error,", NULL);
-	assert_refused("peers x\n peer a 10.0.0.1:1\n" GOOD, "sluice has no peers", "1 error,", NULL);
-	assert_refused("[peers x]\n peer a 10.0.0.1:1\n" GOOD, "sluice has no peers", "1 error,", NULL);
+	assert_refused("peers x\n peer a 10.0.0.1:1\n" GOOD, "weir has no peers", "1 error,", NULL);
+	assert_refused("[peers x]\n peer a 10.0.0.1:1\n" GOOD, "weir has no peers", "1 error,", NULL);
 }
 
 static void braces_and_semicolons_of_nginx_are_named(void **state)
@@ -194,7 +194,7 @@ static void one_slip_is_one_message_that_helps(void **state)
 	assert_refused(GOOD "server b = 10.0.0.1:80 weight = 5\n", "write weight=N, without blanks",
 		       "1 error,", NULL);
 	assert_refused("[listen a]\nbind = :80 ssl crt /x alpn h2 verify none\nserver a = 10.0.0.1:80\n",
-		       "'bind' has no option 'ssl'", "sluice does not end TLS", "1 error,", NULL);
+		       "'bind' has no option 'ssl'", "weir does not end TLS", "1 error,", NULL);
 	assert_refused(GOOD "server b = 10.0.0.1:80 weight =5 source=10.0.0.1\n", "without blanks",
 		       "1 error,", NULL);
 }
@@ -374,22 +374,22 @@ static void variables_are_put_in_or_missed(void **state)
 	struct loaded l;
 
 	(void)state;
-	assert_int_equal(setenv("SLUICE_T_PORT", "8123", 1), 0);
-	assert_int_equal(setenv("SLUICE_T_TWO", "10.0.0.1:80 weight=7", 1), 0);
-	assert_int_equal(unsetenv("SLUICE_T_NONE"), 0);
-	l = assert_accepted("[listen a]\nbind = 127.0.0.1:${SLUICE_T_PORT}\nserver a = ${SLUICE_T_TWO}\n"
-			    "server b = ${SLUICE_T_NONE:-10.0.0.2}:81\n");
+	assert_int_equal(setenv("WEIR_T_PORT", "8123", 1), 0);
+	assert_int_equal(setenv("WEIR_T_TWO", "10.0.0.1:80 weight=7", 1), 0);
+	assert_int_equal(unsetenv("WEIR_T_NONE"), 0);
+	l = assert_accepted("[listen a]\nbind = 127.0.0.1:${WEIR_T_PORT}\nserver a = ${WEIR_T_TWO}\n"
+			    "server b = ${WEIR_T_NONE:-10.0.0.2}:81\n");
 	assert_int_equal(l.config->frontends[0].binds[0].addr.port, 8123);
 	assert_int_equal(l.config->backends[0].servers[0].weight, 7);
 	assert_int_equal(l.config->backends[0].servers[1].addr.port, 81);
 	unload(&l);
-	assert_refused("[global]\nuser = x${SLUICE_T_NONE}\n" GOOD, "t.ini:2:9: error: ", "no SLUICE_T_NONE",
+	assert_refused("[global]\nuser = x${WEIR_T_NONE}\n" GOOD, "t.ini:2:9: error: ", "no WEIR_T_NONE",
 		       NULL);
-	assert_refused("[global]\nuser = ${SLUICE_T_NONE:?say who}\n" GOOD,
-		       "SLUICE_T_NONE is not set: say who", NULL);
-	assert_refused("[global]\nuser = ${SLUICE_T_NONE\n" GOOD, "has no closing '}'", NULL);
-	l = assert_accepted("[global]\nuser = '${SLUICE_T_NONE}'\n" GOOD);
-	assert_string_equal(l.config->global.user, "${SLUICE_T_NONE}");
+	assert_refused("[global]\nuser = ${WEIR_T_NONE:?say who}\n" GOOD,
+		       "WEIR_T_NONE is not set: say who", NULL);
+	assert_refused("[global]\nuser = ${WEIR_T_NONE\n" GOOD, "has no closing '}'", NULL);
+	l = assert_accepted("[global]\nuser = '${WEIR_T_NONE}'\n" GOOD);
+	assert_string_equal(l.config->global.user, "${WEIR_T_NONE}");
 	unload(&l);
 }
 

@@ -5,7 +5,7 @@
  */
 #include "same_config.h"
 
-#include "sluice/base/clock.h"
+#include "weir/base/clock.h"
 
 static const char everything[] =
 	"[global]\nadmin-socket = unix:/tmp/x.sock level=operator\n"

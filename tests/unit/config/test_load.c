@@ -43,7 +43,7 @@ static int make_dir(void **state)
 	char path[128];
 
 	(void)state;
-	(void)snprintf(dir, sizeof(dir), "/tmp/sluice-test-XXXXXX");
+	(void)snprintf(dir, sizeof(dir), "/tmp/weir-test-XXXXXX");
 	if (mkdtemp(dir) == NULL)
 		return -1;
 	(void)snprintf(path, sizeof(path), "%s/conf.d", dir);

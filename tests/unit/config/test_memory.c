@@ -29,7 +29,7 @@ static const char main_file[] = "[global]\n"
 				"user = nobody\n"
 				"log = file:/tmp/x level=debug\n"
 				"[defaults]\n"
-				"timeout-idle = ${SLUICE_T_NONE:-1h}\n"
+				"timeout-idle = ${WEIR_T_NONE:-1h}\n"
 				"[listen web]\n"
 				"bind = 127.0.0.1:0\nbind = unix:@x\n"
 				"server a = 10.0.0.1:80 weight=2 source=10.0.0.9,10.0.0.8\n"
@@ -104,7 +104,7 @@ static void text_is_refused_in_words_at_every_allocation(void **state)
 /* Open files, lists of names and patterns are closed and freed too. */
 static void files_are_given_back_at_every_allocation(void **state)
 {
-	char folder[] = "/tmp/sluice-memory-XXXXXX", home[256];
+	char folder[] = "/tmp/weir-memory-XXXXXX", home[256];
 	const char *paths[] = {"t.ini", "d"};
 	struct config_input input = {.paths = paths, .path_count = 2};
 	int lowest, after;

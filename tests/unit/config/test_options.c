@@ -4,9 +4,9 @@
  */
 #include "config_test.h"
 
-#include "sluice/config/options.h"
-#include "sluice/config/setting.h"
-#include "sluice/config/suggest.h"
+#include "weir/config/options.h"
+#include "weir/config/setting.h"
+#include "weir/config/suggest.h"
 
 static void every_row_has_help_and_example(void **state)
 {
@@ -181,7 +181,7 @@ static void translated_words_are_no_keys_of_ours(void **state)
 #define FOREIGN(word, hint) word,
 #define FOREIGN_WORD(word, hint)
 #define FOREIGN_SECTION(word, hint)
-#include "sluice/config/foreign.tbl.h"
+#include "weir/config/foreign.tbl.h"
 #undef FOREIGN
 #undef FOREIGN_WORD
 #undef FOREIGN_SECTION

@@ -4,8 +4,8 @@
  */
 #include "same_config.h"
 
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
 
 static void defaults_are_those_of_the_contract(void **state)
 {

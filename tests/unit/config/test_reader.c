@@ -4,8 +4,8 @@
  */
 #include "config_test.h"
 
-#include "sluice/config/options.h"
-#include "sluice/config/reader.h"
+#include "weir/config/options.h"
+#include "weir/config/reader.h"
 
 /* A document and what it needs. */
 struct fixture {

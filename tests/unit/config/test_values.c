@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/config/values.h"
+#include "weir/base/clock.h"
+#include "weir/config/values.h"
 
 static void numbers_are_digits_and_nothing_else(void **state)
 {

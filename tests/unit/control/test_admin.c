@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/admin.h"
-#include "sluice/engine/tally.h"
+#include "weir/control/admin.h"
+#include "weir/engine/tally.h"
 
 #define WAIT_S 10.
 
@@ -91,7 +91,7 @@ static struct admin_socket listener;
 static struct admin_context context;
 static struct admin *admin;
 static struct config_global global;
-static char folder[] = "/tmp/sluice-admin-XXXXXX";
+static char folder[] = "/tmp/weir-admin-XXXXXX";
 
 static int setup_all(void **state)
 {

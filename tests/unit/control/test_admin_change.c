@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/admin_answers.h"
-#include "sluice/control/admin_commands.h"
+#include "weir/control/admin_answers.h"
+#include "weir/control/admin_commands.h"
 
 static struct config_server server_configs[] = {
 	{.name = "a", .weight = 1, .addr.kind = ADDR_IP},

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/control/admin_answers.h"
-#include "sluice/control/admin_commands.h"
+#include "weir/base/clock.h"
+#include "weir/control/admin_answers.h"
+#include "weir/control/admin_commands.h"
 
 /* One worker that counts what the tests want; the engine itself is not linked. */
 static struct counters counters;
@@ -156,7 +156,7 @@ static void info_sums_the_workers(void **state)
 	assert_line("show info", "driver: epoll");
 	assert_line("show info", "state: ready");
 	assert_line("show info", "log_dropped: 0");
-	assert_line("show info", "version: " SLUICE_VERSION);
+	assert_line("show info", "version: " WEIR_VERSION);
 }
 
 static void bind_without_a_name_has_a_number(void **state)
@@ -316,8 +316,8 @@ static void info_has_the_names_of_haproxy_too(void **state)
 {
 	(void)state;
 	counter_set(&counters.pipes_in_use, 4);
-	assert_line("show info", "Name: sluice");
-	assert_line("show info", "Version: " SLUICE_VERSION);
+	assert_line("show info", "Name: weir");
+	assert_line("show info", "Version: " WEIR_VERSION);
 	assert_line("show info", "Nbthread: 2");
 	assert_line("show info", "Maxconn: 1000");
 	assert_line("show info", "PipesUsed: 8");
@@ -332,7 +332,7 @@ static void lines_become_an_object(void **state)
 	(void)state;
 	assert_line("show info json", "  \"workers\":2,");
 	assert_line("show info json", "  \"state\":\"ready\",");
-	assert_line("show info json", "  \"version\":\"" SLUICE_VERSION "\",");
+	assert_line("show info json", "  \"version\":\"" WEIR_VERSION "\",");
 	assert_line("show pools json", "  \"pipes_max\":250,");
 }
 

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/admin_answers.h"
-#include "sluice/control/admin_commands.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/admin_answers.h"
+#include "weir/control/admin_commands.h"
 
 static struct config_server web_servers[] = {
 	{.name = "a", .weight = 3, .addr.kind = ADDR_IP},

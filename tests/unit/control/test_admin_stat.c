@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/control/admin_answers.h"
+#include "weir/base/clock.h"
+#include "weir/control/admin_answers.h"
 
 /* Two proxies: a [listen web] with one server, and a frontend and backend of their own. */
 static struct config_server server_configs[] = {

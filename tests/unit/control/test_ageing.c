@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/ageing.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/ageing.h"
 
 static struct pipe_pool pipes;
 static struct buf_pool bufs;

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
-#include "sluice/control/check_http.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
+#include "weir/control/check_http.h"
 
 #define A200 "HTTP/1.1 200 x\r\n"
 #define CHUNKED A200 "Transfer-Encoding: chunked\r\n\r\n"

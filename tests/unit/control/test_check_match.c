@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/config.h"
-#include "sluice/control/check_match.h"
+#include "weir/base/check.h"
+#include "weir/config/config.h"
+#include "weir/control/check_match.h"
 
 #define ROUNDS 20000
 

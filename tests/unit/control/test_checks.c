@@ -20,12 +20,12 @@
 
 #include <cmocka.h>
 
-#include "sluice/balance/health.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/check_talk.h"
-#include "sluice/control/checks.h"
-#include "sluice/io/sys.h"
+#include "weir/balance/health.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/check_talk.h"
+#include "weir/control/checks.h"
+#include "weir/io/sys.h"
 
 #define WAIT_S  10.
 #define SERVERS 2
@@ -619,7 +619,7 @@ static void move_to_unix(void)
 	char name[64];
 
 	fake_deafen();
-	(void)snprintf(name, sizeof(name), "unix:@sluice-test-checks-%d", (int)getpid());
+	(void)snprintf(name, sizeof(name), "unix:@weir-test-checks-%d", (int)getpid());
 	assert_int_equal(addr_parse(name, &server_configs[0].addr, NULL, NULL), 0);
 	address = server_configs[0].addr.addr;
 	fake_listen();

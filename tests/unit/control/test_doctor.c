@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/doctor.h"
+#include "weir/base/check.h"
+#include "weir/control/doctor.h"
 
 /* A machine on which all is well, for 10,000 connections that were asked for. */
 static const struct doctor_facts good_facts = {
@@ -300,8 +300,8 @@ static void files_of_the_kernel_are_understood(void **state)
 	char path[DOCTOR_PATH_MAX];
 
 	(void)state;
-	assert_true(doctor_group_path("0::/system.slice/sluice.service\n", path));
-	assert_string_equal(path, "/system.slice/sluice.service");
+	assert_true(doctor_group_path("0::/system.slice/weir.service\n", path));
+	assert_string_equal(path, "/system.slice/weir.service");
 	assert_true(doctor_group_path("12:cpu:/x\n0::/\n", path));
 	assert_string_equal(path, "");
 	assert_false(doctor_group_path("12:cpu:/x\n", path));

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/config/options.h"
-#include "sluice/control/driver_choice.h"
+#include "weir/base/check.h"
+#include "weir/config/options.h"
+#include "weir/control/driver_choice.h"
 
 /* ---- a kernel that has rings or not, in place of uring_probe.c ---- */
 
@@ -123,7 +123,7 @@ static void auto_prefers_a_driver_that_there_is(void **state)
 	assert_true(DRIVER_OF_AUTO == E || DRIVER_OF_AUTO == U);
 }
 
-/* `sluice help driver`, sluice.ini(5) and reference.md come from this row. */
+/* `weir help driver`, weir.ini(5) and reference.md come from this row. */
 static void the_help_says_what_auto_is(void **state)
 {
 	const char *words = DRIVER_OF_AUTO == E ? "; auto = epoll;" : "; auto = io_uring";

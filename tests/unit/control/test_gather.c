@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "sluice/balance/backend.h"
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/gather.h"
+#include "weir/balance/backend.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/gather.h"
 
 #define SERVERS 100
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/limits.h"
+#include "weir/base/check.h"
+#include "weir/control/limits.h"
 
 #define KIB 1024u
 

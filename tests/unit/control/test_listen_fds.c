@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/control/listen_fds.h"
+#include "weir/base/check.h"
+#include "weir/control/listen_fds.h"
 
 struct row {
 	const char *values[3]; /* pid, fds, names */

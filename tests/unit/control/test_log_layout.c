@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/log_layout.h"
+#include "weir/control/log_layout.h"
 
 #define NOON_NS (INT64_C(1795255200123) * 1000000) /* 2026-11-21T10:00:00.123Z */
 
@@ -46,11 +46,11 @@ static void text_has_what_its_reader_wants_before_it(void **state)
 	l.head = LOG_HEAD_PRIORITY;
 	assert_string_equal(line_of(&l, LOG_LEVEL_INFO, "hello"), "<6>hello");
 	l.head = LOG_HEAD_SYSLOG_LOCAL;
-	(void)snprintf(want, sizeof(want), "<30>Nov 21 10:00:00 sluice[%d]: hello", (int)getpid());
+	(void)snprintf(want, sizeof(want), "<30>Nov 21 10:00:00 weir[%d]: hello", (int)getpid());
 	assert_string_equal(line_of(&l, LOG_LEVEL_INFO, "hello"), want);
 	l.head = LOG_HEAD_SYSLOG;
 	l.facility = 16;
-	(void)snprintf(want, sizeof(want), "<131>1 2026-11-21T10:00:00.123Z box sluice %d - - hello",
+	(void)snprintf(want, sizeof(want), "<131>1 2026-11-21T10:00:00.123Z box weir %d - - hello",
 		       (int)getpid());
 	assert_string_equal(line_of(&l, LOG_LEVEL_ERROR, "hello"), want);
 }
@@ -68,7 +68,7 @@ static void json_is_an_object_behind_the_same_heads(void **state)
 	(void)snprintf(want, sizeof(want), "<6>%s", object);
 	assert_string_equal(line_of(&l, LOG_LEVEL_INFO, "a \"b\""), want);
 	l.head = LOG_HEAD_SYSLOG;
-	(void)snprintf(want, sizeof(want), "<30>1 2026-11-21T10:00:00.123Z box sluice %d - - %s",
+	(void)snprintf(want, sizeof(want), "<30>1 2026-11-21T10:00:00.123Z box weir %d - - %s",
 		       (int)getpid(), object);
 	assert_string_equal(line_of(&l, LOG_LEVEL_INFO, "a \"b\""), want);
 }

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/log_syslog.h"
-#include "sluice/control/log_target.h"
+#include "weir/control/log_syslog.h"
+#include "weir/control/log_target.h"
 
 struct fixture {
 	struct config_log config;
@@ -36,7 +36,7 @@ static int receive_at(struct addr_spec *spec, int family, int type)
 	} else if (spec->addr.len == 0) {
 		char name[64];
 
-		(void)snprintf(name, sizeof(name), "unix:@sluice-test-syslog-%d", (int)getpid());
+		(void)snprintf(name, sizeof(name), "unix:@weir-test-syslog-%d", (int)getpid());
 		assert_int_equal(addr_parse(name, spec, NULL, NULL), 0);
 	}
 	assert_int_equal(bind(fd, &spec->addr.sa, spec->addr.len), 0);

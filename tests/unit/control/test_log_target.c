@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/log_target.h"
+#include "weir/control/log_target.h"
 
 #define NOON_NS (INT64_C(1795255200123) * 1000000) /* 2026-11-21T10:00:00.123Z */
 
@@ -231,7 +231,7 @@ static off_t file_size(const char *path)
 
 static void file_is_filtered_by_level_and_opened_again(void **state)
 {
-	char dir[] = "/tmp/sluice-log-XXXXXX";
+	char dir[] = "/tmp/weir-log-XXXXXX";
 	char path[64], moved[64];
 	struct config_log c = {.kind = CONFIG_LOG_FILE, .path = path, .level = LOG_LEVEL_WARNING};
 	struct log_target *t;
@@ -262,7 +262,7 @@ static void file_is_filtered_by_level_and_opened_again(void **state)
 
 static void file_that_cannot_be_opened_is_an_error(void **state)
 {
-	char path[] = "/nonexistent/sluice.log";
+	char path[] = "/nonexistent/weir.log";
 	struct config_log c = {.kind = CONFIG_LOG_FILE, .path = path, .level = LOG_LEVEL_INFO};
 	struct log_target *t = malloc(sizeof(*t));
 
@@ -289,7 +289,7 @@ static void target_that_is_off_takes_all_and_writes_nothing(void **state)
 /* What a user who owns the folder of the log could do to a daemon that root starts. */
 static void root_follows_no_link_of_somebody_else(void **state)
 {
-	char folder[] = "/tmp/sluice-log-XXXXXX", link[64], aim[64];
+	char folder[] = "/tmp/weir-log-XXXXXX", link[64], aim[64];
 	struct config_log c = {.kind = CONFIG_LOG_FILE, .level = LOG_LEVEL_INFO, .path = link};
 	struct log_target *t = malloc(sizeof(*t));
 

@@ -19,9 +19,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/base/log.h"
-#include "sluice/control/logwriter.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
+#include "weir/control/logwriter.h"
 
 struct fixture {
 	struct ev_loop *loop;

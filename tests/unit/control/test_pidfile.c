@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/pidfile.h"
+#include "weir/control/pidfile.h"
 
-static char folder[] = "/tmp/sluice-pid-XXXXXX";
+static char folder[] = "/tmp/weir-pid-XXXXXX";
 static char path[64];
 
 static int setup(void **state)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/privileges.h"
+#include "weir/control/privileges.h"
 
 #define NOBODY 65534
 

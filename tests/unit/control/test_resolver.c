@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/control/resolver.h"
+#include "weir/base/clock.h"
+#include "weir/control/resolver.h"
 
 #define WAIT_S 10.
 

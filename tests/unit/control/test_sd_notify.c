@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/control/sd_notify.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/control/sd_notify.h"
 
 static void paths_and_abstract_names_are_addresses(void **state)
 {
@@ -72,7 +72,7 @@ static void a_full_manager_blocks_nobody_and_the_environment_is_gone(void **stat
 	int fd;
 
 	(void)state;
-	(void)snprintf(name, sizeof(name), "@sluice-test-notify-%d", (int)getpid());
+	(void)snprintf(name, sizeof(name), "@weir-test-notify-%d", (int)getpid());
 	fd = manager(name);
 	(void)setenv("NOTIFY_SOCKET", name, 1);
 	(void)setenv("WATCHDOG_USEC", "1000000", 1);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/control/text.h"
+#include "weir/control/text.h"
 
 static void text_grows_and_keeps_its_bytes(void **state)
 {

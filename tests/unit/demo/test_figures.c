@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/demo/figures.h"
+#include "weir/demo/figures.h"
 
 static void figures_are_short(void **state)
 {

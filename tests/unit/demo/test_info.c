@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/demo/info.h"
+#include "weir/demo/info.h"
 
 static const char answer[] =
     "version: 0.1.0\npid: 42\nworkers: 2\ndriver: epoll\nsessions: 7\naccepted: 1000\n"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/demo/keyed.h"
+#include "weir/demo/keyed.h"
 
 static void keyed_bytes_are_the_same_at_both_ends(void **state)
 {

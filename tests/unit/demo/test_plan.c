@@ -16,8 +16,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "sluice/config/config.h"
-#include "sluice/demo/plan.h"
+#include "weir/config/config.h"
+#include "weir/demo/plan.h"
 
 static void plan_is_a_configuration(void **state)
 {

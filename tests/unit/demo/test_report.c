@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/demo/report.h"
+#include "weir/demo/report.h"
 
 static void fill(struct report *r)
 {

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sluice/demo/keyed.h"
-#include "sluice/demo/talk.h"
+#include "weir/demo/keyed.h"
+#include "weir/demo/talk.h"
 
 struct pair {
 	int fds[2];

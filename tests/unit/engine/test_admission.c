@@ -14,11 +14,11 @@
 
 #include <cmocka.h>
 
-#include "sluice/engine/admission.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/source_table.h"
-#include "sluice/engine/worker.h"
+#include "weir/engine/admission.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/session.h"
+#include "weir/engine/source_table.h"
+#include "weir/engine/worker.h"
 
 #define BACKENDS 4u
 #define BOUND_PORT 8080

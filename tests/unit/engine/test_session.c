@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/engine/session.h"
-#include "sluice/engine/session_slab.h"
+#include "weir/engine/session.h"
+#include "weir/engine/session_slab.h"
 
 static void an_idle_session_costs_at_most_512_bytes(void **state)
 {

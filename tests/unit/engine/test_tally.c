@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/engine/extra.h"
-#include "sluice/engine/session.h"
-#include "sluice/engine/tally.h"
-#include "sluice/engine/worker.h"
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/session.h"
+#include "weir/engine/tally.h"
+#include "weir/engine/worker.h"
 
 /* One frontend, one backend with one server: the tallies 0, 1 and 2. */
 enum { OF_FRONTEND, OF_BACKEND, OF_SERVER, TALLIES };

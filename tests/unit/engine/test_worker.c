@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/engine/session.h"
-#include "sluice/engine/worker.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
 
 #define SERVERS 3
 #define TURNS_MAX 1000

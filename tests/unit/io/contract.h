@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sluice/io/io.h"
+#include "weir/io/io.h"
 
 struct contract_kernel {
 	const char *name;

@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 #include "contract.h"
-#include "sluice/io/sys.h"
+#include "weir/io/sys.h"
 
 #define FARS 16
 

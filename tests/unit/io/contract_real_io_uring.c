@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "contract_real.h"
-#include "sluice/io/uring.h"
+#include "weir/io/uring.h"
 
 static void begin_or_skip(void)
 {

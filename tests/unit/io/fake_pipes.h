@@ -6,16 +6,16 @@
  * each descriptor: closing one twice fails the test. Safe from many threads. One includer a program.
  * Floor 1.
  */
-#ifndef SLUICE_TESTS_FAKE_PIPES_H
-#define SLUICE_TESTS_FAKE_PIPES_H
+#ifndef WEIR_TESTS_FAKE_PIPES_H
+#define WEIR_TESTS_FAKE_PIPES_H
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/pipe_pool.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/pipe_pool.h"
+#include "weir/io/sys.h"
 
 #define FAKE_FDS 262144
 #define FAKE_FD_FIRST 1000

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/addr.h"
+#include "weir/base/check.h"
+#include "weir/io/addr.h"
 
 struct good {
 	const char *text;

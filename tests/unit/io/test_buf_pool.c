@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/io/buf_pool.h"
+#include "weir/io/buf_pool.h"
 
 #define KIB 1024u
 #define WORKERS 4

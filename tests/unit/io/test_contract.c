@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "contract.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 #define K (&contract_kernel)
 #define TURNS_MAX 3000

@@ -16,10 +16,10 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/io/io.h"
-#include "sluice/io/sys.h"
-#include "sluice/io/uring.h"
+#include "weir/base/clock.h"
+#include "weir/io/io.h"
+#include "weir/io/sys.h"
+#include "weir/io/uring.h"
 
 /* More than one wait of epoll brings, and more than the ring has buffers. */
 #define SOCKETS 300

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/io/netset.h"
+#include "weir/io/netset.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "../../fuzz/slow_proxy.h"
-#include "sluice/io/crc32c.h"
-#include "sluice/io/proxy.h"
+#include "weir/io/crc32c.h"
+#include "weir/io/proxy.h"
 
 #define RANDOM_HEADERS 100000
 #define RANDOM_CUTS 100000

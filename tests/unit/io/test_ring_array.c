@@ -18,10 +18,10 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/ring.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/ring.h"
+#include "weir/io/sys.h"
 
 #define NO_SQARRAY (1U << 16) /* IORING_SETUP_NO_SQARRAY; liburing 2.3 does not know it */
 #define ENTRIES	   8u

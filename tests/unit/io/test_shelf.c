@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sluice/io/shelf.h"
+#include "weir/io/shelf.h"
 
 #define ITEMS 8
 

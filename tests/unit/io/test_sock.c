@@ -21,9 +21,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/sock.h"
-#include "sluice/io/sys.h"
+#include "weir/base/check.h"
+#include "weir/io/sock.h"
+#include "weir/io/sys.h"
 
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
@@ -367,7 +367,7 @@ static void unix_sockets_take_no_option_of_tcp(void **state)
 	int fd;
 
 	(void)state;
-	(void)snprintf(text, sizeof(text), "unix:@sluice-test-sock-%d", (int)getpid());
+	(void)snprintf(text, sizeof(text), "unix:@weir-test-sock-%d", (int)getpid());
 	assert_int_equal(addr_parse(text, &spec, NULL, NULL), 0);
 	fd = sock_listen(&spec.addr, &opt);
 	assert_true(fd >= 0);

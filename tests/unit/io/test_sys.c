@@ -19,10 +19,10 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/clock.h"
-#include "sluice/io/alarm.h"
-#include "sluice/io/pipe_pool.h"
-#include "sluice/io/sys.h"
+#include "weir/base/clock.h"
+#include "weir/io/alarm.h"
+#include "weir/io/pipe_pool.h"
+#include "weir/io/sys.h"
 
 static void assert_nonblocking_and_cloexec(int fd)
 {

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/base/clock.h"
-#include "sluice/io/timer.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/timer.h"
 
 #define MODEL_TIMERS 300
 

@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "sluice/io/io.h"
-#include "sluice/io/sys.h"
-#include "sluice/io/uring.h"
-#include "sluice/io/uring_state.h"
+#include "weir/io/io.h"
+#include "weir/io/sys.h"
+#include "weir/io/uring.h"
+#include "weir/io/uring_state.h"
 
 /* A read and its cancel for each are more entries than the ring has room for: it submits in between. */
 #define OTHERS (URING_SUBMISSIONS / 2 + 10)

@@ -27,8 +27,8 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/uring.h"
+#include "weir/base/check.h"
+#include "weir/io/uring.h"
 
 #define DISABLED "/proc/sys/kernel/io_uring_disabled"
 #define TIMES	 200

@@ -21,11 +21,11 @@
 
 #include <cmocka.h>
 
-#include "sluice/base/check.h"
-#include "sluice/io/io.h"
-#include "sluice/io/sys.h"
-#include "sluice/io/uring.h"
-#include "sluice/io/uring_state.h"
+#include "weir/base/check.h"
+#include "weir/io/io.h"
+#include "weir/io/sys.h"
+#include "weir/io/uring.h"
+#include "weir/io/uring_state.h"
 
 /* Three waits for all. */
 #define WATCHED (3 * IO_EVENTS)

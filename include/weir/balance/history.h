@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * history.h - the last changes of a server's state, each with its cause. Control thread. Floor 3.
+ */
+#ifndef WEIR_BALANCE_HISTORY_H
+#define WEIR_BALANCE_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HISTORY_MAX 32
+#define HISTORY_CAUSE_MAX 96
+
+struct history_change {
+	int64_t at_ns; /* monotonic */
+	int64_t wall_s; /* seconds since 1970 */
+	uint8_t from;  /* enum server_state */
+	uint8_t to;
+	char cause[HISTORY_CAUSE_MAX]; /* cut when longer; printable */
+};
+
+struct history {
+	struct history_change *changes; /* owns; HISTORY_MAX of them, made with the first change */
+	size_t count;                   /* ever; the newest is changes[(count - 1) % HISTORY_MAX] */
+};
+
+/* Adds a change; the oldest goes when there are HISTORY_MAX. Without memory the change is only counted. */
+void history_add(struct history *h, const struct history_change *change);
+/* How many are kept, and the i-th of them, the oldest first. */
+size_t history_size(const struct history *h);
+const struct history_change *history_get(const struct history *h, size_t i);
+void history_free(struct history *h);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * roster.h - who may be chosen now: servers with their weights, and the tables of the algorithms that hash.
+ *
+ * Immutable and reference-counted. Control makes one for each change, so that no worker ever builds a
+ * table. Backup servers are in it when no other is (all of them with allbackups, else the first), and
+ * with `panic` all that have an address and are not in maintenance when none is up. Any thread. Floor 3.
+ */
+#ifndef WEIR_BALANCE_ROSTER_H
+#define WEIR_BALANCE_ROSTER_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct backend;
+struct server;
+
+/* Prime, and large against the number of servers (Maglev, NSDI 2016, section 3.4). */
+#define ROSTER_MAGLEV_SLOTS 65537u
+/* Points on the ring for each unit of weight, as in HAProxy. */
+#define ROSTER_RING_POINTS 16u
+/* A larger ring is thinned out: all servers get half the points, or a quarter and so on, but at least one. */
+#define ROSTER_RING_MAX (1u << 18)
+
+struct roster_entry {
+	struct server *server; /* borrows */
+	unsigned weight;       /* in sixteenths, > 0 */
+	unsigned index;        /* the server's */
+	uint64_t weight_end;   /* sum of the weights of this entry and all before it */
+};
+
+/* A place on the ring of `hash=consistent`. */
+struct ring_point {
+	uint64_t hash;
+	uint32_t entry; /* index into by_key */
+};
+
+struct roster {
+	atomic_int refs;
+	uint64_t number;
+	size_t count;
+	uint64_t weight; /* sum */
+	struct roster_entry *by_place; /* owns; in the order of the file */
+	struct roster_entry *by_key;   /* owns; in the order of server->key: the order of every machine */
+	uint32_t *maglev;              /* owns; ROSTER_MAGLEV_SLOTS indexes into by_key; NULL if not wanted */
+	struct ring_point *ring;       /* owns; sorted by hash; NULL if not wanted */
+	size_t ring_count;
+	/* Of what a hash is looked up in, keys and weights of the servers included: two machines with the
+	 * same file agree, however its lines are sorted. Where nothing is hashed: of keys and weights. */
+	uint64_t checksum;
+};
+
+/* A roster of the servers of `b` as they are now, with one reference. NULL without memory. Control. */
+struct roster *roster_new(const struct backend *b, uint64_t number);
+struct roster *roster_ref(struct roster *r);
+/* Gives a reference back; the last one frees. */
+void roster_unref(struct roster *r);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * server.h - one server as it is at run time.
+ *
+ * Its runtime line (state, weight, limit, address, counts) is shared by all threads through atomics on
+ * cache lines of its own: control writes the first half, workers the second. What decides the state
+ * (administrator, health, address) is control's alone. Free of sockets. Floor 3.
+ */
+#ifndef WEIR_BALANCE_SERVER_H
+#define WEIR_BALANCE_SERVER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/balance/history.h"
+#include "weir/config/config.h"
+#include "weir/io/addr.h"
+
+/* Weights are kept in sixteenths, as HAProxy has them (BE_WEIGHT_SCALE), so that a slow start has steps. */
+#define SERVER_WEIGHT_SCALE 16u
+
+/* What a server is for new connections: the worst of what the three below say. */
+enum server_state {
+	SERVER_UP,
+	SERVER_DRAIN,      /* takes no new ones; is still checked */
+	SERVER_DOWN,       /* by its health checks */
+	SERVER_UNRESOLVED, /* its name has no address yet */
+	SERVER_MAINT,      /* takes none and is not checked */
+};
+
+/* Why all sessions with a server are to end. */
+enum server_end { SERVER_END_DOWN, SERVER_END_KILLED, SERVER_ENDS };
+
+/* What the administrator wants. */
+enum server_admin { SERVER_ADMIN_READY, SERVER_ADMIN_DRAIN, SERVER_ADMIN_MAINT };
+
+struct backend;
+struct server_addr;
+
+struct server {
+	const struct config_server *config;   /* borrows from the snapshot */
+	const struct config_backend *backend; /* borrows from the snapshot */
+	struct backend *owner;                /* borrows: whose it is */
+	unsigned index;                       /* place in its backend */
+
+	/* Control's alone. */
+	uint64_t key;              /* hash of its name or address: the same on every machine */
+	struct server_addr *addrs; /* owns: every address it ever had */
+	enum server_admin admin;
+	bool healthy;              /* by its checks; true without any */
+	unsigned weight;           /* as the administrator wants it, 0..256 */
+	unsigned maxconn;          /* as the administrator wants it; 0 = no limit */
+	int64_t changed_ns;        /* when `state` changed last; 0 = never */
+	int64_t down_ns;           /* how long it has been down in all, until changed_ns, with maintenance */
+	int64_t slow_since_ns;     /* its slow start began; 0 = it is not in one */
+	int64_t slow_at_ns;        /* how far it has been moved on */
+	struct history history;    /* the last changes of `state` */
+
+	/* Control writes, workers read. */
+	_Alignas(64) _Atomic int state;       /* enum server_state */
+	_Atomic unsigned eweight;             /* in sixteenths, slow start included; 0 = no new connections */
+	_Atomic unsigned limit;               /* connections at a time, slow start included; 0 = no limit */
+	_Atomic bool chosen;                  /* is in the roster: queues may give it clients */
+	_Atomic(const struct addr *) addr;    /* stays valid until the end */
+	_Atomic uint32_t ends[SERVER_ENDS];   /* how often its sessions were to end; see engine/evict.h */
+
+	/* Workers write. */
+	_Alignas(64) atomic_int sessions; /* connecting or connected; never above `limit` by server_enter() */
+	_Atomic uint64_t total;           /* that were connected */
+	_Atomic uint64_t failures;        /* connects that failed */
+	atomic_int failing;               /* failures in a row: a connect that succeeds resets it */
+	_Atomic uint64_t chosen_total;    /* how often it was chosen (HAProxy's lbtot) */
+	atomic_int queued;                /* clients that wait for this very server */
+	atomic_int queued_max;
+};
+
+/* Takes a place for a new connection; false when its limit is reached, and `sessions` is never above it for
+ * a moment. Any thread. */
+bool server_enter(struct server *s);
+/* Gives the place back and serves who waits for one. Any thread. */
+void server_leave(struct server *s);
+/* A connect to it, or a check, has succeeded: its row of failures ends, and who avoided it in the queue does
+ * so no more. Any thread. */
+void server_answered(struct server *s);
+/* Does it take new connections by its state? Weight and limit are not asked. Any thread. */
+bool server_usable(const struct server *s);
+/* "UP", "DOWN", "DRAIN", "MAINT", "DOWN (unresolved)"; static. */
+const char *server_state_text(enum server_state state);
+
+/* Control's side: each returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the
+ * backend when that is needed (later while backend_hold() holds, and then none of them needs memory but
+ * server_set_addr()), writes history and one log line when the state changes. `now_ns` is the monotonic
+ * clock; `cause` is copied. */
+
+/* Gives the server an address (copied). */
+int server_set_addr(struct server *s, const struct addr *a);
+/* By checks, by observation: healthy or not. */
+int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
+int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns);
+/* 0..256; 0 takes no new connections, as drain does. */
+int server_set_weight(struct server *s, unsigned weight, int64_t now_ns);
+/* 0 = no limit. */
+int server_set_maxconn(struct server *s, unsigned maxconn);
+/* Moves its slow start on; returns when to be asked again (monotonic), or INT64_MAX when it is over or
+ * there is none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves
+ * SERVER_DOWN or SERVER_MAINT: ask then. */
+int64_t server_slowstart_step(struct server *s, int64_t now_ns);
+/* How far its slow start is, in percent of its time; 100 outside of one. */
+unsigned server_throttle(const struct server *s, int64_t now_ns);
+
+#endif

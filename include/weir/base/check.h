@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check.h - assertions that stay on in release builds.
+ *
+ * check() states what only a mistake of ours can break; what the outside world can do is an
+ * error and is handled. A broken check prints file, line and condition to stderr and aborts.
+ * Any thread. Floor 0.
+ */
+#ifndef WEIR_BASE_CHECK_H
+#define WEIR_BASE_CHECK_H
+
+#include <stddef.h>
+
+/* Prints one line and calls abort(3). Never returns. Any thread. */
+_Noreturn void check_failed(const char *file, int line, const char *cond);
+
+#define check(cond) (__builtin_expect(!!(cond), 1) ? (void)0 : check_failed(__FILE__, __LINE__, #cond))
+
+/* The structure of type `type` whose member `member` is at `ptr`. */
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * clock.h - durations in nanoseconds, 64 bits, CLOCK_MONOTONIC.
+ *
+ * The current time of a worker is its loop's `now_ns`, read once a turn; nothing on the hot path
+ * reads a clock of its own. Floor 0.
+ */
+#ifndef WEIR_BASE_CLOCK_H
+#define WEIR_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_US INT64_C(1000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_SEC INT64_C(1000000000)
+
+/* "Never": later than every deadline. */
+#define CLOCK_NEVER INT64_MAX
+
+/* Nanoseconds of CLOCK_MONOTONIC (clock_gettime(2)). Any thread. */
+int64_t clock_mono_ns(void);
+
+/* Nanoseconds of CLOCK_REALTIME, for log lines only. Any thread. */
+int64_t clock_wall_ns(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hash.h - hashes of 64 bits that are the same on every machine, whatever its byte order.
+ *
+ * For spreading, not for secrets: whoever can choose what is hashed can choose the hash. Any
+ * thread. Floor 0.
+ */
+#ifndef WEIR_BASE_HASH_H
+#define WEIR_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* XXH64 of `len` bytes with a seed (its specification 0.1.1; test_hash.c has its vectors). */
+uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed);
+
+/* The finalizer of SplitMix64: a permutation of all numbers in which each bit of `x` changes about half of
+ * the bits of the result. */
+static inline uint64_t hash_mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/* The n-th number of the sequence that `seed` begins (SplitMix64). */
+static inline uint64_t hash_nth(uint64_t seed, uint64_t n)
+{
+	return hash_mix(seed + (n + 1) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Goes on from the hash of what came before; order matters. */
+static inline uint64_t hash_add(uint64_t sum, uint64_t value)
+{
+	return hash_mix(sum ^ hash_nth(value, 0));
+}
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * config.h - the configuration as the daemon uses it: one immutable tree, a snapshot.
+ *
+ * Built by config_load(), never changed afterwards, freed by config_free(): every pointer below
+ * points into the snapshot itself unless it says otherwise. Everything that changes while running
+ * (a server's state, counters) lives elsewhere. Floor 2.
+ */
+#ifndef WEIR_CONFIG_CONFIG_H
+#define WEIR_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "weir/base/log.h"
+#include "weir/io/addr.h"
+#include "weir/io/netset.h"
+
+#define CONFIG_NAME_MAX 64
+#define CONFIG_CPUS_MAX 256
+
+enum config_splice { CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_OFF };
+enum config_driver { CONFIG_DRIVER_AUTO, CONFIG_DRIVER_EPOLL, CONFIG_DRIVER_IO_URING };
+enum config_affinity { CONFIG_AFFINITY_AUTO, CONFIG_AFFINITY_OFF, CONFIG_AFFINITY_LIST };
+enum config_log_kind {
+	CONFIG_LOG_AUTO,
+	CONFIG_LOG_STDERR,
+	CONFIG_LOG_FILE,
+	CONFIG_LOG_SYSLOG,
+	CONFIG_LOG_OFF
+};
+/* In the order of the words of the table. */
+enum config_facility {
+	CONFIG_FACILITY_DAEMON,
+	CONFIG_FACILITY_USER,
+	CONFIG_FACILITY_LOCAL0, /* local1 to local7 follow */
+};
+/* In the order of the words of the table. */
+enum config_balance {
+	CONFIG_BALANCE_ROUNDROBIN,
+	CONFIG_BALANCE_LEASTCONN,
+	CONFIG_BALANCE_RANDOM,
+	CONFIG_BALANCE_FIRST,
+	CONFIG_BALANCE_SOURCE,
+	CONFIG_BALANCE_MAGLEV,
+};
+/* How `source` finds a server: by the remainder of a division, or on a ring. */
+enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
+/* What of a server is hashed; never its place in the file. */
+enum config_hash_key { CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
+enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
+enum config_accept_proxy {
+	CONFIG_ACCEPT_PROXY_OFF,
+	CONFIG_ACCEPT_PROXY_ALWAYS,
+	CONFIG_ACCEPT_PROXY_OPTIONAL, /* only from those who are trusted to send one */
+};
+enum config_no_server { CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE };
+enum config_admin_level { CONFIG_ADMIN_USER, CONFIG_ADMIN_OPERATOR, CONFIG_ADMIN_ADMIN };
+enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
+/* The header of a check; AUTO: the server's own, unless another port is checked. */
+enum config_check_proxy {
+	CONFIG_CHECK_PROXY_AUTO,
+	CONFIG_CHECK_PROXY_OFF,
+	CONFIG_CHECK_PROXY_V1,
+	CONFIG_CHECK_PROXY_V2,
+};
+enum config_marked_down { CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE };
+enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
+
+/* Where a value was written; `file` is borrowed from the config, line 0 = built in. */
+struct config_place {
+	const char *file;
+	unsigned line;
+};
+
+/* Which lines of a section gave its options their values; what is in no list has its default. */
+struct config_origins {
+	struct config_origin {
+		size_t option; /* index into the rows of options.h */
+		struct config_place place;
+		bool idle; /* comes from [defaults], and changes nothing in this section */
+	} *list;
+	size_t count;
+};
+
+struct config_log {
+	enum config_log_kind kind;
+	char *path;		       /* CONFIG_LOG_FILE */
+	struct addr_spec address;      /* CONFIG_LOG_SYSLOG: ADDR_IP or ADDR_UNIX */
+	enum config_facility facility; /* CONFIG_LOG_SYSLOG */
+	enum log_style format;
+	int level; /* LOG_LEVEL_DEBUG .. of log.h */
+	struct config_place place;
+};
+
+/* Permissions of a Unix socket; -1 = leave as the umask makes it. */
+struct config_socket_owner {
+	int mode;
+	uid_t uid; /* (uid_t)-1 = keep */
+	gid_t gid; /* (gid_t)-1 = keep */
+};
+
+struct config_global {
+	unsigned threads;  /* 0 = auto: one for each CPU that we may use */
+	enum config_affinity affinity;
+	unsigned cpus[CONFIG_CPUS_MAX]; /* CONFIG_AFFINITY_LIST */
+	unsigned cpu_count;
+	enum config_driver driver;
+	unsigned maxconn;  /* 0 = auto */
+	int maxpipes;      /* -1 = auto */
+	uint32_t pipe_size; /* bytes, a power of two >= 64 KiB */
+	enum config_splice splice;
+	char *user;  /* NULL = stay */
+	char *group;
+	struct config_log *logs;
+	size_t log_count;
+	struct addr_spec admin; /* ADDR_NONE = no admin socket */
+	struct config_socket_owner admin_owner;
+	enum config_admin_level admin_level; /* what the admin socket allows */
+	int64_t hard_stop_after_ns; /* 0 = never */
+	int64_t pipe_cycle_ns;
+	struct config_origins origins;
+};
+
+/* Timeouts and socket options that both kinds of section have; 0 = off. */
+struct config_timeouts {
+	int64_t connect_ns;
+	int64_t client_ns;
+	int64_t server_ns;
+	int64_t half_closed_ns;
+	int64_t max_lifetime_ns;
+	int64_t handshake_ns; /* a PROXY header must be whole by then */
+	int64_t queue_ns;     /* wait for a server; 0 = connect_ns */
+};
+
+struct config_tcp {
+	bool nodelay;
+	bool keepalive;
+	int keepalive_idle_s;
+	int keepalive_interval_s;
+	int keepalive_count;
+	int user_timeout_ms; /* 0 = the kernel's */
+	char *congestion;      /* NULL = the kernel's */
+	uint32_t mark;         /* SO_MARK; 0 = none */
+	int dscp;              /* 0..63; -1 = the kernel's */
+	uint64_t pacing;       /* SO_MAX_PACING_RATE, bytes a second; 0 = none */
+	uint32_t notsent_lowat; /* bytes; 0 = the kernel's */
+};
+
+struct config_bind {
+	char name[CONFIG_NAME_MAX];
+	struct addr_spec addr; /* ADDR_IP, ADDR_ANY, ADDR_UNIX or ADDR_FD */
+	int backlog;           /* 0 = the default, 4096 */
+	bool v6only;
+	bool defer_accept;
+	enum config_accept_proxy accept_proxy;
+	char *interface; /* SO_BINDTODEVICE; NULL = any */
+	bool freebind;
+	bool transparent;
+	bool tfo;
+	bool mptcp;
+	struct config_socket_owner owner; /* Unix paths */
+	struct config_place place;
+};
+
+/* Local addresses of connections to a server. */
+struct config_sources {
+	struct addr *list; /* the next is tried when the ports of one run out; none = the kernel chooses */
+	size_t count;
+	bool client; /* instead: the client's own address (IP_TRANSPARENT) */
+};
+
+struct config_server {
+	char name[CONFIG_NAME_MAX];
+	struct addr_spec addr; /* ADDR_IP, ADDR_NAME or ADDR_UNIX */
+	struct config_sources source;
+	unsigned weight;    /* 0..256 */
+	bool backup;
+	bool disabled;     /* begins in maintenance */
+	unsigned maxconn;  /* 0 = no limit */
+	unsigned maxqueue; /* of its own queue; 0 = no limit */
+	int64_t slowstart_ns;
+	enum config_send_proxy send_proxy;
+	bool proxy_crc32c;    /* send-proxy=v2: with a checksum */
+	bool proxy_unique_id; /* send-proxy=v2: with a unique id */
+	bool check;           /* by the backend's `check`, and may be turned off for one server */
+	uint16_t check_port;  /* 0 = the backend's, else the server's own */
+	struct config_place place;
+};
+
+/* One step of `check = send ... expect=...`. */
+struct config_check_step {
+	bool expect;    /* wait for `bytes`; else send them */
+	bool negate;    /* `bytes` must not come */
+	uint8_t *bytes;
+	size_t len;
+};
+
+/* First and last status that an HTTP check takes as good. */
+struct config_status_range {
+	uint16_t first;
+	uint16_t last;
+};
+
+struct config_check {
+	enum config_check_kind kind;
+	uint16_t port; /* 0 = the server's */
+	enum config_check_proxy proxy; /* a PROXY header goes first */
+	char *method; /* CONFIG_CHECK_HTTP: "GET" */
+	char *path;
+	char *host; /* NULL = the server's name or address */
+	struct config_status_range *statuses; /* none and no `body`: 200-399 */
+	size_t status_count;
+	char *body; /* must be in the answer; NULL = any */
+	struct config_check_step *steps; /* CONFIG_CHECK_SEND */
+	size_t step_count;
+	int64_t interval_ns;
+	int64_t fast_ns;    /* 0 = interval_ns */
+	int64_t down_ns;    /* 0 = interval_ns */
+	int64_t timeout_ns; /* of a whole check; 0 = interval_ns */
+	unsigned rise;
+	unsigned fall;
+};
+
+/* How a server is chosen. */
+struct config_balancing {
+	enum config_balance algorithm;
+	unsigned draws; /* CONFIG_BALANCE_RANDOM */
+	enum config_hash hash; /* CONFIG_BALANCE_SOURCE */
+	enum config_hash_key hash_key;
+	unsigned balance_factor; /* percent of the average load, > 100; 0 = off; of those that hash */
+};
+
+struct config_backend {
+	char name[CONFIG_NAME_MAX];
+	struct config_balancing balance;
+	struct config_server *servers;
+	size_t server_count;
+	unsigned retries;
+	bool redispatch;
+	int64_t resolve_interval_ns;
+	bool allbackups;
+	bool panic;        /* with every server down, use them all */
+	unsigned maxqueue; /* 0 = no limit */
+	struct config_check check;
+	enum config_observe observe;
+	enum config_marked_down on_marked_down;
+	struct config_timeouts timeouts; /* connect, server, half_closed, queue are used */
+	struct config_tcp tcp;           /* of the server side */
+	struct config_place place;
+	struct config_origins origins;
+};
+
+/* Networks as they were written, for -T: what is asked is the set beside them. */
+struct config_networks {
+	struct net_prefix *list;
+	size_t count;
+};
+
+/* Users by their number. */
+struct config_users {
+	uid_t *list;
+	size_t count;
+};
+
+/* A range of ports, both ends included. */
+struct config_ports {
+	uint16_t first;
+	uint16_t last;
+};
+
+/* One `use-backend`: the first whose conditions all hold is taken. */
+struct config_route {
+	size_t backend; /* index into config.backends */
+	struct netset *src; /* NULL = any client; borrows from the snapshot */
+	struct config_networks src_list;
+	struct config_ports *ports; /* of the address that the client connected to; none = any */
+	size_t port_count;
+	struct config_place place;
+};
+
+struct config_frontend {
+	char name[CONFIG_NAME_MAX];
+	struct config_bind *binds;
+	size_t bind_count;
+	unsigned maxconn; /* 0 = the process's */
+	unsigned rate_limit; /* new connections a second; 0 = no limit */
+	unsigned maxconn_per_source; /* 0 = no limit */
+	struct netset *allow;   /* NULL = all may come; borrows from the snapshot, as the next two */
+	struct netset *deny;    /* NULL = nobody is kept out; goes before `allow` */
+	struct netset *trusted; /* may send a PROXY header; NULL = all */
+	struct config_networks allow_list;
+	struct config_networks deny_list;
+	struct config_networks trusted_list;
+	uid_t *allow_uids;      /* of Unix listeners; none = all */
+	size_t allow_uid_count;
+	struct config_route *routes;
+	size_t route_count;
+	enum config_no_server no_server;
+	size_t backend; /* index into config.backends: when no route fits */
+	bool listen;      /* written as one [listen] together with that backend */
+	struct config_timeouts timeouts; /* client, half_closed, max_lifetime, handshake are used */
+	struct config_tcp tcp;           /* of the client side */
+	struct config_place place;
+	struct config_origins origins;
+};
+
+struct arena_block;
+
+struct config {
+	struct arena_block *memory; /* owns: all of this */
+	struct config_global global;
+	struct config_frontend *frontends; /* a [listen] is one frontend and one backend */
+	size_t frontend_count;
+	struct config_backend *backends;
+	size_t backend_count;
+	char *name;   /* what was asked for, in a few words: the path, or "a.ini and 2 more" */
+	char **files; /* every file that was read, the first is the main one */
+	size_t file_count;
+	char **overrides; /* the -o arguments: a place in "-o" is one of them, from line 1 */
+	size_t override_count;
+	struct config_origins defaults; /* of [defaults], for the options that a section does not give */
+	unsigned include_count;
+	unsigned warnings;
+};
+
+/* How messages look. */
+enum config_style {
+	CONFIG_PLAIN,
+	CONFIG_COLOUR, /* for a terminal */
+	CONFIG_JSON,   /* one object for all: weir(8), --format=json */
+};
+
+/* Where configuration comes from. */
+struct config_input {
+	const char *const *paths; /* files, or directories = their *.ini sorted bytewise */
+	size_t path_count;
+	const char *const *overrides; /* "SECTION.KEY=VALUE" of -o, later wins */
+	size_t override_count;
+	const char *text; /* instead of paths: a whole file in memory, as `forward` makes it */
+	const char *text_name;
+};
+
+/* Reads, checks and builds. NULL when anything is wrong, also without memory; in both cases every
+ * message (errors, warnings, the closing count) has been written to `diag` in the format of
+ * weir(8). Opens nothing but the files named. Main thread. */
+struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style);
+void config_free(struct config *c);
+
+/* "weir.ini: ok (3 frontends, 4 backends, 9 servers, 1 include, 0 warnings)". */
+void config_print_summary(const struct config *c, FILE *out);
+/* The effective configuration as a file that reads back to the same snapshot. */
+void config_print(const struct config *c, FILE *out);
+/* The same with the origin of each line behind it, as a comment (-T). */
+void config_print_origins(const struct config *c, FILE *out);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * document.h - configuration as written: sections with their lines, before anything is understood.
+ *
+ * All files of one run end in one document, [global] and [defaults] of several files in one
+ * section each. Lives in an arena. Main thread. Floor 2.
+ */
+#ifndef WEIR_CONFIG_DOCUMENT_H
+#define WEIR_CONFIG_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "weir/config/diag.h"
+#include "weir/config/source.h"
+
+/* What failed inside a section, so that one mistake is reported once: a frontend whose bind line
+ * is wrong is not told that it has no bind. */
+enum section_bad {
+	SECTION_BAD_BIND = 1 << 0,
+	SECTION_BAD_SERVER = 1 << 1,
+	SECTION_BAD_BACKEND = 1 << 2,
+	SECTION_BAD_LINE = SECTION_BAD_BIND | SECTION_BAD_SERVER | SECTION_BAD_BACKEND,
+};
+
+/* One `key = value`. */
+struct entry {
+	struct entry *next;
+	const char *key;   /* as written, trimmed: "server web1", "timeout connect" */
+	const char *value; /* as written, trimmed, without its comment */
+	struct at key_at;
+	struct at value_at;
+	bool override; /* from -o */
+	bool plain;    /* written without its '=': an error, read on all the same */
+};
+
+struct section {
+	struct section *next;
+	unsigned kind;	  /* one bit of enum option_section; 0 = its lines are skipped */
+	const char *name; /* NULL for [global], [stats] and [defaults] */
+	struct at at;	  /* the name, else the header */
+	struct entry *first;
+	struct entry *last;
+	unsigned bad; /* enum section_bad */
+};
+
+struct document {
+	struct diag *diag; /* borrows, for its lifetime */
+	struct section *first;
+	struct section *last;
+	const char **broken; /* names of sections whose header could not be used */
+	size_t broken_count;
+	struct source **sources;
+	size_t source_count;
+	const struct source *overrides; /* the -o arguments */
+};
+
+struct source *document_add_source(struct document *doc, const char *name);
+/* The section to add lines to: a new one, or the one [global] or [defaults] there is. */
+struct section *document_add_section(struct document *doc, unsigned kind, const char *name, struct at at);
+/* A section that nobody looks at, for lines below a header that could not be used. */
+struct section *document_add_broken(struct document *doc, const char *name);
+/* The first section with one of `kinds` and that name (NULL: any name); NULL when there is none. */
+struct section *document_find(const struct document *doc, unsigned kinds, const char *name);
+bool document_is_broken(const struct document *doc, const char *name);
+struct entry *section_add_entry(struct document *doc, struct section *s);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin.h - the admin protocol: one line of commands in, their answers out, close.
+ *
+ * Commands are separated by `;`. Bounded: so many clients at once (the next ones wait in the
+ * kernel's backlog), so many prompts, so long a request, so long a wait. Main thread. Floor 5.
+ */
+#ifndef WEIR_CONTROL_ADMIN_H
+#define WEIR_CONTROL_ADMIN_H
+
+#include "weir/control/admin_commands.h"
+#include "weir/control/admin_socket.h"
+
+#define ADMIN_CLIENTS_MAX  16
+#define ADMIN_PROMPTS_MAX  8  /* of these, who may stay after an answer */
+#define ADMIN_COMMANDS_MAX 32 /* in one line */
+#define ADMIN_REQUEST_MAX  1024
+#define ADMIN_WAIT_S       5.
+
+struct ev_loop;
+struct admin;
+
+/* Serves `socket` (borrowed, as `ctx` is, until admin_free). NULL without memory. */
+struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx);
+/* Closes all clients. */
+void admin_free(struct admin *a);
+/* The workers may have answered: called for each wake-up of control. */
+void admin_take_answers(struct admin *a);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_client.h - a connection to the admin socket, as admin.c keeps it; nobody else needs this.
+ *
+ * Main thread. Floor 5.
+ */
+#ifndef WEIR_CONTROL_ADMIN_CLIENT_H
+#define WEIR_CONTROL_ADMIN_CLIENT_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/control/admin.h"
+
+enum client_state {
+	CLIENT_FREE,
+	CLIENT_READING,   /* the request is not complete */
+	CLIENT_ASKING,    /* workers have not all answered */
+	CLIENT_WRITING,   /* the answer is not out */
+	CLIENT_LINGERING, /* all is said; what the client still sends is thrown away, because a close
+			   * with unread bytes would reset the connection and take the answer along */
+};
+
+struct client {
+	struct admin *admin; /* borrows */
+	enum client_state state;
+	int fd; /* owns; -1 when free */
+	struct ev_io io;
+	struct ev_timer timer;
+	char request[ADMIN_REQUEST_MAX + 1];
+	size_t request_len;
+	size_t line_len; /* of `request`: the line being answered, with its newline */
+	bool linger;     /* more may come after what was read */
+	bool prompt;     /* stays open after an answer */
+	bool quit;       /* has said so: no answer is owed */
+	double wait_s;   /* how long it may be silent */
+	char *rest;      /* commands not yet run, inside `request`; NULL = none */
+	unsigned answered;
+	uint64_t token;     /* of the question to the workers */
+	unsigned missing;   /* answers that have not come */
+	struct admin_question question;
+	struct text gathered; /* owns; what workers have answered so far */
+	struct text answer;   /* owns */
+	size_t sent;
+	size_t thrown_away;
+};
+
+struct admin {
+	struct ev_loop *loop;            /* borrows */
+	struct admin_socket *socket;     /* borrows */
+	const struct admin_context *ctx; /* borrows */
+	struct ev_io accept;             /* active while there is a free client */
+	struct ev_timer accept_retry;
+	uint64_t last_token;
+	struct client clients[ADMIN_CLIENTS_MAX];
+};
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_commands.h - what the admin protocol understands, and the answers that need no worker.
+ *
+ * A command is words; an answer is lines. Knows no socket and no loop. Main thread. Floor 5.
+ */
+#ifndef WEIR_CONTROL_ADMIN_COMMANDS_H
+#define WEIR_CONTROL_ADMIN_COMMANDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/config/config.h"
+#include "weir/control/checks.h"
+#include "weir/control/logwriter.h"
+#include "weir/control/text.h"
+#include "weir/engine/engine.h"
+
+/* What the answers are made of. */
+struct admin_context {
+	struct engine *engine;             /* borrows */
+	const struct logwriter *logwriter; /* borrows */
+	const char *driver;                /* static */
+	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as was asked */
+	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
+	int64_t started_ns;                /* CLOCK_MONOTONIC */
+	enum config_admin_level level;     /* what this socket allows */
+	struct checks *checks;             /* borrows; NULL = nothing is checked, nor told of changes */
+	/* checks_view() and checks_server_changed(); given here so that the answers need no checks. */
+	const struct check_view *(*check_view)(const struct checks *c, const struct server *s);
+	void (*server_changed)(struct checks *c, struct server *s);
+};
+
+enum admin_verdict {
+	ADMIN_ANSWERED,     /* the answer has been added */
+	ADMIN_ASK_SESSIONS, /* the caller asks the workers, then calls admin_conclude() */
+	ADMIN_ASK_TALLIES,
+	ADMIN_PROMPT,  /* the connection goes on, with a prompt after each answer */
+	ADMIN_TIMEOUT, /* `seconds` of the question is how long the client may be silent */
+	ADMIN_QUIT,
+};
+
+/* What a command wants besides its name; -1 = all of them, as in HAProxy. */
+struct admin_question {
+	enum admin_verdict verdict;
+	bool json;
+	int iid;     /* the proxy */
+	int types;   /* a mask: 1 frontends, 2 backends, 4 servers */
+	int sid;     /* the server */
+	int seconds; /* ADMIN_TIMEOUT */
+};
+
+/* Runs one command: adds its answer to `out`, or says in `q` (filled in any case) what the caller shall
+ * do. White space around and between words is free. */
+enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out,
+				 struct admin_question *q);
+/* Makes the answer of what the workers said, which lies in `gathered` one behind the other. */
+void admin_conclude(const struct admin_context *ctx, const struct admin_question *q,
+		    const struct text *gathered, struct text *out);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_socket.h - the listening socket of the admin protocol, and a descriptor in reserve.
+ *
+ * Accepts also when the process is out of descriptors: the reserve is given up for one client and
+ * taken again when that client has gone. Main thread. Floor 5.
+ */
+#ifndef WEIR_CONTROL_ADMIN_SOCKET_H
+#define WEIR_CONTROL_ADMIN_SOCKET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "weir/config/config.h"
+
+#define ADMIN_SOCKET_RESERVE 4
+
+struct admin_socket {
+	int fd;           /* owns; -1 = closed */
+	/* Owns; -1 = given up. One would do if no worker took the number between its close and the
+	 * accept; that several in a row are taken so is next to impossible. */
+	int reserve[ADMIN_SOCKET_RESERVE];
+	struct addr addr; /* as bound */
+	bool has_path;    /* we made a path: device and inode tell it from a later one */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* Owns nothing yet: admin_socket_close() is harmless. */
+void admin_socket_init(struct admin_socket *s);
+/* Listens at `g->admin`. A path on which nobody listens any more is removed first; a live one is
+ * -EADDRINUSE. 0 or -errno. */
+int admin_socket_open(struct admin_socket *s, const struct config_global *g);
+/* Closes, and removes the path if it is still the one that we made and nobody else listens there. */
+void admin_socket_close(struct admin_socket *s);
+/* A nonblocking connection or -errno; -EAGAIN when nobody waits. */
+int admin_socket_accept(struct admin_socket *s);
+/* A client has gone: takes again what was given up of the reserve. */
+void admin_socket_refill(struct admin_socket *s);
+
+#endif

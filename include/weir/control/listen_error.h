@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * listen_error.h - why a socket cannot listen, in words, and what the operator can do.
+ *
+ * Main thread. Floor 5.
+ */
+#ifndef WEIR_CONTROL_LISTEN_ERROR_H
+#define WEIR_CONTROL_LISTEN_ERROR_H
+
+#include "weir/io/addr.h"
+
+#define LISTEN_ERROR_MAX 160
+
+/* For the -errno `err` of listening at `at`: a static text, strerror(3)'s, or one made in `buf`. */
+const char *listen_error(int err, const struct addr_spec *at, char buf[static LISTEN_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admission.h - may this client come in, and to which backend does it go?
+ *
+ * Asked once a session, when the client's address is known (behind a PROXY header: the one in it).
+ * deny-from goes before allow-from. The client of a Unix socket lies in no network, so both pass it by:
+ * allow-uid and the socket's mode are for it.
+ * A worker's thread. Floor 4.
+ */
+#ifndef WEIR_ENGINE_ADMISSION_H
+#define WEIR_ENGINE_ADMISSION_H
+
+#include <stdbool.h>
+
+struct engine;
+struct session;
+
+/* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->backend is the
+ * one to use. False: the session is closing, with its reason. */
+bool admission_admit(struct session *s);
+/* The session has ended: its source counts one less. */
+void admission_leave(struct session *s);
+
+/* Engine-wide state (the tables of maxconn-per-source); control thread. 0 or -ENOMEM. */
+int admission_init(struct engine *e);
+void admission_free(struct engine *e);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * close_reason.h - why a session ended; one row each in close_reasons.tbl.h. Any thread. Floor 4.
+ */
+#ifndef WEIR_ENGINE_CLOSE_REASON_H
+#define WEIR_ENGINE_CLOSE_REASON_H
+
+#include <stdbool.h>
+
+enum close_reason {
+#define REASON(name, letter1, letter2, is_error, words) CLOSE_##name,
+#include "weir/engine/close_reasons.tbl.h"
+#undef REASON
+	CLOSE_REASONS
+};
+
+struct close_reason_row {
+	const char *name; /* of the row, upper case; in logs it stands in lower case and never changes */
+	char letter1;
+	char letter2; /* 0 = by the state that the session was in */
+	bool is_error;
+	const char *words;
+};
+
+/* The row of `reason`; static. */
+const struct close_reason_row *close_reason_row(enum close_reason reason);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * endpoint.h - a bound address: its socket's options as configured, and what is said when one is missing.
+ *
+ * Control's thread, but for endpoint_accepted(). Floor 4.
+ */
+#ifndef WEIR_ENGINE_ENDPOINT_H
+#define WEIR_ENGINE_ENDPOINT_H
+
+#include "weir/engine/engine.h"
+#include "weir/io/sock.h"
+
+/* The options of a section in the words of io; borrows from `tcp`. Any thread. */
+struct sock_tcp sock_tcp_of(const struct config_tcp *tcp);
+/* Those of a listener; borrows from both. Any thread. */
+struct sock_listen sock_listen_of(const struct config_frontend *fe, const struct config_bind *b);
+
+/* Binds and listens where the configuration says. 0, or -errno with ep->refused. */
+int endpoint_bind(struct endpoint *ep);
+/* Takes an inherited descriptor, also on failure, and gives it the options that it can still have. 0, or
+ * -errno with ep->refused. */
+int endpoint_adopt(struct endpoint *ep, int fd);
+/* For each accepted TCP connection of an endpoint that is `mptcp`: what its listener could not hand
+ * down. A worker's thread. */
+void endpoint_accepted(const struct endpoint *ep, int fd);
+
+#endif

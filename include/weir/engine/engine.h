@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * engine.h - the data plane as control sees it: start workers, mail them, read what they count.
+ *
+ * Everything here is called from the control thread unless it says otherwise.
+ *
+ * Shared between threads, the complete list (adding to it is a matter for review):
+ *  - the pipe and buffer pools' lists (spinlock) and budgets (one atomic each);
+ *  - each server's runtime line (balance/server.h), each backend's roster (a spinlock, held for two
+ *    instructions when a server has changed) and queue (a spinlock, touched only while somebody waits);
+ *  - the tables of maxconn-per-source (sharded spinlocks) and the clocks of rate-limit (a spinlock each),
+ *    where they are configured;
+ *  - the session counts of the process and of each frontend, each worker's load, and the resting
+ *    flags of listeners (atomics, touched once a connection);
+ *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
+ *  - the list of answers to control (spinlock, touched by `show sess` and `show stat` only);
+ *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
+ *    relaxed) and its log ring (single producer, single consumer).
+ * Floor 4.
+ */
+#ifndef WEIR_ENGINE_ENGINE_H
+#define WEIR_ENGINE_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/balance/backend.h"
+#include "weir/base/counters.h"
+#include "weir/base/log.h"
+#include "weir/base/spinlock.h"
+#include "weir/config/config.h"
+#include "weir/engine/rate.h"
+#include "weir/io/buf_pool.h"
+#include "weir/io/pipe_pool.h"
+#include "weir/io/sock.h"
+
+struct io_driver;
+struct source_table;
+struct worker;
+
+/* One bound address. The descriptor is shared by all workers. */
+struct endpoint {
+	const struct config_bind *config; /* borrows */
+	struct frontend *frontend;        /* borrows */
+	struct addr addr;                 /* as bound: with port 0 the kernel's choice */
+	int fd;                           /* owns */
+	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
+	bool unlink_path;                 /* we made the path and shall remove it */
+	bool mptcp;                       /* an MPTCP listener: see endpoint_accepted() */
+	enum sock_option refused;         /* which option made the bind fail, if it was one */
+};
+
+/* A frontend at run time. */
+struct frontend {
+	const struct config_frontend *config; /* borrows */
+	struct backend *backend;              /* borrows: when no route fits */
+	struct backend **routes;              /* owns: of config->routes, in their order */
+	struct source_table *sources;         /* owns; NULL without maxconn-per-source */
+	unsigned index;
+	unsigned limit; /* maxconn */
+	bool guarded;   /* admission.c has something to ask */
+	_Alignas(64) atomic_int sessions;
+	atomic_int resting; /* workers whose listeners rest because of the limit */
+	_Atomic uint64_t total;
+	_Atomic uint64_t denied; /* clients that admission.c sent away */
+	struct rate rate;        /* of rate-limit; without one, limit is 0 */
+};
+
+/* What was planned from the limits of this process; see control/limits.h. */
+struct engine_limits {
+	unsigned maxconn;
+	unsigned maxpipes;
+	uint32_t pipe_bytes;
+	uint64_t pipe_budget_bytes;
+	uint64_t buf_budget_bytes;
+};
+
+/* A worker's answer to a request; the asker frees it with free(3). */
+struct engine_answer {
+	struct engine_answer *next;
+	unsigned worker;
+	uint64_t token; /* the asker's */
+	size_t len;
+	char *text; /* inside the same allocation */
+};
+
+struct engine {
+	const struct config *config; /* borrows */
+	struct backend *backends;    /* owns */
+	struct frontend *frontends;  /* owns */
+	struct endpoint *endpoints;  /* owns */
+	size_t endpoint_count;
+	size_t *first_tally; /* owns; of each backend: its place in a worker's tallies, its servers follow */
+	size_t tally_count;
+	struct engine_limits limits;
+	struct pipe_pool pipes;
+	struct buf_pool bufs;
+	struct worker **workers; /* owns */
+	unsigned worker_count;
+	_Alignas(64) atomic_int sessions; /* of the process; a reservation is taken before accept */
+	atomic_int resting;
+	_Atomic int workers_ready;
+	_Atomic int workers_done;
+	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */
+	_Atomic uint32_t ping; /* the current round; each worker has its answer */
+	struct spinlock answer_lock;
+	struct engine_answer *answers; /* owns; under answer_lock */
+	/* Tells control that something is to be seen: records, answers, a worker that is ready or
+	 * done. Called from workers; must not block. */
+	void (*notify)(void *arg);
+	void *notify_arg;
+};
+
+/* Builds frontends, backends and (not yet bound) endpoints. 0 or -ENOMEM. */
+int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg);
+/* Gives the bind `b` its inherited sockets, which listen and are nonblocking already: one endpoint
+ * each. Takes the descriptors; call before engine_bind(), once for each bind of ADDR_FD. 0, or -errno
+ * with those that were taken in an endpoint, and the others the caller's as before (fds[i] < 0 =
+ * taken). */
+int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t count);
+/* Binds and listens where nothing was adopted, before privileges are dropped. On failure returns
+ * -errno with `*failed` the endpoint that it is about; what was bound is closed by engine_free(). */
+int engine_bind(struct engine *e, struct endpoint **failed);
+/* Makes pools and worker threads. 0, or -errno with none of them left running; with worker_count 0 then,
+ * as when a driver cannot be opened so often, nobody was listened to and it may be called again. When each
+ * worker listens, workers_ready equals worker_count. */
+int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers,
+		 const struct io_driver *driver);
+/* Each worker stops accepting (after taking what waits), ends when its last session has. */
+void engine_drain(struct engine *e);
+/* Each worker ends all its sessions (reason STOPPED) and itself. */
+void engine_stop(struct engine *e);
+/* Joins the threads; call when workers_done equals worker_count. */
+void engine_join(struct engine *e);
+/* Frees all, closes listeners, unlinks socket paths that we made. */
+void engine_free(struct engine *e);
+
+/* Asks each worker for a sign of life: one that turns its loop answers and notifies. */
+void engine_ping(struct engine *e);
+/* How many workers have not answered the last engine_ping() (nor ended); `*first` is one of them. */
+unsigned engine_silent_workers(const struct engine *e, unsigned *first);
+
+/* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
+ * will come. */
+void engine_ask_sessions(struct engine *e, uint64_t token);
+/* The same for what it has counted for each frontend and server: an answer is an array of struct
+ * tally_sum. */
+void engine_ask_tallies(struct engine *e, uint64_t token);
+/* Asks each worker to end its sessions with `s` (reason SERVER_DOWN); one that is being connected tries
+ * another server. Never lost, however much mail a worker has. */
+void engine_close_sessions(struct engine *e, struct server *s);
+/* The same because the administrator wants it so (reason KILLED): all of them end. */
+void engine_kill_sessions(struct engine *e, struct server *s);
+/* Takes one answer, NULL when there is none. The caller frees it. */
+struct engine_answer *engine_take_answer(struct engine *e);
+
+/* A worker's side: it accepts no more. The last one to say so closes the endpoints, so that new
+ * clients are refused while the sessions that are left go on. Any worker's thread, once each. */
+void engine_worker_deaf(struct engine *e);
+/* A worker's side: gives an answer to control (takes it) and notifies. Any worker's thread. */
+void engine_answer(struct engine *e, struct engine_answer *a);
+
+const struct counters *engine_counters(const struct engine *e, unsigned worker);
+struct log_ring *engine_log_ring(const struct engine *e, unsigned worker);
+
+#endif

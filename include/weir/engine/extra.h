@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * extra.h - what only some sessions have: a place in a queue, a PROXY header, a count for their source.
+ *
+ * A session gets it when it first needs it, so that others stay small. Owned by its session, kept by its
+ * worker for the next one. A worker's thread. Floor 4.
+ */
+#ifndef WEIR_ENGINE_EXTRA_H
+#define WEIR_ENGINE_EXTRA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/balance/queue.h"
+#include "weir/base/list.h"
+#include "weir/io/addr.h"
+#include "weir/io/buf_pool.h"
+#include "weir/io/proxy.h"
+
+struct session;
+struct source_entry;
+struct worker;
+
+struct session_extra {
+	struct list link;        /* among those that the worker keeps */
+	struct session *session; /* borrows */
+	struct waiter waiter;    /* queueing.c */
+	int64_t queued_ns;       /* when it began to wait */
+	uint64_t wait_ns;        /* in queues, in all */
+	struct addr_brief dst;   /* the address that the client connected to; family 0 = not asked yet */
+	struct source_entry *source; /* admission.c: counted there; NULL = not */
+	/* handshake.c */
+	struct buf *head;        /* owns: a header that is not whole yet */
+	struct buf *proxy;       /* owns: the client's header, until a server was told of it; NULL = none */
+	uint32_t header_sent;    /* bytes of our own header in the flow to the server: not the client's */
+	uint8_t unique_id_len;   /* 0 = none */
+	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* of the client's header, or made here for a server */
+};
+
+/* The session's extra, made when it has none. NULL without memory. */
+struct session_extra *session_extra(struct session *s);
+/* Gives it back to the worker at the session's end; what its parts own has been given back before. */
+void session_extra_put(struct session *s);
+/* Frees those that a worker keeps. */
+void session_extras_free(struct worker *w);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mailbox.h - how other threads talk to a worker: signals that merge, and a ring of letters.
+ *
+ * Senders: any thread. Reader: the worker. The ring has a spinlock; a full ring refuses, and the
+ * sender keeps what it wanted to give away. Floor 4.
+ */
+#ifndef WEIR_ENGINE_MAILBOX_H
+#define WEIR_ENGINE_MAILBOX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/base/spinlock.h"
+#include "weir/io/addr.h"
+#include "weir/io/io.h"
+
+#define MAILBOX_LETTERS 256
+
+enum mail_signal {
+	MAIL_RESUME = 1, /* a resting listener may have room */
+	MAIL_DRAIN = 2,  /* accept no more; end with the last session */
+	MAIL_STOP = 4,   /* end all sessions, then end */
+	MAIL_PING = 8,   /* answer that the loop turns */
+	MAIL_GRANTS = 16, /* sessions that waited were given a place at a server */
+	MAIL_EVICT = 32, /* the sessions of some server are to end: its `ends` has the number */
+};
+
+enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES };
+
+struct endpoint;
+
+struct letter {
+	enum letter_kind kind;
+	int fd;                    /* LETTER_SESSION: the reader's from now on */
+	struct endpoint *endpoint; /* LETTER_SESSION */
+	struct addr_brief client;  /* LETTER_SESSION */
+	uint64_t token;            /* LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES */
+};
+
+struct mailbox {
+	struct io_loop *loop; /* borrows: whom to wake */
+	_Alignas(64) atomic_uint signals;
+	atomic_bool awake; /* a wake-up is under way already */
+	struct spinlock lock;
+	uint32_t head;
+	uint32_t tail;
+	bool closed; /* the reader has ended */
+	struct letter letters[MAILBOX_LETTERS];
+};
+
+void mailbox_init(struct mailbox *m, struct io_loop *loop);
+/* Any thread. */
+void mailbox_signal(struct mailbox *m, enum mail_signal signal);
+/* False when the ring is full or closed; nothing was taken then. Any thread. */
+bool mailbox_send(struct mailbox *m, const struct letter *letter);
+/* Reader: the signals since the last call. Call before mailbox_take(). */
+unsigned mailbox_signals(struct mailbox *m);
+/* Reader: the oldest letter; false when there is none. */
+bool mailbox_take(struct mailbox *m, struct letter *out);
+/* Reader: takes no letters any more; false when there are some still. */
+bool mailbox_close(struct mailbox *m);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * server_sock.h - the socket of a connection to a server, with the options of its backend.
+ *
+ * A worker's thread, but for server_sock_probe(). Floor 4.
+ */
+#ifndef WEIR_ENGINE_SERVER_SOCK_H
+#define WEIR_ENGINE_SERVER_SOCK_H
+
+#include <stdbool.h>
+
+#include "weir/io/sock.h"
+
+struct addr;
+struct config_backend;
+struct config_server;
+struct session;
+
+/* Is the errno of a socket or a connect our own shortage: of descriptors, ports or memory? */
+bool server_sock_is_shortage(int err);
+
+/* Makes the socket for a connect of `s` to `to` at s->server: options, source address, mark. 0, with
+ * s->sides[SIDE_SERVER].sock ready, or -errno with nothing made. No packet was sent then, so whatever it is,
+ * it is no fault of the server. -EADDRNOTAVAIL: no source address can be had. The log has been told of that,
+ * and of all that is no shortage. */
+int server_sock_open(struct session *s, const struct addr *to);
+
+/* The connect of s->sides[SIDE_SERVER].sock said -EADDRNOTAVAIL: its source address has no port left for
+ * this server. Counts and logs that. True: there is another source, and a new socket to connect with; the
+ * old one, which must have no op pending, is closed. False: nothing has changed. */
+bool server_sock_spill(struct session *s);
+
+/* Would sockets to `server` get their options? Makes one, and closes it. 0, or -errno with `*refused`. */
+int server_sock_probe(const struct config_backend *b, const struct config_server *server,
+		      enum sock_option *refused);
+
+#endif

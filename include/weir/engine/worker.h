@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * worker.h - one thread, one loop, one core, and all that they own.
+ *
+ * A worker's things are touched by its own thread. The exceptions, each with the reason why it is
+ * safe, stand in engine.h: mailbox (spinlock), counters and tallies (one writer, relaxed), log ring, `load`
+ * and the listeners' `resting` flags (atomics). Floor 4.
+ */
+#ifndef WEIR_ENGINE_WORKER_H
+#define WEIR_ENGINE_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "weir/base/counters.h"
+#include "weir/base/list.h"
+#include "weir/engine/engine.h"
+#include "weir/engine/evict.h"
+#include "weir/engine/listener.h"
+#include "weir/engine/mailbox.h"
+#include "weir/engine/session_slab.h"
+#include "weir/engine/tally.h"
+#include "weir/io/io.h"
+
+/* In `pong`: it has no loop any more, which is no silence. */
+#define WORKER_ENDED UINT32_MAX
+
+struct worker {
+	struct io_loop loop;
+	struct engine *engine; /* borrows */
+	unsigned index;
+	int cpu; /* -1 = not pinned */
+	pthread_t thread;
+	struct list live;    /* sessions that are not closing */
+	struct list closing; /* sessions to look at at the end of the turn */
+	struct list waiting; /* closing sessions whose ops have not all come back */
+	struct session_slab slab;
+	struct list extras; /* owns: those of ended sessions, for the next ones */
+	struct queue_grants grants; /* sessions here that were given a place */
+	struct listener *listeners; /* owns; one for each endpoint */
+	struct picker *pickers;     /* owns; one for each backend */
+	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
+	struct eviction *evictions; /* owns; of servers, in the order of tallies */
+	struct timer age;           /* ages the caches; set only while they hold something */
+	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
+	struct log_ring *log;       /* owns */
+	struct log_limit connect_limit;
+	struct log_limit shortage_limit;
+	struct log_limit spill_limit; /* a source is passed over for the next one */
+	int64_t told_ns; /* control was told that something rests in the pools */
+	uint32_t next_number;
+	uint32_t sessions;
+	bool draining;
+	bool stopping;
+	bool deaf; /* has left all listeners */
+	bool finished;
+	bool spawned; /* control's: has a thread */
+	struct mailbox mailbox;
+	/* Sessions here or on their way here: what placement compares. */
+	_Alignas(64) atomic_int load;
+	_Atomic uint32_t pong; /* the last engine_ping() that was answered */
+	_Alignas(64) struct counters counters;
+};
+
+/* Makes a worker with its loop, not its thread, that has nobody to listen to yet. NULL on failure with
+ * `*err` -errno, and all is as it was. */
+struct worker *worker_make(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
+/* Its listeners begin to accept. 0, or -errno: some do, so tell it to stop and run it out. */
+int worker_listen(struct worker *w);
+/* Both, for tests, which turn it by themselves. NULL on failure with `*err` -errno. */
+struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
+/* One turn: wait, dispatch, reap, publish. */
+void worker_turn(struct worker *w);
+/* Turns a worker that was told to stop and has no thread until it has ended. */
+void worker_run_out(struct worker *w);
+/* Frees a worker whose sessions have all ended. */
+void worker_free(struct worker *w);
+/* Starts the thread; it ends by itself when the worker is finished. 0 or -errno. */
+int worker_spawn(struct worker *w);
+
+/* A flow could not get a pipe or memory moved: counted where counters live. */
+static inline struct worker *worker_of_loop(struct io_loop *loop)
+{
+	return container_of(loop, struct worker, loop);
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * buf_pool.h - pooled buffers in tiers, for what a destination refused: a cache a worker, a list
+ * for all.
+ *
+ * The shape of pipe_pool.h with one shelf a tier: powers of two from 2 KiB to 64 KiB. A cache
+ * belongs to its thread; the pool's lists have a spinlock, the budget is one atomic. Ageing is told
+ * in shelf.h. Floor 1.
+ */
+#ifndef WEIR_IO_BUF_POOL_H
+#define WEIR_IO_BUF_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/base/check.h"
+#include "weir/base/spinlock.h"
+#include "weir/io/shelf.h"
+
+#define BUF_TIERS 6
+#define BUF_MIN 2048u
+#define BUF_MAX 65536u
+#define BUF_BATCH 8
+/* Above this, a batch of a tier spills from a cache to the pool's list. */
+#define BUF_LOCAL_MAX 32u
+
+struct buf {
+	struct shelf_item item;
+	uint32_t tier;
+	uint32_t cap; /* bytes of data[] that may be used */
+	uint32_t off; /* first byte not yet written: its owner's */
+	uint32_t len; /* bytes from `off`: its owner's */
+	uint8_t data[];
+};
+
+struct buf_pool {
+	_Alignas(64) struct spinlock lock; /* of `tiers` */
+	struct shelf tiers[BUF_TIERS];
+	_Atomic uint64_t resting; /* memory in `tiers`; written under the lock, read without */
+	_Alignas(64) _Atomic uint64_t bytes; /* memory of all buffers that exist */
+	uint64_t budget_bytes;
+	_Atomic uint64_t created;
+	_Atomic uint64_t freed;
+	_Atomic uint64_t refused;
+};
+
+struct buf_cache {
+	struct shelf tiers[BUF_TIERS];
+	struct buf_pool *pool; /* borrows, for the worker's lifetime */
+	uint32_t in_use;
+	uint64_t in_use_bytes; /* sum of their `cap` */
+};
+
+/* Prepares an empty pool. Control thread. */
+void buf_pool_init(struct buf_pool *p, uint64_t budget_bytes);
+/* Frees what rests in the pool's lists. All caches must be freed first. Control thread. */
+void buf_pool_free(struct buf_pool *p);
+/* One cycle of the pool's lists; true while they hold something. Control thread. */
+bool buf_pool_age(struct buf_pool *p);
+/* Bytes of memory that rest in the pool's lists. Any thread. */
+uint64_t buf_pool_resting(struct buf_pool *p);
+
+void buf_cache_init(struct buf_cache *c, struct buf_pool *pool);
+/* Frees all that rests in the cache; nothing may be in use. */
+void buf_cache_free(struct buf_cache *c);
+/* One cycle of this cache; true while it holds something. Worker thread. */
+bool buf_cache_age(struct buf_cache *c);
+
+/* The slow halves of buf_get() and buf_put(). */
+struct buf *buf_get_slow(struct buf_cache *c, uint32_t tier);
+void buf_put_slow(struct buf_cache *c, struct buf *b);
+
+/* The smallest tier with buffers of `bytes` or more: BUF_MIN << tier. */
+static inline uint32_t buf_tier(uint32_t bytes)
+{
+	check(bytes > 0);
+	check(bytes <= BUF_MAX);
+	return bytes <= BUF_MIN ? 0 : 32 - (uint32_t)__builtin_clz((bytes - 1) / BUF_MIN);
+}
+
+/* A buffer with cap >= `bytes` (1 to BUF_MAX), off = len = 0; NULL when budget or memory is out.
+ * The budget counts all buffers that exist; before a get is refused for it, resting buffers of
+ * other tiers are freed (this cache's and the pool's). Worker thread. */
+static inline struct buf *buf_get(struct buf_cache *c, uint32_t bytes)
+{
+	const uint32_t tier = buf_tier(bytes);
+	struct shelf_item *item = shelf_pop_young(&c->tiers[tier]);
+	struct buf *b;
+
+	if (unlikely(item == NULL))
+		return buf_get_slow(c, tier);
+	b = container_of(item, struct buf, item);
+	b->off = 0;
+	b->len = 0;
+	c->in_use++;
+	c->in_use_bytes += b->cap;
+	return b;
+}
+
+/* Takes the buffer back, whatever is in it. Worker thread. */
+static inline void buf_put(struct buf_cache *c, struct buf *b)
+{
+	struct shelf *shelf = &c->tiers[b->tier];
+
+	check(c->in_use > 0);
+	if (unlikely(shelf->count >= BUF_LOCAL_MAX)) {
+		buf_put_slow(c, b);
+		return;
+	}
+	c->in_use--;
+	c->in_use_bytes -= b->cap;
+	shelf_push(shelf, &b->item);
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pipe_pool.h - pools of splice pipes: one cache a worker, one list for all.
+ *
+ * Hands out empty pipes only; a pipe that comes back with bytes in it is closed. Never blocks.
+ * A cache belongs to its thread; the pool's list has a spinlock, its budget is one atomic. Both age
+ * as shelf.h tells: what nobody needs is closed after at most two cycles, outside the lock.
+ *
+ * Pipes get smaller before they get fewer. As the budget fills up, new pipes are half, a quarter ...
+ * of the wanted size, down to PIPE_BYTES_MIN, and a pipe that comes back larger than a new one would
+ * be is shrunk before it rests (the kernel gives the pages back at once). Floor 1.
+ */
+#ifndef WEIR_IO_PIPE_POOL_H
+#define WEIR_IO_PIPE_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/base/check.h"
+#include "weir/base/spinlock.h"
+#include "weir/io/shelf.h"
+
+/* A pipe with fewer slots relays slower than copying; it is closed and counted. */
+#define PIPE_SLOTS_MIN 16
+#define PIPE_SLOT_BYTES 4096
+#define PIPE_BYTES_MIN (PIPE_SLOTS_MIN * PIPE_SLOT_BYTES)
+/* How many pipes move between a cache and the pool's list under one lock. */
+#define PIPE_BATCH 16
+
+/* A cache line each: two workers' pipes never share one. */
+struct pipe {
+	_Alignas(64) struct shelf_item item;
+	int rd;
+	int wr;
+	uint32_t bytes; /* in it now: sums of what splice returned, never of what was asked (R1) */
+	uint32_t cap;   /* real size, from F_GETPIPE_SZ */
+};
+
+struct pipe_pool {
+	_Alignas(64) struct spinlock lock; /* of `list` */
+	struct shelf list;
+	_Atomic uint32_t resting; /* size of `list`; written under the lock, read without */
+	_Alignas(64) atomic_uint made; /* pipes that exist now, in lists or with flows */
+	_Atomic uint64_t bytes;        /* sum of the real sizes of all pipes that exist */
+	/* counted on slow paths only */
+	_Atomic uint64_t created;
+	_Atomic uint64_t closed;
+	_Atomic uint64_t too_small; /* closed at birth: fewer than PIPE_SLOTS_MIN slots */
+	_Atomic uint64_t refused;   /* gets that found no pipe: budget, limit or pipe2 error */
+	/* Read by each put, written when pipes are made or closed near the end of the budget. */
+	_Alignas(64) _Atomic uint32_t size_now; /* of a pipe that would be made now */
+	uint32_t max;          /* at most so many; 0 = none at all */
+	uint32_t want_bytes;   /* size of a pipe while the budget is at least half free */
+	uint64_t budget_bytes; /* of all pipes together; UINT64_MAX when privileged */
+};
+
+struct pipe_cache {
+	struct shelf list;
+	struct pipe_pool *pool; /* borrows, for the worker's lifetime */
+	uint32_t local_max;     /* above this, a batch spills to the pool's list */
+	uint32_t in_use;        /* taken by flows of this worker and not given back */
+	uint64_t killed;        /* came back with bytes in them */
+};
+
+/* Prepares an empty pool. `want_bytes` is a power of two, at least 64 KiB. Control thread. */
+void pipe_pool_init(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint64_t budget_bytes);
+/* Closes every pipe of the pool's list. All caches must be freed first. Control thread. */
+void pipe_pool_free(struct pipe_pool *p);
+/* One cycle of the pool's list. Returns true while the list holds something, so that the caller
+ * keeps its timer armed. Control thread. */
+bool pipe_pool_age(struct pipe_pool *p);
+/* Pipes that rest in the pool's list. Any thread. */
+uint32_t pipe_pool_resting(struct pipe_pool *p);
+
+void pipe_cache_init(struct pipe_cache *c, struct pipe_pool *pool, uint32_t local_max);
+/* Closes all that rests in the cache; none may be in use. */
+void pipe_cache_free(struct pipe_cache *c);
+/* One cycle of this cache; true while it holds something. Worker thread. */
+bool pipe_cache_age(struct pipe_cache *c);
+
+/* The slow halves of pipe_get() and pipe_put(). */
+struct pipe *pipe_get_slow(struct pipe_cache *c);
+void pipe_put_slow(struct pipe_cache *c, struct pipe *p);
+
+/* Takes an empty pipe: own list, own victims, a batch from the pool, at last pipe2(2).
+ * NULL when there is none to be had; the flow then copies. Worker thread. */
+static inline struct pipe *pipe_get(struct pipe_cache *c)
+{
+	struct shelf_item *item = shelf_pop_young(&c->list);
+
+	if (unlikely(item == NULL))
+		return pipe_get_slow(c);
+	c->in_use++;
+	return container_of(item, struct pipe, item);
+}
+
+/* Takes the pipe back. With bytes in it (R11, R12) it is closed and counted. Worker thread. */
+static inline void pipe_put(struct pipe_cache *c, struct pipe *p)
+{
+	/* Which size is the current one matters by trend only, so the load is relaxed. */
+	if (unlikely(p->bytes != 0 || c->list.count >= c->local_max ||
+		     p->cap > atomic_load_explicit(&c->pool->size_now, memory_order_relaxed))) {
+		pipe_put_slow(c, p);
+		return;
+	}
+	check(c->in_use > 0);
+	c->in_use--;
+	shelf_push(&c->list, &p->item);
+}
+
+#endif
