@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../sim/stale_entry.h"
 #include "ring_luck.h"
 #include "ring_shim.h"
 #include "shim_poison.h"
@@ -520,13 +521,9 @@ void ring_reserve(struct ring *r, uint32_t n)
 
 struct io_uring_sqe *ring_sqe(struct ring *r)
 {
-	struct io_uring_sqe *sqe;
-
 	shim_count();
 	ring_reserve(r, 1);
-	sqe = &r->sq[r->filled++];
-	memset(sqe, 0xa5, sizeof(*sqe)); /* what the driver does not fill in is none of its doing */
-	return sqe;
+	return stale_entry(&r->sq[r->filled++]);
 }
 
 /* ---- entering ---- */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cover.h"
+#include "stale_entry.h"
 
 /* What lent memory looks like, at both its ends. */
 #define LENT_BYTE 0xdb
@@ -216,12 +217,8 @@ void ring_reserve(struct ring *r, uint32_t n)
 
 struct io_uring_sqe *ring_sqe(struct ring *r)
 {
-	struct io_uring_sqe *sqe;
-
 	ring_reserve(r, 1);
-	sqe = &r->sq[r->sq_count++];
-	memset(sqe, 0xa5, sizeof(*sqe)); /* nobody promises zeros */
-	return sqe;
+	return stale_entry(&r->sq[r->sq_count++]);
 }
 
 /* ---- completions ---- */
