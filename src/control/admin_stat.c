@@ -153,6 +153,10 @@ static void put_tally(struct table *t, const struct tally_sum *sum)
 {
 	put(t, STAT_bin, sum->bytes_to_server);
 	put(t, STAT_bout, sum->bytes_to_client);
+	put(t, STAT_reqbin, sum->bytes_to_server);
+	put(t, STAT_reqbout, sum->bytes_to_server);
+	put(t, STAT_resbin, sum->bytes_to_client);
+	put(t, STAT_resbout, sum->bytes_to_client);
 	put(t, STAT_rate, sum->rate);
 	put(t, STAT_rate_max, sum->rate_max > sum->rate ? sum->rate_max : sum->rate);
 	put(t, STAT_eint, sum->internal_errors);
@@ -224,6 +228,7 @@ static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
 	put(t, STAT_conn_tot, counter_get(&fe->total));
 	put(t, STAT_dcon, counter_get(&fe->denied));
 	put(t, STAT_dses, 0);
+	put(t, STAT_sess_other, counter_get(&fe->total)); /* none is HTTP */
 	end_row(t, iid, 0);
 }
 
@@ -336,6 +341,7 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 	put(t, STAT_lbtot, counter_get(&s->chosen_total));
 	put(t, STAT_connect, sum->total);
 	put(t, STAT_reuse, 0);
+	put(t, STAT_srid, 0); /* how often this number was another server's */
 	if (a != NULL)
 		put_text(t, STAT_addr, addr_format(a, address));
 	end_row(t, iid, s->index + 1);

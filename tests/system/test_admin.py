@@ -264,7 +264,8 @@ def test_rates_and_times_are_counted(weir, peers):
 
 @pytest.mark.skipif(HAPROXY is None, reason="no haproxy to compare with")
 def test_columns_are_where_haproxy_has_them(weir, peers, folder):
-    """HAProxy's own header and one of its rows, against ours."""
+    """HAProxy's own header and some of its rows, against ours. A release's columns are the first ones of a
+    newer release, so the shorter list is the beginning of the longer one."""
     _, _, text = two_servers(peers)
     path = os.path.join(folder, "h.sock")
     config = os.path.join(folder, "h.cfg")
@@ -293,9 +294,9 @@ def test_columns_are_where_haproxy_has_them(weir, peers, folder):
     ours, our_states = daemon.ask("show stat"), daemon.ask("show servers state")
     head = ours.splitlines()[0].rstrip(",").split(",")
     their_head = theirs.splitlines()[0].split(",")
-    fixed = their_head.index("-")
+    fixed = min(head.index("-"), their_head.index("-"))
+    assert fixed > 100
     assert head[:fixed] == their_head[:fixed]
-    assert head[fixed] == "-"
     assert our_states.splitlines()[:2] == their_states.splitlines()[:2]
     assert len(our_states.splitlines()[2].split(" ")) == len(their_states.splitlines()[2].split(" "))
     # What HAProxy fills of a server that is not checked, we fill too, and as a number where it has one.
@@ -314,7 +315,8 @@ def test_columns_are_where_haproxy_has_them(weir, peers, folder):
 NOT_OURS = {"wrew", "cache_lookups", "cache_hits", "srv_icur", "idle_conn_cur", "safe_conn_cur",
             "need_conn_est", "intercepted", "req_tot", "req_rate", "req_rate_max", "lastchg", "downtime",
             "hrsp_1xx", "hrsp_2xx", "hrsp_3xx", "hrsp_4xx", "hrsp_5xx", "hrsp_other", "comp_in", "comp_out",
-            "comp_byp", "comp_rsp", "agg_server_check_status", "agg_check_status"}
+            "comp_byp", "comp_rsp", "agg_server_check_status", "agg_check_status", "h1sess", "h2sess",
+            "h3sess", "req_other", "h1req", "h2req", "h3req", "priv_idle_cur"}
 
 
 def test_two_machines_with_one_file_have_one_checksum(weir):

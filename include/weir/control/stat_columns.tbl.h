@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * stat_columns.tbl.h - one row a column of `show stat`: COLUMN(name), in HAProxy's order.
+ * stat_columns.tbl.h - one row per column of `show stat`: COLUMN(name), in HAProxy's order.
  *
- * Tools count commas: a row is never removed, and a new one goes to the end.
+ * Tools count commas: a row is never removed, and a new one goes to the end. The columns of HAProxy 3.4
+ * (June 2026); older releases have the first of them (2.6: up to agg_check_status, 3.0: up to h3req).
  */
 COLUMN(pxname)
 COLUMN(svname)
@@ -107,3 +108,18 @@ COLUMN(uweight)
 COLUMN(agg_server_status)
 COLUMN(agg_server_check_status)
 COLUMN(agg_check_status)
+COLUMN(srid)
+COLUMN(sess_other)
+COLUMN(h1sess)
+COLUMN(h2sess)
+COLUMN(h3sess)
+COLUMN(req_other)
+COLUMN(h1req)
+COLUMN(h2req)
+COLUMN(h3req)
+COLUMN(proto)
+COLUMN(priv_idle_cur)
+COLUMN(reqbin)
+COLUMN(reqbout)
+COLUMN(resbin)
+COLUMN(resbout)

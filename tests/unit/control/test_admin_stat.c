@@ -147,7 +147,7 @@ static void assert_cell(const char *proxy, const char *name, unsigned column, co
 	free(out);
 }
 
-static void every_row_has_104_columns_and_a_comma_behind_each(void **state)
+static void every_row_has_119_columns_and_a_comma_after_each(void **state)
 {
 	char *out = answer();
 	size_t rows = 0;
@@ -155,7 +155,7 @@ static void every_row_has_104_columns_and_a_comma_behind_each(void **state)
 	(void)state;
 	assert_memory_equal(out, "# pxname,svname,qcur,qmax,scur,smax,slim,stot,bin,bout,", 55);
 	for (const char *line = out; *line != '\0'; line += strcspn(line, "\n") + 1, rows++)
-		assert_int_equal(count_commas(line), 104);
+		assert_int_equal(count_commas(line), 119);
 	assert_int_equal(rows, 1 + 2 + 3 + 2);
 	free(out);
 }
@@ -170,7 +170,7 @@ static void names_stand_at_haproxys_positions(void **state)
 		{27, "iid"}, {28, "sid"}, {32, "type"}, {36, "check_status"}, {49, "cli_abrt"},
 		{50, "srv_abrt"}, {55, "lastsess"}, {61, "ttime"}, {73, "addr"}, {75, "mode"}, {76, "algo"},
 		{84, "connect"}, {97, "used_conn_cur"}, {99, "uweight"},
-		{102, "agg_check_status"}, {103, "-"}};
+		{102, "agg_check_status"}, {104, "sess_other"}, {111, "h3req"}, {117, "resbout"}, {118, "-"}};
 	char *out = answer();
 
 	(void)state;
@@ -454,7 +454,7 @@ static void json_has_numbers_and_leaves_the_unknown_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STAT_TEST(every_row_has_104_columns_and_a_comma_behind_each),
+		STAT_TEST(every_row_has_119_columns_and_a_comma_after_each),
 		STAT_TEST(names_stand_at_haproxys_positions),
 		STAT_TEST(a_listen_is_one_proxy_and_its_rows_stand_together),
 		STAT_TEST(counts_stand_in_their_columns),
