@@ -109,7 +109,7 @@ static void measure(int count, int rounds, struct thread *worst)
 	struct pipe_pool pool;
 
 	memset(threads, 0, sizeof(threads));
-	pipe_pool_init(&pool, (uint32_t)count * 2 * HELD, PIPE_BYTES_MIN, UINT64_MAX);
+	pipe_pool_init(&pool, (uint32_t)count * 2 * HELD, 65536, UINT64_MAX);
 	check(pthread_barrier_init(&barrier, NULL, (unsigned)count) == 0);
 	for (int i = 0; i < count; i++) {
 		pipe_cache_init(&threads[i].cache, &pool, HELD / 2);

@@ -85,10 +85,9 @@ static void judge_file_max(const struct doctor_facts *facts, const struct doctor
 }
 
 /* Pages for so many of the smallest pipes, and the sixteenth that the plan leaves to others. */
-static uint64_t pages_wanted(const struct doctor_facts *facts, const struct doctor_wish *wish)
+static uint64_t pages_wanted(const struct doctor_wish *wish)
 {
-	const uint64_t page = facts->limits.page_bytes > 0 ? facts->limits.page_bytes : 4096;
-	const uint64_t pages = wish->pipes * PIPE_SLOTS_MIN * PIPE_SLOT_BYTES / page;
+	const uint64_t pages = wish->pipes * PIPE_SLOTS_MIN;
 
 	return pages + pages / 15 + 1;
 }
@@ -104,7 +103,7 @@ static void judge_pages(const struct doctor_facts *facts, const struct doctor_wi
 		f->verdict = DOCTOR_OK;
 		return;
 	}
-	at_least(f, key, limit, pages_wanted(facts, wish), wish->pipes_given);
+	at_least(f, key, limit, pages_wanted(wish), wish->pipes_given);
 }
 
 static void judge_pages_soft(const struct doctor_facts *facts, const struct doctor_wish *wish,

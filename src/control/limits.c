@@ -22,8 +22,6 @@
 #include "weir/io/pipe_pool.h"
 #include "weir/io/sys.h"
 
-/* What pipe_pool.h makes pipes shrink to before they get fewer. */
-#define SMALLEST_PIPE  (PIPE_SLOTS_MIN * (uint64_t)PIPE_SLOT_BYTES)
 #define BUF_BUDGET_MIN (UINT64_C(16) << 20)
 /* From linux/capability.h, which not every libc-dev package brings. */
 #define CAP_BIT_SYS_ADMIN    21
@@ -44,11 +42,18 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint32_t power_of_two_below(uint64_t n)
+/* What pipe_pool.h makes pipes shrink to before they get fewer. */
+static uint64_t smallest_pipe(const struct limits_facts *facts)
 {
-	uint32_t p = (uint32_t)SMALLEST_PIPE; /* a power of two itself */
+	return PIPE_SLOTS_MIN * facts->page_bytes;
+}
 
-	check(n >= SMALLEST_PIPE);
+/* The largest power of two up to `n`, from `smallest` on, which is one too. */
+static uint32_t power_of_two_below(uint64_t n, uint64_t smallest)
+{
+	uint32_t p = (uint32_t)smallest;
+
+	check(n >= smallest);
 	while (p <= UINT32_MAX / 4 && (uint64_t)p * 2 <= n)
 		p *= 2;
 	return p;
@@ -58,20 +63,23 @@ static uint32_t power_of_two_below(uint64_t n)
 static uint64_t plan_pipe_bytes(const struct limits_facts *facts, const struct limits_wish *wish,
 				struct engine_limits *out)
 {
-	out->pipe_bytes = wish->pipe_bytes;
+	const uint64_t smallest = smallest_pipe(facts);
+
+	out->pipe_bytes = wish->pipe_bytes > smallest ? wish->pipe_bytes : (uint32_t)smallest;
 	out->pipe_budget_bytes = UINT64_MAX;
 	if (facts->pipes_privileged)
 		return UINT64_MAX;
-	if (facts->pipe_max_bytes < SMALLEST_PIPE)
+	if (facts->pipe_max_bytes < smallest)
 		return 0;
-	out->pipe_bytes = (uint32_t)min_u64(wish->pipe_bytes, power_of_two_below(facts->pipe_max_bytes));
+	out->pipe_bytes =
+		(uint32_t)min_u64(out->pipe_bytes, power_of_two_below(facts->pipe_max_bytes, smallest));
 	if (facts->pipe_user_pages == 0)
 		return UINT64_MAX;
 	/* A sixteenth is left to other processes of this user: past the limit the kernel makes pipes of
 	 * two slots, and we would make and close one for each flow that asks. */
 	out->pipe_budget_bytes = (facts->pipe_user_pages - facts->pipe_user_pages / 16) * facts->page_bytes;
 	/* Pipes get smaller before they get fewer, so count the smallest. */
-	return out->pipe_budget_bytes / SMALLEST_PIPE;
+	return out->pipe_budget_bytes / smallest;
 }
 
 static uint64_t plan_buf_budget(const struct limits_facts *facts, uint64_t maxconn)
@@ -133,7 +141,7 @@ int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish
 	int err;
 
 	check(wish->workers > 0);
-	check(wish->pipe_bytes >= SMALLEST_PIPE);
+	check(facts->page_bytes > 0);
 	memset(plan, 0, sizeof(*plan));
 	plan->pipes_why = "";
 	if (wish->maxconn == 0)
@@ -296,12 +304,11 @@ void limits_read(struct limits_facts *facts)
 {
 	struct rlimit rl;
 	char status[4096];
-	long page = sysconf(_SC_PAGESIZE);
 	uint64_t soft, hard;
 
 	memset(facts, 0, sizeof(*facts));
 	facts->fds = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? (uint64_t)rl.rlim_cur : 1024;
-	facts->page_bytes = page > 0 ? (uint64_t)page : 4096;
+	facts->page_bytes = sys_page_bytes();
 	facts->pipes_privileged = read_text("/proc/self/status", status, sizeof(status)) &&
 				  limits_caps_privileged(status) && in_first_user_namespace();
 	soft = read_number("/proc/sys/fs/pipe-user-pages-soft", 16384);

@@ -12,13 +12,22 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/session.h"
+#include "weir/io/sys.h"
 
-#define CHUNK_SESSIONS 64
+#define CHUNK_SESSIONS_MIN 64u
 
 struct session_chunk {
 	struct session_chunk *next; /* owns */
-	struct session sessions[CHUNK_SESSIONS];
+	struct session sessions[];
 };
+
+/* At least a page, which may be 64 KiB. */
+static uint32_t chunk_sessions(void)
+{
+	const size_t fit = (sys_page_bytes() - sizeof(struct session_chunk)) / sizeof(struct session);
+
+	return fit > CHUNK_SESSIONS_MIN ? (uint32_t)fit : CHUNK_SESSIONS_MIN;
+}
 
 void session_slab_init(struct session_slab *slab)
 {
@@ -40,15 +49,15 @@ void session_slab_free(struct session_slab *slab)
 
 static bool grow(struct session_slab *slab)
 {
-	struct session_chunk *chunk = calloc(1, sizeof(*chunk));
-	int i;
+	const uint32_t count = chunk_sessions();
+	struct session_chunk *chunk = calloc(1, sizeof(*chunk) + count * sizeof(chunk->sessions[0]));
 
 	if (chunk == NULL)
 		return false;
 	chunk->next = slab->chunks;
 	slab->chunks = chunk;
-	slab->slots += CHUNK_SESSIONS;
-	for (i = 0; i < CHUNK_SESSIONS; i++)
+	slab->slots += count;
+	for (uint32_t i = 0; i < count; i++)
 		list_push_back(&slab->free, &chunk->sessions[i].link);
 	return true;
 }

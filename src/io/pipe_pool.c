@@ -32,7 +32,7 @@ static uint32_t size_for(const struct pipe_pool *p, uint64_t used)
 	uint64_t part = p->budget_bytes / 2;
 	uint32_t size = p->want_bytes;
 
-	while (size > PIPE_BYTES_MIN && (left < part || left < size)) {
+	while (size > p->min_bytes && (left < part || left < size)) {
 		size /= 2;
 		part /= 2;
 	}
@@ -53,13 +53,13 @@ static void update_size_now(struct pipe_pool *p)
 
 void pipe_pool_init(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint64_t budget_bytes)
 {
-	check(want_bytes >= PIPE_BYTES_MIN);
 	check(want_bytes <= INT_MAX);
 	check((want_bytes & (want_bytes - 1)) == 0);
 	memset(p, 0, sizeof(*p));
 	spinlock_init(&p->lock);
 	p->max = max;
-	p->want_bytes = want_bytes;
+	p->min_bytes = PIPE_SLOTS_MIN * sys_page_bytes();
+	p->want_bytes = want_bytes > p->min_bytes ? want_bytes : p->min_bytes;
 	p->budget_bytes = budget_bytes;
 	update_size_now(p);
 }
@@ -118,7 +118,7 @@ static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes
 	 * birth is good enough if it has the slots; near the limit it has two (kernel-facts). */
 	if (cap < 0)
 		cap = sys_pipe_size(fds[0]);
-	if (cap < PIPE_BYTES_MIN) {
+	if (cap < (int)p->min_bytes) {
 		sys_close(fds[0]);
 		sys_close(fds[1]);
 		count_one(&p->too_small);
@@ -194,7 +194,7 @@ static void shrink_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t size)
 	const uint32_t before = pipe->cap;
 
 	check(pipe->bytes == 0);
-	if (cap < PIPE_BYTES_MIN)
+	if (cap < (int)p->min_bytes)
 		return;
 	pipe->cap = (uint32_t)cap;
 	account(p, before, pipe->cap);

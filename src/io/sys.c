@@ -152,6 +152,15 @@ int sys_unacked(int fd)
 	return ioctl(fd, SIOCOUTQ, &n) < 0 ? -errno : n;
 }
 
+uint32_t sys_page_bytes(void)
+{
+	const long page = sysconf(_SC_PAGESIZE);
+
+	check(page > 0);
+	check(page <= 1 << 20);
+	return (uint32_t)page;
+}
+
 int sys_epoll_create(void)
 {
 	return RETRY(int, epoll_create1(EPOLL_CLOEXEC));

@@ -13,9 +13,9 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 #define HEAP_ARITY 4u
-#define HEAP_ROOM_MIN 256u /* one page */
 #define HEAP_ROOM_MAX (UINT32_C(1) << 30)
 
 void timer_init(struct timer *t, void (*fire)(struct timer *t))
@@ -89,7 +89,9 @@ static void sift_down(struct timer_heap *h, uint32_t slot, struct timer_entry e)
 
 static int make_room(struct timer_heap *h)
 {
-	const uint32_t room = h->room != 0 ? h->room * 2 : HEAP_ROOM_MIN;
+	/* A page at first, as less would take one too. */
+	const uint32_t page = sys_page_bytes() / (uint32_t)sizeof(struct timer_entry);
+	const uint32_t room = h->room != 0 ? h->room * 2 : page;
 	struct timer_entry *entries;
 
 	if (h->count < h->room)

@@ -350,6 +350,11 @@ int sys_pipe_set_size(int fd, int bytes)
 	return bytes;
 }
 
+uint32_t sys_page_bytes(void)
+{
+	return 4096;
+}
+
 int sys_pipe_size(int fd)
 {
 	(void)shim_file(fd);

@@ -15,7 +15,7 @@ static void splice_at_mark_says_eagain_for_ever(void **state)
 
 	(void)state; /* cmocka's, unused here as in all below */
 	port_pair(true, true, s);
-	pipe_of_64k(p);
+	pipe_of_16_slots(p);
 	put(s[0], 100);
 	put_urgent(s[0]);
 	put(s[0], 100);
@@ -35,7 +35,7 @@ static void splice_at_mark_with_fin_says_zero(void **state)
 
 	(void)state;
 	port_pair(true, true, s);
-	pipe_of_64k(p);
+	pipe_of_16_slots(p);
 	put_urgent(s[0]);
 	put(s[0], 50);
 	end(s[0]);
@@ -54,7 +54,7 @@ static void splice_at_mark_with_rst_takes_the_error(void **state)
 
 	(void)state;
 	port_pair(true, true, s);
-	pipe_of_64k(p);
+	pipe_of_16_slots(p);
 	put_urgent(s[0]);
 	put(s[0], 50);
 	hard_close(s[0]);
@@ -132,7 +132,7 @@ static void unix_splice_passes_the_mark(void **state)
 
 	(void)state;
 	port_pair(false, true, s);
-	pipe_of_64k(p);
+	pipe_of_16_slots(p);
 	put(s[0], 10);
 	put_urgent(s[0]);
 	put(s[0], 10);
@@ -175,7 +175,7 @@ static void rst_is_told_once_after_the_data(void **state)
 	(void)state;
 	for (int by_splice = 0; by_splice < 2; by_splice++) {
 		port_pair(true, true, s);
-		pipe_of_64k(p);
+		pipe_of_16_slots(p);
 		put(s[0], 3000);
 		hard_close(s[0]);
 		if (by_splice) {

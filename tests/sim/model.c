@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,6 +53,25 @@ void sim_trace(const char *fmt, ...)
 	va_end(args);
 	putchar('\n');
 	(void)fflush(stdout); /* the seed may abort at the next line */
+}
+
+uint32_t model_page_bytes(void)
+{
+	static uint32_t page;
+
+	if (page == 0) {
+		const char *text = getenv("WEIR_MODEL_PAGE");
+
+		page = text != NULL ? (uint32_t)strtoul(text, NULL, 10) : 4096;
+		if (page < 4096 || page > 65536 || (page & (page - 1)) != 0)
+			sim_fail("WEIR_MODEL_PAGE is not a power of two from 4096 to 65536");
+	}
+	return page;
+}
+
+uint32_t model_frag_bytes(void)
+{
+	return model_page_bytes() > 32768 ? model_page_bytes() : 32768;
 }
 
 void model_reset(uint64_t seed)

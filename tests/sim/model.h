@@ -27,7 +27,11 @@
 #define MODEL_SLOTS 64
 #define MODEL_URGENTS 8
 #define MODEL_BACKLOG 16
-#define MODEL_MSS_SLOT 32768u /* one page fragment holds at most so much, and so does one slot */
+
+/* The page size of the modelled machine: 4096, or $WEIR_MODEL_PAGE, for machines of 16 and 64 KiB. */
+uint32_t model_page_bytes(void);
+/* One fragment of a packet holds at most so much, and so does one slot of a pipe (SKB_FRAG_PAGE_ORDER). */
+uint32_t model_frag_bytes(void);
 
 enum file_kind { FILE_NONE, FILE_SOCK, FILE_LISTENER, FILE_PIPE_RD, FILE_PIPE_WR, FILE_EPOLL, FILE_EVENT,
 		 FILE_ALARM };

@@ -2,11 +2,11 @@
  *
  * model_splice.c - pipes by their slots, and splice both ways.
  *
- * Owns what lies in pipes. A call in takes at most (free slots x 4096) bytes and one slot for each
- * fragment it touches; a slot may hold far more than 4096 bytes, so a pipe can hold more than its
- * size. Refuses length 0 and lengths above 1 << 30 (R2), lengths that are not the pipe's content
- * (they cork the last part for 200 ms), and in a world with the engine a splice into a pipe that
- * holds bytes (R3, R12), by failing the seed. One thread. Tests only.
+ * Owns what lies in pipes. A call in takes at most (free slots x page size) bytes and one slot for each
+ * fragment it touches; a slot may hold more than a page, so a pipe can hold more than its size. Refuses
+ * length 0 and lengths above 1 << 30 (R2), lengths that are not the pipe's content (they cork the last part
+ * for 200 ms), and in a world with the engine a splice into a pipe that holds bytes (R3, R12), by failing
+ * the seed. One thread. Tests only.
  */
 #include <errno.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static uint32_t splice_piece(struct msock *s, uint32_t left, bool first)
 
 static ssize_t splice_in(struct msock *s, struct mpipe *p, size_t len)
 {
-	const uint32_t room = (p->slot_max - p->count) * 4096;
+	const uint32_t room = (p->slot_max - p->count) * model_page_bytes();
 	uint32_t left = len < room ? (uint32_t)len : room;
 	uint32_t moved = 0;
 	uint32_t n;
@@ -211,10 +211,11 @@ int sys_pipe(int fds[2])
 	fds[1] = mfile_open(FILE_PIPE_WR);
 	if (fds[0] < 0 || fds[1] < 0)
 		sim_fail("the model's table of descriptors is full");
-	*p = (struct mpipe){.used = true, .rd_open = true, .wr_open = true, .cap = 65536, .slot_max = 16};
+	*p = (struct mpipe){.used = true, .rd_open = true, .wr_open = true, .slot_max = 16};
+	p->cap = p->slot_max * model_page_bytes();
 	if (site(SITE_PIPE_EPERM)) {
-		p->cap = 8192; /* the user's pages are used up */
-		p->slot_max = 2;
+		p->slot_max = 2; /* the user's pages are used up */
+		p->cap = p->slot_max * model_page_bytes();
 		cover(COVER_SMALL_PIPE);
 	}
 	model.files[fds[0]].pipe = p;
@@ -233,15 +234,20 @@ static struct mpipe *pipe_any(int fd)
 int sys_pipe_set_size(int fd, int bytes)
 {
 	struct mpipe *p = pipe_any(fd);
+	uint32_t slots;
 
 	model_enter();
-	if (p->slot_max == 2 || (site(SITE_PIPE_SMALL) && bytes > 65536))
+	slots = ((uint32_t)bytes + model_page_bytes() - 1) / model_page_bytes();
+	if (p->slot_max == 2 || (site(SITE_PIPE_SMALL) && slots > 16))
 		return -EPERM;
-	if (bytes > MODEL_SLOTS * 4096)
-		bytes = MODEL_SLOTS * 4096;
-	p->cap = (uint32_t)bytes;
-	p->slot_max = (uint32_t)bytes / 4096;
-	return bytes;
+	p->slot_max = slots < MODEL_SLOTS ? slots : MODEL_SLOTS;
+	p->cap = p->slot_max * model_page_bytes();
+	return (int)p->cap;
+}
+
+uint32_t sys_page_bytes(void)
+{
+	return model_page_bytes();
 }
 
 int sys_pipe_size(int fd)

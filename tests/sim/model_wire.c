@@ -118,7 +118,7 @@ void msock_sent(struct msock *s, uint32_t len, bool urgent)
 	s->tx_acked = s->tx_total;
 	p->rx_key = s->tx_key;
 	while (left > 0) {
-		const uint32_t n = left < MODEL_MSS_SLOT ? left : MODEL_MSS_SLOT;
+		const uint32_t n = left < model_frag_bytes() ? left : model_frag_bytes();
 
 		/* Out of places: the last one grows, which the queue's limit makes rare. */
 		if (p->frag_count < MODEL_FRAGS) {
@@ -176,7 +176,7 @@ static void wire_data(struct msock *from, uint32_t max)
 
 	n = n < max ? n : max;
 	n = n < room ? n : room;
-	n = n < MODEL_MSS_SLOT ? n : MODEL_MSS_SLOT;
+	n = n < model_frag_bytes() ? n : model_frag_bytes();
 	if (from->urgent_count > 0 && from->urgents[0] < from->tx_wired + n) {
 		n = from->urgents[0] - from->tx_wired + 1;
 		urgent = true;
@@ -239,7 +239,7 @@ bool wire_ack(struct msock *from, uint32_t max)
 
 void wire_flush(struct msock *from)
 {
-	while (wire_step(from, MODEL_MSS_SLOT))
+	while (wire_step(from, model_frag_bytes()))
 		;
 	while (wire_ack(from, UINT32_MAX))
 		;

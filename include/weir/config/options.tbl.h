@@ -28,7 +28,8 @@ OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLO
 OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxpipes), "auto", 0,
        10000000, "Pipes for splice at a time; a flow that gets none copies.", "maxpipes = 4096")
 OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", FIELD_GLOBAL(pipe_size), "512k", 65536,
-       1 << 26, "Bytes that one pipe holds, a power of two.", "pipe-size = 512k")
+       1 << 26, "Bytes that one pipe holds, a power of two; at least 16 pages of the machine.",
+       "pipe-size = 512k")
 OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off", FIELD_GLOBAL(splice), "auto", 0, 0,
        "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
        "splice = auto")

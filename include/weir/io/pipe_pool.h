@@ -7,7 +7,7 @@
  * as shelf.h tells: what nobody needs is closed after at most two cycles, outside the lock.
  *
  * Pipes get smaller before they get fewer. As the budget fills up, new pipes are half, a quarter ...
- * of the wanted size, down to PIPE_BYTES_MIN, and a pipe that comes back larger than a new one would
+ * of the wanted size, down to PIPE_SLOTS_MIN pages, and a pipe that comes back larger than a new one would
  * be is shrunk before it rests (the kernel gives the pages back at once). Floor 1.
  */
 #ifndef WEIR_IO_PIPE_POOL_H
@@ -21,10 +21,9 @@
 #include "weir/base/spinlock.h"
 #include "weir/io/shelf.h"
 
-/* A pipe with fewer slots relays slower than copying; it is closed and counted. */
+/* A pipe with fewer slots relays slower than copying; it is closed and counted. A slot counts as one page of
+ * the machine in the size of a pipe: 16 slots are 64 KiB with pages of 4 KiB, 1 MiB with pages of 64 KiB. */
 #define PIPE_SLOTS_MIN 16
-#define PIPE_SLOT_BYTES 4096
-#define PIPE_BYTES_MIN (PIPE_SLOTS_MIN * PIPE_SLOT_BYTES)
 /* How many pipes move between a cache and the pool's list under one lock. */
 #define PIPE_BATCH 16
 
@@ -51,6 +50,7 @@ struct pipe_pool {
 	/* Read by each put, written when pipes are made or closed near the end of the budget. */
 	_Alignas(64) _Atomic uint32_t size_now; /* of a pipe that would be made now */
 	uint32_t max;          /* at most so many; 0 = none at all */
+	uint32_t min_bytes;    /* size of a pipe of PIPE_SLOTS_MIN slots */
 	uint32_t want_bytes;   /* size of a pipe while the budget is at least half free */
 	uint64_t budget_bytes; /* of all pipes together; UINT64_MAX when privileged */
 };
@@ -63,7 +63,8 @@ struct pipe_cache {
 	uint64_t killed;        /* came back with bytes in them */
 };
 
-/* Prepares an empty pool. `want_bytes` is a power of two, at least 64 KiB. Control thread. */
+/* Prepares an empty pool. `want_bytes` is a power of two; a size below PIPE_SLOTS_MIN pages is raised to
+ * that. Control thread. */
 void pipe_pool_init(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint64_t budget_bytes);
 /* Closes every pipe of the pool's list. All caches must be freed first. Control thread. */
 void pipe_pool_free(struct pipe_pool *p);

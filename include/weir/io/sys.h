@@ -56,6 +56,10 @@ int sys_pipe_size(int fd);
 int sys_unread(int fd);
 int sys_unacked(int fd);
 
+/* The page size of this machine, sysconf(3): what one slot of a pipe counts as in its size (pipe(7)). Never
+ * fails, costs no system call. */
+uint32_t sys_page_bytes(void);
+
 int sys_epoll_create(void);
 int sys_epoll_ctl(int epfd, int op, int fd, uint32_t events, uint64_t data);
 /* epoll_pwait2(2) where the kernel has it, epoll_wait(2) rounded up to ms elsewhere.

@@ -120,6 +120,24 @@ static void plan_follows_the_table(void **state)
 	}
 }
 
+/* A pipe has 16 slots of a page each at least, so a user's pages make as many pipes whatever a page is. */
+static void pages_of_64k_make_larger_pipes_and_no_fewer(void **state)
+{
+	struct limits_wish wish = {.maxpipes = -1, .pipe_bytes = 256 * KIB, .splice = true, .endpoints = 1,
+				   .workers = 1};
+	struct limits_facts facts = {.fds = 20000, .pipe_user_pages = 16384, .pipe_max_bytes = 1048576,
+				     .page_bytes = 65536};
+	struct limits_plan plan;
+
+	(void)state;
+	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
+	assert_int_equal(plan.engine.pipe_bytes, 1024 * KIB);
+	assert_int_equal(plan.engine.maxpipes, 960);
+	facts.pipe_max_bytes = 524288; /* 8 slots */
+	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
+	assert_int_equal(plan.engine.maxpipes, 0);
+}
+
 static void checks_keep_a_descriptor_each(void **state)
 {
 	struct limits_wish wish = {
@@ -128,7 +146,8 @@ static void checks_keep_a_descriptor_each(void **state)
 	struct config_backend backends[2] = {{.servers = servers, .server_count = 3},
 					     {.servers = servers, .server_count = 2}};
 	const struct config c = {.backends = backends, .backend_count = 2};
-	struct limits_facts facts = {.fds = 237, .pipes_privileged = true, .pipe_max_bytes = 1048576};
+	struct limits_facts facts = {.fds = 237, .pipes_privileged = true, .pipe_max_bytes = 1048576,
+				     .page_bytes = 4096};
 	struct limits_plan plan;
 
 	(void)state;
@@ -218,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plan_follows_the_table),
+		cmocka_unit_test(pages_of_64k_make_larger_pipes_and_no_fewer),
 		cmocka_unit_test(checks_keep_a_descriptor_each),
 		cmocka_unit_test(what_is_said_to_fit_fits),
 		cmocka_unit_test(budgets_are_bounded),

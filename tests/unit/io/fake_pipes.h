@@ -30,6 +30,7 @@ static struct {
 	int pipe_err;    /* sys_pipe fails with it */
 	int set_err;     /* sys_pipe_set_size fails with it */
 	int birth_bytes; /* size of a new pipe */
+	uint32_t page_bytes;
 	struct pipe_pool *unlocked; /* no call may be made under its lock; NULL = not watched */
 } fake;
 
@@ -37,6 +38,7 @@ static inline void fake_reset(void)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.birth_bytes = 65536;
+	fake.page_bytes = 4096;
 }
 
 static inline void fake_watch_lock(void)
@@ -75,6 +77,11 @@ int sys_pipe_set_size(int fd, int bytes)
 	check(atomic_load(&fake.bytes[fd - FAKE_FD_FIRST]) != 0);
 	atomic_store(&fake.bytes[fd - FAKE_FD_FIRST], bytes);
 	return bytes;
+}
+
+uint32_t sys_page_bytes(void)
+{
+	return fake.page_bytes;
 }
 
 int sys_pipe_size(int fd)

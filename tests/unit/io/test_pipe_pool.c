@@ -330,6 +330,35 @@ static void pipe_with_too_few_slots_is_closed_counted_and_refused(void **state)
 	assert_int_equal(atomic_load(&f->pool.bytes), 0);
 }
 
+static void a_pipe_has_16_slots_at_least_whatever_a_page_is(void **state)
+{
+	struct fixture *f = *state;
+	struct pipe *p;
+
+	fake.page_bytes = 65536;
+	fake.birth_bytes = 16 * 65536;
+	new_limits(f, 100, 64 * KIB, 3072 * KIB); /* raised to 16 slots */
+	p = pipe_get(&f->a);
+	assert_non_null(p);
+	assert_int_equal(p->cap, 1024 * KIB);
+	assert_int_equal(f->pool.bytes, 1024 * KIB);
+	pipe_put(&f->a, p);
+	assert_int_equal(take(f, &f->a, 100), 3);
+	give_back(f, &f->a, 3);
+}
+
+static void a_pipe_of_8_slots_is_closed_however_large_its_pages_are(void **state)
+{
+	struct fixture *f = *state;
+
+	fake.page_bytes = 65536;
+	fake.birth_bytes = 8 * 65536;
+	fake.set_err = EPERM;
+	new_limits(f, 100, 512 * KIB, UINT64_MAX);
+	assert_null(pipe_get(&f->a));
+	assert_int_equal(f->pool.too_small, 1);
+}
+
 static void pipe_that_may_not_grow_is_used_at_its_real_size(void **state)
 {
 	struct fixture *f = *state;
@@ -381,6 +410,8 @@ int main(void)
 		TEST(large_pipes_that_come_back_to_a_short_budget_make_room_for_more),
 		TEST(unlimited_budget_never_makes_a_pipe_smaller),
 		TEST(pipe_with_too_few_slots_is_closed_counted_and_refused),
+		TEST(a_pipe_has_16_slots_at_least_whatever_a_page_is),
+		TEST(a_pipe_of_8_slots_is_closed_however_large_its_pages_are),
 		TEST(pipe_that_may_not_grow_is_used_at_its_real_size),
 		TEST(failing_pipe2_is_a_refusal_that_leaves_no_trace),
 	};
