@@ -7,7 +7,7 @@
 # (conf/examples/container.ini): no shell, no package manager. SIGTERM drains and ends it; logs go to stderr.
 # driver = io_uring works where the runtime's seccomp profile allows it; the default one of most does not.
 
-FROM debian:12-slim AS build
+FROM debian:13-slim AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev \
         liburing-dev \

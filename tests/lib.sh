@@ -23,6 +23,22 @@ can_be_root() {
     [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
 }
 
+# leave_bare_chroot SCRIPT ARGUMENT... runs the script again where `/` is a mount point, when it is not one
+# here: in a bare chroot no process can make its mounts private, which network namespaces and many tests
+# need. The new root is a private copy of this one, in a mount namespace that ends with the script; it is
+# mounted below /proc, because that can be made private first and so no mount reaches the outside.
+leave_bare_chroot() {
+    if [ "$(id -u)" != 0 ] || mountpoint -q / || ! mountpoint -q /proc ||
+        ! unshare --mount --propagation unchanged true 2>/dev/null; then
+        return 0
+    fi
+    # shellcheck disable=SC2016  # the inner shell expands it
+    exec unshare --mount --propagation unchanged sh -c '
+        mount --make-private /proc && mount -t tmpfs none /proc/fs && mkdir /proc/fs/root &&
+            mount --rbind / /proc/fs/root && mount --make-rprivate /proc/fs/root || exit 3
+        exec chroot /proc/fs/root sh -c '"'"'cd "$0" && exec sh "$@"'"'"' "$@"' sh "$(pwd)" "$@"
+}
+
 # missing_packages PACKAGE... prints those that are not installed.
 missing_packages() {
     for package; do

@@ -5,24 +5,27 @@
 #
 #   sh tests/run.sh            all tests of the release build
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
+#   sh tests/run.sh --unit     the build, unit tests, the op contract of each driver, a short simulation
 #   sh tests/run.sh --full     also: -Werror with two compilers, a build without io_uring, ASan and UBSan,
 #                              TSan, a million seeds, the mutants, real programs, a booted systemd, the image
 #
-# For Debian 12, as root or with sudo (only to install). Needs no terminal, starts no service, writes
+# For Debian 12 and 13, as root or with sudo (only to install). Needs no terminal, starts no service, writes
 # nothing outside of the build folders, is incremental and safe to repeat. The last line is
 # `N passed, N failed` or `N passed, N failed, N skipped`; the exit code says whether anything failed.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 . "$root/tests/lib.sh"
+leave_bare_chroot "$0" "$@"
 
 usage() {
-    echo "usage: sh tests/run.sh [--quick | --full]"
+    echo "usage: sh tests/run.sh [--quick | --unit | --full]"
 }
 
 mode=default
 for word; do
     case $word in
         --quick) mode=quick ;;
+        --unit) mode=unit ;;
         --full) mode=full ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; exit 2 ;;
@@ -33,15 +36,21 @@ logs=$root/build/log
 mkdir -p "$logs"
 cd "$root" || exit 1
 
-packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
-    python3 python3-pytest python3-pytest-xdist python3-seccomp strace iproute2 nftables util-linux curl
-    wrk iperf3 redis-server redis-tools rsync systemd mandoc haproxy nginx libnginx-mod-stream"
-[ "$mode" != full ] || packages="$packages clang libclang-rt-14-dev systemd-container debootstrap buildah"
+packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev python3"
+[ "$mode" = unit ] || packages="$packages python3-pytest python3-pytest-xdist python3-seccomp strace iproute2
+    nftables util-linux curl wrk iperf3 redis-server redis-tools rsync systemd mandoc haproxy nginx
+    libnginx-mod-stream"
+case $(. /etc/os-release && echo "${VERSION_ID:-}") in
+    12) clang=14 ;;
+    *) clang=19 ;;
+esac
+[ "$mode" != full ] ||
+    packages="$packages clang libclang-rt-$clang-dev systemd-container debootstrap buildah"
 # shellcheck disable=SC2086  # a list of words
 need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
 
 case $mode in
-    quick) seeds=10000 ;;
+    quick | unit) seeds=10000 ;;
     *) seeds=100000 ;;
 esac
 
@@ -115,7 +124,7 @@ as_one_test() {
     fi
 }
 
-# The sanitizers of Debian 12 know address spaces of less randomness than today's kernels give.
+# The sanitizers of Debian 12 do not know the address space randomisation of newer kernels.
 still() {
     if setarch "$(uname -m)" -R true 2>/dev/null; then
         setarch "$(uname -m)" -R "$@"
@@ -263,13 +272,16 @@ esac
 ring_choice="tests/system/test_ring.py tests/system/test_stop.py tests/system/test_contract.py
     tests/system/test_streams.py -m smoke --dist load"
 
-part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
-part "tidy can fail" tidy-self pytests tidy tests/tidy
-part "what the bench makes of figures" bench-report pytests bench bench/harness/test_report.py
+if [ "$mode" != unit ]; then
+    part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
+    part "tidy can fail" tidy-self pytests tidy tests/tidy
+    part "what the bench makes of figures" bench-report pytests bench bench/harness/test_report.py
+fi
 part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled || finish
 part "unit tests" unit meson_tests build unit --suite unit
 part "the model of the kernel" model meson_tests build model --suite model
 part "simulation, $seeds seeds, half for a ring" sim simulation build "$seeds" $((seeds / 2))
+[ "$mode" != unit ] || finish
 part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
 part "system tests" system with build pytests system tests/system $choice

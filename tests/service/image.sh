@@ -5,9 +5,9 @@
 #
 #   sh tests/service/image.sh
 #
-# Needs root, buildah and debootstrap; says why when it cannot be run. Asks no registry: its debian:12-slim
-# is a Debian from this machine's mirror, and lies with all else in build/trees. The image's command and
-# health check run in a chroot as the image's user, in a network of their own.
+# Needs root, buildah and debootstrap; says why when it cannot be run. Uses no registry: its debian:13-slim
+# is a Debian from this machine's mirror and is stored in build/trees like everything else. The image's
+# command and health check run in a chroot as the image's user, in a network namespace of their own.
 # The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
@@ -48,11 +48,11 @@ room=$(du -sm "$trees/storage" 2>/dev/null | cut -f 1)
 [ "${room:-0}" -lt 6000 ] || rm -rf "${trees:?}/storage" "$trees/storage-run"
 
 # The base comes once, with what the build stage installs in a layer that is kept.
-base=docker.io/library/debian:12-slim
+base=localhost/debian:13-slim
 start=$(date +%s)
-debian_tree slim "" || cannot_be "no Debian could be fetched from $(mirror)"
+debian_tree debian13 13 || cannot_be "Debian 13 could not be fetched"
 if ! storage inspect --type image "$base" >/dev/null 2>&1; then
-    from=$(storage from scratch) && storage copy --quiet "$from" "$trees/slim" / >/dev/null &&
+    from=$(storage from scratch) && storage copy --quiet "$from" "$trees/debian13" / >/dev/null &&
         storage commit --quiet "$from" "$base" >/dev/null && storage rm "$from" >/dev/null ||
         cannot_be "buildah cannot make an image here"
 fi
@@ -61,7 +61,7 @@ echo "the base: $(($(date +%s) - start)) s"
 start=$(date +%s)
 log=$trees/image.log
 if ! timeout --foreground 400 buildah --root "$trees/storage" --runroot "$trees/storage-run" \
-    --storage-driver vfs bud --isolation chroot --pull-never --layers --format docker \
+    --storage-driver vfs bud --isolation chroot --pull-never --from "$base" --layers --format docker \
     -t localhost/weir-test . >"$log" 2>&1 </dev/null; then
     tail -n 15 "$log"
     test_that "the image is built" false

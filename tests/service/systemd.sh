@@ -21,9 +21,14 @@ done
 grep -q 'nodev.*overlay$' /proc/filesystems || cannot_be "no overlay file system"
 
 start=$(date +%s)
-debian_tree systemd systemd,systemd-sysv,dbus,libev4,libinih1,liburing2,python3-minimal ||
-    cannot_be "no Debian could be fetched from $(mirror)"
-echo "the Debian: $(($(date +%s) - start)) s"
+release=$(own_release)
+case $release in
+    12) libev=libev4 ;;
+    *) libev=libev4t64 ;;
+esac
+debian_tree systemd "$release" systemd,systemd-sysv,dbus,$libev,libinih1,liburing2,python3-minimal ||
+    cannot_be "Debian $release could not be fetched"
+echo "a tree of Debian $release: $(($(date +%s) - start)) s"
 
 tree=$trees/systemd
 install_weir() {

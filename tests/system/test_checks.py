@@ -283,7 +283,7 @@ def test_a_server_that_takes_no_connection_times_out(weir, peers):
 
 def test_want_of_ports_is_no_failure_of_the_server(network, weir, peers):
     listener = peers.listen(socket_maker=network.socket)
-    network.run("sysctl", "-qw", "net.ipv4.ip_local_port_range=61000 61000")
+    network.sysctl("ipv4.ip_local_port_range", "61000 61000")
     taker = peers.keep(network.socket(listener.address))
     taker.connect(listener.address.sockaddr)
     text = listen([f"a = {listener.address}"], "check = tcp", "check-interval = 50ms")

@@ -289,7 +289,7 @@ def test_options_that_an_mptcp_listener_refuses_reach_plain_clients(weir, peers)
 def test_without_mptcp_in_the_kernel_it_is_plain_tcp_and_one_line(network, weir, peers):
     if mptcp_missing():
         pytest.skip(mptcp_missing())
-    network.run("sysctl", "-qw", "net.mptcp.enabled=0")
+    network.sysctl("mptcp.enabled", 0)
     listener = peers.listen(socket_maker=network.socket)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0 mptcp\nserver a = {listener.address}\n",
                   wrapper=network.wrapper)

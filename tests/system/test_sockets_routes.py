@@ -160,7 +160,7 @@ def exhausted(network, weir, peers, folder, sources, more="", family="tcp4"):
     """A daemon whose clients come by a path, so that the few ports are the servers' alone."""
     listener = peers.listen(family, socket_maker=network.socket)
     # Beyond the range that the listener's port is from.
-    network.run("sysctl", "-qw", f"net.ipv4.ip_local_port_range=61000 {61000 + FEW_PORTS - 1}")
+    network.sysctl("ipv4.ip_local_port_range", f"61000 {61000 + FEW_PORTS - 1}")
     path = fresh("path", folder)
     source = f" source={','.join(sources)}" if sources else ""
     daemon = weir(f"[listen l]\nbind = {path} mode=666\n{more}server a = {listener.address}{source}\n",

@@ -59,6 +59,11 @@ class Netns:
     def run(self, *words):
         self._run(*self.wrapper, *words)
 
+    def sysctl(self, name, value):
+        """Sets a net.* setting of this namespace, such as ipv4.ip_forward; needs no sysctl(8)."""
+        path = "/proc/sys/net/" + name.replace(".", "/")
+        self.run("sh", "-c", 'printf %s "$1" >"$0"', path, str(value))
+
     def drop(self, port):
         """From now on every packet to or from `port` is lost."""
         self.run("nft", f"add rule inet t in tcp dport {port} drop; "

@@ -19,8 +19,8 @@ class Routed:
         try:
             self._link(self.client, "1")
             self._link(self.server, "2")
-            for word in ("net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0"):
-                self.proxy.run("sysctl", "-qw", word)
+            self.proxy.sysctl("ipv4.ip_forward", 1)
+            self.proxy.sysctl("ipv4.conf.all.rp_filter", 0)
             for family, everything in (("-4", "0.0.0.0/0"), ("-6", "::/0")):
                 for rule in (("fwmark", "1"), ("iif", "to2")):
                     self.proxy.run("ip", family, "rule", "add", *rule, "lookup", "100")
