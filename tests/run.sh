@@ -7,7 +7,10 @@
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
 #   sh tests/run.sh --unit     the build, unit tests, the op contract of each driver, a short simulation
 #   sh tests/run.sh --full     also: -Werror with two compilers, a build without io_uring, ASan and UBSan,
-#                              TSan, a million seeds, the mutants, real programs, a booted systemd, the image
+#                              TSan, a million seeds, the mutants, real programs, a booted systemd, the image,
+#                              a fresh Debian 13
+#
+# Beside it: tests/release.sh 12|13 (all of README's two commands in a fresh Debian), tests/arm64.sh.
 #
 # For Debian 12 and 13, as root or with sudo (only to install). Needs no terminal, starts no service, writes
 # nothing outside of the build folders, is incremental and safe to repeat. The last line is
@@ -301,7 +304,11 @@ export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export WEIR_TEST_TIMEOUT_SCALE=4 WEIR_TEST_WAIT=80
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 
-part "-Werror, gcc" werror-gcc as_one_test compiled_by gcc build build-gcc-werror -Dwerror=true
+# Plain char is unsigned on arm64.
+if part "-Werror, gcc, -funsigned-char" werror-gcc as_one_test \
+    compiled_by gcc build build-gcc-werror -Dwerror=true -Dc_args=-funsigned-char; then
+    part "-funsigned-char: unit tests" unsigned-unit meson_tests build-gcc-werror unit --suite unit
+fi
 part "-Werror, clang" werror-clang as_one_test compiled_by clang build build-clang -Dwerror=true
 
 if part "build without io_uring" plain-build \
@@ -334,4 +341,5 @@ part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
 part "the bars of balancing" balance with build sh tests/traffic/balance.sh
 part "the unit under a booted systemd" systemd sh tests/service/systemd.sh
 part "the container image" image sh tests/service/image.sh
+part "Debian 13: build, unit tests, demo" debian13 sh tests/release.sh 13 --short
 finish

@@ -2,7 +2,7 @@
 #
 # debian.sh - a Debian in a folder, from the mirror and proxy that this machine's apt uses.
 #
-# Sourced by systemd.sh, image.sh and tests/release.sh after tests/lib.sh. A complete folder is kept for
+# Sourced by systemd.sh, image.sh, tests/release.sh and tests/arm64.sh after tests/lib.sh. A complete folder is kept for
 # the next run. WEIR_TREES names another place than build/trees.
 
 trees=${WEIR_TREES:-$root/build/trees}
@@ -57,3 +57,42 @@ debian_tree() {
     [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$trees/$1/etc/apt/apt.conf.d/80proxy"
     echo "$*" >"$trees/$1.complete"
 }
+
+# in_fresh_debian RELEASE NAME SCRIPT ARGUMENT...: runs a script as root in a fresh Debian, with the checkout
+# as it stands in /weir. Its output goes to $trees/NAME.out, the logs of the build folder to $trees/NAME.logs.
+# Returns its exit code. What it installs or builds goes to an overlay that is removed; downloaded packages
+# are kept. Namespaces of its own see to it that nothing stays mounted and no process stays behind; network
+# and kernel are this machine's.
+in_fresh_debian() (
+    release=$1 name=$2
+    shift 2
+    rm -rf "${trees:?}/$name.out" "$trees/$name.logs"
+    grep -q 'nodev.*overlay$' /proc/filesystems || cannot_be "no overlay file system"
+    start=$(date +%s)
+    debian_tree "debian$release" "$release" || cannot_be "Debian $release could not be fetched"
+    echo "a tree of Debian $release: $(($(date +%s) - start)) s"
+    run=$trees/$name.run
+    packages=$trees/debian$release.packages
+    rm -rf "$run"
+    mkdir -p "$run/upper/weir" "$run/work" "$run/tree" "$packages/partial"
+    trap 'rm -rf "$run"' EXIT
+    trap 'exit 130' INT TERM HUP
+    tar -c -C "$root" --exclude=./.git --exclude='./build*' --exclude=__pycache__ . | tar -x -C "$run/upper/weir"
+    mkdir -p "$run/upper/etc"
+    cp -L /etc/resolv.conf "$run/upper/etc/resolv.conf" 2>/dev/null || : >"$run/upper/etc/resolv.conf"
+    # shellcheck disable=SC2016  # the inner shell expands it
+    unshare --mount --propagation private --pid --fork --kill-child sh -c '
+        run=$1 lower=$2 packages=$3
+        shift 3
+        mount -t overlay overlay -o "lowerdir=$lower,upperdir=$run/upper,workdir=$run/work" "$run/tree" &&
+            mount -t proc proc "$run/tree/proc" && mount --rbind /sys "$run/tree/sys" &&
+            mount --rbind /dev "$run/tree/dev" && mount -t tmpfs tmpfs "$run/tree/run" &&
+            mount --bind "$packages" "$run/tree/var/cache/apt/archives" || exit 77
+        exec chroot "$run/tree" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+            sh -c "cd /weir && exec sh \"\$@\"" sh "$@"' \
+        sh "$run" "$trees/debian$release" "$packages" "$@" >"$trees/$name.out" 2>&1 </dev/null
+    code=$?
+    [ "$code" != 77 ] || { tail -n 5 "$trees/$name.out"; cannot_be "the tree cannot be mounted"; }
+    cp -R "$run/upper/weir/build/log" "$trees/$name.logs" 2>/dev/null
+    return $code
+)
