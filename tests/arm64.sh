@@ -5,8 +5,8 @@
 #
 #   sh tests/arm64.sh
 #
-# Needs root and debootstrap; says why when it cannot be run. The cross compiler and Debian's arm64 packages
-# go into a fresh Debian 13; see in_fresh_debian in tests/service/debian.sh. Programs that fail under qemu-user
+# Needs root and debootstrap; says why when it cannot be run. The cross compiler and Debian's arm64
+# packages go into a fresh Debian 13; see in_fresh_debian in tests/service/debian.sh. Programs that fail under qemu-user
 # for a known reason are in the table below. They count as skipped; one that always fails and passes after
 # all is a failure, so that the table stays true.
 # The last line is `N passed, N failed, N skipped`: the build, and test programs.
@@ -20,7 +20,7 @@ cd "$root" || exit 1
 cannot() {
     cat <<'TABLE'
 base_check always qemu-user adds a line of its own to stderr when a program aborts
-base_log_ring sometimes qemu-user on x86 lets a load-acquire overtake a store-release, which no arm64 does
+base_log_ring sometimes qemu-user on x86 lets a load-acquire pass a store-release, as no arm64 does
 io_contract_epoll always qemu-user gives 4 bytes of TCP_INFO
 io_sock always qemu-user does not pass on SO_MARK, SO_MAX_PACING_RATE, TCP_CONGESTION and others
 TABLE

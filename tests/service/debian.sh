@@ -2,8 +2,8 @@
 #
 # debian.sh - a Debian in a folder, from the mirror and proxy that this machine's apt uses.
 #
-# Sourced by systemd.sh, image.sh, tests/release.sh and tests/arm64.sh after tests/lib.sh. A complete folder is kept for
-# the next run. WEIR_TREES names another place than build/trees.
+# Sourced by systemd.sh, image.sh, tests/release.sh and tests/arm64.sh after tests/lib.sh. A complete folder
+# is kept for the next run. WEIR_TREES names another place than build/trees.
 
 trees=${WEIR_TREES:-$root/build/trees}
 
@@ -77,7 +77,8 @@ in_fresh_debian() (
     mkdir -p "$run/upper/weir" "$run/work" "$run/tree" "$packages/partial"
     trap 'rm -rf "$run"' EXIT
     trap 'exit 130' INT TERM HUP
-    tar -c -C "$root" --exclude=./.git --exclude='./build*' --exclude=__pycache__ . | tar -x -C "$run/upper/weir"
+    tar -c -C "$root" --exclude=./.git --exclude='./build*' --exclude=__pycache__ . |
+        tar -x -C "$run/upper/weir"
     mkdir -p "$run/upper/etc"
     cp -L /etc/resolv.conf "$run/upper/etc/resolv.conf" 2>/dev/null || : >"$run/upper/etc/resolv.conf"
     # shellcheck disable=SC2016  # the inner shell expands it

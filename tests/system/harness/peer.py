@@ -15,7 +15,7 @@ import time
 
 from harness import address
 from harness.stream import Checker, Stream
-from harness.timing import PATIENCE, NotInTime, wait_until
+from harness.timing import AT_ONCE, PATIENCE, NotInTime, wait_until
 
 _RESETS = (errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED)
 PREAMBLE = 16
@@ -101,6 +101,17 @@ class Peer:
         if self.tcp:
             wait_until(lambda: self.unacknowledged() == 0,
                        lambda: f"{self}: {self.unacknowledged()} bytes are not acknowledged")
+
+    def acknowledged(self):
+        """How many of the bytes that were sent the other kernel has confirmed, once that number stands still:
+        all of them, unless buffers on the way are smaller than usual."""
+        last, since = self.unacknowledged() if self.tcp else 0, time.monotonic()
+        while last > 0 and time.monotonic() < since + AT_ONCE:
+            time.sleep(0.0005)
+            now = self.unacknowledged()
+            if now != last:
+                last, since = now, time.monotonic()
+        return self.sent - last
 
     def fin(self):
         self.sock.shutdown(socket.SHUT_WR)
