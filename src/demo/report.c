@@ -102,7 +102,7 @@ void report_text(const struct report *r, const char *good, const char *bad, cons
 	fprintf(out, " summary   %.1f s   %s connections   %s requests   slowest %s\n", r->seconds,
 		figure_grouped(r->connections, connections), figure_grouped(r->requests, requests),
 		figure_time(r->slowest_ns, slowest));
-	fprintf(out, "           %s moved, each byte verified   %.1f %% by splice   second tries %s\n",
+	fprintf(out, "           %s moved, every byte verified   %.1f %% spliced   retries %s\n",
 		figure_bytes((double)r->bytes, bytes), figure_percent(r->bytes_spliced, r->bytes),
 		figure_grouped(r->retries, retries));
 	fprintf(out, "           %sclient errors %s%s", r->client_errors == 0 ? good : bad,

@@ -27,14 +27,19 @@ static bool is_terminal(FILE *out)
 	return term != NULL && strcmp(term, "dumb") != 0 && isatty(fileno(out)) == 1;
 }
 
-/* Rows of a terminal that has room for the table, else 0. */
-static size_t usable_rows(FILE *out)
+/* Reads the size of the terminal; false when it has no room for the table. */
+static bool look_at_size(struct screen *s)
 {
 	struct winsize size;
 
-	if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0)
-		return 0;
-	return size.ws_col >= SCREEN_COLUMNS && size.ws_row >= SCREEN_ROWS ? size.ws_row : 0;
+	s->columns = 0;
+	s->rows = 0;
+	if (ioctl(fileno(s->out), TIOCGWINSZ, &size) != 0 || size.ws_col < SCREEN_COLUMNS ||
+	    size.ws_row < SCREEN_ROWS)
+		return false;
+	s->columns = size.ws_col;
+	s->rows = size.ws_row;
+	return true;
 }
 
 void screen_begin(struct screen *s, FILE *out)
@@ -46,7 +51,7 @@ void screen_begin(struct screen *s, FILE *out)
 	if (out == NULL || !is_terminal(out))
 		return;
 	s->colour = no == NULL || no[0] == '\0';
-	s->live = usable_rows(out) > 0;
+	s->live = look_at_size(s);
 }
 
 const char *screen_style(const struct screen *s, enum screen_style style)
@@ -55,17 +60,37 @@ const char *screen_style(const struct screen *s, enum screen_style style)
 	return s->colour ? styles[style] : "";
 }
 
+/* Writes a line without what would not fit on the terminal; colour takes no room. */
+static void put_cut(const struct screen *s, const char *line, size_t len)
+{
+	unsigned column = 0;
+	bool code = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (line[i] == '\033')
+			code = true;
+		if (code || s->columns == 0 || column < s->columns)
+			fputc(line[i], s->out);
+		column += !code;
+		if (code && line[i] == 'm')
+			code = false;
+	}
+}
+
 void screen_line(struct screen *s, const char *fmt, ...)
 {
+	char line[SCREEN_LINE_MAX];
 	va_list args;
 
 	if (s->out == NULL)
 		return;
 	check(s->drawn == 0);
 	va_start(args, fmt);
-	(void)vfprintf(s->out, fmt, args); /* main() looks at stdout when all is done */
+	(void)vsnprintf(line, sizeof(line), fmt, args); /* a cut line is still a line */
 	va_end(args);
-	fputc('\n', s->out);
+	if (s->live && s->head_count < SCREEN_HEAD_MAX)
+		memcpy(s->head[s->head_count++], line, sizeof(line));
+	fprintf(s->out, "%s\n", line); /* main() looks at stdout when all is done */
 	(void)fflush(s->out);
 }
 
@@ -81,14 +106,12 @@ static void remember(struct screen *s, const char *line)
 void screen_event(struct screen *s, double seconds, enum screen_style style, const char *text)
 {
 	char line[SCREEN_LINE_MAX];
-	int room = SCREEN_COLUMNS - 12;
 
 	if (s->out == NULL)
 		return;
-	/* A line that wraps would be counted as one; without a table it may be as long as it likes. */
 	(void)snprintf(line, sizeof(line), " %s%5.1f s%s   %s%.*s%s", screen_style(s, STYLE_DIM), seconds,
 		       screen_style(s, STYLE_PLAIN), style == STYLE_PLAIN ? "" : screen_style(s, style),
-		       s->live ? room : (int)sizeof(line) - 40, text, screen_style(s, STYLE_PLAIN));
+		       (int)sizeof(line) - 40, text, screen_style(s, STYLE_PLAIN));
 	if (s->live)
 		remember(s, line);
 	else
@@ -100,6 +123,17 @@ static void give_up_table(struct screen *s)
 {
 	screen_end(s);
 	s->live = false;
+}
+
+/* The size has changed, and with it what stands where: draws the head again on an empty screen. */
+static void start_again(struct screen *s)
+{
+	fputs("\033[H\033[2J", s->out);
+	for (size_t i = 0; i < s->head_count; i++) {
+		put_cut(s, s->head[i], strlen(s->head[i]));
+		fputc('\n', s->out);
+	}
+	s->drawn = 0;
 }
 
 static void begin_frame(struct screen *s)
@@ -115,21 +149,33 @@ static void begin_frame(struct screen *s)
 
 static void put_line(struct screen *s, const char *line, size_t len)
 {
-	fprintf(s->out, "%.*s\033[K\n", (int)len, line);
+	put_cut(s, line, len);
+	fputs("\033[K\n", s->out);
 	s->drawn++;
+}
+
+/* How many of the events there is room for, so that the head stays in sight. One row stays free, below the
+ * last newline. */
+static size_t event_room(const struct screen *s)
+{
+	const size_t taken = s->head_count + s->drawn + 1;
+
+	return s->rows > taken ? s->rows - taken : 0;
 }
 
 void screen_frame(struct screen *s, const char *table)
 {
-	size_t rows = s->live ? usable_rows(s->out) : 0;
+	const unsigned columns = s->columns, rows = s->rows;
 	size_t first = 0, room;
 
 	if (!s->live)
 		return;
-	if (rows == 0) {
+	if (!look_at_size(s)) {
 		give_up_table(s);
 		return;
 	}
+	if (s->columns != columns || s->rows != rows)
+		start_again(s);
 	begin_frame(s);
 	while (*table != '\0') {
 		size_t len = strcspn(table, "\n");
@@ -138,8 +184,7 @@ void screen_frame(struct screen *s, const char *table)
 		table += len + (table[len] == '\n');
 	}
 	put_line(s, "", 0);
-	/* One row stays free, below the last newline. */
-	room = rows - 1 > s->drawn ? rows - 1 - s->drawn : 0;
+	room = event_room(s);
 	if (s->event_count > room)
 		first = s->event_count - room;
 	for (size_t i = first; i < s->event_count; i++)

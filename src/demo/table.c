@@ -48,7 +48,7 @@ static void frontend_line(const struct stage *s, FILE *out)
 	char accepts[FIGURE_MAX], in[FIGURE_MAX], down[FIGURE_MAX];
 
 	fprintf(out,
-		" %sFRONTEND demo%s   conns %3llu   rate %5s/s   in %6s/s   out %6s/s   zero-copy %3.0f%%\n",
+		" %sFRONTEND demo%s  conns %3llu  rate %5s/s  in %6s/s  out %6s/s  splice %3.0f%%\n",
 		screen_style(&s->screen, STYLE_BOLD), screen_style(&s->screen, STYLE_PLAIN),
 		(unsigned long long)i->sessions, figure_short(rate(s, i->accepted, b->accepted), accepts),
 		figure_bytes(rate(s, i->bytes_to_server, b->bytes_to_server), in),

@@ -20,6 +20,7 @@ import termios
 import time
 from pathlib import Path
 
+import pyte
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -309,7 +310,7 @@ def on_terminal(args, env, signals_at=(), rows=30, columns=100):
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_a_terminal_gets_a_table_and_its_cursor_back(sign):
-    text, code = on_terminal(["--seconds", "600"], {}, [(b"zero-copy", sign)])
+    text, code = on_terminal(["--seconds", "600"], {}, [(b"FRONTEND demo", sign)])
     assert code == 0, text
     assert b"\x1b[32m" in text
     assert text.count(HIDE) == text.count(SHOW) == 1
@@ -319,11 +320,83 @@ def test_a_terminal_gets_a_table_and_its_cursor_back(sign):
 
 def test_a_cursor_is_given_back_after_a_failure_too():
     # Twice is "at once": nobody is waited for.
-    text, code = on_terminal(["--seconds", "600"], {}, [(b"zero-copy", signal.SIGINT),
+    text, code = on_terminal(["--seconds", "600"], {}, [(b"FRONTEND demo", signal.SIGINT),
                                                         (b"enough seen", signal.SIGINT)])
     assert text.count(HIDE) == text.count(SHOW) == 1
     assert text.index(SHOW) < text.index(b" summary ")
     assert code in (0, 4)  # 0 when all was over before the second one came
+
+
+class Terminal:
+    """A demo on a terminal whose screen can be looked at."""
+
+    def __init__(self, rows, columns, *args):
+        self.master, slave = pty.openpty()
+        self.screen = pyte.HistoryScreen(columns, rows, history=1000)
+        self.stream = pyte.ByteStream(self.screen)
+        self.resize(rows, columns)
+        self.proc = subprocess.Popen([WEIR, "demo", *args], stdin=slave, stdout=slave, stderr=slave,
+                                     env={**os.environ, "TERM": "xterm"})
+        os.close(slave)
+
+    def resize(self, rows, columns):
+        self.screen.resize(rows, columns)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self):
+        """Shows what has come; False at the end."""
+        assert select.select([self.master], [], [], WAIT_S)[0], "the demo writes nothing any more"
+        try:
+            self.stream.feed(os.read(self.master, 65536))
+        except OSError:  # EIO: the other side is closed
+            return False
+        return True
+
+    def lines(self):
+        """All that was ever on the screen and was not erased, from the top."""
+        gone = ["".join(line[x].data for x in range(self.screen.columns)) for line in self.screen.history.top]
+        return [line.rstrip() for line in gone + self.screen.display]
+
+    def count(self, word):
+        return sum(word in line for line in self.lines())
+
+    def until(self, word):
+        while not any(word in line for line in self.screen.display):
+            assert self.read(), "\n".join(self.lines())
+
+    def finish(self):
+        while self.read():
+            pass
+        os.close(self.master)
+        return self.proc.wait(WAIT_S)
+
+
+@pytest.mark.parametrize("rows, columns", [(24, 80), (30, 100), (43, 132)])
+def test_a_table_is_drawn_in_place(rows, columns):
+    terminal = Terminal(rows, columns, "--seconds", "4")
+    terminal.until("the clients finish")
+    shown = list(terminal.screen.display)
+    assert shown[0].startswith("weir ") or "is busy, using" in shown[0], "\n".join(shown)
+    assert terminal.finish() == 0
+    for what in (r"^weir \d", "^ FRONTEND demo ", "^ SERVER ", "^ b1 ", "^ b2 ", "I stop b2 on purpose",
+                 "the clients finish what", "^ summary "):
+        assert len([line for line in terminal.lines() if re.search(what, line)]) == 1, \
+            "\n".join([what, *terminal.lines()])
+
+
+def test_a_table_follows_the_size_of_its_terminal():
+    terminal = Terminal(24, 132, "--seconds", "6")
+    terminal.until("I stop b2")
+    for rows, columns in ((43, 80), (24, 100)):
+        terminal.resize(rows, columns)
+        terminal.screen.erase_in_display(2)  # what a terminal makes of old lines is its own business
+        terminal.until("FRONTEND demo")
+        terminal.until("SERVER")
+        assert terminal.screen.display[0].startswith("weir ") or "is busy" in terminal.screen.display[0]
+        assert terminal.count("FRONTEND demo") == terminal.count("SERVER") == 1, terminal.lines()
+    terminal.resize(10, 40)
+    assert terminal.finish() == 0  # too small: the events go on as lines
+    assert "client errors 0" in "\n".join(terminal.lines())
 
 
 def test_no_colour_and_no_table_where_they_are_not_wanted():

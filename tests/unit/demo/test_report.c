@@ -106,7 +106,7 @@ static void report_tells_people_what_failed(void **state)
 	fill(&r);
 	text = print(&r, false);
 	assert_non_null(strstr(text, "98 214 connections"));
-	assert_non_null(strstr(text, "75.0 % by splice   second tries 41"));
+	assert_non_null(strstr(text, "75.0 % spliced   retries 41"));
 	assert_non_null(strstr(text, "<client errors 0>"));
 	assert_null(strstr(text, "failed"));
 	free(text);
