@@ -33,6 +33,7 @@ static struct {
 	int ended_by;
 	struct termios before;
 	sigset_t mask_before;
+	char typed[64]; /* keys that have not been taken yet */
 } terminal = {.signals = -1};
 
 static bool is_dumb(void)
@@ -112,6 +113,7 @@ int terminal_open(void)
 		return err;
 	}
 	terminal.ended_by = 0;
+	terminal.typed[0] = '\0';
 	terminal.open = true;
 	return 0;
 }
@@ -133,14 +135,45 @@ static enum terminal_event take_signal(void)
 	return take_over() == 0 ? TERMINAL_DRAW : TERMINAL_QUIT;
 }
 
+/* What keys send: a letter, or the sequence of an xterm or of a Linux console. */
+static const struct {
+	const char *bytes;
+	enum terminal_event event;
+} keys[] = {
+	{"q", TERMINAL_QUIT},	     {"Q", TERMINAL_QUIT},	 {"\x04", TERMINAL_QUIT},
+	{"s", TERMINAL_SORT},	     {"k", TERMINAL_UP},	 {"j", TERMINAL_DOWN},
+	{" ", TERMINAL_PAGE_DOWN},   {"b", TERMINAL_PAGE_UP},	 {"g", TERMINAL_HOME},
+	{"G", TERMINAL_END},	     {"\x1b[A", TERMINAL_UP},	 {"\x1bOA", TERMINAL_UP},
+	{"\x1b[B", TERMINAL_DOWN},   {"\x1bOB", TERMINAL_DOWN}, {"\x1b[5~", TERMINAL_PAGE_UP},
+	{"\x1b[6~", TERMINAL_PAGE_DOWN}, {"\x1b[H", TERMINAL_HOME}, {"\x1b[1~", TERMINAL_HOME},
+	{"\x1bOH", TERMINAL_HOME},   {"\x1b[F", TERMINAL_END},	 {"\x1b[4~", TERMINAL_END},
+	{"\x1bOF", TERMINAL_END},
+};
+
+/* Takes the first key of what was typed; an unknown one goes with all that follows it. */
+static enum terminal_event next_key(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const size_t len = strlen(keys[i].bytes);
+
+		if (strncmp(terminal.typed, keys[i].bytes, len) != 0)
+			continue;
+		memmove(terminal.typed, terminal.typed + len, strlen(terminal.typed + len) + 1);
+		return keys[i].event;
+	}
+	terminal.typed[0] = '\0';
+	return TERMINAL_DRAW;
+}
+
 static enum terminal_event take_key(void)
 {
-	char key;
+	const ssize_t n = read(STDIN_FILENO, terminal.typed, sizeof(terminal.typed) - 1);
 
 	/* The end of the stream is a terminal that was closed. */
-	if (read(STDIN_FILENO, &key, 1) != 1)
+	if (n <= 0)
 		return TERMINAL_QUIT;
-	return key == 'q' || key == 'Q' || key == 4 ? TERMINAL_QUIT : TERMINAL_DRAW;
+	terminal.typed[n] = '\0';
+	return next_key();
 }
 
 enum terminal_event terminal_wait(int wait_ms)
@@ -151,6 +184,8 @@ enum terminal_event terminal_wait(int wait_ms)
 	};
 
 	check(terminal.open);
+	if (terminal.typed[0] != '\0')
+		return next_key();
 	if (poll(p, 2, wait_ms) <= 0)
 		return TERMINAL_TIME;
 	return p[0].revents != 0 ? take_signal() : take_key();

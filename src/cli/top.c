@@ -2,10 +2,12 @@
  *
  * top.c - `weir top`: the page of `status` with rates, again each second.
  *
- * On a terminal a screen of its own, which is given back on every way out; elsewhere, and with --once or
- * --json, one page that a second was measured for. Main thread. Floor 7.
+ * On a terminal a screen of its own, which is given back on every way out: the head stays, the lists below
+ * it can be scrolled and sorted. Elsewhere, and with --once or --json, one page that a second was measured
+ * for. Main thread. Floor 7.
  */
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +25,15 @@ struct top {
 	struct addr_spec spec;
 	struct view views[2];
 	unsigned last; /* which of the two */
+	enum view_sort sort;
+	size_t first; /* line of the lists that is the first one on the screen */
+	size_t seen;  /* lines of the lists that the screen had room for */
+};
+
+static const char *const sort_words[VIEW_SORTS] = {
+	[VIEW_SORT_STATE] = "down first", [VIEW_SORT_SESSIONS] = "connections",
+	[VIEW_SORT_NEW] = "new per second", [VIEW_SORT_BYTES] = "bytes per second",
+	[VIEW_SORT_NAME] = "name",
 };
 
 static struct view *last_view(struct top *t)
@@ -67,41 +78,106 @@ static enum exit_code show_once(const struct cli_args *a, struct top *t)
 	return EXIT_FINE;
 }
 
-/* Writes the page from the top left corner; what does not fit is counted. */
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')) != NULL; text++)
+		n++;
+	return n;
+}
+
+static void put_lines(const char *text, size_t count)
+{
+	for (; count > 0; count--) {
+		const size_t len = strcspn(text, "\n");
+
+		printf("%.*s\x1b[K\n", (int)len, text);
+		text += len + 1;
+	}
+}
+
+/* The last line: the keys, and which part of the lists is seen. */
+static void put_keys(const struct top *t, const struct terminal_size *size, size_t all)
+{
+	char line[256];
+	int len = snprintf(line, sizeof(line), "q quit   s sort: %s", sort_words[t->sort]);
+
+	if (all > t->seen && len > 0 && len < (int)sizeof(line))
+		(void)snprintf(line + len, sizeof(line) - (size_t)len, "   arrows scroll: lines %zu to %zu of %zu",
+			       t->first + 1, t->first + t->seen, all);
+	printf("%.*s\x1b[K", (int)size->columns, line);
+}
+
+/* Writes the page from the top left corner: its head, then as much of the lists as there is room for. */
 static void draw(struct top *t)
 {
 	const struct terminal_size size = terminal_size(STDOUT_FILENO);
 	const struct view_style style = {
 		.colour = terminal_wants_colour(STDOUT_FILENO),
 		.columns = size.columns,
+		.sort = t->sort,
 	};
 	struct text page;
-	unsigned row = 0, left = 0;
-	char *next, *line;
+	const char *lists;
+	size_t head, all;
 
 	text_init(&page);
 	view_show(last_view(t), view_before(t), &style, &page);
-	if (page.failed) {
+	lists = page.failed ? NULL : strstr(page.bytes, "\n\n");
+	if (lists == NULL) {
 		text_free(&page);
 		return;
 	}
+	lists++;
+	all = count_lines(lists);
+	head = count_lines(page.bytes) - all;
+	if (head >= size.rows)
+		head = size.rows - 1;
+	t->seen = size.rows - 1 - head < all ? size.rows - 1 - head : all;
+	if (t->first > all - t->seen)
+		t->first = all - t->seen;
+	for (size_t i = 0; i < t->first; i++)
+		lists = strchr(lists, '\n') + 1;
 	fputs("\x1b[H", stdout);
-	next = page.bytes;
-	while ((line = strsep(&next, "\n")) != NULL && next != NULL) {
-		if (row + 1 < size.rows) {
-			printf("%s\x1b[K\n", line);
-			row++;
-		} else {
-			left++;
-		}
-	}
+	put_lines(page.bytes, head);
+	put_lines(lists, t->seen);
+	put_keys(t, &size, all);
 	fputs("\x1b[J", stdout);
-	if (left > 0)
-		printf("... and %u lines more", left);
-	else
-		fputs("q: quit", stdout);
 	(void)fflush(stdout); /* a terminal that has gone ends the wait */
 	text_free(&page);
+}
+
+/* draw() keeps the window within the lists. */
+static void move_window(struct top *t, enum terminal_event event)
+{
+	const size_t page = t->seen > 1 ? t->seen - 1 : 1;
+
+	switch (event) {
+	case TERMINAL_SORT:
+		t->sort = (t->sort + 1) % VIEW_SORTS;
+		break;
+	case TERMINAL_UP:
+		t->first -= t->first > 0;
+		break;
+	case TERMINAL_DOWN:
+		t->first++;
+		break;
+	case TERMINAL_PAGE_UP:
+		t->first -= t->first < page ? t->first : page;
+		break;
+	case TERMINAL_PAGE_DOWN:
+		t->first += page;
+		break;
+	case TERMINAL_HOME:
+		t->first = 0;
+		break;
+	case TERMINAL_END:
+		t->first = SIZE_MAX;
+		break;
+	default:
+		break;
+	}
 }
 
 /* Until somebody quits or the daemon is gone. */
@@ -117,6 +193,8 @@ static enum exit_code show_live(struct top *t)
 		event = terminal_wait(TOP_PERIOD_MS);
 		if (event == TERMINAL_TIME)
 			code = take(t);
+		else
+			move_window(t, event);
 	} while (event != TERMINAL_QUIT && code == EXIT_FINE);
 	terminal_close();
 	/* What was said on stderr meanwhile went with the second screen. */

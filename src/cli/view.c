@@ -25,6 +25,7 @@ void view_init(struct view *v)
 void view_free(struct view *v)
 {
 	free(v->frontends);
+	free(v->backends);
 	free(v->servers);
 	view_init(v);
 }
@@ -227,10 +228,10 @@ static bool read_stat(struct view *v, char *lines)
 		v->queued += number_of(cell(&csv, "qcur")); /* a backend's row has those of its own queue */
 		if (strcmp(cell(&csv, "svname"), "FRONTEND") == 0)
 			row = add_row(&v->frontends, &v->frontend_count);
-		else if (strcmp(cell(&csv, "svname"), "BACKEND") != 0)
-			row = add_row(&v->servers, &v->server_count);
+		else if (strcmp(cell(&csv, "svname"), "BACKEND") == 0)
+			row = add_row(&v->backends, &v->backend_count);
 		else
-			continue;
+			row = add_row(&v->servers, &v->server_count);
 		if (row == NULL)
 			return false;
 		read_row(&csv, row);

@@ -85,6 +85,20 @@ static void add_rows(const struct view_row *rows, size_t count, bool servers, st
 	text_printf(out, "]");
 }
 
+/* With the state that HAProxy's BACKEND rows have: down when no server may be used. */
+static void add_backends(const struct view *v, struct text *out)
+{
+	text_printf(out, ",\n \"backends\":[");
+	for (size_t i = 0; i < v->backend_count; i++) {
+		add_word(i == 0 ? "{" : ",{", "name", v->backends[i].proxy, out);
+		add_word(",", "state", v->backends[i].state, out);
+		add_number("sessions", v->backends[i].sessions, out);
+		add_number("queue", v->backends[i].queue, out);
+		text_printf(out, "}");
+	}
+	text_printf(out, "]");
+}
+
 void view_show_json(const struct view *v, const struct view *before, struct text *out)
 {
 	add_word("{", "version", v->version, out);
@@ -107,6 +121,7 @@ void view_show_json(const struct view *v, const struct view *before, struct text
 		add_rate("bytes_to_server_per_s", v->bytes_to_server, before->bytes_to_server, ns, out);
 		add_rate("bytes_to_client_per_s", v->bytes_to_client, before->bytes_to_client, ns, out);
 	}
+	add_backends(v, out);
 	add_rows(v->frontends, v->frontend_count, false, out);
 	add_rows(v->servers, v->server_count, true, out);
 	text_printf(out, "}\n");

@@ -2,25 +2,32 @@
  *
  * view_show.c - the page of `status` and `top`, as text and as JSON.
  *
- * Fits 80 columns; an address takes what the others leave. Main thread. Floor 7.
+ * Fits 80 columns: names and addresses share what the numbers leave, and keep their ends, where they
+ * differ. What is down stands first. Main thread. Floor 7.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/clock.h"
 #include "weir/cli/view.h"
 
 #define NAME_MIN     8u
-#define NAME_MAX_80  20u
+#define ADDRESS_MIN  21u /* 255.255.255.255:65535 */
 #define NUMBER_MAX   24
+#define NUMBERS_WIDE 45u  /* all columns but name, weight and address, and the blanks between them */
+#define WEIGHT_WIDE  5u
+#define WEIGHT_FROM  100u /* columns that a terminal has when it shows weights */
+#define DOWN_MAX     512
 #define COLOUR_BOLD  "\x1b[1m"
 #define COLOUR_RED   "\x1b[31m"
 #define COLOUR_AMBER "\x1b[33m"
 #define COLOUR_NONE  "\x1b[0m"
 #define MIDDLE_MAX   (2 * NUMBER_MAX)
+#define FIT_MAX      (ADDR_TEXT_MAX + 32)
 #define ROW_NAME_MAX (2 * CONFIG_NAME_MAX + 1)
 
-/* "1234", "12.3k", "4.5M": six letters at most. */
+/* "1234", "12.3k", "4.5M": five letters at most. */
 static const char *short_number(uint64_t n, unsigned base, char buf[static NUMBER_MAX])
 {
 	static const char units[] = "kMGTPE";
@@ -83,6 +90,45 @@ static void add_line(const struct view_style *style, const char *colour, const c
 		text_printf(out, "%.*s\n", (int)len, line);
 }
 
+static bool is_up(const struct view_row *row)
+{
+	return strcmp(row->state, "up") == 0 || strcmp(row->state, "open") == 0;
+}
+
+/* An operator wanted it so. */
+static bool is_taken_out(const struct view_row *row)
+{
+	return strcmp(row->state, "drain") == 0 || strcmp(row->state, "maint") == 0;
+}
+
+/* Names the backends whose servers are all down. */
+static void add_down(const struct view *v, const struct view_style *style, struct text *out)
+{
+	char line[DOWN_MAX] = "no server up:";
+	size_t len = strlen(line), named = 0, down = 0;
+
+	for (size_t i = 0; i < v->backend_count; i++) {
+		const struct view_row *b = &v->backends[i];
+		const size_t limit = style->columns != 0 && style->columns < DOWN_MAX ? style->columns : DOWN_MAX;
+
+		if (is_up(b))
+			continue;
+		down++;
+		/* Room is kept for ", 999 more". */
+		if (named + 1 < down || len + strlen(b->proxy) + 12 > limit)
+			continue;
+		len += (size_t)snprintf(line + len, sizeof(line) - len, "%s %s", named > 0 ? "," : "",
+					b->proxy); /* measured above */
+		named++;
+	}
+	if (down == 0)
+		return;
+	if (named < down)
+		(void)snprintf(line + len, sizeof(line) - len, "%s %zu%s", named > 0 ? "," : "", down - named,
+			       named > 0 ? " more" : " backends"); /* cut, it still says so */
+	add_line(style, COLOUR_RED, line, out);
+}
+
 static void add_head(const struct view *v, const struct view *before, const struct view_style *style,
 		     struct text *out)
 {
@@ -99,6 +145,7 @@ static void add_head(const struct view *v, const struct view *before, const stru
 		       v->state, (unsigned long long)v->pid, uptime(v->uptime_s, a),
 		       (unsigned long long)v->workers, v->workers == 1 ? "" : "s", v->driver);
 	add_line(style, strcmp(v->state, "ready") == 0 ? COLOUR_BOLD : COLOUR_RED, line, out);
+	add_down(v, style, out);
 	if (before == NULL)
 		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s in all%s",
 			       short_count(v->sessions, a), short_count(v->maxconn, b),
@@ -126,24 +173,6 @@ static const char *row_name(const struct view_row *row, bool server, char buf[st
 	return buf;
 }
 
-/* The column of names is as wide as the longest, within reason. */
-static int name_width(const struct view *v, const struct view_style *style)
-{
-	const size_t most = style->columns == 0 || style->columns > 100 ? 40 : NAME_MAX_80;
-	size_t width = NAME_MIN;
-	char name[ROW_NAME_MAX];
-
-	for (size_t i = 0; i < v->frontend_count + v->server_count; i++) {
-		const bool server = i >= v->frontend_count;
-		const struct view_row *row = server ? &v->servers[i - v->frontend_count] : &v->frontends[i];
-		const size_t len = strlen(row_name(row, server, name));
-
-		if (len > width)
-			width = len;
-	}
-	return (int)(width < most ? width : most);
-}
-
 /* The same thing earlier: rows keep their order while the daemon runs, but it may be another. */
 static const struct view_row *earlier(const struct view_row *row, const struct view_row *rows, size_t count,
 				      size_t i)
@@ -162,34 +191,140 @@ struct list_of_rows {
 	size_t before_count;
 	int64_t ns;
 	bool servers;
-	int width;
+	bool weights;
+	unsigned name_wide;
+	unsigned address_wide;
+	enum view_sort sort;
 };
 
-/* What was told to be so is no fault. */
+/* ---- widths ---- */
+
+/* Text of a column that is too narrow for it: the end, which is where names and addresses differ. */
+static const char *fit(const char *text, unsigned wide, char buf[static FIT_MAX])
+{
+	const size_t len = strlen(text);
+
+	if (len <= wide)
+		return text;
+	if (wide <= 2)
+		return "";
+	(void)snprintf(buf, FIT_MAX, "..%s", text + len - (wide - 2)); /* as wide as the column */
+	return buf;
+}
+
+/* A frontend may have several addresses: the first one, and how many more there are. */
+static const char *fit_addresses(const char *list, unsigned wide, char buf[static FIT_MAX])
+{
+	char first[ADDR_TEXT_MAX], cut[FIT_MAX];
+	unsigned more = 0;
+
+	if (strlen(list) <= wide || strchr(list, ' ') == NULL || wide <= 6)
+		return fit(list, wide, buf);
+	for (const char *c = list; (c = strchr(c, ' ')) != NULL; c++)
+		more++;
+	(void)snprintf(first, sizeof(first), "%.*s", (int)strcspn(list, " "), list);
+	(void)snprintf(buf, FIT_MAX, "%.*s +%u", ADDR_TEXT_MAX, fit(first, wide - 4, cut), more);
+	return buf;
+}
+
+static void widen(unsigned *wide, const char *text)
+{
+	const size_t len = strlen(text);
+
+	if (len > *wide)
+		*wide = (unsigned)len;
+}
+
+/* How wide names and addresses are, the same in both lists. */
+static void plan_widths(const struct view *v, const struct view_style *style, struct list_of_rows *l)
+{
+	unsigned name_most = NAME_MIN, address_most = 0, left, taken = NUMBERS_WIDE;
+	char name[ROW_NAME_MAX];
+
+	for (size_t i = 0; i < v->frontend_count + v->server_count; i++) {
+		const bool server = i >= v->frontend_count;
+		const struct view_row *row = server ? &v->servers[i - v->frontend_count] : &v->frontends[i];
+
+		widen(&name_most, row_name(row, server, name));
+		widen(&address_most, row->address);
+	}
+	l->weights = style->columns == 0 || style->columns >= WEIGHT_FROM;
+	l->name_wide = name_most;
+	l->address_wide = address_most;
+	taken += l->weights ? WEIGHT_WIDE : 0;
+	left = style->columns > taken ? style->columns - taken : 0;
+	if (style->columns == 0 || name_most + address_most <= left)
+		return;
+	if (left < NAME_MIN + ADDRESS_MIN)
+		l->name_wide = NAME_MIN;
+	else if (left - ADDRESS_MIN < name_most)
+		l->name_wide = left - ADDRESS_MIN;
+	if (address_most < ADDRESS_MIN && left > address_most + l->name_wide)
+		l->name_wide = left - address_most;
+	l->address_wide = left > l->name_wide ? left - l->name_wide : 0;
+}
+
+/* ---- order ---- */
+
+static uint64_t sort_key(const struct list_of_rows *l, size_t i)
+{
+	const struct view_row *row = &l->rows[i];
+	const struct view_row *old = l->before != NULL ? earlier(row, l->before, l->before_count, i) : NULL;
+
+	switch (l->sort) {
+	case VIEW_SORT_SESSIONS:
+		return row->sessions;
+	case VIEW_SORT_NEW:
+		return old != NULL ? rate(row->total, old->total, l->ns) : row->total;
+	case VIEW_SORT_BYTES:
+		return old == NULL ? row->bytes_in + row->bytes_out
+				   : rate(row->bytes_in + row->bytes_out, old->bytes_in + old->bytes_out, l->ns);
+	default:
+		return is_up(row) ? 0 : is_taken_out(row) ? 1 : 2;
+	}
+}
+
+static int compare_rows(const void *left, const void *right, void *arg)
+{
+	const struct list_of_rows *l = arg;
+	const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+	const uint64_t x = sort_key(l, a), y = sort_key(l, b);
+	int by_name = 0;
+
+	if (l->sort == VIEW_SORT_NAME) {
+		by_name = strcmp(l->rows[a].proxy, l->rows[b].proxy);
+		if (by_name == 0)
+			by_name = strcmp(l->rows[a].name, l->rows[b].name);
+	} else if (x != y) {
+		return x > y ? -1 : 1;
+	}
+	return by_name != 0 ? by_name : a < b ? -1 : 1;
+}
+
+/* ---- rows ---- */
+
 static const char *row_colour(const struct view_row *row)
 {
-	if (strcmp(row->state, "open") == 0 || strcmp(row->state, "up") == 0)
-		return "";
-	return strcmp(row->state, "drain") == 0 || strcmp(row->state, "maint") == 0 ? COLOUR_AMBER
-										   : COLOUR_RED;
+	return is_up(row) ? "" : is_taken_out(row) ? COLOUR_AMBER : COLOUR_RED;
 }
 
 /* The columns between those that all rows have: a server's queue and weight, a frontend's maximum. */
-static void middle(const struct view_row *row, bool server, char buf[static MIDDLE_MAX])
+static void middle(const struct list_of_rows *l, const struct view_row *row, char buf[static MIDDLE_MAX])
 {
-	char queue[NUMBER_MAX], weight[NUMBER_MAX];
+	char number[NUMBER_MAX], weight[NUMBER_MAX] = "";
 
-	if (server)
-		(void)snprintf(buf, MIDDLE_MAX, "%5s %4s", short_count(row->queue, queue),
-			       short_count(row->weight, weight)); /* a cut number is still one column */
-	else
-		(void)snprintf(buf, MIDDLE_MAX, "%6s", short_count(row->sessions_max, queue));
+	if (l->weights && l->servers)
+		(void)short_count(row->weight, weight);
+	(void)snprintf(buf, MIDDLE_MAX, l->weights ? "%5s %4s" : "%5s%s",
+		       short_count(l->servers ? row->queue : row->sessions_max, number),
+		       weight); /* a cut number is still one column */
 }
 
 static void add_row(const struct list_of_rows *l, size_t i, const struct view_style *style, struct text *out)
 {
 	const struct view_row *row = &l->rows[i];
-	char line[ADDR_TEXT_MAX + 256], name[ROW_NAME_MAX], between[MIDDLE_MAX];
+	char line[FIT_MAX + ROW_NAME_MAX + 512], name[ROW_NAME_MAX], between[MIDDLE_MAX];
+	char short_name[FIT_MAX], address[FIT_MAX];
 	char a[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX], e[NUMBER_MAX], f[NUMBER_MAX];
 	uint64_t in = row->bytes_in, bytes_out = row->bytes_out;
 	uint64_t extra = l->servers ? row->failures : row->limit;
@@ -201,36 +336,47 @@ static void add_row(const struct list_of_rows *l, size_t i, const struct view_st
 		bytes_out = rate(bytes_out, old->bytes_out, l->ns);
 		extra = rate(row->total, old->total, l->ns);
 	}
-	middle(row, l->servers, between);
-	(void)snprintf(line, sizeof(line), "%-*.*s  %-5.5s %6s %s %7s %6s %6s %6s  %s", l->width, l->width,
-		       row_name(row, l->servers, name), row->state, short_count(row->sessions, a), between,
-		       short_count(row->total, c), short_count(extra, d), short_bytes(in, e),
-		       short_bytes(bytes_out, f), row->address);
+	middle(l, row, between);
+	(void)snprintf(line, sizeof(line), "%-*s  %-5.5s %5s %s %5s %5s %5s %5s  %s", (int)l->name_wide,
+		       fit(row_name(row, l->servers, name), l->name_wide, short_name), row->state,
+		       short_count(row->sessions, a), between, short_count(row->total, c),
+		       short_count(extra, d), short_bytes(in, e), short_bytes(bytes_out, f),
+		       l->servers ? fit(row->address, l->address_wide, address)
+				  : fit_addresses(row->address, l->address_wide, address));
 	add_line(style, row_colour(row), line, out);
 }
 
 static void add_rows(const struct list_of_rows *l, const struct view_style *style, struct text *out)
 {
 	const bool rates = l->before != NULL;
-	char line[256];
+	size_t *order = malloc((l->count + 1) * sizeof(*order));
+	char line[ROW_NAME_MAX + 128];
 
+	if (order == NULL) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < l->count; i++)
+		order[i] = i;
+	qsort_r(order, l->count, sizeof(*order), compare_rows, (void *)l);
 	text_printf(out, "\n");
-	(void)snprintf(line, sizeof(line), "%-*s  %-5s %6s %s %7s %6s %6s %6s  %s", l->width,
-		       l->servers ? "SERVER" : "FRONTEND", "STATE", "NOW",
-		       l->servers ? "QUEUE WGHT" : "  MOST", "TOTAL",
-		       rates ? "NEW/S" : l->servers ? "FAILED" : "LIMIT", rates ? "IN/S" : "IN",
-		       rates ? "OUT/S" : "OUT", "ADDRESS");
+	(void)snprintf(line, sizeof(line), "%-*s  %-5s %5s %s%s %5s %5s %5s %5s  %s", (int)l->name_wide,
+		       l->servers ? "SERVER" : "FRONTEND", "STATE", "NOW", l->servers ? "QUEUE" : " MOST",
+		       l->weights ? (l->servers ? " WGHT" : "     ") : "", "TOTAL",
+		       rates ? "NEW/S" : l->servers ? " FAIL" : "LIMIT", rates ? "IN/S" : "IN",
+		       rates ? "OUT/S" : "OUT", l->address_wide >= strlen("ADDRESS") ? "ADDRESS" : "");
 	add_line(style, COLOUR_BOLD, line, out);
 	for (size_t i = 0; i < l->count; i++)
-		add_row(l, i, style, out);
+		add_row(l, order[i], style, out);
+	free(order);
 }
 
 void view_show(const struct view *v, const struct view *before, const struct view_style *style,
 	       struct text *out)
 {
-	struct list_of_rows l = {.rows = v->frontends, .count = v->frontend_count};
+	struct list_of_rows l = {.rows = v->frontends, .count = v->frontend_count, .sort = style->sort};
 
-	l.width = name_width(v, style);
+	plan_widths(v, style, &l);
 	if (before != NULL) {
 		l.ns = v->taken_ns - before->taken_ns;
 		l.before = before->frontends != NULL ? before->frontends : v->frontends;

@@ -21,6 +21,8 @@
 /* While draining the manager hears from us so often, and waits so long for the next word: should
  * control be stuck, its own deadline still comes. */
 #define DRAIN_EVERY_S	5.
+/* Bytes of the status behind its list of backends. */
+#define STATUS_REST 128u
 #define DRAIN_EXTEND_US 30000000ll
 
 static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revents);
@@ -38,20 +40,54 @@ static int sessions(const struct sd_service *s)
 	return atomic_load_explicit(&s->engine->sessions, memory_order_relaxed);
 }
 
+static size_t count_usable(const struct backend *b)
+{
+	size_t usable = 0;
+
+	for (size_t i = 0; i < b->server_count; i++)
+		usable += server_usable(&b->servers[i]) && b->servers[i].weight > 0 ? 1 : 0;
+	return usable;
+}
+
+/* "no server up: web, db; ", or nothing. Room is kept for the rest of the status. */
+static size_t put_down(const struct engine *e, char *buf, size_t room)
+{
+	const size_t most = room > STATUS_REST ? room - STATUS_REST : 0;
+	size_t len = 0;
+	unsigned left_out = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < e->config->backend_count; i++) {
+		const char *name = e->backends[i].config->name;
+
+		if (count_usable(&e->backends[i]) > 0)
+			continue;
+		if (left_out > 0 || len + strlen(name) + sizeof("no server up: ") > most)
+			left_out++;
+		else
+			len += (size_t)snprintf(buf + len, room - len, "%s%s",
+						len == 0 ? "no server up: " : ", ", name); /* measured */
+	}
+	if (left_out > 0)
+		len += (size_t)snprintf(buf + len, room - len, "%s%u more",
+					len == 0 ? "no server up: " : ", ", left_out); /* STATUS_REST */
+	if (len > 0)
+		len += (size_t)snprintf(buf + len, room - len, "; "); /* as above */
+	return len;
+}
+
 const char *sd_service_status(struct engine *e, char *buf, size_t room)
 {
 	size_t servers = 0, usable = 0;
 	size_t frontends = e->config->frontend_count;
+	size_t len = put_down(e, buf, room);
 
 	for (size_t i = 0; i < e->config->backend_count; i++) {
-		const struct backend *b = &e->backends[i];
-
-		servers += b->server_count;
-		for (size_t k = 0; k < b->server_count; k++)
-			usable += server_usable(&b->servers[k]) ? 1 : 0;
+		servers += e->backends[i].server_count;
+		usable += count_usable(&e->backends[i]);
 	}
 	/* A cut line is still a line. */
-	(void)snprintf(buf, room, "%zu frontend%s, %zu/%zu servers usable, %d sessions", frontends,
+	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %d sessions", frontends,
 		       frontends == 1 ? "" : "s", usable, servers,
 		       atomic_load_explicit(&e->sessions, memory_order_relaxed));
 	return buf;

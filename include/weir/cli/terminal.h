@@ -19,6 +19,13 @@ enum terminal_event {
 	TERMINAL_TIME, /* the wait is over */
 	TERMINAL_QUIT, /* a key or a signal that ends it */
 	TERMINAL_DRAW, /* the size has changed, or a key wants a new picture */
+	TERMINAL_SORT, /* 's', and what else moves a list */
+	TERMINAL_UP,
+	TERMINAL_DOWN,
+	TERMINAL_PAGE_UP,
+	TERMINAL_PAGE_DOWN,
+	TERMINAL_HOME,
+	TERMINAL_END,
 };
 
 /* Colour is for people: on a terminal, and not when they said no (no-color.org). */

@@ -15,9 +15,9 @@
 
 #define VIEW_WORD_MAX 32
 
-/* A frontend or a server. */
+/* A frontend, a backend or a server. */
 struct view_row {
-	char proxy[CONFIG_NAME_MAX]; /* of the frontend, or of the server's backend */
+	char proxy[CONFIG_NAME_MAX]; /* of the frontend or backend, or of the server's backend */
 	char name[CONFIG_NAME_MAX];  /* of the server */
 	char state[VIEW_WORD_MAX];   /* open, full, stop; up, down, drain, maint */
 	char address[ADDR_TEXT_MAX]; /* a frontend's: all, with blanks between them, cut when too many */
@@ -50,14 +50,27 @@ struct view {
 	uint64_t queued; /* clients that wait for a server, in all queues */
 	struct view_row *frontends; /* owns */
 	size_t frontend_count;
+	struct view_row *backends; /* owns */
+	size_t backend_count;
 	struct view_row *servers; /* owns */
 	size_t server_count;
+};
+
+/* What stands first in each list. */
+enum view_sort {
+	VIEW_SORT_STATE, /* what is down, then what an operator took out; else the order of the file */
+	VIEW_SORT_SESSIONS,
+	VIEW_SORT_NEW, /* by rate, or by number without one */
+	VIEW_SORT_BYTES,
+	VIEW_SORT_NAME,
+	VIEW_SORTS
 };
 
 /* How it is to look. */
 struct view_style {
 	bool colour;
-	unsigned columns; /* lines are cut there; 0 = never */
+	unsigned columns; /* of the terminal; 0 = no line is cut */
+	enum view_sort sort;
 };
 
 void view_init(struct view *v);
@@ -67,7 +80,8 @@ enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_
 /* Fills `v`, which is empty, from the answer to VIEW_QUESTION; false when it is none. */
 #define VIEW_QUESTION "show info; show stat\n"
 bool view_read(struct view *v, char *answer);
-/* Adds the page. With `before` (or NULL) it shows what happens each second instead of sums. */
+/* Adds the page: a head, and behind an empty line the lists. With `before` (or NULL) it shows what happens
+ * each second instead of sums. */
 void view_show(const struct view *v, const struct view *before, const struct view_style *style,
 	       struct text *out);
 /* The same as one JSON object, never cut. */

@@ -44,7 +44,8 @@ void sd_service_stopping(struct sd_service *s);
 void sd_service_failed(struct sd_service *s, const char *text);
 void sd_service_close(struct sd_service *s);
 
-/* "2 frontends, 4/5 servers usable, 1240 sessions" into `buf`. Returns `buf`. */
+/* "2 frontends, 4/5 servers usable, 1240 sessions" into `buf`, with "no server up: web, db; " before it when
+ * backends are down. `room` is at least SD_SERVICE_TEXT_MAX. Returns `buf`. */
 const char *sd_service_status(struct engine *e, char *buf, size_t room);
 
 #endif

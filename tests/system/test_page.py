@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Danger: an operator looks at `status` or `top` on an ordinary terminal and cannot see what is down."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+
+import pyte
+import pytest
+
+from harness.daemon import BINARY
+from harness.manager import Manager
+from harness.timing import PATIENCE, wait_until
+
+LONG = "production-europe-west-web-frontend"
+
+
+class Terminal:
+    """A verb on a terminal whose screen can be looked at."""
+
+    def __init__(self, columns, rows, *args):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.child = subprocess.Popen([BINARY, *args], stdin=slave, stdout=slave, stderr=slave,
+                                      start_new_session=True, env={**os.environ, "TERM": "xterm"})
+        os.close(slave)
+
+    def lines(self):
+        while select.select([self.master], [], [], 0)[0]:
+            with contextlib.suppress(OSError):  # EIO: it has ended
+                self.stream.feed(os.read(self.master, 65536))
+                continue
+            break
+        return [line.rstrip() for line in self.screen.display]
+
+    def wait(self, condition, what):
+        """Waits until condition(lines) and gives the lines."""
+        wait_until(lambda: condition(self.lines()), lambda: "\n".join([what, *self.lines()]))
+        return self.lines()
+
+    def press(self, keys):
+        os.write(self.master, keys)
+
+    def close(self):
+        if self.child.poll() is None:
+            self.child.kill()
+        self.child.wait()
+        os.close(self.master)
+
+
+@pytest.fixture
+def terminal(closing):
+    """terminal(columns, rows, verb, ...): closed at the end."""
+    def start(*args):
+        closing.append(Terminal(*args))
+        return closing[-1]
+    return start
+
+
+def rows_of(lines, title):
+    """The lines of the list that begins with this title; none while it is out of sight."""
+    begin = next((i for i, line in enumerate(lines) if line.startswith(title)), len(lines))
+    rows = []
+    for line in lines[begin + 1:]:
+        if not line or line.startswith("q quit"):
+            break
+        rows.append(line)
+    return rows
+
+
+@pytest.mark.parametrize("verb", ("status", "top"))
+def test_80_columns_show_which_server_is_down(weir, peers, terminal, verb):
+    listener = peers.listen()
+    servers = "".join(f"server node-{n:02} = {listener.address}\n" for n in range(1, 8))
+    daemon = weir(f"[listen {LONG}]\nbind = 127.0.0.1:0\n{servers}"
+                  f"server node-08 = 255.255.255.255:65535 disabled\n"
+                  "server node-09 = nowhere.invalid:80\n")
+    lines = terminal(80, 24, verb, "-s", daemon.admin).wait(
+        lambda lines: sum("node-0" in line for line in lines) == 9, "nine servers")
+    assert max(map(len, lines)) <= 80
+    rows = rows_of(lines, "SERVER")
+    assert [row.split()[0][-7:] for row in rows[:3]] == ["node-09", "node-08", "node-01"]
+    assert [row.split()[1] for row in rows[:3]] == ["down", "maint", "up"]
+    assert rows[1].endswith(" 255.255.255.255:65535")
+    assert rows[2].endswith(f" {listener.address}")
+    assert rows_of(lines, "FRONTEND")[0].startswith("..")
+    assert rows_of(lines, "FRONTEND")[0].endswith(f" {daemon.address(LONG)}")
+
+
+def test_a_wide_terminal_cuts_nothing(weir, peers, terminal):
+    listener = peers.listen()
+    daemon = weir(f"[listen {LONG}]\nbind = 127.0.0.1:0\nserver node-01 = {listener.address}\n")
+    lines = terminal(132, 24, "status", "-s", daemon.admin).wait(
+        lambda lines: any("node-01" in line for line in lines), "the server")
+    assert rows_of(lines, "SERVER")[0].startswith(f"{LONG}/node-01 ")
+    assert " WGHT " in "\n".join(lines)
+
+
+def test_several_addresses_of_a_frontend_are_counted(weir, peers, terminal):
+    listener = peers.listen()
+    daemon = weir("[listen l]\nbind a = 127.0.0.1:0\nbind b = 127.0.0.1:0\nbind c = 127.0.0.1:0\n"
+                  f"server node-01 = {listener.address}\n")
+    lines = terminal(80, 24, "status", "-s", daemon.admin).wait(
+        lambda lines: any("node-01" in line for line in lines), "the server")
+    assert rows_of(lines, "FRONTEND")[0].endswith(" +2")
+
+
+def test_a_backend_without_a_server_is_named_at_the_top(weir, peers, terminal, closing):
+    manager = Manager()
+    closing.append(manager)
+    listener = peers.listen()
+    daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  f"server b = {listener.address}\n"
+                  f"[listen db]\nbind = 127.0.0.1:0\nserver c = {listener.address} disabled\n"
+                  f"[listen fine]\nbind = 127.0.0.1:0\nserver d = {listener.address}\n",
+                  environment=manager.environment)
+    daemon.expected_alarms = "backend (web|db) has no server left"
+    manager.wait("STATUS", "no server up: db; 3 frontends, 3/4 servers usable, 0 sessions")
+    top = terminal(80, 24, "top", "-s", daemon.admin)
+    top.wait(lambda lines: lines[1] == "no server up: db", "db is down")
+    for server in ("web/a", "web/b"):
+        assert daemon.ask(f"disable server {server}").strip() == ""
+    top.wait(lambda lines: lines[1] == "no server up: web, db", "both are down")
+    page = json.loads(subprocess.run([BINARY, "status", "--json", "-s", daemon.admin], capture_output=True,
+                                     check=True, timeout=PATIENCE).stdout)
+    assert [(b["name"], b["state"]) for b in page["backends"]] == [
+        ("web", "down"), ("db", "down"), ("fine", "up")]
+    # The status is looked at when something else has woken control, every five seconds at most.
+    wait_until(lambda: daemon.ask("show info") and any(
+        m.get("STATUS", "").startswith("no server up: web, db; ") for m in manager.collect()),
+        "the service manager hears it")
+    for server in ("web/a", "web/b", "db/c"):
+        assert daemon.ask(f"enable server {server}").strip() == ""
+    top.wait(lambda lines: not any("no server up" in line for line in lines), "all are up")
+
+
+def test_a_long_list_of_backends_without_a_server_is_cut(weir, peers, terminal):
+    listener = peers.listen()
+    daemon = weir("".join(f"[listen proxy-number-{n}]\nbind = 127.0.0.1:0\n"
+                          f"server a = {listener.address} disabled\n" for n in range(12)))
+    daemon.expected_alarms = "has no server left"
+    lines = terminal(80, 60, "status", "-s", daemon.admin).wait(
+        lambda lines: any(line.startswith("SERVER") for line in lines), "a page")
+    assert lines[1] == ("no server up: proxy-number-0, proxy-number-1, proxy-number-2, 9 more")
+
+
+def test_top_scrolls_and_sorts(weir, peers, terminal):
+    listener = peers.listen()
+    servers = "".join(f"server s{n:02} = {listener.address}\n" for n in range(60))
+    daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\nbalance = roundrobin\n{servers}")
+    top = terminal(80, 24, "top", "-s", daemon.admin)
+    lines = top.wait(lambda lines: "web/s00" in "\n".join(lines), "the first server")
+    assert lines[-1] == "q quit   s sort: down first   arrows scroll: lines 1 to 20 of 65"
+    for keys, first, last in ((b"\x1b[B", 2, 21), (b"jj", 4, 23), (b"\x1b[6~", 23, 42), (b"\x1b[5~", 4, 23),
+                              (b"k", 3, 22), (b"G", 46, 65), (b"\x1b[B", 46, 65), (b"g", 1, 20),
+                              (b"\x1b[A", 1, 20), (b"\x1bOF", 46, 65)):
+        top.press(keys)
+        lines = top.wait(lambda lines, f=first, l=last: lines[-1].endswith(f"lines {f} to {l} of 65"),
+                         f"{keys}: lines {first} to {last}")
+        assert lines[0].startswith("weir ")
+    assert "web/s59" in "\n".join(lines)
+    pairs = [peers.pair(daemon.address("web"), listener) for _ in range(3)]
+    assert daemon.ask("disable server web/s30").strip() == ""
+    top.press(b"g")
+    top.wait(lambda lines: "".join(rows_of(lines, "SERVER")[:1]).startswith("web/s30 "),
+             "what is down stands first")
+    words = ["connections", "new per second", "bytes per second", "name", "down first"]
+    for word in words:
+        top.press(b"s")
+        lines = top.wait(lambda lines, w=word: f"sort: {w}" in lines[-1], f"sorted by {word}")
+        names = [row.split()[0] for row in rows_of(lines, "SERVER")]
+        if word == "connections":
+            assert sorted(names[:3]) == ["web/s00", "web/s01", "web/s02"]
+        if word == "name":
+            assert names == sorted(names)
+        if word == "down first":
+            assert names[:2] == ["web/s30", "web/s00"]
+    top.press(b"q")
+    assert top.child.wait(PATIENCE) == 0
+    del pairs
