@@ -6,9 +6,9 @@
 #   sh tests/arm64.sh
 #
 # Needs root and debootstrap; says why when it cannot be run. The cross compiler and Debian's arm64
-# packages go into a fresh Debian 13; see in_fresh_debian in tests/service/debian.sh. Programs that fail under qemu-user
-# for a known reason are in the table below. They count as skipped; one that always fails and passes after
-# all is a failure, so that the table stays true.
+# packages go into a fresh Debian 13; see in_fresh_debian in tests/service/debian.sh. Programs that fail
+# under qemu-user for a known reason are in the table below. They count as skipped; one that always fails
+# and passes after all is a failure, so that the table stays true.
 # The last line is `N passed, N failed, N skipped`: the build, and test programs.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
@@ -41,8 +41,9 @@ inside() {
     mkdir -p build/log
     dpkg --add-architecture arm64
     apt_quietly update >build/log/install.log 2>&1
-    apt_quietly install --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross meson ninja-build \
-        pkgconf python3 qemu-user libev-dev:arm64 libinih-dev:arm64 liburing-dev:arm64 libcmocka-dev:arm64 \
+    apt_quietly install --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross meson \
+        ninja-build pkgconf python3 qemu-user \
+        libev-dev:arm64 libinih-dev:arm64 liburing-dev:arm64 libcmocka-dev:arm64 \
         >>build/log/install.log 2>&1 || { tail -n 5 build/log/install.log; return 1; }
     cat >build/arm64.ini <<'CROSS'
 [binaries]

@@ -39,10 +39,11 @@ logs=$root/build/log
 mkdir -p "$logs"
 cd "$root" || exit 1
 
-packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev python3"
-[ "$mode" = unit ] || packages="$packages python3-pytest python3-pytest-xdist python3-seccomp python3-pyte strace iproute2
-    nftables util-linux curl wrk iperf3 redis-server redis-tools rsync systemd mandoc haproxy nginx
-    libnginx-mod-stream"
+packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
+    python3"
+[ "$mode" = unit ] || packages="$packages python3-pytest python3-pytest-xdist python3-seccomp python3-pyte
+    strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools rsync systemd mandoc
+    haproxy nginx libnginx-mod-stream"
 case $(. /etc/os-release && echo "${VERSION_ID:-}") in
     12) clang=14 ;;
     *) clang=19 ;;

@@ -104,8 +104,9 @@ static void put_keys(const struct top *t, const struct terminal_size *size, size
 	int len = snprintf(line, sizeof(line), "q quit   s sort: %s", sort_words[t->sort]);
 
 	if (all > t->seen && len > 0 && len < (int)sizeof(line))
-		(void)snprintf(line + len, sizeof(line) - (size_t)len, "   arrows scroll: lines %zu to %zu of %zu",
-			       t->first + 1, t->first + t->seen, all);
+		(void)snprintf(line + len, sizeof(line) - (size_t)len,
+			       "   arrows scroll: lines %zu to %zu of %zu", t->first + 1, t->first + t->seen,
+			       all);
 	printf("%.*s\x1b[K", (int)size->columns, line);
 }
 

@@ -15,7 +15,7 @@
 #define NAME_MIN     8u
 #define ADDRESS_MIN  21u /* 255.255.255.255:65535 */
 #define NUMBER_MAX   24
-#define NUMBERS_WIDE 45u  /* all columns but name, weight and address, and the blanks between them */
+#define NUMBERS_WIDE 45u /* all columns but name, weight and address, and the blanks between them */
 #define WEIGHT_WIDE  5u
 #define WEIGHT_FROM  100u /* columns that a terminal has when it shows weights */
 #define DOWN_MAX     512
@@ -105,11 +105,12 @@ static bool is_taken_out(const struct view_row *row)
 static void add_down(const struct view *v, const struct view_style *style, struct text *out)
 {
 	char line[DOWN_MAX] = "no server up:";
+	const size_t wide = style->columns;
+	const size_t limit = wide != 0 && wide < sizeof(line) ? wide : sizeof(line);
 	size_t len = strlen(line), named = 0, down = 0;
 
 	for (size_t i = 0; i < v->backend_count; i++) {
 		const struct view_row *b = &v->backends[i];
-		const size_t limit = style->columns != 0 && style->columns < DOWN_MAX ? style->columns : DOWN_MAX;
 
 		if (is_up(b))
 			continue;
@@ -270,6 +271,7 @@ static uint64_t sort_key(const struct list_of_rows *l, size_t i)
 {
 	const struct view_row *row = &l->rows[i];
 	const struct view_row *old = l->before != NULL ? earlier(row, l->before, l->before_count, i) : NULL;
+	const uint64_t bytes = row->bytes_in + row->bytes_out;
 
 	switch (l->sort) {
 	case VIEW_SORT_SESSIONS:
@@ -277,8 +279,7 @@ static uint64_t sort_key(const struct list_of_rows *l, size_t i)
 	case VIEW_SORT_NEW:
 		return old != NULL ? rate(row->total, old->total, l->ns) : row->total;
 	case VIEW_SORT_BYTES:
-		return old == NULL ? row->bytes_in + row->bytes_out
-				   : rate(row->bytes_in + row->bytes_out, old->bytes_in + old->bytes_out, l->ns);
+		return old != NULL ? rate(bytes, old->bytes_in + old->bytes_out, l->ns) : bytes;
 	default:
 		return is_up(row) ? 0 : is_taken_out(row) ? 1 : 2;
 	}

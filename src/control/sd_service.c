@@ -87,8 +87,8 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 		usable += count_usable(&e->backends[i]);
 	}
 	/* A cut line is still a line. */
-	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %d sessions", frontends,
-		       frontends == 1 ? "" : "s", usable, servers,
+	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %d sessions",
+		       frontends, frontends == 1 ? "" : "s", usable, servers,
 		       atomic_load_explicit(&e->sessions, memory_order_relaxed));
 	return buf;
 }

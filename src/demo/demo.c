@@ -377,7 +377,8 @@ static enum exit_code tell(struct stage *s)
 			    screen_style(out, STYLE_PLAIN), stdout);
 		if (ok && !s->options->quiet)
 			printf(" next      %s forward :8080 10.0.0.1:80\n"
-			       "           files to begin with: conf/examples/   the tests: sh tests/run.sh\n",
+			       "           files to begin with: conf/examples/   the tests: sh "
+			       "tests/run.sh\n",
 			       program_invocation_name);
 	}
 	(void)fflush(stdout);
