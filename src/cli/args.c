@@ -78,6 +78,14 @@ static bool takes_value(enum flag_action action)
 	return action <= FLAG_SECONDS;
 }
 
+bool cli_flag_takes_value(const char *arg)
+{
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+		if (strcmp(arg, flags[i].name) == 0)
+			return takes_value(flags[i].action);
+	return false;
+}
+
 /* Is `arg` this flag, alone or as "--flag=value"? */
 static bool is_flag(const char *arg, const struct flag *flag)
 {

@@ -74,13 +74,48 @@ static bool looks_like_file(const char *word)
 	return strpbrk(word, "/.") != NULL || access(word, F_OK) == 0;
 }
 
-static enum exit_code refuse_word(const char *word)
+/* What people type by habit where a verb stands; `instead` is NULL for a word of the admin socket. */
+static const struct foreign_verb {
+	const char *word;
+	const char *instead;
+} foreign_verbs[] = {
+#define FOREIGN_VERB(word, instead) {word, instead},
+#define ADMIN_WORD(word)	    {word, NULL},
+#include "weir/cli/foreign_verbs.tbl.h"
+#undef FOREIGN_VERB
+#undef ADMIN_WORD
+};
+
+static bool refuse_foreign(int count, char **words)
+{
+	for (size_t i = 0; i < ARRAY_LEN(foreign_verbs); i++) {
+		const struct foreign_verb *f = &foreign_verbs[i];
+
+		if (strcmp(words[0], f->word) != 0)
+			continue;
+		fprintf(stderr, "weir: there is no command '%s': ", words[0]);
+		if (f->instead != NULL) {
+			fprintf(stderr, "%s\n", f->instead);
+			return true;
+		}
+		fputs("the admin socket knows it: weir ctl", stderr);
+		for (int n = 0; n < count; n++)
+			fprintf(stderr, " %s", words[n]);
+		fputc('\n', stderr);
+		return true;
+	}
+	return false;
+}
+
+static enum exit_code refuse_word(int count, char **words)
 {
 	struct suggest near;
 
-	suggest_init(&near, word);
+	if (refuse_foreign(count, words))
+		return EXIT_USAGE;
+	suggest_init(&near, words[0]);
 	cli_suggest_verbs(&near);
-	fprintf(stderr, "weir: '%s' is no command and no file", word);
+	fprintf(stderr, "weir: '%s' is no command and no file", words[0]);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", near.best);
 	else
@@ -115,22 +150,41 @@ static bool refuse_json(const struct cli_args *a)
 	return true;
 }
 
+/* Where the first word is that is no flag and no value of one; `argc` when there is none. */
+static int first_word(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0' && strcmp(argv[i], "--") != 0)
+		i += cli_flag_takes_value(argv[i]) ? 2 : 1;
+	return i < argc && strcmp(argv[i], "--") != 0 ? i : argc;
+}
+
+/* Takes the verb out of `argv`, wherever it stands: "weir -q check FILE" is "weir check -q FILE". A word
+ * behind flags may also be the file that they are for. */
+static const struct verb *take_verb(int *argc, char **argv)
+{
+	const int at = first_word(*argc, argv);
+	const struct verb *verb = at < *argc ? find_verb(argv[at]) : NULL;
+
+	if (verb == NULL || (at > 1 && access(argv[at], F_OK) == 0))
+		return NULL;
+	memmove(&argv[at], &argv[at + 1], (size_t)(*argc - at) * sizeof(*argv)); /* the last NULL too */
+	--*argc;
+	return verb;
+}
+
 enum exit_code cli_main(int argc, char **argv)
 {
-	const struct verb *verb = &run_verb;
+	const struct verb *verb = take_verb(&argc, argv);
 	struct cli_args args = {.verb = CLI_RUN};
 	enum exit_code code = EXIT_USAGE;
-	int skip = argc > 0 ? 1 : 0;
+	const int skip = argc > 0 ? 1 : 0;
 
-	if (argc > 1 && argv[1][0] != '-') {
-		verb = find_verb(argv[1]);
-		if (verb == NULL && !looks_like_file(argv[1]))
-			return refuse_word(argv[1]);
-		if (verb == NULL)
-			verb = &run_verb;
-		else
-			skip = 2;
-	}
+	if (verb == NULL && argc > 1 && argv[1][0] != '-' && !looks_like_file(argv[1]))
+		return refuse_word(argc - 1, argv + 1);
+	if (verb == NULL)
+		verb = &run_verb;
 	if (verb->bit == 0) {
 		(void)cli_verb_is_later(verb->word); /* it is: that is why we are here */
 		return EXIT_USAGE;

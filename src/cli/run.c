@@ -76,11 +76,6 @@ enum exit_code cli_run(const struct cli_args *a)
 		fprintf(stderr, "weir: one FILE, not '%s' too; give more with -f\n", a->words[1]);
 		return EXIT_USAGE;
 	}
-	if (a->word_count == 1 && a->verb == CLI_RUN && cli_verb_named(a->words[0]) != 0 &&
-	    access(a->words[0], F_OK) != 0) {
-		fprintf(stderr, "weir: the command comes first: weir %s ...\n", a->words[0]);
-		return EXIT_USAGE;
-	}
 	/* The array has room for every argument. */
 	if (a->word_count == 1)
 		with_file.paths[with_file.path_count++] = a->words[0];

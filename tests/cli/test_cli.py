@@ -208,7 +208,7 @@ def test_unknown_words_suggest_the_nearest(args, nearest):
 
 
 @pytest.mark.parametrize("args", [
-    ["-Z"], ["-f"], ["-o"], ["a.ini", "b.ini"], ["ctl"], ["forward"], ["forward", ":80"], ["-q", "check"],
+    ["-Z"], ["-f"], ["-o"], ["a.ini", "b.ini"], ["ctl"], ["forward"], ["forward", ":80"], ["-Z", "check"],
     ["forward", ":80\n[x]", "a:1"], ["forward", "", "a:1"], [""], ["--probe"], ["-s"], ["-s", "kill"],
     ["-p"], ["ctl", "a\nb"], ["status", "-D"]])
 def test_a_wrong_command_line_ends_with_2(args):
@@ -274,6 +274,29 @@ def test_habits_of_others_are_told_what_to_do_instead(args, instead):
     assert got.stderr.startswith(f"weir: there is no '{args[0]}' here: ")
     assert got.stderr.count("\n") == 1
     assert instead in got.stderr
+
+
+@pytest.mark.parametrize("args, instead", [
+    (["stop"], "systemctl stop weir"), (["restart"], "systemctl restart weir"), (["start"], "weir FILE"),
+    (["quit"], "weir -s quit"), (["run", "x.ini"], "weir FILE"), (["test"], "weir check FILE"),
+    (["show", "stat"], "weir ctl show stat\n"), (["set", "server", "a/b", "state", "maint"],
+                                                "weir ctl set server a/b state maint\n")])
+def test_words_of_others_are_told_what_to_type_instead(args, instead):
+    got = run(*args)
+    assert (got.returncode, got.stdout) == (2, "")
+    assert got.stderr.startswith(f"weir: there is no command '{args[0]}': ")
+    assert got.stderr.count("\n") == 1
+    assert instead in got.stderr
+
+
+def test_flags_may_stand_before_the_verb(good, tmp_path):
+    assert run("-f", good, "check").stdout == run("check", "-f", good).stdout != ""
+    got = run("-q", "forward", "--print-config", ":8080", "10.0.0.1:80")
+    assert got.stdout.startswith("[listen forward]\n")
+    assert run("-h", "ctl").stdout == run("help", "ctl").stdout
+    # Where a file has that name it is the file.
+    (tmp_path / "check").write_text(GOOD)
+    assert run("-c", "check", cwd=tmp_path).stdout.startswith("check: ok (")
 
 
 @pytest.mark.parametrize("verb", ["check", "forward", "ctl", "status", "top", "healthcheck", "doctor",

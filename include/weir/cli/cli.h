@@ -62,6 +62,8 @@ struct cli_args {
 /* Takes apart what follows the verb: 0, or -EINVAL after saying why on stderr. */
 int cli_args_parse(struct cli_args *a, int argc, char **argv);
 void cli_args_free(struct cli_args *a);
+/* Is the argument behind `arg` its value? So it is for each verb that knows the flag. */
+bool cli_flag_takes_value(const char *arg);
 
 /* Loads what the arguments name; messages go to stderr, with --json as JSON to stdout. `text` (or NULL)
  * is read instead of files. */
