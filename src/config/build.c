@@ -46,7 +46,7 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 	size_t foreign = 0;
 	const char *hint =
 		habit_translate(d->arena, arena_printf(d->arena, "%s %s", e->key, e->value), &foreign);
-	char places[OPTION_PLACES_MAX];
+	char places[OPTION_PLACES_MAX], keys[OPTION_LIST_MAX];
 
 	if (elsewhere != NULL) {
 		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' does not belong in [%s]", elsewhere->key,
@@ -71,6 +71,8 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 		diag_hint(d, "did you mean '%s'?", near->key);
 	else if (near != NULL)
 		diag_hint(d, "did you mean '%s' in %s?", near->key, option_places(near->sections, places));
+	else if (option_list_of(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key, keys)[0] != '\0')
+		diag_hint(d, "there are %s", keys);
 	else
 		diag_hint(d, "see 'weir help'");
 	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;
@@ -349,11 +351,30 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 	}
 }
 
+/* A line below a header that nobody understands: one of [global] is where it belongs, as far as we know. */
+static void read_guessed(struct pass *p, const struct entry *e)
+{
+	const struct option_match match = option_find(IN_GLOBAL, e->key);
+	void *base = p->base;
+
+	if (match.option == NULL || match.option->type == OPT_LATER) {
+		report_unknown_key(p, e);
+		return;
+	}
+	p->base = &p->build->nowhere;
+	(void)read_value(p, e, &match); /* for its errors; nothing is built from this section */
+	p->base = base;
+}
+
 static void read_entry(struct pass *p, const struct entry *e)
 {
 	struct option_match match = option_find(p->section->kind, e->key);
 	bool needs_check;
 
+	if (match.option == NULL && p->section->guessed) {
+		read_guessed(p, e);
+		return;
+	}
 	if (match.option == NULL) {
 		report_unknown_key(p, e);
 		return;

@@ -33,7 +33,7 @@ static void check_section_names(struct build *b)
 			bool both =
 				s->kind == IN_LISTEN || first->kind == IN_LISTEN || s->kind == first->kind;
 
-			if (!both || strcmp(s->name, first->name) != 0)
+			if (!both || s->guessed || first->guessed || strcmp(s->name, first->name) != 0)
 				continue;
 			p->duplicate = true;
 			diag_error(b->diag, DIAG_DUPLICATE, s->at, "[%s %s] is already defined",

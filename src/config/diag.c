@@ -193,7 +193,8 @@ static void print_rest(unsigned count, const char *word, FILE *out)
 	unsigned rest = count > DIAG_SHOWN_MAX ? count - DIAG_SHOWN_MAX : 0;
 
 	if (rest > 0)
-		fprintf(out, "... and %u more %s%s\n", rest, word, rest == 1 ? "" : "s");
+		fprintf(out, "... and %u more %s%s; 'weir check --json' shows all of them\n", rest, word,
+			rest == 1 ? "" : "s");
 }
 
 void diag_print(struct diag *d, FILE *out, bool colour)

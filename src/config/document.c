@@ -56,6 +56,21 @@ struct section *document_add_section(struct document *doc, unsigned kind, const 
 	return s;
 }
 
+struct section *document_add_guessed(struct document *doc, unsigned kind, const char *name, struct at at)
+{
+	struct section *s;
+
+	/* There is one of these, and its other lines are where they belong. */
+	if ((kind & (IN_GLOBAL | IN_DEFAULTS)) != 0)
+		return document_add_section(doc, kind, NULL, at);
+	if (name == NULL || name[0] == '\0')
+		name = arena_printf(doc->diag->arena, "of-line-%u", at.line);
+	s = document_add_section(doc, kind, name, at);
+	s->bad |= SECTION_BAD_LINE;
+	s->guessed = true;
+	return s;
+}
+
 struct section *document_add_broken(struct document *doc, const char *name)
 {
 	struct arena *a = doc->diag->arena;

@@ -161,6 +161,32 @@ static const char *request_of(struct arena *a, const char *text)
 			    method_len > 0 ? text : "OPTIONS", len > 0 ? (int)len : 1, len > 0 ? path : "/");
 }
 
+/* HAProxy's "PATH mode 660 level admin expose-fd listeners" behind "stats socket", as we write it: what we do
+ * not have is left out, and a path stands for an address of TCP. */
+static const char *socket_of(struct arena *a, const char *text)
+{
+	static const struct {
+		const char *theirs;
+		const char *ours;
+	} words[] = {{"mode", "mode"},	 {"user", "user"}, {"uid", "user"},
+		     {"group", "group"}, {"gid", "group"}, {"level", "level"}};
+	const char *sum = "unix:/run/weir/admin.sock";
+
+	if (text[0] == '/')
+		sum = arena_printf(a, "unix:%s", first_word(a, text));
+	else if (strncmp(text, "unix@", 5) == 0 || strncmp(text, "abns@", 5) == 0)
+		sum = first_word(a, text);
+	while (*(text = skip_blanks(text + strcspn(text, BLANKS))) != '\0') {
+		for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+			const char *value = skip_blanks(text + strcspn(text, BLANKS));
+
+			if (begins(text, words[i].theirs) && *value != '\0')
+				sum = arena_printf(a, "%s %s=%s", sum, words[i].ours, first_word(a, value));
+		}
+	}
+	return sum;
+}
+
 /* `text` as a network of ours, NULL when it is none. HAProxy and nginx mask what lies behind the prefix
  * ("10.1.1.0/16"), we refuse it: masked here. */
 static const char *network_of(struct arena *a, const char *text)
@@ -281,6 +307,17 @@ static const char *with_proxy_protocol(struct arena *a, const char *hint, const 
 	return arena_printf(a, "%.*s accept-proxy%s", (int)quote, hint, hint + quote);
 }
 
+/* The same line with blanks for its tabs: what is looked for in it is written with blanks. */
+static const char *without_tabs(struct arena *a, const char *line)
+{
+	char *copy = arena_strndup(a, line, strlen(line));
+
+	for (char *c = copy; *c != '\0'; c++)
+		if (*c == '\t')
+			*c = ' ';
+	return copy;
+}
+
 const char *habit_translate(struct arena *a, const char *line, size_t *len)
 {
 	const char *hint = suggest_foreign(FOREIGN_LINE, line, len);
@@ -290,6 +327,7 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 
 	if (hint == NULL)
 		return NULL;
+	line = without_tabs(a, line);
 	/* What is underlined are the words of the line itself, of a rule without its condition. */
 	verb = verb_len(line);
 	if (*len > verb)
@@ -304,6 +342,7 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 	else
 		hint = with_argument(a, hint, first_word(a, argument));
 	hint = with_text(a, hint, "NETWORK", networks);
+	hint = with_text(a, hint, "SOCKET", socket_of(a, argument));
 	return with_version(a, with_proxy_protocol(a, hint, line));
 }
 

@@ -11,6 +11,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/config/admin_levels.tbl.h"
 #include "weir/config/suggest.h"
 
 #define FRONT	(IN_FRONTEND | IN_LISTEN)
@@ -117,6 +118,32 @@ const struct option *option_suggest(unsigned sections, const char *key)
 			suggest_offer(&s, options[i].key, &options[i]);
 	}
 	return s.thing;
+}
+
+const char *option_list_of(unsigned sections, const char *word, char *buf)
+{
+	const size_t len = strlen(word);
+	const char *last = "";
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		char text[64];
+		int n;
+
+		if ((o->sections & sections) == 0 || o->type == OPT_LATER || strcmp(o->key, last) == 0 ||
+		    strncmp(o->key, word, len) != 0 || o->key[len] != '-')
+			continue;
+		n = snprintf(text, sizeof(text), "%s'%s'", used > 0 ? ", " : "", o->key);
+		check(n > 0);
+		if (used + (size_t)n >= OPTION_LIST_MAX)
+			break;
+		memcpy(buf + used, text, (size_t)n + 1);
+		used += (size_t)n;
+		last = o->key;
+	}
+	return buf;
 }
 
 const char *section_word(unsigned section)

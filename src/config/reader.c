@@ -24,6 +24,8 @@
 #include "weir/config/values.h"
 #include "weir/config/words.h"
 
+#define SECTION_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:"
+
 struct at reader_at(const struct reader *r, size_t offset, size_t len)
 {
 	struct at at = {r->source, (unsigned)r->next_line, (unsigned)offset + 1, (unsigned)len};
@@ -95,7 +97,7 @@ static bool bytes_ok(struct reader *r, const struct source_line *line)
 static const char *section_name(struct reader *r, const char *name, struct at at)
 {
 	struct diag *d = r->doc->diag;
-	size_t ok = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:");
+	size_t ok = strspn(name, SECTION_NAME_CHARS);
 
 	if (name[ok] != '\0') {
 		at.col += (unsigned)ok;
@@ -110,11 +112,14 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 	return name;
 }
 
-static void report_unknown_section(struct reader *r, const char *word, struct at at)
+/* Returns the kind that may have been meant; 0 for a section of HAProxy's or nginx's, whose lines are not
+ * ours. */
+static unsigned report_unknown_section(struct reader *r, const char *word, const char *name, struct at at)
 {
 	static const unsigned kinds[] = {IN_GLOBAL, IN_STATS,	 IN_DEFAULTS,
 					 IN_LISTEN, IN_FRONTEND, IN_BACKEND};
 	struct diag *d = r->doc->diag;
+	unsigned kind;
 	size_t foreign = 0;
 	const char *hint = suggest_foreign(FOREIGN_SECTION_OR_BLOCK, word, &foreign);
 	struct suggest s;
@@ -127,13 +132,45 @@ static void report_unknown_section(struct reader *r, const char *word, struct at
 	suggest_init(&s, word);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		suggest_offer(&s, section_word(kinds[i]), NULL);
-	if (s.best != NULL)
-		diag_hint(d, "did you mean [%s]?", s.best);
-	else if (hint != NULL)
+	if (s.best != NULL) {
+		kind = section_kind(s.best, strlen(s.best));
+		diag_hint(d, "did you mean [%s%s%s]?%s", s.best, *name != '\0' ? " " : "", name,
+			  kind == IN_STATS ? " It is not in this version" : "");
+		return kind == IN_STATS ? 0 : kind;
+	}
+	if (hint != NULL) {
 		diag_hint(d, "%s", hint);
+		return 0;
+	}
+	if (*name == '\0')
+		diag_hint(d, "write [listen %s], [frontend %s] or [backend %s]; besides there are "
+			     "[global] and [defaults]",
+			  word, word, word);
 	else
-		diag_hint(d, "there are [global], [stats], [defaults], [listen NAME], [frontend NAME], "
+		diag_hint(d, "there are [global], [defaults], [listen NAME], [frontend NAME] and "
 			     "[backend NAME]");
+	return IN_LISTEN;
+}
+
+/* Is this a name that a section may have? Reports nothing. */
+static bool is_section_name(const char *name)
+{
+	return *name != '\0' && name[strspn(name, SECTION_NAME_CHARS)] == '\0' &&
+	       strlen(name) < CONFIG_NAME_MAX;
+}
+
+/* "[listn web]": its lines are judged all the same. "[web]" has its name where the word ought to be. */
+static void open_unknown_section(struct reader *r, const char *word, const char *name, struct at at)
+{
+	const unsigned kind = report_unknown_section(r, word, name, at);
+	const char *meant = *name != '\0' ? name : word;
+
+	if (kind == 0)
+		return;
+	/* What follows [global] has no name: it is no section that others can refer to. */
+	if ((kind & (IN_GLOBAL | IN_DEFAULTS)) != 0)
+		(void)document_add_broken(r->doc, meant);
+	r->section = document_add_guessed(r->doc, kind, is_section_name(meant) ? meant : "", at);
 }
 
 /* What stands between the brackets: "listen web". `at` is the place of its first word. */
@@ -153,9 +190,10 @@ void reader_open_section(struct reader *r, const char *inside, struct at at)
 	name_at.len = (unsigned)strlen(name);
 	r->section = NULL;
 	if (kind == 0) {
-		report_unknown_section(r, word, at);
+		open_unknown_section(r, word, name, at);
 	} else if (kind == IN_STATS) {
 		diag_error(d, DIAG_NOT_YET, at, "section [stats] is not in this version");
+		diag_hint(d, "see 'weir status' and 'weir ctl show stat'");
 	} else if ((kind & IN_PROXIES) == 0) {
 		if (*name == '\0')
 			r->section = document_add_section(r->doc, kind, NULL, at);
@@ -164,8 +202,12 @@ void reader_open_section(struct reader *r, const char *inside, struct at at)
 	} else if (*name == '\0') {
 		diag_error(d, DIAG_BAD_NAME, at, "[%s] needs a name", word);
 		diag_hint(d, "write [%s NAME]", word);
+		r->section = document_add_guessed(r->doc, kind, "", at);
 	} else if (section_name(r, name, name_at) != NULL) {
 		r->section = document_add_section(r->doc, kind, name, name_at);
+	} else {
+		(void)document_add_broken(r->doc, name);
+		r->section = document_add_guessed(r->doc, kind, "", at);
 	}
 	if (r->section == NULL)
 		r->section = document_add_broken(r->doc, name);
@@ -226,25 +268,39 @@ static bool key_ok(struct reader *r, const char *key, struct at at)
 	return true;
 }
 
-/* A line before any section: words of nginx are translated, of all others one is reported. */
-static void report_orphan(struct reader *r, const struct reader_line *line)
+/* "listen = 0.0.0.0:80" as nginx would have it: without the '=' behind its first word. */
+static const char *without_equals(struct arena *a, const char *text)
 {
+	const size_t word = strcspn(text, " \t="), blanks = strspn(text + word, " \t");
+
+	if (text[word + blanks] != '=')
+		return text;
+	return arena_printf(a, "%.*s %s", (int)word, text,
+			    text + word + blanks + 1 + strspn(text + word + blanks + 1, " \t"));
+}
+
+/* A line before any section: words of nginx are translated, of all others one is reported, and true is
+ * returned: the line is worth judging. */
+static bool report_orphan(struct reader *r, const struct reader_line *line)
+{
+	const struct at at = reader_at(r, line->offset, line->len);
 	struct diag *d = r->doc->diag;
 	size_t len = 0;
-	const char *hint = habit_translate(d->arena, line->text, &len);
+	const char *hint = habit_translate(d->arena, without_equals(d->arena, line->text), &len);
 
 	if (hint != NULL) {
 		diag_error(d, DIAG_UNKNOWN_KEY, reader_at(r, line->offset, len), "unknown key '%.*s'",
 			   (int)len, line->text);
-		diag_hint(d, "%s", hint);
-		return;
+		diag_hint(d, "%s%s", hint,
+			  strncmp(hint, "write 'bind", 11) == 0 ? " in a [listen NAME]" : "");
+		return false;
 	}
-	if (!r->orphan_reported) {
-		diag_error(d, DIAG_NO_SECTION, reader_at(r, line->offset, line->len),
-			   "this line stands before any section");
+	if (r->orphans == NULL) {
+		diag_error(d, DIAG_NO_SECTION, at, "this line stands before any section");
 		diag_hint(d, "begin with [global], [defaults] or [listen NAME]");
+		r->orphans = document_add_guessed(r->doc, IN_LISTEN, "", at);
 	}
-	r->orphan_reported = true;
+	return true;
 }
 
 /* `key = value`, cleaned; NULL after reporting. */
@@ -287,20 +343,30 @@ static struct entry *take_equals(struct reader *r, const struct reader_line *lin
 	return e;
 }
 
-static struct entry *take_entry(struct reader *r, const struct reader_line *line)
+static struct entry *take_in_section(struct reader *r, const struct reader_line *line)
 {
 	struct entry *e;
 
-	if (r->section == NULL) {
-		report_orphan(r, line);
-		return NULL;
-	}
 	if (r->section->kind == 0)
 		return NULL;
 	if (reader_has_equals(line))
 		return take_equals(r, line);
 	e = reader_take_plain(r, line);
 	return e != NULL && key_ok(r, e->key, e->key_at) ? e : NULL;
+}
+
+static struct entry *take_entry(struct reader *r, const struct reader_line *line)
+{
+	struct entry *e;
+
+	if (r->section != NULL)
+		return take_in_section(r, line);
+	if (!report_orphan(r, line))
+		return NULL;
+	r->section = r->orphans;
+	e = take_in_section(r, line);
+	r->section = NULL;
+	return e;
 }
 
 /* The next physical line; the entry on it, or NULL when it holds none. */

@@ -231,6 +231,7 @@ static void report_no_equals(struct reader *r, const char *text, struct at at)
 	const char *first = take_piece(d->arena, &words);
 	const char *second = take_piece(d->arena, &words);
 	const struct option *near = NULL;
+	char keys[OPTION_LIST_MAX];
 
 	diag_error(d, DIAG_NO_EQUALS, at, "a line is 'key = value', this one has no '='");
 	if (text[strcspn(text, " \t:")] == ':') {
@@ -244,6 +245,8 @@ static void report_no_equals(struct reader *r, const char *text, struct at at)
 	if (near != NULL)
 		diag_hint(d, "did you mean '%s%s = ...'?", near->key,
 			  (near->flags & OPT_NAMED) != 0 ? " NAME" : "");
+	else if (option_list_of(ANYWHERE, first, keys)[0] != '\0')
+		diag_hint(d, "there are %s", keys);
 }
 
 struct entry *reader_take_plain(struct reader *r, const struct reader_line *line)

@@ -5,6 +5,7 @@
  * A word "@FILE" is a file of networks, one a line, '#' begins a comment. Refuses files that are none,
  * and a use-backend without a condition. Main thread. Floor 2.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -15,15 +16,67 @@
 
 /* Of one line of use-backend, so that -T can print it as one. */
 #define ROUTE_PARTS_MAX 64
+/* A range of addresses that takes more networks gets no list of them. */
+#define RANGE_PARTS_MAX 8
+
+static bool read_ip4(const char *text, size_t len, uint32_t *ip)
+{
+	char part[INET_ADDRSTRLEN];
+	struct in_addr in;
+
+	if (len == 0 || len >= sizeof(part))
+		return false;
+	memcpy(part, text, len);
+	part[len] = '\0';
+	if (inet_pton(AF_INET, part, &in) != 1)
+		return false;
+	*ip = ntohl(in.s_addr);
+	return true;
+}
+
+/* The networks that "10.0.0.1-10.0.0.5" is made of; NULL when it is no such range, or of too many. */
+static const char *networks_of_range(struct arena *a, const char *text)
+{
+	const size_t dash = strcspn(text, "-");
+	uint32_t first, last;
+	const char *sum = "";
+
+	if (text[dash] != '-' || !read_ip4(text, dash, &first) ||
+	    !read_ip4(text + dash + 1, strlen(text + dash + 1), &last) || last < first)
+		return NULL;
+	for (unsigned parts = 0; parts < RANGE_PARTS_MAX; parts++) {
+		unsigned bits = 32;
+		struct in_addr in;
+		char ip[INET_ADDRSTRLEN];
+
+		/* As many addresses as `first` is a multiple of, and as there are left. */
+		while (bits > 0 && (first & (UINT32_C(1) << (32 - bits))) == 0 &&
+		       last - first >= (UINT64_C(1) << (33 - bits)) - 1)
+			bits--;
+		in.s_addr = htonl(first);
+		(void)inet_ntop(AF_INET, &in, ip, sizeof(ip)); /* there is room for any */
+		sum = arena_printf(a, "%s%s%s", sum, parts > 0 ? " " : "", ip);
+		if (bits < 32)
+			sum = arena_printf(a, "%s/%u", sum, bits);
+		if (last - first < UINT64_C(1) << (32 - bits))
+			return sum;
+		first += (uint32_t)(UINT64_C(1) << (32 - bits));
+	}
+	return NULL;
+}
 
 static int add_network(const struct setting *s, struct at at, const char *text, struct config_networks *n)
 {
-	const char *why = NULL;
+	const char *why = NULL, *range;
 	struct net_prefix prefix;
 
 	if (net_prefix_parse(text, &prefix, &why) != 0) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, at, "'%s' is no network", text);
-		diag_hint(s->diag, "%s", why);
+		range = networks_of_range(s->diag->arena, text);
+		if (range != NULL)
+			diag_hint(s->diag, "a range is no network: write %s", range);
+		else
+			diag_hint(s->diag, "%s", why);
 		return -EINVAL;
 	}
 	n->list = arena_grow(s->diag->arena, n->list, n->count, sizeof(prefix));

@@ -62,11 +62,26 @@ int setting_parse_id(const struct setting *s, void *field)
 	if (number >= UINT32_MAX) {
 		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "there is no %s '%s' on this machine",
 			   user ? "user" : "group", w->text);
+		diag_hint(s->diag, "make it with '%s %s', or write another one",
+			  user ? "useradd --system" : "groupadd --system", w->text);
 		return -EINVAL;
 	}
 	id = (uint32_t)number;
 	memcpy(field, &id, sizeof(id));
 	return 0;
+}
+
+/* The name is kept: a process that becomes this user needs the groups that go with it. */
+int setting_parse_account(const struct setting *s, void *field)
+{
+	const struct option row = {.key = s->option->key,
+				   .type = s->option->type == OPT_USER_NAME ? OPT_USER : OPT_GROUP};
+	const struct setting account = {
+		.diag = s->diag, .option = &row, .words = s->words, .base = s->base};
+	uint32_t id;
+	const int err = setting_parse_id(&account, &id);
+
+	return err ? err : setting_parse_text(s, field);
 }
 
 void setting_print_id(const void *field, const struct option *option, FILE *out)

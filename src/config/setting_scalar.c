@@ -236,6 +236,7 @@ static int parse_count(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
 	const char *word = count_word(s->option);
+	char min[VALUE_TEXT_MAX], max[VALUE_TEXT_MAX];
 	uint64_t n = 0;
 	int value, err;
 
@@ -247,8 +248,9 @@ static int parse_count(const struct setting *s, void *field)
 	err = value_count(w->text, &n);
 	if (err == -EINVAL) {
 		(void)setting_bad(s, w, 0, "needs a number");
-		diag_hint(s->diag, "write %s%sa number: 2000, or 2_000", word != NULL ? word : "",
-			  word != NULL ? " or " : "");
+		diag_hint(s->diag, "write %s%sa number from %s to %s, as in '%s'", word != NULL ? word : "",
+			  word != NULL ? " or " : "", bound_text(s->option, s->option->min, min),
+			  bound_text(s->option, s->option->max, max), s->option->example);
 		return err;
 	}
 	err = setting_in_range(s, w, err ? UINT64_MAX : n);
@@ -388,7 +390,7 @@ void setting_print_choice(const void *field, const struct option *option, FILE *
 	fprintf(out, "%.*s", (int)strcspn(item, "|"), item);
 }
 
-static int parse_text(const struct setting *s, void *field)
+int setting_parse_text(const struct setting *s, void *field)
 {
 	const char *text = s->words.list[0].text;
 	size_t max = s->option->max > 0 ? (size_t)s->option->max : SETTING_TEXT_MAX;
@@ -461,8 +463,10 @@ const struct setting_type setting_types[OPT_TYPES] = {
 	[OPT_SWITCH] = {parse_switch, print_switch, NULL},
 	[OPT_FLAG] = {parse_flag, NULL, flag_is_set},
 	[OPT_CHOICE] = {parse_choice, setting_print_choice, NULL},
-	[OPT_TEXT] = {parse_text, print_text, text_is_set},
+	[OPT_TEXT] = {setting_parse_text, print_text, text_is_set},
 	[OPT_MODE] = {setting_parse_mode, setting_print_mode, setting_owner_is_set},
+	[OPT_USER_NAME] = {setting_parse_account, print_text, text_is_set},
+	[OPT_GROUP_NAME] = {setting_parse_account, print_text, text_is_set},
 	[OPT_USER] = {setting_parse_id, setting_print_id, setting_owner_is_set},
 	[OPT_GROUP] = {setting_parse_id, setting_print_id, setting_owner_is_set},
 	[OPT_LEVEL] = {parse_level, print_level, NULL},

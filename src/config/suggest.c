@@ -87,30 +87,25 @@ void suggest_offer(struct suggest *s, const char *word, const void *thing)
 	s->thing = thing;
 }
 
-size_t suggest_starts_with(const char *text, const char *key)
+/* How much of `text` is `word`; 0 = it does not begin with it. A blank of `word` is any run of blanks in
+ * `text`, and a '*' at its end the rest of a word. */
+static size_t match_words(const char *text, const char *word)
 {
 	size_t i = 0;
 
-	for (; *key != '\0'; key++) {
-		if (text[i] == '\0' || fold(text[i]) != fold(*key))
+	for (; *word != '\0' && *word != '*'; word++) {
+		if (text[i] == '\0' || fold(text[i]) != fold(*word))
 			return 0;
-		i++;
+		i += text[i] == ' ' || text[i] == '\t' ? strspn(text + i, " \t") : 1;
 	}
+	if (*word == '*')
+		return i + strcspn(text + i, " \t");
 	return text[i] == '\0' || text[i] == ' ' || text[i] == '\t' ? i : 0;
 }
 
-/* As above, and a '*' at the end of `word` stands for the rest of the word in `text`. */
-static size_t foreign_len(const char *text, const char *word)
+size_t suggest_starts_with(const char *text, const char *key)
 {
-	size_t i = 0;
-
-	for (; word[i] != '\0' && word[i] != '*'; i++) {
-		if (text[i] == '\0' || fold(text[i]) != fold(word[i]))
-			return 0;
-	}
-	if (word[i] == '*')
-		return i + strcspn(text + i, " \t");
-	return text[i] == '\0' || text[i] == ' ' || text[i] == '\t' ? i : 0;
+	return match_words(text, key);
 }
 
 const char *suggest_foreign(enum foreign_place place, const char *text, size_t *len)
@@ -121,7 +116,7 @@ const char *suggest_foreign(enum foreign_place place, const char *text, size_t *
 	*len = 0;
 	for (size_t i = 0; i < ARRAY_LEN(foreign_words); i++) {
 		const struct foreign *f = &foreign_words[i];
-		size_t n = f->place == place ? foreign_len(text, f->word) : 0;
+		size_t n = f->place == place ? match_words(text, f->word) : 0;
 
 		/* Of two that fit, the one that says more: "option httpchk" before "option". */
 		if (n == 0 || strlen(f->word) <= longest)

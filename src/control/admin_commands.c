@@ -79,9 +79,9 @@ static const struct command commands[] = {
 };
 
 static const char *const level_words[] = {
-	[CONFIG_ADMIN_USER] = "user",
-	[CONFIG_ADMIN_OPERATOR] = "operator",
-	[CONFIG_ADMIN_ADMIN] = "admin",
+#define ADMIN_LEVEL(name, word, may) [CONFIG_ADMIN_##name] = word,
+#include "weir/config/admin_levels.tbl.h"
+#undef ADMIN_LEVEL
 };
 
 /* What this socket allows, so that nobody tries the rest. */

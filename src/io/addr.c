@@ -290,6 +290,8 @@ static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
 	/* A dot at the very end is that of the root, and no part of the name follows it. */
 	if (len > 1 && host[len - 1] == '.')
 		spec->host[len - 1] = '\0';
+	if (looks_numeric(spec->host) && strchr(spec->host, '-') != NULL)
+		return refuse(p, host, "ranges of addresses are not taken here: write a line for each");
 	if (looks_numeric(spec->host))
 		return refuse(p, host, "this is no IPv4 address: write four numbers from 0 to 255");
 	if (check_name(p, spec->host, host) != 0)
@@ -304,6 +306,8 @@ static int parse_port(struct parser *p, const char *port)
 
 	if (*port == '\0')
 		return refuse(p, port, "the port is missing behind ':'");
+	if (port[strspn(port, "0123456789-")] == '\0' && is_digit(*port) && strchr(port, '-') != NULL)
+		return refuse(p, port, "ranges of ports are not in this version: write a line for each");
 	if (!parse_number(port, UINT16_MAX, &number))
 		return refuse(p, port, "a port is a number from 0 to 65535");
 	p->spec->port = (uint16_t)number;

@@ -519,12 +519,16 @@ def test_addresses_of_other_programs_are_explained(listen, words):
     assert words in got.stderr
 
 
-def test_a_probe_looks_for_the_user(tmp_path):
+@pytest.mark.parametrize("key", ("user", "group"))
+def test_a_check_looks_for_the_user(tmp_path, key):
     path = tmp_path / "user.ini"
-    path.write_text("[global]\nuser = no-such-user-here\n" + GOOD)
-    got = run("check", "--probe", path)
-    assert got.returncode == 3
-    assert "no-such-user-here" in got.stdout and "there is no such user" in got.stdout
+    path.write_text(f"[global]\n{key} = no-such-name\n" + GOOD)
+    got = run("-c", path)
+    assert got.returncode == 1
+    assert f"{path}:2:{len(key) + 4}: error: there is no {key} 'no-such-name' on this machine\n" in got.stderr
+    assert f"make it with '{key}add --system no-such-name'" in got.stderr
+    path.write_text(f"[global]\n{key} = 12345\n" + GOOD)  # a number needs no name
+    assert run("-c", path).returncode == 0
 
 
 @pytest.mark.parametrize("line, hint", [

@@ -141,6 +141,25 @@ RULES = [
     ("check port 8008", "write 'check = tcp port=8008'"),
     ("check http GET /x", "write 'check = http GET /x'"),
     ("balance static-rr", "write 'balance = roundrobin' + write roundrobin"),
+    ("stats socket /run/x.sock mode 660 level admin expose-fd listeners",
+     "write 'admin-socket = unix:/run/x.sock mode=660 level=admin' in [global]"),
+    ("stats socket unix@/run/x.sock user root gid 0 mode 600",
+     "write 'admin-socket = unix@/run/x.sock user=root group=0 mode=600' in [global]"),
+    ("stats socket ipv4@127.0.0.1:9999 level operator",
+     "write 'admin-socket = unix:/run/weir/admin.sock level=operator' in [global]"),
+    ("allow-from = 10.0.0.1-10.0.0.5", "a range is no network: write 10.0.0.1 10.0.0.2/31 10.0.0.4/31"),
+    ("allow-from = 0.0.0.0-255.255.255.255", "a range is no network: write 0.0.0.0/0"),
+    ("allow-from = 10.0.0.7-10.0.0.7", "a range is no network: write 10.0.0.7"),
+    ("allow-from = 10.0.0.5-10.0.0.1", "names are not looked up here: write an address or a network"),
+    ("server s = 10.0.0.1-10.0.0.5:80",
+     "ranges of addresses are not taken here: write a line for each"),
+    ("server s = 10.0.0.1:80-90", "ranges of ports are not in this version: write a line for each"),
+    ("bind = :8082-8090", "ranges of ports are not in this version: write a line for each"),
+    ("retries = yes", "write a number from 0 to 100, as in 'retries = 3'"),
+    ("timeout = 30s", "there are 'timeout-queue', 'timeout-connect', 'timeout-client', 'timeout-server', "
+     "'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
+    ("timeout 30s", "there are 'timeout-queue', 'timeout-connect', 'timeout-client', 'timeout-server', "
+     "'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
 ]
 
 # Rules that are more, or other, than a list of networks: nothing is to be copied from their hints.
@@ -170,6 +189,13 @@ def hints_of(path, line, section="listen x", more="bind = :80\nserver first = 10
 @pytest.mark.parametrize("line,expected", RULES)
 def test_a_hint_means_what_the_line_meant(line, expected, tmp_path):
     assert " + ".join(hints_of(tmp_path / "x.ini", line)) == expected
+
+
+@pytest.mark.parametrize("line,expected", RULES)
+@pytest.mark.parametrize("blank", ("   ", "\t"))
+def test_blanks_between_words_are_free(line, expected, blank, tmp_path):
+    spaced = line if '"' in line or "\\" in line or "=" in line else line.replace(" ", blank)
+    assert " + ".join(hints_of(tmp_path / "x.ini", spaced)) == expected
 
 
 @pytest.mark.parametrize("line", NOT_RULES)
@@ -272,8 +298,44 @@ def test_what_a_row_of_the_table_suggests_is_accepted(kind, word, hint, tmp_path
         for piece in written:
             assert "..." not in piece, (line, one)
             assert refused(path, piece) is None, (line, one, refused(path, piece))
+        for section in re.findall(r"\[(\w+)", one):
+            assert section in ("global", "defaults", "listen", "frontend", "backend"), (line, one)
         for key in named:
-            assert key in KEYS | WORDS or key.startswith(("${", "[", "weir help")), (line, key)
+            assert key in KEYS | WORDS or key.startswith(("${", "[", "weir ")), (line, key)
+
+
+@pytest.mark.parametrize("head, guess", [
+    ("[listn web]", "did you mean [listen web]?"), ("[fronted web]", "did you mean [frontend web]?"),
+    ("[web]", "write [listen web], [frontend web] or [backend web]; besides there are [global] and "
+     "[defaults]"),
+    ("[we b]", "there are [global], [defaults], [listen NAME], [frontend NAME] and [backend NAME]"),
+    ("[listen]", "write [listen NAME]"), ("[listen a/b]", None), ("[globl]", "did you mean [global]?"),
+    ("", "begin with [global], [defaults] or [listen NAME]")])
+def test_lines_below_a_wrong_header_are_judged(head, guess, tmp_path):
+    """Each mistake below it is found in the same run; what only follows from the header is not said."""
+    path = tmp_path / "x.ini"
+    mistakes = ["retries = yes", "threads = many", "maxcon = 5"]
+    if head == "[globl]":
+        mistakes[0] = "hard-stop-after = 5"
+    path.write_text("\n".join([head, *mistakes, "maxconn = 5", "[listen web2]", "bind = :80",
+                               "server a = 10.0.0.1:80"]) + "\n")
+    found = judged(path)
+    assert sorted({m["line"] for m in found}) == ([1] if head else []) + [2, 3, 4]
+    assert not guess or guess in [m["hint"] for m in found]
+    assert not any("no bind" in m["message"] or "no server" in m["message"] for m in found)
+
+
+def test_a_section_below_a_slip_can_be_referred_to(tmp_path):
+    path = tmp_path / "x.ini"
+    path.write_text("[listn web]\nserver a = 10.0.0.1:80\n[frontend f]\nbind = :80\ndefault-backend = web\n")
+    assert [m["line"] for m in judged(path)] == [1]
+
+
+def test_a_line_of_nginx_before_any_section_keeps_its_value(tmp_path):
+    path = tmp_path / "x.ini"
+    for line in ("listen = 0.0.0.0:8080", "listen 0.0.0.0:8080;"):
+        path.write_text(f"{line}\n")
+        assert "write 'bind = 0.0.0.0:8080' in a [listen NAME]" in [m["hint"] for m in judged(path)]
 
 
 def test_every_row_of_the_table_was_tried():

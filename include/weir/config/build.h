@@ -47,6 +47,7 @@ struct build {
 	struct diag *diag;    /* borrows */
 	struct document *doc; /* borrows */
 	struct config_global global;
+	struct config_global nowhere; /* what is read for its errors alone */
 	struct at admin_at;
 	struct config_proxy built_in; /* what the table says, before [defaults] */
 	struct config_proxy defaults;

@@ -58,7 +58,11 @@ enum config_accept_proxy {
 	CONFIG_ACCEPT_PROXY_OPTIONAL, /* only from those who are trusted to send one */
 };
 enum config_no_server { CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE };
-enum config_admin_level { CONFIG_ADMIN_USER, CONFIG_ADMIN_OPERATOR, CONFIG_ADMIN_ADMIN };
+enum config_admin_level {
+#define ADMIN_LEVEL(name, word, may) CONFIG_ADMIN_##name,
+#include "weir/config/admin_levels.tbl.h"
+#undef ADMIN_LEVEL
+};
 enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
 /* The header of a check; AUTO: the server's own, unless another port is checked. */
 enum config_check_proxy {

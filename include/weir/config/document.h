@@ -42,6 +42,7 @@ struct section {
 	struct entry *first;
 	struct entry *last;
 	unsigned bad; /* enum section_bad */
+	bool guessed; /* its header is wrong or missing: the lines are judged, wherever they belong */
 };
 
 struct document {
@@ -58,6 +59,9 @@ struct document {
 struct source *document_add_source(struct document *doc, const char *name);
 /* The section to add lines to: a new one, or the one [global] or [defaults] there is. */
 struct section *document_add_section(struct document *doc, unsigned kind, const char *name, struct at at);
+/* A section for lines whose header is wrong or missing: each is judged by itself, and nothing is missed.
+ * `kind` is what the header may have meant; an empty name is replaced. */
+struct section *document_add_guessed(struct document *doc, unsigned kind, const char *name, struct at at);
 /* A section that nobody looks at, for lines below a header that could not be used. */
 struct section *document_add_broken(struct document *doc, const char *name);
 /* The first section with one of `kinds` and that name (NULL: any name); NULL when there is none. */

@@ -7,9 +7,10 @@
  * FOREIGN_SECTION(word, hint)  a section, whose lines are not judged
  *
  * "..." in a hint is the word that follows; what touches it, ":..." or "...ms", is for a bare number.
- * NETWORK is all networks of the line, VERSION the one of send-proxy on a server line. "if {src}" stands
- * for a condition that is a list of networks and nothing else, "unless {src}" for its opposite; a row
- * without them is for rules that we cannot turn, so it must not say what to write.
+ * NETWORK is all networks of the line, VERSION the one of send-proxy on a server line, SOCKET the path and
+ * the words of HAProxy's "stats socket". "if {src}" stands for a condition that is a list of networks and
+ * nothing else, "unless {src}" for its opposite; a row without them is for rules that we cannot turn, so it
+ * must not say what to write.
  * Words that are also keys of ours do not belong here; '-', '_' and blanks are the same.
  * When the first thing that a hint quotes is not in this version, that is added where it is shown.
  * Floor 2.
@@ -87,9 +88,9 @@ FOREIGN("nopoll", "write 'driver = epoll'")
 FOREIGN("ulimit-n", "weir plans from RLIMIT_NOFILE: set LimitNOFILE in the unit")
 FOREIGN("tune.pipesize", "write 'pipe-size = ...'")
 FOREIGN("tune.maxaccept", "leave this line out")
-FOREIGN("stats socket", "write 'admin-socket = unix:/run/weir/admin.sock mode=660' in [global]")
+FOREIGN("stats socket", "write 'admin-socket = SOCKET' in [global]")
 FOREIGN("stats timeout", "leave this line out")
-FOREIGN("stats", "write 'bind' in [stats]")
+FOREIGN("stats", "this version has no statistics page: see 'weir status' and 'weir ctl show stat'")
 FOREIGN("log-format", "write 'format=json' or 'format=text' on the log line")
 FOREIGN("log-tag", "leave this line out")
 FOREIGN("hash-type", "write 'balance = source hash=consistent'")
@@ -191,7 +192,7 @@ FOREIGN("capture", "weir does not read HTTP: leave this line out")
 FOREIGN("compression", "weir does not read HTTP: leave this line out")
 FOREIGN("cookie", "weir does not read HTTP: leave this line out")
 FOREIGN("redirect", "weir does not read HTTP: leave this line out")
-FOREIGN("monitor-uri", "write 'bind' in [stats]: it has /healthz")
+FOREIGN("monitor-uri", "this version has no HTTP endpoint: 'weir healthcheck' asks the admin socket")
 FOREIGN("monitor", "weir does not read HTTP: leave this line out")
 FOREIGN("use-fcgi-app", "weir does not read HTTP: leave this line out")
 FOREIGN("max-keep-alive-queue", "weir does not read HTTP: leave this line out")

@@ -57,6 +57,8 @@ enum option_type {
 	OPT_CHOICE,	/* an enum, in the order of `words` */
 	OPT_TEXT,	/* char * */
 	OPT_MODE,	/* int: octal */
+	OPT_USER_NAME,	/* char *: a user that this machine has, by name or number */
+	OPT_GROUP_NAME, /* the same of a group */
 	OPT_USER,	/* uid_t */
 	OPT_GROUP,	/* gid_t */
 	OPT_SOURCE,	/* struct config_sources */
@@ -165,6 +167,10 @@ const struct option *option_suggest(unsigned sections, const char *key);
 /* "global" for IN_GLOBAL; 0 and NULL for what is no section. */
 const char *section_word(unsigned section);
 unsigned section_kind(const char *word, size_t len);
+/* "'timeout-client', 'timeout-server'": the keys of `sections` that begin with this word, as many as fit;
+ * "" when there is none. `buf` has OPTION_LIST_MAX bytes. */
+#define OPTION_LIST_MAX 256
+const char *option_list_of(unsigned sections, const char *word, char *buf);
 /* "[frontend] or [listen]" for a mask of sections; `buf` has OPTION_PLACES_MAX bytes. */
 #define OPTION_PLACES_MAX 128
 const char *option_places(unsigned sections, char *buf);

@@ -33,9 +33,9 @@ OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", FIELD_GLOBAL(pipe
 OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off", FIELD_GLOBAL(splice), "auto", 0, 0,
        "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
        "splice = auto")
-OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_TEXT, 0, "NAME", FIELD_GLOBAL(user), NULL, 0, 0,
+OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_USER_NAME, 0, "NAME | UID", FIELD_GLOBAL(user), NULL, 0, 0,
        "User that the process becomes after it has bound its addresses.", "user = weir")
-OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_TEXT, 0, "NAME", FIELD_GLOBAL(group), NULL, 0, 0,
+OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", FIELD_GLOBAL(group), NULL, 0, 0,
        "Group that the process becomes; without it the user's own.", "group = weir")
 OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
        "auto | stderr | file:PATH | syslog:ADDRESS | off [level= format= facility=]", FIELD_GLOBAL(logs),
@@ -75,7 +75,9 @@ OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin
 OPTION("group", IN_ADMIN, IN_ADMIN, OPT_GROUP, 0, "NAME | GID", FIELD_GLOBAL(admin_owner.gid), NULL, 0, 0,
        "Group of the socket.", "admin-socket = unix:/run/weir/admin.sock group=adm")
 OPTION("level", IN_ADMIN, IN_ADMIN, OPT_CHOICE, 0, "user|operator|admin", FIELD_GLOBAL(admin_level),
-       "admin", 0, 0, "What the socket allows: user = to look, operator = to act on servers, admin = all.",
+       "admin", 0, 0,
+       "What the socket allows: user = " ADMIN_USER_MAY "; operator = " ADMIN_OPERATOR_MAY
+       "; admin = " ADMIN_ADMIN_MAY ".",
        "admin-socket = unix:/run/weir/admin.sock level=operator")
 
 /* frontend and listen */

@@ -18,7 +18,7 @@ struct reader {
 	const struct source *source;
 	size_t next_line; /* index */
 	struct section *section;
-	bool orphan_reported;  /* a line before any section was reported */
+	struct section *orphans; /* lines before any section; NULL = none has been reported */
 	struct entry *pending; /* given to libinih, not yet come back */
 	bool by_number;	       /* its value went as its line number */
 	unsigned depth;	       /* of nginx's braces */

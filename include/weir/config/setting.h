@@ -64,6 +64,8 @@ int setting_choice(const struct setting *s, const struct word *w, unsigned *inde
 int setting_parse_mode(const struct setting *s, void *field);
 void setting_print_mode(const void *field, const struct option *option, FILE *out);
 int setting_parse_id(const struct setting *s, void *field);
+int setting_parse_account(const struct setting *s, void *field);
+int setting_parse_text(const struct setting *s, void *field);
 void setting_print_id(const void *field, const struct option *option, FILE *out);
 bool setting_owner_is_set(const void *field);
 /* Targets of the log, in setting_log.c. */

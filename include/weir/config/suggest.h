@@ -35,7 +35,8 @@ enum foreign_place {
 const char *suggest_foreign(enum foreign_place place, const char *text, size_t *len);
 /* The same for a line, without the length. */
 const char *suggest_translate(const char *text);
-/* Does `text` begin with the words of `key`, and end or go on with a blank there? The length, else 0. */
+/* Does `text` begin with the words of `key`, whatever blanks are between them, and end or go on with a blank
+ * there? The length in `text`, else 0. */
 size_t suggest_starts_with(const char *text, const char *key);
 
 #endif

@@ -50,7 +50,7 @@ static void defaults_are_those_of_the_contract(void **state)
 static const char everything[] =
 	"[global]\n"
 	"threads = 4\ncpu-affinity = 0-2,7\ndriver = epoll\nmaxconn = 20_000\n"
-	"maxpipes = 0\npipe-size = 1m\nsplice = off\nuser = nobody\ngroup = 'a b'\n"
+	"maxpipes = 0\npipe-size = 1m\nsplice = off\nuser = nobody\ngroup = root\n"
 	"log = file:'/tmp/a b#c\"d.log' level=debug\nlog = stderr\nlog = off level=error\n"
 	"log = syslog:'/tmp/a b' facility=local7 format=json\nlog = syslog:[::1]:514 level=alert\n"
 	"log = syslog:unix:@x facility=user\n"
@@ -197,20 +197,20 @@ static void names_of_any_kind_read_back(void **state)
 	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
 	memcpy(name + 500, "\n[x]\n\x1b'\"#", 9);
-	(void)snprintf(text, sizeof(text), "%s[global]\nuser = \"%.*s\"\n", GOOD, 1023, "");
+	(void)snprintf(text, sizeof(text), "%s[global]\nlog = \"file:%.*s\"\n", GOOD, 1023, "");
 	memset(text + strlen(text) - 2, '\'', 1023);
 	memcpy(text + strlen(text), "\"\n", 3);
 	l = load_input(&input);
 	if (l.config == NULL)
 		fail_msg("%s", l.said);
-	assert_int_equal(strlen(l.config->global.user), 1023);
+	assert_int_equal(strlen(l.config->global.logs[0].path), 1023);
 	assert_round_trip(l.config);
 	unload(&l);
 	text[strlen(text) - 2] = '\0';
 	memcpy(text + strlen(text), "'\"\n", 4);
 	l = load_input(&input);
 	assert_null(l.config);
-	assert_non_null(strstr(l.said, "'user' has at most 1023 bytes"));
+	assert_non_null(strstr(l.said, "a path has at most 1023 bytes"));
 	unload(&l);
 }
 

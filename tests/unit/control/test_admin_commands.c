@@ -17,6 +17,7 @@
 
 #include "weir/base/clock.h"
 #include "weir/control/admin_answers.h"
+#include "weir/config/admin_levels.tbl.h"
 #include "weir/control/admin_commands.h"
 
 /* One worker that counts what the tests want; the engine itself is not linked. */
@@ -286,6 +287,63 @@ static void a_level_allows_what_is_below_it(void **state)
 }
 
 /* A mistake in the first words is seen whatever follows them. */
+/* The commands that `help` lists at a level, one per line. */
+static char *help_at(enum config_admin_level level)
+{
+	struct text out;
+
+	text_init(&out);
+	context.level = level;
+	assert_int_equal(admin_command(&context, "help", &out, &question), ADMIN_ANSWERED);
+	context.level = CONFIG_ADMIN_ADMIN;
+	assert_false(out.failed);
+	return out.bytes;
+}
+
+static bool begins_with_one_of(const char *line, const char *const *words)
+{
+	for (; *words != NULL; words++)
+		if (strncmp(line, *words, strlen(*words)) == 0)
+			return true;
+	return false;
+}
+
+/* What the table says of levels is what the commands want: each that a level adds begins so. */
+static void a_level_may_do_what_its_row_says(void **state)
+{
+	static const char *const user[] = {"show info",	      "show stat", "prompt",
+					   "set timeout cli", "quit",	   "help",
+					   "A; B",	      NULL};
+	static const char *const shows[] = {"show ", "get ", NULL};
+	char *below = strdup("");
+
+	(void)state;
+	assert_string_equal(ADMIN_USER_MAY, "'show info' and 'show stat'");
+	assert_string_equal(ADMIN_OPERATOR_MAY, "whatever shows something");
+	for (int level = CONFIG_ADMIN_USER; level <= CONFIG_ADMIN_ADMIN; level++) {
+		char *help = help_at((enum config_admin_level)level);
+		unsigned added = 0;
+
+		for (char *line = help; *line != '\0'; line += strcspn(line, "\n") + 1) {
+			char one[160];
+
+			(void)snprintf(one, sizeof(one), "%.*s\n", (int)strcspn(line, "\n"), line);
+			if (strstr(below, one) != NULL)
+				continue;
+			added++;
+			if (level == CONFIG_ADMIN_USER)
+				assert_true(begins_with_one_of(line, user));
+			else
+				assert_int_equal(begins_with_one_of(line, shows),
+						 level == CONFIG_ADMIN_OPERATOR);
+		}
+		assert_true(added > 3);
+		free(below);
+		below = help;
+	}
+	free(below);
+}
+
 static void a_misspelt_command_with_words_behind_it_is_found(void **state)
 {
 	(void)state;
@@ -398,6 +456,7 @@ int main(void)
 		cmocka_unit_test(white_space_is_free),
 		cmocka_unit_test(unknown_command_is_named_and_escaped),
 		cmocka_unit_test(a_level_allows_what_is_below_it),
+		cmocka_unit_test(a_level_may_do_what_its_row_says),
 		cmocka_unit_test(a_misspelt_command_with_words_behind_it_is_found),
 		cmocka_unit_test(too_long_is_too_long_wherever_its_words_end),
 		cmocka_unit_test(sessions_are_asked_of_the_workers),
