@@ -41,7 +41,7 @@ static_assert(offsetof(struct record, wall_ns) == RECORD_ALIGN, "a filler is the
 static_assert(LOG_RING_BYTES >= 4 * (LOG_RECORD_MAX + 2 * RECORD_ALIGN), "a ring holds some records");
 
 static _Thread_local struct log_ring *thread_ring; /* borrows, until log_use_ring(NULL) */
-static _Thread_local _Atomic uint32_t loose_left_out; /* of a thread without a ring */
+static _Thread_local _Atomic uint32_t loose_left_out[LOG_CAUSES]; /* of a thread without a ring */
 static atomic_int wanted_level = LOG_LEVEL_INFO;
 
 struct log_ring *log_ring_new(void (*wake)(void *arg), void *wake_arg)
@@ -212,30 +212,88 @@ void log_line(enum log_level level, const char *fmt, ...)
 	log_record(level, format_text, text, (size_t)n);
 }
 
-bool log_limit_ok(struct log_limit *l, int64_t now_ns, uint32_t burst)
+static const struct {
+	const char *word;
+	const char *what;
+} causes[LOG_CAUSES] = {
+#define LOG_CAUSE(name, word, what) [LOG_CAUSE_##name] = {word, what},
+#include "weir/base/log_causes.tbl.h"
+#undef LOG_CAUSE
+};
+
+static size_t format_left_out(enum log_style style, const void *body, size_t len, char *out, size_t room)
+{
+	struct log_left_out l;
+	struct log_fields f;
+	char text[128];
+	int n;
+
+	check(len == sizeof(l));
+	memcpy(&l, body, sizeof(l));
+	check(l.cause < LOG_CAUSES);
+	n = snprintf(text, sizeof(text), "%u more line%s left out: %s", l.count,
+		     l.count == 1 ? " was" : "s were", causes[l.cause].what);
+	check(n > 0);
+	if (style == LOG_STYLE_TEXT)
+		return log_plain(text, (size_t)n, out, room);
+	log_fields_init(&f, out, room);
+	log_fields_text(&f, "event", "left_out");
+	log_fields_text(&f, "cause", causes[l.cause].word);
+	log_fields_number(&f, "count", "%u", l.count);
+	log_fields_text(&f, "message", text);
+	return f.len;
+}
+
+static void hold_back(struct log_ring *r, enum log_cause cause)
+{
+	_Atomic uint32_t *left_out = r != NULL ? &r->left_out[cause] : &loose_left_out[cause];
+
+	/* The first of them sees to it that somebody will report it. */
+	if (atomic_fetch_add_explicit(left_out, 1, memory_order_seq_cst) == 0 && r != NULL)
+		wake_reader(r);
+}
+
+/* The place of this kind in this second, with room for a line; -1 when it had its lines, or there are too
+ * many kinds. */
+static int find_kind(struct log_limit *l, uint32_t key, int64_t second, uint32_t burst)
+{
+	int free_at = -1;
+
+	for (int i = 0; i < LOG_LIMIT_KEYS; i++) {
+		const bool fresh = l->kinds[i].used > 0 && l->kinds[i].second == second;
+
+		if (fresh && l->kinds[i].key == key)
+			return l->kinds[i].used < burst ? i : -1;
+		if (!fresh && free_at < 0)
+			free_at = i;
+	}
+	if (free_at >= 0) {
+		l->kinds[free_at].second = second;
+		l->kinds[free_at].key = key;
+		l->kinds[free_at].used = 0;
+	}
+	return free_at;
+}
+
+bool log_limit_ok(struct log_limit *l, enum log_cause cause, uint32_t key, int64_t now_ns, uint32_t burst)
 {
 	struct log_ring *r = thread_ring;
-	_Atomic uint32_t *left_out = r != NULL ? &r->left_out : &loose_left_out;
-	const int64_t second = now_ns / NS_PER_SEC;
-	uint32_t untold;
+	_Atomic uint32_t *left_out = r != NULL ? &r->left_out[cause] : &loose_left_out[cause];
+	const int i = find_kind(l, key, now_ns / NS_PER_SEC, burst);
+	struct log_left_out untold = {.cause = cause};
 
 	check(burst > 0);
-	if (second != l->second) {
-		l->second = second;
-		l->used = 0;
-	}
-	if (l->used >= burst) {
-		/* The first of them sees to it that somebody will tell. */
-		if (atomic_fetch_add_explicit(left_out, 1, memory_order_seq_cst) == 0 && r != NULL)
-			wake_reader(r);
+	check(cause < LOG_CAUSES);
+	if (i < 0) {
+		hold_back(r, cause);
 		return false;
 	}
-	l->used++;
+	l->kinds[i].used++;
 	if (atomic_load_explicit(left_out, memory_order_relaxed) == 0)
 		return true;
-	untold = atomic_exchange_explicit(left_out, 0, memory_order_relaxed);
-	if (untold > 0)
-		log_line(LOG_LEVEL_NOTICE, LOG_LEFT_OUT_TEXT, untold);
+	untold.count = atomic_exchange_explicit(left_out, 0, memory_order_relaxed);
+	if (untold.count > 0)
+		log_record(LOG_LEVEL_NOTICE, format_left_out, &untold, sizeof(untold));
 	return true;
 }
 
@@ -324,6 +382,11 @@ struct log_entry log_entry_of_text(enum log_level level, int64_t wall_ns, const 
 	return (struct log_entry){level, wall_ns, format_text, text, strlen(text)};
 }
 
+struct log_entry log_entry_of_left_out(int64_t wall_ns, const struct log_left_out *left_out)
+{
+	return (struct log_entry){LOG_LEVEL_NOTICE, wall_ns, format_left_out, left_out, sizeof(*left_out)};
+}
+
 size_t log_entry_format(const struct log_entry *e, enum log_style style, char *out, size_t room)
 {
 	size_t n;
@@ -334,14 +397,17 @@ size_t log_entry_format(const struct log_entry *e, enum log_style style, char *o
 	return n;
 }
 
-uint32_t log_ring_left_out(const struct log_ring *r)
+bool log_ring_has_left_out(const struct log_ring *r)
 {
-	return atomic_load_explicit(&r->left_out, memory_order_seq_cst);
+	for (size_t i = 0; i < LOG_CAUSES; i++)
+		if (atomic_load_explicit(&r->left_out[i], memory_order_seq_cst) > 0)
+			return true;
+	return false;
 }
 
-uint32_t log_ring_take_left_out(struct log_ring *r)
+uint32_t log_ring_take_left_out(struct log_ring *r, enum log_cause cause)
 {
-	return atomic_exchange_explicit(&r->left_out, 0, memory_order_relaxed);
+	return atomic_exchange_explicit(&r->left_out[cause], 0, memory_order_relaxed);
 }
 
 uint64_t log_ring_dropped(const struct log_ring *r)

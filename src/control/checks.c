@@ -38,6 +38,7 @@ struct check {
 	uint64_t seed;  /* of the jitter: of the names, so that a run can be repeated */
 	uint64_t waits; /* that have had their jitter */
 	bool close; /* the sessions of its server, once nobody chooses it any more */
+	struct log_limit limit; /* of lines about its failures */
 	struct check_view view;
 };
 
@@ -52,7 +53,6 @@ struct checks {
 	bool draining;
 	bool close; /* some check wants to */
 	struct gather gather;
-	struct log_limit limit;
 	struct log_limit shortage_limit;
 };
 
@@ -190,18 +190,21 @@ static void publish(struct check *k, const struct check_result *r)
 
 static void tell_shortage(const struct check *k, const struct check_result *r)
 {
-	if (log_limit_ok(&k->owner->shortage_limit, clock_mono_ns(), 1))
+	if (log_limit_ok(&k->owner->shortage_limit, LOG_CAUSE_SHORTAGE, (uint32_t)r->code, clock_mono_ns(),
+			 1))
 		log_line(LOG_LEVEL_WARNING,
 			 "no check of server %s/%s: %s; a limit of this machine, not a fault of it",
 			 k->server->backend->name, k->server->config->name, r->detail);
 }
 
 /* On the way down, each failure; of a server that is down only for who looks for it. */
-static void tell_failure(const struct check *k, const struct check_result *r)
+static void tell_failure(struct check *k, const struct check_result *r)
 {
 	const enum log_level level = health_is_up(&k->health) ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
 
-	if (!log_wants(level) || !log_limit_ok(&k->owner->limit, clock_mono_ns(), LINES_PER_SECOND))
+	/* A limit for each check and outcome: one server's failures must not hide another's. */
+	if (!log_wants(level) ||
+	    !log_limit_ok(&k->limit, LOG_CAUSE_CHECK, (uint32_t)r->code, clock_mono_ns(), LINES_PER_SECOND))
 		return;
 	log_line(level, "server %s/%s failed a health check: %s, %s, %lld ms; health %u of %u, up from %u",
 		 k->server->backend->name, k->server->config->name, check_code_word(r->code), r->detail,

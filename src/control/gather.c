@@ -49,7 +49,7 @@ static bool publish(struct gather *g, struct backend *b)
 {
 	if (backend_flush(b) == 0)
 		return true;
-	if (log_limit_ok(&g->limit, clock_mono_ns(), LINES_PER_SECOND))
+	if (log_limit_ok(&g->limit, LOG_CAUSE_CHOICE, 0, clock_mono_ns(), LINES_PER_SECOND))
 		log_line(LOG_LEVEL_ERROR,
 			 "backend %s: no memory to change who is chosen; tried again in 1 s",
 			 b->config->name);

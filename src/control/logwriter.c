@@ -220,23 +220,24 @@ static void flush_all(struct logwriter *w)
 static bool any_left_out(const struct logwriter *w)
 {
 	for (size_t i = 0; i < w->ring_count; i++)
-		if (log_ring_left_out(w->rings[i]) > 0)
+		if (log_ring_has_left_out(w->rings[i]))
 			return true;
 	return false;
 }
 
-/* A cause that has gone quiet writes no line that could tell of the earlier ones. */
+/* A cause that has gone quiet writes no line that could report the earlier ones. */
 static void tell_left_out(struct logwriter *w)
 {
-	char text[128];
+	for (enum log_cause cause = 0; cause < LOG_CAUSES; cause++) {
+		struct log_left_out all = {.cause = cause};
+		struct log_entry e;
 
-	for (size_t i = 0; i < w->ring_count; i++) {
-		const uint32_t count = log_ring_take_left_out(w->rings[i]);
-
-		if (count == 0)
+		for (size_t i = 0; i < w->ring_count; i++)
+			all.count += log_ring_take_left_out(w->rings[i], cause);
+		if (all.count == 0)
 			continue;
-		(void)snprintf(text, sizeof(text), LOG_LEFT_OUT_TEXT, count); /* always fits */
-		say(w, LOG_LEVEL_NOTICE, text);
+		e = log_entry_of_left_out(clock_wall_ns(), &all);
+		give(w, &e);
 	}
 }
 

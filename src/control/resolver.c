@@ -196,13 +196,20 @@ static const struct addr *choose(const struct lookup_job *job, const struct addr
 	return first4 != NULL ? first4 : &job->addrs[0];
 }
 
-static void tell_failure(struct name *n, const char *why)
+enum kind { KIND_MEMORY, KIND_ADDRESS, KIND_CHOICE };
+
+static bool may_log(struct resolver *r, enum kind kind)
+{
+	return log_limit_ok(&r->limit, LOG_CAUSE_RESOLVE, kind, clock_mono_ns(), LINES_PER_SECOND);
+}
+
+static void tell_failure(const struct name *n, const char *why)
 {
 	const struct server *s = n->server;
 	bool had = atomic_load(&s->addr) != NULL;
 
-	/* A name server that is away for an hour is one line, not a thousand. */
-	if (n->failures > 1 || !log_limit_ok(&n->resolver->limit, clock_mono_ns(), LINES_PER_SECOND))
+	/* A name server that is away for an hour is one line for each name, not a thousand. */
+	if (n->failures > 1)
 		return;
 	log_line(LOG_LEVEL_WARNING,
 		 "server %s/%s (%s:%u): cannot resolve '%s': %s; %s, and is asked for again",
@@ -221,13 +228,13 @@ static void use_addr(struct name *n, const struct addr *a)
 		return;
 	if (server_set_addr(n->server, a) != 0) {
 		n->failures = 1;
-		if (!log_limit_ok(&n->resolver->limit, clock_mono_ns(), LINES_PER_SECOND))
+		if (!may_log(n->resolver, KIND_MEMORY))
 			return;
 		log_line(LOG_LEVEL_ERROR, "server %s/%s: no memory for its new address; asked again in 1 s",
 			 s->backend->name, s->config->name);
 		return;
 	}
-	if (log_limit_ok(&n->resolver->limit, clock_mono_ns(), LINES_PER_SECOND))
+	if (may_log(n->resolver, KIND_ADDRESS))
 		log_line(LOG_LEVEL_INFO, "server %s/%s: '%s' is %s", s->backend->name, s->config->name,
 			 s->config->addr.host, addr_format(a, text));
 }
@@ -267,7 +274,7 @@ static void on_wake(struct ev_loop *loop, struct ev_async *async, int revents)
 	for (size_t i = 0; i < r->name_count; i++)
 		if (backend_release(r->names[i].server->owner) != 0)
 			err = -ENOMEM;
-	if (err && log_limit_ok(&r->limit, clock_mono_ns(), LINES_PER_SECOND))
+	if (err && may_log(r, KIND_CHOICE))
 		log_line(LOG_LEVEL_ERROR,
 			 "no memory to choose servers by their new addresses; tried again with the next "
 			 "answer");

@@ -294,10 +294,13 @@ static void log_failure(struct session *s, int err)
 	char text[ADDR_TEXT_MAX];
 	const struct addr *a = atomic_load_explicit(&s->server->addr, memory_order_acquire);
 
-	if (server_sock_is_shortage(err) ? !log_limit_ok(&w->shortage_limit, w->loop.now_ns, 1)
-				 : !log_limit_ok(&w->connect_limit, w->loop.now_ns, 2))
+	const bool shortage = server_sock_is_shortage(err);
+
+	if (!log_limit_ok(shortage ? &w->shortage_limit : tally_server_limit(s),
+			  shortage ? LOG_CAUSE_SHORTAGE : LOG_CAUSE_CONNECT, (uint32_t)-err, w->loop.now_ns,
+			  1))
 		return;
-	if (server_sock_is_shortage(err))
+	if (shortage)
 		log_line(LOG_LEVEL_WARNING,
 			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of it",
 			 backend_config(s)->name, s->server->config->name, strerrordesc_np(-err));

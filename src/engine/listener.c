@@ -282,7 +282,7 @@ static void pause_accept(struct listener *l, int err)
 	l->state = LISTENER_PAUSED;
 	if (timer_set(&w->loop.timers, &l->pause, w->loop.now_ns + LISTENER_PAUSE_NS))
 		l->state = LISTENER_OFF; /* not even memory for a timer: the other workers go on */
-	if (log_limit_ok(&l->log, w->loop.now_ns, 1))
+	if (log_limit_ok(&l->log, LOG_CAUSE_ACCEPT, (uint32_t)-err, w->loop.now_ns, 1))
 		log_line(LOG_LEVEL_WARNING, "accept on %s: %s; clients wait in the backlog (see `limits:`)",
 			 addr_format(&l->endpoint->addr, text), strerrordesc_np(-err));
 }

@@ -41,10 +41,19 @@ static struct sock_tcp options_of(const struct session *s)
 	return opt;
 }
 
-/* One line a second of a worker, whatever runs out; the others are counted. */
-static bool may_log(struct session *s)
+/* One line a second of a worker for each server and kind of trouble; the others are counted. Kinds are beyond
+ * the numbers of errors, which tell apart the failures of connects to that server. */
+enum trouble {
+	TROUBLE_SPILL = 1 << 16, /* the next source is used */
+	TROUBLE_NO_SOURCE,
+	TROUBLE_MISSING, /* an address that this machine does not have; the next one is used */
+	TROUBLE_FAMILY,
+	TROUBLE_SOCKET,
+};
+
+static bool may_log(struct session *s, enum trouble kind)
 {
-	return log_limit_ok(&s->worker->shortage_limit, s->worker->loop.now_ns, 1);
+	return log_limit_ok(tally_server_limit(s), LOG_CAUSE_SOURCE, kind, s->worker->loop.now_ns, 1);
 }
 
 /* ---- a pool of sources ---- */
@@ -107,10 +116,8 @@ static void log_source(struct session *s, const struct addr *source, const struc
 	const char *backend = s->backend->config->name, *server = s->server->config->name;
 	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
 	const bool more = has_next(s, to->sa.sa_family);
-	struct worker *w = s->worker;
-
 	/* That none is left must not drown among those that are passed over. */
-	if (more ? !log_limit_ok(&w->spill_limit, w->loop.now_ns, 1) : !may_log(s))
+	if (!may_log(s, !more ? TROUBLE_NO_SOURCE : missing ? TROUBLE_MISSING : TROUBLE_SPILL))
 		return;
 	(void)addr_format(to, to_text);
 	if (missing)
@@ -206,7 +213,7 @@ static int open_as_client(struct session *s, const struct addr *to)
 	int fd;
 
 	if (!client_source(s, to->sa.sa_family, &source)) {
-		if (may_log(s))
+		if (may_log(s, TROUBLE_FAMILY))
 			log_line(LOG_LEVEL_WARNING,
 				 "source=client: client %s and server %s/%s at %s are not of one family; "
 				 "give each family a backend of its own",
@@ -217,7 +224,7 @@ static int open_as_client(struct session *s, const struct addr *to)
 	fd = sock_open(to, &source, &opt);
 	if (fd >= 0 || (server_sock_is_shortage(fd) && fd != -EADDRNOTAVAIL))
 		return fd;
-	if (may_log(s))
+	if (may_log(s, TROUBLE_SOCKET))
 		log_line(LOG_LEVEL_WARNING, "source=client: no socket with address %s for server %s/%s: %s",
 			 addr_format(&source, text), backend, server, strerrordesc_np(-fd));
 	return -EADDRNOTAVAIL;
@@ -249,7 +256,7 @@ static void log_refusal(struct session *s, const struct addr *to, int err, enum 
 {
 	char to_text[ADDR_TEXT_MAX], text[160];
 
-	if (may_log(s))
+	if (may_log(s, TROUBLE_SOCKET))
 		log_line(LOG_LEVEL_WARNING,
 			 "no socket for server %s/%s at %s: %s; no fault of the server: %s",
 			 s->backend->config->name, s->server->config->name, addr_format(to, to_text),

@@ -57,6 +57,11 @@ static size_t server_index(const struct session *s)
 	return tally_of_server(e, (size_t)(s->backend - e->backends), s->server);
 }
 
+struct log_limit *tally_server_limit(const struct session *s)
+{
+	return &s->worker->server_limits[server_index(s)];
+}
+
 static void keep_max(_Atomic uint64_t *max, uint64_t value)
 {
 	if (value > counter_get(max))

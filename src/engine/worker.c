@@ -301,8 +301,10 @@ static int make_tallies(struct worker *w)
 	if (w->tallies == NULL)
 		return -ENOMEM;
 	memset(w->tallies, 0, bytes);
-	return 0;
+	w->server_limits = calloc(tally_count(w->engine) + 1, sizeof(*w->server_limits));
+	return w->server_limits != NULL ? 0 : -ENOMEM;
 }
+
 
 static void free_parts(struct worker *w)
 {
@@ -312,6 +314,7 @@ static void free_parts(struct worker *w)
 		picker_free(&w->pickers[i]);
 	free(w->pickers);
 	free(w->tallies);
+	free(w->server_limits);
 	free(w->evictions);
 	free(w->listeners);
 	session_extras_free(w);

@@ -365,11 +365,34 @@ def test_failures_that_a_stranger_causes_are_bounded_and_told(weir, peers, folde
 
     def failures():
         shown = len(re.findall(r"connect failed:", daemon.log()))
-        left_out = sum(map(int, re.findall(r" (\d+) lines were left out", daemon.log())))
+        left_out = sum(map(int, re.findall(r" (\d+) more lines? w\w+ left out", daemon.log())))
         return shown + left_out == 200 and shown
     # The last of them is told although no line of its kind follows.
     shown = wait_until(failures, lambda: daemon.log()[-2000:])
     assert shown < 100
+
+
+def test_the_first_line_of_each_kind_of_failure_is_there(weir, peers, folder):
+    """Four servers fail at once: the limit on lines may cost the repetitions of one, never the first line of
+    another, and the count says what it counts."""
+    path = f"{folder}/log.json"
+    refuses = peers.listen(listen=False)
+    daemon = weir(f"log = file:{path} format=json\n[listen l]\nbind = 127.0.0.1:0\nretries = 0\n"
+                  f"server a = unix:{folder}/missing\nserver b = unix:{folder}/absent\n"
+                  f"server c = {refuses.address}\nserver d = unix:{folder}\n", global_options="threads = 1")
+    for _ in range(400):
+        peers.connect(daemon.address("l")).receive_to_end()
+
+    def failures():
+        shown = collections.Counter(re.findall(r"(server l/\w) at \S+: connect failed:", daemon.log()))
+        left_out = re.findall(r" (\d+) more lines? w\w+ left out: connects to servers", daemon.log())
+        return sum(shown.values()) + sum(map(int, left_out)) == 400 and shown
+    shown = wait_until(failures, lambda: daemon.log()[-2000:])
+    assert len(shown) == 4, shown
+    assert sum(shown.values()) < 200, shown
+    counts = [line for line in json_lines(path) if line["event"] == "left_out"]
+    assert counts and {line["cause"] for line in counts} == {"connect"}, counts
+    assert sum(line["count"] for line in counts) == 400 - sum(shown.values())
 
 
 def test_the_journal_gets_priorities(tmp_path):

@@ -27,6 +27,14 @@ enum log_level {
 	LOG_LEVEL_DEBUG = 7,
 };
 
+/* What happens so often that its lines are limited. */
+enum log_cause {
+#define LOG_CAUSE(name, word, what) LOG_CAUSE_##name,
+#include "weir/base/log_causes.tbl.h"
+#undef LOG_CAUSE
+	LOG_CAUSES
+};
+
 #define LOG_RING_BYTES (256u * 1024u)
 #define LOG_RECORD_MAX 1024u
 
@@ -44,7 +52,7 @@ typedef size_t (*log_format_fn)(enum log_style style, const void *body, size_t l
 struct log_ring {
 	_Alignas(64) _Atomic uint32_t head; /* writer */
 	_Atomic uint64_t dropped;
-	_Atomic uint32_t left_out; /* lines that limits held back and nobody was told of; both sides */
+	_Atomic uint32_t left_out[LOG_CAUSES]; /* lines that limits held back, not yet reported; both sides */
 	_Alignas(64) _Atomic uint32_t tail; /* reader */
 	_Atomic bool quiet; /* the reader sleeps: the next record must wake it */
 	void (*wake)(void *arg); /* called by the writer; must not block */
@@ -71,17 +79,27 @@ void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(
 /* A binary record of at most LOG_RECORD_MAX bytes, made to text by `format` on the reader's side. */
 void log_record(enum log_level level, log_format_fn format, const void *body, size_t len);
 
-/* At most `burst` a second for one cause; the rest is counted for the thread. The next line of any
- * limit of this thread that passes says how many were left out; when none comes, the log's reader says
- * it within two seconds (log_ring_take_left_out). Returns true when the line may be made. One struct a
- * cause and thread. */
+/* At most `burst` a second for one thing that happens: a cause, and a key that tells its kinds apart (an
+ * errno, a server), so that the first line of each is never left out; of more than LOG_LIMIT_KEYS kinds in a
+ * second the last ones are. What is left out is counted for the cause; the next line of that cause and thread
+ * which passes says how many there were. When none comes, the log's reader says it within two seconds
+ * (log_ring_take_left_out). Returns true when the line may be made. All zero is a new one; one struct per
+ * thread and thing. */
+#define LOG_LIMIT_KEYS 4
 struct log_limit {
-	int64_t second;
-	uint32_t used;
+	struct {
+		int64_t second;
+		uint32_t key;
+		uint32_t used;
+	} kinds[LOG_LIMIT_KEYS];
 };
-bool log_limit_ok(struct log_limit *l, int64_t now_ns, uint32_t burst);
-/* How it is told: a printf format of one %u. */
-#define LOG_LEFT_OUT_TEXT "%u lines were left out: their causes come too often"
+bool log_limit_ok(struct log_limit *l, enum log_cause cause, uint32_t key, int64_t now_ns, uint32_t burst);
+
+/* Lines of one cause that limits have held back: "12 more lines were left out: ..." */
+struct log_left_out {
+	enum log_cause cause;
+	uint32_t count;
+};
 
 /* Copies `in` to `out` with control bytes, quotes, backslashes and bytes above 126 as \xNN.
  * Always NUL-terminated, cut to `room`. */
@@ -101,14 +119,16 @@ struct log_entry {
 bool log_ring_peek(struct log_ring *r, struct log_entry *e);
 /* Removes the record that log_ring_peek() has shown. */
 void log_ring_pop(struct log_ring *r);
-/* A line that the reader itself has to say; borrows `text`. */
+/* Lines that the reader itself has to say; they borrow what they are given. */
 struct log_entry log_entry_of_text(enum log_level level, int64_t wall_ns, const char *text);
+struct log_entry log_entry_of_left_out(int64_t wall_ns, const struct log_left_out *left_out);
 /* Its text; the length, 0 when it has nothing to say. */
 size_t log_entry_format(const struct log_entry *e, enum log_style style, char *out, size_t room);
-/* Lines that limits held back and nobody was told of; take: told from now on. When it leaves 0 a quiet
- * reader is woken, as for a record. */
-uint32_t log_ring_left_out(const struct log_ring *r);
-uint32_t log_ring_take_left_out(struct log_ring *r);
+/* Have limits held lines back that nobody has reported? When the first one is held back a quiet reader is
+ * woken, as for a record. */
+bool log_ring_has_left_out(const struct log_ring *r);
+/* How many of a cause there are; they count as reported from now on. */
+uint32_t log_ring_take_left_out(struct log_ring *r, enum log_cause cause);
 uint64_t log_ring_dropped(const struct log_ring *r);
 
 #endif

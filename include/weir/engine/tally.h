@@ -16,6 +16,7 @@
 
 struct engine;
 struct frontend;
+struct log_limit;
 struct server;
 struct session;
 struct worker;
@@ -78,6 +79,9 @@ size_t tally_of_backend(const struct engine *e, size_t backend);
 size_t tally_of_server(const struct engine *e, size_t backend, const struct server *s);
 
 /* The worker's side. */
+/* Limits lines of the log about the session's server; one per worker, so that no server's failures hide those
+ * of another. */
+struct log_limit *tally_server_limit(const struct session *s);
 void tally_session_began(const struct session *s);
 /* It was admitted, and `s->backend` is the one that it goes to. */
 void tally_backend_entered(struct session *s);

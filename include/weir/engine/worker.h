@@ -45,9 +45,8 @@ struct worker {
 	struct timer age;           /* ages the caches; set only while they hold something */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */
-	struct log_limit connect_limit;
+	struct log_limit *server_limits; /* owns; in the order of tallies, of lines about one server */
 	struct log_limit shortage_limit;
-	struct log_limit spill_limit; /* a source is passed over for the next one */
 	int64_t told_ns; /* control was told that something rests in the pools */
 	uint32_t next_number;
 	uint32_t sessions;

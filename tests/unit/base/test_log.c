@@ -318,18 +318,54 @@ static void limit_lets_a_burst_pass_each_second_and_tells_of_the_rest(void **sta
 	char buf[128];
 
 	log_use_ring(f->ring);
-	assert_true(log_limit_ok(&limit, 5 * NS_PER_SEC, 2));
-	assert_true(log_limit_ok(&limit, 5 * NS_PER_SEC + 1, 2));
-	assert_false(log_limit_ok(&limit, 5 * NS_PER_SEC + 2, 2));
-	assert_false(log_limit_ok(&limit, 6 * NS_PER_SEC - 1, 2));
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 5 * NS_PER_SEC, 2));
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 5 * NS_PER_SEC + 1, 2));
+	assert_false(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 5 * NS_PER_SEC + 2, 2));
+	assert_false(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 6 * NS_PER_SEC - 1, 2));
 	assert_empty(f);
-	assert_int_equal(log_ring_left_out(f->ring), 2);
-	assert_true(log_limit_ok(&limit, 6 * NS_PER_SEC, 2));
+	assert_true(log_ring_has_left_out(f->ring));
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 6 * NS_PER_SEC, 2));
 	assert_string_equal(take(f, buf, sizeof(buf)),
-			    "5 2 lines were left out: their causes come too often");
-	assert_true(log_limit_ok(&limit, 6 * NS_PER_SEC, 2));
+			    "5 2 more lines were left out: connects to servers that failed");
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 6 * NS_PER_SEC, 2));
 	assert_empty(f); /* told once */
-	assert_int_equal(log_ring_left_out(f->ring), 0);
+	assert_false(log_ring_has_left_out(f->ring));
+}
+
+/* Two servers that fail, or one in two ways: none of the first lines is held back by the other. */
+static void the_first_line_of_each_kind_passes_and_counts_are_of_a_cause(void **state)
+{
+	struct fixture *f = *state;
+	struct log_limit limit = {0}, other = {0};
+	char buf[512];
+
+	log_use_ring(f->ring);
+	for (uint32_t key = 0; key < LOG_LIMIT_KEYS; key++)
+		assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, key, 5 * NS_PER_SEC, 1));
+	assert_true(log_limit_ok(&other, LOG_CAUSE_ACCEPT, 0, 5 * NS_PER_SEC, 1));
+	for (uint32_t key = 0; key < LOG_LIMIT_KEYS + 3; key++)
+		assert_false(log_limit_ok(&limit, LOG_CAUSE_CONNECT, key, 5 * NS_PER_SEC, 1));
+	assert_false(log_limit_ok(&other, LOG_CAUSE_ACCEPT, 0, 5 * NS_PER_SEC, 1));
+	assert_empty(f);
+	/* A kind that was held back has its line in the next second, and the count is that of its cause. */
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, LOG_LIMIT_KEYS + 2, 6 * NS_PER_SEC, 1));
+	assert_string_equal(take(f, buf, sizeof(buf)),
+			    "5 7 more lines were left out: connects to servers that failed");
+	assert_empty(f);
+	assert_int_equal(log_ring_take_left_out(f->ring, LOG_CAUSE_ACCEPT), 1);
+	assert_false(log_ring_has_left_out(f->ring));
+}
+
+static void what_was_left_out_is_an_object_too(void **state)
+{
+	const struct log_left_out one = {LOG_CAUSE_SHORTAGE, 1};
+	const struct log_entry e = log_entry_of_left_out(0, &one);
+	char out[256];
+
+	(void)state;
+	(void)log_entry_format(&e, LOG_STYLE_JSON, out, sizeof(out));
+	assert_string_equal(out, "\"event\":\"left_out\",\"cause\":\"shortage\",\"count\":1,"
+				 "\"message\":\"1 more line was left out: shortages of this machine\"");
 }
 
 static void first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_once(void **state)
@@ -339,19 +375,19 @@ static void first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_onc
 
 	log_use_ring(f->ring);
 	assert_empty(f); /* quiet from here on */
-	assert_true(log_limit_ok(&limit, 5 * NS_PER_SEC, 1));
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 5 * NS_PER_SEC, 1));
 	assert_int_equal(f->wakes, 0); /* its line would have */
-	assert_false(log_limit_ok(&limit, 5 * NS_PER_SEC, 1));
-	assert_false(log_limit_ok(&limit, 5 * NS_PER_SEC, 1));
+	assert_false(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 5 * NS_PER_SEC, 1));
+	assert_false(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 5 * NS_PER_SEC, 1));
 	assert_int_equal(f->wakes, 1);
-	assert_int_equal(log_ring_take_left_out(f->ring), 2);
-	assert_int_equal(log_ring_take_left_out(f->ring), 0);
-	assert_true(log_limit_ok(&limit, 6 * NS_PER_SEC, 1));
+	assert_int_equal(log_ring_take_left_out(f->ring, LOG_CAUSE_CONNECT), 2);
+	assert_int_equal(log_ring_take_left_out(f->ring, LOG_CAUSE_CONNECT), 0);
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 6 * NS_PER_SEC, 1));
 	assert_empty(f); /* the reader has told it */
 	/* A thread without a ring tells it by itself. */
 	log_use_ring(NULL);
-	assert_false(log_limit_ok(&limit, 6 * NS_PER_SEC, 1));
-	assert_true(log_limit_ok(&limit, 7 * NS_PER_SEC, 1));
+	assert_false(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 6 * NS_PER_SEC, 1));
+	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 7 * NS_PER_SEC, 1));
 }
 
 static void text_of_any_bytes_is_one_printable_line(void **state)
@@ -428,6 +464,8 @@ int main(void)
 		TEST(full_ring_drops_counts_and_goes_on),
 		TEST(records_of_all_lengths_survive_the_end_of_a_full_ring),
 		TEST(limit_lets_a_burst_pass_each_second_and_tells_of_the_rest),
+		TEST(the_first_line_of_each_kind_passes_and_counts_are_of_a_cause),
+		TEST(what_was_left_out_is_an_object_too),
 		TEST(first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_once),
 		TEST(text_of_any_bytes_is_one_printable_line),
 		TEST(record_is_made_in_each_style_from_one_place),

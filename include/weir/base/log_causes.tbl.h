@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log_causes.tbl.h - what a stranger can cause so often that its lines are limited, one row each:
+ * LOG_CAUSE(NAME, word, what).
+ *
+ *   word  the value of "cause" in JSON lines with event=left_out: an interface, never renamed
+ *   what  the same for people, in "N more lines were left out: WHAT"
+ */
+LOG_CAUSE(CONNECT, "connect", "connects to servers that failed")
+LOG_CAUSE(SHORTAGE, "shortage", "shortages of this machine")
+LOG_CAUSE(SOURCE, "source", "source addresses that could not be used")
+LOG_CAUSE(ACCEPT, "accept", "clients that could not be accepted")
+LOG_CAUSE(RESOLVE, "resolve", "names of servers that were looked up")
+LOG_CAUSE(CHECK, "check", "health checks that failed")
+LOG_CAUSE(CHOICE, "choice", "changes of servers that found no memory")
