@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/balance/change.h"
 #include "weir/balance/server_parts.h"
 #include "weir/base/check.h"
-#include "weir/base/log.h"
 
 static int backend_init(struct backend *b, const struct config_backend *config)
 {
@@ -133,13 +133,7 @@ void backend_tell_last_one(struct backend *b)
 	b->told_usable = b->usable;
 	if (before == 0 || b->usable > 0)
 		return;
-	if (used > 0)
-		log_line(LOG_LEVEL_ALERT,
-			 "backend %s has no server left; by 'panic' %zu of its %zu are used all the same",
-			 b->config->name, used, b->server_count);
-	else
-		log_line(LOG_LEVEL_ALERT, "backend %s has no server left; it serves nobody until one is up",
-			 b->config->name);
+	change_log_backend_down(b, used);
 }
 
 void backend_hold(struct backend *b)

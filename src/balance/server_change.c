@@ -3,20 +3,19 @@
  * server_change.c - what a server becomes when somebody says so: administrator, checks, names, time.
  *
  * Puts state, weight and limit together, publishes them with a new roster, or takes all back when there is
- * no memory for one. Each change of state is one line of the log and of the server's history; what
- * changes nothing leaves no trace. Slow start by HAProxy's formulas (server.c, queue.c). Control
- * thread. Floor 3.
+ * no memory for one. Each change of state, weight or limit is one line of the log and of the server's
+ * history; what changes nothing leaves no trace. Slow start by HAProxy's formulas (server.c, queue.c).
+ * Control thread. Floor 3.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "weir/balance/backend.h"
+#include "weir/balance/change.h"
 #include "weir/balance/server.h"
 #include "weir/balance/server_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/base/log.h"
 
 /* A slow start has so many steps, but none is shorter than a second. */
 #define SLOWSTART_STEPS 20
@@ -27,6 +26,7 @@ struct before {
 	enum server_admin admin;
 	bool healthy;
 	unsigned weight;
+	unsigned maxconn;
 	unsigned eweight;
 	unsigned limit;
 	uint64_t key;
@@ -108,7 +108,7 @@ unsigned server_throttle(const struct server *s, int64_t now_ns)
 	return is_slow(s, now_ns) ? (unsigned)(100 * slow_elapsed_s(s, now_ns) / slowstart_s(s)) : 100;
 }
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
 static bool takes_new(const struct server *s)
 {
@@ -125,38 +125,35 @@ static void copy_cause(char *out, const char *cause)
 	out[i] = '\0';
 }
 
-static void tell_change(const struct server *s, const char *cause)
-{
-	const enum server_state state = present_state(s);
-	const bool bad = state == SERVER_DOWN || state == SERVER_UNRESOLVED;
-
-	log_line(bad ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE,
-		 "server %s/%s is %s%s%s; %zu of %zu servers %s, %d sessions active, %d queued",
-		 s->backend->name, s->config->name, server_state_text(state), cause[0] != '\0' ? ": " : "",
-		 cause, s->owner->usable, s->owner->server_count, state == SERVER_UP ? "up" : "left",
-		 atomic_load(&s->sessions), atomic_load(&s->queued));
-}
-
 /* What HAProxy calls stopped, and counts as downtime. */
 static bool is_down(enum server_state state)
 {
 	return state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
 }
 
-static void note_change(struct server *s, enum server_state from, const char *cause, int64_t now_ns)
+/* Says it in the log and keeps it in the history. */
+static void report(struct server *s, enum change_what what, uint32_t from, uint32_t to, const char *cause,
+		   int64_t now_ns)
 {
 	struct history_change change = {
 		.at_ns = now_ns,
-		.wall_s = clock_wall_ns() / NS_PER_SEC,
-		.from = (uint8_t)from,
-		.to = (uint8_t)present_state(s),
+		.wall_ns = clock_wall_ns(),
+		.what = (uint8_t)what,
+		.from = from,
+		.to = to,
 	};
 
 	copy_cause(change.cause, cause);
 	history_add(&s->history, &change);
+	change_log(s, what, from, to, cause);
+}
+
+static void report_state(struct server *s, enum server_state from, const char *cause, int64_t now_ns)
+{
 	if (is_down(from) && s->changed_ns != 0 && now_ns > s->changed_ns)
 		s->down_ns += now_ns - s->changed_ns;
 	s->changed_ns = now_ns;
+	report(s, CHANGE_STATE, from, present_state(s), cause, now_ns);
 }
 
 /* ---- one change ---- */
@@ -168,6 +165,7 @@ static struct before look(const struct server *s)
 		.admin = s->admin,
 		.healthy = s->healthy,
 		.weight = s->weight,
+		.maxconn = s->maxconn,
 		.eweight = atomic_load_explicit(&s->eweight, memory_order_relaxed),
 		.limit = atomic_load_explicit(&s->limit, memory_order_relaxed),
 		.key = s->key,
@@ -194,6 +192,7 @@ static void take_back(struct server *s, const struct before *b)
 	s->admin = b->admin;
 	s->healthy = b->healthy;
 	s->weight = b->weight;
+	s->maxconn = b->maxconn;
 	s->key = b->key;
 	s->slow_since_ns = b->slow_since_ns;
 	s->slow_at_ns = b->slow_at_ns;
@@ -235,10 +234,12 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 	} else if (atomic_load(&s->limit) != b->limit) {
 		queue_rearrange(s->owner); /* its lock orders the limit before whoever begins to wait now */
 	}
-	if (to != b->state) {
-		note_change(s, b->state, cause, now_ns);
-		tell_change(s, cause);
-	}
+	if (to != b->state)
+		report_state(s, b->state, cause, now_ns);
+	if (s->weight != b->weight)
+		report(s, CHANGE_WEIGHT, b->weight, s->weight, cause, now_ns);
+	if (s->maxconn != b->maxconn)
+		report(s, CHANGE_MAXCONN, b->maxconn, s->maxconn, cause, now_ns);
 	backend_tell_last_one(s->owner);
 	return 0;
 }
@@ -259,25 +260,20 @@ int server_set_admin(struct server *s, enum server_admin admin, const char *caus
 	return update(s, &b, cause, now_ns);
 }
 
-int server_set_weight(struct server *s, unsigned weight, int64_t now_ns)
+int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns)
 {
 	const struct before b = look(s);
 
 	s->weight = weight;
-	return update(s, &b, "", now_ns);
+	return update(s, &b, cause, now_ns);
 }
 
-int server_set_maxconn(struct server *s, unsigned maxconn)
+int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, int64_t now_ns)
 {
-	const unsigned last = s->maxconn;
 	const struct before b = look(s);
-	int err;
 
 	s->maxconn = maxconn;
-	err = update(s, &b, "", s->slow_at_ns);
-	if (err)
-		s->maxconn = last;
-	return err;
+	return update(s, &b, cause, now_ns);
 }
 
 int server_set_addr(struct server *s, const struct addr *a)

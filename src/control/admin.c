@@ -125,6 +125,7 @@ static void client_begin(struct client *c, int fd)
 {
 	client_set_state(c, CLIENT_READING);
 	c->fd = fd;
+	c->peer.uid = admin_socket_peer(fd);
 	c->request_len = 0;
 	c->line_len = 0;
 	c->linger = false;
@@ -313,7 +314,7 @@ static void client_prompt(struct client *c)
 /* True when the client must wait for workers. */
 static bool client_command(struct client *c, const char *command)
 {
-	switch (admin_command(c->admin->ctx, command, &c->answer, &c->question)) {
+	switch (admin_command(c->admin->ctx, &c->peer, command, &c->answer, &c->question)) {
 	case ADMIN_ANSWERED:
 		break;
 	case ADMIN_ASK_SESSIONS:

@@ -2,9 +2,10 @@
  *
  * admin_change.c - the commands that change a server, in HAProxy's words.
  *
- * Reads and checks what was asked for and hands it to balance/server.h, which does it. Nothing is said when
- * it is done. Nothing outlives a restart. Main thread. Floor 5.
+ * Reads and checks what was asked for and hands it to balance/server.h, which does it and logs it. Nothing is
+ * said when it is done. Nothing outlives a restart. Main thread. Floor 5.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +17,16 @@
 
 #define WEIGHT_MAX  256u
 #define MAXCONN_MAX 1000000000u
-#define CAUSE       "by the administrator"
+#define CAUSE_MAX   48
 
-static const char *server_name(const struct server *s)
+/* Who wants it. A number alone: a look at the names of users may take as long as it likes. */
+static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MAX])
 {
-	return s->config->name;
+	if (c->peer->uid == (uid_t)-1)
+		(void)snprintf(buf, CAUSE_MAX, "over the admin socket"); /* short, like the other one */
+	else
+		(void)snprintf(buf, CAUSE_MAX, "by uid %u over the admin socket", (unsigned)c->peer->uid);
+	return buf;
 }
 
 /* Says so when there was no memory. Who is answered may rely on it that the change is in force, also where
@@ -59,7 +65,9 @@ static bool read_number(const char *word, size_t len, unsigned most, unsigned *n
 
 static void set_state(const struct admin_call *c, struct server *s, enum server_admin admin)
 {
-	if (!is_done(c, s, server_set_admin(s, admin, CAUSE, clock_mono_ns())))
+	char cause[CAUSE_MAX];
+
+	if (!is_done(c, s, server_set_admin(s, admin, cause_of(c, cause), clock_mono_ns())))
 		return;
 	if (c->ctx->server_changed != NULL && c->ctx->checks != NULL)
 		c->ctx->server_changed(c->ctx->checks, s);
@@ -121,7 +129,7 @@ static bool read_weight(const struct server *s, const char *word, unsigned *weig
 
 static void set_weight(const struct admin_call *c, struct server *s, const char *word)
 {
-	const unsigned before = s->weight;
+	char cause[CAUSE_MAX];
 	unsigned weight;
 
 	if (!read_weight(s, word, &weight)) {
@@ -129,9 +137,7 @@ static void set_weight(const struct admin_call *c, struct server *s, const char 
 				    "configured one, such as 50%%\n");
 		return;
 	}
-	if (is_done(c, s, server_set_weight(s, weight, clock_mono_ns())) && weight != before)
-		log_line(LOG_LEVEL_NOTICE, "server %s/%s: weight %u, was %u, " CAUSE, s->backend->name,
-			 server_name(s), weight, before);
+	(void)is_done(c, s, server_set_weight(s, weight, cause_of(c, cause), clock_mono_ns()));
 }
 
 void admin_set_weight(const struct admin_call *c)
@@ -163,7 +169,7 @@ void admin_set_server(const struct admin_call *c)
 	else
 		text_printf(c->out, "error: of a server one sets 'state' or 'weight'; for its maxconn: set "
 				    "maxconn server %s/%s N\n",
-			    s->backend->name, server_name(s));
+			    s->backend->name, s->config->name);
 }
 
 /* ---- the rest ---- */
@@ -171,6 +177,7 @@ void admin_set_server(const struct admin_call *c)
 void admin_set_maxconn(const struct admin_call *c)
 {
 	struct server *s = admin_find_server(c, c->args[0]);
+	char cause[CAUSE_MAX];
 	unsigned maxconn;
 
 	if (s == NULL)
@@ -179,18 +186,17 @@ void admin_set_maxconn(const struct admin_call *c)
 		text_printf(c->out, "error: maxconn is a number of connections, 0 for no limit\n");
 		return;
 	}
-	if (is_done(c, s, server_set_maxconn(s, maxconn)))
-		log_line(LOG_LEVEL_NOTICE, "server %s/%s: maxconn %u, " CAUSE, s->backend->name,
-			 server_name(s), maxconn);
+	(void)is_done(c, s, server_set_maxconn(s, maxconn, cause_of(c, cause), clock_mono_ns()));
 }
 
 void admin_shutdown_sessions(const struct admin_call *c)
 {
 	struct server *s = admin_find_server(c, c->args[0]);
+	char cause[CAUSE_MAX];
 
 	if (s == NULL)
 		return;
 	engine_kill_sessions(c->ctx->engine, s);
-	log_line(LOG_LEVEL_NOTICE, "server %s/%s: its sessions are ended, " CAUSE, s->backend->name,
-		 server_name(s));
+	log_line(LOG_LEVEL_NOTICE, "server %s/%s: its sessions are ended, %s", s->backend->name,
+		 s->config->name, cause_of(c, cause));
 }

@@ -289,10 +289,10 @@ static void refuse_level(const struct admin_context *ctx, const struct command *
 		    row->words, level_words[ctx->level], level_words[row->level]);
 }
 
-enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out,
-				 struct admin_question *q)
+enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
+				 const char *command, struct text *out, struct admin_question *q)
 {
-	struct admin_call call = {.ctx = ctx, .out = out};
+	struct admin_call call = {.ctx = ctx, .peer = peer, .out = out};
 	const struct command *row;
 	char words[COMMAND_MAX];
 	char *rest;

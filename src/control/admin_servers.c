@@ -6,9 +6,11 @@
  * there is more. Main thread. Floor 5.
  */
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "weir/balance/change.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/control/admin_answers.h"
@@ -339,19 +341,51 @@ void admin_show_servers_state(const struct admin_call *c)
 
 /* ---- show servers history ---- */
 
+/* "2026-07-20T12:00:00.123Z" */
+static void format_time(int64_t wall_ns, char out[static TIME_MAX])
+{
+	const time_t at = (time_t)(wall_ns / NS_PER_SEC);
+	struct tm tm;
+	size_t len;
+
+	if (gmtime_r(&at, &tm) == NULL || (len = strftime(out, TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm)) == 0)
+		memcpy(out, "-", 2);
+	else
+		(void)snprintf(out + len, TIME_MAX - len, ".%03dZ",
+			       (int)(wall_ns % NS_PER_SEC / NS_PER_MS)); /* TIME_MAX has room for it */
+}
+
+/* A state is a word, everything else a number. */
+static void show_bounds(const struct admin_call *c, const struct history_change *change)
+{
+	const bool state = change->what == CHANGE_STATE;
+	const char *from = server_state_text((enum server_state)(state ? change->from : 0));
+	const char *to = server_state_text((enum server_state)(state ? change->to : 0));
+
+	if (c->json && state) {
+		add_text(c, ",", "from", from);
+		add_text(c, ",", "to", to);
+	} else if (c->json) {
+		add_number(c, "from", change->from);
+		add_number(c, "to", change->to);
+	} else if (state) {
+		text_printf(c->out, "\"%s\" -> \"%s\"", from, to);
+	} else {
+		text_printf(c->out, "%s %u -> %u", change_word((enum change_what)change->what), change->from,
+			    change->to);
+	}
+}
+
 static void show_change(const struct admin_call *c, const struct server *s,
 			const struct history_change *change)
 {
-	const time_t at = (time_t)change->wall_s;
 	char when[TIME_MAX];
-	struct tm tm;
 
-	if (gmtime_r(&at, &tm) == NULL || strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		memcpy(when, "-", 2);
+	format_time(change->wall_ns, when);
 	if (!c->json) {
-		text_printf(c->out, "%s %s/%s \"%s\" -> \"%s\": %s\n", when, s->backend->name,
-			    s->config->name, server_state_text((enum server_state)change->from),
-			    server_state_text((enum server_state)change->to), change->cause);
+		text_printf(c->out, "%s %s/%s ", when, s->backend->name, s->config->name);
+		show_bounds(c, change);
+		text_printf(c->out, ": %s\n", change->cause);
 		return;
 	}
 	begin_object(c);
@@ -359,8 +393,8 @@ static void show_change(const struct admin_call *c, const struct server *s,
 	add_text(c, ",", "server", s->config->name);
 	add_text(c, ",", "time", when);
 	add_number(c, "age_s", (uint64_t)((clock_mono_ns() - change->at_ns) / NS_PER_SEC));
-	add_text(c, ",", "from", server_state_text((enum server_state)change->from));
-	add_text(c, ",", "to", server_state_text((enum server_state)change->to));
+	add_text(c, ",", "what", change_word((enum change_what)change->what));
+	show_bounds(c, change);
 	add_text(c, ",", "cause", change->cause);
 	text_printf(c->out, "}");
 }

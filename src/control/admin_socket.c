@@ -122,6 +122,14 @@ int admin_socket_accept(struct admin_socket *s)
 	return fd;
 }
 
+uid_t admin_socket_peer(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.uid : (uid_t)-1;
+}
+
 void admin_socket_refill(struct admin_socket *s)
 {
 	for (int i = 0; i < ADMIN_SOCKET_RESERVE; i++)

@@ -16,6 +16,7 @@ from harness.daemon import BINARY
 from harness.timing import PATIENCE, wait_until
 
 HAPROXY = shutil.which("haproxy")
+WHO = f"by uid {os.getuid()} over the admin socket"
 
 
 def ctl(daemon, *words):
@@ -100,13 +101,21 @@ def test_the_history_tells_who_changed_a_server(weir, peers):
     daemon = weir(text)
     do(daemon, "set", "server", "web/b", "state", "drain")
     do(daemon, "set", "server", "web/b", "state", "maint")
+    do(daemon, "set", "weight", "web/b", "7")
+    do(daemon, "set", "weight", "web/b", "7")  # the same again: no change
+    do(daemon, "set", "maxconn", "server", "web/b", "1000")
     changes = json.loads(ctl(daemon, "--json", "show", "servers", "history", "web/b").stdout)
-    assert [(c["from"], c["to"]) for c in changes] == [("UP", "DRAIN"), ("DRAIN", "MAINT")]
-    assert all(c["cause"] == "by the administrator" and c["age_s"] < 60 for c in changes), changes
+    assert [(c["what"], c["from"], c["to"]) for c in changes] == [
+        ("state", "UP", "DRAIN"), ("state", "DRAIN", "MAINT"), ("weight", 1, 7), ("maxconn", 0, 1000)]
+    assert all(c["cause"] == WHO and c["age_s"] < 60 for c in changes), changes
     lines = ctl(daemon, "show", "servers", "history").stdout.splitlines()
-    assert re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ web/b "UP" -> "DRAIN": by the administrator',
-                        lines[0]), lines
-    assert len(lines) == 2
+    when = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+    told = ('"UP" -> "DRAIN"', '"DRAIN" -> "MAINT"', "weight 1 -> 7", "maxconn 0 -> 1000")
+    for line, what in zip(lines, told, strict=True):
+        assert re.fullmatch(f"{when} web/b {what}: {WHO}", line), line
+    assert sorted(lines) == lines
+    for line in ("weight 7, was 1", "maxconn 1000, was 0"):
+        wait_until(lambda: f"server web/b: {line}: {WHO}\n" in daemon.log(), f"the log says: {line}")
     assert ctl(daemon, "show", "servers", "history", "web/a").stdout == ""
     for _ in range(20):
         do(daemon, "enable", "server", "web/b")
@@ -363,9 +372,9 @@ def test_a_checked_server_shows_its_checks_and_why_it_is_down(weir, peers):
     assert [rows["web", s]["srv_op_state"] for s in "ab"] == ["2", "0"]
     assert [rows["web", s]["srv_check_status"] for s in "ab"] == ["6", "8"]
     first, change = json.loads(daemon.ask("show servers history web/b json"))
-    assert (first["to"], first["cause"]) == ("UP", "by the administrator"), first
+    assert (first["to"], first["cause"]) == ("UP", WHO), first
     assert (change["from"], change["to"]) == ("UP", "DOWN"), change
-    assert change["cause"] not in ("", "by the administrator"), change
+    assert change["cause"] not in ("", WHO), change
     page = subprocess.run([BINARY, "status", "-s", daemon.admin], capture_output=True, text=True,
                           timeout=3 * PATIENCE, check=True).stdout
     assert re.search(r"^web/b +down ", page, re.M), page

@@ -395,6 +395,34 @@ def test_the_first_line_of_each_kind_of_failure_is_there(weir, peers, folder):
     assert sum(line["count"] for line in counts) == 400 - sum(shown.values())
 
 
+def test_changes_of_servers_have_fields(weir, folder):
+    path = f"{folder}/log.json"
+    daemon = weir(f"log = file:{path} format=json\n[listen l]\nbind = 127.0.0.1:0\n"
+                  "server a = 127.0.0.1:1\nserver b = 127.0.0.1:2\n")
+    daemon.expected_alarms = "alert backend l has no server left"
+    who = f"by uid {os.getuid()} over the admin socket"
+    for command in ("disable server l/a", "set weight l/b 7", "set maxconn server l/b 9",
+                    "disable server l/b", "enable server l/b"):
+        assert daemon.ask(command).strip() == ""
+
+    def changes():
+        keys = ("event", "backend", "server", "from", "to", "reason")
+        return [tuple(line.get(key) for key in keys) for line in json_lines(path)
+                if line["event"].startswith(("server_", "backend_"))]
+    wait_until(lambda: len(changes()) == 6, lambda: f"6 changes in {json_lines(path)}")
+    assert changes() == [
+        ("server_state", "l", "a", "UP", "MAINT", who),
+        ("server_weight", "l", "b", 1, 7, who),
+        ("server_maxconn", "l", "b", 0, 9, who),
+        ("server_state", "l", "b", "UP", "MAINT", who),
+        ("backend_down", "l", None, None, None, None),
+        ("server_state", "l", "b", "MAINT", "UP", who),
+    ]
+    first = next(line for line in json_lines(path) if line["event"] == "server_state")
+    assert (first["usable"], first["servers"], first["sessions"], first["queued"]) == (1, 2, 0, 0)
+    assert first["message"].startswith("server l/a is MAINT: by uid "), first
+
+
 def test_the_journal_gets_priorities(tmp_path):
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     config = tmp_path / "weir.ini"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * history.h - the last changes of a server's state, each with its cause. Control thread. Floor 3.
+ * history.h - the last changes of a server: its state, weight and limit, each with its cause. Control thread.
+ * Floor 3.
  */
 #ifndef WEIR_BALANCE_HISTORY_H
 #define WEIR_BALANCE_HISTORY_H
@@ -13,9 +14,10 @@
 
 struct history_change {
 	int64_t at_ns; /* monotonic */
-	int64_t wall_s; /* seconds since 1970 */
-	uint8_t from;  /* enum server_state */
-	uint8_t to;
+	int64_t wall_ns; /* since 1970 */
+	uint8_t what; /* enum change_what */
+	uint32_t from; /* of a state an enum server_state */
+	uint32_t to;
 	char cause[HISTORY_CAUSE_MAX]; /* cut when longer; printable */
 };
 

@@ -91,8 +91,8 @@ const char *server_state_text(enum server_state state);
 
 /* Control's side: each returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the
  * backend when that is needed (later while backend_hold() holds, and then none of them needs memory but
- * server_set_addr()), writes history and one log line when the state changes. `now_ns` is the monotonic
- * clock; `cause` is copied. */
+ * server_set_addr()), writes history and one log line when state, weight or limit change. `now_ns` is the
+ * monotonic clock; `cause` is copied. */
 
 /* Gives the server an address (copied). */
 int server_set_addr(struct server *s, const struct addr *a);
@@ -100,9 +100,9 @@ int server_set_addr(struct server *s, const struct addr *a);
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
 int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns);
 /* 0..256; 0 takes no new connections, as drain does. */
-int server_set_weight(struct server *s, unsigned weight, int64_t now_ns);
+int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns);
 /* 0 = no limit. */
-int server_set_maxconn(struct server *s, unsigned maxconn);
+int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, int64_t now_ns);
 /* Moves its slow start on; returns when to be asked again (monotonic), or INT64_MAX when it is over or
  * there is none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves
  * SERVER_DOWN or SERVER_MAINT: ask then. */

@@ -11,8 +11,26 @@
  *
  *   every line     ts              UTC, "2026-11-21T13:05:07.123Z"
  *                  level           alert, error, warning, notice, info, debug
- *                  event           session (a connection has ended), message (everything else)
- *   message        message         the sentence that format=text shows
+ *                  event           session (a connection has ended), server_state, server_weight,
+ *                                  server_maxconn (a server is not what it was), backend_down (its last
+ *                                  server has gone), left_out (lines that a limit held back), message
+ *                                  (everything else)
+ *   all but        message         the sentence that format=text shows
+ *    session
+ *   server_...     backend         name of its section
+ *                  server          its name
+ *                  from, to        of a state "UP", "DOWN", "MAINT", "DRAIN" or "DOWN
+ *                                  (unresolved)", else a number
+ *                  reason          why: what the check said, or who wanted it; "" when nothing is to say
+ *   server_state   usable          servers of the backend that take new connections now
+ *                  servers         all of them
+ *                  sessions        of the server, in this moment
+ *                  queued          connections that wait for it
+ *   backend_down   backend         name of its section
+ *                  used            servers that 'panic' uses all the same
+ *                  servers         all of them
+ *   left_out       cause           a word, the row of log_causes.tbl.h
+ *                  count           lines
  *   session        frontend        name of its section
  *                  backend         name of its section
  *                  server          name of the last server tried

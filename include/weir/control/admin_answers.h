@@ -16,6 +16,7 @@
 /* A command that is being answered. */
 struct admin_call {
 	const struct admin_context *ctx; /* borrows */
+	const struct admin_peer *peer;   /* borrows */
 	const char *args[ADMIN_ARGS_MAX]; /* borrows: the words behind the command's own, "json" left out */
 	unsigned arg_count;
 	bool json;

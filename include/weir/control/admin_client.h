@@ -27,6 +27,7 @@ struct client {
 	struct admin *admin; /* borrows */
 	enum client_state state;
 	int fd; /* owns; -1 when free */
+	struct admin_peer peer;
 	struct ev_io io;
 	struct ev_timer timer;
 	char request[ADMIN_REQUEST_MAX + 1];

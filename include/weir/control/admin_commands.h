@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "weir/config/config.h"
 #include "weir/control/checks.h"
@@ -29,6 +30,11 @@ struct admin_context {
 	/* checks_view() and checks_server_changed(); given here so that the answers need no checks. */
 	const struct check_view *(*check_view)(const struct checks *c, const struct server *s);
 	void (*server_changed)(struct checks *c, struct server *s);
+};
+
+/* Who is at the other end. */
+struct admin_peer {
+	uid_t uid; /* SO_PEERCRED, when it connected; (uid_t)-1 = not known */
 };
 
 enum admin_verdict {
@@ -52,8 +58,8 @@ struct admin_question {
 
 /* Runs one command: adds its answer to `out`, or says in `q` (filled in any case) what the caller shall
  * do. White space around and between words is free. */
-enum admin_verdict admin_command(const struct admin_context *ctx, const char *command, struct text *out,
-				 struct admin_question *q);
+enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
+				 const char *command, struct text *out, struct admin_question *q);
 /* Makes the answer of what the workers said, which lies in `gathered` one behind the other. */
 void admin_conclude(const struct admin_context *ctx, const struct admin_question *q,
 		    const struct text *gathered, struct text *out);

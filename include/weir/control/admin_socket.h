@@ -35,6 +35,8 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g);
 void admin_socket_close(struct admin_socket *s);
 /* A nonblocking connection or -errno; -EAGAIN when nobody waits. */
 int admin_socket_accept(struct admin_socket *s);
+/* The uid of the process at the other end as it connected (SO_PEERCRED, unix(7)); (uid_t)-1 = not known. */
+uid_t admin_socket_peer(int fd);
 /* A client has gone: takes again what was given up of the reserve. */
 void admin_socket_refill(struct admin_socket *s);
 

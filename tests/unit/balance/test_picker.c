@@ -231,14 +231,14 @@ static void weights_that_shrink_count_at_once(void **state)
 	start(&f, (unsigned[]){256, 200}, 2, 0);
 	for (int round = 0; round < 10; round++) {
 		(void)next(&f, 7, NULL);
-		assert_int_equal(server_set_weight(&f.b->servers[0], 1, 1), 0);
-		assert_int_equal(server_set_weight(&f.b->servers[1], 1, 1), 0);
+		assert_int_equal(server_set_weight(&f.b->servers[0], 1, "by test", 1), 0);
+		assert_int_equal(server_set_weight(&f.b->servers[1], 1, "by test", 1), 0);
 		memset(got, 0, sizeof(got));
 		for (int i = 0; i < 10; i++)
 			got[next_server(&f.p, NULL)->index]++;
 		assert_in_range(got[0], 4, 6);
-		assert_int_equal(server_set_weight(&f.b->servers[0], 256, 1), 0);
-		assert_int_equal(server_set_weight(&f.b->servers[1], 200, 1), 0);
+		assert_int_equal(server_set_weight(&f.b->servers[0], 256, "by test", 1), 0);
+		assert_int_equal(server_set_weight(&f.b->servers[1], 200, "by test", 1), 0);
 	}
 	finish(&f);
 }

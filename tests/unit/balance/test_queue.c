@@ -328,10 +328,10 @@ static void a_limit_that_rises_serves_who_waits(void **state)
 	begin_full(&f);
 	for (int i = 0; i < 4; i++)
 		enter(&f, &w[i], server(&f, 1));
-	assert_int_equal(server_set_maxconn(server(&f, 1), LIMIT + 1), 0);
+	assert_int_equal(server_set_maxconn(server(&f, 1), LIMIT + 1, "by test", 1), 0);
 	assert_granted(&f, &w[0], server(&f, 1));
 	assert_null(queue_take_granted(&f.grants));
-	assert_int_equal(server_set_maxconn(server(&f, 1), 0), 0); /* no limit any more */
+	assert_int_equal(server_set_maxconn(server(&f, 1), 0, "by test", 1), 0); /* no limit any more */
 	for (int i = 1; i < 4; i++)
 		assert_granted(&f, &w[i], server(&f, 1));
 	end(&f);
@@ -345,7 +345,7 @@ static void a_limit_that_falls_lets_nobody_in_until_it_is_reached(void **state)
 	(void)state;
 	begin_full(&f);
 	enter(&f, &w, server(&f, 0));
-	assert_int_equal(server_set_maxconn(server(&f, 0), 1), 0);
+	assert_int_equal(server_set_maxconn(server(&f, 0), 1, "by test", 1), 0);
 	server_leave(server(&f, 0)); /* one is left, and one is the limit */
 	assert_null(queue_take_granted(&f.grants));
 	server_leave(server(&f, 0));

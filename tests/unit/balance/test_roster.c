@@ -471,7 +471,7 @@ static void large_ring_keeps_its_points_when_servers_go(void **state)
 	assert_true(b->roster->checksum == sum);
 	/* The administrator's weights count: these fit without any halving. */
 	for (size_t i = 10; i < 130; i++)
-		assert_int_equal(server_set_weight(&b->servers[i], 1, 1), 0);
+		assert_int_equal(server_set_weight(&b->servers[i], 1, "by test", 1), 0);
 	count_points(b->roster, got);
 	assert_int_equal(got[1], 4096);
 	assert_int_equal(got[10], 16);

@@ -126,7 +126,8 @@ static void limit_may_be_set_while_running(void **state)
 	start_workers(&sh, workers, choose_until_told);
 	wait_for_picks(&sh);
 	for (unsigned i = 0; i < REFRESHES; i++)
-		assert_int_equal(server_set_maxconn(&sh.f.b->servers[i % 3], i / 3 % 2 == 0 ? LIMIT : 0), 0);
+		assert_int_equal(server_set_maxconn(&sh.f.b->servers[i % 3], i / 3 % 2 == 0 ? LIMIT : 0,
+						    "by test", 1), 0);
 	atomic_store(&sh.stop, true);
 	join_workers(workers);
 	assert_true(atomic_load(&sh.f.b->limited));
@@ -152,7 +153,7 @@ static void rosters_are_renewed_under_the_workers(void **state)
 			struct server *s = &sh.f.b->servers[i % 4];
 
 			if (i % 3 == 0)
-				assert_int_equal(server_set_weight(s, 1 + i % 5, i + 1), 0);
+				assert_int_equal(server_set_weight(s, 1 + i % 5, "by test", i + 1), 0);
 			else
 				assert_int_equal(server_set_health(s, i / 4 % 2 == 0, "", i + 1), 0);
 			assert_int_equal(backend_refresh(sh.f.b), 0);

@@ -12,6 +12,7 @@
 #include "../base/log_take.h"
 #include "config_of_servers.h"
 #include "weir/balance/backend.h"
+#include "weir/balance/change.h"
 #include "weir/base/clock.h"
 
 #define AT(s) ((s) * NS_PER_SEC)
@@ -165,7 +166,8 @@ static void end_of_the_last_server_is_an_alert(void **state)
 	assert_int_equal(server_set_health(f.a, false, "x", AT(1)), 0);
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/a is DOWN: x; 1 of 2 servers left, 0 sessions active, 0 queued");
-	assert_int_equal(server_set_weight(&f.b->servers[1], 0, AT(2)), 0);
+	assert_int_equal(server_set_weight(&f.b->servers[1], 0, "by test", AT(2)), 0);
+	expect_line(&f, LOG_LEVEL_NOTICE, "server web/b: weight 0, was 1: by test");
 	expect_line(&f, LOG_LEVEL_ALERT, "backend web has no server left; it serves nobody until one is up");
 	/* It had none before: no second alert. */
 	assert_int_equal(server_set_health(&f.b->servers[1], false, "y", AT(3)), 0);
@@ -241,19 +243,46 @@ static void what_changes_nothing_leaves_no_trace(void **state)
 	r = f.b->roster;
 	assert_int_equal(server_set_health(f.a, true, "again", AT(1)), 0);
 	assert_int_equal(server_set_admin(f.a, SERVER_ADMIN_READY, "again", AT(1)), 0);
-	assert_int_equal(server_set_weight(f.a, 1, AT(1)), 0);
-	assert_int_equal(server_set_maxconn(f.a, 0), 0);
+	assert_int_equal(server_set_weight(f.a, 1, "by test", AT(1)), 0);
+	assert_int_equal(server_set_maxconn(f.a, 0, "by test", AT(2)), 0);
 	assert_int_equal(server_set_addr(f.a, &f.c.servers[0].addr.addr), 0);
 	assert_ptr_equal(f.b->roster, r);
 	assert_int_equal(f.a->changed_ns, 0);
 	assert_int_equal(history_size(&f.a->history), 0);
 	expect_no_line(&f);
 	assert_false(atomic_load(&f.b->limited));
-	/* A weight is no state: a roster, and no line. */
-	assert_int_equal(server_set_weight(f.a, 2, AT(2)), 0);
+	finish(&f);
+}
+
+/* "Who changed what": that a server takes less than it did is as good a reason for an outage as its state. */
+static void weights_and_limits_are_history_too(void **state)
+{
+	const struct history_change *h;
+	struct fixture f;
+	const struct roster *r;
+
+	(void)state;
+	init(&f, 2);
+	start(&f);
+	r = f.b->roster;
+	assert_int_equal(server_set_weight(f.a, 2, "by uid 7", AT(2)), 0);
 	assert_ptr_not_equal(f.b->roster, r);
-	assert_int_equal(history_size(&f.a->history), 0);
+	expect_line(&f, LOG_LEVEL_NOTICE, "server web/a: weight 2, was 1: by uid 7");
+	assert_int_equal(server_set_maxconn(f.a, 3, "by uid 8", AT(3)), 0);
+	expect_line(&f, LOG_LEVEL_NOTICE, "server web/a: maxconn 3, was 0: by uid 8");
 	expect_no_line(&f);
+	assert_int_equal(f.a->changed_ns, 0); /* no other state */
+	assert_int_equal(history_size(&f.a->history), 2);
+	h = history_get(&f.a->history, 0);
+	assert_int_equal(h->what, CHANGE_WEIGHT);
+	assert_int_equal(h->from, 1);
+	assert_int_equal(h->to, 2);
+	assert_int_equal(h->at_ns, AT(2));
+	assert_string_equal(h->cause, "by uid 7");
+	h = history_get(&f.a->history, 1);
+	assert_int_equal(h->what, CHANGE_MAXCONN);
+	assert_int_equal(h->to, 3);
+	assert_int_equal(h->at_ns, AT(3));
 	finish(&f);
 }
 
@@ -280,7 +309,8 @@ static void last_changes_are_kept_in_order(void **state)
 		(void)snprintf(cause, sizeof(cause), "cause %u", n);
 		assert_string_equal(h->cause, cause);
 		assert_int_equal(h->at_ns, AT(n + 1));
-		assert_true(h->wall_s > 1600000000);
+		assert_int_equal(h->what, CHANGE_STATE);
+		assert_true(h->wall_ns > 1600000000 * NS_PER_SEC);
 		assert_int_equal(h->from, n % 2 == 0 ? SERVER_UP : SERVER_DOWN);
 		assert_int_equal(h->to, n % 2 == 0 ? SERVER_DOWN : SERVER_UP);
 	}
@@ -489,14 +519,14 @@ static void weight_and_limit_may_be_set_during_a_slow_start(void **state)
 	start(&f);
 	assert_int_equal(server_set_health(f.a, false, "", AT(1)), 0);
 	assert_int_equal(server_set_health(f.a, true, "", AT(10)), 0);
-	assert_int_equal(server_set_weight(f.a, 100, AT(15)), 0);
+	assert_int_equal(server_set_weight(f.a, 100, "by test", AT(15)), 0);
 	assert_int_equal(atomic_load(&f.a->eweight), 900);
-	assert_int_equal(server_set_maxconn(f.a, 10), 0);
+	assert_int_equal(server_set_maxconn(f.a, 10, "by test", AT(15)), 0);
 	assert_int_equal(atomic_load(&f.a->limit), 5);
 	assert_int_equal(server_slowstart_step(f.a, AT(20)), INT64_MAX);
 	assert_int_equal(atomic_load(&f.a->eweight), 1600);
 	assert_int_equal(atomic_load(&f.a->limit), 10);
-	assert_int_equal(server_set_weight(f.a, 0, AT(21)), 0);
+	assert_int_equal(server_set_weight(f.a, 0, "by test", AT(21)), 0);
 	assert_int_equal(atomic_load(&f.a->eweight), 0);
 	assert_int_equal(f.b->roster->count, 1);
 	assert_false(atomic_load(&f.a->chosen));
@@ -513,6 +543,7 @@ int main(void)
 		cmocka_unit_test(alert_says_that_panic_uses_what_there_is),
 		cmocka_unit_test(held_changes_are_told_at_once_and_the_alert_with_the_roster),
 		cmocka_unit_test(what_changes_nothing_leaves_no_trace),
+		cmocka_unit_test(weights_and_limits_are_history_too),
 		cmocka_unit_test(last_changes_are_kept_in_order),
 		cmocka_unit_test(cause_is_cut_and_printable),
 		cmocka_unit_test(time_out_of_service_is_added_up),

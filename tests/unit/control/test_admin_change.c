@@ -37,6 +37,8 @@ static struct admin_context context = {
 	.engine = &engine, .state = "ready", .level = CONFIG_ADMIN_ADMIN,
 	.checks = (struct checks *)&some_checks, .server_changed = server_changed};
 
+static const struct admin_peer peer = {.uid = 7};
+
 /* Stands for the workers' part. */
 static struct server *closed;
 
@@ -91,11 +93,16 @@ static void assert_answer(const char *command, const char *answer)
 	struct text out;
 
 	text_init(&out);
-	assert_int_equal(admin_command(&context, command, &out, &q), ADMIN_ANSWERED);
+	assert_int_equal(admin_command(&context, &peer, command, &out, &q), ADMIN_ANSWERED);
 	assert_false(out.failed);
 	if (strcmp(out.bytes != NULL ? out.bytes : "", answer) != 0)
 		fail_msg("%s: '%s', not '%s'", command, out.bytes != NULL ? out.bytes : "", answer);
 	text_free(&out);
+}
+
+static const char *last_cause(const struct server *s)
+{
+	return history_get(&s->history, history_size(&s->history) - 1)->cause;
 }
 
 static int state_of(const struct server *s)
@@ -141,6 +148,7 @@ static void a_weight_is_a_number_or_a_share_of_the_configured(void **state)
 	assert_answer("get weight web/b", "10 (initial 10)\n");
 	assert_answer("set weight web/b 256", "");
 	assert_int_equal(b->weight, 256);
+	assert_string_equal(last_cause(b), "by uid 7 over the admin socket");
 	assert_answer("set server web/b weight 0", "");
 	assert_int_equal(b->weight, 0);
 	assert_answer("get weight web/b", "0 (initial 10)\n");
@@ -155,6 +163,19 @@ static void a_weight_is_a_number_or_a_share_of_the_configured(void **state)
 	assert_answer("set weight web/a 0%", "");
 	assert_int_equal(a->weight, 0);
 	assert_int_equal(atomic_load(&a->eweight), 0);
+}
+
+static void a_peer_that_nobody_knows_has_no_uid(void **state)
+{
+	static const struct admin_peer nobody = {.uid = (uid_t)-1};
+	struct admin_question q;
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	assert_int_equal(admin_command(&context, &nobody, "set weight web/b 1", &out, &q), ADMIN_ANSWERED);
+	assert_string_equal(last_cause(b), "over the admin socket");
+	text_free(&out);
 }
 
 static void bad_weights_are_refused(void **state)
@@ -177,6 +198,7 @@ static void maxconn_is_set_and_0_is_none(void **state)
 	(void)state;
 	assert_answer("set maxconn server web/a 4", "");
 	assert_int_equal(atomic_load(&a->limit), 4);
+	assert_string_equal(last_cause(a), "by uid 7 over the admin socket");
 	assert_answer("set maxconn server web/a 0", "");
 	assert_int_equal(atomic_load(&a->limit), 0);
 	assert_answer("set maxconn server web/a -1",
@@ -216,6 +238,7 @@ int main(void)
 		CHANGE_TEST(a_state_is_set_and_the_checks_are_told),
 		CHANGE_TEST(enable_ends_maintenance_and_drain),
 		CHANGE_TEST(a_weight_is_a_number_or_a_share_of_the_configured),
+		CHANGE_TEST(a_peer_that_nobody_knows_has_no_uid),
 		CHANGE_TEST(bad_weights_are_refused),
 		CHANGE_TEST(maxconn_is_set_and_0_is_none),
 		CHANGE_TEST(sessions_are_ended_by_the_workers),

@@ -55,6 +55,7 @@ static struct addr address;
 static struct ev_loop *loop;
 static struct logwriter *logwriter;
 static struct admin_context context;
+static const struct admin_peer peer = {.uid = (uid_t)-1};
 static struct admin_question question;
 
 static void fill_address(void)
@@ -128,7 +129,7 @@ static void assert_line(const char *command, const char *line)
 
 	text_init(&out);
 	text_add(&out, "\n", 1);
-	assert_int_equal(admin_command(&context, command, &out, &question), ADMIN_ANSWERED);
+	assert_int_equal(admin_command(&context, &peer, command, &out, &question), ADMIN_ANSWERED);
 	assert_false(out.failed);
 	(void)snprintf(around, sizeof(around), "\n%s\n", line);
 	if (strstr(out.bytes, around) == NULL)
@@ -224,27 +225,31 @@ static void unknown_command_is_named_and_escaped(void **state)
 	assert_line(longest, "error: the command is too long; try help");
 }
 
+static enum admin_verdict ask(const char *command, struct text *out)
+{
+	return admin_command(&context, &peer, command, out, &question);
+}
+
 static void sessions_are_asked_of_the_workers(void **state)
 {
 	struct text out;
 
 	(void)state;
 	text_init(&out);
-	assert_int_equal(admin_command(&context, "show sess", &out, &question), ADMIN_ASK_SESSIONS);
+	assert_int_equal(ask("show sess", &out), ADMIN_ASK_SESSIONS);
 	assert_false(question.json);
-	assert_int_equal(admin_command(&context, "show  sess json", &out, &question), ADMIN_ASK_SESSIONS);
+	assert_int_equal(ask("show  sess json", &out), ADMIN_ASK_SESSIONS);
 	assert_true(question.json);
-	assert_int_equal(admin_command(&context, "show stat 2 -1 7 json", &out, &question),
-			 ADMIN_ASK_TALLIES);
+	assert_int_equal(ask("show stat 2 -1 7 json", &out), ADMIN_ASK_TALLIES);
 	assert_true(question.json);
 	assert_int_equal(question.iid, 2);
 	assert_int_equal(question.types, -1);
 	assert_int_equal(question.sid, 7);
-	assert_int_equal(admin_command(&context, "show stat app 4 -1", &out, &question), ADMIN_ASK_TALLIES);
+	assert_int_equal(ask("show stat app 4 -1", &out), ADMIN_ASK_TALLIES);
 	assert_int_equal(question.iid, 2);
-	assert_int_equal(admin_command(&context, "show stat web -1 -1", &out, &question), ADMIN_ASK_TALLIES);
+	assert_int_equal(ask("show stat web -1 -1", &out), ADMIN_ASK_TALLIES);
 	assert_int_equal(question.iid, 1);
-	assert_int_equal(admin_command(&context, "set timeout cli 99", &out, &question), ADMIN_TIMEOUT);
+	assert_int_equal(ask("set timeout cli 99", &out), ADMIN_TIMEOUT);
 	assert_int_equal(question.seconds, 99);
 	assert_int_equal(out.len, 0);
 	text_free(&out);
@@ -279,7 +284,7 @@ static void a_level_allows_what_is_below_it(void **state)
 	}
 	text_init(&out);
 	context.level = CONFIG_ADMIN_OPERATOR;
-	assert_int_equal(admin_command(&context, "help", &out, &question), ADMIN_ANSWERED);
+	assert_int_equal(admin_command(&context, &peer, "help", &out, &question), ADMIN_ANSWERED);
 	context.level = CONFIG_ADMIN_ADMIN;
 	assert_non_null(strstr(out.bytes, "show servers state"));
 	assert_null(strstr(out.bytes, "set server"));
@@ -294,7 +299,7 @@ static char *help_at(enum config_admin_level level)
 
 	text_init(&out);
 	context.level = level;
-	assert_int_equal(admin_command(&context, "help", &out, &question), ADMIN_ANSWERED);
+	assert_int_equal(admin_command(&context, &peer, "help", &out, &question), ADMIN_ANSWERED);
 	context.level = CONFIG_ADMIN_ADMIN;
 	assert_false(out.failed);
 	return out.bytes;

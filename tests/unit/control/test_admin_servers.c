@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "weir/base/check.h"
+#include "weir/balance/change.h"
 #include "weir/base/clock.h"
 #include "weir/control/admin_answers.h"
 #include "weir/control/admin_commands.h"
@@ -34,6 +35,7 @@ static struct config config = {.backends = backend_configs, .backend_count = 2,
 			       .frontends = &frontend_config, .frontend_count = 1};
 static struct engine engine;
 static struct check_view check;
+static const struct admin_peer peer = {.uid = 7};
 static bool checked;
 static char some_checks; /* never looked into */
 
@@ -82,7 +84,7 @@ static char *ask(const char *command)
 	struct text out;
 
 	text_init(&out);
-	assert_int_equal(admin_command(&context, command, &out, &q), ADMIN_ANSWERED);
+	assert_int_equal(admin_command(&context, &peer, command, &out, &q), ADMIN_ANSWERED);
 	assert_false(out.failed);
 	text_add(&out, "", 0);
 	return out.bytes != NULL ? out.bytes : strdup("");
@@ -204,33 +206,51 @@ static void a_hash_is_told_with_its_checksum(void **state)
 static void history_is_told_oldest_first_with_its_causes(void **state)
 {
 	struct server *a = &engine.backends[0].servers[0];
-	struct history_change change = {.wall_s = 1784548800, .from = SERVER_UP, .to = SERVER_MAINT,
-					.cause = "by the administrator"};
+	struct history_change change = {.wall_ns = 1784548800 * NS_PER_SEC + 7 * NS_PER_MS,
+					.from = SERVER_UP,
+					.to = SERVER_MAINT,
+					.cause = "by uid 7 over the admin socket"};
 
 	(void)state;
 	assert_answer("show servers history", "");
 	assert_answer("show servers history json", "[]\n");
 	change.at_ns = clock_mono_ns() - 3 * NS_PER_SEC;
 	history_add(&a->history, &change);
-	change.wall_s += 61;
+	change.wall_ns += 61 * NS_PER_SEC;
 	change.at_ns = clock_mono_ns();
 	change.from = SERVER_MAINT;
 	change.to = SERVER_DOWN;
 	(void)snprintf(change.cause, sizeof(change.cause), "check: connection refused \"x\"");
 	history_add(&a->history, &change);
 	assert_answer("show servers history web/a",
-		      "2026-07-20T12:00:00Z web/a \"UP\" -> \"MAINT\": by the administrator\n"
-		      "2026-07-20T12:01:01Z web/a \"MAINT\" -> \"DOWN\": check: connection refused \"x\"\n");
+		      "2026-07-20T12:00:00.007Z web/a \"UP\" -> \"MAINT\": by uid 7 over the admin socket\n"
+		      "2026-07-20T12:01:01.007Z web/a \"MAINT\" -> \"DOWN\": check: connection refused "
+		      "\"x\"\n");
 	assert_has("show servers history web", "web/a \"UP\" -> \"MAINT\"");
 	assert_answer("show servers history app", "");
 	assert_answer("show servers history web/a json",
-		      "[\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:00:00Z\","
-		      "\"age_s\":3,"
-		      "\"from\":\"UP\",\"to\":\"MAINT\",\"cause\":\"by the administrator\"},"
-		      "\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:01:01Z\","
-		      "\"age_s\":0,"
+		      "[\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:00:00.007Z\","
+		      "\"age_s\":3,\"what\":\"state\","
+		      "\"from\":\"UP\",\"to\":\"MAINT\",\"cause\":\"by uid 7 over the admin socket\"},"
+		      "\n  {\"backend\":\"web\",\"server\":\"a\",\"time\":\"2026-07-20T12:01:01.007Z\","
+		      "\"age_s\":0,\"what\":\"state\","
 		      "\"from\":\"MAINT\",\"to\":\"DOWN\","
 		      "\"cause\":\"check: connection refused \\\"x\\\"\"}\n]\n");
+	change.wall_ns += 400 * NS_PER_MS;
+	change.what = CHANGE_WEIGHT;
+	change.from = 100;
+	change.to = 0;
+	(void)snprintf(change.cause, sizeof(change.cause), "over the admin socket");
+	history_add(&engine.backends[1].servers[0].history, &change);
+	change.what = CHANGE_MAXCONN;
+	change.to = 4000000000;
+	history_add(&engine.backends[1].servers[0].history, &change);
+	assert_answer("show servers history app",
+		      "2026-07-20T12:01:01.407Z app/u weight 100 -> 0: over the admin socket\n"
+		      "2026-07-20T12:01:01.407Z app/u maxconn 100 -> 4000000000: over the admin socket\n");
+	assert_has("show servers history app json",
+		   "\"age_s\":0,\"what\":\"weight\",\"from\":100,\"to\":0,"
+		   "\"cause\":\"over the admin socket\"}");
 	assert_answer("show servers history web/z", "error: no server 'z' in backend 'web'; it has a, n\n");
 }
 

@@ -99,7 +99,7 @@ static void changes_of_one_turn_are_one_roster(void **state)
 	assert_int_equal(b->roster->count, 1);
 	assert_int_equal(published, 1);
 	/* Outside of gathering a change is in force at once again. */
-	assert_int_equal(server_set_weight(&b->servers[SERVERS - 1], 7, clock_mono_ns()), 0);
+	assert_int_equal(server_set_weight(&b->servers[SERVERS - 1], 7, "by test", clock_mono_ns()), 0);
 	assert_int_equal(b->roster->number, number + 2);
 }
 
@@ -111,7 +111,7 @@ static void what_is_gathered_can_be_had_at_once(void **state)
 	start();
 	number = b->roster->number;
 	set_health(0, false);
-	assert_int_equal(server_set_weight(&b->servers[1], 7, clock_mono_ns()), 0);
+	assert_int_equal(server_set_weight(&b->servers[1], 7, "by test", clock_mono_ns()), 0);
 	assert_int_equal(b->roster->number, number);
 	assert_int_equal(backend_flush(b), 0);
 	assert_int_equal(b->roster->number, number + 1);
