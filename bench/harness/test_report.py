@@ -182,8 +182,8 @@ class Bars(unittest.TestCase):
         self.assertEqual(self.said(cells(190, **even), "8 flows: bytes"), bars.MET)
         odd = dict(even, flows_apart=workers.apart([5, 3]))
         self.assertEqual(self.said(cells(190, **odd), "8 flows: flows"), bars.MISSED)
-        seen = [{"id": "0.1", "to_client": 5, "to_server": 1}, {"id": "1.0", "to_client": 7, "to_server": 1},
-                {"id": "1.2", "to_client": 1, "to_server": 1}]
+        seen = [{"id": "0.1", "bytes_out": 5, "bytes_in": 1}, {"id": "1.0", "bytes_out": 7, "bytes_in": 1},
+                {"id": "1.2", "bytes_out": 1, "bytes_in": 1}]
         self.assertEqual(workers.per_worker(seen, 2), ([1, 2], [6, 10]))
 
     def test_runs_are_taken_together_and_the_last_one_counts(self):

@@ -67,7 +67,7 @@ def per_worker(sessions, count):
     for one in sessions:
         worker = int(one["id"].split(".")[0])
         flows[worker] += 1
-        size[worker] += one["to_client"] + one["to_server"]
+        size[worker] += one["bytes_out"] + one["bytes_in"]
     return flows, size
 
 

@@ -12,8 +12,9 @@
 
 /* The fields of a line of `show sess`, in their order: a path in one of them may hold a blank. */
 static const char *const session_keys[] = {
-	"id", "state", "client", "frontend", "backend", "server", "address",
-	"age_ms", "tries", "to_server", "to_client", "held", "flows", "pipes",
+	"id", "state", "client", "frontend", "backend", "server", "server_address",
+	"age_ms", "tries", "bytes_in", "bytes_out", "held", "flows", "pipes",
+	"unique_id", /* of some */
 };
 
 void admin_json_string(const char *text, size_t len, struct text *out)

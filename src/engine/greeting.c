@@ -36,14 +36,16 @@ static uint64_t run_number(void)
 	return atomic_load(&number);
 }
 
-/* The number begins again after 2^32 sessions, by then in another second. */
+/* Its end is the session's id as the log and `show sess` have it. The number begins again after 2^32
+ * sessions, by then in another second. */
 static void make_unique_id(struct session *s)
 {
 	struct session_extra *x = s->extra;
 	char *out = (char *)x->unique_id;
-	const int n = snprintf(out, sizeof(x->unique_id), "%016llx-%u-%llx-%x",
-			       (unsigned long long)run_number(), s->worker->index,
-			       (unsigned long long)(s->accepted_ns / NS_PER_SEC), s->number);
+	const int n = snprintf(out, sizeof(x->unique_id), "%016llx-%llx-%u.%u",
+			       (unsigned long long)run_number(),
+			       (unsigned long long)(s->accepted_ns / NS_PER_SEC), s->worker->index,
+			       s->number);
 
 	check(n > 0 && (size_t)n < sizeof(x->unique_id));
 	x->unique_id_len = (uint8_t)n;

@@ -3,7 +3,8 @@
  * record.c - a session as a line of text: in the log when it ends, in `show sess` while it lives.
  *
  * The worker copies a small record; text is made by the reader of the log, so that a line costs the
- * worker no formatting. Names are borrowed from the configuration, which outlives the log. Floor 4.
+ * worker no formatting. A field has one name, in text, JSON and `show sess` (log_fields.h). Names are
+ * borrowed from the configuration, which outlives the log. Floor 4.
  */
 #include "weir/engine/record.h"
 
@@ -18,18 +19,22 @@
 #include "weir/engine/handshake.h"
 #include "weir/engine/worker.h"
 
+#define TIME_TEXT_MAX	   32
+#define REASON_MAX	   64
+#define UNIQUE_ID_TEXT_MAX (4 * PROXY_UNIQUE_ID_MAX + 1)
+
 struct session_record {
 	const struct config_frontend *frontend; /* borrows */
 	const struct config_backend *backend;   /* borrows */
 	const struct config_server *server;     /* borrows; NULL when none was tried */
 	const struct addr *address;             /* borrows; the server's, published for ever */
 	struct addr_brief client;
-	uint64_t to_server;
-	uint64_t to_client;
-	uint64_t spliced;
+	uint64_t bytes_in;
+	uint64_t bytes_out;
+	uint64_t bytes_spliced;
 	int64_t queue_ns;   /* -1 = never waited in a queue */
 	int64_t connect_ns; /* -1 = never connected */
-	int64_t total_ns;
+	int64_t duration_ns;
 	uint32_t worker;
 	uint32_t number;
 	uint32_t before; /* how many waited in the queue when it came */
@@ -100,64 +105,70 @@ static void set_code(const struct session *s, char code[2])
 		code[1] = state_letter((enum session_state)s->log_state);
 }
 
-/* Whatever a client's header brought stays one word. */
-static size_t add_unique_id(const struct session_record *r, char *out, size_t len, size_t room)
-{
-	int n = snprintf(out + len, room - len, " unique_id=");
-
-	for (size_t i = 0; n > 0 && (size_t)n < room - len; i++) {
-		const uint8_t c = r->unique_id[i];
-		const bool plain = c > ' ' && c < 127 && c != '"' && c != '\\';
-
-		len += (size_t)n;
-		if (i == r->unique_id_len)
-			return len;
-		n = snprintf(out + len, room - len, plain ? "%c" : "\\x%02x", c);
-	}
-	out[len] = '\0';
-	return len;
-}
-
-static size_t format_end_text(const struct session_record *r, char *out, size_t room)
-{
-	char client[ADDR_TEXT_MAX];
-	char server[ADDR_TEXT_MAX];
-	int n;
-
-	n = snprintf(out, room,
-		     "session client=%s frontend=%s backend=%s server=%s address=%s to_server=%llu "
-		     "to_client=%llu spliced=%llu queue=%u queue_ms=%.3f connect_ms=%.3f total_ms=%.3f "
-		     "tries=%u code=%c%c reason=\"%s\" id=%u.%u",
-		     addr_brief_format(&r->client, client), r->frontend->name, r->backend->name,
-		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
-		     (unsigned long long)r->to_server, (unsigned long long)r->to_client,
-		     (unsigned long long)r->spliced, r->before, r->queue_ns < 0 ? 0.0 : ms(r->queue_ns),
-		     ms(r->connect_ns), ms(r->total_ns), r->tries, r->code[0], r->code[1],
-		     close_reason_row((enum close_reason)r->reason)->words, r->worker, r->number);
-	if (n < 0)
-		return 0;
-	if ((size_t)n >= room)
-		return room - 1;
-	return r->unique_id_len > 0 ? add_unique_id(r, out, (size_t)n, room) : (size_t)n;
-}
-
-/* "SERVER_RESET" as "server_reset". */
-static const char *reason_word(const struct close_reason_row *row, char *buf, size_t room)
+/* Whatever a client's header brought is one word, and the same one wherever it is shown. */
+static const char *unique_id_word(const uint8_t *id, size_t len, char buf[static UNIQUE_ID_TEXT_MAX])
 {
 	size_t n = 0;
 
-	for (; row->name[n] != '\0' && n < room - 1; n++)
+	for (size_t i = 0; i < len; i++) {
+		const bool plain = id[i] > ' ' && id[i] < 127 && id[i] != '"' && id[i] != '\\';
+
+		n += (size_t)snprintf(buf + n, UNIQUE_ID_TEXT_MAX - n, plain ? "%c" : "\\x%02x", id[i]);
+	}
+	buf[n] = '\0';
+	return buf;
+}
+
+/* "-" for a time that there is not. */
+static const char *seconds_text(int64_t ns, char buf[static TIME_TEXT_MAX])
+{
+	(void)snprintf(buf, TIME_TEXT_MAX, ns < 0 ? "-" : "%.6f", seconds(ns)); /* always fits */
+	return buf;
+}
+
+/* "SERVER_RESET" as "server_reset". */
+static const char *reason_word(const struct close_reason_row *row, char buf[static REASON_MAX])
+{
+	size_t n = 0;
+
+	for (; row->name[n] != '\0' && n < REASON_MAX - 1; n++)
 		buf[n] = row->name[n] >= 'A' && row->name[n] <= 'Z' ? (char)(row->name[n] + 'a' - 'A')
 								    : row->name[n];
 	buf[n] = '\0';
 	return buf;
 }
 
+static size_t format_end_text(const struct session_record *r, char *out, size_t room)
+{
+	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
+	char client[ADDR_TEXT_MAX], server[ADDR_TEXT_MAX], queue_s[TIME_TEXT_MAX], connect_s[TIME_TEXT_MAX];
+	char queue[16] = "-", reason[REASON_MAX], id[UNIQUE_ID_TEXT_MAX];
+	int n;
+
+	if (r->queue_ns >= 0)
+		(void)snprintf(queue, sizeof(queue), "%u", r->before); /* always fits */
+	n = snprintf(out, room,
+		     "session client=%s frontend=%s backend=%s server=%s server_address=%s bytes_in=%llu "
+		     "bytes_out=%llu bytes_spliced=%llu queue=%s queue_s=%s connect_s=%s duration_s=%.6f "
+		     "tries=%u ts_code=%c%c reason=%s reason_text=\"%s\" id=%u.%u%s%s",
+		     addr_brief_format(&r->client, client), r->frontend->name, r->backend->name,
+		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
+		     (unsigned long long)r->bytes_in, (unsigned long long)r->bytes_out,
+		     (unsigned long long)r->bytes_spliced, queue, seconds_text(r->queue_ns, queue_s),
+		     seconds_text(r->connect_ns, connect_s), seconds(r->duration_ns), r->tries, r->code[0],
+		     r->code[1], reason_word(row, reason), row->words, r->worker, r->number,
+		     r->unique_id_len > 0 ? " unique_id=" : "",
+		     unique_id_word(r->unique_id, r->unique_id_len, id));
+	if (n < 0)
+		return 0;
+	return (size_t)n < room ? (size_t)n : room - 1;
+}
+
 /* The members that log_fields.h promises. */
 static size_t format_end_json(const struct session_record *r, char *out, size_t room)
 {
 	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
-	char text[ADDR_TEXT_MAX];
+	char text[ADDR_TEXT_MAX], word[UNIQUE_ID_TEXT_MAX];
 	struct log_fields f;
 
 	log_fields_init(&f, out, room);
@@ -170,25 +181,25 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 		log_fields_text(&f, "client", addr_brief_format(&r->client, text));
 	if (r->address != NULL)
 		log_fields_text(&f, "server_address", addr_format(r->address, text));
-	log_fields_number(&f, "duration_s", "%.6f", seconds(r->total_ns));
+	log_fields_number(&f, "duration_s", "%.6f", seconds(r->duration_ns));
 	if (r->queue_ns >= 0) {
 		log_fields_number(&f, "queue_s", "%.6f", seconds(r->queue_ns));
 		log_fields_number(&f, "queue", "%u", r->before);
 	}
 	if (r->connect_ns >= 0)
 		log_fields_number(&f, "connect_s", "%.6f", seconds(r->connect_ns));
-	log_fields_number(&f, "bytes_in", "%llu", (unsigned long long)r->to_server);
-	log_fields_number(&f, "bytes_out", "%llu", (unsigned long long)r->to_client);
-	log_fields_number(&f, "bytes_spliced", "%llu", (unsigned long long)r->spliced);
+	log_fields_number(&f, "bytes_in", "%llu", (unsigned long long)r->bytes_in);
+	log_fields_number(&f, "bytes_out", "%llu", (unsigned long long)r->bytes_out);
+	log_fields_number(&f, "bytes_spliced", "%llu", (unsigned long long)r->bytes_spliced);
 	log_fields_number(&f, "tries", "%u", r->tries);
-	log_fields_text(&f, "reason", reason_word(row, text, sizeof(text)));
+	log_fields_text(&f, "reason", reason_word(row, word));
 	log_fields_text(&f, "reason_text", row->words);
 	log_fields_bytes(&f, "ts_code", r->code, sizeof(r->code));
 	log_fields_number(&f, "worker", "%u", r->worker);
 	(void)snprintf(text, sizeof(text), "%u.%u", r->worker, r->number); /* always fits */
 	log_fields_text(&f, "id", text);
 	if (r->unique_id_len > 0)
-		log_fields_bytes(&f, "unique_id", (const char *)r->unique_id, r->unique_id_len);
+		log_fields_text(&f, "unique_id", unique_id_word(r->unique_id, r->unique_id_len, word));
 	return f.len;
 }
 
@@ -216,16 +227,16 @@ void record_session_end(const struct session *s)
 	r.server = s->server ? s->server->config : NULL;
 	r.address = server_addr(s);
 	r.client = s->client;
-	r.to_server = handshake_payload(s);
-	r.to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
-	r.spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
+	r.bytes_in = handshake_payload(s);
+	r.bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
+	r.bytes_spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
 	r.queue_ns = -1;
 	if (s->extra != NULL && s->extra->queued_ns > 0) {
 		r.queue_ns = (int64_t)s->extra->wait_ns;
 		r.before = s->extra->waiter.before;
 	}
 	r.connect_ns = s->connect_us > 0 ? (int64_t)(s->connect_us - 1) * NS_PER_US : -1;
-	r.total_ns = now_ns - s->accepted_ns;
+	r.duration_ns = now_ns - s->accepted_ns;
 	r.worker = s->worker->index;
 	r.number = s->number;
 	r.tries = s->tries;
@@ -243,13 +254,14 @@ size_t record_session_line(const struct session *s, char *out, size_t room)
 	const struct flow *ts = &s->flows[FLOW_TO_SERVER];
 	const struct flow *tc = &s->flows[FLOW_TO_CLIENT];
 	const struct addr *address = server_addr(s);
-	char client[ADDR_TEXT_MAX];
-	char server[ADDR_TEXT_MAX];
+	const bool named = s->extra != NULL && s->extra->unique_id_len > 0;
+	char client[ADDR_TEXT_MAX], server[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX];
 	int n;
 
 	n = snprintf(out, room,
-		     "session id=%u.%u state=%s client=%s frontend=%s backend=%s server=%s address=%s "
-		     "age_ms=%.0f tries=%u to_server=%llu to_client=%llu held=%u,%u flows=%s,%s pipes=%d\n",
+		     "session id=%u.%u state=%s client=%s frontend=%s backend=%s server=%s "
+		     "server_address=%s age_ms=%.0f tries=%u bytes_in=%llu bytes_out=%llu held=%u,%u "
+		     "flows=%s,%s pipes=%d%s%s\n",
 		     s->worker->index, s->number, state_words[s->state],
 		     addr_brief_format(&s->client, client),
 		     s->endpoint->frontend->config->name, s->backend->config->name,
@@ -257,7 +269,8 @@ size_t record_session_line(const struct session *s, char *out, size_t room)
 		     ms(s->worker->loop.now_ns - s->accepted_ns), s->tries,
 		     (unsigned long long)handshake_payload(s), (unsigned long long)tc->bytes_out,
 		     flow_held(ts), flow_held(tc), flow_words[ts->state], flow_words[tc->state],
-		     (ts->pipe != NULL) + (tc->pipe != NULL));
+		     (ts->pipe != NULL) + (tc->pipe != NULL), named ? " unique_id=" : "",
+		     named ? unique_id_word(s->extra->unique_id, s->extra->unique_id_len, id) : "");
 	if (n < 0)
 		return 0;
 	return (size_t)n < room ? (size_t)n : room - 1;

@@ -44,8 +44,8 @@ def is_refused(peers, daemon, where, reason, **kw):
     client = peers.connect(where, **kw)
     end = client.receive_to_end()
     assert end == "reset" or (end == "fin" and not client.tcp), end
-    line = daemon.wait_session_line(count=lines + 1, reason=reason)
-    assert line["code"] == "PC", line
+    line = daemon.wait_session_line(count=lines + 1, reason_text=reason)
+    assert line["ts_code"] == "PC", line
     assert daemon.info()["connects"] == connects, "a server was asked"
 
 
@@ -140,7 +140,7 @@ def test_another_user_is_told_by_the_kernel(weir, peers, folder):
         os.seteuid(0)
     peers.keep(sock)
     assert sock.recv(1) == b""
-    daemon.wait_session_line(reason=DENIED_UID)
+    daemon.wait_session_line(reason_text=DENIED_UID)
     is_served(peers, listener, where)
 
 

@@ -121,10 +121,10 @@ def test_a_header_says_the_source_and_the_port(weir, peers):
     reaches(peers, speaks_for(peers, where, "192.0.2.7"), rest)
     # Ours is the address of all of them: it is not the one that counts.
     assert speaks_for(peers, where, "10.0.0.1").receive_to_end() == "reset"
-    daemon.wait_session_line(reason="maxconn-per-source is reached")
+    daemon.wait_session_line(reason_text="maxconn-per-source is reached")
     for source in ("10.9.1.1", "10.8.0.1"):
         assert speaks_for(peers, where, source).receive_to_end() == "reset"
-    line = daemon.wait_session_line(count=2, reason="not allowed from this address")
+    line = daemon.wait_session_line(count=2, reason_text="not allowed from this address")
     assert line["client"].startswith(("10.9.1.1:", "10.8.0.1:")), line
     info = daemon.info()
     assert (info["connects"], info["denied"], info["source_limited"]) == (3, 2, 1)

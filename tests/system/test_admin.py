@@ -134,8 +134,8 @@ def test_sessions_of_a_server_are_shut_down(weir, peers):
     do(daemon, "shutdown", "sessions", "server", "web/a")
     assert pairs[one][0].receive_to_end() == "reset"
     assert pairs[one][1].receive_to_end() == "reset"
-    line = daemon.wait_session_line(reason="ended by the administrator")
-    assert (line["server"], line["code"]) == ("a", "KD"), line
+    line = daemon.wait_session_line(reason_text="ended by the administrator")
+    assert (line["server"], line["ts_code"]) == ("a", "KD"), line
     client, server = pairs[two]
     client.send(1000)
     server.receive(1000)

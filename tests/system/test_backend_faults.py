@@ -36,7 +36,7 @@ def test_a_refusing_server_is_no_error_while_another_one_serves(weir, peers, fam
     info = daemon.info()
     assert info["redispatches"] >= 5 and info["connect_failures"] >= 5, info
     daemon.wait_session_line(count=20, server="good")
-    assert all(line["code"] == "--" for line in daemon.session_lines())
+    assert all(line["ts_code"] == "--" for line in daemon.session_lines())
 
 
 def test_a_missing_unix_socket_is_no_error_while_another_one_serves(weir, peers, folder):
@@ -54,8 +54,8 @@ def test_when_all_refuse_the_client_is_reset_and_the_log_says_why(weir, peers, f
                   f"server b = {two.address}\nretries = 1\n")
     client = peers.connect(daemon.address("l"))
     assert client.receive_to_end() == "reset"
-    line = daemon.wait_session_line(reason="server refused the connection")
-    assert line["tries"] == "2" and line["code"] == "SC", line
+    line = daemon.wait_session_line(reason_text="server refused the connection")
+    assert line["tries"] == "2" and line["ts_code"] == "SC", line
 
 
 def test_without_redispatch_only_the_chosen_server_is_tried(weir, peers):
@@ -103,7 +103,7 @@ def test_retries_are_counted_and_end(weir, peers):
     assert client.receive_to_end() == "reset"
     took = time.monotonic() - begin
     assert 0.3 <= took < 0.4 + AT_ONCE, f"three tries 200 ms apart took {took:.2f} s"
-    line = daemon.wait_session_line(reason="server refused the connection")
+    line = daemon.wait_session_line(reason_text="server refused the connection")
     assert line["tries"] == "3", line
     assert daemon.info()["retries"] == 2
 
@@ -127,8 +127,8 @@ def test_a_client_that_leaves_between_two_tries_costs_no_further_one(weir, peers
     client = peers.connect(daemon.address("l"), hello=False)
     wait_until(lambda: daemon.info()["connect_failures"] == 1, "the first try fails")
     client.close()
-    line = daemon.wait_session_line(reason="client left before a server answered")
-    assert line["tries"] == "1" and line["code"] == "CC", line
+    line = daemon.wait_session_line(reason_text="client left before a server answered")
+    assert line["tries"] == "1" and line["ts_code"] == "CC", line
 
 
 def test_what_a_client_sent_before_its_reset_is_delivered_though_no_server_had_answered(weir, peers):
@@ -183,8 +183,8 @@ def test_a_silent_server_costs_timeout_connect(network, weir, peers):
     assert client.receive_to_end() == "reset"
     took = time.monotonic() - begin
     assert 0.35 <= took < 0.4 + AT_ONCE, f"timeout-connect of 400 ms took {took:.2f} s"
-    line = daemon.wait_session_line(reason="timeout-connect")
-    assert line["code"] == "sC", line
+    line = daemon.wait_session_line(reason_text="timeout-connect")
+    assert line["ts_code"] == "sC", line
 
 
 def test_after_a_silent_server_another_one_serves(network, weir, peers):

@@ -376,7 +376,7 @@ def test_marked_down_sessions_are_closed_when_it_says_so(services, weir, peers):
     server.receive(1000)
     probe.die()
     assert client.receive_to_end() == "reset"
-    assert daemon.wait_session_line(reason="the server was marked down")["code"]
+    assert daemon.wait_session_line(reason_text="the server was marked down")["ts_code"]
 
 
 def full_backlog():

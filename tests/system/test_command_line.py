@@ -615,7 +615,7 @@ def test_1_a_refused_command_and_an_unknown_user(weir, peers, background, server
     assert "did you mean 'show info'?" in got.stderr
     got = run(background.config(server, more="user = no-such-user\n"))
     assert got.returncode == 1
-    assert "there is no user or group 'no-such-user'" in got.stderr
+    assert "there is no user 'no-such-user'" in got.stderr
 
 
 @ROOT

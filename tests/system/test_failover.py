@@ -123,5 +123,5 @@ def test_a_killed_server_costs_its_own_clients_their_connection_and_nobody_else_
         assert all(x.server != VICTIM for x in c.after)
     assert not wrong, wrong
     wait_until(lambda: daemon.info()["sessions"] == 0, "all have ended")
-    bad = [line for line in daemon.session_lines() if line["code"] != "--"]
+    bad = [line for line in daemon.session_lines() if line["ts_code"] != "--"]
     assert all(line["server"] == f"s{VICTIM}" for line in bad), bad

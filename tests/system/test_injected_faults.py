@@ -140,8 +140,8 @@ def test_a_socket_that_this_machine_refuses_is_no_fault_of_the_server(start, inj
     daemon, listener = start("auto", "timeout-connect = 200ms\nretries = 1\nobserve = connect\n")
     fault = inject(daemon, f"socket:error={error}:when=1..3")
     peers.connect(daemon.address("l")).receive_to_end()
-    line = daemon.wait_session_line(reason="this machine refused a socket to the server")
-    assert line["code"] == "RC" and line["tries"] == "2", line
+    line = daemon.wait_session_line(reason_text="this machine refused a socket to the server")
+    assert line["ts_code"] == "RC" and line["tries"] == "2", line
     fault.close()  # it counts for each worker, and the next one may go to another
     streams(peers, daemon, listener, count=1, size=20_000)
     server = str(daemon.info()["server.l/a"])

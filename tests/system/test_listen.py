@@ -203,7 +203,7 @@ def test_frontend_and_backend_apart(weir, peers):
     peers.close()
     line = daemon.wait_session_line(frontend="f")
     assert (line["backend"], line["server"]) == ("b", "s")
-    assert line["address"].endswith(str(listener.address.port))
+    assert line["server_address"].endswith(str(listener.address.port))
 
 
 def test_defer_accept_waits_for_the_first_byte(weir, peers):

@@ -34,8 +34,8 @@ def test_a_client_gets_the_end_that_was_asked_for(weir, peers, words, end, hello
                 if end == "reset":
                     continue  # it is told once, and was told here
         assert client.receive_to_end() == end
-    line = daemon.wait_session_line(count=5, reason="no server is usable")
-    assert line["code"] == "SC" and line["tries"] == "0", line
+    line = daemon.wait_session_line(count=5, reason_text="no server is usable")
+    assert line["ts_code"] == "SC" and line["tries"] == "0", line
 
 
 @pytest.mark.smoke
@@ -46,8 +46,8 @@ def test_a_client_may_wait_until_timeout_queue(weir, peers):
     assert client.receive_to_end() == "reset"
     took = time.monotonic() - begin
     assert 0.25 <= took < 0.3 + AT_ONCE, f"timeout-queue of 300 ms took {took:.2f} s"
-    line = daemon.wait_session_line(reason="timeout-queue")
-    assert line["code"] == "sQ", line
+    line = daemon.wait_session_line(reason_text="timeout-queue")
+    assert line["ts_code"] == "sQ", line
 
 
 @pytest.mark.smoke
@@ -67,7 +67,7 @@ def test_a_client_that_waits_is_served_when_a_server_comes(weir, peers, threads)
         server = peers.accept(listener)
         client = clients.pop(server.conn)
         exchange.run([Leg(client, send=5000, receive=5000), Leg(server, send=5000, receive=5000)])
-    daemon.wait_session_line(count=20, code="--")
+    daemon.wait_session_line(count=20, ts_code="--")
 
 
 def test_a_server_that_goes_leaves_its_clients_and_those_who_wait_to_others(weir, peers):

@@ -159,5 +159,5 @@ def test_we_read_haproxys_probe(weir, peers, folder):
     sock.sendall(b"220 ready\r\n")
     assert sock.recv(100) == b""
     sock.close()
-    line = daemon.wait_session_line(to_client=11)
+    line = daemon.wait_session_line(bytes_out=11)
     assert line["client"].startswith("unix:"), line

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Danger: a server that wants a PROXY header gets none, one late, one that lies, or bytes before it."""
 
+import json
+import re
 import socket
 
 import pytest
@@ -52,7 +54,7 @@ def test_version_1_is_said_at_once(weir, peers, family, words):
     assert server.recv(100) == b"QUIT"
     client.close()
     server.close()
-    assert daemon.wait_session_line()["to_server"] == "4", "the header is not the client's"
+    assert daemon.wait_session_line()["bytes_in"] == "4", "the header is not the client's"
 
 
 @pytest.mark.smoke
@@ -74,9 +76,13 @@ def test_checksum_and_unique_id_are_added(weir, peers):
         got = proxy.Received(server)
         assert got.tlvs[-1][0] == proxy.CRC32C, "checked while it was read"
         ids.append(got.tlv(proxy.UNIQUE_ID).decode())
+        live, = daemon.sessions()
+        assert f" unique_id={ids[-1]}" in live and ids[-1].endswith("-" + re.search(r" id=(\S+)", live)[1])
+        assert json.loads(daemon.ask("show sess json"))[0]["unique_id"] == ids[-1]
         client.close()
         server.close()
-        daemon.wait_session_line(unique_id=ids[-1])
+        line = daemon.wait_session_line(unique_id=ids[-1])
+        assert ids[-1].endswith(f"-{line['id']}"), line
     assert len(set(ids)) == 3
 
 
@@ -93,7 +99,7 @@ def test_a_stream_is_whole_behind_our_header(weir, peers, splice):
         server = peers.keep(Peer(sock, "server", client.conn, "tcp4"))
         legs += [exchange.Leg(client, 2000000, 1000000), exchange.Leg(server, 1000000, 2050000)]
     exchange.run(legs)
-    assert daemon.wait_session_line(4, to_server=2050016)
+    assert daemon.wait_session_line(4, bytes_in=2050016)
 
 
 @pytest.mark.smoke
@@ -142,9 +148,12 @@ def test_a_unique_id_is_passed_on_and_logged(weir, peers):
     server = accept(peers, listener)
     got = proxy.Received(server)
     assert got.tlv(proxy.UNIQUE_ID) == given and got.tlv(proxy.NOOP) is None
+    word = r"a\x20\x22b\x5c\x0a\xff="
+    assert daemon.sessions()[0].endswith(f" unique_id={word}")
+    assert json.loads(daemon.ask("show sess json"))[0]["unique_id"] == word
     client.close()
     server.close()
-    daemon.wait_session_line(unique_id=r"a\x20\x22b\x5c\x0a\xff=")
+    daemon.wait_session_line(unique_id=word)
 
 
 def test_the_unique_id_is_in_a_json_line(weir, peers):
@@ -163,7 +172,7 @@ def test_a_header_that_grows_too_long_is_named(weir, peers):
     client = call(peers, where)
     client.sendall(proxy.v2("tcp4", TCP4, proxy.tlv(0xe0, bytes(16384 - 16 - 12 - 3))))
     assert end_of(client) == "reset"
-    daemon.wait_session_line(reason="PROXY header is too long")
+    daemon.wait_session_line(reason_text="PROXY header is too long")
 
 
 @pytest.mark.smoke
@@ -214,7 +223,7 @@ def test_who_waits_for_a_place_gets_header_and_bytes_later(weir, peers):
         assert got.addresses == TCP4 and b"".join(proxy.tlv(*t) for t in got.tlvs) == TLVS
         assert server.recv(100) == b"later"
     server.close()
-    daemon.wait_session_line(2, to_server=5, code="--")
+    daemon.wait_session_line(2, bytes_in=5, ts_code="--")
 
 
 @pytest.mark.parametrize("version", ("off", "v2"))

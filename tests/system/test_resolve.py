@@ -38,8 +38,8 @@ def test_with_no_server_at_all_the_client_is_closed_and_the_log_says_why(weir, p
     daemon = weir("[listen l]\nbind = 127.0.0.1:0\nserver bad = no-such-host.invalid:80\n")
     client = peers.connect(daemon.address("l"), hello=False)
     assert client.receive_to_end() == "fin"
-    line = daemon.wait_session_line(reason="no server is usable")
-    assert line["code"] == "SC", line
+    line = daemon.wait_session_line(reason_text="no server is usable")
+    assert line["ts_code"] == "SC", line
 
 
 def test_a_name_that_resolves_serves(weir, peers):

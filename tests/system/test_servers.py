@@ -47,8 +47,8 @@ def test_a_source_that_is_not_ours_is_our_shortage_not_the_servers(weir, peers):
                   "retries = 0\n")
     client = peers.connect(daemon.address("l"))
     assert client.receive_to_end() == "reset"
-    line = daemon.wait_session_line(reason="out of descriptors, ports or memory")
-    assert line["code"] == "RC", line
+    line = daemon.wait_session_line(reason_text="out of descriptors, ports or memory")
+    assert line["ts_code"] == "RC", line
     failures = next(l for l in daemon.ask("show info").splitlines() if l.startswith("server.l/a:"))
     assert "failures=0" in failures, failures
 

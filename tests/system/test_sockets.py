@@ -206,7 +206,7 @@ def seconds_for(daemon, client, server, count):
     client.close()
     server.close()
     line = daemon.wait_session_line()
-    return took, int(line["spliced"])
+    return took, int(line["bytes_spliced"])
 
 
 def test_pacing_holds_a_client_back_and_keeps_splicing(weir, peers):
@@ -270,7 +270,7 @@ def test_mptcp_ends_pass_one_way_at_a_time(weir, peers, first):
                   Leg(other, send=400_000, receive=500_000, after_end=True)])
     client.close()
     server.close()
-    assert daemon.wait_session_line(frontend="l")["code"] == "--"
+    assert daemon.wait_session_line(frontend="l")["ts_code"] == "--"
 
 
 def test_options_that_an_mptcp_listener_refuses_reach_plain_clients(weir, peers):

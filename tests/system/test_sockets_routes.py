@@ -121,7 +121,7 @@ def test_a_client_of_another_family_is_our_own_shortage(routes, weir, peers):
     client = peers.connect(daemon.address("l"), socket_maker=routes.client.socket)
     assert client.receive_to_end() == "reset"
     line = daemon.wait_session_line(frontend="l")
-    assert line["code"].startswith("R"), line
+    assert line["ts_code"].startswith("R"), line
     assert "not of one family" in daemon.log()
     assert failures(daemon) == 0
 
@@ -215,7 +215,7 @@ def test_with_all_sources_exhausted_and_no_retry_it_is_our_own_shortage(network,
         client = peers.connect(path)
         assert client.receive_to_end() in ("reset", "fin")
     line = daemon.wait_session_line(count=20, frontend="l")
-    assert line["code"] == "RC", line
+    assert line["ts_code"] == "RC", line
     assert daemon.info()["ports_exhausted"] >= 20 and daemon.info()["source_spills"] == 0
     assert daemon.log().count("no port is left") <= 3, "the log is flooded"
     assert failures(daemon) == 0 and not states(daemon)["a"].startswith("DOWN")
@@ -228,7 +228,7 @@ def test_ports_that_the_kernel_chooses_run_out_and_are_told(network, weir, peers
     daemon, path, listener = exhausted(network, weir, peers, folder, (), "retries = 0\n")
     fill(peers, path, listener, FEW_PORTS)
     assert peers.connect(path).receive_to_end() in ("reset", "fin")
-    assert daemon.wait_session_line(frontend="l")["code"] == "RC"
+    assert daemon.wait_session_line(frontend="l")["ts_code"] == "RC"
     assert "no port is left for connections" in daemon.log()
     assert failures(daemon) == 0
 

@@ -42,9 +42,9 @@ def test_a_graceful_stop_finishes_streams_and_refuses_new_ones(weir, peers, spli
     peers.close()
     assert daemon.wait_exit() == 0
     # Our own questions whether it still listens may have become sessions too.
-    lines = [line for line in daemon.session_lines() if line["to_client"] == "312500"]
+    lines = [line for line in daemon.session_lines() if line["bytes_out"] == "312500"]
     assert len(lines) == 20
-    assert all(line["reason"] == "both sides closed" for line in lines), lines
+    assert all(line["reason_text"] == "both sides closed" for line in lines), lines
 
 
 @pytest.mark.parametrize("count", (10, 400))
@@ -114,7 +114,7 @@ def test_a_second_sigterm_ends_at_once(weir, peers):
     for client, server in pairs:
         assert client.receive_to_end() and server.receive_to_end()
     lines = daemon.session_lines()
-    assert len(lines) == 10 and all(x["reason"] == "the daemon stopped" for x in lines), lines
+    assert len(lines) == 10 and all(x["reason_text"] == "the daemon stopped" for x in lines), lines
 
 
 @pytest.mark.smoke
@@ -129,7 +129,7 @@ def test_hard_stop_after_bounds_a_graceful_stop(weir, peers):
     took = time.monotonic() - begin
     assert took >= 0.45, f"hard-stop-after of 500 ms ended it after {took:.2f} s"
     assert client.receive_to_end() and server.receive_to_end()
-    daemon.wait_session_line(reason="the daemon stopped")
+    daemon.wait_session_line(reason_text="the daemon stopped")
 
 
 @pytest.mark.parametrize("number", (signal.SIGHUP, signal.SIGPIPE), ids=lambda n: n.name)

@@ -19,7 +19,7 @@ def open_one(weir, peers, options, **kw):
 
 
 def expect_end(daemon, begin, reason, least, most):
-    line = daemon.wait_session_line(reason=reason)
+    line = daemon.wait_session_line(reason_text=reason)
     took = time.monotonic() - begin
     assert least * 0.9 <= took <= most + AT_ONCE, f"{reason} of {least} s came after {took:.2f} s"
     return line
@@ -32,7 +32,7 @@ def test_a_silent_session_ends_and_the_log_names_the_side(weir, peers, side):
     daemon, client, server, begin = open_one(
         weir, peers, f"timeout-{side} = 300ms\ntimeout-{other} = 30s")
     line = expect_end(daemon, begin, f"timeout-{side}", 0.3, 0.3)
-    assert line["code"] == CODES[f"timeout-{side}"], line
+    assert line["ts_code"] == CODES[f"timeout-{side}"], line
     assert client.receive_to_end() and server.receive_to_end()
 
 
@@ -78,7 +78,7 @@ def test_a_slow_reader_of_what_the_kernel_holds_is_alive_until_it_stops(weir, pe
     assert client.received < server.sent, "the reader was too fast for this test"
     assert daemon.info()["sessions"] == 1
     line = daemon.wait_session_line()
-    assert line["reason"].startswith("timeout-"), line
+    assert line["reason_text"].startswith("timeout-"), line
 
 
 def test_a_reader_that_never_reads_is_idle(weir, peers):
@@ -87,7 +87,7 @@ def test_a_reader_that_never_reads_is_idle(weir, peers):
         weir, peers, "timeout-client = 1500ms\ntimeout-server = 30s")
     server.fill()
     line = daemon.wait_session_line()
-    assert line["reason"] == "timeout-client", line
+    assert line["reason_text"] == "timeout-client", line
     assert client.receive_to_end()
 
 
@@ -136,7 +136,7 @@ def test_a_half_closed_session_that_moves_bytes_goes_on(weir, peers):
         assert stays(lambda: True, 0.1)
     server.fin()
     assert client.receive_to_end() == "fin"
-    daemon.wait_session_line(reason="both sides closed")
+    daemon.wait_session_line(reason_text="both sides closed")
 
 
 @pytest.mark.smoke
@@ -221,9 +221,9 @@ def test_a_vanished_peer_is_noticed_by_keepalive_and_by_user_timeout(network, we
     pairs["client busy"][1].send(1000)
     pairs["server busy"][0].send(1000)
     for frontend in ("quiet", "busy"):
-        daemon.wait_session_line(frontend=frontend, reason="client vanished")
+        daemon.wait_session_line(frontend=frontend, reason_text="client vanished")
     for frontend in ("quiet2", "busy"):
-        daemon.wait_session_line(frontend=frontend, reason="server vanished")
+        daemon.wait_session_line(frontend=frontend, reason_text="server vanished")
     # The sides that are still there are told.
     assert pairs["client quiet"][1].receive_to_end() == "reset"
     assert pairs["server quiet"][0].receive_to_end() == "reset"

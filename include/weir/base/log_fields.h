@@ -7,7 +7,8 @@
  * not fit is cut and says so; a member that does not fit at all is left out. Any thread. Floor 0.
  *
  * The names are a stable interface: scripts and log stores read them. One is never renamed and never
- * changes its unit; new ones may come. A member that has no value is left out.
+ * changes its unit; new ones may come. A member that has no value is left out. The line of a session in
+ * format=text has the same names but for worker, and "-" where there is no value.
  *
  *   every line     ts              UTC, "2026-11-21T13:05:07.123Z"
  *                  level           alert, error, warning, notice, info, debug
@@ -49,8 +50,9 @@
  *                  reason_text     the same as a sentence; it may change
  *                  ts_code         HAProxy's two letters (termination state), "--" = normal
  *                  worker          number of the worker thread
- *                  id              as in `show sess`: unique in this moment, used again later
- *                  unique_id       of the client's PROXY header, or the one that the server was sent
+ *                  id              as in `show sess`: used again after the next start
+ *                  unique_id       of the client's PROXY header, or the one that the server was sent; ours
+ *                                  ends with id
  */
 #ifndef WEIR_BASE_LOG_FIELDS_H
 #define WEIR_BASE_LOG_FIELDS_H

@@ -403,10 +403,10 @@ static void sessions_become_objects(void **state)
 {
 	static const char lines[] =
 		"session id=0.10 state=forwarding client=127.0.0.1:5 frontend=web backend=web server=a "
-		"address=unix:/tmp/a b age_ms=12 tries=1 to_server=3 to_client=4 held=0,0 flows=open,open "
-		"pipes=0\n"
-		"session id=1.2 state=waiting client=unix: frontend=web backend=web server=- address=- "
-		"age_ms=1 tries=0 to_server=0 to_client=0 held=0,0 flows=idle,idle pipes=0\n";
+		"server_address=unix:/tmp/a b age_ms=12 tries=1 bytes_in=3 bytes_out=4 held=0,0 "
+		"flows=open,open pipes=0\n"
+		"session id=1.2 state=waiting client=unix: frontend=web backend=web server=- "
+		"server_address=- age_ms=1 tries=0 bytes_in=0 bytes_out=0 held=0,0 flows=idle,idle pipes=0\n";
 	struct text gathered, out;
 
 	(void)state;
@@ -422,11 +422,11 @@ static void sessions_become_objects(void **state)
 		out.bytes,
 		"[\n  {\"id\":\"0.10\",\"state\":\"forwarding\",\"client\":\"127.0.0.1:5\","
 		"\"frontend\":\"web\",\"backend\":\"web\",\"server\":\"a\","
-		"\"address\":\"unix:/tmp/a b\",\"age_ms\":12,\"tries\":1,\"to_server\":3,"
-		"\"to_client\":4,\"held\":\"0,0\",\"flows\":\"open,open\",\"pipes\":0},"
+		"\"server_address\":\"unix:/tmp/a b\",\"age_ms\":12,\"tries\":1,\"bytes_in\":3,"
+		"\"bytes_out\":4,\"held\":\"0,0\",\"flows\":\"open,open\",\"pipes\":0},"
 		"\n  {\"id\":\"1.2\",\"state\":\"waiting\",\"client\":\"unix:\","
-		"\"frontend\":\"web\",\"backend\":\"web\",\"server\":\"-\",\"address\":\"-\","
-		"\"age_ms\":1,\"tries\":0,\"to_server\":0,\"to_client\":0,\"held\":\"0,0\","
+		"\"frontend\":\"web\",\"backend\":\"web\",\"server\":\"-\",\"server_address\":\"-\","
+		"\"age_ms\":1,\"tries\":0,\"bytes_in\":0,\"bytes_out\":0,\"held\":\"0,0\","
 		"\"flows\":\"idle,idle\",\"pipes\":0}\n]\n");
 	text_free(&out);
 	text_free(&gathered);
