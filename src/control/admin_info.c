@@ -2,8 +2,9 @@
  *
  * admin_info.c - `show info` and `show pools`: the daemon in lines of "name: value".
  *
- * A new counter shows by itself, from counters.tbl.h. Our own names come first and are what our tools
- * read; the same under HAProxy's names follows, for tools that know these. Main thread. Floor 5.
+ * HAProxy's names come first, in HAProxy's order: programs that read these split each line at its colon, some
+ * until they have found Uptime_sec, and fail at a second colon. Our own follow, of which a new counter is one
+ * by itself, from counters.tbl.h. The keys are an interface. Main thread. Floor 5.
  */
 #include <stdio.h>
 #include <string.h>
@@ -113,12 +114,8 @@ static void add_listeners(const struct engine *e, struct text *out)
 
 static void add_process(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
 {
-	char host[256] = "-";
 	struct rlimit files;
 
-	if (gethostname(host, sizeof(host)) != 0)
-		(void)snprintf(host, sizeof(host), "-");
-	host[sizeof(host) - 1] = '\0';
 	text_printf(out, "Name: weir\nVersion: %s\nRelease_date: -\n", WEIR_VERSION);
 	add_number(out, "Nbthread", ctx->engine->worker_count);
 	text_printf(out, "Nbproc: 1\nProcess_num: 1\nPid: %d\n", (int)getpid());
@@ -131,13 +128,19 @@ static void add_process(const struct admin_context *ctx, int64_t uptime_s, struc
 		add_number(out, "Ulimit-n", files.rlim_cur);
 		add_number(out, "Maxsock", files.rlim_cur);
 	}
-	text_printf(out, "node: %s\n", host);
-	add_number(out, "Stopping",
-		   strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0);
-	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
 }
 
-/* The names that hatop, telegraf and shell scripts look for; their patterns are anchored. */
+static void add_node(struct text *out)
+{
+	char host[256] = "-";
+
+	if (gethostname(host, sizeof(host)) != 0)
+		(void)snprintf(host, sizeof(host), "-");
+	host[sizeof(host) - 1] = '\0';
+	text_printf(out, "node: %s\n", host);
+}
+
+/* What hatop, telegraf, Datadog and shell scripts look for; their patterns are anchored. */
 static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
 {
 	struct engine *e = ctx->engine;
@@ -154,12 +157,16 @@ static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s,
 	add_number(out, "PipesFree", SUM(e, pipes_resting) + pipe_pool_resting(&e->pipes));
 	add_number(out, "Tasks", SUM(e, timers));
 	add_number(out, "Run_queue", 0);
+	add_node(out);
+	add_number(out, "Stopping",
+		   strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0);
 	add_number(out, "Jobs", sessions + e->endpoint_count);
 	add_number(out, "Listeners", e->endpoint_count);
 	add_number(out, "DroppedLogs", logwriter_dropped(ctx->logwriter));
 	add_number(out, "TotalBytesOut", SUM(e, bytes_to_server) + SUM(e, bytes_to_client));
-	/* Spelt as HAProxy spells it. */
-	add_number(out, "TotalSplicdedBytesOut", SUM(e, bytes_spliced));
+	add_number(out, "TotalSplicdedBytesOut", SUM(e, bytes_spliced)); /* as HAProxy spelt it until 2.7 */
+	add_number(out, "TotalSplicedBytesOut", SUM(e, bytes_spliced));
+	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
 }
 
 void admin_show_info(const struct admin_call *c)
@@ -169,6 +176,7 @@ void admin_show_info(const struct admin_call *c)
 	const struct engine *e = ctx->engine;
 	const int64_t uptime_s = (clock_mono_ns() - ctx->started_ns) / NS_PER_SEC;
 
+	add_haproxy_names(ctx, uptime_s, out);
 	text_printf(out, "version: %s\n", WEIR_VERSION);
 	text_printf(out, "pid: %d\n", (int)getpid());
 	add_number(out, "uptime_s", (uint64_t)uptime_s);
@@ -185,7 +193,6 @@ void admin_show_info(const struct admin_call *c)
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);
-	add_haproxy_names(ctx, uptime_s, out);
 }
 
 void admin_show_pools(const struct admin_call *c)

@@ -271,11 +271,11 @@ def test_rates_and_times_are_counted(weir, peers):
     assert int(row["ttime_max"]) >= int(row["ttime"]) >= int(row["ctime"]) >= 0
 
 
-@pytest.mark.skipif(HAPROXY is None, reason="no haproxy to compare with")
-def test_columns_are_where_haproxy_has_them(weir, peers, folder):
-    """HAProxy's own header and some of its rows, against ours. A release's columns are the first ones of a
-    newer release, so the shorter list is the beginning of the longer one."""
-    _, _, text = two_servers(peers)
+@pytest.fixture
+def ask_haproxy(folder):
+    """Asks an HAProxy beside ours."""
+    if HAPROXY is None:
+        pytest.skip("no haproxy to compare with")
     path = os.path.join(folder, "h.sock")
     config = os.path.join(folder, "h.cfg")
     with open(config, "w", encoding="utf-8") as f:
@@ -295,10 +295,34 @@ def test_columns_are_where_haproxy_has_them(weir, peers, folder):
     try:
         wait_until(lambda: os.path.exists(path) or child.poll() is not None, "haproxy runs")
         assert child.poll() is None, "haproxy refuses its configuration"
-        theirs, their_states = ask("show stat"), ask("show servers state")
+        yield ask
     finally:
         child.terminate()
         child.wait(PATIENCE)
+
+
+def test_info_begins_as_haproxys(weir, peers, ask_haproxy):
+    """Datadog's reader of the socket does `key, value = line.split(':')` until it has Uptime_sec."""
+    _, _, text = two_servers(peers)
+    theirs = [line.split(":")[0] for line in ask_haproxy("show info").splitlines() if line]
+    daemon = weir(text)
+    lines = [line for line in daemon.ask("show info").splitlines() if line]
+    ours = dict(line.split(":") for line in lines[:next(
+        n for n, line in enumerate(lines) if line.startswith("version:"))])
+    assert list(ours)[0] == "Name" and int(ours["Uptime_sec"]) >= 0 and int(ours["Pid"]) == daemon.pid
+    # One of HAProxy's keys has had two spellings.
+    spelt = {"TotalSplicdedBytesOut", "TotalSplicedBytesOut"}
+    assert set(ours) - set(theirs) <= spelt and spelt <= set(ours), set(ours) - set(theirs)
+    assert [key for key in ours if key in theirs] == [key for key in theirs if key in ours]
+    # The rest are ours alone.
+    assert not {line.split(":")[0] for line in lines[len(ours):]} & set(theirs)
+
+
+def test_columns_are_where_haproxy_has_them(weir, peers, ask_haproxy):
+    """HAProxy's own header and some of its rows, against ours. A release's columns are the first ones of a
+    newer release, so the shorter list is the beginning of the longer one."""
+    _, _, text = two_servers(peers)
+    theirs, their_states = ask_haproxy("show stat"), ask_haproxy("show servers state")
     daemon = weir(text)
     ours, our_states = daemon.ask("show stat"), daemon.ask("show servers state")
     head = ours.splitlines()[0].rstrip(",").split(",")
