@@ -219,6 +219,23 @@ static void judge_io_uring(const struct doctor_facts *facts, const struct doctor
 	f->verdict = verdict(usable || !wish->ring, wish->ring_given);
 }
 
+/* A larger limit of the group is of use only up to what the machine has. */
+static void fix_memory(uint64_t maxconn, uint64_t wanted, uint64_t machine, bool limited,
+		       struct doctor_finding *f)
+{
+	const uint64_t wanted_mib = (wanted >> 20) + 1;
+
+	if (!limited)
+		put(f->fix, "maxconn = %llu in [global], or more memory for this machine", (ull)maxconn);
+	else if (machine != DOCTOR_NONE && wanted_mib > machine >> 20)
+		put(f->fix,
+		    "maxconn = %llu in [global], or a machine with more memory and a larger MemoryMax=",
+		    (ull)maxconn);
+	else
+		put(f->fix, "maxconn = %llu in [global], or MemoryMax=%lluM in the unit", (ull)maxconn,
+		    (ull)wanted_mib);
+}
+
 static void judge_memory(const struct doctor_facts *facts, const struct doctor_wish *wish,
 			 struct doctor_finding *f)
 {
@@ -231,8 +248,7 @@ static void judge_memory(const struct doctor_facts *facts, const struct doctor_w
 	if (have == DOCTOR_NONE)
 		return;
 	put(f->current, "%llu MiB%s", (ull)(have >> 20), have < machine ? " (control group)" : "");
-	put(f->fix, "maxconn = %llu in [global], or MemoryMax=%lluM in the unit",
-	    (ull)(have > base ? (have - base) / SESSION_BYTES : 1), (ull)(wanted >> 20) + 1);
+	fix_memory(have > base ? (have - base) / SESSION_BYTES : 1, wanted, machine, have < machine, f);
 	f->verdict = verdict(have >= wanted, wish->maxconn_given);
 }
 

@@ -124,6 +124,29 @@ static const struct row rows[] = {
     {"net.netfilter.nf_conntrack_max", FACT(conntrack_max), 19999, DOCTOR_WARN, DOCTOR_HINT, "=20000"},
 };
 
+/* Nobody has use for a limit above what the machine has. */
+static void no_more_memory_is_asked_for_than_there_is(void **state)
+{
+	struct doctor_facts facts = good_facts;
+	struct doctor_wish wish = good_wish;
+	struct doctor_finding f;
+
+	(void)state;
+	facts.limits.memory_bytes = UINT64_C(24) << 30;
+	facts.group_memory = UINT64_C(1) << 30;
+	wish.maxconn = 1000000;
+	assert_string_equal(judged("memory", &facts, &wish).fix,
+			    "maxconn = 126464 in [global], or MemoryMax=7849M in the unit");
+	wish.maxconn = 10000000;
+	f = judged("memory", &facts, &wish);
+	assert_int_equal(f.verdict, DOCTOR_WARN);
+	assert_string_equal(f.fix, "maxconn = 126464 in [global], or a machine with more memory and a larger "
+				   "MemoryMax=");
+	facts.group_memory = DOCTOR_NONE;
+	assert_string_equal(judged("memory", &facts, &wish).fix,
+			    "maxconn = 3141120 in [global], or more memory for this machine");
+}
+
 static void fast_open_is_judged_only_where_a_bind_has_it(void **state)
 {
 	struct doctor_facts facts = good_facts;
@@ -407,6 +430,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_good_machine_has_nothing_to_fix),
+	    cmocka_unit_test(no_more_memory_is_asked_for_than_there_is),
 	    cmocka_unit_test(fast_open_is_judged_only_where_a_bind_has_it),
 	    cmocka_unit_test(a_ring_is_judged_only_where_it_is_used),
 	    cmocka_unit_test(a_limit_that_keeps_rings_away_is_what_to_raise),
