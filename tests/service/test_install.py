@@ -4,6 +4,7 @@
 Uses a release build of its own, build/package, and makes it when it is not there.
 """
 
+import json
 import os
 import re
 import stat
@@ -18,8 +19,9 @@ BUILD = ROOT / "build/package"
 LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.so.2"}
 TREE = {
     "etc/weir/weir.ini", "usr/bin/weir", "usr/lib/systemd/system/weir.service",
-    "usr/lib/sysusers.d/weir.conf", "usr/lib/tmpfiles.d/weir.conf", "usr/share/doc/weir/README.md",
+    "usr/lib/sysusers.d/weir.conf", "usr/lib/tmpfiles.d/weir.conf",
     "usr/share/doc/weir/examples/90-weir.conf"}
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
 def run(*words, **more):
@@ -54,10 +56,60 @@ def test_installed_tree(build, tmp_path):
     examples = {f"usr/share/doc/weir/examples/{p.name}" for p in (ROOT / "conf/examples").iterdir()}
     pages = {p for p in have if re.fullmatch(r"usr/share/man/man\d/weir[\w.-]*", p)}
     extra = {p for p in have if p.startswith("usr/share/bash-completion/")}
-    assert have - pages - extra == TREE | examples
+    read = {p for p in have if re.match(r"usr/share/doc/weir/(README\.md|LICENSE|doc/|bench/)", p)}
+    assert have - pages - extra - read == TREE | examples
     assert len(pages) == len([p for p in (ROOT / "doc/man").glob("weir*")])
     assert (tmp_path / "etc/weir/conf.d").is_dir()
     assert stat.S_IMODE((tmp_path / "usr/bin/weir").stat().st_mode) == 0o755
+
+
+def test_what_is_installed_to_read_links_to_what_is_installed(build, tmp_path):
+    have = install(build, tmp_path)
+    root = tmp_path / "usr/share/doc/weir"
+    pages = sorted(root.rglob("*.md"))
+    assert {p.name for p in pages} >= {"README.md"} | {p.name for p in (ROOT / "doc").glob("*.md")}
+    links = {(page, link) for page in pages for link in LINK.findall(page.read_text())}
+    assert len(links) > 15
+    dead = [f"{page.relative_to(root)}: {link}" for page, link in links if not (page.parent / link).exists()]
+    assert not dead, dead
+    # Nothing is installed that no page leads to.
+    led = {(page.parent / link).resolve() for page, link in links}
+    lost = [p for p in have if "/bench/" in p and (tmp_path / p).resolve() not in led]
+    assert not lost, lost
+
+
+def flags_of(folder, *options, **environment):
+    """Words of the command that compiles main.c, and of the one that links the program."""
+    run("meson", "setup", folder, ROOT, "-Dtests=false", "-Dbench=false", *options,
+        env={k: v for k, v in os.environ.items() if k not in ("CFLAGS", "CPPFLAGS", "LDFLAGS")} | environment)
+    commands = json.loads((folder / "compile_commands.json").read_text())
+    compiles, = (c["command"].split() for c in commands if c["file"].endswith("src/main.c"))
+    links = [words for words in map(str.split, run("ninja", "-C", folder, "-t", "commands").splitlines())
+             if words and "src/weir" in words and "-c" not in words]
+    return compiles, links[-1]
+
+
+def fortify(words):
+    return [word for word in words if "_FORTIFY_SOURCE" in word]
+
+
+def test_a_build_is_hardened(tmp_path):
+    compiles, links = flags_of(tmp_path)
+    assert fortify(compiles) == ["-D_FORTIFY_SOURCE=2"]
+    assert {"-fPIE", "-fstack-protector-strong"} <= set(compiles)
+    assert {"-pie", "-Wl,-z,relro", "-Wl,-z,now"} <= set(links)
+
+
+def test_a_distributions_own_flags_stand_alone(tmp_path):
+    """Debian's and Fedora's packages are built so; a warning of two levels would end a build with -Werror."""
+    compiles, links = flags_of(tmp_path / "plain", "--buildtype=plain", CFLAGS="-O2 -fstack-protector",
+                               CPPFLAGS="-D_FORTIFY_SOURCE=3", LDFLAGS="-Wl,-z,relro")
+    assert fortify(compiles) == ["-D_FORTIFY_SOURCE=3"]
+    assert "-fstack-protector-strong" not in compiles and "-Wl,-z,now" not in links
+    compiles, links = flags_of(tmp_path / "own", "--buildtype=release", "-Db_pie=false",
+                               CPPFLAGS="-D_FORTIFY_SOURCE=3")
+    assert fortify(compiles) == ["-D_FORTIFY_SOURCE=3"]
+    assert not {"-fPIE", "-pie"} & {*compiles, *links}, links
 
 
 def test_a_configuration_that_is_there_is_kept(build, tmp_path):
