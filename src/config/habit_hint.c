@@ -155,6 +155,8 @@ static const char *request_of(struct arena *a, const char *text)
 	len = strcspn(path, BLANKS);
 	if (method_len > 0 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != method_len)
 		return "GET /PATH";
+	if (len == 1 && path[0] == '*' && (method_len == 0 || strncmp(text, "OPTIONS", method_len) == 0))
+		return "OPTIONS *";
 	if (len > 0 && (path[0] != '/' || len > PATH_LEN_MAX || strcspn(path, "\"'#$\\") < len))
 		return "GET /PATH";
 	return arena_printf(a, "%.*s %.*s", method_len > 0 ? (int)method_len : 7,

@@ -2,7 +2,7 @@
  *
  * setting_check.c - `check`: how servers are checked, read and printed.
  *
- *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | send TEXT expect=TEXT [send TEXT ...]
+ *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]...
  *
  * Refuses what an HTTP request cannot carry, and words of another kind of check. Main thread. Floor 2.
  */
@@ -24,6 +24,26 @@
 
 #define TOKEN "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+/* A text may be any bytes, but these were meant as a word: 'send expect=220' would send "expect=220". */
+static bool is_word_of_ours(const char *text)
+{
+	return strncmp(text, "expect=", strlen("expect=")) == 0 ||
+	       strncmp(text, "send=", strlen("send=")) == 0;
+}
+
+static int no_word_as_text(const struct setting *s, const struct word *text)
+{
+	if (!is_word_of_ours(text->text))
+		return 0;
+	diag_error(s->diag, DIAG_BAD_VALUE, text->at, "the text of '%s' cannot begin with '%.*s'",
+		   s->option->key, (int)strcspn(text->text, "=") + 1, text->text);
+	diag_hint(s->diag,
+		  "of a server that speaks first write check = expect=TEXT send TEXT; of a text that begins "
+		  "so, its first byte as \\x%02x",
+		  (unsigned)(unsigned char)text->text[0]);
+	return -EINVAL;
+}
+
 /* Adds a step: the text of the word, behind a '!' of `negate`. */
 static int add_step(const struct setting *s, struct config_check *c, bool expect, bool negate)
 {
@@ -32,7 +52,7 @@ static int add_step(const struct setting *s, struct config_check *c, bool expect
 	struct config_check_step step = {.expect = expect, .negate = negate};
 	size_t sum = 0;
 
-	if (setting_unescape(s, &text, &step.bytes, &step.len) != 0)
+	if (no_word_as_text(s, &text) != 0 || setting_unescape(s, &text, &step.bytes, &step.len) != 0)
 		return -EINVAL;
 	if (step.len == 0)
 		return setting_bad(s, w, 0, "is empty");
@@ -140,7 +160,7 @@ static int take_body(const struct setting *s, struct config_check *c)
 		diag_hint(s->diag, "write what a good answer has in it, or its status: expect=200");
 		return -EINVAL;
 	}
-	if (setting_unescape(s, w, &bytes, &len) != 0)
+	if (no_word_as_text(s, w) != 0 || setting_unescape(s, w, &bytes, &len) != 0)
 		return -EINVAL;
 	if (strlen((const char *)bytes) != len) {
 		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "a text in an answer of HTTP has no \\0");
@@ -187,9 +207,11 @@ int setting_parse_check_host(const struct setting *s, void *field)
 	return 0;
 }
 
-/* Can a request line carry it? */
-static bool is_path(const struct word *w)
+/* Can a request line carry it? "*" is the server itself, for OPTIONS alone (RFC 9112, 3.2.4). */
+static bool is_path(const char *method, const struct word *w)
 {
+	if (strcmp(w->text, "*") == 0)
+		return strcmp(method, "OPTIONS") == 0;
 	for (size_t i = 0; i < w->len; i++) {
 		if (w->text[i] <= 0x20 || w->text[i] == 0x7f)
 			return false;
@@ -221,11 +243,11 @@ static int take_request(const struct setting *s, struct config_check *c)
 	/* Without a path, what follows is a word such as expect=200. */
 	if (left == 0 || (w->text[0] != '/' && is_check_word(a, w)))
 		return taken;
-	if (!is_path(w)) {
+	if (!is_path(c->method, w)) {
 		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no path of HTTP", w->text);
 		diag_hint(s->diag,
 			  "write check = http GET /health: a path begins with '/', has no blanks and at most "
-			  "%d bytes",
+			  "%d bytes; '*' is for OPTIONS",
 			  PATH_BYTES_MAX);
 		return -EINVAL;
 	}
@@ -283,8 +305,21 @@ static int take_kind(const struct setting *s, struct config_check *c)
 		return -EINVAL;
 	}
 	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'check' cannot be '%s'", w->text);
-	diag_hint(s->diag, "write off, tcp, http GET /PATH, send TEXT expect=TEXT, or proxy");
+	diag_hint(s->diag, "write off, tcp, http GET /PATH, send TEXT expect=TEXT, expect=TEXT, or proxy");
 	return -EINVAL;
+}
+
+/* A server that answers anything at all, or nothing, would be up. */
+static void warn_of_no_expect(const struct setting *s, const struct config_check *c)
+{
+	for (size_t i = 0; i < c->step_count; i++)
+		if (c->steps[i].expect)
+			return;
+	if (c->kind != CONFIG_CHECK_SEND)
+		return;
+	diag_warning(s->diag, DIAG_NO_EFFECT, s->words.list[0].at,
+		     "this check sends and expects nothing: a server that takes connections is up");
+	diag_hint(s->diag, "write behind it what must come: expect=TEXT; or check = tcp");
 }
 
 int setting_parse_check(const struct setting *s, void *field)
@@ -309,8 +344,18 @@ int setting_parse_check(const struct setting *s, void *field)
 		return setting_bad(s, &line.words.list[1], 0, "is off and takes no words");
 	if (setting_parse_words(&line, (size_t)taken, IN_CHECK) != 0)
 		return -EINVAL;
+	warn_of_no_expect(s, &c);
 	memcpy(field, &c, sizeof(c));
 	return 0;
+}
+
+/* Must its first byte be escaped, lest it says something else? */
+static bool is_taken_for_a_word(const uint8_t *bytes, size_t len)
+{
+	char text[sizeof("expect=")] = "";
+
+	memcpy(text, bytes, len < sizeof(text) - 1 ? len : sizeof(text) - 1);
+	return is_word_of_ours(text);
 }
 
 static void print_http(const struct config_check *c, FILE *out)
@@ -326,7 +371,8 @@ static void print_http(const struct config_check *c, FILE *out)
 		return;
 	fputs(" expect=", out);
 	setting_print_bytes_quoted((const uint8_t *)c->body, strlen(c->body),
-				   c->body[0] == '!' || (c->body[0] >= '0' && c->body[0] <= '9'), out);
+				   c->body[0] == '!' || (c->body[0] >= '0' && c->body[0] <= '9') ||
+					   is_word_of_ours(c->body), out);
 }
 
 static void print_steps(const struct config_check *c, FILE *out)
@@ -337,7 +383,8 @@ static void print_steps(const struct config_check *c, FILE *out)
 		fprintf(out, "%s%s%s", i > 0 ? " " : "", step->expect ? "expect=" : "send ",
 			step->negate ? "!" : "");
 		setting_print_bytes_quoted(step->bytes, step->len,
-					   step->expect && !step->negate && step->bytes[0] == '!', out);
+					   (step->expect && !step->negate && step->bytes[0] == '!') ||
+						   is_taken_for_a_word(step->bytes, step->len), out);
 	}
 }
 

@@ -224,6 +224,14 @@ def test_http_checks_follow_the_status(services, weir):
     assert set(a.ends) == {"fin"}, a.ends
 
 
+def test_the_server_itself_can_be_asked(services, weir):
+    requests = []
+    a = services(service.http(lambda: b"HTTP/1.1 200 OK\r\n\r\n", requests))
+    daemon = weir(listen([f"a = {a.address}"], "check = http OPTIONS *", "check-interval = 50ms"))
+    wait_stat(daemon, "a", check_status="L7OK", check_code="200")
+    assert requests[0].startswith(b"OPTIONS * HTTP/1.0\r\nHost: "), requests[0]
+
+
 def test_http_checks_find_a_string(services, weir):
     said = {"now": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                    b"3\r\nall\r\n5\r\n well\r\n0\r\n\r\n"}
@@ -252,6 +260,26 @@ def test_steps_are_sent_and_expected_in_turn(services, weir):
     assert heard[0] == b"\x02\x00\xff"
     wait_until(lambda: len(a.ends) > 3, "more checks")
     assert set(a.ends) == {"fin"}, a.ends
+
+
+def test_a_server_that_speaks_first_is_checked_as_the_synopsis_says(services, weir):
+    heard = []
+    greeting = {"now": b"220 ready\r\n"}
+
+    def talk(sock):
+        sock.sendall(greeting["now"])
+        heard.append(sock.recv(100))
+        sock.sendall(b"221 bye\r\n")
+    a = services(talk)
+    daemon = weir(listen([f"a = {a.address}"], r'check = expect=220 send "QUIT\r\n" expect=221',
+                         "check-interval = 50ms", "check-timeout = 300ms"))
+    daemon.expected_alarms = NO_SERVER
+    wait_stat(daemon, "a", check_status="L7OK")
+    assert heard[0] == b"QUIT\r\n"
+    greeting["now"] = b"421 busy\r\n"
+    wait_stat(daemon, "a", status="^DOWN", check_status="L7(RSP|TOUT)")
+    greeting["now"] = b"220 ready\r\n"
+    wait_stat(daemon, "a", status="^UP")
 
 
 def test_a_server_that_accepts_and_says_nothing_times_out(services, weir):

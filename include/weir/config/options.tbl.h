@@ -160,7 +160,7 @@ OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PR
 LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
-       "off | tcp | http [METHOD] PATH [host= expect=] | send TEXT expect=TEXT... [port= proxy]",
+       "off | tcp | http [METHOD] PATH [expect=] | [expect=TEXT] [send TEXT expect=TEXT]...",
        FIELD_PROXY(check), "off", 0, 0, "How servers are checked; a server may be left out by check=off.",
        "check = http GET /health expect=200")
 OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(check.interval_ns),

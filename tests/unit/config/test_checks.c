@@ -84,6 +84,10 @@ static void short_forms_are_whole_ones(void **state)
 	l = load_check("check = http OPTIONS");
 	assert_string_equal(l.config->backends[0].check.method, "OPTIONS");
 	unload(&l);
+	l = load_check("check = http OPTIONS * host=a");
+	assert_string_equal(l.config->backends[0].check.method, "OPTIONS");
+	assert_string_equal(l.config->backends[0].check.path, "*");
+	unload(&l);
 	l = load_check("check = proxy");
 	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_TCP);
 	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_V2);
@@ -100,6 +104,28 @@ static void short_forms_are_whole_ones(void **state)
 	l = load_check("check = expect 220"); /* a greeting */
 	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_SEND);
 	assert_step(&l.config->backends[0].check.steps[0], true, false, "220", 3);
+	unload(&l);
+}
+
+/* As the synopsis has it for a server that speaks first; -T keeps a text that looks like a word of ours. */
+static void a_server_may_speak_first(void **state)
+{
+	struct loaded l = load_check("check = expect=220 send \"QUIT\\r\\n\" expect=221");
+	const struct config_check *c = &l.config->backends[0].check;
+
+	(void)state;
+	assert_int_equal(c->step_count, 3);
+	assert_step(&c->steps[0], true, false, "220", 3);
+	assert_step(&c->steps[1], false, false, "QUIT\r\n", 6);
+	assert_step(&c->steps[2], true, false, "221", 3);
+	unload(&l);
+	l = load_check("check = send \\x65xpect=1 expect=\\x73end=");
+	c = &l.config->backends[0].check;
+	assert_step(&c->steps[0], false, false, "expect=1", 8);
+	assert_step(&c->steps[1], true, false, "send=", 5);
+	unload(&l);
+	l = load_check("check = http GET / expect=\\x65xpect=1");
+	assert_string_equal(l.config->backends[0].check.body, "expect=1");
 	unload(&l);
 }
 
@@ -234,6 +260,12 @@ static void bad_checks_are_refused_at_their_place(void **state)
 		{"check = http GET / expect=!a", "t.ini:4:27: ", "'!' is for 'check = send'"},
 		{"check = http GET / expect=a\\0", "t.ini:4:27: ", "has no \\0"},
 		{"check = http GET / host=a/b", "t.ini:4:25: ", "is no name of a host"},
+		{"check = http GET *", "t.ini:4:18: ", "'*' is for OPTIONS"},
+		{"check = http OPTIONS **", "t.ini:4:22: ", "is no path"},
+		{"check = http GET / expect=send=a", "t.ini:4:27: ", "cannot begin with 'send='"},
+		{"check = send expect=220 send=\"QUIT\\r\\n\"", "t.ini:4:14: ", "expect=TEXT send TEXT"},
+		{"check = send \"send=a\" expect=b", "t.ini:4:15: ", "its first byte as \\x73"},
+		{"check = send a expect=!expect=b", "t.ini:4:24: ", "cannot begin with 'expect='"},
 		{"check = send x send", "t.ini:4:16: ", "'send' needs a value"},
 		{"check = send \\q", "t.ini:4:14: ", "there are \\r \\n \\t \\0"},
 		{"check = send a\\x1", "t.ini:4:15: ", "this is no escape"},
@@ -257,6 +289,7 @@ int main(void)
 		cmocka_unit_test(steps_are_sent_and_expected_in_order),
 		cmocka_unit_test(http_has_method_path_host_and_what_is_good),
 		cmocka_unit_test(short_forms_are_whole_ones),
+		cmocka_unit_test(a_server_may_speak_first),
 		cmocka_unit_test(digits_are_a_status_and_escaped_ones_a_text),
 		cmocka_unit_test(quotes_and_comments_may_stand_in_quotes),
 		cmocka_unit_test(every_byte_reads_back),
