@@ -116,9 +116,35 @@ bool pick_bound_admits(const struct pick_bound *b, const struct roster_entry *e)
 
 /* ---- random ---- */
 
-static size_t draw(struct picker *p)
+/* Those that were drawn for one choice, in the order of the roster's keys. */
+struct drawn {
+	size_t at[CONFIG_DRAWS_MAX];
+	size_t count;
+	uint64_t weight; /* of all of them */
+};
+
+static uint64_t weight_before(const struct roster *r, size_t at)
 {
-	return pick_find_by_weight(p->roster, hash_nth(p->seed, p->random++) % p->roster->weight);
+	return r->by_key[at].weight_end - r->by_key[at].weight;
+}
+
+/* One that was not drawn yet, each by its weight; somebody must be left. */
+static size_t draw(struct picker *p, struct drawn *d)
+{
+	const struct roster *r = p->roster;
+	uint64_t weight = hash_nth(p->seed, p->random++) % (r->weight - d->weight);
+	size_t at, place = 0;
+
+	/* Over those that are gone; `weight` is where it would be, were they still there. */
+	while (place < d->count && weight >= weight_before(r, d->at[place]))
+		weight += r->by_key[d->at[place++]].weight;
+	at = pick_find_by_weight(r, weight);
+	for (size_t i = d->count; i > place; i--)
+		d->at[i] = d->at[i - 1];
+	d->at[place] = at;
+	d->count++;
+	d->weight += r->by_key[at].weight;
+	return at;
 }
 
 static bool is_less_loaded(const struct roster_entry *a, const struct roster_entry *b)
@@ -141,18 +167,20 @@ static void consider(struct contest *c, const struct roster_entry *e)
 		c->best = e;
 }
 
-/* Of some that are drawn, each by its weight, the least loaded. Where most servers are full or over
- * the bound the draws may miss the others: then any of these. */
+/* Of some that are drawn, different ones and each by its weight, the least loaded (HAProxy may draw one
+ * twice; "power of two choices" means two). Where most servers are full or over the bound the draws may miss
+ * the others: then any of these. */
 enum pick pick_random(struct picker *p, const struct server *avoid, struct server **out)
 {
 	const struct roster *r = p->roster;
 	const unsigned draws = p->backend->config->balance.draws;
 	struct contest c = {.bound = pick_bound_now(p), .avoid = avoid};
+	struct drawn d = {.count = 0};
 	size_t start;
 
-	for (unsigned i = 0; i < draws || i == 0; i++)
-		consider(&c, &r->by_key[draw(p)]);
-	start = c.best == NULL ? draw(p) : 0;
+	do
+		consider(&c, &r->by_key[start = draw(p, &d)]);
+	while (d.count < draws && d.count < r->count);
 	for (size_t i = 0; c.best == NULL && i < r->count; i++)
 		consider(&c, &r->by_key[(start + i) % r->count]);
 	if (c.best != NULL && pick_enter(c.best->server)) {

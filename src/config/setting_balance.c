@@ -13,7 +13,6 @@
 #include "weir/config/values.h"
 
 #define DRAWS_DEFAULT 2
-#define DRAWS_MAX     100
 
 /* The N of "random(N)"; what is written must begin so. */
 static int take_draws(const struct setting *s, const struct word *w, unsigned *draws)
@@ -23,9 +22,9 @@ static int take_draws(const struct setting *s, const struct word *w, unsigned *d
 	uint64_t n = 0;
 
 	if (strcmp(w->text + open + 1 + number.len, ")") != 0 || value_number(number.text, &n) != 0 ||
-	    n == 0 || n > DRAWS_MAX) {
+	    n == 0 || n > CONFIG_DRAWS_MAX) {
 		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not random(N) with N of 1 to %d", w->text,
-			   DRAWS_MAX);
+			   CONFIG_DRAWS_MAX);
 		diag_hint(s->diag, "write random(%d): of %d servers drawn the less loaded one is taken",
 			  DRAWS_DEFAULT, DRAWS_DEFAULT);
 		return -EINVAL;

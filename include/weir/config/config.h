@@ -229,10 +229,12 @@ struct config_check {
 	unsigned fall;
 };
 
+#define CONFIG_DRAWS_MAX 100
+
 /* How a server is chosen. */
 struct config_balancing {
 	enum config_balance algorithm;
-	unsigned draws; /* CONFIG_BALANCE_RANDOM */
+	unsigned draws; /* CONFIG_BALANCE_RANDOM; 1 to CONFIG_DRAWS_MAX */
 	enum config_hash hash; /* CONFIG_BALANCE_SOURCE */
 	enum config_hash_key hash_key;
 	unsigned balance_factor; /* percent of the average load, > 100; 0 = off; of those that hash */

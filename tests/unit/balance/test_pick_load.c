@@ -209,6 +209,45 @@ static void two_draws_are_better_than_one(void **state)
 	assert_true(two <= 1000 / 16 + 3);
 }
 
+/* "Power of two choices" is of two: nobody is compared with itself. */
+static void draws_are_of_different_servers(void **state)
+{
+	struct pick_fixture f;
+	unsigned got[3] = {0};
+
+	(void)state;
+	pick_fixture_init(&f, (unsigned[]){1, 1, 1}, 2, CONFIG_BALANCE_RANDOM);
+	f.c.backend.balance.draws = 2;
+	pick_fixture_start(&f);
+	assert_true(server_enter(&f.b->servers[0]));
+	for (int i = 0; i < PICKS; i++)
+		assert_int_equal(pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->index, 1);
+	leave_all(&f);
+	pick_fixture_finish(&f);
+	/* As many as there are servers, and more: always the least loaded of all. */
+	pick_fixture_init(&f, (unsigned[]){256, 256, 1}, 3, CONFIG_BALANCE_RANDOM);
+	f.c.backend.balance.draws = CONFIG_DRAWS_MAX;
+	pick_fixture_start(&f);
+	assert_true(server_enter(&f.b->servers[0]));
+	assert_true(server_enter(&f.b->servers[1]));
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(pick_and_leave(&f.p[0], 0, NULL)->index, 2);
+	leave_all(&f);
+	pick_fixture_finish(&f);
+	/* Each draw goes by the weights of who is left: b and c are a pair in 2/6 * 3/4 + 3/6 * 2/3. */
+	pick_fixture_init(&f, (unsigned[]){1, 2, 3}, 3, CONFIG_BALANCE_RANDOM);
+	f.c.backend.balance.draws = 2;
+	pick_fixture_start(&f);
+	atomic_store(&f.b->servers[1].sessions, 20);
+	atomic_store(&f.b->servers[2].sessions, 60);
+	for (int i = 0; i < PICKS; i++)
+		got[pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->index]++;
+	assert_true(got[1] > PICKS * (7.0 / 12 - 0.01) && got[1] < PICKS * (7.0 / 12 + 0.01));
+	assert_int_equal(got[0] + got[1], PICKS);
+	leave_all(&f);
+	pick_fixture_finish(&f);
+}
+
 static void random_finds_the_last_free_place(void **state)
 {
 	static const unsigned weights[] = {256, 256, 256, 256, 256, 256, 256, 1};
@@ -340,6 +379,7 @@ int main(void)
 		cmocka_unit_test(leastconn_occupancy_goes_by_weight),
 		cmocka_unit_test(random_shares_go_by_weight),
 		cmocka_unit_test(two_draws_are_better_than_one),
+		cmocka_unit_test(draws_are_of_different_servers),
 		cmocka_unit_test(random_finds_the_last_free_place),
 		cmocka_unit_test(random_avoids),
 		cmocka_unit_test(first_fills_in_order),
