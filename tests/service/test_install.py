@@ -7,6 +7,7 @@ Uses a release build of its own, build/package, and makes it when it is not ther
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -76,6 +77,23 @@ def test_what_is_installed_to_read_links_to_what_is_installed(build, tmp_path):
     led = {(page.parent / link).resolve() for page, link in links}
     lost = [p for p in have if "/bench/" in p and (tmp_path / p).resolve() not in led]
     assert not lost, lost
+
+
+def test_the_image_is_built_from_all_that_the_build_needs(tmp_path):
+    """The build of the Dockerfile sees what .dockerignore leaves, which names what it lets through."""
+    lines = [x for x in (ROOT / ".dockerignore").read_text().splitlines() if x and not x.startswith("#")]
+    assert lines.pop(0) == "*"
+    for line in lines:
+        assert line[0] == "!" and not set(line) & set("*?[")
+        seen = tmp_path / "context" / line[1:]
+        seen.parent.mkdir(parents=True, exist_ok=True)
+        whole = ROOT / line[1:]
+        if whole.is_dir():
+            shutil.copytree(whole, seen)
+        else:
+            shutil.copy(whole, seen)
+    run("meson", "setup", tmp_path / "build", tmp_path / "context", "--prefix=/usr", "-Dtests=false",
+        "-Dbench=false")
 
 
 def flags_of(folder, *options, **environment):
