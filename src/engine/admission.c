@@ -16,6 +16,7 @@
 #include "weir/engine/extra.h"
 #include "weir/engine/session.h"
 #include "weir/engine/source_table.h"
+#include "weir/engine/source_wait.h"
 #include "weir/engine/worker.h"
 #include "weir/io/netset.h"
 #include "weir/io/sys.h"
@@ -58,9 +59,16 @@ static enum close_reason find_objection(const struct session *s, const struct co
 
 /* ---- how many of one source ---- */
 
+static int enter_source(struct session *s, const struct frontend *fe)
+{
+	return source_table_enter(fe->sources, &s->client, fe->config->maxconn_per_source, s->worker->index,
+				  &s->extra->source);
+}
+
+/* CLOSE_NORMAL also when it waits for a place. */
 static enum close_reason count_source(struct session *s, const struct frontend *fe)
 {
-	struct session_extra *x;
+	const struct session_extra *x;
 	int err;
 
 	if (fe->sources == NULL || !has_ip(&s->client))
@@ -69,18 +77,35 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 	if (x == NULL)
 		return CLOSE_NO_RESOURCE;
 	check(x->source == NULL);
-	err = source_table_enter(fe->sources, &s->client, fe->config->maxconn_per_source, &x->source);
-	if (err == -EDQUOT)
-		return CLOSE_SOURCE_LIMIT;
-	return err ? CLOSE_NO_RESOURCE : CLOSE_NORMAL;
+	err = enter_source(s, fe);
+	if (likely(err != -EDQUOT))
+		return err ? CLOSE_NO_RESOURCE : CLOSE_NORMAL;
+	err = source_wait_begin(s);
+	if (err == -EAGAIN)
+		err = enter_source(s, fe); /* one has just left: who loses the race for it is refused */
+	return err ? CLOSE_SOURCE_LIMIT : CLOSE_NORMAL;
 }
 
-void admission_leave(struct session *s)
+void admission_note_ending(struct session *s)
 {
-	if (likely(s->extra == NULL) || s->extra->source == NULL)
+	struct session_extra *x = s->extra;
+
+	if (likely(x == NULL) || x->source == NULL || x->ending)
 		return;
-	source_table_leave(s->endpoint->frontend->sources, s->extra->source);
-	s->extra->source = NULL;
+	x->ending = true;
+	source_table_ending(s->endpoint->frontend->sources, x->source);
+}
+
+bool admission_leave(struct session *s)
+{
+	struct session_extra *x = s->extra;
+	bool is_passed_on;
+
+	if (likely(x == NULL) || x->source == NULL)
+		return false;
+	is_passed_on = source_table_leave(s->endpoint->frontend->sources, x->source, x->ending);
+	x->source = NULL;
+	return is_passed_on;
 }
 
 /* ---- where it goes ---- */
@@ -140,6 +165,12 @@ static void count_refusal(const struct session *s, enum close_reason why)
 	atomic_fetch_add_explicit(&s->endpoint->frontend->denied, 1, memory_order_relaxed);
 }
 
+static void refuse(struct session *s, enum close_reason why)
+{
+	count_refusal(s, why);
+	session_close(s, why);
+}
+
 static bool admit_guarded(struct session *s)
 {
 	const struct frontend *fe = s->endpoint->frontend;
@@ -148,12 +179,23 @@ static bool admit_guarded(struct session *s)
 	if (why == CLOSE_NORMAL)
 		why = count_source(s, fe);
 	if (why != CLOSE_NORMAL) {
-		count_refusal(s, why);
-		session_close(s, why);
+		refuse(s, why);
 		return false;
 	}
+	if (s->state == SESSION_HELD || s->state == SESSION_CLOSING)
+		return false;
 	choose_backend(s, fe);
 	return true;
+}
+
+void admission_held_no_more(struct session *s, bool has_place)
+{
+	if (!has_place) {
+		refuse(s, CLOSE_SOURCE_LIMIT);
+		return;
+	}
+	choose_backend(s, s->endpoint->frontend);
+	session_admitted(s);
 }
 
 bool admission_admit(struct session *s)

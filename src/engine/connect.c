@@ -14,6 +14,7 @@
 #include "weir/balance/health.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/engine/admission.h"
 #include "weir/engine/choice.h"
 #include "weir/engine/extra.h"
 #include "weir/engine/handshake.h"
@@ -159,6 +160,8 @@ void session_watch_client(struct session *s)
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
 	}
+	if (unlikely(has_fin))
+		admission_note_ending(s);
 	if (io_is_pending(op)) {
 		if (want & ~op->want)
 			io_cancel(&s->worker->loop, op); /* comes back, and is started for both */

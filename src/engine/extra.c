@@ -39,7 +39,8 @@ void session_extra_put(struct session *s)
 	struct session_extra *x = s->extra;
 
 	check(x->waiter.state == WAITER_NONE);
-	check(x->source == NULL && x->head == NULL && x->proxy == NULL);
+	check(x->source == NULL && x->wait.waiter.entry == NULL);
+	check(x->head == NULL && x->proxy == NULL);
 	s->extra = NULL;
 	x->session = NULL;
 	list_push_back(&s->worker->extras, &x->link);

@@ -50,6 +50,7 @@ static const char *const state_words[] = {
 	[SESSION_FREE] = "free",
 	[SESSION_ACCEPTED] = "accepted",
 	[SESSION_HANDSHAKE] = "handshake",
+	[SESSION_HELD] = "held",
 	[SESSION_QUEUED] = "queued",
 	[SESSION_CONNECTING] = "connecting",
 	[SESSION_WAITING] = "waiting",

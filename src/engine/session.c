@@ -18,6 +18,7 @@
 #include "weir/engine/listener.h"
 #include "weir/engine/queueing.h"
 #include "weir/engine/record.h"
+#include "weir/engine/source_wait.h"
 #include "weir/engine/worker.h"
 #include "weir/io/sock.h"
 #include "weir/io/sys.h"
@@ -37,12 +38,14 @@ const struct close_reason_row *close_reason_row(enum close_reason reason)
 void session_set_state(struct session *s, enum session_state state)
 {
 	/* One row a state: which may follow. */
-	static const uint8_t next[] = {
+	static const uint16_t next[] = {
 		[SESSION_FREE] = 1 << SESSION_ACCEPTED,
-		[SESSION_ACCEPTED] = 1 << SESSION_HANDSHAKE | 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING |
-				     1 << SESSION_WAITING | 1 << SESSION_CLOSING,
-		[SESSION_HANDSHAKE] = 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING | 1 << SESSION_WAITING |
-				      1 << SESSION_CLOSING,
+		[SESSION_ACCEPTED] = 1 << SESSION_HANDSHAKE | 1 << SESSION_HELD | 1 << SESSION_QUEUED |
+				     1 << SESSION_CONNECTING | 1 << SESSION_WAITING | 1 << SESSION_CLOSING,
+		[SESSION_HANDSHAKE] = 1 << SESSION_HELD | 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING |
+				      1 << SESSION_WAITING | 1 << SESSION_CLOSING,
+		[SESSION_HELD] = 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING | 1 << SESSION_WAITING |
+				 1 << SESSION_CLOSING,
 		[SESSION_QUEUED] = 1 << SESSION_QUEUED | 1 << SESSION_CONNECTING | 1 << SESSION_WAITING |
 				   1 << SESSION_CLOSING,
 		[SESSION_CONNECTING] = 1 << SESSION_QUEUED | 1 << SESSION_WAITING | 1 << SESSION_CONNECTING |
@@ -129,7 +132,9 @@ static int64_t session_deadline(const struct session *s, enum close_reason *why)
 {
 	int64_t deadline_ns = s->fixed_ns;
 
-	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT : CLOSE_CONNECT_TIMEOUT;
+	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT
+	       : s->state == SESSION_HELD ? CLOSE_SOURCE_LIMIT
+					  : CLOSE_CONNECT_TIMEOUT;
 	if (s->state == SESSION_FORWARDING)
 		return forwarding_deadline(s, why);
 	if (s->state == SESSION_CLOSING)
@@ -212,6 +217,8 @@ static void session_fire(struct timer *t)
 	}
 	if (s->state == SESSION_CLOSING)
 		session_hurry(s);
+	else if (s->state == SESSION_HELD)
+		admission_held_no_more(s, source_wait_end(s));
 	else if (s->state == SESSION_FORWARDING || s->state == SESSION_QUEUED || why == CLOSE_LIFETIME)
 		session_close(s, why);
 	else
@@ -265,8 +272,12 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 
 void session_begin(struct session *s)
 {
-	if (!admission_admit(s))
-		return;
+	if (admission_admit(s))
+		session_admitted(s);
+}
+
+void session_admitted(struct session *s)
+{
 	tally_backend_entered(s);
 	session_connect(s);
 }
@@ -292,6 +303,7 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 		session_close(s, (enum close_reason)s->reason); /* nobody is left to deliver to */
 		return;
 	}
+	admission_note_ending(s);
 	s->failed = (uint8_t)(1 + side);
 	s->reason = (uint8_t)failure_reason(side, err);
 	s->fixed_ns = after(s->worker->loop.now_ns, client_timeouts(s)->half_closed_ns);
@@ -338,6 +350,8 @@ void session_close(struct session *s, enum close_reason reason)
 	if (s->extra != NULL) {
 		queueing_leave(s);
 		handshake_drop(s);
+		(void)source_wait_end(s); /* a place that it was given is left with the session */
+		admission_note_ending(s);
 	}
 	flow_kill(&s->flows[FLOW_TO_SERVER]);
 	flow_kill(&s->flows[FLOW_TO_CLIENT]);
@@ -379,6 +393,7 @@ static void session_release(struct session *s)
 {
 	struct worker *w = s->worker;
 	struct frontend *fe = s->endpoint->frontend;
+	bool is_slot_gone;
 
 	check(s->flows[0].pipe == NULL && s->flows[0].buf == NULL);
 	check(s->flows[1].pipe == NULL && s->flows[1].buf == NULL);
@@ -386,14 +401,15 @@ static void session_release(struct session *s)
 	session_leave_server(s);
 	tally_session_ended(s);
 	record_session_end(s);
-	admission_leave(s);
+	is_slot_gone = admission_leave(s) || s->slotless;
 	if (s->extra != NULL)
 		session_extra_put(s);
 	session_set_state(s, SESSION_FREE);
 	session_slab_put(&w->slab, s);
 	w->sessions--;
 	atomic_fetch_sub(&w->load, 1);
-	listener_release_slot(w->engine, fe);
+	if (likely(!is_slot_gone))
+		listener_release_slot(w->engine, fe);
 }
 
 bool session_reap(struct session *s)

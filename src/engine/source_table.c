@@ -28,7 +28,11 @@ struct source_key {
 struct source_entry {
 	struct source_entry *next; /* owns; of its chain */
 	struct source_key key;
-	unsigned count; /* > 0 while it is in a chain */
+	unsigned count;               /* > 0 while it is in a chain */
+	unsigned ending;              /* of these: about to leave */
+	uint64_t workers;             /* that have had sessions of it; bit index % 64 */
+	struct source_waiter *waiter; /* borrows; NULL = nobody */
+	int64_t wait_again_ns;        /* nobody may wait before; monotonic */
 };
 
 /* A cache line each. */
@@ -121,18 +125,24 @@ static struct source_entry **find(const struct source_table *t, size_t chain, st
 	return at;
 }
 
-static int count_up(struct source_entry *e, unsigned limit, struct source_entry **out)
+static uint64_t bit_of(unsigned worker)
+{
+	return UINT64_C(1) << worker % 64;
+}
+
+static int count_up(struct source_entry *e, unsigned limit, unsigned worker, struct source_entry **out)
 {
 	if (e->count >= limit)
 		return -EDQUOT;
 	e->count++;
+	e->workers |= bit_of(worker);
 	*out = e;
 	return 0;
 }
 
 /* The first one of its source: brings `fresh`, which the chain keeps when there is still no entry. */
-static int enter_first(struct source_table *t, size_t chain, unsigned limit, struct source_entry *fresh,
-		       struct source_entry **out)
+static int enter_first(struct source_table *t, size_t chain, unsigned limit, unsigned worker,
+		       struct source_entry *fresh, struct source_entry **out)
 {
 	struct source_entry *unused = NULL;
 	struct source_entry **at;
@@ -144,13 +154,13 @@ static int enter_first(struct source_table *t, size_t chain, unsigned limit, str
 		*at = fresh;
 	else
 		unused = fresh; /* another worker was faster */
-	err = *at != NULL ? count_up(*at, limit, out) : -EDQUOT;
+	err = *at != NULL ? count_up(*at, limit, worker, out) : -EDQUOT;
 	spinlock_unlock(lock_of(t, chain));
 	free(unused);
 	return err;
 }
 
-int source_table_enter(struct source_table *t, const struct addr_brief *a, unsigned limit,
+int source_table_enter(struct source_table *t, const struct addr_brief *a, unsigned limit, unsigned worker,
 		       struct source_entry **out)
 {
 	const struct source_key k = key_of(a);
@@ -161,7 +171,7 @@ int source_table_enter(struct source_table *t, const struct addr_brief *a, unsig
 	spinlock_lock(lock_of(t, chain));
 	e = *find(t, chain, k);
 	if (e != NULL)
-		err = count_up(e, limit, out);
+		err = count_up(e, limit, worker, out);
 	spinlock_unlock(lock_of(t, chain));
 	if (err != -ENOENT)
 		return err;
@@ -169,25 +179,131 @@ int source_table_enter(struct source_table *t, const struct addr_brief *a, unsig
 	if (e == NULL)
 		return -ENOMEM;
 	e->key = k;
-	return enter_first(t, chain, limit, e, out);
+	return enter_first(t, chain, limit, worker, e, out);
 }
 
-void source_table_leave(struct source_table *t, struct source_entry *e)
+void source_table_ending(struct source_table *t, struct source_entry *e)
+{
+	const size_t chain = chain_of(t, e->key);
+
+	spinlock_lock(lock_of(t, chain));
+	e->ending++;
+	check(e->ending <= e->count);
+	spinlock_unlock(lock_of(t, chain));
+}
+
+/* The place goes from hand to hand: the count stays. */
+static struct source_waiter take_waiter(struct source_entry *e)
+{
+	struct source_waiter w = {.wake = NULL};
+
+	if (e->waiter == NULL)
+		return w;
+	w = *e->waiter;
+	e->waiter->granted = true;
+	e->waiter = NULL;
+	return w;
+}
+
+bool source_table_leave(struct source_table *t, struct source_entry *e, bool ending)
 {
 	const size_t chain = chain_of(t, e->key);
 	struct source_entry *ended = NULL;
-	struct source_entry **at;
+	struct source_waiter next;
 
 	spinlock_lock(lock_of(t, chain));
 	check(e->count > 0);
-	if (--e->count == 0) {
-		at = find(t, chain, e->key);
+	check(!ending || e->ending > 0);
+	e->ending -= ending;
+	next = take_waiter(e);
+	if (next.wake == NULL && --e->count == 0) {
+		struct source_entry **at = find(t, chain, e->key);
+
 		check(*at == e);
 		*at = e->next;
 		ended = e;
 	}
 	spinlock_unlock(lock_of(t, chain));
 	free(ended);
+	if (next.wake != NULL)
+		next.wake(next.wake_arg);
+	return next.wake != NULL;
+}
+
+/* ---- one who waits ---- */
+
+static int wait_at(struct source_entry *e, unsigned limit, int64_t now_ns, struct source_waiter *w)
+{
+	if (e == NULL || e->count < limit)
+		return -EAGAIN;
+	if (e->waiter != NULL || now_ns < e->wait_again_ns)
+		return -EDQUOT;
+	w->entry = e;
+	w->granted = false;
+	e->waiter = w;
+	e->workers |= bit_of(w->worker);
+	return 0;
+}
+
+int source_table_wait(struct source_table *t, const struct addr_brief *a, unsigned limit, int64_t now_ns,
+		      struct source_waiter *w, uint64_t *workers)
+{
+	const struct source_key k = key_of(a);
+	const size_t chain = chain_of(t, k);
+	struct source_entry *e;
+	int err;
+
+	check(w->entry == NULL);
+	check(w->wake != NULL);
+	if (limit == 0)
+		return -EDQUOT;
+	spinlock_lock(lock_of(t, chain));
+	e = *find(t, chain, k);
+	err = wait_at(e, limit, now_ns, w);
+	if (!err)
+		*workers = e->workers;
+	spinlock_unlock(lock_of(t, chain));
+	return err;
+}
+
+/* The entry of one who waits is there: somebody is counted in it, in the end the waiter itself. */
+bool source_table_is_granted(struct source_table *t, const struct source_waiter *w)
+{
+	const size_t chain = chain_of(t, w->entry->key);
+	bool granted;
+
+	spinlock_lock(lock_of(t, chain));
+	granted = w->granted;
+	spinlock_unlock(lock_of(t, chain));
+	return granted;
+}
+
+bool source_table_is_hopeful(struct source_table *t, const struct source_waiter *w)
+{
+	const size_t chain = chain_of(t, w->entry->key);
+	bool hopeful;
+
+	spinlock_lock(lock_of(t, chain));
+	hopeful = w->granted || w->entry->ending > 0;
+	spinlock_unlock(lock_of(t, chain));
+	return hopeful;
+}
+
+struct source_entry *source_table_stop_waiting(struct source_table *t, struct source_waiter *w,
+					       int64_t again_ns)
+{
+	struct source_entry *e = w->entry;
+	const size_t chain = chain_of(t, e->key);
+
+	spinlock_lock(lock_of(t, chain));
+	check(w->granted || e->waiter == w);
+	if (!w->granted) {
+		e->waiter = NULL;
+		e->wait_again_ns = again_ns;
+	}
+	spinlock_unlock(lock_of(t, chain));
+	w->entry = NULL;
+	return w->granted ? e : NULL;
 }
 
 unsigned source_table_count(struct source_table *t, const struct addr_brief *a)

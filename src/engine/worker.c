@@ -19,6 +19,7 @@
 #include "weir/engine/queueing.h"
 #include "weir/engine/record.h"
 #include "weir/engine/session.h"
+#include "weir/engine/source_wait.h"
 #include "weir/io/sys.h"
 
 /* Pipes that a worker keeps for itself before it spills to the others. */
@@ -107,6 +108,10 @@ static void worker_woken(struct io_loop *loop)
 		evict_sessions(w);
 	if (signals & MAIL_GRANTS)
 		queueing_take(w);
+	if (unlikely(signals & MAIL_LOOK))
+		source_wait_look(w);
+	if (unlikely(signals & MAIL_PLACES))
+		source_wait_take(w);
 	if ((signals & (MAIL_DRAIN | MAIL_STOP)) && !w->draining)
 		stop_listeners(w);
 	if (signals & MAIL_STOP)
@@ -246,6 +251,8 @@ void worker_turn(struct worker *w)
 	if (unlikely(w->stopping))
 		stop_sessions(w);
 	reap(w);
+	if (unlikely(w->look_turns > 0))
+		source_wait_turned(w);
 	arm_ageing(w);
 	tell_control(w);
 	publish(w);
@@ -305,7 +312,6 @@ static int make_tallies(struct worker *w)
 	return w->server_limits != NULL ? 0 : -ENOMEM;
 }
 
-
 static void free_parts(struct worker *w)
 {
 	size_t i;
@@ -344,6 +350,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	list_init(&w->closing);
 	list_init(&w->waiting);
 	list_init(&w->extras);
+	list_init(&w->source_waits);
 	queue_grants_init(&w->grants, wake_for_grants, w);
 	session_slab_init(&w->slab);
 	timer_init(&w->age, worker_age);

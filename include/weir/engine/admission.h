@@ -16,10 +16,17 @@ struct engine;
 struct session;
 
 /* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->backend is the
- * one to use. False: the session is closing, with its reason. */
+ * one to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another session
+ * of its source to end. */
 bool admission_admit(struct session *s);
-/* The session has ended: its source counts one less. */
-void admission_leave(struct session *s);
+/* Such a wait is over: `has_place` in its source. Goes on with the session, or refuses it. */
+void admission_held_no_more(struct session *s, bool has_place);
+/* The client has ended its side, or the session closes: one of its source is about to leave. Each time after
+ * the first it does nothing. */
+void admission_note_ending(struct session *s);
+/* The session has ended: its source counts one less. True when another session was given its place there, and
+ * with that its reservations of maxconn. */
+bool admission_leave(struct session *s);
 
 /* Engine-wide state (the tables of maxconn-per-source); control thread. 0 or -ENOMEM. */
 int admission_init(struct engine *e);

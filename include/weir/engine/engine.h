@@ -9,7 +9,8 @@
  *  - each server's runtime line (balance/server.h), each backend's roster (a spinlock, held for two
  *    instructions when a server has changed) and queue (a spinlock, touched only while somebody waits);
  *  - the tables of maxconn-per-source (sharded spinlocks) and the clocks of rate-limit (a spinlock each),
- *    where they are configured;
+ *    where they are configured; the rounds of looking for sessions that are ending (atomics, touched
+ *    only when a source has reached its limit);
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
  *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
@@ -105,6 +106,7 @@ struct engine {
 	_Atomic int workers_done;
 	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */
 	_Atomic uint32_t ping; /* the current round; each worker has its answer */
+	_Atomic uint32_t look_round; /* source_wait.c: the same of looking */
 	struct spinlock answer_lock;
 	struct engine_answer *answers; /* owns; under answer_lock */
 	/* Tells control that something is to be seen: records, answers, a worker that is ready or

@@ -13,13 +13,21 @@
 
 #include "weir/balance/queue.h"
 #include "weir/base/list.h"
+#include "weir/engine/source_table.h"
 #include "weir/io/addr.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/proxy.h"
 
 struct session;
-struct source_entry;
 struct worker;
+
+/* source_wait.c: a wait for a place among those of its source. */
+struct source_wait {
+	struct list link; /* in the worker's source_waits, while it waits */
+	struct source_waiter waiter;
+	uint64_t asked; /* the workers that are to look; bit index % 64 */
+	uint32_t round; /* of looking */
+};
 
 struct session_extra {
 	struct list link;        /* among those that the worker keeps */
@@ -29,6 +37,8 @@ struct session_extra {
 	uint64_t wait_ns;        /* in queues, in all */
 	struct addr_brief dst;   /* the address that the client connected to; family 0 = not asked yet */
 	struct source_entry *source; /* admission.c: counted there; NULL = not */
+	bool ending;                 /* admission.c: its source was told that it is about to leave */
+	struct source_wait wait;
 	/* handshake.c */
 	struct buf *head;        /* owns: a header that is not whole yet */
 	struct buf *proxy;       /* owns: the client's header, until a server was told of it; NULL = none */

@@ -25,6 +25,8 @@ enum mail_signal {
 	MAIL_PING = 8,   /* answer that the loop turns */
 	MAIL_GRANTS = 16, /* sessions that waited were given a place at a server */
 	MAIL_EVICT = 32, /* the sessions of some server are to end: its `ends` has the number */
+	MAIL_LOOK = 64, /* a client waits for a session of its source, here perhaps, that is ending */
+	MAIL_PLACES = 128, /* of those who wait for that, somebody has a place, or has none to hope for */
 };
 
 enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES };

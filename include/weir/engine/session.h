@@ -2,9 +2,9 @@
  *
  * session.h - one client connection, one server connection, two flows.
  *
- *   ACCEPTED -> [HANDSHAKE] -> [QUEUED] -> CONNECTING <-> WAITING
- *                                              |
- *                                              +-- connected --> FORWARDING -> CLOSING
+ *   ACCEPTED -> [HANDSHAKE] -> [HELD] -> [QUEUED] -> CONNECTING <-> WAITING
+ *                                                        |
+ *                                                        +-- connected --> FORWARDING -> CLOSING
  *
  * Each state may go to CLOSING; a session that closes is freed at the turn's end.
  *
@@ -28,6 +28,7 @@ enum session_state {
 	SESSION_FREE,
 	SESSION_ACCEPTED,
 	SESSION_HANDSHAKE, /* the client's PROXY header is on its way */
+	SESSION_HELD,      /* waits for another session of its source to end */
 	SESSION_QUEUED,    /* waits for a place at a server */
 	SESSION_CONNECTING,
 	SESSION_WAITING, /* between two tries */
@@ -82,6 +83,7 @@ struct session {
 	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
 	bool server_down : 1; /* its server was marked down within this try, whose result is no news */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
+	bool slotless : 1; /* its reservations of maxconn are given back already */
 	uint16_t sources_tried; /* of the server's source addresses, in this try */
 };
 
@@ -121,6 +123,8 @@ static inline bool session_is_forwarding(const struct session *s)
 
 /* The client's address is known: admits it and looks for a server. */
 void session_begin(struct session *s);
+/* It is admitted. */
+void session_admitted(struct session *s);
 /* connect.c: picks a server and connects; the tries and their pauses. */
 void session_connect(struct session *s);
 /* A place at `server` was waited for and is this session's now, or is given back here. */

@@ -3,8 +3,8 @@
  * worker.h - one thread, one loop, one core, and all that they own.
  *
  * A worker's things are touched by its own thread. The exceptions, each with the reason why it is
- * safe, stand in engine.h: mailbox (spinlock), counters and tallies (one writer, relaxed), log ring, `load`
- * and the listeners' `resting` flags (atomics). Floor 4.
+ * safe, stand in engine.h: mailbox (spinlock), counters and tallies (one writer, relaxed), log ring, `load`,
+ * `looked`, `has_source_waits` and the listeners' `resting` flags (atomics). Floor 4.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -38,6 +38,7 @@ struct worker {
 	struct session_slab slab;
 	struct list extras; /* owns: those of ended sessions, for the next ones */
 	struct queue_grants grants; /* sessions here that were given a place */
+	struct list source_waits;   /* sessions here that wait for one of their source to end */
 	struct listener *listeners; /* owns; one for each endpoint */
 	struct picker *pickers;     /* owns; one for each backend */
 	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
@@ -50,6 +51,10 @@ struct worker {
 	int64_t told_ns; /* control was told that something rests in the pools */
 	uint32_t next_number;
 	uint32_t sessions;
+	unsigned source_wait_count; /* in source_waits */
+	unsigned look_turns;        /* source_wait.c: to go, of a look for sessions that are ending */
+	uint32_t look_round;        /* what this look answers */
+	bool look_again;            /* another one was asked for meanwhile */
 	bool draining;
 	bool stopping;
 	bool deaf; /* has left all listeners */
@@ -59,6 +64,8 @@ struct worker {
 	/* Sessions here or on their way here: what placement compares. */
 	_Alignas(64) atomic_int load;
 	_Atomic uint32_t pong; /* the last engine_ping() that was answered */
+	_Atomic uint32_t looked; /* the last look_round that it has been through */
+	atomic_bool has_source_waits;
 	_Alignas(64) struct counters counters;
 };
 

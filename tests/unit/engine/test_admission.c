@@ -18,6 +18,7 @@
 #include "weir/engine/extra.h"
 #include "weir/engine/session.h"
 #include "weir/engine/source_table.h"
+#include "weir/engine/source_wait.h"
 #include "weir/engine/worker.h"
 
 #define BACKENDS 4u
@@ -93,6 +94,10 @@ static void start(struct rig *r)
 	list_init(&w->live);
 	list_init(&w->closing);
 	list_init(&w->extras);
+	list_init(&w->source_waits);
+	timer_heap_init(&w->loop.timers);
+	w->loop.wake_fd = -1; /* nobody sleeps here */
+	mailbox_init(&w->mailbox, &w->loop);
 	r->worker = w;
 }
 
@@ -102,6 +107,7 @@ static int close_rig(void **state)
 
 	if (r->worker != NULL) {
 		session_extras_free(r->worker);
+		timer_heap_free(&r->worker->loop.timers);
 		free(r->worker);
 		engine_free(&r->engine);
 	}
@@ -159,7 +165,7 @@ static struct session *client(struct rig *r, const char *ip)
 static void end(struct session *s)
 {
 	list_remove(&s->link);
-	admission_leave(s);
+	(void)admission_leave(s); /* nobody waits but where a test says so */
 	if (s->extra != NULL)
 		session_extra_put(s);
 	free(s);
@@ -171,6 +177,8 @@ static enum close_reason reason_of(struct session *s)
 		assert_int_equal(s->state, SESSION_ACCEPTED);
 		return CLOSE_NORMAL;
 	}
+	if (s->state == SESSION_HELD)
+		source_wait_take(s->worker); /* there are no other workers: all have looked */
 	assert_int_equal(s->state, SESSION_CLOSING);
 	assert_int_equal(s->ends[SIDE_CLIENT], SIDE_RESET);
 	return (enum close_reason)s->reason;
@@ -333,6 +341,69 @@ static void a_source_may_have_so_many_sessions_until_one_ends(void **state)
 	assert_int_equal(atomic_load(&r->engine.frontends[0].denied), 7);
 }
 
+/* The reservations that sessions of the frontend have: here none is taken at their start. */
+static int slots(const struct rig *r)
+{
+	return atomic_load(&r->engine.frontends[0].sessions);
+}
+
+static void who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place(void **state)
+{
+	struct rig *r = *state;
+	struct session *s[3];
+
+	r->frontend.maxconn_per_source = 1;
+	start(r);
+	for (int i = 0; i < 3; i++)
+		s[i] = client(r, "10.0.0.1");
+	assert_int_equal(reason_of(s[0]), CLOSE_NORMAL);
+	admission_note_ending(s[0]);
+	admission_note_ending(s[0]); /* once is enough */
+	assert_false(admission_admit(s[1]));
+	assert_int_equal(s[1]->state, SESSION_HELD);
+	assert_int_equal(slots(r), -1);
+	source_wait_take(r->worker);
+	assert_int_equal(s[1]->state, SESSION_HELD);
+	assert_int_equal(reason_of(s[2]), CLOSE_SOURCE_LIMIT); /* one waits already */
+	assert_int_equal(slots(r), -1);
+	assert_true(admission_leave(s[0]));
+	assert_int_equal(slots(r), -1); /* that of s[0] is the one of s[1] now */
+	assert_true(s[1]->slotless);
+	session_close(s[1], CLOSE_STOPPED);
+	assert_false(s[1]->slotless);
+	assert_non_null(s[1]->extra->source);
+	assert_false(admission_leave(s[1]));
+	for (int i = 0; i < 3; i++)
+		end(s[i]);
+	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+	assert_int_equal(counter_get(&r->worker->counters.source_waits), 1);
+	assert_int_equal(r->worker->source_wait_count, 0);
+	assert_false(atomic_load(&r->worker->has_source_waits));
+}
+
+static void who_is_refused_after_its_wait_gives_no_slot_back_again(void **state)
+{
+	struct rig *r = *state;
+	struct session *s[2];
+
+	r->frontend.maxconn_per_source = 1;
+	start(r);
+	for (int i = 0; i < 2; i++)
+		s[i] = client(r, "10.0.0.1");
+	assert_int_equal(reason_of(s[0]), CLOSE_NORMAL);
+	assert_int_equal(reason_of(s[1]), CLOSE_SOURCE_LIMIT);
+	assert_true(s[1]->slotless);
+	assert_int_equal(slots(r), -1);
+	/* Nobody was ending: the next one of this source needs no wait to hear the same. */
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_LIMIT);
+	assert_int_equal(counter_get(&r->worker->counters.source_waits), 1);
+	r->worker->loop.now_ns += SOURCE_WAIT_NS;
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_LIMIT);
+	assert_int_equal(counter_get(&r->worker->counters.source_waits), 2);
+	for (int i = 0; i < 2; i++)
+		end(s[i]);
+}
+
 static void the_first_rule_that_fits_says_where(void **state)
 {
 	struct rig *r = *state;
@@ -430,6 +501,8 @@ int main(void)
 		TEST(networks_are_no_matter_for_a_unix_client_of_a_unix_listener),
 		TEST(a_user_who_is_not_listed_is_denied),
 		TEST(a_source_may_have_so_many_sessions_until_one_ends),
+		TEST(who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place),
+		TEST(who_is_refused_after_its_wait_gives_no_slot_back_again),
 		TEST(the_first_rule_that_fits_says_where),
 		TEST(a_rule_by_port_needs_the_port_and_its_network),
 		TEST(the_port_of_a_header_goes_before_that_of_the_listener),

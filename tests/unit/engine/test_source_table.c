@@ -33,7 +33,7 @@ static struct source_entry *enter(struct source_table *t, const char *text, unsi
 {
 	const struct addr_brief a = address(text);
 	struct source_entry *e = NULL;
-	const int err = source_table_enter(t, &a, limit, &e);
+	const int err = source_table_enter(t, &a, limit, 0, &e);
 
 	if (err == 0) {
 		assert_non_null(e);
@@ -56,12 +56,12 @@ static void so_many_of_one_source_enter_and_not_one_more(void **state)
 		e[i] = enter(t, "192.0.2.1", 3);
 	assert_null(enter(t, "192.0.2.1", 3));
 	assert_int_equal(source_table_count(t, &a), 3);
-	source_table_leave(t, e[1]);
+	source_table_leave(t, e[1], false);
 	e[1] = enter(t, "192.0.2.1", 3);
 	assert_non_null(e[1]);
 	assert_null(enter(t, "192.0.2.1", 3));
 	for (int i = 0; i < 3; i++)
-		source_table_leave(t, e[i]);
+		source_table_leave(t, e[i], false);
 	assert_int_equal(source_table_count(t, &a), 0);
 	source_table_free(t);
 }
@@ -83,7 +83,7 @@ static void other_addresses_are_other_sources(void **state)
 	assert_null(enter(t, texts[7], 1));
 	assert_int_equal(source_table_size(t), 7);
 	for (int i = 0; i < 7; i++)
-		source_table_leave(t, e[i]);
+		source_table_leave(t, e[i], false);
 	source_table_free(t);
 }
 
@@ -98,8 +98,8 @@ static void one_ipv6_network_of_64_bits_is_one_source(void **state)
 	two = enter(t, "2001:db8:1:2:ffff:ffff:ffff:ffff", 2);
 	assert_ptr_equal(one, two);
 	assert_null(enter(t, "2001:db8:1:2:8000::", 2));
-	source_table_leave(t, one);
-	source_table_leave(t, two);
+	source_table_leave(t, one, false);
+	source_table_leave(t, two, false);
 	source_table_free(t);
 }
 
@@ -114,8 +114,8 @@ static void a_mapped_address_is_the_ipv4_source_it_is(void **state)
 	assert_null(enter(t, "::ffff:192.0.2.1", 1));
 	two = enter(t, "::ffff:192.0.2.2", 1);
 	assert_non_null(two);
-	source_table_leave(t, one);
-	source_table_leave(t, two);
+	source_table_leave(t, one, false);
+	source_table_leave(t, two, false);
 	source_table_free(t);
 }
 
@@ -135,14 +135,14 @@ static void an_entry_lives_only_while_it_counts_somebody(void **state)
 			const uint32_t ip = htonl(0x0a000000u + i);
 
 			memcpy(a.ip, &ip, sizeof(ip));
-			assert_int_equal(source_table_enter(t, &a, 1, &e[i]), 0);
+			assert_int_equal(source_table_enter(t, &a, 1, 0, &e[i]), 0);
 		}
 		assert_int_equal(source_table_size(t), SOURCES);
 		for (uint32_t i = 0; i < SOURCES; i += 2)
-			source_table_leave(t, e[i]);
+			source_table_leave(t, e[i], false);
 		assert_int_equal(source_table_size(t), SOURCES / 2);
 		for (uint32_t i = 1; i < SOURCES; i += 2)
-			source_table_leave(t, e[i]);
+			source_table_leave(t, e[i], false);
 		assert_int_equal(source_table_size(t), 0);
 	}
 	free(e);
@@ -163,6 +163,68 @@ static void a_limit_of_nobody_lets_nobody_in_and_keeps_no_entry(void **state)
 
 /* ---- threads ---- */
 
+/* ---- one who waits ---- */
+
+static void wake(void *arg)
+{
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+static void the_place_of_the_next_who_leaves_is_the_waiters(void **state)
+{
+	struct source_table *t = source_table_new();
+	const struct addr_brief a = address("192.0.2.1");
+	atomic_int woken = 0;
+	struct source_waiter w = {.worker = 3, .wake = wake, .wake_arg = &woken};
+	struct source_waiter second = w;
+	struct source_entry *first;
+	struct source_entry *mine = NULL;
+	uint64_t workers = 0;
+
+	(void)state;
+	assert_int_equal(source_table_wait(t, &a, 1, 0, &w, &workers), -EAGAIN);
+	assert_int_equal(source_table_enter(t, &a, 1, 1, &first), 0);
+	assert_int_equal(source_table_wait(t, &a, 2, 0, &w, &workers), -EAGAIN);
+	assert_int_equal(source_table_wait(t, &a, 1, 0, &w, &workers), 0);
+	assert_int_equal(workers, 1 << 1 | 1 << 3);
+	assert_int_equal(source_table_wait(t, &a, 1, 0, &second, &workers), -EDQUOT);
+	assert_false(source_table_is_hopeful(t, &w));
+	source_table_ending(t, first);
+	assert_true(source_table_is_hopeful(t, &w));
+	assert_false(source_table_is_granted(t, &w));
+	assert_true(source_table_leave(t, first, true));
+	assert_int_equal(woken, 1);
+	assert_true(source_table_is_granted(t, &w));
+	assert_null(enter(t, "192.0.2.1", 1)); /* nobody can take it on the way */
+	mine = source_table_stop_waiting(t, &w, 0);
+	assert_non_null(mine);
+	assert_int_equal(source_table_count(t, &a), 1);
+	assert_false(source_table_leave(t, mine, false));
+	assert_int_equal(source_table_size(t), 0);
+	source_table_free(t);
+}
+
+static void who_waited_in_vain_keeps_others_from_waiting_for_a_while(void **state)
+{
+	struct source_table *t = source_table_new();
+	const struct addr_brief a = address("192.0.2.1");
+	atomic_int woken = 0;
+	struct source_waiter w = {.wake = wake, .wake_arg = &woken};
+	struct source_entry *e = enter(t, "192.0.2.1", 1);
+	uint64_t workers;
+
+	(void)state;
+	assert_int_equal(source_table_wait(t, &a, 1, 100, &w, &workers), 0);
+	assert_null(source_table_stop_waiting(t, &w, 200));
+	assert_int_equal(source_table_wait(t, &a, 1, 199, &w, &workers), -EDQUOT);
+	assert_int_equal(source_table_wait(t, &a, 1, 200, &w, &workers), 0);
+	assert_null(source_table_stop_waiting(t, &w, 0));
+	assert_int_equal(source_table_wait(t, &a, 0, 300, &w, &workers), -EDQUOT);
+	assert_false(source_table_leave(t, e, false));
+	assert_int_equal(woken, 0);
+	source_table_free(t);
+}
+
 #define THREADS 4
 #define HELD 64
 #define TURNS 150000
@@ -174,6 +236,8 @@ struct shared {
 	pthread_barrier_t start;
 	atomic_int held[SOURCES]; /* never fewer than are counted there, but for those who are on their way */
 	atomic_int refused;
+	atomic_int handed_on;
+	atomic_int woken;
 };
 
 static struct addr_brief nth_source(unsigned i)
@@ -202,14 +266,14 @@ static void *come_and_go(void *arg)
 		random ^= random << 17;
 		if (held[at] != NULL) {
 			atomic_fetch_sub(&s->held[source[at]], 1);
-			source_table_leave(s->table, held[at]);
+			source_table_leave(s->table, held[at], false);
 			held[at] = NULL;
 		}
 		if (i >= TURNS)
 			continue;
 		source[at] = (unsigned)(random >> 32) % SOURCES;
 		a = nth_source(source[at]);
-		if (source_table_enter(s->table, &a, LIMIT, &held[at]) != 0) {
+		if (source_table_enter(s->table, &a, LIMIT, 0, &held[at]) != 0) {
 			atomic_fetch_add(&s->refused, 1);
 			held[at] = NULL;
 		} else if (atomic_fetch_add(&s->held[source[at]], 1) >= LIMIT) {
@@ -219,26 +283,75 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-static void counts_are_exact_under_threads(void **state)
+/* One place, which goes from hand to hand where it can. */
+static void *wait_and_go(void *arg)
 {
-	struct shared s = {.table = source_table_new()};
+	struct shared *s = arg;
+	const struct addr_brief a = nth_source(0);
+
+	(void)pthread_barrier_wait(&s->start); /* which thread is told to be the last does not matter */
+	for (int i = 0; i < TURNS; i++) {
+		struct source_waiter w = {.wake = wake, .wake_arg = &s->woken};
+		struct source_entry *e = NULL;
+		uint64_t workers;
+		bool is_ending;
+
+		if (source_table_enter(s->table, &a, 1, 0, &e) != 0 &&
+		    source_table_wait(s->table, &a, 1, 0, &w, &workers) == 0) {
+			for (int tries = 0; tries < 100 && !source_table_is_granted(s->table, &w); tries++)
+				;
+			e = source_table_stop_waiting(s->table, &w, 0);
+		}
+		if (e == NULL)
+			continue;
+		if (atomic_fetch_add(&s->held[0], 1) != 0)
+			return (void *)"two had the one place";
+		is_ending = i % 2 == 0;
+		if (is_ending)
+			source_table_ending(s->table, e);
+		atomic_fetch_sub(&s->held[0], 1);
+		if (source_table_leave(s->table, e, is_ending))
+			atomic_fetch_add(&s->handed_on, 1);
+	}
+	return NULL;
+}
+
+static void run_threads(struct shared *s, void *(*what)(void *arg))
+{
 	pthread_t t[THREADS];
 	void *error;
 
-	(void)state;
-	assert_non_null(s.table);
-	assert_int_equal(pthread_barrier_init(&s.start, NULL, THREADS), 0);
+	assert_non_null(s->table);
+	assert_int_equal(pthread_barrier_init(&s->start, NULL, THREADS), 0);
 	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&t[i], NULL, come_and_go, &s), 0);
+		assert_int_equal(pthread_create(&t[i], NULL, what, s), 0);
 	for (int i = 0; i < THREADS; i++) {
 		assert_int_equal(pthread_join(t[i], &error), 0);
 		if (error != NULL)
 			fail_msg("%s", (const char *)error);
 	}
+	assert_int_equal(source_table_size(s->table), 0);
+	source_table_free(s->table);
+	pthread_barrier_destroy(&s->start);
+}
+
+static void one_place_has_one_owner_under_threads_that_wait(void **state)
+{
+	struct shared s = {.table = source_table_new()};
+
+	(void)state;
+	run_threads(&s, wait_and_go);
+	assert_true(atomic_load(&s.handed_on) > 0);
+	assert_int_equal(atomic_load(&s.handed_on), atomic_load(&s.woken));
+}
+
+static void counts_are_exact_under_threads(void **state)
+{
+	struct shared s = {.table = source_table_new()};
+
+	(void)state;
+	run_threads(&s, come_and_go);
 	assert_true(atomic_load(&s.refused) > 0);
-	assert_int_equal(source_table_size(s.table), 0);
-	source_table_free(s.table);
-	pthread_barrier_destroy(&s.start);
 }
 
 int main(void)
@@ -250,7 +363,10 @@ int main(void)
 		cmocka_unit_test(a_mapped_address_is_the_ipv4_source_it_is),
 		cmocka_unit_test(an_entry_lives_only_while_it_counts_somebody),
 		cmocka_unit_test(a_limit_of_nobody_lets_nobody_in_and_keeps_no_entry),
+		cmocka_unit_test(the_place_of_the_next_who_leaves_is_the_waiters),
+		cmocka_unit_test(who_waited_in_vain_keeps_others_from_waiting_for_a_while),
 		cmocka_unit_test(counts_are_exact_under_threads),
+		cmocka_unit_test(one_place_has_one_owner_under_threads_that_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * source_wait.h - a client whose source has as many connections as it may waits for one that is ending.
+ *
+ * A client that opens one connection after the other is never over maxconn-per-source, but the FIN of its
+ * last one may still be unread, here or at another worker, when the next one is accepted. So one client of
+ * each source waits, SOURCE_WAIT_NS at the most, and only while one of its source is seen to end: each worker
+ * that may have such a session first looks at what has come to its sockets. It holds no slot of maxconn
+ * meanwhile: it is given that of the session whose place it gets. A worker's thread. Floor 4.
+ */
+#ifndef WEIR_ENGINE_SOURCE_WAIT_H
+#define WEIR_ENGINE_SOURCE_WAIT_H
+
+#include <stdbool.h>
+
+#include "weir/base/clock.h"
+
+struct session;
+struct worker;
+
+#define SOURCE_WAIT_NS (50 * NS_PER_MS)
+/* Of one worker at the same time: each has a descriptor and a session, but no slot. */
+#define SOURCE_WAITS_MAX 64
+
+/* The session's source has reached its limit. 0: it waits, in SESSION_HELD. -EAGAIN: there is room again.
+ * -EDQUOT: it is to be refused. It has its extra. */
+int source_wait_begin(struct session *s);
+/* The session closes, or its time is over: it waits no more. True when it has been given a place meanwhile,
+ * which is its own now. Harmless for who does not wait. */
+bool source_wait_end(struct session *s);
+
+/* MAIL_LOOK: somebody waits for a session here that may be ending. */
+void source_wait_look(struct worker *w);
+/* The end of a turn in which `w->look_turns` is not 0. */
+void source_wait_turned(struct worker *w);
+/* MAIL_PLACES: somebody here was given a place, or all that were asked have looked. */
+void source_wait_take(struct worker *w);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * source_wait.c - a client whose source has as many connections as it may waits for one that is ending.
+ *
+ * Owns the asking round: a number that the waiter draws, and that each worker publishes when it has been
+ * through a turn that began after it was asked. Who gets a place, source_table.c says. A worker's thread.
+ * Floor 4.
+ */
+#include "weir/engine/source_wait.h"
+
+#include <errno.h>
+
+#include "weir/base/check.h"
+#include "weir/engine/admission.h"
+#include "weir/engine/engine.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/listener.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+
+/* The turn that reads the letter may have asked for events before the FIN came; the next has not. */
+#define LOOK_TURNS 2
+
+static struct source_table *table_of(const struct session *s)
+{
+	return s->endpoint->frontend->sources;
+}
+
+static void wake_for_place(void *arg)
+{
+	struct worker *w = arg;
+
+	mailbox_signal(&w->mailbox, MAIL_PLACES);
+}
+
+static bool is_asked(uint64_t workers, unsigned index)
+{
+	return (workers >> index % 64 & 1) != 0;
+}
+
+static void ask(struct worker *w, struct source_wait *wait)
+{
+	struct engine *e = w->engine;
+
+	wait->round = atomic_fetch_add(&e->look_round, 1) + 1;
+	for (unsigned i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL && is_asked(wait->asked, i))
+			mailbox_signal(&e->workers[i]->mailbox, MAIL_LOOK);
+}
+
+static bool have_all_looked(const struct worker *w, const struct source_wait *wait)
+{
+	const struct engine *e = w->engine;
+
+	for (unsigned i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL && is_asked(wait->asked, i) &&
+		    (int32_t)(atomic_load(&e->workers[i]->looked) - wait->round) < 0)
+			return false;
+	return true;
+}
+
+int source_wait_begin(struct session *s)
+{
+	struct worker *w = s->worker;
+	struct source_wait *wait = &s->extra->wait;
+	int err;
+
+	if (w->source_wait_count >= SOURCE_WAITS_MAX)
+		return -EDQUOT;
+	wait->waiter = (struct source_waiter){.worker = w->index, .wake = wake_for_place, .wake_arg = w};
+	err = source_table_wait(table_of(s), &s->client, s->endpoint->frontend->config->maxconn_per_source,
+				w->loop.now_ns, &wait->waiter, &wait->asked);
+	if (err)
+		return err;
+	counter_add(&w->counters.source_waits, 1);
+	session_set_state(s, SESSION_HELD);
+	s->fixed_ns = w->loop.now_ns + SOURCE_WAIT_NS;
+	list_push_back(&w->source_waits, &wait->link);
+	w->source_wait_count++;
+	atomic_store(&w->has_source_waits, true);
+	s->slotless = true;
+	listener_release_slot(w->engine, s->endpoint->frontend);
+	ask(w, wait);
+	session_rearm(s); /* may close it: then it has left */
+	return 0;
+}
+
+static bool stop_waiting(struct session *s, int64_t again_ns)
+{
+	struct worker *w = s->worker;
+	struct session_extra *x = s->extra;
+
+	if (x == NULL || x->wait.waiter.entry == NULL)
+		return false;
+	list_remove(&x->wait.link);
+	w->source_wait_count--;
+	if (w->source_wait_count == 0)
+		atomic_store(&w->has_source_waits, false);
+	x->source = source_table_stop_waiting(table_of(s), &x->wait.waiter, again_ns);
+	if (x->source == NULL)
+		return false;
+	s->slotless = false; /* whoever left has left it to this one */
+	return true;
+}
+
+bool source_wait_end(struct session *s)
+{
+	return stop_waiting(s, 0);
+}
+
+/* ---- looking ---- */
+
+static void begin_to_look(struct worker *w)
+{
+	w->look_again = false;
+	w->look_round = atomic_load(&w->engine->look_round);
+	w->look_turns = LOOK_TURNS;
+	io_loop_wake(&w->loop); /* for the second one */
+}
+
+void source_wait_look(struct worker *w)
+{
+	if (w->look_turns > 0)
+		w->look_again = true; /* behind this one: a round of looking always comes to its end */
+	else
+		begin_to_look(w);
+}
+
+void source_wait_turned(struct worker *w)
+{
+	const struct engine *e = w->engine;
+
+	if (--w->look_turns > 0)
+		return;
+	atomic_store(&w->looked, w->look_round);
+	for (unsigned i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL && atomic_load(&e->workers[i]->has_source_waits))
+			mailbox_signal(&e->workers[i]->mailbox, MAIL_PLACES);
+	if (w->look_again)
+		begin_to_look(w);
+}
+
+/* ---- the end of a wait ---- */
+
+static void settle(struct session *s)
+{
+	struct worker *w = s->worker;
+	const struct source_wait *wait = &s->extra->wait;
+
+	if (source_table_is_granted(table_of(s), &wait->waiter)) {
+		check(stop_waiting(s, 0));
+		admission_held_no_more(s, true);
+		return;
+	}
+	/* In this order: what was ending before a worker looked is marked by the time it says so. */
+	if (!have_all_looked(w, wait) || source_table_is_hopeful(table_of(s), &wait->waiter))
+		return;
+	/* All are in use. Who asks again at once is not worth another round. */
+	admission_held_no_more(s, stop_waiting(s, w->loop.now_ns + SOURCE_WAIT_NS));
+}
+
+void source_wait_take(struct worker *w)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	list_foreach_safe(&w->source_waits, pos, tmp) {
+		const struct source_wait *wait = list_entry(pos, struct source_wait, link);
+
+		settle(container_of(wait, struct session_extra, wait)->session);
+	}
+}
