@@ -169,6 +169,14 @@ static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s,
 	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
 }
 
+static void add_tcp_aborts(const struct admin_context *ctx, struct text *out)
+{
+	uint64_t count;
+
+	if (ctx->tcp_aborts != NULL && tcp_aborts_look(ctx->tcp_aborts, &count))
+		add_number(out, "tcp_memory_aborts", count);
+}
+
 void admin_show_info(const struct admin_call *c)
 {
 	const struct admin_context *ctx = c->ctx;
@@ -190,6 +198,7 @@ void admin_show_info(const struct admin_call *c)
 		text_printf(out, "driver_reason: io_uring: %s\n", ctx->driver_reason);
 	add_counters(e, "", out);
 	add_number(out, "log_dropped", logwriter_dropped(ctx->logwriter));
+	add_tcp_aborts(ctx, out);
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);

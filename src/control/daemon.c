@@ -125,6 +125,15 @@ static void give_up(struct daemon *d)
 	engine_stop(&d->engine);
 }
 
+static uint64_t unacked_closes(const struct engine *e)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < e->worker_count; i++)
+		sum += counter_get(&engine_counters(e, i)->unacked_closes);
+	return sum;
+}
+
 static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 {
 	struct daemon *d = async->data;
@@ -144,6 +153,7 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 	if (d->checks != NULL)
 		checks_take_news(d->checks);
 	ageing_check(&d->ageing);
+	tcp_aborts_check(&d->tcp_aborts, unacked_closes(&d->engine));
 	logwriter_wake(d->log);
 	if (done == workers)
 		ev_break(loop, EVBREAK_ALL);
@@ -251,6 +261,7 @@ static void finish(struct daemon *d)
 	pidfile_remove(&d->pidfile);
 	if (d->engine_started) {
 		ageing_stop(&d->ageing);
+		tcp_aborts_stop(&d->tcp_aborts);
 		engine_join(&d->engine);
 		logwriter_flush(d->log, FLUSH_MS); /* so that the next line is the last */
 		say_stopped(d);

@@ -288,6 +288,8 @@ enum exit_code daemon_start(struct daemon *d)
 	if (code != EXIT_FINE)
 		return code;
 	ageing_init(&d->ageing, d->loop, &d->engine.pipes, &d->engine.bufs, d->config->global.pipe_cycle_ns);
+	tcp_aborts_init(&d->tcp_aborts, d->loop, TCP_ABORTS_PATH);
+	d->admin_context.tcp_aborts = &d->tcp_aborts;
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

@@ -9,7 +9,6 @@
 #include "weir/engine/flow.h"
 
 #include "weir/base/check.h"
-#include "weir/engine/admission.h"
 #include "weir/engine/flow_steps.h"
 #include "weir/engine/handshake.h"
 #include "weir/engine/session.h"
@@ -119,8 +118,7 @@ enum step flow_src_ended(struct flow *f, int err)
 	flow_drop_pipe(f);
 	if (err == 0 && !(flow_src(f)->sock.bits & IO_ERR) && s->failed != 1 + flow_src_name(f)) {
 		flow_set_state(f, FLOW_ENDED);
-		if (f->dir == FLOW_TO_SERVER)
-			admission_note_ending(s);
+		session_flow_ended(s, f);
 		return STEP_GO;
 	}
 	flow_set_state(f, FLOW_BROKEN);

@@ -22,6 +22,7 @@
 #define TIME_TEXT_MAX	   32
 #define REASON_MAX	   64
 #define UNIQUE_ID_TEXT_MAX (4 * PROXY_UNIQUE_ID_MAX + 1)
+#define REST_TEXT_MAX	   (UNIQUE_ID_TEXT_MAX + 64)
 
 struct session_record {
 	const struct config_frontend *frontend; /* borrows */
@@ -32,6 +33,7 @@ struct session_record {
 	uint64_t bytes_in;
 	uint64_t bytes_out;
 	uint64_t bytes_spliced;
+	uint32_t unacked[2]; /* of each side, when its socket was closed */
 	int64_t queue_ns;   /* -1 = never waited in a queue */
 	int64_t connect_ns; /* -1 = never connected */
 	int64_t duration_ns;
@@ -139,11 +141,32 @@ static const char *reason_word(const struct close_reason_row *row, char buf[stat
 	return buf;
 }
 
+static bool has_unacked(const struct session_record *r)
+{
+	return (r->unacked[SIDE_CLIENT] | r->unacked[SIDE_SERVER]) != 0;
+}
+
+/* What few sessions have: behind everything else. */
+static const char *rest_text(const struct session_record *r, char buf[static REST_TEXT_MAX])
+{
+	char id[UNIQUE_ID_TEXT_MAX];
+	int n = 0;
+
+	buf[0] = '\0';
+	if (has_unacked(r))
+		n = snprintf(buf, REST_TEXT_MAX, " unacked_in=%u unacked_out=%u", r->unacked[SIDE_SERVER],
+			     r->unacked[SIDE_CLIENT]);
+	if (r->unique_id_len > 0)
+		(void)snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " unique_id=%s",
+			       unique_id_word(r->unique_id, r->unique_id_len, id)); /* always fits */
+	return buf;
+}
+
 static size_t format_end_text(const struct session_record *r, char *out, size_t room)
 {
 	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
 	char client[ADDR_TEXT_MAX], server[ADDR_TEXT_MAX], queue_s[TIME_TEXT_MAX], connect_s[TIME_TEXT_MAX];
-	char queue[16] = "-", reason[REASON_MAX], id[UNIQUE_ID_TEXT_MAX];
+	char queue[16] = "-", reason[REASON_MAX], rest[REST_TEXT_MAX];
 	int n;
 
 	if (r->queue_ns >= 0)
@@ -151,15 +174,14 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 	n = snprintf(out, room,
 		     "session client=%s frontend=%s backend=%s server=%s server_address=%s bytes_in=%llu "
 		     "bytes_out=%llu bytes_spliced=%llu queue=%s queue_s=%s connect_s=%s duration_s=%.6f "
-		     "tries=%u ts_code=%c%c reason=%s reason_text=\"%s\" id=%u.%u%s%s",
+		     "tries=%u ts_code=%c%c reason=%s reason_text=\"%s\" id=%u.%u%s",
 		     addr_brief_format(&r->client, client), r->frontend->name, r->backend->name,
 		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
 		     (unsigned long long)r->bytes_in, (unsigned long long)r->bytes_out,
 		     (unsigned long long)r->bytes_spliced, queue, seconds_text(r->queue_ns, queue_s),
 		     seconds_text(r->connect_ns, connect_s), seconds(r->duration_ns), r->tries, r->code[0],
 		     r->code[1], reason_word(row, reason), row->words, r->worker, r->number,
-		     r->unique_id_len > 0 ? " unique_id=" : "",
-		     unique_id_word(r->unique_id, r->unique_id_len, id));
+		     rest_text(r, rest));
 	if (n < 0)
 		return 0;
 	return (size_t)n < room ? (size_t)n : room - 1;
@@ -192,6 +214,10 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	log_fields_number(&f, "bytes_in", "%llu", (unsigned long long)r->bytes_in);
 	log_fields_number(&f, "bytes_out", "%llu", (unsigned long long)r->bytes_out);
 	log_fields_number(&f, "bytes_spliced", "%llu", (unsigned long long)r->bytes_spliced);
+	if (has_unacked(r)) {
+		log_fields_number(&f, "unacked_in", "%u", r->unacked[SIDE_SERVER]);
+		log_fields_number(&f, "unacked_out", "%u", r->unacked[SIDE_CLIENT]);
+	}
 	log_fields_number(&f, "tries", "%u", r->tries);
 	log_fields_text(&f, "reason", reason_word(row, word));
 	log_fields_text(&f, "reason_text", row->words);
@@ -231,6 +257,7 @@ void record_session_end(const struct session *s)
 	r.bytes_in = handshake_payload(s);
 	r.bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
 	r.bytes_spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
+	memcpy(r.unacked, s->unacked, sizeof(r.unacked));
 	r.queue_ns = -1;
 	if (s->extra != NULL && s->extra->queued_ns > 0) {
 		r.queue_ns = (int64_t)s->extra->wait_ns;

@@ -160,9 +160,14 @@ void session_rearm(struct session *s)
 		session_close(s, CLOSE_NO_RESOURCE);
 }
 
+static struct flow *flow_to(struct session *s, enum side_name side)
+{
+	return &s->flows[side == SIDE_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER];
+}
+
 static struct io_op *side_op(struct session *s, enum side_name side)
 {
-	return &s->flows[side == SIDE_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER].wr;
+	return &flow_to(s, side)->wr;
 }
 
 void session_hurry(struct session *s)
@@ -176,26 +181,38 @@ void session_hurry(struct session *s)
 		io_cancel(&s->worker->loop, side_op(s, (enum side_name)i));
 }
 
+static void note_unacked(struct session *s, enum side_name side)
+{
+	s->unacked[side] = io_unacked(&s->sides[side].sock);
+}
+
+/* At the close. What a Unix socket has taken, its peer has. */
+static void note_left_over(struct session *s, enum side_name side)
+{
+	if ((s->sides[side].sock.bits & IO_TCP) && flow_to(s, side)->bytes_out > 0)
+		note_unacked(s, side);
+}
+
 /* Nothing has moved through us for a whole timeout. But a slow reader empties the kernel's queue, of
  * which no event tells until a third of it is free: while acknowledgements come, the session lives.
  * So what is not acknowledged is noted, and looked at again half a timeout later. */
 static bool is_still_moving(struct session *s)
 {
 	const int64_t now_ns = s->worker->loop.now_ns;
-	const uint32_t unacked =
-		io_unacked(&s->sides[SIDE_CLIENT].sock) + io_unacked(&s->sides[SIDE_SERVER].sock);
+	const uint32_t before[2] = {s->unacked[SIDE_CLIENT], s->unacked[SIDE_SERVER]};
 
-	if (unacked == 0 || s->failed)
+	note_unacked(s, SIDE_CLIENT);
+	note_unacked(s, SIDE_SERVER);
+	if (s->unacked[SIDE_CLIENT] + s->unacked[SIDE_SERVER] == 0 || s->failed)
 		return false;
 	if (s->looked_at) {
 		s->looked_at = false;
-		if (unacked == s->unacked)
+		if (memcmp(before, s->unacked, sizeof(before)) == 0)
 			return false;
 		s->last_ns = now_ns;
 		return true;
 	}
 	s->looked_at = true;
-	s->unacked = unacked;
 	s->fixed_ns = now_ns + (now_ns - s->last_ns) / 2;
 	return true;
 }
@@ -313,12 +330,26 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 		session_rearm(s);
 }
 
+void session_flow_ended(struct session *s, const struct flow *f)
+{
+	if (f->dir == FLOW_TO_SERVER)
+		admission_note_ending(s);
+	if (s->flows[!f->dir].state == FLOW_OPEN)
+		s->half_mark = (uint32_t)s->flows[!f->dir].bytes_out;
+}
+
 void session_flow_done(struct session *s, struct flow *f)
 {
-	if (s->flows[!f->dir].state == FLOW_DONE)
-		session_close(s, CLOSE_NORMAL);
-	else
+	if (s->flows[!f->dir].state != FLOW_DONE) {
 		session_rearm(s); /* timeout-half-closed counts from now */
+		return;
+	}
+	session_close(s, CLOSE_NORMAL);
+	/* Who takes this flow had ended its own side before, and may not have all of it yet: from now on the
+	 * kernel goes on without us, and is free to drop it (tcp_mem, tcp_max_orphans). Who ended its side
+	 * when it had everything costs no look. */
+	if (unlikely((uint32_t)f->bytes_out != s->half_mark))
+		note_left_over(s, f->dir == FLOW_TO_CLIENT ? SIDE_CLIENT : SIDE_SERVER);
 }
 
 void session_flow_delivered(struct session *s)
@@ -345,6 +376,8 @@ void session_close(struct session *s, enum close_reason reason)
 	s->reason = (uint8_t)reason;
 	s->ends[SIDE_CLIENT] = (uint8_t)end;
 	s->ends[SIDE_SERVER] = (uint8_t)end;
+	s->unacked[SIDE_CLIENT] = 0;
+	s->unacked[SIDE_SERVER] = 0;
 	session_set_state(s, SESSION_CLOSING);
 	timer_cancel(&s->worker->loop.timers, &s->timer);
 	if (s->extra != NULL) {
@@ -383,6 +416,8 @@ static void close_side(struct session *s, enum side_name side)
 	if (s->worker->stopping)
 		s->halted = true;
 	op->flags = s->ends[side] == SIDE_DELIVER_RESET && !s->halted ? IO_DRAIN : 0;
+	if (s->reason != CLOSE_NORMAL && op->flags == 0)
+		note_left_over(s, side);
 	r = io_start(&s->worker->loop, op);
 	check(r == 0 || r == IO_PENDING); /* closing does not fail */
 	if (r == IO_PENDING && op->flags == IO_DRAIN)
@@ -400,6 +435,8 @@ static void session_release(struct session *s)
 	timer_cancel(&w->loop.timers, &s->timer);
 	session_leave_server(s);
 	tally_session_ended(s);
+	if (unlikely(s->unacked[SIDE_CLIENT] | s->unacked[SIDE_SERVER]))
+		counter_add(&w->counters.unacked_closes, 1);
 	record_session_end(s);
 	is_slot_gone = admission_leave(s) || s->slotless;
 	if (s->extra != NULL)

@@ -45,6 +45,9 @@
  *                  bytes_in        from the client to the server
  *                  bytes_out       from the server to the client
  *                  bytes_spliced   of both, moved inside the kernel
+ *                  unacked_in, unacked_out
+ *                                  bytes that the server, and the client, had not acknowledged when we
+ *                                  closed; only when there were some
  *                  tries           connects begun
  *                  reason          why it ended: a word, the name of a row of close_reasons.tbl.h
  *                  reason_text     the same as a sentence; it may change

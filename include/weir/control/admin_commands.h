@@ -14,6 +14,7 @@
 #include "weir/config/config.h"
 #include "weir/control/checks.h"
 #include "weir/control/logwriter.h"
+#include "weir/control/tcp_aborts.h"
 #include "weir/control/text.h"
 #include "weir/engine/engine.h"
 
@@ -26,6 +27,7 @@ struct admin_context {
 	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
 	enum config_admin_level level;     /* what this socket allows */
+	struct tcp_aborts *tcp_aborts;     /* borrows; NULL = nobody looks */
 	struct checks *checks;             /* borrows; NULL = nothing is checked, nor told of changes */
 	/* checks_view() and checks_server_changed(); given here so that the answers need no checks. */
 	const struct check_view *(*check_view)(const struct checks *c, const struct server *s);

@@ -24,6 +24,7 @@
 #include "weir/control/privileges.h"
 #include "weir/control/resolver.h"
 #include "weir/control/sd_service.h"
+#include "weir/control/tcp_aborts.h"
 #include "weir/engine/engine.h"
 
 #define DAEMON_SIGNALS 4
@@ -58,6 +59,7 @@ struct daemon {
 	struct resolver *resolver; /* owns */
 	struct checks *checks;     /* owns */
 	struct ageing ageing;
+	struct tcp_aborts tcp_aborts;
 	struct ev_signal signals[DAEMON_SIGNALS];
 	struct ev_timer hard_stop;
 	struct ev_periodic far_away;

@@ -64,7 +64,8 @@ struct session {
 	int64_t last_ns; /* a byte moved, in either direction; before that: the try began */
 	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
 	uint32_t number;      /* of this worker's sessions, for log lines */
-	uint32_t unacked;     /* in both send queues, when an idle session was looked at */
+	uint32_t unacked[2];  /* of each side's send queue: at the close; before that, when it seemed idle */
+	uint32_t half_mark;   /* bytes_out of the other flow when the first source ended (the low bits) */
 	uint32_t before_us;   /* from accept to the first try, without queues */
 	uint32_t connect_us;  /* 1 + how long the tries took, without queues; 0 = it never was connected */
 	uint8_t state;        /* enum session_state */
@@ -103,7 +104,8 @@ void session_close(struct session *s, enum close_reason reason);
 /* RST, EPIPE, a time-out of the kernel: `err` (negative errno) was seen on a side. What that side
  * sent before is still delivered; what was bound for it is dropped. */
 void session_side_failed(struct session *s, enum side_name side, int err);
-/* Flow callbacks: FIN was passed on; everything from a reset side was written. */
+/* Flow callbacks: the source ended with FIN; FIN was passed on; all from a reset side was written. */
+void session_flow_ended(struct session *s, const struct flow *f);
 void session_flow_done(struct session *s, struct flow *f);
 void session_flow_delivered(struct session *s);
 /* An op of a closing session came back. */
