@@ -51,6 +51,7 @@ static void examine(struct report *r)
 		become_ordinary(&r->facts);
 	wish = limits_wish_of(g, endpoints, workers);
 	wish.checks = limits_count_checks(r->config);
+	wish.held = limits_count_held(r->config, workers);
 	(void)limits_plan(&r->facts.limits, &wish, &r->plan); /* a failure shows as open files that lack */
 	doctor_wish_of(r->config, &r->plan, workers, &r->wish);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/engine/source_wait.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
 #include "weir/io/sys.h"
@@ -134,7 +135,7 @@ static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t p
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan)
 {
 	uint64_t taken = (uint64_t)wish->endpoints + (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
-			 wish->checks + LIMITS_RESERVED_FDS;
+			 wish->checks + wish->held + LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
 	uint64_t allowed;
@@ -232,6 +233,14 @@ struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoi
 		.endpoints = endpoints,
 		.workers = workers,
 	};
+}
+
+unsigned limits_count_held(const struct config *c, unsigned workers)
+{
+	for (size_t i = 0; i < c->frontend_count; i++)
+		if (c->frontends[i].maxconn_per_source > 0)
+			return SOURCE_WAITS_MAX * workers;
+	return 0;
 }
 
 /* The start of a small file as text; false when it cannot be read. */

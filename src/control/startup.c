@@ -177,6 +177,7 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 	int err = limits_raise_fds();
 
 	wish.checks = limits_count_checks(d->config);
+	wish.held = limits_count_held(d->config, workers);
 	if (err)
 		log_line(LOG_LEVEL_WARNING, "cannot raise the number of open files: %s", strerror(-err));
 	limits_read(&d->facts);

@@ -83,6 +83,8 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 	err = source_wait_begin(s);
 	if (err == -EAGAIN)
 		err = enter_source(s, fe); /* one has just left: who loses the race for it is refused */
+	if (err == -ENOMEM)
+		return CLOSE_NO_RESOURCE;
 	return err ? CLOSE_SOURCE_LIMIT : CLOSE_NORMAL;
 }
 

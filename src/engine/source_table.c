@@ -31,7 +31,7 @@ struct source_entry {
 	unsigned count;               /* > 0 while it is in a chain */
 	unsigned ending;              /* of these: about to leave */
 	uint64_t workers;             /* that have had sessions of it; bit index % 64 */
-	struct source_waiter *waiter; /* borrows; NULL = nobody */
+	struct source_waiter *waiter; /* borrows: the first who waits; NULL = nobody */
 	int64_t wait_again_ns;        /* nobody may wait before; monotonic */
 };
 
@@ -201,7 +201,7 @@ static struct source_waiter take_waiter(struct source_entry *e)
 		return w;
 	w = *e->waiter;
 	e->waiter->granted = true;
-	e->waiter = NULL;
+	e->waiter = w.next;
 	return w;
 }
 
@@ -234,13 +234,19 @@ bool source_table_leave(struct source_table *t, struct source_entry *e, bool end
 
 static int wait_at(struct source_entry *e, unsigned limit, int64_t now_ns, struct source_waiter *w)
 {
+	struct source_waiter **at;
+	unsigned before = 0;
+
 	if (e == NULL || e->count < limit)
 		return -EAGAIN;
-	if (e->waiter != NULL || now_ns < e->wait_again_ns)
+	for (at = &e->waiter; *at != NULL; at = &(*at)->next)
+		before++;
+	if (before >= limit || before >= SOURCE_WAITERS_MAX || now_ns < e->wait_again_ns)
 		return -EDQUOT;
 	w->entry = e;
+	w->next = NULL;
 	w->granted = false;
-	e->waiter = w;
+	*at = w;
 	e->workers |= bit_of(w->worker);
 	return 0;
 }
@@ -278,15 +284,36 @@ bool source_table_is_granted(struct source_table *t, const struct source_waiter 
 	return granted;
 }
 
+/* How many wait, up to this one. */
+static unsigned count_up_to(const struct source_waiter *w)
+{
+	unsigned n = 1;
+
+	for (const struct source_waiter *at = w->entry->waiter; at != w; at = at->next)
+		n++;
+	return n;
+}
+
 bool source_table_is_hopeful(struct source_table *t, const struct source_waiter *w)
 {
 	const size_t chain = chain_of(t, w->entry->key);
 	bool hopeful;
 
 	spinlock_lock(lock_of(t, chain));
-	hopeful = w->granted || w->entry->ending > 0;
+	hopeful = w->granted || count_up_to(w) <= w->entry->ending;
 	spinlock_unlock(lock_of(t, chain));
 	return hopeful;
+}
+
+static void remove_waiter(struct source_entry *e, const struct source_waiter *w)
+{
+	struct source_waiter **at = &e->waiter;
+
+	while (*at != w) {
+		check(*at != NULL);
+		at = &(*at)->next;
+	}
+	*at = w->next;
 }
 
 struct source_entry *source_table_stop_waiting(struct source_table *t, struct source_waiter *w,
@@ -296,9 +323,8 @@ struct source_entry *source_table_stop_waiting(struct source_table *t, struct so
 	const size_t chain = chain_of(t, e->key);
 
 	spinlock_lock(lock_of(t, chain));
-	check(w->granted || e->waiter == w);
 	if (!w->granted) {
-		e->waiter = NULL;
+		remove_waiter(e, w);
 		e->wait_again_ns = again_ns;
 	}
 	spinlock_unlock(lock_of(t, chain));

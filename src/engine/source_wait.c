@@ -18,8 +18,9 @@
 #include "weir/engine/session.h"
 #include "weir/engine/worker.h"
 
-/* The turn that reads the letter may have asked for events before the FIN came; the next has not. */
-#define LOOK_TURNS 2
+/* The turn that reads the letter may have asked for events before the FIN came; the next has not; and what a
+ * ring's poll finds in that one may be read in the third. */
+#define LOOK_TURNS 3
 
 static struct source_table *table_of(const struct session *s)
 {
@@ -48,13 +49,19 @@ static void ask(struct worker *w, struct source_wait *wait)
 			mailbox_signal(&e->workers[i]->mailbox, MAIL_LOOK);
 }
 
+/* One that has ended has no sessions. */
+static bool has_looked(const struct worker *w, uint32_t round)
+{
+	return (int32_t)(atomic_load(&w->looked) - round) >= 0 || atomic_load(&w->pong) == WORKER_ENDED;
+}
+
 static bool have_all_looked(const struct worker *w, const struct source_wait *wait)
 {
 	const struct engine *e = w->engine;
 
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL && is_asked(wait->asked, i) &&
-		    (int32_t)(atomic_load(&e->workers[i]->looked) - wait->round) < 0)
+		    !has_looked(e->workers[i], wait->round))
 			return false;
 	return true;
 }
@@ -115,7 +122,7 @@ static void begin_to_look(struct worker *w)
 	w->look_again = false;
 	w->look_round = atomic_load(&w->engine->look_round);
 	w->look_turns = LOOK_TURNS;
-	io_loop_wake(&w->loop); /* for the second one */
+	io_loop_wake(&w->loop); /* for the next one */
 }
 
 void source_wait_look(struct worker *w)
@@ -130,8 +137,10 @@ void source_wait_turned(struct worker *w)
 {
 	const struct engine *e = w->engine;
 
-	if (--w->look_turns > 0)
+	if (--w->look_turns > 0) {
+		io_loop_wake(&w->loop);
 		return;
+	}
 	atomic_store(&w->looked, w->look_round);
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL && atomic_load(&e->workers[i]->has_source_waits))
@@ -156,7 +165,7 @@ static void settle(struct session *s)
 	if (!have_all_looked(w, wait) || source_table_is_hopeful(table_of(s), &wait->waiter))
 		return;
 	/* All are in use. Who asks again at once is not worth another round. */
-	admission_held_no_more(s, stop_waiting(s, w->loop.now_ns + SOURCE_WAIT_NS));
+	admission_held_no_more(s, stop_waiting(s, w->loop.now_ns + SOURCE_AGAIN_NS));
 }
 
 void source_wait_take(struct worker *w)

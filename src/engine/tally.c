@@ -145,8 +145,8 @@ void tally_session_began(const struct session *s)
 
 	count_one(s, index);
 	counter_add(&t->sessions, 1);
-	/* Places that listeners have reserved are in this count too. So it is never too small, and the other
-	 * workers' counts are looked at only when there may be a new maximum. */
+	/* Places that listeners have reserved are in this count too, so the other workers' counts are looked
+	 * at only when there may be a new maximum. (Who waits in SESSION_HELD, for a moment, is not.) */
 	if ((uint64_t)atomic_load_explicit(&fe->sessions, memory_order_relaxed) >
 	    counter_get(&t->sessions_max))
 		keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));

@@ -42,6 +42,7 @@ struct limits_wish {
 	unsigned endpoints;
 	unsigned workers;
 	unsigned checks; /* servers with health checks: a connection each at a time */
+	unsigned held;   /* clients that wait for another one of their source to end, without a reservation */
 };
 
 struct limits_plan {
@@ -56,6 +57,8 @@ unsigned limits_count_workers(const struct config_global *g);
 struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoints, unsigned workers);
 /* Servers with health checks. */
 unsigned limits_count_checks(const struct config *c);
+/* Clients that may be held at the same time: none without maxconn-per-source. */
+unsigned limits_count_held(const struct config *c, unsigned workers);
 /* Raises the soft RLIMIT_NOFILE to the hard one. 0 or -errno. */
 int limits_raise_fds(void);
 /* Raises RLIMIT_MEMLOCK as far as this process may: on many kernels the pages of rings count there, for all

@@ -3,9 +3,9 @@
  * source_table.h - how many sessions each source has: an IPv4 address, or the /64 of an IPv6 one.
  *
  * An entry exists while it counts somebody, so there are never more of them than sessions. Which entries
- * share a chain depends on a random seed of this process, so nobody can choose addresses that do. One of
- * each source may wait for a place while another one is ending: it is given the place of the next that
- * leaves. Any thread: the counts are exact. Floor 4.
+ * share a chain depends on a random seed of this process, so nobody can choose addresses that do. Who finds
+ * no place may wait while others of its source are ending: whoever leaves gives its place to the first who
+ * waits. Any thread: the counts are exact. Floor 4.
  */
 #ifndef WEIR_ENGINE_SOURCE_TABLE_H
 #define WEIR_ENGINE_SOURCE_TABLE_H
@@ -22,11 +22,15 @@ struct source_table; /* opaque */
 /* Who waits for a place. Filled by source_table_wait(); its maker's, and the table's as long as it waits. */
 struct source_waiter {
 	struct source_entry *entry; /* borrows; NULL = it does not wait */
+	struct source_waiter *next; /* of those who wait there, the first first */
 	unsigned worker;            /* whose it is */
 	bool granted;               /* under the table's lock */
 	void (*wake)(void *arg);    /* called without a lock by who gives the place away; must not block */
 	void *wake_arg;
 };
+
+/* So many may wait of one source, and no more than its limit: each has at most one session to wait for. */
+#define SOURCE_WAITERS_MAX 8
 
 /* NULL without memory. */
 struct source_table *source_table_new(void);
@@ -44,14 +48,14 @@ void source_table_ending(struct source_table *t, struct source_entry *e);
 bool source_table_leave(struct source_table *t, struct source_entry *e, bool ending);
 
 /* Waits for a place: 0 with `*workers` those that may have sessions of this source (bit `worker % 64`);
- * -EAGAIN when there is room (enter), -EDQUOT when one waits already or none may before `now_ns`. */
+ * -EAGAIN when there is room (enter), -EDQUOT when enough wait already or none may before `now_ns`. */
 int source_table_wait(struct source_table *t, const struct addr_brief *a, unsigned limit, int64_t now_ns,
 		      struct source_waiter *w, uint64_t *workers);
 /* Has it been given its place? */
 bool source_table_is_granted(struct source_table *t, const struct source_waiter *w);
-/* Is one of its source ending, or has it been given its place? */
+/* Are as many of its source ending as wait, up to this one; or has it been given its place? */
 bool source_table_is_hopeful(struct source_table *t, const struct source_waiter *w);
-/* Ends the wait. NULL, and nobody else of its source waits before `again_ns`; or the entry in which it
+/* Ends the wait. NULL, and nobody of its source begins to wait before `again_ns`; or the entry in which it
  * is counted, as it was given its place. */
 struct source_entry *source_table_stop_waiting(struct source_table *t, struct source_waiter *w,
 					       int64_t again_ns);

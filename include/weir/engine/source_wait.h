@@ -3,10 +3,10 @@
  * source_wait.h - a client whose source has as many connections as it may waits for one that is ending.
  *
  * A client that opens one connection after the other is never over maxconn-per-source, but the FIN of its
- * last one may still be unread, here or at another worker, when the next one is accepted. So one client of
- * each source waits, SOURCE_WAIT_NS at the most, and only while one of its source is seen to end: each worker
- * that may have such a session first looks at what has come to its sockets. It holds no slot of maxconn
- * meanwhile: it is given that of the session whose place it gets. A worker's thread. Floor 4.
+ * last one may still be unread, here or at another worker, when the next one is accepted. So clients wait,
+ * SOURCE_WAIT_NS at the most, and only while as many of their source are seen to end: each worker that may
+ * have such a session first looks at what has come to its sockets. They hold no slot of maxconn meanwhile:
+ * each is given that of the session whose place it gets. A worker's thread. Floor 4.
  */
 #ifndef WEIR_ENGINE_SOURCE_WAIT_H
 #define WEIR_ENGINE_SOURCE_WAIT_H
@@ -19,8 +19,10 @@ struct session;
 struct worker;
 
 #define SOURCE_WAIT_NS (50 * NS_PER_MS)
+/* Where all turned out to be in use, nobody of that source begins to wait for so long. */
+#define SOURCE_AGAIN_NS (10 * NS_PER_MS)
 /* Of one worker at the same time: each has a descriptor and a session, but no slot. */
-#define SOURCE_WAITS_MAX 64
+#define SOURCE_WAITS_MAX 16
 
 /* The session's source has reached its limit. 0: it waits, in SESSION_HELD. -EAGAIN: there is room again.
  * -EDQUOT: it is to be refused. It has its extra. */

@@ -13,6 +13,7 @@
 
 #include "weir/base/check.h"
 #include "weir/control/limits.h"
+#include "weir/engine/source_wait.h"
 
 #define KIB 1024u
 
@@ -160,6 +161,25 @@ static void checks_keep_a_descriptor_each(void **state)
 	assert_int_equal(plan.engine.maxconn, 80);
 }
 
+static void clients_that_are_held_keep_a_descriptor_each(void **state)
+{
+	struct limits_wish wish = {
+		.maxpipes = 0, .pipe_bytes = 256 * KIB, .splice = true, .endpoints = 1, .workers = 1};
+	struct config_frontend frontends[2] = {{.maxconn_per_source = 0}, {.maxconn_per_source = 5}};
+	const struct config without = {.frontends = frontends, .frontend_count = 1};
+	const struct config with = {.frontends = frontends, .frontend_count = 2};
+	struct limits_facts facts = {.fds = 237, .pipes_privileged = true, .pipe_max_bytes = 1048576,
+				     .page_bytes = 4096};
+	struct limits_plan plan;
+
+	(void)state;
+	assert_int_equal(limits_count_held(&without, 4), 0);
+	assert_int_equal(limits_count_held(&with, 4), 4 * SOURCE_WAITS_MAX);
+	wish.held = 40;
+	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
+	assert_int_equal(plan.engine.maxconn, 80);
+}
+
 static void what_is_said_to_fit_fits(void **state)
 {
 	struct limits_facts facts;
@@ -239,6 +259,7 @@ int main(void)
 		cmocka_unit_test(plan_follows_the_table),
 		cmocka_unit_test(pages_of_64k_make_larger_pipes_and_no_fewer),
 		cmocka_unit_test(checks_keep_a_descriptor_each),
+		cmocka_unit_test(clients_that_are_held_keep_a_descriptor_each),
 		cmocka_unit_test(what_is_said_to_fit_fits),
 		cmocka_unit_test(budgets_are_bounded),
 		cmocka_unit_test(line_names_the_numbers),

@@ -397,7 +397,7 @@ static void who_is_refused_after_its_wait_gives_no_slot_back_again(void **state)
 	/* Nobody was ending: the next one of this source needs no wait to hear the same. */
 	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_LIMIT);
 	assert_int_equal(counter_get(&r->worker->counters.source_waits), 1);
-	r->worker->loop.now_ns += SOURCE_WAIT_NS;
+	r->worker->loop.now_ns += SOURCE_AGAIN_NS;
 	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_LIMIT);
 	assert_int_equal(counter_get(&r->worker->counters.source_waits), 2);
 	for (int i = 0; i < 2; i++)

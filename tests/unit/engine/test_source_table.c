@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -204,6 +205,45 @@ static void the_place_of_the_next_who_leaves_is_the_waiters(void **state)
 	source_table_free(t);
 }
 
+static void so_many_may_wait_and_are_served_in_turn(void **state)
+{
+	struct source_table *t = source_table_new();
+	const struct addr_brief a = address("2001:db8::1");
+	atomic_int woken = 0;
+	struct source_waiter w[4];
+	struct source_entry *e[3];
+	struct source_entry *mine;
+	uint64_t workers;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		e[i] = enter(t, "2001:db8::1", 3);
+	for (int i = 0; i < 4; i++) {
+		w[i] = (struct source_waiter){.wake = wake, .wake_arg = &woken};
+		assert_int_equal(source_table_wait(t, &a, 3, 0, &w[i], &workers), i < 3 ? 0 : -EDQUOT);
+	}
+	/* As many as are ending may hope, and these are the first. */
+	source_table_ending(t, e[2]);
+	source_table_ending(t, e[0]);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(source_table_is_hopeful(t, &w[i]), i < 2);
+	assert_null(source_table_stop_waiting(t, &w[1], 0)); /* the one in the middle leaves */
+	assert_true(source_table_is_hopeful(t, &w[2]));
+	assert_true(source_table_leave(t, e[2], true));
+	assert_true(source_table_is_granted(t, &w[0]));
+	assert_false(source_table_is_granted(t, &w[2]));
+	assert_true(source_table_leave(t, e[0], true));
+	assert_true(source_table_is_granted(t, &w[2]));
+	assert_false(source_table_leave(t, e[1], false));
+	for (int i = 0; i < 4; i += 2) {
+		mine = source_table_stop_waiting(t, &w[i], 0);
+		assert_false(source_table_leave(t, mine, false));
+	}
+	assert_int_equal(woken, 2);
+	assert_int_equal(source_table_size(t), 0);
+	source_table_free(t);
+}
+
 static void who_waited_in_vain_keeps_others_from_waiting_for_a_while(void **state)
 {
 	struct source_table *t = source_table_new();
@@ -290,7 +330,8 @@ static void *wait_and_go(void *arg)
 	const struct addr_brief a = nth_source(0);
 
 	(void)pthread_barrier_wait(&s->start); /* which thread is told to be the last does not matter */
-	for (int i = 0; i < TURNS; i++) {
+	/* A machine that is busy may let one thread run to its end before the next begins. */
+	for (int i = 0; i < TURNS || (atomic_load(&s->handed_on) == 0 && i < 100 * TURNS); i++) {
 		struct source_waiter w = {.wake = wake, .wake_arg = &s->woken};
 		struct source_entry *e = NULL;
 		uint64_t workers;
@@ -299,7 +340,7 @@ static void *wait_and_go(void *arg)
 		if (source_table_enter(s->table, &a, 1, 0, &e) != 0 &&
 		    source_table_wait(s->table, &a, 1, 0, &w, &workers) == 0) {
 			for (int tries = 0; tries < 100 && !source_table_is_granted(s->table, &w); tries++)
-				;
+				(void)sched_yield();
 			e = source_table_stop_waiting(s->table, &w, 0);
 		}
 		if (e == NULL)
@@ -309,6 +350,8 @@ static void *wait_and_go(void *arg)
 		is_ending = i % 2 == 0;
 		if (is_ending)
 			source_table_ending(s->table, e);
+		if (i % 16 == 0)
+			(void)sched_yield(); /* so that somebody meets it */
 		atomic_fetch_sub(&s->held[0], 1);
 		if (source_table_leave(s->table, e, is_ending))
 			atomic_fetch_add(&s->handed_on, 1);
@@ -364,6 +407,7 @@ int main(void)
 		cmocka_unit_test(an_entry_lives_only_while_it_counts_somebody),
 		cmocka_unit_test(a_limit_of_nobody_lets_nobody_in_and_keeps_no_entry),
 		cmocka_unit_test(the_place_of_the_next_who_leaves_is_the_waiters),
+		cmocka_unit_test(so_many_may_wait_and_are_served_in_turn),
 		cmocka_unit_test(who_waited_in_vain_keeps_others_from_waiting_for_a_while),
 		cmocka_unit_test(counts_are_exact_under_threads),
 		cmocka_unit_test(one_place_has_one_owner_under_threads_that_wait),
