@@ -86,9 +86,9 @@ bool tcp_aborts_look(struct tcp_aborts *t, uint64_t *since_start)
 		return false;
 	if (now > t->last)
 		log_line(LOG_LEVEL_WARNING,
-			 "the kernel aborted %llu closed TCP connections for want of TCP memory: bytes on "
-			 "their way were dropped (unacked_out= of a session: how many); see tcp_mem and "
-			 "tcp_max_orphans in tcp(7)",
+			 "the kernel aborted %llu closed TCP connections of this network namespace for want "
+			 "of TCP memory, and dropped what was on its way (ours have unacked_out= in their "
+			 "lines); see tcp_mem and tcp_max_orphans in tcp(7)",
 			 (unsigned long long)(now - t->last));
 	t->last = now;
 	*since_start = now - t->first;

@@ -435,8 +435,10 @@ static void session_release(struct session *s)
 	timer_cancel(&w->loop.timers, &s->timer);
 	session_leave_server(s);
 	tally_session_ended(s);
-	if (unlikely(s->unacked[SIDE_CLIENT] | s->unacked[SIDE_SERVER]))
+	if (unlikely(s->unacked[SIDE_CLIENT] | s->unacked[SIDE_SERVER])) {
 		counter_add(&w->counters.unacked_closes, 1);
+		w->engine->notify(w->engine->notify_arg); /* control looks whether the kernel drops them */
+	}
 	record_session_end(s);
 	is_slot_gone = admission_leave(s) || s->slotless;
 	if (s->extra != NULL)

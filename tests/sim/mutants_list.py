@@ -137,10 +137,8 @@ MUTANTS = [
      "edits": [(SOCK, "	/* Kernels without Unix urgent data (before 5.15) need none of it. */\n",
                 "	return;\n")]},
     {"rule": "-", "what": "the first FIN ends both directions",
-     "edits": [(SESSION, "	if (s->flows[!f->dir].state == FLOW_DONE)\n"
-                "		session_close(s, CLOSE_NORMAL);",
-                "	if (s->flows[!f->dir].state != FLOW_DEAD)\n"
-                "		session_close(s, CLOSE_NORMAL);")]},
+     "edits": [(SESSION, "	if (s->flows[!f->dir].state != FLOW_DONE) {",
+                "	if (s->flows[!f->dir].state == FLOW_DEAD) {")]},
     {"rule": "-", "what": "a reset is passed on as FIN",
      "edits": [(SESSION, "op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;",
                 "op->kind = IO_CLOSE;")]},

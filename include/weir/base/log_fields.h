@@ -47,7 +47,9 @@
  *                  bytes_spliced   of both, moved inside the kernel
  *                  unacked_in, unacked_out
  *                                  bytes that the server, and the client, had not acknowledged when we
- *                                  closed; only when there were some
+ *                                  closed (our FIN and our PROXY header among them); only when there were
+ *                                  some, and at a normal end only where it was asked: the taker had ended
+ *                                  its own side before the last of them
  *                  tries           connects begun
  *                  reason          why it ended: a word, the name of a row of close_reasons.tbl.h
  *                  reason_text     the same as a sentence; it may change
