@@ -27,6 +27,7 @@ struct name {
 	struct ev_timer timer;     /* to the next question */
 	struct lookup_job *job;    /* owns; NULL while the question is under way */
 	unsigned failures;         /* in a row */
+	struct log_limit limit;    /* of lines about this one */
 };
 
 struct resolver {
@@ -35,7 +36,7 @@ struct resolver {
 	struct ev_async wake;  /* the lookup thread has an answer */
 	struct name *names;    /* owns */
 	size_t name_count;
-	struct log_limit limit;
+	struct log_limit limit; /* of lines about none of them */
 };
 
 static const struct resolver_calls libc_calls = {.lookup = getaddrinfo, .release = freeaddrinfo};
@@ -198,9 +199,10 @@ static const struct addr *choose(const struct lookup_job *job, const struct addr
 
 enum kind { KIND_MEMORY, KIND_ADDRESS, KIND_CHOICE };
 
-static bool may_log(struct resolver *r, enum kind kind)
+/* One name that changes all the time leaves the first line of every other. */
+static bool may_log(struct log_limit *limit, enum kind kind)
 {
-	return log_limit_ok(&r->limit, LOG_CAUSE_RESOLVE, kind, clock_mono_ns(), LINES_PER_SECOND);
+	return log_limit_ok(limit, LOG_CAUSE_RESOLVE, kind, clock_mono_ns(), 1);
 }
 
 static void tell_failure(const struct name *n, const char *why)
@@ -228,13 +230,13 @@ static void use_addr(struct name *n, const struct addr *a)
 		return;
 	if (server_set_addr(n->server, a) != 0) {
 		n->failures = 1;
-		if (!may_log(n->resolver, KIND_MEMORY))
+		if (!may_log(&n->limit, KIND_MEMORY))
 			return;
 		log_line(LOG_LEVEL_ERROR, "server %s/%s: no memory for its new address; asked again in 1 s",
 			 s->backend->name, s->config->name);
 		return;
 	}
-	if (may_log(n->resolver, KIND_ADDRESS))
+	if (may_log(&n->limit, KIND_ADDRESS))
 		log_line(LOG_LEVEL_INFO, "server %s/%s: '%s' is %s", s->backend->name, s->config->name,
 			 s->config->addr.host, addr_format(a, text));
 }
@@ -274,7 +276,7 @@ static void on_wake(struct ev_loop *loop, struct ev_async *async, int revents)
 	for (size_t i = 0; i < r->name_count; i++)
 		if (backend_release(r->names[i].server->owner) != 0)
 			err = -ENOMEM;
-	if (err && may_log(r, KIND_CHOICE))
+	if (err && may_log(&r->limit, KIND_CHOICE))
 		log_line(LOG_LEVEL_ERROR,
 			 "no memory to choose servers by their new addresses; tried again with the next "
 			 "answer");
