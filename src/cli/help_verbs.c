@@ -40,11 +40,14 @@ static const struct page {
 	 "exit: 0 answered   1 refused   3 nobody answers\n"},
 	{CLI_STATUS, "weir status [-s SOCKET | -f FILE] [--json]\n"
 		     "\n"
-		     "One page about a running weir: its state, its frontends, its servers.\n"
+		     "One page about a running weir: its state, its frontends, its servers; what is down\n"
+		     "comes first, and when no server of a backend is up the top says so.\n"
 		     "exit: 0 answered   3 nobody answers\n"},
 	{CLI_TOP, "weir top [-s SOCKET | -f FILE] [--once] [--json]\n"
 		  "\n"
-		  "The page of status with rates, again each second; q ends it.\n"
+		  "The page of status with rates, again each second. What is down comes first.\n"
+		  "  q               quits             s   sorts by the next column\n"
+		  "  arrows, PgUp, PgDn, Home, End     scroll (as do k, j, g and G)\n"
 		  "  --once          one page that a second was measured for; so it is without a terminal\n"},
 	{CLI_HEALTHCHECK,
 	 "weir healthcheck [-s SOCKET | -f FILE] [--ready]\n"
