@@ -86,41 +86,55 @@ static const struct foreign_verb {
 #undef ADMIN_WORD
 };
 
-static bool refuse_foreign(int count, char **words)
+/* The words from `at` on, behind flags. A socket that was named is still meant. */
+static void print_ctl(int argc, char **argv, int at)
+{
+	fputs("the admin socket knows it: weir ctl", stderr);
+	for (int i = 1; i + 1 < at; i++)
+		if (strcmp(argv[i], "-s") == 0)
+			fprintf(stderr, " -s %s", argv[i + 1]);
+	for (int i = at; i < argc; i++)
+		fprintf(stderr, " %s", argv[i]);
+	fputc('\n', stderr);
+}
+
+static bool refuse_foreign(int argc, char **argv, int at)
 {
 	for (size_t i = 0; i < ARRAY_LEN(foreign_verbs); i++) {
 		const struct foreign_verb *f = &foreign_verbs[i];
 
-		if (strcmp(words[0], f->word) != 0)
+		if (strcmp(argv[at], f->word) != 0)
 			continue;
-		fprintf(stderr, "weir: there is no command '%s': ", words[0]);
-		if (f->instead != NULL) {
+		fprintf(stderr, "weir: there is no command '%s': ", f->word);
+		if (f->instead != NULL)
 			fprintf(stderr, "%s\n", f->instead);
-			return true;
-		}
-		fputs("the admin socket knows it: weir ctl", stderr);
-		for (int n = 0; n < count; n++)
-			fprintf(stderr, " %s", words[n]);
-		fputc('\n', stderr);
+		else
+			print_ctl(argc, argv, at);
 		return true;
 	}
 	return false;
 }
 
-static enum exit_code refuse_word(int count, char **words)
+/* A first word that is no verb and no file. Behind flags only a word that somebody is used to: any other is
+ * the file that they are for. */
+static bool refuse_word(int argc, char **argv, int at)
 {
 	struct suggest near;
 
-	if (refuse_foreign(count, words))
-		return EXIT_USAGE;
-	suggest_init(&near, words[0]);
+	if (at == argc || looks_like_file(argv[at]))
+		return false;
+	if (refuse_foreign(argc, argv, at))
+		return true;
+	if (at > 1)
+		return false;
+	suggest_init(&near, argv[at]);
 	cli_suggest_verbs(&near);
-	fprintf(stderr, "weir: '%s' is no command and no file", words[0]);
+	fprintf(stderr, "weir: '%s' is no command and no file", argv[at]);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", near.best);
 	else
 		fputs("; see 'weir help'\n", stderr);
-	return EXIT_USAGE;
+	return true;
 }
 
 /* A word that the verb has no use for must not be lost: it may be the file that was meant. */
@@ -181,8 +195,8 @@ enum exit_code cli_main(int argc, char **argv)
 	enum exit_code code = EXIT_USAGE;
 	const int skip = argc > 0 ? 1 : 0;
 
-	if (verb == NULL && argc > 1 && argv[1][0] != '-' && !looks_like_file(argv[1]))
-		return refuse_word(argc - 1, argv + 1);
+	if (verb == NULL && refuse_word(argc, argv, first_word(argc, argv)))
+		return EXIT_USAGE;
 	if (verb == NULL)
 		verb = &run_verb;
 	if (verb->bit == 0) {

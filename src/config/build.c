@@ -14,6 +14,7 @@
 #include "weir/config/habit.h"
 #include "weir/config/setting.h"
 
+#define ANYWHERE (IN_GLOBAL | IN_DEFAULTS | IN_PROXIES)
 /* One section being read. */
 struct pass {
 	struct build *build;
@@ -40,7 +41,7 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 {
 	struct diag *d = p->build->diag;
 	unsigned kind = p->section->kind;
-	const struct option *elsewhere = option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key).option;
+	const struct option *elsewhere = option_find(ANYWHERE, e->key).option;
 	const struct option *word = option_find(~0u, e->key).option;
 	const struct option *near = option_suggest(kind, e->key);
 	size_t foreign = 0;
@@ -56,23 +57,24 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 		return;
 	}
 	if (hint == NULL && word != NULL) {
-		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is no key, it is a word of another line",
-			   word->key);
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is no key, it is a word of another line%s",
+			   word->key, option_version_note(word));
 		diag_hint(d, "it belongs in %s: %s", option_places(word->sections, places), word->example);
 		p->section->bad |= SECTION_BAD_LINE;
 		return;
 	}
 	diag_error(d, DIAG_UNKNOWN_KEY, e->key_at, "unknown key '%s'", e->key);
 	if (hint == NULL && near == NULL)
-		near = option_suggest(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key);
+		near = option_suggest(ANYWHERE, e->key);
 	if (hint != NULL)
 		diag_hint(d, "%s", hint);
 	else if (near != NULL && (near->sections & kind) != 0)
-		diag_hint(d, "did you mean '%s'?", near->key);
+		diag_hint(d, "did you mean '%s'?%s", near->key, option_version_note(near));
 	else if (near != NULL)
-		diag_hint(d, "did you mean '%s' in %s?", near->key, option_places(near->sections, places));
-	else if (option_list_of(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, e->key, keys)[0] != '\0')
-		diag_hint(d, "there are %s", keys);
+		diag_hint(d, "did you mean '%s' in %s?%s", near->key, option_places(near->sections, places),
+			  option_version_note(near));
+	else if (option_list_of(ANYWHERE, e->key, keys)[0] != '\0')
+		diag_hint(d, "there are %s%s", keys, kind == IN_GLOBAL ? ", in other sections" : "");
 	else
 		diag_hint(d, "see 'weir help'");
 	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;

@@ -339,6 +339,9 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 	/* nginx has one network a line, and no condition. */
 	if (networks == NULL && !begins(line, "tcp-request"))
 		networks = networks_of(a, argument, strcspn(argument, ";"));
+	/* nginx passes to a group of servers, or straight to an address. */
+	if (begins(line, "proxy_pass") && argument[strcspn(argument, ":; \t")] == ':')
+		hint = "write 'server NAME = ...'";
 	if (suggest_starts_with(line, "option httpchk") > 0)
 		hint = with_argument(a, hint, request_of(a, argument));
 	else

@@ -112,12 +112,22 @@ const struct option *option_suggest(unsigned sections, const char *key)
 {
 	struct suggest s;
 
-	suggest_init(&s, key);
-	for (size_t i = 0; i < option_count; i++) {
-		if ((options[i].sections & sections) != 0)
-			suggest_offer(&s, options[i].key, &options[i]);
+	/* What is not in this version only when nothing else is near. */
+	for (int later = 0; later < 2; later++) {
+		suggest_init(&s, key);
+		for (size_t i = 0; i < option_count; i++) {
+			if ((options[i].sections & sections) != 0 && (options[i].type == OPT_LATER) == later)
+				suggest_offer(&s, options[i].key, &options[i]);
+		}
+		if (s.thing != NULL)
+			break;
 	}
 	return s.thing;
+}
+
+const char *option_version_note(const struct option *o)
+{
+	return o->type == OPT_LATER ? " (not in this version)" : "";
 }
 
 const char *option_list_of(unsigned sections, const char *word, char *buf)

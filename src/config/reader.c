@@ -112,6 +112,16 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 	return name;
 }
 
+/* nginx's [upstream x] and [server] have lines that ours stand for; 0 for what has none. */
+static unsigned kind_of_hint(const char *hint)
+{
+	const char *word = strchr(hint, '[');
+
+	if (strncmp(hint, "write ", strlen("write ")) != 0 || word == NULL)
+		return 0;
+	return section_kind(word + 1, strcspn(word + 1, " ]")) & (IN_LISTEN | IN_BACKEND);
+}
+
 /* Returns the kind that may have been meant; 0 for a section of HAProxy's or nginx's, whose lines are not
  * ours. */
 static unsigned report_unknown_section(struct reader *r, const char *word, const char *name, struct at at)
@@ -124,6 +134,11 @@ static unsigned report_unknown_section(struct reader *r, const char *word, const
 	const char *hint = suggest_foreign(FOREIGN_SECTION_OR_BLOCK, word, &foreign);
 	struct suggest s;
 
+	if (*word == '\0') {
+		diag_error(d, DIAG_UNKNOWN_SECTION, at, "this section header is empty");
+		diag_hint(d, "write [global], [defaults] or [listen NAME]");
+		return IN_LISTEN;
+	}
 	if (hint == NULL)
 		hint = suggest_translate(word);
 	if (hint == NULL && strcmp(word, "server") == 0) /* nginx's block; of HAProxy's line it is our key */
@@ -140,7 +155,7 @@ static unsigned report_unknown_section(struct reader *r, const char *word, const
 	}
 	if (hint != NULL) {
 		diag_hint(d, "%s", hint);
-		return 0;
+		return kind_of_hint(hint);
 	}
 	if (*name == '\0')
 		diag_hint(d, "write [listen %s], [frontend %s] or [backend %s]; besides there are "
@@ -195,10 +210,13 @@ void reader_open_section(struct reader *r, const char *inside, struct at at)
 		diag_error(d, DIAG_NOT_YET, at, "section [stats] is not in this version");
 		diag_hint(d, "see 'weir status' and 'weir ctl show stat'");
 	} else if ((kind & IN_PROXIES) == 0) {
-		if (*name == '\0')
+		if (*name != '\0') {
+			diag_error(d, DIAG_BAD_NAME, name_at, "[%s] takes no name", word);
+			diag_hint(d, "write [%s]", word);
+			r->section = document_add_guessed(r->doc, kind, "", at);
+		} else {
 			r->section = document_add_section(r->doc, kind, NULL, at);
-		else
-			diag_error(d, DIAG_BAD_NAME, name_at, "[%s] has no name", word);
+		}
 	} else if (*name == '\0') {
 		diag_error(d, DIAG_BAD_NAME, at, "[%s] needs a name", word);
 		diag_hint(d, "write [%s NAME]", word);
@@ -227,15 +245,13 @@ static void take_header(struct reader *r, const char *text, size_t len, size_t o
 		inside_len--;
 	inside = arena_strndup(d->arena, text + 1 + skip, inside_len);
 	if (close == NULL) {
-		size_t word_len = strcspn(inside, " \t");
-		const char *name = inside + word_len + strspn(inside + word_len, " \t");
-
 		diag_error(d, DIAG_SYNTAX, reader_at(r, offset + len, 1), "this section header has no ']'");
-		r->section = document_add_broken(r->doc, name);
-		return;
+		diag_hint(d, "write [%s]", inside);
 	}
 	reader_open_section(r, inside, reader_at(r, offset + 1 + skip, inside_len));
-	if (close + 1 < text + len) {
+	if (close == NULL)
+		mark_bad(r);
+	if (close != NULL && close + 1 < text + len) {
 		size_t after = (size_t)(close + 1 - text);
 
 		diag_error(d, DIAG_SYNTAX, reader_at(r, offset + after, len - after),

@@ -43,6 +43,14 @@ static struct pieces cut(struct arena *a, const char *text)
 	return p;
 }
 
+/* "listen web]": the bracket that is there is not part of the name. */
+static const char *without_bracket(struct arena *a, const char *text)
+{
+	const size_t len = strlen(text);
+
+	return len > 0 && text[len - 1] == ']' ? arena_strndup(a, text, len - 1) : text;
+}
+
 size_t reader_without_semicolon(const char *text, size_t len)
 {
 	while (len > 0 && text[len - 1] == ';')
@@ -131,7 +139,7 @@ static bool is_name(const char *text)
 static bool take_header(struct reader *r, const char *text, struct at at)
 {
 	struct diag *d = r->doc->diag;
-	struct pieces p = cut(d->arena, text);
+	struct pieces p = cut(d->arena, without_bracket(d->arena, text));
 	unsigned kind = section_kind(p.first, strlen(p.first));
 	size_t len;
 	const char *hint = suggest_foreign(FOREIGN_SECTION_OR_BLOCK, p.first, &len);

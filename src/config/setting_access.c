@@ -19,6 +19,15 @@
 /* A range of addresses that takes more networks gets no list of them. */
 #define RANGE_PARTS_MAX 8
 
+/* Is this "10.0.0.1-10.0.0.5", or a range in any other way of writing? */
+static bool is_range(const char *text)
+{
+	const size_t dash = strcspn(text, "-");
+
+	return text[dash] == '-' && text[strspn(text, "0123456789abcdefABCDEF.:-/")] == '\0' &&
+	       (dash == 0 || memchr(text, '.', dash) != NULL || memchr(text, ':', dash) != NULL);
+}
+
 static bool read_ip4(const char *text, size_t len, uint32_t *ip)
 {
 	char part[INET_ADDRSTRLEN];
@@ -34,15 +43,28 @@ static bool read_ip4(const char *text, size_t len, uint32_t *ip)
 	return true;
 }
 
-/* The networks that "10.0.0.1-10.0.0.5" is made of; NULL when it is no such range, or of too many. */
-static const char *networks_of_range(struct arena *a, const char *text)
+/* The end of a range that begins at `first`: an address, or the last number of one. */
+static bool read_range_end(const char *text, uint32_t first, uint32_t *last)
+{
+	uint64_t number;
+
+	if (read_ip4(text, strlen(text), last))
+		return true;
+	if (value_number(text, &number) != 0 || number > 255)
+		return false;
+	*last = (first & ~UINT32_C(255)) | (uint32_t)number;
+	return true;
+}
+
+/* The networks that "10.0.0.1-10.0.0.5" is made of, with `between` between them; NULL when they are too many,
+ * or the range is none of IPv4. */
+static const char *networks_of_range(struct arena *a, const char *text, const char *between)
 {
 	const size_t dash = strcspn(text, "-");
 	uint32_t first, last;
 	const char *sum = "";
 
-	if (text[dash] != '-' || !read_ip4(text, dash, &first) ||
-	    !read_ip4(text + dash + 1, strlen(text + dash + 1), &last) || last < first)
+	if (!read_ip4(text, dash, &first) || !read_range_end(text + dash + 1, first, &last) || last < first)
 		return NULL;
 	for (unsigned parts = 0; parts < RANGE_PARTS_MAX; parts++) {
 		unsigned bits = 32;
@@ -55,7 +77,7 @@ static const char *networks_of_range(struct arena *a, const char *text)
 			bits--;
 		in.s_addr = htonl(first);
 		(void)inet_ntop(AF_INET, &in, ip, sizeof(ip)); /* there is room for any */
-		sum = arena_printf(a, "%s%s%s", sum, parts > 0 ? " " : "", ip);
+		sum = arena_printf(a, "%s%s%s", sum, parts > 0 ? between : "", ip);
 		if (bits < 32)
 			sum = arena_printf(a, "%s/%u", sum, bits);
 		if (last - first < UINT64_C(1) << (32 - bits))
@@ -67,14 +89,18 @@ static const char *networks_of_range(struct arena *a, const char *text)
 
 static int add_network(const struct setting *s, struct at at, const char *text, struct config_networks *n)
 {
+	const char *between = (s->option->sections & IN_ROUTE) != 0 ? "," : " ";
 	const char *why = NULL, *range;
 	struct net_prefix prefix;
 
 	if (net_prefix_parse(text, &prefix, &why) != 0) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, at, "'%s' is no network", text);
-		range = networks_of_range(s->diag->arena, text);
+		range = is_range(text) ? networks_of_range(s->diag->arena, text, between) : NULL;
 		if (range != NULL)
 			diag_hint(s->diag, "a range is no network: write %s", range);
+		else if (is_range(text))
+			diag_hint(s->diag, "a range is no network: write the networks it has, as in %s",
+				  strchr(text, ':') != NULL ? "2001:db8::/64" : "192.168.0.0/24");
 		else
 			diag_hint(s->diag, "%s", why);
 		return -EINVAL;

@@ -38,8 +38,8 @@ static int no_word_as_text(const struct setting *s, const struct word *text)
 	diag_error(s->diag, DIAG_BAD_VALUE, text->at, "the text of '%s' cannot begin with '%.*s'",
 		   s->option->key, (int)strcspn(text->text, "=") + 1, text->text);
 	diag_hint(s->diag,
-		  "of a server that speaks first write check = expect=TEXT send TEXT; of a text that begins "
-		  "so, its first byte as \\x%02x",
+		  "when the server speaks first, write check = expect=TEXT send TEXT; if these very letters "
+		  "are meant, begin the text with \\x%02x",
 		  (unsigned)(unsigned char)text->text[0]);
 	return -EINVAL;
 }
@@ -318,8 +318,8 @@ static void warn_of_no_expect(const struct setting *s, const struct config_check
 	if (c->kind != CONFIG_CHECK_SEND)
 		return;
 	diag_warning(s->diag, DIAG_NO_EFFECT, s->words.list[0].at,
-		     "this check sends and expects nothing: a server that takes connections is up");
-	diag_hint(s->diag, "write behind it what must come: expect=TEXT; or check = tcp");
+		     "this check sends a text but expects no answer: a server that takes connections is up");
+	diag_hint(s->diag, "add what must come back, expect=TEXT, or write check = tcp");
 }
 
 int setting_parse_check(const struct setting *s, void *field)

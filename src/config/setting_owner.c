@@ -62,8 +62,11 @@ int setting_parse_id(const struct setting *s, void *field)
 	if (number >= UINT32_MAX) {
 		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "there is no %s '%s' on this machine",
 			   user ? "user" : "group", w->text);
-		diag_hint(s->diag, "make it with '%s %s', or write another one",
-			  user ? "useradd --system" : "groupadd --system", w->text);
+		if (w->text[0] == '_' || (w->text[0] >= 'a' && w->text[0] <= 'z'))
+			diag_hint(s->diag, "make it with '%s %s', or write another one",
+				  user ? "useradd --system" : "groupadd --system", w->text);
+		else
+			diag_hint(s->diag, "write a name, or a number from 0 to %u", UINT32_MAX - 1);
 		return -EINVAL;
 	}
 	id = (uint32_t)number;

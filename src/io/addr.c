@@ -331,6 +331,8 @@ static int parse_host_port(struct parser *p, const char *text)
 		return refuse(p, text, "one address a line: write a line for each");
 	if (*text == '.' && strchr(text, '/') != NULL)
 		return refuse(p, text, "a socket's path begins with '/'");
+	if (colon == NULL && is_digit(*text) && text[strspn(text, "0123456789-")] == '\0')
+		return refuse(p, text, "ranges of ports are not in this version: write a line for each");
 	if (colon == NULL || *colon == '\0')
 		return refuse(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
 	if (*colon != ':')

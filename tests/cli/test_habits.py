@@ -153,11 +153,23 @@ RULES = [
     ("allow-from = 10.0.0.1-10.0.0.5", "a range is no network: write 10.0.0.1 10.0.0.2/31 10.0.0.4/31"),
     ("allow-from = 0.0.0.0-255.255.255.255", "a range is no network: write 0.0.0.0/0"),
     ("allow-from = 10.0.0.7-10.0.0.7", "a range is no network: write 10.0.0.7"),
-    ("allow-from = 10.0.0.5-10.0.0.1", "names are not looked up here: write an address or a network"),
+    ("allow-from = 10.0.0.1-3", "a range is no network: write 10.0.0.1 10.0.0.2/31"),
+    ("use-backend x = src=10.0.0.1-10.0.0.5",
+     "a range is no network: write 10.0.0.1,10.0.0.2/31,10.0.0.4/31"),
+    *((f"deny-from = {text}", f"a range is no network: write the networks it has, as in {example}")
+      for text, example in (("10.0.0.5-10.0.0.1", "192.168.0.0/24"),
+                            ("192.168.0.1-192.168.0.254", "192.168.0.0/24"),
+                            ("10.0.0.0/24-10.0.9.0/24", "192.168.0.0/24"),
+                            ("2001:db8::1-2001:db8::9", "2001:db8::/64"))),
+    ("allow-from = a-b.example", "names are not looked up here: write an address or a network"),
     ("server s = 10.0.0.1-10.0.0.5:80",
      "ranges of addresses are not taken here: write a line for each"),
     ("server s = 10.0.0.1:80-90", "ranges of ports are not in this version: write a line for each"),
     ("bind = :8082-8090", "ranges of ports are not in this version: write a line for each"),
+    ("bind = 8082-8090", "ranges of ports are not in this version: write a line for each"),
+    ("proxy_pass 10.0.0.1:80;", "write 'server NAME = 10.0.0.1:80'"),
+    ("servrs = a", "did you mean 'server'?"),
+    ("state-fil = a", "did you mean 'state-file' in [global]? (not in this version)"),
     ("retries = yes", "write a number from 0 to 100, as in 'retries = 3'"),
     ("timeout = 30s", "there are 'timeout-queue', 'timeout-connect', 'timeout-client', 'timeout-server', "
      "'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
@@ -313,12 +325,16 @@ def test_what_a_row_of_the_table_suggests_is_accepted(kind, word, hint, tmp_path
      "[defaults]"),
     ("[we b]", "there are [global], [defaults], [listen NAME], [frontend NAME] and [backend NAME]"),
     ("[listen]", "write [listen NAME]"), ("[listen a/b]", None), ("[globl]", "did you mean [global]?"),
+    ("[listen web", "write [listen web]"),
+    ("[listn web", "did you mean [listen web]?"), ("[defaults foo]", "write [defaults]"),
+    ("[global x]", "write [global]"), ("[]", "write [global], [defaults] or [listen NAME]"),
+    ("[upstream x]", "write '[backend NAME]' and 'server NAME = ADDRESS' lines"), ("[server web]", None),
     ("", "begin with [global], [defaults] or [listen NAME]")])
 def test_lines_below_a_wrong_header_are_judged(head, guess, tmp_path):
     """Each mistake below it is found in the same run; what only follows from the header is not said."""
     path = tmp_path / "x.ini"
     mistakes = ["retries = yes", "threads = many", "maxcon = 5"]
-    if head == "[globl]":
+    if head in ("[globl]", "[global x]"):
         mistakes[0] = "hard-stop-after = 5"
     path.write_text("\n".join([head, *mistakes, "maxconn = 5", "[listen web2]", "bind = :80",
                                "server a = 10.0.0.1:80"]) + "\n")
@@ -326,6 +342,12 @@ def test_lines_below_a_wrong_header_are_judged(head, guess, tmp_path):
     assert sorted({m["line"] for m in found}) == ([1] if head else []) + [2, 3, 4]
     assert not guess or guess in [m["hint"] for m in found]
     assert not any("no bind" in m["message"] or "no server" in m["message"] for m in found)
+
+
+def test_half_a_pair_of_brackets_is_not_part_of_the_name(tmp_path):
+    path = tmp_path / "x.ini"
+    path.write_text("listen web]\nbind = :80\nserver a = 10.0.0.1:80\n")
+    assert [m["hint"] for m in judged(path)] == ["write [listen web]"]
 
 
 def test_a_section_below_a_slip_can_be_referred_to(tmp_path):

@@ -7,7 +7,7 @@
  */
 #ifndef ADMIN_USER_MAY
 #define ADMIN_USER_MAY	   "'show info' and 'show stat'"
-#define ADMIN_OPERATOR_MAY "whatever shows something"
+#define ADMIN_OPERATOR_MAY "every command that only shows something"
 #define ADMIN_ADMIN_MAY	   "also what changes servers or ends sessions"
 #endif
 #ifdef ADMIN_LEVEL

@@ -163,6 +163,8 @@ struct option_match option_find(unsigned sections, const char *key);
 const struct option *option_find_start(unsigned sections, const char *line, size_t *len);
 /* The nearest key of `sections`, NULL when none is near. */
 const struct option *option_suggest(unsigned sections, const char *key);
+/* What to say behind its name: "" when this version has it. */
+const char *option_version_note(const struct option *o);
 
 /* "global" for IN_GLOBAL; 0 and NULL for what is no section. */
 const char *section_word(unsigned section);

@@ -145,7 +145,8 @@ OPTION("mptcp", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(mptcp), NULL, 0, 0
 /* backend and listen */
 OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|first|source|maglev",
        FIELD_PROXY(balance), "roundrobin", 0, 0,
-       "How a server is chosen; random(N) takes the least loaded of N drawn, first fills one after another.",
+       "How a server is chosen; random(N) takes the least loaded of N different ones, first fills one after "
+       "another.",
        "balance = leastconn")
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
        NULL, 0, 0, "One server; a name that does not resolve is tried again.",
@@ -160,8 +161,9 @@ OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PR
 LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
-       "off | tcp | http [METHOD] PATH [expect=] | [expect=TEXT] [send TEXT expect=TEXT]...",
-       FIELD_PROXY(check), "off", 0, 0, "How servers are checked; a server may be left out by check=off.",
+       "off | tcp | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]...",
+       FIELD_PROXY(check), "off", 0, 0,
+       "How servers are checked, also with port= and proxy; a server may be left out by check=off.",
        "check = http GET /health expect=200")
 OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(check.interval_ns),
        "2s", CHECK_MIN_NS, 86400 * NS_PER_SEC,

@@ -264,7 +264,7 @@ static void bad_checks_are_refused_at_their_place(void **state)
 		{"check = http OPTIONS **", "t.ini:4:22: ", "is no path"},
 		{"check = http GET / expect=send=a", "t.ini:4:27: ", "cannot begin with 'send='"},
 		{"check = send expect=220 send=\"QUIT\\r\\n\"", "t.ini:4:14: ", "expect=TEXT send TEXT"},
-		{"check = send \"send=a\" expect=b", "t.ini:4:15: ", "its first byte as \\x73"},
+		{"check = send \"send=a\" expect=b", "t.ini:4:15: ", "begin the text with \\x73"},
 		{"check = send a expect=!expect=b", "t.ini:4:24: ", "cannot begin with 'expect='"},
 		{"check = send x send", "t.ini:4:16: ", "'send' needs a value"},
 		{"check = send \\q", "t.ini:4:14: ", "there are \\r \\n \\t \\0"},

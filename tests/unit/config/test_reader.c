@@ -222,7 +222,7 @@ static void every_bad_line_is_reported_not_only_the_first(void **state)
 	(void)state;
 	read_text(&f, "[global]\nfoo\nuser = a\nbar\n= x\n[oops\n[]\n[listen]\n[global x]\n[listen a "
 		      "b]\n[global] z\n");
-	assert_int_equal(f.diag.errors, 9);
+	assert_int_equal(f.diag.errors, 10);
 	assert_error(&f, 2, 1, "has no '='");
 	assert_entry(entry_at(&f, 0), "user", "a");
 	arena_free(&f.arena);

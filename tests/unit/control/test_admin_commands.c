@@ -324,7 +324,7 @@ static void a_level_may_do_what_its_row_says(void **state)
 
 	(void)state;
 	assert_string_equal(ADMIN_USER_MAY, "'show info' and 'show stat'");
-	assert_string_equal(ADMIN_OPERATOR_MAY, "whatever shows something");
+	assert_string_equal(ADMIN_OPERATOR_MAY, "every command that only shows something");
 	for (int level = CONFIG_ADMIN_USER; level <= CONFIG_ADMIN_ADMIN; level++) {
 		char *help = help_at((enum config_admin_level)level);
 		unsigned added = 0;
