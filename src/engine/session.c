@@ -366,6 +366,13 @@ void session_flow_delivered(struct session *s)
 
 /* ---- the end ---- */
 
+/* Who was never let in takes no place from those who are: rate-limit counted it before it was accepted. */
+static void give_rate_back(struct frontend *fe)
+{
+	if (unlikely(fe->rate.limit > 0))
+		rate_give_back(&fe->rate);
+}
+
 void session_close(struct session *s, enum close_reason reason)
 {
 	const enum side_end end = reason == CLOSE_NORMAL ? SIDE_CLOSE : SIDE_RESET;
@@ -386,6 +393,8 @@ void session_close(struct session *s, enum close_reason reason)
 		(void)source_wait_end(s); /* a place that it was given is left with the session */
 		admission_note_ending(s);
 	}
+	if (unlikely(!s->backend_counted))
+		give_rate_back(s->endpoint->frontend);
 	flow_kill(&s->flows[FLOW_TO_SERVER]);
 	flow_kill(&s->flows[FLOW_TO_CLIENT]);
 	list_remove(&s->link);

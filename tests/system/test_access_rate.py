@@ -2,11 +2,12 @@
 """Danger: more connections a second than allowed, fewer, a client that is lost, or a worker that spins
 while it may not accept."""
 
+import threading
 import time
 
 import pytest
 
-from harness.timing import SCALE
+from harness.timing import SCALE, wait_until
 
 RATE = 40
 SECONDS = 3
@@ -95,6 +96,47 @@ def test_below_the_rate_nobody_waits(weir, peers):
         for end in clients + servers:
             end.close()
     assert daemon.info()["rate_pauses"] == 0
+
+
+@pytest.mark.parametrize("threads", (1, 4))
+@pytest.mark.parametrize("kept_out", ("deny-from = 127.0.0.2", "trusted = 127.0.0.1"),
+                         ids=("denied", "untrusted"))
+def test_who_is_kept_out_takes_no_place_from_who_is_let_in(weir, peers, threads, kept_out):
+    listener = peers.listen()
+    bind = " accept-proxy" if "trusted" in kept_out else ""
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0{bind}\nserver a = {listener.address}\nrate-limit = 20\n"
+                  f"{kept_out}\n", f"threads = {threads}")
+    where = daemon.address("l")
+    enough = threading.Event()
+
+    def flood():
+        while not enough.is_set():
+            with where.socket() as sock:
+                try:
+                    sock.bind(("127.0.0.2", 0))
+                    sock.connect(where.sockaddr)
+                    sock.recv(1)
+                except OSError:
+                    pass
+
+    flooders = [threading.Thread(target=flood) for _ in range(4)]
+    for flooder in flooders:
+        flooder.start()
+    try:
+        wait_until(lambda: daemon.info()["accepted"] > 100, "a flood")
+        for _ in range(10):
+            client = peers.connect(where, hello=False)
+            client.sock.sendall((b"PROXY UNKNOWN\r\n" if bind else b"") + b"x")
+            server = peers.keep(listener.accept())
+            assert server.recv(1) == b"x"
+            server.close()
+            client.close()
+        # Ten, and at each moment a few who are about to be sent away: the rate was never reached.
+        assert daemon.info()["rate_pauses"] == 0
+    finally:
+        enough.set()
+        for flooder in flooders:
+            flooder.join()
 
 
 def test_who_waits_for_the_rate_is_served_while_draining(weir, peers):

@@ -29,7 +29,7 @@ void rate_init(struct rate *r, uint32_t limit);
 int64_t rate_take(struct rate *r, int64_t now_ns);
 /* One came without being asked: counted all the same. */
 void rate_force(struct rate *r, int64_t now_ns);
-/* Nobody came for what rate_take() had counted. */
+/* Nobody came for what rate_take() had counted, or somebody who was not let in. */
 void rate_give_back(struct rate *r);
 
 #endif
