@@ -167,8 +167,8 @@ static void begin_drain(struct daemon *d, const char *why)
 	if (limit_ns > 0)
 		(void)snprintf(limit, sizeof(limit), ", with %lld s to end",
 			       (long long)(limit_ns / NS_PER_SEC));
-	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; open: %d%s; a second signal ends them at once",
-		 why, atomic_load(&d->engine.sessions), limit);
+	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; open: %u%s; a second signal ends them at once",
+		 why, engine_open_sessions(&d->engine), limit);
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
 	engine_drain(&d->engine);
@@ -181,8 +181,8 @@ static void begin_drain(struct daemon *d, const char *why)
 
 static void begin_stop(struct daemon *d, const char *why)
 {
-	log_line(LOG_LEVEL_WARNING, "%s: ending all sessions now, open: %d", why,
-		 atomic_load(&d->engine.sessions));
+	log_line(LOG_LEVEL_WARNING, "%s: ending all sessions now, open: %u", why,
+		 engine_open_sessions(&d->engine));
 	daemon_set_state(d, DAEMON_STOPPING);
 	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);

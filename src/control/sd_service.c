@@ -7,7 +7,6 @@
  */
 #include "weir/control/sd_service.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,11 +32,6 @@ static void on_watchdog(struct ev_loop *loop, struct ev_timer *timer, int revent
 static bool is_on(const struct sd_service *s)
 {
 	return s->notify.fd >= 0 && s->loop != NULL;
-}
-
-static int sessions(const struct sd_service *s)
-{
-	return atomic_load_explicit(&s->engine->sessions, memory_order_relaxed);
 }
 
 static size_t count_usable(const struct backend *b)
@@ -87,9 +81,8 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 		usable += count_usable(&e->backends[i]);
 	}
 	/* A cut line is still a line. */
-	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %d sessions",
-		       frontends, frontends == 1 ? "" : "s", usable, servers,
-		       atomic_load_explicit(&e->sessions, memory_order_relaxed));
+	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %u sessions",
+		       frontends, frontends == 1 ? "" : "s", usable, servers, engine_open_sessions(e));
 	return buf;
 }
 
@@ -219,9 +212,9 @@ static void say_draining(struct sd_service *s)
 {
 	char status[SD_SERVICE_TEXT_MAX];
 	char lines[96];
-	const int left = sessions(s);
+	const unsigned left = engine_open_sessions(s->engine);
 
-	(void)snprintf(status, sizeof(status), "draining, %d session%s left", left, left == 1 ? "" : "s");
+	(void)snprintf(status, sizeof(status), "draining, %u session%s left", left, left == 1 ? "" : "s");
 	(void)snprintf(lines, sizeof(lines), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld\n", DRAIN_EXTEND_US);
 	(void)tell(s, lines, status); /* on_drain() says it again */
 }
@@ -251,7 +244,7 @@ void sd_service_stopping(struct sd_service *s)
 		return;
 	s->closing = true;
 	ev_timer_stop(s->loop, &s->drain);
-	(void)snprintf(status, sizeof(status), "stopping, open: %d", sessions(s));
+	(void)snprintf(status, sizeof(status), "stopping, open: %u", engine_open_sessions(s->engine));
 	(void)tell(s, "STOPPING=1\n", status); /* the end of the process says as much */
 }
 

@@ -144,6 +144,10 @@ void engine_ping(struct engine *e);
 /* How many workers have not answered the last engine_ping() (nor ended); `*first` is one of them. */
 unsigned engine_silent_workers(const struct engine *e, unsigned *first);
 
+/* Sessions that are open, as each worker published them at the end of its last turn. Unlike `sessions`
+ * without the places that are reserved for an accept which may find nobody. Any thread. */
+unsigned engine_open_sessions(const struct engine *e);
+
 /* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
  * will come. */
 void engine_ask_sessions(struct engine *e, uint64_t token);
