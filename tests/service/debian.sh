@@ -81,6 +81,8 @@ in_fresh_debian() (
         tar -x -C "$run/upper/weir"
     mkdir -p "$run/upper/etc"
     cp -L /etc/resolv.conf "$run/upper/etc/resolv.conf" 2>/dev/null || : >"$run/upper/etc/resolv.conf"
+    # The installer writes it; debootstrap does not.
+    printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n' >"$run/upper/etc/hosts"
     # shellcheck disable=SC2016  # the inner shell expands it
     unshare --mount --propagation private --pid --fork --kill-child sh -c '
         run=$1 lower=$2 packages=$3
