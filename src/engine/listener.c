@@ -204,7 +204,7 @@ static void release_unused(struct listener *l)
 		return;
 	l->reserved = false;
 	if (has_rate(l))
-		rate_give_back(&l->endpoint->frontend->rate);
+		rate_give_back(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
 	listener_release_slot(l->worker->engine, l->endpoint->frontend);
 }
 

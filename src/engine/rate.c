@@ -72,12 +72,12 @@ void rate_force(struct rate *r, int64_t now_ns)
 	spinlock_unlock(&r->lock);
 }
 
-void rate_give_back(struct rate *r)
+void rate_give_back(struct rate *r, int64_t since_ns)
 {
 	spinlock_lock(&r->lock);
-	if (r->current > 0)
+	if (since_ns >= r->start_ns && r->current > 0)
 		r->current--;
-	else if (r->before > 0)
+	else if (since_ns >= r->start_ns - NS_PER_SEC && r->before > 0)
 		r->before--; /* a second has ended since */
 	spinlock_unlock(&r->lock);
 }

@@ -132,9 +132,7 @@ static int64_t session_deadline(const struct session *s, enum close_reason *why)
 {
 	int64_t deadline_ns = s->fixed_ns;
 
-	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT
-	       : s->state == SESSION_HELD ? CLOSE_SOURCE_LIMIT
-					  : CLOSE_CONNECT_TIMEOUT;
+	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT : CLOSE_CONNECT_TIMEOUT;
 	if (s->state == SESSION_FORWARDING)
 		return forwarding_deadline(s, why);
 	if (s->state == SESSION_CLOSING)
@@ -367,10 +365,12 @@ void session_flow_delivered(struct session *s)
 /* ---- the end ---- */
 
 /* Who was never let in takes no place from those who are: rate-limit counted it before it was accepted. */
-static void give_rate_back(struct frontend *fe)
+static void give_rate_back(const struct session *s)
 {
-	if (unlikely(fe->rate.limit > 0))
-		rate_give_back(&fe->rate);
+	struct rate *rate = &s->endpoint->frontend->rate;
+
+	if (unlikely(rate->limit > 0))
+		rate_give_back(rate, s->accepted_ns);
 }
 
 void session_close(struct session *s, enum close_reason reason)
@@ -394,7 +394,7 @@ void session_close(struct session *s, enum close_reason reason)
 		admission_note_ending(s);
 	}
 	if (unlikely(!s->backend_counted))
-		give_rate_back(s->endpoint->frontend);
+		give_rate_back(s);
 	flow_kill(&s->flows[FLOW_TO_SERVER]);
 	flow_kill(&s->flows[FLOW_TO_CLIENT]);
 	list_remove(&s->link);

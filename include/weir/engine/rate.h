@@ -29,7 +29,8 @@ void rate_init(struct rate *r, uint32_t limit);
 int64_t rate_take(struct rate *r, int64_t now_ns);
 /* One came without being asked: counted all the same. */
 void rate_force(struct rate *r, int64_t now_ns);
-/* Nobody came for what rate_take() had counted, or somebody who was not let in. */
-void rate_give_back(struct rate *r);
+/* Nobody came for what rate_take() had counted at `since_ns`, or somebody who was not let in. Does nothing
+ * where that second counts no more: a place that is long over must not make room for another one now. */
+void rate_give_back(struct rate *r, int64_t since_ns);
 
 #endif

@@ -118,17 +118,35 @@ static void what_is_given_back_may_be_taken_again(void **state)
 	rate_init(&r, 2);
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(rate_take(&r, BEGIN_NS), 0);
-		rate_give_back(&r);
+		rate_give_back(&r, BEGIN_NS);
 	}
 	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
 	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
 	assert_true(rate_take(&r, BEGIN_NS) > BEGIN_NS);
-	rate_give_back(&r);
+	rate_give_back(&r, BEGIN_NS);
 	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
 	/* Given back in the second after: it no longer counts there either. */
 	assert_true(rate_take(&r, BEGIN_NS + NS_PER_SEC) > 0);
-	rate_give_back(&r);
+	rate_give_back(&r, BEGIN_NS);
 	assert_int_equal(rate_take(&r, BEGIN_NS + NS_PER_SEC), 0);
+}
+
+static void what_is_given_back_late_makes_no_room(void **state)
+{
+	struct rate r;
+
+	(void)state;
+	rate_init(&r, 2);
+	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
+	/* Two seconds on these count for nothing, and what comes now is not theirs to give back. */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rate_take(&r, BEGIN_NS + 5 * NS_PER_SEC), 0);
+	rate_give_back(&r, BEGIN_NS);
+	assert_true(rate_take(&r, BEGIN_NS + 5 * NS_PER_SEC) > 0);
+	/* Nor is what came a second later than that of the one before. */
+	assert_true(rate_take(&r, BEGIN_NS + 6 * NS_PER_SEC) > 0);
+	rate_give_back(&r, BEGIN_NS + 4 * NS_PER_SEC);
+	assert_true(rate_take(&r, BEGIN_NS + 6 * NS_PER_SEC) > 0);
 }
 
 static void who_is_not_asked_is_counted(void **state)
@@ -185,7 +203,7 @@ static void *press_in_thread(void *arg)
 		if (rate_take(&c->rate, BEGIN_NS) != 0)
 			continue;
 		if (i % 3 == 0)
-			rate_give_back(&c->rate);
+			rate_give_back(&c->rate, BEGIN_NS);
 		else
 			c->came[m->index]++;
 	}
@@ -223,6 +241,7 @@ int main(void)
 		cmocka_unit_test(one_before_its_time_is_told_the_same_time_again),
 		cmocka_unit_test(after_a_pause_all_of_a_second_is_there_again),
 		cmocka_unit_test(what_is_given_back_may_be_taken_again),
+		cmocka_unit_test(what_is_given_back_late_makes_no_room),
 		cmocka_unit_test(who_is_not_asked_is_counted),
 		cmocka_unit_test(a_clock_that_is_a_little_behind_does_no_harm),
 		cmocka_unit_test(threads_together_get_the_limit_and_not_one_more),
