@@ -30,7 +30,7 @@ struct source_entry {
 	struct source_key key;
 	unsigned count;               /* > 0 while it is in a chain */
 	unsigned ending;              /* of these: about to leave */
-	uint64_t workers;             /* that have had sessions of it; bit index % 64 */
+	uint64_t workers;             /* that have had sessions of it */
 	struct source_waiter *waiter; /* borrows: the first who waits; NULL = nobody */
 	int64_t wait_again_ns;        /* nobody may wait before; monotonic */
 };
@@ -125,17 +125,12 @@ static struct source_entry **find(const struct source_table *t, size_t chain, st
 	return at;
 }
 
-static uint64_t bit_of(unsigned worker)
-{
-	return UINT64_C(1) << worker % 64;
-}
-
 static int count_up(struct source_entry *e, unsigned limit, unsigned worker, struct source_entry **out)
 {
 	if (e->count >= limit)
 		return -EDQUOT;
 	e->count++;
-	e->workers |= bit_of(worker);
+	e->workers |= source_worker_bit(worker);
 	*out = e;
 	return 0;
 }
@@ -247,7 +242,7 @@ static int wait_at(struct source_entry *e, unsigned limit, int64_t now_ns, struc
 	w->next = NULL;
 	w->granted = false;
 	*at = w;
-	e->workers |= bit_of(w->worker);
+	e->workers |= source_worker_bit(w->worker);
 	return 0;
 }
 

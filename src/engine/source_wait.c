@@ -2,9 +2,8 @@
  *
  * source_wait.c - a client whose source has as many connections as it may waits for one that is ending.
  *
- * Owns the asking round: a number that the waiter draws, and that each worker publishes when it has been
- * through a turn that began after it was asked. Who gets a place, source_table.c says. A worker's thread.
- * Floor 4.
+ * Owns the rounds of looking: a number that the waiter draws, and that each worker it asks publishes when it
+ * has been through LOOK_TURNS since. Who gets a place, source_table.c says. A worker's thread. Floor 4.
  */
 #include "weir/engine/source_wait.h"
 
@@ -34,9 +33,9 @@ static void wake_for_place(void *arg)
 	mailbox_signal(&w->mailbox, MAIL_PLACES);
 }
 
-static bool is_asked(uint64_t workers, unsigned index)
+static bool is_asked(const struct source_wait *wait, unsigned index)
 {
-	return (workers >> index % 64 & 1) != 0;
+	return (wait->asked & source_worker_bit(index)) != 0;
 }
 
 static void ask(struct worker *w, struct source_wait *wait)
@@ -45,7 +44,7 @@ static void ask(struct worker *w, struct source_wait *wait)
 
 	wait->round = atomic_fetch_add(&e->look_round, 1) + 1;
 	for (unsigned i = 0; i < e->worker_count; i++)
-		if (e->workers[i] != NULL && is_asked(wait->asked, i))
+		if (e->workers[i] != NULL && is_asked(wait, i))
 			mailbox_signal(&e->workers[i]->mailbox, MAIL_LOOK);
 }
 
@@ -60,7 +59,7 @@ static bool have_all_looked(const struct worker *w, const struct source_wait *wa
 	const struct engine *e = w->engine;
 
 	for (unsigned i = 0; i < e->worker_count; i++)
-		if (e->workers[i] != NULL && is_asked(wait->asked, i) &&
+		if (e->workers[i] != NULL && is_asked(wait, i) &&
 		    !has_looked(e->workers[i], wait->round))
 			return false;
 	return true;
@@ -122,7 +121,6 @@ static void begin_to_look(struct worker *w)
 	w->look_again = false;
 	w->look_round = atomic_load(&w->engine->look_round);
 	w->look_turns = LOOK_TURNS;
-	io_loop_wake(&w->loop); /* for the next one */
 }
 
 void source_wait_look(struct worker *w)
@@ -133,20 +131,25 @@ void source_wait_look(struct worker *w)
 		begin_to_look(w);
 }
 
-void source_wait_turned(struct worker *w)
+static void say_looked(struct worker *w)
 {
 	const struct engine *e = w->engine;
 
-	if (--w->look_turns > 0) {
-		io_loop_wake(&w->loop);
-		return;
-	}
 	atomic_store(&w->looked, w->look_round);
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL && atomic_load(&e->workers[i]->has_source_waits))
 			mailbox_signal(&e->workers[i]->mailbox, MAIL_PLACES);
-	if (w->look_again)
-		begin_to_look(w);
+}
+
+void source_wait_turned(struct worker *w)
+{
+	if (--w->look_turns == 0) {
+		say_looked(w);
+		if (w->look_again)
+			begin_to_look(w);
+	}
+	if (w->look_turns > 0)
+		io_loop_wake(&w->loop); /* the next turn comes at once */
 }
 
 /* ---- the end of a wait ---- */
@@ -156,15 +159,11 @@ static void settle(struct session *s)
 	struct worker *w = s->worker;
 	const struct source_wait *wait = &s->extra->wait;
 
-	if (source_table_is_granted(table_of(s), &wait->waiter)) {
-		check(stop_waiting(s, 0));
-		admission_held_no_more(s, true);
-		return;
-	}
 	/* In this order: what was ending before a worker looked is marked by the time it says so. */
-	if (!have_all_looked(w, wait) || source_table_is_hopeful(table_of(s), &wait->waiter))
+	if (!source_table_is_granted(table_of(s), &wait->waiter) &&
+	    (!have_all_looked(w, wait) || source_table_is_hopeful(table_of(s), &wait->waiter)))
 		return;
-	/* All are in use. Who asks again at once is not worth another round. */
+	/* It has a place, or all are in use: who asks again at once is not worth another round. */
 	admission_held_no_more(s, stop_waiting(s, w->loop.now_ns + SOURCE_AGAIN_NS));
 }
 

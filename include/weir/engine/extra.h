@@ -25,7 +25,7 @@ struct worker;
 struct source_wait {
 	struct list link; /* in the worker's source_waits, while it waits */
 	struct source_waiter waiter;
-	uint64_t asked; /* the workers that are to look; bit index % 64 */
+	uint64_t asked; /* the workers that are to look: source_worker_bit() */
 	uint32_t round; /* of looking */
 };
 

@@ -125,7 +125,7 @@ static inline bool session_is_forwarding(const struct session *s)
 
 /* The client's address is known: admits it and looks for a server. */
 void session_begin(struct session *s);
-/* It is admitted. */
+/* It is admitted: counts it in its backend, and looks for a server. */
 void session_admitted(struct session *s);
 /* connect.c: picks a server and connects; the tries and their pauses. */
 void session_connect(struct session *s);

@@ -32,6 +32,12 @@ struct source_waiter {
 /* So many may wait of one source, and no more than its limit: each has at most one session to wait for. */
 #define SOURCE_WAITERS_MAX 8
 
+/* Of a worker, in the mask of source_table_wait(). */
+static inline uint64_t source_worker_bit(unsigned worker)
+{
+	return UINT64_C(1) << worker % 64;
+}
+
 /* NULL without memory. */
 struct source_table *source_table_new(void);
 /* Everybody has left. NULL is fine. */
@@ -47,7 +53,7 @@ void source_table_ending(struct source_table *t, struct source_entry *e);
  * the place was given to one who waited, which was woken. */
 bool source_table_leave(struct source_table *t, struct source_entry *e, bool ending);
 
-/* Waits for a place: 0 with `*workers` those that may have sessions of this source (bit `worker % 64`);
+/* Waits for a place: 0 with `*workers` those that may have sessions of this source (source_worker_bit());
  * -EAGAIN when there is room (enter), -EDQUOT when enough wait already or none may before `now_ns`. */
 int source_table_wait(struct source_table *t, const struct addr_brief *a, unsigned limit, int64_t now_ns,
 		      struct source_waiter *w, uint64_t *workers);

@@ -162,9 +162,7 @@ static void a_limit_of_nobody_lets_nobody_in_and_keeps_no_entry(void **state)
 	source_table_free(NULL);
 }
 
-/* ---- threads ---- */
-
-/* ---- one who waits ---- */
+/* ---- those who wait ---- */
 
 static void wake(void *arg)
 {
@@ -264,6 +262,8 @@ static void who_waited_in_vain_keeps_others_from_waiting_for_a_while(void **stat
 	assert_int_equal(woken, 0);
 	source_table_free(t);
 }
+
+/* ---- threads ---- */
 
 #define THREADS 4
 #define HELD 64
