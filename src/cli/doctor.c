@@ -49,9 +49,7 @@ static void examine(struct report *r)
 	doctor_try_rings(&r->facts, workers);
 	if (g->user != NULL && geteuid() == 0 && strcmp(g->user, "root") != 0 && strcmp(g->user, "0") != 0)
 		become_ordinary(&r->facts);
-	wish = limits_wish_of(g, endpoints, workers);
-	wish.checks = limits_count_checks(r->config);
-	wish.held = limits_count_held(r->config, workers);
+	wish = limits_wish_of(r->config, endpoints, workers);
 	(void)limits_plan(&r->facts.limits, &wish, &r->plan); /* a failure shows as open files that lack */
 	doctor_wish_of(r->config, &r->plan, workers, &r->wish);
 }

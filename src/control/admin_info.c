@@ -41,27 +41,12 @@ static void add_number(struct text *out, const char *name, uint64_t value)
 	text_printf(out, "%s: %llu\n", name, (unsigned long long)value);
 }
 
-/* The sum over all workers; gauges of one worker never go below 0, and neither do their sums. */
-static uint64_t sum_at(const struct engine *e, size_t offset)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < e->worker_count; i++) {
-		const char *base = (const char *)engine_counters(e, i);
-
-		sum += counter_get((const _Atomic uint64_t *)(const void *)(base + offset));
-	}
-	return sum;
-}
-
-#define SUM(e, name) sum_at(e, offsetof(struct counters, name))
-
 /* The counters whose names begin with `prefix`. */
 static void add_counters(const struct engine *e, const char *prefix, struct text *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(counter_rows); i++)
 		if (strncmp(counter_rows[i].name, prefix, strlen(prefix)) == 0)
-			add_number(out, counter_rows[i].name, sum_at(e, counter_rows[i].offset));
+			add_number(out, counter_rows[i].name, engine_sum_at(e, counter_rows[i].offset));
 }
 
 static void add_frontends(const struct engine *e, struct text *out)
@@ -144,18 +129,18 @@ static void add_node(struct text *out)
 static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
 {
 	struct engine *e = ctx->engine;
-	const uint64_t sessions = SUM(e, sessions);
+	const uint64_t sessions = engine_sum(e, sessions);
 
 	add_process(ctx, uptime_s, out);
 	add_number(out, "Maxconn", e->limits.maxconn);
 	add_number(out, "Hard_maxconn", e->limits.maxconn);
 	add_number(out, "CurrConns", sessions);
-	add_number(out, "CumConns", SUM(e, accepted));
-	add_number(out, "CumReq", SUM(e, accepted));
+	add_number(out, "CumConns", engine_sum(e, accepted));
+	add_number(out, "CumReq", engine_sum(e, accepted));
 	add_number(out, "Maxpipes", e->limits.maxpipes);
-	add_number(out, "PipesUsed", SUM(e, pipes_in_use));
-	add_number(out, "PipesFree", SUM(e, pipes_resting) + pipe_pool_resting(&e->pipes));
-	add_number(out, "Tasks", SUM(e, timers));
+	add_number(out, "PipesUsed", engine_sum(e, pipes_in_use));
+	add_number(out, "PipesFree", engine_sum(e, pipes_resting) + pipe_pool_resting(&e->pipes));
+	add_number(out, "Tasks", engine_sum(e, timers));
 	add_number(out, "Run_queue", 0);
 	add_node(out);
 	add_number(out, "Stopping",
@@ -163,9 +148,10 @@ static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s,
 	add_number(out, "Jobs", sessions + e->endpoint_count);
 	add_number(out, "Listeners", e->endpoint_count);
 	add_number(out, "DroppedLogs", logwriter_dropped(ctx->logwriter));
-	add_number(out, "TotalBytesOut", SUM(e, bytes_to_server) + SUM(e, bytes_to_client));
-	add_number(out, "TotalSplicdedBytesOut", SUM(e, bytes_spliced)); /* as HAProxy spelt it until 2.7 */
-	add_number(out, "TotalSplicedBytesOut", SUM(e, bytes_spliced));
+	add_number(out, "TotalBytesOut", engine_sum(e, bytes_to_server) + engine_sum(e, bytes_to_client));
+	/* As HAProxy spelt it until 2.7, and since. */
+	add_number(out, "TotalSplicdedBytesOut", engine_sum(e, bytes_spliced));
+	add_number(out, "TotalSplicedBytesOut", engine_sum(e, bytes_spliced));
 	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
 }
 

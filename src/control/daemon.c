@@ -125,15 +125,6 @@ static void give_up(struct daemon *d)
 	engine_stop(&d->engine);
 }
 
-static uint64_t unacked_closes(const struct engine *e)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < e->worker_count; i++)
-		sum += counter_get(&engine_counters(e, i)->unacked_closes);
-	return sum;
-}
-
 static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 {
 	struct daemon *d = async->data;
@@ -153,7 +144,7 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 	if (d->checks != NULL)
 		checks_take_news(d->checks);
 	ageing_check(&d->ageing);
-	tcp_aborts_check(&d->tcp_aborts, unacked_closes(&d->engine));
+	tcp_aborts_check(&d->tcp_aborts, engine_sum(&d->engine, unacked_closes));
 	logwriter_wake(d->log);
 	if (done == workers)
 		ev_break(loop, EVBREAK_ALL);
@@ -167,8 +158,8 @@ static void begin_drain(struct daemon *d, const char *why)
 	if (limit_ns > 0)
 		(void)snprintf(limit, sizeof(limit), ", with %lld s to end",
 			       (long long)(limit_ns / NS_PER_SEC));
-	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; open: %u%s; a second signal ends them at once",
-		 why, engine_open_sessions(&d->engine), limit);
+	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; open: %llu%s; a second signal ends them at once",
+		 why, (unsigned long long)engine_sum(&d->engine, sessions), limit);
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
 	engine_drain(&d->engine);
@@ -181,8 +172,8 @@ static void begin_drain(struct daemon *d, const char *why)
 
 static void begin_stop(struct daemon *d, const char *why)
 {
-	log_line(LOG_LEVEL_WARNING, "%s: ending all sessions now, open: %u", why,
-		 engine_open_sessions(&d->engine));
+	log_line(LOG_LEVEL_WARNING, "%s: ending all sessions now, open: %llu", why,
+		 (unsigned long long)engine_sum(&d->engine, sessions));
 	daemon_set_state(d, DAEMON_STOPPING);
 	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
@@ -241,12 +232,8 @@ enum exit_code daemon_write_pid(struct daemon *d)
 
 static void say_stopped(const struct daemon *d)
 {
-	uint64_t accepted = 0;
-
-	for (unsigned i = 0; i < d->engine.worker_count; i++)
-		accepted += counter_get(&engine_counters(&d->engine, i)->accepted);
 	log_line(LOG_LEVEL_NOTICE, "stopped: %llu accepted in %lld s",
-		 (unsigned long long)accepted,
+		 (unsigned long long)engine_sum(&d->engine, accepted),
 		 (long long)((clock_mono_ns() - d->admin_context.started_ns) / NS_PER_SEC));
 }
 

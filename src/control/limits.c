@@ -223,8 +223,18 @@ unsigned limits_count_checks(const struct config *c)
 	return n;
 }
 
-struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoints, unsigned workers)
+unsigned limits_count_held(const struct config *c, unsigned workers)
 {
+	for (size_t i = 0; i < c->frontend_count; i++)
+		if (c->frontends[i].maxconn_per_source > 0)
+			return SOURCE_WAITS_MAX * workers;
+	return 0;
+}
+
+struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers)
+{
+	const struct config_global *g = &c->global;
+
 	return (struct limits_wish){
 		.maxconn = g->maxconn,
 		.maxpipes = g->maxpipes,
@@ -232,15 +242,9 @@ struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoi
 		.splice = g->splice != CONFIG_SPLICE_OFF,
 		.endpoints = endpoints,
 		.workers = workers,
+		.checks = limits_count_checks(c),
+		.held = limits_count_held(c, workers),
 	};
-}
-
-unsigned limits_count_held(const struct config *c, unsigned workers)
-{
-	for (size_t i = 0; i < c->frontend_count; i++)
-		if (c->frontends[i].maxconn_per_source > 0)
-			return SOURCE_WAITS_MAX * workers;
-	return 0;
 }
 
 /* The start of a small file as text; false when it cannot be read. */

@@ -81,8 +81,9 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 		usable += count_usable(&e->backends[i]);
 	}
 	/* A cut line is still a line. */
-	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %u sessions",
-		       frontends, frontends == 1 ? "" : "s", usable, servers, engine_open_sessions(e));
+	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %llu sessions",
+		       frontends, frontends == 1 ? "" : "s", usable, servers,
+		       (unsigned long long)engine_sum(e, sessions));
 	return buf;
 }
 
@@ -212,9 +213,9 @@ static void say_draining(struct sd_service *s)
 {
 	char status[SD_SERVICE_TEXT_MAX];
 	char lines[96];
-	const unsigned left = engine_open_sessions(s->engine);
+	const unsigned long long left = engine_sum(s->engine, sessions);
 
-	(void)snprintf(status, sizeof(status), "draining, %u session%s left", left, left == 1 ? "" : "s");
+	(void)snprintf(status, sizeof(status), "draining, %llu session%s left", left, left == 1 ? "" : "s");
 	(void)snprintf(lines, sizeof(lines), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld\n", DRAIN_EXTEND_US);
 	(void)tell(s, lines, status); /* on_drain() says it again */
 }
@@ -244,7 +245,8 @@ void sd_service_stopping(struct sd_service *s)
 		return;
 	s->closing = true;
 	ev_timer_stop(s->loop, &s->drain);
-	(void)snprintf(status, sizeof(status), "stopping, open: %u", engine_open_sessions(s->engine));
+	(void)snprintf(status, sizeof(status), "stopping, open: %llu",
+		       (unsigned long long)engine_sum(s->engine, sessions));
 	(void)tell(s, "STOPPING=1\n", status); /* the end of the process says as much */
 }
 

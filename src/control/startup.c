@@ -170,14 +170,11 @@ static void consult_doctor(const struct daemon *d, const struct limits_plan *pla
 
 static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct limits_plan *plan)
 {
-	const struct config_global *g = &d->config->global;
 	const unsigned endpoints = (unsigned)d->engine.endpoint_count;
-	struct limits_wish wish = limits_wish_of(g, endpoints, workers);
+	struct limits_wish wish = limits_wish_of(d->config, endpoints, workers);
 	char text[512], pipes[16] = "auto";
 	int err = limits_raise_fds();
 
-	wish.checks = limits_count_checks(d->config);
-	wish.held = limits_count_held(d->config, workers);
 	if (err)
 		log_line(LOG_LEVEL_WARNING, "cannot raise the number of open files: %s", strerror(-err));
 	limits_read(&d->facts);

@@ -53,8 +53,8 @@ struct limits_plan {
 
 /* One worker for each CPU that we may use, unless a number or a list was given. */
 unsigned limits_count_workers(const struct config_global *g);
-/* What [global] asks for. */
-struct limits_wish limits_wish_of(const struct config_global *g, unsigned endpoints, unsigned workers);
+/* What the configuration asks for. */
+struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers);
 /* Servers with health checks. */
 unsigned limits_count_checks(const struct config *c);
 /* Clients that may be held at the same time: none without maxconn-per-source. */

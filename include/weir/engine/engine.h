@@ -106,7 +106,7 @@ struct engine {
 	_Atomic int workers_done;
 	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */
 	_Atomic uint32_t ping; /* the current round; each worker has its answer */
-	_Atomic uint32_t look_round; /* source_wait.c: the same of looking */
+	_Atomic uint32_t look_round; /* source_wait.c: the last that was drawn */
 	struct spinlock answer_lock;
 	struct engine_answer *answers; /* owns; under answer_lock */
 	/* Tells control that something is to be seen: records, answers, a worker that is ready or
@@ -144,10 +144,6 @@ void engine_ping(struct engine *e);
 /* How many workers have not answered the last engine_ping() (nor ended); `*first` is one of them. */
 unsigned engine_silent_workers(const struct engine *e, unsigned *first);
 
-/* Sessions that are open, as each worker published them at the end of its last turn. Unlike `sessions`
- * without the places that are reserved for an accept which may find nobody. Any thread. */
-unsigned engine_open_sessions(const struct engine *e);
-
 /* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
  * will come. */
 void engine_ask_sessions(struct engine *e, uint64_t token);
@@ -169,6 +165,22 @@ void engine_worker_deaf(struct engine *e);
 void engine_answer(struct engine *e, struct engine_answer *a);
 
 const struct counters *engine_counters(const struct engine *e, unsigned worker);
+/* The sum over all workers of the counter at `offset` in struct counters; of a gauge as each worker left it
+ * at the end of its last turn. */
+static inline uint64_t engine_sum_at(const struct engine *e, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < e->worker_count; i++) {
+		const char *base = (const char *)engine_counters(e, i);
+
+		sum += counter_get((const _Atomic uint64_t *)(const void *)(base + offset));
+	}
+	return sum;
+}
+/* Of a row of counters.tbl.h. engine_sum(e, sessions) are those that are open: e->sessions has the places too
+ * that are reserved for an accept which may find nobody. */
+#define engine_sum(e, name) engine_sum_at(e, offsetof(struct counters, name))
 struct log_ring *engine_log_ring(const struct engine *e, unsigned worker);
 
 #endif
