@@ -112,14 +112,12 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 	return name;
 }
 
-/* nginx's [upstream x] and [server] have lines that ours stand for; 0 for what has none. */
-static unsigned kind_of_hint(const char *hint)
+/* The section of ours that stands for a block of nginx's; 0 for what none does. */
+static unsigned kind_of_block(const char *word)
 {
-	const char *word = strchr(hint, '[');
-
-	if (strncmp(hint, "write ", strlen("write ")) != 0 || word == NULL)
-		return 0;
-	return section_kind(word + 1, strcspn(word + 1, " ]")) & (IN_LISTEN | IN_BACKEND);
+	if (strcmp(word, "upstream") == 0)
+		return IN_BACKEND;
+	return strcmp(word, "server") == 0 ? IN_LISTEN : 0;
 }
 
 /* Returns the kind that may have been meant; 0 for a section of HAProxy's or nginx's, whose lines are not
@@ -155,7 +153,7 @@ static unsigned report_unknown_section(struct reader *r, const char *word, const
 	}
 	if (hint != NULL) {
 		diag_hint(d, "%s", hint);
-		return kind_of_hint(hint);
+		return kind_of_block(word);
 	}
 	if (*name == '\0')
 		diag_hint(d, "write [listen %s], [frontend %s] or [backend %s]; besides there are "
@@ -246,7 +244,8 @@ static void take_header(struct reader *r, const char *text, size_t len, size_t o
 	inside = arena_strndup(d->arena, text + 1 + skip, inside_len);
 	if (close == NULL) {
 		diag_error(d, DIAG_SYNTAX, reader_at(r, offset + len, 1), "this section header has no ']'");
-		diag_hint(d, "write [%s]", inside);
+		if (*inside != '\0')
+			diag_hint(d, "write [%s]", inside);
 	}
 	reader_open_section(r, inside, reader_at(r, offset + 1 + skip, inside_len));
 	if (close == NULL)

@@ -350,6 +350,12 @@ def test_half_a_pair_of_brackets_is_not_part_of_the_name(tmp_path):
     assert [m["hint"] for m in judged(path)] == ["write [listen web]"]
 
 
+def test_a_bracket_alone_is_an_empty_header(tmp_path):
+    path = tmp_path / "x.ini"
+    path.write_text("[\nretries = 1\n")
+    assert [m["hint"] for m in judged(path)] == [None, "write [global], [defaults] or [listen NAME]"]
+
+
 def test_a_section_below_a_slip_can_be_referred_to(tmp_path):
     path = tmp_path / "x.ini"
     path.write_text("[listn web]\nserver a = 10.0.0.1:80\n[frontend f]\nbind = :80\ndefault-backend = web\n")
