@@ -431,16 +431,6 @@ void engine_ping(struct engine *e)
 	signal_all(e, MAIL_PING);
 }
 
-unsigned engine_open_sessions(const struct engine *e)
-{
-	uint64_t open = 0;
-
-	for (unsigned i = 0; i < e->worker_count; i++)
-		if (e->workers[i] != NULL)
-			open += counter_get(&e->workers[i]->counters.sessions);
-	return (unsigned)open;
-}
-
 unsigned engine_silent_workers(const struct engine *e, unsigned *first)
 {
 	const uint32_t round = atomic_load(&e->ping);

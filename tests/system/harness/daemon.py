@@ -156,7 +156,7 @@ class Daemon:
         # The admin connection itself goes away a moment later; so do the files that a lookup of a name reads.
         def settled():
             have = process.descriptors(self.pid)
-            return not any(str(name).startswith("/etc/") for name in have) and \
+            return not any(link.startswith("/etc/") for link in have) and \
                 stays(lambda: process.descriptors(self.pid) == have, 0.02 * SCALE)
         wait_until(settled, "descriptors settle")
         return {"fds": process.descriptors(self.pid),
