@@ -2,24 +2,16 @@
  *
  * server.c - one server as it is at run time: its places, its addresses, its key.
  *
- * Owns every address that the server ever had, because a worker may still be reading one that control has
- * replaced. Places are taken and given back by any thread; all else is control's. Floor 3.
+ * Places are taken and given back by any thread; all else is control's. Floor 3.
  */
 #include "weir/balance/server.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "weir/balance/backend.h"
 #include "weir/balance/server_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
-
-struct server_addr {
-	struct server_addr *next;
-	struct addr addr;
-};
 
 /* ---- places ---- */
 
@@ -86,30 +78,13 @@ const char *server_state_text(enum server_state state)
 
 /* ---- addresses ---- */
 
-/* The address among those that the server had: a name that changes to and fro costs nothing. */
-static const struct addr *find_addr(const struct server *s, const struct addr *a)
-{
-	for (const struct server_addr *known = s->addrs; known != NULL; known = known->next)
-		if (known->addr.len == a->len && memcmp(&known->addr.sa, &a->sa, a->len) == 0)
-			return &known->addr;
-	return NULL;
-}
-
 int server_publish_addr(struct server *s, const struct addr *a)
 {
-	const struct addr *known = find_addr(s, a);
+	const struct addr *known;
+	const int err = known_addrs_add(&s->known, a, &known);
 
-	check(a->len != 0);
-	if (known == NULL) {
-		struct server_addr *more = malloc(sizeof(*more));
-
-		if (more == NULL)
-			return -ENOMEM;
-		more->addr = *a;
-		more->next = s->addrs;
-		s->addrs = more;
-		known = &more->addr;
-	}
+	if (err)
+		return err;
 	atomic_store_explicit(&s->addr, known, memory_order_release);
 	return 0;
 }
@@ -158,12 +133,7 @@ int server_init(struct server *s, struct backend *owner, unsigned index)
 
 void server_free(struct server *s)
 {
-	struct server_addr *a;
-
 	check(atomic_load_explicit(&s->sessions, memory_order_relaxed) == 0);
-	while ((a = s->addrs) != NULL) {
-		s->addrs = a->next;
-		free(a);
-	}
+	known_addrs_free(&s->known);
 	history_free(&s->history);
 }

@@ -20,6 +20,8 @@
 
 #define BACKOFF_MAX_NS   (60 * NS_PER_SEC)
 #define LINES_PER_SECOND 5
+/* That a name changes too often is no news a minute later. */
+#define FULL_LINE_NS (60 * NS_PER_SEC)
 
 struct name {
 	struct resolver *resolver; /* borrows */
@@ -28,6 +30,7 @@ struct name {
 	struct lookup_job *job;    /* owns; NULL while the question is under way */
 	unsigned failures;         /* in a row */
 	struct log_limit limit;    /* of lines about this one */
+	int64_t full_told_ns;      /* that its server takes no further address; 0 = never */
 };
 
 struct resolver {
@@ -219,16 +222,39 @@ static void tell_failure(const struct name *n, const char *why)
 		 s->config->addr.host, why, had ? "it keeps its last address" : "it gets no connections");
 }
 
+/* Its addresses are kept until the end, and a hostile name server has a new one each time. */
+static void tell_full(struct name *n, const struct addr *a)
+{
+	const struct server *s = n->server;
+	const int64_t now_ns = clock_mono_ns();
+	char text[ADDR_TEXT_MAX];
+
+	if (n->full_told_ns != 0 && now_ns - n->full_told_ns < FULL_LINE_NS)
+		return;
+	n->full_told_ns = now_ns;
+	log_line(LOG_LEVEL_WARNING,
+		 "server %s/%s: '%s' is now %s, but has had %u addresses before; the server keeps its last "
+		 "one. Look at the name server, then restart weir, or write the address instead of the name",
+		 s->backend->name, s->config->name, s->config->addr.host, addr_format(a, text),
+		 KNOWN_ADDRS_MAX);
+}
+
 static void use_addr(struct name *n, const struct addr *a)
 {
 	const struct server *s = n->server;
 	const struct addr *now = atomic_load(&s->addr);
 	char text[ADDR_TEXT_MAX];
+	int err;
 
 	n->failures = 0;
 	if (a == now)
 		return;
-	if (server_set_addr(n->server, a) != 0) {
+	err = server_set_addr(n->server, a);
+	if (err == -ENOSPC) {
+		tell_full(n, a);
+		return;
+	}
+	if (err) {
 		n->failures = 1;
 		if (!may_log(&n->limit, KIND_MEMORY))
 			return;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "weir/balance/history.h"
+#include "weir/balance/known_addrs.h"
 #include "weir/config/config.h"
 #include "weir/io/addr.h"
 
@@ -37,7 +38,6 @@ enum server_end { SERVER_END_DOWN, SERVER_END_KILLED, SERVER_ENDS };
 enum server_admin { SERVER_ADMIN_READY, SERVER_ADMIN_DRAIN, SERVER_ADMIN_MAINT };
 
 struct backend;
-struct server_addr;
 
 struct server {
 	const struct config_server *config;   /* borrows from the snapshot */
@@ -47,7 +47,7 @@ struct server {
 
 	/* Control's alone. */
 	uint64_t key;              /* hash of its name or address: the same on every machine */
-	struct server_addr *addrs; /* owns: every address it ever had */
+	struct known_addrs known;  /* owns: the addresses it has had */
 	enum server_admin admin;
 	bool healthy;              /* by its checks; true without any */
 	unsigned weight;           /* as the administrator wants it, 0..256 */
@@ -94,7 +94,8 @@ const char *server_state_text(enum server_state state);
  * server_set_addr()), writes history and one log line when state, weight or limit change. `now_ns` is the
  * monotonic clock; `cause` is copied. */
 
-/* Gives the server an address (copied). */
+/* Gives the server an address (copied). -ENOSPC, with nothing changed, when it has had KNOWN_ADDRS_MAX others
+ * and this one is new. */
 int server_set_addr(struct server *s, const struct addr *a);
 /* By checks, by observation: healthy or not. */
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);

@@ -15,7 +15,7 @@ void server_free(struct server *s);
 
 /* Its state, weight and limit as they follow from the configuration: no change, and no slow start. */
 void server_begin_state(struct server *s);
-/* Makes `a` (copied) its address; the state is not touched. 0 or -ENOMEM. */
+/* Makes `a` (copied) its address; the state is not touched. 0, -ENOMEM, or -ENOSPC as server_set_addr(). */
 int server_publish_addr(struct server *s, const struct addr *a);
 /* The key that belongs to its name or its present address. */
 uint64_t server_key_of(const struct server *s);

@@ -156,7 +156,8 @@ OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", FIELD_PROXY(retries), "3", 
 OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(redispatch), "on", 0, 0,
        "Try again at another server.", "redispatch = on")
 OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(resolve_interval_ns),
-       "30s", 100 * NS_PER_MS, 86400 * NS_PER_SEC, "How often the names of servers are looked up again.",
+       "30s", 100 * NS_PER_MS, 86400 * NS_PER_SEC,
+       "How often the names of servers are looked up again; a server follows its name to 16384 addresses.",
        "resolve-interval = 30s")
 LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")

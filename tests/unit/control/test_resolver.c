@@ -17,7 +17,9 @@
 
 #include <cmocka.h>
 
+#include "../base/log_take.h"
 #include "weir/base/clock.h"
+#include "weir/base/log.h"
 #include "weir/control/resolver.h"
 
 #define WAIT_S 10.
@@ -243,6 +245,42 @@ static void hanging_lookup_does_not_delay_the_end(void **state)
 	assert_int_equal(host_now(), 0);
 }
 
+static void nobody_sleeps(void *arg)
+{
+	(void)arg;
+}
+
+/* What is kept of a name that never stops changing is bounded; the operator is told once, not each time. */
+static void name_with_too_many_addresses_leaves_the_last_one(void **state)
+{
+	struct log_ring *log = log_ring_new(nobody_sleeps, NULL);
+	char line[LOG_RECORD_MAX];
+	enum log_level level;
+	int64_t wall_ns;
+	unsigned told = 0;
+
+	(void)state;
+	assert_non_null(log);
+	for (unsigned i = 0; i < KNOWN_ADDRS_MAX; i++) {
+		struct addr a = {.len = sizeof(a.in), .in = {.sin_family = AF_INET}};
+
+		a.in.sin_addr.s_addr = htonl(0x0b000000u + (i + 7) % KNOWN_ADDRS_MAX);
+		assert_int_equal(server_set_addr(server(), &a), 0);
+	}
+	log_use_ring(log);
+	start();
+	run_until_lookups(5);
+	resolver_free(resolver);
+	log_use_ring(NULL);
+	assert_int_equal(host_now(), 6);
+	assert_true(server_usable(server()));
+	while (log_take(log, &level, &wall_ns, line, sizeof(line)) > 0)
+		if (strstr(line, "has had 16384 addresses") != NULL && level == LOG_LEVEL_WARNING)
+			told++;
+	assert_int_equal(told, 1);
+	log_ring_free(log);
+}
+
 static void servers_without_names_need_no_thread(void **state)
 {
 	(void)state;
@@ -277,6 +315,7 @@ int main(void)
 		RESOLVER_TEST(address_stays_while_the_name_has_it),
 		RESOLVER_TEST(failure_leaves_the_server_as_it_was_and_is_tried_again),
 		RESOLVER_TEST(hanging_lookup_does_not_delay_the_end),
+		RESOLVER_TEST(name_with_too_many_addresses_leaves_the_last_one),
 		RESOLVER_TEST(servers_without_names_need_no_thread),
 		cmocka_unit_test(waits_grow_to_the_interval),
 	};

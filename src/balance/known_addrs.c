@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * known_addrs.c - the addresses that one server has had: a hash table that only grows, up to its bound.
+ *
+ * Owns copies. Never removes one, so that a probe that meets a free place has seen all there is. Control
+ * thread. Floor 3.
+ */
+#include "weir/balance/known_addrs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/hash.h"
+
+#define ROOM_MIN 4u
+
+/* Where `a` is, or the free place where it belongs. */
+static struct addr **place_of(const struct known_addrs *k, const struct addr *a)
+{
+	uint32_t at = (uint32_t)hash_bytes(&a->sa, a->len, k->seed);
+
+	for (;; at++) {
+		struct addr **place = &k->places[at & (k->room - 1)];
+
+		if (*place == NULL || ((*place)->len == a->len && memcmp(&(*place)->sa, &a->sa, a->len) == 0))
+			return place;
+	}
+}
+
+static uint64_t make_seed(const struct known_addrs *k)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed))
+		return seed;
+	/* Early after boot: guessed from far away no address of our memory is. */
+	return (uint64_t)(uintptr_t)k ^ (uint64_t)clock_wall_ns();
+}
+
+/* At most three quarters are taken, so that a probe is short. */
+static int make_room(struct known_addrs *k)
+{
+	struct known_addrs more = {.count = k->count, .seed = k->seed};
+
+	if (k->count < k->room / 4 * 3)
+		return 0;
+	more.room = k->room > 0 ? 2 * k->room : ROOM_MIN;
+	if (k->room == 0)
+		more.seed = make_seed(k);
+	more.places = calloc(more.room, sizeof(struct addr *));
+	if (more.places == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < k->room; i++)
+		if (k->places[i] != NULL)
+			*place_of(&more, k->places[i]) = k->places[i];
+	free(k->places);
+	*k = more;
+	return 0;
+}
+
+static int add(struct known_addrs *k, const struct addr *a, const struct addr **out)
+{
+	struct addr *copy;
+	int err;
+
+	if (k->count == KNOWN_ADDRS_MAX)
+		return -ENOSPC;
+	err = make_room(k);
+	if (err)
+		return err;
+	copy = malloc(sizeof(*copy));
+	if (copy == NULL)
+		return -ENOMEM;
+	*copy = *a;
+	*place_of(k, a) = copy;
+	k->count++;
+	*out = copy;
+	return 0;
+}
+
+int known_addrs_add(struct known_addrs *k, const struct addr *a, const struct addr **out)
+{
+	check(a->len != 0);
+	if (k->room > 0) {
+		*out = *place_of(k, a);
+		if (*out != NULL)
+			return 0;
+	}
+	return add(k, a, out);
+}
+
+void known_addrs_free(struct known_addrs *k)
+{
+	for (uint32_t i = 0; i < k->room; i++)
+		free(k->places[i]);
+	free(k->places);
+	memset(k, 0, sizeof(*k));
+}
