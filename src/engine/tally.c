@@ -202,6 +202,7 @@ static void count_end(const struct session *s, struct tally *t)
 		break;
 	case CLOSE_NO_RESOURCE:
 	case CLOSE_NO_SOCKET:
+	case CLOSE_RING_LOST:
 	case CLOSE_INTERNAL:
 		counter_add(&t->internal_errors, 1);
 		break;

@@ -384,6 +384,7 @@ struct worker *worker_make(struct engine *e, unsigned index, const struct io_dri
 	buf_cache_init(&w->loop.bufs, &e->bufs);
 	mailbox_init(&w->mailbox, &w->loop);
 	w->loop.woken = worker_woken;
+	w->loop.lost = worker_lost;
 	*err = make_pickers(w);
 	if (!*err)
 		*err = make_tallies(w);

@@ -220,6 +220,12 @@ void io_cancel(struct io_loop *loop, struct io_op *op)
 		loop->driver->cancel(loop, op);
 }
 
+void io_forget(struct io_loop *loop, struct io_sock *sock)
+{
+	check(loop->driver->forget != NULL);
+	loop->driver->forget(loop, sock);
+}
+
 void io_yield(struct io_loop *loop, struct io_op *op, enum io_turn where)
 {
 	check(op->state == IO_IDLE);

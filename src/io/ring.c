@@ -179,11 +179,20 @@ struct io_uring_sqe *ring_sqe(struct ring *r)
 	return io_uring_get_sqe(&r->uring);
 }
 
+/* The kernel counts what it had to drop. It says -EBADR as well, but once, and not where anything was
+ * submitted (io_uring_enter(2)), which under load is each time. */
+static bool has_dropped(const struct ring *r)
+{
+	return unlikely(IO_URING_READ_ONCE(*r->uring.cq.koverflow) != 0);
+}
+
 int ring_enter(struct ring *r, int64_t timeout_ns)
 {
 	const unsigned least = timeout_ns == RING_ALL ? *r->uring.cq.kring_entries : timeout_ns != 0;
 	const int n = enter(r, publish(r), least, timeout_ns == RING_ALL ? 0 : timeout_ns);
 
+	if (has_dropped(r))
+		return -EBADR;
 	if (n >= 0 || n == -ETIME || n == -EINTR)
 		return 0;
 	/* Short of memory, or of room for completions: nothing was submitted, and nothing brought. */

@@ -130,7 +130,7 @@ static void uring_close_sock(struct io_loop *loop, struct io_op *op)
 	check(sock->wr == NULL || sock->wr == op);
 	if (op->kind == IO_RESET)
 		parked_harden(sock);
-	if (URING_CLOSES_BY_CALL)
+	if (URING_CLOSES_BY_CALL || u->ring == NULL)
 		sys_close(sock->fd);
 	else
 		ask_close(u, sock->fd);
@@ -358,8 +358,7 @@ static void on_completion(struct uring *u, struct ring_done *c)
 
 /* ---- waiting ---- */
 
-/* The ring belongs to the thread that waits. */
-static void switch_on(struct uring *u)
+void uring_switch_on(struct uring *u)
 {
 	const int err = ring_enable(u->ring);
 
@@ -391,7 +390,7 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 	int err;
 
 	if (unlikely(!u->on))
-		switch_on(u);
+		uring_switch_on(u);
 	if (unlikely(u->missing > 0))
 		uring_bufs_fill(u);
 	if (deadline_ns == IO_ALL_NOW)
@@ -401,6 +400,10 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 	else
 		timeout_ns = alarm_wait_ns(&u->alarm, loop, deadline_ns);
 	err = ring_enter(u->ring, timeout_ns);
+	if (unlikely(err == -EBADR)) {
+		uring_lose(u);
+		return;
+	}
 	/* The kernel may be short of something for a while. */
 	check(err == 0 || err == -EBUSY || err == -EAGAIN || err == -ENOMEM);
 	loop->now_ns = sys_now_ns();
@@ -487,4 +490,5 @@ const struct io_driver io_uring_driver = {
 	.rest = uring_rest,
 	.wait = uring_wait,
 	.keep = uring_keep,
+	.forget = uring_forget,
 };

@@ -55,6 +55,22 @@ void uring_forget_accept(struct uring *u, struct io_op *op)
 	}
 }
 
+void uring_accept_again(struct uring *u, struct io_op *op)
+{
+	const bool cancelled = op->result & URING_CANCELLED;
+
+	op->result = IO_PARKED;
+	if (cancelled) {
+		*parked_place(op) = NULL;
+		io_complete(u->loop, op, -ECANCELED);
+	} else if (u->on) {
+		ask(u, op);
+	} else {
+		op->next = u->unarmed;
+		u->unarmed = op;
+	}
+}
+
 void uring_on_accept(struct uring *u, struct io_op *op, int res)
 {
 	int err = 0;

@@ -143,15 +143,18 @@ void uring_watch_drain(struct uring *u, struct io_op *op)
 
 void uring_watch_events(struct uring *u)
 {
-	int count;
-
 	/* Those who are told of are ready again while the others wait: everything else has its turn too. */
-	if (u->looked) {
+	if (u->looked)
 		u->has_more = true;
-		return;
-	}
+	else
+		uring_watch_wait(u, 0);
+}
+
+void uring_watch_wait(struct uring *u, int64_t timeout_ns)
+{
+	const int count = sys_epoll_wait(u->epfd, u->events, IO_EVENTS, timeout_ns);
+
 	u->looked = true;
-	count = sys_epoll_wait(u->epfd, u->events, IO_EVENTS, 0);
 	u->has_more = count == IO_EVENTS;
 	u->loop->events += count > 0 ? (uint64_t)count : 0;
 	for (int i = 0; i < count; i++) {
@@ -201,6 +204,13 @@ void uring_watch_ask_tick(struct uring *u)
 	io_uring_prep_timeout(sqe, &ts, 0, 0);
 	sqe->user_data = URING_TICK;
 	u->ticking = true;
+}
+
+void uring_watch_renew(struct uring *u)
+{
+	u->ticking = false;
+	if (u->young != NULL || u->old != NULL || u->stuck != NULL)
+		uring_watch_ask_tick(u);
 }
 
 void uring_watch_tick(struct uring *u)

@@ -85,6 +85,10 @@ void worker_free(struct worker *w);
 /* Starts the thread; it ends by itself when the worker is finished. 0 or -errno. */
 int worker_spawn(struct worker *w);
 
+/* lost.c, as io_loop.lost: ends all sessions of the worker, both sides by RST, as nobody knows which bytes
+ * are missing; its listeners go on. */
+void worker_lost(struct io_loop *loop);
+
 /* A flow could not get a pipe or memory moved: counted where counters live. */
 static inline struct worker *worker_of_loop(struct io_loop *loop)
 {

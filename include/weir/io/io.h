@@ -164,6 +164,8 @@ struct io_driver {
 	/* Waits at most until `deadline_ns` and brings results. */
 	void (*wait)(struct io_loop *loop, int64_t deadline_ns);
 	struct buf *(*keep)(struct io_loop *loop, struct io_op *op, uint32_t from);
+	/* Within loop->lost(): see io_forget(). NULL = it never calls that. */
+	void (*forget)(struct io_loop *loop, struct io_sock *sock);
 };
 
 struct io_queue {
@@ -185,6 +187,9 @@ struct io_loop {
 	struct buf_cache bufs;
 	struct pipe_cache pipes;
 	void (*woken)(struct io_loop *loop); /* io_loop_wake() was called; NULL = ignore */
+	/* The kernel has dropped results of pending ops, and nobody knows what they moved: the owner of each
+	 * socket calls io_forget(). Called in the dispatch phase; needed where the driver has forget(). */
+	void (*lost)(struct io_loop *loop);
 	int64_t far_ns; /* a deadline at least so far away is left to an alarm, where the driver has one */
 	int wake_fd;                         /* owns: an eventfd that the driver watches */
 	uint32_t pending; /* ops that are pending: 0 at rest but for the standing ones */
@@ -212,6 +217,9 @@ int io_attach(struct io_loop *loop, struct io_sock *sock);
 /* Prepares an op; op->kind and its arguments are set before each io_start(). */
 void io_op_init(struct io_op *op, struct io_sock *sock, void (*done)(struct io_op *op, int result));
 int io_start(struct io_loop *loop, struct io_op *op);
+/* Within loop->lost(), once for each socket of the loop: the ops of `sock` that were in the kernel's hands
+ * come back with -ECANCELED, within this call; an IO_ACCEPT goes on as if nothing had happened. */
+void io_forget(struct io_loop *loop, struct io_sock *sock);
 /* Asks for the end of a pending op; done() still comes, once. Harmless when idle or queued. */
 void io_cancel(struct io_loop *loop, struct io_op *op);
 /* Completes `op` (which must be idle) with 0 when its turn has come: at the end of this turn of the

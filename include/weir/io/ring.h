@@ -31,7 +31,7 @@ struct ring_done {
 struct ring_shape {
 	uint32_t submissions;
 	/* More than that at once are kept by the kernel while it has memory for them. Without it one is lost,
-	 * and ring_enter() says -EBADR from then on: nobody can rely on such a ring. */
+	 * and ring_enter() returns -EBADR: nobody can rely on such a ring any more. */
 	uint32_t completions;
 	uint32_t bufs;        /* how many buffers the kernel may be lent at once, at most 32768 */
 };
@@ -56,7 +56,7 @@ void ring_reserve(struct ring *r, uint32_t count);
 
 /* Submits everything, runs some of what the kernel put off, and waits until at least one completion is there,
  * at most `timeout_ns` (< 0: for ever, 0: not at all; or RING_ALL). 0, also when the time is up or a signal
- * came, or -errno. */
+ * came, or -errno; -EBADR when completions were dropped, each time from then on. */
 int ring_enter(struct ring *r, int64_t timeout_ns);
 /* Takes the oldest completions, at most `max`; fewer means that there are no more for now. */
 uint32_t ring_take(struct ring *r, struct ring_done *out, uint32_t max);

@@ -68,7 +68,7 @@ enum { URING_BY_RING, URING_BY_POLL };
 #define URING_STUCK 0x80000   /* in the list of those that neither the epoll set nor a poll can wait for */
 
 struct uring {
-	struct ring *ring; /* owns; NULL when at rest */
+	struct ring *ring; /* owns; NULL when at rest, and while uring_lost.c waits for another one */
 	struct io_loop *loop;
 	bool on;
 	uint16_t number; /* of the last op */
@@ -91,6 +91,7 @@ struct uring {
 	uint32_t missing;
 	struct buf *lent; /* what the callback that runs now may keep */
 	bool lent_is_written; /* a write of it is pending */
+	struct io_driver ringless; /* the loop's driver meanwhile */
 	struct ring_done done[IO_EVENTS];
 	struct parked parked;
 };
@@ -103,6 +104,14 @@ void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe);
 uint64_t uring_op_data(struct io_op *op);
 /* Its wait has ended; the callback runs. */
 void uring_deliver(struct uring *u, struct io_op *op, int result);
+/* The ring belongs to the calling thread, the one that waits, from now on. */
+void uring_switch_on(struct uring *u);
+
+/* uring_lost.c: completions were dropped. Ends the ring, makes another one, now or as soon as there can be
+ * one, and tells the engine. */
+void uring_lose(struct uring *u);
+/* As io_driver.forget. */
+void uring_forget(struct io_loop *loop, struct io_sock *sock);
 
 /* uring_watch.c: sockets that are waited for as with epoll. */
 int uring_start_ready(struct uring *u, struct io_op *op);
@@ -121,6 +130,10 @@ void uring_watch_ask_tick(struct uring *u);
 void uring_watch_tick(struct uring *u);
 /* Brings one batch of the set's events for each wait; with a full one there is more. */
 void uring_watch_events(struct uring *u);
+/* The same, and waits for the first of them, at most `timeout_ns`. */
+void uring_watch_wait(struct uring *u, int64_t timeout_ns);
+/* There is another ring, which knows nothing of the tick that was asked for. */
+void uring_watch_renew(struct uring *u);
 
 /* uring_bufs.c */
 void uring_bufs_init(struct uring *u);
@@ -137,6 +150,8 @@ struct buf *uring_keep(struct io_loop *loop, struct io_op *op, uint32_t from);
 int uring_start_accept(struct uring *u, struct io_op *op);
 void uring_accept_on(struct uring *u);
 void uring_on_accept(struct uring *u, struct io_op *op, int res);
+/* It was in a ring that is gone. */
+void uring_accept_again(struct uring *u, struct io_op *op);
 void uring_forget_accept(struct uring *u, struct io_op *op);
 void uring_accept_last(struct io_loop *loop, struct io_op *op);
 

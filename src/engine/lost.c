@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lost.c - a worker whose driver has lost results of the kernel: its sessions end, and it goes on.
+ *
+ * A session that only waited may have lost nothing, but which one that is nobody can tell. Touches no other
+ * worker. A worker's thread. Floor 4.
+ */
+#include <errno.h>
+
+#include "weir/base/log.h"
+#include "weir/engine/session.h"
+#include "weir/engine/worker.h"
+
+static void forget_all(struct worker *w, struct list *sessions)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	list_foreach_safe(sessions, pos, tmp) {
+		struct session *s = list_entry(pos, struct session, link);
+
+		io_forget(&w->loop, &s->sides[SIDE_CLIENT].sock);
+		io_forget(&w->loop, &s->sides[SIDE_SERVER].sock);
+	}
+}
+
+void worker_lost(struct io_loop *loop)
+{
+	struct worker *w = worker_of_loop(loop);
+	const uint32_t sessions = w->sessions;
+
+	if (log_limit_ok(&w->shortage_limit, LOG_CAUSE_SHORTAGE, EBADR, loop->now_ns, 1))
+		log_line(LOG_LEVEL_ERROR,
+			 "worker %u: out of memory, the kernel has dropped completions of its ring; its %u "
+			 "sessions are closed, and it goes on with a new ring. Give weir more memory "
+			 "(MemoryMax= of the unit), or write driver = epoll",
+			 w->index, sessions);
+	while (!list_empty(&w->live))
+		session_close(list_entry(w->live.next, struct session, link), CLOSE_RING_LOST);
+	forget_all(w, &w->waiting); /* before the other list, to which what comes back moves */
+	forget_all(w, &w->closing);
+	for (size_t i = 0; i < w->engine->endpoint_count; i++)
+		io_forget(loop, &w->listeners[i].sock);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * uring_lost.c - a ring that has lost completions: its end, and the time until there is another one.
+ *
+ * The kernel keeps completions for which the ring has no room in memory of its own, and drops those for which
+ * it gets none (a memory limit of the control group is enough). What they said cannot be known, so the ring
+ * and all that was in it is given up; the engine ends its sessions. Where no other ring can be made, which is
+ * likely then, the loop has a driver that accepts nobody, starts nothing and tries again. One thread a loop.
+ * Floor 1.
+ */
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/io/uring.h"
+#include "weir/io/uring_state.h"
+
+/* What the kernel still holds of the old ring is gone after 30 to 75 ms. */
+#define TRY_AGAIN_NS (10 * NS_PER_MS)
+
+static int renew(struct uring *u)
+{
+	const int err = ring_open(&u->ring, &uring_shape);
+
+	if (err)
+		return err;
+	u->loop->driver = &io_uring_driver;
+	uring_switch_on(u);
+	uring_watch_renew(u);
+	return 0;
+}
+
+/* ---- meanwhile ---- */
+
+static int start_without(struct io_loop *loop, struct io_op *op)
+{
+	switch (op->kind) {
+	case IO_RESET:
+		op->flags &= (uint8_t)~IO_DRAIN; /* what was still to be delivered goes with the ring */
+		return io_uring_driver.start(loop, op);
+	case IO_ACCEPT:
+	case IO_SHUTDOWN:
+	case IO_CLOSE:
+		return io_uring_driver.start(loop, op);
+	default:
+		return -ENOMEM;
+	}
+}
+
+/* What was in the ring comes back by uring_forget(). */
+static void cancel_without(struct io_loop *loop, struct io_op *op)
+{
+	if (op->result & URING_SENT)
+		op->result |= URING_CANCELLED;
+	else
+		io_uring_driver.cancel(loop, op);
+}
+
+static void wait_without(struct io_loop *loop, int64_t deadline_ns)
+{
+	struct uring *u = loop->driver_state;
+
+	if (renew(u) == 0) {
+		io_uring_driver.wait(loop, deadline_ns);
+		return;
+	}
+	uring_watch_wait(u, deadline_ns == IO_ALL_NOW ? 0 : TRY_AGAIN_NS);
+	loop->now_ns = sys_now_ns();
+	if (loop->woken != NULL)
+		loop->woken(loop);
+}
+
+/* ---- the end of a ring ---- */
+
+void uring_lose(struct uring *u)
+{
+	struct io_loop *loop = u->loop;
+
+	/* Sockets that were closed in the last turn; what else fails now ends with the ring. */
+	(void)ring_enter(u->ring, 0);
+	ring_close(u->ring);
+	u->ring = NULL;
+	u->on = false;
+	u->lent = NULL;
+	memset(u->unheard, 0, sizeof(u->unheard));
+	uring_bufs_free(u);
+	u->ringless = io_uring_driver;
+	u->ringless.start = start_without;
+	u->ringless.cancel = cancel_without;
+	u->ringless.wait = wait_without;
+	loop->driver = &u->ringless;
+	loop->now_ns = sys_now_ns();
+	u->looked = false;
+	(void)renew(u); /* or each wait tries again */
+	check(loop->lost != NULL);
+	loop->lost(loop);
+	if (loop->woken != NULL)
+		loop->woken(loop); /* its wake-up may be among what was dropped */
+}
+
+static void forget(struct uring *u, struct io_op *op)
+{
+	if (op == NULL || !(op->result & URING_SENT))
+		return;
+	if (op->kind == IO_ACCEPT)
+		uring_accept_again(u, op);
+	else
+		uring_deliver(u, op, -ECANCELED);
+}
+
+void uring_forget(struct io_loop *loop, struct io_sock *sock)
+{
+	struct uring *u = loop->driver_state;
+
+	forget(u, sock->rd);
+	forget(u, sock->wr);
+}
