@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * extra.c - what only some sessions have: made when first needed, kept by the worker for the next one.
+ * extra.c - what only some sessions have: made when first needed.
  *
  * A worker's thread. Floor 4.
  */
 #include "weir/engine/extra.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/engine/session.h"
 #include "weir/engine/worker.h"
 
+_Static_assert(offsetof(struct session_extra, link) == 0, "the slab's list while it is free");
+
+static const struct slab_kind extra_kind = {.bytes = sizeof(struct session_extra)};
+
+void session_extras_init(struct slab *slab)
+{
+	slab_init(slab, &extra_kind);
+}
+
 struct session_extra *session_extra(struct session *s)
 {
-	struct worker *w = s->worker;
-	struct session_extra *x;
+	struct session_extra *x = s->extra;
 
-	if (s->extra != NULL)
-		return s->extra;
-	if (list_empty(&w->extras)) {
-		x = malloc(sizeof(*x));
-		if (x == NULL)
-			return NULL;
-	} else {
-		x = list_entry(w->extras.next, struct session_extra, link);
-		list_remove(&x->link);
-	}
+	if (x != NULL)
+		return x;
+	x = slab_get(&s->worker->extras);
+	if (x == NULL)
+		return NULL;
 	memset(x, 0, sizeof(*x));
 	x->session = s;
 	s->extra = x;
@@ -43,15 +46,5 @@ void session_extra_put(struct session *s)
 	check(x->head == NULL && x->proxy == NULL);
 	s->extra = NULL;
 	x->session = NULL;
-	list_push_back(&s->worker->extras, &x->link);
-}
-
-void session_extras_free(struct worker *w)
-{
-	while (!list_empty(&w->extras)) {
-		struct session_extra *x = list_entry(w->extras.next, struct session_extra, link);
-
-		list_remove(&x->link);
-		free(x);
-	}
+	slab_put(&s->worker->extras, x);
 }

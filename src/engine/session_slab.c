@@ -1,76 +1,50 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_slab.c - the memory of a worker's sessions: chunks, a free list, never given back.
+ * session_slab.c - the memory of a worker's sessions: a slab whose slots have generations.
  *
- * The most recently freed session is handed out first: its memory is warm. A worker's thread.
- * Floor 4.
+ * A worker's thread. Floor 4.
  */
 #include "weir/engine/session_slab.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/engine/session.h"
-#include "weir/io/sys.h"
 
-#define CHUNK_SESSIONS_MIN 64u
+_Static_assert(offsetof(struct session, link) == 0, "the slab's list while it is free");
 
-struct session_chunk {
-	struct session_chunk *next; /* owns */
-	struct session sessions[];
-};
-
-/* At least a page, which may be 64 KiB. */
-static uint32_t chunk_sessions(void)
+static void begin(void *slot, uint16_t gen)
 {
-	const size_t fit = (sys_page_bytes() - sizeof(struct session_chunk)) / sizeof(struct session);
+	struct session *s = slot;
 
-	return fit > CHUNK_SESSIONS_MIN ? (uint32_t)fit : CHUNK_SESSIONS_MIN;
+	s->sides[0].sock.gen = gen;
+	s->sides[1].sock.gen = gen;
 }
 
-void session_slab_init(struct session_slab *slab)
+static uint16_t came(const void *slot, uint16_t gen)
 {
-	memset(slab, 0, sizeof(*slab));
-	list_init(&slab->free);
+	const struct session *s = slot;
+	const uint16_t client = (uint16_t)(s->sides[0].sock.gen - gen);
+	const uint16_t server = (uint16_t)(s->sides[1].sock.gen - gen);
+
+	return client > server ? client : server;
 }
 
-void session_slab_free(struct session_slab *slab)
-{
-	struct session_chunk *chunk;
+static const struct slab_kind session_kind = {.bytes = sizeof(struct session), .begin = begin, .came = came};
 
-	while ((chunk = slab->chunks) != NULL) {
-		slab->chunks = chunk->next;
-		free(chunk);
-	}
-	list_init(&slab->free);
-	slab->slots = 0;
+void session_slab_init(struct slab *slab)
+{
+	slab_init(slab, &session_kind);
 }
 
-static bool grow(struct session_slab *slab)
+struct session *session_slab_get(struct slab *slab)
 {
-	const uint32_t count = chunk_sessions();
-	struct session_chunk *chunk = calloc(1, sizeof(*chunk) + count * sizeof(chunk->sessions[0]));
-
-	if (chunk == NULL)
-		return false;
-	chunk->next = slab->chunks;
-	slab->chunks = chunk;
-	slab->slots += count;
-	for (uint32_t i = 0; i < count; i++)
-		list_push_back(&slab->free, &chunk->sessions[i].link);
-	return true;
-}
-
-struct session *session_slab_get(struct session_slab *slab)
-{
-	struct session *s;
+	struct session *s = slab_get(slab);
 	uint16_t gens[2];
 
-	if (list_empty(&slab->free) && !grow(slab))
+	if (s == NULL)
 		return NULL;
-	s = list_entry(slab->free.next, struct session, link);
-	list_remove(&s->link);
 	check(s->state == SESSION_FREE);
 	gens[0] = s->sides[0].sock.gen;
 	gens[1] = s->sides[1].sock.gen;
@@ -81,9 +55,19 @@ struct session *session_slab_get(struct session_slab *slab)
 	return s;
 }
 
-void session_slab_put(struct session_slab *slab, struct session *s)
+void session_slab_put(struct slab *slab, struct session *s)
 {
 	check(s->state == SESSION_FREE);
 	check(list_empty(&s->link));
-	list_push_front(&slab->free, &s->link);
+	slab_put(slab, s);
+}
+
+struct session *session_slab_next(const struct slab *slab, uint32_t *cursor)
+{
+	struct session *s;
+
+	do
+		s = slab_next(slab, cursor);
+	while (s != NULL && s->state == SESSION_FREE);
+	return s;
 }

@@ -16,6 +16,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/engine/extra.h"
+#include "weir/engine/give_back.h"
 #include "weir/engine/queueing.h"
 #include "weir/engine/record.h"
 #include "weir/engine/session.h"
@@ -157,33 +158,6 @@ static void reap(struct worker *w)
 		(void)session_reap(list_entry(w->closing.next, struct session, link)); /* or it comes again */
 }
 
-static uint32_t bufs_resting(const struct buf_cache *c)
-{
-	uint32_t n = 0;
-	int i;
-
-	for (i = 0; i < BUF_TIERS; i++)
-		n += shelf_size(&c->tiers[i]);
-	return n;
-}
-
-static uint32_t pipes_resting(const struct pipe_cache *c)
-{
-	return shelf_size(&c->list);
-}
-
-/* The timer is set only while a cache holds something, so that an idle worker sleeps. */
-static void arm_ageing(struct worker *w)
-{
-	const int64_t cycle_ns = w->engine->config->global.pipe_cycle_ns;
-
-	if (timer_is_set(&w->age) || cycle_ns <= 0)
-		return;
-	if (pipes_resting(&w->loop.pipes) == 0 && bufs_resting(&w->loop.bufs) == 0)
-		return;
-	(void)timer_set(&w->loop.timers, &w->age, w->loop.now_ns + cycle_ns); /* or at a later turn */
-}
-
 /* Control ages what rests in the pools, and sleeps while nothing does: it is told again now and then,
  * as it may have emptied the lists and slept since. */
 static void tell_control(struct worker *w)
@@ -198,14 +172,6 @@ static void tell_control(struct worker *w)
 	e->notify(e->notify_arg);
 }
 
-static void worker_age(struct timer *t)
-{
-	struct worker *w = container_of(t, struct worker, age);
-
-	(void)pipe_cache_age(&w->loop.pipes); /* arm_ageing() looks for itself */
-	(void)buf_cache_age(&w->loop.bufs);
-}
-
 static void publish(struct worker *w)
 {
 	struct counters *c = &w->counters;
@@ -215,7 +181,7 @@ static void publish(struct worker *w)
 	counter_set(&c->timers, loop->timers.count);
 	counter_set(&c->pending_ops, loop->pending);
 	counter_set(&c->pipes_in_use, loop->pipes.in_use);
-	counter_set(&c->pipes_resting, pipes_resting(&loop->pipes));
+	counter_set(&c->pipes_resting, shelf_size(&loop->pipes.list));
 	counter_set(&c->pipes_killed, loop->pipes.killed);
 	counter_set(&c->bufs_in_use, loop->bufs.in_use);
 	counter_set(&c->bufs_in_use_bytes, loop->bufs.in_use_bytes);
@@ -253,7 +219,7 @@ void worker_turn(struct worker *w)
 	reap(w);
 	if (unlikely(w->look_turns > 0))
 		source_wait_turned(w);
-	arm_ageing(w);
+	give_back_arm(w);
 	tell_control(w);
 	publish(w);
 	if (unlikely(w->draining))
@@ -323,8 +289,8 @@ static void free_parts(struct worker *w)
 	free(w->server_limits);
 	free(w->evictions);
 	free(w->listeners);
-	session_extras_free(w);
-	session_slab_free(&w->slab);
+	slab_free(&w->extras);
+	slab_free(&w->slab);
 	log_ring_free(w->log);
 	free(w);
 }
@@ -349,11 +315,11 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	list_init(&w->live);
 	list_init(&w->closing);
 	list_init(&w->waiting);
-	list_init(&w->extras);
 	list_init(&w->source_waits);
 	queue_grants_init(&w->grants, wake_for_grants, w);
 	session_slab_init(&w->slab);
-	timer_init(&w->age, worker_age);
+	session_extras_init(&w->extras);
+	give_back_init(w);
 	timer_init(&w->baton, worker_pass_baton);
 	return w;
 }

@@ -188,7 +188,9 @@ void io_sock_init(struct io_sock *sock, int fd, bool tcp)
 {
 	check(fd > 2);
 	sock->fd = fd;
-	sock->gen++;
+	/* 0 is what an event finds for a socket whose memory was given back. */
+	if (++sock->gen == 0)
+		sock->gen = 1;
 	/* A new socket can be written to; what can be read, the first event tells. */
 	sock->bits = (uint16_t)(IO_WRITABLE | (tcp ? IO_TCP : 0));
 	sock->rd = NULL;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -159,6 +160,11 @@ uint32_t sys_page_bytes(void)
 	check(page > 0);
 	check(page <= 1 << 20);
 	return (uint32_t)page;
+}
+
+int sys_discard(void *memory, size_t len)
+{
+	return madvise(memory, len, MADV_DONTNEED) < 0 ? -errno : 0;
 }
 
 int sys_epoll_create(void)

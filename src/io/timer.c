@@ -87,11 +87,15 @@ static void sift_down(struct timer_heap *h, uint32_t slot, struct timer_entry e)
 	place(h, slot, e);
 }
 
+/* A page at least, as less would take one too. */
+static uint32_t smallest_room(void)
+{
+	return sys_page_bytes() / (uint32_t)sizeof(struct timer_entry);
+}
+
 static int make_room(struct timer_heap *h)
 {
-	/* A page at first, as less would take one too. */
-	const uint32_t page = sys_page_bytes() / (uint32_t)sizeof(struct timer_entry);
-	const uint32_t room = h->room != 0 ? h->room * 2 : page;
+	const uint32_t room = h->room != 0 ? h->room * 2 : smallest_room();
 	struct timer_entry *entries;
 
 	if (h->count < h->room)
@@ -111,6 +115,18 @@ static int make_room(struct timer_heap *h)
 	h->entries = entries;
 	h->room = room;
 	return 0;
+}
+
+void timer_heap_trim(struct timer_heap *h)
+{
+	uint32_t room = h->room;
+
+	while (room > smallest_room() && room / 4 >= h->count)
+		room /= 2;
+	if (room == h->room)
+		return;
+	if (mremap(h->entries, h->room * sizeof(*h->entries), room * sizeof(*h->entries), 0) != MAP_FAILED)
+		h->room = room; /* where it is: only the tail goes */
 }
 
 static void check_set(const struct timer_heap *h, const struct timer *t)

@@ -245,6 +245,16 @@ int sys_pipe_set_size(int fd, int bytes)
 	return (int)p->cap;
 }
 
+int sys_discard(void *memory, size_t len)
+{
+	model_enter();
+	if (prng_chance(&model.rng, 10))
+		return -EINVAL;
+	memset(memory, 0, len);
+	cover(COVER_PAGE_AWAY);
+	return 0;
+}
+
 uint32_t sys_page_bytes(void)
 {
 	return model_page_bytes();

@@ -19,6 +19,7 @@ WRITE = "src/engine/flow_write.c"
 SESSION = "src/engine/session.c"
 HANDSHAKE = "src/engine/handshake.c"
 GREETING = "src/engine/greeting.c"
+SLAB = "src/engine/slab.c"
 
 LEFT_OUT = {
     "R4": "is about level-triggered loops; the epoll driver is edge-triggered, a spin of it is caught by "
@@ -157,6 +158,23 @@ MUTANTS = [
     {"rule": "-", "what": "a server that is tried gets no PROXY header",
      "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) && !say(s))",
                 "CONFIG_SEND_PROXY_OFF) && false)")]},
+    {"rule": "-", "what": "a page of sessions that comes back begins its generations anew",
+     "edits": [(SLAB, "	page->gen = (uint16_t)(page->gen + generations_used(slab, page));\n", "")]},
+    {"rule": "-", "what": "a page is given back within the batch, and forgets its generations",
+     "edits": [(SLAB, "		shelf_push(&slab->empty, &page->item);\n",
+                "		empty_out(slab, page);\n"),
+               (SLAB, "	page->gen = (uint16_t)(page->gen + generations_used(slab, page));\n", ""),
+               (SESSION, "	list_remove(&s->link);\n"
+                "	list_push_back(&s->worker->closing, &s->link);\n}\n\nstatic bool has_pending",
+                "	(void)session_reap(s);\n}\n\nstatic bool has_pending")]},
+    {"rule": "-", "what": "a page with one session left is given back",
+     "edits": [(SLAB, "	if (page->used == 0) {\n		list_remove(&page->link);\n",
+                "	if (page->used <= 1 && page->item.next == &page->item) {\n"
+                "		list_remove(&page->link);\n"),
+               (SLAB, "	check(page->used == 0);\n", "")]},
+    {"rule": "-", "what": "what rests in slabs is never given back",
+     "edits": [("src/engine/give_back.c", "	if (slab_give_back(&w->slab, GIVE_BACK_PAGES)",
+                "	if (slab_give_back(&w->slab, 0)")]},
 ]
 
 # The io_uring driver: what a ring adds to the ways of being wrong. Completions that no kernel brings (of

@@ -20,7 +20,19 @@
 #define RIG_SERVERS 2
 #define RIG_TURNS_TO_END 64
 
+/* Sockets of sessions whose generations are watched, in a seed that gives pages back. */
+#define RIG_SOCKS 128
+
 struct rig rig;
+
+/* What was last seen at the place of a socket. */
+static struct seen {
+	const struct io_sock *sock;
+	uint32_t number; /* of the session */
+	uint16_t gen;
+	bool away; /* its page has been given back since */
+} seen[RIG_SOCKS];
+static int seen_count;
 
 static struct config_server servers[RIG_SERVERS];
 static struct config_backend backend;
@@ -103,7 +115,7 @@ static void make_config(int splice)
 	if (splice != RIG_SPLICE_RANDOM)
 		config.global.splice = (enum config_splice)splice;
 	config.global.pipe_size = prng_chance(r, 50) ? 65536 : 262144;
-	config.global.pipe_cycle_ns = 10 * NS_PER_SEC;
+	config.global.pipe_cycle_ns = rig.gives_pages_back ? NS_PER_MS : 10 * NS_PER_SEC;
 	config.frontends = &frontend;
 	config.frontend_count = 1;
 	config.backends = &backend;
@@ -163,12 +175,16 @@ static void make_engine(const struct io_driver *driver)
 	if (prng_chance(&model.rng, 50))
 		rig.worker->loop.far_ns = NS_PER_MS; /* the alarm has something to do */
 	e->workers[0] = rig.worker;
+	if (rig.gives_pages_back)
+		rig.worker->slab.page_slots = 1 + sim_seed / 4 % 2;
 }
 
 void rig_open(const struct io_driver *driver, int splice)
 {
 	rig.turns = 0;
 	rig.rests = false;
+	rig.gives_pages_back = sim_seed % 4 == 1; /* takes no random number */
+	seen_count = 0;
 	make_config(splice);
 	make_engine(driver);
 }
@@ -205,6 +221,50 @@ static void check_sessions(const struct list *live)
 		if (s->state == SESSION_FORWARDING && s->extra != NULL &&
 		    s->flows[FLOW_TO_SERVER].bytes_out < s->extra->header_sent)
 			cover(COVER_HEADER_HELD);
+	}
+}
+
+static struct seen *find_seen(const struct io_sock *sock)
+{
+	for (int i = 0; i < seen_count; i++)
+		if (seen[i].sock == sock)
+			return &seen[i];
+	if (seen_count == RIG_SOCKS)
+		return NULL;
+	seen[seen_count] = (struct seen){.sock = sock};
+	return &seen[seen_count++];
+}
+
+static void check_generation(const struct session *s, const struct io_sock *sock)
+{
+	struct seen *was = sock->fd >= 0 ? find_seen(sock) : NULL;
+
+	if (was == NULL)
+		return;
+	if (was->gen != 0 && was->number != s->number) {
+		if ((int16_t)(uint16_t)(sock->gen - was->gen) <= 0)
+			sim_fail("a socket has generation %u, the last one there had %u: events are mistaken",
+				 sock->gen, was->gen);
+		if (was->away)
+			cover(COVER_PAGE_AGAIN);
+	}
+	*was = (struct seen){.sock = sock, .number = s->number, .gen = sock->gen};
+}
+
+/* Each session is later than those that had its memory before, and a page that is away reads as zeros. */
+static void check_generations(const struct list *live)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	for (int i = 0; i < seen_count; i++)
+		seen[i].away |= seen[i].sock->gen == 0;
+	list_foreach_safe(live, pos, tmp)
+	{
+		const struct session *s = list_entry(pos, struct session, link);
+
+		for (int i = 0; i < 2; i++)
+			check_generation(s, &s->sides[i].sock);
 	}
 }
 
@@ -251,6 +311,8 @@ void rig_turn(void)
 	worker_turn(rig.worker);
 	peers.in_turn = false;
 	check_sessions(&rig.worker->live);
+	if (rig.gives_pages_back)
+		check_generations(&rig.worker->live);
 }
 
 /* The session that has `fd`, and at which side. */
@@ -363,7 +425,7 @@ static void fall_asleep(void)
 {
 	const struct io_loop *loop = &rig.worker->loop;
 
-	model.sleep_max_ns = 2 * config.global.pipe_cycle_ns;
+	model.sleep_max_ns = 20 * NS_PER_SEC;
 	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++) {
 		rig_turn();
 		if (model.idle && model.waited_ns < 0 && loop->timers.count == 0)
@@ -375,6 +437,8 @@ static void fall_asleep(void)
 		sim_fail("%u timers are set in a worker at rest", loop->timers.count);
 	if (loop->pipes.list.count + loop->pipes.list.victim_count > 0)
 		sim_fail("pipes still rest after two cycles");
+	if (rig.worker->slab.slots > 0)
+		sim_fail("memory of %u sessions is left after two cycles", rig.worker->slab.slots);
 }
 
 void rig_close(void)

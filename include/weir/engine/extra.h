@@ -2,8 +2,8 @@
  *
  * extra.h - what only some sessions have: a place in a queue, a PROXY header, a count for their source.
  *
- * A session gets it when it first needs it, so that others stay small. Owned by its session, kept by its
- * worker for the next one. A worker's thread. Floor 4.
+ * A session gets it when it first needs it, so that others stay small. Owned by its session; its
+ * memory is of a slab of the worker's (slab.h). A worker's thread. Floor 4.
  */
 #ifndef WEIR_ENGINE_EXTRA_H
 #define WEIR_ENGINE_EXTRA_H
@@ -30,7 +30,7 @@ struct source_wait {
 };
 
 struct session_extra {
-	struct list link;        /* among those that the worker keeps */
+	struct list link;        /* the slab's while it is free */
 	struct session *session; /* borrows */
 	struct waiter waiter;    /* queueing.c */
 	int64_t queued_ns;       /* when it began to wait */
@@ -51,7 +51,8 @@ struct session_extra {
 struct session_extra *session_extra(struct session *s);
 /* Gives it back to the worker at the session's end; what its parts own has been given back before. */
 void session_extra_put(struct session *s);
-/* Frees those that a worker keeps. */
-void session_extras_free(struct worker *w);
+struct slab;
+/* Prepares a worker's slab of them. */
+void session_extras_init(struct slab *slab);
 
 #endif

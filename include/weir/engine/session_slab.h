@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_slab.h - the memory of a worker's sessions: chunks, a free list, never given back.
+ * session_slab.h - the memory of a worker's sessions: a slab (slab.h) whose slots have generations.
  *
- * Memory of a session stays a session for ever, so that a stale event can be told by the
- * generation in it. A worker's thread. Floor 4.
+ * Who can name the memory of a session that has ended, and why none of them is misled:
+ *  - An event of the batch that is being handled, of epoll or of the epoll set beside a ring. Its data holds
+ *    the generation of the socket, which is compared with the one in the page: 0, which no socket has, while
+ *    the page is away, and from then on one that is above all that the page had before.
+ *  - An event of a later batch: only where the ring was too full to take a close at once. The same holds.
+ *  - A completion of the ring, late or twice. A session ends when each of its ops has come back, so none is
+ *    waited for: in a page that is away, or new, no op stands at its place.
+ *  - The fake driver keeps ops, not sockets, and none of a session that has ended.
+ *  - Timers, queues and source waits are left before a session ends. Letters carry descriptors.
+ * Pages go back from a timer besides, when no event of a batch is left to be handled, and a cycle after the
+ * last of their sessions was freed. So the generations are the second line; neither relies on the other.
+ *
+ * A worker's thread. Floor 4.
  */
 #ifndef WEIR_ENGINE_SESSION_SLAB_H
 #define WEIR_ENGINE_SESSION_SLAB_H
 
-#include <stdint.h>
-
-#include "weir/base/list.h"
+#include "weir/engine/slab.h"
 
 struct session;
-struct session_chunk;
 
-struct session_slab {
-	struct list free; /* of session.link */
-	struct session_chunk *chunks; /* owns */
-	uint32_t slots;
-};
-
-void session_slab_init(struct session_slab *slab);
-void session_slab_free(struct session_slab *slab);
+/* slab_free(), slab_age() and slab_give_back() are used as they are, the last one from a timer: between the
+ * events of a batch no page may go. */
+void session_slab_init(struct slab *slab);
 /* A session with everything zero but the generations of its sockets; NULL without memory. */
-struct session *session_slab_get(struct session_slab *slab);
-void session_slab_put(struct session_slab *slab, struct session *s);
+struct session *session_slab_get(struct slab *slab);
+void session_slab_put(struct slab *slab, struct session *s);
+/* A walk in slices: the first session in use from `*cursor` on, and moves the cursor behind it; NULL at the
+ * end. Begin with 0. Sessions and pages may come and go between two calls: one that is there from the
+ * beginning of a walk to its end is met once; one that begins meanwhile may be met or not. */
+struct session *session_slab_next(const struct slab *slab, uint32_t *cursor);
 
 #endif

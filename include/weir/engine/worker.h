@@ -35,15 +35,15 @@ struct worker {
 	struct list live;    /* sessions that are not closing */
 	struct list closing; /* sessions to look at at the end of the turn */
 	struct list waiting; /* closing sessions whose ops have not all come back */
-	struct session_slab slab;
-	struct list extras; /* owns: those of ended sessions, for the next ones */
+	struct slab slab;
+	struct slab extras; /* of session_extra, for those that need one */
 	struct queue_grants grants; /* sessions here that were given a place */
 	struct list source_waits;   /* sessions here that wait for one of their source to end */
 	struct listener *listeners; /* owns; one for each endpoint */
 	struct picker *pickers;     /* owns; one for each backend */
 	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
 	struct eviction *evictions; /* owns; of servers, in the order of tallies */
-	struct timer age;           /* ages the caches; set only while they hold something */
+	struct timer age;           /* give_back.c; set only while something rests */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */
 	struct log_limit *server_limits; /* owns; in the order of tallies, of lines about one server */

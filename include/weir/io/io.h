@@ -115,7 +115,7 @@ struct io_loop;
 
 struct io_sock {
 	int fd;           /* owns; -1 when none */
-	uint16_t gen;     /* counts uses of this memory: a stale event shows by it */
+	uint16_t gen;     /* counts uses of this memory: a stale event shows by it. Never 0 in use */
 	uint16_t bits;    /* IO_READABLE ... */
 	struct io_op *rd; /* borrows while pending */
 	struct io_op *wr; /* borrows while pending */

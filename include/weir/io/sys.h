@@ -59,6 +59,9 @@ int sys_unacked(int fd);
 /* The page size of this machine, sysconf(3): what one slot of a pipe counts as in its size (pipe(7)). Never
  * fails, costs no system call. */
 uint32_t sys_page_bytes(void);
+/* madvise(2), MADV_DONTNEED: the pages of private memory go back to the system, and read as zeros from then
+ * on. 0, or -errno and nothing has happened. */
+int sys_discard(void *memory, size_t len);
 
 int sys_epoll_create(void);
 int sys_epoll_ctl(int epfd, int op, int fd, uint32_t events, uint64_t data);

@@ -41,8 +41,11 @@ void timer_heap_init(struct timer_heap *h);
 /* Frees the array. All timers must be unset. */
 void timer_heap_free(struct timer_heap *h);
 
+/* Gives back the memory of an array that is at most a quarter full; half of what is left stays free. */
+void timer_heap_trim(struct timer_heap *h);
+
 /* Sets or moves the deadline. 0, or -ENOMEM with the timer as it was. Grows the array by
- * doubling; after warm-up it allocates nothing. */
+ * doubling; after warm-up it allocates nothing. A timer that has just fired always has a place. */
 int timer_set(struct timer_heap *h, struct timer *t, int64_t deadline_ns);
 /* Unsets; harmless when not set. */
 void timer_cancel(struct timer_heap *h, struct timer *t);

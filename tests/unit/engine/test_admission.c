@@ -93,8 +93,8 @@ static void start(struct rig *r)
 	w->engine = &r->engine;
 	list_init(&w->live);
 	list_init(&w->closing);
-	list_init(&w->extras);
 	list_init(&w->source_waits);
+	session_extras_init(&w->extras);
 	timer_heap_init(&w->loop.timers);
 	w->loop.wake_fd = -1; /* nobody sleeps here */
 	mailbox_init(&w->mailbox, &w->loop);
@@ -106,7 +106,7 @@ static int close_rig(void **state)
 	struct rig *r = *state;
 
 	if (r->worker != NULL) {
-		session_extras_free(r->worker);
+		slab_free(&r->worker->extras);
 		timer_heap_free(&r->worker->loop.timers);
 		free(r->worker);
 		engine_free(&r->engine);

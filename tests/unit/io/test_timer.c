@@ -240,6 +240,32 @@ static void timers_fire_in_the_order_of_their_deadlines(void **state)
 		assert_true(deadlines[order[i - 1] - probes] <= deadlines[order[i] - probes]);
 }
 
+static void an_array_that_is_almost_empty_gives_memory_back(void **state)
+{
+	static struct probe probes[10 * MODEL_TIMERS];
+	const int count = 10 * MODEL_TIMERS;
+	uint32_t room;
+
+	(void)state;
+	timer_heap_trim(&heap); /* without an array */
+	for (int i = 0; i < count; i++) {
+		probe_init(&probes[i]);
+		assert_int_equal(timer_set(&heap, &probes[i].timer, i), 0);
+	}
+	room = heap.room;
+	timer_heap_trim(&heap);
+	assert_int_equal(heap.room, room);
+	for (int i = 3; i < count; i++)
+		timer_cancel(&heap, &probes[i].timer);
+	timer_heap_trim(&heap);
+	assert_in_range(heap.room, 6, room - 1);
+	for (int i = 3; i < count; i++)
+		assert_int_equal(timer_set(&heap, &probes[i].timer, i), 0);
+	assert_int_equal(timer_heap_run(&heap, count, UINT32_MAX), (uint32_t)count);
+	timer_heap_trim(&heap);
+	assert_in_range(heap.room, 1, room - 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -254,6 +280,7 @@ int main(void)
 		TEST(run_stops_at_max_even_when_a_timer_sets_itself_for_ever),
 		TEST(heap_agrees_with_a_plain_list_over_random_operations),
 		TEST(timers_fire_in_the_order_of_their_deadlines),
+		TEST(an_array_that_is_almost_empty_gives_memory_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

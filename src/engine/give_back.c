@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * give_back.c - what a worker gives back when nobody needs it: pipes, buffers, memory of sessions.
+ *
+ * Owns the timer of the cycle, and how much of a burst goes back at a time: a worker that gave back the
+ * memory of half a million sessions at once would be away for tens of milliseconds. A worker's thread.
+ * Floor 4.
+ */
+#include "weir/engine/give_back.h"
+
+#include "weir/base/clock.h"
+#include "weir/engine/extra.h"
+#include "weir/engine/worker.h"
+
+/* Pages of sessions: half a megabyte at a time, some fifty microseconds. */
+#define GIVE_BACK_PAGES 32u
+#define GIVE_BACK_PAUSE_NS (2 * NS_PER_MS)
+
+static bool caches_rest(const struct worker *w)
+{
+	if (shelf_size(&w->loop.pipes.list) > 0)
+		return true;
+	for (int i = 0; i < BUF_TIERS; i++)
+		if (shelf_size(&w->loop.bufs.tiers[i]) > 0)
+			return true;
+	return false;
+}
+
+/* From a timer: all events of the turn have been handled, so that none of them names a page that goes. */
+static void give_back(struct timer *t)
+{
+	struct worker *w = container_of(t, struct worker, age);
+
+	if (w->slab.dead == NULL && w->extras.dead == NULL) {
+		/* give_back_arm() looks for itself whether anything is left. */
+		(void)pipe_cache_age(&w->loop.pipes);
+		(void)buf_cache_age(&w->loop.bufs);
+		slab_age(&w->slab);
+		slab_age(&w->extras);
+		timer_heap_trim(&w->loop.timers);
+	}
+	if (slab_give_back(&w->slab, GIVE_BACK_PAGES) || slab_give_back(&w->extras, GIVE_BACK_PAGES))
+		(void)timer_set(&w->loop.timers, t, w->loop.now_ns + GIVE_BACK_PAUSE_NS); /* it had a place */
+}
+
+void give_back_init(struct worker *w)
+{
+	timer_init(&w->age, give_back);
+}
+
+void give_back_arm(struct worker *w)
+{
+	const int64_t cycle_ns = w->engine->config->global.pipe_cycle_ns;
+
+	if (timer_is_set(&w->age) || cycle_ns <= 0)
+		return;
+	if (caches_rest(w) || slab_rests(&w->slab) || slab_rests(&w->extras))
+		(void)timer_set(&w->loop.timers, &w->age, w->loop.now_ns + cycle_ns); /* or at a later turn */
+}
