@@ -19,14 +19,15 @@
 #define ROOM_MIN 4u
 
 /* Where `a` is, or the free place where it belongs. */
-static struct addr **place_of(const struct known_addrs *k, const struct addr *a)
+static struct known_addr **place_of(const struct known_addrs *k, const struct addr *a)
 {
 	uint32_t at = (uint32_t)hash_bytes(&a->sa, a->len, k->seed);
 
 	for (;; at++) {
-		struct addr **place = &k->places[at & (k->room - 1)];
+		struct known_addr **place = &k->places[at & (k->room - 1)];
+		const struct addr *there = *place != NULL ? &(*place)->addr : NULL;
 
-		if (*place == NULL || ((*place)->len == a->len && memcmp(&(*place)->sa, &a->sa, a->len) == 0))
+		if (there == NULL || (there->len == a->len && memcmp(&there->sa, &a->sa, a->len) == 0))
 			return place;
 	}
 }
@@ -51,20 +52,20 @@ static int make_room(struct known_addrs *k)
 	more.room = k->room > 0 ? 2 * k->room : ROOM_MIN;
 	if (k->room == 0)
 		more.seed = make_seed(k);
-	more.places = calloc(more.room, sizeof(struct addr *));
+	more.places = calloc(more.room, sizeof(struct known_addr *));
 	if (more.places == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < k->room; i++)
 		if (k->places[i] != NULL)
-			*place_of(&more, k->places[i]) = k->places[i];
+			*place_of(&more, &k->places[i]->addr) = k->places[i];
 	free(k->places);
 	*k = more;
 	return 0;
 }
 
-static int add(struct known_addrs *k, const struct addr *a, const struct addr **out)
+static int add(struct known_addrs *k, const struct addr *a, struct known_addr **out)
 {
-	struct addr *copy;
+	struct known_addr *copy;
 	int err;
 
 	if (k->count == KNOWN_ADDRS_MAX)
@@ -72,17 +73,17 @@ static int add(struct known_addrs *k, const struct addr *a, const struct addr **
 	err = make_room(k);
 	if (err)
 		return err;
-	copy = malloc(sizeof(*copy));
+	copy = calloc(1, sizeof(*copy));
 	if (copy == NULL)
 		return -ENOMEM;
-	*copy = *a;
+	copy->addr = *a;
 	*place_of(k, a) = copy;
 	k->count++;
 	*out = copy;
-	return 0;
+	return 1;
 }
 
-int known_addrs_add(struct known_addrs *k, const struct addr *a, const struct addr **out)
+int known_addrs_add(struct known_addrs *k, const struct addr *a, struct known_addr **out)
 {
 	check(a->len != 0);
 	if (k->room > 0) {

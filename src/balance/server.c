@@ -12,6 +12,7 @@
 #include "weir/balance/server_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
+#include "weir/io/self_connect.h"
 
 /* ---- places ---- */
 
@@ -78,14 +79,30 @@ const char *server_state_text(enum server_state state)
 
 /* ---- addresses ---- */
 
+/* Asked once for each address: what it is good for, io/self_connect.h says. */
+static bool meets_itself(const struct server *s, const struct addr *a)
+{
+	const struct config_sources *own = &s->config->source;
+	const struct self_connect_sources sources = {own->list, own->count, own->client};
+
+	return self_connect_possible(a, &sources);
+}
+
+bool server_addr_meets_itself(const struct addr *a)
+{
+	return container_of(a, struct known_addr, addr)->meets_itself;
+}
+
 int server_publish_addr(struct server *s, const struct addr *a)
 {
-	const struct addr *known;
-	const int err = known_addrs_add(&s->known, a, &known);
+	struct known_addr *known;
+	const int added = known_addrs_add(&s->known, a, &known);
 
-	if (err)
-		return err;
-	atomic_store_explicit(&s->addr, known, memory_order_release);
+	if (added < 0)
+		return added;
+	if (added > 0)
+		known->meets_itself = meets_itself(s, a);
+	atomic_store_explicit(&s->addr, &known->addr, memory_order_release);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "weir/base/clock.h"
 #include "weir/cli/probe.h"
 #include "weir/engine/endpoint.h"
+#include "weir/io/self_connect.h"
 #include "weir/io/sock.h"
 #include "weir/io/sys.h"
 
@@ -180,11 +181,16 @@ static void resolve(struct probe *p, struct trials *t)
 static void end_connect(struct probe *p, struct trial *one, int err)
 {
 	struct probe_line *line = &p->lines[one->line];
+	const bool itself = err == 0 && self_connect_happened(one->fd, &one->addr);
 
+	if (itself)
+		self_connect_end(one->fd);
 	if (one->fd >= 0)
 		sys_close(one->fd);
 	one->fd = -1;
-	if (err == -ETIMEDOUT)
+	if (itself)
+		probe_fail(p, line, "Connection refused (connected to itself)");
+	else if (err == -ETIMEDOUT)
 		probe_fail(p, line, "no answer within %.1f s",
 			   (double)(one->deadline_ns - one->began_ns) / (double)NS_PER_SEC);
 	else if (err == -EAGAIN)

@@ -16,6 +16,7 @@
 #include "weir/control/check_steps.h"
 #include "weir/engine/endpoint.h"
 #include "weir/engine/server_sock.h"
+#include "weir/io/self_connect.h"
 #include "weir/io/sys.h"
 
 /* No event tells of room in a Unix backlog. */
@@ -124,6 +125,7 @@ void check_talk_tell(struct check_talk *t, enum check_code code, const char *det
 		.code = code,
 		.status = t->check->kind == CONFIG_CHECK_HTTP ? t->http.status : 0,
 		.duration_ms = (clock_mono_ns() - t->began_ns) / NS_PER_MS,
+		.met_itself = t->met_itself,
 	};
 
 	check(t->phase != CHECK_IDLE);
@@ -206,10 +208,22 @@ static int put_header(struct check_talk *t)
 	return 0;
 }
 
+/* Nobody listens, and the connect succeeded all the same. */
+static void met_itself(struct check_talk *t)
+{
+	self_connect_end(t->fd);
+	t->met_itself = true;
+	check_talk_tell(t, CHECK_L4CON, "connection refused (connected to itself)");
+}
+
 static void connected(struct check_talk *t)
 {
 	int err;
 
+	if (self_connect_happened(t->fd, &t->to)) {
+		met_itself(t);
+		return;
+	}
 	t->phase = CHECK_SAYING;
 	if (!addr_is_unix(&t->to))
 		sock_nodelay(t->fd);
@@ -328,6 +342,7 @@ static void start(struct check_talk *t)
 {
 	t->began_ns = clock_mono_ns();
 	t->source_at = 0;
+	t->met_itself = false;
 	check_steps_reset(t);
 	try_connect(t);
 }

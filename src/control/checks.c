@@ -21,6 +21,7 @@
 #include "weir/base/log.h"
 #include "weir/control/check_talk.h"
 #include "weir/control/gather.h"
+#include "weir/engine/server_sock.h"
 
 /* Waits are up to so much shorter than configured, so that many checks, or many machines, do not beat in
  * time. Never longer: a dead server is out within fall x interval. */
@@ -220,8 +221,19 @@ static void take_failure(struct check *k, const struct check_result *r)
 		tell_failure(k, r);
 }
 
+/* A port that the kernel may choose for anybody is a mistake of the configuration: it is said again while
+ * the server is down. */
+static void tell_itself(struct check *k)
+{
+	counter_add(&k->owner->engine->control.self_connects, 1);
+	if (log_limit_ok(&k->limit, LOG_CAUSE_CHECK, CHECK_CODES, clock_mono_ns(), 1))
+		server_sock_log_itself(k->server->backend, k->server->config, &k->talk.to);
+}
+
 static void take_result(struct check *k, const struct check_result *r)
 {
+	if (r->met_itself)
+		tell_itself(k);
 	switch (check_code_outcome(r->code)) {
 	case CHECK_UNKNOWN:
 		tell_shortage(k, r);

@@ -368,6 +368,8 @@ void session_connect_done(struct session *s, int result)
 	check(s->state == SESSION_CONNECTING);
 	if (unlikely(s->server_down)) {
 		connect_failed(s, -ECANCELED); /* nothing was sent: even a success may be given up */
+	} else if (result == 0 && unlikely(server_sock_met_itself(s, op->addr))) {
+		connect_failed(s, -ECONNREFUSED); /* as it would have been at any other port of ours */
 	} else if (result == 0) {
 		connected(s);
 	} else if (result == -EAGAIN) {

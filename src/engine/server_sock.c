@@ -17,6 +17,7 @@
 #include "weir/engine/endpoint.h"
 #include "weir/engine/session.h"
 #include "weir/engine/worker.h"
+#include "weir/io/self_connect.h"
 #include "weir/io/sys.h"
 
 static const struct addr no_source;
@@ -49,6 +50,7 @@ enum trouble {
 	TROUBLE_MISSING, /* an address that this machine does not have; the next one is used */
 	TROUBLE_FAMILY,
 	TROUBLE_SOCKET,
+	TROUBLE_ITSELF, /* the socket is its own peer */
 };
 
 static bool may_log(struct session *s, enum trouble kind)
@@ -287,6 +289,31 @@ int server_sock_open(struct session *s, const struct addr *to)
 	}
 	io_sock_init(&s->sides[SIDE_SERVER].sock, fd, !addr_is_unix(to));
 	return 0;
+}
+
+void server_sock_log_itself(const struct config_backend *b, const struct config_server *server,
+			    const struct addr *to)
+{
+	char text[ADDR_TEXT_MAX];
+
+	log_line(LOG_LEVEL_WARNING,
+		 "server %s/%s at %s: a connect met itself: nobody listens there, and the kernel took this "
+		 "port for our own end; choose a port outside of sysctl net.ipv4.ip_local_port_range, or add "
+		 "it to net.ipv4.ip_local_reserved_ports",
+		 b->name, server->name, addr_format(to, text));
+}
+
+bool server_sock_met_itself(struct session *s, const struct addr *to)
+{
+	const int fd = s->sides[SIDE_SERVER].sock.fd;
+
+	if (likely(!server_addr_meets_itself(to)) || likely(!self_connect_happened(fd, to)))
+		return false;
+	self_connect_end(fd);
+	counter_add(&s->worker->counters.self_connects, 1);
+	if (log_limit_ok(tally_server_limit(s), LOG_CAUSE_CONNECT, TROUBLE_ITSELF, s->worker->loop.now_ns, 1))
+		server_sock_log_itself(s->backend->config, s->server->config, to);
+	return true;
 }
 
 int server_sock_probe(const struct config_backend *b, const struct config_server *server,

@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/sockios.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -70,6 +72,36 @@ int sys_connect(int fd, const struct sockaddr *sa, socklen_t len)
 int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len)
 {
 	return getsockname(fd, sa, len) < 0 ? -errno : 0;
+}
+
+int sys_port_range(uint16_t *first, uint16_t *last)
+{
+	const int fd = RETRY(int, open("/proc/sys/net/ipv4/ip_local_port_range", O_RDONLY | O_CLOEXEC));
+	char text[32];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = sys_read(fd, text, sizeof(text) - 1);
+	sys_close(fd);
+	if (n < 0)
+		return (int)n;
+	text[n] = '\0';
+	return sscanf(text, "%" SCNu16 " %" SCNu16, first, last) == 2 ? 0 : -EPROTO;
+}
+
+int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *from, socklen_t *from_len)
+{
+	const int fd = RETRY(int, socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = sys_connect(fd, to, len);
+	if (!err)
+		err = sys_getsockname(fd, from, from_len);
+	sys_close(fd);
+	return err;
 }
 
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)

@@ -284,6 +284,22 @@ int sys_bind(int fd, const struct sockaddr *sa, socklen_t len)
 	return FAILS_WITH(-EADDRINUSE);
 }
 
+int sys_port_range(uint16_t *first, uint16_t *last)
+{
+	*first = 1;
+	*last = 0;
+	return 0;
+}
+
+int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *from, socklen_t *from_len)
+{
+	(void)to;
+	(void)len;
+	(void)from;
+	(void)from_len;
+	return -ENETUNREACH;
+}
+
 int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len)
 {
 	const int err = FAILS_WITH(-ENOTCONN, -EINVAL);

@@ -128,6 +128,23 @@ int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len)
 	return -ENOBUFS; /* no session of the simulator asks */
 }
 
+/* No server of the simulator is at one of these: its connections meet no one but who listens. */
+int sys_port_range(uint16_t *first, uint16_t *last)
+{
+	*first = 32768;
+	*last = 60999;
+	return 0;
+}
+
+int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *from, socklen_t *from_len)
+{
+	(void)to;
+	(void)len;
+	(void)from;
+	(void)from_len;
+	return -ENOBUFS;
+}
+
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	struct msock *s = mfile_sock(fd);

@@ -84,6 +84,9 @@ void server_leave(struct server *s);
 /* A connect to it, or a check, has succeeded: its row of failures ends, and who avoided it in the queue does
  * so no more. Any thread. */
 void server_answered(struct server *s);
+/* May a connect to `a`, which is or was the `addr` of some server, meet itself, so that the caller must ask
+ * self_connect_happened()? Found out when the server got the address. Any thread. */
+bool server_addr_meets_itself(const struct addr *a);
 /* Does it take new connections by its state? Weight and limit are not asked. Any thread. */
 bool server_usable(const struct server *s);
 /* "UP", "DOWN", "DRAIN", "MAINT", "DOWN (unresolved)"; static. */

@@ -52,8 +52,8 @@ OPTION("hard-stop-after", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION",
        FIELD_GLOBAL(hard_stop_after_ns), "30s", 0, MAX_NS,
        "How long a stopping process waits for its sessions; 0 = without end.", "hard-stop-after = 30s")
 OPTION("pipe-cycle", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", FIELD_GLOBAL(pipe_cycle_ns), "10s",
-       100 * NS_PER_MS, 3600 * NS_PER_SEC, "Pipes, buffers and the memory of sessions that were unused for two of these cycles are "
-       "given back.",
+       100 * NS_PER_MS, 3600 * NS_PER_SEC,
+       "Pipes, buffers and the memory of sessions that were unused for two of these cycles are given back.",
        "pipe-cycle = 10s")
 LATER("shutdown-delay", IN_GLOBAL, 0, "How long /readyz fails before a stop begins.",
       "shutdown-delay = 10s")

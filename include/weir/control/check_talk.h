@@ -52,6 +52,7 @@ struct check_result {
 	enum check_code code;
 	unsigned status; /* of an HTTP answer; 0 = none */
 	int64_t duration_ms;
+	bool met_itself; /* the connect did, as nobody listens: io/self_connect.h */
 	char detail[CHECK_DETAIL_MAX]; /* printable; "" = the code says it all */
 };
 
@@ -88,6 +89,7 @@ struct check_talk {
 	int64_t began_ns;
 	int64_t end_ns; /* when `timer` is due */
 	bool again;     /* it was begun again */
+	bool met_itself; /* of the result */
 	size_t step;      /* the next of the steps */
 	size_t expect_at; /* the next of the expects */
 	const uint8_t *out; /* lent; what is to be said */

@@ -107,6 +107,7 @@ struct engine {
 	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */
 	_Atomic uint32_t ping; /* the current round; each worker has its answer */
 	_Atomic uint32_t look_round; /* source_wait.c: the last that was drawn */
+	struct counters control; /* what control counts; its thread is the writer */
 	struct spinlock answer_lock;
 	struct engine_answer *answers; /* owns; under answer_lock */
 	/* Tells control that something is to be seen: records, answers, a worker that is ready or
@@ -165,11 +166,12 @@ void engine_worker_deaf(struct engine *e);
 void engine_answer(struct engine *e, struct engine_answer *a);
 
 const struct counters *engine_counters(const struct engine *e, unsigned worker);
-/* The sum over all workers of the counter at `offset` in struct counters; of a gauge as each worker left it
- * at the end of its last turn. */
+/* The sum over all workers and control of the counter at `offset` in struct counters; of a gauge as each
+ * worker left it at the end of its last turn. */
 static inline uint64_t engine_sum_at(const struct engine *e, size_t offset)
 {
-	uint64_t sum = 0;
+	const char *control = (const char *)&e->control;
+	uint64_t sum = counter_get((const _Atomic uint64_t *)(const void *)(control + offset));
 
 	for (unsigned i = 0; i < e->worker_count; i++) {
 		const char *base = (const char *)engine_counters(e, i);

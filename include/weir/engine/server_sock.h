@@ -30,6 +30,14 @@ int server_sock_open(struct session *s, const struct addr *to);
  * old one, which must have no op pending, is closed. False: nothing has changed. */
 bool server_sock_spill(struct session *s);
 
+/* The connect of s->sides[SIDE_SERVER].sock to `to`, an address of s->server, has succeeded: is it connected
+ * to itself, so that nobody listens there? Counts and logs that, and prepares the socket for its close. Costs
+ * a system call only where that is possible. */
+bool server_sock_met_itself(struct session *s, const struct addr *to);
+/* Logs that, and what to do about it; the caller limits the rate. Any thread with a log. */
+void server_sock_log_itself(const struct config_backend *b, const struct config_server *server,
+			    const struct addr *to);
+
 /* Would sockets to `server` get their options? Makes one, and closes it. 0, or -errno with `*refused`. */
 int server_sock_probe(const struct config_backend *b, const struct config_server *server,
 		      enum sock_option *refused);

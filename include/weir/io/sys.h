@@ -24,6 +24,12 @@ int sys_bind(int fd, const struct sockaddr *sa, socklen_t len);
 int sys_connect(int fd, const struct sockaddr *sa, socklen_t len);
 /* getsockname(2): the address of our end. `len` in and out. */
 int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
+/* The ports that connect(2) chooses from in this network namespace: ip_local_port_range, which is read anew.
+ * 0, or -errno. Several calls; not for the path of a connection, as is the next one. */
+int sys_port_range(uint16_t *first, uint16_t *last);
+/* The address that this machine would speak to `to` from, by connect(2) of a UDP socket, which sends nothing.
+ * `from_len` in and out. 0, or -errno. */
+int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *from, socklen_t *from_len);
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
 

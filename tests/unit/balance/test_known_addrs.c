@@ -39,20 +39,20 @@ static struct addr nth(uint32_t n)
 static void address_is_kept_once_and_stays_where_it_is(void **state)
 {
 	struct known_addrs k = {0};
-	const struct addr *first[1000], *again;
+	struct known_addr *first[1000], *again;
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		const struct addr a = nth(i);
 
-		assert_int_equal(known_addrs_add(&k, &a, &first[i]), 0);
+		assert_int_equal(known_addrs_add(&k, &a, &first[i]), 1);
 	}
 	for (uint32_t i = 0; i < 1000; i++) {
 		const struct addr a = nth(i);
 
 		assert_int_equal(known_addrs_add(&k, &a, &again), 0);
 		assert_ptr_equal(again, first[i]);
-		assert_memory_equal(&again->in, &a.in, sizeof(a.in));
+		assert_memory_equal(&again->addr.in, &a.in, sizeof(a.in));
 	}
 	assert_int_equal(k.count, 1000);
 	known_addrs_free(&k);
@@ -62,18 +62,18 @@ static void address_is_kept_once_and_stays_where_it_is(void **state)
 static void addresses_that_differ_in_port_or_family_are_others(void **state)
 {
 	struct known_addrs k = {0};
-	const struct addr *one, *other;
+	struct known_addr *one, *other;
 	struct addr a = nth(1);
 
 	(void)state;
-	assert_int_equal(known_addrs_add(&k, &a, &one), 0);
+	assert_int_equal(known_addrs_add(&k, &a, &one), 1);
 	a.in.sin_port = htons(81);
-	assert_int_equal(known_addrs_add(&k, &a, &other), 0);
+	assert_int_equal(known_addrs_add(&k, &a, &other), 1);
 	assert_ptr_not_equal(one, other);
 	memset(&a, 0, sizeof(a));
 	a.len = sizeof(a.in6);
 	a.in6.sin6_family = AF_INET6;
-	assert_int_equal(known_addrs_add(&k, &a, &other), 0);
+	assert_int_equal(known_addrs_add(&k, &a, &other), 1);
 	assert_int_equal(k.count, 3);
 	known_addrs_free(&k);
 }
