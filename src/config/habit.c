@@ -185,7 +185,7 @@ void habit_join_words(struct diag *d, const struct option *o, struct words *word
 /* "proxy-v2-options=crc32c,ssl" with what we have of it; NULL when that is nothing. */
 static const char *known_tlvs(struct arena *a, const char *text)
 {
-	static const char *const known[] = {"crc32c", "unique-id"};
+	static const char *const known[] = {"crc32c", "unique-id", "pass"};
 	size_t key_len = strcspn(text, "=");
 	const char *sum = NULL;
 

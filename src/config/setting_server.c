@@ -100,6 +100,32 @@ bool setting_source_is_set(const void *field)
 	return sources->client || sources->count > 0;
 }
 
+/* The words of proxy-v2-options. */
+static const struct {
+	const char *word;
+	size_t offset; /* of a bool in struct config_server */
+} proxy_tlvs[] = {
+	{"crc32c", offsetof(struct config_server, proxy_crc32c)},
+	{"unique-id", offsetof(struct config_server, proxy_unique_id)},
+	{"pass", offsetof(struct config_server, proxy_pass)},
+};
+
+static bool *proxy_tlv(const struct config_server *server, size_t i)
+{
+	return (bool *)((char *)server + proxy_tlvs[i].offset);
+}
+
+static bool take_proxy_tlv(struct config_server *server, const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(proxy_tlvs); i++) {
+		if (strcmp(proxy_tlvs[i].word, word) != 0)
+			continue;
+		*proxy_tlv(server, i) = true;
+		return true;
+	}
+	return false;
+}
+
 int setting_parse_proxy_tlvs(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
@@ -109,14 +135,10 @@ int setting_parse_proxy_tlvs(const struct setting *s, void *field)
 	for (size_t at = 0; at <= w->len;) {
 		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
 
-		if (strcmp(part.text, "crc32c") == 0) {
-			server->proxy_crc32c = true;
-		} else if (strcmp(part.text, "unique-id") == 0) {
-			server->proxy_unique_id = true;
-		} else {
+		if (!take_proxy_tlv(server, part.text)) {
 			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' cannot be '%s'", s->option->key,
 				   part.text);
-			diag_hint(s->diag, "write crc32c, unique-id, or both with a comma between");
+			diag_hint(s->diag, "write crc32c, unique-id, pass, or several with commas between");
 			return -EINVAL;
 		}
 		at += part.len + 1;
@@ -131,17 +153,23 @@ static const struct config_server *server_of(const void *field)
 
 void setting_print_proxy_tlvs(const void *field, const struct option *option, FILE *out)
 {
-	const struct config_server *server = server_of(field);
-	bool both = server->proxy_crc32c && server->proxy_unique_id;
+	const char *comma = "";
 
 	(void)option; /* there is one row */
-	fprintf(out, "%s%s%s", server->proxy_crc32c ? "crc32c" : "", both ? "," : "",
-		server->proxy_unique_id ? "unique-id" : "");
+	for (size_t i = 0; i < ARRAY_LEN(proxy_tlvs); i++) {
+		if (!*proxy_tlv(server_of(field), i))
+			continue;
+		fprintf(out, "%s%s", comma, proxy_tlvs[i].word);
+		comma = ",";
+	}
 }
 
 bool setting_proxy_tlvs_is_set(const void *field)
 {
-	return server_of(field)->proxy_crc32c || server_of(field)->proxy_unique_id;
+	for (size_t i = 0; i < ARRAY_LEN(proxy_tlvs); i++)
+		if (*proxy_tlv(server_of(field), i))
+			return true;
+	return false;
 }
 
 /* A connect from an address of another family cannot work. */

@@ -85,8 +85,9 @@ static void set_destination(struct session *s, struct proxy_send *send)
 	send->dst = *dst;
 }
 
-/* What the client's own header said beside its addresses. */
-static void pass_on(const struct session_extra *x, struct proxy_send *send)
+/* What the client's own header said beside its addresses, as far as this server is to get it. */
+static void pass_on(const struct session_extra *x, const struct config_server *server,
+		    struct proxy_send *send)
 {
 	struct proxy_header h;
 	enum proxy_error why;
@@ -94,8 +95,10 @@ static void pass_on(const struct session_extra *x, struct proxy_send *send)
 	if (x->proxy == NULL)
 		return;
 	check(proxy_parse(x->proxy->data, x->proxy->len, &h, &why) == (ssize_t)x->proxy->len);
-	send->tlvs = h.tlvs;
-	send->tlv_len = h.tlv_len;
+	if (server->proxy_pass && x->tlvs_count) {
+		send->tlvs = h.tlvs;
+		send->tlv_len = h.tlv_len;
+	}
 	if (h.family == AF_UNIX) {
 		send->unix_src = h.unix_src;
 		send->unix_dst = h.unix_dst;
@@ -114,10 +117,9 @@ static void fill_send(struct session *s, struct proxy_send *send)
 	match_families(send);
 	if (send->version == 1)
 		return;
-	pass_on(s->extra, send);
+	pass_on(s->extra, server, send);
 	if (server->proxy_unique_id) {
-		if (s->extra->unique_id_len == 0)
-			make_unique_id(s);
+		make_unique_id(s);
 		send->unique_id = s->extra->unique_id;
 		send->unique_id_len = s->extra->unique_id_len;
 	}

@@ -50,23 +50,42 @@ static enum close_reason close_reason_of(enum proxy_error why)
 
 /* ---- a whole header ---- */
 
-static bool has_v2_server(const struct backend *b)
+/* Is it a sender that the configuration names? A client of a Unix socket is, by the socket's mode and
+ * allow-uid. Asked before its header takes the place of its own address. */
+static bool is_named(const struct session *s)
 {
-	for (size_t i = 0; i < b->config->server_count; i++)
-		if (b->config->servers[i].send_proxy == CONFIG_SEND_PROXY_V2)
+	const struct netset *trusted = s->endpoint->frontend->config->trusted;
+
+	return s->client.family == AF_UNIX || (trusted != NULL && netset_has(trusted, &s->client));
+}
+
+/* May it send a header? */
+static bool is_trusted(const struct session *s)
+{
+	return s->endpoint->frontend->config->trusted == NULL || is_named(s);
+}
+
+static bool has_v2_server(const struct backend *b, bool tlvs)
+{
+	for (size_t i = 0; i < b->config->server_count; i++) {
+		const struct config_server *server = &b->config->servers[i];
+
+		if (server->send_proxy == CONFIG_SEND_PROXY_V2 && (!tlvs || server->proxy_pass))
 			return true;
+	}
 	return false;
 }
 
-/* May a server get what only a v2 header can say? Which backend it will be is not known yet. */
-static bool may_pass_on(const struct session *s)
+/* May a server get what only a v2 header can say, its `tlvs` or its paths? Which backend it will be is not
+ * known yet. */
+static bool may_pass_on(const struct session *s, bool tlvs)
 {
 	const struct frontend *fe = s->endpoint->frontend;
 
 	for (size_t i = 0; i < fe->config->route_count; i++)
-		if (has_v2_server(fe->routes[i]))
+		if (has_v2_server(fe->routes[i], tlvs))
 			return true;
-	return has_v2_server(fe->backend);
+	return has_v2_server(fe->backend, tlvs);
 }
 
 /* An IPv4 client is one, however it was written: lists and balancing must not see two. */
@@ -92,17 +111,20 @@ static void note_unique_id(struct session_extra *x, const struct proxy_header *h
 	x->unique_id_len = (uint8_t)len;
 }
 
-/* Takes over what it says; its bytes are copied where a server may get them. False without memory. */
+/* Takes over what it says; its bytes are copied where a server may get them. False without memory. Its TLVs
+ * count for something only when the sender is a named one. */
 static bool adopt_header(struct session *s, const struct proxy_header *h, const uint8_t *bytes, size_t len)
 {
 	struct session_extra *x = s->extra;
 
-	note_unique_id(x, h);
+	x->tlvs_count = h->tlv_len > 0 && is_named(s);
+	if (x->tlvs_count)
+		note_unique_id(x, h);
 	if (h->family != 0) {
 		s->client = plain_address(&h->src);
 		x->dst = plain_address(&h->dst);
 	}
-	if ((h->tlv_len == 0 && h->family != AF_UNIX) || !may_pass_on(s))
+	if (!(x->tlvs_count && may_pass_on(s, true)) && !(h->family == AF_UNIX && may_pass_on(s, false)))
 		return true;
 	x->proxy = buf_get(&s->worker->loop.bufs, (uint32_t)len);
 	if (x->proxy == NULL)
@@ -250,13 +272,6 @@ void handshake_read_done(struct session *s, int result)
 }
 
 /* ---- the beginning and the end ---- */
-
-static bool is_trusted(const struct session *s)
-{
-	const struct netset *trusted = s->endpoint->frontend->config->trusted;
-
-	return trusted == NULL || s->client.family == AF_UNIX || netset_has(trusted, &s->client);
-}
 
 static bool start(struct session *s)
 {

@@ -107,9 +107,18 @@ static void put_tlv(struct made *m, uint8_t type, const uint8_t *value, size_t l
 	put(m, value, len);
 }
 
-/* Those that came, but a checksum, which is another one now, and what only filled the place. */
+/* A checksum is another one now, a NOOP only filled its place, and a unique id of ours takes the place of
+ * another one. */
+static bool may_pass(const struct proxy_send *send, uint8_t type)
+{
+	return type != PROXY_TLV_CRC32C && type != PROXY_TLV_NOOP &&
+	       (type != PROXY_TLV_UNIQUE_ID || send->unique_id == NULL);
+}
+
+/* Those that came, the first of each type: of two, one reader would take the first and the next the last. */
 static void pass_tlvs(struct made *m, const struct proxy_send *send)
 {
+	bool passed[UINT8_MAX + 1] = {false};
 	size_t len;
 
 	for (size_t at = 0; at < send->tlv_len; at += TLV_HEAD + len) {
@@ -118,20 +127,19 @@ static void pass_tlvs(struct made *m, const struct proxy_send *send)
 		check(send->tlv_len - at >= TLV_HEAD);
 		len = (size_t)p[1] << 8 | p[2];
 		check(send->tlv_len - at - TLV_HEAD >= len);
-		if (p[0] != PROXY_TLV_CRC32C && p[0] != PROXY_TLV_NOOP)
-			put(m, p, TLV_HEAD + len);
+		if (passed[p[0]] || !may_pass(send, p[0]))
+			continue;
+		put(m, p, TLV_HEAD + len);
+		passed[p[0]] = true;
 	}
 }
 
 static void put_unique_id(struct made *m, const struct proxy_send *send)
 {
-	size_t len;
-
 	if (send->unique_id == NULL)
 		return;
 	check(send->unique_id_len <= PROXY_UNIQUE_ID_MAX);
-	if (proxy_tlv_find(send->tlvs, send->tlv_len, PROXY_TLV_UNIQUE_ID, &len) == NULL)
-		put_tlv(m, PROXY_TLV_UNIQUE_ID, send->unique_id, send->unique_id_len);
+	put_tlv(m, PROXY_TLV_UNIQUE_ID, send->unique_id, send->unique_id_len);
 }
 
 static void set_length(struct made *m)

@@ -130,9 +130,10 @@ RULES = [
      "write 'server s = 10.0.0.1:80 source=client'"),
     ("server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options crc32c,ssl",
      "write 'server s = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c'"
-     " + write crc32c, unique-id, or both with a comma between"),
+     " + write crc32c, unique-id, pass, or several with commas between"),
     ("server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options ssl",
-     "write 'server s = 10.0.0.1:80 send-proxy=v2' + write crc32c, unique-id, or both with a comma between"),
+     "write 'server s = 10.0.0.1:80 send-proxy=v2'"
+     " + write crc32c, unique-id, pass, or several with commas between"),
     ("server s 10.0.0.1:80 check inter 5000 fall 4",
      "write 'server s = 10.0.0.1:80 check' + write 'check-interval = 5000ms' in the section"
      " + write 'check-fall = 4' in the section"),

@@ -75,24 +75,35 @@ static void check_addresses(const struct proxy_send *send, const struct proxy_he
 	check(h->dst.port == send->dst.port);
 }
 
-/* Each TLV that was given is there, in its order, and the others are ours. */
+/* The first TLV of each type that was given is there, in its order, and the others are ours. */
 static void check_tlvs(const struct proxy_send *send, const struct proxy_header *h)
 {
+	bool seen[256] = {[PROXY_TLV_CRC32C] = true, [PROXY_TLV_NOOP] = true};
 	size_t at = 0, len;
+	const uint8_t *id;
+
+	seen[PROXY_TLV_UNIQUE_ID] = send->unique_id != NULL;
 
 	for (size_t from = 0; from < send->tlv_len; from += len) {
 		const uint8_t *tlv = send->tlvs + from;
 
 		len = 3 + (size_t)(tlv[1] * 256 + tlv[2]);
-		if (tlv[0] == PROXY_TLV_CRC32C || tlv[0] == PROXY_TLV_NOOP)
+		if (seen[tlv[0]])
 			continue;
+		seen[tlv[0]] = true;
 		check(at + len <= h->tlv_len);
 		check(memcmp(h->tlvs + at, tlv, len) == 0);
 		at += len;
 	}
 	check((proxy_tlv_find(h->tlvs, h->tlv_len, PROXY_TLV_CRC32C, &len) != NULL) == send->crc32c);
-	if (send->unique_id != NULL)
-		check(proxy_tlv_find(h->tlvs, h->tlv_len, PROXY_TLV_UNIQUE_ID, &len) != NULL);
+	if (send->unique_id == NULL)
+		return;
+	/* Ours stands alone, and nothing but a checksum is behind it. */
+	id = proxy_tlv_find(h->tlvs, h->tlv_len, PROXY_TLV_UNIQUE_ID, &len);
+	check(id == h->tlvs + at + 3);
+	check(len == send->unique_id_len);
+	check(memcmp(id, send->unique_id, len) == 0);
+	check(at + 3 + len + (send->crc32c ? 7 : 0) == h->tlv_len);
 }
 
 static void make_and_read_back(const struct proxy_send *send)

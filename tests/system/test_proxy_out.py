@@ -14,12 +14,16 @@ from harness.timing import PATIENCE, wait_until
 from test_proxy_in import FORMS, TCP4, TLVS, UNIX, call, end_of
 
 SUM_AND_ID = "send-proxy=v2 proxy-v2-options=crc32c,unique-id"
+PASS = "send-proxy=v2 proxy-v2-options=pass"
 
 
 def start(weir, peers, server, bind="", family="tcp4", **kw):
+    """Who sends a header is trusted, so that its TLVs may be passed on."""
     listener = peers.listen()
     where = {"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0", "path": f"unix:{peers.folder}/front.sock"}[family]
-    daemon = weir(f"[listen l]\nbind = {where} {bind}\nserver a = {listener.address} {server}\n", **kw)
+    trusted = "trusted = 127.0.0.1\n" if bind else ""
+    daemon = weir(f"[listen l]\nbind = {where} {bind}\n{trusted}server a = {listener.address} {server}\n",
+                  **kw)
     return daemon, listener, daemon.address("l")
 
 
@@ -103,7 +107,7 @@ def test_a_stream_is_whole_behind_our_header(weir, peers, splice):
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("server", ("send-proxy=v1", "send-proxy=v2", SUM_AND_ID))
+@pytest.mark.parametrize("server", ("send-proxy=v1", PASS, f"{SUM_AND_ID},pass"))
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_client_said_is_said_on(weir, peers, form, server):
     """Also: header and glued bytes leave in one write, so one recv(2) has both."""
@@ -136,11 +140,11 @@ def test_what_a_client_said_is_said_on(weir, peers, form, server):
     else:
         assert not passed
     for kind in (proxy.CRC32C, proxy.UNIQUE_ID):
-        assert (got.tlv(kind) is not None) == (server == SUM_AND_ID)
+        assert (got.tlv(kind) is not None) == server.startswith(SUM_AND_ID)
 
 
 def test_a_unique_id_is_passed_on_and_logged(weir, peers):
-    daemon, listener, where = start(weir, peers, SUM_AND_ID, bind="accept-proxy")
+    daemon, listener, where = start(weir, peers, f"{PASS},crc32c", bind="accept-proxy")
     # What a stranger writes stays one word of the log.
     given = b'a "b\\\n\xff='
     client = call(peers, where)
@@ -168,7 +172,7 @@ def test_the_unique_id_is_in_a_json_line(weir, peers):
 
 
 def test_a_header_that_grows_too_long_is_named(weir, peers):
-    daemon, listener, where = start(weir, peers, SUM_AND_ID, bind="accept-proxy")
+    daemon, listener, where = start(weir, peers, f"{SUM_AND_ID},pass", bind="accept-proxy")
     client = call(peers, where)
     client.sendall(proxy.v2("tcp4", TCP4, proxy.tlv(0xe0, bytes(16384 - 16 - 12 - 3))))
     assert end_of(client) == "reset"
@@ -178,9 +182,9 @@ def test_a_header_that_grows_too_long_is_named(weir, peers):
 @pytest.mark.smoke
 def test_the_server_that_is_tried_next_gets_a_whole_header(weir, peers, folder):
     listener = peers.listen()
-    daemon = weir("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = roundrobin\n"
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0 accept-proxy\ntrusted = 127.0.0.1\nbalance = roundrobin\n"
                   f"server gone = unix:{folder}/gone.sock send-proxy=v1\n"
-                  f"server here = {listener.address} send-proxy=v2\n")
+                  f"server here = {listener.address} {PASS}\n")
     for _ in range(4):  # some of them meet the other one first
         client = call(peers, daemon.address("l"))
         client.sendall(FORMS["v2-tlvs-sum"][0] + b"glued")
@@ -205,7 +209,7 @@ def test_a_server_that_does_not_read_ends_as_any_other(weir, peers):
 
 
 def test_who_waits_for_a_place_gets_header_and_bytes_later(weir, peers):
-    daemon, listener, where = start(weir, peers, "send-proxy=v2 maxconn=1", bind="accept-proxy")
+    daemon, listener, where = start(weir, peers, f"{PASS} maxconn=1", bind="accept-proxy")
     first, waiting, leaving = (call(peers, where) for _ in range(3))
     first.sendall(FORMS["v1-tcp4"][0] + b"first")
     server = accept(peers, listener)
@@ -230,9 +234,10 @@ def test_who_waits_for_a_place_gets_header_and_bytes_later(weir, peers):
 def test_a_clients_header_is_counted_memory_until_a_server_was_told(weir, peers, version):
     """With "off" the server that is met gets none; the other one, never met, would have."""
     listener = peers.listen()
-    daemon = weir("[listen l]\nbind = 127.0.0.1:0 accept-proxy\nbalance = first\n"
-                  f"server a = {listener.address} maxconn=1 send-proxy={version}\n"
-                  f"server b = {listener.address} weight=0 send-proxy=v2\n")
+    options = "proxy-v2-options=pass" if version == "v2" else ""
+    daemon = weir("[listen l]\nbind = 127.0.0.1:0 accept-proxy\ntrusted = 127.0.0.1\nbalance = first\n"
+                  f"server a = {listener.address} maxconn=1 send-proxy={version} {options}\n"
+                  f"server b = {listener.address} weight=0 {PASS}\n")
     long_header = FORMS["v2-long"][0]
     clients = []
     for waiting in range(2):

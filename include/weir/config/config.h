@@ -190,6 +190,7 @@ struct config_server {
 	enum config_send_proxy send_proxy;
 	bool proxy_crc32c;    /* send-proxy=v2: with a checksum */
 	bool proxy_unique_id; /* send-proxy=v2: with a unique id */
+	bool proxy_pass;      /* send-proxy=v2: with the TLVs of a trusted client's header */
 	bool check;           /* by the backend's `check`, and may be turned off for one server */
 	uint16_t check_port;  /* 0 = the backend's, else the server's own */
 	struct config_place place;

@@ -101,7 +101,8 @@ OPTION("deny-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @F
 OPTION("allow-uid", FRONT_D, FRONT_D, OPT_USERS, OPT_REPEAT, "NAME | UID...", FIELD_PROXY(allow_uids), NULL,
        0, 0, "Users that may connect to a Unix listener, others may not.", "allow-uid = root 1000")
 OPTION("trusted", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(trusted),
-       NULL, 0, 0, "Networks that may send a PROXY header; without this line all may.",
+       NULL, 0, 0,
+       "Networks that may send a PROXY header; without this line all may, and their TLVs count for nothing.",
        "trusted = 10.0.0.0/8")
 LATER("sniff", FRONT_D, 0, "Read the TLS ClientHello before choosing a backend.", "sniff = tls timeout=5s")
 OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT, "[src=] [dst-port=]", NO_FIELD, NULL,
@@ -240,8 +241,9 @@ OPTION("slowstart", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION
 OPTION("send-proxy", IN_SERVER, IN_SERVER, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|v1|v2",
        FIELD_SERVER(send_proxy), "off", 1, 1, "Send this server a PROXY header; the word alone is v1.",
        "server a = 10.0.0.1:80 send-proxy=v2")
-OPTION("proxy-v2-options", IN_SERVER, IN_SERVER, OPT_PROXY_TLVS, 0, "crc32c,unique-id",
-       FIELD_SERVER(proxy_crc32c), NULL, 0, 0, "What the PROXY header of version 2 carries besides.",
+OPTION("proxy-v2-options", IN_SERVER, IN_SERVER, OPT_PROXY_TLVS, 0, "crc32c,unique-id,pass",
+       FIELD_SERVER(proxy_crc32c), NULL, 0, 0,
+       "What the PROXY header of version 2 carries besides; pass = the TLVs of a client in 'trusted'.",
        "server a = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c,unique-id")
 OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", FIELD_SERVER(check_port), NULL, 1, 65535,
        "Port that is checked in place of the server's own.", "server a = 10.0.0.1:80 check check-port=8008")

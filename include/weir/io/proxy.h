@@ -77,9 +77,9 @@ struct proxy_send {
 	struct addr_brief dst;
 	const char *unix_src; /* PROXY_UNIX_PATH bytes each; NULL = empty */
 	const char *unix_dst;
-	const uint8_t *tlvs;  /* v2: passed on, but for CRC32C, and NOOP */
+	const uint8_t *tlvs;  /* v2: the first of each type is passed on, but for CRC32C and NOOP */
 	size_t tlv_len;
-	const uint8_t *unique_id; /* v2: added unless `tlvs` has one; NULL = none */
+	const uint8_t *unique_id; /* v2: takes the place of one in `tlvs`; NULL = none */
 	size_t unique_id_len;
 	bool crc32c; /* v2: add the checksum */
 };

@@ -155,6 +155,7 @@ static inline void assert_same_server(const struct config_server *a, const struc
 	assert_int_equal(a->send_proxy, b->send_proxy);
 	assert_int_equal(a->proxy_crc32c, b->proxy_crc32c);
 	assert_int_equal(a->proxy_unique_id, b->proxy_unique_id);
+	assert_int_equal(a->proxy_pass, b->proxy_pass);
 	assert_int_equal(a->check, b->check);
 	assert_int_equal(a->check_port, b->check_port);
 }

@@ -24,7 +24,7 @@ static const char everything[] =
 	"balance = source hash=consistent hash-key=address hash-balance-factor=150\n"
 	"server a = 10.0.0.1:80 weight=0 backup disabled maxconn=9 maxqueue=8 slowstart=30s check-port=7\n"
 	"server b = 10.0.0.1:81 send-proxy=off check=off source=10.0.0.2,10.0.0.3:40\n"
-	"server c = [::1]:82 send-proxy=v2 proxy-v2-options=unique-id,crc32c source=::1\n"
+	"server c = [::1]:82 send-proxy=v2 proxy-v2-options=unique-id,pass,crc32c source=::1\n"
 	"server d = 10.0.0.1:83 send-proxy source=client\n"
 	"allbackups = on\npanic = on\nmaxqueue = 100\ntimeout-queue = 5s\nobserve = connect\n"
 	"on-marked-down = close-sessions\ncheck-interval = 3s\ncheck-fast = 500ms\ncheck-down = 1m\n"
@@ -133,7 +133,7 @@ static void servers_take_from_their_section_what_they_do_not_say(void **state)
 	assert_int_equal(s[2].send_proxy, CONFIG_SEND_PROXY_V2);
 	assert_int_equal(s[3].send_proxy, CONFIG_SEND_PROXY_V1); /* the word alone */
 	assert_int_equal(l.config->backends[1].servers[0].send_proxy, CONFIG_SEND_PROXY_V2);
-	assert_true(s[2].proxy_crc32c && s[2].proxy_unique_id);
+	assert_true(s[2].proxy_crc32c && s[2].proxy_unique_id && s[2].proxy_pass);
 	assert_true(s[0].check);
 	assert_false(s[1].check);
 	assert_int_equal(s[0].check_port, 7);
@@ -241,7 +241,8 @@ static void bad_values_are_refused_at_their_place(void **state)
 		{AS_A_SERVER("check-port=0"), "t.ini:3:35: ", "allowed are 1 to 65535"},
 		{AS_A_SERVER("check-port=http"), "t.ini:3:35: ", "is no port"},
 		{AS_A_SERVER("send-proxy=v3"), "t.ini:3:35: ", "cannot be 'v3'"},
-		{AS_A_SERVER("proxy-v2-options=crc32c,ssl"), "t.ini:3:48: ", "crc32c, unique-id, or both"},
+		{AS_A_SERVER("proxy-v2-options=crc32c,ssl"), "t.ini:3:48: ",
+		 "crc32c, unique-id, pass, or several"},
 		{AS_A_SERVER("slowstart=30"), "t.ini:3:34: ", "needs a unit"},
 		{AS_A_SERVER("backup=yes"), "t.ini:3:24: ", "write 'backup' alone"},
 		{AS_A_SERVER("maxconn=auto"), "t.ini:3:32: ", "needs a number"},

@@ -300,8 +300,7 @@ static void tlvs_pass_on_but_for_the_checksum(void **state)
 {
 	static const uint8_t came[] = "\1\0\2h2\3\0\4....\4\0\3...\xe0\0\1!\5\0\3abc";
 	static const uint8_t goes[] = "\1\0\2h2\xe0\0\1!\5\0\3abc\3\0\4";
-	struct proxy_send send = {.version = 2, .tlvs = came, .tlv_len = sizeof(came) - 1, .crc32c = true,
-				  .unique_id = (const uint8_t *)"other", .unique_id_len = 5};
+	struct proxy_send send = {.version = 2, .tlvs = came, .tlv_len = sizeof(came) - 1, .crc32c = true};
 	struct proxy_header h;
 	enum proxy_error why;
 	uint8_t out[512];
@@ -312,13 +311,28 @@ static void tlvs_pass_on_but_for_the_checksum(void **state)
 	assert_int_equal(n, 16 + sizeof(goes) - 1 + 4);
 	assert_memory_equal(out + 16, goes, sizeof(goes) - 1);
 	assert_int_equal(proxy_parse(out, (size_t)n, &h, &why), n);
-	/* Without one of the client's, ours is added. */
-	send.tlv_len = 5;
-	send.crc32c = false;
-	n = proxy_make(&send, out, sizeof(out));
-	assert_int_equal(n, 16 + 5 + 8);
-	assert_memory_equal(out + 21, "\5\0\5other", 8);
-	assert_true(proxy_make_room(&send) >= (size_t)n);
+}
+
+static void of_one_type_the_first_passes_on_and_ours_wins(void **state)
+{
+	static const uint8_t came[] = "\5\0\3abc\1\0\2h2\x20\0\1a\5\0\1z\1\0\1x\x20\0\0\xe0\0\0\1\0\0";
+	static const uint8_t firsts[] = "\5\0\3abc\1\0\2h2\x20\0\1a\xe0\0\0";
+	static const uint8_t ours[] = "\1\0\2h2\x20\0\1a\xe0\0\0\5\0\5other";
+	struct proxy_send send = {.version = 2, .tlvs = came, .tlv_len = sizeof(came) - 1};
+	uint8_t out[512];
+
+	(void)state;
+	assert_int_equal(proxy_make(&send, out, sizeof(out)), 16 + sizeof(firsts) - 1);
+	assert_memory_equal(out + 16, firsts, sizeof(firsts) - 1);
+	send.unique_id = (const uint8_t *)"other";
+	send.unique_id_len = 5;
+	assert_int_equal(proxy_make(&send, out, sizeof(out)), 16 + sizeof(ours) - 1);
+	assert_memory_equal(out + 16, ours, sizeof(ours) - 1);
+	/* It is added when the client has none, too. */
+	send.tlv_len = 0;
+	assert_int_equal(proxy_make(&send, out, sizeof(out)), 16 + 8);
+	assert_memory_equal(out + 16, "\5\0\5other", 8);
+	assert_true(proxy_make_room(&send) >= 24);
 }
 
 static void a_header_is_never_longer_than_what_others_take(void **state)
@@ -527,6 +541,7 @@ int main(void)
 		cmocka_unit_test(the_checksum_is_crc32c),
 		cmocka_unit_test(what_is_made_has_a_known_form),
 		cmocka_unit_test(tlvs_pass_on_but_for_the_checksum),
+		cmocka_unit_test(of_one_type_the_first_passes_on_and_ours_wins),
 		cmocka_unit_test(a_header_is_never_longer_than_what_others_take),
 		cmocka_unit_test(both_readers_agree_on_random_headers),
 		cmocka_unit_test(how_a_header_is_cut_does_not_matter),
