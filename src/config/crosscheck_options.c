@@ -116,6 +116,7 @@ static void check_front(struct build *b, struct proxy *p)
 	bool binds_known = (p->section->bad & SECTION_BAD_BIND) == 0 && p->bind_count > 0;
 
 	check_optional(b, p);
+	build_check_trust(b, p);
 	if (binds_known && !any_proxy_bind(p))
 		no_effect(b, p, "trusted", "no bind line has 'accept-proxy'",
 			  "write for example: bind = :443 accept-proxy");

@@ -63,6 +63,9 @@ void build_crosscheck(struct build *b);
 /* The options of one section, one beside another: what has no effect, what cannot be. After the
  * references of all sections are known. Notes in `p->origins` what comes from [defaults] in vain. */
 void build_check_options(struct build *b, struct proxy *p);
+/* A frontend whose clients may send a PROXY header without being in `trusted`: warns, once, when anything
+ * goes by what it says. After the references of all sections are known. In crosscheck_proxy.c. */
+void build_check_trust(struct build *b, const struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? */
 bool build_is_backend(const struct proxy *p);
 /* The snapshot, in memory of `a` that it takes; only after a build without errors. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Danger: what a stranger writes into a PROXY header is believed: a TLV reaches the server as if a load
-balancer had sent it, or a unique id is taken for ours."""
+balancer had sent it, a unique id is taken for ours, and nobody is told that all of it may be forged."""
 
 import socket
 
@@ -78,11 +78,13 @@ def test_what_a_trusted_sender_says_is_passed_on(weir, peers, more):
     assert tuple(t for t in got.tlvs if t[0] not in (proxy.CRC32C, proxy.UNIQUE_ID)) == SAID
     assert (got.tlv(proxy.CRC32C) is not None) == ("crc32c" in more)
     assert (got.tlv(proxy.UNIQUE_ID) is not None) == ("unique-id" in more)
+    assert "forge" not in daemon.log()
 
 
 def test_a_unix_socket_is_trusted_by_its_mode(weir, peers, folder):
     daemon, listener = start(weir, peers, PASS, bind=f"unix:{folder}/front.sock accept-proxy")
     assert tuple(what_the_server_gets(peers, daemon, listener).tlvs) == SAID
+    assert "forge" not in daemon.log()
 
 
 def test_what_is_said_twice_is_passed_on_once(weir, peers):
@@ -134,6 +136,13 @@ def test_a_header_that_is_not_passed_on_may_be_as_long_as_any(weir, peers):
     got = what_the_server_gets(peers, daemon, listener, header)
     assert [kind for kind, _ in got.tlvs] == [proxy.UNIQUE_ID, proxy.CRC32C]
     assert daemon.info()["bufs_in_use"] == 0
+
+
+def test_the_start_says_what_may_be_forged(weir, peers):
+    daemon, _ = start(weir, peers, "send-proxy=v2", "deny-from = 192.0.2.0/24\n")
+    line, = [line for line in daemon.log().splitlines() if "without 'trusted'" in line]
+    assert "warning" in line and "'deny-from' (line " in line and "'send-proxy' (line " in line
+    assert daemon.log().count("trusted = 10.0.0.0/8 (the addresses of the load balancer)") == 1
 
 
 def test_who_is_denied_by_its_own_address_may_not_claim_another(weir, peers):

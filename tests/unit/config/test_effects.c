@@ -34,6 +34,8 @@ static void what_has_no_effect_is_warned_about(void **state)
 		 "is not checked"},
 		{FRONT "[backend b]\nserver a = x:1 proxy-v2-options=crc32c\n", "t.ini:5:16: ",
 		 "add send-proxy=v2"},
+		{FRONT "[backend b]\nserver a = x:1 send-proxy=v1 proxy-v2-options=pass\n", "t.ini:5:30: ",
+		 "gets no header of version 2"},
 		{FRONT "[backend b]\nobserve = connect\nserver a = x:1\n", "t.ini:5:1: ", "check = tcp"},
 		{FRONT "[backend b]\ncheck = send x\nserver a = x:1\n", "t.ini:5:9: ", "expects no answer"},
 		{FRONT "[backend b]\ncheck-rise = 3\nserver a = x:1\n", "t.ini:5:1: ",
@@ -47,6 +49,72 @@ static void what_has_no_effect_is_warned_about(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_warned(rows[i].text, rows[i].where, rows[i].piece);
+}
+
+#define OPEN "[frontend f]\nbind = :1 accept-proxy\ndefault-backend = b\n"
+#define BACK "[backend b]\nserver a = x:1\n"
+
+/* A header that anybody may send is warned about where something goes by it, and that is named. */
+static void what_relies_on_a_header_of_anybody_is_named(void **state)
+{
+	static const struct {
+		const char *text, *piece;
+	} rows[] = {
+		{OPEN "allow-from = ::1\n" BACK, "rely on it: 'allow-from' (line 4)\n"},
+		{OPEN "deny-from = ::1\n" BACK, "rely on it: 'deny-from' (line 4)\n"},
+		{OPEN "maxconn-per-source = 3\n" BACK, "rely on it: 'maxconn-per-source' (line 4)\n"},
+		{OPEN "use-backend b = src=::1\n" BACK, "rely on it: 'use-backend' (line 4)\n"},
+		{OPEN "use-backend b = dst-port=1\nuse-backend b = dst-port=2\n" BACK,
+		 "rely on it: 'use-backend' (line 4 and 1 more)\n"},
+		{OPEN BACK "balance = source\n", "rely on it: 'balance' (line 6)\n"},
+		{OPEN BACK "balance = maglev\n", "rely on it: 'balance' (line 6)\n"},
+		{OPEN BACK "server c = x:2 source=client\n", "rely on it: 'source=client' (line 6)\n"},
+		{OPEN BACK "send-proxy = v1\n", "rely on it: 'send-proxy' (line 5)\n"},
+		{OPEN BACK "server c = x:2 send-proxy\nserver d = x:2 send-proxy=v2\n",
+		 "rely on it: 'send-proxy' (line 6 and 1 more)\n"},
+		{OPEN "deny-from = ::1\n" BACK "server c = x:2 send-proxy=v2 proxy-v2-options=pass\n",
+		 "it: 'deny-from' (line 4), 'send-proxy' (line 7), 'proxy-v2-options=pass' (line 7)\n"},
+		{OPEN BACK "server c = x:2 send-proxy=v2 proxy-v2-options=pass\n",
+		 "(the addresses of the load balancer); without it no TLVs are passed on\n"},
+		/* By a route alone; each backend once. */
+		{OPEN "use-backend c = src=::1\nuse-backend c = src=::2\n" BACK
+		      "[backend c]\nserver a = x:1 send-proxy\n",
+		 "rely on it: 'use-backend' (line 4 and 1 more), 'send-proxy' (line 9)\n"},
+		/* From [defaults]. */
+		{"[defaults]\ndeny-from = ::1\nbalance = source\n"
+		 "[listen f]\nbind = fd@x accept-proxy=always\nserver a = x:1\n",
+		 "rely on it: 'deny-from' (line 2), 'balance' (line 3)\n"},
+		{"[listen f]\nbind = :2\nbind = :1 accept-proxy\nbind = :3 accept-proxy\nserver a = x:1\n"
+		 "deny-from = ::1\n",
+		 "add a line such as: trusted = 10.0.0.0/8 (the addresses of the load balancer)\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_warned(rows[i].text, ": warning: 'accept-proxy' without 'trusted': any client",
+			      rows[i].piece);
+}
+
+static void a_header_of_somebody_named_is_not_warned_about(void **state)
+{
+	static const char *const texts[] = {
+		OPEN BACK, /* only the log has it */
+		OPEN "rate-limit = 3\n" BACK "balance = leastconn\nserver c = x:2 source=::1 maxconn=3\n",
+		OPEN "trusted = ::1\ndeny-from = ::1\n" BACK "send-proxy = v2\n",
+		"[defaults]\ntrusted = ::1\n" OPEN "deny-from = ::1\n" BACK,
+		/* Its mode says who may connect. */
+		"[frontend f]\nbind = unix:/tmp/x accept-proxy\ndefault-backend = b\ndeny-from = ::1\n" BACK,
+		/* Another frontend's. */
+		OPEN BACK "[listen l]\nbind = :2\ndeny-from = ::1\nserver a = x:1 send-proxy\n",
+		"[listen l]\nbind = :2 accept-proxy=off\ndeny-from = ::1\nserver a = x:1 send-proxy\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct loaded l = assert_accepted(texts[i]);
+
+		unload(&l);
+	}
 }
 
 static void what_has_an_effect_is_not(void **state)
@@ -124,6 +192,10 @@ static void a_mistake_has_no_consequences(void **state)
 		"[listen f]\nbind = :1\nserver a = x:1\nuse-backend x = dst-port=1\n",
 		"[listen f]\nbind = :1\nserver a = x:1\nuse-backend f = dst-port=x\n",
 		"[frontend f]\nbind = :1\nuse-backend b = dst-port=x\n[backend b]\nserver a = x:1\n",
+		"[listen f]\nbind = :1 accept-proxy\ntrusted = x\ndeny-from = ::1\nserver a = x:1\n",
+		"[listen f]\nbind = :1 accept-proxy\ntrustd = ::1\ndeny-from = ::1\nserver a = x:1\n",
+		"[frontend f]\nbind = :1 accept-proxy=optional\ndefault-backend = b\n[backend b]\n"
+		"server a = x:1 send-proxy\n",
 	};
 
 	(void)state;
@@ -141,6 +213,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_effect_is_warned_about),
+		cmocka_unit_test(what_relies_on_a_header_of_anybody_is_named),
+		cmocka_unit_test(a_header_of_somebody_named_is_not_warned_about),
 		cmocka_unit_test(what_has_an_effect_is_not),
 		cmocka_unit_test(what_is_printed_reads_back_without_a_warning),
 		cmocka_unit_test(a_mistake_has_no_consequences),
