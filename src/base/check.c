@@ -2,26 +2,26 @@
  *
  * check.c - the end of a process whose own rules are broken.
  *
- * Writes one line with write(2) alone, so that a broken heap or a held lock cannot stop it, and
- * aborts. Refuses to return. Any thread. Floor 0.
+ * Makes its line without the C library, so that a broken heap or a held lock cannot stop it, and aborts.
+ * Refuses to return. Any thread. Floor 0.
  */
 #include "weir/base/check.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "weir/base/last_text.h"
+#include "weir/base/last_words.h"
 
 _Noreturn void check_failed(const char *file, int line, const char *cond)
 {
-	char text[512];
-	int n = snprintf(text, sizeof(text), "weir: %s:%d: check failed: %s\n", file, line, cond);
+	struct last_text cause;
 
-	if (n >= (int)sizeof(text)) {
-		n = (int)sizeof(text) - 1;
-		text[n - 1] = '\n';
-	}
-	/* Nobody is left to be told when stderr is gone too; the core file still says where. */
-	if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0)
-		abort();
+	last_text_begin(&cause);
+	last_text_put(&cause, file);
+	last_text_put(&cause, ":");
+	last_text_number(&cause, line > 0 ? (uint64_t)line : 0, 10);
+	last_text_put(&cause, ": check failed: ");
+	last_text_put(&cause, cond);
+	last_words_check(cause.bytes);
 	abort();
 }

@@ -18,6 +18,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/last_words.h"
 #include "weir/base/log.h"
 #include "weir/control/endpoint_label.h"
 #include "weir/control/startup.h"
@@ -286,6 +287,7 @@ enum exit_code daemon_run(const struct config *c, const struct daemon_options *o
 	d.config = c;
 	d.options = options;
 	fill_standard_fds(); /* takes no number above 2 for long */
+	last_words_begin();
 	read_environment(&d);
 	admin_socket_init(&d.admin_socket);
 	d.admin_context.started_ns = clock_mono_ns();

@@ -72,40 +72,70 @@ __attribute__((format(printf, 3, 4))) static void add(char *out, size_t *len, co
 	*len += (size_t)n;
 }
 
-static void add_head(const struct log_layout *l, const struct log_entry *e, char *out, size_t *len)
+/* When a line was made, and of what level. */
+struct stamp {
+	const char *utc;
+	const char *local; /* of LOG_HEAD_SYSLOG_LOCAL */
+	enum log_level level;
+};
+
+static void add_head(const struct log_layout *l, const struct stamp *s, char *out, size_t *len)
 {
-	const int priority = l->facility * 8 + (int)e->level;
-	char time[TIME_MAX];
+	const int priority = l->facility * 8 + (int)s->level;
 
 	switch (l->head) {
 	case LOG_HEAD_TIME:
 		if (l->style == LOG_STYLE_TEXT)
-			add(out, len, "%s %s ", utc_time(e->wall_ns, time), log_level_word(e->level));
+			add(out, len, "%s %s ", s->utc, log_level_word(s->level));
 		return;
 	case LOG_HEAD_PRIORITY:
-		add(out, len, "<%d>", (int)e->level);
+		add(out, len, "<%d>", (int)s->level);
 		return;
 	case LOG_HEAD_SYSLOG_LOCAL:
-		add(out, len, "<%d>%s weir[%d]: ", priority, local_time(e->wall_ns, time), (int)getpid());
+		add(out, len, "<%d>%s weir[%d]: ", priority, s->local, (int)getpid());
 		return;
 	case LOG_HEAD_SYSLOG:
-		add(out, len, "<%d>1 %s %s weir %d - - ", priority, utc_time(e->wall_ns, time), l->host,
-		    (int)getpid());
+		add(out, len, "<%d>1 %s %s weir %d - - ", priority, s->utc, l->host, (int)getpid());
 		return;
 	}
+}
+
+static size_t lay_out(const struct log_layout *l, const struct stamp *s, const char *text, char *out)
+{
+	size_t len = 0;
+
+	add_head(l, s, out, &len);
+	if (l->style == LOG_STYLE_JSON)
+		add(out, &len, "{\"ts\":\"%s\",\"level\":\"%s\",%s}\n", s->utc,
+		    log_level_word(s->level), text);
+	else
+		add(out, &len, "%s\n", text);
+	return len;
+}
+
+void log_layout_frame(const struct log_layout *l, char out[static LAST_WORDS_FRAME_MAX])
+{
+	const struct stamp stamp = {LAST_WORDS_UTC, LAST_WORDS_LOCAL, LOG_LEVEL_ALERT};
+	const char *text = LAST_WORDS_TEXT;
+	char line[LOG_LINE_MAX];
+	size_t len;
+
+	if (l->style == LOG_STYLE_JSON)
+		text = "\"event\":\"message\",\"message\":\"" LAST_WORDS_TEXT "\"";
+	len = lay_out(l, &stamp, text, line);
+	check(len < LAST_WORDS_FRAME_MAX);
+	memcpy(out, line, len + 1);
 }
 
 size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
 		       char out[static LOG_LINE_MAX])
 {
-	char time[TIME_MAX];
-	size_t len = 0;
+	char utc[TIME_MAX], local[TIME_MAX];
+	struct stamp stamp = {.level = e->level};
 
-	add_head(l, e, out, &len);
-	if (l->style == LOG_STYLE_JSON)
-		add(out, &len, "{\"ts\":\"%s\",\"level\":\"%s\",%s}\n", utc_time(e->wall_ns, time),
-		    log_level_word(e->level), text);
-	else
-		add(out, &len, "%s\n", text);
-	return len;
+	if (l->style == LOG_STYLE_JSON || l->head == LOG_HEAD_TIME || l->head == LOG_HEAD_SYSLOG)
+		stamp.utc = utc_time(e->wall_ns, utc);
+	if (l->head == LOG_HEAD_SYSLOG_LOCAL)
+		stamp.local = local_time(e->wall_ns, local);
+	return lay_out(l, &stamp, text, out);
 }

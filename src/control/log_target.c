@@ -137,7 +137,18 @@ static void open_syslog(struct log_target *t, const struct config_log *c)
 	(void)log_syslog_connect(&t->syslog); /* log_target_is_absent() tells; the next line tries again */
 }
 
-int log_target_open(struct log_target *t, const struct config_log *c)
+/* The descriptor changes as files are opened again and syslog daemons come and go: the place where it is
+ * does not. */
+static void prepare_last_words(struct log_target *t)
+{
+	if (t->kind == LOG_TARGET_NONE)
+		return;
+	t->last_words.fd = t->kind == LOG_TARGET_SYSLOG ? &t->syslog.fd : &t->fd;
+	log_layout_frame(&t->layout, t->last_words.frame);
+	last_words_add(&t->last_words);
+}
+
+static int open_target(struct log_target *t, const struct config_log *c)
 {
 	memset(t, 0, offsetof(struct log_target, bytes));
 	t->config = c;
@@ -163,8 +174,18 @@ int log_target_open(struct log_target *t, const struct config_log *c)
 	return 0;
 }
 
+int log_target_open(struct log_target *t, const struct config_log *c)
+{
+	const int err = open_target(t, c);
+
+	if (!err)
+		prepare_last_words(t);
+	return err;
+}
+
 void log_target_close(struct log_target *t)
 {
+	last_words_remove(&t->last_words);
 	if (t->is_file)
 		sys_close(t->fd);
 	log_syslog_close(&t->syslog);

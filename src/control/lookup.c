@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/base/last_words.h"
 
 struct lookup {
 	struct resolver_calls calls;
@@ -61,8 +62,6 @@ static int start_thread(struct lookup *l)
 		return -err;
 	err = pthread_create(&l->thread, NULL, lookup_run, l);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!err)
-		(void)pthread_setname_np(l->thread, "weir-names"); /* for top(1) */
 	return -err;
 }
 
@@ -195,6 +194,7 @@ static void *lookup_run(void *arg)
 	struct lookup *l = arg;
 	struct lookup_job *job;
 
+	last_words_thread("weir-names");
 	lock(l);
 	while (!l->quit) {
 		job = l->todo;

@@ -9,6 +9,7 @@
 #include "weir/engine/flow.h"
 
 #include "weir/base/check.h"
+#include "weir/base/last_words.h"
 #include "weir/engine/flow_steps.h"
 #include "weir/engine/handshake.h"
 #include "weir/engine/session.h"
@@ -275,6 +276,7 @@ static void flow_rd_done(struct io_op *op, int result)
 	struct flow *f = container_of(op, struct flow, rd);
 	struct session *s = flow_session(f);
 
+	last_words_session(s->number);
 	if (s->state == SESSION_CLOSING) {
 		session_op_back(s);
 		return;
@@ -305,6 +307,7 @@ static void flow_wr_done(struct io_op *op, int result)
 	struct flow *f = container_of(op, struct flow, wr);
 	struct session *s = flow_session(f);
 
+	last_words_session(s->number);
 	if ((op->kind == IO_CONNECT || op->kind == IO_CLOSE) && s->state != SESSION_CLOSING) {
 		session_connect_done(s, result);
 		return;

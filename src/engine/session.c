@@ -11,6 +11,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/last_words.h"
 #include "weir/engine/admission.h"
 #include "weir/engine/endpoint.h"
 #include "weir/engine/extra.h"
@@ -220,6 +221,7 @@ static void session_fire(struct timer *t)
 	struct session *s = container_of(t, struct session, timer);
 	enum close_reason why;
 
+	last_words_session(s->number);
 	s->last_ns = io_late_ns(&s->worker->loop, s->last_ns);
 	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
 		s->looked_at = false; /* bytes moved since */
@@ -264,6 +266,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	s->backend = ep->frontend->backend;
 	s->client = *client;
 	s->number = w->next_number++;
+	last_words_session(s->number);
 	s->accepted_ns = w->loop.now_ns;
 	s->fixed_ns = CLOCK_NEVER;
 	s->sides[SIDE_SERVER].sock.fd = -1;

@@ -15,6 +15,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/last_words.h"
 #include "weir/engine/extra.h"
 #include "weir/engine/give_back.h"
 #include "weir/engine/queueing.h"
@@ -431,7 +432,7 @@ static void *worker_main(void *arg)
 	char name[16];
 
 	(void)snprintf(name, sizeof(name), "worker %u", w->index); /* a cut name is still a name */
-	(void)pthread_setname_np(pthread_self(), name);
+	last_words_thread(name);
 	log_use_ring(w->log);
 	pin(w);
 	atomic_fetch_add(&e->workers_ready, 1);

@@ -3,7 +3,8 @@
  * check.h - assertions that stay on in release builds.
  *
  * check() states what only a mistake of ours can break; what the outside world can do is an
- * error and is handled. A broken check prints file, line and condition to stderr and aborts.
+ * error and is handled. A broken check writes file, line and condition to stderr and, in a daemon, to the
+ * log (last_words.h), and aborts.
  * Any thread. Floor 0.
  */
 #ifndef WEIR_BASE_CHECK_H
@@ -11,7 +12,7 @@
 
 #include <stddef.h>
 
-/* Prints one line and calls abort(3). Never returns. Any thread. */
+/* Writes what last_words.h says and calls abort(3). Never returns. Any thread. */
 _Noreturn void check_failed(const char *file, int line, const char *cond);
 
 #define check(cond) (__builtin_expect(!!(cond), 1) ? (void)0 : check_failed(__FILE__, __LINE__, #cond))

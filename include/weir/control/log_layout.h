@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/base/last_words.h"
 #include "weir/base/log.h"
 
 /* Longest text of a record, with its NUL. */
@@ -37,5 +38,7 @@ void log_layout_find_host(struct log_layout *l);
 /* Makes the line of `e`, whose text in the layout's style is `text`; the length with its newline. */
 size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
 		       char out[static LOG_LINE_MAX]);
+/* What stands around the last words of a daemon, in this layout, at level alert. */
+void log_layout_frame(const struct log_layout *l, char out[static LAST_WORDS_FRAME_MAX]);
 
 #endif

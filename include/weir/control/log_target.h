@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "weir/base/last_words.h"
 #include "weir/base/log.h"
 #include "weir/config/config.h"
 #include "weir/control/log_layout.h"
@@ -41,6 +42,7 @@ struct log_target {
 	int level;    /* lines above this number are not for this target */
 	struct log_layout layout;
 	struct log_syslog syslog;
+	struct last_words_target last_words; /* the same place, for the end of the process */
 	uint64_t lost; /* lines that had no room, or that the kernel refused */
 	uint64_t lost_told;
 	int64_t told_ns; /* when that was told last */

@@ -78,7 +78,7 @@ static void broken_check_prints_place_and_condition_and_aborts(void **state)
 
 static void long_condition_still_ends_in_one_whole_line(void **state)
 {
-	char said[1024];
+	char said[4096];
 	int status = run_child(break_a_long_check, said, sizeof(said));
 
 	(void)state;

@@ -105,6 +105,29 @@ static void host_is_one_word(void **state)
 	assert_null(strchr(l.host, ' '));
 }
 
+static void frame_of_last_words_is_a_line_without_its_time_and_text(void **state)
+{
+	struct log_layout l = {.head = LOG_HEAD_TIME, .facility = 3, .host = "box"};
+	char frame[LAST_WORDS_FRAME_MAX], want[LAST_WORDS_FRAME_MAX];
+
+	(void)state;
+	log_layout_frame(&l, frame);
+	assert_string_equal(frame, "\1 alert \3\n");
+	l.head = LOG_HEAD_SYSLOG_LOCAL;
+	log_layout_frame(&l, frame);
+	(void)snprintf(want, sizeof(want), "<25>\2 weir[%d]: \3\n", (int)getpid());
+	assert_string_equal(frame, want);
+	l.head = LOG_HEAD_SYSLOG;
+	l.style = LOG_STYLE_JSON;
+	memset(l.host, 'h', sizeof(l.host) - 1); /* the longest there is */
+	log_layout_frame(&l, frame);
+	(void)snprintf(want, sizeof(want),
+		       "<25>1 \1 %s weir %d - - {\"ts\":\"\1\",\"level\":\"alert\",\"event\":\"message\","
+		       "\"message\":\"\3\"}\n",
+		       l.host, (int)getpid());
+	assert_string_equal(frame, want);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +135,7 @@ int main(void)
 		cmocka_unit_test(json_is_an_object_behind_the_same_heads),
 		cmocka_unit_test(longest_text_fits_behind_the_longest_head),
 		cmocka_unit_test(host_is_one_word),
+		cmocka_unit_test(frame_of_last_words_is_a_line_without_its_time_and_text),
 	};
 
 	(void)setenv("TZ", "UTC", 1);

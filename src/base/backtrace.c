@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * backtrace.c - where the calling thread is, by backtrace(3). Any thread. Floor 0.
+ */
+#include "weir/base/backtrace.h"
+
+#include <execinfo.h>
+
+int backtrace_take(void **out, int max)
+{
+	return backtrace(out, max);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * backtrace_none.c - the place of backtrace.c with a C library that has no backtrace(3). Any thread. Floor 0.
+ */
+#include "weir/base/backtrace.h"
+
+int backtrace_take(void **out, int max)
+{
+	(void)out;
+	(void)max;
+	return 0;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * last_words.c - what a daemon writes when it ends by a broken check or a fatal signal.
+ *
+ * Owns the handlers of fatal signals and their stacks; borrows the targets. In a handler only what
+ * signal-safety(7) allows is called, and backtrace(3) behind the first line. Nothing that hangs keeps the
+ * process from its end for long: an alarm is set before the first write. Floor 0.
+ */
+#include "weir/base/last_words.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weir/base/backtrace.h"
+#include "weir/base/check.h"
+#include "weir/base/last_text.h"
+
+/* A disk or a reader that hangs delays the end by so much at the most. */
+#define PATIENCE_S 2
+#define FRAMES_MAX 32
+/* Of the handler and what it calls: of no interest. */
+#define FRAMES_OWN 2
+#define STACK_BYTES 32768
+
+static const struct fatal {
+	int number;
+	const char *name;
+} fatals[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGILL, "SIGILL"}, {SIGFPE, "SIGFPE"},
+	      {SIGABRT, "SIGABRT"}};
+
+_Thread_local uint64_t last_words_at;
+
+static _Thread_local char signal_stack[STACK_BYTES];
+static _Atomic(struct last_words_target *) targets[LAST_WORDS_TARGETS];
+static bool begun;
+static atomic_int speaker;            /* the thread that speaks; 0 = none yet */
+static volatile sig_atomic_t ends_by; /* the signal */
+
+/* ---- the end ---- */
+
+/* As it would be without us. Of a fault the instruction is executed once more, which shows in a core file. */
+static void let_end(int signal_number)
+{
+	sigset_t set;
+
+	(void)signal(signal_number, SIG_DFL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, signal_number);
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void on_alarm(int number)
+{
+	(void)number;
+	let_end(ends_by);
+	(void)raise(ends_by);
+}
+
+static void set_alarm(int signal_number)
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	sigset_t set;
+
+	ends_by = signal_number;
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGALRM);
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	(void)alarm(PATIENCE_S);
+}
+
+/* One thread speaks. Another one that dies meanwhile waits for the end; the one that speaks cannot go on. */
+static bool may_speak(void)
+{
+	int nobody = 0;
+
+	if (atomic_compare_exchange_strong(&speaker, &nobody, gettid()))
+		return true;
+	while (nobody != gettid())
+		(void)pause();
+	return false;
+}
+
+/* ---- where ---- */
+
+static void put_thread(struct last_text *t)
+{
+	char name[17] = "";
+
+	if (gettid() == getpid()) {
+		last_text_put(t, ", in control");
+		return;
+	}
+	(void)prctl(PR_GET_NAME, name);
+	last_text_put(t, ", in ");
+	last_text_put(t, name[0] != '\0' ? name : "a thread without a name");
+	if (last_words_at == 0)
+		return;
+	last_text_put(t, ", last session ");
+	last_text_put(t, strncmp(name, "worker ", 7) == 0 ? name + 7 : "?");
+	last_text_put(t, ".");
+	last_text_number(t, last_words_at - 1, 10);
+}
+
+static void put_backtrace(struct last_text *t)
+{
+	void *frames[FRAMES_MAX];
+	const int count = backtrace_take(frames, FRAMES_MAX);
+
+	last_text_put(t, "weir " WEIR_VERSION ", backtrace:");
+	if (count <= FRAMES_OWN)
+		last_text_put(t, " none");
+	for (int i = FRAMES_OWN; i < count; i++) {
+		last_text_put(t, " ");
+		last_text_place(t, (uintptr_t)frames[i]);
+	}
+}
+
+/* ---- writing ---- */
+
+static void write_to(const struct last_words_target *target, const char *text)
+{
+	const int fd = *(const volatile int *)target->fd;
+	struct last_text line;
+	socklen_t len = sizeof(int);
+	int type;
+
+	if (fd < 0 || fd == STDERR_FILENO)
+		return;
+	last_text_frame(&line, target->frame, text);
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0) {
+		(void)!write(fd, line.bytes, line.len); /* nobody is left to be told */
+		return;
+	}
+	if (type == SOCK_STREAM)
+		line.bytes[line.len - 1] = '\0';
+	else
+		line.len--;
+	(void)send(fd, line.bytes, line.len, MSG_DONTWAIT | MSG_NOSIGNAL); /* as above */
+}
+
+static void write_stderr(const char *text)
+{
+	struct last_text line;
+
+	last_text_begin(&line);
+	last_text_put(&line, "weir: ");
+	last_text_put(&line, text);
+	last_text_end_line(&line);
+	(void)!write(STDERR_FILENO, line.bytes, line.len); /* the core file still says where */
+}
+
+static void write_targets(const char *text)
+{
+	for (unsigned i = 0; i < LAST_WORDS_TARGETS; i++) {
+		const struct last_words_target *t = atomic_load(&targets[i]);
+
+		if (t != NULL)
+			write_to(t, text);
+	}
+}
+
+/* All that needs no unwinder comes first, and stderr before files: a backtrace of a broken stack, or a disk
+ * that hangs, may be the end. */
+static void speak(struct last_text *cause)
+{
+	struct last_text trace;
+
+	put_thread(cause);
+	write_stderr(cause->bytes);
+	write_targets(cause->bytes);
+	last_text_begin(&trace);
+	put_backtrace(&trace);
+	write_stderr(trace.bytes);
+	write_targets(trace.bytes);
+}
+
+/* ---- what happened ---- */
+
+static void put_signal(struct last_text *t, const siginfo_t *info)
+{
+	const char *name = "signal";
+
+	for (size_t i = 0; i < ARRAY_LEN(fatals); i++)
+		if (fatals[i].number == info->si_signo)
+			name = fatals[i].name;
+	last_text_put(t, "ended by ");
+	last_text_put(t, name);
+	if (info->si_code > 0) {
+		last_text_put(t, " at address 0x");
+		last_text_number(t, (uintptr_t)info->si_addr, 16);
+	} else if (info->si_pid != getpid()) {
+		last_text_put(t, " that process ");
+		last_text_number(t, (uint64_t)info->si_pid, 10);
+		last_text_put(t, " sent");
+	}
+}
+
+static void on_fatal(int number, siginfo_t *info, void *context)
+{
+	const int err = errno;
+	struct last_text cause;
+
+	(void)context;
+	if (may_speak()) {
+		set_alarm(number);
+		last_text_begin(&cause);
+		put_signal(&cause, info);
+		speak(&cause);
+	}
+	(void)signal(number, SIG_DFL);
+	if (info->si_code <= 0)
+		(void)raise(number); /* it comes when this returns */
+	errno = err;
+}
+
+void last_words_check(const char *cause)
+{
+	struct last_text text;
+
+	if (!begun) {
+		write_stderr(cause);
+		return;
+	}
+	if (may_speak()) {
+		set_alarm(SIGABRT);
+		last_text_begin(&text);
+		last_text_put(&text, cause);
+		speak(&text);
+	}
+	let_end(SIGABRT);
+}
+
+/* ---- life ---- */
+
+static void fatal_set(sigset_t *set)
+{
+	(void)sigemptyset(set);
+	for (size_t i = 0; i < ARRAY_LEN(fatals); i++)
+		(void)sigaddset(set, fatals[i].number);
+}
+
+static void handle_fatals(void)
+{
+	struct sigaction action = {.sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction old;
+
+	/* A sanitizer has a report of its own. */
+	if (sigaction(SIGSEGV, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
+		return;
+	fatal_set(&action.sa_mask);
+	for (size_t i = 0; i < ARRAY_LEN(fatals); i++)
+		(void)sigaction(fatals[i].number, &action, NULL); /* one that is not handled ends us too */
+}
+
+static void take_fatals(void)
+{
+	const stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)};
+	stack_t old;
+	sigset_t set;
+
+	/* Without, its own stack must do; a sanitizer's is there already, and unmapped by it. */
+	if (sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE))
+		(void)sigaltstack(&stack, NULL);
+	fatal_set(&set);
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* a fault that is blocked ends the process unheard */
+}
+
+void last_words_begin(void)
+{
+	void *frame;
+
+	(void)backtrace_take(&frame, 1); /* it loads its library now */
+	last_text_prepare();
+	handle_fatals();
+	take_fatals();
+	begun = true;
+}
+
+void last_words_thread(const char *name)
+{
+	char cut[16] = "";
+
+	memcpy(cut, name, strnlen(name, sizeof(cut) - 1));
+	(void)prctl(PR_SET_NAME, cut); /* it has no reason to fail */
+	if (begun)
+		take_fatals();
+}
+
+void last_words_add(struct last_words_target *t)
+{
+	for (unsigned i = 0; i < LAST_WORDS_TARGETS; i++) {
+		struct last_words_target *free_place = NULL;
+
+		if (atomic_compare_exchange_strong(&targets[i], &free_place, t))
+			return;
+	}
+}
+
+void last_words_remove(struct last_words_target *t)
+{
+	for (unsigned i = 0; i < LAST_WORDS_TARGETS; i++) {
+		struct last_words_target *place = t;
+
+		(void)atomic_compare_exchange_strong(&targets[i], &place, NULL);
+	}
+}
