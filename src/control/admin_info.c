@@ -188,6 +188,8 @@ void admin_show_info(const struct admin_call *c)
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);
+	add_number(out, "log_dropped_slow", logwriter_dropped_slow(ctx->logwriter));
+	add_number(out, "log_waiting_ms", (uint64_t)(logwriter_waiting_ns(ctx->logwriter) / NS_PER_MS));
 }
 
 void admin_show_pools(const struct admin_call *c)

@@ -20,6 +20,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
 #include "weir/base/log.h"
+#include "weir/control/end_guard.h"
 #include "weir/control/endpoint_label.h"
 #include "weir/control/startup.h"
 
@@ -112,7 +113,7 @@ static void say_ready(struct daemon *d)
 	if (d->options->on_ready == NULL)
 		return;
 	/* Who waits in front of a -D sees what the start had to say. */
-	logwriter_flush(d->log, FLUSH_MS);
+	(void)logwriter_flush(d->log, FLUSH_MS); /* a slow reader sees the rest later */
 	d->options->on_ready(d->options->on_ready_arg);
 }
 
@@ -194,8 +195,6 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 {
 	struct daemon *d = watcher->data;
 	const char *name = watcher->signum == SIGTERM ? "SIGTERM" : "SIGINT";
-	const char *failed = "a log file";
-	int err;
 
 	(void)loop;
 	(void)revents;
@@ -203,14 +202,7 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 		log_line(LOG_LEVEL_NOTICE,
 			 "SIGHUP: reload is not in this version; restart to use a changed file");
 	} else if (watcher->signum == SIGUSR1) {
-		err = logwriter_reopen(d->log, &failed);
-		if (err)
-			log_line(LOG_LEVEL_ERROR,
-				 "SIGUSR1: cannot open %s again: %s; the old file stays in use; the user "
-				 "weir runs as must be allowed to write there",
-				 failed, strerror(-err));
-		else
-			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");
+		logwriter_reopen(d->log);
 	} else if (d->state < DAEMON_DRAINING) {
 		begin_drain(d, name);
 	} else if (d->state == DAEMON_DRAINING) {
@@ -238,27 +230,32 @@ static void say_stopped(const struct daemon *d)
 		 (long long)((clock_mono_ns() - d->admin_context.started_ns) / NS_PER_SEC));
 }
 
-/* Takes everything down that daemon_start() has set up, in the reverse order. */
+/* Takes everything down that daemon_start() has set up, in the reverse order. A log that does not take its
+ * lines is waited for once. */
 static void finish(struct daemon *d)
 {
+	int flush_ms = FLUSH_MS;
+
+	end_guard_start((int)d->exit_code);
 	sd_service_close(&d->service);
 	checks_free(d->checks);
 	resolver_free(d->resolver);
 	admin_free(d->admin);
 	admin_socket_close(&d->admin_socket);
-	pidfile_remove(&d->pidfile);
 	if (d->engine_started) {
 		ageing_stop(&d->ageing);
 		tcp_aborts_stop(&d->tcp_aborts);
 		engine_join(&d->engine);
-		logwriter_flush(d->log, FLUSH_MS); /* so that the next line is the last */
+		if (!logwriter_flush(d->log, FLUSH_MS)) /* so that the next line is the last */
+			flush_ms = 0;
 		say_stopped(d);
 	}
 	/* The rings are the engine's: the last look at them comes before its end. */
 	if (d->log != NULL)
-		logwriter_flush(d->log, FLUSH_MS);
+		(void)logwriter_flush(d->log, flush_ms); /* nobody is left to be told */
 	log_use_ring(NULL);
 	logwriter_free(d->log);
+	pidfile_remove(&d->pidfile);
 	if (d->engine_made)
 		engine_free(&d->engine);
 	listen_fds_free(&d->passed);
@@ -306,6 +303,7 @@ enum exit_code daemon_run(const struct config *c, const struct daemon_options *o
 		check(atomic_load(&d.engine.workers_done) == (int)d.engine.worker_count);
 		code = d.exit_code;
 	}
+	d.exit_code = code;
 	finish(&d);
 	return code;
 }

@@ -2,9 +2,8 @@
  *
  * log_target.c - one place where log lines go: stderr, a file or syslog, with a bounded buffer before it.
  *
- * stderr is shared with other processes, so O_NONBLOCK is not ours to set: a pipe is asked with
- * poll(2) and then given at most PIPE_BUF bytes, which the kernel takes without waiting when it said
- * that there is a free slot; a socket gets MSG_DONTWAIT. Main thread. Floor 5.
+ * Its own buffer is what it writes from, or fills the queue of its thread from. How a descriptor is written
+ * to is log_out.c's. Main thread. Floor 5.
  */
 #include "weir/control/log_target.h"
 
@@ -24,11 +23,10 @@
 #include "weir/base/clock.h"
 #include "weir/io/sys.h"
 
-/* A terminal says "writable" while 256 bytes have room (n_tty's WAKEUP_CHARS). */
-#define CHUNK_TERMINAL 256u
-#define CHUNK_FILE     LOG_TARGET_BYTES
 /* What was lost is told so often at most: each time may be lost too. */
 #define TELL_NS (NS_PER_SEC / 2)
+/* Longest wait at the end for a thread, which has had its time to write before. */
+#define END_MS 300
 
 static_assert(LOG_LINE_MAX < PIPE_BUF, "a line must fit into one write to a pipe");
 
@@ -49,20 +47,9 @@ static void classify(struct log_target *t)
 {
 	struct stat st;
 
-	t->kind = LOG_TARGET_NONE;
-	if (fstat(t->fd, &st) != 0)
-		return;
-	t->kind = LOG_TARGET_STREAM;
-	t->chunk = PIPE_BUF;
-	if (S_ISREG(st.st_mode)) {
-		t->kind = LOG_TARGET_FILE;
-		t->chunk = CHUNK_FILE;
-	} else if (S_ISSOCK(st.st_mode)) {
-		t->kind = LOG_TARGET_SOCKET;
-	} else if (S_ISCHR(st.st_mode)) {
-		t->chunk = CHUNK_TERMINAL;
-	}
-	if (!t->is_file && is_journal_stream(&st))
+	log_out_init(&t->out, t->fd);
+	t->kind = t->out.kind != LOG_OUT_NONE ? LOG_TARGET_OUT : LOG_TARGET_NONE;
+	if (!t->is_file && fstat(t->fd, &st) == 0 && is_journal_stream(&st))
 		t->layout.head = LOG_HEAD_PRIORITY;
 }
 
@@ -186,13 +173,46 @@ int log_target_open(struct log_target *t, const struct config_log *c)
 void log_target_close(struct log_target *t)
 {
 	last_words_remove(&t->last_words);
-	if (t->is_file)
+	log_file_free(t->file, END_MS);
+	if (t->is_file && t->fd >= 0)
 		sys_close(t->fd);
 	log_syslog_close(&t->syslog);
+	t->file = NULL;
 	t->fd = -1;
 	t->is_file = false;
 	t->kind = LOG_TARGET_NONE;
 	t->start = t->end = 0;
+}
+
+/* The thread's: opens for a rotation. */
+static int open_again(const char *path)
+{
+	bool made;
+
+	return open_file(path, &made);
+}
+
+int log_target_start(struct log_target *t, void (*wake)(void *arg), void *arg)
+{
+	const struct log_file_start start = {
+		.fd = t->fd,
+		.owned = t->is_file,
+		.path = t->is_file ? t->config->path : NULL,
+		.open = open_again,
+		.wake = wake,
+		.arg = arg,
+	};
+	int err = 0;
+
+	check(t->file == NULL);
+	if (t->kind != LOG_TARGET_OUT || t->out.kind == LOG_OUT_SOCKET)
+		return 0;
+	t->file = log_file_new(&start, &err);
+	if (t->file != NULL && t->is_file) {
+		t->last_words.fd = log_file_fd(t->file);
+		t->fd = -1;
+	}
+	return err;
 }
 
 void log_target_give(struct log_target *t, uid_t uid, gid_t gid)
@@ -202,22 +222,82 @@ void log_target_give(struct log_target *t, uid_t uid, gid_t gid)
 		t->made = false;
 }
 
-int log_target_reopen(struct log_target *t)
+bool log_target_reopen(struct log_target *t)
 {
-	int fd;
+	if (!t->is_file || t->file == NULL)
+		return false;
+	log_file_reopen(t->file);
+	return true;
+}
 
-	if (!t->is_file)
-		return 0;
-	fd = open_file(t->config->path, &t->made);
-	if (fd < 0)
-		return fd;
-	/* What waits for a slow FIFO goes to the new file: no line is cut in two, because writes to a
-	 * pipe end at line ends. */
-	sys_close(t->fd);
-	t->fd = fd;
-	t->torn = false;
-	classify(t);
-	return 0;
+unsigned log_target_opened(const struct log_target *t, int *err)
+{
+	struct log_file_view view;
+
+	log_file_look(t->file, &view);
+	*err = view.open_err;
+	return view.opened;
+}
+
+bool log_target_tell_opened(const struct log_target *t)
+{
+	int err;
+
+	(void)log_target_opened(t, &err);
+	if (err)
+		log_line(LOG_LEVEL_ERROR,
+			 "SIGUSR1: cannot open %s again: %s; the old file stays in use; the user "
+			 "weir runs as must be allowed to write there",
+			 t->config->path, strerror(-err));
+	return err == 0;
+}
+
+void log_target_tell_absent(const struct log_target *t)
+{
+	char text[ADDR_TEXT_MAX];
+
+	if (log_target_is_absent(t))
+		log_line(LOG_LEVEL_WARNING,
+			 "log = syslog:%s: nobody is there now; lines for it are lost until it comes",
+			 addr_spec_format(&t->config->address, text));
+}
+
+uint64_t log_target_lost(const struct log_target *t)
+{
+	struct log_file_view view = {.lost = 0};
+
+	if (t->file != NULL)
+		log_file_look(t->file, &view);
+	return t->lost + view.lost;
+}
+
+int64_t log_target_stalled_ns(const struct log_target *t)
+{
+	struct log_file_view view = {.stalled_ns = t->stall_told_ns};
+
+	if (t->file != NULL)
+		log_file_look(t->file, &view);
+	return view.stalled_ns - t->stall_told_ns;
+}
+
+int64_t log_target_waiting_ns(const struct log_target *t)
+{
+	struct log_file_view view = {.waiting_ns = 0};
+
+	if (t->file != NULL)
+		log_file_look(t->file, &view);
+	return view.waiting_ns;
+}
+
+void log_target_tell_stall(struct log_target *t, uint64_t lines, char *buf, size_t room)
+{
+	const int64_t ns = log_target_stalled_ns(t);
+
+	/* Most paths are shorter; a cut one is still told. */
+	(void)snprintf(buf, room, "%llu log lines were lost: %s%.900s was not written for %lld s",
+		       (unsigned long long)lines, t->is_file ? "the log file " : "",
+		       t->is_file ? t->config->path : "stderr", (long long)(ns / NS_PER_SEC));
+	t->stall_told_ns += ns;
 }
 
 bool log_target_has_room(const struct log_target *t)
@@ -231,6 +311,7 @@ void log_target_add(struct log_target *t, const struct log_entry *e, const char 
 		return;
 	if (!log_target_has_room(t)) {
 		t->lost++;
+		t->no_room++;
 		return;
 	}
 	if (LOG_TARGET_BYTES - t->end < LOG_LINE_MAX) {
@@ -242,38 +323,8 @@ void log_target_add(struct log_target *t, const struct log_entry *e, const char 
 	check(t->end <= LOG_TARGET_BYTES);
 }
 
-/* How much to write at once: whole lines where the chunk allows it, so that the lines of two
- * processes on one pipe do not mix. */
-static size_t next_chunk(const struct log_target *t)
-{
-	size_t len = t->end - t->start;
-	const char *last;
-
-	if (len <= t->chunk)
-		return len;
-	last = memrchr(t->bytes + t->start, '\n', t->chunk);
-	return last != NULL ? (size_t)(last - (t->bytes + t->start)) + 1 : t->chunk;
-}
-
-/* Bytes of the buffer that are done with, or -errno when none of them can be written. */
-static ssize_t write_bytes(const struct log_target *t, const char *from, size_t len)
-{
-	struct pollfd pfd = {.fd = t->fd, .events = POLLOUT};
-	ssize_t n;
-
-	if (t->kind == LOG_TARGET_SOCKET)
-		return sys_send(t->fd, from, len);
-	if (t->kind == LOG_TARGET_STREAM) {
-		n = poll(&pfd, 1, 0);
-		if (n < 0)
-			return errno == EINTR ? -EAGAIN : -errno;
-		if (n == 0)
-			return -EAGAIN;
-	}
-	return sys_write(t->fd, from, len);
-}
-
-/* The same for syslog, one line at a time; a line that does not go is counted here. */
+/* Bytes of the buffer that are done with, or -errno when none of them can be written; syslog gets one line
+ * at a time, and one that does not go is counted here. */
 static ssize_t write_syslog(struct log_target *t)
 {
 	const char *from = t->bytes + t->start;
@@ -303,21 +354,9 @@ static ssize_t write_syslog(struct log_target *t)
 
 static ssize_t write_some(struct log_target *t)
 {
-	ssize_t n;
-
 	if (t->kind == LOG_TARGET_SYSLOG)
 		return write_syslog(t);
-	/* A disk that was full has the beginning of a line at its end. */
-	if (t->torn) {
-		n = write_bytes(t, "\n", 1);
-		if (n < 0)
-			return n;
-		t->torn = false;
-	}
-	n = write_bytes(t, t->bytes + t->start, next_chunk(t));
-	if (n > 0)
-		t->begun = t->bytes[t->start + (size_t)n - 1] != '\n';
-	return n;
+	return log_out_write(&t->out, t->bytes + t->start, t->end - t->start);
 }
 
 /* A full disk, a reader that left: waiting would not help. The count is in `show info`. */
@@ -325,8 +364,7 @@ static void drop_all(struct log_target *t)
 {
 	for (size_t i = t->start; i < t->end; i++)
 		t->lost += t->bytes[i] == '\n';
-	t->torn = t->torn || t->begun;
-	t->begun = false;
+	log_out_drop(&t->out);
 	t->start = t->end = 0;
 }
 
@@ -334,26 +372,69 @@ static void drop_all(struct log_target *t)
 static void tell_lost(struct log_target *t)
 {
 	const int64_t now_ns = clock_mono_ns();
-	char sentence[128];
+	const uint64_t lost = log_target_lost(t);
+	char sentence[LOG_RECORD_MAX];
 	char text[LOG_TEXT_MAX];
 	struct log_entry e;
 
-	if (t->lost == t->lost_told || (t->told_ns != 0 && now_ns - t->told_ns < TELL_NS))
+	if (lost == t->lost_told || (t->told_ns != 0 && now_ns - t->told_ns < TELL_NS))
 		return;
-	(void)snprintf(sentence, sizeof(sentence), /* always fits */
-		       "%llu log lines were lost: this target refused them, or had no room",
-		       (unsigned long long)(t->lost - t->lost_told));
+	if (log_target_stalled_ns(t) > 0)
+		log_target_tell_stall(t, lost - t->lost_told, sentence, sizeof(sentence));
+	else
+		(void)snprintf(sentence, sizeof(sentence), /* always fits */
+			       "%llu log lines were lost: this target refused them, or had no room",
+			       (unsigned long long)(lost - t->lost_told));
 	t->told_ns = now_ns;
-	t->lost_told = t->lost;
+	t->lost_told = lost;
 	e = log_entry_of_text(LOG_LEVEL_WARNING, clock_wall_ns(), sentence);
 	(void)log_entry_format(&e, t->layout.style, text, sizeof(text));
 	log_target_add(t, &e, text);
+}
+
+/* 0, or -EAGAIN when the queue is full. */
+static int give_to_thread(struct log_target *t)
+{
+	t->start += log_file_put(t->file, t->bytes + t->start, t->end - t->start);
+	if (!log_target_is_empty(t))
+		return -EAGAIN;
+	t->start = t->end = 0;
+	return 0;
+}
+
+static int flush_to_thread(struct log_target *t)
+{
+	struct log_file_view view;
+	int err = give_to_thread(t);
+
+	if (err)
+		return err;
+	log_file_look(t->file, &view);
+	/* Not while it hangs, or refuses: what is said may be lost too. */
+	if (view.refused || view.waiting_ns >= NS_PER_SEC)
+		return 0;
+	tell_lost(t);
+	return give_to_thread(t);
+}
+
+bool log_target_wait(struct log_target *t, int timeout_ms)
+{
+	struct pollfd pfd = {.fd = log_target_fd(t), .events = POLLOUT};
+
+	if (t->file != NULL)
+		return log_file_wait(t->file, timeout_ms) && log_target_is_empty(t);
+	/* A signal ends the wait early; the caller asks again. */
+	if (!log_target_is_empty(t))
+		(void)poll(&pfd, 1, timeout_ms);
+	return log_target_is_empty(t);
 }
 
 int log_target_flush(struct log_target *t)
 {
 	bool told = false;
 
+	if (t->file != NULL)
+		return flush_to_thread(t);
 	while (!log_target_is_empty(t)) {
 		uint64_t lost = t->lost;
 		ssize_t n = write_some(t);

@@ -3,21 +3,20 @@
  * logwriter.c - reads the log rings of all threads and writes their lines to the targets.
  *
  * Owns the targets, borrows the rings. A ring is marked quiet (by taking from it when it is empty)
- * only after a pause of 20 ms in which nothing came. Main thread. Floor 5.
+ * only after a pause of 20 ms in which nothing came. Threads of targets wake the loop by one ev_async for
+ * all of them. Main thread. Floor 5.
  */
 #include "weir/control/logwriter.h"
 
 #include <errno.h>
 #include <ev.h>
-#include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/control/log_rings.h"
 #include "weir/control/log_target.h"
 
 #define PAUSE_S 0.020
@@ -25,6 +24,8 @@
 #define LINES_PER_TURN 4096
 /* What limits held back is told so long after the first of them, if nobody told it sooner. */
 #define LEFT_OUT_S 1.0
+/* At the end no target is waited for longer than this while others may have something to do. */
+#define SLICE_MS 20
 
 struct slot {
 	struct logwriter *writer; /* borrows */
@@ -36,11 +37,13 @@ struct logwriter {
 	struct ev_loop *loop; /* borrows */
 	struct slot *slots;   /* owns */
 	size_t slot_count;
-	struct log_ring **rings; /* owns the array, borrows the rings */
-	size_t ring_count;
+	struct log_rings rings;
 	struct ev_timer pause;
 	struct ev_timer left_out; /* runs only while limits have something to tell */
+	struct ev_async news;     /* of the threads; active once they have been started */
 	uint64_t dropped_told; /* of all rings, as last reported */
+	unsigned reopen_asked; /* how often, and how many of these have been reported */
+	unsigned reopen_told;
 };
 
 enum drain {
@@ -52,22 +55,7 @@ enum drain {
 static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_writable(struct ev_loop *loop, struct ev_io *io, int revents);
-
-/* A daemon that starts without its syslog goes on; who mistyped its address must learn of it. This
- * thread has no ring yet, so it goes to stderr whatever the targets are. */
-static void tell_absent(const struct logwriter *w)
-{
-	char text[ADDR_TEXT_MAX];
-
-	for (size_t i = 0; i < w->slot_count; i++) {
-		const struct log_target *t = &w->slots[i].target;
-
-		if (log_target_is_absent(t))
-			log_line(LOG_LEVEL_WARNING,
-				 "log = syslog:%s: nobody is there now; lines for it are lost until it comes",
-				 addr_spec_format(&t->config->address, text));
-	}
-}
+static void on_threads(struct ev_loop *loop, struct ev_async *async, int revents);
 
 struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global *g,
 				const struct config_log **failed, int *err)
@@ -85,6 +73,8 @@ struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global
 	w->pause.data = w;
 	ev_timer_init(&w->left_out, on_left_out, LEFT_OUT_S, 0.);
 	w->left_out.data = w;
+	ev_async_init(&w->news, on_threads);
+	w->news.data = w;
 	w->slots = calloc(count, sizeof(*w->slots));
 	if (w->slots == NULL) {
 		logwriter_free(w);
@@ -108,7 +98,8 @@ struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global
 			level = s->target.level;
 	}
 	log_set_level((enum log_level)level);
-	tell_absent(w);
+	for (size_t i = 0; i < w->slot_count; i++)
+		log_target_tell_absent(&w->slots[i].target);
 	return w;
 }
 
@@ -122,32 +113,47 @@ void logwriter_free(struct logwriter *w)
 		ev_io_stop(w->loop, &w->slots[i].writable);
 		log_target_close(&w->slots[i].target);
 	}
+	ev_async_stop(w->loop, &w->news); /* no thread is left that would send it */
 	free(w->slots);
-	free(w->rings);
+	log_rings_free(&w->rings);
 	free(w);
+}
+
+/* Any thread: libev allows this one call. */
+static void wake_loop(void *arg)
+{
+	struct logwriter *w = arg;
+
+	ev_async_send(w->loop, &w->news);
+}
+
+int logwriter_start(struct logwriter *w, const struct config_log **failed)
+{
+	int err;
+
+	ev_async_start(w->loop, &w->news);
+	for (size_t i = 0; i < w->slot_count; i++) {
+		*failed = w->slots[i].target.config;
+		err = log_target_start(&w->slots[i].target, wake_loop, w);
+		if (err)
+			return err;
+		ev_io_stop(w->loop, &w->slots[i].writable);
+	}
+	return 0;
 }
 
 int logwriter_add_ring(struct logwriter *w, struct log_ring *ring)
 {
-	struct log_ring **rings = realloc(w->rings, (w->ring_count + 1) * sizeof(struct log_ring *));
+	const int err = log_rings_add(&w->rings, ring);
 
-	check(ring != NULL);
-	if (rings == NULL)
-		return -ENOMEM;
-	w->rings = rings;
-	w->rings[w->ring_count++] = ring;
+	if (err)
+		return err;
 	/* The ring may hold records already and think that we know of them. */
 	if (!ev_is_active(&w->pause)) {
 		ev_timer_set(&w->pause, PAUSE_S, 0.);
 		ev_timer_start(w->loop, &w->pause);
 	}
 	return 0;
-}
-
-static bool ring_has_records(const struct log_ring *r)
-{
-	return atomic_load_explicit(&r->head, memory_order_acquire) !=
-	       atomic_load_explicit(&r->tail, memory_order_relaxed);
 }
 
 /* With one target a line waits in its ring until there is room; with several, one that is stuck does
@@ -204,7 +210,7 @@ static void slot_flush(struct logwriter *w, struct slot *s)
 {
 	/* The descriptor may be another one afterwards: syslog sockets come and go. */
 	ev_io_stop(w->loop, &s->writable);
-	if (log_target_flush(&s->target) == -EAGAIN) {
+	if (log_target_flush(&s->target) == -EAGAIN && s->target.file == NULL) {
 		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
 		ev_io_start(w->loop, &s->writable);
 	}
@@ -217,23 +223,13 @@ static void flush_all(struct logwriter *w)
 			slot_flush(w, &w->slots[i]);
 }
 
-static bool any_left_out(const struct logwriter *w)
-{
-	for (size_t i = 0; i < w->ring_count; i++)
-		if (log_ring_has_left_out(w->rings[i]))
-			return true;
-	return false;
-}
-
 /* A cause that has gone quiet writes no line that could report the earlier ones. */
 static void tell_left_out(struct logwriter *w)
 {
 	for (enum log_cause cause = 0; cause < LOG_CAUSES; cause++) {
-		struct log_left_out all = {.cause = cause};
+		const struct log_left_out all = {cause, log_rings_take_left_out(&w->rings, cause)};
 		struct log_entry e;
 
-		for (size_t i = 0; i < w->ring_count; i++)
-			all.count += log_ring_take_left_out(w->rings[i], cause);
 		if (all.count == 0)
 			continue;
 		e = log_entry_of_left_out(clock_wall_ns(), &all);
@@ -243,7 +239,7 @@ static void tell_left_out(struct logwriter *w)
 
 static void watch_left_out(struct logwriter *w)
 {
-	if (ev_is_active(&w->left_out) || !any_left_out(w))
+	if (ev_is_active(&w->left_out) || !log_rings_has_left_out(&w->rings))
 		return;
 	ev_timer_set(&w->left_out, LEFT_OUT_S, 0.);
 	ev_timer_start(w->loop, &w->left_out);
@@ -255,34 +251,39 @@ static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revent
 
 	(void)loop;
 	(void)revents;
-	tell_left_out(w);
+	/* Without room it would be lost: look() comes here again when there is some. */
+	if (any_room(w))
+		tell_left_out(w);
 	flush_all(w);
 	logwriter_wake(w); /* where a full target was waited for, there may be room now */
 }
 
-static uint64_t rings_dropped(const struct logwriter *w)
+/* The target whose disk has made us wait, if there is one. */
+static struct log_target *stalled_target(const struct logwriter *w)
 {
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < w->ring_count; i++)
-		n += log_ring_dropped(w->rings[i]);
-	return n;
+	for (size_t i = 0; i < w->slot_count; i++)
+		if (log_target_stalled_ns(&w->slots[i].target) > 0)
+			return &w->slots[i].target;
+	return NULL;
 }
 
 /* Called when the rings are empty: what they had to drop meanwhile is one line. */
 static void tell_dropped(struct logwriter *w)
 {
-	uint64_t dropped = rings_dropped(w);
-	char text[160];
-	int n;
+	uint64_t dropped = log_rings_dropped(&w->rings);
+	struct log_target *stalled;
+	char text[LOG_RECORD_MAX];
 
 	if (dropped == w->dropped_told || !any_room(w))
 		return;
-	n = snprintf(
-		text, sizeof(text),
-		"%llu log lines were dropped: the log's reader is too slow; raise its speed or the log level",
-		(unsigned long long)(dropped - w->dropped_told));
-	check(n > 0);
+	stalled = stalled_target(w);
+	if (stalled != NULL)
+		log_target_tell_stall(stalled, dropped - w->dropped_told, text, sizeof(text));
+	else
+		(void)snprintf(text, sizeof(text), /* always fits */
+			       "%llu log lines were dropped: the log's reader is too slow; raise its speed "
+			       "or the log level",
+			       (unsigned long long)(dropped - w->dropped_told));
 	w->dropped_told = dropped;
 	say(w, LOG_LEVEL_WARNING, text);
 }
@@ -292,8 +293,8 @@ static enum drain drain_rings(struct logwriter *w)
 {
 	unsigned lines = 0;
 
-	for (size_t i = 0; i < w->ring_count; i++) {
-		while (ring_has_records(w->rings[i])) {
+	for (size_t i = 0; i < w->rings.count; i++) {
+		while (log_rings_has_records(&w->rings, i)) {
 			if (!any_room(w))
 				flush_all(w);
 			if (!any_room(w))
@@ -301,7 +302,7 @@ static enum drain drain_rings(struct logwriter *w)
 			if (lines == LINES_PER_TURN)
 				return DRAIN_SOME;
 			/* A record whose text is empty counts as a line too. */
-			(void)take_line(w, w->rings[i]);
+			(void)take_line(w, w->rings.list[i]);
 			lines++;
 		}
 	}
@@ -315,8 +316,8 @@ static bool mark_quiet(struct logwriter *w)
 {
 	bool came = false;
 
-	for (size_t i = 0; i < w->ring_count; i++)
-		if (take_line(w, w->rings[i]))
+	for (size_t i = 0; i < w->rings.count; i++)
+		if (take_line(w, w->rings.list[i]))
 			came = true;
 	return came;
 }
@@ -368,32 +369,75 @@ static void on_writable(struct ev_loop *loop, struct ev_io *io, int revents)
 	logwriter_wake(s->writer);
 }
 
-/* Waits until a target that holds lines is writable. False when the time is over, or none holds any. */
-static bool wait_writable(struct logwriter *w, int64_t deadline_ns)
+static bool is_file(const struct log_target *t)
 {
-	int64_t left_ns = deadline_ns - clock_mono_ns();
-	struct pollfd pfd = {.fd = -1, .events = POLLOUT};
-
-	for (size_t i = 0; i < w->slot_count && pfd.fd < 0; i++)
-		if (!log_target_is_empty(&w->slots[i].target))
-			pfd.fd = log_target_fd(&w->slots[i].target);
-	if (pfd.fd < 0 || left_ns <= 0)
-		return false;
-	/* A signal ends the wait early; the caller's loop asks again. */
-	(void)poll(&pfd, 1, (int)(left_ns / NS_PER_MS) + 1);
-	return true;
+	return t->is_file && t->file != NULL;
 }
 
-void logwriter_flush(struct logwriter *w, int timeout_ms)
+/* A line for each reopen that every thread has done by now. */
+static void tell_reopened(struct logwriter *w)
+{
+	unsigned done = w->reopen_asked;
+	bool failed = false;
+	int err;
+
+	for (size_t i = 0; i < w->slot_count; i++) {
+		const struct log_target *t = &w->slots[i].target;
+		const unsigned opened = is_file(t) ? log_target_opened(t, &err) : done;
+
+		done = opened < done ? opened : done;
+	}
+	if (done == w->reopen_told)
+		return;
+	for (size_t i = 0; i < w->slot_count; i++)
+		failed = (is_file(&w->slots[i].target) && !log_target_tell_opened(&w->slots[i].target)) ||
+			 failed;
+	for (; w->reopen_told != done; w->reopen_told++)
+		if (!failed)
+			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");
+}
+
+/* A thread has room again, or has opened its file, or writes again after a while. */
+static void on_threads(struct ev_loop *loop, struct ev_async *async, int revents)
+{
+	struct logwriter *w = async->data;
+
+	(void)loop;
+	(void)revents;
+	for (size_t i = 0; i < w->slot_count; i++)
+		if (w->slots[i].target.file != NULL)
+			slot_flush(w, &w->slots[i]);
+	tell_reopened(w);
+	logwriter_wake(w); /* where a full target was waited for, there may be room now */
+}
+
+/* Waits a moment for each target that holds lines. Is everything out? */
+static bool wait_out(struct logwriter *w, int64_t deadline_ns)
+{
+	bool out = true;
+
+	for (size_t i = 0; i < w->slot_count; i++) {
+		int64_t left_ms = (deadline_ns - clock_mono_ns()) / NS_PER_MS;
+
+		left_ms = left_ms < SLICE_MS ? left_ms : SLICE_MS;
+		out = log_target_wait(&w->slots[i].target, left_ms > 0 ? (int)left_ms : 0) && out;
+	}
+	return out;
+}
+
+bool logwriter_flush(struct logwriter *w, int timeout_ms)
 {
 	int64_t deadline_ns = clock_mono_ns() + timeout_ms * NS_PER_MS;
 	enum drain result;
+	bool out;
 
 	tell_left_out(w);
 	do {
 		result = drain_rings(w);
 		flush_all(w);
-	} while (result == DRAIN_SOME || wait_writable(w, deadline_ns));
+		out = wait_out(w, deadline_ns);
+	} while (result == DRAIN_SOME || (!out && clock_mono_ns() < deadline_ns));
+	return out;
 }
 
 void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid)
@@ -402,26 +446,12 @@ void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid)
 		log_target_give(&w->slots[i].target, uid, gid);
 }
 
-int logwriter_reopen(struct logwriter *w, const char **failed)
+void logwriter_reopen(struct logwriter *w)
 {
-	int err = 0;
-	int result;
-
-	for (size_t i = 0; i < w->slot_count; i++) {
-		struct slot *s = &w->slots[i];
-
-		/* The watcher names the descriptor that is about to be closed. */
-		ev_io_stop(w->loop, &s->writable);
-		result = log_target_reopen(&s->target);
-		if (result) {
-			err = result;
-			*failed = s->target.config->path;
-		}
-		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
-	}
-	flush_all(w);
-	logwriter_wake(w); /* as above */
-	return err;
+	w->reopen_asked++;
+	for (size_t i = 0; i < w->slot_count; i++)
+		(void)log_target_reopen(&w->slots[i].target); /* a socket has nothing to be opened */
+	tell_reopened(w);
 }
 
 bool logwriter_has_stderr(const struct logwriter *w, enum log_level level)
@@ -429,7 +459,7 @@ bool logwriter_has_stderr(const struct logwriter *w, enum log_level level)
 	for (size_t i = 0; i < w->slot_count; i++) {
 		const struct log_target *t = &w->slots[i].target;
 
-		if (t->fd == STDERR_FILENO && log_target_wants(t, level))
+		if (!t->is_file && t->kind == LOG_TARGET_OUT && log_target_wants(t, level))
 			return true;
 	}
 	return false;
@@ -437,9 +467,30 @@ bool logwriter_has_stderr(const struct logwriter *w, enum log_level level)
 
 uint64_t logwriter_dropped(const struct logwriter *w)
 {
-	uint64_t n = rings_dropped(w);
+	uint64_t n = log_rings_dropped(&w->rings);
 
 	for (size_t i = 0; i < w->slot_count; i++)
-		n += w->slots[i].target.lost;
+		n += log_target_lost(&w->slots[i].target);
 	return n;
+}
+
+uint64_t logwriter_dropped_slow(const struct logwriter *w)
+{
+	uint64_t n = log_rings_dropped(&w->rings);
+
+	for (size_t i = 0; i < w->slot_count; i++)
+		n += w->slots[i].target.no_room;
+	return n;
+}
+
+int64_t logwriter_waiting_ns(const struct logwriter *w)
+{
+	int64_t longest_ns = 0;
+
+	for (size_t i = 0; i < w->slot_count; i++) {
+		const int64_t ns = log_target_waiting_ns(&w->slots[i].target);
+
+		longest_ns = ns > longest_ns ? ns : longest_ns;
+	}
+	return longest_ns;
 }

@@ -73,6 +73,22 @@ static enum exit_code start_log(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* As the user whose rights the threads shall have. Until here a disk that hangs holds up the start, which is
+ * the service manager's to end: nobody is served yet, and what cannot be opened must be an exit code. */
+static enum exit_code start_log_threads(struct daemon *d)
+{
+	const struct config_log *failed;
+	const int err = logwriter_start(d->log, &failed);
+
+	if (!err)
+		return EXIT_FINE;
+	return daemon_fail(d, EXIT_ENVIRONMENT,
+			   "cannot start: no thread for the log %s: %s; raise the limit of tasks or of open "
+			   "files (TasksMax= and LimitNOFILE= of the unit)",
+			   failed != NULL && failed->path != NULL ? failed->path : "to stderr",
+			   strerror(-err));
+}
+
 /* Before anything of ours listens: whatever listens now was inherited. */
 static enum exit_code adopt_sockets(struct daemon *d)
 {
@@ -275,6 +291,8 @@ enum exit_code daemon_start(struct daemon *d)
 		code = daemon_write_pid(d); /* the folder may be root's */
 	if (code == EXIT_FINE)
 		code = drop_privileges(d);
+	if (code == EXIT_FINE)
+		code = start_log_threads(d);
 	if (code == EXIT_FINE)
 		code = check_backends(d);
 	if (code == EXIT_FINE)

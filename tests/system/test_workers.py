@@ -66,15 +66,16 @@ def is_ready(daemon):
 
 def test_a_log_that_nobody_reads_stops_no_session(weir, peers, folder):
     """The log goes to a FIFO whose reader sleeps: lines are dropped and counted, nothing waits."""
+    name, sessions = "l" * 60, 4500  # long lines fill the log's queue sooner
     fifo = os.path.join(folder, "fifo")
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     listener = peers.listen()
-    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+    daemon = weir(f"[listen {name}]\nbind = 127.0.0.1:0\nserver {name} = {listener.address}\n",
                   f"threads = 1\nlog = file:{fifo} level=info", launch_only=True)
     try:
         wait_until(lambda: is_ready(daemon), "ready")
-        port = re.search(r"listen\.l\.\S*: \S+:(\d+)", daemon.ask("show info"))[1]
+        port = re.search(r"listen\.l+\.\S*: \S+:(\d+)", daemon.ask("show info"))[1]
         stop = threading.Event()
 
         def echo():
@@ -88,7 +89,7 @@ def test_a_log_that_nobody_reads_stops_no_session(weir, peers, folder):
         server = threading.Thread(target=echo)
         server.start()
         try:
-            for n in range(3000):
+            for n in range(sessions):
                 with socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE) as sock:
                     sock.sendall(b"%d" % n)
                     assert sock.recv(100) == b"%d" % n
@@ -96,8 +97,8 @@ def test_a_log_that_nobody_reads_stops_no_session(weir, peers, folder):
             stop.set()
             server.join()
         info = daemon.info()
-        assert info["accepted"] == 3000
-        assert info["log_dropped"] > 0, "3,000 lines are more than a ring and a pipe hold"
+        assert info["accepted"] == sessions
+        assert info["log_dropped"] > 0, "so many lines are more than a ring, a queue and a pipe hold"
         wait_until(lambda: daemon.info()["sessions"] == 0, "all sessions have ended")
         daemon.ended = True
         daemon.terminate()

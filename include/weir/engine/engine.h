@@ -16,7 +16,9 @@
  *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
  *  - the list of answers to control (spinlock, touched by `show sess` and `show stat` only);
  *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
- *    relaxed) and its log ring (single producer, single consumer).
+ *    relaxed) and its log ring (single producer, single consumer);
+ *  - control's alone with its helpers: the jobs of control/lookup.h and the queues of control/log_file.h (a
+ *    mutex each, which no worker takes).
  * Floor 4.
  */
 #ifndef WEIR_ENGINE_ENGINE_H

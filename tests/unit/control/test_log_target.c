@@ -75,7 +75,7 @@ static void full_pipe_is_not_waited_for_and_loses_only_what_has_no_room(void **s
 	assert_int_equal(pipe(fds), 0);
 	take_stderr(fds[1]);
 	t = new_target(NULL);
-	assert_int_equal(t->kind, LOG_TARGET_STREAM);
+	assert_int_equal(t->out.kind, LOG_OUT_STREAM);
 	for (int i = 0; i < 5000; i++) {
 		add(t, LOG_LEVEL_INFO, "0123456789012345678901234567890123456789");
 		(void)log_target_flush(t);
@@ -134,7 +134,7 @@ static void socket_of_the_journal_gets_priorities(void **state)
 	take_stderr(fds[1]);
 	assert_int_equal(setenv("JOURNAL_STREAM", text, 1), 0);
 	t = new_target(NULL);
-	assert_int_equal(t->kind, LOG_TARGET_SOCKET);
+	assert_int_equal(t->out.kind, LOG_OUT_SOCKET);
 	assert_int_equal(t->layout.head, LOG_HEAD_PRIORITY);
 	add(t, LOG_LEVEL_ERROR, "bad");
 	assert_int_equal(log_target_flush(t), 0);
@@ -205,7 +205,7 @@ static void line_that_a_full_disk_has_cut_is_ended_before_the_next(void **state)
 	small = (struct rlimit){10, old.rlim_max};
 	take_stderr(fileno(file));
 	t = new_target(NULL);
-	assert_int_equal(t->kind, LOG_TARGET_FILE);
+	assert_int_equal(t->out.kind, LOG_OUT_FILE);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	add(t, LOG_LEVEL_INFO, "cut");
 	assert_int_equal(log_target_flush(t), 0);
@@ -229,6 +229,29 @@ static off_t file_size(const char *path)
 	return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
+/* What opening once more came to. */
+static int reopen(struct log_target *t, unsigned times)
+{
+	int err = 0;
+
+	assert_true(log_target_reopen(t));
+	assert_true(log_target_wait(t, 10000));
+	assert_int_equal(log_target_opened(t, &err), times);
+	return err;
+}
+
+static void add_and_wait(struct log_target *t, enum log_level level)
+{
+	add(t, level, "yes");
+	assert_int_equal(log_target_flush(t), 0);
+	assert_true(log_target_wait(t, 10000));
+}
+
 static void file_is_filtered_by_level_and_opened_again(void **state)
 {
 	char dir[] = "/tmp/weir-log-XXXXXX";
@@ -241,22 +264,21 @@ static void file_is_filtered_by_level_and_opened_again(void **state)
 	(void)snprintf(path, sizeof(path), "%s/log", dir);
 	(void)snprintf(moved, sizeof(moved), "%s/log.1", dir);
 	t = new_target(&c);
+	assert_int_equal(log_target_start(t, ignore, NULL), 0);
 	add(t, LOG_LEVEL_INFO, "no");
 	assert_true(log_target_is_empty(t));
-	add(t, LOG_LEVEL_ERROR, "yes");
-	assert_int_equal(log_target_flush(t), 0);
+	add_and_wait(t, LOG_LEVEL_ERROR);
 	assert_int_equal(rename(path, moved), 0);
-	assert_int_equal(log_target_reopen(t), 0);
+	assert_int_equal(reopen(t, 1), 0);
 	assert_int_equal(file_size(path), 0);
-	add(t, LOG_LEVEL_ERROR, "yes");
-	assert_int_equal(log_target_flush(t), 0);
+	add_and_wait(t, LOG_LEVEL_ERROR);
 	assert_int_equal(file_size(path), file_size(moved));
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(unlink(moved), 0);
 	assert_int_equal(rmdir(dir), 0);
-	assert_int_equal(log_target_reopen(t), -ENOENT);
-	add(t, LOG_LEVEL_ERROR, "yes");
-	assert_int_equal(log_target_flush(t), 0); /* into the file that has no name any more */
+	assert_int_equal(reopen(t, 2), -ENOENT);
+	add_and_wait(t, LOG_LEVEL_ERROR); /* into the file that has no name any more */
+	assert_int_equal(log_target_lost(t), 0);
 	free_target(t);
 }
 
