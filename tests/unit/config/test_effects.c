@@ -194,8 +194,7 @@ static void a_mistake_has_no_consequences(void **state)
 		"[frontend f]\nbind = :1\nuse-backend b = dst-port=x\n[backend b]\nserver a = x:1\n",
 		"[listen f]\nbind = :1 accept-proxy\ntrusted = x\ndeny-from = ::1\nserver a = x:1\n",
 		"[listen f]\nbind = :1 accept-proxy\ntrustd = ::1\ndeny-from = ::1\nserver a = x:1\n",
-		"[frontend f]\nbind = :1 accept-proxy=optional\ndefault-backend = b\n[backend b]\n"
-		"server a = x:1 send-proxy\n",
+		"[listen f]\nbind = :1 accept-proxy=optional\nserver a = x:1 send-proxy\n",
 	};
 
 	(void)state;
