@@ -36,6 +36,12 @@ def test_file_is_valid_without_a_warning(path):
     assert re.search(r": ok \(.* 0 warnings\)\n$", got.stdout)
 
 
+@pytest.mark.parametrize("path", [*EXAMPLES, ROOT / "conf/weir.ini"], ids=lambda p: p.name)
+def test_the_admin_socket_of_an_example_is_a_path_with_a_mode(path):
+    lines = re.findall(r"(?m)^admin-socket +=.*", path.read_text())
+    assert all(re.search(r"= unix:[^@ ]\S* mode=660", line) for line in lines), lines
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
 def test_example_says_what_it_is_for_and_how_to_try_it(path):
     text = path.read_text()
