@@ -155,6 +155,15 @@ static int receive_all(int fd, struct text *answer, int64_t deadline_ns)
 	}
 }
 
+/* Does what has been added since `before` say no? */
+static bool is_refusal(const struct text *answer, size_t before)
+{
+	static const char refusal[] = "error";
+
+	return answer->len > before &&
+	       strncmp(answer->bytes + before, refusal, strlen(refusal)) == 0;
+}
+
 int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer)
 {
 	const int64_t deadline_ns = deadline_in(wait_ms);
@@ -164,10 +173,14 @@ int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct
 
 	if (fd < 0)
 		return fd;
+	/* A refused client is told so and closed: maybe before its question is out (EPIPE), and with a reset
+	 * behind the answer when nobody has read the question. */
 	err = send_all(fd, line, deadline_ns);
-	if (!err)
+	if (!err || err == -EPIPE)
 		err = receive_all(fd, answer, deadline_ns);
 	sys_close(fd);
+	if (err == -ECONNRESET && is_refusal(answer, before))
+		err = 0;
 	if (!err && answer->len == before)
 		return -ECONNRESET;
 	return err;
@@ -175,7 +188,6 @@ int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct
 
 enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer)
 {
-	static const char refusal[] = "error";
 	char name[ADDR_TEXT_MAX];
 	const size_t before = answer->len;
 	const int err = ask_once(spec, line, wait_ms, answer);
@@ -185,12 +197,17 @@ enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, 
 			wait_ms / 1000);
 	else if (err == -ECONNRESET || err == -EPIPE || err == -ENOMEM)
 		fprintf(stderr, "weir: the admin socket gave no answer: %s\n", strerror(-err));
+	else if (err == -EACCES)
+		fprintf(stderr,
+			"weir: cannot connect to %s: %s; uid %u may not use this socket: see mode=, user= "
+			"and group= of 'admin-socket' in [global], and who may enter its folder\n",
+			addr_spec_format(spec, name), strerror(-err), (unsigned)geteuid());
 	else if (err)
 		fprintf(stderr, "weir: cannot connect to %s: %s; is weir running?\n",
 			addr_spec_format(spec, name), strerror(-err));
 	if (err)
 		return EXIT_ENVIRONMENT;
-	if (strncmp(answer->bytes + before, refusal, strlen(refusal)) != 0)
+	if (!is_refusal(answer, before))
 		return EXIT_FINE;
 	fputs(answer->bytes + before, stderr);
 	return EXIT_CONFIG;

@@ -221,7 +221,7 @@ static void begin_list(struct pass *p, const struct entry *e, const struct setti
 	if (s->option->type == OPT_NETWORKS)
 		memset(field, 0, sizeof(struct config_networks));
 	else
-		memset(field, 0, sizeof(struct config_users));
+		memset(field, 0, sizeof(struct config_ids));
 }
 
 /* timeout-idle stands for two keys, which win over it in their own section, before and after it. */

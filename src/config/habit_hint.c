@@ -173,6 +173,7 @@ static const char *socket_of(struct arena *a, const char *text)
 	} words[] = {{"mode", "mode"},	 {"user", "user"}, {"uid", "user"},
 		     {"group", "group"}, {"gid", "group"}, {"level", "level"}};
 	const char *sum = "unix:/run/weir/admin.sock";
+	const bool abstract = strncmp(text, "abns@", 5) == 0; /* has no owner */
 
 	if (text[0] == '/')
 		sum = arena_printf(a, "unix:%s", first_word(a, text));
@@ -182,6 +183,8 @@ static const char *socket_of(struct arena *a, const char *text)
 		for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 			const char *value = skip_blanks(text + strcspn(text, BLANKS));
 
+			if (abstract && strcmp(words[i].ours, "level") != 0)
+				continue;
 			if (begins(text, words[i].theirs) && *value != '\0')
 				sum = arena_printf(a, "%s %s=%s", sum, words[i].ours, first_word(a, value));
 		}

@@ -205,10 +205,11 @@ int setting_parse_networks(const struct setting *s, void *field)
 	return result;
 }
 
-/* A user by name or number, as `user=` of a socket takes it. */
+/* Users by name or number, as `user=` of a socket takes one; or groups. */
 int setting_parse_users(const struct setting *s, void *field)
 {
-	struct config_users *users = field;
+	const enum option_type type = s->option->type == OPT_GIDS ? OPT_GROUP : OPT_USER;
+	struct config_ids *ids = field;
 	int result = 0;
 
 	for (size_t i = 0; i < s->words.count; i++) {
@@ -216,17 +217,17 @@ int setting_parse_users(const struct setting *s, void *field)
 
 		for (size_t at = 0; at < w->len;) {
 			struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
-			struct option row = {.key = s->option->key, .type = OPT_USER};
+			struct option row = {.key = s->option->key, .type = type};
 			struct setting one = {s->diag, &row, {&part, 1}, NULL};
-			uid_t uid = 0;
+			uint32_t id = 0;
 
 			at += part.len + 1;
-			if (setting_parse_id(&one, &uid) != 0) {
+			if (setting_parse_id(&one, &id) != 0) {
 				result = -EINVAL;
 				continue;
 			}
-			users->list = arena_grow(s->diag->arena, users->list, users->count, sizeof(uid));
-			users->list[users->count++] = uid;
+			ids->list = arena_grow(s->diag->arena, ids->list, ids->count, sizeof(id));
+			ids->list[ids->count++] = id;
 		}
 	}
 	return result;

@@ -124,38 +124,6 @@ void setting_print_cpus(const void *field, const struct option *option, FILE *ou
 		fprintf(out, "%s%u", i > 0 ? "," : "", g->cpus[i]);
 }
 
-int setting_parse_admin(const struct setting *s, void *field)
-{
-	struct addr_spec *spec = field;
-	int err = setting_address(s, &s->words.list[0], spec);
-
-	if (!err && spec->kind != ADDR_UNIX) {
-		(void)setting_bad(s, &s->words.list[0], 0, "must be a Unix socket");
-		diag_hint(s->diag, spec->kind == ADDR_FD ? "'weir ctl' could not find an inherited one: "
-							   "write unix:/run/weir/admin.sock"
-							 : "write unix:/run/weir/admin.sock");
-		err = -EINVAL;
-	}
-	return setting_parse_words(s, 1, IN_ADMIN) != 0 ? -EINVAL : err;
-}
-
-void setting_print_admin(const void *field, const struct option *option, FILE *out)
-{
-	const struct config_global *g =
-		container_of((const struct addr_spec *)field, struct config_global, admin);
-
-	(void)option; /* there is one row */
-	setting_print_address(&g->admin, out);
-	setting_print_words(IN_ADMIN, g, out);
-}
-
-bool setting_admin_is_set(const void *field)
-{
-	const struct addr_spec *spec = field;
-
-	return spec->kind != ADDR_NONE;
-}
-
 int setting_parse_keepalive(const struct setting *s, void *field)
 {
 	struct config_tcp *tcp = field;

@@ -489,5 +489,7 @@ const struct setting_type setting_types[OPT_TYPES] = {
 	[OPT_PROXY_TLVS] = {setting_parse_proxy_tlvs, setting_print_proxy_tlvs, setting_proxy_tlvs_is_set},
 	[OPT_NETWORKS] = {setting_parse_networks, NULL, never_set},
 	[OPT_USERS] = {setting_parse_users, NULL, never_set},
+	[OPT_UIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
+	[OPT_GIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
 	[OPT_PORTS] = {setting_parse_ports, NULL, never_set},
 };

@@ -38,6 +38,20 @@ static struct config_origins copy_origins(struct arena *a, const struct config *
 	return o;
 }
 
+static void *copy_bytes(struct arena *a, const void *from, size_t size)
+{
+	void *to = arena_alloc(a, size);
+
+	if (size > 0)
+		memcpy(to, from, size);
+	return to;
+}
+
+static struct config_ids copy_ids(struct arena *a, struct config_ids from)
+{
+	return (struct config_ids){copy_bytes(a, from.list, from.count * sizeof(*from.list)), from.count};
+}
+
 static void copy_name(char *to, const char *name)
 {
 	size_t len = strlen(name);
@@ -60,16 +74,9 @@ static void fill_global(struct arena *a, struct config *c, const struct config_g
 		if (g->logs[i].place.line > 0)
 			g->logs[i].place = place_in(c, g->logs[i].place.file, g->logs[i].place.line);
 	}
+	g->admin_uids = copy_ids(a, from->admin_uids);
+	g->admin_gids = copy_ids(a, from->admin_gids);
 	g->origins = copy_origins(a, c, from->origins);
-}
-
-static void *copy_bytes(struct arena *a, const void *from, size_t size)
-{
-	void *to = arena_alloc(a, size);
-
-	if (size > 0)
-		memcpy(to, from, size);
-	return to;
 }
 
 /* A set that lives as long as the snapshot. */

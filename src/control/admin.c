@@ -3,8 +3,9 @@
  * admin.c - the admin protocol: one line of commands in, their answers out, close.
  *
  * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a timer in every state, which client_set_state()
- * alone changes. Who asks what workers know waits for all of them: see admin_take_answers(). After `prompt`
- * a connection takes line after line, as tools for HAProxy want it. Main thread. Floor 5.
+ * alone changes; admin_accept.c brings them. Who asks what workers know waits for all of them: see
+ * admin_take_answers(). After `prompt` a connection takes line after line, as tools for HAProxy want it.
+ * Main thread. Floor 5.
  */
 #include "weir/control/admin_client.h"
 
@@ -14,14 +15,12 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/control/admin_accept.h"
 #include "weir/io/sys.h"
 
 #define LINGER_WAIT_S    1.
-#define ACCEPT_RETRY_S   0.1
 #define LINGER_BYTES_MAX 65536u
 
-static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents);
-static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_client(struct ev_loop *loop, struct ev_io *io, int revents);
 static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void client_run(struct client *c);
@@ -36,10 +35,6 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 	a->loop = loop;
 	a->socket = socket;
 	a->ctx = ctx;
-	ev_io_init(&a->accept, on_accept, socket->fd, EV_READ);
-	a->accept.data = a;
-	ev_timer_init(&a->accept_retry, on_accept_retry, ACCEPT_RETRY_S, 0.);
-	a->accept_retry.data = a;
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		struct client *c = &a->clients[i];
 
@@ -50,7 +45,7 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 		ev_init(&c->timer, on_client_timer);
 		c->timer.data = c;
 	}
-	ev_io_start(loop, &a->accept);
+	admin_accept_start(a);
 	return a;
 }
 
@@ -84,7 +79,7 @@ static void client_wait(struct client *c, int events)
 		ev_io_start(c->admin->loop, &c->io);
 }
 
-static void client_close(struct client *c)
+void client_close(struct client *c)
 {
 	struct admin *a = c->admin;
 
@@ -96,9 +91,7 @@ static void client_close(struct client *c)
 	text_free(&c->gathered);
 	text_free(&c->answer);
 	admin_socket_refill(a->socket);
-	/* Was it the last free place, or the last free descriptor? */
-	ev_timer_stop(a->loop, &a->accept_retry);
-	ev_io_start(a->loop, &a->accept);
+	admin_accept_again(a);
 }
 
 void admin_free(struct admin *a)
@@ -108,24 +101,15 @@ void admin_free(struct admin *a)
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
 		if (a->clients[i].state != CLIENT_FREE)
 			client_close(&a->clients[i]);
-	ev_io_stop(a->loop, &a->accept);
-	ev_timer_stop(a->loop, &a->accept_retry);
+	admin_accept_stop(a);
 	free(a);
 }
 
-static struct client *free_client(struct admin *a)
-{
-	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
-		if (a->clients[i].state == CLIENT_FREE)
-			return &a->clients[i];
-	return NULL;
-}
-
-static void client_begin(struct client *c, int fd)
+void client_begin(struct client *c, int fd, const struct admin_peer *peer)
 {
 	client_set_state(c, CLIENT_READING);
 	c->fd = fd;
-	c->peer.uid = admin_socket_peer(fd);
+	c->peer = *peer;
 	c->request_len = 0;
 	c->line_len = 0;
 	c->linger = false;
@@ -141,45 +125,6 @@ static void client_begin(struct client *c, int fd)
 	text_init(&c->answer);
 	client_wait(c, EV_READ);
 	client_set_timer(c, ADMIN_WAIT_S);
-}
-
-static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
-{
-	struct admin *a = io->data;
-	struct client *c;
-	int fd;
-
-	(void)revents;
-	/* One for each wake-up would do; a few more save wake-ups. */
-	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
-		c = free_client(a);
-		if (c == NULL) {
-			ev_io_stop(loop, &a->accept); /* client_close() starts it again */
-			return;
-		}
-		fd = admin_socket_accept(a->socket);
-		if (fd == -EAGAIN)
-			return;
-		if (fd == -ECONNABORTED)
-			continue;
-		if (fd < 0) {
-			/* Out of descriptors or memory: the event stays, so asking again at once would spin.
-			 */
-			ev_io_stop(loop, &a->accept);
-			ev_timer_set(&a->accept_retry, ACCEPT_RETRY_S, 0.);
-			ev_timer_start(loop, &a->accept_retry);
-			return;
-		}
-		client_begin(c, fd);
-	}
-}
-
-static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int revents)
-{
-	struct admin *a = timer->data;
-
-	(void)revents;
-	ev_io_start(loop, &a->accept);
 }
 
 /* Throws away what the client sends; closes at its end, or when it sends for ever. */
@@ -257,7 +202,7 @@ static void client_write(struct client *c)
 	client_finish(c);
 }
 
-static void client_answer(struct client *c)
+void client_answer(struct client *c)
 {
 	if (c->answer.failed) {
 		text_free(&c->answer);

@@ -2,7 +2,7 @@
  *
  * admin_commands.c - what the admin protocol understands, one row a command.
  *
- * Reads words, asks whether this socket may say them, and hands them to whoever makes the answer. Main
+ * Reads words, asks whether this peer may say them, and hands them to whoever makes the answer. Main
  * thread. Floor 5.
  */
 #include "weir/control/admin_commands.h"
@@ -84,13 +84,13 @@ static const char *const level_words[] = {
 #undef ADMIN_LEVEL
 };
 
-/* What this socket allows, so that nobody tries the rest. */
+/* What this peer may do, so that nobody tries the rest. */
 static void show_help(const struct admin_call *c)
 {
 	char left[COMMAND_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		if (commands[i].level > c->ctx->level)
+		if (commands[i].level > c->peer->level)
 			continue;
 		(void)snprintf(left, sizeof(left), "%s %s", commands[i].words, commands[i].more); /* short */
 		text_printf(c->out, "%-51s %s\n", left, commands[i].help);
@@ -281,12 +281,12 @@ static void refuse_form(const struct command *row, struct text *out)
 	text_add(out, "\n", 1);
 }
 
-static void refuse_level(const struct admin_context *ctx, const struct command *row, struct text *out)
+static void refuse_level(const struct admin_peer *peer, const struct command *row, struct text *out)
 {
 	text_printf(out,
-		    "error: '%s' is not for this socket, whose level is '%s': write level=%s behind "
-		    "admin-socket in [global]\n",
-		    row->words, level_words[ctx->level], level_words[row->level]);
+		    "error: '%s' is not for uid %u on this socket, whose level is '%s': write level=%s "
+		    "behind admin-socket in [global], or ask as root\n",
+		    row->words, (unsigned)peer->uid, level_words[peer->level], level_words[row->level]);
 }
 
 enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
@@ -307,8 +307,8 @@ enum admin_verdict admin_command(const struct admin_context *ctx, const struct a
 		refuse_unknown(words, out);
 		return ADMIN_ANSWERED;
 	}
-	if (row->level > ctx->level) {
-		refuse_level(ctx, row, out);
+	if (row->level > peer->level) {
+		refuse_level(peer, row, out);
 		return ADMIN_ANSWERED;
 	}
 	if (!read_args(row, rest, &call) || !read_question(row, &call, q)) {

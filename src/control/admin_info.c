@@ -163,6 +163,13 @@ static void add_tcp_aborts(const struct admin_context *ctx, struct text *out)
 		add_number(out, "tcp_memory_aborts", count);
 }
 
+static void add_admin_totals(const struct admin_context *ctx, struct text *out)
+{
+	if (ctx->totals == NULL)
+		return;
+	add_number(out, "admin_refused", ctx->totals->refused);
+}
+
 void admin_show_info(const struct admin_call *c)
 {
 	const struct admin_context *ctx = c->ctx;
@@ -185,6 +192,7 @@ void admin_show_info(const struct admin_call *c)
 	add_counters(e, "", out);
 	add_number(out, "log_dropped", logwriter_dropped(ctx->logwriter));
 	add_tcp_aborts(ctx, out);
+	add_admin_totals(ctx, out);
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);

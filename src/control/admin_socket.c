@@ -57,6 +57,7 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 	admin_socket_init(s);
 	if (g->admin.kind == ADDR_NAME)
 		return -EINVAL; /* names are for servers; the configuration refuses it with a line */
+	s->config = g;
 	s->addr = g->admin.addr;
 	s->fd = sock_listen(&s->addr, &opt);
 	if (s->fd < 0)
@@ -120,14 +121,6 @@ int admin_socket_accept(struct admin_socket *s)
 	if (fd < 0)
 		admin_socket_refill(s);
 	return fd;
-}
-
-uid_t admin_socket_peer(int fd)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	return sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.uid : (uid_t)-1;
 }
 
 void admin_socket_refill(struct admin_socket *s)

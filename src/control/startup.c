@@ -230,7 +230,7 @@ static int start_services(struct daemon *d)
 	d->admin_context.driver = d->driver.driver->name;
 	d->admin_context.driver_reason = d->driver.why;
 	d->admin_context.state = "starting";
-	d->admin_context.level = d->config->global.admin_level;
+	d->admin_context.totals = &d->admin_totals;
 	if (d->admin_socket.fd >= 0) {
 		d->admin = admin_new(d->loop, &d->admin_socket, &d->admin_context);
 		if (d->admin == NULL)

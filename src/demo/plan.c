@@ -38,6 +38,8 @@ void plan_proxy_addr(const struct plan *p, struct addr *out)
 	loopback(p->proxy_port, out);
 }
 
+/* Abstract, so that nothing stays behind however the demo ends. By its credentials the daemon admits root and
+ * whoever runs the demo, and nobody else. */
 void plan_admin_name(const struct plan *p, char *buf, size_t room)
 {
 	(void)snprintf(buf, room, "unix:@weir-demo-%u", (unsigned)p->proxy_port); /* the rooms are ours */

@@ -149,6 +149,8 @@ RULES = [
      "write 'admin-socket = unix:/run/x.sock mode=660 level=admin' in [global]"),
     ("stats socket unix@/run/x.sock user root gid 0 mode 600",
      "write 'admin-socket = unix@/run/x.sock user=root group=0 mode=600' in [global]"),
+    ("stats socket abns@x mode 660 user root level admin",
+     "write 'admin-socket = abns@x level=admin' in [global]"),
     ("stats socket ipv4@127.0.0.1:9999 level operator",
      "write 'admin-socket = unix:/run/weir/admin.sock level=operator' in [global]"),
     ("allow-from = 10.0.0.1-10.0.0.5", "a range is no network: write 10.0.0.1 10.0.0.2/31 10.0.0.4/31"),

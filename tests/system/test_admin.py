@@ -24,6 +24,17 @@ def ctl(daemon, *words):
                           timeout=3 * PATIENCE, stdin=subprocess.DEVNULL)
 
 
+def ctl_as_other(daemon, *words):
+    """As another user; by descriptor, because the folder of the binary may be closed to him."""
+    binary = os.open(BINARY, os.O_RDONLY)
+    try:
+        return subprocess.run(["weir", "ctl", "-s", daemon.admin, *words], pass_fds=[binary], cwd="/",
+                              executable=f"/proc/self/fd/{binary}", preexec_fn=lambda: os.setuid(54321),
+                              capture_output=True, text=True, timeout=3 * PATIENCE, stdin=subprocess.DEVNULL)
+    finally:
+        os.close(binary)
+
+
 def do(daemon, *words):
     """A changing command: done, and nothing said."""
     got = ctl(daemon, *words)
@@ -210,22 +221,21 @@ def test_a_refused_command_ends_with_1_and_says_what_there_is(weir, peers, words
     ("operator", ("show sess", "show servers state", "show hash", "get weight web/a"),
      ("disable server web/a", "set weight web/a 2", "set server web/a state maint",
       "shutdown sessions server web/a", "set maxconn server web/a 1"))))
-def test_a_socket_allows_what_its_level_says(weir, peers, level, allowed, refused):
+def test_a_socket_allows_others_what_its_level_says(weir, peers, level, allowed, refused):
+    if os.geteuid() != 0:
+        pytest.skip("not root: cannot become another user, and our own is an administrator")
     _, _, text = two_servers(peers)
-    # The harness reads sessions at the end of a test; what this socket is for stands in its line.
-    daemon = weir(text, f"admin-socket = unix:@ADMIN@ mode=666 level={level}", launch_only=True)
-    wait_until(lambda: "ready:" in daemon.log(), lambda: daemon.log())
+    daemon = weir(text, f"admin-socket = unix:@ADMIN@ mode=666 level={level}")
     for command in allowed:
-        assert ctl(daemon, *command.split()).returncode == 0, command
+        assert ctl_as_other(daemon, *command.split()).returncode == 0, command
     for command in refused:
-        got = ctl(daemon, *command.split())
+        got = ctl_as_other(daemon, *command.split())
         assert got.returncode == 1, command
         need = "operator" if command.startswith("show") else "admin"
         assert f"level is '{level}': write level={need} behind admin-socket" in got.stderr, got
     assert stat(daemon, "web", "a")["status"] == "no check"
-    daemon.ended = True
-    daemon.child.terminate()
-    assert daemon.child.wait(3 * PATIENCE) == 0
+    for command in allowed:
+        assert ctl(daemon, *command.split()).returncode == 0, command
 
 
 # What others read.

@@ -107,6 +107,12 @@ struct config_socket_owner {
 	gid_t gid; /* (gid_t)-1 = keep */
 };
 
+/* Users, or groups, by their number. */
+struct config_ids {
+	uint32_t *list;
+	size_t count;
+};
+
 struct config_global {
 	unsigned threads;  /* 0 = auto: one for each CPU that we may use */
 	enum config_affinity affinity;
@@ -123,7 +129,9 @@ struct config_global {
 	size_t log_count;
 	struct addr_spec admin; /* ADDR_NONE = no admin socket */
 	struct config_socket_owner admin_owner;
-	enum config_admin_level admin_level; /* what the admin socket allows */
+	enum config_admin_level admin_level; /* of all but root and the daemon's own user, who are admin */
+	struct config_ids admin_uids; /* who else may use the socket; the rule is in admin_access.h */
+	struct config_ids admin_gids;
 	int64_t hard_stop_after_ns; /* 0 = never */
 	int64_t pipe_cycle_ns;
 	struct config_origins origins;
@@ -264,12 +272,6 @@ struct config_backend {
 /* Networks as they were written, for -T: what is asked is the set beside them. */
 struct config_networks {
 	struct net_prefix *list;
-	size_t count;
-};
-
-/* Users by their number. */
-struct config_users {
-	uid_t *list;
 	size_t count;
 };
 

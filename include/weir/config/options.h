@@ -75,7 +75,9 @@ enum option_type {
 	OPT_CHECK_HOST,	/* char * */
 	OPT_PROXY_TLVS,	/* struct config_server: what a PROXY header of version 2 carries */
 	OPT_NETWORKS,	/* struct config_networks */
-	OPT_USERS,	/* struct config_users */
+	OPT_USERS,	/* struct config_ids */
+	OPT_UIDS,	/* struct config_ids: users in one word, as are the groups of the next */
+	OPT_GIDS,
 	OPT_PORTS,	/* struct route_ports */
 	OPT_ROUTE,	/* these five are read where proxies are built */
 	OPT_BIND,
@@ -115,7 +117,7 @@ struct config_proxy {
 	struct config_networks allow;
 	struct config_networks deny;
 	struct config_networks trusted;
-	struct config_users allow_uids;
+	struct config_ids allow_uids;
 	enum config_no_server no_server;
 	struct config_balancing balance;
 	bool allbackups;

@@ -42,8 +42,9 @@ OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
        "auto", 0, 0,
        "Where log lines go; auto = the journal under systemd, else stderr; syslog by Unix socket or UDP.",
        "log = syslog:/dev/log level=notice")
-OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0, "ADDRESS [mode= user= group= level=]",
-       FIELD_GLOBAL(admin), NULL, 0, 0, "Unix socket that 'weir ctl' talks to.",
+OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0,
+       "ADDRESS [mode= user= group= level= allow-uid= allow-gid=]", FIELD_GLOBAL(admin), NULL, 0, 0,
+       "Unix socket that 'weir ctl' talks to.",
        "admin-socket = unix:/run/weir/admin.sock mode=660 group=weir")
 OPTION("include", IN_GLOBAL, IN_GLOBAL, OPT_INCLUDE, OPT_REPEAT, "GLOB...", NO_FIELD, NULL, 0, 0,
        "Files to read too, sorted; beside the file that names them unless absolute.",
@@ -76,10 +77,17 @@ OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin
 OPTION("group", IN_ADMIN, IN_ADMIN, OPT_GROUP, 0, "NAME | GID", FIELD_GLOBAL(admin_owner.gid), NULL, 0, 0,
        "Group of the socket.", "admin-socket = unix:/run/weir/admin.sock group=adm")
 OPTION("level", IN_ADMIN, IN_ADMIN, OPT_CHOICE, 0, "user|operator|admin", FIELD_GLOBAL(admin_level),
-       "admin", 0, 0,
-       "What the socket allows: user = " ADMIN_USER_MAY "; operator = " ADMIN_OPERATOR_MAY
-       "; admin = " ADMIN_ADMIN_MAY ".",
-       "admin-socket = unix:/run/weir/admin.sock level=operator")
+       "operator", 0, 0,
+       "What others than root and weir's own user may do: user = " ADMIN_USER_MAY
+       "; operator = " ADMIN_OPERATOR_MAY "; admin = " ADMIN_ADMIN_MAY ".",
+       "admin-socket = unix:/run/weir/admin.sock mode=660 level=admin")
+OPTION("allow-uid", IN_ADMIN, IN_ADMIN, OPT_UIDS, OPT_REPEAT, "NAME | UID,...",
+       FIELD_GLOBAL(admin_uids), NULL, 0, 0,
+       "Users that may use the socket besides root and weir's own; a path must have a mode for them too.",
+       "admin-socket = unix:/run/weir/admin.sock mode=666 allow-uid=telegraf,1000")
+OPTION("allow-gid", IN_ADMIN, IN_ADMIN, OPT_GIDS, OPT_REPEAT, "NAME | GID,...",
+       FIELD_GLOBAL(admin_gids), NULL, 0, 0, "The same for the members of groups.",
+       "admin-socket = unix:/run/weir/admin.sock mode=666 allow-gid=adm")
 
 /* frontend and listen */
 OPTION("bind", FRONT, FRONT, OPT_BIND, OPT_NAMED | OPT_REPEAT | OPT_NAME_OPTIONAL, "ADDRESS [OPTION...]",

@@ -71,15 +71,18 @@ bool setting_owner_is_set(const void *field);
 /* Targets of the log, in setting_log.c. */
 int setting_parse_log(const struct setting *s, void *field);
 void setting_print_log(const struct config_log *log, FILE *out);
+/* Who may use the admin socket, in setting_admin.c. */
+int setting_parse_admin(const struct setting *s, void *field);
+void setting_print_admin(const void *field, const struct option *option, FILE *out);
+bool setting_admin_is_set(const void *field);
+void setting_print_ids(const void *field, const struct option *option, FILE *out);
+bool setting_ids_are_set(const void *field);
 /* The composite types, in setting_line.c. */
 int setting_parse_source(const struct setting *s, void *field);
 void setting_print_source(const void *field, const struct option *option, FILE *out);
 bool setting_source_is_set(const void *field);
 int setting_parse_cpus(const struct setting *s, void *field);
 void setting_print_cpus(const void *field, const struct option *option, FILE *out);
-int setting_parse_admin(const struct setting *s, void *field);
-void setting_print_admin(const void *field, const struct option *option, FILE *out);
-bool setting_admin_is_set(const void *field);
 int setting_parse_keepalive(const struct setting *s, void *field);
 void setting_print_keepalive(const void *field, const struct option *option, FILE *out);
 /* How a server is chosen, in setting_balance.c. */

@@ -3,7 +3,8 @@
  * admin.h - the admin protocol: one line of commands in, their answers out, close.
  *
  * Commands are separated by `;`. Bounded: so many clients at once (the next ones wait in the
- * kernel's backlog), so many prompts, so long a request, so long a wait. Main thread. Floor 5.
+ * kernel's backlog), so many prompts, so long a request, so long a wait. Who may use the socket is the rule
+ * of admin_access.h. Main thread. Floor 5.
  */
 #ifndef WEIR_CONTROL_ADMIN_H
 #define WEIR_CONTROL_ADMIN_H

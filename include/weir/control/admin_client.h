@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_client.h - a connection to the admin socket, as admin.c keeps it; nobody else needs this.
+ * admin_client.h - a connection to the admin socket, as admin.c keeps it and admin_accept.c begins it.
  *
  * Main thread. Floor 5.
  */
@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/base/log.h"
 #include "weir/control/admin.h"
+#include "weir/control/admin_access.h"
 
 enum client_state {
 	CLIENT_FREE,
@@ -52,10 +54,19 @@ struct admin {
 	struct ev_loop *loop;            /* borrows */
 	struct admin_socket *socket;     /* borrows */
 	const struct admin_context *ctx; /* borrows */
-	struct ev_io accept;             /* active while there is a free client */
+	struct admin_access access;
+	struct log_limit limit; /* of lines about peers that are refused */
+	struct ev_io accept;             /* active while newcomers are let in */
 	struct ev_timer accept_retry;
 	uint64_t last_token;
 	struct client clients[ADMIN_CLIENTS_MAX];
 };
+
+/* A free client takes `fd`, and waits for a request. */
+void client_begin(struct client *c, int fd, const struct admin_peer *peer);
+/* Sends `c->answer`, then goes on or ends; may have closed `c` when it returns. */
+void client_answer(struct client *c);
+/* In any state but free. */
+void client_close(struct client *c);
 
 #endif

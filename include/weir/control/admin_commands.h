@@ -18,6 +18,11 @@
 #include "weir/control/text.h"
 #include "weir/engine/engine.h"
 
+/* Peers of the admin socket since the start, as `show info` has them. */
+struct admin_totals {
+	uint64_t refused; /* might not use the socket */
+};
+
 /* What the answers are made of. */
 struct admin_context {
 	struct engine *engine;             /* borrows */
@@ -26,7 +31,7 @@ struct admin_context {
 	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as was asked */
 	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
-	enum config_admin_level level;     /* what this socket allows */
+	struct admin_totals *totals;       /* borrows; NULL = not counted */
 	struct tcp_aborts *tcp_aborts;     /* borrows; NULL = nobody looks */
 	struct checks *checks;             /* borrows; NULL = nothing is checked, nor told of changes */
 	/* checks_view() and checks_server_changed(); given here so that the answers need no checks. */
@@ -34,9 +39,13 @@ struct admin_context {
 	void (*server_changed)(struct checks *c, struct server *s);
 };
 
-/* Who is at the other end. */
+/* Who is at the other end: SO_PEERCRED, as it connected (unix(7)). */
 struct admin_peer {
-	uid_t uid; /* SO_PEERCRED, when it connected; (uid_t)-1 = not known */
+	uid_t uid; /* (uid_t)-1 = not known */
+	gid_t gid;
+	pid_t pid;   /* 0 = in a namespace that we do not see */
+	bool trusted; /* root or the daemon's own user */
+	enum config_admin_level level; /* what it may do */
 };
 
 enum admin_verdict {

@@ -20,6 +20,7 @@ struct admin_socket {
 	/* Owns; -1 = given up. One would do if no worker took the number between its close and the
 	 * accept; that several in a row are taken so is next to impossible. */
 	int reserve[ADMIN_SOCKET_RESERVE];
+	const struct config_global *config; /* borrows until the close: who may use it */
 	struct addr addr; /* as bound */
 	bool has_path;    /* we made a path: device and inode tell it from a later one */
 	dev_t dev;
@@ -29,14 +30,12 @@ struct admin_socket {
 /* Owns nothing yet: admin_socket_close() is harmless. */
 void admin_socket_init(struct admin_socket *s);
 /* Listens at `g->admin`. A path on which nobody listens any more is removed first; a live one is
- * -EADDRINUSE. 0 or -errno. */
+ * -EADDRINUSE. Borrows `g` until the close. 0 or -errno. */
 int admin_socket_open(struct admin_socket *s, const struct config_global *g);
 /* Closes, and removes the path if it is still the one that we made and nobody else listens there. */
 void admin_socket_close(struct admin_socket *s);
 /* A nonblocking connection or -errno; -EAGAIN when nobody waits. */
 int admin_socket_accept(struct admin_socket *s);
-/* The uid of the process at the other end as it connected (SO_PEERCRED, unix(7)); (uid_t)-1 = not known. */
-uid_t admin_socket_peer(int fd);
 /* A client has gone: takes again what was given up of the reserve. */
 void admin_socket_refill(struct admin_socket *s);
 

@@ -55,6 +55,7 @@ struct daemon {
 	struct admin_socket admin_socket;
 	struct driver_choice driver; /* of the workers; made before they start */
 	struct admin_context admin_context;
+	struct admin_totals admin_totals;
 	struct admin *admin;       /* owns; NULL when not configured */
 	struct resolver *resolver; /* owns */
 	struct checks *checks;     /* owns */

@@ -51,6 +51,13 @@ static inline void assert_same_owner(const struct config_socket_owner *a, const 
 	assert_int_equal(a->gid, b->gid);
 }
 
+static inline void assert_same_ids(const struct config_ids *a, const struct config_ids *b)
+{
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++)
+		assert_int_equal(a->list[i], b->list[i]);
+}
+
 static inline void assert_same_tcp(const struct config_tcp *a, const struct config_tcp *b)
 {
 	assert_int_equal(a->nodelay, b->nodelay);
@@ -185,6 +192,8 @@ static inline void assert_same_global(const struct config_global *a, const struc
 	assert_same_spec(&a->admin, &b->admin);
 	assert_same_owner(&a->admin_owner, &b->admin_owner);
 	assert_int_equal(a->admin_level, b->admin_level);
+	assert_same_ids(&a->admin_uids, &b->admin_uids);
+	assert_same_ids(&a->admin_gids, &b->admin_gids);
 	assert_int_equal(a->hard_stop_after_ns, b->hard_stop_after_ns);
 	assert_int_equal(a->pipe_cycle_ns, b->pipe_cycle_ns);
 }

@@ -8,7 +8,7 @@
 #include "weir/base/clock.h"
 
 static const char everything[] =
-	"[global]\nadmin-socket = unix:/tmp/x.sock level=operator\n"
+	"[global]\nadmin-socket = unix:@x level=admin allow-uid=root,7 allow-gid=8, allow-uid=9\n"
 	"[defaults]\nallow-from = 10.0.0.0/8\nsend-proxy = v1\ncheck = tcp\nmark = 7\n"
 	"[frontend f]\n"
 	"bind = :4001 accept-proxy=optional interface=lo freebind transparent tfo mptcp\n"
@@ -48,7 +48,12 @@ static void frontends_have_what_was_written(void **state)
 	const struct config_frontend *f = &l.config->frontends[0];
 
 	(void)state;
-	assert_int_equal(l.config->global.admin_level, CONFIG_ADMIN_OPERATOR);
+	assert_int_equal(l.config->global.admin_level, CONFIG_ADMIN_ADMIN);
+	assert_int_equal(l.config->global.admin_uids.count, 3);
+	assert_int_equal(l.config->global.admin_uids.list[0], 0);
+	assert_int_equal(l.config->global.admin_uids.list[2], 9);
+	assert_int_equal(l.config->global.admin_gids.count, 1);
+	assert_int_equal(l.config->global.admin_gids.list[0], 8);
 	assert_int_equal(f->rate_limit, 5000);
 	assert_int_equal(f->maxconn_per_source, 20);
 	assert_int_equal(f->no_server, CONFIG_NO_SERVER_QUEUE);
@@ -159,7 +164,7 @@ static void defaults_are_those_of_the_contract(void **state)
 	const struct config_frontend *f = &l.config->frontends[0];
 
 	(void)state;
-	assert_int_equal(l.config->global.admin_level, CONFIG_ADMIN_ADMIN);
+	assert_int_equal(l.config->global.admin_level, CONFIG_ADMIN_OPERATOR);
 	assert_int_equal(b->balance.algorithm, CONFIG_BALANCE_ROUNDROBIN);
 	assert_int_equal(b->check.kind, CONFIG_CHECK_OFF);
 	assert_int_equal(b->check.interval_ns, 2 * NS_PER_SEC);
@@ -189,6 +194,8 @@ static void defaults_are_those_of_the_contract(void **state)
 	unload(&l);
 }
 
+#define TEN		  "1,2,3,4,5,6,7,8,9,10"
+#define AN_ADMIN(line)	  "[global]\nadmin-socket = " line "\n" GOOD
 #define IN_A_LISTEN(line) "[listen a]\nbind = :1\nserver a = 10.0.0.1:80\n" line "\n"
 #define AS_A_SERVER(line) "[listen a]\nbind = :1\nserver a = 10.0.0.1:80 " line "\n"
 #define AS_A_BIND(line)	  "[listen a]\nbind = " line "\nserver a = 10.0.0.1:80\n"
@@ -198,7 +205,14 @@ static void bad_values_are_refused_at_their_place(void **state)
 	static const struct {
 		const char *text, *where, *hint;
 	} rows[] = {
-		{"[global]\nadmin-socket = unix:/x level=root\n" GOOD, "t.ini:2:30: ", "cannot be 'root'"},
+		{AN_ADMIN("unix:/x level=root"), "t.ini:2:30: ", "cannot be 'root'"},
+		{AN_ADMIN("unix:/x allow-uid=none-such"), "t.ini:2:34: ", "there is no user 'none-such'"},
+		{AN_ADMIN("unix:/x allow-uid=1,,2"), "t.ini:2:36: ", "there is no user ''"},
+		{AN_ADMIN("unix:/x allow-gid=0,NONE"), "t.ini:2:36: ", "there is no group 'NONE'"},
+		{AN_ADMIN("unix:/x allow-uid"), "t.ini:2:24: ", "write allow-uid=NAME | UID,..."},
+		{AN_ADMIN("unix:/x allow-uid=4294967295"), "t.ini:2:34: ", "a number from 0 to 4294967294"},
+		{AN_ADMIN("unix:/x allow-gid=" TEN "," TEN "," TEN "," TEN "," TEN "," TEN "," TEN),
+		 "t.ini:2:16: ", "'allow-gid' takes at most 64"},
 		{IN_A_LISTEN("balance = random(0)"), "t.ini:4:11: ", "of 1 to 100"},
 		{IN_A_LISTEN("balance = random(2"), "t.ini:4:11: ", "write random(2)"},
 		{IN_A_LISTEN("balance = leastcon"), "t.ini:4:11: ", "did you mean 'leastconn'?"},
@@ -276,6 +290,10 @@ static void words_that_an_address_has_no_use_for_are_refused(void **state)
 		{AS_A_BIND("fd@x freebind"), "t.ini:2:13: ", "FreeBind= of the .socket unit"},
 		{AS_A_BIND("fd@x V6ONLY"), "t.ini:2:13: ", "'v6only' is not for an inherited socket"},
 		{AS_A_BIND("fd@x Mode=600"), "t.ini:2:13: ", "SocketMode="},
+		{AN_ADMIN("unix:@x mode=660"), "t.ini:2:24: error: 'mode' has no effect on an abstract",
+		 "write a path, as in unix:/run/weir/admin.sock mode=660; or allow-uid="},
+		{AN_ADMIN("abns@x level=user USER=root"), "t.ini:2:34: ", "'user' has no effect"},
+		{AN_ADMIN("unix:@x mode=660 group=root"), "t.ini:2:33: ", "'group' has no effect"},
 	};
 
 	(void)state;

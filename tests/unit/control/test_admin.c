@@ -132,7 +132,6 @@ static int setup(void **state)
 	context.logwriter = logwriter;
 	context.driver = "epoll";
 	context.state = "ready";
-	context.level = CONFIG_ADMIN_ADMIN;
 	admin = admin_new(loop, &listener, &context);
 	return admin != NULL ? 0 : -1;
 }

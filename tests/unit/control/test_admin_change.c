@@ -34,10 +34,10 @@ static void server_changed(struct checks *c, struct server *s)
 }
 
 static struct admin_context context = {
-	.engine = &engine, .state = "ready", .level = CONFIG_ADMIN_ADMIN,
+	.engine = &engine, .state = "ready",
 	.checks = (struct checks *)&some_checks, .server_changed = server_changed};
 
-static const struct admin_peer peer = {.uid = 7};
+static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 
 /* Stands for the workers' part. */
 static struct server *closed;
@@ -167,7 +167,7 @@ static void a_weight_is_a_number_or_a_share_of_the_configured(void **state)
 
 static void a_peer_that_nobody_knows_has_no_uid(void **state)
 {
-	static const struct admin_peer nobody = {.uid = (uid_t)-1};
+	static const struct admin_peer nobody = {.uid = (uid_t)-1, .level = CONFIG_ADMIN_ADMIN};
 	struct admin_question q;
 	struct text out;
 

@@ -55,7 +55,7 @@ static struct addr address;
 static struct ev_loop *loop;
 static struct logwriter *logwriter;
 static struct admin_context context;
-static const struct admin_peer peer = {.uid = (uid_t)-1};
+static struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 static struct admin_question question;
 
 static void fill_address(void)
@@ -107,7 +107,7 @@ static int setup(void **state)
 	context.logwriter = logwriter;
 	context.driver = "epoll";
 	context.state = "ready";
-	context.level = CONFIG_ADMIN_ADMIN;
+	peer.level = CONFIG_ADMIN_ADMIN;
 	return 0;
 }
 
@@ -264,28 +264,28 @@ static void a_level_allows_what_is_below_it(void **state)
 	} rows[] = {
 		{CONFIG_ADMIN_USER, "show info", "state: ready"},
 		{CONFIG_ADMIN_USER, "show pools",
-		 "error: 'show pools' is not for this socket, whose level is 'user': write "
-		 "level=operator behind admin-socket in [global]"},
+		 "error: 'show pools' is not for uid 7 on this socket, whose level is 'user': write "
+		 "level=operator behind admin-socket in [global], or ask as root"},
 		{CONFIG_ADMIN_OPERATOR, "show pools", "pipes_max: 250"},
 		{CONFIG_ADMIN_OPERATOR, "get weight app/a", "0 (initial 0)"},
 		{CONFIG_ADMIN_OPERATOR, "set weight app/a 1",
-		 "error: 'set weight' is not for this socket, whose level is 'operator': write "
-		 "level=admin behind admin-socket in [global]"},
+		 "error: 'set weight' is not for uid 7 on this socket, whose level is 'operator': "
+		 "write level=admin behind admin-socket in [global], or ask as root"},
 		{CONFIG_ADMIN_OPERATOR, "disable server",
-		 "error: 'disable server' is not for this socket, whose level is 'operator': write "
-		 "level=admin behind admin-socket in [global]"},
+		 "error: 'disable server' is not for uid 7 on this socket, whose level is 'operator': "
+		 "write level=admin behind admin-socket in [global], or ask as root"},
 	};
 	struct text out;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		context.level = rows[i].level;
+		peer.level = rows[i].level;
 		assert_line(rows[i].command, rows[i].line);
 	}
 	text_init(&out);
-	context.level = CONFIG_ADMIN_OPERATOR;
+	peer.level = CONFIG_ADMIN_OPERATOR;
 	assert_int_equal(admin_command(&context, &peer, "help", &out, &question), ADMIN_ANSWERED);
-	context.level = CONFIG_ADMIN_ADMIN;
+	peer.level = CONFIG_ADMIN_ADMIN;
 	assert_non_null(strstr(out.bytes, "show servers state"));
 	assert_null(strstr(out.bytes, "set server"));
 	text_free(&out);
@@ -298,9 +298,9 @@ static char *help_at(enum config_admin_level level)
 	struct text out;
 
 	text_init(&out);
-	context.level = level;
+	peer.level = level;
 	assert_int_equal(admin_command(&context, &peer, "help", &out, &question), ADMIN_ANSWERED);
-	context.level = CONFIG_ADMIN_ADMIN;
+	peer.level = CONFIG_ADMIN_ADMIN;
 	assert_false(out.failed);
 	return out.bytes;
 }

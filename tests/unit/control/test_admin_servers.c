@@ -35,7 +35,7 @@ static struct config config = {.backends = backend_configs, .backend_count = 2,
 			       .frontends = &frontend_config, .frontend_count = 1};
 static struct engine engine;
 static struct check_view check;
-static const struct admin_peer peer = {.uid = 7};
+static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 static bool checked;
 static char some_checks; /* never looked into */
 
@@ -47,7 +47,7 @@ static const struct check_view *view_of(const struct checks *c, const struct ser
 }
 
 static struct admin_context context = {
-	.engine = &engine, .state = "ready", .level = CONFIG_ADMIN_ADMIN, .check_view = view_of,
+	.engine = &engine, .state = "ready", .check_view = view_of,
 	.checks = (struct checks *)&some_checks};
 
 static int setup(void **state)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_accept.h - newcomers at the admin socket: let in or refused.
+ *
+ * Who may come is the rule of admin_access.h. Main thread. Floor 5.
+ */
+#ifndef WEIR_CONTROL_ADMIN_ACCEPT_H
+#define WEIR_CONTROL_ADMIN_ACCEPT_H
+
+#include "weir/control/admin_client.h"
+
+/* Begins to accept at `a->socket`, for whoever this process is by now. */
+void admin_accept_start(struct admin *a);
+void admin_accept_stop(struct admin *a);
+/* A client has gone: was it the last place, or the last descriptor? */
+void admin_accept_again(struct admin *a);
+
+#endif
