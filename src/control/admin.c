@@ -15,7 +15,9 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "weir/control/admin_accept.h"
+#include "weir/control/admin_places.h"
 #include "weir/io/sys.h"
 
 #define LINGER_WAIT_S    1.
@@ -35,6 +37,8 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 	a->loop = loop;
 	a->socket = socket;
 	a->ctx = ctx;
+	a->line_s = ADMIN_LINE_S;
+	a->answer_s = ADMIN_ANSWER_S;
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		struct client *c = &a->clients[i];
 
@@ -110,6 +114,7 @@ void client_begin(struct client *c, int fd, const struct admin_peer *peer)
 	client_set_state(c, CLIENT_READING);
 	c->fd = fd;
 	c->peer = *peer;
+	admin_places_progress(c);
 	c->request_len = 0;
 	c->line_len = 0;
 	c->linger = false;
@@ -153,7 +158,8 @@ static void client_next_line(struct client *c)
 	text_free(&c->answer);
 	client_set_state(c, CLIENT_READING);
 	client_wait(c, EV_READ);
-	client_set_timer(c, c->wait_s);
+	client_set_timer(c, c->request_len == 0 ? c->wait_s : c->admin->line_s);
+	admin_places_progress(c);
 	/* It may be here already: looked at from the loop, so that many lines are no deep recursion. */
 	if (c->request_len > 0)
 		ev_feed_event(c->admin->loop, &c->io, EV_READ);
@@ -181,6 +187,16 @@ static void client_finish(struct client *c)
 	client_linger(c);
 }
 
+/* How long it may take no byte: not beyond the end of the time for the whole answer. */
+static double client_write_wait_s(const struct client *c)
+{
+	const double left_s = (double)(c->answer_by_ns - clock_mono_ns()) / (double)NS_PER_SEC;
+
+	if (left_s < 0.)
+		return 0.;
+	return left_s < ADMIN_WAIT_S ? left_s : ADMIN_WAIT_S;
+}
+
 static void client_write(struct client *c)
 {
 	ssize_t n;
@@ -197,7 +213,8 @@ static void client_write(struct client *c)
 			return;
 		}
 		c->sent += (size_t)n;
-		client_set_timer(c, ADMIN_WAIT_S); /* a slow reader may be slow while it reads */
+		client_set_timer(c, client_write_wait_s(c)); /* a slow reader may be slow while it reads */
+		admin_places_progress(c);
 	}
 	client_finish(c);
 }
@@ -213,7 +230,8 @@ void client_answer(struct client *c)
 	else if (c->answer.len == 0 && !c->quit)
 		text_add(&c->answer, "\n", 1); /* done, with nothing to be said: that is no hang-up */
 	client_set_state(c, CLIENT_WRITING);
-	client_set_timer(c, ADMIN_WAIT_S);
+	c->answer_by_ns = clock_mono_ns() + (int64_t)(c->admin->answer_s * (double)NS_PER_SEC);
+	client_set_timer(c, client_write_wait_s(c));
 	client_write(c);
 }
 
@@ -246,14 +264,16 @@ static void client_conclude(struct client *c)
 /* A prompt may stay for as long as it likes: some places are kept for those who come, ask and go. */
 static void client_prompt(struct client *c)
 {
-	unsigned prompts = 0;
+	struct client *victim;
 
-	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
-		prompts += c->admin->clients[i].state != CLIENT_FREE && c->admin->clients[i].prompt;
-	if (c->prompt || prompts < ADMIN_PROMPTS_MAX)
+	if (admin_places_prompt(c, &victim)) {
+		if (victim != NULL)
+			admin_accept_evict(victim, &c->peer);
 		c->prompt = true;
-	else
-		text_printf(&c->answer, "error: %d prompts are open already\n", ADMIN_PROMPTS_MAX);
+	} else {
+		text_printf(&c->answer, "error: %d prompts are open already\n",
+			    c->peer.trusted ? ADMIN_PROMPTS_MAX : ADMIN_ONE_PROMPTS_MAX);
+	}
 }
 
 /* True when the client must wait for workers. */
@@ -351,6 +371,9 @@ static void client_read(struct client *c)
 		client_close(c);
 		return;
 	}
+	if (c->prompt && c->request_len == 0)
+		client_set_timer(c, c->admin->line_s); /* the next line has begun */
+	admin_places_progress(c);
 	c->request_len += (size_t)n;
 	end = memchr(c->request, '\n', c->request_len);
 	if (end != NULL)

@@ -168,6 +168,8 @@ static void add_admin_totals(const struct admin_context *ctx, struct text *out)
 	if (ctx->totals == NULL)
 		return;
 	add_number(out, "admin_refused", ctx->totals->refused);
+	add_number(out, "admin_evicted", ctx->totals->evicted);
+	add_number(out, "admin_busy", ctx->totals->busy);
 }
 
 void admin_show_info(const struct admin_call *c)

@@ -2,9 +2,9 @@
  *
  * admin.h - the admin protocol: one line of commands in, their answers out, close.
  *
- * Commands are separated by `;`. Bounded: so many clients at once (the next ones wait in the
- * kernel's backlog), so many prompts, so long a request, so long a wait. Who may use the socket is the rule
- * of admin_access.h. Main thread. Floor 5.
+ * Commands are separated by `;`. Bounded: so many clients at once, so many prompts, so long a request, so
+ * long a wait. Who may use the socket is admin_access.h's, who has a place when there are too many
+ * admin_places.h's rule. Main thread. Floor 5.
  */
 #ifndef WEIR_CONTROL_ADMIN_H
 #define WEIR_CONTROL_ADMIN_H
@@ -16,7 +16,9 @@
 #define ADMIN_PROMPTS_MAX  8  /* of these, who may stay after an answer */
 #define ADMIN_COMMANDS_MAX 32 /* in one line */
 #define ADMIN_REQUEST_MAX  1024
-#define ADMIN_WAIT_S       5.
+#define ADMIN_WAIT_S       5.   /* for the request; for the next bytes to be taken, or to come */
+#define ADMIN_LINE_S       30.  /* from the first byte of a line at a prompt to its newline */
+#define ADMIN_ANSWER_S     120. /* from the first byte of an answer to its last, for the slowest terminal */
 
 struct ev_loop;
 struct admin;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_accept.h - newcomers at the admin socket: let in or refused.
+ * admin_accept.h - newcomers at the admin socket: let in, refused, or at the cost of another.
  *
- * Who may come is the rule of admin_access.h. Main thread. Floor 5.
+ * Who may come is the rule of admin_access.h, who goes that of admin_places.h. Main thread. Floor 5.
  */
 #ifndef WEIR_CONTROL_ADMIN_ACCEPT_H
 #define WEIR_CONTROL_ADMIN_ACCEPT_H
@@ -14,5 +14,7 @@ void admin_accept_start(struct admin *a);
 void admin_accept_stop(struct admin *a);
 /* A client has gone: was it the last place, or the last descriptor? */
 void admin_accept_again(struct admin *a);
+/* Closes a client that loses its place to `peer`. One that has not asked anything is told so. */
+void admin_accept_evict(struct client *c, const struct admin_peer *peer);
 
 #endif

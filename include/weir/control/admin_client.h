@@ -39,6 +39,8 @@ struct client {
 	bool prompt;     /* stays open after an answer */
 	bool quit;       /* has said so: no answer is owed */
 	double wait_s;   /* how long it may be silent */
+	int64_t progress_ns; /* when it last sent or took bytes, or was served; CLOCK_MONOTONIC */
+	int64_t answer_by_ns; /* the answer must be out by then */
 	char *rest;      /* commands not yet run, inside `request`; NULL = none */
 	unsigned answered;
 	uint64_t token;     /* of the question to the workers */
@@ -55,7 +57,9 @@ struct admin {
 	struct admin_socket *socket;     /* borrows */
 	const struct admin_context *ctx; /* borrows */
 	struct admin_access access;
-	struct log_limit limit; /* of lines about peers that are refused */
+	struct log_limit limit; /* of lines about peers that are refused or lose their place */
+	double line_s, answer_s; /* ADMIN_LINE_S, ADMIN_ANSWER_S */
+	unsigned turn;   /* how many newcomers may cost another its place before they wait again */
 	struct ev_io accept;             /* active while newcomers are let in */
 	struct ev_timer accept_retry;
 	uint64_t last_token;

@@ -21,6 +21,8 @@
 /* Peers of the admin socket since the start, as `show info` has them. */
 struct admin_totals {
 	uint64_t refused; /* might not use the socket */
+	uint64_t evicted; /* had to give up their place to another */
+	uint64_t busy;    /* found all places with those who go before them */
 };
 
 /* What the answers are made of. */

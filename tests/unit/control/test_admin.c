@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "weir/control/admin.h"
+#include "weir/control/admin_client.h"
 #include "weir/engine/tally.h"
 
 #define WAIT_S 10.
@@ -89,6 +89,7 @@ static struct ev_loop *loop;
 static struct logwriter *logwriter;
 static struct admin_socket listener;
 static struct admin_context context;
+static struct admin_totals totals;
 static struct admin *admin;
 static struct config_global global;
 static char folder[] = "/tmp/weir-admin-XXXXXX";
@@ -132,6 +133,8 @@ static int setup(void **state)
 	context.logwriter = logwriter;
 	context.driver = "epoll";
 	context.state = "ready";
+	memset(&totals, 0, sizeof(totals));
+	context.totals = &totals;
 	admin = admin_new(loop, &listener, &context);
 	return admin != NULL ? 0 : -1;
 }
@@ -466,24 +469,111 @@ static void a_line_has_no_more_commands_than_that(void **state)
 	assert_null(strstr(out, "'y'"));
 }
 
-static void seventeenth_client_waits_for_its_turn(void **state)
+/* Fills all places, and asks from one more; its descriptor. */
+static int ask_as_seventeenth(int fds[static ADMIN_CLIENTS_MAX])
 {
-	int fds[ADMIN_CLIENTS_MAX + 1];
-	char out[65536];
+	char out[16];
+	int fd;
 
-	(void)state;
-	for (int i = 0; i <= ADMIN_CLIENTS_MAX; i++) {
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		fds[i] = connect_client();
 		turn();
 	}
-	say(fds[ADMIN_CLIENTS_MAX], "help\n");
+	fd = connect_client();
+	say(fd, "help\n");
 	turn();
-	assert_int_equal(recv(fds[ADMIN_CLIENTS_MAX], out, sizeof(out), MSG_DONTWAIT), -1);
+	assert_int_equal(recv(fd, out, sizeof(out), MSG_DONTWAIT), -1);
+	return fd;
+}
+
+static void seventeenth_client_waits_for_its_turn(void **state)
+{
+	int fds[ADMIN_CLIENTS_MAX];
+	char out[65536];
+	int fd = ask_as_seventeenth(fds);
+
+	(void)state;
 	close(fds[0]);
-	assert_true(hear(fds[ADMIN_CLIENTS_MAX], out, sizeof(out)) > 0);
+	turn();
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+	assert_int_equal(totals.evicted, 0);
 	for (int i = 1; i < ADMIN_CLIENTS_MAX; i++)
 		close(fds[i]);
 	turn();
+}
+
+/* The first has sent a byte since: the second is the one that did nothing for the longest time. */
+static void seventeenth_client_soon_takes_the_place_of_the_idlest(void **state)
+{
+	int fds[ADMIN_CLIENTS_MAX];
+	char out[65536];
+	int fd = ask_as_seventeenth(fds);
+
+	(void)state;
+	say(fds[0], "h");
+	turn();
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+	assert_int_equal(totals.evicted, 1);
+	assert_true(hear(fds[1], out, sizeof(out)) > 0);
+	assert_string_equal(out, "error: closed: 16 connections are open, and this one was idle\n");
+	say(fds[0], "elp\n");
+	assert_true(hear(fds[0], out, sizeof(out)) > 100);
+	for (int i = 2; i < ADMIN_CLIENTS_MAX; i++)
+		close(fds[i]);
+	turn();
+}
+
+/* Runs the loop until the connection ends, by FIN or reset. */
+static void wait_for_the_end(int fd)
+{
+	double until = ev_time() + WAIT_S;
+	char out[4096];
+	ssize_t n;
+
+	do {
+		(void)ev_run(loop, EVRUN_NOWAIT);
+		n = recv(fd, out, 1, MSG_DONTWAIT);
+		assert_true(ev_time() < until);
+	} while (n > 0 || (n < 0 && errno == EAGAIN));
+	close(fd);
+}
+
+/* It takes a byte now and then, which is not enough. */
+static void an_answer_has_a_time_that_bytes_do_not_stretch(void **state)
+{
+	static char big[1 << 20];
+	int fd;
+
+	(void)state;
+	admin->answer_s = 0.3;
+	fd = connect_client();
+	memset(big, 's', sizeof(big));
+	big[sizeof(big) - 1] = '\0';
+	say(fd, "show sess\n");
+	turn();
+	worker_answers(asked_token, big);
+	worker_answers(asked_token, "end\n");
+	admin_take_answers(admin);
+	wait_for_the_end(fd);
+}
+
+static void a_line_at_a_prompt_has_a_time_that_bytes_do_not_stretch(void **state)
+{
+	double until = ev_time() + WAIT_S;
+	char out[4096];
+	int fd;
+
+	(void)state;
+	admin->line_s = 0.3;
+	fd = connect_client();
+	say(fd, "prompt; set timeout cli 3600\n");
+	hear_until(fd, "\n> ", out, sizeof(out));
+	while (send(fd, "x", 1, MSG_NOSIGNAL) == 1) {
+		(void)ev_run(loop, EVRUN_NOWAIT);
+		assert_true(ev_time() < until);
+		(void)usleep(20000);
+	}
+	close(fd);
 }
 
 static void slow_reader_gets_all_of_a_long_answer(void **state)
@@ -574,6 +664,9 @@ int main(void)
 		ADMIN_TEST(a_line_has_no_more_commands_than_that),
 		ADMIN_TEST(a_thousand_lines_at_once_are_answered_one_by_one),
 		ADMIN_TEST(seventeenth_client_waits_for_its_turn),
+		ADMIN_TEST(seventeenth_client_soon_takes_the_place_of_the_idlest),
+		ADMIN_TEST(an_answer_has_a_time_that_bytes_do_not_stretch),
+		ADMIN_TEST(a_line_at_a_prompt_has_a_time_that_bytes_do_not_stretch),
 		ADMIN_TEST(slow_reader_gets_all_of_a_long_answer),
 		ADMIN_TEST(answers_when_descriptors_are_out),
 		ADMIN_TEST(path_that_is_live_is_refused_and_a_stale_one_taken),

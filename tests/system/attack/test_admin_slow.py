@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""Danger: clients that are slow on purpose keep an operator away from the admin socket."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness.timing import PATIENCE, SCALE, wait_until
+
+STRANGER = 54321
+OTHER = 54322
+PLACES = 16
+BOUND = 2 * SCALE
+OWN = os.geteuid()
+ROOT = pytest.mark.skipif(OWN != 0, reason="not root: cannot become another user")
+SERVERS = "".join(f"server s{i} = 127.0.0.1:{i + 1}\n" for i in range(100))
+# An answer that no socket buffer takes whole, so that it is stuck in the daemon.
+LONG = "; ".join(["show info"] * 32)
+# Connects, behaves as `kind` says, reports, and stays until its stdin ends.
+CLIENTS = """
+import os, selectors, socket, sys, time
+path, uid, count, kind, line = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5]
+if os.getuid() != uid:
+    os.setgroups([]); os.setgid(uid); os.setuid(uid)
+clients = []
+for _ in range(count):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    clients.append(s)
+    if kind == "deaf":
+        s.sendall(line.encode() + b"\\n")
+    if kind == "prompt":
+        s.sendall(b"prompt\\n")
+        s.recv(100)
+print("ready", flush=True)
+watch = selectors.DefaultSelector()
+watch.register(sys.stdin, selectors.EVENT_READ)
+while not watch.select(0.05):
+    for s in clients if kind == "trickle" else ():
+        try:
+            s.send(b"x")
+        except OSError:
+            pass
+left = 0
+for s in clients:
+    s.setblocking(False)
+    try:
+        while s.recv(65536):
+            pass
+    except BlockingIOError:
+        left += 1
+    except OSError:
+        pass
+print(left, flush=True)
+"""
+
+
+class Clients:
+    """A crowd of them in a process of their own."""
+
+    def __init__(self, daemon, uid, count, kind):
+        words = [sys.executable, "-c", CLIENTS, daemon.admin, str(uid), str(count), kind, LONG]
+        self.child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.child.stdout.readline() == "ready\n"
+
+    def close(self):
+        """How many were still connected, and had been told nothing that ends a connection."""
+        if self.child.stdin.closed:
+            return None
+        self.child.stdin.close()
+        left = int(self.child.stdout.readline())
+        self.child.wait(PATIENCE)
+        self.child.stdout.close()
+        return left
+
+
+def start(weir):
+    return weir("[listen web]\nbind = 127.0.0.1:0\n" + SERVERS, "admin-socket = unix:@ADMIN@ mode=666")
+
+
+def answer_within(daemon, seconds, uid=OWN):
+    """An operator who is `uid` asks, and is answered in time."""
+    if uid != OWN:
+        code = ("import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
+                "s.sendall(b'show info\\n')\nprint(b''.join(iter(lambda: s.recv(65536), b'')).decode())\n")
+        before = time.monotonic()
+        text = subprocess.run([sys.executable, "-c", code, daemon.admin], user=uid, group=uid, text=True,
+                              extra_groups=(), capture_output=True, timeout=PATIENCE, check=True).stdout
+    else:
+        before = time.monotonic()
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(daemon.admin)  # with a timeout, a full backlog would be an error at once
+            s.settimeout(PATIENCE)
+            s.sendall(b"show info\n")
+            text = b"".join(iter(lambda: s.recv(65536), b"")).decode()
+    took = time.monotonic() - before
+    assert "state: ready\n" in text, text
+    assert took < seconds, f"an operator waited for {took:.1f} s"
+
+
+WHO = (pytest.param(STRANGER, marks=ROOT, id="stranger"), pytest.param(OWN, id="own"))
+
+
+@pytest.mark.parametrize("kind", ("deaf", "silent", "trickle"))
+@pytest.mark.parametrize("uid", WHO)
+@pytest.mark.parametrize("count", (PLACES + 2, 80))
+def test_slow_clients_do_not_lock_an_operator_out(weir, closing, uid, count, kind):
+    daemon = start(weir)
+    before = time.monotonic()
+    daemon.ask(LONG if kind == "deaf" else "show info")
+    made = time.monotonic() - before  # what all of them ask for is made before the operator's turn comes
+    closing.append(Clients(daemon, uid, count, kind))
+    for _ in range(3):
+        answer_within(daemon, BOUND + count * made)
+
+
+@ROOT
+@pytest.mark.parametrize("kind", ("deaf", "silent", "prompt"))
+def test_one_user_leaves_places_to_others(weir, closing, kind):
+    daemon = start(weir)
+    closing.append(Clients(daemon, STRANGER, 40 if kind != "prompt" else 4, kind))
+    answer_within(daemon, BOUND, OTHER)
+    answer_within(daemon, BOUND)
+
+
+@ROOT
+def test_a_stranger_closes_no_connection_of_root(weir, closing):
+    daemon = start(weir)
+    mine = Clients(daemon, 0, PLACES, "silent")
+    closing.append(mine)
+    closing.append(Clients(daemon, STRANGER, 20, "silent"))
+    wait_until(lambda: "busy" in daemon.log(), daemon.log)
+    assert mine.close() == PLACES
+    answer_within(daemon, BOUND)
+
+
+@ROOT
+def test_prompts_of_a_stranger_leave_one_to_root(weir, closing):
+    daemon = start(weir)
+    for uid in (STRANGER, OTHER):
+        closing.append(Clients(daemon, uid, 4, "prompt"))
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(PATIENCE)
+        s.connect(daemon.admin)
+        s.sendall(b"prompt\n")
+        assert s.recv(100) == b"\n> "
+        s.sendall(b"quit\n")
+        assert s.recv(100) == b""
+
+
+def test_an_idle_prompt_outlives_clients_that_are_stuck(weir, closing):
+    daemon = start(weir)
+    prompts = Clients(daemon, OWN, 4, "prompt")
+    closing.append(prompts)
+    closing.append(Clients(daemon, OWN, 30, "deaf"))
+    answer_within(daemon, BOUND)
+    assert prompts.close() == 4
+
+
+@pytest.mark.parametrize("uid", WHO)
+def test_fifty_at_once_are_all_answered(weir, uid):
+    """Clients that behave do not drive each other out."""
+    daemon = start(weir)
+    code = ("import os, socket, sys\n"
+            "if os.getuid() != int(sys.argv[2]): os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))\n"
+            "good = 0\n"
+            "for _ in range(3):\n"
+            "    crowd = [socket.socket(socket.AF_UNIX) for _ in range(50)]\n"
+            "    for s in crowd:\n"
+            "        s.connect(sys.argv[1])\n"
+            "        s.sendall(b'show stat; show info\\n')\n"
+            "    for s in crowd:\n"
+            "        good += b'state: ready' in b''.join(iter(lambda: s.recv(65536), b''))\n"
+            "print(good)\n")
+    got = subprocess.run([sys.executable, "-c", code, daemon.admin, str(uid)], capture_output=True, text=True,
+                         timeout=PATIENCE, check=False)
+    assert got.stdout == "150\n", got
+    assert daemon.info()["admin_evicted"] == 0
+
+
+def test_a_reader_that_takes_its_time_gets_all_of_it(weir):
+    daemon = start(weir)
+    whole = len(daemon.ask(LONG))
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(PATIENCE)
+        s.connect(daemon.admin)
+        s.sendall(LONG.encode() + b"\n")
+        got = 0
+        while part := s.recv(16384):
+            got += len(part)
+            time.sleep(0.05)
+    assert abs(got - whole) < whole // 10
+
+
+def test_who_lost_a_place_is_told_and_logged(weir, closing):
+    daemon = start(weir)
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(PATIENCE)
+        s.connect(daemon.admin)
+        closing.append(Clients(daemon, OWN, PLACES, "silent"))
+        assert s.recv(200).startswith(b"error: closed: 16 connections are open, and ")
+    assert daemon.info()["admin_evicted"] >= 1
+    wait_until(lambda: re.search(rf"warning the admin socket closed a connection of uid {OWN} "
+                                 rf"\(pid {os.getpid()}\), idle for ", daemon.log()), daemon.log)
