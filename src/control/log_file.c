@@ -21,6 +21,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/last_words.h"
 #include "weir/control/log_out.h"
 #include "weir/io/sys.h"
 
@@ -96,8 +97,6 @@ static int start_thread(struct log_file *f)
 		return -err;
 	err = pthread_create(&f->thread, NULL, log_file_run, f);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!err)
-		(void)pthread_setname_np(f->thread, "weir-log"); /* for top(1) */
 	return -err;
 }
 
@@ -417,6 +416,7 @@ static void *log_file_run(void *arg)
 	struct log_file *f = arg;
 	bool left;
 
+	last_words_thread("weir-log");
 	lock(f);
 	while (goes_on(f)) {
 		if (f->asked != f->view.opened) {
