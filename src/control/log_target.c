@@ -21,6 +21,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/file.h"
 #include "weir/io/sys.h"
 
 /* What was lost is told so often at most: each time may be lost too. */
@@ -53,52 +54,10 @@ static void classify(struct log_target *t)
 		t->layout.head = LOG_HEAD_PRIORITY;
 }
 
-/* May somebody besides root and us put a link into this folder? */
-static bool is_open_to_others(int folder)
-{
-	struct stat st;
-
-	if (fstat(folder, &st) != 0)
-		return true;
-	return (st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-}
-
-/* The folder of `path` as a descriptor, and in `*name` what is left; or -errno. */
-static int open_folder(const char *path, const char **name)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
-	int fd;
-
-	*name = slash != NULL ? slash + 1 : path;
-	if (slash != NULL &&
-	    snprintf(folder, sizeof(folder), "%.*s", (int)(*name - path), path) >= (int)sizeof(folder))
-		return -ENAMETOOLONG;
-	fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* O_NONBLOCK so that a FIFO without a reader is an error now instead of a hang. Root follows no link
- * that somebody else may have put there: it would write into any file that the link names. */
+/* O_NONBLOCK so that a FIFO without a reader is an error now instead of a hang. */
 static int open_file(const char *path, bool *made)
 {
-	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-	const char *name;
-	int folder, fd, nofollow;
-
-	*made = false;
-	folder = open_folder(path, &name);
-	if (folder < 0)
-		return folder;
-	nofollow = geteuid() == 0 && is_open_to_others(folder) ? O_NOFOLLOW : 0;
-	fd = openat(folder, name, flags | nofollow | O_EXCL, 0640);
-	*made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = openat(folder, name, flags | nofollow, 0640);
-	if (fd < 0)
-		fd = -errno;
-	sys_close(folder);
-	return fd;
+	return file_open(path, O_WRONLY | O_APPEND | O_NONBLOCK, 0640, made);
 }
 
 /* syslog's numbers for the words of the table. */

@@ -53,8 +53,8 @@ struct log_target {
 	char bytes[LOG_TARGET_BYTES];
 };
 
-/* Opens the target that `c` describes. 0 or -errno (of a file); -ELOOP for root and a link in a folder
- * that others may write. A syslog daemon that is not there is no error: log_target_is_absent(). */
+/* Opens the target that `c` describes. 0 or -errno (of a file); -ELOOP or -EMLINK for root and a link in a
+ * folder that others may write. A syslog daemon that is not there is no error: log_target_is_absent(). */
 int log_target_open(struct log_target *t, const struct config_log *c);
 /* A thread that hangs is left behind. */
 void log_target_close(struct log_target *t);
