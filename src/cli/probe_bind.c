@@ -36,7 +36,8 @@ static int try_folder(const char *path)
 /* As sock_listen() would find it, without taking anything away. */
 static int try_path(const struct addr *a)
 {
-	const int found = sock_find_stale(a);
+	pid_t holder;
+	const int found = sock_path_look(a, &holder);
 
 	return found < 0 ? found : try_folder(a->un.sun_path);
 }

@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "weir/base/check.h"
 #include "weir/io/sock.h"
@@ -50,8 +48,8 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 		.mode = g->admin_owner.mode,
 		.uid = g->admin_owner.uid,
 		.gid = g->admin_owner.gid,
+		.path = &s->path,
 	};
-	struct stat st;
 
 	check(g->admin.kind != ADDR_NONE);
 	admin_socket_init(s);
@@ -63,43 +61,15 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 	if (s->fd < 0)
 		return s->fd;
 	admin_socket_refill(s);
-	if (addr_is_unix(&s->addr) && s->addr.un.sun_path[0] != '\0' &&
-	    lstat(s->addr.un.sun_path, &st) == 0) {
-		s->has_path = true;
-		s->dev = st.st_dev;
-		s->ino = st.st_ino;
-	}
 	return 0;
-}
-
-/* Is the path still ours to remove? Another daemon may have taken it since; device and inode alone do
- * not tell, because file systems give inodes out again. */
-static bool is_path_left(const struct admin_socket *s)
-{
-	struct stat st;
-	int fd;
-	int err;
-
-	if (lstat(s->addr.un.sun_path, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino)
-		return false;
-	fd = sys_socket(AF_UNIX);
-	if (fd < 0)
-		return false;
-	err = sys_connect(fd, &s->addr.sa, s->addr.len);
-	sys_close(fd);
-	return err == -ECONNREFUSED;
 }
 
 void admin_socket_close(struct admin_socket *s)
 {
-	/* First the socket, so that whoever answers at the path is another. */
+	/* First the name, so that nobody finds a socket on which no one listens. */
+	sock_path_release(&s->path, &s->addr);
 	if (s->fd >= 0)
 		sys_close(s->fd);
-	if (s->has_path && is_path_left(s))
-		/* After the privilege drop the folder may not be ours to write; the next start finds a path
-		 * on which nobody listens and removes it. */
-		(void)unlink(s->addr.un.sun_path);
-	s->has_path = false;
 	for (int i = 0; i < ADMIN_SOCKET_RESERVE; i++)
 		(void)give_up(s, i);
 	s->fd = -1;

@@ -134,8 +134,9 @@ static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t p
 
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan)
 {
-	uint64_t taken = (uint64_t)wish->endpoints + (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
-			 wish->checks + wish->held + LIMITS_RESERVED_FDS;
+	uint64_t taken = (uint64_t)wish->endpoints + wish->locks +
+			 (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers + wish->checks + wish->held +
+			 LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
 	uint64_t allowed;
@@ -231,6 +232,16 @@ unsigned limits_count_held(const struct config *c, unsigned workers)
 	return 0;
 }
 
+static unsigned count_locks(const struct config *c)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < c->frontend_count; i++)
+		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
+			count += c->frontends[i].binds[k].addr.kind == ADDR_UNIX;
+	return count + (c->global.admin.kind == ADDR_UNIX);
+}
+
 struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers)
 {
 	const struct config_global *g = &c->global;
@@ -241,6 +252,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.pipe_bytes = g->pipe_size,
 		.splice = g->splice != CONFIG_SPLICE_OFF,
 		.endpoints = endpoints,
+		.locks = count_locks(c),
 		.workers = workers,
 		.checks = limits_count_checks(c),
 		.held = limits_count_held(c, workers),

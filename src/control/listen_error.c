@@ -26,14 +26,28 @@ static const struct row rows[] = {
 	{EACCES, false,
 	 "permission denied; a port below 1024 needs root, or in the unit "
 	 "AmbientCapabilities=CAP_NET_BIND_SERVICE, or sysctl net.ipv4.ip_unprivileged_port_start=0"},
-	{EACCES, true, "permission denied; check who may write to the folder"},
+	{EACCES, true, "permission denied; check who may write to the folder, and who owns what lies there"},
 	{EPERM, true, "not permitted; only root may give a socket to another owner"},
 	{EADDRNOTAVAIL, false, "no interface of this machine has that address; 'ip addr' lists them"},
 	{EAFNOSUPPORT, false, "this machine has no IPv6; write an IPv4 address, as in 0.0.0.0:80"},
+	{ESTALE, true,
+	 "the socket was replaced while it was made; let only root and the user of weir write to the folder"},
 	{ENOENT, true, "the folder does not exist; make it first"},
 	{EINVAL, false, "a host name cannot be listened on; write an address"},
 	{EROFS, true, "the file system is read-only; take another path"},
 };
+
+const char *listen_error_by(int err, const struct addr_spec *at, pid_t holder,
+			    char buf[static LISTEN_ERROR_MAX])
+{
+	if (err != -EADDRINUSE || holder <= 0)
+		return listen_error(err, at, buf);
+	(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
+		       "address already in use: process %d has it ('ps %d' shows which); stop that, or take "
+		       "another path",
+		       (int)holder, (int)holder);
+	return buf;
+}
 
 const char *listen_error(int err, const struct addr_spec *at, char buf[static LISTEN_ERROR_MAX])
 {
@@ -43,6 +57,12 @@ const char *listen_error(int err, const struct addr_spec *at, char buf[static LI
 			       "address already in use; find who has it with \"ss -ltnp 'sport = :%u'\", "
 			       "stop that, or take another port",
 			       (unsigned)at->port);
+		return buf;
+	}
+	if (err == -EEXIST && at->kind == ADDR_UNIX) {
+		(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
+			       "%s.lock is not a plain file with one name; remove it",
+			       at->addr.un.sun_path);
 		return buf;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

@@ -107,6 +107,7 @@ static enum exit_code open_sockets(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
 	struct endpoint *failed = NULL;
+	const struct config_bind *bind;
 	char address[ADDR_TEXT_MAX], why[LISTEN_ERROR_MAX], option[OPTION_ERROR_MAX];
 	int err;
 
@@ -119,20 +120,21 @@ static enum exit_code open_sockets(struct daemon *d)
 	err = engine_bind(&d->engine, &failed);
 	if (err && failed == NULL)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen: %s", strerror(-err));
+	bind = err ? failed->config : NULL;
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen on %s (%s:%u): %s",
-				   addr_spec_format(&failed->config->addr, address),
-				   failed->config->place.file, failed->config->place.line,
+				   addr_spec_format(&bind->addr, address), bind->place.file, bind->place.line,
 				   failed->refused == SOCK_OPTION_NONE
-					   ? listen_error(err, &failed->config->addr, why)
+					   ? listen_error_by(err, &bind->addr, failed->path.holder, why)
 					   : bind_option_error(failed->refused, err, failed->frontend->config,
-							       failed->config, option));
+							       bind, option));
 	if (g->admin.kind == ADDR_NONE)
 		return EXIT_FINE;
 	err = admin_socket_open(&d->admin_socket, g);
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot open the admin socket %s: %s",
-				   addr_spec_format(&g->admin, address), listen_error(err, &g->admin, why));
+				   addr_spec_format(&g->admin, address),
+				   listen_error_by(err, &g->admin, d->admin_socket.path.holder, why));
 	return EXIT_FINE;
 }
 

@@ -56,6 +56,7 @@ static struct sock_listen options_of(struct endpoint *ep)
 
 	ep->refused = SOCK_OPTION_NONE;
 	opt.tcp.refused = &ep->refused;
+	opt.path = &ep->path;
 	return opt;
 }
 
@@ -96,7 +97,6 @@ int endpoint_bind(struct endpoint *ep)
 	}
 	if (ep->fd < 0)
 		return ep->fd;
-	ep->unlink_path = addr_is_unix(&ep->addr) && ep->addr.un.sun_path[0] != '\0';
 	look_for_mptcp(ep);
 	return 0;
 }

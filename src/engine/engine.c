@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
@@ -281,8 +280,7 @@ static void close_endpoints(struct engine *e)
 		if (ep->fd < 0)
 			continue;
 		/* First the name, so that nobody finds a socket on which no one listens. */
-		if (ep->unlink_path)
-			(void)unlink(ep->addr.un.sun_path); /* somebody else may have removed it */
+		sock_path_release(&ep->path, &ep->addr);
 		sys_close(ep->fd);
 		ep->fd = -1;
 	}

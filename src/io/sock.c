@@ -11,9 +11,9 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/io/sock_path.h"
 #include "weir/io/sys.h"
 
 #define SOCK_BACKLOG 4096
@@ -102,54 +102,17 @@ static int set_listener(int fd, const struct addr *a, const struct sock_listen *
 	return err ? err : set_inherited(fd, family, opt);
 }
 
-int sock_find_stale(const struct addr *a)
+/* bind(2) of a path that is claimed, with its mode from the first moment on. */
+static int bind_path(int fd, const struct addr *a, const struct sock_listen *opt)
 {
-	struct stat st;
-	int fd;
 	int err;
 
-	if (a->un.sun_path[0] == '\0' || lstat(a->un.sun_path, &st) != 0)
-		return 0;
-	if (!S_ISSOCK(st.st_mode))
-		return -EADDRINUSE;
-	fd = sys_socket(AF_UNIX);
-	if (fd < 0)
-		return fd;
-	err = sys_connect(fd, &a->sa, a->len);
-	sys_close(fd);
-	/* Only a refusal proves that nobody listens: a full backlog says EAGAIN, another kind of
-	 * socket EPROTOTYPE. */
-	return err == -ECONNREFUSED ? 1 : -EADDRINUSE;
-}
-
-/* Removes a Unix socket that nobody listens on. 0 when the path is free afterwards. */
-static int clear_stale(const struct addr *a)
-{
-	const int found = sock_find_stale(a);
-
-	if (found <= 0)
-		return found;
-	return unlink(a->un.sun_path) == 0 || errno == ENOENT ? 0 : -errno;
-}
-
-static bool is_owned(const char *path, const struct sock_listen *opt)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && (opt->uid == (uid_t)-1 || opt->uid == st.st_uid) &&
-	       (opt->gid == (gid_t)-1 || opt->gid == st.st_gid);
-}
-
-static int own_path(const struct addr *a, const struct sock_listen *opt)
-{
-	if (a->un.sun_path[0] == '\0')
-		return 0;
-	/* What is so already is not asked for: a sandbox may refuse chown(2) altogether. */
-	if (!is_owned(a->un.sun_path, opt) && chown(a->un.sun_path, opt->uid, opt->gid) != 0)
-		return -errno;
-	if (opt->mode >= 0 && chmod(a->un.sun_path, (mode_t)opt->mode) != 0)
-		return -errno;
-	return 0;
+	/* The file that bind(2) makes gets the mode of the socket, less the umask (Linux, unix_bind()).
+	 * Where that is not so, or the umask takes too much, sock_path_own() makes it good. */
+	if (opt->mode >= 0)
+		(void)fchmod(fd, (mode_t)opt->mode);
+	err = sys_bind(fd, &a->sa, a->len);
+	return err ? err : sock_path_own(opt->path, fd, a, opt);
 }
 
 /* bind(2), for a path with its owner and mode. Between bind and listen nobody can connect. */
@@ -157,17 +120,15 @@ static int bind_at(int fd, const struct addr *a, const struct sock_listen *opt)
 {
 	int err;
 
-	if (!addr_is_unix(a))
+	if (!addr_is_unix(a) || a->un.sun_path[0] == '\0')
 		return sys_bind(fd, &a->sa, a->len);
-	err = clear_stale(a);
+	check(opt->path != NULL);
+	err = sock_path_claim(opt->path, a);
 	if (err)
 		return err;
-	err = sys_bind(fd, &a->sa, a->len);
+	err = bind_path(fd, a, opt);
 	if (err)
-		return err;
-	err = own_path(a, opt);
-	if (err && a->un.sun_path[0] != '\0')
-		(void)unlink(a->un.sun_path); /* we made it just now */
+		sock_path_release(opt->path, a);
 	return err;
 }
 
@@ -238,6 +199,8 @@ int sock_listen(struct addr *a, const struct sock_listen *opt)
 			a->len = len;
 	}
 	if (err) {
+		if (opt->path != NULL)
+			sock_path_release(opt->path, a);
 		sys_close(fd);
 		return err;
 	}

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "weir/config/config.h"
+#include "weir/io/sock_path.h"
 
 #define ADMIN_SOCKET_RESERVE 4
 
@@ -22,17 +23,15 @@ struct admin_socket {
 	int reserve[ADMIN_SOCKET_RESERVE];
 	const struct config_global *config; /* borrows until the close: who may use it */
 	struct addr addr; /* as bound */
-	bool has_path;    /* we made a path: device and inode tell it from a later one */
-	dev_t dev;
-	ino_t ino;
+	struct sock_path path; /* owns */
 };
 
 /* Owns nothing yet: admin_socket_close() is harmless. */
 void admin_socket_init(struct admin_socket *s);
 /* Listens at `g->admin`. A path on which nobody listens any more is removed first; a live one is
- * -EADDRINUSE. Borrows `g` until the close. 0 or -errno. */
+ * -EADDRINUSE with `s->path.holder`. Borrows `g` until the close. 0 or -errno. */
 int admin_socket_open(struct admin_socket *s, const struct config_global *g);
-/* Closes, and removes the path if it is still the one that we made and nobody else listens there. */
+/* Closes, and removes the path if it is still the one that we made. */
 void admin_socket_close(struct admin_socket *s);
 /* A nonblocking connection or -errno; -EAGAIN when nobody waits. */
 int admin_socket_accept(struct admin_socket *s);

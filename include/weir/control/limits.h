@@ -40,6 +40,7 @@ struct limits_wish {
 	uint32_t pipe_bytes; /* a power of two, at least 64 KiB */
 	bool splice;
 	unsigned endpoints;
+	unsigned locks; /* lock files of Unix paths */
 	unsigned workers;
 	unsigned checks; /* servers with health checks: a connection each at a time */
 	unsigned held;   /* clients that wait for another one of their source to end, without a reservation */

@@ -38,6 +38,7 @@
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
 #include "weir/io/sock.h"
+#include "weir/io/sock_path.h"
 
 struct io_driver;
 struct source_table;
@@ -50,7 +51,7 @@ struct endpoint {
 	struct addr addr;                 /* as bound: with port 0 the kernel's choice */
 	int fd;                           /* owns */
 	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
-	bool unlink_path;                 /* we made the path and shall remove it */
+	struct sock_path path;            /* owns: of a Unix path that we made */
 	bool mptcp;                       /* an MPTCP listener: see endpoint_accepted() */
 	enum sock_option refused;         /* which option made the bind fail, if it was one */
 };

@@ -44,6 +44,8 @@ struct sock_tcp {
 	enum sock_option *refused; /* where to say which option it was; NULL = nobody asks */
 };
 
+struct sock_path;
+
 struct sock_listen {
 	int backlog;       /* 0 = 4096 */
 	bool v6only;       /* else [::] takes IPv4 too */
@@ -56,6 +58,7 @@ struct sock_listen {
 	int mode;          /* of a Unix path; -1 = by umask */
 	uid_t uid;         /* (uid_t)-1 = keep */
 	gid_t gid;
+	struct sock_path *path; /* borrows: what belongs to a Unix path; needed for one, see sock_path.h */
 	struct sock_tcp tcp;
 };
 
@@ -63,20 +66,16 @@ struct sock_listen {
 const char *sock_option_word(enum sock_option option);
 const char *sock_option_capability(enum sock_option option);
 
-/* Makes a listening socket at `a`; port 0 lets the kernel choose, and `*a` is updated. A Unix path
- * where a socket lies on which nobody listens is removed first; anything else in the way is
- * -EADDRINUSE. The mode and owner are right before the first connect can succeed. Returns the
- * descriptor or -errno. */
+/* Makes a listening socket at `a`; port 0 lets the kernel choose, and `*a` is updated. A Unix path is locked,
+ * and a socket there on which nobody listens is removed first; anything else in the way is -EADDRINUSE with
+ * `opt->path->holder`. The mode and owner are right before the first connect can succeed. Before the
+ * descriptor is closed the path is given back: sock_path_release(). Returns the descriptor or -errno, also
+ * those of sock_path_claim() and sock_path_own(). */
 int sock_listen(struct addr *a, const struct sock_listen *opt);
 
 /* Would sock_listen() get the TCP address or abstract name `a`? Binds, never listens, leaves nothing
  * behind. 0 or -errno. */
 int sock_try_bind(const struct addr *a, const struct sock_listen *opt);
-
-/* What is in the way of a listener at the Unix address `a`: 0 = nothing (an abstract name has no file), 1 = a
- * socket on which nobody listens, -EADDRINUSE = anything else, or another -errno. Removes nothing; asks
- * by one connect, which a listener sees as a short session. Any thread. */
-int sock_find_stale(const struct addr *a);
 
 /* Makes an inherited listening socket as much like our own as it can be: the options that accepted
  * connections inherit, interface, transparent and tfo, and the backlog unless `opt->backlog` is 0. `v6only`,
