@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_number(const char *path)
+static int write_number(struct pidfile *p, const char *path)
 {
+	struct stat st;
 	char text[32];
 	const int len = snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -26,13 +27,28 @@ static int write_number(const char *path)
 	/* The umask of whoever started us says nothing about who may read this. */
 	if (fchmod(fd, 0644) != 0)
 		err = -errno;
+	if (!err && fstat(fd, &st) != 0)
+		err = -errno;
 	if (!err && write(fd, text, (size_t)len) != len)
 		err = errno != 0 ? -errno : -ENOSPC;
 	if (close(fd) != 0 && !err)
 		err = -errno;
-	if (err)
+	if (err) {
 		(void)unlink(path); /* we made it just now */
-	return err;
+		return err;
+	}
+	p->dev = st.st_dev;
+	p->ino = st.st_ino;
+	return 0;
+}
+
+/* Is the file at the path still ours? A successor puts another one there, by a rename. */
+static bool is_ours(const struct pidfile *p)
+{
+	struct stat st;
+
+	return lstat(p->path, &st) == 0 && st.st_dev == p->dev && st.st_ino == p->ino &&
+	       pidfile_read(p->path) == (int)getpid();
 }
 
 int pidfile_write(struct pidfile *p, const char *path)
@@ -50,7 +66,7 @@ int pidfile_write(struct pidfile *p, const char *path)
 		return -ENAMETOOLONG;
 	(void)unlink(fresh); /* left by a process of our number that was killed */
 	errno = 0;
-	err = write_number(fresh);
+	err = write_number(p, fresh);
 	if (err)
 		return err;
 	if (rename(fresh, path) != 0) {
@@ -85,7 +101,7 @@ int pidfile_read(const char *path)
 void pidfile_remove(struct pidfile *p)
 {
 	/* After the privilege drop the folder may not be ours to write; the next start replaces it. */
-	if (p->written && pidfile_read(p->path) == (int)getpid())
+	if (p->written && is_ours(p))
 		(void)unlink(p->path);
 	p->written = false;
 }

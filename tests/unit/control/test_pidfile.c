@@ -85,6 +85,19 @@ static void leaves_the_file_of_another_process(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+static void leaves_another_file_with_the_same_number(void **state)
+{
+	struct pidfile first, second;
+
+	(void)state;
+	assert_int_equal(pidfile_write(&first, path), 0);
+	assert_int_equal(pidfile_write(&second, path), 0);
+	pidfile_remove(&first);
+	assert_int_equal(pidfile_read(path), getpid());
+	pidfile_remove(&second);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 static void refuses_what_is_no_file(void **state)
 {
 	struct pidfile p;
@@ -134,6 +147,7 @@ int main(void)
 		cmocka_unit_test(is_written_for_all_to_read_and_removed),
 		cmocka_unit_test(replaces_what_is_stale_or_strange),
 		cmocka_unit_test(leaves_the_file_of_another_process),
+		cmocka_unit_test(leaves_another_file_with_the_same_number),
 		cmocka_unit_test(refuses_what_is_no_file),
 		cmocka_unit_test(numbers_that_are_none_are_refused),
 		cmocka_unit_test(fifo_is_not_waited_for),
