@@ -15,6 +15,7 @@
 #include "weir/cli/probe.h"
 #include "weir/cli/running.h"
 #include "weir/cli/terminal.h"
+#include "weir/control/privileges.h"
 
 /* Loads, and says nothing unless it fails. */
 static struct config *load_if_wrong(const struct config_input *input, FILE *out, enum config_style style)
@@ -65,6 +66,15 @@ bool cli_default_is_missing(const struct cli_args *a)
 	return a->path_count == 0 && access(CLI_DEFAULT_FILE, F_OK) != 0 && errno == ENOENT;
 }
 
+/* What the log of a start by this user would say. */
+static void warn_of_root(const struct config *c)
+{
+	if (privileges_stay_root(&c->global))
+		fputs("weir: warning: started by root, it keeps running as root, because [global] has no "
+		      "'user'; write the name of an ordinary user there, or 'user = root' to keep it\n",
+		      stderr);
+}
+
 enum exit_code cli_run(const struct cli_args *a)
 {
 	bool check_only = a->check || a->print || a->verb == CLI_CHECK;
@@ -102,6 +112,7 @@ enum exit_code cli_run(const struct cli_args *a)
 		config_print_origins(c, stdout);
 	} else if (check_only && !a->quiet && !a->json) {
 		config_print_summary(c, stdout);
+		warn_of_root(c);
 	}
 	if (a->probe)
 		code = probe_run(a, c);

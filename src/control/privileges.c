@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "weir/base/check.h"
@@ -37,14 +39,15 @@ static int find_user(const char *name, struct privileges *p)
 	if (pw == NULL && parse_id(name, &id)) {
 		pw = getpwuid((uid_t)id);
 		p->uid = (uid_t)id;
+		p->gid = (gid_t)id; /* without an entry; to keep the group would be to keep root's */
 		if (pw == NULL)
-			return 0; /* no entry: the group stays unless `group` is given */
+			return 0;
 	}
 	if (pw == NULL)
 		return -ENOENT;
 	p->uid = pw->pw_uid;
 	p->gid = pw->pw_gid;
-	return 0;
+	return snprintf(p->login, sizeof(p->login), "%s", pw->pw_name) < (int)sizeof(p->login) ? 0 : -ENOENT;
 }
 
 static int find_group(const char *name, struct privileges *p)
@@ -66,7 +69,6 @@ int privileges_find(const struct config_global *g, struct privileges *p, const c
 	memset(p, 0, sizeof(*p));
 	p->uid = getuid();
 	p->gid = getgid();
-	p->user = g->user;
 	p->group_given = g->group != NULL;
 	p->change = g->user != NULL || g->group != NULL;
 	if (g->user != NULL && find_user(g->user, p) != 0) {
@@ -103,22 +105,44 @@ static bool is_there_already(const struct privileges *p)
 	return is_dropped(&wanted);
 }
 
+static int set_groups(const struct privileges *p)
+{
+	int err;
+
+	if (p->login[0] != '\0')
+		err = initgroups(p->login, p->gid);
+	else if (p->change)
+		err = setgroups(1, &p->gid);
+	else
+		err = setgroups(0, NULL);
+	return err != 0 ? -errno : 0;
+}
+
 int privileges_drop(const struct privileges *p)
 {
-	if (!p->change)
-		return 0;
+	int err;
+
 	/* Nothing to do, and setgroups(2) would be refused. */
-	if (is_there_already(p))
+	if (geteuid() != 0 && (!p->change || is_there_already(p)))
 		return 0;
-	if (p->user != NULL) {
-		if (initgroups(p->user, p->gid) != 0)
-			return -errno;
-	} else if (setgroups(1, &p->gid) != 0) {
-		return -errno;
-	}
+	err = set_groups(p);
+	if (!p->change)
+		return err == -EPERM ? 0 : err; /* a root that may not has no right to lose there */
+	if (err)
+		return err;
 	if (setresgid(p->gid, p->gid, p->gid) != 0)
 		return -errno;
 	if (setresuid(p->uid, p->uid, p->uid) != 0)
 		return -errno;
 	return is_dropped(p) ? 0 : -EPERM;
+}
+
+int privileges_renounce(void)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ? -errno : 0;
+}
+
+bool privileges_stay_root(const struct config_global *g)
+{
+	return geteuid() == 0 && g->user == NULL;
 }

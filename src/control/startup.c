@@ -157,6 +157,10 @@ static enum exit_code drop_privileges(struct daemon *d)
 				   "%u: start it as root or as that user (User= and Group= of the unit), or "
 				   "remove 'user' and 'group'",
 				   user, group, strerror(-err), (unsigned)geteuid(), (unsigned)getegid());
+	if (privileges_stay_root(g))
+		log_line(LOG_LEVEL_WARNING,
+			 "weir keeps running as root, because [global] has no 'user'; write the name of an "
+			 "ordinary user there, or 'user = root' to keep it");
 	return EXIT_FINE;
 }
 
@@ -280,9 +284,11 @@ enum exit_code daemon_start(struct daemon *d)
 	const char *unknown = NULL;
 	struct limits_plan plan;
 	unsigned workers = limits_count_workers(&d->config->global);
+	int err = privileges_renounce(); /* of all threads: of those that the log may make, too */
 	enum exit_code code = start_log(d);
-	int err;
 
+	if (err)
+		log_line(LOG_LEVEL_WARNING, "cannot set no_new_privs: %s", strerror(-err));
 	if (code == EXIT_FINE && privileges_find(&d->config->global, &d->privileges, &unknown) != 0)
 		code = daemon_fail(d, EXIT_CONFIG,
 				   "there is no user or group '%s'; see 'user' and 'group' in [global]",

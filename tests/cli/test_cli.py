@@ -18,6 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 WEIR = os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir"))
 WAIT_S = float(os.environ.get("WEIR_TEST_WAIT", "20"))
+# So that root, who runs the tests, is not warned of staying root.
+NOT_ROOT = "[global]\nuser = nobody\n"
 GOOD = "[listen web]\nbind = 127.0.0.1:0\nserver a = 10.0.0.1:80\n"
 
 
@@ -47,6 +49,7 @@ SUMMARY = "ok (1 frontend, 1 backend, 1 server, 0 includes, 0 warnings)\n"
 @pytest.mark.parametrize("args", [
     ["-c"], ["-t"], ["check"], ["-c", "-f"], ["check", "-f"], ["check", "--format=text"]])
 def test_check_says_one_line_for_a_good_file(good, args):
+    good.write_text(GOOD + NOT_ROOT)
     got = run(*args, good)
     assert (got.returncode, got.stdout, got.stderr) == (0, f"{good}: {SUMMARY}", "")
 

@@ -179,7 +179,8 @@ def test_print_config_is_a_file_that_loads(tmp_path):
     assert re.search(r"(?m)^bind +=.127\.0\.0\.1:\d+$", got.stdout)
     path = tmp_path / "demo.ini"
     path.write_text(got.stdout)
-    checked = subprocess.run([WEIR, "-c", path], capture_output=True, text=True, timeout=WAIT_S)
+    checked = subprocess.run([WEIR, "-c", path, "-o", "global.user=nobody"], capture_output=True,
+                             text=True, timeout=WAIT_S)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert "ok (1 frontend, 1 backend, 3 servers, 0 includes, 0 warnings)" in checked.stdout
 

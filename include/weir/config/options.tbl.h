@@ -34,9 +34,11 @@ OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off", FIELD_GLOBA
        "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
        "splice = auto")
 OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_USER_NAME, 0, "NAME | UID", FIELD_GLOBAL(user), NULL, 0, 0,
-       "User that the process becomes after it has bound its addresses.", "user = weir")
+       "User that the process becomes after it has bound its addresses; without it root stays root.",
+       "user = weir")
 OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", FIELD_GLOBAL(group), NULL, 0, 0,
-       "Group that the process becomes; without it the user's own.", "group = weir")
+       "Group that the process becomes; without it the user's own, or the UID itself where no entry has it.",
+       "group = weir")
 OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
        "auto | stderr | file:PATH | syslog:ADDRESS | off [level= format= facility=]", FIELD_GLOBAL(logs),
        "auto", 0, 0,

@@ -58,6 +58,32 @@ static void numbers_are_ids(void **state)
 	assert_int_equal(privileges_find(&g, &p, &unknown), -ENOENT);
 }
 
+static void number_without_an_entry_is_a_group_too(void **state)
+{
+	char user[] = "4000000000";
+	struct config_global g = with(user, NULL);
+	const char *unknown = NULL;
+	struct privileges p;
+
+	(void)state;
+	assert_int_equal(privileges_find(&g, &p, &unknown), 0);
+	assert_true(p.gid == 4000000000u);
+	assert_string_equal(p.login, "");
+}
+
+static void number_with_an_entry_has_its_group_and_its_groups(void **state)
+{
+	char user[] = "0";
+	struct config_global g = with(user, NULL);
+	const char *unknown = NULL;
+	struct privileges p;
+
+	(void)state;
+	assert_int_equal(privileges_find(&g, &p, &unknown), 0);
+	assert_true(p.gid == 0);
+	assert_string_equal(p.login, "root");
+}
+
 static void nothing_configured_changes_nothing(void **state)
 {
 	struct config_global g = with(NULL, NULL);
@@ -73,7 +99,7 @@ static void nothing_configured_changes_nothing(void **state)
 /* As root: becomes nobody and cannot come back. As anybody else: is refused. */
 static int drop_in_child(void)
 {
-	struct privileges p = {.change = true, .uid = NOBODY, .gid = NOBODY, .user = NULL};
+	struct privileges p = {.change = true, .uid = NOBODY, .gid = NOBODY};
 	bool root = geteuid() == 0;
 	int err = privileges_drop(&p);
 
@@ -107,6 +133,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unknown_names_are_told),
 		cmocka_unit_test(numbers_are_ids),
+		cmocka_unit_test(number_without_an_entry_is_a_group_too),
+		cmocka_unit_test(number_with_an_entry_has_its_group_and_its_groups),
 		cmocka_unit_test(nothing_configured_changes_nothing),
 		cmocka_unit_test(dropping_is_for_good),
 	};
