@@ -79,6 +79,19 @@ static inline uint32_t buf_tier(uint32_t bytes)
 	return bytes <= BUF_MIN ? 0 : 32 - (uint32_t)__builtin_clz((bytes - 1) / BUF_MIN);
 }
 
+/* How much to read at a time, as what the destination refuses must be kept: buffers get smaller before they
+ * get fewer. A read of 64 KiB takes a buffer of that size for each slow reader, and the first few hundred
+ * would leave none to the others. Worker thread. */
+static inline uint32_t buf_read_bytes(const struct buf_cache *c)
+{
+	const struct buf_pool *p = c->pool;
+	const uint64_t bytes = atomic_load_explicit(&p->bytes, memory_order_relaxed);
+
+	if (likely(bytes <= p->budget_bytes / 2))
+		return BUF_MAX;
+	return bytes <= p->budget_bytes / 4 * 3 ? BUF_MIN * 4 : BUF_MIN;
+}
+
 /* A buffer with cap >= `bytes` (1 to BUF_MAX), off = len = 0; NULL when budget or memory is out.
  * The budget counts all buffers that exist; before a get is refused for it, resting buffers of
  * other tiers are freed (this cache's and the pool's). Worker thread. */

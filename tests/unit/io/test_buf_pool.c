@@ -181,6 +181,24 @@ static void resting_buffers_of_other_tiers_make_room_before_a_refusal(void **sta
 	assert_int_equal(f->pool.refused, 0);
 }
 
+static void less_is_read_while_buffers_are_short(void **state)
+{
+	struct fixture *f = *state;
+	struct buf *bufs[3];
+
+	buf_pool_init(&f->pool, 4 * (64 * KIB + sizeof(struct buf)));
+	assert_int_equal(buf_read_bytes(&f->a), BUF_MAX);
+	for (int i = 0; i < 3; i++) {
+		bufs[i] = buf_get(&f->a, BUF_MAX);
+		assert_non_null(bufs[i]);
+		assert_int_equal(buf_read_bytes(&f->a), i < 2 ? BUF_MAX : 8 * KIB);
+	}
+	buf_put(&f->a, buf_get(&f->a, 1));
+	assert_int_equal(buf_read_bytes(&f->a), BUF_MIN);
+	for (int i = 0; i < 3; i++)
+		buf_put(&f->a, bufs[i]);
+}
+
 static void buffers_that_rest_in_the_pool_make_room_too(void **state)
 {
 	struct fixture *f = *state;
@@ -297,6 +315,7 @@ int main(void)
 		TEST(after_two_idle_cycles_no_memory_is_left),
 		TEST(budget_counts_what_is_in_use_and_is_never_passed),
 		TEST(resting_buffers_of_other_tiers_make_room_before_a_refusal),
+		TEST(less_is_read_while_buffers_are_short),
 		TEST(buffers_that_rest_in_the_pool_make_room_too),
 		cmocka_unit_test(workers_without_a_budget_share_without_a_clash),
 		cmocka_unit_test(workers_at_the_end_of_the_budget_share_without_a_clash),
