@@ -16,6 +16,7 @@
 #include "weir/base/clock.h"
 #include "weir/control/admin_answers.h"
 #include "weir/control/endpoint_label.h"
+#include "weir/control/memory_guard.h"
 
 struct counter_row {
 	const char *name;
@@ -172,6 +173,22 @@ static void add_admin_totals(const struct admin_context *ctx, struct text *out)
 	add_number(out, "admin_busy", ctx->totals->busy);
 }
 
+/* Nothing where no limit is known. */
+static void add_memory(const struct admin_context *ctx, struct text *out)
+{
+	const struct cgroup_level *level;
+	uint64_t used;
+
+	if (ctx->memory == NULL)
+		return;
+	level = cgroup_memory_smallest(&ctx->memory->groups);
+	if (level == NULL || !cgroup_memory_used(level, &used))
+		return;
+	add_number(out, "memory_limit_bytes", level->limit_bytes);
+	add_number(out, "memory_used_bytes", used);
+	add_number(out, "memory_is_short", ctx->memory->paused);
+}
+
 void admin_show_info(const struct admin_call *c)
 {
 	const struct admin_context *ctx = c->ctx;
@@ -195,6 +212,7 @@ void admin_show_info(const struct admin_call *c)
 	add_number(out, "log_dropped", logwriter_dropped(ctx->logwriter));
 	add_tcp_aborts(ctx, out);
 	add_admin_totals(ctx, out);
+	add_memory(ctx, out);
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);

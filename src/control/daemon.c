@@ -146,6 +146,7 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 	if (d->checks != NULL)
 		checks_take_news(d->checks);
 	ageing_check(&d->ageing);
+	memory_guard_check(&d->memory);
 	tcp_aborts_check(&d->tcp_aborts, engine_sum(&d->engine, unacked_closes));
 	logwriter_wake(d->log);
 	if (done == workers)
@@ -244,6 +245,7 @@ static void finish(struct daemon *d)
 	admin_socket_close(&d->admin_socket);
 	if (d->engine_started) {
 		ageing_stop(&d->ageing);
+		memory_guard_stop(&d->memory);
 		tcp_aborts_stop(&d->tcp_aborts);
 		engine_join(&d->engine);
 		if (!logwriter_flush(d->log, FLUSH_MS)) /* so that the next line is the last */

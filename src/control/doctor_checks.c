@@ -15,11 +15,6 @@
 #include "weir/io/pipe_pool.h"
 #include "weir/io/uring.h"
 
-/* What a session without traffic costs: its two sockets in the kernel, and what is ours. */
-#define SESSION_BYTES UINT64_C(8192)
-/* What the process has before its first session: text, rings of the log, the least buffers. */
-#define BASE_BYTES   (UINT64_C(32) << 20)
-#define WORKER_BYTES (UINT64_C(1) << 20)
 /* An automatic maxconn below this is a small limit that nobody chose. */
 #define FEW_CONNECTIONS	  1000u
 #define ENOUGH_FDS	  65536u
@@ -241,14 +236,18 @@ static void judge_memory(const struct doctor_facts *facts, const struct doctor_w
 {
 	const uint64_t machine = facts->limits.memory_bytes > 0 ? facts->limits.memory_bytes : DOCTOR_NONE;
 	const uint64_t have = facts->group_memory < machine ? facts->group_memory : machine;
-	const uint64_t base = BASE_BYTES + wish->workers * WORKER_BYTES;
-	const uint64_t wanted = base + wish->maxconn * SESSION_BYTES;
+	const uint64_t base = LIMITS_BASE_BYTES + wish->workers * LIMITS_WORKER_BYTES;
+	const uint64_t wanted = base + wish->maxconn * LIMITS_SESSION_BYTES;
 
 	put(f->wanted, "%llu MiB for %llu idle connections", (ull)(wanted >> 20), (ull)wish->maxconn);
 	if (have == DOCTOR_NONE)
 		return;
-	put(f->current, "%llu MiB%s", (ull)(have >> 20), have < machine ? " (control group)" : "");
-	fix_memory(have > base ? (have - base) / SESSION_BYTES : 1, wanted, machine, have < machine, f);
+	if (have < machine)
+		put(f->current, "%llu MiB (%s)", (ull)(have >> 20), facts->limits.group_file);
+	else
+		put(f->current, "%llu MiB", (ull)(have >> 20));
+	fix_memory(have > base ? (have - base) / LIMITS_SESSION_BYTES : 1, wanted, machine, have < machine,
+		   f);
 	f->verdict = verdict(have >= wanted, wish->maxconn_given);
 }
 

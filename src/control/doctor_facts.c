@@ -101,14 +101,13 @@ uint64_t doctor_cpu_milli(const char *cpu_max)
 	return quota * 1000 / period;
 }
 
-/* The least limit of our group and of all above it. */
+/* The least quota of our group and of all above it. */
 static void read_groups(struct doctor_facts *facts)
 {
 	char path[DOCTOR_PATH_MAX], file[DOCTOR_PATH_MAX + 64], text[4096];
 	size_t len;
 	FILE *f = fopen("/proc/self/cgroup", "re");
 
-	facts->group_memory = DOCTOR_NONE;
 	facts->group_cpu_milli = DOCTOR_NONE;
 	len = f != NULL ? fread(text, 1, sizeof(text) - 1, f) : 0;
 	if (f != NULL)
@@ -119,9 +118,6 @@ static void read_groups(struct doctor_facts *facts)
 	for (;;) {
 		uint64_t n;
 
-		(void)snprintf(file, sizeof(file), GROUPS "%s/memory.max", path); /* always fits */
-		n = read_number(file);
-		facts->group_memory = n < facts->group_memory ? n : facts->group_memory;
 		(void)snprintf(file, sizeof(file), GROUPS "%s/cpu.max", path); /* always fits */
 		n = doctor_cpu_milli(read_line(file, text, sizeof(text)));
 		facts->group_cpu_milli = n < facts->group_cpu_milli ? n : facts->group_cpu_milli;
@@ -180,6 +176,7 @@ void doctor_read(struct doctor_facts *facts)
 	facts->tw_reuse = read_number("/proc/sys/net/ipv4/tcp_tw_reuse");
 	facts->io_uring_disabled = read_number("/proc/sys/kernel/io_uring_disabled");
 	facts->locked_max = read_locked_max();
+	facts->group_memory = facts->limits.group_bytes != 0 ? facts->limits.group_bytes : DOCTOR_NONE;
 	read_groups(facts);
 	facts->cpus = count_cpus();
 	facts->conntrack_max = read_number("/proc/sys/net/netfilter/nf_conntrack_max");

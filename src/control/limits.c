@@ -24,6 +24,13 @@
 #include "weir/io/sys.h"
 
 #define BUF_BUDGET_MIN (UINT64_C(16) << 20)
+/* What a control group allows is divided: a half for buffers, which slow readers fill, a quarter for sessions
+ * without traffic, an eighth for pipes; the rest is for the process itself. */
+#define GROUP_BUFS_PART  2u
+#define GROUP_CONNS_PART 4u
+#define GROUP_PIPES_PART 8u
+/* However small a group is: memory_guard.h looks after what these need. */
+#define GROUP_CONNS_MIN 100u
 /* From linux/capability.h, which not every libc-dev package brings. */
 #define CAP_BIT_SYS_ADMIN    21
 #define CAP_BIT_SYS_RESOURCE 24
@@ -83,19 +90,62 @@ static uint64_t plan_pipe_bytes(const struct limits_facts *facts, const struct l
 	return out->pipe_budget_bytes / smallest;
 }
 
-static uint64_t plan_buf_budget(const struct limits_facts *facts, uint64_t maxconn)
+uint64_t limits_memory(const struct limits_facts *facts)
 {
-	uint64_t budget = maxconn * 2 * BUF_MAX; /* each flow keeps at most one of the largest */
-
-	if (facts->memory_bytes != 0)
-		budget = min_u64(budget, facts->memory_bytes / 4);
-	return budget > BUF_BUDGET_MIN ? budget : BUF_BUDGET_MIN;
+	if (facts->memory_bytes == 0 || facts->group_bytes == 0)
+		return facts->memory_bytes + facts->group_bytes;
+	return min_u64(facts->memory_bytes, facts->group_bytes);
 }
 
-/* Sets maxconn and pipes in the `room` descriptors that are for sessions. 0 or -EMFILE. */
+/* Does a control group allow less than there is? The kernel then kills whoever has more. */
+static bool is_group_limited(const struct limits_facts *facts)
+{
+	return facts->group_bytes != 0 && facts->group_bytes == limits_memory(facts);
+}
+
+static uint64_t plan_buf_budget(const struct limits_facts *facts, uint64_t maxconn)
+{
+	const uint64_t memory = limits_memory(facts);
+	uint64_t budget = maxconn * 2 * BUF_MAX; /* each flow keeps at most one of the largest */
+	uint64_t least = BUF_BUDGET_MIN;
+
+	if (is_group_limited(facts)) {
+		budget = min_u64(budget, memory / GROUP_BUFS_PART);
+		least = min_u64(least, budget);
+	} else if (memory != 0) {
+		budget = min_u64(budget, memory / 4);
+	}
+	return budget > least ? budget : least;
+}
+
+/* Pipes hold pages that count for the group. */
+static uint64_t plan_group_pipes(const struct limits_facts *facts, uint64_t allowed, struct limits_plan *plan)
+{
+	const uint64_t budget = facts->group_bytes / GROUP_PIPES_PART;
+
+	if (!is_group_limited(facts) || budget >= plan->engine.pipe_budget_bytes)
+		return allowed;
+	plan->engine.pipe_budget_bytes = budget;
+	plan->pipes_why = "by the memory of the control group";
+	return min_u64(allowed, budget / smallest_pipe(facts));
+}
+
+/* Sessions that an automatic maxconn may have in a group. */
+static uint64_t group_conns(const struct limits_facts *facts, unsigned workers)
+{
+	const uint64_t base = workers * LIMITS_WORKER_BYTES;
+	const uint64_t share = facts->group_bytes / GROUP_CONNS_PART;
+	const uint64_t fit = share > base ? (share - base) / LIMITS_SESSION_BYTES : 0;
+
+	return fit > GROUP_CONNS_MIN ? round_down(fit) : GROUP_CONNS_MIN;
+}
+
+/* Sets maxconn and pipes in the `room` descriptors that are for sessions. `plan` says why pipes are allowed
+ * no more, and what memory leaves to an automatic maxconn. 0 or -EMFILE. */
 static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t pipes_allowed,
 		       struct limits_plan *plan)
 {
+	const char *const allowed_why = plan->pipes_why;
 	uint64_t conns = wish->maxconn;
 	uint64_t pipes;
 
@@ -104,7 +154,7 @@ static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t p
 		plan->pipes_why = wish->splice ? "as configured" : "splice is off";
 		plan->maxconn_fitting = 2 * pipes < room ? (unsigned)round_down((room - 2 * pipes) / 2) : 0;
 		if (conns == 0)
-			conns = plan->maxconn_fitting;
+			conns = min_u64(plan->maxconn_fitting, plan->conns_most);
 	} else {
 		plan->maxconn_fitting = (unsigned)round_down(2 * room / 5);
 		if (plan->maxconn_fitting == 0)
@@ -113,12 +163,13 @@ static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t p
 			conns = plan->maxconn_fitting;
 			if (conns / 4 > pipes_allowed)
 				conns = round_down((room - 2 * pipes_allowed) / 2);
+			conns = min_u64(conns, plan->conns_most);
 		}
 		pipes = conns / 4 > 0 ? conns / 4 : 1;
 		plan->pipes_why = "a quarter of maxconn";
 		if (pipes > pipes_allowed) {
 			pipes = pipes_allowed;
-			plan->pipes_why = "by fs.pipe-user-pages-soft and fs.pipe-max-size for this user";
+			plan->pipes_why = allowed_why;
 		}
 		if (2 * conns <= room && 2 * (conns + pipes) > room) {
 			pipes = (room - 2 * conns) / 2;
@@ -145,12 +196,13 @@ int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish
 	check(wish->workers > 0);
 	check(facts->page_bytes > 0);
 	memset(plan, 0, sizeof(*plan));
-	plan->pipes_why = "";
+	plan->pipes_why = "by fs.pipe-user-pages-soft and fs.pipe-max-size for this user";
+	plan->conns_most = is_group_limited(facts) ? group_conns(facts, wish->workers) : UINT64_MAX;
 	if (wish->maxconn == 0)
 		fds = min_u64(fds, LIMITS_AUTO_FDS_MAX);
 	if (fds <= taken)
 		return -EMFILE;
-	allowed = plan_pipe_bytes(facts, wish, &plan->engine);
+	allowed = plan_group_pipes(facts, plan_pipe_bytes(facts, wish, &plan->engine), plan);
 	err = plan_counts(wish, fds - taken, allowed, plan);
 	if (err)
 		return err;
@@ -163,17 +215,21 @@ const char *limits_describe(const struct limits_facts *facts, const struct limit
 			    size_t room)
 {
 	const struct engine_limits *e = &plan->engine;
-	char budget[64] = "";
+	char budget[64] = "", group[CGROUP_PATH_MAX + 96] = "";
 
+	if (is_group_limited(facts))
+		(void)snprintf(group, sizeof(group), "; %llu MiB of memory (%s)",
+			       (unsigned long long)(facts->group_bytes >> 20), facts->group_file);
 	if (e->pipe_budget_bytes != UINT64_MAX)
 		(void)snprintf(budget, sizeof(budget), "; %llu MiB for all pipes",
 			       (unsigned long long)(e->pipe_budget_bytes >> 20));
 	/* A cut line is still a line. */
 	(void)snprintf(
 		buf, room,
-		"limits: %llu descriptors: maxconn %u, maxpipes %u of %u KiB (%s%s), buffers up to %llu MiB",
+		"limits: %llu descriptors: maxconn %u, maxpipes %u of %u KiB (%s%s), buffers up to %llu MiB"
+		"%s",
 		(unsigned long long)facts->fds, e->maxconn, e->maxpipes, e->pipe_bytes >> 10, plan->pipes_why,
-		budget, (unsigned long long)(e->buf_budget_bytes >> 20));
+		budget, (unsigned long long)(e->buf_budget_bytes >> 20), group);
 	return buf;
 }
 
@@ -318,11 +374,25 @@ static bool in_first_user_namespace(void)
 static uint64_t read_memory_bytes(uint64_t page_bytes)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
-	uint64_t machine = pages > 0 ? (uint64_t)pages * page_bytes : UINT64_MAX;
-	uint64_t group = read_number("/sys/fs/cgroup/memory.max", UINT64_MAX);
-	uint64_t bytes = min_u64(machine, group);
+	uint64_t bytes = pages > 0 ? (uint64_t)pages * page_bytes : UINT64_MAX;
+	struct rlimit rl;
 
+	if (getrlimit(RLIMIT_AS, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY)
+		bytes = min_u64(bytes, rl.rlim_cur);
 	return bytes == UINT64_MAX ? 0 : bytes;
+}
+
+static void read_group(struct limits_facts *facts)
+{
+	struct cgroup_memory groups;
+	const struct cgroup_level *level;
+
+	cgroup_memory_read(&groups, "");
+	level = cgroup_memory_smallest(&groups);
+	if (level == NULL)
+		return;
+	facts->group_bytes = level->limit_bytes;
+	(void)snprintf(facts->group_file, sizeof(facts->group_file), "%s of %s", level->file, level->folder);
 }
 
 void limits_read(struct limits_facts *facts)
@@ -341,4 +411,5 @@ void limits_read(struct limits_facts *facts)
 	facts->pipe_user_pages = soft == 0 || (hard != 0 && hard < soft) ? hard : soft;
 	facts->pipe_max_bytes = read_number("/proc/sys/fs/pipe-max-size", 1048576);
 	facts->memory_bytes = read_memory_bytes(facts->page_bytes);
+	read_group(facts);
 }

@@ -194,7 +194,7 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 {
 	const unsigned endpoints = (unsigned)d->engine.endpoint_count;
 	struct limits_wish wish = limits_wish_of(d->config, endpoints, workers);
-	char text[512], pipes[16] = "auto";
+	char text[1024], pipes[16] = "auto";
 	int err = limits_raise_fds();
 
 	if (err)
@@ -307,13 +307,16 @@ enum exit_code daemon_start(struct daemon *d)
 		code = plan_limits(d, workers, &plan);
 	if (code == EXIT_FINE)
 		code = choose_driver(d);
-	if (code == EXIT_FINE)
+	if (code == EXIT_FINE) {
+		memory_guard_init(&d->memory, d->loop, &d->engine, workers);
 		code = start_workers(d, &plan.engine, workers);
+	}
 	if (code != EXIT_FINE)
 		return code;
 	ageing_init(&d->ageing, d->loop, &d->engine.pipes, &d->engine.bufs, d->config->global.pipe_cycle_ns);
 	tcp_aborts_init(&d->tcp_aborts, d->loop, TCP_ABORTS_PATH);
 	d->admin_context.tcp_aborts = &d->tcp_aborts;
+	d->admin_context.memory = &d->memory;
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

@@ -85,6 +85,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	e->config = c;
 	e->notify = notify;
 	e->notify_arg = arg;
+	e->sessions_many = UINT32_MAX;
 	spinlock_init(&e->answer_lock);
 	e->endpoint_count = count_binds(c);
 	e->backends = backends_new(c);
@@ -309,6 +310,13 @@ void engine_drain(struct engine *e)
 void engine_stop(struct engine *e)
 {
 	signal_all(e, MAIL_STOP);
+}
+
+void engine_pause_accept(struct engine *e, bool pause)
+{
+	atomic_store(&e->is_accept_paused, pause);
+	if (!pause)
+		signal_all(e, MAIL_RESUME);
 }
 
 void engine_join(struct engine *e)

@@ -101,6 +101,12 @@ static bool frontend_has_room(const struct listener *l)
 	return atomic_load(&fe->sessions) < (int)fe->limit;
 }
 
+/* Control has found so, and signals every worker when it is over. */
+static bool is_memory_short(const struct listener *l)
+{
+	return atomic_load_explicit(&l->worker->engine->is_accept_paused, memory_order_relaxed);
+}
+
 /* Is there room again by what it rests for? By the others there may be none; it then rests again,
  * announced for the right reason. */
 static bool may_resume(const struct listener *l)
@@ -109,6 +115,8 @@ static bool may_resume(const struct listener *l)
 
 	if (why == LIMIT_RATE)
 		return !timer_is_set(&l->pause);
+	if (why == LIMIT_MEMORY)
+		return !is_memory_short(l);
 	return why == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
 }
 
@@ -120,6 +128,8 @@ static void rest(struct listener *l, enum listener_limit why)
 	count_resting(l, why, 1);
 	atomic_store(&l->resting, (int)why);
 	counter_add(&l->worker->counters.accept_pauses, 1);
+	if (why == LIMIT_MEMORY)
+		counter_add(&l->worker->counters.memory_pauses, 1);
 	io_cancel(&l->worker->loop, &l->accept);
 }
 
@@ -181,6 +191,10 @@ static bool listener_admit(struct io_op *op)
 		return true;
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF)
 		return false;
+	if (l->state == LISTENER_ON && unlikely(is_memory_short(l))) {
+		rest(l, LIMIT_MEMORY);
+		return false;
+	}
 	why = reserve_slot(l->worker->engine, l->endpoint->frontend);
 	l->reserved = why == LIMIT_NONE;
 	if (l->reserved && has_rate(l))
@@ -350,8 +364,8 @@ void listener_resume(struct listener *l)
 	/* While its cancel is under way, listener_accept_done() looks for room itself. */
 	if (l->state != LISTENER_RESTING || io_is_pending(&l->accept))
 		return;
-	/* For rate-limit it rests until its timer says so. */
-	if (timer_is_set(&l->pause))
+	/* For rate-limit it rests until its timer says so, and for want of memory until control does. */
+	if (timer_is_set(&l->pause) || (atomic_load(&l->resting) == LIMIT_MEMORY && !may_resume(l)))
 		return;
 	rest_no_more(l);
 	(void)listener_start(l); /* a failure has set the pause */

@@ -191,6 +191,15 @@ static void publish(struct worker *w)
 	counter_set(&c->turns, loop->turns);
 }
 
+/* Control watches the memory while sessions are many. When it stops just now, the next turn says so again. */
+static void tell_of_sessions(const struct worker *w)
+{
+	struct engine *e = w->engine;
+
+	if (!atomic_load_explicit(&e->sessions_watched, memory_order_relaxed))
+		e->notify(e->notify_arg);
+}
+
 static bool has_idle_listeners(const struct worker *w)
 {
 	size_t i;
@@ -223,6 +232,8 @@ void worker_turn(struct worker *w)
 	give_back_arm(w);
 	tell_control(w);
 	publish(w);
+	if (unlikely(w->sessions >= w->engine->sessions_many))
+		tell_of_sessions(w);
 	if (unlikely(w->draining))
 		move_on_draining(w);
 }

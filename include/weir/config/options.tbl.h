@@ -23,7 +23,8 @@ OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring", FIE
        "where it cannot be used.",
        "driver = io_uring")
 OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxconn), "auto", 1,
-       100000000, "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE.",
+       100000000,
+       "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE and MemoryMax=.",
        "maxconn = 20_000")
 OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxpipes), "auto", 0,
        10000000, "Pipes for splice at a time; a flow that gets none copies.", "maxpipes = 4096")

@@ -35,6 +35,7 @@ struct admin_context {
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
 	struct admin_totals *totals;       /* borrows; NULL = not counted */
 	struct tcp_aborts *tcp_aborts;     /* borrows; NULL = nobody looks */
+	const struct memory_guard *memory; /* borrows; NULL = the same */
 	struct checks *checks;             /* borrows; NULL = nothing is checked, nor told of changes */
 	/* checks_view() and checks_server_changed(); given here so that the answers need no checks. */
 	const struct check_view *(*check_view)(const struct checks *c, const struct server *s);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/control/cgroup.h"
 #include "weir/engine/engine.h"
 
 /* Descriptors that are not for sessions: standard streams, the control loop, 16 admin clients, log
@@ -23,6 +24,12 @@
  * a container often hands out a thousand million. */
 #define LIMITS_AUTO_FDS_MAX 1048576u
 
+/* What a session without traffic costs: its two sockets in the kernel, and what is ours. */
+#define LIMITS_SESSION_BYTES UINT64_C(8192)
+/* What the process has before its first session: text, rings of the log, the least buffers; and a worker. */
+#define LIMITS_BASE_BYTES   (UINT64_C(32) << 20)
+#define LIMITS_WORKER_BYTES (UINT64_C(1) << 20)
+
 /* What this process may use; read after the privileges were dropped. */
 struct limits_facts {
 	uint64_t fds;             /* RLIMIT_NOFILE */
@@ -30,7 +37,9 @@ struct limits_facts {
 	uint64_t pipe_user_pages; /* fs.pipe-user-pages-soft and -hard, the smaller; 0 = no limit */
 	uint64_t pipe_max_bytes;  /* fs.pipe-max-size */
 	uint64_t page_bytes;
-	uint64_t memory_bytes; /* of the machine or the container; 0 = unknown */
+	uint64_t memory_bytes; /* of the machine, or RLIMIT_AS where that is less; 0 = unknown */
+	uint64_t group_bytes;  /* the smallest limit of our control groups; 0 = none */
+	char group_file[CGROUP_PATH_MAX + 32]; /* the file that says so, and its folder */
 };
 
 /* What the operator asks for. */
@@ -50,6 +59,7 @@ struct limits_plan {
 	struct engine_limits engine;
 	unsigned maxconn_fitting; /* when the wish does not fit: what would; 0 = nothing does */
 	const char *pipes_why;    /* static: what maxpipes comes from */
+	uint64_t conns_most;      /* what a control group's memory leaves to an automatic maxconn */
 };
 
 /* One worker for each CPU that we may use, unless a number or a list was given. */
@@ -67,6 +77,8 @@ int limits_raise_fds(void);
  * made. */
 void limits_raise_locked(void);
 void limits_read(struct limits_facts *facts);
+/* Memory that this process may have, the smallest limit of all; 0 = unknown. */
+uint64_t limits_memory(const struct limits_facts *facts);
 /* 0, or -EMFILE when the wish does not fit and `plan->maxconn_fitting` says what would. */
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan);
 /* One line for the log, without its newline. Returns `buf`. */

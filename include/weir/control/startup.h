@@ -20,6 +20,7 @@
 #include "weir/control/limits.h"
 #include "weir/control/listen_fds.h"
 #include "weir/control/logwriter.h"
+#include "weir/control/memory_guard.h"
 #include "weir/control/pidfile.h"
 #include "weir/control/privileges.h"
 #include "weir/control/resolver.h"
@@ -61,6 +62,7 @@ struct daemon {
 	struct checks *checks;     /* owns */
 	struct ageing ageing;
 	struct tcp_aborts tcp_aborts;
+	struct memory_guard memory;
 	struct ev_signal signals[DAEMON_SIGNALS];
 	struct ev_timer hard_stop;
 	struct ev_periodic far_away;

@@ -13,6 +13,7 @@
  *    only when a source has reached its limit);
  *  - the session counts of the process and of each frontend, each worker's load, and the resting
  *    flags of listeners (atomics, touched once a connection);
+ *  - whether memory is short, and whether control watches it (atomics, written by control alone);
  *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
  *  - the list of answers to control (spinlock, touched by `show sess` and `show stat` only);
  *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
@@ -117,6 +118,9 @@ struct engine {
 	 * done. Called from workers; must not block. */
 	void (*notify)(void *arg);
 	void *notify_arg;
+	uint32_t sessions_many;       /* a worker with so many has control notified; set before the start */
+	atomic_bool sessions_watched; /* control looks by itself meanwhile */
+	atomic_bool is_accept_paused; /* engine_pause_accept() */
 };
 
 /* Builds frontends, backends and (not yet bound) endpoints. 0 or -ENOMEM. */
@@ -138,6 +142,9 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 void engine_drain(struct engine *e);
 /* Each worker ends all its sessions (reason STOPPED) and itself. */
 void engine_stop(struct engine *e);
+/* Memory is short: no worker accepts from now on, until it is called again with false. Who drains takes what
+ * waits all the same. */
+void engine_pause_accept(struct engine *e, bool pause);
 /* Joins the threads; call when workers_done equals worker_count. */
 void engine_join(struct engine *e);
 /* Frees all, closes listeners, unlinks socket paths that we made. */

@@ -21,13 +21,13 @@ struct worker;
 
 enum listener_state {
 	LISTENER_ON,
-	LISTENER_RESTING, /* maxconn or rate-limit is reached: the kernel's backlog holds the clients */
+	LISTENER_RESTING, /* a limit is reached, or memory is short: the kernel's backlog holds the clients */
 	LISTENER_PAUSED,  /* accept failed for want of descriptors or memory: a timer resumes */
 	LISTENER_OFF,     /* draining: for good */
 };
 
-/* Why it rests: which count has to fall, or that time has to pass. */
-enum listener_limit { LIMIT_NONE, LIMIT_FRONTEND, LIMIT_PROCESS, LIMIT_RATE };
+/* Why it rests: which count has to fall, that time has to pass, or what control waits for. */
+enum listener_limit { LIMIT_NONE, LIMIT_FRONTEND, LIMIT_PROCESS, LIMIT_RATE, LIMIT_MEMORY };
 
 struct listener {
 	struct io_sock sock; /* borrows the endpoint's descriptor */

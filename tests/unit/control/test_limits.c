@@ -218,6 +218,47 @@ static void budgets_are_bounded(void **state)
 	assert_int_equal(plan.engine.buf_budget_bytes, UINT64_C(2) << 30);
 }
 
+/* Whoever has more than its control group allows is killed. */
+static void a_control_group_bounds_all_that_is_automatic(void **state)
+{
+	static const struct row {
+		uint64_t mib;
+		unsigned maxconn, maxpipes;
+		uint64_t bufs_mib;
+	} groups[] = {
+		{64, 1900, 128, 32},   {256, 8000, 512, 128},       {1, 100, 2, 0},
+		{8, 120, 16, 4},       {1024, 32000, 2048, 512},    {8 << 10, 260000, 16384, 4096},
+		{64 << 10, 390000, 97500, 2048}, /* more than there is: no limit */
+	};
+	struct limits_wish wish = {.maxpipes = -1, .pipe_bytes = 256 * KIB, .splice = true, .endpoints = 1,
+				   .workers = 1};
+	struct limits_facts facts = {.fds = 1000000, .pipes_privileged = true, .pipe_max_bytes = 1048576,
+				     .page_bytes = 4096, .memory_bytes = UINT64_C(8) << 30,
+				     .group_file = "memory.max of /x"};
+	struct limits_plan plan;
+	char line[1024];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		facts.group_bytes = groups[i].mib << 20;
+		assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
+		print_message("%llu MiB: %u %u\n", (unsigned long long)groups[i].mib, plan.engine.maxconn,
+			      plan.engine.maxpipes);
+		assert_int_equal(plan.engine.maxconn, groups[i].maxconn);
+		assert_int_equal(plan.engine.maxpipes, groups[i].maxpipes);
+		assert_int_equal(plan.engine.buf_budget_bytes >> 20, groups[i].bufs_mib);
+		(void)limits_describe(&facts, &plan, line, sizeof(line));
+		assert_int_equal(strstr(line, " MiB of memory (memory.max of /x)") != NULL,
+				 facts.group_bytes <= facts.memory_bytes);
+	}
+	facts.group_bytes = UINT64_C(64) << 20;
+	wish.maxconn = 50000; /* what is asked for is had, and doctor warns */
+	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
+	assert_int_equal(plan.engine.maxconn, 50000);
+	assert_int_equal(plan.engine.maxpipes, 128);
+	assert_string_equal(plan.pipes_why, "by the memory of the control group");
+}
+
 static void line_names_the_numbers(void **state)
 {
 	struct limits_facts facts;
@@ -262,6 +303,7 @@ int main(void)
 		cmocka_unit_test(clients_that_are_held_keep_a_descriptor_each),
 		cmocka_unit_test(what_is_said_to_fit_fits),
 		cmocka_unit_test(budgets_are_bounded),
+		cmocka_unit_test(a_control_group_bounds_all_that_is_automatic),
 		cmocka_unit_test(line_names_the_numbers),
 		cmocka_unit_test(capabilities_are_read_from_status),
 		cmocka_unit_test(this_process_has_limits),
