@@ -26,8 +26,8 @@
 /* A disk or a reader that hangs delays the end by so much at the most. */
 #define PATIENCE_S 2
 #define FRAMES_MAX 32
-/* Of the handler and what it calls: of no interest. */
-#define FRAMES_OWN 2
+/* Of what is in this file, even where a compiler has put all of it into one function. */
+#define FRAMES_OWN 1
 #define STACK_BYTES 32768
 
 static const struct fatal {
