@@ -14,8 +14,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +29,8 @@
 
 /* A write of this length is worth a word. */
 #define STALL_NS NS_PER_SEC
+/* Of the ring, what keeps its memory at rest. */
+#define RING_KEPT 16384u
 
 struct log_file {
 	pthread_t thread;
@@ -52,6 +56,7 @@ struct log_file {
 	struct log_file_view view;
 	size_t head; /* of the ring: where the next byte goes */
 	size_t used;
+	size_t reached; /* the highest `head` since memory was given back */
 	char ring[LOG_FILE_BYTES];
 };
 
@@ -188,6 +193,10 @@ static void put_bytes(struct log_file *f, const char *from, size_t len)
 	memcpy(f->ring, from + first, len - first);
 	f->head = (f->head + len) % LOG_FILE_BYTES;
 	f->used += len;
+	if (first < len)
+		f->reached = LOG_FILE_BYTES;
+	else if (f->head > f->reached)
+		f->reached = f->head;
 }
 
 size_t log_file_put(struct log_file *f, const char *lines, size_t len)
@@ -392,8 +401,23 @@ static void open_again(struct log_file *f)
 	tell(f);
 }
 
+/* The pages of a burst of lines. The ring is empty. */
+static void give_back(struct log_file *f)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t gap = (page - ((uintptr_t)f->ring + RING_KEPT) % page) % page; /* to the next page */
+	const size_t len = (LOG_FILE_BYTES - RING_KEPT - gap) / page * page;
+
+	check(f->used == 0);
+	if (f->reached <= RING_KEPT)
+		return;
+	f->reached = 0;
+	(void)madvise(f->ring + RING_KEPT + gap, len, MADV_DONTNEED); /* or it stays */
+}
+
 static void rest(struct log_file *f)
 {
+	give_back(f);
 	f->since_ns = 0;
 	f->asleep = true;
 	(void)pthread_cond_broadcast(&f->news);
