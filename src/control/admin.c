@@ -18,6 +18,7 @@
 #include "weir/base/clock.h"
 #include "weir/control/admin_accept.h"
 #include "weir/control/admin_places.h"
+#include "weir/control/low_fds.h"
 #include "weir/io/sys.h"
 
 #define LINGER_WAIT_S    1.
@@ -90,7 +91,7 @@ void client_close(struct client *c)
 	client_set_state(c, CLIENT_FREE);
 	ev_io_stop(a->loop, &c->io);
 	ev_timer_stop(a->loop, &c->timer);
-	sys_close(c->fd);
+	low_fds_close(c->fd);
 	c->fd = -1;
 	text_free(&c->gathered);
 	text_free(&c->answer);

@@ -14,6 +14,7 @@
 
 #include "weir/base/clock.h"
 #include "weir/control/admin_places.h"
+#include "weir/control/low_fds.h"
 #include "weir/io/sys.h"
 
 #define ACCEPT_RETRY_S 0.1
@@ -31,7 +32,7 @@ static void turn_away(struct admin *a, int fd, const struct admin_peer *peer, co
 
 	if (c == NULL) {
 		(void)sys_send(fd, why->bytes, why->len); /* an empty socket takes a line */
-		sys_close(fd);
+		low_fds_close(fd);
 		return;
 	}
 	client_begin(c, fd, peer);
@@ -132,7 +133,11 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 	int fd;
 
 	(void)loop;
-	(void)revents;
+	/* The kernel had no memory to watch it (libev has stopped it then). */
+	if ((revents & EV_ERROR) != 0) {
+		accept_later(a, ACCEPT_RETRY_S);
+		return;
+	}
 	/* One for each wake-up would do; a few more save wake-ups. */
 	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		if (a->turn == 0 && admin_places_full(a)) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/control/low_fds.h"
 #include "weir/io/sock.h"
 #include "weir/io/sys.h"
 
@@ -90,7 +91,7 @@ int admin_socket_accept(struct admin_socket *s)
 	/* Workers may have been faster; the client waits in the backlog and we try again later. */
 	if (fd < 0)
 		admin_socket_refill(s);
-	return fd;
+	return low_fds_take(fd);
 }
 
 void admin_socket_refill(struct admin_socket *s)

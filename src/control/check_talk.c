@@ -14,6 +14,7 @@
 
 #include "weir/base/check.h"
 #include "weir/control/check_steps.h"
+#include "weir/control/low_fds.h"
 #include "weir/engine/endpoint.h"
 #include "weir/engine/server_sock.h"
 #include "weir/io/self_connect.h"
@@ -69,7 +70,7 @@ static void hang_up(struct check_talk *t)
 {
 	ev_io_stop(t->loop, &t->io);
 	if (t->fd >= 0)
-		sys_close(t->fd);
+		low_fds_close(t->fd);
 	t->fd = -1;
 }
 
@@ -238,7 +239,7 @@ static void connected(struct check_talk *t)
 /* 0, or -errno of the connect; without even a socket `fd` stays -1. */
 static int connect_from(struct check_talk *t, const struct addr *source)
 {
-	const int fd = sock_open(&t->to, source, &t->tcp);
+	const int fd = low_fds_take(sock_open(&t->to, source, &t->tcp));
 
 	if (fd < 0)
 		return fd;

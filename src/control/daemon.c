@@ -22,6 +22,8 @@
 #include "weir/base/log.h"
 #include "weir/control/end_guard.h"
 #include "weir/control/endpoint_label.h"
+#include "weir/control/loop_faults.h"
+#include "weir/control/low_fds.h"
 #include "weir/control/startup.h"
 
 #define FLUSH_MS   1000
@@ -265,6 +267,8 @@ static void finish(struct daemon *d)
 		log_ring_free(d->ring);
 	stop_watchers(d);
 	ev_loop_destroy(d->loop);
+	loop_faults_free();
+	low_fds_free();
 }
 
 /* What a service manager gave us. Before anything but the standard descriptors is opened, so that no
@@ -293,6 +297,8 @@ enum exit_code daemon_run(const struct config *c, const struct daemon_options *o
 	/* splice(2) knows no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGUSR2, SIG_IGN);
+	if (loop_faults_init() != 0)
+		return daemon_fail(&d, EXIT_ENVIRONMENT, "cannot start: no memory for the event loop");
 	d.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
 	if (d.loop == NULL)
 		return daemon_fail(&d, EXIT_ENVIRONMENT, "cannot start: no event loop: %s", strerror(errno));

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/control/admin.h"
 #include "weir/engine/source_wait.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
@@ -186,7 +187,8 @@ static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t p
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan)
 {
 	uint64_t taken = (uint64_t)wish->endpoints + wish->locks +
-			 (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers + wish->checks + wish->held +
+			 (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
+			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->checks + wish->held +
 			 LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
@@ -280,6 +282,16 @@ unsigned limits_count_checks(const struct config *c)
 	return n;
 }
 
+unsigned limits_count_low(const struct config *c)
+{
+	/* One more than clients: a newcomer is judged before another makes room for it. */
+	unsigned n = limits_count_checks(c) + (c->global.admin.kind != ADDR_NONE ? ADMIN_CLIENTS_MAX + 1 : 0);
+
+	for (size_t i = 0; i < c->global.log_count; i++)
+		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;
+	return n;
+}
+
 unsigned limits_count_held(const struct config *c, unsigned workers)
 {
 	for (size_t i = 0; i < c->frontend_count; i++)
@@ -311,6 +323,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.locks = count_locks(c),
 		.workers = workers,
 		.checks = limits_count_checks(c),
+		.logs = (unsigned)c->global.log_count,
 		.held = limits_count_held(c, workers),
 	};
 }

@@ -14,6 +14,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/control/low_fds.h"
 #include "weir/io/sys.h"
 
 #define RETRY_NS NS_PER_SEC
@@ -29,7 +30,7 @@ void log_syslog_init(struct log_syslog *s, const struct addr *to)
 void log_syslog_close(struct log_syslog *s)
 {
 	if (s->fd >= 0)
-		sys_close(s->fd);
+		low_fds_close(s->fd);
 	s->fd = -1;
 }
 
@@ -38,12 +39,13 @@ static int connect_as(struct log_syslog *s, int type)
 	int fd = socket(s->to->sa.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int err;
 
+	fd = low_fds_take(fd < 0 ? -errno : fd);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* A Unix socket connects at once or not at all, a datagram socket only notes the address. */
 	err = sys_connect(fd, &s->to->sa, s->to->len);
 	if (err) {
-		sys_close(fd);
+		low_fds_close(fd);
 		return err;
 	}
 	s->fd = fd;

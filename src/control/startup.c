@@ -18,6 +18,8 @@
 #include "weir/base/log.h"
 #include "weir/control/doctor.h"
 #include "weir/control/listen_error.h"
+#include "weir/control/loop_faults.h"
+#include "weir/control/low_fds.h"
 #include "weir/control/socket_check.h"
 
 void daemon_notify(void *arg)
@@ -221,6 +223,19 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 		wish.maxconn, (unsigned long long)d->facts.fds, plan->maxconn_fitting);
 }
 
+/* What control must not lack at run time, whatever workers and clients use up. After the limit of open files
+ * is known and before the first worker, so that the numbers are low. */
+static enum exit_code reserve_for_control(struct daemon *d)
+{
+	const int fds = low_fds_hold(limits_count_low(d->config));
+	const int err = fds < 0 ? fds : loop_faults_reserve((size_t)fds);
+
+	if (!err)
+		return EXIT_FINE;
+	return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: nothing in reserve for control: %s",
+			   strerror(-err));
+}
+
 /* What comes after the workers: a failure here must end them again. */
 static int start_services(struct daemon *d)
 {
@@ -305,6 +320,8 @@ enum exit_code daemon_start(struct daemon *d)
 		code = check_backends(d);
 	if (code == EXIT_FINE)
 		code = plan_limits(d, workers, &plan);
+	if (code == EXIT_FINE)
+		code = reserve_for_control(d);
 	if (code == EXIT_FINE)
 		code = choose_driver(d);
 	if (code == EXIT_FINE) {

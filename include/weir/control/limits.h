@@ -15,9 +15,11 @@
 #include "weir/control/cgroup.h"
 #include "weir/engine/engine.h"
 
-/* Descriptors that are not for sessions: standard streams, the control loop, 16 admin clients, log
- * files, the name resolver. */
+/* Descriptors that are not for sessions: standard streams, the control loop, 16 admin clients, the name
+ * resolver. */
 #define LIMITS_RESERVED_FDS 32u
+/* Of each target of the log: its file or socket, and the eventfd of its thread. */
+#define LIMITS_FDS_PER_LOG 2u
 /* Of each worker: its epoll set, its ring where it has one, its mailbox and its alarm. */
 #define LIMITS_FDS_PER_WORKER 4u
 /* An automatic maxconn does not grow past what so many descriptors give (HAProxy's DEFAULT_MAXFD):
@@ -52,6 +54,7 @@ struct limits_wish {
 	unsigned locks; /* lock files of Unix paths */
 	unsigned workers;
 	unsigned checks; /* servers with health checks: a connection each at a time */
+	unsigned logs;   /* targets of the log */
 	unsigned held;   /* clients that wait for another one of their source to end, without a reservation */
 };
 
@@ -68,6 +71,8 @@ unsigned limits_count_workers(const struct config_global *g);
 struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers);
 /* Servers with health checks. */
 unsigned limits_count_checks(const struct config *c);
+/* Descriptors of control at run time, each of which needs a low number (low_fds.h). */
+unsigned limits_count_low(const struct config *c);
 /* Clients that may be held at the same time: none without maxconn-per-source. */
 unsigned limits_count_held(const struct config *c, unsigned workers);
 /* Raises the soft RLIMIT_NOFILE to the hard one. 0 or -errno. */

@@ -7,12 +7,15 @@ TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def descriptors(pid):
-    """What is open: a list of link texts."""
+    """What is open: a list of link texts. Without /dev/null, which is the daemon's reserve: of each of these
+    one more is there when a connection of control has gone."""
     links = []
     folder = f"/proc/{pid}/fd"
     for name in os.listdir(folder):
         try:
-            links.append(os.readlink(f"{folder}/{name}"))
+            link = os.readlink(f"{folder}/{name}")
+            if link != "/dev/null":
+                links.append(link)
         except FileNotFoundError:
             pass
     return links
