@@ -62,12 +62,12 @@ void session_slab_put(struct slab *slab, struct session *s)
 	slab_put(slab, s);
 }
 
-struct session *session_slab_next(const struct slab *slab, uint32_t *cursor)
+struct session *session_slab_next(const struct slab *slab, uint32_t *cursor, uint32_t *budget)
 {
 	struct session *s;
 
 	do
-		s = slab_next(slab, cursor);
+		s = slab_next(slab, cursor, budget);
 	while (s != NULL && s->state == SESSION_FREE);
 	return s;
 }

@@ -240,18 +240,24 @@ bool slab_give_back(struct slab *slab, uint32_t max)
 
 /* ---- walking ---- */
 
-void *slab_next(const struct slab *slab, uint32_t *cursor)
+bool slab_is_over(const struct slab *slab, uint32_t cursor)
+{
+	return cursor / slab->page_slots >= slab->block_count * BLOCK_PAGES;
+}
+
+void *slab_next(const struct slab *slab, uint32_t *cursor, uint32_t *budget)
 {
 	const uint32_t slots = slab->page_slots;
-	const uint32_t pages = slab->block_count * BLOCK_PAGES;
 
-	while (*cursor / slots < pages) {
+	for (; *budget > 0 && !slab_is_over(slab, *cursor); (*budget)--) {
 		const uint32_t number = *cursor / slots;
 		const struct slab_page *page =
 			&slab->blocks[number / BLOCK_PAGES]->pages[number % BLOCK_PAGES];
 
-		if (page->used > 0)
+		if (page->used > 0) {
+			(*budget)--;
 			return slot_at(slab, page, (*cursor)++ % slots);
+		}
 		*cursor = (number + 1) * slots; /* it may have no memory either */
 	}
 	return NULL;

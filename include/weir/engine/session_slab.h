@@ -29,9 +29,9 @@ void session_slab_init(struct slab *slab);
 /* A session with everything zero but the generations of its sockets; NULL without memory. */
 struct session *session_slab_get(struct slab *slab);
 void session_slab_put(struct slab *slab, struct session *s);
-/* A walk in slices: the first session in use from `*cursor` on, and moves the cursor behind it; NULL at the
- * end. Begin with 0. Sessions and pages may come and go between two calls: one that is there from the
- * beginning of a walk to its end is met once; one that begins meanwhile may be met or not. */
-struct session *session_slab_next(const struct slab *slab, uint32_t *cursor);
+/* A walk in slices, as slab_next() says: the first session in use from `*cursor` on; NULL at the end
+ * (slab_is_over()), or when `*budget` is used up. One that is there from the beginning of a walk to its end is
+ * met once, any other at most once. */
+struct session *session_slab_next(const struct slab *slab, uint32_t *cursor, uint32_t *budget);
 
 #endif

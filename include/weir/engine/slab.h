@@ -61,8 +61,11 @@ static inline bool slab_rests(const struct slab *slab)
 }
 
 /* For a walk in slices: the next slot from `*cursor` on, in use or not, of pages that have a used one; moves
- * the cursor behind it. NULL at the end. Begin with 0. Slots and pages may come and go between two calls: one
- * that is in use from the beginning of a walk to its end is met once. */
-void *slab_next(const struct slab *slab, uint32_t *cursor);
+ * the cursor behind it. Each slot and each page without one takes 1 from `*budget`. NULL at the end, or when
+ * the budget is used up. Begin with 0. Slots and pages may come and go between two calls: one that is in use
+ * from the beginning of a walk to its end is met once. */
+void *slab_next(const struct slab *slab, uint32_t *cursor, uint32_t *budget);
+/* Is nothing at `cursor` or behind it? */
+bool slab_is_over(const struct slab *slab, uint32_t cursor);
 
 #endif

@@ -327,14 +327,14 @@ static void a_walk_meets_each_session_that_stays_once(void **state)
 	struct slab slab;
 	struct session *all[PAGES];
 	struct session *s;
-	uint32_t cursor = 0;
+	uint32_t cursor = 0, budget = 1000000;
 	int met[PAGES] = {0};
 
 	(void)state;
 	take(&slab, all, PAGES);
 	for (int i = 0; i < PAGES; i++)
 		all[i]->number = (uint32_t)i;
-	for (int i = 0; (s = session_slab_next(&slab, &cursor)) != NULL; i++) {
+	for (int i = 0; (s = session_slab_next(&slab, &cursor, &budget)) != NULL; i++) {
 		met[s->number]++;
 		if (i == 10) { /* behind the walk and before it */
 			for (int k = 5; k < 25; k++)
@@ -342,7 +342,7 @@ static void a_walk_meets_each_session_that_stays_once(void **state)
 			give_all_back(&slab);
 		}
 	}
-	assert_null(session_slab_next(&slab, &cursor));
+	assert_null(session_slab_next(&slab, &cursor, &budget));
 	for (int i = 0; i < PAGES; i++) {
 		assert_in_range(met[i], i <= 10 || i >= 25, i <= 10 || i >= 25);
 		if (i < 5 || i >= 25)
@@ -350,7 +350,11 @@ static void a_walk_meets_each_session_that_stays_once(void **state)
 	}
 	give_all_back(&slab);
 	cursor = 0;
-	assert_null(session_slab_next(&slab, &cursor));
+	assert_null(session_slab_next(&slab, &cursor, &budget));
+	assert_true(slab_is_over(&slab, cursor));
+	cursor = budget = 0;
+	assert_null(session_slab_next(&slab, &cursor, &budget));
+	assert_false(slab_is_over(&slab, cursor));
 	slab_free(&slab);
 }
 
