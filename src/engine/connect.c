@@ -53,6 +53,7 @@ static void enter_server(struct session *s, struct server *server)
 {
 	s->server = server;
 	s->server_counted = true;
+	s->evict_mark = s->worker->evict_walk.mark;
 	tally_server_entered(s, atomic_load_explicit(&server->sessions, memory_order_relaxed));
 }
 

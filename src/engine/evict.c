@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "weir/base/list.h"
 #include "weir/engine/session.h"
+#include "weir/engine/session_slab.h"
 #include "weir/engine/tally.h"
 #include "weir/engine/worker.h"
 
@@ -51,27 +51,57 @@ static bool note_all(struct worker *w)
 	return any;
 }
 
-static void evict(struct session *s)
+/* True when there was something to be ended. */
+static bool evict(struct session *s)
 {
 	const struct engine *e = s->worker->engine;
 	unsigned due;
 
-	if (!s->server_counted)
-		return;
+	if (s->state == SESSION_CLOSING || !s->server_counted)
+		return false;
 	due = s->worker->evictions[tally_of_server(e, (size_t)(s->backend - e->backends), s->server)].due;
 	if (due & 1u << SERVER_END_KILLED)
 		session_close(s, CLOSE_KILLED);
 	else if (due & 1u << SERVER_END_DOWN)
 		session_server_down(s);
+	return due != 0;
+}
+
+static bool begin(struct worker *w)
+{
+	struct evict_walk *walk = &w->evict_walk;
+
+	if (!note_all(w))
+		return false;
+	walk->running = true;
+	walk->mark = !walk->mark;
+	walk->place = 0;
+	return true;
+}
+
+static void look_at_some(struct worker *w)
+{
+	struct evict_walk *walk = &w->evict_walk;
+	uint32_t budget = EVICT_PLACES_MAX;
+	unsigned ended = 0;
+	struct session *s;
+
+	while (ended < EVICT_SESSIONS_MAX &&
+	       (s = session_slab_next(&w->slab, &walk->place, &budget)) != NULL) {
+		if (s->evict_mark == walk->mark)
+			continue;
+		s->evict_mark = walk->mark;
+		if (evict(s))
+			ended++;
+	}
+	walk->running = !slab_is_over(&w->slab, walk->place);
 }
 
 void evict_sessions(struct worker *w)
 {
-	struct list *pos;
-	struct list *tmp;
-
-	if (!note_all(w))
+	if (!w->evict_walk.running && !begin(w))
 		return;
-	list_foreach_safe(&w->live, pos, tmp)
-		evict(list_entry(pos, struct session, link));
+	look_at_some(w);
+	/* There is more to do; or there may be an order that came meanwhile. */
+	mailbox_signal(&w->mailbox, MAIL_EVICT);
 }

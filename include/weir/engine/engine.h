@@ -161,8 +161,8 @@ void engine_ask_sessions(struct engine *e, uint64_t token);
 /* The same for what it has counted for each frontend and server: an answer is an array of struct
  * tally_sum. */
 void engine_ask_tallies(struct engine *e, uint64_t token);
-/* Asks each worker to end its sessions with `s` (reason SERVER_DOWN); one that is being connected tries
- * another server. Never lost, however much mail a worker has. */
+/* Asks each worker to end its sessions with `s` (reason SERVER_DOWN), a few in each turn of its loop; one
+ * that is being connected tries another server. Never lost, however much mail a worker has: see evict.h. */
 void engine_close_sessions(struct engine *e, struct server *s);
 /* The same because the administrator wants it so (reason KILLED): all of them end. */
 void engine_kill_sessions(struct engine *e, struct server *s);

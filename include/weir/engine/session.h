@@ -85,6 +85,7 @@ struct session {
 	bool server_down : 1; /* its server was marked down within this try, whose result is no news */
 	bool halted : 1; /* the wait for acknowledgements has been given up */
 	bool slotless : 1; /* its reservations of maxconn are given back already */
+	bool evict_mark : 1; /* evict.h */
 	uint16_t sources_tried; /* of the server's source addresses, in this try */
 };
 

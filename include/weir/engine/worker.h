@@ -43,7 +43,8 @@ struct worker {
 	struct picker *pickers;     /* owns; one for each backend */
 	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
 	struct eviction *evictions; /* owns; of servers, in the order of tallies */
-	struct timer age;           /* give_back.c; set only while something rests */
+	struct evict_walk evict_walk;
+	struct timer age; /* give_back.c; set only while something rests */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */
 	struct log_limit *server_limits; /* owns; in the order of tallies, of lines about one server */

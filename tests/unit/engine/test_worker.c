@@ -92,7 +92,7 @@ static int listen_at(struct addr *a)
 	set_loopback(a);
 	assert_true(fd >= 0);
 	assert_int_equal(bind(fd, &a->sa, a->len), 0);
-	assert_int_equal(listen(fd, 16), 0);
+	assert_int_equal(listen(fd, 128), 0);
 	assert_int_equal(getsockname(fd, &a->sa, &a->len), 0);
 	return fd;
 }
@@ -217,11 +217,13 @@ static void a_worker_without_memory_is_not_made(void **state)
 	close(fd);
 }
 
-static void start_sessions(struct rig *r, int fds[static SERVERS])
+static void start_sessions(struct rig *r, unsigned count, int fds[])
 {
-	for (int i = 0; i < SERVERS; i++)
+	const unsigned before = forwarding(r);
+
+	for (unsigned i = 0; i < count; i++)
 		fds[i] = connect_client(r);
-	for (int i = 0; forwarding(r) < SERVERS; i++) {
+	for (int i = 0; forwarding(r) < before + count; i++) {
 		assert_in_range(i, 0, TURNS_MAX);
 		turn(r);
 	}
@@ -240,7 +242,7 @@ static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
 	int fds[SERVERS];
 
 	start_worker(r);
-	start_sessions(r, fds);
+	start_sessions(r, SERVERS, fds);
 	while (mailbox_send(&r->worker->mailbox, &letter))
 		;
 	engine_close_sessions(&r->engine, &servers[0]);
@@ -255,6 +257,42 @@ static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
 	turn(r);
 	assert_true(has_session(r, 1));
 	for (int i = 0; i < SERVERS; i++)
+		close(fds[i]);
+}
+
+static int sessions_of(const struct rig *r, unsigned server)
+{
+	return atomic_load(&r->engine.backends[0].servers[server].sessions);
+}
+
+/* Two orders, the second while the first is carried out, and clients that come meanwhile. */
+static void an_order_goes_in_slices_and_spares_who_comes_after_it(void **state)
+{
+	struct rig *r = *state;
+	struct server *servers = r->engine.backends[0].servers;
+	int fds[SERVERS * 24];
+
+	start_worker(r);
+	start_sessions(r, SERVERS * 20, fds);
+	engine_kill_sessions(&r->engine, &servers[0]);
+	turn(r);
+	assert_int_equal(sessions_of(r, 0), 20 - EVICT_SESSIONS_MAX);
+	engine_kill_sessions(&r->engine, &servers[1]);
+	for (int i = 60; i < 72; i++)
+		fds[i] = connect_client(r);
+	for (int i = 0; i < 20; i++)
+		turn(r);
+	assert_int_equal(sessions_of(r, 0), 4);
+	assert_int_equal(sessions_of(r, 2), 24);
+	/* Those that came to the second before its walk began are meant. */
+	assert_in_range(sessions_of(r, 1), 0, 4);
+	assert_false(r->worker->evict_walk.running);
+	/* At the same server again. */
+	engine_kill_sessions(&r->engine, &servers[0]);
+	for (int i = 0; i < 4; i++)
+		turn(r);
+	assert_int_equal(sessions_of(r, 0), 0);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		close(fds[i]);
 }
 
@@ -335,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKER_TEST(a_worker_without_memory_is_not_made),
 		WORKER_TEST(an_order_to_end_sessions_needs_no_room_in_a_mailbox),
+		WORKER_TEST(an_order_goes_in_slices_and_spares_who_comes_after_it),
 		WORKER_TEST(an_engine_that_did_not_start_can_be_started_again),
 		WORKER_TEST(the_budget_of_buffers_holds_what_drivers_borrow_on_top),
 	};
