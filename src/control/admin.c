@@ -3,9 +3,8 @@
  * admin.c - the admin protocol: one line of commands in, their answers out, close.
  *
  * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a timer in every state, which client_set_state()
- * alone changes; admin_accept.c brings them. Who asks what workers know waits for all of them: see
- * admin_take_answers(). After `prompt` a connection takes line after line, as tools for HAProxy want it.
- * Main thread. Floor 5.
+ * alone changes; admin_accept.c brings them. An answer is made and written by turns: see client_go_on().
+ * After `prompt` a connection takes line after line, as tools for HAProxy want it. Main thread. Floor 5.
  */
 #include "weir/control/admin_client.h"
 
@@ -17,6 +16,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/control/admin_accept.h"
+#include "weir/control/admin_make.h"
 #include "weir/control/admin_places.h"
 #include "weir/control/low_fds.h"
 #include "weir/io/sys.h"
@@ -26,7 +26,7 @@
 
 static void on_client(struct ev_loop *loop, struct ev_io *io, int revents);
 static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
-static void client_run(struct client *c);
+static void client_go_on(struct client *c);
 
 struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx)
 {
@@ -35,6 +35,10 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 	check(socket->fd >= 0);
 	if (a == NULL)
 		return NULL;
+	if (stat_gather_init(&a->gather, ctx->engine) != 0) {
+		free(a);
+		return NULL;
+	}
 	a->loop = loop;
 	a->socket = socket;
 	a->ctx = ctx;
@@ -45,6 +49,7 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 
 		c->admin = a;
 		c->fd = -1;
+		admin_listing_init(&c->listing, ctx->engine);
 		ev_init(&c->io, on_client);
 		c->io.data = c;
 		ev_init(&c->timer, on_client_timer);
@@ -60,7 +65,8 @@ static void client_set_state(struct client *c, enum client_state to)
 		[CLIENT_FREE] = 1u << CLIENT_READING,
 		[CLIENT_READING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
 		[CLIENT_ASKING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
-		[CLIENT_WRITING] = 1u << CLIENT_LINGERING | 1u << CLIENT_READING | 1u << CLIENT_FREE,
+		[CLIENT_WRITING] = 1u << CLIENT_ASKING | 1u << CLIENT_LINGERING |
+				   1u << CLIENT_READING | 1u << CLIENT_FREE,
 		[CLIENT_LINGERING] = 1u << CLIENT_FREE,
 	};
 
@@ -93,7 +99,7 @@ void client_close(struct client *c)
 	ev_timer_stop(a->loop, &c->timer);
 	low_fds_close(c->fd);
 	c->fd = -1;
-	text_free(&c->gathered);
+	admin_listing_leave(&c->listing);
 	text_free(&c->answer);
 	admin_socket_refill(a->socket);
 	admin_accept_again(a);
@@ -106,6 +112,7 @@ void admin_free(struct admin *a)
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
 		if (a->clients[i].state != CLIENT_FREE)
 			client_close(&a->clients[i]);
+	stat_gather_free(&a->gather);
 	admin_accept_stop(a);
 	free(a);
 }
@@ -124,10 +131,11 @@ void client_begin(struct client *c, int fd, const struct admin_peer *peer)
 	c->wait_s = ADMIN_WAIT_S;
 	c->rest = NULL;
 	c->answered = 0;
-	c->missing = 0;
+	c->question.verdict = ADMIN_ANSWERED;
 	c->sent = 0;
+	c->said = false;
+	c->whole = false;
 	c->thrown_away = 0;
-	text_init(&c->gathered);
 	text_init(&c->answer);
 	client_wait(c, EV_READ);
 	client_set_timer(c, ADMIN_WAIT_S);
@@ -155,8 +163,8 @@ static void client_next_line(struct client *c)
 	c->request_len -= c->line_len;
 	memmove(c->request, c->request + c->line_len, c->request_len);
 	c->answered = 0;
-	c->sent = 0;
-	text_free(&c->answer);
+	c->said = false;
+	c->whole = false;
 	client_set_state(c, CLIENT_READING);
 	client_wait(c, EV_READ);
 	client_set_timer(c, c->request_len == 0 ? c->wait_s : c->admin->line_s);
@@ -198,135 +206,63 @@ static double client_write_wait_s(const struct client *c)
 	return left_s < ADMIN_WAIT_S ? left_s : ADMIN_WAIT_S;
 }
 
-static void client_write(struct client *c)
+/* True when all that there is of the answer is out; false when it waits, or the client has gone. */
+static bool client_write(struct client *c)
 {
 	ssize_t n;
 
-	check(c->state == CLIENT_WRITING);
+	if (c->state != CLIENT_WRITING) {
+		client_set_state(c, CLIENT_WRITING);
+		if (!c->said)
+			c->answer_by_ns =
+				clock_mono_ns() + (int64_t)(c->admin->answer_s * (double)NS_PER_SEC);
+		client_set_timer(c, client_write_wait_s(c));
+	}
 	while (c->sent < c->answer.len) {
 		n = sys_send(c->fd, c->answer.bytes + c->sent, c->answer.len - c->sent);
 		if (n == -EAGAIN) {
 			client_wait(c, EV_WRITE);
-			return;
+			return false;
 		}
 		if (n < 0) {
 			client_close(c);
-			return;
+			return false;
 		}
 		c->sent += (size_t)n;
+		c->said = true;
 		client_set_timer(c, client_write_wait_s(c)); /* a slow reader may be slow while it reads */
 		admin_places_progress(c);
 	}
+	c->sent = 0;
+	text_free(&c->answer);
+	return true;
+}
+
+static void client_wait_for_worker(struct client *c)
+{
+	client_set_state(c, CLIENT_ASKING);
+	client_wait(c, 0); /* its FIN is no reason to forget it: it may have said all it has to say */
+	client_set_timer(c, admin_make_patience(c));
+}
+
+/* Makes and writes by turns, until it waits for a worker or for the reader, or all is out. */
+static void client_go_on(struct client *c)
+{
+	do {
+		if (c->answer.len == 0 && admin_make(c)) {
+			client_wait_for_worker(c);
+			return;
+		}
+		if (!client_write(c))
+			return;
+	} while (!c->whole);
 	client_finish(c);
 }
 
 void client_answer(struct client *c)
 {
-	if (c->answer.failed) {
-		text_free(&c->answer);
-		text_printf(&c->answer, "error: no memory for the answer\n");
-	}
-	if (c->prompt)
-		text_printf(&c->answer, "\n> ");
-	else if (c->answer.len == 0 && !c->quit)
-		text_add(&c->answer, "\n", 1); /* done, with nothing to be said: that is no hang-up */
-	client_set_state(c, CLIENT_WRITING);
-	c->answer_by_ns = clock_mono_ns() + (int64_t)(c->admin->answer_s * (double)NS_PER_SEC);
-	client_set_timer(c, client_write_wait_s(c));
-	client_write(c);
-}
-
-/* Asks the workers; true when there are none to wait for. */
-static bool client_ask(struct client *c)
-{
-	struct engine *e = c->admin->ctx->engine;
-
-	c->token = ++c->admin->last_token;
-	c->missing = e->worker_count;
-	if (c->missing == 0)
-		return true;
-	client_set_state(c, CLIENT_ASKING);
-	client_wait(c, 0); /* its FIN is no reason to forget it: it may have said all it has to say */
-	client_set_timer(c, ADMIN_WAIT_S);
-	if (c->question.verdict == ADMIN_ASK_TALLIES)
-		engine_ask_tallies(e, c->token);
-	else
-		engine_ask_sessions(e, c->token);
-	return false;
-}
-
-/* All answers of workers are there, or no more will come. */
-static void client_conclude(struct client *c)
-{
-	admin_conclude(c->admin->ctx, &c->question, &c->gathered, &c->answer);
-	text_free(&c->gathered);
-}
-
-/* A prompt may stay for as long as it likes: some places are kept for those who come, ask and go. */
-static void client_prompt(struct client *c)
-{
-	struct client *victim;
-
-	if (admin_places_prompt(c, &victim)) {
-		if (victim != NULL)
-			admin_accept_evict(victim, &c->peer);
-		c->prompt = true;
-	} else {
-		text_printf(&c->answer, "error: %d prompts are open already\n",
-			    c->peer.trusted ? ADMIN_PROMPTS_MAX : ADMIN_ONE_PROMPTS_MAX);
-	}
-}
-
-/* True when the client must wait for workers. */
-static bool client_command(struct client *c, const char *command)
-{
-	switch (admin_command(c->admin->ctx, &c->peer, command, &c->answer, &c->question)) {
-	case ADMIN_ANSWERED:
-		break;
-	case ADMIN_ASK_SESSIONS:
-	case ADMIN_ASK_TALLIES:
-		if (!client_ask(c))
-			return true;
-		client_conclude(c);
-		break;
-	case ADMIN_PROMPT:
-		client_prompt(c);
-		break;
-	case ADMIN_TIMEOUT:
-		c->wait_s = c->question.seconds;
-		break;
-	case ADMIN_QUIT:
-		c->prompt = false;
-		c->quit = true;
-		c->rest = NULL;
-		break;
-	}
-	return false;
-}
-
-/* Runs commands until one must wait, or all are answered. */
-static void client_run(struct client *c)
-{
-	const char *command;
-
-	while (c->rest != NULL) {
-		command = strsep(&c->rest, ";");
-		if (command[strspn(command, " \t\r")] == '\0')
-			continue;
-		if (c->answered++ > 0)
-			text_add(&c->answer, "\n", 1);
-		if (c->answered > ADMIN_COMMANDS_MAX) {
-			text_printf(&c->answer, "error: a line has at most %d commands\n",
-				    ADMIN_COMMANDS_MAX);
-			c->rest = NULL;
-			break;
-		}
-		if (client_command(c, command))
-			return;
-	}
-	if (c->answered == 0 && !c->prompt)
-		text_printf(&c->answer, "error: empty request; try help\n");
-	client_answer(c);
+	c->whole = true;
+	client_go_on(c);
 }
 
 static void client_refuse(struct client *c, const char *why)
@@ -349,7 +285,7 @@ static void client_take_line(struct client *c, char *end)
 		return;
 	}
 	c->rest = c->request;
-	client_run(c);
+	client_go_on(c);
 }
 
 /* Reads until there is a whole line; the end of the stream ends a line too. */
@@ -394,9 +330,10 @@ static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
 	if (c->state == CLIENT_READING)
 		client_read(c);
 	else if (c->state == CLIENT_WRITING)
-		client_write(c);
+		client_go_on(c);
 	else if (c->state == CLIENT_LINGERING)
 		client_linger(c);
+	admin_take_answers(c->admin); /* it may have asked for what others are being told, or nobody yet */
 }
 
 static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
@@ -409,41 +346,22 @@ static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int re
 		client_close(c);
 		return;
 	}
-	if (c->question.verdict == ADMIN_ASK_SESSIONS && !c->question.json)
-		client_conclude(c); /* half a list is better than none; half a sum is a wrong one */
-	text_free(&c->gathered);
-	text_printf(&c->answer, "error: %u workers did not answer\n", c->missing);
-	c->missing = 0;
-	client_run(c);
+	admin_make_without(c);
+	client_go_on(c);
+	admin_take_answers(c->admin);
 }
 
-static struct client *asking_client(struct admin *a, uint64_t token)
+static void go_on_with_answered(struct admin *a)
 {
-	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
-		struct client *c = &a->clients[i];
-
-		if (c->state == CLIENT_ASKING && c->missing > 0 && c->token == token)
-			return c;
-	}
-	return NULL;
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		if (a->clients[i].state == CLIENT_ASKING && admin_make_is_due(&a->clients[i]))
+			client_go_on(&a->clients[i]);
 }
 
 void admin_take_answers(struct admin *a)
 {
-	struct engine_answer *answer;
-	struct client *c;
-
-	while ((answer = engine_take_answer(a->ctx->engine)) != NULL) {
-		/* Its client may have gone, or got tired of waiting. */
-		c = asking_client(a, answer->token);
-		if (c != NULL) {
-			text_add(&c->gathered, answer->text, answer->len);
-			c->missing--;
-		}
-		free(answer);
-		if (c != NULL && c->missing == 0) {
-			client_conclude(c);
-			client_run(c);
-		}
-	}
+	/* Each round has sums of its own. */
+	while (stat_gather_go_on(&a->gather))
+		go_on_with_answered(a);
+	go_on_with_answered(a);
 }

@@ -320,37 +320,3 @@ enum admin_verdict admin_command(const struct admin_context *ctx, const struct a
 		answer(row, &call);
 	return row->verdict;
 }
-
-static void conclude_stat(const struct admin_context *ctx, const struct admin_question *q,
-			  const struct text *gathered, struct text *out)
-{
-	const size_t count = tally_count(ctx->engine);
-	struct tally_sum *sums = calloc(count + 1, sizeof(*sums));
-	struct tally_sum one;
-
-	if (sums == NULL) {
-		out->failed = true;
-		return;
-	}
-	for (size_t i = 0; count > 0 && i < gathered->len / sizeof(one); i++) {
-		memcpy(&one, gathered->bytes + i * sizeof(one), sizeof(one));
-		tally_add(&sums[i % count], &one);
-	}
-	admin_show_stat(ctx, q, sums, out);
-	free(sums);
-}
-
-void admin_conclude(const struct admin_context *ctx, const struct admin_question *q,
-		    const struct text *gathered, struct text *out)
-{
-	const char *lines = gathered->bytes != NULL ? gathered->bytes : "";
-
-	if (gathered->failed)
-		out->failed = true;
-	else if (q->verdict == ADMIN_ASK_TALLIES)
-		conclude_stat(ctx, q, gathered, out);
-	else if (q->json)
-		admin_json_of_sessions(lines, out);
-	else
-		text_add(out, lines, gathered->len);
-}

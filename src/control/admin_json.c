@@ -90,8 +90,9 @@ static const char *find_key(const char *from, const char *end, const char *key)
 	return NULL;
 }
 
-static void add_session(const char *line, const char *end, struct text *out)
+void admin_json_of_session(const char *line, struct text *out)
 {
+	const char *end = line + strcspn(line, "\n");
 	const char *at = find_key(line, end, session_keys[0]);
 	const char *sign = "{";
 
@@ -110,17 +111,4 @@ static void add_session(const char *line, const char *end, struct text *out)
 		at = next;
 	}
 	text_printf(out, "%s}", sign[0] == '{' ? "{" : "");
-}
-
-void admin_json_of_sessions(const char *lines, struct text *out)
-{
-	const char *sign = "[\n  ";
-
-	for (const char *end; *lines != '\0'; lines = end + (*end == '\n' ? 1 : 0)) {
-		end = lines + strcspn(lines, "\n");
-		text_printf(out, "%s", sign);
-		add_session(lines, end, out);
-		sign = ",\n  ";
-	}
-	text_printf(out, sign[0] == '[' ? "[]\n" : "\n]\n");
 }

@@ -3,7 +3,7 @@
  * engine.c - the data plane as control sees it: endpoints, frontends, workers.
  *
  * Owns the bound descriptors and the pools; starts and joins threads. Never touches a session.
- * Control's thread, but for engine_answer(). Floor 4.
+ * Control's thread, but for engine_worker_deaf(). Floor 4.
  */
 #include "weir/engine/engine.h"
 
@@ -86,7 +86,6 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	e->notify = notify;
 	e->notify_arg = arg;
 	e->sessions_many = UINT32_MAX;
-	spinlock_init(&e->answer_lock);
 	e->endpoint_count = count_binds(c);
 	e->backends = backends_new(c);
 	e->frontends = aligned_zalloc(c->frontend_count, sizeof(*e->frontends));
@@ -330,12 +329,8 @@ void engine_join(struct engine *e)
 
 void engine_free(struct engine *e)
 {
-	struct engine_answer *a;
-
 	free_workers(e);
 	admission_free(e);
-	while ((a = engine_take_answer(e)) != NULL)
-		free(a);
 	close_endpoints(e);
 	backends_free(e->backends, e->config->backend_count);
 	free(e->frontends);
@@ -347,60 +342,7 @@ void engine_free(struct engine *e)
 	e->endpoints = NULL;
 }
 
-/* ---- questions and answers ---- */
-
-void engine_answer(struct engine *e, struct engine_answer *a)
-{
-	spinlock_lock(&e->answer_lock);
-	a->next = e->answers;
-	e->answers = a;
-	spinlock_unlock(&e->answer_lock);
-	e->notify(e->notify_arg);
-}
-
-/* An answer with `room` bytes; NULL without memory, then the asker's timer ends the question. */
-static struct engine_answer *answer_for(const struct worker *w, uint64_t token, size_t room)
-{
-	struct engine_answer *a = calloc(1, sizeof(*a) + room);
-
-	if (a == NULL)
-		return NULL;
-	a->worker = w->index;
-	a->token = token;
-	a->len = room;
-	a->text = (char *)(a + 1);
-	return a;
-}
-
-static void ask(struct engine *e, enum letter_kind kind, uint64_t token)
-{
-	const struct letter letter = {.kind = kind, .token = token};
-	struct engine_answer *a;
-	unsigned i;
-
-	for (i = 0; i < e->worker_count; i++) {
-		if (mailbox_send(&e->workers[i]->mailbox, &letter))
-			continue;
-		/* It has ended, or is drowned in letters: answer for it. */
-		a = answer_for(e->workers[i], token,
-			       kind == LETTER_SHOW_TALLIES ? e->tally_count * sizeof(struct tally_sum) : 0);
-		if (a == NULL)
-			continue;
-		if (kind == LETTER_SHOW_TALLIES)
-			tally_take_ended(e->workers[i], (struct tally_sum *)(void *)(a + 1));
-		engine_answer(e, a);
-	}
-}
-
-void engine_ask_sessions(struct engine *e, uint64_t token)
-{
-	ask(e, LETTER_SHOW_SESSIONS, token);
-}
-
-void engine_ask_tallies(struct engine *e, uint64_t token)
-{
-	ask(e, LETTER_SHOW_TALLIES, token);
-}
+/* ---- orders, and signs of life ---- */
 
 /* A number and a signal, no letter: a mailbox that is full loses neither. */
 static void evict(struct engine *e, struct server *s, enum server_end why)
@@ -417,18 +359,6 @@ void engine_close_sessions(struct engine *e, struct server *s)
 void engine_kill_sessions(struct engine *e, struct server *s)
 {
 	evict(e, s, SERVER_END_KILLED);
-}
-
-struct engine_answer *engine_take_answer(struct engine *e)
-{
-	struct engine_answer *a;
-
-	spinlock_lock(&e->answer_lock);
-	a = e->answers;
-	if (a != NULL)
-		e->answers = a->next;
-	spinlock_unlock(&e->answer_lock);
-	return a;
 }
 
 void engine_ping(struct engine *e)

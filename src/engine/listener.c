@@ -268,7 +268,7 @@ static void on_client(struct listener *l, int fd)
 {
 	struct worker *w = l->worker;
 	struct worker *to = place(w);
-	struct letter letter = {.kind = LETTER_SESSION, .fd = fd, .endpoint = l->endpoint};
+	struct letter letter = {.fd = fd, .endpoint = l->endpoint};
 
 	addr_to_brief(&w->loop.peer->sa, w->loop.peer->len, &letter.client);
 	counter_add(&w->counters.accepted, 1);

@@ -17,6 +17,7 @@
 #include "weir/base/log_fields.h"
 #include "weir/engine/extra.h"
 #include "weir/engine/handshake.h"
+#include "weir/engine/session.h"
 #include "weir/engine/worker.h"
 
 #define TIME_TEXT_MAX	   32
@@ -65,9 +66,9 @@ static const char *const flow_words[] = {
 	[FLOW_BROKEN] = "broken", [FLOW_DONE] = "done", [FLOW_DEAD] = "dead",
 };
 
-static const struct addr *server_addr(const struct session *s)
+static const struct addr *server_addr(const struct server *server)
 {
-	return s->server ? atomic_load_explicit(&s->server->addr, memory_order_acquire) : NULL;
+	return server != NULL ? atomic_load_explicit(&server->addr, memory_order_acquire) : NULL;
 }
 
 static size_t record_bytes(const struct session_record *r)
@@ -252,7 +253,7 @@ void record_session_end(const struct session *s)
 	r.frontend = s->endpoint->frontend->config;
 	r.backend = s->backend->config;
 	r.server = s->server ? s->server->config : NULL;
-	r.address = server_addr(s);
+	r.address = server_addr(s->server);
 	r.client = s->client;
 	r.bytes_in = handshake_payload(s);
 	r.bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
@@ -277,12 +278,37 @@ void record_session_end(const struct session *s)
 	log_record(LOG_LEVEL_INFO, format_end, &r, record_bytes(&r));
 }
 
-size_t record_session_line(const struct session *s, char *out, size_t room)
+void record_take(const struct session *s, struct session_facts *out)
 {
-	const struct flow *ts = &s->flows[FLOW_TO_SERVER];
-	const struct flow *tc = &s->flows[FLOW_TO_CLIENT];
-	const struct addr *address = server_addr(s);
-	const bool named = s->extra != NULL && s->extra->unique_id_len > 0;
+	const struct session_extra *x = s->extra;
+
+	check(s->state != SESSION_FREE);
+	out->frontend = s->endpoint->frontend;
+	out->backend = s->backend;
+	out->server = s->server;
+	out->bytes_in = handshake_payload(s);
+	out->bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
+	out->age_ns = s->worker->loop.now_ns - s->accepted_ns;
+	out->client = s->client;
+	out->worker = s->worker->index;
+	out->number = s->number;
+	for (int i = 0; i < 2; i++) {
+		out->held[i] = flow_held(&s->flows[i]);
+		out->flow_state[i] = s->flows[i].state;
+	}
+	out->state = s->state;
+	out->tries = s->tries;
+	out->pipes = (uint8_t)((s->flows[0].pipe != NULL) + (s->flows[1].pipe != NULL));
+	out->backend_counted = s->backend_counted;
+	out->unique_id_len = x != NULL ? x->unique_id_len : 0;
+	if (out->unique_id_len > 0)
+		memcpy(out->unique_id, x->unique_id, out->unique_id_len);
+}
+
+size_t record_line(const struct session_facts *f, char *out, size_t room)
+{
+	const struct addr *address = server_addr(f->server);
+	const bool named = f->unique_id_len > 0;
 	char client[ADDR_TEXT_MAX], server[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX];
 	int n;
 
@@ -290,15 +316,14 @@ size_t record_session_line(const struct session *s, char *out, size_t room)
 		     "session id=%u.%u state=%s client=%s frontend=%s backend=%s server=%s "
 		     "server_address=%s age_ms=%.0f tries=%u bytes_in=%llu bytes_out=%llu held=%u,%u "
 		     "flows=%s,%s pipes=%d%s%s\n",
-		     s->worker->index, s->number, state_words[s->state],
-		     addr_brief_format(&s->client, client),
-		     s->endpoint->frontend->config->name, s->backend->config->name,
-		     s->server ? s->server->config->name : "-", address ? addr_format(address, server) : "-",
-		     ms(s->worker->loop.now_ns - s->accepted_ns), s->tries,
-		     (unsigned long long)handshake_payload(s), (unsigned long long)tc->bytes_out,
-		     flow_held(ts), flow_held(tc), flow_words[ts->state], flow_words[tc->state],
-		     (ts->pipe != NULL) + (tc->pipe != NULL), named ? " unique_id=" : "",
-		     named ? unique_id_word(s->extra->unique_id, s->extra->unique_id_len, id) : "");
+		     f->worker, f->number, state_words[f->state], addr_brief_format(&f->client, client),
+		     f->frontend->config->name, f->backend->config->name,
+		     f->server ? f->server->config->name : "-", address ? addr_format(address, server) : "-",
+		     ms(f->age_ns), f->tries, (unsigned long long)f->bytes_in,
+		     (unsigned long long)f->bytes_out, f->held[FLOW_TO_SERVER], f->held[FLOW_TO_CLIENT],
+		     flow_words[f->flow_state[FLOW_TO_SERVER]], flow_words[f->flow_state[FLOW_TO_CLIENT]],
+		     f->pipes, named ? " unique_id=" : "",
+		     named ? unique_id_word(f->unique_id, f->unique_id_len, id) : "");
 	if (n < 0)
 		return 0;
 	return (size_t)n < room ? (size_t)n : room - 1;

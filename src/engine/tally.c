@@ -2,8 +2,7 @@
  *
  * tally.c - what a worker counts for each frontend, backend and server; nothing is done for an event.
  *
- * Owns no memory: the array is the worker's. A session is counted when it ends, so a session that
- * tally_take() finds in a list has not been counted yet, and none is counted twice. A worker's thread.
+ * Owns no memory: the array is the worker's, which alone writes it. A worker's thread, but for the sums.
  * Floor 4.
  */
 #include "weir/engine/tally.h"
@@ -82,21 +81,25 @@ static uint64_t count_in(const struct tally *t, uint64_t second)
 	return last >> 32 == second ? (uint32_t)last : 0;
 }
 
-static void keep_rate_max(const struct engine *e, size_t index, struct tally *t)
+static uint64_t count_of_all(const struct engine *e, size_t index, uint64_t second)
 {
-	const uint64_t second = counter_get(&t->this_second) >> 32;
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL)
 			sum += count_in(&e->workers[i]->tallies[index], second);
-	keep_max(&t->rate_max, sum);
+	return sum;
 }
 
-/* The worker that leaves a second last, or is asked, sees what all have counted in it. */
+static uint64_t second_of(const struct tally *t)
+{
+	return counter_get(&t->this_second) >> 32;
+}
+
+/* The worker that leaves a second last sees what all have counted in it. */
 static void begin_second(const struct engine *e, size_t index, struct tally *t, uint64_t second)
 {
-	keep_rate_max(e, index, t);
+	keep_max(&t->rate_max, count_of_all(e, index, second_of(t)));
 	counter_set(&t->last_second, counter_get(&t->this_second));
 	atomic_store_explicit(&t->this_second, second << 32 | 1, memory_order_release);
 }
@@ -186,10 +189,23 @@ void tally_redispatched(const struct session *s)
 	counter_add(&s->worker->tallies[server_index(s)].redispatches, 1);
 }
 
+static void count_bytes(const struct session *s, struct tally *t)
+{
+	const uint64_t to_server = handshake_payload(s);
+	const uint64_t to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
+
+	if (unlikely(s->sum_mark != 0) && s->sum_mark == s->worker->sum_mark) {
+		t->late_to_server += to_server;
+		t->late_to_client += to_client;
+		return;
+	}
+	counter_add(&t->bytes_to_server, to_server);
+	counter_add(&t->bytes_to_client, to_client);
+}
+
 static void count_end(const struct session *s, struct tally *t)
 {
-	counter_add(&t->bytes_to_server, handshake_payload(s));
-	counter_add(&t->bytes_to_client, s->flows[FLOW_TO_CLIENT].bytes_out);
+	count_bytes(s, t);
 	switch ((enum close_reason)s->reason) {
 	case CLOSE_CLIENT_GONE:
 	case CLOSE_CLIENT_RESET:
@@ -271,28 +287,27 @@ void tally_session_ended(const struct session *s)
 		backend_ended(s);
 }
 
-/* ---- answers ---- */
+/* ---- sums ---- */
 
-static void add_live(const struct session *s, struct tally_sum *to)
+void tally_begin_walk(struct worker *w)
 {
-	to->bytes_to_server += handshake_payload(s);
-	to->bytes_to_client += s->flows[FLOW_TO_CLIENT].bytes_out;
-}
+	w->sum_mark = w->sum_mark == 1 ? 2 : 1;
+	for (size_t i = 0; i < w->engine->tally_count; i++) {
+		struct tally *t = &w->tallies[i];
 
-static void add_list(const struct list *sessions, struct tally_sum *out)
-{
-	for (const struct list *pos = sessions->next; pos != sessions; pos = pos->next) {
-		const struct session *s = list_entry(pos, struct session, link);
-
-		add_live(s, &out[frontend_index(s)]);
-		if (s->backend_counted)
-			add_live(s, &out[backend_index(s)]);
-		if (s->server != NULL)
-			add_live(s, &out[server_index(s)]);
+		counter_add(&t->bytes_to_server, t->late_to_server);
+		counter_add(&t->bytes_to_client, t->late_to_client);
+		t->late_to_server = 0;
+		t->late_to_client = 0;
 	}
 }
 
-static void take(const struct tally *t, struct tally_sum *out)
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void take(const struct tally *t, int64_t now_ns, struct tally_sum *out)
 {
 	*out = (struct tally_sum){
 		.bytes_to_server = counter_get(&t->bytes_to_server),
@@ -305,6 +320,7 @@ static void take(const struct tally *t, struct tally_sum *out)
 		.client_aborts = counter_get(&t->client_aborts),
 		.server_aborts = counter_get(&t->server_aborts),
 		.internal_errors = counter_get(&t->internal_errors),
+		.rate = rate(t, now_ns),
 		.rate_max = counter_get(&t->rate_max),
 		.last_ns = counter_get(&t->last_ns),
 		.samples = counter_get(&t->samples),
@@ -315,29 +331,22 @@ static void take(const struct tally *t, struct tally_sum *out)
 	}
 }
 
-void tally_take_ended(const struct worker *w, struct tally_sum *out)
+void tally_sum_up(const struct engine *e, size_t index, int64_t now_ns, struct tally_sum *out)
 {
-	for (size_t i = 0; i < w->engine->tally_count; i++)
-		take(&w->tallies[i], &out[i]);
-}
+	uint64_t second = 0;
+	struct tally_sum one;
 
-void tally_take(const struct worker *w, struct tally_sum *out)
-{
-	for (size_t i = 0; i < w->engine->tally_count; i++) {
-		struct tally *t = &w->tallies[i];
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; i < e->worker_count; i++) {
+		const struct tally *t = &e->workers[i]->tallies[index];
 
-		keep_rate_max(w->engine, i, t);
-		take(t, &out[i]);
-		out[i].rate = rate(t, w->loop.now_ns);
+		take(t, now_ns, &one);
+		/* Perhaps no worker has left this second yet; mostly it is the same one for all. */
+		if (second_of(t) != second)
+			one.rate_max = larger(one.rate_max, count_of_all(e, index, second_of(t)));
+		second = second_of(t);
+		tally_add(out, &one);
 	}
-	add_list(&w->live, out);
-	add_list(&w->closing, out);
-	add_list(&w->waiting, out);
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 void tally_add(struct tally_sum *to, const struct tally_sum *from)

@@ -19,73 +19,15 @@
 #include "weir/engine/extra.h"
 #include "weir/engine/give_back.h"
 #include "weir/engine/queueing.h"
-#include "weir/engine/record.h"
 #include "weir/engine/session.h"
 #include "weir/engine/source_wait.h"
 #include "weir/io/sys.h"
 
 /* Pipes that a worker keeps for itself before it spills to the others. */
 #define WORKER_PIPES_MAX 256u
-#define SHOW_LINE_MAX 1024u
 #define WORKER_BATON_NS (10 * NS_PER_MS)
 
-/* ---- letters ---- */
-
-static void show_list(struct list *sessions, struct engine_answer *a, size_t room)
-{
-	struct list *pos;
-	struct list *tmp;
-
-	list_foreach_safe(sessions, pos, tmp)
-		a->len += record_session_line(list_entry(pos, struct session, link), a->text + a->len,
-					      room - a->len);
-}
-
-static void show_sessions(struct worker *w, uint64_t token)
-{
-	const size_t room = (size_t)w->sessions * SHOW_LINE_MAX + 1;
-	struct engine_answer *a = malloc(sizeof(*a) + room);
-
-	if (a == NULL)
-		return; /* control's timer ends the question */
-	a->worker = w->index;
-	a->token = token;
-	a->text = (char *)(a + 1);
-	a->len = 0;
-	show_list(&w->live, a, room);
-	show_list(&w->waiting, a, room);
-	engine_answer(w->engine, a);
-}
-
-static void show_tallies(struct worker *w, uint64_t token)
-{
-	const size_t room = tally_count(w->engine) * sizeof(struct tally_sum);
-	struct engine_answer *a = calloc(1, sizeof(*a) + room);
-
-	if (a == NULL)
-		return; /* control's timer ends the question */
-	a->worker = w->index;
-	a->token = token;
-	a->text = (char *)(a + 1);
-	a->len = room;
-	tally_take(w, (struct tally_sum *)(void *)(a + 1));
-	engine_answer(w->engine, a);
-}
-
-static void read_letter(struct worker *w, const struct letter *letter)
-{
-	switch (letter->kind) {
-	case LETTER_SESSION:
-		session_start(w, letter->endpoint, letter->fd, &letter->client);
-		break;
-	case LETTER_SHOW_SESSIONS:
-		show_sessions(w, letter->token);
-		break;
-	case LETTER_SHOW_TALLIES:
-		show_tallies(w, letter->token);
-		break;
-	}
-}
+/* ---- mail ---- */
 
 static void stop_listeners(struct worker *w)
 {
@@ -105,9 +47,11 @@ static void worker_woken(struct io_loop *loop)
 	size_t i;
 
 	while (mailbox_take(&w->mailbox, &letter))
-		read_letter(w, &letter);
+		session_start(w, letter.endpoint, letter.fd, &letter.client);
 	if (unlikely(signals & MAIL_EVICT))
 		evict_sessions(w);
+	if (unlikely(signals & MAIL_ASKED))
+		inquiry_answer(w);
 	if (signals & MAIL_GRANTS)
 		queueing_take(w);
 	if (unlikely(signals & MAIL_LOOK))
@@ -219,6 +163,8 @@ static void move_on_draining(struct worker *w)
 	}
 	if (w->deaf && w->sessions == 0 && atomic_load(&w->load) == 0)
 		w->finished = mailbox_close(&w->mailbox);
+	if (w->finished)
+		inquiry_list_close(w);
 }
 
 void worker_turn(struct worker *w)
@@ -329,6 +275,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	list_init(&w->waiting);
 	list_init(&w->source_waits);
 	queue_grants_init(&w->grants, wake_for_grants, w);
+	inquiry_list_init(&w->asked);
 	session_slab_init(&w->slab);
 	session_extras_init(&w->extras);
 	give_back_init(w);

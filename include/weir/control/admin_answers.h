@@ -57,10 +57,10 @@ const char *admin_algorithm(const struct backend *b);
 /* The check of `s`, NULL when it has none. */
 const struct check_view *admin_check_view(const struct admin_context *ctx, const struct server *s);
 
-/* An object of lines of "name: value"; an array of objects of lines of sessions. Whole numbers become
- * numbers, all else text. */
+/* An object of lines of "name: value"; one of the line of a session. Whole numbers become numbers, all else
+ * text. */
 void admin_json_of_lines(const char *lines, struct text *out);
-void admin_json_of_sessions(const char *lines, struct text *out);
+void admin_json_of_session(const char *line, struct text *out);
 /* `text`, `len` bytes of it, as a JSON string; or as a number when it is a whole one. */
 void admin_json_string(const char *text, size_t len, struct text *out);
 void admin_json_value(const char *text, size_t len, struct text *out);

@@ -15,12 +15,14 @@
 #include "weir/base/log.h"
 #include "weir/control/admin.h"
 #include "weir/control/admin_access.h"
+#include "weir/control/admin_listing.h"
+#include "weir/control/stat_gather.h"
 
 enum client_state {
 	CLIENT_FREE,
 	CLIENT_READING,   /* the request is not complete */
-	CLIENT_ASKING,    /* workers have not all answered */
-	CLIENT_WRITING,   /* the answer is not out */
+	CLIENT_ASKING,    /* a worker is to answer; all that was said before is out */
+	CLIENT_WRITING,   /* the answer so far is not out */
 	CLIENT_LINGERING, /* all is said; what the client still sends is thrown away, because a close
 			   * with unread bytes would reset the connection and take the answer along */
 };
@@ -43,12 +45,13 @@ struct client {
 	int64_t answer_by_ns; /* the answer must be out by then */
 	char *rest;      /* commands not yet run, inside `request`; NULL = none */
 	unsigned answered;
-	uint64_t token;     /* of the question to the workers */
-	unsigned missing;   /* answers that have not come */
-	struct admin_question question;
-	struct text gathered; /* owns; what workers have answered so far */
-	struct text answer;   /* owns */
-	size_t sent;
+	struct admin_question question; /* the last one; ADMIN_ANSWERED unless workers are being asked */
+	struct admin_listing listing;
+	uint64_t round;     /* of the gathering that is waited for */
+	struct text answer; /* owns; what is not out yet */
+	size_t sent;        /* of this */
+	bool said;          /* something of the answer is out */
+	bool whole;         /* nothing follows behind `answer` */
 	size_t thrown_away;
 };
 
@@ -62,7 +65,7 @@ struct admin {
 	unsigned turn;   /* how many newcomers may cost another its place before they wait again */
 	struct ev_io accept;             /* active while newcomers are let in */
 	struct ev_timer accept_retry;
-	uint64_t last_token;
+	struct stat_gather gather;
 	struct client clients[ADMIN_CLIENTS_MAX];
 };
 

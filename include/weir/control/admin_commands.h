@@ -53,8 +53,8 @@ struct admin_peer {
 
 enum admin_verdict {
 	ADMIN_ANSWERED,     /* the answer has been added */
-	ADMIN_ASK_SESSIONS, /* the caller asks the workers, then calls admin_conclude() */
-	ADMIN_ASK_TALLIES,
+	ADMIN_ASK_SESSIONS, /* the caller asks the workers: admin_listing.h */
+	ADMIN_ASK_TALLIES,  /* the same for stat_gather.h, then calls admin_show_stat() */
 	ADMIN_PROMPT,  /* the connection goes on, with a prompt after each answer */
 	ADMIN_TIMEOUT, /* `seconds` of the question is how long the client may be silent */
 	ADMIN_QUIT,
@@ -74,8 +74,5 @@ struct admin_question {
  * do. White space around and between words is free. */
 enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
 				 const char *command, struct text *out, struct admin_question *q);
-/* Makes the answer of what the workers said, which lies in `gathered` one behind the other. */
-void admin_conclude(const struct admin_context *ctx, const struct admin_question *q,
-		    const struct text *gathered, struct text *out);
 
 #endif

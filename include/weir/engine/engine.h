@@ -15,7 +15,8 @@
  *    flags of listeners (atomics, touched once a connection);
  *  - whether memory is short, and whether control watches it (atomics, written by control alone);
  *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
- *  - the list of answers to control (spinlock, touched by `show sess` and `show stat` only);
+ *  - each worker's list of what control asks it for (spinlock), and the buffer of each inquiry, which one
+ *    of both owns at a time (inquiry.h; touched by `show sess` and `show stat` only);
  *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
  *    relaxed) and its log ring (single producer, single consumer);
  *  - control's alone with its helpers: the jobs of control/lookup.h and the queues of control/log_file.h (a
@@ -33,7 +34,6 @@
 #include "weir/balance/backend.h"
 #include "weir/base/counters.h"
 #include "weir/base/log.h"
-#include "weir/base/spinlock.h"
 #include "weir/config/config.h"
 #include "weir/engine/rate.h"
 #include "weir/io/buf_pool.h"
@@ -82,15 +82,6 @@ struct engine_limits {
 	uint64_t buf_budget_bytes;
 };
 
-/* A worker's answer to a request; the asker frees it with free(3). */
-struct engine_answer {
-	struct engine_answer *next;
-	unsigned worker;
-	uint64_t token; /* the asker's */
-	size_t len;
-	char *text; /* inside the same allocation */
-};
-
 struct engine {
 	const struct config *config; /* borrows */
 	struct backend *backends;    /* owns */
@@ -112,10 +103,8 @@ struct engine {
 	_Atomic uint32_t ping; /* the current round; each worker has its answer */
 	_Atomic uint32_t look_round; /* source_wait.c: the last that was drawn */
 	struct counters control; /* what control counts; its thread is the writer */
-	struct spinlock answer_lock;
-	struct engine_answer *answers; /* owns; under answer_lock */
-	/* Tells control that something is to be seen: records, answers, a worker that is ready or
-	 * done. Called from workers; must not block. */
+	/* Tells control that something is to be seen: records, an inquiry that was answered, a worker that is
+	 * ready or done. Called from workers; must not block. */
 	void (*notify)(void *arg);
 	void *notify_arg;
 	uint32_t sessions_many;       /* a worker with so many has control notified; set before the start */
@@ -155,25 +144,15 @@ void engine_ping(struct engine *e);
 /* How many workers have not answered the last engine_ping() (nor ended); `*first` is one of them. */
 unsigned engine_silent_workers(const struct engine *e, unsigned *first);
 
-/* Asks each worker for a list of its sessions, one line each; `worker_count` answers with `token`
- * will come. */
-void engine_ask_sessions(struct engine *e, uint64_t token);
-/* The same for what it has counted for each frontend and server: an answer is an array of struct
- * tally_sum. */
-void engine_ask_tallies(struct engine *e, uint64_t token);
 /* Asks each worker to end its sessions with `s` (reason SERVER_DOWN), a few in each turn of its loop; one
  * that is being connected tries another server. Never lost, however much mail a worker has: see evict.h. */
 void engine_close_sessions(struct engine *e, struct server *s);
 /* The same because the administrator wants it so (reason KILLED): all of them end. */
 void engine_kill_sessions(struct engine *e, struct server *s);
-/* Takes one answer, NULL when there is none. The caller frees it. */
-struct engine_answer *engine_take_answer(struct engine *e);
 
 /* A worker's side: it accepts no more. The last one to say so closes the endpoints, so that new
  * clients are refused while the sessions that are left go on. Any worker's thread, once each. */
 void engine_worker_deaf(struct engine *e);
-/* A worker's side: gives an answer to control (takes it) and notifies. Any worker's thread. */
-void engine_answer(struct engine *e, struct engine_answer *a);
 
 const struct counters *engine_counters(const struct engine *e, unsigned worker);
 /* The sum over all workers and control of the counter at `offset` in struct counters; of a gauge as each

@@ -27,18 +27,16 @@ enum mail_signal {
 	MAIL_EVICT = 32, /* the sessions of some server are to end: its `ends` has the number */
 	MAIL_LOOK = 64, /* a client waits for a session of its source, here perhaps, that is ending */
 	MAIL_PLACES = 128, /* of those who wait for that, somebody has a place, or has none to hope for */
+	MAIL_ASKED = 256, /* control asks for something: see inquiry.h */
 };
-
-enum letter_kind { LETTER_SESSION, LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES };
 
 struct endpoint;
 
+/* An accepted connection, on its way to the worker that serves it. */
 struct letter {
-	enum letter_kind kind;
-	int fd;                    /* LETTER_SESSION: the reader's from now on */
-	struct endpoint *endpoint; /* LETTER_SESSION */
-	struct addr_brief client;  /* LETTER_SESSION */
-	uint64_t token;            /* LETTER_SHOW_SESSIONS, LETTER_SHOW_TALLIES */
+	int fd;                    /* the reader's from now on */
+	struct endpoint *endpoint; /* borrows */
+	struct addr_brief client;
 };
 
 struct mailbox {

@@ -2,18 +2,52 @@
  *
  * record.h - a session as a line of text: in the log when it ends, in `show sess` while it lives.
  *
- * The worker copies a small record; the reader of the log makes text of it. Floor 4.
+ * The worker copies a small record; whoever reads it makes text of it. Floor 4.
  */
 #ifndef WEIR_ENGINE_RECORD_H
 #define WEIR_ENGINE_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "weir/engine/session.h"
+#include "weir/io/addr.h"
+#include "weir/io/proxy.h"
+
+/* Room for any line of record_line(). */
+#define RECORD_LINE_MAX 2048u
+
+struct backend;
+struct frontend;
+struct server;
+struct session;
+
+/* What a worker says of a living session. What it borrows lives as long as the engine. */
+struct session_facts {
+	const struct frontend *frontend; /* borrows */
+	const struct backend *backend;   /* borrows */
+	const struct server *server;     /* borrows; NULL before the first pick */
+	uint64_t bytes_in;
+	uint64_t bytes_out;
+	int64_t age_ns;
+	struct addr_brief client;
+	uint32_t worker;
+	uint32_t number;
+	uint32_t held[2];     /* in the order of enum flow_dir, as the following */
+	uint8_t flow_state[2];
+	uint8_t state;        /* enum session_state */
+	uint8_t tries;
+	uint8_t pipes;
+	bool backend_counted; /* admitted: `backend` is the one that it goes to */
+	uint8_t unique_id_len; /* 0 = none */
+	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only so much of it is set */
+};
 
 /* One log record for an ended session. Worker's thread. */
 void record_session_end(const struct session *s);
-/* One line, with its newline, for `show sess`; returns its length, cut to `room`. Worker's thread. */
-size_t record_session_line(const struct session *s, char *out, size_t room);
+/* The facts of a session that is not free. Worker's thread. */
+void record_take(const struct session *s, struct session_facts *out);
+/* One line, with its newline, for `show sess`; returns its length, cut to `room`. Any thread. */
+size_t record_line(const struct session_facts *f, char *out, size_t room);
 
 #endif

@@ -30,8 +30,8 @@ void session_slab_init(struct slab *slab);
 struct session *session_slab_get(struct slab *slab);
 void session_slab_put(struct slab *slab, struct session *s);
 /* A walk in slices, as slab_next() says: the first session in use from `*cursor` on; NULL at the end
- * (slab_is_over()), or when `*budget` is used up. One that is there from the beginning of a walk to its end is
- * met once, any other at most once. */
+ * (slab_is_over()), or when `*budget` is used up. One that is there from the beginning of a walk to its end
+ * is met once, any other at most once. */
 struct session *session_slab_next(const struct slab *slab, uint32_t *cursor, uint32_t *budget);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * tally.h - what a worker counts for each frontend, backend and server; nothing is done for an event.
  *
- * A worker adds to its own tallies when a session begins, is tried again and ends: one writer, relaxed,
- * so that control may read them at any time. The bytes of live sessions are in their flows: the worker
- * adds these when control asks. Rates are HAProxy's: what began in the present second, and of the one
- * before the part that is less than a second ago. Floor 4.
+ * A worker adds to its own tallies when a session begins, is tried again and ends: one writer, relaxed, so
+ * that control may read them at any time. The bytes of live sessions are in their flows: control asks for
+ * these by a walk and adds them (control/stat_gather.h). Rates are HAProxy's: what began in the present
+ * second, and of the one before the part that is less than a second ago. Floor 4.
  */
 #ifndef WEIR_ENGINE_TALLY_H
 #define WEIR_ENGINE_TALLY_H
@@ -29,8 +29,10 @@ enum tally_time { TALLY_QUEUE, TALLY_CONNECT, TALLY_TOTAL, TALLY_TIMES };
 
 /* Of one frontend, backend or server, in one worker. */
 struct tally {
-	_Atomic uint64_t bytes_to_server; /* of sessions that have ended */
+	_Atomic uint64_t bytes_to_server; /* of sessions that have ended, but for the late ones */
 	_Atomic uint64_t bytes_to_client;
+	uint64_t late_to_server; /* see tally_begin_walk(); the worker's alone */
+	uint64_t late_to_client;
 	_Atomic uint64_t sessions;     /* of a frontend or backend: live, in this worker */
 	_Atomic uint64_t sessions_max; /* of all workers together, as this one saw them */
 	_Atomic uint64_t own_max;      /* of a backend: the most in this worker */
@@ -51,8 +53,7 @@ struct tally {
 	_Atomic uint64_t times_max_us[TALLY_TIMES];
 };
 
-/* The same as plain numbers, live sessions included: the text of an answer is an array of these, in the
- * order of tally_of_frontend() and its like. */
+/* The same as plain numbers, of all workers together; in `bytes_to_...` late ones are not. */
 struct tally_sum {
 	uint64_t bytes_to_server;
 	uint64_t bytes_to_client;
@@ -91,12 +92,15 @@ void tally_retried(const struct session *s);
 void tally_redispatched(const struct session *s);
 /* The reason is set, and the flows have moved their last byte. */
 void tally_session_ended(const struct session *s);
-/* Fills `out`, tally_count() of them, with what worker `w` has counted, live sessions included. The
- * worker's thread. */
-void tally_take(const struct worker *w, struct tally_sum *out);
-/* The same without live sessions: all there is once the worker has ended. Any thread. */
-void tally_take_ended(const struct worker *w, struct tally_sum *out);
-/* Adds an answer's sums; of maxima and of the last time it keeps the larger. Any thread. */
+/* Begins a walk through the sessions of `w`, which adds up what they have moved. A session that ends after
+ * its walk has seen it is late: its bytes are in the sum of this walk already, and are counted when the next
+ * one begins. So at the end of a walk, and until the next, sum and tallies have each byte once; all that had
+ * moved when the walk began are among them, and no later walk finds fewer. A walk comes to its end before
+ * the next begins. The worker's thread, or any other one when the worker has ended. */
+void tally_begin_walk(struct worker *w);
+/* What all workers have counted of the one at `index`, without the bytes of live sessions. Any thread. */
+void tally_sum_up(const struct engine *e, size_t index, int64_t now_ns, struct tally_sum *out);
+/* Adds another sum; of maxima and of the last time it keeps the larger. Any thread. */
 void tally_add(struct tally_sum *to, const struct tally_sum *from);
 
 /* The average of a time in microseconds; 0 without any session. Any thread. */

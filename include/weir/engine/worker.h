@@ -2,9 +2,9 @@
  *
  * worker.h - one thread, one loop, one core, and all that they own.
  *
- * A worker's things are touched by its own thread. The exceptions, each with the reason why it is
- * safe, stand in engine.h: mailbox (spinlock), counters and tallies (one writer, relaxed), log ring, `load`,
- * `looked`, `has_source_waits` and the listeners' `resting` flags (atomics). Floor 4.
+ * A worker's things are touched by its own thread. The exceptions, each with the reason why it is safe,
+ * stand in engine.h: mailbox and `asked` (spinlocks), counters and tallies (one writer, relaxed), log ring,
+ * `load`, `looked`, `has_source_waits` and the listeners' `resting` flags (atomics). Floor 4.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -17,6 +17,7 @@
 #include "weir/base/list.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/evict.h"
+#include "weir/engine/inquiry.h"
 #include "weir/engine/listener.h"
 #include "weir/engine/mailbox.h"
 #include "weir/engine/session_slab.h"
@@ -44,7 +45,8 @@ struct worker {
 	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
 	struct eviction *evictions; /* owns; of servers, in the order of tallies */
 	struct evict_walk evict_walk;
-	struct timer age; /* give_back.c; set only while something rests */
+	uint8_t sum_mark : 2; /* tally.h: of the last walk that adds up, 1 and 2 by turns; 0 = none */
+	struct timer age;     /* give_back.c; set only while something rests */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */
 	struct log_limit *server_limits; /* owns; in the order of tallies, of lines about one server */
@@ -62,6 +64,7 @@ struct worker {
 	bool finished;
 	bool spawned; /* control's: has a thread */
 	struct mailbox mailbox;
+	struct inquiry_list asked;
 	/* Sessions here or on their way here: what placement compares. */
 	_Alignas(64) atomic_int load;
 	_Atomic uint32_t pong; /* the last engine_ping() that was answered */

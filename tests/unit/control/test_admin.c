@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_admin.c - clients of the admin socket: requests in pieces, too long, too many, too slow, and
- * answers of workers that come late. The engine is a stand-in of this file. Floor 5.
+ * workers that show their sessions slowly. These are a stand-in of this file. Floor 5.
  */
 #include <errno.h>
 #include <ev.h>
@@ -14,19 +14,19 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "weir/control/admin_client.h"
+#include "weir/engine/session.h"
 #include "weir/engine/tally.h"
+#include "weir/engine/worker.h"
 
 #define WAIT_S 10.
 
 static struct counters counters;
-static uint64_t asked_token;
-static struct engine_answer *answers;
-
 void engine_kill_sessions(struct engine *e, struct server *s)
 {
 	(void)e;
@@ -40,50 +40,48 @@ const struct counters *engine_counters(const struct engine *e, unsigned worker)
 	return &counters;
 }
 
-void engine_ask_sessions(struct engine *e, uint64_t token)
+/* Who was asked last, and not withdrawn. */
+static struct inquiry *asked;
+static unsigned asked_times;
+
+void inquiry_init(struct inquiry *q, bool sums)
+{
+	memset(q, 0, sizeof(*q));
+	q->sums = sums;
+}
+
+bool inquiry_is_lent(const struct inquiry *q)
+{
+	return atomic_load(&q->lent);
+}
+
+void inquiry_ask(struct engine *e, unsigned worker, struct inquiry *q)
 {
 	(void)e;
-	asked_token = token;
+	assert_false(inquiry_is_lent(q));
+	q->worker = worker;
+	atomic_store(&q->lent, true);
+	asked = q;
+	asked_times++;
 }
 
-void engine_ask_tallies(struct engine *e, uint64_t token)
+bool inquiry_withdraw(struct engine *e, struct inquiry *q)
 {
 	(void)e;
-	asked_token = token;
-}
-
-struct engine_answer *engine_take_answer(struct engine *e)
-{
-	struct engine_answer *a = answers;
-
-	(void)e;
-	if (a != NULL)
-		answers = a->next;
-	return a;
-}
-
-static void worker_answers_bytes(uint64_t token, const void *bytes, size_t len)
-{
-	struct engine_answer *a = calloc(1, sizeof(*a) + len);
-
-	assert_non_null(a);
-	a->token = token;
-	a->len = len;
-	a->text = (char *)(a + 1);
-	memcpy(a->text, bytes, len);
-	a->next = answers;
-	answers = a;
-}
-
-static void worker_answers(uint64_t token, const char *text)
-{
-	worker_answers_bytes(token, text, strlen(text));
+	if (asked == q)
+		asked = NULL;
+	atomic_store(&q->lent, false);
+	return true;
 }
 
 static struct config_frontend frontend_config = {.name = "web"};
 static struct config config = {.frontends = &frontend_config, .frontend_count = 1};
-static struct backend backend;
+static struct config_backend backend_config = {.name = "web"};
+static struct backend backend = {.config = &backend_config};
 static struct frontend frontend = {.config = &frontend_config, .backend = &backend};
+static struct tally tallies[2];
+static struct worker workers[2] = {{.tallies = &tallies[0]}, {.tallies = &tallies[1]}};
+static struct worker *worker_list[] = {&workers[0], &workers[1]};
 static struct engine engine;
 static struct ev_loop *loop;
 static struct logwriter *logwriter;
@@ -127,6 +125,8 @@ static int setup(void **state)
 		return -1;
 	engine.config = &config;
 	engine.worker_count = 2;
+	engine.workers = worker_list;
+	memset(tallies, 0, sizeof(tallies));
 	engine.frontends = &frontend;
 	engine.tally_count = 1;
 	context.engine = &engine;
@@ -167,6 +167,31 @@ static void turn(void)
 {
 	for (int i = 0; i < 8; i++)
 		(void)ev_run(loop, EVRUN_NOWAIT);
+}
+
+/* The worker that is asked shows `count` sessions, with numbers from `first` on. */
+static void worker_shows(unsigned first, unsigned count, bool over)
+{
+	struct inquiry *q = asked;
+
+	assert_non_null(q);
+	assert_in_range(count, 0, INQUIRY_SESSIONS_MAX);
+	for (unsigned i = 0; i < count; i++)
+		q->sessions[i] = (struct session_facts){.frontend = &frontend, .backend = &backend,
+							.worker = q->worker, .number = first + i,
+							.state = SESSION_FORWARDING, .bytes_in = 100,
+							.bytes_out = 1};
+	q->count = count;
+	q->place += count;
+	q->over = over;
+	asked = NULL;
+	atomic_store(&q->lent, false);
+}
+
+static void news(void)
+{
+	admin_take_answers(admin);
+	turn();
 }
 
 /* Runs the loop until the answer is complete; returns its length. */
@@ -259,7 +284,16 @@ static void bad_requests_get_an_answer(void **state)
 	assert_int_equal(hear(fd, out, sizeof(out)), 0);
 }
 
-static void sessions_of_all_workers_are_collected(void **state)
+static unsigned count_of(const char *text, const char *word)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, word)) != NULL; text++)
+		n++;
+	return n;
+}
+
+static void workers_are_asked_one_after_the_other(void **state)
 {
 	char out[65536];
 	int fd = connect_client();
@@ -267,41 +301,118 @@ static void sessions_of_all_workers_are_collected(void **state)
 	(void)state;
 	say(fd, "show sess; help\n");
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
-	asked_token = 0;
 	turn();
-	assert_true(asked_token != 0);
-	worker_answers(asked_token + 100, "of another question\n");
-	worker_answers(asked_token, "first\n");
-	admin_take_answers(admin);
-	turn();
-	assert_int_equal(recv(fd, out, sizeof(out), MSG_DONTWAIT), -1);
-	worker_answers(asked_token, "second\n");
+	assert_non_null(asked);
+	assert_int_equal(asked->worker, 0);
+	worker_shows(7, 2, false);
+	news();
+	assert_int_equal(asked->worker, 0);
+	assert_int_equal(asked->place, 2); /* where it was */
+	worker_shows(9, 0, true);
+	news();
+	assert_int_equal(asked->worker, 1);
+	assert_int_equal(asked->place, 0);
+	worker_shows(3, 1, true);
 	admin_take_answers(admin);
 	(void)hear(fd, out, sizeof(out));
-	assert_non_null(strstr(out, "first\nsecond\n\nshow info"));
-	assert_null(strstr(out, "another"));
+	assert_int_equal(count_of(out, "session id="), 3);
+	assert_true(strstr(out, "id=0.7 ") < strstr(out, "id=0.8 "));
+	assert_non_null(strstr(strstr(out, "id=1.3 "), "\n\nshow info"));
+	assert_null(asked);
 }
 
-static void client_that_left_is_forgotten_by_late_answers(void **state)
+static void sessions_are_one_array_of_json(void **state)
 {
 	char out[65536];
 	int fd = connect_client();
-	uint64_t token;
+
+	(void)state;
+	say(fd, "show sess json\n");
+	turn();
+	worker_shows(1, 1, false);
+	news();
+	worker_shows(2, 0, true);
+	news();
+	worker_shows(1, 1, true);
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_ptr_equal(strstr(out, "[\n  {\"id\":\"0.1\",\"state\":\"forwarding\","), out);
+	assert_non_null(strstr(out, "},\n  {\"id\":\"1.1\","));
+	assert_string_equal(out + strlen(out) - 4, "}\n]\n");
+	fd = connect_client();
+	say(fd, "show sess json\n");
+	turn();
+	worker_shows(1, 0, true);
+	news();
+	worker_shows(1, 0, true);
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_string_equal(out, "[]\n");
+}
+
+/* What it does not read is not asked for, and waits in no memory. */
+static void who_does_not_read_asks_no_more(void **state)
+{
+	static char out[1 << 20];
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int fd = connect_client();
+	unsigned slices = 0;
 
 	(void)state;
 	say(fd, "show sess\n");
 	turn();
-	token = asked_token;
+	for (; asked != NULL; slices++) {
+		assert_in_range(slices, 0, 1000);
+		worker_shows(64 * slices, 64, false);
+		news();
+	}
+	assert_true(slices > 1);
+	for (int i = 0; i < 5; i++) {
+		news();
+		assert_null(asked);
+		(void)nanosleep(&pause, NULL);
+	}
+	/* It reads: the rest is asked for. */
+	for (int i = 0; asked == NULL; i++) {
+		assert_in_range(i, 0, 1000);
+		assert_true(recv(fd, out, sizeof(out), MSG_DONTWAIT) > 0);
+		turn();
+	}
+	worker_shows(64 * slices, 0, true);
+	news();
+	worker_shows(0, 1, true);
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_string_equal(strstr(out, " pipes=0\n") != NULL ? out + strlen(out) - 8 : "", "pipes=0\n");
+	assert_non_null(strstr(out, "id=1.0 "));
+}
+
+static void client_that_left_is_forgotten(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show sess\n");
+	turn();
 	close(fd);
 	turn();
-	worker_answers(token, "first\n");
-	worker_answers(token, "second\n");
-	admin_take_answers(admin);
-	worker_answers(token, "a third answer that nobody waits for\n");
-	admin_take_answers(admin);
+	worker_shows(1, 64, false);
+	news(); /* it is found out by writing */
 	fd = connect_client();
-	say(fd, "help\n");
-	assert_true(hear(fd, out, sizeof(out)) > 0);
+	say(fd, "show sess\n");
+	for (int i = 0; asked == NULL || asked->place > 0; i++) {
+		assert_in_range(i, 0, 1000);
+		if (asked != NULL)
+			worker_shows(1, 64, false);
+		news();
+	}
+	worker_shows(5, 1, true);
+	news();
+	worker_shows(6, 1, true);
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_int_equal(count_of(out, "session id="), 2);
 }
 
 /* An empty answer would look like a daemon that hung up. */
@@ -313,61 +424,93 @@ static void nothing_to_tell_is_an_empty_line(void **state)
 	(void)state;
 	say(fd, "show sess\n");
 	turn();
-	worker_answers(asked_token, "");
-	worker_answers(asked_token, "");
+	worker_shows(1, 0, true);
+	news();
+	worker_shows(1, 0, true);
 	admin_take_answers(admin);
 	(void)hear(fd, out, sizeof(out));
 	assert_string_equal(out, "\n");
 }
 
+/* After ADMIN_WAIT_S, and the one behind it after less than that. */
 static void workers_that_do_not_answer_are_told(void **state)
 {
-	char out[4096];
+	char out[4096], json[4096];
 	int fd = connect_client();
+	int fd_json = connect_client();
 
 	(void)state;
 	say(fd, "show sess\n");
 	turn();
-	worker_answers(asked_token, "the one that lives\n");
-	admin_take_answers(admin);
-	(void)hear(fd, out, sizeof(out)); /* after ADMIN_WAIT_S */
-	assert_string_equal(out, "the one that lives\nerror: 1 workers did not answer\n");
+	worker_shows(1, 1, true);
+	news();
+	assert_int_equal(asked->worker, 1);
+	say(fd_json, "show sess json\n");
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "session id=0.1 "));
+	assert_string_equal(strchr(out, '\n'), "\nerror: 1 workers did not answer\n");
+	(void)hear(fd_json, json, sizeof(json));
+	assert_string_equal(json, "error: 2 workers did not answer\n");
 }
 
-static void tallies_of_all_workers_are_summed(void **state)
+static void tallies_of_all_workers_are_summed_once_for_all_who_ask(void **state)
 {
-	const struct tally_sum one = {.bytes_to_server = 100, .sessions_max = 3};
-	const struct tally_sum two = {.bytes_to_server = 11, .sessions_max = 2};
-	char out[65536];
-	int fd = connect_client();
+	char out[2][65536];
+	int fds[2] = {connect_client(), connect_client()};
 
 	(void)state;
-	say(fd, "show stat json\n");
-	turn();
-	worker_answers_bytes(asked_token, &one, sizeof(one));
+	tallies[0] = (struct tally){.bytes_to_server = 1000, .sessions_max = 3};
+	tallies[1] = (struct tally){.bytes_to_server = 110, .sessions_max = 2};
+	asked_times = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		say(fds[i], "show stat json\n");
+		turn();
+	}
+	worker_shows(1, 2, false);
+	news();
+	assert_int_equal(recv(fds[0], out[0], sizeof(out[0]), MSG_DONTWAIT), -1);
+	worker_shows(3, 0, true);
+	news();
+	worker_shows(1, 1, true);
 	admin_take_answers(admin);
-	turn();
-	assert_int_equal(recv(fd, out, sizeof(out), MSG_DONTWAIT), -1);
-	worker_answers_bytes(asked_token, &two, sizeof(two));
+	(void)hear(fds[0], out[0], sizeof(out[0]));
+	assert_non_null(strstr(out[0], "\"bin\":1410,\"bout\":3,"));
+	assert_non_null(strstr(out[0], "\"smax\":3,"));
+	/* The second asked when the first walk was under way: it has one of its own, with any others. */
+	assert_int_equal(asked_times, 4);
+	worker_shows(1, 0, true);
+	news();
+	worker_shows(1, 0, true);
 	admin_take_answers(admin);
-	(void)hear(fd, out, sizeof(out));
-	assert_non_null(strstr(out, "\"bin\":111,"));
-	assert_non_null(strstr(out, "\"smax\":3,"));
+	(void)hear(fds[1], out[1], sizeof(out[1]));
+	assert_non_null(strstr(out[1], "\"bin\":1110,\"bout\":0,"));
+	assert_int_equal(asked_times, 5);
 }
 
 static void half_a_sum_is_no_answer(void **state)
 {
-	const struct tally_sum one = {.bytes_to_server = 100};
 	char out[4096];
 	int fd = connect_client();
 
 	(void)state;
 	say(fd, "show stat\n");
 	turn();
-	worker_answers_bytes(asked_token, &one, sizeof(one));
-	admin_take_answers(admin);
+	worker_shows(1, 1, true);
+	news();
 	(void)hear(fd, out, sizeof(out)); /* after ADMIN_WAIT_S */
 	assert_string_equal(out, "error: 1 workers did not answer\n");
+	/* It answers late: whoever asks from now on has a sum. */
+	fd = connect_client();
+	say(fd, "show stat json\n");
+	turn();
+	worker_shows(1, 1, true);
+	news();
+	worker_shows(1, 1, true);
+	news();
+	worker_shows(1, 1, true);
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "\"bin\":200,"));
 }
 
 /* Reads until `end` is the end of what came. */
@@ -523,38 +666,27 @@ static void seventeenth_client_soon_takes_the_place_of_the_idlest(void **state)
 	turn();
 }
 
-/* Runs the loop until the connection ends, by FIN or reset. */
-static void wait_for_the_end(int fd)
-{
-	double until = ev_time() + WAIT_S;
-	char out[4096];
-	ssize_t n;
-
-	do {
-		(void)ev_run(loop, EVRUN_NOWAIT);
-		n = recv(fd, out, 1, MSG_DONTWAIT);
-		assert_true(ev_time() < until);
-	} while (n > 0 || (n < 0 && errno == EAGAIN));
-	close(fd);
-}
-
-/* It takes a byte now and then, which is not enough. */
+/* It takes a byte now and then, which is not enough; the list has no end. */
 static void an_answer_has_a_time_that_bytes_do_not_stretch(void **state)
 {
-	static char big[1 << 20];
+	double until = ev_time() + WAIT_S;
+	char byte;
+	ssize_t n;
 	int fd;
 
 	(void)state;
 	admin->answer_s = 0.3;
 	fd = connect_client();
-	memset(big, 's', sizeof(big));
-	big[sizeof(big) - 1] = '\0';
 	say(fd, "show sess\n");
 	turn();
-	worker_answers(asked_token, big);
-	worker_answers(asked_token, "end\n");
-	admin_take_answers(admin);
-	wait_for_the_end(fd);
+	do {
+		if (asked != NULL)
+			worker_shows(1, 64, false);
+		news();
+		n = recv(fd, &byte, 1, MSG_DONTWAIT);
+		assert_true(ev_time() < until);
+	} while (n > 0 || (n < 0 && errno == EAGAIN));
+	close(fd);
 }
 
 static void a_line_at_a_prompt_has_a_time_that_bytes_do_not_stretch(void **state)
@@ -578,22 +710,31 @@ static void a_line_at_a_prompt_has_a_time_that_bytes_do_not_stretch(void **state
 
 static void slow_reader_gets_all_of_a_long_answer(void **state)
 {
-	static char big[1 << 20];
-	static char out[sizeof(big) + 4096];
+	static char out[1 << 20];
 	int fd = connect_client();
+	const int small = 4608;
+	size_t len = 0;
 
 	(void)state;
-	memset(big, 's', sizeof(big));
-	big[sizeof(big) - 1] = '\0';
-	say(fd, "show sess\n");
-	turn();
-	worker_answers(asked_token, big);
-	worker_answers(asked_token, "end\n");
-	admin_take_answers(admin);
-	turn();
-	/* Answers of workers come in any order; this one takes the last first. */
-	assert_int_equal(hear(fd, out, sizeof(out)), strlen("end\n") + sizeof(big) - 1);
-	assert_memory_equal(out, "end\nsss", 7);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+	say(fd, "show sess; help; show sess json\n");
+	for (unsigned i = 0; i < 100000; i++) {
+		ssize_t n = recv(fd, out + len, 1000, MSG_DONTWAIT);
+
+		if (n == 0)
+			break;
+		len += n > 0 ? (size_t)n : 0;
+		/* 640 of each worker, in all slices the same ones. */
+		if (asked != NULL)
+			worker_shows(1, 64, asked->place >= 576);
+		news();
+	}
+	out[len] = '\0';
+	close(fd);
+	assert_int_equal(count_of(out, "session id="), 1280);
+	assert_int_equal(count_of(out, "{\"id\":"), 1280);
+	assert_int_equal(count_of(out, "\n\nshow info"), 1);
+	assert_string_equal(out + len - 3, "\n]\n");
 }
 
 static void answers_when_descriptors_are_out(void **state)
@@ -652,11 +793,13 @@ int main(void)
 		ADMIN_TEST(end_of_stream_ends_the_line),
 		ADMIN_TEST(commands_of_one_line_are_answered_in_order),
 		ADMIN_TEST(bad_requests_get_an_answer),
-		ADMIN_TEST(sessions_of_all_workers_are_collected),
-		ADMIN_TEST(client_that_left_is_forgotten_by_late_answers),
+		ADMIN_TEST(workers_are_asked_one_after_the_other),
+		ADMIN_TEST(sessions_are_one_array_of_json),
+		ADMIN_TEST(who_does_not_read_asks_no_more),
+		ADMIN_TEST(client_that_left_is_forgotten),
 		ADMIN_TEST(nothing_to_tell_is_an_empty_line),
 		ADMIN_TEST(workers_that_do_not_answer_are_told),
-		ADMIN_TEST(tallies_of_all_workers_are_summed),
+		ADMIN_TEST(tallies_of_all_workers_are_summed_once_for_all_who_ask),
 		ADMIN_TEST(half_a_sum_is_no_answer),
 		ADMIN_TEST(a_prompt_keeps_the_connection_for_line_after_line),
 		ADMIN_TEST(prompts_leave_places_for_those_who_ask_and_go),

@@ -30,9 +30,9 @@ static void end(void)
 	io_loop_free(&loop);
 }
 
-static struct letter letter_of(uint64_t token)
+static struct letter letter_of(int number)
 {
-	return (struct letter){.kind = LETTER_SHOW_SESSIONS, .token = token};
+	return (struct letter){.fd = number};
 }
 
 static void signals_merge_until_they_are_read(void **state)
@@ -50,7 +50,7 @@ static void signals_merge_until_they_are_read(void **state)
 static void letters_come_in_order_and_a_full_ring_refuses(void **state)
 {
 	struct letter l;
-	uint64_t i;
+	int i;
 
 	(void)state;
 	begin();
@@ -61,7 +61,7 @@ static void letters_come_in_order_and_a_full_ring_refuses(void **state)
 	assert_false(mailbox_send(&box, &l));
 	for (i = 0; i < MAILBOX_LETTERS; i++) {
 		assert_true(mailbox_take(&box, &l));
-		assert_int_equal(l.token, i);
+		assert_int_equal(l.fd, i);
 	}
 	assert_false(mailbox_take(&box, &l));
 	end();
@@ -110,8 +110,8 @@ static void what_is_sent_after_the_look_wakes_again(void **state)
 
 static void *sender(void *arg)
 {
-	const uint64_t base = (uint64_t)(uintptr_t)arg * LETTERS_EACH;
-	uint64_t i;
+	const int base = (int)(intptr_t)arg * LETTERS_EACH;
+	int i;
 
 	for (i = 0; i < LETTERS_EACH; i++) {
 		const struct letter l = letter_of(base + i);
@@ -123,7 +123,7 @@ static void *sender(void *arg)
 }
 
 static uint64_t received;
-static uint64_t next_of[SENDERS];
+static int next_of[SENDERS];
 
 static void on_letters(struct io_loop *unused)
 {
@@ -132,10 +132,10 @@ static void on_letters(struct io_loop *unused)
 	(void)unused;
 	(void)mailbox_signals(&box);
 	while (mailbox_take(&box, &l)) {
-		const uint64_t from = l.token / LETTERS_EACH;
+		const int from = l.fd / LETTERS_EACH;
 
 		assert_true(from < SENDERS);
-		assert_int_equal(l.token % LETTERS_EACH, next_of[from]);
+		assert_int_equal(l.fd % LETTERS_EACH, next_of[from]);
 		next_of[from]++;
 		received++;
 	}
@@ -155,7 +155,7 @@ static void no_letter_of_many_senders_is_lost_or_slept_through(void **state)
 		io_loop_turn(&loop); /* sleeps without a time-out: a lost wake-up hangs the test */
 	for (i = 0; i < SENDERS; i++)
 		pthread_join(threads[i], NULL);
-	assert_false(mailbox_take(&box, &(struct letter){.token = 0}));
+	assert_false(mailbox_take(&box, &(struct letter){.fd = 0}));
 	end();
 }
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inquiry.c - control asks workers for their sessions, a slice at a time.
+ *
+ * Owns no memory. An inquiry is in at most one worker's list; the lock is held to link and unlink it, never
+ * while it is filled. Control's thread and workers', as the header says. Floor 4.
+ */
+#include "weir/engine/inquiry.h"
+
+#include "weir/base/check.h"
+#include "weir/engine/engine.h"
+#include "weir/engine/session.h"
+#include "weir/engine/session_slab.h"
+#include "weir/engine/worker.h"
+
+void inquiry_init(struct inquiry *q, bool sums)
+{
+	list_init(&q->link);
+	atomic_init(&q->lent, false);
+	q->sums = sums;
+	q->worker = 0;
+	q->place = 0;
+	q->over = false;
+	q->count = 0;
+}
+
+bool inquiry_is_lent(const struct inquiry *q)
+{
+	return atomic_load_explicit(&q->lent, memory_order_acquire);
+}
+
+static void give_back(struct inquiry *q)
+{
+	atomic_store_explicit(&q->lent, false, memory_order_release);
+}
+
+static void begin(struct worker *w, const struct inquiry *q)
+{
+	if (q->sums && q->place == 0)
+		tally_begin_walk(w);
+}
+
+/* The answer of a worker that has no sessions, and will have none. */
+static void leave_empty(struct worker *w, struct inquiry *q)
+{
+	begin(w, q);
+	q->count = 0;
+	q->over = true;
+	give_back(q);
+}
+
+void inquiry_ask(struct engine *e, unsigned worker, struct inquiry *q)
+{
+	struct worker *w = e->workers[worker];
+	bool closed;
+
+	check(!inquiry_is_lent(q));
+	check(worker < e->worker_count);
+	q->worker = worker;
+	atomic_store_explicit(&q->lent, true, memory_order_relaxed); /* the lock publishes it */
+	spinlock_lock(&w->asked.lock);
+	closed = w->asked.closed;
+	if (!closed)
+		list_push_back(&w->asked.waiting, &q->link);
+	spinlock_unlock(&w->asked.lock);
+	if (closed)
+		leave_empty(w, q);
+	else
+		mailbox_signal(&w->mailbox, MAIL_ASKED);
+}
+
+bool inquiry_withdraw(struct engine *e, struct inquiry *q)
+{
+	struct inquiry_list *l;
+
+	if (!inquiry_is_lent(q))
+		return true;
+	l = &e->workers[q->worker]->asked;
+	spinlock_lock(&l->lock);
+	/* In no list any more: the worker has taken it out. */
+	if (!list_empty(&q->link)) {
+		list_remove(&q->link);
+		give_back(q);
+	}
+	spinlock_unlock(&l->lock);
+	return !inquiry_is_lent(q);
+}
+
+/* ---- the worker's side ---- */
+
+void inquiry_list_init(struct inquiry_list *l)
+{
+	spinlock_init(&l->lock);
+	list_init(&l->waiting);
+	l->closed = false;
+}
+
+/* The oldest, NULL when there is none; and whether there are others. */
+static struct inquiry *take(struct inquiry_list *l, bool *more)
+{
+	struct inquiry *q = NULL;
+
+	spinlock_lock(&l->lock);
+	if (!list_empty(&l->waiting)) {
+		q = list_entry(l->waiting.next, struct inquiry, link);
+		list_remove(&q->link);
+	}
+	*more = !list_empty(&l->waiting);
+	spinlock_unlock(&l->lock);
+	return q;
+}
+
+static void fill(struct worker *w, struct inquiry *q)
+{
+	uint32_t budget = INQUIRY_PLACES_MAX;
+	struct session *s;
+
+	begin(w, q);
+	q->count = 0;
+	while (q->count < INQUIRY_SESSIONS_MAX &&
+	       (s = session_slab_next(&w->slab, &q->place, &budget)) != NULL) {
+		record_take(s, &q->sessions[q->count++]);
+		if (q->sums)
+			s->sum_mark = w->sum_mark;
+	}
+	q->over = slab_is_over(&w->slab, q->place);
+}
+
+void inquiry_answer(struct worker *w)
+{
+	bool more;
+	struct inquiry *q = take(&w->asked, &more);
+
+	if (more)
+		mailbox_signal(&w->mailbox, MAIL_ASKED); /* in the next turn */
+	if (q == NULL)
+		return; /* withdrawn */
+	fill(w, q);
+	give_back(q);
+	w->engine->notify(w->engine->notify_arg);
+}
+
+void inquiry_list_close(struct worker *w)
+{
+	struct inquiry *q;
+	bool more;
+
+	check(w->sessions == 0);
+	spinlock_lock(&w->asked.lock);
+	w->asked.closed = true;
+	spinlock_unlock(&w->asked.lock);
+	while ((q = take(&w->asked, &more)) != NULL)
+		leave_empty(w, q);
+	w->engine->notify(w->engine->notify_arg);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_inquiry.c - walks through the sessions of a worker while these come and go: what is found how often,
+ * sums that have each byte once, who withdraws, workers that end, and a walk on another thread. Floor 4.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "weir/base/clock.h"
+#include "weir/engine/inquiry.h"
+#include "weir/engine/session.h"
+#include "weir/engine/session_slab.h"
+#include "weir/engine/worker.h"
+
+#define LIVE_MAX 3000u
+#define WALKS    300
+#define ROUNDS   2000
+
+enum { OF_FRONTEND, OF_BACKEND, OF_SERVER, TALLIES };
+
+static struct config config;
+static struct config_frontend frontend_config;
+static struct config_backend backend_config;
+static struct config_server server_config;
+static struct server server;
+static struct backend backend;
+static struct frontend frontend;
+static struct endpoint endpoint;
+static size_t first_tally[] = {1};
+static struct tally tallies[TALLIES];
+static struct eviction evictions[TALLIES];
+static struct worker w;
+static struct worker *worker_list[] = {&w};
+static struct engine engine;
+static struct inquiry q;
+static atomic_uint notices;
+static struct session *live[LIVE_MAX];
+static unsigned live_count;
+static uint64_t dice;
+
+static void notice(void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&notices, 1);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	memset(tallies, 0, sizeof(tallies));
+	memset(evictions, 0, sizeof(evictions));
+	memset(&server, 0, sizeof(server));
+	server.config = &server_config;
+	backend.config = &backend_config;
+	backend.servers = &server;
+	backend.server_count = 1;
+	frontend.config = &frontend_config;
+	frontend.backend = &backend;
+	endpoint.frontend = &frontend;
+	config.backend_count = 1;
+	engine = (struct engine){.config = &config, .frontends = &frontend, .backends = &backend,
+				 .first_tally = first_tally, .tally_count = TALLIES, .workers = worker_list,
+				 .worker_count = 1, .notify = notice};
+	w.engine = &engine;
+	w.tallies = tallies;
+	w.evictions = evictions;
+	assert_int_equal(io_loop_init(&w.loop, &io_epoll_driver), 0);
+	w.loop.now_ns = 1000 * NS_PER_SEC;
+	mailbox_init(&w.mailbox, &w.loop);
+	inquiry_list_init(&w.asked);
+	session_slab_init(&w.slab);
+	inquiry_init(&q, false);
+	atomic_store(&notices, 0);
+	live_count = 0;
+	dice = 1;
+	return 0;
+}
+
+static uint64_t roll(uint64_t sides)
+{
+	dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (dice >> 33) % sides;
+}
+
+static struct session *begin(void)
+{
+	struct session *s = session_slab_get(&w.slab);
+
+	assert_non_null(s);
+	assert_in_range(live_count, 0, LIVE_MAX - 1);
+	s->worker = &w;
+	s->endpoint = &endpoint;
+	s->backend = &backend;
+	s->accepted_ns = w.loop.now_ns;
+	s->number = w.next_number++;
+	s->state = SESSION_FORWARDING;
+	tally_session_began(s);
+	tally_backend_entered(s);
+	s->server = &server;
+	live[live_count++] = s;
+	w.sessions++;
+	return s;
+}
+
+static void end(unsigned which)
+{
+	struct session *s = live[which];
+
+	tally_session_ended(s);
+	s->state = SESSION_FREE;
+	session_slab_put(&w.slab, s);
+	live[which] = live[--live_count];
+	w.sessions--;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	while (live_count > 0)
+		end(live_count - 1);
+	slab_free(&w.slab);
+	io_loop_free(&w.loop);
+	return 0;
+}
+
+static void begin_many(unsigned count)
+{
+	while (count-- > 0)
+		(void)begin();
+}
+
+/* Some come, some go, some move bytes. */
+static void churn(unsigned most)
+{
+	for (uint64_t n = roll(most); n > 0; n--) {
+		if (live_count > 0 && (live_count > 200 || roll(2) == 0))
+			end((unsigned)roll(live_count));
+		else
+			(void)begin();
+		if (live_count > 0)
+			live[roll(live_count)]->flows[FLOW_TO_SERVER].bytes_out += roll(1000);
+	}
+}
+
+/* The worker's next turn. */
+static void turn(void)
+{
+	if (mailbox_signals(&w.mailbox) & MAIL_ASKED)
+		inquiry_answer(&w);
+}
+
+static void slice(void)
+{
+	inquiry_ask(&engine, 0, &q);
+	assert_true(inquiry_is_lent(&q));
+	turn();
+	assert_false(inquiry_is_lent(&q));
+	assert_in_range(q.count, 0, INQUIRY_SESSIONS_MAX);
+}
+
+/* ---- walks ---- */
+
+static void a_walk_goes_a_few_sessions_at_a_time(void **state)
+{
+	unsigned slices = 0, found = 0;
+
+	(void)state;
+	begin_many(1000);
+	do {
+		slice();
+		for (unsigned i = 0; i < q.count; i++) {
+			assert_int_equal(q.sessions[i].number, found++);
+			assert_int_equal(q.sessions[i].state, SESSION_FORWARDING);
+			assert_ptr_equal(q.sessions[i].server, &server);
+		}
+		slices++;
+	} while (!q.over);
+	assert_int_equal(found, 1000);
+	assert_in_range(slices, 1000 / INQUIRY_SESSIONS_MAX, 1000 / INQUIRY_SESSIONS_MAX + 2);
+	assert_int_equal(atomic_load(&notices), slices);
+}
+
+/* Places that are free are as bounded as sessions: after a peak there are many. */
+static void a_turn_looks_at_so_many_places(void **state)
+{
+	unsigned slices = 0, found = 0;
+
+	(void)state;
+	begin_many(LIVE_MAX);
+	/* One of 16 stays: some in each page, as pages without any are passed over. */
+	for (unsigned i = LIVE_MAX; i-- > 0;)
+		if (i % 16 != 0)
+			end(i);
+	do {
+		slice();
+		found += q.count;
+		slices++;
+	} while (!q.over);
+	assert_int_equal(found, live_count);
+	assert_in_range(slices, LIVE_MAX / INQUIRY_PLACES_MAX, LIVE_MAX / INQUIRY_PLACES_MAX + 2);
+}
+
+static void nobody_is_found_twice_and_who_stays_is_found_once(void **state)
+{
+	static uint8_t found[1 << 20];
+	static bool at_begin[1 << 20];
+
+	(void)state;
+	begin_many(150);
+	for (int walk = 0; walk < WALKS; walk++) {
+		memset(found, 0, sizeof(found));
+		memset(at_begin, 0, sizeof(at_begin));
+		for (unsigned i = 0; i < live_count; i++)
+			at_begin[live[i]->number] = true;
+		q.place = 0;
+		do {
+			slice();
+			for (unsigned i = 0; i < q.count; i++)
+				assert_int_equal(found[q.sessions[i].number]++, 0);
+			churn(100);
+		} while (!q.over);
+		for (unsigned i = 0; i < live_count; i++)
+			if (at_begin[live[i]->number])
+				assert_int_equal(found[live[i]->number], 1);
+	}
+	assert_in_range(w.next_number, 1000, sizeof(found));
+}
+
+/* ---- sums ---- */
+
+static uint64_t moved(void)
+{
+	uint64_t sum = tallies[OF_SERVER].bytes_to_server + tallies[OF_SERVER].late_to_server;
+
+	for (unsigned i = 0; i < live_count; i++)
+		sum += live[i]->flows[FLOW_TO_SERVER].bytes_out;
+	return sum;
+}
+
+static void a_sum_has_each_byte_that_had_moved_once(void **state)
+{
+	uint64_t last = 0;
+
+	(void)state;
+	q.sums = true;
+	begin_many(150);
+	for (int walk = 0; walk < WALKS; walk++) {
+		const uint64_t least = moved();
+		struct tally_sum sum;
+		uint64_t now = 0;
+
+		q.place = 0;
+		do {
+			slice();
+			for (unsigned i = 0; i < q.count; i++)
+				now += q.sessions[i].bytes_in;
+			churn(100);
+		} while (!q.over);
+		churn(100);
+		for (size_t which = 0; which < TALLIES; which++) {
+			tally_sum_up(&engine, which, w.loop.now_ns, &sum);
+			assert_in_range(now + sum.bytes_to_server, least, moved());
+		}
+		assert_true(now + sum.bytes_to_server >= last);
+		last = now + sum.bytes_to_server;
+		churn(100);
+	}
+	assert_true(last > 100000);
+}
+
+/* ---- who does not answer, who does not want to know ---- */
+
+static void each_turn_answers_one(void **state)
+{
+	struct inquiry others[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		inquiry_init(&others[i], false);
+		inquiry_ask(&engine, 0, &others[i]);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(inquiry_is_lent(&others[i]));
+		turn();
+		assert_false(inquiry_is_lent(&others[i]));
+		assert_true(others[i].over);
+	}
+	assert_int_equal(mailbox_signals(&w.mailbox), 0);
+}
+
+static void what_is_withdrawn_is_answered_by_nobody(void **state)
+{
+	struct inquiry other;
+
+	(void)state;
+	begin_many(3);
+	inquiry_init(&other, false);
+	assert_true(inquiry_withdraw(&engine, &q)); /* never asked */
+	inquiry_ask(&engine, 0, &q);
+	inquiry_ask(&engine, 0, &other);
+	assert_true(inquiry_withdraw(&engine, &q));
+	assert_false(inquiry_is_lent(&q));
+	turn();
+	assert_int_equal(q.count, 0);
+	assert_int_equal(other.count, 3);
+	turn(); /* a signal without anything to be answered */
+	assert_int_equal(atomic_load(&notices), 1);
+}
+
+static void a_worker_that_has_ended_is_answered_for(void **state)
+{
+	(void)state;
+	q.place = 5;
+	inquiry_ask(&engine, 0, &q);
+	inquiry_list_close(&w);
+	assert_false(inquiry_is_lent(&q));
+	assert_true(q.over);
+	q.count = 7;
+	q.over = false;
+	inquiry_ask(&engine, 0, &q);
+	assert_false(inquiry_is_lent(&q));
+	assert_true(q.over);
+	assert_int_equal(q.count, 0);
+	/* What its late sessions moved is counted by the next walk all the same. */
+	tallies[OF_SERVER].late_to_server = 11;
+	inquiry_init(&q, true);
+	inquiry_ask(&engine, 0, &q);
+	assert_int_equal(counter_get(&tallies[OF_SERVER].bytes_to_server), 11);
+}
+
+/* ---- two threads ---- */
+
+static atomic_bool over;
+
+static void *work(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over)) {
+		turn();
+		churn(20);
+	}
+	while (live_count > 0)
+		end(0);
+	inquiry_list_close(&w);
+	return NULL;
+}
+
+static void control_and_worker_go_on_side_by_side(void **state)
+{
+	pthread_t thread;
+	unsigned withdrawn = 0;
+
+	(void)state;
+	begin_many(150);
+	atomic_store(&over, false);
+	assert_int_equal(pthread_create(&thread, NULL, work, NULL), 0);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		inquiry_ask(&engine, 0, &q);
+		if (i % 3 == 0 && inquiry_withdraw(&engine, &q))
+			withdrawn++;
+		if (i == ROUNDS - 20)
+			atomic_store(&over, true); /* the last ones meet its end */
+		while (inquiry_is_lent(&q))
+			sched_yield();
+		for (unsigned k = 0; k < q.count; k++)
+			assert_ptr_equal(q.sessions[k].frontend, &frontend);
+		q.place = q.over ? 0 : q.place;
+	}
+	pthread_join(thread, NULL);
+	assert_true(withdrawn > 0);
+}
+
+#define INQUIRY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		INQUIRY_TEST(a_walk_goes_a_few_sessions_at_a_time),
+		INQUIRY_TEST(a_turn_looks_at_so_many_places),
+		INQUIRY_TEST(nobody_is_found_twice_and_who_stays_is_found_once),
+		INQUIRY_TEST(a_sum_has_each_byte_that_had_moved_once),
+		INQUIRY_TEST(each_turn_answers_one),
+		INQUIRY_TEST(what_is_withdrawn_is_answered_by_nobody),
+		INQUIRY_TEST(a_worker_that_has_ended_is_answered_for),
+		INQUIRY_TEST(control_and_worker_go_on_side_by_side),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
