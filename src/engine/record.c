@@ -3,8 +3,10 @@
  * record.c - a session as a line of text: in the log when it ends, in `show sess` while it lives.
  *
  * The worker copies a small record; text is made by the reader of the log, so that a line costs the
- * worker no formatting. A field has one name, in text, JSON and `show sess` (log_fields.h). Names are
- * borrowed from the configuration, which outlives the log. Floor 4.
+ * worker no formatting. Each session that was let in has a line. Of clients that were not, a few in a second
+ * have one and the others are counted (log_causes.tbl.h), so that no stranger fills the log. A field has one
+ * name, in text, JSON and `show sess` (log_fields.h). Names are borrowed from the configuration, which
+ * outlives the log. Floor 4.
  */
 #include "weir/engine/record.h"
 
@@ -19,6 +21,9 @@
 #include "weir/engine/handshake.h"
 #include "weir/engine/session.h"
 #include "weir/engine/worker.h"
+
+/* Of those who were not let in: of one worker, for each frontend and cause. */
+#define REFUSALS_PER_SECOND 8
 
 #define TIME_TEXT_MAX	   32
 #define REASON_MAX	   64
@@ -99,14 +104,12 @@ static char state_letter(enum session_state state)
 }
 
 /* HAProxy's two letters: what ended it, and the state that it was in. */
-static void set_code(const struct session *s, char code[2])
+static void set_code(struct session_record *r, enum session_state state)
 {
-	const struct close_reason_row *row = close_reason_row((enum close_reason)s->reason);
+	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
 
-	code[0] = row->letter1;
-	code[1] = row->letter2;
-	if (row->letter2 == 0)
-		code[1] = state_letter((enum session_state)s->log_state);
+	r->code[0] = row->letter1;
+	r->code[1] = row->letter2 != 0 ? row->letter2 : state_letter(state);
 }
 
 /* Whatever a client's header brought is one word, and the same one wherever it is shown. */
@@ -242,12 +245,39 @@ static size_t format_end(enum log_style style, const void *body, size_t len, cha
 	return style == LOG_STYLE_JSON ? format_end_json(&r, out, room) : format_end_text(&r, out, room);
 }
 
+static enum log_cause cause_of(enum close_reason why)
+{
+	switch (why) {
+	case CLOSE_DENIED:
+	case CLOSE_DENIED_UID:
+	case CLOSE_PROXY_UNTRUSTED:
+		return LOG_CAUSE_DENIED;
+	case CLOSE_SOURCE_LIMIT:
+		return LOG_CAUSE_SOURCE_LIMIT;
+	case CLOSE_NO_RESOURCE:
+		return LOG_CAUSE_SHORTAGE;
+	default:
+		return LOG_CAUSE_HANDSHAKE; /* what else ends before it is let in */
+	}
+}
+
+/* These are LOG_LIMIT_KEYS causes, so that none hides the first line of another. */
+static bool may_tell_refusal(struct worker *w, const struct frontend *fe, enum close_reason why)
+{
+	const enum log_cause cause = cause_of(why);
+
+	return log_limit_ok(tally_frontend_limit(w, fe), cause, cause, w->loop.now_ns, REFUSALS_PER_SECOND);
+}
+
 void record_session_end(const struct session *s)
 {
 	const int64_t now_ns = s->worker->loop.now_ns;
 	struct session_record r;
 
 	if (!log_wants(LOG_LEVEL_INFO))
+		return;
+	if (unlikely(!s->backend_counted) &&
+	    !may_tell_refusal(s->worker, s->endpoint->frontend, (enum close_reason)s->reason))
 		return;
 	memset(&r, 0, sizeof(r));
 	r.frontend = s->endpoint->frontend->config;
@@ -270,7 +300,7 @@ void record_session_end(const struct session *s)
 	r.number = s->number;
 	r.tries = s->tries;
 	r.reason = s->reason;
-	set_code(s, r.code);
+	set_code(&r, (enum session_state)s->log_state);
 	if (s->extra != NULL && s->extra->unique_id_len > 0) {
 		r.unique_id_len = s->extra->unique_id_len;
 		memcpy(r.unique_id, s->extra->unique_id, r.unique_id_len);

@@ -61,6 +61,11 @@ struct log_limit *tally_server_limit(const struct session *s)
 	return &s->worker->server_limits[server_index(s)];
 }
 
+struct log_limit *tally_frontend_limit(struct worker *w, const struct frontend *fe)
+{
+	return &w->server_limits[tally_of_frontend(w->engine, fe)];
+}
+
 static void keep_max(_Atomic uint64_t *max, uint64_t value)
 {
 	if (value > counter_get(max))

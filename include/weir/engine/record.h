@@ -43,7 +43,7 @@ struct session_facts {
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only so much of it is set */
 };
 
-/* One log record for an ended session. Worker's thread. */
+/* One log record for an ended session; of those that were never let in, only some. Worker's thread. */
 void record_session_end(const struct session *s);
 /* The facts of a session that is not free. Worker's thread. */
 void record_take(const struct session *s, struct session_facts *out);

@@ -49,7 +49,8 @@ struct worker {
 	struct timer age;     /* give_back.c; set only while something rests */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */
-	struct log_limit *server_limits; /* owns; in the order of tallies, of lines about one server */
+	struct log_limit *server_limits; /* owns; in the order of tallies, of lines about one server, or about
+					  * clients that one frontend kept out */
 	struct log_limit shortage_limit;
 	int64_t told_ns; /* control was told that something rests in the pools */
 	uint32_t next_number;

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a stranger fills the log with a line for each of its connections, or hides behind them what the
+operator asked for."""
+
+import json
+import re
+import time
+
+import pytest
+
+from harness import proxy
+from harness.flood import Flood
+from harness.timing import PATIENCE, SCALE, wait_until
+
+LINES_PER_SECOND = 8  # for each frontend, cause and worker
+WORKERS = 2
+STRANGERS = 3000
+SERVED = 30
+LEFT_OUT = re.compile(r"(\d+) more lines? (?:was|were) left out: clients ")
+
+# Of the bind, of the section, what a stranger says, and the cause of what is left out.
+WAYS = {
+    "denied": ("", "deny-from = 127.0.0.2", b"", "denied"),
+    "not-allowed": ("", "allow-from = 127.0.0.1", b"", "denied"),
+    "untrusted": ("accept-proxy", "trusted = 127.0.0.1", b"", "denied"),
+    "denied-by-header": ("accept-proxy", "deny-from = 10.0.0.0/8",
+                         b"PROXY TCP4 10.0.0.1 192.0.2.2 1111 2222\r\n", "denied"),
+    "over-its-limit": ("", "maxconn-per-source = 2", b"", "source_limit"),
+    "bad-header": ("accept-proxy", "", b"GET / HTTP/1.1\r\n\r\n", "handshake"),
+    "bad-checksum": ("accept-proxy", "",
+                     proxy.v2("tcp4", bytes(12), proxy.tlv(proxy.CRC32C, b"oops")), "handshake"),
+}
+
+
+def start(weir, peers, way, log="stderr level=info"):
+    bind, lines, _, _ = WAYS[way]
+    listener = peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0 {bind}\nserver a = {listener.address}\n{lines}\n",
+                  f"threads = {WORKERS}\nlog = {log}")
+    return daemon, listener, daemon.address("l")
+
+
+def serve(peers, where, listener, way):
+    """One connection by a server, from its beginning to its end."""
+    client = peers.connect(where, hello=False)
+    client.sock.sendall((b"PROXY UNKNOWN\r\n" if WAYS[way][0] else b"") + b"x")
+    server = peers.keep(listener.accept())
+    server.settimeout(PATIENCE)
+    assert server.recv(1) == b"x"
+    client.close()
+    assert server.recv(1) == b""
+    server.close()
+
+
+def flood(daemon, peers, listener, way, meanwhile):
+    """Strangers come while meanwhile() runs. The seconds that it took."""
+    begin = time.monotonic()
+    keep = 2 if way == "over-its-limit" else 0
+    strangers = peers.keep(Flood(daemon.address("l"), WAYS[way][2], keep))
+    kept = [peers.keep(listener.accept()) for _ in range(keep)]
+    meanwhile()
+    wait_until(lambda: daemon.info()["accepted"] > STRANGERS, "a flood", 60 * SCALE)
+    strangers.close()
+    for server in kept:
+        server.close()
+    return time.monotonic() - begin
+
+
+def accepted(daemon, listener):
+    """When all sessions have ended, also those that nobody has taken at the server."""
+    listener.close()
+    wait_until(lambda: daemon.info()["sessions"] == 0, "all have ended")
+    return daemon.info()["accepted"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_strangers_have_a_few_lines_and_all_are_counted(weir, peers, way):
+    daemon, listener, where = start(weir, peers, way)
+    took = flood(daemon, peers, listener, way,
+                 lambda: [serve(peers, where, listener, way) for _ in range(SERVED)])
+    count = accepted(daemon, listener)
+
+    def told():
+        return len(daemon.session_lines()) + sum(int(n) for n in LEFT_OUT.findall(daemon.log()))
+
+    wait_until(lambda: told() == count, lambda: f"{count} accepted, {told()} in the log")
+    lines = daemon.session_lines()
+    assert len([line for line in lines if line["reason"] == "normal"]) >= SERVED
+    refused = len([line for line in lines if line["reason"] != "normal"])
+    print(f"{way}: {count} accepted, {refused} lines of strangers in {took:.1f} s")
+    assert refused <= LINES_PER_SECOND * WORKERS * (took + 2)
+
+
+def test_what_is_left_out_has_its_cause_in_json(weir, peers):
+    for way in ("denied", "over-its-limit", "bad-header"):
+        daemon, listener, _ = start(weir, peers, way, "stderr level=info format=json")
+        flood(daemon, peers, listener, way, lambda: None)
+        count = accepted(daemon, listener)
+
+        def records(daemon=daemon):
+            return [json.loads(line) for line in daemon.log().splitlines() if line.startswith("{")]
+
+        def told(cause=WAYS[way][3], records=records):
+            return (sum(r["event"] == "session" for r in records()) +
+                    sum(r["count"] for r in records() if r["event"] == "left_out" and r["cause"] == cause))
+
+        # One that the end of the flood cut short may be of another cause.
+        wait_until(lambda told=told, count=count: told() >= count - 80,
+                   lambda told=told, count=count: f"{count} accepted, {told()} in the log")
+        line = next(r for r in records() if r["event"] == "session" and r["reason"] != "normal")
+        assert line["client"].startswith("127.0.0.2:") and line["ts_code"] == "PC", line
