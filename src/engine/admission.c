@@ -3,8 +3,9 @@
  * admission.c - may this client come in, and to which backend does it go?
  *
  * Owns the order of the questions: who is kept out, who is let in, how many of one source there are, where
- * it goes. Asked before a server is, so that who is refused has cost no connect. A worker's thread;
- * admission_init() and admission_free() are control's. Floor 4.
+ * it goes. Asked before a server is, so that who is refused has cost no connect; by its own address before
+ * there is a session, so that it has cost no slot. A worker's thread; admission_init() and admission_free()
+ * are control's. Floor 4.
  */
 #include "weir/engine/admission.h"
 
@@ -14,11 +15,14 @@
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/extra.h"
+#include "weir/engine/handshake.h"
+#include "weir/engine/record.h"
 #include "weir/engine/session.h"
 #include "weir/engine/source_table.h"
 #include "weir/engine/source_wait.h"
 #include "weir/engine/worker.h"
 #include "weir/io/netset.h"
+#include "weir/io/sock.h"
 #include "weir/io/sys.h"
 
 static bool has_ip(const struct addr_brief *a)
@@ -29,12 +33,12 @@ static bool has_ip(const struct addr_brief *a)
 /* ---- who may come ---- */
 
 /* Of the process that connected, whatever a PROXY header said. */
-static bool is_user_allowed(const struct session *s, const struct config_frontend *c)
+static bool is_user_allowed(int fd, const struct config_frontend *c)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
-	if (sys_getsockopt(s->sides[SIDE_CLIENT].sock.fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+	if (sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		return false;
 	for (size_t i = 0; i < c->allow_uid_count; i++)
 		if (c->allow_uids[i] == peer.uid)
@@ -42,19 +46,41 @@ static bool is_user_allowed(const struct session *s, const struct config_fronten
 	return false;
 }
 
-/* CLOSE_NORMAL when nothing speaks against it. */
-static enum close_reason find_objection(const struct session *s, const struct config_frontend *c)
+static enum close_reason object_to_user(const struct endpoint *ep, int fd)
 {
-	const bool is_unix = addr_is_unix(&s->endpoint->addr);
+	const struct config_frontend *c = ep->frontend->config;
 
-	if (c->deny != NULL && netset_has(c->deny, &s->client))
-		return CLOSE_DENIED;
-	/* A client of a Unix socket lies in no network: the socket's mode and allow-uid are for it. */
-	if (c->allow != NULL && !(is_unix && !has_ip(&s->client)) && !netset_has(c->allow, &s->client))
-		return CLOSE_DENIED;
-	if (is_unix && c->allow_uid_count > 0 && !is_user_allowed(s, c))
+	if (addr_is_unix(&ep->addr) && c->allow_uid_count > 0 && !is_user_allowed(fd, c))
 		return CLOSE_DENIED_UID;
 	return CLOSE_NORMAL;
+}
+
+/* CLOSE_NORMAL when nothing speaks against it. */
+static enum close_reason find_objection(const struct endpoint *ep, int fd,
+					const struct addr_brief *client)
+{
+	const struct config_frontend *c = ep->frontend->config;
+
+	if (c->deny != NULL && netset_has(c->deny, client))
+		return CLOSE_DENIED;
+	/* A client of a Unix socket lies in no network: the socket's mode and allow-uid are for it. */
+	if (c->allow != NULL && !(addr_is_unix(&ep->addr) && !has_ip(client)) &&
+	    !netset_has(c->allow, client))
+		return CLOSE_DENIED;
+	return object_to_user(ep, fd);
+}
+
+/* The same of a peer that may be about to send a PROXY header: only `trusted` is for its own address then. */
+static enum close_reason object_to_peer(const struct endpoint *ep, int fd,
+					const struct addr_brief *peer)
+{
+	const enum config_accept_proxy mode = ep->config->accept_proxy;
+
+	if (likely(mode == CONFIG_ACCEPT_PROXY_OFF))
+		return find_objection(ep, fd, peer);
+	if (handshake_trusts(ep->frontend, peer))
+		return object_to_user(ep, fd);
+	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(ep, fd, peer) : CLOSE_PROXY_UNTRUSTED;
 }
 
 /* ---- how many of one source ---- */
@@ -68,15 +94,13 @@ static int enter_source(struct session *s, const struct frontend *fe)
 /* CLOSE_NORMAL also when it waits for a place. */
 static enum close_reason count_source(struct session *s, const struct frontend *fe)
 {
-	const struct session_extra *x;
 	int err;
 
 	if (fe->sources == NULL || !has_ip(&s->client))
 		return CLOSE_NORMAL;
-	x = session_extra(s);
-	if (x == NULL)
+	if (session_extra(s) == NULL)
 		return CLOSE_NO_RESOURCE;
-	check(x->source == NULL);
+	check(s->extra->source == NULL);
 	err = enter_source(s, fe);
 	if (likely(err != -EDQUOT))
 		return err ? CLOSE_NO_RESOURCE : CLOSE_NORMAL;
@@ -157,27 +181,44 @@ static void choose_backend(struct session *s, const struct frontend *fe)
 
 /* ---- the question ---- */
 
-static void count_refusal(const struct session *s, enum close_reason why)
+static void count_refusal(struct worker *w, struct frontend *fe, enum close_reason why)
 {
-	struct counters *c = &s->worker->counters;
-
-	if (why == CLOSE_NO_RESOURCE)
-		return; /* our own shortage: nobody was denied anything */
-	counter_add(why == CLOSE_SOURCE_LIMIT ? &c->source_limited : &c->denied, 1);
-	atomic_fetch_add_explicit(&s->endpoint->frontend->denied, 1, memory_order_relaxed);
+	/* Our own shortage denies nobody anything, and `trusted` is a matter of the header. */
+	if (why == CLOSE_NO_RESOURCE || why == CLOSE_PROXY_UNTRUSTED)
+		return;
+	counter_add(why == CLOSE_SOURCE_LIMIT ? &w->counters.source_limited : &w->counters.denied, 1);
+	atomic_fetch_add_explicit(&fe->denied, 1, memory_order_relaxed);
 }
 
 static void refuse(struct session *s, enum close_reason why)
 {
-	count_refusal(s, why);
+	count_refusal(s->worker, s->endpoint->frontend, why);
 	session_close(s, why);
+}
+
+enum close_reason admission_turn_away(struct worker *w, const struct endpoint *ep, int fd,
+				      const struct addr_brief *peer)
+{
+	const enum close_reason why = object_to_peer(ep, fd, peer);
+
+	if (why == CLOSE_NORMAL)
+		return why;
+	count_refusal(w, ep->frontend, why);
+	tally_turned_away(w, ep->frontend);
+	record_turned_away(w, ep, peer, why);
+	if (!addr_is_unix(&ep->addr))
+		sock_harden(fd);
+	sys_close(fd);
+	return why;
 }
 
 static bool admit_guarded(struct session *s)
 {
 	const struct frontend *fe = s->endpoint->frontend;
-	enum close_reason why = find_objection(s, fe->config);
+	enum close_reason why = CLOSE_NORMAL;
 
+	if (!s->judged)
+		why = find_objection(s->endpoint, s->sides[SIDE_CLIENT].sock.fd, &s->client);
 	if (why == CLOSE_NORMAL)
 		why = count_source(s, fe);
 	if (why != CLOSE_NORMAL) {
@@ -214,6 +255,7 @@ static int init_frontend(struct engine *e, struct frontend *fe)
 	rate_init(&fe->rate, c->rate_limit);
 	fe->guarded = c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 ||
 		      c->maxconn_per_source > 0 || c->route_count > 0;
+	fe->choosy = c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->trusted != NULL;
 	if (c->maxconn_per_source > 0) {
 		fe->sources = source_table_new();
 		if (fe->sources == NULL)

@@ -59,12 +59,6 @@ static bool is_named(const struct session *s)
 	return s->client.family == AF_UNIX || (trusted != NULL && netset_has(trusted, &s->client));
 }
 
-/* May it send a header? */
-static bool is_trusted(const struct session *s)
-{
-	return s->endpoint->frontend->config->trusted == NULL || is_named(s);
-}
-
 static bool has_v2_server(const struct backend *b, bool tlvs)
 {
 	for (size_t i = 0; i < b->config->server_count; i++) {
@@ -273,16 +267,22 @@ void handshake_read_done(struct session *s, int result)
 
 /* ---- the beginning and the end ---- */
 
+bool handshake_trusts(const struct frontend *fe, const struct addr_brief *peer)
+{
+	const struct netset *trusted = fe->config->trusted;
+
+	return trusted == NULL || peer->family == AF_UNIX || netset_has(trusted, peer);
+}
+
 static bool start(struct session *s)
 {
 	const int64_t timeout_ns = s->endpoint->frontend->config->timeouts.handshake_ns;
 
-	if (!is_trusted(s)) {
-		if (s->endpoint->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL)
-			return false;
-		session_close(s, CLOSE_PROXY_UNTRUSTED);
-		return true;
-	}
+	/* Who must send one and is not trusted has been turned away. */
+	if (s->endpoint->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
+	    !handshake_trusts(s->endpoint->frontend, &s->client))
+		return false;
+	s->judged = false;
 	if (session_extra(s) == NULL) {
 		session_close(s, CLOSE_NO_RESOURCE);
 		return true;

@@ -11,6 +11,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/engine/admission.h"
 #include "weir/engine/session.h"
 #include "weir/engine/worker.h"
 #include "weir/io/sys.h"
@@ -79,10 +80,21 @@ static enum listener_limit reserve_slot(struct engine *e, struct frontend *fe)
 	return LIMIT_FRONTEND;
 }
 
+void listener_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)
+{
+	if (likely(fe->rate.limit == 0))
+		return;
+	rate_give_back(&fe->rate, since_ns);
+	if (atomic_load(&fe->rate_resting) > 0)
+		wake_resting(e, fe, LIMIT_RATE);
+}
+
 static void count_resting(const struct listener *l, enum listener_limit why, int change)
 {
 	if (why == LIMIT_FRONTEND)
 		atomic_fetch_add(&l->endpoint->frontend->resting, change);
+	else if (why == LIMIT_RATE)
+		atomic_fetch_add(&l->endpoint->frontend->rate_resting, change);
 	else if (why == LIMIT_PROCESS)
 		atomic_fetch_add(&l->worker->engine->resting, change);
 }
@@ -107,6 +119,11 @@ static bool is_memory_short(const struct listener *l)
 	return atomic_load_explicit(&l->worker->engine->is_accept_paused, memory_order_relaxed);
 }
 
+static bool rate_has_place(const struct listener *l)
+{
+	return rate_has_room(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
+}
+
 /* Is there room again by what it rests for? By the others there may be none; it then rests again,
  * announced for the right reason. */
 static bool may_resume(const struct listener *l)
@@ -114,7 +131,7 @@ static bool may_resume(const struct listener *l)
 	const int why = atomic_load(&l->resting);
 
 	if (why == LIMIT_RATE)
-		return !timer_is_set(&l->pause);
+		return !timer_is_set(&l->pause) || rate_has_place(l);
 	if (why == LIMIT_MEMORY)
 		return !is_memory_short(l);
 	return why == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
@@ -140,7 +157,7 @@ static void rest_no_more(struct listener *l)
 	count_resting(l, why, -1);
 }
 
-/* Rests until rate-limit lets the next one in: no release wakes it, its own timer does. */
+/* Rests until rate-limit lets the next one in: its own timer wakes it, or somebody who was not let in. */
 static void rest_until(struct listener *l, int64_t due_ns)
 {
 	struct worker *w = l->worker;
@@ -264,17 +281,12 @@ static struct worker *place(struct worker *w)
 	return w;
 }
 
-static void on_client(struct listener *l, int fd)
+static void start_session(struct worker *w, const struct letter *letter)
 {
-	struct worker *w = l->worker;
 	struct worker *to = place(w);
-	struct letter letter = {.fd = fd, .endpoint = l->endpoint};
 
-	addr_to_brief(&w->loop.peer->sa, w->loop.peer->len, &letter.client);
-	counter_add(&w->counters.accepted, 1);
-	atomic_fetch_add_explicit(&l->endpoint->frontend->total, 1, memory_order_relaxed);
 	if (to != w) {
-		if (mailbox_send(&to->mailbox, &letter)) {
+		if (mailbox_send(&to->mailbox, letter)) {
 			counter_add(&w->counters.handed_off, 1);
 			return;
 		}
@@ -283,7 +295,24 @@ static void on_client(struct listener *l, int fd)
 		mailbox_signal(&to->mailbox, MAIL_RESUME);
 		atomic_fetch_add(&w->load, 1);
 	}
-	session_start(w, l->endpoint, fd, &letter.client);
+	session_start(w, letter->endpoint, letter->fd, &letter->client);
+}
+
+static void on_client(struct listener *l, int fd)
+{
+	struct worker *w = l->worker;
+	struct frontend *fe = l->endpoint->frontend;
+	struct letter letter = {.fd = fd, .endpoint = l->endpoint};
+
+	addr_to_brief(&w->loop.peer->sa, w->loop.peer->len, &letter.client);
+	counter_add(&w->counters.accepted, 1);
+	atomic_fetch_add_explicit(&fe->total, 1, memory_order_relaxed);
+	if (unlikely(fe->choosy) && admission_turn_away(w, l->endpoint, fd, &letter.client) != CLOSE_NORMAL)
+		return; /* what was reserved for it is the next one's */
+	if (!l->reserved)
+		force_slot(l); /* a driver may accept one more while it is being cancelled */
+	l->reserved = false; /* the session's from now on */
+	start_session(w, &letter);
 }
 
 static void pause_accept(struct listener *l, int err)
@@ -306,9 +335,6 @@ static void listener_accept_done(struct io_op *op, int result)
 	struct listener *l = container_of(op, struct listener, accept);
 
 	if (result >= 0) {
-		if (!l->reserved)
-			force_slot(l); /* a driver may accept one more while it is being cancelled */
-		l->reserved = false; /* the session's from now on */
 		on_client(l, result);
 		return;
 	}
@@ -364,9 +390,14 @@ void listener_resume(struct listener *l)
 	/* While its cancel is under way, listener_accept_done() looks for room itself. */
 	if (l->state != LISTENER_RESTING || io_is_pending(&l->accept))
 		return;
-	/* For rate-limit it rests until its timer says so, and for want of memory until control does. */
-	if (timer_is_set(&l->pause) || (atomic_load(&l->resting) == LIMIT_MEMORY && !may_resume(l)))
+	/* For want of memory it rests until control says so. */
+	if (atomic_load(&l->resting) == LIMIT_MEMORY && !may_resume(l))
 		return;
+	if (timer_is_set(&l->pause)) { /* it rests for rate-limit */
+		if (!rate_has_place(l))
+			return;
+		timer_cancel(&l->worker->loop.timers, &l->pause);
+	}
 	rest_no_more(l);
 	(void)listener_start(l); /* a failure has set the pause */
 }
@@ -380,6 +411,8 @@ void listener_pass_on(struct listener *l)
 		wake_resting(e, fe, LIMIT_FRONTEND);
 	if (process_has_room(l) && atomic_load(&e->resting) > 0)
 		wake_resting(e, NULL, LIMIT_PROCESS);
+	if (atomic_load(&fe->rate_resting) > 0 && rate_has_place(l))
+		wake_resting(e, fe, LIMIT_RATE);
 }
 
 void listener_stop(struct listener *l)

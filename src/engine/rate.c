@@ -45,22 +45,40 @@ static int64_t moment_for(uint32_t before, uint32_t room)
 	return NS_PER_SEC - (int64_t)((uint64_t)room * NS_PER_SEC / before) + 1;
 }
 
+/* When the next one may come: 0 = now. */
+static int64_t due(struct rate *r, int64_t now_ns)
+{
+	const int64_t at_ns = move_to(r, now_ns);
+
+	if (r->current >= r->limit)
+		return r->start_ns + NS_PER_SEC + moment_for(r->current, r->limit);
+	if (at_ns < moment_for(r->before, r->limit - r->current))
+		return r->start_ns + moment_for(r->before, r->limit - r->current);
+	return 0;
+}
+
 int64_t rate_take(struct rate *r, int64_t now_ns)
 {
-	int64_t at_ns;
-	int64_t due_ns = 0;
+	int64_t due_ns;
 
 	check(r->limit > 0);
 	spinlock_lock(&r->lock);
-	at_ns = move_to(r, now_ns);
-	if (r->current >= r->limit)
-		due_ns = r->start_ns + NS_PER_SEC + moment_for(r->current, r->limit);
-	else if (at_ns < moment_for(r->before, r->limit - r->current))
-		due_ns = r->start_ns + moment_for(r->before, r->limit - r->current);
-	else
+	due_ns = due(r, now_ns);
+	if (due_ns == 0)
 		r->current++;
 	spinlock_unlock(&r->lock);
 	return due_ns;
+}
+
+bool rate_has_room(struct rate *r, int64_t now_ns)
+{
+	int64_t due_ns;
+
+	check(r->limit > 0);
+	spinlock_lock(&r->lock);
+	due_ns = due(r, now_ns);
+	spinlock_unlock(&r->lock);
+	return due_ns == 0;
 }
 
 void rate_force(struct rate *r, int64_t now_ns)

@@ -269,6 +269,27 @@ static bool may_tell_refusal(struct worker *w, const struct frontend *fe, enum c
 	return log_limit_ok(tally_frontend_limit(w, fe), cause, cause, w->loop.now_ns, REFUSALS_PER_SECOND);
 }
 
+void record_turned_away(struct worker *w, const struct endpoint *ep, const struct addr_brief *client,
+			enum close_reason why)
+{
+	const uint32_t number = w->next_number++;
+	struct session_record r;
+
+	if (!log_wants(LOG_LEVEL_INFO) || !may_tell_refusal(w, ep->frontend, why))
+		return;
+	memset(&r, 0, sizeof(r));
+	r.frontend = ep->frontend->config;
+	r.backend = ep->frontend->backend->config;
+	r.client = *client;
+	r.queue_ns = -1;
+	r.connect_ns = -1;
+	r.worker = w->index;
+	r.number = number;
+	r.reason = (uint8_t)why;
+	set_code(&r, SESSION_ACCEPTED);
+	log_record(LOG_LEVEL_INFO, format_end, &r, record_bytes(&r));
+}
+
 void record_session_end(const struct session *s)
 {
 	const int64_t now_ns = s->worker->loop.now_ns;

@@ -269,6 +269,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	last_words_session(s->number);
 	s->accepted_ns = w->loop.now_ns;
 	s->fixed_ns = CLOCK_NEVER;
+	s->judged = true; /* by the listener; handshake.c asks for another address */
 	s->sides[SIDE_SERVER].sock.fd = -1;
 	session_set_state(s, SESSION_ACCEPTED);
 	timer_init(&s->timer, session_fire);
@@ -367,15 +368,6 @@ void session_flow_delivered(struct session *s)
 
 /* ---- the end ---- */
 
-/* Who was never let in takes no place from those who are: rate-limit counted it before it was accepted. */
-static void give_rate_back(const struct session *s)
-{
-	struct rate *rate = &s->endpoint->frontend->rate;
-
-	if (unlikely(rate->limit > 0))
-		rate_give_back(rate, s->accepted_ns);
-}
-
 void session_close(struct session *s, enum close_reason reason)
 {
 	const enum side_end end = reason == CLOSE_NORMAL ? SIDE_CLOSE : SIDE_RESET;
@@ -396,8 +388,9 @@ void session_close(struct session *s, enum close_reason reason)
 		(void)source_wait_end(s); /* a place that it was given is left with the session */
 		admission_note_ending(s);
 	}
+	/* rate-limit counted it before it was accepted, which must cost nobody a place who is let in. */
 	if (unlikely(!s->backend_counted))
-		give_rate_back(s);
+		listener_release_rate(s->worker->engine, s->endpoint->frontend, s->accepted_ns);
 	flow_kill(&s->flows[FLOW_TO_SERVER]);
 	flow_kill(&s->flows[FLOW_TO_CLIENT]);
 	list_remove(&s->link);

@@ -110,10 +110,10 @@ static void begin_second(const struct engine *e, size_t index, struct tally *t, 
 }
 
 /* One more began. */
-static void count_one(const struct session *s, size_t index)
+static void count_one(struct worker *w, size_t index)
 {
-	struct tally *t = &s->worker->tallies[index];
-	const uint64_t now_ns = (uint64_t)s->worker->loop.now_ns;
+	struct tally *t = &w->tallies[index];
+	const uint64_t now_ns = (uint64_t)w->loop.now_ns;
 	const uint64_t second = now_ns / NS_PER_SEC;
 
 	counter_add(&t->total, 1);
@@ -121,7 +121,7 @@ static void count_one(const struct session *s, size_t index)
 	if (likely(counter_get(&t->this_second) >> 32 == second))
 		counter_add(&t->this_second, 1);
 	else
-		begin_second(s->worker->engine, index, t, second);
+		begin_second(w->engine, index, t, second);
 }
 
 static uint64_t rate(const struct tally *t, int64_t now_ns)
@@ -145,13 +145,18 @@ static uint64_t live_sessions(const struct engine *e, size_t index)
 	return sum;
 }
 
+void tally_turned_away(struct worker *w, const struct frontend *fe)
+{
+	count_one(w, tally_of_frontend(w->engine, fe));
+}
+
 void tally_session_began(const struct session *s)
 {
 	const struct frontend *fe = s->endpoint->frontend;
 	const size_t index = frontend_index(s);
 	struct tally *t = &s->worker->tallies[index];
 
-	count_one(s, index);
+	count_one(s->worker, index);
 	counter_add(&t->sessions, 1);
 	/* Places that listeners have reserved are in this count too, so the other workers' counts are looked
 	 * at only when there may be a new maximum. (Who waits in SESSION_HELD, for a moment, is not.) */
@@ -167,7 +172,7 @@ void tally_backend_entered(struct session *s)
 
 	check(!s->backend_counted);
 	s->backend_counted = true;
-	count_one(s, index);
+	count_one(s->worker, index);
 	counter_add(&t->sessions, 1);
 	/* The other workers' counts are looked at only when this one's stands higher than it ever did, so
 	 * that with several workers the maximum may be a little too small. */
@@ -180,7 +185,7 @@ void tally_backend_entered(struct session *s)
 void tally_server_entered(const struct session *s, int sessions)
 {
 	check(sessions > 0);
-	count_one(s, server_index(s));
+	count_one(s->worker, server_index(s));
 	keep_max(&s->worker->tallies[server_index(s)].sessions_max, (uint64_t)sessions);
 }
 

@@ -15,6 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/io/attempt.h"
+#include "weir/io/sock.h"
 #include "weir/io/sys.h"
 
 /* A last look at a send queue that was almost empty when EPOLLOUT came. */
@@ -97,12 +98,9 @@ bool parked_may_drain(struct io_op *op)
 
 void parked_harden(const struct io_sock *sock)
 {
-	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
-
-	/* The send queue goes with it: callers made sure that nobody waits for what is in there. If the
-	 * option is refused the peer sees FIN instead, which close() cannot help. */
+	/* The send queue goes with it: callers made sure that nobody waits for what is in there. */
 	if (sock->bits & IO_TCP)
-		(void)sys_setsockopt(sock->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+		sock_harden(sock->fd);
 }
 
 static bool is_drained(const struct io_sock *sock)

@@ -273,6 +273,14 @@ void sock_nodelay(int fd)
 	(void)set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+void sock_harden(int fd)
+{
+	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
+
+	/* If the option is refused the peer sees FIN instead, which close() cannot help. */
+	(void)sys_setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+}
+
 void sock_accepted_unix(int fd)
 {
 	/* Kernels without Unix urgent data (before 5.15) need none of it. */

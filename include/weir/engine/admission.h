@@ -2,7 +2,9 @@
  *
  * admission.h - may this client come in, and to which backend does it go?
  *
- * Asked once a session, when the client's address is known (behind a PROXY header: the one in it).
+ * Asked once, when the client's address is known. Where that is the peer's own, the listener asks, so that
+ * who is kept out is no session, and has neither a slot of maxconn nor a place of rate-limit. Behind a PROXY
+ * header it is the one in it; the listener then asks for `trusted` and allow-uid.
  * deny-from goes before allow-from. The client of a Unix socket lies in no network, so both pass it by:
  * allow-uid and the socket's mode are for it.
  * A worker's thread. Floor 4.
@@ -12,9 +14,18 @@
 
 #include <stdbool.h>
 
+#include "weir/engine/close_reason.h"
+
+struct addr_brief;
+struct endpoint;
 struct engine;
 struct session;
+struct worker;
 
+/* Keeps a peer out by its own address or user: counts and logs it, resets and closes `fd`, which is taken
+ * then. CLOSE_NORMAL: it may become a session. For the listener, where frontend->choosy. */
+enum close_reason admission_turn_away(struct worker *w, const struct endpoint *ep, int fd,
+				      const struct addr_brief *peer);
 /* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->backend is the
  * one to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another session
  * of its source to end. */

@@ -10,9 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct addr_brief;
+struct frontend;
 struct session;
 
-/* A session has just begun: true when its client must send a PROXY header first. Then session_begin() is
+/* May this peer send a PROXY header where one is read? */
+bool handshake_trusts(const struct frontend *fe, const struct addr_brief *peer);
+/* A session has just begun, and its peer was not turned away (admission.h): true when its client must send a
+ * PROXY header first. Then session_begin() is
  * called when that is whole, and the session is closed when it is not to be had. */
 bool handshake_start(struct session *s);
 /* The read of a header, or the watch of its client, came back (state HANDSHAKE). */

@@ -44,9 +44,9 @@ struct listener {
 void listener_init(struct listener *l, struct worker *w, struct endpoint *ep);
 /* Begins to accept. 0 or -errno. */
 int listener_start(struct listener *l);
-/* Maxconn may have room again. */
+/* Maxconn or rate-limit may have room again. */
 void listener_resume(struct listener *l);
-/* If maxconn has room, wakes the next listener that rests for want of it. */
+/* If maxconn or rate-limit has room, wakes the next listener that rests for want of it. */
 void listener_pass_on(struct listener *l);
 /* Takes who waits already, then never accepts again. */
 void listener_stop(struct listener *l);
@@ -55,5 +55,8 @@ bool listener_is_idle(const struct listener *l);
 
 /* Gives back one session's reservation, and wakes who rests for want of it. Any worker's thread. */
 void listener_release_slot(struct engine *e, struct frontend *fe);
+/* A client that was accepted at `since_ns` is not let in: gives its place of rate-limit back, if it has one,
+ * and wakes a listener that rests for want of it. Any worker's thread. */
+void listener_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns);
 
 #endif

@@ -11,6 +11,7 @@
 #ifndef WEIR_ENGINE_RATE_H
 #define WEIR_ENGINE_RATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "weir/base/spinlock.h"
@@ -27,6 +28,8 @@ void rate_init(struct rate *r, uint32_t limit);
 /* One wants to come: 0 when it may and was counted, else the time when the next may. The times of several
  * threads may differ by a little. `limit` must not be 0. */
 int64_t rate_take(struct rate *r, int64_t now_ns);
+/* Would rate_take() let one in? */
+bool rate_has_room(struct rate *r, int64_t now_ns);
 /* One came without being asked: counted all the same. */
 void rate_force(struct rate *r, int64_t now_ns);
 /* Nobody came for what rate_take() had counted at `since_ns`, or somebody who was not let in. Does nothing

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/engine/close_reason.h"
 #include "weir/io/addr.h"
 #include "weir/io/proxy.h"
 
@@ -18,9 +19,11 @@
 #define RECORD_LINE_MAX 2048u
 
 struct backend;
+struct endpoint;
 struct frontend;
 struct server;
 struct session;
+struct worker;
 
 /* What a worker says of a living session. What it borrows lives as long as the engine. */
 struct session_facts {
@@ -45,6 +48,9 @@ struct session_facts {
 
 /* One log record for an ended session; of those that were never let in, only some. Worker's thread. */
 void record_session_end(const struct session *s);
+/* The same for a client that never was a session. Worker's thread. */
+void record_turned_away(struct worker *w, const struct endpoint *ep, const struct addr_brief *client,
+			enum close_reason why);
 /* The facts of a session that is not free. Worker's thread. */
 void record_take(const struct session *s, struct session_facts *out);
 /* One line, with its newline, for `show sess`; returns its length, cut to `room`. Any thread. */

@@ -83,7 +83,9 @@ size_t tally_of_server(const struct engine *e, size_t backend, const struct serv
 /* Limits lines of the log about the session's server; one per worker, so that no server's failures hide those
  * of another. */
 struct log_limit *tally_server_limit(const struct session *s);
-/* The same, of lines about clients that a frontend kept out. */
+/* A client of a frontend that never becomes a session. */
+void tally_turned_away(struct worker *w, const struct frontend *fe);
+/* The same as tally_server_limit(), of lines about clients that a frontend kept out. */
 struct log_limit *tally_frontend_limit(struct worker *w, const struct frontend *fe);
 void tally_session_began(const struct session *s);
 /* It was admitted, and `s->backend` is the one that it goes to. */

@@ -99,6 +99,9 @@ void sock_ack_now(int fd);
 /* TCP_NODELAY. A failure costs latency, never a byte, and is ignored. */
 void sock_nodelay(int fd);
 
+/* The close(2) of a TCP socket that follows is a reset, and drops what is in its queues. */
+void sock_harden(int fd);
+
 /* Unix accept(2) inherits no SO_OOBINLINE: without it the urgent byte is lost. */
 void sock_accepted_unix(int fd);
 /* What an MPTCP listener cannot hand down, for a connection of `family` (the listener's). A client that

@@ -131,6 +131,25 @@ static void what_is_given_back_may_be_taken_again(void **state)
 	assert_int_equal(rate_take(&r, BEGIN_NS + NS_PER_SEC), 0);
 }
 
+static void who_only_asks_takes_nothing(void **state)
+{
+	struct rate r;
+
+	(void)state;
+	rate_init(&r, 2);
+	for (int i = 0; i < 10; i++)
+		assert_true(rate_has_room(&r, BEGIN_NS));
+	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
+	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
+	assert_false(rate_has_room(&r, BEGIN_NS));
+	/* A second later those still count, a little less each moment. */
+	assert_false(rate_has_room(&r, BEGIN_NS + NS_PER_SEC));
+	assert_true(rate_has_room(&r, BEGIN_NS + 2 * NS_PER_SEC - 1));
+	rate_give_back(&r, BEGIN_NS);
+	rate_give_back(&r, BEGIN_NS);
+	assert_true(rate_has_room(&r, BEGIN_NS + NS_PER_SEC));
+}
+
 static void what_is_given_back_late_makes_no_room(void **state)
 {
 	struct rate r;
@@ -241,6 +260,7 @@ int main(void)
 		cmocka_unit_test(one_before_its_time_is_told_the_same_time_again),
 		cmocka_unit_test(after_a_pause_all_of_a_second_is_there_again),
 		cmocka_unit_test(what_is_given_back_may_be_taken_again),
+		cmocka_unit_test(who_only_asks_takes_nothing),
 		cmocka_unit_test(what_is_given_back_late_makes_no_room),
 		cmocka_unit_test(who_is_not_asked_is_counted),
 		cmocka_unit_test(a_clock_that_is_a_little_behind_does_no_harm),
