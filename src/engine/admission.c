@@ -16,6 +16,7 @@
 #include "weir/engine/engine.h"
 #include "weir/engine/extra.h"
 #include "weir/engine/handshake.h"
+#include "weir/engine/listener.h"
 #include "weir/engine/record.h"
 #include "weir/engine/session.h"
 #include "weir/engine/source_table.h"
@@ -24,6 +25,11 @@
 #include "weir/io/netset.h"
 #include "weir/io/sock.h"
 #include "weir/io/sys.h"
+
+/* A peer over maxconn-per-source that owes its PROXY header: so long it may take, longer than TCP needs to
+ * send a lost first packet again; and so long where it holds what others wait for. */
+#define OVER_LIMIT_NS	  (250 * NS_PER_MS)
+#define OVER_LIMIT_MIN_NS NS_PER_MS
 
 static bool has_ip(const struct addr_brief *a)
 {
@@ -91,12 +97,30 @@ static int enter_source(struct session *s, const struct frontend *fe)
 				  &s->extra->source);
 }
 
+/* While it owed its PROXY header it was counted by its own address, unless it was over the limit then. That
+ * may be the client's too; else that place is given up. Who has waited for it takes it with a slot of
+ * maxconn, which it gave up to wait: for this session that is one more, even beyond the limit. These are
+ * bounded by SOURCE_WAITS_MAX, and have had their descriptors all the time. */
+static bool is_counted_already(struct session *s, const struct frontend *fe)
+{
+	struct session_extra *x = s->extra;
+
+	if (likely(x == NULL) || x->source == NULL)
+		return false;
+	if (has_ip(&s->client) && source_table_is_of(x->source, &s->client))
+		return true;
+	if (source_table_leave(fe->sources, x->source, x->ending))
+		listener_force_slot(s->worker->engine, s->endpoint->frontend);
+	x->source = NULL;
+	return false;
+}
+
 /* CLOSE_NORMAL also when it waits for a place. */
 static enum close_reason count_source(struct session *s, const struct frontend *fe)
 {
 	int err;
 
-	if (fe->sources == NULL || !has_ip(&s->client))
+	if (fe->sources == NULL || is_counted_already(s, fe) || !has_ip(&s->client))
 		return CLOSE_NORMAL;
 	if (session_extra(s) == NULL)
 		return CLOSE_NO_RESOURCE;
@@ -240,6 +264,73 @@ void admission_held_no_more(struct session *s, bool has_place)
 	choose_backend(s, s->endpoint->frontend);
 	session_admitted(s);
 }
+
+/* ---- who owes a PROXY header ---- */
+
+/* The part of `ns` that fits to what is left of a limit. */
+static int64_t part(int64_t ns, int64_t left, int64_t limit)
+{
+	return left > 0 ? ns * left / limit : 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The less is left of what it holds, the shorter: one who says nothing must not keep out those who would.
+ * Whom the file names in `trusted` is no stranger, and not hurried. */
+static int64_t patience_ns(const struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+	struct frontend *fe = s->endpoint->frontend;
+	const int64_t ns = OVER_LIMIT_NS;
+	const int64_t process = e->limits.maxconn;
+	int64_t least_ns;
+
+	if (fe->config->trusted != NULL)
+		return ns;
+	least_ns = smaller(part(ns, (int64_t)fe->limit - atomic_load(&fe->sessions), fe->limit),
+			   part(ns, process - atomic_load(&e->sessions), process));
+	if (fe->rate.limit > 0)
+		least_ns = smaller(least_ns,
+				   part(ns, rate_room(&fe->rate, s->worker->loop.now_ns), fe->rate.limit));
+	return least_ns > OVER_LIMIT_MIN_NS ? least_ns : OVER_LIMIT_MIN_NS;
+}
+
+void admission_owes_header(struct session *s)
+{
+	const struct frontend *fe = s->endpoint->frontend;
+	int64_t over_ns;
+
+	if (fe->sources == NULL || !has_ip(&s->client))
+		return;
+	switch (enter_source(s, fe)) {
+	case 0:
+		return;
+	case -EDQUOT:
+		break;
+	default:
+		session_close(s, CLOSE_NO_RESOURCE);
+		return;
+	}
+	over_ns = s->worker->loop.now_ns + patience_ns(s);
+	if (over_ns >= s->fixed_ns)
+		return;
+	s->extra->over_limit = true;
+	s->fixed_ns = over_ns;
+	session_rearm(s);
+}
+
+void admission_header_late(struct session *s)
+{
+	if (s->extra->over_limit)
+		refuse(s, CLOSE_SOURCE_LIMIT);
+	else
+		session_close(s, CLOSE_PROXY_TIMEOUT);
+}
+
+/* ---- the answer ---- */
 
 bool admission_admit(struct session *s)
 {

@@ -438,7 +438,7 @@ void session_connect_to(struct session *s, struct server *server)
 void session_connect_timer(struct session *s)
 {
 	if (s->state == SESSION_HANDSHAKE) {
-		session_close(s, CLOSE_PROXY_TIMEOUT);
+		admission_header_late(s);
 		return;
 	}
 	if (s->state == SESSION_WAITING) {

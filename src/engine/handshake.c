@@ -12,6 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/engine/admission.h"
 #include "weir/engine/extra.h"
 #include "weir/engine/session.h"
 #include "weir/engine/worker.h"
@@ -292,6 +293,8 @@ static bool start(struct session *s)
 		s->fixed_ns = s->accepted_ns + timeout_ns;
 	session_rearm(s);
 	read_more(s);
+	if (s->state == SESSION_HANDSHAKE)
+		admission_owes_header(s);
 	return true;
 }
 

@@ -80,6 +80,12 @@ static enum listener_limit reserve_slot(struct engine *e, struct frontend *fe)
 	return LIMIT_FRONTEND;
 }
 
+void listener_force_slot(struct engine *e, struct frontend *fe)
+{
+	atomic_fetch_add(&e->sessions, 1);
+	atomic_fetch_add(&fe->sessions, 1);
+}
+
 void listener_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)
 {
 	if (likely(fe->rate.limit == 0))
@@ -223,8 +229,7 @@ static bool listener_admit(struct io_op *op)
 
 static void force_slot(struct listener *l)
 {
-	atomic_fetch_add(&l->worker->engine->sessions, 1);
-	atomic_fetch_add(&l->endpoint->frontend->sessions, 1);
+	listener_force_slot(l->worker->engine, l->endpoint->frontend);
 	if (has_rate(l))
 		rate_force(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
 }

@@ -81,6 +81,17 @@ bool rate_has_room(struct rate *r, int64_t now_ns)
 	return due_ns == 0;
 }
 
+uint32_t rate_room(struct rate *r, int64_t now_ns)
+{
+	uint64_t came;
+
+	spinlock_lock(&r->lock);
+	(void)move_to(r, now_ns); /* where in it does not matter */
+	came = (uint64_t)r->current + r->before;
+	spinlock_unlock(&r->lock);
+	return came < r->limit ? r->limit - (uint32_t)came : 0;
+}
+
 void rate_force(struct rate *r, int64_t now_ns)
 {
 	spinlock_lock(&r->lock);

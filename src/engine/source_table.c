@@ -327,6 +327,13 @@ struct source_entry *source_table_stop_waiting(struct source_table *t, struct so
 	return w->granted ? e : NULL;
 }
 
+bool source_table_is_of(const struct source_entry *e, const struct addr_brief *a)
+{
+	const struct source_key k = key_of(a);
+
+	return e->key.network == k.network && e->key.family == k.family;
+}
+
 unsigned source_table_count(struct source_table *t, const struct addr_brief *a)
 {
 	const struct source_key k = key_of(a);

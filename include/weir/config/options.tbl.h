@@ -102,7 +102,9 @@ OPTION("default-backend", FRONT, FRONT, OPT_BACKEND, 0, "NAME", NO_FIELD, NULL, 
 OPTION("rate-limit", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(rate_limit), "off", 0,
        100000000, "New connections a second; more of them wait in the kernel's backlog.", "rate-limit = 500")
 OPTION("maxconn-per-source", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(maxconn_per_source),
-       "off", 0, 100000000, "Connections at a time from one IPv4 address, or one IPv6 network of 64 bits.",
+       "off", 0, 100000000,
+       "Connections at a time from one IPv4 address, or one IPv6 network of 64 bits. Until its PROXY header "
+       "has come, a connection counts for the address that it comes from.",
        "maxconn-per-source = 20")
 OPTION("allow-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(allow),
        NULL, 0, 0, "Networks that may connect, others may not; @FILE has one a line, '#' begins a comment.",

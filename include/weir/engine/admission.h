@@ -4,7 +4,8 @@
  *
  * Asked once, when the client's address is known. Where that is the peer's own, the listener asks, so that
  * who is kept out is no session, and has neither a slot of maxconn nor a place of rate-limit. Behind a PROXY
- * header it is the one in it; the listener then asks for `trusted` and allow-uid.
+ * header it is the one in it; the listener then asks for `trusted` and allow-uid, and until the header has
+ * come maxconn-per-source counts the peer.
  * deny-from goes before allow-from. The client of a Unix socket lies in no network, so both pass it by:
  * allow-uid and the socket's mode are for it.
  * A worker's thread. Floor 4.
@@ -26,6 +27,11 @@ struct worker;
  * then. CLOSE_NORMAL: it may become a session. For the listener, where frontend->choosy. */
 enum close_reason admission_turn_away(struct worker *w, const struct endpoint *ep, int fd,
 				      const struct addr_brief *peer);
+/* The session waits for its PROXY header, which has not come at once: maxconn-per-source counts the peer. One
+ * that is over it has a moment only, as the headers of a balancer that opens many may all be on their way. */
+void admission_owes_header(struct session *s);
+/* The time for its header is over. */
+void admission_header_late(struct session *s);
 /* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->backend is the
  * one to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another session
  * of its source to end. */

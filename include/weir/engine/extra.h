@@ -38,6 +38,7 @@ struct session_extra {
 	struct addr_brief dst;   /* the address that the client connected to; family 0 = not asked yet */
 	struct source_entry *source; /* admission.c: counted there; NULL = not */
 	bool ending;                 /* admission.c: its source was told that it is about to leave */
+	bool over_limit; /* admission.c: its source was full when it owed a header; not counted there */
 	struct source_wait wait;
 	/* handshake.c */
 	struct buf *head;        /* owns: a header that is not whole yet */

@@ -55,6 +55,8 @@ bool listener_is_idle(const struct listener *l);
 
 /* Gives back one session's reservation, and wakes who rests for want of it. Any worker's thread. */
 void listener_release_slot(struct engine *e, struct frontend *fe);
+/* Takes one whether there is room or not. Any worker's thread. */
+void listener_force_slot(struct engine *e, struct frontend *fe);
 /* A client that was accepted at `since_ns` is not let in: gives its place of rate-limit back, if it has one,
  * and wakes a listener that rests for want of it. Any worker's thread. */
 void listener_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns);

@@ -30,6 +30,8 @@ void rate_init(struct rate *r, uint32_t limit);
 int64_t rate_take(struct rate *r, int64_t now_ns);
 /* Would rate_take() let one in? */
 bool rate_has_room(struct rate *r, int64_t now_ns);
+/* How many more may come than have come in this second and the one before; 0 also when there were more. */
+uint32_t rate_room(struct rate *r, int64_t now_ns);
 /* One came without being asked: counted all the same. */
 void rate_force(struct rate *r, int64_t now_ns);
 /* Nobody came for what rate_take() had counted at `since_ns`, or somebody who was not let in. Does nothing

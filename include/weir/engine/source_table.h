@@ -66,6 +66,8 @@ bool source_table_is_hopeful(struct source_table *t, const struct source_waiter 
 struct source_entry *source_table_stop_waiting(struct source_table *t, struct source_waiter *w,
 					       int64_t again_ns);
 
+/* Is `e` the entry of the source of `a`, which is IPv4 or IPv6? */
+bool source_table_is_of(const struct source_entry *e, const struct addr_brief *a);
 /* How many the source of `a` has now. */
 unsigned source_table_count(struct source_table *t, const struct addr_brief *a);
 /* How many entries there are: walks all of the table, for tests. */

@@ -27,6 +27,7 @@ WAYS = {
     "bad-header": ("accept-proxy", "", b"GET / HTTP/1.1\r\n\r\n", 0, GOOD),
     "denied-by-header": ("accept-proxy", "deny-from = 10.0.0.0/8",
                          b"PROXY TCP4 10.0.0.1 192.0.2.2 1111 2222\r\n", 0, GOOD),
+    "silent": ("accept-proxy", "maxconn-per-source = 2", b"", 0, GOOD),
 }
 LIMITS = {"rate": "rate-limit = 30", "slots": "maxconn = 6"}
 

@@ -404,6 +404,100 @@ static void who_is_refused_after_its_wait_gives_no_slot_back_again(void **state)
 		end(s[i]);
 }
 
+/* A session whose peer at `ip` owes a PROXY header. */
+static struct session *owing(struct rig *r, const char *ip)
+{
+	struct session *s = client(r, ip);
+
+	r->engine.limits.maxconn = 100;
+	r->engine.frontends[0].limit = 100;
+	assert_non_null(session_extra(s));
+	session_set_state(s, SESSION_HANDSHAKE);
+	s->fixed_ns = CLOCK_NEVER;
+	admission_owes_header(s);
+	return s;
+}
+
+static bool is_named(struct session *s, const char *ip)
+{
+	assert_int_equal(inet_pton(AF_INET, ip, s->client.ip), 1);
+	return admission_admit(s);
+}
+
+static void who_owes_a_header_is_counted_by_its_own_address_until_it_is_named(void **state)
+{
+	struct rig *r = *state;
+	struct session *s[3];
+
+	r->frontend.maxconn_per_source = 2;
+	start(r);
+	for (int i = 0; i < 2; i++)
+		s[i] = owing(r, "10.0.0.1");
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_LIMIT);
+	/* One is named, so there is room; the other names itself, and is counted once. */
+	assert_true(is_named(s[0], "10.0.0.2"));
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+	assert_true(is_named(s[1], "10.0.0.1"));
+	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 2);
+	s[2] = client(r, "10.0.0.1");
+	assert_int_equal(reason_of(s[2]), CLOSE_NORMAL);
+	for (int i = 0; i < 3; i++)
+		end(s[i]);
+	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+}
+
+static void who_is_over_its_limit_owes_a_header_for_a_moment_only(void **state)
+{
+	struct rig *r = *state;
+	struct session *s[3];
+
+	r->frontend.maxconn_per_source = 1;
+	start(r);
+	s[0] = owing(r, "10.0.0.1");
+	assert_true(s[0]->fixed_ns == CLOCK_NEVER);
+	s[1] = owing(r, "10.0.0.1");
+	assert_true(s[1]->fixed_ns - r->worker->loop.now_ns <= 250 * NS_PER_MS);
+	admission_header_late(s[1]);
+	assert_int_equal(s[1]->reason, CLOSE_SOURCE_LIMIT);
+	assert_int_equal(counter_get(&r->worker->counters.source_limited), 1);
+	/* The less room there is, the shorter it is: here nothing is left. */
+	atomic_store(&r->engine.frontends[0].sessions, 100);
+	s[2] = owing(r, "10.0.0.1");
+	assert_true(s[2]->fixed_ns - r->worker->loop.now_ns <= NS_PER_MS);
+	/* Its header comes in time: it is of another source, and nothing was ever wrong. */
+	assert_true(is_named(s[2], "10.0.0.2"));
+	session_close(s[2], CLOSE_STOPPED);
+	admission_header_late(s[0]);
+	assert_int_equal(s[0]->reason, CLOSE_PROXY_TIMEOUT);
+	atomic_store(&r->engine.frontends[0].sessions, 0);
+	for (int i = 0; i < 3; i++)
+		end(s[i]);
+}
+
+static void a_place_that_moves_away_goes_to_who_waits_and_both_have_a_slot(void **state)
+{
+	struct rig *r = *state;
+	struct session *s[3];
+
+	r->frontend.maxconn_per_source = 2;
+	start(r);
+	s[0] = client(r, "10.0.0.1");
+	assert_int_equal(reason_of(s[0]), CLOSE_NORMAL);
+	s[1] = owing(r, "10.0.0.1");
+	admission_note_ending(s[0]);
+	s[2] = client(r, "10.0.0.1");
+	assert_false(admission_admit(s[2]));
+	assert_int_equal(s[2]->state, SESSION_HELD);
+	assert_int_equal(slots(r), -1);
+	assert_true(is_named(s[1], "10.0.0.2"));
+	assert_int_equal(slots(r), 0);
+	session_close(s[2], CLOSE_STOPPED); /* it has its place, and with it a slot */
+	assert_false(s[2]->slotless);
+	for (int i = 0; i < 3; i++)
+		end(s[i]);
+	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+}
+
 static void the_first_rule_that_fits_says_where(void **state)
 {
 	struct rig *r = *state;
@@ -503,6 +597,9 @@ int main(void)
 		TEST(a_source_may_have_so_many_sessions_until_one_ends),
 		TEST(who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place),
 		TEST(who_is_refused_after_its_wait_gives_no_slot_back_again),
+		TEST(who_owes_a_header_is_counted_by_its_own_address_until_it_is_named),
+		TEST(who_is_over_its_limit_owes_a_header_for_a_moment_only),
+		TEST(a_place_that_moves_away_goes_to_who_waits_and_both_have_a_slot),
 		TEST(the_first_rule_that_fits_says_where),
 		TEST(a_rule_by_port_needs_the_port_and_its_network),
 		TEST(the_port_of_a_header_goes_before_that_of_the_listener),

@@ -139,9 +139,13 @@ static void who_only_asks_takes_nothing(void **state)
 	rate_init(&r, 2);
 	for (int i = 0; i < 10; i++)
 		assert_true(rate_has_room(&r, BEGIN_NS));
+	assert_int_equal(rate_room(&r, BEGIN_NS), 2);
 	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
+	assert_int_equal(rate_room(&r, BEGIN_NS), 1);
 	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
 	assert_false(rate_has_room(&r, BEGIN_NS));
+	rate_force(&r, BEGIN_NS);
+	assert_int_equal(rate_room(&r, BEGIN_NS), 0);
 	/* A second later those still count, a little less each moment. */
 	assert_false(rate_has_room(&r, BEGIN_NS + NS_PER_SEC));
 	assert_true(rate_has_room(&r, BEGIN_NS + 2 * NS_PER_SEC - 1));
