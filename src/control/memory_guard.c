@@ -16,6 +16,8 @@
 #define NEAR_PERCENT   50u
 #define LOOK_S	       1.
 #define LOOK_NEAR_S    0.1
+/* News that workers have while sessions are many are a reason to look, but not each of them. */
+#define LOOK_NEWS_S    0.02
 /* While acceptance pauses: it comes and goes with a line each, at most three a second. */
 #define LOOK_PAUSED_S  0.5
 /* Sessions are many when each could hold so much, and together they would fill the group. */
@@ -37,10 +39,9 @@ static unsigned percent_of(uint64_t used, uint64_t limit)
 
 static void take_stock(const struct memory_guard *g, struct memory_state *state)
 {
-	const struct buf_pool *bufs = &g->engine->bufs;
-	/* Sessions that are open get the last sixth. */
-	const unsigned buffers = percent_of(atomic_load_explicit(&bufs->bytes, memory_order_relaxed),
-					    bufs->budget_bytes / 6 * 5);
+	/* Sessions that are open get the last sixth. What rests is there for the next. */
+	const unsigned buffers = percent_of(engine_sum(g->engine, bufs_in_use_bytes),
+					    g->engine->bufs.budget_bytes / 6 * 5);
 
 	*state = (struct memory_state){.limit = CGROUP_NO_LIMIT};
 	for (unsigned i = 0; i < g->groups.count; i++) {
@@ -98,6 +99,7 @@ static void look(struct memory_guard *g)
 	const bool many = are_many(g);
 	struct memory_state state;
 
+	g->looked = ev_now(g->loop);
 	take_stock(g, &state);
 	if (state.limit == CGROUP_NO_LIMIT)
 		state.percent = 0; /* the group is gone */
@@ -141,7 +143,9 @@ void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engi
 
 void memory_guard_check(struct memory_guard *g)
 {
-	if (g->groups.count > 0 && !ev_is_active(&g->timer) && are_many(g))
+	if (g->groups.count == 0 || !are_many(g))
+		return;
+	if (!ev_is_active(&g->timer) || (!g->paused && ev_now(g->loop) >= g->looked + LOOK_NEWS_S))
 		look(g);
 }
 

@@ -106,7 +106,7 @@ static enum step fill_by_copy(struct flow *f)
 	int n;
 
 	f->rd.kind = IO_READ;
-	f->rd.max = buf_read_bytes(&flow_loop(f)->bufs);
+	f->rd.max = IO_SCRATCH_BYTES;
 	n = io_start(flow_loop(f), &f->rd);
 	if (n == IO_PENDING) {
 		note_wake_end(f);

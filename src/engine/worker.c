@@ -135,12 +135,15 @@ static void publish(struct worker *w)
 	counter_set(&c->turns, loop->turns);
 }
 
-/* Control watches the memory while sessions are many. When it stops just now, the next turn says so again. */
+/* Control watches the memory while sessions are many, and looks at once when buffers are short: a second may
+ * be too long. When it stops just now, the next turn says so again. */
 static void tell_of_sessions(const struct worker *w)
 {
 	struct engine *e = w->engine;
 
-	if (!atomic_load_explicit(&e->sessions_watched, memory_order_relaxed))
+	if (!atomic_load_explicit(&e->sessions_watched, memory_order_relaxed) ||
+	    (buf_read_bytes(&w->loop.bufs) == BUF_MIN &&
+	     !atomic_load_explicit(&e->is_accept_paused, memory_order_relaxed)))
 		e->notify(e->notify_arg);
 }
 

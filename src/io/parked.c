@@ -180,7 +180,7 @@ int parked_try(struct parked *p, struct io_op *op)
 {
 	switch (op->kind) {
 	case IO_READ:
-		return io_try_read(op, p->scratch, sizeof(p->scratch));
+		return io_try_read(op, p->scratch, buf_read_bytes(&p->loop->bufs));
 	case IO_WRITE:
 		return io_try_write(op);
 	case IO_SPLICE_IN:

@@ -25,12 +25,13 @@ struct memory_guard {
 	struct ev_timer timer;
 	struct cgroup_memory groups;
 	bool paused;
+	ev_tstamp looked; /* at this time of the loop */
 };
 
 /* Reads the limits of our groups. Before the `workers` start: it tells the engine from how many sessions on
  * control wants to know of them. */
 void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engine *e, unsigned workers);
-/* Begins to look when sessions are many. Called for each wake-up. */
+/* Begins to look when sessions are many, and looks at once while they are. Called for each wake-up. */
 void memory_guard_check(struct memory_guard *g);
 /* Stops its timer. Harmless on a struct of zeros. */
 void memory_guard_stop(struct memory_guard *g);

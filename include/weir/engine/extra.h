@@ -19,6 +19,7 @@
 #include "weir/io/proxy.h"
 
 struct session;
+struct slab;
 struct worker;
 
 /* source_wait.c: a wait for a place among those of its source. */
@@ -53,7 +54,6 @@ struct session_extra {
 struct session_extra *session_extra(struct session *s);
 /* Gives it back to the worker at the session's end; what its parts own has been given back before. */
 void session_extra_put(struct session *s);
-struct slab;
 /* Prepares a worker's slab of them. */
 void session_extras_init(struct slab *slab);
 

@@ -81,7 +81,8 @@ static inline uint32_t buf_tier(uint32_t bytes)
 
 /* How much to read at a time, as what the destination refuses must be kept: buffers get smaller before they
  * get fewer. A read of 64 KiB takes a buffer of that size for each slow reader, and the first few hundred
- * would leave none to the others. Worker thread. */
+ * would leave none to the others. Asked when the bytes are there: who waits may have begun to when there was
+ * plenty. Worker thread. */
 static inline uint32_t buf_read_bytes(const struct buf_cache *c)
 {
 	const struct buf_pool *p = c->pool;

@@ -83,8 +83,16 @@ def attack(crowd, count):
         crowd.connect()
         if i % 50 == 0:
             check_alive()
-    wait_until(lambda: check_alive() or crowd.daemon.info()["accept_pauses"] > 0,
-               lambda: f"acceptance pauses: {crowd.daemon.info()}")
+    def is_paused():
+        check_alive()
+        if crowd.daemon.info()["accept_pauses"] > 0:
+            return True
+        if len(crowd.clients) < 2 * count:
+            for _ in range(20):
+                crowd.connect()
+        return False
+
+    wait_until(is_paused, lambda: f"acceptance pauses: {crowd.daemon.info()}", patience=2 * PATIENCE)
     stays(lambda: not check_alive(), 0.3 * SCALE)
     assert "reason=" not in crowd.daemon.log(), "those who were let in stay"
 
