@@ -72,8 +72,9 @@ class Proxy:
 
     def ask(self, command, patience=30):
         with socket.socket(socket.AF_UNIX) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", patience, 0))
+            s.connect(self.admin)  # waits for room in the backlog, as long as the socket blocks
             s.settimeout(patience)
-            s.connect(self.admin)
             s.sendall(command.encode() + b"\n")
             parts = []
             while part := s.recv(65536):

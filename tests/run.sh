@@ -250,6 +250,11 @@ on_ring() {
     return $code
 }
 
+# soak DRIVER: half a minute of it; tests/soak/soak.py goes on for longer
+soak() {
+    still timeout --foreground --kill-after=10 300 "$PYTHON" tests/soak/soak.py --minutes 0.4 --driver "$1"
+}
+
 # finish: the summary and the exit code
 finish() {
     echo
@@ -327,6 +332,10 @@ if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=add
     # shellcheck disable=SC2086  # words
     part "ASan, UBSan: smoke tests, io_uring, a choice" asan-ring \
         on_ring 0 with build-asan pytests asan-ring $ring_choice
+    part "ASan, UBSan: attacks" asan-attack with build-asan pytests asan-attack tests/system/attack
+    part "ASan, UBSan: attacks, io_uring" asan-attack-ring \
+        on_ring 0 with build-asan pytests asan-attack-ring tests/system/attack
+    part "ASan, UBSan: a short soak, io_uring" asan-soak with build-asan soak io_uring
 fi
 if part "build with TSan" tsan-build \
     compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
@@ -335,10 +344,14 @@ if part "build with TSan" tsan-build \
     WEIR_TEST_THREADS=4
     export WEIR_TEST_THREADS
     part "TSan: smoke tests, 4 workers" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
+    part "TSan: attacks" tsan-attack with build-tsan pytests tsan-attack tests/system/attack
     unset WEIR_TEST_THREADS
     part "TSan: smoke tests, io_uring, 4 workers" tsan-ring \
         on_ring 4 with build-tsan pytests tsan-ring tests/system -m smoke
+    part "TSan: attacks, io_uring" tsan-attack-ring \
+        on_ring 4 with build-tsan pytests tsan-attack-ring tests/system/attack
 fi
+part "a short soak" soak with build soak epoll
 part "simulation, 1000000 seeds, 400000 of a ring" sim-million simulation build 1000000 400000
 part "the simulator finds every mutant" mutants mutants
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
