@@ -26,6 +26,8 @@
 /* Pipes that a worker keeps for itself before it spills to the others. */
 #define WORKER_PIPES_MAX 256u
 #define WORKER_BATON_NS (10 * NS_PER_MS)
+/* Between two hints to control that buffers are short. */
+#define MANY_TELL_NS (20 * NS_PER_MS)
 
 /* ---- mail ---- */
 
@@ -46,7 +48,8 @@ static void worker_woken(struct io_loop *loop)
 	struct letter letter;
 	size_t i;
 
-	while (mailbox_take(&w->mailbox, &letter))
+	/* Who was sent here waits until something can be started; counted as our load already. */
+	while ((likely(!loop->is_down) || w->stopping) && mailbox_take(&w->mailbox, &letter))
 		session_start(w, letter.endpoint, letter.fd, &letter.client);
 	if (unlikely(signals & MAIL_EVICT))
 		evict_sessions(w);
@@ -137,14 +140,16 @@ static void publish(struct worker *w)
 
 /* Control watches the memory while sessions are many, and looks at once when buffers are short: a second may
  * be too long. When it stops just now, the next turn says so again. */
-static void tell_of_sessions(const struct worker *w)
+static void tell_of_sessions(struct worker *w)
 {
 	struct engine *e = w->engine;
 
 	if (!atomic_load_explicit(&e->sessions_watched, memory_order_relaxed) ||
-	    (buf_read_bytes(&w->loop.bufs) == BUF_MIN &&
-	     !atomic_load_explicit(&e->is_accept_paused, memory_order_relaxed)))
+	    (buf_read_bytes(&w->loop.bufs) == BUF_MIN && w->loop.now_ns >= w->many_told_ns + MANY_TELL_NS &&
+	     !atomic_load_explicit(&e->is_accept_paused, memory_order_relaxed))) {
+		w->many_told_ns = w->loop.now_ns;
 		e->notify(e->notify_arg);
+	}
 }
 
 static bool has_idle_listeners(const struct worker *w)

@@ -15,6 +15,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/io/sys.h"
 
 /* Linux 6.15; liburing 2.3 does not know them. Without, a worker that waits looks like one that waits for a
  * disk. */
@@ -123,14 +124,6 @@ int ring_enable(struct ring *r)
 	return err;
 }
 
-void ring_close(struct ring *r)
-{
-	io_uring_queue_exit(&r->uring);
-	if (r->bufs != NULL)
-		(void)munmap(r->bufs, bufs_bytes(r)); /* it is a mapping of ours */
-	free(r);
-}
-
 /* ---- submitting ---- */
 
 /* Shows the kernel all entries that are filled in; how many. There is no array of their numbers with liburing
@@ -151,6 +144,31 @@ static unsigned publish(struct ring *r)
 	}
 	io_uring_smp_store_release(sq->ktail, tail);
 	return tail - *sq->khead;
+}
+
+/* What was to be closed by entries that the kernel has not taken: short of memory it takes none. */
+static void close_untaken(struct ring *r)
+{
+	const struct io_uring_sq *sq = &r->uring.sq;
+	const unsigned mask = *sq->kring_mask;
+
+	for (unsigned left = publish(r); left > 0; left--) {
+		const unsigned at = *sq->ktail - left;
+		const struct io_uring_sqe *e;
+
+		e = &sq->sqes[sq->array != NULL ? sq->array[at & mask] : at & mask];
+		if (e->opcode == IORING_OP_CLOSE)
+			sys_close(e->fd);
+	}
+}
+
+void ring_close(struct ring *r)
+{
+	close_untaken(r);
+	io_uring_queue_exit(&r->uring);
+	if (r->bufs != NULL)
+		(void)munmap(r->bufs, bufs_bytes(r)); /* it is a mapping of ours */
+	free(r);
 }
 
 /* The kernel does no more of what it put off than it takes to have `least` completions, or some twenty. For

@@ -24,6 +24,7 @@ static int renew(struct uring *u)
 	if (err)
 		return err;
 	u->loop->driver = &io_uring_driver;
+	u->loop->is_down = false;
 	uring_switch_on(u);
 	uring_watch_renew(u);
 	return 0;
@@ -59,11 +60,8 @@ static void wait_without(struct io_loop *loop, int64_t deadline_ns)
 {
 	struct uring *u = loop->driver_state;
 
-	if (renew(u) == 0) {
-		io_uring_driver.wait(loop, deadline_ns);
-		return;
-	}
-	uring_watch_wait(u, deadline_ns == IO_ALL_NOW ? 0 : TRY_AGAIN_NS);
+	if (renew(u) != 0)
+		uring_watch_wait(u, deadline_ns == IO_ALL_NOW ? 0 : TRY_AGAIN_NS);
 	loop->now_ns = sys_now_ns();
 	if (loop->woken != NULL)
 		loop->woken(loop);
@@ -88,11 +86,12 @@ void uring_lose(struct uring *u)
 	u->ringless.cancel = cancel_without;
 	u->ringless.wait = wait_without;
 	loop->driver = &u->ringless;
+	loop->is_down = true;
 	loop->now_ns = sys_now_ns();
 	u->looked = false;
-	(void)renew(u); /* or each wait tries again */
 	check(loop->lost != NULL);
-	loop->lost(loop);
+	loop->lost(loop); /* before there is a new ring, which knows nothing of what was in the old one */
+	(void)renew(u);   /* or each wait tries again */
 	if (loop->woken != NULL)
 		loop->woken(loop); /* its wake-up may be among what was dropped */
 }

@@ -53,6 +53,7 @@ struct worker {
 					  * clients that one frontend kept out */
 	struct log_limit shortage_limit;
 	int64_t told_ns; /* control was told that something rests in the pools */
+	int64_t many_told_ns; /* the same, of many sessions */
 	uint32_t next_number;
 	uint32_t sessions;
 	unsigned source_wait_count; /* in source_waits */

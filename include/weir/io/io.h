@@ -191,6 +191,7 @@ struct io_loop {
 	 * socket calls io_forget(). Called in the dispatch phase; needed where the driver has forget(). */
 	void (*lost)(struct io_loop *loop);
 	int64_t far_ns; /* a deadline at least so far away is left to an alarm, where the driver has one */
+	bool is_down; /* the driver can start nothing for now; `woken` is called when it can again */
 	int wake_fd;                         /* owns: an eventfd that the driver watches */
 	uint32_t pending; /* ops that are pending: 0 at rest but for the standing ones */
 	uint64_t turns;

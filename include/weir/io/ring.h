@@ -42,7 +42,8 @@ struct ring_shape {
 int ring_open(struct ring **out, const struct ring_shape *shape);
 /* Switches it on, for the calling thread. 0 or -errno. */
 int ring_enable(struct ring *r);
-/* Ends it; whatever is still pending is cancelled by the kernel. Any thread, when its own uses it no more. */
+/* Ends it; whatever is still pending is cancelled by the kernel, and descriptors whose close it has not taken
+ * are closed. Any thread, when its own uses it no more. */
 void ring_close(struct ring *r);
 
 /* An entry to fill in by one of the io_uring_prep_ helpers; when there is no room the others are submitted
