@@ -46,6 +46,13 @@ static bool is_ours(const struct addr *to)
 	return sys_route_source(&to->sa, to->len, &from.sa, &from.len) != 0 || is_same_ip(&from, to);
 }
 
+/* Bound to it, a socket gets the address that it would get without. */
+static bool is_any(const struct addr *a)
+{
+	return a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == htonl(INADDR_ANY)
+					  : IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr);
+}
+
 bool self_connect_possible(const struct addr *to, const struct self_connect_sources *sources)
 {
 	bool bound = false;
@@ -59,7 +66,7 @@ bool self_connect_possible(const struct addr *to, const struct self_connect_sour
 		if (source->sa.sa_family != to->sa.sa_family)
 			continue;
 		bound = true;
-		if (is_same_ip(source, to) &&
+		if ((is_any(source) ? is_ours(to) : is_same_ip(source, to)) &&
 		    (port == addr_port(to) || (port == 0 && is_chosen(addr_port(to)))))
 			return true;
 	}

@@ -78,6 +78,10 @@ static void a_source_decides_for_itself(void **state)
 	assert_false(possible("127.0.0.2", out, "127.0.0.2", out - 1));
 	/* A fixed port that is another one, in the range of the kernel's. */
 	assert_false(possible("127.0.0.2", in, "127.0.0.2", in - 1));
+	/* Bound to none, it gets the address that the kernel chooses. */
+	assert_true(possible("127.0.0.1", in, "0.0.0.0", 0));
+	assert_false(possible("127.0.0.2", in, "0.0.0.0", 0));
+	assert_true(possible("127.0.0.1", out, "0.0.0.0", out));
 	/* Of another family: the kernel chooses. */
 	assert_true(possible("127.0.0.1", in, "[::1]", 0));
 }
