@@ -51,11 +51,12 @@ static void leave_empty(struct worker *w, struct inquiry *q)
 
 void inquiry_ask(struct engine *e, unsigned worker, struct inquiry *q)
 {
-	struct worker *w = e->workers[worker];
+	struct worker *w;
 	bool closed;
 
 	check(!inquiry_is_lent(q));
 	check(worker < e->worker_count);
+	w = e->workers[worker];
 	q->worker = worker;
 	atomic_store_explicit(&q->lent, true, memory_order_relaxed); /* the lock publishes it */
 	spinlock_lock(&w->asked.lock);

@@ -249,6 +249,7 @@ static void session_refuse(struct worker *w, struct endpoint *ep, int fd)
 	counter_add(&w->counters.accept_errors, 1);
 	sys_close(fd);
 	atomic_fetch_sub(&w->load, 1);
+	listener_release_rate(w->engine, ep->frontend, w->loop.now_ns);
 	listener_release_slot(w->engine, ep->frontend);
 }
 
