@@ -11,6 +11,7 @@
 #include "weir/control/log_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -376,27 +377,41 @@ static void skip_begun(struct log_file *f)
 	f->view.lost++;
 }
 
+/* The newly opened file under the number of the old one, which is closed by that: log_file_fd() borrows it,
+ * and it must never be somebody else's. 0 or -errno. */
+static int put_in_place(struct log_file *f, struct log_out *out)
+{
+	const int fd = f->start.open(f->start.path);
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	log_out_init(out, fd);
+	if (out->kind == LOG_OUT_NONE)
+		err = -EIO; /* it cannot even be looked at */
+	else if (dup3(fd, f->start.fd, O_CLOEXEC) < 0)
+		err = -errno;
+	sys_close(fd);
+	out->fd = f->start.fd;
+	return err;
+}
+
 static void open_again(struct log_file *f)
 {
 	const unsigned asked = f->asked;
-	int fd;
+	struct log_out out;
+	int err;
 
 	f->since_ns = clock_mono_ns();
 	unlock(f);
-	fd = f->start.open(f->start.path);
-	if (fd >= 0) {
-		const int old = f->start.fd;
-
-		f->start.fd = fd; /* before its number may be somebody else's: log_file_fd() */
-		sys_close(old);
-	}
+	err = put_in_place(f, &out);
 	lock(f);
-	if (fd >= 0) {
+	if (!err) {
 		skip_begun(f);
-		log_out_init(&f->out, fd);
+		f->out = out;
 	}
 	(void)note_time(f); /* the next write will tell */
-	f->view.open_err = fd < 0 ? fd : 0;
+	f->view.open_err = err;
 	f->view.opened = asked;
 	tell(f);
 }
