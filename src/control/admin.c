@@ -346,6 +346,10 @@ static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int re
 		client_close(c);
 		return;
 	}
+	/* The answer may be there, when we were away for as long. */
+	admin_take_answers(c->admin);
+	if (c->state != CLIENT_ASKING || ev_is_active(timer))
+		return;
 	admin_make_without(c);
 	client_go_on(c);
 	admin_take_answers(c->admin);
@@ -360,8 +364,10 @@ static void go_on_with_answered(struct admin *a)
 
 void admin_take_answers(struct admin *a)
 {
-	/* Each round has sums of its own. */
-	while (stat_gather_go_on(&a->gather))
+	/* Each round has sums of its own. Who goes on may ask for the next, which nobody else would begin. */
+	do {
+		while (stat_gather_go_on(&a->gather))
+			go_on_with_answered(a);
 		go_on_with_answered(a);
-	go_on_with_answered(a);
+	} while (stat_gather_is_due(&a->gather));
 }

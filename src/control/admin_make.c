@@ -24,8 +24,8 @@ static void begin_prompt(struct client *c)
 	struct client *victim;
 
 	if (!admin_places_prompt(c, &victim)) {
-		text_printf(&c->answer, "error: %d prompts are open already\n",
-			    c->peer.trusted ? ADMIN_PROMPTS_MAX : ADMIN_ONE_PROMPTS_MAX);
+		text_printf(&c->answer, "error: too many prompts are open: at most %d, and %d of one user\n",
+			    ADMIN_PROMPTS_MAX, ADMIN_ONE_PROMPTS_MAX);
 		return;
 	}
 	if (victim != NULL)

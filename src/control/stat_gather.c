@@ -103,13 +103,17 @@ static void end(struct stat_gather *g)
 	g->done++;
 }
 
+bool stat_gather_is_due(const struct stat_gather *g)
+{
+	return !g->running && g->done < g->wanted;
+}
+
 bool stat_gather_go_on(struct stat_gather *g)
 {
-	if (!g->running) {
-		if (g->done >= g->wanted)
-			return false;
+	if (stat_gather_is_due(g))
 		begin(g);
-	}
+	if (!g->running)
+		return false;
 	while (g->worker < g->engine->worker_count) {
 		if (inquiry_is_lent(&g->inquiry))
 			return false;

@@ -39,5 +39,7 @@ uint64_t stat_gather_ask(struct stat_gather *g);
 /* A worker may have answered, or somebody has asked: goes on, and returns when it waits for a worker, or when
  * a round has ended; then true, and `sums` is to be used before the next call. */
 bool stat_gather_go_on(struct stat_gather *g);
+/* Does somebody wait for a round that has not begun? */
+bool stat_gather_is_due(const struct stat_gather *g);
 
 #endif

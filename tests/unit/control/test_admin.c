@@ -321,6 +321,30 @@ static void workers_are_asked_one_after_the_other(void **state)
 	assert_null(asked);
 }
 
+/* The sums are asked for when the last slice of the list is there: nobody else would begin. */
+static void sums_behind_a_list_are_asked_for_at_once(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show sess; show stat\n");
+	turn();
+	worker_shows(1, 1, true);
+	news();
+	worker_shows(1, 1, true);
+	admin_take_answers(admin);
+	assert_non_null(asked);
+	assert_int_equal(asked->worker, 0);
+	worker_shows(1, 0, true);
+	news();
+	worker_shows(1, 0, true);
+	admin_take_answers(admin);
+	(void)hear(fd, out, sizeof(out));
+	assert_int_equal(count_of(out, "session id="), 2);
+	assert_int_equal(count_of(out, "# pxname,svname,"), 1);
+}
+
 static void sessions_are_one_array_of_json(void **state)
 {
 	char out[65536];
@@ -581,7 +605,7 @@ static void prompts_leave_places_for_those_who_ask_and_go(void **state)
 	fd = connect_client();
 	say(fd, "prompt\n");
 	assert_true(hear(fd, out, sizeof(out)) > 0);
-	assert_string_equal(out, "error: 8 prompts are open already\n");
+	assert_string_equal(out, "error: too many prompts are open: at most 8, and 4 of one user\n");
 	/* One has gone: there is room for another. */
 	say(fds[0], "quit\n");
 	assert_int_equal(hear(fds[0], out, sizeof(out)), 0);
@@ -794,6 +818,7 @@ int main(void)
 		ADMIN_TEST(commands_of_one_line_are_answered_in_order),
 		ADMIN_TEST(bad_requests_get_an_answer),
 		ADMIN_TEST(workers_are_asked_one_after_the_other),
+		ADMIN_TEST(sums_behind_a_list_are_asked_for_at_once),
 		ADMIN_TEST(sessions_are_one_array_of_json),
 		ADMIN_TEST(who_does_not_read_asks_no_more),
 		ADMIN_TEST(client_that_left_is_forgotten),
