@@ -72,6 +72,14 @@ class Daemon:
     # The log.
 
     def log(self):
+        """All lines. What is with the threads that write them is waited for, but not long: they may hang."""
+        end = time.monotonic() + 0.3 * SCALE
+        try:
+            while self.child and self.child.poll() is None and not process.is_log_written(self.pid) \
+                    and time.monotonic() < end:
+                time.sleep(0.0005)
+        except FileNotFoundError:
+            pass  # it has just ended
         with open(self.log_path, encoding="utf-8", errors="replace") as f:
             return f.read()
 

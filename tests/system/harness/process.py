@@ -71,3 +71,16 @@ def rss_anon(pid):
 
 def threads(pid):
     return [int(t) for t in os.listdir(f"/proc/{pid}/task")]
+
+
+def is_log_written(pid):
+    """Have the threads that write log files nothing left to do? They sleep then."""
+    for tid in threads(pid):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii", errors="replace") as f:
+                name, _, rest = f.read().partition("(")[2].rpartition(")")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if name == "weir-log" and rest.split()[0] != "S":
+            return False
+    return True
