@@ -278,6 +278,13 @@ case $mode in
     quick) choice="-m smoke --ignore=tests/system/test_ring.py" ;;
     *) choice="--ignore=tests/system/test_ring.py" ;; # on io_uring, below
 esac
+# What control does by itself is the same with each driver.
+once=
+for name in test_doctor test_command_line test_logs test_admin test_harness attack/test_admin_access \
+    attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung attack/test_memory_limit \
+    attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do
+    once="$once --ignore=tests/system/$name.py"
+done
 # What a ring is most likely to do in another way, as far as it takes no longer than twenty seconds.
 ring_choice="tests/system/test_ring.py tests/system/test_stop.py tests/system/test_contract.py
     tests/system/test_streams.py -m smoke --dist load"
@@ -296,7 +303,8 @@ part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
 part "system tests" system with build pytests system tests/system $choice
 if [ "$mode" = full ]; then
-    part "system tests, io_uring" ring on_ring 0 with build pytests ring tests/system
+    # shellcheck disable=SC2086  # words
+    part "system tests, io_uring" ring on_ring 0 with build pytests ring tests/system $once
 elif [ "$mode" = default ]; then
     # shellcheck disable=SC2086  # words
     part "system tests, io_uring, a choice" ring on_ring 0 with build pytests ring $ring_choice
@@ -311,7 +319,8 @@ jobs=$(($(nproc) + 1))
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export WEIR_TEST_TIMEOUT_SCALE=4 WEIR_TEST_WAIT=80
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+# At an exit with threads it would sleep for a second, in case they have something to report.
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=20
 
 # Plain char is unsigned on arm64.
 if part "-Werror, gcc, -funsigned-char" werror-gcc as_one_test \
@@ -333,8 +342,9 @@ if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=add
     part "ASan, UBSan: smoke tests, io_uring, a choice" asan-ring \
         on_ring 0 with build-asan pytests asan-ring $ring_choice
     part "ASan, UBSan: attacks" asan-attack with build-asan pytests asan-attack tests/system/attack
+    # shellcheck disable=SC2086  # words
     part "ASan, UBSan: attacks, io_uring" asan-attack-ring \
-        on_ring 0 with build-asan pytests asan-attack-ring tests/system/attack
+        on_ring 0 with build-asan pytests asan-attack-ring tests/system/attack $once
     part "ASan, UBSan: a short soak, io_uring" asan-soak with build-asan soak io_uring
 fi
 if part "build with TSan" tsan-build \
@@ -348,10 +358,10 @@ if part "build with TSan" tsan-build \
     unset WEIR_TEST_THREADS
     part "TSan: smoke tests, io_uring, 4 workers" tsan-ring \
         on_ring 4 with build-tsan pytests tsan-ring tests/system -m smoke
+    # shellcheck disable=SC2086  # words
     part "TSan: attacks, io_uring" tsan-attack-ring \
-        on_ring 4 with build-tsan pytests tsan-attack-ring tests/system/attack
+        on_ring 4 with build-tsan pytests tsan-attack-ring tests/system/attack $once
 fi
-part "a short soak" soak with build soak epoll
 part "simulation, 1000000 seeds, 400000 of a ring" sim-million simulation build 1000000 400000
 part "the simulator finds every mutant" mutants mutants
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
