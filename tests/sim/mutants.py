@@ -21,7 +21,7 @@ import tempfile
 from mutants_list import LEFT_OUT, MUTANTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-w"]
+FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-g", "-w"]
 FLOORS = ["base", "io", "balance", "engine"]
 DRIVERS = ["epoll", "fake", "io_uring"]
 ALWAYS = {"R1", "R2", "R3", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12"}
@@ -38,6 +38,7 @@ def sources(tree):
         out += [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith(".c")]
     for name in ("sys.c", "ring.c", "uring_none.c"):
         out.remove(os.path.join(tree, "src", "io", name))
+    out.remove(os.path.join(tree, "src", "base", "backtrace_none.c"))
     folder = os.path.join(tree, "tests", "sim")
     out += [os.path.join(folder, f) for f in sorted(os.listdir(folder))
             if f.endswith(".c") and not f.startswith(("test_", "contract_"))]
