@@ -221,20 +221,32 @@ static int timeout_ms(int64_t timeout_ns)
 	return (int)((timeout_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns)
+/* epoll_wait(2) as this kernel has it: the number of events, or -errno. */
+static int wait_once(int epfd, struct epoll_event *events, int max, int64_t timeout_ns)
 {
 	struct kernel_timespec ts = {timeout_ns / NS_PER_SEC, timeout_ns % NS_PER_SEC};
 	int n;
 
-	check(max > 0);
 	if (!atomic_load_explicit(&no_pwait2, memory_order_relaxed)) {
 		n = (int)syscall(SYS_epoll_pwait2, epfd, events, max, timeout_ns < 0 ? NULL : &ts, NULL, 0);
 		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
-			return n >= 0 ? n : errno == EINTR ? 0 : -errno;
+			return n >= 0 ? n : -errno;
 		atomic_store_explicit(&no_pwait2, true, memory_order_relaxed);
 	}
 	n = epoll_wait(epfd, events, max, timeout_ms(timeout_ns));
-	return n >= 0 ? n : errno == EINTR ? 0 : -errno;
+	return n >= 0 ? n : -errno;
+}
+
+int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns)
+{
+	int n;
+
+	check(max > 0);
+	/* A look without a wait has to tell all there is: nobody may call again for what it did not see. */
+	do
+		n = wait_once(epfd, events, max, timeout_ns);
+	while (unlikely(n == -EINTR) && timeout_ns == 0);
+	return n == -EINTR ? 0 : n;
 }
 
 int sys_eventfd(void)

@@ -111,6 +111,16 @@ def test_an_interrupted_wait_loses_nothing(start, inject, peers, fault):
     streams(peers, daemon, listener, count=3)
 
 
+def test_an_interrupted_look_loses_no_event_that_is_told_once(start, inject, peers):
+    """A ring is told once that its set of spliced sockets has events; nothing else comes after the last."""
+    daemon, listener = start("on")
+    client, server = pair(peers, daemon, listener)
+    inject(daemon, "epoll_pwait2:error=EINTR:when=1+2")
+    for _ in range(20):
+        exchange.run([Leg(client, send=20_000, receive=0, fin=False, pace=20_000),
+                      Leg(server, send=0, receive=20_000, fin=False)])
+
+
 @pytest.mark.parametrize("error", ("EINTR", "EAGAIN", "EBUSY"))
 def test_a_ring_that_cannot_be_entered_for_a_moment_loses_nothing(start, inject, peers, error):
     if driver.unusable(BINARY):

@@ -72,7 +72,8 @@ int sys_discard(void *memory, size_t len);
 int sys_epoll_create(void);
 int sys_epoll_ctl(int epfd, int op, int fd, uint32_t events, uint64_t data);
 /* epoll_pwait2(2) where the kernel has it, epoll_wait(2) rounded up to ms elsewhere.
- * `timeout_ns` < 0 waits for ever. EINTR is reported as 0 events. */
+ * `timeout_ns` < 0 waits for ever. A wait that a signal ends reports 0 events; a look without a wait (0) is
+ * repeated instead. */
 int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns);
 /* eventfd(2), nonblocking, close-on-exec. */
 int sys_eventfd(void);
