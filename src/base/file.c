@@ -127,7 +127,7 @@ static int open_lock(int folder, const char *name)
 	if (fd >= 0)
 		return fd;
 	if (errno != EEXIST)
-		return -errno;
+		return errno == EACCES ? -EPERM : -errno; /* a name that is there would have been found */
 	fd = openat(folder, name, flags);
 	if (fd >= 0)
 		return fd;

@@ -143,6 +143,8 @@ static int take_lock(struct sock_path *p, int folder, const char *name, const st
 	for (int i = 0; i < WAIT_TRIES; i++) {
 		int fd = file_lock(folder, lock.text, &holder);
 
+		if (fd == -EPERM)
+			return -EACCES; /* the folder is not ours to write to */
 		if (fd == -EACCES)
 			fd = replace_lock(p, folder, name, a);
 		if (fd >= 0) {

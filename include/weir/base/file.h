@@ -3,7 +3,9 @@
  * file.h - files at names that strangers may own: opened, locked and changed without being led elsewhere.
  *
  * Whoever may write to a folder can put a link in the place of any name there, at any moment. So a name is
- * looked up once, without following a link, and all else is done to the descriptor. Any thread. Floor 0.
+ * looked up once, without following a link, and all else is done to the descriptor. The folders above the
+ * last one are trusted: links in them are followed, so nobody but root may be able to swap those. Any thread.
+ * Floor 0.
  */
 #ifndef WEIR_BASE_FILE_H
 #define WEIR_BASE_FILE_H
@@ -27,7 +29,8 @@ int file_open(const char *path, int flags, mode_t mode, bool *made);
  * process's and ends with it, or when any descriptor of that file is closed here (F_SETLK, fcntl(2)): the
  * kernel alone says who has it, and the file is never written to. The descriptor, or -errno:
  * -EAGAIN another process has the lock, or has just given it back: `*holder` is its number, 0 when unknown;
- * -EACCES the file is somebody else's; -EEXIST it is no plain file, or one that has another name too. */
+ * -EACCES the file is somebody else's; -EPERM there is none, and we may make none in this folder;
+ * -EEXIST it is no plain file, or one that has another name too. */
 int file_lock(int folder, const char *name, pid_t *holder);
 /* Ends that lock and takes the file away, if it is still the one at `name`. Closes `fd`. */
 void file_unlock(int fd, int folder, const char *name);

@@ -25,7 +25,8 @@ struct sock_path {
 };
 
 /* Locks the path `a` and removes a socket on which nobody listens. Waits half a second at most for a process
- * that has the lock and is about to listen, or to end. 0 or -errno: -EADDRINUSE with `p->holder`; -EEXIST:
+ * that has the lock and is about to listen, or to end, and as long again for the socket of one that was
+ * killed. 0 or -errno: -EADDRINUSE with `p->holder`; -EEXIST:
  * the lock file is not a plain file of its own. Before bind(2). */
 int sock_path_claim(struct sock_path *p, const struct addr *a);
 /* Gives the path that bind(2) of `fd` has made the mode and the owner of `opt`: whatever lies at that name by

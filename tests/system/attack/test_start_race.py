@@ -104,6 +104,23 @@ def test_a_daemon_that_was_killed_hinders_nobody(weir, folder):
     assert os.listdir(folder) == []
 
 
+@pytest.mark.parametrize("where", ("bind", "admin-socket"))
+def test_a_folder_that_is_not_ours_is_named_as_the_reason(weir, folder, where):
+    """Nothing is there: nobody has the address, and the folder is what refuses."""
+    if os.geteuid() != 0:
+        pytest.skip("not root: cannot become another user")
+    path = fresh("path", folder)
+    os.chmod(folder, 0o755)
+    config, more = (section(path), "") if where == "bind" else \
+        (section(Address("tcp4", host="127.0.0.1")), f"admin-socket = {path}")
+    daemon = weir(config, more, launch_only=True, wrapper=["setpriv", "--reuid", "12345", "--regid", "12345",
+                                                           "--clear-groups"])
+    daemon.ended = True
+    assert daemon.wait_exit() == 3
+    assert "check who may write to the folder" in daemon.log(), daemon.log()
+    assert os.listdir(folder) == []
+
+
 def test_a_lock_that_root_left_behind_does_not_bar_the_user(weir, folder):
     """First started by hand as root and killed, then as the user who owns the folder."""
     if os.geteuid() != 0:

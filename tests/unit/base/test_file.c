@@ -187,6 +187,20 @@ static void lock_is_a_plain_file_with_one_name(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
+/* The folder is what is refused, not a lock of somebody else's. */
+static void lock_in_a_folder_that_is_not_ours_says_so(void **state)
+{
+	const uid_t who = geteuid() == 0 ? 12345 : geteuid();
+	pid_t holder;
+
+	(void)state;
+	assert_int_equal(chmod(where, 0555), 0);
+	assert_int_equal(seteuid(who), 0);
+	assert_int_equal(file_lock(folder, "name", &holder), -EPERM);
+	assert_int_equal(seteuid(getuid()), 0);
+	assert_int_equal(chmod(where, 0700), 0);
+}
+
 static void mode_is_set_by_a_path_descriptor(void **state)
 {
 	struct stat st;
@@ -214,6 +228,7 @@ int main(void)
 		cmocka_unit_test(lock_is_one_process_s_and_names_it),
 		cmocka_unit_test(unlocking_leaves_the_lock_of_another),
 		cmocka_unit_test(lock_is_a_plain_file_with_one_name),
+		cmocka_unit_test(lock_in_a_folder_that_is_not_ours_says_so),
 		cmocka_unit_test(mode_is_set_by_a_path_descriptor),
 	};
 
