@@ -8,9 +8,10 @@
 #include "weir/control/end_guard.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <unistd.h>
+
+#include "weir/base/thread.h"
 
 static _Noreturn void *wait_and_exit(void *arg)
 {
@@ -23,16 +24,11 @@ static _Noreturn void *wait_and_exit(void *arg)
 
 void end_guard_start(int exit_code)
 {
-	sigset_t all, old;
 	pthread_t thread;
 
-	/* Neither fails with these arguments. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* Without it the end may take as long as the disk does. */
-	if (pthread_create(&thread, NULL, wait_and_exit, (void *)(intptr_t)exit_code) == 0) {
-		(void)pthread_setname_np(thread, "weir-end"); /* for top(1) */
-		(void)pthread_detach(thread);
-	}
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (thread_start(&thread, wait_and_exit, (void *)(intptr_t)exit_code) != 0)
+		return;
+	(void)pthread_setname_np(thread, "weir-end"); /* for top(1) */
+	(void)pthread_detach(thread);
 }

@@ -2,11 +2,11 @@
  *
  * log_file.c - a thread that writes one log file, so that a disk that hangs holds up nobody else.
  *
- * The queue is a ring of bytes under a lock that nobody holds across a system call but that of a wake-up;
- * the thread copies a batch of whole lines out of it and writes that. It sleeps in poll(2) on an eventfd
- * of its own, so that it can wait for a pipe as well. It is joined when it ends in time and detached
- * when it hangs; then it frees the structure itself, should it ever come back. No log line is made in
- * the thread. Floor 5.
+ * The queue is a ring of bytes under a lock that is held across no system call that can hang: only a
+ * wake-up, and giving back the pages of an empty ring. The thread copies a batch of whole lines out of it and
+ * writes that. It sleeps in poll(2) on an eventfd of its own, so that it can wait for a pipe as well. It is
+ * joined when it ends in time and detached when it hangs; then it frees the structure itself, should it ever
+ * come back. No log line is made in the thread. Floor 5.
  */
 #include "weir/control/log_file.h"
 
@@ -14,17 +14,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
+#include "weir/base/thread.h"
 #include "weir/control/log_out.h"
 #include "weir/io/sys.h"
 
@@ -91,21 +90,6 @@ static void destroy(struct log_file *f)
 	free(f);
 }
 
-/* Signals are control's, as in lookup.c. */
-static int start_thread(struct log_file *f)
-{
-	sigset_t all, old;
-	int err;
-
-	(void)sigfillset(&all);
-	err = pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (err)
-		return -err;
-	err = pthread_create(&f->thread, NULL, log_file_run, f);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -err;
-}
-
 static void init_locks(struct log_file *f)
 {
 	pthread_condattr_t monotonic;
@@ -133,7 +117,7 @@ struct log_file *log_file_new(const struct log_file_start *s, int *err)
 	if (f->wake_fd < 0)
 		*err = f->wake_fd;
 	else if (s->path == NULL || f->start.path != NULL)
-		*err = start_thread(f);
+		*err = thread_start(&f->thread, log_file_run, f);
 	if (*err) {
 		f->start.owned = false;
 		destroy(f);
@@ -419,7 +403,7 @@ static void open_again(struct log_file *f)
 /* The pages of a burst of lines. The ring is empty. */
 static void give_back(struct log_file *f)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t page = sys_page_bytes();
 	const size_t gap = (page - ((uintptr_t)f->ring + RING_KEPT) % page) % page; /* to the next page */
 	const size_t len = (LOG_FILE_BYTES - RING_KEPT - gap) / page * page;
 
@@ -427,7 +411,7 @@ static void give_back(struct log_file *f)
 	if (f->reached <= RING_KEPT)
 		return;
 	f->reached = 0;
-	(void)madvise(f->ring + RING_KEPT + gap, len, MADV_DONTNEED); /* or it stays */
+	(void)sys_discard(f->ring + RING_KEPT + gap, len); /* or it stays */
 }
 
 static void rest(struct log_file *f)

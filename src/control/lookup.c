@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/last_words.h"
+#include "weir/base/thread.h"
 
 struct lookup {
 	struct resolver_calls calls;
@@ -49,22 +49,6 @@ static void unlock(struct lookup *l)
 	check(err == 0);
 }
 
-/* Signals are control's: a thread that takes them would end up in libev's handler on a stack that is
- * not ours to count on. */
-static int start_thread(struct lookup *l)
-{
-	sigset_t all, old;
-	int err;
-
-	(void)sigfillset(&all);
-	err = pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (err)
-		return -err;
-	err = pthread_create(&l->thread, NULL, lookup_run, l);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -err;
-}
-
 struct lookup *lookup_new(const struct resolver_calls *calls, void (*wake)(void *), void *wake_arg, int *err)
 {
 	struct lookup *l = calloc(1, sizeof(*l));
@@ -78,7 +62,7 @@ struct lookup *lookup_new(const struct resolver_calls *calls, void (*wake)(void 
 	/* Neither fails on Linux with default attributes. */
 	(void)pthread_mutex_init(&l->lock, NULL);
 	(void)pthread_cond_init(&l->asked, NULL);
-	*err = start_thread(l);
+	*err = thread_start(&l->thread, lookup_run, l);
 	if (*err) {
 		(void)pthread_cond_destroy(&l->asked);
 		(void)pthread_mutex_destroy(&l->lock);

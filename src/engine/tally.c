@@ -58,12 +58,12 @@ static size_t server_index(const struct session *s)
 
 struct log_limit *tally_server_limit(const struct session *s)
 {
-	return &s->worker->server_limits[server_index(s)];
+	return &s->worker->line_limits[server_index(s)];
 }
 
 struct log_limit *tally_frontend_limit(struct worker *w, const struct frontend *fe)
 {
-	return &w->server_limits[tally_of_frontend(w->engine, fe)];
+	return &w->line_limits[tally_of_frontend(w->engine, fe)];
 }
 
 static void keep_max(_Atomic uint64_t *max, uint64_t value)
@@ -305,6 +305,8 @@ void tally_begin_walk(struct worker *w)
 	for (size_t i = 0; i < w->engine->tally_count; i++) {
 		struct tally *t = &w->tallies[i];
 
+		if (likely((t->late_to_server | t->late_to_client) == 0))
+			continue; /* most: their cache lines stay clean */
 		counter_add(&t->bytes_to_server, t->late_to_server);
 		counter_add(&t->bytes_to_client, t->late_to_client);
 		t->late_to_server = 0;

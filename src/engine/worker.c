@@ -8,7 +8,6 @@
 #include "weir/engine/worker.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
+#include "weir/base/thread.h"
 #include "weir/engine/extra.h"
 #include "weir/engine/give_back.h"
 #include "weir/engine/queueing.h"
@@ -240,8 +240,8 @@ static int make_tallies(struct worker *w)
 	if (w->tallies == NULL)
 		return -ENOMEM;
 	memset(w->tallies, 0, bytes);
-	w->server_limits = calloc(tally_count(w->engine) + 1, sizeof(*w->server_limits));
-	return w->server_limits != NULL ? 0 : -ENOMEM;
+	w->line_limits = calloc(tally_count(w->engine) + 1, sizeof(*w->line_limits));
+	return w->line_limits != NULL ? 0 : -ENOMEM;
 }
 
 static void free_parts(struct worker *w)
@@ -252,7 +252,7 @@ static void free_parts(struct worker *w)
 		picker_free(&w->pickers[i]);
 	free(w->pickers);
 	free(w->tallies);
-	free(w->server_limits);
+	free(w->line_limits);
 	free(w->evictions);
 	free(w->listeners);
 	slab_free(&w->extras);
@@ -419,15 +419,8 @@ static void *worker_main(void *arg)
 
 int worker_spawn(struct worker *w)
 {
-	sigset_t all;
-	sigset_t old;
-	int err;
+	const int err = thread_start(&w->thread, worker_main, w);
 
-	/* Signals are control's business. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&w->thread, NULL, worker_main, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	w->spawned = err == 0;
-	return -err;
+	return err;
 }

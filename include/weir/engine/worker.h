@@ -3,8 +3,8 @@
  * worker.h - one thread, one loop, one core, and all that they own.
  *
  * A worker's things are touched by its own thread. The exceptions, each with the reason why it is safe,
- * stand in engine.h: mailbox and `asked` (spinlocks), counters and tallies (one writer, relaxed), log ring,
- * `load`, `looked`, `has_source_waits` and the listeners' `resting` flags (atomics). Floor 4.
+ * are listed in engine.h: mailbox and `asked` (spinlocks), counters and tallies (one writer, relaxed), log
+ * ring, `load`, `looked`, `pong`, `has_source_waits` and the listeners' `resting` flags (atomics). Floor 4.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -49,7 +49,7 @@ struct worker {
 	struct timer age;     /* give_back.c; set only while something rests */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */
-	struct log_limit *server_limits; /* owns; in the order of tallies, of lines about one server, or about
+	struct log_limit *line_limits; /* owns; in the order of tallies, of lines about one server, or about
 					  * clients that one frontend kept out */
 	struct log_limit shortage_limit;
 	int64_t told_ns; /* control was told that something rests in the pools */
@@ -95,7 +95,7 @@ int worker_spawn(struct worker *w);
  * are missing; its listeners go on. */
 void worker_lost(struct io_loop *loop);
 
-/* A flow could not get a pipe or memory moved: counted where counters live. */
+/* The worker that owns this loop. */
 static inline struct worker *worker_of_loop(struct io_loop *loop)
 {
 	return container_of(loop, struct worker, loop);
