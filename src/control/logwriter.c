@@ -436,8 +436,8 @@ bool logwriter_flush(struct logwriter *w, int timeout_ms)
 		result = drain_rings(w);
 		flush_all(w);
 		out = wait_out(w, deadline_ns);
-	} while (result == DRAIN_SOME || (!out && clock_mono_ns() < deadline_ns));
-	return out;
+	} while ((result == DRAIN_SOME || !out) && clock_mono_ns() < deadline_ns);
+	return out && result != DRAIN_SOME;
 }
 
 void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid)

@@ -34,8 +34,8 @@ void logwriter_free(struct logwriter *w);
 int logwriter_add_ring(struct logwriter *w, struct log_ring *ring);
 /* Something may be in the rings: called for each wake-up of control. */
 void logwriter_wake(struct logwriter *w);
-/* Reads and writes all that is there, waiting for slow targets at most `timeout_ms`; false when that was not
- * enough. For the end. */
+/* Reads and writes what is there, for `timeout_ms` at most; with 0 one turn. False when that was not enough.
+ * For the end, and before control lets go of a terminal. */
 bool logwriter_flush(struct logwriter *w, int timeout_ms);
 /* Files that were made since the start change their owner: before privileges are dropped. */
 void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid);

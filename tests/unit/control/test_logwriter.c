@@ -35,6 +35,9 @@ struct fixture {
 
 /* The next time the pipe is full its reader reads it empty, just after the answer. */
 static int read_after_full = -1;
+/* Whenever the writer waits there is one more line, and room for it. */
+static int lines_to_come;
+static int busy_reader;
 
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
@@ -42,6 +45,11 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	const int n = (int)syscall(SYS_ppoll, fds, count, timeout_ms < 0 ? NULL : &wait, NULL, 0);
 	char scrap[65536];
 
+	if (lines_to_come > 0) {
+		while (read(busy_reader, scrap, sizeof(scrap)) > 0)
+			continue;
+		log_line(LOG_LEVEL_NOTICE, "one more, %d to come", --lines_to_come);
+	}
 	if (n == 0 && read_after_full >= 0) {
 		while (read(read_after_full, scrap, sizeof(scrap)) > 0)
 			continue;
@@ -272,6 +280,19 @@ static void flush_gives_up_in_time(void **state)
 	assert_false(logwriter_has_stderr(f->writer, LOG_LEVEL_DEBUG));
 }
 
+static void flush_ends_while_lines_keep_coming(void **state)
+{
+	struct fixture *f = *state;
+
+	busy_reader = f->reader;
+	lines_to_come = 1000000; /* take many seconds */
+	for (int i = 0; i < 4000; i++)
+		log_line(LOG_LEVEL_INFO, "line %05d that fills the pipe and the buffer before it", i);
+	assert_false(logwriter_flush(f->writer, 20));
+	assert_true(lines_to_come > 0);
+	lines_to_come = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +306,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_limits_held_back_is_told_when_the_cause_is_quiet, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(flush_gives_up_in_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(flush_ends_while_lines_keep_coming, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
