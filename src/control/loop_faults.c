@@ -12,12 +12,14 @@
 #include <ev.h>
 #include <malloc.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/base/log.h"
+#include "weir/base/last_words.h"
 
 /* What the loop has without any descriptor of ours, doubled. */
 #define BYTES_MIN 65536u
@@ -41,10 +43,12 @@ static struct {
 
 static _Noreturn void give_up(const char *what)
 {
-	/* The rings would have to be read by this very loop. */
-	log_use_ring(NULL);
-	log_line(LOG_LEVEL_ALERT, "the control loop cannot go on: %s: %s; the process ends", what,
-		 strerror(errno));
+	char text[256];
+
+	/* A ring would have to be read by this very loop. A text that is cut still says what happened. */
+	(void)snprintf(text, sizeof(text), "the control loop cannot go on: %s: %s; the process ends", what,
+		       strerror(errno));
+	last_words_check(text);
 	abort();
 }
 

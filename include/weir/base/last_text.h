@@ -2,7 +2,7 @@
  *
  * last_text.h - a line of text, made where no function of the C library may be called.
  *
- * Private to last_words.c. Safe in a signal handler, but for last_text_prepare(). Floor 0.
+ * For last_words.c and check.c. Safe in a signal handler, but for last_text_prepare(). Floor 0.
  */
 #ifndef WEIR_BASE_LAST_TEXT_H
 #define WEIR_BASE_LAST_TEXT_H

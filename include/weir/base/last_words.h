@@ -31,8 +31,8 @@ struct last_words_target {
 };
 
 /* From now on fatal signals (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) and broken checks write their lines.
- * Signals stay as they are where somebody else handles them, as a sanitizer does. For the main thread, once,
- * before there are others. */
+ * Where somebody else handles SIGSEGV, as a sanitizer does, all of them stay as they are. For the main
+ * thread, once, before there are others. */
 void last_words_begin(void);
 /* Names the calling thread (15 bytes; cut), and lets it take fatal signals, on a stack of their own. */
 void last_words_thread(const char *name);
@@ -42,8 +42,9 @@ void last_words_thread(const char *name);
 void last_words_add(struct last_words_target *t);
 void last_words_remove(struct last_words_target *t);
 
-/* A check has failed: writes `cause` as a signal's lines are written. Does nothing before last_words_begin()
- * but to write the cause to stderr. SIGABRT ends the process from here on. Any thread. */
+/* A check has failed, or control cannot go on: writes `cause` as a signal's lines are written. Does nothing
+ * before last_words_begin() but to write the cause to stderr. SIGABRT ends the process from here on. Any
+ * thread. */
 void last_words_check(const char *cause);
 
 /* The session that this thread is at, for the record: each event of one says so. */

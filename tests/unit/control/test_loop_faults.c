@@ -136,7 +136,7 @@ static void end_without_any_memory_is_told(void **state)
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 	assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
-	assert_non_null(strstr(text, "alert: the control loop cannot go on: no memory for its tables"));
+	assert_non_null(strstr(text, "the control loop cannot go on: no memory for its tables"));
 	close(fds[0]);
 }
 
