@@ -98,14 +98,15 @@ static void look(struct memory_guard *g)
 {
 	const bool many = are_many(g);
 	struct memory_state state;
+	bool known;
 
 	g->looked = ev_now(g->loop);
 	take_stock(g, &state);
-	if (state.limit == CGROUP_NO_LIMIT)
-		state.percent = 0; /* the group is gone */
+	known = state.limit != CGROUP_NO_LIMIT; /* else percent is 0 */
+	/* What cannot be read now (no descriptor, no memory) is no reason to let anybody in. */
 	if (!g->paused && many && state.percent >= PAUSE_PERCENT)
 		set_paused(g, true, &state);
-	else if (g->paused && (!many || state.percent < RESUME_PERCENT))
+	else if (g->paused && (!many || (known && state.percent < RESUME_PERCENT)))
 		set_paused(g, false, &state);
 	atomic_store_explicit(&g->engine->sessions_watched, many, memory_order_relaxed);
 	if (many)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Danger: slow readers fill the memory of the service's control group, and the kernel kills the daemon."""
 
-import resource
 import socket
 
 import pytest
@@ -15,15 +14,12 @@ REPLY = bytes(1 << 18)
 
 
 @pytest.fixture
-def group():
+def group(descriptors):
     """Name it before `weir`: a group goes when it is empty."""
     made, why = cgroup.make(LIMIT)
     if made is None:
         pytest.skip(why)
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 20000:
-        pytest.skip(f"RLIMIT_NOFILE is {hard}, 20000 are needed")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    descriptors(20000)
     yield made
     made.close()
 
@@ -146,6 +142,10 @@ def test_with_a_maxconn_that_does_not_fit_acceptance_pauses_before_the_kernel_ki
     crowd = Crowd(peers, daemon)
     attack(crowd, READERS)
     wait_until(lambda: daemon.info()["memory_pauses"] > 0, lambda: f"acceptance pauses: {daemon.info()}")
+    info = daemon.info()
+    assert info["memory_limit_bytes"] == LIMIT and 0 < info["memory_used_bytes"] <= LIMIT, info
     check_served(crowd)
     assert "clients wait in the backlog" in daemon.log()
+    wait_until(lambda: daemon.info()["memory_is_short"] == 0, "memory is short no longer")
+    assert "new clients are accepted again" in daemon.log()
     assert len([line for line in daemon.log().splitlines() if "memory:" in line]) < 20

@@ -193,6 +193,14 @@ static void turn(struct rig *r)
 	worker_turn(r->worker);
 }
 
+static void turn_until_forwarding(struct rig *r, unsigned count)
+{
+	for (int i = 0; forwarding(r) < count; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+}
+
 /* ---- the tests ---- */
 
 /* Whichever allocation fails, the worker is not made, and whoever waits at its listener harms nobody. */
@@ -223,10 +231,7 @@ static void start_sessions(struct rig *r, unsigned count, int fds[])
 
 	for (unsigned i = 0; i < count; i++)
 		fds[i] = connect_client(r);
-	for (int i = 0; forwarding(r) < before + count; i++) {
-		assert_in_range(i, 0, TURNS_MAX);
-		turn(r);
-	}
+	turn_until_forwarding(r, before + count);
 }
 
 static bool has_session(const struct rig *r, unsigned server)
@@ -302,6 +307,41 @@ static void an_order_goes_in_slices_and_spares_who_comes_after_it(void **state)
 static int opens_left;
 
 /* A driver of which a user may have so many. */
+static void turn_until_paused(struct rig *r, uint64_t pauses)
+{
+	for (int i = 0; counter_get(&r->worker->counters.memory_pauses) < pauses; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+}
+
+static void while_memory_is_short_clients_wait_until_it_is_over_or_a_drain_takes_them(void **state)
+{
+	struct rig *r = *state;
+	int fds[3];
+
+	start_worker(r);
+	start_sessions(r, 1, fds);
+	engine_pause_accept(&r->engine, true);
+	fds[1] = connect_client(r);
+	turn_until_paused(r, 1);
+	mailbox_signal(&r->worker->mailbox, MAIL_RESUME); /* there is a place; memory is still short */
+	for (int i = 0; i < 3; i++)
+		turn(r);
+	assert_int_equal(r->worker->sessions, 1);
+	assert_int_equal(counter_get(&r->worker->counters.memory_pauses), 1);
+	engine_pause_accept(&r->engine, false);
+	turn_until_forwarding(r, 2);
+	engine_pause_accept(&r->engine, true);
+	fds[2] = connect_client(r);
+	turn_until_paused(r, 2);
+	assert_int_equal(r->worker->sessions, 2);
+	engine_drain(&r->engine);
+	turn_until_forwarding(r, 3);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+}
+
 static int open_or_refuse(struct io_loop *loop)
 {
 	return opens_left-- > 0 ? io_epoll_driver.open(loop) : -ENOMEM;
@@ -375,6 +415,7 @@ int main(void)
 		WORKER_TEST(a_worker_without_memory_is_not_made),
 		WORKER_TEST(an_order_to_end_sessions_needs_no_room_in_a_mailbox),
 		WORKER_TEST(an_order_goes_in_slices_and_spares_who_comes_after_it),
+		WORKER_TEST(while_memory_is_short_clients_wait_until_it_is_over_or_a_drain_takes_them),
 		WORKER_TEST(an_engine_that_did_not_start_can_be_started_again),
 		WORKER_TEST(the_budget_of_buffers_holds_what_drivers_borrow_on_top),
 	};
