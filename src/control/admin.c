@@ -326,13 +326,15 @@ static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
 	struct client *c = io->data;
 
 	(void)loop;
-	(void)revents;
 	if (c->state == CLIENT_READING)
 		client_read(c);
 	else if (c->state == CLIENT_WRITING)
 		client_go_on(c);
 	else if (c->state == CLIENT_LINGERING)
 		client_linger(c);
+	/* The kernel had no memory to watch it, and libev has stopped it: nothing more would be heard. */
+	if ((revents & EV_ERROR) != 0 && (c->state == CLIENT_READING || c->state == CLIENT_LINGERING))
+		client_close(c);
 	admin_take_answers(c->admin); /* it may have asked for what others are being told, or nobody yet */
 }
 

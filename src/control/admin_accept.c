@@ -24,20 +24,21 @@ static bool may_log(struct admin *a, const struct admin_peer *peer)
 	return log_limit_ok(&a->limit, LOG_CAUSE_ADMIN, peer->uid, clock_mono_ns(), 1);
 }
 
-/* Tells the peer in one line why it goes. With a place to spare its connection lingers, so that what it is
- * sending does not fail before it has read that line. */
-static void turn_away(struct admin *a, int fd, const struct admin_peer *peer, const struct text *why)
+/* Tells the peer in one line why it goes; takes `fd` and `why`. With a place to spare its connection lingers,
+ * so that what it is sending does not fail before it has read that line. */
+static void turn_away(struct admin *a, int fd, const struct admin_peer *peer, struct text *why)
 {
 	struct client *c = admin_places_find_spare(a);
 
 	if (c == NULL) {
 		(void)sys_send(fd, why->bytes, why->len); /* an empty socket takes a line */
 		low_fds_close(fd);
+		text_free(why);
 		return;
 	}
 	client_begin(c, fd, peer);
 	c->linger = true;
-	text_add(&c->answer, why->bytes, why->len);
+	c->answer = *why;
 	client_answer(c);
 }
 
@@ -45,8 +46,7 @@ static void refuse_peer(struct admin *a, int fd, const struct admin_peer *peer)
 {
 	struct text why;
 
-	if (a->ctx->totals != NULL)
-		a->ctx->totals->refused++;
+	a->ctx->totals->refused++;
 	if (may_log(a, peer))
 		log_line(LOG_LEVEL_WARNING,
 			 "the admin socket refused uid %u (pid %d): write allow-uid=%u behind admin-socket "
@@ -55,15 +55,13 @@ static void refuse_peer(struct admin *a, int fd, const struct admin_peer *peer)
 	text_init(&why);
 	admin_access_refusal(&a->access, peer, &why);
 	turn_away(a, fd, peer, &why);
-	text_free(&why);
 }
 
 static void refuse_crowd(struct admin *a, int fd, const struct admin_peer *peer)
 {
 	struct text why;
 
-	if (a->ctx->totals != NULL)
-		a->ctx->totals->busy++;
+	a->ctx->totals->busy++;
 	if (may_log(a, peer))
 		log_line(LOG_LEVEL_WARNING,
 			 "the admin socket is busy: uid %u (pid %d) was sent away, because root or weir's "
@@ -73,7 +71,6 @@ static void refuse_crowd(struct admin *a, int fd, const struct admin_peer *peer)
 	text_printf(&why, "error: busy: all %d connections are root's or weir's own; try again later\n",
 		    ADMIN_CLIENTS_MAX);
 	turn_away(a, fd, peer, &why);
-	text_free(&why);
 }
 
 void admin_accept_evict(struct client *c, const struct admin_peer *peer)
@@ -85,8 +82,7 @@ void admin_accept_evict(struct client *c, const struct admin_peer *peer)
 		       ADMIN_CLIENTS_MAX);
 	if (c->state == CLIENT_READING)
 		(void)sys_send(c->fd, why, strlen(why));
-	if (a->ctx->totals != NULL)
-		a->ctx->totals->evicted++;
+	a->ctx->totals->evicted++;
 	if (may_log(a, &c->peer))
 		log_line(LOG_LEVEL_WARNING,
 			 "the admin socket closed a connection of uid %u (pid %d), idle for %.1f s, to make "
@@ -141,6 +137,7 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 	/* One for each wake-up would do; a few more save wake-ups. */
 	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		if (a->turn == 0 && admin_places_full(a)) {
+			a->turn_due = true;
 			accept_later(a, ADMIN_TURN_S);
 			return;
 		}
@@ -166,7 +163,9 @@ static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int re
 	struct admin *a = timer->data;
 
 	(void)revents;
-	a->turn = ADMIN_TURN_CLIENTS;
+	if (a->turn_due)
+		a->turn = ADMIN_TURN_CLIENTS;
+	a->turn_due = false;
 	ev_io_start(loop, &a->accept);
 	on_accept(loop, &a->accept, 0); /* their turn ends with the backlog */
 }
@@ -191,6 +190,7 @@ void admin_accept_again(struct admin *a)
 {
 	if (admin_places_full(a))
 		return;
+	a->turn_due = false;
 	ev_timer_stop(a->loop, &a->accept_retry);
 	ev_io_start(a->loop, &a->accept);
 }

@@ -77,7 +77,7 @@ static void run_next_command(struct client *c)
 /* Behind the last answer. */
 static void conclude(struct client *c)
 {
-	if (c->answered == 0 && !c->prompt)
+	if (c->answered == 0 && !c->prompt && c->answer.len == 0)
 		text_printf(&c->answer, "error: empty request; try help\n");
 	if (c->prompt)
 		text_printf(&c->answer, "\n> ");

@@ -8,7 +8,6 @@
 #include "weir/control/admin_socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "weir/base/check.h"
@@ -17,12 +16,6 @@
 #include "weir/io/sys.h"
 
 #define ADMIN_BACKLOG 64
-
-/* Any descriptor will do; -1 when there is none to be had now. */
-static int open_reserve(void)
-{
-	return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
 
 /* False when there was nothing to give up. */
 static bool give_up(struct admin_socket *s, int i)
@@ -98,5 +91,5 @@ void admin_socket_refill(struct admin_socket *s)
 {
 	for (int i = 0; i < ADMIN_SOCKET_RESERVE; i++)
 		if (s->reserve[i] < 0)
-			s->reserve[i] = open_reserve();
+			s->reserve[i] = low_fds_open_null();
 }

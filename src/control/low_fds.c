@@ -24,6 +24,13 @@ static struct {
 	unsigned spare; /* how many these are */
 } low = {.source = -1};
 
+int low_fds_open_null(void)
+{
+	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : sys_eventfd(); /* in a bare folder there is no /dev */
+}
+
 static void close_spare(void)
 {
 	while (low.spare > 0)
@@ -33,9 +40,7 @@ static void close_spare(void)
 /* 0 or -errno; what was opened is in the list. */
 static int open_placeholders(unsigned count)
 {
-	low.source = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (low.source < 0)
-		low.source = sys_eventfd(); /* in a bare folder there is no /dev */
+	low.source = low_fds_open_null();
 	if (low.source < 0)
 		return low.source;
 	while (low.spare < count) {

@@ -63,6 +63,7 @@ struct admin {
 	struct log_limit limit; /* of lines about peers that are refused or lose their place */
 	double line_s, answer_s; /* ADMIN_LINE_S, ADMIN_ANSWER_S */
 	unsigned turn;   /* how many newcomers may cost another its place before they wait again */
+	bool turn_due;   /* the wait is for a place, not for a descriptor */
 	struct ev_io accept;             /* active while newcomers are let in */
 	struct ev_timer accept_retry;
 	struct stat_gather gather;

@@ -33,7 +33,7 @@ struct admin_context {
 	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as was asked */
 	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
-	struct admin_totals *totals;       /* borrows; NULL = not counted */
+	struct admin_totals *totals;       /* borrows; NULL = no socket is served */
 	struct tcp_aborts *tcp_aborts;     /* borrows; NULL = nobody looks */
 	const struct memory_guard *memory; /* borrows; NULL = the same */
 	struct checks *checks;             /* borrows; NULL = nothing is checked, nor told of changes */

@@ -17,6 +17,8 @@ void low_fds_free(void);
 /* `fd` under a low number (takes it; nobody may watch it yet), or -errno: -EMFILE when all are in use. What
  * is an -errno already stays one. */
 int low_fds_take(int fd);
+/* A descriptor that stands for nothing, to be held in another's place; or -errno. The caller closes it. */
+int low_fds_open_null(void);
 /* Closes what low_fds_take() has given, and holds its number again. */
 void low_fds_close(int fd);
 
