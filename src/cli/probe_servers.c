@@ -184,7 +184,7 @@ static void end_connect(struct probe *p, struct trial *one, int err)
 	const bool itself = err == 0 && self_connect_happened(one->fd, &one->addr);
 
 	if (itself)
-		self_connect_end(one->fd);
+		sock_harden(one->fd); /* in TIME_WAIT it would hold the server's port */
 	if (one->fd >= 0)
 		sys_close(one->fd);
 	one->fd = -1;

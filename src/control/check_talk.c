@@ -212,7 +212,7 @@ static int put_header(struct check_talk *t)
 /* Nobody listens, and the connect succeeded all the same. */
 static void met_itself(struct check_talk *t)
 {
-	self_connect_end(t->fd);
+	sock_harden(t->fd); /* in TIME_WAIT it would hold the server's port */
 	t->met_itself = true;
 	check_talk_tell(t, CHECK_L4CON, "connection refused (connected to itself)");
 }

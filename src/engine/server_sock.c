@@ -42,8 +42,8 @@ static struct sock_tcp options_of(const struct session *s)
 	return opt;
 }
 
-/* One line a second of a worker for each server and kind of trouble; the others are counted. Kinds are beyond
- * the numbers of errors, which tell apart the failures of connects to that server. */
+/* One line per second, worker, server and kind of trouble; the rest are counted. The values start above every
+ * errno, because failed connects to the same server use errno as their key. */
 enum trouble {
 	TROUBLE_SPILL = 1 << 16, /* the next source is used */
 	TROUBLE_NO_SOURCE,
@@ -309,7 +309,7 @@ bool server_sock_met_itself(struct session *s, const struct addr *to)
 
 	if (likely(!server_addr_meets_itself(to)) || likely(!self_connect_happened(fd, to)))
 		return false;
-	self_connect_end(fd);
+	sock_harden(fd); /* in TIME_WAIT it would hold the server's port */
 	counter_add(&s->worker->counters.self_connects, 1);
 	if (log_limit_ok(tally_server_limit(s), LOG_CAUSE_CONNECT, TROUBLE_ITSELF, s->worker->loop.now_ns, 1))
 		server_sock_log_itself(s->backend->config, s->server->config, to);

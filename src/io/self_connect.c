@@ -80,11 +80,3 @@ bool self_connect_happened(int fd, const struct addr *to)
 	return !addr_is_unix(to) && sys_getsockname(fd, &ours.sa, &ours.len) == 0 &&
 	       is_same_ip(&ours, to) && addr_port(&ours) == addr_port(to);
 }
-
-void self_connect_end(int fd)
-{
-	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
-
-	/* Refused, the port is free again when TIME_WAIT is over. */
-	(void)sys_setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
-}

@@ -20,15 +20,21 @@ static void ask(struct uring *u, struct io_op *op)
 	uring_sent(u, op, sqe);
 }
 
+/* In the ring, or in the list of those that wait for one. */
+static void arm(struct uring *u, struct io_op *op)
+{
+	if (u->on) {
+		ask(u, op);
+		return;
+	}
+	op->next = u->unarmed;
+	u->unarmed = op;
+}
+
 int uring_start_accept(struct uring *u, struct io_op *op)
 {
 	(void)parked_wait(u->loop, op); /* it waits in the ring, or for it */
-	if (u->on) {
-		ask(u, op);
-	} else {
-		op->next = u->unarmed;
-		u->unarmed = op;
-	}
+	arm(u, op);
 	return IO_PENDING;
 }
 
@@ -55,20 +61,21 @@ void uring_forget_accept(struct uring *u, struct io_op *op)
 	}
 }
 
+static void end_cancelled(struct uring *u, struct io_op *op)
+{
+	*parked_place(op) = NULL;
+	io_complete(u->loop, op, -ECANCELED);
+}
+
 void uring_accept_again(struct uring *u, struct io_op *op)
 {
 	const bool cancelled = op->result & URING_CANCELLED;
 
 	op->result = IO_PARKED;
-	if (cancelled) {
-		*parked_place(op) = NULL;
-		io_complete(u->loop, op, -ECANCELED);
-	} else if (u->on) {
-		ask(u, op);
-	} else {
-		op->next = u->unarmed;
-		u->unarmed = op;
-	}
+	if (cancelled)
+		end_cancelled(u, op);
+	else
+		arm(u, op);
 }
 
 void uring_on_accept(struct uring *u, struct io_op *op, int res)
@@ -76,8 +83,7 @@ void uring_on_accept(struct uring *u, struct io_op *op, int res)
 	int err = 0;
 
 	if (op->result & URING_CANCELLED) {
-		*parked_place(op) = NULL;
-		io_complete(u->loop, op, -ECANCELED);
+		end_cancelled(u, op);
 		return;
 	}
 	op->result = IO_PARKED; /* the engine may cancel it now, and nothing of it is in the ring */

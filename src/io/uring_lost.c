@@ -73,14 +73,9 @@ void uring_lose(struct uring *u)
 {
 	struct io_loop *loop = u->loop;
 
-	/* Sockets that were closed in the last turn; what else fails now ends with the ring. */
-	(void)ring_enter(u->ring, 0);
-	ring_close(u->ring);
-	u->ring = NULL;
+	io_uring_driver.rest(loop); /* with it go sockets that were closed in the last turn */
 	u->on = false;
-	u->lent = NULL;
 	memset(u->unheard, 0, sizeof(u->unheard));
-	uring_bufs_free(u);
 	u->ringless = io_uring_driver;
 	u->ringless.start = start_without;
 	u->ringless.cancel = cancel_without;
@@ -88,7 +83,6 @@ void uring_lose(struct uring *u)
 	loop->driver = &u->ringless;
 	loop->is_down = true;
 	loop->now_ns = sys_now_ns();
-	u->looked = false;
 	check(loop->lost != NULL);
 	loop->lost(loop); /* before there is a new ring, which knows nothing of what was in the old one */
 	(void)renew(u);   /* or each wait tries again */

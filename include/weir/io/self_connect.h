@@ -30,7 +30,4 @@ bool self_connect_possible(const struct addr *to, const struct self_connect_sour
  * socket. What cannot be found out counts as no. */
 bool self_connect_happened(int fd, const struct addr *to);
 
-/* Makes close(2) of `fd` forget the connection at once: in TIME_WAIT it would hold the server's port. */
-void self_connect_end(int fd);
-
 #endif

@@ -146,7 +146,7 @@ static void one_that_met_itself_is_known_and_its_port_is_free_behind_it(void **s
 		/* This is what a client would have met. */
 		assert_int_equal(sys_send(fd, "x", 1), 1);
 		assert_int_equal(sys_recv(fd, &byte, 1, 0), 1);
-		self_connect_end(fd);
+		sock_harden(fd);
 		sys_close(fd);
 		/* Bound without SO_REUSEADDR, so TIME_WAIT would be in the way. */
 		fd = sys_socket(at.sa.sa_family);
