@@ -26,8 +26,8 @@
 #include "weir/io/sock.h"
 #include "weir/io/sys.h"
 
-/* A peer over maxconn-per-source that owes its PROXY header: so long it may take, longer than TCP needs to
- * send a lost first packet again; and so long where it holds what others wait for. */
+/* How long a peer over maxconn-per-source may owe its PROXY header: longer than TCP takes to send a lost
+ * first packet again; and the least that anybody has when maxconn or rate-limit is nearly used up. */
 #define OVER_LIMIT_NS	  (250 * NS_PER_MS)
 #define OVER_LIMIT_MIN_NS NS_PER_MS
 
@@ -220,20 +220,19 @@ static void refuse(struct session *s, enum close_reason why)
 	session_close(s, why);
 }
 
-enum close_reason admission_turn_away(struct worker *w, const struct endpoint *ep, int fd,
-				      const struct addr_brief *peer)
+bool admission_turn_away(struct worker *w, const struct endpoint *ep, int fd, const struct addr_brief *peer)
 {
 	const enum close_reason why = object_to_peer(ep, fd, peer);
 
 	if (why == CLOSE_NORMAL)
-		return why;
+		return false;
 	count_refusal(w, ep->frontend, why);
 	tally_turned_away(w, ep->frontend);
 	record_turned_away(w, ep, peer, why);
 	if (!addr_is_unix(&ep->addr))
 		sock_harden(fd);
 	sys_close(fd);
-	return why;
+	return true;
 }
 
 static bool admit_guarded(struct session *s)
@@ -278,8 +277,8 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The less is left of what it holds, the shorter: one who says nothing must not keep out those who would.
- * Whom the file names in `trusted` is no stranger, and not hurried. */
+/* The less is left of what it holds, the shorter: a silent client must not keep out others. A peer listed in
+ * `trusted` is not hurried. */
 static int64_t patience_ns(const struct session *s)
 {
 	const struct engine *e = s->worker->engine;

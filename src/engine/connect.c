@@ -156,6 +156,7 @@ void session_watch_client(struct session *s)
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
 	const bool has_fin = (s->sides[SIDE_CLIENT].sock.bits & IO_RDHUP) != 0;
 	const uint8_t want = is_between_servers(s) && !has_fin ? IO_WANT_ERR | IO_WANT_END : IO_WANT_ERR;
+	int r;
 
 	if (is_between_servers(s) && client_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
@@ -170,7 +171,10 @@ void session_watch_client(struct session *s)
 	}
 	op->kind = IO_READY;
 	op->want = want;
-	if (io_start(&s->worker->loop, op) != IO_PENDING && has_sent_nothing(s))
+	r = io_start(&s->worker->loop, op);
+	if (unlikely(r == -ENOMEM)) /* its worker has no ring for the moment */
+		session_close(s, CLOSE_NO_RESOURCE);
+	else if (r != IO_PENDING && has_sent_nothing(s))
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 

@@ -95,7 +95,7 @@ static void pass_on(const struct session_extra *x, const struct config_server *s
 	if (x->proxy == NULL)
 		return;
 	check(proxy_parse(x->proxy->data, x->proxy->len, &h, &why) == (ssize_t)x->proxy->len);
-	if (server->proxy_pass && x->tlvs_count) {
+	if (server->proxy_pass && x->tlvs_trusted) {
 		send->tlvs = h.tlvs;
 		send->tlv_len = h.tlv_len;
 	}

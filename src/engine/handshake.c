@@ -112,14 +112,14 @@ static bool adopt_header(struct session *s, const struct proxy_header *h, const 
 {
 	struct session_extra *x = s->extra;
 
-	x->tlvs_count = h->tlv_len > 0 && is_named(s);
-	if (x->tlvs_count)
+	x->tlvs_trusted = h->tlv_len > 0 && is_named(s);
+	if (x->tlvs_trusted)
 		note_unique_id(x, h);
 	if (h->family != 0) {
 		s->client = plain_address(&h->src);
 		x->dst = plain_address(&h->dst);
 	}
-	if (!(x->tlvs_count && may_pass_on(s, true)) && !(h->family == AF_UNIX && may_pass_on(s, false)))
+	if (!(x->tlvs_trusted && may_pass_on(s, true)) && !(h->family == AF_UNIX && may_pass_on(s, false)))
 		return true;
 	x->proxy = buf_get(&s->worker->loop.bufs, (uint32_t)len);
 	if (x->proxy == NULL)
@@ -238,6 +238,16 @@ static void bytes_came(struct session *s)
 	}
 }
 
+static void bytes_or_end(struct session *s, int n)
+{
+	if (n > 0)
+		bytes_came(s);
+	else if (unlikely(n == -ENOMEM)) /* for example, its worker has no ring for the moment */
+		session_close(s, CLOSE_NO_RESOURCE);
+	else
+		client_ended(s);
+}
+
 static void read_more(struct session *s)
 {
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
@@ -249,20 +259,14 @@ static void read_more(struct session *s)
 		n = io_start(&s->worker->loop, op);
 		if (n == IO_PENDING)
 			return;
-		if (n > 0)
-			bytes_came(s);
-		else
-			client_ended(s);
+		bytes_or_end(s, n);
 	}
 }
 
 void handshake_read_done(struct session *s, int result)
 {
 	check(s->state == SESSION_HANDSHAKE);
-	if (result > 0)
-		bytes_came(s);
-	else
-		client_ended(s);
+	bytes_or_end(s, result);
 	read_more(s);
 }
 

@@ -312,7 +312,7 @@ static void on_client(struct listener *l, int fd)
 	addr_to_brief(&w->loop.peer->sa, w->loop.peer->len, &letter.client);
 	counter_add(&w->counters.accepted, 1);
 	atomic_fetch_add_explicit(&fe->total, 1, memory_order_relaxed);
-	if (unlikely(fe->choosy) && admission_turn_away(w, l->endpoint, fd, &letter.client) != CLOSE_NORMAL)
+	if (unlikely(fe->choosy) && admission_turn_away(w, l->endpoint, fd, &letter.client))
 		return; /* what was reserved for it is the next one's */
 	if (!l->reserved)
 		force_slot(l); /* a driver may accept one more while it is being cancelled */
@@ -396,7 +396,7 @@ void listener_resume(struct listener *l)
 	if (l->state != LISTENER_RESTING || io_is_pending(&l->accept))
 		return;
 	/* For want of memory it rests until control says so. */
-	if (atomic_load(&l->resting) == LIMIT_MEMORY && !may_resume(l))
+	if (atomic_load(&l->resting) == LIMIT_MEMORY && is_memory_short(l))
 		return;
 	if (timer_is_set(&l->pause)) { /* it rests for rate-limit */
 		if (!rate_has_place(l))

@@ -2,8 +2,8 @@
  *
  * lost.c - a worker whose driver has lost results of the kernel: its sessions end, and it goes on.
  *
- * A session that only waited may have lost nothing, but which one that is nobody can tell. Touches no other
- * worker. A worker's thread. Floor 4.
+ * Sessions that were only waiting may have lost nothing, but nobody can tell which. Touches no other worker.
+ * A worker's thread. Floor 4.
  */
 #include <errno.h>
 

@@ -255,6 +255,7 @@ static enum log_cause cause_of(enum close_reason why)
 	case CLOSE_SOURCE_LIMIT:
 		return LOG_CAUSE_SOURCE_LIMIT;
 	case CLOSE_NO_RESOURCE:
+	case CLOSE_RING_LOST:
 		return LOG_CAUSE_SHORTAGE;
 	default:
 		return LOG_CAUSE_HANDSHAKE; /* what else ends before it is let in */

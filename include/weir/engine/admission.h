@@ -15,18 +15,16 @@
 
 #include <stdbool.h>
 
-#include "weir/engine/close_reason.h"
-
 struct addr_brief;
 struct endpoint;
 struct engine;
 struct session;
 struct worker;
 
-/* Keeps a peer out by its own address or user: counts and logs it, resets and closes `fd`, which is taken
- * then. CLOSE_NORMAL: it may become a session. For the listener, where frontend->choosy. */
-enum close_reason admission_turn_away(struct worker *w, const struct endpoint *ep, int fd,
-				      const struct addr_brief *peer);
+/* Judges a peer by its own address and user. True: it was turned away (counted, logged, reset), and `fd`,
+ * which this takes then, is closed. False: it may become a session. For the listener, where
+ * frontend->choosy. */
+bool admission_turn_away(struct worker *w, const struct endpoint *ep, int fd, const struct addr_brief *peer);
 /* The session waits for its PROXY header, which has not come at once: maxconn-per-source counts the peer. One
  * that is over it has a moment only, as the headers of a balancer that opens many may all be on their way. */
 void admission_owes_header(struct session *s);

@@ -31,7 +31,7 @@ struct eviction {
 struct evict_walk {
 	bool running;
 	/* Changes with each walk: a session that has it came to its server since the walk began, or has been
-	 * looked at. All have it when a walk has ended. */
+	 * looked at. When a walk has ended all that are at a server have it; the others get it there. */
 	bool mark;
 	uint32_t place; /* see session_slab_next() */
 };

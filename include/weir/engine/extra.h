@@ -44,7 +44,7 @@ struct session_extra {
 	/* handshake.c */
 	struct buf *head;        /* owns: a header that is not whole yet */
 	struct buf *proxy;       /* owns: the client's header, until a server was told of it; NULL = none */
-	bool tlvs_count;         /* those of `proxy` are of a sender that may pass them on */
+	bool tlvs_trusted;       /* the sender of `proxy` may have its TLVs passed on */
 	uint32_t header_sent;    /* bytes of our own header in the flow to the server: not the client's */
 	uint8_t unique_id_len;   /* 0 = none */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* made here for a server, else of the client's header */

@@ -16,9 +16,9 @@ struct session;
 
 /* May this peer send a PROXY header where one is read? */
 bool handshake_trusts(const struct frontend *fe, const struct addr_brief *peer);
-/* A session has just begun, and its peer was not turned away (admission.h): true when its client must send a
- * PROXY header first. Then session_begin() is
- * called when that is whole, and the session is closed when it is not to be had. */
+/* A session has just begun; its peer was not turned away (admission.h). True when its client must send a
+ * PROXY header first: session_begin() is called when the header is complete, and the session is closed when
+ * none arrives. */
 bool handshake_start(struct session *s);
 /* The read of a header, or the watch of its client, came back (state HANDSHAKE). */
 void handshake_read_done(struct session *s, int result);

@@ -44,7 +44,7 @@ struct listener {
 void listener_init(struct listener *l, struct worker *w, struct endpoint *ep);
 /* Begins to accept. 0 or -errno. */
 int listener_start(struct listener *l);
-/* Maxconn or rate-limit may have room again. */
+/* Maxconn or rate-limit may have room again, or memory may be short no longer. */
 void listener_resume(struct listener *l);
 /* If maxconn or rate-limit has room, wakes the next listener that rests for want of it. */
 void listener_pass_on(struct listener *l);
