@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tests", "system"))
 
 # pylint: disable=wrong-import-position
-from harness import address, netns          # noqa: E402
+from harness import address, admin, netns   # noqa: E402
 from harness.daemon import BINARY           # noqa: E402
 from harness.timing import wait_until       # noqa: E402
 
@@ -38,10 +38,11 @@ class Proxy:
     """A proxy as a process, with one frontend and an admin socket. `about` is what the attack asks for."""
 
     def __init__(self, kind, folder, about, wrapper=()):
-        self.holder, self.front = address.hold("tcp4") if not wrapper else (None, about["front"])
-        if self.holder:
-            self.holder.close()
-        self.folder = folder
+        if wrapper:
+            self.front = about["front"]
+        else:
+            holder, self.front = address.hold("tcp4")
+            holder.close()
         self.admin = os.path.join(folder, "admin.sock")
         path = os.path.join(folder, f"{kind}.cfg")
         with open(path, "w", encoding="utf-8") as f:
@@ -71,15 +72,7 @@ class Proxy:
                 f"listen web\n bind {self.front}\n retries 0\n{limit} server a {about['server']}\n{check}")
 
     def ask(self, command, patience=30):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", patience, 0))
-            s.connect(self.admin)  # waits for room in the backlog, as long as the socket blocks
-            s.settimeout(patience)
-            s.sendall(command.encode() + b"\n")
-            parts = []
-            while part := s.recv(65536):
-                parts.append(part)
-            return b"".join(parts).decode()
+        return admin.ask(self.admin, command, patience)
 
     def close(self):
         if self.child.poll() is None:

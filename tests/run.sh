@@ -281,7 +281,7 @@ esac
 # What control does by itself is the same with each driver.
 once=
 for name in test_doctor test_command_line test_logs test_admin test_harness attack/test_admin_access \
-    attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung attack/test_memory_limit \
+    attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
     attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do
     once="$once --ignore=tests/system/$name.py"
 done

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The administrator of a soak: asks for everything and changes what may be changed, at random."""
 
+import contextlib
 import csv
 import io
 import os
 import signal
-import socket
 import time
 
 from harness import address
-from harness.timing import PATIENCE
+from harness.admin import ask
+from harness.timing import wait_until
 
 ASKED = ("show info", "show info json", "show stat", "show stat json", "show sess", "show sess json",
          "show pools", "show backend", "show servers state", "show servers history", "show hash", "help",
@@ -23,29 +24,13 @@ GROWING_KEYS = ("accepted", "denied", "connects", "connect_failures", "retries",
 LOG_BYTES = 20 << 20
 
 
-def ask(admin, command):
-    with socket.socket(socket.AF_UNIX) as s:
-        s.settimeout(PATIENCE)
-        s.connect(admin)
-        s.sendall(command.encode() + b"\n")
-        parts = []
-        while part := s.recv(65536):
-            parts.append(part)
-        return b"".join(parts).decode()
-
-
 def patiently(admin, command):
     """The answer, however many hostile clients hold the socket for a moment."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            answer = ask(admin, command)
-            if answer:
-                return answer
-        except OSError:
-            pass
-        assert time.monotonic() < end, f"the admin socket does not answer '{command}'"
-        time.sleep(0.02)
+    def answer():
+        with contextlib.suppress(OSError):
+            return ask(admin, command)
+        return None
+    return wait_until(answer, f"an answer to '{command}'")
 
 
 def listeners(daemon):
@@ -96,10 +81,7 @@ class Administrator:
         if os.path.exists(self.log) and os.path.getsize(self.log) > LOG_BYTES:
             os.replace(self.log, self.log + ".1")
             os.kill(self.pid, signal.SIGUSR1)
-            end = time.monotonic() + PATIENCE
-            while not os.path.exists(self.log):
-                assert time.monotonic() < end, "the log file is not opened again"
-                time.sleep(0.01)
+            wait_until(lambda: os.path.exists(self.log), "the log file is opened again")
             return "rotated"
         return "left the log"
 
@@ -110,6 +92,7 @@ class Administrator:
             key, _, value = line.partition(": ")
             if key in GROWING_KEYS:
                 now[key] = int(value)
+        assert set(GROWING_KEYS) <= now.keys(), f"missing: {set(GROWING_KEYS) - now.keys()}"
         table = patiently(self.admin, "show stat").lstrip("# ")
         for row in csv.DictReader(io.StringIO(table)):
             for column in GROWING_COLUMNS:

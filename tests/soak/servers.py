@@ -72,6 +72,10 @@ class Server:
         self.child = None
         self.start()
 
+    def is_wrong(self):
+        """Did it end because of a byte that was not its client's?"""
+        return self.child is not None and self.child.exitcode == WRONG
+
     def start(self):
         listener = self.address.socket()
         if self.address.tcp:
@@ -108,17 +112,19 @@ class Servers:
         server = dice.choice(self.flapping)
         if server.child.is_alive():
             server.kill()
-        else:
+        elif not server.is_wrong():
             server.start()
 
     def calm(self):
         """Brings all of them back."""
         for server in self.flapping:
-            if not server.child.is_alive():
+            if not server.child.is_alive() and not server.is_wrong():
                 server.start()
 
-    def alive(self):
-        return all(s.child.is_alive() for s in (*self.steady, self.header, self.unix))
+    def are_well(self):
+        """Has none met a wrong byte, and died only who is killed now and then?"""
+        steady = (*self.steady, self.header, self.unix)
+        return all(s.child.is_alive() for s in steady) and not any(s.is_wrong() for s in self.flapping)
 
     def close(self):
         for server in (*self.steady, self.header, self.unix, *self.flapping):

@@ -6,6 +6,7 @@ that failed skips it: its daemon is killed, so that one fault is one report.
 """
 
 import os
+import resource
 import shutil
 import tempfile
 
@@ -118,6 +119,20 @@ def folder(session_folder):
     path = tempfile.mkdtemp(prefix="t", dir=session_folder)
     os.chmod(path, 0o755)
     return path
+
+
+@pytest.fixture
+def descriptors():
+    """descriptors(count): so many at least, for us and each daemon that starts after it; until the end."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def need(count):
+        if hard < count:
+            pytest.skip(f"RLIMIT_NOFILE is {hard}, {count} are needed")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), hard))
+
+    yield need
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.fixture

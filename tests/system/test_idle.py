@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Danger: connections that do nothing cost memory, pipes, descriptors or CPU."""
 
-import resource
 import time
 
 import pytest
@@ -25,11 +24,8 @@ def open_many(peers, where, listener, count):
 
 
 @pytest.mark.release_only
-def test_5000_idle_connections_cost_two_descriptors_and_half_a_kilobyte(weir, peers, folder):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 2 * MANY + 500:
-        pytest.skip(f"RLIMIT_NOFILE is {hard}, {2 * MANY + 500} are needed")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def test_5000_idle_connections_cost_two_descriptors_and_half_a_kilobyte(weir, peers, folder, descriptors):
+    descriptors(2 * MANY + 500)
     listener = peers.listen()
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
                   f"maxconn = {MANY + 100}\nmaxpipes = 64\nsplice = on")

@@ -54,12 +54,7 @@ def pair(peers, daemon, listener):
 
 
 def streams(peers, daemon, listener, count=6, size=400_000):
-    legs = []
-    for n in range(count):
-        client, server = pair(peers, daemon, listener)
-        legs += [Leg(client, send=size + n, receive=size - n),
-                 Leg(server, send=size - n, receive=size + n)]
-    exchange.run(legs)
+    exchange.crossed([pair(peers, daemon, listener) for _ in range(count)], size)
 
 
 @pytest.mark.parametrize("error", ("EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EPROTO",

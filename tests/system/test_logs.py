@@ -452,3 +452,20 @@ def test_the_journal_gets_priorities(tmp_path):
     assert all(re.match(r"<[3-7]>\S", line) for line in lines), lines
     assert any(line.startswith("<5>ready:") for line in lines)
     assert any(line.startswith("<5>stopped:") for line in lines)
+
+
+def test_a_log_file_that_cannot_be_opened_again_stays_in_use(weir, peers, folder):
+    path = f"{folder}/log.json"
+    listener = peers.listen()
+    daemon = weir(f"log = file:{path} format=json\n" + LISTEN.format(listener.address))
+    os.rename(path, path + ".1")
+    os.mkdir(path)
+    daemon.signal(signal.SIGUSR1)
+    wait_until(lambda: f"SIGUSR1: cannot open {path} again: Is a directory" in daemon.log(), "the reason")
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.reset()
+    server.receive_to_end()
+    wait_until(lambda: len(sessions_in(json_lines(path + ".1"))) == 1, "the old file has the line")
+    os.rmdir(path)
+    daemon.signal(signal.SIGUSR1)
+    wait_until(lambda: "SIGUSR1: log files opened again" in daemon.log(), "it is well again")

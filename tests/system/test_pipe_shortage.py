@@ -34,12 +34,7 @@ sys.stdin.read()
 
 
 def bulk(peers, daemon, listener):
-    legs = []
-    for n in range(FLOWS):
-        client, server = peers.pair(daemon.address("l"), listener)
-        legs += [Leg(client, send=BYTES + n, receive=BYTES - n),
-                 Leg(server, send=BYTES - n, receive=BYTES + n)]
-    exchange.run(legs)
+    exchange.crossed([peers.pair(daemon.address("l"), listener) for _ in range(FLOWS)], BYTES)
 
 
 @pytest.mark.smoke

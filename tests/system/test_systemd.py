@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness import driver, exchange, trace
+from harness import driver, exchange, process, trace
 from harness.address import fresh, of_socket
 from harness.daemon import sanitized
 from harness.exchange import Leg
@@ -308,7 +308,7 @@ def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(weir, peers,
                   environment=manager.environment | {"WATCHDOG_USEC": str(int(interval * 1e6))})
     manager.wait("WATCHDOG", "1", count=5, patience=8 * interval)
     assert time.monotonic() - begin > 1.2 * interval, "one for each half of the interval"
-    tid = worker_thread(daemon.pid, 1)
+    tid = process.worker_thread(daemon.pid, 1)
     delay = int(4 * interval * 1e6)
     call = "io_uring_enter" if driver.uses_uring(daemon) else "epoll_pwait2"
     stuck = Inject(tid, f"{call}:delay_exit={delay}", follow=False)
@@ -321,14 +321,6 @@ def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(weir, peers,
         stuck.close()
     # It turns again, and is heard again.
     manager.wait("WATCHDOG", "1", count=count + 2, patience=12 * interval)
-
-
-def worker_thread(pid, index):
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as f:
-            if f.read() == f"worker {index}\n":
-                return int(tid)
-    raise AssertionError(f"no worker {index}")
 
 
 @pytest.mark.release_only

@@ -57,7 +57,9 @@ class Crowd:
 
 
 @pytest.fixture
-def crowd(weir, folder, closing):
+def crowd(weir, folder, closing, descriptors):
+    descriptors(2 * SESSIONS + 1000)
+
     def make(**kw):
         made = Crowd(weir, folder, **kw)
         closing.append(made)

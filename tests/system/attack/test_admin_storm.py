@@ -4,7 +4,6 @@ hang-ups, there is one that ends the daemon, or keeps others from being answered
 
 import contextlib
 import socket
-import struct
 
 from harness import process, storm
 from harness.daemon import sanitized
@@ -52,13 +51,6 @@ def connected(path):
     return sock
 
 
-def answer(daemon):
-    """`show info`; None while those who were faster fill the backlog."""
-    with contextlib.suppress(BlockingIOError):
-        return daemon.info()
-    return None
-
-
 class Client:
     def __init__(self, rng, path):
         self.sock = connected(path)
@@ -78,24 +70,12 @@ class Client:
             self.pieces.pop(0)
         return True
 
-    def leave(self):
+    def end(self):
         """Most hang up with an answer unread, which is a reset of a Unix socket."""
         with contextlib.suppress(OSError):
             if self.reads:
                 self.sock.recv(4096)
         self.sock.close()
-
-
-def blow(rng, path, count):
-    for _ in range(0, count, AT_ONCE):
-        clients = [Client(rng, path) for _ in range(AT_ONCE)]
-        going = list(clients)
-        while going:
-            client = rng.choice(going)
-            if not client.step():
-                going.remove(client)
-        for client in clients:
-            client.leave()
 
 
 def test_hostile_clients_keep_nobody_from_an_answer(weir, peers):
@@ -105,8 +85,8 @@ def test_hostile_clients_keep_nobody_from_an_answer(weir, peers):
     daemon.expected_alarms = "has no server left"  # some of them drain it
     descriptors = len(process.descriptors(daemon.pid))
     client, server = peers.pair(daemon.address("l"), listener)
-    blow(rng, daemon.admin, CLIENTS)
-    info = wait_until(lambda: answer(daemon), "an answer to who waits for one")
+    storm.blow(rng, lambda: Client(rng, daemon.admin), CLIENTS, AT_ONCE)
+    info = daemon.info()
     assert info["Pid"] == daemon.pid, info
     wait_until(lambda: len(process.descriptors(daemon.pid)) <= descriptors + 2,
                "the daemon has let go of those who hung up")

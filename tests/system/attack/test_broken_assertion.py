@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from harness import driver
+from harness import driver, process
 from harness.daemon import BINARY
 from harness.timing import wait_until
 
@@ -83,12 +83,7 @@ def everywhere(weir, peers, folder):
 
 def in_worker(daemon, number):
     """A signal to the thread of its first worker."""
-    for task in os.listdir(f"/proc/{daemon.pid}/task"):
-        with open(f"/proc/{daemon.pid}/task/{task}/comm", encoding="ascii") as f:
-            if f.read() == "worker 0\n":
-                assert _libc.tgkill(daemon.pid, int(task), number) == 0
-                return
-    raise AssertionError("no worker 0")
+    assert _libc.tgkill(daemon.pid, process.worker_thread(daemon.pid, 0), number) == 0
 
 
 @pytest.mark.parametrize("number", (signal.SIGSEGV, signal.SIGABRT))

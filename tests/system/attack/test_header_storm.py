@@ -79,18 +79,6 @@ class Client:
                 pass
 
 
-def blow(rng, where, count):
-    for _ in range(0, count, AT_ONCE):
-        clients = [Client(rng, where) for _ in range(AT_ONCE)]
-        going = list(clients)
-        while going:
-            client = rng.choice(going)
-            if not client.step():
-                going.remove(client)
-        for client in clients:
-            client.end()
-
-
 def test_no_broken_header_harms_the_daemon_or_a_stream(weir, peers):
     rng = storm.draw()
     listener, plain = peers.listen(), peers.listen()
@@ -113,7 +101,7 @@ def test_no_broken_header_harms_the_daemon_or_a_stream(weir, peers):
     streaming = threading.Thread(target=stream)
     streaming.start()
     try:
-        blow(rng, daemon.address("storm"), HEADERS)
+        storm.blow(rng, lambda: Client(rng, daemon.address("storm")), HEADERS, AT_ONCE)
     finally:
         streaming.join()
     assert not failures, failures

@@ -29,8 +29,8 @@ def hang():
         pytest.skip(trace.missing())
     running = []
 
-    def begin(daemon, path, calls="write"):
-        running.append(HungDisk(daemon.pid, path, calls))
+    def begin(daemon, path, calls="write", tasks=None):
+        running.append(HungDisk(daemon.pid, path, calls, tasks))
         return running[-1]
 
     yield begin
@@ -98,7 +98,6 @@ def test_control_goes_on_while_a_log_file_hangs(weir, folder, hang, closing):
     wait_until(lambda: len(daemon.session_lines()) == ended, "the other target has every line")
     lost = answers(daemon)["log_dropped"]
     assert lost == daemon.info()["log_dropped_slow"] > 0
-    service.start()
     disk.close()
     told = re.compile(r"(\d+) log lines were lost: the log file \S+/log\.json was not written for (\d+) s")
 
@@ -129,6 +128,7 @@ def test_with_one_target_lines_wait_and_what_is_lost_is_told(weir, folder, hang)
     while answers(daemon)["log_dropped_slow"] == 0:
         for _ in range(200):
             session(folder)
+    wait_until(lambda: answers(daemon)["sessions"] == 0, "each session has been logged or dropped")
     lost, ended = answers(daemon)["log_dropped"], answers(daemon)["accepted"]
     disk.close()
     told = wait_until(lambda: re.search(r"warning (\d+) log lines were lost: stderr was not written for "
@@ -138,12 +138,18 @@ def test_with_one_target_lines_wait_and_what_is_lost_is_told(weir, folder, hang)
     assert all(re.match(r"\d{4}-\d\d-\d\dT\S+Z \w+ |weir: ", line) for line in daemon.log().splitlines())
 
 
-def test_stop_does_not_wait_for_a_log_file_that_hangs(weir, folder, hang):
+def start_hung(weir, folder, hang):
+    """A daemon whose log file hangs, with a session's line in it, the file and its disk."""
     path = f"{folder}/log.json"
-    daemon = weir(f"log = file:{path}\n" + config(folder))
+    daemon = weir(f"log = file:{path} format=json\n" + config(folder))
     disk = hang(daemon, path)
     session(folder)
     wait_hung(daemon)
+    return daemon, path, disk
+
+
+def test_stop_does_not_wait_for_a_log_file_that_hangs(weir, folder, hang):
+    daemon, _, disk = start_hung(weir, folder, hang)
     begin = time.monotonic()
     daemon.ended = True
     daemon.signal(signal.SIGTERM)
@@ -155,12 +161,10 @@ def test_stop_does_not_wait_for_a_log_file_that_hangs(weir, folder, hang):
     assert "stopped: 1 accepted" in daemon.log(), "the other target has the last lines"
 
 
-def test_stop_does_not_wait_for_a_pid_file_that_hangs(weir, folder):
-    if trace.missing():
-        pytest.skip(trace.missing())
+def test_stop_does_not_wait_for_a_pid_file_that_hangs(weir, folder, hang):
     path = f"{folder}/pid"
     daemon = weir(config(folder), wrapper=["sh", "-c", 'exec "$0" "$@" -p ' + path])
-    disk = HungDisk(daemon.pid, path, "openat", [daemon.pid])
+    disk = hang(daemon, path, "openat", [daemon.pid])
     daemon.ended = True
     begin = time.monotonic()
     daemon.signal(signal.SIGTERM)
@@ -173,11 +177,7 @@ def test_stop_does_not_wait_for_a_pid_file_that_hangs(weir, folder):
 
 
 def test_rotation_of_a_log_file_that_hangs_is_done_when_it_is_well(weir, folder, hang):
-    path = f"{folder}/log.json"
-    daemon = weir(f"log = file:{path} format=json\n" + config(folder))
-    disk = hang(daemon, path)
-    session(folder)
-    wait_hung(daemon)
+    daemon, path, disk = start_hung(weir, folder, hang)
     os.rename(path, path + ".1")
     daemon.signal(signal.SIGUSR1)
     session(folder)

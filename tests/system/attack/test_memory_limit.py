@@ -70,7 +70,8 @@ def exchange(one, other):
     other.receive(3000)
 
 
-def test_without_memory_the_daemon_lives_and_serves_whom_it_has(weir, peers, closing):
+def test_without_memory_the_daemon_lives_and_serves_whom_it_has(weir, peers, closing, descriptors):
+    descriptors(2 * CLIENTS + 1000)
     service = Service()
     closing.append(service)
     listener, silent = peers.listen(), peers.listen()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Danger: the memory of a burst of connections stays with the daemon for ever."""
 
-import resource
 import socket
 
 import pytest
@@ -12,13 +11,6 @@ from harness.timing import PATIENCE, wait_until
 SESSIONS = 3000
 # What may stay of each: its share of directories, pages that something younger holds, and log buffers.
 LEFT_BYTES = 120
-
-
-def need_descriptors():
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 2 * SESSIONS + 200:
-        pytest.skip(f"RLIMIT_NOFILE is {hard}, {2 * SESSIONS + 200} are needed")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def open_all(peers, daemon, count, words=b""):
@@ -42,10 +34,10 @@ def close_all(peers, daemon):
 
 
 @pytest.fixture
-def burst(weir, peers):
+def burst(weir, peers, descriptors):
     """burst(options, words): bytes a session at the peak, and what is left of them at rest."""
     def run(options="", words=b""):
-        need_descriptors()
+        descriptors(2 * SESSIONS + 1000)
         peers.server = peers.keep(socket.create_server(("127.0.0.1", 0), backlog=4096))
         port = peers.server.getsockname()[1]
         daemon = weir(f"[listen l]\nbind = 127.0.0.1:0{options}\nserver a = 127.0.0.1:{port}\n")

@@ -2,13 +2,10 @@
 """Danger: short of memory, the kernel drops completions of a worker's io_uring, and the daemon ends with
 it, or goes on without knowing what was in them."""
 
-import os
-
 import pytest
 
-from harness import driver, exchange, trace
+from harness import driver, exchange, process, trace
 from harness.daemon import BINARY
-from harness.exchange import Leg
 from harness.inject import Inject
 
 
@@ -28,27 +25,14 @@ def start(weir, peers):
     return begin
 
 
-def thread_of(daemon, worker):
-    """The number of the thread of a worker."""
-    for task in os.listdir(f"/proc/{daemon.pid}/task"):
-        with open(f"/proc/{daemon.pid}/task/{task}/comm", encoding="ascii") as f:
-            if f.read() == f"worker {worker}\n":
-                return int(task)
-    raise AssertionError(f"no worker {worker}")
-
-
 def streams(peers, daemon, listener, count=4, size=300_000):
-    legs = []
-    for n in range(count):
-        client, server = peers.pair(daemon.address("l"), listener)
-        legs += [Leg(client, send=size + n, receive=size - n),
-                 Leg(server, send=size - n, receive=size + n)]
-    exchange.run(legs)
+    exchange.crossed([peers.pair(daemon.address("l"), listener) for _ in range(count)], size)
 
 
 def inject(daemon, worker, *faults):
     """The next wait of that worker's ring fails."""
-    fault = Inject(thread_of(daemon, worker), "io_uring_enter:error=EBADR:when=1", *faults, follow=False)
+    thread = process.worker_thread(daemon.pid, worker)
+    fault = Inject(thread, "io_uring_enter:error=EBADR:when=1", *faults, follow=False)
     daemon.sessions()  # wakes every worker, if strace has not interrupted its wait already
     return fault
 
@@ -90,7 +74,7 @@ def test_the_other_workers_notice_nothing(start, peers):
 def test_what_was_moving_is_cut_by_a_reset_and_never_ended_by_a_fin(start, peers):
     daemon, listener = start(1)
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(4)]
-    fault = Inject(thread_of(daemon, 0), "io_uring_enter:error=EBADR:when=40", follow=False)
+    fault = Inject(process.worker_thread(daemon.pid, 0), "io_uring_enter:error=EBADR:when=40", follow=False)
     for number in range(200):
         client, server = pairs[number % 4]
         try:

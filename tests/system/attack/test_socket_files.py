@@ -50,8 +50,8 @@ def precious(folder):
         assert f.read() == "root's\n", "root's file was written to"
 
 
-def swap_for_ever(path, aim):
-    """What the owner of the folder does: each socket becomes a link, for a moment."""
+def swap_for_ever(path, aim, swaps):
+    """What the owner of the folder does: each socket becomes a link, for a moment. Tells each of it."""
     os.setgroups([])
     os.setgid(NOBODY)
     os.setuid(NOBODY)
@@ -61,7 +61,8 @@ def swap_for_ever(path, aim):
             os.symlink(aim, path)
         except OSError:
             continue
-        time.sleep(0.04)
+        os.write(swaps, b"x")
+        time.sleep(0.04)  # longer than the daemon needs from bind(2) to the next call
         try:
             os.unlink(path)
         except OSError:
@@ -74,18 +75,23 @@ def attacker():
     children = []
 
     def begin(path, aim):
+        told, swaps = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                swap_for_ever(path, aim)
+                swap_for_ever(path, aim, swaps)
             finally:
                 os._exit(1)
-        children.append(child)
+        os.close(swaps)
+        children.append((child, told))
 
     yield begin
-    for child in children:
+    for child, told in children:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        swapped = os.read(told, 4096)
+        os.close(told)
+        assert swapped, "the attacker never met a socket: nothing was tried"
 
 
 def config(folder, text):

@@ -5,12 +5,11 @@ import functools
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 
-from harness import address, driver, process
-from harness.timing import PATIENCE, SCALE, stays, wait_until
+from harness import address, admin, driver, process
+from harness.timing import SCALE, stays, wait_until
 
 REPOSITORY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BINARY = os.environ.get("WEIR_BIN", os.path.join(REPOSITORY, "build", "src", "weir"))
@@ -122,23 +121,11 @@ class Daemon:
     def ask(self, command):
         """Sends one command; the answer. A daemon that is gone is reported with its log."""
         try:
-            return self._ask(command)
+            return admin.ask(self.admin, command)
         except (ConnectionError, FileNotFoundError) as e:
             time.sleep(0.1)  # the exit status may come a moment after the socket is gone
             raise AssertionError(f"no admin socket ({e}); exit status {self.child.poll()}:\n"
                                  f"{self.log()[-3000:]}") from None
-
-    def _ask(self, command):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(PATIENCE)
-            s.connect(self.admin)
-            s.sendall(command.encode() + b"\n")
-            parts = []
-            while True:
-                part = s.recv(65536)
-                if not part:
-                    return b"".join(parts).decode()
-                parts.append(part)
 
     def _values(self, command):
         values = {}

@@ -104,3 +104,10 @@ def run(legs, patience=None):
                 leg.peer.sock.settimeout(PATIENCE)
     for leg in legs:
         assert leg.done(), f"{leg.peer}: not done"
+
+
+def crossed(pairs, size):
+    """All pairs of a client and its server at once, both ways, each with a length of its own."""
+    run([leg for n, (client, server) in enumerate(pairs)
+         for leg in (Leg(client, send=size + n, receive=size - n),
+                     Leg(server, send=size - n, receive=size + n))])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A process as /proc shows it."""
 
+import contextlib
 import os
 
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -71,6 +72,23 @@ def rss_anon(pid):
 
 def threads(pid):
     return [int(t) for t in os.listdir(f"/proc/{pid}/task")]
+
+
+def named_threads(pid, name):
+    """Ids of the threads of this name."""
+    found = []
+    for tid in threads(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
+                open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as f:
+            if f.read() == f"{name}\n":
+                found.append(tid)
+    return found
+
+
+def worker_thread(pid, index):
+    """The id of the thread of a worker."""
+    tid, = named_threads(pid, f"worker {index}")
+    return tid
 
 
 def is_log_written(pid):

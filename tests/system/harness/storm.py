@@ -38,3 +38,16 @@ def mutated(rng, data):
         else:
             del data[at:]
     return bytes(data)
+
+
+def blow(rng, make, count, at_once):
+    """`count` clients, `at_once` at a time: steps of one and then another as drawn, then each ends."""
+    for _ in range(0, count, at_once):
+        clients = [make() for _ in range(at_once)]
+        going = list(clients)
+        while going:
+            client = rng.choice(going)
+            if not client.step():
+                going.remove(client)
+        for client in clients:
+            client.end()

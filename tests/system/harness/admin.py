@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""One question to an admin socket, by its path."""
+
+import socket
+import struct
+
+from harness.timing import PATIENCE
+
+
+def ask(path, command, patience=PATIENCE):
+    """The whole answer. Waits for room in the backlog, which a socket with a Python timeout would not."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(patience), 0))
+        s.connect(path)
+        s.settimeout(patience)
+        s.sendall(command.encode() + b"\n")
+        return b"".join(iter(lambda: s.recv(65536), b"")).decode()
