@@ -91,7 +91,7 @@ static uint64_t plan_pipe_bytes(const struct limits_facts *facts, const struct l
 	return out->pipe_budget_bytes / smallest;
 }
 
-uint64_t limits_memory(const struct limits_facts *facts)
+static uint64_t limits_memory(const struct limits_facts *facts)
 {
 	if (facts->memory_bytes == 0 || facts->group_bytes == 0)
 		return facts->memory_bytes + facts->group_bytes;

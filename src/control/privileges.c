@@ -127,7 +127,8 @@ int privileges_drop(const struct privileges *p)
 		return 0;
 	err = set_groups(p);
 	if (!p->change)
-		return err == -EPERM ? 0 : err; /* a root that may not has no right to lose there */
+		/* Root without CAP_SETGID cannot give its groups up: no reason to refuse the start. */
+		return err == -EPERM ? 0 : err;
 	if (err)
 		return err;
 	if (setresgid(p->gid, p->gid, p->gid) != 0)

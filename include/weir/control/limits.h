@@ -82,8 +82,6 @@ int limits_raise_fds(void);
  * made. */
 void limits_raise_locked(void);
 void limits_read(struct limits_facts *facts);
-/* Memory that this process may have, the smallest limit of all; 0 = unknown. */
-uint64_t limits_memory(const struct limits_facts *facts);
 /* 0, or -EMFILE when the wish does not fit and `plan->maxconn_fitting` says what would. */
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan);
 /* One line for the log, without its newline. Returns `buf`. */

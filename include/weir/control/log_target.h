@@ -45,7 +45,7 @@ struct log_target {
 	struct log_syslog syslog;
 	struct last_words_target last_words; /* the same place, for the end of the process */
 	uint64_t lost; /* lines that had no room, or that the kernel refused us; log_target_lost() is all */
-	uint64_t no_room; /* the first part of them */
+	uint64_t no_room; /* those of them for which there was no room */
 	uint64_t lost_told;
 	int64_t told_ns; /* when that was told last */
 	size_t start;	 /* first byte that is not yet written */
