@@ -70,8 +70,8 @@ bool cli_default_is_missing(const struct cli_args *a)
 static void warn_of_root(const struct config *c)
 {
 	if (privileges_stay_root(&c->global))
-		fputs("weir: warning: started by root, it keeps running as root, because [global] has no "
-		      "'user'; write the name of an ordinary user there, or 'user = root' to keep it\n",
+		fputs("weir: warning: weir would keep running as root, because [global] has no 'user'; name "
+		      "an unprivileged user there, or write 'user = root' to keep it\n",
 		      stderr);
 }
 

@@ -39,9 +39,9 @@ static int check_count(const struct setting *s, const struct config_ids *ids, co
 {
 	if (ids->count <= ADMIN_IDS_MAX)
 		return 0;
-	diag_error(s->diag, DIAG_OUT_OF_RANGE, s->words.list[0].at, "'%s' takes at most %d of them", key,
+	diag_error(s->diag, DIAG_OUT_OF_RANGE, s->words.list[0].at, "'%s' takes at most %d entries", key,
 		   ADMIN_IDS_MAX);
-	diag_hint(s->diag, "make a group of them, and write allow-gid=GROUP");
+	diag_hint(s->diag, "put these users into one group and write allow-gid=GROUP");
 	return -EINVAL;
 }
 

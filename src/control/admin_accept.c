@@ -9,8 +9,6 @@
 
 #include <errno.h>
 #include <ev.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "weir/base/clock.h"
 #include "weir/control/admin_places.h"
@@ -49,9 +47,9 @@ static void refuse_peer(struct admin *a, int fd, const struct admin_peer *peer)
 	a->ctx->totals->refused++;
 	if (may_log(a, peer))
 		log_line(LOG_LEVEL_WARNING,
-			 "the admin socket refused uid %u (pid %d): write allow-uid=%u behind admin-socket "
-			 "in [global] if it may use it",
-			 (unsigned)peer->uid, (int)peer->pid, (unsigned)peer->uid);
+			 "the admin socket refused uid %u (pid %d); to admit it, add it to allow-uid= or "
+			 "one of its groups to allow-gid= of 'admin-socket' in [global]",
+			 (unsigned)peer->uid, (int)peer->pid);
 	text_init(&why);
 	admin_access_refusal(&a->access, peer, &why);
 	turn_away(a, fd, peer, &why);
@@ -75,13 +73,12 @@ static void refuse_crowd(struct admin *a, int fd, const struct admin_peer *peer)
 
 void admin_accept_evict(struct client *c, const struct admin_peer *peer)
 {
+	static const char why[] =
+		"error: closed to make room for another client, because this connection was idle\n";
 	struct admin *a = c->admin;
-	char why[128];
 
-	(void)snprintf(why, sizeof(why), "error: closed: %d connections are open, and this one was idle\n",
-		       ADMIN_CLIENTS_MAX);
 	if (c->state == CLIENT_READING)
-		(void)sys_send(c->fd, why, strlen(why));
+		(void)sys_send(c->fd, why, sizeof(why) - 1);
 	a->ctx->totals->evicted++;
 	if (may_log(a, &c->peer))
 		log_line(LOG_LEVEL_WARNING,

@@ -94,9 +94,9 @@ bool admin_access_judge(const struct admin_access *a, int fd, struct admin_peer 
 void admin_access_refusal(const struct admin_access *a, const struct admin_peer *peer, struct text *out)
 {
 	text_printf(out,
-		    "error: permission denied: uid %u may not use this socket: write allow-uid=%u (or "
-		    "allow-gid=) behind admin-socket in [global], or be root",
-		    (unsigned)peer->uid, (unsigned)peer->uid);
+		    "error: permission denied: uid %u may not use this socket; add it to allow-uid= or one "
+		    "of its groups to allow-gid= of 'admin-socket' in [global], or connect as root",
+		    (unsigned)peer->uid);
 	if (a->own_uid != 0)
 		text_printf(out, " or uid %u", (unsigned)a->own_uid);
 	text_add(out, "\n", 1);

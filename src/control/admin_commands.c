@@ -284,9 +284,9 @@ static void refuse_form(const struct command *row, struct text *out)
 static void refuse_level(const struct admin_peer *peer, const struct command *row, struct text *out)
 {
 	text_printf(out,
-		    "error: '%s' is not for uid %u on this socket, whose level is '%s': write level=%s "
-		    "behind admin-socket in [global], or ask as root\n",
-		    row->words, (unsigned)peer->uid, level_words[peer->level], level_words[row->level]);
+		    "error: uid %u may not use '%s' on this socket (level '%s'); write level=%s on the "
+		    "'admin-socket' line in [global], or connect as root\n",
+		    (unsigned)peer->uid, row->words, level_words[peer->level], level_words[row->level]);
 }
 
 enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,

@@ -48,7 +48,8 @@ static void add_end(const struct admin_listing *l, struct text *out)
 	else if (l->json && l->any)
 		text_add(out, "\n", 1);
 	if (l->silent > 0)
-		text_printf(out, "error: %u workers did not answer\n", l->silent);
+		text_printf(out, "error: incomplete: %u worker%s did not answer\n", l->silent,
+			    l->silent == 1 ? "" : "s");
 }
 
 /* The slice is in the answer, or belongs to nobody. */

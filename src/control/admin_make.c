@@ -142,7 +142,8 @@ void admin_make_without(struct client *c)
 		admin_listing_skip(&c->listing);
 		return;
 	}
-	text_printf(&c->answer, "error: 1 workers did not answer\n");
+	/* They are asked one after the other: there is one that we wait for. */
+	text_printf(&c->answer, "error: incomplete: 1 worker did not answer\n");
 	c->question.verdict = ADMIN_ANSWERED;
 }
 

@@ -31,7 +31,8 @@ static const struct row rows[] = {
 	{EADDRNOTAVAIL, false, "no interface of this machine has that address; 'ip addr' lists them"},
 	{EAFNOSUPPORT, false, "this machine has no IPv6; write an IPv4 address, as in 0.0.0.0:80"},
 	{ESTALE, true,
-	 "the socket was replaced while it was made; let only root and the user of weir write to the folder"},
+	 "the socket was replaced while weir created it; make the folder writable only by root and weir's "
+	 "user"},
 	{ENOENT, true, "the folder does not exist; make it first"},
 	{EINVAL, false, "a host name cannot be listened on; write an address"},
 	{EROFS, true, "the file system is read-only; take another path"},
@@ -61,7 +62,7 @@ const char *listen_error(int err, const struct addr_spec *at, char buf[static LI
 	}
 	if (err == -EEXIST && at->kind == ADDR_UNIX) {
 		(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
-			       "%s.lock is not a plain file with one name; remove it",
+			       "%s.lock is not a regular file, or has more than one link; remove it",
 			       at->addr.un.sun_path);
 		return buf;
 	}

@@ -67,19 +67,19 @@ static void set_paused(struct memory_guard *g, bool paused, const struct memory_
 {
 	const unsigned long long used = (unsigned long long)(state->used >> 20);
 	const unsigned long long limit = (unsigned long long)(state->limit >> 20);
-	const char *of = state->by_buffers ? ", and nearly all buffers" : "";
+	const char *of = state->by_buffers ? ", and the buffers for new clients are used up" : "";
 
 	g->paused = paused;
 	engine_pause_accept(g->engine, paused);
 	if (paused)
 		log_line(LOG_LEVEL_WARNING,
-			 "memory: %llu of %llu MiB of the control group are in use%s: new clients wait in "
-			 "the backlog until it is less; a larger MemoryMax= or a smaller maxconn prevents "
-			 "that",
+			 "memory is short: the control group uses %llu of %llu MiB%s; new clients wait in "
+			 "the backlog; raise its limit (see `limits:`) or lower maxconn",
 			 used, limit, of);
 	else
 		log_line(LOG_LEVEL_NOTICE,
-			 "memory: %llu of %llu MiB are in use: new clients are accepted again", used, limit);
+			 "memory: the control group uses %llu of %llu MiB; new clients are accepted again",
+			 used, limit);
 }
 
 static void set_timer(struct memory_guard *g, double pause_s)

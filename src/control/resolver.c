@@ -233,8 +233,8 @@ static void tell_full(struct name *n, const struct addr *a)
 		return;
 	n->full_told_ns = now_ns;
 	log_line(LOG_LEVEL_WARNING,
-		 "server %s/%s: '%s' is now %s, but has had %u addresses before; the server keeps its last "
-		 "one. Look at the name server, then restart weir, or write the address instead of the name",
+		 "server %s/%s: '%s' now resolves to %s, but the server has had %u addresses and keeps its "
+		 "last one; check the name server and restart weir, or configure an address",
 		 s->backend->name, s->config->name, s->config->addr.host, addr_format(a, text),
 		 KNOWN_ADDRS_MAX);
 }

@@ -161,8 +161,8 @@ static enum exit_code drop_privileges(struct daemon *d)
 				   user, group, strerror(-err), (unsigned)geteuid(), (unsigned)getegid());
 	if (privileges_stay_root(g))
 		log_line(LOG_LEVEL_WARNING,
-			 "weir keeps running as root, because [global] has no 'user'; write the name of an "
-			 "ordinary user there, or 'user = root' to keep it");
+			 "weir keeps running as root, because [global] has no 'user'; name an unprivileged "
+			 "user there, or write 'user = root' to keep it");
 	return EXIT_FINE;
 }
 
@@ -232,7 +232,9 @@ static enum exit_code reserve_for_control(struct daemon *d)
 
 	if (!err)
 		return EXIT_FINE;
-	return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: nothing in reserve for control: %s",
+	return daemon_fail(d, EXIT_ENVIRONMENT,
+			   "cannot start: no descriptors or memory to reserve for the control loop: %s; "
+			   "raise LimitNOFILE= or LimitAS=",
 			   strerror(-err));
 }
 

@@ -31,9 +31,9 @@ void worker_lost(struct io_loop *loop)
 
 	if (log_limit_ok(&w->shortage_limit, LOG_CAUSE_SHORTAGE, EBADR, loop->now_ns, 1))
 		log_line(LOG_LEVEL_ERROR,
-			 "worker %u: out of memory, the kernel has dropped completions of its ring; its %u "
-			 "sessions are closed, and it goes on with a new ring. Give weir more memory "
-			 "(MemoryMax= of the unit), or write driver = epoll",
+			 "worker %u: the kernel ran out of memory and dropped io_uring completions; the "
+			 "worker reset its %u sessions and continues with a new ring; raise MemoryMax= or "
+			 "write driver = epoll",
 			 w->index, sessions);
 	while (!list_empty(&w->live))
 		session_close(list_entry(w->live.next, struct session, link), CLOSE_RING_LOST);

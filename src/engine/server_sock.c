@@ -297,9 +297,9 @@ void server_sock_log_itself(const struct config_backend *b, const struct config_
 	char text[ADDR_TEXT_MAX];
 
 	log_line(LOG_LEVEL_WARNING,
-		 "server %s/%s at %s: a connect met itself: nobody listens there, and the kernel took this "
-		 "port for our own end; choose a port outside of sysctl net.ipv4.ip_local_port_range, or add "
-		 "it to net.ipv4.ip_local_reserved_ports",
+		 "server %s/%s at %s: connected to itself: nothing listens there, and the kernel chose the "
+		 "server's port as our source port; move the server to a port outside "
+		 "net.ipv4.ip_local_port_range, or add its port to net.ipv4.ip_local_reserved_ports",
 		 b->name, server->name, addr_format(to, text));
 }
 

@@ -232,7 +232,7 @@ def test_a_socket_allows_others_what_its_level_says(weir, peers, level, allowed,
         got = ctl_as_other(daemon, *command.split())
         assert got.returncode == 1, command
         need = "operator" if command.startswith("show") else "admin"
-        assert f"level is '{level}': write level={need} behind admin-socket" in got.stderr, got
+        assert f"(level '{level}'); write level={need} on the 'admin-socket' line" in got.stderr, got
     assert stat(daemon, "web", "a")["status"] == "no check"
     for command in allowed:
         assert ctl(daemon, *command.split()).returncode == 0, command

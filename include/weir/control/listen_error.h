@@ -11,7 +11,7 @@
 
 #include "weir/io/addr.h"
 
-#define LISTEN_ERROR_MAX 160
+#define LISTEN_ERROR_MAX 192
 
 /* For the -errno `err` of listening at `at`: a static text, strerror(3)'s, or one made in `buf`. */
 const char *listen_error(int err, const struct addr_spec *at, char buf[static LISTEN_ERROR_MAX]);

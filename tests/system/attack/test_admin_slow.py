@@ -205,7 +205,7 @@ def test_who_lost_a_place_is_told_and_logged(weir, closing):
         s.settimeout(PATIENCE)
         s.connect(daemon.admin)
         closing.append(Clients(daemon, OWN, PLACES, "silent"))
-        assert s.recv(200).startswith(b"error: closed: 16 connections are open, and ")
+        assert s.recv(200).startswith(b"error: closed to make room for another client, ")
     assert daemon.info()["admin_evicted"] >= 1
     wait_until(lambda: re.search(rf"warning the admin socket closed a connection of uid {OWN} "
                                  rf"\(pid {os.getpid()}\), idle for ", daemon.log()), daemon.log)

@@ -48,7 +48,7 @@ def test_a_worker_whose_ring_lost_completions_goes_on_with_another_one(start, pe
     line = daemon.wait_session_line(count=8, reason_text="the kernel dropped completions of io_uring")
     assert line["ts_code"] == "RD", line
     fault.close()
-    told = [text for text in daemon.log().splitlines() if "has dropped completions" in text]
+    told = [text for text in daemon.log().splitlines() if "dropped io_uring completions" in text]
     assert len(told) == 1, told
     streams(peers, daemon, listener)
     assert daemon.info()["accepted"] >= 12

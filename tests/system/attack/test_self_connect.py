@@ -15,7 +15,7 @@ from test_checks import NO_SERVER, stat
 FIRST, LAST = 40000, 40003  # what the kernel chooses from inside the namespace
 HITS = 6
 MANY_HITS = 40  # more than there may be lines of
-TOLD = "a connect met itself"
+TOLD = "connected to itself: nothing listens"
 
 
 @pytest.fixture

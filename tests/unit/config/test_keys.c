@@ -212,7 +212,7 @@ static void bad_values_are_refused_at_their_place(void **state)
 		{AN_ADMIN("unix:/x allow-uid"), "t.ini:2:24: ", "write allow-uid=NAME | UID,..."},
 		{AN_ADMIN("unix:/x allow-uid=4294967295"), "t.ini:2:34: ", "a number from 0 to 4294967294"},
 		{AN_ADMIN("unix:/x allow-gid=" TEN "," TEN "," TEN "," TEN "," TEN "," TEN "," TEN),
-		 "t.ini:2:16: ", "'allow-gid' takes at most 64"},
+		 "t.ini:2:16: ", "'allow-gid' takes at most 64 entries"},
 		{IN_A_LISTEN("balance = random(0)"), "t.ini:4:11: ", "of 1 to 100"},
 		{IN_A_LISTEN("balance = random(2"), "t.ini:4:11: ", "write random(2)"},
 		{IN_A_LISTEN("balance = leastcon"), "t.ini:4:11: ", "did you mean 'leastconn'?"},

@@ -472,9 +472,9 @@ static void workers_that_do_not_answer_are_told(void **state)
 	say(fd_json, "show sess json\n");
 	(void)hear(fd, out, sizeof(out));
 	assert_non_null(strstr(out, "session id=0.1 "));
-	assert_string_equal(strchr(out, '\n'), "\nerror: 1 workers did not answer\n");
+	assert_string_equal(strchr(out, '\n'), "\nerror: incomplete: 1 worker did not answer\n");
 	(void)hear(fd_json, json, sizeof(json));
-	assert_string_equal(json, "error: 2 workers did not answer\n");
+	assert_string_equal(json, "error: incomplete: 2 workers did not answer\n");
 }
 
 static void tallies_of_all_workers_are_summed_once_for_all_who_ask(void **state)
@@ -522,7 +522,7 @@ static void half_a_sum_is_no_answer(void **state)
 	worker_shows(1, 1, true);
 	news();
 	(void)hear(fd, out, sizeof(out)); /* after ADMIN_WAIT_S */
-	assert_string_equal(out, "error: 1 workers did not answer\n");
+	assert_string_equal(out, "error: incomplete: 1 worker did not answer\n");
 	/* It answers late: whoever asks from now on has a sum. */
 	fd = connect_client();
 	say(fd, "show stat json\n");
@@ -682,7 +682,9 @@ static void seventeenth_client_soon_takes_the_place_of_the_idlest(void **state)
 	assert_true(hear(fd, out, sizeof(out)) > 0);
 	assert_int_equal(totals.evicted, 1);
 	assert_true(hear(fds[1], out, sizeof(out)) > 0);
-	assert_string_equal(out, "error: closed: 16 connections are open, and this one was idle\n");
+	assert_string_equal(out,
+			    "error: closed to make room for another client, because this connection was "
+			    "idle\n");
 	say(fds[0], "elp\n");
 	assert_true(hear(fds[0], out, sizeof(out)) > 100);
 	for (int i = 2; i < ADMIN_CLIENTS_MAX; i++)

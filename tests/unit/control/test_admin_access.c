@@ -128,9 +128,9 @@ static void a_refusal_says_what_to_do(void **state)
 	text_init(&out);
 	admin_access_refusal(&a, &peer, &out);
 	assert_string_equal(out.bytes,
-			    "error: permission denied: uid 1002 may not use this socket: write "
-			    "allow-uid=1002 (or allow-gid=) behind admin-socket in [global], or be root "
-			    "or uid 990\n");
+			    "error: permission denied: uid 1002 may not use this socket; add it "
+			    "to allow-uid= or one of its groups to allow-gid= of 'admin-socket' in [global], "
+			    "or connect as root or uid 990\n");
 	text_free(&out);
 }
 

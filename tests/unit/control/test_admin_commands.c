@@ -264,16 +264,16 @@ static void a_level_allows_what_is_below_it(void **state)
 	} rows[] = {
 		{CONFIG_ADMIN_USER, "show info", "state: ready"},
 		{CONFIG_ADMIN_USER, "show pools",
-		 "error: 'show pools' is not for uid 7 on this socket, whose level is 'user': write "
-		 "level=operator behind admin-socket in [global], or ask as root"},
+		 "error: uid 7 may not use 'show pools' on this socket (level 'user'); write level=operator "
+		 "on the 'admin-socket' line in [global], or connect as root"},
 		{CONFIG_ADMIN_OPERATOR, "show pools", "pipes_max: 250"},
 		{CONFIG_ADMIN_OPERATOR, "get weight app/a", "0 (initial 0)"},
 		{CONFIG_ADMIN_OPERATOR, "set weight app/a 1",
-		 "error: 'set weight' is not for uid 7 on this socket, whose level is 'operator': "
-		 "write level=admin behind admin-socket in [global], or ask as root"},
+		 "error: uid 7 may not use 'set weight' on this socket (level 'operator'); write level=admin "
+		 "on the 'admin-socket' line in [global], or connect as root"},
 		{CONFIG_ADMIN_OPERATOR, "disable server",
-		 "error: 'disable server' is not for uid 7 on this socket, whose level is 'operator': "
-		 "write level=admin behind admin-socket in [global], or ask as root"},
+		 "error: uid 7 may not use 'disable server' on this socket (level 'operator'); write "
+		 "level=admin on the 'admin-socket' line in [global], or connect as root"},
 	};
 	struct text out;
 
