@@ -24,7 +24,8 @@ OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring", FIE
        "driver = io_uring")
 OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxconn), "auto", 1,
        100000000,
-       "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE and MemoryMax=.",
+       "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE and the memory limit of "
+       "the control group.",
        "maxconn = 20_000")
 OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxpipes), "auto", 0,
        10000000, "Pipes for splice at a time; a flow that gets none copies.", "maxpipes = 4096")
@@ -35,10 +36,11 @@ OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off", FIELD_GLOBA
        "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
        "splice = auto")
 OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_USER_NAME, 0, "NAME | UID", FIELD_GLOBAL(user), NULL, 0, 0,
-       "User that the process becomes after it has bound its addresses; without it root stays root.",
+       "User that the process becomes after it has bound its addresses; if unset, root stays root.",
        "user = weir")
 OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", FIELD_GLOBAL(group), NULL, 0, 0,
-       "Group that the process becomes; without it the user's own, or the UID itself where no entry has it.",
+       "Group that the process becomes; default: the user's primary group, or, for a number without a passwd "
+       "entry, the same number.",
        "group = weir")
 OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
        "auto | stderr | file:PATH | syslog:ADDRESS | off [level= format= facility=]", FIELD_GLOBAL(logs),
@@ -81,15 +83,17 @@ OPTION("group", IN_ADMIN, IN_ADMIN, OPT_GROUP, 0, "NAME | GID", FIELD_GLOBAL(adm
        "Group of the socket.", "admin-socket = unix:/run/weir/admin.sock group=adm")
 OPTION("level", IN_ADMIN, IN_ADMIN, OPT_CHOICE, 0, "user|operator|admin", FIELD_GLOBAL(admin_level),
        "operator", 0, 0,
-       "What others than root and weir's own user may do: user = " ADMIN_USER_MAY
+       "What users other than root and weir's own may do: user = " ADMIN_USER_MAY
        "; operator = " ADMIN_OPERATOR_MAY "; admin = " ADMIN_ADMIN_MAY ".",
        "admin-socket = unix:/run/weir/admin.sock mode=660 level=admin")
 OPTION("allow-uid", IN_ADMIN, IN_ADMIN, OPT_UIDS, OPT_REPEAT, "NAME | UID,...",
        FIELD_GLOBAL(admin_uids), NULL, 0, 0,
-       "Users that may use the socket besides root and weir's own; a path must have a mode for them too.",
+       "Users that may use the socket. With allow-uid or allow-gid, everyone else but root and weir's own "
+       "user is refused, whatever the socket's mode; on a path the mode must admit these users, too.",
        "admin-socket = unix:/run/weir/admin.sock mode=666 allow-uid=telegraf,1000")
 OPTION("allow-gid", IN_ADMIN, IN_ADMIN, OPT_GIDS, OPT_REPEAT, "NAME | GID,...",
-       FIELD_GLOBAL(admin_gids), NULL, 0, 0, "The same for the members of groups.",
+       FIELD_GLOBAL(admin_gids), NULL, 0, 0,
+       "Groups whose members may use the socket, under the same rule as allow-uid.",
        "admin-socket = unix:/run/weir/admin.sock mode=666 allow-gid=adm")
 
 /* frontend and listen */
@@ -115,7 +119,8 @@ OPTION("allow-uid", FRONT_D, FRONT_D, OPT_USERS, OPT_REPEAT, "NAME | UID...", FI
        0, 0, "Users that may connect to a Unix listener, others may not.", "allow-uid = root 1000")
 OPTION("trusted", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(trusted),
        NULL, 0, 0,
-       "Networks that may send a PROXY header; without this line all may, and their TLVs count for nothing.",
+       "Networks that may send a PROXY header. If unset, anyone may, and TLVs are ignored unless they came "
+       "by a Unix socket.",
        "trusted = 10.0.0.0/8")
 LATER("sniff", FRONT_D, 0, "Read the TLS ClientHello before choosing a backend.", "sniff = tls timeout=5s")
 OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT, "[src=] [dst-port=]", NO_FIELD, NULL,
@@ -256,7 +261,8 @@ OPTION("send-proxy", IN_SERVER, IN_SERVER, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO,
        "server a = 10.0.0.1:80 send-proxy=v2")
 OPTION("proxy-v2-options", IN_SERVER, IN_SERVER, OPT_PROXY_TLVS, 0, "crc32c,unique-id,pass",
        FIELD_SERVER(proxy_crc32c), NULL, 0, 0,
-       "What the PROXY header of version 2 carries besides; pass = the TLVs of a client in 'trusted'.",
+       "Extra fields of the version 2 PROXY header; pass = the client's own TLVs, if it is in 'trusted' or "
+       "came by a Unix socket.",
        "server a = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c,unique-id")
 OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", FIELD_SERVER(check_port), NULL, 1, 65535,
        "Port that is checked in place of the server's own.", "server a = 10.0.0.1:80 check check-port=8008")
