@@ -76,6 +76,9 @@ static void set_paused(struct memory_guard *g, bool paused, const struct memory_
 			 "memory is short: the control group uses %llu of %llu MiB%s; new clients wait in "
 			 "the backlog; raise its limit (see `limits:`) or lower maxconn",
 			 used, limit, of);
+	else if (state->limit == CGROUP_NO_LIMIT)
+		log_line(LOG_LEVEL_NOTICE,
+			 "memory: few connections are left; new clients are accepted again");
 	else
 		log_line(LOG_LEVEL_NOTICE,
 			 "memory: the control group uses %llu of %llu MiB; new clients are accepted again",
