@@ -126,9 +126,14 @@ def port_of(daemon):
     return daemon.address("l").port
 
 
-def reaches(host, port, family):
-    with socket.socket(family) as s:
-        return s.connect_ex((host, port)) == 0
+def keeps_out(peers, daemon, listener, host, other):
+    """Who is served at `host` is the only one: at the address `other`, somebody else may have that port."""
+    port = port_of(daemon)
+    before = daemon.info()["accepted"]
+    with socket.socket(socket.AF_INET6 if ":" in other else socket.AF_INET) as s:
+        s.connect_ex((other, port))
+        works(peers, Address("tcp6" if ":" in host else "tcp4", host=host, port=port), listener)
+    return daemon.info()["accepted"] == before + 1
 
 
 @pytest.mark.parametrize("bind", (":0", "*:0", "[::]:0"))
@@ -145,15 +150,13 @@ def test_a_wildcard_is_dual_stack(weir, peers, bind):
 def test_v6only_keeps_ipv4_out(weir, peers):
     listener = peers.listen()
     daemon = weir(section("[::]:0 v6only", listener))
-    works(peers, Address("tcp6", host="::1", port=port_of(daemon)), listener)
-    assert not reaches("127.0.0.1", port_of(daemon), socket.AF_INET)
+    assert keeps_out(peers, daemon, listener, "::1", "127.0.0.1")
 
 
 def test_the_ipv4_wildcard_keeps_ipv6_out(weir, peers):
     listener = peers.listen()
     daemon = weir(section("0.0.0.0:0", listener))
-    works(peers, Address("tcp4", host="127.0.0.1", port=port_of(daemon)), listener)
-    assert not reaches("::1", port_of(daemon), socket.AF_INET6)
+    assert keeps_out(peers, daemon, listener, "127.0.0.1", "::1")
 
 
 def test_an_abstract_name_is_free_after_the_end(weir, peers, folder):
