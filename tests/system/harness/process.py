@@ -9,13 +9,14 @@ TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 def descriptors(pid):
     """What is open: a list of link texts. Without /dev/null, which is the daemon's reserve: of each of these
-    one more is there when a connection of control has gone."""
+    one more is there when a connection of control has gone. Without what the C library reads for a moment to
+    look up a name: its libraries, and files of /etc."""
     links = []
     folder = f"/proc/{pid}/fd"
     for name in os.listdir(folder):
         try:
             link = os.readlink(f"{folder}/{name}")
-            if link != "/dev/null":
+            if link != "/dev/null" and not link.startswith(("/usr/lib/", "/lib/", "/etc/")):
                 links.append(link)
         except FileNotFoundError:
             pass
