@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from harness import proxy
-from harness.timing import PATIENCE
+from harness.timing import PATIENCE, wait_until
 from test_proxy_in import TCP4, UNIX, call
 from test_proxy_out import accept
 
@@ -135,7 +135,7 @@ def test_a_header_that_is_not_passed_on_may_be_as_long_as_any(weir, peers):
     daemon, listener = start(weir, peers, "send-proxy=v2 proxy-v2-options=crc32c,unique-id")
     got = what_the_server_gets(peers, daemon, listener, header)
     assert [kind for kind, _ in got.tlvs] == [proxy.UNIQUE_ID, proxy.CRC32C]
-    assert daemon.info()["bufs_in_use"] == 0
+    wait_until(lambda: daemon.info()["bufs_in_use"] == 0, "the header is not held any longer")
 
 
 def test_the_start_says_what_may_be_forged(weir, peers):

@@ -64,7 +64,7 @@ def test_of_those_who_say_nothing_a_source_has_as_many_as_its_limit(weir, peers,
         call(peers, where)
     wait_until(lambda: daemon.info()["source_limited"] == SILENT - LIMIT, daemon.info)
     wait_owing(daemon, LIMIT)
-    assert daemon.info()["sessions"] == LIMIT
+    wait_until(lambda: daemon.info()["sessions"] == LIMIT, daemon.info)
     is_served(peers, call(peers, where, header(), "127.0.0.2"), listener)
     daemon.wait_session_line(reason_text=SOURCE_LIMIT)
 
@@ -94,7 +94,7 @@ def test_the_count_moves_to_the_address_that_the_header_names(weir, peers):
             is_served(peers, sock, listener)
         # Who is named has as many as it may, though the balancer has room again.
         assert is_refused(call(peers, where, header(f"192.0.2.{n + 1}")))
-        assert daemon.info()["source_limited"] == 2 * (n + 1)
+        wait_until(lambda n=n: daemon.info()["source_limited"] == 2 * (n + 1), daemon.info)
 
 
 @pytest.mark.parametrize("words", (b"PROXY UNKNOWN\r\n", b"PROXY TCP4 127.0.0.1 192.0.2.2 1 2\r\n"),
@@ -108,7 +108,7 @@ def test_who_is_not_named_or_names_itself_is_counted_once(weir, peers, words):
         is_served(peers, sock, listener)
     assert is_refused(call(peers, where, words))
     assert is_refused(call(peers, where))
-    assert daemon.info()["source_limited"] == 2
+    wait_until(lambda: daemon.info()["source_limited"] == 2, daemon.info)
 
 
 @pytest.mark.parametrize("words", (b"GET / HTTP/1.0\r\n\r\n", header("10.0.0.1"), None),
