@@ -69,8 +69,8 @@ static void set_state(const struct admin_call *c, struct server *s, enum server_
 
 	if (!is_done(c, s, server_set_admin(s, admin, cause_of(c, cause), clock_mono_ns())))
 		return;
-	if (c->ctx->server_changed != NULL && c->ctx->checks != NULL)
-		c->ctx->server_changed(c->ctx->checks, s);
+	if (c->ctx->server_changed != NULL)
+		c->ctx->server_changed(c->ctx->changed_arg, s);
 }
 
 static void set_state_word(const struct admin_call *c, struct server *s, const char *word)

@@ -108,8 +108,3 @@ size_t admin_proxy_iid(const struct config *c, const char *name)
 			return admin_backend_iid(c, i);
 	return 0;
 }
-
-const struct check_view *admin_check_view(const struct admin_context *ctx, const struct server *s)
-{
-	return ctx->checks != NULL && ctx->check_view != NULL ? ctx->check_view(ctx->checks, s) : NULL;
-}

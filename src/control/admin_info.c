@@ -16,7 +16,8 @@
 #include "weir/base/clock.h"
 #include "weir/control/admin_answers.h"
 #include "weir/control/endpoint_label.h"
-#include "weir/control/memory_guard.h"
+
+#define FIGURES_MAX 32
 
 struct counter_row {
 	const char *name;
@@ -126,8 +127,47 @@ static void add_node(struct text *out)
 	text_printf(out, "node: %s\n", host);
 }
 
+/* What others publish, asked once. */
+struct figures {
+	const struct figure *rows[FIGURES_MAX];
+	uint64_t values[FIGURES_MAX];
+	size_t count;
+};
+
+static void keep_figure(void *to, const struct figure *row, uint64_t value)
+{
+	struct figures *f = to;
+
+	check(f->count < FIGURES_MAX);
+	f->rows[f->count] = row;
+	f->values[f->count++] = value;
+}
+
+static void collect_figures(const struct admin_context *ctx, struct figures *f)
+{
+	f->count = 0;
+	for (size_t i = 0; i < ctx->figure_count; i++)
+		ctx->figures[i].publish(ctx->figures[i].from, keep_figure, f);
+}
+
+/* 0 when nobody publishes it. */
+static uint64_t figure_named(const struct figures *f, const char *name)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (strcmp(f->rows[i]->name, name) == 0)
+			return f->values[i];
+	return 0;
+}
+
+static void add_figures(const struct figures *f, struct text *out)
+{
+	for (size_t i = 0; i < f->count; i++)
+		add_number(out, f->rows[i]->name, f->values[i]);
+}
+
 /* What hatop, telegraf, Datadog and shell scripts look for; their patterns are anchored. */
-static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
+static void add_haproxy_names(const struct admin_context *ctx, const struct figures *figures,
+			      int64_t uptime_s, struct text *out)
 {
 	struct engine *e = ctx->engine;
 	const uint64_t sessions = engine_sum(e, sessions);
@@ -148,20 +188,12 @@ static void add_haproxy_names(const struct admin_context *ctx, int64_t uptime_s,
 		   strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0);
 	add_number(out, "Jobs", sessions + e->endpoint_count);
 	add_number(out, "Listeners", e->endpoint_count);
-	add_number(out, "DroppedLogs", logwriter_dropped(ctx->logwriter));
+	add_number(out, "DroppedLogs", figure_named(figures, "log_dropped"));
 	add_number(out, "TotalBytesOut", engine_sum(e, bytes_to_server) + engine_sum(e, bytes_to_client));
 	/* As HAProxy spelt it until 2.7, and since. */
 	add_number(out, "TotalSplicdedBytesOut", engine_sum(e, bytes_spliced));
 	add_number(out, "TotalSplicedBytesOut", engine_sum(e, bytes_spliced));
 	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
-}
-
-static void add_tcp_aborts(const struct admin_context *ctx, struct text *out)
-{
-	uint64_t count;
-
-	if (ctx->tcp_aborts != NULL && tcp_aborts_look(ctx->tcp_aborts, &count))
-		add_number(out, "tcp_memory_aborts", count);
 }
 
 static void add_admin_totals(const struct admin_context *ctx, struct text *out)
@@ -173,30 +205,16 @@ static void add_admin_totals(const struct admin_context *ctx, struct text *out)
 	add_number(out, "admin_busy", ctx->totals->busy);
 }
 
-/* Nothing where no limit is known. */
-static void add_memory(const struct admin_context *ctx, struct text *out)
-{
-	const struct cgroup_level *level;
-	uint64_t used;
-
-	if (ctx->memory == NULL)
-		return;
-	level = cgroup_memory_smallest(&ctx->memory->groups);
-	if (level == NULL || !cgroup_memory_used(level, &used))
-		return;
-	add_number(out, "memory_limit_bytes", level->limit_bytes);
-	add_number(out, "memory_used_bytes", used);
-	add_number(out, "memory_is_short", ctx->memory->paused);
-}
-
 void admin_show_info(const struct admin_call *c)
 {
 	const struct admin_context *ctx = c->ctx;
 	struct text *out = c->out;
 	const struct engine *e = ctx->engine;
 	const int64_t uptime_s = (clock_mono_ns() - ctx->started_ns) / NS_PER_SEC;
+	struct figures figures;
 
-	add_haproxy_names(ctx, uptime_s, out);
+	collect_figures(ctx, &figures);
+	add_haproxy_names(ctx, &figures, uptime_s, out);
 	text_printf(out, "version: %s\n", WEIR_VERSION);
 	text_printf(out, "pid: %d\n", (int)getpid());
 	add_number(out, "uptime_s", (uint64_t)uptime_s);
@@ -209,15 +227,11 @@ void admin_show_info(const struct admin_call *c)
 	if (ctx->driver_reason != NULL && ctx->driver_reason[0] != '\0')
 		text_printf(out, "driver_reason: io_uring: %s\n", ctx->driver_reason);
 	add_counters(e, "", out);
-	add_number(out, "log_dropped", logwriter_dropped(ctx->logwriter));
-	add_tcp_aborts(ctx, out);
+	add_figures(&figures, out);
 	add_admin_totals(ctx, out);
-	add_memory(ctx, out);
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);
-	add_number(out, "log_dropped_slow", logwriter_dropped_slow(ctx->logwriter));
-	add_number(out, "log_waiting_ms", (uint64_t)(logwriter_waiting_ns(ctx->logwriter) / NS_PER_MS));
 }
 
 void admin_show_pools(const struct admin_call *c)

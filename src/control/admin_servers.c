@@ -14,7 +14,6 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/control/admin_answers.h"
-#include "weir/control/check_talk.h"
 
 #define TIME_MAX 32
 
@@ -195,12 +194,12 @@ static unsigned admin_mask(const struct server *s)
 static unsigned check_status(const struct check_view *v)
 {
 	/* HAProxy says "initializing" of a server that is not checked. */
-	return check_code_number(v != NULL ? check_code_of(v->code) : CHECK_INI);
+	return check_code_number(v != NULL ? v->code : CHECK_INI);
 }
 
 static unsigned check_verdict(const struct check_view *v)
 {
-	switch (v != NULL ? check_code_outcome(check_code_of(v->code)) : CHECK_UNKNOWN) {
+	switch (v != NULL ? check_code_outcome(v->code) : CHECK_UNKNOWN) {
 	case CHECK_UNKNOWN:
 		break;
 	case CHECK_PASSED:
@@ -265,7 +264,7 @@ static void add_cells(const struct admin_call *c, const struct state_cell *cells
 
 static void show_state(const struct admin_call *c, struct backend *b, const struct server *s)
 {
-	const struct check_view *v = admin_check_view(c->ctx, s);
+	const struct check_view *v = s->check;
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
 	const bool named = s->config->addr.kind == ADDR_NAME;
 	char host[INET6_ADDRSTRLEN];

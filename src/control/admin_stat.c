@@ -277,14 +277,14 @@ static void put_check(struct table *t, const struct check_view *v, bool maint, c
 	put(t, STAT_chkdown, v->downs);
 	if (maint)
 		return; /* it is not checked now, and what was seen before says nothing any more */
-	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", v->code); /* short */
+	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", check_code_word(v->code)); /* short */
 	put_text(t, STAT_check_status, code);
 	if (v->status != 0)
 		put(t, STAT_check_code, v->status);
 	if (v->duration_ms >= 0)
 		put(t, STAT_check_duration, (uint64_t)v->duration_ms);
 	put_text(t, STAT_last_chk, v->detail);
-	put_text(t, STAT_check_desc, v->text);
+	put_text(t, STAT_check_desc, check_code_text(v->code));
 	put(t, STAT_check_rise, v->rise);
 	put(t, STAT_check_fall, v->fall);
 	put(t, STAT_check_health, v->health);
@@ -325,7 +325,7 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
 	const enum server_state state =
 		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
-	const struct check_view *v = admin_check_view(t->ctx, s);
+	const struct check_view *v = s->check;
 	char address[ADDR_TEXT_MAX], status[48], code[48];
 
 	begin_row(t, b->config->name, s->config->name, TYPE_SERVER);
@@ -368,7 +368,7 @@ static void sum_servers(const struct table *t, const struct backend *b, struct b
 	for (size_t i = 0; i < b->server_count; i++) {
 		const struct server *s = &b->servers[i];
 		const struct tally_sum *sum = &t->sums[tally_of_server(t->e, backend_place(t, b), s)];
-		const struct check_view *v = admin_check_view(t->ctx, s);
+		const struct check_view *v = s->check;
 
 		tally_add(&to->tally, sum);
 		to->chosen += counter_get(&s->chosen_total);

@@ -246,8 +246,7 @@ static void take_result(struct check *k, const struct check_result *r)
 		take_failure(k, r);
 		break;
 	}
-	k->view.code = check_code_word(r->code);
-	k->view.text = check_code_text(r->code);
+	k->view.code = r->code;
 	k->view.health = k->health.health;
 	k->view.status = r->status;
 	k->view.duration_ms = r->duration_ms;
@@ -335,13 +334,6 @@ void checks_drain(struct checks *c)
 	c->draining = true; /* what is under way ends by itself */
 }
 
-const struct check_view *checks_view(const struct checks *c, const struct server *s)
-{
-	const struct check *k = check_of(c, s);
-
-	return k != NULL ? &k->view : NULL;
-}
-
 /* ---- life ---- */
 
 static bool is_checked(const struct server *s)
@@ -369,13 +361,13 @@ static int add_check(struct checks *c, struct server *s)
 	k->seed = hash_bytes(s->config->name, strlen(s->config->name),
 			     hash_bytes(s->backend->name, strlen(s->backend->name), 0));
 	k->view = (struct check_view){
-		.code = check_code_word(CHECK_INI),
-		.text = check_code_text(CHECK_INI),
+		.code = CHECK_INI,
 		.duration_ms = -1,
 		.rise = config->rise,
 		.fall = config->fall,
 		.health = k->health.health,
 	};
+	s->check = &k->view;
 	c->observed = c->observed || s->backend->observe == CONFIG_OBSERVE_CONNECT;
 	return 0;
 }
@@ -453,6 +445,7 @@ void checks_free(struct checks *c)
 		return;
 	gather_free(&c->gather);
 	for (size_t i = 0; i < c->count; i++) {
+		c->list[i].server->check = NULL;
 		ev_timer_stop(c->loop, &c->list[i].timer);
 		check_talk_free(&c->list[i].talk);
 	}

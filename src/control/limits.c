@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
-#include "weir/control/admin.h"
 #include "weir/engine/source_wait.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
@@ -285,7 +284,8 @@ unsigned limits_count_checks(const struct config *c)
 unsigned limits_count_low(const struct config *c)
 {
 	/* One more than clients: a newcomer is judged before another makes room for it. */
-	unsigned n = limits_count_checks(c) + (c->global.admin.kind != ADDR_NONE ? ADMIN_CLIENTS_MAX + 1 : 0);
+	const unsigned admin = c->global.admin.kind != ADDR_NONE ? CONFIG_ADMIN_CLIENTS_MAX + 1 : 0;
+	unsigned n = limits_count_checks(c) + admin;
 
 	for (size_t i = 0; i < c->global.log_count; i++)
 		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;

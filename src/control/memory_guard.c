@@ -158,3 +158,21 @@ void memory_guard_stop(struct memory_guard *g)
 	if (g->loop != NULL)
 		ev_timer_stop(g->loop, &g->timer);
 }
+
+void memory_guard_publish(void *guard, figure_report *report, void *to)
+{
+	static const struct figure limit = {"memory_limit_bytes", FIGURE_GAUGE,
+					    "the smallest limit of our control groups"};
+	static const struct figure usage = {"memory_used_bytes", FIGURE_GAUGE, "memory in use in that group"};
+	static const struct figure is_short = {"memory_is_short", FIGURE_GAUGE,
+					       "1 while listeners are paused because memory is short"};
+	const struct memory_guard *g = guard;
+	const struct cgroup_level *level = cgroup_memory_smallest(&g->groups);
+	uint64_t used;
+
+	if (level == NULL || !cgroup_memory_used(level, &used))
+		return;
+	report(to, &limit, level->limit_bytes);
+	report(to, &usage, used);
+	report(to, &is_short, g->paused);
+}

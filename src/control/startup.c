@@ -238,6 +238,11 @@ static enum exit_code reserve_for_control(struct daemon *d)
 			   strerror(-err));
 }
 
+static void server_changed(void *checks, struct server *s)
+{
+	checks_server_changed(checks, s);
+}
+
 /* What comes after the workers: a failure here must end them again. */
 static int start_services(struct daemon *d)
 {
@@ -249,7 +254,8 @@ static int start_services(struct daemon *d)
 			return err;
 	}
 	d->admin_context.engine = &d->engine;
-	d->admin_context.logwriter = d->log;
+	d->admin_context.figures = d->figures;
+	d->admin_context.figure_count = ARRAY_LEN(d->figures);
 	d->admin_context.driver = d->driver.driver->name;
 	d->admin_context.driver_reason = d->driver.why;
 	d->admin_context.state = "starting";
@@ -262,9 +268,10 @@ static int start_services(struct daemon *d)
 	d->resolver = resolver_new(d->loop, &d->engine, NULL, &err);
 	if (d->resolver != NULL)
 		d->checks = checks_new(d->loop, &d->engine, &err);
-	d->admin_context.checks = d->checks;
-	d->admin_context.check_view = checks_view;
-	d->admin_context.server_changed = checks_server_changed;
+	if (d->checks != NULL) {
+		d->admin_context.server_changed = server_changed;
+		d->admin_context.changed_arg = d->checks;
+	}
 	return err;
 }
 
@@ -334,8 +341,9 @@ enum exit_code daemon_start(struct daemon *d)
 		return code;
 	ageing_init(&d->ageing, d->loop, &d->engine.pipes, &d->engine.bufs, d->config->global.pipe_cycle_ns);
 	tcp_aborts_init(&d->tcp_aborts, d->loop, TCP_ABORTS_PATH);
-	d->admin_context.tcp_aborts = &d->tcp_aborts;
-	d->admin_context.memory = &d->memory;
+	d->figures[0] = (struct figure_source){logwriter_publish, d->log};
+	d->figures[1] = (struct figure_source){tcp_aborts_publish, &d->tcp_aborts};
+	d->figures[2] = (struct figure_source){memory_guard_publish, &d->memory};
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

@@ -140,3 +140,13 @@ void tcp_aborts_stop(struct tcp_aborts *t)
 	if (t->loop != NULL)
 		ev_timer_stop(t->loop, &t->timer);
 }
+
+void tcp_aborts_publish(void *aborts, figure_report *report, void *to)
+{
+	static const struct figure row = {"tcp_memory_aborts", FIGURE_TOTAL,
+					  "connections the kernel reset because TCP memory ran out"};
+	uint64_t count;
+
+	if (tcp_aborts_look(aborts, &count))
+		report(to, &row, count);
+}

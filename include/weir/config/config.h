@@ -19,6 +19,7 @@
 #include "weir/io/addr.h"
 #include "weir/io/netset.h"
 
+#define CONFIG_ADMIN_CLIENTS_MAX 16 /* that the admin socket serves at a time */
 #define CONFIG_NAME_MAX 64
 #define CONFIG_CPUS_MAX 256
 

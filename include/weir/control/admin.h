@@ -13,7 +13,7 @@
 #include "weir/control/admin_commands.h"
 #include "weir/control/admin_socket.h"
 
-#define ADMIN_CLIENTS_MAX  16
+#define ADMIN_CLIENTS_MAX  CONFIG_ADMIN_CLIENTS_MAX
 #define ADMIN_PROMPTS_MAX  8  /* of these, who may stay after an answer */
 #define ADMIN_COMMANDS_MAX 32 /* in one line */
 #define ADMIN_REQUEST_MAX  1024

@@ -54,8 +54,6 @@ size_t admin_backend_iid(const struct config *c, size_t backend);
 size_t admin_proxy_iid(const struct config *c, const char *name);
 /* HAProxy's word for how a server is chosen; static. */
 const char *admin_algorithm(const struct backend *b);
-/* The check of `s`, NULL when it has none. */
-const struct check_view *admin_check_view(const struct admin_context *ctx, const struct server *s);
 
 /* An object of lines of "name: value"; one of the line of a session. Whole numbers become numbers, all else
  * text. */

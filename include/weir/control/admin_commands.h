@@ -11,10 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "weir/base/figure.h"
 #include "weir/config/config.h"
-#include "weir/control/checks.h"
-#include "weir/control/logwriter.h"
-#include "weir/control/tcp_aborts.h"
 #include "weir/control/text.h"
 #include "weir/engine/engine.h"
 
@@ -28,18 +26,16 @@ struct admin_totals {
 /* What the answers are made of. */
 struct admin_context {
 	struct engine *engine;             /* borrows */
-	const struct logwriter *logwriter; /* borrows */
 	const char *driver;                /* static */
 	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as was asked */
 	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
 	struct admin_totals *totals;       /* borrows; NULL = no socket is served */
-	struct tcp_aborts *tcp_aborts;     /* borrows; NULL = nobody looks */
-	const struct memory_guard *memory; /* borrows; NULL = the same */
-	struct checks *checks;             /* borrows; NULL = nothing is checked, nor told of changes */
-	/* checks_view() and checks_server_changed(); given here so that the answers need no checks. */
-	const struct check_view *(*check_view)(const struct checks *c, const struct server *s);
-	void (*server_changed)(struct checks *c, struct server *s);
+	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */
+	size_t figure_count;
+	/* What the administrator wants of `s` has changed; NULL = nobody needs to know. */
+	void (*server_changed)(void *arg, struct server *s);
+	void *changed_arg;
 };
 
 /* Who is at the other end: SO_PEERCRED, as it connected (unix(7)). */

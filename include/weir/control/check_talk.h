@@ -15,11 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/balance/check_view.h"
 #include "weir/base/clock.h"
 #include "weir/config/config.h"
 #include "weir/control/check_http.h"
 #include "weir/control/check_match.h"
-#include "weir/control/checks.h"
 #include "weir/io/proxy.h"
 #include "weir/io/sock.h"
 
@@ -30,23 +30,6 @@
 /* When control itself comes so much too late to the end of a phase (it was suspended, or got no CPU), a bad
  * verdict says nothing of the server: the check is begun again, once. */
 #define CHECK_LATE_NS (50 * NS_PER_MS)
-
-enum check_outcome { CHECK_UNKNOWN, CHECK_PASSED, CHECK_FAILED };
-
-enum check_code {
-#define CHECK_CODE(id, code, number, outcome, text) CHECK_##id,
-#include "weir/control/check_codes.tbl.h"
-#undef CHECK_CODE
-	CHECK_CODES
-};
-
-const char *check_code_word(enum check_code code);
-const char *check_code_text(enum check_code code);
-/* HAProxy's number of it. */
-unsigned check_code_number(enum check_code code);
-/* The code of a word of check_code_word(). */
-enum check_code check_code_of(const char *word);
-enum check_outcome check_code_outcome(enum check_code code);
 
 struct check_result {
 	enum check_code code;

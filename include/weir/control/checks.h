@@ -18,32 +18,11 @@
 struct checks;
 struct ev_loop;
 
-#define CHECK_DETAIL_MAX 80
-
-/* How the check of a server stands; the words and numbers of HAProxy's `show stat`. */
-struct check_view {
-	const char *code; /* check_status: "INI" before the first result, "L4OK", "L7STS", ...; static */
-	const char *text; /* check_desc: what the code means; static */
-	char detail[CHECK_DETAIL_MAX]; /* last_chk: "connection refused", "status 503"; "" = no more to say */
-	int64_t duration_ms; /* check_duration: of the last check that ended; -1 = none has */
-	unsigned status;     /* check_code: of the last HTTP answer; 0 = none */
-	unsigned rise;       /* check_rise, check_fall, check_health */
-	unsigned fall;
-	unsigned health;   /* 0 .. rise + fall - 1; up from `rise` on */
-	uint64_t failures; /* chkfail: failed checks, but those of a server that is fully down */
-	uint64_t downs;    /* chkdown: how often it went from up to down */
-	bool running;      /* a check is under way: HAProxy writes "* " before the code */
-};
-
-/* Begins to check the servers of `e` (borrowed until checks_free()), spread over the smallest interval. NULL
- * with `*err` = -errno on failure. */
+/* Begins to check the servers of `e` (borrowed until checks_free()), spread over the smallest interval, and
+ * publishes how that stands in their `check`. NULL with `*err` = -errno on failure. */
 struct checks *checks_new(struct ev_loop *loop, struct engine *e, int *err);
 /* Ends all checks; NULL is fine. */
 void checks_free(struct checks *c);
-
-/* The check of `s`, NULL when it has none. Valid until checks_free(); its contents change when the loop
- * turns. */
-const struct check_view *checks_view(const struct checks *c, const struct server *s);
 
 /* What the administrator wants of `s` has changed, by server_set_admin(): call it after that. A server in
  * maintenance is not checked; one that leaves it is up, is checked at once, and one failure takes it down

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "weir/base/figure.h"
 #include "weir/base/log.h"
 #include "weir/config/config.h"
 
@@ -49,5 +50,7 @@ uint64_t logwriter_dropped(const struct logwriter *w);
 uint64_t logwriter_dropped_slow(const struct logwriter *w);
 /* For how long a target has been waited for: the longest, in ns; 0 = none. */
 int64_t logwriter_waiting_ns(const struct logwriter *w);
+/* These three, as figure_source.publish of a struct logwriter. */
+void logwriter_publish(void *writer, figure_report *report, void *to);
 
 #endif

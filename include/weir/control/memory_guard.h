@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/base/figure.h"
 #include "weir/control/cgroup.h"
 #include "weir/engine/engine.h"
 
@@ -33,6 +34,8 @@ struct memory_guard {
 void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engine *e, unsigned workers);
 /* Begins to look when sessions are many, and looks at once while they are. Called for each wake-up. */
 void memory_guard_check(struct memory_guard *g);
+/* Its figures, as figure_source.publish; none where no limit is known. */
+void memory_guard_publish(void *guard, figure_report *report, void *to);
 /* Stops its timer. Harmless on a struct of zeros. */
 void memory_guard_stop(struct memory_guard *g);
 

@@ -29,6 +29,7 @@
 #include "weir/engine/engine.h"
 
 #define DAEMON_SIGNALS 4
+#define DAEMON_FIGURE_SOURCES 3
 
 enum daemon_state {
 	DAEMON_STARTING, /* workers are not yet all ready */
@@ -57,6 +58,7 @@ struct daemon {
 	struct driver_choice driver; /* of the workers; made before they start */
 	struct admin_context admin_context;
 	struct admin_totals admin_totals;
+	struct figure_source figures[DAEMON_FIGURE_SOURCES];
 	struct admin *admin;       /* owns; NULL when not configured */
 	struct resolver *resolver; /* owns */
 	struct checks *checks;     /* owns */

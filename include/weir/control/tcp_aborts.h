@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/base/figure.h"
+
 struct tcp_aborts {
 	struct ev_loop *loop; /* borrows */
 	const char *path;     /* borrows: as /proc/self/net/netstat */
@@ -36,6 +38,8 @@ void tcp_aborts_init(struct tcp_aborts *t, struct ev_loop *loop, const char *pat
 void tcp_aborts_check(struct tcp_aborts *t, uint64_t closes);
 /* Looks now, logs what is new. True with how many there have been since the start; false: nobody knows. */
 bool tcp_aborts_look(struct tcp_aborts *t, uint64_t *since_start);
+/* The same as figure_source.publish of a struct tcp_aborts. */
+void tcp_aborts_publish(void *aborts, figure_report *report, void *to);
 /* Stops its timer. Harmless on a struct of zeros. */
 void tcp_aborts_stop(struct tcp_aborts *t);
 

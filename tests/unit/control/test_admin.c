@@ -84,7 +84,6 @@ static struct worker workers[2] = {{.tallies = &tallies[0]}, {.tallies = &tallie
 static struct worker *worker_list[] = {&workers[0], &workers[1]};
 static struct engine engine;
 static struct ev_loop *loop;
-static struct logwriter *logwriter;
 static struct admin_socket listener;
 static struct admin_context context;
 static struct admin_totals totals;
@@ -106,9 +105,6 @@ static int teardown_all(void **state)
 
 static int setup(void **state)
 {
-	const struct config_log *failed;
-	int err;
-
 	(void)state;
 	memset(&global, 0, sizeof(global));
 	global.admin.kind = ADDR_UNIX;
@@ -120,8 +116,7 @@ static int setup(void **state)
 	global.admin_owner.uid = (uid_t)-1;
 	global.admin_owner.gid = (gid_t)-1;
 	loop = ev_loop_new(EVFLAG_AUTO);
-	logwriter = loop != NULL ? logwriter_new(loop, &global, &failed, &err) : NULL;
-	if (logwriter == NULL || admin_socket_open(&listener, &global) != 0)
+	if (loop == NULL || admin_socket_open(&listener, &global) != 0)
 		return -1;
 	engine.config = &config;
 	engine.worker_count = 2;
@@ -130,7 +125,6 @@ static int setup(void **state)
 	engine.frontends = &frontend;
 	engine.tally_count = 1;
 	context.engine = &engine;
-	context.logwriter = logwriter;
 	context.driver = "epoll";
 	context.state = "ready";
 	memset(&totals, 0, sizeof(totals));
@@ -144,7 +138,6 @@ static int teardown(void **state)
 	(void)state;
 	admin_free(admin);
 	admin_socket_close(&listener);
-	logwriter_free(logwriter);
 	ev_loop_destroy(loop);
 	return 0;
 }

@@ -27,15 +27,15 @@ static struct server *a, *b;
 static struct server *told; /* whom the checks were told of last */
 static char some_checks;    /* never looked into */
 
-static void server_changed(struct checks *c, struct server *s)
+static void server_changed(void *arg, struct server *s)
 {
-	assert_ptr_equal(c, &some_checks);
+	assert_ptr_equal(arg, &some_checks);
 	told = s;
 }
 
 static struct admin_context context = {
 	.engine = &engine, .state = "ready",
-	.checks = (struct checks *)&some_checks, .server_changed = server_changed};
+	.changed_arg = &some_checks, .server_changed = server_changed};
 
 static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 

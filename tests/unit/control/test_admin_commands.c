@@ -3,7 +3,6 @@
  * test_admin_commands.c - answers of the admin protocol, without a socket and without workers.
  * Floor 5.
  */
-#include <ev.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,8 +51,6 @@ static struct frontend frontend;
 static struct endpoint endpoint;
 static struct engine engine;
 static struct addr address;
-static struct ev_loop *loop;
-static struct logwriter *logwriter;
 static struct admin_context context;
 static struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 static struct admin_question question;
@@ -67,18 +64,19 @@ static void fill_address(void)
 	address.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 }
 
+static void publish(void *from, figure_report *report, void *to)
+{
+	static const struct figure dropped = {"log_dropped", FIGURE_TOTAL, "log lines lost"};
+
+	(void)from;
+	report(to, &dropped, 9);
+}
+
+static const struct figure_source figures = {publish, NULL};
+
 static int setup(void **state)
 {
-	struct config_global g;
-	const struct config_log *failed;
-	int err;
-
 	(void)state;
-	memset(&g, 0, sizeof(g));
-	loop = ev_loop_new(EVFLAG_AUTO);
-	logwriter = loop != NULL ? logwriter_new(loop, &g, &failed, &err) : NULL;
-	if (logwriter == NULL)
-		return -1;
 	fill_address();
 	server.config = &server_config;
 	server.backend = &backend_config;
@@ -104,7 +102,8 @@ static int setup(void **state)
 	pipe_pool_init(&engine.pipes, 250, 65536, UINT64_MAX);
 	buf_pool_init(&engine.bufs, 1 << 20);
 	context.engine = &engine;
-	context.logwriter = logwriter;
+	context.figures = &figures;
+	context.figure_count = 1;
 	context.driver = "epoll";
 	context.state = "ready";
 	peer.level = CONFIG_ADMIN_ADMIN;
@@ -114,8 +113,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	logwriter_free(logwriter);
-	ev_loop_destroy(loop);
 	pipe_pool_free(&engine.pipes);
 	buf_pool_free(&engine.bufs);
 	return 0;
@@ -157,7 +154,8 @@ static void info_sums_the_workers(void **state)
 	assert_line("show info", "maxconn: 1000");
 	assert_line("show info", "driver: epoll");
 	assert_line("show info", "state: ready");
-	assert_line("show info", "log_dropped: 0");
+	assert_line("show info", "log_dropped: 9");
+	assert_line("show info", "DroppedLogs: 9");
 	assert_line("show info", "version: " WEIR_VERSION);
 }
 

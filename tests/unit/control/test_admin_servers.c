@@ -36,19 +36,16 @@ static struct config config = {.backends = backend_configs, .backend_count = 2,
 static struct engine engine;
 static struct check_view check;
 static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
-static bool checked;
-static char some_checks; /* never looked into */
 
-static const struct check_view *view_of(const struct checks *c, const struct server *s)
+static void set_checked(bool checked)
 {
-	(void)c;
-	(void)s;
-	return checked ? &check : NULL;
+	for (size_t b = 0; b < config.backend_count; b++)
+		for (size_t i = 0; i < engine.backends[b].server_count; i++)
+			engine.backends[b].servers[i].check = checked ? &check : NULL;
 }
 
 static struct admin_context context = {
-	.engine = &engine, .state = "ready", .check_view = view_of,
-	.checks = (struct checks *)&some_checks};
+	.engine = &engine, .state = "ready"};
 
 static int setup(void **state)
 {
@@ -66,7 +63,6 @@ static int setup(void **state)
 	engine.config = &config;
 	engine.backends = backends_new(&config);
 	context.started_ns = clock_mono_ns() - 5 * NS_PER_SEC - NS_PER_SEC / 2;
-	checked = false;
 	return engine.backends == NULL ? -1 : 0;
 }
 
@@ -135,10 +131,10 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 	assert_answer("set server app/u state maint", "");
 	assert_has("show servers state app", "\n3 app 1 u - 0 1 1 1 0 1 ");
 	assert_answer("set weight web/a 7", "");
-	checked = true;
-	check = (struct check_view){.code = "L4CON", .rise = 2, .fall = 3, .health = 2, .duration_ms = 4};
+	set_checked(true);
+	check = (struct check_view){.code = CHECK_L4CON, .rise = 2, .fall = 3, .health = 2, .duration_ms = 4};
 	assert_has("show servers state web", "\n1 web 1 a 127.0.0.1 2 0 7 3 5 8 2 2 6 0 ");
-	check = (struct check_view){.code = "L7OK", .rise = 2, .fall = 3, .health = 4, .running = true};
+	check = (struct check_view){.code = CHECK_L7OK, .rise = 2, .fall = 3, .health = 4, .running = true};
 	assert_has("show servers state web", "\n1 web 1 a 127.0.0.1 2 0 7 3 5 15 3 4 7 0 ");
 	assert_has("show servers state app", " 0 1 1 1 0 15 3 4 15 0 "); /* its checks pause */
 }
@@ -148,16 +144,17 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 static void results_of_checks_have_haproxys_numbers(void **state)
 {
 	static const struct {
-		const char *code, *cells;
+		enum check_code code;
+		const char *cells;
 	} rows[] = {
-		{"UNK", " 0 0 1 6 "},	 {"INI", " 1 0 1 6 "},	  {"HANA", " 4 2 1 6 "},
-		{"SOCKERR", " 5 0 1 6 "}, {"L4OK", " 6 3 1 6 "},   {"L4TOUT", " 7 2 1 6 "},
-		{"L4CON", " 8 2 1 6 "},	 {"L7TOUT", " 12 2 1 6 "}, {"L7RSP", " 13 2 1 6 "},
-		{"L7OK", " 15 3 1 6 "},	 {"L7STS", " 17 2 1 6 "},
+		{CHECK_UNK, " 0 0 1 6 "},	 {CHECK_INI, " 1 0 1 6 "},	  {CHECK_HANA, " 4 2 1 6 "},
+		{CHECK_SOCKERR, " 5 0 1 6 "}, {CHECK_L4OK, " 6 3 1 6 "},   {CHECK_L4TOUT, " 7 2 1 6 "},
+		{CHECK_L4CON, " 8 2 1 6 "},	 {CHECK_L7TOUT, " 12 2 1 6 "}, {CHECK_L7RSP, " 13 2 1 6 "},
+		{CHECK_L7OK, " 15 3 1 6 "},	 {CHECK_L7STS, " 17 2 1 6 "},
 	};
 
 	(void)state;
-	checked = true;
+	set_checked(true);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		/* No check need have ended before: clients saw the server fail. */
 		check = (struct check_view){.code = rows[i].code, .health = 1, .duration_ms = -1};

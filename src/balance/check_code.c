@@ -2,12 +2,10 @@
  *
  * check_code.c - the results of checks in HAProxy's words.
  *
- * A table, made from check_codes.tbl.h. Any thread. Floor 5.
+ * A table, made from check_codes.tbl.h. Any thread. Floor 3.
  */
-#include <string.h>
-
+#include "weir/balance/check_view.h"
 #include "weir/base/check.h"
-#include "weir/control/check_talk.h"
 
 static const struct row {
 	const char *word;
@@ -16,7 +14,7 @@ static const struct row {
 	enum check_outcome outcome;
 } rows[CHECK_CODES] = {
 #define CHECK_CODE(id, code, number, result, meaning) [CHECK_##id] = {code, meaning, number, result},
-#include "weir/control/check_codes.tbl.h"
+#include "weir/balance/check_codes.tbl.h"
 #undef CHECK_CODE
 };
 
@@ -39,17 +37,6 @@ const char *check_code_text(enum check_code code)
 unsigned check_code_number(enum check_code code)
 {
 	return row_of(code)->number;
-}
-
-enum check_code check_code_of(const char *word)
-{
-	enum check_code code = CHECK_UNK;
-
-	while (strcmp(rows[code].word, word) != 0) {
-		code++;
-		check(code < CHECK_CODES);
-	}
-	return code;
 }
 
 enum check_outcome check_code_outcome(enum check_code code)
