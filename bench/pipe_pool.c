@@ -22,7 +22,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/io/pipe_pool.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 #define BAR_NS 20.0
 #define THREADS_MAX 256

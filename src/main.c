@@ -2,7 +2,7 @@
  *
  * main.c - where the process begins and ends.
  *
- * Everything is behind cli_main(), so that tests can link it. Main thread. Floor 7.
+ * Everything is behind cli_main(), so that tests can link it. Main thread.
  */
 #include "weir/cli/cli.h"
 

@@ -3,7 +3,7 @@
  * backend.c - the servers of a backend at run time, and its present roster.
  *
  * Owns the servers, one reference of the roster, and the queue. Opens no sockets. Built, changed and freed
- * by control; backend_roster() is for any thread. Floor 3.
+ * by control; backend_roster() is for any thread.
  */
 #include "weir/balance/backend.h"
 
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "weir/balance/change.h"
-#include "weir/balance/server_parts.h"
 #include "weir/base/check.h"
+#include "server_parts.h"
 
 static int backend_init(struct backend *b, const struct config_backend *config)
 {

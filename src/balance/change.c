@@ -3,7 +3,7 @@
  * change.c - what happens to servers and backends, as a line of the log: for people, and in fields.
  *
  * A record has copies of the names, so it may outlive what it speaks of. Control thread; the reader of the
- * log makes the text. Floor 3.
+ * log makes the text.
  */
 #include "weir/balance/change.h"
 

@@ -2,7 +2,7 @@
  *
  * check_code.c - the results of checks in HAProxy's words.
  *
- * A table, made from check_codes.tbl.h. Any thread. Floor 3.
+ * A table, made from check_codes.tbl.h. Any thread.
  */
 #include "weir/balance/check_view.h"
 #include "weir/base/check.h"

@@ -2,7 +2,7 @@
  *
  * client_key.c - what of a client decides where the algorithms that hash send it.
  *
- * Any thread. Floor 3.
+ * Any thread.
  */
 #include "weir/balance/client_key.h"
 

@@ -2,7 +2,7 @@
  *
  * health.c - HAProxy's counter of good and bad checks.
  *
- * A pure machine: no clock, no socket. Control thread. Floor 3.
+ * A pure machine: no clock, no socket. Control thread.
  */
 #include "weir/balance/health.h"
 

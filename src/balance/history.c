@@ -3,7 +3,7 @@
  * history.c - the last changes of a server, each with its cause.
  *
  * Owns a ring of HISTORY_MAX changes, made with the first one: most servers never change. Control
- * thread. Floor 3.
+ * thread.
  */
 #include "weir/balance/history.h"
 

@@ -3,7 +3,7 @@
  * known_addrs.c - the addresses that one server has had: a hash table that only grows, up to its bound.
  *
  * Owns copies. Never removes one, so that a probe that meets a free place has seen all there is. Control
- * thread. Floor 3.
+ * thread.
  */
 #include "weir/balance/known_addrs.h"
 

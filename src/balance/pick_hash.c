@@ -3,12 +3,12 @@
  * pick_hash.c - choices by the client's address: source (a division or a ring) and maglev.
  *
  * Where the server that an address belongs to cannot be taken, the walk goes on in the same table, so that
- * all clients and all machines go on alike. Reads the roster's tables, makes none. Worker thread. Floor 3.
+ * all clients and all machines go on alike. Reads the roster's tables, makes none. Worker thread.
  */
 #include <string.h>
 
-#include "weir/balance/picker_parts.h"
 #include "weir/base/check.h"
+#include "picker_parts.h"
 
 /* Steps in a table before the rest is looked for in the list: a small server among large ones may have its
  * next place far away. */

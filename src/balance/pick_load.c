@@ -3,11 +3,11 @@
  * pick_load.c - choices by how much the servers have to do: leastconn, random, first; and the bound on load.
  *
  * Reads the counts that all workers share. Between reading and entering another worker may come first:
- * then the choice is made again, a bounded number of times. Worker thread. Floor 3.
+ * then the choice is made again, a bounded number of times. Worker thread.
  */
-#include "weir/balance/picker_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
+#include "picker_parts.h"
 
 /* The largest weight of a server, in sixteenths (HAProxy's SRV_EWGHT_MAX). */
 #define WEIGHT_MAX (256 * SERVER_WEIGHT_SCALE)

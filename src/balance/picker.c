@@ -4,17 +4,17 @@
  *
  * Owns what each server has saved up for smooth weighted round robin, as nginx has it: with weights 5, 1, 1
  * it says a a b a c a a, not a a a a a b c. Takes no lock unless the roster has changed. The other
- * algorithms are in pick_load.c and pick_hash.c. Worker thread. Floor 3.
+ * algorithms are in pick_load.c and pick_hash.c. Worker thread.
  */
 #include "weir/balance/picker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "weir/balance/picker_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/hash.h"
+#include "picker_parts.h"
 
 /* ---- taking turns ---- */
 

@@ -6,7 +6,7 @@
  * a place back does so and then looks at `waiting`. All four are sequentially consistent, so at least one of
  * the two sees the other. Order of locks: the queue's, then that of a worker's grants. Nothing is called
  * with a lock held, and server_leave() is not called from queue_serve(): serving does not nest. Any
- * thread. Floor 3.
+ * thread.
  */
 #include "weir/balance/queue.h"
 

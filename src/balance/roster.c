@@ -2,7 +2,7 @@
  *
  * roster.c - who may be chosen now, in the order of the file and in the order of their keys.
  *
- * Built by control; shared and freed by any thread. Floor 3.
+ * Built by control; shared and freed by any thread.
  */
 #include "weir/balance/roster.h"
 
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "weir/balance/backend.h"
-#include "weir/balance/roster_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
+#include "roster_parts.h"
 
 /* ---- who is in it ---- */
 

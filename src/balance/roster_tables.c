@@ -4,17 +4,17 @@
  *
  * Both are made of the servers' keys and weights alone, so that every machine makes the same. Made anew for
  * each change, on the thread that serves all else of control: 2^18 points or 65,537 slots take some 10 ms.
- * Control thread. Floor 3.
+ * Control thread.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "weir/balance/backend.h"
-#include "weir/balance/roster_parts.h"
 #include "weir/balance/server.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
+#include "roster_parts.h"
 
 /* What an entry's places begin with: its key, or another number when a server before it has the same key
  * (two names of one address), since equal places would leave it without clients. `same` counts those; 0

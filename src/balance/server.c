@@ -2,17 +2,17 @@
  *
  * server.c - one server as it is at run time: its places, its addresses, its key.
  *
- * Places are taken and given back by any thread; all else is control's. Floor 3.
+ * Places are taken and given back by any thread; all else is control's.
  */
 #include "weir/balance/server.h"
 
 #include <string.h>
 
 #include "weir/balance/backend.h"
-#include "weir/balance/server_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
-#include "weir/io/self_connect.h"
+#include "weir/net/self_connect.h"
+#include "server_parts.h"
 
 /* ---- places ---- */
 
@@ -79,7 +79,7 @@ const char *server_state_text(enum server_state state)
 
 /* ---- addresses ---- */
 
-/* Asked once for each address: what it is good for, io/self_connect.h says. */
+/* Asked once for each address: what it is good for, net/self_connect.h says. */
 static bool meets_itself(const struct server *s, const struct addr *a)
 {
 	const struct config_sources *own = &s->config->source;

@@ -5,7 +5,7 @@
  * Puts state, weight and limit together, publishes them with a new roster, or takes all back when there is
  * no memory for one. Each change of state, weight or limit is one line of the log and of the server's
  * history; what changes nothing leaves no trace. Slow start by HAProxy's formulas (server.c, queue.c).
- * Control thread. Floor 3.
+ * Control thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "weir/balance/backend.h"
 #include "weir/balance/change.h"
 #include "weir/balance/server.h"
-#include "weir/balance/server_parts.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "server_parts.h"
 
 /* A slow start has so many steps, but none is shorter than a second. */
 #define SLOWSTART_STEPS 20

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * backtrace.c - where the calling thread is, by backtrace(3). Any thread. Floor 0.
+ * backtrace.c - where the calling thread is, by backtrace(3). Any thread.
  */
-#include "weir/base/backtrace.h"
+#include "backtrace.h"
 
 #include <execinfo.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * backtrace_none.c - the place of backtrace.c with a C library that has no backtrace(3). Any thread. Floor 0.
+ * backtrace_none.c - the place of backtrace.c with a C library that has no backtrace(3). Any thread.
  */
-#include "weir/base/backtrace.h"
+#include "backtrace.h"
 
 int backtrace_take(void **out, int max)
 {

@@ -3,14 +3,14 @@
  * check.c - the end of a process whose own rules are broken.
  *
  * Makes its line without the C library, so that a broken heap or a held lock cannot stop it, and aborts.
- * Refuses to return. Any thread. Floor 0.
+ * Refuses to return. Any thread.
  */
 #include "weir/base/check.h"
 
 #include <stdlib.h>
 
-#include "weir/base/last_text.h"
 #include "weir/base/last_words.h"
+#include "last_text.h"
 
 _Noreturn void check_failed(const char *file, int line, const char *cond)
 {

@@ -2,7 +2,7 @@
  *
  * clock.c - the two clocks as nanoseconds.
  *
- * Owns nothing. Any thread. Floor 0.
+ * Owns nothing. Any thread.
  */
 #include "weir/base/clock.h"
 

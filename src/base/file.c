@@ -2,7 +2,7 @@
  *
  * file.c - files at names that strangers may own: opened, locked and changed without being led elsewhere.
  *
- * Owns nothing: descriptors are the caller's. Any thread. Floor 0.
+ * Owns nothing: descriptors are the caller's. Any thread.
  */
 #include "weir/base/file.h"
 

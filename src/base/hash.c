@@ -3,7 +3,7 @@
  * hash.c - XXH64: 64 bits of any bytes, the same on every machine.
  *
  * Written from its specification (Y. Collet, xxHash fast digest algorithm, 0.1.1). Owns nothing. Any
- * thread. Floor 0.
+ * thread.
  */
 #include "weir/base/hash.h"
 

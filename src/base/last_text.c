@@ -2,9 +2,9 @@
  *
  * last_text.c - a line of text, made where no function of the C library may be called.
  *
- * Owns the list of modules as they were at the start; what a name service loads later has no name. Floor 0.
+ * Owns the list of modules as they were at the start; what a name service loads later has no name.
  */
-#include "weir/base/last_text.h"
+#include "last_text.h"
 
 #include <errno.h>
 #include <link.h>

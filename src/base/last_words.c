@@ -4,7 +4,7 @@
  *
  * Owns the handlers of fatal signals and their stacks; borrows the targets. In a handler only what
  * signal-safety(7) allows is called, and backtrace(3) behind the first line. Nothing that hangs keeps the
- * process from its end for long: an alarm is set before the first write. Floor 0.
+ * process from its end for long: an alarm is set before the first write.
  */
 #include "weir/base/last_words.h"
 
@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "weir/base/backtrace.h"
 #include "weir/base/check.h"
-#include "weir/base/last_text.h"
+#include "backtrace.h"
+#include "last_text.h"
 
 /* A disk or a reader that hangs delays the end by so much at the most. */
 #define PATIENCE_S 2

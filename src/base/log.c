@@ -3,7 +3,7 @@
  * log.c - records in a ring of their thread, or lines on stderr for a thread without one.
  *
  * Owns the ring's layout. Never blocks the writer, never takes a lock, never allocates but for a
- * new ring. The writer is the ring's thread, the reader is control. Floor 0.
+ * new ring. The writer is the ring's thread, the reader is control.
  */
 #include "weir/base/log.h"
 

@@ -2,7 +2,7 @@
  *
  * log_fields.c - text that is safe in a log line, and the members of a JSON log line.
  *
- * Never overruns a buffer and never splits an escape. Any thread. Floor 0.
+ * Never overruns a buffer and never splits an escape. Any thread.
  */
 #include "weir/base/log_fields.h"
 

@@ -2,7 +2,7 @@
  *
  * thread.c - starting a thread that takes no signals.
  *
- * Owns nothing: the thread is the caller's to join or to detach. Any thread. Floor 0.
+ * Owns nothing: the thread is the caller's to join or to detach. Any thread.
  */
 #include "weir/base/thread.h"
 

@@ -3,7 +3,7 @@
  * args.c - the flags of the command line, one row each, and what is left over.
  *
  * Refuses flags that a verb does not have, with the nearest one that it has, and flags that are
- * not in this version. Main thread. Floor 7.
+ * not in this version. Main thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static const struct foreign_flag {
 	const char *instead;
 } foreign_flags[] = {
 #define FOREIGN_FLAG(flag, whole, instead) {flag, whole, instead},
-#include "weir/cli/foreign_flags.tbl.h"
+#include "foreign_flags.tbl.h"
 #undef FOREIGN_FLAG
 };
 

@@ -3,9 +3,9 @@
  * ask.c - asking a running weir through its admin socket: where it is, one line, a bounded wait.
  *
  * Finds the socket in the configuration, or takes it from -s. Every wait has one deadline, so that a
- * daemon that hangs does not hang its operator too. Main thread. Floor 7.
+ * daemon that hangs does not hang its operator too. Main thread.
  */
-#include "weir/cli/ask.h"
+#include "ask.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 /* A full backlog has no event: it is asked again after so long. */
 #define AGAIN_MS 20

@@ -4,9 +4,9 @@
  *
  * The child keeps stderr until it is ready, so that whoever started it reads why it is not. Then
  * its standard descriptors become /dev/null, and only after that does the parent return: a shell that
- * reads what the parent writes comes to an end too. Main thread. Floor 7.
+ * reads what the parent writes comes to an end too. Main thread.
  */
-#include "weir/cli/background.h"
+#include "background.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  * cli.c - which verb a command line means; words that are no verb get the nearest one.
  *
- * Refuses in words the verbs that this version does not have. Main thread. Floor 7.
+ * Refuses in words the verbs that this version does not have. Main thread.
  */
 #include "weir/cli/cli.h"
 
@@ -81,7 +81,7 @@ static const struct foreign_verb {
 } foreign_verbs[] = {
 #define FOREIGN_VERB(word, instead) {word, instead},
 #define ADMIN_WORD(word)	    {word, NULL},
-#include "weir/cli/foreign_verbs.tbl.h"
+#include "foreign_verbs.tbl.h"
 #undef FOREIGN_VERB
 #undef ADMIN_WORD
 };

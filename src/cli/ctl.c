@@ -4,13 +4,13 @@
  *
  * An answer that begins with "error" is a refusal: it goes to stderr and the exit code is 1, as it is when
  * one of several commands was refused.
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "weir/cli/ask.h"
 #include "weir/cli/cli.h"
+#include "ask.h"
 
 #define CTL_LINE_MAX 4096
 

@@ -2,7 +2,7 @@
  *
  * demo.c - `weir demo [--seconds N] [--json] [--print-config]`.
  *
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include "weir/demo/demo.h"
 

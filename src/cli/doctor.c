@@ -3,9 +3,9 @@
  * doctor.c - `weir doctor`: what this machine gives beside what the configuration asks for.
  *
  * Asks no running daemon, and changes nothing but its own limits of open files and of locked memory. Ends
- * with 3 when something will bite. Main thread. Floor 7.
+ * with 3 when something will bite. Main thread.
  */
-#include "weir/control/doctor.h"
+#include "weir/host/doctor.h"
 
 #include <stdio.h>
 #include <string.h>

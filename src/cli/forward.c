@@ -3,14 +3,14 @@
  * forward.c - `weir forward LISTEN SERVER...`: a configuration from the command line, no file.
  *
  * Writes a small INI text and loads that, so that every check and message is the same as for a
- * file, and --print-config shows what to put in one. Main thread. Floor 7.
+ * file, and --print-config shows what to put in one. Main thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "weir/cli/background.h"
 #include "weir/cli/cli.h"
+#include "background.h"
 
 /* An argument becomes a line of the text: it must not bring lines of its own. */
 static bool argument_ok(const char *text)

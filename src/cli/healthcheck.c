@@ -2,13 +2,13 @@
  *
  * healthcheck.c - `weir healthcheck`: does the daemon answer? For containers, keepalived and cron.
  *
- * Quiet when all is well. Waits two seconds at most. Main thread. Floor 7.
+ * Quiet when all is well. Waits two seconds at most. Main thread.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "weir/cli/ask.h"
 #include "weir/cli/cli.h"
+#include "ask.h"
 
 #define HEALTH_WAIT_MS 2000
 

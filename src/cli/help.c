@@ -2,16 +2,16 @@
  *
  * help.c - `weir help`: the command line; `weir help KEY`: rows of the options table.
  *
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/cli/cli.h"
-#include "weir/cli/option_text.h"
 #include "weir/config/options.h"
 #include "weir/config/suggest.h"
+#include "option_text.h"
 
 static const char usage[] =
 	"weir forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"

@@ -2,7 +2,7 @@
  *
  * help_verbs.c - `weir help VERB` and `weir VERB -h`: one page a verb.
  *
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include <stdio.h>
 #include <string.h>

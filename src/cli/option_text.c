@@ -2,9 +2,9 @@
  *
  * option_text.c - the facts of an option's row as text.
  *
- * Bounds are printed in the unit that they are written in. Main thread. Floor 7.
+ * Bounds are printed in the unit that they are written in. Main thread.
  */
-#include "weir/cli/option_text.h"
+#include "option_text.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
  *
  * probe.c - `check --probe`: what only the machine can tell of a configuration that reads well.
  *
- * Collects the lines that probe_bind.c and probe_servers.c make, and prints them. Main thread. Floor 7.
+ * Collects the lines that probe_bind.c and probe_servers.c make, and prints them. Main thread.
  */
-#include "weir/cli/probe.h"
+#include "probe.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weir/cli/terminal.h"
-#include "weir/control/admin_answers.h"
-#include "weir/control/limits.h"
-#include "weir/control/privileges.h"
-#include "weir/control/socket_check.h"
+#include "weir/admin/admin_answers.h"
+#include "weir/host/limits.h"
+#include "weir/host/privileges.h"
+#include "weir/host/socket_check.h"
 #include "weir/io/uring.h"
+#include "terminal.h"
 
 struct probe_line *probe_add(struct probe *p, const char *what)
 {

@@ -4,7 +4,7 @@
  *
  * Binds what leaves nothing behind: ports and abstract names. A path is only looked at: a bind would
  * make it, and a running weir may have its socket there. Never listens, so no client is ever taken.
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weir/cli/ask.h"
-#include "weir/cli/probe.h"
-#include "weir/control/listen_error.h"
-#include "weir/control/socket_check.h"
 #include "weir/engine/endpoint.h"
+#include "weir/host/listen_error.h"
+#include "weir/host/socket_check.h"
+#include "ask.h"
+#include "probe.h"
 
 #define PEER_WAIT_MS 500
 

@@ -3,7 +3,7 @@
  * probe_servers.c - do the names of servers resolve, and do the servers take a connection?
  *
  * All names at once, then all connects at once, each with one deadline: a hundred dead servers take as
- * long as one. A server sees a connection that says nothing and ends. Main thread. Floor 7.
+ * long as one. A server sees a connection that says nothing and ends. Main thread.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "weir/base/clock.h"
-#include "weir/cli/probe.h"
 #include "weir/engine/endpoint.h"
-#include "weir/io/self_connect.h"
-#include "weir/io/sock.h"
-#include "weir/io/sys.h"
+#include "weir/net/self_connect.h"
+#include "weir/net/sock.h"
+#include "weir/sys/sys.h"
+#include "probe.h"
 
 #define RESOLVE_WAIT_NS (5 * NS_PER_SEC)
 #define CONNECT_WAIT_NS (2 * NS_PER_SEC)

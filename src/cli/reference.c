@@ -3,7 +3,7 @@
  * reference.c - `weir help --reference=man|markdown`: every row of the options table as a page.
  *
  * doc/update.sh puts it between the marks of weir.ini(5) and doc/reference.md, and a test fails when
- * they differ: what the parser knows and what is documented cannot drift apart. Main thread. Floor 7.
+ * they differ: what the parser knows and what is documented cannot drift apart. Main thread.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "weir/base/check.h"
 #include "weir/cli/cli.h"
-#include "weir/cli/option_text.h"
+#include "option_text.h"
 
 #define FRONT_SIDE (IN_FRONTEND)
 #define BACK_SIDE  (IN_BACKEND)

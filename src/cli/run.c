@@ -2,7 +2,7 @@
  *
  * run.c - `weir`, `weir -c`, `weir -T` and `weir check`: load, then check, print or run.
  *
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weir/cli/background.h"
 #include "weir/cli/cli.h"
-#include "weir/cli/probe.h"
-#include "weir/cli/running.h"
-#include "weir/cli/terminal.h"
-#include "weir/control/privileges.h"
+#include "weir/host/privileges.h"
+#include "background.h"
+#include "probe.h"
+#include "running.h"
+#include "terminal.h"
 
 /* Loads, and says nothing unless it fails. */
 static struct config *load_if_wrong(const struct config_input *input, FILE *out, enum config_style style)

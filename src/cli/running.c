@@ -3,9 +3,9 @@
  * running.c - a running weir as a process: which it is, and signals to it (-s).
  *
  * Holds the process by a descriptor while it looks at it, so that no other process that got the number
- * since is ever signalled. Main thread. Floor 7.
+ * since is ever signalled. Main thread.
  */
-#include "weir/cli/running.h"
+#include "running.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
-#include "weir/cli/ask.h"
 #include "weir/config/suggest.h"
-#include "weir/control/pidfile.h"
+#include "weir/host/pidfile.h"
+#include "ask.h"
 
 #define SIGNAL_WAIT_MS 2000
 #define COMM_MAX       32

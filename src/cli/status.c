@@ -2,15 +2,15 @@
  *
  * status.c - `weir status`: one page about a running weir.
  *
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include <stdio.h>
 #include <unistd.h>
 
-#include "weir/cli/ask.h"
 #include "weir/cli/cli.h"
-#include "weir/cli/terminal.h"
-#include "weir/cli/view.h"
+#include "ask.h"
+#include "terminal.h"
+#include "view.h"
 
 #define STATUS_WAIT_MS 10000
 

@@ -4,9 +4,9 @@
  *
  * Owns the one terminal there is, hence the one static. Signals are blocked and read from a descriptor,
  * so no way out of `top` leaves the screen as it must not be: each goes through terminal_close().
- * Main thread. Floor 7.
+ * Main thread.
  */
-#include "weir/cli/terminal.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
  *
  * On a terminal a screen of its own, which is given back on every way out: the head stays, the lists below
  * it can be scrolled and sorted. Elsewhere, and with --once or --json, one page that a second was measured
- * for. Main thread. Floor 7.
+ * for. Main thread.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weir/cli/ask.h"
 #include "weir/cli/cli.h"
-#include "weir/cli/terminal.h"
-#include "weir/cli/view.h"
+#include "ask.h"
+#include "terminal.h"
+#include "view.h"
 
 #define TOP_PERIOD_MS 1000
 #define TOP_WAIT_MS   5000

@@ -2,7 +2,7 @@
  *
  * version.c - `weir version`, -v and -vv: which program this is and how it was built.
  *
- * Main thread. Floor 7.
+ * Main thread.
  */
 #include <errno.h>
 #include <ev.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "weir/cli/cli.h"
-#include "weir/control/driver_choice.h"
-#include "weir/control/limits.h"
+#include "weir/host/driver_choice.h"
+#include "weir/host/limits.h"
 
 #ifdef __clang__
 #define COMPILER "clang"

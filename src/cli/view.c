@@ -3,9 +3,9 @@
  * view.c - a running weir as `status` and `top` see it: taken through the admin socket.
  *
  * Reads the lines of `show info` and the CSV of `show stat` by the names of their columns, so that a
- * daemon with more of them is understood too. Main thread. Floor 7.
+ * daemon with more of them is understood too. Main thread.
  */
-#include "weir/cli/view.h"
+#include "view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,13 +3,12 @@
  * view_json.c - the page of `status` and `top` as one JSON object.
  *
  * Whole numbers, never shortened; rates only with a second view to reckon them from. Main thread.
- * Floor 7.
  */
 #include <string.h>
 
+#include "weir/admin/admin_answers.h"
 #include "weir/base/clock.h"
-#include "weir/cli/view.h"
-#include "weir/control/admin_answers.h"
+#include "view.h"
 
 static void add_number(const char *name, uint64_t value, struct text *out)
 {

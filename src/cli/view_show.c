@@ -3,14 +3,14 @@
  * view_show.c - the page of `status` and `top`, as text and as JSON.
  *
  * Fits 80 columns: names and addresses share what the numbers leave, and keep their ends, where they
- * differ. What is down stands first. Main thread. Floor 7.
+ * differ. What is down stands first. Main thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/clock.h"
-#include "weir/cli/view.h"
+#include "view.h"
 
 #define NAME_MIN     8u
 #define ADDRESS_MIN  21u /* 255.255.255.255:65535 */

@@ -2,7 +2,7 @@
  *
  * arena.c - memory that lives as long as one reading of the configuration, freed in one go.
  *
- * Returns no NULL: without memory it jumps (see arena.h). Main thread. Floor 2.
+ * Returns no NULL: without memory it jumps (see arena.h). Main thread.
  */
 #include "weir/config/arena.h"
 

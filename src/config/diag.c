@@ -2,7 +2,7 @@
  *
  * diag.c - what is wrong with a configuration: collected, sorted, printed with a caret.
  *
- * Main thread. Floor 2.
+ * Main thread.
  */
 #include "weir/config/diag.h"
 

@@ -3,7 +3,7 @@
  * diag_json.c - the messages as one JSON object (--format=json), for editors and pipelines.
  *
  * Shows every message; bytes that are no UTF-8 become U+FFFD, so that the object always parses.
- * Main thread. Floor 2.
+ * Main thread.
  */
 #include <string.h>
 

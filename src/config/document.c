@@ -2,7 +2,7 @@
  *
  * document.c - configuration as written: sections with their lines, before anything is understood.
  *
- * Main thread. Floor 2.
+ * Main thread.
  */
 #include "weir/config/document.h"
 

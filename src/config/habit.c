@@ -3,7 +3,7 @@
  * habit.c - lines of ours as HAProxy and nginx users write them by habit, put into our form.
  *
  * What it suggests has no word in it that would be refused: such a word is left out, and reported where
- * it stands. Main thread. Floor 2.
+ * it stands. Main thread.
  */
 #include "weir/config/habit.h"
 

@@ -4,7 +4,7 @@
  *
  * A hint is copied into a file, so it must mean what the line meant: networks of a rule are taken over
  * only when the rule is one of addresses alone, and all of them. Else its place stays empty, or the
- * hint says where to read. Main thread. Floor 2.
+ * hint says where to read. Main thread.
  */
 #include "weir/config/habit.h"
 
@@ -13,7 +13,7 @@
 #include "weir/base/check.h"
 #include "weir/config/suggest.h"
 #include "weir/config/values.h"
-#include "weir/io/netset.h"
+#include "weir/net/netset.h"
 
 #define BLANKS	     " \t"
 #define PATH_LEN_MAX 512 /* a check takes no longer one */

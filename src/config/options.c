@@ -2,7 +2,7 @@
  *
  * options.c - what can be written in a configuration: the table, and finding a row in it.
  *
- * Constant. Any thread. Floor 2.
+ * Constant. Any thread.
  */
 #include "weir/config/options.h"
 
@@ -42,7 +42,7 @@ const struct option options[] = {
 	{key, sections, effect, type, flags, words, field, def, min, max, help, example},
 #define LATER(key, sections, flags, help, example)                                                           \
 	{key, sections, 0, OPT_LATER, flags, "", NO_FIELD, NULL, 0, 0, help, example},
-#include "weir/config/options.tbl.h"
+#include "options.tbl.h"
 #undef OPTION
 #undef LATER
 };

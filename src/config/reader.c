@@ -8,10 +8,10 @@
  * as written: take_line() counts, cleans and judges each physical line, keeps section and columns
  * itself, and hands over `key = value`. The handler runs at once after each line, so it can be
  * checked that both read the same. Refuses control bytes, long lines and lines without '='.
- * Main thread. Floor 2.
+ * Main thread.
  */
 #include "weir/config/reader.h"
-#include "weir/config/reader_state.h"
+#include "reader_state.h"
 
 #include <ini.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
  * reader_foreign.c - lines as HAProxy and nginx write them: reported, and read on as they are meant.
  *
  * A header without brackets opens its section and a line without '=' becomes an entry, so that what
- * follows is judged in the same run. Nothing is built from it: each was an error. Main thread. Floor 2.
+ * follows is judged in the same run. Nothing is built from it: each was an error. Main thread.
  */
-#include "weir/config/reader_state.h"
+#include "reader_state.h"
 
 #include <string.h>
 

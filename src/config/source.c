@@ -3,7 +3,7 @@
  * source.c - one text that configuration came from, kept line by line for the messages.
  *
  * Reads files whole, pipes too (`-f <(generate)`). Judges nothing: that is the reader's part.
- * Main thread. Floor 2.
+ * Main thread.
  */
 #include "weir/config/source.h"
 

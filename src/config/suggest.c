@@ -2,7 +2,7 @@
  *
  * suggest.c - the nearest word, and what words of HAProxy and nginx are called here.
  *
- * Any thread. Floor 2.
+ * Any thread.
  */
 #include "weir/config/suggest.h"
 
@@ -21,7 +21,7 @@ static const struct foreign {
 #define FOREIGN(word, hint)	    {FOREIGN_LINE, word, hint},
 #define FOREIGN_WORD(word, hint)    {FOREIGN_IN_LINE, word, hint},
 #define FOREIGN_SECTION(word, hint) {FOREIGN_SECTION_OR_BLOCK, word, hint},
-#include "weir/config/foreign.tbl.h"
+#include "foreign.tbl.h"
 #undef FOREIGN
 #undef FOREIGN_WORD
 #undef FOREIGN_SECTION

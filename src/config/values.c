@@ -2,7 +2,7 @@
  *
  * values.c - numbers, durations and sizes as people write them, and back.
  *
- * Any thread. Floor 2.
+ * Any thread.
  */
 #include "weir/config/values.h"
 

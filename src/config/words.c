@@ -3,7 +3,7 @@
  * words.c - a value cut into words: quotes taken off, variables put in, columns kept.
  *
  * Refuses open quotes, undefined variables and variables with control bytes in them.
- * Main thread. Floor 2.
+ * Main thread.
  */
 #include "weir/config/words.h"
 

@@ -2,9 +2,9 @@
  *
  * ageing.c - the cycle of the pools' global lists: what rests unused for two cycles is closed.
  *
- * Owns a timer and no pool. Main thread. Floor 5.
+ * Owns a timer and no pool. Main thread.
  */
-#include "weir/control/ageing.h"
+#include "ageing.h"
 
 #include <string.h>
 

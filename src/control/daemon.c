@@ -3,7 +3,7 @@
  * daemon.c - the daemon from its start to its end, on the main thread.
  *
  * Owns the loop, the engine and everything of control; startup.c sets them up, and daemon_run() takes
- * them down in the reverse order on every way out. Moves no byte of a session. Floor 5.
+ * them down in the reverse order on every way out. Moves no byte of a session.
  */
 #include "weir/control/daemon.h"
 
@@ -20,11 +20,11 @@
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
 #include "weir/base/log.h"
-#include "weir/control/end_guard.h"
-#include "weir/control/endpoint_label.h"
-#include "weir/control/loop_faults.h"
-#include "weir/control/low_fds.h"
-#include "weir/control/startup.h"
+#include "weir/engine/endpoint_label.h"
+#include "weir/host/loop_faults.h"
+#include "weir/sys/low_fds.h"
+#include "end_guard.h"
+#include "startup.h"
 
 #define FLUSH_MS   1000
 #define FAR_AWAY_S 1e12

@@ -3,9 +3,9 @@
  * end_guard.c - the end of a process that cannot end, because a disk hangs under one of its files.
  *
  * Owns a thread that sleeps and then calls _exit(2), which runs nothing and flushes nothing. It is never
- * joined: a process that ends in time takes it along. Floor 5.
+ * joined: a process that ends in time takes it along.
  */
-#include "weir/control/end_guard.h"
+#include "end_guard.h"
 
 #include <pthread.h>
 #include <stdint.h>

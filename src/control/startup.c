@@ -4,9 +4,8 @@
  *
  * Binds before it drops privileges, and counts what it may use after. Takes nothing down:
  * daemon_run() does, on every way out. A failure is one log line and an exit code. Main thread.
- * Floor 5.
  */
-#include "weir/control/startup.h"
+#include "startup.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -16,11 +15,11 @@
 
 #include "weir/base/check.h"
 #include "weir/base/log.h"
-#include "weir/control/doctor.h"
-#include "weir/control/listen_error.h"
-#include "weir/control/loop_faults.h"
-#include "weir/control/low_fds.h"
-#include "weir/control/socket_check.h"
+#include "weir/host/doctor.h"
+#include "weir/host/listen_error.h"
+#include "weir/host/loop_faults.h"
+#include "weir/host/socket_check.h"
+#include "weir/sys/low_fds.h"
 
 void daemon_notify(void *arg)
 {

@@ -2,9 +2,9 @@
  *
  * child.c - a process of the demo: forked without exec, gone when its parent is.
  *
- * The one place of this floor that ends a process, and it is never the parent. Floor 6.
+ * The one place of this floor that ends a process, and it is never the parent.
  */
-#include "weir/demo/child.h"
+#include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>

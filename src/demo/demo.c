@@ -2,7 +2,7 @@
  *
  * demo.c - a demo from its beginning to its end: sets up, runs the loop, takes down, judges.
  *
- * Main thread of the parent, which never has another. Floor 6.
+ * Main thread of the parent, which never has another.
  */
 #include "weir/demo/demo.h"
 
@@ -18,8 +18,8 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/demo/keyed.h"
-#include "weir/demo/stage.h"
+#include "keyed.h"
+#include "stage.h"
 
 #define TICK_S		0.05
 #define TICKS_PER_FRAME 5 /* four frames a second */

@@ -2,9 +2,9 @@
  *
  * figures.c - numbers for people: short, grouped, with their unit.
  *
- * Any thread. Floor 6.
+ * Any thread.
  */
-#include "weir/demo/figures.h"
+#include "figures.h"
 
 #include <stdio.h>
 #include <string.h>

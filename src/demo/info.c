@@ -2,9 +2,9 @@
  *
  * info.c - what `show info` of a running weir says, as numbers, and how it is asked for.
  *
- * Main thread. Floor 6.
+ * Main thread.
  */
-#include "weir/demo/info.h"
+#include "info.h"
 
 #include <errno.h>
 #include <stdio.h>

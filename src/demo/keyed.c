@@ -2,9 +2,9 @@
  *
  * keyed.c - bytes that belong to a key: one table, and a place to begin for each key.
  *
- * Main thread of each process. Floor 6.
+ * Main thread of each process.
  */
-#include "weir/demo/keyed.h"
+#include "keyed.h"
 
 #include <string.h>
 

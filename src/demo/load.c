@@ -3,9 +3,9 @@
  * load.c - the clients of the demo: many at once, in one libev loop.
  *
  * Bulk grows until a transfer takes about a quarter of a second, so that a slow machine ends in time
- * and a fast one is not busy with connecting. Main thread. Floor 6.
+ * and a fast one is not busy with connecting. Main thread.
  */
-#include "weir/demo/load.h"
+#include "load.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -16,8 +16,8 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/demo/talk.h"
-#include "weir/io/sock.h"
+#include "weir/net/sock.h"
+#include "talk.h"
 
 #define EXCHANGES     20 /* of a small client before it connects anew */
 #define BULK_FIRST    (UINT64_C(1) << 20)

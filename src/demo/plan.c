@@ -2,9 +2,9 @@
  *
  * plan.c - which ports a demo uses, and the configuration that follows from them.
  *
- * Main thread. Floor 6.
+ * Main thread.
  */
-#include "weir/demo/plan.h"
+#include "plan.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
-#include "weir/io/sock.h"
+#include "weir/net/sock.h"
 
 #define NAME_MAX_LEN 64
 

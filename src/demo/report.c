@@ -2,13 +2,13 @@
  *
  * report.c - what a demo has measured, whether that is well, and how it is told.
  *
- * Main thread. Floor 6.
+ * Main thread.
  */
-#include "weir/demo/report.h"
+#include "report.h"
 
 #include <stdarg.h>
 
-#include "weir/demo/figures.h"
+#include "figures.h"
 
 void report_why(struct report *r, const char *fmt, ...)
 {

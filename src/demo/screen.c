@@ -3,9 +3,9 @@
  * screen.c - where the demo is seen: a table that is drawn again in place, and events below it.
  *
  * Uses few codes, those of every terminal: up, erase to the end of the line or of the screen, cursor
- * off and on. Main thread. Floor 6.
+ * off and on. Main thread.
  */
-#include "weir/demo/screen.h"
+#include "screen.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

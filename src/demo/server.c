@@ -3,9 +3,9 @@
  * server.c - a server of the demo: a process of its own, with a libev loop.
  *
  * Leaving hurts nobody: new SYNs are dropped while the handshakes that have begun come to their end,
- * then the queue is emptied and the listener closed. Floor 6.
+ * then the queue is emptied and the listener closed.
  */
-#include "weir/demo/server.h"
+#include "server.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
-#include "weir/demo/talk.h"
+#include "talk.h"
 
 /* A handshake over loopback takes microseconds, but the proxy's ends with its first bytes, or when its
  * kernel has waited 200 ms for them; a little more, as timers are late on a busy machine. */

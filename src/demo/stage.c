@@ -2,9 +2,9 @@
  *
  * stage.c - who is on the stage of a demo: daemon and servers come and go, phases follow each other.
  *
- * Main thread of the parent; the functions that children run are here too. Floor 6.
+ * Main thread of the parent; the functions that children run are here too.
  */
-#include "weir/demo/stage.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <signal.h>

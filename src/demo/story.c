@@ -2,14 +2,14 @@
  *
  * story.c - what happens when in a demo: one row an act.
  *
- * Main thread of the parent. Floor 6.
+ * Main thread of the parent.
  */
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/demo/figures.h"
-#include "weir/demo/stage.h"
+#include "figures.h"
+#include "stage.h"
 
 #define B2 1
 

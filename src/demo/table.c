@@ -2,7 +2,7 @@
  *
  * table.c - how a demo looks: the lines above the table, and the table.
  *
- * Main thread of the parent. Floor 6.
+ * Main thread of the parent.
  */
 #include <errno.h> /* program_invocation_name */
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/demo/figures.h"
-#include "weir/demo/stage.h"
+#include "figures.h"
+#include "stage.h"
 
 void table_header(struct stage *s)
 {

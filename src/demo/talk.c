@@ -2,16 +2,16 @@
  *
  * talk.c - what a client and a server of the demo say to each other, as a list of steps.
  *
- * Main thread of each process. Floor 6.
+ * Main thread of each process.
  */
-#include "weir/demo/talk.h"
+#include "talk.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "weir/base/check.h"
-#include "weir/demo/keyed.h"
+#include "keyed.h"
 
 /* One for all talks: what was received is looked at and forgotten. */
 static unsigned char scratch[KEYED_PIECE];

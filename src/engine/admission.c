@@ -5,26 +5,26 @@
  * Owns the order of the questions: who is kept out, who is let in, how many of one source there are, where
  * it goes. Asked before a server is, so that who is refused has cost no connect; by its own address before
  * there is a session, so that it has cost no slot. A worker's thread; admission_init() and admission_free()
- * are control's. Floor 4.
+ * are control's.
  */
-#include "weir/engine/admission.h"
+#include "admission.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/handshake.h"
-#include "weir/engine/listener.h"
 #include "weir/engine/record.h"
-#include "weir/engine/session.h"
-#include "weir/engine/source_table.h"
 #include "weir/engine/source_wait.h"
-#include "weir/engine/worker.h"
-#include "weir/io/netset.h"
-#include "weir/io/sock.h"
-#include "weir/io/sys.h"
+#include "weir/net/netset.h"
+#include "weir/net/sock.h"
+#include "weir/sys/sys.h"
+#include "extra.h"
+#include "handshake.h"
+#include "listener.h"
+#include "session.h"
+#include "source_table.h"
+#include "worker.h"
 
 /* How long a peer over maxconn-per-source may owe its PROXY header: longer than TCP takes to send a lost
  * first packet again; and the least that anybody has when maxconn or rate-limit is nearly used up. */

@@ -3,18 +3,18 @@
  * choice.c - which server a session goes to now, and what becomes of it when there is none.
  *
  * The algorithm is the picker's, the order of those who wait is the queue's; what is here sees to it that
- * nobody is overtaken. Opens nothing. A worker's thread. Floor 4.
+ * nobody is overtaken. Opens nothing. A worker's thread.
  */
-#include "weir/engine/choice.h"
+#include "choice.h"
 
 #include <sys/socket.h>
 
 #include "weir/balance/client_key.h"
 #include "weir/base/check.h"
-#include "weir/engine/queueing.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "queueing.h"
+#include "session.h"
+#include "worker.h"
 
 /* Of a client that is closed for want of a server so many bytes are read: close(2) sends RST where some are
  * left unread. */

@@ -6,7 +6,7 @@
  * after min(timeout-connect, 1 s). Which server that is, choice.c says; where every place is taken
  * the session waits (queueing.c). No byte of the client is read before a server has answered, so a
  * try costs nothing but time. What is our own shortage never counts against a server. A worker's
- * thread. Floor 4.
+ * thread.
  */
 #include <string.h>
 
@@ -14,14 +14,14 @@
 #include "weir/balance/health.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/admission.h"
-#include "weir/engine/choice.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/handshake.h"
 #include "weir/engine/server_sock.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
-#include "weir/io/sock.h"
+#include "weir/net/sock.h"
+#include "admission.h"
+#include "choice.h"
+#include "extra.h"
+#include "handshake.h"
+#include "session.h"
+#include "worker.h"
 
 /* How long the same server is left alone after a failure, at the most. */
 #define CONNECT_PAUSE_NS NS_PER_SEC

@@ -2,7 +2,7 @@
  *
  * endpoint.c - a bound address: its socket's options as configured, and what is said when one is missing.
  *
- * Makes the descriptors that engine.c owns. Control's thread, but for endpoint_accepted(). Floor 4.
+ * Makes the descriptors that engine.c owns. Control's thread, but for endpoint_accepted().
  */
 #include "weir/engine/endpoint.h"
 

@@ -3,7 +3,7 @@
  * engine.c - the data plane as control sees it: endpoints, frontends, workers.
  *
  * Owns the bound descriptors and the pools; starts and joins threads. Never touches a session.
- * Control's thread, but for engine_worker_deaf(). Floor 4.
+ * Control's thread, but for engine_worker_deaf().
  */
 #include "weir/engine/engine.h"
 
@@ -14,10 +14,10 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/admission.h"
 #include "weir/engine/endpoint.h"
-#include "weir/engine/worker.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "admission.h"
+#include "worker.h"
 
 static size_t count_binds(const struct config *c)
 {

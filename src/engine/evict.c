@@ -3,18 +3,18 @@
  * evict.c - all sessions with a server end: it was marked down, or the administrator wants it so.
  *
  * Owns which orders have been carried out. Who only waits, in a queue or between two tries, has no place
- * at a server and goes on. A worker's thread. Floor 4.
+ * at a server and goes on. A worker's thread.
  */
-#include "weir/engine/evict.h"
+#include "evict.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "weir/engine/session.h"
-#include "weir/engine/session_slab.h"
 #include "weir/engine/tally.h"
-#include "weir/engine/worker.h"
+#include "session.h"
+#include "session_slab.h"
+#include "worker.h"
 
 int evict_init(struct worker *w)
 {

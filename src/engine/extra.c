@@ -2,16 +2,16 @@
  *
  * extra.c - what only some sessions have: made when first needed.
  *
- * A worker's thread. Floor 4.
+ * A worker's thread.
  */
-#include "weir/engine/extra.h"
+#include "extra.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "session.h"
+#include "worker.h"
 
 _Static_assert(offsetof(struct session_extra, link) == 0, "the slab's list while it is free");
 

@@ -4,16 +4,16 @@
  *
  * Owns the states, the accounting and the endings of a flow; flow_read.c fills, flow_write.c
  * drains. Never closes a socket, never sets a timer: those are the session's. The rules R1 to R17
- * are told in doc/architecture.md. A worker's thread. Floor 4.
+ * are told in doc/architecture.md. A worker's thread.
  */
-#include "weir/engine/flow.h"
+#include "flow.h"
 
 #include "weir/base/check.h"
 #include "weir/base/last_words.h"
-#include "weir/engine/flow_steps.h"
-#include "weir/engine/handshake.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "flow_steps.h"
+#include "handshake.h"
+#include "session.h"
+#include "worker.h"
 
 uint32_t flow_held(const struct flow *f)
 {

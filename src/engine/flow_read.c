@@ -3,12 +3,12 @@
  * flow_read.c - the filling half of a flow: copies small reads, splices bulk ones, and decides
  * which is which.
  *
- * Never waits with a pipe in hand. A worker's thread. Floor 4.
+ * Never waits with a pipe in hand. A worker's thread.
  */
 #include "weir/base/check.h"
-#include "weir/engine/flow_steps.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "flow_steps.h"
+#include "session.h"
+#include "worker.h"
 
 bool flow_is_bulk(struct flow *f)
 {

@@ -2,13 +2,13 @@
  *
  * flow_write.c - the draining half of a flow: writes what is held, from a buffer or a pipe.
  *
- * Waits for the destination; the flow reads nothing meanwhile. A worker's thread. Floor 4.
+ * Waits for the destination; the flow reads nothing meanwhile. A worker's thread.
  */
 #include "weir/base/check.h"
-#include "weir/engine/flow_steps.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
-#include "weir/io/sock.h"
+#include "weir/net/sock.h"
+#include "flow_steps.h"
+#include "session.h"
+#include "worker.h"
 
 enum step flow_after_write(struct flow *f, uint32_t n)
 {

@@ -4,13 +4,12 @@
  *
  * Owns the timer of the cycle, and how much of a burst goes back at a time: a worker that gave back the
  * memory of half a million sessions at once would be away for tens of milliseconds. A worker's thread.
- * Floor 4.
  */
-#include "weir/engine/give_back.h"
+#include "give_back.h"
 
 #include "weir/base/clock.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/worker.h"
+#include "extra.h"
+#include "worker.h"
 
 /* Pages of sessions: half a megabyte at a time, some fifty microseconds. */
 #define GIVE_BACK_PAGES 32u

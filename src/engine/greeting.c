@@ -4,7 +4,7 @@
  *
  * Made anew for each server that is connected, and put into the hold of the flow before what the client
  * has sent already, so both leave in one write, and at once also when the client is silent. A worker's
- * thread. Floor 4.
+ * thread.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,12 +14,12 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/handshake.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
-#include "weir/io/proxy.h"
-#include "weir/io/sys.h"
+#include "weir/net/proxy.h"
+#include "weir/sys/sys.h"
+#include "extra.h"
+#include "handshake.h"
+#include "session.h"
+#include "worker.h"
 
 /* Of this run of the process: what is unique in one is not so in two. */
 static uint64_t run_number(void)

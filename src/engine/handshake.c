@@ -4,20 +4,20 @@
  *
  * Owns the bytes of a header that is on its way. What came behind it becomes the hold of the flow to the
  * server, so that it goes first. A read here is never so long that our own header would not fit in front
- * of what it leaves (greeting.c). A worker's thread. Floor 4.
+ * of what it leaves (greeting.c). A worker's thread.
  */
-#include "weir/engine/handshake.h"
+#include "handshake.h"
 
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/admission.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
-#include "weir/io/netset.h"
-#include "weir/io/proxy.h"
+#include "weir/net/netset.h"
+#include "weir/net/proxy.h"
+#include "admission.h"
+#include "extra.h"
+#include "session.h"
+#include "worker.h"
 
 /* One read: with a header that is almost whole before it, and ours in its place, it fits into a buffer. */
 #define HANDSHAKE_READ_BYTES (2 * PROXY_MAX)

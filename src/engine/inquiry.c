@@ -3,15 +3,15 @@
  * inquiry.c - control asks workers for their sessions, a slice at a time.
  *
  * Owns no memory. An inquiry is in at most one worker's list; the lock is held to link and unlink it, never
- * while it is filled. Control's thread and workers', as the header says. Floor 4.
+ * while it is filled. Control's thread and workers', as the header says.
  */
 #include "weir/engine/inquiry.h"
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
-#include "weir/engine/session.h"
-#include "weir/engine/session_slab.h"
-#include "weir/engine/worker.h"
+#include "session.h"
+#include "session_slab.h"
+#include "worker.h"
 
 void inquiry_init(struct inquiry *q, bool sums)
 {

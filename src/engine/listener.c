@@ -3,18 +3,18 @@
  * listener.c - a worker's place at one bound address: accepts, places, rests, pauses.
  *
  * Owns its accept op and the reservations of maxconn; a session's reservation is its own from its
- * start to its end. Never speaks to a client. A worker's thread. Floor 4.
+ * start to its end. Never speaks to a client. A worker's thread.
  */
-#include "weir/engine/listener.h"
+#include "listener.h"
 
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/admission.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "admission.h"
+#include "session.h"
+#include "worker.h"
 
 /* accept(2) failed for want of something: a descriptor may be free again by then. */
 #define LISTENER_PAUSE_NS (100 * NS_PER_MS)

@@ -3,13 +3,13 @@
  * lost.c - a worker whose driver has lost results of the kernel: its sessions end, and it goes on.
  *
  * Sessions that were only waiting may have lost nothing, but nobody can tell which. Touches no other worker.
- * A worker's thread. Floor 4.
+ * A worker's thread.
  */
 #include <errno.h>
 
 #include "weir/base/log.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "session.h"
+#include "worker.h"
 
 static void forget_all(struct worker *w, struct list *sessions)
 {

@@ -2,9 +2,9 @@
  *
  * mailbox.c - how other threads talk to a worker: signals that merge, and a ring of letters.
  *
- * Senders: any thread. Reader: the worker. Floor 4.
+ * Senders: any thread. Reader: the worker.
  */
-#include "weir/engine/mailbox.h"
+#include "mailbox.h"
 
 #include "weir/base/check.h"
 

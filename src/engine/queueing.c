@@ -3,17 +3,17 @@
  * queueing.c - a session waits for a place at a server.
  *
  * Owns the wait: its deadline and its length; who is served next is decided in balance/queue.c. The client
- * is watched meanwhile, as it is while a server is asked. A worker's thread. Floor 4.
+ * is watched meanwhile, as it is while a server is asked. A worker's thread.
  */
-#include "weir/engine/queueing.h"
+#include "queueing.h"
 
 #include <errno.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "extra.h"
+#include "session.h"
+#include "worker.h"
 
 static int64_t queue_deadline(const struct session *s)
 {

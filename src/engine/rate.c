@@ -3,7 +3,7 @@
  * rate.c - how many may come in a second, as HAProxy counts them (its freq_ctr and next_event_delay()).
  *
  * Unlike there a second is not one of the clock on the wall: it begins with the first who comes. Any
- * thread. Floor 4.
+ * thread.
  */
 #include "weir/engine/rate.h"
 

@@ -6,7 +6,7 @@
  * worker no formatting. Each session that was let in has a line. Of clients that were not, a few in a second
  * have one and the others are counted (log_causes.tbl.h), so that no stranger fills the log. A field has one
  * name, in text, JSON and `show sess` (log_fields.h). Names are borrowed from the configuration, which
- * outlives the log. Floor 4.
+ * outlives the log.
  */
 #include "weir/engine/record.h"
 
@@ -17,10 +17,10 @@
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
 #include "weir/base/log_fields.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/handshake.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "extra.h"
+#include "handshake.h"
+#include "session.h"
+#include "worker.h"
 
 /* Of those who were not let in: of one worker, for each frontend and cause. */
 #define REFUSALS_PER_SECOND 8

@@ -4,7 +4,7 @@
  *
  * Chooses the source address; what is our own shortage (no port left at any source) is reported as
  * -EADDRNOTAVAIL. Nothing that fails here is held against the server. TCP_FASTOPEN_CONNECT is not used: a
- * try that fails after bytes went with the SYN could not be tried again. A worker's thread. Floor 4.
+ * try that fails after bytes went with the SYN could not be tried again. A worker's thread.
  */
 #include "weir/engine/server_sock.h"
 
@@ -15,10 +15,10 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/endpoint.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
-#include "weir/io/self_connect.h"
-#include "weir/io/sys.h"
+#include "weir/net/self_connect.h"
+#include "weir/sys/sys.h"
+#include "session.h"
+#include "worker.h"
 
 static const struct addr no_source;
 

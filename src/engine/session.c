@@ -3,26 +3,26 @@
  * session.c - one client connection, one server connection, two flows: their life and their end.
  *
  * Owns both sockets, the timer and the decision how each side is closed. Never moves a byte: that
- * is flow.c; never picks a server: that is connect.c. A worker's thread. Floor 4.
+ * is flow.c; never picks a server: that is connect.c. A worker's thread.
  */
-#include "weir/engine/session.h"
+#include "session.h"
 
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
-#include "weir/engine/admission.h"
 #include "weir/engine/endpoint.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/handshake.h"
-#include "weir/engine/listener.h"
-#include "weir/engine/queueing.h"
 #include "weir/engine/record.h"
 #include "weir/engine/source_wait.h"
-#include "weir/engine/worker.h"
-#include "weir/io/sock.h"
-#include "weir/io/sys.h"
+#include "weir/net/sock.h"
+#include "weir/sys/sys.h"
+#include "admission.h"
+#include "extra.h"
+#include "handshake.h"
+#include "listener.h"
+#include "queueing.h"
+#include "worker.h"
 
 static const struct close_reason_row close_reason_rows[CLOSE_REASONS] = {
 #define REASON(name, letter1, letter2, is_error, words) {#name, letter1, letter2, is_error, words},

@@ -2,15 +2,15 @@
  *
  * session_slab.c - the memory of a worker's sessions: a slab whose slots have generations.
  *
- * A worker's thread. Floor 4.
+ * A worker's thread.
  */
-#include "weir/engine/session_slab.h"
+#include "session_slab.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/engine/session.h"
+#include "session.h"
 
 _Static_assert(offsetof(struct session, link) == 0, "the slab's list while it is free");
 

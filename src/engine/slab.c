@@ -4,15 +4,15 @@
  *
  * Pages with used slots are filled first, so that others become empty; within a page the most recently
  * freed slot is handed out first: its memory is warm. Memory is taken in blocks of pages, which stay mapped.
- * A worker's thread. Floor 4.
+ * A worker's thread.
  */
-#include "weir/engine/slab.h"
+#include "slab.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 #define PAGE_BYTES_MIN UINT32_C(16384)
 #define BLOCK_PAGES 16u

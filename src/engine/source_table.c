@@ -2,9 +2,9 @@
  *
  * source_table.c - how many sessions each source has: chains of entries, a lock for each 1024 chains.
  *
- * Owns the entries. Memory is taken and given back outside of the locks. Any thread. Floor 4.
+ * Owns the entries. Memory is taken and given back outside of the locks. Any thread.
  */
-#include "weir/engine/source_table.h"
+#include "source_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

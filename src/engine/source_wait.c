@@ -3,19 +3,19 @@
  * source_wait.c - a client whose source has as many connections as it may waits for one that is ending.
  *
  * Owns the rounds of looking: a number that the waiter draws, and that each worker it asks publishes when it
- * has been through LOOK_TURNS since. Who gets a place, source_table.c says. A worker's thread. Floor 4.
+ * has been through LOOK_TURNS since. Who gets a place, source_table.c says. A worker's thread.
  */
 #include "weir/engine/source_wait.h"
 
 #include <errno.h>
 
 #include "weir/base/check.h"
-#include "weir/engine/admission.h"
 #include "weir/engine/engine.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/listener.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "admission.h"
+#include "extra.h"
+#include "listener.h"
+#include "session.h"
+#include "worker.h"
 
 /* The turn that reads the letter may have asked for events before the FIN came; the next has not; and what a
  * ring's poll finds in that one may be read in the third. */

@@ -3,7 +3,6 @@
  * tally.c - what a worker counts for each frontend, backend and server; nothing is done for an event.
  *
  * Owns no memory: the array is the worker's, which alone writes it. A worker's thread, but for the sums.
- * Floor 4.
  */
 #include "weir/engine/tally.h"
 
@@ -11,10 +10,10 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/handshake.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "extra.h"
+#include "handshake.h"
+#include "session.h"
+#include "worker.h"
 
 size_t tally_count(const struct engine *e)
 {

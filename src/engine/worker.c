@@ -3,9 +3,9 @@
  * worker.c - one thread, one loop, one core, and all that they own.
  *
  * Owns the order of a turn's end: reap, age, publish. Never blocks but in the loop's wait.
- * The worker's thread; worker_new(), worker_spawn() and worker_free() are control's. Floor 4.
+ * The worker's thread; worker_new(), worker_spawn() and worker_free() are control's.
  */
-#include "weir/engine/worker.h"
+#include "worker.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
 #include "weir/base/thread.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/give_back.h"
-#include "weir/engine/queueing.h"
-#include "weir/engine/session.h"
 #include "weir/engine/source_wait.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "extra.h"
+#include "give_back.h"
+#include "queueing.h"
+#include "session.h"
 
 /* Pipes that a worker keeps for itself before it spills to the others. */
 #define WORKER_PIPES_MAX 256u

@@ -3,13 +3,13 @@
  * accept.c - accepts who waits at a listener, as many as a turn should take.
  *
  * Owns the rule how many that is, and which errors are a peer's own. The fields len and max of the op
- * are its memory. A loop's thread. Floor 1.
+ * are its memory. A loop's thread.
  */
-#include "weir/io/accept.h"
+#include "accept.h"
 
 #include <string.h>
 
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 static bool is_peers_fault(int err)
 {

@@ -3,12 +3,12 @@
  * alarm.c - a wake-up in the far future that costs a loop nothing while it sleeps.
  *
  * Owns one timerfd. It may ring early, when what it was set for has gone: the loop looks at its timers
- * and sets it again. One thread, its loop's. Floor 1.
+ * and sets it again. One thread, its loop's.
  */
-#include "weir/io/alarm.h"
+#include "alarm.h"
 
 #include "weir/base/clock.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 int alarm_open(struct alarm *a)
 {

@@ -4,12 +4,12 @@
  *
  * Owns the rule when a socket counts as readable or writable; drivers decide when to try. The
  * kernel's rules that the bits depend on are measured in tests/sim and told in
- * doc/architecture.md. A loop's thread. Floor 1.
+ * doc/architecture.md. A loop's thread.
  */
-#include "weir/io/attempt.h"
+#include "attempt.h"
 
 #include "weir/base/check.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 int io_try_read(struct io_op *op, uint8_t *scratch, uint32_t room)
 {

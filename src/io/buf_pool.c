@@ -3,7 +3,7 @@
  * buf_pool.c - the slow halves of the buffer pool: allocating, freeing, and moving in batches.
  *
  * Owns every buffer that rests and the count of all memory. Never blocks, never calls the allocator
- * under its lock. Each function says in the header which thread may call it. Floor 1.
+ * under its lock. Each function says in the header which thread may call it.
  */
 #include "weir/io/buf_pool.h"
 

@@ -3,7 +3,7 @@
  * epoll.c - the default driver: edge-triggered epoll, one EPOLL_CTL_ADD a socket.
  *
  * Owns the epoll descriptor; what waits for an event is parked (parked.c). Never decides what to do with
- * bytes. One thread a loop. Floor 1.
+ * bytes. One thread a loop.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,11 +12,11 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/accept.h"
-#include "weir/io/alarm.h"
 #include "weir/io/io.h"
-#include "weir/io/parked.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "accept.h"
+#include "alarm.h"
+#include "parked.h"
 
 /* Pointers of user space end below this bit; the generation of the socket lies above. */
 #define EPOLL_GEN_SHIFT 48

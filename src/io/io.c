@@ -4,7 +4,7 @@
  *
  * Owns the order of a turn: wait, events, completions, timers, those who yielded, until the share of the
  * turn is used up. Calls done()
- * from there and from nowhere else. One thread a loop. Floor 1.
+ * from there and from nowhere else. One thread a loop.
  */
 #include "weir/io/io.h"
 
@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 /* More timers than this in one turn wait for the next, so that events are not starved. */
 #define IO_TIMERS_A_TURN 1024

@@ -3,9 +3,9 @@
  * parked.c - ops that wait until their socket is ready: what drivers make of an edge-triggered event.
  *
  * Owns the scratch buffer that all reads share, and the wait for the acknowledgements of a reset. Never
- * decides what to do with bytes. One thread a loop. Floor 1.
+ * decides what to do with bytes. One thread a loop.
  */
-#include "weir/io/parked.h"
+#include "parked.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,9 +14,9 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/attempt.h"
-#include "weir/io/sock.h"
-#include "weir/io/sys.h"
+#include "weir/net/sock.h"
+#include "weir/sys/sys.h"
+#include "attempt.h"
 
 /* A last look at a send queue that was almost empty when EPOLLOUT came. */
 #define DRAIN_LOOK_NS (5 * NS_PER_MS)

@@ -4,7 +4,7 @@
  *
  * Owns every pipe that rests and the count of all that exist. Hands out empty pipes only; never
  * blocks, never makes a system call under its lock. Each function says in the header which thread
- * may call it. Floor 1.
+ * may call it.
  */
 #include "weir/io/pipe_pool.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 static_assert(sizeof(struct pipe) == 64, "a pipe is one cache line");
 

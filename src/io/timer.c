@@ -3,7 +3,7 @@
  * timer.c - a 4-ary heap of deadlines; each timer knows its slot, so it can be moved and cancelled.
  *
  * Owns the array. Four children share a cache line of entries, and the tree is half as deep as a
- * binary one. Calls nothing but fire(). One loop, one thread. Floor 1.
+ * binary one. Calls nothing but fire(). One loop, one thread.
  */
 #include "weir/io/timer.h"
 
@@ -13,7 +13,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 #define HEAP_ARITY 4u
 #define HEAP_ROOM_MAX (UINT32_C(1) << 30)

@@ -5,7 +5,7 @@
  * Small messages go through the ring: a read into one of its buffers, the write from there, one system call
  * for each turn of the loop. A socket that is spliced, or whose readiness is waited for, works as with epoll
  * from then on (uring_watch.c), because IORING_OP_SPLICE always runs on a thread of the kernel. Owns the ring
- * and the ops in it. One thread a loop. Floor 1.
+ * and the ops in it. One thread a loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/attempt.h"
-#include "weir/io/sys.h"
 #include "weir/io/uring.h"
-#include "weir/io/uring_state.h"
+#include "weir/sys/sys.h"
+#include "attempt.h"
+#include "uring_state.h"
 
 const struct ring_shape uring_shape = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
 static const uint64_t own_polls[URING_OWN_POLLS] = {URING_WAKE, URING_ALARM, URING_EPOLL};

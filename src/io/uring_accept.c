@@ -3,13 +3,13 @@
  * uring_accept.c - listeners in the ring: polled, and the engine is asked before each accept(2).
  *
  * No multishot accept: it takes whoever waits, also beyond maxconn and rate-limit, tells no address, and cost
- * more than it saved (doc/performance.md). One thread a loop. Floor 1.
+ * more than it saved (doc/performance.md). One thread a loop.
  */
 #include <sys/epoll.h>
 
 #include "weir/base/check.h"
-#include "weir/io/accept.h"
-#include "weir/io/uring_state.h"
+#include "accept.h"
+#include "uring_state.h"
 
 /* Once, as who is left behind is then told of again. */
 static void ask(struct uring *u, struct io_op *op)

@@ -4,12 +4,12 @@
  *
  * They are the pool's. One that the engine keeps is its own from then on, and another takes its place; when
  * the pool has none the ring goes on with fewer, and with none at all reads are copied through the scratch
- * buffer. One thread a loop. Floor 1.
+ * buffer. One thread a loop.
  */
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/io/uring_state.h"
+#include "uring_state.h"
 
 /* ---- lending ---- */
 

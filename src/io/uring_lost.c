@@ -6,13 +6,12 @@
  * it gets none (a memory limit of the control group is enough). What they said cannot be known, so the ring
  * and all that was in it is given up; the engine ends its sessions. Where no other ring can be made, which is
  * likely then, the loop has a driver that accepts nobody, starts nothing and tries again. One thread a loop.
- * Floor 1.
  */
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/io/uring.h"
-#include "weir/io/uring_state.h"
+#include "uring_state.h"
 
 /* What the kernel still holds of the old ring is gone after 30 to 75 ms. */
 #define TRY_AGAIN_NS (10 * NS_PER_MS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_none.c - the place of the io_uring driver in a build without it. Any thread. Floor 1.
+ * uring_none.c - the place of the io_uring driver in a build without it. Any thread.
  */
 #include <errno.h>
 #include <stdio.h>

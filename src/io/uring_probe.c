@@ -4,7 +4,7 @@
  *
  * Asks by making rings and letting them do something: a version number says nothing of backports, filters
  * and limits. A start makes a small one, because its workers make their own at once; who only asks makes as
- * many, and as large, as the workers would. Leaves nothing behind. Any thread. Floor 1.
+ * many, and as large, as the workers would. Leaves nothing behind. Any thread.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,10 +16,10 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/ring.h"
-#include "weir/io/sys.h"
 #include "weir/io/uring.h"
-#include "weir/io/uring_state.h"
+#include "weir/sys/ring.h"
+#include "weir/sys/sys.h"
+#include "uring_state.h"
 
 /* A ring that works answers at once; one that does not shall not hold the start for ever. */
 #define ANSWER_NS NS_PER_SEC

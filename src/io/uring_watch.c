@@ -5,11 +5,11 @@
  * An epoll set of their own, whose descriptor the ring polls. A poll of the ring itself tells of one wake-up
  * only the bits that this one named: EPOLLPRI with all bytes, and room without it, so that an urgent mark can
  * neither be seen nor ruled out, on which splice and every short read depend. A socket is added when its
- * readiness is first asked for, and stays until it is closed. One thread a loop. Floor 1.
+ * readiness is first asked for, and stays until it is closed. One thread a loop.
  */
 #include "weir/base/check.h"
-#include "weir/io/attempt.h"
-#include "weir/io/uring_state.h"
+#include "attempt.h"
+#include "uring_state.h"
 
 static uint64_t event_data(const struct io_sock *sock)
 {

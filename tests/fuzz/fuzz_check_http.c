@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/config/config.h"
-#include "weir/control/check_http.h"
+#include "health/check_http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

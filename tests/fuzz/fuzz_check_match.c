@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/config/config.h"
-#include "weir/control/check_match.h"
+#include "health/check_match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

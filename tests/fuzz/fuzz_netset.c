@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/io/netset.h"
+#include "weir/net/netset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "ring_shim.h"
 #include "weir/base/check.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "ring_shim.h"
 
 /* No -errno of Linux is below it. */
 #define ERRNO_MAX 4095

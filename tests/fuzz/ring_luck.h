@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/sys/ring.h"
 #include "ring_shim.h"
-#include "weir/io/ring.h"
 
 #define SQ_MAX 4096
 #define ENTRIES_MAX 512

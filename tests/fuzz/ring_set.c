@@ -9,10 +9,10 @@
  */
 #include <string.h>
 
-#include "ring_shim.h"
 #include "weir/base/check.h"
-#include "weir/io/parked.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "io/parked.h"
+#include "ring_shim.h"
 
 #define PAST_DATA 16
 #define STICKY (EPOLLRDHUP | EPOLLHUP | EPOLLERR)

@@ -5,18 +5,18 @@
  * Owns the entries that the driver has submitted, the buffers that it has lent, and the completions that it
  * has not taken yet. Aborts on what a kernel would have to suffer for: a buffer lent twice, an entry for a
  * descriptor that is closed, memory of a write that changes while the write is pending. Under ASan whatever
- * is lent is poisoned until a completion gives it back. In the place of src/io/ring.c. Tests only.
+ * is lent is poisoned until a completion gives it back. In the place of src/sys/ring.c. Tests only.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/base/check.h"
+#include "weir/sys/ring.h"
+#include "weir/sys/sys.h"
 #include "../sim/stale_entry.h"
 #include "ring_luck.h"
 #include "ring_shim.h"
 #include "shim_poison.h"
-#include "weir/base/check.h"
-#include "weir/io/ring.h"
-#include "weir/io/sys.h"
 
 #define KNOWN_MAX 32
 #define KEPT_MAX 64

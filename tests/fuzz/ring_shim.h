@@ -2,7 +2,7 @@
  *
  * ring_shim.h - a kernel made of a byte string, below the io_uring driver: its ring and its system calls.
  *
- * ring_shim.c stands in the place of src/io/ring.c, ring_sys.c in that of src/io/sys.c. Both take what they
+ * ring_shim.c stands in the place of src/sys/ring.c, ring_sys.c in that of src/sys/sys.c. Both take what they
  * decide from one string of bytes, in the order in which the driver asks. An honest kernel does only what
  * Linux can do, in any order and with any luck; the other one lies too: results beyond what was asked for,
  * flags that do not fit, buffers that it was not lent, completions told twice or made up. Neither gives out

@@ -4,14 +4,14 @@
  *
  * Owns the table of descriptors, which are numbers alone: the lowest free one is given out, so that one is
  * in use again as soon as it was closed. A descriptor that is not open, or closed while the ring holds an
- * entry for it, aborts. In the place of src/io/sys.c. One thread. Tests only.
+ * entry for it, aborts. In the place of src/sys/sys.c. One thread. Tests only.
  */
 #include <string.h>
 
-#include "ring_shim.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "ring_shim.h"
 
 #define FILES_MAX 4096
 #define FILES_FIRST 3

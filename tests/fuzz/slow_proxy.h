@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weir/io/proxy.h"
+#include "weir/net/proxy.h"
 
 enum slow_verdict { SLOW_HEADER, SLOW_MORE, SLOW_BAD };
 

@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
+#include "weir/sys/sys.h"
 #include "../unit/io/contract.h"
 #include "model.h"
-#include "weir/io/sys.h"
 #include "stream.h"
 
 #define FARS 16

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 /* ---- what each side provides ---- */
 

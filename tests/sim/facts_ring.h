@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "weir/io/ring.h"
-#include "weir/io/sys.h"
+#include "weir/sys/ring.h"
+#include "weir/sys/sys.h"
 
 /* ---- what each side provides ---- */
 

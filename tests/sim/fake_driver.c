@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/sys/sys.h"
 #include "cover.h"
 #include "fake_ops.h"
 #include "model.h"
-#include "weir/base/check.h"
-#include "weir/base/clock.h"
-#include "weir/io/sys.h"
 
 #define FAKE_SLOTS 64
 

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#include "model.h"
 #include "weir/base/check.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "model.h"
 
 static void note_error(struct io_op *op, ssize_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * model.h - a small Linux: sockets, pipes, epoll and a clock behind include/weir/io/sys.h.
+ * model.h - a small Linux: sockets, pipes, epoll and a clock behind include/weir/sys/sys.h.
  *
  * Owns one global kernel (one thread, one world at a time), reset for each seed. It carries no
  * bytes, only (key, offset, length): what a program sends is compared with the stream that it ought
@@ -17,8 +17,8 @@
 #include <sys/epoll.h>
 #include <sys/types.h>
 
+#include "weir/net/addr.h"
 #include "prng.h"
-#include "weir/io/addr.h"
 
 #define MODEL_FDS 256
 #define MODEL_SOCKS 128

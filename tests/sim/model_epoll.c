@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "weir/sys/sys.h"
 #include "cover.h"
 #include "model.h"
-#include "weir/io/sys.h"
 
 int sys_epoll_create(void)
 {

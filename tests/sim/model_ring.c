@@ -2,7 +2,7 @@
  *
  * model_ring.c - an io_uring over the modelled kernel: its queues, the buffers lent to it, and the wait.
  *
- * Stands in the place of src/io/ring.c. Entries run when the ring is entered, or when there is no room for
+ * Stands in the place of src/sys/ring.c. Entries run when the ring is entered, or when there is no room for
  * more; what has to wait completes in a later enter, in any order, and now and then later than it could. In
  * many seeds there is room for few entries and completions. Refuses what a driver may never do by failing
  * the seed: a buffer lent twice or touched while it is lent, a link torn by a submission, use before the ring

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/sys/ring.h"
 #include "model.h"
-#include "weir/io/ring.h"
 
 #define MODEL_RING_OPS 512
 #define MODEL_RING_DONE 4096

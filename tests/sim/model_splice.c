@@ -11,9 +11,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "weir/sys/sys.h"
 #include "cover.h"
 #include "model.h"
-#include "weir/io/sys.h"
 #include "stream.h"
 
 struct mpipe *mpipe_of(int fd, enum file_kind kind)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * model_sys.c - the system calls of include/weir/io/sys.h over the model: sockets, options, time.
+ * model_sys.c - the system calls of include/weir/sys/sys.h over the model: sockets, options, time.
  *
  * Owns nothing but the translation. What the program sends is compared here with the stream that
  * its socket must carry. splice and pipes are in model_splice.c, epoll in model_epoll.c.
  * One thread. Tests only.
  */
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -22,7 +22,7 @@ from mutants_list import LEFT_OUT, MUTANTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-g", "-w"]
-FLOORS = ["base", "io", "balance", "engine"]
+ROOMS = ["base", "sys", "net", "io", "balance", "engine"]
 DRIVERS = ["epoll", "fake", "io_uring"]
 ALWAYS = {"R1", "R2", "R3", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12"}
 
@@ -33,12 +33,11 @@ class Broken(Exception):
 
 def sources(tree):
     out = []
-    for floor in FLOORS:
-        folder = os.path.join(tree, "src", floor)
+    for room in ROOMS:
+        folder = os.path.join(tree, "src", room)
         out += [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith(".c")]
-    for name in ("sys.c", "ring.c", "uring_none.c"):
-        out.remove(os.path.join(tree, "src", "io", name))
-    out.remove(os.path.join(tree, "src", "base", "backtrace_none.c"))
+    for name in ("sys/sys.c", "sys/ring.c", "io/uring_none.c", "base/backtrace_none.c"):
+        out.remove(os.path.join(tree, "src", name))
     folder = os.path.join(tree, "tests", "sim")
     out += [os.path.join(folder, f) for f in sorted(os.listdir(folder))
             if f.endswith(".c") and not f.startswith(("test_", "contract_"))]
@@ -47,8 +46,9 @@ def sources(tree):
 
 def compile_one(cc, tree, source, objects):
     obj = os.path.join(objects, os.path.relpath(source, tree).replace("/", "_") + ".o")
-    subprocess.run([cc, *FLAGS, "-I" + os.path.join(tree, "include"), "-c", source, "-o", obj],
-                   check=True, capture_output=True, text=True)
+    folders = ["-I" + os.path.join(tree, name) for name in ("include", "src")]
+    subprocess.run([cc, *FLAGS, *folders, "-c", source, "-o", obj], check=True, capture_output=True,
+                   text=True)
     return obj
 
 

@@ -6,7 +6,7 @@ stand in LEFT_OUT with the reason. Owns nothing but the list.
 """
 ATTEMPT = "src/io/attempt.c"
 PARKED = "src/io/parked.c"
-SOCK = "src/io/sock.c"
+SOCK = "src/net/sock.c"
 URING = "src/io/uring.c"
 URING_BUFS = "src/io/uring_bufs.c"
 URING_ACCEPT = "src/io/uring_accept.c"
@@ -26,7 +26,7 @@ LEFT_OUT = {
           "the bound on calls a turn",
     "R13": "needs threads: the simulator has one; the pools' own tests and tsan cover it (its accounting, "
            "I17, is checked after each seed)",
-    "R15": "lives in src/io/sys.c, the one file that the simulator replaces; test_kernel_facts links it",
+    "R15": "lives in src/sys/sys.c, the one file that the simulator replaces; test_kernel_facts links it",
     "R16": "is a process-wide setting of main(); the system tests kill a peer under splice",
 }
 

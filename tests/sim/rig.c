@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/base/clock.h"
 #include "cover.h"
+#include "engine/extra.h"
 #include "model.h"
 #include "peers.h"
-#include "weir/base/clock.h"
-#include "weir/engine/extra.h"
 
 #define RIG_SERVERS 2
 #define RIG_TURNS_TO_END 64

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "weir/engine/engine.h"
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "engine/session.h"
+#include "engine/worker.h"
 
 enum rig_splice { RIG_SPLICE_RANDOM = -1 };
 

@@ -99,7 +99,7 @@ class Call(unittest.TestCase):
 
     def test_their_home_and_other_floors_may(self):
         text = "int f(void)\n{\n\treturn splice(1);\n}\n"
-        for path in ("src/io/sys.c", "src/control/x.c", "bench/x.c"):
+        for path in ("src/sys/sys.c", "src/control/x.c", "bench/x.c"):
             self.assertEqual(found("call", (path, text)), [])
 
     def test_members_are_no_system_calls(self):
@@ -173,7 +173,7 @@ class Place(unittest.TestCase):
 
 
 class Option(unittest.TestCase):
-    TABLE = "include/weir/config/options.tbl.h"
+    TABLE = "src/config/options.tbl.h"
 
     def test_an_untold_one_is_found(self):
         table = '/* OPTION(key) */\nOPTION("threads", 1)\nLATER("check", 1)\n'

@@ -29,14 +29,14 @@ LINE_NAMES = (".c", ".h", ".py", ".sh", ".ini", ".build", ".txt", ".service")
 BANNED = ("strcpy", "strcat", "sprintf", "vsprintf", "strncpy", "atoi", "atol", "atof", "strtok", "gets",
           "alloca", "system", "popen")
 
-# What src/io/sys.c wraps: elsewhere on these floors the simulator could not stand in for it.
+# What src/sys/sys.c wraps: elsewhere on these floors the simulator could not stand in for it.
 DATA_PLANE = ("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg",
               "sendfile", "splice", "tee", "vmsplice", "read", "readv", "write", "writev", "pipe", "pipe2",
               "shutdown", "close", "ioctl", "fcntl", "poll", "ppoll", "select", "pselect", "eventfd",
               "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
               "syscall")
 DATA_PLANE_FLOORS = ("io", "engine")
-DATA_PLANE_HOME = "src/io/sys.c"
+DATA_PLANE_HOME = "src/sys/sys.c"
 
 # Spelt in halves, so that this file keeps its own rule.
 MARKS = ("TO" + "DO", "FIX" + "ME", "XX" + "X")
@@ -233,7 +233,7 @@ def rule_option(files):
     """What can be configured is told to the reader."""
     readme = "".join(f.text for f in files if f.path == "README.md")
     for f in files:
-        if f.path != "include/weir/config/options.tbl.h":
+        if f.path != "src/config/options.tbl.h":
             continue
         for match in re.finditer(r'(?m)^OPTION\("([^"]+)"', f.text):
             if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(match.group(1)), readme):

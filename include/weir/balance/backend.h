@@ -3,7 +3,7 @@
  * backend.h - the servers of a backend at run time, and its present roster.
  *
  * Control changes servers and publishes a roster for each change; workers pick from the roster that they
- * hold. Free of sockets. Floor 3.
+ * hold. Free of sockets.
  */
 #ifndef WEIR_BALANCE_BACKEND_H
 #define WEIR_BALANCE_BACKEND_H

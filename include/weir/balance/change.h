@@ -3,7 +3,7 @@
  * change.h - what happens to servers and backends, as a line of the log: for people, and in fields.
  *
  * The fields of a JSON line are an interface (log_fields.h), and so are the words "server B/S is UP", DOWN,
- * MAINT and their like. Control thread. Floor 3.
+ * MAINT and their like. Control thread.
  */
 #ifndef WEIR_BALANCE_CHANGE_H
 #define WEIR_BALANCE_CHANGE_H

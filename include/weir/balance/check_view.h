@@ -3,7 +3,7 @@
  * check_view.h - the state of a server's health check, for reports, and its results in HAProxy's words.
  *
  * Written by whoever checks the server, read by whoever reports it; control thread. The functions: any
- * thread. Floor 3.
+ * thread.
  */
 #ifndef WEIR_BALANCE_CHECK_VIEW_H
 #define WEIR_BALANCE_CHECK_VIEW_H

@@ -2,14 +2,14 @@
  *
  * client_key.h - what of a client decides where the algorithms that hash send it.
  *
- * The same on every machine. Any thread. Floor 3.
+ * The same on every machine. Any thread.
  */
 #ifndef WEIR_BALANCE_CLIENT_KEY_H
 #define WEIR_BALANCE_CLIENT_KEY_H
 
 #include <stdint.h>
 
-#include "weir/io/addr.h"
+#include "weir/net/addr.h"
 
 /* Hash of the address without its port; all clients of Unix sockets, and those without an address, have one
  * key each. */

@@ -3,7 +3,7 @@
  * health.h - HAProxy's counter of good and bad checks: when a server is up, and when it is asked again.
  *
  * One number from 0 to rise + fall - 1; the server is up while it is at least `rise` (check.c and server.c
- * of HAProxy). A pure machine: no clock, no socket. Control thread. Floor 3.
+ * of HAProxy). A pure machine: no clock, no socket. Control thread.
  */
 #ifndef WEIR_BALANCE_HEALTH_H
 #define WEIR_BALANCE_HEALTH_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * history.h - the last changes of a server: its state, weight and limit, each with its cause. Control thread.
- * Floor 3.
  */
 #ifndef WEIR_BALANCE_HISTORY_H
 #define WEIR_BALANCE_HISTORY_H

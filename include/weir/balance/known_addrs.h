@@ -4,7 +4,7 @@
  *
  * A worker may still be reading an address that control has replaced, so none is freed or changed before the
  * server is. How many there may be is bounded: a name server decides how often a name changes. Control
- * thread; what is in it may be read by any. Floor 3.
+ * thread; what is in it may be read by any.
  */
 #ifndef WEIR_BALANCE_KNOWN_ADDRS_H
 #define WEIR_BALANCE_KNOWN_ADDRS_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "weir/io/addr.h"
+#include "weir/net/addr.h"
 
 /* Some 2.5 MiB. A name that moves to another address every hour takes two years to have so many. */
 #define KNOWN_ADDRS_MAX 16384u

@@ -3,7 +3,7 @@
  * picker.h - one worker's choice among the servers of one backend.
  *
  * Holds a roster, and places of its own where an algorithm needs some (smooth weighted round robin, the
- * state of its random numbers), so that choosing takes no lock. A worker's thread. Floor 3.
+ * state of its random numbers), so that choosing takes no lock. A worker's thread.
  */
 #ifndef WEIR_BALANCE_PICKER_H
 #define WEIR_BALANCE_PICKER_H

@@ -6,7 +6,7 @@
  * first of both (HAProxy's process_srv_queue()). Who has just failed at a server waits for any but that one,
  * until it has answered somebody, or has left the roster, or is the only one. A place that is given is
  * already taken (server_enter()) when the worker hears of it. Nothing here is touched unless somebody waits,
- * but for one load when a place is given back. Free of sockets. Any thread. Floor 3.
+ * but for one load when a place is given back. Free of sockets. Any thread.
  */
 #ifndef WEIR_BALANCE_QUEUE_H
 #define WEIR_BALANCE_QUEUE_H

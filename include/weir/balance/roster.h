@@ -4,7 +4,7 @@
  *
  * Immutable and reference-counted. Control makes one for each change, so that no worker ever builds a
  * table. Backup servers are in it when no other is (all of them with allbackups, else the first), and
- * with `panic` all that have an address and are not in maintenance when none is up. Any thread. Floor 3.
+ * with `panic` all that have an address and are not in maintenance when none is up. Any thread.
  */
 #ifndef WEIR_BALANCE_ROSTER_H
 #define WEIR_BALANCE_ROSTER_H

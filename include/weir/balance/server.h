@@ -4,7 +4,7 @@
  *
  * Its runtime line (state, weight, limit, address, counts) is shared by all threads through atomics on
  * cache lines of its own: control writes the first half, workers the second. What decides the state
- * (administrator, health, address) is control's alone. Free of sockets. Floor 3.
+ * (administrator, health, address) is control's alone. Free of sockets.
  */
 #ifndef WEIR_BALANCE_SERVER_H
 #define WEIR_BALANCE_SERVER_H
@@ -18,7 +18,7 @@
 #include "weir/balance/history.h"
 #include "weir/balance/known_addrs.h"
 #include "weir/config/config.h"
-#include "weir/io/addr.h"
+#include "weir/net/addr.h"
 
 /* Weights are kept in sixteenths, as HAProxy has them (BE_WEIGHT_SCALE), so that a slow start has steps. */
 #define SERVER_WEIGHT_SCALE 16u

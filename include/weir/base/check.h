@@ -5,7 +5,7 @@
  * check() states what only a mistake of ours can break; what the outside world can do is an
  * error and is handled. A broken check writes file, line and condition to stderr and, in a daemon, to the
  * log (last_words.h), and aborts.
- * Any thread. Floor 0.
+ * Any thread.
  */
 #ifndef WEIR_BASE_CHECK_H
 #define WEIR_BASE_CHECK_H

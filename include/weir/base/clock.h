@@ -3,7 +3,7 @@
  * clock.h - durations in nanoseconds, 64 bits, CLOCK_MONOTONIC.
  *
  * The current time of a worker is its loop's `now_ns`, read once a turn; nothing on the hot path
- * reads a clock of its own. Floor 0.
+ * reads a clock of its own.
  */
 #ifndef WEIR_BASE_CLOCK_H
 #define WEIR_BASE_CLOCK_H

@@ -2,7 +2,7 @@
  *
  * counters.h - what a worker counts, one row each in counters.tbl.h.
  *
- * One writer a structure; it stores relaxed (a plain move), readers load relaxed. Floor 0.
+ * One writer a structure; it stores relaxed (a plain move), readers load relaxed.
  */
 #ifndef WEIR_BASE_COUNTERS_H
 #define WEIR_BASE_COUNTERS_H

@@ -4,7 +4,7 @@
  *
  * A publisher defines a row for each of its figures and a function that reads them; control hands these to
  * whoever reports, so that neither knows the other. Names are an interface: keys of `show info`. Control
- * thread. Floor 0.
+ * thread.
  */
 #ifndef WEIR_BASE_FIGURE_H
 #define WEIR_BASE_FIGURE_H

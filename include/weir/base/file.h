@@ -5,7 +5,6 @@
  * Whoever may write to a folder can put a link in the place of any name there, at any moment. So a name is
  * looked up once, without following a link, and all else is done to the descriptor. The folders above the
  * last one are trusted: links in them are followed, so nobody but root may be able to swap those. Any thread.
- * Floor 0.
  */
 #ifndef WEIR_BASE_FILE_H
 #define WEIR_BASE_FILE_H

@@ -3,7 +3,7 @@
  * hash.h - hashes of 64 bits that are the same on every machine, whatever its byte order.
  *
  * For spreading, not for secrets: whoever can choose what is hashed can choose the hash. Any
- * thread. Floor 0.
+ * thread.
  */
 #ifndef WEIR_BASE_HASH_H
 #define WEIR_BASE_HASH_H

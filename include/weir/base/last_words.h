@@ -5,7 +5,7 @@
  * Two lines, to stderr and to each log target: what happened, in which thread, with which session last; and a
  * backtrace. Written by the thread that is dying, with nothing but system calls and memory that is there
  * already: the heap may be broken and any lock held. Then the process ends as it would have without this:
- * the same signal, the same core file. Floor 0.
+ * the same signal, the same core file.
  */
 #ifndef WEIR_BASE_LAST_WORDS_H
 #define WEIR_BASE_LAST_WORDS_H

@@ -3,7 +3,7 @@
  * list.h - a circular doubly linked list; the node lies inside the object.
  *
  * Owns nothing: the list borrows its nodes until they are removed. An initialised, unlinked
- * node points at itself, so list_remove() may be called twice. Not thread-safe. Floor 0.
+ * node points at itself, so list_remove() may be called twice. Not thread-safe.
  */
 #ifndef WEIR_BASE_LIST_H
 #define WEIR_BASE_LIST_H

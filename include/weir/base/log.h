@@ -7,7 +7,7 @@
  * ring drops the record and counts it. Messages of a thread that has no ring go straight to stderr.
  *
  * What a stranger can cause is bounded: a line for each session that was let in by the ring, which drops and
- * counts; every other cause by a struct log_limit. Floor 0.
+ * counts; every other cause by a struct log_limit.
  */
 #ifndef WEIR_BASE_LOG_H
 #define WEIR_BASE_LOG_H

@@ -4,7 +4,7 @@
  *
  * Whatever the bytes are, the result is ASCII, one line and valid JSON: a control byte, or one above
  * 126, stands in a value as the four characters \xNN, as it does in format=text. A value that does
- * not fit is cut and says so; a member that does not fit at all is left out. Any thread. Floor 0.
+ * not fit is cut and says so; a member that does not fit at all is left out. Any thread.
  *
  * The names are a stable interface: scripts and log stores read them. One is never renamed and never
  * changes its unit; new ones may come. A member that has no value is left out. The line of a session in

@@ -2,7 +2,7 @@
  *
  * spinlock.h - a lock for a few instructions: spins a bounded number of times, then yields.
  *
- * Held for pointer moves only, never across a system call. Any thread. Floor 0.
+ * Held for pointer moves only, never across a system call. Any thread.
  */
 #ifndef WEIR_BASE_SPINLOCK_H
 #define WEIR_BASE_SPINLOCK_H

@@ -4,7 +4,7 @@
  *
  * Signals are control's: in another thread libev's handler would run on a stack that is not ours to count on.
  * A thread inherits the mask of its maker, so all signals are blocked while it is made; last_words_thread()
- * lets the fatal ones in again. Any thread. Floor 0.
+ * lets the fatal ones in again. Any thread.
  */
 #ifndef WEIR_BASE_THREAD_H
 #define WEIR_BASE_THREAD_H

@@ -3,7 +3,7 @@
  * admin_levels.tbl.h - one row per level of the admin socket, the least first: ADMIN_LEVEL(NAME, word, may).
  *
  * What a level may do is said here and nowhere else: help, manual and refusals are made of it, and a test
- * holds each command of the socket to it. Floor 2.
+ * holds each command of the socket to it.
  */
 #ifndef ADMIN_USER_MAY
 #define ADMIN_USER_MAY	   "'show info' and 'show stat'"

@@ -9,7 +9,7 @@
  * between a line and the snapshot, because none of them could do anything but pass it up. The price
  * is a rule: between setting `no_memory` and arena_free() nobody holds anything that the arena does
  * not know; what must be released goes into a block of arena_alloc_owner(). Without `no_memory` a
- * failed allocation is a broken check. Main thread. Floor 2.
+ * failed allocation is a broken check. Main thread.
  */
 #ifndef WEIR_CONFIG_ARENA_H
 #define WEIR_CONFIG_ARENA_H

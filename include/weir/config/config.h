@@ -4,7 +4,7 @@
  *
  * Built by config_load(), never changed afterwards, freed by config_free(): every pointer below
  * points into the snapshot itself unless it says otherwise. Everything that changes while running
- * (a server's state, counters) lives elsewhere. Floor 2.
+ * (a server's state, counters) lives elsewhere.
  */
 #ifndef WEIR_CONFIG_CONFIG_H
 #define WEIR_CONFIG_CONFIG_H
@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 #include "weir/base/log.h"
-#include "weir/io/addr.h"
-#include "weir/io/netset.h"
+#include "weir/net/addr.h"
+#include "weir/net/netset.h"
 
 #define CONFIG_ADMIN_CLIENTS_MAX 16 /* that the admin socket serves at a time */
 #define CONFIG_NAME_MAX 64

@@ -3,7 +3,7 @@
  * diag.h - what is wrong with a configuration: collected, sorted, printed with a caret.
  *
  * Collects everything from reading and from cross-checking, so that one run shows every mistake.
- * Prints at most DIAG_SHOWN_MAX errors and counts the rest. Main thread. Floor 2.
+ * Prints at most DIAG_SHOWN_MAX errors and counts the rest. Main thread.
  */
 #ifndef WEIR_CONFIG_DIAG_H
 #define WEIR_CONFIG_DIAG_H

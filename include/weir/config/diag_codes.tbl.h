@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * diag_codes.tbl.h - the kinds of messages: DIAG_CODE(name, word). The words are what --format=json
- * shows; programs match on them, so a word once released stays. Floor 2.
+ * shows; programs match on them, so a word once released stays.
  */
 DIAG_CODE(NO_MEMORY, "no-memory")
 DIAG_CODE(CANNOT_READ, "cannot-read")		/* a file */

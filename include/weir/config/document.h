@@ -3,7 +3,7 @@
  * document.h - configuration as written: sections with their lines, before anything is understood.
  *
  * All files of one run end in one document, [global] and [defaults] of several files in one
- * section each. Lives in an arena. Main thread. Floor 2.
+ * section each. Lives in an arena. Main thread.
  */
 #ifndef WEIR_CONFIG_DOCUMENT_H
 #define WEIR_CONFIG_DOCUMENT_H

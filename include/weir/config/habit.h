@@ -2,7 +2,7 @@
  *
  * habit.h - what HAProxy and nginx users write by habit, put into our words.
  *
- * Translations come from foreign.tbl.h. Main thread. Floor 2.
+ * Translations come from foreign.tbl.h. Main thread.
  */
 #ifndef WEIR_CONFIG_HABIT_H
 #define WEIR_CONFIG_HABIT_H

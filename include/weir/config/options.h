@@ -4,7 +4,7 @@
  *
  * From a row come parsing, range check, default, the line of -T and `weir help KEY`. The table
  * also names what this version does not have yet, so that it is refused in words.
- * Constant. Floor 2.
+ * Constant.
  */
 #ifndef WEIR_CONFIG_OPTIONS_H
 #define WEIR_CONFIG_OPTIONS_H

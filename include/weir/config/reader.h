@@ -3,7 +3,7 @@
  * reader.h - the lines of a source, taken apart by libinih behind a reader of our own.
  *
  * The only part of the program that knows libinih. Syntax only: what a key means is not asked
- * here. Main thread. Floor 2.
+ * here. Main thread.
  */
 #ifndef WEIR_CONFIG_READER_H
 #define WEIR_CONFIG_READER_H

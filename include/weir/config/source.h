@@ -3,7 +3,7 @@
  * source.h - one text that configuration came from, kept line by line for the messages.
  *
  * A file, the text of `weir forward`, or the -o arguments. Lines lose their line end and the
- * first one its byte order mark; all else is kept as written. Main thread. Floor 2.
+ * first one its byte order mark; all else is kept as written. Main thread.
  */
 #ifndef WEIR_CONFIG_SOURCE_H
 #define WEIR_CONFIG_SOURCE_H

@@ -2,7 +2,7 @@
  *
  * suggest.h - the nearest word, and what words of HAProxy and nginx are called here.
  *
- * Constant. Any thread. Floor 2.
+ * Constant. Any thread.
  */
 #ifndef WEIR_CONFIG_SUGGEST_H
 #define WEIR_CONFIG_SUGGEST_H

@@ -2,7 +2,7 @@
  *
  * values.h - numbers, durations and sizes as people write them, and back.
  *
- * Knows no keys and prints no messages. Locale-free. Any thread. Floor 2.
+ * Knows no keys and prints no messages. Locale-free. Any thread.
  */
 #ifndef WEIR_CONFIG_VALUES_H
 #define WEIR_CONFIG_VALUES_H

@@ -4,7 +4,7 @@
  *
  * White space parts words; '...' takes everything as written, "..." still puts variables in.
  * ${VAR}, ${VAR:-default} and ${VAR:?message} are read from the environment. Every byte of a word
- * knows its column in the source, so a message points at the exact place. Main thread. Floor 2.
+ * knows its column in the source, so a message points at the exact place. Main thread.
  */
 #ifndef WEIR_CONFIG_WORDS_H
 #define WEIR_CONFIG_WORDS_H

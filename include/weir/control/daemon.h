@@ -3,7 +3,7 @@
  * daemon.h - the daemon from its start to its end, on the main thread.
  *
  * Order: bind, admin socket, drop privileges, plan descriptors, start workers, resolve names,
- * check servers, run the libev loop until the last worker has ended. Floor 5.
+ * check servers, run the libev loop until the last worker has ended.
  */
 #ifndef WEIR_CONTROL_DAEMON_H
 #define WEIR_CONTROL_DAEMON_H

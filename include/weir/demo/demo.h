@@ -4,7 +4,7 @@
  *
  * The daemon is the one of every day, in a process of its own; servers are processes too, and the
  * calling process is the clients and the show. Loopback only, and no file is made anywhere. Main
- * thread of a process without others. Floor 6.
+ * thread of a process without others.
  */
 #ifndef WEIR_DEMO_DEMO_H
 #define WEIR_DEMO_DEMO_H

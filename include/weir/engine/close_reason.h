@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * close_reason.h - why a session ended; one row each in close_reasons.tbl.h. Any thread. Floor 4.
+ * close_reason.h - why a session ended; one row each in close_reasons.tbl.h. Any thread.
  */
 #ifndef WEIR_ENGINE_CLOSE_REASON_H
 #define WEIR_ENGINE_CLOSE_REASON_H

@@ -2,13 +2,13 @@
  *
  * endpoint.h - a bound address: its socket's options as configured, and what is said when one is missing.
  *
- * Control's thread, but for endpoint_accepted(). Floor 4.
+ * Control's thread, but for endpoint_accepted().
  */
 #ifndef WEIR_ENGINE_ENDPOINT_H
 #define WEIR_ENGINE_ENDPOINT_H
 
 #include "weir/engine/engine.h"
-#include "weir/io/sock.h"
+#include "weir/net/sock.h"
 
 /* The options of a section in the words of io; borrows from `tcp`. Any thread. */
 struct sock_tcp sock_tcp_of(const struct config_tcp *tcp);

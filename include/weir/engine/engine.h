@@ -19,9 +19,8 @@
  *    of both owns at a time (inquiry.h; touched by `show sess` and `show stat` only);
  *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer,
  *    relaxed) and its log ring (single producer, single consumer);
- *  - control's alone with its helpers: the jobs of control/lookup.h and the queues of control/log_file.h (a
+ *  - control's alone with its helpers: the jobs of names/lookup.h and the queues of logging/log_file.h (a
  *    mutex each, which no worker takes).
- * Floor 4.
  */
 #ifndef WEIR_ENGINE_ENGINE_H
 #define WEIR_ENGINE_ENGINE_H
@@ -38,8 +37,8 @@
 #include "weir/engine/rate.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
-#include "weir/io/sock.h"
-#include "weir/io/sock_path.h"
+#include "weir/net/sock.h"
+#include "weir/net/sock_path.h"
 
 struct io_driver;
 struct source_table;
@@ -75,7 +74,7 @@ struct frontend {
 	struct rate rate;        /* of rate-limit; without one, limit is 0 */
 };
 
-/* What was planned from the limits of this process; see control/limits.h. */
+/* What was planned from the limits of this process; see host/limits.h. */
 struct engine_limits {
 	unsigned maxconn;
 	unsigned maxpipes;

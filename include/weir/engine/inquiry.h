@@ -20,7 +20,6 @@
  *
  * Nothing blocks and nothing is allocated. A worker that hangs keeps the inquiry until it is withdrawn; one
  * that has ended has no sessions, and is answered for at once. Control's thread, unless it says otherwise.
- * Floor 4.
  */
 #ifndef WEIR_ENGINE_INQUIRY_H
 #define WEIR_ENGINE_INQUIRY_H

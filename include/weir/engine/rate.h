@@ -6,7 +6,7 @@
  * In the next one those before them count by the part of a second that still looks back at them, so that
  * under pressure one comes each 1/limit s. So a burst is one second's worth, it is paid for in the second
  * that follows, and n seconds of pressure let in n * limit.
- * Any thread: the lock is held for a few instructions. Floor 4.
+ * Any thread: the lock is held for a few instructions.
  */
 #ifndef WEIR_ENGINE_RATE_H
 #define WEIR_ENGINE_RATE_H

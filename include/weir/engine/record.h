@@ -2,7 +2,7 @@
  *
  * record.h - a session as a line of text: in the log when it ends, in `show sess` while it lives.
  *
- * The worker copies a small record; whoever reads it makes text of it. Floor 4.
+ * The worker copies a small record; whoever reads it makes text of it.
  */
 #ifndef WEIR_ENGINE_RECORD_H
 #define WEIR_ENGINE_RECORD_H
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "weir/engine/close_reason.h"
-#include "weir/io/addr.h"
-#include "weir/io/proxy.h"
+#include "weir/net/addr.h"
+#include "weir/net/proxy.h"
 
 /* Room for any line of record_line(). */
 #define RECORD_LINE_MAX 2048u

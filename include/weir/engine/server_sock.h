@@ -2,14 +2,14 @@
  *
  * server_sock.h - the socket of a connection to a server, with the options of its backend.
  *
- * A worker's thread, but for server_sock_probe(). Floor 4.
+ * A worker's thread, but for server_sock_probe().
  */
 #ifndef WEIR_ENGINE_SERVER_SOCK_H
 #define WEIR_ENGINE_SERVER_SOCK_H
 
 #include <stdbool.h>
 
-#include "weir/io/sock.h"
+#include "weir/net/sock.h"
 
 struct addr;
 struct config_backend;

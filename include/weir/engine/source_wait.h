@@ -6,7 +6,7 @@
  * last one may still be unread, here or at another worker, when the next one is accepted. So clients wait,
  * SOURCE_WAIT_NS at the most, and only while as many of their source are seen to end: each worker that may
  * have such a session first looks at what has come to its sockets. They hold no slot of maxconn meanwhile:
- * each is given that of the session whose place it gets. A worker's thread. Floor 4.
+ * each is given that of the session whose place it gets. A worker's thread.
  */
 #ifndef WEIR_ENGINE_SOURCE_WAIT_H
 #define WEIR_ENGINE_SOURCE_WAIT_H

@@ -4,8 +4,8 @@
  *
  * A worker adds to its own tallies when a session begins, is tried again and ends: one writer, relaxed, so
  * that control may read them at any time. The bytes of live sessions are in their flows: control asks for
- * these by a walk and adds them (control/stat_gather.h). Rates are HAProxy's: what began in the present
- * second, and of the one before the part that is less than a second ago. Floor 4.
+ * these by a walk and adds them (admin/stat_gather.h). Rates are HAProxy's: what began in the present
+ * second, and of the one before the part that is less than a second ago.
  */
 #ifndef WEIR_ENGINE_TALLY_H
 #define WEIR_ENGINE_TALLY_H

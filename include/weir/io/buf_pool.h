@@ -5,7 +5,7 @@
  *
  * The shape of pipe_pool.h with one shelf a tier: powers of two from 2 KiB to 64 KiB. A cache
  * belongs to its thread; the pool's lists have a spinlock, the budget is one atomic. Ageing is told
- * in shelf.h. Floor 1.
+ * in shelf.h.
  */
 #ifndef WEIR_IO_BUF_POOL_H
 #define WEIR_IO_BUF_POOL_H

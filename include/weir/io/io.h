@@ -20,7 +20,6 @@
  *  5. An op belongs to one thread: the one that turns its loop.
  *
  * Each socket has two places for ops, `rd` and `wr`, with at most one op pending in each.
- * Floor 1.
  */
 #ifndef WEIR_IO_IO_H
 #define WEIR_IO_IO_H
@@ -31,10 +30,10 @@
 #include <stdint.h>
 
 #include "weir/base/clock.h"
-#include "weir/io/addr.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
 #include "weir/io/timer.h"
+#include "weir/net/addr.h"
 
 /* Not a result: op->done() will bring one. */
 #define IO_PENDING INT_MIN

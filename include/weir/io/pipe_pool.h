@@ -8,7 +8,7 @@
  *
  * Pipes get smaller before they get fewer. As the budget fills up, new pipes are half, a quarter ...
  * of the wanted size, down to PIPE_SLOTS_MIN pages, and a pipe that comes back larger than a new one would
- * be is shrunk before it rests (the kernel gives the pages back at once). Floor 1.
+ * be is shrunk before it rests (the kernel gives the pages back at once).
  */
 #ifndef WEIR_IO_PIPE_POOL_H
 #define WEIR_IO_PIPE_POOL_H

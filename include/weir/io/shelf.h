@@ -10,7 +10,7 @@
  * victims, and the victims that nobody took during the cycle are handed out to be destroyed. Items
  * that came back during the cycle are taken first, so what is left of the victims is the shelf's
  * low-water mark: the oldest items, which nobody needed for a whole cycle. A thing that is not used
- * any more is gone after more than one cycle and at most two. Floor 1.
+ * any more is gone after more than one cycle and at most two.
  */
 #ifndef WEIR_IO_SHELF_H
 #define WEIR_IO_SHELF_H

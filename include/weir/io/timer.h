@@ -4,7 +4,6 @@
  *
  * Owns its array, borrows each timer while it is set. Not thread-safe: one loop, one thread.
  * A timer is no io_op: the kernel holds nothing of it, so cancelling takes effect at once.
- * Floor 1.
  */
 #ifndef WEIR_IO_TIMER_H
 #define WEIR_IO_TIMER_H

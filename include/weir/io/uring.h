@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * uring.h - the io_uring driver, where the build and the kernel have it.
- *
- * Floor 1.
  */
 #ifndef WEIR_IO_URING_H
 #define WEIR_IO_URING_H

@@ -2,7 +2,7 @@
  *
  * config_of_servers.h - a configuration of one backend, made by hand for the tests of this folder.
  *
- * One structure without allocations. Floor 3.
+ * One structure without allocations.
  */
 #ifndef WEIR_TESTS_CONFIG_OF_SERVERS_H
 #define WEIR_TESTS_CONFIG_OF_SERVERS_H

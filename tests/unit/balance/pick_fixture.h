@@ -2,7 +2,7 @@
  *
  * pick_fixture.h - one backend and some pickers, as so many workers have them, for the tests of choices.
  *
- * A test sets the configuration between pick_fixture_init() and pick_fixture_start(). Floor 3.
+ * A test sets the configuration between pick_fixture_init() and pick_fixture_start().
  */
 #ifndef WEIR_TESTS_PICK_FIXTURE_H
 #define WEIR_TESTS_PICK_FIXTURE_H

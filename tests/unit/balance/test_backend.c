@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_backend.c - servers at run time: what they begin with, and how addresses are given. Floor 3.
+ * test_backend.c - servers at run time: what they begin with, and how addresses are given.
  */
 #include <pthread.h>
 #include <sched.h>

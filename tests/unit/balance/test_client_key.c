@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_client_key.c - a client's key: its address, no more, and the same everywhere. Floor 3.
+ * test_client_key.c - a client's key: its address, no more, and the same everywhere.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_health.c - HAProxy's counter of checks, against tables that are written out. Floor 3.
+ * test_health.c - HAProxy's counter of checks, against tables that are written out.
  *
  * The numbers were worked out by hand from set_server_check_status() and srv_getinter() of HAProxy 2.6.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_known_addrs.c - a name server that never gives the same address twice: what a server keeps, and what
- * a change costs. Floor 3.
+ * a change costs.
  */
 #include <arpa/inet.h>
 #include <assert.h>

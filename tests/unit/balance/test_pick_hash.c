@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_pick_hash.c - source and maglev against slow references; who moves when a server leaves. Floor 3.
+ * test_pick_hash.c - source and maglev against slow references; who moves when a server leaves.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_pick_load.c - leastconn, random and first against what they promise, counted slowly. Floor 3.
+ * test_pick_load.c - leastconn, random and first against what they promise, counted slowly.
  */
 #include <setjmp.h>
 #include <stdarg.h>

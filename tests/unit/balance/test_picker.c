@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_picker.c - smooth weighted round robin: the order, the shares, and who is left out. Floor 3.
+ * test_picker.c - smooth weighted round robin: the order, the shares, and who is left out.
  */
 #include <setjmp.h>
 #include <stdarg.h>

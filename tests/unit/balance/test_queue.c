@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_queue.c - who waits for a place at a server: in order, exactly, and nobody for ever. The last two let
- * four threads at it: worth most under the thread sanitizer. Floor 3.
+ * four threads at it: worth most under the thread sanitizer.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_roster.c - who may be chosen, in which order, and that every machine makes the same tables. Floor 3.
+ * test_roster.c - who may be chosen, in which order, and that every machine makes the same tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>

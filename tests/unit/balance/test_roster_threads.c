@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_roster_threads.c - workers choose, enter and leave while control changes servers. Floor 3.
+ * test_roster_threads.c - workers choose, enter and leave while control changes servers.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_server.c - what a server becomes and what is told of it: states, history, log, slow start. Floor 3.
+ * test_server.c - what a server becomes and what is told of it: states, history, log, slow start.
  */
 #include <setjmp.h>
 #include <stdarg.h>

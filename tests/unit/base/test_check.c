@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_check.c - a broken check says where and aborts; a kept one costs nothing. Floor 0.
+ * test_check.c - a broken check says where and aborts; a kept one costs nothing.
  */
 #include <setjmp.h>
 #include <signal.h>

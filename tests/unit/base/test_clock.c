@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_clock.c - the clocks are those that the header names, in nanoseconds. Floor 0.
+ * test_clock.c - the clocks are those that the header names, in nanoseconds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

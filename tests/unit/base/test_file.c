@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_file.c - files at names that strangers may own: nobody is led elsewhere. Floor 0.
+ * test_file.c - files at names that strangers may own: nobody is led elsewhere.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_hash.c - the hashes against published vectors: a changed hash would move every client. Floor 0.
+ * test_hash.c - the hashes against published vectors: a changed hash would move every client.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_last_words.c - a broken check and a fatal signal leave two lines in every target, and end the process
- * as they would have without. Floor 0.
+ * as they would have without.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_log.c - lines without a ring, levels, limits, escapes; and a ring with one thread. Floor 0.
+ * test_log.c - lines without a ring, levels, limits, escapes; and a ring with one thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>

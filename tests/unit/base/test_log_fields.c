@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_log_fields.c - members of a JSON line: any bytes, any room, and still JSON. Floor 0.
+ * test_log_fields.c - members of a JSON line: any bytes, any room, and still JSON.
  */
 #include <setjmp.h>
 #include <stdarg.h>

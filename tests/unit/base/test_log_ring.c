@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_log_ring.c - a writer and a reader on two threads: nothing lost, nothing torn, no wake-up
- * missed. Worth most under the thread sanitizer. Floor 0.
+ * missed. Worth most under the thread sanitizer.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_ageing.c - the timer of the pools' global lists is there only while they hold something.
- * Floor 5.
  */
 #include <ev.h>
 #include <setjmp.h>
@@ -13,7 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/control/ageing.h"
+#include "control/ageing.h"
 
 static struct pipe_pool pipes;
 static struct buf_pool bufs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_figures.c - numbers for people. Floor 6.
+ * test_figures.c - numbers for people.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "weir/demo/figures.h"
+#include "demo/figures.h"
 
 static void figures_are_short(void **state)
 {

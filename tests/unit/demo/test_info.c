@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_info.c - an answer of `show info` as numbers. Floor 6.
+ * test_info.c - an answer of `show info` as numbers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "weir/demo/info.h"
+#include "demo/info.h"
 
 static const char answer[] =
     "version: 0.1.0\npid: 42\nworkers: 2\ndriver: epoll\nsessions: 7\naccepted: 1000\n"

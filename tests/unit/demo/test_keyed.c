@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_keyed.c - bytes that belong to a key. Floor 6.
+ * test_keyed.c - bytes that belong to a key.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "weir/demo/keyed.h"
+#include "demo/keyed.h"
 
 static void keyed_bytes_are_the_same_at_both_ends(void **state)
 {

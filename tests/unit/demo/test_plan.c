@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_plan.c - ports of a demo, and its configuration. Floor 6.
+ * test_plan.c - ports of a demo, and its configuration.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "weir/config/config.h"
-#include "weir/demo/plan.h"
+#include "demo/plan.h"
 
 static void plan_is_a_configuration(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_report.c - what a demo has measured, and whether that is well. Floor 6.
+ * test_report.c - what a demo has measured, and whether that is well.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "weir/demo/report.h"
+#include "demo/report.h"
 
 static void fill(struct report *r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_talk.c - what a client and a server of the demo say to each other. Floor 6.
+ * test_talk.c - what a client and a server of the demo say to each other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "weir/demo/keyed.h"
-#include "weir/demo/talk.h"
+#include "demo/keyed.h"
+#include "demo/talk.h"
 
 struct pair {
 	int fds[2];

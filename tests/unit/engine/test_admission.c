@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_admission.c - who is let in and where it goes, for sessions without any network. Floor 4.
+ * test_admission.c - who is let in and where it goes, for sessions without any network.
  */
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -14,12 +14,12 @@
 
 #include <cmocka.h>
 
-#include "weir/engine/admission.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/session.h"
-#include "weir/engine/source_table.h"
 #include "weir/engine/source_wait.h"
-#include "weir/engine/worker.h"
+#include "engine/admission.h"
+#include "engine/extra.h"
+#include "engine/session.h"
+#include "engine/source_table.h"
+#include "engine/worker.h"
 
 #define BACKENDS 4u
 #define BOUND_PORT 8080

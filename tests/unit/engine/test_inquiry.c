@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_inquiry.c - walks through the sessions of a worker while these come and go: what is found how often,
- * sums that have each byte once, who withdraws, workers that end, and a walk on another thread. Floor 4.
+ * sums that have each byte once, who withdraws, workers that end, and a walk on another thread.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -16,9 +16,9 @@
 
 #include "weir/base/clock.h"
 #include "weir/engine/inquiry.h"
-#include "weir/engine/session.h"
-#include "weir/engine/session_slab.h"
-#include "weir/engine/worker.h"
+#include "engine/session.h"
+#include "engine/session_slab.h"
+#include "engine/worker.h"
 
 #define LIVE_MAX 3000u
 #define WALKS    300

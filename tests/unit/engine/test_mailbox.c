@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "weir/engine/mailbox.h"
+#include "engine/mailbox.h"
 
 #define SENDERS 4
 #define LETTERS_EACH 20000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_rate.c - how many come in a second, in simulated time and from several threads. Floor 4.
+ * test_rate.c - how many come in a second, in simulated time and from several threads.
  */
 #include <pthread.h>
 #include <setjmp.h>

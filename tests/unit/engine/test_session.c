@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "weir/engine/session.h"
-#include "weir/engine/session_slab.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "engine/session.h"
+#include "engine/session_slab.h"
 
 static void an_idle_session_costs_at_most_512_bytes(void **state)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_source_table.c - sessions of each source: what is one source, exact counts, also under threads.
- * Floor 4.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "weir/engine/source_table.h"
+#include "engine/source_table.h"
 
 static struct addr_brief address(const char *text)
 {

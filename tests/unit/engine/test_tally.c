@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_tally.c - what workers count: rates, times and maxima, of two workers whose clocks the tests turn.
- * Floor 4.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,10 +11,10 @@
 #include <cmocka.h>
 
 #include "weir/base/clock.h"
-#include "weir/engine/extra.h"
-#include "weir/engine/session.h"
 #include "weir/engine/tally.h"
-#include "weir/engine/worker.h"
+#include "engine/extra.h"
+#include "engine/session.h"
+#include "engine/worker.h"
 
 /* One frontend, one backend with one server: the tallies 0, 1 and 2. */
 enum { OF_FRONTEND, OF_BACKEND, OF_SERVER, TALLIES };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_worker.c - one worker over real sockets: made without memory, and told to end sessions while its
- * mailbox is full; and several: of which one cannot be made, and whose drivers borrow buffers. Floor 4.
+ * mailbox is full; and several: of which one cannot be made, and whose drivers borrow buffers.
  */
 #include <netinet/in.h>
 #include <sched.h>
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "weir/engine/session.h"
-#include "weir/engine/worker.h"
+#include "engine/session.h"
+#include "engine/worker.h"
 
 #define SERVERS 3
 #define TURNS_MAX 1000

@@ -23,8 +23,8 @@
 
 #include <cmocka.h>
 
+#include "weir/sys/sys.h"
 #include "contract.h"
-#include "weir/io/sys.h"
 
 #define FARS 16
 

@@ -2,9 +2,8 @@
  *
  * fake_pipes.h - the four calls that the pipe pool makes, over a table instead of the kernel.
  *
- * Defined here and not in a library, so that the linker takes them in place of src/io/sys.c. Knows
+ * Defined here and not in a library, so that the linker takes them in place of src/sys/sys.c. Knows
  * each descriptor: closing one twice fails the test. Safe from many threads. One includer a program.
- * Floor 1.
  */
 #ifndef WEIR_TESTS_FAKE_PIPES_H
 #define WEIR_TESTS_FAKE_PIPES_H
@@ -15,7 +14,7 @@
 
 #include "weir/base/check.h"
 #include "weir/io/pipe_pool.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
 
 #define FAKE_FDS 262144
 #define FAKE_FD_FIRST 1000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_buf_pool.c - pooled buffers: tiers, budget, ageing, and many workers at once. Floor 1.
+ * test_buf_pool.c - pooled buffers: tiers, budget, ageing, and many workers at once.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "contract.h"
 #include "weir/base/clock.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "contract.h"
 
 #define K (&contract_kernel)
 #define TURNS_MAX 3000

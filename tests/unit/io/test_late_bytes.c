@@ -3,7 +3,7 @@
  * test_late_bytes.c - bytes of many sockets and a timer that is due at the same time, as after a suspension
  * of the process: no timer fires before all bytes are delivered. For each driver, over the real kernel.
  *
- * Owns one loop, its sockets and their far ends for one test each. One thread. Floor 1.
+ * Owns one loop, its sockets and their far ends for one test each. One thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +18,8 @@
 
 #include "weir/base/clock.h"
 #include "weir/io/io.h"
-#include "weir/io/sys.h"
 #include "weir/io/uring.h"
+#include "weir/sys/sys.h"
 
 /* More than one wait of epoll brings, and more than the ring has buffers. */
 #define SOCKETS 300

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_pipe_pool.c - the pipe pool on one thread, over pipes of a table: what is made, what is kept,
- * what is closed and when. Floor 1.
+ * what is closed and when.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_pipe_pool_threads.c - the pipe pool under many workers at once: each pipe has one owner, the
- * limits hold exactly, nothing is left. Worth most under the thread sanitizer. Floor 1.
+ * limits hold exactly, nothing is left. Worth most under the thread sanitizer.
  */
 #include <pthread.h>
 #include <setjmp.h>

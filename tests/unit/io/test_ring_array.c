@@ -4,7 +4,7 @@
  *
  * liburing 2.6 and later asks Linux 6.6 and later for such a ring without being told to, also below a
  * program that was built with an older one. Here io_uring_queue_init_params() is replaced by one that does
- * as it does. Over the real kernel. Floor 1.
+ * as it does. Over the real kernel.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,8 +20,8 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/io/ring.h"
-#include "weir/io/sys.h"
+#include "weir/sys/ring.h"
+#include "weir/sys/sys.h"
 
 #define NO_SQARRAY (1U << 16) /* IORING_SETUP_NO_SQARRAY; liburing 2.3 does not know it */
 #define ENTRIES	   8u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_shelf.c - the order in which things are taken, and what a cycle hands out. Floor 1.
+ * test_shelf.c - the order in which things are taken, and what a cycle hands out.
  */
 #include <setjmp.h>
 #include <stdarg.h>

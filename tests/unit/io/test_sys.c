@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_sys.c - the wrappers keep their word on this kernel, and the pipe pool works over real pipes.
- * Floor 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +19,9 @@
 #include <cmocka.h>
 
 #include "weir/base/clock.h"
-#include "weir/io/alarm.h"
 #include "weir/io/pipe_pool.h"
-#include "weir/io/sys.h"
+#include "weir/sys/sys.h"
+#include "io/alarm.h"
 
 static void assert_nonblocking_and_cloexec(int fd)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_timer.c - the heap of deadlines, by cases and against a plain list. Floor 1.
+ * test_timer.c - the heap of deadlines, by cases and against a plain list.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * happens while the results of one wait are being handed out, and an epoll set that takes nobody more.
  *
  * Owns one loop, its sockets and their far ends for one test each; wraps sys_epoll_ctl(). Where no ring is to
- * be had the program says why and is skipped. One thread. Floor 1.
+ * be had the program says why and is skipped. One thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,9 +18,9 @@
 #include <cmocka.h>
 
 #include "weir/io/io.h"
-#include "weir/io/sys.h"
 #include "weir/io/uring.h"
-#include "weir/io/uring_state.h"
+#include "weir/sys/sys.h"
+#include "io/uring_state.h"
 
 /* A read and its cancel for each are more entries than the ring has room for: it submits in between. */
 #define OTHERS (URING_SUBMISSIONS / 2 + 10)

@@ -3,7 +3,6 @@
  * test_uring_probe.c - whether a ring can be had is answered truly, in words that help, and leaves nothing.
  *
  * Over the real kernel: each refusal is seen in a child of its own, under a seccomp filter or a limit.
- * Floor 1.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * Over the real kernel.
  *
  * Owns one loop, its sockets and their far ends for one test each; wraps sys_epoll_ctl() and ring_take().
- * Where no ring is to be had the program says why and is skipped. One thread. Floor 1.
+ * Where no ring is to be had the program says why and is skipped. One thread.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,9 +23,9 @@
 
 #include "weir/base/check.h"
 #include "weir/io/io.h"
-#include "weir/io/sys.h"
 #include "weir/io/uring.h"
-#include "weir/io/uring_state.h"
+#include "weir/sys/sys.h"
+#include "io/uring_state.h"
 
 /* Three waits for all. */
 #define WATCHED (3 * IO_EVENTS)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * endpoint_label.h - what a bind is called in log lines and answers: its name, else its number.
+ *
+ * Main thread.
+ */
+#ifndef WEIR_ENGINE_ENDPOINT_LABEL_H
+#define WEIR_ENGINE_ENDPOINT_LABEL_H
+
+#include <stdio.h>
+
+#include "weir/engine/engine.h"
+
+#define ENDPOINT_LABEL_MAX (CONFIG_NAME_MAX + 16)
+
+/* Writes into `buf` (ENDPOINT_LABEL_MAX bytes) and returns it. The first bind of a frontend is 1; of
+ * several inherited sockets of one bind the second is "web.2", so that each has a label of its own. */
+static inline const char *endpoint_label(const struct endpoint *e, char *buf)
+{
+	char part[16] = "";
+
+	if (e->part > 1)
+		(void)snprintf(part, sizeof(part), ".%u", e->part); /* always fits, as do both below */
+	if (e->config->name[0] != '\0')
+		(void)snprintf(buf, ENDPOINT_LABEL_MAX, "%s%s", e->config->name, part);
+	else
+		(void)snprintf(buf, ENDPOINT_LABEL_MAX, "%zu%s",
+			       (size_t)(e->config - e->frontend->config->binds) + 1, part);
+	return buf;
+}
+
+#endif

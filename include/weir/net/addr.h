@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * addr.h - one socket address: IPv4, IPv6, Unix path, Unix abstract, inherited; parsed and printed.
+ *
+ * A value without allocations. It never asks a name server: a host name is kept as text
+ * (struct addr_spec) and resolved elsewhere. Any thread.
+ */
+#ifndef WEIR_NET_ADDR_H
+#define WEIR_NET_ADDR_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* Longest printed address with its NUL: "unix:" + 107 bytes of path, each escaped at worst. */
+#define ADDR_TEXT_MAX 512
+
+struct addr {
+	socklen_t len; /* of the used part of `sa`; 0 = no address */
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_un un;
+	};
+};
+
+/* An address of 24 bytes for a session: the TCP families whole, a Unix peer by family alone. */
+struct addr_brief {
+	uint16_t family; /* AF_INET, AF_INET6, AF_UNIX; 0 = none */
+	uint16_t port;   /* host order */
+	uint32_t scope;
+	uint8_t ip[16]; /* IPv4 in the first four bytes */
+};
+
+enum addr_kind {
+	ADDR_NONE,
+	ADDR_IP,   /* `addr` is complete */
+	ADDR_ANY,  /* ":443" or "*:443": both families, `addr` is [::]:port */
+	ADDR_NAME, /* `host` and `port`; `family` says which family is wanted */
+	ADDR_UNIX, /* `addr` is complete: a path, or an abstract name */
+	ADDR_FD,   /* "fd@web": a socket passed to us; `host` is its name, or its number of digits alone */
+};
+
+/* What a person wrote. */
+struct addr_spec {
+	enum addr_kind kind;
+	int family; /* AF_UNSPEC, or AF_INET/AF_INET6 when "ipv4@" or "ipv6@" asked for it */
+	uint16_t port;
+	struct addr addr;
+	char host[256];
+};
+
+/* Parses `text` (the forms of weir.ini(5): "10.0.0.1:80", "[::1]:80", ":80", "*:80", "name:80",
+ * "unix:/path", "/path", "unix:@name", "unix@/path", "abns@name", "ipv4@...", "ipv6@...", "fd@name",
+ * "fd@3").
+ * Returns 0, or -EINVAL with `*why` a static sentence and `*at` the offset in `text` that it is
+ * about; both may be NULL. */
+int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at);
+
+/* Prints into `buf` (at least ADDR_TEXT_MAX bytes); returns `buf`. Paths are escaped, so that the
+ * result has no control bytes and no quotes. */
+const char *addr_format(const struct addr *a, char *buf);
+const char *addr_spec_format(const struct addr_spec *spec, char *buf);
+const char *addr_brief_format(const struct addr_brief *a, char *buf);
+
+/* The number of an "fd@3", -1 for an "fd@name". `spec` must be of ADDR_FD. */
+int addr_spec_fd(const struct addr_spec *spec);
+
+/* An IPv4 client of a listener for both families ("::ffff:10.0.0.1") becomes the IPv4 address it is. */
+void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *out);
+
+/* The port in host order; 0 for a Unix address, and for none. */
+uint16_t addr_port(const struct addr *a);
+
+/* Are these the same address? Port included, scope ignored. */
+bool addr_equal(const struct addr *a, const struct addr *b);
+
+static inline bool addr_is_unix(const struct addr *a)
+{
+	return a->len != 0 && a->sa.sa_family == AF_UNIX;
+}
+
+#endif

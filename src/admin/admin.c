@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin.c - the admin protocol: one line of commands in, their answers out, close.
+ *
+ * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a timer in every state, which client_set_state()
+ * alone changes; admin_accept.c brings them. An answer is made and written by turns: see client_go_on().
+ * After `prompt` a connection takes line after line, as tools for HAProxy want it. Main thread.
+ */
+#include "admin_client.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/sys/low_fds.h"
+#include "weir/sys/sys.h"
+#include "admin_accept.h"
+#include "admin_make.h"
+#include "admin_places.h"
+
+#define LINGER_WAIT_S    1.
+#define LINGER_BYTES_MAX 65536u
+
+static void on_client(struct ev_loop *loop, struct ev_io *io, int revents);
+static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void client_go_on(struct client *c);
+
+struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx)
+{
+	struct admin *a = calloc(1, sizeof(*a));
+
+	check(socket->fd >= 0);
+	if (a == NULL)
+		return NULL;
+	if (stat_gather_init(&a->gather, ctx->engine) != 0) {
+		free(a);
+		return NULL;
+	}
+	a->loop = loop;
+	a->socket = socket;
+	a->ctx = ctx;
+	a->line_s = ADMIN_LINE_S;
+	a->answer_s = ADMIN_ANSWER_S;
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		struct client *c = &a->clients[i];
+
+		c->admin = a;
+		c->fd = -1;
+		admin_listing_init(&c->listing, ctx->engine);
+		ev_init(&c->io, on_client);
+		c->io.data = c;
+		ev_init(&c->timer, on_client_timer);
+		c->timer.data = c;
+	}
+	admin_accept_start(a);
+	return a;
+}
+
+static void client_set_state(struct client *c, enum client_state to)
+{
+	static const unsigned allowed[] = {
+		[CLIENT_FREE] = 1u << CLIENT_READING,
+		[CLIENT_READING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
+		[CLIENT_ASKING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
+		[CLIENT_WRITING] = 1u << CLIENT_ASKING | 1u << CLIENT_LINGERING |
+				   1u << CLIENT_READING | 1u << CLIENT_FREE,
+		[CLIENT_LINGERING] = 1u << CLIENT_FREE,
+	};
+
+	check((allowed[c->state] & 1u << to) != 0);
+	c->state = to;
+}
+
+static void client_set_timer(struct client *c, double seconds)
+{
+	ev_timer_stop(c->admin->loop, &c->timer);
+	ev_timer_set(&c->timer, seconds, 0.);
+	ev_timer_start(c->admin->loop, &c->timer);
+}
+
+/* Waits for `events`, or for nothing but the timer when they are 0. */
+static void client_wait(struct client *c, int events)
+{
+	ev_io_stop(c->admin->loop, &c->io);
+	ev_io_set(&c->io, c->fd, events);
+	if (events != 0)
+		ev_io_start(c->admin->loop, &c->io);
+}
+
+void client_close(struct client *c)
+{
+	struct admin *a = c->admin;
+
+	client_set_state(c, CLIENT_FREE);
+	ev_io_stop(a->loop, &c->io);
+	ev_timer_stop(a->loop, &c->timer);
+	low_fds_close(c->fd);
+	c->fd = -1;
+	admin_listing_leave(&c->listing);
+	text_free(&c->answer);
+	admin_socket_refill(a->socket);
+	admin_accept_again(a);
+}
+
+void admin_free(struct admin *a)
+{
+	if (a == NULL)
+		return;
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		if (a->clients[i].state != CLIENT_FREE)
+			client_close(&a->clients[i]);
+	stat_gather_free(&a->gather);
+	admin_accept_stop(a);
+	free(a);
+}
+
+void client_begin(struct client *c, int fd, const struct admin_peer *peer)
+{
+	client_set_state(c, CLIENT_READING);
+	c->fd = fd;
+	c->peer = *peer;
+	admin_places_progress(c);
+	c->request_len = 0;
+	c->line_len = 0;
+	c->linger = false;
+	c->prompt = false;
+	c->quit = false;
+	c->wait_s = ADMIN_WAIT_S;
+	c->rest = NULL;
+	c->answered = 0;
+	c->question.verdict = ADMIN_ANSWERED;
+	c->sent = 0;
+	c->said = false;
+	c->whole = false;
+	c->thrown_away = 0;
+	text_init(&c->answer);
+	client_wait(c, EV_READ);
+	client_set_timer(c, ADMIN_WAIT_S);
+}
+
+/* Throws away what the client sends; closes at its end, or when it sends for ever. */
+static void client_linger(struct client *c)
+{
+	char scrap[4096];
+	ssize_t n;
+
+	check(c->state == CLIENT_LINGERING);
+	do {
+		n = sys_recv(c->fd, scrap, sizeof(scrap), 0);
+		c->thrown_away += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && c->thrown_away < LINGER_BYTES_MAX);
+	if (n != -EAGAIN)
+		client_close(c);
+}
+
+/* The answer is out, and a prompt behind it: the next line. */
+static void client_next_line(struct client *c)
+{
+	check(c->line_len <= c->request_len);
+	c->request_len -= c->line_len;
+	memmove(c->request, c->request + c->line_len, c->request_len);
+	c->answered = 0;
+	c->said = false;
+	c->whole = false;
+	client_set_state(c, CLIENT_READING);
+	client_wait(c, EV_READ);
+	client_set_timer(c, c->request_len == 0 ? c->wait_s : c->admin->line_s);
+	admin_places_progress(c);
+	/* It may be here already: looked at from the loop, so that many lines are no deep recursion. */
+	if (c->request_len > 0)
+		ev_feed_event(c->admin->loop, &c->io, EV_READ);
+}
+
+/* The answer is out. */
+static void client_finish(struct client *c)
+{
+	char scrap[ADMIN_REQUEST_MAX];
+
+	if (c->prompt) {
+		client_next_line(c);
+		return;
+	}
+	/* FIN behind the answer; a client that is gone is found by the next call. */
+	(void)sys_shutdown(c->fd, SHUT_WR);
+	if (!c->linger) {
+		(void)sys_recv(c->fd, scrap, sizeof(scrap), 0); /* only so that close() does not reset */
+		client_close(c);
+		return;
+	}
+	client_set_state(c, CLIENT_LINGERING);
+	client_wait(c, EV_READ);
+	client_set_timer(c, LINGER_WAIT_S);
+	client_linger(c);
+}
+
+/* How long it may take no byte: not beyond the end of the time for the whole answer. */
+static double client_write_wait_s(const struct client *c)
+{
+	const double left_s = (double)(c->answer_by_ns - clock_mono_ns()) / (double)NS_PER_SEC;
+
+	if (left_s < 0.)
+		return 0.;
+	return left_s < ADMIN_WAIT_S ? left_s : ADMIN_WAIT_S;
+}
+
+/* True when all that there is of the answer is out; false when it waits, or the client has gone. */
+static bool client_write(struct client *c)
+{
+	ssize_t n;
+
+	if (c->state != CLIENT_WRITING) {
+		client_set_state(c, CLIENT_WRITING);
+		if (!c->said)
+			c->answer_by_ns =
+				clock_mono_ns() + (int64_t)(c->admin->answer_s * (double)NS_PER_SEC);
+		client_set_timer(c, client_write_wait_s(c));
+	}
+	while (c->sent < c->answer.len) {
+		n = sys_send(c->fd, c->answer.bytes + c->sent, c->answer.len - c->sent);
+		if (n == -EAGAIN) {
+			client_wait(c, EV_WRITE);
+			return false;
+		}
+		if (n < 0) {
+			client_close(c);
+			return false;
+		}
+		c->sent += (size_t)n;
+		c->said = true;
+		client_set_timer(c, client_write_wait_s(c)); /* a slow reader may be slow while it reads */
+		admin_places_progress(c);
+	}
+	c->sent = 0;
+	text_free(&c->answer);
+	return true;
+}
+
+static void client_wait_for_worker(struct client *c)
+{
+	client_set_state(c, CLIENT_ASKING);
+	client_wait(c, 0); /* its FIN is no reason to forget it: it may have said all it has to say */
+	client_set_timer(c, admin_make_patience(c));
+}
+
+/* Makes and writes by turns, until it waits for a worker or for the reader, or all is out. */
+static void client_go_on(struct client *c)
+{
+	do {
+		if (c->answer.len == 0 && admin_make(c)) {
+			client_wait_for_worker(c);
+			return;
+		}
+		if (!client_write(c))
+			return;
+	} while (!c->whole);
+	client_finish(c);
+}
+
+void client_answer(struct client *c)
+{
+	c->whole = true;
+	client_go_on(c);
+}
+
+static void client_refuse(struct client *c, const char *why)
+{
+	c->linger = true;
+	c->prompt = false;
+	text_printf(&c->answer, "error: %s; try help\n", why);
+	client_answer(c);
+}
+
+/* Runs the line that ends at `end`, which is in the request or just behind it. */
+static void client_take_line(struct client *c, char *end)
+{
+	*end = '\0';
+	c->line_len = (size_t)(end - c->request);
+	if (c->line_len < c->request_len)
+		c->line_len++; /* its newline */
+	if (strlen(c->request) != (size_t)(end - c->request)) {
+		client_refuse(c, "the request has a NUL byte");
+		return;
+	}
+	c->rest = c->request;
+	client_go_on(c);
+}
+
+/* Reads until there is a whole line; the end of the stream ends a line too. */
+static void client_read(struct client *c)
+{
+	size_t room = ADMIN_REQUEST_MAX - c->request_len;
+	char *end = memchr(c->request, '\n', c->request_len);
+	ssize_t n;
+
+	check(c->state == CLIENT_READING);
+	if (end != NULL) {
+		client_take_line(c, end);
+		return;
+	}
+	check(room > 0);
+	n = sys_recv(c->fd, c->request + c->request_len, room, 0);
+	if (n == -EAGAIN)
+		return;
+	if (n < 0 || (n == 0 && c->request_len == 0)) {
+		client_close(c);
+		return;
+	}
+	if (c->prompt && c->request_len == 0)
+		client_set_timer(c, c->admin->line_s); /* the next line has begun */
+	admin_places_progress(c);
+	c->request_len += (size_t)n;
+	end = memchr(c->request, '\n', c->request_len);
+	if (end != NULL)
+		client_take_line(c, end);
+	else if (n == 0)
+		client_take_line(c, c->request + c->request_len);
+	else if (c->request_len == ADMIN_REQUEST_MAX)
+		client_refuse(c, "the request is longer than 1024 bytes");
+}
+
+static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	struct client *c = io->data;
+
+	(void)loop;
+	if (c->state == CLIENT_READING)
+		client_read(c);
+	else if (c->state == CLIENT_WRITING)
+		client_go_on(c);
+	else if (c->state == CLIENT_LINGERING)
+		client_linger(c);
+	/* The kernel had no memory to watch it, and libev has stopped it: nothing more would be heard. */
+	if ((revents & EV_ERROR) != 0 && (c->state == CLIENT_READING || c->state == CLIENT_LINGERING))
+		client_close(c);
+	admin_take_answers(c->admin); /* it may have asked for what others are being told, or nobody yet */
+}
+
+static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct client *c = timer->data;
+
+	(void)loop;
+	(void)revents;
+	if (c->state != CLIENT_ASKING) {
+		client_close(c);
+		return;
+	}
+	/* The answer may be there, when we were away for as long. */
+	admin_take_answers(c->admin);
+	if (c->state != CLIENT_ASKING || ev_is_active(timer))
+		return;
+	admin_make_without(c);
+	client_go_on(c);
+	admin_take_answers(c->admin);
+}
+
+static void go_on_with_answered(struct admin *a)
+{
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		if (a->clients[i].state == CLIENT_ASKING && admin_make_is_due(&a->clients[i]))
+			client_go_on(&a->clients[i]);
+}
+
+void admin_take_answers(struct admin *a)
+{
+	/* Each round has sums of its own. Who goes on may ask for the next, which nobody else would begin. */
+	do {
+		while (stat_gather_go_on(&a->gather))
+			go_on_with_answered(a);
+		go_on_with_answered(a);
+	} while (stat_gather_is_due(&a->gather));
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_accept.c - newcomers at the admin socket: let in, refused, or at the cost of another.
+ *
+ * Asks admin_access.c who may come, and admin_places.c who goes. What strangers cause is counted, and logged
+ * at a bounded rate. Main thread.
+ */
+#include "admin_accept.h"
+
+#include <errno.h>
+#include <ev.h>
+
+#include "weir/base/clock.h"
+#include "weir/sys/low_fds.h"
+#include "weir/sys/sys.h"
+#include "admin_places.h"
+
+#define ACCEPT_RETRY_S 0.1
+
+static bool may_log(struct admin *a, const struct admin_peer *peer)
+{
+	return log_limit_ok(&a->limit, LOG_CAUSE_ADMIN, peer->uid, clock_mono_ns(), 1);
+}
+
+/* Tells the peer in one line why it goes; takes `fd` and `why`. With a place to spare its connection lingers,
+ * so that what it is sending does not fail before it has read that line. */
+static void turn_away(struct admin *a, int fd, const struct admin_peer *peer, struct text *why)
+{
+	struct client *c = admin_places_find_spare(a);
+
+	if (c == NULL) {
+		(void)sys_send(fd, why->bytes, why->len); /* an empty socket takes a line */
+		low_fds_close(fd);
+		text_free(why);
+		return;
+	}
+	client_begin(c, fd, peer);
+	c->linger = true;
+	c->answer = *why;
+	client_answer(c);
+}
+
+static void refuse_peer(struct admin *a, int fd, const struct admin_peer *peer)
+{
+	struct text why;
+
+	a->ctx->totals->refused++;
+	if (may_log(a, peer))
+		log_line(LOG_LEVEL_WARNING,
+			 "the admin socket refused uid %u (pid %d); to admit it, add it to allow-uid= or "
+			 "one of its groups to allow-gid= of 'admin-socket' in [global]",
+			 (unsigned)peer->uid, (int)peer->pid);
+	text_init(&why);
+	admin_access_refusal(&a->access, peer, &why);
+	turn_away(a, fd, peer, &why);
+}
+
+static void refuse_crowd(struct admin *a, int fd, const struct admin_peer *peer)
+{
+	struct text why;
+
+	a->ctx->totals->busy++;
+	if (may_log(a, peer))
+		log_line(LOG_LEVEL_WARNING,
+			 "the admin socket is busy: uid %u (pid %d) was sent away, because root or weir's "
+			 "own user has all %d connections",
+			 (unsigned)peer->uid, (int)peer->pid, ADMIN_CLIENTS_MAX);
+	text_init(&why);
+	text_printf(&why, "error: busy: all %d connections are root's or weir's own; try again later\n",
+		    ADMIN_CLIENTS_MAX);
+	turn_away(a, fd, peer, &why);
+}
+
+void admin_accept_evict(struct client *c, const struct admin_peer *peer)
+{
+	static const char why[] =
+		"error: closed to make room for another client, because this connection was idle\n";
+	struct admin *a = c->admin;
+
+	if (c->state == CLIENT_READING)
+		(void)sys_send(c->fd, why, sizeof(why) - 1);
+	a->ctx->totals->evicted++;
+	if (may_log(a, &c->peer))
+		log_line(LOG_LEVEL_WARNING,
+			 "the admin socket closed a connection of uid %u (pid %d), idle for %.1f s, to make "
+			 "room for uid %u (pid %d)",
+			 (unsigned)c->peer.uid, (int)c->peer.pid, admin_places_idle_s(c),
+			 (unsigned)peer->uid, (int)peer->pid);
+	client_close(c);
+}
+
+/* Takes `fd`. */
+static void let_in(struct admin *a, int fd)
+{
+	struct admin_peer peer;
+	struct client *c;
+
+	if (!admin_access_judge(&a->access, fd, &peer)) {
+		refuse_peer(a, fd, &peer);
+		return;
+	}
+	c = admin_places_find(a, &peer);
+	if (c == NULL) {
+		refuse_crowd(a, fd, &peer);
+		return;
+	}
+	if (c->state == CLIENT_LINGERING) {
+		client_close(c);
+	} else if (c->state != CLIENT_FREE) {
+		a->turn -= a->turn > 0;
+		admin_accept_evict(c, &peer);
+	}
+	client_begin(c, fd, &peer);
+}
+
+static void accept_later(struct admin *a, double seconds)
+{
+	ev_io_stop(a->loop, &a->accept); /* client_close() may start it sooner */
+	ev_timer_set(&a->accept_retry, seconds, 0.);
+	ev_timer_start(a->loop, &a->accept_retry);
+}
+
+static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	struct admin *a = io->data;
+	int fd;
+
+	(void)loop;
+	/* The kernel had no memory to watch it (libev has stopped it then). */
+	if ((revents & EV_ERROR) != 0) {
+		accept_later(a, ACCEPT_RETRY_S);
+		return;
+	}
+	/* One for each wake-up would do; a few more save wake-ups. */
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		if (a->turn == 0 && admin_places_full(a)) {
+			a->turn_due = true;
+			accept_later(a, ADMIN_TURN_S);
+			return;
+		}
+		fd = admin_socket_accept(a->socket);
+		if (fd == -EAGAIN) {
+			a->turn = 0;
+			return;
+		}
+		if (fd == -ECONNABORTED)
+			continue;
+		if (fd < 0) {
+			/* Out of descriptors or memory: the event stays, so asking again at once would spin.
+			 */
+			accept_later(a, ACCEPT_RETRY_S);
+			return;
+		}
+		let_in(a, fd);
+	}
+}
+
+static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct admin *a = timer->data;
+
+	(void)revents;
+	if (a->turn_due)
+		a->turn = ADMIN_TURN_CLIENTS;
+	a->turn_due = false;
+	ev_io_start(loop, &a->accept);
+	on_accept(loop, &a->accept, 0); /* their turn ends with the backlog */
+}
+
+void admin_accept_start(struct admin *a)
+{
+	admin_access_init(&a->access, a->socket->config);
+	ev_io_init(&a->accept, on_accept, a->socket->fd, EV_READ);
+	a->accept.data = a;
+	ev_timer_init(&a->accept_retry, on_accept_retry, ACCEPT_RETRY_S, 0.);
+	a->accept_retry.data = a;
+	ev_io_start(a->loop, &a->accept);
+}
+
+void admin_accept_stop(struct admin *a)
+{
+	ev_io_stop(a->loop, &a->accept);
+	ev_timer_stop(a->loop, &a->accept_retry);
+}
+
+void admin_accept_again(struct admin *a)
+{
+	if (admin_places_full(a))
+		return;
+	a->turn_due = false;
+	ev_timer_stop(a->loop, &a->accept_retry);
+	ev_io_start(a->loop, &a->accept);
+}

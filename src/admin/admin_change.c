@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_change.c - the commands that change a server, in HAProxy's words.
+ *
+ * Reads and checks what was asked for and hands it to balance/server.h, which does it and logs it. Nothing is
+ * said when it is done. Nothing outlives a restart. Main thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/balance/backend.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/log.h"
+
+#define WEIGHT_MAX  256u
+#define MAXCONN_MAX 1000000000u
+#define CAUSE_MAX   48
+
+/* Who wants it. A number alone: a look at the names of users may take as long as it likes. */
+static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MAX])
+{
+	if (c->peer->uid == (uid_t)-1)
+		(void)snprintf(buf, CAUSE_MAX, "over the admin socket"); /* short, like the other one */
+	else
+		(void)snprintf(buf, CAUSE_MAX, "by uid %u over the admin socket", (unsigned)c->peer->uid);
+	return buf;
+}
+
+/* Says so when there was no memory. Who is answered may rely on it that the change is in force, also where
+ * checks gather theirs. */
+static bool is_done(const struct admin_call *c, const struct server *s, int err)
+{
+	if (err) {
+		text_printf(c->out, "error: nothing was changed: %s\n", strerror(-err));
+		return false;
+	}
+	err = backend_flush(s->owner);
+	if (err)
+		text_printf(c->out, "error: it is changed, but not in force yet: %s\n", strerror(-err));
+	return true;
+}
+
+/* A whole number up to `most`, nothing before or behind it; false for anything else. */
+static bool read_number(const char *word, size_t len, unsigned most, unsigned *number)
+{
+	uint64_t value = 0;
+
+	if (len == 0)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (word[i] < '0' || word[i] > '9')
+			return false;
+		value = 10 * value + (unsigned)(word[i] - '0');
+		if (value > most)
+			return false;
+	}
+	*number = (unsigned)value;
+	return true;
+}
+
+/* ---- state ---- */
+
+static void set_state(const struct admin_call *c, struct server *s, enum server_admin admin)
+{
+	char cause[CAUSE_MAX];
+
+	if (!is_done(c, s, server_set_admin(s, admin, cause_of(c, cause), clock_mono_ns())))
+		return;
+	if (c->ctx->server_changed != NULL)
+		c->ctx->server_changed(c->ctx->changed_arg, s);
+}
+
+static void set_state_word(const struct admin_call *c, struct server *s, const char *word)
+{
+	static const char *const words[] = {
+		[SERVER_ADMIN_READY] = "ready",
+		[SERVER_ADMIN_DRAIN] = "drain",
+		[SERVER_ADMIN_MAINT] = "maint",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(word, words[i]) == 0) {
+			set_state(c, s, (enum server_admin)i);
+			return;
+		}
+	}
+	text_printf(c->out, "error: a state is ready, drain or maint\n");
+}
+
+void admin_enable_server(const struct admin_call *c)
+{
+	struct server *s = admin_find_server(c, c->args[0]);
+
+	/* HAProxy 2.6 ends a drain by this word, too. */
+	if (s != NULL)
+		set_state(c, s, SERVER_ADMIN_READY);
+}
+
+void admin_disable_server(const struct admin_call *c)
+{
+	struct server *s = admin_find_server(c, c->args[0]);
+
+	if (s != NULL)
+		set_state(c, s, SERVER_ADMIN_MAINT);
+}
+
+/* ---- weight ---- */
+
+/* "12", or "50%" of what the file says: rounded down, but not to nothing, and 256 at the most. */
+static bool read_weight(const struct server *s, const char *word, unsigned *weight)
+{
+	const size_t len = strlen(word);
+	uint64_t share;
+	unsigned percent;
+
+	if (len == 0 || word[len - 1] != '%')
+		return read_number(word, len, WEIGHT_MAX, weight);
+	if (!read_number(word, len - 1, 100 * WEIGHT_MAX, &percent))
+		return false;
+	share = (uint64_t)s->config->weight * percent / 100;
+	if (share == 0 && percent > 0 && s->config->weight > 0)
+		share = 1;
+	*weight = share < WEIGHT_MAX ? (unsigned)share : WEIGHT_MAX;
+	return true;
+}
+
+static void set_weight(const struct admin_call *c, struct server *s, const char *word)
+{
+	char cause[CAUSE_MAX];
+	unsigned weight;
+
+	if (!read_weight(s, word, &weight)) {
+		text_printf(c->out, "error: a weight is a number from 0 to 256, or a percentage of the "
+				    "configured one, such as 50%%\n");
+		return;
+	}
+	(void)is_done(c, s, server_set_weight(s, weight, cause_of(c, cause), clock_mono_ns()));
+}
+
+void admin_set_weight(const struct admin_call *c)
+{
+	struct server *s = admin_find_server(c, c->args[0]);
+
+	if (s != NULL)
+		set_weight(c, s, c->args[1]);
+}
+
+void admin_get_weight(const struct admin_call *c)
+{
+	const struct server *s = admin_find_server(c, c->args[0]);
+
+	if (s != NULL)
+		text_printf(c->out, "%u (initial %u)\n", s->weight, s->config->weight);
+}
+
+void admin_set_server(const struct admin_call *c)
+{
+	struct server *s = admin_find_server(c, c->args[0]);
+
+	if (s == NULL)
+		return;
+	if (strcmp(c->args[1], "state") == 0)
+		set_state_word(c, s, c->args[2]);
+	else if (strcmp(c->args[1], "weight") == 0)
+		set_weight(c, s, c->args[2]);
+	else
+		text_printf(c->out, "error: of a server one sets 'state' or 'weight'; for its maxconn: set "
+				    "maxconn server %s/%s N\n",
+			    s->backend->name, s->config->name);
+}
+
+/* ---- the rest ---- */
+
+void admin_set_maxconn(const struct admin_call *c)
+{
+	struct server *s = admin_find_server(c, c->args[0]);
+	char cause[CAUSE_MAX];
+	unsigned maxconn;
+
+	if (s == NULL)
+		return;
+	if (!read_number(c->args[1], strlen(c->args[1]), MAXCONN_MAX, &maxconn)) {
+		text_printf(c->out, "error: maxconn is a number of connections, 0 for no limit\n");
+		return;
+	}
+	(void)is_done(c, s, server_set_maxconn(s, maxconn, cause_of(c, cause), clock_mono_ns()));
+}
+
+void admin_shutdown_sessions(const struct admin_call *c)
+{
+	struct server *s = admin_find_server(c, c->args[0]);
+	char cause[CAUSE_MAX];
+
+	if (s == NULL)
+		return;
+	engine_kill_sessions(c->ctx->engine, s);
+	log_line(LOG_LEVEL_NOTICE, "server %s/%s: its sessions are ended, %s", s->backend->name,
+		 s->config->name, cause_of(c, cause));
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_commands.c - what the admin protocol understands, one row a command.
+ *
+ * Reads words, asks whether this peer may say them, and hands them to whoever makes the answer. Main
+ * thread.
+ */
+#include "weir/admin/admin_commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/config/suggest.h"
+
+#define COMMAND_MAX 320 /* two names and their command */
+#define SECONDS_MAX 3600
+#define NEAR_MAX    40u /* what is longer was not meant to be a command */
+
+/* How an answer becomes JSON. */
+enum json_way { JSON_NEVER, JSON_OF_LINES, JSON_OWN };
+
+struct command {
+	const char *words;
+	const char *more; /* what may follow, for people */
+	const char *help;
+	enum admin_verdict verdict;
+	enum config_admin_level level;            /* that it needs */
+	void (*run)(const struct admin_call *c); /* of ADMIN_ANSWERED */
+	enum json_way json;
+	unsigned min_args;
+	unsigned max_args;
+};
+
+static void show_help(const struct admin_call *c);
+
+static const struct command commands[] = {
+	{"show info", "[json]", "the daemon, its counters, frontends, servers and listeners", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_USER, admin_show_info, JSON_OF_LINES, 0, 0},
+	{"show stat", "[PROXY TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
+	 ADMIN_ASK_TALLIES, CONFIG_ADMIN_USER, NULL, JSON_OWN, 0, 3},
+	{"show sess", "[json]", "one line for each session", ADMIN_ASK_SESSIONS, CONFIG_ADMIN_OPERATOR, NULL,
+	 JSON_OWN, 0, 0},
+	{"show pools", "[json]", "pipes and buffers", ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_pools,
+	 JSON_OF_LINES, 0, 0},
+	{"show backend", "[json]", "the names of all backends", ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR,
+	 admin_show_backend, JSON_OWN, 0, 0},
+	{"show servers state", "[BACKEND] [json]", "each server's state, in HAProxy's version 1",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_servers_state, JSON_OWN, 0, 1},
+	{"show servers history", "[BACKEND[/SERVER]] [json]", "the last changes of each server and why",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_history, JSON_OWN, 0, 1},
+	{"show hash", "[BACKEND] [json]", "algorithm and checksum: equal where choices are equal",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_hash, JSON_OWN, 0, 1},
+	{"get weight", "BACKEND/SERVER", "its weight now, and as configured", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_OPERATOR, admin_get_weight, JSON_NEVER, 1, 1},
+	{"set server", "BACKEND/SERVER state ready|drain|maint", "takes all, no new, no connections",
+	 ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
+	{"set server", "BACKEND/SERVER weight N|N%", "its share, 0 to 256 or percent", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
+	{"set weight", "BACKEND/SERVER N|N%", "the same", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	 admin_set_weight, JSON_NEVER, 2, 2},
+	{"set maxconn server", "BACKEND/SERVER N", "connections at a time, 0 for no limit", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_ADMIN, admin_set_maxconn, JSON_NEVER, 2, 2},
+	{"enable server", "BACKEND/SERVER", "ends maintenance and drain", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	 admin_enable_server, JSON_NEVER, 1, 1},
+	{"disable server", "BACKEND/SERVER", "begins maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	 admin_disable_server, JSON_NEVER, 1, 1},
+	{"shutdown sessions server", "BACKEND/SERVER", "ends its sessions", ADMIN_ANSWERED,
+	 CONFIG_ADMIN_ADMIN, admin_shutdown_sessions, JSON_NEVER, 1, 1},
+	{"prompt", "", "the connection stays open, \"> \" follows each answer", ADMIN_PROMPT,
+	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0, 0},
+	{"set timeout cli", "SECONDS", "how long a connection with a prompt may be silent", ADMIN_TIMEOUT,
+	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 1, 1},
+	{"quit", "", "ends a connection with a prompt", ADMIN_QUIT, CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0,
+	 0},
+	{"help", "", "this list", ADMIN_ANSWERED, CONFIG_ADMIN_USER, show_help, JSON_NEVER, 0, 0},
+};
+
+static const char *const level_words[] = {
+#define ADMIN_LEVEL(name, word, may) [CONFIG_ADMIN_##name] = word,
+#include "weir/config/admin_levels.tbl.h"
+#undef ADMIN_LEVEL
+};
+
+/* What this peer may do, so that nobody tries the rest. */
+static void show_help(const struct admin_call *c)
+{
+	char left[COMMAND_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (commands[i].level > c->peer->level)
+			continue;
+		(void)snprintf(left, sizeof(left), "%s %s", commands[i].words, commands[i].more); /* short */
+		text_printf(c->out, "%-51s %s\n", left, commands[i].help);
+	}
+	text_printf(c->out, "%-51s %s\n", "A; B", "several commands in one line, answered in this order");
+}
+
+/* Copies with each run of white space as one blank, none at either end; false when it is too long
+ * to be a command. */
+static bool normalise(const char *in, char out[static COMMAND_MAX])
+{
+	size_t len = 0;
+
+	while (*in != '\0') {
+		in += strspn(in, " \t\r\n");
+		for (size_t word = strcspn(in, " \t\r\n"); word > 0; word--) {
+			if (len >= COMMAND_MAX - 2) /* a blank may have come behind the last byte */
+				return false;
+			out[len++] = *in++;
+		}
+		if (len > 0 && *in != '\0')
+			out[len++] = ' ';
+	}
+	while (len > 0 && out[len - 1] == ' ')
+		len--;
+	out[len] = '\0';
+	return true;
+}
+
+/* The row that `words` begins with, and what follows it; NULL when there is none. */
+static const struct command *find_command(char *words, char **rest)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		size_t len = strlen(commands[i].words);
+
+		if (strncmp(words, commands[i].words, len) != 0)
+			continue;
+		if (words[len] != '\0' && words[len] != ' ')
+			continue;
+		*rest = words + len + (words[len] == ' ' ? 1 : 0);
+		return &commands[i];
+	}
+	return NULL;
+}
+
+/* A whole number, or -1 for all; false for anything else. */
+static bool read_number(const char *word, int *number)
+{
+	char *end;
+	long value;
+
+	if (strlen(word) > 11)
+		return false;
+	value = strtol(word, &end, 10);
+	if (end == word || *end != '\0' || value < -1 || value > INT32_MAX)
+		return false;
+	*number = (int)value;
+	return true;
+}
+
+/* Cuts `rest` into words; false when the row takes fewer, or more. */
+static bool read_args(const struct command *row, char *rest, struct admin_call *c)
+{
+	char *word;
+
+	while (rest != NULL && (word = strsep(&rest, " ")) != NULL && word[0] != '\0') {
+		if (c->json)
+			return false; /* it is the last word */
+		if (row->json != JSON_NEVER && strcmp(word, "json") == 0 && rest == NULL)
+			c->json = true;
+		else if (c->arg_count == row->max_args)
+			return false;
+		else
+			c->args[c->arg_count++] = word;
+	}
+	return c->arg_count >= row->min_args;
+}
+
+/* "PROXY TYPE SID", all of them or none; PROXY may be a name. */
+static bool read_filter(const struct admin_call *c, struct admin_question *q)
+{
+	if (c->arg_count == 0)
+		return true;
+	if (c->arg_count != 3 || !read_number(c->args[1], &q->types) || !read_number(c->args[2], &q->sid))
+		return false;
+	if (read_number(c->args[0], &q->iid))
+		return true;
+	q->iid = (int)admin_proxy_iid(c->ctx->engine->config, c->args[0]);
+	return q->iid != 0;
+}
+
+/* What a question to the workers, or to the caller, has besides its name. */
+static bool read_question(const struct command *row, const struct admin_call *c, struct admin_question *q)
+{
+	q->json = c->json;
+	q->iid = -1;
+	q->types = -1;
+	q->sid = -1;
+	if (row->verdict == ADMIN_ASK_TALLIES)
+		return read_filter(c, q);
+	if (row->verdict == ADMIN_TIMEOUT)
+		return read_number(c->args[0], &q->seconds) && q->seconds >= 1 && q->seconds <= SECONDS_MAX;
+	return true;
+}
+
+/* The first `count` words of `words`. */
+static void cut_words(const char *words, size_t count, char out[static COMMAND_MAX])
+{
+	size_t len = 0;
+
+	for (; count > 0 && words[len] != '\0'; count--) {
+		len += words[len] == ' ';
+		len += strcspn(words + len, " ");
+	}
+	memcpy(out, words, len);
+	out[len] = '\0';
+}
+
+/* The command that `words` may have been meant to begin with; NULL when none is near. */
+static const char *nearest_command(const char *words)
+{
+	const char *best = NULL;
+	size_t best_distance = 0;
+	char begin[COMMAND_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		struct suggest near;
+		size_t count = 1;
+
+		for (const char *c = commands[i].words; *c != '\0'; c++)
+			count += *c == ' ';
+		cut_words(words, count, begin);
+		if (strlen(begin) > NEAR_MAX)
+			continue;
+		suggest_init(&near, begin);
+		suggest_offer(&near, commands[i].words, NULL);
+		if (near.best == NULL || (best != NULL && near.distance >= best_distance))
+			continue;
+		best = near.best;
+		best_distance = near.distance;
+	}
+	return best;
+}
+
+static void refuse_unknown(const char *words, struct text *out)
+{
+	const char *near = nearest_command(words);
+	char escaped[4 * COMMAND_MAX];
+
+	log_escape(words, strlen(words), escaped, sizeof(escaped));
+	if (near != NULL)
+		text_printf(out, "error: unknown command '%s'; did you mean '%s'?\n", escaped, near);
+	else
+		text_printf(out, "error: unknown command '%s'; try help\n", escaped);
+}
+
+static void answer(const struct command *row, struct admin_call *c)
+{
+	struct text *out = c->out;
+	struct text lines;
+
+	if (!c->json || row->json != JSON_OF_LINES) {
+		row->run(c);
+		return;
+	}
+	text_init(&lines);
+	c->out = &lines;
+	row->run(c);
+	if (lines.failed)
+		out->failed = true;
+	else
+		admin_json_of_lines(lines.bytes, out);
+	text_free(&lines);
+}
+
+/* The forms of a command, as there may be several. */
+static void refuse_form(const struct command *row, struct text *out)
+{
+	const char *sign = "error: the command is '";
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strcmp(commands[i].words, row->words) != 0)
+			continue;
+		text_printf(out, "%s%s%s%s'", sign, row->words, commands[i].more[0] != '\0' ? " " : "",
+			    commands[i].more);
+		sign = " or '";
+	}
+	text_add(out, "\n", 1);
+}
+
+static void refuse_level(const struct admin_peer *peer, const struct command *row, struct text *out)
+{
+	text_printf(out,
+		    "error: uid %u may not use '%s' on this socket (level '%s'); write level=%s on the "
+		    "'admin-socket' line in [global], or connect as root\n",
+		    (unsigned)peer->uid, row->words, level_words[peer->level], level_words[row->level]);
+}
+
+enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
+				 const char *command, struct text *out, struct admin_question *q)
+{
+	struct admin_call call = {.ctx = ctx, .peer = peer, .out = out};
+	const struct command *row;
+	char words[COMMAND_MAX];
+	char *rest;
+
+	*q = (struct admin_question){.verdict = ADMIN_ANSWERED};
+	if (!normalise(command, words)) {
+		text_printf(out, "error: the command is too long; try help\n");
+		return ADMIN_ANSWERED;
+	}
+	row = find_command(words, &rest);
+	if (row == NULL) {
+		refuse_unknown(words, out);
+		return ADMIN_ANSWERED;
+	}
+	if (row->level > peer->level) {
+		refuse_level(peer, row, out);
+		return ADMIN_ANSWERED;
+	}
+	if (!read_args(row, rest, &call) || !read_question(row, &call, q)) {
+		refuse_form(row, out);
+		return ADMIN_ANSWERED;
+	}
+	q->verdict = row->verdict;
+	if (row->verdict == ADMIN_ANSWERED)
+		answer(row, &call);
+	return row->verdict;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_find.c - backends and servers by the names that an administrator types.
+ *
+ * A name that is none is answered with those that there are. Main thread.
+ */
+#include <string.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/config/suggest.h"
+
+/* So many names make a refusal long enough. */
+#define NAMES_MAX 10
+#define WORD_MAX  256
+
+/* The word as it may be written to a terminal. */
+static const char *printable(const char *word, char buf[static WORD_MAX])
+{
+	log_escape(word, strlen(word), buf, WORD_MAX);
+	return buf;
+}
+
+static void list_backends(const struct engine *e, struct text *out)
+{
+	const size_t count = e->config->backend_count;
+
+	for (size_t i = 0; i < count && i < NAMES_MAX; i++)
+		text_printf(out, "%s%s", i == 0 ? "; there is " : ", ", e->config->backends[i].name);
+	text_printf(out, count > NAMES_MAX ? " and %zu more\n" : "\n", count - NAMES_MAX);
+}
+
+static void list_servers(const struct backend *b, struct text *out)
+{
+	for (size_t i = 0; i < b->server_count && i < NAMES_MAX; i++)
+		text_printf(out, "%s%s", i == 0 ? "; it has " : ", ", b->servers[i].config->name);
+	text_printf(out, b->server_count > NAMES_MAX ? " and %zu more\n" : "\n",
+		    b->server_count - NAMES_MAX);
+}
+
+static struct backend *backend_named(const struct engine *e, const char *name, size_t len)
+{
+	for (size_t i = 0; i < e->config->backend_count; i++) {
+		const char *own = e->backends[i].config->name;
+
+		if (strlen(own) == len && memcmp(own, name, len) == 0)
+			return &e->backends[i];
+	}
+	return NULL;
+}
+
+struct backend *admin_find_backend(const struct admin_call *c, const char *name)
+{
+	struct backend *b = backend_named(c->ctx->engine, name, strlen(name));
+	char word[WORD_MAX];
+
+	if (b != NULL)
+		return b;
+	text_printf(c->out, "error: no backend '%s'", printable(name, word));
+	list_backends(c->ctx->engine, c->out);
+	return NULL;
+}
+
+struct server *admin_find_server(const struct admin_call *c, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	struct backend *b;
+	char word[WORD_MAX];
+
+	if (slash == NULL) {
+		text_printf(c->out, "error: '%s' is no server: write BACKEND/SERVER\n",
+			    printable(name, word));
+		return NULL;
+	}
+	b = backend_named(c->ctx->engine, name, (size_t)(slash - name));
+	if (b == NULL) {
+		/* The word is shown up to the slash. */
+		(void)printable(name, word);
+		word[strcspn(word, "/")] = '\0';
+		text_printf(c->out, "error: no backend '%s'", word);
+		list_backends(c->ctx->engine, c->out);
+		return NULL;
+	}
+	for (size_t i = 0; i < b->server_count; i++)
+		if (strcmp(b->servers[i].config->name, slash + 1) == 0)
+			return &b->servers[i];
+	text_printf(c->out, "error: no server '%s' in backend '%s'", printable(slash + 1, word),
+		    b->config->name);
+	list_servers(b, c->out);
+	return NULL;
+}
+
+size_t admin_backend_iid(const struct config *c, size_t backend)
+{
+	for (size_t i = 0; i < c->frontend_count; i++)
+		if (c->frontends[i].listen && c->frontends[i].backend == backend)
+			return i + 1;
+	return c->frontend_count + backend + 1;
+}
+
+size_t admin_proxy_iid(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->frontend_count; i++)
+		if (strcmp(c->frontends[i].name, name) == 0)
+			return i + 1;
+	for (size_t i = 0; i < c->backend_count; i++)
+		if (strcmp(c->backends[i].name, name) == 0)
+			return admin_backend_iid(c, i);
+	return 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_info.c - `show info` and `show pools`: the daemon in lines of "name: value".
+ *
+ * HAProxy's names come first, in HAProxy's order: programs that read these split each line at its colon, some
+ * until they have found Uptime_sec, and fail at a second colon. Our own follow, of which a new counter is one
+ * by itself, from counters.tbl.h. The keys are an interface. Main thread.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/endpoint_label.h"
+
+#define FIGURES_MAX 32
+
+struct counter_row {
+	const char *name;
+	size_t offset; /* in struct counters */
+};
+
+static const struct counter_row counter_rows[] = {
+#define COUNTER(name, unit, help) {#name, offsetof(struct counters, name)},
+#include "weir/base/counters.tbl.h"
+#undef COUNTER
+};
+
+static const char *const state_words[] = {
+	[SERVER_UP] = "up",
+	[SERVER_DRAIN] = "drain",
+	[SERVER_DOWN] = "down",
+	[SERVER_UNRESOLVED] = "unresolved",
+	[SERVER_MAINT] = "maint",
+};
+
+static void add_number(struct text *out, const char *name, uint64_t value)
+{
+	text_printf(out, "%s: %llu\n", name, (unsigned long long)value);
+}
+
+/* The counters whose names begin with `prefix`. */
+static void add_counters(const struct engine *e, const char *prefix, struct text *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(counter_rows); i++)
+		if (strncmp(counter_rows[i].name, prefix, strlen(prefix)) == 0)
+			add_number(out, counter_rows[i].name, engine_sum_at(e, counter_rows[i].offset));
+}
+
+static void add_frontends(const struct engine *e, struct text *out)
+{
+	for (size_t i = 0; i < e->config->frontend_count; i++) {
+		struct frontend *f = &e->frontends[i];
+
+		text_printf(out, "frontend.%s.sessions: %d\n", f->config->name,
+			    atomic_load_explicit(&f->sessions, memory_order_relaxed));
+		text_printf(out, "frontend.%s.total: %llu\n", f->config->name,
+			    (unsigned long long)counter_get(&f->total));
+		text_printf(out, "frontend.%s.maxconn: %u\n", f->config->name, f->limit);
+	}
+}
+
+static void add_server(const struct backend *b, struct server *s, struct text *out)
+{
+	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
+	const int state = atomic_load_explicit(&s->state, memory_order_acquire);
+	char address[ADDR_TEXT_MAX] = "-";
+
+	if (a != NULL)
+		(void)addr_format(a, address);
+	text_printf(out, "server.%s/%s: %s sessions=%d total=%llu failures=%llu address=%s\n",
+		    b->config->name, s->config->name, state_words[state],
+		    atomic_load_explicit(&s->sessions, memory_order_relaxed),
+		    (unsigned long long)counter_get(&s->total), (unsigned long long)counter_get(&s->failures),
+		    address);
+}
+
+static void add_servers(const struct engine *e, struct text *out)
+{
+	for (size_t i = 0; i < e->config->backend_count; i++)
+		for (size_t j = 0; j < e->backends[i].server_count; j++)
+			add_server(&e->backends[i], &e->backends[i].servers[j], out);
+}
+
+static void add_listeners(const struct engine *e, struct text *out)
+{
+	char address[ADDR_TEXT_MAX];
+	char label[ENDPOINT_LABEL_MAX];
+
+	for (size_t i = 0; i < e->endpoint_count; i++) {
+		const struct endpoint *ep = &e->endpoints[i];
+
+		text_printf(out, "listen.%s.%s: %s\n", ep->frontend->config->name, endpoint_label(ep, label),
+			    addr_format(&ep->addr, address));
+	}
+}
+
+static void add_process(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
+{
+	struct rlimit files;
+
+	text_printf(out, "Name: weir\nVersion: %s\nRelease_date: -\n", WEIR_VERSION);
+	add_number(out, "Nbthread", ctx->engine->worker_count);
+	text_printf(out, "Nbproc: 1\nProcess_num: 1\nPid: %d\n", (int)getpid());
+	text_printf(out, "Uptime: %lldd %lldh%02lldm%02llds\n", (long long)(uptime_s / 86400),
+		    (long long)(uptime_s / 3600 % 24), (long long)(uptime_s / 60 % 60),
+		    (long long)(uptime_s % 60));
+	add_number(out, "Uptime_sec", (uint64_t)uptime_s);
+	add_number(out, "Memmax_MB", 0);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		add_number(out, "Ulimit-n", files.rlim_cur);
+		add_number(out, "Maxsock", files.rlim_cur);
+	}
+}
+
+static void add_node(struct text *out)
+{
+	char host[256] = "-";
+
+	if (gethostname(host, sizeof(host)) != 0)
+		(void)snprintf(host, sizeof(host), "-");
+	host[sizeof(host) - 1] = '\0';
+	text_printf(out, "node: %s\n", host);
+}
+
+/* What others publish, asked once. */
+struct figures {
+	const struct figure *rows[FIGURES_MAX];
+	uint64_t values[FIGURES_MAX];
+	size_t count;
+};
+
+static void keep_figure(void *to, const struct figure *row, uint64_t value)
+{
+	struct figures *f = to;
+
+	check(f->count < FIGURES_MAX);
+	f->rows[f->count] = row;
+	f->values[f->count++] = value;
+}
+
+static void collect_figures(const struct admin_context *ctx, struct figures *f)
+{
+	f->count = 0;
+	for (size_t i = 0; i < ctx->figure_count; i++)
+		ctx->figures[i].publish(ctx->figures[i].from, keep_figure, f);
+}
+
+/* 0 when nobody publishes it. */
+static uint64_t figure_named(const struct figures *f, const char *name)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (strcmp(f->rows[i]->name, name) == 0)
+			return f->values[i];
+	return 0;
+}
+
+static void add_figures(const struct figures *f, struct text *out)
+{
+	for (size_t i = 0; i < f->count; i++)
+		add_number(out, f->rows[i]->name, f->values[i]);
+}
+
+/* What hatop, telegraf, Datadog and shell scripts look for; their patterns are anchored. */
+static void add_haproxy_names(const struct admin_context *ctx, const struct figures *figures,
+			      int64_t uptime_s, struct text *out)
+{
+	struct engine *e = ctx->engine;
+	const uint64_t sessions = engine_sum(e, sessions);
+
+	add_process(ctx, uptime_s, out);
+	add_number(out, "Maxconn", e->limits.maxconn);
+	add_number(out, "Hard_maxconn", e->limits.maxconn);
+	add_number(out, "CurrConns", sessions);
+	add_number(out, "CumConns", engine_sum(e, accepted));
+	add_number(out, "CumReq", engine_sum(e, accepted));
+	add_number(out, "Maxpipes", e->limits.maxpipes);
+	add_number(out, "PipesUsed", engine_sum(e, pipes_in_use));
+	add_number(out, "PipesFree", engine_sum(e, pipes_resting) + pipe_pool_resting(&e->pipes));
+	add_number(out, "Tasks", engine_sum(e, timers));
+	add_number(out, "Run_queue", 0);
+	add_node(out);
+	add_number(out, "Stopping",
+		   strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0);
+	add_number(out, "Jobs", sessions + e->endpoint_count);
+	add_number(out, "Listeners", e->endpoint_count);
+	add_number(out, "DroppedLogs", figure_named(figures, "log_dropped"));
+	add_number(out, "TotalBytesOut", engine_sum(e, bytes_to_server) + engine_sum(e, bytes_to_client));
+	/* As HAProxy spelt it until 2.7, and since. */
+	add_number(out, "TotalSplicdedBytesOut", engine_sum(e, bytes_spliced));
+	add_number(out, "TotalSplicedBytesOut", engine_sum(e, bytes_spliced));
+	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
+}
+
+static void add_admin_totals(const struct admin_context *ctx, struct text *out)
+{
+	if (ctx->totals == NULL)
+		return;
+	add_number(out, "admin_refused", ctx->totals->refused);
+	add_number(out, "admin_evicted", ctx->totals->evicted);
+	add_number(out, "admin_busy", ctx->totals->busy);
+}
+
+void admin_show_info(const struct admin_call *c)
+{
+	const struct admin_context *ctx = c->ctx;
+	struct text *out = c->out;
+	const struct engine *e = ctx->engine;
+	const int64_t uptime_s = (clock_mono_ns() - ctx->started_ns) / NS_PER_SEC;
+	struct figures figures;
+
+	collect_figures(ctx, &figures);
+	add_haproxy_names(ctx, &figures, uptime_s, out);
+	text_printf(out, "version: %s\n", WEIR_VERSION);
+	text_printf(out, "pid: %d\n", (int)getpid());
+	add_number(out, "uptime_s", (uint64_t)uptime_s);
+	text_printf(out, "state: %s\n", ctx->state);
+	add_number(out, "workers", e->worker_count);
+	add_number(out, "maxconn", e->limits.maxconn);
+	add_number(out, "maxpipes", e->limits.maxpipes);
+	add_number(out, "pipe_bytes", e->limits.pipe_bytes);
+	text_printf(out, "driver: %s\n", ctx->driver);
+	if (ctx->driver_reason != NULL && ctx->driver_reason[0] != '\0')
+		text_printf(out, "driver_reason: io_uring: %s\n", ctx->driver_reason);
+	add_counters(e, "", out);
+	add_figures(&figures, out);
+	add_admin_totals(ctx, out);
+	add_frontends(e, out);
+	add_servers(e, out);
+	add_listeners(e, out);
+}
+
+void admin_show_pools(const struct admin_call *c)
+{
+	struct engine *e = c->ctx->engine;
+	struct text *out = c->out;
+
+	add_number(out, "pipes_made", atomic_load_explicit(&e->pipes.made, memory_order_relaxed));
+	add_number(out, "pipes_max", e->pipes.max);
+	add_number(out, "pipes_resting_pool", pipe_pool_resting(&e->pipes));
+	add_number(out, "pipes_created", counter_get(&e->pipes.created));
+	add_number(out, "pipes_closed", counter_get(&e->pipes.closed));
+	add_number(out, "pipes_too_small", counter_get(&e->pipes.too_small));
+	add_number(out, "pipes_refused", counter_get(&e->pipes.refused));
+	add_number(out, "pipes_bytes", counter_get(&e->pipes.bytes));
+	add_number(out, "bufs_bytes", counter_get(&e->bufs.bytes));
+	add_number(out, "bufs_resting_pool_bytes", buf_pool_resting(&e->bufs));
+	add_number(out, "bufs_created", counter_get(&e->bufs.created));
+	add_number(out, "bufs_freed", counter_get(&e->bufs.freed));
+	add_number(out, "bufs_refused", counter_get(&e->bufs.refused));
+	add_counters(e, "pipes_", out);
+	add_counters(e, "bufs_", out);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_make.c - the answer to one line of a client, made a piece at a time.
+ *
+ * Owns the order of a line's commands, and what stands between and behind their answers. Main thread.
+ */
+#include "admin_make.h"
+
+#include <string.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/base/check.h"
+#include "admin_accept.h"
+#include "admin_client.h"
+#include "admin_places.h"
+
+_Static_assert(sizeof(struct client) + 2 * ADMIN_WRITE_BYTES <= ADMIN_CLIENT_BYTES,
+	       "a text grows by doubling, and has a line more than ADMIN_WRITE_BYTES");
+
+/* A prompt may stay for as long as it likes: some places are kept for those who come, ask and go. */
+static void begin_prompt(struct client *c)
+{
+	struct client *victim;
+
+	if (!admin_places_prompt(c, &victim)) {
+		text_printf(&c->answer, "error: too many prompts are open: at most %d, and %d of one user\n",
+			    ADMIN_PROMPTS_MAX, ADMIN_ONE_PROMPTS_MAX);
+		return;
+	}
+	if (victim != NULL)
+		admin_accept_evict(victim, &c->peer);
+	c->prompt = true;
+}
+
+static void run_command(struct client *c, const char *command)
+{
+	switch (admin_command(c->admin->ctx, &c->peer, command, &c->answer, &c->question)) {
+	case ADMIN_ANSWERED:
+		break;
+	case ADMIN_ASK_SESSIONS:
+		admin_listing_begin(&c->listing, c->question.json);
+		break;
+	case ADMIN_ASK_TALLIES:
+		c->round = 0;
+		break;
+	case ADMIN_PROMPT:
+		begin_prompt(c);
+		break;
+	case ADMIN_TIMEOUT:
+		c->wait_s = c->question.seconds;
+		break;
+	case ADMIN_QUIT:
+		c->prompt = false;
+		c->quit = true;
+		c->rest = NULL;
+		break;
+	}
+}
+
+static void run_next_command(struct client *c)
+{
+	const char *command = strsep(&c->rest, ";");
+
+	if (command[strspn(command, " \t\r")] == '\0')
+		return;
+	if (c->answered++ > 0)
+		text_add(&c->answer, "\n", 1);
+	if (c->answered <= ADMIN_COMMANDS_MAX) {
+		run_command(c, command);
+		return;
+	}
+	text_printf(&c->answer, "error: a line has at most %d commands\n", ADMIN_COMMANDS_MAX);
+	c->rest = NULL;
+}
+
+/* Behind the last answer. */
+static void conclude(struct client *c)
+{
+	if (c->answered == 0 && !c->prompt && c->answer.len == 0)
+		text_printf(&c->answer, "error: empty request; try help\n");
+	if (c->prompt)
+		text_printf(&c->answer, "\n> ");
+	else if (c->answer.len == 0 && !c->said && !c->quit)
+		text_add(&c->answer, "\n", 1); /* done, with nothing to be said: that is no hang-up */
+	c->whole = true;
+}
+
+/* ---- what workers are asked for ---- */
+
+static bool list(struct client *c)
+{
+	return admin_listing_go_on(&c->listing, &c->answer, ADMIN_WRITE_BYTES) != LISTING_OVER;
+}
+
+static bool gather(struct client *c)
+{
+	struct stat_gather *g = &c->admin->gather;
+
+	if (c->answer.len > 0)
+		return true;
+	if (c->round == 0)
+		c->round = stat_gather_ask(g); /* admin_take_answers() begins it */
+	if (g->done < c->round)
+		return true;
+	admin_show_stat(c->admin->ctx, &c->question, g->sums, &c->answer);
+	return false;
+}
+
+/* True when there is more to come: it waits for a worker, or for what is made to be written. */
+static bool ask(struct client *c)
+{
+	bool more = false;
+
+	if (c->question.verdict == ADMIN_ASK_SESSIONS)
+		more = list(c);
+	else if (c->question.verdict == ADMIN_ASK_TALLIES)
+		more = gather(c);
+	if (!more)
+		c->question.verdict = ADMIN_ANSWERED;
+	return more;
+}
+
+bool admin_make_is_due(const struct client *c)
+{
+	if (c->question.verdict == ADMIN_ASK_SESSIONS)
+		return admin_listing_is_answered(&c->listing);
+	return c->admin->gather.done >= c->round;
+}
+
+double admin_make_patience(const struct client *c)
+{
+	const bool sessions = c->question.verdict == ADMIN_ASK_SESSIONS;
+
+	return sessions && c->listing.silent > 0 ? ADMIN_NEXT_WAIT_S : ADMIN_WAIT_S;
+}
+
+void admin_make_without(struct client *c)
+{
+	/* Half a list is better than none; half a sum is a wrong one. */
+	if (c->question.verdict == ADMIN_ASK_SESSIONS) {
+		admin_listing_skip(&c->listing);
+		return;
+	}
+	/* They are asked one after the other: there is one that we wait for. */
+	text_printf(&c->answer, "error: incomplete: 1 worker did not answer\n");
+	c->question.verdict = ADMIN_ANSWERED;
+}
+
+/* ---- all of it ---- */
+
+/* What was not written yet is lost, and so is the rest. */
+static void give_up(struct client *c)
+{
+	text_free(&c->answer);
+	text_printf(&c->answer, "error: no memory for the answer\n");
+	admin_listing_leave(&c->listing);
+	c->question.verdict = ADMIN_ANSWERED;
+	c->rest = NULL;
+	conclude(c);
+}
+
+bool admin_make(struct client *c)
+{
+	while (!c->whole && c->answer.len < ADMIN_WRITE_BYTES && !c->answer.failed) {
+		if (ask(c))
+			break;
+		if (c->rest != NULL)
+			run_next_command(c);
+		else
+			conclude(c);
+	}
+	if (c->answer.failed)
+		give_up(c);
+	return !c->whole && c->answer.len == 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_places.c - who has a place at the admin socket, and who must leave when there is none.
+ *
+ * Owns the policy of admin_places.h; changes no connection. Main thread.
+ */
+#include "admin_places.h"
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+
+/* Whose places are meant. */
+struct group {
+	bool (*has)(const struct client *c, const struct admin_peer *peer);
+	const struct admin_peer *peer;
+};
+
+static bool is_any(const struct client *c, const struct admin_peer *peer)
+{
+	(void)c;
+	(void)peer;
+	return true;
+}
+
+static bool is_other(const struct client *c, const struct admin_peer *peer)
+{
+	(void)peer;
+	return !c->peer.trusted;
+}
+
+static bool is_same_user(const struct client *c, const struct admin_peer *peer)
+{
+	return !c->peer.trusted && c->peer.uid == peer->uid;
+}
+
+static bool is_prompt_of_other(const struct client *c, const struct admin_peer *peer)
+{
+	(void)peer;
+	return !c->peer.trusted && c->prompt;
+}
+
+/* Who has been served in full holds no place: what it still sends is thrown away. */
+static bool is_served(const struct client *c)
+{
+	return c->state != CLIENT_FREE && c->state != CLIENT_LINGERING;
+}
+
+static unsigned count(const struct admin *a, struct group g)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		n += is_served(&a->clients[i]) && g.has(&a->clients[i], g.peer);
+	return n;
+}
+
+bool admin_places_full(const struct admin *a)
+{
+	return count(a, (struct group){is_any, NULL}) == ADMIN_CLIENTS_MAX ||
+	       count(a, (struct group){is_other, NULL}) >= ADMIN_OTHERS_MAX;
+}
+
+/* The higher, the later it leaves. */
+static int rank(const struct client *c)
+{
+	if (c->state == CLIENT_READING && c->prompt && c->request_len == 0)
+		return 2; /* waits for a person */
+	return c->state == CLIENT_ASKING; /* waits for us */
+}
+
+/* Who of the group leaves first; NULL when it has no place. */
+static struct client *worst(struct admin *a, struct group g)
+{
+	struct client *found = NULL;
+
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		struct client *c = &a->clients[i];
+
+		if (!is_served(c) || !g.has(c, g.peer))
+			continue;
+		if (found == NULL || rank(c) < rank(found) ||
+		    (rank(c) == rank(found) && c->progress_ns < found->progress_ns))
+			found = c;
+	}
+	return found;
+}
+
+/* Of the others, who has the most places loses one; of two such users `peer`, who is coming. */
+static struct client *worst_of_others(struct admin *a, const struct admin_peer *peer)
+{
+	const struct admin_peer *greedy = peer;
+
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		const struct client *c = &a->clients[i];
+
+		if (is_served(c) && !c->peer.trusted &&
+		    count(a, (struct group){is_same_user, &c->peer}) >
+			    count(a, (struct group){is_same_user, greedy}))
+			greedy = &c->peer;
+	}
+	return worst(a, (struct group){is_same_user, greedy});
+}
+
+static struct client *in_state(struct admin *a, enum client_state state)
+{
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		if (a->clients[i].state == state)
+			return &a->clients[i];
+	return NULL;
+}
+
+struct client *admin_places_find(struct admin *a, const struct admin_peer *peer)
+{
+	struct client *c;
+
+	if (!peer->trusted && count(a, (struct group){is_other, NULL}) >= ADMIN_OTHERS_MAX)
+		return worst_of_others(a, peer);
+	c = in_state(a, CLIENT_FREE);
+	if (c == NULL)
+		c = in_state(a, CLIENT_LINGERING);
+	if (c == NULL)
+		c = worst_of_others(a, peer);
+	if (c == NULL && peer->trusted)
+		c = worst(a, (struct group){is_any, NULL});
+	return c;
+}
+
+struct client *admin_places_find_spare(struct admin *a)
+{
+	unsigned spare = 0;
+
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		spare += a->clients[i].state == CLIENT_FREE;
+	/* As many stay free as root would miss. */
+	return spare > ADMIN_CLIENTS_MAX - ADMIN_OTHERS_MAX ? in_state(a, CLIENT_FREE) : NULL;
+}
+
+bool admin_places_prompt(struct client *c, struct client **victim)
+{
+	struct admin *a = c->admin;
+	unsigned all = 0, own = 0;
+
+	*victim = NULL;
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		const struct client *other = &a->clients[i];
+
+		if (!is_served(other) || !other->prompt)
+			continue;
+		all++;
+		own += !other->peer.trusted && other->peer.uid == c->peer.uid;
+	}
+	if (c->prompt)
+		return true;
+	if (!c->peer.trusted && own >= ADMIN_ONE_PROMPTS_MAX)
+		return false;
+	if (all < ADMIN_PROMPTS_MAX)
+		return true;
+	if (c->peer.trusted)
+		*victim = worst(a, (struct group){is_prompt_of_other, NULL});
+	return *victim != NULL;
+}
+
+void admin_places_progress(struct client *c)
+{
+	c->progress_ns = clock_mono_ns();
+}
+
+double admin_places_idle_s(const struct client *c)
+{
+	return (double)(clock_mono_ns() - c->progress_ns) / (double)NS_PER_SEC;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_stat.c - `show stat`: frontends, servers and backends in HAProxy's columns.
+ *
+ * A column that this version knows nothing of is empty, so that every column is where tools look for
+ * it. A [listen] is one proxy with one number, as in HAProxy. Times are whole milliseconds, ages whole
+ * seconds. Main thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+
+enum stat_column {
+#define COLUMN(name) STAT_##name,
+#include "stat_columns.tbl.h"
+#undef COLUMN
+	STAT_COLUMNS
+};
+
+static const char *const column_names[] = {
+#define COLUMN(name) #name,
+#include "stat_columns.tbl.h"
+#undef COLUMN
+};
+
+/* HAProxy's numbers of kinds, and their bits in the filter. */
+enum stat_type { TYPE_FRONTEND = 0, TYPE_BACKEND = 1, TYPE_SERVER = 2 };
+
+struct cell {
+	const char *text; /* borrows; NULL = a number, if it is set */
+	uint64_t number;  /* shown as a signed one: HAProxy has a -1 */
+	bool set;
+};
+
+struct table {
+	const struct admin_context *ctx;
+	const struct engine *e;
+	const struct admin_question *q;
+	const struct tally_sum *sums;
+	struct text *out;
+	int64_t now_ns;
+	bool stopping;
+	size_t rows; /* that were written */
+	struct cell row[STAT_COLUMNS];
+};
+
+static void put(struct table *t, enum stat_column column, uint64_t number)
+{
+	t->row[column] = (struct cell){.number = number, .set = true};
+}
+
+static void put_text(struct table *t, enum stat_column column, const char *text)
+{
+	t->row[column] = (struct cell){.text = text, .set = true};
+}
+
+/* ---- writing a row ---- */
+
+static void add_csv_text(const char *text, struct text *out)
+{
+	if (strpbrk(text, ",\"") == NULL) {
+		text_printf(out, "%s", text);
+		return;
+	}
+	text_add(out, "\"", 1);
+	for (; *text != '\0'; text++)
+		text_printf(out, *text == '"' ? "\"%c" : "%c", *text);
+	text_add(out, "\"", 1);
+}
+
+static void write_csv(const struct table *t)
+{
+	for (size_t i = 0; i < STAT_COLUMNS; i++) {
+		const struct cell *c = &t->row[i];
+
+		if (c->set && c->text != NULL)
+			add_csv_text(c->text, t->out);
+		else if (c->set)
+			text_printf(t->out, "%lld", (long long)c->number);
+		text_add(t->out, ",", 1);
+	}
+	text_printf(t->out, "-,\n"); /* here HAProxy's fixed part ends */
+}
+
+static void write_json(const struct table *t)
+{
+	const char *sign = "{";
+
+	text_printf(t->out, t->rows == 0 ? "[\n  " : ",\n  ");
+	for (size_t i = 0; i < STAT_COLUMNS; i++) {
+		const struct cell *c = &t->row[i];
+
+		if (!c->set)
+			continue;
+		text_printf(t->out, "%s\"%s\":", sign, column_names[i]);
+		sign = ",";
+		if (c->text != NULL)
+			admin_json_string(c->text, strlen(c->text), t->out);
+		else
+			text_printf(t->out, "%lld", (long long)c->number);
+	}
+	text_printf(t->out, "}");
+}
+
+static void begin_row(struct table *t, const char *proxy, const char *name, enum stat_type type)
+{
+	memset(t->row, 0, sizeof(t->row));
+	put_text(t, STAT_pxname, proxy);
+	put_text(t, STAT_svname, name);
+	put(t, STAT_type, type);
+	put(t, STAT_pid, 1);
+	put_text(t, STAT_mode, "tcp");
+}
+
+static bool is_wanted(const struct table *t)
+{
+	const struct admin_question *q = t->q;
+	/* Bit 0 frontends, 1 backends, 2 servers. */
+	const int type = 1 << t->row[STAT_type].number;
+
+	if (q->iid >= 0 && (uint64_t)q->iid != t->row[STAT_iid].number)
+		return false;
+	if (q->types >= 0 && (q->types & type) == 0)
+		return false;
+	return q->sid < 0 || (uint64_t)q->sid == t->row[STAT_sid].number;
+}
+
+static void end_row(struct table *t, size_t iid, size_t sid)
+{
+	put(t, STAT_iid, iid);
+	put(t, STAT_sid, sid);
+	if (!is_wanted(t))
+		return;
+	if (t->q->json)
+		write_json(t);
+	else
+		write_csv(t);
+	t->rows++;
+}
+
+/* ---- what is in it ---- */
+
+static size_t backend_place(const struct table *t, const struct backend *b)
+{
+	return (size_t)(b - t->e->backends);
+}
+
+/* What a frontend, a backend and a server have in common. */
+static void put_tally(struct table *t, const struct tally_sum *sum)
+{
+	put(t, STAT_bin, sum->bytes_to_server);
+	put(t, STAT_bout, sum->bytes_to_client);
+	put(t, STAT_reqbin, sum->bytes_to_server);
+	put(t, STAT_reqbout, sum->bytes_to_server);
+	put(t, STAT_resbin, sum->bytes_to_client);
+	put(t, STAT_resbout, sum->bytes_to_client);
+	put(t, STAT_rate, sum->rate);
+	put(t, STAT_rate_max, sum->rate_max > sum->rate ? sum->rate_max : sum->rate);
+	put(t, STAT_eint, sum->internal_errors);
+}
+
+/* A session that begins between two readings must not make the maximum smaller than the count. */
+static void put_sessions(struct table *t, uint64_t now, uint64_t max)
+{
+	put(t, STAT_scur, now);
+	put(t, STAT_smax, max > now ? max : now);
+}
+
+static void put_times(struct table *t, const struct tally_sum *sum)
+{
+	static const struct {
+		enum stat_column average;
+		enum stat_column max;
+	} columns[] = {
+		[TALLY_QUEUE] = {STAT_qtime, STAT_qtime_max},
+		[TALLY_CONNECT] = {STAT_ctime, STAT_ctime_max},
+		[TALLY_TOTAL] = {STAT_ttime, STAT_ttime_max},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+		put(t, columns[i].average, tally_average_us(sum, (enum tally_time)i) / 1000);
+		put(t, columns[i].max, sum->times_max_us[i] / 1000);
+	}
+	put(t, STAT_rtime, 0); /* of HTTP */
+	put(t, STAT_rtime_max, 0);
+	if (sum->last_ns == 0)
+		put(t, STAT_lastsess, UINT64_MAX);
+	else
+		put(t, STAT_lastsess, (uint64_t)(t->now_ns - (int64_t)sum->last_ns) / NS_PER_SEC);
+}
+
+/* Workers count relaxed: what is to be shown is never negative. */
+static uint64_t read_count(const atomic_int *count)
+{
+	const int now = atomic_load_explicit(count, memory_order_relaxed);
+
+	return now > 0 ? (uint64_t)now : 0;
+}
+
+static void put_queue(struct table *t, const atomic_int *now, const atomic_int *max)
+{
+	const uint64_t waiting = read_count(now);
+	const uint64_t most = read_count(max);
+
+	put(t, STAT_qcur, waiting);
+	put(t, STAT_qmax, most > waiting ? most : waiting);
+}
+
+static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
+{
+	const struct tally_sum *sum = &t->sums[tally_of_frontend(t->e, fe)];
+
+	begin_row(t, fe->config->name, "FRONTEND", TYPE_FRONTEND);
+	put_sessions(t, sum->sessions, sum->sessions_max);
+	put(t, STAT_slim, fe->limit);
+	put(t, STAT_stot, counter_get(&fe->total));
+	put_tally(t, sum);
+	put(t, STAT_dreq, 0);
+	put(t, STAT_dresp, 0);
+	put(t, STAT_ereq, 0);
+	put_text(t, STAT_status, t->stopping ? "STOP" : sum->sessions >= fe->limit ? "FULL" : "OPEN");
+	put(t, STAT_rate_lim, fe->config->rate_limit);
+	put(t, STAT_conn_rate, sum->rate);
+	put(t, STAT_conn_rate_max, t->row[STAT_rate_max].number);
+	put(t, STAT_conn_tot, counter_get(&fe->total));
+	put(t, STAT_dcon, counter_get(&fe->denied));
+	put(t, STAT_dses, 0);
+	put(t, STAT_sess_other, counter_get(&fe->total)); /* none is HTTP */
+	end_row(t, iid, 0);
+}
+
+/* Of a backend and a server: what became of the tries. */
+static void put_tries(struct table *t, const struct tally_sum *sum, uint64_t failures)
+{
+	put(t, STAT_econ, failures);
+	put(t, STAT_eresp, 0);
+	put(t, STAT_dresp, 0);
+	put(t, STAT_wretr, sum->retries);
+	put(t, STAT_wredis, sum->redispatches);
+	put(t, STAT_cli_abrt, sum->client_aborts);
+	put(t, STAT_srv_abrt, sum->server_aborts);
+}
+
+/* ---- servers ---- */
+
+/* Rounded up, as HAProxy does: a server in slow start has some share. */
+static uint64_t effective_weight(const struct server *s)
+{
+	return (atomic_load_explicit(&s->eweight, memory_order_relaxed) + SERVER_WEIGHT_SCALE - 1) /
+	       SERVER_WEIGHT_SCALE;
+}
+
+/* HAProxy's word for a state; "UP 1/3" is down after one more bad check, "DOWN 1/2" needs one more
+ * to be up. */
+static const char *status_text(enum server_state state, const struct check_view *v, char *buf, size_t room)
+{
+	const char *word = server_state_text(state);
+	const bool up = state == SERVER_UP || state == SERVER_DRAIN;
+
+	if (v == NULL)
+		return state == SERVER_UP ? "no check" : word;
+	if (up && v->health >= v->rise && v->health < v->rise + v->fall - 1)
+		(void)snprintf(buf, room, "%s %u/%u", word, v->health - v->rise + 1, v->fall); /* it fits */
+	else if (state == SERVER_DOWN && v->health > 0 && v->health < v->rise)
+		(void)snprintf(buf, room, "%s %u/%u", word, v->health, v->rise); /* it fits */
+	else
+		return word;
+	return buf;
+}
+
+static void put_check(struct table *t, const struct check_view *v, bool maint, char *code, size_t room)
+{
+	put(t, STAT_chkfail, v->failures);
+	put(t, STAT_chkdown, v->downs);
+	if (maint)
+		return; /* it is not checked now, and what was seen before says nothing any more */
+	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", check_code_word(v->code)); /* short */
+	put_text(t, STAT_check_status, code);
+	if (v->status != 0)
+		put(t, STAT_check_code, v->status);
+	if (v->duration_ms >= 0)
+		put(t, STAT_check_duration, (uint64_t)v->duration_ms);
+	put_text(t, STAT_last_chk, v->detail);
+	put_text(t, STAT_check_desc, check_code_text(v->code));
+	put(t, STAT_check_rise, v->rise);
+	put(t, STAT_check_fall, v->fall);
+	put(t, STAT_check_health, v->health);
+}
+
+static void put_state_times(struct table *t, const struct server *s, enum server_state state)
+{
+	const int64_t since_ns = s->changed_ns != 0 ? s->changed_ns : t->ctx->started_ns;
+	const bool down = state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
+	const int64_t down_ns = s->down_ns + (down ? t->now_ns - since_ns : 0);
+
+	put(t, STAT_lastchg, (uint64_t)(t->now_ns - since_ns) / NS_PER_SEC);
+	put(t, STAT_downtime, (uint64_t)down_ns / NS_PER_SEC);
+}
+
+static void put_load(struct table *t, const struct server *s, const struct tally_sum *sum)
+{
+	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+
+	put_sessions(t, read_count(&s->sessions), sum->sessions_max);
+	put_queue(t, &s->queued, &s->queued_max);
+	if (limit > 0)
+		put(t, STAT_slim, limit);
+	if (s->config->maxqueue > 0)
+		put(t, STAT_qlimit, s->config->maxqueue);
+	put(t, STAT_weight, effective_weight(s));
+	put(t, STAT_uweight, s->weight);
+	put(t, STAT_act, !s->config->backup);
+	put(t, STAT_bck, s->config->backup);
+	if (s->slow_since_ns != 0)
+		put(t, STAT_throttle, server_throttle(s, t->now_ns));
+	put(t, STAT_used_conn_cur, read_count(&s->sessions));
+}
+
+static void add_server(struct table *t, const struct backend *b, const struct server *s, size_t iid)
+{
+	const struct tally_sum *sum = &t->sums[tally_of_server(t->e, backend_place(t, b), s)];
+	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
+	const enum server_state state =
+		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
+	const struct check_view *v = s->check;
+	char address[ADDR_TEXT_MAX], status[48], code[48];
+
+	begin_row(t, b->config->name, s->config->name, TYPE_SERVER);
+	put(t, STAT_stot, counter_get(&s->total));
+	put_tally(t, sum);
+	put_tries(t, sum, counter_get(&s->failures));
+	put_times(t, sum);
+	put_load(t, s, sum);
+	put_state_times(t, s, state);
+	put_text(t, STAT_status, status_text(state, v, status, sizeof(status)));
+	if (v != NULL)
+		put_check(t, v, state == SERVER_MAINT, code, sizeof(code));
+	put(t, STAT_lbtot, counter_get(&s->chosen_total));
+	put(t, STAT_connect, sum->total);
+	put(t, STAT_reuse, 0);
+	put(t, STAT_srid, 0); /* how often this number was another server's */
+	if (a != NULL)
+		put_text(t, STAT_addr, addr_format(a, address));
+	end_row(t, iid, s->index + 1);
+}
+
+/* ---- backends ---- */
+
+/* What a backend's servers come to. */
+struct backend_sum {
+	struct tally_sum tally;
+	uint64_t chosen;
+	uint64_t failures;
+	uint64_t connects;
+	uint64_t weight;  /* of those that may be chosen now */
+	uint64_t uweight; /* the same without slow start */
+	uint64_t active;  /* that are up */
+	uint64_t backup;
+	uint64_t check_downs;
+};
+
+static void sum_servers(const struct table *t, const struct backend *b, struct backend_sum *to)
+{
+	memset(to, 0, sizeof(*to));
+	for (size_t i = 0; i < b->server_count; i++) {
+		const struct server *s = &b->servers[i];
+		const struct tally_sum *sum = &t->sums[tally_of_server(t->e, backend_place(t, b), s)];
+		const struct check_view *v = s->check;
+
+		tally_add(&to->tally, sum);
+		to->chosen += counter_get(&s->chosen_total);
+		to->failures += counter_get(&s->failures);
+		to->connects += sum->total;
+		to->check_downs += v != NULL ? v->downs : 0;
+		if (atomic_load_explicit(&s->chosen, memory_order_relaxed)) {
+			to->weight += effective_weight(s);
+			to->uweight += s->weight;
+		}
+		if (!server_usable(s) || s->weight == 0)
+			continue;
+		to->active += !s->config->backup;
+		to->backup += s->config->backup;
+	}
+}
+
+/* The most at a time is known of each server and each frontend too. A backend had at least as many as any
+ * server, and as a frontend that leads nowhere else. */
+static uint64_t most_sessions(const struct table *t, const struct backend *b, const struct backend_sum *sum)
+{
+	uint64_t most = t->sums[tally_of_backend(t->e, backend_place(t, b))].sessions_max;
+
+	if (sum->tally.sessions_max > most)
+		most = sum->tally.sessions_max;
+	for (size_t i = 0; i < t->e->config->frontend_count; i++) {
+		const struct frontend *fe = &t->e->frontends[i];
+		const uint64_t max = t->sums[i].sessions_max;
+
+		if (fe->backend != b || fe->config->route_count > 0 || counter_get(&fe->denied) > 0)
+			continue;
+		if (max > most)
+			most = max;
+	}
+	return most;
+}
+
+static void put_backend_load(struct table *t, const struct backend *b, const struct backend_sum *sum)
+{
+	put_queue(t, &b->queue.waiting_any, &b->queue.waiting_max);
+	put(t, STAT_slim, t->e->limits.maxconn);
+	if (b->config->maxqueue > 0)
+		put(t, STAT_qlimit, b->config->maxqueue);
+	put_text(t, STAT_status, sum->active + sum->backup > 0 ? "UP" : "DOWN");
+	put(t, STAT_weight, sum->weight);
+	put(t, STAT_uweight, sum->uweight);
+	put(t, STAT_act, sum->active);
+	put(t, STAT_bck, sum->backup);
+	put(t, STAT_chkdown, sum->check_downs);
+	put(t, STAT_agg_server_status, sum->active + sum->backup);
+	put_text(t, STAT_algo, admin_algorithm(b));
+}
+
+static void add_backend(struct table *t, const struct backend *b, size_t iid)
+{
+	const struct tally_sum *own = &t->sums[tally_of_backend(t->e, backend_place(t, b))];
+	struct backend_sum sum;
+
+	for (size_t i = 0; i < b->server_count; i++)
+		add_server(t, b, &b->servers[i], iid);
+	sum_servers(t, b, &sum);
+	begin_row(t, b->config->name, "BACKEND", TYPE_BACKEND);
+	put_sessions(t, own->sessions, most_sessions(t, b, &sum));
+	put(t, STAT_stot, own->total);
+	put_tally(t, own);
+	put_tries(t, &sum.tally, sum.failures);
+	put(t, STAT_cli_abrt, own->client_aborts);
+	put(t, STAT_srv_abrt, own->server_aborts);
+	put_times(t, own);
+	put_backend_load(t, b, &sum);
+	put(t, STAT_dreq, 0);
+	put(t, STAT_lbtot, sum.chosen);
+	put(t, STAT_connect, sum.connects);
+	put(t, STAT_reuse, 0);
+	end_row(t, iid, 0);
+}
+
+void admin_show_stat(const struct admin_context *ctx, const struct admin_question *q,
+		     const struct tally_sum *sums, struct text *out)
+{
+	const struct config *c = ctx->engine->config;
+	struct table t = {.ctx = ctx, .e = ctx->engine, .q = q, .sums = sums, .out = out};
+
+	t.now_ns = clock_mono_ns();
+	t.stopping = strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0;
+	for (size_t i = 0; i < STAT_COLUMNS && !q->json; i++)
+		text_printf(out, "%s%s,", i == 0 ? "# " : "", column_names[i]);
+	if (!q->json)
+		text_printf(out, "-,\n");
+	for (size_t i = 0; i < c->frontend_count; i++) {
+		struct frontend *fe = &ctx->engine->frontends[i];
+
+		add_frontend(&t, fe, i + 1);
+		if (fe->config->listen)
+			add_backend(&t, fe->backend, i + 1);
+	}
+	for (size_t i = 0; i < c->backend_count; i++)
+		if (admin_backend_iid(c, i) > c->frontend_count)
+			add_backend(&t, &ctx->engine->backends[i], admin_backend_iid(c, i));
+	if (q->json)
+		text_printf(out, t.rows == 0 ? "[]\n" : "\n]\n");
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stat_gather.c - what all workers have counted, gathered once for all who ask at the same time.
+ *
+ * Tallies are read when the walk has ended, as tally_begin_walk() wants it. A walk that has begun comes to
+ * its end also when nobody waits for it any more. Main thread.
+ */
+#include "stat_gather.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/engine.h"
+
+struct stat_bytes {
+	uint64_t to_server;
+	uint64_t to_client;
+};
+
+int stat_gather_init(struct stat_gather *g, struct engine *e)
+{
+	/* One more, as no array is empty. */
+	const size_t count = tally_count(e) + 1;
+
+	memset(g, 0, sizeof(*g));
+	g->engine = e;
+	inquiry_init(&g->inquiry, true);
+	g->sums = calloc(count, sizeof(*g->sums));
+	g->live = calloc(count, sizeof(*g->live));
+	if (g->sums != NULL && g->live != NULL)
+		return 0;
+	stat_gather_free(g);
+	return -ENOMEM;
+}
+
+void stat_gather_free(struct stat_gather *g)
+{
+	const bool mine = inquiry_withdraw(g->engine, &g->inquiry);
+
+	check(mine);
+	free(g->sums);
+	free(g->live);
+	g->sums = NULL;
+	g->live = NULL;
+}
+
+uint64_t stat_gather_ask(struct stat_gather *g)
+{
+	g->wanted = g->done + (g->running ? 2 : 1);
+	return g->wanted;
+}
+
+static void ask(struct stat_gather *g)
+{
+	inquiry_ask(g->engine, g->worker, &g->inquiry);
+}
+
+static void begin(struct stat_gather *g)
+{
+	memset(g->live, 0, tally_count(g->engine) * sizeof(*g->live));
+	g->running = true;
+	g->worker = 0;
+	g->inquiry.place = 0;
+	if (g->engine->worker_count > 0)
+		ask(g);
+}
+
+static void add(struct stat_bytes *to, const struct session_facts *f)
+{
+	to->to_server += f->bytes_in;
+	to->to_client += f->bytes_out;
+}
+
+static void add_slice(struct stat_gather *g)
+{
+	const struct engine *e = g->engine;
+
+	for (unsigned i = 0; i < g->inquiry.count; i++) {
+		const struct session_facts *f = &g->inquiry.sessions[i];
+		const size_t backend = (size_t)(f->backend - e->backends);
+
+		add(&g->live[tally_of_frontend(e, f->frontend)], f);
+		if (f->backend_counted)
+			add(&g->live[tally_of_backend(e, backend)], f);
+		if (f->server != NULL)
+			add(&g->live[tally_of_server(e, backend, f->server)], f);
+	}
+}
+
+static void end(struct stat_gather *g)
+{
+	const int64_t now_ns = clock_mono_ns();
+
+	for (size_t i = 0; i < tally_count(g->engine); i++) {
+		tally_sum_up(g->engine, i, now_ns, &g->sums[i]);
+		g->sums[i].bytes_to_server += g->live[i].to_server;
+		g->sums[i].bytes_to_client += g->live[i].to_client;
+	}
+	g->running = false;
+	g->done++;
+}
+
+bool stat_gather_is_due(const struct stat_gather *g)
+{
+	return !g->running && g->done < g->wanted;
+}
+
+bool stat_gather_go_on(struct stat_gather *g)
+{
+	if (stat_gather_is_due(g))
+		begin(g);
+	if (!g->running)
+		return false;
+	while (g->worker < g->engine->worker_count) {
+		if (inquiry_is_lent(&g->inquiry))
+			return false;
+		add_slice(g);
+		if (g->inquiry.over) {
+			g->worker++;
+			g->inquiry.place = 0;
+		}
+		if (g->worker < g->engine->worker_count)
+			ask(g);
+	}
+	end(g);
+	return true;
+}

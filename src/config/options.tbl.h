@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * options.tbl.h - one row an option, from which everything else about it is made.
+ *
+ * OPTION(key, sections, effect, type, flags, words, field, default, min, max, help, example)
+ *   sections  where it may stand; effect: where it changes anything (elsewhere it is warned about)
+ *   field     FIELD_x(member) of the structure that the section fills, NO_FIELD when it has none
+ *   default   read by the same parser; NULL = none
+ *   words     how a value looks; of OPT_CHOICE the words themselves, '!' before one that is not in
+ *             this version
+ * LATER(key, sections, flags, help, example): known, and refused in words.
+ */
+
+/* [global] */
+OPTION("threads", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(threads), "auto", 1,
+       256, "Worker threads; auto = one for each CPU that the process may use.", "threads = auto")
+OPTION("cpu-affinity", IN_GLOBAL, IN_GLOBAL, OPT_CPUS, 0, "auto | off | LIST", FIELD_GLOBAL(affinity),
+       "auto", 0, 4095, "CPUs that the workers are tied to; a list gives one to each worker in turn.",
+       "cpu-affinity = 0-3,6")
+OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring", FIELD_GLOBAL(driver), "auto",
+       0, 0,
+       "How workers talk to the kernel; auto = epoll; with io_uring (Linux 6.1 or later) the start fails "
+       "where it cannot be used.",
+       "driver = io_uring")
+OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxconn), "auto", 1,
+       100000000,
+       "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE and the memory limit of "
+       "the control group.",
+       "maxconn = 20_000")
+OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxpipes), "auto", 0,
+       10000000, "Pipes for splice at a time; a flow that gets none copies.", "maxpipes = 4096")
+OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", FIELD_GLOBAL(pipe_size), "512k", 65536,
+       1 << 26, "Bytes that one pipe holds, a power of two; at least 16 pages of the machine.",
+       "pipe-size = 512k")
+OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off", FIELD_GLOBAL(splice), "auto", 0, 0,
+       "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
+       "splice = auto")
+OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_USER_NAME, 0, "NAME | UID", FIELD_GLOBAL(user), NULL, 0, 0,
+       "User that the process becomes after it has bound its addresses; if unset, root stays root.",
+       "user = weir")
+OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", FIELD_GLOBAL(group), NULL, 0, 0,
+       "Group that the process becomes; default: the user's primary group, or, for a number without a passwd "
+       "entry, the same number.",
+       "group = weir")
+OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
+       "auto | stderr | file:PATH | syslog:ADDRESS | off [level= format= facility=]", FIELD_GLOBAL(logs),
+       "auto", 0, 0,
+       "Where log lines go; auto = the journal under systemd, else stderr; syslog by Unix socket or UDP.",
+       "log = syslog:/dev/log level=notice")
+OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0,
+       "ADDRESS [mode= user= group= level= allow-uid= allow-gid=]", FIELD_GLOBAL(admin), NULL, 0, 0,
+       "Unix socket that 'weir ctl' talks to.",
+       "admin-socket = unix:/run/weir/admin.sock mode=660 group=weir")
+OPTION("include", IN_GLOBAL, IN_GLOBAL, OPT_INCLUDE, OPT_REPEAT, "GLOB...", NO_FIELD, NULL, 0, 0,
+       "Files to read too, sorted; beside the file that names them unless absolute.",
+       "include = conf.d/*.ini")
+OPTION("hard-stop-after", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION",
+       FIELD_GLOBAL(hard_stop_after_ns), "30s", 0, MAX_NS,
+       "How long a stopping process waits for its sessions; 0 = without end.", "hard-stop-after = 30s")
+OPTION("pipe-cycle", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", FIELD_GLOBAL(pipe_cycle_ns), "10s",
+       100 * NS_PER_MS, 3600 * NS_PER_SEC,
+       "Pipes, buffers and the memory of sessions that were unused for two of these cycles are given back.",
+       "pipe-cycle = 10s")
+LATER("shutdown-delay", IN_GLOBAL, 0, "How long /readyz fails before a stop begins.",
+      "shutdown-delay = 10s")
+LATER("state-file", IN_GLOBAL, 0, "File that keeps server states over a restart.",
+      "state-file = /var/lib/weir/state")
+
+/* The words of a log line and of an admin-socket line */
+OPTION("level", IN_LOG, IN_LOG, OPT_LEVEL, 0, "alert|error|warning|notice|info|debug", FIELD_LOG(level),
+       "info", 0, 0, "Lines below this level are left out.", "log = stderr level=debug")
+OPTION("format", IN_LOG, IN_LOG, OPT_CHOICE, 0, "text|json|!tcplog", FIELD_LOG(format), "text", 0, 0,
+       "How a line looks; json = one object a line.", "log = stderr format=json")
+OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
+       "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7", FIELD_LOG(facility), "daemon",
+       0, 0, "Which of syslog's facilities the lines are filed under.",
+       "log = syslog:/dev/log facility=local0")
+OPTION("mode", IN_ADMIN, IN_ADMIN, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(admin_owner.mode), NULL, 0, 0,
+       "Permissions of the socket.", "admin-socket = unix:/run/weir/admin.sock mode=660")
+OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin_owner.uid), NULL, 0, 0,
+       "Owner of the socket.", "admin-socket = unix:/run/weir/admin.sock user=root")
+OPTION("group", IN_ADMIN, IN_ADMIN, OPT_GROUP, 0, "NAME | GID", FIELD_GLOBAL(admin_owner.gid), NULL, 0, 0,
+       "Group of the socket.", "admin-socket = unix:/run/weir/admin.sock group=adm")
+OPTION("level", IN_ADMIN, IN_ADMIN, OPT_CHOICE, 0, "user|operator|admin", FIELD_GLOBAL(admin_level),
+       "operator", 0, 0,
+       "What users other than root and weir's own may do: user = " ADMIN_USER_MAY
+       "; operator = " ADMIN_OPERATOR_MAY "; admin = " ADMIN_ADMIN_MAY ".",
+       "admin-socket = unix:/run/weir/admin.sock mode=660 level=admin")
+OPTION("allow-uid", IN_ADMIN, IN_ADMIN, OPT_UIDS, OPT_REPEAT, "NAME | UID,...",
+       FIELD_GLOBAL(admin_uids), NULL, 0, 0,
+       "Users that may use the socket. With allow-uid or allow-gid, everyone else but root and weir's own "
+       "user is refused, whatever the socket's mode; on a path the mode must admit these users, too.",
+       "admin-socket = unix:/run/weir/admin.sock mode=666 allow-uid=telegraf,1000")
+OPTION("allow-gid", IN_ADMIN, IN_ADMIN, OPT_GIDS, OPT_REPEAT, "NAME | GID,...",
+       FIELD_GLOBAL(admin_gids), NULL, 0, 0,
+       "Groups whose members may use the socket, under the same rule as allow-uid.",
+       "admin-socket = unix:/run/weir/admin.sock mode=666 allow-gid=adm")
+
+/* frontend and listen */
+OPTION("bind", FRONT, FRONT, OPT_BIND, OPT_NAMED | OPT_REPEAT | OPT_NAME_OPTIONAL, "ADDRESS [OPTION...]",
+       NO_FIELD, NULL, 0, 0, "Address to accept connections on.", "bind = :443 backlog=4096")
+OPTION("maxconn", FRONT_D, FRONT_D, OPT_COUNT_AUTO, 0, "auto | N", FIELD_PROXY(maxconn), "auto", 1,
+       100000000, "Client connections at a time; auto = as many as the process takes.", "maxconn = 2000")
+OPTION("default-backend", FRONT, FRONT, OPT_BACKEND, 0, "NAME", NO_FIELD, NULL, 0, 0,
+       "The backend that connections go to.", "default-backend = app")
+OPTION("rate-limit", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(rate_limit), "off", 0,
+       100000000, "New connections a second; more of them wait in the kernel's backlog.", "rate-limit = 500")
+OPTION("maxconn-per-source", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(maxconn_per_source),
+       "off", 0, 100000000,
+       "Connections at a time from one IPv4 address, or one IPv6 network of 64 bits. Until its PROXY header "
+       "has come, a connection counts for the address that it comes from.",
+       "maxconn-per-source = 20")
+OPTION("allow-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(allow),
+       NULL, 0, 0, "Networks that may connect, others may not; @FILE has one a line, '#' begins a comment.",
+       "allow-from = 10.0.0.0/8 2001:db8::/32")
+OPTION("deny-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(deny),
+       NULL, 0, 0, "Networks that may not connect; goes before allow-from.", "deny-from = 192.0.2.0/24")
+OPTION("allow-uid", FRONT_D, FRONT_D, OPT_USERS, OPT_REPEAT, "NAME | UID...", FIELD_PROXY(allow_uids), NULL,
+       0, 0, "Users that may connect to a Unix listener, others may not.", "allow-uid = root 1000")
+OPTION("trusted", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(trusted),
+       NULL, 0, 0,
+       "Networks that may send a PROXY header. If unset, anyone may, and TLVs are ignored unless they came "
+       "by a Unix socket.",
+       "trusted = 10.0.0.0/8")
+LATER("sniff", FRONT_D, 0, "Read the TLS ClientHello before choosing a backend.", "sniff = tls timeout=5s")
+OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT, "[src=] [dst-port=]", NO_FIELD, NULL,
+       0, 0, "A backend for connections that fit all of these words; the first line that fits is taken.",
+       "use-backend app = src=10.0.0.0/8 dst-port=8080")
+OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unlisten", FIELD_PROXY(no_server),
+       "close", 0, 0,
+       "What a client gets when no server is up: close = FIN, reset = RST, queue = wait for timeout-queue.",
+       "no-server = reset")
+
+/* [stats] */
+LATER("bind", IN_STATS, OPT_REPEAT, "Address of the HTTP endpoint.", "bind = 127.0.0.1:8404")
+
+/* The words of a bind line */
+OPTION("backlog", IN_BIND, IN_BIND, OPT_INT, 0, "N", FIELD_BIND(backlog), NULL, 1, 65535,
+       "Connections that the kernel keeps until they are accepted (4096).", "bind = :80 backlog=4096")
+OPTION("mode", IN_BIND, IN_BIND, OPT_MODE, 0, "OCTAL", FIELD_BIND(owner.mode), NULL, 0, 0,
+       "Permissions of a Unix socket.", "bind = unix:/run/a.sock mode=660")
+OPTION("user", IN_BIND, IN_BIND, OPT_USER, 0, "NAME | UID", FIELD_BIND(owner.uid), NULL, 0, 0,
+       "Owner of a Unix socket.", "bind = unix:/run/a.sock user=www-data")
+OPTION("group", IN_BIND, IN_BIND, OPT_GROUP, 0, "NAME | GID", FIELD_BIND(owner.gid), NULL, 0, 0,
+       "Group of a Unix socket.", "bind = unix:/run/a.sock group=www-data")
+OPTION("defer-accept", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(defer_accept), NULL, 0, 0,
+       "Accept a TCP client only when it has sent something.", "bind = :443 defer-accept")
+OPTION("v6only", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(v6only), NULL, 0, 0,
+       "IPv6 clients only, where the address would take both.", "bind = [::]:443 v6only")
+OPTION("accept-proxy", IN_BIND, IN_BIND, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|always|optional",
+       FIELD_BIND(accept_proxy), "off", 1, 1,
+       "Clients send a PROXY header, version 1 or 2; optional = those of 'trusted' do, others do not.",
+       "bind = :443 accept-proxy")
+OPTION("interface", IN_BIND, IN_BIND, OPT_TEXT, 0, "NAME", FIELD_BIND(interface), NULL, 0, 15,
+       "Only connections that arrive on this network interface.", "bind = :443 interface=eth0")
+OPTION("freebind", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(freebind), NULL, 0, 0,
+       "Bind an address that the machine does not have yet.", "bind = 10.9.9.9:443 freebind")
+OPTION("transparent", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(transparent), NULL, 0, 0,
+       "Accept connections to addresses that are not of this machine.", "bind = :443 transparent")
+OPTION("tfo", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(tfo), NULL, 0, 0,
+       "TCP Fast Open: data may come with the first packet.", "bind = :443 tfo")
+OPTION("mptcp", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(mptcp), NULL, 0, 0,
+       "Multipath TCP; bytes are copied, the kernel does not splice it.", "bind = :443 mptcp")
+
+/* backend and listen */
+OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|first|source|maglev",
+       FIELD_PROXY(balance), "roundrobin", 0, 0,
+       "How a server is chosen; random(N) takes the least loaded of N different ones, first fills one after "
+       "another.",
+       "balance = leastconn")
+OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
+       NULL, 0, 0, "One server; a name that does not resolve is tried again.",
+       "server web1 = 10.0.0.11:8080 weight=2")
+OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", FIELD_PROXY(retries), "3", 0, 100,
+       "How often a failed connect is tried again.", "retries = 3")
+OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(redispatch), "on", 0, 0,
+       "Try again at another server.", "redispatch = on")
+OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(resolve_interval_ns),
+       "30s", 100 * NS_PER_MS, 86400 * NS_PER_SEC,
+       "How often the names of servers are looked up again; a server follows its name to 16384 addresses.",
+       "resolve-interval = 30s")
+LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
+      "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
+OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
+       "off | tcp | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]...",
+       FIELD_PROXY(check), "off", 0, 0,
+       "How servers are checked, also with port= and proxy; a server may be left out by check=off.",
+       "check = http GET /health expect=200")
+OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(check.interval_ns),
+       "2s", CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "Time between two health checks of a server.",
+       "check-interval = 2s")
+OPTION("check-fast", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", FIELD_PROXY(check.fast_ns),
+       "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "The same while a server changes its state; off = check-interval.",
+       "check-fast = 500ms")
+OPTION("check-down", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", FIELD_PROXY(check.down_ns),
+       "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "The same while a server is down; off = check-interval.",
+       "check-down = 5s")
+OPTION("check-timeout", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", FIELD_PROXY(check.timeout_ns),
+       "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "How long a health check may take; off = check-interval.",
+       "check-timeout = 1s")
+OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", FIELD_PROXY(check.rise), "2", 1, 1000,
+       "Good checks in a row until a server is up.", "check-rise = 2")
+OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", FIELD_PROXY(check.fall), "3", 1, 1000,
+       "Bad checks in a row until a server is down.", "check-fall = 3")
+LATER("check-agent", BACK_D, 0, "Ask an agent on the server.", "check-agent = 9000")
+OPTION("observe", BACK_D, BACK_D, OPT_CHOICE, 0, "off|connect", FIELD_PROXY(observe), "off", 0, 0,
+       "Ten failed connects of clients in a row count as a failed check.", "observe = connect")
+OPTION("on-marked-down", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|close-sessions", FIELD_PROXY(on_marked_down),
+       "keep", 0, 0, "What happens to the sessions of a server that goes down.",
+       "on-marked-down = close-sessions")
+OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(allbackups), "off", 0, 0,
+       "Use all backup servers at once, not the first alone.", "allbackups = on")
+OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(panic), "off", 0, 0,
+       "With every server down, use them all: the checks may be wrong.", "panic = on")
+OPTION("maxqueue", BACK_D, BACK_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(maxqueue), "off", 0, 100000000,
+       "Connections that may wait in all for its servers; off = no limit.", "maxqueue = 100")
+OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.queue_ns), "off",
+       0, MAX_NS, "How long a connection may wait for a server; off = timeout-connect.",
+       "timeout-queue = 5s")
+OPTION("send-proxy", BACK_D, BACK_D, OPT_CHOICE, OPT_HIDE_ZERO, "off|v1|v2", FIELD_PROXY(send_proxy), "off",
+       0, 0, "Send the servers a PROXY header, unless a server line says other.", "send-proxy = v2")
+
+/* The words of a balance line and of a server line */
+OPTION("hash", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "modulo|consistent",
+       FIELD_BALANCE(hash), "modulo", 0, 0,
+       "Of source: consistent moves few clients when a server comes or goes; its ring has at most 262,144 "
+       "points.",
+       "balance = source hash=consistent")
+OPTION("hash-key", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "name|address",
+       FIELD_BALANCE(hash_key), "name", 0, 0,
+       "Of source and maglev: what of a server is hashed, so that two machines agree.",
+       "balance = maglev hash-key=address")
+OPTION("hash-balance-factor", IN_BALANCE, IN_BALANCE, OPT_INT, OPT_OR_OFF, "off | PERCENT",
+       FIELD_BALANCE(balance_factor), NULL, 101, 65535,
+       "Of random, maglev and source hash=consistent: a server's load, in percent of the average, at most.",
+       "balance = source hash=consistent hash-balance-factor=150")
+OPTION("weight", IN_SERVER, IN_SERVER, OPT_COUNT, 0, "N", FIELD_SERVER(weight), "1", 0, 256,
+       "Share of this server among the others; 0 = no new connections.", "server a = 10.0.0.1:80 weight=2")
+OPTION("source", IN_SERVER, IN_SERVER, OPT_SOURCE, 0, "IP[:PORT],... | client",
+       FIELD_SERVER(source), NULL, 0, 0,
+       "Local addresses of connections to this server, the next when ports run out; client = the client's.",
+       "server a = 10.0.0.1:80 source=10.0.0.200,10.0.0.201")
+OPTION("backup", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", FIELD_SERVER(backup), NULL, 0, 0,
+       "Used only when no other server is up.", "server a = 10.0.0.99:80 backup")
+OPTION("maxconn", IN_SERVER, IN_SERVER, OPT_INT, 0, "N", FIELD_SERVER(maxconn), NULL, 0, 100000000,
+       "Connections at a time to this server, further ones wait; 0 = no limit.",
+       "server a = 10.0.0.1:80 maxconn=200")
+OPTION("maxqueue", IN_SERVER, IN_SERVER, OPT_INT, 0, "N", FIELD_SERVER(maxqueue), NULL, 0, 100000000,
+       "Connections that may wait for this very server; 0 = no limit.",
+       "server a = 10.0.0.1:80 maxconn=200 maxqueue=50")
+OPTION("slowstart", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
+       FIELD_SERVER(slowstart_ns), NULL, 0, 86400 * NS_PER_SEC,
+       "Time until a server that comes up again has its full weight and maxconn.",
+       "server a = 10.0.0.1:80 slowstart=30s")
+OPTION("send-proxy", IN_SERVER, IN_SERVER, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|v1|v2",
+       FIELD_SERVER(send_proxy), "off", 1, 1, "Send this server a PROXY header; the word alone is v1.",
+       "server a = 10.0.0.1:80 send-proxy=v2")
+OPTION("proxy-v2-options", IN_SERVER, IN_SERVER, OPT_PROXY_TLVS, 0, "crc32c,unique-id,pass",
+       FIELD_SERVER(proxy_crc32c), NULL, 0, 0,
+       "Extra fields of the version 2 PROXY header; pass = the client's own TLVs, if it is in 'trusted' or "
+       "came by a Unix socket.",
+       "server a = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c,unique-id")
+OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", FIELD_SERVER(check_port), NULL, 1, 65535,
+       "Port that is checked in place of the server's own.", "server a = 10.0.0.1:80 check check-port=8008")
+OPTION("check", IN_SERVER, IN_SERVER, OPT_SWITCH, OPT_BARE | OPT_HIDE_ZERO, "on | off", FIELD_SERVER(check),
+       NULL, 0, 0, "Check this server, or do not; without this word, as the section's 'check' says.",
+       "server a = 10.0.0.1:80 check")
+OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", FIELD_SERVER(disabled), NULL, 0, 0,
+       "Begins in maintenance: no connections, no checks, until it is set ready.",
+       "server a = 10.0.0.1:80 disabled")
+
+/* The words of a check line and of a use-backend line */
+OPTION("send", IN_CHECK, IN_CHECK, OPT_CHECK_SEND, OPT_REPEAT, "TEXT", NO_FIELD, NULL, 0, 0,
+       "Bytes to send; \\r \\n \\t \\0 \\\\ \\\" \\xHH are such bytes.",
+       "check = send \"PING\\r\\n\" expect=+PONG")
+OPTION("expect", IN_CHECK, IN_CHECK, OPT_CHECK_EXPECT, OPT_REPEAT, "TEXT | !TEXT | STATUS[-STATUS],...",
+       NO_FIELD, NULL, 0, 0,
+       "What must come, or with '!' must not; of http a status, or a text in the answer.",
+       "check = http GET / expect=200-299,301")
+OPTION("host", IN_CHECK, IN_CHECK, OPT_CHECK_HOST, 0, "NAME", FIELD_CHECK(host), NULL, 0, 0,
+       "The Host of an HTTP check; without it the server's own.", "check = http GET / host=www.example.com")
+OPTION("port", IN_CHECK, IN_CHECK, OPT_PORT, 0, "PORT", FIELD_CHECK(port), NULL, 1, 65535,
+       "Port that is checked in place of the servers' own.", "check = tcp port=8008")
+OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|off|v1|v2",
+       FIELD_CHECK(proxy), "auto", 3, 3,
+       "PROXY header of a check; auto = the server's send-proxy, none at another port; the word alone is v2.",
+       "check = tcp proxy=v1")
+OPTION("src", IN_ROUTE, IN_ROUTE, OPT_NETWORKS, 0, "NETWORK,...", FIELD_ROUTE(src), NULL, 0, 0,
+       "Networks of clients.", "use-backend app = src=10.0.0.0/8,192.0.2.7")
+OPTION("dst-port", IN_ROUTE, IN_ROUTE, OPT_PORTS, 0, "PORT[-PORT],...", FIELD_ROUTE(ports), NULL, 1, 65535,
+       "Ports that clients connect to.", "use-backend app = dst-port=8080,9000-9010")
+LATER("sni", IN_ROUTE, 0, "Names that TLS clients ask for.", "use-backend app = sni=*.api.example.com")
+LATER("alpn", IN_ROUTE, 0, "Protocols that TLS clients offer.", "use-backend app = alpn=h2")
+
+/* Timeouts */
+OPTION("timeout-connect", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.connect_ns),
+       "5s", 0, MAX_NS, "How long a connect to a server may take.", "timeout-connect = 5s")
+OPTION("timeout-client", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.client_ns),
+       "10m", 0, MAX_NS, "How long the client side may be idle.", "timeout-client = 10m")
+OPTION("timeout-server", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.server_ns),
+       "10m", 0, MAX_NS, "How long the server side may be idle.", "timeout-server = 10m")
+OPTION("timeout-idle", BOTH_D, BOTH_D, OPT_IDLE, 0, "DURATION", FIELD_PROXY(timeouts), NULL, 0, MAX_NS,
+       "timeout-client and timeout-server at once; these two win where they stand too.",
+       "timeout-idle = 10m")
+OPTION("timeout-half-closed", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION",
+       FIELD_PROXY(timeouts.half_closed_ns), "60s", 0, MAX_NS,
+       "How long a session may go on after one side has ended its sending.", "timeout-half-closed = 60s")
+OPTION("max-lifetime", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.max_lifetime_ns),
+       "off", 0, MAX_NS, "How long a session may last in all.", "max-lifetime = 12h")
+OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
+       FIELD_PROXY(timeouts.handshake_ns), "5s", 0, MAX_NS,
+       "How long a client may take until its PROXY header is whole.", "timeout-handshake = 5s")
+
+/* Sockets */
+OPTION("tcp-keepalive", BOTH_D, BOTH_D, OPT_KEEPALIVE, 0, "off | DURATION [interval= count=]",
+       FIELD_PROXY(tcp), "off", 1, 32767, "Ask an idle peer whether it is still there, after this time.",
+       "tcp-keepalive = 60s interval=10s count=3")
+OPTION("interval", IN_KEEPALIVE, IN_KEEPALIVE, OPT_SECONDS, 0, "DURATION", FIELD_TCP(keepalive_interval_s),
+       "10s", 1, 32767, "Time between two questions.", "tcp-keepalive = 60s interval=10s")
+OPTION("count", IN_KEEPALIVE, IN_KEEPALIVE, OPT_INT, 0, "N", FIELD_TCP(keepalive_count), "3", 1, 127,
+       "Questions without an answer until the connection is lost.", "tcp-keepalive = 60s count=3")
+OPTION("tcp-user-timeout", BOTH_D, BOTH_D, OPT_MILLIS, 0, "DURATION", FIELD_PROXY(tcp.user_timeout_ms),
+       "off", 0, 86400000, "How long sent bytes may stay unacknowledged; 0 = the kernel's.",
+       "tcp-user-timeout = 30s")
+OPTION("tcp-nodelay", BOTH_D, BOTH_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(tcp.nodelay), "on", 0, 0,
+       "Send small pieces at once.", "tcp-nodelay = on")
+OPTION("congestion", BOTH_D, BOTH_D, OPT_TEXT, 0, "NAME", FIELD_PROXY(tcp.congestion), NULL, 0, 15,
+       "Congestion control by its name in the kernel; without this line the kernel's.", "congestion = bbr")
+OPTION("tcp-notsent-lowat", BOTH_D, BOTH_D, OPT_BYTES, OPT_OR_OFF, "off | SIZE",
+       FIELD_PROXY(tcp.notsent_lowat), "off", 4096, 1 << 30,
+       "Bytes that the kernel queues beyond what it has sent; off = its own rule.",
+       "tcp-notsent-lowat = 128k")
+OPTION("mark", BOTH_D, BOTH_D, OPT_MARK, 0, "off | N | 0xN", FIELD_PROXY(tcp.mark), "off", 0, UINT32_MAX,
+       "Mark of packets for routing and firewall; needs CAP_NET_ADMIN.", "mark = 0x10")
+OPTION("dscp", BOTH_D, BOTH_D, OPT_DSCP, 0, "off | N | cs0-cs7 | af11-af43 | ef | le", FIELD_PROXY(tcp.dscp),
+       "off", 0, 63, "Class of packets, by its number or name.", "dscp = af21")
+OPTION("pacing", BOTH_D, BOTH_D, OPT_PACE, OPT_OR_OFF, "off | SIZE", FIELD_PROXY(tcp.pacing), "off", 1024,
+       INT64_C(1) << 40, "Bytes a second that a connection may send, kept by the kernel.", "pacing = 10m")

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ageing.h - the cycle of the pools' global lists: what rests unused for two cycles is closed.
+ *
+ * Workers age their own caches. The timer is armed only while a list holds something, so that an
+ * idle daemon sleeps. Main thread.
+ */
+#ifndef WEIR_CONTROL_AGEING_H
+#define WEIR_CONTROL_AGEING_H
+
+#include <ev.h>
+#include <stdint.h>
+
+#include "weir/io/buf_pool.h"
+#include "weir/io/pipe_pool.h"
+
+struct ageing {
+	struct ev_loop *loop;    /* borrows */
+	struct pipe_pool *pipes; /* borrows */
+	struct buf_pool *bufs;   /* borrows */
+	struct ev_timer timer;
+};
+
+/* `cycle_ns` 0 = nothing ages. Both pools must be ready. */
+void ageing_init(struct ageing *a, struct ev_loop *loop, struct pipe_pool *pipes, struct buf_pool *bufs,
+		 int64_t cycle_ns);
+/* A worker may have spilled something: called for each wake-up of control. */
+void ageing_check(struct ageing *a);
+void ageing_stop(struct ageing *a);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * startup.h - the parts of a running daemon, and how they are set up one after the other.
+ *
+ * Shared by daemon.c, which runs and ends what startup.c has begun, and by nobody else. Main
+ * thread, but for daemon_notify().
+ */
+#ifndef WEIR_CONTROL_STARTUP_H
+#define WEIR_CONTROL_STARTUP_H
+
+#include <ev.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "weir/admin/admin.h"
+#include "weir/control/daemon.h"
+#include "weir/engine/engine.h"
+#include "weir/health/checks.h"
+#include "weir/host/driver_choice.h"
+#include "weir/host/limits.h"
+#include "weir/host/listen_fds.h"
+#include "weir/host/memory_guard.h"
+#include "weir/host/pidfile.h"
+#include "weir/host/privileges.h"
+#include "weir/host/sd_service.h"
+#include "weir/host/tcp_aborts.h"
+#include "weir/logging/logwriter.h"
+#include "weir/names/resolver.h"
+#include "ageing.h"
+
+#define DAEMON_SIGNALS 4
+#define DAEMON_FIGURE_SOURCES 3
+
+enum daemon_state {
+	DAEMON_STARTING, /* workers are not yet all ready */
+	DAEMON_READY,
+	DAEMON_DRAINING, /* no new sessions; waits for the last one to end */
+	DAEMON_STOPPING, /* sessions are being ended */
+};
+
+struct daemon {
+	const struct config *config;		  /* borrows */
+	const struct daemon_options *options; /* borrows */
+	enum daemon_state state;
+	enum exit_code exit_code;
+	struct ev_loop *loop;  /* owns */
+	struct log_ring *ring; /* owns; of this thread */
+	struct logwriter *log; /* owns */
+	struct privileges privileges;
+	struct limits_facts facts;
+	struct listen_fds passed; /* owns what no endpoint has taken */
+	const char *passed_why;   /* static: what is wrong with them; NULL = nothing */
+	struct sd_service service;
+	bool engine_made;
+	bool engine_started;
+	struct pidfile pidfile;
+	struct admin_socket admin_socket;
+	struct driver_choice driver; /* of the workers; made before they start */
+	struct admin_context admin_context;
+	struct admin_totals admin_totals;
+	struct figure_source figures[DAEMON_FIGURE_SOURCES];
+	struct admin *admin;       /* owns; NULL when not configured */
+	struct resolver *resolver; /* owns */
+	struct checks *checks;     /* owns */
+	struct ageing ageing;
+	struct tcp_aborts tcp_aborts;
+	struct memory_guard memory;
+	struct ev_signal signals[DAEMON_SIGNALS];
+	struct ev_timer hard_stop;
+	struct ev_periodic far_away;
+	struct ev_async news;
+	atomic_bool news_sent; /* between a worker's notify and our look: one wake-up is enough */
+	struct engine engine;  /* owns */
+};
+
+/* Sets up log, listeners, admin socket, privileges, limits, workers and services, in this order. On
+ * failure the reason has been logged, and what was set up is left to daemon_run() to take down.
+ * When workers run already the result is EXIT_FINE: they are being stopped, and the exit code is in
+ * `d->exit_code`. */
+enum exit_code daemon_start(struct daemon *d);
+/* The one function that changes the state. */
+void daemon_set_state(struct daemon *d, enum daemon_state to);
+/* Tells why the daemon cannot go on, in the log, and on stderr for the person who started it.
+ * Returns `code`. */
+enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Writes the pid file, if one is wanted. */
+enum exit_code daemon_write_pid(struct daemon *d);
+/* Wakes the loop, once for many calls. Any thread. */
+void daemon_notify(void *arg);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * server.h - a server of the demo: a process of its own, with a libev loop.
+ *
+ * Answers the clients of the demo and verifies what they send; a visitor who speaks HTTP gets a
+ * friendly line. On SIGTERM it takes no new connection, finishes those that it has, and goes. What it
+ * did stands in memory that it shares with its parent, so that it outlives even SIGKILL.
+ */
+#ifndef WEIR_DEMO_SERVER_H
+#define WEIR_DEMO_SERVER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SERVER_ERROR_MAX 96
+
+/* One writer, the server; read by the parent at any time, the text after the server's end. */
+struct server_stats {
+	_Atomic uint64_t connections; /* of clients of the demo */
+	_Atomic uint64_t visitors;    /* all others */
+	_Atomic uint64_t open;	      /* of both, now */
+	_Atomic uint64_t errors;      /* wrong bytes, early ends, resets: of clients of the demo only */
+	char first_error[SERVER_ERROR_MAX];
+};
+
+/* Serves `listener` (takes it) until SIGTERM; in a process without threads. Returns its exit code. */
+int server_run(const char *name, int listener, struct server_stats *stats);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * flow.h - one direction of a session: reads a source, holds what the destination refused, writes.
+ *
+ * Owns its hold (a pipe, or a buffer) and its two ops; borrows both sockets from the session. A
+ * worker's thread.
+ */
+#ifndef WEIR_ENGINE_FLOW_H
+#define WEIR_ENGINE_FLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/io/io.h"
+
+/* One read of at least so many bytes makes a flow bulk, as more will follow it; so do smaller ones that
+ * come so often in a row. Wake-ups with fewer than so many bytes, so often in a row, end it. Copying wins
+ * below 4 to 8 KiB a wake-up, splice above 16 KiB: since Linux 6.5 spliced bytes leave as fragments of
+ * 4 KiB. */
+#define FLOW_BULK_AT_ONCE_BYTES 32768u
+#define FLOW_BULK_ENTER_BYTES 16384u
+#define FLOW_BULK_ENTER_TIMES 3u
+#define FLOW_BULK_LEAVE_BYTES 8192u
+#define FLOW_BULK_LEAVE_TIMES 3u
+/* A flow moves so much, in so many rounds for each wake-up, before the next bulk flow has its turn. A
+ * bulk flow never moves while events wait: it yields, and each turn of the loop gives those who yielded
+ * IO_SHARE_BYTES. So small messages go first, and a source is emptied to its end all the same: eight
+ * streams that took turns of 1 MiB cost a third more CPU for each byte. */
+#define FLOW_BUDGET_BYTES (8u * 1024 * 1024)
+#define FLOW_BUDGET_ROUNDS 16u
+/* struct flow, bulk: its source cannot be spliced at all. */
+#define FLOW_NEVER_BULK UINT8_MAX
+
+enum flow_dir { FLOW_TO_SERVER, FLOW_TO_CLIENT };
+
+enum flow_state {
+	FLOW_IDLE,   /* the session is not connected yet */
+	FLOW_OPEN,   /* reads its source */
+	FLOW_ENDED,  /* the source sent FIN and all before it is written: FIN is passed on */
+	FLOW_BROKEN, /* the source was reset and all before it is written: the session resets */
+	FLOW_DONE,   /* FIN was passed on */
+	FLOW_DEAD,   /* the destination is gone, or the session closes: nothing moves any more */
+};
+
+struct flow {
+	struct io_op rd;    /* on the source */
+	struct io_op wr;    /* on the destination */
+	struct pipe *pipe;  /* owns; NULL unless bytes are inside or a fill is under way */
+	struct buf *buf;    /* owns; NULL unless it holds bytes, which go before those of the pipe */
+	uint64_t bytes_in;  /* == bytes_out + what pipe and buf hold, always */
+	uint64_t bytes_out;
+	uint64_t bytes_spliced; /* of bytes_in */
+	uint32_t wake_bytes;    /* moved since the last wait */
+	uint8_t state;          /* enum flow_state */
+	uint8_t dir;            /* enum flow_dir */
+	uint8_t bulk;           /* 0 = copying; else bulk, 1 + wake-ups in a row that moved little */
+	uint8_t big_reads;      /* in a row, while copying */
+};
+
+/* Prepares a flow of a new session. */
+void flow_init(struct flow *f, enum flow_dir dir);
+/* Moves what can be moved until it must wait, gives way, or ends. The session may be closing
+ * afterwards, never freed. */
+void flow_run(struct flow *f);
+/* Is a callback on its way that runs it again: of a watch that was cancelled, or of a turn? */
+bool flow_runs_soon(const struct flow *f);
+/* Begins: the session is connected. */
+void flow_open(struct flow *f);
+/* The source is known to be reset: reads what is left of it, without a wait that nobody ends. */
+void flow_source_failed(struct flow *f);
+/* Nothing moves any more: the hold is dropped (a pipe with bytes is closed), ops are cancelled. */
+void flow_kill(struct flow *f);
+/* Takes a buffer as what the flow holds, instead of the one it has; `more` of its bytes are new. For bytes
+ * that go before all others: the flow has not moved any. */
+void flow_hold(struct flow *f, struct buf *b, uint32_t more);
+/* Bytes in the hold. */
+uint32_t flow_held(const struct flow *f);
+/* Is the flow waiting for its destination? */
+static inline bool flow_is_blocked(const struct flow *f)
+{
+	return io_is_pending(&f->wr) && (f->wr.kind == IO_WRITE || f->wr.kind == IO_READY);
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * handshake.h - PROXY headers: the client's, before anything else, and ours, first of all to a server.
+ *
+ * A worker's thread.
+ */
+#ifndef WEIR_ENGINE_HANDSHAKE_H
+#define WEIR_ENGINE_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct addr_brief;
+struct frontend;
+struct session;
+
+/* May this peer send a PROXY header where one is read? */
+bool handshake_trusts(const struct frontend *fe, const struct addr_brief *peer);
+/* A session has just begun; its peer was not turned away (admission.h). True when its client must send a
+ * PROXY header first: session_begin() is called when the header is complete, and the session is closed when
+ * none arrives. */
+bool handshake_start(struct session *s);
+/* The read of a header, or the watch of its client, came back (state HANDSHAKE). */
+void handshake_read_done(struct session *s, int result);
+/* The session is connected: puts our header, if its server gets one, and then the bytes that came behind the
+ * client's header, in front of the flow to the server. False: the session is closing. */
+bool handshake_say(struct session *s);
+/* Bytes of the client's that went to the server: all that went but our header. */
+uint64_t handshake_payload(const struct session *s);
+/* No header is read any more, as the server has been told or the session ends: gives their memory back. */
+void handshake_drop(struct session *s);
+
+#endif

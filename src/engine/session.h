@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session.h - one client connection, one server connection, two flows.
+ *
+ *   ACCEPTED -> [HANDSHAKE] -> [HELD] -> [QUEUED] -> CONNECTING <-> WAITING
+ *                                                        |
+ *                                                        +-- connected --> FORWARDING -> CLOSING
+ *
+ * Each state may go to CLOSING; a session that closes is freed at the turn's end.
+ *
+ * session_close() is the one exit; session_set_state() the one place that changes the state.
+ * Freed by the worker at the end of a turn, when no op is pending. At most 512 bytes with its
+ * share of the timer heap. A worker's thread.
+ */
+#ifndef WEIR_ENGINE_SESSION_H
+#define WEIR_ENGINE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/base/list.h"
+#include "weir/engine/close_reason.h"
+#include "weir/engine/engine.h"
+#include "weir/io/io.h"
+#include "flow.h"
+
+enum session_state {
+	SESSION_FREE,
+	SESSION_ACCEPTED,
+	SESSION_HANDSHAKE, /* the client's PROXY header is on its way */
+	SESSION_HELD,      /* waits for another session of its source to end */
+	SESSION_QUEUED,    /* waits for a place at a server */
+	SESSION_CONNECTING,
+	SESSION_WAITING, /* between two tries */
+	SESSION_FORWARDING,
+	SESSION_CLOSING,
+};
+
+enum side_name { SIDE_CLIENT, SIDE_SERVER };
+
+/* How a side's socket is closed. */
+enum side_end {
+	SIDE_CLOSE,         /* close(2): FIN behind what was written */
+	SIDE_RESET,         /* RST at once */
+	SIDE_DELIVER_RESET, /* RST when all that was written is acknowledged */
+};
+
+struct side {
+	struct io_sock sock;
+};
+
+struct session {
+	struct list link; /* in the worker's live, closing or waiting list */
+	struct timer timer;
+	struct worker *worker;     /* borrows, for its lifetime */
+	struct endpoint *endpoint; /* borrows */
+	struct backend *backend;   /* borrows; the frontend's default one until admission has chosen */
+	struct server *server;     /* borrows; NULL before the first pick */
+	struct session_extra *extra; /* owns; NULL unless needed, see extra.h */
+	struct side sides[2];
+	struct flow flows[2];
+	struct addr_brief client;
+	int64_t accepted_ns;
+	int64_t last_ns; /* a byte moved, in either direction; before that: the try began */
+	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
+	uint32_t number;      /* of this worker's sessions, for log lines */
+	uint32_t unacked[2];  /* of each side's send queue: at the close; before that, when it seemed idle */
+	uint32_t half_mark;   /* bytes_out of the other flow when the first source ended (the low bits) */
+	uint32_t before_us;   /* from accept to the first try, without queues */
+	uint32_t connect_us;  /* 1 + how long the tries took, without queues; 0 = it never was connected */
+	uint8_t state;        /* enum session_state */
+	uint8_t reason;       /* enum close_reason; right once something failed or it closes */
+	uint8_t log_state;    /* the state in which it began to close */
+	uint8_t tries;
+	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
+	uint8_t ends[2]; /* enum side_end */
+	uint8_t last_dir;  /* enum flow_dir: where the last bytes were going */
+	int16_t errors[2]; /* [0]: of the try that is being closed; later, what a flow's splice was told */
+	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
+	bool server_nodelay : 1; /* still to be set, before the second write */
+	bool ack_waits : 1; /* the ACK of the server's handshake may still be ours to send */
+	bool server_counted : 1; /* in server->sessions */
+	bool backend_counted : 1; /* admitted: in the tally of its backend */
+	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
+	bool server_down : 1; /* its server was marked down within this try, whose result is no news */
+	bool halted : 1; /* the wait for acknowledgements has been given up */
+	bool slotless : 1; /* its reservations of maxconn are given back already */
+	bool evict_mark : 1; /* evict.h */
+	uint8_t sum_mark : 2; /* tally.h: the last walk that has added its bytes to a sum; 0 = none */
+	bool judged : 1; /* by its own address, which is the client's: nothing speaks against it */
+	uint16_t sources_tried; /* of the server's source addresses, in this try */
+};
+
+_Static_assert(sizeof(struct session) + sizeof(struct timer_entry) <= 512,
+	       "an idle session costs at most 512 bytes");
+
+static inline struct session *flow_session(struct flow *f)
+{
+	return container_of(f - f->dir, struct session, flows[0]);
+}
+
+/* Begins a session for an accepted descriptor, which it takes, also on failure. The reservations
+ * of its frontend and of the process are the session's from now on. */
+void session_start(struct worker *w, struct endpoint *ep, int fd, const struct addr_brief *client);
+/* Ends it: both sides are closed as `s->ends` says by then, RST where nothing else was set. */
+void session_close(struct session *s, enum close_reason reason);
+/* RST, EPIPE, a time-out of the kernel: `err` (negative errno) was seen on a side. What that side
+ * sent before is still delivered; what was bound for it is dropped. */
+void session_side_failed(struct session *s, enum side_name side, int err);
+/* Flow callbacks: the source ended with FIN; FIN was passed on; all from a reset side was written. */
+void session_flow_ended(struct session *s, const struct flow *f);
+void session_flow_done(struct session *s, struct flow *f);
+void session_flow_delivered(struct session *s);
+/* An op of a closing session came back. */
+void session_op_back(struct session *s);
+/* For the worker that stops, and for the timer: a closing session waits for no acknowledgements. */
+void session_hurry(struct session *s);
+/* For the worker, at the end of a turn: moves the close on; true when the session was freed. */
+bool session_reap(struct session *s);
+void session_set_state(struct session *s, enum session_state state);
+/* Sets the timer to the session's next deadline. */
+void session_rearm(struct session *s);
+/* Is it forwarding still? Asked after each step that may have closed it. */
+static inline bool session_is_forwarding(const struct session *s)
+{
+	return s->state == SESSION_FORWARDING;
+}
+
+/* The client's address is known: admits it and looks for a server. */
+void session_begin(struct session *s);
+/* It is admitted: counts it in its backend, and looks for a server. */
+void session_admitted(struct session *s);
+/* connect.c: picks a server and connects; the tries and their pauses. */
+void session_connect(struct session *s);
+/* A place at `server` was waited for and is this session's now, or is given back here. */
+void session_connect_to(struct session *s, struct server *server);
+/* A client that resets while the session waits or connects, with nothing sent, ends it; so does one that
+ * sends FIN while it waits. The session may be closing afterwards. */
+void session_watch_client(struct session *s);
+void session_connect_done(struct session *s, int result);
+/* The watch came back before a server had answered: what the client had sent is still delivered. */
+void session_client_seen(struct session *s, int result);
+/* The timer fired while a PROXY header was awaited, while connecting or between two tries. */
+void session_connect_timer(struct session *s);
+/* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the
+ * ACK of its handshake by itself. Does nothing the second time, and while that chance is still to come. */
+void session_ack_server(struct session *s);
+/* Its server was marked down, and its sessions shall not wait for a timeout. A connected one is closed; one
+ * that connects still has lost nothing, and tries another server. */
+void session_server_down(struct session *s);
+/* The server slot of this session is given back. */
+void session_leave_server(struct session *s);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check_http.c - the answer to an HTTP health check, read in any pieces.
+ *
+ * A machine that takes the head line by line and the body in runs. What a server sends is never trusted: a
+ * number that is none is a broken answer. Any thread.
+ */
+#include "check_http.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "weir/base/check.h"
+#include "weir/config/config.h"
+
+#define VERSION_START "HTTP/1."
+/* So many digits cannot overflow 64 bits. */
+#define DIGITS_MAX 15
+
+int check_http_init(struct check_http *h, const struct config_check *config)
+{
+	const char *body = config->body;
+
+	memset(h, 0, sizeof(*h));
+	h->config = config;
+	return body != NULL ? check_match_init(&h->match, (const uint8_t *)body, strlen(body)) : 0;
+}
+
+void check_http_free(struct check_http *h)
+{
+	check_match_free(&h->match);
+}
+
+void check_http_reset(struct check_http *h)
+{
+	check_match_reset(&h->match);
+	h->part = CHECK_HTTP_STATUS_LINE;
+	h->verdict = CHECK_HTTP_MORE;
+	h->status = 0;
+	h->chunked = false;
+	h->sized = false;
+	h->left = 0;
+	h->why = NULL;
+	h->line_len = 0;
+}
+
+static void broken(struct check_http *h, const char *why)
+{
+	h->verdict = CHECK_HTTP_BROKEN;
+	h->why = why;
+}
+
+/* ---- the head ---- */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The value of a digit, of a base up to 16; 99 = it is none. */
+static unsigned digit_value(char c)
+{
+	if (is_digit(c))
+		return (unsigned)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (unsigned)(c - 'a') + 10;
+	if (c >= 'A' && c <= 'F')
+		return (unsigned)(c - 'A') + 10;
+	return 99;
+}
+
+/* The number at the start of `text`; returns its digits, 0 when there is none or it is too long. */
+static size_t read_number(const char *text, unsigned base, uint64_t *out)
+{
+	size_t n = 0;
+
+	*out = 0;
+	while (digit_value(text[n]) < base) {
+		if (n == DIGITS_MAX)
+			return 0;
+		*out = *out * base + digit_value(text[n]);
+		n++;
+	}
+	return n;
+}
+
+static void take_status_line(struct check_http *h)
+{
+	/* "HTTP/1.1 200 OK"; some leave the words and the space before them out. */
+	const char *rest = h->line + strlen(VERSION_START);
+	uint64_t status;
+
+	if (strncmp(h->line, VERSION_START, strlen(VERSION_START)) != 0 || !is_digit(rest[0]) ||
+	    rest[1] != ' ' || read_number(rest + 2, 10, &status) != 3 || status < 100 ||
+	    (rest[5] != '\0' && rest[5] != ' ')) {
+		broken(h, "it does not answer in HTTP");
+		return;
+	}
+	h->status = (unsigned)status;
+	h->part = CHECK_HTTP_HEAD;
+}
+
+static const char *skip_space(const char *p)
+{
+	while (*p == ' ' || *p == '\t')
+		p++;
+	return p;
+}
+
+/* The value of the header `name` when the line is one, else NULL. */
+static const char *value_of(const struct check_http *h, const char *name)
+{
+	const size_t len = strlen(name);
+
+	if (strncasecmp(h->line, name, len) != 0 || h->line[len] != ':')
+		return NULL;
+	return skip_space(h->line + len + 1);
+}
+
+static void take_header(struct check_http *h)
+{
+	const char *value = value_of(h, "Content-Length");
+	size_t digits;
+
+	if (value != NULL) {
+		digits = read_number(value, 10, &h->left);
+		h->sized = true;
+		if (digits == 0 || *skip_space(value + digits) != '\0')
+			broken(h, "its Content-Length is no number");
+		return;
+	}
+	value = value_of(h, "Transfer-Encoding");
+	if (value != NULL)
+		h->chunked = strcasestr(value, "chunked") != NULL;
+}
+
+static bool is_status_wanted(const struct check_http *h)
+{
+	const struct config_check *c = h->config;
+
+	/* HAProxy: who asks for a string alone takes any status. */
+	if (c->status_count == 0)
+		return c->body != NULL || (h->status >= 200 && h->status <= 399);
+	for (size_t i = 0; i < c->status_count; i++)
+		if (h->status >= c->statuses[i].first && h->status <= c->statuses[i].last)
+			return true;
+	return false;
+}
+
+/* An answer that has none, whatever its head says (RFC 9112, 6.3). */
+static bool has_no_body(const struct check_http *h)
+{
+	return h->status == 204 || h->status == 304 ||
+	       (h->config->method != NULL && strcmp(h->config->method, "HEAD") == 0);
+}
+
+static void finish_head(struct check_http *h)
+{
+	if (h->status < 200 && h->status != 101) {
+		h->status = 0;
+		h->chunked = false;
+		h->sized = false;
+		h->part = CHECK_HTTP_STATUS_LINE;
+		return;
+	}
+	if (!is_status_wanted(h)) {
+		h->verdict = CHECK_HTTP_BAD_STATUS;
+	} else if (h->config->body == NULL || h->match.found) {
+		h->verdict = CHECK_HTTP_GOOD;
+	} else if (has_no_body(h)) {
+		h->verdict = CHECK_HTTP_NOT_FOUND;
+	} else if (h->chunked) {
+		h->part = CHECK_HTTP_CHUNK_SIZE;
+	} else {
+		h->part = CHECK_HTTP_BODY;
+		if (h->sized && h->left == 0)
+			h->verdict = CHECK_HTTP_NOT_FOUND;
+	}
+}
+
+/* ---- chunks ---- */
+
+static void take_chunk_size(struct check_http *h)
+{
+	const size_t digits = read_number(h->line, 16, &h->left);
+	const char *rest = skip_space(h->line + digits);
+
+	if (digits == 0 || (*rest != '\0' && *rest != ';'))
+		broken(h, "the size of a chunk is no number");
+	else if (h->left == 0)
+		h->verdict = CHECK_HTTP_NOT_FOUND;
+	else
+		h->part = CHECK_HTTP_CHUNK;
+}
+
+/* ---- lines and runs ---- */
+
+static void take_line(struct check_http *h)
+{
+	size_t kept = h->line_len < sizeof(h->line) ? h->line_len : sizeof(h->line) - 1;
+
+	if (kept == h->line_len && kept > 0 && h->line[kept - 1] == '\r')
+		kept--;
+	h->line[kept] = '\0';
+	h->line_len = 0;
+	switch (h->part) {
+	case CHECK_HTTP_STATUS_LINE:
+		take_status_line(h);
+		break;
+	case CHECK_HTTP_HEAD:
+		if (kept == 0)
+			finish_head(h);
+		else
+			take_header(h);
+		break;
+	case CHECK_HTTP_CHUNK_SIZE:
+		take_chunk_size(h);
+		break;
+	case CHECK_HTTP_CHUNK_END:
+		if (kept != 0)
+			broken(h, "a chunk is longer than its size");
+		h->part = CHECK_HTTP_CHUNK_SIZE;
+		break;
+	case CHECK_HTTP_BODY:
+	case CHECK_HTTP_CHUNK:
+		check(false); /* they have no lines */
+	}
+}
+
+static void take_line_byte(struct check_http *h, char c)
+{
+	const size_t at = h->line_len;
+
+	if (c == '\n') {
+		take_line(h);
+		return;
+	}
+	if (at < sizeof(h->line) - 1)
+		h->line[at] = c;
+	h->line_len++;
+	/* Who speaks another protocol may never end a line. */
+	if (h->part == CHECK_HTTP_STATUS_LINE && at < strlen(VERSION_START) && c != VERSION_START[at])
+		broken(h, "it does not answer in HTTP");
+}
+
+/* Takes bytes of the body; returns how many. */
+static size_t take_body(struct check_http *h, const uint8_t *data, size_t len)
+{
+	const bool ends = h->part == CHECK_HTTP_CHUNK || h->sized;
+	size_t n = ends && h->left < len ? (size_t)h->left : len;
+
+	(void)check_match_push(&h->match, data, n); /* what is behind the string is of no use */
+	if (ends)
+		h->left -= n;
+	if (h->match.found)
+		h->verdict = CHECK_HTTP_GOOD;
+	else if (ends && h->left == 0 && h->part == CHECK_HTTP_BODY)
+		h->verdict = CHECK_HTTP_NOT_FOUND;
+	else if (ends && h->left == 0)
+		h->part = CHECK_HTTP_CHUNK_END;
+	return n;
+}
+
+enum check_http_verdict check_http_push(struct check_http *h, const uint8_t *data, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len && h->verdict == CHECK_HTTP_MORE) {
+		if (h->part == CHECK_HTTP_BODY || h->part == CHECK_HTTP_CHUNK)
+			at += take_body(h, data + at, len - at);
+		else
+			take_line_byte(h, (char)data[at++]);
+	}
+	return h->verdict;
+}
+
+enum check_http_verdict check_http_end(struct check_http *h)
+{
+	if (h->verdict != CHECK_HTTP_MORE)
+		return h->verdict;
+	if (h->part == CHECK_HTTP_STATUS_LINE && h->line_len == 0)
+		broken(h, "it ended the connection without an answer");
+	else if (h->part == CHECK_HTTP_STATUS_LINE || h->part == CHECK_HTTP_HEAD)
+		broken(h, "its answer ends within the head");
+	else
+		h->verdict = CHECK_HTTP_NOT_FOUND;
+	return h->verdict;
+}

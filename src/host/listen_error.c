@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * listen_error.c - why a socket cannot listen, in words, and what the operator can do.
+ *
+ * A table for the errors that people meet; the rest is strerror(3)'s. Main thread.
+ */
+#include "weir/host/listen_error.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+
+struct row {
+	int err;
+	bool is_unix;
+	const char *text;
+};
+
+static const struct row rows[] = {
+	{EADDRINUSE, true,
+	 "address already in use; a process listens there ('ss -lxp' names it), or the path is no socket: "
+	 "stop or remove it"},
+	{EACCES, false,
+	 "permission denied; a port below 1024 needs root, or in the unit "
+	 "AmbientCapabilities=CAP_NET_BIND_SERVICE, or sysctl net.ipv4.ip_unprivileged_port_start=0"},
+	{EACCES, true, "permission denied; check who may write to the folder, and who owns what lies there"},
+	{EPERM, true, "not permitted; only root may give a socket to another owner"},
+	{EADDRNOTAVAIL, false, "no interface of this machine has that address; 'ip addr' lists them"},
+	{EAFNOSUPPORT, false, "this machine has no IPv6; write an IPv4 address, as in 0.0.0.0:80"},
+	{ESTALE, true,
+	 "the socket was replaced while weir created it; make the folder writable only by root and weir's "
+	 "user"},
+	{ENOENT, true, "the folder does not exist; make it first"},
+	{EINVAL, false, "a host name cannot be listened on; write an address"},
+	{EROFS, true, "the file system is read-only; take another path"},
+};
+
+const char *listen_error_by(int err, const struct addr_spec *at, pid_t holder,
+			    char buf[static LISTEN_ERROR_MAX])
+{
+	if (err != -EADDRINUSE || holder <= 0)
+		return listen_error(err, at, buf);
+	(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
+		       "address already in use: process %d has it ('ps %d' shows which); stop that, or take "
+		       "another path",
+		       (int)holder, (int)holder);
+	return buf;
+}
+
+const char *listen_error(int err, const struct addr_spec *at, char buf[static LISTEN_ERROR_MAX])
+{
+	check(err < 0);
+	if (err == -EADDRINUSE && at->kind != ADDR_UNIX) {
+		(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
+			       "address already in use; find who has it with \"ss -ltnp 'sport = :%u'\", "
+			       "stop that, or take another port",
+			       (unsigned)at->port);
+		return buf;
+	}
+	if (err == -EEXIST && at->kind == ADDR_UNIX) {
+		(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
+			       "%s.lock is not a regular file, or has more than one link; remove it",
+			       at->addr.un.sun_path);
+		return buf;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].err == -err && rows[i].is_unix == (at->kind == ADDR_UNIX))
+			return rows[i].text;
+	return strerror(-err);
+}

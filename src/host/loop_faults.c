@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * loop_faults.c - what the control loop's library asks for when it can go no further: memory, and words.
+ *
+ * The reserve hands out pieces one behind the other and takes none back, but all at once when none is in
+ * use: it is for the growth of a few tables in an hour of need. What is freed to malloc(3) or grows again
+ * when there is memory leaves it.
+ */
+#include "weir/host/loop_faults.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <malloc.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/last_words.h"
+
+/* What the loop has without any descriptor of ours, doubled. */
+#define BYTES_MIN 65536u
+/* More than any function of control has used so far. The kernel grows the stack on demand, and a process
+ * whose address space is used up would end there. */
+#define STACK_BYTES 262144u
+
+/* Lies before each piece. */
+struct piece {
+	size_t size;
+	alignas(max_align_t) char bytes[];
+};
+
+static struct {
+	char *bytes; /* owns */
+	size_t size;
+	size_t used;
+	unsigned pieces; /* in use */
+	void *(*source)(void *ptr, size_t size);
+} reserve;
+
+static _Noreturn void give_up(const char *what)
+{
+	char text[256];
+
+	/* A ring would have to be read by this very loop. A text that is cut still says what happened. */
+	(void)snprintf(text, sizeof(text), "the control loop cannot go on: %s: %s; the process ends", what,
+		       strerror(errno));
+	last_words_check(text);
+	abort();
+}
+
+static bool is_ours(const void *ptr)
+{
+	const uintptr_t at = (uintptr_t)ptr, first = (uintptr_t)reserve.bytes;
+
+	return reserve.bytes != NULL && at >= first && at < first + reserve.size;
+}
+
+static void release(void)
+{
+	check(reserve.pieces > 0);
+	if (--reserve.pieces == 0)
+		reserve.used = 0;
+}
+
+static void *take(size_t size)
+{
+	const size_t align = alignof(struct piece);
+	const size_t whole = (sizeof(struct piece) + size + align - 1) / align * align;
+	struct piece *p;
+
+	if (size > reserve.size || whole > reserve.size - reserve.used) {
+		errno = ENOMEM;
+		give_up("no memory for its tables, and none in reserve");
+	}
+	p = (struct piece *)(void *)(reserve.bytes + reserve.used);
+	reserve.used += whole;
+	reserve.pieces++;
+	p->size = size;
+	return p->bytes;
+}
+
+/* A piece of the reserve that is to have another size. */
+static void *move(void *ptr, size_t size)
+{
+	const struct piece *p = container_of(ptr, struct piece, bytes);
+	const size_t keep = p->size < size ? p->size : size;
+	void *other;
+
+	if (size <= p->size)
+		return ptr;
+	other = reserve.source(NULL, size);
+	if (other == NULL)
+		other = take(size);
+	memcpy(other, ptr, keep);
+	release();
+	return other;
+}
+
+void *loop_faults_alloc(void *ptr, long size)
+{
+	void *p;
+
+	check(size >= 0);
+	if (size == 0) {
+		if (is_ours(ptr))
+			release();
+		else
+			free(ptr);
+		return NULL;
+	}
+	if (is_ours(ptr))
+		return move(ptr, (size_t)size);
+	p = reserve.source(ptr, (size_t)size);
+	if (p != NULL)
+		return p;
+	p = take((size_t)size);
+	if (ptr != NULL) {
+		const size_t had = malloc_usable_size(ptr); /* at least what was asked for */
+
+		memcpy(p, ptr, had < (size_t)size ? had : (size_t)size);
+		free(ptr);
+	}
+	return p;
+}
+
+static void on_error(const char *what)
+{
+	give_up(what != NULL ? what : "libev");
+}
+
+int loop_faults_init(void)
+{
+	if (reserve.source == NULL)
+		reserve.source = realloc;
+	ev_set_allocator(loop_faults_alloc);
+	ev_set_syserr_cb(on_error);
+	return loop_faults_reserve(0);
+}
+
+/* One byte at the far end is enough: the kernel makes the stack reach to it. */
+static __attribute__((noinline)) void reserve_stack(void)
+{
+	volatile char far[STACK_BYTES];
+
+	far[0] = 0;
+	(void)far[0];
+}
+
+int loop_faults_reserve(size_t fds)
+{
+	const size_t size = BYTES_MIN + fds * LOOP_BYTES_PER_FD;
+	char *bytes;
+
+	reserve_stack();
+	bytes = malloc(size);
+	if (bytes == NULL || reserve.pieces > 0) { /* in need of it already */
+		free(bytes);
+		return -ENOMEM;
+	}
+	/* A container's limit counts pages that were written to. */
+	memset(bytes, 0, size);
+	free(reserve.bytes);
+	reserve.bytes = bytes;
+	reserve.size = size;
+	reserve.used = 0;
+	return 0;
+}
+
+void loop_faults_free(void)
+{
+	if (reserve.pieces > 0)
+		return; /* it is still somebody's */
+	free(reserve.bytes);
+	reserve.bytes = NULL;
+	reserve.size = 0;
+}
+
+void loop_faults_set_source(void *(*source)(void *ptr, size_t size))
+{
+	reserve.source = source;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * socket_check.c - does this kernel, and what we may do, give the socket options that were asked for?
+ *
+ * Owns the words for a refused option. Makes sockets and closes them; connects to nobody. Main thread.
+ */
+#include "weir/host/socket_check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "weir/engine/server_sock.h"
+
+#define CONGESTION_LIST "/proc/sys/net/ipv4/tcp_available_congestion_control"
+
+/* "reno bbr cubic", or "?". */
+static const char *congestion_list(char *buf, size_t room)
+{
+	FILE *f = fopen(CONGESTION_LIST, "re");
+
+	if (f == NULL || fgets(buf, (int)room, f) == NULL)
+		(void)snprintf(buf, room, "?"); /* two bytes */
+	if (f != NULL)
+		(void)fclose(f); /* was only read */
+	buf[strcspn(buf, "\n")] = '\0';
+	return buf;
+}
+
+const char *option_error(enum sock_option option, int err, const char *value,
+			 char buf[static OPTION_ERROR_MAX])
+{
+	const char *word = sock_option_word(option), *cap = sock_option_capability(option);
+	const char *is = value != NULL ? " = " : "", *shown = value != NULL ? value : "";
+	char list[128];
+
+	/* Cut where it is too long: the option and its value come first. */
+	if (option == SOCK_OPTION_CONGESTION && err == -ENOENT)
+		(void)snprintf(buf, OPTION_ERROR_MAX,
+			       "'%s%s%.40s': this kernel has no such congestion control, only: %s; "
+			       "'modprobe tcp_%.16s' may bring it",
+			       word, is, shown, congestion_list(list, sizeof(list)), shown);
+	else if (option == SOCK_OPTION_CONGESTION && err == -EPERM)
+		(void)snprintf(buf, OPTION_ERROR_MAX,
+			       "'%s%s%.40s' is allowed with %s only; add it to sysctl "
+			       "net.ipv4.tcp_allowed_congestion_control",
+			       word, is, shown, cap);
+	else if (option == SOCK_OPTION_INTERFACE && err == -ENODEV)
+		(void)snprintf(buf, OPTION_ERROR_MAX,
+			       "'%s=%.40s': there is no such network interface; 'ip link' lists them", word,
+			       shown);
+	else if ((err == -EPERM || err == -EACCES) && cap[0] != '\0')
+		(void)snprintf(buf, OPTION_ERROR_MAX,
+			       "'%s%s%.40s' needs %s; in the unit ('systemctl edit weir'): "
+			       "AmbientCapabilities=%s and CapabilityBoundingSet=%s, and no 'user' in "
+			       "[global], which gives it up",
+			       word, is, shown, cap, cap, cap);
+	else
+		(void)snprintf(buf, OPTION_ERROR_MAX, "'%s%s%.40s': the kernel says: %s", word, is, shown,
+			       strerrordesc_np(-err));
+	return buf;
+}
+
+/* What was written for an option of both kinds of section. */
+static const char *value_of(enum sock_option option, const struct config_tcp *tcp, char *buf, size_t room)
+{
+	switch (option) {
+	case SOCK_OPTION_CONGESTION:
+		return tcp->congestion;
+	case SOCK_OPTION_MARK:
+		(void)snprintf(buf, room, "%u", tcp->mark); /* a number fits */
+		return buf;
+	case SOCK_OPTION_DSCP:
+		(void)snprintf(buf, room, "%d", tcp->dscp); /* a number fits */
+		return buf;
+	case SOCK_OPTION_PACING:
+		(void)snprintf(buf, room, "%llu", (unsigned long long)tcp->pacing); /* a number fits */
+		return buf;
+	case SOCK_OPTION_NOTSENT_LOWAT:
+		(void)snprintf(buf, room, "%u", tcp->notsent_lowat); /* a number fits */
+		return buf;
+	default:
+		return NULL;
+	}
+}
+
+const char *bind_option_error(enum sock_option option, int err, const struct config_frontend *fe,
+			      const struct config_bind *b, char buf[static OPTION_ERROR_MAX])
+{
+	char number[32];
+	const char *value = option == SOCK_OPTION_INTERFACE
+				    ? b->interface
+				    : value_of(option, &fe->tcp, number, sizeof(number));
+
+	return option_error(option, err, value, buf);
+}
+
+/* What another server of the same backend has shown already. */
+static bool is_new(const struct config_backend *b, size_t at)
+{
+	const struct config_server *s = &b->servers[at];
+
+	for (size_t i = 0; i < at; i++)
+		if (b->servers[i].source.client == s->source.client &&
+		    b->servers[i].addr.kind == s->addr.kind &&
+		    b->servers[i].addr.addr.sa.sa_family == s->addr.addr.sa.sa_family)
+			return false;
+	return true;
+}
+
+int socket_check_backends(const struct config *c, const struct config_backend **backend, char *why,
+			  size_t room)
+{
+	for (size_t i = 0; i < c->backend_count; i++) {
+		const struct config_backend *b = &c->backends[i];
+
+		for (size_t k = 0; k < b->server_count; k++) {
+			char number[32], text[OPTION_ERROR_MAX];
+			enum sock_option refused;
+			int err;
+
+			if (!is_new(b, k))
+				continue;
+			err = server_sock_probe(b, &b->servers[k], &refused);
+			/* Without an option it is a limit, or a family that this machine has not: the
+			 * server alone suffers, and its log line tells. */
+			if (!err || refused == SOCK_OPTION_NONE)
+				continue;
+			(void)option_error(refused, err, value_of(refused, &b->tcp, number, sizeof(number)),
+					   text);
+			(void)snprintf(why, room, "%s", text); /* a cut reason is still a reason */
+			*backend = b;
+			return err;
+		}
+	}
+	return 0;
+}

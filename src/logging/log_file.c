@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log_file.c - a thread that writes one log file, so that a disk that hangs holds up nobody else.
+ *
+ * The queue is a ring of bytes under a lock that is held across no system call that can hang: only a
+ * wake-up, and giving back the pages of an empty ring. The thread copies a batch of whole lines out of it and
+ * writes that. It sleeps in poll(2) on an eventfd of its own, so that it can wait for a pipe as well. It is
+ * joined when it ends in time and detached when it hangs; then it frees the structure itself, should it ever
+ * come back. No log line is made in the thread.
+ */
+#include "log_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/last_words.h"
+#include "weir/base/thread.h"
+#include "weir/sys/sys.h"
+#include "log_out.h"
+
+/* A write of this length is worth a word. */
+#define STALL_NS NS_PER_SEC
+/* Of the ring, what keeps its memory at rest. */
+#define RING_KEPT 16384u
+
+struct log_file {
+	pthread_t thread;
+	struct log_file_start start; /* owns the copy of the path */
+	int wake_fd;		     /* owns: an eventfd, of the thread that sleeps */
+
+	/* The thread's alone. */
+	struct log_out out;
+	size_t batch_at;
+	size_t batch_end;
+	bool stuck; /* the stream had no room the last time */
+	char batch[LOG_OUT_BYTES];
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t news;  /* the thread is idle, or has ended */
+	bool asleep;	      /* the thread waits for its eventfd, and has nothing to do */
+	bool wants_room;
+	bool quit; /* control has gone: `wake` must not be called */
+	bool left; /* behind: the thread frees all */
+	bool ended;
+	unsigned asked;	    /* to open the file again */
+	int64_t since_ns;   /* when the present write began; 0 = there is none */
+	struct log_file_view view;
+	size_t head; /* of the ring: where the next byte goes */
+	size_t used;
+	size_t reached; /* the highest `head` since memory was given back */
+	char ring[LOG_FILE_BYTES];
+};
+
+static void *log_file_run(void *arg);
+
+/* Mutex calls fail only by our own mistakes. */
+static void lock(struct log_file *f)
+{
+	const int err = pthread_mutex_lock(&f->lock);
+
+	check(err == 0);
+}
+
+static void unlock(struct log_file *f)
+{
+	const int err = pthread_mutex_unlock(&f->lock);
+
+	check(err == 0);
+}
+
+/* ---- life ---- */
+
+static void destroy(struct log_file *f)
+{
+	check(!f->start.owned); /* the thread has closed it */
+	if (f->wake_fd >= 0)
+		sys_close(f->wake_fd);
+	free((char *)f->start.path);
+	(void)pthread_cond_destroy(&f->news);
+	(void)pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+static void init_locks(struct log_file *f)
+{
+	pthread_condattr_t monotonic;
+
+	/* None fails on Linux with these attributes. */
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&f->news, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+	(void)pthread_mutex_init(&f->lock, NULL);
+}
+
+struct log_file *log_file_new(const struct log_file_start *s, int *err)
+{
+	struct log_file *f = calloc(1, sizeof(*f));
+
+	*err = -ENOMEM;
+	if (f == NULL)
+		return NULL;
+	f->start = *s;
+	f->start.path = s->path != NULL ? strdup(s->path) : NULL;
+	init_locks(f);
+	log_out_init(&f->out, s->fd);
+	f->wake_fd = sys_eventfd();
+	if (f->wake_fd < 0)
+		*err = f->wake_fd;
+	else if (s->path == NULL || f->start.path != NULL)
+		*err = thread_start(&f->thread, log_file_run, f);
+	if (*err) {
+		f->start.owned = false;
+		destroy(f);
+		return NULL;
+	}
+	return f;
+}
+
+/* Wakes the thread wherever it waits. */
+static void ring_bell(const struct log_file *f)
+{
+	const uint64_t one = 1;
+
+	(void)sys_write(f->wake_fd, &one, sizeof(one)); /* full means that it rings already */
+}
+
+/* Waits for `news`, with the lock; false when the time is over. */
+static bool wait_news(struct log_file *f, int64_t deadline_ns)
+{
+	const struct timespec at = {.tv_sec = deadline_ns / NS_PER_SEC, .tv_nsec = deadline_ns % NS_PER_SEC};
+
+	return pthread_cond_timedwait(&f->news, &f->lock, &at) == 0;
+}
+
+void log_file_free(struct log_file *f, int timeout_ms)
+{
+	const int64_t deadline_ns = clock_mono_ns() + timeout_ms * NS_PER_MS;
+	pthread_t thread;
+	bool ended;
+
+	if (f == NULL)
+		return;
+	lock(f);
+	f->quit = true;
+	ring_bell(f);
+	while (!f->ended && wait_news(f, deadline_ns))
+		continue;
+	ended = f->ended;
+	f->left = !ended;
+	thread = f->thread;
+	unlock(f);
+	if (!ended) {
+		(void)pthread_detach(thread); /* it sees `left` and destroys `f` itself */
+		return;
+	}
+	(void)pthread_join(thread, NULL);
+	destroy(f);
+}
+
+/* ---- control's side ---- */
+
+static void put_bytes(struct log_file *f, const char *from, size_t len)
+{
+	const size_t first = len < LOG_FILE_BYTES - f->head ? len : LOG_FILE_BYTES - f->head;
+
+	check(len <= LOG_FILE_BYTES - f->used);
+	memcpy(f->ring + f->head, from, first);
+	memcpy(f->ring, from + first, len - first);
+	f->head = (f->head + len) % LOG_FILE_BYTES;
+	f->used += len;
+	if (first < len)
+		f->reached = LOG_FILE_BYTES;
+	else if (f->head > f->reached)
+		f->reached = f->head;
+}
+
+size_t log_file_put(struct log_file *f, const char *lines, size_t len)
+{
+	size_t room;
+
+	lock(f);
+	room = LOG_FILE_BYTES - f->used;
+	if (len > room) {
+		const char *last = memrchr(lines, '\n', room);
+
+		f->wants_room = true;
+		len = last != NULL ? (size_t)(last - lines) + 1 : 0;
+	}
+	put_bytes(f, lines, len);
+	if (f->asleep && len > 0) {
+		f->asleep = false;
+		ring_bell(f);
+	}
+	unlock(f);
+	return len;
+}
+
+void log_file_reopen(struct log_file *f)
+{
+	check(f->start.path != NULL);
+	lock(f);
+	f->asked++;
+	f->asleep = false;
+	ring_bell(f); /* also when it waits for a pipe */
+	unlock(f);
+}
+
+const int *log_file_fd(const struct log_file *f)
+{
+	return &f->start.fd;
+}
+
+void log_file_look(struct log_file *f, struct log_file_view *view)
+{
+	lock(f);
+	*view = f->view;
+	view->waiting_ns = f->since_ns != 0 ? clock_mono_ns() - f->since_ns : 0;
+	unlock(f);
+}
+
+static bool is_idle(const struct log_file *f)
+{
+	return f->used == 0 && f->since_ns == 0 && f->asked == f->view.opened;
+}
+
+bool log_file_wait(struct log_file *f, int timeout_ms)
+{
+	const int64_t deadline_ns = clock_mono_ns() + timeout_ms * NS_PER_MS;
+	bool idle;
+
+	lock(f);
+	while (!is_idle(f) && wait_news(f, deadline_ns))
+		continue;
+	idle = is_idle(f);
+	unlock(f);
+	return idle;
+}
+
+/* ---- the thread's side; every function is called with the lock, unless it says otherwise ---- */
+
+/* Without the lock: until the bell rings, or the stream takes bytes. */
+static void sleep_until(struct log_file *f, bool for_room)
+{
+	struct pollfd fds[] = {{.fd = f->wake_fd, .events = POLLIN}, {.fd = f->out.fd, .events = POLLOUT}};
+	uint64_t rung;
+
+	if (poll(fds, for_room ? 2 : 1, -1) > 0 && fds[0].revents != 0)
+		(void)sys_read(f->wake_fd, &rung, sizeof(rung)); /* only to silence it */
+}
+
+static void tell(const struct log_file *f)
+{
+	if (!f->quit)
+		f->start.wake(f->start.arg);
+}
+
+/* Copies whole lines into the batch; false when there are none. */
+static bool take_batch(struct log_file *f)
+{
+	size_t len = f->used < sizeof(f->batch) ? f->used : sizeof(f->batch);
+	const size_t tail = (f->head + LOG_FILE_BYTES - f->used) % LOG_FILE_BYTES;
+	const size_t first = len < LOG_FILE_BYTES - tail ? len : LOG_FILE_BYTES - tail;
+	const char *last;
+
+	if (len == 0)
+		return false;
+	memcpy(f->batch, f->ring + tail, first);
+	memcpy(f->batch + first, f->ring, len - first);
+	last = memrchr(f->batch, '\n', len);
+	check(last != NULL); /* a line is much shorter than a batch */
+	f->batch_at = 0;
+	f->batch_end = (size_t)(last - f->batch) + 1;
+	f->used -= f->batch_end;
+	if (f->used == 0)
+		f->head = 0; /* a log that keeps up stays in few pages */
+	if (f->wants_room && f->used <= LOG_FILE_BYTES / 2) {
+		f->wants_room = false;
+		tell(f);
+	}
+	return true;
+}
+
+/* The present write, or opening, is over. True when it took so long that somebody shall hear of it. */
+static bool note_time(struct log_file *f)
+{
+	const int64_t now_ns = clock_mono_ns();
+	const int64_t took_ns = now_ns - f->since_ns;
+	const bool stalled = f->out.kind == LOG_OUT_FILE && took_ns >= STALL_NS;
+
+	if (stalled)
+		f->view.stalled_ns += took_ns;
+	f->since_ns = now_ns;
+	return stalled;
+}
+
+/* A full disk, a reader that left: waiting would not help. */
+static void drop_batch(struct log_file *f)
+{
+	for (size_t i = f->batch_at; i < f->batch_end; i++)
+		f->view.lost += f->batch[i] == '\n';
+	f->batch_at = f->batch_end;
+	f->view.refused = true;
+	log_out_drop(&f->out);
+}
+
+static void wait_for_room(struct log_file *f)
+{
+	/* The bell of the end may have been heard already. */
+	if (f->quit)
+		return;
+	unlock(f);
+	sleep_until(f, true);
+	lock(f);
+}
+
+static void write_batch(struct log_file *f)
+{
+	bool news;
+	ssize_t n;
+
+	unlock(f);
+	n = log_out_write(&f->out, f->batch + f->batch_at, f->batch_end - f->batch_at);
+	lock(f);
+	f->stuck = n == -EAGAIN;
+	if (f->stuck) {
+		wait_for_room(f);
+		return;
+	}
+	news = note_time(f);
+	if (n < 0) {
+		drop_batch(f);
+		return;
+	}
+	f->batch_at += (size_t)n;
+	news = news || f->view.refused;
+	f->view.refused = false;
+	if (news)
+		tell(f);
+}
+
+/* The rest of a line that the old file has the beginning of is for neither. */
+static void skip_begun(struct log_file *f)
+{
+	const char *end;
+
+	if (!f->out.begun || f->batch_at == f->batch_end)
+		return;
+	end = memchr(f->batch + f->batch_at, '\n', f->batch_end - f->batch_at);
+	check(end != NULL);
+	f->batch_at = (size_t)(end - f->batch) + 1;
+	f->view.lost++;
+}
+
+/* The newly opened file under the number of the old one, which is closed by that: log_file_fd() borrows it,
+ * and it must never be somebody else's. 0 or -errno. */
+static int put_in_place(struct log_file *f, struct log_out *out)
+{
+	const int fd = f->start.open(f->start.path);
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	log_out_init(out, fd);
+	if (out->kind == LOG_OUT_NONE)
+		err = -EIO; /* it cannot even be looked at */
+	else if (dup3(fd, f->start.fd, O_CLOEXEC) < 0)
+		err = -errno;
+	sys_close(fd);
+	out->fd = f->start.fd;
+	return err;
+}
+
+static void open_again(struct log_file *f)
+{
+	const unsigned asked = f->asked;
+	struct log_out out;
+	int err;
+
+	f->since_ns = clock_mono_ns();
+	unlock(f);
+	err = put_in_place(f, &out);
+	lock(f);
+	if (!err) {
+		skip_begun(f);
+		f->out = out;
+	}
+	(void)note_time(f); /* the next write will tell */
+	f->view.open_err = err;
+	f->view.opened = asked;
+	tell(f);
+}
+
+/* The pages of a burst of lines. The ring is empty. */
+static void give_back(struct log_file *f)
+{
+	const size_t page = sys_page_bytes();
+	const size_t gap = (page - ((uintptr_t)f->ring + RING_KEPT) % page) % page; /* to the next page */
+	const size_t len = (LOG_FILE_BYTES - RING_KEPT - gap) / page * page;
+
+	check(f->used == 0);
+	if (f->reached <= RING_KEPT)
+		return;
+	f->reached = 0;
+	(void)sys_discard(f->ring + RING_KEPT + gap, len); /* or it stays */
+}
+
+static void rest(struct log_file *f)
+{
+	give_back(f);
+	f->since_ns = 0;
+	f->asleep = true;
+	(void)pthread_cond_broadcast(&f->news);
+	unlock(f);
+	sleep_until(f, false);
+	lock(f);
+	f->asleep = false;
+}
+
+/* At the end what is there is still written, by whoever does not hang. */
+static bool goes_on(const struct log_file *f)
+{
+	if (!f->quit)
+		return true;
+	return !f->left && !f->stuck && (f->used > 0 || f->batch_at < f->batch_end);
+}
+
+static void *log_file_run(void *arg)
+{
+	struct log_file *f = arg;
+	bool left;
+
+	last_words_thread("weir-log");
+	lock(f);
+	while (goes_on(f)) {
+		if (f->asked != f->view.opened) {
+			open_again(f);
+		} else if (f->batch_at < f->batch_end || take_batch(f)) {
+			if (f->since_ns == 0)
+				f->since_ns = clock_mono_ns();
+			write_batch(f);
+		} else {
+			rest(f);
+		}
+	}
+	unlock(f);
+	if (f->start.owned)
+		sys_close(f->start.fd); /* may hang too */
+	lock(f);
+	f->start.owned = false;
+	f->ended = true;
+	left = f->left;
+	(void)pthread_cond_broadcast(&f->news);
+	unlock(f);
+	/* Left behind, nobody else knows `f` any more. */
+	if (left)
+		destroy(f);
+	return NULL;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log_layout.c - what stands around a log text: the time and the level, or what a protocol wants.
+ *
+ * Relies on texts that have no control bytes (log.h). Main thread.
+ */
+#include "log_layout.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+
+#define TIME_MAX 64
+
+/* Priority, time, a host of 64 bytes, PID, and the time and the level once more in an object. */
+static_assert(LOG_TEXT_MAX + 2 * TIME_MAX + 64 + 128 < LOG_LINE_MAX, "a line is never cut");
+
+static const char *utc_time(int64_t wall_ns, char buf[static TIME_MAX])
+{
+	time_t seconds = (time_t)(wall_ns / NS_PER_SEC);
+	struct tm tm;
+
+	(void)gmtime_r(&seconds, &tm); /* fails only for years past an int */
+	(void)snprintf(buf, TIME_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+		       tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(wall_ns % NS_PER_SEC / NS_PER_MS));
+	return buf;
+}
+
+/* "Nov  1 10:00:00", in English whatever the locale, and in local time, as RFC 3164 has it. */
+static const char *local_time(int64_t wall_ns, char buf[static TIME_MAX])
+{
+	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+					   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	time_t seconds = (time_t)(wall_ns / NS_PER_SEC);
+	struct tm tm;
+
+	(void)localtime_r(&seconds, &tm); /* fails only for years past an int */
+	(void)snprintf(buf, TIME_MAX, "%s %2d %02d:%02d:%02d", months[tm.tm_mon % 12], tm.tm_mday, tm.tm_hour,
+		       tm.tm_min, tm.tm_sec);
+	return buf;
+}
+
+void log_layout_find_host(struct log_layout *l)
+{
+	if (gethostname(l->host, sizeof(l->host)) != 0)
+		l->host[0] = '\0';
+	l->host[sizeof(l->host) - 1] = '\0';
+	for (char *c = l->host; *c != '\0'; c++)
+		if (*c <= ' ' || *c > 126)
+			*c = '?';
+	if (l->host[0] == '\0')
+		memcpy(l->host, "-", 2);
+}
+
+__attribute__((format(printf, 3, 4))) static void add(char *out, size_t *len, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(out + *len, LOG_LINE_MAX - *len, fmt, ap);
+	va_end(ap);
+	check(n >= 0);
+	check((size_t)n < LOG_LINE_MAX - *len);
+	*len += (size_t)n;
+}
+
+/* When a line was made, and of what level. */
+struct stamp {
+	const char *utc;
+	const char *local; /* of LOG_HEAD_SYSLOG_LOCAL */
+	enum log_level level;
+};
+
+static void add_head(const struct log_layout *l, const struct stamp *s, char *out, size_t *len)
+{
+	const int priority = l->facility * 8 + (int)s->level;
+
+	switch (l->head) {
+	case LOG_HEAD_TIME:
+		if (l->style == LOG_STYLE_TEXT)
+			add(out, len, "%s %s ", s->utc, log_level_word(s->level));
+		return;
+	case LOG_HEAD_PRIORITY:
+		add(out, len, "<%d>", (int)s->level);
+		return;
+	case LOG_HEAD_SYSLOG_LOCAL:
+		add(out, len, "<%d>%s weir[%d]: ", priority, s->local, (int)getpid());
+		return;
+	case LOG_HEAD_SYSLOG:
+		add(out, len, "<%d>1 %s %s weir %d - - ", priority, s->utc, l->host, (int)getpid());
+		return;
+	}
+}
+
+static size_t lay_out(const struct log_layout *l, const struct stamp *s, const char *text, char *out)
+{
+	size_t len = 0;
+
+	add_head(l, s, out, &len);
+	if (l->style == LOG_STYLE_JSON)
+		add(out, &len, "{\"ts\":\"%s\",\"level\":\"%s\",%s}\n", s->utc,
+		    log_level_word(s->level), text);
+	else
+		add(out, &len, "%s\n", text);
+	return len;
+}
+
+void log_layout_frame(const struct log_layout *l, char out[static LAST_WORDS_FRAME_MAX])
+{
+	const struct stamp stamp = {LAST_WORDS_UTC, LAST_WORDS_LOCAL, LOG_LEVEL_ALERT};
+	const char *text = LAST_WORDS_TEXT;
+	char line[LOG_LINE_MAX];
+	size_t len;
+
+	if (l->style == LOG_STYLE_JSON)
+		text = "\"event\":\"message\",\"message\":\"" LAST_WORDS_TEXT "\"";
+	len = lay_out(l, &stamp, text, line);
+	check(len < LAST_WORDS_FRAME_MAX);
+	memcpy(out, line, len + 1);
+}
+
+size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
+		       char out[static LOG_LINE_MAX])
+{
+	char utc[TIME_MAX], local[TIME_MAX];
+	struct stamp stamp = {.level = e->level};
+
+	if (l->style == LOG_STYLE_JSON || l->head == LOG_HEAD_TIME || l->head == LOG_HEAD_SYSLOG)
+		stamp.utc = utc_time(e->wall_ns, utc);
+	if (l->head == LOG_HEAD_SYSLOG_LOCAL)
+		stamp.local = local_time(e->wall_ns, local);
+	return lay_out(l, &stamp, text, out);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log_layout.h - what stands around a log text: the time and the level, or what a protocol wants.
+ *
+ * Main thread.
+ */
+#ifndef WEIR_LOGGING_LOG_LAYOUT_H
+#define WEIR_LOGGING_LOG_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/base/last_words.h"
+#include "weir/base/log.h"
+
+/* Longest text of a record, with its NUL. */
+#define LOG_TEXT_MAX 1600u
+/* Longest line with its newline; less than PIPE_BUF, so that a pipe takes it whole, and what a syslog
+ * server should take in a datagram (RFC 5424, 6.1). A text and what stands around it always fit. */
+#define LOG_LINE_MAX 2048u
+
+enum log_head {
+	LOG_HEAD_TIME,	       /* "2026-11-21T10:00:00.123Z warning TEXT" */
+	LOG_HEAD_PRIORITY,     /* "<4>TEXT" of sd-daemon(3) */
+	LOG_HEAD_SYSLOG_LOCAL, /* "<28>Nov 21 10:00:00 weir[PID]: TEXT", as syslog(3) sends to /dev/log */
+	LOG_HEAD_SYSLOG,       /* "<28>1 2026-11-21T10:00:00.123Z HOST weir PID - - TEXT" of RFC 5424 */
+};
+
+struct log_layout {
+	enum log_head head;
+	enum log_style style; /* JSON: an object that has time and level; no LOG_HEAD_TIME before it */
+	int facility;	      /* syslog's number */
+	char host[65];	      /* LOG_HEAD_SYSLOG */
+};
+
+/* Fills in the host's name, "-" when there is none. */
+void log_layout_find_host(struct log_layout *l);
+/* Makes the line of `e`, whose text in the layout's style is `text`; the length with its newline. */
+size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
+		       char out[static LOG_LINE_MAX]);
+/* What stands around the last words of a daemon, in this layout, at level alert. */
+void log_layout_frame(const struct log_layout *l, char out[static LAST_WORDS_FRAME_MAX]);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lookup.c - a thread that asks getaddrinfo(3), one question after the other.
+ *
+ * Owns the jobs in its lists. It is joined when it waits and detached when it hangs; the last of
+ * the two sides frees the structure. No log line is made in the thread.
+ */
+#include "lookup.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/last_words.h"
+#include "weir/base/thread.h"
+
+struct lookup {
+	struct resolver_calls calls;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t asked;
+	struct lookup_job *todo; /* owns; a LIFO would starve: appended at the end */
+	struct lookup_job *done; /* owns */
+	void (*wake)(void *arg);
+	void *wake_arg;
+	bool busy; /* the thread is in a lookup */
+	bool quit; /* control has gone: `wake` must not be called */
+};
+
+static void *lookup_run(void *arg);
+
+/* Mutex calls fail only by our own mistakes. */
+static void lock(struct lookup *l)
+{
+	int err = pthread_mutex_lock(&l->lock);
+
+	check(err == 0);
+}
+
+static void unlock(struct lookup *l)
+{
+	int err = pthread_mutex_unlock(&l->lock);
+
+	check(err == 0);
+}
+
+struct lookup *lookup_new(const struct resolver_calls *calls, void (*wake)(void *), void *wake_arg, int *err)
+{
+	struct lookup *l = calloc(1, sizeof(*l));
+
+	*err = -ENOMEM;
+	if (l == NULL)
+		return NULL;
+	l->calls = *calls;
+	l->wake = wake;
+	l->wake_arg = wake_arg;
+	/* Neither fails on Linux with default attributes. */
+	(void)pthread_mutex_init(&l->lock, NULL);
+	(void)pthread_cond_init(&l->asked, NULL);
+	*err = thread_start(&l->thread, lookup_run, l);
+	if (*err) {
+		(void)pthread_cond_destroy(&l->asked);
+		(void)pthread_mutex_destroy(&l->lock);
+		free(l);
+		return NULL;
+	}
+	return l;
+}
+
+static void free_jobs(struct lookup_job *job)
+{
+	struct lookup_job *next;
+
+	for (; job != NULL; job = next) {
+		next = job->next;
+		free(job);
+	}
+}
+
+static void lookup_destroy(struct lookup *l)
+{
+	free_jobs(l->todo);
+	free_jobs(l->done);
+	(void)pthread_cond_destroy(&l->asked);
+	(void)pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+void lookup_free(struct lookup *l)
+{
+	pthread_t thread;
+	bool hangs;
+
+	if (l == NULL)
+		return;
+	lock(l);
+	l->quit = true;
+	hangs = l->busy;
+	thread = l->thread;
+	(void)pthread_cond_signal(&l->asked);
+	unlock(l);
+	if (hangs) {
+		(void)pthread_detach(thread); /* it sees `quit` and destroys `l` itself */
+		return;
+	}
+	(void)pthread_join(thread, NULL);
+	lookup_destroy(l);
+}
+
+static void append(struct lookup_job **list, struct lookup_job *job)
+{
+	while (*list != NULL)
+		list = &(*list)->next;
+	job->next = NULL;
+	*list = job;
+}
+
+void lookup_ask(struct lookup *l, struct lookup_job *job)
+{
+	lock(l);
+	check(!l->quit);
+	append(&l->todo, job);
+	(void)pthread_cond_signal(&l->asked);
+	unlock(l);
+}
+
+struct lookup_job *lookup_take(struct lookup *l)
+{
+	struct lookup_job *job;
+
+	lock(l);
+	job = l->done;
+	if (job != NULL) {
+		l->done = job->next;
+		job->next = NULL;
+	}
+	unlock(l);
+	return job;
+}
+
+static void answer(const struct lookup *l, struct lookup_job *job)
+{
+	struct addrinfo hints = {
+		.ai_family = job->family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct addrinfo *list = NULL;
+	char port[8];
+
+	(void)snprintf(port, sizeof(port), "%u", (unsigned)job->port);
+	job->count = 0;
+	job->error = l->calls.lookup(job->host, port, &hints, &list);
+	job->system_errno = errno;
+	if (job->error)
+		return;
+	for (const struct addrinfo *ai = list; ai != NULL && job->count < LOOKUP_ADDRS_MAX;
+	     ai = ai->ai_next) {
+		struct addr *a = &job->addrs[job->count];
+
+		if (ai->ai_family != AF_INET && ai->ai_family != AF_INET6)
+			continue;
+		memset(a, 0, sizeof(*a));
+		check(ai->ai_addrlen <= sizeof(a->un));
+		memcpy(&a->un, ai->ai_addr, ai->ai_addrlen);
+		a->len = ai->ai_addrlen;
+		job->count++;
+	}
+	l->calls.release(list);
+	if (job->count == 0)
+		job->error = EAI_NONAME;
+}
+
+static void *lookup_run(void *arg)
+{
+	struct lookup *l = arg;
+	struct lookup_job *job;
+
+	last_words_thread("weir-names");
+	lock(l);
+	while (!l->quit) {
+		job = l->todo;
+		if (job == NULL) {
+			(void)pthread_cond_wait(&l->asked, &l->lock);
+			continue;
+		}
+		l->todo = job->next;
+		l->busy = true;
+		unlock(l);
+		answer(l, job);
+		lock(l);
+		append(&l->done, job);
+		if (l->quit) {
+			/* Left behind. Nobody else knows `l` any more. */
+			unlock(l);
+			lookup_destroy(l);
+			return NULL;
+		}
+		l->busy = false;
+		l->wake(l->wake_arg);
+	}
+	unlock(l);
+	return NULL;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * addr.c - socket addresses read from text; addr_format.c writes and compares them.
+ *
+ * Owns the forms of weir.ini(5) and the sentences that refuse all others. Asks no name server;
+ * the kernel is asked for the number of a network interface alone. Any thread.
+ */
+#include "weir/net/addr.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+
+/* Of an inherited descriptor; the kernel's own limit (fs.nr_open) is never larger. */
+#define FD_NUMBER_MAX 0x3fffffffu
+/* systemd's limit for FileDescriptorName=. */
+#define FD_NAME_MAX 255u
+#define PATH_MAX_BYTES (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+/* A host name on the wire has 255 bytes, which are 253 characters. */
+#define HOST_MAX 253u
+#define LABEL_MAX 63u
+#define DIGITS "0123456789"
+
+#define UNIX_PREFIX "unix:"
+#define FD_PREFIX "fd@"
+
+static_assert(PATH_MAX_BYTES == 107, "addr.h and its messages say 107");
+static_assert(FD_NAME_MAX < sizeof(((struct addr_spec *)0)->host), "a name and its NUL");
+static_assert(HOST_MAX < sizeof(((struct addr_spec *)0)->host), "a host name and its NUL");
+
+/* One parse: where the text begins, what is being built, what is wrong. */
+struct parser {
+	const char *text;
+	struct addr_spec *spec;
+	const char *why;
+	size_t at;
+};
+
+static int refuse(struct parser *p, const char *where, const char *why)
+{
+	p->why = why;
+	p->at = (size_t)(where - p->text);
+	return -EINVAL;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_alnum(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Digits alone, up to `max`; false for everything else. */
+static bool parse_number(const char *text, uint64_t max, uint64_t *number)
+{
+	uint64_t n = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text != '\0'; text++) {
+		if (!is_digit(*text))
+			return false;
+		n = n * 10 + (uint64_t)(*text - '0');
+		if (n > max)
+			return false;
+	}
+	*number = n;
+	return true;
+}
+
+/* ---- Unix sockets ---- */
+
+static int parse_path(struct parser *p, const char *path)
+{
+	struct addr *a = &p->spec->addr;
+	const size_t len = strlen(path);
+
+	if (path[0] != '/')
+		return refuse(p, path, "a socket's path begins with '/' (an abstract name with '@')");
+	if (len > PATH_MAX_BYTES)
+		return refuse(p, path + PATH_MAX_BYTES, "a path has at most 107 bytes, says the kernel");
+	a->un.sun_family = AF_UNIX;
+	memcpy(a->un.sun_path, path, len + 1);
+	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
+	p->spec->kind = ADDR_UNIX;
+	return 0;
+}
+
+static int parse_abstract(struct parser *p, const char *name)
+{
+	struct addr *a = &p->spec->addr;
+	const size_t len = strlen(name);
+
+	if (len == 0)
+		return refuse(p, name, "the abstract name is missing, as in unix:@app");
+	if (len > PATH_MAX_BYTES)
+		return refuse(p, name + PATH_MAX_BYTES, "a name has at most 107 bytes, says the kernel");
+	a->un.sun_family = AF_UNIX;
+	/* A NUL makes it abstract, and there is none at the end: all of `len` belongs to the name. */
+	a->un.sun_path[0] = '\0';
+	memcpy(a->un.sun_path + 1, name, len);
+	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+	p->spec->kind = ADDR_UNIX;
+	return 0;
+}
+
+static int parse_unix(struct parser *p, const char *text)
+{
+	if (*text == '\0')
+		return refuse(p, text, "the path is missing, as in unix:/run/app.sock");
+	return *text == '@' ? parse_abstract(p, text + 1) : parse_path(p, text);
+}
+
+/* ---- inherited sockets ---- */
+
+/* "fd@web" and "fd@3": what systemd allows in a name, but for blanks and quotes. */
+static int parse_fd(struct parser *p, const char *name)
+{
+	const size_t len = strlen(name);
+	uint64_t number;
+
+	if (len == 0)
+		return refuse(p, name, "the name is missing, as in fd@web (FileDescriptorName=web)");
+	if (len > FD_NAME_MAX)
+		return refuse(p, name + FD_NAME_MAX, "such a name has at most 255 characters");
+	for (size_t i = 0; i < len; i++)
+		if (name[i] <= ' ' || name[i] > '~' || strchr(":\"'", name[i]) != NULL)
+			return refuse(p, name + i, "such a name has no blank, no quote and no ':'");
+	if (name[strspn(name, DIGITS)] == '\0') {
+		if (!parse_number(name, FD_NUMBER_MAX, &number))
+			return refuse(p, name, "no descriptor has so large a number");
+		if (number <= 2)
+			return refuse(p, name, "descriptors 0 to 2 are the standard streams");
+		if (name[0] == '0')
+			return refuse(p, name, "write the number without zeros before it");
+	}
+	memcpy(p->spec->host, name, len + 1);
+	p->spec->kind = ADDR_FD;
+	return 0;
+}
+
+int addr_spec_fd(const struct addr_spec *spec)
+{
+	uint64_t number;
+
+	check(spec->kind == ADDR_FD);
+	return parse_number(spec->host, FD_NUMBER_MAX, &number) ? (int)number : -1;
+}
+
+/* ---- IP addresses and names ---- */
+
+static void set_in(struct addr *a, struct in_addr ip, uint16_t port)
+{
+	a->in.sin_family = AF_INET;
+	a->in.sin_addr = ip;
+	a->in.sin_port = htons(port);
+	a->len = sizeof(a->in);
+}
+
+static void set_in6(struct addr *a, struct in6_addr ip, uint16_t port)
+{
+	a->in6.sin6_family = AF_INET6;
+	a->in6.sin6_addr = ip;
+	a->in6.sin6_port = htons(port);
+	a->len = sizeof(a->in6);
+}
+
+/* ":80", "*:80", and the same behind "ipv4@" and "ipv6@". */
+static int parse_any(struct parser *p)
+{
+	struct addr_spec *spec = p->spec;
+
+	spec->kind = spec->family == AF_UNSPEC ? ADDR_ANY : ADDR_IP;
+	if (spec->family == AF_INET)
+		set_in(&spec->addr, (struct in_addr){htonl(INADDR_ANY)}, spec->port);
+	else
+		set_in6(&spec->addr, in6addr_any, spec->port);
+	return 0;
+}
+
+/* The part behind '%': an interface by its name or number. */
+static int parse_scope(struct parser *p, const char *scope, const char *where)
+{
+	struct sockaddr_in6 *in6 = &p->spec->addr.in6;
+	uint64_t number;
+
+	if (!IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) && !IN6_IS_ADDR_MC_LINKLOCAL(&in6->sin6_addr))
+		return refuse(p, where, "only a link-local address (fe80::/10) has an interface behind '%'");
+	if (!parse_number(scope, UINT32_MAX, &number))
+		number = if_nametoindex(scope);
+	if (number == 0)
+		return refuse(p, where, "there is no network interface of this name");
+	in6->sin6_scope_id = (uint32_t)number;
+	return 0;
+}
+
+/* "[::1]": `host` lies between the brackets and is `len` bytes long. */
+static int parse_ip6(struct parser *p, const char *host, size_t len)
+{
+	char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
+	struct in6_addr ip;
+	char *scope;
+
+	if (p->spec->family == AF_INET)
+		return refuse(p, host, "'ipv4@' and an IPv6 address contradict each other");
+	if (len >= sizeof(text))
+		return refuse(p, host, "this is no IPv6 address");
+	memcpy(text, host, len);
+	text[len] = '\0';
+	scope = strchr(text, '%');
+	if (scope != NULL)
+		*scope++ = '\0';
+	if (inet_pton(AF_INET6, text, &ip) != 1)
+		return refuse(p, host, "this is no IPv6 address");
+	set_in6(&p->spec->addr, ip, p->spec->port);
+	p->spec->kind = ADDR_IP;
+	return scope != NULL ? parse_scope(p, scope, host + (scope - text)) : 0;
+}
+
+/* Would the C library read this name as a number, as it reads "10.1" and "0x7f000001"? */
+static bool looks_numeric(const char *host)
+{
+	const char *dot = strrchr(host, '.');
+	const char *last = dot != NULL ? dot + 1 : host;
+	const bool is_hex = last[0] == '0' && (last[1] == 'x' || last[1] == 'X');
+
+	if (!is_digit(last[0]))
+		return false;
+	if (is_hex)
+		return last[2 + strspn(last + 2, DIGITS "abcdefABCDEF")] == '\0';
+	return last[strspn(last, DIGITS)] == '\0';
+}
+
+/* Checks `host`, a copy of what is written at `where`. */
+static int check_name(struct parser *p, const char *host, const char *where)
+{
+	size_t label = 0; /* length of the current one */
+	size_t i;
+
+	for (i = 0; host[i] != '\0'; i++) {
+		const char c = host[i];
+
+		if (c == '.') {
+			if (label == 0)
+				return refuse(p, where + i, "a part of the host name is empty");
+			label = 0;
+			continue;
+		}
+		if (!is_alnum(c) && c != '-' && c != '_')
+			return refuse(p, where + i, "a host name has letters, digits, '-', '_' and '.' only");
+		if (c == '-' && label == 0)
+			return refuse(p, where + i, "no part of a host name begins with '-'");
+		if (++label > LABEL_MAX)
+			return refuse(p, where + i, "a part of the host name is longer than 63 characters");
+	}
+	return label > 0 ? 0 : refuse(p, where + i, "a part of the host name is empty");
+}
+
+/* "10.0.0.1" or "name": `len` bytes. */
+static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
+{
+	struct addr_spec *spec = p->spec;
+	struct in_addr ip;
+
+	if (len > HOST_MAX)
+		return refuse(p, host + HOST_MAX, "the host name is longer than 253 characters");
+	memcpy(spec->host, host, len);
+	spec->host[len] = '\0';
+	if (inet_pton(AF_INET, spec->host, &ip) == 1) {
+		memset(spec->host, 0, sizeof(spec->host));
+		if (spec->family == AF_INET6)
+			return refuse(p, host, "'ipv6@' and an IPv4 address contradict each other");
+		set_in(&spec->addr, ip, spec->port);
+		spec->kind = ADDR_IP;
+		return 0;
+	}
+	spec->kind = ADDR_NAME;
+	/* A dot at the very end is that of the root, and no part of the name follows it. */
+	if (len > 1 && host[len - 1] == '.')
+		spec->host[len - 1] = '\0';
+	if (looks_numeric(spec->host) && strchr(spec->host, '-') != NULL)
+		return refuse(p, host, "ranges of addresses are not taken here: write a line for each");
+	if (looks_numeric(spec->host))
+		return refuse(p, host, "this is no IPv4 address: write four numbers from 0 to 255");
+	if (check_name(p, spec->host, host) != 0)
+		return -EINVAL;
+	memcpy(spec->host, host, len);
+	return 0;
+}
+
+static int parse_port(struct parser *p, const char *port)
+{
+	uint64_t number;
+
+	if (*port == '\0')
+		return refuse(p, port, "the port is missing behind ':'");
+	if (port[strspn(port, "0123456789-")] == '\0' && is_digit(*port) && strchr(port, '-') != NULL)
+		return refuse(p, port, "ranges of ports are not in this version: write a line for each");
+	if (!parse_number(port, UINT16_MAX, &number))
+		return refuse(p, port, "a port is a number from 0 to 65535");
+	p->spec->port = (uint16_t)number;
+	return 0;
+}
+
+/* HOST:PORT; `text` is not empty. */
+static int parse_host_port(struct parser *p, const char *text)
+{
+	const char *close = *text == '[' ? strchr(text, ']') : NULL;
+	const char *colon = *text == '[' ? close != NULL ? close + 1 : NULL : strrchr(text, ':');
+	size_t len;
+
+	if (*text == '[' && close == NULL)
+		return refuse(p, text, "the closing ']' is missing");
+	if (*text != '\0' && text[strspn(text, "0123456789")] == '\0')
+		return refuse(p, text, "write ':' before a port that stands alone, as in :8080");
+	if (strstr(text, "://") != NULL)
+		return refuse(p, text, "leave out the scheme: write ADDRESS:PORT");
+	if (strchr(text, ',') != NULL)
+		return refuse(p, text, "one address a line: write a line for each");
+	if (*text == '.' && strchr(text, '/') != NULL)
+		return refuse(p, text, "a socket's path begins with '/'");
+	if (colon == NULL && is_digit(*text) && text[strspn(text, "0123456789-")] == '\0')
+		return refuse(p, text, "ranges of ports are not in this version: write a line for each");
+	if (colon == NULL || *colon == '\0')
+		return refuse(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
+	if (*colon != ':')
+		return refuse(p, colon, "behind ']' there must be ':' and the port");
+	len = (size_t)(colon - text);
+	if (*text != '[' && memchr(text, ':', len) != NULL)
+		return refuse(p, text, "write an IPv6 address in brackets, as in [::1]:80");
+	if (parse_port(p, colon + 1) != 0)
+		return -EINVAL;
+	if (len == 0 || (len == 1 && *text == '*'))
+		return parse_any(p);
+	if (*text == '[')
+		return parse_ip6(p, text + 1, len - 2);
+	return parse_ip4_or_name(p, text, len);
+}
+
+static int parse(struct parser *p)
+{
+	const char *text = p->text;
+
+	if (*text == '\0')
+		return refuse(p, text, "the address is missing: write ADDRESS:PORT or unix:/PATH");
+	if (*text == '/')
+		return parse_path(p, text);
+	if (starts_with(text, UNIX_PREFIX) || starts_with(text, "unix@"))
+		return parse_unix(p, text + strlen(UNIX_PREFIX));
+	if (starts_with(text, "abns@"))
+		return parse_abstract(p, text + strlen("abns@"));
+	if (*text == '@')
+		return refuse(p, text, "write an abstract name as unix:@NAME");
+	if (starts_with(text, FD_PREFIX))
+		return parse_fd(p, text + strlen(FD_PREFIX));
+	if (starts_with(text, "ipv4@") || starts_with(text, "ipv6@")) {
+		p->spec->family = text[3] == '4' ? AF_INET : AF_INET6;
+		text += strlen("ipv4@");
+		if (*text == '\0')
+			return refuse(p, text, "the address is missing behind '@'");
+	}
+	return parse_host_port(p, text);
+}
+
+int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at)
+{
+	struct parser p = {.text = text, .spec = spec};
+	int err;
+
+	memset(spec, 0, sizeof(*spec));
+	err = parse(&p);
+	if (!err)
+		return 0;
+	check(p.why != NULL);
+	memset(spec, 0, sizeof(*spec));
+	if (why != NULL)
+		*why = p.why;
+	if (at != NULL)
+		*at = p.at;
+	return err;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * netset.c - a set of networks as sorted ranges that do not touch; net_prefix.c reads and prints one.
+ *
+ * IPv4 and IPv6 have a list of ranges each, so that an answer is one binary search whatever was
+ * written. Built on the main thread, then read by any.
+ */
+#include "weir/net/netset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+
+/* An address as a number; of IPv4 `high` is 0. */
+struct ip_number {
+	uint64_t high;
+	uint64_t low;
+};
+
+struct ip_range {
+	struct ip_number first;
+	struct ip_number last;
+};
+
+/* First addresses apart from last ones: a search reads the former alone, so they lie close together. */
+struct range_list {
+	struct ip_number *firsts; /* owns */
+	struct ip_number *lasts;  /* owns */
+	size_t count;
+};
+
+struct netset {
+	struct range_list ip4;
+	struct range_list ip6;
+};
+
+static bool is_less(struct ip_number a, struct ip_number b)
+{
+	return a.high != b.high ? a.high < b.high : a.low < b.low;
+}
+
+static uint64_t read_number(const uint8_t *bytes, unsigned count)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		n = n << 8 | bytes[i];
+	return n;
+}
+
+static struct ip_number number_of(uint16_t family, const uint8_t *ip)
+{
+	if (family == AF_INET)
+		return (struct ip_number){0, read_number(ip, 4)};
+	return (struct ip_number){read_number(ip, 8), read_number(ip + 8, 8)};
+}
+
+/* `count` ones at the low end; 64 and more are all of them. */
+static uint64_t low_ones(unsigned count)
+{
+	return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
+}
+
+static struct ip_range range_of(const struct net_prefix *p)
+{
+	const unsigned free_bits = (p->family == AF_INET ? 32u : 128u) - p->bits;
+	struct ip_range r;
+
+	r.first = number_of(p->family, p->ip);
+	r.last.low = r.first.low | low_ones(free_bits);
+	r.last.high = r.first.high | (free_bits > 64 ? low_ones(free_bits - 64) : 0);
+	return r;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct ip_range *left = a;
+	const struct ip_range *right = b;
+
+	if (is_less(left->first, right->first))
+		return -1;
+	return is_less(right->first, left->first) ? 1 : 0;
+}
+
+/* Does `next` begin within the range that ends at `last`, or right behind it? */
+static bool continues(struct ip_number last, struct ip_number next)
+{
+	if (!is_less(last, next))
+		return true;
+	last.low++;
+	if (last.low == 0)
+		last.high++; /* there is an address behind `last`: it does not wrap */
+	return last.high == next.high && last.low == next.low;
+}
+
+/* Sorts `ranges` and joins what overlaps or touches. How many are left. */
+static size_t join_ranges(struct ip_range *ranges, size_t count)
+{
+	size_t kept = 0;
+
+	if (count == 0)
+		return 0;
+	qsort(ranges, count, sizeof(*ranges), compare_ranges);
+	for (size_t i = 1; i < count; i++) {
+		struct ip_range *r = &ranges[kept];
+
+		if (!continues(r->last, ranges[i].first))
+			ranges[++kept] = ranges[i];
+		else if (is_less(r->last, ranges[i].last))
+			r->last = ranges[i].last;
+	}
+	return kept + 1;
+}
+
+/* Makes the list of one family; `ranges` has room for all prefixes. False without memory. */
+static bool make_list(struct range_list *list, uint16_t family, const struct net_prefix *prefixes,
+		      struct ip_range *ranges, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (prefixes[i].family == family)
+			ranges[n++] = range_of(&prefixes[i]);
+	n = join_ranges(ranges, n);
+	list->firsts = calloc(n + 1, sizeof(*list->firsts));
+	list->lasts = calloc(n + 1, sizeof(*list->lasts));
+	if (list->firsts == NULL || list->lasts == NULL)
+		return false;
+	list->count = n;
+	for (size_t i = 0; i < n; i++) {
+		list->firsts[i] = ranges[i].first;
+		list->lasts[i] = ranges[i].last;
+	}
+	return true;
+}
+
+struct netset *netset_new(const struct net_prefix *prefixes, size_t count)
+{
+	struct netset *set = calloc(1, sizeof(*set));
+	struct ip_range *ranges = calloc(count + 1, sizeof(*ranges));
+	bool made = false;
+
+	if (set != NULL && ranges != NULL)
+		made = make_list(&set->ip4, AF_INET, prefixes, ranges, count) &&
+		       make_list(&set->ip6, AF_INET6, prefixes, ranges, count);
+	free(ranges);
+	if (made)
+		return set;
+	netset_free(set);
+	return NULL;
+}
+
+void netset_free(struct netset *set)
+{
+	if (set == NULL)
+		return;
+	free(set->ip4.firsts);
+	free(set->ip4.lasts);
+	free(set->ip6.firsts);
+	free(set->ip6.lasts);
+	free(set);
+}
+
+/* The last range that begins at `n` or before it is the only one that can have it. */
+static bool list_has(const struct range_list *list, struct ip_number n)
+{
+	size_t from = 0; /* all before it begin at `n` or before */
+	size_t to = list->count; /* all from it on begin behind `n` */
+
+	while (from < to) {
+		const size_t middle = from + (to - from) / 2;
+
+		if (is_less(n, list->firsts[middle]))
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from > 0 && !is_less(list->lasts[from - 1], n);
+}
+
+bool netset_has(const struct netset *set, const struct addr_brief *a)
+{
+	struct in6_addr ip;
+
+	if (a->family == AF_INET)
+		return list_has(&set->ip4, number_of(AF_INET, a->ip));
+	if (a->family != AF_INET6)
+		return false;
+	/* A PROXY header may say it in this way: it must not get around a list of IPv4 networks. */
+	memcpy(&ip, a->ip, sizeof(ip));
+	if (IN6_IS_ADDR_V4MAPPED(&ip))
+		return list_has(&set->ip4, number_of(AF_INET, a->ip + 12));
+	return list_has(&set->ip6, number_of(AF_INET6, a->ip));
+}

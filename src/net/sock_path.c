@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sock_path.c - the path of a listening Unix socket: whose it is, its mode and owner, and its end.
+ *
+ * The owner of the folder may swap what lies there, or the folder, between any two calls. So each step opens
+ * the folder once, and mode and owner are given to the file that the socket made, never to a name. Owns the
+ * lock. Any thread, one at a time.
+ */
+#include "weir/net/sock_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weir/base/check.h"
+#include "weir/base/file.h"
+#include "weir/sys/sys.h"
+
+/* Between locking and listening, or between the end of a socket and of its lock, lie microseconds. */
+#define WAIT_TRIES 50
+#define WAIT_NS    10000000L
+
+struct lock_name {
+	char text[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(".lock")];
+};
+
+static struct lock_name lock_name_of(const char *name)
+{
+	struct lock_name lock;
+
+	(void)snprintf(lock.text, sizeof(lock.text), "%s.lock", name); /* fits: `name` is of a sun_path */
+	return lock;
+}
+
+/* ---- who is there ---- */
+
+/* The process that listens; as it began to (SO_PEERCRED, unix(7)). */
+static pid_t listener_of(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
+}
+
+/* The name in that very folder, whatever its path leads to by now; where it does not fit, by the path. */
+static int connect_at(int fd, int folder, const char *name, const struct addr *a)
+{
+	struct addr at = {.len = sizeof(at.un), .un.sun_family = AF_UNIX};
+	const int len = snprintf(at.un.sun_path, sizeof(at.un.sun_path), "/proc/self/fd/%d/%s", folder, name);
+	int err = -ENOENT;
+
+	if (len < (int)sizeof(at.un.sun_path))
+		err = sys_connect(fd, &at.sa, at.len);
+	return err == -ENOENT ? sys_connect(fd, &a->sa, a->len) : err;
+}
+
+static int look_at(int folder, const char *name, const struct addr *a, pid_t *holder)
+{
+	struct stat st;
+	int fd, err;
+
+	*holder = 0;
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	if (!S_ISSOCK(st.st_mode))
+		return -EADDRINUSE;
+	fd = sys_socket(AF_UNIX);
+	if (fd < 0)
+		return fd;
+	err = connect_at(fd, folder, name, a);
+	if (!err)
+		*holder = listener_of(fd);
+	sys_close(fd);
+	if (err == -ENOENT)
+		return 0; /* its owner has just removed it */
+	/* Only a refusal proves that nobody listens: a full backlog says EAGAIN, another kind of
+	 * socket EPROTOTYPE. */
+	return err == -ECONNREFUSED ? 1 : -EADDRINUSE;
+}
+
+int sock_path_look(const struct addr *a, pid_t *holder)
+{
+	const char *name;
+	int folder, found;
+
+	*holder = 0;
+	if (a->un.sun_path[0] == '\0')
+		return 0;
+	folder = file_open_folder(a->un.sun_path, &name);
+	if (folder < 0)
+		return 0; /* there is nothing; whoever binds is told why */
+	found = look_at(folder, name, a, holder);
+	file_close(folder);
+	return found;
+}
+
+/* ---- claiming ---- */
+
+static void pause_a_moment(void)
+{
+	const struct timespec pause = {.tv_nsec = WAIT_NS};
+
+	(void)nanosleep(&pause, NULL); /* a signal ends one pause of many */
+}
+
+/* The rings of a process that was killed keep its sockets open for some milliseconds after its end. */
+static int look_past_the_dead(int folder, const char *name, const struct addr *a, pid_t *holder)
+{
+	int found = look_at(folder, name, a, holder);
+
+	for (int i = 0; i < WAIT_TRIES && found == -EADDRINUSE && *holder > 0; i++) {
+		if (kill(*holder, 0) == 0 || errno != ESRCH)
+			break;
+		pause_a_moment();
+		found = look_at(folder, name, a, holder);
+	}
+	return found;
+}
+
+/* A lock file that we may not open was left by another user, root as a rule: a living one would listen. */
+static int replace_lock(struct sock_path *p, int folder, const char *name, const struct addr *a)
+{
+	const struct lock_name lock = lock_name_of(name);
+	const int found = look_past_the_dead(folder, name, a, &p->holder);
+
+	if (found < 0)
+		return found;
+	return unlinkat(folder, lock.text, 0) == 0 || errno == ENOENT ? -EAGAIN : -EACCES;
+}
+
+/* Takes the lock, also from somebody who is about to give it back. */
+static int take_lock(struct sock_path *p, int folder, const char *name, const struct addr *a)
+{
+	const struct lock_name lock = lock_name_of(name);
+	pid_t holder, listener = 0;
+
+	for (int i = 0; i < WAIT_TRIES; i++) {
+		int fd = file_lock(folder, lock.text, &holder);
+
+		if (fd == -EPERM)
+			return -EACCES; /* the folder is not ours to write to */
+		if (fd == -EACCES)
+			fd = replace_lock(p, folder, name, a);
+		if (fd >= 0) {
+			p->lock_fd = fd;
+			p->locked = true;
+			return 0;
+		}
+		if (fd != -EAGAIN)
+			return fd;
+		if (look_at(folder, name, a, &listener) < 0) {
+			p->holder = holder != 0 ? holder : listener;
+			return -EADDRINUSE;
+		}
+		p->holder = holder;
+		pause_a_moment();
+	}
+	return -EADDRINUSE;
+}
+
+int sock_path_claim(struct sock_path *p, const struct addr *a)
+{
+	const char *name;
+	int folder, err;
+
+	check(addr_is_unix(a));
+	check(a->un.sun_path[0] != '\0');
+	check(!p->locked);
+	memset(p, 0, sizeof(*p));
+	folder = file_open_folder(a->un.sun_path, &name);
+	if (folder < 0)
+		return folder;
+	err = take_lock(p, folder, name, a);
+	if (!err)
+		err = look_past_the_dead(folder, name, a, &p->holder);
+	/* Nobody listens, and with the lock nobody is about to. */
+	if (err > 0)
+		err = unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
+	file_close(folder);
+	if (err)
+		sock_path_release(p, a);
+	return err;
+}
+
+/* ---- owning ---- */
+
+static int own_file(int file, const struct stat *st, const struct sock_listen *opt)
+{
+	const bool owned = (opt->uid == (uid_t)-1 || opt->uid == st->st_uid) &&
+			   (opt->gid == (gid_t)-1 || opt->gid == st->st_gid);
+
+	/* What is so already is not asked for: a sandbox may refuse chown(2) altogether. */
+	if (!owned && fchownat(file, "", opt->uid, opt->gid, AT_EMPTY_PATH) != 0)
+		return -errno;
+	if (opt->mode < 0 || (st->st_mode & 07777) == (mode_t)opt->mode)
+		return 0;
+	return file_set_mode(file, (mode_t)opt->mode);
+}
+
+int sock_path_own(struct sock_path *p, int fd, const struct addr *a, const struct sock_listen *opt)
+{
+	struct stat st;
+	const char *name;
+	int folder, file, err;
+
+	folder = file_open_folder(a->un.sun_path, &name);
+	if (folder < 0)
+		return folder;
+	file = file_of_socket(fd, folder, name);
+	file_close(folder);
+	if (file < 0)
+		return file == -ENOENT ? -ESTALE : file;
+	err = fstat(file, &st) != 0 ? -errno : 0;
+	if (!err) {
+		p->bound = true;
+		p->dev = st.st_dev;
+		p->ino = st.st_ino;
+		err = own_file(file, &st, opt);
+	}
+	file_close(file);
+	return err;
+}
+
+/* ---- releasing ---- */
+
+void sock_path_release(struct sock_path *p, const struct addr *a)
+{
+	const struct stat ours = {.st_dev = p->dev, .st_ino = p->ino};
+	struct lock_name lock;
+	const char *name;
+	int folder;
+
+	if (!p->locked && !p->bound)
+		return;
+	folder = file_open_folder(a->un.sun_path, &name);
+	/* After the privilege drop the folder may not be ours to write; the next start finds a path on which
+	 * nobody listens and removes it. */
+	if (folder >= 0 && p->bound && file_is_at(&ours, folder, name))
+		(void)unlinkat(folder, name, 0);
+	p->bound = false;
+	lock = lock_name_of(name);
+	if (p->locked)
+		file_unlock(p->lock_fd, folder, lock.text);
+	p->locked = false;
+	if (folder >= 0)
+		file_close(folder);
+}

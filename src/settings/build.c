@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * build.c - understands the lines of a document: each is one option of the table, or an error.
+ *
+ * [defaults] is read first, wherever it stands; each section begins as its copy. Refuses unknown
+ * keys, keys in the wrong section and keys given twice. Main thread.
+ */
+#include "build.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/config/habit.h"
+#include "setting.h"
+
+#define ANYWHERE (IN_GLOBAL | IN_DEFAULTS | IN_PROXIES)
+/* One section being read. */
+struct pass {
+	struct build *build;
+	struct section *section;
+	struct proxy *proxy;	   /* NULL in [global] and [defaults] */
+	void *base;		   /* what its scalar options fill */
+	const struct entry **seen; /* one an option: the line that gave it first */
+	const struct entry **from; /* one an option: the line that its value is from */
+};
+
+/* What else fails when a line with this option does. */
+static unsigned bad_of(const struct option *o)
+{
+	if (o->type == OPT_BIND)
+		return SECTION_BAD_BIND;
+	if (o->type == OPT_SERVER || strcmp(o->key, "servers") == 0 || strcmp(o->key, "no-server") == 0)
+		return SECTION_BAD_SERVER;
+	if (o->type == OPT_BACKEND || o->type == OPT_ROUTE)
+		return SECTION_BAD_BACKEND;
+	return 0;
+}
+
+static void report_unknown_key(struct pass *p, const struct entry *e)
+{
+	struct diag *d = p->build->diag;
+	unsigned kind = p->section->kind;
+	const struct option *elsewhere = option_find(ANYWHERE, e->key).option;
+	const struct option *word = option_find(~0u, e->key).option;
+	const struct option *near = option_suggest(kind, e->key);
+	size_t foreign = 0;
+	const char *hint =
+		habit_translate(d->arena, arena_printf(d->arena, "%s %s", e->key, e->value), &foreign);
+	char places[OPTION_PLACES_MAX], keys[OPTION_LIST_MAX];
+
+	if (elsewhere != NULL) {
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' does not belong in [%s]", elsewhere->key,
+			   section_word(kind));
+		diag_hint(d, "it belongs in %s", option_places(elsewhere->sections, places));
+		p->section->bad |= bad_of(elsewhere);
+		return;
+	}
+	if (hint == NULL && word != NULL) {
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is no key, it is a word of another line%s",
+			   word->key, option_version_note(word));
+		diag_hint(d, "it belongs in %s: %s", option_places(word->sections, places), word->example);
+		p->section->bad |= SECTION_BAD_LINE;
+		return;
+	}
+	diag_error(d, DIAG_UNKNOWN_KEY, e->key_at, "unknown key '%s'", e->key);
+	if (hint == NULL && near == NULL)
+		near = option_suggest(ANYWHERE, e->key);
+	if (hint != NULL)
+		diag_hint(d, "%s", hint);
+	else if (near != NULL && (near->sections & kind) != 0)
+		diag_hint(d, "did you mean '%s'?%s", near->key, option_version_note(near));
+	else if (near != NULL)
+		diag_hint(d, "did you mean '%s' in %s?%s", near->key, option_places(near->sections, places),
+			  option_version_note(near));
+	else if (option_list_of(ANYWHERE, e->key, keys)[0] != '\0')
+		diag_hint(d, "there are %s%s", keys, kind == IN_GLOBAL ? ", in other sections" : "");
+	else
+		diag_hint(d, "see 'weir help'");
+	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;
+}
+
+static bool needs_name(const struct option *o)
+{
+	return (o->flags & OPT_NAMED) != 0 && (o->flags & OPT_NAME_OPTIONAL) == 0;
+}
+
+/* Checks the name of `server NAME` and the like; 0, or -EINVAL after reporting. */
+static int check_name(struct pass *p, const struct entry *e, const struct option_match *match)
+{
+	struct diag *d = p->build->diag;
+	const char *key = match->option->key;
+	size_t ok = strspn(match->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+	struct at at = e->key_at;
+	size_t more;
+
+	if (match->name[0] == '\0') {
+		if ((match->option->flags & OPT_NAME_OPTIONAL) != 0)
+			return 0;
+		diag_error(d, DIAG_BAD_NAME, at, "'%s' needs a name", key);
+		diag_hint(d, "write '%s NAME = ...'", key);
+		return -EINVAL;
+	}
+	at.col += (unsigned)match->name_offset;
+	at.len = (unsigned)strlen(match->name);
+	if (strlen(match->name) >= CONFIG_NAME_MAX) {
+		diag_error(d, DIAG_TOO_LONG, at, "a name has at most %d bytes", CONFIG_NAME_MAX - 1);
+		return -EINVAL;
+	}
+	if (match->name[ok] == '\0')
+		return 0;
+	more = ok + strspn(match->name + ok, " \t");
+	at.col += (unsigned)more;
+	at.len -= (unsigned)more;
+	if (more > ok) {
+		diag_error(d, DIAG_BAD_NAME, at, "'%s' has one name, then '='", key);
+		diag_hint(d, "write '%s %.*s = ...'", key, (int)ok, match->name);
+	} else {
+		diag_error(d, DIAG_BAD_NAME, at, "a name has letters, digits and . _ - only");
+	}
+	return -EINVAL;
+}
+
+/* May this option stand here and now? 0, or -EINVAL after reporting. */
+static int check_allowed(struct pass *p, const struct entry *e, const struct option *o)
+{
+	struct diag *d = p->build->diag;
+	const struct entry **seen = &p->seen[o - options];
+	char places[OPTION_PLACES_MAX];
+
+	if (o->type == OPT_LATER) {
+		diag_error(d, DIAG_NOT_YET, e->key_at, "'%s' is not in this version", o->key);
+		return -EINVAL;
+	}
+	if (*seen != NULL && (o->flags & OPT_REPEAT) == 0) {
+		diag_error(d, DIAG_DUPLICATE, e->key_at, "'%s' is given twice", o->key);
+		diag_hint(d, "first on %s", diag_where(d, e->key_at, (*seen)->key_at));
+		return -EINVAL;
+	}
+	if (*seen == NULL)
+		*seen = e;
+	if ((o->effect & p->section->kind) == 0) {
+		diag_warning(d, DIAG_NO_EFFECT, e->key_at, "'%s' has no effect in a [%s]", o->key,
+			     section_word(p->section->kind));
+		diag_hint(d, "it belongs in %s", option_places(o->effect, places));
+	}
+	return 0;
+}
+
+static struct config_place place_of(const struct entry *e)
+{
+	return (struct config_place){e->key_at.source->name, e->key_at.line};
+}
+
+static int read_bind(struct pass *p, const struct entry *e, const struct setting *s, const char *name)
+{
+	struct arena *a = p->build->diag->arena;
+	struct proxy *x = p->proxy;
+	struct config_bind bind = {.place = place_of(e)};
+	int err = setting_parse_bind(s, &bind);
+
+	if (err)
+		return err;
+	check(strlen(name) < sizeof(bind.name));
+	memcpy(bind.name, name, strlen(name));
+	x->binds = arena_grow(a, x->binds, x->bind_count, sizeof(*x->binds));
+	x->bind_at = arena_grow(a, x->bind_at, x->bind_count, sizeof(*x->bind_at));
+	x->bind_words = arena_grow(a, x->bind_words, x->bind_count, sizeof(*x->bind_words));
+	x->bind_words[x->bind_count] = s->words;
+	x->binds[x->bind_count] = bind;
+	x->bind_at[x->bind_count++] = s->words.list[0].at;
+	return 0;
+}
+
+static int read_server(struct pass *p, const struct entry *e, const struct setting *s,
+		       const struct option_match *match)
+{
+	struct arena *a = p->build->diag->arena;
+	struct proxy *x = p->proxy;
+	struct config_server server = {.place = place_of(e)};
+	struct at name_at = e->key_at;
+	int err = setting_parse_server(s, &server);
+
+	name_at.col += (unsigned)match->name_offset;
+	name_at.len = (unsigned)strlen(match->name);
+	check(name_at.len < sizeof(server.name));
+	memcpy(server.name, match->name, name_at.len);
+	/* A server that failed is kept all the same: its name is taken. Nothing is built from it. */
+	x->servers = arena_grow(a, x->servers, x->server_count, sizeof(*x->servers));
+	x->server_at = arena_grow(a, x->server_at, x->server_count, sizeof(*x->server_at));
+	x->server_words = arena_grow(a, x->server_words, x->server_count, sizeof(*x->server_words));
+	x->server_words[x->server_count] = s->words;
+	x->servers[x->server_count] = server;
+	x->server_at[x->server_count++] = name_at;
+	return err;
+}
+
+static int read_route(struct pass *p, const struct entry *e, const struct setting *s,
+		      const struct option_match *match)
+{
+	struct arena *a = p->build->diag->arena;
+	struct proxy *x = p->proxy;
+	struct route_line line = {.name = match->name, .at = e->key_at, .place = place_of(e)};
+
+	line.at.col += (unsigned)match->name_offset;
+	line.at.len = (unsigned)strlen(match->name);
+	if (setting_parse_route(s, &line.route) != 0)
+		return -EINVAL;
+	x->routes = arena_grow(a, x->routes, x->route_count, sizeof(*x->routes));
+	x->routes[x->route_count++] = line;
+	return 0;
+}
+
+/* A section's own lists take the place of those of [defaults]; further lines add to them. */
+static void begin_list(struct pass *p, const struct entry *e, const struct setting *s)
+{
+	void *field = (char *)p->base + s->option->offset;
+
+	if (p->seen[s->option - options] != e)
+		return;
+	if (s->option->type == OPT_NETWORKS)
+		memset(field, 0, sizeof(struct config_networks));
+	else
+		memset(field, 0, sizeof(struct config_ids));
+}
+
+/* timeout-idle stands for two keys, which win over it in their own section, before and after it. */
+static int read_idle(struct pass *p, const struct entry *e, const struct setting *s)
+{
+	ptrdiff_t client = option_find(IN_LISTEN, "timeout-client").option - options;
+	ptrdiff_t server = option_find(IN_LISTEN, "timeout-server").option - options;
+	struct config_timeouts *t = &((struct config_proxy *)p->base)->timeouts;
+	struct config_timeouts before = *t;
+	int err = setting_parse(s);
+
+	if (p->seen[client] != NULL)
+		t->client_ns = before.client_ns;
+	else
+		p->from[client] = e;
+	if (p->seen[server] != NULL)
+		t->server_ns = before.server_ns;
+	else
+		p->from[server] = e;
+	return err;
+}
+
+static int read_log(struct pass *p, const struct entry *e, const struct setting *s)
+{
+	struct config_global *g = p->base;
+	int err = setting_parse(s);
+	struct config_log *log;
+
+	if (err)
+		return err;
+	log = &g->logs[g->log_count - 1];
+	log->place = place_of(e);
+	if (log->path == NULL || strlen(log->path) <= SETTING_TEXT_MAX)
+		return 0;
+	diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "a path has at most %d bytes",
+		   SETTING_TEXT_MAX);
+	return -EINVAL;
+}
+
+static int read_backend_name(struct pass *p, const struct setting *s)
+{
+	if (s->words.count > 1) {
+		diag_error(s->diag, DIAG_BAD_VALUE, s->words.list[1].at, "'%s' takes one name",
+			   s->option->key);
+		return -EINVAL;
+	}
+	p->proxy->backend_name = s->words.list[0].text;
+	p->proxy->backend_at = s->words.list[0].at;
+	return 0;
+}
+
+/* The line has no '=' after its key: says how we write it, with the words as HAProxy means them. */
+static void report_plain(struct pass *p, const struct entry *e, const struct option_match *match,
+			 struct words *words)
+{
+	struct diag *d = p->build->diag;
+	const struct option *o = match->option;
+	const char *name = match->name;
+
+	if (name[0] == '\0' && needs_name(o))
+		name = "NAME";
+	habit_join_words(d, o, words);
+	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
+	if (o->type == OPT_ROUTE)
+		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT'", name);
+	else if (words->count > 0)
+		diag_hint(d, "write '%s'", habit_line(d->arena, o, name, words));
+	else
+		diag_hint(d, "for example: %s", o->example);
+}
+
+/* Is what stands in a line without '=' worth reading? */
+static bool can_go_on(const struct option_match *match, const struct setting *s)
+{
+	const struct option *o = match->option;
+	struct config_server nameless = {0};
+
+	if (s->words.count == 0 || o->type == OPT_ROUTE)
+		return false;
+	if (match->name[0] != '\0' || !needs_name(o))
+		return true;
+	/* A server without a name is no server, but its words are judged. */
+	if (o->type == OPT_SERVER)
+		(void)setting_parse_server(s, &nameless);
+	return false;
+}
+
+static int read_value(struct pass *p, const struct entry *e, const struct option_match *match)
+{
+	struct diag *d = p->build->diag;
+	struct setting s = {.diag = d, .option = match->option, .base = p->base};
+	int err = words_split(d, e->value_at, e->value, &s.words);
+
+	if (err)
+		return err;
+	if (e->plain)
+		report_plain(p, e, match, &s.words);
+	if (e->plain && !can_go_on(match, &s))
+		return -EINVAL;
+	if (s.words.count == 0) {
+		diag_error(d, DIAG_NO_VALUE, e->key_at, "'%s' needs a value", match->option->key);
+		diag_hint(d, "for example: %s", match->option->example);
+		return -EINVAL;
+	}
+	switch (match->option->type) {
+	case OPT_INCLUDE: /* done when the file was read */
+		return 0;
+	case OPT_BIND:
+		return read_bind(p, e, &s, match->name);
+	case OPT_SERVER:
+		return read_server(p, e, &s, match);
+	case OPT_BACKEND:
+		return read_backend_name(p, &s);
+	case OPT_IDLE:
+		return read_idle(p, e, &s);
+	case OPT_ROUTE:
+		return read_route(p, e, &s, match);
+	case OPT_NETWORKS:
+	case OPT_USERS:
+		begin_list(p, e, &s);
+		return setting_parse(&s);
+	case OPT_LOG:
+		return read_log(p, e, &s);
+	case OPT_ADMIN:
+		p->build->admin_at = s.words.list[0].at;
+		return setting_parse(&s);
+	default:
+		return setting_parse(&s);
+	}
+}
+
+/* A line below a header that nobody understands: one of [global] is where it belongs, as far as we know. */
+static void read_guessed(struct pass *p, const struct entry *e)
+{
+	const struct option_match match = option_find(IN_GLOBAL, e->key);
+	void *base = p->base;
+
+	if (match.option == NULL || match.option->type == OPT_LATER) {
+		report_unknown_key(p, e);
+		return;
+	}
+	p->base = &p->build->nowhere;
+	(void)read_value(p, e, &match); /* for its errors; nothing is built from this section */
+	p->base = base;
+}
+
+static void read_entry(struct pass *p, const struct entry *e)
+{
+	struct option_match match = option_find(p->section->kind, e->key);
+	bool needs_check;
+
+	if (match.option == NULL && p->section->guessed) {
+		read_guessed(p, e);
+		return;
+	}
+	if (match.option == NULL) {
+		report_unknown_key(p, e);
+		return;
+	}
+	/* Of a line without '=' the missing name is in the hint. */
+	needs_check = (match.option->flags & OPT_NAMED) != 0 && !(e->plain && match.name[0] == '\0');
+	if (needs_check && check_name(p, e, &match) != 0) {
+		p->section->bad |= bad_of(match.option);
+		return;
+	}
+	if (check_allowed(p, e, match.option) != 0 || read_value(p, e, &match) != 0)
+		p->section->bad |= bad_of(match.option);
+	else
+		p->from[match.option - options] = e;
+}
+
+/* Which lines the values of a section are from. */
+static struct config_origins origins_of(const struct pass *p)
+{
+	struct arena *a = p->build->diag->arena;
+	struct config_origins o = {0};
+
+	for (size_t i = 0; i < option_count; i++) {
+		if (p->from[i] == NULL)
+			continue;
+		o.list = arena_grow(a, o.list, o.count, sizeof(*o.list));
+		o.list[o.count++] = (struct config_origin){.option = i, .place = place_of(p->from[i])};
+	}
+	return o;
+}
+
+static struct config_origins read_section(struct build *b, struct section *section, struct proxy *proxy,
+					  void *base)
+{
+	struct pass p = {b, section, proxy, base, NULL, NULL};
+
+	p.seen = arena_alloc(b->diag->arena, option_count * sizeof(*p.seen));
+	p.from = arena_alloc(b->diag->arena, option_count * sizeof(*p.from));
+	if (proxy != NULL)
+		proxy->from = p.from;
+	for (const struct entry *e = section->first; e != NULL; e = e->next)
+		read_entry(&p, e);
+	return origins_of(&p);
+}
+
+/* Gives servers what their section says and they do not. */
+static void finish_servers(struct arena *a, struct proxy *p)
+{
+	bool checked = p->set.check.kind != CONFIG_CHECK_OFF;
+
+	/* "check" at a server of a section without a check is a check of TCP, for that server alone. */
+	for (size_t i = 0; i < p->server_count && !checked; i++) {
+		if (p->servers[i].check)
+			p->set.check.kind = CONFIG_CHECK_TCP;
+	}
+	for (size_t i = 0; i < p->server_count; i++) {
+		const struct words *words = &p->server_words[i];
+
+		if (setting_find_word(a, words, IN_SERVER, "check") == NULL)
+			p->servers[i].check = checked;
+		if (setting_find_word(a, words, IN_SERVER, "send-proxy") == NULL)
+			p->servers[i].send_proxy = p->set.send_proxy;
+	}
+}
+
+static void add_proxy(struct build *b, struct section *section)
+{
+	struct arena *a = b->diag->arena;
+	struct proxy *p;
+
+	b->proxies = arena_grow(a, b->proxies, b->proxy_count, sizeof(*b->proxies));
+	p = &b->proxies[b->proxy_count++];
+	memset(p, 0, sizeof(*p));
+	p->section = section;
+	p->set = b->defaults;
+	p->origins = read_section(b, section, p, &p->set);
+	finish_servers(a, p);
+}
+
+static void set_built_in(struct build *b)
+{
+	struct arena *a = b->diag->arena;
+
+	memset(&b->global, 0, sizeof(b->global));
+	memset(&b->defaults, 0, sizeof(b->defaults));
+	b->global.admin_owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
+	setting_defaults(a, IN_GLOBAL | IN_ADMIN, &b->global);
+	setting_defaults(a, IN_DEFAULTS, &b->defaults);
+	b->built_in = b->defaults;
+}
+
+/* Without any log line there is the one of the table. */
+static void set_default_log(struct build *b)
+{
+	struct config_log *log;
+
+	if (b->global.log_count > 0)
+		return;
+	log = arena_alloc(b->diag->arena, sizeof(*log));
+	log->kind = CONFIG_LOG_AUTO;
+	setting_defaults(b->diag->arena, IN_LOG, log);
+	b->global.logs = log;
+	b->global.log_count = 1;
+}
+
+void build_document(struct build *b)
+{
+	struct section *global = document_find(b->doc, IN_GLOBAL, NULL);
+	struct section *defaults = document_find(b->doc, IN_DEFAULTS, NULL);
+
+	set_built_in(b);
+	if (global != NULL)
+		b->global.origins = read_section(b, global, NULL, &b->global);
+	set_default_log(b);
+	if (defaults != NULL)
+		b->defaults_origins = read_section(b, defaults, NULL, &b->defaults);
+	for (struct section *s = b->doc->first; s != NULL; s = s->next) {
+		if ((s->kind & IN_PROXIES) != 0)
+			add_proxy(b, s);
+	}
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * crosscheck.c - what no single line shows: names, references, addresses used twice.
+ *
+ * Runs also when single lines were wrong, so that one run shows every mistake; what had an error
+ * of its own is not reported again for what follows from it. Main thread.
+ */
+#include "build.h"
+
+#include <string.h>
+
+#include "weir/config/suggest.h"
+
+bool build_is_backend(const struct proxy *p)
+{
+	/* A [listen] that names a backend is a frontend written another way. */
+	return p->section->kind == IN_BACKEND || (p->section->kind == IN_LISTEN && p->backend_name == NULL);
+}
+
+static bool is_frontend(const struct proxy *p)
+{
+	return (p->section->kind & (IN_FRONTEND | IN_LISTEN)) != 0;
+}
+
+static void check_section_names(struct build *b)
+{
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		struct proxy *p = &b->proxies[i];
+		const struct section *s = p->section;
+
+		for (size_t j = 0; j < i && !p->duplicate; j++) {
+			const struct section *first = b->proxies[j].section;
+			bool both =
+				s->kind == IN_LISTEN || first->kind == IN_LISTEN || s->kind == first->kind;
+
+			if (!both || s->guessed || first->guessed || strcmp(s->name, first->name) != 0)
+				continue;
+			p->duplicate = true;
+			diag_error(b->diag, DIAG_DUPLICATE, s->at, "[%s %s] is already defined",
+				   section_word(s->kind), s->name);
+			diag_hint(b->diag, "as [%s %s] on %s", section_word(first->kind), first->name,
+				  diag_where(b->diag, s->at, first->at));
+		}
+	}
+}
+
+static void check_server_names(struct build *b, const struct proxy *p)
+{
+	for (size_t i = 1; i < p->server_count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (strcmp(p->servers[i].name, p->servers[j].name) != 0)
+				continue;
+			diag_error(b->diag, DIAG_DUPLICATE, p->server_at[i],
+				   "server '%s' is already defined in '%s'", p->servers[i].name,
+				   p->section->name);
+			diag_hint(b->diag, "first on %s",
+				  diag_where(b->diag, p->server_at[i], p->server_at[j]));
+			break;
+		}
+	}
+}
+
+static const struct proxy *find_backend(const struct build *b, const char *name)
+{
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		const struct proxy *p = &b->proxies[i];
+
+		if (build_is_backend(p) && strcmp(p->section->name, name) == 0)
+			return p;
+	}
+	return NULL;
+}
+
+static void report_no_backend(struct build *b, const char *name, struct at at)
+{
+	const struct section *front = document_find(b->doc, IN_FRONTEND | IN_LISTEN, name);
+	struct suggest near;
+
+	diag_error(b->diag, DIAG_UNDEFINED_BACKEND, at, "backend '%s' is not defined", name);
+	suggest_init(&near, name);
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		if (build_is_backend(&b->proxies[i]))
+			suggest_offer(&near, b->proxies[i].section->name, b->proxies[i].section);
+	}
+	if (near.best != NULL)
+		diag_hint(b->diag, "did you mean '%s' (%s)?", near.best,
+			  diag_where(b->diag, at, ((const struct section *)near.thing)->at));
+	else if (front != NULL)
+		diag_hint(b->diag, "'%s' is a %s", name, section_word(front->kind));
+	else
+		diag_hint(b->diag, "write a section [backend %s]", name);
+}
+
+/* The backend that a line refers to; NULL after reporting. */
+static const struct proxy *refer(struct build *b, const char *name, struct at at)
+{
+	const struct proxy *target = find_backend(b, name);
+
+	if (target == NULL && !document_is_broken(b->doc, name))
+		report_no_backend(b, name, at);
+	return target;
+}
+
+static void check_frontend(struct build *b, struct proxy *p)
+{
+	const struct section *s = p->section;
+	const char *word = section_word(s->kind);
+
+	if (p->bind_count == 0 && (s->bad & SECTION_BAD_BIND) == 0) {
+		diag_error(b->diag, DIAG_MISSING, s->at, "[%s %s] has no 'bind'", word, s->name);
+		diag_hint(b->diag, "add a line such as: bind = :8080");
+	}
+	for (size_t i = 0; i < p->route_count; i++)
+		p->routes[i].target = refer(b, p->routes[i].name, p->routes[i].at);
+	if (p->backend_name != NULL) {
+		p->target = refer(b, p->backend_name, p->backend_at);
+		if (p->server_count > 0) {
+			diag_error(b->diag, DIAG_CONFLICT, p->backend_at,
+				   "[listen %s] has servers of its own", s->name);
+			diag_hint(b->diag, "leave out either the servers or 'default-backend'");
+		}
+		return;
+	}
+	p->target = p;
+	if (s->kind == IN_FRONTEND && (s->bad & SECTION_BAD_BACKEND) == 0) {
+		diag_error(b->diag, DIAG_MISSING, s->at, "[frontend %s] has no backend", s->name);
+		diag_hint(b->diag, "add a line such as: default-backend = NAME");
+	} else if (s->kind == IN_LISTEN && p->server_count == 0 &&
+		   (s->bad & (SECTION_BAD_SERVER | SECTION_BAD_BACKEND)) == 0) {
+		diag_error(b->diag, DIAG_MISSING, s->at, "[listen %s] has no server", s->name);
+		diag_hint(b->diag, "add a line such as: server a = 10.0.0.1:80");
+	}
+}
+
+static void check_backend(struct build *b, const struct proxy *p)
+{
+	const struct section *s = p->section;
+
+	if (p->server_count == 0 && (s->bad & SECTION_BAD_SERVER) == 0) {
+		diag_warning(b->diag, DIAG_MISSING, s->at, "[backend %s] has no server", s->name);
+		diag_hint(b->diag, "every connection to it will be closed");
+	}
+}
+
+static bool is_wildcard(const struct config_bind *b)
+{
+	if (b->addr.kind == ADDR_ANY)
+		return true;
+	if (b->addr.addr.sa.sa_family == AF_INET)
+		return b->addr.addr.in.sin_addr.s_addr == htonl(INADDR_ANY);
+	return IN6_IS_ADDR_UNSPECIFIED(&b->addr.addr.in6.sin6_addr);
+}
+
+/* Which families a TCP bind takes: [::] takes both unless it says v6only, as the kernel has it. */
+static bool takes_four(const struct config_bind *b)
+{
+	if (b->addr.addr.sa.sa_family == AF_INET)
+		return b->addr.kind != ADDR_ANY || !b->v6only;
+	return is_wildcard(b) && !b->v6only;
+}
+
+static bool takes_six(const struct config_bind *b)
+{
+	return b->addr.kind == ADDR_ANY || b->addr.addr.sa.sa_family == AF_INET6;
+}
+
+static bool unix_clash(const struct addr_spec *x, const struct addr_spec *y)
+{
+	return x->kind == ADDR_UNIX && y->kind == ADDR_UNIX && addr_equal(&x->addr, &y->addr);
+}
+
+/* One inherited socket cannot belong to two binds. */
+static bool fd_clash(const struct addr_spec *x, const struct addr_spec *y)
+{
+	return x->kind == ADDR_FD && y->kind == ADDR_FD && strcmp(x->host, y->host) == 0;
+}
+
+/* Would the kernel refuse to listen on both? It refuses one address beside the wildcard of its
+ * family, too. A port of 0 is another one each time. */
+static bool binds_clash(const struct config_bind *x, const struct config_bind *y)
+{
+	if (x->addr.kind == ADDR_FD || y->addr.kind == ADDR_FD)
+		return fd_clash(&x->addr, &y->addr);
+	if (x->addr.kind == ADDR_UNIX || y->addr.kind == ADDR_UNIX)
+		return unix_clash(&x->addr, &y->addr);
+	if (x->addr.port == 0 || x->addr.port != y->addr.port)
+		return false;
+	if (!(takes_four(x) && takes_four(y)) && !(takes_six(x) && takes_six(y)))
+		return false;
+	return is_wildcard(x) || is_wildcard(y) || addr_equal(&x->addr.addr, &y->addr.addr);
+}
+
+static void report_bind(struct build *b, struct at at, struct at first)
+{
+	diag_error(b->diag, DIAG_ADDRESS_IN_USE, at, "this address is already bound");
+	diag_hint(b->diag, "first on %s", diag_where(b->diag, at, first));
+}
+
+/* Is bind `n` of proxy `i` bound before? Reports the first place. */
+static void check_bind(struct build *b, size_t i, size_t n)
+{
+	const struct proxy *p = &b->proxies[i];
+
+	if (unix_clash(&p->binds[n].addr, &b->global.admin)) {
+		report_bind(b, p->bind_at[n], b->admin_at);
+		return;
+	}
+	for (size_t j = 0; j <= i; j++) {
+		const struct proxy *other = &b->proxies[j];
+
+		for (size_t m = 0; m < (j == i ? n : other->bind_count); m++) {
+			if (!binds_clash(&p->binds[n], &other->binds[m]))
+				continue;
+			report_bind(b, p->bind_at[n], other->bind_at[m]);
+			return;
+		}
+	}
+}
+
+static void check_bind_names(struct build *b, const struct proxy *p)
+{
+	for (size_t i = 1; i < p->bind_count; i++) {
+		for (size_t j = 0; j < i && p->binds[i].name[0] != '\0'; j++) {
+			if (strcmp(p->binds[i].name, p->binds[j].name) != 0)
+				continue;
+			diag_error(b->diag, DIAG_DUPLICATE, p->bind_at[i],
+				   "bind '%s' is already defined in '%s'", p->binds[i].name,
+				   p->section->name);
+			diag_hint(b->diag, "first on %s", diag_where(b->diag, p->bind_at[i], p->bind_at[j]));
+			break;
+		}
+	}
+}
+
+/* A configuration that does nothing is a mistake, unless its sections are what is wrong. */
+static void check_any_frontend(struct build *b)
+{
+	struct at whole = {.source = b->doc->sources[0]};
+
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		if (is_frontend(&b->proxies[i]))
+			return;
+	}
+	if (b->diag->errors > 0)
+		return;
+	diag_error(b->diag, DIAG_MISSING, whole, "there is nothing to do");
+	diag_hint(b->diag, "no [listen] and no [frontend]");
+}
+
+void build_crosscheck(struct build *b)
+{
+	check_section_names(b);
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		struct proxy *p = &b->proxies[i];
+
+		for (size_t n = 0; n < p->bind_count; n++)
+			check_bind(b, i, n);
+		check_bind_names(b, p);
+		check_server_names(b, p);
+		if (p->duplicate)
+			continue;
+		if (is_frontend(p))
+			check_frontend(b, p);
+		else
+			check_backend(b, p);
+	}
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		if (!b->proxies[i].duplicate)
+			build_check_options(b, &b->proxies[i]);
+	}
+	check_any_frontend(b);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * crosscheck_options.c - the options of one section beside each other.
+ *
+ * Warns about what has no effect where its line says otherwise; refuses what would let anybody claim
+ * an address. What comes from [defaults] is not warned about: it is meant for other sections too. Nor is
+ * a line that says what would be so without it, as -T prints them. Main thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "build.h"
+#include "setting.h"
+
+/* The value of an option as -T prints it; the caller frees it. NULL = it has none, or no memory. */
+static char *value_text(const struct option *o, const struct config_proxy *set)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	if (!setting_is_set(o, set) || (out = open_memstream(&text, &len)) == NULL)
+		return NULL;
+	setting_print(o, set, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Is the value what it would be without any line? */
+static bool is_built_in(const struct build *b, const struct proxy *p, const struct option *o)
+{
+	char *value, *built_in;
+	bool same;
+
+	if (o->def == NULL)
+		return false;
+	value = value_text(o, &p->set);
+	built_in = value_text(o, &b->built_in);
+	same = value != NULL && built_in != NULL && strcmp(value, built_in) == 0;
+	free(value);
+	free(built_in);
+	return same;
+}
+
+/* Notes that the section has this option from [defaults], if it has, and in vain. */
+static void note_idle(struct build *b, struct proxy *p, size_t option)
+{
+	const struct config_origins *d = &b->defaults_origins;
+	struct config_origins *own = &p->origins;
+
+	for (size_t i = 0; i < d->count; i++) {
+		if (d->list[i].option != option)
+			continue;
+		own->list = arena_grow(b->diag->arena, own->list, own->count, sizeof(*own->list));
+		own->list[own->count] = d->list[i];
+		own->list[own->count++].idle = true;
+	}
+}
+
+/* Option `key` changes nothing in this section: said where its own line says otherwise. */
+static void no_effect(struct build *b, struct proxy *p, const char *key, const char *why, const char *hint)
+{
+	const struct option *o = option_find(p->section->kind, key).option;
+	const struct entry *line;
+
+	check(o != NULL);
+	line = p->from[o - options];
+	if (line == NULL) {
+		note_idle(b, p, (size_t)(o - options));
+	} else if (!is_built_in(b, p, o)) {
+		diag_warning(b->diag, DIAG_NO_EFFECT, line->key_at, "'%s' has no effect: %s", key, why);
+		diag_hint(b->diag, "%s", hint);
+	}
+}
+
+static bool any_unix_bind(const struct proxy *p)
+{
+	for (size_t i = 0; i < p->bind_count; i++) {
+		/* What was passed to us may be anything. */
+		if (p->binds[i].addr.kind == ADDR_UNIX || p->binds[i].addr.kind == ADDR_FD)
+			return true;
+	}
+	return false;
+}
+
+static bool any_proxy_bind(const struct proxy *p)
+{
+	for (size_t i = 0; i < p->bind_count; i++) {
+		if (p->binds[i].accept_proxy != CONFIG_ACCEPT_PROXY_OFF)
+			return true;
+	}
+	return false;
+}
+
+/* Without a list of those who may, "a header or none" is "any address you like". */
+static void check_optional(struct build *b, const struct proxy *p)
+{
+	for (size_t i = 0; i < p->bind_count; i++) {
+		const struct words *words = &p->bind_words[i];
+		const struct word *w = setting_find_word(b->diag->arena, words, IN_BIND, "accept-proxy");
+
+		if (p->binds[i].accept_proxy != CONFIG_ACCEPT_PROXY_OPTIONAL || p->set.trusted.count > 0)
+			continue;
+		diag_error(b->diag, DIAG_MISSING, w->at,
+			   "'accept-proxy=optional' without 'trusted': anybody could claim an address");
+		diag_hint(b->diag, "add a line such as: trusted = 10.0.0.0/8");
+	}
+}
+
+static void check_front(struct build *b, struct proxy *p)
+{
+	/* A bind line that failed may have had the word. */
+	bool binds_known = (p->section->bad & SECTION_BAD_BIND) == 0 && p->bind_count > 0;
+
+	check_optional(b, p);
+	build_check_trust(b, p);
+	if (binds_known && !any_proxy_bind(p))
+		no_effect(b, p, "trusted", "no bind line has 'accept-proxy'",
+			  "write for example: bind = :443 accept-proxy");
+	if (binds_known && !any_unix_bind(p))
+		no_effect(b, p, "allow-uid", "no bind line is a Unix socket",
+			  "over TCP nobody knows the user: see 'allow-from'");
+}
+
+/* A word of a server line that only works beside another one. */
+static void warn_word(struct build *b, const struct proxy *p, size_t i, const char *key, const char *why,
+		      const char *hint)
+{
+	const struct word *w = setting_find_word(b->diag->arena, &p->server_words[i], IN_SERVER, key);
+
+	if (w == NULL)
+		return;
+	diag_warning(b->diag, DIAG_NO_EFFECT, w->at, "'%s' has no effect: %s", key, why);
+	diag_hint(b->diag, "%s", hint);
+}
+
+static void check_server(struct build *b, const struct proxy *p, size_t i)
+{
+	const struct config_server *s = &p->servers[i];
+
+	if (s->maxqueue > 0 && s->maxconn == 0)
+		warn_word(b, p, i, "maxqueue", "without 'maxconn' nobody waits",
+			  "add maxconn=N to this server");
+	if (!s->check && s->check_port != 0)
+		warn_word(b, p, i, "check-port", "this server is not checked", "add the word check");
+	if (s->send_proxy != CONFIG_SEND_PROXY_V2)
+		warn_word(b, p, i, "proxy-v2-options", "this server gets no header of version 2",
+			  "add send-proxy=v2");
+}
+
+/* The first server without a limit takes all that come to it: those behind it get nothing. */
+static void check_first(struct build *b, const struct proxy *p)
+{
+	for (size_t i = 0; i < p->server_count; i++) {
+		const struct config_server *s = &p->servers[i];
+		bool others = false;
+
+		for (size_t k = i + 1; k < p->server_count; k++)
+			others = others || p->servers[k].backup == s->backup;
+		if (s->maxconn > 0 || !others)
+			continue;
+		diag_warning(b->diag, DIAG_NO_EFFECT, p->server_at[i],
+			     "'balance = first' never goes past '%s', which has no 'maxconn'", s->name);
+		diag_hint(b->diag, "add maxconn=N to this server");
+		return;
+	}
+}
+
+/* Options that say how checks are done or what comes of them. */
+static void check_checks(struct build *b, struct proxy *p)
+{
+	static const char hint[] = "add a line such as: check = tcp";
+	static const char *const keys[] = {"check-interval", "check-fast", "check-down",     "check-timeout",
+					   "check-rise",     "check-fall", "on-marked-down", "panic"};
+
+	if (p->set.check.kind != CONFIG_CHECK_OFF)
+		return;
+	no_effect(b, p, "observe", "without a check no server would come up again", hint);
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		no_effect(b, p, keys[i], "no server is checked", hint);
+}
+
+/* May a connection wait in the queue of this backend? */
+static bool has_queue(const struct build *b, const struct proxy *p)
+{
+	for (size_t i = 0; i < p->server_count; i++) {
+		if (p->servers[i].maxconn > 0)
+			return true;
+	}
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		const struct proxy *front = &b->proxies[i];
+		bool queues = front->set.no_server == CONFIG_NO_SERVER_QUEUE;
+
+		if (queues && front->target == p)
+			return true;
+		for (size_t k = 0; queues && k < front->route_count; k++) {
+			if (front->routes[k].target == p)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void check_back(struct build *b, struct proxy *p)
+{
+	static const char *const queue_keys[] = {"maxqueue", "timeout-queue"};
+
+	/* What failed may have had the word that is missed. */
+	if ((p->section->bad & SECTION_BAD_SERVER) != 0 || p->server_count == 0)
+		return;
+	for (size_t i = 0; i < p->server_count; i++)
+		check_server(b, p, i);
+	if (p->set.balance.algorithm == CONFIG_BALANCE_FIRST)
+		check_first(b, p);
+	check_checks(b, p);
+	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(b, p); i++)
+		no_effect(b, p, queue_keys[i], "no server has a 'maxconn' to wait for",
+			  "add maxconn=N to the servers");
+}
+
+void build_check_options(struct build *b, struct proxy *p)
+{
+	if (p->section->kind != IN_BACKEND)
+		check_front(b, p);
+	if (build_is_backend(p))
+		check_back(b, p);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * load.c - config_load(): read, understand, check, and what is said at the end.
+ *
+ * Runs out of memory in words: see arena.h. Opens nothing but the files named. Main thread.
+ */
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/config/reader.h"
+#include "build.h"
+#include "load.h"
+
+static void read_input(struct load *l, const struct config_input *input)
+{
+	struct source *overrides = source_new(&l->arena, "-o");
+
+	if (input->text != NULL) {
+		struct source *source = document_add_source(&l->doc, input->text_name);
+
+		source_add_text(&l->arena, source, input->text, strlen(input->text));
+		reader_read(&l->doc, source);
+		load_includes_of(l, source);
+	}
+	for (size_t i = 0; i < input->path_count; i++)
+		load_path(l, input->paths[i]);
+	for (size_t i = 0; i < input->override_count; i++)
+		source_add_line(&l->arena, overrides, input->overrides[i], strlen(input->overrides[i]));
+	overrides->index = (unsigned)l->doc.source_count;
+	/* With a file missing, "no file has that section" would be no news. */
+	if (l->diag.errors == 0 || l->doc.first != NULL)
+		override_apply(&l->doc, overrides);
+}
+
+/* What the messages are about as a whole: a folder stays a folder. */
+static char *name_of(struct arena *a, const struct config_input *input)
+{
+	if (input->text != NULL)
+		return arena_printf(a, "%s", input->text_name);
+	if (input->path_count == 1)
+		return arena_printf(a, "%s", input->paths[0]);
+	return arena_printf(a, "%s and %zu more", input->paths[0], input->path_count - 1);
+}
+
+static struct config *make_config(struct load *l, struct build *b, const struct config_input *input)
+{
+	/* The snapshot takes the arena over: what belongs to it is made before. */
+	char *name = name_of(&l->snapshot, input);
+	struct config *c = build_snapshot(b, &l->snapshot);
+
+	c->include_count = l->include_count;
+	c->name = name;
+	return c;
+}
+
+/* Everything that allocates; NULL after errors. Returns at once when memory runs out: then
+ * `*finished` stays false. What is set after setjmp() lies with the caller, so that it is kept. */
+static struct config *read_and_build(struct load *l, const struct config_input *input, bool *finished)
+{
+	struct build b = {.diag = &l->diag, .doc = &l->doc};
+	struct config *c = NULL;
+
+	if (setjmp(l->no_memory) != 0)
+		return NULL;
+	l->arena.no_memory = &l->no_memory;
+	l->snapshot.no_memory = &l->no_memory;
+	l->name = name_of(&l->arena, input);
+	read_input(l, input);
+	build_document(&b);
+	build_crosscheck(&b);
+	if (l->diag.errors == 0)
+		c = make_config(l, &b, input);
+	*finished = true;
+	return c;
+}
+
+static struct diag_counts counts_of(const struct config *c)
+{
+	struct diag_counts counts = {c->frontend_count, c->backend_count, 0, c->include_count};
+
+	for (size_t i = 0; i < c->backend_count; i++)
+		counts.servers += c->backends[i].server_count;
+	return counts;
+}
+
+/* "1 error", "2 errors" */
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_messages(struct diag *d, const char *name, const struct config *c, FILE *out,
+			   enum config_style style)
+{
+	struct diag_counts counts = {0};
+
+	if (c != NULL)
+		counts = counts_of(c);
+	if (style == CONFIG_JSON) {
+		diag_print_json(d, name, c != NULL ? &counts : NULL, out);
+		return;
+	}
+	diag_print(d, out, style == CONFIG_COLOUR);
+	if (c == NULL)
+		fprintf(out, "%s: %u error%s, %u warning%s. The running configuration is unchanged.\n", name,
+			d->errors, plural(d->errors), d->warnings, plural(d->warnings));
+}
+
+struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style)
+{
+	const char *name = input->text != NULL ? input->text_name : input->paths[0];
+	struct source whole = {.name = name};
+	struct diag_item item = {DIAG_ERROR, DIAG_NO_MEMORY, {&whole, 0, 0, 0}, "out of memory", NULL, 0};
+	struct diag no_memory = {.items = &item, .count = 1, .errors = 1};
+	struct load l = {0};
+	bool finished = false;
+	struct config *c;
+
+	check(input->text != NULL || input->path_count > 0);
+	check(name != NULL);
+	l.diag.arena = &l.arena;
+	l.doc.diag = &l.diag;
+	c = read_and_build(&l, input, &finished);
+	if (finished)
+		print_messages(&l.diag, l.name, c, diag, style);
+	else
+		print_messages(&no_memory, name, NULL, diag, style);
+	if (c == NULL)
+		arena_free(&l.snapshot);
+	arena_free(&l.arena);
+	return c;
+}
+
+void config_print_summary(const struct config *c, FILE *out)
+{
+	struct diag_counts n = counts_of(c);
+
+	fprintf(out, "%s: ok (%zu frontend%s, %zu backend%s, %zu server%s, %u include%s, %u warning%s)\n",
+		c->name, n.frontends, plural(n.frontends), n.backends, plural(n.backends), n.servers,
+		plural(n.servers), n.includes, plural(n.includes), c->warnings, plural(c->warnings));
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * print.c - a snapshot as a file that reads back to the same snapshot (-T).
+ *
+ * Every option in force is printed, from the rows of the table, so a new row needs nothing here.
+ * Variables and includes have been put in. [defaults] have only what changes nothing in a section that
+ * has it from there: as a line of that section it would be warned about. Where each line comes from can
+ * stand behind it as a comment, which changes nothing for who reads it. Main thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/config/reader.h"
+#include "setting.h"
+
+/* Where the comments begin, unless a line is longer. */
+#define ORIGIN_COLUMN 44
+/* Of a longer file name only the end is shown. */
+#define ORIGIN_NAME_MAX 200
+/* Networks and users of one line. */
+#define LIST_LINE 8
+
+struct printer {
+	const struct config *config;
+	FILE *out;
+	bool origins;
+	FILE *line; /* memory; NULL = the line goes straight to `out` */
+	char *text; /* owns, while `line` is open */
+	size_t len;
+};
+
+/* Where the next line is written to; end_line() sends it on. */
+static FILE *begin_line(struct printer *p)
+{
+	p->line = p->origins ? open_memstream(&p->text, &p->len) : NULL;
+	/* Without memory it lacks its comment, nothing else. */
+	return p->line != NULL ? p->line : p->out;
+}
+
+/* A comment is one line, whatever a file is called. */
+static void print_clean(FILE *out, const char *text)
+{
+	size_t len = strlen(text), skip = len > ORIGIN_NAME_MAX ? len - ORIGIN_NAME_MAX : 0;
+
+	if (skip > 0)
+		fputs("...", out);
+	for (const char *c = text + skip; *c != '\0'; c++)
+		fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+}
+
+static void print_place(const struct printer *p, const struct config_place *place, bool defaults, FILE *out)
+{
+	if (place == NULL || place->line == 0) {
+		fputs("default", out);
+		return;
+	}
+	if (defaults)
+		fputs("[defaults], ", out);
+	print_clean(out, place->file);
+	/* -o arguments are no file; they are shown as a shell takes them. */
+	if (strcmp(place->file, "-o") == 0 && place->line <= p->config->override_count) {
+		const char *text = p->config->overrides[place->line - 1];
+
+		fputc(' ', out);
+		if (strlen(text) <= ORIGIN_NAME_MAX)
+			words_print_quoted(text, out);
+		else
+			print_clean(out, text);
+	} else {
+		fprintf(out, ":%u", place->line);
+	}
+}
+
+static void end_line(struct printer *p, const struct config_place *place, bool defaults)
+{
+	FILE *line = p->line;
+
+	p->line = NULL;
+	if (line == NULL) {
+		fputc('\n', p->out);
+		return;
+	}
+	if (fclose(line) == 0 && p->text != NULL) {
+		fwrite(p->text, 1, p->len, p->out);
+		/* The reader's limit counts comments too. */
+		if (p->len + 2 * ORIGIN_NAME_MAX < READER_LINE_MAX) {
+			fprintf(p->out, "%*s # ", p->len < ORIGIN_COLUMN ? (int)(ORIGIN_COLUMN - p->len) : 0,
+				"");
+			print_place(p, place, defaults, p->out);
+		}
+	}
+	fputc('\n', p->out);
+	free(p->text);
+	p->text = NULL;
+}
+
+static const struct config_place *find_origin(const struct config_origins *o, size_t option)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->list[i].option == option && !o->list[i].idle)
+			return &o->list[i].place;
+	}
+	return NULL;
+}
+
+static bool is_idle(const struct config_origins *o, const struct option *option)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->list[i].option == (size_t)(option - options) && o->list[i].idle)
+			return true;
+	}
+	return false;
+}
+
+/* Ends the line of an option: the section's own line gave it, else [defaults], else the table. */
+static void end_option(struct printer *p, const struct option *o, const struct config_origins *own)
+{
+	const struct config_place *place = find_origin(own, (size_t)(o - options));
+	bool defaults = false;
+
+	if (place == NULL && (o->sections & IN_DEFAULTS) != 0) {
+		place = find_origin(&p->config->defaults, (size_t)(o - options));
+		defaults = place != NULL;
+	}
+	end_line(p, place, defaults);
+}
+
+static void print_option(struct printer *p, const struct option *o, const void *base,
+			 const struct config_origins *own)
+{
+	FILE *out = begin_line(p);
+
+	fprintf(out, "%s = ", o->key);
+	setting_print(o, base, out);
+	end_option(p, o, own);
+}
+
+/* The lines of every option that has an effect in `section` and not in `without`. */
+static void print_options(struct printer *p, unsigned section, unsigned without, const void *base,
+			  const struct config_origins *own)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+
+		if ((o->effect & section) != 0 && (o->effect & without) == 0 && setting_is_set(o, base) &&
+		    !is_idle(own, o))
+			print_option(p, o, base, own);
+	}
+}
+
+static void print_global(struct printer *p, const struct config_global *g)
+{
+	fputs("[global]\n", p->out);
+	print_options(p, IN_GLOBAL, 0, g, &g->origins);
+	for (size_t i = 0; i < g->log_count; i++) {
+		FILE *out = begin_line(p);
+
+		fputs("log = ", out);
+		setting_print_log(&g->logs[i], out);
+		end_line(p, &g->logs[i].place, false);
+	}
+}
+
+/* A snapshot keeps of each option what its side uses; the rows want it as a section has it. */
+static struct config_proxy proxy_of_frontend(const struct config_frontend *f)
+{
+	struct config_proxy p = {
+		.maxconn = f->maxconn,
+		.rate_limit = f->rate_limit,
+		.maxconn_per_source = f->maxconn_per_source,
+		.no_server = f->no_server,
+		.timeouts = f->timeouts,
+		.tcp = f->tcp,
+	};
+
+	return p;
+}
+
+static struct config_proxy proxy_of_backend(const struct config_backend *b)
+{
+	struct config_proxy p = {
+		.balance = b->balance,
+		.allbackups = b->allbackups,
+		.panic = b->panic,
+		.maxqueue = b->maxqueue,
+		.check = b->check,
+		.observe = b->observe,
+		.on_marked_down = b->on_marked_down,
+		.retries = b->retries,
+		.redispatch = b->redispatch,
+		.resolve_interval_ns = b->resolve_interval_ns,
+		.timeouts = b->timeouts,
+		.tcp = b->tcp,
+	};
+
+	return p;
+}
+
+/* Begins a line "KEY =" of a list that may need several. */
+static FILE *begin_list(struct printer *p, const char *key)
+{
+	FILE *out = begin_line(p);
+
+	fprintf(out, "%s =", key);
+	return out;
+}
+
+static void print_networks(struct printer *p, const struct config_frontend *f, const struct option *o,
+			   const struct config_networks *n)
+{
+	char buf[NETSET_TEXT_MAX];
+
+	for (size_t i = 0; i < n->count; i += LIST_LINE) {
+		FILE *out = begin_list(p, o->key);
+
+		for (size_t k = i; k < n->count && k < i + LIST_LINE; k++)
+			fprintf(out, " %s", net_prefix_format(&n->list[k], buf));
+		end_option(p, o, &f->origins);
+	}
+}
+
+static void print_users(struct printer *p, const struct config_frontend *f, const struct option *o)
+{
+	for (size_t i = 0; i < f->allow_uid_count; i += LIST_LINE) {
+		FILE *out = begin_list(p, o->key);
+
+		for (size_t k = i; k < f->allow_uid_count && k < i + LIST_LINE; k++)
+			fprintf(out, " %u", f->allow_uids[k]);
+		end_option(p, o, &f->origins);
+	}
+}
+
+/* A list of a frontend, whose row cannot print it. */
+static void print_list(struct printer *p, const struct config_frontend *f, const struct option *o)
+{
+	if (o->type == OPT_USERS)
+		print_users(p, f, o);
+	else if (strcmp(o->key, "trusted") == 0)
+		print_networks(p, f, o, &f->trusted_list);
+	else
+		print_networks(p, f, o, o->key[0] == 'a' ? &f->allow_list : &f->deny_list);
+}
+
+static void print_access(struct printer *p, const struct config_frontend *f)
+{
+	static const char *const lists[] = {"allow-from", "deny-from", "trusted", "allow-uid"};
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		const struct option *o = option_find(IN_FRONTEND, lists[i]).option;
+
+		if (!is_idle(&f->origins, o))
+			print_list(p, f, o);
+	}
+	for (size_t i = 0; i < f->route_count; i++) {
+		const struct config_route *route = &f->routes[i];
+		FILE *out = begin_line(p);
+
+		fprintf(out, "use-backend %s =", p->config->backends[route->backend].name);
+		setting_print_route(route, out);
+		end_line(p, &route->place, false);
+	}
+}
+
+static void print_binds(struct printer *p, const struct config_frontend *f)
+{
+	for (size_t i = 0; i < f->bind_count; i++) {
+		const struct config_bind *bind = &f->binds[i];
+		FILE *out = begin_line(p);
+
+		fprintf(out, "bind%s%s = ", bind->name[0] != '\0' ? " " : "", bind->name);
+		setting_print_address(&bind->addr, out);
+		setting_print_words(IN_BIND, bind, out);
+		end_line(p, &bind->place, false);
+	}
+}
+
+/* What a server has from its section is not said again. */
+static void print_server_words(const struct config_backend *b, const struct config_server *server, FILE *out)
+{
+	struct config_server own = *server;
+
+	own.check = false;
+	setting_print_words(IN_SERVER, &own, out);
+	if (b->check.kind != CONFIG_CHECK_OFF && !server->check)
+		fputs(" check=off", out);
+}
+
+static void print_servers(struct printer *p, const struct config_backend *b)
+{
+	for (size_t i = 0; i < b->server_count; i++) {
+		const struct config_server *server = &b->servers[i];
+		FILE *out = begin_line(p);
+
+		fprintf(out, "server %s = ", server->name);
+		setting_print_address(&server->addr, out);
+		print_server_words(b, server, out);
+		end_line(p, &server->place, false);
+	}
+}
+
+/* "[listen web]", with the place of its header. */
+static void print_header(struct printer *p, unsigned kind, const char *name, const struct config_place *place)
+{
+	FILE *out;
+
+	fputc('\n', p->out);
+	out = begin_line(p);
+	fprintf(out, "[%s %s]", section_word(kind), name);
+	end_line(p, place, false);
+}
+
+static void print_listen(struct printer *p, const struct config_frontend *f, const struct config_backend *b)
+{
+	struct config_proxy front = proxy_of_frontend(f), back = proxy_of_backend(b);
+
+	print_header(p, IN_LISTEN, f->name, &f->place);
+	print_binds(p, f);
+	print_options(p, IN_FRONTEND, 0, &front, &f->origins);
+	print_access(p, f);
+	print_options(p, IN_BACKEND, IN_FRONTEND, &back, &b->origins);
+	print_servers(p, b);
+}
+
+static void print_frontend(struct printer *p, const struct config_frontend *f)
+{
+	struct config_proxy front = proxy_of_frontend(f);
+	const struct config *c = p->config;
+
+	check(f->backend < c->backend_count);
+	print_header(p, IN_FRONTEND, f->name, &f->place);
+	print_binds(p, f);
+	print_options(p, IN_FRONTEND, 0, &front, &f->origins);
+	print_access(p, f);
+	fprintf(begin_line(p), "default-backend = %s", c->backends[f->backend].name);
+	end_option(p, option_find(IN_FRONTEND, "default-backend").option, &f->origins);
+}
+
+static void print_backend(struct printer *p, const struct config_backend *b)
+{
+	struct config_proxy back = proxy_of_backend(b);
+
+	print_header(p, IN_BACKEND, b->name, &b->place);
+	print_options(p, IN_BACKEND, 0, &back, &b->origins);
+	print_servers(p, b);
+}
+
+/* Who has this option of [defaults] in vain: the first frontend, or the first backend. */
+static const struct config_frontend *idle_frontend(const struct config *c, const struct option *o)
+{
+	for (size_t i = 0; (o->effect & IN_FRONTEND) != 0 && i < c->frontend_count; i++) {
+		if (is_idle(&c->frontends[i].origins, o))
+			return &c->frontends[i];
+	}
+	return NULL;
+}
+
+static const struct config_backend *idle_backend(const struct config *c, const struct option *o)
+{
+	for (size_t i = 0; (o->effect & IN_BACKEND) != 0 && i < c->backend_count; i++) {
+		if (is_idle(&c->backends[i].origins, o))
+			return &c->backends[i];
+	}
+	return NULL;
+}
+
+/* What is idle somewhere has one value everywhere where it is: that of [defaults]. */
+static void print_defaults(struct printer *p)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < p->config->defaults.count; i++) {
+		const struct option *o = &options[p->config->defaults.list[i].option];
+		const struct config_frontend *f = idle_frontend(p->config, o);
+		const struct config_backend *b = idle_backend(p->config, o);
+
+		if (f == NULL && b == NULL)
+			continue;
+		if (!begun)
+			fputs("\n[defaults]\n", p->out);
+		begun = true;
+		if (f != NULL) {
+			print_list(p, f, o);
+		} else {
+			struct config_proxy back = proxy_of_backend(b);
+
+			print_option(p, o, &back, &b->origins);
+		}
+	}
+}
+
+/* The [listen] that this backend is half of; NULL when it is a [backend]. */
+static const struct config_frontend *listen_of(const struct config *c, size_t backend)
+{
+	for (size_t i = 0; i < c->frontend_count; i++) {
+		if (c->frontends[i].listen && c->frontends[i].backend == backend)
+			return &c->frontends[i];
+	}
+	return NULL;
+}
+
+static void print_all(struct printer *p)
+{
+	const struct config *c = p->config;
+
+	print_global(p, &c->global);
+	print_defaults(p);
+	/* Frontends keep their order, and so do backends, only if no [backend] is printed before a
+	 * [listen] that it followed: both lists are walked at once. */
+	for (size_t f = 0, b = 0; f < c->frontend_count || b < c->backend_count;) {
+		if (b < c->backend_count && listen_of(c, b) == NULL) {
+			print_backend(p, &c->backends[b++]);
+		} else if (f < c->frontend_count && !c->frontends[f].listen) {
+			print_frontend(p, &c->frontends[f++]);
+		} else {
+			check(f < c->frontend_count);
+			check(c->frontends[f].backend == b);
+			print_listen(p, &c->frontends[f++], &c->backends[b++]);
+		}
+	}
+}
+
+void config_print(const struct config *c, FILE *out)
+{
+	struct printer p = {.config = c, .out = out};
+
+	print_all(&p);
+}
+
+void config_print_origins(const struct config *c, FILE *out)
+{
+	struct printer p = {.config = c, .out = out, .origins = true};
+
+	print_all(&p);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting.c - one option with its value: the way from a row of the table to its type.
+ *
+ * Refuses a scalar with several words, words that a line does not have, and what is not in this
+ * version. Main thread.
+ */
+#include "setting.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/config/habit.h"
+
+/* Types that read all words of their line; the others take one. */
+static bool takes_words(enum option_type type)
+{
+	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_KEEPALIVE || type == OPT_BALANCE ||
+	       type == OPT_CHECK || type == OPT_NETWORKS || type == OPT_USERS;
+}
+
+int setting_parse(const struct setting *s)
+{
+	const struct option *o = s->option;
+	const struct setting_type *type = &setting_types[o->type];
+	uint64_t nowhere = 0; /* for options that are read for their form only */
+
+	check(s->words.count > 0);
+	check(type->parse != NULL);
+	if (s->words.count > 1 && !takes_words(o->type)) {
+		struct at at = s->words.list[1].at;
+
+		diag_error(s->diag, DIAG_BAD_VALUE, at, "'%s' takes one value", o->key);
+		/* "5 s": a unit stands at its number. */
+		if (s->words.count == 2 &&
+		    strspn(s->words.list[0].text, "0123456789") == s->words.list[0].len)
+			diag_hint(s->diag, "write %s%s, without the blank", s->words.list[0].text,
+				  s->words.list[1].text);
+		return -EINVAL;
+	}
+	return type->parse(s, o->offset == SIZE_MAX ? (void *)&nowhere : (char *)s->base + o->offset);
+}
+
+/* `key` is the part of `w`, a word of the line, before its '='. */
+static int report_unknown_word(const struct setting *s, const struct word *w, const struct word *key,
+			       unsigned section)
+{
+	const struct option *near = option_suggest(section, key->text);
+	const char *hint = habit_translate_nth(s->diag->arena, &s->words, (size_t)(w - s->words.list));
+
+	diag_error(s->diag, DIAG_UNKNOWN_WORD, key->at, "'%s' has no option '%s'", s->option->key, key->text);
+	if (hint != NULL)
+		diag_hint(s->diag, "%s", hint);
+	else if (near != NULL)
+		diag_hint(s->diag, "did you mean '%s'?", near->key);
+	else
+		diag_hint(s->diag, "see 'weir help %s'", s->option->key);
+	return -EINVAL;
+}
+
+/* One "key=value" or "flag". */
+static int parse_word(const struct setting *s, const struct word *w, unsigned section)
+{
+	size_t key_len = strcspn(w->text, "=");
+	struct word key = word_part(s->diag, w, 0, key_len);
+	struct option_match match = option_find(section, key.text);
+	const struct option *o = match.option;
+	struct word value;
+	struct setting sub = {s->diag, o, {&value, 1}, s->base};
+	bool alone = w->text[key_len] != '=';
+
+	if (o == NULL || key_len == 0)
+		return report_unknown_word(s, w, &key, section);
+	if (o->type == OPT_LATER) {
+		diag_error(s->diag, DIAG_NOT_YET, key.at, "'%s' is not in this version", o->key);
+		return -EINVAL;
+	}
+	if (o->type == OPT_FLAG && !alone) {
+		diag_error(s->diag, DIAG_BAD_VALUE, key.at, "'%s' has no value", o->key);
+		diag_hint(s->diag, "write '%s' alone", o->key);
+		return -EINVAL;
+	}
+	if (alone && (o->type == OPT_FLAG || (o->flags & OPT_BARE) != 0)) {
+		value = word_part(s->diag, w, 0, 0);
+		return setting_parse(&sub);
+	}
+	if (alone || w->text[key_len + 1] == '\0') {
+		diag_error(s->diag, DIAG_NO_VALUE, key.at, "'%s' needs a value", o->key);
+		diag_hint(s->diag, "write %s=%s, without blanks", o->key, o->words);
+		return -EINVAL;
+	}
+	value = word_part(s->diag, w, key_len + 1, w->len);
+	return setting_parse(&sub);
+}
+
+/* The option that word `w` names; NULL = none. */
+static const struct option *option_of(struct arena *a, const struct word *w, unsigned section)
+{
+	return option_find(section, arena_strndup(a, w->text, strcspn(w->text, "="))).option;
+}
+
+/* Was the option of word `n` given before, among the words from `from` on? However it is spelled. */
+static bool given_before(const struct setting *s, size_t from, size_t n, unsigned section)
+{
+	const struct option *o = option_of(s->diag->arena, &s->words.list[n], section);
+
+	if (o == NULL || (o->flags & OPT_REPEAT) != 0)
+		return false;
+	for (size_t i = from; i < n; i++) {
+		if (option_of(s->diag->arena, &s->words.list[i], section) == o)
+			return true;
+	}
+	return false;
+}
+
+/* Belongs `w` to the word before it, which `hint` was said about? Nobody knows it, or the same would
+ * be said again ("ssl crt x verify none"). "weight = 5" has two of them. */
+static bool is_stray(const struct setting *s, const struct word *w, unsigned section, const char *hint)
+{
+	const char *own;
+
+	if (w->text[0] == '=')
+		return true;
+	if (strchr(w->text, '=') != NULL || option_find(section, w->text).option != NULL)
+		return false;
+	own = habit_translate_word(s->diag->arena, w->text);
+	return own == NULL || (hint != NULL && strcmp(own, hint) == 0);
+}
+
+int setting_parse_words(const struct setting *s, size_t from, unsigned section)
+{
+	int result = 0;
+
+	for (size_t i = from; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+		const char *hint;
+		int err;
+
+		if (given_before(s, from, i, section)) {
+			diag_error(s->diag, DIAG_DUPLICATE, w->at, "'%.*s' is given twice",
+				   (int)strcspn(w->text, "="), w->text);
+			result = -EINVAL;
+			continue;
+		}
+		err = parse_word(s, w, section);
+		if (err == 0)
+			continue;
+		result = err;
+		/* HAProxy writes "weight 10": the stray words are part of the same mistake. */
+		hint = habit_translate_word(s->diag->arena, w->text);
+		while (strchr(w->text, '=') == NULL && i + 1 < s->words.count &&
+		       is_stray(s, &s->words.list[i + 1], section, hint))
+			i += strcmp(s->words.list[i + 1].text, "=") == 0 ? 2 : 1;
+	}
+	return result;
+}
+
+const struct word *setting_find_word(struct arena *a, const struct words *words, unsigned section,
+				     const char *key)
+{
+	for (size_t i = 1; i < words->count; i++) {
+		const struct option *o = option_of(a, &words->list[i], section);
+
+		if (o != NULL && strcmp(o->key, key) == 0)
+			return &words->list[i];
+	}
+	return NULL;
+}
+
+void setting_defaults(struct arena *a, unsigned section, void *base)
+{
+	struct diag d = {.arena = a};
+	struct source *source = source_new(a, "default");
+
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		struct setting s = {.diag = &d, .option = o, .base = base};
+		struct at at = {source, 1, 1, 1};
+		int err;
+
+		if ((o->sections & section) == 0 || o->def == NULL || (o->flags & OPT_REPEAT) != 0)
+			continue;
+		source_add_line(a, source, o->def, strlen(o->def));
+		at.line = (unsigned)source->line_count;
+		err = words_split(&d, at, o->def, &s.words);
+		check(err == 0);
+		err = setting_parse(&s);
+		check(err == 0);
+	}
+}
+
+/* Of the types whose rows may have OPT_HIDE_ZERO. */
+static bool is_zero(const struct option *option, const void *base)
+{
+	const char *field = (const char *)base + option->offset;
+	uint64_t value = 0;
+
+	if (option->type == OPT_SWITCH)
+		memcpy(&value, field, sizeof(bool));
+	else
+		memcpy(&value, field, option->type == OPT_DURATION ? sizeof(int64_t) : sizeof(unsigned));
+	return value == 0;
+}
+
+bool setting_is_set(const struct option *option, const void *base)
+{
+	const struct setting_type *type = &setting_types[option->type];
+
+	if (type->parse == NULL || option->offset == SIZE_MAX)
+		return false;
+	if ((option->flags & OPT_HIDE_ZERO) != 0 && is_zero(option, base))
+		return false;
+	return type->is_set == NULL || type->is_set((const char *)base + option->offset);
+}
+
+void setting_print(const struct option *option, const void *base, FILE *out)
+{
+	check(setting_is_set(option, base));
+	check(setting_types[option->type].print != NULL);
+	setting_types[option->type].print((const char *)base + option->offset, option, out);
+}
+
+void setting_print_words(unsigned section, const void *base, FILE *out)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+
+		if ((o->sections & section) == 0 || !setting_is_set(o, base))
+			continue;
+		fprintf(out, " %s", o->key);
+		if (o->type == OPT_FLAG)
+			continue;
+		fputc('=', out);
+		setting_print(o, base, out);
+	}
+}

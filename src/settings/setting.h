@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting.h - one option with its value: read into its field, and printed from it.
+ *
+ * Scalars are in setting_scalar.c, lines of several words in setting_line.c and beside it; a type's
+ * reader and its printer stand together, so that what is printed reads back. Main thread.
+ */
+#ifndef WEIR_SETTINGS_SETTING_H
+#define WEIR_SETTINGS_SETTING_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "weir/config/diag.h"
+#include "weir/config/options.h"
+#include "weir/config/words.h"
+
+/* Names and paths are no longer, so that what -T prints fits a line in any quotes. */
+#define SETTING_TEXT_MAX 1023
+
+struct setting {
+	struct diag *diag;
+	const struct option *option;
+	struct words words; /* at least one */
+	void *base;	    /* the structure that the option's section fills */
+};
+
+/* A type: reading returns 0, or -EINVAL after reporting; `field` is the option's own. */
+struct setting_type {
+	int (*parse)(const struct setting *s, void *field);
+	void (*print)(const void *field, const struct option *option, FILE *out);
+	bool (*is_set)(const void *field); /* NULL = always printed */
+};
+
+extern const struct setting_type setting_types[OPT_TYPES];
+
+int setting_parse(const struct setting *s);
+/* Reads the words from `from` on as options of `section` ("weight=2 v6only") into `s->base`. */
+int setting_parse_words(const struct setting *s, size_t from, unsigned section);
+/* Fills every field of `section` that has a default. */
+void setting_defaults(struct arena *a, unsigned section, void *base);
+/* Has the option a value that -T shows? */
+bool setting_is_set(const struct option *option, const void *base);
+void setting_print(const struct option *option, const void *base, FILE *out);
+/* " weight=2": every option of `section` that is set. */
+void setting_print_words(unsigned section, const void *base, FILE *out);
+
+/* Reports an error about a word; `offset` bytes into it. Always -EINVAL. */
+int setting_bad(const struct setting *s, const struct word *w, size_t offset, const char *text);
+/* Checks a number against the row's range; reports with `shown` as what was written. */
+int setting_in_range(const struct setting *s, const struct word *w, uint64_t number);
+/* "10.0.0.1:80" to an address; reports what is wrong with it. */
+int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec);
+void setting_print_address(const struct addr_spec *spec, FILE *out);
+/* Reads a size with its range. */
+int setting_size(const struct setting *s, uint64_t *bytes);
+void setting_print_choice(const void *field, const struct option *option, FILE *out);
+/* The word of option `key` among the words of a line; NULL = it was not written. */
+const struct word *setting_find_word(struct arena *a, const struct words *words, unsigned section,
+				     const char *key);
+int setting_choice(const struct setting *s, const struct word *w, unsigned *index);
+
+/* Owner and mode of a socket, in setting_owner.c. */
+int setting_parse_mode(const struct setting *s, void *field);
+void setting_print_mode(const void *field, const struct option *option, FILE *out);
+int setting_parse_id(const struct setting *s, void *field);
+int setting_parse_account(const struct setting *s, void *field);
+int setting_parse_text(const struct setting *s, void *field);
+void setting_print_id(const void *field, const struct option *option, FILE *out);
+bool setting_owner_is_set(const void *field);
+/* Targets of the log, in setting_log.c. */
+int setting_parse_log(const struct setting *s, void *field);
+void setting_print_log(const struct config_log *log, FILE *out);
+/* Who may use the admin socket, in setting_admin.c. */
+int setting_parse_admin(const struct setting *s, void *field);
+void setting_print_admin(const void *field, const struct option *option, FILE *out);
+bool setting_admin_is_set(const void *field);
+void setting_print_ids(const void *field, const struct option *option, FILE *out);
+bool setting_ids_are_set(const void *field);
+/* The composite types, in setting_line.c. */
+int setting_parse_source(const struct setting *s, void *field);
+void setting_print_source(const void *field, const struct option *option, FILE *out);
+bool setting_source_is_set(const void *field);
+int setting_parse_cpus(const struct setting *s, void *field);
+void setting_print_cpus(const void *field, const struct option *option, FILE *out);
+int setting_parse_keepalive(const struct setting *s, void *field);
+void setting_print_keepalive(const void *field, const struct option *option, FILE *out);
+/* How a server is chosen, in setting_balance.c. */
+int setting_parse_balance(const struct setting *s, void *field);
+void setting_print_balance(const void *field, const struct option *option, FILE *out);
+/* Numbers of sockets, in setting_socket.c. */
+int setting_parse_bytes(const struct setting *s, void *field);
+void setting_print_bytes(const void *field, const struct option *option, FILE *out);
+int setting_parse_pace(const struct setting *s, void *field);
+void setting_print_pace(const void *field, const struct option *option, FILE *out);
+int setting_parse_port(const struct setting *s, void *field);
+void setting_print_port(const void *field, const struct option *option, FILE *out);
+bool setting_port_is_set(const void *field);
+int setting_parse_mark(const struct setting *s, void *field);
+void setting_print_mark(const void *field, const struct option *option, FILE *out);
+int setting_parse_dscp(const struct setting *s, void *field);
+void setting_print_dscp(const void *field, const struct option *option, FILE *out);
+/* Health checks, in setting_check.c, and the texts in them, in setting_text.c. */
+int setting_parse_check(const struct setting *s, void *field);
+void setting_print_check(const void *field, const struct option *option, FILE *out);
+int setting_parse_check_send(const struct setting *s, void *field);
+int setting_parse_check_expect(const struct setting *s, void *field);
+int setting_parse_check_host(const struct setting *s, void *field);
+/* Puts in what escapes (\r \n \t \0 \\ \" \xHH) stand for; the result ends with a NUL besides. */
+int setting_unescape(const struct setting *s, const struct word *w, uint8_t **bytes, size_t *len);
+/* Prints what setting_unescape() reads back, in quotes. `literal`: a first byte that would mean more
+ * than itself is escaped too. */
+void setting_print_bytes_quoted(const uint8_t *bytes, size_t len, bool literal, FILE *out);
+/* Who may come, and where to: in setting_access.c. */
+int setting_parse_networks(const struct setting *s, void *field);
+int setting_parse_users(const struct setting *s, void *field);
+int setting_parse_ports(const struct setting *s, void *field);
+int setting_parse_route(const struct setting *s, struct route *route);
+void setting_print_route(const struct config_route *route, FILE *out);
+/* Lines of addresses, in setting_bind.c and setting_server.c. */
+int setting_parse_bind(const struct setting *s, struct config_bind *bind);
+int setting_parse_server(const struct setting *s, struct config_server *server);
+int setting_parse_proxy_tlvs(const struct setting *s, void *field);
+void setting_print_proxy_tlvs(const void *field, const struct option *option, FILE *out);
+bool setting_proxy_tlvs_is_set(const void *field);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_access.c - who may come and where to: networks, users, ports, and `use-backend`.
+ *
+ * A word "@FILE" is a file of networks, one a line, '#' begins a comment. Refuses files that are none,
+ * and a use-backend without a condition. Main thread.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/config/values.h"
+#include "weir/net/netset.h"
+#include "setting.h"
+
+/* Of one line of use-backend, so that -T can print it as one. */
+#define ROUTE_PARTS_MAX 64
+/* A range of addresses that takes more networks gets no list of them. */
+#define RANGE_PARTS_MAX 8
+
+/* Is this "10.0.0.1-10.0.0.5", or a range in any other way of writing? */
+static bool is_range(const char *text)
+{
+	const size_t dash = strcspn(text, "-");
+
+	return text[dash] == '-' && text[strspn(text, "0123456789abcdefABCDEF.:-/")] == '\0' &&
+	       (dash == 0 || memchr(text, '.', dash) != NULL || memchr(text, ':', dash) != NULL);
+}
+
+static bool read_ip4(const char *text, size_t len, uint32_t *ip)
+{
+	char part[INET_ADDRSTRLEN];
+	struct in_addr in;
+
+	if (len == 0 || len >= sizeof(part))
+		return false;
+	memcpy(part, text, len);
+	part[len] = '\0';
+	if (inet_pton(AF_INET, part, &in) != 1)
+		return false;
+	*ip = ntohl(in.s_addr);
+	return true;
+}
+
+/* The end of a range that begins at `first`: an address, or the last number of one. */
+static bool read_range_end(const char *text, uint32_t first, uint32_t *last)
+{
+	uint64_t number;
+
+	if (read_ip4(text, strlen(text), last))
+		return true;
+	if (value_number(text, &number) != 0 || number > 255)
+		return false;
+	*last = (first & ~UINT32_C(255)) | (uint32_t)number;
+	return true;
+}
+
+/* The networks that "10.0.0.1-10.0.0.5" is made of, with `between` between them; NULL when they are too many,
+ * or the range is none of IPv4. */
+static const char *networks_of_range(struct arena *a, const char *text, const char *between)
+{
+	const size_t dash = strcspn(text, "-");
+	uint32_t first, last;
+	const char *sum = "";
+
+	if (!read_ip4(text, dash, &first) || !read_range_end(text + dash + 1, first, &last) || last < first)
+		return NULL;
+	for (unsigned parts = 0; parts < RANGE_PARTS_MAX; parts++) {
+		unsigned bits = 32;
+		struct in_addr in;
+		char ip[INET_ADDRSTRLEN];
+
+		/* As many addresses as `first` is a multiple of, and as there are left. */
+		while (bits > 0 && (first & (UINT32_C(1) << (32 - bits))) == 0 &&
+		       last - first >= (UINT64_C(1) << (33 - bits)) - 1)
+			bits--;
+		in.s_addr = htonl(first);
+		(void)inet_ntop(AF_INET, &in, ip, sizeof(ip)); /* there is room for any */
+		sum = arena_printf(a, "%s%s%s", sum, parts > 0 ? between : "", ip);
+		if (bits < 32)
+			sum = arena_printf(a, "%s/%u", sum, bits);
+		if (last - first < UINT64_C(1) << (32 - bits))
+			return sum;
+		first += (uint32_t)(UINT64_C(1) << (32 - bits));
+	}
+	return NULL;
+}
+
+static int add_network(const struct setting *s, struct at at, const char *text, struct config_networks *n)
+{
+	const char *between = (s->option->sections & IN_ROUTE) != 0 ? "," : " ";
+	const char *why = NULL, *range;
+	struct net_prefix prefix;
+
+	if (net_prefix_parse(text, &prefix, &why) != 0) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, at, "'%s' is no network", text);
+		range = is_range(text) ? networks_of_range(s->diag->arena, text, between) : NULL;
+		if (range != NULL)
+			diag_hint(s->diag, "a range is no network: write %s", range);
+		else if (is_range(text))
+			diag_hint(s->diag, "a range is no network: write the networks it has, as in %s",
+				  strchr(text, ':') != NULL ? "2001:db8::/64" : "192.168.0.0/24");
+		else
+			diag_hint(s->diag, "%s", why);
+		return -EINVAL;
+	}
+	n->list = arena_grow(s->diag->arena, n->list, n->count, sizeof(prefix));
+	n->list[n->count++] = prefix;
+	return 0;
+}
+
+/* One network a line; blanks and what is behind '#' are left out. */
+static int add_lines(const struct setting *s, const struct source *file, struct config_networks *n)
+{
+	const unsigned errors = s->diag->errors;
+	int result = 0;
+
+	/* Of a file that is no list at all the first lines say enough. */
+	for (size_t i = 0; i < file->line_count && s->diag->errors - errors < DIAG_SHOWN_MAX; i++) {
+		const struct source_line *line = &file->lines[i];
+		size_t from = strspn(line->text, " \t");
+		size_t len = strcspn(line->text + from, " \t#");
+		size_t rest = from + len + strspn(line->text + from + len, " \t");
+		struct at at = {file, (unsigned)i + 1, (unsigned)from + 1, (unsigned)len};
+
+		if (strlen(line->text) != line->len) {
+			diag_error(s->diag, DIAG_BAD_BYTE, at, "a NUL byte in a file of networks");
+			return -EINVAL;
+		}
+		if (len > 0 && line->text[rest] != '\0' && line->text[rest] != '#') {
+			at.col = (unsigned)rest + 1;
+			at.len = 1;
+			diag_error(s->diag, DIAG_SYNTAX, at, "a file of networks has one a line");
+			diag_hint(s->diag, "write a line for the next one, or '#' before a comment");
+			result = -EINVAL;
+		} else if (len > 0) {
+			const char *text = arena_strndup(s->diag->arena, line->text + from, len);
+
+			result = add_network(s, at, text, n) != 0 ? -EINVAL : result;
+		}
+	}
+	return result;
+}
+
+static int add_file(const struct setting *s, const struct word *w, struct config_networks *n)
+{
+	struct arena *a = s->diag->arena;
+	struct source *file = source_new(a, source_beside(a, w->at.source, w->text + 1));
+	int err = w->text[1] == '\0' ? -ENOENT : source_add_file(a, file, true);
+
+	/* Messages about its lines come behind those about the configuration. */
+	file->index = ~0u;
+	if (err) {
+		diag_error(s->diag, DIAG_CANNOT_READ, w->at, "cannot read '%s': %s", file->name,
+			   source_why_unread(err));
+		diag_hint(s->diag, "@FILE is a file of networks, one a line, beside the configuration");
+		return -EINVAL;
+	}
+	return add_lines(s, file, n);
+}
+
+/* The parts of one word, with commas between them; a comma may end it ("10.0.0.0/8, 192.0.2.7"). */
+static int add_word(const struct setting *s, const struct word *w, bool files, struct config_networks *n)
+{
+	int result = 0;
+
+	for (size_t at = 0; at < w->len;) {
+		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
+		int err;
+
+		if (files && part.text[0] == '@')
+			err = add_file(s, &part, n);
+		else
+			err = add_network(s, part.at, part.text, n);
+		result = err ? err : result;
+		at += part.len + 1;
+	}
+	return result;
+}
+
+int setting_parse_networks(const struct setting *s, void *field)
+{
+	struct config_networks *n = field;
+	bool route = (s->option->sections & IN_ROUTE) != 0;
+	int result = 0;
+
+	for (size_t i = 0; i < s->words.count; i++) {
+		if (add_word(s, &s->words.list[i], !route, n) != 0)
+			result = -EINVAL;
+	}
+	if (result == 0 && n->count == 0) {
+		/* An empty list that lets nobody in, or everybody, is not what was meant. */
+		diag_error(s->diag, DIAG_NO_VALUE, s->words.list[0].at, "'%s' names no network",
+			   s->option->key);
+		diag_hint(s->diag, "write 0.0.0.0/0 and ::/0 for all");
+		return -EINVAL;
+	}
+	if (route && n->count > ROUTE_PARTS_MAX) {
+		diag_error(s->diag, DIAG_OUT_OF_RANGE, s->words.list[0].at, "'src' takes at most %d networks",
+			   ROUTE_PARTS_MAX);
+		diag_hint(s->diag, "write a second line use-backend for the rest");
+		return -EINVAL;
+	}
+	return result;
+}
+
+/* Users by name or number, as `user=` of a socket takes one; or groups. */
+int setting_parse_users(const struct setting *s, void *field)
+{
+	const enum option_type type = s->option->type == OPT_GIDS ? OPT_GROUP : OPT_USER;
+	struct config_ids *ids = field;
+	int result = 0;
+
+	for (size_t i = 0; i < s->words.count; i++) {
+		const struct word *w = &s->words.list[i];
+
+		for (size_t at = 0; at < w->len;) {
+			struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
+			struct option row = {.key = s->option->key, .type = type};
+			struct setting one = {s->diag, &row, {&part, 1}, NULL};
+			uint32_t id = 0;
+
+			at += part.len + 1;
+			if (setting_parse_id(&one, &id) != 0) {
+				result = -EINVAL;
+				continue;
+			}
+			ids->list = arena_grow(s->diag->arena, ids->list, ids->count, sizeof(id));
+			ids->list[ids->count++] = id;
+		}
+	}
+	return result;
+}
+
+/* "8080" or "9000-9010"; -EINVAL without reporting. */
+static int take_ports(struct diag *d, const struct word *w, struct config_ports *ports)
+{
+	size_t dash = strcspn(w->text, "-");
+	struct word first = word_part(d, w, 0, dash);
+	uint64_t a = 0, b = 0;
+
+	if (value_number(first.text, &a) != 0 || a == 0 || a > UINT16_MAX)
+		return -EINVAL;
+	b = a;
+	if (w->text[dash] == '-' && value_number(w->text + dash + 1, &b) != 0)
+		return -EINVAL;
+	if (b < a || b > UINT16_MAX)
+		return -EINVAL;
+	*ports = (struct config_ports){(uint16_t)a, (uint16_t)b};
+	return 0;
+}
+
+int setting_parse_ports(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	struct route_ports *ports = field;
+
+	for (size_t at = 0; at <= w->len;) {
+		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
+		struct config_ports range;
+
+		if (take_ports(s->diag, &part, &range) != 0 || ports->count == ROUTE_PARTS_MAX) {
+			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' is no port and no range of ports",
+				   part.text);
+			diag_hint(s->diag, "write dst-port=8080,9000-9010, at most %d of them",
+				  ROUTE_PARTS_MAX);
+			return -EINVAL;
+		}
+		ports->list = arena_grow(s->diag->arena, ports->list, ports->count, sizeof(range));
+		ports->list[ports->count++] = range;
+		at += part.len + 1;
+	}
+	return 0;
+}
+
+int setting_parse_route(const struct setting *s, struct route *route)
+{
+	struct setting words = *s;
+
+	words.base = route;
+	return setting_parse_words(&words, 0, IN_ROUTE);
+}
+
+void setting_print_route(const struct config_route *route, FILE *out)
+{
+	char buf[NETSET_TEXT_MAX];
+
+	for (size_t i = 0; i < route->src_list.count; i++)
+		fprintf(out, "%s%s", i > 0 ? "," : " src=", net_prefix_format(&route->src_list.list[i], buf));
+	for (size_t i = 0; i < route->port_count; i++) {
+		const struct config_ports *ports = &route->ports[i];
+
+		fprintf(out, "%s%u", i > 0 ? "," : " dst-port=", ports->first);
+		if (ports->last != ports->first)
+			fprintf(out, "-%u", ports->last);
+	}
+}

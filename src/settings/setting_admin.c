@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_admin.c - `admin-socket`: a Unix socket, and who may use it.
+ *
+ * Refuses other kinds of addresses, an owner for a name that no file has, and more users than a line of -T
+ * can hold. Main thread.
+ */
+#include "setting.h"
+
+#include <errno.h>
+
+#include "weir/base/check.h"
+
+/* Of one kind, so that -T can print them in one line. */
+#define ADMIN_IDS_MAX 64
+
+/* Whoever knows an abstract name can connect to it: an owner and a mode would be looked at by nobody. */
+static int check_name(const struct setting *s)
+{
+	static const char *const keys[] = {"mode", "user", "group"};
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct word *w = setting_find_word(s->diag->arena, &s->words, IN_ADMIN, keys[i]);
+
+		if (w == NULL)
+			continue;
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' has no effect on an abstract socket",
+			   keys[i]);
+		diag_hint(s->diag,
+			  "write a path, as in unix:/run/weir/admin.sock mode=660; or allow-uid=... or "
+			  "allow-gid=... instead");
+		result = -EINVAL;
+	}
+	return result;
+}
+
+static int check_count(const struct setting *s, const struct config_ids *ids, const char *key)
+{
+	if (ids->count <= ADMIN_IDS_MAX)
+		return 0;
+	diag_error(s->diag, DIAG_OUT_OF_RANGE, s->words.list[0].at, "'%s' takes at most %d entries", key,
+		   ADMIN_IDS_MAX);
+	diag_hint(s->diag, "put these users into one group and write allow-gid=GROUP");
+	return -EINVAL;
+}
+
+int setting_parse_admin(const struct setting *s, void *field)
+{
+	struct addr_spec *spec = field;
+	struct config_global *g = s->base;
+	int err = setting_address(s, &s->words.list[0], spec);
+
+	check(spec == &g->admin);
+	if (!err && spec->kind != ADDR_UNIX) {
+		(void)setting_bad(s, &s->words.list[0], 0, "must be a Unix socket");
+		diag_hint(s->diag, spec->kind == ADDR_FD ? "'weir ctl' could not find an inherited one: "
+							   "write unix:/run/weir/admin.sock"
+							 : "write unix:/run/weir/admin.sock");
+		err = -EINVAL;
+	}
+	if (setting_parse_words(s, 1, IN_ADMIN) != 0)
+		return -EINVAL;
+	if (check_count(s, &g->admin_uids, "allow-uid") != 0 ||
+	    check_count(s, &g->admin_gids, "allow-gid") != 0)
+		return -EINVAL;
+	return !err && spec->addr.un.sun_path[0] == '\0' ? check_name(s) : err;
+}
+
+void setting_print_admin(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_global *g =
+		container_of((const struct addr_spec *)field, struct config_global, admin);
+
+	(void)option; /* there is one row */
+	setting_print_address(&g->admin, out);
+	setting_print_words(IN_ADMIN, g, out);
+}
+
+bool setting_admin_is_set(const void *field)
+{
+	const struct addr_spec *spec = field;
+
+	return spec->kind != ADDR_NONE;
+}
+
+void setting_print_ids(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_ids *ids = field;
+
+	(void)option; /* the same for every row */
+	for (size_t i = 0; i < ids->count; i++)
+		fprintf(out, "%s%u", i > 0 ? "," : "", ids->list[i]);
+}
+
+bool setting_ids_are_set(const void *field)
+{
+	const struct config_ids *ids = field;
+
+	return ids->count > 0;
+}

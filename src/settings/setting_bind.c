@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_bind.c - `bind`: an address to accept connections on, with its words.
+ *
+ * Refuses names, and words that this kind of address has no use for. Main thread.
+ */
+#include "setting.h"
+
+#include <errno.h>
+
+#include "weir/base/check.h"
+
+/* What a socket got from who made it, and what nobody can change now. */
+static int check_inherited_options(const struct setting *s)
+{
+	static const struct {
+		const char *key, *instead;
+	} rows[] = {
+		{"mode", "SocketMode="},
+		{"user", "SocketUser="},
+		{"group", "SocketGroup="},
+		{"v6only", "BindIPv6Only="},
+		{"interface", "BindToDevice="},
+		{"freebind", "FreeBind="},
+		{"transparent", "Transparent="},
+		{"mptcp", "SocketProtocol=mptcp"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct word *w =
+			setting_find_word(s->diag->arena, &s->words, IN_BIND, rows[i].key);
+
+		if (w == NULL)
+			continue;
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is not for an inherited socket", rows[i].key);
+		diag_hint(s->diag, "who made the socket decides: %s of the .socket unit", rows[i].instead);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Words that a Unix socket has no use for. */
+static int check_tcp_only(const struct setting *s)
+{
+	static const char *const keys[] = {"defer-accept", "v6only", "interface", "freebind",
+					   "transparent",  "tfo",    "mptcp"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct word *w = setting_find_word(s->diag->arena, &s->words, IN_BIND, keys[i]);
+
+		if (w == NULL)
+			continue;
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is for TCP, not for a Unix socket", keys[i]);
+		diag_hint(s->diag, "leave it out");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Options that have a meaning for one kind of address only. */
+static int check_bind_options(const struct setting *s, const struct config_bind *bind)
+{
+	const struct word *w = &s->words.list[0];
+	bool unix_path = bind->addr.kind == ADDR_UNIX && bind->addr.addr.un.sun_path[0] != '\0';
+	bool owned = bind->owner.mode != -1 || bind->owner.uid != (uid_t)-1 || bind->owner.gid != (gid_t)-1;
+
+	if (bind->addr.kind == ADDR_FD)
+		return check_inherited_options(s);
+	if (owned && !unix_path) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at,
+			   "mode, user and group are for a Unix socket with a path");
+		return -EINVAL;
+	}
+	if (bind->addr.kind == ADDR_UNIX && check_tcp_only(s) != 0)
+		return -EINVAL;
+	if (bind->addr.kind == ADDR_UNIX && bind->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at,
+			   "accept-proxy=optional goes by networks, and a Unix socket has none");
+		diag_hint(s->diag, "write accept-proxy, and allow-uid for who may connect");
+		return -EINVAL;
+	}
+	if (bind->v6only && bind->addr.kind == ADDR_IP && bind->addr.addr.sa.sa_family != AF_INET6) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "v6only is for an IPv6 address");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int setting_parse_bind(const struct setting *s, struct config_bind *bind)
+{
+	const struct word *w = &s->words.list[0];
+	struct setting words = *s;
+	int err;
+
+	bind->owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
+	setting_defaults(s->diag->arena, IN_BIND, bind);
+	err = setting_address(s, w, &bind->addr);
+	if (!err && bind->addr.kind == ADDR_NAME) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "'bind' takes an address of this machine, not a name");
+		diag_hint(s->diag, "write 127.0.0.1:%u, or :%u for all addresses", bind->addr.port,
+			  bind->addr.port);
+		err = -EINVAL;
+	}
+	words.base = bind;
+	if (setting_parse_words(&words, 1, IN_BIND) != 0)
+		err = -EINVAL;
+	return err ? err : check_bind_options(s, bind);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_log.c - `log`: one target with its words, read and printed.
+ *
+ * Refuses a syslog server by name: the log must not wait for a name server, and must go on when
+ * there is none. Main thread.
+ */
+#include "setting.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+
+#define FILE_PREFIX   "file:"
+#define SYSLOG_PREFIX "syslog:"
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* The words that belong to this kind of target. */
+static unsigned words_of(enum config_log_kind kind)
+{
+	return kind == CONFIG_LOG_SYSLOG ? IN_LOG | IN_SYSLOG : IN_LOG;
+}
+
+/* The address behind "syslog:". */
+static int parse_syslog(const struct setting *s, const struct word *w, struct config_log *log)
+{
+	const size_t skip = strlen(SYSLOG_PREFIX);
+	struct word address = word_part(s->diag, w, skip, w->len);
+	struct addr_spec *spec = &log->address;
+
+	log->kind = CONFIG_LOG_SYSLOG;
+	if (address.len == 0) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "'log = syslog:' needs an address");
+		diag_hint(s->diag, "write syslog:/dev/log or syslog:127.0.0.1:514");
+		return -EINVAL;
+	}
+	if (setting_address(s, &address, spec) != 0)
+		return -EINVAL;
+	if (spec->kind == ADDR_NAME || spec->kind == ADDR_ANY) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, address.at,
+			   "a syslog server is given by its IP address, not by %s",
+			   spec->kind == ADDR_NAME ? "a name" : "a port alone");
+		diag_hint(s->diag, "write syslog:127.0.0.1:%u, so that the log needs no name server",
+			  spec->port);
+		return -EINVAL;
+	}
+	if (spec->kind == ADDR_IP && spec->port == 0) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, address.at,
+			   "a syslog server needs a port, and 0 is none");
+		diag_hint(s->diag, "syslog's own port is 514");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What another program's log line would be here. */
+static int report_target(const struct setting *s, const struct word *w)
+{
+	struct addr_spec spec;
+
+	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'log' cannot go to '%s'", w->text);
+	if (strcmp(w->text, "stdout") == 0)
+		diag_hint(s->diag, "write stderr: data goes to stdout, diagnostics go to stderr");
+	else if (strcmp(w->text, "/dev/log") == 0 ||
+		 (w->text[0] != '/' && addr_parse(w->text, &spec, NULL, NULL) == 0))
+		diag_hint(s->diag, "write syslog:%s", w->text);
+	else if (strspn(w->text, "0123456789.") == w->len)
+		diag_hint(s->diag, "write syslog:%s:514", w->text);
+	else if (w->text[0] == '/')
+		diag_hint(s->diag, "write file:%s", w->text);
+	else
+		diag_hint(s->diag, "write auto, stderr, off, file:PATH or syslog:ADDRESS");
+	return -EINVAL;
+}
+
+static int parse_target(const struct setting *s, const struct word *w, struct config_log *log)
+{
+	const size_t skip = strlen(FILE_PREFIX);
+
+	if (strcmp(w->text, "auto") == 0) {
+		log->kind = CONFIG_LOG_AUTO;
+	} else if (strcmp(w->text, "stderr") == 0) {
+		log->kind = CONFIG_LOG_STDERR;
+	} else if (strcmp(w->text, "off") == 0) {
+		log->kind = CONFIG_LOG_OFF;
+	} else if (starts_with(w->text, FILE_PREFIX) && w->text[skip] != '\0') {
+		log->kind = CONFIG_LOG_FILE;
+		log->path = arena_strndup(s->diag->arena, w->text + skip, w->len - skip);
+	} else if (starts_with(w->text, SYSLOG_PREFIX)) {
+		return parse_syslog(s, w, log);
+	} else {
+		return report_target(s, w);
+	}
+	return 0;
+}
+
+int setting_parse_log(const struct setting *s, void *field)
+{
+	struct config_global *g = s->base;
+	struct config_log log = {.kind = CONFIG_LOG_AUTO};
+	struct setting words = *s;
+	int err;
+
+	check(field == &g->logs);
+	setting_defaults(s->diag->arena, IN_LOG | IN_SYSLOG, &log);
+	err = parse_target(s, &s->words.list[0], &log);
+	/* Of a target that is not understood we do not know which words belong to it. */
+	words.base = &log;
+	if (err == 0 || log.kind == CONFIG_LOG_SYSLOG) {
+		if (setting_parse_words(&words, 1, words_of(log.kind)) != 0)
+			err = -EINVAL;
+	}
+	if (err)
+		return err;
+	g->logs = arena_grow(s->diag->arena, g->logs, g->log_count, sizeof(*g->logs));
+	g->logs[g->log_count++] = log;
+	return 0;
+}
+
+void setting_print_log(const struct config_log *log, FILE *out)
+{
+	static const char *const kinds[] = {
+		[CONFIG_LOG_AUTO] = "auto",	 [CONFIG_LOG_STDERR] = "stderr",
+		[CONFIG_LOG_FILE] = FILE_PREFIX, [CONFIG_LOG_SYSLOG] = SYSLOG_PREFIX,
+		[CONFIG_LOG_OFF] = "off",
+	};
+
+	fputs(kinds[log->kind], out);
+	if (log->kind == CONFIG_LOG_FILE)
+		words_print_quoted(log->path, out);
+	else if (log->kind == CONFIG_LOG_SYSLOG)
+		setting_print_address(&log->address, out);
+	setting_print_words(words_of(log->kind), log, out);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_owner.c - mode, user and group of a Unix socket: read into their field, and printed.
+ *
+ * Users and groups become numbers here, so -T prints numbers. Refuses names that this machine
+ * does not have. Main thread.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "weir/config/values.h"
+#include "setting.h"
+
+int setting_parse_mode(const struct setting *s, void *field)
+{
+	int mode = 0;
+
+	if (value_mode(s->words.list[0].text, &mode) != 0) {
+		(void)setting_bad(s, &s->words.list[0], 0, "is no octal mode");
+		diag_hint(s->diag, "write something like 660");
+		return -EINVAL;
+	}
+	memcpy(field, &mode, sizeof(mode));
+	return 0;
+}
+
+void setting_print_mode(const void *field, const struct option *option, FILE *out)
+{
+	int mode;
+
+	(void)option; /* the same for every row */
+	memcpy(&mode, field, sizeof(mode));
+	fprintf(out, "%03o", (unsigned)mode);
+}
+
+bool setting_owner_is_set(const void *field)
+{
+	int value;
+
+	memcpy(&value, field, sizeof(value));
+	return value != -1;
+}
+
+/* uid_t and gid_t are both 32 bits here; (uid_t)-1 means "keep" and is no number to write. */
+int setting_parse_id(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	bool user = s->option->type == OPT_USER;
+	const struct passwd *pw = user ? getpwnam(w->text) : NULL;
+	const struct group *gr = user ? NULL : getgrnam(w->text);
+	uint64_t number = UINT64_MAX;
+	uint32_t id;
+
+	if (pw != NULL)
+		number = pw->pw_uid;
+	else if (gr != NULL)
+		number = gr->gr_gid;
+	else if (value_number(w->text, &number) != 0)
+		number = UINT64_MAX;
+	if (number >= UINT32_MAX) {
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "there is no %s '%s' on this machine",
+			   user ? "user" : "group", w->text);
+		if (w->text[0] == '_' || (w->text[0] >= 'a' && w->text[0] <= 'z'))
+			diag_hint(s->diag, "make it with '%s %s', or write another one",
+				  user ? "useradd --system" : "groupadd --system", w->text);
+		else
+			diag_hint(s->diag, "write a name, or a number from 0 to %u", UINT32_MAX - 1);
+		return -EINVAL;
+	}
+	id = (uint32_t)number;
+	memcpy(field, &id, sizeof(id));
+	return 0;
+}
+
+/* The name is kept: a process that becomes this user needs the groups that go with it. */
+int setting_parse_account(const struct setting *s, void *field)
+{
+	const struct option row = {.key = s->option->key,
+				   .type = s->option->type == OPT_USER_NAME ? OPT_USER : OPT_GROUP};
+	const struct setting account = {
+		.diag = s->diag, .option = &row, .words = s->words, .base = s->base};
+	uint32_t id;
+	const int err = setting_parse_id(&account, &id);
+
+	return err ? err : setting_parse_text(s, field);
+}
+
+void setting_print_id(const void *field, const struct option *option, FILE *out)
+{
+	uint32_t id;
+
+	(void)option; /* the same for every row */
+	memcpy(&id, field, sizeof(id));
+	fprintf(out, "%u", id);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * snapshot.c - the tree that the daemon uses: assembled from what was understood, and freed.
+ *
+ * Everything that a snapshot points to lies in an arena of its own, which it owns: nothing points
+ * into the arena of the reading, and config_free() frees it in one go. Main thread.
+ */
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/net/netset.h"
+#include "build.h"
+
+static char *copy_text(struct arena *a, const char *text)
+{
+	return text == NULL ? NULL : arena_strndup(a, text, strlen(text));
+}
+
+/* A place whose file name lives in the snapshot. -o arguments are no file. */
+static struct config_place place_in(const struct config *c, const char *file, unsigned line)
+{
+	for (size_t i = 0; i < c->file_count; i++) {
+		if (strcmp(c->files[i], file) == 0)
+			return (struct config_place){c->files[i], line};
+	}
+	return (struct config_place){"-o", line};
+}
+
+static struct config_origins copy_origins(struct arena *a, const struct config *c, struct config_origins from)
+{
+	struct config_origins o = {arena_alloc(a, from.count * sizeof(*o.list)), from.count};
+
+	for (size_t i = 0; i < from.count; i++) {
+		o.list[i].option = from.list[i].option;
+		o.list[i].idle = from.list[i].idle;
+		o.list[i].place = place_in(c, from.list[i].place.file, from.list[i].place.line);
+	}
+	return o;
+}
+
+static void *copy_bytes(struct arena *a, const void *from, size_t size)
+{
+	void *to = arena_alloc(a, size);
+
+	if (size > 0)
+		memcpy(to, from, size);
+	return to;
+}
+
+static struct config_ids copy_ids(struct arena *a, struct config_ids from)
+{
+	return (struct config_ids){copy_bytes(a, from.list, from.count * sizeof(*from.list)), from.count};
+}
+
+static void copy_name(char *to, const char *name)
+{
+	size_t len = strlen(name);
+
+	check(len < CONFIG_NAME_MAX);
+	memcpy(to, name, len + 1);
+}
+
+static void fill_global(struct arena *a, struct config *c, const struct config_global *from)
+{
+	struct config_global *g = &c->global;
+
+	*g = *from;
+	g->user = copy_text(a, from->user);
+	g->group = copy_text(a, from->group);
+	g->logs = arena_alloc(a, from->log_count * sizeof(*g->logs));
+	for (size_t i = 0; i < from->log_count; i++) {
+		g->logs[i] = from->logs[i];
+		g->logs[i].path = copy_text(a, from->logs[i].path);
+		if (g->logs[i].place.line > 0)
+			g->logs[i].place = place_in(c, g->logs[i].place.file, g->logs[i].place.line);
+	}
+	g->admin_uids = copy_ids(a, from->admin_uids);
+	g->admin_gids = copy_ids(a, from->admin_gids);
+	g->origins = copy_origins(a, c, from->origins);
+}
+
+/* A set that lives as long as the snapshot. */
+struct set_owner {
+	struct netset *set; /* owns */
+};
+
+static void release_set(void *bytes)
+{
+	struct set_owner *o = bytes;
+
+	netset_free(o->set);
+	o->set = NULL;
+}
+
+/* Keeps the networks as written and the set of them; no set when there are none. */
+static struct netset *copy_networks(struct arena *a, const struct config_networks *from,
+				    struct config_networks *to)
+{
+	struct set_owner *o;
+
+	*to = (struct config_networks){copy_bytes(a, from->list, from->count * sizeof(*to->list)),
+				       from->count};
+	if (from->count == 0)
+		return NULL;
+	o = arena_alloc_owner(a, sizeof(*o), release_set);
+	o->set = netset_new(to->list, to->count);
+	if (o->set == NULL)
+		arena_no_memory(a);
+	return o->set;
+}
+
+static void copy_check(struct arena *a, struct config_check *to, const struct config_check *from)
+{
+	*to = *from;
+	to->method = copy_text(a, from->method);
+	to->path = copy_text(a, from->path);
+	to->host = copy_text(a, from->host);
+	to->body = copy_text(a, from->body);
+	to->statuses = copy_bytes(a, from->statuses, from->status_count * sizeof(*to->statuses));
+	to->steps = copy_bytes(a, from->steps, from->step_count * sizeof(*to->steps));
+	for (size_t i = 0; i < to->step_count; i++)
+		to->steps[i].bytes = copy_bytes(a, from->steps[i].bytes, from->steps[i].len);
+}
+
+static void fill_server(struct arena *a, const struct config *c, struct config_server *to,
+			const struct config_server *from)
+{
+	*to = *from;
+	to->source.list = copy_bytes(a, from->source.list, from->source.count * sizeof(*to->source.list));
+	to->place = place_in(c, from->place.file, from->place.line);
+}
+
+static void fill_backend(struct arena *a, const struct config *c, struct config_backend *to,
+			 const struct proxy *p)
+{
+	copy_name(to->name, p->section->name);
+	to->balance = p->set.balance;
+	to->retries = p->set.retries;
+	to->redispatch = p->set.redispatch;
+	to->resolve_interval_ns = p->set.resolve_interval_ns;
+	to->timeouts.connect_ns = p->set.timeouts.connect_ns;
+	to->timeouts.server_ns = p->set.timeouts.server_ns;
+	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
+	to->timeouts.queue_ns = p->set.timeouts.queue_ns;
+	to->allbackups = p->set.allbackups;
+	to->panic = p->set.panic;
+	to->maxqueue = p->set.maxqueue;
+	to->observe = p->set.observe;
+	to->on_marked_down = p->set.on_marked_down;
+	copy_check(a, &to->check, &p->set.check);
+	to->tcp = p->set.tcp;
+	to->tcp.congestion = copy_text(a, p->set.tcp.congestion);
+	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
+	to->origins = copy_origins(a, c, p->origins);
+	to->servers = arena_alloc(a, p->server_count * sizeof(*to->servers));
+	to->server_count = p->server_count;
+	for (size_t i = 0; i < p->server_count; i++)
+		fill_server(a, c, &to->servers[i], &p->servers[i]);
+}
+
+static void fill_access(struct arena *a, struct config_frontend *to, const struct config_proxy *set)
+{
+	to->rate_limit = set->rate_limit;
+	to->maxconn_per_source = set->maxconn_per_source;
+	to->no_server = set->no_server;
+	to->allow = copy_networks(a, &set->allow, &to->allow_list);
+	to->deny = copy_networks(a, &set->deny, &to->deny_list);
+	to->trusted = copy_networks(a, &set->trusted, &to->trusted_list);
+	to->allow_uids = copy_bytes(a, set->allow_uids.list, set->allow_uids.count * sizeof(uid_t));
+	to->allow_uid_count = set->allow_uids.count;
+}
+
+static void fill_frontend(struct arena *a, const struct config *c, struct config_frontend *to,
+			  const struct proxy *p)
+{
+	copy_name(to->name, p->section->name);
+	to->listen = p->target == p;
+	to->maxconn = p->set.maxconn;
+	to->timeouts.client_ns = p->set.timeouts.client_ns;
+	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
+	to->timeouts.max_lifetime_ns = p->set.timeouts.max_lifetime_ns;
+	to->timeouts.handshake_ns = p->set.timeouts.handshake_ns;
+	fill_access(a, to, &p->set);
+	to->tcp = p->set.tcp;
+	to->tcp.congestion = copy_text(a, p->set.tcp.congestion);
+	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
+	to->origins = copy_origins(a, c, p->origins);
+	to->binds = arena_alloc(a, p->bind_count * sizeof(*to->binds));
+	to->bind_count = p->bind_count;
+	for (size_t i = 0; i < p->bind_count; i++) {
+		struct config_bind *bind = &to->binds[i];
+
+		*bind = p->binds[i];
+		bind->interface = copy_text(a, bind->interface);
+		bind->place = place_in(c, bind->place.file, bind->place.line);
+	}
+}
+
+static size_t backend_index(const struct build *b, const struct proxy *target)
+{
+	size_t index = 0;
+
+	check(target != NULL);
+	for (const struct proxy *p = b->proxies; p != target; p++) {
+		check(p < b->proxies + b->proxy_count);
+		index += build_is_backend(p) ? 1 : 0;
+	}
+	return index;
+}
+
+static void fill_routes(struct arena *a, const struct config *c, const struct build *b,
+			struct config_frontend *to, const struct proxy *p)
+{
+	to->routes = arena_alloc(a, p->route_count * sizeof(*to->routes));
+	to->route_count = p->route_count;
+	for (size_t i = 0; i < p->route_count; i++) {
+		const struct route_line *line = &p->routes[i];
+		const struct route_ports *ports = &line->route.ports;
+		struct config_route *route = &to->routes[i];
+
+		route->backend = backend_index(b, line->target);
+		route->src = copy_networks(a, &line->route.src, &route->src_list);
+		route->ports = copy_bytes(a, ports->list, ports->count * sizeof(*route->ports));
+		route->port_count = ports->count;
+		route->place = place_in(c, line->place.file, line->place.line);
+	}
+}
+
+struct config *build_snapshot(const struct build *b, struct arena *a)
+{
+	struct config *c = arena_alloc(a, sizeof(*c));
+	size_t overrides = b->doc->overrides != NULL ? b->doc->overrides->line_count : 0;
+
+	check(b->diag->errors == 0);
+	c->warnings = b->diag->warnings;
+	c->files = arena_alloc(a, b->doc->source_count * sizeof(*c->files));
+	for (; c->file_count < b->doc->source_count; c->file_count++)
+		c->files[c->file_count] = copy_text(a, b->doc->sources[c->file_count]->name);
+	c->overrides = arena_alloc(a, overrides * sizeof(*c->overrides));
+	for (; c->override_count < overrides; c->override_count++)
+		c->overrides[c->override_count] =
+			copy_text(a, b->doc->overrides->lines[c->override_count].text);
+	c->defaults = copy_origins(a, c, b->defaults_origins);
+	fill_global(a, c, &b->global);
+	c->frontends = arena_alloc(a, b->proxy_count * sizeof(*c->frontends));
+	c->backends = arena_alloc(a, b->proxy_count * sizeof(*c->backends));
+	for (size_t i = 0; i < b->proxy_count; i++) {
+		const struct proxy *p = &b->proxies[i];
+
+		check(!p->duplicate);
+		if (build_is_backend(p))
+			fill_backend(a, c, &c->backends[c->backend_count++], p);
+		if (p->section->kind == IN_BACKEND)
+			continue;
+		fill_frontend(a, c, &c->frontends[c->frontend_count], p);
+		fill_routes(a, c, b, &c->frontends[c->frontend_count], p);
+		c->frontends[c->frontend_count++].backend = backend_index(b, p->target);
+	}
+	c->memory = a->blocks;
+	return c;
+}
+
+void config_free(struct config *c)
+{
+	struct arena a = {0};
+
+	if (c == NULL)
+		return;
+	a.blocks = c->memory; /* `c` is one of them */
+	arena_free(&a);
+}

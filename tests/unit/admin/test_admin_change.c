@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_admin_change.c - the commands that change servers: what they do, and what they refuse. On real
+ * backends, without a socket and without workers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/admin/admin_commands.h"
+
+static struct config_server server_configs[] = {
+	{.name = "a", .weight = 1, .addr.kind = ADDR_IP},
+	{.name = "b", .weight = 10, .addr.kind = ADDR_IP, .disabled = true},
+};
+static struct config_backend backend_config = {.name = "web", .servers = server_configs, .server_count = 2};
+static struct config config = {.backends = &backend_config, .backend_count = 1};
+static struct engine engine;
+static struct server *a, *b;
+static struct server *told; /* whom the checks were told of last */
+static char some_checks;    /* never looked into */
+
+static void server_changed(void *arg, struct server *s)
+{
+	assert_ptr_equal(arg, &some_checks);
+	told = s;
+}
+
+static struct admin_context context = {
+	.engine = &engine, .state = "ready",
+	.changed_arg = &some_checks, .server_changed = server_changed};
+
+static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
+
+/* Stands for the workers' part. */
+static struct server *closed;
+
+void engine_kill_sessions(struct engine *e, struct server *s)
+{
+	assert_ptr_equal(e, &engine);
+	closed = s;
+}
+
+const struct counters *engine_counters(const struct engine *e, unsigned worker)
+{
+	(void)e;
+	(void)worker;
+	return NULL; /* nobody asks for them here */
+}
+
+static void give_address(struct config_server *s, uint16_t port)
+{
+	s->addr.addr.len = sizeof(s->addr.addr.in);
+	s->addr.addr.in.sin_family = AF_INET;
+	s->addr.addr.in.sin_port = htons(port);
+	s->addr.addr.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	give_address(&server_configs[0], 80);
+	give_address(&server_configs[1], 81);
+	engine.config = &config;
+	engine.backends = backends_new(&config);
+	if (engine.backends == NULL)
+		return -1;
+	a = &engine.backends[0].servers[0];
+	b = &engine.backends[0].servers[1];
+	told = NULL;
+	closed = NULL;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	backends_free(engine.backends, 1);
+	return 0;
+}
+
+/* The command's whole answer is `answer`; "" = done. */
+static void assert_answer(const char *command, const char *answer)
+{
+	struct admin_question q;
+	struct text out;
+
+	text_init(&out);
+	assert_int_equal(admin_command(&context, &peer, command, &out, &q), ADMIN_ANSWERED);
+	assert_false(out.failed);
+	if (strcmp(out.bytes != NULL ? out.bytes : "", answer) != 0)
+		fail_msg("%s: '%s', not '%s'", command, out.bytes != NULL ? out.bytes : "", answer);
+	text_free(&out);
+}
+
+static const char *last_cause(const struct server *s)
+{
+	return history_get(&s->history, history_size(&s->history) - 1)->cause;
+}
+
+static int state_of(const struct server *s)
+{
+	return atomic_load(&s->state);
+}
+
+static void a_state_is_set_and_the_checks_are_told(void **state)
+{
+	(void)state;
+	assert_answer("set server web/a state drain", "");
+	assert_int_equal(state_of(a), SERVER_DRAIN);
+	assert_ptr_equal(told, a);
+	assert_answer("set server web/a state maint", "");
+	assert_int_equal(state_of(a), SERVER_MAINT);
+	assert_answer("set server web/a state ready", "");
+	assert_int_equal(state_of(a), SERVER_UP);
+	told = NULL;
+	assert_answer("set server web/a state up", "error: a state is ready, drain or maint\n");
+	assert_null(told);
+	assert_int_equal(state_of(a), SERVER_UP);
+}
+
+static void enable_ends_maintenance_and_drain(void **state)
+{
+	(void)state;
+	assert_int_equal(state_of(b), SERVER_MAINT); /* as configured */
+	assert_answer("enable server web/b", "");
+	assert_int_equal(state_of(b), SERVER_UP);
+	assert_answer("disable server web/b", "");
+	assert_int_equal(state_of(b), SERVER_MAINT);
+	assert_ptr_equal(told, b);
+	assert_answer("set server web/b state drain", "");
+	assert_answer("enable server web/b", "");
+	assert_int_equal(state_of(b), SERVER_UP);
+	assert_answer("enable server web/b", "");
+	assert_int_equal(state_of(b), SERVER_UP);
+}
+
+static void a_weight_is_a_number_or_a_share_of_the_configured(void **state)
+{
+	(void)state;
+	assert_answer("get weight web/b", "10 (initial 10)\n");
+	assert_answer("set weight web/b 256", "");
+	assert_int_equal(b->weight, 256);
+	assert_string_equal(last_cause(b), "by uid 7 over the admin socket");
+	assert_answer("set server web/b weight 0", "");
+	assert_int_equal(b->weight, 0);
+	assert_answer("get weight web/b", "0 (initial 10)\n");
+	assert_answer("set weight web/b 25%", "");
+	assert_int_equal(b->weight, 2); /* rounded down */
+	assert_answer("set weight web/b 300%", "");
+	assert_int_equal(b->weight, 30);
+	assert_answer("set weight web/b 9999%", "");
+	assert_int_equal(b->weight, 256);
+	assert_answer("set weight web/a 1%", "");
+	assert_int_equal(a->weight, 1); /* a share of something is something */
+	assert_answer("set weight web/a 0%", "");
+	assert_int_equal(a->weight, 0);
+	assert_int_equal(atomic_load(&a->eweight), 0);
+}
+
+static void a_peer_that_nobody_knows_has_no_uid(void **state)
+{
+	static const struct admin_peer nobody = {.uid = (uid_t)-1, .level = CONFIG_ADMIN_ADMIN};
+	struct admin_question q;
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	assert_int_equal(admin_command(&context, &nobody, "set weight web/b 1", &out, &q), ADMIN_ANSWERED);
+	assert_string_equal(last_cause(b), "over the admin socket");
+	text_free(&out);
+}
+
+static void bad_weights_are_refused(void **state)
+{
+	static const char *const bad[] = {"257", "-1", "x", "1x", "%", "5%%", "1.5",
+					  "99999999999999999999", "+1"};
+	char command[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		(void)snprintf(command, sizeof(command), "set weight web/b %s", bad[i]);
+		assert_answer(command, "error: a weight is a number from 0 to 256, or a percentage of the "
+				       "configured one, such as 50%\n");
+		assert_int_equal(b->weight, 10);
+	}
+}
+
+static void maxconn_is_set_and_0_is_none(void **state)
+{
+	(void)state;
+	assert_answer("set maxconn server web/a 4", "");
+	assert_int_equal(atomic_load(&a->limit), 4);
+	assert_string_equal(last_cause(a), "by uid 7 over the admin socket");
+	assert_answer("set maxconn server web/a 0", "");
+	assert_int_equal(atomic_load(&a->limit), 0);
+	assert_answer("set maxconn server web/a -1",
+		      "error: maxconn is a number of connections, 0 for no limit\n");
+	assert_answer("set maxconn server web/a 99999999999",
+		      "error: maxconn is a number of connections, 0 for no limit\n");
+}
+
+static void sessions_are_ended_by_the_workers(void **state)
+{
+	(void)state;
+	assert_answer("shutdown sessions server web/b", "");
+	assert_ptr_equal(closed, b);
+}
+
+static void a_name_that_is_none_is_told_with_those_that_are(void **state)
+{
+	(void)state;
+	assert_answer("disable server web/c", "error: no server 'c' in backend 'web'; it has a, b\n");
+	assert_answer("disable server app/a", "error: no backend 'app'; there is web\n");
+	assert_answer("disable server web", "error: 'web' is no server: write BACKEND/SERVER\n");
+	assert_answer("disable server web/", "error: no server '' in backend 'web'; it has a, b\n");
+	assert_answer("disable server web/a/b", "error: no server 'a/b' in backend 'web'; it has a, b\n");
+	assert_answer("get weight web/\033", "error: no server '\\x1b' in backend 'web'; it has a, b\n");
+	assert_answer("set server web/a addr 1.2.3.4",
+		      "error: of a server one sets 'state' or 'weight'; for its maxconn: set maxconn server "
+		      "web/a N\n");
+	assert_answer("set weight web/a", "error: the command is 'set weight BACKEND/SERVER N|N%'\n");
+	assert_answer("set weight web/a 1 json", "error: the command is 'set weight BACKEND/SERVER N|N%'\n");
+}
+
+#define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CHANGE_TEST(a_state_is_set_and_the_checks_are_told),
+		CHANGE_TEST(enable_ends_maintenance_and_drain),
+		CHANGE_TEST(a_weight_is_a_number_or_a_share_of_the_configured),
+		CHANGE_TEST(a_peer_that_nobody_knows_has_no_uid),
+		CHANGE_TEST(bad_weights_are_refused),
+		CHANGE_TEST(maxconn_is_set_and_0_is_none),
+		CHANGE_TEST(sessions_are_ended_by_the_workers),
+		CHANGE_TEST(a_name_that_is_none_is_told_with_those_that_are),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

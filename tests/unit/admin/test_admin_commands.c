@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_admin_commands.c - answers of the admin protocol, without a socket and without workers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "weir/base/clock.h"
+#include "weir/admin/admin_answers.h"
+#include "weir/config/admin_levels.tbl.h"
+#include "weir/admin/admin_commands.h"
+
+/* One worker that counts what the tests want; the engine itself is not linked. */
+static struct counters counters;
+
+void engine_kill_sessions(struct engine *e, struct server *s)
+{
+	(void)e;
+	(void)s;
+}
+
+const struct counters *engine_counters(const struct engine *e, unsigned worker)
+{
+	assert_true(worker < e->worker_count);
+	return &counters;
+}
+
+static struct config_server server_config = {.name = "a"};
+static struct config_backend backend_config = {.name = "app", .servers = &server_config, .server_count = 1};
+static struct config_bind bind_config = {.name = "x"};
+static struct config_frontend frontend_config = {.name = "web", .binds = &bind_config, .bind_count = 1};
+static struct config config = {
+	.frontends = &frontend_config,
+	.frontend_count = 1,
+	.backends = &backend_config,
+	.backend_count = 1,
+};
+
+static struct server server;
+static struct backend backend;
+static struct frontend frontend;
+static struct endpoint endpoint;
+static struct engine engine;
+static struct addr address;
+static struct admin_context context;
+static struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
+static struct admin_question question;
+
+static void fill_address(void)
+{
+	memset(&address, 0, sizeof(address));
+	address.len = sizeof(address.in);
+	address.in.sin_family = AF_INET;
+	address.in.sin_port = htons(8080);
+	address.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+static void publish(void *from, figure_report *report, void *to)
+{
+	static const struct figure dropped = {"log_dropped", FIGURE_TOTAL, "log lines lost"};
+
+	(void)from;
+	report(to, &dropped, 9);
+}
+
+static const struct figure_source figures = {publish, NULL};
+
+static int setup(void **state)
+{
+	(void)state;
+	fill_address();
+	server.config = &server_config;
+	server.backend = &backend_config;
+	atomic_init(&server.state, SERVER_UNRESOLVED);
+	atomic_init(&server.sessions, 3);
+	atomic_init(&server.total, 7);
+	backend.config = &backend_config;
+	backend.servers = &server;
+	backend.server_count = 1;
+	frontend.config = &frontend_config;
+	frontend.backend = &backend;
+	atomic_init(&frontend.sessions, 5);
+	endpoint.config = &bind_config;
+	endpoint.frontend = &frontend;
+	endpoint.addr = address;
+	engine.config = &config;
+	engine.backends = &backend;
+	engine.frontends = &frontend;
+	engine.endpoints = &endpoint;
+	engine.endpoint_count = 1;
+	engine.worker_count = 2;
+	engine.limits.maxconn = 1000;
+	pipe_pool_init(&engine.pipes, 250, 65536, UINT64_MAX);
+	buf_pool_init(&engine.bufs, 1 << 20);
+	context.engine = &engine;
+	context.figures = &figures;
+	context.figure_count = 1;
+	context.driver = "epoll";
+	context.state = "ready";
+	peer.level = CONFIG_ADMIN_ADMIN;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pipe_pool_free(&engine.pipes);
+	buf_pool_free(&engine.bufs);
+	return 0;
+}
+
+/* Runs `command` and looks for a whole line in its answer. */
+static void assert_line(const char *command, const char *line)
+{
+	struct text out;
+	char around[256];
+
+	text_init(&out);
+	text_add(&out, "\n", 1);
+	assert_int_equal(admin_command(&context, &peer, command, &out, &question), ADMIN_ANSWERED);
+	assert_false(out.failed);
+	(void)snprintf(around, sizeof(around), "\n%s\n", line);
+	if (strstr(out.bytes, around) == NULL)
+		fail_msg("no line '%s' in:%s", line, out.bytes);
+	text_free(&out);
+}
+
+/* A line more where auto could not have what it prefers; the name of the driver stays one word. */
+static void info_says_why_the_driver_is_not_the_best(void **state)
+{
+	(void)state;
+	context.driver_reason = "kernel.io_uring_disabled is 2";
+	assert_line("show info", "driver: epoll\ndriver_reason: io_uring: kernel.io_uring_disabled is 2");
+	context.driver_reason = "";
+	assert_line("show info", "driver: epoll\nsessions: 0");
+	context.driver_reason = NULL;
+}
+
+static void info_sums_the_workers(void **state)
+{
+	(void)state;
+	counter_set(&counters.accepted, 21);
+	assert_line("show info", "accepted: 42");
+	assert_line("show info", "workers: 2");
+	assert_line("show info", "maxconn: 1000");
+	assert_line("show info", "driver: epoll");
+	assert_line("show info", "state: ready");
+	assert_line("show info", "log_dropped: 9");
+	assert_line("show info", "DroppedLogs: 9");
+	assert_line("show info", "version: " WEIR_VERSION);
+}
+
+static void bind_without_a_name_has_a_number(void **state)
+{
+	(void)state;
+	bind_config.name[0] = '\0';
+	assert_line("show info", "listen.web.1: 127.0.0.1:8080");
+	bind_config.name[0] = 'x';
+	assert_line("show info", "listen.web.x: 127.0.0.1:8080");
+}
+
+static void info_lists_frontends_servers_and_listeners(void **state)
+{
+	(void)state;
+	assert_line("show info", "frontend.web.sessions: 5");
+	assert_line("show info", "listen.web.x: 127.0.0.1:8080");
+	assert_line("show info", "server.app/a: unresolved sessions=3 total=7 failures=0 address=-");
+	atomic_store(&server.addr, &address);
+	atomic_store(&server.state, SERVER_UP);
+	atomic_store(&server.state, SERVER_DRAIN);
+	assert_line("show info", "server.app/a: drain sessions=3 total=7 failures=0 address=127.0.0.1:8080");
+	atomic_store(&server.state, SERVER_UP);
+	assert_line("show info", "server.app/a: up sessions=3 total=7 failures=0 address=127.0.0.1:8080");
+}
+
+static void pools_are_shown(void **state)
+{
+	(void)state;
+	counter_set(&counters.pipes_in_use, 4);
+	assert_line("show pools", "pipes_made: 0");
+	assert_line("show pools", "pipes_max: 250");
+	assert_line("show pools", "pipes_in_use: 8");
+	assert_line("show pools", "bufs_in_use_bytes: 0");
+	assert_line("show pools", "bufs_resting_pool_bytes: 0");
+}
+
+static void white_space_is_free(void **state)
+{
+	(void)state;
+	assert_line("  show \t info \r", "workers: 2");
+	assert_line("help", "show pools [json]                                   pipes and buffers");
+}
+
+static void unknown_command_is_named_and_escaped(void **state)
+{
+	char longest[500];
+
+	(void)state;
+	assert_line("shwo info", "error: unknown command 'shwo info'; did you mean 'show info'?");
+	assert_line("show infos", "error: unknown command 'show infos'; did you mean 'show info'?");
+	assert_line("quti", "error: unknown command 'quti'; did you mean 'quit'?");
+	assert_line("show", "error: unknown command 'show'; try help");
+	assert_line("show info 3", "error: the command is 'show info [json]'");
+	assert_line("show info json json", "error: the command is 'show info [json]'");
+	assert_line("show stat 1 2", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("show stat 1 2 x", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("set timeout cli", "error: the command is 'set timeout cli SECONDS'");
+	assert_line("set timeout cli 0", "error: the command is 'set timeout cli SECONDS'");
+	assert_line("show stat nobody -1 -1", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("help me", "error: the command is 'help'");
+	assert_line("a\033[2Jb", "error: unknown command 'a\\x1b[2Jb'; try help");
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_line(longest, "error: the command is too long; try help");
+}
+
+static enum admin_verdict ask(const char *command, struct text *out)
+{
+	return admin_command(&context, &peer, command, out, &question);
+}
+
+static void sessions_are_asked_of_the_workers(void **state)
+{
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	assert_int_equal(ask("show sess", &out), ADMIN_ASK_SESSIONS);
+	assert_false(question.json);
+	assert_int_equal(ask("show  sess json", &out), ADMIN_ASK_SESSIONS);
+	assert_true(question.json);
+	assert_int_equal(ask("show stat 2 -1 7 json", &out), ADMIN_ASK_TALLIES);
+	assert_true(question.json);
+	assert_int_equal(question.iid, 2);
+	assert_int_equal(question.types, -1);
+	assert_int_equal(question.sid, 7);
+	assert_int_equal(ask("show stat app 4 -1", &out), ADMIN_ASK_TALLIES);
+	assert_int_equal(question.iid, 2);
+	assert_int_equal(ask("show stat web -1 -1", &out), ADMIN_ASK_TALLIES);
+	assert_int_equal(question.iid, 1);
+	assert_int_equal(ask("set timeout cli 99", &out), ADMIN_TIMEOUT);
+	assert_int_equal(question.seconds, 99);
+	assert_int_equal(out.len, 0);
+	text_free(&out);
+}
+
+static void a_level_allows_what_is_below_it(void **state)
+{
+	static const struct {
+		enum config_admin_level level;
+		const char *command;
+		const char *line;
+	} rows[] = {
+		{CONFIG_ADMIN_USER, "show info", "state: ready"},
+		{CONFIG_ADMIN_USER, "show pools",
+		 "error: uid 7 may not use 'show pools' on this socket (level 'user'); write level=operator "
+		 "on the 'admin-socket' line in [global], or connect as root"},
+		{CONFIG_ADMIN_OPERATOR, "show pools", "pipes_max: 250"},
+		{CONFIG_ADMIN_OPERATOR, "get weight app/a", "0 (initial 0)"},
+		{CONFIG_ADMIN_OPERATOR, "set weight app/a 1",
+		 "error: uid 7 may not use 'set weight' on this socket (level 'operator'); write level=admin "
+		 "on the 'admin-socket' line in [global], or connect as root"},
+		{CONFIG_ADMIN_OPERATOR, "disable server",
+		 "error: uid 7 may not use 'disable server' on this socket (level 'operator'); write "
+		 "level=admin on the 'admin-socket' line in [global], or connect as root"},
+	};
+	struct text out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		peer.level = rows[i].level;
+		assert_line(rows[i].command, rows[i].line);
+	}
+	text_init(&out);
+	peer.level = CONFIG_ADMIN_OPERATOR;
+	assert_int_equal(admin_command(&context, &peer, "help", &out, &question), ADMIN_ANSWERED);
+	peer.level = CONFIG_ADMIN_ADMIN;
+	assert_non_null(strstr(out.bytes, "show servers state"));
+	assert_null(strstr(out.bytes, "set server"));
+	text_free(&out);
+}
+
+/* A mistake in the first words is seen whatever follows them. */
+/* The commands that `help` lists at a level, one per line. */
+static char *help_at(enum config_admin_level level)
+{
+	struct text out;
+
+	text_init(&out);
+	peer.level = level;
+	assert_int_equal(admin_command(&context, &peer, "help", &out, &question), ADMIN_ANSWERED);
+	peer.level = CONFIG_ADMIN_ADMIN;
+	assert_false(out.failed);
+	return out.bytes;
+}
+
+static bool begins_with_one_of(const char *line, const char *const *words)
+{
+	for (; *words != NULL; words++)
+		if (strncmp(line, *words, strlen(*words)) == 0)
+			return true;
+	return false;
+}
+
+/* What the table says of levels is what the commands want: each that a level adds begins so. */
+static void a_level_may_do_what_its_row_says(void **state)
+{
+	static const char *const user[] = {"show info",	      "show stat", "prompt",
+					   "set timeout cli", "quit",	   "help",
+					   "A; B",	      NULL};
+	static const char *const shows[] = {"show ", "get ", NULL};
+	char *below = strdup("");
+
+	(void)state;
+	assert_string_equal(ADMIN_USER_MAY, "'show info' and 'show stat'");
+	assert_string_equal(ADMIN_OPERATOR_MAY, "every command that only shows something");
+	for (int level = CONFIG_ADMIN_USER; level <= CONFIG_ADMIN_ADMIN; level++) {
+		char *help = help_at((enum config_admin_level)level);
+		unsigned added = 0;
+
+		for (char *line = help; *line != '\0'; line += strcspn(line, "\n") + 1) {
+			char one[160];
+
+			(void)snprintf(one, sizeof(one), "%.*s\n", (int)strcspn(line, "\n"), line);
+			if (strstr(below, one) != NULL)
+				continue;
+			added++;
+			if (level == CONFIG_ADMIN_USER)
+				assert_true(begins_with_one_of(line, user));
+			else
+				assert_int_equal(begins_with_one_of(line, shows),
+						 level == CONFIG_ADMIN_OPERATOR);
+		}
+		assert_true(added > 3);
+		free(below);
+		below = help;
+	}
+	free(below);
+}
+
+static void a_misspelt_command_with_words_behind_it_is_found(void **state)
+{
+	(void)state;
+	assert_line("dissable server app/a",
+		    "error: unknown command 'dissable server app/a'; did you mean 'disable server'?");
+	assert_line("set servre app/a state maint",
+		    "error: unknown command 'set servre app/a state maint'; did you mean 'set server'?");
+	assert_line("set server app/a state",
+		    "error: the command is 'set server BACKEND/SERVER state ready|drain|maint' or "
+		    "'set server BACKEND/SERVER weight N|N%'");
+}
+
+/* The blank after words that fill the buffer to its last byte must not lead past the limit. */
+static void too_long_is_too_long_wherever_its_words_end(void **state)
+{
+	char command[1024];
+
+	(void)state;
+	for (size_t first = 310; first < 325; first++) {
+		memset(command, 'x', sizeof(command) - 1);
+		command[sizeof(command) - 1] = '\0';
+		command[first] = ' ';
+		assert_line(command, "error: the command is too long; try help");
+	}
+}
+
+static void info_has_the_names_of_haproxy_too(void **state)
+{
+	(void)state;
+	counter_set(&counters.pipes_in_use, 4);
+	assert_line("show info", "Name: weir");
+	assert_line("show info", "Version: " WEIR_VERSION);
+	assert_line("show info", "Nbthread: 2");
+	assert_line("show info", "Maxconn: 1000");
+	assert_line("show info", "PipesUsed: 8");
+	assert_line("show info", "Stopping: 0");
+	context.started_ns = clock_mono_ns() - (93784 * NS_PER_SEC + NS_PER_SEC / 2);
+	assert_line("show info", "Uptime: 1d 2h03m04s");
+	assert_line("show info", "Uptime_sec: 93784");
+}
+
+static void lines_become_an_object(void **state)
+{
+	(void)state;
+	assert_line("show info json", "  \"workers\":2,");
+	assert_line("show info json", "  \"state\":\"ready\",");
+	assert_line("show info json", "  \"version\":\"" WEIR_VERSION "\",");
+	assert_line("show pools json", "  \"pipes_max\":250,");
+}
+
+static void the_line_of_a_session_becomes_an_object(void **state)
+{
+	static const char line[] =
+		"session id=0.10 state=forwarding client=127.0.0.1:5 frontend=web backend=web server=a "
+		"server_address=unix:/tmp/a b age_ms=12 tries=1 bytes_in=3 bytes_out=4 held=0,0 "
+		"flows=open,open pipes=0\n";
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	admin_json_of_session(line, &out);
+	assert_string_equal(
+		out.bytes,
+		"{\"id\":\"0.10\",\"state\":\"forwarding\",\"client\":\"127.0.0.1:5\","
+		"\"frontend\":\"web\",\"backend\":\"web\",\"server\":\"a\","
+		"\"server_address\":\"unix:/tmp/a b\",\"age_ms\":12,\"tries\":1,\"bytes_in\":3,"
+		"\"bytes_out\":4,\"held\":\"0,0\",\"flows\":\"open,open\",\"pipes\":0}");
+	text_free(&out);
+}
+
+static void json_text_is_escaped(void **state)
+{
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	admin_json_string("a\"b\\c\n\x7f", 7, &out);
+	assert_string_equal(out.bytes, "\"a\\\"b\\\\c\\u000a\\u007f\"");
+	text_free(&out);
+	admin_json_value("007", 3, &out);
+	admin_json_value("-7", 2, &out);
+	admin_json_value("1.5", 3, &out);
+	admin_json_value("-", 1, &out);
+	admin_json_value("", 0, &out);
+	assert_string_equal(out.bytes, "\"007\"-7\"1.5\"\"-\"\"\"");
+	text_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(info_sums_the_workers),
+		cmocka_unit_test(info_says_why_the_driver_is_not_the_best),
+		cmocka_unit_test(bind_without_a_name_has_a_number),
+		cmocka_unit_test(info_lists_frontends_servers_and_listeners),
+		cmocka_unit_test(pools_are_shown),
+		cmocka_unit_test(white_space_is_free),
+		cmocka_unit_test(unknown_command_is_named_and_escaped),
+		cmocka_unit_test(a_level_allows_what_is_below_it),
+		cmocka_unit_test(a_level_may_do_what_its_row_says),
+		cmocka_unit_test(a_misspelt_command_with_words_behind_it_is_found),
+		cmocka_unit_test(too_long_is_too_long_wherever_its_words_end),
+		cmocka_unit_test(sessions_are_asked_of_the_workers),
+		cmocka_unit_test(info_has_the_names_of_haproxy_too),
+		cmocka_unit_test(lines_become_an_object),
+		cmocka_unit_test(the_line_of_a_session_becomes_an_object),
+		cmocka_unit_test(json_text_is_escaped),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

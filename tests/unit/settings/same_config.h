@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * same_config.h - are two snapshots the same? And: what -T prints of one reads back to the same.
+ *
+ * Functions are static inline, because each test is a program of its own.
+ */
+#ifndef WEIR_TESTS_SAME_CONFIG_H
+#define WEIR_TESTS_SAME_CONFIG_H
+
+#include "config_test.h"
+
+static inline char *print_with(const struct config *c, void (*how)(const struct config *c, FILE *out))
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	how(c, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static inline char *print_text(const struct config *c)
+{
+	return print_with(c, config_print);
+}
+
+static inline void assert_same_text(const char *a, const char *b)
+{
+	assert_int_equal(a == NULL, b == NULL);
+	if (a != NULL)
+		assert_string_equal(a, b);
+}
+
+static inline void assert_same_spec(const struct addr_spec *a, const struct addr_spec *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->family, b->family);
+	assert_int_equal(a->port, b->port);
+	assert_string_equal(a->host, b->host);
+	assert_int_equal(a->addr.len, b->addr.len);
+	if (a->addr.len != 0)
+		assert_true(addr_equal(&a->addr, &b->addr));
+}
+
+static inline void assert_same_owner(const struct config_socket_owner *a, const struct config_socket_owner *b)
+{
+	assert_int_equal(a->mode, b->mode);
+	assert_int_equal(a->uid, b->uid);
+	assert_int_equal(a->gid, b->gid);
+}
+
+static inline void assert_same_ids(const struct config_ids *a, const struct config_ids *b)
+{
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++)
+		assert_int_equal(a->list[i], b->list[i]);
+}
+
+static inline void assert_same_tcp(const struct config_tcp *a, const struct config_tcp *b)
+{
+	assert_int_equal(a->nodelay, b->nodelay);
+	assert_int_equal(a->keepalive, b->keepalive);
+	assert_int_equal(a->keepalive_idle_s, b->keepalive_idle_s);
+	assert_int_equal(a->keepalive_interval_s, b->keepalive_interval_s);
+	assert_int_equal(a->keepalive_count, b->keepalive_count);
+	assert_int_equal(a->user_timeout_ms, b->user_timeout_ms);
+	assert_same_text(a->congestion, b->congestion);
+	assert_int_equal(a->mark, b->mark);
+	assert_int_equal(a->dscp, b->dscp);
+	assert_int_equal(a->pacing, b->pacing);
+	assert_int_equal(a->notsent_lowat, b->notsent_lowat);
+}
+
+static inline void assert_same_networks(const struct netset *a_set, const struct netset *b_set,
+				 const struct config_networks *a, const struct config_networks *b)
+{
+	assert_int_equal(a_set == NULL, b_set == NULL);
+	assert_int_equal(a->count, b->count);
+	assert_int_equal(a->count == 0, a_set == NULL);
+	for (size_t i = 0; i < a->count; i++) {
+		assert_int_equal(a->list[i].family, b->list[i].family);
+		assert_int_equal(a->list[i].bits, b->list[i].bits);
+		assert_memory_equal(a->list[i].ip, b->list[i].ip, sizeof(a->list[i].ip));
+	}
+}
+
+static inline void assert_same_routes(const struct config_frontend *a, const struct config_frontend *b)
+{
+	assert_int_equal(a->route_count, b->route_count);
+	for (size_t i = 0; i < a->route_count; i++) {
+		const struct config_route *x = &a->routes[i], *y = &b->routes[i];
+
+		assert_int_equal(x->backend, y->backend);
+		assert_same_networks(x->src, y->src, &x->src_list, &y->src_list);
+		assert_int_equal(x->port_count, y->port_count);
+		for (size_t k = 0; k < x->port_count; k++) {
+			assert_int_equal(x->ports[k].first, y->ports[k].first);
+			assert_int_equal(x->ports[k].last, y->ports[k].last);
+		}
+	}
+}
+
+static inline void assert_same_access(const struct config_frontend *a, const struct config_frontend *b)
+{
+	assert_int_equal(a->rate_limit, b->rate_limit);
+	assert_int_equal(a->maxconn_per_source, b->maxconn_per_source);
+	assert_int_equal(a->no_server, b->no_server);
+	assert_same_networks(a->allow, b->allow, &a->allow_list, &b->allow_list);
+	assert_same_networks(a->deny, b->deny, &a->deny_list, &b->deny_list);
+	assert_same_networks(a->trusted, b->trusted, &a->trusted_list, &b->trusted_list);
+	assert_int_equal(a->allow_uid_count, b->allow_uid_count);
+	for (size_t i = 0; i < a->allow_uid_count; i++)
+		assert_int_equal(a->allow_uids[i], b->allow_uids[i]);
+	assert_same_routes(a, b);
+}
+
+static inline void assert_same_check(const struct config_check *a, const struct config_check *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->port, b->port);
+	assert_int_equal(a->proxy, b->proxy);
+	assert_same_text(a->method, b->method);
+	assert_same_text(a->path, b->path);
+	assert_same_text(a->host, b->host);
+	assert_same_text(a->body, b->body);
+	assert_int_equal(a->status_count, b->status_count);
+	for (size_t i = 0; i < a->status_count; i++) {
+		assert_int_equal(a->statuses[i].first, b->statuses[i].first);
+		assert_int_equal(a->statuses[i].last, b->statuses[i].last);
+	}
+	assert_int_equal(a->step_count, b->step_count);
+	for (size_t i = 0; i < a->step_count; i++) {
+		assert_int_equal(a->steps[i].expect, b->steps[i].expect);
+		assert_int_equal(a->steps[i].negate, b->steps[i].negate);
+		assert_int_equal(a->steps[i].len, b->steps[i].len);
+		assert_memory_equal(a->steps[i].bytes, b->steps[i].bytes, a->steps[i].len);
+	}
+	assert_int_equal(a->interval_ns, b->interval_ns);
+	assert_int_equal(a->fast_ns, b->fast_ns);
+	assert_int_equal(a->down_ns, b->down_ns);
+	assert_int_equal(a->timeout_ns, b->timeout_ns);
+	assert_int_equal(a->rise, b->rise);
+	assert_int_equal(a->fall, b->fall);
+}
+
+static inline void assert_same_server(const struct config_server *a, const struct config_server *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_same_spec(&a->addr, &b->addr);
+	assert_int_equal(a->weight, b->weight);
+	assert_int_equal(a->source.client, b->source.client);
+	assert_int_equal(a->source.count, b->source.count);
+	for (size_t k = 0; k < a->source.count; k++)
+		assert_true(addr_equal(&a->source.list[k], &b->source.list[k]));
+	assert_int_equal(a->backup, b->backup);
+	assert_int_equal(a->disabled, b->disabled);
+	assert_int_equal(a->maxconn, b->maxconn);
+	assert_int_equal(a->maxqueue, b->maxqueue);
+	assert_int_equal(a->slowstart_ns, b->slowstart_ns);
+	assert_int_equal(a->send_proxy, b->send_proxy);
+	assert_int_equal(a->proxy_crc32c, b->proxy_crc32c);
+	assert_int_equal(a->proxy_unique_id, b->proxy_unique_id);
+	assert_int_equal(a->proxy_pass, b->proxy_pass);
+	assert_int_equal(a->check, b->check);
+	assert_int_equal(a->check_port, b->check_port);
+}
+
+static inline void assert_same_global(const struct config_global *a, const struct config_global *b)
+{
+	assert_int_equal(a->threads, b->threads);
+	assert_int_equal(a->affinity, b->affinity);
+	assert_int_equal(a->cpu_count, b->cpu_count);
+	assert_memory_equal(a->cpus, b->cpus, sizeof(a->cpus));
+	assert_int_equal(a->driver, b->driver);
+	assert_int_equal(a->maxconn, b->maxconn);
+	assert_int_equal(a->maxpipes, b->maxpipes);
+	assert_int_equal(a->pipe_size, b->pipe_size);
+	assert_int_equal(a->splice, b->splice);
+	assert_same_text(a->user, b->user);
+	assert_same_text(a->group, b->group);
+	assert_int_equal(a->log_count, b->log_count);
+	for (size_t i = 0; i < a->log_count; i++) {
+		assert_int_equal(a->logs[i].kind, b->logs[i].kind);
+		assert_int_equal(a->logs[i].level, b->logs[i].level);
+		assert_same_text(a->logs[i].path, b->logs[i].path);
+		assert_same_spec(&a->logs[i].address, &b->logs[i].address);
+		assert_int_equal(a->logs[i].format, b->logs[i].format);
+		assert_int_equal(a->logs[i].facility, b->logs[i].facility);
+	}
+	assert_same_spec(&a->admin, &b->admin);
+	assert_same_owner(&a->admin_owner, &b->admin_owner);
+	assert_int_equal(a->admin_level, b->admin_level);
+	assert_same_ids(&a->admin_uids, &b->admin_uids);
+	assert_same_ids(&a->admin_gids, &b->admin_gids);
+	assert_int_equal(a->hard_stop_after_ns, b->hard_stop_after_ns);
+	assert_int_equal(a->pipe_cycle_ns, b->pipe_cycle_ns);
+}
+
+static inline void assert_same_frontend(const struct config_frontend *a, const struct config_frontend *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_int_equal(a->backend, b->backend);
+	assert_int_equal(a->listen, b->listen);
+	assert_int_equal(a->maxconn, b->maxconn);
+	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
+	assert_same_tcp(&a->tcp, &b->tcp);
+	assert_same_access(a, b);
+	assert_int_equal(a->bind_count, b->bind_count);
+	for (size_t i = 0; i < a->bind_count; i++) {
+		assert_string_equal(a->binds[i].name, b->binds[i].name);
+		assert_same_spec(&a->binds[i].addr, &b->binds[i].addr);
+		assert_int_equal(a->binds[i].backlog, b->binds[i].backlog);
+		assert_int_equal(a->binds[i].v6only, b->binds[i].v6only);
+		assert_int_equal(a->binds[i].defer_accept, b->binds[i].defer_accept);
+		assert_same_owner(&a->binds[i].owner, &b->binds[i].owner);
+		assert_int_equal(a->binds[i].accept_proxy, b->binds[i].accept_proxy);
+		assert_same_text(a->binds[i].interface, b->binds[i].interface);
+		assert_int_equal(a->binds[i].freebind, b->binds[i].freebind);
+		assert_int_equal(a->binds[i].transparent, b->binds[i].transparent);
+		assert_int_equal(a->binds[i].tfo, b->binds[i].tfo);
+		assert_int_equal(a->binds[i].mptcp, b->binds[i].mptcp);
+	}
+}
+
+static inline void assert_same_backend(const struct config_backend *a, const struct config_backend *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_memory_equal(&a->balance, &b->balance, sizeof(a->balance));
+	assert_int_equal(a->retries, b->retries);
+	assert_int_equal(a->redispatch, b->redispatch);
+	assert_int_equal(a->resolve_interval_ns, b->resolve_interval_ns);
+	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
+	assert_same_tcp(&a->tcp, &b->tcp);
+	assert_int_equal(a->server_count, b->server_count);
+	assert_int_equal(a->allbackups, b->allbackups);
+	assert_int_equal(a->panic, b->panic);
+	assert_int_equal(a->maxqueue, b->maxqueue);
+	assert_int_equal(a->observe, b->observe);
+	assert_int_equal(a->on_marked_down, b->on_marked_down);
+	assert_same_check(&a->check, &b->check);
+	for (size_t i = 0; i < a->server_count; i++)
+		assert_same_server(&a->servers[i], &b->servers[i]);
+}
+
+/* Reads back what `how` prints of `a`. */
+static inline void assert_reads_back(const struct config *a, void (*how)(const struct config *c, FILE *out))
+{
+	char *first = print_text(a), *text = print_with(a, how);
+	struct loaded l = load_text(text);
+	char *second;
+
+	if (l.config == NULL)
+		fail_msg("-T does not read back:\n%s\n%s", text, l.said);
+	/* What was warned about may be again; nothing else is. */
+	if (l.config->warnings > a->warnings)
+		fail_msg("-T warns:\n%s\n%s", text, l.said);
+	second = print_text(l.config);
+	assert_string_equal(first, second);
+	assert_same_global(&a->global, &l.config->global);
+	assert_int_equal(a->frontend_count, l.config->frontend_count);
+	assert_int_equal(a->backend_count, l.config->backend_count);
+	for (size_t i = 0; i < a->frontend_count; i++)
+		assert_same_frontend(&a->frontends[i], &l.config->frontends[i]);
+	for (size_t i = 0; i < a->backend_count; i++)
+		assert_same_backend(&a->backends[i], &l.config->backends[i]);
+	free(second);
+	free(text);
+	free(first);
+	unload(&l);
+}
+
+/* With the origins and without them, it is the same snapshot. */
+static inline void assert_round_trip(const struct config *a)
+{
+	assert_reads_back(a, config_print);
+	assert_reads_back(a, config_print_origins);
+}
+
+#endif

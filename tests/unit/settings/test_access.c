@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_access.c - lists of networks: from lines and from files, and what is wrong with them.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "same_config.h"
+
+/* A folder with t.ini and n.cidr. */
+struct folder {
+	char path[64];
+	char ini[96];
+	char cidr[96];
+};
+
+static struct folder folder_make(void)
+{
+	struct folder f = {.path = "/tmp/weir-access-XXXXXX"};
+
+	assert_non_null(mkdtemp(f.path));
+	(void)snprintf(f.ini, sizeof(f.ini), "%s/t.ini", f.path);
+	(void)snprintf(f.cidr, sizeof(f.cidr), "%s/n.cidr", f.path);
+	return f;
+}
+
+static void folder_remove(const struct folder *f)
+{
+	(void)unlink(f->ini); /* a test may have made only one of them */
+	(void)unlink(f->cidr);
+	assert_int_equal(rmdir(f->path), 0);
+}
+
+static void write_file(const char *path, const char *text, size_t len)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(text, 1, len, out), len);
+	assert_int_equal(fclose(out), 0);
+}
+
+static struct loaded load_folder(const struct folder *f, const char *line, const char *networks, size_t len)
+{
+	char text[512];
+	const char *paths[] = {f->ini};
+	struct config_input input = {.paths = paths, .path_count = 1};
+
+	(void)snprintf(text, sizeof(text), "%s%s\n", GOOD, line);
+	write_file(f->ini, text, strlen(text));
+	if (networks != NULL)
+		write_file(f->cidr, networks, len);
+	return load_input(&input);
+}
+
+static struct addr_brief address(const char *text)
+{
+	struct addr_brief a = {.family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET};
+
+	assert_int_equal(inet_pton(a.family, text, a.ip), 1);
+	return a;
+}
+
+static bool has(const struct netset *set, const char *text)
+{
+	struct addr_brief a = address(text);
+
+	return netset_has(set, &a);
+}
+
+/* The path is beside the configuration, wherever the process stands. */
+static void a_file_has_one_network_a_line(void **state)
+{
+	static const char networks[] = "\xef\xbb\xbf# ours\r\n10.0.0.0/8\r\n\n  192.0.2.7 # one\n"
+				       "\t2001:db8::/32#x";
+	struct folder f = folder_make();
+	struct loaded l = load_folder(&f, "allow-from = @n.cidr, 127.0.0.1", networks, strlen(networks));
+
+	(void)state;
+	if (l.config == NULL)
+		fail_msg("%s", l.said);
+	assert_int_equal(l.config->frontends[0].allow_list.count, 4);
+	assert_true(has(l.config->frontends[0].allow, "10.255.0.1"));
+	assert_true(has(l.config->frontends[0].allow, "192.0.2.7"));
+	assert_true(has(l.config->frontends[0].allow, "2001:db8:1::"));
+	assert_true(has(l.config->frontends[0].allow, "127.0.0.1"));
+	assert_false(has(l.config->frontends[0].allow, "192.0.2.8"));
+	assert_round_trip(l.config);
+	unload(&l);
+	folder_remove(&f);
+}
+
+static void ten_thousand_networks_read_back(void **state)
+{
+	struct folder f = folder_make();
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	struct loaded l;
+
+	(void)state;
+	assert_non_null(out);
+	for (unsigned i = 0; i < 5000; i++) {
+		fprintf(out, "10.%u.%u.0/24\n", i / 256, i % 256);
+		fprintf(out, "2001:db8:%x::/48\n", i);
+	}
+	assert_int_equal(fclose(out), 0);
+	l = load_folder(&f, "deny-from = @n.cidr", text, len);
+	if (l.config == NULL)
+		fail_msg("%s", l.said);
+	assert_int_equal(l.config->frontends[0].deny_list.count, 10000);
+	assert_true(has(l.config->frontends[0].deny, "10.19.135.255"));
+	assert_false(has(l.config->frontends[0].deny, "10.19.136.0"));
+	assert_round_trip(l.config);
+	unload(&l);
+	free(text);
+	folder_remove(&f);
+}
+
+static void a_mistake_in_a_file_is_shown_at_its_line(void **state)
+{
+	static const char networks[] = "10.0.0.0/8\n10.0.0.1/8 # x\n::1 ::2\nweb\n";
+	char many[101];
+	struct folder f = folder_make();
+	struct loaded l = load_folder(&f, "trusted = @n.cidr", networks, strlen(networks));
+
+	(void)state;
+	assert_null(l.config);
+	assert_int_equal(count_of(l.said, ": error: "), 3);
+	assert_non_null(strstr(l.said, "n.cidr:2:1: error: '10.0.0.1/8' is no network\n"
+				       "  2 | 10.0.0.1/8 # x\n"
+				       "    | ^^^^^^^^^^ "));
+	assert_non_null(strstr(l.said, "n.cidr:3:5: error: a file of networks has one a line"));
+	assert_non_null(strstr(l.said, "n.cidr:4:1: error: 'web' is no network"));
+	unload(&l);
+	memset(many, 0, sizeof(many));
+	for (size_t i = 0; i < sizeof(many) - 1; i++)
+		many[i] = i % 2 == 0 ? 'a' : '\n';
+	l = load_folder(&f, "trusted = @n.cidr", many, sizeof(many) - 1);
+	assert_int_equal(count_of(l.said, ": error: "), 20); /* it is no list: that is enough of it */
+	unload(&l);
+	l = load_folder(&f, "trusted = @n.cidr", "::1\0x\n", 6);
+	assert_null(l.config);
+	assert_non_null(strstr(l.said, "n.cidr:1:1: error: a NUL byte"));
+	unload(&l);
+	l = load_folder(&f, "trusted = @n.cidr", "# none\n", 7);
+	assert_null(l.config);
+	assert_non_null(strstr(l.said, "'trusted' names no network"));
+	unload(&l);
+	folder_remove(&f);
+}
+
+/* A FIFO would be waited for, a device has no networks. */
+static void only_regular_files_are_read(void **state)
+{
+	struct folder f = folder_make();
+	struct loaded l = load_folder(&f, "trusted = @n.cidr", NULL, 0);
+
+	(void)state;
+	assert_null(l.config);
+	assert_non_null(strstr(l.said, ":4:11: error: cannot read '"));
+	assert_non_null(strstr(l.said, "No such file"));
+	unload(&l);
+	assert_int_equal(mkfifo(f.cidr, 0600), 0);
+	l = load_folder(&f, "trusted = @n.cidr", NULL, 0);
+	assert_null(l.config);
+	assert_non_null(strstr(l.said, "it is no regular file"));
+	unload(&l);
+	l = load_folder(&f, "trusted = @/dev/zero", NULL, 0);
+	assert_null(l.config);
+	assert_non_null(strstr(l.said, "it is no regular file"));
+	unload(&l);
+	l = load_folder(&f, "trusted = @", NULL, 0);
+	assert_null(l.config);
+	assert_non_null(strstr(l.said, ":4:11: error: cannot read"));
+	unload(&l);
+	folder_remove(&f);
+}
+
+static void lists_of_a_section_take_the_place_of_those_of_defaults(void **state)
+{
+	struct loaded l = assert_accepted("[defaults]\ndeny-from = 10.0.0.0/8\nallow-uid = 1\n"
+					  "[listen a]\nbind = /tmp/a\nserver a = x:1\ndeny-from = 192.0.2.1\n"
+					  "deny-from = 192.0.2.2\nallow-uid = 2 3\n"
+					  "[listen b]\nbind = /tmp/b\nserver a = x:1\n");
+	const struct config_frontend *a = &l.config->frontends[0], *b = &l.config->frontends[1];
+
+	(void)state;
+	assert_int_equal(a->deny_list.count, 2);
+	assert_true(has(a->deny, "192.0.2.2"));
+	assert_false(has(a->deny, "10.0.0.1"));
+	assert_true(has(b->deny, "10.0.0.1"));
+	assert_int_equal(a->allow_uid_count, 2);
+	assert_int_equal(b->allow_uids[0], 1);
+	assert_round_trip(l.config);
+	unload(&l);
+}
+
+static void bad_lists_are_refused_at_their_place(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "allow-from = 10.0.0.0/33\n", "t.ini:4:14: error: '10.0.0.0/33' is no network",
+		       NULL);
+	assert_refused(GOOD "allow-from = ::1, 10.0.0.1/8\n", "t.ini:4:19: error: '10.0.0.1/8'", "10.0.0.0/8",
+		       NULL);
+	assert_refused(GOOD "allow-from = ::1,,::2\n", "t.ini:4:18: error: '' is no network", NULL);
+	assert_refused(GOOD "allow-from = localhost x\n", "t.ini:4:14: ", "t.ini:4:24: ", NULL);
+	assert_refused(GOOD "allow-uid = 0 nobody-of-this-name\n",
+		       "t.ini:4:15: error: there is no user 'nobody-of-this-name'", NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_has_one_network_a_line),
+		cmocka_unit_test(ten_thousand_networks_read_back),
+		cmocka_unit_test(a_mistake_in_a_file_is_shown_at_its_line),
+		cmocka_unit_test(only_regular_files_are_read),
+		cmocka_unit_test(lists_of_a_section_take_the_place_of_those_of_defaults),
+		cmocka_unit_test(bad_lists_are_refused_at_their_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

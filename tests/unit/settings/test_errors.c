@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_errors.c - what is said about mistakes: all of them, at their place, and nothing else.
+ */
+#include "config_test.h"
+
+static const char ten_mistakes[] = "[global]\n"
+				   "thread = 4\n" /* 2: unknown */
+				   "\n"
+				   "[defaults]\n"
+				   "timeout-connect = 5000\n" /* 5: no unit */
+				   "mode = tcp\n"	      /* 6: HAProxy's */
+				   "\n"
+				   "[backend app]\n"
+				   "server a = 10.0.0.1:80 weight=300\n" /* 9: range */
+				   "server a = 10.0.0.2:80\n"		 /* 10: twice */
+				   "  bind = :81\n"			 /* 11: wrong section */
+				   "\n"
+				   "[frontend web]\n"
+				   "bind = :80\n"
+				   "default-backend = ap\n" /* 15: undefined */
+				   "maxconn = 10\n"
+				   "maxconn = 20\n" /* 17: twice */
+				   "\n"
+				   "[listen two]\n"
+				   "bind = :80\n"  /* 20: bound already */
+				   "check-agent = 9\n" /* 21: later */
+				   "server z = 10.0.0.3:80\n";
+
+static void ten_mistakes_are_ten_reports(void **state)
+{
+	struct loaded l = load_text(ten_mistakes);
+
+	(void)state;
+	assert_null(l.config);
+	assert_string_equal(l.said,
+			    "t.ini:2:1: error: unknown key 'thread'\n"
+			    "  2 | thread = 4\n"
+			    "    | ^^^^^^ did you mean 'threads'?\n"
+			    "t.ini:5:19: error: 'timeout-connect' needs a unit\n"
+			    "  5 | timeout-connect = 5000\n"
+			    "    |                   ^^^^ write 5000ms or 5s (HAProxy reads a bare number as "
+			    "milliseconds, nginx as "
+			    "seconds)\n"
+			    "t.ini:6:1: error: unknown key 'mode'\n"
+			    "  6 | mode = tcp\n"
+			    "    | ^^^^ weir forwards TCP and Unix sockets only: leave this line out\n"
+			    "t.ini:9:31: error: 'weight' is 300, allowed are 0 to 256\n"
+			    "  9 | server a = 10.0.0.1:80 weight=300\n"
+			    "    |                               ^^^\n"
+			    "t.ini:10:8: error: server 'a' is already defined in 'app'\n"
+			    " 10 | server a = 10.0.0.2:80\n"
+			    "    |        ^ first on line 9\n"
+			    "t.ini:11:3: error: 'bind' does not belong in [backend]\n"
+			    " 11 |   bind = :81\n"
+			    "    |   ^^^^ it belongs in [listen] or [frontend]\n"
+			    "t.ini:15:19: error: backend 'ap' is not defined\n"
+			    " 15 | default-backend = ap\n"
+			    "    |                   ^^ did you mean 'app' (line 8)?\n"
+			    "t.ini:17:1: error: 'maxconn' is given twice\n"
+			    " 17 | maxconn = 20\n"
+			    "    | ^^^^^^^ first on line 16\n"
+			    "t.ini:20:8: error: this address is already bound\n"
+			    " 20 | bind = :80\n"
+			    "    |        ^^^ first on line 14\n"
+			    "t.ini:21:1: error: 'check-agent' is not in this version\n"
+			    " 21 | check-agent = 9\n"
+			    "    | ^^^^^^^^^^^\n"
+			    "t.ini: 10 errors, 0 warnings. The running configuration is unchanged.\n");
+	unload(&l);
+}
+
+/* Exactly `n` errors: nothing follows from a mistake. */
+static void assert_errors(const char *text, size_t n)
+{
+	struct loaded l = load_text(text);
+
+	if (l.config != NULL || count_of(l.said, ": error: ") != n)
+		fail_msg("%zu errors wanted for:\n%s\n%s", n, text, l.said);
+	unload(&l);
+}
+
+static void a_mistake_has_no_consequences(void **state)
+{
+	(void)state;
+	/* The bind line, the server line and the reference are wrong, not missing. */
+	assert_errors("[listen a]\nbind = :80 accept-proxy=sometimes\nserver a = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbnd = :80\nserver a = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbind :80\nserver a = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1\n", 1);
+	assert_errors("[listen a]\nbind = :80\nserver = 10.0.0.1:80\n", 1);
+	assert_errors("[listen a]\nbind = :80\nservers a = dns://x:80\n", 1);
+	assert_errors("[frontend a]\nbind = :80\nuse-backend x = sni=a\n", 1);
+	assert_errors(
+		"[frontend a]\nbind = :80\ndefault-backend = b c\n[backend b]\nserver a = 10.0.0.1:80\n", 1);
+	/* A header that is wrong still says which name it meant; its lines are not judged. */
+	assert_errors("[frontend a]\nbind = :80\ndefault-backend = b\n[backnd b]\nserver a = 10.0.0.1:80\n",
+		      1);
+	assert_errors("[frontend a]\nbind = :80\ndefault-backend = b\n[backend b\nserver a = 10.0.0.1:80\n",
+		      1);
+	assert_errors("[stats]\nbind = 127.0.0.1:8404\nfoo\n" GOOD, 1);
+	/* HAProxy's spelling is one mistake, not two. */
+	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 weight 10\n", 1);
+	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 check inter 2s\n", 1);
+}
+
+static void sections_that_lack_something_are_named(void **state)
+{
+	(void)state;
+	assert_refused("[frontend f]\ndefault-backend = b\n[backend b]\nserver a = 10.0.0.1:80\n",
+		       "t.ini:1:11: error: [frontend f] has no 'bind'", NULL);
+	assert_refused("[frontend f]\nbind = :80\n", "t.ini:1:11: error: [frontend f] has no backend", NULL);
+	assert_refused("[listen f]\nbind = :80\n", "t.ini:1:9: error: [listen f] has no server", NULL);
+	assert_refused("", "t.ini: error: there is nothing to do", NULL);
+	assert_refused(GOOD "[listen good]\nbind = :81\nserver a = 10.0.0.1:80\n",
+		       "t.ini:4:9: error: [listen good] is already defined", "as [listen good] on line 1",
+		       NULL);
+}
+
+static void words_of_others_are_translated(void **state)
+{
+	(void)state;
+	assert_refused("[listen a]\nbind = :80\ntimeout client 5s\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:1: error: ", "write 'timeout-client = 5s'", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 check\n",
+		       "t.ini:3:1: error: ", "write 'server a = 10.0.0.1:80 check'", NULL);
+	assert_refused("[global]\noption splice-auto\n" GOOD, "write 'splice = auto' in [global]", NULL);
+	assert_refused("[listen a]\nlisten = 80\nproxy_pass = app\n", "write 'bind = :80'",
+		       "write 'default-backend = app'", NULL);
+	assert_refused("[upstream app]\nserver = 10.0.0.1:80\n" GOOD, "[backend NAME]", NULL);
+	assert_refused("[frontend a]\nbind = :80\ndefault_backend app\n", "write 'default-backend = app'",
+		       NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a 10.0.0.1:80 weight=2\n",
+		       "t.ini:3:1: error: '=' is missing after 'server a'", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a /run/x weight=2\n",
+		       "t.ini:3:1: error: '=' is missing after 'server a'", NULL);
+}
+
+static void headers_without_brackets_open_their_section(void **state)
+{
+	(void)state;
+	assert_refused("frontend web\n bind *:80\n default_backend ap\nbackend app\n"
+		       " server a 10.0.0.1:80 weight 10\n",
+		       "t.ini:1:1: error: a section stands in brackets", "write [frontend web]",
+		       "t.ini:2:2: error: '=' is missing after 'bind'", "write 'bind = *:80'",
+		       "t.ini:3:18: error: backend 'ap' is not defined", "did you mean 'app' (line 4)?",
+		       "write 'server a = 10.0.0.1:80 weight=10'", "t.ini: 6 errors, 0 warnings.", NULL);
+	assert_refused("defaults\n timeout connect 5000\n" GOOD, "write [defaults]",
+		       "write 'timeout-connect = 5000ms'", "2 errors", NULL);
+	assert_refused("listen stats :8404\n server a = 10.0.0.1:80\n" GOOD,
+		       "write [listen stats], and below it: bind = :8404", "1 error,", NULL);
+	assert_refused("peers x\n peer a 10.0.0.1:1\n" GOOD, "weir has no peers", "1 error,", NULL);
+	assert_refused("[peers x]\n peer a 10.0.0.1:1\n" GOOD, "weir has no peers", "1 error,", NULL);
+}
+
+static void braces_and_semicolons_of_nginx_are_named(void **state)
+{
+	(void)state;
+	assert_refused("upstream app {\n server 10.0.0.1:80;\n}\n" GOOD, "write [backend app]",
+		       "write 'server NAME = 10.0.0.1:80'", "2 errors", NULL);
+	assert_refused("http {\n server {\n listen 80;\n location / {\n } } \n }\n}\n}\n" GOOD,
+		       "this block out", "1 error,", NULL);
+	assert_refused("global {\nthrads = 2\n}\nbackend app {\nserver a = 10.0.0.1\n}\n" GOOD,
+		       "write [global], its lines below it, and no '}'", "write [backend app], its lines",
+		       "did you mean 'threads'?", "the port is missing", "4 errors", NULL);
+	assert_refused("}\n" GOOD, "t.ini:1:1: error: nothing is closed here", "1 error,", NULL);
+	assert_refused(GOOD "maxconn = 10;\n", "t.ini:4:13: error: a line has no ';' at its end", "1 error,",
+		       NULL);
+	assert_refused(GOOD "maxconn 10;\n", "t.ini:4:1: ", "write 'maxconn = 10'", "1 error,", NULL);
+}
+
+static void slips_of_a_key_are_seen_without_equals_too(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "tiemout connect 5s\n", "t.ini:4:1: ", "has no '='",
+		       "did you mean 'timeout-connect = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "blance roundrobin\n", "did you mean 'balance = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "sevrer b 10.0.0.1:80\n", "did you mean 'server NAME = ...'?", "1 error,", NULL);
+	assert_refused(GOOD "timeout server\n", "for example: timeout-server = 10m", "1 error,", NULL);
+	assert_refused("[global]\nserver a 10.0.0.1:80\n" GOOD, "'server' does not belong in [global]",
+		       "it belongs in [listen] or [backend]", "1 error,", NULL);
+}
+
+static void one_slip_is_one_message_that_helps(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "weight = 3\n", "t.ini:4:1: error: 'weight' is no key",
+		       "it belongs in a server line: server a = 10.0.0.1:80 weight=2", "1 error,", NULL);
+	assert_refused("[satts]\n" GOOD, "did you mean [stats]?", "1 error,", NULL);
+	assert_refused(GOOD "timeout-connect = 5 s\n", "t.ini:4:21: ", "write 5s, without the blank", NULL);
+	assert_refused(GOOD "timeout-connect = 1h30\n", "needs a unit", "write 1h30m or 1h30s", NULL);
+	assert_refused(GOOD "retries = 1__0\n", "needs a number",
+		       "write a number from 0 to 100, as in 'retries = 3'", NULL);
+	assert_refused(GOOD "maxconn = -5\n", "needs a number", "write auto or a number", NULL);
+	assert_refused(GOOD "server b = 10.0.0.1:80 weight = 5\n", "write weight=N, without blanks",
+		       "1 error,", NULL);
+	assert_refused("[listen a]\nbind = :80 ssl crt /x alpn h2 verify none\nserver a = 10.0.0.1:80\n",
+		       "'bind' has no option 'ssl'", "weir does not end TLS", "1 error,", NULL);
+	assert_refused(GOOD "server b = 10.0.0.1:80 weight =5 source=10.0.0.1\n", "without blanks",
+		       "1 error,", NULL);
+}
+
+static void log_targets_are_judged_at_their_place(void **state)
+{
+	(void)state;
+	assert_refused("[global]\nlog = stderr format=tcplog\n" GOOD,
+		       "t.ini:2:21: ", "'format = tcplog' is not in this", NULL);
+	assert_refused("[global]\nlog = syslog:loghost:514\n" GOOD, "t.ini:2:14: ", "not by a name",
+		       "write syslog:127.0.0.1:514", NULL);
+	assert_refused("[global]\nlog = syslog::514\n" GOOD, "t.ini:2:14: ", "not by a port alone", NULL);
+	assert_refused("[global]\nlog = syslog:10.0.0.1\n" GOOD, "t.ini:2:14: ", "is no address", NULL);
+	assert_refused("[global]\nlog = syslog:10.0.0.1:0\n" GOOD, "needs a port, and 0 is none", NULL);
+	assert_refused("[global]\nlog = syslog:\n" GOOD, "t.ini:2:7: ", "needs an address", NULL);
+	assert_refused("[global]\nlog = syslog:/dev/log facility=local8\n" GOOD,
+		       "t.ini:2:32: ", "'facility' cannot be 'local8'", NULL);
+	assert_refused("[global]\nlog = stderr facility=local0\n" GOOD, "t.ini:2:14: ",
+		       "'log' has no option 'facility'", NULL);
+	assert_refused("[global]\nlog = /dev/log\n" GOOD, "write syslog:/dev/log", NULL);
+	assert_refused("[global]\nlog = 127.0.0.1:514\n" GOOD, "write syslog:127.0.0.1:514", NULL);
+	assert_refused("[global]\nlog = /var/log/x\n" GOOD, "write file:/var/log/x", NULL);
+	assert_refused("[global]\nlog = stdout\n" GOOD, "write stderr", NULL);
+	assert_refused("[global]\nlog = journal\n" GOOD, "or syslog:ADDRESS", NULL);
+}
+
+static void values_are_judged_at_their_place(void **state)
+{
+	(void)state;
+	assert_refused("[global]\nthreads = 0\n" GOOD,
+		       "t.ini:2:11: error: 'threads' is 0, allowed are 1 to 256", NULL);
+	assert_refused("[global]\npipe-size = 100k\n" GOOD, "t.ini:2:13: ", "write 64k or 128k", NULL);
+	assert_refused("[global]\ndriver = kqueue\n" GOOD, "'driver' cannot be 'kqueue'",
+		       "auto, epoll, io_uring", NULL);
+	assert_refused("[defaults]\nno-server = unlisten\n" GOOD,
+		       "'no-server = unlisten' is not in this version", NULL);
+	assert_refused("[global]\nsplice = yes\n" GOOD, "'splice' cannot be 'yes'", NULL);
+	assert_refused("[global]\nadmin-socket = 127.0.0.1:99\n" GOOD, "must be a Unix socket", NULL);
+	assert_refused("[global]\nuser =\n" GOOD, "t.ini:2:1: error: 'user' needs a value", NULL);
+	assert_refused("[global]\nuser = a b\n" GOOD, "t.ini:2:10: error: 'user' takes one value", NULL);
+	assert_refused("[global]\nuser = \"a\n" GOOD, "t.ini:2:8: error: this quote is never closed", NULL);
+	assert_refused("[global]\ncpu-affinity = 3-1\n" GOOD, "is no list of CPUs", NULL);
+	assert_refused("[global]\npipe-cycle = 2h\n" GOOD, "allowed are 100ms to 1h", NULL);
+	assert_refused("[defaults]\nbalance = leastconn hash=consistent\n" GOOD,
+		       "t.ini:2:21: error: 'hash' is for source", NULL);
+	assert_refused("[defaults]\nbalance = random(0)\n" GOOD, "is not random(N)", NULL);
+	assert_refused("[defaults]\nredispatch = 1\n" GOOD, "'redispatch' is on or off", NULL);
+	assert_refused("[defaults]\ntcp-keepalive = 500ms\n" GOOD, "takes whole seconds", NULL);
+}
+
+static void addresses_must_fit_their_place(void **state)
+{
+	(void)state;
+	assert_refused("[listen a]\nbind = :80\nserver a = fd@3\n", "t.ini:3:12: error: fd@ is for 'bind'",
+		       NULL);
+	assert_refused("[global]\nadmin-socket = fd@admin\n" GOOD, "must be a Unix socket",
+		       "could not find an inherited one", NULL);
+	assert_refused("[listen a]\nbind = fd@\nserver a = 10.0.0.1:80\n", "name is missing", NULL);
+	assert_refused("[listen a]\nbind = fd@web backlog=9 mode=600\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:25: error: 'mode' is not for an inherited", "SocketMode=", NULL);
+	assert_refused("[listen a]\nbind = fd@web v6only\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:15: error: 'v6only' is not for", "BindIPv6Only=", NULL);
+	assert_refused("[listen a]\nbind = fd@web\nbind = fd@web\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
+	assert_refused("[listen a]\nbind = web.example:80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:2:8: error: ", "not a name", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = :81\n", "a server needs a host", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = 10.0.0.1:0\n", "a server needs a port", NULL);
+	assert_refused("[listen a]\nbind = :80 mode=600\nserver a = 10.0.0.1:80\n", "for a Unix socket",
+		       NULL);
+	assert_refused("[listen a]\nbind = 0.0.0.0:80 v6only\nserver a = 10.0.0.1:80\n", "v6only is for",
+		       NULL);
+	assert_refused("[listen a]\nbind = :80\nbind = 0.0.0.0:80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
+	assert_refused("[listen a]\nbind = 127.0.0.1:80\nbind = :80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
+	assert_refused("[listen a]\nbind = 0.0.0.0:80\nbind = [::]:80\nserver a = 10.0.0.1:80\n",
+		       "t.ini:3:8: error: this address is already bound", NULL);
+	assert_refused("[listen a]\nbind = /run/a\nbind = unix:/run/a\nserver a = 10.0.0.1:80\n",
+		       "already bound", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 source=x\n",
+		       "t.ini:3:31: ", "takes an IP", NULL);
+	assert_refused("[listen a]\nbind = :80\nserver a = 10.0.0.1:80 source=::1\n", "different families",
+		       NULL);
+}
+
+static void addresses_that_differ_are_accepted(void **state)
+{
+	struct loaded l =
+		assert_accepted("[listen a]\nbind = 127.0.0.1:0\nbind = 127.0.0.1:0\nbind = :80 v6only\n"
+				"bind = 0.0.0.0:80\nbind = unix:@x\nbind = /run/x\nbind = 0.0.0.0:81\n"
+					  "bind = [::]:81 v6only\nserver a = [::1]:80\n");
+
+	(void)state;
+	assert_int_equal(l.config->frontends[0].bind_count, 8);
+	assert_true(l.config->frontends[0].binds[7].v6only);
+	unload(&l);
+}
+
+static void twenty_errors_are_shown_and_the_rest_is_counted(void **state)
+{
+	char text[2048] = "[global]\n";
+	struct loaded l;
+
+	(void)state;
+	for (int i = 0; i < 25; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zzz%d = 1\n", i);
+	l = load_text(text);
+	assert_null(l.config);
+	assert_int_equal(count_of(l.said, ": error: "), 20);
+	assert_non_null(strstr(l.said, "... and 5 more errors; 'weir check --json' shows all of them\n"));
+	assert_non_null(strstr(l.said, "t.ini: 25 errors, 0 warnings."));
+	unload(&l);
+}
+
+static char *load_as_json(const char *text)
+{
+	struct config_input input = {.text = text, .text_name = "t.ini"};
+	char *said = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&said, &len);
+
+	assert_non_null(out);
+	config_free(config_load(&input, out, CONFIG_JSON));
+	assert_int_equal(fclose(out), 0);
+	return said;
+}
+
+static void messages_are_an_object_for_programs(void **state)
+{
+	char *said = load_as_json("[global]\nthread = \"4\xff\"\n" GOOD "[backend \xc3\xa4\xed\xa0\x80]\n");
+
+	(void)state;
+	assert_string_equal(
+		said, "{\"file\":\"t.ini\",\"ok\":false,\"errors\":2,\"warnings\":0,\"messages\":[\n"
+		      " {\"file\":\"t.ini\",\"line\":2,\"col\":1,\"len\":6,\"severity\":\"error\","
+		      "\"code\":\"unknown-key\",\"message\":\"unknown key 'thread'\","
+		      "\"hint\":\"did you mean 'threads'?\"},\n"
+		      " {\"file\":\"t.ini\",\"line\":6,\"col\":10,\"len\":1,\"severity\":\"error\","
+		      "\"code\":\"bad-name\",\"message\":\"a name has letters, digits and . _ - : only\","
+		      "\"hint\":null}\n]}\n");
+	free(said);
+	said = load_as_json("[global]\nlog = \xc3\xa4\xed\xa0\x80\xf4\x90\x80\x80'\\'\n" GOOD);
+	assert_non_null(strstr(said, "'\xc3\xa4\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\\\'"));
+	free(said);
+	said = load_as_json(GOOD);
+	assert_string_equal(said,
+			    "{\"file\":\"t.ini\",\"ok\":true,\"errors\":0,\"warnings\":0,\"frontends\":1,"
+			    "\"backends\":1,\"servers\":1,\"includes\":0,\"messages\":[]}\n");
+	free(said);
+}
+
+static void carets_stand_below_tabs_and_letters_of_two_bytes(void **state)
+{
+	(void)state;
+	assert_refused("[global]\n\tuser = '\xc3\xa4' x\n" GOOD,
+		       "\n  2 | \tuser = '\xc3\xa4' x\n    | \t           ^\n", NULL);
+}
+
+static void what_has_no_effect_is_warned_about(void **state)
+{
+	struct loaded l = load_text(
+		"[frontend f]\nbind = :80\ndefault-backend = b\ntimeout-connect = 1s\n[backend b]\n");
+
+	(void)state;
+	assert_non_null(l.config);
+	assert_int_equal(l.config->warnings, 2);
+	assert_non_null(
+		strstr(l.said, "t.ini:4:1: warning: 'timeout-connect' has no effect in a [frontend]"));
+	assert_non_null(strstr(l.said, "t.ini:5:10: warning: [backend b] has no server"));
+	assert_null(strstr(l.said, "unchanged"));
+	unload(&l);
+}
+
+static void variables_are_put_in_or_missed(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	assert_int_equal(setenv("WEIR_T_PORT", "8123", 1), 0);
+	assert_int_equal(setenv("WEIR_T_TWO", "10.0.0.1:80 weight=7", 1), 0);
+	assert_int_equal(unsetenv("WEIR_T_NONE"), 0);
+	l = assert_accepted("[listen a]\nbind = 127.0.0.1:${WEIR_T_PORT}\nserver a = ${WEIR_T_TWO}\n"
+			    "server b = ${WEIR_T_NONE:-10.0.0.2}:81\n");
+	assert_int_equal(l.config->frontends[0].binds[0].addr.port, 8123);
+	assert_int_equal(l.config->backends[0].servers[0].weight, 7);
+	assert_int_equal(l.config->backends[0].servers[1].addr.port, 81);
+	unload(&l);
+	assert_refused("[global]\nuser = x${WEIR_T_NONE}\n" GOOD, "t.ini:2:9: error: ", "no WEIR_T_NONE",
+		       NULL);
+	assert_refused("[global]\nuser = ${WEIR_T_NONE:?say who}\n" GOOD,
+		       "WEIR_T_NONE is not set: say who", NULL);
+	assert_refused("[global]\nuser = ${WEIR_T_NONE\n" GOOD, "has no closing '}'", NULL);
+	l = assert_accepted("[global]\nlog = 'file:${WEIR_T_NONE}'\n" GOOD);
+	assert_string_equal(l.config->global.logs[0].path, "${WEIR_T_NONE}");
+	unload(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ten_mistakes_are_ten_reports),
+		cmocka_unit_test(a_mistake_has_no_consequences),
+		cmocka_unit_test(sections_that_lack_something_are_named),
+		cmocka_unit_test(words_of_others_are_translated),
+		cmocka_unit_test(headers_without_brackets_open_their_section),
+		cmocka_unit_test(braces_and_semicolons_of_nginx_are_named),
+		cmocka_unit_test(slips_of_a_key_are_seen_without_equals_too),
+		cmocka_unit_test(one_slip_is_one_message_that_helps),
+		cmocka_unit_test(log_targets_are_judged_at_their_place),
+		cmocka_unit_test(values_are_judged_at_their_place),
+		cmocka_unit_test(addresses_must_fit_their_place),
+		cmocka_unit_test(addresses_that_differ_are_accepted),
+		cmocka_unit_test(twenty_errors_are_shown_and_the_rest_is_counted),
+		cmocka_unit_test(messages_are_an_object_for_programs),
+		cmocka_unit_test(carets_stand_below_tabs_and_letters_of_two_bytes),
+		cmocka_unit_test(what_has_no_effect_is_warned_about),
+		cmocka_unit_test(variables_are_put_in_or_missed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_memory.c - a reading that runs out of memory, at each of its allocations in turn.
+ *
+ * Linked with --wrap=calloc, so that an allocation of the arena can fail; a sanitizer sees what
+ * would be left behind.
+ */
+#include "config_test.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static long calls;   /* since the last start */
+static long fail_at; /* the call that fails; 0 = none */
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	if (++calls == fail_at)
+		return NULL;
+	return __real_calloc(count, size);
+}
+
+static const char main_file[] = "[global]\n"
+				"include = more/*.ini one.ini\n"
+				"user = nobody\n"
+				"log = file:/tmp/x level=debug\n"
+				"[defaults]\n"
+				"timeout-idle = ${WEIR_T_NONE:-1h}\n"
+				"[listen web]\n"
+				"bind = 127.0.0.1:0\nbind = unix:@x\n"
+				"server a = 10.0.0.1:80 weight=2 source=10.0.0.9,10.0.0.8\n"
+				"timeout-idle = 5m\n"
+				"allow-from = @more/n.cidr\n"
+				"use-backend x = src=10.0.0.0/8 dst-port=1-9,80\n"
+				"check = http GET / expect=200,300-301 expect=OK\n"
+				"congestion = reno\nallow-uid = 0\n";
+
+static const char bad_file[] = "[frontend f]\nbind :80\nfoo = 1\ndefault-backend = b\n[backend bb]\n";
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Fails each allocation in turn until the reading needs no more of them; how many there were. */
+static long fail_each(const struct config_input *input, enum config_style style, bool good)
+{
+	for (long n = 1;; n++) {
+		size_t len = 0;
+		char *said = NULL;
+		FILE *diag = open_memstream(&said, &len);
+		struct config *c;
+		bool failed;
+
+		assert_non_null(diag);
+		calls = 0;
+		fail_at = n;
+		c = config_load(input, diag, style);
+		failed = calls >= n;
+		fail_at = 0;
+		assert_int_equal(fclose(diag), 0);
+		if (failed) {
+			assert_null(c);
+			if (style == CONFIG_JSON)
+				assert_non_null(strstr(said, "\"code\":\"no-memory\""));
+			else if (strcmp(strstr(said, ": "), ": error: out of memory\n"
+							    "t.ini: 1 error, 0 warnings. The running "
+							    "configuration is unchanged.\n") != 0)
+				fail_msg("allocation %ld: %s", n, said);
+		} else {
+			assert_int_equal(c != NULL, good);
+		}
+		config_free(c);
+		free(said);
+		if (!failed)
+			return n - 1;
+	}
+}
+
+static void text_is_refused_in_words_at_every_allocation(void **state)
+{
+	const char *const overrides[] = {"global.threads=2", "listen good.maxconn=5"};
+	struct config_input input = {
+		.text = GOOD, .text_name = "t.ini", .overrides = overrides, .override_count = 2};
+
+	(void)state;
+	assert_true(fail_each(&input, CONFIG_PLAIN, true) > 100);
+	assert_true(fail_each(&input, CONFIG_JSON, true) > 100);
+	input.text = bad_file;
+	assert_true(fail_each(&input, CONFIG_PLAIN, false) > 100);
+}
+
+/* Open files, lists of names and patterns are closed and freed too. */
+static void files_are_given_back_at_every_allocation(void **state)
+{
+	char folder[] = "/tmp/weir-memory-XXXXXX", home[256];
+	const char *paths[] = {"t.ini", "d"};
+	struct config_input input = {.paths = paths, .path_count = 2};
+	int lowest, after;
+
+	(void)state;
+	assert_non_null(getcwd(home, sizeof(home)));
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(mkdir("more", 0700), 0);
+	assert_int_equal(mkdir("d", 0700), 0);
+	write_file(folder, "t.ini", main_file);
+	write_file(folder, "one.ini", "[backend x]\nserver a = 10.0.0.2:80\n");
+	write_file(folder, "more/2.ini", "[backend y]\nserver a = 10.0.0.2:80\n");
+	write_file(folder, "more/n.cidr", "10.0.0.0/8\n::1 # here\n");
+	write_file(folder, "d/3.ini", "[backend z]\nserver a = 10.0.0.2:80\n");
+	lowest = dup(0);
+	assert_int_equal(close(lowest), 0);
+	assert_true(fail_each(&input, CONFIG_PLAIN, true) > 200);
+	after = dup(0);
+	assert_int_equal(after, lowest); /* no descriptor stayed open */
+	assert_int_equal(close(after), 0);
+	assert_int_equal(unlink("more/n.cidr"), 0);
+	assert_int_equal(unlink("t.ini") | unlink("one.ini") | unlink("more/2.ini") | unlink("d/3.ini"), 0);
+	assert_int_equal(rmdir("more") | rmdir("d"), 0);
+	assert_int_equal(chdir(home), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_refused_in_words_at_every_allocation),
+		cmocka_unit_test(files_are_given_back_at_every_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

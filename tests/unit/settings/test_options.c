@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_options.c - the options table: every row is whole, and every example works.
+ */
+#include "config_test.h"
+
+#include "weir/config/options.h"
+#include "weir/config/suggest.h"
+#include "settings/setting.h"
+
+static void every_row_has_help_and_example(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		size_t len = strlen(o->help);
+
+		if (len < 8 || o->help[len - 1] != '.')
+			fail_msg("help of '%s': %s", o->key, o->help);
+		if (strstr(o->example, o->key) == NULL)
+			fail_msg("example of '%s': %s", o->key, o->example);
+		if (strchr(o->example, '=') == NULL)
+			fail_msg("example of '%s' is no line: %s", o->key, o->example);
+		assert_int_not_equal(o->sections, 0);
+	}
+}
+
+/* Is `key` a word of `line`, alone or before '='? */
+static bool has_word(const char *line, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *p = strstr(line, key); p != NULL; p = strstr(p + 1, key)) {
+		bool starts = p > line && p[-1] == ' ';
+
+		if (starts && (p[len] == '\0' || p[len] == ' ' || p[len] == '='))
+			return true;
+	}
+	return false;
+}
+
+/* The example must be one of this key, not of another that has the same letters in it. */
+static void every_example_is_of_its_own_key(void **state)
+{
+	const unsigned sections = IN_GLOBAL | IN_STATS | IN_DEFAULTS | IN_PROXIES;
+
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		char key[64];
+		size_t len = strcspn(o->example, "=");
+
+		assert_true(len > 1 && len < sizeof(key));
+		memcpy(key, o->example, len);
+		key[len - 1] = '\0'; /* the blank */
+		if ((o->sections & sections) == 0) {
+			if (!has_word(o->example, o->key))
+				fail_msg("the example of '%s' has no such word: %s", o->key, o->example);
+		} else if (option_find(o->sections & sections, key).option != o) {
+			fail_msg("the example of '%s' is of another key: %s", o->key, o->example);
+		}
+	}
+}
+
+static void no_two_rows_answer_to_one_key(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if ((options[i].sections & options[j].sections) != 0 &&
+			    strcmp(options[i].key, options[j].key) == 0)
+				fail_msg("'%s' has two rows for one place", options[i].key);
+		}
+	}
+}
+
+static void every_built_row_has_a_type_that_can_be_read(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		bool by_builder = o->type == OPT_BIND || o->type == OPT_SERVER || o->type == OPT_BACKEND ||
+				  o->type == OPT_INCLUDE || o->type == OPT_ROUTE;
+
+		if (o->type == OPT_LATER || by_builder)
+			continue;
+		if (setting_types[o->type].parse == NULL)
+			fail_msg("nothing reads '%s'", o->key);
+		assert_true(o->effect != 0);
+		assert_true((o->effect & ~o->sections) == 0);
+		assert_true(o->min <= o->max);
+	}
+}
+
+#define PROXY_LINES                                                                                          \
+	(IN_LISTEN | IN_BIND | IN_SERVER | IN_BALANCE | IN_KEEPALIVE | IN_CHECK | IN_ROUTE)
+
+/* The example of a row, in a file where it may stand. */
+static struct loaded load_example(const struct option *o)
+{
+	struct loaded l;
+	char text[1024];
+
+	if ((o->sections & (IN_GLOBAL | IN_LOG | IN_SYSLOG | IN_ADMIN)) != 0)
+		(void)snprintf(text, sizeof(text), "[global]\n%s\n" GOOD, o->example);
+	else if ((o->sections & IN_STATS) != 0)
+		(void)snprintf(text, sizeof(text), "[stats]\n%s\n" GOOD, o->example);
+	else if ((o->sections & PROXY_LINES) != 0)
+		(void)snprintf(
+			text, sizeof(text),
+			"[backend app]\nserver z = 10.0.0.1:80\n[%s x]\nbind = 127.0.0.1:4001\n%s\n%s%s",
+			o->type == OPT_BACKEND ? "frontend" : "listen",
+			o->type == OPT_BACKEND ? "" : "server q = 10.0.0.2:80", o->example, "\n");
+	else
+		fail_msg("nowhere to put '%s'", o->key);
+	l = load_text(text);
+	return l;
+}
+
+static void every_example_is_accepted_or_refused_as_not_in_this_version(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		struct loaded l = load_example(o);
+		bool machine = strstr(l.said, "on this machine") != NULL; /* a user that is not here */
+
+		if (o->type == OPT_LATER) {
+			if (l.config != NULL || strstr(l.said, "is not in this version") == NULL)
+				fail_msg("'%s' was swallowed: %s", o->key, l.said);
+		} else if (l.config == NULL && !machine) {
+			fail_msg("the example of '%s' is refused:\n%s", o->key, l.said);
+		}
+		unload(&l);
+	}
+}
+
+static void keys_take_dash_underscore_and_blank(void **state)
+{
+	const char *const same[] = {"timeout-connect", "timeout_connect", "timeout connect",
+				    "timeout\tconnect"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(same); i++) {
+		struct option_match m = option_find(IN_BACKEND, same[i]);
+
+		assert_non_null(m.option);
+		assert_string_equal(m.option->key, "timeout-connect");
+	}
+	assert_null(option_find(IN_BACKEND, "timeoutconnect").option);
+	assert_null(option_find(IN_BACKEND, "timeout-connect x").option);
+}
+
+static void named_keys_give_their_name(void **state)
+{
+	struct option_match m = option_find(IN_BACKEND, "server  web1");
+
+	(void)state;
+	assert_non_null(m.option);
+	assert_string_equal(m.name, "web1");
+	assert_int_equal(m.name_offset, 8);
+	assert_string_equal(option_find(IN_BACKEND, "servers pod").option->key, "servers");
+	assert_string_equal(option_find(IN_BACKEND, "server").name, "");
+}
+
+static void near_words_are_found_and_far_ones_are_not(void **state)
+{
+	(void)state;
+	assert_int_equal(suggest_distance("server", "sevrer"), 1);
+	assert_int_equal(suggest_distance("", "abc"), 3);
+	assert_int_equal(suggest_distance("timeout_connect", "timeout-connect"), 0);
+	assert_string_equal(option_suggest(IN_BACKEND, "timout-conect")->key, "timeout-connect");
+	assert_string_equal(option_suggest(IN_GLOBAL, "thread")->key, "threads");
+	assert_null(option_suggest(IN_GLOBAL, "zzzzzz"));
+	assert_null(option_suggest(IN_GLOBAL, "x"));
+}
+
+static void translated_words_are_no_keys_of_ours(void **state)
+{
+	static const char *const words[] = {
+#define FOREIGN(word, hint) word,
+#define FOREIGN_WORD(word, hint)
+#define FOREIGN_SECTION(word, hint)
+#include "config/foreign.tbl.h"
+#undef FOREIGN
+#undef FOREIGN_WORD
+#undef FOREIGN_SECTION
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, words[i]).option != NULL)
+			fail_msg("'%s' is a key of ours", words[i]);
+		assert_non_null(suggest_translate(words[i]));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_has_help_and_example),
+		cmocka_unit_test(every_example_is_of_its_own_key),
+		cmocka_unit_test(no_two_rows_answer_to_one_key),
+		cmocka_unit_test(every_built_row_has_a_type_that_can_be_read),
+		cmocka_unit_test(every_example_is_accepted_or_refused_as_not_in_this_version),
+		cmocka_unit_test(keys_take_dash_underscore_and_blank),
+		cmocka_unit_test(named_keys_give_their_name),
+		cmocka_unit_test(near_words_are_found_and_far_ones_are_not),
+		cmocka_unit_test(translated_words_are_no_keys_of_ours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

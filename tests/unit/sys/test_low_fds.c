@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_low_fds.c - numbers that are held, taken and held again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "weir/sys/low_fds.h"
+
+#define COUNT 3
+#define CROWD 50
+
+static int crowd[CROWD];
+
+/* What sessions do to a process. */
+static int come(void)
+{
+	for (int i = 0; i < CROWD; i++)
+		crowd[i] = dup(STDIN_FILENO);
+	return crowd[CROWD - 1];
+}
+
+static void go(void)
+{
+	for (int i = 0; i < CROWD; i++)
+		close(crowd[i]);
+}
+
+static void numbers_stay_low_however_many_there_are(void **state)
+{
+	const int end = low_fds_hold(COUNT);
+	int fds[2], one, two;
+
+	(void)state;
+	assert_true(end > COUNT);
+	assert_true(come() >= end + CROWD - 1);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+		one = low_fds_take(fds[0]);
+		two = low_fds_take(fds[1]);
+		assert_true(one >= 0);
+		assert_true(one < end);
+		assert_true(two < end);
+		assert_int_not_equal(one, two);
+		assert_int_equal(fcntl(fds[0], F_GETFD), -1);
+		assert_int_equal(fcntl(one, F_GETFD), FD_CLOEXEC);
+		low_fds_close(one);
+		assert_int_equal(read(two, fds, sizeof(fds)), 0); /* its peer is closed, not only renamed */
+		assert_int_equal(fcntl(one, F_GETFD), FD_CLOEXEC);
+		low_fds_close(two);
+	}
+	go();
+	low_fds_free();
+	assert_int_equal(fcntl(end - 1, F_GETFD), -1);
+}
+
+static void without_a_free_number_it_is_refused(void **state)
+{
+	const int end = low_fds_hold(COUNT);
+	int taken[COUNT], fd;
+
+	(void)state;
+	(void)come();
+	for (int i = 0; i < COUNT; i++)
+		taken[i] = low_fds_take(dup(STDIN_FILENO));
+	fd = dup(STDIN_FILENO);
+	assert_true(fd >= end);
+	assert_int_equal(low_fds_take(fd), -EMFILE);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	low_fds_close(taken[1]);
+	taken[1] = low_fds_take(dup(STDIN_FILENO));
+	assert_true(taken[1] < end);
+	for (int i = 0; i < COUNT; i++)
+		low_fds_close(taken[i]);
+	go();
+	low_fds_free();
+}
+
+static void what_is_low_or_wrong_or_not_asked_for_stays(void **state)
+{
+	int fd = dup(STDIN_FILENO);
+
+	(void)state;
+	assert_int_equal(low_fds_take(fd), fd); /* nothing is held */
+	assert_int_equal(low_fds_take(-ENOMEM), -ENOMEM);
+	assert_true(low_fds_hold(COUNT) > fd);
+	assert_int_equal(low_fds_take(fd), fd);
+	low_fds_close(fd);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(low_fds_take(-EMFILE), -EMFILE);
+	low_fds_free();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_stay_low_however_many_there_are),
+		cmocka_unit_test(without_a_free_number_it_is_refused),
+		cmocka_unit_test(what_is_low_or_wrong_or_not_asked_for_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
