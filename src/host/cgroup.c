@@ -8,12 +8,12 @@
  */
 #include "weir/host/cgroup.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "kernel_file.h"
 
 /* Version 1 has no word for "no limit", but the largest number of pages. */
 #define LIMIT_V1_MAX (UINT64_C(1) << 60)
@@ -27,42 +27,31 @@ struct mount {
 	char where[CGROUP_PATH_MAX]; /* with the root of a test before it */
 };
 
+#define PATH_ROOM (CGROUP_PATH_MAX + 64)
+
 static const char *const limit_files_v1[] = {"memory.limit_in_bytes", NULL};
 static const char *const limit_files_v2[] = {"memory.max", "memory.high", NULL};
 
 /* ---- files ---- */
 
-static FILE *open_below(const char *folder, const char *name)
+static bool path_below(const char *folder, const char *name, char path[static PATH_ROOM])
 {
-	char path[CGROUP_PATH_MAX + 64];
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
-		return NULL;
-	return fopen(path, "re");
+	return (size_t)snprintf(path, PATH_ROOM, "%s/%s", folder, name) < PATH_ROOM;
 }
 
-static bool to_number(const char *text, uint64_t *n)
+/* For files that are read by the line. */
+static FILE *open_below(const char *folder, const char *name)
 {
-	char *end;
+	char path[PATH_ROOM];
 
-	if (*text < '0' || *text > '9')
-		return false; /* "max" */
-	errno = 0;
-	*n = strtoull(text, &end, 10);
-	return errno == 0;
+	return path_below(folder, name, path) ? fopen(path, "re") : NULL;
 }
 
 static bool read_number(const char *folder, const char *name, uint64_t *n)
 {
-	char text[64];
-	FILE *f = open_below(folder, name);
-	bool ok;
+	char path[PATH_ROOM];
 
-	if (f == NULL)
-		return false;
-	ok = fgets(text, sizeof(text), f) != NULL && to_number(text, n);
-	(void)fclose(f); /* was only read */
-	return ok;
+	return path_below(folder, name, path) && kernel_file_number(path, n);
 }
 
 /* ---- where the groups are ---- */
@@ -245,7 +234,8 @@ static uint64_t file_bytes(const struct cgroup_level *level)
 		if (value == NULL)
 			continue;
 		*value++ = '\0';
-		if ((strcmp(line, inactive) == 0 || strcmp(line, active) == 0) && to_number(value, &n))
+		if ((strcmp(line, inactive) == 0 || strcmp(line, active) == 0) &&
+		    kernel_file_to_number(value, &n))
 			sum += n;
 	}
 	(void)fclose(f); /* was only read */

@@ -15,6 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/host/doctor.h"
 #include "weir/io/uring.h"
+#include "kernel_file.h"
 
 #define GROUPS "/sys/fs/cgroup"
 /* From linux/capability.h, which not every libc-dev package brings. */
@@ -23,38 +24,11 @@
 
 static_assert(URING_WHY_MAX <= DOCTOR_TEXT_MAX, "a reason would be cut");
 
-/* The first line without its newline; "" when there is none. */
-static const char *read_line(const char *path, char *buf, size_t room)
-{
-	FILE *f = fopen(path, "re");
-
-	buf[0] = '\0';
-	if (f == NULL)
-		return buf;
-	if (fgets(buf, (int)room, f) == NULL)
-		buf[0] = '\0';
-	(void)fclose(f); /* was only read */
-	buf[strcspn(buf, "\n")] = '\0';
-	return buf;
-}
-
-static uint64_t to_number(const char *text)
-{
-	unsigned long long n;
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return DOCTOR_NONE;
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	return errno != 0 ? DOCTOR_NONE : n;
-}
-
 static uint64_t read_number(const char *path)
 {
-	char text[64];
+	uint64_t n;
 
-	return to_number(read_line(path, text, sizeof(text)));
+	return kernel_file_number(path, &n) ? n : DOCTOR_NONE;
 }
 
 static void read_ports(struct doctor_facts *facts)
@@ -64,7 +38,7 @@ static void read_ports(struct doctor_facts *facts)
 
 	facts->port_low = DOCTOR_NONE;
 	facts->port_high = DOCTOR_NONE;
-	(void)read_line("/proc/sys/net/ipv4/ip_local_port_range", text, sizeof(text));
+	(void)kernel_file_line("/proc/sys/net/ipv4/ip_local_port_range", text, sizeof(text));
 	if (sscanf(text, "%u %u", &low, &high) != 2 || high < low)
 		return;
 	facts->port_low = low;
@@ -104,41 +78,20 @@ uint64_t doctor_cpu_milli(const char *cpu_max)
 static void read_groups(struct doctor_facts *facts)
 {
 	char path[DOCTOR_PATH_MAX], file[DOCTOR_PATH_MAX + 64], text[4096];
-	size_t len;
-	FILE *f = fopen("/proc/self/cgroup", "re");
 
 	facts->group_cpu_milli = DOCTOR_NONE;
-	len = f != NULL ? fread(text, 1, sizeof(text) - 1, f) : 0;
-	if (f != NULL)
-		(void)fclose(f); /* was only read */
-	text[len] = '\0';
-	if (!doctor_group_path(text, path))
+	if (kernel_file_read("/proc/self/cgroup", text, sizeof(text)) < 0 || !doctor_group_path(text, path))
 		path[0] = '\0';
 	for (;;) {
 		uint64_t n;
 
 		(void)snprintf(file, sizeof(file), GROUPS "%s/cpu.max", path); /* always fits */
-		n = doctor_cpu_milli(read_line(file, text, sizeof(text)));
+		n = doctor_cpu_milli(kernel_file_line(file, text, sizeof(text)));
 		facts->group_cpu_milli = n < facts->group_cpu_milli ? n : facts->group_cpu_milli;
 		if (path[0] == '\0')
 			return;
 		*strrchr(path, '/') = '\0';
 	}
-}
-
-static bool has_capability(unsigned bit)
-{
-	unsigned long long caps = 0;
-	char line[256];
-	FILE *f = fopen("/proc/self/status", "re");
-
-	if (f == NULL)
-		return false;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	(void)fclose(f); /* was only read */
-	return (caps >> bit & 1) != 0;
 }
 
 static uint64_t count_cpus(void)
@@ -181,13 +134,13 @@ void doctor_read(struct doctor_facts *facts)
 	facts->conntrack_max = read_number("/proc/sys/net/netfilter/nf_conntrack_max");
 	facts->unprivileged_port = read_number("/proc/sys/net/ipv4/ip_unprivileged_port_start");
 	facts->fastopen = read_number("/proc/sys/net/ipv4/tcp_fastopen");
-	facts->can_bind_low = has_capability(CAP_BIT_NET_BIND_SERVICE);
-	facts->can_net_admin = has_capability(CAP_BIT_NET_ADMIN);
-	(void)read_line("/proc/sys/net/ipv4/tcp_congestion_control", facts->congestion,
+	facts->can_bind_low = kernel_file_has_capability(CAP_BIT_NET_BIND_SERVICE);
+	facts->can_net_admin = kernel_file_has_capability(CAP_BIT_NET_ADMIN);
+	(void)kernel_file_line("/proc/sys/net/ipv4/tcp_congestion_control", facts->congestion,
 			sizeof(facts->congestion));
-	(void)read_line("/proc/sys/net/ipv4/tcp_available_congestion_control", facts->congestion_available,
+	(void)kernel_file_line("/proc/sys/net/ipv4/tcp_available_congestion_control", facts->congestion_available,
 			sizeof(facts->congestion_available));
-	(void)read_line("/proc/sys/net/core/default_qdisc", facts->qdisc, sizeof(facts->qdisc));
+	(void)kernel_file_line("/proc/sys/net/core/default_qdisc", facts->qdisc, sizeof(facts->qdisc));
 }
 
 void doctor_try_rings(struct doctor_facts *facts, unsigned workers)

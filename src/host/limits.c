@@ -9,7 +9,6 @@
 #include "weir/host/limits.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
 #include "weir/sys/sys.h"
+#include "kernel_file.h"
 
 #define BUF_BUDGET_MIN (UINT64_C(16) << 20)
 /* What a control group allows is divided: a half for buffers, which slow readers fill, a quarter for sessions
@@ -328,46 +328,11 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 	};
 }
 
-/* The start of a small file as text; false when it cannot be read. */
-static bool read_text(const char *path, char *buf, size_t room)
+static uint64_t number_or(const char *path, uint64_t otherwise)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	uint64_t n;
 
-	check(room > 1);
-	if (fd < 0)
-		return false;
-	n = sys_read(fd, buf, room - 1);
-	sys_close(fd);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	return true;
-}
-
-/* A number alone in a file; `otherwise` when the file is missing or says something else ("max"). */
-static uint64_t read_number(const char *path, uint64_t otherwise)
-{
-	char text[64];
-	char *end;
-	unsigned long long n;
-
-	if (!read_text(path, text, sizeof(text)))
-		return otherwise;
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	return errno != 0 || end == text ? otherwise : n;
-}
-
-bool limits_caps_privileged(const char *status)
-{
-	const char *line = strstr(status, "\nCapEff:");
-	unsigned long long caps;
-
-	if (line == NULL)
-		return false;
-	caps = strtoull(line + strlen("\nCapEff:"), NULL, 16);
-	return (caps >> CAP_BIT_SYS_ADMIN & 1) != 0 || (caps >> CAP_BIT_SYS_RESOURCE & 1) != 0;
+	return kernel_file_number(path, &n) ? n : otherwise;
 }
 
 /* The kernel asks for the capability in the first user namespace; a full set inside another one is
@@ -377,7 +342,7 @@ static bool in_first_user_namespace(void)
 	char map[128];
 	unsigned long long inside, outside, count;
 
-	if (!read_text("/proc/self/uid_map", map, sizeof(map)))
+	if (kernel_file_read("/proc/self/uid_map", map, sizeof(map)) <= 0)
 		return true; /* a kernel without user namespaces */
 	if (sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
 		return false;
@@ -411,18 +376,18 @@ static void read_group(struct limits_facts *facts)
 void limits_read(struct limits_facts *facts)
 {
 	struct rlimit rl;
-	char status[4096];
 	uint64_t soft, hard;
 
 	memset(facts, 0, sizeof(*facts));
 	facts->fds = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? (uint64_t)rl.rlim_cur : 1024;
 	facts->page_bytes = sys_page_bytes();
-	facts->pipes_privileged = read_text("/proc/self/status", status, sizeof(status)) &&
-				  limits_caps_privileged(status) && in_first_user_namespace();
-	soft = read_number("/proc/sys/fs/pipe-user-pages-soft", 16384);
-	hard = read_number("/proc/sys/fs/pipe-user-pages-hard", 0);
+	facts->pipes_privileged = (kernel_file_has_capability(CAP_BIT_SYS_ADMIN) ||
+				   kernel_file_has_capability(CAP_BIT_SYS_RESOURCE)) &&
+				  in_first_user_namespace();
+	soft = number_or("/proc/sys/fs/pipe-user-pages-soft", 16384);
+	hard = number_or("/proc/sys/fs/pipe-user-pages-hard", 0);
 	facts->pipe_user_pages = soft == 0 || (hard != 0 && hard < soft) ? hard : soft;
-	facts->pipe_max_bytes = read_number("/proc/sys/fs/pipe-max-size", 1048576);
+	facts->pipe_max_bytes = number_or("/proc/sys/fs/pipe-max-size", 1048576);
 	facts->memory_bytes = read_memory_bytes(facts->page_bytes);
 	read_group(facts);
 }

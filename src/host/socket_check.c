@@ -12,20 +12,14 @@
 #include <sys/socket.h>
 
 #include "weir/engine/server_sock.h"
+#include "kernel_file.h"
 
 #define CONGESTION_LIST "/proc/sys/net/ipv4/tcp_available_congestion_control"
 
 /* "reno bbr cubic", or "?". */
 static const char *congestion_list(char *buf, size_t room)
 {
-	FILE *f = fopen(CONGESTION_LIST, "re");
-
-	if (f == NULL || fgets(buf, (int)room, f) == NULL)
-		(void)snprintf(buf, room, "?"); /* two bytes */
-	if (f != NULL)
-		(void)fclose(f); /* was only read */
-	buf[strcspn(buf, "\n")] = '\0';
-	return buf;
+	return kernel_file_line(CONGESTION_LIST, buf, room)[0] != '\0' ? buf : "?";
 }
 
 const char *option_error(enum sock_option option, int err, const char *value,

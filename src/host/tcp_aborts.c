@@ -7,12 +7,11 @@
 #include "weir/host/tcp_aborts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "weir/base/log.h"
+#include "kernel_file.h"
 
 #define TEXT_MAX      32768u
 #define GROUP	      "TcpExt:"
@@ -63,17 +62,8 @@ bool tcp_aborts_parse(const char *text, uint64_t *count)
 static bool read_count(const char *path, uint64_t *count)
 {
 	char text[TEXT_MAX];
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n;
 
-	if (fd < 0)
-		return false;
-	while ((n = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
-		len += (size_t)n;
-	(void)close(fd);
-	text[len] = '\0';
-	return n == 0 && tcp_aborts_parse(text, count);
+	return kernel_file_read(path, text, sizeof(text)) > 0 && tcp_aborts_parse(text, count);
 }
 
 /* ---- looking ---- */

@@ -88,7 +88,5 @@ int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish
 const char *limits_describe(const struct limits_facts *facts, const struct limits_plan *plan, char *buf,
 			    size_t room);
 
-/* Does the text of /proc/self/status grant CAP_SYS_RESOURCE or CAP_SYS_ADMIN? For limits_read(). */
-bool limits_caps_privileged(const char *status);
 
 #endif

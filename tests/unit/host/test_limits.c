@@ -271,17 +271,6 @@ static void line_names_the_numbers(void **state)
 	assert_non_null(strstr(line, "limits: 20000 descriptors: maxconn 7900, maxpipes 1975 of 256 KiB ("));
 }
 
-static void capabilities_are_read_from_status(void **state)
-{
-	(void)state;
-	assert_true(limits_caps_privileged("Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n"));
-	assert_true(limits_caps_privileged("\nCapEff:\t0000000000200000\n"));
-	assert_true(limits_caps_privileged("\nCapEff:\t0000000001000000\n"));
-	assert_false(limits_caps_privileged("\nCapEff:\t00000000a80425fb\n"));
-	assert_false(limits_caps_privileged("\nCapEff:\t0000000000000000\n"));
-	assert_false(limits_caps_privileged("Name:\tx\n"));
-}
-
 static void this_process_has_limits(void **state)
 {
 	struct limits_facts facts;
@@ -305,7 +294,6 @@ int main(void)
 		cmocka_unit_test(budgets_are_bounded),
 		cmocka_unit_test(a_control_group_bounds_all_that_is_automatic),
 		cmocka_unit_test(line_names_the_numbers),
-		cmocka_unit_test(capabilities_are_read_from_status),
 		cmocka_unit_test(this_process_has_limits),
 	};
 
