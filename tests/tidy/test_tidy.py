@@ -57,6 +57,101 @@ class Include(unittest.TestCase):
         files = [tidy.make_file("src/meson.build", "")]
         self.assertEqual([f.rule for f in tidy.findings(files)], ["include"])
 
+    def test_a_folder_that_is_no_room_is_found(self):
+        self.assertEqual(found("include", ("src/io/x.c", '#include "attic/y.h"\n')), [("src/io/x.c", 1)])
+
+    def test_detours_are_followed(self):
+        for text in ('#include "weir/base/../engine/y.h"\n', '#include "base/../engine/y.h"\n'):
+            self.assertEqual(found("include", ("src/io/x.c", text)), [("src/io/x.c", 1)], text)
+
+
+class Rooms(unittest.TestCase):
+    BUILD = """# A comment on rooms = and on those at the side.
+rooms = ['base', 'io', 'engine',
+  'health', 'names',
+  'control']
+side_by_side = ['health',
+  'names']
+foreach room : rooms
+endforeach
+"""
+
+    def findings(self, *pairs):
+        files = [tidy.make_file(path, text) for path, text in (("src/meson.build", self.BUILD),) + pairs]
+        return [f for f in tidy.findings(files) if f.rule == "include"]
+
+    def found(self, *pairs):
+        return [(f.path, f.line) for f in self.findings(*pairs)]
+
+    def text(self, *pairs):
+        return [f.text for f in self.findings(*pairs)]
+
+    def test_the_list_of_rooms_orders_them(self):
+        self.assertEqual(tidy.floors_of([tidy.make_file("src/meson.build", self.BUILD)]),
+                         ["base", "io", "engine", "health", "names", "control", "main"])
+        self.assertEqual(self.found(("src/io/x.c", '#include "weir/names/y.h"\n')), [("src/io/x.c", 1)])
+        self.assertEqual(self.found(("src/names/x.c", '#include "weir/io/y.h"\n')), [])
+
+    def test_rooms_side_by_side_do_not_include_one_another(self):
+        down, up = '#include "weir/health/y.h"\n', '\n#include "weir/names/y.h"\n'
+        self.assertEqual(self.found(("src/names/x.c", down)), [("src/names/x.c", 1)])
+        self.assertEqual(self.found(("src/health/x.c", up)), [("src/health/x.c", 2)])
+        self.assertEqual(self.found(("include/weir/names/x.h", down)), [("include/weir/names/x.h", 1)])
+        self.assertIn("side by side", self.text(("src/names/x.c", down))[0])
+        self.assertIn("side by side", self.text(("src/health/x.c", up))[0])
+
+    def test_they_include_themselves_and_what_is_below_and_control_includes_them(self):
+        own = '#include "weir/names/y.h"\n#include "weir/engine/y.h"\n'
+        self.assertEqual(self.found(("src/names/x.c", own)), [])
+        both = '#include "weir/names/y.h"\n#include "weir/health/y.h"\n'
+        self.assertEqual(self.found(("src/control/x.c", both)), [])
+
+    def test_without_that_list_only_the_order_counts(self):
+        build = self.BUILD[:self.BUILD.index("side_by_side")]
+        files = [tidy.make_file("src/meson.build", build),
+                 tidy.make_file("src/names/x.c", '#include "weir/health/y.h"\n')]
+        self.assertEqual([f for f in tidy.findings(files) if f.rule == "include"], [])
+
+    def test_a_stranger_in_that_list_is_found(self):
+        build = self.BUILD.replace("side_by_side = ['health',", "side_by_side = ['attic',")
+        files = [tidy.make_file("src/meson.build", build)]
+        self.assertEqual([(f.path, f.line) for f in tidy.findings(files) if f.rule == "include"],
+                         [("src/meson.build", 5)])
+
+    def test_a_private_header_is_for_its_room_and_for_tests(self):
+        header = ("src/io/ring.h", head("ring.h"))
+        by_room = '#include "io/ring.h"\n'
+        for path in ("src/engine/x.c", "include/weir/engine/x.h", "src/main.c", "bench/x.c"):
+            self.assertEqual(self.found(header, (path, by_room)), [(path, 1)], path)
+            self.assertIn("private", self.text(header, (path, by_room))[0])
+        by_path = ("bench/x.c", '#include "../src/io/ring.h"\n')
+        self.assertEqual(self.found(header, by_path), [("bench/x.c", 1)])
+        for path in ("src/io/x.c", "tests/unit/io/x.c", "tests/sim/x.c"):
+            self.assertEqual(self.found(header, (path, by_room)), [], path)
+        self.assertEqual(self.found(header, ("src/io/x.c", '#include "ring.h"\n')), [])
+
+    def test_a_name_counts_as_the_room_it_is_found_in(self):
+        header = ("src/engine/flow.h", head("flow.h"))
+        for text in ('#include "flow.h"\n', '#include "engine/flow.h"\n', '#include "../engine/flow.h"\n'):
+            self.assertEqual(self.found(header, ("src/io/x.c", text)), [("src/io/x.c", 1)], text)
+            self.assertIn("above", self.text(header, ("src/io/x.c", text))[0])
+        beside = ("src/io/flow.h", head("flow.h"))
+        self.assertEqual(self.found(header, beside, ("src/io/x.c", '#include "flow.h"\n')), [])
+        self.assertEqual(self.found(header, beside, ("include/weir/io/x.h", '#include "flow.h"\n')), [])
+        own = (("bench/engine/flow.h", head("flow.h")), ("bench/x.c", '#include "engine/flow.h"\n'))
+        self.assertEqual(self.found(header, *own), [])
+
+    def test_bare_names_at_the_side_are_found(self):
+        header = ("src/health/probe.h", head("probe.h"))
+        for text in ('#include "probe.h"\n', '#include "health/probe.h"\n'):
+            self.assertEqual(self.found(header, ("src/names/x.c", text)), [("src/names/x.c", 1)], text)
+
+    def test_public_headers_are_for_all_above(self):
+        header = ("include/weir/io/io.h", head("io.h"))
+        text = '#include "weir/io/io.h"\n'
+        for path in ("src/engine/x.c", "src/main.c", "bench/x.c", "tests/unit/io/x.c"):
+            self.assertEqual(self.found(header, (path, text)), [], path)
+
 
 class Function(unittest.TestCase):
     def test_the_wall_stands_at_70(self):

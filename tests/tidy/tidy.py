@@ -115,14 +115,20 @@ def function_name(head):
 
 # ---- rules: each is given every file and gives (path, line, text) --------------------------------
 
-def floors_of(files):
-    """The order of the floors, lowest first, as src/meson.build lists it."""
+def listed(files, name):
+    """The words of the list `name` in src/meson.build, and its line; no words where there is no such list."""
     for f in files:
         if f.path == "src/meson.build":
-            match = re.search(r"floors\s*=\s*\[([^\]]*)\]", f.text)
+            match = re.search(r"(?m)^[ \t]*%s\s*=\s*\[([^\]]*)\]" % name, f.text)
             if match:
-                return re.findall(r"'([^']+)'", match.group(1)) + ["main"]
-    return []
+                return re.findall(r"'([^']+)'", match.group(1)), line_of(f.text, match.start())
+    return [], 1
+
+
+def floors_of(files):
+    """The order of the rooms, lowest first, as src/meson.build lists it: `rooms`, or `floors`."""
+    rooms = listed(files, "rooms")[0] or listed(files, "floors")[0]
+    return rooms + ["main"] if rooms else []
 
 
 def floor_of_path(path):
@@ -134,27 +140,70 @@ def floor_of_path(path):
     return None
 
 
+def is_private(path):
+    """A header in src/ROOM/ is for its own room and for tests."""
+    return path.startswith("src/") and path.endswith(".h")
+
+
+def includes(f, paths, private):
+    """(line, path) of each include in quotes. `paths` holds every file, `private` the paths of the private
+    headers by their bare name."""
+    for match in re.finditer(r'(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', f.text):
+        yield line_of(f.text, match.start()), included_path(f.path, match.group(1), paths, private)
+
+
+def included_path(path, target, paths, private):
+    """The file that `target` names in `path`, in the order of the compiler: beside it, then the roots. A
+    header that is not in the tree counts as what its name says."""
+    if target.startswith("weir/"):
+        return os.path.normpath("include/" + target)
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    for candidate in (beside, "src/" + target, "include/weir/" + target):
+        if candidate in paths:
+            return candidate
+    if "/" not in target and target in private:
+        own = [p for p in private[target] if floor_of_path(p) == floor_of_path(path)]
+        return (own or private[target])[0]
+    return beside if "/" not in target or target.startswith(".") else os.path.normpath("src/" + target)
+
+
+def bad_include(here, path, rooms, side_by_side):
+    """Why a file of the room `here`, or of none, may not include `path`; None if it may."""
+    there = floor_of_path(path)
+    if there == here:
+        return None
+    if here is not None:
+        if there not in rooms:
+            return "%s is in no room" % path
+        if here in side_by_side and there in side_by_side:
+            return "'%s' includes from '%s', but rooms side by side do not do that" % (here, there)
+        if rooms.index(there) > rooms.index(here):
+            return "'%s' includes from '%s', a room above it" % (here, there)
+    return "%s is private to '%s'" % (path, there) if is_private(path) else None
+
+
 def rule_include(files):
-    """An include points to its own floor or to one below."""
-    floors = floors_of(files)
-    if not floors:
-        yield "src/meson.build", 1, "no list of floors"
-    for f in c_files(files, ("src", "include")):
+    """An include points to its own room or to a public header of one below, never to one at its side."""
+    rooms = floors_of(files)
+    if not rooms:
+        yield "src/meson.build", 1, "no list of rooms"
+    side_by_side, line = listed(files, "side_by_side")
+    for room in side_by_side:
+        if room not in rooms:
+            yield "src/meson.build", line, "'%s' stands side by side with others, but is no room" % room
+    paths = {f.path for f in files}
+    private = collections.defaultdict(list)
+    for path in sorted(p for p in paths if is_private(p)):
+        private[os.path.basename(path)].append(path)
+    for f in c_files(files, ("src", "include", "bench")):
         here = floor_of_path(f.path)
-        if here not in floors:
-            yield f.path, 1, "on a floor '%s' that src/meson.build does not list" % here
+        if here not in rooms and not f.path.startswith("bench/"):
+            yield f.path, 1, "in a room '%s' that src/meson.build does not list" % here
             continue
-        for match in re.finditer(r'(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', f.text):
-            target = match.group(1)
-            if target.startswith("weir/"):
-                there = floor_of_path("include/" + target)
-            else:
-                there = floor_of_path(os.path.normpath(os.path.join(os.path.dirname(f.path), target)))
-            line = line_of(f.text, match.start())
-            if there not in floors:
-                yield f.path, line, '"%s" lies on no floor' % target
-            elif floors.index(there) > floors.index(here):
-                yield f.path, line, "'%s' includes from '%s', a floor above it" % (here, there)
+        for line, path in includes(f, paths, private):
+            bad = bad_include(here, path, rooms, side_by_side)
+            if bad:
+                yield f.path, line, bad
 
 
 def rule_function(files):
