@@ -138,8 +138,8 @@ void doctor_read(struct doctor_facts *facts)
 	facts->can_net_admin = kernel_file_has_capability(CAP_BIT_NET_ADMIN);
 	(void)kernel_file_line("/proc/sys/net/ipv4/tcp_congestion_control", facts->congestion,
 			sizeof(facts->congestion));
-	(void)kernel_file_line("/proc/sys/net/ipv4/tcp_available_congestion_control", facts->congestion_available,
-			sizeof(facts->congestion_available));
+	(void)kernel_file_line("/proc/sys/net/ipv4/tcp_available_congestion_control",
+			       facts->congestion_available, sizeof(facts->congestion_available));
 	(void)kernel_file_line("/proc/sys/net/core/default_qdisc", facts->qdisc, sizeof(facts->qdisc));
 }
 
