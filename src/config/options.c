@@ -23,16 +23,29 @@
 /* A year: longer than anybody waits, and far from overflow when it is added to a clock. */
 #define MAX_NS (365 * 86400 * NS_PER_SEC)
 
-#define FIELD_GLOBAL(member) offsetof(struct config_global, member)
-#define FIELD_PROXY(member)  offsetof(struct config_proxy, member)
-#define FIELD_BIND(member)   offsetof(struct config_bind, member)
-#define FIELD_SERVER(member) offsetof(struct config_server, member)
-#define FIELD_LOG(member)    offsetof(struct config_log, member)
-#define FIELD_TCP(member)    offsetof(struct config_tcp, member)
-#define FIELD_BALANCE(member) offsetof(struct config_balancing, member)
-#define FIELD_CHECK(member)  offsetof(struct config_check, member)
-#define FIELD_ROUTE(member)  offsetof(struct route, member)
-#define NO_FIELD	     SIZE_MAX
+#define FIELD(of, member)     offsetof(struct of, member), sizeof(((struct of *)NULL)->member)
+#define FIELD_GLOBAL(member)  FIELD(config_global, member)
+#define FIELD_PROXY(member)   FIELD(config_proxy, member)
+#define FIELD_BIND(member)    FIELD(config_bind, member)
+#define FIELD_SERVER(member)  FIELD(config_server, member)
+#define FIELD_LOG(member)     FIELD(config_log, member)
+#define FIELD_BALANCE(member) FIELD(config_balancing, member)
+#define FIELD_CHECK(member)   FIELD(config_check, member)
+#define FIELD_ROUTE(member)   FIELD(route, member)
+
+#define MADE_GLOBAL(member)    FIELD_GLOBAL(member)
+#define MADE_FRONT(member)     FIELD_PROXY(member)
+#define MADE_BACK(member)      FIELD_PROXY(member)
+#define MADE_TIMEOUT(member)   FIELD_PROXY(timeouts.member)
+#define MADE_TCP(member)       FIELD_PROXY(tcp.member)
+#define MADE_KEEPALIVE(member) FIELD(config_tcp, member)
+#define MADE_CHECK(member)     FIELD_PROXY(check.member)
+
+#define MADE_GLOBAL_CHOICE(member, ...) MADE_GLOBAL(member)
+#define MADE_FRONT_CHOICE(member, ...)	MADE_FRONT(member)
+#define MADE_BACK_CHOICE(member, ...)	MADE_BACK(member)
+
+#define NO_FIELD SIZE_MAX, 0
 
 /* Shorter times between checks would be a load of their own. */
 #define CHECK_MIN_NS (10 * NS_PER_MS)
@@ -42,7 +55,7 @@ const struct option options[] = {
 	{key, sections, effect, type, flags, words, field, def, min, max, help, example},
 #define LATER(key, sections, flags, help, example)                                                           \
 	{key, sections, 0, OPT_LATER, flags, "", NO_FIELD, NULL, 0, 0, help, example},
-#include "options.tbl.h"
+#include "weir/config/options.tbl.h"
 #undef OPTION
 #undef LATER
 };

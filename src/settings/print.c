@@ -166,10 +166,8 @@ static void print_global(struct printer *p, const struct config_global *g)
 static struct config_proxy proxy_of_frontend(const struct config_frontend *f)
 {
 	struct config_proxy p = {
-		.maxconn = f->maxconn,
-		.rate_limit = f->rate_limit,
-		.maxconn_per_source = f->maxconn_per_source,
-		.no_server = f->no_server,
+#define OPTION_FRONT(type, member) .member = f->member,
+#include "weir/config/option_members.tbl.h"
 		.timeouts = f->timeouts,
 		.tcp = f->tcp,
 	};
@@ -180,16 +178,10 @@ static struct config_proxy proxy_of_frontend(const struct config_frontend *f)
 static struct config_proxy proxy_of_backend(const struct config_backend *b)
 {
 	struct config_proxy p = {
+#define OPTION_BACK(type, member) .member = b->member,
+#include "weir/config/option_members.tbl.h"
 		.balance = b->balance,
-		.allbackups = b->allbackups,
-		.panic = b->panic,
-		.maxqueue = b->maxqueue,
 		.check = b->check,
-		.observe = b->observe,
-		.on_marked_down = b->on_marked_down,
-		.retries = b->retries,
-		.redispatch = b->redispatch,
-		.resolve_interval_ns = b->resolve_interval_ns,
 		.timeouts = b->timeouts,
 		.tcp = b->tcp,
 	};

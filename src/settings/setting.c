@@ -190,17 +190,15 @@ void setting_defaults(struct arena *a, unsigned section, void *base)
 	}
 }
 
-/* Of the types whose rows may have OPT_HIDE_ZERO. */
 static bool is_zero(const struct option *option, const void *base)
 {
 	const char *field = (const char *)base + option->offset;
-	uint64_t value = 0;
 
-	if (option->type == OPT_SWITCH)
-		memcpy(&value, field, sizeof(bool));
-	else
-		memcpy(&value, field, option->type == OPT_DURATION ? sizeof(int64_t) : sizeof(unsigned));
-	return value == 0;
+	for (size_t i = 0; i < option->size; i++) {
+		if (field[i] != 0)
+			return false;
+	}
+	return true;
 }
 
 bool setting_is_set(const struct option *option, const void *base)

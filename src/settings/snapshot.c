@@ -16,6 +16,42 @@ static char *copy_text(struct arena *a, const char *text)
 	return text == NULL ? NULL : arena_strndup(a, text, strlen(text));
 }
 
+static bool is_text(const struct option *o)
+{
+	return o->type == OPT_TEXT || o->type == OPT_USER_NAME || o->type == OPT_GROUP_NAME;
+}
+
+/* Copies the texts of the options of `sections`, which `base` has. */
+static void keep_texts(struct arena *a, unsigned sections, void *base)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+		char *text;
+
+		if ((o->sections & sections) == 0 || !is_text(o))
+			continue;
+		check(o->offset != SIZE_MAX);
+		memcpy(&text, (char *)base + o->offset, sizeof(text));
+		text = copy_text(a, text);
+		memcpy((char *)base + o->offset, &text, sizeof(text));
+	}
+}
+
+/* What `side` of a section uses of its options, with texts that live in the snapshot. */
+static struct config_proxy side_of(struct arena *a, const struct proxy *p, unsigned side)
+{
+	struct config_proxy set = p->set;
+
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+
+		if ((o->sections & IN_PROXIES) != 0 && (o->effect & side) == 0 && o->offset != SIZE_MAX)
+			memset((char *)&set + o->offset, 0, o->size);
+	}
+	keep_texts(a, side, &set);
+	return set;
+}
+
 /* A place whose file name lives in the snapshot. -o arguments are no file. */
 static struct config_place place_in(const struct config *c, const char *file, unsigned line)
 {
@@ -65,8 +101,7 @@ static void fill_global(struct arena *a, struct config *c, const struct config_g
 	struct config_global *g = &c->global;
 
 	*g = *from;
-	g->user = copy_text(a, from->user);
-	g->group = copy_text(a, from->group);
+	keep_texts(a, IN_GLOBAL, g);
 	g->logs = arena_alloc(a, from->log_count * sizeof(*g->logs));
 	for (size_t i = 0; i < from->log_count; i++) {
 		g->logs[i] = from->logs[i];
@@ -127,29 +162,22 @@ static void fill_server(struct arena *a, const struct config *c, struct config_s
 {
 	*to = *from;
 	to->source.list = copy_bytes(a, from->source.list, from->source.count * sizeof(*to->source.list));
+	keep_texts(a, IN_SERVER, to);
 	to->place = place_in(c, from->place.file, from->place.line);
 }
 
 static void fill_backend(struct arena *a, const struct config *c, struct config_backend *to,
 			 const struct proxy *p)
 {
+	const struct config_proxy set = side_of(a, p, IN_BACKEND);
+
+#define OPTION_BACK(type, member) to->member = set.member;
+#include "weir/config/option_members.tbl.h"
 	copy_name(to->name, p->section->name);
-	to->balance = p->set.balance;
-	to->retries = p->set.retries;
-	to->redispatch = p->set.redispatch;
-	to->resolve_interval_ns = p->set.resolve_interval_ns;
-	to->timeouts.connect_ns = p->set.timeouts.connect_ns;
-	to->timeouts.server_ns = p->set.timeouts.server_ns;
-	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
-	to->timeouts.queue_ns = p->set.timeouts.queue_ns;
-	to->allbackups = p->set.allbackups;
-	to->panic = p->set.panic;
-	to->maxqueue = p->set.maxqueue;
-	to->observe = p->set.observe;
-	to->on_marked_down = p->set.on_marked_down;
-	copy_check(a, &to->check, &p->set.check);
-	to->tcp = p->set.tcp;
-	to->tcp.congestion = copy_text(a, p->set.tcp.congestion);
+	to->balance = set.balance;
+	to->timeouts = set.timeouts;
+	to->tcp = set.tcp;
+	copy_check(a, &to->check, &set.check);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);
 	to->servers = arena_alloc(a, p->server_count * sizeof(*to->servers));
@@ -160,9 +188,6 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 
 static void fill_access(struct arena *a, struct config_frontend *to, const struct config_proxy *set)
 {
-	to->rate_limit = set->rate_limit;
-	to->maxconn_per_source = set->maxconn_per_source;
-	to->no_server = set->no_server;
 	to->allow = copy_networks(a, &set->allow, &to->allow_list);
 	to->deny = copy_networks(a, &set->deny, &to->deny_list);
 	to->trusted = copy_networks(a, &set->trusted, &to->trusted_list);
@@ -173,16 +198,15 @@ static void fill_access(struct arena *a, struct config_frontend *to, const struc
 static void fill_frontend(struct arena *a, const struct config *c, struct config_frontend *to,
 			  const struct proxy *p)
 {
+	const struct config_proxy set = side_of(a, p, IN_FRONTEND);
+
+#define OPTION_FRONT(type, member) to->member = set.member;
+#include "weir/config/option_members.tbl.h"
 	copy_name(to->name, p->section->name);
 	to->listen = p->target == p;
-	to->maxconn = p->set.maxconn;
-	to->timeouts.client_ns = p->set.timeouts.client_ns;
-	to->timeouts.half_closed_ns = p->set.timeouts.half_closed_ns;
-	to->timeouts.max_lifetime_ns = p->set.timeouts.max_lifetime_ns;
-	to->timeouts.handshake_ns = p->set.timeouts.handshake_ns;
-	fill_access(a, to, &p->set);
-	to->tcp = p->set.tcp;
-	to->tcp.congestion = copy_text(a, p->set.tcp.congestion);
+	to->timeouts = set.timeouts;
+	to->tcp = set.tcp;
+	fill_access(a, to, &set);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);
 	to->binds = arena_alloc(a, p->bind_count * sizeof(*to->binds));
@@ -191,7 +215,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 		struct config_bind *bind = &to->binds[i];
 
 		*bind = p->binds[i];
-		bind->interface = copy_text(a, bind->interface);
+		keep_texts(a, IN_BIND, bind);
 		bind->place = place_in(c, bind->place.file, bind->place.line);
 	}
 }

@@ -31,7 +31,7 @@ def test_a_page_has_the_table_between_its_marks(style):
 
 
 def test_every_key_of_the_table_is_on_the_page():
-    table = read("src/config/options.tbl.h")
+    table = read("include/weir/config/options.tbl.h")
     keys = re.findall(r'^(?:OPTION|LATER)\("([^"]+)"', table, re.M)
     page = reference("markdown")
     assert len(keys) > 60

@@ -268,7 +268,7 @@ class Place(unittest.TestCase):
 
 
 class Option(unittest.TestCase):
-    TABLE = "src/config/options.tbl.h"
+    TABLE = "include/weir/config/options.tbl.h"
 
     def test_an_untold_one_is_found(self):
         table = '/* OPTION(key) */\nOPTION("threads", 1)\nLATER("check", 1)\n'

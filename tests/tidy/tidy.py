@@ -282,7 +282,7 @@ def rule_option(files):
     """What can be configured is told to the reader."""
     readme = "".join(f.text for f in files if f.path == "README.md")
     for f in files:
-        if f.path != "src/config/options.tbl.h":
+        if f.path != "include/weir/config/options.tbl.h":
             continue
         for match in re.finditer(r'(?m)^OPTION\("([^"]+)"', f.text):
             if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(match.group(1)), readme):

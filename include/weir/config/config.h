@@ -23,8 +23,33 @@
 #define CONFIG_NAME_MAX 64
 #define CONFIG_CPUS_MAX 256
 
-enum config_splice { CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_OFF };
-enum config_driver { CONFIG_DRIVER_AUTO, CONFIG_DRIVER_EPOLL, CONFIG_DRIVER_IO_URING };
+/* The rows of options.tbl.h make members of the structures below, and the enums of some. What a value
+ * means is said in its row, and what 0 and -1 stand for at its type, in options.h. */
+#define CONFIG_MEMBER(type, member)   CONFIG_##type(member) member;
+#define CONFIG_OPT_DURATION(member)   int64_t
+#define CONFIG_OPT_MILLIS(member)     int
+#define CONFIG_OPT_SECONDS(member)    int
+#define CONFIG_OPT_SIZE(member)	      uint32_t
+#define CONFIG_OPT_BYTES(member)      uint32_t
+#define CONFIG_OPT_PACE(member)	      uint64_t
+#define CONFIG_OPT_COUNT(member)      unsigned
+#define CONFIG_OPT_INT(member)	      int
+#define CONFIG_OPT_COUNT_AUTO(member) unsigned
+#define CONFIG_OPT_INT_AUTO(member)   int
+#define CONFIG_OPT_COUNT_OFF(member)  unsigned
+#define CONFIG_OPT_PORT(member)	      uint16_t
+#define CONFIG_OPT_MARK(member)	      uint32_t
+#define CONFIG_OPT_DSCP(member)	      int
+#define CONFIG_OPT_SWITCH(member)     bool
+#define CONFIG_OPT_FLAG(member)	      bool
+#define CONFIG_OPT_CHOICE(member)     enum config_##member
+#define CONFIG_OPT_TEXT(member)	      char *
+#define CONFIG_OPT_USER_NAME(member)  char *
+#define CONFIG_OPT_GROUP_NAME(member) char *
+
+#define OPTION_CHOICE(member, ...) enum config_##member { __VA_ARGS__ };
+#include "weir/config/option_members.tbl.h"
+
 enum config_affinity { CONFIG_AFFINITY_AUTO, CONFIG_AFFINITY_OFF, CONFIG_AFFINITY_LIST };
 enum config_log_kind {
 	CONFIG_LOG_AUTO,
@@ -58,7 +83,6 @@ enum config_accept_proxy {
 	CONFIG_ACCEPT_PROXY_ALWAYS,
 	CONFIG_ACCEPT_PROXY_OPTIONAL, /* only from those who are trusted to send one */
 };
-enum config_no_server { CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE };
 enum config_admin_level {
 #define ADMIN_LEVEL(name, word, may) CONFIG_ADMIN_##name,
 #include "weir/config/admin_levels.tbl.h"
@@ -72,8 +96,6 @@ enum config_check_proxy {
 	CONFIG_CHECK_PROXY_V1,
 	CONFIG_CHECK_PROXY_V2,
 };
-enum config_marked_down { CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE };
-enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
 
 /* Where a value was written; `file` is borrowed from the config, line 0 = built in. */
 struct config_place {
@@ -115,17 +137,11 @@ struct config_ids {
 };
 
 struct config_global {
-	unsigned threads;  /* 0 = auto: one for each CPU that we may use */
+#define OPTION_GLOBAL CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 	enum config_affinity affinity;
 	unsigned cpus[CONFIG_CPUS_MAX]; /* CONFIG_AFFINITY_LIST */
 	unsigned cpu_count;
-	enum config_driver driver;
-	unsigned maxconn;  /* 0 = auto */
-	int maxpipes;      /* -1 = auto */
-	uint32_t pipe_size; /* bytes, a power of two >= 64 KiB */
-	enum config_splice splice;
-	char *user;  /* NULL = stay */
-	char *group;
 	struct config_log *logs;
 	size_t log_count;
 	struct addr_spec admin; /* ADDR_NONE = no admin socket */
@@ -133,34 +149,20 @@ struct config_global {
 	enum config_admin_level admin_level; /* of all but root and the daemon's own user, who are admin */
 	struct config_ids admin_uids; /* who else may use the socket; the rule is in admin_access.h */
 	struct config_ids admin_gids;
-	int64_t hard_stop_after_ns; /* 0 = never */
-	int64_t pipe_cycle_ns;
 	struct config_origins origins;
 };
 
 /* Timeouts and socket options that both kinds of section have; 0 = off. */
 struct config_timeouts {
-	int64_t connect_ns;
-	int64_t client_ns;
-	int64_t server_ns;
-	int64_t half_closed_ns;
-	int64_t max_lifetime_ns;
-	int64_t handshake_ns; /* a PROXY header must be whole by then */
-	int64_t queue_ns;     /* wait for a server; 0 = connect_ns */
+#define OPTION_TIMEOUT CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 };
 
 struct config_tcp {
-	bool nodelay;
 	bool keepalive;
 	int keepalive_idle_s;
-	int keepalive_interval_s;
-	int keepalive_count;
-	int user_timeout_ms; /* 0 = the kernel's */
-	char *congestion;      /* NULL = the kernel's */
-	uint32_t mark;         /* SO_MARK; 0 = none */
-	int dscp;              /* 0..63; -1 = the kernel's */
-	uint64_t pacing;       /* SO_MAX_PACING_RATE, bytes a second; 0 = none */
-	uint32_t notsent_lowat; /* bytes; 0 = the kernel's */
+#define OPTION_TCP CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 };
 
 struct config_bind {
@@ -231,12 +233,8 @@ struct config_check {
 	char *body; /* must be in the answer; NULL = any */
 	struct config_check_step *steps; /* CONFIG_CHECK_SEND */
 	size_t step_count;
-	int64_t interval_ns;
-	int64_t fast_ns;    /* 0 = interval_ns */
-	int64_t down_ns;    /* 0 = interval_ns */
-	int64_t timeout_ns; /* of a whole check; 0 = interval_ns */
-	unsigned rise;
-	unsigned fall;
+#define OPTION_CHECK CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 };
 
 #define CONFIG_DRAWS_MAX 100
@@ -255,16 +253,10 @@ struct config_backend {
 	struct config_balancing balance;
 	struct config_server *servers;
 	size_t server_count;
-	unsigned retries;
-	bool redispatch;
-	int64_t resolve_interval_ns;
-	bool allbackups;
-	bool panic;        /* with every server down, use them all */
-	unsigned maxqueue; /* 0 = no limit */
+#define OPTION_BACK CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 	struct config_check check;
-	enum config_observe observe;
-	enum config_marked_down on_marked_down;
-	struct config_timeouts timeouts; /* connect, server, half_closed, queue are used */
+	struct config_timeouts timeouts; /* those of this side, others are 0 */
 	struct config_tcp tcp;           /* of the server side */
 	struct config_place place;
 	struct config_origins origins;
@@ -296,9 +288,8 @@ struct config_frontend {
 	char name[CONFIG_NAME_MAX];
 	struct config_bind *binds;
 	size_t bind_count;
-	unsigned maxconn; /* 0 = the process's */
-	unsigned rate_limit; /* new connections a second; 0 = no limit */
-	unsigned maxconn_per_source; /* 0 = no limit */
+#define OPTION_FRONT CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 	struct netset *allow;   /* NULL = all may come; borrows from the snapshot, as the next two */
 	struct netset *deny;    /* NULL = nobody is kept out; goes before `allow` */
 	struct netset *trusted; /* may send a PROXY header; NULL = all */
@@ -309,10 +300,9 @@ struct config_frontend {
 	size_t allow_uid_count;
 	struct config_route *routes;
 	size_t route_count;
-	enum config_no_server no_server;
 	size_t backend; /* index into config.backends: when no route fits */
 	bool listen;      /* written as one [listen] together with that backend */
-	struct config_timeouts timeouts; /* client, half_closed, max_lifetime, handshake are used */
+	struct config_timeouts timeouts; /* those of this side, others are 0 */
 	struct config_tcp tcp;           /* of the client side */
 	struct config_place place;
 	struct config_origins origins;

@@ -2,8 +2,9 @@
  *
  * options.h - what can be written in a configuration, one row an option (options.tbl.h).
  *
- * From a row come parsing, range check, default, the line of -T and `weir help KEY`. The table
- * also names what this version does not have yet, so that it is refused in words.
+ * From a row come parsing, range check, default, the line of -T, `weir help KEY` and, of a scalar, the
+ * member of the configuration that keeps it. The table also names what this version does not have yet, so
+ * that it is refused in words.
  * Constant.
  */
 #ifndef WEIR_CONFIG_OPTIONS_H
@@ -109,27 +110,19 @@ struct route {
 	struct route_ports ports;
 };
 
-/* The scalar options of a proxy section; [defaults] is one of these, each section begins as a copy. */
+/* The options of a proxy section; [defaults] is one of these, each section begins as a copy. */
 struct config_proxy {
-	unsigned maxconn;
-	unsigned rate_limit;
-	unsigned maxconn_per_source;
+#define OPTION_FRONT CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
+#define OPTION_BACK CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 	struct config_networks allow;
 	struct config_networks deny;
 	struct config_networks trusted;
 	struct config_ids allow_uids;
-	enum config_no_server no_server;
 	struct config_balancing balance;
-	bool allbackups;
-	bool panic;
-	unsigned maxqueue;
 	struct config_check check;
-	enum config_observe observe;
-	enum config_marked_down on_marked_down;
 	enum config_send_proxy send_proxy; /* of servers that do not say */
-	unsigned retries;
-	bool redispatch;
-	int64_t resolve_interval_ns;
 	struct config_timeouts timeouts;
 	struct config_tcp tcp;
 };
@@ -141,7 +134,8 @@ struct option {
 	enum option_type type;
 	unsigned flags;
 	const char *words; /* OPT_CHOICE: "a|b|!c", '!' = not in this version; else how a value looks */
-	size_t offset;	   /* in the structure of its section */
+	size_t offset;	   /* in the structure of its section; SIZE_MAX = none */
+	size_t size;	   /* of that member */
 	const char *def;   /* text; NULL = none */
 	int64_t min;
 	int64_t max;

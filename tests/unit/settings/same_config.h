@@ -33,6 +33,29 @@ static inline void assert_same_text(const char *a, const char *b)
 		assert_string_equal(a, b);
 }
 
+/* Members that a row makes, by its type: texts by what they say. */
+#define SAME_OPT_TEXT(a, b)	  assert_same_text(a, b)
+#define SAME_OPT_USER_NAME(a, b)  assert_same_text(a, b)
+#define SAME_OPT_GROUP_NAME(a, b) assert_same_text(a, b)
+#define SAME_OPT_DURATION(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_MILLIS(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_SECONDS(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_SIZE(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_BYTES(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_PACE(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_COUNT(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_INT(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_COUNT_AUTO(a, b) assert_int_equal(a, b)
+#define SAME_OPT_INT_AUTO(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_COUNT_OFF(a, b)  assert_int_equal(a, b)
+#define SAME_OPT_PORT(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_MARK(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_DSCP(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_SWITCH(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_FLAG(a, b)	  assert_int_equal(a, b)
+#define SAME_OPT_CHOICE(a, b)	  assert_int_equal(a, b)
+#define SAME_MEMBER(type, member) SAME_##type(a->member, b->member);
+
 static inline void assert_same_spec(const struct addr_spec *a, const struct addr_spec *b)
 {
 	assert_int_equal(a->kind, b->kind);
@@ -60,17 +83,10 @@ static inline void assert_same_ids(const struct config_ids *a, const struct conf
 
 static inline void assert_same_tcp(const struct config_tcp *a, const struct config_tcp *b)
 {
-	assert_int_equal(a->nodelay, b->nodelay);
 	assert_int_equal(a->keepalive, b->keepalive);
 	assert_int_equal(a->keepalive_idle_s, b->keepalive_idle_s);
-	assert_int_equal(a->keepalive_interval_s, b->keepalive_interval_s);
-	assert_int_equal(a->keepalive_count, b->keepalive_count);
-	assert_int_equal(a->user_timeout_ms, b->user_timeout_ms);
-	assert_same_text(a->congestion, b->congestion);
-	assert_int_equal(a->mark, b->mark);
-	assert_int_equal(a->dscp, b->dscp);
-	assert_int_equal(a->pacing, b->pacing);
-	assert_int_equal(a->notsent_lowat, b->notsent_lowat);
+#define OPTION_TCP SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
 }
 
 static inline void assert_same_networks(const struct netset *a_set, const struct netset *b_set,
@@ -104,9 +120,6 @@ static inline void assert_same_routes(const struct config_frontend *a, const str
 
 static inline void assert_same_access(const struct config_frontend *a, const struct config_frontend *b)
 {
-	assert_int_equal(a->rate_limit, b->rate_limit);
-	assert_int_equal(a->maxconn_per_source, b->maxconn_per_source);
-	assert_int_equal(a->no_server, b->no_server);
 	assert_same_networks(a->allow, b->allow, &a->allow_list, &b->allow_list);
 	assert_same_networks(a->deny, b->deny, &a->deny_list, &b->deny_list);
 	assert_same_networks(a->trusted, b->trusted, &a->trusted_list, &b->trusted_list);
@@ -137,12 +150,8 @@ static inline void assert_same_check(const struct config_check *a, const struct 
 		assert_int_equal(a->steps[i].len, b->steps[i].len);
 		assert_memory_equal(a->steps[i].bytes, b->steps[i].bytes, a->steps[i].len);
 	}
-	assert_int_equal(a->interval_ns, b->interval_ns);
-	assert_int_equal(a->fast_ns, b->fast_ns);
-	assert_int_equal(a->down_ns, b->down_ns);
-	assert_int_equal(a->timeout_ns, b->timeout_ns);
-	assert_int_equal(a->rise, b->rise);
-	assert_int_equal(a->fall, b->fall);
+#define OPTION_CHECK SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
 }
 
 static inline void assert_same_server(const struct config_server *a, const struct config_server *b)
@@ -169,17 +178,11 @@ static inline void assert_same_server(const struct config_server *a, const struc
 
 static inline void assert_same_global(const struct config_global *a, const struct config_global *b)
 {
-	assert_int_equal(a->threads, b->threads);
+#define OPTION_GLOBAL SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
 	assert_int_equal(a->affinity, b->affinity);
 	assert_int_equal(a->cpu_count, b->cpu_count);
 	assert_memory_equal(a->cpus, b->cpus, sizeof(a->cpus));
-	assert_int_equal(a->driver, b->driver);
-	assert_int_equal(a->maxconn, b->maxconn);
-	assert_int_equal(a->maxpipes, b->maxpipes);
-	assert_int_equal(a->pipe_size, b->pipe_size);
-	assert_int_equal(a->splice, b->splice);
-	assert_same_text(a->user, b->user);
-	assert_same_text(a->group, b->group);
 	assert_int_equal(a->log_count, b->log_count);
 	for (size_t i = 0; i < a->log_count; i++) {
 		assert_int_equal(a->logs[i].kind, b->logs[i].kind);
@@ -194,8 +197,6 @@ static inline void assert_same_global(const struct config_global *a, const struc
 	assert_int_equal(a->admin_level, b->admin_level);
 	assert_same_ids(&a->admin_uids, &b->admin_uids);
 	assert_same_ids(&a->admin_gids, &b->admin_gids);
-	assert_int_equal(a->hard_stop_after_ns, b->hard_stop_after_ns);
-	assert_int_equal(a->pipe_cycle_ns, b->pipe_cycle_ns);
 }
 
 static inline void assert_same_frontend(const struct config_frontend *a, const struct config_frontend *b)
@@ -203,7 +204,8 @@ static inline void assert_same_frontend(const struct config_frontend *a, const s
 	assert_string_equal(a->name, b->name);
 	assert_int_equal(a->backend, b->backend);
 	assert_int_equal(a->listen, b->listen);
-	assert_int_equal(a->maxconn, b->maxconn);
+#define OPTION_FRONT SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
 	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
 	assert_same_tcp(&a->tcp, &b->tcp);
 	assert_same_access(a, b);
@@ -228,17 +230,11 @@ static inline void assert_same_backend(const struct config_backend *a, const str
 {
 	assert_string_equal(a->name, b->name);
 	assert_memory_equal(&a->balance, &b->balance, sizeof(a->balance));
-	assert_int_equal(a->retries, b->retries);
-	assert_int_equal(a->redispatch, b->redispatch);
-	assert_int_equal(a->resolve_interval_ns, b->resolve_interval_ns);
+#define OPTION_BACK SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
 	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
 	assert_same_tcp(&a->tcp, &b->tcp);
 	assert_int_equal(a->server_count, b->server_count);
-	assert_int_equal(a->allbackups, b->allbackups);
-	assert_int_equal(a->panic, b->panic);
-	assert_int_equal(a->maxqueue, b->maxqueue);
-	assert_int_equal(a->observe, b->observe);
-	assert_int_equal(a->on_marked_down, b->on_marked_down);
 	assert_same_check(&a->check, &b->check);
 	for (size_t i = 0; i < a->server_count; i++)
 		assert_same_server(&a->servers[i], &b->servers[i]);

@@ -92,6 +92,38 @@ static void every_built_row_has_a_type_that_can_be_read(void **state)
 	}
 }
 
+/* Words of this version in the list of an OPT_CHOICE. */
+static size_t words_of(const struct option *o)
+{
+	size_t words = 0;
+
+	for (const char *p = o->words; *p != '\0'; p += *p == '|') {
+		words += *p == '!' ? 0 : 1;
+		p += strcspn(p, "|");
+	}
+	return words;
+}
+
+static void every_word_of_a_choice_has_its_constant(void **state)
+{
+	static const struct {
+		const char *member;
+		size_t constants;
+	} choices[] = {
+#define OPTION_CHOICE(member, ...) {#member, ARRAY_LEN(((int[]){__VA_ARGS__}))},
+#include "weir/config/option_members.tbl.h"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
+		const struct option *o = option_find(IN_GLOBAL | IN_PROXIES, choices[i].member).option;
+
+		assert_non_null(o);
+		assert_int_equal(o->type, OPT_CHOICE);
+		assert_int_equal(choices[i].constants, words_of(o));
+	}
+}
+
 #define PROXY_LINES                                                                                          \
 	(IN_LISTEN | IN_BIND | IN_SERVER | IN_BALANCE | IN_KEEPALIVE | IN_CHECK | IN_ROUTE)
 
@@ -202,6 +234,7 @@ int main(void)
 		cmocka_unit_test(every_example_is_of_its_own_key),
 		cmocka_unit_test(no_two_rows_answer_to_one_key),
 		cmocka_unit_test(every_built_row_has_a_type_that_can_be_read),
+		cmocka_unit_test(every_word_of_a_choice_has_its_constant),
 		cmocka_unit_test(every_example_is_accepted_or_refused_as_not_in_this_version),
 		cmocka_unit_test(keys_take_dash_underscore_and_blank),
 		cmocka_unit_test(named_keys_give_their_name),

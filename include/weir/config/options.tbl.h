@@ -4,41 +4,54 @@
  *
  * OPTION(key, sections, effect, type, flags, words, field, default, min, max, help, example)
  *   sections  where it may stand; effect: where it changes anything (elsewhere it is warned about)
- *   field     FIELD_x(member) of the structure that the section fills, NO_FIELD when it has none
- *   default   read by the same parser; NULL = none
  *   words     how a value looks; of OPT_CHOICE the words themselves, '!' before one that is not in
  *             this version
+ *   field     MADE_x(member): where the value is kept. The row makes the member, of its type, in every
+ *             structure that has such members, and it is copied, printed and kept like the others.
+ *               GLOBAL    struct config_global
+ *               FRONT     struct config_frontend, the section as it is read has it too
+ *               BACK      struct config_backend, likewise
+ *               TIMEOUT   struct config_timeouts, of each side that the option has an effect on
+ *               TCP       struct config_tcp; KEEPALIVE: the same, of a word of tcp-keepalive
+ *               CHECK     struct config_check
+ *             MADE_x_CHOICE(member, constants...), of GLOBAL, FRONT and BACK: makes enum config_MEMBER
+ *             besides, a constant for each word, in their order.
+ *             FIELD_x(member): a member that config.h writes by hand, because it is no scalar or means
+ *             more than its word says. NO_FIELD: read where proxies are built.
+ *   default   read by the same parser; NULL = none
  * LATER(key, sections, flags, help, example): known, and refused in words.
  */
 
 /* [global] */
-OPTION("threads", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(threads), "auto", 1,
+OPTION("threads", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", MADE_GLOBAL(threads), "auto", 1,
        256, "Worker threads; auto = one for each CPU that the process may use.", "threads = auto")
 OPTION("cpu-affinity", IN_GLOBAL, IN_GLOBAL, OPT_CPUS, 0, "auto | off | LIST", FIELD_GLOBAL(affinity),
        "auto", 0, 4095, "CPUs that the workers are tied to; a list gives one to each worker in turn.",
        "cpu-affinity = 0-3,6")
-OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring", FIELD_GLOBAL(driver), "auto",
+OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring",
+       MADE_GLOBAL_CHOICE(driver, CONFIG_DRIVER_AUTO, CONFIG_DRIVER_EPOLL, CONFIG_DRIVER_IO_URING), "auto",
        0, 0,
        "How workers talk to the kernel; auto = epoll; with io_uring (Linux 6.1 or later) the start fails "
        "where it cannot be used.",
        "driver = io_uring")
-OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxconn), "auto", 1,
+OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", MADE_GLOBAL(maxconn), "auto", 1,
        100000000,
        "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE and the memory limit of "
        "the control group.",
        "maxconn = 20_000")
-OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", FIELD_GLOBAL(maxpipes), "auto", 0,
+OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", MADE_GLOBAL(maxpipes), "auto", 0,
        10000000, "Pipes for splice at a time; a flow that gets none copies.", "maxpipes = 4096")
-OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", FIELD_GLOBAL(pipe_size), "512k", 65536,
+OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", MADE_GLOBAL(pipe_size), "512k", 65536,
        1 << 26, "Bytes that one pipe holds, a power of two; at least 16 pages of the machine.",
        "pipe-size = 512k")
-OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off", FIELD_GLOBAL(splice), "auto", 0, 0,
+OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off",
+       MADE_GLOBAL_CHOICE(splice, CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_OFF), "auto", 0, 0,
        "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
        "splice = auto")
-OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_USER_NAME, 0, "NAME | UID", FIELD_GLOBAL(user), NULL, 0, 0,
+OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_USER_NAME, 0, "NAME | UID", MADE_GLOBAL(user), NULL, 0, 0,
        "User that the process becomes after it has bound its addresses; if unset, root stays root.",
        "user = weir")
-OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", FIELD_GLOBAL(group), NULL, 0, 0,
+OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", MADE_GLOBAL(group), NULL, 0, 0,
        "Group that the process becomes; default: the user's primary group, or, for a number without a passwd "
        "entry, the same number.",
        "group = weir")
@@ -55,9 +68,9 @@ OPTION("include", IN_GLOBAL, IN_GLOBAL, OPT_INCLUDE, OPT_REPEAT, "GLOB...", NO_F
        "Files to read too, sorted; beside the file that names them unless absolute.",
        "include = conf.d/*.ini")
 OPTION("hard-stop-after", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION",
-       FIELD_GLOBAL(hard_stop_after_ns), "30s", 0, MAX_NS,
+       MADE_GLOBAL(hard_stop_after_ns), "30s", 0, MAX_NS,
        "How long a stopping process waits for its sessions; 0 = without end.", "hard-stop-after = 30s")
-OPTION("pipe-cycle", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", FIELD_GLOBAL(pipe_cycle_ns), "10s",
+OPTION("pipe-cycle", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", MADE_GLOBAL(pipe_cycle_ns), "10s",
        100 * NS_PER_MS, 3600 * NS_PER_SEC,
        "Pipes, buffers and the memory of sessions that were unused for two of these cycles are given back.",
        "pipe-cycle = 10s")
@@ -99,13 +112,13 @@ OPTION("allow-gid", IN_ADMIN, IN_ADMIN, OPT_GIDS, OPT_REPEAT, "NAME | GID,...",
 /* frontend and listen */
 OPTION("bind", FRONT, FRONT, OPT_BIND, OPT_NAMED | OPT_REPEAT | OPT_NAME_OPTIONAL, "ADDRESS [OPTION...]",
        NO_FIELD, NULL, 0, 0, "Address to accept connections on.", "bind = :443 backlog=4096")
-OPTION("maxconn", FRONT_D, FRONT_D, OPT_COUNT_AUTO, 0, "auto | N", FIELD_PROXY(maxconn), "auto", 1,
+OPTION("maxconn", FRONT_D, FRONT_D, OPT_COUNT_AUTO, 0, "auto | N", MADE_FRONT(maxconn), "auto", 1,
        100000000, "Client connections at a time; auto = as many as the process takes.", "maxconn = 2000")
 OPTION("default-backend", FRONT, FRONT, OPT_BACKEND, 0, "NAME", NO_FIELD, NULL, 0, 0,
        "The backend that connections go to.", "default-backend = app")
-OPTION("rate-limit", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(rate_limit), "off", 0,
+OPTION("rate-limit", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", MADE_FRONT(rate_limit), "off", 0,
        100000000, "New connections a second; more of them wait in the kernel's backlog.", "rate-limit = 500")
-OPTION("maxconn-per-source", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(maxconn_per_source),
+OPTION("maxconn-per-source", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", MADE_FRONT(maxconn_per_source),
        "off", 0, 100000000,
        "Connections at a time from one IPv4 address, or one IPv6 network of 64 bits. Until its PROXY header "
        "has come, a connection counts for the address that it comes from.",
@@ -126,7 +139,8 @@ LATER("sniff", FRONT_D, 0, "Read the TLS ClientHello before choosing a backend."
 OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT, "[src=] [dst-port=]", NO_FIELD, NULL,
        0, 0, "A backend for connections that fit all of these words; the first line that fits is taken.",
        "use-backend app = src=10.0.0.0/8 dst-port=8080")
-OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unlisten", FIELD_PROXY(no_server),
+OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unlisten",
+       MADE_FRONT_CHOICE(no_server, CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE),
        "close", 0, 0,
        "What a client gets when no server is up: close = FIN, reset = RST, queue = wait for timeout-queue.",
        "no-server = reset")
@@ -171,11 +185,11 @@ OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|f
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
        NULL, 0, 0, "One server; a name that does not resolve is tried again.",
        "server web1 = 10.0.0.11:8080 weight=2")
-OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", FIELD_PROXY(retries), "3", 0, 100,
+OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_BACK(retries), "3", 0, 100,
        "How often a failed connect is tried again.", "retries = 3")
-OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(redispatch), "on", 0, 0,
+OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(redispatch), "on", 0, 0,
        "Try again at another server.", "redispatch = on")
-OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(resolve_interval_ns),
+OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(resolve_interval_ns),
        "30s", 100 * NS_PER_MS, 86400 * NS_PER_SEC,
        "How often the names of servers are looked up again; a server follows its name to 16384 addresses.",
        "resolve-interval = 30s")
@@ -186,39 +200,41 @@ OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
        FIELD_PROXY(check), "off", 0, 0,
        "How servers are checked, also with port= and proxy; a server may be left out by check=off.",
        "check = http GET /health expect=200")
-OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(check.interval_ns),
+OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK(interval_ns),
        "2s", CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "Time between two health checks of a server.",
        "check-interval = 2s")
-OPTION("check-fast", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", FIELD_PROXY(check.fast_ns),
+OPTION("check-fast", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(fast_ns),
        "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "The same while a server changes its state; off = check-interval.",
        "check-fast = 500ms")
-OPTION("check-down", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", FIELD_PROXY(check.down_ns),
+OPTION("check-down", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(down_ns),
        "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "The same while a server is down; off = check-interval.",
        "check-down = 5s")
-OPTION("check-timeout", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", FIELD_PROXY(check.timeout_ns),
+OPTION("check-timeout", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(timeout_ns),
        "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "How long a health check may take; off = check-interval.",
        "check-timeout = 1s")
-OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", FIELD_PROXY(check.rise), "2", 1, 1000,
+OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(rise), "2", 1, 1000,
        "Good checks in a row until a server is up.", "check-rise = 2")
-OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", FIELD_PROXY(check.fall), "3", 1, 1000,
+OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(fall), "3", 1, 1000,
        "Bad checks in a row until a server is down.", "check-fall = 3")
 LATER("check-agent", BACK_D, 0, "Ask an agent on the server.", "check-agent = 9000")
-OPTION("observe", BACK_D, BACK_D, OPT_CHOICE, 0, "off|connect", FIELD_PROXY(observe), "off", 0, 0,
+OPTION("observe", BACK_D, BACK_D, OPT_CHOICE, 0, "off|connect",
+       MADE_BACK_CHOICE(observe, CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT), "off", 0, 0,
        "Ten failed connects of clients in a row count as a failed check.", "observe = connect")
-OPTION("on-marked-down", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|close-sessions", FIELD_PROXY(on_marked_down),
+OPTION("on-marked-down", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|close-sessions",
+       MADE_BACK_CHOICE(on_marked_down, CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE),
        "keep", 0, 0, "What happens to the sessions of a server that goes down.",
        "on-marked-down = close-sessions")
-OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(allbackups), "off", 0, 0,
+OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(allbackups), "off", 0, 0,
        "Use all backup servers at once, not the first alone.", "allbackups = on")
-OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(panic), "off", 0, 0,
+OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(panic), "off", 0, 0,
        "With every server down, use them all: the checks may be wrong.", "panic = on")
-OPTION("maxqueue", BACK_D, BACK_D, OPT_COUNT_OFF, 0, "off | N", FIELD_PROXY(maxqueue), "off", 0, 100000000,
+OPTION("maxqueue", BACK_D, BACK_D, OPT_COUNT_OFF, 0, "off | N", MADE_BACK(maxqueue), "off", 0, 100000000,
        "Connections that may wait in all for its servers; off = no limit.", "maxqueue = 100")
-OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.queue_ns), "off",
+OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(queue_ns), "off",
        0, MAX_NS, "How long a connection may wait for a server; off = timeout-connect.",
        "timeout-queue = 5s")
 OPTION("send-proxy", BACK_D, BACK_D, OPT_CHOICE, OPT_HIDE_ZERO, "off|v1|v2", FIELD_PROXY(send_proxy), "off",
@@ -297,46 +313,47 @@ LATER("sni", IN_ROUTE, 0, "Names that TLS clients ask for.", "use-backend app = 
 LATER("alpn", IN_ROUTE, 0, "Protocols that TLS clients offer.", "use-backend app = alpn=h2")
 
 /* Timeouts */
-OPTION("timeout-connect", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.connect_ns),
+OPTION("timeout-connect", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(connect_ns),
        "5s", 0, MAX_NS, "How long a connect to a server may take.", "timeout-connect = 5s")
-OPTION("timeout-client", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.client_ns),
+OPTION("timeout-client", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(client_ns),
        "10m", 0, MAX_NS, "How long the client side may be idle.", "timeout-client = 10m")
-OPTION("timeout-server", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.server_ns),
+OPTION("timeout-server", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(server_ns),
        "10m", 0, MAX_NS, "How long the server side may be idle.", "timeout-server = 10m")
 OPTION("timeout-idle", BOTH_D, BOTH_D, OPT_IDLE, 0, "DURATION", FIELD_PROXY(timeouts), NULL, 0, MAX_NS,
        "timeout-client and timeout-server at once; these two win where they stand too.",
        "timeout-idle = 10m")
 OPTION("timeout-half-closed", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION",
-       FIELD_PROXY(timeouts.half_closed_ns), "60s", 0, MAX_NS,
+       MADE_TIMEOUT(half_closed_ns), "60s", 0, MAX_NS,
        "How long a session may go on after one side has ended its sending.", "timeout-half-closed = 60s")
-OPTION("max-lifetime", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", FIELD_PROXY(timeouts.max_lifetime_ns),
+OPTION("max-lifetime", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(max_lifetime_ns),
        "off", 0, MAX_NS, "How long a session may last in all.", "max-lifetime = 12h")
 OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
-       FIELD_PROXY(timeouts.handshake_ns), "5s", 0, MAX_NS,
+       MADE_TIMEOUT(handshake_ns), "5s", 0, MAX_NS,
        "How long a client may take until its PROXY header is whole.", "timeout-handshake = 5s")
 
 /* Sockets */
 OPTION("tcp-keepalive", BOTH_D, BOTH_D, OPT_KEEPALIVE, 0, "off | DURATION [interval= count=]",
        FIELD_PROXY(tcp), "off", 1, 32767, "Ask an idle peer whether it is still there, after this time.",
        "tcp-keepalive = 60s interval=10s count=3")
-OPTION("interval", IN_KEEPALIVE, IN_KEEPALIVE, OPT_SECONDS, 0, "DURATION", FIELD_TCP(keepalive_interval_s),
-       "10s", 1, 32767, "Time between two questions.", "tcp-keepalive = 60s interval=10s")
-OPTION("count", IN_KEEPALIVE, IN_KEEPALIVE, OPT_INT, 0, "N", FIELD_TCP(keepalive_count), "3", 1, 127,
+OPTION("interval", IN_KEEPALIVE, IN_KEEPALIVE, OPT_SECONDS, 0, "DURATION",
+       MADE_KEEPALIVE(keepalive_interval_s), "10s", 1, 32767, "Time between two questions.",
+       "tcp-keepalive = 60s interval=10s")
+OPTION("count", IN_KEEPALIVE, IN_KEEPALIVE, OPT_INT, 0, "N", MADE_KEEPALIVE(keepalive_count), "3", 1, 127,
        "Questions without an answer until the connection is lost.", "tcp-keepalive = 60s count=3")
-OPTION("tcp-user-timeout", BOTH_D, BOTH_D, OPT_MILLIS, 0, "DURATION", FIELD_PROXY(tcp.user_timeout_ms),
+OPTION("tcp-user-timeout", BOTH_D, BOTH_D, OPT_MILLIS, 0, "DURATION", MADE_TCP(user_timeout_ms),
        "off", 0, 86400000, "How long sent bytes may stay unacknowledged; 0 = the kernel's.",
        "tcp-user-timeout = 30s")
-OPTION("tcp-nodelay", BOTH_D, BOTH_D, OPT_SWITCH, 0, "on | off", FIELD_PROXY(tcp.nodelay), "on", 0, 0,
+OPTION("tcp-nodelay", BOTH_D, BOTH_D, OPT_SWITCH, 0, "on | off", MADE_TCP(nodelay), "on", 0, 0,
        "Send small pieces at once.", "tcp-nodelay = on")
-OPTION("congestion", BOTH_D, BOTH_D, OPT_TEXT, 0, "NAME", FIELD_PROXY(tcp.congestion), NULL, 0, 15,
+OPTION("congestion", BOTH_D, BOTH_D, OPT_TEXT, 0, "NAME", MADE_TCP(congestion), NULL, 0, 15,
        "Congestion control by its name in the kernel; without this line the kernel's.", "congestion = bbr")
 OPTION("tcp-notsent-lowat", BOTH_D, BOTH_D, OPT_BYTES, OPT_OR_OFF, "off | SIZE",
-       FIELD_PROXY(tcp.notsent_lowat), "off", 4096, 1 << 30,
+       MADE_TCP(notsent_lowat), "off", 4096, 1 << 30,
        "Bytes that the kernel queues beyond what it has sent; off = its own rule.",
        "tcp-notsent-lowat = 128k")
-OPTION("mark", BOTH_D, BOTH_D, OPT_MARK, 0, "off | N | 0xN", FIELD_PROXY(tcp.mark), "off", 0, UINT32_MAX,
+OPTION("mark", BOTH_D, BOTH_D, OPT_MARK, 0, "off | N | 0xN", MADE_TCP(mark), "off", 0, UINT32_MAX,
        "Mark of packets for routing and firewall; needs CAP_NET_ADMIN.", "mark = 0x10")
-OPTION("dscp", BOTH_D, BOTH_D, OPT_DSCP, 0, "off | N | cs0-cs7 | af11-af43 | ef | le", FIELD_PROXY(tcp.dscp),
+OPTION("dscp", BOTH_D, BOTH_D, OPT_DSCP, 0, "off | N | cs0-cs7 | af11-af43 | ef | le", MADE_TCP(dscp),
        "off", 0, 63, "Class of packets, by its number or name.", "dscp = af21")
-OPTION("pacing", BOTH_D, BOTH_D, OPT_PACE, OPT_OR_OFF, "off | SIZE", FIELD_PROXY(tcp.pacing), "off", 1024,
+OPTION("pacing", BOTH_D, BOTH_D, OPT_PACE, OPT_OR_OFF, "off | SIZE", MADE_TCP(pacing), "off", 1024,
        INT64_C(1) << 40, "Bytes a second that a connection may send, kept by the kernel.", "pacing = 10m")
