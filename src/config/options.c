@@ -40,10 +40,13 @@
 #define MADE_TCP(member)       FIELD_PROXY(tcp.member)
 #define MADE_KEEPALIVE(member) FIELD(config_tcp, member)
 #define MADE_CHECK(member)     FIELD_PROXY(check.member)
+#define MADE_BIND(member)      FIELD_BIND(member)
+#define MADE_SERVER(member)    FIELD_SERVER(member)
 
 #define MADE_GLOBAL_CHOICE(member, ...) MADE_GLOBAL(member)
 #define MADE_FRONT_CHOICE(member, ...)	MADE_FRONT(member)
 #define MADE_BACK_CHOICE(member, ...)	MADE_BACK(member)
+#define MADE_BIND_CHOICE(member, ...)	MADE_BIND(member)
 
 #define NO_FIELD SIZE_MAX, 0
 

@@ -78,11 +78,6 @@ enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
 /* What of a server is hashed; never its place in the file. */
 enum config_hash_key { CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
 enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
-enum config_accept_proxy {
-	CONFIG_ACCEPT_PROXY_OFF,
-	CONFIG_ACCEPT_PROXY_ALWAYS,
-	CONFIG_ACCEPT_PROXY_OPTIONAL, /* only from those who are trusted to send one */
-};
 enum config_admin_level {
 #define ADMIN_LEVEL(name, word, may) CONFIG_ADMIN_##name,
 #include "weir/config/admin_levels.tbl.h"
@@ -168,15 +163,8 @@ struct config_tcp {
 struct config_bind {
 	char name[CONFIG_NAME_MAX];
 	struct addr_spec addr; /* ADDR_IP, ADDR_ANY, ADDR_UNIX or ADDR_FD */
-	int backlog;           /* 0 = the default, 4096 */
-	bool v6only;
-	bool defer_accept;
-	enum config_accept_proxy accept_proxy;
-	char *interface; /* SO_BINDTODEVICE; NULL = any */
-	bool freebind;
-	bool transparent;
-	bool tfo;
-	bool mptcp;
+#define OPTION_BIND CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 	struct config_socket_owner owner; /* Unix paths */
 	struct config_place place;
 };
@@ -192,18 +180,12 @@ struct config_server {
 	char name[CONFIG_NAME_MAX];
 	struct addr_spec addr; /* ADDR_IP, ADDR_NAME or ADDR_UNIX */
 	struct config_sources source;
-	unsigned weight;    /* 0..256 */
-	bool backup;
-	bool disabled;     /* begins in maintenance */
-	unsigned maxconn;  /* 0 = no limit */
-	unsigned maxqueue; /* of its own queue; 0 = no limit */
-	int64_t slowstart_ns;
-	enum config_send_proxy send_proxy;
+#define OPTION_SERVER CONFIG_MEMBER
+#include "weir/config/option_members.tbl.h"
 	bool proxy_crc32c;    /* send-proxy=v2: with a checksum */
 	bool proxy_unique_id; /* send-proxy=v2: with a unique id */
 	bool proxy_pass;      /* send-proxy=v2: with the TLVs of a trusted client's header */
 	bool check;           /* by the backend's `check`, and may be turned off for one server */
-	uint16_t check_port;  /* 0 = the backend's, else the server's own */
 	struct config_place place;
 };
 

@@ -3,7 +3,8 @@
  * option_members.tbl.h - what the rows of options.tbl.h make outside the table.
  *
  * Define some of these, then include this: each is there once for every row that has MADE_x as its field.
- * OPTION_GLOBAL(type, member), and so for FRONT, BACK, TIMEOUT, TCP and CHECK: the row's type and member.
+ * OPTION_GLOBAL(type, member), and so for FRONT, BACK, TIMEOUT, TCP, CHECK, BIND and SERVER: the row's type
+ * and member.
  * OPTION_CHOICE(member, constants...): what its words are called in code.
  */
 #ifndef OPTION_GLOBAL
@@ -24,6 +25,12 @@
 #ifndef OPTION_CHECK
 #define OPTION_CHECK(type, member)
 #endif
+#ifndef OPTION_BIND
+#define OPTION_BIND(type, member)
+#endif
+#ifndef OPTION_SERVER
+#define OPTION_SERVER(type, member)
+#endif
 #ifndef OPTION_CHOICE
 #define OPTION_CHOICE(member, ...)
 #endif
@@ -36,16 +43,21 @@
 #define OPTION_AT_MADE_TCP(member)	 TCP, member
 #define OPTION_AT_MADE_KEEPALIVE(member) TCP, member
 #define OPTION_AT_MADE_CHECK(member)	 CHECK, member
+#define OPTION_AT_MADE_BIND(member)	 BIND, member
+#define OPTION_AT_MADE_SERVER(member)	 SERVER, member
 
 #define OPTION_AT_MADE_GLOBAL_CHOICE(...) GLOBAL_CHOICE, __VA_ARGS__
 #define OPTION_AT_MADE_FRONT_CHOICE(...)  FRONT_CHOICE, __VA_ARGS__
 #define OPTION_AT_MADE_BACK_CHOICE(...)	  BACK_CHOICE, __VA_ARGS__
+#define OPTION_AT_MADE_BIND_CHOICE(...)	  BIND_CHOICE, __VA_ARGS__
 #define OPTION_GLOBAL_CHOICE(type, member, ...)                                                              \
 	OPTION_GLOBAL(type, member) OPTION_CHOICE(member, __VA_ARGS__)
 #define OPTION_FRONT_CHOICE(type, member, ...)                                                               \
 	OPTION_FRONT(type, member) OPTION_CHOICE(member, __VA_ARGS__)
 #define OPTION_BACK_CHOICE(type, member, ...)                                                                \
 	OPTION_BACK(type, member) OPTION_CHOICE(member, __VA_ARGS__)
+#define OPTION_BIND_CHOICE(type, member, ...)                                                                \
+	OPTION_BIND(type, member) OPTION_CHOICE(member, __VA_ARGS__)
 
 #define OPTION_AT_FIELD_GLOBAL(member)	NONE, member
 #define OPTION_AT_FIELD_PROXY(member)	NONE, member
@@ -72,4 +84,6 @@
 #undef OPTION_TIMEOUT
 #undef OPTION_TCP
 #undef OPTION_CHECK
+#undef OPTION_BIND
+#undef OPTION_SERVER
 #undef OPTION_CHOICE

@@ -14,8 +14,9 @@
  *               TIMEOUT   struct config_timeouts, of each side that the option has an effect on
  *               TCP       struct config_tcp; KEEPALIVE: the same, of a word of tcp-keepalive
  *               CHECK     struct config_check
- *             MADE_x_CHOICE(member, constants...), of GLOBAL, FRONT and BACK: makes enum config_MEMBER
- *             besides, a constant for each word, in their order.
+ *               BIND, SERVER: the structures of these lines
+ *             MADE_x_CHOICE(member, constants...), of GLOBAL, FRONT, BACK and BIND: makes enum
+ *             config_MEMBER besides, a constant for each word, in their order.
  *             FIELD_x(member): a member that config.h writes by hand, because it is no scalar or means
  *             more than its word says. NO_FIELD: read where proxies are built.
  *   default   read by the same parser; NULL = none
@@ -149,7 +150,7 @@ OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unliste
 LATER("bind", IN_STATS, OPT_REPEAT, "Address of the HTTP endpoint.", "bind = 127.0.0.1:8404")
 
 /* The words of a bind line */
-OPTION("backlog", IN_BIND, IN_BIND, OPT_INT, 0, "N", FIELD_BIND(backlog), NULL, 1, 65535,
+OPTION("backlog", IN_BIND, IN_BIND, OPT_INT, 0, "N", MADE_BIND(backlog), NULL, 1, 65535,
        "Connections that the kernel keeps until they are accepted (4096).", "bind = :80 backlog=4096")
 OPTION("mode", IN_BIND, IN_BIND, OPT_MODE, 0, "OCTAL", FIELD_BIND(owner.mode), NULL, 0, 0,
        "Permissions of a Unix socket.", "bind = unix:/run/a.sock mode=660")
@@ -157,23 +158,25 @@ OPTION("user", IN_BIND, IN_BIND, OPT_USER, 0, "NAME | UID", FIELD_BIND(owner.uid
        "Owner of a Unix socket.", "bind = unix:/run/a.sock user=www-data")
 OPTION("group", IN_BIND, IN_BIND, OPT_GROUP, 0, "NAME | GID", FIELD_BIND(owner.gid), NULL, 0, 0,
        "Group of a Unix socket.", "bind = unix:/run/a.sock group=www-data")
-OPTION("defer-accept", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(defer_accept), NULL, 0, 0,
+OPTION("defer-accept", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(defer_accept), NULL, 0, 0,
        "Accept a TCP client only when it has sent something.", "bind = :443 defer-accept")
-OPTION("v6only", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(v6only), NULL, 0, 0,
+OPTION("v6only", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(v6only), NULL, 0, 0,
        "IPv6 clients only, where the address would take both.", "bind = [::]:443 v6only")
 OPTION("accept-proxy", IN_BIND, IN_BIND, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|always|optional",
-       FIELD_BIND(accept_proxy), "off", 1, 1,
+       MADE_BIND_CHOICE(accept_proxy, CONFIG_ACCEPT_PROXY_OFF, CONFIG_ACCEPT_PROXY_ALWAYS,
+			CONFIG_ACCEPT_PROXY_OPTIONAL),
+       "off", 1, 1,
        "Clients send a PROXY header, version 1 or 2; optional = those of 'trusted' do, others do not.",
        "bind = :443 accept-proxy")
-OPTION("interface", IN_BIND, IN_BIND, OPT_TEXT, 0, "NAME", FIELD_BIND(interface), NULL, 0, 15,
+OPTION("interface", IN_BIND, IN_BIND, OPT_TEXT, 0, "NAME", MADE_BIND(interface), NULL, 0, 15,
        "Only connections that arrive on this network interface.", "bind = :443 interface=eth0")
-OPTION("freebind", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(freebind), NULL, 0, 0,
+OPTION("freebind", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(freebind), NULL, 0, 0,
        "Bind an address that the machine does not have yet.", "bind = 10.9.9.9:443 freebind")
-OPTION("transparent", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(transparent), NULL, 0, 0,
+OPTION("transparent", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(transparent), NULL, 0, 0,
        "Accept connections to addresses that are not of this machine.", "bind = :443 transparent")
-OPTION("tfo", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(tfo), NULL, 0, 0,
+OPTION("tfo", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(tfo), NULL, 0, 0,
        "TCP Fast Open: data may come with the first packet.", "bind = :443 tfo")
-OPTION("mptcp", IN_BIND, IN_BIND, OPT_FLAG, 0, "", FIELD_BIND(mptcp), NULL, 0, 0,
+OPTION("mptcp", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(mptcp), NULL, 0, 0,
        "Multipath TCP; bytes are copied, the kernel does not splice it.", "bind = :443 mptcp")
 
 /* backend and listen */
@@ -254,38 +257,40 @@ OPTION("hash-balance-factor", IN_BALANCE, IN_BALANCE, OPT_INT, OPT_OR_OFF, "off 
        FIELD_BALANCE(balance_factor), NULL, 101, 65535,
        "Of random, maglev and source hash=consistent: a server's load, in percent of the average, at most.",
        "balance = source hash=consistent hash-balance-factor=150")
-OPTION("weight", IN_SERVER, IN_SERVER, OPT_COUNT, 0, "N", FIELD_SERVER(weight), "1", 0, 256,
+OPTION("weight", IN_SERVER, IN_SERVER, OPT_COUNT, 0, "N", MADE_SERVER(weight), "1", 0, 256,
        "Share of this server among the others; 0 = no new connections.", "server a = 10.0.0.1:80 weight=2")
 OPTION("source", IN_SERVER, IN_SERVER, OPT_SOURCE, 0, "IP[:PORT],... | client",
        FIELD_SERVER(source), NULL, 0, 0,
        "Local addresses of connections to this server, the next when ports run out; client = the client's.",
        "server a = 10.0.0.1:80 source=10.0.0.200,10.0.0.201")
-OPTION("backup", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", FIELD_SERVER(backup), NULL, 0, 0,
+OPTION("backup", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(backup), NULL, 0, 0,
        "Used only when no other server is up.", "server a = 10.0.0.99:80 backup")
-OPTION("maxconn", IN_SERVER, IN_SERVER, OPT_INT, 0, "N", FIELD_SERVER(maxconn), NULL, 0, 100000000,
+OPTION("maxconn", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(maxconn), NULL, 0,
+       100000000,
        "Connections at a time to this server, further ones wait; 0 = no limit.",
        "server a = 10.0.0.1:80 maxconn=200")
-OPTION("maxqueue", IN_SERVER, IN_SERVER, OPT_INT, 0, "N", FIELD_SERVER(maxqueue), NULL, 0, 100000000,
+OPTION("maxqueue", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(maxqueue), NULL, 0,
+       100000000,
        "Connections that may wait for this very server; 0 = no limit.",
        "server a = 10.0.0.1:80 maxconn=200 maxqueue=50")
 OPTION("slowstart", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
-       FIELD_SERVER(slowstart_ns), NULL, 0, 86400 * NS_PER_SEC,
+       MADE_SERVER(slowstart_ns), NULL, 0, 86400 * NS_PER_SEC,
        "Time until a server that comes up again has its full weight and maxconn.",
        "server a = 10.0.0.1:80 slowstart=30s")
 OPTION("send-proxy", IN_SERVER, IN_SERVER, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|v1|v2",
-       FIELD_SERVER(send_proxy), "off", 1, 1, "Send this server a PROXY header; the word alone is v1.",
+       MADE_SERVER(send_proxy), "off", 1, 1, "Send this server a PROXY header; the word alone is v1.",
        "server a = 10.0.0.1:80 send-proxy=v2")
 OPTION("proxy-v2-options", IN_SERVER, IN_SERVER, OPT_PROXY_TLVS, 0, "crc32c,unique-id,pass",
        FIELD_SERVER(proxy_crc32c), NULL, 0, 0,
        "Extra fields of the version 2 PROXY header; pass = the client's own TLVs, if it is in 'trusted' or "
        "came by a Unix socket.",
        "server a = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c,unique-id")
-OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", FIELD_SERVER(check_port), NULL, 1, 65535,
+OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", MADE_SERVER(check_port), NULL, 1, 65535,
        "Port that is checked in place of the server's own.", "server a = 10.0.0.1:80 check check-port=8008")
 OPTION("check", IN_SERVER, IN_SERVER, OPT_SWITCH, OPT_BARE | OPT_HIDE_ZERO, "on | off", FIELD_SERVER(check),
        NULL, 0, 0, "Check this server, or do not; without this word, as the section's 'check' says.",
        "server a = 10.0.0.1:80 check")
-OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", FIELD_SERVER(disabled), NULL, 0, 0,
+OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(disabled), NULL, 0, 0,
        "Begins in maintenance: no connections, no checks, until it is set ready.",
        "server a = 10.0.0.1:80 disabled")
 

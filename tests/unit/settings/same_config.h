@@ -158,22 +158,16 @@ static inline void assert_same_server(const struct config_server *a, const struc
 {
 	assert_string_equal(a->name, b->name);
 	assert_same_spec(&a->addr, &b->addr);
-	assert_int_equal(a->weight, b->weight);
+#define OPTION_SERVER SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
 	assert_int_equal(a->source.client, b->source.client);
 	assert_int_equal(a->source.count, b->source.count);
 	for (size_t k = 0; k < a->source.count; k++)
 		assert_true(addr_equal(&a->source.list[k], &b->source.list[k]));
-	assert_int_equal(a->backup, b->backup);
-	assert_int_equal(a->disabled, b->disabled);
-	assert_int_equal(a->maxconn, b->maxconn);
-	assert_int_equal(a->maxqueue, b->maxqueue);
-	assert_int_equal(a->slowstart_ns, b->slowstart_ns);
-	assert_int_equal(a->send_proxy, b->send_proxy);
 	assert_int_equal(a->proxy_crc32c, b->proxy_crc32c);
 	assert_int_equal(a->proxy_unique_id, b->proxy_unique_id);
 	assert_int_equal(a->proxy_pass, b->proxy_pass);
 	assert_int_equal(a->check, b->check);
-	assert_int_equal(a->check_port, b->check_port);
 }
 
 static inline void assert_same_global(const struct config_global *a, const struct config_global *b)
@@ -199,6 +193,15 @@ static inline void assert_same_global(const struct config_global *a, const struc
 	assert_same_ids(&a->admin_gids, &b->admin_gids);
 }
 
+static inline void assert_same_bind(const struct config_bind *a, const struct config_bind *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_same_spec(&a->addr, &b->addr);
+	assert_same_owner(&a->owner, &b->owner);
+#define OPTION_BIND SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
+}
+
 static inline void assert_same_frontend(const struct config_frontend *a, const struct config_frontend *b)
 {
 	assert_string_equal(a->name, b->name);
@@ -210,20 +213,8 @@ static inline void assert_same_frontend(const struct config_frontend *a, const s
 	assert_same_tcp(&a->tcp, &b->tcp);
 	assert_same_access(a, b);
 	assert_int_equal(a->bind_count, b->bind_count);
-	for (size_t i = 0; i < a->bind_count; i++) {
-		assert_string_equal(a->binds[i].name, b->binds[i].name);
-		assert_same_spec(&a->binds[i].addr, &b->binds[i].addr);
-		assert_int_equal(a->binds[i].backlog, b->binds[i].backlog);
-		assert_int_equal(a->binds[i].v6only, b->binds[i].v6only);
-		assert_int_equal(a->binds[i].defer_accept, b->binds[i].defer_accept);
-		assert_same_owner(&a->binds[i].owner, &b->binds[i].owner);
-		assert_int_equal(a->binds[i].accept_proxy, b->binds[i].accept_proxy);
-		assert_same_text(a->binds[i].interface, b->binds[i].interface);
-		assert_int_equal(a->binds[i].freebind, b->binds[i].freebind);
-		assert_int_equal(a->binds[i].transparent, b->binds[i].transparent);
-		assert_int_equal(a->binds[i].tfo, b->binds[i].tfo);
-		assert_int_equal(a->binds[i].mptcp, b->binds[i].mptcp);
-	}
+	for (size_t i = 0; i < a->bind_count; i++)
+		assert_same_bind(&a->binds[i], &b->binds[i]);
 }
 
 static inline void assert_same_backend(const struct config_backend *a, const struct config_backend *b)

@@ -116,7 +116,8 @@ static void every_word_of_a_choice_has_its_constant(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
-		const struct option *o = option_find(IN_GLOBAL | IN_PROXIES, choices[i].member).option;
+		const struct option *o =
+			option_find(IN_GLOBAL | IN_PROXIES | IN_BIND, choices[i].member).option;
 
 		assert_non_null(o);
 		assert_int_equal(o->type, OPT_CHOICE);
