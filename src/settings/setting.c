@@ -13,6 +13,42 @@
 #include "weir/base/check.h"
 #include "weir/config/habit.h"
 
+/* Those that are no scalars of setting_scalar.c. */
+static const struct setting_type other_types[OPT_TYPES] = {
+	[OPT_MODE] = {setting_parse_mode, setting_print_mode, setting_owner_is_set},
+	[OPT_USER_NAME] = {setting_parse_account, setting_print_text, setting_text_is_set},
+	[OPT_GROUP_NAME] = {setting_parse_account, setting_print_text, setting_text_is_set},
+	[OPT_USER] = {setting_parse_id, setting_print_id, setting_owner_is_set},
+	[OPT_GROUP] = {setting_parse_id, setting_print_id, setting_owner_is_set},
+	[OPT_SOURCE] = {setting_parse_source, setting_print_source, setting_source_is_set},
+	[OPT_CPUS] = {setting_parse_cpus, setting_print_cpus, NULL},
+	[OPT_LOG] = {setting_parse_log, NULL, setting_never_set},
+	[OPT_ADMIN] = {setting_parse_admin, setting_print_admin, setting_admin_is_set},
+	[OPT_KEEPALIVE] = {setting_parse_keepalive, setting_print_keepalive, NULL},
+	[OPT_BALANCE] = {setting_parse_balance, setting_print_balance, NULL},
+	[OPT_BYTES] = {setting_parse_bytes, setting_print_bytes, NULL},
+	[OPT_PACE] = {setting_parse_pace, setting_print_pace, NULL},
+	[OPT_PORT] = {setting_parse_port, setting_print_port, setting_port_is_set},
+	[OPT_MARK] = {setting_parse_mark, setting_print_mark, NULL},
+	[OPT_DSCP] = {setting_parse_dscp, setting_print_dscp, NULL},
+	[OPT_CHECK] = {setting_parse_check, setting_print_check, NULL},
+	[OPT_CHECK_SEND] = {setting_parse_check_send, NULL, setting_never_set},
+	[OPT_CHECK_EXPECT] = {setting_parse_check_expect, NULL, setting_never_set},
+	[OPT_CHECK_HOST] = {setting_parse_check_host, setting_print_text, setting_text_is_set},
+	[OPT_PROXY_TLVS] = {setting_parse_proxy_tlvs, setting_print_proxy_tlvs, setting_proxy_tlvs_is_set},
+	[OPT_NETWORKS] = {setting_parse_networks, NULL, setting_never_set},
+	[OPT_USERS] = {setting_parse_users, NULL, setting_never_set},
+	[OPT_UIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
+	[OPT_GIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
+	[OPT_PORTS] = {setting_parse_ports, NULL, setting_never_set},
+};
+
+const struct setting_type *setting_type_of(enum option_type type)
+{
+	check(type < OPT_TYPES);
+	return setting_scalar_types[type].parse != NULL ? &setting_scalar_types[type] : &other_types[type];
+}
+
 /* Types that read all words of their line; the others take one. */
 static bool takes_words(enum option_type type)
 {
@@ -23,7 +59,7 @@ static bool takes_words(enum option_type type)
 int setting_parse(const struct setting *s)
 {
 	const struct option *o = s->option;
-	const struct setting_type *type = &setting_types[o->type];
+	const struct setting_type *type = setting_type_of(o->type);
 	uint64_t nowhere = 0; /* for options that are read for their form only */
 
 	check(s->words.count > 0);
@@ -203,7 +239,7 @@ static bool is_zero(const struct option *option, const void *base)
 
 bool setting_is_set(const struct option *option, const void *base)
 {
-	const struct setting_type *type = &setting_types[option->type];
+	const struct setting_type *type = setting_type_of(option->type);
 
 	if (type->parse == NULL || option->offset == SIZE_MAX)
 		return false;
@@ -214,9 +250,11 @@ bool setting_is_set(const struct option *option, const void *base)
 
 void setting_print(const struct option *option, const void *base, FILE *out)
 {
+	const struct setting_type *type = setting_type_of(option->type);
+
 	check(setting_is_set(option, base));
-	check(setting_types[option->type].print != NULL);
-	setting_types[option->type].print((const char *)base + option->offset, option, out);
+	check(type->print != NULL);
+	type->print((const char *)base + option->offset, option, out);
 }
 
 void setting_print_words(unsigned section, const void *base, FILE *out)

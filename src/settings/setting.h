@@ -32,7 +32,11 @@ struct setting_type {
 	bool (*is_set)(const void *field); /* NULL = always printed */
 };
 
-extern const struct setting_type setting_types[OPT_TYPES];
+/* The types that setting_scalar.c reads; the others have no `parse`. */
+extern const struct setting_type setting_scalar_types[OPT_TYPES];
+
+/* Any type; one that is read where proxies are built has no `parse`. */
+const struct setting_type *setting_type_of(enum option_type type);
 
 int setting_parse(const struct setting *s);
 /* Reads the words from `from` on as options of `section` ("weight=2 v6only") into `s->base`. */
@@ -59,6 +63,10 @@ void setting_print_choice(const void *field, const struct option *option, FILE *
 const struct word *setting_find_word(struct arena *a, const struct words *words, unsigned section,
 				     const char *key);
 int setting_choice(const struct setting *s, const struct word *w, unsigned *index);
+/* Of types that are a text, and of those that -T shows as what they were made into. */
+void setting_print_text(const void *field, const struct option *option, FILE *out);
+bool setting_text_is_set(const void *field);
+bool setting_never_set(const void *field);
 
 /* Owner and mode of a socket, in setting_owner.c. */
 int setting_parse_mode(const struct setting *s, void *field);
@@ -78,9 +86,6 @@ bool setting_admin_is_set(const void *field);
 void setting_print_ids(const void *field, const struct option *option, FILE *out);
 bool setting_ids_are_set(const void *field);
 /* The composite types, in setting_line.c. */
-int setting_parse_source(const struct setting *s, void *field);
-void setting_print_source(const void *field, const struct option *option, FILE *out);
-bool setting_source_is_set(const void *field);
 int setting_parse_cpus(const struct setting *s, void *field);
 void setting_print_cpus(const void *field, const struct option *option, FILE *out);
 int setting_parse_keepalive(const struct setting *s, void *field);
@@ -111,15 +116,20 @@ int setting_unescape(const struct setting *s, const struct word *w, uint8_t **by
 /* Prints what setting_unescape() reads back, in quotes. `literal`: a first byte that would mean more
  * than itself is escaped too. */
 void setting_print_bytes_quoted(const uint8_t *bytes, size_t len, bool literal, FILE *out);
-/* Who may come, and where to: in setting_access.c. */
+/* Who may come, and which ports, in setting_access.c. */
 int setting_parse_networks(const struct setting *s, void *field);
 int setting_parse_users(const struct setting *s, void *field);
 int setting_parse_ports(const struct setting *s, void *field);
+/* Lines of use-backend, in setting_route.c. */
 int setting_parse_route(const struct setting *s, struct route *route);
 void setting_print_route(const struct config_route *route, FILE *out);
-/* Lines of addresses, in setting_bind.c and setting_server.c. */
+/* Lines of addresses, in setting_bind.c and setting_server_line.c. */
 int setting_parse_bind(const struct setting *s, struct config_bind *bind);
 int setting_parse_server(const struct setting *s, struct config_server *server);
+/* Words of a server line, in setting_server.c. */
+int setting_parse_source(const struct setting *s, void *field);
+void setting_print_source(const void *field, const struct option *option, FILE *out);
+bool setting_source_is_set(const void *field);
 int setting_parse_proxy_tlvs(const struct setting *s, void *field);
 void setting_print_proxy_tlvs(const void *field, const struct option *option, FILE *out);
 bool setting_proxy_tlvs_is_set(const void *field);

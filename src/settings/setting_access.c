@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_access.c - who may come and where to: networks, users, ports, and `use-backend`.
+ * setting_access.c - who may come and where to: networks, users, ports.
  *
- * A word "@FILE" is a file of networks, one a line, '#' begins a comment. Refuses files that are none,
- * and a use-backend without a condition. Main thread.
+ * A word "@FILE" is a file of networks, one a line, '#' begins a comment. Refuses files that are none.
+ * Main thread.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -272,27 +272,4 @@ int setting_parse_ports(const struct setting *s, void *field)
 		at += part.len + 1;
 	}
 	return 0;
-}
-
-int setting_parse_route(const struct setting *s, struct route *route)
-{
-	struct setting words = *s;
-
-	words.base = route;
-	return setting_parse_words(&words, 0, IN_ROUTE);
-}
-
-void setting_print_route(const struct config_route *route, FILE *out)
-{
-	char buf[NETSET_TEXT_MAX];
-
-	for (size_t i = 0; i < route->src_list.count; i++)
-		fprintf(out, "%s%s", i > 0 ? "," : " src=", net_prefix_format(&route->src_list.list[i], buf));
-	for (size_t i = 0; i < route->port_count; i++) {
-		const struct config_ports *ports = &route->ports[i];
-
-		fprintf(out, "%s%u", i > 0 ? "," : " dst-port=", ports->first);
-		if (ports->last != ports->first)
-			fprintf(out, "-%u", ports->last);
-	}
 }

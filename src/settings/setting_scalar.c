@@ -169,7 +169,7 @@ static int parse_idle(const struct setting *s, void *field)
 	return 0;
 }
 
-static bool never_set(const void *field)
+bool setting_never_set(const void *field)
 {
 	(void)field; /* -T shows what it was made into */
 	return false;
@@ -406,7 +406,7 @@ int setting_parse_text(const struct setting *s, void *field)
 	return 0;
 }
 
-static void print_text(const void *field, const struct option *option, FILE *out)
+void setting_print_text(const void *field, const struct option *option, FILE *out)
 {
 	const char *text;
 
@@ -415,7 +415,7 @@ static void print_text(const void *field, const struct option *option, FILE *out
 	words_print_quoted(text, out);
 }
 
-static bool text_is_set(const void *field)
+bool setting_text_is_set(const void *field)
 {
 	const char *text;
 
@@ -450,11 +450,11 @@ static void print_level(const void *field, const struct option *option, FILE *ou
 	fputs(level_names[level], out);
 }
 
-const struct setting_type setting_types[OPT_TYPES] = {
+const struct setting_type setting_scalar_types[OPT_TYPES] = {
 	[OPT_DURATION] = {parse_duration, print_duration, NULL},
 	[OPT_MILLIS] = {parse_millis, print_int_duration, NULL},
 	[OPT_SECONDS] = {parse_seconds, print_int_duration, NULL},
-	[OPT_IDLE] = {parse_idle, NULL, never_set},
+	[OPT_IDLE] = {parse_idle, NULL, setting_never_set},
 	[OPT_SIZE] = {parse_size, print_size, NULL},
 	[OPT_COUNT] = {parse_count, print_count, NULL},
 	[OPT_INT] = {parse_count, print_count, count_is_set},
@@ -463,33 +463,7 @@ const struct setting_type setting_types[OPT_TYPES] = {
 	[OPT_SWITCH] = {parse_switch, print_switch, NULL},
 	[OPT_FLAG] = {parse_flag, NULL, flag_is_set},
 	[OPT_CHOICE] = {parse_choice, setting_print_choice, NULL},
-	[OPT_TEXT] = {setting_parse_text, print_text, text_is_set},
-	[OPT_MODE] = {setting_parse_mode, setting_print_mode, setting_owner_is_set},
-	[OPT_USER_NAME] = {setting_parse_account, print_text, text_is_set},
-	[OPT_GROUP_NAME] = {setting_parse_account, print_text, text_is_set},
-	[OPT_USER] = {setting_parse_id, setting_print_id, setting_owner_is_set},
-	[OPT_GROUP] = {setting_parse_id, setting_print_id, setting_owner_is_set},
+	[OPT_TEXT] = {setting_parse_text, setting_print_text, setting_text_is_set},
 	[OPT_LEVEL] = {parse_level, print_level, NULL},
-	[OPT_SOURCE] = {setting_parse_source, setting_print_source, setting_source_is_set},
-	[OPT_CPUS] = {setting_parse_cpus, setting_print_cpus, NULL},
-	[OPT_LOG] = {setting_parse_log, NULL, never_set},
-	[OPT_ADMIN] = {setting_parse_admin, setting_print_admin, setting_admin_is_set},
-	[OPT_KEEPALIVE] = {setting_parse_keepalive, setting_print_keepalive, NULL},
-	[OPT_BALANCE] = {setting_parse_balance, setting_print_balance, NULL},
 	[OPT_COUNT_OFF] = {parse_count, print_count, NULL},
-	[OPT_BYTES] = {setting_parse_bytes, setting_print_bytes, NULL},
-	[OPT_PACE] = {setting_parse_pace, setting_print_pace, NULL},
-	[OPT_PORT] = {setting_parse_port, setting_print_port, setting_port_is_set},
-	[OPT_MARK] = {setting_parse_mark, setting_print_mark, NULL},
-	[OPT_DSCP] = {setting_parse_dscp, setting_print_dscp, NULL},
-	[OPT_CHECK] = {setting_parse_check, setting_print_check, NULL},
-	[OPT_CHECK_SEND] = {setting_parse_check_send, NULL, never_set},
-	[OPT_CHECK_EXPECT] = {setting_parse_check_expect, NULL, never_set},
-	[OPT_CHECK_HOST] = {setting_parse_check_host, print_text, text_is_set},
-	[OPT_PROXY_TLVS] = {setting_parse_proxy_tlvs, setting_print_proxy_tlvs, setting_proxy_tlvs_is_set},
-	[OPT_NETWORKS] = {setting_parse_networks, NULL, never_set},
-	[OPT_USERS] = {setting_parse_users, NULL, never_set},
-	[OPT_UIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
-	[OPT_GIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
-	[OPT_PORTS] = {setting_parse_ports, NULL, never_set},
 };

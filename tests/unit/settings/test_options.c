@@ -84,7 +84,7 @@ static void every_built_row_has_a_type_that_can_be_read(void **state)
 
 		if (o->type == OPT_LATER || by_builder)
 			continue;
-		if (setting_types[o->type].parse == NULL)
+		if (setting_type_of(o->type)->parse == NULL)
 			fail_msg("nothing reads '%s'", o->key);
 		assert_true(o->effect != 0);
 		assert_true((o->effect & ~o->sections) == 0);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_server_line.c - `server`: an address to connect to, with its words.
+ *
+ * Refuses addresses that nobody can connect to. Main thread.
+ */
+#include "setting.h"
+
+#include <errno.h>
+
+/* A connect from an address of another family cannot work. */
+static int check_families(const struct setting *s, const struct config_server *server)
+{
+	const struct config_sources *sources = &server->source;
+
+	for (size_t i = 0; i < sources->count && server->addr.kind == ADDR_IP; i++) {
+		if (sources->list[i].sa.sa_family == server->addr.addr.sa.sa_family)
+			continue;
+		diag_error(s->diag, DIAG_BAD_ADDRESS, s->words.list[0].at,
+			   "server and source are of different families");
+		return -EINVAL;
+	}
+	if (server->addr.kind == ADDR_UNIX && (sources->count > 0 || sources->client)) {
+		diag_error(s->diag, DIAG_CONFLICT, s->words.list[0].at,
+			   "'source' is for TCP, not for a Unix socket");
+		diag_hint(s->diag, "leave it out");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int setting_parse_server(const struct setting *s, struct config_server *server)
+{
+	const struct word *w = &s->words.list[0];
+	struct setting words = *s;
+	int err;
+
+	setting_defaults(s->diag->arena, IN_SERVER, server);
+	err = setting_address(s, w, &server->addr);
+	if (!err && server->addr.kind == ADDR_FD) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
+			   "fd@ is for 'bind': a server cannot be an inherited socket");
+		diag_hint(s->diag, "write HOST:PORT or unix:/PATH");
+		err = -EINVAL;
+	} else if (!err && server->addr.kind == ADDR_ANY) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a host");
+		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
+		err = -EINVAL;
+	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0) {
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is none");
+		err = -EINVAL;
+	}
+	words.base = server;
+	if (setting_parse_words(&words, 1, IN_SERVER) != 0)
+		err = -EINVAL;
+	return err ? err : check_families(s, server);
+}
