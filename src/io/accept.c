@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "weir/base/check.h"
 #include "weir/sys/sys.h"
 
 static bool is_peers_fault(int err)
@@ -29,6 +30,7 @@ static int accept_allowance(const struct io_loop *loop, struct io_op *op)
 		op->len = 1;
 	if (op->max == (uint32_t)loop->turns && op->len < IO_ACCEPT_BATCH)
 		op->len *= 2;
+	check(op->len < 2 * IO_ACCEPT_BATCH); /* the engine leaves it alone */
 	return (int)op->len;
 }
 
@@ -39,6 +41,8 @@ int io_accept_batch(struct io_loop *loop, struct io_op *op, struct addr *peer)
 	int fd;
 	int i;
 
+	check(op->kind == IO_ACCEPT);
+	check(loop->peer == NULL);
 	op->max = (uint32_t)loop->turns + 1; /* somebody may be left: if so, the next turn tells */
 	for (i = 0; i < most && op->state == state; i++) {
 		if (!op->admit(op))

@@ -7,6 +7,7 @@
  */
 #include "alarm.h"
 
+#include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
 
@@ -27,6 +28,7 @@ int alarm_by(struct alarm *a, int64_t deadline_ns)
 {
 	int err;
 
+	check(a->at_ns > 0); /* of one that was never opened: it would pass for set, and never ring */
 	if (a->at_ns <= deadline_ns)
 		return 0;
 	err = sys_timerfd_set(a->fd, deadline_ns);

@@ -17,6 +17,7 @@ int io_try_read(struct io_op *op, uint8_t *scratch, uint32_t room)
 	ssize_t n;
 
 	check(op->max > 0);
+	check(room <= IO_SCRATCH_BYTES);
 	if (sock->bits & IO_ENDED)
 		return 0;
 	if (!(sock->bits & IO_READABLE))
@@ -24,6 +25,7 @@ int io_try_read(struct io_op *op, uint8_t *scratch, uint32_t room)
 	if (op->max > room)
 		op->max = room;
 	n = sys_recv(sock->fd, scratch, op->max, 0);
+	check(n <= (ssize_t)op->max);
 	if (n > 0) {
 		op->data = scratch;
 		op->len = (uint32_t)n;
@@ -57,9 +59,11 @@ int io_try_write(struct io_op *op)
 	ssize_t n = -EAGAIN;
 
 	check(op->len > 0);
+	check(op->len <= INT_MAX); /* of a difference below 0 it is more */
 	if (sock->bits & IO_WRITABLE)
 		n = op->flags & IO_LAST ? sys_send_more(sock->fd, op->data, op->len)
 					: sys_send(sock->fd, op->data, op->len);
+	check(n <= (ssize_t)op->len);
 	if (n >= 0)
 		return (int)n;
 	if (n == -EAGAIN) {
@@ -118,6 +122,7 @@ int io_try_splice_in(struct io_op *op)
 	n = sys_splice(sock->fd, op->pipe->wr, op->max);
 	if (n <= 0)
 		return splice_in_nothing(op, n);
+	check(n <= (ssize_t)op->max);
 	/* A short count is no proof of an empty socket: the pipe may be out of slots. */
 	sock->bits &= (uint16_t)~IO_FRESH;
 	return (int)n;
@@ -133,6 +138,7 @@ int io_try_splice_out(struct io_op *op)
 	check(op->max > 0);
 	if (sock->bits & IO_WRITABLE)
 		n = sys_splice(op->pipe->rd, sock->fd, op->max);
+	check(n <= (ssize_t)op->max);
 	if (n > 0)
 		return (int)n;
 	switch (n) {
@@ -157,6 +163,9 @@ int io_try_ready(const struct io_op *op)
 	const uint16_t bits = op->sock->bits;
 	int seen = 0;
 
+	check(op->want != 0);
+	/* It stands in the socket's other place. */
+	check(!(op->want & IO_WANT_OUT) || op->want == IO_WANT_OUT);
 	if (bits & (IO_READABLE | IO_ENDED))
 		seen |= IO_WANT_IN;
 	if (bits & IO_ERR)
@@ -181,6 +190,7 @@ int io_connect_result(struct io_op *op)
 	err = sys_getsockopt(sock->fd, SOL_SOCKET, SO_ERROR, &value, &len);
 	if (err)
 		return err;
+	check(value >= 0);
 	sock->bits |= IO_ERR;
 	if (value != ECONNRESET && value != EPIPE)
 		return value ? -value : -ECONNREFUSED; /* the error went to somebody who looked first */

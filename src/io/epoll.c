@@ -5,6 +5,7 @@
  * Owns the epoll descriptor; what waits for an event is parked (parked.c). Never decides what to do with
  * bytes. One thread a loop.
  */
+#include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -23,6 +24,10 @@
 /* In an event, instead of a socket. */
 #define EPOLL_WAKE 0
 #define EPOLL_ALARM 1
+
+static_assert(EPOLL_GEN_SHIFT + 8 * sizeof(((struct io_sock *)0)->gen) == 64,
+	      "an event tells the whole generation");
+static_assert(EPOLL_ALARM < _Alignof(struct io_sock), "no socket lies where an event means something else");
 
 struct epoll_driver {
 	int epfd;               /* owns */
@@ -95,6 +100,7 @@ static int start_reset(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
 
+	check(op->sock->rd == NULL); /* nobody reads while it waits */
 	if (parked_may_drain(op) && sys_epoll_ctl(d->epfd, EPOLL_CTL_MOD, op->sock->fd, EPOLLOUT | EPOLLET,
 						  event_data(op->sock)) == 0)
 		return parked_wait(loop, op);
@@ -130,6 +136,7 @@ static void epoll_cancel(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
 
+	check(op->sock->fd >= 0);
 	if (op->kind == IO_ACCEPT)
 		(void)sys_epoll_ctl(d->epfd, EPOLL_CTL_DEL, op->sock->fd, 0, 0); /* it was added */
 	parked_cancel(&d->parked, op);
@@ -137,11 +144,13 @@ static void epoll_cancel(struct io_loop *loop, struct io_op *op)
 
 /* ---- accept ---- */
 
-static void on_accept(struct io_loop *loop, struct io_op *op)
+static void on_listener(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
-	const int err = io_accept_batch(loop, op, &d->peer);
+	int err;
 
+	check(op->state == IO_WAITING);
+	err = io_accept_batch(loop, op, &d->peer);
 	if (err < 0 && op->state == IO_WAITING) {
 		(void)sys_epoll_ctl(d->epfd, EPOLL_CTL_DEL, op->sock->fd, 0, 0); /* it was added */
 		parked_leave(loop, op);
@@ -171,7 +180,7 @@ static void on_event(struct io_loop *loop, const struct epoll_event *ev)
 		return;
 	}
 	if (sock->rd != NULL && sock->rd->kind == IO_ACCEPT) {
-		on_accept(loop, sock->rd);
+		on_listener(loop, sock->rd);
 		return;
 	}
 	parked_event(&d->parked, sock, ev->events);
@@ -185,6 +194,7 @@ static void epoll_wait_events(struct io_loop *loop, int64_t deadline_ns)
 	int i;
 
 	count = sys_epoll_wait(d->epfd, d->events, IO_EVENTS, timeout_ns);
+	check(count <= IO_EVENTS);
 	loop->now_ns = sys_now_ns();
 	loop->events += count > 0 ? (uint64_t)count : 0;
 	for (i = 0; i < count; i++) {

@@ -8,6 +8,7 @@
  */
 #include "weir/io/io.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "weir/base/check.h"
@@ -21,8 +22,14 @@
 /* What a turn of its own costs an op at the least, in bytes of the share. */
 #define IO_TURN_COST 4096
 
+static_assert(IO_CLOSE <= UINT8_MAX, "a kind fits into op->kind");
+static_assert(IO_UNASKED <= UINT16_MAX, "all that is known of a socket fits into its bits");
+static_assert(IO_DRAINED < -4095, "no -errno looks like a result with a meaning of its own");
+static_assert(IO_SCRATCH_BYTES <= BUF_MAX, "a buffer can keep whatever a read lent");
+
 static void queue_push(struct io_queue *q, struct io_op *op)
 {
+	check((q->head == NULL) == (q->tail == NULL));
 	op->next = NULL;
 	if (q->tail != NULL)
 		q->tail->next = op;
@@ -45,6 +52,8 @@ static struct io_op *queue_pop(struct io_queue *q)
 
 	if (op != NULL) {
 		q->head = op->next;
+		/* Whoever uses `next` of an op that is queued cuts off those behind it. */
+		check((q->head == NULL) == (q->tail == op));
 		if (q->head == NULL)
 			q->tail = NULL;
 		op->next = NULL;
@@ -85,6 +94,7 @@ void io_loop_free(struct io_loop *loop)
 	check(loop->done.head == NULL);
 	check(loop->yield.head == NULL);
 	loop->driver->close(loop);
+	check(loop->driver_state == NULL);
 	sys_close(loop->wake_fd);
 	loop->wake_fd = -1;
 	timer_heap_free(&loop->timers);
@@ -103,6 +113,7 @@ static void dispatch(struct io_loop *loop, struct io_op *op)
 	const int result = op->result;
 
 	check(op->state == IO_QUEUED);
+	check(op->kind != IO_ACCEPT || op->result < 0);
 	if (op->kind == IO_ACCEPT && loop->driver->last != NULL)
 		loop->driver->last(loop, op);
 	op->state = IO_IDLE;
@@ -175,6 +186,7 @@ void io_loop_turn(struct io_loop *loop)
 {
 	int64_t deadline_ns = timer_heap_next(&loop->timers);
 
+	check(loop->wake_fd >= 0);
 	look_for_pause(loop, deadline_ns);
 	if (loop->yield.head != NULL || loop->done.head != NULL)
 		deadline_ns = loop->now_ns;
@@ -187,6 +199,8 @@ void io_loop_turn(struct io_loop *loop)
 void io_sock_init(struct io_sock *sock, int fd, bool tcp)
 {
 	check(fd > 2);
+	check(sock->rd == NULL);
+	check(sock->wr == NULL);
 	sock->fd = fd;
 	/* 0 is what an event finds for a socket whose memory was given back. */
 	if (++sock->gen == 0)
@@ -199,6 +213,8 @@ void io_sock_init(struct io_sock *sock, int fd, bool tcp)
 
 int io_attach(struct io_loop *loop, struct io_sock *sock)
 {
+	check(sock->gen != 0);
+	check(sock->rd == NULL && sock->wr == NULL);
 	return loop->driver->attach(loop, sock);
 }
 
@@ -212,19 +228,24 @@ void io_op_init(struct io_op *op, struct io_sock *sock, void (*done)(struct io_o
 int io_start(struct io_loop *loop, struct io_op *op)
 {
 	check(op->state == IO_IDLE);
+	check(op->done != NULL);
 	check(op->sock->fd >= 0);
+	check(op->sock->gen != 0);
 	return loop->driver->start(loop, op);
 }
 
 void io_cancel(struct io_loop *loop, struct io_op *op)
 {
-	if (op->state == IO_WAITING)
-		loop->driver->cancel(loop, op);
+	if (op->state != IO_WAITING)
+		return;
+	check(loop->pending > 0);
+	loop->driver->cancel(loop, op);
 }
 
 void io_forget(struct io_loop *loop, struct io_sock *sock)
 {
 	check(loop->driver->forget != NULL);
+	check(loop->is_down);
 	loop->driver->forget(loop, sock);
 }
 
@@ -243,14 +264,23 @@ void io_yield(struct io_loop *loop, struct io_op *op, enum io_turn where)
 
 struct buf *io_buf_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
 {
+	struct buf *b;
+
 	check(op->kind == IO_READ);
 	check(from < op->len);
-	return loop->driver->keep(loop, op, from);
+	b = loop->driver->keep(loop, op, from);
+	if (b == NULL)
+		return NULL;
+	check(b->len == op->len - from);
+	check((uint64_t)b->off + b->len <= b->cap);
+	return b;
 }
 
 void io_complete(struct io_loop *loop, struct io_op *op, int result)
 {
 	check(op->state == IO_WAITING);
+	check(op->sock->rd != op && op->sock->wr != op);
+	check(result != IO_PENDING);
 	op->state = IO_QUEUED;
 	op->result = result;
 	queue_push(&loop->done, op);
@@ -273,11 +303,13 @@ uint32_t io_unacked(const struct io_sock *sock)
 int io_pipe_read(struct pipe *p, struct buf *b)
 {
 	const uint32_t room = b->cap - b->off - b->len;
+	const uint32_t most = room < p->bytes ? room : p->bytes;
 	ssize_t n;
 
-	check(p->bytes > 0);
-	check(room > 0);
-	n = sys_read(p->rd, b->data + b->off + b->len, room < p->bytes ? room : p->bytes);
+	check(most > 0);
+	check(room <= BUF_MAX); /* or more than there is room for is in it already */
+	n = sys_read(p->rd, b->data + b->off + b->len, most);
+	check(n <= (ssize_t)most);
 	if (n > 0) {
 		p->bytes -= (uint32_t)n;
 		b->len += (uint32_t)n;

@@ -7,8 +7,10 @@
  */
 #include "parked.h"
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -23,11 +25,15 @@
 /* Looks that find nothing new come ever more seldom: a receiver may have stopped reading for good. */
 #define DRAIN_LOOK_MAX_NS (200 * NS_PER_MS)
 
+static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI && EPOLLRDHUP == POLLRDHUP,
+	      "an entry of a ring that polls may say it in the words of epoll(7)");
+
 static void look_at_draining(struct timer *t);
 
 void parked_init(struct parked *p, struct io_loop *loop,
 		 void (*close)(struct io_loop *loop, struct io_op *op))
 {
+	check(close != NULL);
 	p->loop = loop;
 	p->close = close;
 	p->draining = NULL;
@@ -58,6 +64,7 @@ int parked_wait(struct io_loop *loop, struct io_op *op)
 {
 	struct io_op **place = parked_place(op);
 
+	check(op->kind != IO_SPLICE_IN && op->kind != IO_SPLICE_OUT);
 	check(*place == NULL);
 	*place = op;
 	op->state = IO_WAITING;
@@ -72,6 +79,7 @@ void parked_leave(struct io_loop *loop, struct io_op *op)
 
 	check(*place == op);
 	check(op->state == IO_WAITING);
+	check(loop->pending > 0);
 	*place = NULL;
 	op->state = IO_IDLE;
 	loop->pending--;
@@ -87,6 +95,7 @@ bool parked_may_drain(struct io_op *op)
 	struct io_sock *sock = op->sock;
 	const int one = 1;
 
+	check(op->kind == IO_RESET);
 	if (!(op->flags & IO_DRAIN) || !(sock->bits & IO_TCP) || (sock->bits & IO_ERR) ||
 	    sys_unacked(sock->fd) <= 0)
 		return false;
@@ -136,6 +145,7 @@ void parked_forget(struct parked *p, const struct io_op *op)
  * still on their way: those are looked at again by timer, as no event tells of the last byte. */
 static int try_reset(struct parked *p, struct io_op *op)
 {
+	check(op->flags & IO_DRAIN);
 	/* It may stand in the list already, from an event before. */
 	parked_forget(p, op);
 	p->look_ns = DRAIN_LOOK_NS;
@@ -157,6 +167,7 @@ static void look_at_draining(struct timer *t)
 	while (*at != NULL) {
 		struct io_op *op = *at;
 
+		check(op->kind == IO_RESET);
 		if (!is_drained(op->sock) && !is_broken(op->sock)) {
 			at = &op->next;
 			continue;
@@ -204,6 +215,7 @@ struct buf *parked_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
 	struct buf *b = buf_get(&loop->bufs, len);
 
 	if (b != NULL) {
+		check(b->cap >= len);
 		memcpy(b->data, op->data + from, len);
 		b->off = 0;
 		b->len = len;
@@ -213,9 +225,13 @@ struct buf *parked_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
 
 void parked_cancel(struct parked *p, struct io_op *op)
 {
+	struct io_op **place = parked_place(op);
+
+	check(*place == op);
+	check(op->result == IO_PARKED);
 	if (op->kind == IO_RESET)
 		parked_forget(p, op);
-	*parked_place(op) = NULL;
+	*place = NULL;
 	io_complete(p->loop, op, -ECANCELED);
 }
 
@@ -242,12 +258,13 @@ void parked_note(struct io_sock *sock, uint32_t ev)
 	sock->bits = bits;
 }
 
-static void run_waiting(struct parked *p, struct io_op *op)
+static void run_waiting(struct parked *p, const struct io_sock *sock, struct io_op *op)
 {
 	int r;
 
 	if (op == NULL || op->result != IO_PARKED)
 		return;
+	check(op->sock == sock);
 	r = parked_try(p, op);
 	if (r == IO_PENDING)
 		return;
@@ -259,8 +276,9 @@ void parked_event(struct parked *p, struct io_sock *sock, uint32_t events)
 {
 	const uint16_t gen = sock->gen;
 
+	check(sock->fd >= 0); /* closed, it has another generation than its last event */
 	parked_note(sock, events);
-	run_waiting(p, sock->rd);
+	run_waiting(p, sock, sock->rd);
 	if (sock->gen == gen)
-		run_waiting(p, sock->wr);
+		run_waiting(p, sock, sock->wr);
 }

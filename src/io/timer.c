@@ -7,6 +7,7 @@
  */
 #include "weir/io/timer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,10 @@
 
 #define HEAP_ARITY 4u
 #define HEAP_ROOM_MAX (UINT32_C(1) << 30)
+
+static_assert(HEAP_ARITY * sizeof(struct timer_entry) == 64, "four children share a cache line");
+static_assert(HEAP_ROOM_MAX - 1 <= (UINT32_MAX - 1) / HEAP_ARITY, "the number of a child is no smaller one");
+static_assert(HEAP_ROOM_MAX < TIMER_UNSET, "no place looks like none");
 
 void timer_init(struct timer *t, void (*fire)(struct timer *t))
 {
@@ -33,6 +38,7 @@ void timer_heap_init(struct timer_heap *h)
 void timer_heap_free(struct timer_heap *h)
 {
 	check(h->count == 0);
+	check((h->entries == NULL) == (h->room == 0));
 	if (h->entries != NULL)
 		(void)munmap(h->entries, h->room * sizeof(*h->entries)); /* it was mapped like this */
 	timer_heap_init(h);
@@ -123,6 +129,7 @@ void timer_heap_trim(struct timer_heap *h)
 
 	while (room > smallest_room() && room / 4 >= h->count)
 		room /= 2;
+	check(room >= h->count);
 	if (room == h->room)
 		return;
 	if (mremap(h->entries, h->room * sizeof(*h->entries), room * sizeof(*h->entries), 0) != MAP_FAILED)
@@ -140,6 +147,7 @@ int timer_set(struct timer_heap *h, struct timer *t, int64_t deadline_ns)
 	const struct timer_entry e = {deadline_ns, t};
 	int err;
 
+	check(deadline_ns >= 0); /* or a sum has gone beyond the end of time */
 	if (timer_is_set(t)) {
 		check_set(h, t);
 		if (deadline_ns < h->entries[t->slot].deadline_ns)
@@ -151,6 +159,7 @@ int timer_set(struct timer_heap *h, struct timer *t, int64_t deadline_ns)
 	err = make_room(h);
 	if (err)
 		return err;
+	check(h->count < h->room);
 	sift_up(h, h->count++, e);
 	return 0;
 }
@@ -192,6 +201,7 @@ uint32_t timer_heap_run(struct timer_heap *h, int64_t now_ns, uint32_t max)
 	while (fired < max && h->count > 0 && h->entries[0].deadline_ns <= now_ns) {
 		struct timer *t = h->entries[0].timer;
 
+		check(t->slot == 0); /* or cancelling it takes out another, and this one fires for ever */
 		timer_cancel(h, t);
 		fired++;
 		t->fire(t); /* may free `t`, and set or cancel any other */

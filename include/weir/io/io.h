@@ -214,7 +214,7 @@ void io_sock_init(struct io_sock *sock, int fd, bool tcp);
 /* For a descriptor that was accepted elsewhere: the driver watches it from now on. 0 or -errno. */
 int io_attach(struct io_loop *loop, struct io_sock *sock);
 
-/* Prepares an op; op->kind and its arguments are set before each io_start(). */
+/* Prepares an op; op->kind and its arguments are set before each io_start(), `done` by then at the latest. */
 void io_op_init(struct io_op *op, struct io_sock *sock, void (*done)(struct io_op *op, int result));
 int io_start(struct io_loop *loop, struct io_op *op);
 /* Within loop->lost(), once for each socket of the loop: the ops of `sock` that were in the kernel's hands
