@@ -12,6 +12,7 @@
 #include <string.h>
 
 static_assert(BUF_MIN << (BUF_TIERS - 1) == BUF_MAX, "the tiers reach from BUF_MIN to BUF_MAX");
+static_assert(BUF_BATCH <= BUF_LOCAL_MAX, "a cache that spills has a batch");
 
 static void count_one(_Atomic uint64_t *counter)
 {
@@ -33,7 +34,7 @@ void buf_pool_init(struct buf_pool *p, uint64_t budget_bytes)
 
 /* ---- memory ---- */
 
-static bool reserve(struct buf_pool *p, uint64_t bytes)
+static bool reserve_bytes(struct buf_pool *p, uint64_t bytes)
 {
 	uint64_t used = atomic_load_explicit(&p->bytes, memory_order_relaxed);
 
@@ -45,7 +46,7 @@ static bool reserve(struct buf_pool *p, uint64_t bytes)
 	return true;
 }
 
-static void release(struct buf_pool *p, uint64_t bytes)
+static void release_bytes(struct buf_pool *p, uint64_t bytes)
 {
 	const uint64_t used = atomic_fetch_sub_explicit(&p->bytes, bytes, memory_order_relaxed);
 
@@ -57,9 +58,10 @@ static void free_buf(struct buf_pool *p, struct buf *b)
 	const uint64_t bytes = tier_bytes(b->tier);
 
 	check(b->item.next == &b->item);
+	check(b->cap == BUF_MIN << b->tier);
 	free(b);
 	count_one(&p->freed);
-	release(p, bytes);
+	release_bytes(p, bytes);
 }
 
 /* Takes a chain of shelf_age(). */
@@ -109,10 +111,12 @@ void buf_pool_free(struct buf_pool *p)
 	while (buf_pool_age(p))
 		continue;
 	check(atomic_load_explicit(&p->bytes, memory_order_relaxed) == 0);
+	check(atomic_load_explicit(&p->created, memory_order_relaxed) ==
+	      atomic_load_explicit(&p->freed, memory_order_relaxed));
 }
 
 /* Moves up to `max` buffers of a tier from the pool; returns how many. */
-static uint32_t take(struct buf_pool *p, uint32_t tier, struct shelf *to, uint32_t max)
+static uint32_t take_resting(struct buf_pool *p, uint32_t tier, struct shelf *to, uint32_t max)
 {
 	uint32_t n;
 
@@ -162,7 +166,7 @@ static bool free_one_resting(struct buf_cache *c)
 		struct shelf one = {.head = NULL};
 
 		item = shelf_pop(&c->tiers[tier]);
-		if (item == NULL && take(c->pool, tier, &one, 1) == 1)
+		if (item == NULL && take_resting(c->pool, tier, &one, 1) == 1)
 			item = shelf_pop(&one);
 		if (item != NULL) {
 			free_buf(c->pool, container_of(item, struct buf, item));
@@ -178,12 +182,12 @@ static struct buf *make_buf(struct buf_cache *c, uint32_t tier)
 	struct buf *b;
 
 	/* Each turn frees a buffer, so this ends. */
-	while (!reserve(c->pool, bytes))
+	while (!reserve_bytes(c->pool, bytes))
 		if (!free_one_resting(c))
 			return NULL;
 	b = malloc(bytes);
 	if (b == NULL) {
-		release(c->pool, bytes);
+		release_bytes(c->pool, bytes);
 		return NULL;
 	}
 	shelf_item_init(&b->item);
@@ -198,7 +202,7 @@ struct buf *buf_get_slow(struct buf_cache *c, uint32_t tier)
 	struct shelf *shelf = &c->tiers[tier];
 	struct buf *b;
 
-	if (shelf_size(shelf) > 0 || take(c->pool, tier, shelf, BUF_BATCH) > 0)
+	if (shelf_size(shelf) > 0 || take_resting(c->pool, tier, shelf, BUF_BATCH) > 0)
 		b = container_of(shelf_pop(shelf), struct buf, item);
 	else
 		b = make_buf(c, tier);
@@ -206,6 +210,7 @@ struct buf *buf_get_slow(struct buf_cache *c, uint32_t tier)
 		count_one(&c->pool->refused);
 		return NULL;
 	}
+	check(b->tier == tier);
 	b->off = 0;
 	b->len = 0;
 	c->in_use++;

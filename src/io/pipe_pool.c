@@ -17,6 +17,7 @@
 #include "weir/sys/sys.h"
 
 static_assert(sizeof(struct pipe) == 64, "a pipe is one cache line");
+static_assert((PIPE_SLOTS_MIN & (PIPE_SLOTS_MIN - 1)) == 0, "sizes that are halved end at the smallest one");
 
 static void count_one(_Atomic uint64_t *counter)
 {
@@ -36,6 +37,7 @@ static uint32_t size_for(const struct pipe_pool *p, uint64_t used)
 		size /= 2;
 		part /= 2;
 	}
+	check(size >= p->min_bytes);
 	return size;
 }
 
@@ -94,7 +96,7 @@ static uint32_t reserve_bytes(struct pipe_pool *p)
 	return size;
 }
 
-static void release(struct pipe_pool *p, uint32_t bytes)
+static void release_place(struct pipe_pool *p, uint32_t bytes)
 {
 	const uint64_t used = atomic_fetch_sub_explicit(&p->bytes, bytes, memory_order_relaxed);
 	const unsigned made = atomic_fetch_sub_explicit(&p->made, 1, memory_order_relaxed);
@@ -135,10 +137,13 @@ static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes
 /* The pipe has `cap` bytes now and `reserved` were counted for it. */
 static void account(struct pipe_pool *p, uint32_t reserved, uint32_t cap)
 {
+	uint64_t before = 0;
+
 	if (cap > reserved)
 		atomic_fetch_add_explicit(&p->bytes, cap - reserved, memory_order_relaxed);
 	else
-		atomic_fetch_sub_explicit(&p->bytes, reserved - cap, memory_order_relaxed);
+		before = atomic_fetch_sub_explicit(&p->bytes, reserved - cap, memory_order_relaxed);
+	check(cap >= reserved || before >= reserved);
 	update_size_now(p);
 }
 
@@ -151,13 +156,13 @@ static struct pipe *make_pipe(struct pipe_pool *p)
 		return NULL;
 	size = reserve_bytes(p);
 	if (size == 0) {
-		release(p, 0);
+		release_place(p, 0);
 		return NULL;
 	}
 	pipe = aligned_alloc(_Alignof(struct pipe), sizeof(*pipe));
 	if (pipe == NULL || open_pipe(p, pipe, size) != 0) {
 		free(pipe);
-		release(p, size);
+		release_place(p, size);
 		return NULL;
 	}
 	account(p, size, pipe->cap);
@@ -171,11 +176,12 @@ static void close_pipe(struct pipe_pool *p, struct pipe *pipe)
 	const uint32_t cap = pipe->cap;
 
 	check(pipe->item.next == &pipe->item);
+	check(cap >= p->min_bytes);
 	sys_close(pipe->rd);
 	sys_close(pipe->wr);
 	free(pipe);
 	count_one(&p->closed);
-	release(p, cap);
+	release_place(p, cap);
 }
 
 /* Takes a chain of shelf_age(). */
@@ -233,6 +239,8 @@ void pipe_pool_free(struct pipe_pool *p)
 		continue;
 	check(atomic_load_explicit(&p->made, memory_order_relaxed) == 0);
 	check(atomic_load_explicit(&p->bytes, memory_order_relaxed) == 0);
+	check(atomic_load_explicit(&p->created, memory_order_relaxed) ==
+	      atomic_load_explicit(&p->closed, memory_order_relaxed));
 }
 
 static uint32_t refill(struct pipe_cache *c)
@@ -308,6 +316,7 @@ void pipe_put_slow(struct pipe_cache *c, struct pipe *pipe)
 
 	check(c->in_use > 0);
 	check(pipe->item.next == &pipe->item);
+	check(pipe->bytes <= pipe->cap);
 	c->in_use--;
 	if (pipe->bytes != 0) {
 		c->killed++;

@@ -105,6 +105,7 @@ static inline struct buf *buf_get(struct buf_cache *c, uint32_t bytes)
 	if (unlikely(item == NULL))
 		return buf_get_slow(c, tier);
 	b = container_of(item, struct buf, item);
+	check(b->tier == tier);
 	b->off = 0;
 	b->len = 0;
 	c->in_use++;
@@ -117,7 +118,10 @@ static inline void buf_put(struct buf_cache *c, struct buf *b)
 {
 	struct shelf *shelf = &c->tiers[b->tier];
 
+	check(b->tier < BUF_TIERS);
+	check((uint64_t)b->off + b->len <= b->cap); /* or its owner wrote behind its end */
 	check(c->in_use > 0);
+	check(c->in_use_bytes >= b->cap);
 	if (unlikely(shelf->count >= BUF_LOCAL_MAX)) {
 		buf_put_slow(c, b);
 		return;

@@ -59,6 +59,7 @@ static inline struct shelf_item *shelf_pop_young(struct shelf *s)
 
 	if (unlikely(item == NULL))
 		return NULL;
+	check(s->count > 0);
 	s->head = item->next;
 	s->count--;
 	item->next = item;
@@ -73,6 +74,7 @@ static inline struct shelf_item *shelf_pop(struct shelf *s)
 	if (item != NULL || s->victims == NULL)
 		return item;
 	item = s->victims;
+	check(s->victim_count > 0);
 	s->victims = item->next;
 	s->victim_count--;
 	item->next = item;
@@ -97,6 +99,7 @@ static inline struct shelf_item *shelf_age(struct shelf *s)
 {
 	struct shelf_item *dead = s->victims;
 
+	check((s->head == NULL) == (s->count == 0));
 	s->victims = s->head;
 	s->victim_count = s->count;
 	s->head = NULL;
