@@ -41,6 +41,7 @@ uint64_t uring_op_data(struct io_op *op)
 
 void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
 {
+	check(op->state == IO_WAITING);
 	op->result = URING_SENT | ++u->number;
 	sqe->user_data = uring_op_data(op);
 }
@@ -57,6 +58,7 @@ static void ask_cancel(struct uring *u, struct io_op *op)
 
 void uring_deliver(struct uring *u, struct io_op *op, int result)
 {
+	check(result != IO_PENDING);
 	parked_leave(u->loop, op);
 	op->done(op, result);
 }
@@ -74,6 +76,8 @@ static void ask_write(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
+	check(op->len > 0);
+	check(op->len <= INT_MAX); /* of a difference below 0 it is more */
 	io_uring_prep_send(sqe, op->sock->fd, op->data, op->len,
 			   MSG_DONTWAIT | MSG_NOSIGNAL | (op->flags & IO_LAST ? MSG_MORE : 0));
 	op->want = URING_BY_RING;
@@ -112,34 +116,9 @@ static int start_connect(struct uring *u, struct io_op *op)
 
 /* ---- closing ---- */
 
-static void ask_close(struct uring *u, int fd)
-{
-	struct io_uring_sqe *sqe = ring_sqe(u->ring);
-
-	io_uring_prep_close(sqe, fd);
-	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-	sqe->user_data = URING_CLOSED;
-}
-
-static void uring_close_sock(struct io_loop *loop, struct io_op *op)
-{
-	struct uring *u = loop->driver_state;
-	struct io_sock *sock = op->sock;
-
-	check(sock->rd == NULL);
-	check(sock->wr == NULL || sock->wr == op);
-	if (op->kind == IO_RESET)
-		parked_harden(sock);
-	if (URING_CLOSES_BY_CALL || u->ring == NULL)
-		sys_close(sock->fd);
-	else
-		ask_close(u, sock->fd);
-	sock->fd = -1;
-	sock->gen++;
-}
-
 static int start_reset(struct uring *u, struct io_op *op)
 {
+	check(op->sock->rd == NULL); /* nobody reads while it waits */
 	if (!parked_may_drain(op)) {
 		uring_close_sock(u->loop, op);
 		return 0;
@@ -187,6 +166,7 @@ static void uring_cancel(struct io_loop *loop, struct io_op *op)
 {
 	struct uring *u = loop->driver_state;
 
+	check(op->sock->fd >= 0);
 	if (op->result & URING_SENT) {
 		if (!(op->result & URING_CANCELLED))
 			ask_cancel(u, op);
@@ -266,6 +246,7 @@ static void on_op(struct uring *u, struct io_sock *sock, struct ring_done *c)
 		uring_buf_back(u, c);
 		return;
 	}
+	check(op->sock == sock);
 	/* IO_PENDING and its like are down there; no kernel goes below -4095. */
 	if (unlikely(c->res < -URING_ERRNO_MAX))
 		c->res = -EIO;
@@ -296,6 +277,7 @@ static void watch_own(struct uring *u, uint64_t what)
 	const int fd = what == URING_WAKE ? u->loop->wake_fd : what == URING_ALARM ? u->alarm.fd : u->epfd;
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
+	check(fd >= 0);
 	io_uring_prep_poll_multishot(sqe, fd, EPOLLIN);
 	sqe->user_data = what;
 }
@@ -360,8 +342,10 @@ static void on_completion(struct uring *u, struct ring_done *c)
 
 void uring_switch_on(struct uring *u)
 {
-	const int err = ring_enable(u->ring);
+	int err;
 
+	check(!u->on);
+	err = ring_enable(u->ring);
 	check(err == 0); /* it was made for that */
 	u->on = true;
 	watch_own(u, URING_WAKE);
@@ -377,6 +361,7 @@ static void take_completions(struct uring *u)
 
 	for (int round = 0; round < URING_COMPLETIONS / IO_EVENTS && count == IO_EVENTS; round++) {
 		count = ring_take(u->ring, u->done, IO_EVENTS);
+		check(count <= IO_EVENTS);
 		u->loop->events += count;
 		for (uint32_t i = 0; i < count; i++)
 			on_completion(u, &u->done[i]);
@@ -389,6 +374,7 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 	int64_t timeout_ns;
 	int err;
 
+	check(!loop->is_down);
 	if (unlikely(!u->on))
 		uring_switch_on(u);
 	if (unlikely(u->missing > 0))
@@ -454,6 +440,7 @@ static void uring_rest(struct io_loop *loop)
 {
 	struct uring *u = loop->driver_state;
 
+	check(u->lent == NULL);
 	if (u->ring == NULL)
 		return;
 	/* Sockets that were closed in the last turn. */
@@ -471,6 +458,7 @@ static void uring_close(struct io_loop *loop)
 	uring_rest(loop);
 	check(u->young == NULL && u->old == NULL);
 	check(u->stuck == NULL);
+	check(u->unarmed == NULL);
 	parked_free(&u->parked);
 	sys_close(u->epfd);
 	alarm_close(&u->alarm);

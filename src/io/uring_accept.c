@@ -43,6 +43,8 @@ void uring_accept_on(struct uring *u)
 	struct io_op *op;
 
 	while ((op = u->unarmed) != NULL) {
+		check(op->kind == IO_ACCEPT);
+		check(op->result == IO_PARKED); /* one that was cancelled is in the list no more */
 		u->unarmed = op->next;
 		op->next = NULL;
 		ask(u, op);
@@ -63,7 +65,10 @@ void uring_forget_accept(struct uring *u, struct io_op *op)
 
 static void end_cancelled(struct uring *u, struct io_op *op)
 {
-	*parked_place(op) = NULL;
+	struct io_op **place = parked_place(op);
+
+	check(*place == op);
+	*place = NULL;
 	io_complete(u->loop, op, -ECANCELED);
 }
 
@@ -71,6 +76,7 @@ void uring_accept_again(struct uring *u, struct io_op *op)
 {
 	const bool cancelled = op->result & URING_CANCELLED;
 
+	check(!u->on);
 	op->result = IO_PARKED;
 	if (cancelled)
 		end_cancelled(u, op);
@@ -94,6 +100,7 @@ void uring_on_accept(struct uring *u, struct io_op *op, int res)
 		err = io_accept_batch(u->loop, op, &u->peer);
 	if (op->state != IO_WAITING)
 		return;
+	check(op->result == IO_PARKED);
 	if (err < 0)
 		uring_deliver(u, op, err);
 	else

@@ -6,10 +6,15 @@
  * the pool has none the ring goes on with fewer, and with none at all reads are copied through the scratch
  * buffer. One thread a loop.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "uring_state.h"
+
+static_assert((URING_BUFS & (URING_BUFS - 1)) == 0 && URING_BUFS <= 32768, "the kernel wants it so");
+static_assert(URING_BUF_BYTES <= BUF_MAX, "the pool has such buffers");
+static_assert(URING_COPY_BYTES < URING_BUF_BYTES, "what moves to a smaller buffer saves memory");
 
 /* ---- lending ---- */
 
@@ -22,6 +27,8 @@ void uring_bufs_init(struct uring *u)
 
 static void lend(struct uring *u, uint16_t id, struct buf *b)
 {
+	check(u->bufs[id] == NULL); /* or the kernel would fill one that is lost to us */
+	check(b->cap >= URING_BUF_BYTES);
 	u->bufs[id] = b;
 	ring_lend(u->ring, id, b->data, URING_BUF_BYTES);
 }
@@ -31,12 +38,14 @@ static void count_in_use(struct uring *u, const struct buf *b, int change)
 {
 	struct buf_cache *c = &u->loop->bufs;
 
+	check(change > 0 || c->in_use > 0);
 	c->in_use += (uint32_t)change;
 	c->in_use_bytes += (uint64_t)((int64_t)change * (int64_t)b->cap);
 }
 
 void uring_bufs_fill(struct uring *u)
 {
+	check(u->missing <= URING_BUFS);
 	while (u->missing > 0) {
 		struct buf *b = buf_get(&u->loop->bufs, URING_BUF_BYTES);
 
@@ -101,6 +110,7 @@ static void ask_read(struct uring *u, struct io_op *op)
 	const uint32_t most = op->max < URING_BUF_BYTES ? op->max : URING_BUF_BYTES;
 	struct io_uring_sqe *sqe;
 
+	check(op->max > 0); /* a read of nothing says 0, as the end does */
 	op->want = URING_BY_RING;
 	ring_reserve(u->ring, 2);
 	sqe = ring_sqe(u->ring);
@@ -182,6 +192,7 @@ static void deliver_bytes(struct uring *u, struct io_op *op, struct buf *b, cons
 {
 	const uint16_t id = (uint16_t)(c->flags >> IORING_CQE_BUFFER_SHIFT);
 
+	check(u->lent == NULL);
 	op->data = b->data;
 	op->len = (uint32_t)c->res;
 	u->lent = b;
@@ -192,6 +203,7 @@ static void deliver_bytes(struct uring *u, struct io_op *op, struct buf *b, cons
 		u->lent = NULL;
 		return;
 	}
+	check(u->missing < URING_BUFS);
 	u->free_ids[u->missing++] = id;
 }
 

@@ -18,8 +18,10 @@
 
 static int renew(struct uring *u)
 {
-	const int err = ring_open(&u->ring, &uring_shape);
+	int err;
 
+	check(u->ring == NULL);
+	err = ring_open(&u->ring, &uring_shape);
 	if (err)
 		return err;
 	u->loop->driver = &io_uring_driver;
@@ -33,6 +35,7 @@ static int renew(struct uring *u)
 
 static int start_without(struct io_loop *loop, struct io_op *op)
 {
+	check(loop->is_down);
 	switch (op->kind) {
 	case IO_RESET:
 		op->flags &= (uint8_t)~IO_DRAIN; /* what was still to be delivered goes with the ring */
@@ -72,6 +75,8 @@ void uring_lose(struct uring *u)
 {
 	struct io_loop *loop = u->loop;
 
+	check(u->on);
+	check(loop->driver == &io_uring_driver);
 	io_uring_driver.rest(loop); /* with it go sockets that were closed in the last turn */
 	u->on = false;
 	memset(u->unheard, 0, sizeof(u->unheard));

@@ -89,6 +89,7 @@ static const char *refusal(int err)
 /* A reason that is cut is still a reason. */
 void uring_explain(int err, char *why, size_t room)
 {
+	check(err < 0);
 	switch (err) {
 	case -ENOSYS:
 		(void)snprintf(why, room, "this kernel is built without it, or a seccomp filter hides it");
@@ -121,7 +122,7 @@ void uring_explain(int err, char *why, size_t room)
 }
 
 /* One op of the kind that the driver lives on, for what is ready: 0 when it is brought, and stays. */
-static int watch(struct ring *r, int ready_fd)
+static int try_poll(struct ring *r, int ready_fd)
 {
 	struct ring_done done;
 	int err;
@@ -148,7 +149,7 @@ static int try_ring(struct ring *r)
 	(void)sys_write(fd, &one, sizeof(one)); /* never fails: it was 0 */
 	err = ring_enable(r);
 	if (!err)
-		err = watch(r, fd);
+		err = try_poll(r, fd);
 	sys_close(fd);
 	return err;
 }

@@ -10,6 +10,8 @@
 #ifndef WEIR_IO_URING_STATE_H
 #define WEIR_IO_URING_STATE_H
 
+#include <assert.h>
+
 #include "weir/io/io.h"
 #include "weir/sys/ring.h"
 #include "weir/sys/sys.h"
@@ -96,6 +98,17 @@ struct uring {
 	struct parked parked;
 };
 
+static_assert(URING_NOTHING <= URING_TAG_MASK, "a tag fits below the address of a socket");
+static_assert(_Alignof(struct io_sock) > URING_TAG_MASK, "the address of a socket leaves room for a tag");
+static_assert(URING_NUMBER_SHIFT + 8 * sizeof(((struct uring *)0)->number) == 64, "numbers fit above it");
+static_assert(URING_SENT > UINT16_MAX, "no number looks like a state");
+static_assert((URING_SENT | URING_CANCELLED | URING_WATCH | URING_STUCK) ==
+		      URING_SENT + URING_CANCELLED + URING_WATCH + URING_STUCK,
+	      "each state has a bit of its own");
+static_assert(IO_DRAINED < -URING_ERRNO_MAX, "no completion looks like a result with a meaning of its own");
+static_assert(URING_COMPLETIONS >= URING_SUBMISSIONS, "io_uring_setup(2) wants it so");
+static_assert(URING_COMPLETIONS % IO_EVENTS == 0, "rounds of completions take all that the ring holds");
+
 /* uring.c: the ring of each worker. */
 extern const struct ring_shape uring_shape;
 /* `sqe` is filled in, and is the op's from now on. */
@@ -106,6 +119,9 @@ uint64_t uring_op_data(struct io_op *op);
 void uring_deliver(struct uring *u, struct io_op *op, int result);
 /* The ring belongs to the calling thread, the one that waits, from now on. */
 void uring_switch_on(struct uring *u);
+
+/* uring_close_sock.c: ends the socket of an IO_CLOSE or IO_RESET; nothing else may be pending on it. */
+void uring_close_sock(struct io_loop *loop, struct io_op *op);
 
 /* uring_lost.c: completions were dropped. Ends the ring, makes another one, now or as soon as there can be
  * one, and tells the engine. */

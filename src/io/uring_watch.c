@@ -13,6 +13,7 @@
 
 static uint64_t event_data(const struct io_sock *sock)
 {
+	check(((uintptr_t)sock & ~URING_POINTER_MASK) == 0);
 	return (uint64_t)(uintptr_t)sock | (uint64_t)sock->gen << URING_NUMBER_SHIFT;
 }
 
@@ -20,6 +21,7 @@ static int watch(struct uring *u, struct io_sock *sock)
 {
 	int err;
 
+	check(sock->fd >= 0);
 	if (sock->bits & IO_POLLED)
 		return 0;
 	err = sys_epoll_ctl(u->epfd, EPOLL_CTL_ADD, sock->fd, PARKED_MASK, event_data(sock));
@@ -60,6 +62,8 @@ void uring_park(struct uring *u, struct io_op *op)
  * again without end: the op waits for the tick instead. */
 static void stick(struct uring *u, struct io_op *op)
 {
+	check(op->kind == IO_WRITE || op->kind == IO_READY);
+	check(u->stuck == NULL || *u->stuck_end == NULL);
 	uring_watch_ask_tick(u);
 	op->result = URING_STUCK;
 	op->next = NULL;
@@ -73,6 +77,7 @@ static void unstick(struct uring *u, struct io_op *op)
 {
 	struct io_op **at = &u->stuck;
 
+	check(op->result == URING_STUCK);
 	while (*at != op)
 		at = &(*at)->next;
 	*at = op->next;
@@ -93,7 +98,7 @@ static void look_at_stuck(struct uring *u)
 	}
 }
 
-static void give_up(struct uring *u, struct io_op *op)
+static void cancel_late(struct uring *u, struct io_op *op)
 {
 	parked_forget(&u->parked, op);
 	uring_deliver(u, op, -ECANCELED);
@@ -117,7 +122,7 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	if (r != IO_PENDING)
 		uring_deliver(u, op, r);
 	else if (cancelled)
-		give_up(u, op); /* the cancel came too late for the poll, and nobody cancels twice */
+		cancel_late(u, op); /* the cancel came too late for the poll, and nobody cancels twice */
 	else if (watch(u, op->sock) != 0 && op->kind != IO_RESET)
 		stick(u, op); /* a reset is looked at by timer (parked.c) */
 }
@@ -154,6 +159,7 @@ void uring_watch_wait(struct uring *u, int64_t timeout_ns)
 {
 	const int count = sys_epoll_wait(u->epfd, u->events, IO_EVENTS, timeout_ns);
 
+	check(count <= IO_EVENTS);
 	u->looked = true;
 	u->has_more = count == IO_EVENTS;
 	u->loop->events += count > 0 ? (uint64_t)count : 0;
@@ -172,6 +178,8 @@ void uring_watch_wait(struct uring *u, int64_t timeout_ns)
 
 static void unwatch(struct uring *u, struct io_op *op)
 {
+	check(op->result == URING_WATCH);
+	check(op->prev == NULL ? u->young == op || u->old == op : op->prev->next == op);
 	if (op->prev != NULL)
 		op->prev->next = op->next;
 	else if (u->young == op)
@@ -231,6 +239,7 @@ void uring_watch_tick(struct uring *u)
 
 static void watch_later(struct uring *u, struct io_op *op)
 {
+	check(op->kind == IO_READY); /* `prev` lies where others have their bytes */
 	uring_watch_ask_tick(u);
 	op->result = URING_WATCH;
 	op->prev = NULL;

@@ -33,7 +33,7 @@ struct ring {
 	struct io_uring uring;
 	struct io_uring_buf_ring *bufs; /* owns: a mapping */
 	uint32_t buf_mask;
-	uint16_t buf_tail; /* the kernel's is written by publish() */
+	uint16_t buf_tail; /* the kernel's is written by publish_entries() */
 	bool on;
 	unsigned wait_flags;
 };
@@ -49,6 +49,7 @@ static int register_bufs(struct ring *r, uint32_t count)
 	void *map;
 	int err;
 
+	check((count & (count - 1)) == 0);
 	r->buf_mask = count - 1;
 	map = mmap(NULL, bufs_bytes(r), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
 	if (map == MAP_FAILED)
@@ -128,7 +129,7 @@ int ring_enable(struct ring *r)
 
 /* Shows the kernel all entries that are filled in; how many. There is no array of their numbers with liburing
  * 2.6 and later on Linux 6.6 and later (IORING_SETUP_NO_SQARRAY): there the place is the number. */
-static unsigned publish(struct ring *r)
+static unsigned publish_entries(struct ring *r)
 {
 	struct io_uring_sq *sq = &r->uring.sq;
 	const unsigned mask = *sq->kring_mask;
@@ -152,7 +153,7 @@ static void close_untaken(struct ring *r)
 	const struct io_uring_sq *sq = &r->uring.sq;
 	const unsigned mask = *sq->kring_mask;
 
-	for (unsigned left = publish(r); left > 0; left--) {
+	for (unsigned left = publish_entries(r); left > 0; left--) {
 		const unsigned at = *sq->ktail - left;
 		const struct io_uring_sqe *e;
 
@@ -186,8 +187,9 @@ void ring_reserve(struct ring *r, uint32_t count)
 {
 	while (unlikely(io_uring_sq_space_left(&r->uring) < count)) {
 		check(r->on);
+		check(count <= *r->uring.sq.kring_entries); /* or it would wait without end */
 		/* -EBUSY: completions are waiting in the kernel, and are flushed by asking for them. */
-		(void)enter(r, publish(r), 0, 0);
+		(void)enter(r, publish_entries(r), 0, 0);
 	}
 }
 
@@ -207,7 +209,7 @@ static bool has_dropped(const struct ring *r)
 int ring_enter(struct ring *r, int64_t timeout_ns)
 {
 	const unsigned least = timeout_ns == RING_ALL ? *r->uring.cq.kring_entries : timeout_ns != 0;
-	const int n = enter(r, publish(r), least, timeout_ns == RING_ALL ? 0 : timeout_ns);
+	const int n = enter(r, publish_entries(r), least, timeout_ns == RING_ALL ? 0 : timeout_ns);
 
 	if (has_dropped(r))
 		return -EBADR;
