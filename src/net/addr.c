@@ -244,7 +244,7 @@ static bool looks_numeric(const char *host)
 }
 
 /* Checks `host`, a copy of what is written at `where`. */
-static int check_name(struct parser *p, const char *host, const char *where)
+static int check_host_name(struct parser *p, const char *host, const char *where)
 {
 	size_t label = 0; /* length of the current one */
 	size_t i;
@@ -294,7 +294,7 @@ static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
 		return refuse(p, host, "ranges of addresses are not taken here: write a line for each");
 	if (looks_numeric(spec->host))
 		return refuse(p, host, "this is no IPv4 address: write four numbers from 0 to 255");
-	if (check_name(p, spec->host, host) != 0)
+	if (check_host_name(p, spec->host, host) != 0)
 		return -EINVAL;
 	memcpy(spec->host, host, len);
 	return 0;

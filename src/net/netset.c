@@ -40,7 +40,7 @@ static bool is_less(struct ip_number a, struct ip_number b)
 	return a.high != b.high ? a.high < b.high : a.low < b.low;
 }
 
-static uint64_t read_number(const uint8_t *bytes, unsigned count)
+static uint64_t read_big_endian(const uint8_t *bytes, unsigned count)
 {
 	uint64_t n = 0;
 
@@ -52,8 +52,8 @@ static uint64_t read_number(const uint8_t *bytes, unsigned count)
 static struct ip_number number_of(uint16_t family, const uint8_t *ip)
 {
 	if (family == AF_INET)
-		return (struct ip_number){0, read_number(ip, 4)};
-	return (struct ip_number){read_number(ip, 8), read_number(ip + 8, 8)};
+		return (struct ip_number){0, read_big_endian(ip, 4)};
+	return (struct ip_number){read_big_endian(ip, 8), read_big_endian(ip + 8, 8)};
 }
 
 /* `count` ones at the low end; 64 and more are all of them. */

@@ -39,7 +39,7 @@ static bool is_chosen(uint16_t port)
 
 /* Is it the address that the kernel chooses for a connect to it? It is for each address of this machine but
  * those of 127.0.0.0/8 that are not 127.0.0.1. */
-static bool is_ours(const struct addr *to)
+static bool is_chosen_source(const struct addr *to)
 {
 	struct addr from = {.len = sizeof(from.un)};
 
@@ -66,11 +66,11 @@ bool self_connect_possible(const struct addr *to, const struct self_connect_sour
 		if (source->sa.sa_family != to->sa.sa_family)
 			continue;
 		bound = true;
-		if ((is_any(source) ? is_ours(to) : is_same_ip(source, to)) &&
+		if ((is_any(source) ? is_chosen_source(to) : is_same_ip(source, to)) &&
 		    (port == addr_port(to) || (port == 0 && is_chosen(addr_port(to)))))
 			return true;
 	}
-	return !bound && is_chosen(addr_port(to)) && (sources->any || is_ours(to));
+	return !bound && is_chosen(addr_port(to)) && (sources->any || is_chosen_source(to));
 }
 
 bool self_connect_happened(int fd, const struct addr *to)

@@ -42,7 +42,7 @@ struct target {
 	enum sock_option *refused;
 };
 
-static int put(const struct target *t, enum sock_option which, int level, int name, const void *value,
+static int set(const struct target *t, enum sock_option which, int level, int name, const void *value,
 	       socklen_t len)
 {
 	const int err = sys_setsockopt(t->fd, level, name, value, len);
@@ -54,9 +54,9 @@ static int put(const struct target *t, enum sock_option which, int level, int na
 	return err;
 }
 
-static int put_int(const struct target *t, enum sock_option which, int level, int name, int value)
+static int set_int(const struct target *t, enum sock_option which, int level, int name, int value)
 {
-	return put(t, which, level, name, &value, sizeof(value));
+	return set(t, which, level, name, &value, sizeof(value));
 }
 
 static int set_dscp(const struct target *t, int family, int dscp)
@@ -66,9 +66,9 @@ static int set_dscp(const struct target *t, int family, int dscp)
 	int err = 0;
 
 	if (family == AF_INET6)
-		err = put_int(t, SOCK_OPTION_DSCP, IPPROTO_IPV6, IPV6_TCLASS, tos);
+		err = set_int(t, SOCK_OPTION_DSCP, IPPROTO_IPV6, IPV6_TCLASS, tos);
 	/* An IPv4 client of a listener for both families takes this one. */
-	return err ? err : put_int(t, SOCK_OPTION_DSCP, IPPROTO_IP, IP_TOS, tos);
+	return err ? err : set_int(t, SOCK_OPTION_DSCP, IPPROTO_IP, IP_TOS, tos);
 }
 
 static int set_rate(const struct target *t, const struct sock_tcp *tcp)
@@ -76,10 +76,10 @@ static int set_rate(const struct target *t, const struct sock_tcp *tcp)
 	int err = 0;
 
 	if (tcp->pacing > 0)
-		err = put(t, SOCK_OPTION_PACING, SOL_SOCKET, SO_MAX_PACING_RATE, &tcp->pacing,
+		err = set(t, SOCK_OPTION_PACING, SOL_SOCKET, SO_MAX_PACING_RATE, &tcp->pacing,
 			  sizeof(tcp->pacing));
 	if (!err && tcp->notsent_lowat > 0)
-		err = put(t, SOCK_OPTION_NOTSENT_LOWAT, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &tcp->notsent_lowat,
+		err = set(t, SOCK_OPTION_NOTSENT_LOWAT, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &tcp->notsent_lowat,
 			  sizeof(tcp->notsent_lowat));
 	return err;
 }
@@ -90,10 +90,10 @@ static int set_path(const struct target *t, int family, const struct sock_tcp *t
 	int err = 0;
 
 	if (tcp->congestion != NULL)
-		err = put(t, SOCK_OPTION_CONGESTION, IPPROTO_TCP, TCP_CONGESTION, tcp->congestion,
+		err = set(t, SOCK_OPTION_CONGESTION, IPPROTO_TCP, TCP_CONGESTION, tcp->congestion,
 			  (socklen_t)strlen(tcp->congestion));
 	if (!err && tcp->mark != 0)
-		err = put(t, SOCK_OPTION_MARK, SOL_SOCKET, SO_MARK, &tcp->mark, sizeof(tcp->mark));
+		err = set(t, SOCK_OPTION_MARK, SOL_SOCKET, SO_MARK, &tcp->mark, sizeof(tcp->mark));
 	if (!err && tcp->dscp > 0)
 		err = set_dscp(t, family, tcp->dscp);
 	return err ? err : set_rate(t, tcp);
@@ -102,14 +102,14 @@ static int set_path(const struct target *t, int family, const struct sock_tcp *t
 static int set_keepalive(const struct target *t, const struct sock_tcp *tcp)
 {
 	const enum sock_option which = SOCK_OPTION_KEEPALIVE;
-	int err = put_int(t, which, SOL_SOCKET, SO_KEEPALIVE, 1);
+	int err = set_int(t, which, SOL_SOCKET, SO_KEEPALIVE, 1);
 
 	if (!err && tcp->keepalive_idle_s > 0)
-		err = put_int(t, which, IPPROTO_TCP, TCP_KEEPIDLE, tcp->keepalive_idle_s);
+		err = set_int(t, which, IPPROTO_TCP, TCP_KEEPIDLE, tcp->keepalive_idle_s);
 	if (!err && tcp->keepalive_interval_s > 0)
-		err = put_int(t, which, IPPROTO_TCP, TCP_KEEPINTVL, tcp->keepalive_interval_s);
+		err = set_int(t, which, IPPROTO_TCP, TCP_KEEPINTVL, tcp->keepalive_interval_s);
 	if (!err && tcp->keepalive_count > 0)
-		err = put_int(t, which, IPPROTO_TCP, TCP_KEEPCNT, tcp->keepalive_count);
+		err = set_int(t, which, IPPROTO_TCP, TCP_KEEPCNT, tcp->keepalive_count);
 	return err;
 }
 
@@ -121,10 +121,10 @@ int sock_set_tcp(int fd, int family, bool mptcp, const struct sock_tcp *tcp)
 	if (tcp->keepalive)
 		err = set_keepalive(&t, tcp);
 	if (!err && tcp->user_timeout_ms > 0)
-		err = put_int(&t, SOCK_OPTION_USER_TIMEOUT, IPPROTO_TCP, TCP_USER_TIMEOUT,
+		err = set_int(&t, SOCK_OPTION_USER_TIMEOUT, IPPROTO_TCP, TCP_USER_TIMEOUT,
 			      tcp->user_timeout_ms);
 	if (!err && tcp->lazy_ack)
-		err = put_int(&t, SOCK_OPTION_NONE, IPPROTO_TCP, TCP_QUICKACK, 0);
+		err = set_int(&t, SOCK_OPTION_NONE, IPPROTO_TCP, TCP_QUICKACK, 0);
 	if (!err && (tcp->congestion != NULL || tcp->mark != 0 || tcp->dscp > 0 || tcp->pacing > 0 ||
 		     tcp->notsent_lowat > 0))
 		err = set_path(&t, family, tcp);
@@ -136,9 +136,9 @@ void sock_accepted_mptcp(int fd, int family, const struct sock_tcp *tcp)
 	const struct target t = {.fd = fd, .mptcp = true};
 
 	/* Each may be refused, by a client that speaks MPTCP: it is served without. */
-	(void)put_int(&t, SOCK_OPTION_NONE, SOL_SOCKET, SO_OOBINLINE, 1);
+	(void)set_int(&t, SOCK_OPTION_NONE, SOL_SOCKET, SO_OOBINLINE, 1);
 	if (tcp->user_timeout_ms > 0)
-		(void)put_int(&t, SOCK_OPTION_NONE, IPPROTO_TCP, TCP_USER_TIMEOUT, tcp->user_timeout_ms);
+		(void)set_int(&t, SOCK_OPTION_NONE, IPPROTO_TCP, TCP_USER_TIMEOUT, tcp->user_timeout_ms);
 	if (tcp->dscp > 0)
 		(void)set_dscp(&t, family, tcp->dscp);
 	(void)set_rate(&t, tcp);
