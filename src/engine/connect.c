@@ -14,6 +14,7 @@
 #include "weir/balance/health.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/last_words.h"
 #include "weir/engine/server_sock.h"
 #include "weir/net/sock.h"
 #include "admission.h"
@@ -29,6 +30,7 @@
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
 static void no_socket(struct session *s, int err);
+static void on_result(struct session *s, int result);
 
 static const struct config_backend *backend_config(const struct session *s)
 {
@@ -115,6 +117,15 @@ static int64_t connect_deadline(const struct session *s)
 	return timeout_ns > 0 ? s->last_ns + timeout_ns : CLOCK_NEVER;
 }
 
+/* A connect, or the close of a socket whose connect failed, came back. */
+static void connect_done(struct io_op *op, int result)
+{
+	struct session *s = flow_session(container_of(op, struct flow, wr));
+
+	last_words_session(s->number);
+	on_result(s, result);
+}
+
 static void start_connect(struct session *s)
 {
 	struct io_op *op = connect_op(s);
@@ -126,7 +137,7 @@ static void start_connect(struct session *s)
 	if (r == IO_PENDING)
 		session_rearm(s);
 	else
-		session_connect_done(s, r);
+		on_result(s, r);
 }
 
 /* What came behind a PROXY header is held already. */
@@ -149,6 +160,18 @@ static bool is_between_servers(const struct session *s)
 	return s->state == SESSION_QUEUED || s->state == SESSION_WAITING;
 }
 
+/* The watch came back before a server had answered: what the client had sent is still delivered. */
+static void client_seen(struct io_op *op, int result)
+{
+	struct session *s = flow_session(container_of(op, struct flow, rd));
+
+	last_words_session(s->number);
+	if (result < 0 || !(result & IO_WANT_ERR))
+		session_watch_client(s); /* FIN, or it was cancelled for this */
+	else if (has_sent_nothing(s))
+		session_close(s, CLOSE_CLIENT_GONE);
+}
+
 /* FIN is waited for where it may be long until a server answers, and once: who has sent something before it
  * waits for the answer, and can only be reset then. */
 void session_watch_client(struct session *s)
@@ -169,20 +192,13 @@ void session_watch_client(struct session *s)
 			io_cancel(&s->worker->loop, op); /* comes back, and is started for both */
 		return;
 	}
+	op->done = client_seen;
 	op->kind = IO_READY;
 	op->want = want;
 	r = io_start(&s->worker->loop, op);
 	if (unlikely(r == -ENOMEM)) /* its worker has no ring for the moment */
 		session_close(s, CLOSE_NO_RESOURCE);
 	else if (r != IO_PENDING && has_sent_nothing(s))
-		session_close(s, CLOSE_CLIENT_GONE);
-}
-
-void session_client_seen(struct session *s, int result)
-{
-	if (result < 0 || !(result & IO_WANT_ERR))
-		session_watch_client(s); /* FIN, or it was cancelled for this */
-	else if (has_sent_nothing(s))
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 
@@ -198,6 +214,7 @@ static void try_server(struct session *s, struct server *server)
 	s->server_down = false;
 	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);
+	connect_op(s)->done = connect_done;
 	counter_add(&s->worker->counters.connects, 1);
 	err = server_sock_open(s, to);
 	if (unlikely(err)) {
@@ -362,7 +379,7 @@ static void no_socket(struct session *s, int err)
 	next_try(s, shortage ? CLOSE_NO_RESOURCE : CLOSE_NO_SOCKET, shortage);
 }
 
-void session_connect_done(struct session *s, int result)
+static void on_result(struct session *s, int result)
 {
 	struct io_op *op = connect_op(s);
 
@@ -402,7 +419,7 @@ void session_server_down(struct session *s)
 		s->connect_again = false; /* nothing is pending in this pause */
 		connect_failed(s, -ECANCELED);
 	} else if (op->kind == IO_CONNECT) {
-		io_cancel(&s->worker->loop, op); /* comes back to session_connect_done() */
+		io_cancel(&s->worker->loop, op); /* comes back to connect_done() */
 	}
 }
 

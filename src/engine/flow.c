@@ -11,7 +11,6 @@
 #include "weir/base/check.h"
 #include "weir/base/last_words.h"
 #include "flow_steps.h"
-#include "handshake.h"
 #include "session.h"
 #include "worker.h"
 
@@ -93,15 +92,32 @@ void flow_drop_pipe(struct flow *f)
 	f->pipe = NULL;
 }
 
+static void flow_rd_late(struct io_op *op, int result)
+{
+	(void)result;
+	last_words_session(flow_session(container_of(op, struct flow, rd))->number);
+}
+
+static void flow_wr_late(struct io_op *op, int result)
+{
+	struct flow *f = container_of(op, struct flow, wr);
+
+	(void)result;
+	last_words_session(flow_session(f)->number);
+	flow_drop_buf(f);
+}
+
 void flow_kill(struct flow *f)
 {
 	struct io_loop *loop = flow_loop(f);
 
 	if (f->state != FLOW_DEAD)
 		flow_set_state(f, FLOW_DEAD);
+	f->rd.done = flow_rd_late;
+	f->wr.done = flow_wr_late;
 	io_cancel(loop, &f->rd);
 	io_cancel(loop, &f->wr);
-	/* A write that is pending owns the memory until it comes back: flow_wr_done() drops it. */
+	/* A write that is pending owns the memory until it comes back: flow_wr_late() drops it. */
 	if (!io_is_pending(&f->wr))
 		flow_drop_buf(f);
 	flow_drop_pipe(f);
@@ -277,19 +293,7 @@ static void flow_rd_done(struct io_op *op, int result)
 	struct session *s = flow_session(f);
 
 	last_words_session(s->number);
-	if (s->state == SESSION_CLOSING) {
-		session_op_back(s);
-		return;
-	}
-	if (f->state == FLOW_IDLE || f->state == FLOW_DEAD) {
-		/* The client was watched while the server was asked; or the flow died meanwhile. */
-		if (s->state == SESSION_HANDSHAKE)
-			handshake_read_done(s, result);
-		else if (f->state == FLOW_IDLE)
-			session_client_seen(s, result);
-		return;
-	}
-	if (is_watch(op)) {
+	if (is_watch(op)) { /* of a source that nobody reads, or of the client while the server was asked */
 		if (result > 0 && (result & IO_WANT_ERR))
 			session_side_failed(s, flow_src_name(f), -ECONNRESET);
 		flow_run(f);
@@ -308,16 +312,6 @@ static void flow_wr_done(struct io_op *op, int result)
 	struct session *s = flow_session(f);
 
 	last_words_session(s->number);
-	if ((op->kind == IO_CONNECT || op->kind == IO_CLOSE) && s->state != SESSION_CLOSING) {
-		session_connect_done(s, result);
-		return;
-	}
-	if (s->state == SESSION_CLOSING || f->state == FLOW_DEAD) {
-		flow_drop_buf(f);
-		if (s->state == SESSION_CLOSING)
-			session_op_back(s);
-		return;
-	}
 	if (op->kind == IO_SHUTDOWN) {
 		(void)flow_on_shut(f, result); /* there is no next step */
 		return;
@@ -336,13 +330,15 @@ void flow_init(struct flow *f, enum flow_dir dir)
 	f->dir = (uint8_t)dir;
 	s = flow_session(f);
 	f->state = FLOW_IDLE;
-	io_op_init(&f->rd, &s->sides[flow_src_name(f)].sock, flow_rd_done);
-	io_op_init(&f->wr, &s->sides[flow_dst_name(f)].sock, flow_wr_done);
+	io_op_init(&f->rd, &s->sides[flow_src_name(f)].sock, NULL);
+	io_op_init(&f->wr, &s->sides[flow_dst_name(f)].sock, NULL);
 }
 
 void flow_open(struct flow *f)
 {
 	flow_set_state(f, FLOW_OPEN);
+	f->rd.done = flow_rd_done;
+	f->wr.done = flow_wr_done;
 	flow_run(f);
 }
 

@@ -42,6 +42,8 @@ enum flow_state {
 	FLOW_DEAD,   /* the destination is gone, or the session closes: nothing moves any more */
 };
 
+/* Each phase of a session sets `done` of the ops that it starts, and takes over what is still on its way from
+ * the phase before: handshake.c, connect.c, flow_open(), flow_kill() and last session_close(). */
 struct flow {
 	struct io_op rd;    /* on the source */
 	struct io_op wr;    /* on the destination */
@@ -57,14 +59,14 @@ struct flow {
 	uint8_t big_reads;      /* in a row, while copying */
 };
 
-/* Prepares a flow of a new session. */
+/* Prepares a flow of a new session. Its ops have no callback yet. */
 void flow_init(struct flow *f, enum flow_dir dir);
 /* Moves what can be moved until it must wait, gives way, or ends. The session may be closing
  * afterwards, never freed. */
 void flow_run(struct flow *f);
 /* Is a callback on its way that runs it again: of a watch that was cancelled, or of a turn? */
 bool flow_runs_soon(const struct flow *f);
-/* Begins: the session is connected. */
+/* Begins: the session is connected. A watch of its source may still be pending. */
 void flow_open(struct flow *f);
 /* The source is known to be reset: reads what is left of it, without a wait that nobody ends. */
 void flow_source_failed(struct flow *f);
@@ -73,6 +75,8 @@ void flow_kill(struct flow *f);
 /* Takes a buffer as what the flow holds, instead of the one it has; `more` of its bytes are new. For bytes
  * that go before all others: the flow has not moved any. */
 void flow_hold(struct flow *f, struct buf *b, uint32_t more);
+/* Gives the buffer back, with what is in it. */
+void flow_drop_buf(struct flow *f);
 /* Bytes in the hold. */
 uint32_t flow_held(const struct flow *f);
 /* Is the flow waiting for its destination? */

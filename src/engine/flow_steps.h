@@ -50,7 +50,6 @@ static inline enum side_name flow_dst_name(const struct flow *f)
 /* flow.c: bytes were taken from the source, given to the destination. */
 void flow_count_in(struct flow *f, uint32_t n, bool spliced);
 void flow_count_out(struct flow *f, uint32_t n);
-void flow_drop_buf(struct flow *f);
 /* Gives the pipe back; one with bytes in it is closed by the pool (R11). */
 void flow_drop_pipe(struct flow *f);
 /* The source has ended, with nothing held: 0 = end of file, else a negative errno. */

@@ -12,6 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/last_words.h"
 #include "weir/net/netset.h"
 #include "weir/net/proxy.h"
 #include "admission.h"
@@ -263,8 +264,11 @@ static void read_more(struct session *s)
 	}
 }
 
-void handshake_read_done(struct session *s, int result)
+static void read_done(struct io_op *op, int result)
 {
+	struct session *s = flow_session(container_of(op, struct flow, rd));
+
+	last_words_session(s->number);
 	check(s->state == SESSION_HANDSHAKE);
 	bytes_or_end(s, result);
 	read_more(s);
@@ -293,6 +297,7 @@ static bool start(struct session *s)
 		return true;
 	}
 	session_set_state(s, SESSION_HANDSHAKE);
+	s->flows[FLOW_TO_SERVER].rd.done = read_done;
 	if (timeout_ns > 0)
 		s->fixed_ns = s->accepted_ns + timeout_ns;
 	session_rearm(s);

@@ -20,8 +20,6 @@ bool handshake_trusts(const struct frontend *fe, const struct addr_brief *peer);
  * PROXY header first: session_begin() is called when the header is complete, and the session is closed when
  * none arrives. */
 bool handshake_start(struct session *s);
-/* The read of a header, or the watch of its client, came back (state HANDSHAKE). */
-void handshake_read_done(struct session *s, int result);
 /* The session is connected: puts our header, if its server gets one, and then the bytes that came behind the
  * client's header, in front of the flow to the server. False: the session is closing. */
 bool handshake_say(struct session *s);

@@ -369,6 +369,37 @@ void session_flow_delivered(struct session *s)
 
 /* ---- the end ---- */
 
+/* An op of a closing session came back. */
+static void op_back(struct session *s)
+{
+	last_words_session(s->number);
+	check(s->state == SESSION_CLOSING);
+	list_remove(&s->link);
+	list_push_back(&s->worker->closing, &s->link);
+}
+
+static void rd_back(struct io_op *op, int result)
+{
+	(void)result;
+	op_back(flow_session(container_of(op, struct flow, rd)));
+}
+
+static void wr_back(struct io_op *op, int result)
+{
+	struct flow *f = container_of(op, struct flow, wr);
+
+	(void)result;
+	flow_drop_buf(f);
+	op_back(flow_session(f));
+}
+
+static void end_flow(struct flow *f)
+{
+	flow_kill(f);
+	f->rd.done = rd_back;
+	f->wr.done = wr_back;
+}
+
 void session_close(struct session *s, enum close_reason reason)
 {
 	const enum side_end end = reason == CLOSE_NORMAL ? SIDE_CLOSE : SIDE_RESET;
@@ -392,15 +423,8 @@ void session_close(struct session *s, enum close_reason reason)
 	/* rate-limit counted it before it was accepted, which must cost nobody a place who is let in. */
 	if (unlikely(!s->backend_counted))
 		listener_release_rate(s->worker->engine, s->endpoint->frontend, s->accepted_ns);
-	flow_kill(&s->flows[FLOW_TO_SERVER]);
-	flow_kill(&s->flows[FLOW_TO_CLIENT]);
-	list_remove(&s->link);
-	list_push_back(&s->worker->closing, &s->link);
-}
-
-void session_op_back(struct session *s)
-{
-	check(s->state == SESSION_CLOSING);
+	end_flow(&s->flows[FLOW_TO_SERVER]);
+	end_flow(&s->flows[FLOW_TO_CLIENT]);
 	list_remove(&s->link);
 	list_push_back(&s->worker->closing, &s->link);
 }
@@ -465,7 +489,7 @@ bool session_reap(struct session *s)
 		close_side(s, SIDE_SERVER);
 	}
 	if (has_pending(s)) {
-		list_push_back(&s->worker->waiting, &s->link); /* session_op_back() brings it here again */
+		list_push_back(&s->worker->waiting, &s->link); /* op_back() brings it here again */
 		return false;
 	}
 	session_release(s);

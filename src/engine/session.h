@@ -111,8 +111,6 @@ void session_side_failed(struct session *s, enum side_name side, int err);
 void session_flow_ended(struct session *s, const struct flow *f);
 void session_flow_done(struct session *s, struct flow *f);
 void session_flow_delivered(struct session *s);
-/* An op of a closing session came back. */
-void session_op_back(struct session *s);
 /* For the worker that stops, and for the timer: a closing session waits for no acknowledgements. */
 void session_hurry(struct session *s);
 /* For the worker, at the end of a turn: moves the close on; true when the session was freed. */
@@ -137,9 +135,6 @@ void session_connect_to(struct session *s, struct server *server);
 /* A client that resets while the session waits or connects, with nothing sent, ends it; so does one that
  * sends FIN while it waits. The session may be closing afterwards. */
 void session_watch_client(struct session *s);
-void session_connect_done(struct session *s, int result);
-/* The watch came back before a server had answered: what the client had sent is still delivered. */
-void session_client_seen(struct session *s, int result);
 /* The timer fired while a PROXY header was awaited, while connecting or between two tries. */
 void session_connect_timer(struct session *s);
 /* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the

@@ -164,9 +164,9 @@ MUTANTS = [
      "edits": [(SLAB, "		shelf_push(&slab->empty, &page->item);\n",
                 "		empty_out(slab, page);\n"),
                (SLAB, "	page->gen = (uint16_t)(page->gen + generations_used(slab, page));\n", ""),
-               (SESSION, "	list_remove(&s->link);\n"
-                "	list_push_back(&s->worker->closing, &s->link);\n}\n\nstatic bool has_pending",
-                "	(void)session_reap(s);\n}\n\nstatic bool has_pending")]},
+               (SESSION, "	check(s->state == SESSION_CLOSING);\n	list_remove(&s->link);\n"
+                "	list_push_back(&s->worker->closing, &s->link);\n",
+                "	(void)session_reap(s);\n")]},
     {"rule": "-", "what": "a page with one session left is given back",
      "edits": [(SLAB, "	if (page->used == 0) {\n		list_remove(&page->link);\n",
                 "	if (page->used <= 1 && page->item.next == &page->item) {\n"
