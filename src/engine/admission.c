@@ -21,8 +21,8 @@
 #include "weir/sys/sys.h"
 #include "extra.h"
 #include "handshake.h"
-#include "listener.h"
 #include "session.h"
+#include "slots.h"
 #include "source_table.h"
 #include "worker.h"
 
@@ -110,7 +110,7 @@ static bool is_counted_already(struct session *s, const struct frontend *fe)
 	if (has_ip(&s->client) && source_table_is_of(x->source, &s->client))
 		return true;
 	if (source_table_leave(fe->sources, x->source, x->ending))
-		listener_force_slot(s->worker->engine, s->endpoint->frontend);
+		slots_force(s->worker->engine, s->endpoint->frontend);
 	x->source = NULL;
 	return false;
 }

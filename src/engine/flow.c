@@ -14,11 +14,6 @@
 #include "session.h"
 #include "worker.h"
 
-uint32_t flow_held(const struct flow *f)
-{
-	return (f->pipe ? f->pipe->bytes : 0) + (f->buf ? f->buf->len : 0);
-}
-
 static void flow_set_state(struct flow *f, enum flow_state state)
 {
 	/* One row a state: which may follow. */

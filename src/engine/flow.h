@@ -78,7 +78,10 @@ void flow_hold(struct flow *f, struct buf *b, uint32_t more);
 /* Gives the buffer back, with what is in it. */
 void flow_drop_buf(struct flow *f);
 /* Bytes in the hold. */
-uint32_t flow_held(const struct flow *f);
+static inline uint32_t flow_held(const struct flow *f)
+{
+	return (f->pipe ? f->pipe->bytes : 0) + (f->buf ? f->buf->len : 0);
+}
 /* Is the flow waiting for its destination? */
 static inline bool flow_is_blocked(const struct flow *f)
 {

@@ -169,14 +169,6 @@ static bool say(struct session *s)
 	return false;
 }
 
-uint64_t handshake_payload(const struct session *s)
-{
-	const uint64_t sent = s->flows[FLOW_TO_SERVER].bytes_out;
-	const uint32_t ours = s->extra != NULL ? s->extra->header_sent : 0;
-
-	return sent > ours ? sent - ours : 0;
-}
-
 bool handshake_say(struct session *s)
 {
 	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say(s))

@@ -23,8 +23,6 @@ bool handshake_start(struct session *s);
 /* The session is connected: puts our header, if its server gets one, and then the bytes that came behind the
  * client's header, in front of the flow to the server. False: the session is closing. */
 bool handshake_say(struct session *s);
-/* Bytes of the client's that went to the server: all that went but our header. */
-uint64_t handshake_payload(const struct session *s);
 /* No header is read any more, as the server has been told or the session ends: gives their memory back. */
 void handshake_drop(struct session *s);
 

@@ -2,8 +2,8 @@
  *
  * listener.c - a worker's place at one bound address: accepts, places, rests, pauses.
  *
- * Owns its accept op and the reservations of maxconn; a session's reservation is its own from its
- * start to its end. Never speaks to a client. A worker's thread.
+ * Owns its accept op, and the reservation (slots.h) that waits for the next client. Never speaks to a
+ * client. A worker's thread.
  */
 #include "listener.h"
 
@@ -22,78 +22,6 @@
 #define LISTENER_RATE_PAUSE_MIN_NS NS_PER_MS
 /* How often a place is looked for anew because another worker took it. */
 #define LISTENER_PLACE_TRIES 8
-
-/* ---- maxconn: a reservation for each session, taken before accept ---- */
-
-static bool reserve(atomic_int *count, unsigned limit)
-{
-	if ((unsigned)atomic_fetch_add(count, 1) < limit)
-		return true;
-	atomic_fetch_sub(count, 1);
-	return false;
-}
-
-/* Wakes one listener that rests for `why`: of `fe`, or of any frontend when it is NULL. */
-static void wake_resting(struct engine *e, const struct frontend *fe, enum listener_limit why)
-{
-	unsigned i;
-	size_t k;
-
-	for (i = 0; i < e->worker_count; i++) {
-		struct worker *w = e->workers[i];
-
-		for (k = 0; w != NULL && k < e->endpoint_count; k++) {
-			struct listener *l = &w->listeners[k];
-
-			if (fe != NULL && l->endpoint->frontend != fe)
-				continue;
-			if (atomic_load(&l->resting) != (int)why)
-				continue;
-			mailbox_signal(&w->mailbox, MAIL_RESUME);
-			return;
-		}
-	}
-}
-
-static void release_process(struct engine *e)
-{
-	atomic_fetch_sub(&e->sessions, 1);
-	if (atomic_load(&e->resting) > 0)
-		wake_resting(e, NULL, LIMIT_PROCESS);
-}
-
-void listener_release_slot(struct engine *e, struct frontend *fe)
-{
-	atomic_fetch_sub(&fe->sessions, 1);
-	if (atomic_load(&fe->resting) > 0)
-		wake_resting(e, fe, LIMIT_FRONTEND);
-	release_process(e);
-}
-
-static enum listener_limit reserve_slot(struct engine *e, struct frontend *fe)
-{
-	if (!reserve(&e->sessions, e->limits.maxconn))
-		return LIMIT_PROCESS;
-	if (reserve(&fe->sessions, fe->limit))
-		return LIMIT_NONE;
-	release_process(e);
-	return LIMIT_FRONTEND;
-}
-
-void listener_force_slot(struct engine *e, struct frontend *fe)
-{
-	atomic_fetch_add(&e->sessions, 1);
-	atomic_fetch_add(&fe->sessions, 1);
-}
-
-void listener_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)
-{
-	if (likely(fe->rate.limit == 0))
-		return;
-	rate_give_back(&fe->rate, since_ns);
-	if (atomic_load(&fe->rate_resting) > 0)
-		wake_resting(e, fe, LIMIT_RATE);
-}
 
 static void count_resting(const struct listener *l, enum listener_limit why, int change)
 {
@@ -195,7 +123,7 @@ static void reserve_rate(struct listener *l)
 	if (due_ns == 0)
 		return;
 	l->reserved = false;
-	listener_release_slot(l->worker->engine, l->endpoint->frontend);
+	slots_release(l->worker->engine, l->endpoint->frontend);
 	rest_until(l, due_ns);
 }
 
@@ -218,7 +146,7 @@ static bool listener_admit(struct io_op *op)
 		rest(l, LIMIT_MEMORY);
 		return false;
 	}
-	why = reserve_slot(l->worker->engine, l->endpoint->frontend);
+	why = slots_take(l->worker->engine, l->endpoint->frontend);
 	l->reserved = why == LIMIT_NONE;
 	if (l->reserved && has_rate(l))
 		reserve_rate(l);
@@ -229,7 +157,7 @@ static bool listener_admit(struct io_op *op)
 
 static void force_slot(struct listener *l)
 {
-	listener_force_slot(l->worker->engine, l->endpoint->frontend);
+	slots_force(l->worker->engine, l->endpoint->frontend);
 	if (has_rate(l))
 		rate_force(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
 }
@@ -241,7 +169,7 @@ static void release_unused(struct listener *l)
 	l->reserved = false;
 	if (has_rate(l))
 		rate_give_back(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
-	listener_release_slot(l->worker->engine, l->endpoint->frontend);
+	slots_release(l->worker->engine, l->endpoint->frontend);
 }
 
 /* Who shall have the next session, as the loads are now: the least loaded worker when `w` has so many more
@@ -413,11 +341,11 @@ void listener_pass_on(struct listener *l)
 	struct frontend *fe = l->endpoint->frontend;
 
 	if (frontend_has_room(l) && atomic_load(&fe->resting) > 0)
-		wake_resting(e, fe, LIMIT_FRONTEND);
+		slots_wake(e, fe, LIMIT_FRONTEND);
 	if (process_has_room(l) && atomic_load(&e->resting) > 0)
-		wake_resting(e, NULL, LIMIT_PROCESS);
+		slots_wake(e, NULL, LIMIT_PROCESS);
 	if (atomic_load(&fe->rate_resting) > 0 && rate_has_place(l))
-		wake_resting(e, fe, LIMIT_RATE);
+		slots_wake(e, fe, LIMIT_RATE);
 }
 
 void listener_stop(struct listener *l)

@@ -13,6 +13,7 @@
 
 #include "weir/base/log.h"
 #include "weir/io/io.h"
+#include "slots.h"
 
 struct engine;
 struct endpoint;
@@ -25,9 +26,6 @@ enum listener_state {
 	LISTENER_PAUSED,  /* accept failed for want of descriptors or memory: a timer resumes */
 	LISTENER_OFF,     /* draining: for good */
 };
-
-/* Why it rests: which count has to fall, that time has to pass, or what control waits for. */
-enum listener_limit { LIMIT_NONE, LIMIT_FRONTEND, LIMIT_PROCESS, LIMIT_RATE, LIMIT_MEMORY };
 
 struct listener {
 	struct io_sock sock; /* borrows the endpoint's descriptor */
@@ -52,13 +50,5 @@ void listener_pass_on(struct listener *l);
 void listener_stop(struct listener *l);
 /* Is an op of it still pending? */
 bool listener_is_idle(const struct listener *l);
-
-/* Gives back one session's reservation, and wakes who rests for want of it. Any worker's thread. */
-void listener_release_slot(struct engine *e, struct frontend *fe);
-/* Takes one whether there is room or not. Any worker's thread. */
-void listener_force_slot(struct engine *e, struct frontend *fe);
-/* A client that was accepted at `since_ns` is not let in: gives its place of rate-limit back, if it has one,
- * and wakes a listener that rests for want of it. Any worker's thread. */
-void listener_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns);
 
 #endif

@@ -18,7 +18,7 @@
 #include "weir/base/log.h"
 #include "weir/base/log_fields.h"
 #include "extra.h"
-#include "handshake.h"
+#include "payload.h"
 #include "session.h"
 #include "worker.h"
 
@@ -307,7 +307,7 @@ void record_session_end(const struct session *s)
 	r.server = s->server ? s->server->config : NULL;
 	r.address = server_addr(s->server);
 	r.client = s->client;
-	r.bytes_in = handshake_payload(s);
+	r.bytes_in = payload_to_server(s);
 	r.bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
 	r.bytes_spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
 	memcpy(r.unacked, s->unacked, sizeof(r.unacked));
@@ -338,7 +338,7 @@ void record_take(const struct session *s, struct session_facts *out)
 	out->frontend = s->endpoint->frontend;
 	out->backend = s->backend;
 	out->server = s->server;
-	out->bytes_in = handshake_payload(s);
+	out->bytes_in = payload_to_server(s);
 	out->bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
 	out->age_ns = s->worker->loop.now_ns - s->accepted_ns;
 	out->client = s->client;

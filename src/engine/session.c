@@ -20,21 +20,9 @@
 #include "admission.h"
 #include "extra.h"
 #include "handshake.h"
-#include "listener.h"
 #include "queueing.h"
+#include "slots.h"
 #include "worker.h"
-
-static const struct close_reason_row close_reason_rows[CLOSE_REASONS] = {
-#define REASON(name, letter1, letter2, is_error, words) {#name, letter1, letter2, is_error, words},
-#include "weir/engine/close_reasons.tbl.h"
-#undef REASON
-};
-
-const struct close_reason_row *close_reason_row(enum close_reason reason)
-{
-	check((unsigned)reason < CLOSE_REASONS);
-	return &close_reason_rows[reason];
-}
 
 void session_set_state(struct session *s, enum session_state state)
 {
@@ -249,8 +237,8 @@ static void session_refuse(struct worker *w, struct endpoint *ep, int fd)
 	counter_add(&w->counters.accept_errors, 1);
 	sys_close(fd);
 	atomic_fetch_sub(&w->load, 1);
-	listener_release_rate(w->engine, ep->frontend, w->loop.now_ns);
-	listener_release_slot(w->engine, ep->frontend);
+	slots_release_rate(w->engine, ep->frontend, w->loop.now_ns);
+	slots_release(w->engine, ep->frontend);
 }
 
 void session_start(struct worker *w, struct endpoint *ep, int fd, const struct addr_brief *client)
@@ -422,7 +410,7 @@ void session_close(struct session *s, enum close_reason reason)
 	}
 	/* rate-limit counted it before it was accepted, which must cost nobody a place who is let in. */
 	if (unlikely(!s->backend_counted))
-		listener_release_rate(s->worker->engine, s->endpoint->frontend, s->accepted_ns);
+		slots_release_rate(s->worker->engine, s->endpoint->frontend, s->accepted_ns);
 	end_flow(&s->flows[FLOW_TO_SERVER]);
 	end_flow(&s->flows[FLOW_TO_CLIENT]);
 	list_remove(&s->link);
@@ -478,7 +466,7 @@ static void session_release(struct session *s)
 	w->sessions--;
 	atomic_fetch_sub(&w->load, 1);
 	if (likely(!is_slot_gone))
-		listener_release_slot(w->engine, fe);
+		slots_release(w->engine, fe);
 }
 
 bool session_reap(struct session *s)

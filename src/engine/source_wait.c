@@ -13,8 +13,8 @@
 #include "weir/engine/engine.h"
 #include "admission.h"
 #include "extra.h"
-#include "listener.h"
 #include "session.h"
+#include "slots.h"
 #include "worker.h"
 
 /* The turn that reads the letter may have asked for events before the FIN came; the next has not; and what a
@@ -85,7 +85,7 @@ int source_wait_begin(struct session *s)
 	w->source_wait_count++;
 	atomic_store(&w->has_source_waits, true);
 	s->slotless = true;
-	listener_release_slot(w->engine, s->endpoint->frontend);
+	slots_release(w->engine, s->endpoint->frontend);
 	ask(w, wait);
 	session_rearm(s); /* may close it: then it has left */
 	return 0;

@@ -11,7 +11,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "extra.h"
-#include "handshake.h"
+#include "payload.h"
 #include "session.h"
 #include "worker.h"
 
@@ -200,7 +200,7 @@ void tally_redispatched(const struct session *s)
 
 static void count_bytes(const struct session *s, struct tally *t)
 {
-	const uint64_t to_server = handshake_payload(s);
+	const uint64_t to_server = payload_to_server(s);
 	const uint64_t to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
 
 	if (unlikely(s->sum_mark != 0) && s->sum_mark == s->worker->sum_mark) {

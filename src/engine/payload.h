@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * payload.h - which bytes of a session count as its client's.
+ *
+ * Our own PROXY header is in the flow's account, but in no figure that a person sees. A worker's thread.
+ */
+#ifndef WEIR_ENGINE_PAYLOAD_H
+#define WEIR_ENGINE_PAYLOAD_H
+
+#include <stdint.h>
+
+struct session;
+
+/* Bytes of the client's that went to the server: all that went but our header. */
+uint64_t payload_to_server(const struct session *s);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * slots.c - the reservations of maxconn: one for each session, taken before accept.
+ *
+ * Owns no memory: the counts are the engine's and its frontends'. Any worker's thread.
+ */
+#include "slots.h"
+
+#include "weir/engine/engine.h"
+#include "worker.h"
+
+static bool reserve(atomic_int *count, unsigned limit)
+{
+	if ((unsigned)atomic_fetch_add(count, 1) < limit)
+		return true;
+	atomic_fetch_sub(count, 1);
+	return false;
+}
+
+void slots_wake(struct engine *e, const struct frontend *fe, enum listener_limit why)
+{
+	unsigned i;
+	size_t k;
+
+	for (i = 0; i < e->worker_count; i++) {
+		struct worker *w = e->workers[i];
+
+		for (k = 0; w != NULL && k < e->endpoint_count; k++) {
+			struct listener *l = &w->listeners[k];
+
+			if (fe != NULL && l->endpoint->frontend != fe)
+				continue;
+			if (atomic_load(&l->resting) != (int)why)
+				continue;
+			mailbox_signal(&w->mailbox, MAIL_RESUME);
+			return;
+		}
+	}
+}
+
+static void release_process(struct engine *e)
+{
+	atomic_fetch_sub(&e->sessions, 1);
+	if (atomic_load(&e->resting) > 0)
+		slots_wake(e, NULL, LIMIT_PROCESS);
+}
+
+void slots_release(struct engine *e, struct frontend *fe)
+{
+	atomic_fetch_sub(&fe->sessions, 1);
+	if (atomic_load(&fe->resting) > 0)
+		slots_wake(e, fe, LIMIT_FRONTEND);
+	release_process(e);
+}
+
+enum listener_limit slots_take(struct engine *e, struct frontend *fe)
+{
+	if (!reserve(&e->sessions, e->limits.maxconn))
+		return LIMIT_PROCESS;
+	if (reserve(&fe->sessions, fe->limit))
+		return LIMIT_NONE;
+	release_process(e);
+	return LIMIT_FRONTEND;
+}
+
+void slots_force(struct engine *e, struct frontend *fe)
+{
+	atomic_fetch_add(&e->sessions, 1);
+	atomic_fetch_add(&fe->sessions, 1);
+}
+
+void slots_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)
+{
+	if (likely(fe->rate.limit == 0))
+		return;
+	rate_give_back(&fe->rate, since_ns);
+	if (atomic_load(&fe->rate_resting) > 0)
+		slots_wake(e, fe, LIMIT_RATE);
+}
