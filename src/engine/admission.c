@@ -20,7 +20,6 @@
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"
 #include "extra.h"
-#include "handshake.h"
 #include "session.h"
 #include "slots.h"
 #include "source_table.h"
@@ -76,6 +75,13 @@ static enum close_reason find_objection(const struct endpoint *ep, int fd,
 	return object_to_user(ep, fd);
 }
 
+bool admission_trusts(const struct frontend *fe, const struct addr_brief *peer)
+{
+	const struct netset *trusted = fe->config->trusted;
+
+	return trusted == NULL || peer->family == AF_UNIX || netset_has(trusted, peer);
+}
+
 /* The same of a peer that may be about to send a PROXY header: only `trusted` is for its own address then. */
 static enum close_reason object_to_peer(const struct endpoint *ep, int fd,
 					const struct addr_brief *peer)
@@ -84,7 +90,7 @@ static enum close_reason object_to_peer(const struct endpoint *ep, int fd,
 
 	if (likely(mode == CONFIG_ACCEPT_PROXY_OFF))
 		return find_objection(ep, fd, peer);
-	if (handshake_trusts(ep->frontend, peer))
+	if (admission_trusts(ep->frontend, peer))
 		return object_to_user(ep, fd);
 	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(ep, fd, peer) : CLOSE_PROXY_UNTRUSTED;
 }
@@ -133,29 +139,9 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 		err = enter_source(s, fe); /* one has just left: who loses the race for it is refused */
 	if (err == -ENOMEM)
 		return CLOSE_NO_RESOURCE;
+	if (s->state == SESSION_HELD)
+		session_rearm(s); /* may close it: then it has left */
 	return err ? CLOSE_SOURCE_LIMIT : CLOSE_NORMAL;
-}
-
-void admission_note_ending(struct session *s)
-{
-	struct session_extra *x = s->extra;
-
-	if (likely(x == NULL) || x->source == NULL || x->ending)
-		return;
-	x->ending = true;
-	source_table_ending(s->endpoint->frontend->sources, x->source);
-}
-
-bool admission_leave(struct session *s)
-{
-	struct session_extra *x = s->extra;
-	bool is_passed_on;
-
-	if (likely(x == NULL) || x->source == NULL)
-		return false;
-	is_passed_on = source_table_leave(s->endpoint->frontend->sources, x->source, x->ending);
-	x->source = NULL;
-	return is_passed_on;
 }
 
 /* ---- where it goes ---- */

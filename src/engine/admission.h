@@ -18,9 +18,12 @@
 struct addr_brief;
 struct endpoint;
 struct engine;
+struct frontend;
 struct session;
 struct worker;
 
+/* May this peer send a PROXY header where one is read? */
+bool admission_trusts(const struct frontend *fe, const struct addr_brief *peer);
 /* Judges a peer by its own address and user. True: it was turned away (counted, logged, reset), and `fd`,
  * which this takes then, is closed. False: it may become a session. For the listener, where
  * frontend->choosy. */
@@ -36,13 +39,6 @@ void admission_header_late(struct session *s);
 bool admission_admit(struct session *s);
 /* Such a wait is over: `has_place` in its source. Goes on with the session, or refuses it. */
 void admission_held_no_more(struct session *s, bool has_place);
-/* The client has ended its side, or the session closes: one of its source is about to leave. Each time after
- * the first it does nothing. */
-void admission_note_ending(struct session *s);
-/* The session has ended: its source counts one less. True when another session was given its place there, and
- * with that its reservations of maxconn. */
-bool admission_leave(struct session *s);
-
 /* Engine-wide state (the tables of maxconn-per-source); control thread. 0 or -ENOMEM. */
 int admission_init(struct engine *e);
 void admission_free(struct engine *e);

@@ -3,7 +3,7 @@
  * choice.c - which server a session goes to now, and what becomes of it when there is none.
  *
  * The algorithm is the picker's, the order of those who wait is the queue's; what is here sees to it that
- * nobody is overtaken. Opens nothing. A worker's thread.
+ * nobody is overtaken, and to the wait of who must wait. Opens nothing. A worker's thread.
  */
 #include "choice.h"
 
@@ -11,7 +11,10 @@
 
 #include "weir/balance/client_key.h"
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "weir/sys/sys.h"
+#include "client_watch.h"
+#include "extra.h"
 #include "queueing.h"
 #include "session.h"
 #include "worker.h"
@@ -70,6 +73,34 @@ static void end_client(const struct session *s)
 			return;
 }
 
+static int64_t queue_deadline(const struct session *s)
+{
+	const struct config_timeouts *t = &s->backend->config->timeouts;
+	const int64_t timeout_ns = t->queue_ns > 0 ? t->queue_ns : t->connect_ns;
+
+	return timeout_ns > 0 ? s->worker->loop.now_ns + timeout_ns : CLOCK_NEVER;
+}
+
+/* For `server`, NULL = any. The client is watched meanwhile. The session may be closing afterwards. */
+static void wait_in_queue(struct session *s, struct server *server)
+{
+	check(!s->server_counted);
+	if (session_extra(s) == NULL) {
+		session_close(s, CLOSE_NO_RESOURCE);
+		return;
+	}
+	session_set_state(s, SESSION_QUEUED);
+	s->extra->queued_ns = s->worker->loop.now_ns;
+	s->fixed_ns = queue_deadline(s);
+	client_watch(s);
+	if (s->state != SESSION_QUEUED)
+		return;
+	if (queueing_enter(s, server) != 0)
+		session_close(s, CLOSE_QUEUE_FULL);
+	else
+		session_rearm(s); /* a place may be given already: the news comes by mail */
+}
+
 /* No server may be used: what the frontend wants then. */
 static void no_server(struct session *s)
 {
@@ -83,7 +114,7 @@ static void no_server(struct session *s)
 		session_close(s, CLOSE_NO_SERVER);
 		break;
 	case CONFIG_NO_SERVER_QUEUE:
-		queueing_wait(s, NULL);
+		wait_in_queue(s, NULL);
 		break;
 	}
 }
@@ -96,7 +127,7 @@ struct server *choice_take(struct session *s, const struct server *avoid)
 	case PICK_SERVER:
 		return server;
 	case PICK_FULL:
-		queueing_wait(s, server);
+		wait_in_queue(s, server);
 		break;
 	case PICK_NONE:
 		no_server(s);
@@ -115,6 +146,6 @@ struct server *choice_take_again(struct session *s)
 	}
 	if (!is_waited_for(s, server) && server_enter(server))
 		return server;
-	queueing_wait(s, server);
+	wait_in_queue(s, server);
 	return NULL;
 }

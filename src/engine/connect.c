@@ -19,6 +19,7 @@
 #include "weir/net/sock.h"
 #include "admission.h"
 #include "choice.h"
+#include "client_watch.h"
 #include "extra.h"
 #include "handshake.h"
 #include "session.h"
@@ -71,20 +72,6 @@ static uint32_t busy_us(const struct session *s)
 	return (uint32_t)(us < UINT32_MAX - 1 ? us : UINT32_MAX - 1);
 }
 
-/* Most clients speak first, and what they said goes out now, with the ACK that ends the handshake: one packet
- * less, and the server wakes up once. Where nothing was there to be said the server gets its ACK, as it
- * may be the one to speak. */
-void session_ack_server(struct session *s)
-{
-	const struct flow *f = &s->flows[FLOW_TO_SERVER];
-
-	if (likely(!s->ack_waits) || !session_is_forwarding(s) || flow_runs_soon(f))
-		return;
-	s->ack_waits = false;
-	if (f->bytes_in == 0)
-		sock_ack_now(s->sides[SIDE_SERVER].sock.fd);
-}
-
 static void connected(struct session *s)
 {
 	const struct config_tcp *tcp = &backend_config(s)->tcp;
@@ -105,7 +92,7 @@ static void connected(struct session *s)
 	session_rearm(s);
 	if (session_is_forwarding(s))
 		flow_open(&s->flows[FLOW_TO_SERVER]);
-	session_ack_server(s);
+	flow_ack_server(s);
 	if (session_is_forwarding(s) && s->flows[FLOW_TO_CLIENT].state == FLOW_IDLE)
 		flow_open(&s->flows[FLOW_TO_CLIENT]);
 }
@@ -140,68 +127,6 @@ static void start_connect(struct session *s)
 		on_result(s, r);
 }
 
-/* What came behind a PROXY header is held already. */
-static bool has_sent_nothing(const struct session *s)
-{
-	return flow_held(&s->flows[FLOW_TO_SERVER]) == 0 && io_unread(&s->sides[SIDE_CLIENT].sock) == 0;
-}
-
-/* A client that has left and sent nothing needs no further try, and no place in a queue. */
-static bool client_left(const struct session *s)
-{
-	const struct io_sock *sock = &s->sides[SIDE_CLIENT].sock;
-
-	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && has_sent_nothing(s);
-}
-
-/* Nobody is being asked, and that may last. */
-static bool is_between_servers(const struct session *s)
-{
-	return s->state == SESSION_QUEUED || s->state == SESSION_WAITING;
-}
-
-/* The watch came back before a server had answered: what the client had sent is still delivered. */
-static void client_seen(struct io_op *op, int result)
-{
-	struct session *s = flow_session(container_of(op, struct flow, rd));
-
-	last_words_session(s->number);
-	if (result < 0 || !(result & IO_WANT_ERR))
-		session_watch_client(s); /* FIN, or it was cancelled for this */
-	else if (has_sent_nothing(s))
-		session_close(s, CLOSE_CLIENT_GONE);
-}
-
-/* FIN is waited for where it may be long until a server answers, and once: who has sent something before it
- * waits for the answer, and can only be reset then. */
-void session_watch_client(struct session *s)
-{
-	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
-	const bool has_fin = (s->sides[SIDE_CLIENT].sock.bits & IO_RDHUP) != 0;
-	const uint8_t want = is_between_servers(s) && !has_fin ? IO_WANT_ERR | IO_WANT_END : IO_WANT_ERR;
-	int r;
-
-	if (is_between_servers(s) && client_left(s)) {
-		session_close(s, CLOSE_CLIENT_GONE);
-		return;
-	}
-	if (unlikely(has_fin))
-		admission_note_ending(s);
-	if (io_is_pending(op)) {
-		if (want & ~op->want)
-			io_cancel(&s->worker->loop, op); /* comes back, and is started for both */
-		return;
-	}
-	op->done = client_seen;
-	op->kind = IO_READY;
-	op->want = want;
-	r = io_start(&s->worker->loop, op);
-	if (unlikely(r == -ENOMEM)) /* its worker has no ring for the moment */
-		session_close(s, CLOSE_NO_RESOURCE);
-	else if (r != IO_PENDING && has_sent_nothing(s))
-		session_close(s, CLOSE_CLIENT_GONE);
-}
-
 static void try_server(struct session *s, struct server *server)
 {
 	const struct addr *to = atomic_load_explicit(&server->addr, memory_order_acquire);
@@ -221,7 +146,7 @@ static void try_server(struct session *s, struct server *server)
 		no_socket(s, err);
 		return;
 	}
-	session_watch_client(s);
+	client_watch(s);
 	if (s->state == SESSION_CONNECTING)
 		start_connect(s);
 }
@@ -258,7 +183,7 @@ static void wait_before(struct session *s, int64_t pause_ns)
 {
 	session_set_state(s, SESSION_WAITING);
 	s->fixed_ns = s->worker->loop.now_ns + pause_ns;
-	session_watch_client(s);
+	client_watch(s);
 	if (s->state == SESSION_WAITING)
 		session_rearm(s);
 }
@@ -287,7 +212,7 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 	struct worker *w = s->worker;
 	struct server *last = s->server;
 
-	if (client_left(s)) {
+	if (client_watch_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
 	}
@@ -428,7 +353,7 @@ static void try_after_pause(struct session *s)
 {
 	struct server *next;
 
-	if (client_left(s)) {
+	if (client_watch_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
 	}
@@ -442,7 +367,7 @@ void session_connect_to(struct session *s, struct server *server)
 	const int64_t again_ns = s->last_ns + pause_ns(s);
 
 	check(s->state == SESSION_QUEUED);
-	if (client_left(s)) {
+	if (client_watch_left(s)) {
 		server_leave(server);
 		session_close(s, CLOSE_CLIENT_GONE);
 	} else if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {

@@ -10,6 +10,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/last_words.h"
+#include "weir/net/sock.h"
 #include "flow_steps.h"
 #include "session.h"
 #include "worker.h"
@@ -277,9 +278,24 @@ static bool is_watch(const struct io_op *op)
 	return op->kind == IO_READY && (op->want & IO_WANT_ERR);
 }
 
-bool flow_runs_soon(const struct flow *f)
+/* Is a callback on its way that runs it again: of a watch that was cancelled, or of a turn? */
+static bool runs_soon(const struct flow *f)
 {
 	return io_is_pending(&f->rd) && (is_watch(&f->rd) || f->rd.kind == IO_NONE);
+}
+
+/* Most clients speak first, and what they said goes out now, with the ACK that ends the handshake: one packet
+ * less, and the server wakes up once. Where nothing was there to be said the server gets its ACK, as it
+ * may be the one to speak. */
+void flow_ack_server(struct session *s)
+{
+	const struct flow *f = &s->flows[FLOW_TO_SERVER];
+
+	if (likely(!s->ack_waits) || !session_is_forwarding(s) || runs_soon(f))
+		return;
+	s->ack_waits = false;
+	if (f->bytes_in == 0)
+		sock_ack_now(s->sides[SIDE_SERVER].sock.fd);
 }
 
 static void flow_rd_done(struct io_op *op, int result)
@@ -292,13 +308,13 @@ static void flow_rd_done(struct io_op *op, int result)
 		if (result > 0 && (result & IO_WANT_ERR))
 			session_side_failed(s, flow_src_name(f), -ECONNRESET);
 		flow_run(f);
-		session_ack_server(s);
+		flow_ack_server(s);
 		return;
 	}
 	if (op->kind == IO_READ && flow_on_read(f, result) == STEP_WAIT)
 		return;
 	flow_go(f, op->kind == IO_NONE);
-	session_ack_server(s);
+	flow_ack_server(s);
 }
 
 static void flow_wr_done(struct io_op *op, int result)

@@ -31,6 +31,8 @@
 /* struct flow, bulk: its source cannot be spliced at all. */
 #define FLOW_NEVER_BULK UINT8_MAX
 
+struct session;
+
 enum flow_dir { FLOW_TO_SERVER, FLOW_TO_CLIENT };
 
 enum flow_state {
@@ -64,8 +66,9 @@ void flow_init(struct flow *f, enum flow_dir dir);
 /* Moves what can be moved until it must wait, gives way, or ends. The session may be closing
  * afterwards, never freed. */
 void flow_run(struct flow *f);
-/* Is a callback on its way that runs it again: of a watch that was cancelled, or of a turn? */
-bool flow_runs_soon(const struct flow *f);
+/* The flow to the server has had its first chance. When it had nothing to say, the server gets the ACK of its
+ * handshake by itself. Does nothing the second time, and while that chance is still to come. */
+void flow_ack_server(struct session *s);
 /* Begins: the session is connected. A watch of its source may still be pending. */
 void flow_open(struct flow *f);
 /* The source is known to be reset: reads what is left of it, without a wait that nobody ends. */

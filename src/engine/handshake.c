@@ -276,20 +276,13 @@ static void read_done(struct io_op *op, int result)
 
 /* ---- the beginning and the end ---- */
 
-bool handshake_trusts(const struct frontend *fe, const struct addr_brief *peer)
-{
-	const struct netset *trusted = fe->config->trusted;
-
-	return trusted == NULL || peer->family == AF_UNIX || netset_has(trusted, peer);
-}
-
 static bool start(struct session *s)
 {
 	const int64_t timeout_ns = s->endpoint->frontend->config->timeouts.handshake_ns;
 
 	/* Who must send one and is not trusted has been turned away. */
 	if (s->endpoint->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
-	    !handshake_trusts(s->endpoint->frontend, &s->client))
+	    !admission_trusts(s->endpoint->frontend, &s->client))
 		return false;
 	s->judged = false;
 	if (session_extra(s) == NULL) {

@@ -10,12 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct addr_brief;
-struct frontend;
 struct session;
 
-/* May this peer send a PROXY header where one is read? */
-bool handshake_trusts(const struct frontend *fe, const struct addr_brief *peer);
 /* A session has just begun; its peer was not turned away (admission.h). True when its client must send a
  * PROXY header first: session_begin() is called when the header is complete, and the session is closed when
  * none arrives. */

@@ -22,6 +22,7 @@
 #include "handshake.h"
 #include "queueing.h"
 #include "slots.h"
+#include "source_leave.h"
 #include "worker.h"
 
 void session_set_state(struct session *s, enum session_state state)
@@ -311,7 +312,7 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 		session_close(s, (enum close_reason)s->reason); /* nobody is left to deliver to */
 		return;
 	}
-	admission_note_ending(s);
+	source_leave_soon(s);
 	s->failed = (uint8_t)(1 + side);
 	s->reason = (uint8_t)failure_reason(side, err);
 	s->fixed_ns = after(s->worker->loop.now_ns, client_timeouts(s)->half_closed_ns);
@@ -324,7 +325,7 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 void session_flow_ended(struct session *s, const struct flow *f)
 {
 	if (f->dir == FLOW_TO_SERVER)
-		admission_note_ending(s);
+		source_leave_soon(s);
 	if (s->flows[!f->dir].state == FLOW_OPEN)
 		s->half_mark = (uint32_t)s->flows[!f->dir].bytes_out;
 }
@@ -406,7 +407,7 @@ void session_close(struct session *s, enum close_reason reason)
 		queueing_leave(s);
 		handshake_drop(s);
 		(void)source_wait_end(s); /* a place that it was given is left with the session */
-		admission_note_ending(s);
+		source_leave_soon(s);
 	}
 	/* rate-limit counted it before it was accepted, which must cost nobody a place who is let in. */
 	if (unlikely(!s->backend_counted))
@@ -458,7 +459,7 @@ static void session_release(struct session *s)
 		w->engine->notify(w->engine->notify_arg); /* control looks whether the kernel drops them */
 	}
 	record_session_end(s);
-	is_slot_gone = admission_leave(s) || s->slotless;
+	is_slot_gone = source_leave(s) || s->slotless;
 	if (s->extra != NULL)
 		session_extra_put(s);
 	session_set_state(s, SESSION_FREE);

@@ -132,14 +132,8 @@ void session_admitted(struct session *s);
 void session_connect(struct session *s);
 /* A place at `server` was waited for and is this session's now, or is given back here. */
 void session_connect_to(struct session *s, struct server *server);
-/* A client that resets while the session waits or connects, with nothing sent, ends it; so does one that
- * sends FIN while it waits. The session may be closing afterwards. */
-void session_watch_client(struct session *s);
 /* The timer fired while a PROXY header was awaited, while connecting or between two tries. */
 void session_connect_timer(struct session *s);
-/* connect.c: the flow to the server has had its first chance. When it had nothing to say, the server gets the
- * ACK of its handshake by itself. Does nothing the second time, and while that chance is still to come. */
-void session_ack_server(struct session *s);
 /* Its server was marked down, and its sessions shall not wait for a timeout. A connected one is closed; one
  * that connects still has lost nothing, and tries another server. */
 void session_server_down(struct session *s);

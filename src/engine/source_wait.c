@@ -11,7 +11,6 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
-#include "admission.h"
 #include "extra.h"
 #include "session.h"
 #include "slots.h"
@@ -87,7 +86,6 @@ int source_wait_begin(struct session *s)
 	s->slotless = true;
 	slots_release(w->engine, s->endpoint->frontend);
 	ask(w, wait);
-	session_rearm(s); /* may close it: then it has left */
 	return 0;
 }
 
@@ -154,7 +152,7 @@ void source_wait_turned(struct worker *w)
 
 /* ---- the end of a wait ---- */
 
-static void settle(struct session *s)
+static void settle(struct session *s, source_wait_over *over)
 {
 	struct worker *w = s->worker;
 	const struct source_wait *wait = &s->extra->wait;
@@ -164,10 +162,10 @@ static void settle(struct session *s)
 	    (!have_all_looked(w, wait) || source_table_is_hopeful(table_of(s), &wait->waiter)))
 		return;
 	/* It has a place, or all are in use: who asks again at once is not worth another round. */
-	admission_held_no_more(s, stop_waiting(s, w->loop.now_ns + SOURCE_AGAIN_NS));
+	over(s, stop_waiting(s, w->loop.now_ns + SOURCE_AGAIN_NS));
 }
 
-void source_wait_take(struct worker *w)
+void source_wait_take(struct worker *w, source_wait_over *over)
 {
 	struct list *pos;
 	struct list *tmp;
@@ -175,6 +173,6 @@ void source_wait_take(struct worker *w)
 	list_foreach_safe(&w->source_waits, pos, tmp) {
 		const struct source_wait *wait = list_entry(pos, struct source_wait, link);
 
-		settle(container_of(wait, struct session_extra, wait)->session);
+		settle(container_of(wait, struct session_extra, wait)->session, over);
 	}
 }

@@ -18,6 +18,7 @@
 #include "weir/base/thread.h"
 #include "weir/engine/source_wait.h"
 #include "weir/sys/sys.h"
+#include "admission.h"
 #include "extra.h"
 #include "give_back.h"
 #include "queueing.h"
@@ -56,11 +57,11 @@ static void worker_woken(struct io_loop *loop)
 	if (unlikely(signals & MAIL_ASKED))
 		inquiry_answer(w);
 	if (signals & MAIL_GRANTS)
-		queueing_take(w);
+		queueing_take(w, session_connect_to);
 	if (unlikely(signals & MAIL_LOOK))
 		source_wait_look(w);
 	if (unlikely(signals & MAIL_PLACES))
-		source_wait_take(w);
+		source_wait_take(w, admission_held_no_more);
 	if ((signals & (MAIL_DRAIN | MAIL_STOP)) && !w->draining)
 		stop_listeners(w);
 	if (signals & MAIL_STOP)

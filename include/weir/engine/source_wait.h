@@ -25,7 +25,7 @@ struct worker;
 #define SOURCE_WAITS_MAX 16
 
 /* The session's source has reached its limit. 0: it waits, in SESSION_HELD. -EAGAIN: there is room again.
- * -EDQUOT: it is to be refused. It has its extra. */
+ * -EDQUOT: it is to be refused. It has its extra; the caller sets its timer. */
 int source_wait_begin(struct session *s);
 /* The session closes, or its time is over: it waits no more. True when it has been given a place meanwhile,
  * which is its own now. Harmless for who does not wait. */
@@ -35,7 +35,9 @@ bool source_wait_end(struct session *s);
 void source_wait_look(struct worker *w);
 /* The end of a turn in which `w->look_turns` is not 0. */
 void source_wait_turned(struct worker *w);
+/* The wait of a session is over: `has_place` in its source. */
+typedef void source_wait_over(struct session *s, bool has_place);
 /* MAIL_PLACES: somebody here was given a place, or all that were asked have looked. */
-void source_wait_take(struct worker *w);
+void source_wait_take(struct worker *w, source_wait_over *over);
 
 #endif

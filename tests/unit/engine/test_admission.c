@@ -18,6 +18,7 @@
 #include "engine/admission.h"
 #include "engine/extra.h"
 #include "engine/session.h"
+#include "engine/source_leave.h"
 #include "engine/source_table.h"
 #include "engine/worker.h"
 
@@ -165,7 +166,7 @@ static struct session *client(struct rig *r, const char *ip)
 static void end(struct session *s)
 {
 	list_remove(&s->link);
-	(void)admission_leave(s); /* nobody waits but where a test says so */
+	(void)source_leave(s); /* nobody waits but where a test says so */
 	if (s->extra != NULL)
 		session_extra_put(s);
 	free(s);
@@ -178,7 +179,8 @@ static enum close_reason reason_of(struct session *s)
 		return CLOSE_NORMAL;
 	}
 	if (s->state == SESSION_HELD)
-		source_wait_take(s->worker); /* there are no other workers: all have looked */
+		/* There are no other workers: all have looked. */
+		source_wait_take(s->worker, admission_held_no_more);
 	assert_int_equal(s->state, SESSION_CLOSING);
 	assert_int_equal(s->ends[SIDE_CLIENT], SIDE_RESET);
 	return (enum close_reason)s->reason;
@@ -357,22 +359,22 @@ static void who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place(
 	for (int i = 0; i < 3; i++)
 		s[i] = client(r, "10.0.0.1");
 	assert_int_equal(reason_of(s[0]), CLOSE_NORMAL);
-	admission_note_ending(s[0]);
-	admission_note_ending(s[0]); /* once is enough */
+	source_leave_soon(s[0]);
+	source_leave_soon(s[0]); /* once is enough */
 	assert_false(admission_admit(s[1]));
 	assert_int_equal(s[1]->state, SESSION_HELD);
 	assert_int_equal(slots(r), -1);
-	source_wait_take(r->worker);
+	source_wait_take(r->worker, admission_held_no_more);
 	assert_int_equal(s[1]->state, SESSION_HELD);
 	assert_int_equal(reason_of(s[2]), CLOSE_SOURCE_LIMIT); /* one waits already */
 	assert_int_equal(slots(r), -1);
-	assert_true(admission_leave(s[0]));
+	assert_true(source_leave(s[0]));
 	assert_int_equal(slots(r), -1); /* that of s[0] is the one of s[1] now */
 	assert_true(s[1]->slotless);
 	session_close(s[1], CLOSE_STOPPED);
 	assert_false(s[1]->slotless);
 	assert_non_null(s[1]->extra->source);
-	assert_false(admission_leave(s[1]));
+	assert_false(source_leave(s[1]));
 	for (int i = 0; i < 3; i++)
 		end(s[i]);
 	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
@@ -484,7 +486,7 @@ static void a_place_that_moves_away_goes_to_who_waits_and_both_have_a_slot(void 
 	s[0] = client(r, "10.0.0.1");
 	assert_int_equal(reason_of(s[0]), CLOSE_NORMAL);
 	s[1] = owing(r, "10.0.0.1");
-	admission_note_ending(s[0]);
+	source_leave_soon(s[0]);
 	s[2] = client(r, "10.0.0.1");
 	assert_false(admission_admit(s[2]));
 	assert_int_equal(s[2]->state, SESSION_HELD);

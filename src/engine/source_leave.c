@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * source_leave.c - a session leaves its source: first it says so, then its place is free.
+ *
+ * Who is counted, admission.c says; who gets the place, source_table.c. A worker's thread.
+ */
+#include "source_leave.h"
+
+#include "weir/base/check.h"
+#include "weir/engine/engine.h"
+#include "extra.h"
+#include "session.h"
+#include "source_table.h"
+
+void source_leave_soon(struct session *s)
+{
+	struct session_extra *x = s->extra;
+
+	if (likely(x == NULL) || x->source == NULL || x->ending)
+		return;
+	x->ending = true;
+	source_table_ending(s->endpoint->frontend->sources, x->source);
+}
+
+bool source_leave(struct session *s)
+{
+	struct session_extra *x = s->extra;
+	bool is_passed_on;
+
+	if (likely(x == NULL) || x->source == NULL)
+		return false;
+	is_passed_on = source_table_leave(s->endpoint->frontend->sources, x->source, x->ending);
+	x->source = NULL;
+	return is_passed_on;
+}
