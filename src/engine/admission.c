@@ -19,8 +19,11 @@
 #include "weir/net/netset.h"
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"
+#include "connect.h"
 #include "extra.h"
 #include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
 #include "slots.h"
 #include "source_table.h"
 #include "worker.h"
@@ -247,7 +250,7 @@ void admission_held_no_more(struct session *s, bool has_place)
 		return;
 	}
 	choose_backend(s, s->endpoint->frontend);
-	session_admitted(s);
+	connect_begin(s);
 }
 
 /* ---- who owes a PROXY header ---- */
@@ -320,6 +323,12 @@ void admission_header_late(struct session *s)
 bool admission_admit(struct session *s)
 {
 	return likely(!s->endpoint->frontend->guarded) || admit_guarded(s);
+}
+
+void admission_enter(struct session *s)
+{
+	if (admission_admit(s))
+		connect_begin(s);
 }
 
 /* ---- the engine's state ---- */

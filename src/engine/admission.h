@@ -37,6 +37,8 @@ void admission_header_late(struct session *s);
  * one to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another session
  * of its source to end. */
 bool admission_admit(struct session *s);
+/* Asks that, and goes on: who is let in looks for a server. */
+void admission_enter(struct session *s);
 /* Such a wait is over: `has_place` in its source. Goes on with the session, or refuses it. */
 void admission_held_no_more(struct session *s, bool has_place);
 /* Engine-wide state (the tables of maxconn-per-source); control thread. 0 or -ENOMEM. */

@@ -17,6 +17,8 @@
 #include "extra.h"
 #include "queueing.h"
 #include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
 #include "worker.h"
 
 /* Of a client that is closed for want of a server so many bytes are read: close(2) sends RST where some are

@@ -10,6 +10,7 @@
 
 #include "weir/base/last_words.h"
 #include "session.h"
+#include "session_end.h"
 #include "source_leave.h"
 #include "worker.h"
 

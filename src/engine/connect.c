@@ -8,6 +8,8 @@
  * try costs nothing but time. What is our own shortage never counts against a server. A worker's
  * thread.
  */
+#include "connect.h"
+
 #include <string.h>
 
 #include "weir/balance/client_key.h"
@@ -17,12 +19,13 @@
 #include "weir/base/last_words.h"
 #include "weir/engine/server_sock.h"
 #include "weir/net/sock.h"
-#include "admission.h"
 #include "choice.h"
 #include "client_watch.h"
 #include "extra.h"
 #include "handshake.h"
 #include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
 #include "worker.h"
 
 /* How long the same server is left alone after a failure, at the most. */
@@ -41,14 +44,6 @@ static const struct config_backend *backend_config(const struct session *s)
 static struct io_op *connect_op(struct session *s)
 {
 	return &s->flows[FLOW_TO_SERVER].wr;
-}
-
-void session_leave_server(struct session *s)
-{
-	if (!s->server_counted)
-		return;
-	s->server_counted = false;
-	server_leave(s->server);
 }
 
 /* The place has been taken by whoever chose the server. */
@@ -151,12 +146,18 @@ static void try_server(struct session *s, struct server *server)
 		start_connect(s);
 }
 
-void session_connect(struct session *s)
+static void choose_and_try(struct session *s)
 {
 	struct server *server = choice_take(s, NULL);
 
 	if (server != NULL)
 		try_server(s, server);
+}
+
+void connect_begin(struct session *s)
+{
+	tally_backend_entered(s);
+	choose_and_try(s);
 }
 
 /* ---- failing, and the next try ---- */
@@ -331,7 +332,7 @@ static void on_result(struct session *s, int result)
 	}
 }
 
-void session_server_down(struct session *s)
+void connect_server_down(struct session *s)
 {
 	struct io_op *op = connect_op(s);
 
@@ -362,7 +363,7 @@ static void try_after_pause(struct session *s)
 		retry_at(s, next);
 }
 
-void session_connect_to(struct session *s, struct server *server)
+void connect_to_server(struct session *s, struct server *server)
 {
 	const int64_t again_ns = s->last_ns + pause_ns(s);
 
@@ -372,7 +373,7 @@ void session_connect_to(struct session *s, struct server *server)
 		session_close(s, CLOSE_CLIENT_GONE);
 	} else if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {
 		server_leave(server); /* it went while the news was on its way */
-		session_connect(s);
+		choose_and_try(s);
 	} else if (s->tries > 0 && server == s->server && s->worker->loop.now_ns < again_ns) {
 		server_leave(server); /* it has just failed: somebody else may have more luck */
 		wait_before(s, again_ns - s->worker->loop.now_ns);
@@ -381,12 +382,8 @@ void session_connect_to(struct session *s, struct server *server)
 	}
 }
 
-void session_connect_timer(struct session *s)
+void connect_timer(struct session *s)
 {
-	if (s->state == SESSION_HANDSHAKE) {
-		admission_header_late(s);
-		return;
-	}
 	if (s->state == SESSION_WAITING) {
 		try_after_pause(s);
 		return;

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 
 #include "weir/engine/tally.h"
+#include "connect.h"
 #include "session.h"
+#include "session_end.h"
 #include "session_slab.h"
 #include "worker.h"
 
@@ -63,7 +65,7 @@ static bool evict(struct session *s)
 	if (due & 1u << SERVER_END_KILLED)
 		session_close(s, CLOSE_KILLED);
 	else if (due & 1u << SERVER_END_DOWN)
-		session_server_down(s);
+		connect_server_down(s);
 	return due != 0;
 }
 

@@ -13,6 +13,8 @@
 #include "weir/net/sock.h"
 #include "flow_steps.h"
 #include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
 #include "worker.h"
 
 static void flow_set_state(struct flow *f, enum flow_state state)

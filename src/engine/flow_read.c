@@ -8,6 +8,7 @@
 #include "weir/base/check.h"
 #include "flow_steps.h"
 #include "session.h"
+#include "session_end.h"
 #include "worker.h"
 
 bool flow_is_bulk(struct flow *f)

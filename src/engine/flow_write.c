@@ -8,6 +8,7 @@
 #include "weir/net/sock.h"
 #include "flow_steps.h"
 #include "session.h"
+#include "session_end.h"
 #include "worker.h"
 
 enum step flow_after_write(struct flow *f, uint32_t n)

@@ -19,6 +19,7 @@
 #include "extra.h"
 #include "handshake.h"
 #include "session.h"
+#include "session_end.h"
 #include "worker.h"
 
 /* Of this run of the process: what is unique in one is not so in two. */

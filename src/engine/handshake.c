@@ -18,6 +18,8 @@
 #include "admission.h"
 #include "extra.h"
 #include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
 #include "worker.h"
 
 /* One read: with a header that is almost whole before it, and ours in its place, it fits into a buffer. */
@@ -149,7 +151,7 @@ static void begin(struct session *s, struct buf *rest)
 	if (rest != NULL)
 		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);
 	s->fixed_ns = CLOCK_NEVER;
-	session_begin(s);
+	admission_enter(s);
 }
 
 /* ---- reading ---- */

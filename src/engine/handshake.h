@@ -13,7 +13,7 @@
 struct session;
 
 /* A session has just begun; its peer was not turned away (admission.h). True when its client must send a
- * PROXY header first: session_begin() is called when the header is complete, and the session is closed when
+ * PROXY header first: admission_enter() is called when the header is complete, and the session is closed when
  * none arrives. */
 bool handshake_start(struct session *s);
 /* The session is connected: puts our header, if its server gets one, and then the bytes that came behind the

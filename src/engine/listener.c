@@ -14,6 +14,7 @@
 #include "weir/sys/sys.h"
 #include "admission.h"
 #include "session.h"
+#include "session_begin.h"
 #include "worker.h"
 
 /* accept(2) failed for want of something: a descriptor may be free again by then. */

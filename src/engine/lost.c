@@ -9,6 +9,7 @@
 
 #include "weir/base/log.h"
 #include "session.h"
+#include "session_end.h"
 #include "worker.h"
 
 static void forget_all(struct worker *w, struct list *sessions)

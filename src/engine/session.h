@@ -8,7 +8,7 @@
  *
  * Each state may go to CLOSING; a session that closes is freed at the turn's end.
  *
- * session_close() is the one exit; session_set_state() the one place that changes the state.
+ * session_close() (session_end.h) is the one exit; session_set_state() the one place that changes the state.
  * Freed by the worker at the end of a turn, when no op is pending. At most 512 bytes with its
  * share of the timer heap. A worker's thread.
  */
@@ -99,45 +99,12 @@ static inline struct session *flow_session(struct flow *f)
 	return container_of(f - f->dir, struct session, flows[0]);
 }
 
-/* Begins a session for an accepted descriptor, which it takes, also on failure. The reservations
- * of its frontend and of the process are the session's from now on. */
-void session_start(struct worker *w, struct endpoint *ep, int fd, const struct addr_brief *client);
-/* Ends it: both sides are closed as `s->ends` says by then, RST where nothing else was set. */
-void session_close(struct session *s, enum close_reason reason);
-/* RST, EPIPE, a time-out of the kernel: `err` (negative errno) was seen on a side. What that side
- * sent before is still delivered; what was bound for it is dropped. */
-void session_side_failed(struct session *s, enum side_name side, int err);
-/* Flow callbacks: the source ended with FIN; FIN was passed on; all from a reset side was written. */
-void session_flow_ended(struct session *s, const struct flow *f);
-void session_flow_done(struct session *s, struct flow *f);
-void session_flow_delivered(struct session *s);
-/* For the worker that stops, and for the timer: a closing session waits for no acknowledgements. */
-void session_hurry(struct session *s);
-/* For the worker, at the end of a turn: moves the close on; true when the session was freed. */
-bool session_reap(struct session *s);
+/* Changes the state; which may follow which is checked. */
 void session_set_state(struct session *s, enum session_state state);
-/* Sets the timer to the session's next deadline. */
-void session_rearm(struct session *s);
 /* Is it forwarding still? Asked after each step that may have closed it. */
 static inline bool session_is_forwarding(const struct session *s)
 {
 	return s->state == SESSION_FORWARDING;
 }
-
-/* The client's address is known: admits it and looks for a server. */
-void session_begin(struct session *s);
-/* It is admitted: counts it in its backend, and looks for a server. */
-void session_admitted(struct session *s);
-/* connect.c: picks a server and connects; the tries and their pauses. */
-void session_connect(struct session *s);
-/* A place at `server` was waited for and is this session's now, or is given back here. */
-void session_connect_to(struct session *s, struct server *server);
-/* The timer fired while a PROXY header was awaited, while connecting or between two tries. */
-void session_connect_timer(struct session *s);
-/* Its server was marked down, and its sessions shall not wait for a timeout. A connected one is closed; one
- * that connects still has lost nothing, and tries another server. */
-void session_server_down(struct session *s);
-/* The server slot of this session is given back. */
-void session_leave_server(struct session *s);
 
 #endif

@@ -19,10 +19,13 @@
 #include "weir/engine/source_wait.h"
 #include "weir/sys/sys.h"
 #include "admission.h"
+#include "connect.h"
 #include "extra.h"
 #include "give_back.h"
 #include "queueing.h"
 #include "session.h"
+#include "session_begin.h"
+#include "session_end.h"
 
 /* Pipes that a worker keeps for itself before it spills to the others. */
 #define WORKER_PIPES_MAX 256u
@@ -57,7 +60,7 @@ static void worker_woken(struct io_loop *loop)
 	if (unlikely(signals & MAIL_ASKED))
 		inquiry_answer(w);
 	if (signals & MAIL_GRANTS)
-		queueing_take(w, session_connect_to);
+		queueing_take(w, connect_to_server);
 	if (unlikely(signals & MAIL_LOOK))
 		source_wait_look(w);
 	if (unlikely(signals & MAIL_PLACES))

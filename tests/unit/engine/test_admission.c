@@ -18,6 +18,7 @@
 #include "engine/admission.h"
 #include "engine/extra.h"
 #include "engine/session.h"
+#include "engine/session_end.h"
 #include "engine/source_leave.h"
 #include "engine/source_table.h"
 #include "engine/worker.h"

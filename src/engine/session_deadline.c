@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session_deadline.c - until when a session may go on as it is.
+ *
+ * Owns the rules of the time-outs, and sets the timer; what happens then is session_timer.c's. A worker's
+ * thread.
+ */
+#include "session_deadline.h"
+
+#include "weir/base/clock.h"
+#include "session.h"
+#include "session_end.h"
+#include "worker.h"
+
+static const struct config_timeouts *client_timeouts(const struct session *s)
+{
+	return &s->endpoint->frontend->config->timeouts;
+}
+
+static const struct config_timeouts *server_timeouts(const struct session *s)
+{
+	return &s->backend->config->timeouts;
+}
+
+static int64_t after(int64_t since_ns, int64_t timeout_ns)
+{
+	return timeout_ns > 0 ? since_ns + timeout_ns : CLOCK_NEVER;
+}
+
+static void sooner(int64_t *deadline_ns, enum close_reason *why, int64_t other_ns, enum close_reason reason)
+{
+	if (other_ns < *deadline_ns) {
+		*deadline_ns = other_ns;
+		*why = reason;
+	}
+}
+
+/* One side was reset: what it sent is delivered for so long, if the other side takes it. */
+static int64_t delivery_deadline(const struct session *s, enum close_reason *why)
+{
+	const enum side_name left = s->failed == 1 + SIDE_CLIENT ? SIDE_SERVER : SIDE_CLIENT;
+	const int64_t idle_ns = left == SIDE_CLIENT ? client_timeouts(s)->client_ns
+						    : server_timeouts(s)->server_ns;
+	int64_t deadline_ns = s->fixed_ns;
+
+	*why = (enum close_reason)s->reason;
+	sooner(&deadline_ns, why, after(s->last_ns, idle_ns), (enum close_reason)s->reason);
+	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	return deadline_ns;
+}
+
+/* When a forwarding session ends for want of life, and why. A side that does not take what is
+ * held for it is the one that is late. */
+static int64_t forwarding_deadline(const struct session *s, enum close_reason *why)
+{
+	const struct flow *to_client = &s->flows[FLOW_TO_CLIENT];
+	const struct flow *to_server = &s->flows[FLOW_TO_SERVER];
+	/* With equal timeouts the side is late that got the last bytes and does not answer. One
+	 * nanosecond decides. */
+	const int64_t is_server_late = s->last_dir == FLOW_TO_SERVER ? 1 : 0;
+	int64_t deadline_ns = CLOCK_NEVER;
+
+	*why = CLOSE_CLIENT_TIMEOUT;
+	if (s->failed)
+		return delivery_deadline(s, why);
+	if (!flow_is_blocked(to_server) || flow_is_blocked(to_client))
+		sooner(&deadline_ns, why, after(s->last_ns, client_timeouts(s)->client_ns),
+		       CLOSE_CLIENT_TIMEOUT);
+	if (!flow_is_blocked(to_client) || flow_is_blocked(to_server))
+		sooner(&deadline_ns, why, after(s->last_ns - is_server_late, server_timeouts(s)->server_ns),
+		       CLOSE_SERVER_TIMEOUT);
+	if (to_client->state == FLOW_DONE || to_server->state == FLOW_DONE)
+		sooner(&deadline_ns, why,
+		       after(s->last_ns, client_timeouts(s)->half_closed_ns), CLOSE_HALF_CLOSED_TIMEOUT);
+	if (s->looked_at && deadline_ns < s->fixed_ns)
+		deadline_ns = s->fixed_ns;
+	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	return deadline_ns;
+}
+
+int64_t session_deadline(const struct session *s, enum close_reason *why)
+{
+	int64_t deadline_ns = s->fixed_ns;
+
+	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT : CLOSE_CONNECT_TIMEOUT;
+	if (s->state == SESSION_FORWARDING)
+		return forwarding_deadline(s, why);
+	if (s->state == SESSION_CLOSING)
+		return delivery_deadline(s, why);
+	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	return deadline_ns;
+}
+
+int64_t session_half_closed_end(const struct session *s)
+{
+	return after(s->worker->loop.now_ns, client_timeouts(s)->half_closed_ns);
+}
+
+void session_rearm(struct session *s)
+{
+	struct timer_heap *timers = &s->worker->loop.timers;
+	enum close_reason why;
+	const int64_t deadline_ns = session_deadline(s, &why);
+
+	if (deadline_ns == CLOCK_NEVER) {
+		timer_cancel(timers, &s->timer);
+		return;
+	}
+	/* A later deadline needs no work now: the timer finds it when it fires early. */
+	if (timer_is_set(&s->timer) && timer_deadline(timers, &s->timer) <= deadline_ns)
+		return;
+	if (timer_set(timers, &s->timer, deadline_ns) && s->state != SESSION_CLOSING)
+		session_close(s, CLOSE_NO_RESOURCE);
+}

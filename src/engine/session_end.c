@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session_end.c - a session loses a side, closes, and is freed.
+ *
+ * Owns the decision how each side is closed, and both closes. Nothing is freed while an op is pending. A
+ * worker's thread.
+ */
+#include "session_end.h"
+
+#include "weir/base/check.h"
+#include "weir/base/last_words.h"
+#include "weir/engine/record.h"
+#include "weir/engine/source_wait.h"
+#include "extra.h"
+#include "handshake.h"
+#include "queueing.h"
+#include "session.h"
+#include "session_deadline.h"
+#include "slots.h"
+#include "source_leave.h"
+#include "worker.h"
+
+static struct flow *flow_to(struct session *s, enum side_name side)
+{
+	return &s->flows[side == SIDE_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER];
+}
+
+static struct io_op *side_op(struct session *s, enum side_name side)
+{
+	return &flow_to(s, side)->wr;
+}
+
+/* At the close. What a Unix socket has taken, its peer has. */
+static void note_left_over(struct session *s, enum side_name side)
+{
+	if ((s->sides[side].sock.bits & IO_TCP) && flow_to(s, side)->bytes_out > 0)
+		s->unacked[side] = io_unacked(&s->sides[side].sock);
+}
+
+void session_leave_server(struct session *s)
+{
+	if (!s->server_counted)
+		return;
+	s->server_counted = false;
+	server_leave(s->server);
+}
+
+/* ---- what the sides do ---- */
+
+static enum close_reason failure_reason(enum side_name side, int err)
+{
+	/* ENOTCONN is what shutdown(2) says of a socket that was reset. */
+	if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED || err == -ENOTCONN)
+		return side == SIDE_CLIENT ? CLOSE_CLIENT_RESET : CLOSE_SERVER_RESET;
+	return side == SIDE_CLIENT ? CLOSE_CLIENT_LOST : CLOSE_SERVER_LOST;
+}
+
+void session_side_failed(struct session *s, enum side_name side, int err)
+{
+	struct flow *from = &s->flows[side == SIDE_CLIENT ? FLOW_TO_SERVER : FLOW_TO_CLIENT];
+	struct flow *toward = &s->flows[side == SIDE_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER];
+
+	if (!session_is_forwarding(s) || s->failed == 1 + side)
+		return;
+	if (s->failed) {
+		session_close(s, (enum close_reason)s->reason); /* nobody is left to deliver to */
+		return;
+	}
+	source_leave_soon(s);
+	s->failed = (uint8_t)(1 + side);
+	s->reason = (uint8_t)failure_reason(side, err);
+	s->fixed_ns = session_half_closed_end(s);
+	flow_kill(toward);
+	flow_source_failed(from);
+	if (session_is_forwarding(s))
+		session_rearm(s);
+}
+
+void session_flow_ended(struct session *s, const struct flow *f)
+{
+	if (f->dir == FLOW_TO_SERVER)
+		source_leave_soon(s);
+	if (s->flows[!f->dir].state == FLOW_OPEN)
+		s->half_mark = (uint32_t)s->flows[!f->dir].bytes_out;
+}
+
+void session_flow_done(struct session *s, struct flow *f)
+{
+	if (s->flows[!f->dir].state != FLOW_DONE) {
+		session_rearm(s); /* timeout-half-closed counts from now */
+		return;
+	}
+	session_close(s, CLOSE_NORMAL);
+	/* Who takes this flow had ended its own side before, and may not have all of it yet: from now on the
+	 * kernel goes on without us, and is free to drop it (tcp_mem, tcp_max_orphans). Who ended its side
+	 * when it had everything costs no look. */
+	if (unlikely((uint32_t)f->bytes_out != s->half_mark))
+		note_left_over(s, f->dir == FLOW_TO_CLIENT ? SIDE_CLIENT : SIDE_SERVER);
+}
+
+void session_flow_delivered(struct session *s)
+{
+	const enum side_name failed = (enum side_name)(s->failed - 1);
+
+	check(s->failed != 0);
+	if (s->state == SESSION_CLOSING)
+		return;
+	session_close(s, (enum close_reason)s->reason);
+	s->ends[failed] = SIDE_CLOSE;
+	s->ends[!failed] = SIDE_DELIVER_RESET;
+}
+
+/* ---- the end ---- */
+
+/* An op of a closing session came back. */
+static void op_back(struct session *s)
+{
+	last_words_session(s->number);
+	check(s->state == SESSION_CLOSING);
+	list_remove(&s->link);
+	list_push_back(&s->worker->closing, &s->link);
+}
+
+static void rd_back(struct io_op *op, int result)
+{
+	(void)result;
+	op_back(flow_session(container_of(op, struct flow, rd)));
+}
+
+static void wr_back(struct io_op *op, int result)
+{
+	struct flow *f = container_of(op, struct flow, wr);
+
+	(void)result;
+	flow_drop_buf(f);
+	op_back(flow_session(f));
+}
+
+static void end_flow(struct flow *f)
+{
+	flow_kill(f);
+	f->rd.done = rd_back;
+	f->wr.done = wr_back;
+}
+
+void session_close(struct session *s, enum close_reason reason)
+{
+	const enum side_end end = reason == CLOSE_NORMAL ? SIDE_CLOSE : SIDE_RESET;
+
+	if (s->state == SESSION_CLOSING)
+		return;
+	s->log_state = s->state;
+	s->reason = (uint8_t)reason;
+	s->ends[SIDE_CLIENT] = (uint8_t)end;
+	s->ends[SIDE_SERVER] = (uint8_t)end;
+	s->unacked[SIDE_CLIENT] = 0;
+	s->unacked[SIDE_SERVER] = 0;
+	session_set_state(s, SESSION_CLOSING);
+	timer_cancel(&s->worker->loop.timers, &s->timer);
+	if (s->extra != NULL) {
+		queueing_leave(s);
+		handshake_drop(s);
+		(void)source_wait_end(s); /* a place that it was given is left with the session */
+		source_leave_soon(s);
+	}
+	/* rate-limit counted it before it was accepted, which must cost nobody a place who is let in. */
+	if (unlikely(!s->backend_counted))
+		slots_release_rate(s->worker->engine, s->endpoint->frontend, s->accepted_ns);
+	end_flow(&s->flows[FLOW_TO_SERVER]);
+	end_flow(&s->flows[FLOW_TO_CLIENT]);
+	list_remove(&s->link);
+	list_push_back(&s->worker->closing, &s->link);
+}
+
+void session_hurry(struct session *s)
+{
+	int i;
+
+	if (s->halted)
+		return;
+	s->halted = true;
+	for (i = 0; i < 2; i++)
+		io_cancel(&s->worker->loop, side_op(s, (enum side_name)i));
+}
+
+static bool has_pending(const struct session *s)
+{
+	return io_is_pending(&s->flows[0].rd) || io_is_pending(&s->flows[0].wr) ||
+	       io_is_pending(&s->flows[1].rd) || io_is_pending(&s->flows[1].wr);
+}
+
+static void close_side(struct session *s, enum side_name side)
+{
+	struct io_op *op = side_op(s, side);
+	int r;
+
+	if (s->sides[side].sock.fd < 0)
+		return;
+	op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;
+	if (s->worker->stopping)
+		s->halted = true;
+	op->flags = s->ends[side] == SIDE_DELIVER_RESET && !s->halted ? IO_DRAIN : 0;
+	if (s->reason != CLOSE_NORMAL && op->flags == 0)
+		note_left_over(s, side);
+	r = io_start(&s->worker->loop, op);
+	check(r == 0 || r == IO_PENDING); /* closing does not fail */
+	if (r == IO_PENDING && op->flags == IO_DRAIN)
+		session_rearm(s);
+}
+
+static void release(struct session *s)
+{
+	struct worker *w = s->worker;
+	struct frontend *fe = s->endpoint->frontend;
+	bool is_slot_gone;
+
+	check(s->flows[0].pipe == NULL && s->flows[0].buf == NULL);
+	check(s->flows[1].pipe == NULL && s->flows[1].buf == NULL);
+	timer_cancel(&w->loop.timers, &s->timer);
+	session_leave_server(s);
+	tally_session_ended(s);
+	if (unlikely(s->unacked[SIDE_CLIENT] | s->unacked[SIDE_SERVER])) {
+		counter_add(&w->counters.unacked_closes, 1);
+		w->engine->notify(w->engine->notify_arg); /* control looks whether the kernel drops them */
+	}
+	record_session_end(s);
+	is_slot_gone = source_leave(s) || s->slotless;
+	if (s->extra != NULL)
+		session_extra_put(s);
+	session_set_state(s, SESSION_FREE);
+	session_slab_put(&w->slab, s);
+	w->sessions--;
+	atomic_fetch_sub(&w->load, 1);
+	if (likely(!is_slot_gone))
+		slots_release(w->engine, fe);
+}
+
+bool session_reap(struct session *s)
+{
+	list_remove(&s->link);
+	if (!has_pending(s)) {
+		close_side(s, SIDE_CLIENT);
+		close_side(s, SIDE_SERVER);
+	}
+	if (has_pending(s)) {
+		list_push_back(&s->worker->waiting, &s->link); /* op_back() brings it here again */
+		return false;
+	}
+	release(s);
+	return true;
+}

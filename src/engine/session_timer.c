@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session_timer.c - the timer of a session has fired.
+ *
+ * Owns the second look at a session that seems idle. What a deadline means to a phase, the phase says. A
+ * worker's thread.
+ */
+#include "session_timer.h"
+
+#include <string.h>
+
+#include "weir/base/last_words.h"
+#include "weir/engine/source_wait.h"
+#include "admission.h"
+#include "connect.h"
+#include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
+#include "worker.h"
+
+/* Nothing has moved through us for a whole timeout. But a slow reader empties the kernel's queue, of
+ * which no event tells until a third of it is free: while acknowledgements come, the session lives.
+ * So what is not acknowledged is noted, and looked at again half a timeout later. */
+static bool is_still_moving(struct session *s)
+{
+	const int64_t now_ns = s->worker->loop.now_ns;
+	const uint32_t before[2] = {s->unacked[SIDE_CLIENT], s->unacked[SIDE_SERVER]};
+
+	for (int side = SIDE_CLIENT; side <= SIDE_SERVER; side++)
+		s->unacked[side] = io_unacked(&s->sides[side].sock);
+	if (s->unacked[SIDE_CLIENT] + s->unacked[SIDE_SERVER] == 0 || s->failed)
+		return false;
+	if (s->looked_at) {
+		s->looked_at = false;
+		if (memcmp(before, s->unacked, sizeof(before)) == 0)
+			return false;
+		s->last_ns = now_ns;
+		return true;
+	}
+	s->looked_at = true;
+	s->fixed_ns = now_ns + (now_ns - s->last_ns) / 2;
+	return true;
+}
+
+void session_timer_fired(struct timer *t)
+{
+	struct session *s = container_of(t, struct session, timer);
+	enum close_reason why;
+
+	last_words_session(s->number);
+	s->last_ns = io_late_ns(&s->worker->loop, s->last_ns);
+	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
+		s->looked_at = false; /* bytes moved since */
+		session_rearm(s);
+		return;
+	}
+	if (session_is_forwarding(s) && why != CLOSE_LIFETIME && is_still_moving(s)) {
+		session_rearm(s);
+		return;
+	}
+	if (s->state == SESSION_CLOSING)
+		session_hurry(s);
+	else if (s->state == SESSION_HELD)
+		admission_held_no_more(s, source_wait_end(s));
+	else if (s->state == SESSION_FORWARDING || s->state == SESSION_QUEUED || why == CLOSE_LIFETIME)
+		session_close(s, why);
+	else if (s->state == SESSION_HANDSHAKE)
+		admission_header_late(s);
+	else
+		connect_timer(s);
+}
