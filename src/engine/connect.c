@@ -22,7 +22,7 @@
 #include "choice.h"
 #include "client_watch.h"
 #include "extra.h"
-#include "handshake.h"
+#include "greeting.h"
 #include "session.h"
 #include "session_deadline.h"
 #include "session_end.h"
@@ -81,7 +81,7 @@ static void connected(struct session *s)
 	s->last_ns = now_ns;
 	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
 	server_answered(s->server);
-	if (!handshake_say(s))
+	if (!greeting_say(s))
 		return;
 	timer_cancel(&s->worker->loop.timers, &s->timer);
 	session_rearm(s);

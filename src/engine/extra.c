@@ -37,6 +37,18 @@ struct session_extra *session_extra(struct session *s)
 	return x;
 }
 
+void session_extra_drop_bufs(struct session *s)
+{
+	struct session_extra *x = s->extra;
+
+	if (x->head != NULL)
+		buf_put(&s->worker->loop.bufs, x->head);
+	x->head = NULL;
+	if (x->proxy != NULL)
+		buf_put(&s->worker->loop.bufs, x->proxy);
+	x->proxy = NULL;
+}
+
 void session_extra_put(struct session *s)
 {
 	struct session_extra *x = s->extra;

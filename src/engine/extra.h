@@ -41,8 +41,8 @@ struct session_extra {
 	bool ending;                 /* admission.c: its source was told that it is about to leave */
 	bool over_limit; /* admission.c: its source was full when it owed a header; not counted there */
 	struct source_wait wait;
-	/* handshake.c */
-	struct buf *head;        /* owns: a header that is not whole yet */
+	struct buf *head;        /* preface.c; owns: a preface that is not whole yet */
+	/* proxy_preface.c, greeting.c */
 	struct buf *proxy;       /* owns: the client's header, until a server was told of it; NULL = none */
 	bool tlvs_trusted;       /* the sender of `proxy` may have its TLVs passed on */
 	uint32_t header_sent;    /* bytes of our own header in the flow to the server: not the client's */
@@ -52,6 +52,9 @@ struct session_extra {
 
 /* The session's extra, made when it has none. NULL without memory. */
 struct session_extra *session_extra(struct session *s);
+/* No preface and no header of the client's is read any more, as the server has been told or the session ends:
+ * gives their memory back. */
+void session_extra_drop_bufs(struct session *s);
 /* Gives it back to the worker at the session's end; what its parts own has been given back before. */
 void session_extra_put(struct session *s);
 /* Prepares a worker's slab of them. */

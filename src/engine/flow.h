@@ -45,7 +45,7 @@ enum flow_state {
 };
 
 /* Each phase of a session sets `done` of the ops that it starts, and takes over what is still on its way from
- * the phase before: handshake.c, connect.c, flow_open(), flow_kill() and last session_close(). */
+ * the phase before: preface.c, connect.c, flow_open(), flow_kill() and last session_close(). */
 struct flow {
 	struct io_op rd;    /* on the source */
 	struct io_op wr;    /* on the destination */

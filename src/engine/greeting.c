@@ -6,6 +6,8 @@
  * has sent already, so both leave in one write, and at once also when the client is silent. A worker's
  * thread.
  */
+#include "greeting.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +19,6 @@
 #include "weir/net/proxy.h"
 #include "weir/sys/sys.h"
 #include "extra.h"
-#include "handshake.h"
 #include "session.h"
 #include "session_end.h"
 #include "worker.h"
@@ -170,12 +171,12 @@ static bool say(struct session *s)
 	return false;
 }
 
-bool handshake_say(struct session *s)
+bool greeting_say(struct session *s)
 {
 	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say(s))
 		return false;
 	/* There is no further try, so nobody reads the client's header any more. */
 	if (unlikely(s->extra != NULL))
-		handshake_drop(s);
+		session_extra_drop_bufs(s);
 	return true;
 }

@@ -12,7 +12,7 @@
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"
 #include "admission.h"
-#include "handshake.h"
+#include "proxy_preface.h"
 #include "session.h"
 #include "session_end.h"
 #include "session_timer.h"
@@ -45,7 +45,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	last_words_session(s->number);
 	s->accepted_ns = w->loop.now_ns;
 	s->fixed_ns = CLOCK_NEVER;
-	s->judged = true; /* by the listener; handshake.c asks for another address */
+	s->judged = true; /* by the listener; proxy_preface.c asks for another address */
 	s->sides[SIDE_SERVER].sock.fd = -1;
 	session_set_state(s, SESSION_ACCEPTED);
 	timer_init(&s->timer, session_timer_fired);
@@ -61,6 +61,6 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 		endpoint_accepted(ep, fd);
 	if (io_attach(&w->loop, &s->sides[SIDE_CLIENT].sock))
 		session_close(s, CLOSE_NO_RESOURCE);
-	else if (likely(!handshake_start(s)))
+	else if (likely(!proxy_preface_start(s)))
 		admission_enter(s);
 }

@@ -12,7 +12,6 @@
 #include "weir/engine/record.h"
 #include "weir/engine/source_wait.h"
 #include "extra.h"
-#include "handshake.h"
 #include "queueing.h"
 #include "session.h"
 #include "session_deadline.h"
@@ -159,7 +158,7 @@ void session_close(struct session *s, enum close_reason reason)
 	timer_cancel(&s->worker->loop.timers, &s->timer);
 	if (s->extra != NULL) {
 		queueing_leave(s);
-		handshake_drop(s);
+		session_extra_drop_bufs(s);
 		(void)source_wait_end(s); /* a place that it was given is left with the session */
 		source_leave_soon(s);
 	}

@@ -17,7 +17,7 @@ FLOW = "src/engine/flow.c"
 READ = "src/engine/flow_read.c"
 WRITE = "src/engine/flow_write.c"
 SESSION = "src/engine/session_end.c"
-HANDSHAKE = "src/engine/handshake.c"
+PREFACE = "src/engine/preface.c"
 GREETING = "src/engine/greeting.c"
 SLAB = "src/engine/slab.c"
 
@@ -150,10 +150,10 @@ MUTANTS = [
      "edits": [(PARKED, "	parked_forget(p, op);\n	p->look_ns = DRAIN_LOOK_NS;",
                 "	p->look_ns = DRAIN_LOOK_NS;")], "drivers": ["epoll"]},
     {"rule": "-", "what": "what came behind a PROXY header is dropped",
-     "edits": [(HANDSHAKE, "		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);",
+     "edits": [(PREFACE, "		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);",
                 "		buf_put(&s->worker->loop.bufs, rest);")]},
     {"rule": "-", "what": "a PROXY header goes on as if it were the client's bytes",
-     "edits": [(HANDSHAKE, "io_buf_keep(&s->worker->loop, op, header);",
+     "edits": [(PREFACE, "io_buf_keep(&s->worker->loop, op, used);",
                 "io_buf_keep(&s->worker->loop, op, 0);")]},
     {"rule": "-", "what": "a server that is tried gets no PROXY header",
      "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) && !say(s))",

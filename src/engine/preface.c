@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * preface.c - what a client must say before it gets a server: its state, its deadline, its bytes.
+ *
+ * Owns the bytes of a preface that is on its way. What came behind it becomes the hold of the flow to the
+ * server, so that it goes first. A read here is never so long that our own header would not fit in front
+ * of what it leaves (greeting.c). A worker's thread.
+ */
+#include "preface.h"
+
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/last_words.h"
+#include "weir/net/proxy.h"
+#include "admission.h"
+#include "extra.h"
+#include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
+#include "worker.h"
+
+/* One read: with a header that is almost whole before it, and ours in its place, it fits into a buffer. */
+#define PREFACE_READ_BYTES (2 * PROXY_MAX)
+
+_Static_assert(PROXY_MAX + PREFACE_READ_BYTES + PROXY_MAX <= BUF_MAX,
+	       "our header goes into one buffer with what came behind the client's");
+
+/* What is behind the preface in a buffer of ours; NULL when that is nothing. */
+static struct buf *rest_of_head(struct session *s, uint32_t used)
+{
+	struct buf *b = s->extra->head;
+
+	s->extra->head = NULL;
+	b->off += used;
+	b->len -= used;
+	if (b->len > 0)
+		return b;
+	buf_put(&s->worker->loop.bufs, b);
+	return NULL;
+}
+
+static void begin(struct session *s, struct buf *rest)
+{
+	if (rest != NULL)
+		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);
+	s->fixed_ns = CLOCK_NEVER;
+	admission_enter(s);
+}
+
+/* It is whole: `used` bytes of it, the last read included. */
+static void whole(struct session *s, uint32_t used)
+{
+	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
+	struct buf *rest = NULL;
+
+	if (s->extra->head != NULL) {
+		rest = rest_of_head(s, used);
+	} else if (used < op->len) {
+		rest = io_buf_keep(&s->worker->loop, op, used);
+		if (rest == NULL) {
+			session_close(s, CLOSE_NO_RESOURCE);
+			return;
+		}
+	}
+	begin(s, rest);
+}
+
+/* Puts the bytes of a read behind those that are kept. False without memory. */
+static bool append(struct session *s, const struct io_op *op)
+{
+	struct buf_cache *bufs = &s->worker->loop.bufs;
+	struct buf *b = s->extra->head;
+
+	if (b->off + b->len + op->len > b->cap) {
+		struct buf *longer = buf_get(bufs, b->len + op->len);
+
+		if (longer == NULL)
+			return false;
+		memcpy(longer->data, b->data + b->off, b->len);
+		longer->len = b->len;
+		buf_put(bufs, b);
+		s->extra->head = b = longer;
+	}
+	memcpy(b->data + b->off + b->len, op->data, op->len);
+	b->len += op->len;
+	return true;
+}
+
+/* A client that says nothing at all is a balancer's probe: no fault of anybody. */
+static void client_ended(struct session *s, const struct preface_kind *kind)
+{
+	if (s->extra->head != NULL) {
+		session_close(s, kind->truncated);
+		return;
+	}
+	session_close(s, CLOSE_CLIENT_GONE);
+	s->ends[SIDE_CLIENT] = SIDE_CLOSE;
+}
+
+static void bytes_came(struct session *s, const struct preface_kind *kind)
+{
+	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
+	struct session_extra *x = s->extra;
+	const uint8_t *bytes = op->data;
+	size_t len = op->len;
+	uint32_t used = 0;
+
+	if (x->head != NULL) {
+		if (!append(s, op)) {
+			session_close(s, CLOSE_NO_RESOURCE);
+			return;
+		}
+		bytes = x->head->data + x->head->off;
+		len = x->head->len;
+	}
+	switch (kind->look(s, bytes, len, &used)) {
+	case PREFACE_WHOLE:
+		whole(s, used);
+		break;
+	case PREFACE_MORE:
+		if (x->head != NULL)
+			break;
+		x->head = io_buf_keep(&s->worker->loop, op, 0);
+		if (x->head == NULL)
+			session_close(s, CLOSE_NO_RESOURCE);
+		break;
+	case PREFACE_CLOSED:
+		break;
+	}
+}
+
+static void bytes_or_end(struct session *s, int n, const struct preface_kind *kind)
+{
+	if (n > 0)
+		bytes_came(s, kind);
+	else if (unlikely(n == -ENOMEM)) /* for example, its worker has no ring for the moment */
+		session_close(s, CLOSE_NO_RESOURCE);
+	else
+		client_ended(s, kind);
+}
+
+static void read_more(struct session *s, const struct preface_kind *kind)
+{
+	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
+	int n;
+
+	while (s->state == SESSION_HANDSHAKE) {
+		op->kind = IO_READ;
+		op->max = PREFACE_READ_BYTES;
+		n = io_start(&s->worker->loop, op);
+		if (n == IO_PENDING)
+			return;
+		bytes_or_end(s, n, kind);
+	}
+}
+
+void preface_read_done(struct io_op *op, int result, const struct preface_kind *kind)
+{
+	struct session *s = flow_session(container_of(op, struct flow, rd));
+
+	last_words_session(s->number);
+	check(s->state == SESSION_HANDSHAKE);
+	bytes_or_end(s, result, kind);
+	read_more(s, kind);
+}
+
+void preface_begin(struct session *s, const struct preface_kind *kind)
+{
+	const int64_t timeout_ns = s->endpoint->frontend->config->timeouts.handshake_ns;
+
+	if (session_extra(s) == NULL) {
+		session_close(s, CLOSE_NO_RESOURCE);
+		return;
+	}
+	session_set_state(s, SESSION_HANDSHAKE);
+	s->flows[FLOW_TO_SERVER].rd.done = kind->read_done;
+	if (timeout_ns > 0)
+		s->fixed_ns = s->accepted_ns + timeout_ns;
+	session_rearm(s);
+	read_more(s, kind);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * proxy_preface.c - the client's PROXY header: who must send one, and what becomes of what it says.
+ *
+ * How its bytes come in, preface.c sees to; what they are, net/proxy.h. A worker's thread.
+ */
+#include "proxy_preface.h"
+
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/net/netset.h"
+#include "weir/net/proxy.h"
+#include "admission.h"
+#include "extra.h"
+#include "preface.h"
+#include "session.h"
+#include "session_end.h"
+#include "worker.h"
+
+static enum close_reason close_reason_of(enum proxy_error why)
+{
+	switch (why) {
+	case PROXY_NOT_HEADER:
+		return CLOSE_PROXY_NOT_HEADER;
+	case PROXY_BAD_V1:
+		return CLOSE_PROXY_BAD_V1;
+	case PROXY_BAD_VERSION:
+		return CLOSE_PROXY_BAD_VERSION;
+	case PROXY_BAD_FAMILY:
+		return CLOSE_PROXY_BAD_FAMILY;
+	case PROXY_BAD_LENGTH:
+		return CLOSE_PROXY_BAD_LENGTH;
+	case PROXY_BAD_TLV:
+		return CLOSE_PROXY_BAD_TLV;
+	case PROXY_BAD_CHECKSUM:
+		return CLOSE_PROXY_BAD_CHECKSUM;
+	case PROXY_TOO_LONG:
+		return CLOSE_PROXY_TOO_LONG;
+	default:
+		return CLOSE_INTERNAL;
+	}
+}
+
+/* ---- a whole header ---- */
+
+/* Is it a sender that the configuration names? A client of a Unix socket is, by the socket's mode and
+ * allow-uid. Asked before its header takes the place of its own address. */
+static bool is_named(const struct session *s)
+{
+	const struct netset *trusted = s->endpoint->frontend->config->trusted;
+
+	return s->client.family == AF_UNIX || (trusted != NULL && netset_has(trusted, &s->client));
+}
+
+static bool has_v2_server(const struct backend *b, bool tlvs)
+{
+	for (size_t i = 0; i < b->config->server_count; i++) {
+		const struct config_server *server = &b->config->servers[i];
+
+		if (server->send_proxy == CONFIG_SEND_PROXY_V2 && (!tlvs || server->proxy_pass))
+			return true;
+	}
+	return false;
+}
+
+/* May a server get what only a v2 header can say, its `tlvs` or its paths? Which backend it will be is not
+ * known yet. */
+static bool may_pass_on(const struct session *s, bool tlvs)
+{
+	const struct frontend *fe = s->endpoint->frontend;
+
+	for (size_t i = 0; i < fe->config->route_count; i++)
+		if (has_v2_server(fe->routes[i], tlvs))
+			return true;
+	return has_v2_server(fe->backend, tlvs);
+}
+
+/* An IPv4 client is one, however it was written: lists and balancing must not see two. */
+static struct addr_brief plain_address(const struct addr_brief *a)
+{
+	struct addr_brief plain = {.family = AF_INET, .port = a->port};
+
+	if (a->family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)a->ip))
+		return *a;
+	memcpy(plain.ip, a->ip + 12, 4);
+	return plain;
+}
+
+static void note_unique_id(struct session_extra *x, const struct proxy_header *h)
+{
+	size_t len;
+	const uint8_t *id = proxy_tlv_find(h->tlvs, h->tlv_len, PROXY_TLV_UNIQUE_ID, &len);
+
+	if (id == NULL)
+		return;
+	check(len <= sizeof(x->unique_id));
+	memcpy(x->unique_id, id, len);
+	x->unique_id_len = (uint8_t)len;
+}
+
+/* Takes over what it says; its bytes are copied where a server may get them. False without memory. Its TLVs
+ * count for something only when the sender is a named one. */
+static bool adopt_header(struct session *s, const struct proxy_header *h, const uint8_t *bytes, size_t len)
+{
+	struct session_extra *x = s->extra;
+
+	x->tlvs_trusted = h->tlv_len > 0 && is_named(s);
+	if (x->tlvs_trusted)
+		note_unique_id(x, h);
+	if (h->family != 0) {
+		s->client = plain_address(&h->src);
+		x->dst = plain_address(&h->dst);
+	}
+	if (!(x->tlvs_trusted && may_pass_on(s, true)) && !(h->family == AF_UNIX && may_pass_on(s, false)))
+		return true;
+	x->proxy = buf_get(&s->worker->loop.bufs, (uint32_t)len);
+	if (x->proxy == NULL)
+		return false;
+	memcpy(x->proxy->data, bytes, len);
+	x->proxy->len = (uint32_t)len;
+	return true;
+}
+
+static enum preface_step look(struct session *s, const uint8_t *bytes, size_t len, uint32_t *used)
+{
+	struct proxy_header h;
+	enum proxy_error why;
+	const ssize_t n = proxy_parse(bytes, len, &h, &why);
+
+	if (n == 0)
+		return PREFACE_MORE;
+	if (n < 0) {
+		session_close(s, close_reason_of(why));
+		return PREFACE_CLOSED;
+	}
+	*used = (uint32_t)n;
+	if (adopt_header(s, &h, bytes, (size_t)n))
+		return PREFACE_WHOLE;
+	session_close(s, CLOSE_NO_RESOURCE);
+	return PREFACE_CLOSED;
+}
+
+/* ---- the beginning ---- */
+
+static void read_done(struct io_op *op, int result);
+
+static const struct preface_kind proxy_kind = {
+	.look = look,
+	.read_done = read_done,
+	.truncated = CLOSE_PROXY_TRUNCATED,
+};
+
+static void read_done(struct io_op *op, int result)
+{
+	preface_read_done(op, result, &proxy_kind);
+}
+
+static bool start(struct session *s)
+{
+	/* Who must send one and is not trusted has been turned away. */
+	if (s->endpoint->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
+	    !admission_trusts(s->endpoint->frontend, &s->client))
+		return false;
+	s->judged = false;
+	preface_begin(s, &proxy_kind);
+	if (s->state == SESSION_HANDSHAKE)
+		admission_owes_header(s);
+	return true;
+}
+
+bool proxy_preface_start(struct session *s)
+{
+	return unlikely(s->endpoint->config->accept_proxy != CONFIG_ACCEPT_PROXY_OFF) && start(s);
+}
