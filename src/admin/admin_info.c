@@ -19,17 +19,6 @@
 
 #define FIGURES_MAX 32
 
-struct counter_row {
-	const char *name;
-	size_t offset; /* in struct counters */
-};
-
-static const struct counter_row counter_rows[] = {
-#define COUNTER(name, unit, help) {#name, offsetof(struct counters, name)},
-#include "weir/base/counters.tbl.h"
-#undef COUNTER
-};
-
 static const char *const state_words[] = {
 	[SERVER_UP] = "up",
 	[SERVER_DRAIN] = "drain",
@@ -46,9 +35,11 @@ static void add_number(struct text *out, const char *name, uint64_t value)
 /* The counters whose names begin with `prefix`. */
 static void add_counters(const struct engine *e, const char *prefix, struct text *out)
 {
-	for (size_t i = 0; i < ARRAY_LEN(counter_rows); i++)
-		if (strncmp(counter_rows[i].name, prefix, strlen(prefix)) == 0)
-			add_number(out, counter_rows[i].name, engine_sum_at(e, counter_rows[i].offset));
+	const struct counter_row *row;
+
+	for (size_t i = 0; (row = counter_row(i)) != NULL; i++)
+		if (strncmp(row->name, prefix, strlen(prefix)) == 0)
+			add_number(out, row->name, engine_sum_at(e, row->offset));
 }
 
 static void add_frontends(const struct engine *e, struct text *out)

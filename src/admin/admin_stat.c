@@ -17,7 +17,8 @@ enum stat_column {
 #define COLUMN(name) STAT_##name,
 #include "stat_columns.tbl.h"
 #undef COLUMN
-	STAT_COLUMNS
+	STAT_COLUMNS,
+	STAT_none = STAT_COLUMNS /* of a tally that has no column */
 };
 
 static const char *const column_names[] = {
@@ -148,18 +149,31 @@ static size_t backend_place(const struct table *t, const struct backend *b)
 	return (size_t)(b - t->e->backends);
 }
 
-/* What a frontend, a backend and a server have in common. */
+/* The columns that tallies.tbl.h says are one tally each; other functions fill in those that are more. */
+static const struct {
+	enum stat_column column;
+	unsigned shown; /* enum tally_shown */
+	size_t offset;
+} tally_columns[] = {
+#define TALLY(field, kind, unit, shown, column, metric, help)                                                \
+	{STAT_##column, TALLY_SHOWN_##shown, offsetof(struct tally_sum, field)},
+#include "weir/engine/tallies.tbl.h"
+#undef TALLY
+};
+
+/* What is made of the tallies of a frontend, a backend and a server alike. */
 static void put_tally(struct table *t, const struct tally_sum *sum)
 {
-	put(t, STAT_bin, sum->bytes_to_server);
-	put(t, STAT_bout, sum->bytes_to_client);
+	const unsigned type = 1u << t->row[STAT_type].number;
+
+	for (size_t i = 0; i < ARRAY_LEN(tally_columns); i++)
+		if ((tally_columns[i].shown & type) != 0)
+			put(t, tally_columns[i].column, tally_at(sum, tally_columns[i].offset));
 	put(t, STAT_reqbin, sum->bytes_to_server);
 	put(t, STAT_reqbout, sum->bytes_to_server);
 	put(t, STAT_resbin, sum->bytes_to_client);
 	put(t, STAT_resbout, sum->bytes_to_client);
-	put(t, STAT_rate, sum->rate);
 	put(t, STAT_rate_max, sum->rate_max > sum->rate ? sum->rate_max : sum->rate);
-	put(t, STAT_eint, sum->internal_errors);
 }
 
 /* A session that begins between two readings must not make the maximum smaller than the count. */
@@ -233,15 +247,11 @@ static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
 }
 
 /* Of a backend and a server: what became of the tries. */
-static void put_tries(struct table *t, const struct tally_sum *sum, uint64_t failures)
+static void put_tries(struct table *t, uint64_t failures)
 {
 	put(t, STAT_econ, failures);
 	put(t, STAT_eresp, 0);
 	put(t, STAT_dresp, 0);
-	put(t, STAT_wretr, sum->retries);
-	put(t, STAT_wredis, sum->redispatches);
-	put(t, STAT_cli_abrt, sum->client_aborts);
-	put(t, STAT_srv_abrt, sum->server_aborts);
 }
 
 /* ---- servers ---- */
@@ -331,7 +341,7 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 	begin_row(t, b->config->name, s->config->name, TYPE_SERVER);
 	put(t, STAT_stot, counter_get(&s->total));
 	put_tally(t, sum);
-	put_tries(t, sum, counter_get(&s->failures));
+	put_tries(t, counter_get(&s->failures));
 	put_times(t, sum);
 	put_load(t, s, sum);
 	put_state_times(t, s, state);
@@ -432,11 +442,10 @@ static void add_backend(struct table *t, const struct backend *b, size_t iid)
 	sum_servers(t, b, &sum);
 	begin_row(t, b->config->name, "BACKEND", TYPE_BACKEND);
 	put_sessions(t, own->sessions, most_sessions(t, b, &sum));
-	put(t, STAT_stot, own->total);
 	put_tally(t, own);
-	put_tries(t, &sum.tally, sum.failures);
-	put(t, STAT_cli_abrt, own->client_aborts);
-	put(t, STAT_srv_abrt, own->server_aborts);
+	put_tries(t, sum.failures);
+	put(t, STAT_wretr, sum.tally.retries);
+	put(t, STAT_wredis, sum.tally.redispatches);
 	put_times(t, own);
 	put_backend_load(t, b, &sum);
 	put(t, STAT_dreq, 0);

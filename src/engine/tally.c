@@ -2,7 +2,8 @@
  *
  * tally.c - what a worker counts for each frontend, backend and server; nothing is done for an event.
  *
- * Owns no memory: the array is the worker's, which alone writes it. A worker's thread, but for the sums.
+ * Owns no memory: the array is the worker's, which alone writes it. A worker's thread, but for the sums and
+ * the rows of tallies.tbl.h.
  */
 #include "weir/engine/tally.h"
 
@@ -14,6 +15,18 @@
 #include "payload.h"
 #include "session.h"
 #include "worker.h"
+
+static const struct tally_row rows[] = {
+#define TALLY(field, kind, unit, shown, column, metric, help)                                                \
+	{#field, TALLY_KIND_##kind, unit, #column, metric, help, offsetof(struct tally_sum, field)},
+#include "weir/engine/tallies.tbl.h"
+#undef TALLY
+};
+
+const struct tally_row *tally_row(size_t i)
+{
+	return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
+}
 
 size_t tally_count(const struct engine *e)
 {
@@ -318,23 +331,17 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+#define TAKE_TOTAL(field) counter_get(&t->field)
+#define TAKE_GAUGE(field) counter_get(&t->field)
+#define TAKE_MAX(field)	  counter_get(&t->field)
+#define TAKE_RATE(field)  rate(t, now_ns)
+
 static void take(const struct tally *t, int64_t now_ns, struct tally_sum *out)
 {
 	*out = (struct tally_sum){
-		.bytes_to_server = counter_get(&t->bytes_to_server),
-		.bytes_to_client = counter_get(&t->bytes_to_client),
-		.sessions = counter_get(&t->sessions),
-		.sessions_max = counter_get(&t->sessions_max),
-		.total = counter_get(&t->total),
-		.retries = counter_get(&t->retries),
-		.redispatches = counter_get(&t->redispatches),
-		.client_aborts = counter_get(&t->client_aborts),
-		.server_aborts = counter_get(&t->server_aborts),
-		.internal_errors = counter_get(&t->internal_errors),
-		.rate = rate(t, now_ns),
-		.rate_max = counter_get(&t->rate_max),
-		.last_ns = counter_get(&t->last_ns),
-		.samples = counter_get(&t->samples),
+#define TALLY(field, kind, unit, shown, column, metric, help) .field = TAKE_##kind(field),
+#include "weir/engine/tallies.tbl.h"
+#undef TALLY
 	};
 	for (unsigned i = 0; i < TALLY_TIMES; i++) {
 		out->times_us[i] = counter_get(&t->times_us[i]);
@@ -360,22 +367,16 @@ void tally_sum_up(const struct engine *e, size_t index, int64_t now_ns, struct t
 	}
 }
 
+#define JOIN_TOTAL(a, b) ((a) + (b))
+#define JOIN_GAUGE(a, b) ((a) + (b))
+#define JOIN_MAX(a, b)	 larger(a, b)
+#define JOIN_RATE(a, b)	 ((a) + (b))
+
 void tally_add(struct tally_sum *to, const struct tally_sum *from)
 {
-	to->bytes_to_server += from->bytes_to_server;
-	to->bytes_to_client += from->bytes_to_client;
-	to->sessions += from->sessions;
-	to->sessions_max = larger(to->sessions_max, from->sessions_max);
-	to->total += from->total;
-	to->retries += from->retries;
-	to->redispatches += from->redispatches;
-	to->client_aborts += from->client_aborts;
-	to->server_aborts += from->server_aborts;
-	to->internal_errors += from->internal_errors;
-	to->rate += from->rate;
-	to->rate_max = larger(to->rate_max, from->rate_max);
-	to->last_ns = larger(to->last_ns, from->last_ns);
-	to->samples += from->samples;
+#define TALLY(field, kind, unit, shown, column, metric, help) to->field = JOIN_##kind(to->field, from->field);
+#include "weir/engine/tallies.tbl.h"
+#undef TALLY
 	for (unsigned i = 0; i < TALLY_TIMES; i++) {
 		to->times_us[i] += from->times_us[i];
 		to->times_max_us[i] = larger(to->times_max_us[i], from->times_max_us[i]);

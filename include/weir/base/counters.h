@@ -8,13 +8,28 @@
 #define WEIR_BASE_COUNTERS_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "weir/base/figure.h"
+
 struct counters {
-#define COUNTER(name, unit, help) _Atomic uint64_t name;
+#define COUNTER(name, kind, unit, help) _Atomic uint64_t name;
 #include "weir/base/counters.tbl.h"
 #undef COUNTER
 };
+
+/* What counters.tbl.h says of one of them; all text is static. */
+struct counter_row {
+	const char *name; /* of its field, and in `show info` */
+	enum figure_kind kind;
+	const char *unit;
+	const char *help;
+	size_t offset; /* in struct counters */
+};
+
+/* The row at `i`, in the order of `show info`; NULL behind the last. Any thread. */
+const struct counter_row *counter_row(size_t i);
 
 /* Writer only. */
 static inline void counter_add(_Atomic uint64_t *c, uint64_t n)

@@ -18,11 +18,11 @@ struct close_reason_row {
 	const char *name; /* of the row, upper case; in logs it stands in lower case and never changes */
 	char letter1;
 	char letter2; /* 0 = by the state that the session was in */
-	bool is_error;
+	bool is_error; /* no end that both sides, a client in time or an order asked for */
 	const char *words;
 };
 
-/* The row of `reason`; static. */
+/* The row of `reason`, static: for logs, and for reports that tell good ends from bad. */
 const struct close_reason_row *close_reason_row(enum close_reason reason);
 
 #endif

@@ -27,51 +27,69 @@ struct worker;
 /* What a session's life is made of; of sessions that were connected. */
 enum tally_time { TALLY_QUEUE, TALLY_CONNECT, TALLY_TOTAL, TALLY_TIMES };
 
-/* Of one frontend, backend or server, in one worker. */
+/* Of a row of tallies.tbl.h: what is kept of each kind; a rate is made of the two seconds. */
+#define TALLY_FIELD_TOTAL(field) _Atomic uint64_t field;
+#define TALLY_FIELD_GAUGE(field) _Atomic uint64_t field;
+#define TALLY_FIELD_MAX(field)	 _Atomic uint64_t field;
+#define TALLY_FIELD_RATE(field)
+
+/* Of one frontend, backend or server, in one worker. In `bytes_to_...` are sessions that have ended, but for
+ * the late ones. */
 struct tally {
-	_Atomic uint64_t bytes_to_server; /* of sessions that have ended, but for the late ones */
-	_Atomic uint64_t bytes_to_client;
-	uint64_t late_to_server; /* see tally_begin_walk(); the worker's alone */
-	uint64_t late_to_client;
-	_Atomic uint64_t sessions;     /* of a frontend or backend: live, in this worker */
-	_Atomic uint64_t sessions_max; /* of all workers together, as this one saw them */
-	_Atomic uint64_t own_max;      /* of a backend: the most in this worker */
-	_Atomic uint64_t total;        /* that began; of a server: tries */
-	_Atomic uint64_t retries;      /* after a failure of this server */
-	_Atomic uint64_t redispatches; /* of these, to another server */
-	_Atomic uint64_t client_aborts;
-	_Atomic uint64_t server_aborts;
-	_Atomic uint64_t internal_errors; /* ended by a shortage of ours */
 	/* What began in the last second and in the one before in which anything did: the second in the upper
 	 * half, the count in the lower. Other workers read them for the maximum. */
 	_Atomic uint64_t this_second;
 	_Atomic uint64_t last_second;
-	_Atomic uint64_t rate_max; /* in one second, of all workers together */
-	_Atomic uint64_t last_ns;  /* when one began last; 0 = never */
-	_Atomic uint64_t samples;  /* sessions that had times; the sums are of the last TALLY_SAMPLES */
-	_Atomic uint64_t times_us[TALLY_TIMES];
+#define TALLY(field, kind, unit, shown, column, metric, help) TALLY_FIELD_##kind(field)
+#include "weir/engine/tallies.tbl.h"
+#undef TALLY
+	uint64_t late_to_server; /* see tally_begin_walk(); the worker's alone */
+	uint64_t late_to_client;
+	_Atomic uint64_t own_max; /* of a backend: the most in this worker */
+	_Atomic uint64_t times_us[TALLY_TIMES]; /* of the last TALLY_SAMPLES */
 	_Atomic uint64_t times_max_us[TALLY_TIMES];
 };
 
 /* The same as plain numbers, of all workers together; in `bytes_to_...` late ones are not. */
 struct tally_sum {
-	uint64_t bytes_to_server;
-	uint64_t bytes_to_client;
-	uint64_t sessions; /* of a frontend or backend; a server has a count of its own */
-	uint64_t sessions_max;
-	uint64_t total;
-	uint64_t retries;
-	uint64_t redispatches;
-	uint64_t client_aborts;
-	uint64_t server_aborts;
-	uint64_t internal_errors;
-	uint64_t rate; /* that began in the last second */
-	uint64_t rate_max;
-	uint64_t last_ns; /* monotonic; 0 = never */
-	uint64_t samples; /* of how many sessions the sums of times are */
+#define TALLY(field, kind, unit, shown, column, metric, help) uint64_t field;
+#include "weir/engine/tallies.tbl.h"
+#undef TALLY
 	uint64_t times_us[TALLY_TIMES];
 	uint64_t times_max_us[TALLY_TIMES];
 };
+
+enum tally_kind { TALLY_KIND_TOTAL, TALLY_KIND_GAUGE, TALLY_KIND_MAX, TALLY_KIND_RATE };
+
+/* Whose column of `show stat` it is as it stands: a mask, with the bits of that command's types. */
+enum tally_shown {
+	TALLY_SHOWN_NONE = 0,
+	TALLY_SHOWN_F = 1,
+	TALLY_SHOWN_B = 2,
+	TALLY_SHOWN_S = 4,
+	TALLY_SHOWN_BS = TALLY_SHOWN_B | TALLY_SHOWN_S,
+	TALLY_SHOWN_FBS = TALLY_SHOWN_F | TALLY_SHOWN_BS,
+};
+
+/* What tallies.tbl.h says of one of them; all text is static. */
+struct tally_row {
+	const char *field;
+	enum tally_kind kind;
+	const char *unit;   /* one of few words: "sessions", "tries", "bytes", "ns" */
+	const char *column; /* of `show stat`, or "none" */
+	const char *metric;
+	const char *help;
+	size_t offset; /* in struct tally_sum; see tally_at() */
+};
+
+/* The row at `i`; NULL behind the last. Any thread. */
+const struct tally_row *tally_row(size_t i);
+
+/* The number at the offset of a row. */
+static inline uint64_t tally_at(const struct tally_sum *sum, size_t offset)
+{
+	return *(const uint64_t *)(const void *)((const char *)sum + offset);
+}
 
 /* How many a worker has, and which is whose. Any thread. */
 size_t tally_count(const struct engine *e);

@@ -43,6 +43,22 @@ static void every_close_reason_has_words_and_known_letters(void **state)
 	}
 }
 
+/* Who ended it as he may: both sides, a client that no longer wants an answer, the administrator or his
+ * max-lifetime. All else is an error. */
+static void an_end_that_was_asked_for_is_no_error(void **state)
+{
+	static const enum close_reason asked_for[] = {CLOSE_NORMAL, CLOSE_CLIENT_GONE, CLOSE_LIFETIME,
+						      CLOSE_KILLED, CLOSE_STOPPED};
+	unsigned good = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asked_for) / sizeof(asked_for[0]); i++)
+		assert_false(close_reason_row(asked_for[i])->is_error);
+	for (int i = 0; i < CLOSE_REASONS; i++)
+		good += !close_reason_row((enum close_reason)i)->is_error;
+	assert_int_equal(good, sizeof(asked_for) / sizeof(asked_for[0]));
+}
+
 static void a_session_used_again_keeps_only_its_generations(void **state)
 {
 	struct slab slab;
@@ -363,6 +379,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_idle_session_costs_at_most_512_bytes),
 		cmocka_unit_test(every_close_reason_has_words_and_known_letters),
+		cmocka_unit_test(an_end_that_was_asked_for_is_no_error),
 		cmocka_unit_test(a_session_used_again_keeps_only_its_generations),
 		cmocka_unit_test(the_slab_grows_and_hands_out_each_slot_once),
 		cmocka_unit_test(a_page_without_sessions_goes_after_a_whole_cycle),
