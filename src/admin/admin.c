@@ -3,8 +3,9 @@
  * admin.c - the admin protocol: one line of commands in, their answers out, close.
  *
  * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a timer in every state, which client_set_state()
- * alone changes; admin_accept.c brings them. An answer is made and written by turns: see client_go_on().
- * After `prompt` a connection takes line after line, as tools for HAProxy want it. Main thread.
+ * alone changes; admin_accept.c brings them. While workers are asked the timer is the question's. An answer
+ * is made and written by turns: see client_go_on(). After `prompt` a connection takes line after line, as
+ * tools for HAProxy want it. Main thread.
  */
 #include "admin_client.h"
 
@@ -26,6 +27,7 @@
 
 static void on_client(struct ev_loop *loop, struct ev_io *io, int revents);
 static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void on_answer(void *arg);
 static void client_go_on(struct client *c);
 
 struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx)
@@ -35,10 +37,6 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 	check(socket->fd >= 0);
 	if (a == NULL)
 		return NULL;
-	if (stat_gather_init(&a->gather, ctx->engine) != 0) {
-		free(a);
-		return NULL;
-	}
 	a->loop = loop;
 	a->socket = socket;
 	a->ctx = ctx;
@@ -49,7 +47,7 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 
 		c->admin = a;
 		c->fd = -1;
-		admin_listing_init(&c->listing, ctx->engine);
+		question_init(&c->asked, ctx->stats, on_answer, c);
 		ev_init(&c->io, on_client);
 		c->io.data = c;
 		ev_init(&c->timer, on_client_timer);
@@ -99,7 +97,7 @@ void client_close(struct client *c)
 	ev_timer_stop(a->loop, &c->timer);
 	low_fds_close(c->fd);
 	c->fd = -1;
-	admin_listing_leave(&c->listing);
+	question_withdraw(&c->asked);
 	text_free(&c->answer);
 	admin_socket_refill(a->socket);
 	admin_accept_again(a);
@@ -112,7 +110,6 @@ void admin_free(struct admin *a)
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
 		if (a->clients[i].state != CLIENT_FREE)
 			client_close(&a->clients[i]);
-	stat_gather_free(&a->gather);
 	admin_accept_stop(a);
 	free(a);
 }
@@ -242,7 +239,7 @@ static void client_wait_for_worker(struct client *c)
 {
 	client_set_state(c, CLIENT_ASKING);
 	client_wait(c, 0); /* its FIN is no reason to forget it: it may have said all it has to say */
-	client_set_timer(c, admin_make_patience(c));
+	ev_timer_stop(c->admin->loop, &c->timer); /* the deadline of `asked` runs instead */
 }
 
 /* Makes and writes by turns, until it waits for a worker or for the reader, or all is out. */
@@ -324,6 +321,7 @@ static void client_read(struct client *c)
 static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
 {
 	struct client *c = io->data;
+	struct admin *a = c->admin;
 
 	(void)loop;
 	if (c->state == CLIENT_READING)
@@ -335,41 +333,22 @@ static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
 	/* The kernel had no memory to watch it, and libev has stopped it: nothing more would be heard. */
 	if ((revents & EV_ERROR) != 0 && (c->state == CLIENT_READING || c->state == CLIENT_LINGERING))
 		client_close(c);
-	admin_take_answers(c->admin); /* it may have asked for what others are being told, or nobody yet */
+	/* It may have asked for what others are being told, or nobody yet. */
+	stats_take_answers(a->ctx->stats);
 }
 
 static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
-	struct client *c = timer->data;
-
 	(void)loop;
 	(void)revents;
-	if (c->state != CLIENT_ASKING) {
-		client_close(c);
-		return;
-	}
-	/* The answer may be there, when we were away for as long. */
-	admin_take_answers(c->admin);
-	if (c->state != CLIENT_ASKING || ev_is_active(timer))
-		return;
-	admin_make_without(c);
-	client_go_on(c);
-	admin_take_answers(c->admin);
+	client_close(timer->data);
 }
 
-static void go_on_with_answered(struct admin *a)
+/* Of what it asked the workers. */
+static void on_answer(void *arg)
 {
-	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
-		if (a->clients[i].state == CLIENT_ASKING && admin_make_is_due(&a->clients[i]))
-			client_go_on(&a->clients[i]);
-}
+	struct client *c = arg;
 
-void admin_take_answers(struct admin *a)
-{
-	/* Each round has sums of its own. Who goes on may ask for the next, which nobody else would begin. */
-	do {
-		while (stat_gather_go_on(&a->gather))
-			go_on_with_answered(a);
-		go_on_with_answered(a);
-	} while (stat_gather_is_due(&a->gather));
+	if (c->state == CLIENT_ASKING)
+		client_go_on(c);
 }

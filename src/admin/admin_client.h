@@ -14,14 +14,14 @@
 
 #include "weir/admin/admin.h"
 #include "weir/base/log.h"
+#include "weir/stats/question.h"
 #include "admin_access.h"
 #include "admin_listing.h"
-#include "stat_gather.h"
 
 enum client_state {
 	CLIENT_FREE,
 	CLIENT_READING,   /* the request is not complete */
-	CLIENT_ASKING,    /* a worker is to answer; all that was said before is out */
+	CLIENT_ASKING,    /* a worker is to answer, before the deadline of `asked`; all before is out */
 	CLIENT_WRITING,   /* the answer so far is not out */
 	CLIENT_LINGERING, /* all is said; what the client still sends is thrown away, because a close
 			   * with unread bytes would reset the connection and take the answer along */
@@ -46,8 +46,8 @@ struct client {
 	char *rest;      /* commands not yet run, inside `request`; NULL = none */
 	unsigned answered;
 	struct admin_question question; /* the last one; ADMIN_ANSWERED unless workers are being asked */
+	struct question asked; /* of the workers, for it */
 	struct admin_listing listing;
-	uint64_t round;     /* of the gathering that is waited for */
 	struct text answer; /* owns; what is not out yet */
 	size_t sent;        /* of this */
 	bool said;          /* something of the answer is out */
@@ -66,7 +66,6 @@ struct admin {
 	bool turn_due;   /* the wait is for a place, not for a descriptor */
 	struct ev_io accept;             /* active while newcomers are let in */
 	struct ev_timer accept_retry;
-	struct stat_gather gather;
 	struct client clients[ADMIN_CLIENTS_MAX];
 };
 

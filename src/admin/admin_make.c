@@ -36,12 +36,10 @@ static void run_command(struct client *c, const char *command)
 {
 	switch (admin_command(c->admin->ctx, &c->peer, command, &c->answer, &c->question)) {
 	case ADMIN_ANSWERED:
+	case ADMIN_ASK_TALLIES:
 		break;
 	case ADMIN_ASK_SESSIONS:
-		admin_listing_begin(&c->listing, c->question.json);
-		break;
-	case ADMIN_ASK_TALLIES:
-		c->round = 0;
+		admin_listing_begin(&c->listing, &c->asked, c->question.json);
 		break;
 	case ADMIN_PROMPT:
 		begin_prompt(c);
@@ -92,17 +90,21 @@ static bool list(struct client *c)
 	return admin_listing_go_on(&c->listing, &c->answer, ADMIN_WRITE_BYTES) != LISTING_OVER;
 }
 
-static bool gather(struct client *c)
+static bool sum_up(struct client *c)
 {
-	struct stat_gather *g = &c->admin->gather;
+	struct answer a;
 
 	if (c->answer.len > 0)
 		return true;
-	if (c->round == 0)
-		c->round = stat_gather_ask(g); /* admin_take_answers() begins it */
-	if (g->done < c->round)
+	if (!question_is_open(&c->asked))
+		(void)question_ask(&c->asked, QUESTION_TALLIES); /* one at a time: needs no token */
+	a = question_answer(&c->asked);
+	if (a.kind == ANSWER_PENDING)
 		return true;
-	admin_show_stat(c->admin->ctx, &c->question, g->sums, &c->answer);
+	if (a.kind == ANSWER_TALLIES)
+		admin_show_stat(c->admin->ctx, &c->question, a.tallies, &c->answer);
+	else
+		text_printf(&c->answer, "error: incomplete: %u worker did not answer\n", a.silent);
 	return false;
 }
 
@@ -114,36 +116,10 @@ static bool ask(struct client *c)
 	if (c->question.verdict == ADMIN_ASK_SESSIONS)
 		more = list(c);
 	else if (c->question.verdict == ADMIN_ASK_TALLIES)
-		more = gather(c);
+		more = sum_up(c);
 	if (!more)
 		c->question.verdict = ADMIN_ANSWERED;
 	return more;
-}
-
-bool admin_make_is_due(const struct client *c)
-{
-	if (c->question.verdict == ADMIN_ASK_SESSIONS)
-		return admin_listing_is_answered(&c->listing);
-	return c->admin->gather.done >= c->round;
-}
-
-double admin_make_patience(const struct client *c)
-{
-	const bool sessions = c->question.verdict == ADMIN_ASK_SESSIONS;
-
-	return sessions && c->listing.silent > 0 ? ADMIN_NEXT_WAIT_S : ADMIN_WAIT_S;
-}
-
-void admin_make_without(struct client *c)
-{
-	/* Half a list is better than none; half a sum is a wrong one. */
-	if (c->question.verdict == ADMIN_ASK_SESSIONS) {
-		admin_listing_skip(&c->listing);
-		return;
-	}
-	/* They are asked one after the other: there is one that we wait for. */
-	text_printf(&c->answer, "error: incomplete: 1 worker did not answer\n");
-	c->question.verdict = ADMIN_ANSWERED;
 }
 
 /* ---- all of it ---- */
@@ -153,7 +129,7 @@ static void give_up(struct client *c)
 {
 	text_free(&c->answer);
 	text_printf(&c->answer, "error: no memory for the answer\n");
-	admin_listing_leave(&c->listing);
+	question_withdraw(&c->asked);
 	c->question.verdict = ADMIN_ANSWERED;
 	c->rest = NULL;
 	conclude(c);

@@ -13,13 +13,8 @@
 struct client;
 
 /* Goes on with the answer, which is empty: runs commands until there is enough to be written, or it is whole.
- * True when there is nothing to be written yet, because a worker is waited for. */
+ * True when there is nothing to be written yet, because a worker is waited for: the consumer of
+ * `c->asked` will be called. */
 bool admin_make(struct client *c);
-/* Is it worth while to call admin_make() again, of a client that waits for a worker? */
-bool admin_make_is_due(const struct client *c);
-/* How long that worker may take, in seconds. */
-double admin_make_patience(const struct client *c);
-/* It has not answered: the answer goes on without it, and says so. */
-void admin_make_without(struct client *c);
 
 #endif

@@ -143,8 +143,8 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 		give_up(d);
 	if (d->state == DAEMON_STARTING && atomic_load(&d->engine.workers_ready) == workers)
 		say_ready(d);
-	if (d->admin != NULL)
-		admin_take_answers(d->admin);
+	if (d->stats != NULL)
+		stats_take_answers(d->stats);
 	if (d->checks != NULL)
 		checks_take_news(d->checks);
 	ageing_check(&d->ageing);
@@ -244,6 +244,7 @@ static void finish(struct daemon *d)
 	checks_free(d->checks);
 	resolver_free(d->resolver);
 	admin_free(d->admin);
+	stats_free(d->stats);
 	admin_socket_close(&d->admin_socket);
 	if (d->engine_started) {
 		ageing_stop(&d->ageing);

@@ -260,6 +260,10 @@ static int start_services(struct daemon *d)
 	d->admin_context.state = "starting";
 	d->admin_context.totals = &d->admin_totals;
 	if (d->admin_socket.fd >= 0) {
+		d->stats = stats_new(d->loop, &d->engine);
+		if (d->stats == NULL)
+			return -ENOMEM;
+		d->admin_context.stats = d->stats;
 		d->admin = admin_new(d->loop, &d->admin_socket, &d->admin_context);
 		if (d->admin == NULL)
 			return -ENOMEM;

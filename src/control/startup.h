@@ -26,6 +26,7 @@
 #include "weir/host/tcp_aborts.h"
 #include "weir/logging/logwriter.h"
 #include "weir/names/resolver.h"
+#include "weir/stats/question.h"
 #include "ageing.h"
 
 #define DAEMON_SIGNALS 4
@@ -59,6 +60,7 @@ struct daemon {
 	struct admin_context admin_context;
 	struct admin_totals admin_totals;
 	struct figure_source figures[DAEMON_FIGURE_SOURCES];
+	struct stats *stats;       /* owns; NULL when nobody asks */
 	struct admin *admin;       /* owns; NULL when not configured */
 	struct resolver *resolver; /* owns */
 	struct checks *checks;     /* owns */

@@ -20,8 +20,6 @@
 #define ADMIN_WAIT_S       5.   /* for the request; for the next bytes to be taken, or to come */
 #define ADMIN_LINE_S       30.  /* from the first byte of a line at a prompt to its newline */
 #define ADMIN_ANSWER_S     120. /* from the first byte of an answer to its last, for the slowest terminal */
-/* For a worker to answer, when another one has not: it may hang as well. */
-#define ADMIN_NEXT_WAIT_S  0.5
 /* An answer that has so many bytes is written before it goes on. */
 #define ADMIN_WRITE_BYTES  16384u
 /* The most memory that a client takes, but for an answer that is made at once and is longer than
@@ -35,7 +33,5 @@ struct admin;
 struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx);
 /* Closes all clients. */
 void admin_free(struct admin *a);
-/* A worker may have answered: called for each wake-up of control. */
-void admin_take_answers(struct admin *a);
 
 #endif

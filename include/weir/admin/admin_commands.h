@@ -26,6 +26,7 @@ struct admin_totals {
 /* What the answers are made of. */
 struct admin_context {
 	struct engine *engine;             /* borrows */
+	struct stats *stats;               /* borrows: whom the workers are asked through */
 	const char *driver;                /* static */
 	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as was asked */
 	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
@@ -49,8 +50,8 @@ struct admin_peer {
 
 enum admin_verdict {
 	ADMIN_ANSWERED,     /* the answer has been added */
-	ADMIN_ASK_SESSIONS, /* the caller asks the workers: admin_listing.h */
-	ADMIN_ASK_TALLIES,  /* the same for stat_gather.h, then calls admin_show_stat() */
+	ADMIN_ASK_SESSIONS, /* the caller asks the workers: question.h */
+	ADMIN_ASK_TALLIES,  /* the same, and then calls admin_show_stat() */
 	ADMIN_PROMPT,  /* the connection goes on, with a prompt after each answer */
 	ADMIN_TIMEOUT, /* `seconds` of the question is how long the client may be silent */
 	ADMIN_QUIT,

@@ -4,7 +4,7 @@
  *
  * A worker adds to its own tallies when a session begins, is tried again and ends: one writer, relaxed, so
  * that control may read them at any time. The bytes of live sessions are in their flows: control asks for
- * these by a walk and adds them (admin/stat_gather.h). Rates are HAProxy's: what began in the present
+ * these by a walk and adds them (the room stats). Rates are HAProxy's: what began in the present
  * second, and of the one before the part that is less than a second ago.
  */
 #ifndef WEIR_ENGINE_TALLY_H

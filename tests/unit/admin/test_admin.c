@@ -87,6 +87,7 @@ static struct ev_loop *loop;
 static struct admin_socket listener;
 static struct admin_context context;
 static struct admin_totals totals;
+static struct stats *stats;
 static struct admin *admin;
 static struct config_global global;
 static char folder[] = "/tmp/weir-admin-XXXXXX";
@@ -129,6 +130,10 @@ static int setup(void **state)
 	context.state = "ready";
 	memset(&totals, 0, sizeof(totals));
 	context.totals = &totals;
+	stats = stats_new(loop, &engine);
+	if (stats == NULL)
+		return -1;
+	context.stats = stats;
 	admin = admin_new(loop, &listener, &context);
 	return admin != NULL ? 0 : -1;
 }
@@ -137,6 +142,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	admin_free(admin);
+	stats_free(stats);
 	admin_socket_close(&listener);
 	ev_loop_destroy(loop);
 	return 0;
@@ -183,7 +189,7 @@ static void worker_shows(unsigned first, unsigned count, bool over)
 
 static void news(void)
 {
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	turn();
 }
 
@@ -306,7 +312,7 @@ static void workers_are_asked_one_after_the_other(void **state)
 	assert_int_equal(asked->worker, 1);
 	assert_int_equal(asked->place, 0);
 	worker_shows(3, 1, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_int_equal(count_of(out, "session id="), 3);
 	assert_true(strstr(out, "id=0.7 ") < strstr(out, "id=0.8 "));
@@ -326,13 +332,13 @@ static void sums_behind_a_list_are_asked_for_at_once(void **state)
 	worker_shows(1, 1, true);
 	news();
 	worker_shows(1, 1, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	assert_non_null(asked);
 	assert_int_equal(asked->worker, 0);
 	worker_shows(1, 0, true);
 	news();
 	worker_shows(1, 0, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_int_equal(count_of(out, "session id="), 2);
 	assert_int_equal(count_of(out, "# pxname,svname,"), 1);
@@ -351,7 +357,7 @@ static void sessions_are_one_array_of_json(void **state)
 	worker_shows(2, 0, true);
 	news();
 	worker_shows(1, 1, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_ptr_equal(strstr(out, "[\n  {\"id\":\"0.1\",\"state\":\"forwarding\","), out);
 	assert_non_null(strstr(out, "},\n  {\"id\":\"1.1\","));
@@ -362,7 +368,7 @@ static void sessions_are_one_array_of_json(void **state)
 	worker_shows(1, 0, true);
 	news();
 	worker_shows(1, 0, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_string_equal(out, "[]\n");
 }
@@ -398,7 +404,7 @@ static void who_does_not_read_asks_no_more(void **state)
 	worker_shows(64 * slices, 0, true);
 	news();
 	worker_shows(0, 1, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_string_equal(strstr(out, " pipes=0\n") != NULL ? out + strlen(out) - 8 : "", "pipes=0\n");
 	assert_non_null(strstr(out, "id=1.0 "));
@@ -427,7 +433,7 @@ static void client_that_left_is_forgotten(void **state)
 	worker_shows(5, 1, true);
 	news();
 	worker_shows(6, 1, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_int_equal(count_of(out, "session id="), 2);
 }
@@ -444,12 +450,12 @@ static void nothing_to_tell_is_an_empty_line(void **state)
 	worker_shows(1, 0, true);
 	news();
 	worker_shows(1, 0, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_string_equal(out, "\n");
 }
 
-/* After ADMIN_WAIT_S, and the one behind it after less than that. */
+/* After QUESTION_WAIT_S, and the one behind it after less than that. */
 static void workers_that_do_not_answer_are_told(void **state)
 {
 	char out[4096], json[4096];
@@ -489,7 +495,7 @@ static void tallies_of_all_workers_are_summed_once_for_all_who_ask(void **state)
 	worker_shows(3, 0, true);
 	news();
 	worker_shows(1, 1, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fds[0], out[0], sizeof(out[0]));
 	assert_non_null(strstr(out[0], "\"bin\":1410,\"bout\":3,"));
 	assert_non_null(strstr(out[0], "\"smax\":3,"));
@@ -498,7 +504,7 @@ static void tallies_of_all_workers_are_summed_once_for_all_who_ask(void **state)
 	worker_shows(1, 0, true);
 	news();
 	worker_shows(1, 0, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fds[1], out[1], sizeof(out[1]));
 	assert_non_null(strstr(out[1], "\"bin\":1110,\"bout\":0,"));
 	assert_int_equal(asked_times, 5);
@@ -514,7 +520,7 @@ static void half_a_sum_is_no_answer(void **state)
 	turn();
 	worker_shows(1, 1, true);
 	news();
-	(void)hear(fd, out, sizeof(out)); /* after ADMIN_WAIT_S */
+	(void)hear(fd, out, sizeof(out)); /* after QUESTION_WAIT_S */
 	assert_string_equal(out, "error: incomplete: 1 worker did not answer\n");
 	/* It answers late: whoever asks from now on has a sum. */
 	fd = connect_client();
@@ -525,7 +531,7 @@ static void half_a_sum_is_no_answer(void **state)
 	worker_shows(1, 1, true);
 	news();
 	worker_shows(1, 1, true);
-	admin_take_answers(admin);
+	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
 	assert_non_null(strstr(out, "\"bin\":200,"));
 }

@@ -230,7 +230,7 @@ static void bytes_are_counted_when_a_session_ends(void **state)
 	(void)state;
 	s.flows[FLOW_TO_SERVER].bytes_out = 700;
 	s.flows[FLOW_TO_CLIENT].bytes_out = 9;
-	assert_int_equal(take(OF_SERVER)->bytes_to_server, 0); /* stat_gather.h adds these */
+	assert_int_equal(take(OF_SERVER)->bytes_to_server, 0); /* whoever sums up adds these */
 	end(&s);
 	for (unsigned which = 0; which < TALLIES; which++) {
 		assert_int_equal(take(which)->bytes_to_server, 700);

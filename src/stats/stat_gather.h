@@ -3,27 +3,27 @@
  * stat_gather.h - what all workers have counted, gathered once for all who ask at the same time.
  *
  * Tallies are read directly; the bytes of living sessions are added to them by a walk through the sessions
- * of all workers (inquiry.h, tally_begin_walk()). A round is one walk. Whoever asks is answered by the
+ * of all workers (cursor.h, tally_begin_walk()). A round is one walk. Whoever asks is answered by the
  * first round that begins afterwards, so however many ask there is one walk at a time, and one set of sums;
- * and every byte that had moved by then is in them, once. Main thread.
+ * and every byte that had moved by then is in them, once. Control
+ * thread.
  */
-#ifndef WEIR_ADMIN_STAT_GATHER_H
-#define WEIR_ADMIN_STAT_GATHER_H
+#ifndef WEIR_STATS_STAT_GATHER_H
+#define WEIR_STATS_STAT_GATHER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "weir/engine/inquiry.h"
 #include "weir/engine/tally.h"
+#include "weir/stats/cursor.h"
 
 struct engine;
 
 struct stat_gather {
 	struct engine *engine; /* borrows */
-	struct inquiry inquiry;
+	struct cursor cursor;
 	bool running;
-	unsigned worker;          /* that is being asked */
 	uint64_t wanted;          /* the last round that somebody waits for */
 	uint64_t done;            /* the last round that has ended */
 	struct tally_sum *sums;   /* owns: of each tally, as of the last round that has ended */

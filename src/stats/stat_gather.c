@@ -3,7 +3,7 @@
  * stat_gather.c - what all workers have counted, gathered once for all who ask at the same time.
  *
  * Tallies are read when the walk has ended, as tally_begin_walk() wants it. A walk that has begun comes to
- * its end also when nobody waits for it any more. Main thread.
+ * its end also when nobody waits for it any more. Control thread.
  */
 #include "stat_gather.h"
 
@@ -27,7 +27,7 @@ int stat_gather_init(struct stat_gather *g, struct engine *e)
 
 	memset(g, 0, sizeof(*g));
 	g->engine = e;
-	inquiry_init(&g->inquiry, true);
+	cursor_init(&g->cursor, e, true);
 	g->sums = calloc(count, sizeof(*g->sums));
 	g->live = calloc(count, sizeof(*g->live));
 	if (g->sums != NULL && g->live != NULL)
@@ -38,7 +38,7 @@ int stat_gather_init(struct stat_gather *g, struct engine *e)
 
 void stat_gather_free(struct stat_gather *g)
 {
-	const bool mine = inquiry_withdraw(g->engine, &g->inquiry);
+	const bool mine = inquiry_withdraw(g->engine, &g->cursor.inquiry);
 
 	check(mine);
 	free(g->sums);
@@ -53,19 +53,11 @@ uint64_t stat_gather_ask(struct stat_gather *g)
 	return g->wanted;
 }
 
-static void ask(struct stat_gather *g)
-{
-	inquiry_ask(g->engine, g->worker, &g->inquiry);
-}
-
 static void begin(struct stat_gather *g)
 {
 	memset(g->live, 0, tally_count(g->engine) * sizeof(*g->live));
 	g->running = true;
-	g->worker = 0;
-	g->inquiry.place = 0;
-	if (g->engine->worker_count > 0)
-		ask(g);
+	cursor_begin(&g->cursor);
 }
 
 static void add(struct stat_bytes *to, const struct session_facts *f)
@@ -77,9 +69,10 @@ static void add(struct stat_bytes *to, const struct session_facts *f)
 static void add_slice(struct stat_gather *g)
 {
 	const struct engine *e = g->engine;
+	const struct inquiry *q = &g->cursor.inquiry;
 
-	for (unsigned i = 0; i < g->inquiry.count; i++) {
-		const struct session_facts *f = &g->inquiry.sessions[i];
+	for (unsigned i = 0; i < q->count; i++) {
+		const struct session_facts *f = &q->sessions[i];
 		const size_t backend = (size_t)(f->backend - e->backends);
 
 		add(&g->live[tally_of_frontend(e, f->frontend)], f);
@@ -114,17 +107,17 @@ bool stat_gather_go_on(struct stat_gather *g)
 		begin(g);
 	if (!g->running)
 		return false;
-	while (g->worker < g->engine->worker_count) {
-		if (inquiry_is_lent(&g->inquiry))
+	for (;;) {
+		switch (cursor_step(&g->cursor)) {
+		case CURSOR_WAITS:
 			return false;
-		add_slice(g);
-		if (g->inquiry.over) {
-			g->worker++;
-			g->inquiry.place = 0;
+		case CURSOR_SLICE:
+			add_slice(g);
+			cursor_go_on(&g->cursor);
+			break;
+		case CURSOR_OVER:
+			end(g);
+			return true;
 		}
-		if (g->worker < g->engine->worker_count)
-			ask(g);
 	}
-	end(g);
-	return true;
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cursor.c - a walk through the sessions of all workers, a slice at a time and one worker after the other.
+ *
+ * Owns where it is among the workers. Its inquiry may come back when its walk was left long ago: it is asked
+ * again only after that, and not touched before. Control thread.
+ */
+#include "weir/stats/cursor.h"
+
+#include "weir/base/check.h"
+#include "weir/engine/engine.h"
+
+void cursor_init(struct cursor *c, struct engine *e, bool sums)
+{
+	c->engine = e;
+	inquiry_init(&c->inquiry, sums);
+	cursor_begin(c);
+}
+
+void cursor_begin(struct cursor *c)
+{
+	c->asked = false;
+	c->first = true;
+	c->worker = 0;
+	c->silent = 0;
+}
+
+static void next_worker(struct cursor *c)
+{
+	c->worker++;
+	c->first = true;
+}
+
+enum cursor_step cursor_step(struct cursor *c)
+{
+	struct inquiry *q = &c->inquiry;
+
+	if (c->worker >= c->engine->worker_count)
+		return CURSOR_OVER;
+	if (inquiry_is_lent(q))
+		return CURSOR_WAITS;
+	if (c->asked)
+		return CURSOR_SLICE;
+	if (c->first)
+		q->place = 0;
+	c->first = false;
+	c->asked = true;
+	inquiry_ask(c->engine, c->worker, q);
+	return inquiry_is_lent(q) ? CURSOR_WAITS : CURSOR_SLICE;
+}
+
+void cursor_go_on(struct cursor *c)
+{
+	check(c->asked);
+	check(!inquiry_is_lent(&c->inquiry));
+	c->asked = false;
+	if (c->inquiry.over)
+		next_worker(c);
+}
+
+bool cursor_is_last(const struct cursor *c)
+{
+	return c->inquiry.over && c->worker + 1 >= c->engine->worker_count;
+}
+
+bool cursor_is_answered(const struct cursor *c)
+{
+	return !inquiry_is_lent(&c->inquiry);
+}
+
+void cursor_skip(struct cursor *c)
+{
+	check(c->worker < c->engine->worker_count);
+	cursor_leave(c);
+	c->silent++;
+	next_worker(c);
+}
+
+void cursor_leave(struct cursor *c)
+{
+	check(!c->inquiry.sums);
+	(void)inquiry_withdraw(c->engine, &c->inquiry); /* or it comes back by itself */
+	c->asked = false;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_question.c - questions to two workers: slices and sums, who is called, and what is said without a
+ * worker that hangs. Workers are a stand-in of this file, which answers when the test wants it to.
+ */
+#include <ev.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "weir/stats/question.h"
+#include "engine/worker.h"
+
+#define ASKERS 3
+
+static struct inquiry *lent[2]; /* to each worker */
+static unsigned asked_times;
+static bool ended; /* the workers: what they are asked is answered at once */
+
+void inquiry_init(struct inquiry *q, bool sums)
+{
+	memset(q, 0, sizeof(*q));
+	q->sums = sums;
+}
+
+bool inquiry_is_lent(const struct inquiry *q)
+{
+	return atomic_load(&q->lent);
+}
+
+void inquiry_ask(struct engine *e, unsigned worker, struct inquiry *q)
+{
+	(void)e;
+	assert_false(inquiry_is_lent(q));
+	asked_times++;
+	q->worker = worker;
+	q->count = 0;
+	q->over = true;
+	if (ended)
+		return;
+	assert_null(lent[worker]);
+	lent[worker] = q;
+	atomic_store(&q->lent, true);
+}
+
+bool inquiry_withdraw(struct engine *e, struct inquiry *q)
+{
+	(void)e;
+	if (inquiry_is_lent(q))
+		lent[q->worker] = NULL;
+	atomic_store(&q->lent, false);
+	return true;
+}
+
+static struct config_frontend frontend_config = {.name = "web"};
+static struct config config = {.frontends = &frontend_config, .frontend_count = 1};
+static struct backend backend;
+static struct frontend frontend = {.config = &frontend_config, .backend = &backend};
+static struct tally tallies[2];
+static struct worker workers[2] = {{.tallies = &tallies[0]}, {.tallies = &tallies[1]}};
+static struct worker *worker_list[] = {&workers[0], &workers[1]};
+static struct engine engine = {.config = &config, .frontends = &frontend, .backends = &backend,
+			       .tally_count = 1, .workers = worker_list, .worker_count = 2};
+static struct ev_loop *loop;
+static struct stats *stats;
+static struct question questions[ASKERS];
+static unsigned called[ASKERS];
+
+static void on_news(void *arg)
+{
+	called[(const struct question *)arg - questions]++;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	loop = ev_loop_new(EVFLAG_AUTO);
+	stats = stats_new(loop, &engine);
+	if (stats == NULL)
+		return -1;
+	for (unsigned i = 0; i < ASKERS; i++)
+		question_init(&questions[i], stats, on_news, &questions[i]);
+	memset(called, 0, sizeof(called));
+	memset(tallies, 0, sizeof(tallies));
+	asked_times = 0;
+	ended = false;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < ASKERS; i++)
+		question_withdraw(&questions[i]);
+	stats_free(stats);
+	ev_loop_destroy(loop);
+	return 0;
+}
+
+/* The worker shows `count` sessions that have moved 100 bytes each. */
+static void worker_shows(unsigned worker, unsigned count, bool over)
+{
+	struct inquiry *q = lent[worker];
+
+	assert_non_null(q);
+	for (unsigned i = 0; i < count; i++)
+		q->sessions[i] = (struct session_facts){.frontend = &frontend, .backend = &backend,
+							.worker = worker, .number = i, .bytes_in = 100};
+	q->count = count;
+	q->over = over;
+	lent[worker] = NULL;
+	atomic_store(&q->lent, false);
+	stats_take_answers(stats);
+}
+
+static void a_slice_is_asked_for_when_the_last_was_used(void **state)
+{
+	struct question *q = &questions[0];
+	const uint64_t token = question_ask(q, QUESTION_SESSIONS);
+	struct answer a = question_answer(q);
+
+	(void)state;
+	assert_true(token > 0);
+	assert_int_equal(a.kind, ANSWER_PENDING);
+	worker_shows(0, 2, false);
+	assert_int_equal(called[0], 1);
+	for (int i = 0; i < 3; i++) {
+		a = question_answer(q);
+		assert_int_equal(a.kind, ANSWER_SESSIONS);
+		assert_int_equal(a.token, token);
+		assert_int_equal(a.sessions.count, 2);
+		assert_int_equal(a.sessions.facts[1].number, 1);
+		assert_false(a.sessions.last);
+	}
+	assert_int_equal(asked_times, 1);
+	question_go_on(q);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	worker_shows(0, 0, true);
+	assert_false(question_answer(q).sessions.last);
+	question_go_on(q);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	worker_shows(1, 1, true);
+	a = question_answer(q);
+	assert_int_equal(a.sessions.facts[0].worker, 1);
+	assert_true(a.sessions.last);
+	question_go_on(q);
+	a = question_answer(q);
+	assert_int_equal(a.kind, ANSWER_OVER);
+	assert_int_equal(a.silent, 0);
+	assert_false(question_is_open(q));
+	assert_int_equal(called[0], 3);
+}
+
+static void who_asks_at_the_same_time_shares_a_walk(void **state)
+{
+	uint64_t tokens[ASKERS];
+
+	(void)state;
+	counter_set(&tallies[1].bytes_to_server, 1000);
+	for (unsigned i = 0; i < 2; i++)
+		tokens[i] = question_ask(&questions[i], QUESTION_TALLIES);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(question_answer(&questions[i]).kind, ANSWER_PENDING);
+	assert_int_equal(asked_times, 0);
+	stats_take_answers(stats);
+	/* The walk is under way: what had moved when this one asks might be missing. */
+	tokens[2] = question_ask(&questions[2], QUESTION_TALLIES);
+	assert_int_equal(question_answer(&questions[2]).kind, ANSWER_PENDING);
+	worker_shows(0, 2, true);
+	worker_shows(1, 1, true);
+	assert_int_equal(called[2], 0);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct answer a = question_answer(&questions[i]);
+
+		assert_int_equal(called[i], 1);
+		assert_int_equal(a.kind, ANSWER_TALLIES);
+		assert_int_equal(a.token, tokens[i]);
+		assert_int_equal(a.tallies[0].bytes_to_server, 1300);
+		assert_false(question_is_open(&questions[i]));
+	}
+	assert_int_equal(asked_times, 3); /* the second walk has begun */
+	worker_shows(0, 0, true);
+	worker_shows(1, 0, true);
+	assert_int_equal(question_answer(&questions[2]).tallies[0].bytes_to_server, 1000);
+	assert_true(tokens[0] != tokens[1] && tokens[1] != tokens[2]);
+}
+
+static void run_until_called(unsigned which, unsigned times)
+{
+	while (called[which] < times)
+		(void)ev_run(loop, EVRUN_ONCE);
+}
+
+static void a_list_goes_on_without_who_does_not_answer_in_time(void **state)
+{
+	struct question *q = &questions[0];
+	const double since = ev_time();
+	struct answer a;
+
+	(void)state;
+	(void)question_ask(q, QUESTION_SESSIONS);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	run_until_called(0, 1);
+	assert_true(ev_time() - since > QUESTION_WAIT_S - .5);
+	/* The next may hang as well, and is waited for less. */
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	run_until_called(0, 2);
+	assert_true(ev_time() - since < 2 * QUESTION_WAIT_S - .5);
+	a = question_answer(q);
+	assert_int_equal(a.kind, ANSWER_OVER);
+	assert_int_equal(a.silent, 2);
+}
+
+/* Half a sum is a wrong one. */
+static void sums_that_come_too_late_are_for_those_who_ask_then(void **state)
+{
+	struct answer a;
+
+	(void)state;
+	(void)question_ask(&questions[0], QUESTION_TALLIES);
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_PENDING);
+	stats_take_answers(stats);
+	worker_shows(0, 1, true);
+	run_until_called(0, 1);
+	a = question_answer(&questions[0]);
+	assert_int_equal(a.kind, ANSWER_OVER);
+	assert_int_equal(a.silent, 1);
+	(void)question_ask(&questions[0], QUESTION_TALLIES);
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_PENDING);
+	worker_shows(1, 1, true); /* the end of the walk before */
+	assert_int_equal(called[0], 1);
+	worker_shows(0, 1, true);
+	worker_shows(1, 0, true);
+	assert_int_equal(question_answer(&questions[0]).tallies[0].bytes_to_server, 100);
+}
+
+static void what_is_withdrawn_is_told_to_nobody(void **state)
+{
+	struct question *q = &questions[0];
+	const uint64_t token = question_ask(q, QUESTION_SESSIONS);
+
+	(void)state;
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	question_withdraw(q);
+	assert_null(lent[0]);
+	stats_take_answers(stats);
+	assert_int_equal(called[0], 0);
+	assert_true(question_ask(q, QUESTION_TALLIES) != token);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	stats_take_answers(stats);
+	question_withdraw(q);
+	question_withdraw(q);
+	worker_shows(0, 0, true);
+	worker_shows(1, 0, true);
+	assert_int_equal(called[0], 0);
+}
+
+static void workers_that_have_ended_are_answered_for_at_once(void **state)
+{
+	(void)state;
+	ended = true;
+	(void)question_ask(&questions[0], QUESTION_TALLIES);
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_PENDING);
+	stats_take_answers(stats);
+	assert_int_equal(called[0], 1);
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_TALLIES);
+	(void)question_ask(&questions[0], QUESTION_SESSIONS);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(question_answer(&questions[0]).kind, ANSWER_SESSIONS);
+		question_go_on(&questions[0]);
+	}
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_OVER);
+}
+
+#define QUESTION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		QUESTION_TEST(a_slice_is_asked_for_when_the_last_was_used),
+		QUESTION_TEST(who_asks_at_the_same_time_shares_a_walk),
+		QUESTION_TEST(a_list_goes_on_without_who_does_not_answer_in_time),
+		QUESTION_TEST(sums_that_come_too_late_are_for_those_who_ask_then),
+		QUESTION_TEST(what_is_withdrawn_is_told_to_nobody),
+		QUESTION_TEST(workers_that_have_ended_are_answered_for_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
