@@ -104,7 +104,7 @@ static size_t format(enum log_style style, const void *body, size_t len, char *o
 		log_fields_number(&f, "queued", "%d", r.queued);
 	}
 	log_fields_text(&f, "message", text);
-	return f.len;
+	return f.text.len;
 }
 
 void change_log(const struct server *s, enum change_what what, uint32_t from, uint32_t to, const char *cause)
@@ -153,7 +153,7 @@ static size_t format_down(enum log_style style, const void *body, size_t len, ch
 	log_fields_number(&f, "used", "%zu", r.used);
 	log_fields_number(&f, "servers", "%zu", r.servers);
 	log_fields_text(&f, "message", text);
-	return f.len;
+	return f.text.len;
 }
 
 void change_log_backend_down(const struct backend *b, size_t used)

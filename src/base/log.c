@@ -190,7 +190,7 @@ static size_t format_text(enum log_style style, const void *body, size_t len, ch
 	log_fields_init(&f, out, room);
 	log_fields_text(&f, "event", "message");
 	log_fields_bytes(&f, "message", body, len);
-	return f.len;
+	return f.text.len;
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -241,7 +241,7 @@ static size_t format_left_out(enum log_style style, const void *body, size_t len
 	log_fields_text(&f, "cause", causes[l.cause].word);
 	log_fields_number(&f, "count", "%u", l.count);
 	log_fields_text(&f, "message", text);
-	return f.len;
+	return f.text.len;
 }
 
 static void hold_back(struct log_ring *r, enum log_cause cause)

@@ -7,60 +7,58 @@
 #include "weir/base/log_fields.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 
-#define MARK_LEN    (sizeof(LOG_CUT_MARK) - 1)
-#define ESCAPED_MAX 5u /* "\\xNN" inside of JSON */
+#define MARK_LEN (sizeof(LOG_CUT_MARK) - 1)
+#define BYTE_MAX JSON_BYTE_MAX
 
-static const char digits[] = "0123456789abcdef";
-
-/* Must `c` be seen as a number, because it could end the line or hide what follows? */
-static bool is_unprintable(unsigned char c)
+/* Writes `c` as it stands in a text: seen as a number, when it could end the line or hide what follows. */
+static size_t put_plain(unsigned char c, char out[static BYTE_MAX])
 {
-	return c < ' ' || c > 126;
-}
+	static const char digits[] = "0123456789abcdef";
 
-/* Writes `c` as it stands in a text, or inside of a JSON string; the length. */
-static size_t put_char(unsigned char c, bool json, char out[static ESCAPED_MAX])
-{
-	size_t n = 0;
-
-	if (!is_unprintable(c)) {
-		if (json && (c == '"' || c == '\\'))
-			out[n++] = '\\';
-		out[n++] = (char)c;
-		return n;
+	if (c >= ' ' && c <= 126) {
+		out[0] = (char)c;
+		return 1;
 	}
-	if (json)
-		out[n++] = '\\';
-	out[n++] = '\\';
-	out[n++] = 'x';
-	out[n++] = digits[c >> 4];
-	out[n++] = digits[c & 15];
-	return n;
+	out[0] = '\\';
+	out[1] = 'x';
+	out[2] = digits[c >> 4];
+	out[3] = digits[c & 15];
+	return 4;
 }
 
-/* Writes at most `room` bytes, no NUL; cut with a mark, which `room` has place for. */
-static size_t put_text(const char *in, size_t len, bool json, struct log_fields *to)
+/* Where a value goes: at most `room` bytes, no NUL. */
+struct place {
+	char *out;
+	size_t room;
+	bool json; /* it stands between the quotes of one */
+};
+
+/* Returns how many bytes were written; cut with a mark, which the place has room for. */
+static size_t put_text(const char *in, size_t len, const struct place *to)
 {
-	char one[ESCAPED_MAX];
+	char one[BYTE_MAX];
 	size_t fits = 0; /* where the mark would go */
 	size_t used = 0;
 
 	check(to->room >= MARK_LEN);
 	for (size_t i = 0; i < len; i++) {
-		size_t n = put_char((unsigned char)in[i], json, one);
+		const unsigned char c = (unsigned char)in[i];
+		size_t n = 1;
 
+		if (json_is_plain(c))
+			one[0] = in[i];
+		else
+			n = to->json ? json_escape(c, JSON_HEX, one) : put_plain(c, one);
 		if (used + n > to->room) {
 			memcpy(to->out + fits, LOG_CUT_MARK, MARK_LEN);
 			return fits + MARK_LEN;
 		}
-		memcpy(to->out + used, one, n);
-		used += n;
+		for (size_t k = 0; k < n; k++)
+			to->out[used++] = one[k];
 		if (used + MARK_LEN <= to->room)
 			fits = used;
 	}
@@ -69,37 +67,48 @@ static size_t put_text(const char *in, size_t len, bool json, struct log_fields 
 
 size_t log_plain(const char *in, size_t len, char *out, size_t room)
 {
-	struct log_fields to = {.out = out, .room = room - 1};
+	const struct place to = {.out = out, .room = room - 1};
 	size_t n;
 
 	check(room > MARK_LEN);
-	n = put_text(in, len, false, &to);
+	n = put_text(in, len, &to);
 	out[n] = '\0';
 	return n;
 }
 
 void log_fields_init(struct log_fields *f, char *out, size_t room)
 {
-	check(room > 0);
-	*f = (struct log_fields){.out = out, .room = room};
-	out[0] = '\0';
+	text_over(&f->text, out, room);
+	json_init(&f->json, &f->text, JSON_HEX);
+}
+
+/* A member that does not fit is not there. */
+static void go_back(struct log_fields *f, size_t len)
+{
+	f->text.len = len;
+	f->text.bytes[len] = '\0';
+	f->text.failed = false;
+	f->json.more = len > 0;
+	f->json.keyed = false;
 }
 
 void log_fields_bytes(struct log_fields *f, const char *key, const char *value, size_t len)
 {
-	/* ,"key":"..." and the NUL */
-	const size_t around = (f->len > 0) + strlen(key) + 5 + 1;
-	const size_t left = f->room - f->len;
-	struct log_fields to;
+	const size_t before = f->text.len;
+	struct place to = {.json = true};
 
-	if (left < around + MARK_LEN)
+	json_key(&f->json, key, strlen(key));
+	/* Two quotes and the NUL. */
+	if (f->text.failed || f->text.room - f->text.len < MARK_LEN + 3) {
+		go_back(f, before);
 		return;
-	f->len += (size_t)snprintf(f->out + f->len, left, "%s\"%s\":\"", f->len > 0 ? "," : "", key);
-	to = (struct log_fields){.out = f->out + f->len, .room = left - around};
-	f->len += put_text(value, len, true, &to);
-	f->out[f->len++] = '"';
-	f->out[f->len] = '\0';
-	check(f->len < f->room);
+	}
+	to.out = f->text.bytes + f->text.len + 1;
+	to.room = f->text.room - f->text.len - 3;
+	json_printf(&f->json, NULL, "\"");
+	f->text.len += put_text(value, len, &to);
+	text_add(&f->text, "\"", 1);
+	check(!f->text.failed);
 }
 
 void log_fields_text(struct log_fields *f, const char *key, const char *value)
@@ -109,19 +118,12 @@ void log_fields_text(struct log_fields *f, const char *key, const char *value)
 
 void log_fields_number(struct log_fields *f, const char *key, const char *fmt, ...)
 {
-	const size_t left = f->room - f->len;
-	char number[64];
+	const size_t before = f->text.len;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(number, sizeof(number), fmt, ap);
+	json_vprintf(&f->json, key, fmt, ap);
 	va_end(ap);
-	check(n > 0);
-	check((size_t)n < sizeof(number));
-	n = snprintf(f->out + f->len, left, "%s\"%s\":%s", f->len > 0 ? "," : "", key, number);
-	check(n > 0);
-	if ((size_t)n < left)
-		f->len += (size_t)n;
-	f->out[f->len] = '\0';
+	if (f->text.failed)
+		go_back(f, before);
 }

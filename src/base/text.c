@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.c - a text that grows, for the answers of the admin socket.
+ * text.c - a text that grows, for the answers of the admin socket, or that fills a buffer of its caller's.
  *
- * Grows by doubling and never past TEXT_BYTES_MAX; never aborts for want of memory. Main thread.
+ * Grows by doubling and never past TEXT_BYTES_MAX; never aborts for want of memory. Any thread.
  */
 #include "weir/base/text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +18,16 @@ void text_init(struct text *t)
 	memset(t, 0, sizeof(*t));
 }
 
+void text_over(struct text *t, char *buf, size_t room)
+{
+	check(room > 0);
+	*t = (struct text){.bytes = buf, .room = room, .fixed = true};
+	buf[0] = '\0';
+}
+
 void text_free(struct text *t)
 {
+	check(!t->fixed);
 	free(t->bytes);
 	text_init(t);
 }
@@ -35,7 +41,7 @@ static bool text_grow(struct text *t, size_t more)
 	check(t->len <= TEXT_BYTES_MAX);
 	if (t->failed)
 		return false;
-	if (more >= TEXT_BYTES_MAX - t->len) {
+	if (more >= (t->fixed ? t->room : TEXT_BYTES_MAX) - t->len) {
 		t->failed = true;
 		return false;
 	}
@@ -55,28 +61,50 @@ static bool text_grow(struct text *t, size_t more)
 
 void text_add(struct text *t, const char *bytes, size_t len)
 {
-	if (len == 0 || !text_grow(t, len))
+	if (len == 0 || t->failed)
+		return;
+	if (len >= t->room - t->len && !text_grow(t, len))
 		return;
 	memcpy(t->bytes + t->len, bytes, len);
 	t->len += len;
 	t->bytes[t->len] = '\0';
 }
 
+void text_vprintf(struct text *t, const char *fmt, va_list ap)
+{
+	const size_t left = t->room - t->len;
+	va_list again;
+	int n;
+
+	if (t->failed)
+		return;
+	va_copy(again, ap);
+	n = vsnprintf(left > 0 ? t->bytes + t->len : NULL, left, fmt, again);
+	va_end(again);
+	check(n >= 0);
+	if ((size_t)n >= left) {
+		if (left > 0)
+			t->bytes[t->len] = '\0';
+		if (!text_grow(t, (size_t)n))
+			return;
+		n = vsnprintf(t->bytes + t->len, t->room - t->len, fmt, ap);
+		check(n >= 0);
+	}
+	t->len += (size_t)n;
+	check(t->len < t->room);
+}
+
 void text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	text_vprintf(t, fmt, ap);
 	va_end(ap);
-	check(n >= 0);
-	if (!text_grow(t, (size_t)n))
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(t->bytes + t->len, t->room - t->len, fmt, ap);
-	va_end(ap);
-	check(n >= 0);
-	t->len += (size_t)n;
-	check(t->len < t->room);
+}
+
+void text_print(const struct text *t, FILE *out)
+{
+	if (!t->failed && t->len > 0)
+		(void)fwrite(t->bytes, 1, t->len, out); /* what cannot be written is nobody's to know */
 }

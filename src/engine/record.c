@@ -231,7 +231,7 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	log_fields_text(&f, "id", text);
 	if (r->unique_id_len > 0)
 		log_fields_text(&f, "unique_id", unique_id_word(r->unique_id, r->unique_id_len, word));
-	return f.len;
+	return f.text.len;
 }
 
 static size_t format_end(enum log_style style, const void *body, size_t len, char *out, size_t room)

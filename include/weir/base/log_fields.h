@@ -64,13 +64,14 @@
 
 #include <stddef.h>
 
+#include "weir/base/json.h"
+
 /* What ends a text that was cut. */
 #define LOG_CUT_MARK "..."
 
 struct log_fields {
-	char *out; /* borrows; always ends with NUL */
-	size_t room;
-	size_t len;
+	struct text text; /* over the caller's buffer; always ends with NUL */
+	struct json json; /* borrows `text`, so it is not to be copied */
 };
 
 void log_fields_init(struct log_fields *f, char *out, size_t room);

@@ -26,7 +26,7 @@ static void members_follow_each_other(void **state)
 	log_fields_bytes(&f, "c", "SDx", 2);
 	log_fields_text(&f, "d", "");
 	assert_string_equal(out, "\"a\":\"x\",\"b\":-3,\"c\":\"SD\",\"d\":\"\"");
-	assert_int_equal(f.len, strlen(out));
+	assert_int_equal(f.text.len, strlen(out));
 }
 
 /* Is it what may stand between two quotes of JSON, with no escapes but \" and \\? */
@@ -58,8 +58,8 @@ static void every_byte_is_written_so_that_json_takes_it(void **state)
 	assert_non_null(strstr(out, " !\\\"#"));
 	assert_non_null(strstr(out, "[\\\\]"));
 	assert_non_null(strstr(out, "~\\\\x7f\\\\x80"));
-	assert_int_equal(out[f.len - 1], '"');
-	assert_true(is_json_text(out + 5, f.len - 6));
+	assert_int_equal(out[f.text.len - 1], '"');
+	assert_true(is_json_text(out + 5, f.text.len - 6));
 }
 
 static void value_that_does_not_fit_is_cut_between_escapes_with_a_mark(void **state)
@@ -75,16 +75,16 @@ static void value_that_does_not_fit_is_cut_between_escapes_with_a_mark(void **st
 		memset(out, '#', sizeof(out));
 		log_fields_init(&f, out, room);
 		log_fields_text(&f, "k", value);
-		assert_true(f.len < room);
-		assert_int_equal(out[f.len], '\0');
+		assert_true(f.text.len < room);
+		assert_int_equal(out[f.text.len], '\0');
 		for (size_t i = room; i < sizeof(out); i++)
 			assert_int_equal(out[i], '#');
-		if (f.len == 0) {
+		if (f.text.len == 0) {
 			assert_true(room < 10);
 			continue;
 		}
-		assert_int_equal(out[f.len - 1], '"');
-		assert_true(is_json_text(out + 5, f.len - 6));
+		assert_int_equal(out[f.text.len - 1], '"');
+		assert_true(is_json_text(out + 5, f.text.len - 6));
 		assert_int_equal(strstr(out, "...\"") != NULL, room < whole);
 	}
 }
