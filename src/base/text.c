@@ -106,5 +106,5 @@ void text_printf(struct text *t, const char *fmt, ...)
 void text_print(const struct text *t, FILE *out)
 {
 	if (!t->failed && t->len > 0)
-		(void)fwrite(t->bytes, 1, t->len, out); /* what cannot be written is nobody's to know */
+		(void)fwrite(t->bytes, 1, t->len, out); /* whoever opened the stream asks it */
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "weir/base/json.h"
 #include "weir/cli/cli.h"
 
 /* What is judged when there is no file at all. */
@@ -54,49 +55,57 @@ static void examine(struct report *r)
 	doctor_wish_of(r->config, &r->plan, workers, &r->wish);
 }
 
-static void print_json_text(const char *text)
+static void add_check(struct json *j, const struct report *r, const struct doctor_check *check)
 {
-	putchar('"');
-	for (; *text != '\0'; text++) {
-		const unsigned char c = (unsigned char)*text;
+	struct doctor_finding f;
 
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20 || c > 0x7e)
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
+	doctor_judge(check, &r->facts, &r->wish, &f);
+	json_object(j, NULL);
+	json_string(j, "name", check->name);
+	json_string(j, "verdict", doctor_verdict_word(f.verdict));
+	json_string(j, "current", f.current);
+	json_string(j, "wanted", f.wanted);
+	json_string(j, "fix", f.fix);
+	json_string(j, "about", check->about);
+	json_object_end(j);
 }
 
-static void print_json_field(const char *key, const char *text, const char *end)
+static void add_number(struct json *j, const char *key, uint64_t value)
 {
-	printf("\"%s\": ", key);
-	print_json_text(text);
-	fputs(end, stdout);
+	json_line(j, 2);
+	json_unsigned(j, key, value);
 }
 
 static void print_json(const struct report *r)
 {
-	struct doctor_finding f;
+	struct text out;
+	struct json j;
 
-	fputs("{\n  ", stdout);
-	print_json_field("file", r->without_file ? "" : r->config->name, ",\n");
-	printf("  \"maxconn\": %llu,\n  \"maxpipes\": %u,\n  \"workers\": %u,\n  \"checks\": [",
-	       (unsigned long long)r->wish.maxconn, r->plan.engine.maxpipes, r->wish.workers);
+	text_init(&out);
+	json_init(&j, &out, JSON_CODES);
+	j.spaced = true;
+	json_object(&j, NULL);
+	json_line(&j, 2);
+	json_string(&j, "file", r->without_file ? "" : r->config->name);
+	add_number(&j, "maxconn", r->wish.maxconn);
+	add_number(&j, "maxpipes", r->plan.engine.maxpipes);
+	add_number(&j, "workers", r->wish.workers);
+	json_line(&j, 2);
+	json_array(&j, "checks");
 	for (size_t i = 0; i < doctor_check_count; i++) {
-		doctor_judge(&doctor_checks[i], &r->facts, &r->wish, &f);
-		printf("%s\n    {", i > 0 ? "," : "");
-		print_json_field("name", doctor_checks[i].name, ", ");
-		print_json_field("verdict", doctor_verdict_word(f.verdict), ", ");
-		print_json_field("current", f.current, ", ");
-		print_json_field("wanted", f.wanted, ", ");
-		print_json_field("fix", f.fix, ", ");
-		print_json_field("about", doctor_checks[i].about, "}");
+		json_line(&j, 4);
+		add_check(&j, r, &doctor_checks[i]);
 	}
-	printf("\n  ],\n  \"warnings\": %u,\n  \"hints\": %u,\n  \"unknown\": %u\n}\n",
-	       r->counts[DOCTOR_WARN], r->counts[DOCTOR_HINT], r->counts[DOCTOR_UNKNOWN]);
+	json_line(&j, 2);
+	json_array_end(&j);
+	add_number(&j, "warnings", r->counts[DOCTOR_WARN]);
+	add_number(&j, "hints", r->counts[DOCTOR_HINT]);
+	add_number(&j, "unknown", r->counts[DOCTOR_UNKNOWN]);
+	json_line(&j, 0);
+	json_object_end(&j);
+	text_add(&out, "\n", 1);
+	text_print(&out, stdout);
+	text_free(&out);
 }
 
 static void print_finding(const struct doctor_check *check, const struct doctor_finding *f)

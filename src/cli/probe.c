@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weir/admin/admin_answers.h"
+#include "weir/base/json.h"
 #include "weir/host/limits.h"
 #include "weir/host/privileges.h"
 #include "weir/host/socket_check.h"
@@ -47,23 +47,29 @@ void probe_fail(struct probe *p, struct probe_line *line, const char *fmt, ...)
 static void print_json(const struct probe *p)
 {
 	struct text out;
+	struct json j;
 
 	text_init(&out);
-	text_printf(&out, "{\"failed\":%zu,\"probe\":[", p->failed);
+	json_init(&j, &out, JSON_CODES);
+	json_object(&j, NULL);
+	json_unsigned(&j, "failed", p->failed);
+	json_array(&j, "probe");
 	for (size_t i = 0; i < p->count; i++) {
 		const struct probe_line *line = &p->lines[i];
 
-		text_printf(&out, "%s\n  {\"what\":\"%s\",\"name\":", i > 0 ? "," : "", line->what);
-		admin_json_string(line->name, strlen(line->name), &out);
-		text_printf(&out, ",\"address\":");
-		admin_json_string(line->address, strlen(line->address), &out);
-		text_printf(&out, ",\"ok\":%s,\"words\":", line->failed ? "false" : "true");
-		admin_json_string(line->words, strlen(line->words), &out);
-		text_printf(&out, "}");
+		json_line(&j, 2);
+		json_object(&j, NULL);
+		json_string(&j, "what", line->what);
+		json_string(&j, "name", line->name);
+		json_string(&j, "address", line->address);
+		json_bool(&j, "ok", !line->failed);
+		json_string(&j, "words", line->words);
+		json_object_end(&j);
 	}
-	text_printf(&out, "]}\n");
-	if (!out.failed)
-		fputs(out.bytes, stdout);
+	json_array_end(&j);
+	json_object_end(&j);
+	text_add(&out, "\n", 1);
+	text_print(&out, stdout);
 	text_free(&out);
 }
 

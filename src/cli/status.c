@@ -35,8 +35,7 @@ enum exit_code cli_status(const struct cli_args *a)
 		view_show_json(&v, NULL, &page);
 	else if (code == EXIT_FINE)
 		view_show(&v, NULL, &style, &page);
-	if (page.len > 0)
-		(void)fwrite(page.bytes, 1, page.len, stdout); /* cli_main() looks at stdout at the end */
+	text_print(&page, stdout); /* cli_main() looks at stdout at the end */
 	view_free(&v);
 	text_free(&page);
 	return code;

@@ -73,7 +73,7 @@ static enum exit_code show_once(const struct cli_args *a, struct top *t)
 		view_show_json(last_view(t), view_before(t), &page);
 	else
 		view_show(last_view(t), view_before(t), &style, &page);
-	(void)fwrite(page.bytes, 1, page.len, stdout); /* cli_main() looks at stdout at the end */
+	text_print(&page, stdout); /* cli_main() looks at stdout at the end */
 	text_free(&page);
 	return EXIT_FINE;
 }

@@ -28,6 +28,11 @@ const char *diag_code_word(enum diag_code code)
 	return code_words[code];
 }
 
+const char *diag_level_word(enum diag_level level)
+{
+	return level == DIAG_ERROR ? "error" : "warning";
+}
+
 static struct diag_item *add_item(struct diag *d, enum diag_level level, struct at at, const char *text)
 {
 	struct diag_item *item;
@@ -165,7 +170,7 @@ static void print_source_line(const struct diag_item *item, FILE *out, bool colo
 
 static void print_item(const struct diag_item *item, FILE *out, bool colour)
 {
-	const char *word = item->level == DIAG_ERROR ? "error" : "warning";
+	const char *word = diag_level_word(item->level);
 	const char *paint = item->level == DIAG_ERROR ? "\033[1;31m" : "\033[1;35m";
 
 	put_clean(out, item->at.source->name, strlen(item->at.source->name));
@@ -206,6 +211,6 @@ void diag_print(struct diag *d, FILE *out, bool colour)
 		if (shown[d->items[i].level]++ < DIAG_SHOWN_MAX)
 			print_item(&d->items[i], out, colour);
 	}
-	print_rest(shown[DIAG_ERROR], "error", out);
-	print_rest(shown[DIAG_WARNING], "warning", out);
+	print_rest(shown[DIAG_ERROR], diag_level_word(DIAG_ERROR), out);
+	print_rest(shown[DIAG_WARNING], diag_level_word(DIAG_WARNING), out);
 }

@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 
+#include "weir/base/json.h"
 #include "figures.h"
 
 void report_why(struct report *r, const char *fmt, ...)
@@ -49,48 +50,66 @@ bool report_ok(const struct report *r)
 	return r->connections > 0 || r->interrupted;
 }
 
-static void json_servers(const struct report *r, FILE *out)
+static void add_server(struct json *j, const char *name, const struct report_server *s)
 {
-	for (size_t i = 0; i < PLAN_SERVERS; i++) {
-		const struct report_server *s = &r->servers[i];
-
-		fprintf(out, "%s{\"name\":\"%s\",\"connections\":%llu,\"starts\":[", i > 0 ? "," : "",
-			plan_server_name(i), (unsigned long long)report_server_connections(s));
-		for (size_t j = 0; j < s->start_count; j++)
-			fprintf(out, "%s%llu", j > 0 ? "," : "", (unsigned long long)s->starts[j]);
-		fprintf(out, "],\"errors\":%llu}", (unsigned long long)s->errors);
-	}
+	json_object(j, NULL);
+	json_string(j, "name", name);
+	json_unsigned(j, "connections", report_server_connections(s));
+	json_array(j, "starts");
+	for (size_t i = 0; i < s->start_count; i++)
+		json_unsigned(j, NULL, s->starts[i]);
+	json_array_end(j);
+	json_unsigned(j, "errors", s->errors);
+	json_object_end(j);
 }
 
-/* Our own words, but one may quote what a library said. */
-static void json_string(const char *text, FILE *out)
+/* Our own words, but one may quote what a library said: without its control bytes. */
+static void add_why(struct json *j, const char *why)
 {
-	fputc('"', out);
-	for (; *text != '\0'; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		if ((unsigned char)*text >= 0x20)
-			fputc(*text, out);
-	}
-	fputc('"', out);
+	char words[REPORT_WHY_MAX];
+	size_t len = 0;
+
+	for (; *why != '\0'; why++)
+		if ((unsigned char)*why >= ' ')
+			words[len++] = *why;
+	json_string_of(j, "why", words, len);
+}
+
+static void add_load(struct json *j, const struct report *r)
+{
+	json_printf(j, "seconds", "%.1f", r->seconds);
+	json_unsigned(j, "connections", r->connections);
+	json_unsigned(j, "requests", r->requests);
+	json_unsigned(j, "bytes", r->bytes);
+	json_unsigned(j, "bytes_spliced", r->bytes_spliced);
+	json_printf(j, "spliced_share", "%.3f", figure_percent(r->bytes_spliced, r->bytes) / 100);
+	json_unsigned(j, "retries", r->retries);
+	json_printf(j, "slowest_ms", "%.1f", (double)r->slowest_ns / 1e6);
+	json_unsigned(j, "client_errors", r->client_errors);
 }
 
 void report_json(const struct report *r, FILE *out)
 {
-	fprintf(
-	    out,
-	    "{\"seconds\":%.1f,\"connections\":%llu,\"requests\":%llu,\"bytes\":%llu,\"bytes_spliced\":%llu,"
-	    "\"spliced_share\":%.3f,\"retries\":%llu,\"slowest_ms\":%.1f,\"client_errors\":%llu,\"servers\":"
-	    "[",
-	    r->seconds, (unsigned long long)r->connections, (unsigned long long)r->requests,
-	    (unsigned long long)r->bytes, (unsigned long long)r->bytes_spliced,
-	    figure_percent(r->bytes_spliced, r->bytes) / 100, (unsigned long long)r->retries,
-	    (double)r->slowest_ns / 1e6, (unsigned long long)r->client_errors);
-	json_servers(r, out);
-	fprintf(out, "],\"sessions_left\":%llu,\"daemon_exit\":%d,\"interrupted\":%s,\"why\":",
-		(unsigned long long)r->sessions_left, r->daemon_exit, r->interrupted ? "true" : "false");
-	json_string(r->why, out);
-	fprintf(out, ",\"ok\":%s}\n", report_ok(r) ? "true" : "false");
+	struct text text;
+	struct json j;
+
+	text_init(&text);
+	json_init(&j, &text, JSON_UTF8);
+	json_object(&j, NULL);
+	add_load(&j, r);
+	json_array(&j, "servers");
+	for (size_t i = 0; i < PLAN_SERVERS; i++)
+		add_server(&j, plan_server_name(i), &r->servers[i]);
+	json_array_end(&j);
+	json_unsigned(&j, "sessions_left", r->sessions_left);
+	json_signed(&j, "daemon_exit", r->daemon_exit);
+	json_bool(&j, "interrupted", r->interrupted);
+	add_why(&j, r->why);
+	json_bool(&j, "ok", report_ok(r));
+	json_object_end(&j);
+	text_add(&text, "\n", 1);
+	text_print(&text, out);
+	text_free(&text);
 }
 
 void report_text(const struct report *r, const char *good, const char *bad, const char *plain, FILE *out)

@@ -62,6 +62,8 @@ void diag_hint(struct diag *d, const char *fmt, ...) __attribute__((format(print
 const char *diag_where(struct diag *d, struct at here, struct at there);
 /* "no-unit" for DIAG_NO_UNIT. */
 const char *diag_code_word(enum diag_code code);
+/* "error" or "warning". */
+const char *diag_level_word(enum diag_level level);
 /* Puts the messages in the order of their places. */
 void diag_sort(struct diag *d);
 /* Prints all, by place, at most DIAG_SHOWN_MAX of each level. */

@@ -84,14 +84,14 @@ static void items_have_commas_and_keys(void **state)
 	json_key(&j, "number", 3);
 	json_printf(&j, NULL, "%.1f", 2.5);
 	json_object_end(&j);
-	assert_string_equal(out.bytes, "{\"a\\\"\":\"x\",\"none\":null,\"list\":[18446744073709551615,-1,[],{}],"
-				       "\"yes\":true,\"num\":2.5}");
+	assert_string_equal(out.bytes,
+			    "{\"a\\\"\":\"x\",\"none\":null,\"list\":[18446744073709551615,-1,[],{}],"
+			    "\"yes\":true,\"num\":2.5}");
 }
 
 static void words_that_are_whole_numbers_are_numbers(void **state)
 {
-	static const char *const words[] = {"0", "-7", "12", "18446744073709551615", "007", "1.5", "-", "",
-					    "123456789012345678901"};
+	static const char *const words[] = {"0", "-7", "12", "18446744073709551615", "007", "1.5", "-", ""};
 
 	(void)state;
 	begin(JSON_CODES);
@@ -99,8 +99,7 @@ static void words_that_are_whole_numbers_are_numbers(void **state)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		json_word(&j, NULL, words[i], strlen(words[i]));
 	json_array_end(&j);
-	assert_string_equal(out.bytes, "[0,-7,12,\"18446744073709551615\",\"007\",\"1.5\",\"-\",\"\","
-				       "\"123456789012345678901\"]");
+	assert_string_equal(out.bytes, "[0,-7,12,\"18446744073709551615\",\"007\",\"1.5\",\"-\",\"\"]");
 }
 
 static void lines_begin_where_they_are_asked_for(void **state)
