@@ -6,33 +6,40 @@
  */
 #include "admin_listing.h"
 
-#include "weir/admin/admin_answers.h"
-
-void admin_listing_begin(struct admin_listing *l, struct question *q, bool json)
+void admin_listing_begin(struct admin_listing *l, struct question *q, bool as_json)
 {
-	*l = (struct admin_listing){.question = q, .json = json};
+	*l = (struct admin_listing){.question = q, .as_json = as_json};
+	json_init(&l->json, NULL, JSON_CODES);
 }
 
 static void add_session(struct admin_listing *l, const struct session_facts *f, struct text *out)
 {
-	char line[RECORD_LINE_MAX];
-	const size_t len = record_line(f, line, sizeof(line));
-
-	if (l->json) {
-		text_printf(out, l->any ? ",\n  " : "[\n  ");
-		admin_json_of_session(line, out);
-	} else {
-		text_add(out, line, len);
+	if (!l->as_json) {
+		record_show(f, out);
+		return;
 	}
+	if (!l->any)
+		json_array(&l->json, NULL);
 	l->any = true;
+	json_line(&l->json, 2);
+	record_show_json(f, &l->json);
 }
 
-static void add_end(const struct admin_listing *l, unsigned silent, struct text *out)
+static void end_array(struct admin_listing *l, struct text *out)
+{
+	if (!l->any)
+		json_array(&l->json, NULL);
+	json_line(&l->json, 0);
+	json_array_end(&l->json);
+	text_add(out, "\n", 1);
+}
+
+static void add_end(struct admin_listing *l, unsigned silent, struct text *out)
 {
 	/* What is not whole is no array. */
-	if (l->json && silent == 0)
-		text_printf(out, l->any ? "\n]\n" : "[]\n");
-	else if (l->json && l->any)
+	if (l->as_json && silent == 0)
+		end_array(l, out);
+	else if (l->as_json && l->any)
 		text_add(out, "\n", 1);
 	if (silent > 0)
 		text_printf(out, "error: incomplete: %u worker%s did not answer\n", silent,
@@ -54,6 +61,7 @@ enum admin_listing_step admin_listing_go_on(struct admin_listing *l, struct text
 {
 	struct answer a;
 
+	l->json.out = out;
 	if (!question_is_open(l->question)) {
 		if (out->len > 0)
 			return LISTING_WRITE;

@@ -10,14 +10,15 @@
 
 #include <stdbool.h>
 
-#include "weir/base/text.h"
+#include "weir/base/json.h"
 #include "weir/stats/question.h"
 
 struct admin_listing {
 	struct question *question; /* borrows */
-	bool json;
+	bool as_json;
+	struct json json; /* of an array that has begun with the first session */
 	unsigned shown; /* sessions of the slice that are in the answer */
-	bool any;       /* at least one is in the answer */
+	bool any;       /* the array has begun */
 };
 
 enum admin_listing_step {
@@ -27,7 +28,7 @@ enum admin_listing_step {
 };
 
 /* `q` is not open; it is asked by admin_listing_go_on(). */
-void admin_listing_begin(struct admin_listing *l, struct question *q, bool json);
+void admin_listing_begin(struct admin_listing *l, struct question *q, bool as_json);
 /* Adds lines to `out`, until that has `enough` bytes or a worker must be asked; asks only when `out` is
  * empty. */
 enum admin_listing_step admin_listing_go_on(struct admin_listing *l, struct text *out, size_t enough);

@@ -10,6 +10,7 @@
  */
 #include "weir/engine/record.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -357,26 +358,80 @@ void record_take(const struct session *s, struct session_facts *out)
 		memcpy(out->unique_id, x->unique_id, out->unique_id_len);
 }
 
-size_t record_line(const struct session_facts *f, char *out, size_t room)
+/* Where the fields of a living session go: as " key=value", or as members of an object. */
+struct fields {
+	struct text *text; /* borrows; NULL = `json` */
+	struct json *json; /* borrows */
+};
+
+static void put(const struct fields *to, const char *key, const char *value)
 {
-	const struct addr *address = server_addr(f->server);
-	const bool named = f->unique_id_len > 0;
-	char client[ADDR_TEXT_MAX], server[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX];
+	const size_t len = strlen(value);
+
+	if (to->text == NULL) {
+		json_word(to->json, key, value, len);
+		return;
+	}
+	text_add(to->text, " ", 1);
+	text_add(to->text, key, strlen(key));
+	text_add(to->text, "=", 1);
+	text_add(to->text, value, len);
+}
+
+__attribute__((format(printf, 3, 4))) static void put_as(const struct fields *to, const char *key,
+							  const char *fmt, ...)
+{
+	char value[64];
+	va_list ap;
 	int n;
 
-	n = snprintf(out, room,
-		     "session id=%u.%u state=%s client=%s frontend=%s backend=%s server=%s "
-		     "server_address=%s age_ms=%.0f tries=%u bytes_in=%llu bytes_out=%llu held=%u,%u "
-		     "flows=%s,%s pipes=%d%s%s\n",
-		     f->worker, f->number, state_words[f->state], addr_brief_format(&f->client, client),
-		     f->frontend->config->name, f->backend->config->name,
-		     f->server ? f->server->config->name : "-", address ? addr_format(address, server) : "-",
-		     ms(f->age_ns), f->tries, (unsigned long long)f->bytes_in,
-		     (unsigned long long)f->bytes_out, f->held[FLOW_TO_SERVER], f->held[FLOW_TO_CLIENT],
-		     flow_words[f->flow_state[FLOW_TO_SERVER]], flow_words[f->flow_state[FLOW_TO_CLIENT]],
-		     f->pipes, named ? " unique_id=" : "",
-		     named ? unique_id_word(f->unique_id, f->unique_id_len, id) : "");
-	if (n < 0)
-		return 0;
-	return (size_t)n < room ? (size_t)n : room - 1;
+	va_start(ap, fmt);
+	n = vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	check(n > 0);
+	check((size_t)n < sizeof(value));
+	put(to, key, value);
+}
+
+/* What `show sess` shows, in its order; a new field goes to the end. */
+static void put_fields(const struct session_facts *f, const struct fields *to)
+{
+	const struct addr *address = server_addr(f->server);
+	char text[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX];
+
+	put_as(to, "id", "%u.%u", f->worker, f->number);
+	put(to, "state", state_words[f->state]);
+	put(to, "client", addr_brief_format(&f->client, text));
+	put(to, "frontend", f->frontend->config->name);
+	put(to, "backend", f->backend->config->name);
+	put(to, "server", f->server != NULL ? f->server->config->name : "-");
+	put(to, "server_address", address != NULL ? addr_format(address, text) : "-");
+	put_as(to, "age_ms", "%.0f", ms(f->age_ns));
+	put_as(to, "tries", "%u", f->tries);
+	put_as(to, "bytes_in", "%llu", (unsigned long long)f->bytes_in);
+	put_as(to, "bytes_out", "%llu", (unsigned long long)f->bytes_out);
+	put_as(to, "held", "%u,%u", f->held[FLOW_TO_SERVER], f->held[FLOW_TO_CLIENT]);
+	put_as(to, "flows", "%s,%s", flow_words[f->flow_state[FLOW_TO_SERVER]],
+	       flow_words[f->flow_state[FLOW_TO_CLIENT]]);
+	put_as(to, "pipes", "%u", f->pipes);
+	if (f->unique_id_len > 0)
+		put(to, "unique_id", unique_id_word(f->unique_id, f->unique_id_len, id));
+}
+
+void record_show(const struct session_facts *f, struct text *out)
+{
+	const struct fields to = {.text = out};
+
+	text_add(out, "session", strlen("session"));
+	put_fields(f, &to);
+	text_add(out, "\n", 1);
+}
+
+void record_show_json(const struct session_facts *f, struct json *out)
+{
+	const struct fields to = {.json = out};
+
+	json_object(out, NULL);
+	put_fields(f, &to);
+	json_object_end(out);
 }

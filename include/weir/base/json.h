@@ -65,7 +65,7 @@ static inline bool json_is_plain(unsigned char c)
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* How one byte stands between quotes: at most JSON_BYTE_MAX bytes, no NUL; returns how many. (Of JSON_UTF8 one
+/* How one byte stands between quotes: at most JSON_BYTE_MAX bytes, no NUL; returns how many. (As UTF-8 one
  * byte above 127 is none.) */
 #define JSON_BYTE_MAX 6
 size_t json_escape(unsigned char c, enum json_bytes bytes, char out[static JSON_BYTE_MAX]);

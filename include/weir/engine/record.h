@@ -11,12 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/base/json.h"
 #include "weir/engine/close_reason.h"
 #include "weir/net/addr.h"
 #include "weir/net/proxy.h"
-
-/* Room for any line of record_line(). */
-#define RECORD_LINE_MAX 2048u
 
 struct backend;
 struct endpoint;
@@ -53,7 +51,9 @@ void record_turned_away(struct worker *w, const struct endpoint *ep, const struc
 			enum close_reason why);
 /* The facts of a session that is not free. Worker's thread. */
 void record_take(const struct session *s, struct session_facts *out);
-/* One line, with its newline, for `show sess`; returns its length, cut to `room`. Any thread. */
-size_t record_line(const struct session_facts *f, char *out, size_t room);
+/* The same fields for `show sess`: one line with its newline, or an object that is the next item. A value that
+ * reads as a whole number is one. Any thread. */
+void record_show(const struct session_facts *f, struct text *out);
+void record_show_json(const struct session_facts *f, struct json *out);
 
 #endif
