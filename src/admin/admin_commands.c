@@ -151,16 +151,19 @@ static bool read_number(const char *word, int *number)
 	return true;
 }
 
-/* Cuts `rest` into words; false when the row takes fewer, or more. */
+/* Cuts `rest` into words; false when the row takes fewer, or more. The writer of JSON stays only when it is
+ * wanted. */
 static bool read_args(const struct command *row, char *rest, struct admin_call *c)
 {
+	struct json *json = c->json;
 	char *word;
 
+	c->json = NULL;
 	while (rest != NULL && (word = strsep(&rest, " ")) != NULL && word[0] != '\0') {
-		if (c->json)
+		if (c->json != NULL)
 			return false; /* it is the last word */
 		if (row->json != JSON_NEVER && strcmp(word, "json") == 0 && rest == NULL)
-			c->json = true;
+			c->json = json;
 		else if (c->arg_count == row->max_args)
 			return false;
 		else
@@ -185,7 +188,7 @@ static bool read_filter(const struct admin_call *c, struct admin_question *q)
 /* What a question to the workers, or to the caller, has besides its name. */
 static bool read_question(const struct command *row, const struct admin_call *c, struct admin_question *q)
 {
-	q->json = c->json;
+	q->json = c->json != NULL;
 	q->iid = -1;
 	q->types = -1;
 	q->sid = -1;
@@ -252,7 +255,7 @@ static void answer(const struct command *row, struct admin_call *c)
 	struct text *out = c->out;
 	struct text lines;
 
-	if (!c->json || row->json != JSON_OF_LINES) {
+	if (c->json == NULL || row->json != JSON_OF_LINES) {
 		row->run(c);
 		return;
 	}
@@ -262,7 +265,7 @@ static void answer(const struct command *row, struct admin_call *c)
 	if (lines.failed)
 		out->failed = true;
 	else
-		admin_json_of_lines(lines.bytes, out);
+		admin_json_of_lines(lines.bytes, c->json);
 	text_free(&lines);
 }
 
@@ -292,12 +295,14 @@ static void refuse_level(const struct admin_peer *peer, const struct command *ro
 enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
 				 const char *command, struct text *out, struct admin_question *q)
 {
-	struct admin_call call = {.ctx = ctx, .peer = peer, .out = out};
+	struct json json;
+	struct admin_call call = {.ctx = ctx, .peer = peer, .out = out, .json = &json};
 	const struct command *row;
 	char words[COMMAND_MAX];
 	char *rest;
 
 	*q = (struct admin_question){.verdict = ADMIN_ANSWERED};
+	json_init(&json, out, JSON_CODES);
 	if (!normalise(command, words)) {
 		text_printf(out, "error: the command is too long; try help\n");
 		return ADMIN_ANSWERED;

@@ -37,74 +37,73 @@ static size_t backend_place(const struct engine *e, const struct backend *b)
 	return (size_t)(b - e->backends);
 }
 
-/* Calls `show` for the backend that is asked for, or for each. */
-static void for_backends(const struct admin_call *c,
-			 void (*show)(const struct admin_call *c, struct backend *b))
+/* What an answer is made of: one line, or one object, for each thing that is shown. */
+struct listing {
+	const char *header; /* of the text; NULL = none */
+	void (*show)(const struct admin_call *c, struct backend *b);
+};
+
+static void begin_answer(const struct admin_call *c, const char *header)
+{
+	if (c->json != NULL)
+		json_array(c->json, NULL);
+	else if (header != NULL)
+		text_add(c->out, header, strlen(header));
+}
+
+static void end_answer(const struct admin_call *c)
+{
+	if (c->json == NULL)
+		return;
+	json_line(c->json, 0);
+	json_array_end(c->json);
+	text_add(c->out, "\n", 1);
+}
+
+/* Of the backend that is asked for, or of each. */
+static void list(const struct admin_call *c, const struct listing *l)
 {
 	struct engine *e = c->ctx->engine;
-	struct backend *one;
+	struct backend *one = NULL;
 
-	if (c->arg_count > 0) {
-		one = admin_find_backend(c, c->args[0]);
-		if (one != NULL)
-			show(c, one);
+	if (c->arg_count > 0 && (one = admin_find_backend(c, c->args[0])) == NULL)
 		return;
-	}
+	begin_answer(c, l->header);
 	for (size_t i = 0; i < e->config->backend_count; i++)
-		show(c, &e->backends[i]);
+		if (one == NULL || one == &e->backends[i])
+			l->show(c, &e->backends[i]);
+	end_answer(c);
 }
 
-/* ---- JSON ---- */
-
-/* Before each object of an array; `begin` is where the answer was when it began. */
 static void begin_object(const struct admin_call *c)
 {
-	const size_t len = c->out->len;
-
-	text_printf(c->out, len > 0 && c->out->bytes[len - 1] == '}' ? ",\n  {" : "[\n  {");
+	json_line(c->json, 2);
+	json_object(c->json, NULL);
 }
 
-static void end_array(const struct admin_call *c, size_t begin)
+static void add_checksum(const struct admin_call *c, uint64_t checksum)
 {
-	if (c->out->len == begin)
-		text_printf(c->out, "[]\n");
-	else if (c->out->bytes[c->out->len - 1] == '}') /* else it is a refusal */
-		text_printf(c->out, "\n]\n");
-}
-
-static void add_text(const struct admin_call *c, const char *sign, const char *name, const char *value)
-{
-	text_printf(c->out, "%s\"%s\":", sign, name);
-	admin_json_string(value, strlen(value), c->out);
-}
-
-static void add_number(const struct admin_call *c, const char *name, uint64_t value)
-{
-	text_printf(c->out, ",\"%s\":%llu", name, (unsigned long long)value);
+	json_printf(c->json, "checksum", "\"%016llx\"", (unsigned long long)checksum);
 }
 
 /* ---- show backend, show hash ---- */
 
 static void show_name(const struct admin_call *c, struct backend *b)
 {
-	if (!c->json) {
+	if (c->json == NULL) {
 		text_printf(c->out, "%s\n", b->config->name);
 		return;
 	}
 	begin_object(c);
-	add_text(c, "", "name", b->config->name);
-	text_printf(c->out, "}");
+	json_string(c->json, "name", b->config->name);
+	json_object_end(c->json);
 }
 
 void admin_show_backend(const struct admin_call *c)
 {
-	const size_t begin = c->out->len;
+	static const struct listing names = {"# name\n", show_name};
 
-	if (!c->json)
-		text_printf(c->out, "# name\n");
-	for_backends(c, show_name);
-	if (c->json)
-		end_array(c, begin);
+	list(c, &names);
 }
 
 const char *admin_algorithm(const struct backend *b)
@@ -125,15 +124,16 @@ static void show_hash(const struct admin_call *c, struct backend *b)
 	const char *key = how->hash_key == CONFIG_HASH_KEY_ADDRESS ? "address" : "name";
 	struct roster *r = backend_roster(b);
 
-	if (c->json) {
+	if (c->json != NULL) {
 		begin_object(c);
-		add_text(c, "", "backend", b->config->name);
-		add_text(c, ",", "algorithm", admin_algorithm(b));
+		json_string(c->json, "backend", b->config->name);
+		json_string(c->json, "algorithm", admin_algorithm(b));
 		if (how->algorithm == CONFIG_BALANCE_SOURCE)
-			add_text(c, ",", "hash", hash);
-		add_text(c, ",", "key", key);
-		add_number(c, "servers", r->count);
-		text_printf(c->out, ",\"checksum\":\"%016llx\"}", (unsigned long long)r->checksum);
+			json_string(c->json, "hash", hash);
+		json_string(c->json, "key", key);
+		json_unsigned(c->json, "servers", r->count);
+		add_checksum(c, r->checksum);
+		json_object_end(c->json);
 	} else {
 		text_printf(c->out, "%s algorithm=%s%s%s key=%s servers=%zu checksum=%016llx\n",
 			    b->config->name, admin_algorithm(b),
@@ -146,20 +146,39 @@ static void show_hash(const struct admin_call *c, struct backend *b)
 
 void admin_show_hash(const struct admin_call *c)
 {
-	const size_t begin = c->out->len;
+	static const struct listing hashes = {NULL, show_hash};
 
-	for_backends(c, show_hash);
-	if (c->json)
-		end_array(c, begin);
+	list(c, &hashes);
 }
 
 /* ---- show servers state ---- */
 
-/* What HAProxy has a number or a word for, in the order of its columns; a text goes before a number. */
+enum state_column {
+#define COLUMN(name, nothing) STATE_##name,
+#include "state_columns.tbl.h"
+#undef COLUMN
+	STATE_COLUMNS
+};
+
+static const char state_header[] = "1\n#"
+#define COLUMN(name, nothing) " " #name
+#include "state_columns.tbl.h"
+#undef COLUMN
+				   "\n";
+
+/* What HAProxy has a number or a word for; a text goes before a number. */
 struct state_cell {
-	const char *name;
-	const char *text;
+	const char *text; /* borrows */
 	uint64_t number;
+};
+
+static const struct state_column_row {
+	const char *name;
+	struct state_cell nothing; /* what stands there while nobody fills it in */
+} state_columns[] = {
+#define COLUMN(name, nothing) [STATE_##name] = {#name, {nothing, 0}},
+#include "state_columns.tbl.h"
+#undef COLUMN
 };
 
 static unsigned op_state(const struct server *s)
@@ -245,58 +264,55 @@ static uint64_t seconds_in_state(const struct admin_call *c, const struct server
 	return (uint64_t)((clock_mono_ns() - since_ns) / NS_PER_SEC);
 }
 
-static void add_cells(const struct admin_call *c, const struct state_cell *cells, size_t count)
+static void fill_cells(const struct admin_call *c, const struct backend *b, const struct server *s,
+		       struct state_cell cells[static STATE_COLUMNS])
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct state_cell *cell = &cells[i];
+	const struct engine *e = c->ctx->engine;
+	const struct check_view *v = s->check;
 
-		if (c->json && cell->text != NULL)
-			add_text(c, i == 0 ? "" : ",", cell->name, cell->text);
-		else if (c->json)
-			text_printf(c->out, "%s\"%s\":%llu", i == 0 ? "" : ",", cell->name,
-				    (unsigned long long)cell->number);
-		else if (cell->text != NULL)
-			text_printf(c->out, "%s%s", i == 0 ? "" : " ", cell->text);
-		else
-			text_printf(c->out, "%s%llu", i == 0 ? "" : " ", (unsigned long long)cell->number);
-	}
+	for (size_t i = 0; i < STATE_COLUMNS; i++)
+		cells[i] = state_columns[i].nothing;
+	cells[STATE_be_id].number = admin_backend_iid(e->config, backend_place(e, b));
+	cells[STATE_be_name].text = b->config->name;
+	cells[STATE_srv_id].number = s->index + 1;
+	cells[STATE_srv_name].text = s->config->name;
+	cells[STATE_srv_op_state].number = op_state(s);
+	cells[STATE_srv_admin_state].number = admin_mask(s);
+	cells[STATE_srv_uweight].number = s->weight;
+	cells[STATE_srv_iweight].number = s->config->weight;
+	cells[STATE_srv_time_since_last_change].number = seconds_in_state(c, s);
+	cells[STATE_srv_check_status].number = check_status(v);
+	cells[STATE_srv_check_result].number = check_verdict(v);
+	cells[STATE_srv_check_health].number = v != NULL ? v->health : b->config->check.rise; /* as HAProxy */
+	cells[STATE_srv_check_state].number = check_state(s, v);
+	if (s->config->addr.kind == ADDR_NAME)
+		cells[STATE_srv_fqdn].text = s->config->addr.host;
+	cells[STATE_srv_check_port].number = s->config->check_port;
+}
+
+static void add_cell(const struct admin_call *c, size_t column, const struct state_cell *cell)
+{
+	if (c->json != NULL && cell->text != NULL)
+		json_string(c->json, state_columns[column].name, cell->text);
+	else if (c->json != NULL)
+		json_unsigned(c->json, state_columns[column].name, cell->number);
+	else if (cell->text != NULL)
+		text_printf(c->out, "%s%s", column == 0 ? "" : " ", cell->text);
+	else
+		text_printf(c->out, "%s%llu", column == 0 ? "" : " ", (unsigned long long)cell->number);
 }
 
 static void show_state(const struct admin_call *c, struct backend *b, const struct server *s)
 {
-	const struct check_view *v = s->check;
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
-	const bool named = s->config->addr.kind == ADDR_NAME;
+	struct state_cell cells[STATE_COLUMNS];
 	char host[INET6_ADDRSTRLEN];
-	const struct state_cell cells[] = {
-		{"be_id", NULL, admin_backend_iid(c->ctx->engine->config, backend_place(c->ctx->engine, b))},
-		{"be_name", b->config->name, 0},
-		{"srv_id", NULL, s->index + 1},
-		{"srv_name", s->config->name, 0},
-		{"srv_addr", host_of(a, host), 0},
-		{"srv_op_state", NULL, op_state(s)},
-		{"srv_admin_state", NULL, admin_mask(s)},
-		{"srv_uweight", NULL, s->weight},
-		{"srv_iweight", NULL, s->config->weight},
-		{"srv_time_since_last_change", NULL, seconds_in_state(c, s)},
-		{"srv_check_status", NULL, check_status(v)},
-		{"srv_check_result", NULL, check_verdict(v)},
-		{"srv_check_health", NULL, v != NULL ? v->health : b->config->check.rise}, /* as HAProxy */
-		{"srv_check_state", NULL, check_state(s, v)},
-		{"srv_agent_state", NULL, 0},
-		{"bk_f_forced_id", NULL, 0},
-		{"srv_f_forced_id", NULL, 0},
-		{"srv_fqdn", named ? s->config->addr.host : "-", 0},
-		{"srv_port", NULL, port_of(s, a)},
-		{"srvrecord", "-", 0},
-		{"srv_use_ssl", NULL, 0},
-		{"srv_check_port", NULL, s->config->check_port},
-		{"srv_check_addr", "-", 0},
-		{"srv_agent_addr", "-", 0},
-		{"srv_agent_port", NULL, 0},
-	};
 
-	add_cells(c, cells, ARRAY_LEN(cells));
+	fill_cells(c, b, s, cells);
+	cells[STATE_srv_addr].text = host_of(a, host);
+	cells[STATE_srv_port].number = port_of(s, a);
+	for (size_t i = 0; i < STATE_COLUMNS; i++)
+		add_cell(c, i, &cells[i]);
 }
 
 static void show_states(const struct admin_call *c, struct backend *b)
@@ -304,38 +320,29 @@ static void show_states(const struct admin_call *c, struct backend *b)
 	for (size_t i = 0; i < b->server_count; i++) {
 		struct server *s = &b->servers[i];
 
-		if (c->json)
-			begin_object(c);
-		show_state(c, b, s);
-		if (!c->json) {
+		if (c->json == NULL) {
+			show_state(c, b, s);
 			text_printf(c->out, "\n");
 			continue;
 		}
-		add_text(c, ",", "state",
-			 server_state_text((enum server_state)atomic_load_explicit(&s->state,
-										   memory_order_relaxed)));
-		add_number(c, "sessions", (uint64_t)atomic_load_explicit(&s->sessions, memory_order_relaxed));
-		add_number(c, "maxconn", atomic_load_explicit(&s->limit, memory_order_relaxed));
-		text_printf(c->out, ",\"checksum\":\"%016llx\"}", (unsigned long long)checksum_of(b));
+		begin_object(c);
+		show_state(c, b, s);
+		json_string(c->json, "state",
+			    server_state_text((enum server_state)atomic_load_explicit(&s->state,
+										      memory_order_relaxed)));
+		json_unsigned(c->json, "sessions",
+			      (uint64_t)atomic_load_explicit(&s->sessions, memory_order_relaxed));
+		json_unsigned(c->json, "maxconn", atomic_load_explicit(&s->limit, memory_order_relaxed));
+		add_checksum(c, checksum_of(b));
+		json_object_end(c->json);
 	}
 }
 
 void admin_show_servers_state(const struct admin_call *c)
 {
-	static const char header[] =
-		"1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight "
-		"srv_iweight srv_time_since_last_change srv_check_status srv_check_result srv_check_health "
-		"srv_check_state srv_agent_state bk_f_forced_id srv_f_forced_id srv_fqdn srv_port srvrecord "
-		"srv_use_ssl srv_check_port srv_check_addr srv_agent_addr srv_agent_port\n";
-	const size_t begin = c->out->len;
+	static const struct listing states = {state_header, show_states};
 
-	if (c->arg_count > 0 && admin_find_backend(c, c->args[0]) == NULL)
-		return;
-	if (!c->json)
-		text_add(c->out, header, sizeof(header) - 1);
-	for_backends(c, show_states);
-	if (c->json)
-		end_array(c, begin);
+	list(c, &states);
 }
 
 /* ---- show servers history ---- */
@@ -361,12 +368,12 @@ static void show_bounds(const struct admin_call *c, const struct history_change 
 	const char *from = server_state_text((enum server_state)(state ? change->from : 0));
 	const char *to = server_state_text((enum server_state)(state ? change->to : 0));
 
-	if (c->json && state) {
-		add_text(c, ",", "from", from);
-		add_text(c, ",", "to", to);
-	} else if (c->json) {
-		add_number(c, "from", change->from);
-		add_number(c, "to", change->to);
+	if (c->json != NULL && state) {
+		json_string(c->json, "from", from);
+		json_string(c->json, "to", to);
+	} else if (c->json != NULL) {
+		json_unsigned(c->json, "from", change->from);
+		json_unsigned(c->json, "to", change->to);
 	} else if (state) {
 		text_printf(c->out, "\"%s\" -> \"%s\"", from, to);
 	} else {
@@ -381,21 +388,21 @@ static void show_change(const struct admin_call *c, const struct server *s,
 	char when[TIME_MAX];
 
 	format_time(change->wall_ns, when);
-	if (!c->json) {
+	if (c->json == NULL) {
 		text_printf(c->out, "%s %s/%s ", when, s->backend->name, s->config->name);
 		show_bounds(c, change);
 		text_printf(c->out, ": %s\n", change->cause);
 		return;
 	}
 	begin_object(c);
-	add_text(c, "", "backend", s->backend->name);
-	add_text(c, ",", "server", s->config->name);
-	add_text(c, ",", "time", when);
-	add_number(c, "age_s", (uint64_t)((clock_mono_ns() - change->at_ns) / NS_PER_SEC));
-	add_text(c, ",", "what", change_word((enum change_what)change->what));
+	json_string(c->json, "backend", s->backend->name);
+	json_string(c->json, "server", s->config->name);
+	json_string(c->json, "time", when);
+	json_unsigned(c->json, "age_s", (uint64_t)((clock_mono_ns() - change->at_ns) / NS_PER_SEC));
+	json_string(c->json, "what", change_word((enum change_what)change->what));
 	show_bounds(c, change);
-	add_text(c, ",", "cause", change->cause);
-	text_printf(c->out, "}");
+	json_string(c->json, "cause", change->cause);
+	json_object_end(c->json);
 }
 
 static void show_server_history(const struct admin_call *c, const struct server *s)
@@ -412,17 +419,17 @@ static void show_backend_history(const struct admin_call *c, struct backend *b)
 
 void admin_show_history(const struct admin_call *c)
 {
-	const size_t begin = c->out->len;
+	static const struct listing histories = {NULL, show_backend_history};
 	const struct server *one;
 
-	if (c->arg_count > 0 && strchr(c->args[0], '/') != NULL) {
-		one = admin_find_server(c, c->args[0]);
-		if (one == NULL)
-			return;
-		show_server_history(c, one);
-	} else {
-		for_backends(c, show_backend_history);
+	if (c->arg_count == 0 || strchr(c->args[0], '/') == NULL) {
+		list(c, &histories);
+		return;
 	}
-	if (c->json)
-		end_array(c, begin);
+	one = admin_find_server(c, c->args[0]);
+	if (one == NULL)
+		return;
+	begin_answer(c, NULL);
+	show_server_history(c, one);
+	end_answer(c);
 }

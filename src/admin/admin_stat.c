@@ -42,9 +42,9 @@ struct table {
 	const struct admin_question *q;
 	const struct tally_sum *sums;
 	struct text *out;
+	struct json json; /* to `out` */
 	int64_t now_ns;
 	bool stopping;
-	size_t rows; /* that were written */
 	struct cell row[STAT_COLUMNS];
 };
 
@@ -86,24 +86,40 @@ static void write_csv(const struct table *t)
 	text_printf(t->out, "-,\n"); /* here HAProxy's fixed part ends */
 }
 
-static void write_json(const struct table *t)
+static void write_json(struct table *t)
 {
-	const char *sign = "{";
-
-	text_printf(t->out, t->rows == 0 ? "[\n  " : ",\n  ");
+	json_line(&t->json, 2);
+	json_object(&t->json, NULL);
 	for (size_t i = 0; i < STAT_COLUMNS; i++) {
 		const struct cell *c = &t->row[i];
 
-		if (!c->set)
-			continue;
-		text_printf(t->out, "%s\"%s\":", sign, column_names[i]);
-		sign = ",";
-		if (c->text != NULL)
-			admin_json_string(c->text, strlen(c->text), t->out);
-		else
-			text_printf(t->out, "%lld", (long long)c->number);
+		if (c->set && c->text != NULL)
+			json_string(&t->json, column_names[i], c->text);
+		else if (c->set)
+			json_signed(&t->json, column_names[i], (int64_t)c->number);
 	}
-	text_printf(t->out, "}");
+	json_object_end(&t->json);
+}
+
+static void begin_table(struct table *t)
+{
+	if (t->q->json) {
+		json_init(&t->json, t->out, JSON_CODES);
+		json_array(&t->json, NULL);
+		return;
+	}
+	for (size_t i = 0; i < STAT_COLUMNS; i++)
+		text_printf(t->out, "%s%s,", i == 0 ? "# " : "", column_names[i]);
+	text_printf(t->out, "-,\n");
+}
+
+static void end_table(struct table *t)
+{
+	if (!t->q->json)
+		return;
+	json_line(&t->json, 0);
+	json_array_end(&t->json);
+	text_add(t->out, "\n", 1);
 }
 
 static void begin_row(struct table *t, const char *proxy, const char *name, enum stat_type type)
@@ -139,7 +155,6 @@ static void end_row(struct table *t, size_t iid, size_t sid)
 		write_json(t);
 	else
 		write_csv(t);
-	t->rows++;
 }
 
 /* ---- what is in it ---- */
@@ -463,10 +478,7 @@ void admin_show_stat(const struct admin_context *ctx, const struct admin_questio
 
 	t.now_ns = clock_mono_ns();
 	t.stopping = strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0;
-	for (size_t i = 0; i < STAT_COLUMNS && !q->json; i++)
-		text_printf(out, "%s%s,", i == 0 ? "# " : "", column_names[i]);
-	if (!q->json)
-		text_printf(out, "-,\n");
+	begin_table(&t);
 	for (size_t i = 0; i < c->frontend_count; i++) {
 		struct frontend *fe = &ctx->engine->frontends[i];
 
@@ -477,6 +489,5 @@ void admin_show_stat(const struct admin_context *ctx, const struct admin_questio
 	for (size_t i = 0; i < c->backend_count; i++)
 		if (admin_backend_iid(c, i) > c->frontend_count)
 			add_backend(&t, &ctx->engine->backends[i], admin_backend_iid(c, i));
-	if (q->json)
-		text_printf(out, t.rows == 0 ? "[]\n" : "\n]\n");
+	end_table(&t);
 }

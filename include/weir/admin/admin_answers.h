@@ -9,6 +9,7 @@
 #define WEIR_ADMIN_ADMIN_ANSWERS_H
 
 #include "weir/admin/admin_commands.h"
+#include "weir/base/json.h"
 #include "weir/engine/tally.h"
 
 #define ADMIN_ARGS_MAX 3
@@ -19,8 +20,8 @@ struct admin_call {
 	const struct admin_peer *peer;   /* borrows */
 	const char *args[ADMIN_ARGS_MAX]; /* borrows: the words behind the command's own, "json" left out */
 	unsigned arg_count;
-	bool json;
-	struct text *out; /* borrows */
+	struct text *out;  /* borrows */
+	struct json *json; /* borrows: writes to `out`; NULL = the answer is text */
 };
 
 /* Lines of "name: value": ours first, then the same under HAProxy's names. */
@@ -55,12 +56,7 @@ size_t admin_proxy_iid(const struct config *c, const char *name);
 /* HAProxy's word for how a server is chosen; static. */
 const char *admin_algorithm(const struct backend *b);
 
-/* An object of lines of "name: value"; one of the line of a session. Whole numbers become numbers, all else
- * text. */
-void admin_json_of_lines(const char *lines, struct text *out);
-void admin_json_of_session(const char *line, struct text *out);
-/* `text`, `len` bytes of it, as a JSON string; or as a number when it is a whole one. */
-void admin_json_string(const char *text, size_t len, struct text *out);
-void admin_json_value(const char *text, size_t len, struct text *out);
+/* An object of lines of "name: value". Whole numbers become numbers, all else text. */
+void admin_json_of_lines(const char *lines, struct json *out);
 
 #endif

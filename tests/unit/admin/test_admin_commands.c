@@ -396,44 +396,6 @@ static void lines_become_an_object(void **state)
 	assert_line("show pools json", "  \"pipes_max\":250,");
 }
 
-static void the_line_of_a_session_becomes_an_object(void **state)
-{
-	static const char line[] =
-		"session id=0.10 state=forwarding client=127.0.0.1:5 frontend=web backend=web server=a "
-		"server_address=unix:/tmp/a b age_ms=12 tries=1 bytes_in=3 bytes_out=4 held=0,0 "
-		"flows=open,open pipes=0\n";
-	struct text out;
-
-	(void)state;
-	text_init(&out);
-	admin_json_of_session(line, &out);
-	assert_string_equal(
-		out.bytes,
-		"{\"id\":\"0.10\",\"state\":\"forwarding\",\"client\":\"127.0.0.1:5\","
-		"\"frontend\":\"web\",\"backend\":\"web\",\"server\":\"a\","
-		"\"server_address\":\"unix:/tmp/a b\",\"age_ms\":12,\"tries\":1,\"bytes_in\":3,"
-		"\"bytes_out\":4,\"held\":\"0,0\",\"flows\":\"open,open\",\"pipes\":0}");
-	text_free(&out);
-}
-
-static void json_text_is_escaped(void **state)
-{
-	struct text out;
-
-	(void)state;
-	text_init(&out);
-	admin_json_string("a\"b\\c\n\x7f", 7, &out);
-	assert_string_equal(out.bytes, "\"a\\\"b\\\\c\\u000a\\u007f\"");
-	text_free(&out);
-	admin_json_value("007", 3, &out);
-	admin_json_value("-7", 2, &out);
-	admin_json_value("1.5", 3, &out);
-	admin_json_value("-", 1, &out);
-	admin_json_value("", 0, &out);
-	assert_string_equal(out.bytes, "\"007\"-7\"1.5\"\"-\"\"\"");
-	text_free(&out);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,8 +413,6 @@ int main(void)
 		cmocka_unit_test(sessions_are_asked_of_the_workers),
 		cmocka_unit_test(info_has_the_names_of_haproxy_too),
 		cmocka_unit_test(lines_become_an_object),
-		cmocka_unit_test(the_line_of_a_session_becomes_an_object),
-		cmocka_unit_test(json_text_is_escaped),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
