@@ -5,34 +5,20 @@
  * Quiet when all is well. Waits two seconds at most. Main thread.
  */
 #include <stdio.h>
-#include <string.h>
 
+#include "weir/base/info_line.h"
 #include "weir/cli/cli.h"
 #include "ask.h"
 
 #define HEALTH_WAIT_MS 2000
-
-/* The word behind "\nstate: "; its length in `*len`, 0 when there is none. */
-static const char *find_state(const char *answer, size_t *len)
-{
-	static const char key[] = "\nstate: ";
-	const char *at = strstr(answer, key);
-
-	*len = 0;
-	if (at == NULL)
-		return "";
-	at += strlen(key);
-	*len = strcspn(at, "\n");
-	return at;
-}
 
 enum exit_code cli_healthcheck(const struct cli_args *a)
 {
 	struct addr_spec spec = {.kind = ADDR_NONE};
 	enum exit_code code = ask_find(a, &spec);
 	struct text answer;
-	const char *state;
-	size_t len;
+	struct info_line state;
+	bool found;
 
 	if (code != EXIT_FINE)
 		return code;
@@ -42,10 +28,10 @@ enum exit_code cli_healthcheck(const struct cli_args *a)
 		text_free(&answer);
 		return EXIT_ENVIRONMENT; /* somebody answers, but it is no weir that we know */
 	}
-	state = find_state(answer.bytes, &len);
-	if (len == 0 || (a->ready && (len != 5 || memcmp(state, "ready", 5) != 0))) {
-		fprintf(stderr, "weir: it answers, and is not ready: its state is '%.*s'\n", (int)len,
-			state);
+	found = info_line_find(answer.bytes, "state", &state) && state.value_len > 0;
+	if (!found || (a->ready && !info_line_says(&state, "ready"))) {
+		fprintf(stderr, "weir: it answers, and is not ready: its state is '%.*s'\n",
+			found ? (int)state.value_len : 0, found ? state.value : "");
 		code = EXIT_ENVIRONMENT;
 	}
 	text_free(&answer);

@@ -13,6 +13,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/info_line.h"
 #include "weir/config/values.h"
 
 #define COLUMNS_MAX 256
@@ -45,7 +46,7 @@ static void copy_word(char out[static VIEW_WORD_MAX], const char *text)
 
 /* ---- show info ---- */
 
-static void read_info_line(struct view *v, const char *name, const char *value)
+static void read_info_line(struct view *v, const struct info_line *line)
 {
 	const struct {
 		const char *name;
@@ -61,25 +62,32 @@ static void read_info_line(struct view *v, const char *name, const char *value)
 		{"bytes_to_client", &v->bytes_to_client},
 		{"bytes_spliced", &v->bytes_spliced},
 	};
+	char value[VIEW_WORD_MAX];
 
+	info_line_copy(line, value, sizeof(value)); /* a cut word is still a word */
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		if (strcmp(name, numbers[i].name) == 0)
+		if (info_line_is(line, numbers[i].name))
 			*numbers[i].number = number_of(value);
-	if (strcmp(name, "version") == 0)
+	if (info_line_is(line, "version"))
 		copy_word(v->version, value);
-	else if (strcmp(name, "state") == 0)
+	else if (info_line_is(line, "state"))
 		copy_word(v->state, value);
-	else if (strcmp(name, "driver") == 0)
+	else if (info_line_is(line, "driver"))
 		copy_word(v->driver, value);
 }
 
 /* "listen.FRONTEND.BIND: ADDRESS". Names have dots too: of "web" and "web.tls" the longer one is meant. */
-static void read_listener(struct view *v, const char *name, const char *value)
+static void read_listener(struct view *v, const struct info_line *line)
 {
+	static const char prefix[] = "listen.";
+	const size_t before = sizeof(prefix) - 1;
 	struct view_row *f = NULL;
 	size_t longest = 0, used;
 
+	if (line->name_len < before || memcmp(line->name, prefix, before) != 0)
+		return;
 	for (size_t i = 0; i < v->frontend_count; i++) {
+		const char *name = line->name + before; /* it ends with a colon at the latest */
 		const size_t len = strnlen(v->frontends[i].proxy, sizeof(v->frontends[i].proxy));
 
 		if (len <= longest || strncmp(name, v->frontends[i].proxy, len) != 0 || name[len] != '.')
@@ -90,31 +98,10 @@ static void read_listener(struct view *v, const char *name, const char *value)
 	if (f == NULL)
 		return;
 	used = strnlen(f->address, sizeof(f->address));
-	if (used + strlen(value) + 2 > sizeof(f->address))
+	if (used + line->value_len + 2 > sizeof(f->address))
 		return;
-	(void)snprintf(f->address + used, sizeof(f->address) - used, "%s%s", used > 0 ? " " : "",
-		       value); /* measured above */
-}
-
-/* Calls one of the readers above for each "name: value" of `lines`, which are cut up for it. */
-static void read_info(struct view *v, char *lines, bool listeners)
-{
-	static const char prefix[] = "listen.";
-	char *next = lines;
-	char *line;
-
-	while ((line = strsep(&next, "\n")) != NULL) {
-		char *colon = strstr(line, ": ");
-		const bool is_listener = strncmp(line, prefix, strlen(prefix)) == 0;
-
-		if (colon == NULL)
-			continue;
-		*colon = '\0';
-		if (listeners && is_listener)
-			read_listener(v, line + strlen(prefix), colon + 2);
-		else if (!listeners)
-			read_info_line(v, line, colon + 2);
-	}
+	(void)snprintf(f->address + used, sizeof(f->address) - used, "%s%.*s", used > 0 ? " " : "",
+		       (int)line->value_len, line->value); /* measured above */
 }
 
 /* ---- show stat ---- */
@@ -243,20 +230,19 @@ bool view_read(struct view *v, char *answer)
 {
 	static const char header[] = "\n# ";
 	char *stat = strstr(answer, header);
-	char *again;
-	bool fine;
+	const char *at = answer;
+	struct info_line line;
 
 	if (stat == NULL)
 		return false;
 	*stat = '\0';
-	again = strdup(answer);
-	if (again == NULL)
+	if (!read_stat(v, stat + strlen(header)))
 		return false;
-	read_info(v, answer, false);
-	fine = read_stat(v, stat + strlen(header));
-	read_info(v, again, true); /* the frontends are known now */
-	free(again);
-	return fine && v->pid != 0 && v->state[0] != '\0';
+	while (info_line_next(&at, &line)) {
+		read_info_line(v, &line);
+		read_listener(v, &line); /* the frontends are known now */
+	}
+	return v->pid != 0 && v->state[0] != '\0';
 }
 
 enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_ms)

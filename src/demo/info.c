@@ -14,6 +14,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/info_line.h"
 
 static const char question[] = "show info\n";
 
@@ -31,56 +32,38 @@ static const struct number_row {
     {"bytes_spliced", offsetof(struct info, bytes_spliced)},
 };
 
-/* What follows "NAME: " at the beginning of a line, or NULL. */
-static const char *find_value(const char *text, const char *name)
-{
-	size_t len = strlen(name);
-
-	while (text != NULL) {
-		if (strncmp(text, name, len) == 0 && text[len] == ':' && text[len + 1] == ' ')
-			return text + len + 2;
-		text = strchr(text, '\n');
-		if (text != NULL)
-			text++;
-	}
-	return NULL;
-}
-
 /* Of "NAME=VALUE" in a line. */
-static uint64_t find_field(const char *line, const char *name)
+static uint64_t find_field(const struct info_line *line, const char *name)
 {
-	size_t line_len = strcspn(line, "\n");
+	const char *value = line->value;
 	size_t len = strlen(name);
 
-	for (size_t i = 0; i + len < line_len; i++)
-		if (strncmp(line + i, name, len) == 0 && line[i + len] == '=' &&
-		    (i == 0 || line[i - 1] == ' '))
-			return strtoull(line + i + len + 1, NULL, 10);
+	for (size_t i = 0; i + len < line->value_len; i++)
+		if (strncmp(value + i, name, len) == 0 && value[i + len] == '=' &&
+		    (i == 0 || value[i - 1] == ' '))
+			return strtoull(value + i + len + 1, NULL, 10);
 	return 0;
 }
 
-static void copy_word(char out[static INFO_WORD_MAX], const char *from)
+/* The first word of its value. */
+static void copy_word(char out[static INFO_WORD_MAX], const struct info_line *line)
 {
-	size_t len = strcspn(from, " \n");
-
-	if (len > INFO_WORD_MAX - 1)
-		len = INFO_WORD_MAX - 1;
-	memcpy(out, from, len);
-	out[len] = '\0';
+	info_line_copy(line, out, INFO_WORD_MAX);
+	out[strcspn(out, " ")] = '\0';
 }
 
 bool info_parse(const char *text, struct info *out)
 {
-	const char *value = find_value(text, "driver");
+	struct info_line line;
 
-	if (value == NULL)
+	if (!info_line_find(text, "driver", &line))
 		return false;
-	copy_word(out->driver, value);
+	copy_word(out->driver, &line);
 	for (size_t i = 0; i < ARRAY_LEN(number_rows); i++) {
 		uint64_t *number = (uint64_t *)(void *)((char *)out + number_rows[i].offset);
+		const bool found = info_line_find(text, number_rows[i].name, &line);
 
-		value = find_value(text, number_rows[i].name);
-		*number = value != NULL ? strtoull(value, NULL, 10) : 0;
+		*number = found ? strtoull(line.value, NULL, 10) : 0;
 	}
 	for (size_t i = 0; i < PLAN_SERVERS; i++) {
 		struct info_server *s = &out->servers[i];
@@ -89,13 +72,12 @@ bool info_parse(const char *text, struct info *out)
 		(void)snprintf(name, sizeof(name), "server." PLAN_NAME "/%s",
 			       plan_server_name(i)); /* short */
 		memset(s, 0, sizeof(*s));
-		value = find_value(text, name);
-		if (value == NULL)
+		if (!info_line_find(text, name, &line))
 			continue;
-		copy_word(s->state, value);
-		s->sessions = find_field(value, "sessions");
-		s->total = find_field(value, "total");
-		s->failures = find_field(value, "failures");
+		copy_word(s->state, &line);
+		s->sessions = find_field(&line, "sessions");
+		s->total = find_field(&line, "total");
+		s->failures = find_field(&line, "failures");
 	}
 	return true;
 }

@@ -20,7 +20,7 @@
  * in any case. */
 enum json_bytes {
 	JSON_CODES, /* each as \u00NN: for names and addresses, which are ASCII */
-	JSON_UTF8,  /* UTF-8 stays, what is none becomes U+FFFD, control bytes \u00NN: for what people wrote */
+	JSON_UTF8,  /* UTF-8 stays, what is none becomes U+FFFD, control bytes \u00NN: what people write */
 	JSON_HEX,   /* each as the four characters \xNN, which a log line as text has too */
 };
 

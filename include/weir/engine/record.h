@@ -51,8 +51,8 @@ void record_turned_away(struct worker *w, const struct endpoint *ep, const struc
 			enum close_reason why);
 /* The facts of a session that is not free. Worker's thread. */
 void record_take(const struct session *s, struct session_facts *out);
-/* The same fields for `show sess`: one line with its newline, or an object that is the next item. A value that
- * reads as a whole number is one. Any thread. */
+/* The same fields for `show sess`: one line with its newline, or an object that is the next item. A value
+ * that reads as a whole number is one. Any thread. */
 void record_show(const struct session_facts *f, struct text *out);
 void record_show_json(const struct session_facts *f, struct json *out);
 
