@@ -19,13 +19,17 @@
 
 #define FIGURES_MAX 32
 
-static const char *const state_words[] = {
-	[SERVER_UP] = "up",
-	[SERVER_DRAIN] = "drain",
-	[SERVER_DOWN] = "down",
-	[SERVER_UNRESOLVED] = "unresolved",
-	[SERVER_MAINT] = "maint",
-};
+const char *daemon_state_word(enum daemon_state state)
+{
+	static const char *const words[] = {
+		[DAEMON_STARTING] = "starting",
+		[DAEMON_READY] = "ready",
+		[DAEMON_DRAINING] = "draining",
+		[DAEMON_STOPPING] = "stopping",
+	};
+
+	return words[state];
+}
 
 static void add_number(struct text *out, const char *name, uint64_t value)
 {
@@ -58,13 +62,14 @@ static void add_frontends(const struct engine *e, struct text *out)
 static void add_server(const struct backend *b, struct server *s, struct text *out)
 {
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
-	const int state = atomic_load_explicit(&s->state, memory_order_acquire);
+	const enum server_state state =
+		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
 	char address[ADDR_TEXT_MAX] = "-";
 
 	if (a != NULL)
 		(void)addr_format(a, address);
 	text_printf(out, "server.%s/%s: %s sessions=%d total=%llu failures=%llu address=%s\n",
-		    b->config->name, s->config->name, state_words[state],
+		    b->config->name, s->config->name, server_state_word(state),
 		    atomic_load_explicit(&s->sessions, memory_order_relaxed),
 		    (unsigned long long)counter_get(&s->total), (unsigned long long)counter_get(&s->failures),
 		    address);
@@ -175,8 +180,7 @@ static void add_haproxy_names(const struct admin_context *ctx, const struct figu
 	add_number(out, "Tasks", engine_sum(e, timers));
 	add_number(out, "Run_queue", 0);
 	add_node(out);
-	add_number(out, "Stopping",
-		   strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0);
+	add_number(out, "Stopping", daemon_state_is_end(ctx->state));
 	add_number(out, "Jobs", sessions + e->endpoint_count);
 	add_number(out, "Listeners", e->endpoint_count);
 	add_number(out, "DroppedLogs", figure_named(figures, "log_dropped"));
@@ -209,7 +213,7 @@ void admin_show_info(const struct admin_call *c)
 	text_printf(out, "version: %s\n", WEIR_VERSION);
 	text_printf(out, "pid: %d\n", (int)getpid());
 	add_number(out, "uptime_s", (uint64_t)uptime_s);
-	text_printf(out, "state: %s\n", ctx->state);
+	text_printf(out, "state: %s\n", daemon_state_word(ctx->state));
 	add_number(out, "workers", e->worker_count);
 	add_number(out, "maxconn", e->limits.maxconn);
 	add_number(out, "maxpipes", e->limits.maxpipes);

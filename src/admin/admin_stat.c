@@ -437,7 +437,7 @@ static void put_backend_load(struct table *t, const struct backend *b, const str
 	put(t, STAT_slim, t->e->limits.maxconn);
 	if (b->config->maxqueue > 0)
 		put(t, STAT_qlimit, b->config->maxqueue);
-	put_text(t, STAT_status, sum->active + sum->backup > 0 ? "UP" : "DOWN");
+	put_text(t, STAT_status, server_state_text(sum->active + sum->backup > 0 ? SERVER_UP : SERVER_DOWN));
 	put(t, STAT_weight, sum->weight);
 	put(t, STAT_uweight, sum->uweight);
 	put(t, STAT_act, sum->active);
@@ -477,7 +477,7 @@ void admin_show_stat(const struct admin_context *ctx, const struct admin_questio
 	struct table t = {.ctx = ctx, .e = ctx->engine, .q = q, .sums = sums, .out = out};
 
 	t.now_ns = clock_mono_ns();
-	t.stopping = strcmp(ctx->state, "draining") == 0 || strcmp(ctx->state, "stopping") == 0;
+	t.stopping = daemon_state_is_end(ctx->state);
 	begin_table(&t);
 	for (size_t i = 0; i < c->frontend_count; i++) {
 		struct frontend *fe = &ctx->engine->frontends[i];

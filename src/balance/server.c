@@ -66,15 +66,23 @@ bool server_usable(const struct server *s)
 	return atomic_load_explicit(&s->state, memory_order_acquire) == SERVER_UP;
 }
 
+static const struct {
+	const char *text;
+	const char *word;
+} state_words[] = {
+#define SERVER_STATE(name, text, word) [SERVER_##name] = {text, word},
+#include "weir/balance/server_states.tbl.h"
+#undef SERVER_STATE
+};
+
 const char *server_state_text(enum server_state state)
 {
-	static const char *const texts[] = {
-		[SERVER_UP] = "UP",	  [SERVER_DRAIN] = "DRAIN",
-		[SERVER_DOWN] = "DOWN",	  [SERVER_UNRESOLVED] = "DOWN (unresolved)",
-		[SERVER_MAINT] = "MAINT",
-	};
+	return state_words[state].text;
+}
 
-	return texts[state];
+const char *server_state_word(enum server_state state)
+{
+	return state_words[state].word;
 }
 
 /* ---- addresses ---- */

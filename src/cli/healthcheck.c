@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "weir/admin/daemon_state.h"
 #include "weir/base/info_line.h"
 #include "weir/cli/cli.h"
 #include "ask.h"
@@ -29,7 +30,7 @@ enum exit_code cli_healthcheck(const struct cli_args *a)
 		return EXIT_ENVIRONMENT; /* somebody answers, but it is no weir that we know */
 	}
 	found = info_line_find(answer.bytes, "state", &state) && state.value_len > 0;
-	if (!found || (a->ready && !info_line_says(&state, "ready"))) {
+	if (!found || (a->ready && !info_line_says(&state, daemon_state_word(DAEMON_READY)))) {
 		fprintf(stderr, "weir: it answers, and is not ready: its state is '%.*s'\n",
 			found ? (int)state.value_len : 0, found ? state.value : "");
 		code = EXIT_ENVIRONMENT;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/balance/server.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/info_line.h"
@@ -157,7 +158,7 @@ static const char *cell(const struct csv *csv, const char *name)
 static void read_state(struct view_row *row, const char *word)
 {
 	if (strcmp(word, "no check") == 0)
-		word = "up";
+		word = server_state_word(SERVER_UP);
 	copy_word(row->state, word);
 	for (char *c = row->state; *c != '\0'; c++) {
 		if (*c == ' ')

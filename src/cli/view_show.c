@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/admin/daemon_state.h"
+#include "weir/balance/server.h"
 #include "weir/base/clock.h"
 #include "view.h"
 
@@ -90,15 +92,21 @@ static void add_line(const struct view_style *style, const char *colour, const c
 		text_printf(out, "%.*s\n", (int)len, line);
 }
 
+static bool is_ready(const struct view *v)
+{
+	return strcmp(v->state, daemon_state_word(DAEMON_READY)) == 0;
+}
+
 static bool is_up(const struct view_row *row)
 {
-	return strcmp(row->state, "up") == 0 || strcmp(row->state, "open") == 0;
+	return strcmp(row->state, server_state_word(SERVER_UP)) == 0 || strcmp(row->state, "open") == 0;
 }
 
 /* An operator wanted it so. */
 static bool is_taken_out(const struct view_row *row)
 {
-	return strcmp(row->state, "drain") == 0 || strcmp(row->state, "maint") == 0;
+	return strcmp(row->state, server_state_word(SERVER_DRAIN)) == 0 ||
+	       strcmp(row->state, server_state_word(SERVER_MAINT)) == 0;
 }
 
 /* Names the backends whose servers are all down. */
@@ -145,7 +153,7 @@ static void add_head(const struct view *v, const struct view *before, const stru
 	(void)snprintf(line, sizeof(line), "weir %s  %s  pid %llu  up %s  %llu worker%s  %s", v->version,
 		       v->state, (unsigned long long)v->pid, uptime(v->uptime_s, a),
 		       (unsigned long long)v->workers, v->workers == 1 ? "" : "s", v->driver);
-	add_line(style, strcmp(v->state, "ready") == 0 ? COLOUR_BOLD : COLOUR_RED, line, out);
+	add_line(style, is_ready(v) ? COLOUR_BOLD : COLOUR_RED, line, out);
 	add_down(v, style, out);
 	if (before == NULL)
 		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s in all%s",

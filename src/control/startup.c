@@ -46,12 +46,10 @@ enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fm
 
 void daemon_set_state(struct daemon *d, enum daemon_state to)
 {
-	static const char *const words[] = {"starting", "ready", "draining", "stopping"};
-
 	check(to > d->state);
-	log_line(LOG_LEVEL_DEBUG, "daemon: %s -> %s", words[d->state], words[to]);
+	log_line(LOG_LEVEL_DEBUG, "daemon: %s -> %s", daemon_state_word(d->state), daemon_state_word(to));
 	d->state = to;
-	d->admin_context.state = words[to];
+	d->admin_context.state = to;
 }
 
 static enum exit_code start_log(struct daemon *d)
@@ -257,7 +255,7 @@ static int start_services(struct daemon *d)
 	d->admin_context.figure_count = ARRAY_LEN(d->figures);
 	d->admin_context.driver = d->driver.driver->name;
 	d->admin_context.driver_reason = d->driver.why;
-	d->admin_context.state = "starting";
+	d->admin_context.state = d->state;
 	d->admin_context.totals = &d->admin_totals;
 	if (d->admin_socket.fd >= 0) {
 		d->stats = stats_new(d->loop, &d->engine);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "weir/admin/admin.h"
+#include "weir/admin/daemon_state.h"
 #include "weir/control/daemon.h"
 #include "weir/engine/engine.h"
 #include "weir/health/checks.h"
@@ -31,13 +32,6 @@
 
 #define DAEMON_SIGNALS 4
 #define DAEMON_FIGURE_SOURCES 3
-
-enum daemon_state {
-	DAEMON_STARTING, /* workers are not yet all ready */
-	DAEMON_READY,
-	DAEMON_DRAINING, /* no new sessions; waits for the last one to end */
-	DAEMON_STOPPING, /* sessions are being ended */
-};
 
 struct daemon {
 	const struct config *config;		  /* borrows */

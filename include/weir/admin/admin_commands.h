@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "weir/admin/daemon_state.h"
 #include "weir/base/figure.h"
 #include "weir/base/text.h"
 #include "weir/config/config.h"
@@ -29,7 +30,7 @@ struct admin_context {
 	struct stats *stats;               /* borrows: whom the workers are asked through */
 	const char *driver;                /* static */
 	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as was asked */
-	const char *state;                 /* static: "starting", "ready", "draining", "stopping" */
+	enum daemon_state state;
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
 	struct admin_totals *totals;       /* borrows; NULL = no socket is served */
 	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */

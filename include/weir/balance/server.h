@@ -25,11 +25,9 @@
 
 /* What a server is for new connections: the worst of what the three below say. */
 enum server_state {
-	SERVER_UP,
-	SERVER_DRAIN,      /* takes no new ones; is still checked */
-	SERVER_DOWN,       /* by its health checks */
-	SERVER_UNRESOLVED, /* its name has no address yet */
-	SERVER_MAINT,      /* takes none and is not checked */
+#define SERVER_STATE(name, text, word) SERVER_##name,
+#include "weir/balance/server_states.tbl.h"
+#undef SERVER_STATE
 };
 
 /* Why all sessions with a server are to end. */
@@ -93,6 +91,8 @@ bool server_addr_meets_itself(const struct addr *a);
 bool server_usable(const struct server *s);
 /* "UP", "DOWN", "DRAIN", "MAINT", "DOWN (unresolved)"; static. */
 const char *server_state_text(enum server_state state);
+/* "up", "down", "drain", "maint", "unresolved"; static. */
+const char *server_state_word(enum server_state state);
 
 /* Control's side: each returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the
  * backend when that is needed (later while backend_hold() holds, and then none of them needs memory but

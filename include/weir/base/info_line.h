@@ -2,8 +2,8 @@
  *
  * info_line.h - the lines of "name: value" that `show info` and `show pools` answer with, read one by one.
  *
- * A name ends at the first colon that a blank follows; it may have other colons and dots. A line that has none
- * is passed over. Copies nothing. Any thread.
+ * A name ends at the first colon that a blank follows; it may have other colons and dots. A line that has
+ * none is passed over. Copies nothing. Any thread.
  */
 #ifndef WEIR_BASE_INFO_LINE_H
 #define WEIR_BASE_INFO_LINE_H

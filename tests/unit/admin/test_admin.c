@@ -127,7 +127,7 @@ static int setup(void **state)
 	engine.tally_count = 1;
 	context.engine = &engine;
 	context.driver = "epoll";
-	context.state = "ready";
+	context.state = DAEMON_READY;
 	memset(&totals, 0, sizeof(totals));
 	context.totals = &totals;
 	stats = stats_new(loop, &engine);

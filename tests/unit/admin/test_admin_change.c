@@ -34,7 +34,7 @@ static void server_changed(void *arg, struct server *s)
 }
 
 static struct admin_context context = {
-	.engine = &engine, .state = "ready",
+	.engine = &engine, .state = DAEMON_READY,
 	.changed_arg = &some_checks, .server_changed = server_changed};
 
 static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};

@@ -104,7 +104,7 @@ static int setup(void **state)
 	context.figures = &figures;
 	context.figure_count = 1;
 	context.driver = "epoll";
-	context.state = "ready";
+	context.state = DAEMON_READY;
 	peer.level = CONFIG_ADMIN_ADMIN;
 	return 0;
 }

@@ -45,7 +45,7 @@ static void set_checked(bool checked)
 }
 
 static struct admin_context context = {
-	.engine = &engine, .state = "ready"};
+	.engine = &engine, .state = DAEMON_READY};
 
 static int setup(void **state)
 {

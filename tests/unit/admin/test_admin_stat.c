@@ -48,7 +48,7 @@ static void set_checked(bool checked)
 }
 
 static struct admin_context context = {
-	.engine = &engine, .state = "ready"};
+	.engine = &engine, .state = DAEMON_READY};
 static struct admin_question question;
 
 static void make_server(size_t i, size_t backend, unsigned index)
@@ -100,7 +100,7 @@ static int setup(void **state)
 	engine.first_tally = first_tally;
 	engine.tally_count = SUMS;
 	engine.limits.maxconn = 1000;
-	context.state = "ready";
+	context.state = DAEMON_READY;
 	question = (struct admin_question){.iid = -1, .types = -1, .sid = -1};
 	return 0;
 }
@@ -257,7 +257,7 @@ static void states_follow_the_servers_and_the_daemon(void **state)
 	assert_cell("in", "FRONTEND", 17, "FULL");
 	/* More now than ever was noted: the larger number counts. */
 	assert_cell("in", "FRONTEND", 5, "50");
-	context.state = "draining";
+	context.state = DAEMON_DRAINING;
 	assert_cell("in", "FRONTEND", 17, "STOP");
 }
 
