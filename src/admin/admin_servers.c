@@ -106,28 +106,24 @@ void admin_show_backend(const struct admin_call *c)
 	list(c, &names);
 }
 
-const char *admin_algorithm(const struct backend *b)
+const char *admin_algorithm(const struct backend *b, char buf[static OPTION_WORD_MAX])
 {
-	static const char *const words[] = {
-		[CONFIG_BALANCE_ROUNDROBIN] = "roundrobin", [CONFIG_BALANCE_LEASTCONN] = "leastconn",
-		[CONFIG_BALANCE_RANDOM] = "random",	    [CONFIG_BALANCE_FIRST] = "first",
-		[CONFIG_BALANCE_SOURCE] = "source",	    [CONFIG_BALANCE_MAGLEV] = "maglev",
-	};
-
-	return words[b->config->balance.algorithm];
+	return option_choice_word(IN_BACKEND, "balance", b->config->balance.algorithm, buf);
 }
 
 static void show_hash(const struct admin_call *c, struct backend *b)
 {
 	const struct config_balancing *how = &b->config->balance;
-	const char *hash = how->hash == CONFIG_HASH_CONSISTENT ? "consistent" : "modulo";
-	const char *key = how->hash_key == CONFIG_HASH_KEY_ADDRESS ? "address" : "name";
+	char algorithm[OPTION_WORD_MAX], hash[OPTION_WORD_MAX], key[OPTION_WORD_MAX];
 	struct roster *r = backend_roster(b);
 
+	(void)admin_algorithm(b, algorithm);
+	(void)option_choice_word(IN_BALANCE, "hash", how->hash, hash);
+	(void)option_choice_word(IN_BALANCE, "hash-key", how->hash_key, key);
 	if (c->json != NULL) {
 		begin_object(c);
 		json_string(c->json, "backend", b->config->name);
-		json_string(c->json, "algorithm", admin_algorithm(b));
+		json_string(c->json, "algorithm", algorithm);
 		if (how->algorithm == CONFIG_BALANCE_SOURCE)
 			json_string(c->json, "hash", hash);
 		json_string(c->json, "key", key);
@@ -136,7 +132,7 @@ static void show_hash(const struct admin_call *c, struct backend *b)
 		json_object_end(c->json);
 	} else {
 		text_printf(c->out, "%s algorithm=%s%s%s key=%s servers=%zu checksum=%016llx\n",
-			    b->config->name, admin_algorithm(b),
+			    b->config->name, algorithm,
 			    how->algorithm == CONFIG_BALANCE_SOURCE ? " hash=" : "",
 			    how->algorithm == CONFIG_BALANCE_SOURCE ? hash : "", key, r->count,
 			    (unsigned long long)r->checksum);

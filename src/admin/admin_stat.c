@@ -444,12 +444,12 @@ static void put_backend_load(struct table *t, const struct backend *b, const str
 	put(t, STAT_bck, sum->backup);
 	put(t, STAT_chkdown, sum->check_downs);
 	put(t, STAT_agg_server_status, sum->active + sum->backup);
-	put_text(t, STAT_algo, admin_algorithm(b));
 }
 
 static void add_backend(struct table *t, const struct backend *b, size_t iid)
 {
 	const struct tally_sum *own = &t->sums[tally_of_backend(t->e, backend_place(t, b))];
+	char algorithm[OPTION_WORD_MAX];
 	struct backend_sum sum;
 
 	for (size_t i = 0; i < b->server_count; i++)
@@ -463,6 +463,7 @@ static void add_backend(struct table *t, const struct backend *b, size_t iid)
 	put(t, STAT_wredis, sum.tally.redispatches);
 	put_times(t, own);
 	put_backend_load(t, b, &sum);
+	put_text(t, STAT_algo, admin_algorithm(b, algorithm));
 	put(t, STAT_dreq, 0);
 	put(t, STAT_lbtot, sum.chosen);
 	put(t, STAT_connect, sum.connects);

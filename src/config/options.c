@@ -240,3 +240,23 @@ const char *option_choices(const struct option *o, bool later, char *buf)
 	}
 	return buf;
 }
+
+const char *option_choice_word(unsigned sections, const char *key, unsigned index, char *buf)
+{
+	const struct option *o = option_find(sections, key).option;
+	const char *item;
+	size_t len;
+
+	check(o != NULL);
+	for (item = o->words; index > 0; index--) {
+		item = strchr(item, '|');
+		check(item != NULL);
+		item++;
+	}
+	item += *item == '!' ? 1 : 0;
+	len = strcspn(item, "|");
+	check(len < OPTION_WORD_MAX);
+	memcpy(buf, item, len);
+	buf[len] = '\0';
+	return buf;
+}

@@ -10,6 +10,7 @@
 
 #include "weir/admin/admin_commands.h"
 #include "weir/base/json.h"
+#include "weir/config/options.h"
 #include "weir/engine/tally.h"
 
 #define ADMIN_ARGS_MAX 3
@@ -53,8 +54,8 @@ struct server *admin_find_server(const struct admin_call *c, const char *name);
 size_t admin_backend_iid(const struct config *c, size_t backend);
 /* The number of the proxy called so, 0 when there is none. */
 size_t admin_proxy_iid(const struct config *c, const char *name);
-/* HAProxy's word for how a server is chosen; static. */
-const char *admin_algorithm(const struct backend *b);
+/* How a server is chosen: the word of `balance`, which is HAProxy's; written to `buf`. */
+const char *admin_algorithm(const struct backend *b, char buf[static OPTION_WORD_MAX]);
 
 /* An object of lines of "name: value". Whole numbers become numbers, all else text. */
 void admin_json_of_lines(const char *lines, struct json *out);

@@ -175,5 +175,8 @@ const char *option_places(unsigned sections, char *buf);
 /* "auto, epoll": the words of an OPT_CHOICE or OPT_BALANCE that this version has, or (`later`) those
  * that it has not; "" when there are none. `buf` as above. */
 const char *option_choices(const struct option *o, bool later, char *buf);
+/* The word of number `index` of the choice `key`, as its enum counts; `buf` has OPTION_WORD_MAX bytes. */
+#define OPTION_WORD_MAX 32
+const char *option_choice_word(unsigned sections, const char *key, unsigned index, char *buf);
 
 #endif

@@ -396,6 +396,27 @@ static void lines_become_an_object(void **state)
 	assert_line("show pools json", "  \"pipes_max\":250,");
 }
 
+static void algorithms_have_the_words_of_balance(void **state)
+{
+	static const char *const words[] = {
+		[CONFIG_BALANCE_ROUNDROBIN] = "roundrobin", [CONFIG_BALANCE_LEASTCONN] = "leastconn",
+		[CONFIG_BALANCE_RANDOM] = "random",	    [CONFIG_BALANCE_FIRST] = "first",
+		[CONFIG_BALANCE_SOURCE] = "source",	    [CONFIG_BALANCE_MAGLEV] = "maglev",
+	};
+	char buf[OPTION_WORD_MAX];
+	const char *word;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		backend_config.balance.algorithm = (enum config_balance)i;
+		assert_string_equal(admin_algorithm(&backend, buf), words[i]);
+	}
+	word = option_choice_word(IN_BALANCE, "hash", CONFIG_HASH_CONSISTENT, buf);
+	assert_string_equal(word, "consistent");
+	word = option_choice_word(IN_BALANCE, "hash-key", CONFIG_HASH_KEY_ADDRESS, buf);
+	assert_string_equal(word, "address");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +434,7 @@ int main(void)
 		cmocka_unit_test(sessions_are_asked_of_the_workers),
 		cmocka_unit_test(info_has_the_names_of_haproxy_too),
 		cmocka_unit_test(lines_become_an_object),
+		cmocka_unit_test(algorithms_have_the_words_of_balance),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
