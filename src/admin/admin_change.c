@@ -2,17 +2,16 @@
  *
  * admin_change.c - the commands that change a server, in HAProxy's words.
  *
- * Reads and checks what was asked for and hands it to balance/server.h, which does it and logs it. Nothing is
- * said when it is done. Nothing outlives a restart. Main thread.
+ * Reads and checks what was asked for and hands it to balance/server_updates.h, which does it and logs it.
+ * Nothing is said when it is done. Nothing outlives a restart. Main thread.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/admin/admin_answers.h"
-#include "weir/balance/backend.h"
 #include "weir/base/check.h"
-#include "weir/base/clock.h"
 #include "weir/base/log.h"
 
 #define WEIGHT_MAX  256u
@@ -29,18 +28,13 @@ static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MA
 	return buf;
 }
 
-/* Says so when there was no memory. Who is answered may rely on it that the change is in force, also where
- * checks gather theirs. */
-static bool is_done(const struct admin_call *c, const struct server *s, int err)
+/* What came of a change, by server_updates.h: who is told nothing may rely on it that it is in force. */
+static void tell(const struct admin_call *c, int err)
 {
-	if (err) {
+	if (err == -EAGAIN)
+		text_printf(c->out, "error: it is changed, but not in force yet: %s\n", strerror(ENOMEM));
+	else if (err)
 		text_printf(c->out, "error: nothing was changed: %s\n", strerror(-err));
-		return false;
-	}
-	err = backend_flush(s->owner);
-	if (err)
-		text_printf(c->out, "error: it is changed, but not in force yet: %s\n", strerror(-err));
-	return true;
 }
 
 /* A whole number up to `most`, nothing before or behind it; false for anything else. */
@@ -67,10 +61,7 @@ static void set_state(const struct admin_call *c, struct server *s, enum server_
 {
 	char cause[CAUSE_MAX];
 
-	if (!is_done(c, s, server_set_admin(s, admin, cause_of(c, cause), clock_mono_ns())))
-		return;
-	if (c->ctx->server_changed != NULL)
-		c->ctx->server_changed(c->ctx->changed_arg, s);
+	tell(c, server_updates_set_admin(c->ctx->updates, s, admin, cause_of(c, cause)));
 }
 
 static void set_state_word(const struct admin_call *c, struct server *s, const char *word)
@@ -137,7 +128,7 @@ static void set_weight(const struct admin_call *c, struct server *s, const char 
 				    "configured one, such as 50%%\n");
 		return;
 	}
-	(void)is_done(c, s, server_set_weight(s, weight, cause_of(c, cause), clock_mono_ns()));
+	tell(c, server_updates_set_weight(c->ctx->updates, s, weight, cause_of(c, cause)));
 }
 
 void admin_set_weight(const struct admin_call *c)
@@ -186,7 +177,7 @@ void admin_set_maxconn(const struct admin_call *c)
 		text_printf(c->out, "error: maxconn is a number of connections, 0 for no limit\n");
 		return;
 	}
-	(void)is_done(c, s, server_set_maxconn(s, maxconn, cause_of(c, cause), clock_mono_ns()));
+	tell(c, server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));
 }
 
 void admin_shutdown_sessions(const struct admin_call *c)

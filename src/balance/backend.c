@@ -117,7 +117,7 @@ int backend_refresh(struct backend *b)
 
 int backend_changed(struct backend *b)
 {
-	if (b->holds == 0)
+	if (!b->held)
 		return backend_refresh(b);
 	b->stale = true;
 	return 0;
@@ -138,26 +138,20 @@ void backend_tell_last_one(struct backend *b)
 
 void backend_hold(struct backend *b)
 {
-	b->holds++;
-}
-
-int backend_flush(struct backend *b)
-{
-	int err;
-
-	if (!b->stale)
-		return 0;
-	err = backend_refresh(b);
-	if (err)
-		return err;
-	backend_tell_last_one(b);
-	return 0;
+	b->held = true;
 }
 
 int backend_release(struct backend *b)
 {
-	check(b->holds > 0);
-	return --b->holds == 0 ? backend_flush(b) : 0;
+	if (b->stale) {
+		const int err = backend_refresh(b);
+
+		if (err)
+			return err;
+		backend_tell_last_one(b);
+	}
+	b->held = false;
+	return 0;
 }
 
 struct roster *backend_roster(struct backend *b)

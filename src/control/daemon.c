@@ -247,6 +247,7 @@ static void finish(struct daemon *d)
 	stats_free(d->stats);
 	admin_socket_close(&d->admin_socket);
 	if (d->engine_started) {
+		updates_loop_free(&d->updates);
 		ageing_stop(&d->ageing);
 		memory_guard_stop(&d->memory);
 		tcp_aborts_stop(&d->tcp_aborts);

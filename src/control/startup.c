@@ -235,11 +235,6 @@ static enum exit_code reserve_for_control(struct daemon *d)
 			   strerror(-err));
 }
 
-static void server_changed(void *checks, struct server *s)
-{
-	checks_server_changed(checks, s);
-}
-
 /* What comes after the workers: a failure here must end them again. */
 static int start_services(struct daemon *d)
 {
@@ -250,7 +245,9 @@ static int start_services(struct daemon *d)
 		if (err)
 			return err;
 	}
+	updates_loop_init(&d->updates, d->loop, &d->engine);
 	d->admin_context.engine = &d->engine;
+	d->admin_context.updates = &d->updates.updates;
 	d->admin_context.figures = d->figures;
 	d->admin_context.figure_count = ARRAY_LEN(d->figures);
 	d->admin_context.driver = d->driver.driver->name;
@@ -266,13 +263,9 @@ static int start_services(struct daemon *d)
 		if (d->admin == NULL)
 			return -ENOMEM;
 	}
-	d->resolver = resolver_new(d->loop, &d->engine, NULL, &err);
+	d->resolver = resolver_new(d->loop, &d->updates.updates, NULL, &err);
 	if (d->resolver != NULL)
-		d->checks = checks_new(d->loop, &d->engine, &err);
-	if (d->checks != NULL) {
-		d->admin_context.server_changed = server_changed;
-		d->admin_context.changed_arg = d->checks;
-	}
+		d->checks = checks_new(d->loop, &d->engine, &d->updates.updates, &err);
 	return err;
 }
 

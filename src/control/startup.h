@@ -29,6 +29,7 @@
 #include "weir/names/resolver.h"
 #include "weir/stats/question.h"
 #include "ageing.h"
+#include "updates_loop.h"
 
 #define DAEMON_SIGNALS 4
 #define DAEMON_FIGURE_SOURCES 3
@@ -61,6 +62,7 @@ struct daemon {
 	struct ageing ageing;
 	struct tcp_aborts tcp_aborts;
 	struct memory_guard memory;
+	struct updates_loop updates; /* by which admin, resolver and checks change servers */
 	struct ev_signal signals[DAEMON_SIGNALS];
 	struct ev_timer hard_stop;
 	struct ev_periodic far_away;

@@ -3,8 +3,7 @@
  * checks.c - health checks: which server is asked when, and what its answers do to it.
  *
  * Owns one check a server that is to be checked, each with a timer to its next start. A server changes by
- * server_set_health() alone, which also writes the log line of the change; gather.c makes one roster of all
- * changes of a turn, and moves slow starts on. Main thread.
+ * balance/server_updates.h alone, which also writes the log line of the change. Main thread.
  */
 #include "weir/health/checks.h"
 
@@ -21,7 +20,6 @@
 #include "weir/base/log.h"
 #include "weir/engine/server_sock.h"
 #include "check_talk.h"
-#include "gather.h"
 
 /* Waits are up to so much shorter than configured, so that many checks, or many machines, do not beat in
  * time. Never longer: a dead server is out within fall x interval. */
@@ -53,7 +51,8 @@ struct checks {
 	bool observed; /* some server that is checked is observed too */
 	bool draining;
 	bool close; /* some check wants to */
-	struct gather gather;
+	struct server_updates *updates;  /* borrows */
+	struct server_observer observer; /* of them */
 	struct log_limit shortage_limit;
 };
 
@@ -175,18 +174,14 @@ static void publish(struct check *k, const struct check_result *r)
 	const bool up = health_is_up(&k->health);
 	struct server *s = k->server;
 	char cause[HISTORY_CAUSE_MAX];
-	int err;
 
 	if (s->healthy == up)
 		return;
 	(void)snprintf(cause, sizeof(cause), "%s%s%s", check_code_word(r->code),
 		       r->detail[0] != '\0' ? ": " : "", r->detail); /* has room for it */
-	gather_begin(&k->owner->gather, s->owner);
-	err = server_set_health(s, up, cause, clock_mono_ns());
-	check(err == 0); /* memory is needed at the end of the turn only */
+	server_updates_set_health(k->owner->updates, s, up, cause);
 	if (!up)
 		went_down(k);
-	gather_look_at(&k->owner->gather, s);
 }
 
 static void tell_shortage(const struct check *k, const struct check_result *r)
@@ -318,15 +313,16 @@ static void forget(struct check *k)
 	publish(k, &r);
 }
 
-void checks_server_changed(struct checks *c, struct server *s)
+/* A server in maintenance is not checked; one that leaves it is up, is checked at once, and one failure takes
+ * it down (HAProxy's srv_update_status()). */
+static void on_admin_set(void *arg, struct server *s)
 {
-	struct check *k = check_of(c, s);
+	struct check *k = check_of(arg, s);
 
 	if (k != NULL && is_resting(k))
 		forget(k);
 	else if (k != NULL && !k->view.running && !ev_is_active(&k->timer))
 		start_timer(k, 0);
-	gather_look_at(&c->gather, s);
 }
 
 void checks_drain(struct checks *c)
@@ -406,7 +402,7 @@ static void spread(struct checks *c)
 			start_timer(&c->list[i], smallest_ns / (int64_t)c->count * (int64_t)i);
 }
 
-struct checks *checks_new(struct ev_loop *loop, struct engine *e, int *err)
+struct checks *checks_new(struct ev_loop *loop, struct engine *e, struct server_updates *u, int *err)
 {
 	struct checks *c = calloc(1, sizeof(*c));
 	size_t servers = 0, checked = 0;
@@ -416,8 +412,13 @@ struct checks *checks_new(struct ev_loop *loop, struct engine *e, int *err)
 		return NULL;
 	c->loop = loop;
 	c->engine = e;
-	c->gather.published = close_sessions;
-	c->gather.arg = c;
+	c->updates = u;
+	c->observer = (struct server_observer){
+		.admin_set = on_admin_set,
+		.in_force = close_sessions,
+		.arg = c,
+	};
+	server_updates_observe(u, &c->observer);
 	for (size_t b = 0; b < e->config->backend_count; b++) {
 		servers += e->backends[b].server_count;
 		for (size_t i = 0; i < e->backends[b].server_count; i++)
@@ -428,8 +429,6 @@ struct checks *checks_new(struct ev_loop *loop, struct engine *e, int *err)
 	c->of_server = calloc(servers + 1, sizeof(struct check *));
 	c->list = calloc(checked + 1, sizeof(*c->list));
 	if (c->first != NULL && c->of_server != NULL && c->list != NULL)
-		*err = gather_init(&c->gather, loop, e);
-	if (!*err)
 		*err = add_checks(c);
 	if (*err) {
 		checks_free(c);
@@ -443,7 +442,7 @@ void checks_free(struct checks *c)
 {
 	if (c == NULL)
 		return;
-	gather_free(&c->gather);
+	server_updates_unobserve(&c->observer);
 	for (size_t i = 0; i < c->count; i++) {
 		c->list[i].server->check = NULL;
 		ev_timer_stop(c->loop, &c->list[i].timer);

@@ -39,7 +39,7 @@ struct resolver {
 	struct ev_async wake;  /* the lookup thread has an answer */
 	struct name *names;    /* owns */
 	size_t name_count;
-	struct log_limit limit; /* of lines about none of them */
+	struct server_updates *updates; /* borrows */
 };
 
 static const struct resolver_calls libc_calls = {.lookup = getaddrinfo, .release = freeaddrinfo};
@@ -88,13 +88,13 @@ static void wake_loop(void *arg)
 	ev_async_send(r->loop, &r->wake);
 }
 
-static size_t count_names(const struct engine *e)
+static size_t count_names(const struct server_updates *u)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < e->config->backend_count; i++)
-		for (size_t j = 0; j < e->backends[i].server_count; j++)
-			n += e->backends[i].servers[j].config->addr.kind == ADDR_NAME;
+	for (size_t i = 0; i < u->backend_count; i++)
+		for (size_t j = 0; j < u->backends[i].server_count; j++)
+			n += u->backends[i].servers[j].config->addr.kind == ADDR_NAME;
 	return n;
 }
 
@@ -117,14 +117,14 @@ static int add_name(struct resolver *r, struct server *s)
 	return 0;
 }
 
-static int add_names(struct resolver *r, struct engine *e)
+static int add_names(struct resolver *r, struct server_updates *u)
 {
 	struct server *s;
 	int err;
 
-	for (size_t i = 0; i < e->config->backend_count; i++) {
-		for (size_t j = 0; j < e->backends[i].server_count; j++) {
-			s = &e->backends[i].servers[j];
+	for (size_t i = 0; i < u->backend_count; i++) {
+		for (size_t j = 0; j < u->backends[i].server_count; j++) {
+			s = &u->backends[i].servers[j];
 			if (s->config->addr.kind != ADDR_NAME)
 				continue;
 			err = add_name(r, s);
@@ -135,23 +135,24 @@ static int add_names(struct resolver *r, struct engine *e)
 	return 0;
 }
 
-struct resolver *resolver_new(struct ev_loop *loop, struct engine *e, const struct resolver_calls *calls,
-			      int *err)
+struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
+			      const struct resolver_calls *calls, int *err)
 {
 	struct resolver *r = calloc(1, sizeof(*r));
-	size_t count = count_names(e);
+	size_t count = count_names(u);
 
 	*err = -ENOMEM;
 	if (r == NULL)
 		return NULL;
 	r->loop = loop;
+	r->updates = u;
 	ev_async_init(&r->wake, on_wake);
 	r->wake.data = r;
 	*err = 0;
 	if (count == 0)
 		return r;
 	r->names = calloc(count, sizeof(*r->names));
-	*err = r->names != NULL ? add_names(r, e) : -ENOMEM;
+	*err = r->names != NULL ? add_names(r, u) : -ENOMEM;
 	if (*err == 0)
 		r->lookup = lookup_new(calls != NULL ? calls : &libc_calls, wake_loop, r, err);
 	if (*err) {
@@ -200,7 +201,7 @@ static const struct addr *choose(const struct lookup_job *job, const struct addr
 	return first4 != NULL ? first4 : &job->addrs[0];
 }
 
-enum kind { KIND_MEMORY, KIND_ADDRESS, KIND_CHOICE };
+enum kind { KIND_MEMORY, KIND_ADDRESS };
 
 /* One name that changes all the time leaves the first line of every other. */
 static bool may_log(struct log_limit *limit, enum kind kind)
@@ -249,7 +250,7 @@ static void use_addr(struct name *n, const struct addr *a)
 	n->failures = 0;
 	if (a == now)
 		return;
-	err = server_set_addr(n->server, a);
+	err = server_updates_set_addr(n->resolver->updates, n->server, a);
 	if (err == -ENOSPC) {
 		tell_full(n, a);
 		return;
@@ -288,22 +289,9 @@ static void take_answers(struct resolver *r)
 	}
 }
 
-/* Many names may have been answered meanwhile: one roster for all of them. */
 static void on_wake(struct ev_loop *loop, struct ev_async *async, int revents)
 {
-	struct resolver *r = async->data;
-	int err = 0;
-
 	(void)loop;
 	(void)revents;
-	for (size_t i = 0; i < r->name_count; i++)
-		backend_hold(r->names[i].server->owner);
-	take_answers(r);
-	for (size_t i = 0; i < r->name_count; i++)
-		if (backend_release(r->names[i].server->owner) != 0)
-			err = -ENOMEM;
-	if (err && may_log(&r->limit, KIND_CHOICE))
-		log_line(LOG_LEVEL_ERROR,
-			 "no memory to choose servers by their new addresses; tried again with the next "
-			 "answer");
+	take_answers(async->data);
 }

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "weir/admin/daemon_state.h"
+#include "weir/balance/server_updates.h"
 #include "weir/base/figure.h"
 #include "weir/base/text.h"
 #include "weir/config/config.h"
@@ -35,9 +36,7 @@ struct admin_context {
 	struct admin_totals *totals;       /* borrows; NULL = no socket is served */
 	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */
 	size_t figure_count;
-	/* What the administrator wants of `s` has changed; NULL = nobody needs to know. */
-	void (*server_changed)(void *arg, struct server *s);
-	void *changed_arg;
+	struct server_updates *updates;    /* borrows: by which servers are changed */
 };
 
 /* Who is at the other end: SO_PEERCRED, as it connected (unix(7)). */

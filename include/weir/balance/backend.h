@@ -33,7 +33,7 @@ struct backend {
 	/* Control's alone. */
 	size_t usable;      /* servers that are up with a weight above 0 */
 	size_t told_usable; /* the same at the present roster */
-	unsigned holds;     /* > 0: changes are gathered, see backend_hold() */
+	bool held;          /* changes are gathered, see backend_hold() */
 	bool stale;         /* a roster is owed to what has changed */
 };
 
@@ -45,15 +45,13 @@ void backends_free(struct backend *backends, size_t count);
 /* Publishes a roster of the servers as they are now and serves who waits in the queue. The server_set_*()
  * call it; for tests too. 0, or -ENOMEM with the old roster in place. Control thread. */
 int backend_refresh(struct backend *b);
-/* From here on the server_set_*() of its servers publish no roster, until backend_release() or
- * backend_flush() publishes one for all of them: a table takes milliseconds to make, and many servers change
- * together. What else they change is seen at once. Holds nest. Control thread. */
+/* From here on the server_set_*() of its servers publish no roster, until backend_release()
+ * publishes one for all of them: a table takes milliseconds to make, and many servers change together. What
+ * else they change is seen at once. Harmless if it is held already. Control thread. */
 void backend_hold(struct backend *b);
-/* Ends one hold; the last one flushes. 0 or as backend_flush(). */
+/* Publishes the roster that is owed, if one is, and ends the hold. 0, or -ENOMEM with the old roster in
+ * place, the new one still owed and the backend still held: call it again. */
 int backend_release(struct backend *b);
-/* Publishes the roster that is owed, held or not. 0, or -ENOMEM with the old roster in place and the new one
- * still owed: call it again. */
-int backend_flush(struct backend *b);
 /* Takes a reference of the present roster; never NULL. Any thread. */
 struct roster *backend_roster(struct backend *b);
 

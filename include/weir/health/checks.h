@@ -4,8 +4,8 @@
  *
  * Has one check a server that the file wants checked; each asks by a connection of its own (check_talk.h),
  * and the machine of balance/health.h makes of the results whether the server is healthy. Beyond that it
- * takes the failed connects that workers have counted (`observe = connect`) for failed checks, and moves
- * slow starts on. Moves no byte of a client. Where nothing is checked it has no timer. Main thread.
+ * takes the failed connects that workers have counted (`observe = connect`) for failed checks. Moves no byte
+ * of a client. Where nothing is checked it has no timer. Main thread.
  */
 #ifndef WEIR_HEALTH_CHECKS_H
 #define WEIR_HEALTH_CHECKS_H
@@ -13,21 +13,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/balance/server_updates.h"
 #include "weir/engine/engine.h"
 
 struct checks;
 struct ev_loop;
 
-/* Begins to check the servers of `e` (borrowed until checks_free()), spread over the smallest interval, and
- * publishes how that stands in their `check`. NULL with `*err` = -errno on failure. */
-struct checks *checks_new(struct ev_loop *loop, struct engine *e, int *err);
+/* Begins to check the servers of `e`, spread over the smallest interval, and publishes how that stands in
+ * their `check`. Changes them by `u`, and learns from it which of them are in maintenance. Both are borrowed
+ * until checks_free(). NULL with `*err` = -errno on failure. */
+struct checks *checks_new(struct ev_loop *loop, struct engine *e, struct server_updates *u, int *err);
 /* Ends all checks; NULL is fine. */
 void checks_free(struct checks *c);
 
-/* What the administrator wants of `s` has changed, by server_set_admin(): call it after that. A server in
- * maintenance is not checked; one that leaves it is up, is checked at once, and one failure takes it down
- * (HAProxy's srv_update_status()). */
-void checks_server_changed(struct checks *c, struct server *s);
 /* Workers have news: looks whether they have seen servers fail. Costs nothing without `observe`. */
 void checks_take_news(struct checks *c);
 /* A soft stop has begun: servers are asked on only while somebody waits for one of their backend, which may

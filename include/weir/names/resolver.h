@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "weir/engine/engine.h"
+#include "weir/balance/server_updates.h"
 
 struct addrinfo;
 struct ev_loop;
@@ -25,10 +25,10 @@ struct resolver_calls {
 	void (*release)(struct addrinfo *list);
 };
 
-/* Begins to resolve the servers of `e` (borrowed until resolver_free) that have names; makes no
+/* Begins to resolve those servers of `u` (borrowed until resolver_free) that have names; makes no
  * thread when there are none. `calls` NULL means libc's. NULL with `*err` = -errno on failure. */
-struct resolver *resolver_new(struct ev_loop *loop, struct engine *e, const struct resolver_calls *calls,
-			      int *err);
+struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
+			      const struct resolver_calls *calls, int *err);
 /* Ends the thread, or leaves it to itself while it hangs in a lookup. */
 void resolver_free(struct resolver *r);
 

@@ -2,6 +2,8 @@
  *
  * test_admin_change.c - the commands that change servers: what they do, and what they refuse. On real
  * backends, without a socket and without workers.
+ *
+ * Linked with --wrap=calloc, so that a change can find no memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +15,19 @@
 
 #include <cmocka.h>
 
+#include "../balance/updates_by_hand.h"
 #include "weir/admin/admin_answers.h"
 #include "weir/admin/admin_commands.h"
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static bool no_memory;
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return no_memory ? NULL : __real_calloc(count, size);
+}
 
 static struct config_server server_configs[] = {
 	{.name = "a", .weight = 1, .addr.kind = ADDR_IP},
@@ -24,18 +37,18 @@ static struct config_backend backend_config = {.name = "web", .servers = server_
 static struct config config = {.backends = &backend_config, .backend_count = 1};
 static struct engine engine;
 static struct server *a, *b;
+static struct updates_by_hand hand;
 static struct server *told; /* whom the checks were told of last */
-static char some_checks;    /* never looked into */
 
-static void server_changed(void *arg, struct server *s)
+static void on_admin_set(void *arg, struct server *s)
 {
-	assert_ptr_equal(arg, &some_checks);
+	(void)arg;
 	told = s;
 }
 
+static struct server_observer some_checks = {.admin_set = on_admin_set};
 static struct admin_context context = {
-	.engine = &engine, .state = DAEMON_READY,
-	.changed_arg = &some_checks, .server_changed = server_changed};
+	.engine = &engine, .state = DAEMON_READY, .updates = &hand.updates};
 
 static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 
@@ -72,6 +85,8 @@ static int setup(void **state)
 	engine.backends = backends_new(&config);
 	if (engine.backends == NULL)
 		return -1;
+	updates_by_hand_init(&hand, engine.backends, 1);
+	server_updates_observe(&hand.updates, &some_checks);
 	a = &engine.backends[0].servers[0];
 	b = &engine.backends[0].servers[1];
 	told = NULL;
@@ -82,6 +97,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	no_memory = false;
+	server_updates_unobserve(&some_checks);
+	server_updates_free(&hand.updates);
 	backends_free(engine.backends, 1);
 	return 0;
 }
@@ -214,6 +232,25 @@ static void sessions_are_ended_by_the_workers(void **state)
 	assert_ptr_equal(closed, b);
 }
 
+static void without_memory_it_is_said_what_became_of_a_change(void **state)
+{
+	(void)state;
+	no_memory = true;
+	assert_answer("set weight web/b 7", "error: nothing was changed: Cannot allocate memory\n");
+	assert_answer("disable server web/a", "error: nothing was changed: Cannot allocate memory\n");
+	assert_int_equal(b->weight, 10);
+	assert_int_equal(state_of(a), SERVER_UP);
+	assert_null(told);
+	server_updates_set_health(&hand.updates, a, false, ""); /* gathers */
+	assert_answer("disable server web/a",
+		      "error: it is changed, but not in force yet: Cannot allocate memory\n");
+	assert_int_equal(state_of(a), SERVER_MAINT);
+	assert_ptr_equal(told, a);
+	no_memory = false;
+	assert_answer("set weight web/a 7", ""); /* and all before it */
+	assert_int_equal(engine.backends[0].roster->count, 0);
+}
+
 static void a_name_that_is_none_is_told_with_those_that_are(void **state)
 {
 	(void)state;
@@ -242,6 +279,7 @@ int main(void)
 		CHANGE_TEST(bad_weights_are_refused),
 		CHANGE_TEST(maxconn_is_set_and_0_is_none),
 		CHANGE_TEST(sessions_are_ended_by_the_workers),
+		CHANGE_TEST(without_memory_it_is_said_what_became_of_a_change),
 		CHANGE_TEST(a_name_that_is_none_is_told_with_those_that_are),
 	};
 

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../balance/updates_by_hand.h"
 #include "weir/admin/admin_answers.h"
 #include "weir/admin/admin_commands.h"
 #include "weir/balance/change.h"
@@ -44,8 +45,9 @@ static void set_checked(bool checked)
 			engine.backends[b].servers[i].check = checked ? &check : NULL;
 }
 
+static struct updates_by_hand hand;
 static struct admin_context context = {
-	.engine = &engine, .state = DAEMON_READY};
+	.engine = &engine, .state = DAEMON_READY, .updates = &hand.updates};
 
 static int setup(void **state)
 {
@@ -63,12 +65,16 @@ static int setup(void **state)
 	engine.config = &config;
 	engine.backends = backends_new(&config);
 	context.started_ns = clock_mono_ns() - 5 * NS_PER_SEC - NS_PER_SEC / 2;
-	return engine.backends == NULL ? -1 : 0;
+	if (engine.backends == NULL)
+		return -1;
+	updates_by_hand_init(&hand, engine.backends, config.backend_count);
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
+	server_updates_free(&hand.updates);
 	backends_free(engine.backends, 2);
 	return 0;
 }

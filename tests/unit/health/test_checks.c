@@ -26,6 +26,7 @@
 #include "weir/health/checks.h"
 #include "weir/sys/sys.h"
 #include "health/check_talk.h"
+#include "../balance/updates_by_hand.h"
 
 #define WAIT_S  10.
 #define SERVERS 2
@@ -129,6 +130,7 @@ static struct config config;
 static struct engine engine;
 static struct ev_loop *loop;
 static struct checks *checks;
+static struct updates_by_hand hand;
 
 static void wish(enum config_check_kind kind)
 {
@@ -175,7 +177,8 @@ static void start(void)
 
 	engine.backends = backends_new(&config);
 	assert_non_null(engine.backends);
-	checks = checks_new(loop, &engine, &err);
+	updates_by_hand_init(&hand, engine.backends, 1);
+	checks = checks_new(loop, &engine, &hand.updates, &err);
 	assert_non_null(checks);
 	assert_int_equal(err, 0);
 }
@@ -185,6 +188,7 @@ static int teardown(void **state)
 	(void)state;
 	checks_free(checks);
 	checks = NULL;
+	server_updates_free(&hand.updates);
 	if (fake.fd >= 0)
 		sys_close(fake.fd);
 	if (fake.listener >= 0)
@@ -220,6 +224,7 @@ static void turn(void)
 	ev_timer_start(loop, &timer);
 	(void)ev_run(loop, EVRUN_ONCE);
 	ev_timer_stop(loop, &timer);
+	updates_by_hand_turn(&hand, clock_mono_ns());
 	fake_turn();
 }
 
@@ -811,6 +816,11 @@ static void failures_are_not_looked_at_unless_observed(void **state)
 	assert_int_equal(atomic_load(&server()->failing), 100);
 }
 
+static void set_admin(enum server_admin admin)
+{
+	assert_int_equal(server_updates_set_admin(&hand.updates, server(), admin, "by hand"), 0);
+}
+
 static void maintenance_is_not_checked_and_ready_is_at_once(void **state)
 {
 	unsigned before;
@@ -819,22 +829,19 @@ static void maintenance_is_not_checked_and_ready_is_at_once(void **state)
 	fake_deafen();
 	start();
 	run_until(!server_usable(server()));
-	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_MAINT, "by hand", clock_mono_ns()), 0);
-	checks_server_changed(checks, server());
+	set_admin(SERVER_ADMIN_MAINT);
 	assert_int_equal(ev_run(loop, 0), 0); /* comes back: nothing is waited for */
 	assert_int_equal(view()->health, 2);
 	fake_listen();
 	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
 	before = fake.conns;
-	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_READY, "by hand", clock_mono_ns()), 0);
-	checks_server_changed(checks, server());
+	set_admin(SERVER_ADMIN_READY);
 	assert_true(server_usable(server()));
 	run_until_result("L4OK");
 	run_until(fake.conns == before + 1);
 	/* A second word changes nothing. */
-	checks_server_changed(checks, server());
-	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_DRAIN, "by hand", clock_mono_ns()), 0);
-	checks_server_changed(checks, server());
+	set_admin(SERVER_ADMIN_READY);
+	set_admin(SERVER_ADMIN_DRAIN);
 	assert_int_equal(fake.conns, before + 1);
 }
 
@@ -864,13 +871,12 @@ static void slow_start_needs_no_check(void **state)
 	server_configs[0].slowstart_ns = NS_PER_SEC;
 	server_configs[0].check = false;
 	start();
-	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_MAINT, "by hand", clock_mono_ns()), 0);
-	checks_server_changed(checks, server());
-	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_READY, "by hand", clock_mono_ns()), 0);
-	checks_server_changed(checks, server());
+	set_admin(SERVER_ADMIN_MAINT);
+	set_admin(SERVER_ADMIN_READY);
 	assert_true(eweight() < SERVER_WEIGHT_SCALE);
 	run_until(eweight() == SERVER_WEIGHT_SCALE);
 	assert_int_equal(ev_run(loop, 0), 0); /* and then nothing is waited for */
+	assert_true(updates_by_hand_idle(&hand));
 }
 
 static void disabled_server_begins_unchecked(void **state)
@@ -890,7 +896,7 @@ static void unresolved_server_is_asked_when_it_has_an_address(void **state)
 	for (int i = 0; i < 30; i++)
 		turn();
 	assert_int_equal(view()->code, CHECK_INI);
-	assert_int_equal(server_set_addr(server(), &address), 0);
+	assert_int_equal(server_updates_set_addr(&hand.updates, server(), &address), 0);
 	run_until_result("L4OK");
 }
 
@@ -907,7 +913,7 @@ static void result_of_an_address_that_has_changed_does_not_count(void **state)
 	run_until(fake.fd >= 0 && fake.got_len > 0);
 	other = address;
 	other.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1); /* nobody listens there */
-	assert_int_equal(server_set_addr(server(), &other), 0);
+	assert_int_equal(server_updates_set_addr(&hand.updates, server(), &other), 0);
 	conns = fake.conns;
 	fake_say("HTTP/1.1 503 Busy\r\n\r\n");
 	run_until_result("L4CON"); /* at once, not in an hour */
@@ -924,7 +930,7 @@ static void nothing_to_check_waits_for_nothing(void **state)
 	server_configs[0].check = false;
 	start();
 	assert_null(view());
-	checks_server_changed(checks, server());
+	set_admin(SERVER_ADMIN_READY);
 	checks_take_news(checks);
 	checks_drain(checks);
 	assert_int_equal(ev_run(loop, 0), 0);
@@ -960,12 +966,10 @@ static void soft_stop_does_not_wake_a_server_in_maintenance(void **state)
 	(void)state;
 	start();
 	run_until_result("L4OK");
-	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_MAINT, "by hand", clock_mono_ns()), 0);
-	checks_server_changed(checks, server());
+	set_admin(SERVER_ADMIN_MAINT);
 	checks_drain(checks);
 	assert_int_equal(ev_run(loop, 0), 0); /* comes back: nothing is waited for */
-	assert_int_equal(server_set_admin(server(), SERVER_ADMIN_READY, "by hand", clock_mono_ns()), 0);
-	checks_server_changed(checks, server());
+	set_admin(SERVER_ADMIN_READY);
 	atomic_store(&engine.backends[0].queue.waiting, 1);
 	run_for_conns(2);
 	atomic_store(&engine.backends[0].queue.waiting, 0);

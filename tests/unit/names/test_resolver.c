@@ -20,6 +20,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
 #include "weir/names/resolver.h"
+#include "../balance/updates_by_hand.h"
 #include "../base/log_take.h"
 
 #define WAIT_S 10.
@@ -98,7 +99,8 @@ static const struct resolver_calls calls = {.lookup = fake_lookup, .release = fa
 static struct config_server server_config;
 static struct config_backend backend_config;
 static struct config config;
-static struct engine engine;
+static struct backend *backends;
+static struct updates_by_hand hand;
 static struct ev_loop *loop;
 static struct resolver *resolver;
 
@@ -116,8 +118,7 @@ static int setup(void **state)
 	backend_config.resolve_interval_ns = 20 * NS_PER_MS;
 	config.backends = &backend_config;
 	config.backend_count = 1;
-	engine.config = &config;
-	engine.backends = backends_new(&config);
+	backends = backends_new(&config);
 	loop = ev_loop_new(EVFLAG_AUTO);
 	atomic_store(&error, 0);
 	atomic_store(&first_host, 1);
@@ -125,13 +126,17 @@ static int setup(void **state)
 	atomic_store(&with_ipv6, false);
 	atomic_store(&lookups, 0);
 	atomic_store(&hang, false);
-	return engine.backends != NULL && loop != NULL ? 0 : -1;
+	if (backends == NULL || loop == NULL)
+		return -1;
+	updates_by_hand_init(&hand, backends, 1);
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	backends_free(engine.backends, 1);
+	server_updates_free(&hand.updates);
+	backends_free(backends, 1);
 	ev_loop_destroy(loop);
 	return 0;
 }
@@ -140,13 +145,13 @@ static void start(void)
 {
 	int err;
 
-	resolver = resolver_new(loop, &engine, &calls, &err);
+	resolver = resolver_new(loop, &hand.updates, &calls, &err);
 	assert_non_null(resolver);
 }
 
 static struct server *server(void)
 {
-	return &engine.backends[0].servers[0];
+	return &backends[0].servers[0];
 }
 
 /* N of the server's IPv4 address 10.0.0.N; 0 = none, -1 = an IPv6 address. */
@@ -265,7 +270,7 @@ static void name_with_too_many_addresses_leaves_the_last_one(void **state)
 		struct addr a = {.len = sizeof(a.in), .in = {.sin_family = AF_INET}};
 
 		a.in.sin_addr.s_addr = htonl(0x0b000000u + (i + 7) % KNOWN_ADDRS_MAX);
-		assert_int_equal(server_set_addr(server(), &a), 0);
+		assert_int_equal(server_updates_set_addr(&hand.updates, server(), &a), 0);
 	}
 	log_use_ring(log);
 	start();

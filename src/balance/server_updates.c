@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * server_updates.c - the one door through which a running server changes: health, address, administrator.
+ *
+ * Holds backends (backend.h) until the end of the turn. Whoever changes a server does it here, so that what
+ * belongs to a change is done for each of them: gathering, slow start, retry, observers. How a server follows
+ * from what is set is server_change.c's. Control thread.
+ */
+#include "weir/balance/server_updates.h"
+
+#include <errno.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+
+#define LINES_PER_SECOND 1
+#define RETRY_NS	 NS_PER_SEC
+
+/* ---- rosters ---- */
+
+/* Before a change that may be one of many: until the end of the turn it needs no roster. */
+static void begin(struct server_updates *u, struct backend *b)
+{
+	backend_hold(b);
+	u->loop.at_end(u->loop.arg);
+}
+
+static void wake_at(struct server_updates *u, int64_t at_ns)
+{
+	if (at_ns >= u->wake_ns)
+		return;
+	u->wake_ns = at_ns;
+	u->loop.at(u->loop.arg, at_ns);
+}
+
+/* False without memory: it stays held, and is tried again. */
+static bool publish(struct server_updates *u, struct backend *b)
+{
+	const int64_t now_ns = clock_mono_ns();
+
+	if (backend_release(b) == 0)
+		return true;
+	if (log_limit_ok(&u->limit, LOG_CAUSE_CHOICE, 0, now_ns, LINES_PER_SECOND))
+		log_line(LOG_LEVEL_ERROR,
+			 "backend %s: no memory to change who is chosen; tried again in 1 s",
+			 b->config->name);
+	wake_at(u, now_ns + RETRY_NS);
+	return false;
+}
+
+static void tell_in_force(struct server_updates *u)
+{
+	struct list *node, *next;
+
+	list_foreach_safe(&u->observers, node, next) {
+		struct server_observer *o = list_entry(node, struct server_observer, link);
+
+		if (o->in_force != NULL)
+			o->in_force(o->arg);
+	}
+}
+
+void server_updates_publish(struct server_updates *u)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < u->backend_count; i++)
+		if (u->backends[i].held && !publish(u, &u->backends[i]))
+			all = false;
+	if (all)
+		tell_in_force(u);
+}
+
+/* ---- slow starts ---- */
+
+/* After a change that may have begun one. */
+static void look_at(struct server_updates *u, struct server *s)
+{
+	if (s->slow_since_ns != 0)
+		wake_at(u, server_slowstart_step(s, clock_mono_ns()));
+}
+
+/* All of them take their step together, so that they cost one roster. */
+static void step_backend(struct server_updates *u, struct backend *b, int64_t now_ns)
+{
+	for (size_t i = 0; i < b->server_count; i++) {
+		struct server *s = &b->servers[i];
+
+		if (s->slow_since_ns == 0)
+			continue;
+		begin(u, b);
+		wake_at(u, server_slowstart_step(s, now_ns));
+	}
+}
+
+void server_updates_wake(struct server_updates *u, int64_t now_ns)
+{
+	u->wake_ns = CLOCK_NEVER;
+	for (size_t i = 0; i < u->backend_count; i++) {
+		step_backend(u, &u->backends[i], now_ns);
+		if (u->backends[i].held)
+			u->loop.at_end(u->loop.arg); /* also what has found no memory */
+	}
+}
+
+/* ---- changes ---- */
+
+void server_updates_set_health(struct server_updates *u, struct server *s, bool healthy, const char *cause)
+{
+	int err;
+
+	begin(u, s->owner);
+	err = server_set_health(s, healthy, cause, clock_mono_ns());
+	check(err == 0); /* memory is needed at the end of the turn only */
+	look_at(u, s);
+}
+
+int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a)
+{
+	begin(u, s->owner);
+	return server_set_addr(s, a);
+}
+
+/* `err` is what became of a change by the administrator. The roster with it comes at once, even where others
+ * of this turn are gathered. */
+static int put_in_force(struct server_updates *u, struct server *s, int err)
+{
+	if (err)
+		return err;
+	return publish(u, s->owner) ? 0 : -EAGAIN;
+}
+
+static void tell_admin_set(struct server_updates *u, struct server *s)
+{
+	struct list *node, *next;
+
+	list_foreach_safe(&u->observers, node, next) {
+		struct server_observer *o = list_entry(node, struct server_observer, link);
+
+		if (o->admin_set != NULL)
+			o->admin_set(o->arg, s);
+	}
+}
+
+int server_updates_set_admin(struct server_updates *u, struct server *s, enum server_admin admin,
+			     const char *cause)
+{
+	const int err = put_in_force(u, s, server_set_admin(s, admin, cause, clock_mono_ns()));
+
+	if (err && err != -EAGAIN)
+		return err;
+	tell_admin_set(u, s);
+	look_at(u, s);
+	return err;
+}
+
+int server_updates_set_weight(struct server_updates *u, struct server *s, unsigned weight, const char *cause)
+{
+	return put_in_force(u, s, server_set_weight(s, weight, cause, clock_mono_ns()));
+}
+
+int server_updates_set_maxconn(struct server_updates *u, struct server *s, unsigned maxconn,
+			       const char *cause)
+{
+	return put_in_force(u, s, server_set_maxconn(s, maxconn, cause, clock_mono_ns()));
+}
+
+/* ---- life ---- */
+
+void server_updates_observe(struct server_updates *u, struct server_observer *o)
+{
+	list_push_back(&u->observers, &o->link);
+}
+
+void server_updates_unobserve(struct server_observer *o)
+{
+	list_remove(&o->link);
+}
+
+void server_updates_init(struct server_updates *u, struct backend *backends, size_t count,
+			 const struct server_updates_loop *loop)
+{
+	*u = (struct server_updates){
+		.backends = backends,
+		.backend_count = count,
+		.loop = *loop,
+		.wake_ns = CLOCK_NEVER,
+	};
+	list_init(&u->observers);
+}
+
+void server_updates_free(struct server_updates *u)
+{
+	check(list_empty(&u->observers));
+	server_updates_publish(u);
+}
