@@ -13,6 +13,7 @@
 
 #include "weir/balance/change.h"
 #include "weir/base/check.h"
+#include "server_change.h"
 #include "server_parts.h"
 
 static int backend_init(struct backend *b, const struct config_backend *config)

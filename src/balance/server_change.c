@@ -7,12 +7,12 @@
  * history; what changes nothing leaves no trace. Slow start by HAProxy's formulas (server.c, queue.c).
  * Control thread.
  */
+#include "server_change.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "weir/balance/backend.h"
 #include "weir/balance/change.h"
-#include "weir/balance/server.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "server_parts.h"

@@ -12,6 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "server_change.h"
 
 #define LINES_PER_SECOND 1
 #define RETRY_NS	 NS_PER_SEC

@@ -4,7 +4,7 @@
  *
  * Its runtime line (state, weight, limit, address, counts) is shared by all threads through atomics on
  * cache lines of its own: control writes the first half, workers the second. What decides the state
- * (administrator, health, address) is control's alone. Free of sockets.
+ * (administrator, health, address) is control's alone, and changes by server_updates.h. Free of sockets.
  */
 #ifndef WEIR_BALANCE_SERVER_H
 #define WEIR_BALANCE_SERVER_H
@@ -94,25 +94,6 @@ const char *server_state_text(enum server_state state);
 /* "up", "down", "drain", "maint", "unresolved"; static. */
 const char *server_state_word(enum server_state state);
 
-/* Control's side: each returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the
- * backend when that is needed (later while backend_hold() holds, and then none of them needs memory but
- * server_set_addr()), writes history and one log line when state, weight or limit change. `now_ns` is the
- * monotonic clock; `cause` is copied. */
-
-/* Gives the server an address (copied). -ENOSPC, with nothing changed, when it has had KNOWN_ADDRS_MAX others
- * and this one is new. */
-int server_set_addr(struct server *s, const struct addr *a);
-/* By checks, by observation: healthy or not. */
-int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
-int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns);
-/* 0..256; 0 takes no new connections, as drain does. */
-int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns);
-/* 0 = no limit. */
-int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, int64_t now_ns);
-/* Moves its slow start on; returns when to be asked again (monotonic), or INT64_MAX when it is over or
- * there is none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves
- * SERVER_DOWN or SERVER_MAINT: ask then. */
-int64_t server_slowstart_step(struct server *s, int64_t now_ns);
 /* How far its slow start is, in percent of its time; 100 outside of one. */
 unsigned server_throttle(const struct server *s, int64_t now_ns);
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "balance/server_change.h"
 #include "weir/balance/backend.h"
 #include "weir/balance/change.h"
 #include "weir/base/log.h"

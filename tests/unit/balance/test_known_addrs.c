@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "balance/server_change.h"
 #include "weir/balance/backend.h"
 #include "weir/balance/known_addrs.h"
 #include "weir/base/clock.h"

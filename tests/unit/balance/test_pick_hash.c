@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "balance/server_change.h"
 #include "pick_fixture.h"
 
 #define PICKS 60000

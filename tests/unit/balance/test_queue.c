@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "balance/server_change.h"
 #include "weir/balance/backend.h"
 
 #define SERVERS 3

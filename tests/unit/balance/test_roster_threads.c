@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "balance/server_change.h"
 #include "pick_fixture.h"
 
 #define REFRESHES 10000

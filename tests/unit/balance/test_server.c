@@ -11,6 +11,7 @@
 
 #include "../base/log_take.h"
 #include "config_of_servers.h"
+#include "balance/server_change.h"
 #include "weir/balance/backend.h"
 #include "weir/balance/change.h"
 #include "weir/base/clock.h"
