@@ -259,7 +259,7 @@ def test_build_names_compiler_drivers_and_libraries():
 def test_the_documents_say_what_auto_is():
     auto = re.search(r"; driver = auto is (\w+)", run("-vv").stdout)[1]
     assert f"auto = {auto}" in run("help", "driver").stdout
-    assert f"or `auto`: `{auto}` in this version" in (ROOT / "README.md").read_text()
+    assert f"; auto = {auto};" in (ROOT / "doc/reference.md").read_text()
     manual = (ROOT / "doc/man/weir.8").read_text()
     assert f".B auto\nIn this version\n.BR {auto} .\n" in manual
     # The line of a start, as this version writes it.

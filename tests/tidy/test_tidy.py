@@ -270,11 +270,12 @@ class Place(unittest.TestCase):
 class Option(unittest.TestCase):
     TABLE = "include/weir/config/options.tbl.h"
 
-    def test_an_untold_one_is_found(self):
+    def test_one_without_a_reference_is_found(self):
         table = '/* OPTION(key) */\nOPTION("threads", 1)\nLATER("check", 1)\n'
-        bad = found("option", (self.TABLE, table), ("README.md", "`maxthreads`"))
+        bad = found("option", (self.TABLE, table), ("doc/reference.md", "`maxthreads`"))
         self.assertEqual(bad, [(self.TABLE, 2)])
-        self.assertEqual(found("option", (self.TABLE, table), ("README.md", "`threads` are")), [])
+        page = ("doc/reference.md", "**`threads = N`**")
+        self.assertEqual(found("option", (self.TABLE, table), page), [])
 
 
 class Tree(unittest.TestCase):

@@ -279,14 +279,15 @@ def rule_place(files):
 
 
 def rule_option(files):
-    """What can be configured is told to the reader."""
-    readme = "".join(f.text for f in files if f.path == "README.md")
+    """The reference names what can be configured."""
+    reference = "".join(f.text for f in files if f.path == "doc/reference.md")
     for f in files:
         if f.path != "include/weir/config/options.tbl.h":
             continue
         for match in re.finditer(r'(?m)^OPTION\("([^"]+)"', f.text):
-            if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(match.group(1)), readme):
-                yield f.path, line_of(f.text, match.start()), "README.md does not name '%s'" % match.group(1)
+            if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(match.group(1)), reference):
+                yield f.path, line_of(f.text, match.start()), (
+                    "doc/reference.md does not name '%s'" % match.group(1))
 
 
 RULES = {
