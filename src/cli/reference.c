@@ -16,6 +16,9 @@
 #define FRONT_SIDE (IN_FRONTEND)
 #define BACK_SIDE  (IN_BACKEND)
 
+/* Markdown is wrapped at 100 columns, of which the blanks of a line break take two. */
+#define MARKDOWN_COLUMNS 98
+
 /* A chapter: the rows that may stand in all of `with` and in none of `without`. */
 static const struct group {
 	const char *title;
@@ -70,6 +73,36 @@ static void put_markdown(const char *text)
 		if (*text == '<' || *text == '*' || *text == '_')
 			putchar('\\');
 		putchar(*text);
+	}
+}
+
+/* Columns that put_markdown() takes. */
+static size_t markdown_width(const char *text)
+{
+	size_t width = strlen(text);
+
+	for (text = strpbrk(text, "<*_"); text != NULL; text = strpbrk(text + 1, "<*_"))
+		width++;
+	return width;
+}
+
+/* Puts each word of `text` on the line, or on the next one when it does not fit behind `column`. */
+static void put_markdown_words(const char *text, size_t *column)
+{
+	while (*text != '\0') {
+		char word[OPTION_TEXT_MAX];
+
+		text += strspn(text, " ");
+		(void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, " "), text); /* one word */
+		text += strlen(word);
+		if (*column > 0) {
+			const bool fits = *column + 1 + markdown_width(word) <= MARKDOWN_COLUMNS;
+
+			putchar(fits ? ' ' : '\n');
+			*column = fits ? *column + 1 : 0;
+		}
+		put_markdown(word);
+		*column += markdown_width(word);
 	}
 }
 
@@ -157,14 +190,26 @@ static void put_head(const struct style *s, const struct option *o)
 	fputs(is_man(s) ? "" : "\n", stdout);
 }
 
+static void put_help(const struct style *s, const struct option *o)
+{
+	const char *repeat = (o->flags & OPT_REPEAT) != 0 ? " May be given again, and adds." : "";
+	size_t column = 0;
+
+	if (is_man(s)) {
+		put_man(o->help);
+		put_man(repeat);
+	} else {
+		put_markdown_words(o->help, &column);
+		put_markdown_words(repeat, &column);
+	}
+}
+
 static void put_option(const struct style *s, const struct option *o)
 {
 	char text[OPTION_TEXT_MAX];
 
 	put_head(s, o);
-	s->put(o->help);
-	if ((o->flags & OPT_REPEAT) != 0)
-		s->put(" May be given again, and adds.");
+	put_help(s, o);
 	if (o->def != NULL)
 		put_fact(s, "Default:", o->def);
 	put_fact(s, "Range:", option_text_range(o, text));
