@@ -242,8 +242,36 @@ class Column(unittest.TestCase):
     def test_a_tab_has_eight(self):
         self.assertEqual(found("column", ("src/io/x.c", "\t\t" + "x" * 95)), [("src/io/x.c", 1)])
 
-    def test_prose_may_be_wide(self):
-        self.assertEqual(found("column", ("doc/a.md", "x" * 200)), [])
+    def test_prose_has_a_rule_of_its_own(self):
+        self.assertEqual(found("column", ("doc/a.md", "x " * 100)), [])
+
+
+class Prose(unittest.TestCase):
+    def test_the_wall_stands_at_100(self):
+        for path in ("README.md", "doc/a.md", "tests/system/README.md"):
+            self.assertEqual(found("prose", (path, "\n" + "a b" + "c" * 98)), [(path, 2)])
+            self.assertEqual(found("prose", (path, "a b" + "c" * 97)), [])
+
+    def test_an_item_is_prose(self):
+        for marker in ("- ", "  * ", "12. ", "> ", "## "):
+            self.assertEqual(found("prose", ("doc/a.md", marker + "word " * 20)), [("doc/a.md", 1)])
+
+    def test_behind_a_code_block_prose_goes_on(self):
+        text = "```\n" + "x " * 100 + "\n```\n" + "y " * 100 + "\n"
+        self.assertEqual(found("prose", ("doc/a.md", text)), [("doc/a.md", 4)])
+
+    def test_a_table_may_be_wide(self):
+        self.assertEqual(found("prose", ("doc/a.md", "| a | " + "word " * 40 + "|")), [])
+
+    def test_what_cannot_be_broken_may_be_wide(self):
+        for thing in ("x" * 120, "[some words](%s)" % ("x" * 100), "![some words](%s)," % ("x" * 100),
+                      "`%s`" % ("key = value " * 10), "**`%s`**" % ("key = value " * 10)):
+            self.assertEqual(found("prose", ("doc/a.md", thing)), [], thing)
+            self.assertEqual(found("prose", ("doc/a.md", "- " + thing)), [], thing)
+            self.assertEqual(found("prose", ("doc/a.md", "see " + thing)), [("doc/a.md", 1)], thing)
+
+    def test_other_texts_are_not_asked(self):
+        self.assertEqual(found("prose", ("bench/results/a.txt", "x " * 100)), [])
 
 
 class Mark(unittest.TestCase):

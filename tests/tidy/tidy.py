@@ -17,6 +17,7 @@ import sys
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 500
 COLUMNS_MAX = 110
+PROSE_COLUMNS_MAX = 100
 TAB = 8
 
 TOP_LEVEL = {"src", "include", "tests", "bench", "conf", "doc", "meson.build", "meson_options.txt",
@@ -262,6 +263,24 @@ def rule_column(files):
                     yield f.path, number, "%d columns, more than %d" % (columns, COLUMNS_MAX)
 
 
+# What Markdown cannot break: code, an image, a link; and what a line may begin with.
+UNBREAKABLE = re.compile(r"!?\[[^\]]*\]\([^)]*\)|`[^`]*`")
+LINE_MARKER = re.compile(r"\s*(?:#+\s|[-*>]\s|\d+\.\s)?\s*")
+
+
+def rule_prose(files):
+    """Markdown is wrapped, but for tables, code and what cannot be broken."""
+    for f in files:
+        in_code = False
+        for number, line in enumerate(f.text.splitlines() if f.path.endswith(".md") else [], 1):
+            if line.lstrip().startswith("```"):
+                in_code = not in_code
+            elif not in_code and not line.lstrip().startswith("|") and len(line) > PROSE_COLUMNS_MAX:
+                words = UNBREAKABLE.sub("x", LINE_MARKER.sub("", line, count=1)).split()
+                if len(words) > 1:
+                    yield f.path, number, "%d columns of prose, more than %d" % (len(line), PROSE_COLUMNS_MAX)
+
+
 def rule_mark(files):
     """Nothing is left to be done in a comment."""
     pattern = re.compile(r"\b(%s)\b" % "|".join(MARKS))
@@ -297,6 +316,7 @@ RULES = {
     "length": rule_length,
     "header": rule_header,
     "column": rule_column,
+    "prose": rule_prose,
     "mark": rule_mark,
     "place": rule_place,
     "option": rule_option,
