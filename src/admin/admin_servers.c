@@ -206,26 +206,26 @@ static unsigned admin_mask(const struct server *s)
 	return mask;
 }
 
-static unsigned check_status(const struct check_view *v)
+static unsigned check_status(const struct probe_view *v)
 {
 	/* HAProxy says "initializing" of a server that is not checked. */
-	return check_code_number(v != NULL ? v->code : CHECK_INI);
+	return probe_code_number(v != NULL ? v->code : PROBE_INI);
 }
 
-static unsigned check_verdict(const struct check_view *v)
+static unsigned check_verdict(const struct probe_view *v)
 {
-	switch (v != NULL ? check_code_outcome(v->code) : CHECK_UNKNOWN) {
-	case CHECK_UNKNOWN:
+	switch (v != NULL ? probe_code_outcome(v->code) : PROBE_UNKNOWN) {
+	case PROBE_UNKNOWN:
 		break;
-	case CHECK_PASSED:
+	case PROBE_PASSED:
 		return VERDICT_PASSED;
-	case CHECK_FAILED:
+	case PROBE_FAILED:
 		return VERDICT_FAILED;
 	}
 	return VERDICT_UNKNOWN;
 }
 
-static unsigned check_state(const struct server *s, const struct check_view *v)
+static unsigned check_state(const struct server *s, const struct probe_view *v)
 {
 	if (v == NULL)
 		return 0;
@@ -264,7 +264,7 @@ static void fill_cells(const struct admin_call *c, const struct backend *b, cons
 		       struct state_cell cells[static STATE_COLUMNS])
 {
 	const struct engine *e = c->ctx->engine;
-	const struct check_view *v = s->check;
+	const struct probe_view *v = s->probe;
 
 	for (size_t i = 0; i < STATE_COLUMNS; i++)
 		cells[i] = state_columns[i].nothing;

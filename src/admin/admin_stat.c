@@ -280,7 +280,7 @@ static uint64_t effective_weight(const struct server *s)
 
 /* HAProxy's word for a state; "UP 1/3" is down after one more bad check, "DOWN 1/2" needs one more
  * to be up. */
-static const char *status_text(enum server_state state, const struct check_view *v, char *buf, size_t room)
+static const char *status_text(enum server_state state, const struct probe_view *v, char *buf, size_t room)
 {
 	const char *word = server_state_text(state);
 	const bool up = state == SERVER_UP || state == SERVER_DRAIN;
@@ -296,20 +296,20 @@ static const char *status_text(enum server_state state, const struct check_view 
 	return buf;
 }
 
-static void put_check(struct table *t, const struct check_view *v, bool maint, char *code, size_t room)
+static void put_check(struct table *t, const struct probe_view *v, bool maint, char *code, size_t room)
 {
 	put(t, STAT_chkfail, v->failures);
 	put(t, STAT_chkdown, v->downs);
 	if (maint)
 		return; /* it is not checked now, and what was seen before says nothing any more */
-	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", check_code_word(v->code)); /* short */
+	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", probe_code_word(v->code)); /* short */
 	put_text(t, STAT_check_status, code);
 	if (v->status != 0)
 		put(t, STAT_check_code, v->status);
 	if (v->duration_ms >= 0)
 		put(t, STAT_check_duration, (uint64_t)v->duration_ms);
 	put_text(t, STAT_last_chk, v->detail);
-	put_text(t, STAT_check_desc, check_code_text(v->code));
+	put_text(t, STAT_check_desc, probe_code_text(v->code));
 	put(t, STAT_check_rise, v->rise);
 	put(t, STAT_check_fall, v->fall);
 	put(t, STAT_check_health, v->health);
@@ -350,7 +350,7 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
 	const enum server_state state =
 		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
-	const struct check_view *v = s->check;
+	const struct probe_view *v = s->probe;
 	char address[ADDR_TEXT_MAX], status[48], code[48];
 
 	begin_row(t, b->config->name, s->config->name, TYPE_SERVER);
@@ -393,7 +393,7 @@ static void sum_servers(const struct table *t, const struct backend *b, struct b
 	for (size_t i = 0; i < b->server_count; i++) {
 		const struct server *s = &b->servers[i];
 		const struct tally_sum *sum = &t->sums[tally_of_server(t->e, backend_place(t, b), s)];
-		const struct check_view *v = s->check;
+		const struct probe_view *v = s->probe;
 
 		tally_add(&to->tally, sum);
 		to->chosen += counter_get(&s->chosen_total);

@@ -13,7 +13,7 @@
 #include "weir/cli/cli.h"
 #include "weir/host/privileges.h"
 #include "background.h"
-#include "probe.h"
+#include "preflight.h"
 #include "running.h"
 #include "terminal.h"
 
@@ -115,7 +115,7 @@ enum exit_code cli_run(const struct cli_args *a)
 		warn_of_root(c);
 	}
 	if (a->probe)
-		code = probe_run(a, c);
+		code = preflight_run(a, c);
 	if (!check_only)
 		code = background_run(a, c);
 	config_free(c);

@@ -145,8 +145,8 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 		say_ready(d);
 	if (d->stats != NULL)
 		stats_take_answers(d->stats);
-	if (d->checks != NULL)
-		checks_take_news(d->checks);
+	if (d->prober != NULL)
+		prober_take_news(d->prober);
 	ageing_check(&d->ageing);
 	memory_guard_check(&d->memory);
 	tcp_aborts_check(&d->tcp_aborts, engine_sum(&d->engine, unacked_closes));
@@ -168,7 +168,7 @@ static void begin_drain(struct daemon *d, const char *why)
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
 	engine_drain(&d->engine);
-	checks_drain(d->checks);
+	prober_drain(d->prober);
 	if (limit_ns > 0) {
 		ev_timer_set(&d->hard_stop, (double)limit_ns / (double)NS_PER_SEC, 0.);
 		ev_timer_start(d->loop, &d->hard_stop);
@@ -241,7 +241,7 @@ static void finish(struct daemon *d)
 
 	end_guard_start((int)d->exit_code);
 	sd_service_close(&d->service);
-	checks_free(d->checks);
+	prober_free(d->prober);
 	resolver_free(d->resolver);
 	admin_free(d->admin);
 	stats_free(d->stats);

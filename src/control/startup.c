@@ -18,7 +18,7 @@
 #include "weir/host/doctor.h"
 #include "weir/host/listen_error.h"
 #include "weir/host/loop_faults.h"
-#include "weir/host/socket_check.h"
+#include "weir/host/socket_preflight.h"
 #include "weir/sys/low_fds.h"
 
 void daemon_notify(void *arg)
@@ -169,7 +169,7 @@ static enum exit_code check_backends(struct daemon *d)
 	const struct config_backend *b = NULL;
 	char why[OPTION_ERROR_MAX];
 
-	if (socket_check_backends(d->config, &b, why, sizeof(why)) == 0)
+	if (socket_preflight_backends(d->config, &b, why, sizeof(why)) == 0)
 		return EXIT_FINE;
 	return daemon_fail(d, EXIT_ENVIRONMENT, "cannot connect to servers of '%s' (%s:%u): %s", b->name,
 			   b->place.file, b->place.line, why);
@@ -265,7 +265,7 @@ static int start_services(struct daemon *d)
 	}
 	d->resolver = resolver_new(d->loop, &d->updates.updates, NULL, &err);
 	if (d->resolver != NULL)
-		d->checks = checks_new(d->loop, &d->engine, &d->updates.updates, &err);
+		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
 	return err;
 }
 

@@ -16,7 +16,7 @@
 #include "weir/admin/daemon_state.h"
 #include "weir/control/daemon.h"
 #include "weir/engine/engine.h"
-#include "weir/health/checks.h"
+#include "weir/health/prober.h"
 #include "weir/host/driver_choice.h"
 #include "weir/host/limits.h"
 #include "weir/host/listen_fds.h"
@@ -58,7 +58,7 @@ struct daemon {
 	struct stats *stats;       /* owns; NULL when nobody asks */
 	struct admin *admin;       /* owns; NULL when not configured */
 	struct resolver *resolver; /* owns */
-	struct checks *checks;     /* owns */
+	struct prober *prober;     /* owns */
 	struct ageing ageing;
 	struct tcp_aborts tcp_aborts;
 	struct memory_guard memory;

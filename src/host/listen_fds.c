@@ -21,7 +21,7 @@
 #include "weir/base/log.h"
 #include "weir/config/suggest.h"
 #include "weir/config/values.h"
-#include "weir/host/socket_check.h"
+#include "weir/host/socket_preflight.h"
 #include "weir/sys/sys.h"
 
 /* sd_listen_fds_with_names(3) calls one so that came without a name. */

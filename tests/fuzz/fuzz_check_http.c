@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/config/config.h"
-#include "health/check_http.h"
+#include "health/probe_http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,7 +72,7 @@ struct slow {
 	size_t len;
 	size_t at;
 	bool ended;
-	char line[CHECK_HTTP_LINE];
+	char line[PROBE_HTTP_LINE];
 	bool empty; /* the line */
 	uint64_t status;
 	uint64_t length;
@@ -92,8 +92,8 @@ static bool next_line(struct slow *s)
 		return false;
 	len = (size_t)(end - from);
 	s->at += len + 1;
-	if (len > CHECK_HTTP_LINE - 1)
-		len = CHECK_HTTP_LINE - 1;
+	if (len > PROBE_HTTP_LINE - 1)
+		len = PROBE_HTTP_LINE - 1;
 	else if (len > 0 && from[len - 1] == '\r')
 		len--;
 	memcpy(s->line, from, len);
@@ -102,7 +102,7 @@ static bool next_line(struct slow *s)
 	return true;
 }
 
-static enum check_http_verdict slow_status_line(struct slow *s)
+static enum probe_http_verdict slow_status_line(struct slow *s)
 {
 	static const char start[] = "HTTP/1.";
 	const size_t from = s->at, left = s->len - from;
@@ -111,25 +111,25 @@ static enum check_http_verdict slow_status_line(struct slow *s)
 	s->sized = false;
 	s->chunked = false;
 	if (!next_line(s))
-		return s->ended || memcmp(s->data + from, start, there) != 0 ? CHECK_HTTP_BROKEN
-									     : CHECK_HTTP_MORE;
-	return is_kind(LINE_STATUS, s->line, 10, &s->status) ? CHECK_HTTP_GOOD : CHECK_HTTP_BROKEN;
+		return s->ended || memcmp(s->data + from, start, there) != 0 ? PROBE_HTTP_BROKEN
+									     : PROBE_HTTP_MORE;
+	return is_kind(LINE_STATUS, s->line, 10, &s->status) ? PROBE_HTTP_GOOD : PROBE_HTTP_BROKEN;
 }
 
-static enum check_http_verdict slow_head(struct slow *s)
+static enum probe_http_verdict slow_head(struct slow *s)
 {
 	while (next_line(s)) {
 		if (s->empty)
-			return CHECK_HTTP_GOOD;
+			return PROBE_HTTP_GOOD;
 		if (is_kind(LINE_LENGTH, s->line, 0, NULL)) {
 			s->sized = true;
 			if (!is_kind(LINE_LENGTH_GOOD, s->line, 10, &s->length))
-				return CHECK_HTTP_BROKEN;
+				return PROBE_HTTP_BROKEN;
 		}
 		if (is_kind(LINE_CODING, s->line, 0, NULL))
 			s->chunked = is_kind(LINE_CHUNKED, s->line, 0, NULL);
 	}
-	return s->ended ? CHECK_HTTP_BROKEN : CHECK_HTTP_MORE;
+	return s->ended ? PROBE_HTTP_BROKEN : PROBE_HTTP_MORE;
 }
 
 static bool slow_wants(const struct slow *s)
@@ -158,87 +158,87 @@ static void add_body(struct slow *s, uint64_t wanted)
 	s->at += n;
 }
 
-static enum check_http_verdict slow_chunks(struct slow *s)
+static enum probe_http_verdict slow_chunks(struct slow *s)
 {
 	while (next_line(s)) {
 		uint64_t size;
 
 		if (!is_kind(LINE_CHUNK, s->line, 16, &size))
-			return CHECK_HTTP_BROKEN;
+			return PROBE_HTTP_BROKEN;
 		if (size == 0)
-			return CHECK_HTTP_NOT_FOUND;
+			return PROBE_HTTP_NOT_FOUND;
 		if (size > s->len - s->at) {
 			add_body(s, size);
-			return slow_has(s) ? CHECK_HTTP_GOOD : CHECK_HTTP_MORE;
+			return slow_has(s) ? PROBE_HTTP_GOOD : PROBE_HTTP_MORE;
 		}
 		add_body(s, size);
 		if (slow_has(s))
-			return CHECK_HTTP_GOOD;
+			return PROBE_HTTP_GOOD;
 		if (!next_line(s))
-			return CHECK_HTTP_MORE;
+			return PROBE_HTTP_MORE;
 		if (!s->empty)
-			return CHECK_HTTP_BROKEN;
+			return PROBE_HTTP_BROKEN;
 	}
-	return CHECK_HTTP_MORE;
+	return PROBE_HTTP_MORE;
 }
 
-static enum check_http_verdict slow_body(struct slow *s)
+static enum probe_http_verdict slow_body(struct slow *s)
 {
-	enum check_http_verdict v = CHECK_HTTP_MORE;
+	enum probe_http_verdict v = PROBE_HTTP_MORE;
 
 	if (s->config->body == NULL || s->config->body[0] == '\0')
-		return CHECK_HTTP_GOOD;
+		return PROBE_HTTP_GOOD;
 	if (s->status == 204 || s->status == 304 || strcmp(s->config->method, "HEAD") == 0)
-		return CHECK_HTTP_NOT_FOUND;
+		return PROBE_HTTP_NOT_FOUND;
 	if (s->chunked) {
 		v = slow_chunks(s);
 	} else {
 		add_body(s, s->sized ? s->length : UINT64_MAX);
 		if (slow_has(s))
-			return CHECK_HTTP_GOOD;
+			return PROBE_HTTP_GOOD;
 		if (s->sized && s->body_len == s->length)
-			return CHECK_HTTP_NOT_FOUND;
+			return PROBE_HTTP_NOT_FOUND;
 	}
-	return v == CHECK_HTTP_MORE && s->ended ? CHECK_HTTP_NOT_FOUND : v;
+	return v == PROBE_HTTP_MORE && s->ended ? PROBE_HTTP_NOT_FOUND : v;
 }
 
-static enum check_http_verdict slow_read(struct slow *s)
+static enum probe_http_verdict slow_read(struct slow *s)
 {
-	enum check_http_verdict v;
+	enum probe_http_verdict v;
 
 	s->at = 0;
 	s->body_len = 0;
 	do {
 		v = slow_status_line(s);
-		if (v == CHECK_HTTP_GOOD)
+		if (v == PROBE_HTTP_GOOD)
 			v = slow_head(s);
-		if (v != CHECK_HTTP_GOOD)
+		if (v != PROBE_HTTP_GOOD)
 			return v;
 	} while (s->status < 200 && s->status != 101);
-	return slow_wants(s) ? slow_body(s) : CHECK_HTTP_BAD_STATUS;
+	return slow_wants(s) ? slow_body(s) : PROBE_HTTP_BAD_STATUS;
 }
 
-static void compare(struct check_http *h, struct slow *s, unsigned cuts, unsigned turn)
+static void compare(struct probe_http *h, struct slow *s, unsigned cuts, unsigned turn)
 {
-	check_http_reset(h);
+	probe_http_reset(h);
 	for (size_t at = 0; at < s->len; turn = turn * 5 + 3) {
 		const size_t piece = 1 + turn % (cuts + 1), left = s->len - at;
 		const size_t n = piece < left ? piece : left;
 
-		(void)check_http_push(h, s->data + at, n); /* is asked below */
+		(void)probe_http_push(h, s->data + at, n); /* is asked below */
 		at += n;
 	}
 	s->ended = false;
 	check(h->verdict == slow_read(s));
 	s->ended = true;
-	check(check_http_end(h) == slow_read(s));
-	check(h->verdict != CHECK_HTTP_MORE);
-	check((h->verdict == CHECK_HTTP_BROKEN) == (h->why != NULL));
+	check(probe_http_end(h) == slow_read(s));
+	check(h->verdict != PROBE_HTTP_MORE);
+	check((h->verdict == PROBE_HTTP_BROKEN) == (h->why != NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct check_http h;
+	struct probe_http h;
 	struct slow s;
 
 	if (size < 2)
@@ -249,11 +249,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.len = size - 2;
 	s.body = malloc(size);
 	check(s.body != NULL);
-	check(check_http_init(&h, s.config) == 0);
+	check(probe_http_init(&h, s.config) == 0);
 	compare(&h, &s, 0, 0);
 	compare(&h, &s, data[1], data[1]);
 	compare(&h, &s, UINT16_MAX, UINT16_MAX - 1u);
-	check_http_free(&h);
+	probe_http_free(&h);
 	free(s.body);
 	return 0;
 }

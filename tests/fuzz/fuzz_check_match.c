@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/config/config.h"
-#include "health/check_match.h"
+#include "health/probe_match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,7 +52,7 @@ static void read_input(struct input *in, const uint8_t *data, size_t size)
 }
 
 /* What is known of the first `len` bytes, by looking through all of them. */
-static enum check_expected slow_known(const struct input *in, size_t len, size_t *fault)
+static enum probe_expected slow_known(const struct input *in, size_t len, size_t *fault)
 {
 	size_t found = 0;
 
@@ -63,33 +63,33 @@ static enum check_expected slow_known(const struct input *in, size_t len, size_t
 			continue;
 		if (s->negate) {
 			*fault = i;
-			return CHECK_EXPECT_UNWANTED;
+			return PROBE_EXPECT_UNWANTED;
 		}
 		found++;
 	}
-	return found == in->count ? CHECK_EXPECT_GOOD : CHECK_EXPECT_MORE;
+	return found == in->count ? PROBE_EXPECT_GOOD : PROBE_EXPECT_MORE;
 }
 
-static enum check_expected slow_end(const struct input *in, size_t *fault)
+static enum probe_expected slow_end(const struct input *in, size_t *fault)
 {
-	const enum check_expected known = slow_known(in, in->len, fault);
+	const enum probe_expected known = slow_known(in, in->len, fault);
 
-	if (known != CHECK_EXPECT_MORE)
+	if (known != PROBE_EXPECT_MORE)
 		return known;
 	for (size_t i = 0; i < in->count; i++) {
 		*fault = i;
 		if (!in->steps[i].negate &&
 		    memmem(in->answer, in->len, in->steps[i].bytes, in->steps[i].len) == NULL)
-			return CHECK_EXPECT_MISSING;
+			return PROBE_EXPECT_MISSING;
 	}
-	return CHECK_EXPECT_GOOD;
+	return PROBE_EXPECT_GOOD;
 }
 
 /* Pushes all of the answer; each piece has 1 to 1 + `cuts` bytes. */
-static enum check_expected push_in_pieces(struct check_expect *x, const struct input *in, unsigned cuts,
+static enum probe_expected push_in_pieces(struct probe_expect *x, const struct input *in, unsigned cuts,
 					  size_t *total)
 {
-	enum check_expected now = CHECK_EXPECT_MORE;
+	enum probe_expected now = PROBE_EXPECT_MORE;
 	unsigned turn = in->cuts;
 	size_t used;
 
@@ -97,46 +97,46 @@ static enum check_expected push_in_pieces(struct check_expect *x, const struct i
 	do {
 		const size_t piece = 1 + turn % (cuts + 1), left = in->len - *total;
 
-		now = check_expect_push(x, in->answer + *total, piece < left ? piece : left, &used);
+		now = probe_expect_push(x, in->answer + *total, piece < left ? piece : left, &used);
 		*total += used;
 		turn = turn * 5 + 3;
-	} while (now == CHECK_EXPECT_MORE && *total < in->len);
+	} while (now == PROBE_EXPECT_MORE && *total < in->len);
 	return now;
 }
 
-static void compare(struct check_expect *x, const struct input *in, unsigned cuts)
+static void compare(struct probe_expect *x, const struct input *in, unsigned cuts)
 {
-	enum check_expected slow = CHECK_EXPECT_MORE, got, end;
+	enum probe_expected slow = PROBE_EXPECT_MORE, got, end;
 	size_t slow_fault = 0, total, at;
 
-	for (at = 0; at <= in->len && slow == CHECK_EXPECT_MORE; at++)
+	for (at = 0; at <= in->len && slow == PROBE_EXPECT_MORE; at++)
 		slow = slow_known(in, at, &slow_fault);
-	check_expect_reset(x);
+	probe_expect_reset(x);
 	got = push_in_pieces(x, in, cuts, &total);
 	check(got == slow);
 	check(total == at - 1);
-	check(slow != CHECK_EXPECT_UNWANTED || x->fault == slow_fault);
-	if (slow != CHECK_EXPECT_MORE)
+	check(slow != PROBE_EXPECT_UNWANTED || x->fault == slow_fault);
+	if (slow != PROBE_EXPECT_MORE)
 		return;
-	end = check_expect_end(x);
+	end = probe_expect_end(x);
 	check(end == slow_end(in, &slow_fault));
-	check(end != CHECK_EXPECT_MORE);
-	check(end == CHECK_EXPECT_GOOD || x->fault == slow_fault);
+	check(end != PROBE_EXPECT_MORE);
+	check(end == PROBE_EXPECT_GOOD || x->fault == slow_fault);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct check_expect x;
+	struct probe_expect x;
 	struct input in;
 
 	if (size > 2048)
 		return 0; /* the slow search is slow */
 	memset(&in, 0, sizeof(in));
 	read_input(&in, data, size);
-	check(check_expect_init(&x, in.steps, in.count) == 0);
+	check(probe_expect_init(&x, in.steps, in.count) == 0);
 	compare(&x, &in, 0);
 	compare(&x, &in, in.cuts);
 	compare(&x, &in, UINT16_MAX);
-	check_expect_free(&x);
+	probe_expect_free(&x);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "weir/balance/check_view.h"
+#include "weir/balance/probe_view.h"
 #include "weir/balance/history.h"
 #include "weir/balance/known_addrs.h"
 #include "weir/config/config.h"
@@ -47,7 +47,7 @@ struct server {
 	/* Control's alone. */
 	uint64_t key;              /* hash of its name or address: the same on every machine */
 	struct known_addrs known;  /* owns: the addresses it has had */
-	const struct check_view *check; /* borrows from whoever checks it; NULL = it is not checked */
+	const struct probe_view *probe; /* borrows from whoever checks it; NULL = it is not checked */
 	enum server_admin admin;
 	bool healthy;              /* by its checks; true without any */
 	unsigned weight;           /* as the administrator wants it, 0..256 */

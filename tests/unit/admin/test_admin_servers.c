@@ -35,14 +35,14 @@ static struct config_frontend frontend_config = {.name = "web", .listen = true, 
 static struct config config = {.backends = backend_configs, .backend_count = 2,
 			       .frontends = &frontend_config, .frontend_count = 1};
 static struct engine engine;
-static struct check_view check;
+static struct probe_view check;
 static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 
 static void set_checked(bool checked)
 {
 	for (size_t b = 0; b < config.backend_count; b++)
 		for (size_t i = 0; i < engine.backends[b].server_count; i++)
-			engine.backends[b].servers[i].check = checked ? &check : NULL;
+			engine.backends[b].servers[i].probe = checked ? &check : NULL;
 }
 
 static struct updates_by_hand hand;
@@ -138,9 +138,9 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 	assert_has("show servers state app", "\n3 app 1 u - 0 1 1 1 0 1 ");
 	assert_answer("set weight web/a 7", "");
 	set_checked(true);
-	check = (struct check_view){.code = CHECK_L4CON, .rise = 2, .fall = 3, .health = 2, .duration_ms = 4};
+	check = (struct probe_view){.code = PROBE_L4CON, .rise = 2, .fall = 3, .health = 2, .duration_ms = 4};
 	assert_has("show servers state web", "\n1 web 1 a 127.0.0.1 2 0 7 3 5 8 2 2 6 0 ");
-	check = (struct check_view){.code = CHECK_L7OK, .rise = 2, .fall = 3, .health = 4, .running = true};
+	check = (struct probe_view){.code = PROBE_L7OK, .rise = 2, .fall = 3, .health = 4, .running = true};
 	assert_has("show servers state web", "\n1 web 1 a 127.0.0.1 2 0 7 3 5 15 3 4 7 0 ");
 	assert_has("show servers state app", " 0 1 1 1 0 15 3 4 15 0 "); /* its checks pause */
 }
@@ -150,20 +150,20 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 static void results_of_checks_have_haproxys_numbers(void **state)
 {
 	static const struct {
-		enum check_code code;
+		enum probe_code code;
 		const char *cells;
 	} rows[] = {
-		{CHECK_UNK, " 0 0 1 6 "},	 {CHECK_INI, " 1 0 1 6 "},	  {CHECK_HANA, " 4 2 1 6 "},
-		{CHECK_SOCKERR, " 5 0 1 6 "}, {CHECK_L4OK, " 6 3 1 6 "},   {CHECK_L4TOUT, " 7 2 1 6 "},
-		{CHECK_L4CON, " 8 2 1 6 "},	 {CHECK_L7TOUT, " 12 2 1 6 "}, {CHECK_L7RSP, " 13 2 1 6 "},
-		{CHECK_L7OK, " 15 3 1 6 "},	 {CHECK_L7STS, " 17 2 1 6 "},
+		{PROBE_UNK, " 0 0 1 6 "},	 {PROBE_INI, " 1 0 1 6 "},	  {PROBE_HANA, " 4 2 1 6 "},
+		{PROBE_SOCKERR, " 5 0 1 6 "}, {PROBE_L4OK, " 6 3 1 6 "},   {PROBE_L4TOUT, " 7 2 1 6 "},
+		{PROBE_L4CON, " 8 2 1 6 "},	 {PROBE_L7TOUT, " 12 2 1 6 "}, {PROBE_L7RSP, " 13 2 1 6 "},
+		{PROBE_L7OK, " 15 3 1 6 "},	 {PROBE_L7STS, " 17 2 1 6 "},
 	};
 
 	(void)state;
 	set_checked(true);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		/* No check need have ended before: clients saw the server fail. */
-		check = (struct check_view){.code = rows[i].code, .health = 1, .duration_ms = -1};
+		check = (struct probe_view){.code = rows[i].code, .health = 1, .duration_ms = -1};
 		assert_has("show servers state app", rows[i].cells);
 	}
 }

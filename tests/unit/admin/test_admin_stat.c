@@ -37,14 +37,14 @@ static size_t first_tally[2] = {2, 5};
 /* The frontends web and in; the backend app, its servers b and c; the backend web, its server a. */
 enum { SUM_WEB, SUM_IN, SUM_APP, SUM_APP_B, SUM_APP_C, SUM_WEB_BACKEND, SUM_WEB_A, SUMS };
 static struct tally_sum sums[SUMS];
-static struct check_view check_views[3];
+static struct probe_view probe_views[3];
 static struct addr address = {.len = sizeof(address.in)};
 static struct addr path = {.len = sizeof(path.un)};
 
 static void set_checked(bool checked)
 {
 	for (size_t i = 0; i < ARRAY_LEN(servers); i++)
-		servers[i].check = checked ? &check_views[i] : NULL;
+		servers[i].probe = checked ? &probe_views[i] : NULL;
 }
 
 static struct admin_context context = {
@@ -79,7 +79,7 @@ static int setup(void **state)
 	path.un.sun_family = AF_UNIX;
 	(void)snprintf(path.un.sun_path, sizeof(path.un.sun_path), "/a,b");
 	atomic_init(&servers[0].addr, &address);
-	memset(check_views, 0, sizeof(check_views));
+	memset(probe_views, 0, sizeof(probe_views));
 	memset(backends, 0, sizeof(backends));
 	backends[0].config = &backend_configs[0];
 	backends[0].servers = servers + 1;
@@ -339,13 +339,13 @@ static void a_checked_server_shows_how_near_a_change_is(void **state)
 {
 	(void)state;
 	set_checked(true);
-	check_views[0] = (struct check_view){.code = CHECK_L4OK, .duration_ms = 3,
+	probe_views[0] = (struct probe_view){.code = PROBE_L4OK, .duration_ms = 3,
 					     .rise = 2, .fall = 3, .health = 4, .failures = 5, .downs = 1};
 	assert_cell("web", "a", 17, "UP");
-	check_views[0].health = 3;
+	probe_views[0].health = 3;
 	assert_cell("web", "a", 17, "UP 2/3");
-	check_views[0].health = 2;
-	check_views[0].running = true;
+	probe_views[0].health = 2;
+	probe_views[0].running = true;
 	assert_cell("web", "a", 17, "UP 1/3");
 	assert_cell("web", "a", 36, "* L4OK");
 	assert_cell("web", "a", 21, "5");
@@ -357,18 +357,18 @@ static void a_checked_server_shows_how_near_a_change_is(void **state)
 	assert_cell("web", "a", 69, "2");
 	assert_cell("web", "BACKEND", 22, "1");
 	atomic_store(&servers[0].state, SERVER_DOWN);
-	check_views[0] = (struct check_view){.code = CHECK_L7STS, .detail = "a, b",
+	probe_views[0] = (struct probe_view){.code = PROBE_L7STS, .detail = "a, b",
 					     .status = 503, .rise = 2, .fall = 3, .health = 1};
 	assert_cell("web", "a", 17, "DOWN 1/2");
 	assert_cell("web", "a", 37, "503");
 	assert_cell("web", "a", 56, "\"a"); /* quoted, as it has a comma */
-	check_views[0].health = 0;
+	probe_views[0].health = 0;
 	assert_cell("web", "a", 17, "DOWN");
 	assert_cell("web", "BACKEND", 17, "DOWN");
 	atomic_store(&servers[0].state, SERVER_MAINT);
 	assert_cell("web", "a", 17, "MAINT");
 	assert_cell("web", "a", 36, "");
-	check_views[0].health = 2;
+	probe_views[0].health = 2;
 	atomic_store(&servers[0].state, SERVER_DRAIN);
 	assert_cell("web", "a", 17, "DRAIN 1/3");
 	set_checked(false);

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * check_view.h - the state of a server's health check, for reports, and its results in HAProxy's words.
+ * probe_view.h - the state of a server's health check, for reports, and its results in HAProxy's words.
  *
  * Written by whoever checks the server, read by whoever reports it; control thread. The functions: any
  * thread.
  */
-#ifndef WEIR_BALANCE_CHECK_VIEW_H
-#define WEIR_BALANCE_CHECK_VIEW_H
+#ifndef WEIR_BALANCE_PROBE_VIEW_H
+#define WEIR_BALANCE_PROBE_VIEW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHECK_DETAIL_MAX 80
+#define PROBE_DETAIL_MAX 80
 
-enum check_outcome { CHECK_UNKNOWN, CHECK_PASSED, CHECK_FAILED };
+enum probe_outcome { PROBE_UNKNOWN, PROBE_PASSED, PROBE_FAILED };
 
-enum check_code {
-#define CHECK_CODE(id, code, number, outcome, text) CHECK_##id,
-#include "weir/balance/check_codes.tbl.h"
-#undef CHECK_CODE
-	CHECK_CODES
+enum probe_code {
+#define PROBE_CODE(id, code, number, outcome, text) PROBE_##id,
+#include "weir/balance/probe_codes.tbl.h"
+#undef PROBE_CODE
+	PROBE_CODES
 };
 
 /* check_status of HAProxy's `show stat`: "L4OK"; static. */
-const char *check_code_word(enum check_code code);
+const char *probe_code_word(enum probe_code code);
 /* check_desc: "Layer4 check passed"; static. */
-const char *check_code_text(enum check_code code);
+const char *probe_code_text(enum probe_code code);
 /* HAProxy's number of it. */
-unsigned check_code_number(enum check_code code);
-enum check_outcome check_code_outcome(enum check_code code);
+unsigned probe_code_number(enum probe_code code);
+enum probe_outcome probe_code_outcome(enum probe_code code);
 
 /* The columns are those of HAProxy's `show stat`. */
-struct check_view {
-	enum check_code code; /* check_status: INI before the first result */
-	char detail[CHECK_DETAIL_MAX]; /* last_chk: "connection refused", "status 503"; "" = no more to say */
+struct probe_view {
+	enum probe_code code; /* check_status: INI before the first result */
+	char detail[PROBE_DETAIL_MAX]; /* last_chk: "connection refused", "status 503"; "" = no more to say */
 	int64_t duration_ms; /* check_duration: of the last check that ended; -1 = none has */
 	unsigned status;     /* check_code: of the last HTTP answer; 0 = none */
 	unsigned rise;       /* check_rise, check_fall, check_health */

@@ -1,69 +1,69 @@
 /* SPDX-License-Identifier: MIT
  *
- * check_talk.h - one check of one server: connect, say, listen, judge, and part in peace.
+ * probe.h - one check of one server: connect, say, listen, judge, and part in peace.
  *
  * Has one socket at a time and one timer. The verdict is told as soon as it is known; after that the
  * connection is ended by FIN, and what the server still sends is read until it ends as well (at most
- * CHECK_BYE_NS and CHECK_BYTES_MAX): a close with unread bytes would be a reset, which fills its log or
+ * PROBE_BYE_NS and PROBE_BYTES_MAX): a close with unread bytes would be a reset, which fills its log or
  * counts against us. Main thread.
  */
-#ifndef WEIR_HEALTH_CHECK_TALK_H
-#define WEIR_HEALTH_CHECK_TALK_H
+#ifndef WEIR_HEALTH_PROBE_H
+#define WEIR_HEALTH_PROBE_H
 
 #include <ev.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "weir/balance/check_view.h"
+#include "weir/balance/probe_view.h"
 #include "weir/base/clock.h"
 #include "weir/config/config.h"
 #include "weir/net/proxy.h"
 #include "weir/net/sock.h"
-#include "check_http.h"
-#include "check_match.h"
+#include "probe_http.h"
+#include "probe_match.h"
 
 /* So much of an answer is looked at. */
-#define CHECK_BYTES_MAX 65536u
+#define PROBE_BYTES_MAX 65536u
 /* How long the end of the server's side is waited for. */
-#define CHECK_BYE_NS NS_PER_SEC
+#define PROBE_BYE_NS NS_PER_SEC
 /* When control itself comes so much too late to the end of a phase (it was suspended, or got no CPU), a bad
  * verdict says nothing of the server: the check is begun again, once. */
-#define CHECK_LATE_NS (50 * NS_PER_MS)
+#define PROBE_LATE_NS (50 * NS_PER_MS)
 
-struct check_result {
-	enum check_code code;
+struct probe_result {
+	enum probe_code code;
 	unsigned status; /* of an HTTP answer; 0 = none */
 	int64_t duration_ms;
 	bool met_itself; /* the connect did, as nobody listens: net/self_connect.h */
-	char detail[CHECK_DETAIL_MAX]; /* printable; "" = the code says it all */
+	char detail[PROBE_DETAIL_MAX]; /* printable; "" = the code says it all */
 };
 
-enum check_phase {
-	CHECK_IDLE,
-	CHECK_CONNECTING,
-	CHECK_PAUSING,  /* a Unix backlog is full: the connect is tried again */
-	CHECK_RENEWING, /* control was late: it begins again with the next turn of the loop */
-	CHECK_SAYING,
-	CHECK_LISTENING,
-	CHECK_PARTING, /* the verdict has been told */
+enum probe_phase {
+	PROBE_IDLE,
+	PROBE_CONNECTING,
+	PROBE_PAUSING,  /* a Unix backlog is full: the connect is tried again */
+	PROBE_RENEWING, /* control was late: it begins again with the next turn of the loop */
+	PROBE_SAYING,
+	PROBE_LISTENING,
+	PROBE_PARTING, /* the verdict has been told */
 };
 
-struct check_talk {
+struct probe {
 	struct ev_loop *loop;                /* borrows */
 	const struct config_check *check;    /* borrows */
 	const struct config_server *server;  /* borrows */
 	struct sock_tcp tcp;
 	int64_t connect_ns; /* for the connect; 0 = all of the check's time */
-	void (*done)(void *arg, const struct check_result *result);
+	void (*done)(void *arg, const struct probe_result *result);
 	void *arg;
 
 	char *request; /* owns; CONFIG_CHECK_HTTP */
-	struct check_http http;
-	struct check_expect *expects; /* owns: one for each row of expects, in their order */
+	struct probe_http http;
+	struct probe_expect *expects; /* owns: one for each row of expects, in their order */
 	size_t expect_count;
 
-	enum check_phase phase;
+	enum probe_phase phase;
 	int fd; /* owns; -1 = none */
 	struct ev_io io;
 	struct ev_timer timer; /* the end of the phase */
@@ -84,15 +84,15 @@ struct check_talk {
 	uint8_t header[PROXY_V1_MAX + 1]; /* of the PROXY protocol: v2 LOCAL has 16 bytes */
 };
 
-/* Prepares checks by the settings of backend `b` for its server `s` (both borrowed until check_talk_free()).
- * `done` hears of each result, once, on the loop or within check_talk_start(); it must not free `t`. 0 or
+/* Prepares checks by the settings of backend `b` for its server `s` (both borrowed until probe_free()).
+ * `done` hears of each result, once, on the loop or within probe_start(); it must not free `p`. 0 or
  * -ENOMEM, with nothing to be freed. */
-int check_talk_init(struct check_talk *t, struct ev_loop *loop, const struct config_backend *b,
-		    const struct config_server *s);
-void check_talk_free(struct check_talk *t);
+int probe_init(struct probe *p, struct ev_loop *loop, const struct config_backend *b,
+	       const struct config_server *s);
+void probe_free(struct probe *p);
 /* Begins a check at `to` (copied), whose port is the one to be asked. A farewell that is under way is cut. */
-void check_talk_start(struct check_talk *t, const struct addr *to);
+void probe_start(struct probe *p, const struct addr *to);
 /* Ends what is under way, untold. */
-void check_talk_stop(struct check_talk *t);
+void probe_stop(struct probe *p);
 
 #endif

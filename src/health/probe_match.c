@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * check_match.c - strings that a health check waits for, found in an answer that comes in any pieces.
+ * probe_match.c - strings that a health check waits for, found in an answer that comes in any pieces.
  *
  * Owns a table a string, and none of the bytes. Any thread.
  */
-#include "check_match.h"
+#include "probe_match.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 /* ---- one string ---- */
 
 /* back[n]: of the first n bytes, how many at their end are also its beginning (and are not all of it). */
-static void fill_back(struct check_match *m)
+static void fill_back(struct probe_match *m)
 {
 	size_t fits = 0;
 
@@ -30,32 +30,32 @@ static void fill_back(struct check_match *m)
 	}
 }
 
-int check_match_init(struct check_match *m, const uint8_t *bytes, size_t len)
+int probe_match_init(struct probe_match *m, const uint8_t *bytes, size_t len)
 {
-	*m = (struct check_match){.bytes = bytes, .len = len};
+	*m = (struct probe_match){.bytes = bytes, .len = len};
 	if (len > 0) {
 		m->back = calloc(len + 1, sizeof(*m->back));
 		if (m->back == NULL)
 			return -ENOMEM;
 		fill_back(m);
 	}
-	check_match_reset(m);
+	probe_match_reset(m);
 	return 0;
 }
 
-void check_match_free(struct check_match *m)
+void probe_match_free(struct probe_match *m)
 {
 	free(m->back);
 	m->back = NULL;
 }
 
-void check_match_reset(struct check_match *m)
+void probe_match_reset(struct probe_match *m)
 {
 	m->at = 0;
 	m->found = m->len == 0;
 }
 
-size_t check_match_push(struct check_match *m, const uint8_t *data, size_t len)
+size_t probe_match_push(struct probe_match *m, const uint8_t *data, size_t len)
 {
 	size_t i = 0;
 
@@ -72,17 +72,17 @@ size_t check_match_push(struct check_match *m, const uint8_t *data, size_t len)
 
 /* ---- expects between two sends ---- */
 
-int check_expect_init(struct check_expect *x, const struct config_check_step *steps, size_t count)
+int probe_expect_init(struct probe_expect *x, const struct config_check_step *steps, size_t count)
 {
 	check(count > 0);
-	*x = (struct check_expect){.steps = steps};
+	*x = (struct probe_expect){.steps = steps};
 	x->matches = calloc(count, sizeof(*x->matches));
 	if (x->matches == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		check(steps[i].expect);
-		if (check_match_init(&x->matches[i], steps[i].bytes, steps[i].len) != 0) {
-			check_expect_free(x);
+		if (probe_match_init(&x->matches[i], steps[i].bytes, steps[i].len) != 0) {
+			probe_expect_free(x);
 			return -ENOMEM;
 		}
 		x->count++;
@@ -90,62 +90,62 @@ int check_expect_init(struct check_expect *x, const struct config_check_step *st
 	return 0;
 }
 
-void check_expect_free(struct check_expect *x)
+void probe_expect_free(struct probe_expect *x)
 {
 	for (size_t i = 0; i < x->count; i++)
-		check_match_free(&x->matches[i]);
+		probe_match_free(&x->matches[i]);
 	free(x->matches);
-	*x = (struct check_expect){.count = 0};
+	*x = (struct probe_expect){.count = 0};
 }
 
-void check_expect_reset(struct check_expect *x)
+void probe_expect_reset(struct probe_expect *x)
 {
 	for (size_t i = 0; i < x->count; i++)
-		check_match_reset(&x->matches[i]);
+		probe_match_reset(&x->matches[i]);
 	x->fault = 0;
 }
 
 /* What is known before the end. */
-static enum check_expected known(struct check_expect *x)
+static enum probe_expected known(struct probe_expect *x)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < x->count; i++) {
 		if (x->steps[i].negate && x->matches[i].found) {
 			x->fault = i;
-			return CHECK_EXPECT_UNWANTED;
+			return PROBE_EXPECT_UNWANTED;
 		}
 		all = all && x->matches[i].found;
 	}
-	return all ? CHECK_EXPECT_GOOD : CHECK_EXPECT_MORE;
+	return all ? PROBE_EXPECT_GOOD : PROBE_EXPECT_MORE;
 }
 
-enum check_expected check_expect_push(struct check_expect *x, const uint8_t *data, size_t len, size_t *used)
+enum probe_expected probe_expect_push(struct probe_expect *x, const uint8_t *data, size_t len, size_t *used)
 {
-	enum check_expected now = known(x);
+	enum probe_expected now = known(x);
 
 	*used = 0;
 	/* Byte by byte, so that what follows the last string is left to the next step. */
-	while (now == CHECK_EXPECT_MORE && *used < len) {
+	while (now == PROBE_EXPECT_MORE && *used < len) {
 		for (size_t i = 0; i < x->count; i++)
-			(void)check_match_push(&x->matches[i], data + *used, 1); /* it is one byte */
+			(void)probe_match_push(&x->matches[i], data + *used, 1); /* it is one byte */
 		*used += 1;
 		now = known(x);
 	}
 	return now;
 }
 
-enum check_expected check_expect_end(struct check_expect *x)
+enum probe_expected probe_expect_end(struct probe_expect *x)
 {
-	enum check_expected now = known(x);
+	enum probe_expected now = known(x);
 
-	if (now != CHECK_EXPECT_MORE)
+	if (now != PROBE_EXPECT_MORE)
 		return now;
 	for (size_t i = 0; i < x->count; i++) {
 		if (!x->steps[i].negate && !x->matches[i].found) {
 			x->fault = i;
-			return CHECK_EXPECT_MISSING;
+			return PROBE_EXPECT_MISSING;
 		}
 	}
-	return CHECK_EXPECT_GOOD;
+	return PROBE_EXPECT_GOOD;
 }

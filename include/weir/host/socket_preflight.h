@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * socket_check.h - does this kernel, and what we may do, give the socket options that were asked for?
+ * socket_preflight.h - does this kernel, and what we may do, give the socket options that were asked for?
  *
  * Asked at the start and by `check --probe`, so that the first client is not the one to find out. Main
  * thread.
  */
-#ifndef WEIR_HOST_SOCKET_CHECK_H
-#define WEIR_HOST_SOCKET_CHECK_H
+#ifndef WEIR_HOST_SOCKET_PREFLIGHT_H
+#define WEIR_HOST_SOCKET_PREFLIGHT_H
 
 #include <stddef.h>
 
@@ -25,7 +25,7 @@ const char *bind_option_error(enum sock_option option, int err, const struct con
 
 /* Makes one socket to each server (and no connection). 0, or -errno with the reason in `why`; `*backend` is
  * the one that it is about. */
-int socket_check_backends(const struct config *c, const struct config_backend **backend, char *why,
-			  size_t room);
+int socket_preflight_backends(const struct config *c, const struct config_backend **backend, char *why,
+			      size_t room);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe.c - `check --probe`: what only the machine can tell of a configuration that reads well.
+ * preflight.c - `check --probe`: what only the machine can tell of a configuration that reads well.
  *
- * Collects the lines that probe_bind.c and probe_servers.c make, and prints them. Main thread.
+ * Collects the lines that preflight_bind.c and preflight_servers.c make, and prints them. Main thread.
  */
-#include "probe.h"
+#include "preflight.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@
 #include "weir/base/json.h"
 #include "weir/host/limits.h"
 #include "weir/host/privileges.h"
-#include "weir/host/socket_check.h"
+#include "weir/host/socket_preflight.h"
 #include "weir/io/uring.h"
 #include "terminal.h"
 
-struct probe_line *probe_add(struct probe *p, const char *what)
+struct preflight_line *preflight_add(struct preflight *p, const char *what)
 {
-	struct probe_line *more = realloc(p->lines, (p->count + 1) * sizeof(*more));
+	struct preflight_line *more = realloc(p->lines, (p->count + 1) * sizeof(*more));
 
 	if (more == NULL) {
 		p->no_memory = true;
@@ -33,7 +33,7 @@ struct probe_line *probe_add(struct probe *p, const char *what)
 	return &more[p->count++];
 }
 
-void probe_fail(struct probe *p, struct probe_line *line, const char *fmt, ...)
+void preflight_fail(struct preflight *p, struct preflight_line *line, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -44,7 +44,7 @@ void probe_fail(struct probe *p, struct probe_line *line, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void print_json(const struct probe *p)
+static void print_json(const struct preflight *p)
 {
 	struct text out;
 	struct json j;
@@ -55,7 +55,7 @@ static void print_json(const struct probe *p)
 	json_unsigned(&j, "failed", p->failed);
 	json_array(&j, "probe");
 	for (size_t i = 0; i < p->count; i++) {
-		const struct probe_line *line = &p->lines[i];
+		const struct preflight_line *line = &p->lines[i];
 
 		json_line(&j, 2);
 		json_object(&j, NULL);
@@ -73,7 +73,7 @@ static void print_json(const struct probe *p)
 	text_free(&out);
 }
 
-static void print_table(const struct probe *p, bool failed_only)
+static void print_table(const struct preflight *p, bool failed_only)
 {
 	const bool colour = terminal_wants_colour(STDOUT_FILENO);
 	int name_width = 4, address_width = 7;
@@ -85,7 +85,7 @@ static void print_table(const struct probe *p, bool failed_only)
 		address_width = address > address_width && address <= 40 ? address : address_width;
 	}
 	for (size_t i = 0; i < p->count; i++) {
-		const struct probe_line *line = &p->lines[i];
+		const struct preflight_line *line = &p->lines[i];
 		const char *mark = line->failed ? "FAILED" : "OK";
 
 		if (failed_only && !line->failed)
@@ -98,67 +98,67 @@ static void print_table(const struct probe *p, bool failed_only)
 }
 
 /* The start would look for these names before it binds. */
-static void probe_owner(struct probe *p)
+static void preflight_owner(struct preflight *p)
 {
 	const char *unknown = NULL;
 	struct privileges found;
-	struct probe_line *line;
+	struct preflight_line *line;
 
 	if (privileges_find(&p->config->global, &found, &unknown) == 0)
 		return;
-	line = probe_add(p, "user");
+	line = preflight_add(p, "user");
 	if (line == NULL)
 		return;
 	(void)snprintf(line->name, sizeof(line->name), "global");
 	(void)snprintf(line->address, sizeof(line->address), "%s", unknown); /* a cut name is unknown too */
-	probe_fail(p, line, "there is no such user or group on this machine");
+	preflight_fail(p, line, "there is no such user or group on this machine");
 }
 
 /* The start would make a socket to each kind of server before it takes clients. */
-static void probe_options(struct probe *p)
+static void preflight_options(struct preflight *p)
 {
 	const struct config_backend *b = NULL;
 	char why[OPTION_ERROR_MAX];
-	struct probe_line *line;
+	struct preflight_line *line;
 
-	if (socket_check_backends(p->config, &b, why, sizeof(why)) == 0)
+	if (socket_preflight_backends(p->config, &b, why, sizeof(why)) == 0)
 		return;
-	line = probe_add(p, "options");
+	line = preflight_add(p, "options");
 	if (line == NULL)
 		return;
 	(void)snprintf(line->name, sizeof(line->name), "%s", b->name); /* shorter than a pair of names */
-	probe_fail(p, line, "%s", why);
+	preflight_fail(p, line, "%s", why);
 }
 
 /* The start would make a ring for each worker, and not go on without. As this user, who may be root. */
-static void probe_driver(struct probe *p)
+static void preflight_driver(struct preflight *p)
 {
 	const unsigned workers = limits_count_workers(&p->config->global);
 	char why[URING_WHY_MAX];
-	struct probe_line *line;
+	struct preflight_line *line;
 
 	if (p->config->global.driver != CONFIG_DRIVER_IO_URING)
 		return;
-	line = probe_add(p, "driver");
+	line = preflight_add(p, "driver");
 	if (line == NULL)
 		return;
 	(void)snprintf(line->name, sizeof(line->name), "global"); /* fits */
 	(void)snprintf(line->address, sizeof(line->address), "io_uring"); /* fits */
 	limits_raise_locked(); /* as the start does */
 	if (uring_rehearse(workers, why, sizeof(why)) != 0)
-		probe_fail(p, line, "%u worker%s: %s", workers, workers == 1 ? "" : "s", why);
+		preflight_fail(p, line, "%u worker%s: %s", workers, workers == 1 ? "" : "s", why);
 }
 
-enum exit_code probe_run(const struct cli_args *a, const struct config *c)
+enum exit_code preflight_run(const struct cli_args *a, const struct config *c)
 {
-	struct probe p = {.config = c};
+	struct preflight p = {.config = c};
 
 	(void)limits_raise_fds(); /* all servers are asked at once; without it some may be too many */
-	probe_owner(&p);
-	probe_driver(&p);
-	probe_binds(&p);
-	probe_options(&p);
-	probe_servers(&p);
+	preflight_owner(&p);
+	preflight_driver(&p);
+	preflight_binds(&p);
+	preflight_options(&p);
+	preflight_servers(&p);
 	if (p.no_memory)
 		fputs("weir: no memory for all that is to be tried\n", stderr);
 	if (a->json)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * check_http.c - the answer to an HTTP health check, read in any pieces.
+ * probe_http.c - the answer to an HTTP health check, read in any pieces.
  *
  * A machine that takes the head line by line and the body in runs. What a server sends is never trusted: a
  * number that is none is a broken answer. Any thread.
  */
-#include "check_http.h"
+#include "probe_http.h"
 
 #include <string.h>
 #include <strings.h>
@@ -17,25 +17,25 @@
 /* So many digits cannot overflow 64 bits. */
 #define DIGITS_MAX 15
 
-int check_http_init(struct check_http *h, const struct config_check *config)
+int probe_http_init(struct probe_http *h, const struct config_check *config)
 {
 	const char *body = config->body;
 
 	memset(h, 0, sizeof(*h));
 	h->config = config;
-	return body != NULL ? check_match_init(&h->match, (const uint8_t *)body, strlen(body)) : 0;
+	return body != NULL ? probe_match_init(&h->match, (const uint8_t *)body, strlen(body)) : 0;
 }
 
-void check_http_free(struct check_http *h)
+void probe_http_free(struct probe_http *h)
 {
-	check_match_free(&h->match);
+	probe_match_free(&h->match);
 }
 
-void check_http_reset(struct check_http *h)
+void probe_http_reset(struct probe_http *h)
 {
-	check_match_reset(&h->match);
-	h->part = CHECK_HTTP_STATUS_LINE;
-	h->verdict = CHECK_HTTP_MORE;
+	probe_match_reset(&h->match);
+	h->part = PROBE_HTTP_STATUS_LINE;
+	h->verdict = PROBE_HTTP_MORE;
 	h->status = 0;
 	h->chunked = false;
 	h->sized = false;
@@ -44,9 +44,9 @@ void check_http_reset(struct check_http *h)
 	h->line_len = 0;
 }
 
-static void broken(struct check_http *h, const char *why)
+static void broken(struct probe_http *h, const char *why)
 {
-	h->verdict = CHECK_HTTP_BROKEN;
+	h->verdict = PROBE_HTTP_BROKEN;
 	h->why = why;
 }
 
@@ -84,7 +84,7 @@ static size_t read_number(const char *text, unsigned base, uint64_t *out)
 	return n;
 }
 
-static void take_status_line(struct check_http *h)
+static void take_status_line(struct probe_http *h)
 {
 	/* "HTTP/1.1 200 OK"; some leave the words and the space before them out. */
 	const char *rest = h->line + strlen(VERSION_START);
@@ -97,7 +97,7 @@ static void take_status_line(struct check_http *h)
 		return;
 	}
 	h->status = (unsigned)status;
-	h->part = CHECK_HTTP_HEAD;
+	h->part = PROBE_HTTP_HEAD;
 }
 
 static const char *skip_space(const char *p)
@@ -108,7 +108,7 @@ static const char *skip_space(const char *p)
 }
 
 /* The value of the header `name` when the line is one, else NULL. */
-static const char *value_of(const struct check_http *h, const char *name)
+static const char *value_of(const struct probe_http *h, const char *name)
 {
 	const size_t len = strlen(name);
 
@@ -117,7 +117,7 @@ static const char *value_of(const struct check_http *h, const char *name)
 	return skip_space(h->line + len + 1);
 }
 
-static void take_header(struct check_http *h)
+static void take_header(struct probe_http *h)
 {
 	const char *value = value_of(h, "Content-Length");
 	size_t digits;
@@ -134,7 +134,7 @@ static void take_header(struct check_http *h)
 		h->chunked = strcasestr(value, "chunked") != NULL;
 }
 
-static bool is_status_wanted(const struct check_http *h)
+static bool is_status_wanted(const struct probe_http *h)
 {
 	const struct config_check *c = h->config;
 
@@ -148,39 +148,39 @@ static bool is_status_wanted(const struct check_http *h)
 }
 
 /* An answer that has none, whatever its head says (RFC 9112, 6.3). */
-static bool has_no_body(const struct check_http *h)
+static bool has_no_body(const struct probe_http *h)
 {
 	return h->status == 204 || h->status == 304 ||
 	       (h->config->method != NULL && strcmp(h->config->method, "HEAD") == 0);
 }
 
-static void finish_head(struct check_http *h)
+static void finish_head(struct probe_http *h)
 {
 	if (h->status < 200 && h->status != 101) {
 		h->status = 0;
 		h->chunked = false;
 		h->sized = false;
-		h->part = CHECK_HTTP_STATUS_LINE;
+		h->part = PROBE_HTTP_STATUS_LINE;
 		return;
 	}
 	if (!is_status_wanted(h)) {
-		h->verdict = CHECK_HTTP_BAD_STATUS;
+		h->verdict = PROBE_HTTP_BAD_STATUS;
 	} else if (h->config->body == NULL || h->match.found) {
-		h->verdict = CHECK_HTTP_GOOD;
+		h->verdict = PROBE_HTTP_GOOD;
 	} else if (has_no_body(h)) {
-		h->verdict = CHECK_HTTP_NOT_FOUND;
+		h->verdict = PROBE_HTTP_NOT_FOUND;
 	} else if (h->chunked) {
-		h->part = CHECK_HTTP_CHUNK_SIZE;
+		h->part = PROBE_HTTP_CHUNK_SIZE;
 	} else {
-		h->part = CHECK_HTTP_BODY;
+		h->part = PROBE_HTTP_BODY;
 		if (h->sized && h->left == 0)
-			h->verdict = CHECK_HTTP_NOT_FOUND;
+			h->verdict = PROBE_HTTP_NOT_FOUND;
 	}
 }
 
 /* ---- chunks ---- */
 
-static void take_chunk_size(struct check_http *h)
+static void take_chunk_size(struct probe_http *h)
 {
 	const size_t digits = read_number(h->line, 16, &h->left);
 	const char *rest = skip_space(h->line + digits);
@@ -188,14 +188,14 @@ static void take_chunk_size(struct check_http *h)
 	if (digits == 0 || (*rest != '\0' && *rest != ';'))
 		broken(h, "the size of a chunk is no number");
 	else if (h->left == 0)
-		h->verdict = CHECK_HTTP_NOT_FOUND;
+		h->verdict = PROBE_HTTP_NOT_FOUND;
 	else
-		h->part = CHECK_HTTP_CHUNK;
+		h->part = PROBE_HTTP_CHUNK;
 }
 
 /* ---- lines and runs ---- */
 
-static void take_line(struct check_http *h)
+static void take_line(struct probe_http *h)
 {
 	size_t kept = h->line_len < sizeof(h->line) ? h->line_len : sizeof(h->line) - 1;
 
@@ -204,30 +204,30 @@ static void take_line(struct check_http *h)
 	h->line[kept] = '\0';
 	h->line_len = 0;
 	switch (h->part) {
-	case CHECK_HTTP_STATUS_LINE:
+	case PROBE_HTTP_STATUS_LINE:
 		take_status_line(h);
 		break;
-	case CHECK_HTTP_HEAD:
+	case PROBE_HTTP_HEAD:
 		if (kept == 0)
 			finish_head(h);
 		else
 			take_header(h);
 		break;
-	case CHECK_HTTP_CHUNK_SIZE:
+	case PROBE_HTTP_CHUNK_SIZE:
 		take_chunk_size(h);
 		break;
-	case CHECK_HTTP_CHUNK_END:
+	case PROBE_HTTP_CHUNK_END:
 		if (kept != 0)
 			broken(h, "a chunk is longer than its size");
-		h->part = CHECK_HTTP_CHUNK_SIZE;
+		h->part = PROBE_HTTP_CHUNK_SIZE;
 		break;
-	case CHECK_HTTP_BODY:
-	case CHECK_HTTP_CHUNK:
+	case PROBE_HTTP_BODY:
+	case PROBE_HTTP_CHUNK:
 		check(false); /* they have no lines */
 	}
 }
 
-static void take_line_byte(struct check_http *h, char c)
+static void take_line_byte(struct probe_http *h, char c)
 {
 	const size_t at = h->line_len;
 
@@ -239,34 +239,34 @@ static void take_line_byte(struct check_http *h, char c)
 		h->line[at] = c;
 	h->line_len++;
 	/* Who speaks another protocol may never end a line. */
-	if (h->part == CHECK_HTTP_STATUS_LINE && at < strlen(VERSION_START) && c != VERSION_START[at])
+	if (h->part == PROBE_HTTP_STATUS_LINE && at < strlen(VERSION_START) && c != VERSION_START[at])
 		broken(h, "it does not answer in HTTP");
 }
 
 /* Takes bytes of the body; returns how many. */
-static size_t take_body(struct check_http *h, const uint8_t *data, size_t len)
+static size_t take_body(struct probe_http *h, const uint8_t *data, size_t len)
 {
-	const bool ends = h->part == CHECK_HTTP_CHUNK || h->sized;
+	const bool ends = h->part == PROBE_HTTP_CHUNK || h->sized;
 	size_t n = ends && h->left < len ? (size_t)h->left : len;
 
-	(void)check_match_push(&h->match, data, n); /* what is behind the string is of no use */
+	(void)probe_match_push(&h->match, data, n); /* what is behind the string is of no use */
 	if (ends)
 		h->left -= n;
 	if (h->match.found)
-		h->verdict = CHECK_HTTP_GOOD;
-	else if (ends && h->left == 0 && h->part == CHECK_HTTP_BODY)
-		h->verdict = CHECK_HTTP_NOT_FOUND;
+		h->verdict = PROBE_HTTP_GOOD;
+	else if (ends && h->left == 0 && h->part == PROBE_HTTP_BODY)
+		h->verdict = PROBE_HTTP_NOT_FOUND;
 	else if (ends && h->left == 0)
-		h->part = CHECK_HTTP_CHUNK_END;
+		h->part = PROBE_HTTP_CHUNK_END;
 	return n;
 }
 
-enum check_http_verdict check_http_push(struct check_http *h, const uint8_t *data, size_t len)
+enum probe_http_verdict probe_http_push(struct probe_http *h, const uint8_t *data, size_t len)
 {
 	size_t at = 0;
 
-	while (at < len && h->verdict == CHECK_HTTP_MORE) {
-		if (h->part == CHECK_HTTP_BODY || h->part == CHECK_HTTP_CHUNK)
+	while (at < len && h->verdict == PROBE_HTTP_MORE) {
+		if (h->part == PROBE_HTTP_BODY || h->part == PROBE_HTTP_CHUNK)
 			at += take_body(h, data + at, len - at);
 		else
 			take_line_byte(h, (char)data[at++]);
@@ -274,15 +274,15 @@ enum check_http_verdict check_http_push(struct check_http *h, const uint8_t *dat
 	return h->verdict;
 }
 
-enum check_http_verdict check_http_end(struct check_http *h)
+enum probe_http_verdict probe_http_end(struct probe_http *h)
 {
-	if (h->verdict != CHECK_HTTP_MORE)
+	if (h->verdict != PROBE_HTTP_MORE)
 		return h->verdict;
-	if (h->part == CHECK_HTTP_STATUS_LINE && h->line_len == 0)
+	if (h->part == PROBE_HTTP_STATUS_LINE && h->line_len == 0)
 		broken(h, "it ended the connection without an answer");
-	else if (h->part == CHECK_HTTP_STATUS_LINE || h->part == CHECK_HTTP_HEAD)
+	else if (h->part == PROBE_HTTP_STATUS_LINE || h->part == PROBE_HTTP_HEAD)
 		broken(h, "its answer ends within the head");
 	else
-		h->verdict = CHECK_HTTP_NOT_FOUND;
+		h->verdict = PROBE_HTTP_NOT_FOUND;
 	return h->verdict;
 }

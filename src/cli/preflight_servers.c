@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_servers.c - do the names of servers resolve, and do the servers take a connection?
+ * preflight_servers.c - do the names of servers resolve, and do the servers take a connection?
  *
  * All names at once, then all connects at once, each with one deadline: a hundred dead servers take as
  * long as one. A server sees a connection that says nothing and ends. Main thread.
@@ -17,7 +17,7 @@
 #include "weir/net/self_connect.h"
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"
-#include "probe.h"
+#include "preflight.h"
 
 #define RESOLVE_WAIT_NS (5 * NS_PER_SEC)
 #define CONNECT_WAIT_NS (2 * NS_PER_SEC)
@@ -73,9 +73,9 @@ static void trials_free(struct trials *t)
 	free(t->list);
 }
 
-static struct probe_line *add_line(struct probe *p, const char *what, const struct trial *one)
+static struct preflight_line *add_line(struct preflight *p, const char *what, const struct trial *one)
 {
-	struct probe_line *line = probe_add(p, what);
+	struct preflight_line *line = preflight_add(p, what);
 
 	if (line != NULL)
 		(void)snprintf(line->name, sizeof(line->name), "%s/%s", one->backend->name,
@@ -134,9 +134,9 @@ static bool await_names(struct gaicb **questions, size_t count)
 	}
 }
 
-static void take_name(struct probe *p, struct trial *one)
+static void take_name(struct preflight *p, struct trial *one)
 {
-	struct probe_line *line = add_line(p, "resolve", one);
+	struct preflight_line *line = add_line(p, "resolve", one);
 	const int err = gai_error(&one->question);
 	const struct addrinfo *found = one->question.ar_result;
 
@@ -144,12 +144,12 @@ static void take_name(struct probe *p, struct trial *one)
 		return;
 	(void)addr_spec_format(&one->server->addr, line->address);
 	if (err == EAI_INPROGRESS) {
-		probe_fail(p, line, "no answer within %d s", (int)(RESOLVE_WAIT_NS / NS_PER_SEC));
+		preflight_fail(p, line, "no answer within %d s", (int)(RESOLVE_WAIT_NS / NS_PER_SEC));
 		return;
 	}
 	if (err != 0 || found == NULL || found->ai_addrlen > sizeof(one->addr.un)) {
-		probe_fail(p, line, "%s; weir would start, and ask again",
-			   err != 0 ? gai_strerror(err) : "no address");
+		preflight_fail(p, line, "%s; weir would start, and ask again",
+			       err != 0 ? gai_strerror(err) : "no address");
 		return;
 	}
 	memcpy(&one->addr.sa, found->ai_addr, found->ai_addrlen);
@@ -158,7 +158,7 @@ static void take_name(struct probe *p, struct trial *one)
 	(void)snprintf(line->words, sizeof(line->words), "%s", one->server->addr.host); /* or a part */
 }
 
-static void resolve(struct probe *p, struct trials *t)
+static void resolve(struct preflight *p, struct trials *t)
 {
 	struct gaicb **questions = calloc(t->count + 1, sizeof(*questions));
 	const size_t count = questions != NULL ? ask_names(t, questions) : 0;
@@ -178,9 +178,9 @@ static void resolve(struct probe *p, struct trials *t)
 
 /* ---- connects ---- */
 
-static void end_connect(struct probe *p, struct trial *one, int err)
+static void end_connect(struct preflight *p, struct trial *one, int err)
 {
-	struct probe_line *line = &p->lines[one->line];
+	struct preflight_line *line = &p->lines[one->line];
 	const bool itself = err == 0 && self_connect_happened(one->fd, &one->addr);
 
 	if (itself)
@@ -189,14 +189,14 @@ static void end_connect(struct probe *p, struct trial *one, int err)
 		sys_close(one->fd);
 	one->fd = -1;
 	if (itself)
-		probe_fail(p, line, "Connection refused (connected to itself)");
+		preflight_fail(p, line, "Connection refused (connected to itself)");
 	else if (err == -ETIMEDOUT)
-		probe_fail(p, line, "no answer within %.1f s",
-			   (double)(one->deadline_ns - one->began_ns) / (double)NS_PER_SEC);
+		preflight_fail(p, line, "no answer within %.1f s",
+			       (double)(one->deadline_ns - one->began_ns) / (double)NS_PER_SEC);
 	else if (err == -EAGAIN)
-		probe_fail(p, line, "its backlog is full: it does not accept");
+		preflight_fail(p, line, "its backlog is full: it does not accept");
 	else if (err)
-		probe_fail(p, line, "%s", strerrordesc_np(-err));
+		preflight_fail(p, line, "%s", strerrordesc_np(-err));
 	else
 		(void)snprintf(line->words, sizeof(line->words), "%.1f ms",
 			       (double)(clock_mono_ns() - one->began_ns) / (double)NS_PER_MS);
@@ -214,11 +214,11 @@ static const struct addr *source_for(const struct trial *one)
 	return &none;
 }
 
-static void begin_connect(struct probe *p, struct trial *one)
+static void begin_connect(struct preflight *p, struct trial *one)
 {
 	const struct sock_tcp tcp = sock_tcp_of(&one->backend->tcp);
 	const int64_t own_ns = one->backend->timeouts.connect_ns;
-	struct probe_line *line = add_line(p, "connect", one);
+	struct preflight_line *line = add_line(p, "connect", one);
 	int err;
 
 	if (line == NULL)
@@ -244,7 +244,7 @@ static int socket_error(int fd)
 }
 
 /* Ends what has come to an end; how long until the next deadline in ms, -1 when nothing is left. */
-static int look_at(struct probe *p, struct trials *t, const struct pollfd *polled)
+static int look_at(struct preflight *p, struct trials *t, const struct pollfd *polled)
 {
 	const int64_t now_ns = clock_mono_ns();
 	int64_t next_ns = -1;
@@ -264,7 +264,7 @@ static int look_at(struct probe *p, struct trials *t, const struct pollfd *polle
 	return next_ns < 0 ? -1 : (int)(next_ns / NS_PER_MS) + 1;
 }
 
-static void connect_all(struct probe *p, struct trials *t)
+static void connect_all(struct preflight *p, struct trials *t)
 {
 	struct pollfd *polled = calloc(t->count + 1, sizeof(*polled));
 	int wait_ms;
@@ -287,7 +287,7 @@ static void connect_all(struct probe *p, struct trials *t)
 	free(polled);
 }
 
-void probe_servers(struct probe *p)
+void preflight_servers(struct preflight *p)
 {
 	static struct trial *kept; /* for a lookup that hangs: it writes there as long as we live */
 	struct trials t = {.count = 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_bind.c - could this process listen where the configuration says?
+ * preflight_bind.c - could this process listen where the configuration says?
  *
  * Binds what leaves nothing behind: ports and abstract names. A path is only looked at: a bind would
  * make it, and a running weir may have its socket there. Never listens, so no client is ever taken.
@@ -14,9 +14,9 @@
 
 #include "weir/engine/endpoint.h"
 #include "weir/host/listen_error.h"
-#include "weir/host/socket_check.h"
+#include "weir/host/socket_preflight.h"
 #include "ask.h"
-#include "probe.h"
+#include "preflight.h"
 
 #define PEER_WAIT_MS 500
 
@@ -66,19 +66,19 @@ static int running_weir(const struct config *c)
 }
 
 /* The admin socket has no frontend and no bind line: `fe` and `b` are NULL. */
-static void probe_bind(struct probe *p, const struct addr_spec *spec, const struct config_frontend *fe,
-		       const struct config_bind *b)
+static void preflight_bind(struct preflight *p, const struct addr_spec *spec,
+			   const struct config_frontend *fe, const struct config_bind *b)
 {
 	enum sock_option refused = SOCK_OPTION_NONE;
 	struct sock_listen opt = {.mode = -1, .uid = (uid_t)-1, .gid = (gid_t)-1};
-	struct probe_line *line;
+	struct preflight_line *line;
 	char why[LISTEN_ERROR_MAX], text[OPTION_ERROR_MAX];
 	int err, pid;
 
 	/* A socket that somebody hands over is bound already, and has no address here. */
 	if (spec->kind != ADDR_IP && spec->kind != ADDR_ANY && spec->kind != ADDR_UNIX)
 		return;
-	line = probe_add(p, "bind");
+	line = preflight_add(p, "bind");
 	if (line == NULL)
 		return;
 	/* A name is shorter than a pair of them. */
@@ -92,21 +92,22 @@ static void probe_bind(struct probe *p, const struct addr_spec *spec, const stru
 		return;
 	pid = err == -EADDRINUSE ? running_weir(p->config) : 0;
 	if (pid > 0)
-		probe_fail(p, line, "address already in use, maybe by the running weir (pid %d)", pid);
+		preflight_fail(p, line, "address already in use, maybe by the running weir (pid %d)", pid);
 	else if (refused != SOCK_OPTION_NONE && b != NULL)
-		probe_fail(p, line, "%s", bind_option_error(refused, err, fe, b, text));
+		preflight_fail(p, line, "%s",
+			       bind_option_error(refused, err, fe, b, text));
 	else
-		probe_fail(p, line, "%s", listen_error(err, spec, why));
+		preflight_fail(p, line, "%s", listen_error(err, spec, why));
 }
 
-void probe_binds(struct probe *p)
+void preflight_binds(struct preflight *p)
 {
 	const struct config *c = p->config;
 
 	for (size_t i = 0; i < c->frontend_count; i++)
 		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
-			probe_bind(p, &c->frontends[i].binds[k].addr, &c->frontends[i],
-				   &c->frontends[i].binds[k]);
+			preflight_bind(p, &c->frontends[i].binds[k].addr, &c->frontends[i],
+				       &c->frontends[i].binds[k]);
 	if (c->global.admin.kind != ADDR_NONE)
-		probe_bind(p, &c->global.admin, NULL, NULL);
+		preflight_bind(p, &c->global.admin, NULL, NULL);
 }

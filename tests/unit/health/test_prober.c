@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_checks.c - checks over real sockets of this program: verdicts, manners, and what becomes of a server.
+ * test_prober.c - checks over real sockets of this program: verdicts, manners, and what becomes of a server.
  *
  * The loop and the servers share this thread: a server is a nonblocking listener that is looked at between
  * two turns of the loop.
@@ -23,9 +23,9 @@
 #include "weir/balance/health.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/health/checks.h"
+#include "weir/health/prober.h"
 #include "weir/sys/sys.h"
-#include "health/check_talk.h"
+#include "health/probe.h"
 #include "../balance/updates_by_hand.h"
 
 #define WAIT_S  10.
@@ -129,7 +129,7 @@ static struct config_backend backend_config;
 static struct config config;
 static struct engine engine;
 static struct ev_loop *loop;
-static struct checks *checks;
+static struct prober *prober;
 static struct updates_by_hand hand;
 
 static void wish(enum config_check_kind kind)
@@ -178,16 +178,16 @@ static void start(void)
 	engine.backends = backends_new(&config);
 	assert_non_null(engine.backends);
 	updates_by_hand_init(&hand, engine.backends, 1);
-	checks = checks_new(loop, &engine, &hand.updates, &err);
-	assert_non_null(checks);
+	prober = prober_new(loop, &engine, &hand.updates, &err);
+	assert_non_null(prober);
 	assert_int_equal(err, 0);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	checks_free(checks);
-	checks = NULL;
+	prober_free(prober);
+	prober = NULL;
 	server_updates_free(&hand.updates);
 	if (fake.fd >= 0)
 		sys_close(fake.fd);
@@ -203,9 +203,9 @@ static struct server *server(void)
 	return &engine.backends[0].servers[0];
 }
 
-static const struct check_view *view(void)
+static const struct probe_view *view(void)
 {
-	return server()->check;
+	return server()->probe;
 }
 
 static void nudge(struct ev_loop *l, struct ev_timer *timer, int revents)
@@ -238,7 +238,7 @@ static void turn(void)
 
 static void run_until_result(const char *code)
 {
-	run_until(strcmp(check_code_word(view()->code), code) == 0);
+	run_until(strcmp(probe_code_word(view()->code), code) == 0);
 }
 
 /* How many checks have begun. */
@@ -255,11 +255,11 @@ static void connect_that_succeeds_is_enough_for_tcp(void **state)
 {
 	(void)state;
 	start();
-	assert_int_equal(view()->code, CHECK_INI);
+	assert_int_equal(view()->code, PROBE_INI);
 	assert_int_equal(view()->health, 2);
 	assert_true(view()->duration_ms == -1);
 	run_until_result("L4OK");
-	assert_string_equal(check_code_text(view()->code), "Layer4 check passed");
+	assert_string_equal(probe_code_text(view()->code), "Layer4 check passed");
 	assert_string_equal(view()->detail, "");
 	assert_int_equal(view()->health, 4);
 	assert_true(view()->duration_ms >= 0);
@@ -275,7 +275,7 @@ static void dead_server_goes_down_and_comes_back(void **state)
 	run_until(fake.fd < 0);
 	fake_deafen();
 	run_until(!server_usable(server()));
-	assert_int_equal(view()->code, CHECK_L4CON);
+	assert_int_equal(view()->code, PROBE_L4CON);
 	assert_string_equal(view()->detail, "connection refused");
 	assert_int_equal(view()->failures, 3);
 	assert_int_equal(view()->downs, 1);
@@ -549,7 +549,7 @@ static void greeting_that_nobody_reads_is_no_reset(void **state)
 		assert_int_equal(fake.ended, 1);
 		fake.ended = 0;
 	}
-	assert_int_equal(view()->code, CHECK_L4OK);
+	assert_int_equal(view()->code, PROBE_L4OK);
 }
 
 static void proxy_header_goes_first(void **state)
@@ -571,7 +571,7 @@ static void proxy_header_goes_first(void **state)
 	assert_memory_equal(fake.got, "PROXY TCP4 127.0.0.1 127.0.0.1 ", 31);
 	assert_string_equal(fake.got + fake.got_len - strlen(wanted), wanted);
 	assert_int_equal(fake.ended, 1);
-	assert_int_equal(view()->code, CHECK_L4OK);
+	assert_int_equal(view()->code, PROBE_L4OK);
 }
 
 /* The next check that begins from now on sends so many bytes. */
@@ -600,7 +600,7 @@ static void who_gets_a_header_from_clients_gets_one_from_checks(void **state)
 	assert_header_of(0);
 	backend_config.check.proxy = CONFIG_CHECK_PROXY_V2;
 	assert_header_of(16);
-	assert_int_equal(view()->code, CHECK_L4OK);
+	assert_int_equal(view()->code, PROBE_L4OK);
 }
 
 static void check_port_is_asked_instead(void **state)
@@ -649,7 +649,7 @@ static void full_unix_backlog_is_waited_for(void **state)
 	start();
 	for (int i = 0; i < 100; i++)
 		turn();
-	assert_int_equal(view()->code, CHECK_INI);
+	assert_int_equal(view()->code, PROBE_INI);
 	assert_true(view()->running);
 	fake.busy = false;
 	while (count > 0)
@@ -706,7 +706,7 @@ static void lack_of_descriptors_says_nothing_of_a_server(void **state)
 	for (int i = 0; i < 100; i++)
 		turn();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
-	assert_int_equal(view()->code, CHECK_SOCKERR);
+	assert_int_equal(view()->code, PROBE_SOCKERR);
 	assert_string_equal(view()->detail, "too many open files");
 	assert_true(server_usable(server()));
 	assert_int_equal(view()->health, 4);
@@ -768,18 +768,18 @@ static void failed_connects_of_clients_count_as_one_failed_check(void **state)
 	start();
 	run_until_result("L4OK");
 	atomic_store(&server()->failing, HEALTH_ERROR_LIMIT - 1);
-	checks_take_news(checks);
+	prober_take_news(prober);
 	assert_int_equal(view()->health, 4);
 	atomic_store(&server()->failing, HEALTH_ERROR_LIMIT);
-	checks_take_news(checks);
+	prober_take_news(prober);
 	assert_int_equal(atomic_load(&server()->failing), 0);
 	assert_int_equal(view()->health, 3);
-	assert_int_equal(view()->code, CHECK_HANA);
+	assert_int_equal(view()->code, PROBE_HANA);
 	assert_string_equal(view()->detail, "10 failed connects in a row");
 	assert_true(server_usable(server()));
 	for (int i = 0; i < 2; i++) {
 		atomic_store(&server()->failing, HEALTH_ERROR_LIMIT + 5);
-		checks_take_news(checks);
+		prober_take_news(prober);
 	}
 	assert_false(server_usable(server()));
 	assert_int_equal(view()->failures, 3);
@@ -795,8 +795,8 @@ static void observed_failures_hasten_the_next_check_and_a_good_one_resets_them(v
 	start();
 	run_until_result("L4OK");
 	atomic_store(&server()->failing, HEALTH_ERROR_LIMIT);
-	checks_take_news(checks);
-	assert_int_equal(view()->code, CHECK_HANA);
+	prober_take_news(prober);
+	assert_int_equal(view()->code, PROBE_HANA);
 	atomic_store(&server()->failing, 7);
 	run_until_result("L4OK"); /* within a millisecond, not in an hour */
 	assert_int_equal(view()->health, 4);
@@ -812,7 +812,7 @@ static void failures_are_not_looked_at_unless_observed(void **state)
 	run_for_conns(1);
 	run_until(!view()->running);
 	atomic_store(&server()->failing, 100);
-	checks_take_news(checks);
+	prober_take_news(prober);
 	assert_int_equal(atomic_load(&server()->failing), 100);
 }
 
@@ -885,7 +885,7 @@ static void disabled_server_begins_unchecked(void **state)
 	server_configs[0].disabled = true;
 	start();
 	assert_int_equal(ev_run(loop, 0), 0);
-	assert_int_equal(view()->code, CHECK_INI);
+	assert_int_equal(view()->code, PROBE_INI);
 }
 
 static void unresolved_server_is_asked_when_it_has_an_address(void **state)
@@ -895,7 +895,7 @@ static void unresolved_server_is_asked_when_it_has_an_address(void **state)
 	start();
 	for (int i = 0; i < 30; i++)
 		turn();
-	assert_int_equal(view()->code, CHECK_INI);
+	assert_int_equal(view()->code, PROBE_INI);
 	assert_int_equal(server_updates_set_addr(&hand.updates, server(), &address), 0);
 	run_until_result("L4OK");
 }
@@ -931,8 +931,8 @@ static void nothing_to_check_waits_for_nothing(void **state)
 	start();
 	assert_null(view());
 	set_admin(SERVER_ADMIN_READY);
-	checks_take_news(checks);
-	checks_drain(checks);
+	prober_take_news(prober);
+	prober_drain(prober);
 	assert_int_equal(ev_run(loop, 0), 0);
 	assert_int_equal(fake.conns, 0);
 }
@@ -945,7 +945,7 @@ static void soft_stop_asks_only_while_somebody_waits(void **state)
 	start();
 	run_until_result("L4OK");
 	atomic_store(&engine.backends[0].queue.waiting, 1);
-	checks_drain(checks);
+	prober_drain(prober);
 	run_for_conns(2);
 	atomic_store(&engine.backends[0].queue.waiting, 0);
 	for (int i = 0; i < 100; i++)
@@ -967,7 +967,7 @@ static void soft_stop_does_not_wake_a_server_in_maintenance(void **state)
 	start();
 	run_until_result("L4OK");
 	set_admin(SERVER_ADMIN_MAINT);
-	checks_drain(checks);
+	prober_drain(prober);
 	assert_int_equal(ev_run(loop, 0), 0); /* comes back: nothing is waited for */
 	set_admin(SERVER_ADMIN_READY);
 	atomic_store(&engine.backends[0].queue.waiting, 1);
@@ -1002,57 +1002,57 @@ static void second_server_has_its_own_place(void **state)
 	start();
 	begun = ev_time();
 	run_until_result("L4OK");
-	assert_int_equal(server()[1].check->code, CHECK_INI);
-	run_until(server()[1].check->code == CHECK_L4OK);
+	assert_int_equal(server()[1].probe->code, PROBE_INI);
+	run_until(server()[1].probe->code == PROBE_L4OK);
 	assert_true(ev_time() - begun > 0.15); /* half the interval, but for the coarse clock of the loop */
 }
 
-#define CHECKS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define PROBER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CHECKS_TEST(connect_that_succeeds_is_enough_for_tcp),
-		CHECKS_TEST(dead_server_goes_down_and_comes_back),
-		CHECKS_TEST(new_server_is_up_and_one_failure_takes_it_down),
-		CHECKS_TEST(server_that_says_nothing_times_out),
-		CHECKS_TEST(answer_that_is_there_counts_when_control_is_late),
-		CHECKS_TEST(missed_time_is_no_failure),
-		CHECKS_TEST(silence_is_a_failure_after_missed_time_too),
-		CHECKS_TEST(connect_that_is_over_counts_when_control_is_late),
-		CHECKS_TEST(http_status_decides),
-		CHECKS_TEST(http_host_asks_in_1_1),
-		CHECKS_TEST(http_body_is_searched),
-		CHECKS_TEST(steps_go_to_and_fro),
-		CHECKS_TEST(what_follows_a_match_is_left_to_the_next_step),
-		CHECKS_TEST(negated_step_waits_for_the_end),
-		CHECKS_TEST(endless_answer_is_cut),
-		CHECKS_TEST(check_ends_with_fin),
-		CHECKS_TEST(greeting_that_nobody_reads_is_no_reset),
-		CHECKS_TEST(proxy_header_goes_first),
-		CHECKS_TEST(who_gets_a_header_from_clients_gets_one_from_checks),
-		CHECKS_TEST(check_port_is_asked_instead),
-		CHECKS_TEST(unix_socket_is_checked),
-		CHECKS_TEST(full_unix_backlog_is_waited_for),
-		CHECKS_TEST(full_unix_backlog_is_no_server_in_the_end),
-		CHECKS_TEST(lack_of_descriptors_says_nothing_of_a_server),
-		CHECKS_TEST(source_that_is_not_ours_says_nothing_of_a_server),
-		CHECKS_TEST(option_that_is_refused_says_nothing_of_a_server),
-		CHECKS_TEST(next_source_is_tried_when_one_cannot_be_had),
-		CHECKS_TEST(failed_connects_of_clients_count_as_one_failed_check),
-		CHECKS_TEST(observed_failures_hasten_the_next_check_and_a_good_one_resets_them),
-		CHECKS_TEST(failures_are_not_looked_at_unless_observed),
-		CHECKS_TEST(maintenance_is_not_checked_and_ready_is_at_once),
-		CHECKS_TEST(slow_start_moves_on_by_itself),
-		CHECKS_TEST(slow_start_needs_no_check),
-		CHECKS_TEST(disabled_server_begins_unchecked),
-		CHECKS_TEST(unresolved_server_is_asked_when_it_has_an_address),
-		CHECKS_TEST(result_of_an_address_that_has_changed_does_not_count),
-		CHECKS_TEST(nothing_to_check_waits_for_nothing),
-		CHECKS_TEST(soft_stop_asks_only_while_somebody_waits),
-		CHECKS_TEST(soft_stop_does_not_wake_a_server_in_maintenance),
-		CHECKS_TEST(waits_are_shortened_a_little),
-		CHECKS_TEST(second_server_has_its_own_place),
+		PROBER_TEST(connect_that_succeeds_is_enough_for_tcp),
+		PROBER_TEST(dead_server_goes_down_and_comes_back),
+		PROBER_TEST(new_server_is_up_and_one_failure_takes_it_down),
+		PROBER_TEST(server_that_says_nothing_times_out),
+		PROBER_TEST(answer_that_is_there_counts_when_control_is_late),
+		PROBER_TEST(missed_time_is_no_failure),
+		PROBER_TEST(silence_is_a_failure_after_missed_time_too),
+		PROBER_TEST(connect_that_is_over_counts_when_control_is_late),
+		PROBER_TEST(http_status_decides),
+		PROBER_TEST(http_host_asks_in_1_1),
+		PROBER_TEST(http_body_is_searched),
+		PROBER_TEST(steps_go_to_and_fro),
+		PROBER_TEST(what_follows_a_match_is_left_to_the_next_step),
+		PROBER_TEST(negated_step_waits_for_the_end),
+		PROBER_TEST(endless_answer_is_cut),
+		PROBER_TEST(check_ends_with_fin),
+		PROBER_TEST(greeting_that_nobody_reads_is_no_reset),
+		PROBER_TEST(proxy_header_goes_first),
+		PROBER_TEST(who_gets_a_header_from_clients_gets_one_from_checks),
+		PROBER_TEST(check_port_is_asked_instead),
+		PROBER_TEST(unix_socket_is_checked),
+		PROBER_TEST(full_unix_backlog_is_waited_for),
+		PROBER_TEST(full_unix_backlog_is_no_server_in_the_end),
+		PROBER_TEST(lack_of_descriptors_says_nothing_of_a_server),
+		PROBER_TEST(source_that_is_not_ours_says_nothing_of_a_server),
+		PROBER_TEST(option_that_is_refused_says_nothing_of_a_server),
+		PROBER_TEST(next_source_is_tried_when_one_cannot_be_had),
+		PROBER_TEST(failed_connects_of_clients_count_as_one_failed_check),
+		PROBER_TEST(observed_failures_hasten_the_next_check_and_a_good_one_resets_them),
+		PROBER_TEST(failures_are_not_looked_at_unless_observed),
+		PROBER_TEST(maintenance_is_not_checked_and_ready_is_at_once),
+		PROBER_TEST(slow_start_moves_on_by_itself),
+		PROBER_TEST(slow_start_needs_no_check),
+		PROBER_TEST(disabled_server_begins_unchecked),
+		PROBER_TEST(unresolved_server_is_asked_when_it_has_an_address),
+		PROBER_TEST(result_of_an_address_that_has_changed_does_not_count),
+		PROBER_TEST(nothing_to_check_waits_for_nothing),
+		PROBER_TEST(soft_stop_asks_only_while_somebody_waits),
+		PROBER_TEST(soft_stop_does_not_wake_a_server_in_maintenance),
+		PROBER_TEST(waits_are_shortened_a_little),
+		PROBER_TEST(second_server_has_its_own_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

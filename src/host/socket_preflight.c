@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * socket_check.c - does this kernel, and what we may do, give the socket options that were asked for?
+ * socket_preflight.c - does this kernel, and what we may do, give the socket options that were asked for?
  *
  * Owns the words for a refused option. Makes sockets and closes them; connects to nobody. Main thread.
  */
-#include "weir/host/socket_check.h"
+#include "weir/host/socket_preflight.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -103,8 +103,8 @@ static bool is_new(const struct config_backend *b, size_t at)
 	return true;
 }
 
-int socket_check_backends(const struct config *c, const struct config_backend **backend, char *why,
-			  size_t room)
+int socket_preflight_backends(const struct config *c, const struct config_backend **backend, char *why,
+			      size_t room)
 {
 	for (size_t i = 0; i < c->backend_count; i++) {
 		const struct config_backend *b = &c->backends[i];

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probe_codes.tbl.h - one row a result of a check: PROBE_CODE(ID, code, number, outcome, text).
+ *
+ * Codes, numbers and texts are HAProxy's (src/check.c, enum healthcheck_status of check-t.h), so that what
+ * reads its `show stat` and `show servers state` reads ours. Only a failure
+ * counts against a server: what is unknown is our own shortage.
+ */
+PROBE_CODE(UNK, "UNK", 0, PROBE_UNKNOWN, "Unknown")
+PROBE_CODE(INI, "INI", 1, PROBE_UNKNOWN, "Initializing")
+PROBE_CODE(SOCKERR, "SOCKERR", 5, PROBE_UNKNOWN, "Socket error")
+PROBE_CODE(HANA, "HANA", 4, PROBE_FAILED, "Health analyze")
+PROBE_CODE(L4OK, "L4OK", 6, PROBE_PASSED, "Layer4 check passed")
+PROBE_CODE(L4TOUT, "L4TOUT", 7, PROBE_FAILED, "Layer4 timeout")
+PROBE_CODE(L4CON, "L4CON", 8, PROBE_FAILED, "Layer4 connection problem")
+PROBE_CODE(L7OK, "L7OK", 15, PROBE_PASSED, "Layer7 check passed")
+PROBE_CODE(L7TOUT, "L7TOUT", 12, PROBE_FAILED, "Layer7 timeout")
+PROBE_CODE(L7RSP, "L7RSP", 13, PROBE_FAILED, "Layer7 invalid response")
+PROBE_CODE(L7STS, "L7STS", 17, PROBE_FAILED, "Layer7 wrong status")

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probe.c - one check of one server: connect, say, listen, judge, and part in peace.
+ *
+ * Owns the socket. A check that gets no socket, no port or no memory has learnt nothing of the server and
+ * says so (SOCKERR). What is said and heard is probe_steps.c's. Main thread.
+ */
+#include "probe.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/engine/endpoint.h"
+#include "weir/engine/server_sock.h"
+#include "weir/net/self_connect.h"
+#include "weir/sys/low_fds.h"
+#include "weir/sys/sys.h"
+#include "probe_steps.h"
+
+/* No event tells of room in a Unix backlog. */
+#define AGAIN_NS (10 * NS_PER_MS)
+
+static void on_io(struct ev_loop *loop, struct ev_io *io, int revents);
+static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
+
+/* ---- time, events and the end ---- */
+
+static int64_t whole_ns(const struct probe *p)
+{
+	return p->check->timeout_ns > 0 ? p->check->timeout_ns : p->check->interval_ns;
+}
+
+/* HAProxy: a connect has min(timeout-connect, interval), and never more than the check. */
+static int64_t connect_limit_ns(const struct probe *p)
+{
+	int64_t limit_ns = whole_ns(p);
+
+	if (p->check->interval_ns < limit_ns)
+		limit_ns = p->check->interval_ns;
+	return p->connect_ns > 0 && p->connect_ns < limit_ns ? p->connect_ns : limit_ns;
+}
+
+static void wake_in(struct probe *p, int64_t ns)
+{
+	p->end_ns = clock_mono_ns() + ns;
+	ev_timer_stop(p->loop, &p->timer);
+	ev_timer_set(&p->timer, ns > 0 ? (double)ns / (double)NS_PER_SEC : 0., 0.);
+	ev_timer_start(p->loop, &p->timer);
+}
+
+/* The timer ends the phase when `limit_ns` have gone by since the check began. */
+static void limit_to(struct probe *p, int64_t limit_ns)
+{
+	wake_in(p, p->began_ns + limit_ns - clock_mono_ns());
+}
+
+void probe_watch(struct probe *p, int events)
+{
+	if (ev_is_active(&p->io) && (p->io.events & (EV_READ | EV_WRITE)) == events)
+		return;
+	ev_io_stop(p->loop, &p->io);
+	ev_io_set(&p->io, p->fd, events);
+	ev_io_start(p->loop, &p->io);
+}
+
+static void hang_up(struct probe *p)
+{
+	ev_io_stop(p->loop, &p->io);
+	if (p->fd >= 0)
+		low_fds_close(p->fd);
+	p->fd = -1;
+}
+
+void probe_stop(struct probe *p)
+{
+	hang_up(p);
+	ev_timer_stop(p->loop, &p->timer);
+	p->phase = PROBE_IDLE;
+}
+
+/* Reads what still comes, for as long as the server means to speak. */
+static void hear_out(struct probe *p)
+{
+	ssize_t n = 1;
+
+	while (n > 0 && p->received < PROBE_BYTES_MAX) {
+		n = sys_recv(p->fd, p->in, sizeof(p->in), 0);
+		p->received += n > 0 ? (size_t)n : 0;
+	}
+	if (n == -EAGAIN)
+		probe_watch(p, EV_READ);
+	else
+		probe_stop(p);
+}
+
+static void part(struct probe *p)
+{
+	const bool connected = p->phase == PROBE_SAYING || p->phase == PROBE_LISTENING;
+
+	if (!connected || sys_shutdown(p->fd, SHUT_WR) != 0) {
+		probe_stop(p);
+		return;
+	}
+	p->phase = PROBE_PARTING;
+	p->received = 0;
+	wake_in(p, PROBE_BYE_NS);
+	hear_out(p);
+}
+
+/* On the loop, not here: who found the verdict is still looking at what came. */
+static void begin_again(struct probe *p)
+{
+	hang_up(p);
+	probe_steps_reset(p);
+	p->again = true;
+	p->phase = PROBE_RENEWING;
+	wake_in(p, 0);
+}
+
+void probe_tell(struct probe *p, enum probe_code code, const char *detail)
+{
+	struct probe_result r = {
+		.code = code,
+		.status = p->check->kind == CONFIG_CHECK_HTTP ? p->http.status : 0,
+		.duration_ms = (clock_mono_ns() - p->began_ns) / NS_PER_MS,
+		.met_itself = p->met_itself,
+	};
+
+	check(p->phase != PROBE_IDLE);
+	check(p->phase != PROBE_PARTING);
+	if (probe_code_outcome(code) == PROBE_FAILED && !p->again &&
+	    clock_mono_ns() - p->end_ns > PROBE_LATE_NS) {
+		begin_again(p);
+		return;
+	}
+	(void)snprintf(r.detail, sizeof(r.detail), "%s", detail); /* a cut one is still a detail */
+	part(p);
+	p->done(p->arg, &r);
+}
+
+/* "connection refused": the C library's words, as a part of a sentence. */
+void probe_tell_error(struct probe *p, enum probe_code code, int err)
+{
+	const char *words = strerrordesc_np(-err);
+	char text[PROBE_DETAIL_MAX];
+
+	(void)snprintf(text, sizeof(text), "%s", words != NULL ? words : "unknown error"); /* cut is fine */
+	if (text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z')
+		text[0] = (char)(text[0] - 'A' + 'a');
+	probe_tell(p, server_sock_is_shortage(err) ? PROBE_SOCKERR : code, text);
+}
+
+/* ---- connecting ---- */
+
+static void connect_failed(struct probe *p, int err)
+{
+	if (err == -ETIMEDOUT)
+		probe_tell(p, PROBE_L4TOUT, "no answer to the connect");
+	else
+		probe_tell_error(p, PROBE_L4CON, err);
+}
+
+/* HAProxy's checks: who gets a header from clients gets one from checks, but at a port of their own. */
+static enum config_send_proxy header_version(const struct probe *p)
+{
+	switch (p->check->proxy) {
+	case CONFIG_CHECK_PROXY_AUTO:
+		break;
+	case CONFIG_CHECK_PROXY_OFF:
+		return CONFIG_SEND_PROXY_OFF;
+	case CONFIG_CHECK_PROXY_V1:
+		return CONFIG_SEND_PROXY_V1;
+	case CONFIG_CHECK_PROXY_V2:
+		return CONFIG_SEND_PROXY_V2;
+	}
+	if (p->check->port != 0 || p->server->check_port != 0)
+		return CONFIG_SEND_PROXY_OFF;
+	return p->server->send_proxy;
+}
+
+/* HAProxy's checks: a v2 header says LOCAL, a v1 header the real addresses of the check's own connection. */
+static int put_header(struct probe *p)
+{
+	const enum config_send_proxy version = header_version(p);
+	struct proxy_send send = {.version = 2, .local = true};
+	struct addr src = {.len = sizeof(src.un)};
+	ssize_t n;
+
+	if (version == CONFIG_SEND_PROXY_OFF)
+		return 0;
+	if (version == CONFIG_SEND_PROXY_V1) {
+		send.version = 1;
+		send.local = false;
+		const int err = sys_getsockname(p->fd, &src.sa, &src.len);
+
+		if (err)
+			return err;
+		addr_to_brief(&src.sa, src.len, &send.src);
+		addr_to_brief(&p->to.sa, p->to.len, &send.dst);
+	}
+	n = proxy_make(&send, p->header, sizeof(p->header));
+	if (n < 0)
+		return (int)n;
+	p->out = p->header;
+	p->out_len = (size_t)n;
+	return 0;
+}
+
+/* Nobody listens, and the connect succeeded all the same. */
+static void met_itself(struct probe *p)
+{
+	sock_harden(p->fd); /* in TIME_WAIT it would hold the server's port */
+	p->met_itself = true;
+	probe_tell(p, PROBE_L4CON, "connection refused (connected to itself)");
+}
+
+static void connected(struct probe *p)
+{
+	int err;
+
+	if (self_connect_happened(p->fd, &p->to)) {
+		met_itself(p);
+		return;
+	}
+	p->phase = PROBE_SAYING;
+	if (!addr_is_unix(&p->to))
+		sock_nodelay(p->fd);
+	limit_to(p, whole_ns(p));
+	err = put_header(p);
+	if (err)
+		probe_tell_error(p, PROBE_SOCKERR, err);
+	else
+		probe_steps_run(p);
+}
+
+/* 0, or -errno of the connect; without even a socket `fd` stays -1. */
+static int connect_from(struct probe *p, const struct addr *source)
+{
+	const int fd = low_fds_take(sock_open(&p->to, source, &p->tcp));
+
+	if (fd < 0)
+		return fd;
+	p->fd = fd;
+	return sys_connect(fd, &p->to.sa, p->to.len);
+}
+
+static int connect_from_some(struct probe *p)
+{
+	static const struct addr none;
+	const struct config_sources *s = &p->server->source;
+	int err;
+
+	if (s->count == 0)
+		return connect_from(p, &none);
+	/* The ports of one may have run out. */
+	while ((err = connect_from(p, &s->list[p->source_at])) == -EADDRNOTAVAIL &&
+	       p->source_at + 1 < s->count) {
+		hang_up(p);
+		p->source_at++;
+	}
+	return err;
+}
+
+static void try_connect(struct probe *p)
+{
+	int err;
+
+	p->phase = PROBE_CONNECTING;
+	limit_to(p, connect_limit_ns(p));
+	err = connect_from_some(p);
+	if (err == 0) {
+		connected(p);
+	} else if (err == -EINPROGRESS) {
+		probe_watch(p, EV_WRITE);
+	} else if (err == -EAGAIN && addr_is_unix(&p->to)) {
+		hang_up(p);
+		p->phase = PROBE_PAUSING;
+		wake_in(p, AGAIN_NS);
+	} else if (p->fd < 0) {
+		probe_tell_error(p, PROBE_SOCKERR, err); /* an option or an address of ours */
+	} else {
+		connect_failed(p, err);
+	}
+}
+
+static void finish_connect(struct probe *p)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+	int err = sys_getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &value, &len);
+
+	if (err == 0)
+		err = -value;
+	if (err == 0)
+		connected(p);
+	else
+		connect_failed(p, err);
+}
+
+/* ---- events ---- */
+
+static void tell_timeout(struct probe *p)
+{
+	const bool heard = p->received > 0;
+
+	if (p->phase == PROBE_CONNECTING)
+		connect_failed(p, -ETIMEDOUT);
+	else if (p->phase == PROBE_SAYING)
+		probe_tell(p, p->check->kind == CONFIG_CHECK_TCP ? PROBE_L4TOUT : PROBE_L7TOUT,
+			   "it takes no bytes");
+	else
+		probe_tell(p, PROBE_L7TOUT,
+			   heard ? "what is expected has not come in time" : "no answer");
+}
+
+static bool is_connect_over(const struct probe *p)
+{
+	struct pollfd pfd = {.fd = p->fd, .events = POLLOUT};
+
+	return poll(&pfd, 1, 0) > 0; /* a failure is "not yet" */
+}
+
+/* Time is over. But where control comes late, the answer may be in the socket for long: what is there
+ * counts, and the timer only when there is nothing. */
+static void look_once_more(struct probe *p)
+{
+	if (p->phase == PROBE_CONNECTING) {
+		if (is_connect_over(p))
+			finish_connect(p); /* from now on it has the time of the whole check */
+		else
+			tell_timeout(p);
+		return;
+	}
+	probe_steps_run(p);
+	if (p->phase == PROBE_SAYING || p->phase == PROBE_LISTENING)
+		tell_timeout(p);
+}
+
+static void start(struct probe *p)
+{
+	p->began_ns = clock_mono_ns();
+	p->source_at = 0;
+	p->met_itself = false;
+	probe_steps_reset(p);
+	try_connect(p);
+}
+
+static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct probe *p = timer->data;
+
+	(void)loop;
+	(void)revents;
+	check(p->phase != PROBE_IDLE);
+	if (p->phase == PROBE_PARTING) {
+		probe_stop(p);
+	} else if (p->phase == PROBE_RENEWING) {
+		start(p);
+	} else if (p->phase == PROBE_PAUSING) {
+		if (clock_mono_ns() - p->began_ns < connect_limit_ns(p))
+			try_connect(p);
+		else
+			probe_tell(p, PROBE_L4TOUT, "its backlog is full");
+	} else {
+		look_once_more(p);
+	}
+}
+
+static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
+{
+	struct probe *p = io->data;
+
+	(void)loop;
+	(void)revents;
+	if (p->phase == PROBE_CONNECTING)
+		finish_connect(p);
+	else if (p->phase == PROBE_PARTING)
+		hear_out(p);
+	else
+		probe_steps_run(p);
+}
+
+void probe_start(struct probe *p, const struct addr *to)
+{
+	check(p->phase == PROBE_IDLE || p->phase == PROBE_PARTING);
+	probe_stop(p);
+	p->to = *to;
+	p->again = false;
+	start(p);
+}
+
+/* ---- life ---- */
+
+int probe_init(struct probe *p, struct ev_loop *loop, const struct config_backend *b,
+	       const struct config_server *s)
+{
+	int err;
+
+	check(b->check.kind != CONFIG_CHECK_OFF);
+	memset(p, 0, sizeof(*p));
+	p->loop = loop;
+	p->check = &b->check;
+	p->server = s;
+	p->tcp = sock_tcp_of(&b->tcp);
+	p->connect_ns = b->timeouts.connect_ns;
+	p->phase = PROBE_IDLE;
+	p->fd = -1;
+	ev_init(&p->io, on_io);
+	p->io.data = p;
+	ev_init(&p->timer, on_timer);
+	p->timer.data = p;
+	err = probe_steps_init(p, s);
+	if (err)
+		probe_free(p);
+	return err;
+}
+
+void probe_free(struct probe *p)
+{
+	probe_stop(p);
+	probe_steps_free(p);
+}

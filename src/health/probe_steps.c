@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probe_steps.c - what a check says over its connection, what it hears, and what it makes of that.
+ *
+ * Owns the request and the places of the strings that are waited for. Main thread.
+ */
+#include "probe_steps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/log.h"
+#include "weir/sys/sys.h"
+
+/* So much of a string is shown in a message. */
+#define SHOWN_BYTES 40
+
+/* "expected 'OK' not found". */
+static void tell_string(struct probe *p, const char *format, const void *bytes, size_t len)
+{
+	char shown[SHOWN_BYTES + 1], text[PROBE_DETAIL_MAX];
+
+	log_escape(bytes, len, shown, sizeof(shown));
+	(void)snprintf(text, sizeof(text), format, shown); /* has room for it */
+	probe_tell(p, PROBE_L7RSP, text);
+}
+
+/* ---- saying ---- */
+
+/* Chooses what is said next, when there is nothing left of the last; else there is something to be heard,
+ * or nothing more to be done. */
+static void next_step(struct probe *p)
+{
+	const struct config_check *c = p->check;
+	const bool http = c->kind == CONFIG_CHECK_HTTP;
+
+	if (c->kind == CONFIG_CHECK_TCP) {
+		probe_tell(p, PROBE_L4OK, "");
+	} else if (http && p->step == 0) {
+		p->step++;
+		p->out = (const uint8_t *)p->request;
+		p->out_len = strlen(p->request);
+	} else if (!http && p->step == c->step_count) {
+		probe_tell(p, PROBE_L7OK, "");
+	} else if (http || c->steps[p->step].expect) {
+		p->phase = PROBE_LISTENING;
+	} else {
+		p->out = c->steps[p->step].bytes;
+		p->out_len = c->steps[p->step].len;
+		p->step++;
+	}
+}
+
+/* Goes on with what is being said; false when it must be waited for. */
+static bool say(struct probe *p)
+{
+	ssize_t n;
+
+	if (p->out_len == 0) {
+		next_step(p);
+		return true;
+	}
+	n = sys_send(p->fd, p->out, p->out_len);
+	if (n == -EAGAIN) {
+		probe_watch(p, EV_WRITE);
+		return false;
+	}
+	if (n < 0) {
+		probe_tell_error(p, PROBE_L7RSP, (int)n);
+		return false;
+	}
+	p->out += n;
+	p->out_len -= (size_t)n;
+	p->received = p->in_len - p->in_at;
+	return true;
+}
+
+/* ---- listening ---- */
+
+static void judge_http(struct probe *p, enum probe_http_verdict verdict)
+{
+	const char *body = p->check->body;
+	char status[32];
+
+	(void)snprintf(status, sizeof(status), "status %u", p->http.status);
+	switch (verdict) {
+	case PROBE_HTTP_MORE:
+		break;
+	case PROBE_HTTP_GOOD:
+		probe_tell(p, PROBE_L7OK, status);
+		break;
+	case PROBE_HTTP_BAD_STATUS:
+		probe_tell(p, PROBE_L7STS, status);
+		break;
+	case PROBE_HTTP_NOT_FOUND:
+		tell_string(p, "expected '%s' not found", body, strlen(body));
+		break;
+	case PROBE_HTTP_BROKEN:
+		probe_tell(p, PROBE_L7RSP, p->http.why);
+		break;
+	}
+}
+
+static void judge_expect(struct probe *p, enum probe_expected verdict)
+{
+	const struct probe_expect *x = &p->expects[p->expect_at];
+	const struct config_check_step *fault = &x->steps[x->fault];
+
+	switch (verdict) {
+	case PROBE_EXPECT_MORE:
+		break;
+	case PROBE_EXPECT_GOOD:
+		p->step += x->count;
+		p->expect_at++;
+		p->phase = PROBE_SAYING;
+		break;
+	case PROBE_EXPECT_MISSING:
+		tell_string(p, "expected '%s' not found", fault->bytes, fault->len);
+		break;
+	case PROBE_EXPECT_UNWANTED:
+		tell_string(p, "unwanted '%s' came", fault->bytes, fault->len);
+		break;
+	}
+}
+
+static void take_input(struct probe *p)
+{
+	const uint8_t *data = p->in + p->in_at;
+	const size_t len = p->in_len - p->in_at;
+	enum probe_expected verdict;
+	size_t used = 0;
+
+	if (p->check->kind == CONFIG_CHECK_HTTP) {
+		p->in_at = p->in_len;
+		judge_http(p, probe_http_push(&p->http, data, len));
+		return;
+	}
+	verdict = probe_expect_push(&p->expects[p->expect_at], data, len, &used);
+	p->in_at += used;
+	judge_expect(p, verdict);
+}
+
+/* The server says no more, or has said enough. */
+static void take_end(struct probe *p)
+{
+	if (p->check->kind == CONFIG_CHECK_HTTP)
+		judge_http(p, probe_http_end(&p->http));
+	else
+		judge_expect(p, probe_expect_end(&p->expects[p->expect_at]));
+}
+
+/* Hears some more; false when it must be waited for. */
+static bool listen_on(struct probe *p)
+{
+	size_t room = sizeof(p->in);
+	ssize_t n;
+
+	if (p->in_at < p->in_len) {
+		take_input(p);
+		return true;
+	}
+	if (room > PROBE_BYTES_MAX - p->received)
+		room = PROBE_BYTES_MAX - p->received;
+	n = room > 0 ? sys_recv(p->fd, p->in, room, 0) : 0;
+	if (n == -EAGAIN) {
+		probe_watch(p, EV_READ);
+		return false;
+	}
+	p->in_at = 0;
+	p->in_len = n > 0 ? (size_t)n : 0;
+	p->received += p->in_len;
+	if (n < 0)
+		probe_tell_error(p, PROBE_L7RSP, (int)n);
+	else if (n == 0)
+		take_end(p);
+	return true;
+}
+
+/* Speaks and hears until there is something to be waited for. */
+void probe_steps_run(struct probe *p)
+{
+	bool more = true;
+
+	while (more) {
+		if (p->phase == PROBE_SAYING)
+			more = say(p);
+		else
+			more = p->phase == PROBE_LISTENING && listen_on(p);
+	}
+}
+
+/* ---- life ---- */
+
+/* HTTP/1.0 asks for the least, and the server ends the connection; who names a host speaks to one of several
+ * behind the address, as browsers do. */
+static int make_request(struct probe *p, const struct config_server *s)
+{
+	const struct config_check *c = p->check;
+	const char *method = c->method != NULL ? c->method : "GET";
+	const char *path = c->path != NULL ? c->path : "/";
+	char own[ADDR_TEXT_MAX];
+	int n;
+
+	if (c->host != NULL)
+		n = asprintf(&p->request, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method,
+			     path, c->host);
+	else
+		n = asprintf(&p->request, "%s %s HTTP/1.0\r\nHost: %s\r\n\r\n", method, path,
+			     s->addr.kind == ADDR_UNIX ? "localhost" : addr_spec_format(&s->addr, own));
+	if (n >= 0)
+		return probe_http_init(&p->http, c);
+	p->request = NULL;
+	return -ENOMEM;
+}
+
+/* How many expects stand together from `from` on. */
+static size_t row_of_expects(const struct config_check *c, size_t from)
+{
+	size_t n = 0;
+
+	while (from + n < c->step_count && c->steps[from + n].expect)
+		n++;
+	return n;
+}
+
+static int make_expects(struct probe *p)
+{
+	const struct config_check *c = p->check;
+	int err = 0;
+
+	p->expects = calloc(c->step_count + 1, sizeof(*p->expects));
+	if (p->expects == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->step_count && !err; i++) {
+		const size_t count = row_of_expects(c, i);
+
+		if (count == 0)
+			continue;
+		err = probe_expect_init(&p->expects[p->expect_count], &c->steps[i], count);
+		p->expect_count += err ? 0 : 1;
+		i += count - 1;
+	}
+	return err;
+}
+
+int probe_steps_init(struct probe *p, const struct config_server *s)
+{
+	if (p->check->kind == CONFIG_CHECK_HTTP)
+		return make_request(p, s);
+	return p->check->kind == CONFIG_CHECK_SEND ? make_expects(p) : 0;
+}
+
+void probe_steps_free(struct probe *p)
+{
+	probe_http_free(&p->http);
+	for (size_t i = 0; i < p->expect_count; i++)
+		probe_expect_free(&p->expects[i]);
+	p->expect_count = 0;
+	free(p->expects);
+	p->expects = NULL;
+	free(p->request);
+	p->request = NULL;
+}
+
+void probe_steps_reset(struct probe *p)
+{
+	p->step = 0;
+	p->expect_at = 0;
+	p->out_len = 0;
+	p->received = 0;
+	p->in_at = 0;
+	p->in_len = 0;
+	probe_http_reset(&p->http);
+	for (size_t i = 0; i < p->expect_count; i++)
+		probe_expect_reset(&p->expects[i]);
+}
