@@ -2,7 +2,7 @@
  *
  * child.c - a process of the demo: forked without exec, gone when its parent is.
  *
- * The one place of this floor that ends a process, and it is never the parent.
+ * The one place of this room that ends a process, and it is never the parent.
  */
 #include "child.h"
 

@@ -2,7 +2,7 @@
  *
  * cli.h - the command line: its verbs and flags, and what they share.
  *
- * The only floor that ends the process, and it does so by returning from main(). Data goes to
+ * The only room that ends the process, and it does so by returning from main(). Data goes to
  * stdout, diagnostics to stderr. Main thread.
  */
 #ifndef WEIR_CLI_CLI_H
