@@ -48,7 +48,7 @@ def functions_of(f):
     lines = tidy.without_directives(f.code).split("\n")
     for name, first, last in tidy.functions(f.code):
         head, brace, body = "\n".join(lines[first - 1:last]).partition("{")
-        yield Function(name, f.path, tidy.floor_of_path(f.path), first, last - first + 1,
+        yield Function(name, f.path, tidy.room_of_path(f.path), first, last - first + 1,
                        bool(re.search(r"(?<!\[)\bstatic\b", head)), brace + body)
 
 
@@ -81,9 +81,9 @@ class Tree:
     """The sources of the product, read once."""
 
     def __init__(self, files):
-        self.files = [f for f in tidy.c_files(files, ("src", "include")) if tidy.floor_of_path(f.path)]
-        seen = {tidy.floor_of_path(f.path) for f in self.files}
-        listed = tidy.floors_of(files)
+        self.files = [f for f in tidy.c_files(files, ("src", "include")) if tidy.room_of_path(f.path)]
+        seen = {tidy.room_of_path(f.path) for f in self.files}
+        listed = tidy.rooms_of(files)
         self.rooms = [r for r in listed if r != "main" or r in seen] + sorted(seen - set(listed))
         self.functions = [function for f in self.files for function in functions_of(f)]
         self.of_path = collections.defaultdict(list)
@@ -91,7 +91,7 @@ class Tree:
             self.of_path[function.path].append(function)
 
     def of_room(self, room):
-        return [f for f in self.files if tidy.floor_of_path(f.path) == room]
+        return [f for f in self.files if tidy.room_of_path(f.path) == room]
 
 
 # ---- measures ------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def measure_circles(tree, references=False):
             rows.append({"files": len(circle), "members": circle, "calls": calls})
         return rows
 
-    rooms = {room: described({p for p in graph if tidy.floor_of_path(p) == room}) for room in tree.rooms}
+    rooms = {room: described({p for p in graph if tidy.room_of_path(p) == room}) for room in tree.rooms}
     return {"references": references, "tree": described(set(graph)), "rooms": rooms}
 
 

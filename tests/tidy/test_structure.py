@@ -16,7 +16,6 @@ import structure  # noqa: E402
 import tidy  # noqa: E402
 
 ROOMS = ("src/meson.build", "rooms = ['base', 'io',\n  'engine', 'control']\nside_by_side = ['io']\n")
-FLOORS = ("src/meson.build", "floors = ['base', 'io', 'engine', 'control']\n")
 
 
 def files_of(*pairs, build=ROOMS):
@@ -46,10 +45,9 @@ class Rooms(unittest.TestCase):
         self.assertEqual(row, {"room": "io", "sources": 1, "private_headers": 1, "public_headers": 1,
                                "files": 3, "source_lines": 5, "lines": 10})
 
-    def test_rooms_and_floors_are_both_read_in_their_order(self):
-        for build in (ROOMS, FLOORS):
-            rows = measured(*self.FILES, build=build)["rooms"]
-            self.assertEqual([r["room"] for r in rows], ["base", "io", "engine", "control", "main"])
+    def test_rooms_are_read_in_their_order(self):
+        rows = measured(*self.FILES)["rooms"]
+        self.assertEqual([r["room"] for r in rows], ["base", "io", "engine", "control", "main"])
 
     def test_a_room_that_is_not_listed_is_counted_too(self):
         rows = measured(("src/attic/a.c", "\n"))["rooms"]

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import tidy  # noqa: E402
 
-FLOORS = ("src/meson.build", "floors = ['base', 'io', 'config', 'balance', 'engine', 'control', 'cli']\n")
+ROOMS = ("src/meson.build", "rooms = ['base', 'io', 'config', 'balance', 'engine', 'control', 'cli']\n")
 
 
 def head(path):
@@ -20,7 +20,7 @@ def head(path):
 
 def found(rule, *pairs):
     """Lines and paths at which `rule` speaks about files of these (path, text)."""
-    files = [tidy.make_file(path, text) for path, text in (FLOORS,) + pairs]
+    files = [tidy.make_file(path, text) for path, text in (ROOMS,) + pairs]
     return [(f.path, f.line) for f in tidy.findings(files) if f.rule == rule]
 
 
@@ -44,11 +44,11 @@ class Include(unittest.TestCase):
         self.assertEqual(found("include", ("src/main.c", text)), [])
         self.assertEqual(found("include", ("src/control/x.c", text)), [("src/control/x.c", 1)])
 
-    def test_own_floor_and_down_are_fine(self):
+    def test_own_room_and_down_are_fine(self):
         text = '#include <ev.h>\n#include "weir/engine/a.h"\n#include "weir/io/b.h"\n#include "flow.h"\n'
         self.assertEqual(found("include", ("src/engine/flow.c", text)), [])
 
-    def test_unknown_floor_is_found(self):
+    def test_unknown_room_is_found(self):
         self.assertEqual(found("include", ("src/attic/x.c", "")), [("src/attic/x.c", 1)])
         line = "#include \"../../bench/y.h\"\n"
         self.assertEqual(found("include", ("src/io/x.c", line)), [("src/io/x.c", 1)])
@@ -87,7 +87,7 @@ endforeach
         return [f.text for f in self.findings(*pairs)]
 
     def test_the_list_of_rooms_orders_them(self):
-        self.assertEqual(tidy.floors_of([tidy.make_file("src/meson.build", self.BUILD)]),
+        self.assertEqual(tidy.rooms_of([tidy.make_file("src/meson.build", self.BUILD)]),
                          ["base", "io", "engine", "health", "names", "control", "main"])
         self.assertEqual(self.found(("src/io/x.c", '#include "weir/names/y.h"\n')), [("src/io/x.c", 1)])
         self.assertEqual(self.found(("src/names/x.c", '#include "weir/io/y.h"\n')), [])
@@ -192,7 +192,7 @@ class Call(unittest.TestCase):
             self.assertEqual(found("call", ("src/io/x.c", text)), [("src/io/x.c", 3)], name)
             self.assertEqual(found("call", ("src/engine/x.c", text)), [("src/engine/x.c", 3)], name)
 
-    def test_their_home_and_other_floors_may(self):
+    def test_their_home_and_other_rooms_may(self):
         text = "int f(void)\n{\n\treturn splice(1);\n}\n"
         for path in ("src/sys/sys.c", "src/control/x.c", "bench/x.c"):
             self.assertEqual(found("call", (path, text)), [])

@@ -30,13 +30,13 @@ LINE_NAMES = (".c", ".h", ".py", ".sh", ".ini", ".build", ".txt", ".service")
 BANNED = ("strcpy", "strcat", "sprintf", "vsprintf", "strncpy", "atoi", "atol", "atof", "strtok", "gets",
           "alloca", "system", "popen")
 
-# What src/sys/sys.c wraps: elsewhere on these floors the simulator could not stand in for it.
+# What src/sys/sys.c wraps: elsewhere in these rooms the simulator could not stand in for it.
 DATA_PLANE = ("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg",
               "sendfile", "splice", "tee", "vmsplice", "read", "readv", "write", "writev", "pipe", "pipe2",
               "shutdown", "close", "ioctl", "fcntl", "poll", "ppoll", "select", "pselect", "eventfd",
               "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
               "syscall")
-DATA_PLANE_FLOORS = ("net", "io", "engine")
+DATA_PLANE_ROOMS = ("net", "io", "engine")
 DATA_PLANE_HOME = "src/sys/sys.c"
 
 # Spelt in halves, so that this file keeps its own rule.
@@ -126,13 +126,13 @@ def listed(files, name):
     return [], 1
 
 
-def floors_of(files):
-    """The order of the rooms, lowest first, as src/meson.build lists it: `rooms`, or `floors`."""
-    rooms = listed(files, "rooms")[0] or listed(files, "floors")[0]
+def rooms_of(files):
+    """The order of the rooms, lowest first, as src/meson.build lists it."""
+    rooms = listed(files, "rooms")[0]
     return rooms + ["main"] if rooms else []
 
 
-def floor_of_path(path):
+def room_of_path(path):
     parts = path.split("/")
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else "main"
@@ -163,14 +163,14 @@ def included_path(path, target, paths, private):
         if candidate in paths:
             return candidate
     if "/" not in target and target in private:
-        own = [p for p in private[target] if floor_of_path(p) == floor_of_path(path)]
+        own = [p for p in private[target] if room_of_path(p) == room_of_path(path)]
         return (own or private[target])[0]
     return beside if "/" not in target or target.startswith(".") else os.path.normpath("src/" + target)
 
 
 def bad_include(here, path, rooms, side_by_side):
     """Why a file of the room `here`, or of none, may not include `path`; None if it may."""
-    there = floor_of_path(path)
+    there = room_of_path(path)
     if there == here:
         return None
     if here is not None:
@@ -185,7 +185,7 @@ def bad_include(here, path, rooms, side_by_side):
 
 def rule_include(files):
     """An include points to its own room or to a public header of one below, never to one at its side."""
-    rooms = floors_of(files)
+    rooms = rooms_of(files)
     if not rooms:
         yield "src/meson.build", 1, "no list of rooms"
     side_by_side, line = listed(files, "side_by_side")
@@ -197,7 +197,7 @@ def rule_include(files):
     for path in sorted(p for p in paths if is_private(p)):
         private[os.path.basename(path)].append(path)
     for f in c_files(files, ("src", "include", "bench")):
-        here = floor_of_path(f.path)
+        here = room_of_path(f.path)
         if here not in rooms and not f.path.startswith("bench/"):
             yield f.path, 1, "in a room '%s' that src/meson.build does not list" % here
             continue
@@ -221,7 +221,7 @@ def rule_call(files):
     for f in c_files(files, C_FOLDERS):
         for at, name in calls(f.code, BANNED):
             yield f.path, line_of(f.code, at), "%s() is not used here" % name
-        if floor_of_path(f.path) in DATA_PLANE_FLOORS and f.path != DATA_PLANE_HOME:
+        if room_of_path(f.path) in DATA_PLANE_ROOMS and f.path != DATA_PLANE_HOME:
             for at, name in calls(f.code, DATA_PLANE):
                 yield f.path, line_of(f.code, at), "%s() belongs into %s" % (name, DATA_PLANE_HOME)
 
