@@ -225,6 +225,12 @@ def test_top_without_a_terminal_is_one_page_with_rates(weir, peers):
     assert page["bytes_to_server_per_s"] > 0
 
 
+def heed_signals():
+    """In a child: nohup(1) and a shell's background jobs ignore some of these, and children inherit that."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Screen:
     """`weir top` on a terminal of its own."""
 
@@ -235,7 +241,7 @@ class Screen:
         self.text = b""
         self.child = subprocess.Popen(
             [BINARY, "top", "-s", daemon.admin], stdin=self.slave, stdout=self.slave,
-            stderr=self.slave, start_new_session=True,
+            stderr=self.slave, start_new_session=True, preexec_fn=heed_signals,
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **(env or {})})
         os.set_blocking(self.master, False)
 
