@@ -5,7 +5,7 @@
  * Unlike there a second is not one of the clock on the wall: it begins with the first who comes. Any
  * thread.
  */
-#include "weir/engine/rate.h"
+#include "weir/base/rate.h"
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"

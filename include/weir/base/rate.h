@@ -8,8 +8,8 @@
  * that follows, and n seconds of pressure let in n * limit.
  * Any thread: the lock is held for a few instructions.
  */
-#ifndef WEIR_ENGINE_RATE_H
-#define WEIR_ENGINE_RATE_H
+#ifndef WEIR_BASE_RATE_H
+#define WEIR_BASE_RATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

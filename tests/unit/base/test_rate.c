@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "weir/base/clock.h"
-#include "weir/engine/rate.h"
+#include "weir/base/rate.h"
 
 #define BEGIN_NS (INT64_C(123456) * NS_PER_MS + 789)
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
