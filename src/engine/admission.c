@@ -18,6 +18,7 @@
 #include "weir/engine/source_wait.h"
 #include "weir/net/netset.h"
 #include "weir/net/sock.h"
+#include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
 #include "connect.h"
 #include "extra.h"
@@ -25,7 +26,6 @@
 #include "session_deadline.h"
 #include "session_end.h"
 #include "slots.h"
-#include "source_table.h"
 #include "worker.h"
 
 /* How long a peer over maxconn-per-source may owe its PROXY header: longer than TCP takes to send a lost

@@ -16,7 +16,7 @@
 #include "weir/io/buf_pool.h"
 #include "weir/net/addr.h"
 #include "weir/net/proxy.h"
-#include "source_table.h"
+#include "weir/net/source_table.h"
 
 struct session;
 struct slab;

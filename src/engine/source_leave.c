@@ -8,9 +8,9 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
+#include "weir/net/source_table.h"
 #include "extra.h"
 #include "session.h"
-#include "source_table.h"
 
 void source_leave_soon(struct session *s)
 {

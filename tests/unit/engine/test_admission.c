@@ -15,12 +15,12 @@
 #include <cmocka.h>
 
 #include "weir/engine/source_wait.h"
+#include "weir/net/source_table.h"
 #include "engine/admission.h"
 #include "engine/extra.h"
 #include "engine/session.h"
 #include "engine/session_end.h"
 #include "engine/source_leave.h"
-#include "engine/source_table.h"
 #include "engine/worker.h"
 
 #define BACKENDS 4u

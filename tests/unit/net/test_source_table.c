@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "engine/source_table.h"
+#include "weir/net/source_table.h"
 
 static struct addr_brief address(const char *text)
 {

@@ -7,8 +7,8 @@
  * no place may wait while others of its source are ending: whoever leaves gives its place to the first who
  * waits. Any thread: the counts are exact.
  */
-#ifndef WEIR_ENGINE_SOURCE_TABLE_H
-#define WEIR_ENGINE_SOURCE_TABLE_H
+#ifndef WEIR_NET_SOURCE_TABLE_H
+#define WEIR_NET_SOURCE_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  *
  * Owns the entries. Memory is taken and given back outside of the locks. Any thread.
  */
-#include "source_table.h"
+#include "weir/net/source_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
