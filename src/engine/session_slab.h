@@ -19,7 +19,7 @@
 #ifndef WEIR_ENGINE_SESSION_SLAB_H
 #define WEIR_ENGINE_SESSION_SLAB_H
 
-#include "slab.h"
+#include "weir/io/slab.h"
 
 struct session;
 

@@ -19,7 +19,7 @@ WRITE = "src/engine/flow_write.c"
 SESSION = "src/engine/session_end.c"
 PREFACE = "src/engine/preface.c"
 GREETING = "src/engine/greeting.c"
-SLAB = "src/engine/slab.c"
+SLAB = "src/io/slab.c"
 
 LEFT_OUT = {
     "R4": "is about level-triggered loops; the epoll driver is edge-triggered, a spin of it is caught by "

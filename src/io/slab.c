@@ -6,7 +6,7 @@
  * freed slot is handed out first: its memory is warm. Memory is taken in blocks of pages, which stay mapped.
  * A worker's thread.
  */
-#include "slab.h"
+#include "weir/io/slab.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * pieces seldom does. Its addresses stay ours, and read as zeros until they are needed again. The directory
  * of pages stays too, some 60 bytes each. A worker's thread.
  */
-#ifndef WEIR_ENGINE_SLAB_H
-#define WEIR_ENGINE_SLAB_H
+#ifndef WEIR_IO_SLAB_H
+#define WEIR_IO_SLAB_H
 
 #include <stdbool.h>
 #include <stdint.h>
