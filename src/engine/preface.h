@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "weir/engine/close_reason.h"
+#include "weir/account/close_reason.h"
 
 struct io_op;
 struct session;

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/account/close_reason.h"
 #include "weir/base/list.h"
-#include "weir/engine/close_reason.h"
 #include "weir/engine/engine.h"
 #include "weir/io/io.h"
 #include "flow.h"

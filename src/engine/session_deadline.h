@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "weir/engine/close_reason.h"
+#include "weir/account/close_reason.h"
 
 struct session;
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/account/close_reason.h"
 #include "weir/base/json.h"
-#include "weir/engine/close_reason.h"
 #include "weir/net/addr.h"
 #include "weir/net/proxy.h"
 

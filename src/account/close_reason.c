@@ -4,13 +4,13 @@
  *
  * Any thread.
  */
-#include "weir/engine/close_reason.h"
+#include "weir/account/close_reason.h"
 
 #include "weir/base/check.h"
 
 static const struct close_reason_row close_reason_rows[CLOSE_REASONS] = {
 #define REASON(name, letter1, letter2, is_error, words) {#name, letter1, letter2, is_error, words},
-#include "weir/engine/close_reasons.tbl.h"
+#include "weir/account/close_reasons.tbl.h"
 #undef REASON
 };
 

@@ -2,14 +2,14 @@
  *
  * close_reason.h - why a session ended; one row each in close_reasons.tbl.h. Any thread.
  */
-#ifndef WEIR_ENGINE_CLOSE_REASON_H
-#define WEIR_ENGINE_CLOSE_REASON_H
+#ifndef WEIR_ACCOUNT_CLOSE_REASON_H
+#define WEIR_ACCOUNT_CLOSE_REASON_H
 
 #include <stdbool.h>
 
 enum close_reason {
 #define REASON(name, letter1, letter2, is_error, words) CLOSE_##name,
-#include "weir/engine/close_reasons.tbl.h"
+#include "weir/account/close_reasons.tbl.h"
 #undef REASON
 	CLOSE_REASONS
 };
