@@ -15,14 +15,14 @@ void admin_listing_begin(struct admin_listing *l, struct question *q, bool as_js
 static void add_session(struct admin_listing *l, const struct session_facts *f, struct text *out)
 {
 	if (!l->as_json) {
-		record_show(f, out);
+		session_facts_show(f, out);
 		return;
 	}
 	if (!l->any)
 		json_array(&l->json, NULL);
 	l->any = true;
 	json_line(&l->json, 2);
-	record_show_json(f, &l->json);
+	session_facts_show_json(f, &l->json);
 }
 
 static void end_array(struct admin_listing *l, struct text *out)

@@ -14,7 +14,6 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
-#include "weir/engine/record.h"
 #include "weir/engine/source_wait.h"
 #include "weir/net/netset.h"
 #include "weir/net/sock.h"
@@ -22,6 +21,7 @@
 #include "weir/sys/sys.h"
 #include "connect.h"
 #include "extra.h"
+#include "record.h"
 #include "session.h"
 #include "session_deadline.h"
 #include "session_end.h"

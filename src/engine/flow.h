@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/account/session_state.h"
 #include "weir/io/io.h"
 
 /* One read of at least so many bytes makes a flow bulk, as more will follow it; so do smaller ones that
@@ -32,17 +33,6 @@
 #define FLOW_NEVER_BULK UINT8_MAX
 
 struct session;
-
-enum flow_dir { FLOW_TO_SERVER, FLOW_TO_CLIENT };
-
-enum flow_state {
-	FLOW_IDLE,   /* the session is not connected yet */
-	FLOW_OPEN,   /* reads its source */
-	FLOW_ENDED,  /* the source sent FIN and all before it is written: FIN is passed on */
-	FLOW_BROKEN, /* the source was reset and all before it is written: the session resets */
-	FLOW_DONE,   /* FIN was passed on */
-	FLOW_DEAD,   /* the destination is gone, or the session closes: nothing moves any more */
-};
 
 /* Each phase of a session sets `done` of the ops that it starts, and takes over what is still on its way from
  * the phase before: preface.c, connect.c, flow_open(), flow_kill() and last session_close(). */

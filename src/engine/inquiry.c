@@ -9,6 +9,7 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
+#include "record.h"
 #include "session.h"
 #include "session_slab.h"
 #include "worker.h"

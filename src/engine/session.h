@@ -19,22 +19,11 @@
 #include <stdint.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/session_state.h"
 #include "weir/base/list.h"
 #include "weir/engine/engine.h"
 #include "weir/io/io.h"
 #include "flow.h"
-
-enum session_state {
-	SESSION_FREE,
-	SESSION_ACCEPTED,
-	SESSION_HANDSHAKE, /* the client's PROXY header is on its way */
-	SESSION_HELD,      /* waits for another session of its source to end */
-	SESSION_QUEUED,    /* waits for a place at a server */
-	SESSION_CONNECTING,
-	SESSION_WAITING, /* between two tries */
-	SESSION_FORWARDING,
-	SESSION_CLOSING,
-};
 
 enum side_name { SIDE_CLIENT, SIDE_SERVER };
 

@@ -9,10 +9,10 @@
 
 #include "weir/base/check.h"
 #include "weir/base/last_words.h"
-#include "weir/engine/record.h"
 #include "weir/engine/source_wait.h"
 #include "extra.h"
 #include "queueing.h"
+#include "record.h"
 #include "session.h"
 #include "session_deadline.h"
 #include "slots.h"

@@ -75,7 +75,7 @@ static void add_slice(struct stat_gather *g)
 		const struct session_facts *f = &q->sessions[i];
 		const size_t backend = (size_t)(f->backend - e->backends);
 
-		add(&g->live[tally_of_frontend(e, f->frontend)], f);
+		add(&g->live[tally_of_frontend(e, &e->frontends[f->frontend_index])], f);
 		if (f->backend_counted)
 			add(&g->live[tally_of_backend(e, backend)], f);
 		if (f->server != NULL)

@@ -28,9 +28,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/account/session_facts.h"
 #include "weir/base/list.h"
 #include "weir/base/spinlock.h"
-#include "weir/engine/record.h"
 
 /* What a worker does in one turn: so many sessions are copied, so many places looked at. */
 #define INQUIRY_SESSIONS_MAX 64u

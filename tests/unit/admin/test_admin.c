@@ -176,7 +176,7 @@ static void worker_shows(unsigned first, unsigned count, bool over)
 	assert_non_null(q);
 	assert_in_range(count, 0, INQUIRY_SESSIONS_MAX);
 	for (unsigned i = 0; i < count; i++)
-		q->sessions[i] = (struct session_facts){.frontend = &frontend, .backend = &backend,
+		q->sessions[i] = (struct session_facts){.frontend = &frontend_config, .backend = &backend,
 							.worker = q->worker, .number = first + i,
 							.state = SESSION_FORWARDING, .bytes_in = 100,
 							.bytes_out = 1};

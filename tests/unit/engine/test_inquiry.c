@@ -372,7 +372,7 @@ static void control_and_worker_go_on_side_by_side(void **state)
 		while (inquiry_is_lent(&q))
 			sched_yield();
 		for (unsigned k = 0; k < q.count; k++)
-			assert_ptr_equal(q.sessions[k].frontend, &frontend);
+			assert_ptr_equal(q.sessions[k].frontend, &frontend_config);
 		q.place = q.over ? 0 : q.place;
 	}
 	pthread_join(thread, NULL);

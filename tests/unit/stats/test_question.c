@@ -108,7 +108,7 @@ static void worker_shows(unsigned worker, unsigned count, bool over)
 
 	assert_non_null(q);
 	for (unsigned i = 0; i < count; i++)
-		q->sessions[i] = (struct session_facts){.frontend = &frontend, .backend = &backend,
+		q->sessions[i] = (struct session_facts){.frontend = &frontend_config, .backend = &backend,
 							.worker = worker, .number = i, .bytes_in = 100};
 	q->count = count;
 	q->over = over;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_record.c - a living session as `show sess` has it: the same fields as a line and as an object.
+ * test_session_facts.c - a living session as `show sess` has it: the same fields as a line and as an object.
  */
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -11,19 +11,19 @@
 
 #include <cmocka.h>
 
+#include "weir/account/session_facts.h"
+#include "weir/account/session_state.h"
+#include "weir/balance/backend.h"
 #include "weir/base/clock.h"
-#include "weir/engine/record.h"
-#include "engine/session.h"
 
 static struct config_server server_config = {.name = "a"};
 static struct config_backend backend_config = {.name = "0.10"};
 static struct config_frontend frontend_config = {.name = "12"};
 static struct server server = {.config = &server_config};
 static struct backend backend = {.config = &backend_config};
-static struct frontend frontend = {.config = &frontend_config};
 
 static const struct session_facts facts = {
-	.frontend = &frontend, .backend = &backend, .bytes_in = 3, .bytes_out = UINT64_C(5000000000),
+	.frontend = &frontend_config, .backend = &backend, .bytes_in = 3, .bytes_out = UINT64_C(5000000000),
 	.age_ns = 12 * NS_PER_MS, .number = 10, .held = {7, 0}, .flow_state = {FLOW_OPEN, FLOW_ENDED},
 	.state = SESSION_FORWARDING, .tries = 1, .pipes = 2,
 };
@@ -34,11 +34,11 @@ static void assert_shown(const struct session_facts *f, const char *line, const 
 	struct json json;
 
 	text_init(&out);
-	record_show(f, &out);
+	session_facts_show(f, &out);
 	assert_string_equal(out.bytes, line);
 	text_free(&out);
 	json_init(&json, &out, JSON_CODES);
-	record_show_json(f, &json);
+	session_facts_show_json(f, &json);
 	assert_string_equal(out.bytes, object);
 	text_free(&out);
 }

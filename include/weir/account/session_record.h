@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session_record.h - what the log is told of a session that ended, or of a client that never was one.
+ *
+ * A worker fills it and has it copied; text is made of it by the reader of the log, so that a line costs the
+ * worker no formatting. Names are borrowed from the configuration, which outlives the log.
+ */
+#ifndef WEIR_ACCOUNT_SESSION_RECORD_H
+#define WEIR_ACCOUNT_SESSION_RECORD_H
+
+#include <stdint.h>
+
+#include "weir/config/config.h"
+#include "weir/net/addr.h"
+#include "weir/net/proxy.h"
+
+struct session_record {
+	const struct config_frontend *frontend; /* borrows */
+	const struct config_backend *backend;   /* borrows */
+	const struct config_server *server;     /* borrows; NULL when none was tried */
+	const struct addr *address;             /* borrows; the server's, published for ever */
+	struct addr_brief client;
+	uint64_t bytes_in;
+	uint64_t bytes_out;
+	uint64_t bytes_spliced;
+	uint32_t unacked_in;  /* not acknowledged by the server, when its socket was closed */
+	uint32_t unacked_out; /* the same of the client */
+	int64_t queue_ns;     /* -1 = never waited in a queue */
+	int64_t connect_ns;   /* -1 = never connected */
+	int64_t duration_ns;
+	uint32_t worker;
+	uint32_t number;
+	uint32_t before; /* how many waited in the queue when it came */
+	uint8_t tries;
+	uint8_t reason;        /* enum close_reason */
+	uint8_t state;         /* enum session_state: the one that it ended in */
+	uint8_t unique_id_len; /* 0 = none */
+	/* The last: only what is used of it goes into the log. */
+	uint8_t unique_id[PROXY_UNIQUE_ID_MAX];
+};
+
+/* Logs it, at level info. A worker's thread. */
+void session_record_log(const struct session_record *r);
+
+#endif

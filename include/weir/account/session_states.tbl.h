@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session_states.tbl.h - one row for each state of a session: STATE(NAME, word, letter).
+ *
+ * The word is that of `show sess`, and never changes. The letter is HAProxy's for a session that ends in this
+ * state: 'Q' in a queue, 'C' not connected yet, 'D' data. Which state may follow which, session.c says.
+ */
+STATE(FREE, "free", 'C')
+STATE(ACCEPTED, "accepted", 'C')
+STATE(HANDSHAKE, "handshake", 'C')   /* the client's PROXY header is on its way */
+STATE(HELD, "held", 'C')             /* waits for another session of its source to end */
+STATE(QUEUED, "queued", 'Q')         /* waits for a place at a server */
+STATE(CONNECTING, "connecting", 'C')
+STATE(WAITING, "waiting", 'C')       /* between two tries */
+STATE(FORWARDING, "forwarding", 'D')
+STATE(CLOSING, "closing", 'C')

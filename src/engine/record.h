@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * record.h - what a worker tells of its sessions: to the log when one ends, to `show sess` while it lives.
+ *
+ * A worker's thread.
+ */
+#ifndef WEIR_ENGINE_RECORD_H
+#define WEIR_ENGINE_RECORD_H
+
+#include "weir/account/close_reason.h"
+#include "weir/account/session_facts.h"
+
+struct endpoint;
+struct session;
+struct worker;
+
+/* One log record for an ended session; of those that were never let in, only some. */
+void record_session_end(const struct session *s);
+/* The same for a client that never was a session. */
+void record_turned_away(struct worker *w, const struct endpoint *ep, const struct addr_brief *client,
+			enum close_reason why);
+/* The facts of a session that is not free. */
+void record_take(const struct session *s, struct session_facts *out);
+
+#endif
