@@ -12,6 +12,7 @@
 #include "weir/admin/admin_answers.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/engine/tallies.h"
 
 enum stat_column {
 #define COLUMN(name) STAT_##name,
@@ -172,7 +173,7 @@ static const struct {
 } tally_columns[] = {
 #define TALLY(field, kind, unit, shown, column, metric, help)                                                \
 	{STAT_##column, TALLY_SHOWN_##shown, offsetof(struct tally_sum, field)},
-#include "weir/engine/tallies.tbl.h"
+#include "weir/account/tallies.tbl.h"
 #undef TALLY
 };
 

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "weir/engine/tally.h"
+#include "weir/engine/tallies.h"
 #include "connect.h"
 #include "session.h"
 #include "session_end.h"

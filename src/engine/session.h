@@ -75,7 +75,7 @@ struct session {
 	bool halted : 1; /* the wait for acknowledgements has been given up */
 	bool slotless : 1; /* its reservations of maxconn are given back already */
 	bool evict_mark : 1; /* evict.h */
-	uint8_t sum_mark : 2; /* tally.h: the last walk that has added its bytes to a sum; 0 = none */
+	uint8_t sum_mark : 2; /* tallies.h: the last walk that has added its bytes to a sum; 0 = none */
 	bool judged : 1; /* by its own address, which is the client's: nothing speaks against it */
 	uint16_t sources_tried; /* of the server's source addresses, in this try */
 };

@@ -17,7 +17,7 @@
 #include "weir/base/list.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/inquiry.h"
-#include "weir/engine/tally.h"
+#include "weir/engine/tallies.h"
 #include "weir/io/io.h"
 #include "evict.h"
 #include "listener.h"
@@ -42,10 +42,10 @@ struct worker {
 	struct list source_waits;   /* sessions here that wait for one of their source to end */
 	struct listener *listeners; /* owns; one for each endpoint */
 	struct picker *pickers;     /* owns; one for each backend */
-	struct tally *tallies;      /* owns; of frontends and servers, see tally.h */
+	struct tally *tallies;      /* owns; of frontends and servers, see tallies.h */
 	struct eviction *evictions; /* owns; of servers, in the order of tallies */
 	struct evict_walk evict_walk;
-	uint8_t sum_mark : 2; /* tally.h: of the last walk that adds up, 1 and 2 by turns; 0 = none */
+	uint8_t sum_mark : 2; /* tallies.h: of the last walk that adds up, 1 and 2 by turns; 0 = none */
 	struct timer age;     /* give_back.c; set only while something rests */
 	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
 	struct log_ring *log;       /* owns */

@@ -14,6 +14,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/engine/engine.h"
+#include "weir/engine/tallies.h"
 
 struct stat_bytes {
 	uint64_t to_server;

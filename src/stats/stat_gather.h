@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "weir/engine/tally.h"
+#include "weir/account/tally.h"
 #include "weir/stats/cursor.h"
 
 struct engine;

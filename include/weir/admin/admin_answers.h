@@ -8,10 +8,10 @@
 #ifndef WEIR_ADMIN_ADMIN_ANSWERS_H
 #define WEIR_ADMIN_ADMIN_ANSWERS_H
 
+#include "weir/account/tally.h"
 #include "weir/admin/admin_commands.h"
 #include "weir/base/json.h"
 #include "weir/config/options.h"
-#include "weir/engine/tally.h"
 
 #define ADMIN_ARGS_MAX 3
 

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/account/tally.h"
 #include "weir/base/list.h"
-#include "weir/engine/tally.h"
 #include "weir/stats/cursor.h"
 
 /* For a worker to answer; and when another one has not, as this one may hang as well. */

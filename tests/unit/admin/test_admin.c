@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "weir/engine/tally.h"
+#include "weir/account/tally.h"
 #include "admin/admin_client.h"
 #include "engine/session.h"
 #include "engine/worker.h"

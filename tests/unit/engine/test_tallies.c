@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_tally.c - what workers count: rates, times and maxima, of two workers whose clocks the tests turn.
+ * test_tallies.c - what workers count: rates, times and maxima, of two workers whose clocks the tests turn.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "weir/base/clock.h"
-#include "weir/engine/tally.h"
+#include "weir/engine/tallies.h"
 #include "engine/extra.h"
 #include "engine/session.h"
 #include "engine/worker.h"
@@ -268,56 +268,6 @@ static void bytes_of_a_late_end_are_counted_by_the_next_walk(void **state)
 	assert_int_equal(take(OF_SERVER)->bytes_to_server, 1123);
 }
 
-/* ---- the table ---- */
-
-/* Gives both workers' fields of the row in `field` 5 and 7, and tells what they come to. */
-#define SET_FIELD(field)                                                                                     \
-	(counter_set(&tallies[0][OF_BACKEND].field, 5), counter_set(&tallies[1][OF_BACKEND].field, 7))
-#define SET_TOTAL(field) (SET_FIELD(field), 5 + 7)
-#define SET_GAUGE(field) (SET_FIELD(field), 5 + 7)
-#define SET_MAX(field)	 (SET_FIELD(field), 7)
-#define SET_RATE(field)	 0
-
-static void each_row_is_read_and_added_up_by_its_kind(void **state)
-{
-	const uint64_t expected[] = {
-#define TALLY(field, kind, unit, shown, column, metric, help) SET_##kind(field),
-#include "weir/engine/tallies.tbl.h"
-#undef TALLY
-	};
-	const struct tally_row *row;
-	size_t i;
-
-	(void)state;
-	for (i = 0; (row = tally_row(i)) != NULL; i++)
-		assert_int_equal(tally_at(take(OF_BACKEND), row->offset), expected[i]);
-	assert_int_equal(i, sizeof(expected) / sizeof(expected[0]));
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
-}
-
-static void each_row_has_a_unit_a_help_text_and_a_metric_of_its_own(void **state)
-{
-	const struct tally_row *row;
-
-	(void)state;
-	for (size_t i = 0; (row = tally_row(i)) != NULL; i++) {
-		assert_in_range(strspn(row->unit, "abcdefghijklmnopqrstuvwxyz"), 1, strlen(row->unit));
-		assert_true(strlen(row->help) > 3);
-		assert_int_equal(strspn(row->metric, "abcdefghijklmnopqrstuvwxyz_"), strlen(row->metric));
-		assert_int_equal(ends_with(row->metric, "_total"), row->kind == TALLY_KIND_TOTAL);
-		for (size_t k = 0; k < i; k++) {
-			assert_string_not_equal(row->metric, tally_row(k)->metric);
-			assert_string_not_equal(row->help, tally_row(k)->help);
-			assert_true(strcmp(row->column, "none") == 0 ||
-				    strcmp(row->column, tally_row(k)->column) != 0);
-		}
-	}
-}
-
 #define TALLY_TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -330,8 +280,6 @@ int main(void)
 		TALLY_TEST(a_backend_counts_its_own_sessions),
 		TALLY_TEST(bytes_are_counted_when_a_session_ends),
 		TALLY_TEST(bytes_of_a_late_end_are_counted_by_the_next_walk),
-		TALLY_TEST(each_row_is_read_and_added_up_by_its_kind),
-		TALLY_TEST(each_row_has_a_unit_a_help_text_and_a_metric_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

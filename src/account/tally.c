@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tally.c - what is counted of one frontend, backend or server: rates, times, and sums of them.
+ *
+ * Owns no memory. Its writer's thread, but for what tally.h says of any thread.
+ */
+#include "weir/account/tally.h"
+
+#include "weir/base/check.h"
+
+static const struct tally_row rows[] = {
+#define TALLY(field, kind, unit, shown, column, metric, help)                                                \
+	{#field, TALLY_KIND_##kind, unit, #column, metric, help, offsetof(struct tally_sum, field)},
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+};
+
+const struct tally_row *tally_row(size_t i)
+{
+	return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
+}
+
+/* ---- rates ---- */
+
+/* The later of the two is read first: when it is one second further on, what was in its place is in the
+ * other. */
+uint64_t tally_count_in(const struct tally *t, uint64_t second)
+{
+	const uint64_t now = atomic_load_explicit(&t->this_second, memory_order_acquire);
+	const uint64_t last = counter_get(&t->last_second);
+
+	if (now >> 32 == second)
+		return (uint32_t)now;
+	return last >> 32 == second ? (uint32_t)last : 0;
+}
+
+void tally_begin_second(struct tally *t, int64_t now_ns, uint64_t most)
+{
+	tally_keep_max(&t->rate_max, most);
+	counter_set(&t->last_second, counter_get(&t->this_second));
+	atomic_store_explicit(&t->this_second, tally_second_at(now_ns) << 32, memory_order_release);
+}
+
+void tally_count_one(struct tally *t, int64_t now_ns)
+{
+	check(tally_second(t) == tally_second_at(now_ns));
+	counter_add(&t->total, 1);
+	counter_set(&t->last_ns, (uint64_t)now_ns);
+	counter_add(&t->this_second, 1);
+}
+
+static uint64_t rate(const struct tally *t, int64_t now_ns)
+{
+	const uint64_t second = tally_second_at(now_ns);
+	const uint64_t left_ns = NS_PER_SEC - (uint64_t)now_ns % NS_PER_SEC;
+
+	return tally_count_in(t, second) +
+	       (tally_count_in(t, second - 1) * left_ns + NS_PER_SEC / 2) / NS_PER_SEC;
+}
+
+/* ---- sessions that ended ---- */
+
+void tally_count_reason(struct tally *t, enum close_reason reason)
+{
+	switch (reason) {
+	case CLOSE_CLIENT_GONE:
+	case CLOSE_CLIENT_RESET:
+	case CLOSE_CLIENT_LOST:
+		counter_add(&t->client_aborts, 1);
+		break;
+	case CLOSE_SERVER_RESET:
+	case CLOSE_SERVER_LOST:
+		counter_add(&t->server_aborts, 1);
+		break;
+	case CLOSE_NO_RESOURCE:
+	case CLOSE_NO_SOCKET:
+	case CLOSE_RING_LOST:
+	case CLOSE_INTERNAL:
+		counter_add(&t->internal_errors, 1);
+		break;
+	default:
+		break;
+	}
+}
+
+void tally_count_bytes(struct tally *t, uint64_t to_server, uint64_t to_client, bool late)
+{
+	if (unlikely(late)) {
+		t->late_to_server += to_server;
+		t->late_to_client += to_client;
+		return;
+	}
+	counter_add(&t->bytes_to_server, to_server);
+	counter_add(&t->bytes_to_client, to_client);
+}
+
+void tally_count_late(struct tally *t)
+{
+	if (likely((t->late_to_server | t->late_to_client) == 0))
+		return; /* most: their cache lines stay clean */
+	counter_add(&t->bytes_to_server, t->late_to_server);
+	counter_add(&t->bytes_to_client, t->late_to_client);
+	t->late_to_server = 0;
+	t->late_to_client = 0;
+}
+
+/* HAProxy's swrate_add(): a sum of the last TALLY_SAMPLES values, about. Until there are so many it is the
+ * sum of all. */
+static void add_time(struct tally *t, enum tally_time time, uint64_t us, bool full)
+{
+	uint64_t sum = counter_get(&t->times_us[time]);
+
+	if (full)
+		sum -= (sum + TALLY_SAMPLES - 1) / TALLY_SAMPLES;
+	counter_set(&t->times_us[time], sum + us);
+	tally_keep_max(&t->times_max_us[time], us);
+}
+
+void tally_count_times(struct tally *t, const uint64_t us[static TALLY_TIMES])
+{
+	const bool full = counter_get(&t->samples) >= TALLY_SAMPLES;
+
+	for (unsigned i = 0; i < TALLY_TIMES; i++)
+		add_time(t, (enum tally_time)i, us[i], full);
+	if (!full)
+		counter_add(&t->samples, 1);
+}
+
+/* ---- sums ---- */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+#define TAKE_TOTAL(field) counter_get(&t->field)
+#define TAKE_GAUGE(field) counter_get(&t->field)
+#define TAKE_MAX(field)	  counter_get(&t->field)
+#define TAKE_RATE(field)  rate(t, now_ns)
+
+void tally_take(const struct tally *t, int64_t now_ns, struct tally_sum *out)
+{
+	*out = (struct tally_sum){
+#define TALLY(field, kind, unit, shown, column, metric, help) .field = TAKE_##kind(field),
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	};
+	for (unsigned i = 0; i < TALLY_TIMES; i++) {
+		out->times_us[i] = counter_get(&t->times_us[i]);
+		out->times_max_us[i] = counter_get(&t->times_max_us[i]);
+	}
+}
+
+#define JOIN_TOTAL(a, b) ((a) + (b))
+#define JOIN_GAUGE(a, b) ((a) + (b))
+#define JOIN_MAX(a, b)	 larger(a, b)
+#define JOIN_RATE(a, b)	 ((a) + (b))
+
+void tally_add(struct tally_sum *to, const struct tally_sum *from)
+{
+#define TALLY(field, kind, unit, shown, column, metric, help) to->field = JOIN_##kind(to->field, from->field);
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	for (unsigned i = 0; i < TALLY_TIMES; i++) {
+		to->times_us[i] += from->times_us[i];
+		to->times_max_us[i] = larger(to->times_max_us[i], from->times_max_us[i]);
+	}
+}
+
+uint64_t tally_average_us(const struct tally_sum *sum, enum tally_time time)
+{
+	return sum->samples > 0 ? sum->times_us[time] / sum->samples : 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tallies.c - a worker's tallies, of each frontend, backend and server: which of them counts what.
+ *
+ * Owns no memory: the array is the worker's, which alone writes it. A worker's thread, but for the sums.
+ */
+#include "weir/engine/tallies.h"
+
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "extra.h"
+#include "payload.h"
+#include "session.h"
+#include "worker.h"
+
+size_t tally_count(const struct engine *e)
+{
+	return e->tally_count;
+}
+
+size_t tally_of_frontend(const struct engine *e, const struct frontend *fe)
+{
+	return (size_t)(fe - e->frontends);
+}
+
+/* A backend, then its servers. */
+size_t tally_of_backend(const struct engine *e, size_t backend)
+{
+	return e->first_tally[backend];
+}
+
+size_t tally_of_server(const struct engine *e, size_t backend, const struct server *s)
+{
+	return e->first_tally[backend] + 1 + s->index;
+}
+
+static size_t frontend_index(const struct session *s)
+{
+	return tally_of_frontend(s->worker->engine, s->endpoint->frontend);
+}
+
+static size_t backend_index(const struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+
+	return tally_of_backend(e, (size_t)(s->backend - e->backends));
+}
+
+static size_t server_index(const struct session *s)
+{
+	const struct engine *e = s->worker->engine;
+
+	return tally_of_server(e, (size_t)(s->backend - e->backends), s->server);
+}
+
+struct log_limit *tally_server_limit(const struct session *s)
+{
+	return &s->worker->line_limits[server_index(s)];
+}
+
+struct log_limit *tally_frontend_limit(struct worker *w, const struct frontend *fe)
+{
+	return &w->line_limits[tally_of_frontend(w->engine, fe)];
+}
+
+/* ---- what all workers have counted ---- */
+
+static uint64_t count_of_all(const struct engine *e, size_t index, uint64_t second)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL)
+			sum += tally_count_in(&e->workers[i]->tallies[index], second);
+	return sum;
+}
+
+/* One more began. The worker that leaves a second last sees what all have counted in it. */
+static void count_one(struct worker *w, size_t index)
+{
+	const int64_t now_ns = w->loop.now_ns;
+	struct tally *t = &w->tallies[index];
+
+	if (unlikely(tally_second(t) != tally_second_at(now_ns)))
+		tally_begin_second(t, now_ns, count_of_all(w->engine, index, tally_second(t)));
+	tally_count_one(t, now_ns);
+}
+
+/* ---- sessions ---- */
+
+/* Other workers count at the same time: one more or less is no lie. */
+static uint64_t live_sessions(const struct engine *e, size_t index)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < e->worker_count; i++)
+		if (e->workers[i] != NULL)
+			sum += counter_get(&e->workers[i]->tallies[index].sessions);
+	return sum;
+}
+
+void tally_turned_away(struct worker *w, const struct frontend *fe)
+{
+	count_one(w, tally_of_frontend(w->engine, fe));
+}
+
+void tally_session_began(const struct session *s)
+{
+	const struct frontend *fe = s->endpoint->frontend;
+	const size_t index = frontend_index(s);
+	struct tally *t = &s->worker->tallies[index];
+
+	count_one(s->worker, index);
+	counter_add(&t->sessions, 1);
+	/* Places that listeners have reserved are in this count too, so the other workers' counts are looked
+	 * at only when there may be a new maximum. (Who waits in SESSION_HELD, for a moment, is not.) */
+	if ((uint64_t)atomic_load_explicit(&fe->sessions, memory_order_relaxed) >
+	    counter_get(&t->sessions_max))
+		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
+}
+
+void tally_backend_entered(struct session *s)
+{
+	const size_t index = backend_index(s);
+	struct tally *t = &s->worker->tallies[index];
+
+	check(!s->backend_counted);
+	s->backend_counted = true;
+	count_one(s->worker, index);
+	counter_add(&t->sessions, 1);
+	/* The other workers' counts are looked at only when this one's stands higher than it ever did, so
+	 * that with several workers the maximum may be a little too small. */
+	if (counter_get(&t->sessions) > counter_get(&t->own_max)) {
+		counter_set(&t->own_max, counter_get(&t->sessions));
+		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
+	}
+}
+
+void tally_server_entered(const struct session *s, int sessions)
+{
+	check(sessions > 0);
+	count_one(s->worker, server_index(s));
+	tally_keep_max(&s->worker->tallies[server_index(s)].sessions_max, (uint64_t)sessions);
+}
+
+void tally_retried(const struct session *s)
+{
+	counter_add(&s->worker->tallies[server_index(s)].retries, 1);
+}
+
+void tally_redispatched(const struct session *s)
+{
+	counter_add(&s->worker->tallies[server_index(s)].redispatches, 1);
+}
+
+static void count_end(const struct session *s, struct tally *t)
+{
+	const bool late = s->sum_mark != 0 && s->sum_mark == s->worker->sum_mark;
+
+	tally_count_bytes(t, payload_to_server(s), s->flows[FLOW_TO_CLIENT].bytes_out, late);
+	tally_count_reason(t, (enum close_reason)s->reason);
+}
+
+static void count_times(const struct session *s, struct tally *backend, struct tally *server)
+{
+	const uint64_t queue_us = s->extra != NULL ? s->extra->wait_ns / NS_PER_US : 0;
+	const uint64_t us[TALLY_TIMES] = {
+		[TALLY_QUEUE] = queue_us,
+		[TALLY_CONNECT] = s->connect_us - 1,
+		[TALLY_TOTAL] = (uint64_t)(s->worker->loop.now_ns - s->accepted_ns) / NS_PER_US,
+	};
+
+	tally_count_times(backend, us);
+	tally_count_times(server, us);
+}
+
+static void backend_ended(const struct session *s)
+{
+	struct tally *backend = &s->worker->tallies[backend_index(s)];
+	struct tally *server;
+
+	count_end(s, backend);
+	counter_set(&backend->sessions, counter_get(&backend->sessions) - 1);
+	if (s->server == NULL)
+		return;
+	server = &s->worker->tallies[server_index(s)];
+	count_end(s, server);
+	if (s->connect_us > 0)
+		count_times(s, backend, server);
+}
+
+void tally_session_ended(const struct session *s)
+{
+	struct tally *t = &s->worker->tallies[frontend_index(s)];
+
+	count_end(s, t);
+	counter_set(&t->sessions, counter_get(&t->sessions) - 1);
+	if (s->backend_counted)
+		backend_ended(s);
+}
+
+/* ---- sums ---- */
+
+void tally_begin_walk(struct worker *w)
+{
+	w->sum_mark = w->sum_mark == 1 ? 2 : 1;
+	for (size_t i = 0; i < w->engine->tally_count; i++)
+		tally_count_late(&w->tallies[i]);
+}
+
+void tally_sum_up(const struct engine *e, size_t index, int64_t now_ns, struct tally_sum *out)
+{
+	uint64_t second = 0, most = 0;
+	struct tally_sum one;
+
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; i < e->worker_count; i++) {
+		const struct tally *t = &e->workers[i]->tallies[index];
+
+		tally_take(t, now_ns, &one);
+		/* Perhaps no worker has left this second yet; mostly it is the same one for all. */
+		if (tally_second(t) != second)
+			most = count_of_all(e, index, tally_second(t));
+		one.rate_max = one.rate_max > most ? one.rate_max : most;
+		second = tally_second(t);
+		tally_add(out, &one);
+	}
+}
