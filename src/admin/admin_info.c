@@ -15,7 +15,7 @@
 #include "weir/admin/admin_answers.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/endpoint_label.h"
+#include "weir/entry/endpoint_label.h"
 
 #define FIGURES_MAX 32
 

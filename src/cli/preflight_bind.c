@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weir/engine/endpoint.h"
+#include "weir/entry/endpoint.h"
 #include "weir/host/listen_error.h"
 #include "weir/host/socket_preflight.h"
 #include "ask.h"

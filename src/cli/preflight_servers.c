@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "weir/base/clock.h"
-#include "weir/engine/endpoint.h"
+#include "weir/entry/endpoint.h"
 #include "weir/net/self_connect.h"
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"

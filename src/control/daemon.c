@@ -20,7 +20,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
 #include "weir/base/log.h"
-#include "weir/engine/endpoint_label.h"
+#include "weir/entry/endpoint_label.h"
 #include "weir/host/loop_faults.h"
 #include "weir/sys/low_fds.h"
 #include "end_guard.h"

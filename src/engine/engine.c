@@ -14,7 +14,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/endpoint.h"
+#include "weir/entry/endpoint.h"
 #include "weir/sys/sys.h"
 #include "admission.h"
 #include "worker.h"

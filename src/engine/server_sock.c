@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/engine/endpoint.h"
+#include "weir/entry/endpoint.h"
 #include "weir/net/self_connect.h"
 #include "weir/sys/sys.h"
 #include "session.h"

@@ -8,7 +8,7 @@
 
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
-#include "weir/engine/endpoint.h"
+#include "weir/entry/endpoint.h"
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"
 #include "admission.h"

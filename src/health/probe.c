@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/engine/endpoint.h"
 #include "weir/engine/server_sock.h"
+#include "weir/entry/endpoint.h"
 #include "weir/net/self_connect.h"
 #include "weir/sys/low_fds.h"
 #include "weir/sys/sys.h"

@@ -22,7 +22,7 @@ from mutants_list import LEFT_OUT, MUTANTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-g", "-w"]
-ROOMS = ["base", "sys", "net", "io", "balance", "account", "engine"]
+ROOMS = ["base", "sys", "net", "io", "balance", "entry", "account", "engine"]
 DRIVERS = ["epoll", "fake", "io_uring"]
 ALWAYS = {"R1", "R2", "R3", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12"}
 

@@ -36,7 +36,7 @@ DATA_PLANE = ("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "se
               "shutdown", "close", "ioctl", "fcntl", "poll", "ppoll", "select", "pselect", "eventfd",
               "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
               "syscall")
-DATA_PLANE_ROOMS = ("net", "io", "engine")
+DATA_PLANE_ROOMS = ("net", "io", "entry", "account", "engine")
 DATA_PLANE_HOME = "src/sys/sys.c"
 
 # Spelt in halves, so that this file keeps its own rule.

@@ -33,46 +33,14 @@
 #include "weir/balance/backend.h"
 #include "weir/base/counters.h"
 #include "weir/base/log.h"
-#include "weir/base/rate.h"
 #include "weir/config/config.h"
+#include "weir/entry/endpoint.h"
+#include "weir/entry/frontend.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
-#include "weir/net/sock.h"
-#include "weir/net/sock_path.h"
 
 struct io_driver;
-struct source_table;
 struct worker;
-
-/* One bound address. The descriptor is shared by all workers. */
-struct endpoint {
-	const struct config_bind *config; /* borrows */
-	struct frontend *frontend;        /* borrows */
-	struct addr addr;                 /* as bound: with port 0 the kernel's choice */
-	int fd;                           /* owns */
-	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
-	struct sock_path path;            /* owns: of a Unix path that we made */
-	bool mptcp;                       /* an MPTCP listener: see endpoint_accepted() */
-	enum sock_option refused;         /* which option made the bind fail, if it was one */
-};
-
-/* A frontend at run time. */
-struct frontend {
-	const struct config_frontend *config; /* borrows */
-	struct backend *backend;              /* borrows: when no route fits */
-	struct backend **routes;              /* owns: of config->routes, in their order */
-	struct source_table *sources;         /* owns; NULL without maxconn-per-source */
-	unsigned index;
-	unsigned limit; /* maxconn */
-	bool guarded;   /* admission.c has something to ask */
-	bool choosy;    /* and some of it of the peer's own address, before it is a session */
-	_Alignas(64) atomic_int sessions;
-	atomic_int resting; /* workers whose listeners rest because of the limit */
-	atomic_int rate_resting; /* the same because of rate-limit */
-	_Atomic uint64_t total;
-	_Atomic uint64_t denied; /* clients that admission.c sent away */
-	struct rate rate;        /* of rate-limit; without one, limit is 0 */
-};
 
 /* What was planned from the limits of this process; see host/limits.h. */
 struct engine_limits {

@@ -4,12 +4,13 @@
  *
  * Main thread.
  */
-#ifndef WEIR_ENGINE_ENDPOINT_LABEL_H
-#define WEIR_ENGINE_ENDPOINT_LABEL_H
+#ifndef WEIR_ENTRY_ENDPOINT_LABEL_H
+#define WEIR_ENTRY_ENDPOINT_LABEL_H
 
 #include <stdio.h>
 
-#include "weir/engine/engine.h"
+#include "weir/entry/endpoint.h"
+#include "weir/entry/frontend.h"
 
 #define ENDPOINT_LABEL_MAX (CONFIG_NAME_MAX + 16)
 

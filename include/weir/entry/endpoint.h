@@ -4,11 +4,29 @@
  *
  * Control's thread, but for endpoint_accepted().
  */
-#ifndef WEIR_ENGINE_ENDPOINT_H
-#define WEIR_ENGINE_ENDPOINT_H
+#ifndef WEIR_ENTRY_ENDPOINT_H
+#define WEIR_ENTRY_ENDPOINT_H
 
-#include "weir/engine/engine.h"
+#include <stdbool.h>
+
+#include "weir/config/config.h"
+#include "weir/net/addr.h"
 #include "weir/net/sock.h"
+#include "weir/net/sock_path.h"
+
+struct frontend;
+
+/* One bound address. The descriptor is shared by all workers. */
+struct endpoint {
+	const struct config_bind *config; /* borrows */
+	struct frontend *frontend;        /* borrows */
+	struct addr addr;                 /* as bound: with port 0 the kernel's choice */
+	int fd;                           /* owns */
+	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
+	struct sock_path path;            /* owns: of a Unix path that we made */
+	bool mptcp;                       /* an MPTCP listener: see endpoint_accepted() */
+	enum sock_option refused;         /* which option made the bind fail, if it was one */
+};
 
 /* The options of a section in the words of io; borrows from `tcp`. Any thread. */
 struct sock_tcp sock_tcp_of(const struct config_tcp *tcp);

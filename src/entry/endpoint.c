@@ -2,15 +2,16 @@
  *
  * endpoint.c - a bound address: its socket's options as configured, and what is said when one is missing.
  *
- * Makes the descriptors that engine.c owns. Control's thread, but for endpoint_accepted().
+ * Makes the descriptors that the engine owns. Control's thread, but for endpoint_accepted().
  */
-#include "weir/engine/endpoint.h"
+#include "weir/entry/endpoint.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "weir/base/log.h"
+#include "weir/entry/frontend.h"
 
 /* TCP_DEFER_ACCEPT: a client that says nothing for so long is accepted all the same. */
 #define DEFER_ACCEPT_S 5
