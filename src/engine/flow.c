@@ -29,6 +29,7 @@ static void flow_set_state(struct flow *f, enum flow_state state)
 		[FLOW_DEAD] = 0,
 	};
 
+	check(f->state < ARRAY_LEN(next));
 	check(next[f->state] & 1 << state);
 	f->state = (uint8_t)state;
 }
@@ -39,6 +40,8 @@ void flow_count_in(struct flow *f, uint32_t n, bool spliced)
 {
 	struct worker *w = flow_worker(f);
 
+	check(f->state == FLOW_OPEN);
+	check(n > 0);
 	f->bytes_in += n;
 	f->wake_bytes += n;
 	io_share_spend(&w->loop, n);
@@ -54,6 +57,7 @@ void flow_count_out(struct flow *f, uint32_t n)
 {
 	struct worker *w = flow_worker(f);
 
+	check(f->state == FLOW_OPEN); /* all others hold nothing */
 	f->bytes_out += n;
 	check(f->bytes_out <= f->bytes_in);
 	flow_session(f)->last_ns = w->loop.now_ns;
@@ -67,6 +71,7 @@ void flow_drop_buf(struct flow *f)
 {
 	if (f->buf == NULL)
 		return;
+	check(!io_is_pending(&f->wr)); /* its memory may be the driver's */
 	buf_put(&flow_loop(f)->bufs, f->buf);
 	f->buf = NULL;
 }
@@ -75,6 +80,8 @@ void flow_hold(struct flow *f, struct buf *b, uint32_t more)
 {
 	check(f->state == FLOW_IDLE);
 	check(f->pipe == NULL);
+	check(b != f->buf);
+	check(b->len >= more);
 	flow_drop_buf(f);
 	f->buf = b;
 	f->bytes_in += more;
@@ -92,8 +99,11 @@ void flow_drop_pipe(struct flow *f)
 
 static void flow_rd_late(struct io_op *op, int result)
 {
+	struct flow *f = container_of(op, struct flow, rd);
+
 	(void)result;
-	last_words_session(flow_session(container_of(op, struct flow, rd))->number);
+	check(f->state == FLOW_DEAD);
+	last_words_session(flow_session(f)->number);
 }
 
 static void flow_wr_late(struct io_op *op, int result)
@@ -101,6 +111,7 @@ static void flow_wr_late(struct io_op *op, int result)
 	struct flow *f = container_of(op, struct flow, wr);
 
 	(void)result;
+	check(f->state == FLOW_DEAD);
 	last_words_session(flow_session(f)->number);
 	flow_drop_buf(f);
 }
@@ -130,6 +141,7 @@ enum step flow_src_ended(struct flow *f, int err)
 
 	check(f->state == FLOW_OPEN);
 	check(flow_held(f) == 0);
+	check(!io_is_pending(&f->rd));
 	flow_drop_pipe(f);
 	if (err == 0 && !(flow_src(f)->sock.bits & IO_ERR) && s->failed != 1 + flow_src_name(f)) {
 		flow_set_state(f, FLOW_ENDED);
@@ -146,6 +158,8 @@ enum step flow_src_ended(struct flow *f, int err)
 /* The destination is gone: what is held for it goes too. */
 enum step flow_dst_failed(struct flow *f, int err)
 {
+	check(err < 0);
+	check(err >= -4095); /* a result with a meaning of its own is no error */
 	if (err == -ENOBUFS || err == -ENOMEM)
 		session_close(flow_session(f), CLOSE_NO_RESOURCE);
 	else
@@ -160,6 +174,7 @@ enum step flow_watch_src(struct flow *f)
 	struct session *s = flow_session(f);
 	int r;
 
+	check(session_is_forwarding(s));
 	if (io_is_pending(&f->rd) || s->failed == 1 + flow_src_name(f))
 		return STEP_WAIT;
 	f->rd.kind = IO_READY;
@@ -175,6 +190,8 @@ static enum step flow_on_shut(struct flow *f, int result)
 {
 	struct session *s = flow_session(f);
 
+	check(f->state == FLOW_ENDED || f->state == FLOW_BROKEN);
+	check(flow_held(f) == 0);
 	if (result < 0)
 		return flow_dst_failed(f, result);
 	if (f->state == FLOW_BROKEN) {
@@ -212,6 +229,7 @@ static enum step flow_finish(struct flow *f)
 /* Waits for a turn of its own, which comes when the events of this turn of the loop have been seen to. */
 static enum step ask_turn(struct flow *f, enum io_turn where)
 {
+	check(flow_held(f) == 0); /* what a pipe holds goes with it */
 	flow_drop_pipe(f);
 	/* Timers run before the turn comes: none may end a session whose bytes wait. */
 	flow_session(f)->last_ns = flow_loop(f)->now_ns;
@@ -244,8 +262,11 @@ static enum step flow_fill_in_turn(struct flow *f, unsigned round, bool has_turn
 
 static enum step flow_step(struct flow *f, unsigned round, bool has_turn)
 {
+	const uint32_t held = flow_held(f);
+
+	check(f->bytes_in == f->bytes_out + held);
 	/* What is held goes out before anything is read: a pipe is never topped up (R3). */
-	if (flow_held(f) > 0)
+	if (held > 0)
 		return io_is_pending(&f->wr) ? STEP_WAIT : flow_drain(f);
 	if (f->state != FLOW_OPEN)
 		return io_is_pending(&f->wr) ? STEP_WAIT : flow_finish(f);
@@ -262,6 +283,7 @@ static void flow_go(struct flow *f, bool has_turn)
 	struct session *s = flow_session(f);
 	unsigned round = 0;
 
+	check(f->state != FLOW_IDLE);
 	/* Each round reads or writes; a read and its write are two. */
 	while (session_is_forwarding(s) && f->state != FLOW_DEAD &&
 	       flow_step(f, round / 2, has_turn) == STEP_GO)
@@ -296,6 +318,8 @@ void flow_ack_server(struct session *s)
 	if (likely(!s->ack_waits) || !session_is_forwarding(s) || runs_soon(f))
 		return;
 	s->ack_waits = false;
+	check(s->sides[SIDE_SERVER].sock.bits & IO_TCP);
+	check(f->state != FLOW_IDLE);
 	if (f->bytes_in == 0)
 		sock_ack_now(s->sides[SIDE_SERVER].sock.fd);
 }
@@ -306,6 +330,8 @@ static void flow_rd_done(struct io_op *op, int result)
 	struct session *s = flow_session(f);
 
 	last_words_session(s->number);
+	check(session_is_forwarding(s)); /* else its end, or its flow's, took over */
+	check(f->state != FLOW_DEAD);
 	if (is_watch(op)) { /* of a source that nobody reads, or of the client while the server was asked */
 		if (result > 0 && (result & IO_WANT_ERR))
 			session_side_failed(s, flow_src_name(f), -ECONNRESET);
@@ -325,6 +351,8 @@ static void flow_wr_done(struct io_op *op, int result)
 	struct session *s = flow_session(f);
 
 	last_words_session(s->number);
+	check(session_is_forwarding(s)); /* as above */
+	check(f->state != FLOW_DEAD);
 	if (op->kind == IO_SHUTDOWN) {
 		(void)flow_on_shut(f, result); /* there is no next step */
 		return;
@@ -342,6 +370,7 @@ void flow_init(struct flow *f, enum flow_dir dir)
 
 	f->dir = (uint8_t)dir;
 	s = flow_session(f);
+	check(s->state <= SESSION_ACCEPTED);
 	f->state = FLOW_IDLE;
 	io_op_init(&f->rd, &s->sides[flow_src_name(f)].sock, NULL);
 	io_op_init(&f->wr, &s->sides[flow_dst_name(f)].sock, NULL);
@@ -349,6 +378,9 @@ void flow_init(struct flow *f, enum flow_dir dir)
 
 void flow_open(struct flow *f)
 {
+	check(session_is_forwarding(flow_session(f)));
+	check(!io_is_pending(&f->wr)); /* a watch of the source may be, a connect not */
+	check(f->bytes_out == 0);
 	flow_set_state(f, FLOW_OPEN);
 	f->rd.done = flow_rd_done;
 	f->wr.done = flow_wr_done;
@@ -367,6 +399,7 @@ void flow_source_failed(struct flow *f)
 			session_flow_delivered(flow_session(f));
 		break;
 	default:
+		check(f->state != FLOW_DEAD); /* its destination failed before: then the session closes */
 		/* OPEN: the next reads bring the rest and then the end. A read that is pending gets
 		 * it from the event that the reset raises. */
 		break;

@@ -5,11 +5,20 @@
  *
  * Never waits with a pipe in hand. A worker's thread.
  */
+#include <assert.h>
+
 #include "weir/base/check.h"
 #include "flow_steps.h"
 #include "session.h"
 #include "session_end.h"
 #include "worker.h"
+
+static_assert(FLOW_BULK_ENTER_TIMES <= UINT8_MAX, "large reads in a row are counted in f->big_reads");
+static_assert(FLOW_BULK_LEAVE_TIMES + 1 < FLOW_NEVER_BULK, "f->bulk tells a count from never");
+static_assert(FLOW_BULK_LEAVE_BYTES <= FLOW_BULK_ENTER_BYTES, "what makes a flow bulk does not end it");
+static_assert(FLOW_BULK_AT_ONCE_BYTES <= IO_SCRATCH_BYTES, "one read can make a flow bulk");
+static_assert(FLOW_BUDGET_BYTES <= UINT32_MAX - IO_SCRATCH_BYTES,
+	      "f->wake_bytes passes the budget by one read");
 
 bool flow_is_bulk(struct flow *f)
 {
@@ -28,6 +37,7 @@ static void never_bulk(struct flow *f)
 
 static void note_copied(struct flow *f, uint32_t n)
 {
+	check(f->big_reads < FLOW_BULK_ENTER_TIMES);
 	if (n < FLOW_BULK_ENTER_BYTES) {
 		f->big_reads = 0;
 		return;
@@ -46,6 +56,7 @@ static void note_wake_end(struct flow *f)
 	f->wake_bytes = 0;
 	if (f->bulk == 0 || f->bulk == FLOW_NEVER_BULK)
 		return;
+	check(f->bulk <= FLOW_BULK_LEAVE_TIMES);
 	if (moved >= FLOW_BULK_LEAVE_BYTES)
 		f->bulk = 1;
 	else if (++f->bulk > FLOW_BULK_LEAVE_TIMES)
@@ -57,6 +68,8 @@ static enum step keep_rest(struct flow *f, uint32_t from)
 {
 	struct session *s = flow_session(f);
 
+	check(f->buf == NULL);
+	check(from < f->rd.len);
 	f->buf = io_buf_keep(flow_loop(f), &f->rd, from);
 	if (f->buf != NULL)
 		return STEP_GO;
@@ -75,6 +88,8 @@ static enum step forward_lent(struct flow *f, uint32_t len)
 {
 	int n;
 
+	check(len == f->rd.len); /* io_buf_keep() goes by that */
+	check(len <= f->bytes_in - f->bytes_out);
 	flow_before_write(f);
 	f->wr.kind = IO_WRITE;
 	f->wr.flags = are_last_bytes(f) ? IO_LENT | IO_LAST : IO_LENT;
@@ -95,6 +110,7 @@ static enum step forward_lent(struct flow *f, uint32_t len)
 enum step flow_on_read(struct flow *f, int n)
 {
 	check(flow_held(f) == 0);
+	check(n <= (int)IO_SCRATCH_BYTES);
 	if (n <= 0)
 		return flow_src_ended(f, n);
 	flow_count_in(f, (uint32_t)n, false);
@@ -106,6 +122,7 @@ static enum step fill_by_copy(struct flow *f)
 {
 	int n;
 
+	check(f->pipe == NULL); /* it would wait with it */
 	f->rd.kind = IO_READ;
 	f->rd.max = IO_SCRATCH_BYTES;
 	n = io_start(flow_loop(f), &f->rd);
@@ -121,6 +138,7 @@ static enum step wait_for_src(struct flow *f)
 {
 	int r;
 
+	check(flow_held(f) == 0); /* what a pipe holds goes with it */
 	flow_drop_pipe(f);
 	f->rd.kind = IO_READY;
 	f->rd.want = IO_WANT_IN;
@@ -138,11 +156,13 @@ static enum step fill_pipe(struct flow *f)
 	int n;
 
 	check(p->bytes == 0);
+	check(p->cap > 0);
 	f->rd.kind = IO_SPLICE_IN;
 	f->rd.pipe = p;
 	f->rd.max = p->cap;
 	n = io_start(flow_loop(f), &f->rd);
 	if (n > 0) {
+		check((uint32_t)n <= p->cap);
 		p->bytes = (uint32_t)n;
 		flow_count_in(f, (uint32_t)n, true);
 		return STEP_GO;
@@ -156,6 +176,7 @@ static enum step fill_pipe(struct flow *f)
 	} else if (n != IO_COPY) {
 		/* Bytes may lie behind a mark still: read them before the end is believed. The error
 		 * was handed out once, so it is kept for the log. */
+		check(n >= -4095);
 		flow_session(f)->errors[f->dir] = (int16_t)n;
 	}
 	flow_drop_pipe(f);
@@ -166,6 +187,9 @@ enum step flow_fill(struct flow *f)
 {
 	struct worker *w = flow_worker(f);
 
+	check(f->state == FLOW_OPEN);
+	check(flow_held(f) == 0);
+	check(!io_is_pending(&f->wr)); /* it is of something held */
 	if (!flow_is_bulk(f))
 		return fill_by_copy(f);
 	if (f->pipe == NULL)

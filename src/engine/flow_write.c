@@ -24,6 +24,7 @@ void flow_before_write(struct flow *f)
 	/* Nagle's rule holds back a small write only while an earlier one is not acknowledged: the first
 	 * is never late, and a connection of one request saves the call. */
 	if (s->server_nodelay && f->dir == FLOW_TO_SERVER && f->bytes_out > 0) {
+		check(flow_dst(f)->sock.bits & IO_TCP);
 		s->server_nodelay = false;
 		sock_nodelay(flow_dst(f)->sock.fd);
 	}
@@ -33,6 +34,8 @@ enum step flow_on_written(struct flow *f, int n)
 {
 	struct buf *b = f->buf;
 
+	check(f->wr.kind == IO_WRITE);
+	check(b != NULL);
 	if (n < 0)
 		return flow_dst_failed(f, n);
 	check((uint32_t)n <= b->len);
@@ -47,6 +50,8 @@ static enum step write_buf(struct flow *f)
 {
 	int n;
 
+	check(f->buf->len > 0);
+	check(f->buf->off + f->buf->len <= f->buf->cap);
 	f->wr.kind = IO_WRITE;
 	f->wr.flags = 0;
 	f->wr.data = f->buf->data + f->buf->off;
@@ -73,6 +78,7 @@ static enum step pipe_to_buf(struct flow *f)
 		session_close(flow_session(f), CLOSE_INTERNAL);
 		return STEP_WAIT;
 	}
+	check(f->buf->len == (uint32_t)n);
 	if (f->pipe->bytes == 0)
 		flow_drop_pipe(f);
 	return STEP_GO;
@@ -82,6 +88,7 @@ static enum step wait_for_dst(struct flow *f)
 {
 	int r;
 
+	check(flow_held(f) > 0); /* nothing else needs room */
 	f->wr.kind = IO_READY;
 	f->wr.want = IO_WANT_OUT;
 	r = io_start(flow_loop(f), &f->wr);
@@ -93,6 +100,7 @@ static enum step write_pipe(struct flow *f)
 	struct pipe *p = f->pipe;
 	int n;
 
+	check(p->bytes <= p->cap);
 	f->wr.kind = IO_SPLICE_OUT;
 	f->wr.pipe = p;
 	f->wr.max = p->bytes;
@@ -110,6 +118,8 @@ static enum step write_pipe(struct flow *f)
 
 enum step flow_drain(struct flow *f)
 {
+	check(f->state == FLOW_OPEN);
+	check(!io_is_pending(&f->wr));
 	flow_before_write(f);
 	return f->buf != NULL ? write_buf(f) : write_pipe(f);
 }
