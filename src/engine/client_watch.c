@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "weir/base/check.h"
 #include "weir/base/last_words.h"
 #include "session.h"
 #include "session_end.h"
@@ -39,6 +40,7 @@ static void client_seen(struct io_op *op, int result)
 	struct session *s = flow_session(container_of(op, struct flow, rd));
 
 	last_words_session(s->number);
+	check(s->state >= SESSION_QUEUED && s->state <= SESSION_WAITING); /* or flow_open() took over */
 	if (result < 0 || !(result & IO_WANT_ERR))
 		client_watch(s); /* FIN, or it was cancelled for this */
 	else if (has_sent_nothing(s))
@@ -54,6 +56,8 @@ void client_watch(struct session *s)
 	const uint8_t want = is_between_servers(s) && !has_fin ? IO_WANT_ERR | IO_WANT_END : IO_WANT_ERR;
 	int r;
 
+	check(s->state >= SESSION_QUEUED && s->state <= SESSION_WAITING);
+	check(s->sides[SIDE_CLIENT].sock.fd >= 0);
 	if (is_between_servers(s) && client_watch_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
@@ -61,6 +65,8 @@ void client_watch(struct session *s)
 	if (unlikely(has_fin))
 		source_leave_soon(s);
 	if (io_is_pending(op)) {
+		check(op->done == client_seen);
+		check(op->kind == IO_READY);
 		if (want & ~op->want)
 			io_cancel(&s->worker->loop, op); /* comes back, and is started for both */
 		return;

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "weir/base/check.h"
 #include "weir/engine/tallies.h"
 #include "connect.h"
 #include "session.h"
@@ -31,6 +32,7 @@ static bool note(struct eviction *ev, const struct server *server)
 	for (unsigned why = 0; why < SERVER_ENDS; why++) {
 		const uint32_t number = atomic_load_explicit(&server->ends[why], memory_order_relaxed);
 
+		check((int32_t)(number - ev->done[why]) >= 0); /* control only raises it */
 		if (number != ev->done[why])
 			ev->due |= 1u << why;
 		ev->done[why] = number;
@@ -46,8 +48,10 @@ static bool note_all(struct worker *w)
 	for (size_t b = 0; b < e->config->backend_count; b++)
 		for (size_t i = 0; i < e->backends[b].server_count; i++) {
 			const struct server *server = &e->backends[b].servers[i];
+			const size_t at = tally_of_server(e, b, server);
 
-			if (note(&w->evictions[tally_of_server(e, b, server)], server))
+			check(at < e->tally_count);
+			if (note(&w->evictions[at], server))
 				any = true;
 		}
 	return any;
@@ -61,6 +65,8 @@ static bool evict(struct session *s)
 
 	if (s->state == SESSION_CLOSING || !s->server_counted)
 		return false;
+	check(s->server->owner == s->backend);
+	check((size_t)(s->backend - e->backends) < e->config->backend_count);
 	due = s->worker->evictions[tally_of_server(e, (size_t)(s->backend - e->backends), s->server)].due;
 	if (due & 1u << SERVER_END_KILLED)
 		session_close(s, CLOSE_KILLED);

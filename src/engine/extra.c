@@ -41,6 +41,7 @@ void session_extra_drop_bufs(struct session *s)
 {
 	struct session_extra *x = s->extra;
 
+	check(x->session == s);
 	if (x->head != NULL)
 		buf_put(&s->worker->loop.bufs, x->head);
 	x->head = NULL;
@@ -53,6 +54,7 @@ void session_extra_put(struct session *s)
 {
 	struct session_extra *x = s->extra;
 
+	check(x->session == s);
 	check(x->waiter.state == WAITER_NONE);
 	check(x->source == NULL && x->wait.waiter.entry == NULL);
 	check(x->head == NULL && x->proxy == NULL);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "weir/base/check.h"
 #include "weir/base/log.h"
 #include "session.h"
 #include "session_end.h"
@@ -20,6 +21,8 @@ static void forget_all(struct worker *w, struct list *sessions)
 	list_foreach_safe(sessions, pos, tmp) {
 		struct session *s = list_entry(pos, struct session, link);
 
+		check(s->state == SESSION_CLOSING);
+		check(s->worker == w);
 		io_forget(&w->loop, &s->sides[SIDE_CLIENT].sock);
 		io_forget(&w->loop, &s->sides[SIDE_SERVER].sock);
 	}

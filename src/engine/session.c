@@ -30,6 +30,7 @@ void session_set_state(struct session *s, enum session_state state)
 		[SESSION_CLOSING] = 1 << SESSION_FREE,
 	};
 
+	check(s->state < ARRAY_LEN(next));
 	check(next[s->state] & 1 << state);
 	s->state = (uint8_t)state;
 }

@@ -83,6 +83,9 @@ struct session {
 _Static_assert(sizeof(struct session) + sizeof(struct timer_entry) <= 512,
 	       "an idle session costs at most 512 bytes");
 
+_Static_assert(CLOSE_REASONS <= UINT8_MAX, "a close reason fits into s->reason");
+_Static_assert(SESSION_CLOSING < 16, "session_set_state() has a bit for each state");
+
 static inline struct session *flow_session(struct flow *f)
 {
 	return container_of(f - f->dir, struct session, flows[0]);

@@ -6,6 +6,7 @@
  */
 #include "session_begin.h"
 
+#include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/last_words.h"
 #include "weir/entry/endpoint.h"
@@ -21,9 +22,11 @@
 
 static void refuse(struct worker *w, struct endpoint *ep, int fd)
 {
+	const int load = atomic_fetch_sub(&w->load, 1);
+
+	check(load > (int)w->sessions);
 	counter_add(&w->counters.accept_errors, 1);
 	sys_close(fd);
-	atomic_fetch_sub(&w->load, 1);
 	slots_release_rate(w->engine, ep->frontend, w->loop.now_ns);
 	slots_release(w->engine, ep->frontend);
 }
@@ -33,6 +36,8 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	struct session *s = session_slab_get(&w->slab);
 	const bool tcp = client->family != AF_UNIX;
 
+	check(!w->finished);
+	check(ep >= w->engine->endpoints && ep < w->engine->endpoints + w->engine->endpoint_count);
 	if (s == NULL) {
 		refuse(w, ep, fd);
 		return;

@@ -7,6 +7,7 @@
  */
 #include "session_deadline.h"
 
+#include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "session.h"
 #include "session_end.h"
@@ -43,6 +44,8 @@ static int64_t delivery_deadline(const struct session *s, enum close_reason *why
 						    : server_timeouts(s)->server_ns;
 	int64_t deadline_ns = s->fixed_ns;
 
+	check(s->failed != 0);
+	check(s->reason != CLOSE_NORMAL);
 	*why = (enum close_reason)s->reason;
 	sooner(&deadline_ns, why, after(s->last_ns, idle_ns), (enum close_reason)s->reason);
 	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
@@ -61,6 +64,7 @@ static int64_t forwarding_deadline(const struct session *s, enum close_reason *w
 	int64_t deadline_ns = CLOCK_NEVER;
 
 	*why = CLOSE_CLIENT_TIMEOUT;
+	check(s->last_ns >= s->accepted_ns);
 	if (s->failed)
 		return delivery_deadline(s, why);
 	if (!flow_is_blocked(to_server) || flow_is_blocked(to_client))
@@ -82,6 +86,7 @@ int64_t session_deadline(const struct session *s, enum close_reason *why)
 {
 	int64_t deadline_ns = s->fixed_ns;
 
+	check(s->state != SESSION_FREE);
 	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT : CLOSE_CONNECT_TIMEOUT;
 	if (s->state == SESSION_FORWARDING)
 		return forwarding_deadline(s, why);
@@ -102,6 +107,7 @@ void session_rearm(struct session *s)
 	enum close_reason why;
 	const int64_t deadline_ns = session_deadline(s, &why);
 
+	check(s->state > SESSION_ACCEPTED);
 	if (deadline_ns == CLOCK_NEVER) {
 		timer_cancel(timers, &s->timer);
 		return;

@@ -40,6 +40,7 @@ void session_leave_server(struct session *s)
 {
 	if (!s->server_counted)
 		return;
+	check(s->server != NULL);
 	s->server_counted = false;
 	server_leave(s->server);
 }
@@ -48,6 +49,7 @@ void session_leave_server(struct session *s)
 
 static enum close_reason failure_reason(enum side_name side, int err)
 {
+	check(err < 0);
 	/* ENOTCONN is what shutdown(2) says of a socket that was reset. */
 	if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED || err == -ENOTCONN)
 		return side == SIDE_CLIENT ? CLOSE_CLIENT_RESET : CLOSE_SERVER_RESET;
@@ -77,6 +79,8 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 
 void session_flow_ended(struct session *s, const struct flow *f)
 {
+	check(session_is_forwarding(s));
+	check(f->state == FLOW_ENDED);
 	if (f->dir == FLOW_TO_SERVER)
 		source_leave_soon(s);
 	if (s->flows[!f->dir].state == FLOW_OPEN)
@@ -85,6 +89,8 @@ void session_flow_ended(struct session *s, const struct flow *f)
 
 void session_flow_done(struct session *s, struct flow *f)
 {
+	check(session_is_forwarding(s));
+	check(f->state == FLOW_DONE);
 	if (s->flows[!f->dir].state != FLOW_DONE) {
 		session_rearm(s); /* timeout-half-closed counts from now */
 		return;
@@ -104,6 +110,7 @@ void session_flow_delivered(struct session *s)
 	check(s->failed != 0);
 	if (s->state == SESSION_CLOSING)
 		return;
+	check(flow_to(s, !failed)->state == FLOW_BROKEN);
 	session_close(s, (enum close_reason)s->reason);
 	s->ends[failed] = SIDE_CLOSE;
 	s->ends[!failed] = SIDE_DELIVER_RESET;
@@ -116,14 +123,18 @@ static void op_back(struct session *s)
 {
 	last_words_session(s->number);
 	check(s->state == SESSION_CLOSING);
+	check(!list_empty(&s->link));
 	list_remove(&s->link);
 	list_push_back(&s->worker->closing, &s->link);
 }
 
 static void rd_back(struct io_op *op, int result)
 {
+	struct flow *f = container_of(op, struct flow, rd);
+
 	(void)result;
-	op_back(flow_session(container_of(op, struct flow, rd)));
+	check(f->state == FLOW_DEAD);
+	op_back(flow_session(f));
 }
 
 static void wr_back(struct io_op *op, int result)
@@ -131,6 +142,7 @@ static void wr_back(struct io_op *op, int result)
 	struct flow *f = container_of(op, struct flow, wr);
 
 	(void)result;
+	check(f->state == FLOW_DEAD);
 	flow_drop_buf(f);
 	op_back(flow_session(f));
 }
@@ -148,6 +160,8 @@ void session_close(struct session *s, enum close_reason reason)
 
 	if (s->state == SESSION_CLOSING)
 		return;
+	check(reason < CLOSE_REASONS);
+	check(!list_empty(&s->link));
 	s->log_state = s->state;
 	s->reason = (uint8_t)reason;
 	s->ends[SIDE_CLIENT] = (uint8_t)end;
@@ -175,6 +189,7 @@ void session_hurry(struct session *s)
 {
 	int i;
 
+	check(s->state == SESSION_CLOSING);
 	if (s->halted)
 		return;
 	s->halted = true;
@@ -195,6 +210,8 @@ static void close_side(struct session *s, enum side_name side)
 
 	if (s->sides[side].sock.fd < 0)
 		return;
+	check(s->sides[side].sock.rd == NULL); /* what is on its way would find another descriptor */
+	check(s->sides[side].sock.wr == NULL);
 	op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;
 	if (s->worker->stopping)
 		s->halted = true;
@@ -212,7 +229,10 @@ static void release(struct session *s)
 	struct worker *w = s->worker;
 	struct frontend *fe = s->endpoint->frontend;
 	bool is_slot_gone;
+	int load;
 
+	check(s->sides[SIDE_CLIENT].sock.fd < 0);
+	check(s->sides[SIDE_SERVER].sock.fd < 0);
 	check(s->flows[0].pipe == NULL && s->flows[0].buf == NULL);
 	check(s->flows[1].pipe == NULL && s->flows[1].buf == NULL);
 	timer_cancel(&w->loop.timers, &s->timer);
@@ -228,14 +248,17 @@ static void release(struct session *s)
 		session_extra_put(s);
 	session_set_state(s, SESSION_FREE);
 	session_slab_put(&w->slab, s);
+	check(w->sessions > 0);
 	w->sessions--;
-	atomic_fetch_sub(&w->load, 1);
+	load = atomic_fetch_sub(&w->load, 1);
+	check(load > (int)w->sessions);
 	if (likely(!is_slot_gone))
 		slots_release(w->engine, fe);
 }
 
 bool session_reap(struct session *s)
 {
+	check(s->state == SESSION_CLOSING);
 	list_remove(&s->link);
 	if (!has_pending(s)) {
 		close_side(s, SIDE_CLIENT);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "weir/base/check.h"
 #include "weir/base/last_words.h"
 #include "weir/engine/source_wait.h"
 #include "admission.h"
@@ -26,6 +27,8 @@ static bool is_still_moving(struct session *s)
 	const int64_t now_ns = s->worker->loop.now_ns;
 	const uint32_t before[2] = {s->unacked[SIDE_CLIENT], s->unacked[SIDE_SERVER]};
 
+	check(s->sides[SIDE_CLIENT].sock.fd >= 0);
+	check(s->sides[SIDE_SERVER].sock.fd >= 0);
 	for (int side = SIDE_CLIENT; side <= SIDE_SERVER; side++)
 		s->unacked[side] = io_unacked(&s->sides[side].sock);
 	if (s->unacked[SIDE_CLIENT] + s->unacked[SIDE_SERVER] == 0 || s->failed)
@@ -37,6 +40,7 @@ static bool is_still_moving(struct session *s)
 		s->last_ns = now_ns;
 		return true;
 	}
+	check(now_ns >= s->last_ns);
 	s->looked_at = true;
 	s->fixed_ns = now_ns + (now_ns - s->last_ns) / 2;
 	return true;
@@ -48,6 +52,8 @@ void session_timer_fired(struct timer *t)
 	enum close_reason why;
 
 	last_words_session(s->number);
+	check(!timer_is_set(t));
+	check(s->state > SESSION_ACCEPTED);
 	s->last_ns = io_late_ns(&s->worker->loop, s->last_ns);
 	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
 		s->looked_at = false; /* bytes moved since */
