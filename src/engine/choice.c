@@ -30,6 +30,7 @@ static struct picker *session_picker(const struct session *s)
 {
 	const struct engine *e = s->worker->engine;
 
+	check((size_t)(s->backend - e->backends) < e->config->backend_count);
 	return &s->worker->pickers[s->backend - e->backends];
 }
 
@@ -48,6 +49,7 @@ static enum pick choose_server(struct session *s, const struct server *avoid, st
 	const struct pick_request q = {.key = hashed ? client_key(&s->client) : 0, .avoid = avoid};
 	const enum pick pick = picker_choose(picker, &q, out);
 
+	check(!s->server_counted); /* it would have two places */
 	if (pick != PICK_SERVER)
 		return pick;
 	if (!is_waited_for(s, *out)) {
@@ -68,6 +70,8 @@ static void end_client(const struct session *s)
 	const int fd = s->sides[SIDE_CLIENT].sock.fd;
 	uint8_t bin[CHOICE_DISCARD_BYTES];
 
+	check(fd >= 0);
+	check(s->sides[SIDE_SERVER].sock.fd < 0);
 	if (sys_shutdown(fd, SHUT_WR) != 0)
 		return; /* it was reset, and hears nothing any more */
 	for (int i = 0; i < CHOICE_DISCARD_TIMES; i++)
@@ -87,6 +91,7 @@ static int64_t queue_deadline(const struct session *s)
 static void wait_in_queue(struct session *s, struct server *server)
 {
 	check(!s->server_counted);
+	check(server == NULL || server->owner == s->backend);
 	if (session_extra(s) == NULL) {
 		session_close(s, CLOSE_NO_RESOURCE);
 		return;
@@ -142,6 +147,9 @@ struct server *choice_take_again(struct session *s)
 {
 	struct server *server = s->server;
 
+	check(s->state == SESSION_WAITING);
+	check(server != NULL);
+	check(!s->server_counted);
 	if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {
 		no_server(s);
 		return NULL;

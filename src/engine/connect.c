@@ -49,6 +49,8 @@ static struct io_op *connect_op(struct session *s)
 /* The place has been taken by whoever chose the server. */
 static void enter_server(struct session *s, struct server *server)
 {
+	check(server->owner == s->backend);
+	check(!s->server_counted);
 	s->server = server;
 	s->server_counted = true;
 	s->evict_mark = s->worker->evict_walk.mark;
@@ -64,6 +66,7 @@ static uint32_t busy_us(const struct session *s)
 	const int64_t waited_ns = s->extra != NULL ? (int64_t)s->extra->wait_ns : 0;
 	const int64_t us = (s->worker->loop.now_ns - s->accepted_ns - waited_ns) / NS_PER_US;
 
+	check(us >= 0);
 	return (uint32_t)(us < UINT32_MAX - 1 ? us : UINT32_MAX - 1);
 }
 
@@ -72,8 +75,12 @@ static void connected(struct session *s)
 	const struct config_tcp *tcp = &backend_config(s)->tcp;
 	const int64_t now_ns = s->worker->loop.now_ns;
 
+	const uint32_t us = busy_us(s);
+
+	check(s->server_counted);
+	check(us >= s->before_us);
 	session_set_state(s, SESSION_FORWARDING);
-	s->connect_us = busy_us(s) - s->before_us + 1;
+	s->connect_us = us - s->before_us + 1;
 	s->errors[0] = 0;
 	s->fixed_ns = CLOCK_NEVER;
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
@@ -113,6 +120,8 @@ static void start_connect(struct session *s)
 	struct io_op *op = connect_op(s);
 	int r;
 
+	check(s->server_counted);
+	check(!s->connect_again);
 	op->kind = IO_CONNECT;
 	op->addr = atomic_load_explicit(&s->server->addr, memory_order_acquire);
 	r = io_start(&s->worker->loop, op);
@@ -127,6 +136,9 @@ static void try_server(struct session *s, struct server *server)
 	const struct addr *to = atomic_load_explicit(&server->addr, memory_order_acquire);
 	int err;
 
+	check(s->tries <= backend_config(s)->retries);
+	check(s->sides[SIDE_SERVER].sock.fd < 0);
+	check(!io_is_pending(connect_op(s)));
 	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
 	if (s->tries++ == 0)
@@ -156,6 +168,9 @@ static void choose_and_try(struct session *s)
 
 void connect_begin(struct session *s)
 {
+	check(!s->backend_counted);
+	check(s->tries == 0);
+	check(s->server == NULL);
 	tally_backend_entered(s);
 	choose_and_try(s);
 }
@@ -164,6 +179,7 @@ void connect_begin(struct session *s)
 
 static enum close_reason connect_reason(int err)
 {
+	check(err < 0);
 	if (server_sock_is_shortage(err))
 		return CLOSE_NO_RESOURCE;
 	switch (err) {
@@ -182,6 +198,8 @@ static enum close_reason connect_reason(int err)
 
 static void wait_before(struct session *s, int64_t pause_ns)
 {
+	check(pause_ns > 0);
+	check(!s->server_counted); /* who waits takes no place from others */
 	session_set_state(s, SESSION_WAITING);
 	s->fixed_ns = s->worker->loop.now_ns + pause_ns;
 	client_watch(s);
@@ -213,6 +231,9 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 	struct worker *w = s->worker;
 	struct server *last = s->server;
 
+	check(reason != CLOSE_NORMAL);
+	check(s->server_counted);
+	check(s->sides[SIDE_SERVER].sock.fd < 0);
 	if (client_watch_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
@@ -278,6 +299,9 @@ static void connect_failed(struct session *s, int err)
 {
 	struct io_op *op = connect_op(s);
 
+	check(s->state == SESSION_CONNECTING);
+	check(err < 0);
+	check(err >= INT16_MIN); /* s->errors */
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (!server_sock_is_shortage(err) && err != -ECANCELED)
 		blame_server(s);
@@ -299,6 +323,8 @@ static void no_socket(struct session *s, int err)
 {
 	const bool shortage = server_sock_is_shortage(err);
 
+	check(s->state == SESSION_CONNECTING);
+	check(err < 0);
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (shortage)
 		log_failure(s, err);
@@ -309,11 +335,13 @@ static void on_result(struct session *s, int result)
 {
 	struct io_op *op = connect_op(s);
 
+	check(s->state == SESSION_CONNECTING);
+	check(!io_is_pending(op));
 	if (op->kind == IO_CLOSE) {
 		next_try(s, connect_reason(s->errors[0]), server_sock_is_shortage(s->errors[0]));
 		return;
 	}
-	check(s->state == SESSION_CONNECTING);
+	check(result <= 0);
 	if (unlikely(s->server_down)) {
 		connect_failed(s, -ECANCELED); /* nothing was sent: even a success may be given up */
 	} else if (result == 0 && unlikely(server_sock_met_itself(s, op->addr))) {
@@ -321,6 +349,7 @@ static void on_result(struct session *s, int result)
 	} else if (result == 0) {
 		connected(s);
 	} else if (result == -EAGAIN) {
+		check(s->sides[SIDE_SERVER].sock.fd >= 0);
 		/* A Unix backlog is full: the same socket may try again, until timeout-connect. */
 		s->connect_again = true;
 		s->fixed_ns = s->worker->loop.now_ns + CONNECT_AGAIN_NS;
@@ -341,6 +370,7 @@ void connect_server_down(struct session *s)
 		return;
 	}
 	s->server_down = true;
+	check(s->connect_again != io_is_pending(op)); /* one of both moves it on */
 	if (s->connect_again) {
 		s->connect_again = false; /* nothing is pending in this pause */
 		connect_failed(s, -ECANCELED);
@@ -354,6 +384,8 @@ static void try_after_pause(struct session *s)
 {
 	struct server *next;
 
+	check(s->server != NULL);
+	check(!s->server_counted);
 	if (client_watch_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
@@ -368,6 +400,8 @@ void connect_to_server(struct session *s, struct server *server)
 	const int64_t again_ns = s->last_ns + pause_ns(s);
 
 	check(s->state == SESSION_QUEUED);
+	check(!s->server_counted);
+	check(server->owner == s->backend);
 	if (client_watch_left(s)) {
 		server_leave(server);
 		session_close(s, CLOSE_CLIENT_GONE);
@@ -389,6 +423,7 @@ void connect_timer(struct session *s)
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);
+	check(s->connect_again != io_is_pending(connect_op(s))); /* one of both moves it on */
 	if (s->connect_again) {
 		s->connect_again = false;
 		s->fixed_ns = connect_deadline(s);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "weir/base/check.h"
 #include "extra.h"
 #include "session.h"
 #include "worker.h"
@@ -21,6 +22,9 @@ int queueing_enter(struct session *s, struct server *server)
 	struct queue_grants *grants = &s->worker->grants;
 	int err;
 
+	check(s->state == SESSION_QUEUED);
+	check(w->backend == NULL);
+	check(!s->server_counted);
 	w->avoid = s->tries > 0 && s->backend->config->redispatch ? s->server : NULL;
 	err = queue_enter(s->backend, w, server, grants);
 	if (err != -EBUSY || server == NULL || !s->backend->config->redispatch)
@@ -32,6 +36,7 @@ static void end_wait(struct session *s)
 {
 	struct session_extra *x = s->extra;
 
+	check(s->worker->loop.now_ns >= x->queued_ns);
 	x->wait_ns += (uint64_t)(s->worker->loop.now_ns - x->queued_ns);
 }
 
@@ -39,6 +44,7 @@ void queueing_leave(struct session *s)
 {
 	if (s->extra->waiter.backend == NULL)
 		return;
+	check(s->extra->waiter.backend == s->backend);
 	end_wait(s);
 	queue_leave(&s->extra->waiter);
 }
@@ -50,6 +56,8 @@ void queueing_take(struct worker *w, queueing_served *served)
 	while ((waiter = queue_take_granted(&w->grants)) != NULL) {
 		struct session_extra *x = container_of(waiter, struct session_extra, waiter);
 
+		check(x->session->worker == w);
+		check(x->session->state == SESSION_QUEUED);
 		end_wait(x->session);
 		served(x->session, waiter->server);
 	}

@@ -64,6 +64,7 @@ static bool may_log(struct session *s, enum trouble kind)
  * turns of the servers. */
 static size_t first_source(const struct session *s)
 {
+	check(sources_of(s)->count > 0);
 	return (size_t)((s->number * UINT32_C(2654435761)) >> 16) % sources_of(s)->count;
 }
 
@@ -72,6 +73,8 @@ static const struct addr *next_source(struct session *s, int family)
 {
 	const struct config_sources *sources = sources_of(s);
 
+	check(s->sources_tried <= sources->count);
+	check(sources->count <= UINT16_MAX);
 	while (s->sources_tried < sources->count) {
 		const size_t at = (first_source(s) + s->sources_tried++) % sources->count;
 
@@ -88,6 +91,7 @@ static const struct addr *last_source(const struct session *s)
 
 	if (s->sources_tried == 0)
 		return &no_source;
+	check(s->sources_tried <= sources->count);
 	return &sources->list[(first_source(s) + s->sources_tried - 1u) % sources->count];
 }
 
@@ -107,6 +111,7 @@ static const char *source_text(const struct addr *source, char *buf)
 	const bool any = source->sa.sa_family == AF_INET6 ? source->in6.sin6_port == 0
 							  : source->in.sin_port == 0;
 
+	check(source->sa.sa_family == AF_INET || source->sa.sa_family == AF_INET6);
 	(void)addr_format(source, buf);
 	if (any)
 		*strrchr(buf, ':') = '\0';
@@ -173,6 +178,8 @@ bool server_sock_spill(struct session *s)
 
 	check(sock->rd == NULL);
 	check(sock->wr == NULL);
+	check(sock->fd >= 0);
+	check(s->state == SESSION_CONNECTING);
 	count_shortage(s, to, false);
 	if (!has_next(s, to->sa.sa_family))
 		return false;
@@ -190,6 +197,7 @@ static bool client_source(const struct session *s, int family, struct addr *out)
 {
 	const struct addr_brief *client = &s->client;
 
+	check(family == AF_INET || family == AF_INET6);
 	memset(out, 0, sizeof(*out));
 	if (client->family != family)
 		return false;
@@ -240,6 +248,7 @@ static const char *advice(int err, enum sock_option refused, char *buf, size_t r
 	const bool forbidden = err == -EPERM || err == -EACCES;
 	const char *capability = forbidden ? sock_option_capability(refused) : "";
 
+	check(err < 0);
 	if (refused != SOCK_OPTION_NONE) {
 		/* Cut, it still names the option. */
 		(void)snprintf(buf, room, "'%s' of the backend is refused%s%s", sock_option_word(refused),
@@ -272,6 +281,8 @@ int server_sock_open(struct session *s, const struct addr *to)
 	struct sock_tcp opt = options_of(s);
 	int fd;
 
+	check(s->server_counted);
+	check(s->sides[SIDE_SERVER].sock.fd < 0);
 	opt.refused = &refused;
 	s->sources_tried = 0;
 	if (likely(addr_is_unix(to) || (sources->count == 0 && !sources->client)))
@@ -307,6 +318,7 @@ bool server_sock_met_itself(struct session *s, const struct addr *to)
 {
 	const int fd = s->sides[SIDE_SERVER].sock.fd;
 
+	check(fd >= 0);
 	if (likely(!server_addr_meets_itself(to)) || likely(!self_connect_happened(fd, to)))
 		return false;
 	sock_harden(fd); /* in TIME_WAIT it would hold the server's port */
