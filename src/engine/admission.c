@@ -102,6 +102,9 @@ static enum close_reason object_to_peer(const struct endpoint *ep, int fd,
 
 static int enter_source(struct session *s, const struct frontend *fe)
 {
+	check(fe->sources != NULL);
+	check(s->extra->source == NULL);
+	check(!s->slotless);
 	return source_table_enter(fe->sources, &s->client, fe->config->maxconn_per_source, s->worker->index,
 				  &s->extra->source);
 }
@@ -116,6 +119,7 @@ static bool is_counted_already(struct session *s, const struct frontend *fe)
 
 	if (likely(x == NULL) || x->source == NULL)
 		return false;
+	check(!s->slotless);
 	if (has_ip(&s->client) && source_table_is_of(x->source, &s->client))
 		return true;
 	if (source_table_leave(fe->sources, x->source, x->ending))
@@ -133,7 +137,6 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 		return CLOSE_NORMAL;
 	if (session_extra(s) == NULL)
 		return CLOSE_NO_RESOURCE;
-	check(s->extra->source == NULL);
 	err = enter_source(s, fe);
 	if (likely(err != -EDQUOT))
 		return err ? CLOSE_NO_RESOURCE : CLOSE_NORMAL;
@@ -181,6 +184,9 @@ static void choose_backend(struct session *s, const struct frontend *fe)
 
 	if (c->route_count == 0)
 		return;
+	check(fe->routes != NULL);
+	check(s->backend == fe->backend); /* it is asked once */
+	check(s->server == NULL);
 	port = destination_port(s);
 	for (size_t i = 0; i < c->route_count; i++) {
 		const struct config_route *r = &c->routes[i];
@@ -196,6 +202,7 @@ static void choose_backend(struct session *s, const struct frontend *fe)
 
 static void count_refusal(struct worker *w, struct frontend *fe, enum close_reason why)
 {
+	check(why != CLOSE_NORMAL);
 	/* Our own shortage denies nobody anything, and `trusted` is a matter of the header. */
 	if (why == CLOSE_NO_RESOURCE || why == CLOSE_PROXY_UNTRUSTED)
 		return;
@@ -213,6 +220,7 @@ bool admission_turn_away(struct worker *w, const struct endpoint *ep, int fd, co
 {
 	const enum close_reason why = object_to_peer(ep, fd, peer);
 
+	check(ep->frontend->choosy);
 	if (why == CLOSE_NORMAL)
 		return false;
 	count_refusal(w, ep->frontend, why);
@@ -229,6 +237,7 @@ static bool admit_guarded(struct session *s)
 	const struct frontend *fe = s->endpoint->frontend;
 	enum close_reason why = CLOSE_NORMAL;
 
+	check(!s->backend_counted);
 	if (!s->judged)
 		why = find_objection(s->endpoint, s->sides[SIDE_CLIENT].sock.fd, &s->client);
 	if (why == CLOSE_NORMAL)
@@ -245,6 +254,9 @@ static bool admit_guarded(struct session *s)
 
 void admission_held_no_more(struct session *s, bool has_place)
 {
+	check(s->state == SESSION_HELD);
+	check((s->extra->source != NULL) == has_place);
+	check(s->slotless != has_place); /* it comes with a slot */
 	if (!has_place) {
 		refuse(s, CLOSE_SOURCE_LIMIT);
 		return;
@@ -258,6 +270,7 @@ void admission_held_no_more(struct session *s, bool has_place)
 /* The part of `ns` that fits to what is left of a limit. */
 static int64_t part(int64_t ns, int64_t left, int64_t limit)
 {
+	check(left <= limit);
 	return left > 0 ? ns * left / limit : 0;
 }
 
@@ -291,6 +304,7 @@ void admission_owes_header(struct session *s)
 	const struct frontend *fe = s->endpoint->frontend;
 	int64_t over_ns;
 
+	check(s->state == SESSION_HANDSHAKE);
 	if (fe->sources == NULL || !has_ip(&s->client))
 		return;
 	switch (enter_source(s, fe)) {
@@ -312,6 +326,7 @@ void admission_owes_header(struct session *s)
 
 void admission_header_late(struct session *s)
 {
+	check(s->state == SESSION_HANDSHAKE);
 	if (s->extra->over_limit)
 		refuse(s, CLOSE_SOURCE_LIMIT);
 	else
@@ -327,6 +342,7 @@ bool admission_admit(struct session *s)
 
 void admission_enter(struct session *s)
 {
+	check(s->state == SESSION_ACCEPTED || s->state == SESSION_HANDSHAKE);
 	if (admission_admit(s))
 		connect_begin(s);
 }

@@ -6,12 +6,16 @@
  */
 #include "slots.h"
 
+#include "weir/base/check.h"
 #include "weir/engine/engine.h"
 #include "worker.h"
 
 static bool reserve(atomic_int *count, unsigned limit)
 {
-	if ((unsigned)atomic_fetch_add(count, 1) < limit)
+	const int before = atomic_fetch_add(count, 1);
+
+	check(before >= 0);
+	if ((unsigned)before < limit)
 		return true;
 	atomic_fetch_sub(count, 1);
 	return false;
@@ -22,6 +26,8 @@ void slots_wake(struct engine *e, const struct frontend *fe, enum listener_limit
 	unsigned i;
 	size_t k;
 
+	check(why != LIMIT_NONE);
+	check((fe == NULL) == (why == LIMIT_PROCESS));
 	for (i = 0; i < e->worker_count; i++) {
 		struct worker *w = e->workers[i];
 
@@ -40,14 +46,18 @@ void slots_wake(struct engine *e, const struct frontend *fe, enum listener_limit
 
 static void release_process(struct engine *e)
 {
-	atomic_fetch_sub(&e->sessions, 1);
+	const int before = atomic_fetch_sub(&e->sessions, 1);
+
+	check(before > 0);
 	if (atomic_load(&e->resting) > 0)
 		slots_wake(e, NULL, LIMIT_PROCESS);
 }
 
 void slots_release(struct engine *e, struct frontend *fe)
 {
-	atomic_fetch_sub(&fe->sessions, 1);
+	const int before = atomic_fetch_sub(&fe->sessions, 1);
+
+	check(before > 0);
 	if (atomic_load(&fe->resting) > 0)
 		slots_wake(e, fe, LIMIT_FRONTEND);
 	release_process(e);
@@ -65,8 +75,11 @@ enum listener_limit slots_take(struct engine *e, struct frontend *fe)
 
 void slots_force(struct engine *e, struct frontend *fe)
 {
-	atomic_fetch_add(&e->sessions, 1);
-	atomic_fetch_add(&fe->sessions, 1);
+	const int before = atomic_fetch_add(&e->sessions, 1);
+	const int before_here = atomic_fetch_add(&fe->sessions, 1);
+
+	check(before >= 0);
+	check(before_here >= 0);
 }
 
 void slots_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)

@@ -70,6 +70,9 @@ int source_wait_begin(struct session *s)
 	struct source_wait *wait = &s->extra->wait;
 	int err;
 
+	check(s->extra->source == NULL);
+	check(wait->waiter.entry == NULL);
+	check(!s->slotless);
 	if (w->source_wait_count >= SOURCE_WAITS_MAX)
 		return -EDQUOT;
 	wait->waiter = (struct source_waiter){.worker = w->index, .wake = wake_for_place, .wake_arg = w};
@@ -96,6 +99,10 @@ static bool stop_waiting(struct session *s, int64_t again_ns)
 
 	if (x == NULL || x->wait.waiter.entry == NULL)
 		return false;
+	check(x->source == NULL);
+	check(s->slotless);
+	check(w->source_wait_count > 0);
+	check(!list_empty(&x->wait.link));
 	list_remove(&x->wait.link);
 	w->source_wait_count--;
 	if (w->source_wait_count == 0)
@@ -116,6 +123,7 @@ bool source_wait_end(struct session *s)
 
 static void begin_to_look(struct worker *w)
 {
+	check(w->look_turns == 0);
 	w->look_again = false;
 	w->look_round = atomic_load(&w->engine->look_round);
 	w->look_turns = LOOK_TURNS;
@@ -133,6 +141,7 @@ static void say_looked(struct worker *w)
 {
 	const struct engine *e = w->engine;
 
+	check((int32_t)(w->look_round - atomic_load(&w->looked)) >= 0); /* what was answered stays so */
 	atomic_store(&w->looked, w->look_round);
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL && atomic_load(&e->workers[i]->has_source_waits))
@@ -141,6 +150,7 @@ static void say_looked(struct worker *w)
 
 void source_wait_turned(struct worker *w)
 {
+	check(w->look_turns > 0);
 	if (--w->look_turns == 0) {
 		say_looked(w);
 		if (w->look_again)
@@ -157,6 +167,8 @@ static void settle(struct session *s, source_wait_over *over)
 	struct worker *w = s->worker;
 	const struct source_wait *wait = &s->extra->wait;
 
+	check(s->state == SESSION_HELD);
+	check(wait->waiter.entry != NULL);
 	/* In this order: what was ending before a worker looked is marked by the time it says so. */
 	if (!source_table_is_granted(table_of(s), &wait->waiter) &&
 	    (!have_all_looked(w, wait) || source_table_is_hopeful(table_of(s), &wait->waiter)))
@@ -170,6 +182,7 @@ void source_wait_take(struct worker *w, source_wait_over *over)
 	struct list *pos;
 	struct list *tmp;
 
+	check((w->source_wait_count == 0) == list_empty(&w->source_waits));
 	list_foreach_safe(&w->source_waits, pos, tmp) {
 		const struct source_wait *wait = list_entry(pos, struct source_wait, link);
 

@@ -25,6 +25,8 @@
 
 #define BACKENDS 4u
 #define BOUND_PORT 8080
+/* Reserved for the sessions of a test: more than it has. */
+#define SLOTS 8
 
 /* One frontend, one bind, some backends; each test fills in what it is about. */
 struct rig {
@@ -100,6 +102,8 @@ static void start(struct rig *r)
 	timer_heap_init(&w->loop.timers);
 	w->loop.wake_fd = -1; /* nobody sleeps here */
 	mailbox_init(&w->mailbox, &w->loop);
+	atomic_store(&r->engine.sessions, SLOTS);
+	atomic_store(&r->engine.frontends[0].sessions, SLOTS);
 	r->worker = w;
 }
 
@@ -344,10 +348,10 @@ static void a_source_may_have_so_many_sessions_until_one_ends(void **state)
 	assert_int_equal(atomic_load(&r->engine.frontends[0].denied), 7);
 }
 
-/* The reservations that sessions of the frontend have: here none is taken at their start. */
+/* The reservations that sessions of the frontend have taken or given back since their start. */
 static int slots(const struct rig *r)
 {
-	return atomic_load(&r->engine.frontends[0].sessions);
+	return atomic_load(&r->engine.frontends[0].sessions) - SLOTS;
 }
 
 static void who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place(void **state)
@@ -472,7 +476,7 @@ static void who_is_over_its_limit_owes_a_header_for_a_moment_only(void **state)
 	session_close(s[2], CLOSE_STOPPED);
 	admission_header_late(s[0]);
 	assert_int_equal(s[0]->reason, CLOSE_PROXY_TIMEOUT);
-	atomic_store(&r->engine.frontends[0].sessions, 0);
+	atomic_store(&r->engine.frontends[0].sessions, SLOTS);
 	for (int i = 0; i < 3; i++)
 		end(s[i]);
 }
