@@ -55,6 +55,7 @@ static void make_unique_id(struct session *s)
 
 static void to_ip6(struct addr_brief *a)
 {
+	check(a->family == AF_INET);
 	memmove(a->ip + 12, a->ip, 4);
 	memset(a->ip, 0, 10);
 	memset(a->ip + 10, 0xff, 2);
@@ -111,6 +112,8 @@ static void fill_send(struct session *s, struct proxy_send *send)
 {
 	const struct config_server *server = s->server->config;
 
+	check(s->server_counted);
+	check(server->send_proxy != CONFIG_SEND_PROXY_OFF);
 	memset(send, 0, sizeof(*send));
 	send->version = server->send_proxy == CONFIG_SEND_PROXY_V1 ? 1 : 2;
 	send->crc32c = server->proxy_crc32c;
@@ -138,6 +141,8 @@ static int put_header(struct session *s, const struct proxy_send *send)
 	ssize_t n;
 
 	check(f->bytes_out == 0);
+	check(held == (f->buf != NULL ? f->buf->len : 0)); /* a pipe cannot be put behind it */
+	check(s->extra->header_sent == 0);
 	check(room + held <= BUF_MAX);
 	b = buf_get(bufs, room + held);
 	if (b == NULL)
@@ -147,6 +152,7 @@ static int put_header(struct session *s, const struct proxy_send *send)
 		buf_put(bufs, b);
 		return (int)n;
 	}
+	check((uint32_t)n <= room);
 	if (held > 0)
 		memcpy(b->data + n, f->buf->data + f->buf->off, held);
 	b->len = (uint32_t)n + held;
@@ -173,6 +179,8 @@ static bool say(struct session *s)
 
 bool greeting_say(struct session *s)
 {
+	check(s->state == SESSION_FORWARDING);
+	check(s->flows[FLOW_TO_SERVER].state == FLOW_IDLE);
 	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say(s))
 		return false;
 	/* There is no further try, so nobody reads the client's header any more. */

@@ -32,6 +32,7 @@ static struct buf *rest_of_head(struct session *s, uint32_t used)
 {
 	struct buf *b = s->extra->head;
 
+	check(used <= b->len);
 	s->extra->head = NULL;
 	b->off += used;
 	b->len -= used;
@@ -55,6 +56,8 @@ static void whole(struct session *s, uint32_t used)
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
 	struct buf *rest = NULL;
 
+	check(s->state == SESSION_HANDSHAKE);
+	check(!io_is_pending(op)); /* client_watch() is next to use it */
 	if (s->extra->head != NULL) {
 		rest = rest_of_head(s, used);
 	} else if (used < op->len) {
@@ -73,6 +76,8 @@ static bool append(struct session *s, const struct io_op *op)
 	struct buf_cache *bufs = &s->worker->loop.bufs;
 	struct buf *b = s->extra->head;
 
+	check(op->len > 0);
+	check(b->len > 0 && b->off + b->len <= b->cap);
 	if (b->off + b->len + op->len > b->cap) {
 		struct buf *longer = buf_get(bufs, b->len + op->len);
 
@@ -83,6 +88,7 @@ static bool append(struct session *s, const struct io_op *op)
 		buf_put(bufs, b);
 		s->extra->head = b = longer;
 	}
+	check(b->off + b->len + op->len <= b->cap);
 	memcpy(b->data + b->off + b->len, op->data, op->len);
 	b->len += op->len;
 	return true;
@@ -107,6 +113,8 @@ static void bytes_came(struct session *s, const struct preface_kind *kind)
 	size_t len = op->len;
 	uint32_t used = 0;
 
+	check(op->len > 0);
+	check(op->len <= PREFACE_READ_BYTES);
 	if (x->head != NULL) {
 		if (!append(s, op)) {
 			session_close(s, CLOSE_NO_RESOURCE);
@@ -117,9 +125,11 @@ static void bytes_came(struct session *s, const struct preface_kind *kind)
 	}
 	switch (kind->look(s, bytes, len, &used)) {
 	case PREFACE_WHOLE:
+		check(used <= len);
 		whole(s, used);
 		break;
 	case PREFACE_MORE:
+		check(s->state == SESSION_HANDSHAKE);
 		if (x->head != NULL)
 			break;
 		x->head = io_buf_keep(&s->worker->loop, op, 0);
@@ -127,6 +137,7 @@ static void bytes_came(struct session *s, const struct preface_kind *kind)
 			session_close(s, CLOSE_NO_RESOURCE);
 		break;
 	case PREFACE_CLOSED:
+		check(s->state == SESSION_CLOSING);
 		break;
 	}
 }
@@ -174,6 +185,8 @@ void preface_begin(struct session *s, const struct preface_kind *kind)
 		session_close(s, CLOSE_NO_RESOURCE);
 		return;
 	}
+	check(s->extra->head == NULL);
+	check(s->flows[FLOW_TO_SERVER].bytes_in == 0);
 	session_set_state(s, SESSION_HANDSHAKE);
 	s->flows[FLOW_TO_SERVER].rd.done = kind->read_done;
 	if (timeout_ns > 0)

@@ -105,6 +105,8 @@ static bool adopt_header(struct session *s, const struct proxy_header *h, const 
 {
 	struct session_extra *x = s->extra;
 
+	check(x->proxy == NULL);
+	check(len <= PROXY_MAX);
 	x->tlvs_trusted = h->tlv_len > 0 && is_named(s);
 	if (x->tlvs_trusted)
 		note_unique_id(x, h);
@@ -134,6 +136,7 @@ static enum preface_step look(struct session *s, const uint8_t *bytes, size_t le
 		session_close(s, close_reason_of(why));
 		return PREFACE_CLOSED;
 	}
+	check((size_t)n <= len);
 	*used = (uint32_t)n;
 	if (adopt_header(s, &h, bytes, (size_t)n))
 		return PREFACE_WHOLE;
@@ -162,6 +165,7 @@ static bool start(struct session *s)
 	if (s->endpoint->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
 	    !admission_trusts(s->endpoint->frontend, &s->client))
 		return false;
+	check(s->judged);
 	s->judged = false;
 	preface_begin(s, &proxy_kind);
 	if (s->state == SESSION_HANDSHAKE)
