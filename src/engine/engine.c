@@ -35,12 +35,14 @@ static void init_frontend(struct engine *e, unsigned i, size_t *next)
 	const struct config_frontend *config = &e->config->frontends[i];
 	size_t k;
 
+	check(config->backend < e->config->backend_count);
 	fe->config = config;
 	fe->backend = &e->backends[config->backend];
 	fe->index = i;
 	for (k = 0; k < config->bind_count; k++) {
 		struct endpoint *ep = &e->endpoints[(*next)++];
 
+		check(*next <= e->endpoint_count);
 		ep->config = &config->binds[k];
 		ep->frontend = fe;
 		ep->addr = config->binds[k].addr.addr;
@@ -97,6 +99,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	}
 	for (i = 0; i < c->frontend_count; i++)
 		init_frontend(e, i, &next);
+	check(next == e->endpoint_count);
 	if (admission_init(e) != 0) {
 		engine_free(e);
 		return -ENOMEM;
@@ -109,6 +112,7 @@ static int widen_endpoints(struct engine *e, size_t at, size_t more)
 {
 	struct endpoint *wider = aligned_zalloc(e->endpoint_count + more, sizeof(*wider));
 
+	check(at < e->endpoint_count);
 	if (wider == NULL)
 		return -ENOMEM;
 	memcpy(wider, e->endpoints, (at + 1) * sizeof(*wider));
@@ -221,6 +225,7 @@ static int make_workers(struct engine *e, unsigned workers, const struct io_driv
 	unsigned i;
 	int err;
 
+	check(e->worker_count == 0);
 	e->workers = calloc(workers, sizeof(*e->workers));
 	if (e->workers == NULL)
 		return -ENOMEM;
@@ -288,7 +293,10 @@ static void close_endpoints(struct engine *e)
 
 void engine_worker_deaf(struct engine *e)
 {
-	if (atomic_fetch_add(&e->workers_deaf, 1) + 1 == (int)e->worker_count)
+	const int deaf = atomic_fetch_add(&e->workers_deaf, 1) + 1;
+
+	check(deaf <= (int)e->worker_count); /* each says so once */
+	if (deaf == (int)e->worker_count)
 		close_endpoints(e);
 }
 
@@ -347,6 +355,8 @@ void engine_free(struct engine *e)
 /* A number and a signal, no letter: a mailbox that is full loses neither. */
 static void evict(struct engine *e, struct server *s, enum server_end why)
 {
+	check(why < SERVER_ENDS);
+	check(s->owner >= e->backends && s->owner < e->backends + e->config->backend_count);
 	atomic_fetch_add(&s->ends[why], 1);
 	signal_all(e, MAIL_EVICT);
 }
@@ -385,10 +395,12 @@ unsigned engine_silent_workers(const struct engine *e, unsigned *first)
 
 const struct counters *engine_counters(const struct engine *e, unsigned worker)
 {
+	check(worker < e->worker_count);
 	return &e->workers[worker]->counters;
 }
 
 struct log_ring *engine_log_ring(const struct engine *e, unsigned worker)
 {
+	check(worker < e->worker_count);
 	return e->workers[worker]->log;
 }

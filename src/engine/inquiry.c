@@ -32,6 +32,9 @@ bool inquiry_is_lent(const struct inquiry *q)
 
 static void give_back(struct inquiry *q)
 {
+	check(inquiry_is_lent(q));
+	check(list_empty(&q->link));
+	check(q->count <= INQUIRY_SESSIONS_MAX);
 	atomic_store_explicit(&q->lent, false, memory_order_release);
 }
 
@@ -57,6 +60,7 @@ void inquiry_ask(struct engine *e, unsigned worker, struct inquiry *q)
 
 	check(!inquiry_is_lent(q));
 	check(worker < e->worker_count);
+	check(list_empty(&q->link));
 	w = e->workers[worker];
 	q->worker = worker;
 	atomic_store_explicit(&q->lent, true, memory_order_relaxed); /* the lock publishes it */
@@ -77,6 +81,7 @@ bool inquiry_withdraw(struct engine *e, struct inquiry *q)
 
 	if (!inquiry_is_lent(q))
 		return true;
+	check(q->worker < e->worker_count);
 	l = &e->workers[q->worker]->asked;
 	spinlock_lock(&l->lock);
 	/* In no list any more: the worker has taken it out. */

@@ -26,12 +26,15 @@
 
 static void count_resting(const struct listener *l, enum listener_limit why, int change)
 {
+	int before = 1;
+
 	if (why == LIMIT_FRONTEND)
-		atomic_fetch_add(&l->endpoint->frontend->resting, change);
+		before = atomic_fetch_add(&l->endpoint->frontend->resting, change);
 	else if (why == LIMIT_RATE)
-		atomic_fetch_add(&l->endpoint->frontend->rate_resting, change);
+		before = atomic_fetch_add(&l->endpoint->frontend->rate_resting, change);
 	else if (why == LIMIT_PROCESS)
-		atomic_fetch_add(&l->worker->engine->resting, change);
+		before = atomic_fetch_add(&l->worker->engine->resting, change);
+	check(before + change >= 0);
 }
 
 static bool process_has_room(const struct listener *l)
@@ -65,6 +68,7 @@ static bool may_resume(const struct listener *l)
 {
 	const int why = atomic_load(&l->resting);
 
+	check(why != LIMIT_NONE);
 	if (why == LIMIT_RATE)
 		return !timer_is_set(&l->pause) || rate_has_place(l);
 	if (why == LIMIT_MEMORY)
@@ -76,6 +80,9 @@ static bool may_resume(const struct listener *l)
  * after this, sees whoever released one before. */
 static void rest(struct listener *l, enum listener_limit why)
 {
+	check(l->state == LISTENER_ON);
+	check(why != LIMIT_NONE);
+	check(!l->reserved); /* nobody else could have it */
 	l->state = LISTENER_RESTING;
 	count_resting(l, why, 1);
 	atomic_store(&l->resting, (int)why);
@@ -98,6 +105,8 @@ static void rest_until(struct listener *l, int64_t due_ns)
 	struct worker *w = l->worker;
 	const int64_t soonest_ns = w->loop.now_ns + LISTENER_RATE_PAUSE_MIN_NS;
 
+	check(l->state == LISTENER_ON);
+	check(!timer_is_set(&l->pause));
 	counter_add(&w->counters.rate_pauses, 1);
 	if (timer_set(&w->loop.timers, &l->pause, due_ns > soonest_ns ? due_ns : soonest_ns)) {
 		l->state = LISTENER_OFF; /* not even memory for a timer: the other workers go on */
@@ -116,6 +125,7 @@ static void reserve_rate(struct listener *l)
 	const int64_t now_ns = l->worker->loop.now_ns;
 	int64_t due_ns;
 
+	check(l->reserved);
 	if (l->state == LISTENER_OFF) {
 		rate_force(rate, now_ns);
 		return;
@@ -193,6 +203,7 @@ static struct worker *least_loaded(struct worker *w, int *load)
 			best = e->workers[i];
 		}
 	}
+	check(least >= 0);
 	*load = mine >= least + 1 + least / 4 ? least : mine;
 	return *load == mine ? w : best;
 }
@@ -218,6 +229,7 @@ static struct worker *place(struct worker *w)
 static void start_session(struct worker *w, const struct letter *letter)
 {
 	struct worker *to = place(w);
+	int load;
 
 	if (to != w) {
 		if (mailbox_send(&to->mailbox, letter)) {
@@ -225,7 +237,8 @@ static void start_session(struct worker *w, const struct letter *letter)
 			return;
 		}
 		/* It may have seen the load in its last turn, and sleep. */
-		atomic_fetch_sub(&to->load, 1);
+		load = atomic_fetch_sub(&to->load, 1);
+		check(load > 0);
 		mailbox_signal(&to->mailbox, MAIL_RESUME);
 		atomic_fetch_add(&w->load, 1);
 	}
@@ -238,6 +251,8 @@ static void on_client(struct listener *l, int fd)
 	struct frontend *fe = l->endpoint->frontend;
 	struct letter letter = {.fd = fd, .endpoint = l->endpoint};
 
+	check(!w->deaf);
+	check(w->loop.peer != NULL);
 	addr_to_brief(&w->loop.peer->sa, w->loop.peer->len, &letter.client);
 	counter_add(&w->counters.accepted, 1);
 	atomic_fetch_add_explicit(&fe->total, 1, memory_order_relaxed);
@@ -254,6 +269,9 @@ static void pause_accept(struct listener *l, int err)
 	struct worker *w = l->worker;
 	char text[ADDR_TEXT_MAX];
 
+	check(err < 0);
+	check(l->state == LISTENER_ON);
+	check(!io_is_pending(&l->accept));
 	counter_add(&w->counters.accept_errors, 1);
 	counter_add(&w->counters.accept_pauses, 1);
 	l->state = LISTENER_PAUSED;
@@ -275,6 +293,7 @@ static void listener_accept_done(struct io_op *op, int result)
 	release_unused(l);
 	if (result == IO_DRAINED)
 		return;
+	check(!io_is_pending(op)); /* it was the last of the stream */
 	if (result != -ECANCELED) {
 		if (l->state == LISTENER_ON)
 			pause_accept(l, result);
@@ -287,6 +306,7 @@ static void listener_pause_over(struct timer *t)
 {
 	struct listener *l = container_of(t, struct listener, pause);
 
+	check(l->state == LISTENER_PAUSED || l->state == LISTENER_RESTING);
 	if (l->state == LISTENER_PAUSED)
 		(void)listener_start(l); /* a failure has set the next pause */
 	else
@@ -309,6 +329,8 @@ int listener_start(struct listener *l)
 {
 	int r;
 
+	check(atomic_load(&l->resting) == LIMIT_NONE);
+	check(!timer_is_set(&l->pause));
 	l->state = LISTENER_ON;
 	l->accept.kind = IO_ACCEPT;
 	l->accept.admit = listener_admit;
@@ -324,6 +346,8 @@ void listener_resume(struct listener *l)
 	/* While its cancel is under way, listener_accept_done() looks for room itself. */
 	if (l->state != LISTENER_RESTING || io_is_pending(&l->accept))
 		return;
+	check(atomic_load(&l->resting) != LIMIT_NONE);
+	check(!l->reserved);
 	/* For want of memory it rests until control says so. */
 	if (atomic_load(&l->resting) == LIMIT_MEMORY && is_memory_short(l))
 		return;
@@ -351,6 +375,7 @@ void listener_pass_on(struct listener *l)
 
 void listener_stop(struct listener *l)
 {
+	check(!l->worker->deaf);
 	rest_no_more(l);
 	timer_cancel(&l->worker->loop.timers, &l->pause);
 	/* One that rests or pauses begins once more, for the last accept that a cancel makes. */

@@ -6,7 +6,12 @@
  */
 #include "mailbox.h"
 
+#include <assert.h>
+
 #include "weir/base/check.h"
+
+static_assert((MAILBOX_LETTERS & (MAILBOX_LETTERS - 1)) == 0,
+	      "places follow each other when head and tail wrap");
 
 void mailbox_init(struct mailbox *m, struct io_loop *loop)
 {
@@ -28,6 +33,7 @@ static void wake(struct mailbox *m)
 
 void mailbox_signal(struct mailbox *m, enum mail_signal signal)
 {
+	check(signal != 0);
 	atomic_fetch_or(&m->signals, (unsigned)signal);
 	wake(m);
 }
@@ -37,6 +43,7 @@ bool mailbox_send(struct mailbox *m, const struct letter *letter)
 	bool sent = false;
 
 	spinlock_lock(&m->lock);
+	check(m->head - m->tail <= MAILBOX_LETTERS);
 	if (!m->closed && m->head - m->tail < MAILBOX_LETTERS) {
 		m->letters[m->head % MAILBOX_LETTERS] = *letter;
 		m->head++;
@@ -60,6 +67,8 @@ bool mailbox_take(struct mailbox *m, struct letter *out)
 	bool taken = false;
 
 	spinlock_lock(&m->lock);
+	check(m->head - m->tail <= MAILBOX_LETTERS);
+	check(!m->closed || m->head == m->tail); /* whoever sends to it keeps what he has */
 	if (m->head != m->tail) {
 		*out = m->letters[m->tail % MAILBOX_LETTERS];
 		m->tail++;

@@ -39,6 +39,7 @@ static void stop_listeners(struct worker *w)
 {
 	size_t i;
 
+	check(!w->deaf);
 	w->draining = true;
 	timer_cancel(&w->loop.timers, &w->baton);
 	for (i = 0; i < w->engine->endpoint_count; i++)
@@ -129,6 +130,7 @@ static void publish(struct worker *w)
 	struct counters *c = &w->counters;
 	const struct io_loop *loop = &w->loop;
 
+	check(w->sessions <= w->slab.slots);
 	counter_set(&c->sessions, w->sessions);
 	counter_set(&c->timers, loop->timers.count);
 	counter_set(&c->pending_ops, loop->pending);
@@ -175,12 +177,14 @@ static void move_on_draining(struct worker *w)
 	}
 	if (w->deaf && w->sessions == 0 && atomic_load(&w->load) == 0)
 		w->finished = mailbox_close(&w->mailbox);
+	check(w->sessions > 0 || (list_empty(&w->live) && list_empty(&w->waiting)));
 	if (w->finished)
 		inquiry_list_close(w);
 }
 
 void worker_turn(struct worker *w)
 {
+	check(!w->finished);
 	io_loop_turn(&w->loop);
 	if (unlikely(w->stopping))
 		stop_sessions(w);
@@ -252,6 +256,7 @@ static void free_parts(struct worker *w)
 {
 	size_t i;
 
+	check(list_empty(&w->source_waits));
 	for (i = 0; w->pickers != NULL && i < w->engine->config->backend_count; i++)
 		picker_free(&w->pickers[i]);
 	free(w->pickers);
@@ -337,6 +342,8 @@ struct worker *worker_make(struct engine *e, unsigned index, const struct io_dri
 
 int worker_listen(struct worker *w)
 {
+	check(!w->draining);
+	check(!w->spawned);
 	for (size_t i = 0; i < w->engine->endpoint_count; i++) {
 		const int err = listener_start(&w->listeners[i]);
 
@@ -365,6 +372,7 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 
 void worker_run_out(struct worker *w)
 {
+	check(!w->spawned); /* its thread turns it */
 	while (!w->finished) {
 		io_loop_wake(&w->loop);
 		worker_turn(w);
@@ -374,6 +382,8 @@ void worker_run_out(struct worker *w)
 void worker_free(struct worker *w)
 {
 	check(w->sessions == 0);
+	check(atomic_load(&w->load) == 0);
+	check(w->source_wait_count == 0);
 	timer_cancel(&w->loop.timers, &w->age);
 	io_loop_rest(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
@@ -409,6 +419,8 @@ static void *worker_main(void *arg)
 	e->notify(e->notify_arg);
 	while (!w->finished)
 		worker_turn(w);
+	check(w->sessions == 0);
+	check(w->deaf);
 	/* What rests goes back while its owner lives; the structure stays for its readers. */
 	io_loop_rest(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
@@ -423,6 +435,8 @@ static void *worker_main(void *arg)
 
 int worker_spawn(struct worker *w)
 {
+	check(!w->spawned);
+	check(!w->finished);
 	const int err = thread_start(&w->thread, worker_main, w);
 
 	w->spawned = err == 0;

@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "weir/base/check.h"
 #include "weir/base/log.h"
 #include "weir/entry/frontend.h"
 
@@ -67,6 +68,7 @@ static void look_for_mptcp(struct endpoint *ep)
 	const struct config_tcp *tcp = &ep->frontend->config->tcp;
 	char text[ADDR_TEXT_MAX];
 
+	check(ep->fd >= 0);
 	ep->mptcp = !addr_is_unix(&ep->addr) && sock_is_mptcp(ep->fd);
 	if (ep->config->mptcp && !ep->mptcp && !addr_is_unix(&ep->addr))
 		log_line(LOG_LEVEL_NOTICE,
@@ -87,6 +89,8 @@ int endpoint_bind(struct endpoint *ep)
 	const struct config_bind *b = ep->config;
 	const struct sock_listen opt = options_of(ep);
 
+	check(ep->fd < 0);
+	check(b->addr.kind != ADDR_FD);
 	ep->fd = sock_listen(&ep->addr, &opt);
 	if (ep->fd == -EAFNOSUPPORT && b->addr.kind == ADDR_ANY && !b->v6only) {
 		/* ":443" on a machine without IPv6 means IPv4. */
@@ -107,6 +111,8 @@ int endpoint_adopt(struct endpoint *ep, int fd)
 	const struct sock_listen opt = options_of(ep);
 	int err;
 
+	check(ep->fd < 0);
+	check(fd >= 0);
 	ep->fd = fd;
 	err = sock_adopt(fd, &ep->addr, &opt);
 	if (err)
@@ -119,5 +125,6 @@ void endpoint_accepted(const struct endpoint *ep, int fd)
 {
 	const struct sock_tcp tcp = sock_tcp_of(&ep->frontend->config->tcp);
 
+	check(ep->mptcp);
 	sock_accepted_mptcp(fd, ep->addr.sa.sa_family, &tcp);
 }
