@@ -210,7 +210,7 @@ static void count_refusal(struct worker *w, struct frontend *fe, enum close_reas
 	atomic_fetch_add_explicit(&fe->denied, 1, memory_order_relaxed);
 }
 
-static void refuse(struct session *s, enum close_reason why)
+static void refuse_session(struct session *s, enum close_reason why)
 {
 	count_refusal(s->worker, s->endpoint->frontend, why);
 	session_close(s, why);
@@ -243,7 +243,7 @@ static bool admit_guarded(struct session *s)
 	if (why == CLOSE_NORMAL)
 		why = count_source(s, fe);
 	if (why != CLOSE_NORMAL) {
-		refuse(s, why);
+		refuse_session(s, why);
 		return false;
 	}
 	if (s->state == SESSION_HELD || s->state == SESSION_CLOSING)
@@ -258,7 +258,7 @@ void admission_held_no_more(struct session *s, bool has_place)
 	check((s->extra->source != NULL) == has_place);
 	check(s->slotless != has_place); /* it comes with a slot */
 	if (!has_place) {
-		refuse(s, CLOSE_SOURCE_LIMIT);
+		refuse_session(s, CLOSE_SOURCE_LIMIT);
 		return;
 	}
 	choose_backend(s, s->endpoint->frontend);
@@ -328,7 +328,7 @@ void admission_header_late(struct session *s)
 {
 	check(s->state == SESSION_HANDSHAKE);
 	if (s->extra->over_limit)
-		refuse(s, CLOSE_SOURCE_LIMIT);
+		refuse_session(s, CLOSE_SOURCE_LIMIT);
 	else
 		session_close(s, CLOSE_PROXY_TIMEOUT);
 }

@@ -115,7 +115,7 @@ static void connect_done(struct io_op *op, int result)
 	on_result(s, result);
 }
 
-static void start_connect(struct session *s)
+static void connect_socket(struct session *s)
 {
 	struct io_op *op = connect_op(s);
 	int r;
@@ -155,7 +155,7 @@ static void try_server(struct session *s, struct server *server)
 	}
 	client_watch(s);
 	if (s->state == SESSION_CONNECTING)
-		start_connect(s);
+		connect_socket(s);
 }
 
 static void choose_and_try(struct session *s)
@@ -355,7 +355,7 @@ static void on_result(struct session *s, int result)
 		s->fixed_ns = s->worker->loop.now_ns + CONNECT_AGAIN_NS;
 		session_rearm(s);
 	} else if (unlikely(result == -EADDRNOTAVAIL) && server_sock_spill(s)) {
-		start_connect(s); /* at the next source: as deep as there are sources */
+		connect_socket(s); /* at the next source: as deep as there are sources */
 	} else {
 		connect_failed(s, result == -ECANCELED ? -ETIMEDOUT : result);
 	}
@@ -428,7 +428,7 @@ void connect_timer(struct session *s)
 		s->connect_again = false;
 		s->fixed_ns = connect_deadline(s);
 		if (s->worker->loop.now_ns < s->fixed_ns)
-			start_connect(s);
+			connect_socket(s);
 		else
 			connect_failed(s, -ETIMEDOUT);
 		return;

@@ -75,7 +75,7 @@ static bool evict(struct session *s)
 	return due != 0;
 }
 
-static bool begin(struct worker *w)
+static bool begin_walk(struct worker *w)
 {
 	struct evict_walk *walk = &w->evict_walk;
 
@@ -107,7 +107,7 @@ static void look_at_some(struct worker *w)
 
 void evict_sessions(struct worker *w)
 {
-	if (!w->evict_walk.running && !begin(w))
+	if (!w->evict_walk.running && !begin_walk(w))
 		return;
 	look_at_some(w);
 	/* There is more to do; or there may be an order that came meanwhile. */

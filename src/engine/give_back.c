@@ -26,7 +26,7 @@ static bool caches_rest(const struct worker *w)
 }
 
 /* From a timer: all events of the turn have been handled, so that none of them names a page that goes. */
-static void give_back(struct timer *t)
+static void give_back_fired(struct timer *t)
 {
 	struct worker *w = container_of(t, struct worker, age);
 
@@ -44,7 +44,7 @@ static void give_back(struct timer *t)
 
 void give_back_init(struct worker *w)
 {
-	timer_init(&w->age, give_back);
+	timer_init(&w->age, give_back_fired);
 }
 
 void give_back_arm(struct worker *w)

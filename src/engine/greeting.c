@@ -161,7 +161,7 @@ static int put_header(struct session *s, const struct proxy_send *send)
 	return 0;
 }
 
-static bool say(struct session *s)
+static bool say_header(struct session *s)
 {
 	struct proxy_send send;
 	int err = -ENOMEM;
@@ -181,7 +181,7 @@ bool greeting_say(struct session *s)
 {
 	check(s->state == SESSION_FORWARDING);
 	check(s->flows[FLOW_TO_SERVER].state == FLOW_IDLE);
-	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say(s))
+	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say_header(s))
 		return false;
 	/* There is no further try, so nobody reads the client's header any more. */
 	if (unlikely(s->extra != NULL))

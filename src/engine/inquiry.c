@@ -30,7 +30,7 @@ bool inquiry_is_lent(const struct inquiry *q)
 	return atomic_load_explicit(&q->lent, memory_order_acquire);
 }
 
-static void give_back(struct inquiry *q)
+static void hand_back(struct inquiry *q)
 {
 	check(inquiry_is_lent(q));
 	check(list_empty(&q->link));
@@ -38,7 +38,7 @@ static void give_back(struct inquiry *q)
 	atomic_store_explicit(&q->lent, false, memory_order_release);
 }
 
-static void begin(struct worker *w, const struct inquiry *q)
+static void begin_sums(struct worker *w, const struct inquiry *q)
 {
 	if (q->sums && q->place == 0)
 		tally_begin_walk(w);
@@ -47,10 +47,10 @@ static void begin(struct worker *w, const struct inquiry *q)
 /* The answer of a worker that has no sessions, and will have none. */
 static void leave_empty(struct worker *w, struct inquiry *q)
 {
-	begin(w, q);
+	begin_sums(w, q);
 	q->count = 0;
 	q->over = true;
-	give_back(q);
+	hand_back(q);
 }
 
 void inquiry_ask(struct engine *e, unsigned worker, struct inquiry *q)
@@ -87,7 +87,7 @@ bool inquiry_withdraw(struct engine *e, struct inquiry *q)
 	/* In no list any more: the worker has taken it out. */
 	if (!list_empty(&q->link)) {
 		list_remove(&q->link);
-		give_back(q);
+		hand_back(q);
 	}
 	spinlock_unlock(&l->lock);
 	return !inquiry_is_lent(q);
@@ -103,7 +103,7 @@ void inquiry_list_init(struct inquiry_list *l)
 }
 
 /* The oldest, NULL when there is none; and whether there are others. */
-static struct inquiry *take(struct inquiry_list *l, bool *more)
+static struct inquiry *take_oldest(struct inquiry_list *l, bool *more)
 {
 	struct inquiry *q = NULL;
 
@@ -122,7 +122,7 @@ static void fill(struct worker *w, struct inquiry *q)
 	uint32_t budget = INQUIRY_PLACES_MAX;
 	struct session *s;
 
-	begin(w, q);
+	begin_sums(w, q);
 	q->count = 0;
 	while (q->count < INQUIRY_SESSIONS_MAX &&
 	       (s = session_slab_next(&w->slab, &q->place, &budget)) != NULL) {
@@ -136,14 +136,14 @@ static void fill(struct worker *w, struct inquiry *q)
 void inquiry_answer(struct worker *w)
 {
 	bool more;
-	struct inquiry *q = take(&w->asked, &more);
+	struct inquiry *q = take_oldest(&w->asked, &more);
 
 	if (more)
 		mailbox_signal(&w->mailbox, MAIL_ASKED); /* in the next turn */
 	if (q == NULL)
 		return; /* withdrawn */
 	fill(w, q);
-	give_back(q);
+	hand_back(q);
 	w->engine->notify(w->engine->notify_arg);
 }
 
@@ -156,7 +156,7 @@ void inquiry_list_close(struct worker *w)
 	spinlock_lock(&w->asked.lock);
 	w->asked.closed = true;
 	spinlock_unlock(&w->asked.lock);
-	while ((q = take(&w->asked, &more)) != NULL)
+	while ((q = take_oldest(&w->asked, &more)) != NULL)
 		leave_empty(w, q);
 	w->engine->notify(w->engine->notify_arg);
 }

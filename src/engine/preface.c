@@ -42,7 +42,7 @@ static struct buf *rest_of_head(struct session *s, uint32_t used)
 	return NULL;
 }
 
-static void begin(struct session *s, struct buf *rest)
+static void enter_with(struct session *s, struct buf *rest)
 {
 	if (rest != NULL)
 		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);
@@ -67,7 +67,7 @@ static void whole(struct session *s, uint32_t used)
 			return;
 		}
 	}
-	begin(s, rest);
+	enter_with(s, rest);
 }
 
 /* Puts the bytes of a read behind those that are kept. False without memory. */

@@ -124,7 +124,7 @@ static bool adopt_header(struct session *s, const struct proxy_header *h, const 
 	return true;
 }
 
-static enum preface_step look(struct session *s, const uint8_t *bytes, size_t len, uint32_t *used)
+static enum preface_step look_at_header(struct session *s, const uint8_t *bytes, size_t len, uint32_t *used)
 {
 	struct proxy_header h;
 	enum proxy_error why;
@@ -149,7 +149,7 @@ static enum preface_step look(struct session *s, const uint8_t *bytes, size_t le
 static void read_done(struct io_op *op, int result);
 
 static const struct preface_kind proxy_kind = {
-	.look = look,
+	.look = look_at_header,
 	.read_done = read_done,
 	.truncated = CLOSE_PROXY_TRUNCATED,
 };

@@ -53,7 +53,7 @@ enum trouble {
 	TROUBLE_ITSELF, /* the socket is its own peer */
 };
 
-static bool may_log(struct session *s, enum trouble kind)
+static bool may_log_source(struct session *s, enum trouble kind)
 {
 	return log_limit_ok(tally_server_limit(s), LOG_CAUSE_SOURCE, kind, s->worker->loop.now_ns, 1);
 }
@@ -124,7 +124,7 @@ static void log_source(struct session *s, const struct addr *source, const struc
 	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
 	const bool more = has_next(s, to->sa.sa_family);
 	/* That none is left must not drown among those that are passed over. */
-	if (!may_log(s, !more ? TROUBLE_NO_SOURCE : missing ? TROUBLE_MISSING : TROUBLE_SPILL))
+	if (!may_log_source(s, !more ? TROUBLE_NO_SOURCE : missing ? TROUBLE_MISSING : TROUBLE_SPILL))
 		return;
 	(void)addr_format(to, to_text);
 	if (missing)
@@ -223,7 +223,7 @@ static int open_as_client(struct session *s, const struct addr *to)
 	int fd;
 
 	if (!client_source(s, to->sa.sa_family, &source)) {
-		if (may_log(s, TROUBLE_FAMILY))
+		if (may_log_source(s, TROUBLE_FAMILY))
 			log_line(LOG_LEVEL_WARNING,
 				 "source=client: client %s and server %s/%s at %s are not of one family; "
 				 "give each family a backend of its own",
@@ -234,7 +234,7 @@ static int open_as_client(struct session *s, const struct addr *to)
 	fd = sock_open(to, &source, &opt);
 	if (fd >= 0 || (server_sock_is_shortage(fd) && fd != -EADDRNOTAVAIL))
 		return fd;
-	if (may_log(s, TROUBLE_SOCKET))
+	if (may_log_source(s, TROUBLE_SOCKET))
 		log_line(LOG_LEVEL_WARNING, "source=client: no socket with address %s for server %s/%s: %s",
 			 addr_format(&source, text), backend, server, strerrordesc_np(-fd));
 	return -EADDRNOTAVAIL;
@@ -267,7 +267,7 @@ static void log_refusal(struct session *s, const struct addr *to, int err, enum 
 {
 	char to_text[ADDR_TEXT_MAX], text[160];
 
-	if (may_log(s, TROUBLE_SOCKET))
+	if (may_log_source(s, TROUBLE_SOCKET))
 		log_line(LOG_LEVEL_WARNING,
 			 "no socket for server %s/%s at %s: %s; no fault of the server: %s",
 			 s->backend->config->name, s->server->config->name, addr_format(to, to_text),

@@ -20,7 +20,7 @@
 #include "slots.h"
 #include "worker.h"
 
-static void refuse(struct worker *w, struct endpoint *ep, int fd)
+static void refuse_client(struct worker *w, struct endpoint *ep, int fd)
 {
 	const int load = atomic_fetch_sub(&w->load, 1);
 
@@ -39,7 +39,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	check(!w->finished);
 	check(ep >= w->engine->endpoints && ep < w->engine->endpoints + w->engine->endpoint_count);
 	if (s == NULL) {
-		refuse(w, ep, fd);
+		refuse_client(w, ep, fd);
 		return;
 	}
 	s->worker = w;

@@ -14,7 +14,7 @@
 
 _Static_assert(offsetof(struct session, link) == 0, "the slab's list while it is free");
 
-static void begin(void *slot, uint16_t gen)
+static void begin_slot(void *slot, uint16_t gen)
 {
 	struct session *s = slot;
 
@@ -31,7 +31,11 @@ static uint16_t came(const void *slot, uint16_t gen)
 	return client > server ? client : server;
 }
 
-static const struct slab_kind session_kind = {.bytes = sizeof(struct session), .begin = begin, .came = came};
+static const struct slab_kind session_kind = {
+	.bytes = sizeof(struct session),
+	.begin = begin_slot,
+	.came = came,
+};
 
 void session_slab_init(struct slab *slab)
 {

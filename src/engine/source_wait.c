@@ -37,7 +37,7 @@ static bool is_asked(const struct source_wait *wait, unsigned index)
 	return (wait->asked & source_worker_bit(index)) != 0;
 }
 
-static void ask(struct worker *w, struct source_wait *wait)
+static void ask_workers(struct worker *w, struct source_wait *wait)
 {
 	struct engine *e = w->engine;
 
@@ -88,7 +88,7 @@ int source_wait_begin(struct session *s)
 	atomic_store(&w->has_source_waits, true);
 	s->slotless = true;
 	slots_release(w->engine, s->endpoint->frontend);
-	ask(w, wait);
+	ask_workers(w, wait);
 	return 0;
 }
 

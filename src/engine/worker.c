@@ -125,7 +125,7 @@ static void tell_control(struct worker *w)
 	e->notify(e->notify_arg);
 }
 
-static void publish(struct worker *w)
+static void publish_counters(struct worker *w)
 {
 	struct counters *c = &w->counters;
 	const struct io_loop *loop = &w->loop;
@@ -193,7 +193,7 @@ void worker_turn(struct worker *w)
 		source_wait_turned(w);
 	give_back_arm(w);
 	tell_control(w);
-	publish(w);
+	publish_counters(w);
 	if (unlikely(w->sessions >= w->engine->sessions_many))
 		tell_of_sessions(w);
 	if (unlikely(w->draining))
@@ -350,7 +350,7 @@ int worker_listen(struct worker *w)
 		if (err)
 			return err;
 	}
-	publish(w); /* what is asked of it before its first turn */
+	publish_counters(w); /* what is asked of it before its first turn */
 	return 0;
 }
 
@@ -425,7 +425,7 @@ static void *worker_main(void *arg)
 	io_loop_rest(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
 	buf_cache_free(&w->loop.bufs);
-	publish(w);
+	publish_counters(w);
 	log_use_ring(NULL);
 	atomic_store(&w->pong, WORKER_ENDED);
 	atomic_fetch_add(&e->workers_done, 1);
