@@ -213,19 +213,6 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 	}
 }
 
-enum exit_code daemon_write_pid(struct daemon *d)
-{
-	const char *path = d->options->pid_path;
-	int err = path != NULL ? pidfile_write(&d->pidfile, path) : 0;
-
-	if (err)
-		return daemon_fail(d, EXIT_ENVIRONMENT,
-				   "cannot write the pid file %s: %s; check its folder and who may "
-				   "write there",
-				   path, strerror(-err));
-	return EXIT_FINE;
-}
-
 static void say_stopped(const struct daemon *d)
 {
 	log_line(LOG_LEVEL_NOTICE, "stopped: %llu accepted in %lld s",

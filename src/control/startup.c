@@ -137,6 +137,20 @@ static enum exit_code open_sockets(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* While the folder may be root's, and so may we. */
+static enum exit_code write_pid(struct daemon *d)
+{
+	const char *path = d->options->pid_path;
+	int err = path != NULL ? pidfile_write(&d->pidfile, path) : 0;
+
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot write the pid file %s: %s; check its folder and who may "
+				   "write there",
+				   path, strerror(-err));
+	return EXIT_FINE;
+}
+
 static enum exit_code drop_privileges(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
@@ -314,7 +328,7 @@ enum exit_code daemon_start(struct daemon *d)
 	if (code == EXIT_FINE)
 		code = open_sockets(d);
 	if (code == EXIT_FINE)
-		code = daemon_write_pid(d); /* the folder may be root's */
+		code = write_pid(d);
 	if (code == EXIT_FINE)
 		code = drop_privileges(d);
 	if (code == EXIT_FINE)

@@ -82,8 +82,6 @@ void daemon_set_state(struct daemon *d, enum daemon_state to);
  * Returns `code`. */
 enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Writes the pid file, if one is wanted. */
-enum exit_code daemon_write_pid(struct daemon *d);
 /* Wakes the loop, once for many calls. Any thread. */
 void daemon_notify(void *arg);
 
