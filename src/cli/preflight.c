@@ -6,7 +6,6 @@
  */
 #include "preflight.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,31 +17,6 @@
 #include "weir/host/socket_preflight.h"
 #include "weir/io/uring.h"
 #include "terminal.h"
-
-struct preflight_line *preflight_add(struct preflight *p, const char *what)
-{
-	struct preflight_line *more = realloc(p->lines, (p->count + 1) * sizeof(*more));
-
-	if (more == NULL) {
-		p->no_memory = true;
-		return NULL;
-	}
-	p->lines = more;
-	memset(&more[p->count], 0, sizeof(*more));
-	more[p->count].what = what;
-	return &more[p->count++];
-}
-
-void preflight_fail(struct preflight *p, struct preflight_line *line, const char *fmt, ...)
-{
-	va_list ap;
-
-	line->failed = true;
-	p->failed++;
-	va_start(ap, fmt);
-	(void)vsnprintf(line->words, sizeof(line->words), fmt, ap); /* a cut reason is still a reason */
-	va_end(ap);
-}
 
 static void print_json(const struct preflight *p)
 {

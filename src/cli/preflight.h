@@ -33,7 +33,7 @@ enum exit_code preflight_run(const struct cli_args *a, const struct config *c);
 /* preflight_bind.c, preflight_servers.c: each adds its lines. */
 void preflight_binds(struct preflight *p);
 void preflight_servers(struct preflight *p);
-/* A fresh line, NULL without memory. Earlier lines may have moved. */
+/* preflight_line.c. A fresh line, NULL without memory. Earlier lines may have moved. */
 struct preflight_line *preflight_add(struct preflight *p, const char *what);
 void preflight_fail(struct preflight *p, struct preflight_line *line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
