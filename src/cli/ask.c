@@ -18,6 +18,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
+#include "input.h"
 
 /* A full backlog has no event: it is asked again after so long. */
 #define AGAIN_MS 20
@@ -48,14 +49,14 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 
 	if (a->socket != NULL)
 		return socket_from_text(a->socket, spec) == 0 ? EXIT_FINE : EXIT_USAGE;
-	if (cli_default_is_missing(a)) {
+	if (input_default_is_missing(a)) {
 		fprintf(stderr, "weir: there is no %s to name the admin socket; give -f FILE, or %s\n",
 			CLI_DEFAULT_FILE, a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
 		return EXIT_ENVIRONMENT;
 	}
 	quiet.quiet = true;
 	quiet.json = false; /* it is the answer that shall be JSON */
-	c = cli_load(&quiet, NULL, NULL);
+	c = input_load(&quiet, NULL, NULL);
 	if (c == NULL) {
 		fprintf(stderr, "weir: the admin socket is named in the configuration; %s finds it too\n",
 			a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");

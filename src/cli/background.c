@@ -2,9 +2,9 @@
  *
  * background.c - the daemon as a child that lives on, and a parent that waits until it is ready.
  *
- * The child keeps stderr until it is ready, so that whoever started it reads why it is not. Then
- * its standard descriptors become /dev/null, and only after that does the parent return: a shell that
- * reads what the parent writes comes to an end too. Main thread.
+ * The child reads the configuration. It keeps stderr until it is ready, so that whoever started it reads why
+ * it is not. Then its standard descriptors become /dev/null, and only after that does the parent return: a
+ * shell that reads what the parent writes comes to an end too. Main thread.
  */
 #include "background.h"
 
@@ -32,10 +32,27 @@ static bool logs_to_nowhere(const struct config *c)
 	return true;
 }
 
-/* The child's end of the pipe is a number in `arg`. */
+/* What the daemon calls back with. */
+struct starter {
+	const struct cli_args *args; /* borrows */
+	void (*show)(const struct cli_args *a, struct config_reading *r);
+	int fd; /* of the pipe to the parent; owns; -1 = in the foreground */
+};
+
+static void on_read(void *arg, struct config_reading *r)
+{
+	const struct starter *s = arg;
+
+	s->show(s->args, r);
+	if (s->fd >= 0 && r->config != NULL && logs_to_nowhere(r->config) && !s->args->quiet)
+		fputs("weir: warning: with -D a log to stderr goes nowhere; write 'log = file:PATH' or "
+		      "'log = syslog:ADDRESS' in [global]\n",
+		      stderr);
+}
+
 static void on_ready(void *arg)
 {
-	const int *fd = arg;
+	struct starter *s = arg;
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	/* Whoever started us may end now without taking us along. */
@@ -47,8 +64,8 @@ static void on_ready(void *arg)
 		if (null > STDERR_FILENO)
 			(void)close(null);
 	}
-	(void)!write(*fd, "", 1); /* without a parent there is nobody to tell */
-	(void)close(*fd);
+	(void)!write(s->fd, "", 1); /* without a parent there is nobody to tell */
+	(void)close(s->fd);
 }
 
 /* Until the child is ready or gone; its exit code then. */
@@ -105,44 +122,50 @@ static void inherit_environment(pid_t parent)
 	}
 }
 
-static enum exit_code run_child(const struct cli_args *a, const struct config *c, int *fd, pid_t parent)
+static enum exit_code run_child(struct starter *s, struct config_input *input, pid_t parent)
 {
 	const struct daemon_options options = {
-		.pid_path = a->pid_path, .on_ready = on_ready, .on_ready_arg = fd};
+		.on_read = on_read,
+		.on_read_arg = s,
+		.pid_path = s->args->pid_path,
+		.on_ready = on_ready,
+		.on_ready_arg = s,
+	};
 
 	/* Ctrl-C while it starts is meant for both. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		return EXIT_FATAL;
-	*fd = away_from_standard(*fd);
+	s->fd = away_from_standard(s->fd);
 	inherit_environment(parent);
 	(void)setsid(); /* a fresh child leads no group: it cannot fail */
-	return daemon_run(c, &options);
+	return daemon_run(input, &options);
 }
 
-enum exit_code background_run(const struct cli_args *a, const struct config *c)
+enum exit_code background_run(const struct cli_args *a, struct config_input *input,
+			      void (*show)(const struct cli_args *a, struct config_reading *r))
 {
-	const struct daemon_options foreground = {.pid_path = a->pid_path};
+	struct starter starter = {.args = a, .show = show, .fd = -1};
+	const struct daemon_options foreground = {
+		.on_read = on_read, .on_read_arg = &starter, .pid_path = a->pid_path};
 	const pid_t self = getpid();
 	enum exit_code code;
 	pid_t child;
 	int fds[2];
 
 	if (!a->background)
-		return daemon_run(c, &foreground);
-	if (logs_to_nowhere(c) && !a->quiet)
-		fputs("weir: warning: with -D a log to stderr goes nowhere; write 'log = file:PATH' or "
-		      "'log = syslog:ADDRESS' in [global]\n",
-		      stderr);
+		return daemon_run(input, &foreground);
 	(void)fflush(NULL); /* what is buffered is written once */
 	if (pipe2(fds, O_CLOEXEC) != 0) {
 		fprintf(stderr, "weir: cannot start in the background: %s\n", strerror(errno));
+		config_input_free(input);
 		return EXIT_ENVIRONMENT;
 	}
 	child = fork();
 	if (child == 0) {
 		(void)close(fds[0]);
-		return run_child(a, c, &fds[1], self);
+		starter.fd = fds[1];
+		return run_child(&starter, input, self);
 	}
 	code = EXIT_ENVIRONMENT;
 	(void)close(fds[1]);
@@ -151,5 +174,6 @@ enum exit_code background_run(const struct cli_args *a, const struct config *c)
 	else
 		code = wait_for_child(child, fds[0]);
 	(void)close(fds[0]);
+	config_input_free(input); /* the child has its own */
 	return code;
 }

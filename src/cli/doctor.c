@@ -13,6 +13,7 @@
 
 #include "weir/base/json.h"
 #include "weir/cli/cli.h"
+#include "input.h"
 
 /* What is judged when there is no file at all. */
 static const char defaults[] = "[listen defaults]\nbind = :8080\nserver a = 127.0.0.1:80\n";
@@ -150,7 +151,7 @@ enum exit_code cli_doctor(const struct cli_args *a)
 	struct config *c;
 
 	quiet.quiet = true; /* of the file's warnings: `weir check` shows them */
-	c = cli_load(&quiet, r.without_file ? defaults : NULL, r.without_file ? "defaults" : NULL);
+	c = input_load(&quiet, r.without_file ? defaults : NULL, r.without_file ? "defaults" : NULL);
 	if (c == NULL)
 		return EXIT_CONFIG;
 	r.config = c;

@@ -11,6 +11,9 @@
 
 #include "weir/cli/cli.h"
 #include "background.h"
+#include "input.h"
+
+#define TEXT_NAME "forward"
 
 /* An argument becomes a line of the text: it must not bring lines of its own. */
 static bool argument_ok(const char *text)
@@ -48,10 +51,33 @@ static char *write_text(const struct cli_args *a)
 	return text;
 }
 
+static enum exit_code run_text(const struct cli_args *a, const char *text)
+{
+	struct config_input input = input_make(a, text, TEXT_NAME);
+
+	return background_run(a, &input, input_show);
+}
+
+/* What -c, -T and --print-config want. */
+static enum exit_code show_text(const struct cli_args *a, const char *text)
+{
+	struct config *c = input_load(a, text, TEXT_NAME);
+
+	if (c == NULL)
+		return EXIT_CONFIG;
+	if (a->print_config)
+		fputs(text, stdout);
+	else if (a->print)
+		config_print_origins(c, stdout);
+	else if (!a->quiet)
+		config_print_summary(c, stdout);
+	config_free(c);
+	return EXIT_FINE;
+}
+
 enum exit_code cli_forward(const struct cli_args *a)
 {
-	enum exit_code code = EXIT_FINE;
-	struct config *c;
+	enum exit_code code;
 	char *text;
 
 	if (a->word_count < 2) {
@@ -69,20 +95,7 @@ enum exit_code cli_forward(const struct cli_args *a)
 		fputs("weir: no memory\n", stderr);
 		return EXIT_FATAL;
 	}
-	c = cli_load(a, text, "forward");
-	if (c == NULL) {
-		free(text);
-		return EXIT_CONFIG;
-	}
-	if (a->print_config)
-		fputs(text, stdout);
-	else if (a->print)
-		config_print_origins(c, stdout);
-	else if (a->check && !a->quiet)
-		config_print_summary(c, stdout);
-	else if (!a->check)
-		code = background_run(a, c);
-	config_free(c);
+	code = a->print_config || a->print || a->check ? show_text(a, text) : run_text(a, text);
 	free(text);
 	return code;
 }

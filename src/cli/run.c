@@ -9,6 +9,7 @@
 #include "weir/cli/cli.h"
 #include "weir/host/privileges.h"
 #include "background.h"
+#include "input.h"
 #include "preflight.h"
 #include "running.h"
 
@@ -21,12 +22,53 @@ static void warn_of_root(const struct config *c)
 		      stderr);
 }
 
+static void hint_at_default(const struct cli_args *a)
+{
+	if (input_default_is_missing(a) && !a->json)
+		fputs("weir: that is the file when none is named. Without one: weir forward :8080 "
+		      "10.0.0.1:80, or weir demo; 'weir help' shows the rest\n",
+		      stderr);
+}
+
+static void show(const struct cli_args *a, struct config_reading *r)
+{
+	input_show(a, r);
+	if (r->config == NULL)
+		hint_at_default(a);
+}
+
+/* What `check`, -c and -T want. */
+static enum exit_code check_only(const struct cli_args *a)
+{
+	struct config *c = input_load(a, NULL, NULL);
+	enum exit_code code = EXIT_FINE;
+
+	if (c == NULL) {
+		hint_at_default(a);
+		return EXIT_CONFIG;
+	}
+	if (a->json && !a->probe) { /* it was all said in the object */
+		config_free(c);
+		return EXIT_FINE;
+	}
+	if (a->print) {
+		fputs("# ", stdout);
+		config_print_summary(c, stdout);
+		config_print_origins(c, stdout);
+	} else if (!a->quiet && !a->json) {
+		config_print_summary(c, stdout);
+		warn_of_root(c);
+	}
+	if (a->probe)
+		code = preflight_run(a, c);
+	config_free(c);
+	return code;
+}
+
 enum exit_code cli_run(const struct cli_args *a)
 {
-	bool check_only = a->check || a->print || a->verb == CLI_CHECK;
-	enum exit_code code = EXIT_FINE;
 	struct cli_args with_file = *a;
-	struct config *c;
+	struct config_input input;
 
 	if (a->word_count > 1) {
 		fprintf(stderr, "weir: one FILE, not '%s' too; give more with -f\n", a->words[1]);
@@ -37,33 +79,12 @@ enum exit_code cli_run(const struct cli_args *a)
 		with_file.paths[with_file.path_count++] = a->words[0];
 	if (a->signal_name != NULL)
 		return running_signal(&with_file);
-	if (a->probe && !check_only) {
+	if (a->check || a->print || a->verb == CLI_CHECK)
+		return check_only(&with_file);
+	if (a->probe) {
 		fputs("weir: --probe belongs to a check: weir check --probe\n", stderr);
 		return EXIT_USAGE;
 	}
-	c = cli_load(&with_file, NULL, NULL);
-	if (c == NULL && cli_default_is_missing(&with_file) && !a->json)
-		fputs("weir: that is the file when none is named. Without one: weir forward :8080 "
-		      "10.0.0.1:80, or weir demo; 'weir help' shows the rest\n",
-		      stderr);
-	if (c == NULL)
-		return EXIT_CONFIG;
-	if (a->json && check_only && !a->probe) { /* it was all said in the object */
-		config_free(c);
-		return EXIT_FINE;
-	}
-	if (a->print) {
-		fputs("# ", stdout);
-		config_print_summary(c, stdout);
-		config_print_origins(c, stdout);
-	} else if (check_only && !a->quiet && !a->json) {
-		config_print_summary(c, stdout);
-		warn_of_root(c);
-	}
-	if (a->probe)
-		code = preflight_run(a, c);
-	if (!check_only)
-		code = background_run(a, c);
-	config_free(c);
-	return code;
+	input = input_make(&with_file, NULL, NULL);
+	return background_run(&with_file, &input, show);
 }

@@ -269,38 +269,60 @@ static void read_environment(struct daemon *d)
 	sd_service_open(&d->service);
 }
 
-enum exit_code daemon_run(const struct config *c, const struct daemon_options *options)
+/* Before anything is open, and while a signal still ends the process at once. */
+static enum exit_code read_config(struct daemon *d)
 {
-	struct daemon d;
+	struct config_reading r;
+
+	config_read(&d->input, &r);
+	if (d->options->on_read != NULL)
+		d->options->on_read(d->options->on_read_arg, &r);
+	d->config = config_reading_take(&r);
+	config_reading_free(&r);
+	return d->config != NULL ? EXIT_FINE : EXIT_CONFIG;
+}
+
+static enum exit_code run(struct daemon *d)
+{
 	enum exit_code code;
 
-	check(c != NULL);
-	memset(&d, 0, sizeof(d));
-	d.config = c;
-	d.options = options;
 	fill_standard_fds(); /* takes no number above 2 for long */
 	last_words_begin();
-	read_environment(&d);
-	admin_socket_init(&d.admin_socket);
-	d.admin_context.started_ns = clock_mono_ns();
+	read_environment(d);
+	admin_socket_init(&d->admin_socket);
+	d->admin_context.started_ns = clock_mono_ns();
 	/* splice(2) knows no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGUSR2, SIG_IGN);
 	if (loop_faults_init() != 0)
-		return daemon_fail(&d, EXIT_ENVIRONMENT, "cannot start: no memory for the event loop");
-	d.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
-	if (d.loop == NULL)
-		return daemon_fail(&d, EXIT_ENVIRONMENT, "cannot start: no event loop: %s", strerror(errno));
-	start_watchers(&d);
-	code = daemon_start(&d);
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the event loop");
+	d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+	if (d->loop == NULL)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no event loop: %s", strerror(errno));
+	start_watchers(d);
+	code = daemon_start(d);
 	if (code == EXIT_FINE) {
-		ev_now_update(d.loop);
-		daemon_notify(&d); /* workers may have been ready before anybody looked */
-		(void)ev_run(d.loop, 0);
-		check(atomic_load(&d.engine.workers_done) == (int)d.engine.worker_count);
-		code = d.exit_code;
+		ev_now_update(d->loop);
+		daemon_notify(d); /* workers may have been ready before anybody looked */
+		(void)ev_run(d->loop, 0);
+		check(atomic_load(&d->engine.workers_done) == (int)d->engine.worker_count);
+		code = d->exit_code;
 	}
-	d.exit_code = code;
-	finish(&d);
+	d->exit_code = code;
+	finish(d);
+	return code;
+}
+
+enum exit_code daemon_run(struct config_input *input, const struct daemon_options *options)
+{
+	struct daemon d = {.input = *input, .options = options};
+	enum exit_code code;
+
+	*input = (struct config_input){0};
+	code = read_config(&d);
+	if (code == EXIT_FINE)
+		code = run(&d);
+	config_free(d.config);
+	config_input_free(&d.input);
 	return code;
 }

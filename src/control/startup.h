@@ -35,7 +35,8 @@
 #define DAEMON_FIGURE_SOURCES 3
 
 struct daemon {
-	const struct config *config;		  /* borrows */
+	struct config_input input; /* owns: what the configuration was read from */
+	struct config *config;     /* owns; not NULL once it has been read */
 	const struct daemon_options *options; /* borrows */
 	enum daemon_state state;
 	enum exit_code exit_code;

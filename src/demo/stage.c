@@ -14,7 +14,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/config/config.h"
+#include "weir/control/daemon.h"
 
 /* What a server needs to know. Static, because a child reads it after the fork. */
 struct server_part {
@@ -60,19 +60,23 @@ static void tell_ready(void *arg)
 		continue; /* any other failure: the parent is gone, and takes us with it */
 }
 
+static void print_messages(void *arg, struct config_reading *r)
+{
+	(void)arg;
+	config_reading_print(r, stderr, CONFIG_PLAIN);
+}
+
 /* In the child: the daemon of every day, from text instead of a file. */
 static int play_daemon(void *arg)
 {
 	struct stage *s = arg;
-	const struct config_input input = {.text = s->config_text, .text_name = "demo"};
-	const struct daemon_options options = {.on_ready = tell_ready, .on_ready_arg = s};
-	struct config *c = config_load(&input, stderr, CONFIG_PLAIN);
-	enum exit_code code = EXIT_CONFIG;
+	const struct daemon_options options = {
+		.on_read = print_messages, .on_ready = tell_ready, .on_ready_arg = s};
+	struct config_input input = {0};
 
-	if (c != NULL)
-		code = daemon_run(c, &options);
-	config_free(c);
-	return (int)code;
+	if (config_input_set_text(&input, "demo", s->config_text) != 0)
+		return (int)EXIT_FATAL;
+	return (int)daemon_run(&input, &options);
 }
 
 static int play_server(void *arg)

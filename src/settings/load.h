@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * load.h - one reading of the configuration: what config_load() and its files share.
+ * load.h - one reading of the configuration: what config_read() and its files share.
  *
  * Everything lives in the arena, also what is open at a moment, so that running out of memory
  * leaves nothing behind. Main thread.

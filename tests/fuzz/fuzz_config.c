@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/config/config.h"
+#include "weir/settings/config_reading.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,13 +19,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct config *load(const char *text, enum config_style style, char **said)
 {
-	struct config_input input = {.text = text, .text_name = NAME};
+	struct config_input input = {0};
+	struct config_reading r;
 	size_t len = 0;
 	FILE *diag = open_memstream(said, &len);
 	struct config *c;
 
 	check(diag != NULL);
-	c = config_load(&input, diag, style);
+	check(config_input_set_text(&input, NAME, text) == 0);
+	config_read(&input, &r);
+	config_reading_print(&r, diag, style);
+	c = config_reading_take(&r);
+	config_reading_free(&r);
+	config_input_free(&input);
 	check(fclose(diag) == 0);
 	if (style == CONFIG_JSON)
 		check(strstr(*said, c != NULL ? "\"ok\":true,\"errors\":0," : "\"ok\":false,") != NULL);

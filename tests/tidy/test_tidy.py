@@ -181,6 +181,12 @@ class Call(unittest.TestCase):
             self.assertEqual(found("call", ("src/control/x.c", text)), [("src/control/x.c", 4)], name)
             self.assertEqual(found("call", ("tests/unit/base/x.c", text)), [("tests/unit/base/x.c", 4)], name)
 
+    def test_product_stays_in_its_folder(self):
+        for name in tidy.MOVES:
+            text = "int f(void)\n{\n\treturn %s(a);\n}\n" % name
+            self.assertEqual(found("call", ("src/control/x.c", text)), [("src/control/x.c", 3)], name)
+            self.assertEqual(found("call", ("tests/unit/base/x.c", text)), [], name)
+
     def test_likeness_is_fine(self):
         text = 'int system_x(void);\nint my_strcpy(void);\n/* strcpy(a) */\n'
         text += 'char *s = "gets(x)";\nint b = snprintf(0);\n'

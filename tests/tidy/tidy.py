@@ -30,6 +30,9 @@ LINE_NAMES = (".c", ".h", ".py", ".sh", ".ini", ".build", ".txt", ".service")
 BANNED = ("strcpy", "strcat", "sprintf", "vsprintf", "strncpy", "atoi", "atol", "atof", "strtok", "gets",
           "alloca", "system", "popen")
 
+# The names of the configuration's files begin where the process was started.
+MOVES = ("chdir", "fchdir", "chroot")
+
 # What src/sys/sys.c wraps: elsewhere in these rooms the simulator could not stand in for it.
 DATA_PLANE = ("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg",
               "sendfile", "splice", "tee", "vmsplice", "read", "readv", "write", "writev", "pipe", "pipe2",
@@ -221,6 +224,9 @@ def rule_call(files):
     for f in c_files(files, C_FOLDERS):
         for at, name in calls(f.code, BANNED):
             yield f.path, line_of(f.code, at), "%s() is not used here" % name
+        if f.path.startswith("src/"):
+            for at, name in calls(f.code, MOVES):
+                yield f.path, line_of(f.code, at), "%s() moves where relative names begin" % name
         if room_of_path(f.path) in DATA_PLANE_ROOMS and f.path != DATA_PLANE_HOME:
             for at, name in calls(f.code, DATA_PLANE):
                 yield f.path, line_of(f.code, at), "%s() belongs into %s" % (name, DATA_PLANE_HOME)

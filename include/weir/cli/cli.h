@@ -65,13 +65,6 @@ void cli_args_free(struct cli_args *a);
 /* Is the argument behind `arg` its value? So it is for each verb that knows the flag. */
 bool cli_flag_takes_value(const char *arg);
 
-/* Loads what the arguments name; messages go to stderr, with --json as JSON to stdout. `text` (or NULL)
- * is read instead of files. */
-struct config *cli_load(const struct cli_args *a, const char *text, const char *text_name);
-
-/* Was no file named, and is the default one not there? */
-bool cli_default_is_missing(const struct cli_args *a);
-
 /* The verbs. */
 enum exit_code cli_run(const struct cli_args *a);
 enum exit_code cli_forward(const struct cli_args *a);

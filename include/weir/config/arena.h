@@ -4,7 +4,7 @@
  *
  * Every allocation is a block of its own, so that a sanitizer sees where each one ends. It hands
  * out zeroed memory and never NULL. When there is no memory it jumps to `no_memory`, which
- * config_load() sets before it reads and clears before it returns: a reload that runs out of memory
+ * config_read() sets before it reads and clears before it returns: a reload that runs out of memory
  * is refused, the process goes on. The jump was chosen over a NULL at each of the hundred calls
  * between a line and the snapshot, because none of them could do anything but pass it up. The price
  * is a rule: between setting `no_memory` and arena_free() nobody holds anything that the arena does
@@ -22,7 +22,7 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks; /* owns */
-	jmp_buf *no_memory;	    /* borrows, while config_load() runs; NULL = broken check */
+	jmp_buf *no_memory;	    /* borrows, while config_read() runs; NULL = broken check */
 };
 
 void *arena_alloc(struct arena *a, size_t size);

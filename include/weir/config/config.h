@@ -2,7 +2,7 @@
  *
  * config.h - the configuration as the daemon uses it: one immutable tree, a snapshot.
  *
- * Built by config_load(), never changed afterwards, freed by config_free(): every pointer below
+ * Built by config_read(), never changed afterwards, freed by config_free(): every pointer below
  * points into the snapshot itself unless it says otherwise. Everything that changes while running
  * (a server's state, counters) lives elsewhere.
  */
@@ -309,27 +309,6 @@ struct config {
 	unsigned warnings;
 };
 
-/* How messages look. */
-enum config_style {
-	CONFIG_PLAIN,
-	CONFIG_COLOUR, /* for a terminal */
-	CONFIG_JSON,   /* one object for all: weir(8), --format=json */
-};
-
-/* Where configuration comes from. */
-struct config_input {
-	const char *const *paths; /* files, or directories = their *.ini sorted bytewise */
-	size_t path_count;
-	const char *const *overrides; /* "SECTION.KEY=VALUE" of -o, later wins */
-	size_t override_count;
-	const char *text; /* instead of paths: a whole file in memory, as `forward` makes it */
-	const char *text_name;
-};
-
-/* Reads, checks and builds. NULL when anything is wrong, also without memory; in both cases every
- * message (errors, warnings, the closing count) has been written to `diag` in the format of
- * weir(8). Opens nothing but the files named. Main thread. */
-struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style);
 void config_free(struct config *c);
 
 /* "weir.ini: ok (3 frontends, 4 backends, 9 servers, 1 include, 0 warnings)". */

@@ -2,15 +2,15 @@
  *
  * daemon.h - the daemon from its start to its end, on the main thread.
  *
- * Order: bind, admin socket, drop privileges, plan descriptors, start workers, resolve names,
- * check servers, run the libev loop until the last worker has ended.
+ * Order: read the configuration, bind, admin socket, drop privileges, plan descriptors, start workers,
+ * resolve names, check servers, run the libev loop until the last worker has ended.
  */
 #ifndef WEIR_CONTROL_DAEMON_H
 #define WEIR_CONTROL_DAEMON_H
 
 #include <stdbool.h>
 
-#include "weir/config/config.h"
+#include "weir/settings/config_reading.h"
 
 /* Exit codes of weir(8). */
 enum exit_code {
@@ -23,12 +23,19 @@ enum exit_code {
 
 /* What the command line adds to the configuration. */
 struct daemon_options {
+	/* NULL = nobody hears of the messages. Called once, before anything else is done, also when there is
+	 * no configuration to start with: it shows the messages as its user wants them. `r` is lent. Main
+	 * thread */
+	void (*on_read)(void *arg, struct config_reading *r);
+	void *on_read_arg;
 	const char *pid_path;	     /* borrows; NULL = none. Written before `on_ready`, removed at the end */
 	void (*on_ready)(void *arg); /* NULL = none; called once, when every worker listens. Main thread */
 	void *on_ready_arg;
 };
 
-/* Runs until it is told to stop; returns an exit code. Takes over signals and the log. */
-enum exit_code daemon_run(const struct config *c, const struct daemon_options *options);
+/* Reads the configuration that `input` names, and runs it until it is told to stop; returns an exit code:
+ * EXIT_CONFIG when it cannot be used. Takes what `input` owns, and leaves it empty. Borrows `options`. Takes
+ * over signals and the log, after the reading. */
+enum exit_code daemon_run(struct config_input *input, const struct daemon_options *options);
 
 #endif

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "weir/config/config.h"
+#include "weir/settings/config_reading.h"
 #include "demo/plan.h"
 
 static void plan_is_a_configuration(void **state)
@@ -24,7 +24,9 @@ static void plan_is_a_configuration(void **state)
 	struct plan p;
 	char *text = NULL, name[64];
 	size_t len = 0;
-	struct config *c;
+	struct config_input input = {0};
+	struct config_reading r;
+	const struct config *c;
 	FILE *out = open_memstream(&text, &len);
 
 	(void)state;
@@ -32,7 +34,10 @@ static void plan_is_a_configuration(void **state)
 	assert_int_equal(plan_make(&p), 0);
 	plan_write(&p, out);
 	assert_int_equal(fclose(out), 0);
-	c = config_load(&(struct config_input){.text = text, .text_name = "demo"}, stderr, CONFIG_PLAIN);
+	assert_int_equal(config_input_set_text(&input, "demo", text), 0);
+	config_read(&input, &r);
+	config_reading_print(&r, stderr, CONFIG_PLAIN);
+	c = r.config;
 	assert_non_null(c);
 	assert_int_equal(c->warnings, 0);
 	assert_string_equal(c->frontends[0].name, PLAN_NAME);
@@ -44,7 +49,8 @@ static void plan_is_a_configuration(void **state)
 	}
 	plan_admin_name(&p, name, sizeof(name));
 	assert_int_equal(c->global.admin.kind, ADDR_UNIX);
-	config_free(c);
+	config_reading_free(&r);
+	config_input_free(&input);
 	free(text);
 	plan_free(&p);
 }

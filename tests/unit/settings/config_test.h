@@ -17,22 +17,59 @@
 #include <cmocka.h>
 
 #include "weir/base/check.h"
-#include "weir/config/config.h"
+#include "weir/settings/config_reading.h"
 
-/* What one config_load() gave. */
+/* What one reading gave. */
 struct loaded {
 	struct config *config; /* owns; NULL = refused */
 	char *said;	       /* owns: the messages */
 };
 
-static inline struct loaded load_input(const struct config_input *input)
+/* Reads, and writes the messages to `out`. */
+static inline struct config *read_input(const struct config_input *input, FILE *out, enum config_style style)
+{
+	struct config_reading r;
+	struct config *c;
+
+	config_read(input, &r);
+	config_reading_print(&r, out, style);
+	c = config_reading_take(&r);
+	config_reading_free(&r);
+	return c;
+}
+
+static inline struct config_input input_of_text(const char *text, const char *name)
+{
+	struct config_input input = {0};
+
+	assert_int_equal(config_input_set_text(&input, name, text), 0);
+	return input;
+}
+
+static inline struct config_input input_of_path(const char *path)
+{
+	struct config_input input = {0};
+
+	assert_int_equal(config_input_add_path(&input, path), 0);
+	return input;
+}
+
+static inline void add_overrides(struct config_input *input, const char *const *overrides, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(config_input_add_override(input, overrides[i]), 0);
+}
+
+/* Takes what `input` owns. */
+static inline struct loaded load_input(struct config_input *input)
 {
 	struct loaded l = {0};
 	size_t len = 0;
 	FILE *diag = open_memstream(&l.said, &len);
 
 	assert_non_null(diag);
-	l.config = config_load(input, diag, CONFIG_PLAIN);
+	l.config = read_input(input, diag, CONFIG_PLAIN);
+	config_input_free(input);
 	assert_int_equal(fclose(diag), 0);
 	assert_non_null(l.said);
 	return l;
@@ -40,7 +77,7 @@ static inline struct loaded load_input(const struct config_input *input)
 
 static inline struct loaded load_text(const char *text)
 {
-	struct config_input input = {.text = text, .text_name = "t.ini"};
+	struct config_input input = input_of_text(text, "t.ini");
 
 	return load_input(&input);
 }

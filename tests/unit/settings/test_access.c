@@ -45,8 +45,7 @@ static void write_file(const char *path, const char *text, size_t len)
 static struct loaded load_folder(const struct folder *f, const char *line, const char *networks, size_t len)
 {
 	char text[512];
-	const char *paths[] = {f->ini};
-	struct config_input input = {.paths = paths, .path_count = 1};
+	struct config_input input = input_of_path(f->ini);
 
 	(void)snprintf(text, sizeof(text), "%s%s\n", GOOD, line);
 	write_file(f->ini, text, strlen(text));

@@ -313,13 +313,14 @@ static void twenty_errors_are_shown_and_the_rest_is_counted(void **state)
 
 static char *load_as_json(const char *text)
 {
-	struct config_input input = {.text = text, .text_name = "t.ini"};
+	struct config_input input = input_of_text(text, "t.ini");
 	char *said = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&said, &len);
 
 	assert_non_null(out);
-	config_free(config_load(&input, out, CONFIG_JSON));
+	config_free(read_input(&input, out, CONFIG_JSON));
+	config_input_free(&input);
 	assert_int_equal(fclose(out), 0);
 	return said;
 }

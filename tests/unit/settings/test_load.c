@@ -24,11 +24,11 @@ static void put_file(const char *name, const char *text)
 
 static struct loaded load_file(const char *name)
 {
+	struct config_input input;
 	char path[128];
-	const char *paths[] = {path};
-	struct config_input input = {.paths = paths, .path_count = 1};
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	input = input_of_path(path);
 	return load_input(&input);
 }
 
@@ -125,8 +125,7 @@ static void a_key_in_two_files_shows_the_first(void **state)
 
 static void a_directory_is_its_ini_files_sorted(void **state)
 {
-	const char *paths[] = {dir};
-	struct config_input input = {.paths = paths, .path_count = 1};
+	struct config_input input = input_of_path(dir);
 	struct loaded l;
 
 	(void)state;
@@ -155,14 +154,12 @@ static void a_file_that_is_missing_is_named(void **state)
 
 static struct loaded load_with(const char *const *overrides, size_t count)
 {
-	struct config_input input = {
-		.text = "[global]\nthreads = 2\n[listen a.b]\nbind = 127.0.0.1:1\nmaxconn = 3\n"
-			"server x.y = 10.0.0.1:80\nserver z = 10.0.0.2:80\n",
-		.text_name = "t.ini",
-		.overrides = overrides,
-		.override_count = count,
-	};
+	struct config_input input =
+		input_of_text("[global]\nthreads = 2\n[listen a.b]\nbind = 127.0.0.1:1\nmaxconn = 3\n"
+			      "server x.y = 10.0.0.1:80\nserver z = 10.0.0.2:80\n",
+			      "t.ini");
 
+	add_overrides(&input, overrides, count);
 	return load_input(&input);
 }
 

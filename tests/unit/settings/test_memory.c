@@ -66,7 +66,7 @@ static long fail_each(const struct config_input *input, enum config_style style,
 		assert_non_null(diag);
 		calls = 0;
 		fail_at = n;
-		c = config_load(input, diag, style);
+		c = read_input(input, diag, style);
 		failed = calls >= n;
 		fail_at = 0;
 		assert_int_equal(fclose(diag), 0);
@@ -91,22 +91,24 @@ static long fail_each(const struct config_input *input, enum config_style style,
 static void text_is_refused_in_words_at_every_allocation(void **state)
 {
 	const char *const overrides[] = {"global.threads=2", "listen good.maxconn=5"};
-	struct config_input input = {
-		.text = GOOD, .text_name = "t.ini", .overrides = overrides, .override_count = 2};
+	struct config_input input = input_of_text(GOOD, "t.ini");
 
 	(void)state;
+	add_overrides(&input, overrides, ARRAY_LEN(overrides));
 	assert_true(fail_each(&input, CONFIG_PLAIN, true) > 100);
 	assert_true(fail_each(&input, CONFIG_JSON, true) > 100);
-	input.text = bad_file;
+	config_input_free(&input);
+	input = input_of_text(bad_file, "t.ini");
+	add_overrides(&input, overrides, ARRAY_LEN(overrides));
 	assert_true(fail_each(&input, CONFIG_PLAIN, false) > 100);
+	config_input_free(&input);
 }
 
 /* Open files, lists of names and patterns are closed and freed too. */
 static void files_are_given_back_at_every_allocation(void **state)
 {
 	char folder[] = "/tmp/weir-memory-XXXXXX", home[256];
-	const char *paths[] = {"t.ini", "d"};
-	struct config_input input = {.paths = paths, .path_count = 2};
+	struct config_input input = input_of_path("t.ini");
 	int lowest, after;
 
 	(void)state;
@@ -120,9 +122,11 @@ static void files_are_given_back_at_every_allocation(void **state)
 	write_file(folder, "more/2.ini", "[backend y]\nserver a = 10.0.0.2:80\n");
 	write_file(folder, "more/n.cidr", "10.0.0.0/8\n::1 # here\n");
 	write_file(folder, "d/3.ini", "[backend z]\nserver a = 10.0.0.2:80\n");
+	assert_int_equal(config_input_add_path(&input, "d"), 0);
 	lowest = dup(0);
 	assert_int_equal(close(lowest), 0);
 	assert_true(fail_each(&input, CONFIG_PLAIN, true) > 200);
+	config_input_free(&input);
 	after = dup(0);
 	assert_int_equal(after, lowest); /* no descriptor stayed open */
 	assert_int_equal(close(after), 0);

@@ -170,12 +170,13 @@ static void every_line_names_its_origin(void **state)
 		"\ndefault-backend = web                        # t.ini:15\n",
 	};
 	const char *const overrides[] = {"global.splice=on", "listen web.maxconn=9"};
-	struct config_input input = {
-		.text = text, .text_name = "t.ini", .overrides = overrides, .override_count = 2};
-	struct loaded l = load_input(&input);
+	struct config_input input = input_of_text(text, "t.ini");
+	struct loaded l;
 	char *said;
 
 	(void)state;
+	add_overrides(&input, overrides, ARRAY_LEN(overrides));
+	l = load_input(&input);
 	assert_non_null(l.config);
 	said = print_with(l.config, config_print_origins);
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
@@ -191,7 +192,7 @@ static void every_line_names_its_origin(void **state)
 static void names_of_any_kind_read_back(void **state)
 {
 	static char name[600], text[1400];
-	struct config_input input = {.text = text, .text_name = name};
+	struct config_input input;
 	struct loaded l;
 
 	(void)state;
@@ -200,6 +201,7 @@ static void names_of_any_kind_read_back(void **state)
 	(void)snprintf(text, sizeof(text), "%s[global]\nlog = \"file:%.*s\"\n", GOOD, 1023, "");
 	memset(text + strlen(text) - 2, '\'', 1023);
 	memcpy(text + strlen(text), "\"\n", 3);
+	input = input_of_text(text, name);
 	l = load_input(&input);
 	if (l.config == NULL)
 		fail_msg("%s", l.said);
@@ -208,6 +210,7 @@ static void names_of_any_kind_read_back(void **state)
 	unload(&l);
 	text[strlen(text) - 2] = '\0';
 	memcpy(text + strlen(text), "'\"\n", 4);
+	input = input_of_text(text, name);
 	l = load_input(&input);
 	assert_null(l.config);
 	assert_non_null(strstr(l.said, "a path has at most 1023 bytes"));

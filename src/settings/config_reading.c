@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * load.c - config_load(): read, understand, check, and what is said at the end.
+ * config_reading.c - one reading of an input: read, understand, check, and what is said at the end.
  *
- * Runs out of memory in words: see arena.h. Opens nothing but the files named. Main thread.
+ * Runs out of memory in words: see arena.h. Opens nothing but the files named.
  */
+#include "weir/settings/config_reading.h"
+
 #include <string.h>
 
 #include "weir/base/check.h"
@@ -89,46 +91,72 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void print_messages(struct diag *d, const char *name, const struct config *c, FILE *out,
-			   enum config_style style)
+/* What is said in place of all messages, and by none of their memory. */
+static void print_no_memory(const struct config_reading *r, FILE *out, enum config_style style)
+{
+	struct source whole = {.name = r->name};
+	struct diag_item item = {DIAG_ERROR, DIAG_NO_MEMORY, {&whole, 0, 0, 0}, "out of memory", NULL, 0};
+	struct config_reading said = {
+		.name = r->name, .diag = {.items = &item, .count = 1, .errors = 1}};
+
+	config_reading_print(&said, out, style);
+}
+
+void config_reading_print(struct config_reading *r, FILE *out, enum config_style style)
 {
 	struct diag_counts counts = {0};
 
-	if (c != NULL)
-		counts = counts_of(c);
-	if (style == CONFIG_JSON) {
-		diag_print_json(d, name, c != NULL ? &counts : NULL, out);
+	if (r->no_memory) {
+		print_no_memory(r, out, style);
 		return;
 	}
-	diag_print(d, out, style == CONFIG_COLOUR);
-	if (c == NULL)
-		fprintf(out, "%s: %u error%s, %u warning%s. The running configuration is unchanged.\n", name,
-			d->errors, plural(d->errors), d->warnings, plural(d->warnings));
+	if (r->config != NULL)
+		counts = counts_of(r->config);
+	if (style == CONFIG_JSON) {
+		diag_print_json(&r->diag, r->name, r->config != NULL ? &counts : NULL, out);
+		return;
+	}
+	diag_print(&r->diag, out, style == CONFIG_COLOUR);
+	if (r->config == NULL)
+		fprintf(out, "%s: %u error%s, %u warning%s. The running configuration is unchanged.\n",
+			r->name, r->diag.errors, plural(r->diag.errors), r->diag.warnings,
+			plural(r->diag.warnings));
 }
 
-struct config *config_load(const struct config_input *input, FILE *diag, enum config_style style)
+void config_read(const struct config_input *input, struct config_reading *r)
 {
 	const char *name = input->text != NULL ? input->text_name : input->paths[0];
-	struct source whole = {.name = name};
-	struct diag_item item = {DIAG_ERROR, DIAG_NO_MEMORY, {&whole, 0, 0, 0}, "out of memory", NULL, 0};
-	struct diag no_memory = {.items = &item, .count = 1, .errors = 1};
 	struct load l = {0};
 	bool finished = false;
-	struct config *c;
 
 	check(input->text != NULL || input->path_count > 0);
 	check(name != NULL);
 	l.diag.arena = &l.arena;
 	l.doc.diag = &l.diag;
-	c = read_and_build(&l, input, &finished);
-	if (finished)
-		print_messages(&l.diag, l.name, c, diag, style);
-	else
-		print_messages(&no_memory, name, NULL, diag, style);
-	if (c == NULL)
+	*r = (struct config_reading){.config = read_and_build(&l, input, &finished)};
+	if (r->config == NULL)
 		arena_free(&l.snapshot);
-	arena_free(&l.arena);
+	r->name = finished ? l.name : name;
+	r->no_memory = !finished;
+	/* The jump ends here. */
+	r->memory = (struct arena){.blocks = l.arena.blocks};
+	r->diag = l.diag;
+	r->diag.arena = &r->memory;
+}
+
+struct config *config_reading_take(struct config_reading *r)
+{
+	struct config *c = r->config;
+
+	r->config = NULL;
 	return c;
+}
+
+void config_reading_free(struct config_reading *r)
+{
+	config_free(r->config);
+	arena_free(&r->memory);
+	*r = (struct config_reading){0};
 }
 
 void config_print_summary(const struct config *c, FILE *out)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * config_input.c - where a configuration comes from: files and folders, or a text, and what -o says.
+ *
+ * Copies and frees; looks at nothing that it is given.
+ */
+#include "weir/settings/config_input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+
+/* A place more, and a copy of `text` in it. The array may have moved although it fails. */
+static int add_copy(char ***list, size_t *count, const char *text)
+{
+	char **longer = realloc(*list, (*count + 1) * sizeof(*longer));
+
+	check(text != NULL);
+	if (longer == NULL)
+		return -ENOMEM;
+	*list = longer;
+	longer[*count] = strdup(text);
+	if (longer[*count] == NULL)
+		return -ENOMEM;
+	++*count;
+	return 0;
+}
+
+static void free_list(char **list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(list[i]);
+	free(list);
+}
+
+int config_input_add_path(struct config_input *input, const char *path)
+{
+	return add_copy(&input->paths, &input->path_count, path);
+}
+
+int config_input_add_override(struct config_input *input, const char *assignment)
+{
+	return add_copy(&input->overrides, &input->override_count, assignment);
+}
+
+int config_input_set_text(struct config_input *input, const char *name, const char *text)
+{
+	char *own_name = strdup(name), *own_text = strdup(text);
+
+	check(input->text == NULL);
+	if (own_name == NULL || own_text == NULL) {
+		free(own_name);
+		free(own_text);
+		return -ENOMEM;
+	}
+	input->text_name = own_name;
+	input->text = own_text;
+	return 0;
+}
+
+void config_input_free(struct config_input *input)
+{
+	free_list(input->paths, input->path_count);
+	free_list(input->overrides, input->override_count);
+	free(input->text);
+	free(input->text_name);
+	*input = (struct config_input){0};
+}
