@@ -66,8 +66,12 @@ void build_check_options(struct build *b, struct proxy *p);
 /* A frontend whose clients may send a PROXY header without being in `trusted`: warns, once, when anything
  * goes by what it says. After the references of all sections are known. In crosscheck_proxy.c. */
 void build_check_trust(struct build *b, const struct proxy *p);
-/* Is `p` a backend, so that a frontend can refer to it? */
-bool build_is_backend(const struct proxy *p);
+/* Is `p` a backend, so that a frontend can refer to it? A [listen] that names a backend is a frontend written
+ * another way. */
+static inline bool build_is_backend(const struct proxy *p)
+{
+	return p->section->kind == IN_BACKEND || (p->section->kind == IN_LISTEN && p->backend_name == NULL);
+}
 /* The snapshot, in memory of `a` that it takes; only after a build without errors. */
 struct config *build_snapshot(const struct build *b, struct arena *a);
 

@@ -11,12 +11,6 @@
 
 #include "weir/config/suggest.h"
 
-bool build_is_backend(const struct proxy *p)
-{
-	/* A [listen] that names a backend is a frontend written another way. */
-	return p->section->kind == IN_BACKEND || (p->section->kind == IN_LISTEN && p->backend_name == NULL);
-}
-
 static bool is_frontend(const struct proxy *p)
 {
 	return (p->section->kind & (IN_FRONTEND | IN_LISTEN)) != 0;
