@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader_state.h - what the two files of the reader share: lines of ours in reader.c, lines as
- * HAProxy and nginx write them in reader_foreign.c.
+ * reader_state.h - what the files of the reader share: lines of ours in reader.c, lines as HAProxy and
+ * nginx write them in reader_foreign.c, sections in reader_section.c.
  *
  * Main thread.
  */
@@ -32,6 +32,7 @@ struct reader_line {
 	size_t offset; /* of `text` in the physical line */
 };
 
+/* The place of `len` bytes at `offset` in the line being read. */
 struct at reader_at(const struct reader *r, size_t offset, size_t len);
 /* Opens what stands between brackets, "listen web"; reports what it cannot be. */
 void reader_open_section(struct reader *r, const char *inside, struct at at);
