@@ -20,17 +20,9 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-	{"check", CLI_CHECK, cli_run},
-	{"forward", CLI_FORWARD, cli_forward},
-	{"ctl", CLI_CTL, cli_ctl},
-	{"help", CLI_HELP, cli_help},
-	{"version", CLI_VERSION, cli_version},
-	{"demo", CLI_DEMO, cli_demo},
-	{"status", CLI_STATUS, cli_status},
-	{"top", CLI_TOP, cli_top},
-	{"doctor", CLI_DOCTOR, cli_doctor},
-	{"healthcheck", CLI_HEALTHCHECK, cli_healthcheck},
-	{"reload", 0, NULL},
+#define VERB(word, bit, run) {word, bit, run},
+#include "verbs.tbl.h"
+#undef VERB
 };
 
 static const struct verb run_verb = {"", CLI_RUN, cli_run};
@@ -42,30 +34,6 @@ static const struct verb *find_verb(const char *word)
 			return &verbs[i];
 	}
 	return NULL;
-}
-
-unsigned cli_verb_named(const char *word)
-{
-	const struct verb *v = find_verb(word);
-
-	return v != NULL ? v->bit : 0;
-}
-
-bool cli_verb_is_later(const char *word)
-{
-	const struct verb *v = find_verb(word);
-
-	if (v == NULL || v->bit != 0)
-		return false;
-	fprintf(stderr, "weir: '%s' is not in this version: restart to use a changed file\n", word);
-	return true;
-}
-
-void cli_suggest_verbs(struct suggest *near)
-{
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		if (verbs[i].bit != 0)
-			suggest_offer(near, verbs[i].word, NULL);
 }
 
 /* Could the word be a file that somebody wants to run? */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * verbs.tbl.h - the verbs of the command line, one row each: word, bit (0 = not in this version), function.
+ *
+ * Included by those who define VERB, as often as they like.
+ */
+VERB("check", CLI_CHECK, cli_run)
+VERB("forward", CLI_FORWARD, cli_forward)
+VERB("ctl", CLI_CTL, cli_ctl)
+VERB("help", CLI_HELP, cli_help)
+VERB("version", CLI_VERSION, cli_version)
+VERB("demo", CLI_DEMO, cli_demo)
+VERB("status", CLI_STATUS, cli_status)
+VERB("top", CLI_TOP, cli_top)
+VERB("doctor", CLI_DOCTOR, cli_doctor)
+VERB("healthcheck", CLI_HEALTHCHECK, cli_healthcheck)
+VERB("reload", 0, NULL)
