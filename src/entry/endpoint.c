@@ -25,12 +25,8 @@ struct sock_tcp sock_tcp_of(const struct config_tcp *tcp)
 		.keepalive_idle_s = tcp->keepalive_idle_s,
 		.keepalive_interval_s = tcp->keepalive_interval_s,
 		.keepalive_count = tcp->keepalive_count,
-		.user_timeout_ms = tcp->user_timeout_ms,
-		.congestion = tcp->congestion,
-		.mark = tcp->mark,
-		.dscp = tcp->dscp,
-		.pacing = tcp->pacing,
-		.notsent_lowat = tcp->notsent_lowat,
+#define SOCK_TCP_OPTION(which, word, capability, kind, member, ...) .member = tcp->member,
+#include "weir/net/sock_options.tbl.h"
 	};
 }
 

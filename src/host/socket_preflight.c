@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "weir/engine/server_sock.h"
+#include "weir/entry/endpoint.h"
 #include "kernel_file.h"
 
 #define CONGESTION_LIST "/proc/sys/net/ipv4/tcp_available_congestion_control"
@@ -56,36 +57,14 @@ const char *option_error(enum sock_option option, int err, const char *value,
 	return buf;
 }
 
-/* What was written for an option of both kinds of section. */
-static const char *value_of(enum sock_option option, const struct config_tcp *tcp, char *buf, size_t room)
-{
-	switch (option) {
-	case SOCK_OPTION_CONGESTION:
-		return tcp->congestion;
-	case SOCK_OPTION_MARK:
-		(void)snprintf(buf, room, "%u", tcp->mark); /* a number fits */
-		return buf;
-	case SOCK_OPTION_DSCP:
-		(void)snprintf(buf, room, "%d", tcp->dscp); /* a number fits */
-		return buf;
-	case SOCK_OPTION_PACING:
-		(void)snprintf(buf, room, "%llu", (unsigned long long)tcp->pacing); /* a number fits */
-		return buf;
-	case SOCK_OPTION_NOTSENT_LOWAT:
-		(void)snprintf(buf, room, "%u", tcp->notsent_lowat); /* a number fits */
-		return buf;
-	default:
-		return NULL;
-	}
-}
-
 const char *bind_option_error(enum sock_option option, int err, const struct config_frontend *fe,
 			      const struct config_bind *b, char buf[static OPTION_ERROR_MAX])
 {
 	char number[32];
+	const struct sock_tcp tcp = sock_tcp_of(&fe->tcp);
 	const char *value = option == SOCK_OPTION_INTERFACE
 				    ? b->interface
-				    : value_of(option, &fe->tcp, number, sizeof(number));
+				    : sock_option_value(option, &tcp, number, sizeof(number));
 
 	return option_error(option, err, value, buf);
 }
@@ -110,6 +89,7 @@ int socket_preflight_backends(const struct config *c, const struct config_backen
 		const struct config_backend *b = &c->backends[i];
 
 		for (size_t k = 0; k < b->server_count; k++) {
+			const struct sock_tcp tcp = sock_tcp_of(&b->tcp);
 			char number[32], text[OPTION_ERROR_MAX];
 			enum sock_option refused;
 			int err;
@@ -121,8 +101,8 @@ int socket_preflight_backends(const struct config *c, const struct config_backen
 			 * server alone suffers, and its log line tells. */
 			if (!err || refused == SOCK_OPTION_NONE)
 				continue;
-			(void)option_error(refused, err, value_of(refused, &b->tcp, number, sizeof(number)),
-					   text);
+			(void)option_error(refused, err,
+					   sock_option_value(refused, &tcp, number, sizeof(number)), text);
 			(void)snprintf(why, room, "%s", text); /* a cut reason is still a reason */
 			*backend = b;
 			return err;

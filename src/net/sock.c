@@ -84,7 +84,9 @@ static int set_inherited(int fd, int family, const struct sock_listen *opt)
 		err = set_int(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, opt->defer_accept_s);
 	if (!err)
 		err = set_place(fd, family, opt);
-	return err ? err : sock_set_tcp(fd, family, mptcp, &opt->tcp);
+	if (!err)
+		err = sock_set_tcp(fd, family, mptcp ? SOCK_MPTCP_LISTENER : SOCK_LISTENER, &opt->tcp);
+	return err;
 }
 
 /* What must be set before bind(2), and the rest at once. */
@@ -251,7 +253,7 @@ int sock_open(const struct addr *to, const struct addr *source, const struct soc
 		return fd;
 	err = set_int(fd, SOL_SOCKET, SO_OOBINLINE, 1);
 	if (!err && family != AF_UNIX)
-		err = sock_set_tcp(fd, family, false, tcp);
+		err = sock_set_tcp(fd, family, SOCK_CONNECTED, tcp);
 	if (!err && tcp->transparent && family != AF_UNIX)
 		err = named(tcp, SOCK_OPTION_SOURCE_CLIENT, set_transparent(fd, family));
 	if (!err && source->len != 0 && source->sa.sa_family == family && family != AF_UNIX)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "weir/base/check.h"
@@ -20,7 +21,6 @@ static const struct {
 	[SOCK_OPTION_NONE] = {"", ""},
 #define SOCK_OPTION(name, word, capability) [SOCK_OPTION_##name] = {word, capability},
 #include "weir/net/sock_options.tbl.h"
-#undef SOCK_OPTION
 };
 
 const char *sock_option_word(enum sock_option option)
@@ -38,108 +38,166 @@ const char *sock_option_capability(enum sock_option option)
 /* Where options go. */
 struct target {
 	int fd;
-	bool mptcp;
+	int family;
+	enum sock_where where;
 	enum sock_option *refused;
 };
 
-static int set(const struct target *t, enum sock_option which, int level, int name, const void *value,
-	       socklen_t len)
-{
-	const int err = sys_setsockopt(t->fd, level, name, value, len);
+/* What setsockopt(2) calls an option. */
+struct option {
+	enum sock_option which;
+	int level;
+	int name;
+};
 
-	if (err && t->mptcp && (err == -EOPNOTSUPP || err == -ENOPROTOOPT))
+static int set(const struct target *t, struct option o, const void *value, socklen_t len)
+{
+	const int err = sys_setsockopt(t->fd, o.level, o.name, value, len);
+
+	if (err && t->where == SOCK_ACCEPTED)
+		return 0; /* a client that speaks MPTCP is served without */
+	if ((err == -EOPNOTSUPP || err == -ENOPROTOOPT) && t->where == SOCK_MPTCP_LISTENER)
 		return 0; /* each accepted socket is asked again */
 	if (err && t->refused != NULL)
-		*t->refused = which;
+		*t->refused = o.which;
 	return err;
 }
 
-static int set_int(const struct target *t, enum sock_option which, int level, int name, int value)
+static int set_int(const struct target *t, struct option o, int value)
 {
-	return set(t, which, level, name, &value, sizeof(value));
+	return set(t, o, &value, sizeof(value));
 }
 
-static int set_dscp(const struct target *t, int family, int dscp)
+/* Kinds of values: put_KIND() sets one unless it leaves the kernel's, text_KIND() shows it. */
+static int put_int(const struct target *t, struct option o, int value)
+{
+	return value > 0 ? set_int(t, o, value) : 0;
+}
+
+static const char *text_int(int value, char *buf, size_t room)
+{
+	(void)snprintf(buf, room, "%d", value); /* a number fits */
+	return buf;
+}
+
+static int put_ms(const struct target *t, struct option o, int value)
+{
+	return put_int(t, o, value);
+}
+
+static const char *text_ms(int value, char *buf, size_t room)
+{
+	(void)value, (void)buf, (void)room; /* it was written as a duration */
+	return NULL;
+}
+
+static int put_u32(const struct target *t, struct option o, uint32_t value)
+{
+	return value > 0 ? set(t, o, &value, sizeof(value)) : 0;
+}
+
+static const char *text_u32(uint32_t value, char *buf, size_t room)
+{
+	(void)snprintf(buf, room, "%u", value); /* a number fits */
+	return buf;
+}
+
+static int put_u64(const struct target *t, struct option o, uint64_t value)
+{
+	return value > 0 ? set(t, o, &value, sizeof(value)) : 0;
+}
+
+static const char *text_u64(uint64_t value, char *buf, size_t room)
+{
+	(void)snprintf(buf, room, "%llu", (unsigned long long)value); /* a number fits */
+	return buf;
+}
+
+static int put_text(const struct target *t, struct option o, const char *value)
+{
+	return value != NULL ? set(t, o, value, (socklen_t)strlen(value)) : 0;
+}
+
+static const char *text_text(const char *value, char *buf, size_t room)
+{
+	(void)buf, (void)room; /* it is one */
+	return value;
+}
+
+static int put_dscp(const struct target *t, struct option o, int value)
 {
 	/* The two bits below are ECN's, which are the kernel's business. */
-	const int tos = dscp << 2;
+	const int tos = value << 2;
 	int err = 0;
 
-	if (family == AF_INET6)
-		err = set_int(t, SOCK_OPTION_DSCP, IPPROTO_IPV6, IPV6_TCLASS, tos);
+	if (value <= 0)
+		return 0;
+	if (t->family == AF_INET6)
+		err = set_int(t, (struct option){o.which, IPPROTO_IPV6, IPV6_TCLASS}, tos);
 	/* An IPv4 client of a listener for both families takes this one. */
-	return err ? err : set_int(t, SOCK_OPTION_DSCP, IPPROTO_IP, IP_TOS, tos);
+	return err ? err : set_int(t, o, tos);
 }
 
-static int set_rate(const struct target *t, const struct sock_tcp *tcp)
+static const char *text_dscp(int value, char *buf, size_t room)
+{
+	return text_int(value, buf, room);
+}
+
+const char *sock_option_value(enum sock_option option, const struct sock_tcp *tcp, char *buf, size_t room)
+{
+	switch (option) {
+#define SOCK_TCP_OPTION(which, word, capability, kind, member, ...)                                          \
+	case SOCK_OPTION_##which:                                                                            \
+		return text_##kind(tcp->member, buf, room);
+#include "weir/net/sock_options.tbl.h"
+	default:
+		return NULL;
+	}
+}
+
+/* The rows of the table that are one value. */
+static int set_rows(const struct target *t, const struct sock_tcp *tcp)
 {
 	int err = 0;
 
-	if (tcp->pacing > 0)
-		err = set(t, SOCK_OPTION_PACING, SOL_SOCKET, SO_MAX_PACING_RATE, &tcp->pacing,
-			  sizeof(tcp->pacing));
-	if (!err && tcp->notsent_lowat > 0)
-		err = set(t, SOCK_OPTION_NOTSENT_LOWAT, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &tcp->notsent_lowat,
-			  sizeof(tcp->notsent_lowat));
+#define SOCK_TCP_OPTION(which, word, capability, kind, member, where_set, level, name)                       \
+	if (!err && ((where_set) & t->where) != 0)                                                           \
+		err = put_##kind(t, (struct option){SOCK_OPTION_##which, level, name}, tcp->member);
+#include "weir/net/sock_options.tbl.h"
 	return err;
-}
-
-/* What few configurations have. */
-static int set_path(const struct target *t, int family, const struct sock_tcp *tcp)
-{
-	int err = 0;
-
-	if (tcp->congestion != NULL)
-		err = set(t, SOCK_OPTION_CONGESTION, IPPROTO_TCP, TCP_CONGESTION, tcp->congestion,
-			  (socklen_t)strlen(tcp->congestion));
-	if (!err && tcp->mark != 0)
-		err = set(t, SOCK_OPTION_MARK, SOL_SOCKET, SO_MARK, &tcp->mark, sizeof(tcp->mark));
-	if (!err && tcp->dscp > 0)
-		err = set_dscp(t, family, tcp->dscp);
-	return err ? err : set_rate(t, tcp);
 }
 
 static int set_keepalive(const struct target *t, const struct sock_tcp *tcp)
 {
 	const enum sock_option which = SOCK_OPTION_KEEPALIVE;
-	int err = set_int(t, which, SOL_SOCKET, SO_KEEPALIVE, 1);
+	int err = set_int(t, (struct option){which, SOL_SOCKET, SO_KEEPALIVE}, 1);
 
-	if (!err && tcp->keepalive_idle_s > 0)
-		err = set_int(t, which, IPPROTO_TCP, TCP_KEEPIDLE, tcp->keepalive_idle_s);
-	if (!err && tcp->keepalive_interval_s > 0)
-		err = set_int(t, which, IPPROTO_TCP, TCP_KEEPINTVL, tcp->keepalive_interval_s);
-	if (!err && tcp->keepalive_count > 0)
-		err = set_int(t, which, IPPROTO_TCP, TCP_KEEPCNT, tcp->keepalive_count);
+	if (!err)
+		err = put_int(t, (struct option){which, IPPROTO_TCP, TCP_KEEPIDLE}, tcp->keepalive_idle_s);
+	if (!err)
+		err = put_int(t, (struct option){which, IPPROTO_TCP, TCP_KEEPINTVL},
+			      tcp->keepalive_interval_s);
+	if (!err)
+		err = put_int(t, (struct option){which, IPPROTO_TCP, TCP_KEEPCNT}, tcp->keepalive_count);
 	return err;
 }
 
-int sock_set_tcp(int fd, int family, bool mptcp, const struct sock_tcp *tcp)
+int sock_set_tcp(int fd, int family, enum sock_where where, const struct sock_tcp *tcp)
 {
-	const struct target t = {.fd = fd, .mptcp = mptcp, .refused = tcp->refused};
+	const struct target t = {.fd = fd, .family = family, .where = where, .refused = tcp->refused};
 	int err = 0;
 
 	if (tcp->keepalive)
 		err = set_keepalive(&t, tcp);
-	if (!err && tcp->user_timeout_ms > 0)
-		err = set_int(&t, SOCK_OPTION_USER_TIMEOUT, IPPROTO_TCP, TCP_USER_TIMEOUT,
-			      tcp->user_timeout_ms);
 	if (!err && tcp->lazy_ack)
-		err = set_int(&t, SOCK_OPTION_NONE, IPPROTO_TCP, TCP_QUICKACK, 0);
-	if (!err && (tcp->congestion != NULL || tcp->mark != 0 || tcp->dscp > 0 || tcp->pacing > 0 ||
-		     tcp->notsent_lowat > 0))
-		err = set_path(&t, family, tcp);
-	return err;
+		err = set_int(&t, (struct option){SOCK_OPTION_NONE, IPPROTO_TCP, TCP_QUICKACK}, 0);
+	return err ? err : set_rows(&t, tcp);
 }
 
 void sock_accepted_mptcp(int fd, int family, const struct sock_tcp *tcp)
 {
-	const struct target t = {.fd = fd, .mptcp = true};
+	const struct target t = {.fd = fd, .family = family, .where = SOCK_ACCEPTED};
 
-	/* Each may be refused, by a client that speaks MPTCP: it is served without. */
-	(void)set_int(&t, SOCK_OPTION_NONE, SOL_SOCKET, SO_OOBINLINE, 1);
-	if (tcp->user_timeout_ms > 0)
-		(void)set_int(&t, SOCK_OPTION_NONE, IPPROTO_TCP, TCP_USER_TIMEOUT, tcp->user_timeout_ms);
-	if (tcp->dscp > 0)
-		(void)set_dscp(&t, family, tcp->dscp);
-	(void)set_rate(&t, tcp);
+	(void)set_int(&t, (struct option){SOCK_OPTION_NONE, SOL_SOCKET, SO_OOBINLINE}, 1);
+	(void)set_rows(&t, tcp); /* never fails */
 }

@@ -21,9 +21,24 @@ enum sock_option {
 	SOCK_OPTION_NONE, /* it was no option: the address, a limit */
 #define SOCK_OPTION(name, word, capability) SOCK_OPTION_##name,
 #include "weir/net/sock_options.tbl.h"
-#undef SOCK_OPTION
 	SOCK_OPTIONS
 };
+
+/* Where an option of a row is set. */
+enum sock_where {
+	SOCK_LISTENER = 1 << 0,
+	SOCK_ACCEPTED = 1 << 1, /* of MPTCP; plain TCP inherits */
+	SOCK_CONNECTED = 1 << 2,
+	SOCK_MPTCP_LISTENER = SOCK_LISTENER | 1 << 3, /* what it refuses is asked again of what it accepts */
+};
+
+/* What keeps a value of the kinds of the table. */
+#define SOCK_VALUE_int	int
+#define SOCK_VALUE_ms	int
+#define SOCK_VALUE_u32	uint32_t
+#define SOCK_VALUE_u64	uint64_t
+#define SOCK_VALUE_text const char * /* borrows */
+#define SOCK_VALUE_dscp int
 
 /* Options of a TCP connection; 0 and false leave the kernel's. */
 struct sock_tcp {
@@ -32,12 +47,8 @@ struct sock_tcp {
 	int keepalive_idle_s;
 	int keepalive_interval_s;
 	int keepalive_count;
-	int user_timeout_ms;
-	const char *congestion; /* borrows; NULL = the kernel's */
-	uint32_t mark;          /* SO_MARK */
-	int dscp;               /* 1..63; 0 and less leave the kernel's, which is 0 */
-	uint32_t notsent_lowat; /* bytes */
-	uint64_t pacing;        /* SO_MAX_PACING_RATE, bytes a second */
+#define SOCK_TCP_OPTION(which, word, capability, kind, member, ...) SOCK_VALUE_##kind member;
+#include "weir/net/sock_options.tbl.h"
 	bool transparent; /* of a connecting socket: the source need not be ours (IP_TRANSPARENT) */
 	bool lazy_ack; /* of a connecting socket: the ACK that ends the handshake waits for the first bytes
 			* and goes with them; where there are none yet, sock_ack_now() */
@@ -65,6 +76,10 @@ struct sock_listen {
 /* The option's word in the configuration, and the capability that an EPERM asks for ("" = none). */
 const char *sock_option_word(enum sock_option option);
 const char *sock_option_capability(enum sock_option option);
+
+/* The value that a row of the table has in `tcp`, as the kernel was told it; NULL: there is none to show. May
+ * use `buf`, in which any number has room. */
+const char *sock_option_value(enum sock_option option, const struct sock_tcp *tcp, char *buf, size_t room);
 
 /* Makes a listening socket at `a`; port 0 lets the kernel choose, and `*a` is updated. A Unix path is locked,
  * and a socket there on which nobody listens is removed first; anything else in the way is -EADDRINUSE with
@@ -108,8 +123,8 @@ void sock_accepted_unix(int fd);
  * speaks plain TCP gets all of it; one that speaks MPTCP what the kernel has for that. */
 void sock_accepted_mptcp(int fd, int family, const struct sock_tcp *tcp);
 
-/* sock_tcp.c, for sock.c: the options of `tcp` on a socket of `family`; `mptcp`: what is refused there is
- * left for sock_accepted_mptcp(). 0 or -errno. */
-int sock_set_tcp(int fd, int family, bool mptcp, const struct sock_tcp *tcp);
+/* sock_tcp.c, for sock.c: the options of `tcp` on a socket of `family`, a listener or one that will connect.
+ * 0 or -errno. */
+int sock_set_tcp(int fd, int family, enum sock_where where, const struct sock_tcp *tcp);
 
 #endif

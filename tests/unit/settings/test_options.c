@@ -6,6 +6,7 @@
 
 #include "weir/config/options.h"
 #include "weir/config/suggest.h"
+#include "weir/net/sock.h"
 #include "settings/setting.h"
 
 static void every_row_has_help_and_example(void **state)
@@ -168,6 +169,38 @@ static void every_example_is_accepted_or_refused_as_not_in_this_version(void **s
 	}
 }
 
+/* Two tables name an option of a connection: what is read and has no row there would reach no socket. */
+static void every_option_of_a_connection_is_one_of_a_socket(void **state)
+{
+	static const struct {
+		const char *word;
+		size_t offset;
+	} rows[] = {
+#define SOCK_TCP_OPTION(which, word, capability, kind, member, ...)                                          \
+	{word, offsetof(struct config_proxy, tcp.member)},
+#include "weir/net/sock_options.tbl.h"
+		{"tcp-nodelay", offsetof(struct config_proxy, tcp.nodelay)},
+		{"tcp-keepalive", offsetof(struct config_proxy, tcp)},
+	};
+	const size_t first = offsetof(struct config_proxy, tcp), end = first + sizeof(struct config_tcp);
+	size_t found = 0, k;
+
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *o = &options[i];
+
+		if ((o->sections & IN_PROXIES) == 0 || o->offset < first || o->offset >= end)
+			continue;
+		for (k = 0; k < ARRAY_LEN(rows) && strcmp(o->key, rows[k].word) != 0; k++)
+			;
+		if (k == ARRAY_LEN(rows))
+			fail_msg("'%s' has no row in sock_options.tbl.h", o->key);
+		assert_int_equal(o->offset, rows[k].offset);
+		found++;
+	}
+	assert_int_equal(found, ARRAY_LEN(rows));
+}
+
 static void keys_take_dash_underscore_and_blank(void **state)
 {
 	const char *const same[] = {"timeout-connect", "timeout_connect", "timeout connect",
@@ -237,6 +270,7 @@ int main(void)
 		cmocka_unit_test(every_built_row_has_a_type_that_can_be_read),
 		cmocka_unit_test(every_word_of_a_choice_has_its_constant),
 		cmocka_unit_test(every_example_is_accepted_or_refused_as_not_in_this_version),
+		cmocka_unit_test(every_option_of_a_connection_is_one_of_a_socket),
 		cmocka_unit_test(keys_take_dash_underscore_and_blank),
 		cmocka_unit_test(named_keys_give_their_name),
 		cmocka_unit_test(near_words_are_found_and_far_ones_are_not),
