@@ -80,23 +80,32 @@ bool log_wants(enum log_level level)
 	return (int)level <= atomic_load_explicit(&wanted_level, memory_order_relaxed);
 }
 
+static const struct {
+	enum log_level level;
+	const char *word;
+} levels[] = {
+#define LOG_LEVEL(name, number, word) {LOG_LEVEL_##name, word},
+#include "weir/base/log_levels.tbl.h"
+#undef LOG_LEVEL
+};
+
 const char *log_level_word(enum log_level level)
 {
-	switch (level) {
-	case LOG_LEVEL_ALERT:
-		return "alert";
-	case LOG_LEVEL_ERROR:
-		return "error";
-	case LOG_LEVEL_WARNING:
-		return "warning";
-	case LOG_LEVEL_NOTICE:
-		return "notice";
-	case LOG_LEVEL_INFO:
-		return "info";
-	case LOG_LEVEL_DEBUG:
-		return "debug";
-	}
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
+		if (levels[i].level == level)
+			return levels[i].word;
 	return "info";
+}
+
+bool log_level_of_word(const char *word, enum log_level *level)
+{
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+		if (strcmp(levels[i].word, word) != 0)
+			continue;
+		*level = levels[i].level;
+		return true;
+	}
+	return false;
 }
 
 /* One write(2) a line, so that lines of several threads do not mix. */

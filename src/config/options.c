@@ -53,6 +53,20 @@
 /* Shorter times between checks would be a load of their own. */
 #define CHECK_MIN_NS (10 * NS_PER_MS)
 
+/* Choices whose words are rows of another table; each begins with the '|' that the first has no use for. */
+static const char log_level_words[] =
+#define LOG_LEVEL(name, number, word) "|" word
+#include "weir/base/log_levels.tbl.h"
+#undef LOG_LEVEL
+	;
+static const char admin_level_words[] =
+#define ADMIN_LEVEL(name, word, may) "|" word
+#include "weir/config/admin_levels.tbl.h"
+#undef ADMIN_LEVEL
+	;
+#define LOG_LEVEL_WORDS	  (log_level_words + 1)
+#define ADMIN_LEVEL_WORDS (admin_level_words + 1)
+
 const struct option options[] = {
 #define OPTION(key, sections, effect, type, flags, words, field, def, min, max, help, example)               \
 	{key, sections, effect, type, flags, words, field, def, min, max, help, example},

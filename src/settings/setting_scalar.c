@@ -16,11 +16,6 @@
 #include "weir/config/suggest.h"
 #include "weir/config/values.h"
 
-static const char *const level_names[] = {
-	[LOG_LEVEL_ALERT] = "alert",   [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WARNING] = "warning",
-	[LOG_LEVEL_NOTICE] = "notice", [LOG_LEVEL_INFO] = "info",   [LOG_LEVEL_DEBUG] = "debug",
-};
-
 int setting_bad(const struct setting *s, const struct word *w, size_t offset, const char *text)
 {
 	diag_error(s->diag, DIAG_BAD_VALUE, word_at(w, offset), "'%s' %s", s->option->key, text);
@@ -426,16 +421,17 @@ bool setting_text_is_set(const void *field)
 static int parse_level(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
+	enum log_level level;
+	int value;
 
-	for (int level = 0; level < (int)ARRAY_LEN(level_names); level++) {
-		if (level_names[level] != NULL && strcmp(level_names[level], w->text) == 0) {
-			memcpy(field, &level, sizeof(level));
-			return 0;
-		}
+	if (!log_level_of_word(w->text, &level)) {
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no log level", w->text);
+		diag_hint(s->diag, "write one of %s", s->option->words);
+		return -EINVAL;
 	}
-	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no log level", w->text);
-	diag_hint(s->diag, "write one of %s", s->option->words);
-	return -EINVAL;
+	value = (int)level;
+	memcpy(field, &value, sizeof(value));
+	return 0;
 }
 
 static void print_level(const void *field, const struct option *option, FILE *out)
@@ -444,10 +440,7 @@ static void print_level(const void *field, const struct option *option, FILE *ou
 
 	(void)option; /* the same for every row */
 	memcpy(&level, field, sizeof(level));
-	check(level >= 0);
-	check(level < (int)ARRAY_LEN(level_names));
-	check(level_names[level] != NULL);
-	fputs(level_names[level], out);
+	fputs(log_level_word((enum log_level)level), out);
 }
 
 const struct setting_type setting_scalar_types[OPT_TYPES] = {

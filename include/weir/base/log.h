@@ -19,12 +19,9 @@
 
 /* Syslog's numbers: they are sd-daemon's priorities too. */
 enum log_level {
-	LOG_LEVEL_ALERT = 1,
-	LOG_LEVEL_ERROR = 3,
-	LOG_LEVEL_WARNING = 4,
-	LOG_LEVEL_NOTICE = 5,
-	LOG_LEVEL_INFO = 6,
-	LOG_LEVEL_DEBUG = 7,
+#define LOG_LEVEL(name, number, word) LOG_LEVEL_##name = number,
+#include "weir/base/log_levels.tbl.h"
+#undef LOG_LEVEL
 };
 
 /* What happens so often that its lines are limited. */
@@ -71,6 +68,8 @@ void log_set_level(enum log_level level);
 bool log_wants(enum log_level level);
 /* "alert", "error", ... as they stand in lines. */
 const char *log_level_word(enum log_level level);
+/* The level of that word; false: there is none. */
+bool log_level_of_word(const char *word, enum log_level *level);
 
 /* A line of text. The caller names the thing and what the operator can do; no newline. What a
  * stranger sent is escaped by the caller with log_escape(), because a quote in it may mislead; control

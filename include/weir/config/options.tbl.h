@@ -81,8 +81,8 @@ LATER("state-file", IN_GLOBAL, 0, "File that keeps server states over a restart.
       "state-file = /var/lib/weir/state")
 
 /* The words of a log line and of an admin-socket line */
-OPTION("level", IN_LOG, IN_LOG, OPT_LEVEL, 0, "alert|error|warning|notice|info|debug", FIELD_LOG(level),
-       "info", 0, 0, "Lines below this level are left out.", "log = stderr level=debug")
+OPTION("level", IN_LOG, IN_LOG, OPT_LEVEL, 0, LOG_LEVEL_WORDS, FIELD_LOG(level), "info", 0, 0,
+       "Lines below this level are left out.", "log = stderr level=debug")
 OPTION("format", IN_LOG, IN_LOG, OPT_CHOICE, 0, "text|json|!tcplog", FIELD_LOG(format), "text", 0, 0,
        "How a line looks; json = one object a line.", "log = stderr format=json")
 OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
@@ -95,8 +95,8 @@ OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin
        "Owner of the socket.", "admin-socket = unix:/run/weir/admin.sock user=root")
 OPTION("group", IN_ADMIN, IN_ADMIN, OPT_GROUP, 0, "NAME | GID", FIELD_GLOBAL(admin_owner.gid), NULL, 0, 0,
        "Group of the socket.", "admin-socket = unix:/run/weir/admin.sock group=adm")
-OPTION("level", IN_ADMIN, IN_ADMIN, OPT_CHOICE, 0, "user|operator|admin", FIELD_GLOBAL(admin_level),
-       "operator", 0, 0,
+OPTION("level", IN_ADMIN, IN_ADMIN, OPT_CHOICE, 0, ADMIN_LEVEL_WORDS, FIELD_GLOBAL(admin_level), "operator",
+       0, 0,
        "What users other than root and weir's own may do: user = " ADMIN_USER_MAY
        "; operator = " ADMIN_OPERATOR_MAY "; admin = " ADMIN_ADMIN_MAY ".",
        "admin-socket = unix:/run/weir/admin.sock mode=660 level=admin")

@@ -451,6 +451,20 @@ static void escape_is_cut_between_escapes_and_always_ends(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void a_word_is_of_one_level_and_back(void **state)
+{
+	enum log_level level = LOG_LEVEL_INFO;
+
+	(void)state;
+	assert_true(log_level_of_word("alert", &level));
+	assert_int_equal(level, LOG_LEVEL_ALERT);
+	assert_true(log_level_of_word("debug", &level));
+	assert_int_equal(level, LOG_LEVEL_DEBUG);
+	assert_string_equal(log_level_word(LOG_LEVEL_WARNING), "warning");
+	assert_false(log_level_of_word("warn", &level));
+	assert_int_equal(level, LOG_LEVEL_DEBUG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +483,7 @@ int main(void)
 		TEST(first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_once),
 		TEST(text_of_any_bytes_is_one_printable_line),
 		TEST(record_is_made_in_each_style_from_one_place),
+		cmocka_unit_test(a_word_is_of_one_level_and_back),
 		cmocka_unit_test(escape_leaves_no_byte_that_could_harm_a_line),
 		cmocka_unit_test(escape_is_cut_between_escapes_and_always_ends),
 	};
