@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "weir/admin/admin_answers.h"
+#include "weir/admin/stat_words.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/engine/tallies.h"
@@ -243,7 +244,7 @@ static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
 {
 	const struct tally_sum *sum = &t->sums[tally_of_frontend(t->e, fe)];
 
-	begin_row(t, fe->config->name, "FRONTEND", TYPE_FRONTEND);
+	begin_row(t, fe->config->name, STAT_SVNAME_FRONTEND, TYPE_FRONTEND);
 	put_sessions(t, sum->sessions, sum->sessions_max);
 	put(t, STAT_slim, fe->limit);
 	put(t, STAT_stot, counter_get(&fe->total));
@@ -251,7 +252,8 @@ static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
 	put(t, STAT_dreq, 0);
 	put(t, STAT_dresp, 0);
 	put(t, STAT_ereq, 0);
-	put_text(t, STAT_status, t->stopping ? "STOP" : sum->sessions >= fe->limit ? "FULL" : "OPEN");
+	put_text(t, STAT_status, t->stopping ? STAT_STATUS_STOP :
+				 sum->sessions >= fe->limit ? STAT_STATUS_FULL : STAT_STATUS_OPEN);
 	put(t, STAT_rate_lim, fe->config->rate_limit);
 	put(t, STAT_conn_rate, sum->rate);
 	put(t, STAT_conn_rate_max, t->row[STAT_rate_max].number);
@@ -287,7 +289,7 @@ static const char *status_text(enum server_state state, const struct probe_view 
 	const bool up = state == SERVER_UP || state == SERVER_DRAIN;
 
 	if (v == NULL)
-		return state == SERVER_UP ? "no check" : word;
+		return state == SERVER_UP ? STAT_STATUS_NO_CHECK : word;
 	if (up && v->health >= v->rise && v->health < v->rise + v->fall - 1)
 		(void)snprintf(buf, room, "%s %u/%u", word, v->health - v->rise + 1, v->fall); /* it fits */
 	else if (state == SERVER_DOWN && v->health > 0 && v->health < v->rise)
@@ -456,7 +458,7 @@ static void add_backend(struct table *t, const struct backend *b, size_t iid)
 	for (size_t i = 0; i < b->server_count; i++)
 		add_server(t, b, &b->servers[i], iid);
 	sum_servers(t, b, &sum);
-	begin_row(t, b->config->name, "BACKEND", TYPE_BACKEND);
+	begin_row(t, b->config->name, STAT_SVNAME_BACKEND, TYPE_BACKEND);
 	put_sessions(t, own->sessions, most_sessions(t, b, &sum));
 	put_tally(t, own);
 	put_tries(t, sum.failures);

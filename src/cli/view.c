@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/admin/stat_words.h"
 #include "weir/balance/server.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
@@ -157,7 +158,7 @@ static const char *cell(const struct csv *csv, const char *name)
 /* HAProxy's words for a state, in ours. */
 static void read_state(struct view_row *row, const char *word)
 {
-	if (strcmp(word, "no check") == 0)
+	if (strcmp(word, STAT_STATUS_NO_CHECK) == 0)
 		word = server_state_word(SERVER_UP);
 	copy_word(row->state, word);
 	for (char *c = row->state; *c != '\0'; c++) {
@@ -214,9 +215,9 @@ static bool read_stat(struct view *v, char *lines)
 		if (csv.cell_count < 2)
 			continue;
 		v->queued += number_of(cell(&csv, "qcur")); /* a backend's row has those of its own queue */
-		if (strcmp(cell(&csv, "svname"), "FRONTEND") == 0)
+		if (strcmp(cell(&csv, "svname"), STAT_SVNAME_FRONTEND) == 0)
 			row = add_row(&v->frontends, &v->frontend_count);
-		else if (strcmp(cell(&csv, "svname"), "BACKEND") == 0)
+		else if (strcmp(cell(&csv, "svname"), STAT_SVNAME_BACKEND) == 0)
 			row = add_row(&v->backends, &v->backend_count);
 		else
 			row = add_row(&v->servers, &v->server_count);

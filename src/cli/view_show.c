@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "weir/admin/daemon_state.h"
+#include "weir/admin/stat_words.h"
 #include "weir/balance/server.h"
 #include "weir/base/clock.h"
 #include "view.h"
@@ -99,7 +101,8 @@ static bool is_ready(const struct view *v)
 
 static bool is_up(const struct view_row *row)
 {
-	return strcmp(row->state, server_state_word(SERVER_UP)) == 0 || strcmp(row->state, "open") == 0;
+	return strcmp(row->state, server_state_word(SERVER_UP)) == 0 ||
+	       strcasecmp(row->state, STAT_STATUS_OPEN) == 0;
 }
 
 /* An operator wanted it so. */

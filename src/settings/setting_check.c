@@ -272,21 +272,27 @@ static struct words join_sends(const struct setting *s)
 	return joined;
 }
 
+/* Kinds with a word of their own; CONFIG_CHECK_SEND begins with its first step. */
+static const char *const kind_words[] = {
+	[CONFIG_CHECK_OFF] = "off",
+	[CONFIG_CHECK_TCP] = "tcp",
+	[CONFIG_CHECK_HTTP] = "http",
+};
+
 /* The kind by its first word, and how many words say it; -EINVAL after reporting. */
 static int take_kind(const struct setting *s, struct config_check *c)
 {
 	const struct word *w = &s->words.list[0];
 	size_t len = strcspn(w->text, "=");
 
-	if (strcmp(w->text, "off") == 0 || strcmp(w->text, "tcp") == 0) {
-		c->kind = w->text[0] == 'o' ? CONFIG_CHECK_OFF : CONFIG_CHECK_TCP;
-		return 1;
-	}
-	if (strcmp(w->text, "http") == 0) {
-		int taken;
+	for (size_t i = 0; i < ARRAY_LEN(kind_words); i++) {
+		int taken = 0;
 
-		c->kind = CONFIG_CHECK_HTTP;
-		taken = take_request(s, c);
+		if (strcmp(w->text, kind_words[i]) != 0)
+			continue;
+		c->kind = (enum config_check_kind)i;
+		if (c->kind == CONFIG_CHECK_HTTP)
+			taken = take_request(s, c);
 		return taken < 0 ? taken : taken + 1;
 	}
 	if (len == strlen("proxy") && memcmp(w->text, "proxy", len) == 0) {
@@ -360,7 +366,7 @@ static bool is_taken_for_a_word(const uint8_t *bytes, size_t len)
 
 static void print_http(const struct config_check *c, FILE *out)
 {
-	fprintf(out, "http %s ", c->method);
+	fprintf(out, "%s %s ", kind_words[c->kind], c->method);
 	words_print_quoted(c->path, out);
 	for (size_t i = 0; i < c->status_count; i++) {
 		fprintf(out, "%s%u", i > 0 ? "," : " expect=", c->statuses[i].first);
@@ -398,6 +404,6 @@ void setting_print_check(const void *field, const struct option *option, FILE *o
 	else if (c->kind == CONFIG_CHECK_SEND)
 		print_steps(c, out);
 	else
-		fputs(c->kind == CONFIG_CHECK_TCP ? "tcp" : "off", out);
+		fputs(kind_words[c->kind], out);
 	setting_print_words(IN_CHECK, c, out);
 }

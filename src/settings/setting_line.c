@@ -87,6 +87,12 @@ static int take_cpus(const struct setting *s, const char **text, struct config_g
 	return 0;
 }
 
+/* Of what is no list. */
+static const char *const affinity_words[] = {
+	[CONFIG_AFFINITY_AUTO] = "auto",
+	[CONFIG_AFFINITY_OFF] = "off",
+};
+
 int setting_parse_cpus(const struct setting *s, void *field)
 {
 	struct config_global *g = s->base;
@@ -95,8 +101,10 @@ int setting_parse_cpus(const struct setting *s, void *field)
 
 	check(field == &g->affinity);
 	g->cpu_count = 0;
-	if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) {
-		g->affinity = text[0] == 'a' ? CONFIG_AFFINITY_AUTO : CONFIG_AFFINITY_OFF;
+	for (size_t i = 0; i < ARRAY_LEN(affinity_words); i++) {
+		if (strcmp(text, affinity_words[i]) != 0)
+			continue;
+		g->affinity = (enum config_affinity)i;
 		return 0;
 	}
 	g->affinity = CONFIG_AFFINITY_LIST;
@@ -117,7 +125,7 @@ void setting_print_cpus(const void *field, const struct option *option, FILE *ou
 
 	(void)option; /* there is one row */
 	if (g->affinity != CONFIG_AFFINITY_LIST) {
-		fputs(g->affinity == CONFIG_AFFINITY_AUTO ? "auto" : "off", out);
+		fputs(affinity_words[g->affinity], out);
 		return;
 	}
 	for (unsigned i = 0; i < g->cpu_count; i++)

@@ -78,17 +78,25 @@ static int report_target(const struct setting *s, const struct word *w)
 	return -EINVAL;
 }
 
+/* How each kind is written: whole, or what its target follows. */
+static const char *const kinds[] = {
+	[CONFIG_LOG_AUTO] = "auto",	 [CONFIG_LOG_STDERR] = "stderr",
+	[CONFIG_LOG_FILE] = FILE_PREFIX, [CONFIG_LOG_SYSLOG] = SYSLOG_PREFIX,
+	[CONFIG_LOG_OFF] = "off",
+};
+
 static int parse_target(const struct setting *s, const struct word *w, struct config_log *log)
 {
+	static const enum config_log_kind whole[] = {CONFIG_LOG_AUTO, CONFIG_LOG_STDERR, CONFIG_LOG_OFF};
 	const size_t skip = strlen(FILE_PREFIX);
 
-	if (strcmp(w->text, "auto") == 0) {
-		log->kind = CONFIG_LOG_AUTO;
-	} else if (strcmp(w->text, "stderr") == 0) {
-		log->kind = CONFIG_LOG_STDERR;
-	} else if (strcmp(w->text, "off") == 0) {
-		log->kind = CONFIG_LOG_OFF;
-	} else if (starts_with(w->text, FILE_PREFIX) && w->text[skip] != '\0') {
+	for (size_t i = 0; i < ARRAY_LEN(whole); i++) {
+		if (strcmp(w->text, kinds[whole[i]]) != 0)
+			continue;
+		log->kind = whole[i];
+		return 0;
+	}
+	if (starts_with(w->text, FILE_PREFIX) && w->text[skip] != '\0') {
 		log->kind = CONFIG_LOG_FILE;
 		log->path = arena_strndup(s->diag->arena, w->text + skip, w->len - skip);
 	} else if (starts_with(w->text, SYSLOG_PREFIX)) {
@@ -124,12 +132,6 @@ int setting_parse_log(const struct setting *s, void *field)
 
 void setting_print_log(const struct config_log *log, FILE *out)
 {
-	static const char *const kinds[] = {
-		[CONFIG_LOG_AUTO] = "auto",	 [CONFIG_LOG_STDERR] = "stderr",
-		[CONFIG_LOG_FILE] = FILE_PREFIX, [CONFIG_LOG_SYSLOG] = SYSLOG_PREFIX,
-		[CONFIG_LOG_OFF] = "off",
-	};
-
 	fputs(kinds[log->kind], out);
 	if (log->kind == CONFIG_LOG_FILE)
 		words_print_quoted(log->path, out);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stat_words.h - HAProxy's words in `show stat` that are no name of ours.
+ *
+ * For who writes the table and for who reads it. Constant.
+ */
+#ifndef WEIR_ADMIN_STAT_WORDS_H
+#define WEIR_ADMIN_STAT_WORDS_H
+
+/* svname of the rows that are no server. */
+#define STAT_SVNAME_FRONTEND "FRONTEND"
+#define STAT_SVNAME_BACKEND  "BACKEND"
+
+/* status of a frontend. */
+#define STAT_STATUS_OPEN "OPEN"
+#define STAT_STATUS_FULL "FULL"
+#define STAT_STATUS_STOP "STOP"
+/* status of a server that is up and has no check. */
+#define STAT_STATUS_NO_CHECK "no check"
+
+#endif
