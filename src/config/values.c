@@ -13,6 +13,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/digit.h"
 
 /* Largest first, so that printing takes the largest that fits. */
 static const struct duration_unit {
@@ -22,11 +23,6 @@ static const struct duration_unit {
 	{"d", 86400 * NS_PER_SEC}, {"h", 3600 * NS_PER_SEC}, {"m", 60 * NS_PER_SEC},
 	{"s", NS_PER_SEC},	   {"ms", NS_PER_MS},	     {"us", NS_PER_US},
 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 /* Reads digits (and '_' between two of them when `underscores`) from `*text` and moves it on. */
 static int take_digits(const char **text, bool underscores, uint64_t *number)

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "weir/base/check.h"
+#include "weir/base/digit.h"
 #include "weir/config/config.h"
 
 #define VERSION_START "HTTP/1."
@@ -51,11 +52,6 @@ static void broken(struct probe_http *h, const char *why)
 }
 
 /* ---- the head ---- */
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 /* The value of a digit, of a base up to 16; 99 = it is none. */
 static unsigned digit_value(char c)

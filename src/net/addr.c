@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/base/digit.h"
 
 /* Of an inherited descriptor; the kernel's own limit (fs.nr_open) is never larger. */
 #define FD_NUMBER_MAX 0x3fffffffu
@@ -50,11 +51,6 @@ static int refuse(struct parser *p, const char *where, const char *why)
 static bool starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static bool is_alnum(char c)

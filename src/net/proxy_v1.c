@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "weir/base/digit.h"
+
 #define IP6_GROUPS 8
 
 struct walk {
@@ -37,11 +39,6 @@ static enum take take_word(struct walk *w, const char *word)
 			return TAKE_BAD;
 	}
 	return TAKE_OK;
-}
-
-static bool is_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9';
 }
 
 /* A decimal number up to `max`; the byte behind it is there, and is left to the caller. */
