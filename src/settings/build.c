@@ -147,16 +147,11 @@ static int check_allowed(struct pass *p, const struct entry *e, const struct opt
 	return 0;
 }
 
-static struct config_place place_of(const struct entry *e)
-{
-	return (struct config_place){e->key_at.source->name, e->key_at.line};
-}
-
 static int read_bind(struct pass *p, const struct entry *e, const struct setting *s, const char *name)
 {
 	struct arena *a = p->build->diag->arena;
 	struct proxy *x = p->proxy;
-	struct config_bind bind = {.place = place_of(e)};
+	struct config_bind bind = {.place = build_place(e->key_at)};
 	int err = setting_parse_bind(s, &bind);
 
 	if (err)
@@ -177,7 +172,7 @@ static int read_server(struct pass *p, const struct entry *e, const struct setti
 {
 	struct arena *a = p->build->diag->arena;
 	struct proxy *x = p->proxy;
-	struct config_server server = {.place = place_of(e)};
+	struct config_server server = {.place = build_place(e->key_at)};
 	struct at name_at = e->key_at;
 	int err = setting_parse_server(s, &server);
 
@@ -200,7 +195,7 @@ static int read_route(struct pass *p, const struct entry *e, const struct settin
 {
 	struct arena *a = p->build->diag->arena;
 	struct proxy *x = p->proxy;
-	struct route_line line = {.name = match->name, .at = e->key_at, .place = place_of(e)};
+	struct route_line line = {.name = match->name, .at = e->key_at, .place = build_place(e->key_at)};
 
 	line.at.col += (unsigned)match->name_offset;
 	line.at.len = (unsigned)strlen(match->name);
@@ -253,7 +248,7 @@ static int read_log(struct pass *p, const struct entry *e, const struct setting 
 	if (err)
 		return err;
 	log = &g->logs[g->log_count - 1];
-	log->place = place_of(e);
+	log->place = build_place(e->key_at);
 	if (log->path == NULL || strlen(log->path) <= SETTING_TEXT_MAX)
 		return 0;
 	diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "a path has at most %d bytes",
@@ -403,7 +398,10 @@ static struct config_origins origins_of(const struct pass *p)
 		if (p->from[i] == NULL)
 			continue;
 		o.list = arena_grow(a, o.list, o.count, sizeof(*o.list));
-		o.list[o.count++] = (struct config_origin){.option = i, .place = place_of(p->from[i])};
+		o.list[o.count++] = (struct config_origin){
+			.option = i,
+			.place = build_place(p->from[i]->key_at),
+		};
 	}
 	return o;
 }

@@ -56,6 +56,12 @@ struct build {
 	size_t proxy_count;
 };
 
+/* The file and the line of `at`, as a snapshot keeps them. */
+static inline struct config_place build_place(struct at at)
+{
+	return (struct config_place){at.source->name, at.line};
+}
+
 /* Understands every line of `b->doc`; reports what it cannot. */
 void build_document(struct build *b);
 /* Checks what no single line shows: names, references, addresses used twice. */

@@ -24,11 +24,6 @@ struct believers {
 	unsigned count;
 };
 
-static struct config_place place_of(struct at at)
-{
-	return (struct config_place){at.source->name, at.line};
-}
-
 /* Puts what was counted into the sentence. */
 static void flush(struct believers *all)
 {
@@ -66,7 +61,7 @@ static void add_option(struct believers *all, const struct proxy *p, const char 
 	check(o != NULL);
 	own = p->from[o - options];
 	if (own != NULL) {
-		add(all, key, place_of(own->key_at));
+		add(all, key, build_place(own->key_at));
 		return;
 	}
 	for (size_t i = 0; i < d->count; i++)
