@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/base/counters.h"
 #include "talk.h"
 
 /* A handshake over loopback takes microseconds, but the proxy's ends with its first bytes, or when its
@@ -58,11 +59,6 @@ struct conn {
 	size_t seen;
 	struct talk talk;
 };
-
-static void add(_Atomic uint64_t *counter, uint64_t n)
-{
-	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
 
 static void maybe_leave(struct server *s)
 {
@@ -103,7 +99,7 @@ static void fail_conn(struct conn *c, int err)
 	if (atomic_load_explicit(&stats->errors, memory_order_relaxed) == 0)
 		(void)snprintf(stats->first_error, sizeof(stats->first_error), "%s",
 			       err == -EBADMSG ? "a wrong byte arrived" : strerror(-err));
-	add(&stats->errors, 1);
+	counter_add_shared(&stats->errors, 1);
 	end_conn(c);
 }
 
@@ -234,12 +230,12 @@ static bool recognise(struct conn *c)
 	if (talk_is_hello(first)) {
 		forget_stranger(c);
 		c->state = CONN_TALK;
-		add(&s->stats->connections, 1);
+		counter_add_shared(&s->stats->connections, 1);
 		talk_begin_server(&c->talk);
 		return true;
 	}
 	c->state = CONN_VISITOR;
-	add(&s->stats->visitors, 1);
+	counter_add_shared(&s->stats->visitors, 1);
 	return true;
 }
 
@@ -287,7 +283,7 @@ static int accept_one(struct server *s)
 	give_time(c, VISITOR_S);
 	c->next = s->strangers;
 	s->strangers = c;
-	add(&s->stats->open, 1);
+	counter_add_shared(&s->stats->open, 1);
 	return 0;
 }
 

@@ -11,13 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/base/counters.h"
+
 static_assert(BUF_MIN << (BUF_TIERS - 1) == BUF_MAX, "the tiers reach from BUF_MIN to BUF_MAX");
 static_assert(BUF_BATCH <= BUF_LOCAL_MAX, "a cache that spills has a batch");
-
-static void count_one(_Atomic uint64_t *counter)
-{
-	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-}
 
 /* What a buffer of this tier costs, its header included. */
 static uint64_t tier_bytes(uint32_t tier)
@@ -60,7 +57,7 @@ static void free_buf(struct buf_pool *p, struct buf *b)
 	check(b->item.next == &b->item);
 	check(b->cap == BUF_MIN << b->tier);
 	free(b);
-	count_one(&p->freed);
+	counter_add_shared(&p->freed, 1);
 	release_bytes(p, bytes);
 }
 
@@ -193,7 +190,7 @@ static struct buf *make_buf(struct buf_cache *c, uint32_t tier)
 	shelf_item_init(&b->item);
 	b->tier = tier;
 	b->cap = BUF_MIN << tier;
-	count_one(&c->pool->created);
+	counter_add_shared(&c->pool->created, 1);
 	return b;
 }
 
@@ -207,7 +204,7 @@ struct buf *buf_get_slow(struct buf_cache *c, uint32_t tier)
 	else
 		b = make_buf(c, tier);
 	if (b == NULL) {
-		count_one(&c->pool->refused);
+		counter_add_shared(&c->pool->refused, 1);
 		return NULL;
 	}
 	check(b->tier == tier);

@@ -14,15 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/base/counters.h"
 #include "weir/sys/sys.h"
 
 static_assert(sizeof(struct pipe) == 64, "a pipe is one cache line");
 static_assert((PIPE_SLOTS_MIN & (PIPE_SLOTS_MIN - 1)) == 0, "sizes that are halved end at the smallest one");
-
-static void count_one(_Atomic uint64_t *counter)
-{
-	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-}
 
 /* What a new pipe may have when all pipes together have `used` bytes: all of want_bytes while half
  * of the budget is free, half of it while a quarter is free, and so on. So the last part of the
@@ -123,7 +119,7 @@ static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes
 	if (cap < (int)p->min_bytes) {
 		sys_close(fds[0]);
 		sys_close(fds[1]);
-		count_one(&p->too_small);
+		counter_add_shared(&p->too_small, 1);
 		return -ENOSPC;
 	}
 	pipe->rd = fds[0];
@@ -166,7 +162,7 @@ static struct pipe *make_pipe(struct pipe_pool *p)
 		return NULL;
 	}
 	account(p, size, pipe->cap);
-	count_one(&p->created);
+	counter_add_shared(&p->created, 1);
 	return pipe;
 }
 
@@ -180,7 +176,7 @@ static void close_pipe(struct pipe_pool *p, struct pipe *pipe)
 	sys_close(pipe->rd);
 	sys_close(pipe->wr);
 	free(pipe);
-	count_one(&p->closed);
+	counter_add_shared(&p->closed, 1);
 	release_place(p, cap);
 }
 
@@ -301,7 +297,7 @@ struct pipe *pipe_get_slow(struct pipe_cache *c)
 	else
 		pipe = make_pipe(c->pool);
 	if (pipe == NULL) {
-		count_one(&c->pool->refused);
+		counter_add_shared(&c->pool->refused, 1);
 		return NULL;
 	}
 	check(pipe->bytes == 0);

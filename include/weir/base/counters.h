@@ -42,6 +42,12 @@ static inline void counter_set(_Atomic uint64_t *c, uint64_t n)
 	atomic_store_explicit(c, n, memory_order_relaxed);
 }
 
+/* For a count that several threads add to: any thread. */
+static inline void counter_add_shared(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+}
+
 /* Any thread. */
 static inline uint64_t counter_get(const _Atomic uint64_t *c)
 {
