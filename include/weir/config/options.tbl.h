@@ -1,93 +1,93 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.tbl.h - one row an option, from which everything else about it is made.
+ * options.tbl.h - one row per option, from which everything else about it is generated.
  *
  * OPTION(key, sections, effect, type, flags, words, field, default, min, max, help, example)
- *   sections  where it may stand; effect: where it changes anything (elsewhere it is warned about)
- *   words     how a value looks; of OPT_CHOICE the words themselves, '!' before one that is not in
+ *   sections  where the option is allowed; effect: where it changes anything (elsewhere it is warned about)
+ *   words     the form of a value; for OPT_CHOICE the words themselves, with '!' before one that is not in
  *             this version
- *   field     MADE_x(member): where the value is kept. The row makes the member, of its type, in every
- *             structure that has such members, and it is copied, printed and kept like the others.
+ *   field     MADE_x(member): where the value is stored. The row declares the member, with its type, in
+ *             every structure that has such members; it is copied, printed and stored like the others.
  *               GLOBAL    struct config_global
- *               FRONT     struct config_frontend, the section as it is read has it too
+ *               FRONT     struct config_frontend, and the section as it is read
  *               BACK      struct config_backend, likewise
- *               TIMEOUT   struct config_timeouts, of each side that the option has an effect on
- *               TCP       struct config_tcp; KEEPALIVE: the same, of a word of tcp-keepalive
+ *               TIMEOUT   struct config_timeouts, for each side that the option has an effect on
+ *               TCP       struct config_tcp; KEEPALIVE: the same, for a word of tcp-keepalive
  *               CHECK     struct config_check
  *               BIND, SERVER: the structures of these lines
- *             MADE_x_CHOICE(member, constants...), of GLOBAL, FRONT, BACK and BIND: makes enum
- *             config_MEMBER besides, a constant for each word, in their order.
- *             FIELD_x(member): a member that config.h writes by hand, because it is no scalar or means
+ *             MADE_x_CHOICE(member, constants...), for GLOBAL, FRONT, BACK and BIND: also declares enum
+ *             config_MEMBER, with one constant per word, in their order.
+ *             FIELD_x(member): a member declared by hand in config.h, because it is not a scalar or means
  *             more than its word says. NO_FIELD: read where proxies are built.
  *   default   read by the same parser; NULL = none
- * LATER(key, sections, flags, help, example): known, and refused in words.
+ * LATER(key, sections, flags, help, example): recognised, and refused with a message.
  */
 
 /* [global] */
 OPTION("threads", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", MADE_GLOBAL(threads), "auto", 1,
-       256, "Worker threads; auto = one for each CPU that the process may use.", "threads = auto")
+       256, "Worker threads; auto = one per CPU that the process may use.", "threads = auto")
 OPTION("cpu-affinity", IN_GLOBAL, IN_GLOBAL, OPT_CPUS, 0, "auto | off | LIST", FIELD_GLOBAL(affinity),
-       "auto", 0, 4095, "CPUs that the workers are tied to; a list gives one to each worker in turn.",
+       "auto", 0, 4095, "CPUs to pin the workers to; a list assigns one CPU to each worker in turn.",
        "cpu-affinity = 0-3,6")
 OPTION("driver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|epoll|io_uring",
        MADE_GLOBAL_CHOICE(driver, CONFIG_DRIVER_AUTO, CONFIG_DRIVER_EPOLL, CONFIG_DRIVER_IO_URING), "auto",
        0, 0,
-       "How workers talk to the kernel; auto = epoll; with io_uring (Linux 6.1 or later) the start fails "
-       "where it cannot be used.",
+       "I/O driver of the workers; auto = epoll; with io_uring (Linux 6.1 or later) the start fails if it "
+       "cannot be used.",
        "driver = io_uring")
 OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", MADE_GLOBAL(maxconn), "auto", 1,
        100000000,
-       "Client connections at a time in the whole process; auto = from RLIMIT_NOFILE and the memory limit of "
-       "the control group.",
+       "Maximum concurrent client connections of the whole process; auto = derived from RLIMIT_NOFILE and "
+       "the memory limit of the control group.",
        "maxconn = 20_000")
 OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", MADE_GLOBAL(maxpipes), "auto", 0,
-       10000000, "Pipes for splice at a time; a flow that gets none copies.", "maxpipes = 4096")
+       10000000, "Maximum pipes in use for splice; a flow that gets none copies.", "maxpipes = 4096")
 OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", MADE_GLOBAL(pipe_size), "512k", 65536,
-       1 << 26, "Bytes that one pipe holds, a power of two; at least 16 pages of the machine.",
+       1 << 26, "Capacity of one pipe in bytes, a power of two; at least 16 memory pages.",
        "pipe-size = 512k")
 OPTION("splice", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|on|off",
        MADE_GLOBAL_CHOICE(splice, CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_OFF), "auto", 0, 0,
-       "Move bytes inside the kernel: auto = for connections that move much, on = for all.",
+       "Move bytes inside the kernel: auto = for connections that transfer a lot, on = for all.",
        "splice = auto")
 OPTION("user", IN_GLOBAL, IN_GLOBAL, OPT_USER_NAME, 0, "NAME | UID", MADE_GLOBAL(user), NULL, 0, 0,
-       "User that the process becomes after it has bound its addresses; if unset, root stays root.",
+       "User that the process switches to after binding its addresses; if unset, root stays root.",
        "user = weir")
 OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", MADE_GLOBAL(group), NULL, 0, 0,
-       "Group that the process becomes; default: the user's primary group, or, for a number without a passwd "
-       "entry, the same number.",
+       "Group that the process switches to; default: the user's primary group, or, for a number without a "
+       "passwd entry, the same number.",
        "group = weir")
 OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
        "auto | stderr | file:PATH | syslog:ADDRESS | off [level= format= facility=]", FIELD_GLOBAL(logs),
        "auto", 0, 0,
-       "Where log lines go; auto = the journal under systemd, else stderr; syslog by Unix socket or UDP.",
+       "Where log lines go; auto = the journal under systemd, else stderr; syslog over a Unix socket or UDP.",
        "log = syslog:/dev/log level=notice")
 OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0,
        "ADDRESS [mode= user= group= level= allow-uid= allow-gid=]", FIELD_GLOBAL(admin), NULL, 0, 0,
-       "Unix socket that 'weir ctl' talks to.",
+       "Unix socket that 'weir ctl' connects to.",
        "admin-socket = unix:/run/weir/admin.sock mode=660 group=weir")
 OPTION("include", IN_GLOBAL, IN_GLOBAL, OPT_INCLUDE, OPT_REPEAT, "GLOB...", NO_FIELD, NULL, 0, 0,
-       "Files to read too, sorted; beside the file that names them unless absolute.",
+       "Further files to read, in sorted order; relative to the including file unless absolute.",
        "include = conf.d/*.ini")
 OPTION("hard-stop-after", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION",
        MADE_GLOBAL(hard_stop_after_ns), "30s", 0, MAX_NS,
-       "How long a stopping process waits for its sessions; 0 = without end.", "hard-stop-after = 30s")
+       "How long a stopping process waits for its sessions; 0 = no limit.", "hard-stop-after = 30s")
 OPTION("pipe-cycle", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", MADE_GLOBAL(pipe_cycle_ns), "10s",
        100 * NS_PER_MS, 3600 * NS_PER_SEC,
-       "Pipes, buffers and the memory of sessions that were unused for two of these cycles are given back.",
+       "Pipes, buffers and session memory that stay unused for two of these cycles are released.",
        "pipe-cycle = 10s")
-LATER("shutdown-delay", IN_GLOBAL, 0, "How long /readyz fails before a stop begins.",
+LATER("shutdown-delay", IN_GLOBAL, 0, "How long /readyz reports failure before a stop begins.",
       "shutdown-delay = 10s")
-LATER("state-file", IN_GLOBAL, 0, "File that keeps server states over a restart.",
+LATER("state-file", IN_GLOBAL, 0, "File that preserves server states across a restart.",
       "state-file = /var/lib/weir/state")
 
 /* The words of a log line and of an admin-socket line */
 OPTION("level", IN_LOG, IN_LOG, OPT_LEVEL, 0, LOG_LEVEL_WORDS, FIELD_LOG(level), "info", 0, 0,
-       "Lines below this level are left out.", "log = stderr level=debug")
+       "Minimum level; lines below it are not logged.", "log = stderr level=debug")
 OPTION("format", IN_LOG, IN_LOG, OPT_CHOICE, 0, "text|json|!tcplog", FIELD_LOG(format), "text", 0, 0,
-       "How a line looks; json = one object a line.", "log = stderr format=json")
+       "Format of a log line; json = one object per line.", "log = stderr format=json")
 OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
        "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7", FIELD_LOG(facility), "daemon",
-       0, 0, "Which of syslog's facilities the lines are filed under.",
+       0, 0, "Syslog facility of the lines.",
        "log = syslog:/dev/log facility=local0")
 OPTION("mode", IN_ADMIN, IN_ADMIN, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(admin_owner.mode), NULL, 0, 0,
        "Permissions of the socket.", "admin-socket = unix:/run/weir/admin.sock mode=660")
@@ -102,48 +102,52 @@ OPTION("level", IN_ADMIN, IN_ADMIN, OPT_CHOICE, 0, ADMIN_LEVEL_WORDS, FIELD_GLOB
        "admin-socket = unix:/run/weir/admin.sock mode=660 level=admin")
 OPTION("allow-uid", IN_ADMIN, IN_ADMIN, OPT_UIDS, OPT_REPEAT, "NAME | UID,...",
        FIELD_GLOBAL(admin_uids), NULL, 0, 0,
-       "Users that may use the socket. With allow-uid or allow-gid, everyone else but root and weir's own "
-       "user is refused, whatever the socket's mode; on a path the mode must admit these users, too.",
+       "Users that may use the socket. With allow-uid or allow-gid, everyone else except root and weir's "
+       "own user is refused, whatever the socket's mode; on a path, the mode must admit these users too.",
        "admin-socket = unix:/run/weir/admin.sock mode=666 allow-uid=telegraf,1000")
 OPTION("allow-gid", IN_ADMIN, IN_ADMIN, OPT_GIDS, OPT_REPEAT, "NAME | GID,...",
        FIELD_GLOBAL(admin_gids), NULL, 0, 0,
-       "Groups whose members may use the socket, under the same rule as allow-uid.",
+       "Groups whose members may use the socket; the same rule as for allow-uid applies.",
        "admin-socket = unix:/run/weir/admin.sock mode=666 allow-gid=adm")
 
 /* frontend and listen */
 OPTION("bind", FRONT, FRONT, OPT_BIND, OPT_NAMED | OPT_REPEAT | OPT_NAME_OPTIONAL, "ADDRESS [OPTION...]",
        NO_FIELD, NULL, 0, 0, "Address to accept connections on.", "bind = :443 backlog=4096")
 OPTION("maxconn", FRONT_D, FRONT_D, OPT_COUNT_AUTO, 0, "auto | N", MADE_FRONT(maxconn), "auto", 1,
-       100000000, "Client connections at a time; auto = as many as the process takes.", "maxconn = 2000")
+       100000000, "Maximum concurrent client connections; auto = as many as the process accepts.",
+       "maxconn = 2000")
 OPTION("default-backend", FRONT, FRONT, OPT_BACKEND, 0, "NAME", NO_FIELD, NULL, 0, 0,
-       "The backend that connections go to.", "default-backend = app")
+       "Backend that connections go to.", "default-backend = app")
 OPTION("rate-limit", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", MADE_FRONT(rate_limit), "off", 0,
-       100000000, "New connections a second; more of them wait in the kernel's backlog.", "rate-limit = 500")
+       100000000, "Maximum new connections per second; excess connections wait in the kernel's backlog.",
+       "rate-limit = 500")
 OPTION("maxconn-per-source", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", MADE_FRONT(maxconn_per_source),
        "off", 0, 100000000,
-       "Connections at a time from one IPv4 address, or one IPv6 network of 64 bits. Until its PROXY header "
-       "has come, a connection counts for the address that it comes from.",
+       "Maximum concurrent connections from one IPv4 address or one IPv6 /64 network. Until its PROXY "
+       "header has arrived, a connection counts towards the address that it comes from.",
        "maxconn-per-source = 20")
 OPTION("allow-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(allow),
-       NULL, 0, 0, "Networks that may connect, others may not; @FILE has one a line, '#' begins a comment.",
+       NULL, 0, 0,
+       "Networks that may connect; all others may not. @FILE lists one per line; '#' starts a comment.",
        "allow-from = 10.0.0.0/8 2001:db8::/32")
 OPTION("deny-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(deny),
-       NULL, 0, 0, "Networks that may not connect; goes before allow-from.", "deny-from = 192.0.2.0/24")
+       NULL, 0, 0, "Networks that may not connect; takes precedence over allow-from.",
+       "deny-from = 192.0.2.0/24")
 OPTION("allow-uid", FRONT_D, FRONT_D, OPT_USERS, OPT_REPEAT, "NAME | UID...", FIELD_PROXY(allow_uids), NULL,
-       0, 0, "Users that may connect to a Unix listener, others may not.", "allow-uid = root 1000")
+       0, 0, "Users that may connect to a Unix listener; all others may not.", "allow-uid = root 1000")
 OPTION("trusted", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(trusted),
        NULL, 0, 0,
-       "Networks that may send a PROXY header. If unset, anyone may, and TLVs are ignored unless they came "
-       "by a Unix socket.",
+       "Networks that may send a PROXY header. If unset, anyone may, and TLVs are ignored unless they "
+       "arrive over a Unix socket.",
        "trusted = 10.0.0.0/8")
 LATER("sniff", FRONT_D, 0, "Read the TLS ClientHello before choosing a backend.", "sniff = tls timeout=5s")
 OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT, "[src=] [dst-port=]", NO_FIELD, NULL,
-       0, 0, "A backend for connections that fit all of these words; the first line that fits is taken.",
+       0, 0, "Backend for connections that match all of these words; the first matching line is used.",
        "use-backend app = src=10.0.0.0/8 dst-port=8080")
 OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unlisten",
        MADE_FRONT_CHOICE(no_server, CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE),
        "close", 0, 0,
-       "What a client gets when no server is up: close = FIN, reset = RST, queue = wait for timeout-queue.",
+       "What a client gets when no server is up: close = FIN, reset = RST, queue = wait up to timeout-queue.",
        "no-server = reset")
 
 /* [stats] */
@@ -151,7 +155,8 @@ LATER("bind", IN_STATS, OPT_REPEAT, "Address of the HTTP endpoint.", "bind = 127
 
 /* The words of a bind line */
 OPTION("backlog", IN_BIND, IN_BIND, OPT_INT, 0, "N", MADE_BIND(backlog), NULL, 1, 65535,
-       "Connections that the kernel keeps until they are accepted (4096).", "bind = :80 backlog=4096")
+       "Maximum connections that the kernel queues until they are accepted (default 4096).",
+       "bind = :80 backlog=4096")
 OPTION("mode", IN_BIND, IN_BIND, OPT_MODE, 0, "OCTAL", FIELD_BIND(owner.mode), NULL, 0, 0,
        "Permissions of a Unix socket.", "bind = unix:/run/a.sock mode=660")
 OPTION("user", IN_BIND, IN_BIND, OPT_USER, 0, "NAME | UID", FIELD_BIND(owner.uid), NULL, 0, 0,
@@ -159,49 +164,49 @@ OPTION("user", IN_BIND, IN_BIND, OPT_USER, 0, "NAME | UID", FIELD_BIND(owner.uid
 OPTION("group", IN_BIND, IN_BIND, OPT_GROUP, 0, "NAME | GID", FIELD_BIND(owner.gid), NULL, 0, 0,
        "Group of a Unix socket.", "bind = unix:/run/a.sock group=www-data")
 OPTION("defer-accept", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(defer_accept), NULL, 0, 0,
-       "Accept a TCP client only when it has sent something.", "bind = :443 defer-accept")
+       "Accept a TCP client only after it has sent data.", "bind = :443 defer-accept")
 OPTION("v6only", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(v6only), NULL, 0, 0,
-       "IPv6 clients only, where the address would take both.", "bind = [::]:443 v6only")
+       "Accept only IPv6 clients, where the address would accept both.", "bind = [::]:443 v6only")
 OPTION("accept-proxy", IN_BIND, IN_BIND, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|always|optional",
        MADE_BIND_CHOICE(accept_proxy, CONFIG_ACCEPT_PROXY_OFF, CONFIG_ACCEPT_PROXY_ALWAYS,
 			CONFIG_ACCEPT_PROXY_OPTIONAL),
        "off", 1, 1,
-       "Clients send a PROXY header, version 1 or 2; optional = those of 'trusted' do, others do not.",
+       "Clients send a PROXY header, version 1 or 2; optional = clients in 'trusted' do, others do not.",
        "bind = :443 accept-proxy")
 OPTION("interface", IN_BIND, IN_BIND, OPT_TEXT, 0, "NAME", MADE_BIND(interface), NULL, 0, 15,
-       "Only connections that arrive on this network interface.", "bind = :443 interface=eth0")
+       "Accept only connections that arrive on this network interface.", "bind = :443 interface=eth0")
 OPTION("freebind", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(freebind), NULL, 0, 0,
        "Bind an address that the machine does not have yet.", "bind = 10.9.9.9:443 freebind")
 OPTION("transparent", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(transparent), NULL, 0, 0,
-       "Accept connections to addresses that are not of this machine.", "bind = :443 transparent")
+       "Accept connections to addresses that do not belong to this machine.", "bind = :443 transparent")
 OPTION("tfo", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(tfo), NULL, 0, 0,
-       "TCP Fast Open: data may come with the first packet.", "bind = :443 tfo")
+       "TCP Fast Open: the first packet may carry data.", "bind = :443 tfo")
 OPTION("mptcp", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(mptcp), NULL, 0, 0,
-       "Multipath TCP; bytes are copied, the kernel does not splice it.", "bind = :443 mptcp")
+       "Multipath TCP; the kernel does not splice it, so bytes are copied.", "bind = :443 mptcp")
 
 /* backend and listen */
 OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|first|source|maglev",
        FIELD_PROXY(balance), "roundrobin", 0, 0,
-       "How a server is chosen; random(N) takes the least loaded of N different ones, first fills one after "
-       "another.",
+       "How a server is chosen; random(N) takes the least loaded of N different servers, first fills one "
+       "server after another.",
        "balance = leastconn")
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
-       NULL, 0, 0, "One server; a name that does not resolve is tried again.",
+       NULL, 0, 0, "A server; a name that does not resolve is looked up again.",
        "server web1 = 10.0.0.11:8080 weight=2")
 OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_BACK(retries), "3", 0, 100,
-       "How often a failed connect is tried again.", "retries = 3")
+       "How many times a failed connect is retried.", "retries = 3")
 OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(redispatch), "on", 0, 0,
-       "Try again at another server.", "redispatch = on")
+       "Retry on another server.", "redispatch = on")
 OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(resolve_interval_ns),
        "30s", 100 * NS_PER_MS, 86400 * NS_PER_SEC,
-       "How often the names of servers are looked up again; a server follows its name to 16384 addresses.",
+       "How often server names are looked up again; a server follows its name to at most 16384 addresses.",
        "resolve-interval = 30s")
 LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
        "off | tcp | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]...",
        FIELD_PROXY(check), "off", 0, 0,
-       "How servers are checked, also with port= and proxy; a server may be left out by check=off.",
+       "How servers are health-checked, also with port= and proxy; check=off on a server line exempts it.",
        "check = http GET /health expect=200")
 OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK(interval_ns),
        "2s", CHECK_MIN_NS, 86400 * NS_PER_SEC,
@@ -209,112 +214,117 @@ OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK
        "check-interval = 2s")
 OPTION("check-fast", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(fast_ns),
        "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
-       "The same while a server changes its state; off = check-interval.",
+       "Check interval while a server is changing state; off = check-interval.",
        "check-fast = 500ms")
 OPTION("check-down", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(down_ns),
        "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
-       "The same while a server is down; off = check-interval.",
+       "Check interval while a server is down; off = check-interval.",
        "check-down = 5s")
 OPTION("check-timeout", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(timeout_ns),
        "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "How long a health check may take; off = check-interval.",
        "check-timeout = 1s")
 OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(rise), "2", 1, 1000,
-       "Good checks in a row until a server is up.", "check-rise = 2")
+       "Consecutive passed health checks before a server is up.", "check-rise = 2")
 OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(fall), "3", 1, 1000,
-       "Bad checks in a row until a server is down.", "check-fall = 3")
-LATER("check-agent", BACK_D, 0, "Ask an agent on the server.", "check-agent = 9000")
+       "Consecutive failed health checks before a server is down.", "check-fall = 3")
+LATER("check-agent", BACK_D, 0, "Query an agent on the server.", "check-agent = 9000")
 OPTION("observe", BACK_D, BACK_D, OPT_CHOICE, 0, "off|connect",
        MADE_BACK_CHOICE(observe, CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT), "off", 0, 0,
-       "Ten failed connects of clients in a row count as a failed check.", "observe = connect")
+       "connect = ten consecutive failed connects for clients count as one failed health check.",
+       "observe = connect")
 OPTION("on-marked-down", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|close-sessions",
        MADE_BACK_CHOICE(on_marked_down, CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE),
        "keep", 0, 0, "What happens to the sessions of a server that goes down.",
        "on-marked-down = close-sessions")
 OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(allbackups), "off", 0, 0,
-       "Use all backup servers at once, not the first alone.", "allbackups = on")
+       "Use all backup servers at once, not only the first.", "allbackups = on")
 OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(panic), "off", 0, 0,
-       "With every server down, use them all: the checks may be wrong.", "panic = on")
+       "When every server is down, use them all: the health checks may be wrong.", "panic = on")
 OPTION("maxqueue", BACK_D, BACK_D, OPT_COUNT_OFF, 0, "off | N", MADE_BACK(maxqueue), "off", 0, 100000000,
-       "Connections that may wait in all for its servers; off = no limit.", "maxqueue = 100")
+       "Maximum connections queued for all of its servers together; off = no limit.", "maxqueue = 100")
 OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(queue_ns), "off",
        0, MAX_NS, "How long a connection may wait for a server; off = timeout-connect.",
        "timeout-queue = 5s")
 OPTION("send-proxy", BACK_D, BACK_D, OPT_CHOICE, OPT_HIDE_ZERO, "off|v1|v2", FIELD_PROXY(send_proxy), "off",
-       0, 0, "Send the servers a PROXY header, unless a server line says other.", "send-proxy = v2")
+       0, 0, "Send the servers a PROXY header, unless a server line overrides it.", "send-proxy = v2")
 
 /* The words of a balance line and of a server line */
 OPTION("hash", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "modulo|consistent",
        FIELD_BALANCE(hash), "modulo", 0, 0,
-       "Of source: consistent moves few clients when a server comes or goes; its ring has at most 262,144 "
+       "For source: consistent moves few clients when a server comes or goes; its ring has at most 262,144 "
        "points.",
        "balance = source hash=consistent")
 OPTION("hash-key", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "name|address",
        FIELD_BALANCE(hash_key), "name", 0, 0,
-       "Of source and maglev: what of a server is hashed, so that two machines agree.",
+       "For source and maglev: which property of a server is hashed, so that two machines agree.",
        "balance = maglev hash-key=address")
 OPTION("hash-balance-factor", IN_BALANCE, IN_BALANCE, OPT_INT, OPT_OR_OFF, "off | PERCENT",
        FIELD_BALANCE(balance_factor), NULL, 101, 65535,
-       "Of random, maglev and source hash=consistent: a server's load, in percent of the average, at most.",
+       "For random, maglev and source hash=consistent: maximum load of a server, in percent of the average.",
        "balance = source hash=consistent hash-balance-factor=150")
 OPTION("weight", IN_SERVER, IN_SERVER, OPT_COUNT, 0, "N", MADE_SERVER(weight), "1", 0, 256,
-       "Share of this server among the others; 0 = no new connections.", "server a = 10.0.0.1:80 weight=2")
+       "Share of this server relative to the others; 0 = no new connections.",
+       "server a = 10.0.0.1:80 weight=2")
 OPTION("source", IN_SERVER, IN_SERVER, OPT_SOURCE, 0, "IP[:PORT],... | client",
        FIELD_SERVER(source), NULL, 0, 0,
-       "Local addresses of connections to this server, the next when ports run out; client = the client's.",
+       "Local addresses for connections to this server, the next when ports run out; client = the client's "
+       "address.",
        "server a = 10.0.0.1:80 source=10.0.0.200,10.0.0.201")
 OPTION("backup", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(backup), NULL, 0, 0,
        "Used only when no other server is up.", "server a = 10.0.0.99:80 backup")
 OPTION("maxconn", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(maxconn), NULL, 0,
        100000000,
-       "Connections at a time to this server, further ones wait; 0 = no limit.",
+       "Maximum concurrent connections to this server; further connections wait; 0 = no limit.",
        "server a = 10.0.0.1:80 maxconn=200")
 OPTION("maxqueue", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(maxqueue), NULL, 0,
        100000000,
-       "Connections that may wait for this very server; 0 = no limit.",
+       "Maximum connections queued for this server alone; 0 = no limit.",
        "server a = 10.0.0.1:80 maxconn=200 maxqueue=50")
 OPTION("slowstart", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
        MADE_SERVER(slowstart_ns), NULL, 0, 86400 * NS_PER_SEC,
-       "Time until a server that comes up again has its full weight and maxconn.",
+       "Time until a server that has come back up has its full weight and maxconn.",
        "server a = 10.0.0.1:80 slowstart=30s")
 OPTION("send-proxy", IN_SERVER, IN_SERVER, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|v1|v2",
-       MADE_SERVER(send_proxy), "off", 1, 1, "Send this server a PROXY header; the word alone is v1.",
+       MADE_SERVER(send_proxy), "off", 1, 1, "Send this server a PROXY header; the word alone means v1.",
        "server a = 10.0.0.1:80 send-proxy=v2")
 OPTION("proxy-v2-options", IN_SERVER, IN_SERVER, OPT_PROXY_TLVS, 0, "crc32c,unique-id,pass",
        FIELD_SERVER(proxy_crc32c), NULL, 0, 0,
        "Extra fields of the version 2 PROXY header; pass = the client's own TLVs, if it is in 'trusted' or "
-       "came by a Unix socket.",
+       "connected over a Unix socket.",
        "server a = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c,unique-id")
 OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", MADE_SERVER(check_port), NULL, 1, 65535,
-       "Port that is checked in place of the server's own.", "server a = 10.0.0.1:80 check check-port=8008")
+       "Port for health checks, instead of the server's own.", "server a = 10.0.0.1:80 check check-port=8008")
 OPTION("check", IN_SERVER, IN_SERVER, OPT_SWITCH, OPT_BARE | OPT_HIDE_ZERO, "on | off", FIELD_SERVER(check),
-       NULL, 0, 0, "Check this server, or do not; without this word, as the section's 'check' says.",
+       NULL, 0, 0, "Whether to health-check this server; without this word, the section's 'check' decides.",
        "server a = 10.0.0.1:80 check")
 OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(disabled), NULL, 0, 0,
-       "Begins in maintenance: no connections, no checks, until it is set ready.",
+       "Start in maintenance: no connections and no health checks until the server is set ready.",
        "server a = 10.0.0.1:80 disabled")
 
 /* The words of a check line and of a use-backend line */
 OPTION("send", IN_CHECK, IN_CHECK, OPT_CHECK_SEND, OPT_REPEAT, "TEXT", NO_FIELD, NULL, 0, 0,
-       "Bytes to send; \\r \\n \\t \\0 \\\\ \\\" \\xHH are such bytes.",
+       "Bytes to send, with the escapes \\r \\n \\t \\0 \\\\ \\\" \\xHH.",
        "check = send \"PING\\r\\n\" expect=+PONG")
 OPTION("expect", IN_CHECK, IN_CHECK, OPT_CHECK_EXPECT, OPT_REPEAT, "TEXT | !TEXT | STATUS[-STATUS],...",
        NO_FIELD, NULL, 0, 0,
-       "What must come, or with '!' must not; of http a status, or a text in the answer.",
+       "What must arrive or, with '!', must not; for http, a status or a text in the response.",
        "check = http GET / expect=200-299,301")
 OPTION("host", IN_CHECK, IN_CHECK, OPT_CHECK_HOST, 0, "NAME", FIELD_CHECK(host), NULL, 0, 0,
-       "The Host of an HTTP check; without it the server's own.", "check = http GET / host=www.example.com")
+       "Host header of an HTTP health check; if unset, the server's own.",
+       "check = http GET / host=www.example.com")
 OPTION("port", IN_CHECK, IN_CHECK, OPT_PORT, 0, "PORT", FIELD_CHECK(port), NULL, 1, 65535,
-       "Port that is checked in place of the servers' own.", "check = tcp port=8008")
+       "Port for health checks, instead of the servers' own.", "check = tcp port=8008")
 OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|off|v1|v2",
        FIELD_CHECK(proxy), "auto", 3, 3,
-       "PROXY header of a check; auto = the server's send-proxy, none at another port; the word alone is v2.",
+       "PROXY header of a health check; auto = the server's send-proxy, none to another port; the "
+       "word alone means v2.",
        "check = tcp proxy=v1")
 OPTION("src", IN_ROUTE, IN_ROUTE, OPT_NETWORKS, 0, "NETWORK,...", FIELD_ROUTE(src), NULL, 0, 0,
-       "Networks of clients.", "use-backend app = src=10.0.0.0/8,192.0.2.7")
+       "Client networks.", "use-backend app = src=10.0.0.0/8,192.0.2.7")
 OPTION("dst-port", IN_ROUTE, IN_ROUTE, OPT_PORTS, 0, "PORT[-PORT],...", FIELD_ROUTE(ports), NULL, 1, 65535,
        "Ports that clients connect to.", "use-backend app = dst-port=8080,9000-9010")
-LATER("sni", IN_ROUTE, 0, "Names that TLS clients ask for.", "use-backend app = sni=*.api.example.com")
+LATER("sni", IN_ROUTE, 0, "Server names that TLS clients request.", "use-backend app = sni=*.api.example.com")
 LATER("alpn", IN_ROUTE, 0, "Protocols that TLS clients offer.", "use-backend app = alpn=h2")
 
 /* Timeouts */
@@ -325,40 +335,42 @@ OPTION("timeout-client", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", MADE_TIME
 OPTION("timeout-server", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(server_ns),
        "10m", 0, MAX_NS, "How long the server side may be idle.", "timeout-server = 10m")
 OPTION("timeout-idle", BOTH_D, BOTH_D, OPT_IDLE, 0, "DURATION", FIELD_PROXY(timeouts), NULL, 0, MAX_NS,
-       "timeout-client and timeout-server at once; these two win where they stand too.",
+       "Sets both timeout-client and timeout-server; where one of these is set too, it takes precedence.",
        "timeout-idle = 10m")
 OPTION("timeout-half-closed", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(half_closed_ns), "60s", 0, MAX_NS,
-       "How long a session may go on after one side has ended its sending.", "timeout-half-closed = 60s")
+       "How long a session may continue after one side has finished sending.", "timeout-half-closed = 60s")
 OPTION("max-lifetime", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(max_lifetime_ns),
-       "off", 0, MAX_NS, "How long a session may last in all.", "max-lifetime = 12h")
+       "off", 0, MAX_NS, "Maximum total duration of a session.", "max-lifetime = 12h")
 OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(handshake_ns), "5s", 0, MAX_NS,
-       "How long a client may take until its PROXY header is whole.", "timeout-handshake = 5s")
+       "How long a client may take to send its complete PROXY header.", "timeout-handshake = 5s")
 
 /* Sockets */
 OPTION("tcp-keepalive", BOTH_D, BOTH_D, OPT_KEEPALIVE, 0, "off | DURATION [interval= count=]",
-       FIELD_PROXY(tcp), "off", 1, 32767, "Ask an idle peer whether it is still there, after this time.",
+       FIELD_PROXY(tcp), "off", 1, 32767, "Idle time after which TCP keepalive probes are sent.",
        "tcp-keepalive = 60s interval=10s count=3")
 OPTION("interval", IN_KEEPALIVE, IN_KEEPALIVE, OPT_SECONDS, 0, "DURATION",
-       MADE_KEEPALIVE(keepalive_interval_s), "10s", 1, 32767, "Time between two questions.",
+       MADE_KEEPALIVE(keepalive_interval_s), "10s", 1, 32767, "Time between two keepalive probes.",
        "tcp-keepalive = 60s interval=10s")
 OPTION("count", IN_KEEPALIVE, IN_KEEPALIVE, OPT_INT, 0, "N", MADE_KEEPALIVE(keepalive_count), "3", 1, 127,
-       "Questions without an answer until the connection is lost.", "tcp-keepalive = 60s count=3")
+       "Unanswered keepalive probes before the connection is lost.", "tcp-keepalive = 60s count=3")
 OPTION("tcp-user-timeout", BOTH_D, BOTH_D, OPT_MILLIS, 0, "DURATION", MADE_TCP(user_timeout_ms),
-       "off", 0, 86400000, "How long sent bytes may stay unacknowledged; 0 = the kernel's.",
+       "off", 0, 86400000, "How long sent bytes may stay unacknowledged; 0 = the kernel's own limit.",
        "tcp-user-timeout = 30s")
 OPTION("tcp-nodelay", BOTH_D, BOTH_D, OPT_SWITCH, 0, "on | off", MADE_TCP(nodelay), "on", 0, 0,
-       "Send small pieces at once.", "tcp-nodelay = on")
+       "Send small segments at once.", "tcp-nodelay = on")
 OPTION("congestion", BOTH_D, BOTH_D, OPT_TEXT, 0, "NAME", MADE_TCP(congestion), NULL, 0, 15,
-       "Congestion control by its name in the kernel; without this line the kernel's.", "congestion = bbr")
+       "Congestion control algorithm, by its kernel name; if unset, the kernel's default.",
+       "congestion = bbr")
 OPTION("tcp-notsent-lowat", BOTH_D, BOTH_D, OPT_BYTES, OPT_OR_OFF, "off | SIZE",
        MADE_TCP(notsent_lowat), "off", 4096, 1 << 30,
-       "Bytes that the kernel queues beyond what it has sent; off = its own rule.",
+       "Maximum unsent bytes that the kernel queues; off = the kernel's own limit.",
        "tcp-notsent-lowat = 128k")
 OPTION("mark", BOTH_D, BOTH_D, OPT_MARK, 0, "off | N | 0xN", MADE_TCP(mark), "off", 0, UINT32_MAX,
-       "Mark of packets for routing and firewall; needs CAP_NET_ADMIN.", "mark = 0x10")
+       "Packet mark for routing and firewall rules; needs CAP_NET_ADMIN.", "mark = 0x10")
 OPTION("dscp", BOTH_D, BOTH_D, OPT_DSCP, 0, "off | N | cs0-cs7 | af11-af43 | ef | le", MADE_TCP(dscp),
-       "off", 0, 63, "Class of packets, by its number or name.", "dscp = af21")
+       "off", 0, 63, "DSCP class of packets, by number or name.", "dscp = af21")
 OPTION("pacing", BOTH_D, BOTH_D, OPT_PACE, OPT_OR_OFF, "off | SIZE", MADE_TCP(pacing), "off", 1024,
-       INT64_C(1) << 40, "Bytes a second that a connection may send, kept by the kernel.", "pacing = 10m")
+       INT64_C(1) << 40, "Maximum bytes per second that a connection may send, enforced by the kernel.",
+       "pacing = 10m")
