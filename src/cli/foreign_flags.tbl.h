@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * foreign_flags.tbl.h - flags of HAProxy and nginx that mean nothing here, one row each:
- * FOREIGN_FLAG(flag, whole, what to do instead). Without `whole` the flag may have letters behind it.
+ * foreign_flags.tbl.h - flags of HAProxy and nginx that weir does not have, one row each:
+ * FOREIGN_FLAG(flag, whole, what to do instead). Without `whole`, further letters may follow the flag.
  *
- * A longer flag stands before a shorter one that it begins with.
+ * A longer flag precedes any shorter one that is its prefix.
  */
-FOREIGN_FLAG("-sf", 1, "systemd restarts weir; to end one by hand: weir -s quit")
-FOREIGN_FLAG("-st", 1, "systemd restarts weir; to end one at once: weir -s stop")
-FOREIGN_FLAG("-x", 1, "a new process takes no sockets from an old one in this version; leave it out")
-FOREIGN_FLAG("-S", 1, "there is no master process; the socket for commands is 'admin-socket' in [global]")
-FOREIGN_FLAG("-Ws", 1, "there is no master process and no worker process: leave it out")
-FOREIGN_FLAG("-W", 1, "there is no master process and no worker process: leave it out")
+FOREIGN_FLAG("-sf", 1, "systemd restarts weir; to stop one by hand: weir -s quit")
+FOREIGN_FLAG("-st", 1, "systemd restarts weir; to stop one at once: weir -s stop")
+FOREIGN_FLAG("-x", 1, "a new process cannot take over an old one's sockets in this version: leave it out")
+FOREIGN_FLAG("-S", 1, "weir has no master process; the command socket is 'admin-socket' in [global]")
+FOREIGN_FLAG("-Ws", 1, "weir has no master process and no worker processes: leave it out")
+FOREIGN_FLAG("-W", 1, "weir has no master process and no worker processes: leave it out")
 FOREIGN_FLAG("-db", 1, "weir stays in the foreground unless -D is given: leave it out")
 FOREIGN_FLAG("-dS", 1, "write -o global.splice=off")
-FOREIGN_FLAG("-dr", 1, "a server whose name does not resolve never stops the start: leave it out")
-FOREIGN_FLAG("-dW", 1, "a warning never ends weir; 'weir -c' shows them")
+FOREIGN_FLAG("-dr", 1, "a server whose name does not resolve never prevents the start: leave it out")
+FOREIGN_FLAG("-dW", 1, "a warning never stops weir; 'weir -c' shows all warnings")
 FOREIGN_FLAG("-dM", 0, "memory is not poisoned in this version: leave it out")
-FOREIGN_FLAG("-d", 0, "there are no such switches here; 'level=debug' of 'log' in [global] says more")
+FOREIGN_FLAG("-d", 0, "weir has no such switches; 'level=debug' on 'log' in [global] logs more")
 FOREIGN_FLAG("-n", 0, "write -o global.maxconn=NUMBER")
 FOREIGN_FLAG("-N", 0, "write 'maxconn' in [defaults], or -o SECTION.maxconn=NUMBER")
-FOREIGN_FLAG("-m", 0, "memory is limited by MemoryMax= of the unit, or by ulimit -v")
-FOREIGN_FLAG("-C", 1, "paths are those of the folder that weir is started in; change to it first")
-FOREIGN_FLAG("-L", 1, "there are no peers in this version: leave it out")
+FOREIGN_FLAG("-m", 0, "limit memory with MemoryMax= in the unit, or with ulimit -v")
+FOREIGN_FLAG("-C", 1, "paths are relative to the directory that weir is started in; change to it first")
+FOREIGN_FLAG("-L", 1, "this version has no peers: leave it out")
 FOREIGN_FLAG("-g", 1, "write -o SECTION.KEY=VALUE, as in -o global.threads=2")
 FOREIGN_FLAG("-e", 1, "write 'log = file:PATH' in [global]")

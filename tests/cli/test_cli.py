@@ -267,7 +267,7 @@ def test_the_documents_say_what_auto_is():
 
 
 @pytest.mark.parametrize("args, instead", [
-    (["-sf", "1"], "weir -s quit"), (["-st", "1"], "weir -s stop"), (["-x", "/s"], "takes no sockets"),
+    (["-sf", "1"], "weir -s quit"), (["-st", "1"], "weir -s stop"), (["-x", "/s"], "take over"),
     (["-W"], "leave it out"), (["-db"], "leave it out"), (["-n", "10"], "global.maxconn"),
     (["-n10"], "global.maxconn"), (["-m", "10"], "MemoryMax="), (["-dM"], "leave it out"),
     (["-dS"], "global.splice=off"), (["-g", "daemon off;"], "-o SECTION.KEY=VALUE")])

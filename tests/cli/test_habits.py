@@ -80,24 +80,24 @@ RULES = [
     ("tcp-request session reject if { src 192.0.2.0/24 }", "write 'deny-from = 192.0.2.0/24'"),
     ("tcp-request content reject if { src 192.0.2.0/24 }", "write 'deny-from = 192.0.2.0/24'"),
     ("tcp-request connection reject if !{ src 10.0.0.0/8 ::1 }",
-     "write 'allow-from = 10.0.0.0/8 ::1': nobody else may come"),
+     "write 'allow-from = 10.0.0.0/8 ::1': nobody else may connect"),
     ("tcp-request connection reject if ! { src 10.0.0.0/8 }",
-     "write 'allow-from = 10.0.0.0/8': nobody else may come"),
+     "write 'allow-from = 10.0.0.0/8': nobody else may connect"),
     ("tcp-request connection reject unless { src 10.0.0.0/8 ::1 }",
-     "write 'allow-from = 10.0.0.0/8 ::1': nobody else may come"),
+     "write 'allow-from = 10.0.0.0/8 ::1': nobody else may connect"),
     ("tcp-request session reject unless { src 10.0.0.0/8 }",
-     "write 'allow-from = 10.0.0.0/8': nobody else may come"),
+     "write 'allow-from = 10.0.0.0/8': nobody else may connect"),
     ("tcp-request content reject unless { src 10.0.0.0/8 }",
-     "write 'allow-from = 10.0.0.0/8': nobody else may come"),
+     "write 'allow-from = 10.0.0.0/8': nobody else may connect"),
     ("tcp-request connection expect-proxy layer4 if { src 10.0.0.0/8 ::1 }",
      "write 'accept-proxy=optional' on the bind line, and 'trusted = 10.0.0.0/8 ::1'"),
     ("tcp-request connection expect-proxy layer4", "write 'accept-proxy' on the bind line"),
-    ("allow 10.1.1.0/16;", "write 'allow-from = 10.1.0.0/16'; 'deny-from' goes before it, "
-     "where nginx takes the first that fits"),
-    ("deny 192.168.1.1;", "write 'deny-from = 192.168.1.1'; it goes before 'allow-from', "
-     "where nginx takes the first that fits"),
-    ("deny all;", "leave this line out: with 'allow-from' nobody else may come; "
-     "without it nobody could connect"),
+    ("allow 10.1.1.0/16;", "write 'allow-from = 10.1.0.0/16'; 'deny-from' overrides it, "
+     "whereas nginx uses the first match"),
+    ("deny 192.168.1.1;", "write 'deny-from = 192.168.1.1'; it overrides 'allow-from', "
+     "whereas nginx uses the first match"),
+    ("deny all;", "leave this line out: with 'allow-from' nobody else may connect; "
+     "without it nobody could"),
     ("set_real_ip_from 10.0.0.0/8;", "write 'trusted = 10.0.0.0/8'"),
     ("option httpchk", "write 'check = http OPTIONS /'"),
     ("option httpchk /x", "write 'check = http OPTIONS /x'"),
@@ -110,7 +110,7 @@ RULES = [
     ("option httpchk get x", "write 'check = http GET /PATH'"),
     ("http-check expect string \"all is well\"", "write 'check = http GET / expect=\"all is well\"'"),
     ("tcp-check send PING\\r\\n",
-     "write 'check = send PING\\r\\n expect=TEXT': all steps stand in one line"),
+     "write 'check = send PING\\r\\n expect=TEXT': all steps go on one line"),
     ("proxy_bind $remote_addr transparent;", "write 'source=client' on the server line"),
     ("proxy_bind 10.0.0.200;", "write 'source=10.0.0.200' on the server line"),
     ("source 0.0.0.0 usesrc clientip", "write 'source=client' on the server line"),
@@ -120,7 +120,7 @@ RULES = [
     ("hash $binary_remote_addr;", "write 'balance = source'"),
     ("hash $binary_remote_addr consistent;", "write 'balance = source hash=consistent'"),
     ("hash $remote_addr consistent;", "write 'balance = source hash=consistent'"),
-    ("fullconn 100", "leave this line out: it limits nobody, it says at which load servers with minconn "
+    ("fullconn 100", "leave this line out: it limits nothing, it sets the load at which minconn servers "
      "get their maxconn"),
     ("timeout tunnel 3600000", "write 'timeout-idle = 3600000ms' (client and server side)"),
     ("tcp-keepalive 60 interval 10", "write 'tcp-keepalive = 60s interval=10s'"),
@@ -221,7 +221,7 @@ def test_a_rule_that_cannot_be_turned_is_not_filled_in(line, tmp_path):
     hint, = hints_of(tmp_path / "x.ini", line)
     assert "see '" in hint and "write" not in hint and "10.0.0.0" not in hint
     if " accept" in line and "content accept" != line[12:]:
-        assert "with 'allow-from' nobody else may come" in hint
+        assert "with 'allow-from' nobody else may connect" in hint
 
 
 TABLE = (HERE.parents[1] / "src/config/foreign.tbl.h").read_text()

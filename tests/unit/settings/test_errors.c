@@ -195,7 +195,7 @@ static void one_slip_is_one_message_that_helps(void **state)
 	assert_refused(GOOD "server b = 10.0.0.1:80 weight = 5\n", "write weight=N, without blanks",
 		       "1 error,", NULL);
 	assert_refused("[listen a]\nbind = :80 ssl crt /x alpn h2 verify none\nserver a = 10.0.0.1:80\n",
-		       "'bind' has no option 'ssl'", "weir does not end TLS", "1 error,", NULL);
+		       "'bind' has no option 'ssl'", "weir does not terminate TLS", "1 error,", NULL);
 	assert_refused(GOOD "server b = 10.0.0.1:80 weight =5 source=10.0.0.1\n", "without blanks",
 		       "1 error,", NULL);
 }
