@@ -259,7 +259,7 @@ def test_who_asks_hears_what_the_start_would(folder, kib, one, both):
 def test_the_room_that_the_manual_asks_for_is_enough_for_a_restart(folder):
     """The kernel holds the old rings when the new ones are made."""
     with open(os.path.join(ROOT, "doc/man/weir.8"), encoding="utf-8") as f:
-        assert f"with room for some {ENOUGH} KiB a worker:" in f.read()
+        assert f"with room for about {ENOUGH} KiB per worker." in f.read()
     user = locking(2 * ENOUGH)
     path = uring_file(folder)
     for _ in range(2):
