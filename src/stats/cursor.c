@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * cursor.c - a walk through the sessions of all workers, a slice at a time and one worker after the other.
+ * cursor.c - a walk through the sessions of all workers, one slice at a time, one worker after another.
  *
- * Owns where it is among the workers. Its inquiry may come back when its walk was left long ago: it is asked
- * again only after that, and not touched before. Control thread.
+ * Owns its position among the workers. After an abandoned walk its inquiry may come back much later; until
+ * then it is neither touched nor asked again. Control thread.
  */
 #include "weir/stats/cursor.h"
 
@@ -79,6 +79,6 @@ void cursor_skip(struct cursor *c)
 void cursor_leave(struct cursor *c)
 {
 	check(!c->inquiry.sums);
-	(void)inquiry_withdraw(c->engine, &c->inquiry); /* or it comes back by itself */
+	(void)inquiry_withdraw(c->engine, &c->inquiry); /* if lent, it returns by itself */
 	c->asked = false;
 }

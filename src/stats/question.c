@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * question.c - what control wants to know of all workers: the one way in which reports ask them.
+ * question.c - what control asks all workers: the only way in which reports query them.
  *
- * Owns who waits for an answer, and until when. Control thread.
+ * Owns the list of waiting questions and their deadlines. Control thread.
  */
 #include "weir/stats/question.h"
 
@@ -15,7 +15,7 @@ struct stats {
 	struct ev_loop *loop; /* borrows */
 	struct stat_gather gather;
 	struct list waiting; /* borrows questions */
-	struct list looking; /* those of them that stats_take_answers() has still to look at */
+	struct list looking; /* those that stats_take_answers() has yet to look at */
 	uint64_t last_token;
 };
 
@@ -44,7 +44,7 @@ void stats_free(struct stats *s)
 	free(s);
 }
 
-/* ---- who waits ---- */
+/* ---- waiting questions ---- */
 
 static void stop_waiting(struct question *q)
 {
@@ -68,7 +68,7 @@ static bool has_news(const struct question *q)
 	return q->stats->gather.done >= q->round;
 }
 
-/* A consumer may withdraw any question, and ask again: each step begins with what is there then. */
+/* A consumer may withdraw any question and ask again, so each step starts from the current lists. */
 static void tell_consumers(struct stats *s)
 {
 	struct question *q;
@@ -92,7 +92,8 @@ static void tell_consumers(struct stats *s)
 
 void stats_take_answers(struct stats *s)
 {
-	/* Each round has sums of its own. Who goes on may ask for the next, which nobody else would begin. */
+	/* Each round has its own sums. A consumer may request another round, which nothing else would
+	 * begin. */
 	do {
 		while (stat_gather_go_on(&s->gather))
 			tell_consumers(s);
@@ -107,12 +108,12 @@ static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int revent
 
 	(void)loop;
 	(void)revents;
-	/* The answer may be there, when we were away for as long. */
+	/* The answer may already be there if control itself was late. */
 	stats_take_answers(s);
 	if (list_empty(&q->link) || ev_is_active(timer))
 		return;
 	stop_waiting(q);
-	/* Half a list is better than none; half a sum is a wrong one. */
+	/* A partial list is better than none; a partial sum is wrong. */
 	if (q->kind == QUESTION_SESSIONS)
 		cursor_skip(&q->cursor);
 	else
@@ -196,7 +197,7 @@ static struct answer answer_tallies(struct question *q)
 	struct answer a;
 
 	if (q->late)
-		return over(q, 1); /* they are asked one after the other: one is waited for */
+		return over(q, 1); /* workers are asked one at a time, so only one is being waited for */
 	if (q->stats->gather.done < q->round)
 		return pending(q);
 	a = over(q, 0);

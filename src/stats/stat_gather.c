@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * stat_gather.c - what all workers have counted, gathered once for all who ask at the same time.
+ * stat_gather.c - what all workers have counted, gathered once for everyone who asks at the same time.
  *
- * Tallies are read when the walk has ended, as tally_begin_walk() wants it. A walk that has begun comes to
- * its end also when nobody waits for it any more. Control thread.
+ * Tallies are read after the walk, as tally_begin_walk() requires. A walk that has begun runs to its end even
+ * if nobody waits for it any more. Control thread.
  */
 #include "stat_gather.h"
 
@@ -23,7 +23,7 @@ struct stat_bytes {
 
 int stat_gather_init(struct stat_gather *g, struct engine *e)
 {
-	/* One more, as no array is empty. */
+	/* One extra, so that no allocation is empty. */
 	const size_t count = tally_count(e) + 1;
 
 	memset(g, 0, sizeof(*g));

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * stat_gather.h - what all workers have counted, gathered once for all who ask at the same time.
+ * stat_gather.h - what all workers have counted, gathered once for everyone who asks at the same time.
  *
- * Tallies are read directly; the bytes of living sessions are added to them by a walk through the sessions
- * of all workers (cursor.h, tally_begin_walk()). A round is one walk. Whoever asks is answered by the
- * first round that begins afterwards, so however many ask there is one walk at a time, and one set of sums;
- * and every byte that had moved by then is in them, once. Control
- * thread.
+ * Tallies are read directly; the bytes of live sessions are added by a walk through the sessions of all
+ * workers (cursor.h, tally_begin_walk()). A round is one walk. Each request is answered by the first round
+ * that begins after it. So there is only one walk at a time and one set of sums, however many ask, and every
+ * byte moved before the request is counted exactly once. Control thread.
  */
 #ifndef WEIR_STATS_STAT_GATHER_H
 #define WEIR_STATS_STAT_GATHER_H
@@ -24,22 +23,22 @@ struct stat_gather {
 	struct engine *engine; /* borrows */
 	struct cursor cursor;
 	bool running;
-	uint64_t wanted;          /* the last round that somebody waits for */
-	uint64_t done;            /* the last round that has ended */
-	struct tally_sum *sums;   /* owns: of each tally, as of the last round that has ended */
-	struct stat_bytes *live;  /* owns: of each tally, what the walk has found so far */
+	uint64_t wanted;          /* the last round that anyone waits for */
+	uint64_t done;            /* the last round that has finished */
+	struct tally_sum *sums;   /* owns: per tally, as of the last finished round */
+	struct stat_bytes *live;  /* owns: per tally, what the walk has found so far */
 };
 
 /* 0 or -ENOMEM. `e` must live until stat_gather_free(). */
 int stat_gather_init(struct stat_gather *g, struct engine *e);
-/* No worker has the inquiry any more, as all have ended, or none ran. */
+/* The workers must have ended or never have run, so that none holds the inquiry. */
 void stat_gather_free(struct stat_gather *g);
-/* The number of the round that answers who asks now; stat_gather_go_on() begins it. */
+/* Returns the number of the round that answers a request made now; stat_gather_go_on() begins it. */
 uint64_t stat_gather_ask(struct stat_gather *g);
-/* A worker may have answered, or somebody has asked: goes on, and returns when it waits for a worker, or when
- * a round has ended; then true, and `sums` is to be used before the next call. */
+/* A worker may have answered, or someone has asked: advances until it has to wait for a worker, or until a
+ * round has finished. In the latter case returns true, and `sums` must be used before the next call. */
 bool stat_gather_go_on(struct stat_gather *g);
-/* Does somebody wait for a round that has not begun? */
+/* Is anyone waiting for a round that has not begun? */
 bool stat_gather_is_due(const struct stat_gather *g);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cursor.h - a walk through the sessions of all workers, a slice at a time and one worker after the other.
+ * cursor.h - a walk through the sessions of all workers, one slice at a time, one worker after another.
  *
- * Asks for a slice (inquiry.h) when it is wanted, and no sooner: a walk waits for whoever uses it. Control
- * thread.
+ * Requests a slice (inquiry.h) only when its user asks for the next step. Control thread.
  */
 #ifndef WEIR_STATS_CURSOR_H
 #define WEIR_STATS_CURSOR_H
@@ -17,33 +16,33 @@ struct engine;
 struct cursor {
 	struct engine *engine; /* borrows */
 	struct inquiry inquiry;
-	bool asked;      /* the inquiry is for this walk: not one that was left */
+	bool asked;      /* the inquiry belongs to this walk, not to an abandoned one */
 	bool first;      /* the next slice is the first of its worker */
-	unsigned worker; /* that is asked, or is next */
-	unsigned silent; /* workers that did not answer */
+	unsigned worker; /* being asked, or next */
+	unsigned silent; /* number of workers that did not answer */
 };
 
 enum cursor_step {
-	CURSOR_WAITS, /* for a worker */
-	CURSOR_SLICE, /* `inquiry` has the next sessions; cursor_go_on() when they have been used */
+	CURSOR_WAITS, /* waiting for a worker */
+	CURSOR_SLICE, /* `inquiry` holds the next sessions; call cursor_go_on() after using them */
 	CURSOR_OVER,
 };
 
-/* `sums`: as inquiry_init(). `e` must live as long. */
+/* `sums` as for inquiry_init(). `e` must outlive the cursor. */
 void cursor_init(struct cursor *c, struct engine *e, bool sums);
-/* From the first session of the first worker on. */
+/* Starts at the first session of the first worker. */
 void cursor_begin(struct cursor *c);
-/* Where it is; asks the worker that is next, if it has not been asked. */
+/* Reports the state of the walk; asks the next worker if it has not been asked yet. */
 enum cursor_step cursor_step(struct cursor *c);
-/* The slice has been used. */
+/* The caller has finished with the slice. */
 void cursor_go_on(struct cursor *c);
-/* The slice is the last of all: cursor_go_on() will ask nobody. */
+/* Is this slice the last of the walk? Then cursor_go_on() asks no other worker. */
 bool cursor_is_last(const struct cursor *c);
-/* Would cursor_step() do anything while a worker is waited for? */
+/* Has the worker that was asked answered, so that cursor_step() can advance? */
 bool cursor_is_answered(const struct cursor *c);
-/* The worker that is waited for does not answer: goes on without it. Never with `sums`. */
+/* Gives up on a worker that does not answer and continues with the next. Not allowed with `sums`. */
 void cursor_skip(struct cursor *c);
-/* Nobody uses it any more, until cursor_begin(). Never with `sums`. */
+/* Abandons the walk until cursor_begin(). Not allowed with `sums`. */
 void cursor_leave(struct cursor *c);
 
 #endif
