@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe.c - one check of one server: connect, say, listen, judge, and part in peace.
+ * probe.c - one health check of one server: connect, send, receive, judge, close cleanly.
  *
- * Owns the socket. A check that gets no socket, no port or no memory has learnt nothing of the server and
- * says so (SOCKERR). What is said and heard is probe_steps.c's. Main thread.
+ * Owns the socket. A check that gets no socket, port or memory has learnt nothing about the server and
+ * reports SOCKERR. probe_steps.c decides what is sent and received. Main thread.
  */
 #include "probe.h"
 
@@ -20,7 +20,7 @@
 #include "weir/sys/sys.h"
 #include "probe_steps.h"
 
-/* No event tells of room in a Unix backlog. */
+/* No event reports room in a Unix backlog. */
 #define AGAIN_NS (10 * NS_PER_MS)
 
 static void on_io(struct ev_loop *loop, struct ev_io *io, int revents);
@@ -33,7 +33,7 @@ static int64_t whole_ns(const struct probe *p)
 	return p->check->timeout_ns > 0 ? p->check->timeout_ns : p->check->interval_ns;
 }
 
-/* HAProxy: a connect has min(timeout-connect, interval), and never more than the check. */
+/* As in HAProxy: a connect has min(timeout-connect, interval), and never more than the whole check. */
 static int64_t connect_limit_ns(const struct probe *p)
 {
 	int64_t limit_ns = whole_ns(p);
@@ -51,7 +51,7 @@ static void wake_in(struct probe *p, int64_t ns)
 	ev_timer_start(p->loop, &p->timer);
 }
 
-/* The timer ends the phase when `limit_ns` have gone by since the check began. */
+/* Ends the phase `limit_ns` after the start of the check. */
 static void limit_to(struct probe *p, int64_t limit_ns)
 {
 	wake_in(p, p->began_ns + limit_ns - clock_mono_ns());
@@ -81,7 +81,7 @@ void probe_stop(struct probe *p)
 	p->phase = PROBE_IDLE;
 }
 
-/* Reads what still comes, for as long as the server means to speak. */
+/* Reads what still arrives until the server closes its side. */
 static void hear_out(struct probe *p)
 {
 	ssize_t n = 1;
@@ -110,7 +110,7 @@ static void part(struct probe *p)
 	hear_out(p);
 }
 
-/* On the loop, not here: who found the verdict is still looking at what came. */
+/* Deferred to the loop, because the caller is still examining its input. */
 static void begin_again(struct probe *p)
 {
 	hang_up(p);
@@ -136,12 +136,12 @@ void probe_tell(struct probe *p, enum probe_code code, const char *detail)
 		begin_again(p);
 		return;
 	}
-	(void)snprintf(r.detail, sizeof(r.detail), "%s", detail); /* a cut one is still a detail */
+	(void)snprintf(r.detail, sizeof(r.detail), "%s", detail); /* may be truncated */
 	part(p);
 	p->done(p->arg, &r);
 }
 
-/* "connection refused": the C library's words, as a part of a sentence. */
+/* "connection refused": the C library's text as part of a sentence. */
 void probe_tell_error(struct probe *p, enum probe_code code, int err)
 {
 	const char *words = strerrordesc_np(-err);
@@ -163,7 +163,7 @@ static void connect_failed(struct probe *p, int err)
 		probe_tell_error(p, PROBE_L4CON, err);
 }
 
-/* HAProxy's checks: who gets a header from clients gets one from checks, but at a port of their own. */
+/* As in HAProxy: checks send the header that clients' connections do, except to a check port of their own. */
 static enum config_send_proxy header_version(const struct probe *p)
 {
 	switch (p->check->proxy) {
@@ -181,7 +181,7 @@ static enum config_send_proxy header_version(const struct probe *p)
 	return p->server->send_proxy;
 }
 
-/* HAProxy's checks: a v2 header says LOCAL, a v1 header the real addresses of the check's own connection. */
+/* As in HAProxy: a v2 header says LOCAL; a v1 header has the real addresses of the check's connection. */
 static int put_header(struct probe *p)
 {
 	const enum config_send_proxy version = header_version(p);
@@ -209,10 +209,10 @@ static int put_header(struct probe *p)
 	return 0;
 }
 
-/* Nobody listens, and the connect succeeded all the same. */
+/* Nothing listens, and yet the connect succeeded. */
 static void met_itself(struct probe *p)
 {
-	sock_harden(p->fd); /* in TIME_WAIT it would hold the server's port */
+	sock_harden(p->fd); /* TIME_WAIT would hold the server's port */
 	p->met_itself = true;
 	probe_tell(p, PROBE_L4CON, "connection refused (connected to itself)");
 }
@@ -236,7 +236,7 @@ static void connected(struct probe *p)
 		probe_steps_run(p);
 }
 
-/* 0, or -errno of the connect; without even a socket `fd` stays -1. */
+/* 0, or -errno of the connect. If even the socket failed, `fd` stays -1. */
 static int connect_from(struct probe *p, const struct addr *source)
 {
 	const int fd = low_fds_take(sock_open(&p->to, source, &p->tcp));
@@ -255,7 +255,7 @@ static int connect_from_some(struct probe *p)
 
 	if (s->count == 0)
 		return connect_from(p, &none);
-	/* The ports of one may have run out. */
+	/* This source may have run out of ports; try the next. */
 	while ((err = connect_from(p, &s->list[p->source_at])) == -EADDRNOTAVAIL &&
 	       p->source_at + 1 < s->count) {
 		hang_up(p);
@@ -280,7 +280,7 @@ static void try_connect(struct probe *p)
 		p->phase = PROBE_PAUSING;
 		wake_in(p, AGAIN_NS);
 	} else if (p->fd < 0) {
-		probe_tell_error(p, PROBE_SOCKERR, err); /* an option or an address of ours */
+		probe_tell_error(p, PROBE_SOCKERR, err); /* one of our socket options or addresses */
 	} else {
 		connect_failed(p, err);
 	}
@@ -310,26 +310,26 @@ static void tell_timeout(struct probe *p)
 		connect_failed(p, -ETIMEDOUT);
 	else if (p->phase == PROBE_SAYING)
 		probe_tell(p, p->check->kind == CONFIG_CHECK_TCP ? PROBE_L4TOUT : PROBE_L7TOUT,
-			   "it takes no bytes");
+			   "the server does not read the request");
 	else
 		probe_tell(p, PROBE_L7TOUT,
-			   heard ? "what is expected has not come in time" : "no answer");
+			   heard ? "expected answer not received in time" : "no answer");
 }
 
 static bool is_connect_over(const struct probe *p)
 {
 	struct pollfd pfd = {.fd = p->fd, .events = POLLOUT};
 
-	return poll(&pfd, 1, 0) > 0; /* a failure is "not yet" */
+	return poll(&pfd, 1, 0) > 0; /* a failure means "not yet" */
 }
 
-/* Time is over. But where control comes late, the answer may be in the socket for long: what is there
- * counts, and the timer only when there is nothing. */
+/* Time is up. If control is late, the answer may have been in the socket for a while, so report a timeout
+ * only if there is none. */
 static void look_once_more(struct probe *p)
 {
 	if (p->phase == PROBE_CONNECTING) {
 		if (is_connect_over(p))
-			finish_connect(p); /* from now on it has the time of the whole check */
+			finish_connect(p); /* has the rest of the check's time from here */
 		else
 			tell_timeout(p);
 		return;
@@ -363,7 +363,7 @@ static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 		if (clock_mono_ns() - p->began_ns < connect_limit_ns(p))
 			try_connect(p);
 		else
-			probe_tell(p, PROBE_L4TOUT, "its backlog is full");
+			probe_tell(p, PROBE_L4TOUT, "backlog full");
 	} else {
 		look_once_more(p);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_http.c - the answer to an HTTP health check, read in any pieces.
+ * probe_http.c - the response to an HTTP health check, parsed incrementally.
  *
- * A machine that takes the head line by line and the body in runs. What a server sends is never trusted: a
- * number that is none is a broken answer. Any thread.
+ * A state machine that takes the header line by line and the body in runs. Never trusts the server: a
+ * malformed number makes the response broken. Any thread.
  */
 #include "probe_http.h"
 
@@ -15,7 +15,7 @@
 #include "weir/config/config.h"
 
 #define VERSION_START "HTTP/1."
-/* So many digits cannot overflow 64 bits. */
+/* This many digits cannot overflow 64 bits. */
 #define DIGITS_MAX 15
 
 int probe_http_init(struct probe_http *h, const struct config_check *config)
@@ -51,9 +51,9 @@ static void broken(struct probe_http *h, const char *why)
 	h->why = why;
 }
 
-/* ---- the head ---- */
+/* ---- the header ---- */
 
-/* The value of a digit, of a base up to 16; 99 = it is none. */
+/* The value of a digit in a base up to 16; 99 if it is not a digit. */
 static unsigned digit_value(char c)
 {
 	if (is_digit(c))
@@ -65,7 +65,8 @@ static unsigned digit_value(char c)
 	return 99;
 }
 
-/* The number at the start of `text`; returns its digits, 0 when there is none or it is too long. */
+/* Parses the number at the start of `text`. Returns how many digits it has, 0 if there are none or too
+ * many. */
 static size_t read_number(const char *text, unsigned base, uint64_t *out)
 {
 	size_t n = 0;
@@ -82,14 +83,14 @@ static size_t read_number(const char *text, unsigned base, uint64_t *out)
 
 static void take_status_line(struct probe_http *h)
 {
-	/* "HTTP/1.1 200 OK"; some leave the words and the space before them out. */
+	/* "HTTP/1.1 200 OK"; some servers omit the reason and the space before it. */
 	const char *rest = h->line + strlen(VERSION_START);
 	uint64_t status;
 
 	if (strncmp(h->line, VERSION_START, strlen(VERSION_START)) != 0 || !is_digit(rest[0]) ||
 	    rest[1] != ' ' || read_number(rest + 2, 10, &status) != 3 || status < 100 ||
 	    (rest[5] != '\0' && rest[5] != ' ')) {
-		broken(h, "it does not answer in HTTP");
+		broken(h, "the answer is not HTTP");
 		return;
 	}
 	h->status = (unsigned)status;
@@ -103,7 +104,7 @@ static const char *skip_space(const char *p)
 	return p;
 }
 
-/* The value of the header `name` when the line is one, else NULL. */
+/* The value if this line is header `name`, else NULL. */
 static const char *value_of(const struct probe_http *h, const char *name)
 {
 	const size_t len = strlen(name);
@@ -122,7 +123,7 @@ static void take_header(struct probe_http *h)
 		digits = read_number(value, 10, &h->left);
 		h->sized = true;
 		if (digits == 0 || *skip_space(value + digits) != '\0')
-			broken(h, "its Content-Length is no number");
+			broken(h, "Content-Length is not a number");
 		return;
 	}
 	value = value_of(h, "Transfer-Encoding");
@@ -134,7 +135,7 @@ static bool is_status_wanted(const struct probe_http *h)
 {
 	const struct config_check *c = h->config;
 
-	/* HAProxy: who asks for a string alone takes any status. */
+	/* As in HAProxy: a check for a string alone accepts any status. */
 	if (c->status_count == 0)
 		return c->body != NULL || (h->status >= 200 && h->status <= 399);
 	for (size_t i = 0; i < c->status_count; i++)
@@ -143,7 +144,7 @@ static bool is_status_wanted(const struct probe_http *h)
 	return false;
 }
 
-/* An answer that has none, whatever its head says (RFC 9112, 6.3). */
+/* A response without a body, whatever its header says (RFC 9112, 6.3). */
 static bool has_no_body(const struct probe_http *h)
 {
 	return h->status == 204 || h->status == 304 ||
@@ -182,7 +183,7 @@ static void take_chunk_size(struct probe_http *h)
 	const char *rest = skip_space(h->line + digits);
 
 	if (digits == 0 || (*rest != '\0' && *rest != ';'))
-		broken(h, "the size of a chunk is no number");
+		broken(h, "chunk size is not a number");
 	else if (h->left == 0)
 		h->verdict = PROBE_HTTP_NOT_FOUND;
 	else
@@ -214,12 +215,12 @@ static void take_line(struct probe_http *h)
 		break;
 	case PROBE_HTTP_CHUNK_END:
 		if (kept != 0)
-			broken(h, "a chunk is longer than its size");
+			broken(h, "chunk longer than its size");
 		h->part = PROBE_HTTP_CHUNK_SIZE;
 		break;
 	case PROBE_HTTP_BODY:
 	case PROBE_HTTP_CHUNK:
-		check(false); /* they have no lines */
+		check(false); /* these parts have no lines */
 	}
 }
 
@@ -234,9 +235,9 @@ static void take_line_byte(struct probe_http *h, char c)
 	if (at < sizeof(h->line) - 1)
 		h->line[at] = c;
 	h->line_len++;
-	/* Who speaks another protocol may never end a line. */
+	/* A server with another protocol may never end a line. */
 	if (h->part == PROBE_HTTP_STATUS_LINE && at < strlen(VERSION_START) && c != VERSION_START[at])
-		broken(h, "it does not answer in HTTP");
+		broken(h, "the answer is not HTTP");
 }
 
 /* Takes bytes of the body; returns how many. */
@@ -245,7 +246,7 @@ static size_t take_body(struct probe_http *h, const uint8_t *data, size_t len)
 	const bool ends = h->part == PROBE_HTTP_CHUNK || h->sized;
 	size_t n = ends && h->left < len ? (size_t)h->left : len;
 
-	(void)probe_match_push(&h->match, data, n); /* what is behind the string is of no use */
+	(void)probe_match_push(&h->match, data, n); /* bytes after the string do not matter */
 	if (ends)
 		h->left -= n;
 	if (h->match.found)
@@ -275,9 +276,9 @@ enum probe_http_verdict probe_http_end(struct probe_http *h)
 	if (h->verdict != PROBE_HTTP_MORE)
 		return h->verdict;
 	if (h->part == PROBE_HTTP_STATUS_LINE && h->line_len == 0)
-		broken(h, "it ended the connection without an answer");
+		broken(h, "connection closed without an answer");
 	else if (h->part == PROBE_HTTP_STATUS_LINE || h->part == PROBE_HTTP_HEAD)
-		broken(h, "its answer ends within the head");
+		broken(h, "the answer ends within its header");
 	else
 		h->verdict = PROBE_HTTP_NOT_FOUND;
 	return h->verdict;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_match.c - strings that a health check waits for, found in an answer that comes in any pieces.
+ * probe_match.c - finds the strings that a health check expects in an answer that arrives in pieces.
  *
- * Owns a table a string, and none of the bytes. Any thread.
+ * Owns one table per string, and none of the bytes. Any thread.
  */
 #include "probe_match.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- one string ---- */
 
-/* back[n]: of the first n bytes, how many at their end are also its beginning (and are not all of it). */
+/* back[n]: the length of the longest proper prefix of the first n bytes that is also their suffix. */
 static void fill_back(struct probe_match *m)
 {
 	size_t fits = 0;
@@ -105,7 +105,7 @@ void probe_expect_reset(struct probe_expect *x)
 	x->fault = 0;
 }
 
-/* What is known before the end. */
+/* The verdict before the end of the answer. */
 static enum probe_expected known(struct probe_expect *x)
 {
 	bool all = true;
@@ -125,10 +125,10 @@ enum probe_expected probe_expect_push(struct probe_expect *x, const uint8_t *dat
 	enum probe_expected now = known(x);
 
 	*used = 0;
-	/* Byte by byte, so that what follows the last string is left to the next step. */
+	/* Byte by byte, so that what follows the last string is left for the next step. */
 	while (now == PROBE_EXPECT_MORE && *used < len) {
 		for (size_t i = 0; i < x->count; i++)
-			(void)probe_match_push(&x->matches[i], data + *used, 1); /* it is one byte */
+			(void)probe_match_push(&x->matches[i], data + *used, 1); /* one byte */
 		*used += 1;
 		now = known(x);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_steps.c - what a check says over its connection, what it hears, and what it makes of that.
+ * probe_steps.c - what a check sends and receives on its connection, and its verdict on it.
  *
- * Owns the request and the places of the strings that are waited for. Main thread.
+ * Owns the request and the matchers for the expected strings. Main thread.
  */
 #include "probe_steps.h"
 
@@ -15,7 +15,7 @@
 #include "weir/base/log.h"
 #include "weir/sys/sys.h"
 
-/* So much of a string is shown in a message. */
+/* Maximum bytes of a string to show in a message. */
 #define SHOWN_BYTES 40
 
 /* "expected 'OK' not found". */
@@ -24,14 +24,14 @@ static void tell_string(struct probe *p, const char *format, const void *bytes, 
 	char shown[SHOWN_BYTES + 1], text[PROBE_DETAIL_MAX];
 
 	log_escape(bytes, len, shown, sizeof(shown));
-	(void)snprintf(text, sizeof(text), format, shown); /* has room for it */
+	(void)snprintf(text, sizeof(text), format, shown); /* always fits */
 	probe_tell(p, PROBE_L7RSP, text);
 }
 
-/* ---- saying ---- */
+/* ---- sending ---- */
 
-/* Chooses what is said next, when there is nothing left of the last; else there is something to be heard,
- * or nothing more to be done. */
+/* Called when everything has been sent: selects the next thing to send. If there is none, starts to receive
+ * or finishes. */
 static void next_step(struct probe *p)
 {
 	const struct config_check *c = p->check;
@@ -54,7 +54,7 @@ static void next_step(struct probe *p)
 	}
 }
 
-/* Goes on with what is being said; false when it must be waited for. */
+/* Continues sending; false if it has to wait. */
 static bool say(struct probe *p)
 {
 	ssize_t n;
@@ -78,7 +78,7 @@ static bool say(struct probe *p)
 	return true;
 }
 
-/* ---- listening ---- */
+/* ---- receiving ---- */
 
 static void judge_http(struct probe *p, enum probe_http_verdict verdict)
 {
@@ -121,7 +121,7 @@ static void judge_expect(struct probe *p, enum probe_expected verdict)
 		tell_string(p, "expected '%s' not found", fault->bytes, fault->len);
 		break;
 	case PROBE_EXPECT_UNWANTED:
-		tell_string(p, "unwanted '%s' came", fault->bytes, fault->len);
+		tell_string(p, "unexpected '%s' received", fault->bytes, fault->len);
 		break;
 	}
 }
@@ -143,7 +143,7 @@ static void take_input(struct probe *p)
 	judge_expect(p, verdict);
 }
 
-/* The server says no more, or has said enough. */
+/* The server has closed, or enough was received. */
 static void take_end(struct probe *p)
 {
 	if (p->check->kind == CONFIG_CHECK_HTTP)
@@ -152,7 +152,7 @@ static void take_end(struct probe *p)
 		judge_expect(p, probe_expect_end(&p->expects[p->expect_at]));
 }
 
-/* Hears some more; false when it must be waited for. */
+/* Receives more; false if it has to wait. */
 static bool listen_on(struct probe *p)
 {
 	size_t room = sizeof(p->in);
@@ -179,7 +179,7 @@ static bool listen_on(struct probe *p)
 	return true;
 }
 
-/* Speaks and hears until there is something to be waited for. */
+/* Sends and receives until it has to wait. */
 void probe_steps_run(struct probe *p)
 {
 	bool more = true;
@@ -194,8 +194,8 @@ void probe_steps_run(struct probe *p)
 
 /* ---- life ---- */
 
-/* HTTP/1.0 asks for the least, and the server ends the connection; who names a host speaks to one of several
- * behind the address, as browsers do. */
+/* HTTP/1.0 asks for the least, and the server closes the connection. A check that names a host addresses one
+ * of several behind the address, as browsers do, with HTTP/1.1. */
 static int make_request(struct probe *p, const struct config_server *s)
 {
 	const struct config_check *c = p->check;
@@ -216,7 +216,7 @@ static int make_request(struct probe *p, const struct config_server *s)
 	return -ENOMEM;
 }
 
-/* How many expects stand together from `from` on. */
+/* The length of the run of expects that starts at `from`. */
 static size_t row_of_expects(const struct config_check *c, size_t from)
 {
 	size_t n = 0;

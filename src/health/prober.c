@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * prober.c - health checks: which server is asked when, and what its answers do to it.
+ * prober.c - health checks: when each server is probed, and what the results do to it.
  *
- * Owns one target per server that is to be checked, each with a timer to its next start. A server changes by
- * balance/server_updates.h alone, which also writes the log line of the change. Main thread.
+ * Owns one target per checked server, each with a timer for its next check. Changes servers only through
+ * balance/server_updates.h, which also logs the change. Main thread.
  */
 #include "weir/health/prober.h"
 
@@ -21,8 +21,8 @@
 #include "weir/engine/server_sock.h"
 #include "probe.h"
 
-/* Waits are up to so much shorter than configured, so that many checks, or many machines, do not beat in
- * time. Never longer: a dead server is out within fall x interval. */
+/* Waits are up to this much shorter than configured, so that many checks, or many machines, do not fall into
+ * step. They are never longer: a dead server is out within fall x interval. */
 #define JITTER_PERCENT   10
 #define LINES_PER_SECOND 5
 
@@ -31,13 +31,13 @@ struct target {
 	struct server *server; /* borrows */
 	struct probe probe;
 	struct health health;
-	const struct addr *asked; /* borrows: the address of its server that is, or was last, asked */
-	struct ev_timer timer; /* to the next start; stopped while a check is under way */
+	const struct addr *asked; /* borrows: the server address that is being or was last checked */
+	struct ev_timer timer; /* until the next check; stopped during a check */
 	int64_t began_ns;
-	uint64_t seed;  /* of the jitter: of the names, so that a run can be repeated */
-	uint64_t waits; /* that have had their jitter */
-	bool close; /* the sessions of its server, once nobody chooses it any more */
-	struct log_limit limit; /* of lines about its failures */
+	uint64_t seed;  /* for the jitter: from the names, so that a run is repeatable */
+	uint64_t waits; /* number of waits that have had their jitter */
+	bool close; /* close the server's sessions once no new one can choose it */
+	struct log_limit limit; /* for log lines about its failures */
 	struct probe_view view;
 };
 
@@ -46,20 +46,20 @@ struct prober {
 	struct engine *engine; /* borrows */
 	struct target *list;   /* owns */
 	size_t count;
-	size_t *first; /* owns: of each backend, where its servers begin in `of_server` */
-	struct target **of_server; /* owns: NULL = that server is not checked */
-	bool observed; /* some server that is checked is observed too */
+	size_t *first; /* owns: per backend, the index of its first server in `of_server` */
+	struct target **of_server; /* owns: NULL = the server is not checked */
+	bool observed; /* a checked server is also observed */
 	bool draining;
-	bool close; /* some check wants to */
+	bool close; /* a target has `close` set */
 	struct server_updates *updates;  /* borrows */
-	struct server_observer observer; /* of them */
+	struct server_observer observer; /* for changes through `updates` */
 	struct log_limit shortage_limit;
 };
 
 static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_done(void *arg, const struct probe_result *r);
 
-/* ---- when ---- */
+/* ---- scheduling ---- */
 
 static void start_timer(struct target *t, int64_t wait_ns)
 {
@@ -75,7 +75,7 @@ static int64_t shortened(struct target *t, int64_t ns)
 	return ns - ns / 1000 * thousandths;
 }
 
-/* The interval is from start to start: a check that takes long does not put the next one off. */
+/* The interval runs from start to start: a slow check does not delay the next one. */
 static void schedule(struct target *t)
 {
 	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &t->server->backend->check));
@@ -88,8 +88,8 @@ static bool is_resting(const struct target *t)
 	return t->server->admin == SERVER_ADMIN_MAINT;
 }
 
-/* HAProxy ends its checks with a soft stop; who still waits for a server, or begins to, needs to know which
- * is well. */
+/* HAProxy stops its checks at a soft stop. Here, clients that wait for a server, or begin to, still need to
+ * know which servers are healthy. */
 static bool is_wanted(const struct target *t)
 {
 	return !t->owner->draining ||
@@ -103,7 +103,7 @@ static void rest(struct target *t)
 	t->view.running = false;
 }
 
-/* The server's address with the port of its checks. */
+/* The server's address with the port for its checks. */
 static struct addr addr_to_probe(const struct server *s, const struct addr *a)
 {
 	const uint16_t port = s->config->check_port != 0 ? s->config->check_port : s->backend->check.port;
@@ -126,7 +126,7 @@ static void begin(struct target *t)
 		return;
 	}
 	t->began_ns = clock_mono_ns();
-	/* Its name has no address yet, or nobody waits for it: that may have changed by then. */
+	/* Its name has no address yet, or nobody waits for it. Either may have changed by the next time. */
 	if (a == NULL || !is_wanted(t)) {
 		schedule(t);
 		return;
@@ -153,7 +153,7 @@ static void went_down(struct target *t)
 		t->close = t->owner->close = true;
 }
 
-/* The rosters without them are in force: who comes now does not come to them. */
+/* The rosters without these servers are in effect: new clients no longer choose them. */
 static void close_sessions(void *arg)
 {
 	struct prober *p = arg;
@@ -168,7 +168,7 @@ static void close_sessions(void *arg)
 	p->close = false;
 }
 
-/* Lets the server be what its health says. */
+/* Sets the server's state from its health. */
 static void publish(struct target *t, const struct probe_result *r)
 {
 	const bool up = health_is_up(&t->health);
@@ -178,7 +178,7 @@ static void publish(struct target *t, const struct probe_result *r)
 	if (s->healthy == up)
 		return;
 	(void)snprintf(cause, sizeof(cause), "%s%s%s", probe_code_word(r->code),
-		       r->detail[0] != '\0' ? ": " : "", r->detail); /* has room for it */
+		       r->detail[0] != '\0' ? ": " : "", r->detail); /* always fits */
 	server_updates_set_health(t->owner->updates, s, up, cause);
 	if (!up)
 		went_down(t);
@@ -189,16 +189,17 @@ static void tell_shortage(const struct target *t, const struct probe_result *r)
 	if (log_limit_ok(&t->owner->shortage_limit, LOG_CAUSE_SHORTAGE, (uint32_t)r->code, clock_mono_ns(),
 			 1))
 		log_line(LOG_LEVEL_WARNING,
-			 "no check of server %s/%s: %s; a limit of this machine, not a fault of it",
+			 "could not check server %s/%s: %s; "
+			 "a limit of this machine, not a fault of the server",
 			 t->server->backend->name, t->server->config->name, r->detail);
 }
 
-/* On the way down, each failure; of a server that is down only for who looks for it. */
+/* Logs each failure on the way down; at debug level for a server that is already down. */
 static void tell_failure(struct target *t, const struct probe_result *r)
 {
 	const enum log_level level = health_is_up(&t->health) ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
 
-	/* A limit for each check and outcome: one server's failures must not hide another's. */
+	/* One limit per check and outcome: one server's failures must not hide another's. */
 	if (!log_wants(level) ||
 	    !log_limit_ok(&t->limit, LOG_CAUSE_CHECK, (uint32_t)r->code, clock_mono_ns(), LINES_PER_SECOND))
 		return;
@@ -210,13 +211,13 @@ static void tell_failure(struct target *t, const struct probe_result *r)
 
 static void take_failure(struct target *t, const struct probe_result *r)
 {
-	/* HAProxy's chkfail: what happens to a server that is fully down is no news. */
+	/* As HAProxy's chkfail: failures of a server that is fully down are not counted. */
 	t->view.failures += t->health.health > 0;
 	if (health_bad(&t->health) == HEALTH_SAME)
 		tell_failure(t, r);
 }
 
-/* A port that the kernel may choose for anybody is a mistake of the configuration: it is said again while
+/* A port that the kernel may assign to anyone is a configuration mistake, so the warning is repeated while
  * the server is down. */
 static void tell_itself(struct target *t)
 {
@@ -235,7 +236,7 @@ static void take_result(struct target *t, const struct probe_result *r)
 		break;
 	case PROBE_PASSED:
 		server_answered(t->server);
-		(void)health_good(&t->health); /* publish() sees a change by itself */
+		(void)health_good(&t->health); /* publish() notices a change by itself */
 		break;
 	case PROBE_FAILED:
 		take_failure(t, r);
@@ -254,18 +255,18 @@ static void on_done(void *arg, const struct probe_result *r)
 	struct target *t = arg;
 
 	t->view.running = false;
-	/* A server has each address once, so that the pointer tells. */
+	/* A server has each address once, so comparing pointers is enough. */
 	if (t->asked != atomic_load_explicit(&t->server->addr, memory_order_relaxed)) {
-		start_timer(t, 0); /* nothing was learnt of the new one */
+		start_timer(t, 0); /* nothing was learnt about the new address */
 		return;
 	}
 	take_result(t, r);
 	schedule(t);
 }
 
-/* ---- what workers see ---- */
+/* ---- what workers observe ---- */
 
-/* HAProxy's `on-error fail-check`; the next check is not later than its fast one. */
+/* As HAProxy's `on-error fail-check`. The next check comes no later than the fast interval. */
 static void take_observed(struct target *t)
 {
 	const int64_t fast_ns = t->server->backend->check.fast_ns;
@@ -289,20 +290,20 @@ void prober_take_news(struct prober *p)
 		if (s->backend->observe != CONFIG_OBSERVE_CONNECT || is_resting(t) || !is_wanted(t) ||
 		    atomic_load_explicit(&s->failing, memory_order_relaxed) < HEALTH_ERROR_LIMIT)
 			continue;
-		/* What fails meanwhile begins a new row. */
+		/* Failures from now on start a new run. */
 		if (atomic_exchange(&s->failing, 0) >= HEALTH_ERROR_LIMIT)
 			take_observed(t);
 	}
 }
 
-/* ---- what the administrator wants ---- */
+/* ---- what the administrator sets ---- */
 
 static struct target *target_of(const struct prober *p, const struct server *s)
 {
 	return p->of_server[p->first[s->owner - p->engine->backends] + s->index];
 }
 
-/* As if it had just been started; it is in maintenance, so that nobody sees a change. */
+/* As if the daemon had just started. The server is in maintenance, so nobody sees a change. */
 static void forget(struct target *t)
 {
 	const struct probe_result r = {.code = PROBE_INI};
@@ -313,8 +314,8 @@ static void forget(struct target *t)
 	publish(t, &r);
 }
 
-/* A server in maintenance is not checked; one that leaves it is up, is checked at once, and one failure takes
- * it down (HAProxy's srv_update_status()). */
+/* A server in maintenance is not checked. When it leaves maintenance it is up and checked at once, and one
+ * failure takes it down (HAProxy's srv_update_status()). */
 static void on_admin_set(void *arg, struct server *s)
 {
 	struct target *t = target_of(arg, s);
@@ -327,7 +328,7 @@ static void on_admin_set(void *arg, struct server *s)
 
 void prober_drain(struct prober *p)
 {
-	p->draining = true; /* what is under way ends by itself */
+	p->draining = true; /* a check in progress ends by itself */
 }
 
 /* ---- life ---- */
@@ -389,7 +390,7 @@ static int add_targets(struct prober *p)
 	return 0;
 }
 
-/* HAProxy's start: each at its place within the smallest interval of all. */
+/* As HAProxy at startup: the first checks are spread evenly over the smallest interval of all. */
 static void spread(struct prober *p)
 {
 	int64_t smallest_ns = CLOCK_NEVER;
@@ -424,7 +425,7 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 		for (size_t i = 0; i < e->backends[b].server_count; i++)
 			checked += is_checked(&e->backends[b].servers[i]);
 	}
-	/* One more, as no array is empty. */
+	/* One extra, so that no allocation is empty. */
 	p->first = calloc(e->config->backend_count + 1, sizeof(*p->first));
 	p->of_server = calloc(servers + 1, sizeof(struct target *));
 	p->list = calloc(checked + 1, sizeof(*p->list));

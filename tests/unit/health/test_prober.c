@@ -421,7 +421,7 @@ static void http_host_asks_in_1_1(void **state)
 	fake.answer = "SSH-2.0\r\n";
 	start();
 	run_until_result("L7RSP");
-	assert_string_equal(view()->detail, "it does not answer in HTTP");
+	assert_string_equal(view()->detail, "the answer is not HTTP");
 	assert_memory_equal(fake.got, wanted, sizeof(wanted) - 1);
 }
 
@@ -497,7 +497,7 @@ static void negated_step_waits_for_the_end(void **state)
 	fake.say_first = "fine";
 	start();
 	run_until_result("L7TOUT"); /* the connection has not ended: HAProxy says so too */
-	assert_string_equal(view()->detail, "what is expected has not come in time");
+	assert_string_equal(view()->detail, "expected answer not received in time");
 	run_until(fake.fd < 0);
 	fake.ask = 0;
 	fake.closes = true;
@@ -505,7 +505,7 @@ static void negated_step_waits_for_the_end(void **state)
 	run_until(fake.fd < 0);
 	fake.say_first = "an ERR";
 	run_until_result("L7RSP");
-	assert_string_equal(view()->detail, "unwanted 'ERR' came");
+	assert_string_equal(view()->detail, "unexpected 'ERR' received");
 }
 
 static void endless_answer_is_cut(void **state)
@@ -672,7 +672,7 @@ static void full_unix_backlog_is_no_server_in_the_end(void **state)
 	fake.busy = true;
 	start();
 	run_until_result("L4TOUT");
-	assert_string_equal(view()->detail, "its backlog is full");
+	assert_string_equal(view()->detail, "backlog full");
 	assert_false(server_usable(server()));
 	for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
 		sys_close(waiting[i]);
