@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * cgroup.c - how much memory the control groups of this process allow, and how much of it is used.
+ * cgroup.c - how much memory the control groups of this process allow, and how much of it is in use.
  *
- * /proc/self/cgroup says in which groups we are, /proc/self/mountinfo where these are to be seen; with a
- * namespace of groups, or a folder mounted into a container, that is not below /sys/fs/cgroup by the same
- * name. Owns nothing; keeps no file open. Main thread.
+ * /proc/self/cgroup says which groups we are in, /proc/self/mountinfo where they are visible. With a cgroup
+ * namespace, or a folder mounted into a container, that is not the same name below /sys/fs/cgroup. Owns
+ * nothing; keeps no file open. Main thread.
  */
 #include "weir/host/cgroup.h"
 
@@ -15,16 +15,16 @@
 #include "weir/base/check.h"
 #include "kernel_file.h"
 
-/* Version 1 has no word for "no limit", but the largest number of pages. */
+/* Version 1 has no word for "no limit", only the largest number of pages. */
 #define LIMIT_V1_MAX (UINT64_C(1) << 60)
 #define LINE_BYTES   4096
-/* The fields of a line of mountinfo before its "-", proc(5). */
+/* The fields of a mountinfo line before its "-", proc(5). */
 #define FIELD_ROOT  3
 #define FIELD_WHERE 4
 
 struct mount {
-	char root[CGROUP_PATH_MAX];  /* the group that is mounted there */
-	char where[CGROUP_PATH_MAX]; /* with the root of a test before it */
+	char root[CGROUP_PATH_MAX];  /* the group mounted there */
+	char where[CGROUP_PATH_MAX]; /* prefixed with the root of a test */
 };
 
 #define PATH_ROOM (CGROUP_PATH_MAX + 64)
@@ -39,7 +39,7 @@ static bool path_below(const char *folder, const char *name, char path[static PA
 	return (size_t)snprintf(path, PATH_ROOM, "%s/%s", folder, name) < PATH_ROOM;
 }
 
-/* For files that are read by the line. */
+/* For files that are read line by line. */
 static FILE *open_below(const char *folder, const char *name)
 {
 	char path[PATH_ROOM];
@@ -56,7 +56,7 @@ static bool read_number(const char *folder, const char *name, uint64_t *n)
 
 /* ---- where the groups are ---- */
 
-/* Is `word` one of a list with commas? */
+/* Is `word` in the comma-separated list? */
 static bool has_word(const char *list, const char *word)
 {
 	const size_t len = strlen(word);
@@ -71,7 +71,7 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* The path of our group: of the hierarchy with memory (1), or of the unified one (2). */
+/* The path of our group, in the hierarchy with the memory controller (v1) or the unified one (v2). */
 static bool find_group(const char *root, bool v2, char *path)
 {
 	char line[LINE_BYTES];
@@ -92,11 +92,11 @@ static bool find_group(const char *root, bool v2, char *path)
 		if (found && (size_t)snprintf(path, CGROUP_PATH_MAX, "%s", at) >= CGROUP_PATH_MAX)
 			found = false;
 	}
-	(void)fclose(f); /* was only read */
+	(void)fclose(f); /* only read */
 	return found;
 }
 
-/* Takes a line of mountinfo apart; true when it is a mount of that version. */
+/* Parses a line of mountinfo; true if it is a cgroup mount of that version. */
 static bool parse_mount(const char *root, char *line, bool v2, struct mount *m)
 {
 	char *rest = strstr(line, " - ");
@@ -109,25 +109,25 @@ static bool parse_mount(const char *root, char *line, bool v2, struct mount *m)
 	*rest = '\0';
 	for (int i = 0; word != NULL && i <= FIELD_WHERE; i++) {
 		if (i == FIELD_ROOT)
-			(void)snprintf(m->root, sizeof(m->root), "%s", word); /* cut, it is not found */
+			(void)snprintf(m->root, sizeof(m->root), "%s", word); /* truncated: not found later */
 		if (i == FIELD_WHERE)
 			(void)snprintf(m->where, sizeof(m->where), "%s%s", root, word); /* the same */
 		word = strtok_r(NULL, " ", &save);
 	}
 	kind = strtok_r(rest + 3, " \n", &save);
 	while ((word = strtok_r(NULL, " \n", &save)) != NULL)
-		options = word; /* the last */
+		options = word; /* the last word */
 	if (kind == NULL)
 		return false;
 	return v2 ? strcmp(kind, "cgroup2") == 0 : strcmp(kind, "cgroup") == 0 && has_word(options, "memory");
 }
 
-/* Where `path` lies below the group at `root`: "" for that group itself; NULL when it is outside. */
+/* The part of `path` below the group at `root`: "" for that group itself; NULL if it is outside. */
 static const char *below(const char *root, const char *path)
 {
 	const size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
-	/* Above the root of our namespace, of which nothing more is to be seen. */
+	/* Outside the root of our namespace: nothing more is visible. */
 	if (strncmp(path, "/..", 3) == 0)
 		return "";
 	if (strncmp(path, root, len) != 0 || (path[len] != '/' && path[len] != '\0'))
@@ -154,7 +154,7 @@ static void add_level(struct cgroup_memory *m, bool v2, const char *folder)
 	m->levels[m->count++] = level;
 }
 
-/* The group and all above it, as far as they are to be seen below the mount. */
+/* The group and its ancestors, as far as they are visible below the mount. */
 static void add_levels(struct cgroup_memory *m, bool v2, const struct mount *mount, const char *rest)
 {
 	char folder[CGROUP_PATH_MAX];
@@ -192,7 +192,7 @@ static void read_version(struct cgroup_memory *m, const char *root, bool v2)
 		add_levels(m, v2, &mount, rest);
 		break;
 	}
-	(void)fclose(f); /* was only read */
+	(void)fclose(f); /* only read */
 }
 
 void cgroup_memory_read(struct cgroup_memory *m, const char *root)
@@ -215,10 +215,10 @@ const struct cgroup_level *cgroup_memory_smallest(const struct cgroup_memory *m)
 
 /* ---- use ---- */
 
-/* Pages of files, such as those of a log: the kernel drops them before it kills anybody. */
+/* File pages, such as those of a log: the kernel drops them before it kills a process. */
 static uint64_t file_bytes(const struct cgroup_level *level)
 {
-	/* In version 1 those without "total_" leave out the groups below. */
+	/* In version 1 the keys without "total_" exclude child groups. */
 	const char *const prefix = level->v2 ? "" : "total_";
 	char line[256], inactive[32], active[32];
 	FILE *f = open_below(level->folder, "memory.stat");
@@ -238,7 +238,7 @@ static uint64_t file_bytes(const struct cgroup_level *level)
 		    kernel_file_to_number(value, &n))
 			sum += n;
 	}
-	(void)fclose(f); /* was only read */
+	(void)fclose(f); /* only read */
 	return sum;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor.c - does this machine give what the configuration asks for? The wish, and the whole.
+ * doctor.c - does this machine provide what the configuration asks for? Collects the wish and logs warnings.
  *
- * Judges nothing itself (doctor_checks.c) and reads nothing (doctor_facts.c). Main thread.
+ * Judging is in doctor_checks.c, reading in doctor_facts.c. Main thread.
  */
 #include "weir/host/doctor.h"
 
@@ -30,7 +30,7 @@ static void wish_binds(const struct config *c, struct doctor_wish *wish)
 
 			wish->fds++;
 			if (b->addr.kind == ADDR_FD && b->backlog == 0)
-				continue; /* as its maker wanted it */
+				continue; /* keeps the backlog its creator chose */
 			if (backlog >= wish->backlog) {
 				wish->backlog = backlog;
 				wish->backlog_given = b->backlog > 0;
@@ -41,7 +41,7 @@ static void wish_binds(const struct config *c, struct doctor_wish *wish)
 	}
 }
 
-/* What CAP_NET_ADMIN is for; a frontend's mark is set before privileges are dropped, and needs it too. */
+/* What needs CAP_NET_ADMIN. A frontend's mark is set before privileges are dropped, but needs it too. */
 static void wish_options(const struct config *c, struct doctor_wish *wish)
 {
 	for (size_t i = 0; i < c->frontend_count; i++) {
@@ -66,7 +66,7 @@ static void wish_options(const struct config *c, struct doctor_wish *wish)
 	}
 }
 
-/* One list that is a part of another counts as another: the hint may then promise too many ports. */
+/* A list that is part of another counts as different, so the hint may promise too many ports. */
 static bool same_source(const struct config_sources *x, const struct config_sources *y)
 {
 	if (x->count != y->count || x->client != y->client)
@@ -86,8 +86,8 @@ static bool same_route(const struct config_server *x, const struct config_server
 	return addr_equal(&x->addr.addr, &y->addr.addr);
 }
 
-/* Pairs of source and server that have a range of ports of their own; 0 when a Unix server takes any
- * number, or each client brings a range. */
+/* Pairs of source and server with a port range of their own; 0 if a Unix server takes any number, or each
+ * client brings its own range. */
 static size_t count_routes(const struct config_backend *b)
 {
 	size_t routes = 0;
@@ -105,7 +105,7 @@ static size_t count_routes(const struct config_backend *b)
 	return routes;
 }
 
-/* The most sessions that the frontends of a backend let in. */
+/* Maximum sessions that the frontends of a backend admit. */
 static uint64_t sessions_of(const struct config *c, size_t backend, uint64_t maxconn)
 {
 	uint64_t sum = 0;
@@ -146,7 +146,7 @@ void doctor_wish_of(const struct config *c, const struct limits_plan *plan, unsi
 	wish->workers = workers;
 	wish->ring = driver_wants_ring(g->driver, DRIVER_OF_AUTO);
 	wish->ring_given = g->driver == CONFIG_DRIVER_IO_URING;
-	/* Pipes that were not asked for by number give way to connections. */
+	/* Pipes not configured by number give way to connections. */
 	wish->fds = 2 * (wish->maxconn + (wish->pipes_given ? wish->pipes : 0)) + LIMITS_RESERVED_FDS +
 		    (uint64_t)LIMITS_FDS_PER_WORKER * workers;
 	wish_binds(c, wish);
@@ -186,7 +186,7 @@ void doctor_log(const struct doctor_facts *facts, const struct doctor_wish *wish
 	for (size_t i = 0; i < doctor_check_count; i++) {
 		doctor_judge(&doctor_checks[i], facts, wish, &f);
 		if (f.verdict == DOCTOR_WARN)
-			log_line(LOG_LEVEL_WARNING, "doctor: %s is %s, wanted is %s: %s",
+			log_line(LOG_LEVEL_WARNING, "doctor: %s is %s, wanted: %s; fix: %s",
 				 doctor_checks[i].name, f.current, f.wanted, f.fix);
 	}
 }

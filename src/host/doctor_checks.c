@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor_checks.c - one judgement for each row of doctor.tbl.h: facts and a wish in, a verdict out.
+ * doctor_checks.c - one function per row of doctor.tbl.h: facts and a wish in, a verdict out.
  *
- * What was written into the configuration and cannot be had is a warning; what is automatic and
- * could be more is a hint. Pure: reads nothing. Main thread.
+ * A configured value that is not available is a warning; an automatic one that could be higher is a hint.
+ * Pure: reads nothing. Main thread.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,14 +15,14 @@
 #include "weir/io/pipe_pool.h"
 #include "weir/io/uring.h"
 
-/* An automatic maxconn below this is a small limit that nobody chose. */
+/* An automatic maxconn below this is a low limit that nobody chose. */
 #define FEW_CONNECTIONS	  1000u
 #define ENOUGH_FDS	  65536u
 #define DEFAULT_SOMAXCONN 4096u
 
 typedef unsigned long long ull;
 
-/* Each of these is cut when it is too long: still a text. */
+/* Texts that are too long are truncated. */
 static void put(char *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void put(char *to, const char *fmt, ...)
@@ -79,7 +79,7 @@ static void judge_file_max(const struct doctor_facts *facts, const struct doctor
 	at_least(f, "fs.file-max", facts->file_max, wish->fds, wish->maxconn_given);
 }
 
-/* Pages for so many of the smallest pipes, and the sixteenth that the plan leaves to others. */
+/* Pages for that many of the smallest pipes, plus the sixteenth that the plan leaves to other processes. */
 static uint64_t pages_wanted(const struct doctor_wish *wish)
 {
 	const uint64_t pages = wish->pipes * PIPE_SLOTS_MIN;
@@ -150,7 +150,7 @@ static void judge_ports(const struct doctor_facts *facts, const struct doctor_wi
 	have = facts->port_high - facts->port_low + 1;
 	put(f->current, "%llu to %llu: %llu ports", (ull)facts->port_low, (ull)facts->port_high, (ull)have);
 	if (wish->ports > most)
-		put(f->fix, "more servers, or the same one again with another source=; and "
+		put(f->fix, "more servers, or the same server again with another source=; and "
 			    "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
 	else
 		put(f->fix, "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
@@ -176,13 +176,13 @@ static void judge_congestion(const struct doctor_facts *facts, const struct doct
 	(void)wish;
 	if (facts->congestion[0] == '\0')
 		return;
-	put(f->current, "%.31s (there are: %.100s)", facts->congestion, facts->congestion_available);
+	put(f->current, "%.31s (available: %.100s)", facts->congestion, facts->congestion_available);
 	put(f->wanted, bbr ? "bbr with net.core.default_qdisc=fq" : "any");
 	put(f->fix, "sysctl -w net.core.default_qdisc=fq");
 	f->verdict = verdict(!bbr || facts->qdisc[0] == '\0' || strcmp(facts->qdisc, "fq") == 0, false);
 }
 
-/* What is said to lack is what is to be raised. */
+/* The fix is to raise what `ring_why` says is missing. */
 static void fix_io_uring(const struct doctor_facts *facts, struct doctor_finding *f)
 {
 	if (facts->io_uring_disabled == 1 || facts->io_uring_disabled == 2)
@@ -214,7 +214,7 @@ static void judge_io_uring(const struct doctor_facts *facts, const struct doctor
 	f->verdict = verdict(usable || !wish->ring, wish->ring_given);
 }
 
-/* A larger limit of the group is of use only up to what the machine has. */
+/* Raising the group's limit helps only up to the memory of the machine. */
 static void fix_memory(uint64_t maxconn, uint64_t wanted, uint64_t machine, bool limited,
 		       struct doctor_finding *f)
 {
@@ -268,7 +268,7 @@ static void judge_cpus(const struct doctor_facts *facts, const struct doctor_wis
 	else
 		put(f->current, "%llu", (ull)facts->cpus);
 	put(f->fix, "threads = %llu in [global]%s", (ull)fitting,
-	    throttled ? ", or a larger CPUQuota= (beyond it all workers stand still together)" : "");
+	    throttled ? ", or a larger CPUQuota= (beyond it the kernel stops all workers at once)" : "");
 	f->verdict = verdict(!throttled && wish->workers <= facts->cpus, throttled);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor_facts.c - what the kernel says about its limits, read from /proc and /sys.
+ * doctor_facts.c - the kernel's limits, read from /proc and /sys.
  *
- * A file that is missing or says something else is an unknown number. Changes nothing. Main thread.
+ * A missing or malformed file makes the number unknown. Changes nothing. Main thread.
  */
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "kernel_file.h"
 
 #define GROUPS "/sys/fs/cgroup"
-/* From linux/capability.h, which not every libc-dev package brings. */
+/* From linux/capability.h, which some libc development packages lack. */
 #define CAP_BIT_NET_BIND_SERVICE 10
 #define CAP_BIT_NET_ADMIN	 12
 
@@ -61,7 +61,7 @@ bool doctor_group_path(const char *cgroup, char *path)
 	memcpy(path, line, len);
 	path[len] = '\0';
 	if (len == 1)
-		path[0] = '\0'; /* the top itself */
+		path[0] = '\0'; /* the root group */
 	return true;
 }
 
@@ -74,7 +74,7 @@ uint64_t doctor_cpu_milli(const char *cpu_max)
 	return quota * 1000 / period;
 }
 
-/* The least quota of our group and of all above it. */
+/* The smallest quota of our group and its ancestors. */
 static void read_groups(struct doctor_facts *facts)
 {
 	char path[DOCTOR_PATH_MAX], file[DOCTOR_PATH_MAX + 64], text[4096];
@@ -101,7 +101,7 @@ static uint64_t count_cpus(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint64_t)CPU_COUNT(&set) : DOCTOR_NONE;
 }
 
-/* DOCTOR_NONE where there is none, or it is not known. */
+/* DOCTOR_NONE if there is no limit or it is unknown. */
 static uint64_t read_locked_max(void)
 {
 	struct rlimit rl;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * driver_choice.c - which driver the workers get: what the configuration asks for, and what can be had.
+ * driver_choice.c - which driver the workers get, from what is configured and what is available.
  *
- * `driver = io_uring` is io_uring or no start: who writes it has a reason. `auto` starts. Logs nothing.
- * Main thread.
+ * `driver = io_uring` means io_uring or no start: whoever writes it has a reason. `auto` always starts. Logs
+ * nothing. Main thread.
  */
 #include "weir/host/driver_choice.h"
 

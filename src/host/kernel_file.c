@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernel_file.c - reading the small files of /proc and /sys.
+ * kernel_file.c - reading the small files in /proc and /sys.
  *
  * Owns nothing between calls. Any thread.
  */
@@ -14,7 +14,7 @@
 #include "weir/base/check.h"
 #include "weir/sys/sys.h"
 
-/* /proc/PID/status: one of its lines lists all supplementary groups. */
+/* One line of /proc/PID/status lists all supplementary groups. */
 #define STATUS_MAX 65536u
 
 int kernel_file_read(const char *path, char *buf, size_t room)

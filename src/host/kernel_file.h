@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernel_file.h - reading the small files of /proc and /sys.
+ * kernel_file.h - reading the small files in /proc and /sys.
  *
  * Any thread.
  */
@@ -11,18 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the file into `buf`, NUL-terminated; a file that is longer is cut. Its length, or -errno. */
+/* Reads the file into `buf`, NUL-terminated and truncated if too long. Returns its length, or -errno. */
 int kernel_file_read(const char *path, char *buf, size_t room);
-/* The first line without its newline; "" when the file cannot be read. Returns `buf`. */
+/* The first line without its newline; "" if the file cannot be read. Returns `buf`. */
 const char *kernel_file_line(const char *path, char *buf, size_t room);
-/* The decimal number that `text` begins with; false when there is none ("max"). */
+/* Parses the decimal number at the start of `text`; false if there is none ("max"). */
 bool kernel_file_to_number(const char *text, uint64_t *n);
-/* The number that the file begins with; false also when it cannot be read. */
+/* Parses the number at the start of the file; false also if it cannot be read. */
 bool kernel_file_number(const char *path, uint64_t *n);
 
-/* The effective capabilities in the text of /proc/PID/status, one bit each (capabilities(7)); 0 = none. */
+/* The effective capabilities from the text of /proc/PID/status, one bit each (capabilities(7)); 0 = none. */
 uint64_t kernel_file_capabilities(const char *status);
-/* Does this thread have capability `bit`? False when /proc cannot be read. */
+/* Does this thread have capability `bit`? False if /proc cannot be read. */
 bool kernel_file_has_capability(unsigned bit);
 
 #endif

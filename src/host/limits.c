@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * limits.c - how many connections and pipes this process may have: reading, and reckoning.
+ * limits.c - how many connections and pipes this process may have: facts and calculation.
  *
- * A session costs two descriptors; HAProxy's rule gives every fourth one a pipe (two more). Pages
- * of pipes are counted by the kernel for each user, so the plan is made after the privilege drop.
- * Never logs, never exits. Main thread.
+ * A session needs two descriptors; HAProxy's rule gives every fourth session a pipe (two more). The kernel
+ * counts pipe pages per user, so the plan is made after privileges are dropped. Never logs, never exits. Main
+ * thread.
  */
 #include "weir/host/limits.h"
 
@@ -24,14 +24,14 @@
 #include "kernel_file.h"
 
 #define BUF_BUDGET_MIN (UINT64_C(16) << 20)
-/* What a control group allows is divided: a half for buffers, which slow readers fill, a quarter for sessions
- * without traffic, an eighth for pipes; the rest is for the process itself. */
+/* How the memory of a control group is divided: half for buffers, which slow readers fill, a quarter for
+ * sessions without traffic, an eighth for pipes, and the remainder for the process itself. */
 #define GROUP_BUFS_PART  2u
 #define GROUP_CONNS_PART 4u
 #define GROUP_PIPES_PART 8u
-/* However small a group is: memory_guard.h looks after what these need. */
+/* However small the group is; memory_guard.h protects it from what these need. */
 #define GROUP_CONNS_MIN 100u
-/* From linux/capability.h, which not every libc-dev package brings. */
+/* From linux/capability.h, which some libc development packages lack. */
 #define CAP_BIT_SYS_ADMIN    21
 #define CAP_BIT_SYS_RESOURCE 24
 
@@ -50,13 +50,13 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What pipe_pool.h makes pipes shrink to before they get fewer. */
+/* The size to which pipe_pool.h shrinks pipes before it reduces their number. */
 static uint64_t smallest_pipe(const struct limits_facts *facts)
 {
 	return PIPE_SLOTS_MIN * facts->page_bytes;
 }
 
-/* The largest power of two up to `n`, from `smallest` on, which is one too. */
+/* The largest power of two up to `n`, at least `smallest`, which must be a power of two. */
 static uint32_t power_of_two_below(uint64_t n, uint64_t smallest)
 {
 	uint32_t p = (uint32_t)smallest;
@@ -67,7 +67,7 @@ static uint32_t power_of_two_below(uint64_t n, uint64_t smallest)
 	return p;
 }
 
-/* Fills in the budget and the size of pipes; returns how many the kernel lets us have. */
+/* Fills in the pipe size and budget; returns how many pipes the kernel allows. */
 static uint64_t plan_pipe_bytes(const struct limits_facts *facts, const struct limits_wish *wish,
 				struct engine_limits *out)
 {
@@ -83,8 +83,8 @@ static uint64_t plan_pipe_bytes(const struct limits_facts *facts, const struct l
 		(uint32_t)min_u64(out->pipe_bytes, power_of_two_below(facts->pipe_max_bytes, smallest));
 	if (facts->pipe_user_pages == 0)
 		return UINT64_MAX;
-	/* A sixteenth is left to other processes of this user: past the limit the kernel makes pipes of
-	 * two slots, and we would make and close one for each flow that asks. */
+	/* Leave a sixteenth to other processes of this user: past the limit the kernel makes pipes of two
+	 * slots, and we would make and close one for each flow that asks. */
 	out->pipe_budget_bytes = (facts->pipe_user_pages - facts->pipe_user_pages / 16) * facts->page_bytes;
 	/* Pipes get smaller before they get fewer, so count the smallest. */
 	return out->pipe_budget_bytes / smallest;
@@ -97,7 +97,7 @@ static uint64_t limits_memory(const struct limits_facts *facts)
 	return min_u64(facts->memory_bytes, facts->group_bytes);
 }
 
-/* Does a control group allow less than there is? The kernel then kills whoever has more. */
+/* Does a control group allow less than the machine has? Then the kernel kills whoever exceeds it. */
 static bool is_group_limited(const struct limits_facts *facts)
 {
 	return facts->group_bytes != 0 && facts->group_bytes == limits_memory(facts);
@@ -106,7 +106,7 @@ static bool is_group_limited(const struct limits_facts *facts)
 static uint64_t plan_buf_budget(const struct limits_facts *facts, uint64_t maxconn)
 {
 	const uint64_t memory = limits_memory(facts);
-	uint64_t budget = maxconn * 2 * BUF_MAX; /* each flow keeps at most one of the largest */
+	uint64_t budget = maxconn * 2 * BUF_MAX; /* at most one per flow, of the largest size */
 	uint64_t least = BUF_BUDGET_MIN;
 
 	if (is_group_limited(facts)) {
@@ -118,7 +118,7 @@ static uint64_t plan_buf_budget(const struct limits_facts *facts, uint64_t maxco
 	return budget > least ? budget : least;
 }
 
-/* Pipes hold pages that count for the group. */
+/* The pages in pipes count towards the group. */
 static uint64_t plan_group_pipes(const struct limits_facts *facts, uint64_t allowed, struct limits_plan *plan)
 {
 	const uint64_t budget = facts->group_bytes / GROUP_PIPES_PART;
@@ -130,7 +130,7 @@ static uint64_t plan_group_pipes(const struct limits_facts *facts, uint64_t allo
 	return min_u64(allowed, budget / smallest_pipe(facts));
 }
 
-/* Sessions that an automatic maxconn may have in a group. */
+/* Maximum sessions for an automatic maxconn in a group. */
 static uint64_t group_conns(const struct limits_facts *facts, unsigned workers)
 {
 	const uint64_t base = workers * LIMITS_WORKER_BYTES;
@@ -140,8 +140,8 @@ static uint64_t group_conns(const struct limits_facts *facts, unsigned workers)
 	return fit > GROUP_CONNS_MIN ? round_down(fit) : GROUP_CONNS_MIN;
 }
 
-/* Sets maxconn and pipes in the `room` descriptors that are for sessions. `plan` says why pipes are allowed
- * no more, and what memory leaves to an automatic maxconn. 0 or -EMFILE. */
+/* Sets maxconn and pipes from the `room` descriptors available to sessions. `plan` says what limits pipes and
+ * how many sessions memory allows an automatic maxconn. 0 or -EMFILE. */
 static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t pipes_allowed,
 		       struct limits_plan *plan)
 {
@@ -173,7 +173,7 @@ static int plan_counts(const struct limits_wish *wish, uint64_t room, uint64_t p
 		}
 		if (2 * conns <= room && 2 * (conns + pipes) > room) {
 			pipes = (room - 2 * conns) / 2;
-			plan->pipes_why = "the descriptors that maxconn leaves";
+			plan->pipes_why = "by the descriptors that maxconn leaves free";
 		}
 	}
 	if (conns == 0 || 2 * (conns + pipes) > room)
@@ -224,7 +224,7 @@ const char *limits_describe(const struct limits_facts *facts, const struct limit
 	if (e->pipe_budget_bytes != UINT64_MAX)
 		(void)snprintf(budget, sizeof(budget), "; %llu MiB for all pipes",
 			       (unsigned long long)(e->pipe_budget_bytes >> 20));
-	/* A cut line is still a line. */
+	/* May be truncated. */
 	(void)snprintf(
 		buf, room,
 		"limits: %llu descriptors: maxconn %u, maxpipes %u of %u KiB (%s%s), buffers up to %llu MiB"
@@ -253,7 +253,7 @@ void limits_raise_locked(void)
 	if (setrlimit(RLIMIT_MEMLOCK, &rl) == 0 || getrlimit(RLIMIT_MEMLOCK, &rl) != 0)
 		return;
 	rl.rlim_cur = rl.rlim_max;
-	(void)setrlimit(RLIMIT_MEMLOCK, &rl); /* up to the hard limit is always allowed */
+	(void)setrlimit(RLIMIT_MEMLOCK, &rl); /* never fails up to the hard limit */
 }
 
 unsigned limits_count_workers(const struct config_global *g)
@@ -267,7 +267,7 @@ unsigned limits_count_workers(const struct config_global *g)
 		return g->cpu_count;
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 0)
 		return (unsigned)CPU_COUNT(&cpus);
-	online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than a cpu_set_t holds */
+	online = sysconf(_SC_NPROCESSORS_ONLN); /* more CPUs than a cpu_set_t holds */
 	return online > 0 ? (unsigned)online : 1;
 }
 
@@ -335,15 +335,15 @@ static uint64_t number_or(const char *path, uint64_t otherwise)
 	return kernel_file_number(path, &n) ? n : otherwise;
 }
 
-/* The kernel asks for the capability in the first user namespace; a full set inside another one is
- * worth nothing for pipes. There alone the identity map covers all ids. */
+/* The kernel checks the capability in the first user namespace; a full set inside another one is useless for
+ * pipes. Only the first has the identity map over all IDs. */
 static bool in_first_user_namespace(void)
 {
 	char map[128];
 	unsigned long long inside, outside, count;
 
 	if (kernel_file_read("/proc/self/uid_map", map, sizeof(map)) <= 0)
-		return true; /* a kernel without user namespaces */
+		return true; /* kernel without user namespaces */
 	if (sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
 		return false;
 	return inside == 0 && outside == 0 && count == UINT32_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * listen_error.c - why a socket cannot listen, in words, and what the operator can do.
+ * listen_error.c - why a socket cannot listen, as text, and what the operator can do.
  *
- * A table for the errors that people meet; the rest is strerror(3)'s. Main thread.
+ * A table for the common errors; strerror(3) for the rest. Main thread.
  */
 #include "weir/host/listen_error.h"
 
@@ -21,7 +21,7 @@ struct row {
 
 static const struct row rows[] = {
 	{EADDRINUSE, true,
-	 "address already in use; a process listens there ('ss -lxp' names it), or the path is no socket: "
+	 "address already in use; a process listens there ('ss -lxp' names it), or the path is not a socket: "
 	 "stop or remove it"},
 	{EACCES, false,
 	 "permission denied; a port below 1024 needs root, or in the unit "
@@ -29,13 +29,13 @@ static const struct row rows[] = {
 	{EACCES, true, "permission denied; check who may write to the folder, and who owns what lies there"},
 	{EPERM, true, "not permitted; only root may give a socket to another owner"},
 	{EADDRNOTAVAIL, false, "no interface of this machine has that address; 'ip addr' lists them"},
-	{EAFNOSUPPORT, false, "this machine has no IPv6; write an IPv4 address, as in 0.0.0.0:80"},
+	{EAFNOSUPPORT, false, "this machine has no IPv6; use an IPv4 address, as in 0.0.0.0:80"},
 	{ESTALE, true,
 	 "the socket was replaced while weir created it; make the folder writable only by root and weir's "
 	 "user"},
-	{ENOENT, true, "the folder does not exist; make it first"},
-	{EINVAL, false, "a host name cannot be listened on; write an address"},
-	{EROFS, true, "the file system is read-only; take another path"},
+	{ENOENT, true, "the folder does not exist; create it first"},
+	{EINVAL, false, "a host name cannot be listened on; use an address"},
+	{EROFS, true, "the file system is read-only; use another path"},
 };
 
 const char *listen_error_by(int err, const struct addr_spec *at, pid_t holder,
@@ -45,7 +45,7 @@ const char *listen_error_by(int err, const struct addr_spec *at, pid_t holder,
 		return listen_error(err, at, buf);
 	(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
 		       "address already in use: process %d has it ('ps %d' shows which); stop that, or take "
-		       "another path",
+		       "use another path",
 		       (int)holder, (int)holder);
 	return buf;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * listen_fds.c - sockets that another process passed to us: `bind = fd@NAME` and `fd@N`.
+ * listen_fds.c - sockets passed by another process: `bind = fd@NAME` and `fd@N`.
  *
- * Owns the passed descriptors until an endpoint takes them. Makes no socket, and refuses whatever
- * does not listen yet: that a wrong unit file is found at the start, not by the first client. Main
- * thread.
+ * Owns the passed descriptors until an endpoint takes them. Creates no sockets, and refuses one that does not
+ * listen yet, so that a wrong unit file shows up at startup and not with the first client. Main thread.
  */
 #include "weir/host/listen_fds.h"
 
@@ -24,14 +23,14 @@
 #include "weir/host/socket_preflight.h"
 #include "weir/sys/sys.h"
 
-/* sd_listen_fds_with_names(3) calls one so that came without a name. */
+/* What sd_listen_fds_with_names(3) calls a descriptor without a name. */
 #define NAME_UNKNOWN "unknown"
 
 static const char *const environment[3] = {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"};
 
 /* ---- reading ---- */
 
-/* Cuts "a:b:c" into `count` names; false when there are not as many. */
+/* Splits "a:b:c" into `count` names; false if the number differs. */
 static bool cut_names(struct listen_fds *l)
 {
 	char *name = l->names;
@@ -58,14 +57,14 @@ int listen_fds_parse(struct listen_fds *l, const char *const values[static 3], p
 	memset(l, 0, sizeof(*l));
 	if (pid_text == NULL || count_text == NULL)
 		return 0;
-	*why = "LISTEN_PID is no process";
+	*why = "LISTEN_PID is not a process ID";
 	if (value_number(pid_text, &meant) != 0 || meant == 0 || meant > INT32_MAX)
 		return -EINVAL;
 	if ((pid_t)meant != pid) {
 		l->other_pid = (long)meant;
 		return 0;
 	}
-	*why = "LISTEN_FDS is no number of descriptors";
+	*why = "LISTEN_FDS is not a number of descriptors";
 	if (value_number(count_text, &count) != 0 || count > LISTEN_FDS_MAX)
 		return -EINVAL;
 	if (count == 0)
@@ -82,7 +81,7 @@ int listen_fds_parse(struct listen_fds *l, const char *const values[static 3], p
 		l->list[i] = (struct listen_fd){.fd = LISTEN_FDS_FIRST + (int)i, .name = NAME_UNKNOWN};
 	if (names == NULL || cut_names(l))
 		return 0;
-	*why = "LISTEN_FDNAMES has not as many names as LISTEN_FDS says";
+	*why = "LISTEN_FDNAMES and LISTEN_FDS disagree on the number of names";
 	listen_fds_free(l);
 	return -EINVAL;
 }
@@ -96,13 +95,13 @@ int listen_fds_read(struct listen_fds *l, const char **why)
 		values[i] = getenv(environment[i]);
 	err = listen_fds_parse(l, values, getpid(), why);
 	for (size_t i = 0; i < ARRAY_LEN(environment); i++)
-		(void)unsetenv(environment[i]); /* fails for a name with '=' alone */
+		(void)unsetenv(environment[i]); /* fails only for a name with '=' */
 	for (size_t i = 0; i < l->count; i++)
 		l->list[i].missing = fcntl(l->list[i].fd, F_SETFD, FD_CLOEXEC) != 0;
 	return err;
 }
 
-/* ---- looking ---- */
+/* ---- examining ---- */
 
 static int socket_option(int fd, int name)
 {
@@ -136,18 +135,18 @@ static const char *verdict_text(enum listen_fd_verdict v)
 	static const char *const texts[] = {
 	    [LISTEN_FD_FINE] = "fine",
 	    [LISTEN_FD_CLOSED] = "is not open",
-	    [LISTEN_FD_NO_SOCKET] = "is no socket; a .socket unit passes one for each ListenStream=",
+	    [LISTEN_FD_NO_SOCKET] = "is not a socket; a .socket unit passes one for each ListenStream=",
 	    [LISTEN_FD_NO_FAMILY] = "is neither a TCP nor a Unix socket",
-	    [LISTEN_FD_NO_STREAM] = "is no stream socket; write ListenStream= in the .socket unit",
+	    [LISTEN_FD_NO_STREAM] = "is not a stream socket; write ListenStream= in the .socket unit",
 	    [LISTEN_FD_DEAF] = "does not listen; a .socket unit must say Accept=no",
 	};
 
 	return texts[v];
 }
 
-/* ---- giving to endpoints ---- */
+/* ---- handing out to endpoints ---- */
 
-/* "'web', 'api'": every name once, cut to `room`. */
+/* "'web', 'api'": each name once, truncated to `room`. */
 static const char *list_names(const struct listen_fds *l, char *buf, size_t room)
 {
 	size_t used = 0;
@@ -163,7 +162,7 @@ static const char *list_names(const struct listen_fds *l, char *buf, size_t room
 			continue;
 		n = snprintf(buf + used, room - used, "%s'%s'", used > 0 ? ", " : "", l->list[i].name);
 		if (n < 0 || (size_t)n >= room - used)
-			break; /* so many names that a cut list does */
+			break; /* a truncated list will do */
 		used += (size_t)n;
 	}
 	return buf;
@@ -177,13 +176,14 @@ static int refuse_unpassed(const struct listen_fds *l, const char *name, char *w
 	if (l->other_pid != 0) {
 		(void)snprintf(why, room,
 			       "the sockets were passed to process %ld (LISTEN_PID), and this one is %d; "
-			       "start weir itself, with no shell or wrapper that stays between",
+			       "start weir directly, not through a shell or wrapper that keeps running",
 			       l->other_pid, (int)getpid());
 		return -ENOENT;
 	}
 	if (l->count == 0) {
 		(void)snprintf(why, room,
-			       "no socket was passed; start it by a .socket unit with FileDescriptorName=%s, "
+			       "no socket was passed; start weir from a .socket unit with "
+			       "FileDescriptorName=%s, "
 			       "or write an address",
 			       name);
 		return -ENOENT;
@@ -191,13 +191,13 @@ static int refuse_unpassed(const struct listen_fds *l, const char *name, char *w
 	suggest_init(&near, name);
 	for (size_t i = 0; i < l->count; i++)
 		suggest_offer(&near, l->list[i].name, NULL);
-	(void)snprintf(why, room, "no socket of this name was passed, only %s%s%s%s",
+	(void)snprintf(why, room, "no socket with this name was passed, only %s%s%s%s",
 		       list_names(l, names, sizeof(names)), near.best != NULL ? "; did you mean '" : "",
 		       near.best != NULL ? near.best : "", near.best != NULL ? "'?" : "");
 	return -ENOENT;
 }
 
-/* One descriptor, looked at and made ready, into `slot`. `f` is NULL when it was not passed by the
+/* Examines and prepares one descriptor, and stores it in `slot`. `f` is NULL if it was not passed by the
  * protocol. 0 or -errno. */
 static int take_fd(struct listen_fd *f, int fd, int *slot, char *why, size_t room)
 {
@@ -221,7 +221,7 @@ static int take_fd(struct listen_fd *f, int fd, int *slot, char *why, size_t roo
 	return 0;
 }
 
-/* An fd@3: one of those passed, or one that this process just has, as HAProxy does it. */
+/* For fd@3: one of the passed descriptors, or one that this process simply has open, as in HAProxy. */
 static int collect_number(struct listen_fds *l, const struct engine *e, int fd, int *slot, char *why,
 			  size_t room)
 {
@@ -230,7 +230,8 @@ static int collect_number(struct listen_fds *l, const struct engine *e, int fd, 
 	for (size_t i = 0; i < e->endpoint_count; i++) {
 		if (e->endpoints[i].fd != fd)
 			continue;
-		(void)snprintf(why, room, "descriptor %d belongs to another bind already, by its name", fd);
+		(void)snprintf(why, room,
+			       "descriptor %d belongs to another bind already, which uses its name", fd);
 		return -EBUSY;
 	}
 	for (size_t i = 0; i < l->count; i++)
@@ -239,7 +240,7 @@ static int collect_number(struct listen_fds *l, const struct engine *e, int fd, 
 	return take_fd(passed, fd, slot, why, room);
 }
 
-/* All descriptors of the name, into `fds`; a count or -errno. */
+/* Stores all descriptors with that name in `fds`; returns the count or -errno. */
 static ssize_t collect_name(struct listen_fds *l, const char *name, int *fds, char *why, size_t room)
 {
 	bool known = false;
@@ -262,11 +263,11 @@ static ssize_t collect_name(struct listen_fds *l, const char *name, int *fds, ch
 		return refuse_unpassed(l, name, why, room);
 	if (n > 0)
 		return (ssize_t)n;
-	(void)snprintf(why, room, "its descriptors belong to other binds already, by their numbers");
+	(void)snprintf(why, room, "its descriptors belong to other binds already, which use their numbers");
 	return -EBUSY;
 }
 
-/* Why a passed socket cannot be set up: which option of its bind, if it was one. */
+/* Why a passed socket cannot be set up; names the option of its bind that failed, if any. */
 static void explain_refusal(const struct engine *e, const struct config_bind *b, int err, char *why,
 			    size_t room)
 {
@@ -360,8 +361,8 @@ void listen_fds_close(struct listen_fds *l)
 	text[used] = '\0';
 	if (used > 0)
 		log_line(LOG_LEVEL_WARNING,
-			 "passed and used by no bind, so closed: %s; write bind = fd@NAME, or take it out "
-			 "of the .socket unit",
+			 "closed a passed socket that no bind uses: %s; write bind = fd@NAME, or remove it "
+			 "from the .socket unit",
 			 text);
 }
 

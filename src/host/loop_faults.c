@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * loop_faults.c - what the control loop's library asks for when it can go no further: memory, and words.
+ * loop_faults.c - libev's allocator and its handler of fatal errors.
  *
- * The reserve hands out pieces one behind the other and takes none back, but all at once when none is in
- * use: it is for the growth of a few tables in an hour of need. What is freed to malloc(3) or grows again
- * when there is memory leaves it.
+ * The reserve hands out pieces one after another and reclaims them all at once, when none is in use: it only
+ * has to let a few tables grow during a shortage. A piece leaves it when it is freed, or when it grows while
+ * malloc(3) has memory again.
  */
 #include "weir/host/loop_faults.h"
 
@@ -21,13 +21,13 @@
 #include "weir/base/check.h"
 #include "weir/base/last_words.h"
 
-/* What the loop has without any descriptor of ours, doubled. */
+/* What the loop uses without any descriptors of ours, doubled. */
 #define BYTES_MIN 65536u
-/* More than any function of control has used so far. The kernel grows the stack on demand, and a process
- * whose address space is used up would end there. */
+/* More than any function of control has used so far. The kernel grows the stack on demand, which would kill a
+ * process whose address space is used up. */
 #define STACK_BYTES 262144u
 
-/* Lies before each piece. */
+/* Precedes each piece. */
 struct piece {
 	size_t size;
 	alignas(max_align_t) char bytes[];
@@ -37,7 +37,7 @@ static struct {
 	char *bytes; /* owns */
 	size_t size;
 	size_t used;
-	unsigned pieces; /* in use */
+	unsigned pieces; /* number in use */
 	void *(*source)(void *ptr, size_t size);
 } reserve;
 
@@ -45,7 +45,8 @@ static _Noreturn void give_up(const char *what)
 {
 	char text[256];
 
-	/* A ring would have to be read by this very loop. A text that is cut still says what happened. */
+	/* Bypasses the log rings, which this very loop would have to read. A truncated text still says what
+	 * happened. */
 	(void)snprintf(text, sizeof(text), "the control loop cannot go on: %s: %s; the process ends", what,
 		       strerror(errno));
 	last_words_check(text);
@@ -74,7 +75,7 @@ static void *take(size_t size)
 
 	if (size > reserve.size || whole > reserve.size - reserve.used) {
 		errno = ENOMEM;
-		give_up("no memory for its tables, and none in reserve");
+		give_up("no memory for its tables, and the reserve is used up");
 	}
 	p = (struct piece *)(void *)(reserve.bytes + reserve.used);
 	reserve.used += whole;
@@ -83,7 +84,7 @@ static void *take(size_t size)
 	return p->bytes;
 }
 
-/* A piece of the reserve that is to have another size. */
+/* Resizes a piece of the reserve. */
 static void *move(void *ptr, size_t size)
 {
 	const struct piece *p = container_of(ptr, struct piece, bytes);
@@ -119,7 +120,7 @@ void *loop_faults_alloc(void *ptr, long size)
 		return p;
 	p = take((size_t)size);
 	if (ptr != NULL) {
-		const size_t had = malloc_usable_size(ptr); /* at least what was asked for */
+		const size_t had = malloc_usable_size(ptr); /* at least the requested size */
 
 		memcpy(p, ptr, had < (size_t)size ? had : (size_t)size);
 		free(ptr);
@@ -141,7 +142,7 @@ int loop_faults_init(void)
 	return loop_faults_reserve(0);
 }
 
-/* One byte at the far end is enough: the kernel makes the stack reach to it. */
+/* Touching one byte at the far end is enough: the kernel extends the stack to it. */
 static __attribute__((noinline)) void reserve_stack(void)
 {
 	volatile char far[STACK_BYTES];
@@ -157,7 +158,7 @@ int loop_faults_reserve(size_t fds)
 
 	reserve_stack();
 	bytes = malloc(size);
-	if (bytes == NULL || reserve.pieces > 0) { /* in need of it already */
+	if (bytes == NULL || reserve.pieces > 0) { /* already in use */
 		free(bytes);
 		return -ENOMEM;
 	}
@@ -173,7 +174,7 @@ int loop_faults_reserve(size_t fds)
 void loop_faults_free(void)
 {
 	if (reserve.pieces > 0)
-		return; /* it is still somebody's */
+		return; /* still in use */
 	free(reserve.bytes);
 	reserve.bytes = NULL;
 	reserve.size = 0;

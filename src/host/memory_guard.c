@@ -2,7 +2,7 @@
  *
  * memory_guard.c - no new clients while the memory of our control group is short.
  *
- * Owns a timer, set only while sessions are many, and the decision. Main thread.
+ * Owns a timer, set only while there are many sessions, and the decision. Main thread.
  */
 #include "weir/host/memory_guard.h"
 
@@ -12,23 +12,23 @@
 
 #define PAUSE_PERCENT  90u
 #define RESUME_PERCENT 85u
-/* From here on it may be short before the next look of a calm second. */
+/* From here on, memory may run short before the next look a second later. */
 #define NEAR_PERCENT   50u
 #define LOOK_S	       1.
 #define LOOK_NEAR_S    0.1
-/* News that workers have while sessions are many are a reason to look, but not each of them. */
+/* News from workers while there are many sessions triggers a look, but not every time. */
 #define LOOK_NEWS_S    0.02
-/* While acceptance pauses: it comes and goes with a line each, at most three a second. */
+/* While accepting is paused. Each change logs a line, at most three a second. */
 #define LOOK_PAUSED_S  0.5
-/* Sessions are many when each could hold so much, and together they would fill the group. */
+/* Sessions are many if, holding this much each, they would together fill the group. */
 #define BYTES_A_SESSION (UINT64_C(1) << 20)
 #define FEW_SESSIONS	16u
 
-/* How full it is. */
+/* How full the group is. */
 struct memory_state {
-	uint64_t used;	/* of the group that is fullest */
-	uint64_t limit; /* CGROUP_NO_LIMIT = none is known, and the rest says nothing */
-	unsigned percent; /* of that, or of the budget of buffers where that is more */
+	uint64_t used;	/* of the fullest group */
+	uint64_t limit; /* CGROUP_NO_LIMIT = none known; then the other fields mean nothing */
+	unsigned percent; /* of the limit, or of the buffer budget if that is fuller */
 	bool by_buffers;
 };
 
@@ -39,7 +39,8 @@ static unsigned percent_of(uint64_t used, uint64_t limit)
 
 static void take_stock(const struct memory_guard *g, struct memory_state *state)
 {
-	/* Sessions that are open get the last sixth. What rests is there for the next. */
+	/* The last sixth of the budget is for sessions that are open. Idle buffers do not count: the next
+	 * session can use them. */
 	const unsigned buffers = percent_of(engine_sum(g->engine, bufs_in_use_bytes),
 					    g->engine->bufs.budget_bytes / 6 * 5);
 
@@ -74,11 +75,11 @@ static void set_paused(struct memory_guard *g, bool paused, const struct memory_
 	if (paused)
 		log_line(LOG_LEVEL_WARNING,
 			 "memory is short: the control group uses %llu of %llu MiB%s; new clients wait in "
-			 "the backlog; raise its limit (see `limits:`) or lower maxconn",
+			 "the backlog; raise the group's limit (see the `limits:` line) or lower maxconn",
 			 used, limit, of);
 	else if (state->limit == CGROUP_NO_LIMIT)
 		log_line(LOG_LEVEL_NOTICE,
-			 "memory: few connections are left; new clients are accepted again");
+			 "memory: only few connections are left; new clients are accepted again");
 	else
 		log_line(LOG_LEVEL_NOTICE,
 			 "memory: the control group uses %llu of %llu MiB; new clients are accepted again",
@@ -106,7 +107,7 @@ static void look(struct memory_guard *g)
 	g->looked = ev_now(g->loop);
 	take_stock(g, &state);
 	known = state.limit != CGROUP_NO_LIMIT; /* else percent is 0 */
-	/* What cannot be read now (no descriptor, no memory) is no reason to let anybody in. */
+	/* If the group cannot be read now (no descriptor, no memory), do not resume. */
 	if (!g->paused && many && state.percent >= PAUSE_PERCENT)
 		set_paused(g, true, &state);
 	else if (g->paused && (!many || (known && state.percent < RESUME_PERCENT)))
@@ -139,7 +140,7 @@ void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engi
 	smallest = cgroup_memory_smallest(&g->groups);
 	if (smallest == NULL)
 		return;
-	many = smallest->limit_bytes / BYTES_A_SESSION / workers; /* at one worker, or in all */
+	many = smallest->limit_bytes / BYTES_A_SESSION / workers; /* on one worker, or in total */
 	if (many < FEW_SESSIONS)
 		many = FEW_SESSIONS;
 	e->sessions_many = many < UINT32_MAX ? (uint32_t)many : UINT32_MAX;
@@ -162,7 +163,7 @@ void memory_guard_stop(struct memory_guard *g)
 void memory_guard_publish(void *guard, figure_report *report, void *to)
 {
 	static const struct figure limit = {"memory_limit_bytes", FIGURE_GAUGE,
-					    "the smallest limit of our control groups"};
+					    "smallest limit of the daemon's control groups"};
 	static const struct figure usage = {"memory_used_bytes", FIGURE_GAUGE, "memory in use in that group"};
 	static const struct figure is_short = {"memory_is_short", FIGURE_GAUGE,
 					       "1 while listeners are paused because memory is short"};

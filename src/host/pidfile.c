@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * pidfile.c - a file with the process's number in it, for those who want to signal it.
+ * pidfile.c - a file with the process ID, for those who want to signal the process.
  *
- * Written beside its place and then renamed, so that nobody reads half a number. Main thread.
+ * Written under a temporary name and then renamed, so that nobody reads a partial number. Main thread.
  */
 #include "weir/host/pidfile.h"
 
@@ -24,7 +24,7 @@ static int write_number(struct pidfile *p, const char *path)
 
 	if (fd < 0)
 		return -errno;
-	/* The umask of whoever started us says nothing about who may read this. */
+	/* The inherited umask should not decide who may read this. */
 	if (fchmod(fd, 0644) != 0)
 		err = -errno;
 	if (!err && fstat(fd, &st) != 0)
@@ -34,7 +34,7 @@ static int write_number(struct pidfile *p, const char *path)
 	if (close(fd) != 0 && !err)
 		err = -errno;
 	if (err) {
-		(void)unlink(path); /* we made it just now */
+		(void)unlink(path); /* we created it just now */
 		return err;
 	}
 	p->dev = st.st_dev;
@@ -42,7 +42,7 @@ static int write_number(struct pidfile *p, const char *path)
 	return 0;
 }
 
-/* Is the file at the path still ours? A successor puts another one there, by a rename. */
+/* Is the file at the path still ours? A successor replaces it by a rename. */
 static bool is_ours(const struct pidfile *p)
 {
 	struct stat st;
@@ -59,19 +59,20 @@ int pidfile_write(struct pidfile *p, const char *path)
 
 	p->path = path;
 	p->written = false;
-	/* A device or a folder that root would replace by a file is a mistake in the command line. */
+	/* A device or folder in the place of the file is a mistake on the command line; root must not replace
+	 * it. */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return -EEXIST;
 	if (snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid()) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
-	(void)unlink(fresh); /* left by a process of our number that was killed */
+	(void)unlink(fresh); /* left by a killed process with the same ID */
 	errno = 0;
 	err = write_number(p, fresh);
 	if (err)
 		return err;
 	if (rename(fresh, path) != 0) {
 		err = -errno;
-		(void)unlink(fresh); /* we made it just now */
+		(void)unlink(fresh); /* we created it just now */
 		return err;
 	}
 	p->written = true;
@@ -83,7 +84,7 @@ int pidfile_read(const char *path)
 	char text[32];
 	char *end;
 	long number;
-	/* A FIFO in its place is not waited for. */
+	/* Does not wait if the path is a FIFO. */
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	ssize_t len;
 
@@ -100,7 +101,8 @@ int pidfile_read(const char *path)
 
 void pidfile_remove(struct pidfile *p)
 {
-	/* After the privilege drop the folder may not be ours to write; the next start replaces it. */
+	/* Without privileges we may be unable to write to the folder; then the next start replaces the
+	 * file. */
 	if (p->written && is_ours(p))
 		(void)unlink(p->path);
 	p->written = false;

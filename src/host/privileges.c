@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * privileges.c - becoming another user, for good.
+ * privileges.c - switching to another user, permanently.
  *
- * Groups first, then the user: afterwards we may no longer change groups. Real, effective and
- * saved ids change together, and the change is verified, because a process that believes that it
- * dropped its rights and did not is worse than one that never tried. Main thread.
+ * Groups first, then the user: afterwards we may no longer change groups. Real, effective and saved IDs
+ * change together, and the change is verified: a process that wrongly believes it has dropped its privileges
+ * is worse than one that never tried. Main thread.
  */
 #include "weir/host/privileges.h"
 
@@ -19,7 +19,7 @@
 
 #include "weir/base/check.h"
 
-/* A number stands for itself, so that an id without a name can be used. */
+/* A number is used as is, so that an ID without a name works. */
 static bool parse_id(const char *text, unsigned long *id)
 {
 	char *end;
@@ -39,7 +39,7 @@ static int find_user(const char *name, struct privileges *p)
 	if (pw == NULL && parse_id(name, &id)) {
 		pw = getpwuid((uid_t)id);
 		p->uid = (uid_t)id;
-		p->gid = (gid_t)id; /* without an entry; to keep the group would be to keep root's */
+		p->gid = (gid_t)id; /* no passwd entry; keeping the group would keep root's */
 		if (pw == NULL)
 			return 0;
 	}
@@ -92,8 +92,8 @@ static bool is_dropped(const struct privileges *p)
 	return r == p->uid && e == p->uid && s == p->uid && rg == p->gid && eg == p->gid && sg == p->gid;
 }
 
-/* systemd's User= and Group= did it already. Without a `group` in the file the unit's is as good as
- * the user's own. */
+/* systemd's User= and Group= did it already. Without a configured `group` the unit's is as good as the user's
+ * own. */
 static bool is_there_already(const struct privileges *p)
 {
 	struct privileges wanted = *p;
@@ -122,12 +122,12 @@ int privileges_drop(const struct privileges *p)
 {
 	int err;
 
-	/* Nothing to do, and setgroups(2) would be refused. */
+	/* Nothing to do, and setgroups(2) would fail. */
 	if (geteuid() != 0 && (!p->change || is_there_already(p)))
 		return 0;
 	err = set_groups(p);
 	if (!p->change)
-		/* Root without CAP_SETGID cannot give its groups up: no reason to refuse the start. */
+		/* Root without CAP_SETGID cannot drop its groups; that is no reason to refuse to start. */
 		return err == -EPERM ? 0 : err;
 	if (err)
 		return err;

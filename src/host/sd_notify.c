@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sd_notify.c - messages to the service manager: the protocol of sd_notify(3), by hand.
+ * sd_notify.c - messages to the service manager: our own implementation of the sd_notify(3) protocol.
  *
- * Owns one unconnected socket: a manager that starts again listens at the same address. Never
- * blocks, never waits for an answer. Main thread.
+ * Owns one unconnected socket, so a manager that restarts at the same address still gets messages. Never
+ * blocks, never waits for a reply. Main thread.
  */
 #include "weir/host/sd_notify.h"
 
@@ -30,7 +30,7 @@ int sd_notify_address(const char *text, struct addr *to)
 		return -EINVAL;
 	to->un.sun_family = AF_UNIX;
 	memcpy(to->un.sun_path, text, len);
-	/* All of an abstract name counts; a path ends with a NUL. */
+	/* An abstract name counts in full; a path includes its NUL. */
 	to->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (text[0] == '/' ? 1 : 0));
 	if (text[0] == '@')
 		to->un.sun_path[0] = '\0';
@@ -43,7 +43,7 @@ int64_t sd_notify_watchdog(const char *usec, const char *watchdog_pid, pid_t pid
 
 	if (usec == NULL || value_number(usec, &us) != 0 || us == 0 || us > INT64_MAX / NS_PER_US)
 		return 0;
-	/* Without a process it is for whoever reads it. */
+	/* Without a process ID it is for whoever reads it. */
 	if (watchdog_pid != NULL && (value_number(watchdog_pid, &meant) != 0 || meant != (uint64_t)pid))
 		return 0;
 	return (int64_t)us * NS_PER_US;
@@ -67,7 +67,7 @@ int sd_notify_open(struct sd_notify *n)
 		n->watchdog_ns =
 		    sd_notify_watchdog(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"), getpid());
 	for (size_t i = 0; i < ARRAY_LEN(environment); i++)
-		(void)unsetenv(environment[i]); /* fails for a name with '=' alone */
+		(void)unsetenv(environment[i]); /* fails only for a name with '=' */
 	return err;
 }
 
@@ -82,7 +82,7 @@ bool sd_notify_send(const struct sd_notify *n, const char *text)
 {
 	if (n->fd < 0)
 		return true;
-	/* A manager that is gone loses the message; the next one says what is so then. */
+	/* If the manager is gone, the message is lost; the next one has the state of its time. */
 	return sendto(n->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, &n->to.sa, n->to.len) >= 0 ||
 	       errno != EAGAIN;
 }

@@ -2,8 +2,8 @@
  *
  * sd_service.c - what the service manager is told, and when: ready, status, draining, alive.
  *
- * Owns the watchers for it. A wedged worker must not be hidden: the manager hears "alive" only after
- * every worker has answered a ping of its own. Main thread.
+ * Owns the watchers for it. A hung worker must not go unnoticed: the manager gets a keep-alive only after
+ * every worker has answered a ping. Main thread.
  */
 #include "weir/host/sd_service.h"
 
@@ -17,10 +17,10 @@
 
 #define STATUS_EVERY_S 5.
 #define READY_AGAIN_S  0.5
-/* While draining the manager hears from us so often, and waits so long for the next word: should
- * control be stuck, its own deadline still comes. */
+/* While draining, how often the manager hears from us and by how much each message extends its timeout. If
+ * control hangs, the manager's deadline still expires. */
 #define DRAIN_EVERY_S	5.
-/* Bytes of the status behind its list of backends. */
+/* Bytes of the status after its list of backends. */
 #define STATUS_REST 128u
 #define DRAIN_EXTEND_US 30000000ll
 
@@ -43,7 +43,7 @@ static size_t count_usable(const struct backend *b)
 	return usable;
 }
 
-/* "no server up: web, db; ", or nothing. Room is kept for the rest of the status. */
+/* "no server up: web, db; ", or nothing. Leaves room for the rest of the status. */
 static size_t put_down(const struct engine *e, char *buf, size_t room)
 {
 	const size_t most = room > STATUS_REST ? room - STATUS_REST : 0;
@@ -87,8 +87,8 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 	return buf;
 }
 
-/* Sends `lines` (each with its newline) and the status, unless that is all and nothing is new. False when
- * the manager has no room for it. */
+/* Sends `lines` (each with its newline) and the status, unless there are no lines and the status is
+ * unchanged. False if the manager's queue is full. */
 static bool tell(struct sd_service *s, const char *lines, const char *status)
 {
 	char text[2 * SD_SERVICE_TEXT_MAX];
@@ -101,7 +101,7 @@ static bool tell(struct sd_service *s, const char *lines, const char *status)
 	return sd_notify_send(&s->notify, text);
 }
 
-/* ---- life signs ---- */
+/* ---- keep-alive ---- */
 
 static void look_for_answers(struct sd_service *s)
 {
@@ -110,7 +110,7 @@ static void look_for_answers(struct sd_service *s)
 	if (s->notify.watchdog_ns == 0 || s->alive_told || engine_silent_workers(s->engine, &first) > 0)
 		return;
 	s->alive_told = true;
-	(void)sd_notify_send(&s->notify, "WATCHDOG=1"); /* there are two in each interval */
+	(void)sd_notify_send(&s->notify, "WATCHDOG=1"); /* there are two per interval */
 }
 
 static void ask_workers(struct sd_service *s)
@@ -119,7 +119,7 @@ static void ask_workers(struct sd_service *s)
 	engine_ping(s->engine);
 }
 
-/* At half the interval: a round that is complete is followed by the next one. */
+/* Runs at half the interval. A complete round of pings is followed by the next. */
 static void on_watchdog(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	struct sd_service *s = timer->data;
@@ -135,8 +135,8 @@ static void on_watchdog(struct ev_loop *loop, struct ev_timer *timer, int revent
 	}
 	silent = engine_silent_workers(s->engine, &first);
 	log_line(LOG_LEVEL_ERROR,
-		 "watchdog: %u of %u workers do not answer (worker %u is one); the service manager is not "
-		 "told that all is well, and will end this process",
+		 "watchdog: %u of %u workers do not answer (worker %u is one); no keep-alive is sent, so the "
+		 "service manager will end this process",
 		 silent, s->engine->worker_count, first);
 }
 
@@ -145,14 +145,14 @@ static void on_watchdog(struct ev_loop *loop, struct ev_timer *timer, int revent
 static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revents)
 {
 	struct sd_service *s = prepare->data;
-	const double since = ev_now(loop) - s->told_at; /* below 0 when the clock was set back */
+	const double since = ev_now(loop) - s->told_at; /* negative if the clock was set back */
 	char status[SD_SERVICE_TEXT_MAX];
 
 	(void)revents;
 	look_for_answers(s);
 	if (s->closing || (since >= 0. && since < STATUS_EVERY_S))
 		return;
-	(void)tell(s, "", sd_service_status(s->engine, status, sizeof(status))); /* the next one is newer */
+	(void)tell(s, "", sd_service_status(s->engine, status, sizeof(status))); /* superseded if lost */
 }
 
 static void start_watchers(struct sd_service *s)
@@ -174,13 +174,13 @@ static void start_watchers(struct sd_service *s)
 	}
 }
 
-/* The one message that nothing later makes up for: without it the manager gives us up. */
+/* The only message that no later one replaces: without it the manager gives us up. */
 static void say_ready(struct sd_service *s)
 {
 	char status[SD_SERVICE_TEXT_MAX];
 	char lines[64];
 
-	/* The process that was started may have been our parent. */
+	/* The process that the manager started may have been our parent. */
 	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d\n", (int)getpid());
 	if (tell(s, lines, sd_service_status(s->engine, status, sizeof(status))))
 		return;
@@ -217,10 +217,10 @@ static void say_draining(struct sd_service *s)
 
 	(void)snprintf(status, sizeof(status), "draining, %llu session%s left", left, left == 1 ? "" : "s");
 	(void)snprintf(lines, sizeof(lines), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld\n", DRAIN_EXTEND_US);
-	(void)tell(s, lines, status); /* on_drain() says it again */
+	(void)tell(s, lines, status); /* on_drain() repeats it */
 }
 
-/* hard-stop-after ends this; without one it goes on for as long as there are sessions. */
+/* Until hard-stop-after; without it, for as long as there are sessions. */
 static void on_drain(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	(void)loop;
@@ -247,7 +247,7 @@ void sd_service_stopping(struct sd_service *s)
 	ev_timer_stop(s->loop, &s->drain);
 	(void)snprintf(status, sizeof(status), "stopping, open: %llu",
 		       (unsigned long long)engine_sum(s->engine, sessions));
-	(void)tell(s, "STOPPING=1\n", status); /* the end of the process says as much */
+	(void)tell(s, "STOPPING=1\n", status); /* the end of the process says the same */
 }
 
 void sd_service_failed(struct sd_service *s, const char *text)
@@ -256,7 +256,7 @@ void sd_service_failed(struct sd_service *s, const char *text)
 
 	if (s->notify.fd < 0)
 		return;
-	(void)snprintf(line, sizeof(line), "STATUS=%s", text); /* a cut line is still a line */
+	(void)snprintf(line, sizeof(line), "STATUS=%s", text); /* may be truncated */
 	(void)sd_notify_send(&s->notify, line); /* the log has it too */
 }
 
@@ -264,8 +264,8 @@ void sd_service_open(struct sd_service *s)
 {
 	memset(s, 0, sizeof(*s));
 	if (sd_notify_open(&s->notify) != 0)
-		log_line(LOG_LEVEL_WARNING, "NOTIFY_SOCKET is no Unix socket that can be used; the service "
-					    "manager will not hear from us");
+		log_line(LOG_LEVEL_WARNING, "NOTIFY_SOCKET is not a usable Unix socket; the service "
+					    "manager will receive no messages");
 }
 
 void sd_service_close(struct sd_service *s)

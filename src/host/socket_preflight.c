@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * socket_preflight.c - does this kernel, and what we may do, give the socket options that were asked for?
+ * socket_preflight.c - do this kernel and our privileges permit the configured socket options?
  *
- * Owns the words for a refused option. Makes sockets and closes them; connects to nobody. Main thread.
+ * Owns the texts for a refused option. Makes sockets and closes them; never connects. Main thread.
  */
 #include "weir/host/socket_preflight.h"
 
@@ -30,7 +30,7 @@ const char *option_error(enum sock_option option, int err, const char *value,
 	const char *is = value != NULL ? " = " : "", *shown = value != NULL ? value : "";
 	char list[128];
 
-	/* Cut where it is too long: the option and its value come first. */
+	/* Truncated if too long: the option and its value come first. */
 	if (option == SOCK_OPTION_CONGESTION && err == -ENOENT)
 		(void)snprintf(buf, OPTION_ERROR_MAX,
 			       "'%s%s%.40s': this kernel has no such congestion control, only: %s; "
@@ -52,7 +52,7 @@ const char *option_error(enum sock_option option, int err, const char *value,
 			       "[global], which gives it up",
 			       word, is, shown, cap, cap, cap);
 	else
-		(void)snprintf(buf, OPTION_ERROR_MAX, "'%s%s%.40s': the kernel says: %s", word, is, shown,
+		(void)snprintf(buf, OPTION_ERROR_MAX, "'%s%s%.40s': the kernel reports: %s", word, is, shown,
 			       strerrordesc_np(-err));
 	return buf;
 }
@@ -69,7 +69,7 @@ const char *bind_option_error(enum sock_option option, int err, const struct con
 	return option_error(option, err, value, buf);
 }
 
-/* What another server of the same backend has shown already. */
+/* False if an earlier server of the backend has the same kind of address and source, so the same result. */
 static bool is_new(const struct config_backend *b, size_t at)
 {
 	const struct config_server *s = &b->servers[at];
@@ -97,13 +97,13 @@ int socket_preflight_backends(const struct config *c, const struct config_backen
 			if (!is_new(b, k))
 				continue;
 			err = server_sock_probe(b, &b->servers[k], &refused);
-			/* Without an option it is a limit, or a family that this machine has not: the
-			 * server alone suffers, and its log line tells. */
+			/* Not about an option, so a limit, or an address family that this machine lacks: only
+			 * this server is affected, and its own log line says so. */
 			if (!err || refused == SOCK_OPTION_NONE)
 				continue;
 			(void)option_error(refused, err,
 					   sock_option_value(refused, &tcp, number, sizeof(number)), text);
-			(void)snprintf(why, room, "%s", text); /* a cut reason is still a reason */
+			(void)snprintf(why, room, "%s", text); /* may be truncated */
 			*backend = b;
 			return err;
 		}

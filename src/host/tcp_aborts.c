@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcp_aborts.c - TCP connections that the kernel has aborted for want of memory.
+ * tcp_aborts.c - TCP connections that the kernel aborted because memory ran out.
  *
- * Owns a timer, and what the kernel had counted when it was last looked at. Main thread.
+ * Owns a timer and the counter as of the last look. Main thread.
  */
 #include "weir/host/tcp_aborts.h"
 
@@ -34,7 +34,7 @@ static const char *find_line(const char *text, unsigned nth)
 	return NULL;
 }
 
-/* The word behind this one in its line; NULL at the end of the line. */
+/* The next word of the line; NULL at its end. */
 static const char *next_word(const char *word)
 {
 	word += strcspn(word, " \n");
@@ -76,9 +76,9 @@ bool tcp_aborts_look(struct tcp_aborts *t, uint64_t *since_start)
 		return false;
 	if (now > t->last)
 		log_line(LOG_LEVEL_WARNING,
-			 "the kernel aborted %llu closed TCP connections of this network namespace for want "
-			 "of TCP memory, and dropped what was on its way (ours have unacked_out= in their "
-			 "lines); see tcp_mem and tcp_max_orphans in tcp(7)",
+			 "the kernel aborted %llu closed TCP connections of this network namespace because "
+			 "TCP memory ran out, and dropped their bytes in flight (ours have unacked_out= in "
+			 "their log lines); see tcp_mem and tcp_max_orphans in tcp(7)",
 			 (unsigned long long)(now - t->last));
 	t->last = now;
 	*since_start = now - t->first;
@@ -120,7 +120,7 @@ void tcp_aborts_check(struct tcp_aborts *t, uint64_t closes)
 	if (!t->readable || closes == t->closes)
 		return;
 	t->closes = closes;
-	/* One that is due soon stays: under a stream of news it would never come. */
+	/* A timer that expires soon is left alone: steady news would postpone it forever. */
 	if (!ev_is_active(&t->timer) || t->pause_s > FIRST_LOOK_S)
 		set_timer(t, FIRST_LOOK_S);
 }

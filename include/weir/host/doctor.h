@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor.h - does this machine give what the configuration asks for?
+ * doctor.h - does this machine provide what the configuration asks for?
  *
- * Reading (doctor_read) and judging (doctor_judge) are apart: facts in, verdict out. What cannot be
- * read, as in many containers, is unknown and never an error. Main thread.
+ * Reading (doctor_read) and judging (doctor_judge) are separate: facts in, verdict out. What cannot be read,
+ * as in many containers, is unknown and never an error. Main thread.
  */
 #ifndef WEIR_HOST_DOCTOR_H
 #define WEIR_HOST_DOCTOR_H
@@ -22,8 +22,8 @@
 
 enum doctor_verdict {
 	DOCTOR_OK,
-	DOCTOR_HINT,	/* works; less than it could, or only when all that is automatic is used up */
-	DOCTOR_WARN,	/* what was asked for will not be had */
+	DOCTOR_HINT,	/* works, but could do more, or falls short only if everything automatic is used up */
+	DOCTOR_WARN,	/* the configuration asks for what it will not get */
 	DOCTOR_UNKNOWN, /* could not be read here */
 };
 
@@ -40,10 +40,10 @@ struct doctor_facts {
 	uint64_t port_high;
 	uint64_t tw_reuse;
 	uint64_t io_uring_disabled;
-	uint64_t locked_max;	 /* bytes that this user may lock; DOCTOR_NONE = no limit */
-	bool ring_tried;	 /* doctor_try_rings() */
-	int ring_err;		 /* when tried: -errno; 0 = there are rings */
-	char ring_why[DOCTOR_TEXT_MAX]; /* and the same in words */
+	uint64_t locked_max;	 /* bytes this user may lock; DOCTOR_NONE = no limit */
+	bool ring_tried;	 /* by doctor_try_rings() */
+	int ring_err;		 /* if tried: -errno; 0 = rings work */
+	char ring_why[DOCTOR_TEXT_MAX]; /* the same as text */
 	uint64_t group_memory;	  /* DOCTOR_NONE = no limit */
 	uint64_t group_cpu_milli; /* thousandths of a CPU; DOCTOR_NONE = no limit */
 	uint64_t cpus;
@@ -57,11 +57,11 @@ struct doctor_facts {
 	char qdisc[32];
 };
 
-/* What the configuration asks for, with what the plan made of `auto`. */
+/* What the configuration asks for, including what the plan made of `auto`. */
 struct doctor_wish {
 	uint64_t maxconn;
-	bool maxconn_given; /* written, not automatic: then it must be possible */
-	uint64_t pipes;	    /* that would be of use */
+	bool maxconn_given; /* configured, not automatic: then it must be possible */
+	uint64_t pipes;	    /* as many as would be useful */
 	bool pipes_given;
 	uint32_t pipe_bytes;
 	uint64_t fds;
@@ -69,19 +69,19 @@ struct doctor_wish {
 	bool backlog_given;
 	unsigned workers;
 	unsigned low_port; /* the lowest TCP port of a bind; 0 = none below 1024 */
-	uint64_t ports;	   /* connections to one server address at a time; 0 = Unix servers */
+	uint64_t ports;	   /* connections to one server address at once; 0 = Unix servers */
 	bool splice;
 	bool tfo;
-	bool ring;	 /* a ring is used where it can be had */
-	bool ring_given; /* and nothing else will do */
-	const char *net_admin; /* the option that needs CAP_NET_ADMIN; static, NULL = none does */
+	bool ring;	 /* a ring is used if available */
+	bool ring_given; /* nothing but a ring will do */
+	const char *net_admin; /* static: the option that needs CAP_NET_ADMIN; NULL = none */
 };
 
 struct doctor_finding {
 	enum doctor_verdict verdict;
 	char current[DOCTOR_TEXT_MAX];
 	char wanted[DOCTOR_TEXT_MAX];
-	char fix[DOCTOR_TEXT_MAX]; /* the command, or what to write; "" when all is well */
+	char fix[DOCTOR_TEXT_MAX]; /* the command, or what to configure; "" if all is well */
 };
 
 struct doctor_check {
@@ -94,24 +94,24 @@ struct doctor_check {
 extern const struct doctor_check doctor_checks[];
 extern const size_t doctor_check_count;
 
-/* Reads what this process can see. */
+/* Reads what is visible to this process. */
 void doctor_read(struct doctor_facts *facts);
-/* Makes the rings of `workers` workers and closes them again; a start makes them by itself. */
+/* Creates and closes rings for this many workers. Not needed at startup, which creates them anyway. */
 void doctor_try_rings(struct doctor_facts *facts, unsigned workers);
-/* "0::/system.slice/x.service" of /proc/self/cgroup: the folder below /sys/fs/cgroup, deepest first,
- * into `path` (DOCTOR_PATH_MAX bytes). False when there is none. */
+/* Turns "0::/system.slice/x.service" of /proc/self/cgroup into the folder of that group below /sys/fs/cgroup
+ * and stores it in `path` (DOCTOR_PATH_MAX bytes). False if there is none. */
 bool doctor_group_path(const char *cgroup, char *path);
-/* "200000 100000" of cpu.max in thousandths of a CPU; DOCTOR_NONE for "max" and for nonsense. */
+/* "200000 100000" from cpu.max in thousandths of a CPU; DOCTOR_NONE for "max" and for malformed text. */
 uint64_t doctor_cpu_milli(const char *cpu_max);
 
-/* What `c` asks for. `plan` may have failed for a maxconn that does not fit. */
+/* What `c` asks for. `plan` may have failed because maxconn does not fit. */
 void doctor_wish_of(const struct config *c, const struct limits_plan *plan, unsigned workers,
 		    struct doctor_wish *wish);
 void doctor_judge(const struct doctor_check *check, const struct doctor_facts *facts,
 		  const struct doctor_wish *wish, struct doctor_finding *f);
 /* "ok", "hint", "warn", "unknown". */
 const char *doctor_verdict_word(enum doctor_verdict v);
-/* At the start of the daemon: one line in the log for each warning, none when all is well. */
+/* For startup: logs one line per warning, and nothing if all is well. */
 void doctor_log(const struct doctor_facts *facts, const struct doctor_wish *wish);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * listen_error.h - why a socket cannot listen, in words, and what the operator can do.
+ * listen_error.h - why a socket cannot listen, as text, and what the operator can do.
  *
  * Main thread.
  */
@@ -13,9 +13,9 @@
 
 #define LISTEN_ERROR_MAX 192
 
-/* For the -errno `err` of listening at `at`: a static text, strerror(3)'s, or one made in `buf`. */
+/* Explains the -errno `err` from listening at `at`: a static text, strerror(3)'s, or one written to `buf`. */
 const char *listen_error(int err, const struct addr_spec *at, char buf[static LISTEN_ERROR_MAX]);
-/* The same; -EADDRINUSE names the process `holder`, unless that is 0. */
+/* The same; for -EADDRINUSE names the process `holder`, unless that is 0. */
 const char *listen_error_by(int err, const struct addr_spec *at, pid_t holder,
 			    char buf[static LISTEN_ERROR_MAX]);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * listen_fds.h - sockets that another process passed to us: `bind = fd@NAME` and `fd@N`.
+ * listen_fds.h - sockets passed by another process: `bind = fd@NAME` and `fd@N`.
  *
- * The protocol of sd_listen_fds(3): LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES in the environment,
- * descriptors from 3 on. Main thread, before anything of ours listens.
+ * The protocol of sd_listen_fds(3): LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES in the environment, descriptors
+ * from 3 on. Main thread, before any of our own listeners exist.
  */
 #ifndef WEIR_HOST_LISTEN_FDS_H
 #define WEIR_HOST_LISTEN_FDS_H
@@ -15,24 +15,24 @@
 #include "weir/engine/engine.h"
 
 #define LISTEN_FDS_FIRST 3
-/* More than any service has; a larger number is a mistake, not a wish. */
+/* More than any service has; a larger number is a mistake. */
 #define LISTEN_FDS_MAX 4096u
 
 struct listen_fd {
-	int fd;		  /* owns until it is taken */
-	bool taken;	  /* an endpoint's by now */
+	int fd;		  /* owned until taken */
+	bool taken;	  /* an endpoint has it */
 	bool missing;	  /* it was not open when the environment was read */
-	const char *name; /* inside the names of struct listen_fds */
+	const char *name; /* points into the names of struct listen_fds */
 };
 
 struct listen_fds {
 	struct listen_fd *list; /* owns */
 	size_t count;
 	char *names;	/* owns */
-	long other_pid; /* the environment speaks of this process and not of us; 0 = no */
+	long other_pid; /* LISTEN_PID names this other process; 0 = it does not */
 };
 
-/* Why a descriptor is no listener. */
+/* Why a descriptor is not a usable listener. */
 enum listen_fd_verdict {
 	LISTEN_FD_FINE,
 	LISTEN_FD_CLOSED,
@@ -42,22 +42,22 @@ enum listen_fd_verdict {
 	LISTEN_FD_DEAF, /* listen(2) was not called */
 };
 
-/* Reads the three values (NULL = not set) for the process `pid`. 0; -EINVAL when they contradict the
- * protocol, with `*why` a static sentence; -ENOMEM. Touches no descriptor. */
+/* Parses the three values (NULL = not set) for the process `pid`. 0; -EINVAL if they violate the protocol,
+ * with a static sentence in `*why`; -ENOMEM. Touches no descriptor. */
 int listen_fds_parse(struct listen_fds *l, const char *const values[static 3], pid_t pid, const char **why);
-/* The same from the environment, which loses them, so that no child takes them for its own; the
- * descriptors become close-on-exec. Call before anything is opened: a number that is not open now is
- * nobody's, and must not be taken for what we open there later. */
+/* The same from the environment, which it clears so that no child takes the descriptors for its own, and sets
+ * them close-on-exec. Call before opening anything: a number that is not open now was not passed, and must
+ * not be confused with something we open later. */
 int listen_fds_read(struct listen_fds *l, const char **why);
-/* Looks at a descriptor. */
+/* Examines a descriptor. */
 enum listen_fd_verdict listen_fd_look(int fd);
 
-/* Gives each fd@ bind of the engine's configuration its sockets, nonblocking. 0, or -errno with what
- * is wrong and what to do in `why`. */
+/* Gives each fd@ bind of the engine's configuration its sockets, nonblocking. 0, or -errno with the problem
+ * and the remedy in `why`. */
 int listen_fds_adopt(struct listen_fds *l, struct engine *e, char *why, size_t room);
-/* Closes what was passed and nobody wanted, and says so in one line for all. */
+/* Closes the passed sockets that nothing uses, and logs one line for all of them. */
 void listen_fds_close(struct listen_fds *l);
-/* Frees the list, closes nothing more. */
+/* Frees the list without closing anything else. */
 void listen_fds_free(struct listen_fds *l);
 
 #endif

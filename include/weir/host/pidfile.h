@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pidfile.h - a file with the process's number in it, for those who want to signal it.
+ * pidfile.h - a file with the process ID, for those who want to signal the process.
  *
  * Main thread.
  */
@@ -13,16 +13,16 @@
 struct pidfile {
 	const char *path; /* borrows */
 	bool written;
-	dev_t dev; /* of what was written: tells it from a later one */
+	dev_t dev; /* of the file we wrote: tells it from a successor's */
 	ino_t ino;
 };
 
-/* Writes this process's number to `path`, mode 644, whole or not at all; what lay there is replaced.
- * A path that is neither a file nor free is -EEXIST. 0 or -errno. */
+/* Writes this process's ID to `path`, mode 644, atomically, and replaces what was there. -EEXIST if the path
+ * is something other than a regular file or a symbolic link. 0 or -errno. */
 int pidfile_write(struct pidfile *p, const char *path);
-/* Removes it, if it is still the file that was written, with our number in it. */
+/* Removes it if it is still the file we wrote, with our process ID in it. */
 void pidfile_remove(struct pidfile *p);
-/* The number in the file, or -errno; -EINVAL when there is none in it. */
+/* Returns the process ID in the file, or -errno; -EINVAL if it has none. */
 int pidfile_read(const char *path);
 
 #endif

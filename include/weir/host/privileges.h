@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * privileges.h - becoming another user, for good.
+ * privileges.h - switching to another user, permanently.
  *
- * Names are looked up before anything is bound (the lookup may read files that the new user may
- * not), the change is made after. There is no way back. Main thread, before the workers start:
- * the change is the whole process's.
+ * Names are looked up before anything is bound, because the new user may not be able to read the files that
+ * the lookup needs. The switch itself comes afterwards and cannot be undone. Main thread, before the workers
+ * start: the switch applies to the whole process.
  */
 #ifndef WEIR_HOST_PRIVILEGES_H
 #define WEIR_HOST_PRIVILEGES_H
@@ -17,24 +17,24 @@
 
 struct privileges {
 	bool change;
-	bool group_given; /* `group` stands in the file; else it is the user's own */
+	bool group_given; /* `group` is configured; else it is the user's own */
 	uid_t uid;
 	gid_t gid;
-	char login[LOGIN_NAME_MAX + 1]; /* whose groups it gets; "" = `gid` alone */
+	char login[LOGIN_NAME_MAX + 1]; /* user whose supplementary groups it gets; "" = `gid` alone */
 };
 
-/* Looks `user` and `group` up. A number without an entry is the group's number too, unless `group` says
- * otherwise. 0, or -ENOENT with `*unknown` the name that nobody has. */
+/* Looks up `user` and `group`. A numeric user without a passwd entry is also the group ID, unless `group` is
+ * set. 0, or -ENOENT with the unknown name in `*unknown`. */
 int privileges_find(const struct config_global *g, struct privileges *p, const char **unknown);
-/* Becomes that user; root without `user` and `group` gives up the groups of whoever started it. 0 or -errno;
- * -EPERM when we are not allowed to. Harmless when we are that user already. */
+/* Becomes that user. As root without `user` and `group`, drops the groups inherited from whoever started it.
+ * 0 or -errno; -EPERM if not permitted. Harmless if we are that user already. */
 int privileges_drop(const struct privileges *p);
-/* No program that is started from here on, by whatever way, has more rights than we have
- * (PR_SET_NO_NEW_PRIVS, prctl(2)). It is the calling thread's and of those that it makes: before there is
- * another one. 0 or -errno. */
+/* Ensures that no program started from now on, by whatever means, gains more rights than we have
+ * (PR_SET_NO_NEW_PRIVS, prctl(2)). It applies to the calling thread and the threads it creates, so call it
+ * while there is only one. 0 or -errno. */
 int privileges_renounce(void);
-/* Will a daemon with this configuration, started by this user, still be root though nobody has said so?
- * `user = root` says so. */
+/* Would a daemon with this configuration, started by this user, still run as root although nobody asked for
+ * it? `user = root` does ask for it. */
 bool privileges_stay_root(const struct config_global *g);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * sd_service.h - what the service manager is told, and when: ready, status, draining, alive.
  *
- * Without NOTIFY_SOCKET every function here does nothing. It never wakes an idle daemon: the status
- * is looked at when something else has woken the loop; a timer runs only while draining, and for a
- * watchdog that asks for it. Main thread.
+ * Without NOTIFY_SOCKET every function here does nothing. Never wakes an idle daemon: the status is refreshed
+ * when something else has woken the loop. A timer runs only while draining, or if the manager wants a
+ * watchdog. Main thread.
  */
 #ifndef WEIR_HOST_SD_SERVICE_H
 #define WEIR_HOST_SD_SERVICE_H
@@ -21,30 +21,30 @@
 struct sd_service {
 	struct sd_notify notify;
 	struct ev_loop *loop;	/* borrows; NULL = not ready yet */
-	struct engine *engine;	/* borrows; const but for its pings */
-	struct ev_prepare look; /* each time before the loop sleeps */
+	struct engine *engine;	/* borrows; const except for its pings */
+	struct ev_prepare look; /* runs each time before the loop sleeps */
 	struct ev_timer drain;
 	struct ev_timer watchdog;
-	struct ev_timer again; /* runs while the manager has not taken READY */
-	bool closing;	 /* draining or stopping: the status is that */
-	bool alive_told; /* the last round of pings was complete, and the manager has heard so */
+	struct ev_timer again; /* runs until the manager has taken READY */
+	bool closing;	 /* draining or stopping: the status says so */
+	bool alive_told; /* the last round of pings was complete and has been reported */
 	ev_tstamp told_at;
-	char told[SD_SERVICE_TEXT_MAX]; /* the last status */
+	char told[SD_SERVICE_TEXT_MAX]; /* the last status sent */
 };
 
-/* Reads the environment; a socket of no use is one warning. */
+/* Reads the environment; an unusable socket causes one warning. */
 void sd_service_open(struct sd_service *s);
-/* Every worker listens. `loop` and `e` must last until sd_service_close(). */
+/* Every worker listens. `loop` and `e` must live until sd_service_close(). */
 void sd_service_ready(struct sd_service *s, struct ev_loop *loop, struct engine *e);
-/* No new sessions from now on: tells how many are left and asks for patience, again and again. */
+/* No new sessions from now on: periodically reports how many are left and extends the manager's timeout. */
 void sd_service_draining(struct sd_service *s);
-/* The sessions that are left are being ended. */
+/* The remaining sessions are being closed. */
 void sd_service_stopping(struct sd_service *s);
-/* The daemon cannot go on: `text` is what `systemctl status` shows. */
+/* The daemon cannot continue: `systemctl status` shows `text`. */
 void sd_service_failed(struct sd_service *s, const char *text);
 void sd_service_close(struct sd_service *s);
 
-/* "2 frontends, 4/5 servers usable, 1240 sessions" into `buf`, with "no server up: web, db; " before it when
+/* Writes "2 frontends, 4/5 servers usable, 1240 sessions" to `buf`, preceded by "no server up: web, db; " if
  * backends are down. `room` is at least SD_SERVICE_TEXT_MAX. Returns `buf`. */
 const char *sd_service_status(struct engine *e, char *buf, size_t room);
 
