@@ -13,7 +13,7 @@ void logwriter_publish(void *writer, figure_report *report, void *to)
 	static const struct figure slow = {"log_dropped_slow", FIGURE_TOTAL,
 					   "log lines lost because a target was too slow"};
 	static const struct figure waiting = {"log_waiting_ms", FIGURE_GAUGE,
-					      "how long the slowest target has been waited for"};
+					      "how long control has waited for the slowest target"};
 	const struct logwriter *w = writer;
 
 	report(to, &dropped, logwriter_dropped(w));

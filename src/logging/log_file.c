@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_file.c - a thread that writes one log file, so that a disk that hangs holds up nobody else.
+ * log_file.c - a thread that writes one log file, so that a disk that hangs delays nobody else.
  *
- * The queue is a ring of bytes under a lock that is held across no system call that can hang: only a
- * wake-up, and giving back the pages of an empty ring. The thread copies a batch of whole lines out of it and
- * writes that. It sleeps in poll(2) on an eventfd of its own, so that it can wait for a pipe as well. It is
- * joined when it ends in time and detached when it hangs; then it frees the structure itself, should it ever
- * come back. No log line is made in the thread.
+ * The queue is a ring of bytes under a lock. No system call that can hang is made under the lock: only a
+ * wake-up, and giving back the pages of an empty ring. The thread copies a batch of whole lines out of the
+ * ring and writes it. It sleeps in poll(2) on its own eventfd, so that it can wait for a pipe too. It is
+ * joined if it ends in time and detached if it hangs; then it frees the structure itself, should it ever
+ * return. The thread logs nothing.
  */
 #include "log_file.h"
 
@@ -27,34 +27,34 @@
 #include "weir/sys/sys.h"
 #include "log_out.h"
 
-/* A write of this length is worth a word. */
+/* A write that takes this long is reported. */
 #define STALL_NS NS_PER_SEC
-/* Of the ring, what keeps its memory at rest. */
+/* How much of an idle ring keeps its memory. */
 #define RING_KEPT 16384u
 
 struct log_file {
 	pthread_t thread;
-	struct log_file_start start; /* owns the copy of the path */
-	int wake_fd;		     /* owns: an eventfd, of the thread that sleeps */
+	struct log_file_start start; /* its path is an owned copy */
+	int wake_fd;		     /* owns: an eventfd, for waking the thread */
 
-	/* The thread's alone. */
+	/* Used by the thread only. */
 	struct log_out out;
 	size_t batch_at;
 	size_t batch_end;
-	bool stuck; /* the stream had no room the last time */
+	bool stuck; /* the stream had no room last time */
 	char batch[LOG_OUT_BYTES];
 
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t news;  /* the thread is idle, or has ended */
-	bool asleep;	      /* the thread waits for its eventfd, and has nothing to do */
+	pthread_mutex_t lock; /* protects everything below */
+	pthread_cond_t news;  /* the thread became idle, or ended */
+	bool asleep;	      /* the thread waits for its eventfd with nothing to do */
 	bool wants_room;
-	bool quit; /* control has gone: `wake` must not be called */
-	bool left; /* behind: the thread frees all */
+	bool quit; /* control has gone: do not call `wake` */
+	bool left; /* abandoned: the thread frees everything */
 	bool ended;
-	unsigned asked;	    /* to open the file again */
-	int64_t since_ns;   /* when the present write began; 0 = there is none */
+	unsigned asked;	    /* number of reopens requested */
+	int64_t since_ns;   /* when the current write began; 0 = none */
 	struct log_file_view view;
-	size_t head; /* of the ring: where the next byte goes */
+	size_t head; /* index in the ring where the next byte goes */
 	size_t used;
 	size_t reached; /* the highest `head` since memory was given back */
 	char ring[LOG_FILE_BYTES];
@@ -62,7 +62,7 @@ struct log_file {
 
 static void *log_file_run(void *arg);
 
-/* Mutex calls fail only by our own mistakes. */
+/* Mutex calls fail only through our own mistakes. */
 static void lock(struct log_file *f)
 {
 	const int err = pthread_mutex_lock(&f->lock);
@@ -81,7 +81,7 @@ static void unlock(struct log_file *f)
 
 static void destroy(struct log_file *f)
 {
-	check(!f->start.owned); /* the thread has closed it */
+	check(!f->start.owned); /* the thread closed it */
 	if (f->wake_fd >= 0)
 		sys_close(f->wake_fd);
 	free((char *)f->start.path);
@@ -94,7 +94,7 @@ static void init_locks(struct log_file *f)
 {
 	pthread_condattr_t monotonic;
 
-	/* None fails on Linux with these attributes. */
+	/* None of these fails on Linux with these attributes. */
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&f->news, &monotonic);
@@ -126,15 +126,15 @@ struct log_file *log_file_new(const struct log_file_start *s, int *err)
 	return f;
 }
 
-/* Wakes the thread wherever it waits. */
+/* Wakes the thread whatever it waits for. */
 static void ring_bell(const struct log_file *f)
 {
 	const uint64_t one = 1;
 
-	(void)sys_write(f->wake_fd, &one, sizeof(one)); /* full means that it rings already */
+	(void)sys_write(f->wake_fd, &one, sizeof(one)); /* if full, the thread is being woken already */
 }
 
-/* Waits for `news`, with the lock; false when the time is over. */
+/* Waits for `news`, holding the lock; false on timeout. */
 static bool wait_news(struct log_file *f, int64_t deadline_ns)
 {
 	const struct timespec at = {.tv_sec = deadline_ns / NS_PER_SEC, .tv_nsec = deadline_ns % NS_PER_SEC};
@@ -167,7 +167,7 @@ void log_file_free(struct log_file *f, int timeout_ms)
 	destroy(f);
 }
 
-/* ---- control's side ---- */
+/* ---- called by control ---- */
 
 static void put_bytes(struct log_file *f, const char *from, size_t len)
 {
@@ -246,16 +246,16 @@ bool log_file_wait(struct log_file *f, int timeout_ms)
 	return idle;
 }
 
-/* ---- the thread's side; every function is called with the lock, unless it says otherwise ---- */
+/* ---- run by the thread; every function holds the lock unless it says otherwise ---- */
 
-/* Without the lock: until the bell rings, or the stream takes bytes. */
+/* Without the lock: waits until woken, or until the stream takes bytes. */
 static void sleep_until(struct log_file *f, bool for_room)
 {
 	struct pollfd fds[] = {{.fd = f->wake_fd, .events = POLLIN}, {.fd = f->out.fd, .events = POLLOUT}};
 	uint64_t rung;
 
 	if (poll(fds, for_room ? 2 : 1, -1) > 0 && fds[0].revents != 0)
-		(void)sys_read(f->wake_fd, &rung, sizeof(rung)); /* only to silence it */
+		(void)sys_read(f->wake_fd, &rung, sizeof(rung)); /* only to reset it */
 }
 
 static void tell(const struct log_file *f)
@@ -264,7 +264,7 @@ static void tell(const struct log_file *f)
 		f->start.wake(f->start.arg);
 }
 
-/* Copies whole lines into the batch; false when there are none. */
+/* Copies whole lines into the batch; false if there are none. */
 static bool take_batch(struct log_file *f)
 {
 	size_t len = f->used < sizeof(f->batch) ? f->used : sizeof(f->batch);
@@ -282,7 +282,7 @@ static bool take_batch(struct log_file *f)
 	f->batch_end = (size_t)(last - f->batch) + 1;
 	f->used -= f->batch_end;
 	if (f->used == 0)
-		f->head = 0; /* a log that keeps up stays in few pages */
+		f->head = 0; /* a log that keeps up touches few pages */
 	if (f->wants_room && f->used <= LOG_FILE_BYTES / 2) {
 		f->wants_room = false;
 		tell(f);
@@ -290,7 +290,7 @@ static bool take_batch(struct log_file *f)
 	return true;
 }
 
-/* The present write, or opening, is over. True when it took so long that somebody shall hear of it. */
+/* The current write, or opening, is over. True if it took so long that it should be reported. */
 static bool note_time(struct log_file *f)
 {
 	const int64_t now_ns = clock_mono_ns();
@@ -303,7 +303,7 @@ static bool note_time(struct log_file *f)
 	return stalled;
 }
 
-/* A full disk, a reader that left: waiting would not help. */
+/* A full disk or a reader that left: waiting would not help. */
 static void drop_batch(struct log_file *f)
 {
 	for (size_t i = f->batch_at; i < f->batch_end; i++)
@@ -315,7 +315,7 @@ static void drop_batch(struct log_file *f)
 
 static void wait_for_room(struct log_file *f)
 {
-	/* The bell of the end may have been heard already. */
+	/* The wake-up for the end may have been consumed already. */
 	if (f->quit)
 		return;
 	unlock(f);
@@ -348,7 +348,7 @@ static void write_batch(struct log_file *f)
 		tell(f);
 }
 
-/* The rest of a line that the old file has the beginning of is for neither. */
+/* The old file has the beginning of a line, so the rest of it goes to neither file. */
 static void skip_begun(struct log_file *f)
 {
 	const char *end;
@@ -361,8 +361,8 @@ static void skip_begun(struct log_file *f)
 	f->view.lost++;
 }
 
-/* The newly opened file under the number of the old one, which is closed by that: log_file_fd() borrows it,
- * and it must never be somebody else's. 0 or -errno. */
+/* Moves the newly opened file to the number of the old one, which closes that. log_file_fd() borrows the
+ * number, so it must never refer to anything else. 0 or -errno. */
 static int put_in_place(struct log_file *f, struct log_out *out)
 {
 	const int fd = f->start.open(f->start.path);
@@ -372,7 +372,7 @@ static int put_in_place(struct log_file *f, struct log_out *out)
 		return fd;
 	log_out_init(out, fd);
 	if (out->kind == LOG_OUT_NONE)
-		err = -EIO; /* it cannot even be looked at */
+		err = -EIO; /* not even fstat(2) worked */
 	else if (dup3(fd, f->start.fd, O_CLOEXEC) < 0)
 		err = -errno;
 	sys_close(fd);
@@ -394,24 +394,24 @@ static void open_again(struct log_file *f)
 		skip_begun(f);
 		f->out = out;
 	}
-	(void)note_time(f); /* the next write will tell */
+	(void)note_time(f); /* the next write reports it */
 	f->view.open_err = err;
 	f->view.opened = asked;
 	tell(f);
 }
 
-/* The pages of a burst of lines. The ring is empty. */
+/* Releases the pages used by a burst of lines. The ring is empty. */
 static void give_back(struct log_file *f)
 {
 	const size_t page = sys_page_bytes();
-	const size_t gap = (page - ((uintptr_t)f->ring + RING_KEPT) % page) % page; /* to the next page */
+	const size_t gap = (page - ((uintptr_t)f->ring + RING_KEPT) % page) % page; /* up to the next page */
 	const size_t len = (LOG_FILE_BYTES - RING_KEPT - gap) / page * page;
 
 	check(f->used == 0);
 	if (f->reached <= RING_KEPT)
 		return;
 	f->reached = 0;
-	(void)sys_discard(f->ring + RING_KEPT + gap, len); /* or it stays */
+	(void)sys_discard(f->ring + RING_KEPT + gap, len); /* on failure they stay */
 }
 
 static void rest(struct log_file *f)
@@ -426,7 +426,7 @@ static void rest(struct log_file *f)
 	f->asleep = false;
 }
 
-/* At the end what is there is still written, by whoever does not hang. */
+/* At the end the thread still writes what is queued, as long as it does not hang. */
 static bool goes_on(const struct log_file *f)
 {
 	if (!f->quit)
@@ -461,7 +461,7 @@ static void *log_file_run(void *arg)
 	left = f->left;
 	(void)pthread_cond_broadcast(&f->news);
 	unlock(f);
-	/* Left behind, nobody else knows `f` any more. */
+	/* Abandoned: nobody else has `f` any more. */
 	if (left)
 		destroy(f);
 	return NULL;

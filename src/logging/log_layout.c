@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_layout.c - what stands around a log text: the time and the level, or what a protocol wants.
+ * log_layout.c - what surrounds a log text: the time and the level, or what a protocol requires.
  *
- * Relies on texts that have no control bytes (log.h). Main thread.
+ * Relies on texts without control bytes (log.h). Main thread.
  */
 #include "log_layout.h"
 
@@ -19,7 +19,7 @@
 
 #define TIME_MAX 64
 
-/* Priority, time, a host of 64 bytes, PID, and the time and the level once more in an object. */
+/* Priority, time, a host of 64 bytes, PID, and once more the time and level in an object. */
 static_assert(LOG_TEXT_MAX + 2 * TIME_MAX + 64 + 128 < LOG_LINE_MAX, "a line is never cut");
 
 static const char *utc_time(int64_t wall_ns, char buf[static TIME_MAX])
@@ -27,13 +27,13 @@ static const char *utc_time(int64_t wall_ns, char buf[static TIME_MAX])
 	time_t seconds = (time_t)(wall_ns / NS_PER_SEC);
 	struct tm tm;
 
-	(void)gmtime_r(&seconds, &tm); /* fails only for years past an int */
+	(void)gmtime_r(&seconds, &tm); /* fails only if the year exceeds an int */
 	(void)snprintf(buf, TIME_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
 		       tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(wall_ns % NS_PER_SEC / NS_PER_MS));
 	return buf;
 }
 
-/* "Nov  1 10:00:00", in English whatever the locale, and in local time, as RFC 3164 has it. */
+/* "Nov 1 10:00:00": English in any locale, and local time, as in RFC 3164. */
 static const char *local_time(int64_t wall_ns, char buf[static TIME_MAX])
 {
 	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -41,7 +41,7 @@ static const char *local_time(int64_t wall_ns, char buf[static TIME_MAX])
 	time_t seconds = (time_t)(wall_ns / NS_PER_SEC);
 	struct tm tm;
 
-	(void)localtime_r(&seconds, &tm); /* fails only for years past an int */
+	(void)localtime_r(&seconds, &tm); /* fails only if the year exceeds an int */
 	(void)snprintf(buf, TIME_MAX, "%s %2d %02d:%02d:%02d", months[tm.tm_mon % 12], tm.tm_mday, tm.tm_hour,
 		       tm.tm_min, tm.tm_sec);
 	return buf;
@@ -72,10 +72,10 @@ __attribute__((format(printf, 3, 4))) static void add(char *out, size_t *len, co
 	*len += (size_t)n;
 }
 
-/* When a line was made, and of what level. */
+/* When a line was logged, and at which level. */
 struct stamp {
 	const char *utc;
-	const char *local; /* of LOG_HEAD_SYSLOG_LOCAL */
+	const char *local; /* for LOG_HEAD_SYSLOG_LOCAL */
 	enum log_level level;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_layout.h - what stands around a log text: the time and the level, or what a protocol wants.
+ * log_layout.h - what surrounds a log text: the time and the level, or what a protocol requires.
  *
  * Main thread.
  */
@@ -15,8 +15,8 @@
 
 /* Longest text of a record, with its NUL. */
 #define LOG_TEXT_MAX 1600u
-/* Longest line with its newline; less than PIPE_BUF, so that a pipe takes it whole, and what a syslog
- * server should take in a datagram (RFC 5424, 6.1). A text and what stands around it always fit. */
+/* Longest line with its newline. Less than PIPE_BUF, so that a pipe takes it whole, and what a syslog server
+ * should accept in a datagram (RFC 5424, 6.1). A text and its surroundings always fit. */
 #define LOG_LINE_MAX 2048u
 
 enum log_head {
@@ -28,17 +28,18 @@ enum log_head {
 
 struct log_layout {
 	enum log_head head;
-	enum log_style style; /* JSON: an object that has time and level; no LOG_HEAD_TIME before it */
-	int facility;	      /* syslog's number */
-	char host[65];	      /* LOG_HEAD_SYSLOG */
+	enum log_style style; /* JSON: an object with time and level, without LOG_HEAD_TIME before it */
+	int facility;	      /* syslog's numeric code */
+	char host[65];	      /* for LOG_HEAD_SYSLOG */
 };
 
-/* Fills in the host's name, "-" when there is none. */
+/* Fills in the host name, "-" if there is none. */
 void log_layout_find_host(struct log_layout *l);
-/* Makes the line of `e`, whose text in the layout's style is `text`; the length with its newline. */
+/* Formats the line of `e`, whose text in the layout's style is `text`. Returns the length with the
+ * newline. */
 size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
 		       char out[static LOG_LINE_MAX]);
-/* What stands around the last words of a daemon, in this layout, at level alert. */
+/* What surrounds the last words of a daemon, in this layout, at level alert. */
 void log_layout_frame(const struct log_layout *l, char out[static LAST_WORDS_FRAME_MAX]);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_out.c - whole lines to a descriptor: a file, a pipe, a terminal or a socket.
+ * log_out.c - writes whole lines to a descriptor: a file, a pipe, a terminal or a socket.
  *
- * stderr is shared with other processes, so O_NONBLOCK is not ours to set: a pipe is asked with
- * poll(2) and then given at most PIPE_BUF bytes, which the kernel takes without waiting when it said
- * that there is a free slot, and nobody else took it since; a socket gets MSG_DONTWAIT. Owns nothing.
- * Any thread, one at a time.
+ * stderr is shared with other processes, so we must not set O_NONBLOCK on it. A pipe is polled with poll(2)
+ * and then given at most PIPE_BUF bytes; the kernel takes these without waiting if it reported a free slot
+ * and nobody else has used it since. A socket gets MSG_DONTWAIT. Owns nothing. Any thread, one at a time.
  */
 #include "log_out.h"
 
@@ -18,7 +17,7 @@
 #include "weir/base/check.h"
 #include "weir/sys/sys.h"
 
-/* A terminal says "writable" while 256 bytes have room (n_tty's WAKEUP_CHARS). */
+/* A terminal reports "writable" while there is room for 256 bytes (n_tty's WAKEUP_CHARS). */
 #define CHUNK_TERMINAL 256u
 
 void log_out_init(struct log_out *o, int fd)
@@ -41,8 +40,8 @@ void log_out_init(struct log_out *o, int fd)
 	}
 }
 
-/* How much to write at once: whole lines where the chunk allows it, so that the lines of two
- * processes on one pipe do not mix. */
+/* How much to write at once: whole lines if the chunk allows it, so that the lines of two processes on one
+ * pipe do not mix. */
 static size_t next_chunk(const struct log_out *o, const char *from, size_t len)
 {
 	const char *last;
@@ -53,7 +52,7 @@ static size_t next_chunk(const struct log_out *o, const char *from, size_t len)
 	return last != NULL ? (size_t)(last - from) + 1 : o->chunk;
 }
 
-/* Bytes of the buffer that are done with, or -errno when none of them can be written. */
+/* Returns the bytes of the buffer it is finished with, or -errno if none can be written. */
 static ssize_t write_bytes(const struct log_out *o, const char *from, size_t len)
 {
 	struct pollfd pfd = {.fd = o->fd, .events = POLLOUT};
@@ -76,7 +75,7 @@ ssize_t log_out_write(struct log_out *o, const char *from, size_t len)
 	ssize_t n;
 
 	check(len > 0);
-	/* A disk that was full has the beginning of a line at its end. */
+	/* A disk that was full ends with the beginning of a line. */
 	if (o->torn) {
 		n = write_bytes(o, "\n", 1);
 		if (n < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_out.h - whole lines to a descriptor: a file, a pipe, a terminal or a socket.
+ * log_out.h - writes whole lines to a descriptor: a file, a pipe, a terminal or a socket.
  *
- * Knows how each kind must be written to, and where a line was cut in two. Owns no buffer and no thread:
- * one thread at a time calls it, control or a log_file's.
+ * Knows how to write to each kind, and where a line was cut in two. Owns no buffer and no thread. One thread
+ * at a time calls it: control, or that of a log_file.
  */
 #ifndef WEIR_LOGGING_LOG_OUT_H
 #define WEIR_LOGGING_LOG_OUT_H
@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Most bytes of one write, so many that a busy log costs few of them. */
+/* Maximum bytes of one write; large enough that a busy log needs few writes. */
 #define LOG_OUT_BYTES 65536u
 
 enum log_out_kind {
-	LOG_OUT_NONE,   /* the descriptor is closed */
-	LOG_OUT_FILE,	/* always writable; its disk may make a write wait */
+	LOG_OUT_NONE,   /* closed descriptor */
+	LOG_OUT_FILE,	/* always writable, but its disk may make a write wait */
 	LOG_OUT_STREAM, /* pipe, terminal, device: poll(2), then a bounded write */
 	LOG_OUT_SOCKET, /* MSG_DONTWAIT */
 };
@@ -25,17 +25,17 @@ enum log_out_kind {
 struct log_out {
 	int fd; /* borrows */
 	enum log_out_kind kind;
-	size_t chunk; /* one write is at most so long */
-	bool begun;   /* the last byte written was not the end of a line */
-	bool torn;    /* and the rest of that line was dropped */
+	size_t chunk; /* maximum length of one write */
+	bool begun;   /* the last byte written did not end a line */
+	bool torn;    /* the rest of that line was dropped */
 };
 
-/* Begins with `fd` at the beginning of a line, and learns how it must be written to. */
+/* Starts with `fd` at the beginning of a line, and finds out how to write to it. */
 void log_out_init(struct log_out *o, int fd);
-/* One write of the lines at `from`, whole ones where it can: the bytes that are done with, -EAGAIN when a
- * stream or a socket has no room, or -errno. */
+/* Writes once from the lines at `from`, whole lines if possible. Returns the bytes it is finished with,
+ * -EAGAIN if a stream or socket has no room, or -errno. */
 ssize_t log_out_write(struct log_out *o, const char *from, size_t len);
-/* The caller drops what is left of its lines: the next write begins a new one. */
+/* The caller drops the rest of its lines: the next write begins a new one. */
 void log_out_drop(struct log_out *o);
 
 #endif

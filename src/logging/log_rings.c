@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_rings.c - the log rings of all threads, and what they have counted together.
+ * log_rings.c - the log rings of all threads, and their combined counts.
  *
- * Takes no record out of them: the logwriter does. Main thread.
+ * Takes no records from them: the logwriter does. Main thread.
  */
 #include "log_rings.h"
 

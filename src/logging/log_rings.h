@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_rings.h - the log rings of all threads, and what they have counted together.
+ * log_rings.h - the log rings of all threads, and their combined counts.
  *
  * Borrows the rings, owns the list of them. Main thread.
  */
@@ -13,7 +13,7 @@
 
 #include "weir/base/log.h"
 
-/* All zero is an empty one. */
+/* All zero is an empty list. */
 struct log_rings {
 	struct log_ring **list; /* owns the array, borrows the rings */
 	size_t count;
@@ -22,13 +22,13 @@ struct log_rings {
 /* 0 or -ENOMEM. */
 int log_rings_add(struct log_rings *r, struct log_ring *ring);
 void log_rings_free(struct log_rings *r);
-/* Is there a record in the ring `i`? Asks without marking it quiet. */
+/* Does ring `i` hold a record? Does not mark it quiet. */
 bool log_rings_has_records(const struct log_rings *r, size_t i);
-/* Records that found no room, of all rings. */
+/* Records that found no room, in all rings. */
 uint64_t log_rings_dropped(const struct log_rings *r);
-/* Have limits held lines back that nobody has reported? */
+/* Are there suppressed lines that have not been reported? */
 bool log_rings_has_left_out(const struct log_rings *r);
-/* How many of a cause; they count as reported from now on. */
+/* The number of suppressed lines with this cause, which then count as reported. */
 uint32_t log_rings_take_left_out(struct log_rings *r, enum log_cause cause);
 
 #endif

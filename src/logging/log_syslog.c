@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_syslog.c - a socket to a syslog daemon: by Unix socket or UDP, lost and found again.
+ * log_syslog.c - a connection to a syslog daemon, over a Unix socket or UDP, reconnected when lost.
  *
- * As syslog(3) does it: a datagram a line; on a stream each line ends with NUL. The control loop is
- * never held up: sockets are nonblocking, and no name is looked up. Main thread.
+ * Sends as syslog(3) does: one datagram per line; on a stream each line ends with NUL. Never delays the
+ * control loop: sockets are nonblocking, and no name is looked up. Main thread.
  */
 #include "log_syslog.h"
 
@@ -63,8 +63,8 @@ int log_syslog_connect(struct log_syslog *s)
 		return -EAGAIN;
 	s->retry_ns = now_ns + RETRY_NS;
 	err = connect_as(s, SOCK_DGRAM);
-	/* What the kernel says when the name is that of a socket of the other type: of a path the first,
-	 * of an abstract name, which it looks up by type, the second. */
+	/* Errors if the socket at that name is of the other type: EPROTOTYPE for a path; ECONNREFUSED for an
+	 * abstract name, which the kernel looks up by type. */
 	if (err == -EPROTOTYPE || (err == -ECONNREFUSED && addr_is_unix(s->to)))
 		err = connect_as(s, SOCK_STREAM);
 	return err;
@@ -82,19 +82,19 @@ static ssize_t send_line(const struct log_syslog *s, const char *line, size_t le
 	return sys_send(s->fd, text, len);
 }
 
-/* Is the error about this line, and not about the connection? */
+/* Is the error about this line rather than the connection? */
 static bool is_of_the_line(int err)
 {
 	return err == -EMSGSIZE || err == -ENOBUFS || err == -ENOMEM;
 }
 
-/* One time; LOG_SENT_ABSENT when the connection is of no use any more. */
+/* Tries once; LOG_SENT_ABSENT if the connection is no longer usable. */
 static enum log_sent try_send(struct log_syslog *s, const char *line, size_t len, size_t *sent)
 {
 	const size_t wanted = s->type == SOCK_DGRAM ? len - 1 : len;
 	ssize_t n = send_line(s, line, len);
 
-	/* UDP: the error is about an earlier line, this one was not looked at. */
+	/* UDP: the error is about an earlier line; this one has not been processed. */
 	if (n == -ECONNREFUSED && !addr_is_unix(s->to)) {
 		s->refused++;
 		n = send_line(s, line, len);
@@ -124,7 +124,7 @@ enum log_sent log_syslog_send(struct log_syslog *s, const char *line, size_t len
 		s->begun = false; /* the caller drops the rest too */
 		return LOG_SENT_ABSENT;
 	}
-	/* Its beginning went to somebody who is gone; the rest alone is no line. */
+	/* Its beginning went to a peer that is gone; the rest alone is not a line. */
 	if (s->begun) {
 		s->begun = false;
 		return LOG_SENT_LOST;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_target.c - one place where log lines go: stderr, a file or syslog, with a bounded buffer before it.
+ * log_target.c - one destination of log lines: stderr, a file or syslog, with a bounded buffer in front.
  *
- * Its own buffer is what it writes from, or fills the queue of its thread from. How a descriptor is written
- * to is log_out.c's. Main thread.
+ * Writes from its own buffer, or from it fills the queue of its thread. log_out.c knows how to write to a
+ * descriptor. Main thread.
  */
 #include "log_target.h"
 
@@ -24,15 +24,15 @@
 #include "weir/base/file.h"
 #include "weir/sys/sys.h"
 
-/* What was lost is told so often at most: each time may be lost too. */
+/* Minimum time between reports of lost lines, as each report may be lost too. */
 #define TELL_NS (NS_PER_SEC / 2)
-/* Longest wait at the end for a thread, which has had its time to write before. */
+/* Longest wait for a thread at the end; it has had its time to write before. */
 #define END_MS 300
 
 static_assert(LOG_LINE_MAX < PIPE_BUF, "a line must fit into one write to a pipe");
 
-/* $JOURNAL_STREAM is "DEVICE:INODE" of the socket that systemd gave us; when stderr was redirected
- * since, the numbers differ (systemd.exec(5)). */
+/* $JOURNAL_STREAM is "DEVICE:INODE" of the socket that systemd gave us. If stderr has been redirected since,
+ * the numbers differ (systemd.exec(5)). */
 static bool is_journal_stream(const struct stat *st)
 {
 	const char *text = getenv("JOURNAL_STREAM");
@@ -43,7 +43,7 @@ static bool is_journal_stream(const struct stat *st)
 	return dev == st->st_dev && ino == st->st_ino;
 }
 
-/* Learns from the descriptor how it must be written to. */
+/* Finds out how to write to the descriptor. */
 static void classify(struct log_target *t)
 {
 	struct stat st;
@@ -54,13 +54,13 @@ static void classify(struct log_target *t)
 		t->layout.head = LOG_HEAD_PRIORITY;
 }
 
-/* O_NONBLOCK so that a FIFO without a reader is an error now instead of a hang. */
+/* O_NONBLOCK makes a FIFO without a reader fail now instead of hanging. */
 static int open_file(const char *path, bool *made)
 {
 	return file_open(path, O_WRONLY | O_APPEND | O_NONBLOCK, 0640, made);
 }
 
-/* syslog's numbers for the words of the table. */
+/* syslog's numbers for the words of the configuration. */
 static int facility_number(enum config_facility facility)
 {
 	if (facility == CONFIG_FACILITY_DAEMON)
@@ -80,10 +80,10 @@ static void open_syslog(struct log_target *t, const struct config_log *c)
 		log_layout_find_host(&t->layout);
 	}
 	log_syslog_init(&t->syslog, &c->address.addr);
-	(void)log_syslog_connect(&t->syslog); /* log_target_is_absent() tells; the next line tries again */
+	(void)log_syslog_connect(&t->syslog); /* log_target_is_absent() reports it; the next line retries */
 }
 
-/* The descriptor changes as files are opened again and syslog daemons come and go: the place where it is
+/* The descriptor changes as files are reopened and syslog daemons come and go; the place where it is stored
  * does not. */
 static void prepare_last_words(struct log_target *t)
 {
@@ -143,7 +143,7 @@ void log_target_close(struct log_target *t)
 	t->start = t->end = 0;
 }
 
-/* The thread's: opens for a rotation. */
+/* Called by the thread: opens the file after a rotation. */
 static int open_again(const char *path)
 {
 	bool made;
@@ -176,7 +176,8 @@ int log_target_start(struct log_target *t, void (*wake)(void *arg), void *arg)
 
 void log_target_give(struct log_target *t, uid_t uid, gid_t gid)
 {
-	/* Refused (a file system without owners) it stays as it is, and a rotation will say so. */
+	/* If refused (a file system without owners), the file stays as it is; reopening it then reports the
+	 * error. */
 	if (t->is_file && t->made && fchown(t->fd, uid, gid) == 0)
 		t->made = false;
 }
@@ -217,7 +218,7 @@ void log_target_tell_absent(const struct log_target *t)
 
 	if (log_target_is_absent(t))
 		log_line(LOG_LEVEL_WARNING,
-			 "log = syslog:%s: nobody is there now; lines for it are lost until it comes",
+			 "log = syslog:%s: no daemon listens there; its lines are lost until one does",
 			 addr_spec_format(&t->config->address, text));
 }
 
@@ -252,7 +253,7 @@ void log_target_tell_stall(struct log_target *t, uint64_t lines, char *buf, size
 {
 	const int64_t ns = log_target_stalled_ns(t);
 
-	/* Most paths are shorter; a cut one is still told. */
+	/* Most paths are shorter; a truncated one is good enough. */
 	(void)snprintf(buf, room, "%llu log lines were lost: %s%.900s was not written for %lld s",
 		       (unsigned long long)lines, t->is_file ? "the log file " : "",
 		       t->is_file ? t->config->path : "stderr", (long long)(ns / NS_PER_SEC));
@@ -282,8 +283,8 @@ void log_target_add(struct log_target *t, const struct log_entry *e, const char 
 	check(t->end <= LOG_TARGET_BYTES);
 }
 
-/* Bytes of the buffer that are done with, or -errno when none of them can be written; syslog gets one line
- * at a time, and one that does not go is counted here. */
+/* Returns the bytes of the buffer it is finished with, or -errno if none can be written. syslog gets one line
+ * at a time; lines it refuses are counted here. */
 static ssize_t write_syslog(struct log_target *t)
 {
 	const char *from = t->bytes + t->start;
@@ -318,7 +319,7 @@ static ssize_t write_some(struct log_target *t)
 	return log_out_write(&t->out, t->bytes + t->start, t->end - t->start);
 }
 
-/* A full disk, a reader that left: waiting would not help. The count is in `show info`. */
+/* A full disk or a reader that left: waiting would not help. `show info` has the count. */
 static void drop_all(struct log_target *t)
 {
 	for (size_t i = t->start; i < t->end; i++)
@@ -327,7 +328,7 @@ static void drop_all(struct log_target *t)
 	t->start = t->end = 0;
 }
 
-/* Lines go again: puts one into the empty buffer that says how many did not. */
+/* Lines can be written again: adds one to the empty buffer that reports how many were lost. */
 static void tell_lost(struct log_target *t)
 {
 	const int64_t now_ns = clock_mono_ns();
@@ -351,7 +352,7 @@ static void tell_lost(struct log_target *t)
 	log_target_add(t, &e, text);
 }
 
-/* 0, or -EAGAIN when the queue is full. */
+/* 0, or -EAGAIN if the queue is full. */
 static int give_to_thread(struct log_target *t)
 {
 	t->start += log_file_put(t->file, t->bytes + t->start, t->end - t->start);
@@ -369,7 +370,7 @@ static int flush_to_thread(struct log_target *t)
 	if (err)
 		return err;
 	log_file_look(t->file, &view);
-	/* Not while it hangs, or refuses: what is said may be lost too. */
+	/* Not while the thread hangs or is refused: the report could be lost too. */
 	if (view.refused || view.waiting_ns >= NS_PER_SEC)
 		return 0;
 	tell_lost(t);
@@ -382,7 +383,7 @@ bool log_target_wait(struct log_target *t, int timeout_ms)
 
 	if (t->file != NULL)
 		return log_file_wait(t->file, timeout_ms) && log_target_is_empty(t);
-	/* A signal ends the wait early; the caller asks again. */
+	/* A signal ends the wait early; the caller retries. */
 	if (!log_target_is_empty(t))
 		(void)poll(&pfd, 1, timeout_ms);
 	return log_target_is_empty(t);
@@ -409,7 +410,7 @@ int log_target_flush(struct log_target *t)
 		if (!log_target_is_empty(t))
 			continue;
 		t->start = t->end = 0;
-		/* Only after a line that went, and once: what is said may be refused too. */
+		/* Only after a line that was sent, and once: the report may be refused too. */
 		if (!told && lost == t->lost)
 			tell_lost(t);
 		told = true;

@@ -2,9 +2,8 @@
  *
  * logwriter.c - reads the log rings of all threads and writes their lines to the targets.
  *
- * Owns the targets, borrows the rings. A ring is marked quiet (by taking from it when it is empty)
- * only after a pause of 20 ms in which nothing came. Threads of targets wake the loop by one ev_async for
- * all of them. Main thread.
+ * Owns the targets, borrows the rings. A ring is marked quiet (by taking from it when it is empty) only after
+ * a pause of 20 ms without lines. The targets' threads share one ev_async to wake the loop. Main thread.
  */
 #include "weir/logging/logwriter.h"
 
@@ -20,16 +19,16 @@
 #include "log_target.h"
 
 #define PAUSE_S 0.020
-/* Signals and the admin socket get their turn after so many lines. */
+/* Signals and the admin socket get a turn after this many lines. */
 #define LINES_PER_TURN 4096
-/* What limits held back is told so long after the first of them, if nobody told it sooner. */
+/* How long after the first suppressed line their number is reported, unless that happened sooner. */
 #define LEFT_OUT_S 1.0
-/* At the end no target is waited for longer than this while others may have something to do. */
+/* At the end, maximum wait for one target while others may have work. */
 #define SLICE_MS 20
 
 struct slot {
 	struct logwriter *writer; /* borrows */
-	struct ev_io writable;    /* active while the target must be waited for */
+	struct ev_io writable;    /* active while waiting for the target */
 	struct log_target target;
 };
 
@@ -39,17 +38,17 @@ struct logwriter {
 	size_t slot_count;
 	struct log_rings rings;
 	struct ev_timer pause;
-	struct ev_timer left_out; /* runs only while limits have something to tell */
-	struct ev_async news;     /* of the threads; active once they have been started */
-	uint64_t dropped_told; /* of all rings, as last reported */
-	unsigned reopen_asked; /* how often, and how many of these have been reported */
+	struct ev_timer left_out; /* runs only while there are suppressed lines to report */
+	struct ev_async news;     /* for the threads; active once they are started */
+	uint64_t dropped_told; /* of all rings, as of the last report */
+	unsigned reopen_asked; /* how often requested, and how many of these have been reported */
 	unsigned reopen_told;
 };
 
 enum drain {
-	DRAIN_EMPTY, /* nothing was there */
-	DRAIN_SOME,  /* lines were taken; more may be there */
-	DRAIN_FULL,  /* lines are there, and no target has room */
+	DRAIN_EMPTY, /* there was nothing */
+	DRAIN_SOME,  /* lines were taken; there may be more */
+	DRAIN_FULL,  /* there are lines, but no target has room */
 };
 
 static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents);
@@ -119,7 +118,7 @@ void logwriter_free(struct logwriter *w)
 	free(w);
 }
 
-/* Any thread: libev allows this one call. */
+/* Any thread: the one libev call allowed from other threads. */
 static void wake_loop(void *arg)
 {
 	struct logwriter *w = arg;
@@ -148,7 +147,7 @@ int logwriter_add_ring(struct logwriter *w, struct log_ring *ring)
 
 	if (err)
 		return err;
-	/* The ring may hold records already and think that we know of them. */
+	/* The ring may already hold records that it believes we know about. */
 	if (!ev_is_active(&w->pause)) {
 		ev_timer_set(&w->pause, PAUSE_S, 0.);
 		ev_timer_start(w->loop, &w->pause);
@@ -156,8 +155,8 @@ int logwriter_add_ring(struct logwriter *w, struct log_ring *ring)
 	return 0;
 }
 
-/* With one target a line waits in its ring until there is room; with several, one that is stuck does
- * not hold up the others and loses lines. */
+/* With one target, lines wait in the ring until there is room. With several, a stuck target does not hold up
+ * the others and loses lines. */
 static bool any_room(const struct logwriter *w)
 {
 	for (size_t i = 0; i < w->slot_count; i++)
@@ -166,7 +165,7 @@ static bool any_room(const struct logwriter *w)
 	return false;
 }
 
-/* Gives an entry to the targets; its text is made once for each style that one of them wants. */
+/* Passes an entry to the targets; formats its text once per style that any of them uses. */
 static void give(struct logwriter *w, const struct log_entry *e)
 {
 	char text[LOG_STYLES][LOG_TEXT_MAX];
@@ -194,7 +193,7 @@ static void say(struct logwriter *w, enum log_level level, const char *text)
 	give(w, &e);
 }
 
-/* Takes one record and gives it to the targets; false when the ring was empty, and is quiet now. */
+/* Takes one record and passes it to the targets; false if the ring was empty, and is now marked quiet. */
 static bool take_line(struct logwriter *w, struct log_ring *r)
 {
 	struct log_entry e;
@@ -208,7 +207,7 @@ static bool take_line(struct logwriter *w, struct log_ring *r)
 
 static void slot_flush(struct logwriter *w, struct slot *s)
 {
-	/* The descriptor may be another one afterwards: syslog sockets come and go. */
+	/* The descriptor may differ afterwards: syslog sockets come and go. */
 	ev_io_stop(w->loop, &s->writable);
 	if (log_target_flush(&s->target) == -EAGAIN && s->target.file == NULL) {
 		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
@@ -223,7 +222,7 @@ static void flush_all(struct logwriter *w)
 			slot_flush(w, &w->slots[i]);
 }
 
-/* A cause that has gone quiet writes no line that could report the earlier ones. */
+/* A cause that has stopped occurring logs no line that could report the earlier ones. */
 static void tell_left_out(struct logwriter *w)
 {
 	for (enum log_cause cause = 0; cause < LOG_CAUSES; cause++) {
@@ -251,14 +250,14 @@ static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revent
 
 	(void)loop;
 	(void)revents;
-	/* Without room it would be lost: look() comes here again when there is some. */
+	/* Without room the report would be lost: look() calls this again when there is some. */
 	if (any_room(w))
 		tell_left_out(w);
 	flush_all(w);
-	logwriter_wake(w); /* where a full target was waited for, there may be room now */
+	logwriter_wake(w); /* the target may have been full, and may have room now */
 }
 
-/* The target whose disk has made us wait, if there is one. */
+/* A target whose disk made us wait, if there is one. */
 static struct log_target *stalled_target(const struct logwriter *w)
 {
 	for (size_t i = 0; i < w->slot_count; i++)
@@ -267,7 +266,7 @@ static struct log_target *stalled_target(const struct logwriter *w)
 	return NULL;
 }
 
-/* Called when the rings are empty: what they had to drop meanwhile is one line. */
+/* Called when the rings are empty: reports what they had to drop in one line. */
 static void tell_dropped(struct logwriter *w)
 {
 	uint64_t dropped = log_rings_dropped(&w->rings);
@@ -281,14 +280,14 @@ static void tell_dropped(struct logwriter *w)
 		log_target_tell_stall(stalled, dropped - w->dropped_told, text, sizeof(text));
 	else
 		(void)snprintf(text, sizeof(text), /* always fits */
-			       "%llu log lines were dropped: the log's reader is too slow; raise its speed "
-			       "or the log level",
+			       "%llu log lines were dropped: the log's reader is too slow; speed it up or "
+			       "raise the log level",
 			       (unsigned long long)(dropped - w->dropped_told));
 	w->dropped_told = dropped;
 	say(w, LOG_LEVEL_WARNING, text);
 }
 
-/* Takes from all rings in turn what is there, at most LINES_PER_TURN lines. */
+/* Takes records from all rings in turn, at most LINES_PER_TURN lines. */
 static enum drain drain_rings(struct logwriter *w)
 {
 	unsigned lines = 0;
@@ -301,7 +300,7 @@ static enum drain drain_rings(struct logwriter *w)
 				return DRAIN_FULL;
 			if (lines == LINES_PER_TURN)
 				return DRAIN_SOME;
-			/* A record whose text is empty counts as a line too. */
+			/* A record with an empty text counts as a line too. */
 			(void)take_line(w, w->rings.list[i]);
 			lines++;
 		}
@@ -310,8 +309,7 @@ static enum drain drain_rings(struct logwriter *w)
 	return lines > 0 ? DRAIN_SOME : DRAIN_EMPTY;
 }
 
-/* Nothing came for a whole pause: the next record of each ring shall wake us. True when one came in
- * this moment. */
+/* No records for a whole pause: the next record of each ring should wake us. True if one arrived just now. */
 static bool mark_quiet(struct logwriter *w)
 {
 	bool came = false;
@@ -329,18 +327,19 @@ static void look_again_later(struct logwriter *w)
 	ev_timer_start(w->loop, &w->pause);
 }
 
-/* Looks into all rings once. DRAIN_FULL: on_writable goes on; until then no timer and no wake-up. */
+/* Reads all rings once. After DRAIN_FULL on_writable continues; until then there is no timer and no
+ * wake-up. */
 static void look(struct logwriter *w)
 {
 	enum drain result = drain_rings(w);
 
-	/* Who wakes us makes its ring loud, so an empty one must be marked quiet before we go. */
+	/* A writer that wakes us marks its ring as busy, so mark empty rings quiet before sleeping. */
 	if (result == DRAIN_SOME || (result == DRAIN_EMPTY && mark_quiet(w)))
 		look_again_later(w);
-	/* After that: from then on the first line that is left out wakes us. */
+	/* Afterwards, because from then on the first suppressed line wakes us. */
 	watch_left_out(w);
 	flush_all(w);
-	/* The reader made room in this very moment: then nobody waits for it. */
+	/* The reader has just made room, so there is no event to wait for. */
 	if (result == DRAIN_FULL && any_room(w))
 		look_again_later(w);
 }
@@ -348,7 +347,7 @@ static void look(struct logwriter *w)
 void logwriter_wake(struct logwriter *w)
 {
 	if (ev_is_active(&w->pause))
-		return; /* it will look soon enough */
+		return; /* runs soon anyway */
 	look(w);
 }
 
@@ -374,7 +373,7 @@ static bool is_file(const struct log_target *t)
 	return t->is_file && t->file != NULL;
 }
 
-/* A line for each reopen that every thread has done by now. */
+/* One line for each reopen that every thread has completed. */
 static void tell_reopened(struct logwriter *w)
 {
 	unsigned done = w->reopen_asked;
@@ -397,7 +396,7 @@ static void tell_reopened(struct logwriter *w)
 			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");
 }
 
-/* A thread has room again, or has opened its file, or writes again after a while. */
+/* A thread has room again, has opened its file, or writes again after a stall. */
 static void on_threads(struct ev_loop *loop, struct ev_async *async, int revents)
 {
 	struct logwriter *w = async->data;
@@ -408,10 +407,10 @@ static void on_threads(struct ev_loop *loop, struct ev_async *async, int revents
 		if (w->slots[i].target.file != NULL)
 			slot_flush(w, &w->slots[i]);
 	tell_reopened(w);
-	logwriter_wake(w); /* where a full target was waited for, there may be room now */
+	logwriter_wake(w); /* the target may have been full, and may have room now */
 }
 
-/* Waits a moment for each target that holds lines. Is everything out? */
+/* Waits briefly for each target that holds lines. Is everything written? */
 static bool wait_out(struct logwriter *w, int64_t deadline_ns)
 {
 	bool out = true;
@@ -450,7 +449,7 @@ void logwriter_reopen(struct logwriter *w)
 {
 	w->reopen_asked++;
 	for (size_t i = 0; i < w->slot_count; i++)
-		(void)log_target_reopen(&w->slots[i].target); /* a socket has nothing to be opened */
+		(void)log_target_reopen(&w->slots[i].target); /* a socket has nothing to reopen */
 	tell_reopened(w);
 }
 
