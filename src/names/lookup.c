@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * lookup.c - a thread that asks getaddrinfo(3), one question after the other.
+ * lookup.c - a thread that calls getaddrinfo(3), one request at a time.
  *
- * Owns the jobs in its lists. It is joined when it waits and detached when it hangs; the last of
- * the two sides frees the structure. No log line is made in the thread.
+ * Owns the jobs in its lists. The thread is joined if it waits and detached if it hangs; whichever side is
+ * last frees the structure. The thread logs nothing.
  */
 #include "lookup.h"
 
@@ -22,19 +22,19 @@
 struct lookup {
 	struct resolver_calls calls;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t asked;
-	struct lookup_job *todo; /* owns; a LIFO would starve: appended at the end */
+	struct lookup_job *todo; /* owns; appended at the end, as a LIFO would starve jobs */
 	struct lookup_job *done; /* owns */
 	void (*wake)(void *arg);
 	void *wake_arg;
 	bool busy; /* the thread is in a lookup */
-	bool quit; /* control has gone: `wake` must not be called */
+	bool quit; /* control has gone: do not call `wake` */
 };
 
 static void *lookup_run(void *arg);
 
-/* Mutex calls fail only by our own mistakes. */
+/* Mutex calls fail only through our own mistakes. */
 static void lock(struct lookup *l)
 {
 	int err = pthread_mutex_lock(&l->lock);
@@ -193,7 +193,7 @@ static void *lookup_run(void *arg)
 		lock(l);
 		append(&l->done, job);
 		if (l->quit) {
-			/* Left behind. Nobody else knows `l` any more. */
+			/* Abandoned: nobody else has `l` any more. */
 			unlock(l);
 			lookup_destroy(l);
 			return NULL;

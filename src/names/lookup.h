@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * lookup.h - a thread that asks getaddrinfo(3), one question after the other.
+ * lookup.h - a thread that calls getaddrinfo(3), one request at a time.
  *
- * The questions and answers cross between control and the thread in two lists under one lock. The
- * thread touches nothing of control's but the wake-up, and that only under the lock while it is
- * wanted: so it can be left behind when a lookup hangs.
+ * Requests and answers pass between control and the thread through two lists under one lock. Of control's
+ * state the thread touches only the wake-up callback, under the lock and only while it is still wanted, so
+ * control can abandon a thread that hangs in a lookup.
  */
 #ifndef WEIR_NAMES_LOOKUP_H
 #define WEIR_NAMES_LOOKUP_H
@@ -18,29 +18,29 @@
 
 struct lookup;
 
-/* A question, and later its answer. Control owns it while it asks nothing; whoever takes it from a
- * list owns it meanwhile. */
+/* A request, and later its answer. Control owns it except while it is submitted; then it belongs to whoever
+ * takes it from a list. */
 struct lookup_job {
 	struct lookup_job *next;
-	size_t who; /* the asker's own number */
+	size_t who; /* chosen by the requester */
 	char host[256];
 	uint16_t port;
 	int family;
-	int error;        /* of getaddrinfo, 0 = fine */
+	int error;        /* of getaddrinfo; 0 = success */
 	int system_errno; /* with EAI_SYSTEM */
 	unsigned count;
 	struct addr addrs[LOOKUP_ADDRS_MAX];
 };
 
-/* Starts the thread. `wake` is called by it, under the lock, when an answer lies ready. NULL with
+/* Starts the thread, which calls `wake`, under the lock, when an answer is ready. NULL on failure, with
  * `*err` = -errno. */
 struct lookup *lookup_new(const struct resolver_calls *calls, void (*wake)(void *), void *wake_arg, int *err);
-/* Ends the thread and frees all; while it hangs in a lookup it is left behind and frees itself if
- * ever it comes back. */
+/* Ends the thread and frees everything. A thread that hangs in a lookup is abandoned and frees itself if it
+ * ever returns. */
 void lookup_free(struct lookup *l);
-/* Takes `job`. */
+/* Takes ownership of `job`. */
 void lookup_ask(struct lookup *l, struct lookup_job *job);
-/* An answer, which is the caller's from now on; NULL when there is none. */
+/* Returns an answer, which the caller then owns; NULL if there is none. */
 struct lookup_job *lookup_take(struct lookup *l);
 
 #endif

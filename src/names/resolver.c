@@ -2,8 +2,8 @@
  *
  * resolver.c - addresses for servers that are configured by name.
  *
- * Owns one entry a name, each with at most one question under way and with a timer otherwise.
- * The questions are lookup.c's. Main thread.
+ * Owns one entry per name, with at most one request in progress, or else a timer. lookup.c has the thread.
+ * Main thread.
  */
 #include "weir/names/resolver.h"
 
@@ -20,17 +20,17 @@
 
 #define BACKOFF_MAX_NS   (60 * NS_PER_SEC)
 #define LINES_PER_SECOND 5
-/* That a name changes too often is no news a minute later. */
+/* A name that changes too often is reported at most once in this time. */
 #define FULL_LINE_NS (60 * NS_PER_SEC)
 
 struct name {
 	struct resolver *resolver; /* borrows */
 	struct server *server;     /* borrows */
-	struct ev_timer timer;     /* to the next question */
-	struct lookup_job *job;    /* owns; NULL while the question is under way */
+	struct ev_timer timer;     /* until the next request */
+	struct lookup_job *job;    /* owns; NULL while it is submitted */
 	unsigned failures;         /* in a row */
-	struct log_limit limit;    /* of lines about this one */
-	int64_t full_told_ns;      /* that its server takes no further address; 0 = never */
+	struct log_limit limit;    /* for log lines about this name */
+	int64_t full_told_ns;      /* when last reported that its server takes no more addresses; 0 = never */
 };
 
 struct resolver {
@@ -79,8 +79,8 @@ static void name_wait(struct name *n)
 	ev_timer_start(n->resolver->loop, &n->timer);
 }
 
-/* The wake-up of the lookup thread; libev allows this one call from another thread, and writes its
- * eventfd only when the loop sleeps. */
+/* The lookup thread's wake-up. This is the one libev call allowed from another thread; it writes to its
+ * eventfd only if the loop sleeps. */
 static void wake_loop(void *arg)
 {
 	struct resolver *r = arg;
@@ -169,7 +169,7 @@ void resolver_free(struct resolver *r)
 {
 	if (r == NULL)
 		return;
-	lookup_free(r->lookup); /* no wake-up comes from here on */
+	lookup_free(r->lookup); /* no wake-up after this */
 	ev_async_stop(r->loop, &r->wake);
 	for (size_t i = 0; i < r->name_count; i++) {
 		ev_timer_stop(r->loop, &r->names[i].timer);
@@ -186,7 +186,7 @@ static void on_name_timer(struct ev_loop *loop, struct ev_timer *timer, int reve
 	name_ask(timer->data);
 }
 
-/* The address to use: the present one while the name has it, else the first IPv4 one, else the first. */
+/* The address to use: the current one if the name still has it, else the first IPv4 one, else the first. */
 static const struct addr *choose(const struct lookup_job *job, const struct addr *now)
 {
 	const struct addr *first4 = NULL;
@@ -203,7 +203,7 @@ static const struct addr *choose(const struct lookup_job *job, const struct addr
 
 enum kind { KIND_MEMORY, KIND_ADDRESS };
 
-/* One name that changes all the time leaves the first line of every other. */
+/* One name that changes constantly must not suppress the first line of any other. */
 static bool may_log(struct log_limit *limit, enum kind kind)
 {
 	return log_limit_ok(limit, LOG_CAUSE_RESOLVE, kind, clock_mono_ns(), 1);
@@ -214,16 +214,16 @@ static void tell_failure(const struct name *n, const char *why)
 	const struct server *s = n->server;
 	bool had = atomic_load(&s->addr) != NULL;
 
-	/* A name server that is away for an hour is one line for each name, not a thousand. */
+	/* An hour without a name server is one line per name, not a thousand. */
 	if (n->failures > 1)
 		return;
 	log_line(LOG_LEVEL_WARNING,
-		 "server %s/%s (%s:%u): cannot resolve '%s': %s; %s, and is asked for again",
+		 "server %s/%s (%s:%u): cannot resolve '%s': %s; %s; will retry",
 		 s->backend->name, s->config->name, s->config->place.file, s->config->place.line,
 		 s->config->addr.host, why, had ? "it keeps its last address" : "it gets no connections");
 }
 
-/* Its addresses are kept until the end, and a hostile name server has a new one each time. */
+/* Addresses are kept until the end, and a hostile name server could return a new one each time. */
 static void tell_full(struct name *n, const struct addr *a)
 {
 	const struct server *s = n->server;
@@ -259,7 +259,7 @@ static void use_addr(struct name *n, const struct addr *a)
 		n->failures = 1;
 		if (!may_log(&n->limit, KIND_MEMORY))
 			return;
-		log_line(LOG_LEVEL_ERROR, "server %s/%s: no memory for its new address; asked again in 1 s",
+		log_line(LOG_LEVEL_ERROR, "server %s/%s: no memory for its new address; will retry in 1 s",
 			 s->backend->name, s->config->name);
 		return;
 	}
