@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ageing.c - the cycle of the pools' global lists: what rests unused for two cycles is closed.
+ * ageing.c - periodic ageing of the pools' global lists: closes what stays unused for two cycles.
  *
  * Owns a timer and no pool. Main thread.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ageing.h - the cycle of the pools' global lists: what rests unused for two cycles is closed.
+ * ageing.h - periodic ageing of the pools' global lists: closes what stays unused for two cycles.
  *
- * Workers age their own caches. The timer is armed only while a list holds something, so that an
- * idle daemon sleeps. Main thread.
+ * Workers age their own caches. The timer is set only while a list is not empty, so an idle daemon sleeps.
+ * Main thread.
  */
 #ifndef WEIR_CONTROL_AGEING_H
 #define WEIR_CONTROL_AGEING_H
@@ -21,7 +21,7 @@ struct ageing {
 	struct ev_timer timer;
 };
 
-/* `cycle_ns` 0 = nothing ages. Both pools must be ready. */
+/* `cycle_ns` 0 = no ageing. Both pools must be initialized. */
 void ageing_init(struct ageing *a, struct ev_loop *loop, struct pipe_pool *pipes, struct buf_pool *bufs,
 		 int64_t cycle_ns);
 /* A worker may have spilled something: called for each wake-up of control. */

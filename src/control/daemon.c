@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * daemon.c - the daemon from its start to its end, on the main thread.
+ * daemon.c - the daemon from start to end, on the main thread.
  *
- * Owns the loop, the engine and everything of control; startup.c sets them up, and daemon_run() takes
- * them down in the reverse order on every way out. Moves no byte of a session.
+ * Owns the loop, the engine and everything of control. startup.c sets them up, and daemon_run() takes them
+ * down in the reverse order on every way out. Forwards no session data.
  */
 #include "weir/control/daemon.h"
 
@@ -60,8 +60,8 @@ static void start_watchers(struct daemon *d)
 		d->signals[i].data = d;
 		ev_signal_start(d->loop, &d->signals[i]);
 	}
-	/* libev looks once a minute for jumps of the clock, unless it has a periodic watcher: then it
-	 * lets a timerfd tell it. An idle daemon shall make no system call, so it gets one. */
+	/* libev checks once a minute for jumps of the clock, unless there is a periodic watcher: then it uses
+	 * a timerfd. An idle daemon should make no system calls, so it gets one. */
 	ev_periodic_init(&d->far_away, on_far_away, FAR_AWAY_S, 0., NULL);
 	ev_periodic_start(d->loop, &d->far_away);
 }
@@ -72,8 +72,8 @@ static void on_far_away(struct ev_loop *loop, struct ev_periodic *periodic, int 
 	ev_periodic_stop(loop, periodic);
 }
 
-/* From here on a late signal is nothing, neither an end with a wrong exit code nor a call into a loop
- * that is gone. */
+/* From here on a late signal has no effect: it neither ends the process with a wrong exit code nor calls into
+ * a loop that is gone. */
 static void stop_watchers(struct daemon *d)
 {
 	sigset_t block, old;
@@ -114,16 +114,16 @@ static void say_ready(struct daemon *d)
 	sd_service_ready(&d->service, d->loop, &d->engine);
 	if (d->options->on_ready == NULL)
 		return;
-	/* Who waits in front of a -D sees what the start had to say. */
-	(void)logwriter_flush(d->log, FLUSH_MS); /* a slow reader sees the rest later */
+	/* The person waiting for a -D to return sees the startup messages. */
+	(void)logwriter_flush(d->log, FLUSH_MS); /* for a slow reader, the rest follows later */
 	d->options->on_ready(d->options->on_ready_arg);
 }
 
-/* A worker ended that was not told to: nothing that a peer does may cause this. */
+/* A worker ended without being told to. Nothing a peer does may cause this. */
 static void give_up(struct daemon *d)
 {
 	d->exit_code =
-		daemon_fail(d, EXIT_FATAL, "a worker ended by itself; the daemon stops, see the lines above");
+		daemon_fail(d, EXIT_FATAL, "a worker ended unexpectedly; the daemon stops, see above");
 	daemon_set_state(d, DAEMON_STOPPING);
 	sd_service_stopping(&d->service);
 	engine_stop(&d->engine);
@@ -136,7 +136,7 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 	int done;
 
 	(void)revents;
-	/* First, so that news that comes from now on sends again. */
+	/* Cleared first, so that later news wakes the loop again. */
 	atomic_store(&d->news_sent, false);
 	done = atomic_load(&d->engine.workers_done);
 	if (done > 0 && d->state < DAEMON_DRAINING)
@@ -161,7 +161,7 @@ static void begin_drain(struct daemon *d, const char *why)
 	char limit[64] = "";
 
 	if (limit_ns > 0)
-		(void)snprintf(limit, sizeof(limit), ", with %lld s to end",
+		(void)snprintf(limit, sizeof(limit), ", for up to %lld s",
 			       (long long)(limit_ns / NS_PER_SEC));
 	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; open: %llu%s; a second signal ends them at once",
 		 why, (unsigned long long)engine_sum(&d->engine, sessions), limit);
@@ -191,7 +191,7 @@ static void on_hard_stop(struct ev_loop *loop, struct ev_timer *timer, int reven
 	(void)loop;
 	(void)revents;
 	if (d->state == DAEMON_DRAINING)
-		begin_stop(d, "hard-stop-after is over");
+		begin_stop(d, "hard-stop-after has expired");
 }
 
 static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int revents)
@@ -203,7 +203,7 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 	(void)revents;
 	if (watcher->signum == SIGHUP) {
 		log_line(LOG_LEVEL_NOTICE,
-			 "SIGHUP: reload is not in this version; restart to use a changed file");
+			 "SIGHUP: this version cannot reload; restart to use a changed file");
 	} else if (watcher->signum == SIGUSR1) {
 		logwriter_reopen(d->log);
 	} else if (d->state < DAEMON_DRAINING) {
@@ -220,8 +220,8 @@ static void say_stopped(const struct daemon *d)
 		 (long long)((clock_mono_ns() - d->admin_context.started_ns) / NS_PER_SEC));
 }
 
-/* Takes everything down that daemon_start() has set up, in the reverse order. A log that does not take its
- * lines is waited for once. */
+/* Takes down everything that daemon_start() set up, in the reverse order. Waits only once for a log that
+ * takes no lines. */
 static void finish(struct daemon *d)
 {
 	int flush_ms = FLUSH_MS;
@@ -239,13 +239,13 @@ static void finish(struct daemon *d)
 		memory_guard_stop(&d->memory);
 		tcp_aborts_stop(&d->tcp_aborts);
 		engine_join(&d->engine);
-		if (!logwriter_flush(d->log, FLUSH_MS)) /* so that the next line is the last */
+		if (!logwriter_flush(d->log, FLUSH_MS)) /* makes the next line the last */
 			flush_ms = 0;
 		say_stopped(d);
 	}
-	/* The rings are the engine's: the last look at them comes before its end. */
+	/* The rings belong to the engine, so read them one last time before it goes. */
 	if (d->log != NULL)
-		(void)logwriter_flush(d->log, flush_ms); /* nobody is left to be told */
+		(void)logwriter_flush(d->log, flush_ms); /* nobody left to report to */
 	log_use_ring(NULL);
 	logwriter_free(d->log);
 	pidfile_remove(&d->pidfile);
@@ -260,8 +260,8 @@ static void finish(struct daemon *d)
 	low_fds_free();
 }
 
-/* What a service manager gave us. Before anything but the standard descriptors is opened, so that no
- * number of ours is taken for one of its; startup.c complains about it as soon as there is a log. */
+/* Reads what a service manager passed. Runs before anything but the standard descriptors is opened, so that
+ * none of our descriptors is mistaken for a passed one. startup.c reports errors once there is a log. */
 static void read_environment(struct daemon *d)
 {
 	if (listen_fds_read(&d->passed, &d->passed_why) == 0)
@@ -286,12 +286,12 @@ static enum exit_code run(struct daemon *d)
 {
 	enum exit_code code;
 
-	fill_standard_fds(); /* takes no number above 2 for long */
+	fill_standard_fds(); /* keeps no descriptor above 2 */
 	last_words_begin();
 	read_environment(d);
 	admin_socket_init(&d->admin_socket);
 	d->admin_context.started_ns = clock_mono_ns();
-	/* splice(2) knows no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */
+	/* splice(2) has no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGUSR2, SIG_IGN);
 	if (loop_faults_init() != 0)
@@ -303,7 +303,7 @@ static enum exit_code run(struct daemon *d)
 	code = daemon_start(d);
 	if (code == EXIT_FINE) {
 		ev_now_update(d->loop);
-		daemon_notify(d); /* workers may have been ready before anybody looked */
+		daemon_notify(d); /* workers may have become ready before anyone looked */
 		(void)ev_run(d->loop, 0);
 		check(atomic_load(&d->engine.workers_done) == (int)d->engine.worker_count);
 		code = d->exit_code;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * end_guard.c - the end of a process that cannot end, because a disk hangs under one of its files.
+ * end_guard.c - ends a process that cannot exit because a disk hangs under one of its files.
  *
- * Owns a thread that sleeps and then calls _exit(2), which runs nothing and flushes nothing. It is never
- * joined: a process that ends in time takes it along.
+ * Owns a thread that sleeps and then calls _exit(2), which runs and flushes nothing. It is never joined: a
+ * process that exits in time takes it along.
  */
 #include "end_guard.h"
 
@@ -26,7 +26,7 @@ void end_guard_start(int exit_code)
 {
 	pthread_t thread;
 
-	/* Without it the end may take as long as the disk does. */
+	/* Without the thread, the shutdown may take as long as the disk does. */
 	if (thread_start(&thread, wait_and_exit, (void *)(intptr_t)exit_code) != 0)
 		return;
 	(void)pthread_setname_np(thread, "weir-end"); /* for top(1) */

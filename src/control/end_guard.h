@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * end_guard.h - the end of a process that cannot end, because a disk hangs under one of its files.
+ * end_guard.h - ends a process that cannot exit because a disk hangs under one of its files.
  *
- * The last things are done on the main thread: a pid file and the paths of sockets are removed. Main
+ * The last steps of a shutdown, removing the pid file and the paths of sockets, run on the main thread. Main
  * thread.
  */
 #ifndef WEIR_CONTROL_END_GUARD_H
 #define WEIR_CONTROL_END_GUARD_H
 
-/* Far more than an end takes whose disks are well. */
+/* Far longer than a shutdown takes with working disks. */
 #define END_GUARD_S 5
 
-/* From now on the process has END_GUARD_S seconds to end; then it is ended with `exit_code`. */
+/* Gives the process END_GUARD_S seconds to exit, then ends it with `exit_code`. */
 void end_guard_start(int exit_code);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * startup.c - the parts of a running daemon, set up one after the other.
+ * startup.c - sets up the parts of a running daemon, one after another.
  *
- * Binds before it drops privileges, and counts what it may use after. Takes nothing down:
- * daemon_run() does, on every way out. A failure is one log line and an exit code. Main thread.
+ * Binds before it drops privileges, and counts resources after. Takes nothing down: daemon_run() does, on
+ * every way out. A failure is one log line and an exit code. Main thread.
  */
 #include "startup.h"
 
@@ -35,7 +35,7 @@ enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fm
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a cut line is still a line */
+	(void)vsnprintf(text, sizeof(text), fmt, ap); /* may be truncated */
 	va_end(ap);
 	log_line(LOG_LEVEL_ERROR, "%s", text);
 	sd_service_failed(&d->service, text);
@@ -72,8 +72,9 @@ static enum exit_code start_log(struct daemon *d)
 	return EXIT_FINE;
 }
 
-/* As the user whose rights the threads shall have. Until here a disk that hangs holds up the start, which is
- * the service manager's to end: nobody is served yet, and what cannot be opened must be an exit code. */
+/* Runs as the user whose rights the threads should have. Up to here a hanging disk delays startup, and the
+ * service manager may time it out: nobody is served yet, and a file that cannot be opened must result in an
+ * exit code. */
 static enum exit_code start_log_threads(struct daemon *d)
 {
 	const struct config_log *failed;
@@ -88,13 +89,13 @@ static enum exit_code start_log_threads(struct daemon *d)
 			   strerror(-err));
 }
 
-/* Before anything of ours listens: whatever listens now was inherited. */
+/* Before any of our own listeners exist: whatever listens now was inherited. */
 static enum exit_code adopt_sockets(struct daemon *d)
 {
 	char why[LOG_RECORD_MAX];
 
 	if (d->passed_why != NULL)
-		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot take the sockets that were passed: %s",
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot use the passed sockets: %s",
 				   d->passed_why);
 	if (listen_fds_adopt(&d->passed, &d->engine, why, sizeof(why)) != 0)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
@@ -177,7 +178,7 @@ static enum exit_code drop_privileges(struct daemon *d)
 	return EXIT_FINE;
 }
 
-/* As the clients' sockets will be made: by whom we have become. */
+/* With the user that will also create the sockets for clients. */
 static enum exit_code check_backends(struct daemon *d)
 {
 	const struct config_backend *b = NULL;
@@ -189,7 +190,7 @@ static enum exit_code check_backends(struct daemon *d)
 			   b->place.file, b->place.line, why);
 }
 
-/* What will bite is said at the start, before it does. */
+/* Warns at startup of what would cause problems later. */
 static void consult_doctor(const struct daemon *d, const struct limits_plan *plan, unsigned workers)
 {
 	struct doctor_facts facts;
@@ -197,7 +198,7 @@ static void consult_doctor(const struct daemon *d, const struct limits_plan *pla
 
 	doctor_read(&facts);
 	doctor_wish_of(d->config, plan, workers, &wish);
-	/* What we could not have has ended the start; the rights may be dropped by now. */
+	/* If binding had failed, startup would have ended; and privileges may be dropped by now. */
 	wish.low_port = 0;
 	wish.net_admin = NULL;
 	doctor_log(&facts, &wish);
@@ -234,8 +235,8 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 		wish.maxconn, (unsigned long long)d->facts.fds, plan->maxconn_fitting);
 }
 
-/* What control must not lack at run time, whatever workers and clients use up. After the limit of open files
- * is known and before the first worker, so that the numbers are low. */
+/* Reserves what control must have at run time, whatever workers and clients use. Called once the limit of
+ * open files is known and before the first worker starts, so that the numbers are low. */
 static enum exit_code reserve_for_control(struct daemon *d)
 {
 	const int fds = low_fds_hold(limits_count_low(d->config));
@@ -249,7 +250,7 @@ static enum exit_code reserve_for_control(struct daemon *d)
 			   strerror(-err));
 }
 
-/* What comes after the workers: a failure here must end them again. */
+/* Runs after the workers have started, so a failure must end them again. */
 static int start_services(struct daemon *d)
 {
 	int err;
@@ -297,7 +298,7 @@ static enum exit_code start_workers(struct daemon *d, const struct engine_limits
 {
 	int err = engine_start(&d->engine, limits, workers, d->driver.driver);
 
-	/* A small ring could be made, but not one of full size for each worker. */
+	/* A small ring was available, but not one of full size per worker. */
 	if (err && d->engine.worker_count == 0 && driver_fall_back(&d->driver, err))
 		err = engine_start(&d->engine, limits, workers, d->driver.driver);
 	d->engine_started = err == 0;
@@ -316,7 +317,7 @@ enum exit_code daemon_start(struct daemon *d)
 	const char *unknown = NULL;
 	struct limits_plan plan;
 	unsigned workers = limits_count_workers(&d->config->global);
-	int err = privileges_renounce(); /* of all threads: of those that the log may make, too */
+	int err = privileges_renounce(); /* for all threads, including the log's */
 	enum exit_code code = start_log(d);
 
 	if (err)
@@ -328,7 +329,7 @@ enum exit_code daemon_start(struct daemon *d)
 	if (code == EXIT_FINE)
 		code = open_sockets(d);
 	if (code == EXIT_FINE)
-		code = write_pid(d);
+		code = write_pid(d); /* only root may be able to write to the folder */
 	if (code == EXIT_FINE)
 		code = drop_privileges(d);
 	if (code == EXIT_FINE)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * startup.h - the parts of a running daemon, and how they are set up one after the other.
+ * startup.h - the parts of a running daemon, and how they are set up in order.
  *
- * Shared by daemon.c, which runs and ends what startup.c has begun, and by nobody else. Main
- * thread, but for daemon_notify().
+ * Only for daemon.c, which runs and takes down what startup.c sets up. Main thread, except for
+ * daemon_notify().
  */
 #ifndef WEIR_CONTROL_STARTUP_H
 #define WEIR_CONTROL_STARTUP_H
@@ -41,49 +41,48 @@ struct daemon {
 	enum daemon_state state;
 	enum exit_code exit_code;
 	struct ev_loop *loop;  /* owns */
-	struct log_ring *ring; /* owns; of this thread */
+	struct log_ring *ring; /* owns; this thread's */
 	struct logwriter *log; /* owns */
 	struct privileges privileges;
 	struct limits_facts facts;
-	struct listen_fds passed; /* owns what no endpoint has taken */
+	struct listen_fds passed; /* owns those that no endpoint has taken */
 	const char *passed_why;   /* static: what is wrong with them; NULL = nothing */
 	struct sd_service service;
 	bool engine_made;
 	bool engine_started;
 	struct pidfile pidfile;
 	struct admin_socket admin_socket;
-	struct driver_choice driver; /* of the workers; made before they start */
+	struct driver_choice driver; /* for the workers; chosen before they start */
 	struct admin_context admin_context;
 	struct admin_totals admin_totals;
 	struct figure_source figures[DAEMON_FIGURE_SOURCES];
-	struct stats *stats;       /* owns; NULL when nobody asks */
-	struct admin *admin;       /* owns; NULL when not configured */
+	struct stats *stats;       /* owns; NULL if nothing uses it */
+	struct admin *admin;       /* owns; NULL if not configured */
 	struct resolver *resolver; /* owns */
 	struct prober *prober;     /* owns */
 	struct ageing ageing;
 	struct tcp_aborts tcp_aborts;
 	struct memory_guard memory;
-	struct updates_loop updates; /* by which admin, resolver and checks change servers */
+	struct updates_loop updates; /* through which admin, resolver and prober change servers */
 	struct ev_signal signals[DAEMON_SIGNALS];
 	struct ev_timer hard_stop;
 	struct ev_periodic far_away;
 	struct ev_async news;
-	atomic_bool news_sent; /* between a worker's notify and our look: one wake-up is enough */
+	atomic_bool news_sent; /* set from a worker's notify until we look: one wake-up is enough */
 	struct engine engine;  /* owns */
 };
 
-/* Sets up log, listeners, admin socket, privileges, limits, workers and services, in this order. On
- * failure the reason has been logged, and what was set up is left to daemon_run() to take down.
- * When workers run already the result is EXIT_FINE: they are being stopped, and the exit code is in
- * `d->exit_code`. */
+/* Sets up log, listeners, admin socket, privileges, limits, workers and services, in this order. On failure
+ * the reason has been logged, and daemon_run() takes down what was set up. If workers are already running,
+ * the result is EXIT_FINE: they are being stopped, and the exit code is in `d->exit_code`. */
 enum exit_code daemon_start(struct daemon *d);
-/* The one function that changes the state. */
+/* The only function that changes the state. */
 void daemon_set_state(struct daemon *d, enum daemon_state to);
-/* Tells why the daemon cannot go on, in the log, and on stderr for the person who started it.
- * Returns `code`. */
+/* Reports why the daemon cannot continue, in the log, and on stderr for the person who started it. Returns
+ * `code`. */
 enum exit_code daemon_fail(struct daemon *d, enum exit_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Wakes the loop, once for many calls. Any thread. */
+/* Wakes the loop, once for any number of calls. Any thread. */
 void daemon_notify(void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * updates_loop.c - changes of servers (balance/server_updates.h) on control's loop.
+ * updates_loop.c - runs server changes (balance/server_updates.h) on control's loop.
  *
  * Owns two watchers and decides nothing. Main thread.
  */
@@ -13,7 +13,7 @@ static void on_end(struct ev_loop *loop, struct ev_prepare *prepare, int revents
 	struct updates_loop *ul = prepare->data;
 
 	(void)revents;
-	ev_prepare_stop(loop, prepare); /* first: whoever is told may change more */
+	ev_prepare_stop(loop, prepare); /* first, because a notified observer may change more */
 	server_updates_publish(&ul->updates);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * updates_loop.h - changes of servers (balance/server_updates.h) on control's loop.
+ * updates_loop.h - runs server changes (balance/server_updates.h) on control's loop.
  *
- * A prepare watcher is the end of a turn, a timer wakes for what is due later. Where nothing changes, neither
- * is active. Main thread.
+ * A prepare watcher runs at the end of a turn; a timer wakes for changes due later. Neither is active if
+ * nothing changes. Main thread.
  */
 #ifndef WEIR_CONTROL_UPDATES_LOOP_H
 #define WEIR_CONTROL_UPDATES_LOOP_H
@@ -16,13 +16,13 @@
 struct updates_loop {
 	struct ev_loop *loop; /* borrows; NULL = not begun */
 	struct server_updates updates;
-	struct ev_prepare end; /* of the turn */
+	struct ev_prepare end; /* end of the turn */
 	struct ev_timer wake;
 };
 
-/* Begins for the backends of `e`. Both are borrowed until updates_loop_free(). */
+/* Starts for the backends of `e`. Borrows both until updates_loop_free(). */
 void updates_loop_init(struct updates_loop *ul, struct ev_loop *loop, struct engine *e);
-/* Publishes what is gathered, and ends. Fine after memset(0). */
+/* Publishes pending changes and stops. Harmless after memset(0). */
 void updates_loop_free(struct updates_loop *ul);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * daemon.h - the daemon from its start to its end, on the main thread.
+ * daemon.h - the daemon from start to end, on the main thread.
  *
  * Order: read the configuration, bind, admin socket, drop privileges, plan descriptors, start workers,
  * resolve names, check servers, run the libev loop until the last worker has ended.
@@ -21,11 +21,10 @@ enum exit_code {
 	EXIT_FATAL = 4,
 };
 
-/* What the command line adds to the configuration. */
+/* Additions from the command line to the configuration. */
 struct daemon_options {
-	/* NULL = nobody hears of the messages. Called once, before anything else is done, also when there is
-	 * no configuration to start with: it shows the messages as its user wants them. `r` is lent. Main
-	 * thread */
+	/* Prints the messages of reading; NULL = they are not printed. Called once, before anything else is
+	 * done, even if the configuration cannot be used. Borrows `r`. Main thread */
 	void (*on_read)(void *arg, struct config_reading *r);
 	void *on_read_arg;
 	const char *pid_path;	     /* borrows; NULL = none. Written before `on_ready`, removed at the end */
@@ -33,9 +32,9 @@ struct daemon_options {
 	void *on_ready_arg;
 };
 
-/* Reads the configuration that `input` names, and runs it until it is told to stop; returns an exit code:
- * EXIT_CONFIG when it cannot be used. Takes what `input` owns, and leaves it empty. Borrows `options`. Takes
- * over signals and the log, after the reading. */
+/* Reads the configuration that `input` names and runs until told to stop; returns an exit code: EXIT_CONFIG
+ * if the configuration cannot be used. Takes what `input` owns and leaves it empty. Borrows `options`. Takes
+ * over signals and the log after reading. */
 enum exit_code daemon_run(struct config_input *input, const struct daemon_options *options);
 
 #endif
