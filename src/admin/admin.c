@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin.c - the admin protocol: one line of commands in, their answers out, close.
+ * admin.c - the admin protocol: a line of commands in, their answers out, close.
  *
- * Owns its clients, at most ADMIN_CLIENTS_MAX, each with a timer in every state, which client_set_state()
- * alone changes; admin_accept.c brings them. While workers are asked the timer is the question's. An answer
- * is made and written by turns: see client_go_on(). After `prompt` a connection takes line after line, as
- * tools for HAProxy want it. Main thread.
+ * Owns its clients, at most ADMIN_CLIENTS_MAX, which admin_accept.c adds. Each has a timer in every state;
+ * only client_set_state() changes the state. While workers are asked, the question's deadline replaces the
+ * timer. Generating and writing an answer alternate: see client_go_on(). After `prompt` a connection accepts
+ * line after line, as tools for HAProxy expect. Main thread.
  */
 #include "admin_client.h"
 
@@ -79,7 +79,7 @@ static void client_set_timer(struct client *c, double seconds)
 	ev_timer_start(c->admin->loop, &c->timer);
 }
 
-/* Waits for `events`, or for nothing but the timer when they are 0. */
+/* Waits for `events`, or only for the timer if they are 0. */
 static void client_wait(struct client *c, int events)
 {
 	ev_io_stop(c->admin->loop, &c->io);
@@ -138,7 +138,7 @@ void client_begin(struct client *c, int fd, const struct admin_peer *peer)
 	client_set_timer(c, ADMIN_WAIT_S);
 }
 
-/* Throws away what the client sends; closes at its end, or when it sends for ever. */
+/* Discards what the client sends. Closes at the end of the stream, or if it sends too much. */
 static void client_linger(struct client *c)
 {
 	char scrap[4096];
@@ -153,7 +153,7 @@ static void client_linger(struct client *c)
 		client_close(c);
 }
 
-/* The answer is out, and a prompt behind it: the next line. */
+/* The answer and the prompt after it have been written: on to the next line. */
 static void client_next_line(struct client *c)
 {
 	check(c->line_len <= c->request_len);
@@ -166,12 +166,12 @@ static void client_next_line(struct client *c)
 	client_wait(c, EV_READ);
 	client_set_timer(c, c->request_len == 0 ? c->wait_s : c->admin->line_s);
 	admin_places_progress(c);
-	/* It may be here already: looked at from the loop, so that many lines are no deep recursion. */
+	/* It may be here already. Process it from the loop, so that many lines do not recurse deeply. */
 	if (c->request_len > 0)
 		ev_feed_event(c->admin->loop, &c->io, EV_READ);
 }
 
-/* The answer is out. */
+/* The answer has been written. */
 static void client_finish(struct client *c)
 {
 	char scrap[ADMIN_REQUEST_MAX];
@@ -180,7 +180,7 @@ static void client_finish(struct client *c)
 		client_next_line(c);
 		return;
 	}
-	/* FIN behind the answer; a client that is gone is found by the next call. */
+	/* FIN after the answer; if the client is gone, the next call notices. */
 	(void)sys_shutdown(c->fd, SHUT_WR);
 	if (!c->linger) {
 		(void)sys_recv(c->fd, scrap, sizeof(scrap), 0); /* only so that close() does not reset */
@@ -193,7 +193,7 @@ static void client_finish(struct client *c)
 	client_linger(c);
 }
 
-/* How long it may take no byte: not beyond the end of the time for the whole answer. */
+/* How long it may read nothing; ends at the deadline for the whole answer. */
 static double client_write_wait_s(const struct client *c)
 {
 	const double left_s = (double)(c->answer_by_ns - clock_mono_ns()) / (double)NS_PER_SEC;
@@ -203,7 +203,7 @@ static double client_write_wait_s(const struct client *c)
 	return left_s < ADMIN_WAIT_S ? left_s : ADMIN_WAIT_S;
 }
 
-/* True when all that there is of the answer is out; false when it waits, or the client has gone. */
+/* True if all of the answer so far has been written; false if it waits, or the client has gone. */
 static bool client_write(struct client *c)
 {
 	ssize_t n;
@@ -227,7 +227,7 @@ static bool client_write(struct client *c)
 		}
 		c->sent += (size_t)n;
 		c->said = true;
-		client_set_timer(c, client_write_wait_s(c)); /* a slow reader may be slow while it reads */
+		client_set_timer(c, client_write_wait_s(c)); /* a reader may be slow if it makes progress */
 		admin_places_progress(c);
 	}
 	c->sent = 0;
@@ -238,11 +238,11 @@ static bool client_write(struct client *c)
 static void client_wait_for_worker(struct client *c)
 {
 	client_set_state(c, CLIENT_ASKING);
-	client_wait(c, 0); /* its FIN is no reason to forget it: it may have said all it has to say */
-	ev_timer_stop(c->admin->loop, &c->timer); /* the deadline of `asked` runs instead */
+	client_wait(c, 0); /* ignore its FIN: it may have sent all it wanted to send */
+	ev_timer_stop(c->admin->loop, &c->timer); /* the deadline of `asked` applies instead */
 }
 
-/* Makes and writes by turns, until it waits for a worker or for the reader, or all is out. */
+/* Generates and writes alternately, until it has to wait for a worker or for the reader, or is done. */
 static void client_go_on(struct client *c)
 {
 	do {
@@ -270,7 +270,7 @@ static void client_refuse(struct client *c, const char *why)
 	client_answer(c);
 }
 
-/* Runs the line that ends at `end`, which is in the request or just behind it. */
+/* Runs the line that ends at `end`, which is in the request or just after it. */
 static void client_take_line(struct client *c, char *end)
 {
 	*end = '\0';
@@ -285,7 +285,7 @@ static void client_take_line(struct client *c, char *end)
 	client_go_on(c);
 }
 
-/* Reads until there is a whole line; the end of the stream ends a line too. */
+/* Reads until there is a whole line; the end of the stream also ends a line. */
 static void client_read(struct client *c)
 {
 	size_t room = ADMIN_REQUEST_MAX - c->request_len;
@@ -306,7 +306,7 @@ static void client_read(struct client *c)
 		return;
 	}
 	if (c->prompt && c->request_len == 0)
-		client_set_timer(c, c->admin->line_s); /* the next line has begun */
+		client_set_timer(c, c->admin->line_s); /* for the next line */
 	admin_places_progress(c);
 	c->request_len += (size_t)n;
 	end = memchr(c->request, '\n', c->request_len);
@@ -330,10 +330,11 @@ static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
 		client_go_on(c);
 	else if (c->state == CLIENT_LINGERING)
 		client_linger(c);
-	/* The kernel had no memory to watch it, and libev has stopped it: nothing more would be heard. */
+	/* The kernel had no memory to watch the socket, so libev has stopped the watcher: no event would
+	 * follow. */
 	if ((revents & EV_ERROR) != 0 && (c->state == CLIENT_READING || c->state == CLIENT_LINGERING))
 		client_close(c);
-	/* It may have asked for what others are being told, or nobody yet. */
+	/* It may have asked a question that is already being answered, or that has not been sent yet. */
 	stats_take_answers(a->ctx->stats);
 }
 
@@ -344,7 +345,7 @@ static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int re
 	client_close(timer->data);
 }
 
-/* Of what it asked the workers. */
+/* News about what it asked the workers. */
 static void on_answer(void *arg)
 {
 	struct client *c = arg;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_accept.c - newcomers at the admin socket: let in, refused, or at the cost of another.
+ * admin_accept.c - new connections to the admin socket: admitted, refused, or in the place of another.
  *
- * Asks admin_access.c who may come, and admin_places.c who goes. What strangers cause is counted, and logged
- * at a bounded rate. Main thread.
+ * Asks admin_access.c who is admitted, and admin_places.c who has to leave. What strangers cause is counted,
+ * and logged at a bounded rate. Main thread.
  */
 #include "admin_accept.h"
 
@@ -22,14 +22,14 @@ static bool may_log(struct admin *a, const struct admin_peer *peer)
 	return log_limit_ok(&a->limit, LOG_CAUSE_ADMIN, peer->uid, clock_mono_ns(), 1);
 }
 
-/* Tells the peer in one line why it goes; takes `fd` and `why`. With a place to spare its connection lingers,
- * so that what it is sending does not fail before it has read that line. */
+/* Sends the peer one line with the reason; takes `fd` and `why`. With a place to spare, its connection
+ * lingers, so that its request does not fail before it has read that line. */
 static void turn_away(struct admin *a, int fd, const struct admin_peer *peer, struct text *why)
 {
 	struct client *c = admin_places_find_spare(a);
 
 	if (c == NULL) {
-		(void)sys_send(fd, why->bytes, why->len); /* an empty socket takes a line */
+		(void)sys_send(fd, why->bytes, why->len); /* an empty socket has room for a line */
 		low_fds_close(fd);
 		text_free(why);
 		return;
@@ -62,7 +62,7 @@ static void refuse_crowd(struct admin *a, int fd, const struct admin_peer *peer)
 	a->ctx->totals->busy++;
 	if (may_log(a, peer))
 		log_line(LOG_LEVEL_WARNING,
-			 "the admin socket is busy: uid %u (pid %d) was sent away, because root or weir's "
+			 "the admin socket is busy: uid %u (pid %d) was refused, because root or weir's "
 			 "own user has all %d connections",
 			 (unsigned)peer->uid, (int)peer->pid, ADMIN_CLIENTS_MAX);
 	text_init(&why);
@@ -126,12 +126,12 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 	int fd;
 
 	(void)loop;
-	/* The kernel had no memory to watch it (libev has stopped it then). */
+	/* The kernel had no memory to watch the socket, so libev has stopped the watcher. */
 	if ((revents & EV_ERROR) != 0) {
 		accept_later(a, ACCEPT_RETRY_S);
 		return;
 	}
-	/* One for each wake-up would do; a few more save wake-ups. */
+	/* One per wake-up would do; more save wake-ups. */
 	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		if (a->turn == 0 && admin_places_full(a)) {
 			a->turn_due = true;
@@ -146,8 +146,8 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 		if (fd == -ECONNABORTED)
 			continue;
 		if (fd < 0) {
-			/* Out of descriptors or memory: the event stays, so asking again at once would spin.
-			 */
+			/* Out of descriptors or memory. The event persists, so retrying at once would
+			 * spin. */
 			accept_later(a, ACCEPT_RETRY_S);
 			return;
 		}
@@ -164,7 +164,7 @@ static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int re
 		a->turn = ADMIN_TURN_CLIENTS;
 	a->turn_due = false;
 	ev_io_start(loop, &a->accept);
-	on_accept(loop, &a->accept, 0); /* their turn ends with the backlog */
+	on_accept(loop, &a->accept, 0); /* their turn ends when the backlog is empty */
 }
 
 void admin_accept_start(struct admin *a)

@@ -2,7 +2,7 @@
  *
  * admin_access.c - who may use the admin socket, and what they may do there.
  *
- * Owns the rule of admin_access.h; reads no byte of a peer. Main thread.
+ * Owns the rule of admin_access.h; reads no byte from a peer. Main thread.
  */
 #include "admin_access.h"
 
@@ -15,7 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/sys/sys.h"
 
-#define GROUPS_ON_STACK 64 /* most users are in fewer */
+#define GROUPS_ON_STACK 64 /* enough for most users */
 
 void admin_access_init(struct admin_access *a, const struct config_global *config)
 {
@@ -53,8 +53,8 @@ bool admin_access_allows(const struct admin_access *a, const struct admin_peer *
 	return false;
 }
 
-/* SO_PEERGROUPS (Linux 4.13) says how much room it wants with ERANGE. Without it, or without memory, the
- * peer's own group is all that counts. */
+/* SO_PEERGROUPS (Linux 4.13) reports the room it needs with ERANGE. Without it, or without memory, only the
+ * peer's own group counts. */
 static bool judge_groups(const struct admin_access *a, int fd, const struct admin_peer *peer)
 {
 	gid_t few[GROUPS_ON_STACK];

@@ -2,12 +2,13 @@
  *
  * admin_access.h - who may use the admin socket, and what they may do there.
  *
- * Root and the daemon's own user always may, with level admin. Others have the level of the line (`level=`):
- *   at an abstract name  whom allow-uid and allow-gid name, nobody when there is neither of them;
- *   at a path            whom the mode of the file lets connect, and of these only whom allow-uid and
- *                        allow-gid name when there is one of them.
- * A uid is what the kernel says of the peer in the user namespace of the daemon: whom that one does not know
- * is the overflow uid (65534), which is a stranger like any other. Main thread.
+ * Root and the daemon's own user always may, with level admin. Others get the level of the 'admin-socket'
+ * line (`level=`) if they are admitted:
+ *   abstract name those in allow-uid and allow-gid; nobody if neither is set;
+ *   path those whom the file mode lets connect; if allow-uid or allow-gid is set,
+ *                  of these only those listed.
+ * A uid is as the kernel reports it in the user namespace of the daemon. Users unknown there have the
+ * overflow uid (65534), which gets no special treatment. Main thread.
  */
 #ifndef WEIR_ADMIN_ADMIN_ACCESS_H
 #define WEIR_ADMIN_ADMIN_ACCESS_H
@@ -23,16 +24,16 @@ struct admin_access {
 	uid_t own_uid;
 };
 
-/* Remembers `config` (borrowed for as long as the result is used) and the effective uid of this process, so
- * it is called after the privilege drop. */
+/* Stores `config` (borrowed for as long as the result is used) and the effective uid of this process, so call
+ * it after privileges are dropped. */
 void admin_access_init(struct admin_access *a, const struct config_global *config);
-/* Asks the kernel who is at the other end of `fd`, and fills `peer`, also with its level. False: it must not
- * use the socket. */
+/* Asks the kernel who is at the other end of `fd`, and fills in `peer`, including its level. False if it must
+ * not use the socket. */
 bool admin_access_judge(const struct admin_access *a, int fd, struct admin_peer *peer);
-/* The judgement itself: is `peer`, who is in `groups` besides its own one, allowed? */
+/* The rule itself: is `peer`, with the supplementary groups `groups`, allowed? */
 bool admin_access_allows(const struct admin_access *a, const struct admin_peer *peer, const gid_t *groups,
 			 size_t group_count);
-/* What a refused peer is told: one line. */
+/* Formats the one line that a refused peer receives. */
 void admin_access_refusal(const struct admin_access *a, const struct admin_peer *peer, struct text *out);
 
 #endif

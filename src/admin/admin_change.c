@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_change.c - the commands that change a server, in HAProxy's words.
+ * admin_change.c - the commands that change a server, in HAProxy's syntax.
  *
- * Reads and checks what was asked for and hands it to balance/server_updates.h, which does it and logs it.
- * Nothing is said when it is done. Nothing outlives a restart. Main thread.
+ * Validates the request and passes it to balance/server_updates.h, which makes the change and logs it.
+ * Success prints nothing. Changes do not survive a restart. Main thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define MAXCONN_MAX 1000000000u
 #define CAUSE_MAX   48
 
-/* Who wants it. A number alone: a look at the names of users may take as long as it likes. */
+/* Who wants the change. Only a number: looking up user names may take arbitrarily long. */
 static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MAX])
 {
 	if (c->peer->uid == (uid_t)-1)
@@ -28,16 +28,16 @@ static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MA
 	return buf;
 }
 
-/* What came of a change, by server_updates.h: who is told nothing may rely on it that it is in force. */
+/* Reports the result of a change, see server_updates.h: no answer guarantees that it is in effect. */
 static void tell(const struct admin_call *c, int err)
 {
 	if (err == -EAGAIN)
-		text_printf(c->out, "error: it is changed, but not in force yet: %s\n", strerror(ENOMEM));
+		text_printf(c->out, "error: changed, but not in effect yet: %s\n", strerror(ENOMEM));
 	else if (err)
 		text_printf(c->out, "error: nothing was changed: %s\n", strerror(-err));
 }
 
-/* A whole number up to `most`, nothing before or behind it; false for anything else. */
+/* A whole number up to `most`, with nothing before or after it; false for anything else. */
 static bool read_number(const char *word, size_t len, unsigned most, unsigned *number)
 {
 	uint64_t value = 0;
@@ -78,14 +78,14 @@ static void set_state_word(const struct admin_call *c, struct server *s, const c
 			return;
 		}
 	}
-	text_printf(c->out, "error: a state is ready, drain or maint\n");
+	text_printf(c->out, "error: the state must be ready, drain or maint\n");
 }
 
 void admin_enable_server(const struct admin_call *c)
 {
 	struct server *s = admin_find_server(c, c->args[0]);
 
-	/* HAProxy 2.6 ends a drain by this word, too. */
+	/* HAProxy 2.6 also ends a drain with this word. */
 	if (s != NULL)
 		set_state(c, s, SERVER_ADMIN_READY);
 }
@@ -100,7 +100,8 @@ void admin_disable_server(const struct admin_call *c)
 
 /* ---- weight ---- */
 
-/* "12", or "50%" of what the file says: rounded down, but not to nothing, and 256 at the most. */
+/* "12", or "50%" of the configured weight: rounded down, but to at least 1 unless either is 0, and at most
+ * 256. */
 static bool read_weight(const struct server *s, const char *word, unsigned *weight)
 {
 	const size_t len = strlen(word);
@@ -158,12 +159,12 @@ void admin_set_server(const struct admin_call *c)
 	else if (strcmp(c->args[1], "weight") == 0)
 		set_weight(c, s, c->args[2]);
 	else
-		text_printf(c->out, "error: of a server one sets 'state' or 'weight'; for its maxconn: set "
+		text_printf(c->out, "error: 'set server' sets 'state' or 'weight'; for maxconn: set "
 				    "maxconn server %s/%s N\n",
 			    s->backend->name, s->config->name);
 }
 
-/* ---- the rest ---- */
+/* ---- other commands ---- */
 
 void admin_set_maxconn(const struct admin_call *c)
 {
@@ -174,7 +175,7 @@ void admin_set_maxconn(const struct admin_call *c)
 	if (s == NULL)
 		return;
 	if (!read_number(c->args[1], strlen(c->args[1]), MAXCONN_MAX, &maxconn)) {
-		text_printf(c->out, "error: maxconn is a number of connections, 0 for no limit\n");
+		text_printf(c->out, "error: maxconn must be a number of connections, 0 for no limit\n");
 		return;
 	}
 	tell(c, server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));
@@ -188,6 +189,6 @@ void admin_shutdown_sessions(const struct admin_call *c)
 	if (s == NULL)
 		return;
 	engine_kill_sessions(c->ctx->engine, s);
-	log_line(LOG_LEVEL_NOTICE, "server %s/%s: its sessions are ended, %s", s->backend->name,
+	log_line(LOG_LEVEL_NOTICE, "server %s/%s: closing its sessions, %s", s->backend->name,
 		 s->config->name, cause_of(c, cause));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_client.h - a connection to the admin socket, as admin.c keeps it and admin_accept.c begins it.
+ * admin_client.h - a connection to the admin socket, shared by admin.c and admin_accept.c.
  *
  * Main thread.
  */
@@ -20,38 +20,38 @@
 
 enum client_state {
 	CLIENT_FREE,
-	CLIENT_READING,   /* the request is not complete */
-	CLIENT_ASKING,    /* a worker is to answer, before the deadline of `asked`; all before is out */
-	CLIENT_WRITING,   /* the answer so far is not out */
-	CLIENT_LINGERING, /* all is said; what the client still sends is thrown away, because a close
-			   * with unread bytes would reset the connection and take the answer along */
+	CLIENT_READING,   /* the request is incomplete */
+	CLIENT_ASKING,    /* waiting for a worker, until the deadline of `asked`; no output is left */
+	CLIENT_WRITING,   /* the output so far is not fully written */
+	CLIENT_LINGERING, /* the answer is complete. Further input is discarded, because closing with unread
+			   * bytes would reset the connection and lose the answer */
 };
 
 struct client {
 	struct admin *admin; /* borrows */
 	enum client_state state;
-	int fd; /* owns; -1 when free */
+	int fd; /* owns; -1 if free */
 	struct admin_peer peer;
 	struct ev_io io;
 	struct ev_timer timer;
 	char request[ADMIN_REQUEST_MAX + 1];
 	size_t request_len;
-	size_t line_len; /* of `request`: the line being answered, with its newline */
-	bool linger;     /* more may come after what was read */
+	size_t line_len; /* of `request`: the line being answered, including its newline */
+	bool linger;     /* the client may still send more */
 	bool prompt;     /* stays open after an answer */
-	bool quit;       /* has said so: no answer is owed */
-	double wait_s;   /* how long it may be silent */
-	int64_t progress_ns; /* when it last sent or took bytes, or was served; CLOCK_MONOTONIC */
-	int64_t answer_by_ns; /* the answer must be out by then */
-	char *rest;      /* commands not yet run, inside `request`; NULL = none */
+	bool quit;       /* `quit` was received: no answer is due */
+	double wait_s;   /* how long it may be idle */
+	int64_t progress_ns; /* when it last sent or read bytes, or was served; CLOCK_MONOTONIC */
+	int64_t answer_by_ns; /* deadline for the whole answer */
+	char *rest;      /* commands still to be run, inside `request`; NULL = none */
 	unsigned answered;
 	struct admin_question question; /* the last one; ADMIN_ANSWERED unless workers are being asked */
-	struct question asked; /* of the workers, for it */
+	struct question asked; /* its question to the workers */
 	struct admin_listing listing;
-	struct text answer; /* owns; what is not out yet */
-	size_t sent;        /* of this */
-	bool said;          /* something of the answer is out */
-	bool whole;         /* nothing follows behind `answer` */
+	struct text answer; /* owns; not fully written yet */
+	size_t sent;        /* bytes of `answer` written */
+	bool said;          /* some of the answer has been written */
+	bool whole;         /* nothing follows `answer` */
 	size_t thrown_away;
 };
 
@@ -60,20 +60,20 @@ struct admin {
 	struct admin_socket *socket;     /* borrows */
 	const struct admin_context *ctx; /* borrows */
 	struct admin_access access;
-	struct log_limit limit; /* of lines about peers that are refused or lose their place */
+	struct log_limit limit; /* for log lines about peers that are refused or lose their place */
 	double line_s, answer_s; /* ADMIN_LINE_S, ADMIN_ANSWER_S */
-	unsigned turn;   /* how many newcomers may cost another its place before they wait again */
-	bool turn_due;   /* the wait is for a place, not for a descriptor */
-	struct ev_io accept;             /* active while newcomers are let in */
+	unsigned turn;   /* how many newcomers may still take the place of another in this turn */
+	bool turn_due;   /* waiting for a place, not for a descriptor */
+	struct ev_io accept;             /* active while accepting */
 	struct ev_timer accept_retry;
 	struct client clients[ADMIN_CLIENTS_MAX];
 };
 
-/* A free client takes `fd`, and waits for a request. */
+/* Makes a free client serve `fd` and wait for a request. */
 void client_begin(struct client *c, int fd, const struct admin_peer *peer);
-/* Sends `c->answer`, then goes on or ends; may have closed `c` when it returns. */
+/* Sends `c->answer`, then continues or ends. May have closed `c` when it returns. */
 void client_answer(struct client *c);
-/* In any state but free. */
+/* Allowed in any state except free. */
 void client_close(struct client *c);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_commands.c - what the admin protocol understands, one row a command.
+ * admin_commands.c - the commands of the admin protocol, one row each.
  *
- * Reads words, asks whether this peer may say them, and hands them to whoever makes the answer. Main
+ * Parses the words, checks whether this peer may use the command, and calls the function that answers. Main
  * thread.
  */
 #include "weir/admin/admin_commands.h"
@@ -17,18 +17,18 @@
 
 #define COMMAND_MAX 320 /* two names and their command */
 #define SECONDS_MAX 3600
-#define NEAR_MAX    40u /* what is longer was not meant to be a command */
+#define NEAR_MAX    40u /* anything longer was not meant to be a command */
 
 /* How an answer becomes JSON. */
 enum json_way { JSON_NEVER, JSON_OF_LINES, JSON_OWN };
 
 struct command {
 	const char *words;
-	const char *more; /* what may follow, for people */
+	const char *more; /* arguments, for people */
 	const char *help;
 	enum admin_verdict verdict;
-	enum config_admin_level level;            /* that it needs */
-	void (*run)(const struct admin_call *c); /* of ADMIN_ANSWERED */
+	enum config_admin_level level;            /* that it requires */
+	void (*run)(const struct admin_call *c); /* for ADMIN_ANSWERED */
 	enum json_way json;
 	unsigned min_args;
 	unsigned max_args;
@@ -41,7 +41,7 @@ static const struct command commands[] = {
 	 CONFIG_ADMIN_USER, admin_show_info, JSON_OF_LINES, 0, 0},
 	{"show stat", "[PROXY TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
 	 ADMIN_ASK_TALLIES, CONFIG_ADMIN_USER, NULL, JSON_OWN, 0, 3},
-	{"show sess", "[json]", "one line for each session", ADMIN_ASK_SESSIONS, CONFIG_ADMIN_OPERATOR, NULL,
+	{"show sess", "[json]", "one line per session", ADMIN_ASK_SESSIONS, CONFIG_ADMIN_OPERATOR, NULL,
 	 JSON_OWN, 0, 0},
 	{"show pools", "[json]", "pipes and buffers", ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_pools,
 	 JSON_OF_LINES, 0, 0},
@@ -51,29 +51,29 @@ static const struct command commands[] = {
 	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_servers_state, JSON_OWN, 0, 1},
 	{"show servers history", "[BACKEND[/SERVER]] [json]", "the last changes of each server and why",
 	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_history, JSON_OWN, 0, 1},
-	{"show hash", "[BACKEND] [json]", "algorithm and checksum: equal where choices are equal",
+	{"show hash", "[BACKEND] [json]", "algorithm and checksum; equal checksums, equal choices",
 	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_hash, JSON_OWN, 0, 1},
-	{"get weight", "BACKEND/SERVER", "its weight now, and as configured", ADMIN_ANSWERED,
+	{"get weight", "BACKEND/SERVER", "its current and its configured weight", ADMIN_ANSWERED,
 	 CONFIG_ADMIN_OPERATOR, admin_get_weight, JSON_NEVER, 1, 1},
-	{"set server", "BACKEND/SERVER state ready|drain|maint", "takes all, no new, no connections",
+	{"set server", "BACKEND/SERVER state ready|drain|maint", "take all, no new, or no connections",
 	 ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
-	{"set server", "BACKEND/SERVER weight N|N%", "its share, 0 to 256 or percent", ADMIN_ANSWERED,
+	{"set server", "BACKEND/SERVER weight N|N%", "set its share, 0 to 256 or percent", ADMIN_ANSWERED,
 	 CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
 	{"set weight", "BACKEND/SERVER N|N%", "the same", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
 	 admin_set_weight, JSON_NEVER, 2, 2},
-	{"set maxconn server", "BACKEND/SERVER N", "connections at a time, 0 for no limit", ADMIN_ANSWERED,
+	{"set maxconn server", "BACKEND/SERVER N", "set its maxconn, 0 for no limit", ADMIN_ANSWERED,
 	 CONFIG_ADMIN_ADMIN, admin_set_maxconn, JSON_NEVER, 2, 2},
-	{"enable server", "BACKEND/SERVER", "ends maintenance and drain", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	{"enable server", "BACKEND/SERVER", "end maintenance or drain", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
 	 admin_enable_server, JSON_NEVER, 1, 1},
-	{"disable server", "BACKEND/SERVER", "begins maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
+	{"disable server", "BACKEND/SERVER", "begin maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
 	 admin_disable_server, JSON_NEVER, 1, 1},
-	{"shutdown sessions server", "BACKEND/SERVER", "ends its sessions", ADMIN_ANSWERED,
+	{"shutdown sessions server", "BACKEND/SERVER", "close its sessions", ADMIN_ANSWERED,
 	 CONFIG_ADMIN_ADMIN, admin_shutdown_sessions, JSON_NEVER, 1, 1},
-	{"prompt", "", "the connection stays open, \"> \" follows each answer", ADMIN_PROMPT,
+	{"prompt", "", "keep the connection open; \"> \" follows each answer", ADMIN_PROMPT,
 	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0, 0},
-	{"set timeout cli", "SECONDS", "how long a connection with a prompt may be silent", ADMIN_TIMEOUT,
+	{"set timeout cli", "SECONDS", "set how long a connection with a prompt may be idle", ADMIN_TIMEOUT,
 	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 1, 1},
-	{"quit", "", "ends a connection with a prompt", ADMIN_QUIT, CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0,
+	{"quit", "", "close a connection with a prompt", ADMIN_QUIT, CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0,
 	 0},
 	{"help", "", "this list", ADMIN_ANSWERED, CONFIG_ADMIN_USER, show_help, JSON_NEVER, 0, 0},
 };
@@ -84,7 +84,7 @@ static const char *const level_words[] = {
 #undef ADMIN_LEVEL
 };
 
-/* What this peer may do, so that nobody tries the rest. */
+/* Lists what this peer may do, so that nobody tries the rest. */
 static void show_help(const struct admin_call *c)
 {
 	char left[COMMAND_MAX];
@@ -95,10 +95,10 @@ static void show_help(const struct admin_call *c)
 		(void)snprintf(left, sizeof(left), "%s %s", commands[i].words, commands[i].more); /* short */
 		text_printf(c->out, "%-51s %s\n", left, commands[i].help);
 	}
-	text_printf(c->out, "%-51s %s\n", "A; B", "several commands in one line, answered in this order");
+	text_printf(c->out, "%-51s %s\n", "A; B", "several commands on one line, answered in order");
 }
 
-/* Copies with each run of white space as one blank, none at either end; false when it is too long
+/* Copies with each run of white space reduced to one blank, and none at either end. False if it is too long
  * to be a command. */
 static bool normalise(const char *in, char out[static COMMAND_MAX])
 {
@@ -107,7 +107,7 @@ static bool normalise(const char *in, char out[static COMMAND_MAX])
 	while (*in != '\0') {
 		in += strspn(in, " \t\r\n");
 		for (size_t word = strcspn(in, " \t\r\n"); word > 0; word--) {
-			if (len >= COMMAND_MAX - 2) /* a blank may have come behind the last byte */
+			if (len >= COMMAND_MAX - 2) /* a blank may precede the last byte */
 				return false;
 			out[len++] = *in++;
 		}
@@ -120,7 +120,7 @@ static bool normalise(const char *in, char out[static COMMAND_MAX])
 	return true;
 }
 
-/* The row that `words` begins with, and what follows it; NULL when there is none. */
+/* The row that `words` begins with, and the rest of the line; NULL if there is none. */
 static const struct command *find_command(char *words, char **rest)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
@@ -151,7 +151,7 @@ static bool read_number(const char *word, int *number)
 	return true;
 }
 
-/* Cuts `rest` into words; false when the row takes fewer, or more. The writer of JSON stays only when it is
+/* Splits `rest` into words; false if the number does not match the row. Keeps the JSON writer only if it is
  * wanted. */
 static bool read_args(const struct command *row, char *rest, struct admin_call *c)
 {
@@ -161,7 +161,7 @@ static bool read_args(const struct command *row, char *rest, struct admin_call *
 	c->json = NULL;
 	while (rest != NULL && (word = strsep(&rest, " ")) != NULL && word[0] != '\0') {
 		if (c->json != NULL)
-			return false; /* it is the last word */
+			return false; /* it must be the last word */
 		if (row->json != JSON_NEVER && strcmp(word, "json") == 0 && rest == NULL)
 			c->json = json;
 		else if (c->arg_count == row->max_args)
@@ -172,7 +172,7 @@ static bool read_args(const struct command *row, char *rest, struct admin_call *
 	return c->arg_count >= row->min_args;
 }
 
-/* "PROXY TYPE SID", all of them or none; PROXY may be a name. */
+/* "PROXY TYPE SID", all or none; PROXY may be a name. */
 static bool read_filter(const struct admin_call *c, struct admin_question *q)
 {
 	if (c->arg_count == 0)
@@ -185,7 +185,7 @@ static bool read_filter(const struct admin_call *c, struct admin_question *q)
 	return q->iid != 0;
 }
 
-/* What a question to the workers, or to the caller, has besides its name. */
+/* The arguments of a question to the workers, or to the caller. */
 static bool read_question(const struct command *row, const struct admin_call *c, struct admin_question *q)
 {
 	q->json = c->json != NULL;
@@ -212,7 +212,7 @@ static void cut_words(const char *words, size_t count, char out[static COMMAND_M
 	out[len] = '\0';
 }
 
-/* The command that `words` may have been meant to begin with; NULL when none is near. */
+/* The command that `words` was probably meant to begin with; NULL if none is similar. */
 static const char *nearest_command(const char *words)
 {
 	const char *best = NULL;
@@ -269,10 +269,10 @@ static void answer(const struct command *row, struct admin_call *c)
 	text_free(&lines);
 }
 
-/* The forms of a command, as there may be several. */
+/* Lists the forms of a command, of which there may be several. */
 static void refuse_form(const struct command *row, struct text *out)
 {
-	const char *sign = "error: the command is '";
+	const char *sign = "error: usage: '";
 
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		if (strcmp(commands[i].words, row->words) != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_find.c - backends and servers by the names that an administrator types.
+ * admin_find.c - finds backends and servers by the names that an administrator types.
  *
- * A name that is none is answered with those that there are. Main thread.
+ * The answer to an unknown name lists the valid ones. Main thread.
  */
 #include <string.h>
 
@@ -10,11 +10,11 @@
 #include "weir/base/check.h"
 #include "weir/config/suggest.h"
 
-/* So many names make a refusal long enough. */
+/* Maximum names to list in an error. */
 #define NAMES_MAX 10
 #define WORD_MAX  256
 
-/* The word as it may be written to a terminal. */
+/* The word in a form that is safe to write to a terminal. */
 static const char *printable(const char *word, char buf[static WORD_MAX])
 {
 	log_escape(word, strlen(word), buf, WORD_MAX);
@@ -26,14 +26,14 @@ static void list_backends(const struct engine *e, struct text *out)
 	const size_t count = e->config->backend_count;
 
 	for (size_t i = 0; i < count && i < NAMES_MAX; i++)
-		text_printf(out, "%s%s", i == 0 ? "; there is " : ", ", e->config->backends[i].name);
+		text_printf(out, "%s%s", i == 0 ? "; available: " : ", ", e->config->backends[i].name);
 	text_printf(out, count > NAMES_MAX ? " and %zu more\n" : "\n", count - NAMES_MAX);
 }
 
 static void list_servers(const struct backend *b, struct text *out)
 {
 	for (size_t i = 0; i < b->server_count && i < NAMES_MAX; i++)
-		text_printf(out, "%s%s", i == 0 ? "; it has " : ", ", b->servers[i].config->name);
+		text_printf(out, "%s%s", i == 0 ? "; available: " : ", ", b->servers[i].config->name);
 	text_printf(out, b->server_count > NAMES_MAX ? " and %zu more\n" : "\n",
 		    b->server_count - NAMES_MAX);
 }
@@ -68,13 +68,13 @@ struct server *admin_find_server(const struct admin_call *c, const char *name)
 	char word[WORD_MAX];
 
 	if (slash == NULL) {
-		text_printf(c->out, "error: '%s' is no server: write BACKEND/SERVER\n",
+		text_printf(c->out, "error: '%s' is not a server; write BACKEND/SERVER\n",
 			    printable(name, word));
 		return NULL;
 	}
 	b = backend_named(c->ctx->engine, name, (size_t)(slash - name));
 	if (b == NULL) {
-		/* The word is shown up to the slash. */
+		/* Show only the part before the slash. */
 		(void)printable(name, word);
 		word[strcspn(word, "/")] = '\0';
 		text_printf(c->out, "error: no backend '%s'", word);

@@ -2,9 +2,9 @@
  *
  * admin_info.c - `show info` and `show pools`: the daemon in lines of "name: value".
  *
- * HAProxy's names come first, in HAProxy's order: programs that read these split each line at its colon, some
- * until they have found Uptime_sec, and fail at a second colon. Our own follow, of which a new counter is one
- * by itself, from counters.tbl.h. The keys are an interface. Main thread.
+ * HAProxy's names come first, in HAProxy's order: programs that read them split each line at its colon, some
+ * until they have found Uptime_sec, and fail at a second colon. Our own names follow; a new counter in
+ * counters.tbl.h is added automatically. The keys are an interface. Main thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static void add_node(struct text *out)
 	text_printf(out, "node: %s\n", host);
 }
 
-/* What others publish, asked once. */
+/* What other modules publish, fetched once. */
 struct figures {
 	const struct figure *rows[FIGURES_MAX];
 	uint64_t values[FIGURES_MAX];
@@ -146,7 +146,7 @@ static void collect_figures(const struct admin_context *ctx, struct figures *f)
 		ctx->figures[i].publish(ctx->figures[i].from, keep_figure, f);
 }
 
-/* 0 when nobody publishes it. */
+/* 0 if nobody publishes it. */
 static uint64_t figure_named(const struct figures *f, const char *name)
 {
 	for (size_t i = 0; i < f->count; i++)
@@ -185,7 +185,7 @@ static void add_haproxy_names(const struct admin_context *ctx, const struct figu
 	add_number(out, "Listeners", e->endpoint_count);
 	add_number(out, "DroppedLogs", figure_named(figures, "log_dropped"));
 	add_number(out, "TotalBytesOut", engine_sum(e, bytes_to_server) + engine_sum(e, bytes_to_client));
-	/* As HAProxy spelt it until 2.7, and since. */
+	/* As HAProxy spelt it until 2.7, and the new spelling. */
 	add_number(out, "TotalSplicdedBytesOut", engine_sum(e, bytes_spliced));
 	add_number(out, "TotalSplicedBytesOut", engine_sum(e, bytes_spliced));
 	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));

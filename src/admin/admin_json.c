@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_json.c - answers of the admin protocol as JSON, made of the lines that they are as text.
+ * admin_json.c - answers of the admin protocol as JSON, converted from their text form.
  *
- * So a new line of `show info` is in the JSON without a second word. Main thread.
+ * So a new line of `show info` is in the JSON automatically. Main thread.
  */
 #include "weir/admin/admin_answers.h"
 #include "weir/base/info_line.h"

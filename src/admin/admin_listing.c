@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_listing.c - the answer to `show sess`, made while it is being written.
+ * admin_listing.c - the answer to `show sess`, generated while it is being written.
  *
- * Owns no question, and which of the sessions in an answer have been shown. Main thread.
+ * Borrows its question; owns the record of which sessions of a slice have been shown. Main thread.
  */
 #include "admin_listing.h"
 
@@ -36,7 +36,7 @@ static void end_array(struct admin_listing *l, struct text *out)
 
 static void add_end(struct admin_listing *l, unsigned silent, struct text *out)
 {
-	/* What is not whole is no array. */
+	/* An incomplete list leaves its array open. */
 	if (l->as_json && silent == 0)
 		end_array(l, out);
 	else if (l->as_json && l->any)
@@ -46,7 +46,7 @@ static void add_end(struct admin_listing *l, unsigned silent, struct text *out)
 			    silent == 1 ? "" : "s");
 }
 
-/* True when the whole slice is in `out`. */
+/* True if the whole slice is in `out`. */
 static bool add_slice(struct admin_listing *l, const struct answer *a, struct text *out, size_t enough)
 {
 	for (; l->shown < a->sessions.count; l->shown++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_listing.h - the answer to `show sess`, made while it is being written.
+ * admin_listing.h - the answer to `show sess`, generated while it is being written.
  *
- * Asks for the next few sessions (question.h) when those before have been written, and no sooner. So a client
- * that does not read stops its own listing. Main thread.
+ * Requests the next few sessions (question.h) only after the previous ones have been written, so a client
+ * that does not read stalls only its own listing. Main thread.
  */
 #ifndef WEIR_ADMIN_ADMIN_LISTING_H
 #define WEIR_ADMIN_ADMIN_LISTING_H
@@ -16,14 +16,14 @@
 struct admin_listing {
 	struct question *question; /* borrows */
 	bool as_json;
-	struct json json; /* of an array that has begun with the first session */
-	unsigned shown; /* sessions of the slice that are in the answer */
+	struct json json; /* for the array, which begins with the first session */
+	unsigned shown; /* how many sessions of the slice are in the answer */
 	bool any;       /* the array has begun */
 };
 
 enum admin_listing_step {
-	LISTING_WAITS, /* for a worker */
-	LISTING_WRITE, /* the answer so far is to be written first */
+	LISTING_WAITS, /* waiting for a worker */
+	LISTING_WRITE, /* write the answer so far, then continue */
 	LISTING_OVER,
 };
 

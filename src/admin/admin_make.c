@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_make.c - the answer to one line of a client, made a piece at a time.
+ * admin_make.c - the answer to one line of a client, generated in pieces.
  *
- * Owns the order of a line's commands, and what stands between and behind their answers. Main thread.
+ * Owns the order of a line's commands, and what separates and follows their answers. Main thread.
  */
 #include "admin_make.h"
 
@@ -17,7 +17,7 @@
 _Static_assert(sizeof(struct client) + 2 * ADMIN_WRITE_BYTES <= ADMIN_CLIENT_BYTES,
 	       "a text grows by doubling, and has a line more than ADMIN_WRITE_BYTES");
 
-/* A prompt may stay for as long as it likes: some places are kept for those who come, ask and go. */
+/* A prompt may stay indefinitely, so some places are kept for clients that ask and leave. */
 static void begin_prompt(struct client *c)
 {
 	struct client *victim;
@@ -67,11 +67,11 @@ static void run_next_command(struct client *c)
 		run_command(c, command);
 		return;
 	}
-	text_printf(&c->answer, "error: a line has at most %d commands\n", ADMIN_COMMANDS_MAX);
+	text_printf(&c->answer, "error: too many commands on one line: at most %d\n", ADMIN_COMMANDS_MAX);
 	c->rest = NULL;
 }
 
-/* Behind the last answer. */
+/* Adds what follows the last answer. */
 static void conclude(struct client *c)
 {
 	if (c->answered == 0 && !c->prompt && c->answer.len == 0)
@@ -79,11 +79,11 @@ static void conclude(struct client *c)
 	if (c->prompt)
 		text_printf(&c->answer, "\n> ");
 	else if (c->answer.len == 0 && !c->said && !c->quit)
-		text_add(&c->answer, "\n", 1); /* done, with nothing to be said: that is no hang-up */
+		text_add(&c->answer, "\n", 1); /* done without output; not to be mistaken for a hang-up */
 	c->whole = true;
 }
 
-/* ---- what workers are asked for ---- */
+/* ---- questions to the workers ---- */
 
 static bool list(struct client *c)
 {
@@ -108,7 +108,7 @@ static bool sum_up(struct client *c)
 	return false;
 }
 
-/* True when there is more to come: it waits for a worker, or for what is made to be written. */
+/* True if there is more to come: it waits for a worker, or for its output to be written. */
 static bool ask(struct client *c)
 {
 	bool more = false;
@@ -122,9 +122,9 @@ static bool ask(struct client *c)
 	return more;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole answer ---- */
 
-/* What was not written yet is lost, and so is the rest. */
+/* Discards what has not been written yet and everything after it. */
 static void give_up(struct client *c)
 {
 	text_free(&c->answer);

@@ -12,8 +12,8 @@
 
 struct client;
 
-/* Goes on with the answer, which is empty: runs commands until there is enough to be written, or it is whole.
- * True when there is nothing to be written yet, because a worker is waited for: the consumer of
+/* Continues the answer, which must be empty: runs commands until there is enough to write or the answer is
+ * complete. True if there is nothing to write yet because a worker is being asked; then the consumer of
  * `c->asked` will be called. */
 bool admin_make(struct client *c);
 

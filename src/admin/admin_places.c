@@ -9,7 +9,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 
-/* Whose places are meant. */
+/* A set of clients whose places are meant. */
 struct group {
 	bool (*has)(const struct client *c, const struct admin_peer *peer);
 	const struct admin_peer *peer;
@@ -39,7 +39,7 @@ static bool is_prompt_of_other(const struct client *c, const struct admin_peer *
 	return !c->peer.trusted && c->prompt;
 }
 
-/* Who has been served in full holds no place: what it still sends is thrown away. */
+/* A client that has been fully served holds no place: its further input is discarded. */
 static bool is_served(const struct client *c)
 {
 	return c->state != CLIENT_FREE && c->state != CLIENT_LINGERING;
@@ -60,7 +60,7 @@ bool admin_places_full(const struct admin *a)
 	       count(a, (struct group){is_other, NULL}) >= ADMIN_OTHERS_MAX;
 }
 
-/* The higher, the later it leaves. */
+/* Lower ranks leave first. */
 static int rank(const struct client *c)
 {
 	if (c->state == CLIENT_READING && c->prompt && c->request_len == 0)
@@ -68,7 +68,7 @@ static int rank(const struct client *c)
 	return c->state == CLIENT_ASKING; /* waits for us */
 }
 
-/* Who of the group leaves first; NULL when it has no place. */
+/* The client of the group that leaves first; NULL if it has no place. */
 static struct client *worst(struct admin *a, struct group g)
 {
 	struct client *found = NULL;
@@ -85,7 +85,7 @@ static struct client *worst(struct admin *a, struct group g)
 	return found;
 }
 
-/* Of the others, who has the most places loses one; of two such users `peer`, who is coming. */
+/* The untrusted user with the most places loses one. In a tie with `peer`, the newcomer, it is `peer`. */
 static struct client *worst_of_others(struct admin *a, const struct admin_peer *peer)
 {
 	const struct admin_peer *greedy = peer;
@@ -131,7 +131,7 @@ struct client *admin_places_find_spare(struct admin *a)
 
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
 		spare += a->clients[i].state == CLIENT_FREE;
-	/* As many stay free as root would miss. */
+	/* Keeps as many places free as are reserved for trusted users. */
 	return spare > ADMIN_CLIENTS_MAX - ADMIN_OTHERS_MAX ? in_state(a, CLIENT_FREE) : NULL;
 }
 

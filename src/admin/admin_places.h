@@ -2,16 +2,16 @@
  *
  * admin_places.h - who has a place at the admin socket, and who must leave when there is none.
  *
- * Root and our own user are trusted. Others have ADMIN_OTHERS_MAX of the ADMIN_CLIENTS_MAX places. Nobody
- * loses a place while there is one for whoever comes. When there is none, newcomers wait in the kernel's
- * backlog until a place is free, or for ADMIN_TURN_S, so that a crowd that behaves is served one after the
- * other. Then up to ADMIN_TURN_CLIENTS of them come in. Each takes the place
- *   of the one among the others who has the most places; so a user who fills them loses his own to the next;
- *   of a trusted connection only when it is trusted itself and there are no others;
- * and of these places that of the connection which has made no progress for the longest time. An idle prompt
- * goes after those that are stuck in a request or an answer.
+ * Root and our own user are trusted. Other users have ADMIN_OTHERS_MAX of the ADMIN_CLIENTS_MAX places.
+ * Nobody loses a place while there is a free one for the newcomer. Otherwise newcomers wait in the kernel's
+ * backlog until a place is free, or for ADMIN_TURN_S, so that well-behaved clients are served one after
+ * another. After that up to ADMIN_TURN_CLIENTS of them are admitted. Each takes a place
+ *   from the untrusted user who has the most, so a user who fills them loses his own to the next one;
+ *   from a trusted connection only if the newcomer is trusted and there are no untrusted ones.
+ * Of these, the connection that has made no progress for the longest time leaves. Idle prompts leave after
+ * connections that are stuck in a request or an answer.
  *
- * Chooses only: admin.c closes. Main thread.
+ * Only chooses: admin.c closes. Main thread.
  */
 #ifndef WEIR_ADMIN_ADMIN_PLACES_H
 #define WEIR_ADMIN_ADMIN_PLACES_H
@@ -21,21 +21,21 @@
 #include "admin_client.h"
 
 #define ADMIN_OTHERS_MAX      12 /* of ADMIN_CLIENTS_MAX */
-#define ADMIN_ONE_PROMPTS_MAX 4  /* of ADMIN_PROMPTS_MAX, for one of the others */
+#define ADMIN_ONE_PROMPTS_MAX 4  /* of ADMIN_PROMPTS_MAX, for one untrusted user */
 #define ADMIN_TURN_S          0.2
 #define ADMIN_TURN_CLIENTS    ADMIN_OTHERS_MAX
 
-/* May the next newcomer cost somebody his place? */
+/* Might there be no free place for the next newcomer, so that it would take someone else's? */
 bool admin_places_full(const struct admin *a);
-/* A place for `peer`: a free one, or that of a connection to be closed; NULL when there is none for it. */
+/* A place for `peer`: a free one, or that of a connection to be closed; NULL if there is none for it. */
 struct client *admin_places_find(struct admin *a, const struct admin_peer *peer);
-/* A free place for a peer that is only told why it may not come in; NULL: it is told so and closed. */
+/* A free place for a refused peer while it reads the reason. NULL: send the reason and close. */
 struct client *admin_places_find_spare(struct admin *a);
-/* May `c` begin a prompt? `*victim`: the prompt to be closed for it, or NULL. */
+/* May `c` start a prompt? `*victim` is the prompt to be closed for it, or NULL. */
 bool admin_places_prompt(struct client *c, struct client **victim);
-/* It has sent or taken bytes, or been served. */
+/* The client has sent or read bytes, or has been served. */
 void admin_places_progress(struct client *c);
-/* For how many seconds it has not. */
+/* Seconds since its last progress. */
 double admin_places_idle_s(const struct client *c);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_servers.c - servers as other programs want them: their state, their history, what is hashed.
+ * admin_servers.c - servers for other programs: their state, their history, what is hashed.
  *
- * They only read. HAProxy's `show servers state` has its version 1, whose columns never change; as JSON
- * there is more. Main thread.
+ * Only reads. `show servers state` is HAProxy's version 1, whose columns never change; the JSON has more.
+ * Main thread.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -37,9 +37,9 @@ static size_t backend_place(const struct engine *e, const struct backend *b)
 	return (size_t)(b - e->backends);
 }
 
-/* What an answer is made of: one line, or one object, for each thing that is shown. */
+/* How to build an answer: one line, or one object, for each item. */
 struct listing {
-	const char *header; /* of the text; NULL = none */
+	const char *header; /* for text; NULL = none */
 	void (*show)(const struct admin_call *c, struct backend *b);
 };
 
@@ -60,7 +60,7 @@ static void end_answer(const struct admin_call *c)
 	text_add(c->out, "\n", 1);
 }
 
-/* Of the backend that is asked for, or of each. */
+/* Lists the requested backend, or all of them. */
 static void list(const struct admin_call *c, const struct listing *l)
 {
 	struct engine *e = c->ctx->engine;
@@ -162,7 +162,7 @@ static const char state_header[] = "1\n#"
 #undef COLUMN
 				   "\n";
 
-/* What HAProxy has a number or a word for; a text goes before a number. */
+/* A value for which HAProxy has a number or a word; a text takes precedence over a number. */
 struct state_cell {
 	const char *text; /* borrows */
 	uint64_t number;
@@ -170,7 +170,7 @@ struct state_cell {
 
 static const struct state_column_row {
 	const char *name;
-	struct state_cell nothing; /* what stands there while nobody fills it in */
+	struct state_cell nothing; /* value of a cell that is not filled in */
 } state_columns[] = {
 #define COLUMN(name, nothing) [STATE_##name] = {#name, {nothing, 0}},
 #include "state_columns.tbl.h"
@@ -208,7 +208,7 @@ static unsigned admin_mask(const struct server *s)
 
 static unsigned check_status(const struct probe_view *v)
 {
-	/* HAProxy says "initializing" of a server that is not checked. */
+	/* HAProxy reports "initializing" for a server that is not checked. */
 	return probe_code_number(v != NULL ? v->code : PROBE_INI);
 }
 
@@ -233,7 +233,7 @@ static unsigned check_state(const struct server *s, const struct probe_view *v)
 	       (s->admin == SERVER_ADMIN_MAINT ? CHECK_PAUSED : 0u);
 }
 
-/* The address without its port; "-" when there is none, and for Unix sockets, as in HAProxy. */
+/* The address without its port; "-" if there is none, and for Unix sockets, as in HAProxy. */
 static const char *host_of(const struct addr *a, char buf[static INET6_ADDRSTRLEN])
 {
 	const char *host = NULL;
@@ -252,7 +252,7 @@ static unsigned port_of(const struct server *s, const struct addr *a)
 	return s->config->addr.kind == ADDR_NAME ? s->config->addr.port : 0;
 }
 
-/* How long the state has been what it is, in seconds. */
+/* How long the server has been in its state, in seconds. */
 static uint64_t seconds_in_state(const struct admin_call *c, const struct server *s)
 {
 	const int64_t since_ns = s->changed_ns != 0 ? s->changed_ns : c->ctx->started_ns;
@@ -354,7 +354,7 @@ static void format_time(int64_t wall_ns, char out[static TIME_MAX])
 		memcpy(out, "-", 2);
 	else
 		(void)snprintf(out + len, TIME_MAX - len, ".%03dZ",
-			       (int)(wall_ns % NS_PER_SEC / NS_PER_MS)); /* TIME_MAX has room for it */
+			       (int)(wall_ns % NS_PER_SEC / NS_PER_MS)); /* fits into TIME_MAX */
 }
 
 /* A state is a word, everything else a number. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_socket.c - the listening socket of the admin protocol, and descriptors in reserve.
+ * admin_socket.c - the listening socket of the admin protocol, with descriptors in reserve.
  *
  * Owns the socket, its path and the reserve. Reads and writes no byte of a client. Main thread.
  */
@@ -16,7 +16,7 @@
 
 #define ADMIN_BACKLOG 64
 
-/* False when there was nothing to give up. */
+/* False if there was nothing to give up. */
 static bool give_up(struct admin_socket *s, int i)
 {
 	if (s->reserve[i] < 0)
@@ -47,7 +47,7 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 	check(g->admin.kind != ADDR_NONE);
 	admin_socket_init(s);
 	if (g->admin.kind == ADDR_NAME)
-		return -EINVAL; /* names are for servers; the configuration refuses it with a line */
+		return -EINVAL; /* names are for servers; the configuration has refused them */
 	s->config = g;
 	s->addr = g->admin.addr;
 	s->fd = sock_listen(&s->addr, &opt);
@@ -59,7 +59,7 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 
 void admin_socket_close(struct admin_socket *s)
 {
-	/* First the name, so that nobody finds a socket on which no one listens. */
+	/* The path first, so that nobody finds a socket on which no one listens. */
 	sock_path_release(&s->path, &s->addr);
 	if (s->fd >= 0)
 		sys_close(s->fd);
@@ -80,7 +80,7 @@ int admin_socket_accept(struct admin_socket *s)
 		len = sizeof(peer);
 		fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);
 	}
-	/* Workers may have been faster; the client waits in the backlog and we try again later. */
+	/* A worker may have been faster; the client waits in the backlog and we retry later. */
 	if (fd < 0)
 		admin_socket_refill(s);
 	return low_fds_take(fd);

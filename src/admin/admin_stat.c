@@ -2,9 +2,9 @@
  *
  * admin_stat.c - `show stat`: frontends, servers and backends in HAProxy's columns.
  *
- * A column that this version knows nothing of is empty, so that every column is where tools look for
- * it. A [listen] is one proxy with one number, as in HAProxy. Times are whole milliseconds, ages whole
- * seconds. Main thread.
+ * A column without a value in this version is empty, so that every column is where tools expect it. A
+ * [listen] is one proxy with one number, as in HAProxy. Times are whole milliseconds, ages whole seconds.
+ * Main thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum stat_column {
 #include "stat_columns.tbl.h"
 #undef COLUMN
 	STAT_COLUMNS,
-	STAT_none = STAT_COLUMNS /* of a tally that has no column */
+	STAT_none = STAT_COLUMNS /* a tally without a column */
 };
 
 static const char *const column_names[] = {
@@ -29,12 +29,12 @@ static const char *const column_names[] = {
 #undef COLUMN
 };
 
-/* HAProxy's numbers of kinds, and their bits in the filter. */
+/* HAProxy's numbers of the types, and their bits in the filter. */
 enum stat_type { TYPE_FRONTEND = 0, TYPE_BACKEND = 1, TYPE_SERVER = 2 };
 
 struct cell {
 	const char *text; /* borrows; NULL = a number, if it is set */
-	uint64_t number;  /* shown as a signed one: HAProxy has a -1 */
+	uint64_t number;  /* shown as signed: HAProxy has a -1 */
 	bool set;
 };
 
@@ -44,7 +44,7 @@ struct table {
 	const struct admin_question *q;
 	const struct tally_sum *sums;
 	struct text *out;
-	struct json json; /* to `out` */
+	struct json json; /* writes to `out` */
 	int64_t now_ns;
 	bool stopping;
 	struct cell row[STAT_COLUMNS];
@@ -85,7 +85,7 @@ static void write_csv(const struct table *t)
 			text_printf(t->out, "%lld", (long long)c->number);
 		text_add(t->out, ",", 1);
 	}
-	text_printf(t->out, "-,\n"); /* here HAProxy's fixed part ends */
+	text_printf(t->out, "-,\n"); /* end of HAProxy's fixed part */
 }
 
 static void write_json(struct table *t)
@@ -159,14 +159,14 @@ static void end_row(struct table *t, size_t iid, size_t sid)
 		write_csv(t);
 }
 
-/* ---- what is in it ---- */
+/* ---- filling a row ---- */
 
 static size_t backend_place(const struct table *t, const struct backend *b)
 {
 	return (size_t)(b - t->e->backends);
 }
 
-/* The columns that tallies.tbl.h says are one tally each; other functions fill in those that are more. */
+/* The columns that are one tally each, from tallies.tbl.h; other functions fill in the computed ones. */
 static const struct {
 	enum stat_column column;
 	unsigned shown; /* enum tally_shown */
@@ -178,7 +178,7 @@ static const struct {
 #undef TALLY
 };
 
-/* What is made of the tallies of a frontend, a backend and a server alike. */
+/* The columns that frontends, backends and servers all derive from their tallies. */
 static void put_tally(struct table *t, const struct tally_sum *sum)
 {
 	const unsigned type = 1u << t->row[STAT_type].number;
@@ -193,7 +193,7 @@ static void put_tally(struct table *t, const struct tally_sum *sum)
 	put(t, STAT_rate_max, sum->rate_max > sum->rate ? sum->rate_max : sum->rate);
 }
 
-/* A session that begins between two readings must not make the maximum smaller than the count. */
+/* A session that begins between two readings must not make the maximum smaller than the current count. */
 static void put_sessions(struct table *t, uint64_t now, uint64_t max)
 {
 	put(t, STAT_scur, now);
@@ -215,7 +215,7 @@ static void put_times(struct table *t, const struct tally_sum *sum)
 		put(t, columns[i].average, tally_average_us(sum, (enum tally_time)i) / 1000);
 		put(t, columns[i].max, sum->times_max_us[i] / 1000);
 	}
-	put(t, STAT_rtime, 0); /* of HTTP */
+	put(t, STAT_rtime, 0); /* HTTP only */
 	put(t, STAT_rtime_max, 0);
 	if (sum->last_ns == 0)
 		put(t, STAT_lastsess, UINT64_MAX);
@@ -223,7 +223,7 @@ static void put_times(struct table *t, const struct tally_sum *sum)
 		put(t, STAT_lastsess, (uint64_t)(t->now_ns - (int64_t)sum->last_ns) / NS_PER_SEC);
 }
 
-/* Workers count relaxed: what is to be shown is never negative. */
+/* Workers count with relaxed order, so never show a negative number. */
 static uint64_t read_count(const atomic_int *count)
 {
 	const int now = atomic_load_explicit(count, memory_order_relaxed);
@@ -264,7 +264,7 @@ static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
 	end_row(t, iid, 0);
 }
 
-/* Of a backend and a server: what became of the tries. */
+/* For backends and servers: the outcome of connection attempts. */
 static void put_tries(struct table *t, uint64_t failures)
 {
 	put(t, STAT_econ, failures);
@@ -274,15 +274,15 @@ static void put_tries(struct table *t, uint64_t failures)
 
 /* ---- servers ---- */
 
-/* Rounded up, as HAProxy does: a server in slow start has some share. */
+/* Rounded up, as in HAProxy, so that a server in slow start has some share. */
 static uint64_t effective_weight(const struct server *s)
 {
 	return (atomic_load_explicit(&s->eweight, memory_order_relaxed) + SERVER_WEIGHT_SCALE - 1) /
 	       SERVER_WEIGHT_SCALE;
 }
 
-/* HAProxy's word for a state; "UP 1/3" is down after one more bad check, "DOWN 1/2" needs one more
- * to be up. */
+/* HAProxy's word for a state. "UP 1/3" goes down after one more failed check; "DOWN 1/2" needs one more good
+ * check to come up. */
 static const char *status_text(enum server_state state, const struct probe_view *v, char *buf, size_t room)
 {
 	const char *word = server_state_text(state);
@@ -304,7 +304,7 @@ static void put_check(struct table *t, const struct probe_view *v, bool maint, c
 	put(t, STAT_chkfail, v->failures);
 	put(t, STAT_chkdown, v->downs);
 	if (maint)
-		return; /* it is not checked now, and what was seen before says nothing any more */
+		return; /* not checked at present, so earlier results mean nothing */
 	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", probe_code_word(v->code)); /* short */
 	put_text(t, STAT_check_status, code);
 	if (v->status != 0)
@@ -369,7 +369,7 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 	put(t, STAT_lbtot, counter_get(&s->chosen_total));
 	put(t, STAT_connect, sum->total);
 	put(t, STAT_reuse, 0);
-	put(t, STAT_srid, 0); /* how often this number was another server's */
+	put(t, STAT_srid, 0); /* how often this number was reused for another server */
 	if (a != NULL)
 		put_text(t, STAT_addr, addr_format(a, address));
 	end_row(t, iid, s->index + 1);
@@ -377,15 +377,15 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 
 /* ---- backends ---- */
 
-/* What a backend's servers come to. */
+/* Sums over a backend's servers. */
 struct backend_sum {
 	struct tally_sum tally;
 	uint64_t chosen;
 	uint64_t failures;
 	uint64_t connects;
-	uint64_t weight;  /* of those that may be chosen now */
+	uint64_t weight;  /* of those that can be chosen now */
 	uint64_t uweight; /* the same without slow start */
-	uint64_t active;  /* that are up */
+	uint64_t active;  /* those that are up */
 	uint64_t backup;
 	uint64_t check_downs;
 };
@@ -414,8 +414,8 @@ static void sum_servers(const struct table *t, const struct backend *b, struct b
 	}
 }
 
-/* The most at a time is known of each server and each frontend too. A backend had at least as many as any
- * server, and as a frontend that leads nowhere else. */
+/* The maximum is also known per server and per frontend. A backend has had at least as many as any of its
+ * servers, and as any frontend that leads nowhere else. */
 static uint64_t most_sessions(const struct table *t, const struct backend *b, const struct backend_sum *sum)
 {
 	uint64_t most = t->sums[tally_of_backend(t->e, backend_place(t, b))].sessions_max;

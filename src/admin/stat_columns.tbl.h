@@ -2,8 +2,8 @@
  *
  * stat_columns.tbl.h - one row per column of `show stat`: COLUMN(name), in HAProxy's order.
  *
- * Tools count commas: a row is never removed, and a new one goes to the end. The columns of HAProxy 3.4
- * (June 2026); older releases have the first of them (2.6: up to agg_check_status, 3.0: up to h3req).
+ * Tools count commas: never remove a row, and add new ones at the end. These are the columns of HAProxy 3.4
+ * (June 2026); older releases have fewer (2.6: up to agg_check_status, 3.0: up to h3req).
  */
 COLUMN(pxname)
 COLUMN(svname)

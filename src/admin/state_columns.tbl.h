@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * state_columns.tbl.h - one row per column of `show servers state`: COLUMN(name, nothing), in the order of
- * HAProxy's version 1, in which no row ever comes or goes.
+ * HAProxy's version 1, which is frozen.
  *
- * `nothing` is what stands there while nobody fills it in: NULL = 0, else a text.
+ * `nothing` is the value of a column that is not filled in: NULL = 0, else a text.
  */
 COLUMN(be_id, NULL)
 COLUMN(be_name, "-")

@@ -199,11 +199,11 @@ def test_maxconn_of_a_server_is_set_while_it_runs(weir, peers):
 # Refusals.
 
 @pytest.mark.parametrize("words, said", (
-    (("set", "server", "web/c", "state", "maint"), "no server 'c' in backend 'web'; it has a, b"),
-    (("disable", "server", "app/a"), "no backend 'app'; there is web"),
+    (("set", "server", "web/c", "state", "maint"), "no server 'c' in backend 'web'; available: a, b"),
+    (("disable", "server", "app/a"), "no backend 'app'; available: web"),
     (("set", "weight", "web/a", "257"), "from 0 to 256"),
     (("set", "server", "web/a", "state", "off"), "ready, drain or maint"),
-    (("set", "maxconn", "server", "web/a"), "the command is 'set maxconn server BACKEND/SERVER N'"),
+    (("set", "maxconn", "server", "web/a"), "usage: 'set maxconn server BACKEND/SERVER N'"),
     (("show", "servers", "state", "app"), "no backend 'app'"),
     (("show stat; disable server web/c",), None)))
 def test_a_refused_command_ends_with_1_and_says_what_there_is(weir, peers, words, said):

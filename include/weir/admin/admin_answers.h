@@ -2,8 +2,7 @@
  *
  * admin_answers.h - the answers of the admin protocol, one function each.
  *
- * For admin_commands.c, which knows when to call which and has checked how many words there are. Main
- * thread.
+ * For admin_commands.c, which selects the function and has checked the number of arguments. Main thread.
  */
 #ifndef WEIR_ADMIN_ADMIN_ANSWERS_H
 #define WEIR_ADMIN_ADMIN_ANSWERS_H
@@ -15,30 +14,30 @@
 
 #define ADMIN_ARGS_MAX 3
 
-/* A command that is being answered. */
+/* A command being answered. */
 struct admin_call {
 	const struct admin_context *ctx; /* borrows */
 	const struct admin_peer *peer;   /* borrows */
-	const char *args[ADMIN_ARGS_MAX]; /* borrows: the words behind the command's own, "json" left out */
+	const char *args[ADMIN_ARGS_MAX]; /* borrows: words after the command's own, without "json" */
 	unsigned arg_count;
 	struct text *out;  /* borrows */
 	struct json *json; /* borrows: writes to `out`; NULL = the answer is text */
 };
 
-/* Lines of "name: value": ours first, then the same under HAProxy's names. */
+/* Lines of "name: value": our own first, then the same under HAProxy's names. */
 void admin_show_info(const struct admin_call *c);
 void admin_show_pools(const struct admin_call *c);
-/* HAProxy's CSV, or with `q->json` an array of objects; `sums` has tally_count() rows. */
+/* HAProxy's CSV, or an array of objects if `q->json`; `sums` has tally_count() rows. */
 void admin_show_stat(const struct admin_context *ctx, const struct admin_question *q,
 		     const struct tally_sum *sums, struct text *out);
 
-/* admin_servers.c: [B] is one backend, [B/S] one server too. */
+/* admin_servers.c: [B] is an optional backend, [B/S] an optional backend or server. */
 void admin_show_backend(const struct admin_call *c);
 void admin_show_hash(const struct admin_call *c);          /* [B] */
 void admin_show_servers_state(const struct admin_call *c); /* [B]; HAProxy's version 1 */
 void admin_show_history(const struct admin_call *c);       /* [B[/S]] */
 
-/* admin_change.c: the changing commands. Nothing is said when all went well, as in HAProxy. */
+/* admin_change.c: the commands that change something. Success prints nothing, as in HAProxy. */
 void admin_set_server(const struct admin_call *c);        /* B/S state|weight VALUE */
 void admin_set_weight(const struct admin_call *c);        /* B/S N|N% */
 void admin_get_weight(const struct admin_call *c);        /* B/S */
@@ -47,17 +46,18 @@ void admin_enable_server(const struct admin_call *c);     /* B/S */
 void admin_disable_server(const struct admin_call *c);    /* B/S */
 void admin_shutdown_sessions(const struct admin_call *c); /* B/S */
 
-/* The backend of that name, and the server of "B/S"; NULL after a refusal with the names that there are. */
+/* Find the backend with that name, or the server "B/S". If there is none, they answer with an error that
+ * lists the valid names and return NULL. */
 struct backend *admin_find_backend(const struct admin_call *c, const char *name);
 struct server *admin_find_server(const struct admin_call *c, const char *name);
-/* The number of a proxy in HAProxy's answers: a [listen] is one, with one number. */
+/* The number of a proxy in HAProxy's answers. A [listen] is one proxy with one number. */
 size_t admin_backend_iid(const struct config *c, size_t backend);
-/* The number of the proxy called so, 0 when there is none. */
+/* The number of the proxy with that name, 0 if there is none. */
 size_t admin_proxy_iid(const struct config *c, const char *name);
-/* How a server is chosen: the word of `balance`, which is HAProxy's; written to `buf`. */
+/* How a server is chosen, in the words of `balance`, which are HAProxy's. Written to `buf`. */
 const char *admin_algorithm(const struct backend *b, char buf[static OPTION_WORD_MAX]);
 
-/* An object of lines of "name: value". Whole numbers become numbers, all else text. */
+/* Turns lines of "name: value" into an object. Whole numbers become numbers, everything else strings. */
 void admin_json_of_lines(const char *lines, struct json *out);
 
 #endif

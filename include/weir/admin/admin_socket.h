@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_socket.h - the listening socket of the admin protocol, and a descriptor in reserve.
+ * admin_socket.h - the listening socket of the admin protocol, with descriptors in reserve.
  *
- * Accepts also when the process is out of descriptors: the reserve is given up for one client and
- * taken again when that client has gone. Main thread.
+ * Can accept even when the process is out of descriptors: one in reserve is given up for a client and taken
+ * back when that client has gone. Main thread.
  */
 #ifndef WEIR_ADMIN_ADMIN_SOCKET_H
 #define WEIR_ADMIN_ADMIN_SOCKET_H
@@ -18,24 +18,24 @@
 
 struct admin_socket {
 	int fd;           /* owns; -1 = closed */
-	/* Owns; -1 = given up. One would do if no worker took the number between its close and the
-	 * accept; that several in a row are taken so is next to impossible. */
+	/* Owns; -1 = given up. One would be enough if no worker could take the number between its close and
+	 * the accept; losing several in a row that way is next to impossible. */
 	int reserve[ADMIN_SOCKET_RESERVE];
-	const struct config_global *config; /* borrows until the close: who may use it */
+	const struct config_global *config; /* borrows until the close: who may use the socket */
 	struct addr addr; /* as bound */
 	struct sock_path path; /* owns */
 };
 
 /* Owns nothing yet: admin_socket_close() is harmless. */
 void admin_socket_init(struct admin_socket *s);
-/* Listens at `g->admin`. A path on which nobody listens any more is removed first; a live one is
- * -EADDRINUSE with `s->path.holder`. Borrows `g` until the close. 0 or -errno. */
+/* Listens at `g->admin`. Removes a path on which nobody listens any more; for a live one, -EADDRINUSE with
+ * `s->path.holder`. Borrows `g` until the close. 0 or -errno. */
 int admin_socket_open(struct admin_socket *s, const struct config_global *g);
-/* Closes, and removes the path if it is still the one that we made. */
+/* Closes, and removes the path if it is still the one we created. */
 void admin_socket_close(struct admin_socket *s);
-/* A nonblocking connection or -errno; -EAGAIN when nobody waits. */
+/* A nonblocking connection or -errno; -EAGAIN if no client is waiting. */
 int admin_socket_accept(struct admin_socket *s);
-/* A client has gone: takes again what was given up of the reserve. */
+/* A client has gone: refills the reserve. */
 void admin_socket_refill(struct admin_socket *s);
 
 #endif

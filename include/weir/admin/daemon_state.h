@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * daemon_state.h - where a daemon is between its start and its end, and the words for it.
+ * daemon_state.h - the state of a daemon between its start and its end, and the words for it.
  *
- * Control alone changes it; `show info` shows it, and who reads that compares with these words.
+ * Only control changes it. `show info` reports it, and programs that read that compare these words.
  */
 #ifndef WEIR_ADMIN_DAEMON_STATE_H
 #define WEIR_ADMIN_DAEMON_STATE_H
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 
 enum daemon_state {
-	DAEMON_STARTING, /* workers are not yet all ready */
+	DAEMON_STARTING, /* not all workers are ready */
 	DAEMON_READY,
-	DAEMON_DRAINING, /* no new sessions; waits for the last one to end */
-	DAEMON_STOPPING, /* sessions are being ended */
+	DAEMON_DRAINING, /* no new sessions; waits for the open ones to end */
+	DAEMON_STOPPING, /* sessions are being closed */
 };
 
 /* "starting", "ready", "draining", "stopping"; static. */
 const char *daemon_state_word(enum daemon_state state);
 
-/* Does it take no new sessions any more? */
+/* Does it no longer take new sessions? */
 static inline bool daemon_state_is_end(enum daemon_state state)
 {
 	return state >= DAEMON_DRAINING;

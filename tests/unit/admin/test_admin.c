@@ -631,7 +631,7 @@ static void a_line_has_no_more_commands_than_that(void **state)
 	(void)snprintf(line + sizeof(line) - 4, 4, "y;\n"); /* the last of 40 */
 	say(fd, line);
 	assert_true(hear(fd, out, sizeof(out)) > 0);
-	assert_non_null(strstr(out, "error: a line has at most 32 commands\n"));
+	assert_non_null(strstr(out, "error: too many commands on one line: at most 32\n"));
 	assert_null(strstr(out, "'y'"));
 }
 

@@ -139,7 +139,7 @@ static void a_state_is_set_and_the_checks_are_told(void **state)
 	assert_answer("set server web/a state ready", "");
 	assert_int_equal(state_of(a), SERVER_UP);
 	told = NULL;
-	assert_answer("set server web/a state up", "error: a state is ready, drain or maint\n");
+	assert_answer("set server web/a state up", "error: the state must be ready, drain or maint\n");
 	assert_null(told);
 	assert_int_equal(state_of(a), SERVER_UP);
 }
@@ -220,9 +220,9 @@ static void maxconn_is_set_and_0_is_none(void **state)
 	assert_answer("set maxconn server web/a 0", "");
 	assert_int_equal(atomic_load(&a->limit), 0);
 	assert_answer("set maxconn server web/a -1",
-		      "error: maxconn is a number of connections, 0 for no limit\n");
+		      "error: maxconn must be a number of connections, 0 for no limit\n");
 	assert_answer("set maxconn server web/a 99999999999",
-		      "error: maxconn is a number of connections, 0 for no limit\n");
+		      "error: maxconn must be a number of connections, 0 for no limit\n");
 }
 
 static void sessions_are_ended_by_the_workers(void **state)
@@ -243,7 +243,7 @@ static void without_memory_it_is_said_what_became_of_a_change(void **state)
 	assert_null(told);
 	server_updates_set_health(&hand.updates, a, false, ""); /* gathers */
 	assert_answer("disable server web/a",
-		      "error: it is changed, but not in force yet: Cannot allocate memory\n");
+		      "error: changed, but not in effect yet: Cannot allocate memory\n");
 	assert_int_equal(state_of(a), SERVER_MAINT);
 	assert_ptr_equal(told, a);
 	no_memory = false;
@@ -254,17 +254,17 @@ static void without_memory_it_is_said_what_became_of_a_change(void **state)
 static void a_name_that_is_none_is_told_with_those_that_are(void **state)
 {
 	(void)state;
-	assert_answer("disable server web/c", "error: no server 'c' in backend 'web'; it has a, b\n");
-	assert_answer("disable server app/a", "error: no backend 'app'; there is web\n");
-	assert_answer("disable server web", "error: 'web' is no server: write BACKEND/SERVER\n");
-	assert_answer("disable server web/", "error: no server '' in backend 'web'; it has a, b\n");
-	assert_answer("disable server web/a/b", "error: no server 'a/b' in backend 'web'; it has a, b\n");
-	assert_answer("get weight web/\033", "error: no server '\\x1b' in backend 'web'; it has a, b\n");
+	assert_answer("disable server web/c", "error: no server 'c' in backend 'web'; available: a, b\n");
+	assert_answer("disable server app/a", "error: no backend 'app'; available: web\n");
+	assert_answer("disable server web", "error: 'web' is not a server; write BACKEND/SERVER\n");
+	assert_answer("disable server web/", "error: no server '' in backend 'web'; available: a, b\n");
+	assert_answer("disable server web/a/b", "error: no server 'a/b' in backend 'web'; available: a, b\n");
+	assert_answer("get weight web/\033", "error: no server '\\x1b' in backend 'web'; available: a, b\n");
 	assert_answer("set server web/a addr 1.2.3.4",
-		      "error: of a server one sets 'state' or 'weight'; for its maxconn: set maxconn server "
+		      "error: 'set server' sets 'state' or 'weight'; for maxconn: set maxconn server "
 		      "web/a N\n");
-	assert_answer("set weight web/a", "error: the command is 'set weight BACKEND/SERVER N|N%'\n");
-	assert_answer("set weight web/a 1 json", "error: the command is 'set weight BACKEND/SERVER N|N%'\n");
+	assert_answer("set weight web/a", "error: usage: 'set weight BACKEND/SERVER N|N%'\n");
+	assert_answer("set weight web/a 1 json", "error: usage: 'set weight BACKEND/SERVER N|N%'\n");
 }
 
 #define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

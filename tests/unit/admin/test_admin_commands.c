@@ -208,14 +208,14 @@ static void unknown_command_is_named_and_escaped(void **state)
 	assert_line("show infos", "error: unknown command 'show infos'; did you mean 'show info'?");
 	assert_line("quti", "error: unknown command 'quti'; did you mean 'quit'?");
 	assert_line("show", "error: unknown command 'show'; try help");
-	assert_line("show info 3", "error: the command is 'show info [json]'");
-	assert_line("show info json json", "error: the command is 'show info [json]'");
-	assert_line("show stat 1 2", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
-	assert_line("show stat 1 2 x", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
-	assert_line("set timeout cli", "error: the command is 'set timeout cli SECONDS'");
-	assert_line("set timeout cli 0", "error: the command is 'set timeout cli SECONDS'");
-	assert_line("show stat nobody -1 -1", "error: the command is 'show stat [PROXY TYPE SID] [json]'");
-	assert_line("help me", "error: the command is 'help'");
+	assert_line("show info 3", "error: usage: 'show info [json]'");
+	assert_line("show info json json", "error: usage: 'show info [json]'");
+	assert_line("show stat 1 2", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("show stat 1 2 x", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("set timeout cli", "error: usage: 'set timeout cli SECONDS'");
+	assert_line("set timeout cli 0", "error: usage: 'set timeout cli SECONDS'");
+	assert_line("show stat nobody -1 -1", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("help me", "error: usage: 'help'");
 	assert_line("a\033[2Jb", "error: unknown command 'a\\x1b[2Jb'; try help");
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
@@ -354,7 +354,7 @@ static void a_misspelt_command_with_words_behind_it_is_found(void **state)
 	assert_line("set servre app/a state maint",
 		    "error: unknown command 'set servre app/a state maint'; did you mean 'set server'?");
 	assert_line("set server app/a state",
-		    "error: the command is 'set server BACKEND/SERVER state ready|drain|maint' or "
+		    "error: usage: 'set server BACKEND/SERVER state ready|drain|maint' or "
 		    "'set server BACKEND/SERVER weight N|N%'");
 }
 

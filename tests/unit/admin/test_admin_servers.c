@@ -124,8 +124,8 @@ static void states_are_in_haproxys_format(void **state)
 				   "3 app 1 u - 2 0 1 1 5 1 0 0 0 0 0 0 - 0 - 0 0 - - 0\n");
 	assert_answer("show servers state app",
 		      STATE_HEADER "3 app 1 u - 2 0 1 1 5 1 0 0 0 0 0 0 - 0 - 0 0 - - 0\n");
-	assert_answer("show servers state none", "error: no backend 'none'; there is web, app\n");
-	assert_answer("show servers state none json", "error: no backend 'none'; there is web, app\n");
+	assert_answer("show servers state none", "error: no backend 'none'; available: web, app\n");
+	assert_answer("show servers state none json", "error: no backend 'none'; available: web, app\n");
 }
 
 static void what_the_administrator_and_the_checks_did_is_in_the_state(void **state)
@@ -203,7 +203,7 @@ static void a_hash_is_told_with_its_checksum(void **state)
 	assert_has("show hash", "\napp algorithm=roundrobin key=name servers=1 checksum=");
 	assert_has("show hash json",
 		   "[\n  {\"backend\":\"web\",\"algorithm\":\"source\",\"hash\":\"consistent\",");
-	assert_answer("show hash x", "error: no backend 'x'; there is web, app\n");
+	assert_answer("show hash x", "error: no backend 'x'; available: web, app\n");
 }
 
 static void history_is_told_oldest_first_with_its_causes(void **state)
@@ -254,7 +254,8 @@ static void history_is_told_oldest_first_with_its_causes(void **state)
 	assert_has("show servers history app json",
 		   "\"age_s\":0,\"what\":\"weight\",\"from\":100,\"to\":0,"
 		   "\"cause\":\"over the admin socket\"}");
-	assert_answer("show servers history web/z", "error: no server 'z' in backend 'web'; it has a, n\n");
+	assert_answer("show servers history web/z",
+		      "error: no server 'z' in backend 'web'; available: a, n\n");
 }
 
 #define SERVERS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
