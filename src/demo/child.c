@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * child.c - a process of the demo: forked without exec, gone when its parent is.
+ * child.c - a process of the demo: forked without exec, ends with its parent.
  *
- * The one place of this room that ends a process, and it is never the parent.
+ * The only place in this room that ends a process, which is never the parent.
  */
 #include "child.h"
 
@@ -50,7 +50,7 @@ _Noreturn static void be_child(const struct child_job *job, pid_t parent)
 	sigset_t none;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it ended before the kernel knew what to do then */
+	if (getppid() != parent) /* the parent ended before the kernel knew */
 		_exit(1);
 	(void)setpgid(0, 0);
 	take_descriptors(job);
@@ -65,7 +65,7 @@ int child_start(struct child *c, const struct child_job *job)
 	pid_t pid;
 
 	check(c->pid == 0);
-	(void)fflush(NULL); /* or both of us would write what is buffered */
+	(void)fflush(NULL); /* or both processes would write what is buffered */
 	pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -79,7 +79,7 @@ int child_start(struct child *c, const struct child_job *job)
 void child_signal(const struct child *c, int signal)
 {
 	if (c->pid > 0)
-		(void)kill(c->pid, signal); /* not reaped yet: the number is still its own */
+		(void)kill(c->pid, signal); /* not reaped yet: the process ID is still its own */
 }
 
 static void note_end(struct child *c, int status)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * child.h - a process of the demo: forked without exec, gone when its parent is.
+ * child.h - a process of the demo: forked without exec, ends with its parent.
  *
- * It is a process group of its own, so that Ctrl-C reaches the parent alone, who ends all in order;
- * the kernel kills it when the parent ends in any other way. Only before threads.
+ * It is a process group of its own, so that Ctrl-C reaches only the parent, which ends everything in order.
+ * The kernel kills it if the parent ends in any other way. Use only before threads exist.
  */
 #ifndef WEIR_DEMO_CHILD_H
 #define WEIR_DEMO_CHILD_H
@@ -17,19 +17,19 @@ struct child {
 };
 
 struct child_job {
-	int (*run)(void *arg); /* in the child; its result is the exit code */
+	int (*run)(void *arg); /* runs in the child; its result is the exit code */
 	void *arg;
-	int keep_fd; /* -1 = none; every other descriptor is closed in the child */
-	int log_fd;  /* what the child writes to stderr goes there */
+	int keep_fd; /* left open in the child, which closes every other descriptor; -1 = none */
+	int log_fd;  /* receives the child's stderr */
 };
 
 /* Starts the job. 0 or -errno. */
 int child_start(struct child *c, const struct child_job *job);
-/* Harmless when it does not run. */
+/* Harmless if it is not running. */
 void child_signal(const struct child *c, int signal);
 /* Has it ended since the last call? Never waits. */
 bool child_reap(struct child *c);
-/* Kills it and waits for its end. Harmless when it does not run. */
+/* Kills it and waits for its end. Harmless if it is not running. */
 void child_kill(struct child *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * demo.c - a demo from its beginning to its end: sets up, runs the loop, takes down, judges.
+ * demo.c - a demo from start to end: sets up, runs the loop, takes down, judges.
  *
  * Main thread of the parent, which never has another.
  */
@@ -26,7 +26,7 @@
 #define LOG_BYTES_MAX	(1 << 20)
 #define LOG_SHOWN_BYTES 4096
 
-/* How long a phase may take before the demo gives up; the play has its own length. */
+/* How long a phase may take before the demo gives up. The show has its own length. */
 static const int64_t patience_ns[] = {
     [PHASE_STARTING] = 30 * NS_PER_SEC,	 [PHASE_PLAYING] = CLOCK_NEVER,
     [PHASE_FINISHING] = 60 * NS_PER_SEC, [PHASE_SETTLING] = 30 * NS_PER_SEC,
@@ -81,7 +81,7 @@ static void on_info(void *arg, const struct info *info)
 	struct stage *s = arg;
 
 	if (s->phase >= PHASE_STOPPING)
-		return; /* asked for when the end was not yet in sight: nothing begins now */
+		return; /* requested before the end was in sight: starts nothing now */
 	s->before = s->info;
 	s->info = *info;
 	if (!s->heard) {
@@ -99,20 +99,20 @@ static void on_ready(struct ev_loop *loop, struct ev_io *io, int revents)
 	struct stage *s = io->data;
 
 	(void)revents;
-	ev_io_stop(loop, io); /* a byte, or the end of the daemon: the tick sees to both */
+	ev_io_stop(loop, io); /* a byte, or the end of the daemon; the tick handles both */
 	asker_ask(&s->asker);
 }
 
-/* Ctrl-C once: the clients finish and all end in order. Twice: at once. */
+/* Ctrl-C once: the clients finish and everything ends in order. Twice: at once. */
 static void on_interrupt(struct stage *s)
 {
 	s->interrupts++;
 	s->report.interrupted = true;
 	if (s->interrupts > 1) {
-		stage_fail(s, "a second signal: everything is ended at once");
+		stage_fail(s, "second signal: ending everything now");
 		stage_set_phase(s, PHASE_OVER);
 	} else if (s->phase == PHASE_PLAYING) {
-		stage_say(s, STYLE_WARN, "enough seen: the clients finish what they have");
+		stage_say(s, STYLE_WARN, "interrupted: the clients finish what they have begun");
 		stage_set_phase(s, PHASE_FINISHING);
 	} else if (s->phase == PHASE_STARTING) {
 		stage_set_phase(s, PHASE_STOPPING);
@@ -134,12 +134,12 @@ static void on_signal(struct ev_loop *loop, struct ev_io *io, int revents)
 		on_interrupt(s);
 }
 
-/* Of a long demo the log is a window: what is in memory has a bound. */
+/* Bounds the memory: in a long demo the log keeps only recent output. */
 static void bound_log(const struct stage *s)
 {
 	struct stat st;
 
-	/* Writers append. Memory that cannot be cut can still be used. */
+	/* Writers append. If the memory cannot be truncated, it is still usable. */
 	if (fstat(s->log_fd, &st) == 0 && st.st_size > LOG_BYTES_MAX && ftruncate(s->log_fd, 0) != 0)
 		return;
 }
@@ -149,11 +149,11 @@ static void check_patience(struct stage *s)
 	if (clock_mono_ns() - s->phase_ns <= patience_ns[s->phase])
 		return;
 	if (s->phase == PHASE_STARTING)
-		stage_fail(s, "weir did not get ready");
+		stage_fail(s, "weir did not become ready");
 	else if (s->phase == PHASE_FINISHING)
-		stage_fail(s, "clients never came to their end");
+		stage_fail(s, "the clients did not finish");
 	else if (s->phase == PHASE_STOPPING)
-		stage_fail(s, "not every process left");
+		stage_fail(s, "some processes did not exit");
 	stage_set_phase(s, s->phase == PHASE_STOPPING ? PHASE_OVER : PHASE_STOPPING);
 }
 
@@ -180,14 +180,14 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int revents)
 
 static int open_log(struct stage *s)
 {
-	/* Memory with a descriptor: needs no folder, and is gone with its processes. */
+	/* Memory with a descriptor: needs no folder, and disappears with its processes. */
 	s->log_fd = memfd_create("weir-demo-log", MFD_CLOEXEC);
 	if (s->log_fd < 0)
 		return -errno;
 	return fcntl(s->log_fd, F_SETFL, O_APPEND) == 0 ? 0 : -errno;
 }
 
-/* SIGTSTP is taken and not followed: a demo that is stopped would find its clients late. */
+/* Catches and ignores SIGTSTP: after being stopped, a demo would find its clients late. */
 static int open_signals(struct stage *s)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGTSTP};
@@ -214,7 +214,7 @@ static int share_stats(struct stage *s)
 	return 0;
 }
 
-/* Everything that is needed before the first fork. 0 or -errno. */
+/* Everything needed before the first fork. 0 or -errno. */
 static int prepare(struct stage *s)
 {
 	int err = open_log(s);
@@ -280,7 +280,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Takes everything down, however far it came. */
+/* Takes everything down, however far the setup got. */
 static void take_down(struct stage *s)
 {
 	if (s->loop != NULL) {
@@ -337,16 +337,16 @@ static void collect(struct stage *s)
 	r->bytes_spliced = s->info.bytes_spliced;
 	r->retries = s->info.retries;
 	r->sessions_left = s->info.sessions;
-	if (s->daemon.pid != 0) { /* it was not waited for */
+	if (s->daemon.pid != 0) { /* not reaped */
 		child_kill(&s->daemon);
 		r->daemon_exit = s->daemon.code;
 	}
-	collect_servers(s); /* first: a wrong byte says more than the end that followed it */
+	collect_servers(s); /* first: a wrong byte explains more than the end that follows it */
 	if (n->errors > 0)
 		report_why(r, "a client: %s", n->first_error);
 }
 
-/* The end of the log, for whoever has to find out. */
+/* Shows the end of the log, to help find the cause. */
 static void show_log(const struct stage *s)
 {
 	char bytes[LOG_SHOWN_BYTES];
@@ -359,7 +359,7 @@ static void show_log(const struct stage *s)
 	from = st.st_size > LOG_SHOWN_BYTES ? st.st_size - LOG_SHOWN_BYTES : 0;
 	n = pread(s->log_fd, bytes, sizeof(bytes), from);
 	if (n > 0)
-		fprintf(stderr, "the log of weir and its servers%s:\n%.*s", from > 0 ? " (its end)" : "",
+		fprintf(stderr, "the log of weir and its servers%s:\n%.*s", from > 0 ? " (last part)" : "",
 			(int)n, bytes);
 }
 
@@ -368,7 +368,7 @@ static enum exit_code tell(struct stage *s)
 	bool ok = report_ok(&s->report);
 	struct screen *out = &s->screen;
 
-	(void)fflush(stdout); /* cli_main() looks at stdout when all is done */
+	(void)fflush(stdout); /* cli_main() checks stdout at the end */
 	if (s->options->json) {
 		report_json(&s->report, stdout);
 	} else {
@@ -377,7 +377,7 @@ static enum exit_code tell(struct stage *s)
 			    screen_style(out, STYLE_PLAIN), stdout);
 		if (ok && !s->options->quiet)
 			printf(" next      %s forward :8080 10.0.0.1:80\n"
-			       "           files to begin with: conf/examples/   the tests: sh "
+			       "           example files: conf/examples/   tests: sh "
 			       "tests/run.sh\n",
 			       program_invocation_name);
 	}
@@ -385,7 +385,7 @@ static enum exit_code tell(struct stage *s)
 	if (!ok)
 		show_log(s);
 	if (!s->heard && s->report.daemon_exit == EXIT_ENVIRONMENT)
-		return EXIT_ENVIRONMENT; /* the log says what was in the way */
+		return EXIT_ENVIRONMENT; /* the log has the reason */
 	return ok ? EXIT_FINE : EXIT_FATAL;
 }
 

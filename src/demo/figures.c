@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * figures.c - numbers for people: short, grouped, with their unit.
+ * figures.c - numbers for people: short, grouped, with units.
  *
  * Any thread.
  */
@@ -12,7 +12,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 
-/* With a decimal while there is room for one: "4.1", "12". */
+/* With a decimal if there is room for one: "4.1", "12". */
 static void scaled(double n, const char *gap, const char *const units[], size_t count, char *buf)
 {
 	size_t i = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.c - what `show info` of a running weir says, as numbers, and how it is asked for.
+ * info.c - the output of `show info` of a running weir as numbers, and a client that requests it.
  *
  * Main thread.
  */
@@ -32,7 +32,7 @@ static const struct number_row {
     {"bytes_spliced", offsetof(struct info, bytes_spliced)},
 };
 
-/* Of "NAME=VALUE" in a line. */
+/* The value of "NAME=VALUE" in a line. */
 static uint64_t find_field(const struct info_line *line, const char *name)
 {
 	const char *value = line->value;
@@ -70,7 +70,7 @@ bool info_parse(const char *text, struct info *out)
 		char name[64];
 
 		(void)snprintf(name, sizeof(name), "server." PLAN_NAME "/%s",
-			       plan_server_name(i)); /* short */
+			       plan_server_name(i)); /* always fits */
 		memset(s, 0, sizeof(*s));
 		if (!info_line_find(text, name, &line))
 			continue;
@@ -122,7 +122,7 @@ void asker_init(struct asker *a, struct ev_loop *loop, const char *admin)
 	struct addr_spec spec;
 	int err = addr_parse(admin, &spec, NULL, NULL);
 
-	check(err == 0); /* plan.c wrote it */
+	check(err == 0); /* plan.c formatted it */
 	memset(a, 0, sizeof(*a));
 	a->loop = loop;
 	a->to = spec.addr;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.h - what `show info` of a running weir says, as numbers, and how it is asked for.
+ * info.h - the output of `show info` of a running weir as numbers, and a client that requests it.
  *
- * The question goes over the admin socket from a libev loop and blocks nobody. A line that is not
- * known is passed over, one that is missing stays 0. Main thread.
+ * The request goes over the admin socket on a libev loop and blocks nothing. Unknown lines are ignored;
+ * missing ones stay 0. Main thread.
  */
 #ifndef WEIR_DEMO_INFO_H
 #define WEIR_DEMO_INFO_H
@@ -26,7 +26,7 @@ struct info_server {
 };
 
 struct info {
-	int64_t at_ns; /* when it was heard, CLOCK_MONOTONIC */
+	int64_t at_ns; /* when it was received, CLOCK_MONOTONIC */
 	char driver[INFO_WORD_MAX];
 	uint64_t pid;
 	uint64_t workers;
@@ -39,24 +39,24 @@ struct info {
 	struct info_server servers[PLAN_SERVERS];
 };
 
-/* Reads an answer of `show info`; false when it is none. `at_ns` is left as it is. */
+/* Parses the output of `show info`; false if it is something else. Does not set `at_ns`. */
 bool info_parse(const char *text, struct info *out);
 
-/* One question at a time. */
+/* One request at a time. */
 struct asker {
 	struct ev_loop *loop;
 	struct addr to;
-	struct ev_io io; /* fd -1 = no question is under way */
+	struct ev_io io; /* fd -1 = no request in progress */
 	size_t len;
 	void (*on_info)(void *arg, const struct info *info);
 	void *arg;
 	char bytes[INFO_BYTES_MAX];
 };
 
-/* `admin` is a name as `weir ctl -s` takes it. */
+/* `admin` is a name in the form that `weir ctl -s` takes. */
 void asker_init(struct asker *a, struct ev_loop *loop, const char *admin);
-/* Asks, unless a question is under way; an answer comes to `on_info`, a failure is silent: the next
- * question may have more luck. */
+/* Sends a request, unless one is in progress. The answer goes to `on_info`. Failures are ignored: the next
+ * request may succeed. */
 void asker_ask(struct asker *a);
 void asker_stop(struct asker *a);
 

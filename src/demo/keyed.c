@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * keyed.c - bytes that belong to a key: one table, and a place to begin for each key.
+ * keyed.c - byte streams derived from a key: one table, and a starting point per key.
  *
  * Main thread of each process.
  */
@@ -12,7 +12,7 @@
 
 static unsigned char table[KEYED_PERIOD + KEYED_PIECE];
 
-/* splitmix64: keys that lie side by side begin far from each other. */
+/* splitmix64: neighbouring keys start far apart. */
 static uint64_t mix(uint64_t x)
 {
 	x += UINT64_C(0x9e3779b97f4a7c15);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * load.c - the clients of the demo: many at once, in one libev loop.
+ * load.c - the clients of the demo: many at once, on one libev loop.
  *
- * Bulk grows until a transfer takes about a quarter of a second, so that a slow machine ends in time
- * and a fast one is not busy with connecting. Main thread.
+ * Bulk transfers grow until one takes about a quarter of a second, so that a slow machine ends in time and a
+ * fast one does not spend its time connecting. Main thread.
  */
 #include "load.h"
 
@@ -19,7 +19,7 @@
 #include "weir/net/sock.h"
 #include "talk.h"
 
-#define EXCHANGES     20 /* of a small client before it connects anew */
+#define EXCHANGES     20 /* per small client, before it connects again */
 #define BULK_FIRST    (UINT64_C(1) << 20)
 #define BULK_MAX      (UINT64_C(64) << 20)
 #define BULK_NS	      (NS_PER_SEC / 4)
@@ -34,8 +34,8 @@ struct client {
 	bool goodbye;
 	unsigned exchange;
 	uint64_t bulk_bytes;
-	int64_t began_ns; /* the connect, or this request */
-	int64_t moved_ns; /* when it last went on */
+	int64_t began_ns; /* start of the connect, or of this request */
+	int64_t moved_ns; /* time of the last progress */
 	struct talk talk;
 };
 
@@ -98,18 +98,18 @@ static void fail_client(struct client *c, int err)
 	if (n->errors++ == 0)
 		(void)snprintf(n->first_error, sizeof(n->first_error), "%s: %s", word(c->kind),
 			       err == -EBADMSG	? "a wrong byte arrived"
-			       : err == -EPROTO ? "the connection ended too early"
+			       : err == -EPROTO ? "the connection ended early"
 						: strerror(-err));
 	close_client(c);
 	connect_later(c, AFTER_ERROR_S);
 }
 
-/* Sizes from 64 to 2063 bytes, another one for each request. */
+/* Sizes from 64 to 2063 bytes, a different one for each request. */
 static void ask(struct client *c)
 {
 	uint64_t key = c->load->next_key;
 
-	c->load->next_key += 2; /* the reply has the next one */
+	c->load->next_key += 2; /* the reply uses the next key */
 	talk_begin_client(&c->talk, TALK_ASK, key, 64 + key * 31 % 2000);
 }
 
@@ -133,7 +133,7 @@ static void grow_bulk(struct client *c, int64_t took_ns)
 		c->bulk_bytes /= 2;
 }
 
-/* The steps are done; true when there are more. */
+/* The steps are done; true if there are more. */
 static bool next_talk(struct client *c)
 {
 	struct load_counts *n = &c->load->counts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.c - which ports a demo uses, and the configuration that follows from them.
+ * plan.c - which ports a demo uses, and the configuration that results.
  *
  * Main thread.
  */
@@ -38,14 +38,14 @@ void plan_proxy_addr(const struct plan *p, struct addr *out)
 	loopback(p->proxy_port, out);
 }
 
-/* Abstract, so that nothing stays behind however the demo ends. By its credentials the daemon admits root and
- * whoever runs the demo, and nobody else. */
+/* Abstract, so that nothing stays behind however the demo ends. By peer credentials the daemon admits root
+ * and the user who runs the demo, and nobody else. */
 void plan_admin_name(const struct plan *p, char *buf, size_t room)
 {
 	(void)snprintf(buf, room, "unix:@weir-demo-%u", (unsigned)p->proxy_port); /* the rooms are ours */
 }
 
-/* Two demos that start in the same moment would both find a port free. The name is gone with its
+/* Two demos started at the same moment would both find the same port free. The name disappears with its
  * process, however that ends. */
 static int lock_port(uint16_t port)
 {
@@ -104,8 +104,8 @@ static int choose_proxy_port(struct plan *p)
 	return err;
 }
 
-/* Bound with SO_REUSEADDR and never listening: a listener may share the port, nothing else may, and
- * no connect(2) gets it as its own. */
+/* Bound with SO_REUSEADDR and never listening: a listener may share the port, but nothing else may, and the
+ * kernel does not assign it to any connect(2). */
 static int reserve_port(uint16_t *port)
 {
 	struct addr a;
@@ -165,8 +165,8 @@ int plan_listen(const struct plan *p, size_t i)
 	return sock_listen(&a, &(struct sock_listen){.mode = -1});
 }
 
-/* A connect over loopback is done at once or not at all, so its time is short: what a server that
- * leaves does not take any more is soon tried elsewhere. */
+/* A connect over loopback succeeds or fails at once, so the timeout is short: what a leaving server no longer
+ * accepts is soon retried elsewhere. */
 void plan_write(const struct plan *p, FILE *out)
 {
 	char admin[NAME_MAX_LEN];

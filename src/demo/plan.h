@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.h - which ports a demo uses, and the configuration that follows from them.
+ * plan.h - which ports a demo uses, and the configuration that results.
  *
- * Loopback only. The proxy gets 8080 or the next port that is free; the servers get ports of the
- * kernel's choice, which stay reserved while a server is away, so that nobody else takes them. No file
- * is made anywhere: what must be locked is an abstract Unix name. Main thread.
+ * Loopback only. The proxy gets 8080 or the next free port. The servers get ports chosen by the kernel, which
+ * stay reserved while a server is away, so that nobody else takes them. Creates no files: the lock is an
+ * abstract Unix name. Main thread.
  */
 #ifndef WEIR_DEMO_PLAN_H
 #define WEIR_DEMO_PLAN_H
@@ -17,26 +17,26 @@
 #define PLAN_SERVERS	 3
 #define PLAN_PORT	 8080
 #define PLAN_PORTS_TRIED 200
-#define PLAN_NAME	 "demo" /* of the [listen] */
+#define PLAN_NAME	 "demo" /* name of the [listen] */
 
 struct plan {
 	uint16_t proxy_port;
 	uint16_t server_ports[PLAN_SERVERS];
 	int reserved[PLAN_SERVERS]; /* owns: bound, not listening */
-	int lock;		    /* owns: bound to a name that two demos cannot both have */
+	int lock;		    /* owns: bound to a name that only one demo can have */
 };
 
 /* "b1" .. "b3". Static. */
 const char *plan_server_name(size_t i);
-/* Chooses and reserves. 0 or -errno; nothing is left reserved then. */
+/* Chooses and reserves the ports. 0, or -errno with nothing left reserved. */
 int plan_make(struct plan *p);
 void plan_free(struct plan *p);
-/* The port of the proxy, and the name of its admin socket as `weir ctl -s` takes it. */
+/* The address of the proxy, and the name of its admin socket in the form that `weir ctl -s` takes. */
 void plan_proxy_addr(const struct plan *p, struct addr *out);
 void plan_admin_name(const struct plan *p, char *buf, size_t room);
-/* A listening socket at the port of server `i`: a descriptor for the caller, or -errno. */
+/* Listens on the port of server `i`: a descriptor owned by the caller, or -errno. */
 int plan_listen(const struct plan *p, size_t i);
-/* The configuration, as a file has it. */
+/* Writes the configuration in the form of a file. */
 void plan_write(const struct plan *p, FILE *out);
 
 #endif

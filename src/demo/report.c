@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - what a demo has measured, whether that is well, and how it is told.
+ * report.c - what a demo has measured, whether that is good, and how to print it.
  *
  * Main thread.
  */
@@ -18,7 +18,7 @@ void report_why(struct report *r, const char *fmt, ...)
 	if (r->why[0] != '\0')
 		return;
 	va_start(args, fmt);
-	(void)vsnprintf(r->why, sizeof(r->why), fmt, args); /* cut: it is for people */
+	(void)vsnprintf(r->why, sizeof(r->why), fmt, args); /* may be truncated */
 	va_end(args);
 }
 
@@ -46,7 +46,7 @@ bool report_ok(const struct report *r)
 		return false;
 	if (r->daemon_exit != 0 || r->sessions_left != 0)
 		return false;
-	/* Nothing went wrong, and nothing went at all. */
+	/* Nothing went wrong, but did anything happen at all? */
 	return r->connections > 0 || r->interrupted;
 }
 
@@ -63,7 +63,7 @@ static void add_server(struct json *j, const char *name, const struct report_ser
 	json_object_end(j);
 }
 
-/* Our own words, but one may quote what a library said: without its control bytes. */
+/* Our own words, but they may quote a library, so strip control bytes. */
 static void add_why(struct json *j, const char *why)
 {
 	char words[REPORT_WHY_MAX];
@@ -136,5 +136,5 @@ void report_text(const struct report *r, const char *good, const char *bad, cons
 	if (r->daemon_exit != 0)
 		fprintf(out, "           %sweir ended with exit code %d%s\n", bad, r->daemon_exit, plain);
 	fprintf(out, " %sfailed%s    %s\n", bad, plain,
-		r->why[0] != '\0' ? r->why : "no client had an answer");
+		r->why[0] != '\0' ? r->why : "no client got an answer");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.h - what a demo has measured, whether that is well, and how it is told.
+ * report.h - what a demo has measured, whether that is good, and how to print it.
  *
- * A value; collects nothing by itself. Main thread.
+ * A value; collects nothing itself. Main thread.
  */
 #ifndef WEIR_DEMO_REPORT_H
 #define WEIR_DEMO_REPORT_H
@@ -18,36 +18,37 @@
 #define REPORT_WHY_MAX	  160
 
 struct report_server {
-	uint64_t starts[REPORT_STARTS_MAX]; /* connections from each of its starts on */
+	uint64_t starts[REPORT_STARTS_MAX]; /* connections per start of the server */
 	size_t start_count;
 	uint64_t errors;
 };
 
 struct report {
 	double seconds;
-	uint64_t connections; /* that clients brought to their end */
+	uint64_t connections; /* completed by clients */
 	uint64_t requests;
-	uint64_t bytes; /* through weir, both ways */
+	uint64_t bytes; /* through weir, in both directions */
 	uint64_t bytes_spliced;
 	uint64_t retries;
 	uint64_t client_errors;
-	uint64_t sessions_left; /* in weir when every client had gone */
+	uint64_t sessions_left; /* in weir after every client had gone */
 	int64_t slowest_ns;
-	int daemon_exit;  /* its exit code, 128 + N after signal N */
-	bool interrupted; /* somebody had seen enough */
-	bool broken;	  /* something went wrong that is in no number: `why` says what */
+	int daemon_exit;  /* its exit code, or 128 + N after signal N */
+	bool interrupted; /* the user stopped the demo */
+	bool broken;	  /* something went wrong that no counter shows; see `why` */
 	struct report_server servers[PLAN_SERVERS];
-	char why[REPORT_WHY_MAX]; /* the first thing that went wrong, "" = nothing did */
+	char why[REPORT_WHY_MAX]; /* the first thing that went wrong; "" = nothing */
 };
 
-/* Remembers the first reason only. */
+/* Stores only the first reason. */
 void report_why(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Is all well: no client and no server saw an error, the daemon ended in order and had nothing left? */
+/* Is everything good: no client and no server saw an error, and the daemon ended in order with nothing
+ * left? */
 bool report_ok(const struct report *r);
 uint64_t report_server_connections(const struct report_server *s);
-/* One JSON object in one line. */
+/* One JSON object on one line. */
 void report_json(const struct report *r, FILE *out);
-/* A few lines; `good`, `bad` and `plain` are what to print before and after what matters most. */
+/* A few lines of text; `good`, `bad` and `plain` are the codes to print around what matters most. */
 void report_text(const struct report *r, const char *good, const char *bad, const char *plain, FILE *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * screen.c - where the demo is seen: a table that is drawn again in place, and events below it.
+ * screen.c - the display of the demo: a table that is redrawn in place, and events below it.
  *
- * Uses few codes, those of every terminal: up, erase to the end of the line or of the screen, cursor
+ * Uses only a few codes that every terminal has: up, erase to the end of the line or of the screen, cursor
  * off and on. Main thread.
  */
 #include "screen.h"
@@ -27,7 +27,7 @@ static bool is_terminal(FILE *out)
 	return term != NULL && strcmp(term, "dumb") != 0 && isatty(fileno(out)) == 1;
 }
 
-/* Reads the size of the terminal; false when it has no room for the table. */
+/* Reads the size of the terminal; false if it has no room for the table. */
 static bool look_at_size(struct screen *s)
 {
 	struct winsize size;
@@ -60,7 +60,7 @@ const char *screen_style(const struct screen *s, enum screen_style style)
 	return s->colour ? styles[style] : "";
 }
 
-/* Writes a line without what would not fit on the terminal; colour takes no room. */
+/* Writes a line up to the width of the terminal; colour codes do not count. */
 static void put_cut(const struct screen *s, const char *line, size_t len)
 {
 	unsigned column = 0;
@@ -86,11 +86,11 @@ void screen_line(struct screen *s, const char *fmt, ...)
 		return;
 	check(s->drawn == 0);
 	va_start(args, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, args); /* a cut line is still a line */
+	(void)vsnprintf(line, sizeof(line), fmt, args); /* may be truncated */
 	va_end(args);
 	if (s->live && s->head_count < SCREEN_HEAD_MAX)
 		memcpy(s->head[s->head_count++], line, sizeof(line));
-	fprintf(s->out, "%s\n", line); /* main() looks at stdout when all is done */
+	fprintf(s->out, "%s\n", line); /* main() checks stdout at the end */
 	(void)fflush(s->out);
 }
 
@@ -118,14 +118,14 @@ void screen_event(struct screen *s, double seconds, enum screen_style style, con
 		screen_line(s, "%s", line);
 }
 
-/* A terminal that has become too small: what is drawn stays, events go on as lines. */
+/* The terminal has become too small: what is drawn stays, and events continue as lines. */
 static void give_up_table(struct screen *s)
 {
 	screen_end(s);
 	s->live = false;
 }
 
-/* The size has changed, and with it what stands where: draws the head again on an empty screen. */
+/* The terminal was resized, and everything on it has moved: redraws the head on an empty screen. */
 static void start_again(struct screen *s)
 {
 	fputs("\033[H\033[2J", s->out);
@@ -154,8 +154,7 @@ static void put_line(struct screen *s, const char *line, size_t len)
 	s->drawn++;
 }
 
-/* How many of the events there is room for, so that the head stays in sight. One row stays free, below the
- * last newline. */
+/* How many events fit while the head stays in sight. One row stays free, below the last newline. */
 static size_t event_room(const struct screen *s)
 {
 	const size_t taken = s->head_count + s->drawn + 1;

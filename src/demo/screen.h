@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * screen.h - where the demo is seen: a table that is drawn again in place, and events below it.
+ * screen.h - the display of the demo: a table that is redrawn in place, and events below it.
  *
- * Without a terminal, or on one that is too small, there is no table and no code: one line per event.
- * No line wraps: each is cut at the right edge. When the size of the terminal changes, everything is drawn
- * again from its top. A cursor that was hidden is shown again by screen_end(). Main thread.
+ * Without a terminal, or on one that is too small, there is neither a table nor terminal codes: one line per
+ * event. Lines never wrap; each is truncated at the right edge. When the terminal is resized, everything is
+ * redrawn from the top. screen_end() shows a hidden cursor again. Main thread.
  */
 #ifndef WEIR_DEMO_SCREEN_H
 #define WEIR_DEMO_SCREEN_H
@@ -30,30 +30,30 @@ enum screen_style {
 };
 
 struct screen {
-	FILE *out; /* borrows; NULL = silent */
+	FILE *out; /* borrows; NULL = show nothing */
 	bool live; /* draws a table */
 	bool colour;
-	bool hidden;  /* the cursor is */
-	size_t drawn; /* lines of the last frame */
-	unsigned columns; /* of the terminal when it was last looked at; 0 = no table */
+	bool hidden;  /* the cursor is hidden */
+	size_t drawn; /* number of lines of the last frame */
+	unsigned columns; /* width of the terminal at the last look; 0 = no table */
 	unsigned rows;
-	size_t head_count; /* lines above the table */
+	size_t head_count; /* number of lines above the table */
 	char head[SCREEN_HEAD_MAX][SCREEN_LINE_MAX];
 	size_t event_count;
 	char events[SCREEN_EVENTS_MAX][SCREEN_LINE_MAX];
 };
 
-/* `out` NULL = nothing is shown at all. */
+/* `out` NULL = show nothing at all. */
 void screen_begin(struct screen *s, FILE *out);
-/* What to print to get that style; "" when there is no colour. Static. */
+/* The code to print for that style; "" without colour. Static. */
 const char *screen_style(const struct screen *s, enum screen_style style);
-/* A line that stays, above the table or below it: only while no frame is on the screen. */
+/* Prints a permanent line, above the table or below it. Allowed only while no frame is on the screen. */
 void screen_line(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Something happened at `seconds` of the show. */
+/* Adds an event that happened `seconds` into the show. */
 void screen_event(struct screen *s, double seconds, enum screen_style style, const char *text);
-/* Draws `table` (whole lines) in place of the last one, and the events below it. */
+/* Draws `table` (whole lines) in place of the previous one, and the events below it. */
 void screen_frame(struct screen *s, const char *table);
-/* What was drawn stays, what follows comes below it. May be called twice. */
+/* Leaves what was drawn; further output goes below it. May be called twice. */
 void screen_end(struct screen *s);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * server.c - a server of the demo: a process of its own, with a libev loop.
  *
- * Leaving hurts nobody: new SYNs are dropped while the handshakes that have begun come to their end,
- * then the queue is emptied and the listener closed.
+ * Leaving disturbs nobody: new SYNs are dropped while handshakes in progress complete; then the queue is
+ * emptied and the listener closed.
  */
 #include "server.h"
 
@@ -23,19 +23,19 @@
 #include "weir/base/counters.h"
 #include "talk.h"
 
-/* A handshake over loopback takes microseconds, but the proxy's ends with its first bytes, or when its
- * kernel has waited 200 ms for them; a little more, as timers are late on a busy machine. */
+/* A handshake over loopback takes microseconds. But the proxy's completes with its first bytes, or when its
+ * kernel has waited 200 ms for them. This is a little more, as timers are late on a busy machine. */
 #define DEAF_S	      0.3
 #define VISITOR_S     10.
-#define LEAVING_S     2. /* the same once the server leaves */
+#define LEAVING_S     2. /* the same while the server is leaving */
 #define VISITOR_BYTES 4096u
 #define ACCEPT_BATCH  16
 
-/* Where a connection stands. */
+/* The state of a connection. */
 enum conn_state {
-	CONN_NEW,     /* its first byte tells what it is */
+	CONN_NEW,     /* its first byte will tell what it is */
 	CONN_TALK,    /* a client of the demo */
-	CONN_VISITOR, /* somebody else: reads a request, answers once */
+	CONN_VISITOR, /* anyone else: reads a request, answers once */
 };
 
 struct server {
@@ -45,15 +45,15 @@ struct server {
 	struct ev_io accepting;
 	struct ev_io signals;
 	struct ev_timer deaf;
-	struct conn *strangers; /* list: they do not keep a server that leaves */
+	struct conn *strangers; /* list: a server that leaves does not wait for them */
 	bool leaving;
 };
 
 struct conn {
 	struct ev_io io;
-	struct ev_timer patience; /* with a stranger */
+	struct ev_timer patience; /* for a stranger */
 	struct server *server;
-	struct conn *next; /* among strangers: whoever is no client of the demo, or not yet */
+	struct conn *next; /* next stranger: not, or not yet, a client of the demo */
 	enum conn_state state;
 	uint32_t window; /* the last four bytes of a visitor's request */
 	size_t seen;
@@ -112,7 +112,7 @@ static void want(struct conn *c, int events)
 	ev_io_start(c->server->loop, &c->io);
 }
 
-/* One talk after the other, until the client ends or has to be waited for. */
+/* One talk after another, until the client ends or has to be waited for. */
 static void go_on(struct conn *c)
 {
 	uint64_t moved = 0;
@@ -157,12 +157,12 @@ static void greet(struct conn *c)
 		     "Connection: close\r\n\r\n%s",
 		     n, line);
 	check(n > 0 && (size_t)n < sizeof(reply));
-	/* A fresh socket has room for a line; a visitor who is gone misses nothing. */
+	/* A new socket has room for a line; a visitor who is gone does not need it. */
 	(void)send(c->io.fd, reply, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	end_conn(c);
 }
 
-/* A request ends with an empty line, a plain one (nc) with its first line when that is no HTTP. */
+/* A request ends with an empty line. If it is not HTTP (nc), it ends with its first line. */
 static void hear_visitor(struct conn *c)
 {
 	unsigned char bytes[512];
@@ -200,8 +200,8 @@ static bool has_spoken(const struct conn *c)
 	return recv(c->io.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* Timers come before sockets in a turn of the loop: on a busy machine it may be us who are late, not the
- * stranger, who has spoken long ago and would be reset. A visitor's bytes are limited, so this ends. */
+/* Timers run before sockets in a turn of the loop. On a busy machine it may be us who are late: a stranger
+ * who has long since sent a request would be reset. A visitor's bytes are limited, so this ends. */
 static void on_impatience(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	struct conn *c = timer->data;
@@ -223,7 +223,7 @@ static bool recognise(struct conn *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (n <= 0) { /* somebody who looked whether the port is open */
+	if (n <= 0) { /* someone checked whether the port is open */
 		end_conn(c);
 		return false;
 	}
@@ -255,11 +255,11 @@ static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
 
 static void set_min_ttl(int fd, int ttl)
 {
-	/* Cannot be refused with these numbers; if it were, a client might meet a reset, as it would say. */
+	/* Cannot fail with these values. If it did, a client might see a reset and report it. */
 	(void)setsockopt(fd, IPPROTO_IP, IP_MINTTL, &ttl, sizeof(ttl));
 }
 
-/* -EAGAIN when nobody waits. */
+/* -EAGAIN if nobody is waiting. */
 static int accept_one(struct server *s)
 {
 	int fd = accept4(s->accepting.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -273,7 +273,7 @@ static int accept_one(struct server *s)
 		return -ENOMEM;
 	}
 	if (s->leaving)
-		set_min_ttl(fd, 0); /* the listener's is inherited */
+		set_min_ttl(fd, 0); /* inherited from the listener */
 	c->server = s;
 	ev_io_init(&c->io, on_io, fd, EV_READ);
 	c->io.data = c;
@@ -296,10 +296,10 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 			return;
 }
 
-/* From now on a SYN finds nobody here: it comes with less than the highest TTL, as all packets do, and the
- * kernel drops it. What ends a handshake that has begun is for the request and not the listener, and
- * passes. A filter of packets would do the same, but a kernel may refuse one on a TCP socket to users
- * without rights. The proxy tries another server when its time for a connect is over. */
+/* From now on a SYN finds nobody here: like all packets it arrives with less than the highest TTL, and the
+ * kernel drops it. Packets that complete a handshake in progress belong to the request and not to the
+ * listener, and pass. A packet filter would do the same, but a kernel may refuse unprivileged users one on a
+ * TCP socket. The proxy tries another server when its connect times out. */
 static void deafen(struct server *s)
 {
 	set_min_ttl(s->accepting.fd, UINT8_MAX);
@@ -316,7 +316,7 @@ static void on_deaf(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	while (err == 0 || err == -EINTR || err == -ECONNABORTED);
 	ev_io_stop(loop, &s->accepting);
 	(void)close(s->accepting.fd);
-	ev_now_update(loop); /* from now, not from when this turn began */
+	ev_now_update(loop); /* count from now, not from the start of this turn */
 	for (struct conn *c = s->strangers; c != NULL; c = c->next)
 		give_time(c, LEAVING_S);
 	maybe_leave(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * stage.c - who is on the stage of a demo: daemon and servers come and go, phases follow each other.
+ * stage.c - the cast of a demo: daemon and servers start and stop, and phases follow each other.
  *
  * Main thread of the parent; the functions that children run are here too.
  */
@@ -16,7 +16,7 @@
 #include "weir/base/clock.h"
 #include "weir/control/daemon.h"
 
-/* What a server needs to know. Static, because a child reads it after the fork. */
+/* What a server process needs. Static, because the child reads it after the fork. */
 struct server_part {
 	const char *name;
 	int listener;
@@ -34,7 +34,7 @@ void stage_say(struct stage *s, enum screen_style style, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, args); /* cut: a line of a screen */
+	(void)vsnprintf(text, sizeof(text), fmt, args); /* may be truncated to the screen */
 	va_end(args);
 	screen_event(&s->screen, stage_seconds(s), style, text);
 }
@@ -57,7 +57,7 @@ static void tell_ready(void *arg)
 	const struct stage *s = arg;
 
 	while (write(s->ready_fds[1], "", 1) < 0 && errno == EINTR)
-		continue; /* any other failure: the parent is gone, and takes us with it */
+		continue; /* any other failure: the parent is gone, and this process dies with it */
 }
 
 static void print_messages(void *arg, struct config_reading *r)
@@ -66,7 +66,7 @@ static void print_messages(void *arg, struct config_reading *r)
 	config_reading_print(r, stderr, CONFIG_PLAIN);
 }
 
-/* In the child: the daemon of every day, from text instead of a file. */
+/* Runs in the child: the normal daemon, from text instead of a file. */
 static int play_daemon(void *arg)
 {
 	struct stage *s = arg;
@@ -101,7 +101,7 @@ int stage_start_server(struct stage *s, size_t i)
 	int err;
 
 	check(s->starts[i] < REPORT_STARTS_MAX);
-	/* Listening before the fork: who connects from now on waits for it. */
+	/* Listen before the fork: clients that connect from now on wait for the server. */
 	part.listener = plan_listen(&s->plan, i);
 	if (part.listener < 0)
 		return part.listener;
@@ -137,7 +137,7 @@ static bool everybody_gone(const struct stage *s)
 	return s->daemon.pid == 0;
 }
 
-/* Our clients have gone before: this ends visitors, who might stay for long. */
+/* Our clients have left already: this ends visitors, who might stay for long. */
 static void stop_servers(struct stage *s)
 {
 	for (size_t i = 0; i < PLAN_SERVERS; i++)
@@ -158,7 +158,7 @@ void stage_set_phase(struct stage *s, enum stage_phase to)
 		break;
 	case PHASE_SETTLING:
 		s->report.seconds = stage_seconds(s);
-		asker_stop(&s->asker); /* a question from before would get numbers from before */
+		asker_stop(&s->asker); /* an earlier request would return earlier numbers */
 		stop_servers(s);
 		break;
 	case PHASE_STOPPING:
@@ -180,22 +180,22 @@ static void server_gone(struct stage *s, size_t i)
 	const struct child *c = &s->servers[i];
 
 	if (!s->leaving[i])
-		stage_fail(s, "%s ended by itself (exit code %d)", plan_server_name(i), c->code);
+		stage_fail(s, "%s ended unexpectedly (exit code %d)", plan_server_name(i), c->code);
 	else if (c->code != 0)
-		stage_fail(s, "%s left with exit code %d", plan_server_name(i), c->code);
+		stage_fail(s, "%s ended with exit code %d", plan_server_name(i), c->code);
 	else if (s->phase < PHASE_FINISHING)
-		stage_say(s, STYLE_WARN, "b2 has left; who meets its closed port is tried elsewhere at once");
+		stage_say(s, STYLE_WARN, "b2 has left; connects to its closed port are retried at once");
 }
 
 static void daemon_gone(struct stage *s)
 {
 	s->report.daemon_exit = s->daemon.code;
 	if (s->phase < PHASE_STOPPING)
-		stage_fail(s, "weir ended by itself (exit code %d)", s->daemon.code);
+		stage_fail(s, "weir ended unexpectedly (exit code %d)", s->daemon.code);
 	else if (s->daemon.code != 0)
 		stage_fail(s, "weir ended with exit code %d", s->daemon.code);
 	if (s->phase == PHASE_PLAYING)
-		stage_set_phase(s, PHASE_FINISHING); /* clients shall see what that is like, briefly */
+		stage_set_phase(s, PHASE_FINISHING); /* let clients feel it, but briefly */
 	else if (s->phase == PHASE_STARTING || s->phase == PHASE_SETTLING)
 		stage_set_phase(s, PHASE_STOPPING);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * stage.h - the parts of a running demo: processes, clients, numbers, and where the show stands.
+ * stage.h - the parts of a running demo: processes, clients, numbers, and the phase of the show.
  *
- * Shared by demo.c, which sets up and takes down, stage.c, which moves people on and off, story.c,
- * which knows what happens when, and table.c, which draws. Main thread of the parent.
+ * Shared by demo.c, which sets up and takes down, stage.c, which starts and stops processes, story.c, which
+ * knows what happens when, and table.c, which draws. Main thread of the parent.
  */
 #ifndef WEIR_DEMO_STAGE_H
 #define WEIR_DEMO_STAGE_H
@@ -20,11 +20,11 @@
 #include "server.h"
 
 enum stage_phase {
-	PHASE_STARTING,	 /* the daemon gets ready */
-	PHASE_PLAYING,	 /* clients run, the story is told */
-	PHASE_FINISHING, /* clients finish what they have */
-	PHASE_SETTLING,	 /* the daemon's last sessions end, its last numbers are asked for */
-	PHASE_STOPPING,	 /* daemon and servers are told to go */
+	PHASE_STARTING,	 /* the daemon is starting */
+	PHASE_PLAYING,	 /* clients run, the story plays */
+	PHASE_FINISHING, /* clients finish what they have begun */
+	PHASE_SETTLING,	 /* the daemon's last sessions end, its final numbers are requested */
+	PHASE_STOPPING,	 /* daemon and servers are told to exit */
 	PHASE_OVER,
 };
 
@@ -33,12 +33,12 @@ struct stage {
 	struct plan plan;
 	char *config_text;    /* owns */
 	struct ev_loop *loop; /* owns */
-	int log_fd;	      /* owns; memory, what daemon and servers write to stderr */
+	int log_fd;	      /* owns; memory that receives the stderr of daemon and servers */
 	int ready_fds[2];     /* owns; the daemon writes a byte when it is ready */
 	int signal_fd;	      /* owns */
 	struct child daemon;
 	struct child servers[PLAN_SERVERS];
-	bool leaving[PLAN_SERVERS]; /* it was told to */
+	bool leaving[PLAN_SERVERS]; /* the server was told to exit */
 	size_t starts[PLAN_SERVERS];
 	struct server_stats (*stats)[REPORT_STARTS_MAX]; /* owns; shared with the servers */
 	struct ev_io ready;
@@ -46,23 +46,23 @@ struct stage {
 	struct ev_timer tick;
 	unsigned ticks;
 	struct asker asker;
-	bool heard; /* `info` is filled */
+	bool heard; /* `info` has been filled in */
 	struct info info;
-	struct info before; /* the answer before it: rates are the difference */
+	struct info before; /* the previous answer: rates are the difference */
 	struct load *load;  /* owns */
 	struct screen screen;
-	char *table; /* owns; as it was drawn last */
+	char *table; /* owns; as last drawn */
 	struct report report;
 	enum stage_phase phase;
-	int64_t phase_ns; /* when it began, CLOCK_MONOTONIC */
-	int64_t began_ns; /* the show; 0 = not yet */
+	int64_t phase_ns; /* when the phase began, CLOCK_MONOTONIC */
+	int64_t began_ns; /* when the show began; 0 = not yet */
 	size_t act;	  /* the next row of the story */
 	unsigned interrupts;
 };
 
-/* The one function that changes the phase, and does what each begins with. */
+/* The only function that changes the phase. It also does what each phase begins with. */
 void stage_set_phase(struct stage *s, enum stage_phase to);
-/* Something went wrong that no counter knows; `fmt` tells it to people, once. */
+/* Records a failure that no counter shows; `fmt` describes it for people, once. */
 void stage_fail(struct stage *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Seconds since the show began. */
 double stage_seconds(const struct stage *s);
@@ -71,15 +71,15 @@ void stage_say(struct stage *s, enum screen_style style, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 int stage_start_daemon(struct stage *s);
-/* Also again: 0 or -errno. */
+/* Also restarts one: 0 or -errno. */
 int stage_start_server(struct stage *s, size_t i);
 void stage_stop_server(struct stage *s, size_t i);
-/* Connections of clients at the present start of a server. */
+/* Client connections since the last start of a server. */
 uint64_t stage_server_connections(const struct stage *s, size_t i);
-/* Children may have ended. */
+/* Collects children that may have ended. */
 void stage_reap(struct stage *s);
 
-/* story.c: does what is due. */
+/* story.c: performs the acts that are due. */
 void story_go_on(struct stage *s);
 
 /* table.c: the lines above the table, and a frame. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * story.c - what happens when in a demo: one row an act.
+ * story.c - what happens when in a demo: one row per act.
  *
  * Main thread of the parent.
  */
@@ -15,7 +15,7 @@
 
 static bool begin(struct stage *s)
 {
-	stage_say(s, STYLE_PLAIN, "%d clients begin: %d send bulk, %d fetch bulk, %d ask small things",
+	stage_say(s, STYLE_PLAIN, "%d clients begin: %d upload, %d download, %d make small requests",
 		  LOAD_CLIENTS, LOAD_UP, LOAD_DOWN, LOAD_CLIENTS - LOAD_UP - LOAD_DOWN);
 	load_start(s->load);
 	return true;
@@ -23,7 +23,7 @@ static bool begin(struct stage *s)
 
 static bool stop_b2(struct stage *s)
 {
-	stage_say(s, STYLE_WARN, "I stop b2 on purpose: it takes nothing new and finishes what it has");
+	stage_say(s, STYLE_WARN, "stopping b2 on purpose: it accepts nothing new and finishes what it has");
 	stage_stop_server(s, B2);
 	return true;
 }
@@ -32,23 +32,23 @@ static bool tell_retries(struct stage *s)
 {
 	char retries[FIGURE_MAX], failed[FIGURE_MAX];
 
-	stage_say(s, STYLE_PLAIN, "tried again at another server: %s   failed for clients: %s",
+	stage_say(s, STYLE_PLAIN, "retried on another server: %s   failed for clients: %s",
 		  figure_grouped(s->info.retries, retries),
 		  figure_grouped(load_counts(s->load)->errors, failed));
 	return true;
 }
 
-/* A port is free for the next when the last has gone. */
+/* The port is free again only after the previous process has gone. */
 static bool start_b2(struct stage *s)
 {
 	int err;
 
 	if (s->servers[B2].pid != 0)
 		return false;
-	stage_say(s, STYLE_GOOD, "I start b2 again");
+	stage_say(s, STYLE_GOOD, "starting b2 again");
 	err = stage_start_server(s, B2);
 	if (err)
-		stage_fail(s, "b2 did not start again: %s", strerror(-err));
+		stage_fail(s, "cannot start b2 again: %s", strerror(-err));
 	return true;
 }
 
@@ -56,21 +56,21 @@ static bool tell_return(struct stage *s)
 {
 	char n[FIGURE_MAX];
 
-	stage_say(s, STYLE_PLAIN, "b2 is back in the round: %s connections since",
+	stage_say(s, STYLE_PLAIN, "b2 is back in rotation: %s connections since",
 		  figure_grouped(stage_server_connections(s, B2), n));
 	return true;
 }
 
 static bool end(struct stage *s)
 {
-	stage_say(s, STYLE_PLAIN, "the clients finish what they have");
+	stage_say(s, STYLE_PLAIN, "the clients finish what they have begun");
 	stage_set_phase(s, PHASE_FINISHING);
 	return true;
 }
 
-/* In this order, each at its part of the time; an act that says false is asked again. What a later
- * version can show becomes a row here: health checks see b2 go at 35 and come at 70, a configuration
- * is loaded again under load at 90. */
+/* In this order, each at its percentage of the time. An act that returns false is called again. What a later
+ * version can show becomes a row here: health checks see b2 go at 35 and return at 70; a configuration is
+ * reloaded under load at 90. */
 static const struct act {
 	unsigned percent;
 	bool (*play)(struct stage *s);

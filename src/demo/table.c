@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.c - how a demo looks: the lines above the table, and the table.
+ * table.c - the look of a demo: the lines above the table, and the table.
  *
  * Main thread of the parent.
  */
@@ -33,7 +33,7 @@ void table_header(struct stage *s)
 	screen_line(out, "%s", "");
 }
 
-/* By how much a counter grew in a second. */
+/* How much a counter grew per second. */
 static double rate(const struct stage *s, uint64_t now, uint64_t before)
 {
 	int64_t ns = s->info.at_ns - s->before.at_ns;
@@ -56,7 +56,7 @@ static void frontend_line(const struct stage *s, FILE *out)
 		figure_percent(i->bytes_spliced - b->bytes_spliced, through));
 }
 
-/* The daemon has no checks: that a server refuses is known from connects that fail. */
+/* The daemon has no checks: it learns from failed connects that a server refuses. */
 static void server_line(const struct stage *s, size_t i, FILE *out)
 {
 	const struct info_server *now = &s->info.servers[i], *before = &s->before.servers[i];
@@ -72,7 +72,7 @@ static void server_line(const struct stage *s, size_t i, FILE *out)
 		figure_grouped(now->failures, failures));
 }
 
-/* What to draw now; freed by the caller, NULL without memory. */
+/* Formats what to draw now; freed by the caller. NULL if out of memory. */
 static char *make_table(const struct stage *s)
 {
 	char *text = NULL;
@@ -98,7 +98,7 @@ void table_frame(struct stage *s)
 
 	if (!s->screen.live || s->before.at_ns == 0)
 		return;
-	/* When clients go the rates mean nothing: the last table of the play stays. */
+	/* The rates mean nothing while clients leave, so the last table of the show stays. */
 	text = s->phase <= PHASE_PLAYING || s->table == NULL ? make_table(s) : NULL;
 	if (text != NULL) {
 		free(s->table);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * talk.c - what a client and a server of the demo say to each other, as a list of steps.
+ * talk.c - the protocol between a client and a server of the demo, as a list of steps.
  *
  * Main thread of each process.
  */
@@ -13,7 +13,7 @@
 #include "weir/base/check.h"
 #include "keyed.h"
 
-/* One for all talks: what was received is looked at and forgotten. */
+/* Shared by all talks: received bytes are checked and forgotten. */
 static unsigned char scratch[KEYED_PIECE];
 
 bool talk_is_hello(unsigned char first)
@@ -35,7 +35,7 @@ static void set_steps(struct talk *t, const uint8_t *steps, size_t count)
 static void put_hello(struct talk *t, enum talk_what what)
 {
 	t->hello[0] = (unsigned char)what;
-	memcpy(t->hello + 1, &t->key, 8); /* both ends are this machine: its byte order will do */
+	memcpy(t->hello + 1, &t->key, 8); /* both ends are on this machine, so host byte order will do */
 	memcpy(t->hello + 9, &t->len, 8);
 }
 
@@ -84,7 +84,7 @@ int talk_answer(struct talk *t)
 	}
 }
 
-/* Bytes sent, or -errno. `more` lets the kernel wait for what follows. */
+/* Bytes sent, or -errno. `more` lets the kernel wait for the next bytes. */
 static ssize_t send_some(int fd, const void *from, size_t len, bool more)
 {
 	ssize_t n = send(fd, from, len, MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0));
@@ -108,7 +108,7 @@ static size_t piece_of(uint64_t left)
 	return left < KEYED_PIECE ? (size_t)left : KEYED_PIECE;
 }
 
-/* A client looks at the thanks; a server takes whatever hello comes and judges it later. */
+/* A client checks the thanks; a server takes any hello and judges it later. */
 static int look_at_hello(const struct talk *t)
 {
 	struct talk thanks = *t;
@@ -119,7 +119,7 @@ static int look_at_hello(const struct talk *t)
 	return memcmp(thanks.hello, t->hello, sizeof(t->hello)) == 0 ? 0 : -EBADMSG;
 }
 
-/* A piece of a step: bytes moved, 0 when the step is done, or -errno. */
+/* Part of a step: bytes moved, 0 if the step is done, or -errno. */
 static ssize_t hello_step(struct talk *t, int fd, bool is_send)
 {
 	size_t left = TALK_HELLO_BYTES - (size_t)t->done;
@@ -192,7 +192,7 @@ static bool is_sending(enum talk_step step)
 	return step == STEP_SEND_HELLO || step == STEP_SEND_BYTES || step == STEP_SEND_REPLY;
 }
 
-/* The end of a step is free: nothing may come that would wake us for it later. */
+/* Completing a step is free, and must not wait: no later event might wake us for it. */
 static bool has_bytes_left(const struct talk *t, enum talk_step step)
 {
 	return step >= STEP_SEND_BYTES && step <= STEP_RECV_REPLY && t->done < t->len;

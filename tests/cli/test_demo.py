@@ -167,7 +167,7 @@ def test_a_server_that_leaves_takes_nobody_new_and_resets_nobody_who_has_begun()
         late.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b"".join(iter(lambda: late.recv(4096), b"")).startswith(b"HTTP/1.1 200 OK\r\n")
     wait_all_gone([b2])
-    demo.until("b2 ended by itself (exit code 0)")
+    demo.until("b2 ended unexpectedly (exit code 0)")
     demo.proc.send_signal(signal.SIGTERM)
     assert demo.finish() == 4  # the demo had not told b2 to leave
     assert " client errors 0 " in demo.text
@@ -216,8 +216,8 @@ def test_without_a_terminal_each_event_is_a_plain_line():
                               timeout=WAIT_S)
         assert "server.demo/b1: up" in info.stdout
         assert demo.finish() == 0, demo.text
-    for line in ("I stop b2 on purpose", "b2 has left", "tried again at another server: ", "I start b2 again",
-                 "b2 is back in the round: ", " client errors 0   server errors 0\n", " next      "):
+    for line in ("stopping b2 on purpose", "b2 has left", "retried on another server: ", "starting b2 again",
+                 "b2 is back in rotation: ", " client errors 0   server errors 0\n", " next      "):
         assert demo.text.count(line) == 1, (line, demo.text)
     assert "\x1b" not in demo.text and "\r" not in demo.text
     assert " notice ready: " not in demo.text
@@ -227,16 +227,16 @@ def test_quiet_is_the_summary_alone():
     got = run("-q", "--seconds", 2)
     assert (got.returncode, got.stderr) == (0, "")
     assert got.stdout.startswith("\n summary   ")
-    assert "I stop" not in got.stdout and "next" not in got.stdout
+    assert "stopping b2" not in got.stdout and "next" not in got.stdout
 
 
 def test_a_daemon_that_dies_makes_the_demo_fail():
     demo = Demo("--seconds", 3)
-    demo.until("I stop b2")
+    demo.until("stopping b2")
     children = demo.children()
     os.kill(children[0], signal.SIGKILL)
     assert demo.finish() == 4
-    assert "weir ended by itself (exit code 137)" in demo.text
+    assert "weir ended unexpectedly (exit code 137)" in demo.text
     assert " notice ready: " in demo.text  # the log is shown to whoever has to find out
     assert errors_of(demo.text, "client") > 0
     wait_all_gone(children)
@@ -254,12 +254,12 @@ def test_a_daemon_that_cannot_start_is_the_fault_of_the_environment():
 
 def test_a_server_that_dies_makes_the_demo_fail():
     demo = Demo("--seconds", 3)
-    demo.until("I stop b2")
+    demo.until("stopping b2")
     children = demo.children()
     os.kill(children[1], signal.SIGKILL)
     assert demo.finish() == 4
-    assert "b1 ended by itself (exit code 137)" in demo.text
-    assert "failed    b1 ended by itself" in demo.text
+    assert "b1 ended unexpectedly (exit code 137)" in demo.text
+    assert "failed    b1 ended unexpectedly" in demo.text
     assert errors_of(demo.text, "client") > 0
     wait_all_gone(children)
 
@@ -276,7 +276,7 @@ def test_nothing_is_left_behind(tmp_path, sign):
     code = demo.finish()
     assert code == (-signal.SIGKILL if sign == signal.SIGKILL else 0), demo.text
     if sign != signal.SIGKILL:
-        assert "enough seen" in demo.text
+        assert "interrupted: " in demo.text
         assert " client errors 0   server errors 0\n" in demo.text
     wait_all_gone(children)
     assert list(tmp_path.iterdir()) == []
@@ -322,7 +322,7 @@ def test_a_terminal_gets_a_table_and_its_cursor_back(sign):
 def test_a_cursor_is_given_back_after_a_failure_too():
     # Twice is "at once": nobody is waited for.
     text, code = on_terminal(["--seconds", "600"], {}, [(b"FRONTEND demo", signal.SIGINT),
-                                                        (b"enough seen", signal.SIGINT)])
+                                                        (b"interrupted: ", signal.SIGINT)])
     assert text.count(HIDE) == text.count(SHOW) == 1
     assert text.index(SHOW) < text.index(b" summary ")
     assert code in (0, 4)  # 0 when all was over before the second one came
@@ -379,7 +379,7 @@ def test_a_table_is_drawn_in_place(rows, columns):
     shown = list(terminal.screen.display)
     assert shown[0].startswith("weir ") or "is busy, using" in shown[0], "\n".join(shown)
     assert terminal.finish() == 0
-    for what in (r"^weir \d", "^ FRONTEND demo ", "^ SERVER ", "^ b1 ", "^ b2 ", "I stop b2 on purpose",
+    for what in (r"^weir \d", "^ FRONTEND demo ", "^ SERVER ", "^ b1 ", "^ b2 ", "stopping b2 on purpose",
                  "the clients finish what", "^ summary "):
         assert len([line for line in terminal.lines() if re.search(what, line)]) == 1, \
             "\n".join([what, *terminal.lines()])
@@ -387,7 +387,7 @@ def test_a_table_is_drawn_in_place(rows, columns):
 
 def test_a_table_follows_the_size_of_its_terminal():
     terminal = Terminal(24, 132, "--seconds", "6")
-    terminal.until("I stop b2")
+    terminal.until("stopping b2")
     for rows, columns in ((43, 80), (24, 100)):
         terminal.resize(rows, columns)
         terminal.screen.erase_in_display(2)  # what a terminal makes of old lines is its own business
@@ -405,4 +405,4 @@ def test_no_colour_and_no_table_where_they_are_not_wanted():
     assert code == 0 and HIDE in text and not re.search(rb"\x1b\[\d*m", text)
     for env, columns in (({"TERM": "dumb"}, 100), ({"NO_COLOR": "1"}, 60)):
         text, code = on_terminal(["--seconds", "2"], env, columns=columns)
-        assert code == 0 and b"\x1b" not in text and b"I stop b2" in text
+        assert code == 0 and b"\x1b" not in text and b"stopping b2" in text

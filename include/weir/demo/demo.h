@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * demo.h - weir at work within seconds: a daemon, three servers, many clients, and a story.
+ * demo.h - shows weir at work within seconds: a daemon, three servers, many clients, and a story.
  *
- * The daemon is the one of every day, in a process of its own; servers are processes too, and the
- * calling process is the clients and the show. Loopback only, and no file is made anywhere. Main
- * thread of a process without others.
+ * The daemon is the normal one, in a process of its own. The servers are processes too; the calling process
+ * runs the clients and the display. Uses loopback only and creates no files. Main thread of a process without
+ * others.
  */
 #ifndef WEIR_DEMO_DEMO_H
 #define WEIR_DEMO_DEMO_H
@@ -19,14 +19,14 @@
 
 struct demo_options {
 	unsigned seconds;
-	bool json;  /* no show; one object on stdout at the end */
-	bool quiet; /* the summary only */
+	bool json;  /* no display; one object on stdout at the end */
+	bool quiet; /* print only the summary */
 };
 
-/* Shows. EXIT_FINE when every byte was right, nobody saw an error and all ended in order; EXIT_FATAL
- * when not; EXIT_ENVIRONMENT when it could not begin. */
+/* Runs the demo. EXIT_FINE if every byte was right, nobody saw an error and everything ended in order;
+ * EXIT_FATAL if not; EXIT_ENVIRONMENT if it could not start. */
 enum exit_code demo_run(const struct demo_options *options);
-/* Prints the configuration that a demo would have now. */
+/* Prints the configuration that a demo started now would use. */
 enum exit_code demo_print_config(void);
 
 #endif
