@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * args.c - the flags of the command line, one row each, and what is left over.
+ * args.c - the flags of the command line, one row each, and the remaining words.
  *
- * Refuses flags that a verb does not have, with the nearest one that it has, and flags that are
- * not in this version. Main thread.
+ * Refuses flags that a verb does not have, and suggests the nearest one it has. Refuses flags that are not in
+ * this version. Main thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,10 +15,10 @@
 #include "weir/config/suggest.h"
 
 #define ANY_VERB 0xffffu
-/* Those that talk to a running weir. */
+/* The verbs that talk to a running weir. */
 #define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK)
 
-/* What a flag does. */
+/* The action of a flag. */
 enum flag_action {
 	FLAG_PATH, /* these take a value */
 	FLAG_OVERRIDE,
@@ -97,7 +97,7 @@ static bool is_flag(const char *arg, const struct flag *flag)
 	       arg[len] == '=';
 }
 
-/* Habits of HAProxy and nginx get an answer of their own. */
+/* Flags that people know from HAProxy and nginx get a specific answer. */
 static const struct foreign_flag {
 	const char *flag;
 	bool whole; /* no letters may follow */
@@ -135,11 +135,11 @@ static int refuse_flag(const struct cli_args *a, const char *arg)
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
 		bool usable = (flags[i].verbs & a->verb) != 0;
 
-		/* Every short flag is as near to any other: only long ones can be mistyped. */
+		/* All short flags are similar to each other, so suggest only long ones for long ones. */
 		if (usable && (flags[i].name[1] == '-') == (arg[1] == '-'))
 			suggest_offer(&near, flags[i].name, NULL);
 	}
-	fprintf(stderr, "weir: there is no flag '%s' here", arg);
+	fprintf(stderr, "weir: there is no flag '%s'", arg);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", near.best);
 	else
@@ -185,7 +185,7 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 		a->json = strcmp(value, "json") == 0;
 		if (a->json || strcmp(value, "text") == 0)
 			return 0;
-		fprintf(stderr, "weir: %s is text or json, not '%s'\n", flag->name, value);
+		fprintf(stderr, "weir: %s must be text or json, not '%s'\n", flag->name, value);
 		return -EINVAL;
 	}
 }
@@ -233,7 +233,7 @@ static int take_switch(struct cli_args *a, const struct flag *flag)
 	}
 }
 
-/* The flag at argv[0]; how many arguments it took, or -EINVAL. */
+/* Parses the flag at argv[0]. Returns how many arguments it took, or -EINVAL. */
 static int take_flag(struct cli_args *a, int argc, char **argv)
 {
 	const struct flag *flag = find_flag(a, argv[0]);
@@ -262,7 +262,7 @@ static const char **new_list(int argc)
 {
 	const char **list = calloc((size_t)argc + 1, sizeof(*list));
 
-	check(list != NULL); /* at the very start, and a few bytes */
+	check(list != NULL); /* a few bytes, right at startup */
 	return list;
 }
 
@@ -274,7 +274,7 @@ int cli_args_parse(struct cli_args *a, int argc, char **argv)
 	a->overrides = new_list(argc);
 	a->words = new_list(argc);
 	for (int i = 0; i < argc;) {
-		/* The command of `ctl` has words of its own, which may look like flags. */
+		/* The words of a `ctl` command may look like flags. */
 		if (a->verb == CLI_CTL && a->word_count > 0)
 			flags_end = true;
 		if (!flags_end && strcmp(argv[i], "--") == 0) {

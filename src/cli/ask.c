@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ask.c - asking a running weir through its admin socket: where it is, one line, a bounded wait.
+ * ask.c - queries to a running weir through its admin socket: finding it, one line, a bounded wait.
  *
- * Finds the socket in the configuration, or takes it from -s. Every wait has one deadline, so that a
- * daemon that hangs does not hang its operator too. Main thread.
+ * Finds the socket in the configuration, or takes it from -s. One deadline covers all waiting, so a daemon
+ * that hangs does not hang its operator too. Main thread.
  */
 #include "ask.h"
 
@@ -20,25 +20,25 @@
 #include "weir/sys/sys.h"
 #include "input.h"
 
-/* A full backlog has no event: it is asked again after so long. */
+/* No event reports room in a full backlog, so the connect is retried after this time. */
 #define AGAIN_MS 20
 
 /* -s takes an address, or a plain path with or without a slash in it. */
 static int socket_from_text(const char *text, struct addr_spec *spec)
 {
 	char here[PATH_MAX], with_prefix[PATH_MAX + ADDR_TEXT_MAX];
-	const char *why = "it is no Unix socket";
+	const char *why = "not a Unix socket";
 
 	if (addr_parse(text, spec, &why, NULL) == 0 && spec->kind == ADDR_UNIX)
 		return 0;
-	/* An address is a whole path: that of a relative one begins where we are. */
+	/* An address needs an absolute path, so a relative one is completed with the current directory. */
 	if (strchr(text, ':') == NULL && text[0] != '/' && strlen(text) < ADDR_TEXT_MAX - 8 &&
 	    getcwd(here, sizeof(here)) != NULL) {
 		(void)snprintf(with_prefix, sizeof(with_prefix), "unix:%s/%s", here, text); /* fits */
 		if (addr_parse(with_prefix, spec, &why, NULL) == 0)
 			return 0;
 	}
-	fprintf(stderr, "weir: '%s' is no admin socket: %s\n", text, why);
+	fprintf(stderr, "weir: '%s' is not an admin socket: %s\n", text, why);
 	return -EINVAL;
 }
 
@@ -55,7 +55,7 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 		return EXIT_ENVIRONMENT;
 	}
 	quiet.quiet = true;
-	quiet.json = false; /* it is the answer that shall be JSON */
+	quiet.json = false; /* --json applies to the answer, not to messages about the file */
 	c = input_load(&quiet, NULL, NULL);
 	if (c == NULL) {
 		fprintf(stderr, "weir: the admin socket is named in the configuration; %s finds it too\n",
@@ -75,7 +75,7 @@ static int64_t deadline_in(int wait_ms)
 	return clock_mono_ns() + (int64_t)wait_ms * NS_PER_MS;
 }
 
-/* Waits for `events`; 0, or -ETIMEDOUT when the deadline comes first. */
+/* Waits for `events`; 0, or -ETIMEDOUT if the deadline comes first. */
 static int wait_for(int fd, short events, int64_t deadline_ns)
 {
 	struct pollfd p = {.fd = fd, .events = events};
@@ -156,7 +156,7 @@ static int receive_all(int fd, struct text *answer, int64_t deadline_ns)
 	}
 }
 
-/* Does what has been added since `before` say no? */
+/* Is the part of the answer after `before` an error? */
 static bool is_refusal(const struct text *answer, size_t before)
 {
 	static const char refusal[] = "error";
@@ -174,8 +174,8 @@ int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct
 
 	if (fd < 0)
 		return fd;
-	/* A refused client is told so and closed: maybe before its question is out (EPIPE), and with a reset
-	 * behind the answer when nobody has read the question. */
+	/* A refused client receives the reason before the connection is closed. That may be before its
+	 * request is sent (EPIPE), and a reset may follow the answer if the request is left unread. */
 	err = send_all(fd, line, deadline_ns);
 	if (!err || err == -EPIPE)
 		err = receive_all(fd, answer, deadline_ns);
@@ -227,5 +227,5 @@ int ask_peer_pid(const struct addr_spec *spec, int wait_ms)
 	sys_close(fd);
 	if (err)
 		return err;
-	return peer.pid > 0 ? (int)peer.pid : -ESRCH; /* 0: in a namespace that we do not see */
+	return peer.pid > 0 ? (int)peer.pid : -ESRCH; /* 0: in a namespace not visible to us */
 }

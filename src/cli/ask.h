@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ask.h - asking a running weir through its admin socket: where it is, one line, a bounded wait.
+ * ask.h - queries to a running weir through its admin socket: finding it, one line, a bounded wait.
  *
  * Main thread.
  */
@@ -13,16 +13,16 @@
 
 #define ASK_WAIT_MS 30000
 
-/* The socket that -s names, or the configuration; says on stderr why there is none. */
+/* The socket given by -s or by the configuration. If there is none, explains why on stderr. */
 enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec);
 /* A connection within `wait_ms`, or -errno. */
 int ask_connect(const struct addr_spec *spec, int wait_ms);
-/* Sends `line` (with its newline) and adds all that comes to `answer`, within `wait_ms` in all. 0, or
- * -errno: -ETIMEDOUT when the time is over, -ECONNRESET when nothing came. */
+/* Sends `line` (with its newline) and appends everything received to `answer`, within `wait_ms` in total. 0,
+ * or -errno: -ETIMEDOUT when the time is up, -ECONNRESET if nothing was received. */
 int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer);
-/* The same, with words on stderr when it fails, or when the answer is a refusal. */
+/* The same, with a message on stderr if it fails or the answer is an error. */
 enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer);
-/* The process that listens there, as the kernel knows it; -errno when nobody does. */
+/* The process that listens there, as reported by the kernel; -errno if there is none. */
 int ask_peer_pid(const struct addr_spec *spec, int wait_ms);
 
 #endif

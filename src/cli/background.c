@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * background.c - the daemon as a child that lives on, and a parent that waits until it is ready.
+ * background.c - the daemon as a child that keeps running, and a parent that waits until it is ready.
  *
- * The child reads the configuration. It keeps stderr until it is ready, so that whoever started it reads why
- * it is not. Then its standard descriptors become /dev/null, and only after that does the parent return: a
- * shell that reads what the parent writes comes to an end too. Main thread.
+ * The child reads the configuration. It keeps stderr until it is ready, so that whoever started it can read
+ * why it failed. Then its standard descriptors become /dev/null, and only after that does the parent return.
+ * So a shell that reads the parent's output reaches its end too. Main thread.
  */
 #include "background.h"
 
@@ -32,11 +32,11 @@ static bool logs_to_nowhere(const struct config *c)
 	return true;
 }
 
-/* What the daemon calls back with. */
+/* The argument of the daemon's callbacks. */
 struct starter {
 	const struct cli_args *args; /* borrows */
 	void (*show)(const struct cli_args *a, struct config_reading *r);
-	int fd; /* of the pipe to the parent; owns; -1 = in the foreground */
+	int fd; /* owns: the pipe to the parent; -1 = in the foreground */
 };
 
 static void on_read(void *arg, struct config_reading *r)
@@ -55,7 +55,7 @@ static void on_ready(void *arg)
 	struct starter *s = arg;
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	/* Whoever started us may end now without taking us along. */
+	/* The parent may end now without taking us along. */
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (null >= 0) {
 		(void)dup2(null, STDIN_FILENO);
@@ -64,11 +64,11 @@ static void on_ready(void *arg)
 		if (null > STDERR_FILENO)
 			(void)close(null);
 	}
-	(void)!write(s->fd, "", 1); /* without a parent there is nobody to tell */
+	(void)!write(s->fd, "", 1); /* if the parent is gone there is nobody to notify */
 	(void)close(s->fd);
 }
 
-/* Until the child is ready or gone; its exit code then. */
+/* Waits until the child is ready or gone, and returns its exit code in the latter case. */
 static enum exit_code wait_for_child(pid_t child, int fd)
 {
 	char byte;
@@ -85,40 +85,41 @@ static enum exit_code wait_for_child(pid_t child, int fd)
 			return EXIT_FATAL;
 	if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_FINE)
 		return (enum exit_code)WEXITSTATUS(status);
-	if (WIFEXITED(status)) { /* a signal while it started: an end in order, but nothing runs */
-		fputs("weir: the daemon was told to end before it was ready\n", stderr);
+	if (WIFEXITED(status)) { /* a signal during startup: an orderly end, but nothing runs */
+		fputs("weir: the daemon was told to stop before it was ready\n", stderr);
 		return EXIT_ENVIRONMENT;
 	}
-	fprintf(stderr, "weir: the daemon was ended by signal %d (%s) before it was ready\n",
+	fprintf(stderr, "weir: the daemon was killed by signal %d (%s) before it was ready\n",
 		WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return EXIT_FATAL;
 }
 
-/* Started without standard descriptors, the pipe may have one of their numbers, which will be /dev/null. */
+/* If we were started without standard descriptors, the pipe may have one of their numbers, which will become
+ * /dev/null. */
 static int away_from_standard(int fd)
 {
 	const int other = fd <= STDERR_FILENO ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
 
 	if (other < 0)
-		return fd; /* the parent would wait for our end: better than not to start */
+		return fd; /* the parent would then wait for our end; better than not starting */
 	if (other != fd)
 		(void)close(fd);
 	return other;
 }
 
-/* What a service manager gave to the process that it started is ours from now on. */
+/* Makes the variables that a service manager set for the parent process apply to this one. */
 static void inherit_environment(pid_t parent)
 {
 	static const char *const names[] = {"LISTEN_PID", "WATCHDOG_PID"};
 	char theirs[32], ours[32];
 
-	(void)snprintf(theirs, sizeof(theirs), "%d", (int)parent); /* ten digits at most */
+	(void)snprintf(theirs, sizeof(theirs), "%d", (int)parent); /* at most ten digits */
 	(void)snprintf(ours, sizeof(ours), "%d", (int)getpid());
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *text = getenv(names[i]);
 
 		if (text != NULL && strcmp(text, theirs) == 0)
-			(void)setenv(names[i], ours, 1); /* if it fails the daemon says for whom it was */
+			(void)setenv(names[i], ours, 1); /* on failure the daemon reports it */
 	}
 }
 
@@ -132,13 +133,13 @@ static enum exit_code run_child(struct starter *s, struct config_input *input, p
 		.on_ready_arg = s,
 	};
 
-	/* Ctrl-C while it starts is meant for both. */
+	/* Ctrl-C during startup is meant for both. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		return EXIT_FATAL;
 	s->fd = away_from_standard(s->fd);
 	inherit_environment(parent);
-	(void)setsid(); /* a fresh child leads no group: it cannot fail */
+	(void)setsid(); /* cannot fail: a new child does not lead a group */
 	return daemon_run(input, &options);
 }
 
@@ -155,7 +156,7 @@ enum exit_code background_run(const struct cli_args *a, struct config_input *inp
 
 	if (!a->background)
 		return daemon_run(input, &foreground);
-	(void)fflush(NULL); /* what is buffered is written once */
+	(void)fflush(NULL); /* so that buffered output is written only once */
 	if (pipe2(fds, O_CLOEXEC) != 0) {
 		fprintf(stderr, "weir: cannot start in the background: %s\n", strerror(errno));
 		config_input_free(input);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli.c - which verb a command line means; words that are no verb get the nearest one.
+ * cli.c - finds the verb in a command line, and suggests the nearest one for an unknown word.
  *
- * Refuses in words the verbs that this version does not have. Main thread.
+ * Refuses verbs that this version does not have, with an explanation. Main thread.
  */
 #include "weir/cli/cli.h"
 
@@ -36,13 +36,13 @@ static const struct verb *find_verb(const char *word)
 	return NULL;
 }
 
-/* Could the word be a file that somebody wants to run? */
+/* Could the word be a file that the user wants to run? */
 static bool looks_like_file(const char *word)
 {
 	return strpbrk(word, "/.") != NULL || access(word, F_OK) == 0;
 }
 
-/* What people type by habit where a verb stands; `instead` is NULL for a word of the admin socket. */
+/* What people type out of habit in place of a verb. `instead` is NULL for commands of the admin socket. */
 static const struct foreign_verb {
 	const char *word;
 	const char *instead;
@@ -54,10 +54,10 @@ static const struct foreign_verb {
 #undef ADMIN_WORD
 };
 
-/* The words from `at` on, behind flags. A socket that was named is still meant. */
+/* Prints the words from `at` on, without flags, but keeps a socket that was given. */
 static void print_ctl(int argc, char **argv, int at)
 {
-	fputs("the admin socket knows it: weir ctl", stderr);
+	fputs("it is a command of the admin socket: weir ctl", stderr);
 	for (int i = 1; i + 1 < at; i++)
 		if (strcmp(argv[i], "-s") == 0)
 			fprintf(stderr, " -s %s", argv[i + 1]);
@@ -83,8 +83,8 @@ static bool refuse_foreign(int argc, char **argv, int at)
 	return false;
 }
 
-/* A first word that is no verb and no file. Behind flags only a word that somebody is used to: any other is
- * the file that they are for. */
+/* Refuses a first word that is neither a verb nor a file. After flags, only well-known words are refused: any
+ * other is the file that the flags are for. */
 static bool refuse_word(int argc, char **argv, int at)
 {
 	struct suggest near;
@@ -97,7 +97,7 @@ static bool refuse_word(int argc, char **argv, int at)
 		return false;
 	suggest_init(&near, argv[at]);
 	cli_suggest_verbs(&near);
-	fprintf(stderr, "weir: '%s' is no command and no file", argv[at]);
+	fprintf(stderr, "weir: '%s' is neither a command nor a file", argv[at]);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?\n", near.best);
 	else
@@ -105,7 +105,7 @@ static bool refuse_word(int argc, char **argv, int at)
 	return true;
 }
 
-/* A word that the verb has no use for must not be lost: it may be the file that was meant. */
+/* Refuses words that the verb does not use, because one may be the file that the user meant. */
 static bool refuse_words(const struct verb *verb, const struct cli_args *a)
 {
 	const unsigned with_file = CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_DOCTOR;
@@ -113,26 +113,26 @@ static bool refuse_words(const struct verb *verb, const struct cli_args *a)
 	if (a->word_count == 0 || a->help || (verb->bit & (with_file | CLI_VERSION)) == 0)
 		return false;
 	fprintf(stderr, "weir: %s takes %s, not '%s'\n", verb->word,
-		(verb->bit & with_file) != 0 ? "-f FILE" : "no words", a->words[0]);
+		(verb->bit & with_file) != 0 ? "-f FILE" : "no arguments", a->words[0]);
 	return true;
 }
 
-/* --json where it says nothing. */
+/* Refuses --json where it has no meaning. */
 static bool refuse_json(const struct cli_args *a)
 {
 	if (!a->json || (a->verb & (CLI_RUN | CLI_CHECK)) == 0 || a->help)
 		return false;
 	if (a->print)
-		fputs("weir: -T prints a file, and --json the messages: one of the two\n", stderr);
+		fputs("weir: -T prints a file, --json prints the messages: use only one of them\n", stderr);
 	else if (a->verb == CLI_RUN && !a->check)
-		fputs("weir: --json belongs to a check; lines of the log: 'log = auto format=json'\n",
+		fputs("weir: --json needs a check; for JSON in the log write 'log = auto format=json'\n",
 		      stderr);
 	else
 		return false;
 	return true;
 }
 
-/* Where the first word is that is no flag and no value of one; `argc` when there is none. */
+/* The index of the first word that is neither a flag nor the value of one; `argc` if there is none. */
 static int first_word(int argc, char **argv)
 {
 	int i = 1;
@@ -142,8 +142,8 @@ static int first_word(int argc, char **argv)
 	return i < argc && strcmp(argv[i], "--") != 0 ? i : argc;
 }
 
-/* Takes the verb out of `argv`, wherever it stands: "weir -q check FILE" is "weir check -q FILE". A word
- * behind flags may also be the file that they are for. */
+/* Removes the verb from `argv`, wherever it is: "weir -q check FILE" is "weir check -q FILE". A word after
+ * flags may also be the file that they are for. */
 static const struct verb *take_verb(int *argc, char **argv)
 {
 	const int at = first_word(*argc, argv);
@@ -151,7 +151,7 @@ static const struct verb *take_verb(int *argc, char **argv)
 
 	if (verb == NULL || (at > 1 && access(argv[at], F_OK) == 0))
 		return NULL;
-	memmove(&argv[at], &argv[at + 1], (size_t)(*argc - at) * sizeof(*argv)); /* the last NULL too */
+	memmove(&argv[at], &argv[at + 1], (size_t)(*argc - at) * sizeof(*argv)); /* with the final NULL */
 	--*argc;
 	return verb;
 }
@@ -168,7 +168,7 @@ enum exit_code cli_main(int argc, char **argv)
 	if (verb == NULL)
 		verb = &run_verb;
 	if (verb->bit == 0) {
-		(void)cli_verb_is_later(verb->word); /* it is: that is why we are here */
+		(void)cli_verb_is_later(verb->word); /* always true at this point */
 		return EXIT_USAGE;
 	}
 	args.verb = (enum cli_verb)verb->bit;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ctl.c - `weir ctl CMD...`: one line to the admin socket of a running weir, its answer out.
+ * ctl.c - `weir ctl CMD...`: sends one line to the admin socket of a running weir and prints the answer.
  *
- * An answer that begins with "error" is a refusal: it goes to stderr and the exit code is 1, as it is when
- * one of several commands was refused.
- * Main thread.
+ * An answer that begins with "error" is a refusal: it goes to stderr, and the exit code is 1. The exit code
+ * is also 1 if one of several commands was refused. Main thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 
 #define CTL_LINE_MAX 4096
 
-/* The words as one line, with a newline; false when they are none. */
+/* Joins the words into one line with a newline; false if the result is not a valid line. */
 static bool make_line(const struct cli_args *a, char line[static CTL_LINE_MAX])
 {
 	const char *last = a->json ? " json\n" : "\n";
@@ -24,7 +23,7 @@ static bool make_line(const struct cli_args *a, char line[static CTL_LINE_MAX])
 		const size_t len = strlen(a->words[i]);
 
 		if (len + 1 + strlen(last) >= CTL_LINE_MAX - used || strpbrk(a->words[i], "\r\n") != NULL) {
-			fputs("weir: a command is one line of at most 4 KiB\n", stderr);
+			fputs("weir: a command must be one line of at most 4 KiB\n", stderr);
 			return false;
 		}
 		memcpy(line + used, a->words[i], len);
@@ -32,7 +31,7 @@ static bool make_line(const struct cli_args *a, char line[static CTL_LINE_MAX])
 		line[used++] = ' ';
 	}
 	used--; /* the last blank */
-	(void)snprintf(line + used, CTL_LINE_MAX - used, "%s", last); /* measured above */
+	(void)snprintf(line + used, CTL_LINE_MAX - used, "%s", last); /* length checked above */
 	return true;
 }
 
@@ -54,9 +53,9 @@ enum exit_code cli_ctl(const struct cli_args *a)
 		return code;
 	text_init(&answer);
 	code = ask(&spec, line, ASK_WAIT_MS, &answer);
-	/* A lone newline says that there is nothing to list: nothing is what a script shall count. */
+	/* A lone newline means that there is nothing to list: print nothing, for scripts that count lines. */
 	if (code == EXIT_FINE && strcmp(answer.bytes, "\n") != 0)
-		(void)fwrite(answer.bytes, 1, answer.len, stdout); /* cli_main() looks at stdout at the end */
+		(void)fwrite(answer.bytes, 1, answer.len, stdout); /* cli_main() checks stdout at the end */
 	/* One of several commands was refused. */
 	if (code == EXIT_FINE && strstr(answer.bytes, "\nerror: ") != NULL)
 		code = EXIT_CONFIG;

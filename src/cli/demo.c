@@ -12,7 +12,7 @@
 
 #include "weir/cli/cli.h"
 
-/* A plain number, without a unit. 0 or -EINVAL. */
+/* A plain number without a unit. 0 or -EINVAL. */
 static int parse_seconds(const char *text, unsigned *out)
 {
 	unsigned long n;

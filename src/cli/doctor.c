@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor.c - `weir doctor`: what this machine gives beside what the configuration asks for.
+ * doctor.c - `weir doctor`: compares what this machine provides with what the configuration asks for.
  *
- * Asks no running daemon, and changes nothing but its own limits of open files and of locked memory. Ends
- * with 3 when something will bite. Main thread.
+ * Does not ask a running daemon, and changes nothing but its own limits of open files and locked memory.
+ * Exits with 3 if there is a warning. Main thread.
  */
 #include "weir/host/doctor.h"
 
@@ -15,7 +15,7 @@
 #include "weir/cli/cli.h"
 #include "input.h"
 
-/* What is judged when there is no file at all. */
+/* The configuration to judge if there is no file. */
 static const char defaults[] = "[listen defaults]\nbind = :8080\nserver a = 127.0.0.1:80\n";
 
 struct report {
@@ -27,15 +27,15 @@ struct report {
 	unsigned counts[DOCTOR_UNKNOWN + 1];
 };
 
-/* The daemon will not be root, who may do more. */
+/* The daemon will not run as root, so remove what only root may do. */
 static void become_ordinary(struct doctor_facts *facts)
 {
 	facts->limits.pipes_privileged = false;
 	if (facts->io_uring_disabled == 1)
-		facts->ring_tried = false; /* it depends on the groups of that user */
+		facts->ring_tried = false; /* depends on the groups of that user */
 }
 
-/* What the daemon would find, without being it: its limits, its rings, and its user. */
+/* Finds out what the daemon would have: its limits, its rings and its user. */
 static void examine(struct report *r)
 {
 	const struct config_global *g = &r->config->global;
@@ -45,14 +45,14 @@ static void examine(struct report *r)
 
 	for (size_t i = 0; i < r->config->frontend_count; i++)
 		endpoints += (unsigned)r->config->frontends[i].bind_count;
-	(void)limits_raise_fds(); /* as the daemon does; what it comes to is read now */
+	(void)limits_raise_fds(); /* as the daemon does; the resulting limit is read below */
 	limits_raise_locked();
 	doctor_read(&r->facts);
 	doctor_try_rings(&r->facts, workers);
 	if (g->user != NULL && geteuid() == 0 && strcmp(g->user, "root") != 0 && strcmp(g->user, "0") != 0)
 		become_ordinary(&r->facts);
 	wish = limits_wish_of(r->config, endpoints, workers);
-	(void)limits_plan(&r->facts.limits, &wish, &r->plan); /* a failure shows as open files that lack */
+	(void)limits_plan(&r->facts.limits, &wish, &r->plan); /* a failure shows up as too few open files */
 	doctor_wish_of(r->config, &r->plan, workers, &r->wish);
 }
 
@@ -139,7 +139,7 @@ static void print_text(const struct report *r, bool quiet)
 	       r->counts[DOCTOR_HINT] == 1 ? "" : "s", r->counts[DOCTOR_WARN],
 	       r->counts[DOCTOR_WARN] == 1 ? "" : "s", r->counts[DOCTOR_UNKNOWN]);
 	puts(r->counts[DOCTOR_WARN] + r->counts[DOCTOR_HINT] > 0
-		 ? "; a sysctl lasts over a restart when it stands in /etc/sysctl.d/90-weir.conf"
+		 ? "; to keep a sysctl across reboots, put it in /etc/sysctl.d/90-weir.conf"
 		 : "");
 }
 
@@ -150,7 +150,7 @@ enum exit_code cli_doctor(const struct cli_args *a)
 	struct cli_args quiet = *a;
 	struct config *c;
 
-	quiet.quiet = true; /* of the file's warnings: `weir check` shows them */
+	quiet.quiet = true; /* no warnings about the file: `weir check` shows them */
 	c = input_load(&quiet, r.without_file ? defaults : NULL, r.without_file ? "defaults" : NULL);
 	if (c == NULL)
 		return EXIT_CONFIG;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * forward.c - `weir forward LISTEN SERVER...`: a configuration from the command line, no file.
+ * forward.c - `weir forward LISTEN SERVER...`: a configuration from the command line, without a file.
  *
- * Writes a small INI text and loads that, so that every check and message is the same as for a
- * file, and --print-config shows what to put in one. Main thread.
+ * Generates a small INI text and loads it, so that validation and messages are the same as for a file, and
+ * --print-config shows what to put in one. Main thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define TEXT_NAME "forward"
 
-/* An argument becomes a line of the text: it must not bring lines of its own. */
+/* An argument becomes part of a line of the text, so it must not contain line breaks. */
 static bool argument_ok(const char *text)
 {
 	for (size_t i = 0; text[i] != '\0'; i++) {
@@ -32,7 +32,7 @@ static bool argument_ok(const char *text)
 	return false;
 }
 
-/* The INI text; freed by the caller, NULL without memory. */
+/* The INI text; freed by the caller. NULL if out of memory. */
 static char *write_text(const struct cli_args *a)
 {
 	char *text = NULL;

@@ -2,7 +2,7 @@
  *
  * healthcheck.c - `weir healthcheck`: does the daemon answer? For containers, keepalived and cron.
  *
- * Quiet when all is well. Waits two seconds at most. Main thread.
+ * Silent if it does. Waits at most two seconds. Main thread.
  */
 #include <stdio.h>
 
@@ -27,11 +27,11 @@ enum exit_code cli_healthcheck(const struct cli_args *a)
 	code = ask(&spec, "show info\n", HEALTH_WAIT_MS, &answer);
 	if (code != EXIT_FINE) {
 		text_free(&answer);
-		return EXIT_ENVIRONMENT; /* somebody answers, but it is no weir that we know */
+		return EXIT_ENVIRONMENT; /* something answers, but not a weir of this kind */
 	}
 	found = info_line_find(answer.bytes, "state", &state) && state.value_len > 0;
 	if (!found || (a->ready && !info_line_says(&state, daemon_state_word(DAEMON_READY)))) {
-		fprintf(stderr, "weir: it answers, and is not ready: its state is '%.*s'\n",
+		fprintf(stderr, "weir: the daemon answers but is not ready: its state is '%.*s'\n",
 			found ? (int)state.value_len : 0, found ? state.value : "");
 		code = EXIT_ENVIRONMENT;
 	}

@@ -17,25 +17,25 @@ static const char usage[] =
 	"weir forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"
 	"\n"
 	"  weir [-f FILE|DIR]... [FILE]     run in the foreground (" CLI_DEFAULT_FILE ")\n"
-	"  weir -c | -t [FILE]              check the configuration; -T prints what is in force\n"
+	"  weir -c | -t [FILE]              check the configuration; -T prints the effective one\n"
 	"  weir check [--probe] [FILE]      the same; --probe also binds, resolves and connects\n"
 	"  weir forward LISTEN SERVER...    no file: weir forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
-	"                                   (--print-config shows the file that this would be)\n"
-	"  weir demo [--seconds N]          see it work: servers, clients and a story on loopback\n"
+	"                                   (--print-config prints the equivalent file)\n"
+	"  weir demo [--seconds N]          see it at work: servers, clients and a failure on loopback\n"
 	"  weir ctl [-s SOCKET] CMD...      talk to a running weir\n"
-	"  weir status | top [--once]       what it does, on one page; again each second\n"
-	"  weir healthcheck [--ready]       does it answer? for containers, keepalived, cron\n"
-	"  weir doctor [-f FILE]            does this machine give what the file asks for? 0 yes, or\n"
-	"                                   hints only; 3 something will bite; with the cure\n"
-	"  weir -s stop|quit|reopen         ends a running weir at once, or when its connections have\n"
-	"                                   ended; opens its log files again\n"
-	"  weir help [KEY | SECTION | VERB] this, or what that of the configuration does, or a verb\n"
-	"  weir version | -v | -V | -vv     version; -vv also how it was built\n"
+	"  weir status | top [--once]       show one page about a running weir; refresh it each second\n"
+	"  weir healthcheck [--ready]       test whether it answers: for containers, keepalived, cron\n"
+	"  weir doctor [-f FILE]            compare this machine with what the file asks for, and print\n"
+	"                                   the fixes; exits with 0 (hints at most) or 3 (warnings)\n"
+	"  weir -s stop|quit|reopen         end a running weir at once, or when its connections have\n"
+	"                                   ended; reopen its log files\n"
+	"  weir help [KEY | SECTION | VERB] print this, or explain a key, a section or a verb\n"
+	"  weir version | -v | -V | -vv     print the version; -vv also how it was built\n"
 	"\n"
 	"flags: -o SECTION.KEY=VALUE override (global.threads=2, 'listen web.maxconn=10')   -q quiet\n"
-	"       -D run in the background, return when it is ready   -p PIDFILE   --json for every listing\n"
-	"exit:  0 fine   1 configuration invalid, or ctl refused   2 wrong command line\n"
-	"       3 the environment refuses   4 fatal while running\n"
+	"       -D run in the background, return when ready   -p PIDFILE   --json for every listing\n"
+	"exit:  0 success   1 configuration invalid, or ctl refused   2 wrong command line\n"
+	"       3 refused by the environment   4 fatal error while running\n"
 	"\n"
 	"The smallest useful file:\n"
 	"\n"
@@ -43,8 +43,8 @@ static const char usage[] =
 	"  bind     = :8080\n"
 	"  server a = 10.0.0.11:80\n";
 
-/* Is this the row that a key is listed by? It may have one row for each place: the first that this
- * version has, else the first. */
+/* Is this the row that represents its key? A key may have one row per place: the first row that this version
+ * supports counts, or else the first. */
 static bool is_listed_row(size_t i)
 {
 	for (size_t j = 0; j < option_count; j++) {
@@ -100,7 +100,7 @@ static void print_row(const struct option *o)
 	if (option_text_range(o, range)[0] != '\0')
 		printf("  range    %s\n", range);
 	if ((o->flags & OPT_REPEAT) != 0)
-		printf("  may be given again, and adds\n");
+		printf("  may be repeated; each one adds\n");
 	printf("  example  %s\n", o->example);
 }
 
@@ -156,7 +156,8 @@ static bool has_choice(const struct option *o, const char *word)
 	return false;
 }
 
-/* The only key that has this word for a value, as `driver` has "io_uring"; NULL for one of none, or many. */
+/* The only key that accepts this word as a value, as `driver` accepts "io_uring"; NULL if there are none or
+ * several. */
 static const char *key_of_value(const char *word)
 {
 	const char *key = NULL;
@@ -171,7 +172,7 @@ static const char *key_of_value(const char *word)
 	return key;
 }
 
-/* Keys may come as two words ("timeout connect"), as in a file. */
+/* A key may be given as two words ("timeout connect"), as in a file. */
 static enum exit_code help_key(const char *key)
 {
 	unsigned everywhere = ~0u;
@@ -230,7 +231,7 @@ enum exit_code cli_help(const struct cli_args *a)
 		used += (size_t)n;
 	}
 	if (key[0] != '\0' && cli_help_verb(cli_verb_named(key))) {
-		/* A word may be both: `check` is a key too. */
+		/* A word may be both a verb and a key: `check` is. */
 		if (is_key(key)) {
 			putchar('\n');
 			return help_key(key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * help_verbs.c - `weir help VERB` and `weir VERB -h`: one page a verb.
+ * help_verbs.c - `weir help VERB` and `weir VERB -h`: one page per verb.
  *
  * Main thread.
  */
@@ -16,19 +16,19 @@ static const struct page {
 } pages[] = {
 	{CLI_CHECK,
 	 "weir check [--format=text|json] [--probe] [-q] [-f FILE|DIR]... [FILE]\n"
-	 "weir -c | -t [FILE]            the same; -T prints the configuration that is in force\n"
+	 "weir -c | -t [FILE]            the same; -T prints the effective configuration\n"
 	 "\n"
-	 "Reads the configuration and shows every error in it, or one line when there is none.\n"
-	 "  --probe         then also tries to bind, to resolve names and to connect to each server, 2 s\n"
-	 "                  at most each; binds and closes again, and never touches a socket's path\n"
-	 "  --json          the same as --format=json; with --probe also the table is JSON\n"
-	 "exit: 0 fine   1 invalid   3 something that was probed failed\n"},
+	 "Reads the configuration and prints every error in it, or one line if there are none.\n"
+	 "  --probe         then also tries to bind, to resolve names and to connect to each server, for\n"
+	 "                  at most 2 s each; closes what it binds, and never touches a socket's path\n"
+	 "  --json          the same as --format=json; with --probe the table is JSON too\n"
+	 "exit: 0 success   1 invalid   3 a probe failed\n"},
 	{CLI_FORWARD,
 	 "weir forward LISTEN SERVER...\n"
 	 "\n"
 	 "Forwards without a file:\n"
 	 "  weir forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
-	 "  --print-config  shows the file that this would be, and does nothing else\n"
+	 "  --print-config  prints the equivalent file, and does nothing else\n"
 	 "  -c              checks only      -D, -p PIDFILE, -o as for a run\n"},
 	{CLI_CTL,
 	 "weir ctl [-s SOCKET | -f FILE] [--json] COMMAND...\n"
@@ -36,42 +36,43 @@ static const struct page {
 	 "Sends one command to the admin socket of a running weir and prints the answer:\n"
 	 "  weir ctl show info             weir ctl --json show stat         weir ctl help\n"
 	 "  weir ctl set server web/a state drain\n"
-	 "The socket is -s, else that of the configuration (-f, else " CLI_DEFAULT_FILE ").\n"
-	 "exit: 0 answered   1 refused   3 nobody answers\n"},
+	 "The socket is that of -s, else that of the configuration (-f, else " CLI_DEFAULT_FILE ").\n"
+	 "exit: 0 answered   1 refused   3 no answer\n"},
 	{CLI_STATUS, "weir status [-s SOCKET | -f FILE] [--json]\n"
 		     "\n"
-		     "One page about a running weir: its state, its frontends, its servers; what is down\n"
-		     "comes first, and when no server of a backend is up the top says so.\n"
-		     "exit: 0 answered   3 nobody answers\n"},
+		     "Prints one page about a running weir: its state, its frontends, its servers. What is\n"
+		     "down comes first, and the head names backends without a server that is up.\n"
+		     "exit: 0 answered   3 no answer\n"},
 	{CLI_TOP, "weir top [-s SOCKET | -f FILE] [--once] [--json]\n"
 		  "\n"
-		  "The page of status with rates, again each second. What is down comes first.\n"
+		  "Shows the page of status with rates, refreshed each second. What is down comes first.\n"
 		  "  q               quits             s   sorts by the next column\n"
 		  "  arrows, PgUp, PgDn, Home, End     scroll (as do k, j, g and G)\n"
-		  "  --once          one page that a second was measured for; so it is without a terminal\n"},
+		  "  --once          measures for a second and prints one page; the default without\n"
+		  "                  a terminal\n"},
 	{CLI_HEALTHCHECK,
 	 "weir healthcheck [-s SOCKET | -f FILE] [--ready]\n"
 	 "\n"
-	 "Does a weir answer at its admin socket, within 2 s? Says nothing when it does.\n"
-	 "  --ready         and it is ready: not starting, not ending\n"
+	 "Tests whether a weir answers at its admin socket within 2 s. Silent if it does.\n"
+	 "  --ready         also requires that it is ready: neither starting nor stopping\n"
 	 "exit: 0 yes   3 no\n"},
 	{CLI_DOCTOR, "weir doctor [--json] [-f FILE]\n"
 		     "\n"
-		     "What this machine gives beside what the file asks for, and what to type for each\n"
-		     "limit that is too small. Needs no running weir and changes nothing.\n"
-		     "exit: 0 all is well, or hints only   3 something will bite\n"},
+		     "Compares what this machine provides with what the file asks for, and prints a fix for\n"
+		     "each limit that is too low. Needs no running weir and changes nothing.\n"
+		     "exit: 0 no warnings (hints at most)   3 warnings\n"},
 	{CLI_DEMO, "weir demo [--seconds N] [--json]\n"
 		   "\n"
-		   "Shows weir at work: servers, clients and a failure of its own making.\n"
+		   "Shows weir at work: servers, clients and a deliberate failure.\n"
 		   "exit: 0 no client saw an error\n"},
 	{CLI_HELP, "weir help [KEY | SECTION | VERB]\n"
 		   "\n"
-		   "The command line; or what a key of the configuration does, or a verb; or the keys\n"
-		   "of a section: weir help listen\n"},
+		   "Prints the command line, or explains a key of the configuration or a verb, or lists the\n"
+		   "keys of a section: weir help listen\n"},
 	{CLI_VERSION, "weir version | -v | -V\n"
 		      "weir -vv\n"
 		      "\n"
-		      "The version; -vv also how it was built, and what the kernel has.\n"},
+		      "Prints the version; -vv also how it was built, and what the kernel has.\n"},
 };
 
 bool cli_help_verb(unsigned verb)

@@ -2,7 +2,7 @@
  *
  * option_text.c - the facts of an option's row as text.
  *
- * Bounds are printed in the unit that they are written in. Main thread.
+ * Prints bounds in the unit in which they are written. Main thread.
  */
 #include "option_text.h"
 
@@ -18,7 +18,7 @@ const char *option_text_value(const struct option *o, char buf[static OPTION_TEX
 	return o->words;
 }
 
-/* Nanoseconds of one unit of a row's bounds; 0 when they are no time. */
+/* The unit of a row's bounds in nanoseconds; 0 if they are not times. */
 static int64_t unit_ns(const struct option *o)
 {
 	switch (o->type) {

@@ -11,10 +11,10 @@
 
 #define OPTION_TEXT_MAX OPTION_PLACES_MAX
 
-/* How a value looks: "auto, epoll" of a choice, else the words of the row. Written to `buf` or static;
- * "" = the key stands alone. */
+/* The form of a value: "auto, epoll" for a choice, else the text of the row. Written to `buf` or static; "" =
+ * the key takes no value. */
 const char *option_text_value(const struct option *o, char buf[static OPTION_TEXT_MAX]);
-/* "1ms to 3d": what the value may be; "" = the row has no bounds. Returns `buf`. */
+/* "1ms to 3d": the range of a value; "" = the row has no bounds. Returns `buf`. */
 const char *option_text_range(const struct option *o, char buf[static OPTION_TEXT_MAX]);
 
 #endif

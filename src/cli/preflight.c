@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * preflight.c - `check --probe`: what only the machine can tell of a configuration that reads well.
+ * preflight.c - `check --probe`: tests on this machine what reading a configuration cannot show.
  *
- * Collects the lines that preflight_bind.c and preflight_servers.c make, and prints them. Main thread.
+ * Collects the lines of preflight_bind.c and preflight_servers.c, and prints them. Main thread.
  */
 #include "preflight.h"
 
@@ -71,7 +71,7 @@ static void print_table(const struct preflight *p, bool failed_only)
 	}
 }
 
-/* The start would look for these names before it binds. */
+/* Startup looks these names up before it binds. */
 static void preflight_owner(struct preflight *p)
 {
 	const char *unknown = NULL;
@@ -88,7 +88,7 @@ static void preflight_owner(struct preflight *p)
 	preflight_fail(p, line, "there is no such user or group on this machine");
 }
 
-/* The start would make a socket to each kind of server before it takes clients. */
+/* Startup creates a socket for each kind of server before it accepts clients. */
 static void preflight_options(struct preflight *p)
 {
 	const struct config_backend *b = NULL;
@@ -100,11 +100,12 @@ static void preflight_options(struct preflight *p)
 	line = preflight_add(p, "options");
 	if (line == NULL)
 		return;
-	(void)snprintf(line->name, sizeof(line->name), "%s", b->name); /* shorter than a pair of names */
+	(void)snprintf(line->name, sizeof(line->name), "%s", b->name); /* always fits */
 	preflight_fail(p, line, "%s", why);
 }
 
-/* The start would make a ring for each worker, and not go on without. As this user, who may be root. */
+/* Startup creates a ring per worker and fails without them. Here they are created as the current user, who
+ * may be root. */
 static void preflight_driver(struct preflight *p)
 {
 	const unsigned workers = limits_count_workers(&p->config->global);
@@ -118,7 +119,7 @@ static void preflight_driver(struct preflight *p)
 		return;
 	(void)snprintf(line->name, sizeof(line->name), "global"); /* fits */
 	(void)snprintf(line->address, sizeof(line->address), "io_uring"); /* fits */
-	limits_raise_locked(); /* as the start does */
+	limits_raise_locked(); /* as startup does */
 	if (uring_rehearse(workers, why, sizeof(why)) != 0)
 		preflight_fail(p, line, "%u worker%s: %s", workers, workers == 1 ? "" : "s", why);
 }
@@ -127,14 +128,14 @@ enum exit_code preflight_run(const struct cli_args *a, const struct config *c)
 {
 	struct preflight p = {.config = c};
 
-	(void)limits_raise_fds(); /* all servers are asked at once; without it some may be too many */
+	(void)limits_raise_fds(); /* all servers are tried at once, which may exceed a lower limit */
 	preflight_owner(&p);
 	preflight_driver(&p);
 	preflight_binds(&p);
 	preflight_options(&p);
 	preflight_servers(&p);
 	if (p.no_memory)
-		fputs("weir: no memory for all that is to be tried\n", stderr);
+		fputs("weir: no memory for all the probes\n", stderr);
 	if (a->json)
 		print_json(&p);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * preflight.h - `check --probe`: what only the machine can tell of a configuration that reads well.
+ * preflight.h - `check --probe`: tests on this machine what reading a configuration cannot show.
  *
  * Main thread.
  */
@@ -9,13 +9,13 @@
 
 #include "weir/cli/cli.h"
 
-/* One thing that was tried. */
+/* One test and its result. */
 struct preflight_line {
 	const char *what;                      /* static: "user", "driver", "bind", "resolve", "connect" */
-	char name[2 * CONFIG_NAME_MAX + 1];    /* of a bind its frontend's, of a server BACKEND/NAME */
+	char name[2 * CONFIG_NAME_MAX + 1];    /* the frontend of a bind, BACKEND/NAME of a server */
 	char address[ADDR_TEXT_MAX];
 	bool failed;
-	char words[320]; /* why, or how fast */
+	char words[320]; /* the reason, or the time it took */
 };
 
 struct preflight {
@@ -26,14 +26,14 @@ struct preflight {
 	bool no_memory;
 };
 
-/* Tries to bind, to resolve and to connect, and prints a table (or JSON) on stdout. Leaves nothing
- * behind and takes nothing away. EXIT_ENVIRONMENT when anything failed. */
+/* Tries to bind, resolve and connect, and prints a table (or JSON) on stdout. Leaves nothing behind and
+ * disturbs nothing. EXIT_ENVIRONMENT if any test failed. */
 enum exit_code preflight_run(const struct cli_args *a, const struct config *c);
 
-/* preflight_bind.c, preflight_servers.c: each adds its lines. */
+/* preflight_bind.c, preflight_servers.c: each adds its own lines. */
 void preflight_binds(struct preflight *p);
 void preflight_servers(struct preflight *p);
-/* preflight_line.c. A fresh line, NULL without memory. Earlier lines may have moved. */
+/* preflight_line.c. A new line, NULL if out of memory. Earlier lines may move. */
 struct preflight_line *preflight_add(struct preflight *p, const char *what);
 void preflight_fail(struct preflight *p, struct preflight_line *line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

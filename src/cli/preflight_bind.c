@@ -2,9 +2,9 @@
  *
  * preflight_bind.c - could this process listen where the configuration says?
  *
- * Binds what leaves nothing behind: ports and abstract names. A path is only looked at: a bind would
- * make it, and a running weir may have its socket there. Never listens, so no client is ever taken.
- * Main thread.
+ * Binds only what leaves nothing behind: ports and abstract names. A path is only examined, because a bind
+ * would create it, and a running weir may have its socket there. Never listens, so it never takes a client
+ * away. Main thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define PEER_WAIT_MS 500
 
-/* May a file be made beside this path? */
+/* May a file be created in the folder of this path? */
 static int try_folder(const char *path)
 {
 	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
@@ -33,7 +33,7 @@ static int try_folder(const char *path)
 	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
-/* As sock_listen() would find it, without taking anything away. */
+/* Predicts the result of sock_listen() without changing anything. */
 static int try_path(const struct addr *a)
 {
 	pid_t holder;
@@ -57,7 +57,7 @@ static int try_address(const struct addr_spec *spec, const struct sock_listen *o
 	return sock_try_bind(&v4, opt);
 }
 
-/* The number of the weir that listens at the admin socket of this configuration; 0 = none does. */
+/* The process ID of the weir that listens on the admin socket of this configuration; 0 = none. */
 static int running_weir(const struct config *c)
 {
 	const int pid = c->global.admin.kind == ADDR_UNIX ? ask_peer_pid(&c->global.admin, PEER_WAIT_MS) : 0;
@@ -65,7 +65,7 @@ static int running_weir(const struct config *c)
 	return pid > 0 ? pid : 0;
 }
 
-/* The admin socket has no frontend and no bind line: `fe` and `b` are NULL. */
+/* For the admin socket, which has no frontend and no bind line, `fe` and `b` are NULL. */
 static void preflight_bind(struct preflight *p, const struct addr_spec *spec,
 			   const struct config_frontend *fe, const struct config_bind *b)
 {
@@ -75,13 +75,13 @@ static void preflight_bind(struct preflight *p, const struct addr_spec *spec,
 	char why[LISTEN_ERROR_MAX], text[OPTION_ERROR_MAX];
 	int err, pid;
 
-	/* A socket that somebody hands over is bound already, and has no address here. */
+	/* A passed socket is bound already, and has no address here. */
 	if (spec->kind != ADDR_IP && spec->kind != ADDR_ANY && spec->kind != ADDR_UNIX)
 		return;
 	line = preflight_add(p, "bind");
 	if (line == NULL)
 		return;
-	/* A name is shorter than a pair of them. */
+	/* A name is shorter than a pair of names. */
 	(void)snprintf(line->name, sizeof(line->name), "%s", fe != NULL ? fe->name : "admin-socket");
 	(void)addr_spec_format(spec, line->address);
 	if (b != NULL)

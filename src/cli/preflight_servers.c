@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * preflight_servers.c - do the names of servers resolve, and do the servers take a connection?
+ * preflight_servers.c - do the names of servers resolve, and do the servers accept a connection?
  *
- * All names at once, then all connects at once, each with one deadline: a hundred dead servers take as
- * long as one. A server sees a connection that says nothing and ends. Main thread.
+ * Looks up all names at once, then connects to all servers at once, with one deadline per step: a hundred
+ * dead servers take as long as one. A server sees a connection that sends nothing and ends. Main thread.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -22,25 +22,25 @@
 #define RESOLVE_WAIT_NS (5 * NS_PER_SEC)
 #define CONNECT_WAIT_NS (2 * NS_PER_SEC)
 
-/* One server on its way. */
+/* One server being tested. */
 struct trial {
 	const struct config_backend *backend; /* borrows */
 	const struct config_server *server;   /* borrows */
-	struct gaicb question;                /* of a name */
-	char *host;                           /* owns; asked for, maybe for longer than we have `server` */
+	struct gaicb question;                /* for a server with a name */
+	char *host;                           /* owns; a lookup may need it longer than we have `server` */
 	struct addrinfo hints;
 	char port[8];
-	struct addr addr; /* len 0 = not known */
-	int fd;           /* owns; -1 = none is under way */
+	struct addr addr; /* len 0 = unknown */
+	int fd;           /* owns; -1 = no connect in progress */
 	int64_t began_ns;
 	int64_t deadline_ns;
-	size_t line; /* of the connect */
+	size_t line; /* index of the line of its connect */
 };
 
 struct trials {
 	struct trial *list; /* owns, unless `asking` */
 	size_t count;
-	bool asking; /* a lookup may still write into the list: it stays until the process ends */
+	bool asking; /* a lookup may still write to the list, so it stays until the process ends */
 };
 
 static bool trials_make(struct trials *t, const struct config *c)
@@ -79,7 +79,7 @@ static struct preflight_line *add_line(struct preflight *p, const char *what, co
 
 	if (line != NULL)
 		(void)snprintf(line->name, sizeof(line->name), "%s/%s", one->backend->name,
-			       one->server->name); /* as long as both */
+			       one->server->name); /* same length as both */
 	return line;
 }
 
@@ -101,7 +101,7 @@ static size_t ask_names(struct trials *t, struct gaicb **questions)
 		one->hints.ai_flags = AI_NUMERICSERV;
 		one->host = strdup(spec->host);
 		if (one->host == NULL)
-			continue; /* without a question there is no address */
+			continue; /* no lookup, so no address */
 		one->question.ar_name = one->host;
 		one->question.ar_service = one->port;
 		one->question.ar_request = &one->hints;
@@ -110,7 +110,7 @@ static size_t ask_names(struct trials *t, struct gaicb **questions)
 	return count;
 }
 
-/* True when every question has its answer, false when the time is over. */
+/* True when every lookup has finished, false when the time is up. */
 static bool await_names(struct gaicb **questions, size_t count)
 {
 	const int64_t deadline_ns = clock_mono_ns() + RESOLVE_WAIT_NS;
@@ -130,7 +130,7 @@ static bool await_names(struct gaicb **questions, size_t count)
 		open[0] = questions[i];
 		wait.tv_sec = left_ns / NS_PER_SEC;
 		wait.tv_nsec = left_ns % NS_PER_SEC;
-		(void)gai_suspend(open, 1, &wait); /* the answers are looked at again either way */
+		(void)gai_suspend(open, 1, &wait); /* the results are checked again in either case */
 	}
 }
 
@@ -148,14 +148,14 @@ static void take_name(struct preflight *p, struct trial *one)
 		return;
 	}
 	if (err != 0 || found == NULL || found->ai_addrlen > sizeof(one->addr.un)) {
-		preflight_fail(p, line, "%s; weir would start, and ask again",
+		preflight_fail(p, line, "%s; weir would start, and retry",
 			       err != 0 ? gai_strerror(err) : "no address");
 		return;
 	}
 	memcpy(&one->addr.sa, found->ai_addr, found->ai_addrlen);
 	one->addr.len = found->ai_addrlen;
 	(void)addr_format(&one->addr, line->address);
-	(void)snprintf(line->words, sizeof(line->words), "%s", one->server->addr.host); /* or a part */
+	(void)snprintf(line->words, sizeof(line->words), "%s", one->server->addr.host); /* may be truncated */
 }
 
 static void resolve(struct preflight *p, struct trials *t)
@@ -184,7 +184,7 @@ static void end_connect(struct preflight *p, struct trial *one, int err)
 	const bool itself = err == 0 && self_connect_happened(one->fd, &one->addr);
 
 	if (itself)
-		sock_harden(one->fd); /* in TIME_WAIT it would hold the server's port */
+		sock_harden(one->fd); /* TIME_WAIT would hold the server's port */
 	if (one->fd >= 0)
 		sys_close(one->fd);
 	one->fd = -1;
@@ -194,7 +194,7 @@ static void end_connect(struct preflight *p, struct trial *one, int err)
 		preflight_fail(p, line, "no answer within %.1f s",
 			       (double)(one->deadline_ns - one->began_ns) / (double)NS_PER_SEC);
 	else if (err == -EAGAIN)
-		preflight_fail(p, line, "its backlog is full: it does not accept");
+		preflight_fail(p, line, "backlog full: it does not accept");
 	else if (err)
 		preflight_fail(p, line, "%s", strerrordesc_np(-err));
 	else
@@ -202,7 +202,7 @@ static void end_connect(struct preflight *p, struct trial *one, int err)
 			       (double)(clock_mono_ns() - one->began_ns) / (double)NS_PER_MS);
 }
 
-/* The first source that a connection could have; a client's own address is no one's here. */
+/* The first source address that a connection may use. Nobody here has a client's own address. */
 static const struct addr *source_for(const struct trial *one)
 {
 	static const struct addr none;
@@ -243,7 +243,7 @@ static int socket_error(int fd)
 	return failed ? failed : -err;
 }
 
-/* Ends what has come to an end; how long until the next deadline in ms, -1 when nothing is left. */
+/* Completes finished connects. Returns the time until the next deadline in ms, -1 if nothing is left. */
 static int look_at(struct preflight *p, struct trials *t, const struct pollfd *polled)
 {
 	const int64_t now_ns = clock_mono_ns();
@@ -281,7 +281,7 @@ static void connect_all(struct preflight *p, struct trials *t)
 		for (size_t i = 0; i < t->count; i++)
 			polled[i] = (struct pollfd){.fd = t->list[i].fd, .events = POLLOUT};
 		if (poll(polled, (nfds_t)t->count, wait_ms) < 0)
-			memset(polled, 0, t->count * sizeof(*polled)); /* a signal: the deadlines hold */
+			memset(polled, 0, t->count * sizeof(*polled)); /* a signal: only deadlines count */
 		wait_ms = look_at(p, t, polled);
 	}
 	free(polled);
@@ -289,7 +289,7 @@ static void connect_all(struct preflight *p, struct trials *t)
 
 void preflight_servers(struct preflight *p)
 {
-	static struct trial *kept; /* for a lookup that hangs: it writes there as long as we live */
+	static struct trial *kept; /* for a lookup that hangs: it may write there until the process ends */
 	struct trials t = {.count = 0};
 
 	if (!trials_make(&t, p->config)) {

@@ -2,8 +2,8 @@
  *
  * reference.c - `weir help --reference=man|markdown`: every row of the options table as a page.
  *
- * doc/update.sh puts it between the marks of weir.ini(5) and doc/reference.md, and a test fails when
- * they differ: what the parser knows and what is documented cannot drift apart. Main thread.
+ * doc/update.sh inserts the pages between the marks in weir.ini(5) and doc/reference.md, and a test fails if
+ * they differ, so the parser and the documentation cannot drift apart. Main thread.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #define FRONT_SIDE (IN_FRONTEND)
 #define BACK_SIDE  (IN_BACKEND)
 
-/* Markdown is wrapped at 100 columns, of which the blanks of a line break take two. */
+/* Markdown is wrapped at 100 columns, two of which are the blanks of a line break. */
 #define MARKDOWN_COLUMNS 98
 
-/* A chapter: the rows that may stand in all of `with` and in none of `without`. */
+/* A chapter: the rows that are allowed in all of `with` and in none of `without`. */
 static const struct group {
 	const char *title;
 	unsigned with;
@@ -41,7 +41,7 @@ static const struct group {
 	{"Words of a tcp-keepalive line", IN_KEEPALIVE, 0},
 };
 
-/* How a page is written; text passes through `put`. */
+/* The markup of a page; all text passes through `put`. */
 struct style {
 	void (*put)(const char *text);
 	const char *title[2];
@@ -66,7 +66,7 @@ static void put_man(const char *text)
 	}
 }
 
-/* Inside a table of backquotes nothing needs an escape but these, which would begin something. */
+/* Plain text: escapes only the characters that would begin markup. */
 static void put_markdown(const char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -76,7 +76,7 @@ static void put_markdown(const char *text)
 	}
 }
 
-/* Columns that put_markdown() takes. */
+/* Number of columns that put_markdown() uses. */
 static size_t markdown_width(const char *text)
 {
 	size_t width = strlen(text);
@@ -86,7 +86,7 @@ static size_t markdown_width(const char *text)
 	return width;
 }
 
-/* Puts each word of `text` on the line, or on the next one when it does not fit behind `column`. */
+/* Puts each word of `text` on the line, or on the next one if it does not fit after `column`. */
 static void put_markdown_words(const char *text, size_t *column)
 {
 	while (*text != '\0') {
@@ -134,7 +134,7 @@ static bool is_man(const struct style *s)
 	return s == &man;
 }
 
-/* Literal text: in markdown it stands in backquotes, where nothing is escaped. */
+/* Literal text: Markdown puts it in backquotes, where nothing is escaped. */
 static void put_literal(const struct style *s, const char *text)
 {
 	fputs(s->fact[0], stdout);
@@ -152,7 +152,7 @@ static void put_fact(const struct style *s, const char *what, const char *value)
 	put_literal(s, value);
 }
 
-/* "auto, epoll" as "auto | epoll", as the other rows have it. */
+/* "auto, epoll" as "auto | epoll", as in the other rows. */
 static void put_choice(const struct style *s, const char *text)
 {
 	for (const char *comma = strstr(text, ", "); comma != NULL; comma = strstr(text, ", ")) {
@@ -170,7 +170,7 @@ static void put_head(const struct style *s, const struct option *o)
 	char value[OPTION_TEXT_MAX];
 	const char *name = (o->flags & OPT_NAMED) == 0 ? "" :
 			   (o->flags & OPT_NAME_OPTIONAL) != 0 ? " [NAME]" : " NAME";
-	/* Of a line of its own "key = value", of a word in a line "key=value". */
+	/* "key = value" for a key with its own line, "key=value" for a word in a line. */
 	const unsigned lines = IN_GLOBAL | IN_STATS | IN_DEFAULTS | IN_PROXIES;
 	const char *equals = (o->sections & lines) != 0 ? " = " : "=";
 	const char *text = option_text_value(o, value);
@@ -240,7 +240,7 @@ static void put_group(const struct style *s, const struct group *g)
 	}
 }
 
-/* Has another place a key of this name? Then a name alone does not say which is meant. */
+/* Does another place have a key of this name? Then the name alone is ambiguous. */
 static bool is_key_elsewhere(size_t i)
 {
 	for (size_t j = 0; j < option_count; j++)

@@ -13,7 +13,7 @@
 #include "preflight.h"
 #include "running.h"
 
-/* What the log of a start by this user would say. */
+/* Prints the warning that the log would have if this user started the daemon. */
 static void warn_of_root(const struct config *c)
 {
 	if (privileges_stay_root(&c->global))
@@ -25,7 +25,7 @@ static void warn_of_root(const struct config *c)
 static void hint_at_default(const struct cli_args *a)
 {
 	if (input_default_is_missing(a) && !a->json)
-		fputs("weir: that is the file when none is named. Without one: weir forward :8080 "
+		fputs("weir: that is the default file. To run without one: weir forward :8080 "
 		      "10.0.0.1:80, or weir demo; 'weir help' shows the rest\n",
 		      stderr);
 }
@@ -47,7 +47,7 @@ static enum exit_code check_only(const struct cli_args *a)
 		hint_at_default(a);
 		return EXIT_CONFIG;
 	}
-	if (a->json && !a->probe) { /* it was all said in the object */
+	if (a->json && !a->probe) { /* the object has said it all */
 		config_free(c);
 		return EXIT_FINE;
 	}
@@ -71,7 +71,7 @@ enum exit_code cli_run(const struct cli_args *a)
 	struct config_input input;
 
 	if (a->word_count > 1) {
-		fprintf(stderr, "weir: one FILE, not '%s' too; give more with -f\n", a->words[1]);
+		fprintf(stderr, "weir: only one FILE, not '%s' too; use -f for more\n", a->words[1]);
 		return EXIT_USAGE;
 	}
 	/* The array has room for every argument. */
@@ -82,7 +82,7 @@ enum exit_code cli_run(const struct cli_args *a)
 	if (a->check || a->print || a->verb == CLI_CHECK)
 		return check_only(&with_file);
 	if (a->probe) {
-		fputs("weir: --probe belongs to a check: weir check --probe\n", stderr);
+		fputs("weir: --probe needs a check: weir check --probe\n", stderr);
 		return EXIT_USAGE;
 	}
 	input = input_make(&with_file, NULL, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * running.c - a running weir as a process: which it is, and signals to it (-s).
+ * running.c - a running weir as a process: finding it, and sending it signals (-s).
  *
- * Holds the process by a descriptor while it looks at it, so that no other process that got the number
- * since is ever signalled. Main thread.
+ * Holds the process by a descriptor (pidfd) while it checks it, so that it never signals another process that
+ * has since got the same ID. Main thread.
  */
 #include "running.h"
 
@@ -23,10 +23,10 @@
 #define SIGNAL_WAIT_MS 2000
 #define COMM_MAX       32
 
-/* nginx's words. Two signals that are the same would become one: `stop` sends different ones. */
+/* nginx's words. Two pending signals of the same kind would merge, so `stop` sends two different ones. */
 static const struct word {
 	const char *word;
-	int signals[2]; /* 0 = no more */
+	int signals[2]; /* 0 = none */
 	const char *refusal;
 } words[] = {
 	{"stop", {SIGTERM, SIGINT}, NULL},
@@ -45,14 +45,14 @@ static const struct word *find_word(const char *name)
 			return &words[i];
 		suggest_offer(&near, words[i].word, NULL);
 	}
-	fprintf(stderr, "weir: -s is stop, quit or reopen, not '%s'", name);
+	fprintf(stderr, "weir: -s must be stop, quit or reopen, not '%s'", name);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?", near.best);
 	fputc('\n', stderr);
 	return NULL;
 }
 
-/* The name of a process; false when it cannot be read. */
+/* The name of a process; false if it cannot be read. */
 static bool read_comm(const char *path, char comm[static COMM_MAX])
 {
 	FILE *in = fopen(path, "re");
@@ -67,16 +67,16 @@ static bool read_comm(const char *path, char comm[static COMM_MAX])
 	return fine;
 }
 
-/* Is that process a program of our name? */
+/* Is that process a program with our name? */
 static bool is_weir(int pid)
 {
 	char path[64], theirs[COMM_MAX], ours[COMM_MAX];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid); /* ten digits at most */
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid); /* at most ten digits */
 	return read_comm(path, theirs) && read_comm("/proc/self/comm", ours) && strcmp(theirs, ours) == 0;
 }
 
-/* The daemon's number; 0 with `*code` set after saying why there is none. */
+/* The daemon's process ID; 0 with `*code` set after explaining on stderr why there is none. */
 static int find_pid(const struct cli_args *a, enum exit_code *code)
 {
 	struct addr_spec spec = {.kind = ADDR_NONE};
@@ -87,7 +87,7 @@ static int find_pid(const struct cli_args *a, enum exit_code *code)
 	if (a->pid_path != NULL) {
 		pid = pidfile_read(a->pid_path);
 		if (pid == -EINVAL)
-			fprintf(stderr, "weir: there is no process number in %s\n", a->pid_path);
+			fprintf(stderr, "weir: there is no process ID in %s\n", a->pid_path);
 		else if (pid < 0)
 			fprintf(stderr, "weir: cannot read %s: %s; is weir running?\n", a->pid_path,
 				strerror(-pid));
@@ -131,7 +131,7 @@ enum exit_code running_signal(const struct cli_args *a)
 	fd = pidfd_open(pid, 0);
 	err = fd < 0 ? -errno : 0;
 	if (!err && !is_weir(pid)) {
-		fprintf(stderr, "weir: process %d is no weir; nothing was sent to it\n", pid);
+		fprintf(stderr, "weir: process %d is not weir; nothing was sent to it\n", pid);
 		(void)close(fd);
 		return EXIT_ENVIRONMENT;
 	}
@@ -142,6 +142,6 @@ enum exit_code running_signal(const struct cli_args *a)
 	if (!err)
 		return EXIT_FINE;
 	fprintf(stderr, "weir: cannot signal process %d: %s%s\n", pid, strerror(-err),
-		err == -ESRCH ? "; the weir of that pid file has ended" : "");
+		err == -ESRCH ? "; the weir that wrote that pid file has ended" : "");
 	return EXIT_ENVIRONMENT;
 }

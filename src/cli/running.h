@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * running.h - a running weir as a process: which it is, and signals to it (-s).
+ * running.h - a running weir as a process: finding it, and sending it signals (-s).
  *
  * Main thread.
  */
@@ -9,8 +9,8 @@
 
 #include "weir/cli/cli.h"
 
-/* `weir -s stop|quit|reopen`: the daemon that -p names, or that listens at the admin socket of the
- * configuration. Does not wait for what the signal does. */
+/* `weir -s stop|quit|reopen`: signals the daemon named by -p, or the one that listens on the admin socket of
+ * the configuration. Does not wait for the effect. */
 enum exit_code running_signal(const struct cli_args *a);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum exit_code cli_status(const struct cli_args *a)
 {
-	/* Only what a terminal would break anyhow is cut. */
+	/* Only what a terminal would wrap anyway is truncated. */
 	const struct view_style style = {
 		.colour = terminal_wants_colour(STDOUT_FILENO),
 		.columns = isatty(STDOUT_FILENO) ? terminal_size(STDOUT_FILENO).columns : 0,
@@ -35,7 +35,7 @@ enum exit_code cli_status(const struct cli_args *a)
 		view_show_json(&v, NULL, &page);
 	else if (code == EXIT_FINE)
 		view_show(&v, NULL, &style, &page);
-	text_print(&page, stdout); /* cli_main() looks at stdout at the end */
+	text_print(&page, stdout); /* cli_main() checks stdout at the end */
 	view_free(&v);
 	text_free(&page);
 	return code;

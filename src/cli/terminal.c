@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * terminal.c - what a terminal can do, and taking it over for a while.
+ * terminal.c - what a terminal can do, and taking it over temporarily.
  *
- * Owns the one terminal there is, hence the one static. Signals are blocked and read from a descriptor,
- * so no way out of `top` leaves the screen as it must not be: each goes through terminal_close().
- * Main thread.
+ * Owns the only terminal there is, hence the one static. Signals are blocked and read from a descriptor, so
+ * `top` always leaves through terminal_close(), which restores the screen. Main thread.
  */
 #include "terminal.h"
 
@@ -21,7 +20,7 @@
 
 #include "weir/base/check.h"
 
-/* The second screen and no cursor; and back. */
+/* Switch to the alternate screen without a cursor, and back. */
 #define SCREEN_ON  "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J"
 #define SCREEN_OFF "\x1b[?25h\x1b[?1049l"
 
@@ -33,7 +32,7 @@ static struct {
 	int ended_by;
 	struct termios before;
 	sigset_t mask_before;
-	char typed[64]; /* keys that have not been taken yet */
+	char typed[64]; /* keys not yet processed */
 } terminal = {.signals = -1};
 
 static bool is_dumb(void)
@@ -66,7 +65,7 @@ struct terminal_size terminal_size(int fd)
 	return (struct terminal_size){.columns = size.ws_col, .rows = size.ws_row};
 }
 
-/* A terminal that has gone takes no bytes; there is nothing to restore then. */
+/* A terminal that has gone takes no bytes; then there is nothing to restore. */
 static void put_bytes(const char *text)
 {
 	(void)!write(STDOUT_FILENO, text, strlen(text));
@@ -88,7 +87,7 @@ static int take_over(void)
 static void give_back(void)
 {
 	put_bytes(SCREEN_OFF);
-	(void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before); /* it may be gone */
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before); /* the terminal may be gone */
 }
 
 int terminal_open(void)
@@ -105,7 +104,7 @@ int terminal_open(void)
 	terminal.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (terminal.signals < 0)
 		return -errno;
-	(void)sigprocmask(SIG_BLOCK, &set, &terminal.mask_before); /* fails only for a wrong word */
+	(void)sigprocmask(SIG_BLOCK, &set, &terminal.mask_before); /* fails only for a wrong first argument */
 	err = take_over();
 	if (err) {
 		(void)sigprocmask(SIG_SETMASK, &terminal.mask_before, NULL);
@@ -131,11 +130,11 @@ static enum terminal_event take_signal(void)
 		return TERMINAL_QUIT;
 	}
 	give_back();
-	(void)raise(SIGSTOP); /* here the shell has its turn */
+	(void)raise(SIGSTOP); /* the shell takes over here */
 	return take_over() == 0 ? TERMINAL_DRAW : TERMINAL_QUIT;
 }
 
-/* What keys send: a letter, or the sequence of an xterm or of a Linux console. */
+/* What keys send: a letter, or the sequence of an xterm or a Linux console. */
 static const struct {
 	const char *bytes;
 	enum terminal_event event;
@@ -150,7 +149,7 @@ static const struct {
 	{"\x1bOF", TERMINAL_END},
 };
 
-/* Takes the first key of what was typed; an unknown one goes with all that follows it. */
+/* Takes the first key from the input. An unknown one discards all that follows it. */
 static enum terminal_event next_key(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -169,7 +168,7 @@ static enum terminal_event take_key(void)
 {
 	const ssize_t n = read(STDIN_FILENO, terminal.typed, sizeof(terminal.typed) - 1);
 
-	/* The end of the stream is a terminal that was closed. */
+	/* End of input means that the terminal was closed. */
 	if (n <= 0)
 		return TERMINAL_QUIT;
 	terminal.typed[n] = '\0';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * terminal.h - what a terminal can do, and taking it over for a while.
+ * terminal.h - what a terminal can do, and taking it over temporarily.
  *
  * Main thread.
  */
@@ -14,12 +14,12 @@ struct terminal_size {
 	unsigned rows;
 };
 
-/* What a screen is for `top`: keys and signals come as events. */
+/* The events of a screen for `top`, from keys and signals. */
 enum terminal_event {
-	TERMINAL_TIME, /* the wait is over */
+	TERMINAL_TIME, /* the timeout has expired */
 	TERMINAL_QUIT, /* a key or a signal that ends it */
-	TERMINAL_DRAW, /* the size has changed, or a key wants a new picture */
-	TERMINAL_SORT, /* 's', and what else moves a list */
+	TERMINAL_DRAW, /* the size has changed, or a key wants a redraw */
+	TERMINAL_SORT, /* 's'; the others move the list */
 	TERMINAL_UP,
 	TERMINAL_DOWN,
 	TERMINAL_PAGE_UP,
@@ -28,20 +28,20 @@ enum terminal_event {
 	TERMINAL_END,
 };
 
-/* Colour is for people: on a terminal, and not when they said no (no-color.org). */
+/* Colour is for people: only on a terminal, and unless they have turned it off (no-color.org). */
 bool terminal_wants_colour(int fd);
-/* Can `fd` be drawn on? A terminal that knows how to move its cursor. */
+/* Can `fd` be drawn on? True for a terminal that can move its cursor. */
 bool terminal_can_draw(int fd);
-/* 80 x 24 when nobody knows. */
+/* 80 x 24 if unknown. */
 struct terminal_size terminal_size(int fd);
 
-/* Takes stdin and stdout over: no echo, the second screen, no cursor. 0 or -errno; at most once. From
- * then on signals that end, stop or resize are read by terminal_wait(). */
+/* Takes over stdin and stdout: no echo, alternate screen, no cursor. 0 or -errno; call at most once. From
+ * then on terminal_wait() reads signals that end, stop or resize. */
 int terminal_open(void);
-/* Waits up to `wait_ms`. */
+/* Waits for at most `wait_ms`. */
 enum terminal_event terminal_wait(int wait_ms);
-/* Gives it back. A signal that ended terminal_wait() is sent again, so that the exit says so; called
- * without terminal_open() it does nothing. */
+/* Restores the terminal. Sends a signal that ended terminal_wait() again, so that the exit status shows it.
+ * Without terminal_open() it does nothing. */
 void terminal_close(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * top.c - `weir top`: the page of `status` with rates, again each second.
+ * top.c - `weir top`: the page of `status` with rates, refreshed every second.
  *
- * On a terminal a screen of its own, which is given back on every way out: the head stays, the lists below
- * it can be scrolled and sorted. Elsewhere, and with --once or --json, one page that a second was measured
- * for. Main thread.
+ * On a terminal it uses the alternate screen, which it restores on every way out. The head stays in place;
+ * the lists below it can be scrolled and sorted. Without a terminal, and with --once or --json, it measures
+ * for a second and prints one page. Main thread.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -20,14 +20,14 @@
 #define TOP_PERIOD_MS 1000
 #define TOP_WAIT_MS   5000
 
-/* Two views: the one before, to reckon rates from, and the last. */
+/* Two views, to calculate rates from: the previous and the current one. */
 struct top {
 	struct addr_spec spec;
 	struct view views[2];
-	unsigned last; /* which of the two */
+	unsigned last; /* index of the current view */
 	enum view_sort sort;
-	size_t first; /* line of the lists that is the first one on the screen */
-	size_t seen;  /* lines of the lists that the screen had room for */
+	size_t first; /* first line of the lists that is on the screen */
+	size_t seen;  /* lines of the lists that fit on the screen */
 };
 
 static const char *const sort_words[VIEW_SORTS] = {
@@ -41,7 +41,7 @@ static struct view *last_view(struct top *t)
 	return &t->views[t->last];
 }
 
-/* Sums stand in the first picture: there is nothing to reckon rates from yet. */
+/* The first picture shows totals, because there is no earlier view for rates. */
 static const struct view *view_before(const struct top *t)
 {
 	const struct view *before = &t->views[!t->last];
@@ -64,7 +64,7 @@ static enum exit_code show_once(const struct cli_args *a, struct top *t)
 	enum exit_code code;
 	struct text page;
 
-	(void)poll(NULL, 0, TOP_PERIOD_MS); /* cut short by a signal it is a shorter measure */
+	(void)poll(NULL, 0, TOP_PERIOD_MS); /* a signal only makes the measurement shorter */
 	code = take(t);
 	if (code != EXIT_FINE)
 		return code;
@@ -73,7 +73,7 @@ static enum exit_code show_once(const struct cli_args *a, struct top *t)
 		view_show_json(last_view(t), view_before(t), &page);
 	else
 		view_show(last_view(t), view_before(t), &style, &page);
-	text_print(&page, stdout); /* cli_main() looks at stdout at the end */
+	text_print(&page, stdout); /* cli_main() checks stdout at the end */
 	text_free(&page);
 	return EXIT_FINE;
 }
@@ -97,7 +97,7 @@ static void put_lines(const char *text, size_t count)
 	}
 }
 
-/* The last line: the keys, and which part of the lists is seen. */
+/* The last line: the keys, and which part of the lists is visible. */
 static void put_keys(const struct top *t, const struct terminal_size *size, size_t all)
 {
 	char line[256];
@@ -110,7 +110,7 @@ static void put_keys(const struct top *t, const struct terminal_size *size, size
 	printf("%.*s\x1b[K", (int)size->columns, line);
 }
 
-/* Writes the page from the top left corner: its head, then as much of the lists as there is room for. */
+/* Writes the page from the top left corner: its head, then as much of the lists as fits. */
 static void draw(struct top *t)
 {
 	const struct terminal_size size = terminal_size(STDOUT_FILENO);
@@ -145,7 +145,7 @@ static void draw(struct top *t)
 	put_lines(lists, t->seen);
 	put_keys(t, &size, all);
 	fputs("\x1b[J", stdout);
-	(void)fflush(stdout); /* a terminal that has gone ends the wait */
+	(void)fflush(stdout); /* if the terminal is gone, the next wait ends */
 	text_free(&page);
 }
 
@@ -181,7 +181,7 @@ static void move_window(struct top *t, enum terminal_event event)
 	}
 }
 
-/* Until somebody quits or the daemon is gone. */
+/* Runs until the user quits or the daemon is gone. */
 static enum exit_code show_live(struct top *t)
 {
 	enum exit_code code = EXIT_FINE;
@@ -198,9 +198,9 @@ static enum exit_code show_live(struct top *t)
 			move_window(t, event);
 	} while (event != TERMINAL_QUIT && code == EXIT_FINE);
 	terminal_close();
-	/* What was said on stderr meanwhile went with the second screen. */
+	/* Messages on stderr disappeared with the alternate screen. */
 	if (code != EXIT_FINE)
-		fputs("weir: the daemon answers no more; has it ended?\n", stderr);
+		fputs("weir: the daemon no longer answers; has it ended?\n", stderr);
 	return code;
 }
 

@@ -22,7 +22,7 @@
 #define COMPILER "gcc"
 #endif
 
-/* Is the system call there, for this process? A wrong argument tells without doing anything. */
+/* Does the system call exist for this process? A wrong argument shows that without doing anything. */
 static const char *has(long result)
 {
 	return result < 0 && (errno == ENOSYS || errno == EPERM) ? "no" : "yes";
@@ -39,15 +39,15 @@ static void print_kernel(void)
 	printf(", pidfd %s\n", has(syscall(SYS_pidfd_open, -1, 0)));
 }
 
-/* Those that were compiled in, the one of `driver = auto`, and whether this user may have the ring of one
- * worker here: how many there will be stands in a configuration. */
+/* The drivers compiled in, the one that `driver = auto` uses, and whether this user may create the ring of
+ * one worker here. How many workers there will be depends on a configuration. */
 static void print_drivers(void)
 {
 	char why[URING_WHY_MAX];
 
 	printf("drivers:   epoll%s; driver = auto is ", uring_is_built() ? ", io_uring" : "");
 	puts(driver_wants_ring(CONFIG_DRIVER_AUTO, DRIVER_OF_AUTO) ? "io_uring where usable" : "epoll");
-	limits_raise_locked(); /* as a start does */
+	limits_raise_locked(); /* as startup does */
 	if (uring_rehearse(1, why, sizeof(why)) == 0)
 		puts("io_uring:  usable");
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * view.c - a running weir as `status` and `top` see it: taken through the admin socket.
+ * view.c - a running weir as `status` and `top` show it: fetched through the admin socket.
  *
- * Reads the lines of `show info` and the CSV of `show stat` by the names of their columns, so that a
- * daemon with more of them is understood too. Main thread.
+ * Reads the lines of `show info` and the CSV of `show stat` by the names of their columns, so that it also
+ * understands a daemon with more of them. Main thread.
  */
 #include "view.h"
 
@@ -43,7 +43,7 @@ static uint64_t number_of(const char *text)
 
 static void copy_word(char out[static VIEW_WORD_MAX], const char *text)
 {
-	(void)snprintf(out, VIEW_WORD_MAX, "%s", text); /* a cut word is still a word */
+	(void)snprintf(out, VIEW_WORD_MAX, "%s", text); /* may be truncated */
 }
 
 /* ---- show info ---- */
@@ -66,7 +66,7 @@ static void read_info_line(struct view *v, const struct info_line *line)
 	};
 	char value[VIEW_WORD_MAX];
 
-	info_line_copy(line, value, sizeof(value)); /* a cut word is still a word */
+	info_line_copy(line, value, sizeof(value)); /* may be truncated */
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		if (info_line_is(line, numbers[i].name))
 			*numbers[i].number = number_of(value);
@@ -78,7 +78,7 @@ static void read_info_line(struct view *v, const struct info_line *line)
 		copy_word(v->driver, value);
 }
 
-/* "listen.FRONTEND.BIND: ADDRESS". Names have dots too: of "web" and "web.tls" the longer one is meant. */
+/* "listen.FRONTEND.BIND: ADDRESS". Names may contain dots: of "web" and "web.tls" the longer match counts. */
 static void read_listener(struct view *v, const struct info_line *line)
 {
 	static const char prefix[] = "listen.";
@@ -89,7 +89,7 @@ static void read_listener(struct view *v, const struct info_line *line)
 	if (line->name_len < before || memcmp(line->name, prefix, before) != 0)
 		return;
 	for (size_t i = 0; i < v->frontend_count; i++) {
-		const char *name = line->name + before; /* it ends with a colon at the latest */
+		const char *name = line->name + before; /* never past the colon */
 		const size_t len = strnlen(v->frontends[i].proxy, sizeof(v->frontends[i].proxy));
 
 		if (len <= longest || strncmp(name, v->frontends[i].proxy, len) != 0 || name[len] != '.')
@@ -103,7 +103,7 @@ static void read_listener(struct view *v, const struct info_line *line)
 	if (used + line->value_len + 2 > sizeof(f->address))
 		return;
 	(void)snprintf(f->address + used, sizeof(f->address) - used, "%s%.*s", used > 0 ? " " : "",
-		       (int)line->value_len, line->value); /* measured above */
+		       (int)line->value_len, line->value); /* length checked above */
 }
 
 /* ---- show stat ---- */
@@ -111,7 +111,7 @@ static void read_listener(struct view *v, const struct info_line *line)
 struct csv {
 	const char *names[COLUMNS_MAX]; /* borrows from the first line */
 	size_t name_count;
-	const char *cells[COLUMNS_MAX]; /* borrows from the line at hand */
+	const char *cells[COLUMNS_MAX]; /* borrows from the current line */
 	size_t cell_count;
 };
 
@@ -155,7 +155,7 @@ static const char *cell(const struct csv *csv, const char *name)
 	return "";
 }
 
-/* HAProxy's words for a state, in ours. */
+/* Translates HAProxy's words for a state to ours. */
 static void read_state(struct view_row *row, const char *word)
 {
 	if (strcmp(word, STAT_STATUS_NO_CHECK) == 0)
@@ -189,7 +189,7 @@ static void read_row(const struct csv *csv, struct view_row *row)
 	row->bytes_out = number_of(cell(csv, "bout"));
 }
 
-/* A fresh row at the end of a list; NULL without memory. */
+/* A new row at the end of a list; NULL if out of memory. */
 static struct view_row *add_row(struct view_row **rows, size_t *count)
 {
 	struct view_row *more = realloc(*rows, (*count + 1) * sizeof(*more));
@@ -214,7 +214,7 @@ static bool read_stat(struct view *v, char *lines)
 		csv.cell_count = cut_line(line, csv.cells);
 		if (csv.cell_count < 2)
 			continue;
-		v->queued += number_of(cell(&csv, "qcur")); /* a backend's row has those of its own queue */
+		v->queued += number_of(cell(&csv, "qcur")); /* a backend's row counts only its own queue */
 		if (strcmp(cell(&csv, "svname"), STAT_SVNAME_FRONTEND) == 0)
 			row = add_row(&v->frontends, &v->frontend_count);
 		else if (strcmp(cell(&csv, "svname"), STAT_SVNAME_BACKEND) == 0)
@@ -242,7 +242,7 @@ bool view_read(struct view *v, char *answer)
 		return false;
 	while (info_line_next(&at, &line)) {
 		read_info_line(v, &line);
-		read_listener(v, &line); /* the frontends are known now */
+		read_listener(v, &line); /* the frontends are known by now */
 	}
 	return v->pid != 0 && v->state[0] != '\0';
 }
@@ -257,7 +257,7 @@ enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_
 	code = ask(spec, VIEW_QUESTION, wait_ms, &answer);
 	v->taken_ns = clock_mono_ns();
 	if (code == EXIT_FINE && !view_read(v, answer.bytes)) {
-		fputs("weir: what answers there is no weir of this kind\n", stderr);
+		fputs("weir: what answers there is not a weir of this kind\n", stderr);
 		code = EXIT_ENVIRONMENT;
 	}
 	text_free(&answer);

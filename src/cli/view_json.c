@@ -2,7 +2,7 @@
  *
  * view_json.c - the page of `status` and `top` as one JSON object.
  *
- * Whole numbers, never shortened; rates only with a second view to reckon them from. Main thread.
+ * Whole numbers, never shortened. Rates only if there is a second view to calculate them from. Main thread.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void add_rate(struct json *j, const char *name, uint64_t now, uint64_t be
 	json_printf(j, name, "%.1f", ns > 0 && now >= before ? (double)(now - before) / seconds : 0.);
 }
 
-/* The addresses of a frontend stand in one text, with blanks between them. */
+/* The addresses of a frontend are one string, separated by blanks. */
 static void add_addresses(struct json *j, const char *list)
 {
 	json_array(j, "listen");
@@ -67,7 +67,7 @@ static void add_rows(struct json *j, const struct view_row *rows, size_t count, 
 	json_array_end(j);
 }
 
-/* With the state that HAProxy's BACKEND rows have: down when no server may be used. */
+/* With the state of HAProxy's BACKEND rows: down if no server is usable. */
 static void add_backends(struct json *j, const struct view *v)
 {
 	json_line(j, 1);

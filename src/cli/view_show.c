@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * view_show.c - the page of `status` and `top`, as text and as JSON.
+ * view_show.c - the page of `status` and `top` as text.
  *
- * Fits 80 columns: names and addresses share what the numbers leave, and keep their ends, where they
- * differ. What is down stands first. Main thread.
+ * Fits in 80 columns: names and addresses share the width that the numbers leave, and keep their ends, which
+ * is where they differ. What is down comes first. Main thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@
 #define NAME_MIN     8u
 #define ADDRESS_MIN  21u /* 255.255.255.255:65535 */
 #define NUMBER_MAX   24
-#define NUMBERS_WIDE 45u /* all columns but name, weight and address, and the blanks between them */
+#define NUMBERS_WIDE 45u /* all columns except name, weight and address, with the blanks between them */
 #define WEIGHT_WIDE  5u
-#define WEIGHT_FROM  100u /* columns that a terminal has when it shows weights */
+#define WEIGHT_FROM  100u /* minimum width of a terminal to show weights */
 #define DOWN_MAX     512
 #define COLOUR_BOLD  "\x1b[1m"
 #define COLOUR_RED   "\x1b[31m"
@@ -31,7 +31,7 @@
 #define FIT_MAX      (ADDR_TEXT_MAX + 32)
 #define ROW_NAME_MAX (2 * CONFIG_NAME_MAX + 1)
 
-/* "1234", "12.3k", "4.5M": five letters at most. */
+/* "1234", "12.3k", "4.5M": at most five characters. */
 static const char *short_number(uint64_t n, unsigned base, char buf[static NUMBER_MAX])
 {
 	static const char units[] = "kMGTPE";
@@ -59,7 +59,7 @@ static const char *short_bytes(uint64_t n, char buf[static NUMBER_MAX])
 	return short_number(n, 1024, buf);
 }
 
-/* What was added in a second between two views; 0 when the daemon is another since. */
+/* The increase per second between two views; 0 if the daemon was restarted between them. */
 static uint64_t rate(uint64_t now, uint64_t before, int64_t ns)
 {
 	if (ns <= 0 || now < before)
@@ -79,7 +79,7 @@ static const char *uptime(uint64_t s, char buf[static NUMBER_MAX])
 	return buf;
 }
 
-/* Adds a line, cut to the page; colour takes no room. */
+/* Appends a line, truncated to the page; colour codes do not count. */
 static void add_line(const struct view_style *style, const char *colour, const char *line, struct text *out)
 {
 	size_t len = strlen(line);
@@ -105,7 +105,7 @@ static bool is_up(const struct view_row *row)
 	       strcasecmp(row->state, STAT_STATUS_OPEN) == 0;
 }
 
-/* An operator wanted it so. */
+/* True if an operator took it out. */
 static bool is_taken_out(const struct view_row *row)
 {
 	return strcmp(row->state, server_state_word(SERVER_DRAIN)) == 0 ||
@@ -126,18 +126,18 @@ static void add_down(const struct view *v, const struct view_style *style, struc
 		if (is_up(b))
 			continue;
 		down++;
-		/* Room is kept for ", 999 more". */
+		/* Leaves room for ", 999 more". */
 		if (named + 1 < down || len + strlen(b->proxy) + 12 > limit)
 			continue;
 		len += (size_t)snprintf(line + len, sizeof(line) - len, "%s %s", named > 0 ? "," : "",
-					b->proxy); /* measured above */
+					b->proxy); /* length checked above */
 		named++;
 	}
 	if (down == 0)
 		return;
 	if (named < down)
 		(void)snprintf(line + len, sizeof(line) - len, "%s %zu%s", named > 0 ? "," : "", down - named,
-			       named > 0 ? " more" : " backends"); /* cut, it still says so */
+			       named > 0 ? " more" : " backends"); /* may be truncated */
 	add_line(style, COLOUR_RED, line, out);
 }
 
@@ -185,7 +185,8 @@ static const char *row_name(const struct view_row *row, bool server, char buf[st
 	return buf;
 }
 
-/* The same thing earlier: rows keep their order while the daemon runs, but it may be another. */
+/* The same item in the earlier view. Rows keep their order while the daemon runs, but it may have been
+ * restarted. */
 static const struct view_row *earlier(const struct view_row *row, const struct view_row *rows, size_t count,
 				      size_t i)
 {
@@ -199,7 +200,7 @@ static const struct view_row *earlier(const struct view_row *row, const struct v
 struct list_of_rows {
 	const struct view_row *rows;
 	size_t count;
-	const struct view_row *before; /* NULL = sums */
+	const struct view_row *before; /* NULL = show totals */
 	size_t before_count;
 	int64_t ns;
 	bool servers;
@@ -211,7 +212,7 @@ struct list_of_rows {
 
 /* ---- widths ---- */
 
-/* Text of a column that is too narrow for it: the end, which is where names and addresses differ. */
+/* Truncates text for a narrow column, keeping its end, which is where names and addresses differ. */
 static const char *fit(const char *text, unsigned wide, char buf[static FIT_MAX])
 {
 	const size_t len = strlen(text);
@@ -224,7 +225,7 @@ static const char *fit(const char *text, unsigned wide, char buf[static FIT_MAX]
 	return buf;
 }
 
-/* A frontend may have several addresses: the first one, and how many more there are. */
+/* A frontend may have several addresses: shows the first one, and how many more there are. */
 static const char *fit_addresses(const char *list, unsigned wide, char buf[static FIT_MAX])
 {
 	char first[ADDR_TEXT_MAX], cut[FIT_MAX];
@@ -247,7 +248,7 @@ static void widen(unsigned *wide, const char *text)
 		*wide = (unsigned)len;
 }
 
-/* How wide names and addresses are, the same in both lists. */
+/* Sets the width of names and addresses, the same in both lists. */
 static void plan_widths(const struct view *v, const struct view_style *style, struct list_of_rows *l)
 {
 	unsigned name_most = NAME_MIN, address_most = 0, left, taken = NUMBERS_WIDE;
@@ -320,7 +321,7 @@ static const char *row_colour(const struct view_row *row)
 	return is_up(row) ? "" : is_taken_out(row) ? COLOUR_AMBER : COLOUR_RED;
 }
 
-/* The columns between those that all rows have: a server's queue and weight, a frontend's maximum. */
+/* The columns that not all rows have: a server's queue and weight, a frontend's maximum. */
 static void middle(const struct list_of_rows *l, const struct view_row *row, char buf[static MIDDLE_MAX])
 {
 	char number[NUMBER_MAX], weight[NUMBER_MAX] = "";

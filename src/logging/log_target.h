@@ -44,7 +44,7 @@ struct log_target {
 	struct log_layout layout;
 	struct log_syslog syslog;
 	struct last_words_target last_words; /* the same destination, for the end of the process */
-	uint64_t lost; /* lines that had no room or that the kernel refused; see log_target_lost() */
+	uint64_t lost; /* no room, or refused by the kernel; log_target_lost() is the total */
 	uint64_t no_room; /* of these, the lines for which there was no room */
 	uint64_t lost_told;
 	int64_t told_ns; /* when losses were last reported */

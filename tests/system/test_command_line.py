@@ -324,7 +324,7 @@ def test_top_ends_with_the_daemon_and_says_so(weir, peers, closing):
     screen.wait(b"q quit")
     assert daemon.terminate() == 0
     assert screen.end() == 3
-    assert b"the daemon answers no more" in screen.text
+    assert b"the daemon no longer answers" in screen.text
 
 
 @pytest.mark.parametrize("columns, rows", ((40, 24), (80, 6), (200, 50)))
@@ -591,7 +591,7 @@ def test_no_signal_goes_to_a_process_that_is_no_weir(background, server, folder)
             f.write(f"{other.pid}\n")
         got = run("-s", "stop", "-p", pid_path)
         assert got.returncode == 3
-        assert "is no weir" in got.stderr
+        assert "is not weir" in got.stderr
         assert other.poll() is None
     finally:
         other.kill()
@@ -608,7 +608,7 @@ def test_no_signal_goes_to_a_process_that_is_no_weir(background, server, folder)
         s.listen()
         got = run("-s", "stop", background.config(server))
     assert got.returncode == 3
-    assert "is no weir" in got.stderr
+    assert "is not weir" in got.stderr
 
 
 # Exit codes: 0, 1 and 2 are in tests/cli too.
@@ -667,7 +667,7 @@ def test_4_a_daemon_that_is_killed_before_it_is_ready(background, server):
         "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=listen", "-e",
         "inject=listen:signal=SIGKILL:when=1"])
     assert got.returncode == 4
-    assert "ended by signal 9" in got.stderr
+    assert "killed by signal 9" in got.stderr
 
 
 # check --probe.

@@ -17,7 +17,7 @@
 #define ADMIN_PROMPTS_MAX  8  /* of these clients, how many may stay after an answer */
 #define ADMIN_COMMANDS_MAX 32 /* in one line */
 #define ADMIN_REQUEST_MAX  1024
-#define ADMIN_WAIT_S       5.   /* for the request; for the next bytes to be read or sent */
+#define ADMIN_WAIT_S       5.   /* for the request; for the client's next bytes, sent or read */
 #define ADMIN_LINE_S       30.  /* for a line at a prompt, from its first byte to its newline */
 #define ADMIN_ANSWER_S     120. /* for an answer, from first byte to last, for the slowest terminal */
 /* An answer of this many bytes is written before more of it is generated. */

@@ -2,8 +2,8 @@
  *
  * cli.h - the command line: its verbs and flags, and what they share.
  *
- * The only room that ends the process, and it does so by returning from main(). Data goes to
- * stdout, diagnostics to stderr. Main thread.
+ * The only room that ends the process, by returning from main(). Data goes to stdout, diagnostics to stderr.
+ * Main thread.
  */
 #ifndef WEIR_CLI_CLI_H
 #define WEIR_CLI_CLI_H
@@ -17,7 +17,7 @@
 
 #define CLI_DEFAULT_FILE "/etc/weir/weir.ini"
 
-/* The verbs, one bit each: a flag says which of them it is for. */
+/* The verbs, one bit each, for the mask of verbs that accept a flag. */
 enum cli_verb {
 	CLI_RUN = 1 << 0,
 	CLI_CHECK = 1 << 1,
@@ -32,18 +32,18 @@ enum cli_verb {
 	CLI_HEALTHCHECK = 1 << 10,
 };
 
-/* A command line, taken apart. Its arrays point into argv and are freed by cli_args_free(). */
+/* A parsed command line. Its arrays point into argv; cli_args_free() frees them. */
 struct cli_args {
 	enum cli_verb verb;
 	const char **paths; /* owns the array */
 	size_t path_count;
 	const char **overrides; /* owns the array */
 	size_t override_count;
-	const char **words; /* owns the array; what is no flag */
+	const char **words; /* owns the array; arguments that are not flags */
 	size_t word_count;
 	const char *socket;
 	const char *pid_path;
-	const char *signal_name; /* -s of a running weir: stop, quit, reopen */
+	const char *signal_name; /* -s to a running weir: stop, quit, reopen */
 	const char *seconds;	 /* as written */
 	const char *reference;	 /* man or markdown */
 	bool json;		 /* --json, or --format=json */
@@ -56,13 +56,13 @@ struct cli_args {
 	bool print_config;
 	bool quiet;
 	bool help;
-	unsigned version; /* how often it was asked for: -v, -vv */
+	unsigned version; /* how often it was given: -v, -vv */
 };
 
-/* Takes apart what follows the verb: 0, or -EINVAL after saying why on stderr. */
+/* Parses the arguments after the verb: 0, or -EINVAL after an error message on stderr. */
 int cli_args_parse(struct cli_args *a, int argc, char **argv);
 void cli_args_free(struct cli_args *a);
-/* Is the argument behind `arg` its value? So it is for each verb that knows the flag. */
+/* Is the argument after `arg` its value? Every verb that accepts the flag treats it the same way. */
 bool cli_flag_takes_value(const char *arg);
 
 /* The verbs. */
@@ -77,16 +77,16 @@ enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
 enum exit_code cli_reference(const struct cli_args *a);
 enum exit_code cli_version(const struct cli_args *a);
-/* The page of a verb (enum cli_verb) on stdout; false when it has none. */
+/* Prints the help page of a verb (enum cli_verb) on stdout; false if it has none. */
 bool cli_help_verb(unsigned verb);
 
-/* The verb called `word`, 0 when there is none. */
+/* The verb called `word`, 0 if there is none. */
 unsigned cli_verb_named(const char *word);
-/* Says so on stderr and is true when `word` is a verb that this version does not have. */
+/* If `word` is a verb that this version does not have, says so on stderr and returns true. */
 bool cli_verb_is_later(const char *word);
-/* Shows every verb of this version to `near`. */
+/* Offers every verb of this version to `near`. */
 void cli_suggest_verbs(struct suggest *near);
-/* main() without its process: argv as main() has it. */
+/* main() without its process; takes argv as main() does. */
 enum exit_code cli_main(int argc, char **argv);
 
 #endif
