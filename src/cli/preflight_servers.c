@@ -79,7 +79,7 @@ static struct preflight_line *add_line(struct preflight *p, const char *what, co
 
 	if (line != NULL)
 		(void)snprintf(line->name, sizeof(line->name), "%s/%s", one->backend->name,
-			       one->server->name); /* same length as both */
+			       one->server->name); /* long enough for both */
 	return line;
 }
 

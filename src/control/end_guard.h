@@ -2,8 +2,8 @@
  *
  * end_guard.h - ends a process that cannot exit because a disk hangs under one of its files.
  *
- * The last steps of a shutdown, removing the pid file and the paths of sockets, run on the main thread. Main
- * thread.
+ * The main thread performs the last steps of a shutdown: it removes the pid file and the paths of sockets.
+ * Main thread.
  */
 #ifndef WEIR_CONTROL_END_GUARD_H
 #define WEIR_CONTROL_END_GUARD_H

@@ -3,7 +3,7 @@
  * cgroup.c - how much memory the control groups of this process allow, and how much of it is in use.
  *
  * /proc/self/cgroup says which groups we are in, /proc/self/mountinfo where they are visible. With a cgroup
- * namespace, or a folder mounted into a container, that is not the same name below /sys/fs/cgroup. Owns
+ * namespace, or a folder mounted into a container, that is not under the same name below /sys/fs/cgroup. Owns
  * nothing; keeps no file open. Main thread.
  */
 #include "weir/host/cgroup.h"

@@ -26,7 +26,7 @@ static const struct row rows[] = {
 	{EACCES, false,
 	 "permission denied; a port below 1024 needs root, or in the unit "
 	 "AmbientCapabilities=CAP_NET_BIND_SERVICE, or sysctl net.ipv4.ip_unprivileged_port_start=0"},
-	{EACCES, true, "permission denied; check who may write to the folder, and who owns what lies there"},
+	{EACCES, true, "permission denied; check who may write to the folder, and who owns an existing file"},
 	{EPERM, true, "not permitted; only root may give a socket to another owner"},
 	{EADDRNOTAVAIL, false, "no interface of this machine has that address; 'ip addr' lists them"},
 	{EAFNOSUPPORT, false, "this machine has no IPv6; use an IPv4 address, as in 0.0.0.0:80"},

@@ -361,7 +361,7 @@ void listen_fds_close(struct listen_fds *l)
 	text[used] = '\0';
 	if (used > 0)
 		log_line(LOG_LEVEL_WARNING,
-			 "closed a passed socket that no bind uses: %s; write bind = fd@NAME, or remove it "
+			 "closed passed sockets that no bind uses: %s; write bind = fd@NAME, or remove them "
 			 "from the .socket unit",
 			 text);
 }

@@ -3,7 +3,7 @@
  * sd_service.c - what the service manager is told, and when: ready, status, draining, alive.
  *
  * Owns the watchers for it. A hung worker must not go unnoticed: the manager gets a keep-alive only after
- * every worker has answered a ping. Main thread.
+ * every worker has answered its own ping. Main thread.
  */
 #include "weir/host/sd_service.h"
 

@@ -147,7 +147,7 @@ def descriptors(pid):
 def test_what_nobody_uses_is_closed_and_named_in_one_line(weir, peers, made):
     listener, (sock, _), (extra, _), (other, _) = peers.listen(), made(), made(), made()
     daemon = weir(section("fd@web", listener), **passing("extra:web:other", extra, sock, other))
-    lines = [line for line in daemon.log().splitlines() if "used by no bind" in line]
+    lines = [line for line in daemon.log().splitlines() if "that no bind uses" in line]
     assert len(lines) == 1 and "3 ('extra'), 5 ('other')" in lines[0], daemon.log()
     inodes = [os.fstat(s.fileno()).st_ino for s in (extra, other)]
     assert not any(f"socket:[{i}]" in descriptors(daemon.pid) for i in inodes)
@@ -158,7 +158,7 @@ def test_what_nobody_uses_is_closed_and_named_in_one_line(weir, peers, made):
     ("fd@9", "web:api", ("descriptor 9 is not open",)),
     ("fd@web\nbind = fd@3", "web:api", ("descriptor 3 belongs to another bind",)),
     ("fd@3\nbind = fd@web", "web:api", ("to other binds already",)),
-    ("fd@web", "web", ("not as many names",)),
+    ("fd@web", "web", ("disagree on the number of names",)),
 ))
 def test_a_wrong_name_or_number_is_refused_in_words(weir, peers, made, bind, names, words):
     listener, (one, _), (two, _) = peers.listen(), made(), made()
@@ -176,7 +176,7 @@ def test_without_a_manager_the_message_says_how_to_get_one(weir, peers):
 
 
 @pytest.mark.parametrize("what, words", (
-    ("file", "is no socket"), ("datagram", "is no stream socket"), ("deaf", "does not listen"),
+    ("file", "is not a socket"), ("datagram", "is not a stream socket"), ("deaf", "does not listen"),
     ("connected", "does not listen")))
 def test_what_is_no_listener_is_refused_in_words(weir, peers, made, closing, what, words):
     listener = peers.listen()

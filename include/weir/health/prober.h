@@ -20,7 +20,7 @@ struct prober;
 struct ev_loop;
 
 /* Begins to check the servers of `e`, spread over the smallest interval, and publishes their state in
- * `check`. Changes servers through `u`, which also reports which of them are in maintenance. Borrows both
+ * `probe`. Changes servers through `u`, which also reports which of them are in maintenance. Borrows both
  * until prober_free(). NULL on failure, with `*err` = -errno. */
 struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_updates *u, int *err);
 /* Ends all checks. NULL is harmless. */
