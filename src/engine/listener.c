@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * listener.c - a worker's place at one bound address: accepts, places, rests, pauses.
+ * listener.c - a worker's place at one bound address: accepts, places, pauses.
  *
  * Owns its accept op, and the reservation (slots.h) that waits for the next client. Never speaks to a
  * client. A worker's thread.
@@ -24,16 +24,16 @@
 /* How often a place is looked for anew because another worker took it. */
 #define LISTENER_PLACE_TRIES 8
 
-static void count_resting(const struct listener *l, enum listener_limit why, int change)
+static void count_paused(const struct listener *l, enum listener_limit why, int change)
 {
 	int before = 1;
 
 	if (why == LIMIT_FRONTEND)
-		before = atomic_fetch_add(&l->endpoint->frontend->resting, change);
+		before = atomic_fetch_add(&l->endpoint->frontend->paused, change);
 	else if (why == LIMIT_RATE)
-		before = atomic_fetch_add(&l->endpoint->frontend->rate_resting, change);
+		before = atomic_fetch_add(&l->endpoint->frontend->rate_paused, change);
 	else if (why == LIMIT_PROCESS)
-		before = atomic_fetch_add(&l->worker->engine->resting, change);
+		before = atomic_fetch_add(&l->worker->engine->paused, change);
 	check(before + change >= 0);
 }
 
@@ -62,11 +62,11 @@ static bool rate_has_place(const struct listener *l)
 	return rate_has_room(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
 }
 
-/* Is there room again by what it rests for? By the others there may be none; it then rests again,
+/* Is there room again by what it is paused for? By the others there may be none; it then pauses again,
  * announced for the right reason. */
 static bool may_resume(const struct listener *l)
 {
-	const int why = atomic_load(&l->resting);
+	const int why = atomic_load(&l->paused_for);
 
 	check(why != LIMIT_NONE);
 	if (why == LIMIT_RATE)
@@ -76,31 +76,31 @@ static bool may_resume(const struct listener *l)
 	return why == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
 }
 
-/* Announces that it rests. Whoever releases a slot after this sees it; may_resume(), asked
+/* Announces that it pauses. Whoever releases a slot after this sees it; may_resume(), asked
  * after this, sees whoever released one before. */
-static void rest(struct listener *l, enum listener_limit why)
+static void pause_for_limit(struct listener *l, enum listener_limit why)
 {
 	check(l->state == LISTENER_ON);
 	check(why != LIMIT_NONE);
 	check(!l->reserved); /* nobody else could have it */
-	l->state = LISTENER_RESTING;
-	count_resting(l, why, 1);
-	atomic_store(&l->resting, (int)why);
+	l->state = LISTENER_LIMITED;
+	count_paused(l, why, 1);
+	atomic_store(&l->paused_for, (int)why);
 	counter_add(&l->worker->counters.accept_pauses, 1);
 	if (why == LIMIT_MEMORY)
 		counter_add(&l->worker->counters.memory_pauses, 1);
 	io_cancel(&l->worker->loop, &l->accept);
 }
 
-static void rest_no_more(struct listener *l)
+static void end_pause(struct listener *l)
 {
-	const enum listener_limit why = (enum listener_limit)atomic_exchange(&l->resting, LIMIT_NONE);
+	const enum listener_limit why = (enum listener_limit)atomic_exchange(&l->paused_for, LIMIT_NONE);
 
-	count_resting(l, why, -1);
+	count_paused(l, why, -1);
 }
 
-/* Rests until rate-limit lets the next one in: its own timer wakes it, or somebody who was not let in. */
-static void rest_until(struct listener *l, int64_t due_ns)
+/* Pauses until rate-limit lets the next one in: its own timer wakes it, or somebody who was not let in. */
+static void pause_until(struct listener *l, int64_t due_ns)
 {
 	struct worker *w = l->worker;
 	const int64_t soonest_ns = w->loop.now_ns + LISTENER_RATE_PAUSE_MIN_NS;
@@ -113,7 +113,7 @@ static void rest_until(struct listener *l, int64_t due_ns)
 		io_cancel(&w->loop, &l->accept);
 		return;
 	}
-	rest(l, LIMIT_RATE);
+	pause_for_limit(l, LIMIT_RATE);
 }
 
 /* ---- accepting ---- */
@@ -135,7 +135,7 @@ static void reserve_rate(struct listener *l)
 		return;
 	l->reserved = false;
 	slots_release(l->worker->engine, l->endpoint->frontend);
-	rest_until(l, due_ns);
+	pause_until(l, due_ns);
 }
 
 static bool has_rate(const struct listener *l)
@@ -154,7 +154,7 @@ static bool listener_admit(struct io_op *op)
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF)
 		return false;
 	if (l->state == LISTENER_ON && unlikely(is_memory_short(l))) {
-		rest(l, LIMIT_MEMORY);
+		pause_for_limit(l, LIMIT_MEMORY);
 		return false;
 	}
 	why = slots_take(l->worker->engine, l->endpoint->frontend);
@@ -162,7 +162,7 @@ static bool listener_admit(struct io_op *op)
 	if (l->reserved && has_rate(l))
 		reserve_rate(l);
 	else if (!l->reserved && l->state == LISTENER_ON)
-		rest(l, why);
+		pause_for_limit(l, why);
 	return l->reserved;
 }
 
@@ -264,7 +264,7 @@ static void on_client(struct listener *l, int fd)
 	start_session(w, &letter);
 }
 
-static void pause_accept(struct listener *l, int err)
+static void pause_for_error(struct listener *l, int err)
 {
 	struct worker *w = l->worker;
 	char text[ADDR_TEXT_MAX];
@@ -296,8 +296,8 @@ static void listener_accept_done(struct io_op *op, int result)
 	check(!io_is_pending(op)); /* it was the last of the stream */
 	if (result != -ECANCELED) {
 		if (l->state == LISTENER_ON)
-			pause_accept(l, result);
-	} else if (l->state == LISTENER_RESTING && may_resume(l)) {
+			pause_for_error(l, result);
+	} else if (l->state == LISTENER_LIMITED && may_resume(l)) {
 		listener_resume(l);
 	}
 }
@@ -306,11 +306,11 @@ static void listener_pause_over(struct timer *t)
 {
 	struct listener *l = container_of(t, struct listener, pause);
 
-	check(l->state == LISTENER_PAUSED || l->state == LISTENER_RESTING);
+	check(l->state == LISTENER_LIMITED || l->state == LISTENER_PAUSED);
 	if (l->state == LISTENER_PAUSED)
 		(void)listener_start(l); /* a failure has set the next pause */
 	else
-		listener_resume(l); /* it rested for rate-limit */
+		listener_resume(l); /* it was paused for rate-limit */
 }
 
 void listener_init(struct listener *l, struct worker *w, struct endpoint *ep)
@@ -319,7 +319,7 @@ void listener_init(struct listener *l, struct worker *w, struct endpoint *ep)
 	l->worker = w;
 	l->endpoint = ep;
 	l->state = LISTENER_PAUSED;
-	atomic_init(&l->resting, LIMIT_NONE);
+	atomic_init(&l->paused_for, LIMIT_NONE);
 	io_sock_init(&l->sock, ep->fd, !addr_is_unix(&ep->addr));
 	io_op_init(&l->accept, &l->sock, listener_accept_done);
 	timer_init(&l->pause, listener_pause_over);
@@ -329,7 +329,7 @@ int listener_start(struct listener *l)
 {
 	int r;
 
-	check(atomic_load(&l->resting) == LIMIT_NONE);
+	check(atomic_load(&l->paused_for) == LIMIT_NONE);
 	check(!timer_is_set(&l->pause));
 	l->state = LISTENER_ON;
 	l->accept.kind = IO_ACCEPT;
@@ -337,26 +337,26 @@ int listener_start(struct listener *l)
 	r = io_start(&l->worker->loop, &l->accept);
 	if (r == IO_PENDING)
 		return 0;
-	pause_accept(l, r);
+	pause_for_error(l, r);
 	return r;
 }
 
 void listener_resume(struct listener *l)
 {
 	/* While its cancel is under way, listener_accept_done() looks for room itself. */
-	if (l->state != LISTENER_RESTING || io_is_pending(&l->accept))
+	if (l->state != LISTENER_LIMITED || io_is_pending(&l->accept))
 		return;
-	check(atomic_load(&l->resting) != LIMIT_NONE);
+	check(atomic_load(&l->paused_for) != LIMIT_NONE);
 	check(!l->reserved);
-	/* For want of memory it rests until control says so. */
-	if (atomic_load(&l->resting) == LIMIT_MEMORY && is_memory_short(l))
+	/* For want of memory it is paused until control says so. */
+	if (atomic_load(&l->paused_for) == LIMIT_MEMORY && is_memory_short(l))
 		return;
-	if (timer_is_set(&l->pause)) { /* it rests for rate-limit */
+	if (timer_is_set(&l->pause)) { /* it is paused for rate-limit */
 		if (!rate_has_place(l))
 			return;
 		timer_cancel(&l->worker->loop.timers, &l->pause);
 	}
-	rest_no_more(l);
+	end_pause(l);
 	(void)listener_start(l); /* a failure has set the pause */
 }
 
@@ -365,20 +365,20 @@ void listener_pass_on(struct listener *l)
 	struct engine *e = l->worker->engine;
 	struct frontend *fe = l->endpoint->frontend;
 
-	if (frontend_has_room(l) && atomic_load(&fe->resting) > 0)
+	if (frontend_has_room(l) && atomic_load(&fe->paused) > 0)
 		slots_wake(e, fe, LIMIT_FRONTEND);
-	if (process_has_room(l) && atomic_load(&e->resting) > 0)
+	if (process_has_room(l) && atomic_load(&e->paused) > 0)
 		slots_wake(e, NULL, LIMIT_PROCESS);
-	if (atomic_load(&fe->rate_resting) > 0 && rate_has_place(l))
+	if (atomic_load(&fe->rate_paused) > 0 && rate_has_place(l))
 		slots_wake(e, fe, LIMIT_RATE);
 }
 
 void listener_stop(struct listener *l)
 {
 	check(!l->worker->deaf);
-	rest_no_more(l);
+	end_pause(l);
 	timer_cancel(&l->worker->loop.timers, &l->pause);
-	/* One that rests or pauses begins once more, for the last accept that a cancel makes. */
+	/* One that is paused begins once more, for the last accept that a cancel makes. */
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF && !io_is_pending(&l->accept))
 		(void)listener_start(l); /* a failure set a pause */
 	timer_cancel(&l->worker->loop.timers, &l->pause);

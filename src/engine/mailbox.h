@@ -19,7 +19,7 @@
 #define MAILBOX_LETTERS 256
 
 enum mail_signal {
-	MAIL_RESUME = 1, /* a resting listener may have room */
+	MAIL_RESUME = 1, /* a paused listener may have room */
 	MAIL_DRAIN = 2,  /* accept no more; end with the last session */
 	MAIL_STOP = 4,   /* end all sessions, then end */
 	MAIL_PING = 8,   /* answer that the loop turns */

@@ -36,7 +36,7 @@ void slots_wake(struct engine *e, const struct frontend *fe, enum listener_limit
 
 			if (fe != NULL && l->endpoint->frontend != fe)
 				continue;
-			if (atomic_load(&l->resting) != (int)why)
+			if (atomic_load(&l->paused_for) != (int)why)
 				continue;
 			mailbox_signal(&w->mailbox, MAIL_RESUME);
 			return;
@@ -49,7 +49,7 @@ static void release_process(struct engine *e)
 	const int before = atomic_fetch_sub(&e->sessions, 1);
 
 	check(before > 0);
-	if (atomic_load(&e->resting) > 0)
+	if (atomic_load(&e->paused) > 0)
 		slots_wake(e, NULL, LIMIT_PROCESS);
 }
 
@@ -58,7 +58,7 @@ void slots_release(struct engine *e, struct frontend *fe)
 	const int before = atomic_fetch_sub(&fe->sessions, 1);
 
 	check(before > 0);
-	if (atomic_load(&fe->resting) > 0)
+	if (atomic_load(&fe->paused) > 0)
 		slots_wake(e, fe, LIMIT_FRONTEND);
 	release_process(e);
 }
@@ -87,6 +87,6 @@ void slots_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)
 	if (likely(fe->rate.limit == 0))
 		return;
 	rate_give_back(&fe->rate, since_ns);
-	if (atomic_load(&fe->rate_resting) > 0)
+	if (atomic_load(&fe->rate_paused) > 0)
 		slots_wake(e, fe, LIMIT_RATE);
 }

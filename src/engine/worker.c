@@ -82,7 +82,7 @@ static void worker_woken(struct io_loop *loop)
 	(void)timer_set(&w->loop.timers, &w->baton, w->loop.now_ns + WORKER_BATON_NS);
 }
 
-/* A release wakes one worker. When nobody took the slot by now, the others need not rest either. */
+/* A release wakes one worker. When nobody took the slot by now, the others need not be paused either. */
 static void worker_pass_baton(struct timer *t)
 {
 	struct worker *w = container_of(t, struct worker, baton);

@@ -4,7 +4,7 @@
  *
  * A worker's things are touched by its own thread. The exceptions, each with the reason why it is safe,
  * are listed in engine.h: mailbox and `asked` (spinlocks), counters and tallies (one writer, relaxed), log
- * ring, `load`, `looked`, `pong`, `has_source_waits` and the listeners' `resting` flags (atomics).
+ * ring, `load`, `looked`, `pong`, `has_source_waits` and the listeners' `paused_for` (atomics).
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -47,7 +47,7 @@ struct worker {
 	struct evict_walk evict_walk;
 	uint8_t sum_mark : 2; /* tallies.h: of the last walk that adds up, 1 and 2 by turns; 0 = none */
 	struct timer age;     /* give_back.c; set only while something rests */
-	struct timer baton;         /* after a resume: wakes the next who rests, if room is left */
+	struct timer baton;         /* after a resume: wakes the next who is paused, if room is left */
 	struct log_ring *log;       /* owns */
 	struct log_limit *line_limits; /* owns; in the order of tallies, of lines about one server, or about
 					  * clients that one frontend kept out */

@@ -11,8 +11,8 @@
  *  - the tables of maxconn-per-source (sharded spinlocks) and the clocks of rate-limit (a spinlock each),
  *    where they are configured; the rounds of looking for sessions that are ending (atomics, touched
  *    only when a source has reached its limit);
- *  - the session counts of the process and of each frontend, each worker's load, and the resting
- *    flags of listeners (atomics, touched once a connection);
+ *  - the session counts of the process and of each frontend, each worker's load, and what
+ *    listeners are paused for (atomics, touched once a connection);
  *  - whether memory is short, and whether control watches it (atomics, written by control alone);
  *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
  *  - each worker's list of what control asks it for (spinlock), and the buffer of each inquiry, which one
@@ -65,7 +65,7 @@ struct engine {
 	struct worker **workers; /* owns */
 	unsigned worker_count;
 	_Alignas(64) atomic_int sessions; /* of the process; a reservation is taken before accept */
-	atomic_int resting;
+	atomic_int paused; /* listeners that are paused because of it */
 	_Atomic int workers_ready;
 	_Atomic int workers_done;
 	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */

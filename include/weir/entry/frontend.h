@@ -27,8 +27,8 @@ struct frontend {
 	bool guarded;   /* admission.c has something to ask */
 	bool choosy;    /* and some of it of the peer's own address, before it is a session */
 	_Alignas(64) atomic_int sessions;
-	atomic_int resting; /* workers whose listeners rest because of the limit */
-	atomic_int rate_resting; /* the same because of rate-limit */
+	atomic_int paused; /* listeners that are paused because of the limit */
+	atomic_int rate_paused; /* the same because of rate-limit */
 	_Atomic uint64_t total;
 	_Atomic uint64_t denied; /* clients that admission.c sent away */
 	struct rate rate;        /* of rate-limit; without one, limit is 0 */
