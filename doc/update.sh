@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# update.sh - puts the options table into weir.ini(5) and reference.md, between their marks.
+# update.sh - puts the options table into weir.ini(5) and reference.md, and what is counted into figures.md,
+# between their marks.
 #
 #   sh doc/update.sh [WEIR]      WEIR is the binary to ask, build/src/weir when not given
 #
-# tests/cli/test_reference.py fails when the pages and the table differ.
+# tests/cli/test_reference.py fails when a page and its table differ.
 
 set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
@@ -24,3 +25,4 @@ put() {
 
 put "$root/doc/man/weir.ini.5" man
 put "$root/doc/reference.md" markdown
+put "$root/doc/figures.md" figures

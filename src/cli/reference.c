@@ -274,8 +274,10 @@ enum exit_code cli_reference(const struct cli_args *a)
 {
 	const struct style *s = strcmp(a->reference, "man") == 0 ? &man : &markdown;
 
+	if (strcmp(a->reference, "figures") == 0)
+		return cli_figures();
 	if (!is_man(s) && strcmp(a->reference, "markdown") != 0) {
-		fprintf(stderr, "weir: --reference is man or markdown, not '%s'\n", a->reference);
+		fprintf(stderr, "weir: --reference is man or markdown, or figures, not '%s'\n", a->reference);
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++)

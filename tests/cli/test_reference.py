@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The documents and the options table say the same."""
 
+import glob
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WEIR = os.environ.get("WEIR_BIN", os.path.join(ROOT, "build", "src", "weir"))
-PAGES = {"man": "doc/man/weir.ini.5", "markdown": "doc/reference.md"}
+PAGES = {"man": "doc/man/weir.ini.5", "markdown": "doc/reference.md", "figures": "doc/figures.md"}
 
 
 def read(path):
@@ -36,6 +37,20 @@ def test_every_key_of_the_table_is_on_the_page():
     page = reference("markdown")
     assert len(keys) > 60
     assert [k for k in keys if f"`{k}" not in page] == []
+
+
+def rows_of(table, pattern):
+    path, = glob.glob(os.path.join(ROOT, "include/weir/*", table))
+    return re.findall(pattern, read(path), re.M)
+
+
+def test_every_row_of_what_is_counted_is_on_the_page():
+    rows = rows_of("counters.tbl.h", r"^COUNTER\((\w+),")
+    rows += [c for c in rows_of("tallies.tbl.h", r"^TALLY\(\w+, \w+, [^,]+, \w+, (\w+),") if c != "none"]
+    rows += [name.lower() for name in rows_of("close_reasons.tbl.h", r"^REASON\((\w+),")]
+    page = reference("figures")
+    assert len(rows) > 70
+    assert [row for row in rows if f"\n| `{row}` |" not in page] == []
 
 
 def test_another_style_is_refused():

@@ -45,7 +45,7 @@ struct cli_args {
 	const char *pid_path;
 	const char *signal_name; /* -s to a running weir: stop, quit, reopen */
 	const char *seconds;	 /* as written */
-	const char *reference;	 /* man or markdown */
+	const char *reference;	 /* man, markdown or figures */
 	bool json;		 /* --json, or --format=json */
 	bool probe;
 	bool once;
@@ -76,6 +76,7 @@ enum exit_code cli_status(const struct cli_args *a);
 enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
 enum exit_code cli_reference(const struct cli_args *a);
+enum exit_code cli_figures(void);
 enum exit_code cli_version(const struct cli_args *a);
 /* Prints the help page of a verb (enum cli_verb) on stdout; false if it has none. */
 bool cli_help_verb(unsigned verb);
