@@ -135,8 +135,10 @@ static enum exit_code run_child(struct starter *s, struct config_input *input, p
 
 	/* Ctrl-C during startup is meant for both. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
+	if (getppid() != parent) {
+		config_input_free(input);
 		return EXIT_FATAL;
+	}
 	s->fd = away_from_standard(s->fd);
 	inherit_environment(parent);
 	(void)setsid(); /* cannot fail: a new child does not lead a group */

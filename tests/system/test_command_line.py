@@ -504,6 +504,15 @@ def test_a_log_that_goes_nowhere_is_told_once(background, server):
     assert "goes nowhere" not in got.stderr
 
 
+def test_a_wrong_file_is_told_alike_in_front_and_behind(background, server):
+    config = background.config(server, more="maxconn = ten\n")
+    got = background.start(config)
+    ahead = run(config)
+    assert (got.returncode, got.stdout, got.stderr) == (1, "", ahead.stderr)
+    assert ahead.returncode == 1
+    assert "1 error, 0 warnings" in got.stderr
+
+
 def test_the_parent_has_the_exit_code_and_the_words_of_a_daemon_that_failed(background, server):
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
