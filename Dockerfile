@@ -1,11 +1,11 @@
-# weir in a container of 3 MB:  docker build -t weir .
+# weir in a 3 MB container:  docker build -t weir .
 #   docker run --rm -p 8080:8080 -e WEIR_SERVER=10.0.0.1:80 weir
 #   docker run --rm -p 8080:8080 -v ./weir.ini:/etc/weir/weir.ini:ro weir
 #   docker run --rm -p 8080:8080 weir forward :8080 10.0.0.1:80 10.0.0.2:80
 #
-# The image holds the binary, the libraries that it is linked with, one user and one file of configuration
-# (conf/examples/container.ini): no shell, no package manager. SIGTERM drains and ends it; logs go to stderr.
-# driver = io_uring works where the runtime's seccomp profile allows it; the default one of most does not.
+# The image contains the binary, the libraries that it is linked with, one user and one configuration file
+# (conf/examples/container.ini): no shell, no package manager. SIGTERM drains weir, then it exits; logs go to
+# stderr. driver = io_uring works where the runtime's seccomp profile allows it; most default profiles do not.
 
 FROM debian:13-slim AS build
 RUN apt-get update \
@@ -25,7 +25,7 @@ RUN meson setup /build --prefix=/usr -Dtests=false -Dbench=false \
 
 FROM scratch
 COPY --from=build /image/ /
-# Group 0 may write too: some clusters choose the user themselves, and leave it that group.
+# Group 0 may write too: some clusters assign an arbitrary user, but keep it in this group.
 COPY --from=build --chown=10001:0 /runtime/ /run/
 ENV PATH=/usr/bin
 USER 10001:0

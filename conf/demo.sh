@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# demo.sh - weir at work within a minute: real sockets, real load, a server that leaves and returns.
+# demo.sh - shows weir at work within a minute: real sockets, real load, a server that stops and returns.
 #
 #   sh conf/demo.sh [SECONDS] [FLAG...]
 #
-# Installs what is missing (and says what), builds into build/, then runs `weir demo`, which takes the
-# flags. Exit code 0 means that every byte arrived and no client saw an error. Safe to repeat; needs no
-# terminal.
+# Installs missing packages (and names them), builds into build/, then runs `weir demo` with the flags.
+# Exit code 0 means that every byte arrived and no client saw an error. Safe to repeat; needs no terminal.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 . "$root/tests/lib.sh"
@@ -23,13 +22,13 @@ step() {
 }
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev liburing-dev"
-# shellcheck disable=SC2086  # a list of words
+# shellcheck disable=SC2086  # a word list
 if ! command -v dpkg-query >/dev/null 2>&1; then
-    step 1 packages "not looked for"
+    step 1 packages "not looked up"
     need_packages "$logs/demo-install.log" $packages
 else
     missing=$(missing_packages $packages)
-    step 1 packages "${missing:+missing:}${missing:-all there}"
+    step 1 packages "${missing:+missing:}${missing:-all installed}"
     need_packages "$logs/demo-install.log" $packages || exit 3
 fi
 
@@ -43,7 +42,7 @@ build() {
 step 2 build "build/src/weir"
 if ! build >"$log" 2>&1; then
     tail -n 20 "$log"
-    echo "The build failed; all of it: $log"
+    echo "The build failed; full output: $log"
     exit 1
 fi
 

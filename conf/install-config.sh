@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# install-config.sh - installs the first configuration, and leaves one alone that is there.
+# install-config.sh - installs the initial configuration, unless one exists already.
 #
-#   install-config.sh FILE FOLDER     called by `meson install`, with DESTDIR in the environment
+#   install-config.sh FILE FOLDER     run by `meson install`, with DESTDIR in the environment
 
 set -e
 folder=${DESTDIR:-}$2
