@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
-# lib.sh - what the scripts share: packages that are missing, a build folder that fits, counting.
+# lib.sh - functions shared by the scripts: missing packages, build directories, test counts.
 #
 # Sourced by tests/run.sh, tests/traffic/run.sh, conf/demo.sh and .ci/run. POSIX sh. The caller sets
 # `root` (the checkout) before it sources this file.
 
 PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
-# Debian's Python: only that one has Debian's pytest.
+# Debian's Python: only this one has Debian's pytest.
 PYTHON=/usr/bin/python3
 export PATH PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8
 
@@ -23,10 +23,10 @@ can_be_root() {
     [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
 }
 
-# leave_bare_chroot SCRIPT ARGUMENT... runs the script again where `/` is a mount point, when it is not one
-# here: in a bare chroot no process can make its mounts private, which network namespaces and many tests
+# leave_bare_chroot SCRIPT ARGUMENT... runs the script again where `/` is a mount point, if it is not one
+# here: in a bare chroot, no process can make its mounts private, which network namespaces and many tests
 # need. The new root is a private copy of this one, in a mount namespace that ends with the script; it is
-# mounted below /proc, because that can be made private first and so no mount reaches the outside.
+# mounted below /proc, because /proc can be made private first, so no mount propagates to the outside.
 leave_bare_chroot() {
     if [ "$(id -u)" != 0 ] || mountpoint -q / || ! mountpoint -q /proc ||
         ! unshare --mount --propagation unchanged true 2>/dev/null; then
@@ -39,7 +39,7 @@ leave_bare_chroot() {
         exec chroot /proc/fs/root sh -c '"'"'cd "$0" && exec sh "$@"'"'"' "$@"' sh "$(pwd)" "$@"
 }
 
-# missing_packages PACKAGE... prints those that are not installed.
+# missing_packages PACKAGE... prints the packages that are not installed.
 missing_packages() {
     for package; do
         case $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) in
@@ -54,7 +54,7 @@ apt_quietly() {
         apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null
 }
 
-# Installs under a policy that starts no service; whatever policy was there before stays.
+# Installs under a policy that starts no service; an existing policy stays.
 install_packages() (
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then
@@ -66,19 +66,19 @@ install_packages() (
     apt_quietly update && apt_quietly install --no-install-recommends "$@"
 )
 
-# need_packages LOG PACKAGE... installs what is missing, and says which; silent when nothing is.
+# need_packages LOG PACKAGE... installs the missing packages and names them; silent if none is missing.
 need_packages() {
     log=$1
     shift
     if ! command -v dpkg-query >/dev/null 2>&1; then
-        echo "This is not Debian, so nothing can be installed from here. What is needed, by Debian's names:"
+        echo "This is not Debian: install these packages yourself (names as in Debian):"
         echo "  $*"
         return 0
     fi
     missing=$(missing_packages "$@")
     [ -n "$missing" ] || return 0
     if ! can_be_root; then
-        echo "Some packages are missing, and only root can install them. Please run this first:"
+        echo "Some packages are missing, and only root can install them. Run this first:"
         echo "  apt-get install --no-install-recommends$missing"
         return 1
     fi
@@ -87,14 +87,14 @@ need_packages() {
     # shellcheck disable=SC2086  # a list of words
     if ! install_packages $missing >"$log" 2>&1; then
         tail -n 20 "$log"
-        echo "Installing failed (all of it: $log). What is missing:"
+        echo "The installation failed (full output: $log). Install the missing packages:"
         echo "  apt-get install --no-install-recommends$missing"
         return 1
     fi
 }
 
-# build_setup FOLDER OPTION... makes the folder ready for ninja; does nothing when it is.
-# An option is written -Dname=value; CC is honoured the first time.
+# build_setup FOLDER OPTION... prepares the directory for ninja; does nothing if it is ready.
+# An option is written -Dname=value; CC takes effect only the first time.
 build_setup() {
     folder=$1
     shift
@@ -111,7 +111,7 @@ build_setup() {
     fi
 }
 
-# Was this folder made for this checkout, and not copied here from another one?
+# Was this directory created for this checkout, and not copied from another one?
 build_is_here() {
     "$PYTHON" - "$1" "$root" <<'PY'
 import json, os, sys
@@ -126,7 +126,7 @@ sys.exit(not ok)
 PY
 }
 
-# Those of the options that the folder does not have yet.
+# Prints the options that the directory does not have yet.
 build_options_wrong() {
     "$PYTHON" - "$@" <<'PY'
 import json, os, sys
@@ -142,8 +142,8 @@ for option in sys.argv[2:]:
 PY
 }
 
-# count_meson JSON prints "N passed, N failed, N skipped" of a log that `meson test` wrote: a program
-# counts as its cmocka cases, any other program as one.
+# count_meson JSON prints "N passed, N failed, N skipped" for a log of `meson test`: a cmocka program counts
+# as its cases, any other program as one.
 count_meson() {
     "$PYTHON" - "$1" <<'PY'
 import json, re, sys
@@ -166,7 +166,7 @@ print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 PY
 }
 
-# count_pytest LOG does the same with what pytest wrote.
+# count_pytest LOG does the same for the output of pytest.
 count_pytest() {
     "$PYTHON" - "$1" <<'PY'
 import re, sys

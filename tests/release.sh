@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# release.sh - a fresh Debian of a given release, and in it what README tells a user to type.
+# release.sh - runs the commands from README in a fresh Debian of a given release.
 #
 #   sh tests/release.sh 12|13            conf/demo.sh and tests/run.sh
-#   sh tests/release.sh 12|13 --short    conf/demo.sh and tests/run.sh --unit, warnings of its gcc and its
-#                                        clang being errors
+#   sh tests/release.sh 12|13 --short    conf/demo.sh and tests/run.sh --unit, with warnings of its gcc and
+#                                        its clang as errors
 #
-# Needs root and debootstrap; says why when it cannot be run. The tree is made once, in build/trees, and each
-# run starts from it; see in_fresh_debian in tests/service/debian.sh.
-# The last line is `N passed, N failed, N skipped`: the tests of the suite, and one for each other step.
+# Needs root and debootstrap; prints the reason if it cannot run. The tree is created once, in build/trees,
+# and each run starts from it; see in_fresh_debian in tests/service/debian.sh.
+# The last line is `N passed, N failed, N skipped`: the tests of the suite, plus one for each other step.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 . "$root/tests/lib.sh"
@@ -45,7 +45,7 @@ inside() {
     step "sh conf/demo.sh" sh conf/demo.sh
     if [ "$1" = --short ]; then
         meson configure build -Dwerror=true
-        step "sh tests/run.sh --unit, where warnings of gcc are errors" sh tests/run.sh --unit
+        step "sh tests/run.sh --unit, with warnings of gcc as errors" sh tests/run.sh --unit
         step "warnings of clang are errors" clang_build
     else
         step "sh tests/run.sh" sh tests/run.sh
@@ -74,7 +74,7 @@ cat "$log"
 echo
 echo "Debian $release: $(($(date +%s) - start)) s"
 counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1 | tr -cs '0-9\n' ' ')
-# The step of the suite has these counts, unless it did not come to its end.
+# The step of the suite provides these counts, unless it did not finish.
 steps=$(grep -c '^== ok$' "$log")
 failed=$(grep -c '^== FAILED$' "$log")
 # shellcheck disable=SC2086  # three numbers

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh - installs what is missing, builds, runs every test, prints one summary.
+# run.sh - installs missing packages, builds, runs every test and prints one summary.
 #
 #   sh tests/run.sh            all tests of the release build
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
@@ -10,11 +10,11 @@
 #                              TSan, a million seeds, the mutants, real programs, a booted systemd, the image,
 #                              a fresh Debian 13
 #
-# Beside it: tests/release.sh 12|13 (all of README's two commands in a fresh Debian), tests/arm64.sh.
+# See also: tests/release.sh 12|13 (README's two commands in a fresh Debian), tests/arm64.sh.
 #
-# For Debian 12 and 13, as root or with sudo (only to install). Needs no terminal, starts no service, writes
-# nothing outside of the build folders, is incremental and safe to repeat. The last line is
-# `N passed, N failed` or `N passed, N failed, N skipped`; the exit code says whether anything failed.
+# For Debian 12 and 13, as root or with sudo (only for installing). Needs no terminal, starts no service,
+# writes nothing outside the build directories, is incremental and safe to repeat. The last line is
+# `N passed, N failed` or `N passed, N failed, N skipped`; the exit code is 0 only if nothing failed.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 . "$root/tests/lib.sh"
@@ -58,8 +58,8 @@ case $mode in
     *) seeds=100000 ;;
 esac
 
-# Temporary files lie in the build folder, unless its name is too long for the Unix sockets in it, or
-# user nobody, whom some tests turn into, may not go there.
+# Temporary files go to the build directory, unless its path is too long for the Unix sockets in it, or the
+# user nobody, which some tests switch to, cannot enter it.
 TMPDIR=$root/build/tmp
 mkdir -p "$TMPDIR"
 open_to_all() {
@@ -81,13 +81,13 @@ export TMPDIR
 total_passed=0 total_failed=0 total_skipped=0
 broken=
 
-# seconds since START (as `date +%s%N` gave it), with one decimal
+# seconds since START (as printed by `date +%s%N`), with one decimal
 seconds_since() {
     echo "$1 $(date +%s%N)" | awk '{ printf "%.1f", ($2 - $1) / 1e9 }'
 }
 
-# part TITLE LOG COMMAND... runs one part. Its counts are the last line of its output that reads
-# `N passed, N failed...`; without one it counts as nothing when it went well, as one failure else.
+# part TITLE LOG COMMAND... runs one part. Its counts come from the last line of its output that reads
+# `N passed, N failed...`; without such a line, it counts as nothing on success and as one failure otherwise.
 part() {
     title=$1
     log=$logs/$2.log
@@ -118,7 +118,7 @@ part() {
     return 1
 }
 
-# Says that something counts as one test when the command works.
+# Counts the command as one test.
 as_one_test() {
     if "$@"; then
         echo "1 passed, 0 failed"
@@ -128,7 +128,7 @@ as_one_test() {
     fi
 }
 
-# The sanitizers of Debian 12 do not know the address space randomisation of newer kernels.
+# The sanitizers of Debian 12 cannot cope with the address space randomisation of newer kernels.
 still() {
     if setarch "$(uname -m)" -R true 2>/dev/null; then
         setarch "$(uname -m)" -R "$@"
@@ -142,7 +142,7 @@ build() {
     build_setup "$@" && ninja -C "$1"
 }
 
-# meson_tests FOLDER NAME CHOICE...: what `meson test` runs for CHOICE; NAME is its log's
+# meson_tests FOLDER NAME CHOICE...: runs `meson test` with CHOICE; NAME is the name of its log
 meson_tests() {
     where=$1
     name=$2
@@ -155,7 +155,7 @@ meson_tests() {
     return $code
 }
 
-# simulate FOLDER DRIVER SEEDS: its output and its code go to files
+# simulate FOLDER DRIVER SEEDS: writes its output and its exit code to files
 simulate() {
     # shellcheck disable=SC2086  # words
     still timeout --foreground --kill-after=10 3000 "$root/$1/tests/sim/sim" --driver "$2" --seeds "$3" \
@@ -163,8 +163,8 @@ simulate() {
     echo $? >"$logs/sim-$2.code"
 }
 
-# simulation FOLDER SEEDS [OF A RING]: each driver is a test, the slowest beside the others; who failed
-# speaks last
+# simulation FOLDER SEEDS [RING SEEDS]: each driver is a test, the slowest in parallel with the others; the
+# output of failed drivers comes last
 simulation() {
     simulate "$1" io_uring "${3:-$2}" &
     simulate "$1" epoll "$2"
@@ -185,7 +185,7 @@ simulation() {
     [ "$bad" = 0 ]
 }
 
-# Each mutant is a test: found is passed.
+# Each mutant is a test, which passes when the mutant is found.
 mutants() {
     timeout --foreground --kill-after=10 3000 "$PYTHON" tests/sim/mutants.py >"$logs/mutants.out" 2>&1
     code=$?
@@ -196,12 +196,12 @@ mutants() {
     return $code
 }
 
-# Tests wait more than they reckon: five at a time where there are two processors, file by file. Under a
-# sanitizer they reckon: three.
+# Tests wait more than they compute: five at a time with two processors, one file per job. Under a
+# sanitizer they compute more: three at a time.
 jobs=$((2 * $(nproc) + 1))
 [ "$jobs" -le 8 ] || jobs=8
 
-# pytests NAME PATH... [OPTION...]: code 5 is "no test was chosen"
+# pytests NAME PATH... [OPTION...]: exit code 5 means "no tests collected"
 pytests() {
     name=$1
     shift
@@ -215,7 +215,7 @@ pytests() {
     return $code
 }
 
-# compiled_by COMPILER COMMAND...: for the first time that a folder is made
+# compiled_by COMPILER COMMAND...: takes effect when a build directory is first created
 compiled_by() {
     CC=$1
     export CC
@@ -226,7 +226,7 @@ compiled_by() {
     return $code
 }
 
-# with FOLDER COMMAND...: the tests take the daemon of that build
+# with FOLDER COMMAND...: the tests use the daemon of that build
 with() {
     WEIR_BIN=$root/$1/src/weir
     WEIR_BUILD=$root/$1
@@ -238,7 +238,7 @@ with() {
     return $code
 }
 
-# on_ring WORKERS COMMAND...: the system tests take io_uring, and so many workers; 0: what each test says
+# on_ring WORKERS COMMAND...: runs the system tests on io_uring with WORKERS workers; 0: as each test says
 on_ring() {
     WEIR_TEST_DRIVER=io_uring
     export WEIR_TEST_DRIVER
@@ -250,18 +250,18 @@ on_ring() {
     return $code
 }
 
-# soak DRIVER: half a minute of it; tests/soak/soak.py goes on for longer
+# soak DRIVER: half a minute; run tests/soak/soak.py for longer
 soak() {
     still timeout --foreground --kill-after=10 300 "$PYTHON" tests/soak/soak.py --minutes 0.4 --driver "$1"
 }
 
-# finish: the summary and the exit code
+# finish: prints the summary and exits
 finish() {
     echo
     if [ -n "$broken" ]; then
-        echo "What failed, and where all of its output is:$broken"
+        echo "Failed parts, and their full output:$broken"
     else
-        echo "All is well."
+        echo "Everything passed."
     fi
     if [ "$total_skipped" -gt 0 ]; then
         echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
@@ -276,28 +276,28 @@ finish() {
 
 case $mode in
     quick) choice="-m smoke --ignore=tests/system/test_ring.py" ;;
-    *) choice="--ignore=tests/system/test_ring.py" ;; # on io_uring, below
+    *) choice="--ignore=tests/system/test_ring.py" ;; # runs on io_uring, below
 esac
-# What control does by itself is the same with each driver.
+# What the control thread does on its own is the same with each driver.
 once=
 for name in test_doctor test_command_line test_logs test_admin test_harness attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
     attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do
     once="$once --ignore=tests/system/$name.py"
 done
-# What a ring is most likely to do in another way, as far as it takes no longer than twenty seconds.
+# What is most likely to behave differently on a ring, as far as it takes at most twenty seconds.
 ring_choice="tests/system/test_ring.py tests/system/test_stop.py tests/system/test_contract.py
     tests/system/test_streams.py -m smoke --dist load"
 
 if [ "$mode" != unit ]; then
     part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
     part "tidy can fail" tidy-self pytests tidy tests/tidy
-    part "what the bench makes of figures" bench-report pytests bench bench/harness/test_report.py
+    part "reports of the benchmark" bench-report pytests bench bench/harness/test_report.py
 fi
 part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled || finish
 part "unit tests" unit meson_tests build unit --suite unit
-part "the model of the kernel" model meson_tests build model --suite model
-part "simulation, $seeds seeds, half for a ring" sim simulation build "$seeds" $((seeds / 2))
+part "kernel model" model meson_tests build model --suite model
+part "simulation, $seeds seeds, half of them on a ring" sim simulation build "$seeds" $((seeds / 2))
 [ "$mode" != unit ] || finish
 part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
@@ -307,19 +307,19 @@ if [ "$mode" = full ]; then
     part "system tests, io_uring" ring on_ring 0 with build pytests ring tests/system $once
 elif [ "$mode" = default ]; then
     # shellcheck disable=SC2086  # words
-    part "system tests, io_uring, a choice" ring on_ring 0 with build pytests ring $ring_choice
+    part "system tests, io_uring, a selection" ring on_ring 0 with build pytests ring $ring_choice
 fi
 [ "$mode" = quick ] ||
-    part "installed tree, the unit's sandbox" service with build pytests service tests/service
+    part "installed tree, sandbox of the unit" service with build pytests service tests/service
 [ "$mode" = full ] || finish
 
 jobs=$(($(nproc) + 1))
 [ "$jobs" -le 4 ] || jobs=4
-# Errors end the program, so that none is a line in a log that nobody reads.
+# Errors end the program, so that none goes unnoticed in a log.
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export WEIR_TEST_TIMEOUT_SCALE=4 WEIR_TEST_WAIT=80
-# At an exit with threads it would sleep for a second, in case they have something to report.
+# On exit with running threads, TSan would sleep for a second to wait for their reports.
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=20
 
 # Plain char is unsigned on arm64.
@@ -331,7 +331,7 @@ part "-Werror, clang" werror-clang as_one_test compiled_by clang build build-cla
 
 if part "build without io_uring" plain-build \
     build build-plain -Dio_uring=disabled -Dwerror=true -Dtests=false -Dbench=false; then
-    part "without io_uring: the choice of a driver" plain-driver \
+    part "without io_uring: choice of the driver" plain-driver \
         with build-plain pytests plain tests/system/test_driver.py
 fi
 if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=address,undefined; then
@@ -339,7 +339,7 @@ if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=add
     part "ASan, UBSan: simulation, 30000 seeds" asan-sim simulation build-asan 30000
     part "ASan, UBSan: smoke tests" asan-smoke with build-asan pytests asan tests/system -m smoke
     # shellcheck disable=SC2086  # words
-    part "ASan, UBSan: smoke tests, io_uring, a choice" asan-ring \
+    part "ASan, UBSan: smoke tests, io_uring, a selection" asan-ring \
         on_ring 0 with build-asan pytests asan-ring $ring_choice
     part "ASan, UBSan: attacks" asan-attack with build-asan pytests asan-attack tests/system/attack
     # shellcheck disable=SC2086  # words
@@ -350,7 +350,7 @@ fi
 if part "build with TSan" tsan-build \
     compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
     part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
-    # The simulator has one thread: there is nothing for TSan to see.
+    # The simulator has one thread: TSan has nothing to find.
     WEIR_TEST_THREADS=4
     export WEIR_TEST_THREADS
     part "TSan: smoke tests, 4 workers" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
@@ -362,10 +362,10 @@ if part "build with TSan" tsan-build \
     part "TSan: attacks, io_uring" tsan-attack-ring \
         on_ring 4 with build-tsan pytests tsan-attack-ring tests/system/attack $once
 fi
-part "simulation, 1000000 seeds, 400000 of a ring" sim-million simulation build 1000000 400000
+part "simulation, 1000000 seeds, 400000 on a ring" sim-million simulation build 1000000 400000
 part "the simulator finds every mutant" mutants mutants
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
-part "the bars of balancing" balance with build sh tests/traffic/balance.sh
+part "balancing bars" balance with build sh tests/traffic/balance.sh
 part "the unit under a booted systemd" systemd sh tests/service/systemd.sh
 part "the container image" image sh tests/service/image.sh
 part "Debian 13: build, unit tests, demo" debian13 sh tests/release.sh 13 --short
