@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""attacks.py - the same four attacks on weir and on HAProxy; the table of doc/reliability.md.
+"""attacks.py - runs the same four attacks on weir and on HAProxy, for the table in doc/reliability.md.
 
     python3 bench/attacks.py [--sut weir,haproxy] [--json FILE]
 
-Needs root (a network namespace for the third attack), HAProxy, and nothing else at work on the machine. No
-bar is judged here: the tests in tests/system/attack do that. WEIR_BIN names the binary.
+Needs root (a network namespace for the third attack), HAProxy, and an otherwise idle machine. It checks no
+bars: the tests in tests/system/attack do. WEIR_BIN names the binary.
 """
 
 import argparse
@@ -261,9 +261,10 @@ ATTACKS = (refused_flood, cut_streams, self_connect, slow_readers)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sut", default="weir,haproxy")
-    parser.add_argument("--attack", default=",".join(a.__name__ for a in ATTACKS))
-    parser.add_argument("--json", help="a file for the figures")
+    parser.add_argument("--sut", default="weir,haproxy", help="proxies to attack (default weir,haproxy)")
+    parser.add_argument("--attack", default=",".join(a.__name__ for a in ATTACKS),
+                        help="attacks to run (default all)")
+    parser.add_argument("--json", help="file to write the figures to")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("attacks.py needs root: it makes a network namespace and clients of another user")

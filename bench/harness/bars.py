@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""bars.py - what we hold ourselves to, and whether the figures of some runs meet it.
+"""bars.py - the performance bars, and whether the figures of given runs meet them.
 
     sh bench/run.sh --bars NAME...          names of runs in bench/results, or paths to their JSON
 
-Several runs are taken together, those of the small benches too. A workload that more than one of them
-measured is taken from the last, and who is missing there is compared within an older one; so a ratio is
-always one within a round of one run. Each figure is
-compared as it is printed, with two decimals. Exit code: 0 when every bar is met, 1 when one is not met,
-undecided or not measured (a stretch goal is never a reason), 2 for a file that is none.
+Several runs are combined, including those of the small benchmarks. A workload measured by more than one
+run is taken from the last one; a contender that is missing there is compared within an older run, so a
+ratio always lies within one round of one run. Each figure is compared as printed, with two decimals.
+Exit code: 0 if every bar is met, 1 if a bar is not met, undecided or not measured (a stretch goal never
+counts), 2 for a file that is not a run.
 """
 
 import argparse
@@ -281,7 +281,7 @@ def text(bars, heads):
 def main():
     parser = argparse.ArgumentParser(prog="bench/run.sh --bars", description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="+", metavar="NAME",
-                        help="of runs in bench/results, or paths to their JSON; taken together")
+                        help="names of runs in bench/results, or paths to their JSON; runs are combined")
     args = parser.parse_args()
     try:
         cells, small, heads = load(args.names)

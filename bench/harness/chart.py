@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""chart.py - the SVG of a run: one small panel for each workload, capacity as a multiple of HAProxy's.
+"""chart.py - the SVG of a run: one small panel per workload, capacity as a multiple of HAProxy's.
 
     sh bench/run.sh --chart NAME [--only WORKLOAD,...] [--contenders A,B,...] [--base CONTENDER] [--out FILE]
 
-Draws bench/results/NAME.json again, without a run. 1.00 is the base: a contender, or `best`, which is
-the best row of HAProxy's in each workload by itself (so there is one bar for all its rows). All panels
-have one scale. Works on a light and on a dark page: nothing is painted behind.
+Redraws bench/results/NAME.json without a run. 1.00 is the base: a contender, or `best`, which is the best
+HAProxy row of each workload (so there is one bar for all its rows). All panels share one scale. Works on
+light and dark pages: there is no background.
 """
 
 import argparse
@@ -199,12 +199,14 @@ def merged(runs):
 def main():
     parser = argparse.ArgumentParser(prog="bench/run.sh --chart", description=__doc__.split("\n")[0])
     parser.add_argument("names", metavar="NAME", nargs="+",
-                        help="of a run in bench/results, or a path to its JSON; later ones replace workloads")
-    parser.add_argument("--only", default="", metavar="WORKLOAD,...", help="bulk* is all that begin so")
+                        help="run in bench/results, or path to its JSON; later runs replace workloads")
+    parser.add_argument("--only", default="", metavar="WORKLOAD,...",
+                        help="workloads to draw; bulk* selects all that start with bulk")
     parser.add_argument("--contenders", default="", metavar="A,B,...",
-                        help="in this order; best is the best row of HAProxy's")
-    parser.add_argument("--base", default=BEST, help="what is 1.00: a contender, or best, as above")
-    parser.add_argument("--out", default="", metavar="FILE", help="where to (NAME.svg beside the JSON)")
+                        help="contenders to draw, in this order; best is the best HAProxy row")
+    parser.add_argument("--base", default=BEST, help="contender that is 1.00, or best, as above")
+    parser.add_argument("--out", default="", metavar="FILE",
+                        help="output file (default NAME.svg next to the JSON)")
     args = parser.parse_args()
     paths, runs = [path_of(name) for name in args.names], []
     for path in paths:

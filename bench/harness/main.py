@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""main.py - the bench: rounds of every contender in turn, and what came out of them; see bench/run.sh.
+"""main.py - the benchmark: rounds of every contender in turn, and their results; see bench/run.sh.
 
-Changes one thing on the machine, net.ipv4.tcp_congestion_control, and puts it back however it ends.
-Exit code: 0 when every cell is a result, 1 when one is not, 2 for a wrong command line, 3 when the
-environment refuses, 130 when interrupted (what was measured until then is written).
+Changes one setting of the machine, net.ipv4.tcp_congestion_control, and restores it however it ends.
+Exit code: 0 if every cell has a result, 1 if one does not, 2 for a wrong command line, 3 if the
+environment does not allow the run, 130 if interrupted (results so far are written).
 """
 
 import argparse
@@ -38,18 +38,22 @@ def say(text):
 def arguments():
     parser = argparse.ArgumentParser(prog="bench/run.sh", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few workloads, one round, under 3 minutes")
-    parser.add_argument("--rounds", type=int, help="rounds of every contender in turn (5)")
-    parser.add_argument("--seconds", type=float, help="of each cell (3)")
+    parser.add_argument("--rounds", type=int,
+                        help="number of rounds, each with every contender in turn (default 5)")
+    parser.add_argument("--seconds", type=float, help="duration of each cell (default 3)")
     parser.add_argument("--only", default="", metavar="WORKLOAD,...",
-                        help="names; bulk* is all that begin so")
-    parser.add_argument("--contenders", default="", metavar="A,B,...")
+                        help="workloads to run; bulk* selects all that start with bulk")
+    parser.add_argument("--contenders", default="", metavar="A,B,...", help="contenders to run")
     parser.add_argument("--contender", action="append", default=[], metavar="NAME=PATH:ROW",
-                        help="another program, run as contender ROW is")
-    parser.add_argument("--name", default="latest", help="of the files in bench/results")
-    parser.add_argument("--cap", type=int, default=30, help="percent of a core in the capacity view")
-    parser.add_argument("--views", default="ec", help="e = efficiency, c = capacity")
+                        help="add a contender: the program at PATH, run in the same way as ROW")
+    parser.add_argument("--name", default="latest",
+                        help="name of the files in bench/results (default latest)")
+    parser.add_argument("--cap", type=int, default=30,
+                        help="percent of a core in the capacity view (default 30)")
+    parser.add_argument("--views", default="ec",
+                        help="views to measure: e = efficiency, c = capacity (default ec)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--list", action="store_true", help="names of workloads and contenders")
+    parser.add_argument("--list", action="store_true", help="print the names of workloads and contenders")
     got = parser.parse_args()
     got.rounds = got.rounds or (1 if got.quick else 5)
     got.seconds = got.seconds or (1 if got.quick else 3)

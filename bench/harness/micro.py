@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""micro.py - the small benches that need a running proxy: alloc, syscalls, idle, relay_sizes.
+"""micro.py - the small benchmarks that need a running proxy: alloc, syscalls, idle, relay_sizes.
 
-Called by bench/alloc.sh, syscalls.sh, idle.sh and relay_sizes.sh. Prints one figure a line, and with
+Called by bench/alloc.sh, syscalls.sh, idle.sh and relay_sizes.sh. Prints one figure per line, and with
 --name NAME writes bench/results/NAME.json.
 """
 
@@ -260,12 +260,13 @@ def run(args, stack):
 
 
 def begin():
-    parser = argparse.ArgumentParser(description="One of the small benches.")
+    parser = argparse.ArgumentParser(description="Run one of the small benchmarks.")
     parser.add_argument("bench", choices=("alloc", "syscalls", "idle", "relay_sizes"))
-    parser.add_argument("--contenders", default="", metavar="A,B,...")
+    parser.add_argument("--contenders", default="", metavar="A,B,...", help="contenders to run")
     parser.add_argument("--name", default="", help="write bench/results/NAME.json")
-    parser.add_argument("--rounds", type=int, default=3, help="of relay_sizes")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each cell of relay_sizes")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of relay_sizes (default 3)")
+    parser.add_argument("--seconds", type=float, default=0.5,
+                        help="duration of each cell of relay_sizes (default 0.5)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     args = parser.parse_args()
     return main.guarded(lambda stack: run(args, stack), args.build)

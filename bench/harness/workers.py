@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""workers.py - two workers against one, each capped alike; called by bench/workers.sh.
+"""workers.py - two workers against one, each with the same cap; called by bench/workers.sh.
 
-Each worker is pinned to a CPU of its own and may use a share of it, by a group for its thread: a quota
-for both together would be given to whichever asks first. Load and backends run on the other CPUs, or
-beside the workers where there are no others; the cap leaves room for them. One worker is measured on
-each of the two CPUs, because what runs beside it differs, and the mean is what two are compared with.
-Prints a line for each cell; with --name NAME writes bench/results/NAME.json, which bars.py reads.
+Each worker is pinned to its own CPU and may use a share of it, limited by a control group for its thread:
+a shared quota would go to whichever worker runs first. Load and backends run on the other CPUs, or next to
+the workers if there are no others; the cap leaves room for them. One worker is measured on each of the two
+CPUs, because what runs next to it differs, and two workers are compared with the mean.
+Prints one line per cell; with --name NAME writes bench/results/NAME.json, which bars.py reads.
 """
 
 import argparse
@@ -232,9 +232,9 @@ def run(args, stack):
 
 def begin():
     parser = argparse.ArgumentParser(prog="bench/workers.sh", description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3, help="of each cell")
-    parser.add_argument("--cap", type=int, default=20, help="percent of its core for each worker")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds (default 5)")
+    parser.add_argument("--seconds", type=float, default=3, help="duration of each cell (default 3)")
+    parser.add_argument("--cap", type=int, default=20, help="percent of its core per worker (default 20)")
     parser.add_argument("--name", default="", help="write bench/results/NAME.json")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""soak.py - one daemon with every feature, for as long as you like, among clients that mean it harm.
+"""soak.py - runs one daemon with every feature for as long as you like, among hostile clients.
 
     python3 tests/soak/soak.py                          30 minutes, about 3 of them to warm up
     python3 tests/soak/soak.py --minutes 0.5 --driver io_uring --seed 7
 
-Four kinds of processes work on it at random: honest clients, whose bytes are checked at both ends; servers,
+Four kinds of processes use it at random: honest clients, whose bytes are verified at both ends; servers,
 some of which die and come back; hostile clients (malformed headers, floods from a denied address, resets,
-silence, urgent bytes, unread replies, junk for the admin socket); and an administrator. At the end everybody
-leaves. Then descriptors, memory, pipes, buffers, timers and pending ops must be back where they were when
-everybody rested after the warm-up.
+silence, urgent bytes, unread replies, junk for the admin socket); and an administrator. At the end, all of
+them leave. Descriptors, memory, pipes, buffers, timers and pending ops must then be back to what they were
+when all processes were idle after the warm-up.
 
-Honest clients of a frontend that nobody disturbs must be served in full. The others may be cut, but never get
-a wrong byte. Counters never fall. Prints a line every ten seconds, and `N passed, N failed` at the end.
-WEIR_BIN names the binary.
+Honest clients of an undisturbed frontend must be served in full. The other honest clients may be cut off, but
+must never receive a wrong byte. Counters never decrease. Prints a line every ten seconds, and
+`N passed, N failed` at the end. WEIR_BIN names the binary.
 """
 
 import argparse
@@ -270,11 +270,12 @@ class Soak:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=30, help="how long in all (30)")
+    parser.add_argument("--minutes", type=float, default=30, help="total duration (default 30)")
     parser.add_argument("--driver", choices=("epoll", "io_uring"), default="epoll")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="where chance begins")
-    parser.add_argument("--honest", type=int, default=4, help="processes of honest clients (4)")
-    parser.add_argument("--hostile", type=int, default=2, help="processes of hostile clients (2)")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="seed of the random choices")
+    parser.add_argument("--honest", type=int, default=4, help="number of honest client processes (default 4)")
+    parser.add_argument("--hostile", type=int, default=2,
+                        help="number of hostile client processes (default 2)")
     arguments = parser.parse_args()
     print(f"soak: {arguments.minutes:g} minutes, {arguments.driver}, seed {arguments.seed}", flush=True)
     seconds = arguments.minutes * 60
