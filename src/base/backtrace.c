@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * backtrace.c - where the calling thread is, by backtrace(3). Any thread.
+ * backtrace.c - the calling thread's stack, by backtrace(3). Any thread.
  */
 #include "backtrace.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * backtrace.h - where the calling thread is, as far as the C library can say.
+ * backtrace.h - the calling thread's stack, as far as the C library can unwind it.
  */
 #ifndef WEIR_BASE_BACKTRACE_H
 #define WEIR_BASE_BACKTRACE_H
 
-/* The return addresses of the calling thread, the innermost first; how many, at most `max`, 0 where the C
- * library has no backtrace(3). The first call may allocate, later ones do not: call it once early. */
+/* Stores the return addresses of the calling thread in `out`, innermost first. Returns how many, at most
+ * `max`; 0 where the C library has no backtrace(3). Only the first call may allocate: make it early. */
 int backtrace_take(void **out, int max);
 
 #endif

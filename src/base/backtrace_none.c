@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * backtrace_none.c - the place of backtrace.c with a C library that has no backtrace(3). Any thread.
+ * backtrace_none.c - replaces backtrace.c where the C library has no backtrace(3). Any thread.
  */
 #include "backtrace.h"
 

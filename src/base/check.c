@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * check.c - the end of a process whose own rules are broken.
+ * check.c - ends a process in which an assertion failed.
  *
- * Makes its line without the C library, so that a broken heap or a held lock cannot stop it, and aborts.
- * Refuses to return. Any thread.
+ * Builds its line without the C library, so that a corrupt heap or a held lock cannot stop it, and aborts.
+ * Never returns. Any thread.
  */
 #include "weir/base/check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * counters.c - the rows of counters.tbl.h, for whoever reports counters.
+ * counters.c - the rows of counters.tbl.h, for reports.
  *
- * Owns static data alone. Any thread.
+ * Owns only static data. Any thread.
  */
 #include "weir/base/counters.h"
 

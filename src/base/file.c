@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * file.c - files at names that strangers may own: opened, locked and changed without being led elsewhere.
+ * file.c - opens, locks and changes files in folders that others can write to, without being redirected.
  *
  * Owns nothing: descriptors are the caller's. Any thread.
  */
@@ -16,10 +16,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* unix(7). <linux/un.h> has it, and clashes with <sys/un.h>. */
+/* unix(7). <linux/un.h> defines it but clashes with <sys/un.h>. */
 #define FILE_OF_UNIX_SOCKET (SIOCPROTOPRIVATE + 0)
 
-/* Added in Linux 6.6 under one number everywhere; older headers do not know it. */
+/* Added in Linux 6.6 with the same number on every architecture; older headers lack it. */
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
@@ -48,7 +48,7 @@ bool file_is_at(const struct stat *st, int folder, const char *name)
 
 /* ---- opening ---- */
 
-/* May somebody besides root and us put a link into this folder? */
+/* Can anyone but root and us create a link in this folder? */
 static bool is_open_to_others(int folder)
 {
 	struct stat st;
@@ -58,8 +58,8 @@ static bool is_open_to_others(int folder)
 	return (st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-/* Is it a file that another name in another folder stands for too? The name is compared as well: a second
- * one may be removed while we look. */
+/* Does the file have another name, perhaps in another folder? The name is compared as well, because a second
+ * name may be removed while we look. */
 static bool has_other_name(int fd, int folder, const char *name)
 {
 	struct stat st;
@@ -102,7 +102,7 @@ static struct flock whole_file(void)
 	return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* -EAGAIN with who has it, unless the file system knows no locks: then there is none to wait for. */
+/* -EAGAIN with the holder; 0 if the file system has no locks, because then there is nothing to wait for. */
 static int take_lock(int fd, pid_t *holder)
 {
 	struct flock lock = whole_file();
@@ -117,8 +117,8 @@ static int take_lock(int fd, pid_t *holder)
 	return -EAGAIN;
 }
 
-/* No link is followed, nothing is waited for, and nothing is written: if a stranger had put a name of a file
- * of ours there, opening it would do no harm. */
+/* Follows no link, never blocks and writes nothing, so that if a stranger made the name a second name of one
+ * of our files, opening it does no harm. */
 static int open_lock(int folder, const char *name)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
@@ -127,7 +127,7 @@ static int open_lock(int folder, const char *name)
 	if (fd >= 0)
 		return fd;
 	if (errno != EEXIST)
-		return errno == EACCES ? -EPERM : -errno; /* a name that is there would have been found */
+		return errno == EACCES ? -EPERM : -errno; /* an existing file would have been found */
 	fd = openat(folder, name, flags);
 	if (fd >= 0)
 		return fd;
@@ -151,7 +151,8 @@ int file_lock(int folder, const char *name, pid_t *holder)
 		err = -EEXIST;
 	if (!err)
 		err = take_lock(fd, holder);
-	/* Whoever had it may have removed it before we got it: then others lock another file. */
+	/* The previous holder may have removed the file before we got the lock; then others lock a different
+	 * file. */
 	if (!err && !file_is_at(&st, folder, name))
 		err = -EAGAIN;
 	if (!err)
@@ -164,8 +165,8 @@ void file_unlock(int fd, int folder, const char *name)
 {
 	struct stat st;
 
-	/* While we hold the lock nobody else takes this file away. The folder may not be ours to write any
-	 * more; an empty file stays, which hinders nobody. */
+	/* While we hold the lock nobody else removes this file. If we may no longer write to the folder, an
+	 * empty file stays behind, which is harmless. */
 	if (folder >= 0 && fstat(fd, &st) == 0 && file_is_at(&st, folder, name))
 		(void)unlinkat(folder, name, 0);
 	(void)close(fd); /* nothing was written */
@@ -193,7 +194,7 @@ int file_set_mode(int fd, mode_t mode)
 {
 	char self[64];
 
-	/* An older kernel, or a filter that does not know the call, refuses it with one error or another. */
+	/* An older kernel, or a seccomp filter without this call, refuses it; the error varies. */
 	if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0)
 		return 0;
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd); /* fits */
@@ -202,5 +203,5 @@ int file_set_mode(int fd, mode_t mode)
 
 void file_close(int fd)
 {
-	(void)close(fd); /* nothing that was written depends on it */
+	(void)close(fd); /* no written data depends on it */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hash.c - XXH64: 64 bits of any bytes, the same on every machine.
+ * hash.c - XXH64: a 64-bit hash of any bytes, the same on every machine.
  *
  * Written from its specification (Y. Collet, xxHash fast digest algorithm, 0.1.1). Owns nothing. Any
  * thread.
@@ -21,7 +21,7 @@ static uint64_t rotate(uint64_t x, unsigned bits)
 	return x << bits | x >> (64 - bits);
 }
 
-/* Byte by byte, the lowest first: compilers make one load of it where that is what the machine does. */
+/* Byte by byte, lowest first: compilers turn this into one load on little-endian machines. */
 static uint64_t read_le(const uint8_t *p, unsigned bytes)
 {
 	uint64_t x = 0;
@@ -41,7 +41,7 @@ static uint64_t merge(uint64_t sum, uint64_t lane)
 	return (sum ^ stir(0, lane)) * PRIME_1 + PRIME_4;
 }
 
-/* Whole stripes; `*at` moves behind them. */
+/* Hashes all whole stripes; advances `*at` past them. */
 static uint64_t hash_stripes(const uint8_t **at, const uint8_t *end, uint64_t seed)
 {
 	uint64_t lanes[4] = {seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1};

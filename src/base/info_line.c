@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * info_line.c - the lines of "name: value" that `show info` and `show pools` answer with, read one by one.
+ * info_line.c - reads the "name: value" lines of `show info` and `show pools` one by one.
  *
  * Any thread.
  */
@@ -15,7 +15,7 @@ static bool is_word(const char *bytes, size_t len, const char *word)
 	return strlen(word) == len && memcmp(bytes, word, len) == 0;
 }
 
-/* Where ": " begins in a line of `len` bytes; NULL when it is not there. */
+/* The first ": " in a line of `len` bytes; NULL when there is none. */
 static const char *find_colon(const char *line, size_t len)
 {
 	for (size_t i = 0; i + 1 < len; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.c - the one writer of JSON: strings and their escapes, keys, numbers, arrays, objects, commas.
+ * json.c - the only JSON writer: strings and their escapes, keys, numbers, arrays, objects, commas.
  *
- * Knows no nesting: whatever has ended is an item of what holds it. Any thread.
+ * Tracks no nesting: whatever has just ended is an item of its container. Any thread.
  */
 #include "weir/base/json.h"
 
@@ -38,7 +38,8 @@ size_t json_escape(unsigned char c, enum json_bytes bytes, char out[static JSON_
 	return n;
 }
 
-/* How many bytes the UTF-8 sequence at `text` has; 0 = it is none (also overlong and surrogates). */
+/* The length in bytes of the UTF-8 sequence at `text`; 0 = not valid (overlong forms and surrogates
+ * included). */
 static size_t sequence_len(const unsigned char *text, size_t len)
 {
 	static const struct {
@@ -64,7 +65,7 @@ static size_t sequence_len(const unsigned char *text, size_t len)
 	return 0;
 }
 
-/* How many bytes of `text` are written as they are. */
+/* How many leading bytes of `text` are written unchanged. */
 static size_t plain_len(const struct json *j, const char *text, size_t len)
 {
 	size_t n = 0, sequence;
@@ -104,7 +105,7 @@ static void add_quoted(struct json *j, const char *text, size_t len)
 	text_add(j->out, "\"", 1);
 }
 
-/* ---- what stands around an item ---- */
+/* ---- around an item ---- */
 
 void json_init(struct json *j, struct text *out, enum json_bytes bytes)
 {
@@ -197,7 +198,7 @@ void json_string(struct json *j, const char *key, const char *value)
 		json_string_of(j, key, value, strlen(value));
 }
 
-/* As JSON writes whole numbers: no sign but '-', no leading zero. */
+/* An integer as JSON writes it: no sign but '-', no leading zero. */
 static bool is_number(const char *text, size_t len)
 {
 	size_t i = len > 0 && text[0] == '-' ? 1 : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * last_text.c - a line of text, made where no function of the C library may be called.
+ * last_text.c - builds a line of text where no function of the C library may be called.
  *
- * Owns the list of modules as they were at the start; what a name service loads later has no name.
+ * Owns the list of modules loaded at start; modules that a name service loads later have no name here.
  */
 #include "last_text.h"
 
@@ -20,7 +20,7 @@
 struct module {
 	uintptr_t begin;
 	uintptr_t end;
-	uintptr_t base; /* what offsets count from */
+	uintptr_t base; /* offsets are relative to this */
 	char name[MODULE_NAME_MAX];
 };
 
@@ -28,7 +28,7 @@ static struct module modules[MODULES_MAX];
 static unsigned module_count;
 static int64_t zone_s; /* east of Greenwich */
 
-/* ---- what is learnt at the start ---- */
+/* ---- recorded at start ---- */
 
 static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -62,7 +62,7 @@ void last_text_prepare(void)
 	struct tm tm;
 
 	module_count = 0;
-	(void)dl_iterate_phdr(note_module, NULL); /* more than fit have no names */
+	(void)dl_iterate_phdr(note_module, NULL); /* modules beyond the limit have no name */
 	if (localtime_r(&now, &tm) != NULL)
 		zone_s = tm.tm_gmtoff;
 }
@@ -89,7 +89,7 @@ void last_text_put(struct last_text *t, const char *text)
 		put_byte(t, *text);
 }
 
-/* With zeros before it up to `width`. */
+/* Padded with zeros to `width`. */
 static void put_digits(struct last_text *t, uint64_t n, unsigned base, unsigned width)
 {
 	char digits[20];
@@ -140,7 +140,7 @@ struct date {
 	unsigned second; /* of the day */
 };
 
-/* gmtime_r(3) may take a lock. From days to dates as Hinnant has it: years begin in March. */
+/* gmtime_r(3) may take a lock. Days become a date by Hinnant's algorithm, in which years begin in March. */
 static struct date date_of(int64_t seconds)
 {
 	const uint64_t s = seconds > 0 ? (uint64_t)seconds : 0;
@@ -200,7 +200,7 @@ static void put_local(struct last_text *t, const struct timespec *now)
 
 /* ---- frames ---- */
 
-/* It may stand in a string of JSON, whose end must have room. */
+/* The text may be part of a JSON string, whose end must still fit. */
 static void put_plain(struct last_text *t, const char *text)
 {
 	for (; *text != '\0' && t->len < LAST_TEXT_MAX - LAST_WORDS_FRAME_MAX; text++) {

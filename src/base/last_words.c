@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * last_words.c - what a daemon writes when it ends by a broken check or a fatal signal.
+ * last_words.c - what a daemon writes when a failed check or a fatal signal ends it.
  *
- * Owns the handlers of fatal signals and their stacks; borrows the targets. In a handler only what
- * signal-safety(7) allows is called, and backtrace(3) behind the first line. Nothing that hangs keeps the
- * process from its end for long: an alarm is set before the first write.
+ * Owns the handlers of fatal signals and their stacks; borrows the targets. A handler calls only what
+ * signal-safety(7) allows, and backtrace(3) after the first line. Nothing that hangs delays the end for long:
+ * an alarm is set before the first write.
  */
 #include "weir/base/last_words.h"
 
@@ -23,10 +23,10 @@
 #include "backtrace.h"
 #include "last_text.h"
 
-/* A disk or a reader that hangs delays the end by so much at the most. */
+/* The longest that a hung disk or reader can delay the end. */
 #define PATIENCE_S 2
 #define FRAMES_MAX 32
-/* Of what is in this file, even where a compiler has put all of it into one function. */
+/* Frames of this file to skip, even where a compiler has inlined everything into one function. */
 #define FRAMES_OWN 1
 #define STACK_BYTES 32768
 
@@ -41,12 +41,13 @@ _Thread_local uint64_t last_words_at;
 static _Thread_local char signal_stack[STACK_BYTES];
 static _Atomic(struct last_words_target *) targets[LAST_WORDS_TARGETS];
 static bool begun;
-static atomic_int speaker;            /* the thread that speaks; 0 = none yet */
+static atomic_int speaker;            /* the thread that writes; 0 = none yet */
 static volatile sig_atomic_t ends_by; /* the signal */
 
 /* ---- the end ---- */
 
-/* As it would be without us. Of a fault the instruction is executed once more, which shows in a core file. */
+/* Ends as without this handler. After a fault the instruction is executed again, so the core file shows
+ * it. */
 static void let_end(int signal_number)
 {
 	sigset_t set;
@@ -77,7 +78,8 @@ static void set_alarm(int signal_number)
 	(void)alarm(PATIENCE_S);
 }
 
-/* One thread speaks. Another one that dies meanwhile waits for the end; the one that speaks cannot go on. */
+/* Only one thread writes. Any other thread that dies meanwhile waits for the end; if the writing thread
+ * itself faults, it stops writing. */
 static bool may_speak(void)
 {
 	int nobody = 0;
@@ -137,7 +139,7 @@ static void write_to(const struct last_words_target *target, const char *text)
 		return;
 	last_text_frame(&line, target->frame, text);
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0) {
-		(void)!write(fd, line.bytes, line.len); /* nobody is left to be told */
+		(void)!write(fd, line.bytes, line.len); /* there is nowhere to report a failure */
 		return;
 	}
 	if (type == SOCK_STREAM)
@@ -168,8 +170,8 @@ static void write_targets(const char *text)
 	}
 }
 
-/* All that needs no unwinder comes first, and stderr before files: a backtrace of a broken stack, or a disk
- * that hangs, may be the end. */
+/* Writes what needs no unwinder first, and stderr before files: unwinding a corrupt stack, or a hung disk,
+ * may be the end. */
 static void speak(struct last_text *cause)
 {
 	struct last_text trace;
@@ -218,7 +220,7 @@ static void on_fatal(int number, siginfo_t *info, void *context)
 	}
 	(void)signal(number, SIG_DFL);
 	if (info->si_code <= 0)
-		(void)raise(number); /* it comes when this returns */
+		(void)raise(number); /* it is delivered when this returns */
 	errno = err;
 }
 
@@ -239,7 +241,7 @@ void last_words_check(const char *cause)
 	let_end(SIGABRT);
 }
 
-/* ---- life ---- */
+/* ---- set-up ---- */
 
 static void fatal_set(sigset_t *set)
 {
@@ -253,12 +255,12 @@ static void handle_fatals(void)
 	struct sigaction action = {.sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 	struct sigaction old;
 
-	/* A sanitizer has a report of its own. */
+	/* A sanitizer writes its own report. */
 	if (sigaction(SIGSEGV, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
 		return;
 	fatal_set(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_LEN(fatals); i++)
-		(void)sigaction(fatals[i].number, &action, NULL); /* one that is not handled ends us too */
+		(void)sigaction(fatals[i].number, &action, NULL); /* an unhandled one ends the process too */
 }
 
 static void take_fatals(void)
@@ -267,18 +269,19 @@ static void take_fatals(void)
 	stack_t old;
 	sigset_t set;
 
-	/* Without, its own stack must do; a sanitizer's is there already, and unmapped by it. */
+	/* Without one, the thread's own stack is used. A sanitizer has already set one, and unmaps it
+	 * itself. */
 	if (sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE))
 		(void)sigaltstack(&stack, NULL);
 	fatal_set(&set);
-	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* a fault that is blocked ends the process unheard */
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* a blocked fault ends the process silently */
 }
 
 void last_words_begin(void)
 {
 	void *frame;
 
-	(void)backtrace_take(&frame, 1); /* it loads its library now */
+	(void)backtrace_take(&frame, 1); /* makes it load its library now */
 	last_text_prepare();
 	handle_fatals();
 	take_fatals();

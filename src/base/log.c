@@ -2,8 +2,8 @@
  *
  * log.c - records in a ring of their thread, or lines on stderr for a thread without one.
  *
- * Owns the ring's layout. Never blocks the writer, never takes a lock, never allocates but for a
- * new ring. The writer is the ring's thread, the reader is control.
+ * Owns the ring's layout. Never blocks the writer, never takes a lock, and allocates only new rings. The
+ * writer is the ring's thread, the reader is control.
  */
 #include "weir/base/log.h"
 
@@ -18,15 +18,15 @@
 #include "weir/base/clock.h"
 #include "weir/base/log_fields.h"
 
-/* Records begin at multiples of this, so a body may hold any type, and what is left before the end
- * of the ring always has room for a filler. */
+/* Records begin at multiples of this, so a body may hold any type, and the space before the end of the ring
+ * always fits a filler. */
 #define RECORD_ALIGN 16u
 #define RING_MASK (LOG_RING_BYTES - 1)
 
-/* Lies before each body. A filler runs up to the end of the ring, where the next record would not
- * have fitted in one piece; of a filler only the first RECORD_ALIGN bytes are written. */
+/* Precedes each body. A filler covers the rest of the ring when the next record would not fit there in one
+ * piece; only its first RECORD_ALIGN bytes are written. */
 struct record {
-	uint32_t size; /* with this head and the padding: a multiple of RECORD_ALIGN */
+	uint32_t size; /* including this head and padding: a multiple of RECORD_ALIGN */
 	uint32_t len;  /* of the body */
 	uint32_t level;
 	uint32_t filler; /* 1 = skip this one */
@@ -52,7 +52,7 @@ struct log_ring *log_ring_new(void (*wake)(void *arg), void *wake_arg)
 	if (r == NULL)
 		return NULL;
 	memset(r, 0, sizeof(*r));
-	/* The reader has not looked yet: the very first record must wake it. */
+	/* The reader has not looked yet, so the first record must wake it. */
 	atomic_init(&r->quiet, true);
 	r->wake = wake;
 	r->wake_arg = wake_arg;
@@ -108,7 +108,7 @@ bool log_level_of_word(const char *word, enum log_level *level)
 	return false;
 }
 
-/* One write(2) a line, so that lines of several threads do not mix. */
+/* One write(2) per line, so that lines of several threads do not mix. */
 static void print_line(enum log_level level, const char *text, size_t len)
 {
 	char line[LOG_RECORD_MAX + 32];
@@ -117,11 +117,11 @@ static void print_line(enum log_level level, const char *text, size_t len)
 	check(n > 0);
 	check((size_t)n < sizeof(line));
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
-		return; /* where else could it be told? */
+		return; /* there is nowhere else to report it */
 }
 
-/* The place for `size` bytes in one piece, after a filler if need be; `*end` is the head to publish.
- * NULL when there is no room. */
+/* A contiguous place for `size` bytes, after a filler if necessary; `*end` is the head to publish. NULL when
+ * there is no room. */
 static uint8_t *reserve(struct log_ring *r, uint32_t size, uint32_t *end)
 {
 	const uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
@@ -142,7 +142,7 @@ static uint8_t *reserve(struct log_ring *r, uint32_t size, uint32_t *end)
 static void wake_reader(struct log_ring *r)
 {
 	/* The writer writes, then reads `quiet`; the reader writes `quiet`, then reads what the writer
-	 * writes. In one total order at least one of us sees the other's write, so nothing waits for a
+	 * writes. In one total order at least one of us sees the other's write, so no record waits for a
 	 * wake-up that never comes. Weaker orders allow both to miss it. */
 	if (atomic_load_explicit(&r->quiet, memory_order_seq_cst) &&
 		atomic_exchange_explicit(&r->quiet, false, memory_order_seq_cst))
@@ -257,13 +257,13 @@ static void hold_back(struct log_ring *r, enum log_cause cause)
 {
 	_Atomic uint32_t *left_out = r != NULL ? &r->left_out[cause] : &loose_left_out[cause];
 
-	/* The first of them sees to it that somebody will report it. */
+	/* The first one makes sure that it will be reported. */
 	if (atomic_fetch_add_explicit(left_out, 1, memory_order_seq_cst) == 0 && r != NULL)
 		wake_reader(r);
 }
 
-/* The place of this kind in this second, with room for a line; -1 when it had its lines, or there are too
- * many kinds. */
+/* The slot of this kind in this second, if it may write another line; -1 if its lines are used up or there
+ * are too many kinds. */
 static int find_kind(struct log_limit *l, uint32_t key, int64_t second, uint32_t burst)
 {
 	int free_at = -1;
@@ -306,7 +306,7 @@ bool log_limit_ok(struct log_limit *l, enum log_cause cause, uint32_t key, int64
 	return true;
 }
 
-/* Would `c` do harm in a line, or look like something that it is not? */
+/* Would `c` do harm in a line, or be mistaken for something else? */
 static bool must_escape(unsigned char c)
 {
 	return c < ' ' || c > 126 || c == '"' || c == '\'' || c == '\\';
@@ -336,7 +336,7 @@ void log_escape(const char *in, size_t len, char *out, size_t room)
 	out[n] = '\0';
 }
 
-/* Is there nothing to take? An empty ring is marked quiet before the last look. */
+/* Is the ring empty? An empty ring is marked quiet, then checked again. */
 static bool ring_is_empty(struct log_ring *r, uint32_t tail)
 {
 	if (atomic_load_explicit(&r->head, memory_order_acquire) != tail)
@@ -344,7 +344,7 @@ static bool ring_is_empty(struct log_ring *r, uint32_t tail)
 	atomic_store_explicit(&r->quiet, true, memory_order_seq_cst);
 	if (atomic_load_explicit(&r->head, memory_order_seq_cst) == tail)
 		return true;
-	/* A record came in between. Its wake-up may be on its way too: one too many does no harm. */
+	/* A record arrived in between. Its wake-up may be on its way too; an extra one is harmless. */
 	atomic_store_explicit(&r->quiet, false, memory_order_seq_cst);
 	return false;
 }

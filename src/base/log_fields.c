@@ -14,7 +14,7 @@
 #define MARK_LEN (sizeof(LOG_CUT_MARK) - 1)
 #define BYTE_MAX JSON_BYTE_MAX
 
-/* Writes `c` as it stands in a text: seen as a number, when it could end the line or hide what follows. */
+/* Writes `c` for text form: as \xNN if it could end the line or hide what follows. */
 static size_t put_plain(unsigned char c, char out[static BYTE_MAX])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -34,10 +34,10 @@ static size_t put_plain(unsigned char c, char out[static BYTE_MAX])
 struct place {
 	char *out;
 	size_t room;
-	bool json; /* it stands between the quotes of one */
+	bool json; /* inside the quotes of a JSON string */
 };
 
-/* Returns how many bytes were written; cut with a mark, which the place has room for. */
+/* Returns how many bytes were written; text that does not fit is cut with a mark, for which there is room. */
 static size_t put_text(const char *in, size_t len, const struct place *to)
 {
 	char one[BYTE_MAX];
@@ -82,7 +82,7 @@ void log_fields_init(struct log_fields *f, char *out, size_t room)
 	json_init(&f->json, &f->text, JSON_HEX);
 }
 
-/* A member that does not fit is not there. */
+/* Drops a member that does not fit. */
 static void go_back(struct log_fields *f, size_t len)
 {
 	f->text.len = len;
@@ -98,7 +98,7 @@ void log_fields_bytes(struct log_fields *f, const char *key, const char *value, 
 	struct place to = {.json = true};
 
 	json_key(&f->json, key, strlen(key));
-	/* Two quotes and the NUL. */
+	/* Plus two quotes and the NUL. */
 	if (f->text.failed || f->text.room - f->text.len < MARK_LEN + 3) {
 		go_back(f, before);
 		return;

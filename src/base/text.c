@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.c - a text that grows, for the answers of the admin socket, or that fills a buffer of its caller's.
+ * text.c - a string that grows, for answers of the admin socket, or that fills a buffer of the caller.
  *
- * Grows by doubling and never past TEXT_BYTES_MAX; never aborts for want of memory. Any thread.
+ * Grows by doubling and never past TEXT_BYTES_MAX; never aborts when out of memory. Any thread.
  */
 #include "weir/base/text.h"
 
@@ -106,5 +106,5 @@ void text_printf(struct text *t, const char *fmt, ...)
 void text_print(const struct text *t, FILE *out)
 {
 	if (!t->failed && t->len > 0)
-		(void)fwrite(t->bytes, 1, t->len, out); /* whoever opened the stream asks it */
+		(void)fwrite(t->bytes, 1, t->len, out); /* the owner of the stream checks it */
 }

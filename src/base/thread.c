@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.c - starting a thread that takes no signals.
+ * thread.c - starts threads that handle no signals.
  *
- * Owns nothing: the thread is the caller's to join or to detach. Any thread.
+ * Owns nothing: the caller joins or detaches the thread. Any thread.
  */
 #include "weir/base/thread.h"
 
@@ -13,7 +13,7 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 	sigset_t all, old;
 	int err;
 
-	/* None of the calls for signals fails with these arguments. */
+	/* None of the signal calls can fail with these arguments. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(thread, NULL, run, arg);

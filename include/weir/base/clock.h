@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * clock.h - durations in nanoseconds, 64 bits, CLOCK_MONOTONIC.
+ * clock.h - times and durations in nanoseconds: 64 bits, CLOCK_MONOTONIC.
  *
- * The current time of a worker is its loop's `now_ns`, read once a turn; nothing on the hot path
- * reads a clock of its own.
+ * The current time of a worker is its loop's `now_ns`, read once per turn; nothing on the hot path reads the
+ * clock itself.
  */
 #ifndef WEIR_BASE_CLOCK_H
 #define WEIR_BASE_CLOCK_H

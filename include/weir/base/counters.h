@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * counters.h - what a worker counts, one row each in counters.tbl.h.
+ * counters.h - the counters of a worker, one row each in counters.tbl.h.
  *
- * One writer a structure; it stores relaxed (a plain move), readers load relaxed.
+ * Each structure has one writer. It stores relaxed (a plain move); readers load relaxed.
  */
 #ifndef WEIR_BASE_COUNTERS_H
 #define WEIR_BASE_COUNTERS_H
@@ -19,16 +19,16 @@ struct counters {
 #undef COUNTER
 };
 
-/* What counters.tbl.h says of one of them; all text is static. */
+/* One row of counters.tbl.h; all text is static. */
 struct counter_row {
-	const char *name; /* of its field, and in `show info` */
+	const char *name; /* of the field, and the key in `show info` */
 	enum figure_kind kind;
 	const char *unit;
 	const char *help;
 	size_t offset; /* in struct counters */
 };
 
-/* The row at `i`, in the order of `show info`; NULL behind the last. Any thread. */
+/* The row at `i`, in the order of `show info`; NULL past the last one. Any thread. */
 const struct counter_row *counter_row(size_t i);
 
 /* Writer only. */

@@ -3,8 +3,8 @@
  * figure.h - named numbers that one part of the daemon publishes and others report.
  *
  * A publisher defines a row for each of its figures and a function that reads them; control hands these to
- * whoever reports, so that neither knows the other. Names are an interface: keys of `show info`. Control
- * thread.
+ * the reporters, so that publisher and reporter do not know each other. Names are an interface: they are keys
+ * of `show info`. Control thread.
  */
 #ifndef WEIR_BASE_FIGURE_H
 #define WEIR_BASE_FIGURE_H
@@ -23,7 +23,7 @@ struct figure {
 typedef void figure_report(void *to, const struct figure *row, uint64_t value);
 
 struct figure_source {
-	/* Reports each figure that is known now, always in the same order. */
+	/* Reports every figure known now, always in the same order. */
 	void (*publish)(void *from, figure_report *report, void *to);
 	void *from; /* borrows */
 };

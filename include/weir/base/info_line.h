@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * info_line.h - the lines of "name: value" that `show info` and `show pools` answer with, read one by one.
+ * info_line.h - reads the "name: value" lines of `show info` and `show pools` one by one.
  *
- * A name ends at the first colon that a blank follows; it may have other colons and dots. A line that has
- * none is passed over. Copies nothing. Any thread.
+ * A name ends at the first colon followed by a blank; it may contain other colons and dots. A line without
+ * such a colon is skipped. Copies nothing. Any thread.
  */
 #ifndef WEIR_BASE_INFO_LINE_H
 #define WEIR_BASE_INFO_LINE_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Borrows from the answer; neither ends with a NUL. */
+/* Points into the answer; neither string is NUL-terminated. */
 struct info_line {
 	const char *name;
 	size_t name_len;
@@ -19,14 +19,14 @@ struct info_line {
 	size_t value_len;
 };
 
-/* The first such line of the text `*at`, which then is what follows it; false when there is none. */
+/* The first such line of the text `*at`; advances `*at` past it. False when there is none. */
 bool info_line_next(const char **at, struct info_line *line);
-/* The first line of `text` that is called so; false when there is none. */
+/* The first line of `text` with this name; false when there is none. */
 bool info_line_find(const char *text, const char *name, struct info_line *line);
 bool info_line_is(const struct info_line *line, const char *name);
-/* Is the value just this word? */
+/* Is the value exactly this word? */
 bool info_line_says(const struct info_line *line, const char *word);
-/* The value with a NUL, cut to `room`. */
+/* Copies the value, NUL-terminated and cut to `room`. */
 void info_line_copy(const struct info_line *line, char *out, size_t room);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * last_words.h - what a daemon writes when it ends by a broken check or a fatal signal.
+ * last_words.h - what a daemon writes when a failed check or a fatal signal ends it.
  *
- * Two lines, to stderr and to each log target: what happened, in which thread, with which session last; and a
- * backtrace. Written by the thread that is dying, with nothing but system calls and memory that is there
- * already: the heap may be broken and any lock held. Then the process ends as it would have without this:
- * the same signal, the same core file.
+ * Two lines, to stderr and to each log target: one says what happened, in which thread, and which session
+ * that thread handled last; the other is a backtrace. The dying thread writes them, using only system calls
+ * and memory that it already has: the heap may be corrupt and any lock may be held. Then the process ends as
+ * it would have without this: same signal, same core file.
  */
 #ifndef WEIR_BASE_LAST_WORDS_H
 #define WEIR_BASE_LAST_WORDS_H
@@ -13,41 +13,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands around a line, with its NUL. */
+/* The text around a line, with its NUL. */
 #define LAST_WORDS_FRAME_MAX 384u
-/* More targets than that hear nothing. */
+/* Further targets are ignored. */
 #define LAST_WORDS_TARGETS 16u
 
 /* In a frame: where the time (UTC as "2026-11-21T10:00:00.123Z", or local as "Nov 21 10:00:00") and the text
- * are put. The text has no quotes and no backslashes. */
+ * go. The text has no quotes and no backslashes. */
 #define LAST_WORDS_UTC "\1"
 #define LAST_WORDS_LOCAL "\2"
 #define LAST_WORDS_TEXT "\3"
 
-/* One place that the lines go to. */
+/* One destination of the lines. */
 struct last_words_target {
-	const int *fd; /* borrows: whatever is in it then is written to; below 0 or stderr's: nothing */
-	char frame[LAST_WORDS_FRAME_MAX]; /* with the newline; a socket gets no newline, or NUL if a stream */
+	const int *fd; /* borrows; read when lines are written; below 0 or stderr's: skipped */
+	char frame[LAST_WORDS_FRAME_MAX]; /* with a newline: none for a datagram socket, NUL for a stream */
 };
 
-/* From now on fatal signals (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) and broken checks write their lines.
- * Where somebody else handles SIGSEGV, as a sanitizer does, all of them stay as they are. For the main
- * thread, once, before there are others. */
+/* From now on fatal signals (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) and failed checks write their lines.
+ * If something else already handles SIGSEGV, as a sanitizer does, no handler is changed. Called once, on the
+ * main thread, before any other thread starts. */
 void last_words_begin(void);
-/* Names the calling thread (15 bytes; cut), and lets it take fatal signals, on a stack of their own. */
+/* Names the calling thread (cut to 15 bytes) and lets it handle fatal signals, on a separate stack. */
 void last_words_thread(const char *name);
 
-/* Adds a target, or takes it away again. It stays the caller's, and must not move. Harmless when it is not
- * there, or when there are too many. Any thread. */
+/* Adds or removes a target. It still belongs to the caller and must not move. Harmless if it is not there, or
+ * if there are too many. Any thread. */
 void last_words_add(struct last_words_target *t);
 void last_words_remove(struct last_words_target *t);
 
-/* A check has failed, or control cannot go on: writes `cause` as a signal's lines are written. Does nothing
- * before last_words_begin() but to write the cause to stderr. SIGABRT ends the process from here on. Any
+/* A check has failed, or control cannot continue: writes lines for `cause` as for a signal. Before
+ * last_words_begin() it only writes the cause to stderr. From here on only SIGABRT ends the process. Any
  * thread. */
 void last_words_check(const char *cause);
 
-/* The session that this thread is at, for the record: each event of one says so. */
+/* The session that this thread is handling, for the lines above: set on each event of a session. */
 extern _Thread_local uint64_t last_words_at; /* 1 + number; 0 = none yet */
 static inline void last_words_session(uint32_t number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * list.h - a circular doubly linked list; the node lies inside the object.
+ * list.h - a circular doubly linked list; the node is embedded in the object.
  *
  * Owns nothing: the list borrows its nodes until they are removed. An initialised, unlinked
  * node points at itself, so list_remove() may be called twice. Not thread-safe.

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_causes.tbl.h - what a stranger can cause so often that its lines are limited, one row each:
- * LOG_CAUSE(NAME, word, what).
+ * log_causes.tbl.h - events that a stranger can cause so often that their log lines are limited, one row
+ * each: LOG_CAUSE(NAME, word, what).
  *
  *   word  the value of "cause" in JSON lines with event=left_out: an interface, never renamed
  *   what  the same for people, in "N more lines were left out: WHAT"
  */
 LOG_CAUSE(CONNECT, "connect", "connects to servers that failed")
-LOG_CAUSE(SHORTAGE, "shortage", "shortages of this machine")
+LOG_CAUSE(SHORTAGE, "shortage", "shortages on this machine")
 LOG_CAUSE(SOURCE, "source", "source addresses that could not be used")
 LOG_CAUSE(ACCEPT, "accept", "clients that could not be accepted")
-LOG_CAUSE(RESOLVE, "resolve", "names of servers that were looked up")
+LOG_CAUSE(RESOLVE, "resolve", "lookups of server names")
 LOG_CAUSE(CHECK, "check", "health checks that failed")
-LOG_CAUSE(CHOICE, "choice", "changes of servers that found no memory")
+LOG_CAUSE(CHOICE, "choice", "server changes that ran out of memory")
 LOG_CAUSE(ADMIN, "admin", "connections to the admin socket that were refused or closed")
 LOG_CAUSE(DENIED, "denied", "clients that may not connect (deny-from, allow-from, allow-uid, trusted)")
 LOG_CAUSE(SOURCE_LIMIT, "source_limit", "clients over maxconn-per-source")

@@ -25,7 +25,7 @@ struct spinlock {
 	atomic_bool held;
 };
 
-/* A hint to the core that this is a spin; nothing on a machine that has no such hint. */
+/* A hint to the core that this is a spin; a no-op on machines without such a hint. */
 static inline void spinlock_relax(void)
 {
 	__asm__ __volatile__(SPINLOCK_RELAX ::: "memory");
@@ -42,7 +42,7 @@ static inline void spinlock_lock(struct spinlock *lock)
 
 	while (atomic_exchange_explicit(&lock->held, true, memory_order_acquire)) {
 		while (atomic_load_explicit(&lock->held, memory_order_relaxed)) {
-			/* The holder may have lost its core: past the bound, let it run. */
+			/* The holder may have been preempted: past the bound, let it run. */
 			if (++spins >= SPINLOCK_SPINS) {
 				spins = 0;
 				(void)sched_yield(); /* cannot fail on Linux */

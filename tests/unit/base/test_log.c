@@ -365,7 +365,7 @@ static void what_was_left_out_is_an_object_too(void **state)
 	(void)state;
 	(void)log_entry_format(&e, LOG_STYLE_JSON, out, sizeof(out));
 	assert_string_equal(out, "\"event\":\"left_out\",\"cause\":\"shortage\",\"count\":1,"
-				 "\"message\":\"1 more line was left out: shortages of this machine\"");
+				 "\"message\":\"1 more line was left out: shortages on this machine\"");
 }
 
 static void first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_once(void **state)
