@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * low_fds.c - low numbers for the descriptors of control, however many sessions there are.
+ * low_fds.c - low descriptor numbers for control, however many sessions are open.
  *
- * dup3(2) puts a file under a number in one step, so that no worker can take the number in between: the
- * placeholder's when a descriptor comes, and the placeholder back when it goes. Main thread.
+ * dup3(2) replaces the file behind a number in one step, so that no worker can take the number in between: a
+ * new descriptor replaces a placeholder, and a placeholder replaces a descriptor that is closed. Main thread.
  */
 #include "weir/sys/low_fds.h"
 
@@ -17,18 +17,18 @@
 #include "weir/sys/sys.h"
 
 static struct {
-	int source; /* owns: what placeholders are copies of */
-	int end;    /* the first number above all of ours; 0 = none are held */
-	bool *ours; /* owns: of each number below `end` */
-	int *list;  /* owns: those that are placeholders now */
-	unsigned spare; /* how many these are */
+	int source; /* owns: placeholders are copies of it */
+	int end;    /* the first number above all of ours; 0 = none reserved */
+	bool *ours; /* owns: one flag per number below `end` */
+	int *list;  /* owns: the numbers that are placeholders now */
+	unsigned spare; /* entries in `list` */
 } low = {.source = -1};
 
 int low_fds_open_null(void)
 {
 	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	return fd >= 0 ? fd : sys_eventfd(); /* in a bare folder there is no /dev */
+	return fd >= 0 ? fd : sys_eventfd(); /* an empty chroot has no /dev */
 }
 
 static void close_spare(void)
@@ -37,7 +37,7 @@ static void close_spare(void)
 		sys_close(low.list[--low.spare]);
 }
 
-/* 0 or -errno; what was opened is in the list. */
+/* 0 or -errno; either way the list holds what was opened. */
 static int open_placeholders(unsigned count)
 {
 	low.source = low_fds_open_null();
@@ -84,7 +84,7 @@ void low_fds_free(void)
 	low.end = 0;
 }
 
-/* The file of `from` under the number `to`, which is open. 0 or -errno. */
+/* Makes the open number `to` refer to the file of `from`. 0 or -errno. */
 static int put_under(int from, int to)
 {
 	int n;
@@ -124,7 +124,7 @@ void low_fds_close(int fd)
 		low.list[low.spare++] = fd;
 		return;
 	}
-	/* Impossible between two open numbers; one place fewer is better than a leak. */
+	/* Cannot happen between two open numbers; losing one placeholder is better than a leak. */
 	low.ours[fd] = false;
 	sys_close(fd);
 }

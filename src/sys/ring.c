@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * ring.c - an io_uring and its provided buffers, by liburing and, where that of Debian 12 (2.3) has no
+ * ring.c - an io_uring and its provided buffers, by liburing or, where Debian 12's liburing (2.3) lacks a
  * helper, by the kernel's structures.
  *
- * Decides nothing: who is asked for what, and what a completion means, is the driver's (uring.c). The
- * simulator has a file in place of this one. One thread a ring.
+ * Decides nothing: the driver (uring.c) chooses the operations and interprets completions. The simulator
+ * replaces this file. One thread per ring.
  */
 #include "weir/sys/ring.h"
 
@@ -17,23 +17,22 @@
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
 
-/* Linux 6.15; liburing 2.3 does not know them. Without, a worker that waits looks like one that waits for a
- * disk. */
+/* Linux 6.15; unknown to liburing 2.3. Without them a waiting worker is accounted as waiting for a disk. */
 #define RING_FEAT_NO_IOWAIT (1U << 17)
 #define RING_ENTER_NO_IOWAIT (1U << 7)
 
-/* No completion is lost, a wait can be timed, and what succeeds may be silent. All are older than
- * DEFER_TASKRUN, but a kernel that only pretends to be Linux may have its own order. */
+/* No completion is lost, a wait can have a timeout, and a success may post no completion. All of these are
+ * older than DEFER_TASKRUN, but a kernel that only emulates Linux may differ. */
 #define RING_NEEDS (IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP)
 
-/* A pause when the kernel is short of something. */
+/* How long to pause when the kernel is out of a resource. */
 #define RING_SHORT_NS NS_PER_MS
 
 struct ring {
 	struct io_uring uring;
 	struct io_uring_buf_ring *bufs; /* owns: a mapping */
 	uint32_t buf_mask;
-	uint16_t buf_tail; /* the kernel's is written by publish_entries() */
+	uint16_t buf_tail; /* publish_entries() writes the kernel's copy */
 	bool on;
 	unsigned wait_flags;
 };
@@ -64,8 +63,9 @@ static int register_bufs(struct ring *r, uint32_t count)
 	return 0;
 }
 
-/* A hole in the engine must not become one in the machine: all that a ring can do, and seccomp does not see,
- * is cut down to what the driver asks for. -EINVAL where the kernel does not know one of these. */
+/* A vulnerability in the engine must not open up the machine: a ring can do much that seccomp does not see,
+ * so it is restricted to the operations that the driver uses. -EINVAL where the kernel does not support one
+ * of these. */
 static int restrict_to_driver(struct ring *r)
 {
 	static const uint8_t ops[] = {IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL, IORING_OP_CONNECT,
@@ -127,8 +127,8 @@ int ring_enable(struct ring *r)
 
 /* ---- submitting ---- */
 
-/* Shows the kernel all entries that are filled in; how many. There is no array of their numbers with liburing
- * 2.6 and later on Linux 6.6 and later (IORING_SETUP_NO_SQARRAY): there the place is the number. */
+/* Publishes all filled-in entries to the kernel and returns how many. With liburing 2.6 or later on Linux 6.6
+ * or later (IORING_SETUP_NO_SQARRAY) there is no index array: the position is the index. */
 static unsigned publish_entries(struct ring *r)
 {
 	struct io_uring_sq *sq = &r->uring.sq;
@@ -147,7 +147,8 @@ static unsigned publish_entries(struct ring *r)
 	return tail - *sq->khead;
 }
 
-/* What was to be closed by entries that the kernel has not taken: short of memory it takes none. */
+/* Closes the descriptors of close entries that the kernel has not accepted: out of memory, it accepts
+ * none. */
 static void close_untaken(struct ring *r)
 {
 	const struct io_uring_sq *sq = &r->uring.sq;
@@ -172,8 +173,9 @@ void ring_close(struct ring *r)
 	free(r);
 }
 
-/* The kernel does no more of what it put off than it takes to have `least` completions, or some twenty. For
- * all of it more is asked for than there can be, for no time; but that lets the thread sleep and wake up. */
+/* The kernel runs only as much deferred work as it needs for `least` completions, or about twenty items. To
+ * run all of it, we ask for more completions than there can be, with a timeout of zero; but that makes the
+ * thread sleep and wake up. */
 static int enter(struct ring *r, unsigned count, unsigned least, int64_t timeout_ns)
 {
 	struct __kernel_timespec ts = {timeout_ns / NS_PER_SEC, timeout_ns % NS_PER_SEC};
@@ -187,8 +189,8 @@ void ring_reserve(struct ring *r, uint32_t count)
 {
 	while (unlikely(io_uring_sq_space_left(&r->uring) < count)) {
 		check(r->on);
-		check(count <= *r->uring.sq.kring_entries); /* or it would wait without end */
-		/* -EBUSY: completions are waiting in the kernel, and are flushed by asking for them. */
+		check(count <= *r->uring.sq.kring_entries); /* or it would wait for ever */
+		/* -EBUSY: completions are waiting in the kernel; asking for them flushes them. */
 		(void)enter(r, publish_entries(r), 0, 0);
 	}
 }
@@ -199,8 +201,8 @@ struct io_uring_sqe *ring_sqe(struct ring *r)
 	return io_uring_get_sqe(&r->uring);
 }
 
-/* The kernel counts what it had to drop. It says -EBADR as well, but once, and not where anything was
- * submitted (io_uring_enter(2)), which under load is each time. */
+/* The kernel counts the completions it had to drop. It also returns -EBADR, but only once, and not from a
+ * call that submitted anything (io_uring_enter(2)), which under load is every call. */
 static bool has_dropped(const struct ring *r)
 {
 	return unlikely(IO_URING_READ_ONCE(*r->uring.cq.koverflow) != 0);
@@ -215,9 +217,9 @@ int ring_enter(struct ring *r, int64_t timeout_ns)
 		return -EBADR;
 	if (n >= 0 || n == -ETIME || n == -EINTR)
 		return 0;
-	/* Short of memory, or of room for completions: nothing was submitted, and nothing brought. */
+	/* Out of memory, or of room for completions: nothing was submitted or delivered. */
 	if (n == -EAGAIN || n == -ENOMEM || n == -EBUSY)
-		(void)enter(r, 0, 1, RING_SHORT_NS); /* the caller hears of the first */
+		(void)enter(r, 0, 1, RING_SHORT_NS); /* the caller gets the first error */
 	return n;
 }
 

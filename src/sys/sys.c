@@ -2,8 +2,8 @@
  *
  * sys.c - the system calls of the data plane, one function each.
  *
- * Decides nothing: retries EINTR where nothing has happened yet and turns errno into a result. The
- * simulator has a file in place of this one. Any thread.
+ * Decides nothing: retries EINTR where nothing has happened yet and turns errno into a result. The simulator
+ * replaces this file. Any thread.
  */
 #include "weir/sys/sys.h"
 
@@ -24,21 +24,20 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 
-/* Added in Linux 5.11 under one number everywhere; older headers do not know it. */
+/* Added in Linux 5.11 with the same number on every architecture; older headers lack it. */
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
 
-/* The kernel's own timespec: 64 bits also where libc's is smaller. */
+/* The kernel's own timespec: 64 bits even where libc's is smaller. */
 struct kernel_timespec {
 	int64_t tv_sec;
 	int64_t tv_nsec;
 };
 
-static atomic_bool no_pwait2; /* the kernel, or a seccomp filter, has refused it once */
+static atomic_bool no_pwait2; /* the kernel or a seccomp filter has refused it before */
 
-/* The value of a call that says -1 on error, or -errno. Its argument is evaluated until it is not
- * interrupted. */
+/* The value of a call that returns -1 on error, or -errno. The call is repeated while it is interrupted. */
 #define RETRY(type, call)                                                                                  \
 	({                                                                                                 \
 		type result_;                                                                              \
@@ -65,7 +64,7 @@ int sys_bind(int fd, const struct sockaddr *sa, socklen_t len)
 
 int sys_connect(int fd, const struct sockaddr *sa, socklen_t len)
 {
-	/* Not retried: a nonblocking connect does not sleep, and a second one would say EALREADY. */
+	/* Not retried: a nonblocking connect does not sleep, and a second one would return EALREADY. */
 	return connect(fd, sa, len) < 0 ? -errno : 0;
 }
 
@@ -151,8 +150,8 @@ int sys_shutdown(int fd, int how)
 
 void sys_close(int fd)
 {
-	/* Linux frees the number before anything can fail: closing again after EINTR or EIO would
-	 * close what another thread has opened meanwhile. EBADF means that we closed twice. */
+	/* Linux frees the number before anything can fail: closing again after EINTR or EIO could close a
+	 * descriptor that another thread has opened meanwhile. EBADF means that we closed twice. */
 	check(close(fd) == 0 || errno != EBADF);
 }
 
@@ -211,7 +210,7 @@ int sys_epoll_ctl(int epfd, int op, int fd, uint32_t events, uint64_t data)
 	return epoll_ctl(epfd, op, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* Rounded up: a timer must not find that it came too early and spin until its time. */
+/* Rounded up, so that a timer does not wake too early and spin until its deadline. */
 static int timeout_ms(int64_t timeout_ns)
 {
 	if (timeout_ns < 0)
@@ -242,7 +241,8 @@ int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeou
 	int n;
 
 	check(max > 0);
-	/* A look without a wait has to tell all there is: nobody may call again for what it did not see. */
+	/* A call that does not wait must report everything: the caller may not call again for what it
+	 * missed. */
 	do
 		n = wait_once(epfd, events, max, timeout_ns);
 	while (unlikely(n == -EINTR) && timeout_ns == 0);
@@ -261,7 +261,7 @@ int sys_timerfd(void)
 
 int sys_timerfd_set(int fd, int64_t at_ns)
 {
-	/* A time of 0 would switch it off. */
+	/* A time of 0 would disarm it. */
 	const struct itimerspec at = {.it_value = {at_ns / NS_PER_SEC, at_ns % NS_PER_SEC}};
 
 	check(at_ns > 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sys.h - every system call of the data plane, and nothing else of the kernel.
+ * sys.h - every system call of the data plane, and no other use of the kernel.
  *
  * The one seam below the drivers: production links src/sys/sys.c, the simulator links a model of
  * the kernel in its place (tests/sim/). Each function is one call, retried on EINTR where
@@ -24,11 +24,11 @@ int sys_bind(int fd, const struct sockaddr *sa, socklen_t len);
 int sys_connect(int fd, const struct sockaddr *sa, socklen_t len);
 /* getsockname(2): the address of our end. `len` in and out. */
 int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
-/* The ports that connect(2) chooses from in this network namespace: ip_local_port_range, which is read anew.
- * 0, or -errno. Several calls; not for the path of a connection, as is the next one. */
+/* The ports that connect(2) chooses from in this network namespace: ip_local_port_range, read afresh each
+ * time. 0 or -errno. This and the next function make several calls and are too slow for each connection. */
 int sys_port_range(uint16_t *first, uint16_t *last);
-/* The address that this machine would speak to `to` from, by connect(2) of a UDP socket, which sends nothing.
- * `from_len` in and out. 0, or -errno. */
+/* The source address that this machine would use towards `to`, found by connect(2) of a UDP socket, which
+ * sends nothing. `from_len` in and out. 0 or -errno. */
 int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *from, socklen_t *from_len);
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
@@ -37,8 +37,8 @@ int sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len
 ssize_t sys_recv(int fd, void *data, size_t len, int flags);
 /* send(2) with MSG_DONTWAIT | MSG_NOSIGNAL. */
 ssize_t sys_send(int fd, const void *data, size_t len);
-/* The same, but a last small part may wait for what follows (tcp(7), TCP_CORK: 200 ms at the most). For
- * the last bytes of a stream: shutdown(2) or close(2) right behind it sends them and the FIN as one. */
+/* The same, but a last partial segment may wait for more data (tcp(7), TCP_CORK: at most 200 ms). For the
+ * last bytes of a stream: a shutdown(2) or close(2) right after it sends them and the FIN together. */
 ssize_t sys_send_more(int fd, const void *data, size_t len);
 
 /* splice(2) with SPLICE_F_MOVE | SPLICE_F_NONBLOCK and never SPLICE_F_MORE (rules R14, R15 of
@@ -50,7 +50,7 @@ ssize_t sys_read(int fd, void *data, size_t len);
 ssize_t sys_write(int fd, const void *data, size_t len);
 
 int sys_shutdown(int fd, int how);
-/* close(2). EBADF is our own mistake and aborts; EINTR counts as closed, as Linux means it. */
+/* close(2). EBADF is a bug of ours and aborts; after EINTR the descriptor is closed, as Linux defines it. */
 void sys_close(int fd);
 
 /* pipe2(2) with O_NONBLOCK | O_CLOEXEC. */
@@ -62,24 +62,24 @@ int sys_pipe_size(int fd);
 int sys_unread(int fd);
 int sys_unacked(int fd);
 
-/* The page size of this machine, sysconf(3): what one slot of a pipe counts as in its size (pipe(7)). Never
- * fails, costs no system call. */
+/* The page size of this machine, sysconf(3): what one slot of a pipe counts for in its size (pipe(7)). Never
+ * fails; makes no system call. */
 uint32_t sys_page_bytes(void);
-/* madvise(2), MADV_DONTNEED: the pages of private memory go back to the system, and read as zeros from then
- * on. 0, or -errno and nothing has happened. */
+/* madvise(2), MADV_DONTNEED: returns pages of private memory to the system; from then on they read as zeros.
+ * 0, or -errno with nothing changed. */
 int sys_discard(void *memory, size_t len);
 
 int sys_epoll_create(void);
 int sys_epoll_ctl(int epfd, int op, int fd, uint32_t events, uint64_t data);
 /* epoll_pwait2(2) where the kernel has it, epoll_wait(2) rounded up to ms elsewhere.
- * `timeout_ns` < 0 waits for ever. A wait that a signal ends reports 0 events; a look without a wait (0) is
- * repeated instead. */
+ * `timeout_ns` < 0 waits for ever. A wait ended by a signal reports 0 events; a call that does not wait (0)
+ * is repeated instead. */
 int sys_epoll_wait(int epfd, struct epoll_event *events, int max, int64_t timeout_ns);
 /* eventfd(2), nonblocking, close-on-exec. */
 int sys_eventfd(void);
 /* timerfd_create(2) of CLOCK_MONOTONIC, nonblocking, close-on-exec. */
 int sys_timerfd(void);
-/* timerfd_settime(2): readable once, at `at_ns` > 0; forgets what it was set for before. 0 or -errno. */
+/* timerfd_settime(2): readable once, at `at_ns` > 0; replaces any earlier time. 0 or -errno. */
 int sys_timerfd_set(int fd, int64_t at_ns);
 
 /* clock_gettime(2) CLOCK_MONOTONIC, in ns. */
