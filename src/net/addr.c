@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * addr.c - socket addresses read from text; addr_format.c writes and compares them.
+ * addr.c - parses socket addresses; addr_format.c prints and compares them.
  *
- * Owns the forms of weir.ini(5) and the sentences that refuse all others. Asks no name server;
- * the kernel is asked for the number of a network interface alone. Any thread.
+ * Owns the forms of weir.ini(5) and the sentences that reject everything else. Queries no name server, and
+ * the kernel only for the number of a network interface. Any thread.
  */
 #include "weir/net/addr.h"
 
@@ -16,12 +16,12 @@
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 
-/* Of an inherited descriptor; the kernel's own limit (fs.nr_open) is never larger. */
+/* The largest number of an inherited descriptor; the kernel's limit (fs.nr_open) is never larger. */
 #define FD_NUMBER_MAX 0x3fffffffu
 /* systemd's limit for FileDescriptorName=. */
 #define FD_NAME_MAX 255u
 #define PATH_MAX_BYTES (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
-/* A host name on the wire has 255 bytes, which are 253 characters. */
+/* A host name has at most 255 bytes on the wire, which are 253 characters. */
 #define HOST_MAX 253u
 #define LABEL_MAX 63u
 #define DIGITS "0123456789"
@@ -33,7 +33,7 @@ static_assert(PATH_MAX_BYTES == 107, "addr.h and its messages say 107");
 static_assert(FD_NAME_MAX < sizeof(((struct addr_spec *)0)->host), "a name and its NUL");
 static_assert(HOST_MAX < sizeof(((struct addr_spec *)0)->host), "a host name and its NUL");
 
-/* One parse: where the text begins, what is being built, what is wrong. */
+/* One parse: the start of the text, the result so far, and the error. */
 struct parser {
 	const char *text;
 	struct addr_spec *spec;
@@ -58,7 +58,7 @@ static bool is_alnum(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Digits alone, up to `max`; false for everything else. */
+/* Only digits, a value up to `max`; false for anything else. */
 static bool parse_number(const char *text, uint64_t max, uint64_t *number)
 {
 	uint64_t n = 0;
@@ -86,7 +86,7 @@ static int parse_path(struct parser *p, const char *path)
 	if (path[0] != '/')
 		return refuse(p, path, "a socket's path begins with '/' (an abstract name with '@')");
 	if (len > PATH_MAX_BYTES)
-		return refuse(p, path + PATH_MAX_BYTES, "a path has at most 107 bytes, says the kernel");
+		return refuse(p, path + PATH_MAX_BYTES, "the kernel limits a path to 107 bytes");
 	a->un.sun_family = AF_UNIX;
 	memcpy(a->un.sun_path, path, len + 1);
 	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
@@ -102,9 +102,9 @@ static int parse_abstract(struct parser *p, const char *name)
 	if (len == 0)
 		return refuse(p, name, "the abstract name is missing, as in unix:@app");
 	if (len > PATH_MAX_BYTES)
-		return refuse(p, name + PATH_MAX_BYTES, "a name has at most 107 bytes, says the kernel");
+		return refuse(p, name + PATH_MAX_BYTES, "the kernel limits a name to 107 bytes");
 	a->un.sun_family = AF_UNIX;
-	/* A NUL makes it abstract, and there is none at the end: all of `len` belongs to the name. */
+	/* A leading NUL makes it abstract. There is none at the end: all of `len` belongs to the name. */
 	a->un.sun_path[0] = '\0';
 	memcpy(a->un.sun_path + 1, name, len);
 	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
@@ -121,7 +121,7 @@ static int parse_unix(struct parser *p, const char *text)
 
 /* ---- inherited sockets ---- */
 
-/* "fd@web" and "fd@3": what systemd allows in a name, but for blanks and quotes. */
+/* "fd@web" and "fd@3": the characters that systemd allows in a name, except blanks and quotes. */
 static int parse_fd(struct parser *p, const char *name)
 {
 	const size_t len = strlen(name);
@@ -130,17 +130,17 @@ static int parse_fd(struct parser *p, const char *name)
 	if (len == 0)
 		return refuse(p, name, "the name is missing, as in fd@web (FileDescriptorName=web)");
 	if (len > FD_NAME_MAX)
-		return refuse(p, name + FD_NAME_MAX, "such a name has at most 255 characters");
+		return refuse(p, name + FD_NAME_MAX, "a descriptor name has at most 255 characters");
 	for (size_t i = 0; i < len; i++)
 		if (name[i] <= ' ' || name[i] > '~' || strchr(":\"'", name[i]) != NULL)
-			return refuse(p, name + i, "such a name has no blank, no quote and no ':'");
+			return refuse(p, name + i, "a descriptor name has no blanks, quotes or ':'");
 	if (name[strspn(name, DIGITS)] == '\0') {
 		if (!parse_number(name, FD_NUMBER_MAX, &number))
-			return refuse(p, name, "no descriptor has so large a number");
+			return refuse(p, name, "the descriptor number is too large");
 		if (number <= 2)
 			return refuse(p, name, "descriptors 0 to 2 are the standard streams");
 		if (name[0] == '0')
-			return refuse(p, name, "write the number without zeros before it");
+			return refuse(p, name, "write the number without leading zeros");
 	}
 	memcpy(p->spec->host, name, len + 1);
 	p->spec->kind = ADDR_FD;
@@ -173,7 +173,7 @@ static void set_in6(struct addr *a, struct in6_addr ip, uint16_t port)
 	a->len = sizeof(a->in6);
 }
 
-/* ":80", "*:80", and the same behind "ipv4@" and "ipv6@". */
+/* ":80", "*:80", and the same after "ipv4@" and "ipv6@". */
 static int parse_any(struct parser *p)
 {
 	struct addr_spec *spec = p->spec;
@@ -186,23 +186,23 @@ static int parse_any(struct parser *p)
 	return 0;
 }
 
-/* The part behind '%': an interface by its name or number. */
+/* The part after '%': an interface by name or number. */
 static int parse_scope(struct parser *p, const char *scope, const char *where)
 {
 	struct sockaddr_in6 *in6 = &p->spec->addr.in6;
 	uint64_t number;
 
 	if (!IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) && !IN6_IS_ADDR_MC_LINKLOCAL(&in6->sin6_addr))
-		return refuse(p, where, "only a link-local address (fe80::/10) has an interface behind '%'");
+		return refuse(p, where, "only a link-local address (fe80::/10) takes an interface after '%'");
 	if (!parse_number(scope, UINT32_MAX, &number))
 		number = if_nametoindex(scope);
 	if (number == 0)
-		return refuse(p, where, "there is no network interface of this name");
+		return refuse(p, where, "there is no network interface with this name");
 	in6->sin6_scope_id = (uint32_t)number;
 	return 0;
 }
 
-/* "[::1]": `host` lies between the brackets and is `len` bytes long. */
+/* "[::1]": `host` is the part between the brackets, `len` bytes long. */
 static int parse_ip6(struct parser *p, const char *host, size_t len)
 {
 	char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
@@ -212,14 +212,14 @@ static int parse_ip6(struct parser *p, const char *host, size_t len)
 	if (p->spec->family == AF_INET)
 		return refuse(p, host, "'ipv4@' and an IPv6 address contradict each other");
 	if (len >= sizeof(text))
-		return refuse(p, host, "this is no IPv6 address");
+		return refuse(p, host, "not a valid IPv6 address");
 	memcpy(text, host, len);
 	text[len] = '\0';
 	scope = strchr(text, '%');
 	if (scope != NULL)
 		*scope++ = '\0';
 	if (inet_pton(AF_INET6, text, &ip) != 1)
-		return refuse(p, host, "this is no IPv6 address");
+		return refuse(p, host, "not a valid IPv6 address");
 	set_in6(&p->spec->addr, ip, p->spec->port);
 	p->spec->kind = ADDR_IP;
 	return scope != NULL ? parse_scope(p, scope, host + (scope - text)) : 0;
@@ -239,10 +239,10 @@ static bool looks_numeric(const char *host)
 	return last[strspn(last, DIGITS)] == '\0';
 }
 
-/* Checks `host`, a copy of what is written at `where`. */
+/* Checks `host`, a copy of the text at `where`. */
 static int check_host_name(struct parser *p, const char *host, const char *where)
 {
-	size_t label = 0; /* length of the current one */
+	size_t label = 0; /* length of the current label */
 	size_t i;
 
 	for (i = 0; host[i] != '\0'; i++) {
@@ -255,9 +255,9 @@ static int check_host_name(struct parser *p, const char *host, const char *where
 			continue;
 		}
 		if (!is_alnum(c) && c != '-' && c != '_')
-			return refuse(p, where + i, "a host name has letters, digits, '-', '_' and '.' only");
+			return refuse(p, where + i, "a host name has only letters, digits, '-', '_', '.'");
 		if (c == '-' && label == 0)
-			return refuse(p, where + i, "no part of a host name begins with '-'");
+			return refuse(p, where + i, "a part of a host name cannot begin with '-'");
 		if (++label > LABEL_MAX)
 			return refuse(p, where + i, "a part of the host name is longer than 63 characters");
 	}
@@ -283,13 +283,13 @@ static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
 		return 0;
 	}
 	spec->kind = ADDR_NAME;
-	/* A dot at the very end is that of the root, and no part of the name follows it. */
+	/* A dot at the very end is the root's; no label follows it. */
 	if (len > 1 && host[len - 1] == '.')
 		spec->host[len - 1] = '\0';
 	if (looks_numeric(spec->host) && strchr(spec->host, '-') != NULL)
-		return refuse(p, host, "ranges of addresses are not taken here: write a line for each");
+		return refuse(p, host, "address ranges are not accepted here: write one line per address");
 	if (looks_numeric(spec->host))
-		return refuse(p, host, "this is no IPv4 address: write four numbers from 0 to 255");
+		return refuse(p, host, "not a valid IPv4 address: write four numbers from 0 to 255");
 	if (check_host_name(p, spec->host, host) != 0)
 		return -EINVAL;
 	memcpy(spec->host, host, len);
@@ -301,9 +301,9 @@ static int parse_port(struct parser *p, const char *port)
 	uint64_t number;
 
 	if (*port == '\0')
-		return refuse(p, port, "the port is missing behind ':'");
+		return refuse(p, port, "the port is missing after ':'");
 	if (port[strspn(port, "0123456789-")] == '\0' && is_digit(*port) && strchr(port, '-') != NULL)
-		return refuse(p, port, "ranges of ports are not in this version: write a line for each");
+		return refuse(p, port, "port ranges are not in this version: write one line per port");
 	if (!parse_number(port, UINT16_MAX, &number))
 		return refuse(p, port, "a port is a number from 0 to 65535");
 	p->spec->port = (uint16_t)number;
@@ -320,19 +320,19 @@ static int parse_host_port(struct parser *p, const char *text)
 	if (*text == '[' && close == NULL)
 		return refuse(p, text, "the closing ']' is missing");
 	if (*text != '\0' && text[strspn(text, "0123456789")] == '\0')
-		return refuse(p, text, "write ':' before a port that stands alone, as in :8080");
+		return refuse(p, text, "write ':' before a port without an address, as in :8080");
 	if (strstr(text, "://") != NULL)
 		return refuse(p, text, "leave out the scheme: write ADDRESS:PORT");
 	if (strchr(text, ',') != NULL)
-		return refuse(p, text, "one address a line: write a line for each");
+		return refuse(p, text, "only one address per line: write a line for each");
 	if (*text == '.' && strchr(text, '/') != NULL)
 		return refuse(p, text, "a socket's path begins with '/'");
 	if (colon == NULL && is_digit(*text) && text[strspn(text, "0123456789-")] == '\0')
-		return refuse(p, text, "ranges of ports are not in this version: write a line for each");
+		return refuse(p, text, "port ranges are not in this version: write one line per port");
 	if (colon == NULL || *colon == '\0')
 		return refuse(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
 	if (*colon != ':')
-		return refuse(p, colon, "behind ']' there must be ':' and the port");
+		return refuse(p, colon, "']' must be followed by ':' and the port");
 	len = (size_t)(colon - text);
 	if (*text != '[' && memchr(text, ':', len) != NULL)
 		return refuse(p, text, "write an IPv6 address in brackets, as in [::1]:80");
@@ -365,7 +365,7 @@ static int parse(struct parser *p)
 		p->spec->family = text[3] == '4' ? AF_INET : AF_INET6;
 		text += strlen("ipv4@");
 		if (*text == '\0')
-			return refuse(p, text, "the address is missing behind '@'");
+			return refuse(p, text, "the address is missing after '@'");
 	}
 	return parse_host_port(p, text);
 }

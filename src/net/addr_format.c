@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * addr_format.c - socket addresses written as text, shortened and compared; addr.c reads them.
+ * addr_format.c - prints, shortens and compares socket addresses; addr.c parses them.
  *
- * What it writes addr.c reads back, but for paths with bytes that must be escaped in a log. Any
- * thread.
+ * addr.c reads back what it writes, except paths with bytes that must be escaped in a log. Any thread.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -30,7 +29,7 @@ static void print_ip4(const void *ip, uint16_t port, char *buf)
 	(void)snprintf(buf, ADDR_TEXT_MAX, "%s:%u", text, port); /* always fits */
 }
 
-/* An interface is printed by its number: it may have another name by now, or none. */
+/* Prints an interface by number: it may have another name by now, or none. */
 static void print_ip6(const void *ip, uint32_t scope, uint16_t port, char *buf)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -42,7 +41,7 @@ static void print_ip6(const void *ip, uint32_t scope, uint16_t port, char *buf)
 		(void)snprintf(buf, ADDR_TEXT_MAX, "[%s]:%u", text, port); /* always fits */
 }
 
-/* The bytes of a name: for a path without its NUL, for an abstract one from behind its first NUL. */
+/* The bytes of a name: a path without its NUL, an abstract name without its leading NUL. */
 static const char *unix_name(const struct addr *a, size_t *len, bool *is_abstract)
 {
 	const char *path = a->un.sun_path;

@@ -2,7 +2,7 @@
  *
  * crc32c.h - CRC-32C (Castagnoli, RFC 3720 appendix B.4), as the PROXY protocol uses it.
  *
- * For headers, not for streams: it is small, not fast. Any thread.
+ * For headers, not for streams: small rather than fast. Any thread.
  */
 #ifndef WEIR_NET_CRC32C_H
 #define WEIR_NET_CRC32C_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What crc32c_add() begins with. */
+/* The initial value for crc32c_add(). */
 #define CRC32C_INIT UINT32_C(0xffffffff)
 
-/* Adds bytes to a sum that is under way. */
+/* Adds bytes to a running sum. */
 uint32_t crc32c_add(uint32_t sum, const uint8_t *data, size_t len);
 
-/* The checksum, when the last byte has been added. */
+/* The checksum, once the last byte has been added. */
 static inline uint32_t crc32c_end(uint32_t sum)
 {
 	return ~sum;

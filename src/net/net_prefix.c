@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * net_prefix.c - one network read from text and printed; netset.c holds many.
+ * net_prefix.c - parses and prints one network; netset.c holds many.
  *
- * Owns the sentences that refuse what is no network. Asks no name server. Any thread.
+ * Owns the sentences that reject an invalid network. Queries no name server. Any thread.
  */
 #include "weir/net/netset.h"
 
@@ -15,7 +15,7 @@
 
 #define IP4_BITS 32u
 #define IP6_BITS 128u
-/* An IPv4 address within IPv6: ten bytes 0, two 0xff, then its four. */
+/* An IPv4-mapped IPv6 address: ten bytes 0, two bytes 0xff, then the four of the address. */
 #define MAPPED_BITS 96u
 
 static unsigned family_bits(const struct net_prefix *p)
@@ -23,7 +23,7 @@ static unsigned family_bits(const struct net_prefix *p)
 	return p->family == AF_INET ? IP4_BITS : IP6_BITS;
 }
 
-/* Makes what is behind the prefix 0. Were all of these bits 0 already? */
+/* Clears the bits after the prefix. Were they all 0 already? */
 static bool clear_host_bits(struct net_prefix *p)
 {
 	bool were_clear = true;
@@ -39,7 +39,7 @@ static bool clear_host_bits(struct net_prefix *p)
 	return were_clear;
 }
 
-/* "8": no sign, no blank, no zeros before it. */
+/* "8": no sign, no blank, no leading zeros. */
 static bool parse_bits(const char *text, unsigned max, uint8_t *bits)
 {
 	unsigned n = 0;
@@ -72,17 +72,17 @@ static int refuse_address(const char *ip, const char **why)
 	if (*ip == '[')
 		return refuse(why, "write an IPv6 network without brackets, as in 2001:db8::/32");
 	if (strchr(ip, '%') != NULL)
-		return refuse(why, "a network has no interface behind '%'");
+		return refuse(why, "a network cannot have an interface ('%')");
 	if (colon != NULL && strchr(colon + 1, ':') == NULL)
-		return refuse(why, "a network has no port: write 10.0.0.0/8");
+		return refuse(why, "a network cannot have a port: write 10.0.0.0/8");
 	if (colon != NULL)
-		return refuse(why, "this is no IPv6 address");
+		return refuse(why, "not a valid IPv6 address");
 	if (ip[strspn(ip, "0123456789.")] == '\0')
-		return refuse(why, "this is no IPv4 address: write four numbers from 0 to 255");
+		return refuse(why, "not a valid IPv4 address: write four numbers from 0 to 255");
 	return refuse(why, "names are not looked up here: write an address or a network");
 }
 
-/* An IPv4 network written as a part of IPv6 becomes what it is: no client is ever seen that way. */
+/* Converts an IPv4 network written as IPv4-mapped IPv6: no client ever appears in that form. */
 static void unmap(struct net_prefix *p)
 {
 	struct in6_addr ip;
@@ -101,7 +101,7 @@ static int refuse_host_bits(const struct net_prefix *p, const char **why)
 	static _Thread_local char sentence[NETSET_TEXT_MAX + 64];
 	char text[NETSET_TEXT_MAX];
 
-	(void)snprintf(sentence, sizeof(sentence), "bits behind the prefix: write %s",
+	(void)snprintf(sentence, sizeof(sentence), "bits are set after the prefix: write %s",
 		       net_prefix_format(p, text)); /* fits */
 	return refuse(why, sentence);
 }
@@ -115,7 +115,7 @@ int net_prefix_parse(const char *text, struct net_prefix *out, const char **why)
 
 	memset(out, 0, sizeof(*out));
 	if (len >= sizeof(ip))
-		return refuse(why, "this is no address and no network: write 10.0.0.0/8 or 2001:db8::/32");
+		return refuse(why, "not a valid address or network: write 10.0.0.0/8 or 2001:db8::/32");
 	memcpy(ip, text, len);
 	ip[len] = '\0';
 	if (inet_pton(AF_INET, ip, p.ip) != 1) {
@@ -127,9 +127,9 @@ int net_prefix_parse(const char *text, struct net_prefix *out, const char **why)
 	p.bits = (uint8_t)family_bits(&p);
 	if (slash != NULL && !parse_bits(slash + 1, p.bits, &p.bits))
 		return refuse(why, p.family == AF_INET
-					   ? "behind '/' of an IPv4 network stands a number from 0 to 32"
-					   : "behind '/' of an IPv6 network stands a number from 0 to 128");
-	/* Somebody meant the network, or this one address: nobody should guess which. */
+					   ? "write a number from 0 to 32 after '/' of an IPv4 network"
+					   : "write a number from 0 to 128 after '/' of an IPv6 network");
+	/* The user meant either the network or this one address: do not guess which. */
 	if (!clear_host_bits(&p))
 		return refuse_host_bits(&p, why);
 	unmap(&p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * netset.c - a set of networks as sorted ranges that do not touch; net_prefix.c reads and prints one.
+ * netset.c - a set of networks as sorted ranges that do not touch; net_prefix.c parses and prints one.
  *
- * IPv4 and IPv6 have a list of ranges each, so that an answer is one binary search whatever was
- * written. Built on the main thread, then read by any.
+ * IPv4 and IPv6 have one list of ranges each, so a lookup is one binary search whatever was written. Built on
+ * the main thread, then read by any thread.
  */
 #include "weir/net/netset.h"
 
@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 
-/* An address as a number; of IPv4 `high` is 0. */
+/* An address as a number; `high` is 0 for IPv4. */
 struct ip_number {
 	uint64_t high;
 	uint64_t low;
@@ -23,7 +23,7 @@ struct ip_range {
 	struct ip_number last;
 };
 
-/* First addresses apart from last ones: a search reads the former alone, so they lie close together. */
+/* First and last addresses are kept apart: a search reads only the first ones, so they are close together. */
 struct range_list {
 	struct ip_number *firsts; /* owns */
 	struct ip_number *lasts;  /* owns */
@@ -56,7 +56,7 @@ static struct ip_number number_of(uint16_t family, const uint8_t *ip)
 	return (struct ip_number){read_big_endian(ip, 8), read_big_endian(ip + 8, 8)};
 }
 
-/* `count` ones at the low end; 64 and more are all of them. */
+/* A number whose `count` lowest bits are 1; all of them from 64 on. */
 static uint64_t low_ones(unsigned count)
 {
 	return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
@@ -83,18 +83,18 @@ static int compare_ranges(const void *a, const void *b)
 	return is_less(right->first, left->first) ? 1 : 0;
 }
 
-/* Does `next` begin within the range that ends at `last`, or right behind it? */
+/* Does `next` begin within the range that ends at `last`, or right after it? */
 static bool continues(struct ip_number last, struct ip_number next)
 {
 	if (!is_less(last, next))
 		return true;
 	last.low++;
 	if (last.low == 0)
-		last.high++; /* there is an address behind `last`: it does not wrap */
+		last.high++; /* there is an address after `last`: it does not wrap */
 	return last.high == next.high && last.low == next.low;
 }
 
-/* Sorts `ranges` and joins what overlaps or touches. How many are left. */
+/* Sorts `ranges` and merges those that overlap or touch. Returns how many are left. */
 static size_t join_ranges(struct ip_range *ranges, size_t count)
 {
 	size_t kept = 0;
@@ -113,7 +113,7 @@ static size_t join_ranges(struct ip_range *ranges, size_t count)
 	return kept + 1;
 }
 
-/* Makes the list of one family; `ranges` has room for all prefixes. False without memory. */
+/* Builds the list of one family; `ranges` has room for all prefixes. False when out of memory. */
 static bool make_list(struct range_list *list, uint16_t family, const struct net_prefix *prefixes,
 		      struct ip_range *ranges, size_t count)
 {
@@ -162,11 +162,11 @@ void netset_free(struct netset *set)
 	free(set);
 }
 
-/* The last range that begins at `n` or before it is the only one that can have it. */
+/* Only the last range that begins at or before `n` can contain it. */
 static bool list_has(const struct range_list *list, struct ip_number n)
 {
-	size_t from = 0; /* all before it begin at `n` or before */
-	size_t to = list->count; /* all from it on begin behind `n` */
+	size_t from = 0; /* all ranges before this one begin at or before `n` */
+	size_t to = list->count; /* this range and all after it begin after `n` */
 
 	while (from < to) {
 		const size_t middle = from + (to - from) / 2;
@@ -187,7 +187,7 @@ bool netset_has(const struct netset *set, const struct addr_brief *a)
 		return list_has(&set->ip4, number_of(AF_INET, a->ip));
 	if (a->family != AF_INET6)
 		return false;
-	/* A PROXY header may say it in this way: it must not get around a list of IPv4 networks. */
+	/* A PROXY header may carry an IPv4-mapped address: it must not bypass a list of IPv4 networks. */
 	memcpy(&ip, a->ip, sizeof(ip));
 	if (IN6_IS_ADDR_V4MAPPED(&ip))
 		return list_has(&set->ip4, number_of(AF_INET, a->ip + 12));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * proxy.c - the PROXY protocol, read: which version it is, and version 2 whole.
+ * proxy.c - reads the PROXY protocol: detects the version, and parses version 2.
  *
- * Every check looks at bytes that are there, in their order, so a shorter input meets the same first error as
- * a longer one, or none yet. Of a version 2 header everything but its checksum is judged at the byte
- * that is wrong. Any thread.
+ * Every check looks at the bytes received, in order, so a shorter input meets the same first error as a
+ * longer one, or none yet. In a version 2 header everything except the checksum is rejected at the byte that
+ * is wrong. Any thread.
  */
 #include "weir/net/proxy.h"
 
@@ -40,7 +40,7 @@ const char *proxy_error_text(enum proxy_error why)
 	case PROXY_NOT_HEADER:
 		return "it does not begin like a PROXY header";
 	case PROXY_BAD_V1:
-		return "the line breaks the grammar of version 1";
+		return "the line violates the grammar of version 1";
 	case PROXY_BAD_VERSION:
 		return "unknown version or command";
 	case PROXY_BAD_FAMILY:
@@ -48,9 +48,9 @@ const char *proxy_error_text(enum proxy_error why)
 	case PROXY_BAD_LENGTH:
 		return "too short for its addresses";
 	case PROXY_BAD_TLV:
-		return "a TLV runs over the end, comes twice or has a wrong size";
+		return "a TLV runs past the end, occurs twice or has a wrong size";
 	case PROXY_BAD_CHECKSUM:
-		return "the CRC32c does not fit";
+		return "the CRC32c does not match";
 	case PROXY_TOO_LONG:
 		return "too long";
 	}
@@ -64,7 +64,7 @@ static size_t get16(const uint8_t *p)
 
 /* ---- TLVs ---- */
 
-/* A header of which `have` bytes are there; its TLVs end where it does. */
+/* A header of which `have` bytes have arrived; its TLVs end where it does. */
 struct tlvs {
 	const uint8_t *data;
 	size_t have;
@@ -86,14 +86,13 @@ static size_t longest_value(uint8_t type)
 	}
 }
 
-/* Of what is behind a TLV: nothing, or another one. */
+/* Are the `rest` bytes after a TLV none, or enough for another one? */
 static bool can_end(size_t rest)
 {
 	return rest == 0 || rest >= TLV_HEAD;
 }
 
-/* Looks at one TLV at `at`, of which `room` bytes are left to the end of the header. 0 and `*next`, or
- * -EPROTO, or -EAGAIN when the next bytes must come first. */
+/* Checks the TLV at `at`. 0 and `*next`, or -EPROTO, or -EAGAIN when more bytes are needed first. */
 static int check_tlv(struct tlvs *t, size_t at, size_t *next)
 {
 	const uint8_t *p = t->data + at;
@@ -139,7 +138,7 @@ static bool is_checksum_right(const struct tlvs *t)
 	return sum == ((uint32_t)get16(value) << 16 | (uint32_t)get16(value + 2));
 }
 
-/* All of them, from `at` on. */
+/* Checks all TLVs from `at` on. */
 static enum proxy_error check_tlvs(const uint8_t *data, size_t have, size_t at, size_t total)
 {
 	struct tlvs t = {.data = data, .have = have < total ? have : total, .total = total};
@@ -168,7 +167,7 @@ const uint8_t *proxy_tlv_find(const uint8_t *tlvs, size_t tlv_len, uint8_t type,
 
 /* ---- version 2 ---- */
 
-/* Bytes of addresses; -1 = not a family that is taken. */
+/* The size of the addresses in bytes; -1 = unsupported family. */
 static int address_bytes(uint8_t family)
 {
 	switch (family) {
@@ -219,7 +218,7 @@ static void read_addresses(const uint8_t *p, uint8_t family, struct proxy_header
 	}
 }
 
-/* The bytes between the signature and the addresses, as many of them as are there. */
+/* Checks the bytes between the signature and the addresses, as many as have arrived. */
 static enum proxy_error check_head(const uint8_t *data, size_t len)
 {
 	const bool local = len > 12 && (data[12] & 15) == 0;
@@ -239,7 +238,7 @@ static enum proxy_error check_head(const uint8_t *data, size_t len)
 		return PROXY_TOO_LONG;
 	if (body < (size_t)addresses)
 		return PROXY_BAD_LENGTH;
-	/* One or two bytes behind the addresses are no TLV. */
+	/* One or two bytes after the addresses are not a TLV. */
 	return local || can_end(body - (size_t)addresses) ? PROXY_OK : PROXY_BAD_TLV;
 }
 

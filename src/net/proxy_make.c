@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * proxy_make.c - the PROXY protocol, written.
+ * proxy_make.c - writes the PROXY protocol.
  *
- * What is made is what proxy_parse() takes. Any thread.
+ * proxy_parse() accepts every header built here. Any thread.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define TLV_HEAD 3u
 #define CRC_LEN 4u
 
-/* A header that grows; once something did not fit, `full` stays. */
+/* A header that grows; once something did not fit, `full` stays set. */
 struct made {
 	uint8_t *out;
 	size_t room;
@@ -107,15 +107,15 @@ static void put_tlv(struct made *m, uint8_t type, const uint8_t *value, size_t l
 	put(m, value, len);
 }
 
-/* A checksum is another one now, a NOOP only filled its place, and a unique id of ours takes the place of
- * another one. */
+/* The checksum changes, a NOOP was only padding, and a unique id of ours replaces another one. */
 static bool may_pass(const struct proxy_send *send, uint8_t type)
 {
 	return type != PROXY_TLV_CRC32C && type != PROXY_TLV_NOOP &&
 	       (type != PROXY_TLV_UNIQUE_ID || send->unique_id == NULL);
 }
 
-/* Those that came, the first of each type: of two, one reader would take the first and the next the last. */
+/* Passes on received TLVs, the first of each type: given two, some readers would take the first and others
+ * the last. */
 static void pass_tlvs(struct made *m, const struct proxy_send *send)
 {
 	bool passed[UINT8_MAX + 1] = {false};
@@ -148,7 +148,7 @@ static void set_length(struct made *m)
 	m->out[15] = (uint8_t)(m->len - PROXY_V2_MIN);
 }
 
-/* Over all of it, with four zeroes where the sum will stand: the last four bytes. */
+/* Over the whole header, with zeroes in place of the checksum itself, which is the last four bytes. */
 static void set_checksum(struct made *m)
 {
 	const uint32_t sum = crc32c_end(crc32c_add(CRC32C_INIT, m->out, m->len));

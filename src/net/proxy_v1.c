@@ -2,10 +2,10 @@
  *
  * proxy_v1.c - a PROXY line of version 1: "PROXY TCP4 10.0.0.1 10.0.0.2 1000 443\r\n".
  *
- * Walks from byte to byte and never looks ahead, so that the first byte that no header can have at its
- * place is refused as soon as it is there, however the line was cut. Stricter than inet_pton(3): a number has
- * no leading zero, and an IPv6 address ends in a dotted one only behind "::" or "::ffff:", where
- * inet_ntop(3) writes it. Any thread.
+ * Walks byte by byte and never looks ahead, so that a byte that no header can have at its position is
+ * rejected as soon as it arrives, however the line was split. Stricter than inet_pton(3): a number has no
+ * leading zero, and an IPv6 address ends in a dotted quad only after "::" or "::ffff:", where inet_ntop(3)
+ * writes one. Any thread.
  */
 #include "proxy_v1.h"
 
@@ -21,10 +21,10 @@ struct walk {
 	const uint8_t *end;
 };
 
-/* What a piece of the line comes to. */
+/* The result of parsing a piece of the line. */
 enum take {
 	TAKE_OK,
-	TAKE_MORE, /* right as far as it goes */
+	TAKE_MORE, /* valid so far */
 	TAKE_BAD,
 };
 
@@ -41,7 +41,7 @@ static enum take take_word(struct walk *w, const char *word)
 	return TAKE_OK;
 }
 
-/* A decimal number up to `max`; the byte behind it is there, and is left to the caller. */
+/* A decimal number up to `max`; the byte after it has arrived and is left to the caller. */
 static enum take take_number(struct walk *w, unsigned max, unsigned *out)
 {
 	const uint8_t *first = w->at;
@@ -58,7 +58,7 @@ static enum take take_number(struct walk *w, unsigned max, unsigned *out)
 	return w->at > first ? TAKE_OK : TAKE_BAD;
 }
 
-/* The octets of a dotted address from number `from` on; the byte behind them is left. */
+/* The octets of a dotted address from index `from` on; the byte after them is left to the caller. */
 static enum take take_octets(struct walk *w, unsigned from, uint8_t *ip)
 {
 	for (unsigned i = from; i < 4; i++) {
@@ -82,20 +82,20 @@ static int hex_value(uint8_t c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* An IPv6 address on its way. */
+/* An IPv6 address being parsed. */
 struct ip6 {
 	uint16_t groups[IP6_GROUPS];
 	unsigned count;
 	int gap; /* groups before the "::"; -1 = none yet */
 };
 
-/* May a dotted address stand where the next group would? */
+/* Is a dotted address allowed in place of the next group? */
 static bool takes_dotted(const struct ip6 *a)
 {
 	return a->gap == 0 && (a->count == 0 || (a->count == 1 && a->groups[0] == 0xffff));
 }
 
-/* The value of a group whose digits are all decimal; -1 when it is no octet. */
+/* The value of a group whose digits are all decimal; -1 when it is not an octet. */
 static int octet_of(const uint8_t *digits, size_t len)
 {
 	int value = 0;
@@ -110,7 +110,7 @@ static int octet_of(const uint8_t *digits, size_t len)
 	return value <= 255 ? value : -1;
 }
 
-/* One group, or at its place a dotted address, which ends all. */
+/* One group, or in its place a dotted address, which ends the address. */
 static enum take take_group(struct walk *w, struct ip6 *a, bool *dotted)
 {
 	const uint8_t *first = w->at;
@@ -146,13 +146,13 @@ static enum take take_group(struct walk *w, struct ip6 *a, bool *dotted)
 	return TAKE_OK;
 }
 
-/* "::" stands for one group at the least. */
+/* "::" replaces at least one group. */
 static unsigned most_groups(const struct ip6 *a)
 {
 	return a->gap >= 0 ? IP6_GROUPS - 1 : IP6_GROUPS;
 }
 
-/* The colon, or two, behind `a->count` groups. A single one wants a group behind it. */
+/* One or two colons after `a->count` groups. After a single colon a group must follow. */
 static enum take take_colons(struct walk *w, struct ip6 *a)
 {
 	if (a->count == most_groups(a))
@@ -197,7 +197,7 @@ static enum take take_ip6(struct walk *w, uint8_t *ip)
 			t = take_colons(w, &a);
 			if (t != TAKE_OK)
 				return t;
-			/* Behind "::" the address may be over, and is when no group is left. */
+			/* After "::" the address may end, and does when no group is left. */
 			if (w->at[-2] == ':' && (hex_value(*w->at) < 0 || a.count == most_groups(&a)))
 				break;
 		}
@@ -243,7 +243,7 @@ static enum take take_addresses(struct walk *w, struct proxy_header *out)
 	return t;
 }
 
-/* "UNKNOWN", and whatever up to the end of the line. */
+/* "UNKNOWN", then anything up to the end of the line. */
 static enum take take_unknown(struct walk *w, const uint8_t *line, enum proxy_error *why)
 {
 	if (w->at < w->end && *w->at != ' ')
@@ -255,7 +255,7 @@ static enum take take_unknown(struct walk *w, const uint8_t *line, enum proxy_er
 			w->at += 2;
 			return TAKE_OK;
 		}
-		/* Here the last CR may stand that leaves room for its LF. */
+		/* The last position of a CR that leaves room for its LF. */
 		if (w->at - line == PROXY_V1_MAX - 2 && (!is_cr || w->end - w->at > 1)) {
 			*why = PROXY_TOO_LONG;
 			return TAKE_BAD;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * proxy_v1.h - a PROXY line of version 1; nobody but proxy.c includes it.
+ * proxy_v1.h - a PROXY line of version 1; included only by proxy.c.
  *
  * Any thread.
  */
@@ -9,7 +9,7 @@
 
 #include "weir/net/proxy.h"
 
-/* As proxy_parse(), for what begins with a 'P'. */
+/* As proxy_parse(), for input that begins with a 'P'. */
 ssize_t proxy_v1_parse(const uint8_t *data, size_t len, struct proxy_header *out, enum proxy_error *why);
 
 #endif

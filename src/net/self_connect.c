@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * self_connect.c - a TCP socket that is connected to itself: when that can be, and whether it is so.
+ * self_connect.c - TCP sockets connected to themselves: when that is possible, and whether it has happened.
  *
- * Remembers nothing: the range of ports and the addresses of the machine are asked for each time. Any
- * thread.
+ * Caches nothing: the port range and the machine's addresses are queried each time. Any thread.
  */
 #include "weir/net/self_connect.h"
 
@@ -13,8 +12,8 @@
 
 #include "weir/sys/sys.h"
 
-/* Would a connect from `ours` to `to` go to its own address? To 0.0.0.0 it goes to wherever it comes from,
- * to :: it goes to ::1 (tcp_v4_connect(), tcp_v6_connect()). */
+/* Would a connect from `ours` to `to` go to its own address? A connect to 0.0.0.0 goes to its own source
+ * address, one to :: goes to ::1 (tcp_v4_connect(), tcp_v6_connect()). */
 static bool is_same_ip(const struct addr *ours, const struct addr *to)
 {
 	const struct in6_addr *six = &to->in6.sin6_addr;
@@ -29,7 +28,7 @@ static bool is_same_ip(const struct addr *ours, const struct addr *to)
 	return memcmp(six, &ours->in6.sin6_addr, sizeof(*six)) == 0;
 }
 
-/* Does the kernel choose this port by itself? */
+/* Is this a port that the kernel chooses by itself? */
 static bool is_chosen(uint16_t port)
 {
 	uint16_t first, last;
@@ -37,8 +36,8 @@ static bool is_chosen(uint16_t port)
 	return sys_port_range(&first, &last) != 0 || (port >= first && port <= last);
 }
 
-/* Is it the address that the kernel chooses for a connect to it? It is for each address of this machine but
- * those of 127.0.0.0/8 that are not 127.0.0.1. */
+/* Does the kernel choose this very address as the source of a connect to it? It does so for every address of
+ * this machine, except those of 127.0.0.0/8 other than 127.0.0.1. */
 static bool is_chosen_source(const struct addr *to)
 {
 	struct addr from = {.len = sizeof(from.un)};
@@ -46,7 +45,7 @@ static bool is_chosen_source(const struct addr *to)
 	return sys_route_source(&to->sa, to->len, &from.sa, &from.len) != 0 || is_same_ip(&from, to);
 }
 
-/* Bound to it, a socket gets the address that it would get without. */
+/* A socket bound to it gets the same address as an unbound one. */
 static bool is_any(const struct addr *a)
 {
 	return a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == htonl(INADDR_ANY)

@@ -17,8 +17,8 @@
 #include "weir/sys/sys.h"
 
 #define SOCK_BACKLOG 4096
-/* Connections whose first bytes came with their SYN, and whose ACK is still to come: a stranger can make
- * us keep so many. */
+/* Maximum connections whose first bytes came with the SYN and whose ACK is still missing: a stranger can make
+ * us keep this many. */
 #define TFO_MAX 1024
 
 /* Also in <linux/in.h>, which clashes with <netinet/in.h> on some systems. */
@@ -37,7 +37,7 @@ static int set_int(int fd, int level, int name, int value)
 	return sys_setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* Remembers that it was this option, if it failed. */
+/* Records this option if it was refused. */
 static int named(const struct sock_tcp *tcp, enum sock_option which, int err)
 {
 	if (err && tcp->refused != NULL)
@@ -51,7 +51,7 @@ static int set_transparent(int fd, int family)
 				  : set_int(fd, IPPROTO_IP, IP_TRANSPARENT, 1);
 }
 
-/* Where its connections come from and go to. */
+/* Options about where its connections come from and go to. */
 static int set_place(int fd, int family, const struct sock_listen *opt)
 {
 	const int backlog = opt->backlog > 0 ? opt->backlog : SOCK_BACKLOG;
@@ -69,11 +69,11 @@ static int set_place(int fd, int family, const struct sock_listen *opt)
 	return err;
 }
 
-/* Everything that an accepted connection inherits, and what a socket that listens already takes. */
+/* Everything that an accepted connection inherits and that an already listening socket accepts. */
 static int set_inherited(int fd, int family, const struct sock_listen *opt)
 {
 	const bool mptcp = sock_is_mptcp(fd);
-	/* The urgent byte stays in the stream; accept(2) inherits this for TCP. MPTCP has no urgent bytes. */
+	/* Keeps the urgent byte in the stream; accept(2) inherits this for TCP. MPTCP has no urgent bytes. */
 	int err = set_int(fd, SOL_SOCKET, SO_OOBINLINE, 1);
 
 	if (err == -EOPNOTSUPP && mptcp)
@@ -89,7 +89,7 @@ static int set_inherited(int fd, int family, const struct sock_listen *opt)
 	return err;
 }
 
-/* What must be set before bind(2), and the rest at once. */
+/* Sets the options that must precede bind(2), and all others with them. */
 static int set_listener(int fd, const struct addr *a, const struct sock_listen *opt)
 {
 	const int family = a->sa.sa_family;
@@ -104,20 +104,20 @@ static int set_listener(int fd, const struct addr *a, const struct sock_listen *
 	return err ? err : set_inherited(fd, family, opt);
 }
 
-/* bind(2) of a path that is claimed, with its mode from the first moment on. */
+/* bind(2) of a claimed path, with its mode set from the first moment. */
 static int bind_path(int fd, const struct addr *a, const struct sock_listen *opt)
 {
 	int err;
 
-	/* The file that bind(2) makes gets the mode of the socket, less the umask (Linux, unix_bind()).
-	 * Where that is not so, or the umask takes too much, sock_path_own() makes it good. */
+	/* The file that bind(2) creates gets the mode of the socket, less the umask (Linux, unix_bind()). If
+	 * it does not, or the umask removes too much, sock_path_own() corrects it. */
 	if (opt->mode >= 0)
 		(void)fchmod(fd, (mode_t)opt->mode);
 	err = sys_bind(fd, &a->sa, a->len);
 	return err ? err : sock_path_own(opt->path, fd, a, opt);
 }
 
-/* bind(2), for a path with its owner and mode. Between bind and listen nobody can connect. */
+/* bind(2), and owner and mode of a path. Nobody can connect between bind and listen. */
 static int bind_at(int fd, const struct addr *a, const struct sock_listen *opt)
 {
 	int err;
@@ -142,7 +142,7 @@ bool sock_is_mptcp(int fd)
 	return sys_getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) == 0 && protocol == IPPROTO_MPTCP;
 }
 
-/* A socket for a listener: of MPTCP if that is wanted and there. */
+/* A socket for a listener: MPTCP if it is requested and available. */
 static int open_socket(int family, const struct sock_listen *opt)
 {
 	if (opt->mptcp && family != AF_UNIX) {
@@ -155,7 +155,7 @@ static int open_socket(int family, const struct sock_listen *opt)
 	return sys_socket(family);
 }
 
-/* A socket with its options, bound. The descriptor or -errno. */
+/* A bound socket with its options. Returns the descriptor or -errno. */
 static int open_bound(const struct addr *a, const struct sock_listen *opt)
 {
 	const int fd = open_socket(a->sa.sa_family, opt);
@@ -220,7 +220,7 @@ int sock_adopt(int fd, struct addr *a, const struct sock_listen *opt)
 	a->len = len < sizeof(a->un) ? len : sizeof(a->un);
 	if (!addr_is_unix(a))
 		err = set_inherited(fd, a->sa.sa_family, opt);
-	/* On a socket that listens already this changes the length of its queue and nothing else. */
+	/* On a socket that already listens this changes only the length of its queue. */
 	if (!err && opt->backlog > 0 && listen(fd, opt->backlog) != 0)
 		err = -errno;
 	return err;
@@ -231,15 +231,15 @@ static uint16_t port_of(const struct addr *a)
 	return a->sa.sa_family == AF_INET6 ? a->in6.sin6_port : a->in.sin_port;
 }
 
-/* A port is chosen at connect(2), so that one source port serves many servers. One that was written may
+/* The kernel chooses a port at connect(2), so that one source port serves many servers. A configured port may
  * still be in TIME_WAIT from a connection to another server. */
 static int bind_source(int fd, const struct addr *source)
 {
-	/* An optimisation, and the option's level is IPv4's for both families. */
+	/* Only an optimisation, so a failure is ignored. The option's level is IPv4's for both families. */
 	if (port_of(source) == 0)
 		(void)set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	else
-		(void)set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1); /* refused, bind(2) tells */
+		(void)set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1); /* if it is refused, bind(2) reports it */
 	return sys_bind(fd, &source->sa, source->len);
 }
 
@@ -267,7 +267,8 @@ int sock_open(const struct addr *to, const struct addr *source, const struct soc
 
 void sock_ack_now(int fd)
 {
-	(void)set_int(fd, IPPROTO_TCP, TCP_QUICKACK, 1); /* refused, the kernel's own timer does it */
+	(void)set_int(fd, IPPROTO_TCP, TCP_QUICKACK, 1); /* if it is refused, the kernel's own timer sends the
+							  * ACK */
 }
 
 void sock_nodelay(int fd)
@@ -279,12 +280,12 @@ void sock_harden(int fd)
 {
 	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
 
-	/* If the option is refused the peer sees FIN instead, which close() cannot help. */
+	/* If the option is refused the peer sees a FIN instead; nothing can be done about that. */
 	(void)sys_setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 }
 
 void sock_accepted_unix(int fd)
 {
-	/* Kernels without Unix urgent data (before 5.15) need none of it. */
+	/* Kernels without Unix urgent data (before 5.15) do not need it. */
 	(void)set_int(fd, SOL_SOCKET, SO_OOBINLINE, 1);
 }

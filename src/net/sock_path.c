@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sock_path.c - the path of a listening Unix socket: whose it is, its mode and owner, and its end.
+ * sock_path.c - the path of a listening Unix socket: claiming it, its mode and owner, releasing it.
  *
- * The owner of the folder may swap what lies there, or the folder, between any two calls. So each step opens
- * the folder once, and mode and owner are given to the file that the socket made, never to a name. Owns the
- * lock. Any thread, one at a time.
+ * The owner of the folder may replace its contents, or the folder itself, between any two calls. So each step
+ * opens the folder once, and mode and owner are set on the file that the socket created, never on a name.
+ * Owns the lock. Any thread, one at a time.
  */
 #include "weir/net/sock_path.h"
 
@@ -21,7 +21,8 @@
 #include "weir/base/file.h"
 #include "weir/sys/sys.h"
 
-/* Between locking and listening, or between the end of a socket and of its lock, lie microseconds. */
+/* Only microseconds pass between locking and listening, and between the end of a socket and that of its
+ * lock. */
 #define WAIT_TRIES 50
 #define WAIT_NS    10000000L
 
@@ -37,9 +38,9 @@ static struct lock_name lock_name_of(const char *name)
 	return lock;
 }
 
-/* ---- who is there ---- */
+/* ---- finding the listener ---- */
 
-/* The process that listens; as it began to (SO_PEERCRED, unix(7)). */
+/* The listening process, as of its listen(2) (SO_PEERCRED, unix(7)). */
 static pid_t listener_of(int fd)
 {
 	struct ucred peer;
@@ -48,7 +49,7 @@ static pid_t listener_of(int fd)
 	return sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
 }
 
-/* The name in that very folder, whatever its path leads to by now; where it does not fit, by the path. */
+/* Connects to the name in this folder, wherever its path leads by now; by the path if that is too long. */
 static int connect_at(int fd, int folder, const char *name, const struct addr *a)
 {
 	struct addr at = {.len = sizeof(at.un), .un.sun_family = AF_UNIX};
@@ -79,8 +80,8 @@ static int look_at(int folder, const char *name, const struct addr *a, pid_t *ho
 	sys_close(fd);
 	if (err == -ENOENT)
 		return 0; /* its owner has just removed it */
-	/* Only a refusal proves that nobody listens: a full backlog says EAGAIN, another kind of
-	 * socket EPROTOTYPE. */
+	/* Only a refusal proves that nobody listens: a full backlog gives EAGAIN, another type of socket
+	 * EPROTOTYPE. */
 	return err == -ECONNREFUSED ? 1 : -EADDRINUSE;
 }
 
@@ -94,7 +95,7 @@ int sock_path_look(const struct addr *a, pid_t *holder)
 		return 0;
 	folder = file_open_folder(a->un.sun_path, &name);
 	if (folder < 0)
-		return 0; /* there is nothing; whoever binds is told why */
+		return 0; /* nothing is there; bind(2) will report the reason */
 	found = look_at(folder, name, a, holder);
 	file_close(folder);
 	return found;
@@ -106,10 +107,10 @@ static void pause_a_moment(void)
 {
 	const struct timespec pause = {.tv_nsec = WAIT_NS};
 
-	(void)nanosleep(&pause, NULL); /* a signal ends one pause of many */
+	(void)nanosleep(&pause, NULL); /* a signal merely ends one of many pauses */
 }
 
-/* The rings of a process that was killed keep its sockets open for some milliseconds after its end. */
+/* The io_uring rings of a killed process keep its sockets open for some milliseconds after its end. */
 static int look_past_the_dead(int folder, const char *name, const struct addr *a, pid_t *holder)
 {
 	int found = look_at(folder, name, a, holder);
@@ -123,7 +124,8 @@ static int look_past_the_dead(int folder, const char *name, const struct addr *a
 	return found;
 }
 
-/* A lock file that we may not open was left by another user, root as a rule: a living one would listen. */
+/* A lock file that we may not open was left behind by another user, usually root: a running process would
+ * listen. */
 static int replace_lock(struct sock_path *p, int folder, const char *name, const struct addr *a)
 {
 	const struct lock_name lock = lock_name_of(name);
@@ -134,7 +136,7 @@ static int replace_lock(struct sock_path *p, int folder, const char *name, const
 	return unlinkat(folder, lock.text, 0) == 0 || errno == ENOENT ? -EAGAIN : -EACCES;
 }
 
-/* Takes the lock, also from somebody who is about to give it back. */
+/* Takes the lock, waiting for a holder that is about to release it. */
 static int take_lock(struct sock_path *p, int folder, const char *name, const struct addr *a)
 {
 	const struct lock_name lock = lock_name_of(name);
@@ -144,7 +146,7 @@ static int take_lock(struct sock_path *p, int folder, const char *name, const st
 		int fd = file_lock(folder, lock.text, &holder);
 
 		if (fd == -EPERM)
-			return -EACCES; /* the folder is not ours to write to */
+			return -EACCES; /* we may not write to the folder */
 		if (fd == -EACCES)
 			fd = replace_lock(p, folder, name, a);
 		if (fd >= 0) {
@@ -179,7 +181,7 @@ int sock_path_claim(struct sock_path *p, const struct addr *a)
 	err = take_lock(p, folder, name, a);
 	if (!err)
 		err = look_past_the_dead(folder, name, a, &p->holder);
-	/* Nobody listens, and with the lock nobody is about to. */
+	/* Nobody listens, and while we hold the lock nobody is about to. */
 	if (err > 0)
 		err = unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
 	file_close(folder);
@@ -195,7 +197,7 @@ static int own_file(int file, const struct stat *st, const struct sock_listen *o
 	const bool owned = (opt->uid == (uid_t)-1 || opt->uid == st->st_uid) &&
 			   (opt->gid == (gid_t)-1 || opt->gid == st->st_gid);
 
-	/* What is so already is not asked for: a sandbox may refuse chown(2) altogether. */
+	/* Changes only what differs: a sandbox may refuse chown(2) altogether. */
 	if (!owned && fchownat(file, "", opt->uid, opt->gid, AT_EMPTY_PATH) != 0)
 		return -errno;
 	if (opt->mode < 0 || (st->st_mode & 07777) == (mode_t)opt->mode)
@@ -239,8 +241,8 @@ void sock_path_release(struct sock_path *p, const struct addr *a)
 	if (!p->locked && !p->bound)
 		return;
 	folder = file_open_folder(a->un.sun_path, &name);
-	/* After the privilege drop the folder may not be ours to write; the next start finds a path on which
-	 * nobody listens and removes it. */
+	/* After privileges are dropped we may be unable to write to the folder; the next start finds a path
+	 * on which nobody listens and removes it. */
 	if (folder >= 0 && p->bound && file_is_at(&ours, folder, name))
 		(void)unlinkat(folder, name, 0);
 	p->bound = false;

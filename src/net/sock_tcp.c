@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sock_tcp.c - the options of a TCP connection, as the configuration has them.
+ * sock_tcp.c - sets the configured options of a TCP connection.
  *
- * Says which option it was that a kernel refused. Any thread.
+ * Reports which option a kernel refused. Any thread.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -35,7 +35,7 @@ const char *sock_option_capability(enum sock_option option)
 	return options[option].capability;
 }
 
-/* Where options go. */
+/* Where options are set. */
 struct target {
 	int fd;
 	int family;
@@ -43,7 +43,7 @@ struct target {
 	enum sock_option *refused;
 };
 
-/* What setsockopt(2) calls an option. */
+/* The arguments of setsockopt(2) for an option. */
 struct option {
 	enum sock_option which;
 	int level;
@@ -55,9 +55,9 @@ static int set(const struct target *t, struct option o, const void *value, sockl
 	const int err = sys_setsockopt(t->fd, o.level, o.name, value, len);
 
 	if (err && t->where == SOCK_ACCEPTED)
-		return 0; /* a client that speaks MPTCP is served without */
+		return 0; /* a client that speaks MPTCP is served without it */
 	if ((err == -EOPNOTSUPP || err == -ENOPROTOOPT) && t->where == SOCK_MPTCP_LISTENER)
-		return 0; /* each accepted socket is asked again */
+		return 0; /* set again on each accepted socket */
 	if (err && t->refused != NULL)
 		*t->refused = o.which;
 	return err;
@@ -68,7 +68,7 @@ static int set_int(const struct target *t, struct option o, int value)
 	return set(t, o, &value, sizeof(value));
 }
 
-/* Kinds of values: put_KIND() sets one unless it leaves the kernel's, text_KIND() shows it. */
+/* Kinds of values: put_KIND() sets one unless it keeps the kernel's default, text_KIND() prints it. */
 static int put_int(const struct target *t, struct option o, int value)
 {
 	return value > 0 ? set_int(t, o, value) : 0;
@@ -76,7 +76,7 @@ static int put_int(const struct target *t, struct option o, int value)
 
 static const char *text_int(int value, char *buf, size_t room)
 {
-	(void)snprintf(buf, room, "%d", value); /* a number fits */
+	(void)snprintf(buf, room, "%d", value); /* always fits */
 	return buf;
 }
 
@@ -87,7 +87,7 @@ static int put_ms(const struct target *t, struct option o, int value)
 
 static const char *text_ms(int value, char *buf, size_t room)
 {
-	(void)value, (void)buf, (void)room; /* it was written as a duration */
+	(void)value, (void)buf, (void)room; /* the file has a duration, not milliseconds */
 	return NULL;
 }
 
@@ -98,7 +98,7 @@ static int put_u32(const struct target *t, struct option o, uint32_t value)
 
 static const char *text_u32(uint32_t value, char *buf, size_t room)
 {
-	(void)snprintf(buf, room, "%u", value); /* a number fits */
+	(void)snprintf(buf, room, "%u", value); /* always fits */
 	return buf;
 }
 
@@ -109,7 +109,7 @@ static int put_u64(const struct target *t, struct option o, uint64_t value)
 
 static const char *text_u64(uint64_t value, char *buf, size_t room)
 {
-	(void)snprintf(buf, room, "%llu", (unsigned long long)value); /* a number fits */
+	(void)snprintf(buf, room, "%llu", (unsigned long long)value); /* always fits */
 	return buf;
 }
 
@@ -126,7 +126,7 @@ static const char *text_text(const char *value, char *buf, size_t room)
 
 static int put_dscp(const struct target *t, struct option o, int value)
 {
-	/* The two bits below are ECN's, which are the kernel's business. */
+	/* The two low bits are ECN, which the kernel manages. */
 	const int tos = value << 2;
 	int err = 0;
 
@@ -134,7 +134,7 @@ static int put_dscp(const struct target *t, struct option o, int value)
 		return 0;
 	if (t->family == AF_INET6)
 		err = set_int(t, (struct option){o.which, IPPROTO_IPV6, IPV6_TCLASS}, tos);
-	/* An IPv4 client of a listener for both families takes this one. */
+	/* This one applies to IPv4 clients of a dual-stack listener. */
 	return err ? err : set_int(t, o, tos);
 }
 
@@ -155,7 +155,7 @@ const char *sock_option_value(enum sock_option option, const struct sock_tcp *tc
 	}
 }
 
-/* The rows of the table that are one value. */
+/* The rows of the table that are a single value. */
 static int set_rows(const struct target *t, const struct sock_tcp *tcp)
 {
 	int err = 0;

@@ -514,8 +514,8 @@ def test_help_knows_the_sections(section):
 
 
 @pytest.mark.parametrize("listen, words", [
-    ("8080", "write ':' before a port that stands alone"), ("tcp://1.2.3.4:80", "leave out the scheme"),
-    (":80,:443", "one address a line"), ("./a.sock", "a socket's path begins with '/'")])
+    ("8080", "write ':' before a port without an address"), ("tcp://1.2.3.4:80", "leave out the scheme"),
+    (":80,:443", "only one address per line"), ("./a.sock", "a socket's path begins with '/'")])
 def test_addresses_of_other_programs_are_explained(listen, words):
     got = run("forward", "-c", listen, "10.0.0.1:80")
     assert got.returncode == 1

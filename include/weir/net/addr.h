@@ -2,8 +2,8 @@
  *
  * addr.h - one socket address: IPv4, IPv6, Unix path, Unix abstract, inherited; parsed and printed.
  *
- * A value without allocations. It never asks a name server: a host name is kept as text
- * (struct addr_spec) and resolved elsewhere. Any thread.
+ * A plain value without allocations. Never queries a name server: a host name is kept as text (struct
+ * addr_spec) and resolved elsewhere. Any thread.
  */
 #ifndef WEIR_NET_ADDR_H
 #define WEIR_NET_ADDR_H
@@ -15,11 +15,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Longest printed address with its NUL: "unix:" + 107 bytes of path, each escaped at worst. */
+/* Longest printed address with its NUL: "unix:" and 107 bytes of path, in the worst case all escaped. */
 #define ADDR_TEXT_MAX 512
 
 struct addr {
-	socklen_t len; /* of the used part of `sa`; 0 = no address */
+	socklen_t len; /* the used length of `sa`; 0 = no address */
 	union {
 		struct sockaddr sa;
 		struct sockaddr_in in;
@@ -28,7 +28,7 @@ struct addr {
 	};
 };
 
-/* An address of 24 bytes for a session: the TCP families whole, a Unix peer by family alone. */
+/* An address in 24 bytes for a session: complete for IPv4 and IPv6, only the family for a Unix peer. */
 struct addr_brief {
 	uint16_t family; /* AF_INET, AF_INET6, AF_UNIX; 0 = none */
 	uint16_t port;   /* host order */
@@ -40,12 +40,12 @@ enum addr_kind {
 	ADDR_NONE,
 	ADDR_IP,   /* `addr` is complete */
 	ADDR_ANY,  /* ":443" or "*:443": both families, `addr` is [::]:port */
-	ADDR_NAME, /* `host` and `port`; `family` says which family is wanted */
+	ADDR_NAME, /* `host` and `port`; `family` is the requested family */
 	ADDR_UNIX, /* `addr` is complete: a path, or an abstract name */
-	ADDR_FD,   /* "fd@web": a socket passed to us; `host` is its name, or its number of digits alone */
+	ADDR_FD,   /* "fd@web": a socket passed to us; `host` is its name, or its number in digits */
 };
 
-/* What a person wrote. */
+/* An address as written by the user. */
 struct addr_spec {
 	enum addr_kind kind;
 	int family; /* AF_UNSPEC, or AF_INET/AF_INET6 when "ipv4@" or "ipv6@" asked for it */
@@ -57,23 +57,23 @@ struct addr_spec {
 /* Parses `text` (the forms of weir.ini(5): "10.0.0.1:80", "[::1]:80", ":80", "*:80", "name:80",
  * "unix:/path", "/path", "unix:@name", "unix@/path", "abns@name", "ipv4@...", "ipv6@...", "fd@name",
  * "fd@3").
- * Returns 0, or -EINVAL with `*why` a static sentence and `*at` the offset in `text` that it is
- * about; both may be NULL. */
+ * Returns 0, or -EINVAL with `*why` set to a static sentence and `*at` to the offset in `text` that it refers
+ * to; both may be NULL. */
 int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at);
 
-/* Prints into `buf` (at least ADDR_TEXT_MAX bytes); returns `buf`. Paths are escaped, so that the
- * result has no control bytes and no quotes. */
+/* Prints into `buf` (at least ADDR_TEXT_MAX bytes); returns `buf`. Paths are escaped, so the result has no
+ * control bytes and no quotes. */
 const char *addr_format(const struct addr *a, char *buf);
 const char *addr_spec_format(const struct addr_spec *spec, char *buf);
 const char *addr_brief_format(const struct addr_brief *a, char *buf);
 
-/* The number of an "fd@3", -1 for an "fd@name". `spec` must be of ADDR_FD. */
+/* The number of "fd@3", or -1 for "fd@name". `spec` must be an ADDR_FD. */
 int addr_spec_fd(const struct addr_spec *spec);
 
-/* An IPv4 client of a listener for both families ("::ffff:10.0.0.1") becomes the IPv4 address it is. */
+/* Converts an IPv4 client of a dual-stack listener ("::ffff:10.0.0.1") to its IPv4 address. */
 void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *out);
 
-/* The port in host order; 0 for a Unix address, and for none. */
+/* The port in host order; 0 for a Unix address or none. */
 uint16_t addr_port(const struct addr *a);
 
 /* Are these the same address? Port included, scope ignored. */

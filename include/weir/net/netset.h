@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * netset.h - a set of networks (CIDR), and whether an address lies in one of them.
+ * netset.h - a set of networks (CIDR) and a test whether it contains an address.
  *
- * Built once, then immutable: sorted ranges that do not touch, so that a question is a binary search,
- * whatever was written. An IPv4 client of a listener for both families is IPv4 (addr.h does that).
- * Building: main thread. Asking: any thread.
+ * Built once, then immutable: sorted ranges that do not touch, so a lookup is a binary search, whatever was
+ * written. An IPv4 client of a dual-stack listener counts as IPv4 (addr.h converts it). Build on the main
+ * thread; look up on any thread.
  */
 #ifndef WEIR_NET_NETSET_H
 #define WEIR_NET_NETSET_H
@@ -22,23 +22,24 @@
 struct net_prefix {
 	uint16_t family; /* AF_INET, AF_INET6 */
 	uint8_t bits;
-	uint8_t ip[16]; /* network order; IPv4 in the first four bytes; what is behind `bits` is 0 */
+	uint8_t ip[16]; /* network order; IPv4 in the first four bytes; the bits past `bits` are 0 */
 };
 
 struct netset; /* opaque */
 
-/* Parses one prefix. 0, or -EINVAL with `*why` a sentence ("bits behind the prefix: write 10.0.0.0/8"),
- * which is static or the thread's until its next call. Without '/' it is one address. An IPv4-mapped one
- * ("::ffff:10.0.0.0/104") becomes the IPv4 network it is; a wider one ("::/0") has no IPv4 client in it. */
+/* Parses one prefix. 0, or -EINVAL with `*why` a sentence ("bits are set after the prefix: write
+ * 10.0.0.0/8"), static or valid until the thread's next call. Without '/' the prefix is a single address. An
+ * IPv4-mapped prefix ("::ffff:10.0.0.0/104") becomes the IPv4 network; a wider one ("::/0") contains no IPv4
+ * client. */
 int net_prefix_parse(const char *text, struct net_prefix *out, const char **why);
 /* Prints it ("10.0.0.0/8", "192.0.2.7") into `buf` of NETSET_TEXT_MAX bytes; returns `buf`. */
 const char *net_prefix_format(const struct net_prefix *p, char *buf);
 
-/* Makes a set of `count` prefixes, in any order, with any overlap. NULL without memory. */
+/* Builds a set from `count` prefixes, in any order, with any overlap. NULL when out of memory. */
 struct netset *netset_new(const struct net_prefix *prefixes, size_t count);
-void netset_free(struct netset *set); /* NULL is fine */
+void netset_free(struct netset *set); /* NULL is allowed */
 
-/* Is `a` in the set? A Unix address never is; an IPv4-mapped one is asked for as IPv4. */
+/* Is `a` in the set? A Unix address never is; an IPv4-mapped one is looked up as IPv4. */
 bool netset_has(const struct netset *set, const struct addr_brief *a);
 
 #endif

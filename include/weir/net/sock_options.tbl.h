@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * sock_options.tbl.h - one row for each socket option that a kernel may refuse.
+ * sock_options.tbl.h - one row per socket option that a kernel may refuse.
  *
- * SOCK_TCP_OPTION(NAME, word, capability, kind, member, where, level, name): an option of a TCP
- * connection that is one value. A row of options.tbl.h with MADE_TCP(member) reads and prints it; from
- * this one it has its member of struct sock_tcp, is copied there, set, and shown where the kernel refuses
- * it.
- *   word, capability  the configuration's, and what an EPERM asks for or ""
+ * SOCK_TCP_OPTION(NAME, word, capability, kind, member, where, level, name): an option of a TCP connection
+ * that is a single value. A row of options.tbl.h with MADE_TCP(member) reads and prints it; this row declares
+ * its member of struct sock_tcp, copies it there, sets it, and prints it if the kernel refuses it.
+ *   word, capability  the name in the configuration, and the capability whose absence causes EPERM, or ""
  *   kind   int; ms: an int of milliseconds; u32, u64; text: a const char *; dscp: an int, for both families.
- *          What is 0, less or NULL leaves the kernel's
- *   where  LISTENER: accepted connections of plain TCP inherit it (try it, see sock.h); ACCEPTED: those of an
- *          MPTCP listener do not, and are asked one by one; CONNECTED: connections to servers
- *   level, name  as setsockopt(2) has them
- * SOCK_OPTION(NAME, word, capability): an option that has code of its own.
+ *          0, a negative number or NULL keeps the kernel's default
+ *   where  LISTENER: connections accepted by plain TCP inherit it (verify that, see sock.h); ACCEPTED: those
+ *          accepted by an MPTCP listener do not, so it is set on each; CONNECTED: connections to servers
+ *   level, name  the arguments of setsockopt(2)
+ * SOCK_OPTION(NAME, word, capability): an option that has its own code.
  *
- * Define one of the two macros or both, then include this; SOCK_OPTION alone stands for all rows.
+ * Define one of the two macros or both, then include this file; SOCK_OPTION alone covers all rows.
  */
 #ifndef SOCK_OPTION
 #define SOCK_OPTION(which, word, capability)

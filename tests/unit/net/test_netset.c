@@ -51,7 +51,7 @@ struct bad {
 static const struct bad bad[] = {
 	{"", "address is missing"},
 	{"/8", "address is missing"},
-	{"10.0.0.1/8", "bits behind the prefix: write 10.0.0.0/8"},
+	{"10.0.0.1/8", "bits are set after the prefix: write 10.0.0.0/8"},
 	{"10.0.0.1/31", "write 10.0.0.0/31"},
 	{"128.0.0.0/0", "write 0.0.0.0/0"},
 	{"2001:db8::1/32", "write 2001:db8::/32"},
@@ -73,15 +73,15 @@ static const struct bad bad[] = {
 	{"010.0.0.0/8", "four numbers"},
 	{"10.0.0.256", "four numbers"},
 	{"10", "four numbers"},
-	{"10.0.0.1:80", "no port"},
+	{"10.0.0.1:80", "cannot have a port"},
 	{"[::1]", "without brackets"},
 	{"[2001:db8::]/32", "without brackets"},
-	{"fe80::%lo/64", "no interface"},
-	{"1:2:3", "no IPv6 address"},
-	{"2001:db8::g/32", "no IPv6 address"},
+	{"fe80::%lo/64", "cannot have an interface"},
+	{"1:2:3", "not a valid IPv6"},
+	{"2001:db8::g/32", "not a valid IPv6"},
 	{"example.com", "names are not looked up"},
 	{" 10.0.0.0/8", "names are not looked up"},
-	{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/8", "no address and no network"},
+	{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/8", "not a valid address or network"},
 };
 
 static void each_good_form_is_read_and_printed(void **state)
