@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * alarm.c - a wake-up in the far future that costs a loop nothing while it sleeps.
+ * alarm.c - a wake-up in the far future that costs a sleeping loop nothing.
  *
- * Owns one timerfd. It may ring early, when what it was set for has gone: the loop looks at its timers
+ * Owns one timerfd. It may ring early, when its deadline no longer exists: the loop then checks its timers
  * and sets it again. One thread, its loop's.
  */
 #include "alarm.h"
@@ -28,7 +28,7 @@ int alarm_by(struct alarm *a, int64_t deadline_ns)
 {
 	int err;
 
-	check(a->at_ns > 0); /* of one that was never opened: it would pass for set, and never ring */
+	check(a->at_ns > 0); /* 0 if never opened: it would seem set, and never ring */
 	if (a->at_ns <= deadline_ns)
 		return 0;
 	err = sys_timerfd_set(a->fd, deadline_ns);

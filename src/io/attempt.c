@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * attempt.c - one try of one op: the system call, and what its result says about the socket.
+ * attempt.c - one attempt at one op: the system call, and what its result says about the socket.
  *
- * Owns the rule when a socket counts as readable or writable; drivers decide when to try. The
- * kernel's rules that the bits depend on are measured in tests/sim and told in
- * doc/architecture.md. A loop's thread.
+ * Owns the rules for when a socket counts as readable or writable; drivers decide when to try. The kernel
+ * behaviour behind these rules is measured in tests/sim and described in doc/architecture.md. A loop's
+ * thread.
  */
 #include "attempt.h"
 
@@ -32,13 +32,13 @@ int io_try_read(struct io_op *op, uint8_t *scratch, uint32_t room)
 		sock->bits &= (uint16_t)~IO_FRESH;
 		if ((size_t)n == op->max)
 			return (int)n;
-		/* A short count means an empty queue, unless a mark stopped us or an end came in the
-		 * same event: then no further event would tell of it. */
+		/* A short read means an empty queue, unless an urgent mark stopped the read or the end
+		 * arrived in the same event: no further event would report that. */
 		if (!(sock->bits & (IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)))
 			sock->bits &= (uint16_t)~IO_READABLE;
 		else if ((sock->bits & (IO_TCP | IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)) == (IO_TCP | IO_RDHUP))
-			/* FIN was announced before this call and no mark stopped it: behind a short
-			 * count there is only the FIN. (Unix reads also stop at passed descriptors.) */
+			/* The FIN was announced before this call and no mark stopped the read: after a short
+			 * read only the FIN is left. (Unix reads also stop at passed descriptors.) */
 			sock->bits |= IO_ENDED;
 		return (int)n;
 	}
@@ -59,7 +59,7 @@ int io_try_write(struct io_op *op)
 	ssize_t n = -EAGAIN;
 
 	check(op->len > 0);
-	check(op->len <= INT_MAX); /* of a difference below 0 it is more */
+	check(op->len <= INT_MAX); /* a difference below 0 would be more */
 	if (sock->bits & IO_WRITABLE)
 		n = op->flags & IO_LAST ? sys_send_more(sock->fd, op->data, op->len)
 					: sys_send(sock->fd, op->data, op->len);
@@ -75,18 +75,18 @@ int io_try_write(struct io_op *op)
 	return (int)n;
 }
 
-/* What a splice that moved nothing means. `n` is 0 or -errno. */
+/* Interprets a splice that moved nothing. `n` is 0 or -errno. */
 static int splice_in_nothing(struct io_op *op, ssize_t n)
 {
 	struct io_sock *sock = op->sock;
 
 	switch (n) {
 	case 0:
-		/* Splice says 0 also at an urgent mark with FIN queued behind it, and when it gets no
-		 * page for its bytes: the end of file is believed when a recv says so (R7). */
+		/* Splice also returns 0 at an urgent mark with a FIN queued after it, and when it gets no
+		 * page for its bytes: only a recv proves the end of file (R7). */
 		return IO_COPY;
 	case -EAGAIN:
-		/* At a mark it would be EAGAIN for ever; and bytes that an event announced and splice
+		/* At a mark it would return EAGAIN for ever; and bytes that an event announced but splice
 		 * will not move need a recv (R8). */
 		if (sock->bits & (IO_PRI | IO_FRESH))
 			return IO_COPY;
@@ -110,9 +110,9 @@ int io_try_splice_in(struct io_op *op)
 	struct io_sock *sock = op->sock;
 	ssize_t n;
 
-	/* EAGAIN of a pipe that holds bytes could also mean that it has no free slot (R3). */
+	/* With bytes in the pipe, EAGAIN could also mean that it has no free slot (R3). */
 	check(op->pipe->bytes == 0);
-	/* Length 0 would come back as 0 and look like the end of file (R2). */
+	/* Length 0 would return 0 and look like the end of file (R2). */
 	check(op->max > 0);
 	check(op->max <= 1u << 30);
 	if (sock->bits & IO_ENDED)
@@ -123,7 +123,7 @@ int io_try_splice_in(struct io_op *op)
 	if (n <= 0)
 		return splice_in_nothing(op, n);
 	check(n <= (ssize_t)op->max);
-	/* A short count is no proof of an empty socket: the pipe may be out of slots. */
+	/* A short count does not prove an empty socket: the pipe may be out of slots. */
 	sock->bits &= (uint16_t)~IO_FRESH;
 	return (int)n;
 }
@@ -133,7 +133,7 @@ int io_try_splice_out(struct io_op *op)
 	struct io_sock *sock = op->sock;
 	ssize_t n = -EAGAIN;
 
-	/* The exact content: a larger length corks the last part for 200 ms. */
+	/* Exactly the content: a larger length corks the last part for 200 ms. */
 	check(op->max == op->pipe->bytes);
 	check(op->max > 0);
 	if (sock->bits & IO_WRITABLE)
@@ -164,7 +164,7 @@ int io_try_ready(const struct io_op *op)
 	int seen = 0;
 
 	check(op->want != 0);
-	/* It stands in the socket's other place. */
+	/* That uses the socket's other place. */
 	check(!(op->want & IO_WANT_OUT) || op->want == IO_WANT_OUT);
 	if (bits & (IO_READABLE | IO_ENDED))
 		seen |= IO_WANT_IN;
@@ -193,8 +193,8 @@ int io_connect_result(struct io_op *op)
 	check(value >= 0);
 	sock->bits |= IO_ERR;
 	if (value != ECONNRESET && value != EPIPE)
-		return value ? -value : -ECONNREFUSED; /* the error went to somebody who looked first */
-	/* It was established and then reset: what the server said before belongs to the client. */
+		return value ? -value : -ECONNREFUSED; /* an earlier call has taken the error */
+	/* It was established and then reset: what the server sent before the reset belongs to the client. */
 	if (sys_unread(sock->fd) > 0)
 		return 0;
 	return -value;

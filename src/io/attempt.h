@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * attempt.h - one try of one op over nonblocking sockets, for drivers.
+ * attempt.h - one attempt at one op on nonblocking sockets, for drivers.
  *
- * Each makes at most a call or two, keeps the socket's bits true, and returns the op's result, or
+ * Each makes one or two calls at most, keeps the socket's bits up to date, and returns the op's result, or
  * IO_PENDING for "not yet". A loop's thread.
  */
 #ifndef WEIR_IO_ATTEMPT_H
@@ -17,9 +17,9 @@ int io_try_write(struct io_op *op);
 /* splice(2); never IO_PENDING. */
 int io_try_splice_in(struct io_op *op);
 int io_try_splice_out(struct io_op *op);
-/* What of op->want is known already. */
+/* The part of op->want that is already known. */
 int io_try_ready(const struct io_op *op);
-/* The result of a connect that an event told of. */
+/* The result of a connect that an event reported. */
 int io_connect_result(struct io_op *op);
 
 #endif

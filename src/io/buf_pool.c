@@ -2,8 +2,8 @@
  *
  * buf_pool.c - the slow halves of the buffer pool: allocating, freeing, and moving in batches.
  *
- * Owns every buffer that rests and the count of all memory. Never blocks, never calls the allocator
- * under its lock. Each function says in the header which thread may call it.
+ * Owns all idle buffers and the count of all memory. Never blocks, never calls the allocator under its lock.
+ * The header says which thread may call each function.
  */
 #include "weir/io/buf_pool.h"
 
@@ -16,7 +16,7 @@
 static_assert(BUF_MIN << (BUF_TIERS - 1) == BUF_MAX, "the tiers reach from BUF_MIN to BUF_MAX");
 static_assert(BUF_BATCH <= BUF_LOCAL_MAX, "a cache that spills has a batch");
 
-/* What a buffer of this tier costs, its header included. */
+/* The memory of a buffer of this tier, header included. */
 static uint64_t tier_bytes(uint32_t tier)
 {
 	return sizeof(struct buf) + (uint64_t)(BUF_MIN << tier);
@@ -61,7 +61,7 @@ static void free_buf(struct buf_pool *p, struct buf *b)
 	release_bytes(p, bytes);
 }
 
-/* Takes a chain of shelf_age(). */
+/* Frees a chain from shelf_age(). */
 static void free_dead(struct buf_pool *p, struct shelf_item *chain)
 {
 	struct shelf_item *item;
@@ -104,7 +104,7 @@ bool buf_pool_age(struct buf_pool *p)
 
 void buf_pool_free(struct buf_pool *p)
 {
-	/* Twice, and the victims too are gone. */
+	/* The second round frees the victims too. */
 	while (buf_pool_age(p))
 		continue;
 	check(atomic_load_explicit(&p->bytes, memory_order_relaxed) == 0);
@@ -153,8 +153,8 @@ bool buf_cache_age(struct buf_cache *c)
 	return left != 0;
 }
 
-/* Frees one buffer that rests, the largest first; false when none is left here or in the pool. The
- * caches of other workers are not ours to touch. */
+/* Frees one idle buffer, the largest first; false when none is left here or in the pool. The caches of other
+ * workers must not be touched. */
 static bool free_one_resting(struct buf_cache *c)
 {
 	struct shelf_item *item;
@@ -178,7 +178,7 @@ static struct buf *make_buf(struct buf_cache *c, uint32_t tier)
 	const uint64_t bytes = tier_bytes(tier);
 	struct buf *b;
 
-	/* Each turn frees a buffer, so this ends. */
+	/* Each iteration frees a buffer, so this ends. */
 	while (!reserve_bytes(c->pool, bytes))
 		if (!free_one_resting(c))
 			return NULL;
@@ -223,7 +223,7 @@ void buf_put_slow(struct buf_cache *c, struct buf *b)
 	c->in_use--;
 	c->in_use_bytes -= b->cap;
 	shelf_push(shelf, &b->item);
-	/* The youngest go, as pipe_pool.c says. */
+	/* The youngest move, for the reason given in pipe_pool.c. */
 	spinlock_lock(&p->lock);
 	shelf_move(shelf, &p->tiers[b->tier], BUF_BATCH);
 	publish_resting(p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * epoll.c - the default driver: edge-triggered epoll, one EPOLL_CTL_ADD a socket.
+ * epoll.c - the default driver: edge-triggered epoll, one EPOLL_CTL_ADD per socket.
  *
- * Owns the epoll descriptor; what waits for an event is parked (parked.c). Never decides what to do with
- * bytes. One thread a loop.
+ * Owns the epoll descriptor; ops that wait for an event are parked (parked.c). Never decides what to do with
+ * bytes. One thread per loop.
  */
 #include <assert.h>
 #include <netinet/in.h>
@@ -19,9 +19,9 @@
 #include "alarm.h"
 #include "parked.h"
 
-/* Pointers of user space end below this bit; the generation of the socket lies above. */
+/* User-space pointers end below this bit; the generation of the socket is stored above it. */
 #define EPOLL_GEN_SHIFT 48
-/* In an event, instead of a socket. */
+/* In an event, in place of a socket. */
 #define EPOLL_WAKE 0
 #define EPOLL_ALARM 1
 
@@ -31,8 +31,8 @@ static_assert(EPOLL_ALARM < _Alignof(struct io_sock), "no socket lies where an e
 
 struct epoll_driver {
 	int epfd;               /* owns */
-	struct alarm alarm;     /* wakes the wait for a deadline that is far away */
-	struct addr peer;       /* of the accept that is being delivered */
+	struct alarm alarm;     /* ends a wait at a deadline that is far away */
+	struct addr peer;       /* of the accept being delivered */
 	struct io_loop *loop;
 	struct epoll_event events[IO_EVENTS];
 	struct parked parked;
@@ -66,7 +66,7 @@ static int start_connect(struct io_loop *loop, struct io_op *op)
 
 	if (r != 0 && r != -EINPROGRESS && r != -EINTR)
 		return r;
-	/* Before connect(2) epoll would report HUP: the descriptor is added only now. */
+	/* Before connect(2) epoll would report HUP, so the descriptor is added only now. */
 	if (r != 0)
 		op->sock->bits &= (uint16_t)~IO_WRITABLE;
 	err = add_socket(d, op->sock, PARKED_MASK);
@@ -100,7 +100,7 @@ static int start_reset(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
 
-	check(op->sock->rd == NULL); /* nobody reads while it waits */
+	check(op->sock->rd == NULL); /* no read is pending while it waits */
 	if (parked_may_drain(op) && sys_epoll_ctl(d->epfd, EPOLL_CTL_MOD, op->sock->fd, EPOLLOUT | EPOLLET,
 						  event_data(op->sock)) == 0)
 		return parked_wait(loop, op);
@@ -207,7 +207,8 @@ static void epoll_wait_events(struct io_loop *loop, int64_t deadline_ns)
 	}
 }
 
-/* Edge-triggered: each write(2) to the one, each ring of the other is one event, and nobody need read. */
+/* Edge-triggered: each write(2) to the eventfd and each ring of the alarm is one event, and neither has to be
+ * read. */
 static int watch_own(struct epoll_driver *d)
 {
 	int err = sys_epoll_ctl(d->epfd, EPOLL_CTL_ADD, d->loop->wake_fd, EPOLLIN | EPOLLET, EPOLL_WAKE);

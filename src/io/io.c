@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * io.c - what all drivers share: queues of finished ops, timers, one turn of the loop.
+ * io.c - shared by all drivers: queues of finished ops, timers, one turn of the loop.
  *
- * Owns the order of a turn: wait, events, completions, timers, those who yielded, until the share of the
- * turn is used up. Calls done()
- * from there and from nowhere else. One thread a loop.
+ * Owns the order of a turn: wait, events, completions, timers, then ops that yielded, until the turn's share
+ * is used up. Calls done() from there and nowhere else. One thread per loop.
  */
 #include "weir/io/io.h"
 
@@ -15,11 +14,11 @@
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
 
-/* More timers than this in one turn wait for the next, so that events are not starved. */
+/* Timers beyond this number wait for the next turn, so that events are not starved. */
 #define IO_TIMERS_A_TURN 1024
-/* So often is looked for events again before a timer fires; enough for every socket of a worker. */
+/* How many more times events are collected before a timer fires; enough for every socket of a worker. */
 #define IO_LATE_ROUNDS 64
-/* What a turn of its own costs an op at the least, in bytes of the share. */
+/* The minimum cost of dispatching an op that yielded, in bytes of the share. */
 #define IO_TURN_COST 4096
 
 static_assert(IO_CLOSE <= UINT8_MAX, "a kind fits into op->kind");
@@ -52,7 +51,7 @@ static struct io_op *queue_pop(struct io_queue *q)
 
 	if (op != NULL) {
 		q->head = op->next;
-		/* Whoever uses `next` of an op that is queued cuts off those behind it. */
+		/* Using `next` of a queued op cuts off the ops after it. */
 		check((q->head == NULL) == (q->tail == op));
 		if (q->head == NULL)
 			q->tail = NULL;
@@ -104,7 +103,7 @@ void io_loop_wake(struct io_loop *loop)
 {
 	const uint64_t one = 1;
 
-	/* It can only fail when the counter is full, and then the loop is awake anyway. */
+	/* This can fail only if the counter is full, and then the loop is awake anyway. */
 	(void)sys_write(loop->wake_fd, &one, sizeof(one));
 }
 
@@ -130,8 +129,9 @@ static void dispatch_all(struct io_loop *loop, struct io_queue *q)
 		dispatch(loop, op);
 }
 
-/* Waits and dispatches. When a timer is due, all that has arrived by now goes first: the wait may have
- * been interrupted, or the process suspended, and no timer may end a session whose bytes wait. */
+/* Waits and dispatches. When a timer is due, everything that has arrived so far is handled first: the wait
+ * may have been interrupted, or the process suspended, and no timer may end a session that has bytes
+ * waiting. */
 static void wait_and_dispatch(struct io_loop *loop, int64_t deadline_ns)
 {
 	uint64_t events;
@@ -150,13 +150,13 @@ static void wait_and_dispatch(struct io_loop *loop, int64_t deadline_ns)
 	}
 }
 
-/* One at least, so that no flood of events starves them. Callbacks may have cancelled ops; these need
- * not wait for an event. */
+/* At least one, so that no flood of events starves them. Callbacks may have cancelled ops; these need not
+ * wait for an event. */
 static void dispatch_yielded(struct io_loop *loop)
 {
 	struct io_op *op;
 
-	loop->share = IO_SHARE_BYTES; /* what events moved is not theirs */
+	loop->share = IO_SHARE_BYTES; /* bytes moved by events do not count */
 	dispatch_all(loop, &loop->done);
 	while ((op = queue_pop(&loop->yield)) != NULL) {
 		io_share_spend(loop, IO_TURN_COST);
@@ -167,8 +167,8 @@ static void dispatch_yielded(struct io_loop *loop)
 	}
 }
 
-/* The process may have been suspended, or starved, within the last turn: what moved behind the pause bears
- * the time of before it. Only while a deadline is near, because it costs a look at the clock. */
+/* The process may have been suspended, or starved of CPU, within the last turn: bytes that moved after the
+ * pause carry a time stamp from before it. Done only while a deadline is near, because it reads the clock. */
 static void look_for_pause(struct io_loop *loop, int64_t deadline_ns)
 {
 	int64_t end_ns;
@@ -202,10 +202,10 @@ void io_sock_init(struct io_sock *sock, int fd, bool tcp)
 	check(sock->rd == NULL);
 	check(sock->wr == NULL);
 	sock->fd = fd;
-	/* 0 is what an event finds for a socket whose memory was given back. */
+	/* An event whose socket's memory was freed finds 0. */
 	if (++sock->gen == 0)
 		sock->gen = 1;
-	/* A new socket can be written to; what can be read, the first event tells. */
+	/* A new socket is writable; the first event reports whether it is readable. */
 	sock->bits = (uint16_t)(IO_WRITABLE | (tcp ? IO_TCP : 0));
 	sock->rd = NULL;
 	sock->wr = NULL;
@@ -307,7 +307,7 @@ int io_pipe_read(struct pipe *p, struct buf *b)
 	ssize_t n;
 
 	check(most > 0);
-	check(room <= BUF_MAX); /* or more than there is room for is in it already */
+	check(room <= BUF_MAX); /* otherwise it already holds more than it has room for */
 	n = sys_read(p->rd, b->data + b->off + b->len, most);
 	check(n <= (ssize_t)most);
 	if (n > 0) {

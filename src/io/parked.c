@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * parked.c - ops that wait until their socket is ready: what drivers make of an edge-triggered event.
+ * parked.c - ops that wait until their socket is ready: how drivers handle edge-triggered events.
  *
  * Owns the scratch buffer that all reads share, and the wait for the acknowledgements of a reset. Never
- * decides what to do with bytes. One thread a loop.
+ * decides what to do with bytes. One thread per loop.
  */
 #include "parked.h"
 
@@ -20,9 +20,10 @@
 #include "weir/sys/sys.h"
 #include "attempt.h"
 
-/* A last look at a send queue that was almost empty when EPOLLOUT came. */
+/* When to check again a send queue that was almost empty at EPOLLOUT. */
 #define DRAIN_LOOK_NS (5 * NS_PER_MS)
-/* Looks that find nothing new come ever more seldom: a receiver may have stopped reading for good. */
+/* Checks that find nothing new become less and less frequent: a receiver may have stopped reading for
+ * good. */
 #define DRAIN_LOOK_MAX_NS (200 * NS_PER_MS)
 
 static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI && EPOLLRDHUP == POLLRDHUP,
@@ -87,9 +88,9 @@ void parked_leave(struct io_loop *loop, struct io_op *op)
 
 /* ---- deliver, then reset ---- */
 
-/* Everything but waiting for the acknowledgements loses bytes at a slow receiver; SO_SNDBUF=1 makes EPOLLOUT
- * mean "almost all acknowledged", and asking anew makes the kernel look again (it sets SOCK_NOSPACE when it
- * finds the socket not writable). */
+/* Anything but waiting for the acknowledgements loses bytes for a slow receiver. SO_SNDBUF=1 makes EPOLLOUT
+ * mean "almost all acknowledged", and requesting the event again makes the kernel check again (it sets
+ * SOCK_NOSPACE when the socket is not writable). */
 bool parked_may_drain(struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
@@ -107,7 +108,7 @@ bool parked_may_drain(struct io_op *op)
 
 void parked_harden(const struct io_sock *sock)
 {
-	/* The send queue goes with it: callers made sure that nobody waits for what is in there. */
+	/* This drops the send queue: callers have made sure that nobody waits for its contents. */
 	if (sock->bits & IO_TCP)
 		sock_harden(sock->fd);
 }
@@ -117,8 +118,8 @@ static bool is_drained(const struct io_sock *sock)
 	return (sock->bits & IO_ERR) || sys_unacked(sock->fd) <= 0;
 }
 
-/* Behind the peer's own reset nothing is acknowledged any more, and where an epoll set was full no event
- * tells of it. Not SO_ERROR, which also hands out what the network said of one packet. */
+/* After the peer's own reset nothing is acknowledged any more, and if an epoll set was full no event reports
+ * the reset. SO_ERROR does not serve here: it also returns network errors about a single packet. */
 static bool is_broken(const struct io_sock *sock)
 {
 	struct tcp_info info = {0};
@@ -141,12 +142,12 @@ void parked_forget(struct parked *p, const struct io_op *op)
 	}
 }
 
-/* EPOLLOUT or an error came for a reset that waits. A third of the wake-ups find up to 2,240 bytes
- * still on their way: those are looked at again by timer, as no event tells of the last byte. */
+/* Handles EPOLLOUT or an error for a waiting reset. A third of the wake-ups find up to 2,240 bytes still in
+ * flight: these sockets are checked again by timer, because no event reports the last byte. */
 static int try_reset(struct parked *p, struct io_op *op)
 {
 	check(op->flags & IO_DRAIN);
-	/* It may stand in the list already, from an event before. */
+	/* It may be in the list already, from an earlier event. */
 	parked_forget(p, op);
 	p->look_ns = DRAIN_LOOK_NS;
 	if (is_drained(op->sock) ||
@@ -182,7 +183,8 @@ static void look_at_draining(struct timer *t)
 	}
 	p->look_ns = p->look_ns < DRAIN_LOOK_MAX_NS ? 2 * p->look_ns : DRAIN_LOOK_MAX_NS;
 	if (p->draining != NULL)
-		(void)timer_set(&p->loop->timers, t, p->loop->now_ns + p->look_ns); /* it had a place */
+		(void)timer_set(&p->loop->timers, t, p->loop->now_ns + p->look_ns); /* it was set before, so
+										     * there is room */
 }
 
 /* ---- tries ---- */
@@ -253,7 +255,7 @@ void parked_note(struct io_sock *sock, uint32_t ev)
 		bits |= IO_HUP;
 	if (ev & EPOLLERR)
 		bits |= IO_ERR;
-	/* Every event shows the mark until it is read, so an event without it proves there is none. */
+	/* Every event reports the mark until it is read, so an event without it proves that there is none. */
 	bits = (uint16_t)(ev & EPOLLPRI ? bits | IO_PRI : bits & ~IO_PRI);
 	sock->bits = bits;
 }
@@ -276,7 +278,7 @@ void parked_event(struct parked *p, struct io_sock *sock, uint32_t events)
 {
 	const uint16_t gen = sock->gen;
 
-	check(sock->fd >= 0); /* closed, it has another generation than its last event */
+	check(sock->fd >= 0); /* once closed, its generation differs from that of its last event */
 	parked_note(sock, events);
 	run_waiting(p, sock, sock->rd);
 	if (sock->gen == gen)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * parked.h - ops that wait until their socket is ready: what drivers make of an edge-triggered event.
+ * parked.h - ops that wait until their socket is ready: how drivers handle edge-triggered events.
  *
- * An op is parked when its try said "not yet"; an event of its socket makes it try again. Of an op that
- * waits, `result` is the driver's: IO_PARKED says that it is parked. One thread, its loop's.
+ * An op is parked when its attempt returned "not yet"; an event of its socket makes it try again. While an op
+ * waits, `result` is for the driver: IO_PARKED means that it is parked. One thread, its loop's.
  */
 #ifndef WEIR_IO_PARKED_H
 #define WEIR_IO_PARKED_H
@@ -12,15 +12,15 @@
 
 #define IO_PARKED 0
 
-/* The events of a socket that are asked for; poll(2) has the same bits for them. */
+/* The events requested for a socket; poll(2) uses the same bits for them. */
 #define PARKED_MASK (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET)
 
 struct parked {
 	struct io_loop *loop; /* borrows */
-	void (*close)(struct io_loop *loop, struct io_op *op); /* the socket of an IO_RESET */
+	void (*close)(struct io_loop *loop, struct io_op *op); /* closes the socket of an IO_RESET */
 	struct io_op *draining; /* IO_RESET ops whose queue was almost empty; linked by op->next */
-	struct timer look;      /* looks at them again */
-	int64_t look_ns;        /* after so long */
+	struct timer look;      /* tries them again */
+	int64_t look_ns;        /* after this long */
 	uint8_t scratch[IO_SCRATCH_BYTES]; /* what reads lend */
 };
 
@@ -29,29 +29,29 @@ void parked_init(struct parked *p, struct io_loop *loop,
 /* Nothing may be parked. */
 void parked_free(struct parked *p);
 
-/* The place of its socket that the op takes while it waits. */
+/* The place in its socket that the op occupies while it waits. */
 struct io_op **parked_place(struct io_op *op);
-/* It waits: takes its place. Returns IO_PENDING. */
+/* Puts a waiting op in its place. Returns IO_PENDING. */
 int parked_wait(struct io_loop *loop, struct io_op *op);
-/* It waits no more: leaves its place; its result is the caller's to deliver. */
+/* Removes an op that no longer waits from its place; the caller delivers its result. */
 void parked_leave(struct io_loop *loop, struct io_op *op);
-/* One try; IO_PENDING = not yet. Of ops that may be parked, and of splices. */
+/* One attempt at an op that may be parked, or at a splice; IO_PENDING = not yet. */
 int parked_try(struct parked *p, struct io_op *op);
-/* Keeps bytes that lie in the scratch buffer: a copy. As io_driver.keep. */
+/* Keeps bytes of the scratch buffer by copying them. As io_driver.keep. */
 struct buf *parked_keep(struct io_loop *loop, struct io_op *op, uint32_t from);
-/* Ends the wait of a parked op: it completes with -ECANCELED. */
+/* Cancels a parked op: it completes with -ECANCELED. */
 void parked_cancel(struct parked *p, struct io_op *op);
-/* What `events` (EPOLLIN, ...) say of a socket: its bits. */
+/* Updates the bits of a socket from `events` (EPOLLIN, ...). */
 void parked_note(struct io_sock *sock, uint32_t events);
-/* `events` of the socket: its bits, and another try for what is parked there. */
+/* Handles `events` of the socket: updates its bits and tries the ops parked there again. */
 void parked_event(struct parked *p, struct io_sock *sock, uint32_t events);
 
-/* Prepares an IO_RESET that waits until the peer has everything; false: nothing to wait for, or no way to.
- * When true, an EPOLLOUT or an error, asked for from now on, makes it try again. */
+/* Prepares an IO_RESET that waits until the peer has everything. False: there is nothing to wait for, or no
+ * way to wait. If true, an EPOLLOUT or an error makes it try again; request these events after this call. */
 bool parked_may_drain(struct io_op *op);
-/* An IO_RESET that waits is not looked at by timer any more; harmless when it is not. */
+/* Stops trying a waiting IO_RESET again by timer; harmless if that was not the case. */
 void parked_forget(struct parked *p, const struct io_op *op);
-/* The socket's RST instead of its FIN at close(2). */
+/* Makes close(2) of the socket send RST instead of FIN. */
 void parked_harden(const struct io_sock *sock);
 
 #endif

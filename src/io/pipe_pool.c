@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * pipe_pool.c - the slow halves of the pipe pool: making, shrinking, closing, and moving in batches.
+ * pipe_pool.c - the slow halves of the pipe pool: creating, shrinking, closing, and moving in batches.
  *
- * Owns every pipe that rests and the count of all that exist. Hands out empty pipes only; never
- * blocks, never makes a system call under its lock. Each function says in the header which thread
- * may call it.
+ * Owns all idle pipes and the count of all that exist. Hands out only empty pipes; never blocks, never makes
+ * a system call under its lock. The header says which thread may call each function.
  */
 #include "weir/io/pipe_pool.h"
 
@@ -20,9 +19,9 @@
 static_assert(sizeof(struct pipe) == 64, "a pipe is one cache line");
 static_assert((PIPE_SLOTS_MIN & (PIPE_SLOTS_MIN - 1)) == 0, "sizes that are halved end at the smallest one");
 
-/* What a new pipe may have when all pipes together have `used` bytes: all of want_bytes while half
- * of the budget is free, half of it while a quarter is free, and so on. So the last part of the
- * budget is always for the smallest pipes, of which there are the most. */
+/* The size of a new pipe when all pipes together use `used` bytes: want_bytes while half of the budget is
+ * free, half of that while a quarter is free, and so on. So the last part of the budget is always left for
+ * the smallest pipes, of which the most fit. */
 static uint32_t size_for(const struct pipe_pool *p, uint64_t used)
 {
 	const uint64_t left = used < p->budget_bytes ? p->budget_bytes - used : 0;
@@ -37,14 +36,14 @@ static uint32_t size_for(const struct pipe_pool *p, uint64_t used)
 	return size;
 }
 
-/* Tells pipe_put() from which size on a pipe is too large. Two threads may store in the wrong order;
- * then a pipe is shrunk one put too late or too early, and the next change puts it right. */
+/* Publishes for pipe_put() the size above which a pipe is too large. Two threads may store in the wrong
+ * order; then a pipe is shrunk one put too late or too early, and the next change corrects that. */
 static void update_size_now(struct pipe_pool *p)
 {
 	const uint64_t used = atomic_load_explicit(&p->bytes, memory_order_relaxed);
 	const uint32_t size = size_for(p, used);
 
-	/* The line is read by every put of every worker: leave it alone while nothing changes. */
+	/* Every put of every worker reads this cache line: do not write it while nothing changes. */
 	if (atomic_load_explicit(&p->size_now, memory_order_relaxed) != size)
 		atomic_store_explicit(&p->size_now, size, memory_order_relaxed);
 }
@@ -62,9 +61,9 @@ void pipe_pool_init(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint
 	update_size_now(p);
 }
 
-/* ---- making and closing ---- */
+/* ---- creating and closing ---- */
 
-/* Reserves one of `max`; exact, whatever other threads do. */
+/* Reserves one of `max` pipes; exact, whatever other threads do. */
 static bool reserve_count(struct pipe_pool *p)
 {
 	unsigned made = atomic_load_explicit(&p->made, memory_order_relaxed);
@@ -102,7 +101,7 @@ static void release_place(struct pipe_pool *p, uint32_t bytes)
 	update_size_now(p);
 }
 
-/* Opens both ends and learns the real size. 0 or -errno; -ENOSPC when the kernel gave too few slots. */
+/* Opens both ends and reads back the real size. 0 or -errno; -ENOSPC when the kernel gave too few slots. */
 static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes)
 {
 	int fds[2];
@@ -112,8 +111,8 @@ static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes
 	if (err)
 		return err;
 	cap = sys_pipe_set_size(fds[0], (int)want_bytes);
-	/* EPERM: this user's pages are used up, by other processes perhaps. What the kernel gave at
-	 * birth is good enough if it has the slots; near the limit it has two (kernel-facts). */
+	/* EPERM: this user's pages are used up, perhaps by other processes. The pipe's initial size is good
+	 * enough if it has the slots; near the limit it has two. */
 	if (cap < 0)
 		cap = sys_pipe_size(fds[0]);
 	if (cap < (int)p->min_bytes) {
@@ -130,7 +129,7 @@ static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes
 	return 0;
 }
 
-/* The pipe has `cap` bytes now and `reserved` were counted for it. */
+/* Corrects the count of a pipe that has `cap` bytes and for which `reserved` were counted. */
 static void account(struct pipe_pool *p, uint32_t reserved, uint32_t cap)
 {
 	uint64_t before = 0;
@@ -166,7 +165,8 @@ static struct pipe *make_pipe(struct pipe_pool *p)
 	return pipe;
 }
 
-/* Takes the pipe. The count goes down last, so that there are never more descriptors than counted. */
+/* Takes ownership of the pipe. The count is decreased last, so that there are never more descriptors than
+ * counted. */
 static void close_pipe(struct pipe_pool *p, struct pipe *pipe)
 {
 	const uint32_t cap = pipe->cap;
@@ -180,7 +180,7 @@ static void close_pipe(struct pipe_pool *p, struct pipe *pipe)
 	release_place(p, cap);
 }
 
-/* Takes a chain of shelf_age(). */
+/* Closes a chain from shelf_age(). */
 static void close_dead(struct pipe_pool *p, struct shelf_item *chain)
 {
 	struct shelf_item *item;
@@ -189,7 +189,8 @@ static void close_dead(struct pipe_pool *p, struct shelf_item *chain)
 		close_pipe(p, container_of(item, struct pipe, item));
 }
 
-/* Gives pages back; a failure leaves the pipe as it is. It is empty, so nothing is in the way. */
+/* Returns pages to the kernel; on failure the pipe stays as it is. The pipe is empty, so no content prevents
+ * it. */
 static void shrink_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t size)
 {
 	const int cap = sys_pipe_set_size(pipe->rd, (int)size);
@@ -230,7 +231,7 @@ bool pipe_pool_age(struct pipe_pool *p)
 
 void pipe_pool_free(struct pipe_pool *p)
 {
-	/* Twice, and the victims too are gone. */
+	/* The second round closes the victims too. */
 	while (pipe_pool_age(p))
 		continue;
 	check(atomic_load_explicit(&p->made, memory_order_relaxed) == 0);
@@ -244,7 +245,8 @@ static uint32_t refill(struct pipe_cache *c)
 	struct pipe_pool *p = c->pool;
 	uint32_t n;
 
-	/* While there is nothing to get, a daemon out of pipes does not meet at the lock. */
+	/* While there is nothing to take, the workers of a daemon out of pipes do not contend for the
+	 * lock. */
 	if (pipe_pool_resting(p) == 0)
 		return 0;
 	spinlock_lock(&p->lock);
@@ -254,8 +256,8 @@ static uint32_t refill(struct pipe_cache *c)
 	return n;
 }
 
-/* The youngest go: they lie at the head, so nothing is walked but what moves, they are warm for
- * whoever takes them next, and the oldest stay behind to age. */
+/* The youngest move: they are at the head, so only items that move are walked; they are warm in cache for the
+ * next user; and the oldest stay behind to age. */
 static void spill(struct pipe_cache *c)
 {
 	struct pipe_pool *p = c->pool;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * timer.c - a 4-ary heap of deadlines; each timer knows its slot, so it can be moved and cancelled.
+ * timer.c - a 4-ary heap of deadlines; each timer records its slot, so it can be moved and cancelled.
  *
  * Owns the array. Four children share a cache line of entries, and the tree is half as deep as a
  * binary one. Calls nothing but fire(). One loop, one thread.
@@ -40,7 +40,7 @@ void timer_heap_free(struct timer_heap *h)
 	check(h->count == 0);
 	check((h->entries == NULL) == (h->room == 0));
 	if (h->entries != NULL)
-		(void)munmap(h->entries, h->room * sizeof(*h->entries)); /* it was mapped like this */
+		(void)munmap(h->entries, h->room * sizeof(*h->entries)); /* exactly as it was mapped */
 	timer_heap_init(h);
 }
 
@@ -64,7 +64,7 @@ static void sift_up(struct timer_heap *h, uint32_t slot, struct timer_entry e)
 	place(h, slot, e);
 }
 
-/* The child of `slot` that is due first; `count` when it has none. */
+/* The child of `slot` with the earliest deadline; `count` when it has none. */
 static uint32_t first_child(const struct timer_heap *h, uint32_t slot)
 {
 	const uint32_t begin = slot * HEAP_ARITY + 1;
@@ -93,7 +93,7 @@ static void sift_down(struct timer_heap *h, uint32_t slot, struct timer_entry e)
 	place(h, slot, e);
 }
 
-/* A page at least, as less would take one too. */
+/* At least a page: anything smaller would use one too. */
 static uint32_t smallest_room(void)
 {
 	return sys_page_bytes() / (uint32_t)sizeof(struct timer_entry);
@@ -108,8 +108,8 @@ static int make_room(struct timer_heap *h)
 		return 0;
 	if (room > HEAP_ROOM_MAX)
 		return -ENOMEM;
-	/* Pages that move cost no copy and leave no hole in the heap behind them: an idle session pays
-	 * for its entry alone. */
+	/* Moving pages needs no copy and leaves no hole in the heap, so an idle session pays only for its
+	 * entry. */
 	if (h->entries == NULL)
 		entries = mmap(NULL, room * sizeof(*entries), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -133,7 +133,7 @@ void timer_heap_trim(struct timer_heap *h)
 	if (room == h->room)
 		return;
 	if (mremap(h->entries, h->room * sizeof(*h->entries), room * sizeof(*h->entries), 0) != MAP_FAILED)
-		h->room = room; /* where it is: only the tail goes */
+		h->room = room; /* shrinks in place: only the tail is unmapped */
 }
 
 static void check_set(const struct timer_heap *h, const struct timer *t)
@@ -147,7 +147,7 @@ int timer_set(struct timer_heap *h, struct timer *t, int64_t deadline_ns)
 	const struct timer_entry e = {deadline_ns, t};
 	int err;
 
-	check(deadline_ns >= 0); /* or a sum has gone beyond the end of time */
+	check(deadline_ns >= 0); /* otherwise a sum has overflowed */
 	if (timer_is_set(t)) {
 		check_set(h, t);
 		if (deadline_ns < h->entries[t->slot].deadline_ns)
@@ -201,7 +201,7 @@ uint32_t timer_heap_run(struct timer_heap *h, int64_t now_ns, uint32_t max)
 	while (fired < max && h->count > 0 && h->entries[0].deadline_ns <= now_ns) {
 		struct timer *t = h->entries[0].timer;
 
-		check(t->slot == 0); /* or cancelling it takes out another, and this one fires for ever */
+		check(t->slot == 0); /* otherwise cancelling it removes another one, and it fires for ever */
 		timer_cancel(h, t);
 		fired++;
 		t->fire(t); /* may free `t`, and set or cancel any other */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring.c - the io_uring driver: what is asked of the ring, and what its completions mean.
+ * uring.c - the io_uring driver: what is submitted to the ring, and what its completions mean.
  *
- * Small messages go through the ring: a read into one of its buffers, the write from there, one system call
- * for each turn of the loop. A socket that is spliced, or whose readiness is waited for, works as with epoll
- * from then on (uring_watch.c), because IORING_OP_SPLICE always runs on a thread of the kernel. Owns the ring
- * and the ops in it. One thread a loop.
+ * Small messages go through the ring: a read into one of its buffers, a write from there, one system call per
+ * turn of the loop. A socket that is spliced, or whose readiness is waited for, works as with epoll from then
+ * on (uring_watch.c), because IORING_OP_SPLICE always runs on a kernel thread. Owns the ring and the ops in
+ * it. One thread per loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 const struct ring_shape uring_shape = {URING_SUBMISSIONS, URING_COMPLETIONS, URING_BUFS};
 static const uint64_t own_polls[URING_OWN_POLLS] = {URING_WAKE, URING_ALARM, URING_EPOLL};
 
-/* ---- what is asked of the ring ---- */
+/* ---- submitting to the ring ---- */
 
 static uint64_t tagged(const struct io_sock *sock, enum uring_tag tag, uint16_t number)
 {
@@ -70,14 +70,14 @@ static bool is_in_lent(const struct uring *u, const struct io_op *op)
 	return u->lent != NULL && op->data >= u->lent->data && op->data < u->lent->data + u->lent->cap;
 }
 
-/* It never waits in the ring: behind a FIN of the peer, which every poll there reports, the kernel would try
- * again without end, in vain cancelled, and at last on a thread of its own. */
+/* A write never waits in the ring: after a FIN of the peer, which every poll of the ring reports, the kernel
+ * would retry for ever, ignore a cancel, and finally retry on a kernel thread. */
 static void ask_write(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
 	check(op->len > 0);
-	check(op->len <= INT_MAX); /* of a difference below 0 it is more */
+	check(op->len <= INT_MAX); /* a difference below 0 would be more */
 	io_uring_prep_send(sqe, op->sock->fd, op->data, op->len,
 			   MSG_DONTWAIT | MSG_NOSIGNAL | (op->flags & IO_LAST ? MSG_MORE : 0));
 	op->want = URING_BY_RING;
@@ -104,7 +104,7 @@ static int start_connect(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe;
 
-	/* A full backlog of a Unix socket is no event; the ring would wait for one, on a thread. */
+	/* A Unix socket's full backlog gives no event; the ring would wait for one, on a thread. */
 	if (!(op->sock->bits & IO_TCP))
 		return sys_connect(op->sock->fd, &op->addr->sa, op->addr->len);
 	(void)parked_wait(u->loop, op); /* it waits in the ring */
@@ -118,7 +118,7 @@ static int start_connect(struct uring *u, struct io_op *op)
 
 static int start_reset(struct uring *u, struct io_op *op)
 {
-	check(op->sock->rd == NULL); /* nobody reads while it waits */
+	check(op->sock->rd == NULL); /* no read is pending while it waits */
 	if (!parked_may_drain(op)) {
 		uring_close_sock(u->loop, op);
 		return 0;
@@ -150,7 +150,7 @@ static int uring_start(struct io_loop *loop, struct io_op *op)
 	case IO_READY:
 		return uring_start_ready(u, op);
 	case IO_SHUTDOWN:
-		/* IORING_OP_SHUTDOWN always runs on a thread of the kernel. */
+		/* IORING_OP_SHUTDOWN always runs on a kernel thread. */
 		return sys_shutdown(op->sock->fd, SHUT_WR);
 	case IO_RESET:
 		return start_reset(u, op);
@@ -180,18 +180,18 @@ static void uring_cancel(struct io_loop *loop, struct io_op *op)
 
 /* ---- completions ---- */
 
-/* There is no room: the socket's poll tells when there is. */
+/* The send buffer is full: the socket's poll reports when there is room. */
 static void park_write(struct uring *u, struct io_op *op)
 {
 	int r;
 
-	op->flags &= (uint8_t)~IO_LENT; /* whoever lent the bytes has kept them since */
+	op->flags &= (uint8_t)~IO_LENT; /* the lent bytes have been kept since */
 	if (!(op->sock->bits & IO_POLLED)) {
 		op->sock->bits &= (uint16_t)~IO_WRITABLE;
 		uring_park(u, op);
 		return;
 	}
-	/* The event of the room may have come already, and is told once. */
+	/* The event for room may have come already, and is reported only once. */
 	op->sock->bits |= IO_WRITABLE;
 	op->result = IO_PARKED;
 	r = parked_try(&u->parked, op);
@@ -228,7 +228,7 @@ static void on_connected(struct uring *u, struct io_op *op, int res)
 		res = -EIO;
 	if (res < 0 && res != -ECANCELED)
 		op->sock->bits |= IO_ERR;
-	/* It was established and then reset: what the server said before belongs to the client. */
+	/* It was established and then reset: what the server sent before the reset belongs to the client. */
 	if ((res == -ECONNRESET || res == -EPIPE) && sys_unread(op->sock->fd) > 0)
 		res = 0;
 	if (res == 0)
@@ -247,7 +247,7 @@ static void on_op(struct uring *u, struct io_sock *sock, struct ring_done *c)
 		return;
 	}
 	check(op->sock == sock);
-	/* IO_PENDING and its like are down there; no kernel goes below -4095. */
+	/* IO_PENDING and its like are below this; no kernel returns less than -4095. */
 	if (unlikely(c->res < -URING_ERRNO_MAX))
 		c->res = -EIO;
 	switch (op->kind) {
@@ -291,7 +291,7 @@ static void on_tick(struct uring *u)
 	uring_watch_tick(u);
 }
 
-/* The kernel is short of something: asked at once, it would be so again. */
+/* The kernel is out of a resource: an immediate retry would fail again. */
 static void watch_own_later(struct uring *u, uint64_t what)
 {
 	for (int i = 0; i < URING_OWN_POLLS; i++)
@@ -332,7 +332,7 @@ static void on_completion(struct uring *u, struct ring_done *c)
 		on_own(u, c);
 		return;
 	default:
-		/* A cancel that came too late, or the one failure of a close that is not our own mistake. */
+		/* A cancel that came too late, or a failed close; only EBADF would be a bug of ours. */
 		check(c->user_data != URING_CLOSED || c->res != -EBADF);
 		return;
 	}
@@ -346,7 +346,7 @@ void uring_switch_on(struct uring *u)
 
 	check(!u->on);
 	err = ring_enable(u->ring);
-	check(err == 0); /* it was made for that */
+	check(err == 0); /* it was created for this */
 	u->on = true;
 	watch_own(u, URING_WAKE);
 	watch_own(u, URING_ALARM);
@@ -354,7 +354,7 @@ void uring_switch_on(struct uring *u)
 	uring_accept_on(u);
 }
 
-/* Callbacks make new ones, without end under load. What is left ends the next wait at once. */
+/* Callbacks cause new completions, endlessly under load. Those left over end the next wait at once. */
 static void take_completions(struct uring *u)
 {
 	uint32_t count = IO_EVENTS;
@@ -390,7 +390,7 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 		uring_lose(u);
 		return;
 	}
-	/* The kernel may be short of something for a while. */
+	/* The kernel may be out of a resource for a while. */
 	check(err == 0 || err == -EBUSY || err == -EAGAIN || err == -ENOMEM);
 	loop->now_ns = sys_now_ns();
 	u->looked = false;
@@ -399,7 +399,7 @@ static void uring_wait(struct io_loop *loop, int64_t deadline_ns)
 		uring_watch_events(u);
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static int open_parts(struct uring *u)
 {
@@ -443,9 +443,9 @@ static void uring_rest(struct io_loop *loop)
 	check(u->lent == NULL);
 	if (u->ring == NULL)
 		return;
-	/* Sockets that were closed in the last turn. */
+	/* For sockets that were closed in the last turn. */
 	if (u->on)
-		(void)ring_enter(u->ring, 0); /* what fails now ends with the ring */
+		(void)ring_enter(u->ring, 0); /* whatever fails now ends with the ring */
 	ring_close(u->ring);
 	u->ring = NULL;
 	uring_bufs_free(u);

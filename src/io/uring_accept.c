@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_accept.c - listeners in the ring: polled, and the engine is asked before each accept(2).
+ * uring_accept.c - listeners in the ring: they are polled, and the engine decides before each accept(2).
  *
- * No multishot accept: it takes whoever waits, also beyond maxconn and rate-limit, tells no address, and cost
- * more than it saved (doc/performance.md). One thread a loop.
+ * No multishot accept: it accepts every queued client, even beyond maxconn and rate-limit, reports no
+ * address, and cost more than it saved (doc/performance.md). One thread per loop.
  */
 #include <sys/epoll.h>
 
@@ -11,7 +11,7 @@
 #include "accept.h"
 #include "uring_state.h"
 
-/* Once, as who is left behind is then told of again. */
+/* A single-shot poll: clients left behind are then reported again. */
 static void ask(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
@@ -20,7 +20,7 @@ static void ask(struct uring *u, struct io_op *op)
 	uring_sent(u, op, sqe);
 }
 
-/* In the ring, or in the list of those that wait for one. */
+/* Puts it in the ring, or in the list of those that wait for a ring. */
 static void arm(struct uring *u, struct io_op *op)
 {
 	if (u->on) {
@@ -44,7 +44,7 @@ void uring_accept_on(struct uring *u)
 
 	while ((op = u->unarmed) != NULL) {
 		check(op->kind == IO_ACCEPT);
-		check(op->result == IO_PARKED); /* one that was cancelled is in the list no more */
+		check(op->result == IO_PARKED); /* a cancelled one is no longer in the list */
 		u->unarmed = op->next;
 		op->next = NULL;
 		ask(u, op);
@@ -92,10 +92,10 @@ void uring_on_accept(struct uring *u, struct io_op *op, int res)
 		end_cancelled(u, op);
 		return;
 	}
-	op->result = IO_PARKED; /* the engine may cancel it now, and nothing of it is in the ring */
-	/* The engine pauses: asked at once, a kernel that is short of something would say so again. */
+	op->result = IO_PARKED; /* the engine may cancel it now; nothing of it is in the ring */
+	/* The engine pauses: a kernel that is out of a resource would refuse an immediate retry. */
 	if (res < 0)
-		err = res == -ECANCELED ? -EIO : res; /* nobody has cancelled it */
+		err = res == -ECANCELED ? -EIO : res; /* we did not cancel it */
 	else if (res > 0)
 		err = io_accept_batch(u->loop, op, &u->peer);
 	if (op->state != IO_WAITING)

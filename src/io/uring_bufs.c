@@ -2,9 +2,9 @@
  *
  * uring_bufs.c - reads through the ring, and the buffers that it reads into.
  *
- * They are the pool's. One that the engine keeps is its own from then on, and another takes its place; when
- * the pool has none the ring goes on with fewer, and with none at all reads are copied through the scratch
- * buffer. One thread a loop.
+ * The buffers come from the pool. A buffer that the engine keeps belongs to the engine from then on, and
+ * another one replaces it. If the pool has none, the ring continues with fewer; with none at all, reads are
+ * copied through the scratch buffer. One thread per loop.
  */
 #include <assert.h>
 #include <string.h>
@@ -27,13 +27,13 @@ void uring_bufs_init(struct uring *u)
 
 static void lend(struct uring *u, uint16_t id, struct buf *b)
 {
-	check(u->bufs[id] == NULL); /* or the kernel would fill one that is lost to us */
+	check(u->bufs[id] == NULL); /* otherwise the kernel would fill a buffer that we have lost */
 	check(b->cap >= URING_BUF_BYTES);
 	u->bufs[id] = b;
 	ring_lend(u->ring, id, b->data, URING_BUF_BYTES);
 }
 
-/* In the ring it is not in use: a worker at rest has none. */
+/* A buffer in the ring does not count as in use: a worker at rest has none in use. */
 static void count_in_use(struct uring *u, const struct buf *b, int change)
 {
 	struct buf_cache *c = &u->loop->bufs;
@@ -50,7 +50,7 @@ void uring_bufs_fill(struct uring *u)
 		struct buf *b = buf_get(&u->loop->bufs, URING_BUF_BYTES);
 
 		if (b == NULL)
-			return; /* again in the next turn */
+			return; /* tried again in the next turn */
 		count_in_use(u, b, -1);
 		lend(u, u->free_ids[--u->missing], b);
 	}
@@ -68,7 +68,7 @@ void uring_bufs_free(struct uring *u)
 	uring_bufs_init(u);
 }
 
-/* The buffer of a completion, which is ours again; NULL when it names none that was lent. */
+/* Takes back the buffer of a completion; NULL when it names none that was lent. */
 static struct buf *take_back(struct uring *u, const struct ring_done *c)
 {
 	const uint32_t id = c->flags >> IORING_CQE_BUFFER_SHIFT;
@@ -94,23 +94,23 @@ void uring_buf_back(struct uring *u, const struct ring_done *c)
 int uring_attach(struct io_loop *loop, struct io_sock *sock)
 {
 	(void)loop;
-	/* Most clients speak first, and have by the time that they are read. */
+	/* Most clients speak first, and have done so by the first read. */
 	sock->bits |= IO_UNASKED | IO_READABLE;
 	return 0;
 }
 
-/* A poll for bytes, and behind it the read, which never waits in the ring: the poll that the kernel would
- * make for it reports an urgent mark too (EPOLLPRI), and while there is one and nothing to be read it would
- * try the read again and again, and then hand it to a thread of its own, the buffer with it. A poll that
- * succeeds is silent, and one that fails silences the read: one completion either way (io_uring_enter(2),
- * IOSQE_CQE_SKIP_SUCCESS). The kernel looks for the read's descriptor when its turn comes, so it must not be
- * closed before. */
+/* A poll for bytes, linked to the read, which never waits in the ring. The kernel's own poll for the read
+ * would also report an urgent mark (EPOLLPRI); with a mark and nothing to read the kernel would retry the
+ * read over and over, then hand it to a kernel thread together with its buffer. A poll that succeeds posts no
+ * completion, and one that fails suppresses that of the read: one completion either way (io_uring_enter(2),
+ * IOSQE_CQE_SKIP_SUCCESS). The kernel looks up the read's descriptor only when the read runs, so it must not
+ * be closed before. */
 static void ask_read(struct uring *u, struct io_op *op)
 {
 	const uint32_t most = op->max < URING_BUF_BYTES ? op->max : URING_BUF_BYTES;
 	struct io_uring_sqe *sqe;
 
-	check(op->max > 0); /* a read of nothing says 0, as the end does */
+	check(op->max > 0); /* a read of length 0 returns 0, like the end of file */
 	op->want = URING_BY_RING;
 	ring_reserve(u->ring, 2);
 	sqe = ring_sqe(u->ring);
@@ -124,8 +124,8 @@ static void ask_read(struct uring *u, struct io_op *op)
 	sqe->user_data = uring_op_data(op);
 }
 
-/* The first bytes of a server are often its last ones. A poll tells of the end that comes with them, which
- * saves a packet and a read; a read through the ring would not. */
+/* The first bytes from a server are often its last ones. A poll also reports an end that comes with them,
+ * which saves a packet and a read; a read through the ring would not. */
 static void ask_first(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
@@ -136,15 +136,16 @@ static void ask_first(struct uring *u, struct io_op *op)
 	uring_sent(u, op, sqe);
 }
 
-/* The write may have taken the error of a reset already, and a read then says 0 as if the stream had ended. A
- * read through the ring completes behind the write. */
+/* The write may already have taken the error of a reset, and a read then returns 0 as if the stream had
+ * ended. A read through the ring completes after the write. */
 static bool has_write_in_ring(const struct io_sock *sock)
 {
 	return sock->wr != NULL && sock->wr->kind == IO_WRITE && (sock->wr->result & URING_SENT) &&
 	       sock->wr->want == URING_BY_RING;
 }
 
-/* Reads at once. Beside a write in the ring a 0 is asked again, and no bytes are known to be the last. */
+/* Reads at once. While a write is in the ring, a result of 0 is read again through the ring, and no bytes are
+ * known to be the last. */
 static int try_read(struct uring *u, struct io_op *op)
 {
 	const int r = parked_try(&u->parked, op);
@@ -175,7 +176,7 @@ int uring_start_read(struct uring *u, struct io_op *op)
 	return IO_PENDING;
 }
 
-/* The ring has run out of buffers, which says nothing of the socket. */
+/* The ring has run out of buffers, which says nothing about the socket. */
 static void read_without(struct uring *u, struct io_op *op)
 {
 	int r;
@@ -207,8 +208,8 @@ static void deliver_bytes(struct uring *u, struct io_op *op, struct buf *b, cons
 	u->free_ids[u->missing++] = id;
 }
 
-/* Is there more to be read? A poll in front of the next read looks for itself. But of a socket that is
- * watched each event is told once: one that came behind this read is not to be forgotten. */
+/* Is there more to read? A poll before the next read checks for itself. But a watched socket reports each
+ * event only once: one that came after this read must not be lost. */
 static void note_more(struct io_sock *sock, const struct ring_done *c)
 {
 	if ((c->flags & IORING_CQE_F_SOCK_NONEMPTY) || (sock->bits & IO_POLLED))
@@ -225,18 +226,18 @@ static void on_first(struct uring *u, struct io_op *op, int res)
 		uring_deliver(u, op, res);
 		return;
 	}
-	/* Only a poll that tells of the end has looked for a mark too (uring_watch.c). */
+	/* Only a poll that reports the end has also checked for a mark (uring_watch.c). */
 	parked_note(op->sock, (uint32_t)(res & (int)EPOLLRDHUP ? res : res & ~(int)EPOLLPRI));
 	r = try_read(u, op);
 	if (r == IO_PENDING && (op->result & URING_CANCELLED))
-		r = -ECANCELED; /* the cancel came too late for the poll, and nobody cancels twice */
+		r = -ECANCELED; /* the cancel came too late for the poll, and is not repeated */
 	if (r == IO_PENDING)
 		ask_read(u, op);
 	else
 		uring_deliver(u, op, r);
 }
 
-/* No bytes: the end, an error, or a cancel that the entry was told of in another way. */
+/* No bytes: the end, an error, or a cancel that shows as another result. */
 static void on_end(struct uring *u, struct io_op *op, int res)
 {
 	if (res == -ENOBUFS || res == -EAGAIN || res == -EINTR)
@@ -273,7 +274,7 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 		b = take_back(u, c);
 		if (b != NULL && (uint32_t)c->res <= most) {
 			note_more(sock, c);
-			/* More than small messages, perhaps: what is left is read at once, as with epoll. */
+			/* Perhaps more than small messages: the rest is read at once, as with epoll. */
 			if ((uint32_t)c->res == URING_BUF_BYTES && (c->flags & IORING_CQE_F_SOCK_NONEMPTY))
 				uring_watch_bulk(u, sock);
 			deliver_bytes(u, op, b, c);
@@ -282,7 +283,7 @@ void uring_on_read(struct uring *u, struct io_op *op, const struct ring_done *c)
 		if (b != NULL)
 			lend(u, (uint16_t)(c->flags >> IORING_CQE_BUFFER_SHIFT), b);
 		sock->bits |= IO_ERR;
-		uring_deliver(u, op, -EIO); /* no kernel says this */
+		uring_deliver(u, op, -EIO); /* no kernel returns this */
 		return;
 	}
 	on_end(u, op, c->res);
@@ -297,7 +298,7 @@ struct buf *uring_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
 
 	if (b == NULL || op->data != b->data)
 		return parked_keep(loop, op, from);
-	/* A write that is pending reads from where the bytes are. */
+	/* A pending write still reads the bytes in place. */
 	if (!u->lent_is_written && op->len - from <= URING_COPY_BYTES) {
 		struct buf *copy = parked_keep(loop, op, from);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_close_sock.c - the end of a socket: an entry of the ring, where there is one.
+ * uring_close_sock.c - closes a socket: through the ring, if there is one.
  *
- * One thread a loop.
+ * One thread per loop.
  */
 #include "weir/base/check.h"
 #include "uring_state.h"

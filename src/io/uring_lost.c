@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_lost.c - a ring that has lost completions: its end, and the time until there is another one.
+ * uring_lost.c - a ring that has lost completions: closing it, and the time until there is another one.
  *
- * The kernel keeps completions for which the ring has no room in memory of its own, and drops those for which
- * it gets none (a memory limit of the control group is enough). What they said cannot be known, so the ring
- * and all that was in it is given up; the engine ends its sessions. Where no other ring can be made, which is
- * likely then, the loop has a driver that accepts nobody, starts nothing and tries again. One thread a loop.
+ * The kernel keeps completions for which the ring has no room in its own memory, and drops them if it gets no
+ * memory (a memory limit of the control group is enough). Their results cannot be recovered, so the ring and
+ * everything in it is given up; the engine ends its sessions. If no other ring can be created, which is
+ * likely then, the loop gets a driver that accepts no clients, starts nothing and keeps trying. One thread
+ * per loop.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "weir/io/uring.h"
 #include "uring_state.h"
 
-/* What the kernel still holds of the old ring is gone after 30 to 75 ms. */
+/* The kernel releases the old ring within 30 to 75 ms. */
 #define TRY_AGAIN_NS (10 * NS_PER_MS)
 
 static int renew(struct uring *u)
@@ -31,14 +32,14 @@ static int renew(struct uring *u)
 	return 0;
 }
 
-/* ---- meanwhile ---- */
+/* ---- without a ring ---- */
 
 static int start_without(struct io_loop *loop, struct io_op *op)
 {
 	check(loop->is_down);
 	switch (op->kind) {
 	case IO_RESET:
-		op->flags &= (uint8_t)~IO_DRAIN; /* what was still to be delivered goes with the ring */
+		op->flags &= (uint8_t)~IO_DRAIN; /* undelivered bytes are lost with the ring */
 		return io_uring_driver.start(loop, op);
 	case IO_ACCEPT:
 	case IO_SHUTDOWN:
@@ -49,7 +50,7 @@ static int start_without(struct io_loop *loop, struct io_op *op)
 	}
 }
 
-/* What was in the ring comes back by uring_forget(). */
+/* Ops that were in the ring complete by uring_forget(). */
 static void cancel_without(struct io_loop *loop, struct io_op *op)
 {
 	if (op->result & URING_SENT)
@@ -77,7 +78,7 @@ void uring_lose(struct uring *u)
 
 	check(u->on);
 	check(loop->driver == &io_uring_driver);
-	io_uring_driver.rest(loop); /* with it go sockets that were closed in the last turn */
+	io_uring_driver.rest(loop); /* also closes the sockets of the last turn */
 	u->on = false;
 	memset(u->unheard, 0, sizeof(u->unheard));
 	u->ringless = io_uring_driver;
@@ -88,10 +89,10 @@ void uring_lose(struct uring *u)
 	loop->is_down = true;
 	loop->now_ns = sys_now_ns();
 	check(loop->lost != NULL);
-	loop->lost(loop); /* before there is a new ring, which knows nothing of what was in the old one */
-	(void)renew(u);   /* or each wait tries again */
+	loop->lost(loop); /* before there is a new ring, which has nothing of the old one's contents */
+	(void)renew(u);   /* if it fails, each wait tries again */
 	if (loop->woken != NULL)
-		loop->woken(loop); /* its wake-up may be among what was dropped */
+		loop->woken(loop); /* its wake-up may have been dropped too */
 }
 
 static void forget(struct uring *u, struct io_op *op)

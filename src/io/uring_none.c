@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_none.c - the place of the io_uring driver in a build without it. Any thread.
+ * uring_none.c - replaces the io_uring driver in a build without it. Any thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ int uring_rehearse(unsigned workers, char *why, size_t room)
 	return -ENOSYS;
 }
 
-/* Nobody can have tried to make a ring. */
+/* No ring can have been requested. */
 void uring_explain(int err, char *why, size_t room)
 {
 	check(err < 0);

@@ -2,9 +2,9 @@
  *
  * uring_probe.c - can a ring be used here, and if not, why?
  *
- * Asks by making rings and letting them do something: a version number says nothing of backports, filters
- * and limits. A start makes a small one, because its workers make their own at once; who only asks makes as
- * many, and as large, as the workers would. Leaves nothing behind. Any thread.
+ * Finds out by creating rings and using them: a version number says nothing about backports, filters and
+ * limits. A start creates one small ring, because its workers create their own right away; a mere check
+ * creates as many rings, of the same size, as the workers would. Leaves nothing behind. Any thread.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 #include "weir/sys/sys.h"
 #include "uring_state.h"
 
-/* A ring that works answers at once; one that does not shall not hold the start for ever. */
+/* A working ring answers at once; a broken one must not block the start for ever. */
 #define ANSWER_NS NS_PER_SEC
 
 bool uring_is_built(void)
@@ -30,7 +30,7 @@ bool uring_is_built(void)
 }
 
 /* kernel.io_uring_disabled (Linux 6.6): 0 for everybody, 1 for a group, 2 for nobody. 0 when it cannot be
- * read: the ring itself will tell. */
+ * read: creating the ring will show. */
 static int read_disabled(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/io_uring_disabled", "re");
@@ -40,7 +40,7 @@ static int read_disabled(void)
 		return 0;
 	if (fscanf(f, "%d", &n) != 1)
 		n = 0;
-	(void)fclose(f); /* was only read */
+	(void)fclose(f); /* only read from */
 	return n;
 }
 
@@ -48,7 +48,7 @@ static void explain_memory(char *why, size_t room)
 {
 	struct rlimit rl;
 
-	/* Before Linux 5.12, and since 6.14, the pages of rings count as locked ones of their user. */
+	/* Before Linux 5.12, and since 6.14, the pages of rings count as locked memory of their user. */
 	if (getrlimit(RLIMIT_MEMLOCK, &rl) != 0 || rl.rlim_cur == RLIM_INFINITY)
 		(void)snprintf(why, room, "no memory for it");
 	else
@@ -58,7 +58,7 @@ static void explain_memory(char *why, size_t room)
 			       (unsigned long long)(rl.rlim_cur >> 10), URING_LOCKED_KIB);
 }
 
-/* A filter may answer what an old kernel does. */
+/* A seccomp filter may return the same error as an old kernel. */
 static void explain_version(char *why, size_t room)
 {
 	struct utsname name;
@@ -86,7 +86,7 @@ static const char *refusal(int err)
 	       "unit";
 }
 
-/* A reason that is cut is still a reason. */
+/* A truncated reason is still a reason. */
 void uring_explain(int err, char *why, size_t room)
 {
 	check(err < 0);
@@ -121,7 +121,8 @@ void uring_explain(int err, char *why, size_t room)
 	}
 }
 
-/* One op of the kind that the driver lives on, for what is ready: 0 when it is brought, and stays. */
+/* Tries one op of the kind that the driver relies on, on a descriptor that is ready: 0 when it completes and
+ * stays armed. */
 static int try_poll(struct ring *r, int ready_fd)
 {
 	struct ring_done done;
@@ -154,7 +155,7 @@ static int try_ring(struct ring *r)
 	return err;
 }
 
-/* A small one, and beside it those of `workers` workers, as a start has them; each is closed again. */
+/* Creates a small ring and in addition those of `workers` workers, as at a start; all are closed again. */
 static int try_rings(unsigned workers)
 {
 	static const struct ring_shape small = {8, 16, 8};
@@ -162,7 +163,8 @@ static int try_rings(unsigned workers)
 	unsigned made = 0;
 	int err = 0;
 
-	/* Not even tried where it is forbidden to all: some filters tell an administrator of the attempt. */
+	/* Not even tried if it is forbidden for everyone: some filters report the attempt to an
+	 * administrator. */
 	if (read_disabled() >= 2)
 		return -EPERM;
 	rings = calloc((size_t)workers + 1, sizeof(struct ring *));

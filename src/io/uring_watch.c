@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_watch.c - sockets that are waited for as with epoll, beside the ring.
+ * uring_watch.c - sockets watched as with epoll, besides the ring.
  *
- * An epoll set of their own, whose descriptor the ring polls. A poll of the ring itself tells of one wake-up
- * only the bits that this one named: EPOLLPRI with all bytes, and room without it, so that an urgent mark can
- * neither be seen nor ruled out, on which splice and every short read depend. A socket is added when its
- * readiness is first asked for, and stays until it is closed. One thread a loop.
+ * They are in an epoll set of their own, whose descriptor the ring polls. A poll in the ring itself reports
+ * only the bits named by one wake-up: EPOLLPRI with any bytes, and room without it. So an urgent mark can
+ * neither be seen nor ruled out, and splice and every short read depend on that. A socket is added when its
+ * readiness is first requested, and stays until it is closed. One thread per loop.
  */
 #include "weir/base/check.h"
 #include "attempt.h"
@@ -27,11 +27,11 @@ static int watch(struct uring *u, struct io_sock *sock)
 	err = sys_epoll_ctl(u->epfd, EPOLL_CTL_ADD, sock->fd, PARKED_MASK, event_data(sock));
 	if (err)
 		return err;
-	/* The set tells what is there now: from then on a readable socket is one that it told of. */
+	/* The set reports the present state: from then on a socket is readable only if the set said so. */
 	if (sock->bits & IO_UNASKED)
 		sock->bits &= (uint16_t)~(IO_UNASKED | IO_READABLE);
 	sock->bits |= IO_POLLED;
-	/* Events are told once, so all who wait for one hear of it from now on. */
+	/* Events are reported only once, so all ops that wait for one get them from here from now on. */
 	if (sock->rd != NULL)
 		uring_watch_leave(u, sock->rd);
 	if (sock->wr != NULL)
@@ -39,7 +39,7 @@ static int watch(struct uring *u, struct io_sock *sock)
 	return 0;
 }
 
-/* The set is full (fs.epoll.max_user_watches), or memory is: the ring polls for this one op, once. */
+/* The set (fs.epoll.max_user_watches) or memory is full: the ring polls for this one op, once. */
 static void poll_once(struct uring *u, struct io_op *op)
 {
 	const bool in = op->kind == IO_READY && (op->want & IO_WANT_IN);
@@ -58,8 +58,8 @@ void uring_park(struct uring *u, struct io_op *op)
 		poll_once(u, op);
 }
 
-/* Every poll of the ring tells of the peer's FIN at once, also one for room. Behind a FIN it would be asked
- * again without end: the op waits for the tick instead. */
+/* Every poll of the ring reports the peer's FIN at once, even one for room. After a FIN it would be submitted
+ * again for ever, so the op waits for the tick instead. */
 static void stick(struct uring *u, struct io_op *op)
 {
 	check(op->kind == IO_WRITE || op->kind == IO_READY);
@@ -87,7 +87,7 @@ static void unstick(struct uring *u, struct io_op *op)
 	op->result = IO_PARKED;
 }
 
-/* A batch for each tick: so many cost little, and the more there are the longer each waits. */
+/* One batch per tick: a batch costs little, and the more ops there are, the longer each waits. */
 static void look_at_stuck(struct uring *u)
 {
 	for (int i = 0; i < IO_EVENTS && u->stuck != NULL; i++) {
@@ -109,12 +109,12 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	const bool cancelled = op->result & URING_CANCELLED;
 	int r;
 
-	/* A reset fails by its cancel alone: it needs no poll to wait. */
+	/* Only a cancel makes a reset fail: it needs no poll to wait. */
 	if (res < 0 && (cancelled || op->kind != IO_RESET)) {
 		uring_deliver(u, op, cancelled ? -ECANCELED : res);
 		return;
 	}
-	/* What it says of bytes says nothing of an urgent mark (above). */
+	/* What it reports about bytes says nothing about an urgent mark (see above). */
 	if (res >= 0)
 		parked_note(op->sock, (uint32_t)res | (op->sock->bits & IO_PRI ? EPOLLPRI : 0));
 	op->result = IO_PARKED;
@@ -122,17 +122,18 @@ void uring_on_ready(struct uring *u, struct io_op *op, int res)
 	if (r != IO_PENDING)
 		uring_deliver(u, op, r);
 	else if (cancelled)
-		cancel_late(u, op); /* the cancel came too late for the poll, and nobody cancels twice */
+		cancel_late(u, op); /* the cancel came too late for the poll, and is not repeated */
 	else if (watch(u, op->sock) != 0 && op->kind != IO_RESET)
-		stick(u, op); /* a reset is looked at by timer (parked.c) */
+		stick(u, op); /* a reset is checked by timer (parked.c) */
 }
 
 void uring_watch_bulk(struct uring *u, struct io_sock *sock)
 {
 	if (sock->bits & IO_POLLED)
 		return;
-	sock->bits = (uint16_t)((sock->bits & ~IO_UNASKED) | IO_READABLE); /* nobody knows better */
-	(void)watch(u, sock);      /* or when it is waited for */
+	sock->bits = (uint16_t)((sock->bits & ~IO_UNASKED) | IO_READABLE); /* assumed readable: nothing is
+									    * known */
+	(void)watch(u, sock);      /* if it fails, when the socket is waited for */
 }
 
 void uring_watch_drain(struct uring *u, struct io_op *op)
@@ -148,7 +149,8 @@ void uring_watch_drain(struct uring *u, struct io_op *op)
 
 void uring_watch_events(struct uring *u)
 {
-	/* Those who are told of are ready again while the others wait: everything else has its turn too. */
+	/* Sockets already reported become ready again while the others wait: everything else must have its
+	 * turn too. */
 	if (u->looked)
 		u->has_more = true;
 	else
@@ -174,7 +176,7 @@ void uring_watch_wait(struct uring *u, int64_t timeout_ns)
 	}
 }
 
-/* ---- watches for errors: most end within the turn, so only those that last are added ---- */
+/* ---- watches for errors: most end within the turn, so only lasting ones are added ---- */
 
 static void unwatch(struct uring *u, struct io_op *op)
 {
@@ -200,7 +202,7 @@ void uring_watch_leave(struct uring *u, struct io_op *op)
 		unstick(u, op);
 }
 
-/* A timer of the ring's own: one of the loop's would make every wait a timed one. */
+/* A timer of the ring: a timer of the loop would give every wait a timeout. */
 void uring_watch_ask_tick(struct uring *u)
 {
 	static struct __kernel_timespec ts = {.tv_nsec = URING_WATCH_NS};
@@ -239,7 +241,7 @@ void uring_watch_tick(struct uring *u)
 
 static void watch_later(struct uring *u, struct io_op *op)
 {
-	check(op->kind == IO_READY); /* `prev` lies where others have their bytes */
+	check(op->kind == IO_READY); /* `prev` shares its place with other ops' data */
 	uring_watch_ask_tick(u);
 	op->result = URING_WATCH;
 	op->prev = NULL;
@@ -253,7 +255,7 @@ int uring_start_ready(struct uring *u, struct io_op *op)
 {
 	int r;
 
-	/* That it is worth a try is no news for somebody who waits. */
+	/* "Worth a try" is not an event for an op that waits. */
 	if ((op->want & IO_WANT_IN) && (op->sock->bits & IO_UNASKED))
 		op->sock->bits &= (uint16_t)~(IO_UNASKED | IO_READABLE);
 	r = io_try_ready(op);

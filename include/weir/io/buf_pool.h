@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * buf_pool.h - pooled buffers in tiers, for what a destination refused: a cache a worker, a list
- * for all.
+ * buf_pool.h - pooled buffers in tiers, for bytes that a destination refused: one cache per worker, one
+ * shared list.
  *
- * The shape of pipe_pool.h with one shelf a tier: powers of two from 2 KiB to 64 KiB. A cache
- * belongs to its thread; the pool's lists have a spinlock, the budget is one atomic. Ageing is told
- * in shelf.h.
+ * Built like pipe_pool.h, with one shelf per tier: powers of two from 2 KiB to 64 KiB. A cache belongs to its
+ * thread; a spinlock protects the pool's lists, and the budget is one atomic. shelf.h describes ageing.
  */
 #ifndef WEIR_IO_BUF_POOL_H
 #define WEIR_IO_BUF_POOL_H
@@ -28,9 +27,9 @@
 struct buf {
 	struct shelf_item item;
 	uint32_t tier;
-	uint32_t cap; /* bytes of data[] that may be used */
-	uint32_t off; /* first byte not yet written: its owner's */
-	uint32_t len; /* bytes from `off`: its owner's */
+	uint32_t cap; /* usable bytes of data[] */
+	uint32_t off; /* first byte not yet written; for the buffer's owner */
+	uint32_t len; /* bytes from `off`; for the buffer's owner */
 	uint8_t data[];
 };
 
@@ -54,15 +53,15 @@ struct buf_cache {
 
 /* Prepares an empty pool. Control thread. */
 void buf_pool_init(struct buf_pool *p, uint64_t budget_bytes);
-/* Frees what rests in the pool's lists. All caches must be freed first. Control thread. */
+/* Frees the buffers in the pool's lists. All caches must be freed first. Control thread. */
 void buf_pool_free(struct buf_pool *p);
 /* One cycle of the pool's lists; true while they hold something. Control thread. */
 bool buf_pool_age(struct buf_pool *p);
-/* Bytes of memory that rest in the pool's lists. Any thread. */
+/* Bytes of memory in the pool's lists. Any thread. */
 uint64_t buf_pool_resting(struct buf_pool *p);
 
 void buf_cache_init(struct buf_cache *c, struct buf_pool *pool);
-/* Frees all that rests in the cache; nothing may be in use. */
+/* Frees all buffers in the cache; none may be in use. */
 void buf_cache_free(struct buf_cache *c);
 /* One cycle of this cache; true while it holds something. Worker thread. */
 bool buf_cache_age(struct buf_cache *c);
@@ -79,10 +78,10 @@ static inline uint32_t buf_tier(uint32_t bytes)
 	return bytes <= BUF_MIN ? 0 : 32 - (uint32_t)__builtin_clz((bytes - 1) / BUF_MIN);
 }
 
-/* How much to read at a time, as what the destination refuses must be kept: buffers get smaller before they
- * get fewer. A read of 64 KiB takes a buffer of that size for each slow reader, and the first few hundred
- * would leave none to the others. Asked when the bytes are there: who waits may have begun to when there was
- * plenty. Worker thread. */
+/* How much to read at a time, given that bytes refused by the destination must be kept: buffers get smaller
+ * before they get fewer. Reads of 64 KiB would take a buffer of that size for each slow reader, and the first
+ * few hundred of those would leave none for the others. Call it when the bytes have arrived: memory may have
+ * been plentiful when the wait began. Worker thread. */
 static inline uint32_t buf_read_bytes(const struct buf_cache *c)
 {
 	const struct buf_pool *p = c->pool;
@@ -93,9 +92,9 @@ static inline uint32_t buf_read_bytes(const struct buf_cache *c)
 	return bytes <= p->budget_bytes / 4 * 3 ? BUF_MIN * 4 : BUF_MIN;
 }
 
-/* A buffer with cap >= `bytes` (1 to BUF_MAX), off = len = 0; NULL when budget or memory is out.
- * The budget counts all buffers that exist; before a get is refused for it, resting buffers of
- * other tiers are freed (this cache's and the pool's). Worker thread. */
+/* A buffer with cap >= `bytes` (1 to BUF_MAX), off = len = 0; NULL when the budget or memory is exhausted.
+ * The budget counts all buffers that exist; before it refuses a get, idle buffers of other tiers are freed
+ * (this cache's and the pool's). Worker thread. */
 static inline struct buf *buf_get(struct buf_cache *c, uint32_t bytes)
 {
 	const uint32_t tier = buf_tier(bytes);
@@ -113,13 +112,13 @@ static inline struct buf *buf_get(struct buf_cache *c, uint32_t bytes)
 	return b;
 }
 
-/* Takes the buffer back, whatever is in it. Worker thread. */
+/* Takes the buffer back, whatever it contains. Worker thread. */
 static inline void buf_put(struct buf_cache *c, struct buf *b)
 {
 	struct shelf *shelf = &c->tiers[b->tier];
 
 	check(b->tier < BUF_TIERS);
-	check((uint64_t)b->off + b->len <= b->cap); /* or its owner wrote behind its end */
+	check((uint64_t)b->off + b->len <= b->cap); /* otherwise its owner wrote past the end */
 	check(c->in_use > 0);
 	check(c->in_use_bytes >= b->cap);
 	if (unlikely(shelf->count >= BUF_LOCAL_MAX)) {

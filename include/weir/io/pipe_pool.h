@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * pipe_pool.h - pools of splice pipes: one cache a worker, one list for all.
+ * pipe_pool.h - pools of splice pipes: one cache per worker, one shared list.
  *
- * Hands out empty pipes only; a pipe that comes back with bytes in it is closed. Never blocks.
- * A cache belongs to its thread; the pool's list has a spinlock, its budget is one atomic. Both age
- * as shelf.h tells: what nobody needs is closed after at most two cycles, outside the lock.
+ * Hands out only empty pipes; a pipe returned with bytes in it is closed. Never blocks. A cache belongs to
+ * its thread; a spinlock protects the pool's list, and its budget is one atomic. Both age as shelf.h
+ * describes: unused pipes are closed after at most two cycles, outside the lock.
  *
  * Pipes get smaller before they get fewer. As the budget fills up, new pipes are half, a quarter ...
- * of the wanted size, down to PIPE_SLOTS_MIN pages, and a pipe that comes back larger than a new one would
- * be is shrunk before it rests (the kernel gives the pages back at once).
+ * of the wanted size, down to PIPE_SLOTS_MIN pages, and a pipe that is returned larger than a new one would
+ * be is shrunk before it is stored (the kernel frees the pages at once).
  */
 #ifndef WEIR_IO_PIPE_POOL_H
 #define WEIR_IO_PIPE_POOL_H
@@ -21,18 +21,18 @@
 #include "weir/base/spinlock.h"
 #include "weir/io/shelf.h"
 
-/* A pipe with fewer slots relays slower than copying; it is closed and counted. A slot counts as one page of
+/* A pipe with fewer slots is slower than copying; it is closed and counted. Each slot counts for one page of
  * the machine in the size of a pipe: 16 slots are 64 KiB with pages of 4 KiB, 1 MiB with pages of 64 KiB. */
 #define PIPE_SLOTS_MIN 16
 /* How many pipes move between a cache and the pool's list under one lock. */
 #define PIPE_BATCH 16
 
-/* A cache line each: two workers' pipes never share one. */
+/* One cache line each, so that pipes of two workers never share one. */
 struct pipe {
 	_Alignas(64) struct shelf_item item;
 	int rd;
 	int wr;
-	uint32_t bytes; /* in it now: sums of what splice returned, never of what was asked (R1) */
+	uint32_t bytes; /* in it now: sums of what splice returned, never of what was requested (R1) */
 	uint32_t cap;   /* real size, from F_GETPIPE_SZ */
 };
 
@@ -46,10 +46,10 @@ struct pipe_pool {
 	_Atomic uint64_t created;
 	_Atomic uint64_t closed;
 	_Atomic uint64_t too_small; /* closed at birth: fewer than PIPE_SLOTS_MIN slots */
-	_Atomic uint64_t refused;   /* gets that found no pipe: budget, limit or pipe2 error */
-	/* Read by each put, written when pipes are made or closed near the end of the budget. */
-	_Alignas(64) _Atomic uint32_t size_now; /* of a pipe that would be made now */
-	uint32_t max;          /* at most so many; 0 = none at all */
+	_Atomic uint64_t refused;   /* gets that failed: budget, limit or pipe2 error */
+	/* Read by each put; written when pipes are created or closed near the end of the budget. */
+	_Alignas(64) _Atomic uint32_t size_now; /* the size that a new pipe would get now */
+	uint32_t max;          /* maximum number of pipes; 0 = none at all */
 	uint32_t min_bytes;    /* size of a pipe of PIPE_SLOTS_MIN slots */
 	uint32_t want_bytes;   /* size of a pipe while the budget is at least half free */
 	uint64_t budget_bytes; /* of all pipes together; UINT64_MAX when privileged */
@@ -59,23 +59,23 @@ struct pipe_cache {
 	struct shelf list;
 	struct pipe_pool *pool; /* borrows, for the worker's lifetime */
 	uint32_t local_max;     /* above this, a batch spills to the pool's list */
-	uint32_t in_use;        /* taken by flows of this worker and not given back */
-	uint64_t killed;        /* came back with bytes in them */
+	uint32_t in_use;        /* taken by flows of this worker and not returned */
+	uint64_t killed;        /* returned with bytes in them */
 };
 
 /* Prepares an empty pool. `want_bytes` is a power of two; a size below PIPE_SLOTS_MIN pages is raised to
  * that. Control thread. */
 void pipe_pool_init(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint64_t budget_bytes);
-/* Closes every pipe of the pool's list. All caches must be freed first. Control thread. */
+/* Closes every pipe in the pool's list. All caches must be freed first. Control thread. */
 void pipe_pool_free(struct pipe_pool *p);
 /* One cycle of the pool's list. Returns true while the list holds something, so that the caller
  * keeps its timer armed. Control thread. */
 bool pipe_pool_age(struct pipe_pool *p);
-/* Pipes that rest in the pool's list. Any thread. */
+/* Idle pipes in the pool's list. Any thread. */
 uint32_t pipe_pool_resting(struct pipe_pool *p);
 
 void pipe_cache_init(struct pipe_cache *c, struct pipe_pool *pool, uint32_t local_max);
-/* Closes all that rests in the cache; none may be in use. */
+/* Closes all pipes in the cache; none may be in use. */
 void pipe_cache_free(struct pipe_cache *c);
 /* One cycle of this cache; true while it holds something. Worker thread. */
 bool pipe_cache_age(struct pipe_cache *c);
@@ -84,8 +84,8 @@ bool pipe_cache_age(struct pipe_cache *c);
 struct pipe *pipe_get_slow(struct pipe_cache *c);
 void pipe_put_slow(struct pipe_cache *c, struct pipe *p);
 
-/* Takes an empty pipe: own list, own victims, a batch from the pool, at last pipe2(2).
- * NULL when there is none to be had; the flow then copies. Worker thread. */
+/* Takes an empty pipe: from the cache's list, its victims, a batch from the pool, or as a last resort
+ * pipe2(2). NULL when no pipe is available; the flow then copies. Worker thread. */
 static inline struct pipe *pipe_get(struct pipe_cache *c)
 {
 	struct shelf_item *item = shelf_pop_young(&c->list);
@@ -96,10 +96,10 @@ static inline struct pipe *pipe_get(struct pipe_cache *c)
 	return container_of(item, struct pipe, item);
 }
 
-/* Takes the pipe back. With bytes in it (R11, R12) it is closed and counted. Worker thread. */
+/* Takes the pipe back. If it holds bytes (R11, R12) it is closed and counted. Worker thread. */
 static inline void pipe_put(struct pipe_cache *c, struct pipe *p)
 {
-	/* Which size is the current one matters by trend only, so the load is relaxed. */
+	/* Only the trend of the current size matters, so the load is relaxed. */
 	if (unlikely(p->bytes != 0 || c->list.count >= c->local_max ||
 		     p->cap > atomic_load_explicit(&c->pool->size_now, memory_order_relaxed))) {
 		pipe_put_slow(c, p);

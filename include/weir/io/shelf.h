@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * shelf.h - where pooled things rest: a LIFO that ages, the shape that both pools share.
+ * shelf.h - idle items of a pool: a LIFO that ages, used by both pools.
  *
- * Borrows its items. Not thread-safe: a cache's shelf has one thread, a pool's shelf has the pool's
- * lock. Everything but shelf_move() is a few instructions for any number of items, so ageing needs
- * no walk under the lock.
+ * Borrows its items. Not thread-safe: a cache's shelf belongs to one thread, a pool's shelf is protected by
+ * the pool's lock. Everything but shelf_move() takes a few instructions for any number of items, so ageing
+ * needs no walk under the lock.
  *
- * Ageing in two steps, as Go's sync.Pool has it: at the end of a cycle all that rests becomes
- * victims, and the victims that nobody took during the cycle are handed out to be destroyed. Items
- * that came back during the cycle are taken first, so what is left of the victims is the shelf's
- * low-water mark: the oldest items, which nobody needed for a whole cycle. A thing that is not used
- * any more is gone after more than one cycle and at most two.
+ * Ageing has two steps, as in Go's sync.Pool: at the end of a cycle all items on the shelf become victims,
+ * and victims not taken during the cycle are handed out to be destroyed. Items returned during the cycle are
+ * taken first, so the remaining victims are the shelf's low-water mark: the oldest items, unused for a whole
+ * cycle. An item that is no longer used is gone after more than one cycle and at most two.
  */
 #ifndef WEIR_IO_SHELF_H
 #define WEIR_IO_SHELF_H
@@ -21,15 +20,15 @@
 
 #include "weir/base/check.h"
 
-/* First member of a pooled thing. `next` is the item itself while it is not on a shelf, which is a
- * value that no shelf gives it: a second put is seen at once. */
+/* First member of a pooled object. `next` points to the item itself while it is not on a shelf. No shelf sets
+ * that value, so a double put is detected at once. */
 struct shelf_item {
 	struct shelf_item *next;
 };
 
 struct shelf {
-	struct shelf_item *head;    /* came back in this cycle; the youngest first */
-	struct shelf_item *victims; /* rest since the cycle began, or longer */
+	struct shelf_item *head;    /* returned in this cycle; the youngest first */
+	struct shelf_item *victims; /* idle since the cycle began, or longer */
 	uint32_t count;             /* from `head` */
 	uint32_t victim_count;
 };
@@ -52,7 +51,7 @@ static inline void shelf_push(struct shelf *s, struct shelf_item *item)
 	s->count++;
 }
 
-/* The youngest item that came back in this cycle; NULL when there are at most victims. */
+/* The youngest item returned in this cycle; NULL when there are only victims or nothing. */
 static inline struct shelf_item *shelf_pop_young(struct shelf *s)
 {
 	struct shelf_item *item = s->head;
@@ -66,7 +65,7 @@ static inline struct shelf_item *shelf_pop_young(struct shelf *s)
 	return item;
 }
 
-/* Any item; a victim that is taken is one no more. NULL when the shelf is empty. */
+/* Any item; a victim that is taken is no longer a victim. NULL when the shelf is empty. */
 static inline struct shelf_item *shelf_pop(struct shelf *s)
 {
 	struct shelf_item *item = shelf_pop_young(s);
@@ -81,7 +80,7 @@ static inline struct shelf_item *shelf_pop(struct shelf *s)
 	return item;
 }
 
-/* Moves at most `max` items, the youngest first; returns how many. They begin a new cycle. */
+/* Moves at most `max` items, the youngest first; returns how many. Their cycle starts anew. */
 static inline uint32_t shelf_move(struct shelf *from, struct shelf *to, uint32_t max)
 {
 	struct shelf_item *item;

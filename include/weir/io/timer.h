@@ -3,7 +3,7 @@
  * timer.h - deadlines of one loop: a 4-ary heap of (deadline, timer).
  *
  * Owns its array, borrows each timer while it is set. Not thread-safe: one loop, one thread.
- * A timer is no io_op: the kernel holds nothing of it, so cancelling takes effect at once.
+ * A timer is not an io_op: the kernel holds no part of it, so cancelling takes effect at once.
  */
 #ifndef WEIR_IO_TIMER_H
 #define WEIR_IO_TIMER_H
@@ -16,7 +16,7 @@
 
 struct timer {
 	void (*fire)(struct timer *t); /* called from dispatch, with the timer already unset */
-	uint32_t slot;                 /* place in the heap, or TIMER_UNSET */
+	uint32_t slot;                 /* position in the heap, or TIMER_UNSET */
 };
 
 struct timer_entry {
@@ -40,11 +40,11 @@ void timer_heap_init(struct timer_heap *h);
 /* Frees the array. All timers must be unset. */
 void timer_heap_free(struct timer_heap *h);
 
-/* Gives back the memory of an array that is at most a quarter full; half of what is left stays free. */
+/* Returns memory of an array that is at most a quarter full; half of what remains stays free. */
 void timer_heap_trim(struct timer_heap *h);
 
 /* Sets or moves the deadline. 0, or -ENOMEM with the timer as it was. Grows the array by
- * doubling; after warm-up it allocates nothing. A timer that has just fired always has a place. */
+ * doubling; after warm-up it allocates nothing. There is always room for a timer that has just fired. */
 int timer_set(struct timer_heap *h, struct timer *t, int64_t deadline_ns);
 /* Unsets; harmless when not set. */
 void timer_cancel(struct timer_heap *h, struct timer *t);
@@ -52,8 +52,8 @@ void timer_cancel(struct timer_heap *h, struct timer *t);
 int64_t timer_deadline(const struct timer_heap *h, const struct timer *t);
 /* The earliest deadline, or CLOCK_NEVER. */
 int64_t timer_heap_next(const struct timer_heap *h);
-/* Fires all that are due at `now_ns`, those also that were set meanwhile for a time not later
- * than `now_ns`, but at most `max` of them. Returns how many fired. */
+/* Fires all timers due at `now_ns`, including those set meanwhile for a time not later than `now_ns`, but at
+ * most `max`. Returns how many fired. */
 uint32_t timer_heap_run(struct timer_heap *h, int64_t now_ns, uint32_t max);
 
 #endif
