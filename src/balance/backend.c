@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * backend.c - the servers of a backend at run time, and its present roster.
+ * backend.c - the servers of a backend at run time, and its current roster.
  *
- * Owns the servers, one reference of the roster, and the queue. Opens no sockets. Built, changed and freed
- * by control; backend_roster() is for any thread.
+ * Owns the servers, one reference to the roster, and the queue. Opens no sockets. Built, changed and freed by
+ * control; backend_roster() is for any thread.
  */
 #include "weir/balance/backend.h"
 
@@ -26,7 +26,7 @@ static int backend_init(struct backend *b, const struct config_backend *config)
 	if (err)
 		return err;
 	if (config->server_count > 0) {
-		/* The lines that workers share are aligned, so malloc(3) alone does not do. */
+		/* The cache lines shared by workers are aligned, which malloc(3) does not guarantee. */
 		b->servers = aligned_alloc(_Alignof(struct server),
 					   config->server_count * sizeof(struct server));
 		if (b->servers == NULL)
@@ -39,13 +39,13 @@ static int backend_init(struct backend *b, const struct config_backend *config)
 		if (config->servers[b->server_count].maxconn > 0)
 			atomic_store(&b->limited, true);
 	}
-	b->told_usable = b->usable; /* nothing has gone */
+	b->told_usable = b->usable; /* nothing has gone down yet */
 	return backend_refresh(b);
 }
 
 struct backend *backends_new(const struct config *c)
 {
-	/* One more than asked for: no backend at all is no lack of memory. */
+	/* One more than needed, so that having no backend does not look like running out of memory. */
 	const size_t bytes = (c->backend_count + 1) * sizeof(struct backend);
 	struct backend *backends = aligned_alloc(_Alignof(struct backend), bytes);
 
@@ -78,7 +78,7 @@ void backends_free(struct backend *backends, size_t count)
 	free(backends);
 }
 
-/* Those that stay are not touched: a queue that asks meanwhile would pass them over. */
+/* Servers that stay are not touched: a queue that looks meanwhile would skip them. */
 static void mark_chosen(struct backend *b, const struct roster *r)
 {
 	size_t next = 0;
@@ -110,7 +110,7 @@ int backend_refresh(struct backend *b)
 	spinlock_unlock(&b->roster_lock);
 	if (last != NULL)
 		roster_unref(last);
-	/* Also when nobody waits: its lock orders what was changed here before whoever begins to wait now. */
+	/* Even when nobody waits: its lock orders these changes before any client that begins to wait now. */
 	queue_rearrange(b);
 	b->stale = false;
 	return 0;
@@ -130,7 +130,7 @@ void backend_tell_last_one(struct backend *b)
 	const size_t used = b->roster->count;
 
 	if (b->stale)
-		return; /* told with the roster that is owed */
+		return; /* logged with the pending roster */
 	b->told_usable = b->usable;
 	if (before == 0 || b->usable > 0)
 		return;

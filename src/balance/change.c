@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * change.c - what happens to servers and backends, as a line of the log: for people, and in fields.
+ * change.c - log lines about changes of servers and backends: as text, and as fields.
  *
- * A record has copies of the names, so it may outlive what it speaks of. Control thread; the reader of the
- * log makes the text.
+ * A record has copies of the names, so it may outlive the objects it names. Control thread; the log's reader
+ * formats the text.
  */
 #include "weir/balance/change.h"
 
@@ -22,13 +22,13 @@ struct record {
 	enum change_what what;
 	uint32_t from;
 	uint32_t to;
-	size_t usable; /* servers of the backend, and all of them */
+	size_t usable; /* usable servers of the backend, and all of them */
 	size_t servers;
 	int sessions;
 	int queued;
 	char backend[CONFIG_NAME_MAX];
 	char server[CONFIG_NAME_MAX];
-	char cause[CAUSE_MAX]; /* the last: only what is used of it goes into the log */
+	char cause[CAUSE_MAX]; /* last, because only the used part goes into the log */
 };
 
 struct down_record {
@@ -48,7 +48,7 @@ const char *change_word(enum change_what what)
 
 static void copy_text(char *out, size_t room, const char *text)
 {
-	(void)snprintf(out, room, "%s", text); /* a cut cause is still one; names fit */
+	(void)snprintf(out, room, "%s", text); /* a truncated cause will do; names fit */
 }
 
 static int sentence_of(const struct record *r, char *out, size_t room)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * client_key.c - what of a client decides where the algorithms that hash send it.
+ * client_key.c - the key of a client for the algorithms that hash.
  *
  * Any thread.
  */
@@ -10,7 +10,7 @@
 
 #include "weir/base/hash.h"
 
-/* The kernel's numbers of the families are its own: these go into the hash. */
+/* The kernel's family numbers may differ between systems: these go into the hash instead. */
 enum { SEED_NONE = 0, SEED_UNIX = 1, SEED_IPV4 = 4, SEED_IPV6 = 6 };
 
 uint64_t client_key(const struct addr_brief *a)

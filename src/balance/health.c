@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * health.c - HAProxy's counter of good and bad checks.
+ * health.c - HAProxy's counter of good and bad health checks.
  *
- * A pure machine: no clock, no socket. Control thread.
+ * A pure state machine: no clock, no socket. Control thread.
  */
 #include "weir/balance/health.h"
 

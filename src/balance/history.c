@@ -2,8 +2,7 @@
  *
  * history.c - the last changes of a server, each with its cause.
  *
- * Owns a ring of HISTORY_MAX changes, made with the first one: most servers never change. Control
- * thread.
+ * Owns a ring of HISTORY_MAX changes, allocated at the first one: most servers never change. Control thread.
  */
 #include "weir/balance/history.h"
 

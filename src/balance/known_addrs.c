@@ -2,7 +2,7 @@
  *
  * known_addrs.c - the addresses that one server has had: a hash table that only grows, up to its bound.
  *
- * Owns copies. Never removes one, so that a probe that meets a free place has seen all there is. Control
+ * Owns copies. Never removes one, so a lookup that reaches a free slot has seen every candidate. Control
  * thread.
  */
 #include "weir/balance/known_addrs.h"
@@ -18,7 +18,7 @@
 
 #define ROOM_MIN 4u
 
-/* Where `a` is, or the free place where it belongs. */
+/* The slot of `a`, or the free slot where it belongs. */
 static struct known_addr **place_of(const struct known_addrs *k, const struct addr *a)
 {
 	uint32_t at = (uint32_t)hash_bytes(&a->sa, a->len, k->seed);
@@ -38,11 +38,11 @@ static uint64_t make_seed(const struct known_addrs *k)
 
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed))
 		return seed;
-	/* Early after boot: guessed from far away no address of our memory is. */
+	/* Used early after boot: a remote attacker cannot guess an address in our memory. */
 	return (uint64_t)(uintptr_t)k ^ (uint64_t)clock_wall_ns();
 }
 
-/* At most three quarters are taken, so that a probe is short. */
+/* At most three quarters are used, so that a lookup is short. */
 static int make_room(struct known_addrs *k)
 {
 	struct known_addrs more = {.count = k->count, .seed = k->seed};

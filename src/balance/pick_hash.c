@@ -2,26 +2,26 @@
  *
  * pick_hash.c - choices by the client's address: source (a division or a ring) and maglev.
  *
- * Where the server that an address belongs to cannot be taken, the walk goes on in the same table, so that
- * all clients and all machines go on alike. Reads the roster's tables, makes none. Worker thread.
+ * If the server of an address cannot be used, the walk continues in the same table, so that all clients and
+ * all machines continue alike. Reads the roster's tables, builds none. Worker thread.
  */
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "picker_parts.h"
 
-/* Steps in a table before the rest is looked for in the list: a small server among large ones may have its
- * next place far away. */
+/* Steps in a table before the search continues in the list: the next place of a small server among large ones
+ * may be far away. */
 #define WALK_STEPS_MAX 1024
 
-/* A walk over the servers in the order that belongs to one hash. */
+/* A walk over the servers in the order of one hash. */
 struct walk {
 	const struct roster *roster;
-	bool *tried;  /* by place in by_key */
-	size_t at;    /* in the table: point, slot, or place in by_key */
-	size_t first; /* place in by_key: of whom the hash belongs to */
+	bool *tried;  /* by index in by_key */
+	size_t at;    /* position in the table: point, slot, or index in by_key */
+	size_t first; /* index in by_key of the hash's own server */
 	unsigned steps;
-	size_t listed; /* how much of by_key was looked through, behind `first` */
+	size_t listed; /* entries of by_key examined after `first` */
 };
 
 /* ---- looking up ---- */
@@ -42,7 +42,7 @@ size_t pick_find_by_weight(const struct roster *r, uint64_t at)
 	return low;
 }
 
-/* The nearest point on either side, as HAProxy takes it (chash_get_server_hash()); the ring is closed. */
+/* The nearest point on either side, as in HAProxy (chash_get_server_hash()); the ring is closed. */
 static size_t find_point(const struct roster *r, uint64_t hash)
 {
 	size_t low = 0;
@@ -91,7 +91,7 @@ static struct walk walk_begin(const struct picker *p, uint64_t key)
 	return w;
 }
 
-/* The next server that was not tried; NULL when there is none left. */
+/* The next server not yet tried; NULL when none is left. */
 static const struct roster_entry *walk_next(struct walk *w)
 {
 	const size_t count = w->roster->count;
@@ -118,7 +118,7 @@ static const struct roster_entry *walk_next(struct walk *w)
 
 /* ---- choosing ---- */
 
-/* Only a server with a queue of its own that may grow is waited for. */
+/* A client waits only for a server whose own queue may grow. */
 static bool may_wait_for(const struct server *s)
 {
 	const unsigned max = s->config->maxqueue;
@@ -126,7 +126,7 @@ static bool may_wait_for(const struct server *s)
 	return max == 0 || (unsigned)atomic_load_explicit(&s->queued, memory_order_relaxed) < max;
 }
 
-/* Takes a place at `s`, or lets the client wait for it; false when it is full in both ways. */
+/* Takes a place at `s`, or lets the client wait for it; false when both server and queue are full. */
 static bool settle(struct server *s, enum pick *result, struct server **out)
 {
 	if (likely(pick_enter(s)))
@@ -167,8 +167,8 @@ enum pick pick_by_hash(struct picker *p, const struct pick_request *q, struct se
 	if (likely(e->server != q->avoid) && pick_bound_admits(&bound, e) && settle(e->server, &result, out))
 		return result;
 	result = walk_on(p, q, &bound, out);
-	/* Nobody is under the bound only when others came between the counting and the asking, or the avoided
-	 * one alone was: it is better to be over it than to wait. */
+	/* If no server is under the bound, other clients came between counting and checking, or only the
+	 * avoided server was under it: exceeding the bound is better than waiting. */
 	if (*out == NULL && bound.slots > 0)
 		result = walk_on(p, q, &none, out);
 	return result;

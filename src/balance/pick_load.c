@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * pick_load.c - choices by how much the servers have to do: leastconn, random, first; and the bound on load.
+ * pick_load.c - choices by the load of servers: leastconn, random, first; and the bound on load.
  *
- * Reads the counts that all workers share. Between reading and entering another worker may come first:
- * then the choice is made again, a bounded number of times. Worker thread.
+ * Reads counts shared by all workers. Another worker may come first between reading and entering: then the
+ * choice is repeated, a bounded number of times. Worker thread.
  */
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
@@ -36,7 +36,7 @@ enum pick pick_first(struct picker *p, const struct server *avoid, struct server
 
 /* ---- leastconn ---- */
 
-/* HAProxy's (lb_fwlc.c): idle servers come first, whatever their weight. */
+/* As in HAProxy (lb_fwlc.c): idle servers come first, whatever their weight. */
 static uint64_t load_key(const struct roster_entry *e)
 {
 	const int queued = atomic_load_explicit(&e->server->queued, memory_order_relaxed);
@@ -45,7 +45,7 @@ static uint64_t load_key(const struct roster_entry *e)
 	return inflight == 0 ? 0 : (inflight + 1) * WEIGHT_MAX / e->weight;
 }
 
-/* The place of the least loaded one, the first of equals from `turn` on; `count` when all are full. */
+/* The index of the least loaded server, the first of equals from `turn` on; `count` when all are full. */
 static size_t least_loaded(const struct picker *p, const struct server *avoid)
 {
 	const struct roster *r = p->roster;
@@ -101,8 +101,8 @@ struct pick_bound pick_bound_now(const struct picker *p)
 	return b;
 }
 
-/* HAProxy's chash_server_is_eligible(): whole slots for each unit of weight, and what remains is dealt out by
- * weight, too; none is left without a slot. */
+/* HAProxy's chash_server_is_eligible(): whole slots per unit of weight; the remainder is also distributed by
+ * weight; every server gets at least one slot. */
 bool pick_bound_admits(const struct pick_bound *b, const struct roster_entry *e)
 {
 	const uint64_t rest = b->slots % b->weight;
@@ -116,11 +116,11 @@ bool pick_bound_admits(const struct pick_bound *b, const struct roster_entry *e)
 
 /* ---- random ---- */
 
-/* Those that were drawn for one choice, in the order of the roster's keys. */
+/* The servers drawn for one choice, in the order of the roster's keys. */
 struct drawn {
 	size_t at[CONFIG_DRAWS_MAX];
 	size_t count;
-	uint64_t weight; /* of all of them */
+	uint64_t weight; /* of all drawn servers */
 };
 
 static uint64_t weight_before(const struct roster *r, size_t at)
@@ -128,14 +128,14 @@ static uint64_t weight_before(const struct roster *r, size_t at)
 	return r->by_key[at].weight_end - r->by_key[at].weight;
 }
 
-/* One that was not drawn yet, each by its weight; somebody must be left. */
+/* Draws a server not yet drawn, with a probability by weight; at least one must be left. */
 static size_t draw(struct picker *p, struct drawn *d)
 {
 	const struct roster *r = p->roster;
 	uint64_t weight = hash_nth(p->seed, p->random++) % (r->weight - d->weight);
 	size_t at, place = 0;
 
-	/* Over those that are gone; `weight` is where it would be, were they still there. */
+	/* Skips the drawn servers; `weight` is the position as if they were still there. */
 	while (place < d->count && weight >= weight_before(r, d->at[place]))
 		weight += r->by_key[d->at[place++]].weight;
 	at = pick_find_by_weight(r, weight);
@@ -152,7 +152,7 @@ static bool is_less_loaded(const struct roster_entry *a, const struct roster_ent
 	return sessions_of(a->server) * b->weight < sessions_of(b->server) * a->weight;
 }
 
-/* Who is looked at for one choice, and the best of them so far. */
+/* The candidates of one choice, and the best so far. */
 struct contest {
 	struct pick_bound bound;
 	const struct server *avoid;
@@ -167,9 +167,9 @@ static void consider(struct contest *c, const struct roster_entry *e)
 		c->best = e;
 }
 
-/* Of some that are drawn, different ones and each by its weight, the least loaded (HAProxy may draw one
- * twice; "power of two choices" means two). Where most servers are full or over the bound the draws may miss
- * the others: then any of these. */
+/* The least loaded of several distinct servers drawn by weight (HAProxy may draw one twice; "power of two
+ * choices" means two). If most servers are full or over the bound, the draws may miss the others: then any of
+ * those. */
 enum pick pick_random(struct picker *p, const struct server *avoid, struct server **out)
 {
 	const struct roster *r = p->roster;
@@ -187,7 +187,7 @@ enum pick pick_random(struct picker *p, const struct server *avoid, struct serve
 		*out = c.best->server;
 		return PICK_SERVER;
 	}
-	/* Others came first, or nobody is under the bound but the avoided one. */
+	/* Other workers came first, or only the avoided server is under the bound. */
 	p->turn = start;
 	return pick_least(p, avoid, out);
 }

@@ -2,9 +2,9 @@
  *
  * picker.c - one worker's choice among the servers of one backend, and taking turns.
  *
- * Owns what each server has saved up for smooth weighted round robin, as nginx has it: with weights 5, 1, 1
- * it says a a b a c a a, not a a a a a b c. Takes no lock unless the roster has changed. The other
- * algorithms are in pick_load.c and pick_hash.c. Worker thread.
+ * Owns each server's credit for smooth weighted round robin, as in nginx: with weights 5, 1, 1 the order is a
+ * a b a c a a, not a a a a a b c. Takes no lock unless the roster has changed. The other algorithms are in
+ * pick_load.c and pick_hash.c. Worker thread.
  */
 #include "weir/balance/picker.h"
 
@@ -18,8 +18,8 @@
 
 /* ---- taking turns ---- */
 
-/* Whose turn it is: each server saves up its weight, and who has most pays for all. A full one takes no
- * part, or it would come many times in a row once it has room. */
+/* The next server: each gains its weight as credit, and the one with the most pays for all. A full server
+ * takes no part; otherwise it would come many times in a row once it has room. */
 static struct server *next_in_turn(struct picker *p, const struct server *avoid)
 {
 	const bool limited = atomic_load_explicit(&p->backend->limited, memory_order_relaxed);
@@ -45,8 +45,8 @@ static struct server *next_in_turn(struct picker *p, const struct server *avoid)
 
 static enum pick pick_in_turn(struct picker *p, const struct server *avoid, struct server **out)
 {
-	/* A server that another worker filled in this moment loses its turn; so many times each of them may
-	 * have done so. */
+	/* A server that another worker has just filled loses its turn. The loop allows for this to happen
+	 * once per server. */
 	for (size_t tries = 0; tries <= p->roster->count; tries++) {
 		struct server *s = next_in_turn(p, avoid);
 
@@ -60,7 +60,7 @@ static enum pick pick_in_turn(struct picker *p, const struct server *avoid, stru
 	return pick_first(p, avoid, out);
 }
 
-/* What was saved up keeps its meaning when the sum of the weights becomes another one. */
+/* Scales the credits so that they keep their meaning when the sum of the weights changes. */
 static void rescale(struct picker *p, uint64_t from, uint64_t to)
 {
 	if (from == to || from == 0)
@@ -121,7 +121,7 @@ bool picker_wants_key(const struct picker *p)
 	return a == CONFIG_BALANCE_SOURCE || a == CONFIG_BALANCE_MAGLEV;
 }
 
-/* ---- life ---- */
+/* ---- initialising and freeing ---- */
 
 int picker_init(struct picker *p, struct backend *b, unsigned skip)
 {
@@ -132,7 +132,7 @@ int picker_init(struct picker *p, struct backend *b, unsigned skip)
 	if (p->current == NULL || p->tried == NULL)
 		return -ENOMEM;
 	for (unsigned i = 0; i < skip; i++)
-		(void)next_in_turn(p, NULL); /* only the turn matters */
+		(void)next_in_turn(p, NULL); /* only advances the turn */
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * picker_parts.h - what the algorithms have in common; picker.c and pick_*.c alone include it.
+ * picker_parts.h - shared by the algorithms; included only by picker.c and pick_*.c.
  *
- * A worker's thread.
+ * Worker thread.
  */
 #ifndef WEIR_BALANCE_PICKER_PARTS_H
 #define WEIR_BALANCE_PICKER_PARTS_H
@@ -12,26 +12,26 @@
 #include "weir/balance/roster.h"
 #include "weir/balance/server.h"
 
-/* Each algorithm: the roster is the present one and not empty; `avoid` is not its only server. */
+/* The algorithms. The roster is current and not empty; `avoid` is not its only server. */
 enum pick pick_least(struct picker *p, const struct server *avoid, struct server **out);
 enum pick pick_random(struct picker *p, const struct server *avoid, struct server **out);
 enum pick pick_first(struct picker *p, const struct server *avoid, struct server **out);
 enum pick pick_by_hash(struct picker *p, const struct pick_request *q, struct server **out);
 
-/* The place in by_key of whom the unit of weight `at` belongs to; below r->weight. */
+/* The index in by_key of the entry that owns the unit of weight `at`, which is below r->weight. */
 size_t pick_find_by_weight(const struct roster *r, uint64_t at);
 
-/* The bound on each server's load, as it is for one choice (`hash-balance-factor`). */
+/* The bound on each server's load during one choice (`hash-balance-factor`). */
 struct pick_bound {
 	uint64_t slots; /* of all servers together; 0 = no bound */
 	uint64_t weight;
 };
 
 struct pick_bound pick_bound_now(const struct picker *p);
-/* May `e` of by_key take one more? */
+/* May entry `e` of by_key take one more session? */
 bool pick_bound_admits(const struct pick_bound *b, const struct roster_entry *e);
 
-/* Would a newcomer have to wait? Who waits for this very server goes before him. */
+/* Would a new client have to wait? Clients waiting for this server go first. */
 static inline bool pick_is_full(const struct server *s)
 {
 	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_code.c - the results of checks in HAProxy's words.
+ * probe_code.c - the results of health checks in HAProxy's words.
  *
- * A table, made from probe_codes.tbl.h. Any thread.
+ * A table generated from probe_codes.tbl.h. Any thread.
  */
 #include "weir/balance/probe_view.h"
 #include "weir/base/check.h"

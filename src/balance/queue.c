@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * queue.c - who waits for a place at a server: first come, first served, across workers.
+ * queue.c - clients waiting for a place at a server: first come, first served, across workers.
  *
- * No wake-up is lost: who begins to wait is counted in `waiting` and then looks for free places; who gives
- * a place back does so and then looks at `waiting`. All four are sequentially consistent, so at least one of
- * the two sees the other. Order of locks: the queue's, then that of a worker's grants. Nothing is called
- * with a lock held, and server_leave() is not called from queue_serve(): serving does not nest. Any
- * thread.
+ * No wake-up is lost: a new waiter is counted in `waiting` and then looks for free places; a thread that
+ * releases a place does so and then looks at `waiting`. All four accesses are sequentially consistent, so at
+ * least one of the two sees the other. Lock order: the queue's, then that of a worker's grants. No callback
+ * runs with a lock held, and queue_serve() does not call server_leave(): serving does not nest. Any thread.
  */
 #include "weir/balance/queue.h"
 
@@ -62,7 +61,7 @@ static bool is_chosen(const struct server *s)
 
 /* ---- the lists; under the queue's lock ---- */
 
-/* Nobody else writes these counts, as the lock is held; others read them. */
+/* Only the holder of the lock writes these counts; others read them. */
 static int count(atomic_int *counter, int by)
 {
 	return atomic_fetch_add(counter, by) + by;
@@ -74,13 +73,13 @@ static void raise_to(atomic_int *most, int now)
 		atomic_store_explicit(most, now, memory_order_relaxed);
 }
 
-/* How many wait where `w` waits, itself included. */
+/* The number of clients waiting where `w` waits, including `w`. */
 static atomic_int *list_counter(struct queue *q, const struct waiter *w)
 {
 	return w->server != NULL ? &w->server->queued : &q->waiting_any;
 }
 
-/* Behind all who are in its list. */
+/* Appends it to its list. */
 static void link_in(struct queue *q, struct waiter *w)
 {
 	struct queue_avoiders *a;
@@ -153,8 +152,8 @@ static struct waiter *older(struct waiter *a, struct waiter *b)
 	return a->number < b->number ? a : b;
 }
 
-/* Of those who wait for any server and for `s`, the one who came first. As many steps as there are servers
- * that somebody avoids, however many wait. */
+/* The first to arrive of the clients that wait for any server or for `s`. Takes as many steps as there are
+ * avoided servers, however many clients wait. */
 static struct waiter *oldest_for(const struct queue *q, const struct server *s)
 {
 	struct waiter *w = older(first_of(&q->any), first_of(&q->of_server[s->index]));
@@ -177,7 +176,7 @@ static bool has_place(struct server *s)
 	return limit == 0 || (unsigned)atomic_load(&s->sessions) < limit;
 }
 
-/* server_enter() gives back what it took too much, and would serve again with our lock held. */
+/* server_enter() releases a place taken in excess, and would serve again with our lock held. */
 static bool take_place(struct server *s)
 {
 	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
@@ -189,7 +188,7 @@ static bool take_place(struct server *s)
 	return false;
 }
 
-/* The waiter is its worker's from here on: it may be gone before this returns. */
+/* From here on the waiter belongs to its worker: it may be gone before this returns. */
 static void hand_over(struct queue_grants *g, struct waiter *w, struct server *s)
 {
 	spinlock_lock(&g->lock);
@@ -199,8 +198,8 @@ static void hand_over(struct queue_grants *g, struct waiter *w, struct server *s
 	spinlock_unlock(&g->lock);
 }
 
-/* Gives one place of `s` to the oldest who waits; returns whom to wake, NULL when there was nothing to give
- * or nobody to take it. */
+/* Grants one place of `s` to the oldest waiter; returns the grants to wake, NULL when there was no place or
+ * no waiter. */
 static struct queue_grants *serve_one(struct queue *q, struct server *s)
 {
 	struct queue_grants *g = NULL;
@@ -236,7 +235,8 @@ static void serve_any(struct backend *b)
 
 /* ---- waiting ---- */
 
-/* With the lock held: who marks a server as not chosen, or as one that has answered, takes it afterwards. */
+/* Call with the lock held: a thread that marks a server as not chosen, or as having answered, takes the lock
+ * afterwards. */
 static const struct server *still_avoided(const struct server *s)
 {
 	return s != NULL && is_chosen(s) && atomic_load(&s->failing) > 0 ? s : NULL;
@@ -252,7 +252,7 @@ int queue_enter(struct backend *b, struct waiter *w, struct server *server, stru
 	w->grants = g;
 	w->backend = b;
 	spinlock_lock(&q->lock);
-	/* It may have left the roster since it was picked, and queue_rearrange() has been here already. */
+	/* It may have left the roster since it was picked, and queue_rearrange() may have run already. */
 	w->server = server != NULL && is_chosen(server) ? server : NULL;
 	server = w->server;
 	w->avoid = still_avoided(w->avoid);
@@ -315,8 +315,8 @@ struct waiter *queue_take_granted(struct queue_grants *g)
 
 /* ---- changes of servers ---- */
 
-/* Those of the list wait for any from now on, each at the place of its arrival: both lists are in order, and
- * are walked once. */
+/* Waiters of the list wait for any server from now on, each in order of its arrival: both lists are sorted
+ * and walked once. */
 static void merge(struct queue *q, const struct list *from)
 {
 	struct list *pos = q->any.next;

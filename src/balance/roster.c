@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * roster.c - who may be chosen now, in the order of the file and in the order of their keys.
+ * roster.c - the servers that may be chosen now, in file order and sorted by key.
  *
  * Built by control; shared and freed by any thread.
  */
@@ -15,7 +15,7 @@
 #include "weir/base/hash.h"
 #include "roster_parts.h"
 
-/* ---- who is in it ---- */
+/* ---- members ---- */
 
 static unsigned weight_of(const struct server *s)
 {
@@ -46,8 +46,8 @@ static void add_usable(struct roster *r, const struct backend *b, bool backup, s
 	}
 }
 
-/* Better a server that may be down than none: checks are wrong about all of them more often than all are
- * down. Whom the administrator took out stays out. */
+/* A server that may be down is better than none: health checks are more often wrong about all servers than
+ * all servers are down. Servers that the administrator took out stay out. */
 static void add_all(struct roster *r, const struct backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
@@ -68,7 +68,7 @@ static void add_members(struct roster *r, const struct backend *b)
 		add_all(r, b);
 }
 
-/* ---- the order of every machine ---- */
+/* ---- the same order on every machine ---- */
 
 static int compare_keys(const void *left, const void *right)
 {
@@ -118,7 +118,7 @@ static uint64_t checksum_of(const struct roster *r)
 	return sum;
 }
 
-/* ---- life ---- */
+/* ---- building and freeing ---- */
 
 static void roster_free(struct roster *r)
 {

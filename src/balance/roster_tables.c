@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * roster_tables.c - where a hash is looked up: a ring of points, or Maglev's table.
+ * roster_tables.c - the tables in which a hash is looked up: a ring of points, or Maglev's table.
  *
- * Both are made of the servers' keys and weights alone, so that every machine makes the same. Made anew for
- * each change, on the thread that serves all else of control: 2^18 points or 65,537 slots take some 10 ms.
- * Control thread.
+ * Both depend only on the servers' keys and weights, so that every machine builds the same. Rebuilt at each
+ * change, on the thread that also does all other work of control: 2^18 points or 65,537 slots take about 10
+ * ms. Control thread.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,9 +16,9 @@
 #include "weir/base/hash.h"
 #include "roster_parts.h"
 
-/* What an entry's places begin with: its key, or another number when a server before it has the same key
- * (two names of one address), since equal places would leave it without clients. `same` counts those; 0
- * before the first entry. */
+/* The seed of an entry's places: its key, or another number if an earlier server has the same key (two names
+ * of one address), since equal places would leave it without clients. `same` counts those; 0 before the first
+ * entry. */
 static uint64_t next_seed(const struct roster *r, size_t entry, size_t *same)
 {
 	const uint64_t key = r->by_key[entry].server->key;
@@ -36,8 +36,8 @@ static size_t points_of(uint64_t weight, unsigned halvings)
 	return points > 0 ? points : 1;
 }
 
-/* How often the points of all are halved. It follows from the full weights of all servers, be they up or
- * not, so that who comes, goes or starts slowly moves no client of the others. */
+/* How many times all points are halved. This depends on the full weights of all servers, up or not, so that a
+ * server that comes, goes or starts slowly moves no clients of the others. */
 static unsigned halvings_of(const struct backend *b)
 {
 	unsigned halvings = 0;
@@ -47,7 +47,7 @@ static unsigned halvings_of(const struct backend *b)
 		points = 0;
 		for (size_t i = 0; i < b->server_count; i++)
 			points += points_of((uint64_t)b->servers[i].weight * SERVER_WEIGHT_SCALE, halvings);
-		/* At one point for each server there is nothing left to be halved. */
+		/* With one point per server nothing is left to halve. */
 		if (points <= ROSTER_RING_MAX || points == b->server_count)
 			return halvings;
 	}
@@ -70,8 +70,8 @@ static void sort_nearly_sorted(struct ring_point *points, size_t count)
 	}
 }
 
-/* Hashes are spread evenly: sorted by as many of their first bits as there are points, few of them are not
- * in their place. `places` has one counter more than there are buckets. */
+/* Hashes are evenly distributed: after a bucket sort by their leading bits, with about as many buckets as
+ * points, few are out of place. `places` has one counter more than there are buckets. */
 static void sort_points(struct ring_point *to, const struct ring_point *from, size_t count, size_t *places,
 			unsigned bits)
 {
@@ -132,18 +132,18 @@ int roster_make_ring(struct roster *r, const struct backend *b)
 
 /* An entry's permutation of the slots (Maglev, NSDI 2016, section 3.4). */
 struct maglev_walk {
-	uint32_t at; /* the slot that it asks for next */
+	uint32_t at; /* the slot it tries next */
 	uint32_t skip;
 };
 
-/* Beside a large weight, thousands of small ones take part in few of the rounds: a block of entries is only
- * looked at when it is some entry's turn. */
+/* Next to a large weight, thousands of small ones take part in few rounds: a block of entries is examined
+ * only when one of its entries is due. */
 #define BLOCK 64u
 
-/* By entry, but for `next`. */
+/* Indexed by entry, except `next`. */
 struct maglev_turns {
 	struct maglev_walk *walks; /* owns */
-	uint64_t *quotas;          /* owns: it takes its next turn when round * weight reaches this */
+	uint64_t *quotas;          /* owns: its next turn comes when round * weight reaches this */
 	uint32_t *rounds;          /* owns: the same as a round */
 	uint32_t *next;            /* owns; by block: the first round of its entries */
 	uint64_t max_weight;
@@ -155,7 +155,7 @@ static uint32_t free_slot(struct maglev_walk *w, const uint32_t *table)
 {
 	uint32_t at = w->at;
 
-	/* A permutation comes by every slot, and the caller stops when none is free. */
+	/* A permutation visits every slot, and the caller stops when none is free. */
 	while (table[at] != NO_ENTRY) {
 		at += w->skip;
 		if (at >= ROSTER_MAGLEV_SLOTS)
@@ -193,8 +193,8 @@ static uint32_t fill_round(struct roster *r, struct maglev_turns *t, uint32_t bl
 	return filled;
 }
 
-/* In turn each entry takes the next free slot of its permutation; one of a smaller weight takes part in
- * some of the rounds only. */
+/* Entries take turns to claim the next free slot of their permutation; an entry of smaller weight takes part
+ * only in some rounds. */
 static void fill_slots(struct roster *r, struct maglev_turns *t)
 {
 	uint32_t filled = 0;

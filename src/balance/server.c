@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.c - one server as it is at run time: its places, its addresses, its key.
+ * server.c - one server at run time: its places, its addresses, its key.
  *
- * Places are taken and given back by any thread; all else is control's.
+ * Any thread takes and releases places; everything else belongs to control.
  */
 #include "weir/balance/server.h"
 
@@ -24,7 +24,7 @@ bool server_enter(struct server *s)
 		atomic_fetch_add_explicit(&s->sessions, 1, memory_order_relaxed);
 		return true;
 	}
-	/* Who is refused writes nothing, so that a full server costs its neighbours nothing either. */
+	/* A refused caller writes nothing, so that a full server costs its neighbours nothing. */
 	sessions = atomic_load(&s->sessions);
 	do {
 		const unsigned limit = atomic_load(&s->limit);
@@ -35,9 +35,9 @@ bool server_enter(struct server *s)
 	return true;
 }
 
-/* Who waits has put itself into the queue before it asks for a place once more, and here the place is given
- * back before the queue is looked at: one of the two sees the other. The same holds for `limited`, which
- * may become true between any two of these lines. */
+/* A waiter enters the queue before it asks for a place once more, and here the place is released before the
+ * queue is checked: one of the two sees the other. The same holds for `limited`, which may become true
+ * between any two of these lines. */
 void server_leave(struct server *s)
 {
 	const int before = atomic_fetch_sub(&s->sessions, 1);
@@ -49,7 +49,7 @@ void server_leave(struct server *s)
 		queue_serve(s);
 }
 
-/* The row may have ended already, when control took it for a failed check. */
+/* The count may already be 0, if control counted the failures as a failed check. */
 void server_answered(struct server *s)
 {
 	const bool failed = atomic_load_explicit(&s->failing, memory_order_relaxed) != 0;
@@ -87,7 +87,7 @@ const char *server_state_word(enum server_state state)
 
 /* ---- addresses ---- */
 
-/* Asked once for each address: what it is good for, net/self_connect.h says. */
+/* Determined once per address; net/self_connect.h explains why. */
 static bool meets_itself(const struct server *s, const struct addr *a)
 {
 	const struct config_sources *own = &s->config->source;
@@ -114,7 +114,8 @@ int server_publish_addr(struct server *s, const struct addr *a)
 	return 0;
 }
 
-/* A name without an address has the key of its name; it is in no roster before it has one. */
+/* A server whose name has no address yet has the key of its name; it is in no roster before it has an
+ * address. */
 uint64_t server_key_of(const struct server *s)
 {
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_relaxed);
@@ -125,12 +126,12 @@ uint64_t server_key_of(const struct server *s)
 		return hash_bytes(s->config->name, strlen(s->config->name), 0);
 	copy = *a;
 	if (copy.sa.sa_family == AF_INET6)
-		copy.in6.sin6_scope_id = 0; /* the number of an interface: each machine has its own */
+		copy.in6.sin6_scope_id = 0; /* an interface number, which differs between machines */
 	(void)addr_format(&copy, text);
 	return hash_bytes(text, strlen(text), 0);
 }
 
-/* ---- life ---- */
+/* ---- initialising and freeing ---- */
 
 int server_init(struct server *s, struct backend *owner, unsigned index)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_change.c - what a server becomes when somebody says so: administrator, checks, names, time.
+ * server_change.c - changes a server: by the administrator, health checks, name resolution, time.
  *
- * Puts state, weight and limit together, publishes them with a new roster, or takes all back when there is
- * no memory for one. Each change of state, weight or limit is one line of the log and of the server's
- * history; what changes nothing leaves no trace. Slow start by HAProxy's formulas (server.c, queue.c).
- * Control thread.
+ * Computes state, weight and limit and publishes them with a new roster, or reverts everything if there is no
+ * memory for one. Each change of state, weight or limit is one line in the log and in the server's history; a
+ * call that changes nothing leaves no trace. Slow start by HAProxy's formulas (server.c, queue.c). Control
+ * thread.
  */
 #include "server_change.h"
 
@@ -17,10 +17,10 @@
 #include "weir/base/clock.h"
 #include "server_parts.h"
 
-/* A slow start has so many steps, but none is shorter than a second. */
+/* The number of steps of a slow start; none is shorter than a second. */
 #define SLOWSTART_STEPS 20
 
-/* What may have to be taken back. */
+/* Values that may have to be restored. */
 struct before {
 	enum server_state state;
 	enum server_admin admin;
@@ -39,7 +39,7 @@ static enum server_state present_state(const struct server *s)
 	return (enum server_state)atomic_load_explicit(&s->state, memory_order_relaxed);
 }
 
-/* ---- how state, weight and limit are put together ---- */
+/* ---- computing state, weight and limit ---- */
 
 static enum server_state state_of(const struct server *s)
 {
@@ -52,7 +52,7 @@ static enum server_state state_of(const struct server *s)
 	return s->admin == SERVER_ADMIN_DRAIN ? SERVER_DRAIN : SERVER_UP;
 }
 
-/* As HAProxy keeps it: whole seconds, rounded up. */
+/* As HAProxy stores it: whole seconds, rounded up. */
 static int64_t slowstart_s(const struct server *s)
 {
 	return (s->config->slowstart_ns + NS_PER_SEC - 1) / NS_PER_SEC;
@@ -68,7 +68,7 @@ static bool is_slow(const struct server *s, int64_t now_ns)
 	return s->slow_since_ns != 0 && slow_elapsed_s(s, now_ns) < slowstart_s(s);
 }
 
-/* Algorithms whose tables may change with each step; the others would move clients to and fro. */
+/* Algorithms whose tables may change at each step; with the others clients would move back and forth. */
 static bool weight_grows(const struct config_balancing *b)
 {
 	switch (b->algorithm) {
@@ -108,14 +108,14 @@ unsigned server_throttle(const struct server *s, int64_t now_ns)
 	return is_slow(s, now_ns) ? (unsigned)(100 * slow_elapsed_s(s, now_ns) / slowstart_s(s)) : 100;
 }
 
-/* ---- what is reported ---- */
+/* ---- reporting ---- */
 
 static bool takes_new(const struct server *s)
 {
 	return server_usable(s) && atomic_load_explicit(&s->eweight, memory_order_relaxed) > 0;
 }
 
-/* Causes come from servers too: what is kept can be printed anywhere. */
+/* Causes may come from servers: the stored text is safe to print anywhere. */
 static void copy_cause(char *out, const char *cause)
 {
 	size_t i;
@@ -125,13 +125,13 @@ static void copy_cause(char *out, const char *cause)
 	out[i] = '\0';
 }
 
-/* What HAProxy calls stopped, and counts as downtime. */
+/* The states that HAProxy calls stopped and counts as downtime. */
 static bool is_down(enum server_state state)
 {
 	return state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
 }
 
-/* Says it in the log and keeps it in the history. */
+/* Logs the change and adds it to the history. */
 static void report(struct server *s, enum change_what what, uint32_t from, uint32_t to, const char *cause,
 		   int64_t now_ns)
 {
@@ -179,7 +179,8 @@ static void publish(struct server *s, enum server_state state, unsigned eweight,
 	const bool took_new = takes_new(s);
 
 	if (limit > 0)
-		atomic_store(&s->owner->limited, true); /* before the limit: who sees it counts exactly */
+		atomic_store(&s->owner->limited, true); /* before the limit: a thread that sees the limit must
+							 * count exactly */
 	atomic_store(&s->limit, limit);
 	atomic_store_explicit(&s->eweight, eweight, memory_order_relaxed);
 	atomic_store_explicit(&s->state, (int)state, memory_order_release);
@@ -210,14 +211,14 @@ static void move_slow_start(struct server *s, enum server_state from, enum serve
 		s->slow_since_ns = 0;
 }
 
-/* Even with the same state: with `panic` a server that is down is used unless it is to be drained. */
+/* Even if the state is the same: with `panic` a server that is down is used unless it is draining. */
 static bool needs_roster(const struct server *s, const struct before *b)
 {
 	return atomic_load_explicit(&s->eweight, memory_order_relaxed) != b->eweight || s->key != b->key ||
 	       s->admin != b->admin;
 }
 
-/* Makes what control has set in `s` true for everybody; `b` is what it was before. */
+/* Puts in force for all threads what control has set in `s`; `b` holds the previous values. */
 static int update(struct server *s, const struct before *b, const char *cause, int64_t now_ns)
 {
 	const enum server_state to = state_of(s);
@@ -232,7 +233,8 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 			return err;
 		}
 	} else if (atomic_load(&s->limit) != b->limit) {
-		queue_rearrange(s->owner); /* its lock orders the limit before whoever begins to wait now */
+		queue_rearrange(s->owner); /* its lock orders the limit before any client that begins to wait
+					    * now */
 	}
 	if (to != b->state)
 		report_state(s, b->state, cause, now_ns);
@@ -280,7 +282,8 @@ int server_set_addr(struct server *s, const struct addr *a)
 {
 	const struct addr *last = atomic_load_explicit(&s->addr, memory_order_relaxed);
 	const struct before b = look(s);
-	int err = server_publish_addr(s, a); /* before the state: who sees it up sees an address too */
+	int err = server_publish_addr(s, a); /* before the state: a thread that sees it up also sees an
+					      * address */
 
 	if (err)
 		return err;
@@ -301,7 +304,7 @@ int64_t server_slowstart_step(struct server *s, int64_t now_ns)
 	if (step_ns < NS_PER_SEC)
 		step_ns = NS_PER_SEC;
 	if (update(s, &b, "", now_ns) != 0)
-		return now_ns + NS_PER_SEC; /* no memory for a roster: its weight stays for another second */
+		return now_ns + NS_PER_SEC; /* no memory for a roster: the weight stays for another second */
 	return s->slow_since_ns != 0 ? now_ns + step_ns : CLOCK_NEVER;
 }
 

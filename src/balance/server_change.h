@@ -2,8 +2,8 @@
  *
  * server_change.h - one change of a server, and the roster that follows from it.
  *
- * What lies behind the door of server_updates.h, which alone calls it: whoever changes a server by these
- * functions passes by gathering, slow start, retry and observers. Control thread.
+ * The implementation behind server_updates.h, which is its only caller: calling these functions directly
+ * would bypass batching, slow start, retry and observers. Control thread.
  */
 #ifndef WEIR_BALANCE_SERVER_CHANGE_H
 #define WEIR_BALANCE_SERVER_CHANGE_H
@@ -14,35 +14,35 @@
 #include "weir/balance/backend.h"
 #include "weir/balance/server.h"
 
-/* Each change returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the backend when
- * that is needed (later while backend_hold() holds, and then none of them needs memory but
- * server_set_addr()), writes history and one log line when state, weight or limit change. `now_ns` is the
- * monotonic clock; `cause` is copied. */
+/* Each change returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the backend if
+ * necessary (later while backend_hold() is in effect, and then only server_set_addr() needs memory), and
+ * writes history and one log line if state, weight or limit change. `now_ns` is the monotonic clock; `cause`
+ * is copied. */
 
-/* Gives the server an address (copied). -ENOSPC, with nothing changed, when it has had KNOWN_ADDRS_MAX others
+/* Gives the server an address (copied). -ENOSPC, with nothing changed, if it has had KNOWN_ADDRS_MAX others
  * and this one is new. */
 int server_set_addr(struct server *s, const struct addr *a);
-/* By checks, by observation: healthy or not. */
+/* From health checks or observation: healthy or not. */
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
 int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns);
 /* 0..256; 0 takes no new connections, as drain does. */
 int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns);
 /* 0 = no limit. */
 int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, int64_t now_ns);
-/* Moves its slow start on; returns when to be asked again (monotonic), or CLOCK_NEVER when it is over or
- * there is none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves
- * SERVER_DOWN or SERVER_MAINT: ask then. */
+/* Advances its slow start; returns when to call again (monotonic), or CLOCK_NEVER when it is over or there is
+ * none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves SERVER_DOWN or
+ * SERVER_MAINT: call it then. */
 int64_t server_slowstart_step(struct server *s, int64_t now_ns);
 
-/* Publishes a roster of the servers as they are now and serves who waits in the queue. 0, or -ENOMEM with the
- * old roster in place. */
+/* Publishes a roster of the servers as they are now and serves waiting clients. 0, or -ENOMEM with the old
+ * roster in place. */
 int backend_refresh(struct backend *b);
-/* From here on changes of its servers publish no roster, until backend_release() publishes one for all of
- * them: a table takes milliseconds to make, and many servers change together. What else they change is seen
- * at once. Harmless if it is held already. */
+/* From now on changes of its servers publish no roster until backend_release() publishes one for all of them:
+ * a table takes milliseconds to build, and many servers change together. All other effects of a change are
+ * visible at once. Harmless if it is held already. */
 void backend_hold(struct backend *b);
-/* Publishes the roster that is owed, if one is, and ends the hold. 0, or -ENOMEM with the old roster in
- * place, the new one still owed and the backend still held: call it again. */
+/* Publishes the pending roster, if any, and ends the hold. 0, or -ENOMEM with the old roster in place, the
+ * new one still pending and the backend still held: call it again. */
 int backend_release(struct backend *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_parts.h - what server.c, server_change.c and backend.c need of each other; nobody else includes it.
+ * server_parts.h - what server.c, server_change.c and backend.c need from each other; included only by these.
  *
  * Control thread.
  */
@@ -9,20 +9,22 @@
 
 #include "weir/balance/server.h"
 
-/* Begins the server `index` of `owner`; publishes nothing. 0 or -ENOMEM. */
+/* Initialises server `index` of `owner`; publishes nothing. 0 or -ENOMEM. */
 int server_init(struct server *s, struct backend *owner, unsigned index);
 void server_free(struct server *s);
 
-/* Its state, weight and limit as they follow from the configuration: no change, and no slow start. */
+/* Sets state, weight and limit from the configuration: this is not a change and starts no slow start. */
 void server_begin_state(struct server *s);
-/* Makes `a` (copied) its address; the state is not touched. 0, -ENOMEM, or -ENOSPC as server_set_addr(). */
+/* Sets `a` (copied) as its address; does not change the state. 0, -ENOMEM, or -ENOSPC as
+ * server_set_addr(). */
 int server_publish_addr(struct server *s, const struct addr *a);
-/* The key that belongs to its name or its present address. */
+/* The key of its name or its current address. */
 uint64_t server_key_of(const struct server *s);
 
-/* A server has changed: publishes a roster, or remembers to while the backend is held. 0 or -ENOMEM. */
+/* Call after a server has changed: publishes a roster, or marks one as pending while the backend is held. 0
+ * or -ENOMEM. */
 int backend_changed(struct backend *b);
-/* Says so when the present roster is the first one without a usable server. */
+/* Logs it if the current roster is the first one without a usable server. */
 void backend_tell_last_one(struct backend *b);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_updates.c - the one door through which a running server changes: health, address, administrator.
+ * server_updates.c - the only way to change a running server: health, address, administrator.
  *
- * Holds backends (backend.h) until the end of the turn. Whoever changes a server does it here, so that what
- * belongs to a change is done for each of them: gathering, slow start, retry, observers. How a server follows
- * from what is set is server_change.c's. Control thread.
+ * Holds backends (backend.h) until the end of the turn. Every change of a server goes through here, so that
+ * each gets batching, slow start, retry and observers. server_change.c computes the result of a change.
+ * Control thread.
  */
 #include "weir/balance/server_updates.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- rosters ---- */
 
-/* Before a change that may be one of many: until the end of the turn it needs no roster. */
+/* Call before a change that may be one of many: it needs no roster until the end of the turn. */
 static void begin(struct server_updates *u, struct backend *b)
 {
 	backend_hold(b);
@@ -34,7 +34,7 @@ static void wake_at(struct server_updates *u, int64_t at_ns)
 	u->loop.at(u->loop.arg, at_ns);
 }
 
-/* False without memory: it stays held, and is tried again. */
+/* False when out of memory: the backend stays held, and is tried again. */
 static bool publish(struct server_updates *u, struct backend *b)
 {
 	const int64_t now_ns = clock_mono_ns();
@@ -74,14 +74,14 @@ void server_updates_publish(struct server_updates *u)
 
 /* ---- slow starts ---- */
 
-/* After a change that may have begun one. */
+/* Call after a change that may have begun a slow start. */
 static void look_at(struct server_updates *u, struct server *s)
 {
 	if (s->slow_since_ns != 0)
 		wake_at(u, server_slowstart_step(s, clock_mono_ns()));
 }
 
-/* All of them take their step together, so that they cost one roster. */
+/* All servers take their step together, so that the backend needs only one roster. */
 static void step_backend(struct server_updates *u, struct backend *b, int64_t now_ns)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
@@ -100,7 +100,7 @@ void server_updates_wake(struct server_updates *u, int64_t now_ns)
 	for (size_t i = 0; i < u->backend_count; i++) {
 		step_backend(u, &u->backends[i], now_ns);
 		if (u->backends[i].held)
-			u->loop.at_end(u->loop.arg); /* also what has found no memory */
+			u->loop.at_end(u->loop.arg); /* including rosters that found no memory */
 	}
 }
 
@@ -112,7 +112,7 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
 
 	begin(u, s->owner);
 	err = server_set_health(s, healthy, cause, clock_mono_ns());
-	check(err == 0); /* memory is needed at the end of the turn only */
+	check(err == 0); /* memory is needed only at the end of the turn */
 	look_at(u, s);
 }
 
@@ -122,8 +122,8 @@ int server_updates_set_addr(struct server_updates *u, struct server *s, const st
 	return server_set_addr(s, a);
 }
 
-/* `err` is what became of a change by the administrator. The roster with it comes at once, even where others
- * of this turn are gathered. */
+/* `err` is the result of a change by the administrator. Its roster is published at once, even if other
+ * changes of this turn are batched. */
 static int put_in_force(struct server_updates *u, struct server *s, int err)
 {
 	if (err)
@@ -166,7 +166,7 @@ int server_updates_set_maxconn(struct server_updates *u, struct server *s, unsig
 	return put_in_force(u, s, server_set_maxconn(s, maxconn, cause, clock_mono_ns()));
 }
 
-/* ---- life ---- */
+/* ---- registration ---- */
 
 void server_updates_observe(struct server_updates *u, struct server_observer *o)
 {

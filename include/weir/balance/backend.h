@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * backend.h - the servers of a backend at run time, and its present roster.
+ * backend.h - the servers of a backend at run time, and its current roster.
  *
- * Control changes servers by server_updates.h, which publishes rosters; workers pick from the roster that
- * they hold. Free of sockets.
+ * Control changes servers through server_updates.h, which publishes rosters; workers pick from the roster
+ * that they hold. Uses no sockets.
  */
 #ifndef WEIR_BALANCE_BACKEND_H
 #define WEIR_BALANCE_BACKEND_H
@@ -24,25 +24,26 @@ struct backend {
 	const struct config_backend *config; /* borrows */
 	struct server *servers;              /* owns */
 	size_t server_count;
-	_Atomic bool limited;             /* some server has, or had, a maxconn: places are given exactly */
-	struct spinlock roster_lock;      /* of `roster`: held for two instructions, at a change only */
-	struct roster *roster;            /* one reference is the backend's */
-	_Atomic uint64_t roster_number;   /* of `roster`; a worker that holds another one takes this */
+	_Atomic bool limited;             /* a server has, or had, a maxconn: places are counted exactly */
+	struct spinlock roster_lock;      /* protects `roster`: held for two instructions, only at a change */
+	struct roster *roster;            /* the backend holds one reference */
+	_Atomic uint64_t roster_number;   /* number of `roster`; a worker that holds another roster takes this
+					   * one */
 	struct queue queue;
 
-	/* Control's alone. */
+	/* Control only. */
 	size_t usable;      /* servers that are up with a weight above 0 */
-	size_t told_usable; /* the same at the present roster */
-	bool held;          /* changes are gathered, see server_change.h */
-	bool stale;         /* a roster is owed to what has changed */
+	size_t told_usable; /* `usable` as of the current roster */
+	bool held;          /* changes are batched, see server_change.h */
+	bool stale;         /* changes are waiting for a roster */
 };
 
-/* Builds the runtime of all backends of a snapshot; NULL without memory. Control thread. */
+/* Builds the run-time state of all backends of a snapshot; NULL when out of memory. Control thread. */
 struct backend *backends_new(const struct config *c);
-/* All sessions have ended and all pickers are freed. Control thread. */
+/* Call after all sessions have ended and all pickers are freed. Control thread. */
 void backends_free(struct backend *backends, size_t count);
 
-/* Takes a reference of the present roster; never NULL. Any thread. */
+/* Takes a reference to the current roster; never NULL. Any thread. */
 struct roster *backend_roster(struct backend *b);
 
 #endif

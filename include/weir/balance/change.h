@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * change.h - what happens to servers and backends, as a line of the log: for people, and in fields.
+ * change.h - log lines about changes of servers and backends: as text, and as fields.
  *
- * The fields of a JSON line are an interface (log_fields.h), and so are the words "server B/S is UP", DOWN,
- * MAINT and their like. Control thread.
+ * The fields of a JSON line are an interface (log_fields.h), and so are the phrases "server B/S is UP", DOWN,
+ * MAINT and so on. Control thread.
  */
 #ifndef WEIR_BALANCE_CHANGE_H
 #define WEIR_BALANCE_CHANGE_H
@@ -19,9 +19,9 @@ enum change_what { CHANGE_STATE, CHANGE_WEIGHT, CHANGE_MAXCONN, CHANGES };
 
 /* "state", "weight", "maxconn". Static. */
 const char *change_word(enum change_what what);
-/* Logs that `what` of the server was `from` (of a state its enum server_state) and is now `to`, and why. */
+/* Logs that `what` of the server changed from `from` to `to` (for a state, enum server_state), and why. */
 void change_log(const struct server *s, enum change_what what, uint32_t from, uint32_t to, const char *cause);
-/* Logs that the backend has lost its last server; `used` of them are used all the same. */
+/* Logs that the backend has lost its last usable server; `used` servers are used nevertheless. */
 void change_log_backend_down(const struct backend *b, size_t used);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * client_key.h - what of a client decides where the algorithms that hash send it.
+ * client_key.h - the key of a client for the algorithms that hash.
  *
  * The same on every machine. Any thread.
  */

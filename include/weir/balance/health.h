@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * health.h - HAProxy's counter of good and bad checks: when a server is up, and when it is asked again.
+ * health.h - HAProxy's counter of good and bad health checks: when a server is up, and when its next check is
+ * due.
  *
  * One number from 0 to rise + fall - 1; the server is up while it is at least `rise` (check.c and server.c
- * of HAProxy). A pure machine: no clock, no socket. Control thread.
+ * of HAProxy). A pure state machine: no clock, no socket. Control thread.
  */
 #ifndef WEIR_BALANCE_HEALTH_H
 #define WEIR_BALANCE_HEALTH_H
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Failed connects of clients in a row that count as one failed check (`observe = connect`). */
+/* Consecutive failed connects of clients that count as one failed check (`observe = connect`). */
 #define HEALTH_ERROR_LIMIT 10
 
 struct config_check;
@@ -24,12 +25,13 @@ struct health {
 
 enum health_change { HEALTH_SAME, HEALTH_WENT_UP, HEALTH_WENT_DOWN };
 
-/* A server begins up, and one failure takes it down. */
+/* A server starts up, and one failure takes it down. */
 void health_init(struct health *h, unsigned rise, unsigned fall);
 enum health_change health_good(struct health *h);
 enum health_change health_bad(struct health *h);
 bool health_is_up(const struct health *h);
-/* Until the next check begins: interval when fully up, check-down when fully down, else check-fast. */
+/* Time until the next check begins: interval when fully up, check-down when fully down, otherwise
+ * check-fast. */
 int64_t health_interval_ns(const struct health *h, const struct config_check *c);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_codes.tbl.h - one row a result of a check: PROBE_CODE(ID, code, number, outcome, text).
+ * probe_codes.tbl.h - one row per result of a health check: PROBE_CODE(ID, code, number, outcome, text).
  *
- * Codes, numbers and texts are HAProxy's (src/check.c, enum healthcheck_status of check-t.h), so that what
- * reads its `show stat` and `show servers state` reads ours. Only a failure
- * counts against a server: what is unknown is our own shortage.
+ * Codes, numbers and texts are HAProxy's (src/check.c, enum healthcheck_status of check-t.h), so that
+ * programs that read its `show stat` and `show servers state` can read ours. Only a failure counts against a
+ * server: an unknown result means that we lacked resources.
  */
 PROBE_CODE(UNK, "UNK", 0, PROBE_UNKNOWN, "Unknown")
 PROBE_CODE(INI, "INI", 1, PROBE_UNKNOWN, "Initializing")

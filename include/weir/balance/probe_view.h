@@ -2,8 +2,7 @@
  *
  * probe_view.h - the state of a server's health check, for reports, and its results in HAProxy's words.
  *
- * Written by whoever checks the server, read by whoever reports it; control thread. The functions: any
- * thread.
+ * Written by the prober, read by reports; control thread. The functions: any thread.
  */
 #ifndef WEIR_BALANCE_PROBE_VIEW_H
 #define WEIR_BALANCE_PROBE_VIEW_H
@@ -26,21 +25,21 @@ enum probe_code {
 const char *probe_code_word(enum probe_code code);
 /* check_desc: "Layer4 check passed"; static. */
 const char *probe_code_text(enum probe_code code);
-/* HAProxy's number of it. */
+/* HAProxy's number for it. */
 unsigned probe_code_number(enum probe_code code);
 enum probe_outcome probe_code_outcome(enum probe_code code);
 
 /* The columns are those of HAProxy's `show stat`. */
 struct probe_view {
 	enum probe_code code; /* check_status: INI before the first result */
-	char detail[PROBE_DETAIL_MAX]; /* last_chk: "connection refused", "status 503"; "" = no more to say */
-	int64_t duration_ms; /* check_duration: of the last check that ended; -1 = none has */
+	char detail[PROBE_DETAIL_MAX]; /* last_chk: "connection refused", "status 503"; "" = no detail */
+	int64_t duration_ms; /* check_duration: of the last completed check; -1 = none yet */
 	unsigned status;     /* check_code: of the last HTTP answer; 0 = none */
 	unsigned rise;       /* check_rise, check_fall, check_health */
 	unsigned fall;
 	unsigned health;   /* 0 .. rise + fall - 1; up from `rise` on */
 	uint64_t failures; /* chkfail: failed checks, except those of a server that is fully down */
-	uint64_t downs;    /* chkdown: how often it went from up to down */
+	uint64_t downs;    /* chkdown: transitions from up to down */
 	bool running;      /* a check is under way: HAProxy writes "* " before the code */
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_updates.h - the one door through which a running server changes: health, address, administrator.
+ * server_updates.h - the only way to change a running server: health, address, administrator.
  *
  * When a network breaks, hundreds of health checks fail in one turn of the loop, and the table of a large
- * backend takes milliseconds to make: one roster per change would stop control for seconds. So changes are
- * gathered per backend, and one roster per backend follows at the end of the turn. A roster that finds no
- * memory stays owed and is tried again a second later. Slow starts move on from here too.
+ * backend takes milliseconds to build: one roster per change would stop control for seconds. So changes are
+ * batched per backend, and one roster per backend follows at the end of the turn. If a roster finds no memory
+ * it stays pending and is tried again a second later. Slow starts advance from here too.
  *
- * Knows no loop: it asks for the calls that it needs through struct server_updates_loop, and where nothing
- * changes it asks for none. Control thread.
+ * Independent of any loop: it requests the calls that it needs through struct server_updates_loop, and
+ * requests none while nothing changes. Control thread.
  */
 #ifndef WEIR_BALANCE_SERVER_UPDATES_H
 #define WEIR_BALANCE_SERVER_UPDATES_H
@@ -21,21 +21,21 @@
 #include "weir/base/list.h"
 #include "weir/base/log.h"
 
-/* What it asks of the loop. Neither function may call back from within. */
+/* Requests to the loop. Neither function may call back directly. */
 struct server_updates_loop {
-	/* server_updates_publish() is due at the end of this turn. May be asked for many times in a turn. */
+	/* server_updates_publish() is due at the end of this turn. May be requested many times in a turn. */
 	void (*at_end)(void *arg);
-	/* server_updates_wake() is due at `at_ns` (monotonic), which replaces the time asked for before. */
+	/* server_updates_wake() is due at `at_ns` (monotonic), which replaces the time requested before. */
 	void (*at)(void *arg, int64_t at_ns);
 	void *arg;
 };
 
-/* Who wants to know of changes. Either function may be NULL, and may itself change servers. */
+/* Is notified of changes. Either function may be NULL, and may itself change servers. */
 struct server_observer {
 	struct list link;
-	/* The administrator has set the state of `s`, possibly to what it was. */
+	/* The administrator has set the state of `s`, possibly to the same value. */
 	void (*admin_set)(void *arg, struct server *s);
-	/* The end of a turn: all that was gathered is in force, so nobody chooses a server that has gone. */
+	/* End of a turn: all batched changes are in force, so nobody chooses a server that is gone. */
 	void (*in_force)(void *arg);
 	void *arg;
 };
@@ -45,35 +45,35 @@ struct server_updates {
 	size_t backend_count;
 	struct server_updates_loop loop;
 	struct list observers; /* borrows each until server_updates_unobserve() */
-	int64_t wake_ns;       /* the time that was asked for; CLOCK_NEVER = none */
+	int64_t wake_ns;       /* the requested time; CLOCK_NEVER = none */
 	struct log_limit limit;
 };
 
-/* Begins for all backends of the daemon; `loop` is copied. Needs no memory. */
+/* Starts for all backends of the daemon; `loop` is copied. Needs no memory. */
 void server_updates_init(struct server_updates *u, struct backend *backends, size_t count,
 			 const struct server_updates_loop *loop);
-/* Publishes what is gathered. All observers have left; no loop calls come after this. */
+/* Publishes batched changes. All observers must have unregistered; makes no loop calls afterwards. */
 void server_updates_free(struct server_updates *u);
 
-/* `o` (borrowed) learns of changes from now on, in the order of registration. */
+/* Notifies `o` (borrowed) of changes from now on, in the order of registration. */
 void server_updates_observe(struct server_updates *u, struct server_observer *o);
-/* Ends that; not from within a call of an observer. */
+/* Ends that; must not be called from an observer. */
 void server_updates_unobserve(struct server_observer *o);
 
-/* The changes. Each writes history and one log line if state, weight or limit change; what changes nothing
- * leaves no trace. `cause` is copied. */
+/* The changes. Each writes history and one log line if state, weight or limit change; a call that changes
+ * nothing leaves no trace. `cause` is copied. */
 
-/* By health checks and by observation: healthy or not. The server's state changes at once, the roster follows
+/* From health checks and observation: healthy or not. The server's state changes at once, the roster follows
  * at the end of this turn. Needs no memory. */
 void server_updates_set_health(struct server_updates *u, struct server *s, bool healthy, const char *cause);
-/* By name resolution: gives the server an address (copied). The address is used at once, the roster follows
+/* From name resolution: gives the server an address (copied). The address is used at once, the roster follows
  * at the end of this turn. 0, or with nothing changed: -ENOMEM, or -ENOSPC if the server has had
  * KNOWN_ADDRS_MAX others and this one is new. */
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a);
 
-/* By the administrator, who is answered and may rely on the answer. 0 if the change is in force; -ENOMEM if
- * there was no memory and nothing was changed; -EAGAIN if it was changed, together with others of this turn,
- * but there was no memory yet to put them in force, which is tried again. */
+/* From the administrator, who gets an answer and may rely on it. 0 if the change is in force; -ENOMEM if
+ * memory ran out and nothing was changed; -EAGAIN if it was made, together with others of this turn, but
+ * memory ran out putting them in force, which is tried again. */
 int server_updates_set_admin(struct server_updates *u, struct server *s, enum server_admin admin,
 			     const char *cause);
 /* 0..256; 0 takes no new connections, as drain does. */
@@ -82,11 +82,11 @@ int server_updates_set_weight(struct server_updates *u, struct server *s, unsign
 int server_updates_set_maxconn(struct server_updates *u, struct server *s, unsigned maxconn,
 			       const char *cause);
 
-/* The calls that were asked for. */
+/* The calls that were requested. */
 
-/* Puts in force what was gathered, and tells the observers if all of it is. */
+/* Puts the batched changes in force, and notifies the observers if all of them are. */
 void server_updates_publish(struct server_updates *u);
-/* Moves slow starts on, and tries again what found no memory. `now_ns` is the monotonic clock. */
+/* Advances slow starts, and tries again whatever ran out of memory. `now_ns` is the monotonic clock. */
 void server_updates_wake(struct server_updates *u, int64_t now_ns);
 
 #endif
