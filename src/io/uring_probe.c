@@ -54,7 +54,7 @@ static void explain_memory(char *why, size_t room)
 	else
 		(void)snprintf(why, room,
 			       "no memory for it, or more than the %llu KiB that this user may lock: raise "
-			       "LimitMEMLOCK= of the unit, or ulimit -l, to %u KiB a worker",
+			       "LimitMEMLOCK= of the unit, or ulimit -l, to %u KiB per worker",
 			       (unsigned long long)(rl.rlim_cur >> 10), URING_LOCKED_KIB);
 }
 
@@ -114,7 +114,7 @@ void uring_explain(int err, char *why, size_t room)
 			       "the machine has no descriptor left for it: sysctl -w fs.file-max=N");
 		break;
 	case -ETIME:
-		(void)snprintf(why, room, "a ring was made and does not answer");
+		(void)snprintf(why, room, "a ring was created but does not answer");
 		break;
 	default:
 		(void)snprintf(why, room, "%s", strerror(-err));
