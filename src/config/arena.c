@@ -2,7 +2,7 @@
  *
  * arena.c - memory that lives as long as one reading of the configuration, freed in one go.
  *
- * Returns no NULL: without memory it jumps (see arena.h). Main thread.
+ * Never returns NULL: when out of memory it jumps (see arena.h). Main thread.
  */
 #include "weir/config/arena.h"
 
@@ -16,7 +16,7 @@
 
 struct arena_block {
 	struct arena_block *next;     /* owns */
-	void (*release)(void *bytes); /* NULL = nothing but memory */
+	void (*release)(void *bytes); /* NULL = only memory */
 	alignas(max_align_t) char bytes[];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * diag.c - what is wrong with a configuration: collected, sorted, printed with a caret.
+ * diag.c - errors and warnings about a configuration: collected, sorted, printed with a caret.
  *
  * Main thread.
  */
@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 
-/* Of a longer source line only a window around the caret is shown. */
+/* If a source line is longer, only a window around the caret is shown. */
 #define DIAG_WINDOW	   160
 #define DIAG_WINDOW_BEFORE 60
 
@@ -100,7 +100,7 @@ static int compare_items(const void *left, const void *right)
 	return a->order < b->order ? -1 : 1;
 }
 
-/* Messages quote what was written; control bytes must not reach a terminal. */
+/* Messages quote the input, whose control bytes must not reach a terminal. */
 static void put_clean(FILE *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -108,11 +108,11 @@ static void put_clean(FILE *out, const char *text, size_t len)
 
 		if ((c < 0x20 && c != '\t') || c == 0x7f)
 			c = '?';
-		(void)fputc(c, out); /* diagnostics: nobody to tell when stderr is gone */
+		(void)fputc(c, out); /* diagnostics: there is nowhere to report a failed stderr */
 	}
 }
 
-/* As wide as the text above it: tabs stay tabs, a multi-byte character is one column. */
+/* Prints blanks as wide as the text above: tabs stay tabs, a multi-byte character is one column. */
 static void put_blank(FILE *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

@@ -2,8 +2,8 @@
  *
  * diag_json.c - the messages as one JSON object (--format=json), for editors and pipelines.
  *
- * Shows every message; bytes that are no UTF-8 become U+FFFD, so that the object always parses.
- * Main thread.
+ * Prints every message; bytes that are not UTF-8 become U+FFFD, so that the object always parses. Main
+ * thread.
  */
 #include "weir/base/json.h"
 #include "weir/config/diag.h"

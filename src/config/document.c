@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * document.c - configuration as written: sections with their lines, before anything is understood.
+ * document.c - the configuration as written: sections with their lines, before interpretation.
  *
  * Main thread.
  */
@@ -60,7 +60,7 @@ struct section *document_add_guessed(struct document *doc, unsigned kind, const 
 {
 	struct section *s;
 
-	/* There is one of these, and its other lines are where they belong. */
+	/* There is only one of these, and its other lines are in the right place. */
 	if ((kind & (IN_GLOBAL | IN_DEFAULTS)) != 0)
 		return document_add_section(doc, kind, NULL, at);
 	if (name == NULL || name[0] == '\0')

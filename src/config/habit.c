@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * habit.c - lines of ours as HAProxy and nginx users write them by habit, put into our form.
+ * habit.c - rewrites in our syntax lines as HAProxy and nginx users write them by habit.
  *
- * What it suggests has no word in it that would be refused: such a word is left out, and reported where
- * it stands. Main thread.
+ * A suggestion contains no word that would be refused: such a word is left out, and reported at its place.
+ * Main thread.
  */
 #include "weir/config/habit.h"
 
@@ -12,8 +12,8 @@
 #include "weir/base/check.h"
 #include "weir/config/suggest.h"
 
-/* The section that the words of a line of `o` are options of; 0 = they are none. Those of a check of HTTP
- * or of texts are taken as they are. */
+/* The section whose options the words of a line of `o` are; 0 = they are not options. Words of an HTTP check
+ * or of a check of texts are taken as they are. */
 static unsigned words_section(const struct option *o, const struct words *words)
 {
 	switch (o->type) {
@@ -36,7 +36,7 @@ static unsigned words_section(const struct option *o, const struct words *words)
 	}
 }
 
-/* Has the option a value? What is not built yet shows it in its example. */
+/* Does the option take a value? The example shows that for options not implemented yet. */
 static bool takes_value(struct arena *a, const struct option *o)
 {
 	if (o->type == OPT_LATER)
@@ -44,7 +44,7 @@ static bool takes_value(struct arena *a, const struct option *o)
 	return o->type != OPT_FLAG && (o->flags & OPT_BARE) == 0;
 }
 
-/* The unit of a bare number in HAProxy: milliseconds, of keepalive seconds. NULL: it needs none. */
+/* The unit of a bare number in HAProxy: milliseconds, or seconds for keepalive. NULL: it needs none. */
 static const char *unit_of(enum option_type type)
 {
 	switch (type) {
@@ -60,7 +60,7 @@ static const char *unit_of(enum option_type type)
 	}
 }
 
-/* The word with the unit of its option, when the value behind `from` is a bare number. */
+/* The word with the unit of its option added, if the value after `from` is a bare number. */
 static struct word with_unit(struct arena *a, const struct option *o, const struct word *w, size_t from)
 {
 	const char *value = w->text + from;
@@ -72,7 +72,7 @@ static struct word with_unit(struct arena *a, const struct option *o, const stru
 	return word_joined(a, w, unit, NULL);
 }
 
-/* A word of ours in place of `at`, which keeps its place in the source. */
+/* A word of ours that replaces the one at `at`, and keeps its place in the source. */
 static struct word word_made(struct arena *a, struct at at, const char *text)
 {
 	struct word w = {.text = text, .len = strlen(text), .at = at};
@@ -84,7 +84,7 @@ static struct word word_made(struct arena *a, struct at at, const char *text)
 	return w;
 }
 
-/* A word of a server line as HAProxy or nginx has it, in ours; the columns stay those of the source. */
+/* Translates a word of a server line of HAProxy or nginx; columns remain those of the source. */
 static struct word synonym(struct arena *a, const struct option *o, const struct word *w)
 {
 	static const struct {
@@ -113,7 +113,7 @@ static struct word synonym(struct arena *a, const struct option *o, const struct
 	return *w;
 }
 
-/* HAProxy's "source 0.0.0.0 usesrc clientip", four words from `n` on? */
+/* Are the four words from `n` on HAProxy's "source 0.0.0.0 usesrc clientip"? */
 static bool is_source_client(const struct option *o, const struct words *words, size_t n)
 {
 	const struct word *w = &words->list[n];
@@ -123,7 +123,7 @@ static bool is_source_client(const struct option *o, const struct words *words, 
 	       (strcmp(w[3].text, "client") == 0 || strcmp(w[3].text, "clientip") == 0);
 }
 
-/* "check inter 5s": the words of checks that are keys of ours begin a line of `check`. */
+/* "check inter 5s": words of checks that are keys of ours begin a `check` line. */
 static bool is_check_of_words(const struct option *o, const struct words *words)
 {
 	size_t len;
@@ -141,7 +141,7 @@ static void insert_tcp(struct arena *a, struct words *words)
 	words->count++;
 }
 
-/* Word `*n` of a line, with the next one when that is its value. */
+/* Word `*n` of a line, joined with the next one if that is its value. */
 static struct word take_word(struct arena *a, const struct option *o, const struct words *words, size_t *n)
 {
 	struct word w = synonym(a, o, &words->list[*n]);
@@ -182,7 +182,7 @@ void habit_join_words(struct diag *d, const struct option *o, struct words *word
 	words->count = kept;
 }
 
-/* "proxy-v2-options=crc32c,ssl" with what we have of it; NULL when that is nothing. */
+/* "proxy-v2-options=crc32c,ssl" reduced to what we support; NULL if that is nothing. */
 static const char *known_tlvs(struct arena *a, const char *text)
 {
 	static const char *const known[] = {"crc32c", "unique-id", "pass"};
@@ -202,7 +202,7 @@ static const char *known_tlvs(struct arena *a, const char *text)
 	return sum;
 }
 
-/* The algorithms that HAProxy has besides; what is said about them comes when the value is read. */
+/* Algorithms that only HAProxy has; they are reported when the value is read. */
 static const char *known_balance(const char *text)
 {
 	static const char *const by_content[] = {"hash", "sticky", "uri", "url_param", "hdr", "rdp-cookie"};
@@ -217,13 +217,13 @@ static const char *known_balance(const char *text)
 	return text;
 }
 
-/* The word as it may be suggested, NULL to leave it out: what no row knows is reported where it stands. */
+/* The word as suggested, NULL to leave it out: a word that no row has is reported at its place. */
 static const char *suggested(struct arena *a, const struct option *o, unsigned section, const char *text,
 			     bool first)
 {
 	const struct option *word;
 
-	/* HAProxy's `log 127.0.0.1 local0`: its port is the one of syslog. */
+	/* HAProxy's `log 127.0.0.1 local0`: its port is syslog's. */
 	if (first && o->type == OPT_LOG && strspn(text, "0123456789") > 0)
 		return arena_printf(a, "syslog:%s%s", text, strchr(text, ':') == NULL ? ":514" : "");
 	if (first && o->type == OPT_BALANCE)

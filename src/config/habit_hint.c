@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * habit_hint.c - hints for words of HAProxy and nginx, with what the line says put into them.
+ * habit_hint.c - hints for words of HAProxy and nginx, filled in from the line.
  *
- * A hint is copied into a file, so it must mean what the line meant: networks of a rule are taken over
- * only when the rule is one of addresses alone, and all of them. Else its place stays empty, or the
- * hint says where to read. Main thread.
+ * Users copy hints into their files, so a hint must mean what the line meant: the networks of a rule are
+ * copied only if the rule consists only of addresses, and then all of them. Otherwise the placeholder stays,
+ * or the hint says where to read. Main thread.
  */
 #include "weir/config/habit.h"
 
@@ -16,14 +16,14 @@
 #include "weir/net/netset.h"
 
 #define BLANKS	     " \t"
-#define PATH_LEN_MAX 512 /* a check takes no longer one */
+#define PATH_LEN_MAX 512 /* the longest that a check accepts */
 
 static const char *skip_blanks(const char *text)
 {
 	return text + strspn(text, BLANKS);
 }
 
-/* Is `word` a whole word at the beginning of `text`? */
+/* Does `text` begin with `word` as a whole word? */
 static bool begins(const char *text, const char *word)
 {
 	size_t len = strlen(word);
@@ -50,7 +50,7 @@ static bool is_later_choice(const struct option *o, const char *word, size_t len
 	return false;
 }
 
-/* Does the first thing that a hint quotes, 'key' or 'key = value', exist only in a later version? */
+/* Does the first quotation in a hint, 'key' or 'key = value', exist only in a later version? */
 static bool quotes_later(const char *hint)
 {
 	const char *key = strchr(hint, '\'');
@@ -81,7 +81,7 @@ static const char *with_version(struct arena *a, const char *hint)
 	return arena_printf(a, "%s; not in this version", hint);
 }
 
-/* Puts `text` in place of `mark`, where `hint` has it. */
+/* Replaces `mark` in `hint` by `text`. */
 static const char *with_text(struct arena *a, const char *hint, const char *mark, const char *text)
 {
 	const char *at = hint != NULL ? strstr(hint, mark) : NULL;
@@ -91,8 +91,8 @@ static const char *with_text(struct arena *a, const char *hint, const char *mark
 	return arena_printf(a, "%.*s%s%s", (int)(at - hint), hint, text, at + strlen(mark));
 }
 
-/* The "..." of a hint stands for `argument`, "" when the line has none. What touches it, a ':' before or
- * a unit behind, is there for a bare number only: "listen 80", "clitimeout 5000". */
+/* Replaces the "..." of a hint by `argument`, which is "" if the line has none. A ':' directly before it or a
+ * unit directly after it applies only to a bare number: "listen 80", "clitimeout 5000". */
 static const char *with_argument(struct arena *a, const char *hint, const char *argument)
 {
 	const char *mark = hint != NULL ? strstr(hint, "...") : NULL;
@@ -108,7 +108,7 @@ static const char *with_argument(struct arena *a, const char *hint, const char *
 	return arena_printf(a, "%.*s%s%s", (int)before, hint, len > 0 ? argument : "...", mark + after);
 }
 
-/* Is each '\\' of `word` one that texts of ours have too ("\\r\\n")? */
+/* Is each '\\' of `word` an escape that our texts support too ("\\r\\n")? */
 static bool escapes_known(const char *word)
 {
 	for (word = strchr(word, '\\'); word != NULL; word = strchr(word + 2, '\\')) {
@@ -118,8 +118,8 @@ static bool escapes_known(const char *word)
 	return true;
 }
 
-/* The first word of `text`, in double quotes when it stood in quotes; "" when there is none that our
- * reader would take: a blank behind '\', a variable of nginx. */
+/* The first word of `text`, in double quotes if it was quoted; "" if our reader would not accept it: a blank
+ * after '\', a variable of nginx. */
 static const char *first_word(struct arena *a, const char *text)
 {
 	char quote = text[0] == '"' || text[0] == '\'' ? text[0] : '\0';
@@ -142,7 +142,7 @@ static const char *first_word(struct arena *a, const char *text)
 	return word;
 }
 
-/* What `option httpchk [METHOD] [PATH [VERSION]]` asks for: one word is a path, none is "/". */
+/* The request of `option httpchk [METHOD] [PATH [VERSION]]`: a single word is a path, none means "/". */
 static const char *request_of(struct arena *a, const char *text)
 {
 	size_t first = strcspn(text, BLANKS), method_len = 0, len;
@@ -163,8 +163,8 @@ static const char *request_of(struct arena *a, const char *text)
 			    method_len > 0 ? text : "OPTIONS", len > 0 ? (int)len : 1, len > 0 ? path : "/");
 }
 
-/* HAProxy's "PATH mode 660 level admin expose-fd listeners" behind "stats socket", as we write it: what we do
- * not have is left out, and a path stands for an address of TCP. */
+/* Translates HAProxy's "PATH mode 660 level admin expose-fd listeners" after "stats socket": unsupported
+ * words are left out, and a path replaces a TCP address. */
 static const char *socket_of(struct arena *a, const char *text)
 {
 	static const struct {
@@ -173,7 +173,7 @@ static const char *socket_of(struct arena *a, const char *text)
 	} words[] = {{"mode", "mode"},	 {"user", "user"}, {"uid", "user"},
 		     {"group", "group"}, {"gid", "group"}, {"level", "level"}};
 	const char *sum = "unix:/run/weir/admin.sock";
-	const bool abstract = strncmp(text, "abns@", 5) == 0; /* has no owner */
+	const bool abstract = strncmp(text, "abns@", 5) == 0; /* an abstract name has no owner */
 
 	if (text[0] == '/')
 		sum = arena_printf(a, "unix:%s", first_word(a, text));
@@ -192,8 +192,8 @@ static const char *socket_of(struct arena *a, const char *text)
 	return sum;
 }
 
-/* `text` as a network of ours, NULL when it is none. HAProxy and nginx mask what lies behind the prefix
- * ("10.1.1.0/16"), we refuse it: masked here. */
+/* `text` as a network in our syntax, NULL if it is not one. HAProxy and nginx ignore bits after the prefix
+ * ("10.1.1.0/16"), we refuse them: they are cleared here. */
 static const char *network_of(struct arena *a, const char *text)
 {
 	size_t slash = strcspn(text, "/");
@@ -207,7 +207,7 @@ static const char *network_of(struct arena *a, const char *text)
 	if (text[slash] == '\0' || net_prefix_parse(arena_strndup(a, text, slash), &p, &why) != 0 ||
 	    value_number(text + slash + 1, &bits) != 0 || bits > p.bits)
 		return NULL;
-	/* The bits of an IPv4-mapped address are not those of the IPv4 network. */
+	/* The prefix length of an IPv4-mapped network differs from that of the IPv4 network. */
 	if (p.family == AF_INET && strchr(text, ':') != NULL)
 		return NULL;
 	for (size_t i = (size_t)bits; i < p.bits; i++)
@@ -216,7 +216,7 @@ static const char *network_of(struct arena *a, const char *text)
 	return arena_strndup(a, net_prefix_format(&p, buf), sizeof(buf));
 }
 
-/* The words in `len` bytes of `text`, all of them networks; else NULL. */
+/* The words in `len` bytes of `text` if all of them are networks; otherwise NULL. */
 static const char *networks_of(struct arena *a, const char *text, size_t len)
 {
 	const char *list = arena_strndup(a, text, len);
@@ -234,7 +234,7 @@ static const char *networks_of(struct arena *a, const char *text, size_t len)
 	return sum;
 }
 
-/* Where the "if" or "unless" of a rule stands; NULL without, and when `line` is no rule. */
+/* The "if" or "unless" of a rule; NULL if there is none or `line` is not a rule. */
 static const char *condition_of(const char *line)
 {
 	if (!begins(line, "tcp-request"))
@@ -246,7 +246,7 @@ static const char *condition_of(const char *line)
 	return NULL;
 }
 
-/* How much of a line stands before its condition. */
+/* The length of a line before its condition. */
 static size_t verb_len(const char *line)
 {
 	const char *condition = condition_of(line);
@@ -257,8 +257,8 @@ static size_t verb_len(const char *line)
 	return len;
 }
 
-/* A rule as the table has it, when its condition is "{ src A B }", alone or once negated, with nothing
- * but networks: "VERB if {src}" or "VERB unless {src}", and these networks. Else NULL. */
+/* A rule in the form of the table, if its condition is just "{ src A B }", plain or negated once, with only
+ * networks: "VERB if {src}" or "VERB unless {src}", and these networks. Otherwise NULL. */
 static const char *rule_of(struct arena *a, const char *line, const char **networks)
 {
 	const char *condition = condition_of(line);
@@ -285,7 +285,7 @@ static const char *rule_of(struct arena *a, const char *line, const char **netwo
 			    negated || unless ? "unless" : "if");
 }
 
-/* `line` as the table has it, where words in its middle make the difference; else `line`. */
+/* `line` in the form of the table if words in its middle matter; otherwise `line`. */
 static const char *canonical(struct arena *a, const char *line, const char **networks)
 {
 	const char *rule = rule_of(a, line, networks);
@@ -300,7 +300,7 @@ static const char *canonical(struct arena *a, const char *line, const char **net
 								      : "source usesrc";
 }
 
-/* nginx's "listen 443 proxy_protocol": a word of the line that is a word of ours. */
+/* nginx's "listen 443 proxy_protocol": a word of the line that is also one of ours. */
 static const char *with_proxy_protocol(struct arena *a, const char *hint, const char *line)
 {
 	static const char bind[] = "write 'bind = ";
@@ -312,7 +312,7 @@ static const char *with_proxy_protocol(struct arena *a, const char *hint, const 
 	return arena_printf(a, "%.*s accept-proxy%s", (int)quote, hint, hint + quote);
 }
 
-/* The same line with blanks for its tabs: what is looked for in it is written with blanks. */
+/* The line with tabs replaced by blanks: patterns are written with blanks. */
 static const char *without_tabs(struct arena *a, const char *line)
 {
 	char *copy = arena_strndup(a, line, strlen(line));
@@ -333,16 +333,16 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 	if (hint == NULL)
 		return NULL;
 	line = without_tabs(a, line);
-	/* What is underlined are the words of the line itself, of a rule without its condition. */
+	/* Underlines the words of the line; of a rule, those without its condition. */
 	verb = verb_len(line);
 	if (*len > verb)
 		*len = verb;
 	hint = suggest_foreign(FOREIGN_LINE, canonical(a, line, &networks), &nowhere);
 	argument = skip_blanks(line + *len);
-	/* nginx has one network a line, and no condition. */
+	/* nginx has one network per line, and no condition. */
 	if (networks == NULL && !begins(line, "tcp-request"))
 		networks = networks_of(a, argument, strcspn(argument, ";"));
-	/* nginx passes to a group of servers, or straight to an address. */
+	/* nginx passes to a group of servers, or directly to an address. */
 	if (begins(line, "proxy_pass") && argument[strcspn(argument, ":; \t")] == ':')
 		hint = "write 'server NAME = ...'";
 	if (suggest_starts_with(line, "option httpchk") > 0)
@@ -361,7 +361,7 @@ const char *habit_translate_word(struct arena *a, const char *word)
 	return with_version(a, suggest_foreign(FOREIGN_IN_LINE, word, &len));
 }
 
-/* The version of the PROXY header that a server line of HAProxy asks for; its checks send the same. */
+/* The version of the PROXY header that a server line of HAProxy requests; its checks send the same. */
 static const char *proxy_version(const struct words *words)
 {
 	for (size_t i = 1; i < words->count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.c - what can be written in a configuration: the table, and finding a row in it.
+ * options.c - everything that can be written in a configuration: the table, and lookups in it.
  *
  * Constant. Any thread.
  */
@@ -20,7 +20,7 @@
 #define BACK_D	(BACK | IN_DEFAULTS)
 #define BOTH_D	(FRONT | BACK | IN_DEFAULTS)
 
-/* A year: longer than anybody waits, and far from overflow when it is added to a clock. */
+/* A year: longer than anybody waits, and far from overflow when added to a clock. */
 #define MAX_NS (365 * 86400 * NS_PER_SEC)
 
 #define FIELD(of, member)     offsetof(struct of, member), sizeof(((struct of *)NULL)->member)
@@ -50,7 +50,7 @@
 
 #define NO_FIELD SIZE_MAX, 0
 
-/* Shorter times between checks would be a load of their own. */
+/* A shorter interval between checks would be a noticeable load. */
 #define CHECK_MIN_NS (10 * NS_PER_MS)
 
 /* Choices whose words are rows of another table; each begins with the '|' that the first has no use for. */
@@ -142,7 +142,7 @@ const struct option *option_suggest(unsigned sections, const char *key)
 {
 	struct suggest s;
 
-	/* What is not in this version only when nothing else is near. */
+	/* Suggest options of later versions only if nothing else is close. */
 	for (int later = 0; later < 2; later++) {
 		suggest_init(&s, key);
 		for (size_t i = 0; i < option_count; i++) {
@@ -204,7 +204,7 @@ unsigned section_kind(const char *word, size_t len)
 	return 0;
 }
 
-/* Adds one word to the list in `buf`; the list's length. */
+/* Adds one word to the list in `buf`; returns the list's length. */
 static size_t add_place(char *buf, size_t used, const char *between, const char *text)
 {
 	int n = snprintf(buf + used, OPTION_PLACES_MAX - used, "%s%s", used > 0 ? between : "", text);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader.c - the lines of a source, taken apart by libinih behind a reader of our own.
+ * reader.c - splits the lines of a source with libinih, wrapped in a reader of our own.
  *
  * Debian's libinih 55 joins indented lines to the key above, cuts lines at 199 bytes and section
  * names at 49, takes ':' for '=', knows no '#' comment inside a line, hides empty sections, and
- * reports only the first bad line without telling its handler any number. So it never sees a line
- * as written: take_line() counts, cleans and judges each physical line, keeps section and columns
- * itself, and hands over `key = value`. The handler runs at once after each line, so it can be
- * checked that both read the same. Refuses control bytes, long lines and lines without '='.
- * Main thread.
+ * reports only the first bad line without telling its handler any number. So libinih never sees a line as
+ * written: take_line() counts, cleans and validates each physical line, tracks section and columns itself,
+ * and passes on `key = value`. The handler runs immediately after each line, so we can check that both read
+ * the same. Rejects control bytes, long lines and lines without '='. Main thread.
  */
 #include "weir/config/reader.h"
 #include "reader_state.h"
@@ -47,7 +46,7 @@ size_t reader_content_len(const char *text, size_t len)
 		    (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t'))
 			break;
 		if (quote == '"' && i + 1 < len && words_escape_len(text + i) > 0)
-			i++; /* the loop takes the second byte of the two */
+			i++; /* the loop skips the second of the two bytes */
 		else if (quote != 0 && c == quote)
 			quote = 0;
 		else if (quote == 0 && (c == '"' || c == '\''))
@@ -58,7 +57,7 @@ size_t reader_content_len(const char *text, size_t len)
 	return end;
 }
 
-/* Is the line made of bytes that a configuration has? */
+/* Does the line contain only bytes allowed in a configuration? */
 static bool bytes_ok(struct reader *r, const struct source_line *line)
 {
 	struct diag *d = r->doc->diag;
@@ -112,7 +111,7 @@ static void take_header(struct reader *r, const char *text, size_t len, size_t o
 	}
 }
 
-/* Is `key` one that libinih reads as we do? */
+/* Does libinih read `key` as we do? */
 static bool key_ok(struct reader *r, const char *key, struct at at)
 {
 	struct diag *d = r->doc->diag;
@@ -131,13 +130,13 @@ static bool key_ok(struct reader *r, const char *key, struct at at)
 		at.len = 1;
 		diag_error(d, DIAG_SYNTAX, at, "a key has no '%c'", key[plain]);
 		if (key[plain] == ':')
-			diag_hint(d, "'=' stands between key and value");
+			diag_hint(d, "'=' separates key and value");
 		return false;
 	}
 	return true;
 }
 
-/* "listen = 0.0.0.0:80" as nginx would have it: without the '=' behind its first word. */
+/* "listen = 0.0.0.0:80" as in nginx: without the '=' after its first word. */
 static const char *without_equals(struct arena *a, const char *text)
 {
 	const size_t word = strcspn(text, " \t="), blanks = strspn(text + word, " \t");
@@ -148,8 +147,8 @@ static const char *without_equals(struct arena *a, const char *text)
 			    text + word + blanks + 1 + strspn(text + word + blanks + 1, " \t"));
 }
 
-/* A line before any section: words of nginx are translated, of all others one is reported, and true is
- * returned: the line is worth judging. */
+/* Reports a line before any section: words of nginx are translated; of all other lines only one is reported,
+ * and true is returned: the line is worth validating. */
 static bool report_orphan(struct reader *r, const struct reader_line *line)
 {
 	const struct at at = reader_at(r, line->offset, line->len);
@@ -165,7 +164,7 @@ static bool report_orphan(struct reader *r, const struct reader_line *line)
 		return false;
 	}
 	if (r->orphans == NULL) {
-		diag_error(d, DIAG_NO_SECTION, at, "this line stands before any section");
+		diag_error(d, DIAG_NO_SECTION, at, "this line is before any section");
 		diag_hint(d, "begin with [global], [defaults] or [listen NAME]");
 		r->orphans = document_add_guessed(r->doc, IN_LISTEN, "", at);
 	}
@@ -186,7 +185,7 @@ static struct entry *take_equals(struct reader *r, const struct reader_line *lin
 		key_len--;
 	key = arena_strndup(d->arena, text, key_len);
 	hint = habit_translate(d->arena, text, &foreign);
-	/* "acl x path_beg = /": the '=' is not the point. */
+	/* "acl x path_beg = /": the '=' is not the mistake. */
 	if (hint != NULL && foreign < key_len &&
 	    option_find_start(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, key, &(size_t){0}) == NULL) {
 		diag_error(d, DIAG_UNKNOWN_KEY, reader_at(r, line->offset, foreign), "unknown key '%.*s'",
@@ -201,7 +200,7 @@ static struct entry *take_equals(struct reader *r, const struct reader_line *lin
 	if (value < len && text[len - 1] == ';') {
 		diag_error(d, DIAG_SYNTAX, reader_at(r, line->offset + len - 1, 1),
 			   "a line has no ';' at its end");
-		diag_hint(d, "leave it out, or put the value in quotes when it is meant");
+		diag_hint(d, "leave it out, or put the value in quotes if it is meant");
 		len = value + reader_without_semicolon(text + value, len - value);
 	}
 	e = section_add_entry(r->doc, r->section);
@@ -238,7 +237,7 @@ static struct entry *take_entry(struct reader *r, const struct reader_line *line
 	return e;
 }
 
-/* The next physical line; the entry on it, or NULL when it holds none. */
+/* Reads the next physical line; returns its entry, or NULL if it has none. */
 static struct entry *take_line(struct reader *r)
 {
 	const struct source_line *line = &r->source->lines[r->next_line++];
@@ -270,7 +269,7 @@ static struct entry *take_line(struct reader *r)
 	return e;
 }
 
-/* libinih never called the handler for the line that it was given. */
+/* Reports that libinih did not call the handler for the line it was given. */
 static void report_lost(struct reader *r)
 {
 	diag_error(r->doc->diag, DIAG_SYNTAX, r->pending->key_at, "this line cannot be read");
@@ -278,7 +277,7 @@ static void report_lost(struct reader *r)
 	r->pending = NULL;
 }
 
-/* ini_reader: what fgets() would do, with clean lines only. */
+/* ini_reader: like fgets(), but with clean lines only. */
 static char *next_clean_line(char *str, int num, void *stream)
 {
 	struct reader *r = stream;
@@ -293,7 +292,7 @@ static char *next_clean_line(char *str, int num, void *stream)
 			return NULL;
 		e = take_line(r);
 	}
-	/* libinih would cut a long value, and take " ;" for a comment even inside quotes. */
+	/* libinih would cut a long value, and treat " ;" as a comment even inside quotes. */
 	r->by_number = strlen(e->key) + strlen(e->value) + 8 > (size_t)num || strchr(e->value, ';') != NULL;
 	if (r->by_number)
 		n = snprintf(str, (size_t)num, "%s = %u\n", e->key, e->key_at.line);
@@ -313,7 +312,7 @@ static int confirm_line(void *user, const char *section, const char *key, const 
 	uint64_t line = 0;
 	bool same;
 
-	(void)section; /* kept by ourselves: libinih cuts its name and hides empty ones */
+	(void)section; /* tracked by ourselves: libinih cuts the name and hides empty sections */
 	if (e == NULL)
 		return 0;
 	if (r->by_number)
@@ -330,7 +329,7 @@ void reader_read(struct document *doc, const struct source *source)
 {
 	struct reader r = {.doc = doc, .source = source};
 
-	/* The return code is the first bad line only; report_lost() has named every one. */
+	/* The return code is only the first bad line; report_lost() has reported every one. */
 	(void)ini_parse_stream(next_clean_line, &r, confirm_line, &r);
 	if (r.pending != NULL)
 		report_lost(&r);

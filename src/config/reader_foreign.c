@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader_foreign.c - lines as HAProxy and nginx write them: reported, and read on as they are meant.
+ * reader_foreign.c - lines as HAProxy and nginx write them: reported, then interpreted as meant.
  *
- * A header without brackets opens its section and a line without '=' becomes an entry, so that what
- * follows is judged in the same run. Nothing is built from it: each was an error. Main thread.
+ * A header without brackets opens its section and a line without '=' becomes an entry, so that what follows
+ * is validated in the same run. Nothing is built from them: each was an error. Main thread.
  */
 #include "reader_state.h"
 
@@ -16,7 +16,7 @@
 #define ANYWHERE (IN_GLOBAL | IN_STATS | IN_DEFAULTS | IN_PROXIES)
 #define BLANKS	 " \t"
 
-/* The words of a line, as far as anything here needs them. */
+/* The words of a line, as far as this file needs them. */
 struct pieces {
 	const char *first;
 	const char *second; /* "" = none */
@@ -43,7 +43,7 @@ static struct pieces cut(struct arena *a, const char *text)
 	return p;
 }
 
-/* "listen web]": the bracket that is there is not part of the name. */
+/* "listen web]": the closing bracket is not part of the name. */
 static const char *without_bracket(struct arena *a, const char *text)
 {
 	const size_t len = strlen(text);
@@ -60,7 +60,7 @@ size_t reader_without_semicolon(const char *text, size_t len)
 	return len;
 }
 
-/* A section that nobody can name: nginx's "server {". Nothing is missed in it. */
+/* A section without a possible name: nginx's "server {". Nothing is reported as missing in it. */
 static void open_nameless(struct reader *r, struct at at)
 {
 	const char *name = arena_printf(r->doc->diag->arena, "server-of-line-%u", at.line);
@@ -69,7 +69,7 @@ static void open_nameless(struct reader *r, struct at at)
 	r->section->bad |= SECTION_BAD_LINE;
 }
 
-/* What stands in brackets for a block that is a section of ours; NULL when it is none. */
+/* The header in brackets for a block that corresponds to a section of ours; NULL if none does. */
 static const char *block_header(struct arena *a, const struct pieces *p)
 {
 	unsigned kind = section_kind(p->first, strlen(p->first));
@@ -110,7 +110,7 @@ static void open_block(struct reader *r, const char *text, struct at at)
 		if (hint == NULL)
 			hint = habit_translate(d->arena, p.first, &len);
 		diag_error(d, DIAG_SYNTAX, at, "there are no blocks, only sections");
-		diag_hint(d, "%s", hint != NULL ? hint : "leave out this line, its '}' and all between");
+		diag_hint(d, "%s", hint != NULL ? hint : "leave out this line, its '}' and all lines inside");
 		r->skip_depth = r->depth;
 	}
 }
@@ -118,17 +118,17 @@ static void open_block(struct reader *r, const char *text, struct at at)
 static void close_block(struct reader *r, struct at at)
 {
 	if (r->depth == 0) {
-		diag_error(r->doc->diag, DIAG_SYNTAX, at, "nothing is closed here");
+		diag_error(r->doc->diag, DIAG_SYNTAX, at, "there is nothing to close here");
 		diag_hint(r->doc->diag, "a section ends where the next one begins");
 		return;
 	}
-	/* Its '{' was reported, and the message said that both go. */
+	/* Its '{' was reported, and that message said to remove both. */
 	if (r->skip_depth == r->depth)
 		r->skip_depth = 0;
 	r->depth--;
 }
 
-/* nginx's "listen 80" is no section; HAProxy's "listen web" is. */
+/* nginx's "listen 80" is not a section; HAProxy's "listen web" is. */
 static bool is_name(const char *text)
 {
 	return text[0] != '\0' && text[strcspn(text, ":/*;[")] == '\0' &&
@@ -153,7 +153,7 @@ static bool take_header(struct reader *r, const char *text, struct at at)
 	}
 	if (kind == 0 || kind == IN_STATS || (proxy && !is_name(p.second)) || (!proxy && p.rest[0] != '\0'))
 		return false;
-	diag_error(d, DIAG_SYNTAX, at, "a section stands in brackets");
+	diag_error(d, DIAG_SYNTAX, at, "a section name must be in brackets");
 	if (!proxy)
 		diag_hint(d, "write [%s]", p.first);
 	else if (p.rest[0] == '\0')
@@ -192,7 +192,7 @@ bool reader_take_foreign(struct reader *r, const struct reader_line *line)
 	return take_header(r, line->text, at);
 }
 
-/* How much of `text` is its key, and its name when it must have one that is given; 0 = no key. */
+/* The length of the key in `text`, including its name if one is required and given; 0 = no key. */
 static size_t key_length(const char *text, const struct option **option)
 {
 	size_t len = 0, name, name_len;
@@ -223,7 +223,7 @@ bool reader_has_equals(const struct reader_line *line)
 	end = key_len + strspn(line->text + key_len, BLANKS);
 	if (end == equals)
 		return true;
-	/* Words between key and '=': a name, and nothing else, may stand there. */
+	/* Words between key and '=': only a name is allowed there. */
 	if ((o->flags & OPT_NAMED) == 0)
 		return false;
 	if (strcspn(line->text + end, ":/*") < equals - end)

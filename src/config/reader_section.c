@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader_section.c - the sections that headers open, and what is said of those that cannot be.
+ * reader_section.c - the sections that headers open, and messages about invalid ones.
  *
- * A section that nobody knows is judged as the one that was meant, so that no line of it is lost. Main
- * thread.
+ * An unknown section is validated as the one that was probably meant, so that all its lines are. Main thread.
  */
 #include "reader_state.h"
 
@@ -22,7 +21,7 @@ struct at reader_at(const struct reader *r, size_t offset, size_t len)
 	return at;
 }
 
-/* The name in a section header, when there must be one; NULL after reporting. */
+/* The name in a section header that requires one; NULL after reporting. */
 static const char *section_name(struct reader *r, const char *name, struct at at)
 {
 	struct diag *d = r->doc->diag;
@@ -41,7 +40,7 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 	return name;
 }
 
-/* The section of ours that stands for a block of nginx's; 0 for what none does. */
+/* Our section for a block of nginx; 0 if there is none. */
 static unsigned kind_of_block(const char *word)
 {
 	if (strcmp(word, "upstream") == 0)
@@ -49,8 +48,8 @@ static unsigned kind_of_block(const char *word)
 	return strcmp(word, "server") == 0 ? IN_LISTEN : 0;
 }
 
-/* Returns the kind that may have been meant; 0 for a section of HAProxy's or nginx's, whose lines are not
- * ours. */
+/* Returns the kind that may have been meant; 0 for a section of HAProxy or nginx, whose lines we do not
+ * have. */
 static unsigned report_unknown_section(struct reader *r, const char *word, const char *name, struct at at)
 {
 	static const unsigned kinds[] = {IN_GLOBAL, IN_STATS,	 IN_DEFAULTS,
@@ -68,8 +67,8 @@ static unsigned report_unknown_section(struct reader *r, const char *word, const
 	}
 	if (hint == NULL)
 		hint = suggest_translate(word);
-	if (hint == NULL && strcmp(word, "server") == 0) /* nginx's block; of HAProxy's line it is our key */
-		hint = "write [listen NAME]; a line 'server NAME = ADDRESS' stands in it";
+	if (hint == NULL && strcmp(word, "server") == 0) /* nginx's block; as HAProxy's line it is our key */
+		hint = "write [listen NAME]; a line 'server NAME = ADDRESS' belongs in it";
 	diag_error(d, DIAG_UNKNOWN_SECTION, at, "there is no section [%s]", word);
 	suggest_init(&s, word);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -94,14 +93,14 @@ static unsigned report_unknown_section(struct reader *r, const char *word, const
 	return IN_LISTEN;
 }
 
-/* Is this a name that a section may have? Reports nothing. */
+/* Is this a valid name of a section? Reports nothing. */
 static bool is_section_name(const char *name)
 {
 	return *name != '\0' && name[strspn(name, SECTION_NAME_CHARS)] == '\0' &&
 	       strlen(name) < CONFIG_NAME_MAX;
 }
 
-/* "[listn web]": its lines are judged all the same. "[web]" has its name where the word ought to be. */
+/* "[listn web]": its lines are still validated. "[web]" has the name in place of the word. */
 static void open_unknown_section(struct reader *r, const char *word, const char *name, struct at at)
 {
 	const unsigned kind = report_unknown_section(r, word, name, at);
@@ -109,13 +108,13 @@ static void open_unknown_section(struct reader *r, const char *word, const char 
 
 	if (kind == 0)
 		return;
-	/* What follows [global] has no name: it is no section that others can refer to. */
+	/* Text after [global] is not a name: other sections cannot refer to it. */
 	if ((kind & (IN_GLOBAL | IN_DEFAULTS)) != 0)
 		(void)document_add_broken(r->doc, meant);
 	r->section = document_add_guessed(r->doc, kind, is_section_name(meant) ? meant : "", at);
 }
 
-/* What stands between the brackets: "listen web". `at` is the place of its first word. */
+/* `inside` is the text between the brackets: "listen web". `at` is the place of its first word. */
 void reader_open_section(struct reader *r, const char *inside, struct at at)
 {
 	struct arena *a = r->doc->diag->arena;

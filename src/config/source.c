@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c - one text that configuration came from, kept line by line for the messages.
+ * source.c - one text of the configuration, kept line by line for messages.
  *
- * Reads files whole, pipes too (`-f <(generate)`). Judges nothing: that is the reader's part.
- * Main thread.
+ * Reads whole files, also pipes (`-f <(generate)`). Validates nothing: the reader does that. Main thread.
  */
 #include "weir/config/source.h"
 
@@ -25,7 +24,7 @@ struct source *source_new(struct arena *a, const char *name)
 	return s;
 }
 
-/* `text` lives in the arena and ends with a NUL. */
+/* `text` is in the arena and NUL-terminated. */
 static void keep_line(struct arena *a, struct source *s, const char *text, size_t len)
 {
 	s->lines = arena_grow(a, s->lines, s->line_count, sizeof(*s->lines));
@@ -37,7 +36,7 @@ void source_add_line(struct arena *a, struct source *s, const char *text, size_t
 	keep_line(a, s, arena_strndup(a, text, len), len);
 }
 
-/* Makes lines of `text`, in its place: it lives in the arena and has one byte more than `len`. */
+/* Splits `text` into lines in place: it is in the arena and has one byte more than `len`. */
 static void cut_lines(struct arena *a, struct source *s, char *text, size_t len)
 {
 	char *end = text + len;
@@ -71,11 +70,11 @@ static void release_file(void *bytes)
 	struct open_file *f = bytes;
 
 	if (f->fd_plus_one != 0)
-		(void)close(f->fd_plus_one - 1); /* it was only read */
+		(void)close(f->fd_plus_one - 1); /* only read from */
 	f->fd_plus_one = 0;
 }
 
-/* Everything from `fd` into one buffer of the arena; the length or -errno. */
+/* Reads everything from `fd` into one buffer of the arena; returns the length or -errno. */
 static ssize_t read_whole(struct arena *a, int fd, char **out)
 {
 	size_t room = SOURCE_CHUNK, used = 0;
@@ -108,7 +107,7 @@ static ssize_t read_whole(struct arena *a, int fd, char **out)
 int source_add_file(struct arena *a, struct source *s, bool regular)
 {
 	struct open_file *f = arena_alloc_owner(a, sizeof(*f), release_file);
-	/* Without O_NONBLOCK the open of a FIFO that nobody writes would wait. */
+	/* Without O_NONBLOCK, opening a FIFO without a writer would block. */
 	int fd = open(s->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_NONBLOCK : 0));
 	char *bytes = NULL;
 	struct stat st;
@@ -134,7 +133,7 @@ const char *source_why_unread(int err)
 	check(err < 0);
 	if (err == -EFBIG)
 		return "it is larger than a configuration can be";
-	return err == -EINVAL ? "it is no regular file" : strerror(-err);
+	return err == -EINVAL ? "it is not a regular file" : strerror(-err);
 }
 
 const char *source_beside(struct arena *a, const struct source *s, const char *path)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * suggest.c - the nearest word, and what words of HAProxy and nginx are called here.
+ * suggest.c - finds the closest word, and our equivalents of HAProxy and nginx words.
  *
  * Any thread.
  */
@@ -10,7 +10,7 @@
 
 #include "weir/base/check.h"
 
-/* Longer words are not compared: nobody mistypes one of our keys that far. */
+/* Longer words are not compared: they are not misspelt keys of ours. */
 #define SUGGEST_WORD_MAX 48
 
 static const struct foreign {
@@ -72,7 +72,7 @@ void suggest_init(struct suggest *s, const char *wanted)
 	s->wanted = wanted;
 	s->best = NULL;
 	s->thing = NULL;
-	/* One slip in a short word, one in three letters of a longer one; never the whole word. */
+	/* One error in a short word, one per three letters in a longer one; never the whole word. */
 	s->distance = len < 2 ? 1 : len < 4 ? 2 : len / 3 + 1;
 }
 
@@ -87,8 +87,8 @@ void suggest_offer(struct suggest *s, const char *word, const void *thing)
 	s->thing = thing;
 }
 
-/* How much of `text` is `word`; 0 = it does not begin with it. A blank of `word` is any run of blanks in
- * `text`, and a '*' at its end the rest of a word. */
+/* The length of `word` at the beginning of `text`; 0 = not there. A blank in `word` matches any run of blanks
+ * in `text`, and a '*' at its end the rest of a word. */
 static size_t match_words(const char *text, const char *word)
 {
 	size_t i = 0;
@@ -118,7 +118,7 @@ const char *suggest_foreign(enum foreign_place place, const char *text, size_t *
 		const struct foreign *f = &foreign_words[i];
 		size_t n = f->place == place ? match_words(text, f->word) : 0;
 
-		/* Of two that fit, the one that says more: "option httpchk" before "option". */
+		/* If two match, the more specific one: "option httpchk" before "option". */
 		if (n == 0 || strlen(f->word) <= longest)
 			continue;
 		longest = strlen(f->word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * values.c - numbers, durations and sizes as people write them, and back.
+ * values.c - parses and prints numbers, durations and sizes as people write them.
  *
  * Any thread.
  */
@@ -15,7 +15,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/digit.h"
 
-/* Largest first, so that printing takes the largest that fits. */
+/* Largest first, so that printing uses the largest that fits. */
 static const struct duration_unit {
 	const char *name;
 	int64_t ns;
@@ -24,7 +24,7 @@ static const struct duration_unit {
 	{"s", NS_PER_SEC},	   {"ms", NS_PER_MS},	     {"us", NS_PER_US},
 };
 
-/* Reads digits (and '_' between two of them when `underscores`) from `*text` and moves it on. */
+/* Reads digits (and '_' between two of them if `underscores`) from `*text` and advances it. */
 static int take_digits(const char **text, bool underscores, uint64_t *number)
 {
 	const char *p = *text;

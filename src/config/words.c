@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * words.c - a value cut into words: quotes taken off, variables put in, columns kept.
+ * words.c - splits a value into words: removes quotes, expands variables, keeps columns.
  *
- * Refuses open quotes, undefined variables and variables with control bytes in them.
- * Main thread.
+ * Rejects open quotes, undefined variables and variables with control bytes in them. Main thread.
  */
 #include "weir/config/words.h"
 
@@ -14,7 +13,7 @@
 
 #include "weir/base/check.h"
 
-/* One value being cut. */
+/* The value being split. */
 struct cutter {
 	struct diag *diag;
 	struct at start; /* of the value */
@@ -95,7 +94,7 @@ size_t words_escape_len(const char *text)
 	return text[0] == '\\' && (text[1] == '"' || text[1] == '\\') ? 2 : 0;
 }
 
-/* The text for the variable whose inside ("VAR:-default") is `inside`; NULL after reporting. */
+/* The value of the variable written as `inside` ("VAR:-default"); NULL after reporting. */
 static const char *look_up(struct cutter *c, const char *inside, struct at at)
 {
 	size_t name_len = strcspn(inside, ":");
@@ -139,7 +138,7 @@ static int put_variable(struct cutter *c, size_t len)
 		bool blank = *text == ' ' || *text == '\t';
 
 		if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f) {
-			diag_error(c->diag, DIAG_BAD_VARIABLE, at, "this variable holds a control byte");
+			diag_error(c->diag, DIAG_BAD_VARIABLE, at, "this variable contains a control byte");
 			return -EINVAL;
 		}
 		if (blank && c->quote == 0)
@@ -151,7 +150,7 @@ static int put_variable(struct cutter *c, size_t len)
 	return 0;
 }
 
-/* Takes what is at `pos`: a variable, a quote, a blank or a byte of a word. */
+/* Handles the item at `pos`: a variable, a quote, a blank or a byte of a word. */
 static int cut_next(struct cutter *c)
 {
 	char byte = c->value[c->pos];
@@ -268,7 +267,7 @@ void words_print_quoted(const char *text, FILE *out)
 	while (*text != '\0') {
 		size_t quotes = strspn(text, "'"), others = strcspn(text, "'");
 
-		/* Quotes inside are written as the shell does it: close, quote them, open again. */
+		/* Quotes inside are written as in a shell: close, quote them, reopen. */
 		if (quotes > 0)
 			fprintf(out, "'\"%.*s\"'", (int)quotes, text);
 		else

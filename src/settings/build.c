@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * build.c - understands the lines of a document: each is one option of the table, or an error.
+ * build.c - interprets the lines of a document: each is one option of the table, or an error.
  *
- * [defaults] is read first, wherever it stands; each section begins as its copy. Refuses unknown
- * keys, keys in the wrong section and keys given twice. Main thread.
+ * [defaults] is read first, wherever it is; each section begins as a copy of it. Rejects unknown keys, keys
+ * in the wrong section and keys given twice. Main thread.
  */
 #include "build.h"
 
@@ -20,12 +20,12 @@ struct pass {
 	struct build *build;
 	struct section *section;
 	struct proxy *proxy;	   /* NULL in [global] and [defaults] */
-	void *base;		   /* what its scalar options fill */
-	const struct entry **seen; /* one an option: the line that gave it first */
-	const struct entry **from; /* one an option: the line that its value is from */
+	void *base;		   /* the structure that its scalar options set */
+	const struct entry **seen; /* one per option: the first line that set it */
+	const struct entry **from; /* one per option: the line that its value comes from */
 };
 
-/* What else fails when a line with this option does. */
+/* The part of a section that fails when a line with this option does. */
 static unsigned bad_of(const struct option *o)
 {
 	if (o->type == OPT_BIND)
@@ -57,7 +57,7 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 		return;
 	}
 	if (hint == NULL && word != NULL) {
-		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is no key, it is a word of another line%s",
+		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is not a key but a word of another line%s",
 			   word->key, option_version_note(word));
 		diag_hint(d, "it belongs in %s: %s", option_places(word->sections, places), word->example);
 		p->section->bad |= SECTION_BAD_LINE;
@@ -121,7 +121,7 @@ static int check_name(struct pass *p, const struct entry *e, const struct option
 	return -EINVAL;
 }
 
-/* May this option stand here and now? 0, or -EINVAL after reporting. */
+/* Is this option allowed here and now? 0, or -EINVAL after reporting. */
 static int check_allowed(struct pass *p, const struct entry *e, const struct option *o)
 {
 	struct diag *d = p->build->diag;
@@ -180,7 +180,7 @@ static int read_server(struct pass *p, const struct entry *e, const struct setti
 	name_at.len = (unsigned)strlen(match->name);
 	check(name_at.len < sizeof(server.name));
 	memcpy(server.name, match->name, name_at.len);
-	/* A server that failed is kept all the same: its name is taken. Nothing is built from it. */
+	/* A server that failed is still kept, because its name is taken. Nothing is built from it. */
 	x->servers = arena_grow(a, x->servers, x->server_count, sizeof(*x->servers));
 	x->server_at = arena_grow(a, x->server_at, x->server_count, sizeof(*x->server_at));
 	x->server_words = arena_grow(a, x->server_words, x->server_count, sizeof(*x->server_words));
@@ -206,7 +206,7 @@ static int read_route(struct pass *p, const struct entry *e, const struct settin
 	return 0;
 }
 
-/* A section's own lists take the place of those of [defaults]; further lines add to them. */
+/* A section's own lists replace those of [defaults]; further lines add to them. */
 static void begin_list(struct pass *p, const struct entry *e, const struct setting *s)
 {
 	void *field = (char *)p->base + s->option->offset;
@@ -219,7 +219,7 @@ static void begin_list(struct pass *p, const struct entry *e, const struct setti
 		memset(field, 0, sizeof(struct config_ids));
 }
 
-/* timeout-idle stands for two keys, which win over it in their own section, before and after it. */
+/* timeout-idle sets two keys, which override it in their own section, whether before or after it. */
 static int read_idle(struct pass *p, const struct entry *e, const struct setting *s)
 {
 	ptrdiff_t client = option_find(IN_LISTEN, "timeout-client").option - options;
@@ -268,7 +268,7 @@ static int read_backend_name(struct pass *p, const struct setting *s)
 	return 0;
 }
 
-/* The line has no '=' after its key: says how we write it, with the words as HAProxy means them. */
+/* Reports a line without '=' after its key: shows our syntax, with the words as HAProxy means them. */
 static void report_plain(struct pass *p, const struct entry *e, const struct option_match *match,
 			 struct words *words)
 {
@@ -288,7 +288,7 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 		diag_hint(d, "for example: %s", o->example);
 }
 
-/* Is what stands in a line without '=' worth reading? */
+/* Is the content of a line without '=' worth reading? */
 static bool can_go_on(const struct option_match *match, const struct setting *s)
 {
 	const struct option *o = match->option;
@@ -298,7 +298,7 @@ static bool can_go_on(const struct option_match *match, const struct setting *s)
 		return false;
 	if (match->name[0] != '\0' || !needs_name(o))
 		return true;
-	/* A server without a name is no server, but its words are judged. */
+	/* A server without a name is not a server, but its words are validated. */
 	if (o->type == OPT_SERVER)
 		(void)setting_parse_server(s, &nameless);
 	return false;
@@ -348,7 +348,7 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 	}
 }
 
-/* A line below a header that nobody understands: one of [global] is where it belongs, as far as we know. */
+/* Reads a line below an unknown header: an option of [global] may well be in the right place. */
 static void read_guessed(struct pass *p, const struct entry *e)
 {
 	const struct option_match match = option_find(IN_GLOBAL, e->key);
@@ -376,7 +376,7 @@ static void read_entry(struct pass *p, const struct entry *e)
 		report_unknown_key(p, e);
 		return;
 	}
-	/* Of a line without '=' the missing name is in the hint. */
+	/* For a line without '=' the hint already mentions the missing name. */
 	needs_check = (match.option->flags & OPT_NAMED) != 0 && !(e->plain && match.name[0] == '\0');
 	if (needs_check && check_name(p, e, &match) != 0) {
 		p->section->bad |= bad_of(match.option);
@@ -388,7 +388,7 @@ static void read_entry(struct pass *p, const struct entry *e)
 		p->from[match.option - options] = e;
 }
 
-/* Which lines the values of a section are from. */
+/* The lines that the values of a section come from. */
 static struct config_origins origins_of(const struct pass *p)
 {
 	struct arena *a = p->build->diag->arena;
@@ -420,12 +420,12 @@ static struct config_origins read_section(struct build *b, struct section *secti
 	return origins_of(&p);
 }
 
-/* Gives servers what their section says and they do not. */
+/* Gives servers the settings of their section that they do not set themselves. */
 static void finish_servers(struct arena *a, struct proxy *p)
 {
 	bool checked = p->set.check.kind != CONFIG_CHECK_OFF;
 
-	/* "check" at a server of a section without a check is a check of TCP, for that server alone. */
+	/* "check" on a server in a section without a check means a TCP check for that server only. */
 	for (size_t i = 0; i < p->server_count && !checked; i++) {
 		if (p->servers[i].check)
 			p->set.check.kind = CONFIG_CHECK_TCP;
@@ -466,7 +466,7 @@ static void set_built_in(struct build *b)
 	b->built_in = b->defaults;
 }
 
-/* Without any log line there is the one of the table. */
+/* Without any log line the table's default applies. */
 static void set_default_log(struct build *b)
 {
 	struct config_log *log;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * config_reading.c - one reading of an input: read, understand, check, and what is said at the end.
+ * config_reading.c - one reading of an input: read, interpret, validate, and the closing message.
  *
- * Runs out of memory in words: see arena.h. Opens nothing but the files named.
+ * Running out of memory is reported: see arena.h. Opens only the files named. Main thread.
  */
 #include "weir/settings/config_reading.h"
 
@@ -29,12 +29,12 @@ static void read_input(struct load *l, const struct config_input *input)
 	for (size_t i = 0; i < input->override_count; i++)
 		source_add_line(&l->arena, overrides, input->overrides[i], strlen(input->overrides[i]));
 	overrides->index = (unsigned)l->doc.source_count;
-	/* With a file missing, "no file has that section" would be no news. */
+	/* With a file missing, "no file has that section" would be redundant. */
 	if (l->diag.errors == 0 || l->doc.first != NULL)
 		override_apply(&l->doc, overrides);
 }
 
-/* What the messages are about as a whole: a folder stays a folder. */
+/* The name of the input in the closing message: a directory is named as such. */
 static char *name_of(struct arena *a, const struct config_input *input)
 {
 	if (input->text != NULL)
@@ -46,7 +46,7 @@ static char *name_of(struct arena *a, const struct config_input *input)
 
 static struct config *make_config(struct load *l, struct build *b, const struct config_input *input)
 {
-	/* The snapshot takes the arena over: what belongs to it is made before. */
+	/* The snapshot takes over the arena, so everything that belongs to it is allocated before. */
 	char *name = name_of(&l->snapshot, input);
 	struct config *c = build_snapshot(b, &l->snapshot);
 
@@ -55,8 +55,8 @@ static struct config *make_config(struct load *l, struct build *b, const struct 
 	return c;
 }
 
-/* Everything that allocates; NULL after errors. Returns at once when memory runs out: then
- * `*finished` stays false. What is set after setjmp() lies with the caller, so that it is kept. */
+/* Does everything that allocates; NULL after errors. Returns at once when memory runs out: then `*finished`
+ * stays false. Variables set after setjmp() belong to the caller, so that they keep their values. */
 static struct config *read_and_build(struct load *l, const struct config_input *input, bool *finished)
 {
 	struct build b = {.diag = &l->diag, .doc = &l->doc};

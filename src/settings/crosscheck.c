@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * crosscheck.c - what no single line shows: names, references, addresses used twice.
+ * crosscheck.c - checks what a single line cannot show: names, references, addresses used twice.
  *
- * Runs also when single lines were wrong, so that one run shows every mistake; what had an error
- * of its own is not reported again for what follows from it. Main thread.
+ * Also runs when single lines were wrong, so that one run shows every mistake; consequences of an error
+ * already reported are not reported again. Main thread.
  */
 #include "build.h"
 
@@ -145,7 +145,7 @@ static bool is_wildcard(const struct config_bind *b)
 	return IN6_IS_ADDR_UNSPECIFIED(&b->addr.addr.in6.sin6_addr);
 }
 
-/* Which families a TCP bind takes: [::] takes both unless it says v6only, as the kernel has it. */
+/* Does a TCP bind accept IPv4? [::] accepts both families unless it has v6only, as in the kernel. */
 static bool takes_four(const struct config_bind *b)
 {
 	if (b->addr.addr.sa.sa_family == AF_INET)
@@ -169,8 +169,8 @@ static bool fd_clash(const struct addr_spec *x, const struct addr_spec *y)
 	return x->kind == ADDR_FD && y->kind == ADDR_FD && strcmp(x->host, y->host) == 0;
 }
 
-/* Would the kernel refuse to listen on both? It refuses one address beside the wildcard of its
- * family, too. A port of 0 is another one each time. */
+/* Would the kernel refuse to listen on both? It also refuses an address together with the wildcard of its
+ * family. Port 0 is a different port each time. */
 static bool binds_clash(const struct config_bind *x, const struct config_bind *y)
 {
 	if (x->addr.kind == ADDR_FD || y->addr.kind == ADDR_FD)
@@ -190,7 +190,7 @@ static void report_bind(struct build *b, struct at at, struct at first)
 	diag_hint(b->diag, "first on %s", diag_where(b->diag, at, first));
 }
 
-/* Is bind `n` of proxy `i` bound before? Reports the first place. */
+/* Is the address of bind `n` of proxy `i` used earlier? Reports the first place. */
 static void check_bind(struct build *b, size_t i, size_t n)
 {
 	const struct proxy *p = &b->proxies[i];
@@ -226,7 +226,7 @@ static void check_bind_names(struct build *b, const struct proxy *p)
 	}
 }
 
-/* A configuration that does nothing is a mistake, unless its sections are what is wrong. */
+/* A configuration that does nothing is a mistake, unless its sections had errors. */
 static void check_any_frontend(struct build *b)
 {
 	struct at whole = {.source = b->doc->sources[0]};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * crosscheck_options.c - the options of one section beside each other.
+ * crosscheck_options.c - checks the options of one section against each other.
  *
- * Warns about what has no effect where its line says otherwise; refuses what would let anybody claim
- * an address. What comes from [defaults] is not warned about: it is meant for other sections too. Nor is
- * a line that says what would be so without it, as -T prints them. Main thread.
+ * Warns about a line that has no effect although it sets something; rejects options that would let anybody
+ * claim an address. Values from [defaults] get no warning, because they are meant for other sections too. Nor
+ * do lines that state the default, as -T prints them. Main thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static char *value_text(const struct option *o, const struct config_proxy *set)
 	return NULL;
 }
 
-/* Is the value what it would be without any line? */
+/* Is the value the built-in default? */
 static bool is_built_in(const struct build *b, const struct proxy *p, const struct option *o)
 {
 	char *value, *built_in;
@@ -45,7 +45,7 @@ static bool is_built_in(const struct build *b, const struct proxy *p, const stru
 	return same;
 }
 
-/* Notes that the section has this option from [defaults], if it has, and in vain. */
+/* Records that the section has this option from [defaults], without effect, if that is so. */
 static void note_idle(struct build *b, struct proxy *p, size_t option)
 {
 	const struct config_origins *d = &b->defaults_origins;
@@ -60,7 +60,7 @@ static void note_idle(struct build *b, struct proxy *p, size_t option)
 	}
 }
 
-/* Option `key` changes nothing in this section: said where its own line says otherwise. */
+/* Option `key` has no effect in this section: warns if the section's own line sets it. */
 static void no_effect(struct build *b, struct proxy *p, const char *key, const char *why, const char *hint)
 {
 	const struct option *o = option_find(p->section->kind, key).option;
@@ -79,7 +79,7 @@ static void no_effect(struct build *b, struct proxy *p, const char *key, const c
 static bool any_unix_bind(const struct proxy *p)
 {
 	for (size_t i = 0; i < p->bind_count; i++) {
-		/* What was passed to us may be anything. */
+		/* An inherited socket may be anything. */
 		if (p->binds[i].addr.kind == ADDR_UNIX || p->binds[i].addr.kind == ADDR_FD)
 			return true;
 	}
@@ -95,7 +95,7 @@ static bool any_proxy_bind(const struct proxy *p)
 	return false;
 }
 
-/* Without a list of those who may, "a header or none" is "any address you like". */
+/* Without a list of trusted clients, "a header or none" means "any address you like". */
 static void check_optional(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 0; i < p->bind_count; i++) {
@@ -112,7 +112,7 @@ static void check_optional(struct build *b, const struct proxy *p)
 
 static void check_front(struct build *b, struct proxy *p)
 {
-	/* A bind line that failed may have had the word. */
+	/* A failed bind line may have had the word. */
 	bool binds_known = (p->section->bad & SECTION_BAD_BIND) == 0 && p->bind_count > 0;
 
 	check_optional(b, p);
@@ -122,10 +122,10 @@ static void check_front(struct build *b, struct proxy *p)
 			  "write for example: bind = :443 accept-proxy");
 	if (binds_known && !any_unix_bind(p))
 		no_effect(b, p, "allow-uid", "no bind line is a Unix socket",
-			  "over TCP nobody knows the user: see 'allow-from'");
+			  "over TCP the user is unknown: see 'allow-from'");
 }
 
-/* A word of a server line that only works beside another one. */
+/* Warns about a word of a server line that works only together with another one. */
 static void warn_word(struct build *b, const struct proxy *p, size_t i, const char *key, const char *why,
 		      const char *hint)
 {
@@ -142,16 +142,16 @@ static void check_server(struct build *b, const struct proxy *p, size_t i)
 	const struct config_server *s = &p->servers[i];
 
 	if (s->maxqueue > 0 && s->maxconn == 0)
-		warn_word(b, p, i, "maxqueue", "without 'maxconn' nobody waits",
+		warn_word(b, p, i, "maxqueue", "without 'maxconn' no client waits",
 			  "add maxconn=N to this server");
 	if (!s->check && s->check_port != 0)
 		warn_word(b, p, i, "check-port", "this server is not checked", "add the word check");
 	if (s->send_proxy != CONFIG_SEND_PROXY_V2)
-		warn_word(b, p, i, "proxy-v2-options", "this server gets no header of version 2",
+		warn_word(b, p, i, "proxy-v2-options", "this server gets no version 2 header",
 			  "add send-proxy=v2");
 }
 
-/* The first server without a limit takes all that come to it: those behind it get nothing. */
+/* The first server without a limit takes every connection: the servers after it get none. */
 static void check_first(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 0; i < p->server_count; i++) {
@@ -169,7 +169,7 @@ static void check_first(struct build *b, const struct proxy *p)
 	}
 }
 
-/* Options that say how checks are done or what comes of them. */
+/* Options that control health checks or their consequences. */
 static void check_checks(struct build *b, struct proxy *p)
 {
 	static const char hint[] = "add a line such as: check = tcp";
@@ -208,7 +208,7 @@ static void check_back(struct build *b, struct proxy *p)
 {
 	static const char *const queue_keys[] = {"maxqueue", "timeout-queue"};
 
-	/* What failed may have had the word that is missed. */
+	/* A failed line may have had the missing word. */
 	if ((p->section->bad & SECTION_BAD_SERVER) != 0 || p->server_count == 0)
 		return;
 	for (size_t i = 0; i < p->server_count; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * crosscheck_proxy.c - PROXY headers that anybody may send, and what would believe them.
+ * crosscheck_proxy.c - PROXY headers that anybody may send, and options that would believe them.
  *
- * Warns once for a frontend, and names each option that goes by what a header says: addresses, ports, TLVs.
- * A Unix socket is left out: its mode and allow-uid say who may connect. What is only logged is no reason
- * to warn. Main thread.
+ * Warns once per frontend, and names each option that relies on the content of a header: addresses, ports,
+ * TLVs. Unix sockets are exempt: their mode and allow-uid determine who may connect. Logging alone is no
+ * reason to warn. Main thread.
  */
 #include <string.h>
 
@@ -12,19 +12,19 @@
 #include "build.h"
 #include "setting.h"
 
-/* The sentence that grows: "'deny-from' (line 4), 'send-proxy' (line 9 and 2 more)". */
+/* The sentence being built: "'deny-from' (line 4), 'send-proxy' (line 9 and 2 more)". */
 struct believers {
 	struct build *b; /* borrows */
-	struct at at;    /* of the word that is warned about: lines of its file need no name */
+	struct at at;    /* place of the warning: lines in the same file need no file name */
 	const char *text;
-	bool passes; /* a server is to get TLVs of clients */
-	/* The one that is being added: all of one kind come one behind the other. */
+	bool passes; /* a server gets TLVs from clients */
+	/* The option being added: all of one kind come in a row. */
 	const char *key;
 	struct config_place first;
 	unsigned count;
 };
 
-/* Puts what was counted into the sentence. */
+/* Adds the counted lines to the sentence. */
 static void flush(struct believers *all)
 {
 	struct arena *a = all->b->diag->arena;
@@ -69,7 +69,7 @@ static void add_option(struct believers *all, const struct proxy *p, const char 
 			add(all, key, d->list[i].place);
 }
 
-/* ---- what believes a header ---- */
+/* ---- options that believe a header ---- */
 
 static void look_at_servers(struct believers *all, const struct proxy *back)
 {
@@ -125,9 +125,9 @@ static void look_at_frontend(struct believers *all, const struct proxy *p)
 			add(all, "use-backend", p->routes[i].place);
 }
 
-/* ---- who is believed ---- */
+/* ---- clients that are believed ---- */
 
-/* The first bind line where anybody may send a header; NULL = none. What was passed to us may be TCP. */
+/* The first bind line where anybody may send a header; NULL = none. An inherited socket may be TCP. */
 static const struct word *find_open_bind(const struct build *b, const struct proxy *p)
 {
 	for (size_t i = 0; i < p->bind_count; i++)
@@ -137,7 +137,7 @@ static const struct word *find_open_bind(const struct build *b, const struct pro
 	return NULL;
 }
 
-/* Is there such a line, be it a wrong one, or wrongly spelt? One that nobody understands may be it. */
+/* Is there a `trusted` line, even a wrong or misspelt one? An unknown line may be meant as one. */
 static bool names_trusted(const struct proxy *p)
 {
 	const unsigned kind = p->section->kind;

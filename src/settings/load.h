@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * load.h - one reading of the configuration: what config_read() and its files share.
+ * load.h - one reading of the configuration: shared by config_read() and its files.
  *
- * Everything lives in the arena, also what is open at a moment, so that running out of memory
- * leaves nothing behind. Main thread.
+ * The arena owns everything, including open files, so that running out of memory leaves nothing behind. Main
+ * thread.
  */
 #ifndef WEIR_SETTINGS_LOAD_H
 #define WEIR_SETTINGS_LOAD_H
@@ -14,17 +14,17 @@
 #include "weir/config/document.h"
 
 struct load {
-	struct arena arena;    /* of the reading */
-	struct arena snapshot; /* of its result */
+	struct arena arena;    /* arena of the reading */
+	struct arena snapshot; /* arena of its result */
 	jmp_buf no_memory;
-	const char *name; /* what the summary is about */
+	const char *name; /* the name in the summary */
 	struct diag diag;
 	struct document doc;
 	unsigned include_count;
-	unsigned depth; /* of includes, now */
+	unsigned depth; /* current depth of includes */
 };
 
-/* Reads a file or a directory that the command line names. */
+/* Reads a file or directory named on the command line. */
 void load_path(struct load *l, const char *path);
 /* Reads what `source` itself includes. */
 void load_includes_of(struct load *l, const struct source *source);

@@ -3,8 +3,8 @@
  * load_files.c - which files are read, in which order, and what they include.
  *
  * Reads files, directories (their *.ini, sorted bytewise) and what they include, each file once.
- * What is not named on the command line must be a regular file: an include of a FIFO would wait for
- * ever, one of a device would read what is no configuration. Main thread.
+ * Files not named on the command line must be regular files: including a FIFO would block for ever, and a
+ * device does not contain a configuration. Main thread.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,18 +19,18 @@
 #include "weir/config/words.h"
 #include "load.h"
 
-/* More files, or includes in includes, than anybody means. */
+/* More files, or deeper includes, than anybody intends. */
 #define LOAD_FILES_MAX 1000
 #define LOAD_DEPTH_MAX 8
 
 enum file_kind {
 	FILE_NAMED, /* on the command line: may be a pipe */
-	FILE_FOUND, /* by an include or in a directory: must be a regular file */
+	FILE_FOUND, /* found by an include or in a directory: must be a regular file */
 };
 
 static void read_file(struct load *l, const char *path, enum file_kind kind, const struct at *from);
 
-/* What is wrong with a file as a whole: at the include line, else at the file. */
+/* Reports an error about a whole file: at the include line, if any, otherwise at the file. */
 static void report_file(struct load *l, const char *path, const struct at *from, const char *what)
 {
 	struct at whole = {0};
@@ -57,7 +57,7 @@ static void release_glob(void *bytes)
 	globfree(bytes);
 }
 
-/* A pattern may match nothing; a plain name must be there. */
+/* A pattern may match nothing; a plain name must exist. */
 static void read_include(struct load *l, const char *path, const struct at *from)
 {
 	bool pattern = strpbrk(path, "*?[") != NULL;
@@ -93,7 +93,7 @@ void load_includes_of(struct load *l, const struct source *source)
 		if (e->key_at.source != source || o == NULL || o->type != OPT_INCLUDE)
 			continue;
 		if (words_split(&l->diag, e->value_at, e->value, &words) != 0) {
-			/* build_document() will split it again and report it: once is enough. */
+			/* build_document() will split it again and report the error then. */
 			l->diag.errors = errors;
 			l->diag.count--;
 			continue;
@@ -147,7 +147,7 @@ static int bytewise(const struct dirent **a, const struct dirent **b)
 }
 
 struct names {
-	struct dirent **list; /* owns, and each of them */
+	struct dirent **list; /* owns the array and each entry */
 	int count;
 };
 

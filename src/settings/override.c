@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * override.c - the -o arguments: "SECTION.KEY=VALUE" in place of what the files say.
+ * override.c - the -o arguments: "SECTION.KEY=VALUE" replaces the lines of the files.
  *
- * Replaces lines of the document before anything is understood, so that an override is checked
- * and reported like any line. Refuses sections that no file has. Main thread.
+ * Replaces lines of the document before interpretation, so that an override is validated and reported like
+ * any line. Rejects sections that no file has. Main thread.
  */
 #include <string.h>
 
 #include "weir/config/suggest.h"
 #include "build.h"
 
-/* One argument, taken apart. */
+/* One argument, split into its parts. */
 struct override {
 	struct document *doc;
 	const char *text;
@@ -26,7 +26,7 @@ static struct at part_at(const struct override *o, size_t offset, size_t len)
 	return at;
 }
 
-/* The section that the `len` bytes before a dot name, or NULL. */
+/* The section named by the `len` bytes before a dot, or NULL. */
 static struct section *section_named(const struct override *o, size_t len)
 {
 	size_t word_len = strcspn(o->text, " .=");
@@ -43,7 +43,8 @@ static struct section *section_named(const struct override *o, size_t len)
 	return document_find(o->doc, kind, name + strspn(name, " "));
 }
 
-/* Names may hold dots: the first dot that a known section ends at counts. Its offset in `*dot`. */
+/* Names may contain dots: the first dot that ends the name of a known section counts. Its offset goes to
+ * `*dot`. */
 static struct section *find_section(const struct override *o, size_t equals, size_t *dot)
 {
 	for (size_t i = 0; i < equals; i++) {
@@ -75,7 +76,7 @@ static void report_no_section(const struct override *o, size_t equals)
 	}
 	diag_error(d, DIAG_UNKNOWN_SECTION, part_at(o, 0, len), "no file has a section [%s]", written);
 	suggest_init(&near, written);
-	/* These two need not be in a file. */
+	/* These two need not occur in a file. */
 	suggest_offer(&near, section_word(IN_GLOBAL), NULL);
 	suggest_offer(&near, section_word(IN_DEFAULTS), NULL);
 	for (const struct section *s = o->doc->first; s != NULL; s = s->next) {
@@ -92,7 +93,7 @@ static void report_no_section(const struct override *o, size_t equals)
 		diag_hint(d, "did you mean '%s'?", near_kind);
 }
 
-/* Does the line `e` say what the new one says too? */
+/* Does the new line replace the line `e`? */
 static bool replaces(const struct entry *e, unsigned kind, const struct option_match *by)
 {
 	struct option_match old = option_find(kind, e->key);

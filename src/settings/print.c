@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * print.c - a snapshot as a file that reads back to the same snapshot (-T).
+ * print.c - prints a snapshot as a file that reads back to the same snapshot (-T).
  *
- * Every option in force is printed, from the rows of the table, so a new row needs nothing here.
- * Variables and includes have been put in. [defaults] have only what changes nothing in a section that
- * has it from there: as a line of that section it would be warned about. Where each line comes from can
- * stand behind it as a comment, which changes nothing for who reads it. Main thread.
+ * Every option in force is printed, from the rows of the table, so a new row needs no code here. Variables
+ * and includes are expanded. [defaults] contains only options without effect in a section that inherits them:
+ * as a line of that section they would cause a warning. The origin of each line can follow it as a comment,
+ * which does not affect reading it back. Main thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 
 /* Where the comments begin, unless a line is longer. */
 #define ORIGIN_COLUMN 44
-/* Of a longer file name only the end is shown. */
+/* If a file name is longer, only its end is shown. */
 #define ORIGIN_NAME_MAX 200
-/* Networks and users of one line. */
+/* Networks or users per line. */
 #define LIST_LINE 8
 
 struct printer {
@@ -30,15 +30,15 @@ struct printer {
 	size_t len;
 };
 
-/* Where the next line is written to; end_line() sends it on. */
+/* The stream for the next line; end_line() writes it out. */
 static FILE *begin_line(struct printer *p)
 {
 	p->line = p->origins ? open_memstream(&p->text, &p->len) : NULL;
-	/* Without memory it lacks its comment, nothing else. */
+	/* When out of memory the line only lacks its comment. */
 	return p->line != NULL ? p->line : p->out;
 }
 
-/* A comment is one line, whatever a file is called. */
+/* A comment is one line, whatever the name of a file. */
 static void print_clean(FILE *out, const char *text)
 {
 	size_t len = strlen(text), skip = len > ORIGIN_NAME_MAX ? len - ORIGIN_NAME_MAX : 0;
@@ -58,7 +58,7 @@ static void print_place(const struct printer *p, const struct config_place *plac
 	if (defaults)
 		fputs("[defaults], ", out);
 	print_clean(out, place->file);
-	/* -o arguments are no file; they are shown as a shell takes them. */
+	/* -o arguments are not a file; they are shown as a shell accepts them. */
 	if (strcmp(place->file, "-o") == 0 && place->line <= p->config->override_count) {
 		const char *text = p->config->overrides[place->line - 1];
 
@@ -113,7 +113,7 @@ static bool is_idle(const struct config_origins *o, const struct option *option)
 	return false;
 }
 
-/* Ends the line of an option: the section's own line gave it, else [defaults], else the table. */
+/* Ends the line of an option, whose origin is the section's own line, else [defaults], else the table. */
 static void end_option(struct printer *p, const struct option *o, const struct config_origins *own)
 {
 	const struct config_place *place = find_origin(own, (size_t)(o - options));
@@ -162,7 +162,7 @@ static void print_global(struct printer *p, const struct config_global *g)
 	}
 }
 
-/* A snapshot keeps of each option what its side uses; the rows want it as a section has it. */
+/* A snapshot stores each option on the side that uses it; the rows need it as in a section. */
 static struct config_proxy proxy_of_frontend(const struct config_frontend *f)
 {
 	struct config_proxy p = {
@@ -223,7 +223,7 @@ static void print_users(struct printer *p, const struct config_frontend *f, cons
 	}
 }
 
-/* A list of a frontend, whose row cannot print it. */
+/* Prints a list of a frontend, which its row cannot print. */
 static void print_list(struct printer *p, const struct config_frontend *f, const struct option *o)
 {
 	if (o->type == OPT_USERS)
@@ -267,7 +267,7 @@ static void print_binds(struct printer *p, const struct config_frontend *f)
 	}
 }
 
-/* What a server has from its section is not said again. */
+/* Settings that a server inherits from its section are not repeated. */
 static void print_server_words(const struct config_backend *b, const struct config_server *server, FILE *out)
 {
 	struct config_server own = *server;
@@ -337,7 +337,7 @@ static void print_backend(struct printer *p, const struct config_backend *b)
 	print_servers(p, b);
 }
 
-/* Who has this option of [defaults] in vain: the first frontend, or the first backend. */
+/* The first frontend, or else backend, in which this option of [defaults] has no effect. */
 static const struct config_frontend *idle_frontend(const struct config *c, const struct option *o)
 {
 	for (size_t i = 0; (o->effect & IN_FRONTEND) != 0 && i < c->frontend_count; i++) {
@@ -356,7 +356,7 @@ static const struct config_backend *idle_backend(const struct config *c, const s
 	return NULL;
 }
 
-/* What is idle somewhere has one value everywhere where it is: that of [defaults]. */
+/* An option that is idle somewhere has the same value wherever it is idle: that of [defaults]. */
 static void print_defaults(struct printer *p)
 {
 	bool begun = false;

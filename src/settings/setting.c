@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting.c - one option with its value: the way from a row of the table to its type.
+ * setting.c - one option and its value: dispatches from a row of the table to its type.
  *
- * Refuses a scalar with several words, words that a line does not have, and what is not in this
- * version. Main thread.
+ * Rejects a scalar with several words, words that a line does not have, and options not in this version. Main
+ * thread.
  */
 #include "setting.h"
 
@@ -13,7 +13,7 @@
 #include "weir/base/check.h"
 #include "weir/config/habit.h"
 
-/* Those that are no scalars of setting_scalar.c. */
+/* The types that are not scalars of setting_scalar.c. */
 static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_MODE] = {setting_parse_mode, setting_print_mode, setting_owner_is_set},
 	[OPT_USER_NAME] = {setting_parse_account, setting_print_text, setting_text_is_set},
@@ -60,7 +60,7 @@ int setting_parse(const struct setting *s)
 {
 	const struct option *o = s->option;
 	const struct setting_type *type = setting_type_of(o->type);
-	uint64_t nowhere = 0; /* for options that are read for their form only */
+	uint64_t nowhere = 0; /* for options of which only the syntax is checked */
 
 	check(s->words.count > 0);
 	check(type->parse != NULL);
@@ -68,7 +68,7 @@ int setting_parse(const struct setting *s)
 		struct at at = s->words.list[1].at;
 
 		diag_error(s->diag, DIAG_BAD_VALUE, at, "'%s' takes one value", o->key);
-		/* "5 s": a unit stands at its number. */
+		/* "5 s": no blank is allowed before the unit. */
 		if (s->words.count == 2 &&
 		    strspn(s->words.list[0].text, "0123456789") == s->words.list[0].len)
 			diag_hint(s->diag, "write %s%s, without the blank", s->words.list[0].text,
@@ -78,7 +78,7 @@ int setting_parse(const struct setting *s)
 	return type->parse(s, o->offset == SIZE_MAX ? (void *)&nowhere : (char *)s->base + o->offset);
 }
 
-/* `key` is the part of `w`, a word of the line, before its '='. */
+/* `key` is the part of the word `w` before its '='. */
 static int report_unknown_word(const struct setting *s, const struct word *w, const struct word *key,
 			       unsigned section)
 {
@@ -150,8 +150,8 @@ static bool given_before(const struct setting *s, size_t from, size_t n, unsigne
 	return false;
 }
 
-/* Belongs `w` to the word before it, which `hint` was said about? Nobody knows it, or the same would
- * be said again ("ssl crt x verify none"). "weight = 5" has two of them. */
+/* Does `w` belong to the word before it, for which `hint` was printed? It is unknown, or would get the same
+ * hint again ("ssl crt x verify none"). "weight = 5" has two such words. */
 static bool is_stray(const struct setting *s, const struct word *w, unsigned section, const char *hint)
 {
 	const char *own;

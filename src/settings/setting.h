@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting.h - one option with its value: read into its field, and printed from it.
+ * setting.h - one option and its value: parsed into its field, and printed from it.
  *
- * Scalars are in setting_scalar.c, lines of several words in setting_line.c and beside it; a type's
- * reader and its printer stand together, so that what is printed reads back. Main thread.
+ * Scalars are in setting_scalar.c, lines of several words in setting_line.c and its neighbours; a type's
+ * parser and printer are in the same file, so that what is printed reads back. Main thread.
  */
 #ifndef WEIR_SETTINGS_SETTING_H
 #define WEIR_SETTINGS_SETTING_H
@@ -15,7 +15,7 @@
 #include "weir/config/options.h"
 #include "weir/config/words.h"
 
-/* Names and paths are no longer, so that what -T prints fits a line in any quotes. */
+/* The maximum length of names and paths, so that what -T prints fits on a line however it is quoted. */
 #define SETTING_TEXT_MAX 1023
 
 struct setting {
@@ -25,7 +25,7 @@ struct setting {
 	void *base;	    /* the structure that the option's section fills */
 };
 
-/* A type: reading returns 0, or -EINVAL after reporting; `field` is the option's own. */
+/* A type: `parse` returns 0, or -EINVAL after reporting; `field` is the option's own. */
 struct setting_type {
 	int (*parse)(const struct setting *s, void *field);
 	void (*print)(const void *field, const struct option *option, FILE *out);
@@ -35,35 +35,35 @@ struct setting_type {
 /* The types that setting_scalar.c reads; the others have no `parse`. */
 extern const struct setting_type setting_scalar_types[OPT_TYPES];
 
-/* Any type; one that is read where proxies are built has no `parse`. */
+/* Any type; types that are read where proxies are built have no `parse`. */
 const struct setting_type *setting_type_of(enum option_type type);
 
 int setting_parse(const struct setting *s);
 /* Reads the words from `from` on as options of `section` ("weight=2 v6only") into `s->base`. */
 int setting_parse_words(const struct setting *s, size_t from, unsigned section);
-/* Fills every field of `section` that has a default. */
+/* Sets every field of `section` that has a default. */
 void setting_defaults(struct arena *a, unsigned section, void *base);
-/* Has the option a value that -T shows? */
+/* Does the option have a value that -T shows? */
 bool setting_is_set(const struct option *option, const void *base);
 void setting_print(const struct option *option, const void *base, FILE *out);
 /* " weight=2": every option of `section` that is set. */
 void setting_print_words(unsigned section, const void *base, FILE *out);
 
-/* Reports an error about a word; `offset` bytes into it. Always -EINVAL. */
+/* Reports an error at `offset` bytes into a word. Always returns -EINVAL. */
 int setting_bad(const struct setting *s, const struct word *w, size_t offset, const char *text);
-/* Checks a number against the row's range; reports with `shown` as what was written. */
+/* Checks a number against the row's range; an error quotes `shown` as the text written. */
 int setting_in_range(const struct setting *s, const struct word *w, uint64_t number);
-/* "10.0.0.1:80" to an address; reports what is wrong with it. */
+/* Parses an address such as "10.0.0.1:80"; reports what is wrong with it. */
 int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec);
 void setting_print_address(const struct addr_spec *spec, FILE *out);
-/* Reads a size with its range. */
+/* Parses a size and checks its range. */
 int setting_size(const struct setting *s, uint64_t *bytes);
 void setting_print_choice(const void *field, const struct option *option, FILE *out);
-/* The word of option `key` among the words of a line; NULL = it was not written. */
+/* The word of option `key` among the words of a line; NULL = not written. */
 const struct word *setting_find_word(struct arena *a, const struct words *words, unsigned section,
 				     const char *key);
 int setting_choice(const struct setting *s, const struct word *w, unsigned *index);
-/* Of types that are a text, and of those that -T shows as what they were made into. */
+/* Printers for text types, and for those that -T shows in converted form. */
 void setting_print_text(const void *field, const struct option *option, FILE *out);
 bool setting_text_is_set(const void *field);
 bool setting_never_set(const void *field);
@@ -111,12 +111,12 @@ void setting_print_check(const void *field, const struct option *option, FILE *o
 int setting_parse_check_send(const struct setting *s, void *field);
 int setting_parse_check_expect(const struct setting *s, void *field);
 int setting_parse_check_host(const struct setting *s, void *field);
-/* Puts in what escapes (\r \n \t \0 \\ \" \xHH) stand for; the result ends with a NUL besides. */
+/* Replaces escapes (\r \n \t \0 \\ \" \xHH) by their bytes; the result is also NUL-terminated. */
 int setting_unescape(const struct setting *s, const struct word *w, uint8_t **bytes, size_t *len);
-/* Prints what setting_unescape() reads back, in quotes. `literal`: a first byte that would mean more
- * than itself is escaped too. */
+/* Prints text, in quotes, that setting_unescape() reads back. `literal`: also escapes a first byte that would
+ * have a special meaning. */
 void setting_print_bytes_quoted(const uint8_t *bytes, size_t len, bool literal, FILE *out);
-/* Who may come, and which ports, in setting_access.c. */
+/* Allowed clients and ports, in setting_access.c. */
 int setting_parse_networks(const struct setting *s, void *field);
 int setting_parse_users(const struct setting *s, void *field);
 int setting_parse_ports(const struct setting *s, void *field);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_access.c - who may come and where to: networks, users, ports.
+ * setting_access.c - allowed clients and destinations: networks, users, ports.
  *
- * A word "@FILE" is a file of networks, one a line, '#' begins a comment. Refuses files that are none.
- * Main thread.
+ * A word "@FILE" is a file of networks, one per line; '#' begins a comment. Rejects files that are not such
+ * lists. Main thread.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include "weir/net/netset.h"
 #include "setting.h"
 
-/* Of one line of use-backend, so that -T can print it as one. */
+/* Maximum parts of one use-backend line, so that -T can print it as one line. */
 #define ROUTE_PARTS_MAX 64
-/* A range of addresses that takes more networks gets no list of them. */
+/* For an address range that needs more networks, the message does not list them. */
 #define RANGE_PARTS_MAX 8
 
-/* Is this "10.0.0.1-10.0.0.5", or a range in any other way of writing? */
+/* Is this an address range, "10.0.0.1-10.0.0.5" or in another notation? */
 static bool is_range(const char *text)
 {
 	const size_t dash = strcspn(text, "-");
@@ -56,8 +56,8 @@ static bool read_range_end(const char *text, uint32_t first, uint32_t *last)
 	return true;
 }
 
-/* The networks that "10.0.0.1-10.0.0.5" is made of, with `between` between them; NULL when they are too many,
- * or the range is none of IPv4. */
+/* The networks that make up "10.0.0.1-10.0.0.5", separated by `between`; NULL if there are too many, or it is
+ * not an IPv4 range. */
 static const char *networks_of_range(struct arena *a, const char *text, const char *between)
 {
 	const size_t dash = strcspn(text, "-");
@@ -71,7 +71,7 @@ static const char *networks_of_range(struct arena *a, const char *text, const ch
 		struct in_addr in;
 		char ip[INET_ADDRSTRLEN];
 
-		/* As many addresses as `first` is a multiple of, and as there are left. */
+		/* The largest network that is aligned at `first` and does not exceed the range. */
 		while (bits > 0 && (first & (UINT32_C(1) << (32 - bits))) == 0 &&
 		       last - first >= (UINT64_C(1) << (33 - bits)) - 1)
 			bits--;
@@ -94,12 +94,12 @@ static int add_network(const struct setting *s, struct at at, const char *text, 
 	struct net_prefix prefix;
 
 	if (net_prefix_parse(text, &prefix, &why) != 0) {
-		diag_error(s->diag, DIAG_BAD_ADDRESS, at, "'%s' is no network", text);
+		diag_error(s->diag, DIAG_BAD_ADDRESS, at, "'%s' is not a valid network", text);
 		range = is_range(text) ? networks_of_range(s->diag->arena, text, between) : NULL;
 		if (range != NULL)
-			diag_hint(s->diag, "a range is no network: write %s", range);
+			diag_hint(s->diag, "a range is not a network: write %s", range);
 		else if (is_range(text))
-			diag_hint(s->diag, "a range is no network: write the networks it has, as in %s",
+			diag_hint(s->diag, "a range is not a network: write the networks it has, as in %s",
 				  strchr(text, ':') != NULL ? "2001:db8::/64" : "192.168.0.0/24");
 		else
 			diag_hint(s->diag, "%s", why);
@@ -110,13 +110,13 @@ static int add_network(const struct setting *s, struct at at, const char *text, 
 	return 0;
 }
 
-/* One network a line; blanks and what is behind '#' are left out. */
+/* One network per line; blanks and anything after '#' are ignored. */
 static int add_lines(const struct setting *s, const struct source *file, struct config_networks *n)
 {
 	const unsigned errors = s->diag->errors;
 	int result = 0;
 
-	/* Of a file that is no list at all the first lines say enough. */
+	/* If the file is not a list at all, a few messages are enough. */
 	for (size_t i = 0; i < file->line_count && s->diag->errors - errors < DIAG_SHOWN_MAX; i++) {
 		const struct source_line *line = &file->lines[i];
 		size_t from = strspn(line->text, " \t");
@@ -131,7 +131,7 @@ static int add_lines(const struct setting *s, const struct source *file, struct 
 		if (len > 0 && line->text[rest] != '\0' && line->text[rest] != '#') {
 			at.col = (unsigned)rest + 1;
 			at.len = 1;
-			diag_error(s->diag, DIAG_SYNTAX, at, "a file of networks has one a line");
+			diag_error(s->diag, DIAG_SYNTAX, at, "a file of networks has one per line");
 			diag_hint(s->diag, "write a line for the next one, or '#' before a comment");
 			result = -EINVAL;
 		} else if (len > 0) {
@@ -149,18 +149,18 @@ static int add_file(const struct setting *s, const struct word *w, struct config
 	struct source *file = source_new(a, source_beside(a, w->at.source, w->text + 1));
 	int err = w->text[1] == '\0' ? -ENOENT : source_add_file(a, file, true);
 
-	/* Messages about its lines come behind those about the configuration. */
+	/* Messages about its lines follow those about the configuration. */
 	file->index = ~0u;
 	if (err) {
 		diag_error(s->diag, DIAG_CANNOT_READ, w->at, "cannot read '%s': %s", file->name,
 			   source_why_unread(err));
-		diag_hint(s->diag, "@FILE is a file of networks, one a line, beside the configuration");
+		diag_hint(s->diag, "@FILE is a file of networks, one per line, next to the configuration");
 		return -EINVAL;
 	}
 	return add_lines(s, file, n);
 }
 
-/* The parts of one word, with commas between them; a comma may end it ("10.0.0.0/8, 192.0.2.7"). */
+/* The comma-separated parts of one word; it may end in a comma ("10.0.0.0/8, 192.0.2.7"). */
 static int add_word(const struct setting *s, const struct word *w, bool files, struct config_networks *n)
 {
 	int result = 0;
@@ -190,7 +190,7 @@ int setting_parse_networks(const struct setting *s, void *field)
 			result = -EINVAL;
 	}
 	if (result == 0 && n->count == 0) {
-		/* An empty list that lets nobody in, or everybody, is not what was meant. */
+		/* An empty list, which admits nobody or everybody, is not what the user meant. */
 		diag_error(s->diag, DIAG_NO_VALUE, s->words.list[0].at, "'%s' names no network",
 			   s->option->key);
 		diag_hint(s->diag, "write 0.0.0.0/0 and ::/0 for all");
@@ -261,7 +261,7 @@ int setting_parse_ports(const struct setting *s, void *field)
 		struct config_ports range;
 
 		if (take_ports(s->diag, &part, &range) != 0 || ports->count == ROUTE_PARTS_MAX) {
-			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' is no port and no range of ports",
+			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' is not a port or a range of ports",
 				   part.text);
 			diag_hint(s->diag, "write dst-port=8080,9000-9010, at most %d of them",
 				  ROUTE_PARTS_MAX);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_admin.c - `admin-socket`: a Unix socket, and who may use it.
+ * setting_admin.c - `admin-socket`: a Unix socket, and its users.
  *
- * Refuses other kinds of addresses, an owner for a name that no file has, and more users than a line of -T
- * can hold. Main thread.
+ * Rejects other kinds of addresses, an owner for an abstract name, which has no file, and more users than fit
+ * on a line of -T. Main thread.
  */
 #include "setting.h"
 
@@ -11,10 +11,10 @@
 
 #include "weir/base/check.h"
 
-/* Of one kind, so that -T can print them in one line. */
+/* Maximum users or groups, so that -T can print each kind on one line. */
 #define ADMIN_IDS_MAX 64
 
-/* Whoever knows an abstract name can connect to it: an owner and a mode would be looked at by nobody. */
+/* Anyone who knows an abstract name can connect to it: an owner and a mode would have no effect. */
 static int check_name(const struct setting *s)
 {
 	static const char *const keys[] = {"mode", "user", "group"};

@@ -2,7 +2,7 @@
  *
  * setting_balance.c - `balance`: how a server is chosen, and the words of that algorithm.
  *
- * Refuses words that the chosen algorithm does not use. Main thread.
+ * Rejects words that the chosen algorithm does not use. Main thread.
  */
 #include "setting.h"
 
@@ -14,7 +14,7 @@
 
 #define DRAWS_DEFAULT 2
 
-/* The N of "random(N)"; what is written must begin so. */
+/* The N of "random(N)"; the word must begin with this. */
 static int take_draws(const struct setting *s, const struct word *w, unsigned *draws)
 {
 	size_t open = strcspn(w->text, "(");
@@ -33,19 +33,19 @@ static int take_draws(const struct setting *s, const struct word *w, unsigned *d
 	return 0;
 }
 
-/* What HAProxy has besides. */
+/* Reports algorithms that only HAProxy has. */
 static bool report_foreign(const struct setting *s, const struct word *w)
 {
 	static const struct {
 		const char *word, *hint;
 	} rows[] = {
 		{"static-rr", "write roundrobin"},
-		{"hash", "write source: the client's address is what is hashed"},
+		{"hash", "write source: it hashes the client's address"},
 		{"sticky", "write source or maglev"},
 		{"uri", "weir does not read HTTP: write source or leastconn"},
 		{"url_param", "weir does not read HTTP: write source or leastconn"},
 		{"hdr", "weir does not read HTTP: write source or leastconn"},
-		{"rdp-cookie", "weir reads no cookies: write source"},
+		{"rdp-cookie", "weir does not read cookies: write source"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -114,7 +114,7 @@ int setting_parse_balance(const struct setting *s, void *field)
 	struct setting words = *s;
 	int err = take_algorithm(s, &b);
 
-	/* The words of an algorithm that we do not have are not judged. */
+	/* The words of an unknown algorithm are not validated. */
 	if (err)
 		return err;
 	words.base = &b;

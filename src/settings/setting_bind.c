@@ -2,7 +2,7 @@
  *
  * setting_bind.c - `bind`: an address to accept connections on, with its words.
  *
- * Refuses names, and words that this kind of address has no use for. Main thread.
+ * Rejects names, and words that do not apply to this kind of address. Main thread.
  */
 #include "setting.h"
 
@@ -10,7 +10,7 @@
 
 #include "weir/base/check.h"
 
-/* What a socket got from who made it, and what nobody can change now. */
+/* Rejects options that the creator of an inherited socket has fixed and that can no longer be changed. */
 static int check_inherited_options(const struct setting *s)
 {
 	static const struct {
@@ -33,13 +33,13 @@ static int check_inherited_options(const struct setting *s)
 		if (w == NULL)
 			continue;
 		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is not for an inherited socket", rows[i].key);
-		diag_hint(s->diag, "who made the socket decides: %s of the .socket unit", rows[i].instead);
+		diag_hint(s->diag, "its creator decides: %s of the .socket unit", rows[i].instead);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* Words that a Unix socket has no use for. */
+/* Rejects words that do not apply to a Unix socket. */
 static int check_tcp_only(const struct setting *s)
 {
 	static const char *const keys[] = {"defer-accept", "v6only", "interface", "freebind",
@@ -57,7 +57,7 @@ static int check_tcp_only(const struct setting *s)
 	return 0;
 }
 
-/* Options that have a meaning for one kind of address only. */
+/* Checks options that apply to one kind of address only. */
 static int check_bind_options(const struct setting *s, const struct config_bind *bind)
 {
 	const struct word *w = &s->words.list[0];
@@ -75,7 +75,7 @@ static int check_bind_options(const struct setting *s, const struct config_bind 
 		return -EINVAL;
 	if (bind->addr.kind == ADDR_UNIX && bind->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL) {
 		diag_error(s->diag, DIAG_CONFLICT, w->at,
-			   "accept-proxy=optional goes by networks, and a Unix socket has none");
+			   "accept-proxy=optional relies on networks, and a Unix socket has none");
 		diag_hint(s->diag, "write accept-proxy, and allow-uid for who may connect");
 		return -EINVAL;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_check.c - `check`: how servers are checked, read and printed.
+ * setting_check.c - `check`: health checks of servers, parsed and printed.
  *
  *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]...
  *
- * Refuses what an HTTP request cannot carry, and words of another kind of check. Main thread.
+ * Rejects text that an HTTP request cannot contain, and words of another kind of check. Main thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "weir/config/values.h"
 #include "setting.h"
 
-/* What -T prints of a check must fit a line, with each byte as \xHH. */
+/* A check must fit on a line of -T even if each byte is printed as \xHH. */
 #define STEPS_MAX	16
 #define STEP_BYTES_MAX	900
 #define PATH_BYTES_MAX	512
@@ -24,7 +24,7 @@
 
 #define TOKEN "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* A text may be any bytes, but these were meant as a word: 'send expect=220' would send "expect=220". */
+/* A text may be any bytes, but these were meant as a keyword: 'send expect=220' would send "expect=220". */
 static bool is_word_of_ours(const char *text)
 {
 	return strncmp(text, "expect=", strlen("expect=")) == 0 ||
@@ -38,13 +38,13 @@ static int no_word_as_text(const struct setting *s, const struct word *text)
 	diag_error(s->diag, DIAG_BAD_VALUE, text->at, "the text of '%s' cannot begin with '%.*s'",
 		   s->option->key, (int)strcspn(text->text, "=") + 1, text->text);
 	diag_hint(s->diag,
-		  "when the server speaks first, write check = expect=TEXT send TEXT; if these very letters "
-		  "are meant, begin the text with \\x%02x",
+		  "when the server speaks first, write check = expect=TEXT send TEXT; if these letters are "
+		  "meant literally, begin the text with \\x%02x",
 		  (unsigned)(unsigned char)text->text[0]);
 	return -EINVAL;
 }
 
-/* Adds a step: the text of the word, behind a '!' of `negate`. */
+/* Adds a step: the text of the word, after the '!' of `negate`. */
 static int add_step(const struct setting *s, struct config_check *c, bool expect, bool negate)
 {
 	const struct word *w = &s->words.list[0];
@@ -68,7 +68,7 @@ static int add_step(const struct setting *s, struct config_check *c, bool expect
 	return 0;
 }
 
-/* Does this word belong to the kind of check? Reports when not. */
+/* Does this word belong to the kind of check? Reports if it does not. */
 static int check_kind(const struct setting *s, bool right, const char *kind)
 {
 	if (right)
@@ -88,7 +88,7 @@ int setting_parse_check_send(const struct setting *s, void *field)
 	return add_step(s, c, false, false);
 }
 
-/* "200" or "200-299" as far as the comma; -EINVAL without reporting. */
+/* "200" or "200-299" up to the comma; -EINVAL without reporting. */
 static int take_range(const char *text, size_t len, struct config_status_range *range)
 {
 	const char *dash = memchr(text, '-', len);
@@ -125,7 +125,7 @@ static int take_statuses(const struct setting *s, struct config_check *c)
 		    r.last > STATUS_MAX || c->status_count == RANGES_MAX) {
 			struct word part = word_part(s->diag, w, at, len);
 
-			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' is no status of HTTP, %d to %d",
+			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' is not an HTTP status, %d to %d",
 				   part.text, STATUS_MIN, STATUS_MAX);
 			diag_hint(s->diag, "write expect=200 or expect=200-299,301; of a text, write its "
 					   "first byte as \\xHH");
@@ -145,25 +145,25 @@ static int take_body(const struct setting *s, struct config_check *c)
 	size_t len = 0;
 
 	if (strcmp(c->method, "HEAD") == 0) {
-		diag_error(s->diag, DIAG_CONFLICT, w->at, "an answer to HEAD has no text");
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "an answer to HEAD has no body");
 		diag_hint(s->diag, "write GET, or a status: expect=200-299");
 		return -EINVAL;
 	}
 	if (w->text[0] >= '0' && w->text[0] <= '9') {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no status of HTTP", w->text);
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not an HTTP status", w->text);
 		diag_hint(s->diag, "write expect=200-299; of a text that begins with a digit, its first byte "
 				   "as \\xHH");
 		return -EINVAL;
 	}
 	if (w->text[0] == '!') {
 		diag_error(s->diag, DIAG_CONFLICT, w->at, "'!' is for 'check = send'");
-		diag_hint(s->diag, "write what a good answer has in it, or its status: expect=200");
+		diag_hint(s->diag, "write what a good answer contains, or its status: expect=200");
 		return -EINVAL;
 	}
 	if (no_word_as_text(s, w) != 0 || setting_unescape(s, w, &bytes, &len) != 0)
 		return -EINVAL;
 	if (strlen((const char *)bytes) != len) {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "a text in an answer of HTTP has no \\0");
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "a text in an HTTP answer has no \\0");
 		return -EINVAL;
 	}
 	c->body = (char *)bytes;
@@ -199,15 +199,15 @@ int setting_parse_check_host(const struct setting *s, void *field)
 	if (check_kind(s, c->kind == CONFIG_CHECK_HTTP, "'check = http'") != 0)
 		return -EINVAL;
 	if (strspn(host, TOKEN "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") != w->len || w->len > 255) {
-		(void)setting_bad(s, w, 0, "is no name of a host");
-		diag_hint(s->diag, "write host=www.example.com, with :PORT behind it if need be");
+		(void)setting_bad(s, w, 0, "is not a host name");
+		diag_hint(s->diag, "write host=www.example.com, with :PORT after it if necessary");
 		return -EINVAL;
 	}
 	memcpy(field, &host, sizeof(host));
 	return 0;
 }
 
-/* Can a request line carry it? "*" is the server itself, for OPTIONS alone (RFC 9112, 3.2.4). */
+/* Is it valid in a request line? "*" is the server itself, only for OPTIONS (RFC 9112, 3.2.4). */
 static bool is_path(const char *method, const struct word *w)
 {
 	if (strcmp(w->text, "*") == 0)
@@ -244,7 +244,7 @@ static int take_request(const struct setting *s, struct config_check *c)
 	if (left == 0 || (w->text[0] != '/' && is_check_word(a, w)))
 		return taken;
 	if (!is_path(c->method, w)) {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no path of HTTP", w->text);
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not an HTTP path", w->text);
 		diag_hint(s->diag,
 			  "write check = http GET /health: a path begins with '/', has no blanks and at most "
 			  "%d bytes; '*' is for OPTIONS",
@@ -272,14 +272,15 @@ static struct words join_sends(const struct setting *s)
 	return joined;
 }
 
-/* Kinds with a word of their own; CONFIG_CHECK_SEND begins with its first step. */
+/* Kinds that have their own word; CONFIG_CHECK_SEND starts with its first step. */
 static const char *const kind_words[] = {
 	[CONFIG_CHECK_OFF] = "off",
 	[CONFIG_CHECK_TCP] = "tcp",
 	[CONFIG_CHECK_HTTP] = "http",
 };
 
-/* The kind by its first word, and how many words say it; -EINVAL after reporting. */
+/* Takes the kind of check from its first word; returns the number of words used, or -EINVAL after
+ * reporting. */
 static int take_kind(const struct setting *s, struct config_check *c)
 {
 	const struct word *w = &s->words.list[0];
@@ -315,7 +316,7 @@ static int take_kind(const struct setting *s, struct config_check *c)
 	return -EINVAL;
 }
 
-/* A server that answers anything at all, or nothing, would be up. */
+/* Any answer at all, or none, would make the server up. */
 static void warn_of_no_expect(const struct setting *s, const struct config_check *c)
 {
 	for (size_t i = 0; i < c->step_count; i++)
@@ -324,8 +325,8 @@ static void warn_of_no_expect(const struct setting *s, const struct config_check
 	if (c->kind != CONFIG_CHECK_SEND)
 		return;
 	diag_warning(s->diag, DIAG_NO_EFFECT, s->words.list[0].at,
-		     "this check sends a text but expects no answer: a server that takes connections is up");
-	diag_hint(s->diag, "add what must come back, expect=TEXT, or write check = tcp");
+		     "this check sends a text but expects no answer: a server that accepts any client is up");
+	diag_hint(s->diag, "add the expected answer, expect=TEXT, or write check = tcp");
 }
 
 int setting_parse_check(const struct setting *s, void *field)
@@ -334,7 +335,7 @@ int setting_parse_check(const struct setting *s, void *field)
 	struct setting line = *s;
 	int taken;
 
-	/* Times and counts are options of their own; all else begins anew. */
+	/* Times and counts are separate options; everything else is reset. */
 	c.port = 0;
 	c.proxy = CONFIG_CHECK_PROXY_AUTO;
 	c.method = c.path = c.host = c.body = NULL;
@@ -355,7 +356,7 @@ int setting_parse_check(const struct setting *s, void *field)
 	return 0;
 }
 
-/* Must its first byte be escaped, lest it says something else? */
+/* Must its first byte be escaped, so that the text is not taken for something else? */
 static bool is_taken_for_a_word(const uint8_t *bytes, size_t len)
 {
 	char text[sizeof("expect=")] = "";

@@ -2,7 +2,7 @@
  *
  * setting_line.c - options whose value is a line of words: addresses, keepalive, CPUs.
  *
- * Refuses addresses of a kind that their place cannot use. Main thread.
+ * Rejects addresses of a kind that cannot be used in their place. Main thread.
  */
 #include "setting.h"
 
@@ -20,8 +20,8 @@ int setting_address(const struct setting *s, const struct word *w, struct addr_s
 	size_t at = 0;
 
 	if (addr_parse(w->text, spec, &why, &at) != 0) {
-		diag_error(s->diag, DIAG_BAD_ADDRESS, word_at(w, at < w->len ? at : 0), "'%s' is no address",
-			   w->text);
+		diag_error(s->diag, DIAG_BAD_ADDRESS, word_at(w, at < w->len ? at : 0),
+			   "'%s' is not a valid address", w->text);
 		diag_hint(s->diag, "%s", why != NULL ? why : "write HOST:PORT or unix:/PATH");
 		return -EINVAL;
 	}
@@ -110,7 +110,7 @@ int setting_parse_cpus(const struct setting *s, void *field)
 	g->affinity = CONFIG_AFFINITY_LIST;
 	do {
 		if (take_cpus(s, &text, g) != 0) {
-			(void)setting_bad(s, w, 0, "is no list of CPUs");
+			(void)setting_bad(s, w, 0, "is not a list of CPUs");
 			diag_hint(s->diag, "write auto, off or a list such as 0-3,6");
 			return -EINVAL;
 		}

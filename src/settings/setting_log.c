@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_log.c - `log`: one target with its words, read and printed.
+ * setting_log.c - `log`: one target with its words, parsed and printed.
  *
- * Refuses a syslog server by name: the log must not wait for a name server, and must go on when
- * there is none. Main thread.
+ * Rejects a syslog server given by name: logging must not wait for a name server, and must continue without
+ * one. Main thread.
  */
 #include "setting.h"
 
@@ -26,7 +26,7 @@ static unsigned words_of(enum config_log_kind kind)
 	return kind == CONFIG_LOG_SYSLOG ? IN_LOG | IN_SYSLOG : IN_LOG;
 }
 
-/* The address behind "syslog:". */
+/* The address after "syslog:". */
 static int parse_syslog(const struct setting *s, const struct word *w, struct config_log *log)
 {
 	const size_t skip = strlen(SYSLOG_PREFIX);
@@ -51,14 +51,14 @@ static int parse_syslog(const struct setting *s, const struct word *w, struct co
 	}
 	if (spec->kind == ADDR_IP && spec->port == 0) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, address.at,
-			   "a syslog server needs a port, and 0 is none");
+			   "a syslog server needs a port, and 0 is not one");
 		diag_hint(s->diag, "syslog's own port is 514");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* What another program's log line would be here. */
+/* Reports how to write another program's log line here. */
 static int report_target(const struct setting *s, const struct word *w)
 {
 	struct addr_spec spec;
@@ -117,7 +117,7 @@ int setting_parse_log(const struct setting *s, void *field)
 	check(field == &g->logs);
 	setting_defaults(s->diag->arena, IN_LOG | IN_SYSLOG, &log);
 	err = parse_target(s, &s->words.list[0], &log);
-	/* Of a target that is not understood we do not know which words belong to it. */
+	/* For an unknown target we do not know which words are allowed. */
 	words.base = &log;
 	if (err == 0 || log.kind == CONFIG_LOG_SYSLOG) {
 		if (setting_parse_words(&words, 1, words_of(log.kind)) != 0)

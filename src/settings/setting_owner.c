@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_owner.c - mode, user and group of a Unix socket: read into their field, and printed.
+ * setting_owner.c - mode, user and group of a Unix socket: parsed into their field, and printed.
  *
- * Users and groups become numbers here, so -T prints numbers. Refuses names that this machine
- * does not have. Main thread.
+ * Users and groups become numbers here, so -T prints numbers. Rejects names that do not exist on this
+ * machine. Main thread.
  */
 #include <errno.h>
 #include <grp.h>
@@ -18,7 +18,7 @@ int setting_parse_mode(const struct setting *s, void *field)
 	int mode = 0;
 
 	if (value_mode(s->words.list[0].text, &mode) != 0) {
-		(void)setting_bad(s, &s->words.list[0], 0, "is no octal mode");
+		(void)setting_bad(s, &s->words.list[0], 0, "is not an octal mode");
 		diag_hint(s->diag, "write something like 660");
 		return -EINVAL;
 	}
@@ -43,7 +43,7 @@ bool setting_owner_is_set(const void *field)
 	return value != -1;
 }
 
-/* uid_t and gid_t are both 32 bits here; (uid_t)-1 means "keep" and is no number to write. */
+/* uid_t and gid_t are both 32 bits here; (uid_t)-1 means "keep" and cannot be written. */
 int setting_parse_id(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
@@ -74,7 +74,7 @@ int setting_parse_id(const struct setting *s, void *field)
 	return 0;
 }
 
-/* The name is kept: a process that becomes this user needs the groups that go with it. */
+/* The name is kept: a process that becomes this user needs the user's groups. */
 int setting_parse_account(const struct setting *s, void *field)
 {
 	const struct option row = {.key = s->option->key,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_route.c - `use-backend`: the words of its line, which setting_access.c reads one by one.
+ * setting_route.c - `use-backend`: the words of its line, each read by setting_access.c.
  *
  * Main thread.
  */

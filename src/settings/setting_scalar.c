@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_scalar.c - options whose value is one word: read into their field, and printed from it.
+ * setting_scalar.c - options whose value is one word: parsed into their field, and printed from it.
  *
- * Fields are written with memcpy(), because an enum, an int and an unsigned of one size are kept
- * alike. Refuses what the row's range or list of words does not have. Main thread.
+ * Fields are written with memcpy(), because an enum, an int and an unsigned of the same size are stored
+ * alike. Rejects values outside the row's range or list of words. Main thread.
  */
 #include "setting.h"
 
@@ -22,7 +22,7 @@ int setting_bad(const struct setting *s, const struct word *w, size_t offset, co
 	return -EINVAL;
 }
 
-/* A bound as it would be written for this option. */
+/* A bound in the notation of this option. */
 static const char *bound_text(const struct option *o, int64_t bound, char *buf)
 {
 	if (o->type == OPT_DURATION || o->type == OPT_IDLE)
@@ -166,7 +166,7 @@ static int parse_idle(const struct setting *s, void *field)
 
 bool setting_never_set(const void *field)
 {
-	(void)field; /* -T shows what it was made into */
+	(void)field; /* -T prints the converted value */
 	return false;
 }
 
@@ -176,9 +176,9 @@ int setting_size(const struct setting *s, uint64_t *bytes)
 	int err = value_size(w->text, bytes);
 
 	if (err == -ERANGE)
-		return setting_in_range(s, w, UINT64_MAX); /* it did not fit 64 bits */
+		return setting_in_range(s, w, UINT64_MAX); /* it exceeded 64 bits */
 	if (err) {
-		(void)setting_bad(s, w, 0, "is no size");
+		(void)setting_bad(s, w, 0, "is not a valid size");
 		diag_hint(s->diag, "write a number of bytes, or with k, m or g: 256k");
 		return err;
 	}
@@ -218,7 +218,7 @@ static void print_size(const void *field, const struct option *option, FILE *out
 	fputs(value_format_size(value, buf), out);
 }
 
-/* What a count may be besides a number; NULL = nothing. */
+/* The word that a count may have instead of a number; NULL = none. */
 static const char *count_word(const struct option *o)
 {
 	if (o->type == OPT_COUNT_AUTO || o->type == OPT_INT_AUTO)
@@ -317,7 +317,7 @@ static bool flag_is_set(const void *field)
 	return on;
 }
 
-/* Is the list word at `item`, of `item_len` bytes, what was written? "random(2)" is "random". */
+/* Does `written` name the list item at `item`, of `item_len` bytes? "random(2)" matches "random". */
 static bool is_choice(const char *item, size_t item_len, const char *written)
 {
 	size_t len = strcspn(written, "(");
@@ -425,7 +425,7 @@ static int parse_level(const struct setting *s, void *field)
 	int value;
 
 	if (!log_level_of_word(w->text, &level)) {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is no log level", w->text);
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not a log level", w->text);
 		diag_hint(s->diag, "write one of %s", s->option->words);
 		return -EINVAL;
 	}

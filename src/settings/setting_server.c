@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_server.c - words of a server line that are no scalars: source, proxy-v2-options.
+ * setting_server.c - words of a server line that are not scalars: source, proxy-v2-options.
  *
- * Refuses what is no local address. Main thread.
+ * Rejects anything that is not a local address. Main thread.
  */
 #include "setting.h"
 
@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 
-/* More would not fit a line of -T. */
+/* More would not fit on a line of -T. */
 #define SOURCES_MAX 64
 
 /* One local address: "10.0.0.200", "[::1]:4000". */
@@ -37,7 +37,7 @@ static int take_source(const struct setting *s, const struct word *w, struct add
 	if (addr_parse(w->text, &spec, NULL, NULL) != 0 || spec.kind != ADDR_IP) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
 			   "'source' takes an IP address, with or without a port");
-		diag_hint(s->diag, "write 10.0.0.200, several with commas between, or client");
+		diag_hint(s->diag, "write 10.0.0.200, several separated by commas, or client");
 		return -EINVAL;
 	}
 	*addr = spec.addr;
@@ -69,7 +69,7 @@ int setting_parse_source(const struct setting *s, void *field)
 	return 0;
 }
 
-/* Without the port, where any port will do. */
+/* Without the port if any port will do. */
 static const char *source_text(const struct addr *a, char *buf)
 {
 	const bool six = a->sa.sa_family == AF_INET6;
@@ -138,7 +138,7 @@ int setting_parse_proxy_tlvs(const struct setting *s, void *field)
 		if (!take_proxy_tlv(server, part.text)) {
 			diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'%s' cannot be '%s'", s->option->key,
 				   part.text);
-			diag_hint(s->diag, "write crc32c, unique-id, pass, or several with commas between");
+			diag_hint(s->diag, "write crc32c, unique-id, pass, or several separated by commas");
 			return -EINVAL;
 		}
 		at += part.len + 1;

@@ -2,13 +2,13 @@
  *
  * setting_server_line.c - `server`: an address to connect to, with its words.
  *
- * Refuses addresses that nobody can connect to. Main thread.
+ * Rejects addresses that cannot be connected to. Main thread.
  */
 #include "setting.h"
 
 #include <errno.h>
 
-/* A connect from an address of another family cannot work. */
+/* A connect cannot work from a source address of another family. */
 static int check_families(const struct setting *s, const struct config_server *server)
 {
 	const struct config_sources *sources = &server->source;
@@ -47,7 +47,7 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
 		err = -EINVAL;
 	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0) {
-		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is none");
+		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is not one");
 		err = -EINVAL;
 	}
 	words.base = server;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_socket.c - numbers of sockets: ports, bytes, marks, classes of packets.
+ * setting_socket.c - numeric socket options: ports, bytes, marks, packet classes.
  *
  * Fields are written with memcpy(), as in setting_scalar.c. Main thread.
  */
@@ -74,7 +74,7 @@ int setting_parse_port(const struct setting *s, void *field)
 	int err = value_number(w->text, &n);
 
 	if (err == -EINVAL) {
-		(void)setting_bad(s, w, 0, "is no port");
+		(void)setting_bad(s, w, 0, "is not a valid port");
 		diag_hint(s->diag, "write a number of 1 to 65535");
 		return err;
 	}
@@ -128,7 +128,7 @@ int setting_parse_mark(const struct setting *s, void *field)
 	if (strcmp(w->text, "off") != 0)
 		err = hex ? take_hex(w->text + 2, &n) : value_number(w->text, &n);
 	if (err == -EINVAL) {
-		(void)setting_bad(s, w, 0, "is no mark");
+		(void)setting_bad(s, w, 0, "is not a valid mark");
 		diag_hint(s->diag, "write off or a number: 16, or 0x10");
 		return err;
 	}
@@ -179,7 +179,7 @@ int setting_parse_dscp(const struct setting *s, void *field)
 	if (err) {
 		err = value_number(w->text, &n);
 		if (err == -EINVAL) {
-			(void)setting_bad(s, w, 0, "is no class of packets");
+			(void)setting_bad(s, w, 0, "is not a packet class");
 			diag_hint(s->diag, "write off, 0 to 63, cs0 to cs7, af11 to af43, ef or le");
 			return err;
 		}

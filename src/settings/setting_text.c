@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_text.c - texts of bytes: what escapes stand for, and back.
+ * setting_text.c - texts of arbitrary bytes: replaces escapes, and writes them back.
  *
- * Quotes are taken off before (words.h), and with them the backslash of \" between double quotes.
- * Main thread.
+ * Quotes were removed before (words.h), and with them the backslash of \" between double quotes. Main thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,10 +10,10 @@
 #include "weir/base/check.h"
 #include "setting.h"
 
-/* Of one text; what -T prints of several must fit a line. */
+/* Maximum bytes of one text; several must fit on a line of -T. */
 #define TEXT_BYTES_MAX 255
 
-/* The value of a hex digit, -1 for what is none. */
+/* The value of a hex digit, -1 for any other character. */
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -23,7 +22,8 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte that the escape behind a backslash stands for, and how long it is; -1 for no escape. */
+/* The byte that the escape after a backslash represents; its length goes to `*len`. -1 if it is not an
+ * escape. */
 static int escape_value(const char *text, size_t *len)
 {
 	static const char letters[] = "rnt0\\\"", bytes[] = "\r\n\t\0\\\"";
@@ -53,7 +53,7 @@ int setting_unescape(const struct setting *s, const struct word *w, uint8_t **by
 		if (w->text[i] == '\\')
 			value = escape_value(w->text + i + 1, &escape);
 		if (value < 0) {
-			diag_error(s->diag, DIAG_BAD_VALUE, word_at(w, i), "this is no escape");
+			diag_error(s->diag, DIAG_BAD_VALUE, word_at(w, i), "this is not a valid escape");
 			diag_hint(s->diag, "there are \\r \\n \\t \\0 \\\\ \\\" and \\xHH");
 			return -EINVAL;
 		}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * snapshot.c - the tree that the daemon uses: assembled from what was understood, and freed.
+ * snapshot.c - assembles the tree that the daemon uses from the interpreted lines, and frees it.
  *
- * Everything that a snapshot points to lies in an arena of its own, which it owns: nothing points
- * into the arena of the reading, and config_free() frees it in one go. Main thread.
+ * Everything that a snapshot points to is in an arena of its own, which it owns: nothing points into the
+ * arena of the reading, and config_free() frees it in one go. Main thread.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool is_text(const struct option *o)
 	return o->type == OPT_TEXT || o->type == OPT_USER_NAME || o->type == OPT_GROUP_NAME;
 }
 
-/* Copies the texts of the options of `sections`, which `base` has. */
+/* Copies the texts in `base` of the options of `sections`. */
 static void keep_texts(struct arena *a, unsigned sections, void *base)
 {
 	for (size_t i = 0; i < option_count; i++) {
@@ -37,7 +37,7 @@ static void keep_texts(struct arena *a, unsigned sections, void *base)
 	}
 }
 
-/* What `side` of a section uses of its options, with texts that live in the snapshot. */
+/* The options of a section that `side` uses, with texts copied into the snapshot. */
 static struct config_proxy side_of(struct arena *a, const struct proxy *p, unsigned side)
 {
 	struct config_proxy set = p->set;
@@ -52,7 +52,7 @@ static struct config_proxy side_of(struct arena *a, const struct proxy *p, unsig
 	return set;
 }
 
-/* A place whose file name lives in the snapshot. -o arguments are no file. */
+/* A place whose file name is in the snapshot. -o arguments are not a file. */
 static struct config_place place_in(const struct config *c, const char *file, unsigned line)
 {
 	for (size_t i = 0; i < c->file_count; i++) {
@@ -127,7 +127,7 @@ static void release_set(void *bytes)
 	o->set = NULL;
 }
 
-/* Keeps the networks as written and the set of them; no set when there are none. */
+/* Copies the networks as written and builds the set; no set if there are none. */
 static struct netset *copy_networks(struct arena *a, const struct config_networks *from,
 				    struct config_networks *to)
 {

@@ -88,8 +88,8 @@ def test_check_as_json_shows_every_message_to_stdout(tmp_path, good):
 
 def test_an_include_that_is_no_file_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "fifo")
-    for name, why in [("fifo", "it is no regular file"), ("/dev/zero", "it is no regular file"),
-                      (".", "Is a directory"), ("fif*", "it is no regular file")]:
+    for name, why in [("fifo", "it is not a regular file"), ("/dev/zero", "it is not a regular file"),
+                      (".", "Is a directory"), ("fif*", "it is not a regular file")]:
         path = tmp_path / "main.ini"
         path.write_text(f"[global]\ninclude = {name}\n" + GOOD)
         got = run("-c", path)
@@ -98,7 +98,7 @@ def test_an_include_that_is_no_file_is_refused_at_once(tmp_path):
         assert why in got.stderr
     (tmp_path / "d").mkdir()
     os.mkfifo(tmp_path / "d" / "x.ini")
-    assert "it is no regular file" in run("-c", tmp_path / "d").stderr
+    assert "it is not a regular file" in run("-c", tmp_path / "d").stderr
 
 
 def test_run_refuses_a_bad_file_with_the_same_text(bad):

@@ -130,10 +130,10 @@ RULES = [
      "write 'server s = 10.0.0.1:80 source=client'"),
     ("server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options crc32c,ssl",
      "write 'server s = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c'"
-     " + write crc32c, unique-id, pass, or several with commas between"),
+     " + write crc32c, unique-id, pass, or several separated by commas"),
     ("server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options ssl",
      "write 'server s = 10.0.0.1:80 send-proxy=v2'"
-     " + write crc32c, unique-id, pass, or several with commas between"),
+     " + write crc32c, unique-id, pass, or several separated by commas"),
     ("server s 10.0.0.1:80 check inter 5000 fall 4",
      "write 'server s = 10.0.0.1:80 check' + write 'check-interval = 5000ms' in the section"
      " + write 'check-fall = 4' in the section"),
@@ -153,13 +153,13 @@ RULES = [
      "write 'admin-socket = abns@x level=admin' in [global]"),
     ("stats socket ipv4@127.0.0.1:9999 level operator",
      "write 'admin-socket = unix:/run/weir/admin.sock level=operator' in [global]"),
-    ("allow-from = 10.0.0.1-10.0.0.5", "a range is no network: write 10.0.0.1 10.0.0.2/31 10.0.0.4/31"),
-    ("allow-from = 0.0.0.0-255.255.255.255", "a range is no network: write 0.0.0.0/0"),
-    ("allow-from = 10.0.0.7-10.0.0.7", "a range is no network: write 10.0.0.7"),
-    ("allow-from = 10.0.0.1-3", "a range is no network: write 10.0.0.1 10.0.0.2/31"),
+    ("allow-from = 10.0.0.1-10.0.0.5", "a range is not a network: write 10.0.0.1 10.0.0.2/31 10.0.0.4/31"),
+    ("allow-from = 0.0.0.0-255.255.255.255", "a range is not a network: write 0.0.0.0/0"),
+    ("allow-from = 10.0.0.7-10.0.0.7", "a range is not a network: write 10.0.0.7"),
+    ("allow-from = 10.0.0.1-3", "a range is not a network: write 10.0.0.1 10.0.0.2/31"),
     ("use-backend x = src=10.0.0.1-10.0.0.5",
-     "a range is no network: write 10.0.0.1,10.0.0.2/31,10.0.0.4/31"),
-    *((f"deny-from = {text}", f"a range is no network: write the networks it has, as in {example}")
+     "a range is not a network: write 10.0.0.1,10.0.0.2/31,10.0.0.4/31"),
+    *((f"deny-from = {text}", f"a range is not a network: write the networks it has, as in {example}")
       for text, example in (("10.0.0.5-10.0.0.1", "192.168.0.0/24"),
                             ("192.168.0.1-192.168.0.254", "192.168.0.0/24"),
                             ("10.0.0.0/24-10.0.9.0/24", "192.168.0.0/24"),

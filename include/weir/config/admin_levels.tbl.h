@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_levels.tbl.h - one row per level of the admin socket, the least first: ADMIN_LEVEL(NAME, word, may).
+ * admin_levels.tbl.h - one row per level of the admin socket, the lowest first: ADMIN_LEVEL(NAME, word, may).
  *
- * What a level may do is said here and nowhere else: help, manual and refusals are made of it, and a test
- * holds each command of the socket to it.
+ * This is the only place that says what a level may do: help, manual and refusals are generated from it, and
+ * a test checks each command of the socket against it.
  */
 #ifndef ADMIN_USER_MAY
 #define ADMIN_USER_MAY	   "'show info' and 'show stat'"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.h - the configuration as the daemon uses it: one immutable tree, a snapshot.
+ * config.h - the configuration as the daemon uses it: an immutable tree, the snapshot.
  *
  * Built by config_read(), never changed afterwards, freed by config_free(): every pointer below
  * points into the snapshot itself unless it says otherwise. Everything that changes while running
- * (a server's state, counters) lives elsewhere.
+ * (a server's state, counters) is kept elsewhere.
  */
 #ifndef WEIR_CONFIG_CONFIG_H
 #define WEIR_CONFIG_CONFIG_H
@@ -19,12 +19,12 @@
 #include "weir/net/addr.h"
 #include "weir/net/netset.h"
 
-#define CONFIG_ADMIN_CLIENTS_MAX 16 /* that the admin socket serves at a time */
+#define CONFIG_ADMIN_CLIENTS_MAX 16 /* maximum clients that the admin socket serves at a time */
 #define CONFIG_NAME_MAX 64
 #define CONFIG_CPUS_MAX 256
 
-/* The rows of options.tbl.h make members of the structures below, and the enums of some. What a value
- * means is said in its row, and what 0 and -1 stand for at its type, in options.h. */
+/* The rows of options.tbl.h define members of the structures below, and some of the enums. A row describes
+ * the meaning of its value; options.h says for each type what 0 and -1 mean. */
 #define CONFIG_MEMBER(type, member)   CONFIG_##type(member) member;
 #define CONFIG_OPT_DURATION(member)   int64_t
 #define CONFIG_OPT_MILLIS(member)     int
@@ -73,9 +73,9 @@ enum config_balance {
 	CONFIG_BALANCE_SOURCE,
 	CONFIG_BALANCE_MAGLEV,
 };
-/* How `source` finds a server: by the remainder of a division, or on a ring. */
+/* How `source` maps a hash to a server: by the remainder of a division, or on a ring. */
 enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
-/* What of a server is hashed; never its place in the file. */
+/* The part of a server that is hashed; never its position in the file. */
 enum config_hash_key { CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
 enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
 enum config_admin_level {
@@ -84,7 +84,7 @@ enum config_admin_level {
 #undef ADMIN_LEVEL
 };
 enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
-/* The header of a check; AUTO: the server's own, unless another port is checked. */
+/* The PROXY header of a health check; AUTO: the server's own, unless another port is checked. */
 enum config_check_proxy {
 	CONFIG_CHECK_PROXY_AUTO,
 	CONFIG_CHECK_PROXY_OFF,
@@ -98,12 +98,12 @@ struct config_place {
 	unsigned line;
 };
 
-/* Which lines of a section gave its options their values; what is in no list has its default. */
+/* The lines of a section that gave its options their values; an option in no list has its default. */
 struct config_origins {
 	struct config_origin {
 		size_t option; /* index into the rows of options.h */
 		struct config_place place;
-		bool idle; /* comes from [defaults], and changes nothing in this section */
+		bool idle; /* comes from [defaults] and has no effect in this section */
 	} *list;
 	size_t count;
 };
@@ -118,14 +118,14 @@ struct config_log {
 	struct config_place place;
 };
 
-/* Permissions of a Unix socket; -1 = leave as the umask makes it. */
+/* Permissions of a Unix socket; -1 = as the umask leaves them. */
 struct config_socket_owner {
 	int mode;
 	uid_t uid; /* (uid_t)-1 = keep */
 	gid_t gid; /* (gid_t)-1 = keep */
 };
 
-/* Users, or groups, by their number. */
+/* Users or groups, by number. */
 struct config_ids {
 	uint32_t *list;
 	size_t count;
@@ -141,13 +141,14 @@ struct config_global {
 	size_t log_count;
 	struct addr_spec admin; /* ADDR_NONE = no admin socket */
 	struct config_socket_owner admin_owner;
-	enum config_admin_level admin_level; /* of all but root and the daemon's own user, who are admin */
-	struct config_ids admin_uids; /* who else may use the socket; the rule is in admin_access.h */
+	enum config_admin_level admin_level; /* for everyone but root and the daemon's own user, who are
+					      * admin */
+	struct config_ids admin_uids; /* other users allowed to use the socket; admin_access.h has the rule */
 	struct config_ids admin_gids;
 	struct config_origins origins;
 };
 
-/* Timeouts and socket options that both kinds of section have; 0 = off. */
+/* Timeouts and socket options, common to both kinds of section; 0 = off. */
 struct config_timeouts {
 #define OPTION_TIMEOUT CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
@@ -171,9 +172,9 @@ struct config_bind {
 
 /* Local addresses of connections to a server. */
 struct config_sources {
-	struct addr *list; /* the next is tried when the ports of one run out; none = the kernel chooses */
+	struct addr *list; /* when the ports of one run out, the next is tried; none = the kernel chooses */
 	size_t count;
-	bool client; /* instead: the client's own address (IP_TRANSPARENT) */
+	bool client; /* use the client's own address instead (IP_TRANSPARENT) */
 };
 
 struct config_server {
@@ -185,19 +186,19 @@ struct config_server {
 	bool proxy_crc32c;    /* send-proxy=v2: with a checksum */
 	bool proxy_unique_id; /* send-proxy=v2: with a unique id */
 	bool proxy_pass;      /* send-proxy=v2: with the TLVs of a trusted client's header */
-	bool check;           /* by the backend's `check`, and may be turned off for one server */
+	bool check;           /* set by the backend's `check`, may be turned off per server */
 	struct config_place place;
 };
 
 /* One step of `check = send ... expect=...`. */
 struct config_check_step {
-	bool expect;    /* wait for `bytes`; else send them */
-	bool negate;    /* `bytes` must not come */
+	bool expect;    /* expect `bytes`; otherwise send them */
+	bool negate;    /* `bytes` must not arrive */
 	uint8_t *bytes;
 	size_t len;
 };
 
-/* First and last status that an HTTP check takes as good. */
+/* The first and last status that an HTTP check accepts. */
 struct config_status_range {
 	uint16_t first;
 	uint16_t last;
@@ -205,14 +206,14 @@ struct config_status_range {
 
 struct config_check {
 	enum config_check_kind kind;
-	uint16_t port; /* 0 = the server's */
-	enum config_check_proxy proxy; /* a PROXY header goes first */
+	uint16_t port; /* 0 = the server's port */
+	enum config_check_proxy proxy; /* PROXY header sent first */
 	char *method; /* CONFIG_CHECK_HTTP: "GET" */
 	char *path;
 	char *host; /* NULL = the server's name or address */
 	struct config_status_range *statuses; /* none and no `body`: 200-399 */
 	size_t status_count;
-	char *body; /* must be in the answer; NULL = any */
+	char *body; /* must occur in the answer; NULL = any */
 	struct config_check_step *steps; /* CONFIG_CHECK_SEND */
 	size_t step_count;
 #define OPTION_CHECK CONFIG_MEMBER
@@ -227,7 +228,7 @@ struct config_balancing {
 	unsigned draws; /* CONFIG_BALANCE_RANDOM; 1 to CONFIG_DRAWS_MAX */
 	enum config_hash hash; /* CONFIG_BALANCE_SOURCE */
 	enum config_hash_key hash_key;
-	unsigned balance_factor; /* percent of the average load, > 100; 0 = off; of those that hash */
+	unsigned balance_factor; /* percent of the average load, > 100; 0 = off; for algorithms that hash */
 };
 
 struct config_backend {
@@ -244,7 +245,7 @@ struct config_backend {
 	struct config_origins origins;
 };
 
-/* Networks as they were written, for -T: what is asked is the set beside them. */
+/* Networks as written, for -T; lookups use the set next to them. */
 struct config_networks {
 	struct net_prefix *list;
 	size_t count;
@@ -256,7 +257,7 @@ struct config_ports {
 	uint16_t last;
 };
 
-/* One `use-backend`: the first whose conditions all hold is taken. */
+/* One `use-backend`: the first route whose conditions are all met is used. */
 struct config_route {
 	size_t backend; /* index into config.backends */
 	struct netset *src; /* NULL = any client; borrows from the snapshot */
@@ -272,18 +273,18 @@ struct config_frontend {
 	size_t bind_count;
 #define OPTION_FRONT CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
-	struct netset *allow;   /* NULL = all may come; borrows from the snapshot, as the next two */
-	struct netset *deny;    /* NULL = nobody is kept out; goes before `allow` */
-	struct netset *trusted; /* may send a PROXY header; NULL = all */
+	struct netset *allow;   /* NULL = all are allowed; borrows from the snapshot, like the next two */
+	struct netset *deny;    /* NULL = nobody is denied; takes precedence over `allow` */
+	struct netset *trusted; /* allowed to send a PROXY header; NULL = all */
 	struct config_networks allow_list;
 	struct config_networks deny_list;
 	struct config_networks trusted_list;
-	uid_t *allow_uids;      /* of Unix listeners; none = all */
+	uid_t *allow_uids;      /* for Unix listeners; none = all */
 	size_t allow_uid_count;
 	struct config_route *routes;
 	size_t route_count;
-	size_t backend; /* index into config.backends: when no route fits */
-	bool listen;      /* written as one [listen] together with that backend */
+	size_t backend; /* index into config.backends: used when no route matches */
+	bool listen;      /* written as one [listen] with that backend */
 	struct config_timeouts timeouts; /* those of this side, others are 0 */
 	struct config_tcp tcp;           /* of the client side */
 	struct config_place place;
@@ -293,18 +294,18 @@ struct config_frontend {
 struct arena_block;
 
 struct config {
-	struct arena_block *memory; /* owns: all of this */
+	struct arena_block *memory; /* owns everything here */
 	struct config_global global;
 	struct config_frontend *frontends; /* a [listen] is one frontend and one backend */
 	size_t frontend_count;
 	struct config_backend *backends;
 	size_t backend_count;
-	char *name;   /* what was asked for, in a few words: the path, or "a.ini and 2 more" */
-	char **files; /* every file that was read, the first is the main one */
+	char *name;   /* short name of the input: the path, or "a.ini and 2 more" */
+	char **files; /* every file that was read; the first is the main one */
 	size_t file_count;
 	char **overrides; /* the -o arguments: a place in "-o" is one of them, from line 1 */
 	size_t override_count;
-	struct config_origins defaults; /* of [defaults], for the options that a section does not give */
+	struct config_origins defaults; /* of [defaults], for options that a section does not set */
 	unsigned include_count;
 	unsigned warnings;
 };
@@ -315,7 +316,7 @@ void config_free(struct config *c);
 void config_print_summary(const struct config *c, FILE *out);
 /* The effective configuration as a file that reads back to the same snapshot. */
 void config_print(const struct config *c, FILE *out);
-/* The same with the origin of each line behind it, as a comment (-T). */
+/* The same with the origin of each line after it, as a comment (-T). */
 void config_print_origins(const struct config *c, FILE *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * document.h - configuration as written: sections with their lines, before anything is understood.
+ * document.h - the configuration as written: sections with their lines, before interpretation.
  *
- * All files of one run end in one document, [global] and [defaults] of several files in one
- * section each. Lives in an arena. Main thread.
+ * All files of one run become one document; [global] and [defaults] of several files become one section each.
+ * Allocated in an arena. Main thread.
  */
 #ifndef WEIR_CONFIG_DOCUMENT_H
 #define WEIR_CONFIG_DOCUMENT_H
@@ -14,8 +14,8 @@
 #include "weir/config/diag.h"
 #include "weir/config/source.h"
 
-/* What failed inside a section, so that one mistake is reported once: a frontend whose bind line
- * is wrong is not told that it has no bind. */
+/* What failed inside a section, so that one mistake is reported once: a frontend whose bind line is wrong is
+ * not reported as having no bind. */
 enum section_bad {
 	SECTION_BAD_BIND = 1 << 0,
 	SECTION_BAD_SERVER = 1 << 1,
@@ -31,18 +31,18 @@ struct entry {
 	struct at key_at;
 	struct at value_at;
 	bool override; /* from -o */
-	bool plain;    /* written without its '=': an error, read on all the same */
+	bool plain;    /* written without its '=': an error, but still interpreted */
 };
 
 struct section {
 	struct section *next;
 	unsigned kind;	  /* one bit of enum option_section; 0 = its lines are skipped */
 	const char *name; /* NULL for [global], [stats] and [defaults] */
-	struct at at;	  /* the name, else the header */
+	struct at at;	  /* the place of the name, or else of the header */
 	struct entry *first;
 	struct entry *last;
 	unsigned bad; /* enum section_bad */
-	bool guessed; /* its header is wrong or missing: the lines are judged, wherever they belong */
+	bool guessed; /* its header is wrong or missing: the lines are still validated */
 };
 
 struct document {
@@ -57,12 +57,12 @@ struct document {
 };
 
 struct source *document_add_source(struct document *doc, const char *name);
-/* The section to add lines to: a new one, or the one [global] or [defaults] there is. */
+/* The section to add lines to: a new one, or the existing [global] or [defaults]. */
 struct section *document_add_section(struct document *doc, unsigned kind, const char *name, struct at at);
-/* A section for lines whose header is wrong or missing: each is judged by itself, and nothing is missed.
- * `kind` is what the header may have meant; an empty name is replaced. */
+/* A section for lines whose header is wrong or missing: each line is validated by itself, and nothing is
+ * reported as missing. `kind` is what the header may have meant; an empty name is replaced. */
 struct section *document_add_guessed(struct document *doc, unsigned kind, const char *name, struct at at);
-/* A section that nobody looks at, for lines below a header that could not be used. */
+/* A section that is ignored, for lines below an unusable header. */
 struct section *document_add_broken(struct document *doc, const char *name);
 /* The first section with one of `kinds` and that name (NULL: any name); NULL when there is none. */
 struct section *document_find(const struct document *doc, unsigned kinds, const char *name);

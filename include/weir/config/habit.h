@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * habit.h - what HAProxy and nginx users write by habit, put into our words.
+ * habit.h - translates what HAProxy and nginx users write by habit.
  *
  * Translations come from foreign.tbl.h. Main thread.
  */
@@ -10,16 +10,16 @@
 #include "weir/config/options.h"
 #include "weir/config/words.h"
 
-/* The hint for a line that begins with foreign words; how many bytes these have in `*len`. NULL: none. */
+/* The hint for a line that begins with foreign words, whose length in bytes goes to `*len`. NULL: none. */
 const char *habit_translate(struct arena *a, const char *line, size_t *len);
-/* The hint for a foreign word inside a line, or NULL; what it has to be filled with is still open. */
+/* The hint for a foreign word inside a line, or NULL; its placeholders are not filled in. */
 const char *habit_translate_word(struct arena *a, const char *word);
-/* The same for word `n` of a line, filled with its value and with what else the line says. */
+/* The same for word `n` of a line, filled in with its value and the rest of the line. */
 const char *habit_translate_nth(struct arena *a, const struct words *words, size_t n);
-/* Puts "weight 10" together to "weight=10", and gives a bare number of milliseconds its unit: the
- * words of a line of `o` that was written without '=', as HAProxy means them. */
+/* Joins "weight 10" to "weight=10", and adds the unit to a bare number of milliseconds: interprets as HAProxy
+ * does the words of a line of `o` that was written without '='. */
 void habit_join_words(struct diag *d, const struct option *o, struct words *words);
-/* The line as we write it: "server a = 10.0.0.1:80 weight=10". `name` is "" for none. */
+/* The line in our syntax: "server a = 10.0.0.1:80 weight=10". `name` is "" for none. */
 const char *habit_line(struct arena *a, const struct option *o, const char *name, const struct words *words);
 
 #endif

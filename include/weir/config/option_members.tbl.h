@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * option_members.tbl.h - what the rows of options.tbl.h make outside the table.
+ * option_members.tbl.h - what the rows of options.tbl.h define outside the table.
  *
- * Define some of these, then include this: each is there once for every row that has MADE_x as its field.
- * OPTION_GLOBAL(type, member), and so for FRONT, BACK, TIMEOUT, TCP, CHECK, BIND and SERVER: the row's type
- * and member.
- * OPTION_CHOICE(member, constants...): what its words are called in code.
+ * Define some of these macros, then include this file: each is expanded once for every row that has MADE_x as
+ * its field. OPTION_GLOBAL(type, member), and likewise FRONT, BACK, TIMEOUT, TCP, CHECK, BIND and SERVER: the
+ * row's type and member. OPTION_CHOICE(member, constants...): the names of its words in code.
  */
 #ifndef OPTION_GLOBAL
 #define OPTION_GLOBAL(type, member)
@@ -35,7 +34,7 @@
 #define OPTION_CHOICE(member, ...)
 #endif
 
-/* Which of them the field of a row is for. */
+/* Selects the macro for the field of a row. */
 #define OPTION_AT_MADE_GLOBAL(member)	 GLOBAL, member
 #define OPTION_AT_MADE_FRONT(member)	 FRONT, member
 #define OPTION_AT_MADE_BACK(member)	 BACK, member

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.h - one text that configuration came from, kept line by line for the messages.
+ * source.h - one text of the configuration, kept line by line for messages.
  *
- * A file, the text of `weir forward`, or the -o arguments. Lines lose their line end and the
- * first one its byte order mark; all else is kept as written. Main thread.
+ * A file, the text of `weir forward`, or the -o arguments. Line ends and a byte order mark in the first line
+ * are removed; everything else is kept as written. Main thread.
  */
 #ifndef WEIR_CONFIG_SOURCE_H
 #define WEIR_CONFIG_SOURCE_H
@@ -17,13 +17,13 @@
 #define SOURCE_BYTES_MAX (16u * 1024u * 1024u)
 
 struct source_line {
-	const char *text; /* NUL-terminated; may hold further NUL bytes, which the reader refuses */
+	const char *text; /* NUL-terminated; may contain further NUL bytes, which the reader rejects */
 	size_t len;
 };
 
 struct source {
 	const char *name;
-	unsigned index; /* in the order of reading; messages are sorted by it */
+	unsigned index; /* position in the order of reading; messages are sorted by it */
 	struct source_line *lines;
 	size_t line_count;
 };
@@ -39,12 +39,12 @@ struct at {
 struct source *source_new(struct arena *a, const char *name);
 void source_add_line(struct arena *a, struct source *s, const char *text, size_t len);
 void source_add_text(struct arena *a, struct source *s, const char *text, size_t len);
-/* Adds the lines of the file `s->name`. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX, -EINVAL for what
- * is not `regular` where that is asked for (a FIFO or device is not even waited for). */
+/* Adds the lines of the file `s->name`. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX, -EINVAL if `regular` is
+ * required and the file is not regular (a FIFO or device is not even waited for). */
 int source_add_file(struct arena *a, struct source *s, bool regular);
-/* What to say about an error of source_add_file(). */
+/* Describes an error of source_add_file(). */
 const char *source_why_unread(int err);
-/* Where `path`, as written in `s`, is: beside `s` unless it is absolute. */
+/* The location of `path` as written in `s`: relative to the directory of `s` unless absolute. */
 const char *source_beside(struct arena *a, const struct source *s, const char *path);
 
 #endif

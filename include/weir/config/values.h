@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * values.h - numbers, durations and sizes as people write them, and back.
+ * values.h - parses and prints numbers, durations and sizes as people write them.
  *
  * Knows no keys and prints no messages. Locale-free. Any thread.
  */
@@ -12,10 +12,10 @@
 
 #define VALUE_TEXT_MAX 64
 
-/* All of these return 0; -EINVAL when the text has another form, -ERANGE when it has the form and
- * does not fit. The whole text must be used. */
+/* All of these return 0; -EINVAL when the text does not have this form, -ERANGE when it does but the value
+ * does not fit. The whole text must match. */
 
-/* Digits only: no sign, no blank, no base. */
+/* Digits only: no sign, no blank, no base prefix. */
 int value_number(const char *text, uint64_t *number);
 /* Digits with '_' between them. */
 int value_count(const char *text, uint64_t *count);
@@ -26,7 +26,7 @@ int value_size(const char *text, uint64_t *bytes);
 /* "0640": octal digits only, at most 07777. */
 int value_mode(const char *text, int *mode);
 
-/* What the functions above read back to the same number; `buf` has VALUE_TEXT_MAX bytes. */
+/* Text that the functions above parse to the same number; `buf` has VALUE_TEXT_MAX bytes. */
 const char *value_format_duration(int64_t ns, char *buf);
 const char *value_format_size(uint64_t bytes, char *buf);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * words.h - a value cut into words: quotes taken off, variables put in, columns kept.
+ * words.h - splits a value into words: removes quotes, expands variables, keeps columns.
  *
- * White space parts words; '...' takes everything as written, "..." still puts variables in.
- * ${VAR}, ${VAR:-default} and ${VAR:?message} are read from the environment. Every byte of a word
- * knows its column in the source, so a message points at the exact place. Main thread.
+ * White space separates words; '...' is literal, "..." still expands variables. ${VAR}, ${VAR:-default} and
+ * ${VAR:?message} are read from the environment. Every byte of a word has its column in the source, so a
+ * message points at the exact place. Main thread.
  */
 #ifndef WEIR_CONFIG_WORDS_H
 #define WEIR_CONFIG_WORDS_H
@@ -17,7 +17,7 @@
 struct word {
 	const char *text;
 	size_t len;
-	const unsigned *cols; /* one a byte, and the column after the last */
+	const unsigned *cols; /* one per byte, and the column after the last */
 	struct at at;	      /* the whole word as written */
 };
 
@@ -26,22 +26,22 @@ struct words {
 	size_t count;
 };
 
-/* Cuts `value`, which begins at `at`. Returns 0, or -EINVAL after reporting. */
+/* Splits `value`, which begins at `at`. Returns 0, or -EINVAL after reporting. */
 int words_split(struct diag *d, struct at at, const char *value, struct words *out);
 /* The part of a word from `offset` on, `len` bytes of it at most. */
 struct word word_part(struct diag *d, const struct word *w, size_t offset, size_t len);
-/* One word of `left`, `between` (no longer than the gap in the source) and `right` (or NULL). */
+/* Joins `left`, `between` (no longer than the gap in the source) and `right` (or NULL) to one word. */
 struct word word_joined(struct arena *a, const struct word *left, const char *between,
 			const struct word *right);
-/* Where byte `offset` of a word stands. */
+/* The place of byte `offset` of a word. */
 struct at word_at(const struct word *w, size_t offset);
-/* How many bytes of `text` belong together and are no comment: 0 unless `text` begins with "${",
- * then up to and with its '}' (or the end of the text). */
+/* How many bytes of `text` form a variable, in which no comment begins: 0 unless `text` begins with "${",
+ * then up to and including its '}' (or the end of the text). */
 size_t words_variable_len(const char *text);
 /* 2 when `text` begins with \" or \\, else 0: between double quotes these do not end the quotes. Of the
  * first only the '"' is kept. */
 size_t words_escape_len(const char *text);
-/* Writes `text` quoted where it needs it, so that it reads back as one word. */
+/* Writes `text`, quoted if necessary, so that it reads back as one word. */
 void words_print_quoted(const char *text, FILE *out);
 
 #endif

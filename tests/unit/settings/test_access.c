@@ -128,11 +128,11 @@ static void a_mistake_in_a_file_is_shown_at_its_line(void **state)
 	(void)state;
 	assert_null(l.config);
 	assert_int_equal(count_of(l.said, ": error: "), 3);
-	assert_non_null(strstr(l.said, "n.cidr:2:1: error: '10.0.0.1/8' is no network\n"
+	assert_non_null(strstr(l.said, "n.cidr:2:1: error: '10.0.0.1/8' is not a valid network\n"
 				       "  2 | 10.0.0.1/8 # x\n"
 				       "    | ^^^^^^^^^^ "));
-	assert_non_null(strstr(l.said, "n.cidr:3:5: error: a file of networks has one a line"));
-	assert_non_null(strstr(l.said, "n.cidr:4:1: error: 'web' is no network"));
+	assert_non_null(strstr(l.said, "n.cidr:3:5: error: a file of networks has one per line"));
+	assert_non_null(strstr(l.said, "n.cidr:4:1: error: 'web' is not a valid network"));
 	unload(&l);
 	memset(many, 0, sizeof(many));
 	for (size_t i = 0; i < sizeof(many) - 1; i++)
@@ -165,11 +165,11 @@ static void only_regular_files_are_read(void **state)
 	assert_int_equal(mkfifo(f.cidr, 0600), 0);
 	l = load_folder(&f, "trusted = @n.cidr", NULL, 0);
 	assert_null(l.config);
-	assert_non_null(strstr(l.said, "it is no regular file"));
+	assert_non_null(strstr(l.said, "it is not a regular file"));
 	unload(&l);
 	l = load_folder(&f, "trusted = @/dev/zero", NULL, 0);
 	assert_null(l.config);
-	assert_non_null(strstr(l.said, "it is no regular file"));
+	assert_non_null(strstr(l.said, "it is not a regular file"));
 	unload(&l);
 	l = load_folder(&f, "trusted = @", NULL, 0);
 	assert_null(l.config);
@@ -200,11 +200,12 @@ static void lists_of_a_section_take_the_place_of_those_of_defaults(void **state)
 static void bad_lists_are_refused_at_their_place(void **state)
 {
 	(void)state;
-	assert_refused(GOOD "allow-from = 10.0.0.0/33\n", "t.ini:4:14: error: '10.0.0.0/33' is no network",
+	assert_refused(GOOD "allow-from = 10.0.0.0/33\n",
+		       "t.ini:4:14: error: '10.0.0.0/33' is not a valid network",
 		       NULL);
 	assert_refused(GOOD "allow-from = ::1, 10.0.0.1/8\n", "t.ini:4:19: error: '10.0.0.1/8'", "10.0.0.0/8",
 		       NULL);
-	assert_refused(GOOD "allow-from = ::1,,::2\n", "t.ini:4:18: error: '' is no network", NULL);
+	assert_refused(GOOD "allow-from = ::1,,::2\n", "t.ini:4:18: error: '' is not a valid network", NULL);
 	assert_refused(GOOD "allow-from = localhost x\n", "t.ini:4:14: ", "t.ini:4:24: ", NULL);
 	assert_refused(GOOD "allow-uid = 0 nobody-of-this-name\n",
 		       "t.ini:4:15: error: there is no user 'nobody-of-this-name'", NULL);

@@ -35,7 +35,7 @@ static void what_has_no_effect_is_warned_about(void **state)
 		{FRONT "[backend b]\nserver a = x:1 proxy-v2-options=crc32c\n", "t.ini:5:16: ",
 		 "add send-proxy=v2"},
 		{FRONT "[backend b]\nserver a = x:1 send-proxy=v1 proxy-v2-options=pass\n", "t.ini:5:30: ",
-		 "gets no header of version 2"},
+		 "gets no version 2 header"},
 		{FRONT "[backend b]\nobserve = connect\nserver a = x:1\n", "t.ini:5:1: ", "check = tcp"},
 		{FRONT "[backend b]\ncheck = send x\nserver a = x:1\n", "t.ini:5:9: ", "expects no answer"},
 		{FRONT "[backend b]\ncheck-rise = 3\nserver a = x:1\n", "t.ini:5:1: ",

@@ -141,7 +141,7 @@ static void headers_without_brackets_open_their_section(void **state)
 	(void)state;
 	assert_refused("frontend web\n bind *:80\n default_backend ap\nbackend app\n"
 		       " server a 10.0.0.1:80 weight 10\n",
-		       "t.ini:1:1: error: a section stands in brackets", "write [frontend web]",
+		       "t.ini:1:1: error: a section name must be in brackets", "write [frontend web]",
 		       "t.ini:2:2: error: '=' is missing after 'bind'", "write 'bind = *:80'",
 		       "t.ini:3:18: error: backend 'ap' is not defined", "did you mean 'app' (line 4)?",
 		       "write 'server a = 10.0.0.1:80 weight=10'", "t.ini: 6 errors, 0 warnings.", NULL);
@@ -163,7 +163,7 @@ static void braces_and_semicolons_of_nginx_are_named(void **state)
 	assert_refused("global {\nthrads = 2\n}\nbackend app {\nserver a = 10.0.0.1\n}\n" GOOD,
 		       "write [global], its lines below it, and no '}'", "write [backend app], its lines",
 		       "did you mean 'threads'?", "the port is missing", "4 errors", NULL);
-	assert_refused("}\n" GOOD, "t.ini:1:1: error: nothing is closed here", "1 error,", NULL);
+	assert_refused("}\n" GOOD, "t.ini:1:1: error: there is nothing to close here", "1 error,", NULL);
 	assert_refused(GOOD "maxconn = 10;\n", "t.ini:4:13: error: a line has no ';' at its end", "1 error,",
 		       NULL);
 	assert_refused(GOOD "maxconn 10;\n", "t.ini:4:1: ", "write 'maxconn = 10'", "1 error,", NULL);
@@ -184,7 +184,7 @@ static void slips_of_a_key_are_seen_without_equals_too(void **state)
 static void one_slip_is_one_message_that_helps(void **state)
 {
 	(void)state;
-	assert_refused(GOOD "weight = 3\n", "t.ini:4:1: error: 'weight' is no key",
+	assert_refused(GOOD "weight = 3\n", "t.ini:4:1: error: 'weight' is not a key",
 		       "it belongs in a server line: server a = 10.0.0.1:80 weight=2", "1 error,", NULL);
 	assert_refused("[satts]\n" GOOD, "did you mean [stats]?", "1 error,", NULL);
 	assert_refused(GOOD "timeout-connect = 5 s\n", "t.ini:4:21: ", "write 5s, without the blank", NULL);
@@ -208,8 +208,9 @@ static void log_targets_are_judged_at_their_place(void **state)
 	assert_refused("[global]\nlog = syslog:loghost:514\n" GOOD, "t.ini:2:14: ", "not by a name",
 		       "write syslog:127.0.0.1:514", NULL);
 	assert_refused("[global]\nlog = syslog::514\n" GOOD, "t.ini:2:14: ", "not by a port alone", NULL);
-	assert_refused("[global]\nlog = syslog:10.0.0.1\n" GOOD, "t.ini:2:14: ", "is no address", NULL);
-	assert_refused("[global]\nlog = syslog:10.0.0.1:0\n" GOOD, "needs a port, and 0 is none", NULL);
+	assert_refused("[global]\nlog = syslog:10.0.0.1\n" GOOD, "t.ini:2:14: ",
+		       "is not a valid address", NULL);
+	assert_refused("[global]\nlog = syslog:10.0.0.1:0\n" GOOD, "needs a port, and 0 is not one", NULL);
 	assert_refused("[global]\nlog = syslog:\n" GOOD, "t.ini:2:7: ", "needs an address", NULL);
 	assert_refused("[global]\nlog = syslog:/dev/log facility=local8\n" GOOD,
 		       "t.ini:2:32: ", "'facility' cannot be 'local8'", NULL);
@@ -237,7 +238,7 @@ static void values_are_judged_at_their_place(void **state)
 	assert_refused("[global]\nuser =\n" GOOD, "t.ini:2:1: error: 'user' needs a value", NULL);
 	assert_refused("[global]\nuser = a b\n" GOOD, "t.ini:2:10: error: 'user' takes one value", NULL);
 	assert_refused("[global]\nuser = \"a\n" GOOD, "t.ini:2:8: error: this quote is never closed", NULL);
-	assert_refused("[global]\ncpu-affinity = 3-1\n" GOOD, "is no list of CPUs", NULL);
+	assert_refused("[global]\ncpu-affinity = 3-1\n" GOOD, "is not a list of CPUs", NULL);
 	assert_refused("[global]\npipe-cycle = 2h\n" GOOD, "allowed are 100ms to 1h", NULL);
 	assert_refused("[defaults]\nbalance = leastconn hash=consistent\n" GOOD,
 		       "t.ini:2:21: error: 'hash' is for source", NULL);
