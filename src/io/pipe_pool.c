@@ -112,7 +112,7 @@ static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes
 		return err;
 	cap = sys_pipe_set_size(fds[0], (int)want_bytes);
 	/* EPERM: this user's pages are used up, perhaps by other processes. The pipe's initial size is good
-	 * enough if it has the slots; near the limit it has two. */
+	 * enough if it has the slots; near the limit it has two (kernel-facts). */
 	if (cap < 0)
 		cap = sys_pipe_size(fds[0]);
 	if (cap < (int)p->min_bytes) {

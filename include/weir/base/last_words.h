@@ -43,8 +43,8 @@ void last_words_add(struct last_words_target *t);
 void last_words_remove(struct last_words_target *t);
 
 /* A check has failed, or control cannot continue: writes lines for `cause` as for a signal. Before
- * last_words_begin() it only writes the cause to stderr. From here on only SIGABRT ends the process. Any
- * thread. */
+ * last_words_begin() it only writes the cause to stderr. From here on SIGABRT ends the process with no
+ * further lines. Any thread. */
 void last_words_check(const char *cause);
 
 /* The session that this thread is handling, for the lines above: set on each event of a session. */

@@ -93,7 +93,7 @@ enum io_kind {
 #define IO_DRAIN 1 /* IO_RESET: deliver, then reset */
 #define IO_LENT 2  /* IO_WRITE: the bytes are those of a read that was not kept */
 #define IO_LAST 4  /* IO_WRITE: IO_SHUTDOWN or IO_CLOSE follows at once; the bytes may wait for it, so that
-		    * the FIN travels with them */
+		    * they and the FIN share one packet */
 
 /* What is known about a socket; the driver writes it, the engine may read it. */
 #define IO_READABLE 0x01 /* a read may give something */
