@@ -34,18 +34,26 @@ uint64_t tally_count_in(const struct tally *t, uint64_t second)
 	return last >> 32 == second ? (uint32_t)last : 0;
 }
 
+static void count_total(struct tally *t, int64_t now_ns)
+{
+	counter_add(&t->total, 1);
+	counter_set(&t->last_ns, (uint64_t)now_ns);
+}
+
 void tally_begin_second(struct tally *t, int64_t now_ns, uint64_t most)
 {
+	check(tally_second(t) != tally_second_at(now_ns));
+	count_total(t, now_ns);
 	tally_keep_max(&t->rate_max, most);
 	counter_set(&t->last_second, counter_get(&t->this_second));
-	atomic_store_explicit(&t->this_second, tally_second_at(now_ns) << 32, memory_order_release);
+	/* One store, so that no reader sees a second that nobody began in. */
+	atomic_store_explicit(&t->this_second, tally_second_at(now_ns) << 32 | 1, memory_order_release);
 }
 
 void tally_count_one(struct tally *t, int64_t now_ns)
 {
 	check(tally_second(t) == tally_second_at(now_ns));
-	counter_add(&t->total, 1);
-	counter_set(&t->last_ns, (uint64_t)now_ns);
+	count_total(t, now_ns);
 	counter_add(&t->this_second, 1);
 }
 

@@ -85,7 +85,8 @@ static void count_one(struct worker *w, size_t index)
 
 	if (unlikely(tally_second(t) != tally_second_at(now_ns)))
 		tally_begin_second(t, now_ns, count_of_all(w->engine, index, tally_second(t)));
-	tally_count_one(t, now_ns);
+	else
+		tally_count_one(t, now_ns);
 }
 
 /* ---- sessions ---- */

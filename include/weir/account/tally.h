@@ -96,10 +96,10 @@ static inline void tally_keep_max(_Atomic uint64_t *max, uint64_t value)
 		counter_set(max, value);
 }
 
-/* One more began, at `now_ns`: in the second that tally_begin_second() began last. */
+/* Counts one more that began at `now_ns`, not the first in its second. */
 void tally_count_one(struct tally *t, int64_t now_ns);
-/* Begins the second of `now_ns`. `most`: what all writers together have counted in the one before,
- * tally_second(). */
+/* Counts one more that began at `now_ns`, the first in its second. `most`: the count of all writers together
+ * in the previous one, tally_second(). */
 void tally_begin_second(struct tally *t, int64_t now_ns, uint64_t most);
 /* A session ended for this reason: whether a side gave it up, or a shortage of ours. */
 void tally_count_reason(struct tally *t, enum close_reason reason);
