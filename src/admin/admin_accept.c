@@ -17,7 +17,7 @@
 
 #define ACCEPT_RETRY_S 0.1
 
-static bool may_log(struct admin *a, const struct admin_peer *peer)
+static bool may_log_refusal(struct admin *a, const struct admin_peer *peer)
 {
 	return log_limit_ok(&a->limit, LOG_CAUSE_ADMIN, peer->uid, clock_mono_ns(), 1);
 }
@@ -45,7 +45,7 @@ static void refuse_peer(struct admin *a, int fd, const struct admin_peer *peer)
 	struct text why;
 
 	a->ctx->totals->refused++;
-	if (may_log(a, peer))
+	if (may_log_refusal(a, peer))
 		log_line(LOG_LEVEL_WARNING,
 			 "the admin socket refused uid %u (pid %d); to admit it, add it to allow-uid= or "
 			 "one of its groups to allow-gid= of 'admin-socket' in [global]",
@@ -60,7 +60,7 @@ static void refuse_crowd(struct admin *a, int fd, const struct admin_peer *peer)
 	struct text why;
 
 	a->ctx->totals->busy++;
-	if (may_log(a, peer))
+	if (may_log_refusal(a, peer))
 		log_line(LOG_LEVEL_WARNING,
 			 "the admin socket is busy: uid %u (pid %d) was refused, because root or weir's "
 			 "own user has all %d connections",
@@ -80,7 +80,7 @@ void admin_accept_evict(struct client *c, const struct admin_peer *peer)
 	if (c->state == CLIENT_READING)
 		(void)sys_send(c->fd, why, sizeof(why) - 1);
 	a->ctx->totals->evicted++;
-	if (may_log(a, &c->peer))
+	if (may_log_refusal(a, &c->peer))
 		log_line(LOG_LEVEL_WARNING,
 			 "the admin socket closed a connection of uid %u (pid %d), idle for %.1f s, to make "
 			 "room for uid %u (pid %d)",

@@ -29,7 +29,7 @@ static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MA
 }
 
 /* Reports the result of a change, see server_updates.h: no answer guarantees that it is in effect. */
-static void tell(const struct admin_call *c, int err)
+static void report_failure(const struct admin_call *c, int err)
 {
 	if (err == -EAGAIN)
 		text_printf(c->out, "error: changed, but not in effect yet: %s\n", strerror(ENOMEM));
@@ -38,7 +38,7 @@ static void tell(const struct admin_call *c, int err)
 }
 
 /* A whole number up to `most`, with nothing before or after it; false for anything else. */
-static bool read_number(const char *word, size_t len, unsigned most, unsigned *number)
+static bool read_whole_number(const char *word, size_t len, unsigned most, unsigned *number)
 {
 	uint64_t value = 0;
 
@@ -61,7 +61,7 @@ static void set_state(const struct admin_call *c, struct server *s, enum server_
 {
 	char cause[CAUSE_MAX];
 
-	tell(c, server_updates_set_admin(c->ctx->updates, s, admin, cause_of(c, cause)));
+	report_failure(c, server_updates_set_admin(c->ctx->updates, s, admin, cause_of(c, cause)));
 }
 
 static void set_state_word(const struct admin_call *c, struct server *s, const char *word)
@@ -109,8 +109,8 @@ static bool read_weight(const struct server *s, const char *word, unsigned *weig
 	unsigned percent;
 
 	if (len == 0 || word[len - 1] != '%')
-		return read_number(word, len, WEIGHT_MAX, weight);
-	if (!read_number(word, len - 1, 100 * WEIGHT_MAX, &percent))
+		return read_whole_number(word, len, WEIGHT_MAX, weight);
+	if (!read_whole_number(word, len - 1, 100 * WEIGHT_MAX, &percent))
 		return false;
 	share = (uint64_t)s->config->weight * percent / 100;
 	if (share == 0 && percent > 0 && s->config->weight > 0)
@@ -129,7 +129,7 @@ static void set_weight(const struct admin_call *c, struct server *s, const char 
 				    "configured one, such as 50%%\n");
 		return;
 	}
-	tell(c, server_updates_set_weight(c->ctx->updates, s, weight, cause_of(c, cause)));
+	report_failure(c, server_updates_set_weight(c->ctx->updates, s, weight, cause_of(c, cause)));
 }
 
 void admin_set_weight(const struct admin_call *c)
@@ -174,11 +174,11 @@ void admin_set_maxconn(const struct admin_call *c)
 
 	if (s == NULL)
 		return;
-	if (!read_number(c->args[1], strlen(c->args[1]), MAXCONN_MAX, &maxconn)) {
+	if (!read_whole_number(c->args[1], strlen(c->args[1]), MAXCONN_MAX, &maxconn)) {
 		text_printf(c->out, "error: maxconn must be a number of connections, 0 for no limit\n");
 		return;
 	}
-	tell(c, server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));
+	report_failure(c, server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));
 }
 
 void admin_shutdown_sessions(const struct admin_call *c)

@@ -137,7 +137,7 @@ static const struct command *find_command(char *words, char **rest)
 }
 
 /* A whole number, or -1 for all; false for anything else. */
-static bool read_number(const char *word, int *number)
+static bool read_number_or_all(const char *word, int *number)
 {
 	char *end;
 	long value;
@@ -177,9 +177,10 @@ static bool read_filter(const struct admin_call *c, struct admin_question *q)
 {
 	if (c->arg_count == 0)
 		return true;
-	if (c->arg_count != 3 || !read_number(c->args[1], &q->types) || !read_number(c->args[2], &q->sid))
+	if (c->arg_count != 3 || !read_number_or_all(c->args[1], &q->types) ||
+	    !read_number_or_all(c->args[2], &q->sid))
 		return false;
-	if (read_number(c->args[0], &q->iid))
+	if (read_number_or_all(c->args[0], &q->iid))
 		return true;
 	q->iid = (int)admin_proxy_iid(c->ctx->engine->config, c->args[0]);
 	return q->iid != 0;
@@ -195,7 +196,8 @@ static bool read_question(const struct command *row, const struct admin_call *c,
 	if (row->verdict == ADMIN_ASK_TALLIES)
 		return read_filter(c, q);
 	if (row->verdict == ADMIN_TIMEOUT)
-		return read_number(c->args[0], &q->seconds) && q->seconds >= 1 && q->seconds <= SECONDS_MAX;
+		return read_number_or_all(c->args[0], &q->seconds) && q->seconds >= 1 &&
+		       q->seconds <= SECONDS_MAX;
 	return true;
 }
 

@@ -59,7 +59,7 @@ static void add_frontends(const struct engine *e, struct text *out)
 	}
 }
 
-static void add_server(const struct backend *b, struct server *s, struct text *out)
+static void add_server_line(const struct backend *b, struct server *s, struct text *out)
 {
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
 	const enum server_state state =
@@ -79,7 +79,7 @@ static void add_servers(const struct engine *e, struct text *out)
 {
 	for (size_t i = 0; i < e->config->backend_count; i++)
 		for (size_t j = 0; j < e->backends[i].server_count; j++)
-			add_server(&e->backends[i], &e->backends[i].servers[j], out);
+			add_server_line(&e->backends[i], &e->backends[i].servers[j], out);
 }
 
 static void add_listeners(const struct engine *e, struct text *out)
@@ -176,7 +176,7 @@ static void add_haproxy_names(const struct admin_context *ctx, const struct figu
 	add_number(out, "CumReq", engine_sum(e, accepted));
 	add_number(out, "Maxpipes", e->limits.maxpipes);
 	add_number(out, "PipesUsed", engine_sum(e, pipes_in_use));
-	add_number(out, "PipesFree", engine_sum(e, pipes_resting) + pipe_pool_resting(&e->pipes));
+	add_number(out, "PipesFree", engine_sum(e, pipes_resting) + pipe_pool_idle(&e->pipes));
 	add_number(out, "Tasks", engine_sum(e, timers));
 	add_number(out, "Run_queue", 0);
 	add_node(out);
@@ -236,14 +236,14 @@ void admin_show_pools(const struct admin_call *c)
 
 	add_number(out, "pipes_made", atomic_load_explicit(&e->pipes.made, memory_order_relaxed));
 	add_number(out, "pipes_max", e->pipes.max);
-	add_number(out, "pipes_resting_pool", pipe_pool_resting(&e->pipes));
+	add_number(out, "pipes_resting_pool", pipe_pool_idle(&e->pipes));
 	add_number(out, "pipes_created", counter_get(&e->pipes.created));
 	add_number(out, "pipes_closed", counter_get(&e->pipes.closed));
 	add_number(out, "pipes_too_small", counter_get(&e->pipes.too_small));
 	add_number(out, "pipes_refused", counter_get(&e->pipes.refused));
 	add_number(out, "pipes_bytes", counter_get(&e->pipes.bytes));
 	add_number(out, "bufs_bytes", counter_get(&e->bufs.bytes));
-	add_number(out, "bufs_resting_pool_bytes", buf_pool_resting(&e->bufs));
+	add_number(out, "bufs_resting_pool_bytes", buf_pool_idle(&e->bufs));
 	add_number(out, "bufs_created", counter_get(&e->bufs.created));
 	add_number(out, "bufs_freed", counter_get(&e->bufs.freed));
 	add_number(out, "bufs_refused", counter_get(&e->bufs.refused));

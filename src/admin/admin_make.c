@@ -109,7 +109,7 @@ static bool sum_up(struct client *c)
 }
 
 /* True if there is more to come: it waits for a worker, or for its output to be written. */
-static bool ask(struct client *c)
+static bool go_on_with_question(struct client *c)
 {
 	bool more = false;
 
@@ -125,7 +125,7 @@ static bool ask(struct client *c)
 /* ---- the whole answer ---- */
 
 /* Discards what has not been written yet and everything after it. */
-static void give_up(struct client *c)
+static void abandon_answer(struct client *c)
 {
 	text_free(&c->answer);
 	text_printf(&c->answer, "error: no memory for the answer\n");
@@ -138,7 +138,7 @@ static void give_up(struct client *c)
 bool admin_make(struct client *c)
 {
 	while (!c->whole && c->answer.len < ADMIN_WRITE_BYTES && !c->answer.failed) {
-		if (ask(c))
+		if (go_on_with_question(c))
 			break;
 		if (c->rest != NULL)
 			run_next_command(c);
@@ -146,6 +146,6 @@ bool admin_make(struct client *c)
 			conclude(c);
 	}
 	if (c->answer.failed)
-		give_up(c);
+		abandon_answer(c);
 	return !c->whole && c->answer.len == 0;
 }

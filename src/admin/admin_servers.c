@@ -19,9 +19,19 @@
 
 /* HAProxy's numbers (server-t.h, check-t.h of version 2.6). */
 enum op_state { OP_STOPPED, OP_STARTING, OP_RUNNING };
-enum admin_mask { ADMIN_MAINT = 1, ADMIN_CONFIGURED_MAINT = 4, ADMIN_DRAIN = 8, ADMIN_UNRESOLVED = 32 };
-enum check_verdict { VERDICT_UNKNOWN = 0, VERDICT_FAILED = 2, VERDICT_PASSED = 3 };
-enum check_state { CHECK_RUNNING = 1, CHECK_CONFIGURED = 2, CHECK_ENABLED = 4, CHECK_PAUSED = 8 };
+enum admin_mask {
+	ADMIN_MASK_MAINT = 1,
+	ADMIN_MASK_CONFIGURED_MAINT = 4,
+	ADMIN_MASK_DRAIN = 8,
+	ADMIN_MASK_UNRESOLVED = 32
+};
+enum probe_verdict { PROBE_VERDICT_UNKNOWN = 0, PROBE_VERDICT_FAILED = 2, PROBE_VERDICT_PASSED = 3 };
+enum probe_state {
+	PROBE_STATE_RUNNING = 1,
+	PROBE_STATE_CONFIGURED = 2,
+	PROBE_STATE_ENABLED = 4,
+	PROBE_STATE_PAUSED = 8
+};
 
 static uint64_t checksum_of(struct backend *b)
 {
@@ -196,41 +206,41 @@ static unsigned admin_mask(const struct server *s)
 	unsigned mask = 0;
 
 	if (s->admin == SERVER_ADMIN_MAINT)
-		mask |= ADMIN_MAINT;
+		mask |= ADMIN_MASK_MAINT;
 	if (s->admin == SERVER_ADMIN_MAINT && s->config->disabled && s->changed_ns == 0)
-		mask |= ADMIN_CONFIGURED_MAINT;
+		mask |= ADMIN_MASK_CONFIGURED_MAINT;
 	if (s->admin == SERVER_ADMIN_DRAIN)
-		mask |= ADMIN_DRAIN;
+		mask |= ADMIN_MASK_DRAIN;
 	if (atomic_load_explicit(&s->addr, memory_order_relaxed) == NULL)
-		mask |= ADMIN_UNRESOLVED;
+		mask |= ADMIN_MASK_UNRESOLVED;
 	return mask;
 }
 
-static unsigned check_status(const struct probe_view *v)
+static unsigned probe_status(const struct probe_view *v)
 {
 	/* HAProxy reports "initializing" for a server that is not checked. */
 	return probe_code_number(v != NULL ? v->code : PROBE_INI);
 }
 
-static unsigned check_verdict(const struct probe_view *v)
+static unsigned probe_verdict(const struct probe_view *v)
 {
-	switch (v != NULL ? probe_code_outcome(v->code) : PROBE_UNKNOWN) {
-	case PROBE_UNKNOWN:
+	switch (v != NULL ? probe_code_outcome(v->code) : PROBE_OUTCOME_UNKNOWN) {
+	case PROBE_OUTCOME_UNKNOWN:
 		break;
-	case PROBE_PASSED:
-		return VERDICT_PASSED;
-	case PROBE_FAILED:
-		return VERDICT_FAILED;
+	case PROBE_OUTCOME_PASSED:
+		return PROBE_VERDICT_PASSED;
+	case PROBE_OUTCOME_FAILED:
+		return PROBE_VERDICT_FAILED;
 	}
-	return VERDICT_UNKNOWN;
+	return PROBE_VERDICT_UNKNOWN;
 }
 
-static unsigned check_state(const struct server *s, const struct probe_view *v)
+static unsigned probe_state(const struct server *s, const struct probe_view *v)
 {
 	if (v == NULL)
 		return 0;
-	return CHECK_CONFIGURED | CHECK_ENABLED | (v->running ? CHECK_RUNNING : 0u) |
-	       (s->admin == SERVER_ADMIN_MAINT ? CHECK_PAUSED : 0u);
+	return PROBE_STATE_CONFIGURED | PROBE_STATE_ENABLED | (v->running ? PROBE_STATE_RUNNING : 0u) |
+	       (s->admin == SERVER_ADMIN_MAINT ? PROBE_STATE_PAUSED : 0u);
 }
 
 /* The address without its port; "-" if there is none, and for Unix sockets, as in HAProxy. */
@@ -277,10 +287,10 @@ static void fill_cells(const struct admin_call *c, const struct backend *b, cons
 	cells[STATE_srv_uweight].number = s->weight;
 	cells[STATE_srv_iweight].number = s->config->weight;
 	cells[STATE_srv_time_since_last_change].number = seconds_in_state(c, s);
-	cells[STATE_srv_check_status].number = check_status(v);
-	cells[STATE_srv_check_result].number = check_verdict(v);
+	cells[STATE_srv_check_status].number = probe_status(v);
+	cells[STATE_srv_check_result].number = probe_verdict(v);
 	cells[STATE_srv_check_health].number = v != NULL ? v->health : b->config->check.rise; /* as HAProxy */
-	cells[STATE_srv_check_state].number = check_state(s, v);
+	cells[STATE_srv_check_state].number = probe_state(s, v);
 	if (s->config->addr.kind == ADDR_NAME)
 		cells[STATE_srv_fqdn].text = s->config->addr.host;
 	cells[STATE_srv_check_port].number = s->config->check_port;

@@ -17,7 +17,7 @@
 #define ADMIN_BACKLOG 64
 
 /* False if there was nothing to give up. */
-static bool give_up(struct admin_socket *s, int i)
+static bool release_reserve(struct admin_socket *s, int i)
 {
 	if (s->reserve[i] < 0)
 		return false;
@@ -64,7 +64,7 @@ void admin_socket_close(struct admin_socket *s)
 	if (s->fd >= 0)
 		sys_close(s->fd);
 	for (int i = 0; i < ADMIN_SOCKET_RESERVE; i++)
-		(void)give_up(s, i);
+		(void)release_reserve(s, i);
 	s->fd = -1;
 }
 
@@ -75,7 +75,7 @@ int admin_socket_accept(struct admin_socket *s)
 	int fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);
 
 	for (int i = 0; i < ADMIN_SOCKET_RESERVE && (fd == -EMFILE || fd == -ENFILE); i++) {
-		if (!give_up(s, i))
+		if (!release_reserve(s, i))
 			continue;
 		len = sizeof(peer);
 		fd = sys_accept(s->fd, (struct sockaddr *)&peer, &len);

@@ -50,7 +50,7 @@ struct table {
 	struct cell row[STAT_COLUMNS];
 };
 
-static void put(struct table *t, enum stat_column column, uint64_t number)
+static void put_number(struct table *t, enum stat_column column, uint64_t number)
 {
 	t->row[column] = (struct cell){.number = number, .set = true};
 }
@@ -129,8 +129,8 @@ static void begin_row(struct table *t, const char *proxy, const char *name, enum
 	memset(t->row, 0, sizeof(t->row));
 	put_text(t, STAT_pxname, proxy);
 	put_text(t, STAT_svname, name);
-	put(t, STAT_type, type);
-	put(t, STAT_pid, 1);
+	put_number(t, STAT_type, type);
+	put_number(t, STAT_pid, 1);
 	put_text(t, STAT_mode, "tcp");
 }
 
@@ -149,8 +149,8 @@ static bool is_wanted(const struct table *t)
 
 static void end_row(struct table *t, size_t iid, size_t sid)
 {
-	put(t, STAT_iid, iid);
-	put(t, STAT_sid, sid);
+	put_number(t, STAT_iid, iid);
+	put_number(t, STAT_sid, sid);
 	if (!is_wanted(t))
 		return;
 	if (t->q->json)
@@ -185,19 +185,19 @@ static void put_tally(struct table *t, const struct tally_sum *sum)
 
 	for (size_t i = 0; i < ARRAY_LEN(tally_columns); i++)
 		if ((tally_columns[i].shown & type) != 0)
-			put(t, tally_columns[i].column, tally_at(sum, tally_columns[i].offset));
-	put(t, STAT_reqbin, sum->bytes_to_server);
-	put(t, STAT_reqbout, sum->bytes_to_server);
-	put(t, STAT_resbin, sum->bytes_to_client);
-	put(t, STAT_resbout, sum->bytes_to_client);
-	put(t, STAT_rate_max, sum->rate_max > sum->rate ? sum->rate_max : sum->rate);
+			put_number(t, tally_columns[i].column, tally_at(sum, tally_columns[i].offset));
+	put_number(t, STAT_reqbin, sum->bytes_to_server);
+	put_number(t, STAT_reqbout, sum->bytes_to_server);
+	put_number(t, STAT_resbin, sum->bytes_to_client);
+	put_number(t, STAT_resbout, sum->bytes_to_client);
+	put_number(t, STAT_rate_max, sum->rate_max > sum->rate ? sum->rate_max : sum->rate);
 }
 
 /* A session that begins between two readings must not make the maximum smaller than the current count. */
 static void put_sessions(struct table *t, uint64_t now, uint64_t max)
 {
-	put(t, STAT_scur, now);
-	put(t, STAT_smax, max > now ? max : now);
+	put_number(t, STAT_scur, now);
+	put_number(t, STAT_smax, max > now ? max : now);
 }
 
 static void put_times(struct table *t, const struct tally_sum *sum)
@@ -212,15 +212,15 @@ static void put_times(struct table *t, const struct tally_sum *sum)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-		put(t, columns[i].average, tally_average_us(sum, (enum tally_time)i) / 1000);
-		put(t, columns[i].max, sum->times_max_us[i] / 1000);
+		put_number(t, columns[i].average, tally_average_us(sum, (enum tally_time)i) / 1000);
+		put_number(t, columns[i].max, sum->times_max_us[i] / 1000);
 	}
-	put(t, STAT_rtime, 0); /* HTTP only */
-	put(t, STAT_rtime_max, 0);
+	put_number(t, STAT_rtime, 0); /* HTTP only */
+	put_number(t, STAT_rtime_max, 0);
 	if (sum->last_ns == 0)
-		put(t, STAT_lastsess, UINT64_MAX);
+		put_number(t, STAT_lastsess, UINT64_MAX);
 	else
-		put(t, STAT_lastsess, (uint64_t)(t->now_ns - (int64_t)sum->last_ns) / NS_PER_SEC);
+		put_number(t, STAT_lastsess, (uint64_t)(t->now_ns - (int64_t)sum->last_ns) / NS_PER_SEC);
 }
 
 /* Workers count with relaxed order, so never show a negative number. */
@@ -236,8 +236,8 @@ static void put_queue(struct table *t, const atomic_int *now, const atomic_int *
 	const uint64_t waiting = read_count(now);
 	const uint64_t most = read_count(max);
 
-	put(t, STAT_qcur, waiting);
-	put(t, STAT_qmax, most > waiting ? most : waiting);
+	put_number(t, STAT_qcur, waiting);
+	put_number(t, STAT_qmax, most > waiting ? most : waiting);
 }
 
 static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
@@ -246,30 +246,30 @@ static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
 
 	begin_row(t, fe->config->name, STAT_SVNAME_FRONTEND, TYPE_FRONTEND);
 	put_sessions(t, sum->sessions, sum->sessions_max);
-	put(t, STAT_slim, fe->limit);
-	put(t, STAT_stot, counter_get(&fe->total));
+	put_number(t, STAT_slim, fe->limit);
+	put_number(t, STAT_stot, counter_get(&fe->total));
 	put_tally(t, sum);
-	put(t, STAT_dreq, 0);
-	put(t, STAT_dresp, 0);
-	put(t, STAT_ereq, 0);
+	put_number(t, STAT_dreq, 0);
+	put_number(t, STAT_dresp, 0);
+	put_number(t, STAT_ereq, 0);
 	put_text(t, STAT_status, t->stopping ? STAT_STATUS_STOP :
 				 sum->sessions >= fe->limit ? STAT_STATUS_FULL : STAT_STATUS_OPEN);
-	put(t, STAT_rate_lim, fe->config->rate_limit);
-	put(t, STAT_conn_rate, sum->rate);
-	put(t, STAT_conn_rate_max, t->row[STAT_rate_max].number);
-	put(t, STAT_conn_tot, counter_get(&fe->total));
-	put(t, STAT_dcon, counter_get(&fe->denied));
-	put(t, STAT_dses, 0);
-	put(t, STAT_sess_other, counter_get(&fe->total)); /* none is HTTP */
+	put_number(t, STAT_rate_lim, fe->config->rate_limit);
+	put_number(t, STAT_conn_rate, sum->rate);
+	put_number(t, STAT_conn_rate_max, t->row[STAT_rate_max].number);
+	put_number(t, STAT_conn_tot, counter_get(&fe->total));
+	put_number(t, STAT_dcon, counter_get(&fe->denied));
+	put_number(t, STAT_dses, 0);
+	put_number(t, STAT_sess_other, counter_get(&fe->total)); /* none is HTTP */
 	end_row(t, iid, 0);
 }
 
 /* For backends and servers: the outcome of connection attempts. */
 static void put_tries(struct table *t, uint64_t failures)
 {
-	put(t, STAT_econ, failures);
-	put(t, STAT_eresp, 0);
-	put(t, STAT_dresp, 0);
+	put_number(t, STAT_econ, failures);
+	put_number(t, STAT_eresp, 0);
+	put_number(t, STAT_dresp, 0);
 }
 
 /* ---- servers ---- */
@@ -299,23 +299,23 @@ static const char *status_text(enum server_state state, const struct probe_view 
 	return buf;
 }
 
-static void put_check(struct table *t, const struct probe_view *v, bool maint, char *code, size_t room)
+static void put_probe(struct table *t, const struct probe_view *v, bool maint, char *code, size_t room)
 {
-	put(t, STAT_chkfail, v->failures);
-	put(t, STAT_chkdown, v->downs);
+	put_number(t, STAT_chkfail, v->failures);
+	put_number(t, STAT_chkdown, v->downs);
 	if (maint)
 		return; /* not checked at present, so earlier results mean nothing */
 	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", probe_code_word(v->code)); /* short */
 	put_text(t, STAT_check_status, code);
 	if (v->status != 0)
-		put(t, STAT_check_code, v->status);
+		put_number(t, STAT_check_code, v->status);
 	if (v->duration_ms >= 0)
-		put(t, STAT_check_duration, (uint64_t)v->duration_ms);
+		put_number(t, STAT_check_duration, (uint64_t)v->duration_ms);
 	put_text(t, STAT_last_chk, v->detail);
 	put_text(t, STAT_check_desc, probe_code_text(v->code));
-	put(t, STAT_check_rise, v->rise);
-	put(t, STAT_check_fall, v->fall);
-	put(t, STAT_check_health, v->health);
+	put_number(t, STAT_check_rise, v->rise);
+	put_number(t, STAT_check_fall, v->fall);
+	put_number(t, STAT_check_health, v->health);
 }
 
 static void put_state_times(struct table *t, const struct server *s, enum server_state state)
@@ -324,8 +324,8 @@ static void put_state_times(struct table *t, const struct server *s, enum server
 	const bool down = state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
 	const int64_t down_ns = s->down_ns + (down ? t->now_ns - since_ns : 0);
 
-	put(t, STAT_lastchg, (uint64_t)(t->now_ns - since_ns) / NS_PER_SEC);
-	put(t, STAT_downtime, (uint64_t)down_ns / NS_PER_SEC);
+	put_number(t, STAT_lastchg, (uint64_t)(t->now_ns - since_ns) / NS_PER_SEC);
+	put_number(t, STAT_downtime, (uint64_t)down_ns / NS_PER_SEC);
 }
 
 static void put_load(struct table *t, const struct server *s, const struct tally_sum *sum)
@@ -335,19 +335,19 @@ static void put_load(struct table *t, const struct server *s, const struct tally
 	put_sessions(t, read_count(&s->sessions), sum->sessions_max);
 	put_queue(t, &s->queued, &s->queued_max);
 	if (limit > 0)
-		put(t, STAT_slim, limit);
+		put_number(t, STAT_slim, limit);
 	if (s->config->maxqueue > 0)
-		put(t, STAT_qlimit, s->config->maxqueue);
-	put(t, STAT_weight, effective_weight(s));
-	put(t, STAT_uweight, s->weight);
-	put(t, STAT_act, !s->config->backup);
-	put(t, STAT_bck, s->config->backup);
+		put_number(t, STAT_qlimit, s->config->maxqueue);
+	put_number(t, STAT_weight, effective_weight(s));
+	put_number(t, STAT_uweight, s->weight);
+	put_number(t, STAT_act, !s->config->backup);
+	put_number(t, STAT_bck, s->config->backup);
 	if (s->slow_since_ns != 0)
-		put(t, STAT_throttle, server_throttle(s, t->now_ns));
-	put(t, STAT_used_conn_cur, read_count(&s->sessions));
+		put_number(t, STAT_throttle, server_throttle(s, t->now_ns));
+	put_number(t, STAT_used_conn_cur, read_count(&s->sessions));
 }
 
-static void add_server(struct table *t, const struct backend *b, const struct server *s, size_t iid)
+static void add_server_row(struct table *t, const struct backend *b, const struct server *s, size_t iid)
 {
 	const struct tally_sum *sum = &t->sums[tally_of_server(t->e, backend_place(t, b), s)];
 	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
@@ -357,7 +357,7 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 	char address[ADDR_TEXT_MAX], status[48], code[48];
 
 	begin_row(t, b->config->name, s->config->name, TYPE_SERVER);
-	put(t, STAT_stot, counter_get(&s->total));
+	put_number(t, STAT_stot, counter_get(&s->total));
 	put_tally(t, sum);
 	put_tries(t, counter_get(&s->failures));
 	put_times(t, sum);
@@ -365,11 +365,11 @@ static void add_server(struct table *t, const struct backend *b, const struct se
 	put_state_times(t, s, state);
 	put_text(t, STAT_status, status_text(state, v, status, sizeof(status)));
 	if (v != NULL)
-		put_check(t, v, state == SERVER_MAINT, code, sizeof(code));
-	put(t, STAT_lbtot, counter_get(&s->chosen_total));
-	put(t, STAT_connect, sum->total);
-	put(t, STAT_reuse, 0);
-	put(t, STAT_srid, 0); /* how often this number was reused for another server */
+		put_probe(t, v, state == SERVER_MAINT, code, sizeof(code));
+	put_number(t, STAT_lbtot, counter_get(&s->chosen_total));
+	put_number(t, STAT_connect, sum->total);
+	put_number(t, STAT_reuse, 0);
+	put_number(t, STAT_srid, 0); /* how often this number was reused for another server */
 	if (a != NULL)
 		put_text(t, STAT_addr, addr_format(a, address));
 	end_row(t, iid, s->index + 1);
@@ -387,7 +387,7 @@ struct backend_sum {
 	uint64_t uweight; /* the same without slow start */
 	uint64_t active;  /* those that are up */
 	uint64_t backup;
-	uint64_t check_downs;
+	uint64_t probe_downs;
 };
 
 static void sum_servers(const struct table *t, const struct backend *b, struct backend_sum *to)
@@ -402,7 +402,7 @@ static void sum_servers(const struct table *t, const struct backend *b, struct b
 		to->chosen += counter_get(&s->chosen_total);
 		to->failures += counter_get(&s->failures);
 		to->connects += sum->total;
-		to->check_downs += v != NULL ? v->downs : 0;
+		to->probe_downs += v != NULL ? v->downs : 0;
 		if (atomic_load_explicit(&s->chosen, memory_order_relaxed)) {
 			to->weight += effective_weight(s);
 			to->uweight += s->weight;
@@ -437,16 +437,16 @@ static uint64_t most_sessions(const struct table *t, const struct backend *b, co
 static void put_backend_load(struct table *t, const struct backend *b, const struct backend_sum *sum)
 {
 	put_queue(t, &b->queue.waiting_any, &b->queue.waiting_max);
-	put(t, STAT_slim, t->e->limits.maxconn);
+	put_number(t, STAT_slim, t->e->limits.maxconn);
 	if (b->config->maxqueue > 0)
-		put(t, STAT_qlimit, b->config->maxqueue);
+		put_number(t, STAT_qlimit, b->config->maxqueue);
 	put_text(t, STAT_status, server_state_text(sum->active + sum->backup > 0 ? SERVER_UP : SERVER_DOWN));
-	put(t, STAT_weight, sum->weight);
-	put(t, STAT_uweight, sum->uweight);
-	put(t, STAT_act, sum->active);
-	put(t, STAT_bck, sum->backup);
-	put(t, STAT_chkdown, sum->check_downs);
-	put(t, STAT_agg_server_status, sum->active + sum->backup);
+	put_number(t, STAT_weight, sum->weight);
+	put_number(t, STAT_uweight, sum->uweight);
+	put_number(t, STAT_act, sum->active);
+	put_number(t, STAT_bck, sum->backup);
+	put_number(t, STAT_chkdown, sum->probe_downs);
+	put_number(t, STAT_agg_server_status, sum->active + sum->backup);
 }
 
 static void add_backend(struct table *t, const struct backend *b, size_t iid)
@@ -456,21 +456,21 @@ static void add_backend(struct table *t, const struct backend *b, size_t iid)
 	struct backend_sum sum;
 
 	for (size_t i = 0; i < b->server_count; i++)
-		add_server(t, b, &b->servers[i], iid);
+		add_server_row(t, b, &b->servers[i], iid);
 	sum_servers(t, b, &sum);
 	begin_row(t, b->config->name, STAT_SVNAME_BACKEND, TYPE_BACKEND);
 	put_sessions(t, own->sessions, most_sessions(t, b, &sum));
 	put_tally(t, own);
 	put_tries(t, sum.failures);
-	put(t, STAT_wretr, sum.tally.retries);
-	put(t, STAT_wredis, sum.tally.redispatches);
+	put_number(t, STAT_wretr, sum.tally.retries);
+	put_number(t, STAT_wredis, sum.tally.redispatches);
 	put_times(t, own);
 	put_backend_load(t, b, &sum);
 	put_text(t, STAT_algo, admin_algorithm(b, algorithm));
-	put(t, STAT_dreq, 0);
-	put(t, STAT_lbtot, sum.chosen);
-	put(t, STAT_connect, sum.connects);
-	put(t, STAT_reuse, 0);
+	put_number(t, STAT_dreq, 0);
+	put_number(t, STAT_lbtot, sum.chosen);
+	put_number(t, STAT_connect, sum.connects);
+	put_number(t, STAT_reuse, 0);
 	end_row(t, iid, 0);
 }
 

@@ -98,18 +98,18 @@ int backend_refresh(struct backend *b)
 {
 	const uint64_t number = atomic_load_explicit(&b->roster_number, memory_order_relaxed) + 1;
 	struct roster *next = roster_new(b, number);
-	struct roster *last;
+	struct roster *previous;
 
 	if (next == NULL)
 		return -ENOMEM;
 	mark_chosen(b, next);
 	spinlock_lock(&b->roster_lock);
-	last = b->roster;
+	previous = b->roster;
 	b->roster = next;
 	atomic_store_explicit(&b->roster_number, number, memory_order_release);
 	spinlock_unlock(&b->roster_lock);
-	if (last != NULL)
-		roster_unref(last);
+	if (previous != NULL)
+		roster_unref(previous);
 	/* Even when nobody waits: its lock orders these changes before any client that begins to wait now. */
 	queue_rearrange(b);
 	b->stale = false;

@@ -63,7 +63,7 @@ static int make_room(struct known_addrs *k)
 	return 0;
 }
 
-static int add(struct known_addrs *k, const struct addr *a, struct known_addr **out)
+static int add_addr(struct known_addrs *k, const struct addr *a, struct known_addr **out)
 {
 	struct known_addr *copy;
 	int err;
@@ -91,7 +91,7 @@ int known_addrs_add(struct known_addrs *k, const struct addr *a, struct known_ad
 		if (*out != NULL)
 			return 0;
 	}
-	return add(k, a, out);
+	return add_addr(k, a, out);
 }
 
 void known_addrs_free(struct known_addrs *k)

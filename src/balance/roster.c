@@ -22,7 +22,7 @@ static unsigned weight_of(const struct server *s)
 	return atomic_load_explicit(&s->eweight, memory_order_relaxed);
 }
 
-static void add(struct roster *r, struct server *s)
+static void add_entry(struct roster *r, struct server *s)
 {
 	const unsigned weight = weight_of(s);
 
@@ -42,7 +42,7 @@ static void add_usable(struct roster *r, const struct backend *b, bool backup, s
 		struct server *s = &b->servers[i];
 
 		if (s->config->backup == backup && server_usable(s) && weight_of(s) > 0)
-			add(r, s);
+			add_entry(r, s);
 	}
 }
 
@@ -55,7 +55,7 @@ static void add_all(struct roster *r, const struct backend *b)
 
 		if (s->admin == SERVER_ADMIN_READY && weight_of(s) > 0 &&
 		    atomic_load_explicit(&s->addr, memory_order_relaxed) != NULL)
-			add(r, s);
+			add_entry(r, s);
 	}
 }
 

@@ -158,7 +158,7 @@ static void report_state(struct server *s, enum server_state from, const char *c
 
 /* ---- one change ---- */
 
-static struct before look(const struct server *s)
+static struct before remember(const struct server *s)
 {
 	return (struct before){
 		.state = present_state(s),
@@ -174,7 +174,7 @@ static struct before look(const struct server *s)
 	};
 }
 
-static void publish(struct server *s, enum server_state state, unsigned eweight, unsigned limit)
+static void publish_runtime(struct server *s, enum server_state state, unsigned eweight, unsigned limit)
 {
 	const bool took_new = takes_new(s);
 
@@ -197,7 +197,7 @@ static void take_back(struct server *s, const struct before *b)
 	s->key = b->key;
 	s->slow_since_ns = b->slow_since_ns;
 	s->slow_at_ns = b->slow_at_ns;
-	publish(s, b->state, b->eweight, b->limit);
+	publish_runtime(s, b->state, b->eweight, b->limit);
 }
 
 static void move_slow_start(struct server *s, enum server_state from, enum server_state to, int64_t now_ns)
@@ -225,7 +225,7 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 	int err;
 
 	move_slow_start(s, b->state, to, now_ns);
-	publish(s, to, eweight_of(s), limit_of(s));
+	publish_runtime(s, to, eweight_of(s), limit_of(s));
 	if (to != b->state || needs_roster(s, b)) {
 		err = backend_changed(s->owner);
 		if (err) {
@@ -248,7 +248,7 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns)
 {
-	const struct before b = look(s);
+	const struct before b = remember(s);
 
 	s->healthy = healthy;
 	return update(s, &b, cause, now_ns);
@@ -256,7 +256,7 @@ int server_set_health(struct server *s, bool healthy, const char *cause, int64_t
 
 int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns)
 {
-	const struct before b = look(s);
+	const struct before b = remember(s);
 
 	s->admin = admin;
 	return update(s, &b, cause, now_ns);
@@ -264,7 +264,7 @@ int server_set_admin(struct server *s, enum server_admin admin, const char *caus
 
 int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns)
 {
-	const struct before b = look(s);
+	const struct before b = remember(s);
 
 	s->weight = weight;
 	return update(s, &b, cause, now_ns);
@@ -272,7 +272,7 @@ int server_set_weight(struct server *s, unsigned weight, const char *cause, int6
 
 int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, int64_t now_ns)
 {
-	const struct before b = look(s);
+	const struct before b = remember(s);
 
 	s->maxconn = maxconn;
 	return update(s, &b, cause, now_ns);
@@ -280,8 +280,8 @@ int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, in
 
 int server_set_addr(struct server *s, const struct addr *a)
 {
-	const struct addr *last = atomic_load_explicit(&s->addr, memory_order_relaxed);
-	const struct before b = look(s);
+	const struct addr *previous = atomic_load_explicit(&s->addr, memory_order_relaxed);
+	const struct before b = remember(s);
 	int err = server_publish_addr(s, a); /* before the state: a thread that sees it up also sees an
 					      * address */
 
@@ -290,13 +290,13 @@ int server_set_addr(struct server *s, const struct addr *a)
 	s->key = server_key_of(s);
 	err = update(s, &b, "its name has an address", clock_mono_ns());
 	if (err)
-		atomic_store_explicit(&s->addr, last, memory_order_release);
+		atomic_store_explicit(&s->addr, previous, memory_order_release);
 	return err;
 }
 
 int64_t server_slowstart_step(struct server *s, int64_t now_ns)
 {
-	const struct before b = look(s);
+	const struct before b = remember(s);
 	int64_t step_ns = slowstart_s(s) * NS_PER_SEC / SLOWSTART_STEPS;
 
 	if (s->slow_since_ns == 0)

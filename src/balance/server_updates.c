@@ -20,7 +20,7 @@
 /* ---- rosters ---- */
 
 /* Call before a change that may be one of many: it needs no roster until the end of the turn. */
-static void begin(struct server_updates *u, struct backend *b)
+static void hold_until_turn_end(struct server_updates *u, struct backend *b)
 {
 	backend_hold(b);
 	u->loop.at_end(u->loop.arg);
@@ -35,7 +35,7 @@ static void wake_at(struct server_updates *u, int64_t at_ns)
 }
 
 /* False when out of memory: the backend stays held, and is tried again. */
-static bool publish(struct server_updates *u, struct backend *b)
+static bool publish_roster(struct server_updates *u, struct backend *b)
 {
 	const int64_t now_ns = clock_mono_ns();
 
@@ -66,7 +66,7 @@ void server_updates_publish(struct server_updates *u)
 	bool all = true;
 
 	for (size_t i = 0; i < u->backend_count; i++)
-		if (u->backends[i].held && !publish(u, &u->backends[i]))
+		if (u->backends[i].held && !publish_roster(u, &u->backends[i]))
 			all = false;
 	if (all)
 		tell_in_force(u);
@@ -75,7 +75,7 @@ void server_updates_publish(struct server_updates *u)
 /* ---- slow starts ---- */
 
 /* Call after a change that may have begun a slow start. */
-static void look_at(struct server_updates *u, struct server *s)
+static void wake_for_slowstart(struct server_updates *u, struct server *s)
 {
 	if (s->slow_since_ns != 0)
 		wake_at(u, server_slowstart_step(s, clock_mono_ns()));
@@ -89,7 +89,7 @@ static void step_backend(struct server_updates *u, struct backend *b, int64_t no
 
 		if (s->slow_since_ns == 0)
 			continue;
-		begin(u, b);
+		hold_until_turn_end(u, b);
 		wake_at(u, server_slowstart_step(s, now_ns));
 	}
 }
@@ -110,15 +110,15 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
 {
 	int err;
 
-	begin(u, s->owner);
+	hold_until_turn_end(u, s->owner);
 	err = server_set_health(s, healthy, cause, clock_mono_ns());
 	check(err == 0); /* memory is needed only at the end of the turn */
-	look_at(u, s);
+	wake_for_slowstart(u, s);
 }
 
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a)
 {
-	begin(u, s->owner);
+	hold_until_turn_end(u, s->owner);
 	return server_set_addr(s, a);
 }
 
@@ -128,7 +128,7 @@ static int put_in_force(struct server_updates *u, struct server *s, int err)
 {
 	if (err)
 		return err;
-	return publish(u, s->owner) ? 0 : -EAGAIN;
+	return publish_roster(u, s->owner) ? 0 : -EAGAIN;
 }
 
 static void tell_admin_set(struct server_updates *u, struct server *s)
@@ -151,7 +151,7 @@ int server_updates_set_admin(struct server_updates *u, struct server *s, enum se
 	if (err && err != -EAGAIN)
 		return err;
 	tell_admin_set(u, s);
-	look_at(u, s);
+	wake_for_slowstart(u, s);
 	return err;
 }
 

@@ -9,19 +9,19 @@
 
 #include <stdlib.h>
 
-#include "weir/base/last_words.h"
-#include "last_text.h"
+#include "weir/base/crash_report.h"
+#include "crash_text.h"
 
 _Noreturn void check_failed(const char *file, int line, const char *cond)
 {
-	struct last_text cause;
+	struct crash_text cause;
 
-	last_text_begin(&cause);
-	last_text_put(&cause, file);
-	last_text_put(&cause, ":");
-	last_text_number(&cause, line > 0 ? (uint64_t)line : 0, 10);
-	last_text_put(&cause, ": check failed: ");
-	last_text_put(&cause, cond);
-	last_words_check(cause.bytes);
+	crash_text_begin(&cause);
+	crash_text_put(&cause, file);
+	crash_text_put(&cause, ":");
+	crash_text_number(&cause, line > 0 ? (uint64_t)line : 0, 10);
+	crash_text_put(&cause, ": check failed: ");
+	crash_text_put(&cause, cond);
+	crash_report_cause(cause.bytes);
 	abort();
 }

@@ -146,14 +146,14 @@ static void begin_item(struct json *j, const char *key)
 	j->more = true;
 }
 
-static void begin(struct json *j, const char *key, const char *bracket)
+static void open_bracket(struct json *j, const char *key, const char *bracket)
 {
 	begin_item(j, key);
 	text_add(j->out, bracket, 1);
 	j->more = false;
 }
 
-static void end(struct json *j, const char *bracket)
+static void close_bracket(struct json *j, const char *bracket)
 {
 	if (j->more)
 		begin_line(j);
@@ -166,22 +166,22 @@ static void end(struct json *j, const char *bracket)
 
 void json_array(struct json *j, const char *key)
 {
-	begin(j, key, "[");
+	open_bracket(j, key, "[");
 }
 
 void json_array_end(struct json *j)
 {
-	end(j, "]");
+	close_bracket(j, "]");
 }
 
 void json_object(struct json *j, const char *key)
 {
-	begin(j, key, "{");
+	open_bracket(j, key, "{");
 }
 
 void json_object_end(struct json *j)
 {
-	end(j, "}");
+	close_bracket(j, "}");
 }
 
 void json_string_of(struct json *j, const char *key, const char *value, size_t len)

@@ -15,7 +15,7 @@
 #define BYTE_MAX JSON_BYTE_MAX
 
 /* Writes `c` for text form: as \xNN if it could end the line or hide what follows. */
-static size_t put_plain(unsigned char c, char out[static BYTE_MAX])
+static size_t escape_text(unsigned char c, char out[static BYTE_MAX])
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -52,7 +52,7 @@ static size_t put_text(const char *in, size_t len, const struct place *to)
 		if (json_is_plain(c))
 			one[0] = in[i];
 		else
-			n = to->json ? json_escape(c, JSON_HEX, one) : put_plain(c, one);
+			n = to->json ? json_escape(c, JSON_HEX, one) : escape_text(c, one);
 		if (used + n > to->room) {
 			memcpy(to->out + fits, LOG_CUT_MARK, MARK_LEN);
 			return fits + MARK_LEN;

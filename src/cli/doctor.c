@@ -56,18 +56,18 @@ static void examine(struct report *r)
 	doctor_wish_of(r->config, &r->plan, workers, &r->wish);
 }
 
-static void add_check(struct json *j, const struct report *r, const struct doctor_check *check)
+static void add_finding(struct json *j, const struct report *r, const struct doctor_item *item)
 {
 	struct doctor_finding f;
 
-	doctor_judge(check, &r->facts, &r->wish, &f);
+	doctor_judge(item, &r->facts, &r->wish, &f);
 	json_object(j, NULL);
-	json_string(j, "name", check->name);
+	json_string(j, "name", item->name);
 	json_string(j, "verdict", doctor_verdict_word(f.verdict));
 	json_string(j, "current", f.current);
 	json_string(j, "wanted", f.wanted);
 	json_string(j, "fix", f.fix);
-	json_string(j, "about", check->about);
+	json_string(j, "about", item->about);
 	json_object_end(j);
 }
 
@@ -93,9 +93,9 @@ static void print_json(const struct report *r)
 	add_number(&j, "workers", r->wish.workers);
 	json_line(&j, 2);
 	json_array(&j, "checks");
-	for (size_t i = 0; i < doctor_check_count; i++) {
+	for (size_t i = 0; i < doctor_item_count; i++) {
 		json_line(&j, 4);
-		add_check(&j, r, &doctor_checks[i]);
+		add_finding(&j, r, &doctor_items[i]);
 	}
 	json_line(&j, 2);
 	json_array_end(&j);
@@ -109,14 +109,14 @@ static void print_json(const struct report *r)
 	text_free(&out);
 }
 
-static void print_finding(const struct doctor_check *check, const struct doctor_finding *f)
+static void print_finding(const struct doctor_item *item, const struct doctor_finding *f)
 {
-	printf("%-7s  %-38s  %s", doctor_verdict_word(f->verdict), check->name, f->current);
+	printf("%-7s  %-38s  %s", doctor_verdict_word(f->verdict), item->name, f->current);
 	if (f->wanted[0] != '\0')
 		printf("; wanted: %s", f->wanted);
 	putchar('\n');
 	if (f->fix[0] != '\0')
-		printf("         %s\n         fix: %s\n", check->about, f->fix);
+		printf("         %s\n         fix: %s\n", item->about, f->fix);
 }
 
 static void print_text(const struct report *r, bool quiet)
@@ -128,10 +128,10 @@ static void print_text(const struct report *r, bool quiet)
 		       r->without_file ? "no configuration file, so with the defaults" : r->config->name,
 		       (unsigned long long)r->wish.maxconn, r->wish.maxconn_given ? "" : " (auto)",
 		       (unsigned long long)r->wish.pipes, r->wish.pipe_bytes >> 10, r->wish.workers);
-	for (size_t i = 0; i < doctor_check_count; i++) {
-		doctor_judge(&doctor_checks[i], &r->facts, &r->wish, &f);
+	for (size_t i = 0; i < doctor_item_count; i++) {
+		doctor_judge(&doctor_items[i], &r->facts, &r->wish, &f);
 		if (!quiet || f.verdict == DOCTOR_WARN || f.verdict == DOCTOR_HINT)
-			print_finding(&doctor_checks[i], &f);
+			print_finding(&doctor_items[i], &f);
 	}
 	if (quiet)
 		return;
@@ -156,8 +156,8 @@ enum exit_code cli_doctor(const struct cli_args *a)
 		return EXIT_CONFIG;
 	r.config = c;
 	examine(&r);
-	for (size_t i = 0; i < doctor_check_count; i++) {
-		doctor_judge(&doctor_checks[i], &r.facts, &r.wish, &f);
+	for (size_t i = 0; i < doctor_item_count; i++) {
+		doctor_judge(&doctor_items[i], &r.facts, &r.wish, &f);
 		r.counts[f.verdict]++;
 	}
 	if (a->json)

@@ -32,7 +32,8 @@ struct config_input input_make(const struct cli_args *a, const char *text, const
 
 void input_show(const struct cli_args *a, struct config_reading *r)
 {
-	const enum config_style style = terminal_wants_colour(STDERR_FILENO) ? CONFIG_COLOUR : CONFIG_PLAIN;
+	const enum config_style style =
+	    terminal_wants_colour(STDERR_FILENO) ? CONFIG_STYLE_COLOUR : CONFIG_STYLE_PLAIN;
 	const bool json = a->json && (a->verb == CLI_CHECK || (a->verb == CLI_RUN && a->check));
 	/* With --probe there is one object: that of the probe, unless it does not come to that. Quiet is
 	 * about warnings. What makes it fail is said all the same. */
@@ -41,7 +42,7 @@ void input_show(const struct cli_args *a, struct config_reading *r)
 	if (quiet && r->config != NULL)
 		return;
 	if (json)
-		config_reading_print(r, stdout, CONFIG_JSON);
+		config_reading_print(r, stdout, CONFIG_STYLE_JSON);
 	else
 		config_reading_print(r, stderr, style);
 }

@@ -244,7 +244,7 @@ static int socket_error(int fd)
 }
 
 /* Completes finished connects. Returns the time until the next deadline in ms, -1 if nothing is left. */
-static int look_at(struct preflight *p, struct trials *t, const struct pollfd *polled)
+static int look_at_trials(struct preflight *p, struct trials *t, const struct pollfd *polled)
 {
 	const int64_t now_ns = clock_mono_ns();
 	int64_t next_ns = -1;
@@ -276,13 +276,13 @@ static void connect_all(struct preflight *p, struct trials *t)
 	for (size_t i = 0; i < t->count; i++)
 		if (t->list[i].addr.len != 0)
 			begin_connect(p, &t->list[i]);
-	wait_ms = look_at(p, t, NULL);
+	wait_ms = look_at_trials(p, t, NULL);
 	while (wait_ms >= 0) {
 		for (size_t i = 0; i < t->count; i++)
 			polled[i] = (struct pollfd){.fd = t->list[i].fd, .events = POLLOUT};
 		if (poll(polled, (nfds_t)t->count, wait_ms) < 0)
 			memset(polled, 0, t->count * sizeof(*polled)); /* a signal: only deadlines count */
-		wait_ms = look_at(p, t, polled);
+		wait_ms = look_at_trials(p, t, polled);
 	}
 	free(polled);
 }

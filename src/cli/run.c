@@ -38,7 +38,7 @@ static void show(const struct cli_args *a, struct config_reading *r)
 }
 
 /* What `check`, -c and -T want. */
-static enum exit_code check_only(const struct cli_args *a)
+static enum exit_code validate_only(const struct cli_args *a)
 {
 	struct config *c = input_load(a, NULL, NULL);
 	enum exit_code code = EXIT_FINE;
@@ -80,7 +80,7 @@ enum exit_code cli_run(const struct cli_args *a)
 	if (a->signal_name != NULL)
 		return running_signal(&with_file);
 	if (a->check || a->print || a->verb == CLI_CHECK)
-		return check_only(&with_file);
+		return validate_only(&with_file);
 	if (a->probe) {
 		fputs("weir: --probe needs a check: weir check --probe\n", stderr);
 		return EXIT_USAGE;

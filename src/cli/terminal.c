@@ -84,7 +84,7 @@ static int take_over(void)
 	return 0;
 }
 
-static void give_back(void)
+static void restore_screen(void)
 {
 	put_bytes(SCREEN_OFF);
 	(void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before); /* the terminal may be gone */
@@ -129,7 +129,7 @@ static enum terminal_event take_signal(void)
 		terminal.ended_by = (int)info.ssi_signo;
 		return TERMINAL_QUIT;
 	}
-	give_back();
+	restore_screen();
 	(void)raise(SIGSTOP); /* the shell takes over here */
 	return take_over() == 0 ? TERMINAL_DRAW : TERMINAL_QUIT;
 }
@@ -195,7 +195,7 @@ void terminal_close(void)
 	if (!terminal.open)
 		return;
 	terminal.open = false;
-	give_back();
+	restore_screen();
 	(void)close(terminal.signals);
 	terminal.signals = -1;
 	(void)sigprocmask(SIG_SETMASK, &terminal.mask_before, NULL);

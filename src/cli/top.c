@@ -24,7 +24,7 @@
 struct top {
 	struct addr_spec spec;
 	struct view views[2];
-	unsigned last; /* index of the current view */
+	unsigned newest; /* index of the current view */
 	enum view_sort sort;
 	size_t first; /* first line of the lists that is on the screen */
 	size_t seen;  /* lines of the lists that fit on the screen */
@@ -36,23 +36,23 @@ static const char *const sort_words[VIEW_SORTS] = {
 	[VIEW_SORT_NAME] = "name",
 };
 
-static struct view *last_view(struct top *t)
+static struct view *newest_view(struct top *t)
 {
-	return &t->views[t->last];
+	return &t->views[t->newest];
 }
 
 /* The first picture shows totals, because there is no earlier view for rates. */
 static const struct view *view_before(const struct top *t)
 {
-	const struct view *before = &t->views[!t->last];
+	const struct view *before = &t->views[!t->newest];
 
 	return before->taken_ns != 0 ? before : NULL;
 }
 
-static enum exit_code take(struct top *t)
+static enum exit_code take_view(struct top *t)
 {
-	t->last = !t->last;
-	return view_take(last_view(t), &t->spec, TOP_WAIT_MS);
+	t->newest = !t->newest;
+	return view_take(newest_view(t), &t->spec, TOP_WAIT_MS);
 }
 
 static enum exit_code show_once(const struct cli_args *a, struct top *t)
@@ -65,14 +65,14 @@ static enum exit_code show_once(const struct cli_args *a, struct top *t)
 	struct text page;
 
 	(void)poll(NULL, 0, TOP_PERIOD_MS); /* a signal only makes the measurement shorter */
-	code = take(t);
+	code = take_view(t);
 	if (code != EXIT_FINE)
 		return code;
 	text_init(&page);
 	if (a->json)
-		view_show_json(last_view(t), view_before(t), &page);
+		view_show_json(newest_view(t), view_before(t), &page);
 	else
-		view_show(last_view(t), view_before(t), &style, &page);
+		view_show(newest_view(t), view_before(t), &style, &page);
 	text_print(&page, stdout); /* cli_main() checks stdout at the end */
 	text_free(&page);
 	return EXIT_FINE;
@@ -124,7 +124,7 @@ static void draw(struct top *t)
 	size_t head, all;
 
 	text_init(&page);
-	view_show(last_view(t), view_before(t), &style, &page);
+	view_show(newest_view(t), view_before(t), &style, &page);
 	lists = page.failed ? NULL : strstr(page.bytes, "\n\n");
 	if (lists == NULL) {
 		text_free(&page);
@@ -193,7 +193,7 @@ static enum exit_code show_live(struct top *t)
 		draw(t);
 		event = terminal_wait(TOP_PERIOD_MS);
 		if (event == TERMINAL_TIME)
-			code = take(t);
+			code = take_view(t);
 		else
 			move_window(t, event);
 	} while (event != TERMINAL_QUIT && code == EXIT_FINE);
@@ -208,14 +208,14 @@ enum exit_code cli_top(const struct cli_args *a)
 {
 	const bool live = !a->once && !a->json && terminal_can_draw(STDOUT_FILENO) &&
 			  isatty(STDIN_FILENO) == 1;
-	struct top t = {.last = 0};
+	struct top t = {.newest = 0};
 	enum exit_code code = ask_find(a, &t.spec);
 
 	if (code != EXIT_FINE)
 		return code;
 	view_init(&t.views[0]);
 	view_init(&t.views[1]);
-	code = take(&t);
+	code = take_view(&t);
 	if (code == EXIT_FINE)
 		code = live ? show_live(&t) : show_once(a, &t);
 	view_free(&t.views[0]);

@@ -30,7 +30,7 @@ static void add_addresses(struct json *j, const char *list)
 	json_array_end(j);
 }
 
-static void add_row(struct json *j, const struct view_row *row, bool server)
+static void add_row_json(struct json *j, const struct view_row *row, bool server)
 {
 	json_object(j, NULL);
 	json_string(j, server ? "backend" : "name", row->proxy);
@@ -62,7 +62,7 @@ static void add_rows(struct json *j, const struct view_row *rows, size_t count, 
 	json_array(j, servers ? "servers" : "frontends");
 	for (size_t i = 0; i < count; i++) {
 		json_line(j, 2);
-		add_row(j, &rows[i], servers);
+		add_row_json(j, &rows[i], servers);
 	}
 	json_array_end(j);
 }

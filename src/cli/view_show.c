@@ -60,7 +60,7 @@ static const char *short_bytes(uint64_t n, char buf[static NUMBER_MAX])
 }
 
 /* The increase per second between two views; 0 if the daemon was restarted between them. */
-static uint64_t rate(uint64_t now, uint64_t before, int64_t ns)
+static uint64_t per_s(uint64_t now, uint64_t before, int64_t ns)
 {
 	if (ns <= 0 || now < before)
 		return 0;
@@ -165,14 +165,14 @@ static void add_head(const struct view *v, const struct view *before, const stru
 	else
 		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s new a second%s",
 			       short_count(v->sessions, a), short_count(v->maxconn, b),
-			       short_count(rate(v->accepted, before->accepted, ns), c), waiting);
+			       short_count(per_s(v->accepted, before->accepted, ns), c), waiting);
 	add_line(style, "", line, out);
 	(void)snprintf(line, sizeof(line), "bytes        %s to servers, %s to clients%s, %s %% spliced",
 		       short_bytes(before == NULL ? v->bytes_to_server
-						  : rate(v->bytes_to_server, before->bytes_to_server, ns),
+						  : per_s(v->bytes_to_server, before->bytes_to_server, ns),
 				   a),
 		       short_bytes(before == NULL ? v->bytes_to_client
-						  : rate(v->bytes_to_client, before->bytes_to_client, ns),
+						  : per_s(v->bytes_to_client, before->bytes_to_client, ns),
 				   b),
 		       before == NULL ? "" : " a second",
 		       short_count(spliced, d));
@@ -289,9 +289,9 @@ static uint64_t sort_key(const struct list_of_rows *l, size_t i)
 	case VIEW_SORT_SESSIONS:
 		return row->sessions;
 	case VIEW_SORT_NEW:
-		return old != NULL ? rate(row->total, old->total, l->ns) : row->total;
+		return old != NULL ? per_s(row->total, old->total, l->ns) : row->total;
 	case VIEW_SORT_BYTES:
-		return old != NULL ? rate(bytes, old->bytes_in + old->bytes_out, l->ns) : bytes;
+		return old != NULL ? per_s(bytes, old->bytes_in + old->bytes_out, l->ns) : bytes;
 	default:
 		return is_up(row) ? 0 : is_taken_out(row) ? 1 : 2;
 	}
@@ -333,7 +333,7 @@ static void middle(const struct list_of_rows *l, const struct view_row *row, cha
 		       weight); /* a cut number is still one column */
 }
 
-static void add_row(const struct list_of_rows *l, size_t i, const struct view_style *style, struct text *out)
+static void show_row(const struct list_of_rows *l, size_t i, const struct view_style *style, struct text *out)
 {
 	const struct view_row *row = &l->rows[i];
 	char line[FIT_MAX + ROW_NAME_MAX + 512], name[ROW_NAME_MAX], between[MIDDLE_MAX];
@@ -345,9 +345,9 @@ static void add_row(const struct list_of_rows *l, size_t i, const struct view_st
 	if (l->before != NULL) {
 		const struct view_row *old = earlier(row, l->before, l->before_count, i);
 
-		in = rate(in, old->bytes_in, l->ns);
-		bytes_out = rate(bytes_out, old->bytes_out, l->ns);
-		extra = rate(row->total, old->total, l->ns);
+		in = per_s(in, old->bytes_in, l->ns);
+		bytes_out = per_s(bytes_out, old->bytes_out, l->ns);
+		extra = per_s(row->total, old->total, l->ns);
 	}
 	middle(l, row, between);
 	(void)snprintf(line, sizeof(line), "%-*s  %-5.5s %5s %s %5s %5s %5s %5s  %s", (int)l->name_wide,
@@ -380,7 +380,7 @@ static void add_rows(const struct list_of_rows *l, const struct view_style *styl
 		       rates ? "OUT/S" : "OUT", l->address_wide >= strlen("ADDRESS") ? "ADDRESS" : "");
 	add_line(style, COLOUR_BOLD, line, out);
 	for (size_t i = 0; i < l->count; i++)
-		add_row(l, order[i], style, out);
+		show_row(l, order[i], style, out);
 	free(order);
 }
 

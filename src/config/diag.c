@@ -30,7 +30,7 @@ const char *diag_code_word(enum diag_code code)
 
 const char *diag_level_word(enum diag_level level)
 {
-	return level == DIAG_ERROR ? "error" : "warning";
+	return level == DIAG_LEVEL_ERROR ? "error" : "warning";
 }
 
 static struct diag_item *add_item(struct diag *d, enum diag_level level, struct at at, const char *text)
@@ -45,7 +45,7 @@ static struct diag_item *add_item(struct diag *d, enum diag_level level, struct 
 	item->at = at;
 	item->text = text;
 	item->order = d->count++;
-	if (level == DIAG_ERROR)
+	if (level == DIAG_LEVEL_ERROR)
 		d->errors++;
 	else
 		d->warnings++;
@@ -57,7 +57,7 @@ void diag_error(struct diag *d, enum diag_code code, struct at at, const char *f
 	va_list ap;
 
 	va_start(ap, fmt);
-	add_item(d, DIAG_ERROR, at, arena_vprintf(d->arena, fmt, ap))->code = code;
+	add_item(d, DIAG_LEVEL_ERROR, at, arena_vprintf(d->arena, fmt, ap))->code = code;
 	va_end(ap);
 }
 
@@ -66,7 +66,7 @@ void diag_warning(struct diag *d, enum diag_code code, struct at at, const char 
 	va_list ap;
 
 	va_start(ap, fmt);
-	add_item(d, DIAG_WARNING, at, arena_vprintf(d->arena, fmt, ap))->code = code;
+	add_item(d, DIAG_LEVEL_WARNING, at, arena_vprintf(d->arena, fmt, ap))->code = code;
 	va_end(ap);
 }
 
@@ -171,7 +171,7 @@ static void print_source_line(const struct diag_item *item, FILE *out, bool colo
 static void print_item(const struct diag_item *item, FILE *out, bool colour)
 {
 	const char *word = diag_level_word(item->level);
-	const char *paint = item->level == DIAG_ERROR ? "\033[1;31m" : "\033[1;35m";
+	const char *paint = item->level == DIAG_LEVEL_ERROR ? "\033[1;31m" : "\033[1;35m";
 
 	put_clean(out, item->at.source->name, strlen(item->at.source->name));
 	if (item->at.line > 0)
@@ -211,6 +211,6 @@ void diag_print(struct diag *d, FILE *out, bool colour)
 		if (shown[d->items[i].level]++ < DIAG_SHOWN_MAX)
 			print_item(&d->items[i], out, colour);
 	}
-	print_rest(shown[DIAG_ERROR], diag_level_word(DIAG_ERROR), out);
-	print_rest(shown[DIAG_WARNING], diag_level_word(DIAG_WARNING), out);
+	print_rest(shown[DIAG_LEVEL_ERROR], diag_level_word(DIAG_LEVEL_ERROR), out);
+	print_rest(shown[DIAG_LEVEL_WARNING], diag_level_word(DIAG_LEVEL_WARNING), out);
 }

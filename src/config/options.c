@@ -163,7 +163,7 @@ const char *option_version_note(const struct option *o)
 const char *option_list_of(unsigned sections, const char *word, char *buf)
 {
 	const size_t len = strlen(word);
-	const char *last = "";
+	const char *previous = "";
 	size_t used = 0;
 
 	buf[0] = '\0';
@@ -172,7 +172,7 @@ const char *option_list_of(unsigned sections, const char *word, char *buf)
 		char text[64];
 		int n;
 
-		if ((o->sections & sections) == 0 || o->type == OPT_LATER || strcmp(o->key, last) == 0 ||
+		if ((o->sections & sections) == 0 || o->type == OPT_LATER || strcmp(o->key, previous) == 0 ||
 		    strncmp(o->key, word, len) != 0 || o->key[len] != '-')
 			continue;
 		n = snprintf(text, sizeof(text), "%s'%s'", used > 0 ? ", " : "", o->key);
@@ -181,7 +181,7 @@ const char *option_list_of(unsigned sections, const char *word, char *buf)
 			break;
 		memcpy(buf + used, text, (size_t)n + 1);
 		used += (size_t)n;
-		last = o->key;
+		previous = o->key;
 	}
 	return buf;
 }

@@ -136,7 +136,7 @@ static bool is_name(const char *text)
 }
 
 /* "frontend web", "defaults", "listen stats :8080" */
-static bool take_header(struct reader *r, const char *text, struct at at)
+static bool take_foreign_header(struct reader *r, const char *text, struct at at)
 {
 	struct diag *d = r->doc->diag;
 	struct pieces p = cut(d->arena, without_bracket(d->arena, text));
@@ -189,7 +189,7 @@ bool reader_take_foreign(struct reader *r, const struct reader_line *line)
 	}
 	if (memchr(line->text, '=', line->len) != NULL || line->text[line->len - 1] == ';')
 		return false;
-	return take_header(r, line->text, at);
+	return take_foreign_header(r, line->text, at);
 }
 
 /* The length of the key in `text`, including its name if one is required and given; 0 = no key. */

@@ -20,11 +20,11 @@ static void arm(struct ageing *a)
 static void on_cycle(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	struct ageing *a = timer->data;
-	bool pipes_rest = pipe_pool_age(a->pipes);
-	bool bufs_rest = buf_pool_age(a->bufs);
+	bool pipes_idle = pipe_pool_age(a->pipes);
+	bool bufs_idle = buf_pool_age(a->bufs);
 
 	(void)revents;
-	if (!pipes_rest && !bufs_rest)
+	if (!pipes_idle && !bufs_idle)
 		ev_timer_stop(loop, timer);
 }
 
@@ -40,11 +40,11 @@ void ageing_init(struct ageing *a, struct ev_loop *loop, struct pipe_pool *pipes
 	a->timer.data = a;
 }
 
-void ageing_check(struct ageing *a)
+void ageing_wake(struct ageing *a)
 {
 	if (ev_is_active(&a->timer))
 		return;
-	if (pipe_pool_resting(a->pipes) > 0 || buf_pool_resting(a->bufs) > 0)
+	if (pipe_pool_idle(a->pipes) > 0 || buf_pool_idle(a->bufs) > 0)
 		arm(a);
 }
 

@@ -25,7 +25,7 @@ struct ageing {
 void ageing_init(struct ageing *a, struct ev_loop *loop, struct pipe_pool *pipes, struct buf_pool *bufs,
 		 int64_t cycle_ns);
 /* A worker may have spilled something: called for each wake-up of control. */
-void ageing_check(struct ageing *a);
+void ageing_wake(struct ageing *a);
 void ageing_stop(struct ageing *a);
 
 #endif

@@ -18,7 +18,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/base/log.h"
 #include "weir/entry/endpoint_label.h"
 #include "weir/host/loop_faults.h"
@@ -120,7 +120,7 @@ static void say_ready(struct daemon *d)
 }
 
 /* A worker ended without being told to. Nothing a peer does may cause this. */
-static void give_up(struct daemon *d)
+static void stop_for_lost_worker(struct daemon *d)
 {
 	d->exit_code =
 		daemon_fail(d, EXIT_FATAL, "a worker ended unexpectedly; the daemon stops, see above");
@@ -140,16 +140,16 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 	atomic_store(&d->news_sent, false);
 	done = atomic_load(&d->engine.workers_done);
 	if (done > 0 && d->state < DAEMON_DRAINING)
-		give_up(d);
+		stop_for_lost_worker(d);
 	if (d->state == DAEMON_STARTING && atomic_load(&d->engine.workers_ready) == workers)
 		say_ready(d);
 	if (d->stats != NULL)
 		stats_take_answers(d->stats);
 	if (d->prober != NULL)
 		prober_take_news(d->prober);
-	ageing_check(&d->ageing);
-	memory_guard_check(&d->memory);
-	tcp_aborts_check(&d->tcp_aborts, engine_sum(&d->engine, unacked_closes));
+	ageing_wake(&d->ageing);
+	memory_guard_wake(&d->memory);
+	tcp_aborts_wake(&d->tcp_aborts, engine_sum(&d->engine, unacked_closes));
 	logwriter_wake(d->log);
 	if (done == workers)
 		ev_break(loop, EVBREAK_ALL);
@@ -287,7 +287,7 @@ static enum exit_code run(struct daemon *d)
 	enum exit_code code;
 
 	fill_standard_fds(); /* keeps no descriptor above 2 */
-	last_words_begin();
+	crash_report_begin();
 	read_environment(d);
 	admin_socket_init(&d->admin_socket);
 	d->admin_context.started_ns = clock_mono_ns();

@@ -179,7 +179,7 @@ static enum exit_code drop_privileges(struct daemon *d)
 }
 
 /* With the user that will also create the sockets for clients. */
-static enum exit_code check_backends(struct daemon *d)
+static enum exit_code preflight_backends(struct daemon *d)
 {
 	const struct config_backend *b = NULL;
 	char why[OPTION_ERROR_MAX];
@@ -335,7 +335,7 @@ enum exit_code daemon_start(struct daemon *d)
 	if (code == EXIT_FINE)
 		code = start_log_threads(d);
 	if (code == EXIT_FINE)
-		code = check_backends(d);
+		code = preflight_backends(d);
 	if (code == EXIT_FINE)
 		code = plan_limits(d, workers, &plan);
 	if (code == EXIT_FINE)

@@ -49,7 +49,7 @@ static char *make_config_text(const struct plan *p)
 	return text;
 }
 
-static enum exit_code refuse(const char *what, int err)
+static enum exit_code fail_start(const char *what, int err)
 {
 	fprintf(stderr, "weir: demo: %s: %s\n", what, strerror(-err));
 	return EXIT_ENVIRONMENT;
@@ -58,7 +58,7 @@ static enum exit_code refuse(const char *what, int err)
 static enum exit_code refuse_plan(int err)
 {
 	if (err != -EADDRINUSE)
-		return refuse("no port on 127.0.0.1", err);
+		return fail_start("no port on 127.0.0.1", err);
 	fprintf(stderr, "weir: demo: 127.0.0.1 has no free port from %d to %d\n", PLAN_PORT,
 		PLAN_PORT + PLAN_PORTS_TRIED - 1);
 	return EXIT_ENVIRONMENT;
@@ -112,14 +112,14 @@ static void on_interrupt(struct stage *s)
 		stage_fail(s, "second signal: ending everything now");
 		stage_set_phase(s, PHASE_OVER);
 	} else if (s->phase == PHASE_PLAYING) {
-		stage_say(s, STYLE_WARN, "interrupted: the clients finish what they have begun");
+		stage_say(s, SCREEN_WARN, "interrupted: the clients finish what they have begun");
 		stage_set_phase(s, PHASE_FINISHING);
 	} else if (s->phase == PHASE_STARTING) {
 		stage_set_phase(s, PHASE_STOPPING);
 	}
 }
 
-static void on_signal(struct ev_loop *loop, struct ev_io *io, int revents)
+static void on_stage_signal(struct ev_loop *loop, struct ev_io *io, int revents)
 {
 	struct stage *s = io->data;
 	struct signalfd_siginfo info;
@@ -144,7 +144,7 @@ static void bound_log(const struct stage *s)
 		return;
 }
 
-static void check_patience(struct stage *s)
+static void end_overdue_phase(struct stage *s)
 {
 	if (clock_mono_ns() - s->phase_ns <= patience_ns[s->phase])
 		return;
@@ -166,7 +166,7 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	(void)revents;
 	story_go_on(s);
 	if (frame) {
-		load_check_stalls(s->load);
+		load_fail_stalled(s->load);
 		bound_log(s);
 		table_frame(s);
 	}
@@ -175,7 +175,7 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	if (s->phase == PHASE_SETTLING || (frame && s->phase < PHASE_SETTLING && !ev_is_active(&s->ready)))
 		asker_ask(&s->asker);
 	if (s->phase < PHASE_OVER)
-		check_patience(s);
+		end_overdue_phase(s);
 }
 
 static int open_log(struct stage *s)
@@ -263,7 +263,7 @@ static int start_loop(struct stage *s)
 	ev_io_init(&s->ready, on_ready, s->ready_fds[0], EV_READ);
 	s->ready.data = s;
 	ev_io_start(s->loop, &s->ready);
-	ev_io_init(&s->signals, on_signal, s->signal_fd, EV_READ);
+	ev_io_init(&s->signals, on_stage_signal, s->signal_fd, EV_READ);
 	s->signals.data = s;
 	ev_io_start(s->loop, &s->signals);
 	ev_timer_init(&s->tick, on_tick, TICK_S, TICK_S);
@@ -363,7 +363,7 @@ static void show_log(const struct stage *s)
 			(int)n, bytes);
 }
 
-static enum exit_code tell(struct stage *s)
+static enum exit_code print_report(struct stage *s)
 {
 	bool ok = report_ok(&s->report);
 	struct screen *out = &s->screen;
@@ -373,8 +373,8 @@ static enum exit_code tell(struct stage *s)
 		report_json(&s->report, stdout);
 	} else {
 		putchar('\n');
-		report_text(&s->report, screen_style(out, STYLE_GOOD), screen_style(out, STYLE_BAD),
-			    screen_style(out, STYLE_PLAIN), stdout);
+		report_text(&s->report, screen_style(out, SCREEN_GOOD), screen_style(out, SCREEN_BAD),
+			    screen_style(out, SCREEN_PLAIN), stdout);
 		if (ok && !s->options->quiet)
 			printf(" next      %s forward :8080 10.0.0.1:80\n"
 			       "           example files: conf/examples/   tests: sh "
@@ -404,13 +404,13 @@ enum exit_code demo_run(const struct demo_options *options)
 	if (!err)
 		err = start_loop(&s);
 	if (err) {
-		code = refuse("cannot start", err);
+		code = fail_start("cannot start", err);
 	} else {
 		(void)ev_run(s.loop, 0);
 		table_frame(&s);
 		screen_end(&s.screen);
 		collect(&s);
-		code = tell(&s);
+		code = print_report(&s);
 	}
 	take_down(&s);
 	return code;

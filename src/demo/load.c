@@ -105,7 +105,7 @@ static void fail_client(struct client *c, int err)
 }
 
 /* Sizes from 64 to 2063 bytes, a different one for each request. */
-static void ask(struct client *c)
+static void begin_request(struct client *c)
 {
 	uint64_t key = c->load->next_key;
 
@@ -118,7 +118,7 @@ static void begin_talk(struct client *c)
 	c->exchange = 0;
 	c->goodbye = false;
 	if (c->kind == TALK_ASK) {
-		ask(c);
+		begin_request(c);
 		return;
 	}
 	talk_begin_client(&c->talk, c->kind, c->load->next_key, c->bulk_bytes);
@@ -148,7 +148,7 @@ static bool next_talk(struct client *c)
 		if (c->goodbye)
 			talk_begin_goodbye(&c->talk);
 		else
-			ask(c);
+			begin_request(c);
 		return true;
 	}
 	if (c->kind != TALK_ASK)
@@ -157,7 +157,7 @@ static bool next_talk(struct client *c)
 	return false;
 }
 
-static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
+static void on_client_io(struct ev_loop *loop, struct ev_io *io, int revents)
 {
 	struct client *c = io->data;
 	uint64_t moved = 0;
@@ -166,20 +166,20 @@ static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
 	(void)revents;
 	do
 		need = talk_go(&c->talk, io->fd, &moved);
-	while (need == TALK_DONE && next_talk(c));
+	while (need == TALK_NEED_NOTHING && next_talk(c));
 	c->load->counts.bytes += moved;
 	c->moved_ns = clock_mono_ns();
-	if (need == TALK_DONE) {
+	if (need == TALK_NEED_NOTHING) {
 		close_client(c);
 		if (!c->load->ending)
 			connect_client(c);
 		return;
 	}
-	if (need < 0 || need == TALK_ENDED) {
+	if (need < 0 || need == TALK_NEED_CLOSE) {
 		fail_client(c, need < 0 ? need : -EPROTO);
 		return;
 	}
-	events = need == TALK_READ ? EV_READ : EV_WRITE;
+	events = need == TALK_NEED_READ ? EV_READ : EV_WRITE;
 	if (io->events == events)
 		return;
 	ev_io_stop(loop, io);
@@ -238,7 +238,7 @@ struct load *load_new(struct ev_loop *loop, const struct addr *to)
 		c->load = l;
 		c->kind = i < LOAD_UP ? TALK_UP : i < LOAD_UP + LOAD_DOWN ? TALK_DOWN : TALK_ASK;
 		c->bulk_bytes = BULK_FIRST;
-		ev_io_init(&c->io, on_io, -1, EV_WRITE);
+		ev_io_init(&c->io, on_client_io, -1, EV_WRITE);
 		c->io.data = c;
 		ev_timer_init(&c->again, on_again, 0., 0.);
 		c->again.data = c;
@@ -279,7 +279,7 @@ bool load_is_idle(const struct load *l)
 	return true;
 }
 
-void load_check_stalls(struct load *l)
+void load_fail_stalled(struct load *l)
 {
 	int64_t now = clock_mono_ns();
 

@@ -43,7 +43,7 @@ void load_end(struct load *l);
 bool load_is_idle(const struct load *l);
 /* Ends clients that have made no progress for LOAD_PATIENCE_S, and counts them as errors. Call
  * periodically. */
-void load_check_stalls(struct load *l);
+void load_fail_stalled(struct load *l);
 const struct load_counts *load_counts(const struct load *l);
 
 #endif

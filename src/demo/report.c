@@ -50,7 +50,7 @@ bool report_ok(const struct report *r)
 	return r->connections > 0 || r->interrupted;
 }
 
-static void add_server(struct json *j, const char *name, const struct report_server *s)
+static void add_server_json(struct json *j, const char *name, const struct report_server *s)
 {
 	json_object(j, NULL);
 	json_string(j, "name", name);
@@ -99,7 +99,7 @@ void report_json(const struct report *r, FILE *out)
 	add_load(&j, r);
 	json_array(&j, "servers");
 	for (size_t i = 0; i < PLAN_SERVERS; i++)
-		add_server(&j, plan_server_name(i), &r->servers[i]);
+		add_server_json(&j, plan_server_name(i), &r->servers[i]);
 	json_array_end(&j);
 	json_unsigned(&j, "sessions_left", r->sessions_left);
 	json_signed(&j, "daemon_exit", r->daemon_exit);

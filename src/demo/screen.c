@@ -16,8 +16,8 @@
 #include "weir/base/check.h"
 
 static const char *const styles[SCREEN_STYLES] = {
-    [STYLE_PLAIN] = "\033[0m", [STYLE_BOLD] = "\033[1m",  [STYLE_DIM] = "\033[2m",
-    [STYLE_GOOD] = "\033[32m", [STYLE_WARN] = "\033[33m", [STYLE_BAD] = "\033[31m",
+    [SCREEN_PLAIN] = "\033[0m", [SCREEN_BOLD] = "\033[1m",  [SCREEN_DIM] = "\033[2m",
+    [SCREEN_GOOD] = "\033[32m", [SCREEN_WARN] = "\033[33m", [SCREEN_BAD] = "\033[31m",
 };
 
 static bool is_terminal(FILE *out)
@@ -109,9 +109,9 @@ void screen_event(struct screen *s, double seconds, enum screen_style style, con
 
 	if (s->out == NULL)
 		return;
-	(void)snprintf(line, sizeof(line), " %s%5.1f s%s   %s%.*s%s", screen_style(s, STYLE_DIM), seconds,
-		       screen_style(s, STYLE_PLAIN), style == STYLE_PLAIN ? "" : screen_style(s, style),
-		       (int)sizeof(line) - 40, text, screen_style(s, STYLE_PLAIN));
+	(void)snprintf(line, sizeof(line), " %s%5.1f s%s   %s%.*s%s", screen_style(s, SCREEN_DIM), seconds,
+		       screen_style(s, SCREEN_PLAIN), style == SCREEN_PLAIN ? "" : screen_style(s, style),
+		       (int)sizeof(line) - 40, text, screen_style(s, SCREEN_PLAIN));
 	if (s->live)
 		remember(s, line);
 	else

@@ -118,8 +118,8 @@ static void go_on(struct conn *c)
 	uint64_t moved = 0;
 	int need;
 
-	while ((need = talk_go(&c->talk, c->io.fd, &moved)) == TALK_DONE) {
-		bool heard = c->talk.steps[0] == STEP_RECV_HELLO;
+	while ((need = talk_go(&c->talk, c->io.fd, &moved)) == TALK_NEED_NOTHING) {
+		bool heard = c->talk.steps[0] == TALK_STEP_RECV_HELLO;
 		int err = heard ? talk_answer(&c->talk) : 0;
 
 		if (err) {
@@ -133,12 +133,12 @@ static void go_on(struct conn *c)
 		if (!heard)
 			talk_begin_server(&c->talk);
 	}
-	if (need == TALK_ENDED)
+	if (need == TALK_NEED_CLOSE)
 		end_conn(c);
 	else if (need < 0)
 		fail_conn(c, need);
 	else
-		want(c, need == TALK_READ ? EV_READ : EV_WRITE);
+		want(c, need == TALK_NEED_READ ? EV_READ : EV_WRITE);
 }
 
 static void greet(struct conn *c)
@@ -239,7 +239,7 @@ static bool recognise(struct conn *c)
 	return true;
 }
 
-static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
+static void on_conn_io(struct ev_loop *loop, struct ev_io *io, int revents)
 {
 	struct conn *c = io->data;
 
@@ -275,7 +275,7 @@ static int accept_one(struct server *s)
 	if (s->leaving)
 		set_min_ttl(fd, 0); /* inherited from the listener */
 	c->server = s;
-	ev_io_init(&c->io, on_io, fd, EV_READ);
+	ev_io_init(&c->io, on_conn_io, fd, EV_READ);
 	c->io.data = c;
 	ev_io_start(s->loop, &c->io);
 	ev_init(&c->patience, on_impatience);
@@ -322,7 +322,7 @@ static void on_deaf(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	maybe_leave(s);
 }
 
-static void on_signal(struct ev_loop *loop, struct ev_io *io, int revents)
+static void on_server_signal(struct ev_loop *loop, struct ev_io *io, int revents)
 {
 	struct server *s = io->data;
 	struct signalfd_siginfo info;
@@ -355,7 +355,7 @@ int server_run(const char *name, int listener, struct server_stats *stats)
 	ev_io_init(&s.accepting, on_accept, listener, EV_READ);
 	s.accepting.data = &s;
 	ev_io_start(s.loop, &s.accepting);
-	ev_io_init(&s.signals, on_signal, fd, EV_READ);
+	ev_io_init(&s.signals, on_server_signal, fd, EV_READ);
 	s.signals.data = &s;
 	ev_io_start(s.loop, &s.signals);
 	(void)ev_run(s.loop, 0);

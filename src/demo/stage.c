@@ -49,7 +49,7 @@ void stage_fail(struct stage *s, const char *fmt, ...)
 	va_end(args);
 	s->report.broken = true;
 	report_why(&s->report, "%s", text);
-	stage_say(s, STYLE_BAD, "%s", text);
+	stage_say(s, SCREEN_BAD, "%s", text);
 }
 
 static void tell_ready(void *arg)
@@ -63,7 +63,7 @@ static void tell_ready(void *arg)
 static void print_messages(void *arg, struct config_reading *r)
 {
 	(void)arg;
-	config_reading_print(r, stderr, CONFIG_PLAIN);
+	config_reading_print(r, stderr, CONFIG_STYLE_PLAIN);
 }
 
 /* Runs in the child: the normal daemon, from text instead of a file. */
@@ -184,7 +184,7 @@ static void server_gone(struct stage *s, size_t i)
 	else if (c->code != 0)
 		stage_fail(s, "%s ended with exit code %d", plan_server_name(i), c->code);
 	else if (s->phase < PHASE_FINISHING)
-		stage_say(s, STYLE_WARN, "b2 has left; connects to its closed port are retried at once");
+		stage_say(s, SCREEN_WARN, "b2 has left; connects to its closed port are retried at once");
 }
 
 static void daemon_gone(struct stage *s)

@@ -13,9 +13,9 @@
 
 #define B2 1
 
-static bool begin(struct stage *s)
+static bool begin_story(struct stage *s)
 {
-	stage_say(s, STYLE_PLAIN, "%d clients begin: %d upload, %d download, %d make small requests",
+	stage_say(s, SCREEN_PLAIN, "%d clients begin: %d upload, %d download, %d make small requests",
 		  LOAD_CLIENTS, LOAD_UP, LOAD_DOWN, LOAD_CLIENTS - LOAD_UP - LOAD_DOWN);
 	load_start(s->load);
 	return true;
@@ -23,7 +23,7 @@ static bool begin(struct stage *s)
 
 static bool stop_b2(struct stage *s)
 {
-	stage_say(s, STYLE_WARN, "stopping b2 on purpose: it accepts nothing new and finishes what it has");
+	stage_say(s, SCREEN_WARN, "stopping b2 on purpose: it accepts nothing new and finishes what it has");
 	stage_stop_server(s, B2);
 	return true;
 }
@@ -32,7 +32,7 @@ static bool tell_retries(struct stage *s)
 {
 	char retries[FIGURE_MAX], failed[FIGURE_MAX];
 
-	stage_say(s, STYLE_PLAIN, "retried on another server: %s   failed for clients: %s",
+	stage_say(s, SCREEN_PLAIN, "retried on another server: %s   failed for clients: %s",
 		  figure_grouped(s->info.retries, retries),
 		  figure_grouped(load_counts(s->load)->errors, failed));
 	return true;
@@ -45,7 +45,7 @@ static bool start_b2(struct stage *s)
 
 	if (s->servers[B2].pid != 0)
 		return false;
-	stage_say(s, STYLE_GOOD, "starting b2 again");
+	stage_say(s, SCREEN_GOOD, "starting b2 again");
 	err = stage_start_server(s, B2);
 	if (err)
 		stage_fail(s, "cannot start b2 again: %s", strerror(-err));
@@ -56,14 +56,14 @@ static bool tell_return(struct stage *s)
 {
 	char n[FIGURE_MAX];
 
-	stage_say(s, STYLE_PLAIN, "b2 is back in rotation: %s connections since",
+	stage_say(s, SCREEN_PLAIN, "b2 is back in rotation: %s connections since",
 		  figure_grouped(stage_server_connections(s, B2), n));
 	return true;
 }
 
-static bool end(struct stage *s)
+static bool end_story(struct stage *s)
 {
-	stage_say(s, STYLE_PLAIN, "the clients finish what they have begun");
+	stage_say(s, SCREEN_PLAIN, "the clients finish what they have begun");
 	stage_set_phase(s, PHASE_FINISHING);
 	return true;
 }
@@ -75,7 +75,7 @@ static const struct act {
 	unsigned percent;
 	bool (*play)(struct stage *s);
 } acts[] = {
-    {0, begin}, {30, stop_b2}, {55, tell_retries}, {65, start_b2}, {95, tell_return}, {100, end},
+    {0, begin_story}, {30, stop_b2}, {55, tell_retries}, {65, start_b2}, {95, tell_return}, {100, end_story},
 };
 
 void story_go_on(struct stage *s)

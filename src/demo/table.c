@@ -17,13 +17,13 @@ void table_header(struct stage *s)
 {
 	struct screen *out = &s->screen;
 	const char *me = program_invocation_name;
-	const char *dim = screen_style(out, STYLE_DIM), *plain = screen_style(out, STYLE_PLAIN);
+	const char *dim = screen_style(out, SCREEN_DIM), *plain = screen_style(out, SCREEN_PLAIN);
 	char admin[64];
 
 	plan_admin_name(&s->plan, admin, sizeof(admin));
 	if (s->plan.proxy_port != PLAN_PORT)
 		screen_line(out, "%d is busy, using %u", PLAN_PORT, (unsigned)s->plan.proxy_port);
-	screen_line(out, "%sweir %s - demo%s   driver %s   workers %llu", screen_style(out, STYLE_BOLD),
+	screen_line(out, "%sweir %s - demo%s   driver %s   workers %llu", screen_style(out, SCREEN_BOLD),
 		    WEIR_VERSION, plain, s->info.driver, (unsigned long long)s->info.workers);
 	screen_line(out, "  proxy    http://127.0.0.1:%u/   %stry:  curl 127.0.0.1:%u%s",
 		    (unsigned)s->plan.proxy_port, dim, (unsigned)s->plan.proxy_port, plain);
@@ -34,7 +34,7 @@ void table_header(struct stage *s)
 }
 
 /* How much a counter grew per second. */
-static double rate(const struct stage *s, uint64_t now, uint64_t before)
+static double per_s(const struct stage *s, uint64_t now, uint64_t before)
 {
 	int64_t ns = s->info.at_ns - s->before.at_ns;
 
@@ -49,10 +49,10 @@ static void frontend_line(const struct stage *s, FILE *out)
 
 	fprintf(out,
 		" %sFRONTEND demo%s  conns %3llu  rate %5s/s  in %6s/s  out %6s/s  splice %3.0f%%\n",
-		screen_style(&s->screen, STYLE_BOLD), screen_style(&s->screen, STYLE_PLAIN),
-		(unsigned long long)i->sessions, figure_short(rate(s, i->accepted, b->accepted), accepts),
-		figure_bytes(rate(s, i->bytes_to_server, b->bytes_to_server), in),
-		figure_bytes(rate(s, i->bytes_to_client, b->bytes_to_client), down),
+		screen_style(&s->screen, SCREEN_BOLD), screen_style(&s->screen, SCREEN_PLAIN),
+		(unsigned long long)i->sessions, figure_short(per_s(s, i->accepted, b->accepted), accepts),
+		figure_bytes(per_s(s, i->bytes_to_server, b->bytes_to_server), in),
+		figure_bytes(per_s(s, i->bytes_to_client, b->bytes_to_client), down),
 		figure_percent(i->bytes_spliced - b->bytes_spliced, through));
 }
 
@@ -62,14 +62,14 @@ static void server_line(const struct stage *s, size_t i, FILE *out)
 	const struct info_server *now = &s->info.servers[i], *before = &s->before.servers[i];
 	bool refuses = now->failures > before->failures;
 	bool leaving = s->leaving[i] && s->servers[i].pid != 0;
-	enum screen_style style = refuses ? STYLE_BAD : leaving ? STYLE_WARN : STYLE_GOOD;
+	enum screen_style style = refuses ? SCREEN_BAD : leaving ? SCREEN_WARN : SCREEN_GOOD;
 	char connects[FIGURE_MAX], total[FIGURE_MAX], failures[FIGURE_MAX];
 
 	fprintf(out, " %-8s %s%-9s%s %6llu %8s/s %12s %11s\n", plan_server_name(i),
 		screen_style(&s->screen, style), refuses ? "refuses" : now->state,
-		screen_style(&s->screen, STYLE_PLAIN), (unsigned long long)now->sessions,
-		figure_short(rate(s, now->total, before->total), connects), figure_grouped(now->total, total),
-		figure_grouped(now->failures, failures));
+		screen_style(&s->screen, SCREEN_PLAIN), (unsigned long long)now->sessions,
+		figure_short(per_s(s, now->total, before->total), connects),
+		figure_grouped(now->total, total), figure_grouped(now->failures, failures));
 }
 
 /* Formats what to draw now; freed by the caller. NULL if out of memory. */
@@ -82,8 +82,8 @@ static char *make_table(const struct stage *s)
 	if (out == NULL)
 		return NULL;
 	frontend_line(s, out);
-	fprintf(out, " %s%-8s %-9s %6s %10s %12s %11s%s\n", screen_style(&s->screen, STYLE_DIM), "SERVER",
-		"STATE", "CONNS", "RATE", "TOTAL", "FAILURES", screen_style(&s->screen, STYLE_PLAIN));
+	fprintf(out, " %s%-8s %-9s %6s %10s %12s %11s%s\n", screen_style(&s->screen, SCREEN_DIM), "SERVER",
+		"STATE", "CONNS", "RATE", "TOTAL", "FAILURES", screen_style(&s->screen, SCREEN_PLAIN));
 	for (size_t i = 0; i < PLAN_SERVERS; i++)
 		server_line(s, i, out);
 	if (fclose(out) == 0)

@@ -24,7 +24,7 @@ bool talk_is_hello(unsigned char first)
 static void set_steps(struct talk *t, const uint8_t *steps, size_t count)
 {
 	check(count < TALK_STEPS_MAX);
-	memset(t->steps, STEP_STOP, sizeof(t->steps));
+	memset(t->steps, TALK_STEP_STOP, sizeof(t->steps));
 	memcpy(t->steps, steps, count);
 	t->at = 0;
 	t->done = 0;
@@ -46,21 +46,22 @@ void talk_begin_client(struct talk *t, enum talk_what what, uint64_t key, uint64
 	t->len = len;
 	put_hello(t, what);
 	if (what == TALK_ASK)
-		SET_STEPS(t, STEP_SEND_HELLO, STEP_SEND_BYTES, STEP_RECV_REPLY);
+		SET_STEPS(t, TALK_STEP_SEND_HELLO, TALK_STEP_SEND_BYTES, TALK_STEP_RECV_REPLY);
 	else if (what == TALK_UP)
-		SET_STEPS(t, STEP_SEND_HELLO, STEP_SEND_BYTES, STEP_SHUT, STEP_RECV_HELLO, STEP_RECV_END);
+		SET_STEPS(t, TALK_STEP_SEND_HELLO, TALK_STEP_SEND_BYTES, TALK_STEP_SHUT, TALK_STEP_RECV_HELLO,
+			  TALK_STEP_RECV_END);
 	else
-		SET_STEPS(t, STEP_SEND_HELLO, STEP_RECV_BYTES, STEP_SHUT, STEP_RECV_END);
+		SET_STEPS(t, TALK_STEP_SEND_HELLO, TALK_STEP_RECV_BYTES, TALK_STEP_SHUT, TALK_STEP_RECV_END);
 }
 
 void talk_begin_goodbye(struct talk *t)
 {
-	SET_STEPS(t, STEP_SHUT, STEP_RECV_END);
+	SET_STEPS(t, TALK_STEP_SHUT, TALK_STEP_RECV_END);
 }
 
 void talk_begin_server(struct talk *t)
 {
-	SET_STEPS(t, STEP_RECV_HELLO);
+	SET_STEPS(t, TALK_STEP_RECV_HELLO);
 }
 
 int talk_answer(struct talk *t)
@@ -70,14 +71,14 @@ int talk_answer(struct talk *t)
 	t->what = (enum talk_what)t->hello[0];
 	switch (t->what) {
 	case TALK_ASK:
-		SET_STEPS(t, STEP_RECV_BYTES, STEP_SEND_REPLY);
+		SET_STEPS(t, TALK_STEP_RECV_BYTES, TALK_STEP_SEND_REPLY);
 		return 0;
 	case TALK_UP:
 		put_hello(t, TALK_THANKS);
-		SET_STEPS(t, STEP_RECV_BYTES, STEP_RECV_END, STEP_SEND_HELLO, STEP_SHUT);
+		SET_STEPS(t, TALK_STEP_RECV_BYTES, TALK_STEP_RECV_END, TALK_STEP_SEND_HELLO, TALK_STEP_SHUT);
 		return 0;
 	case TALK_DOWN:
-		SET_STEPS(t, STEP_SEND_BYTES);
+		SET_STEPS(t, TALK_STEP_SEND_BYTES);
 		return 0;
 	default:
 		return -EPROTO;
@@ -113,7 +114,7 @@ static int look_at_hello(const struct talk *t)
 {
 	struct talk thanks = *t;
 
-	if (t->what != TALK_UP || t->steps[0] != STEP_SEND_HELLO)
+	if (t->what != TALK_UP || t->steps[0] != TALK_STEP_SEND_HELLO)
 		return 0;
 	put_hello(&thanks, TALK_THANKS);
 	return memcmp(thanks.hello, t->hello, sizeof(t->hello)) == 0 ? 0 : -EBADMSG;
@@ -132,7 +133,7 @@ static ssize_t hello_step(struct talk *t, int fd, bool is_send)
 	n = recv_some(fd, t->hello + t->done, left);
 	if (n != 0)
 		return n;
-	return t->done == 0 && t->steps[0] == STEP_RECV_HELLO ? -ENODATA : -EPROTO;
+	return t->done == 0 && t->steps[0] == TALK_STEP_RECV_HELLO ? -ENODATA : -EPROTO;
 }
 
 static ssize_t send_step(struct talk *t, int fd, uint64_t key)
@@ -167,61 +168,61 @@ static ssize_t end_step(int fd)
 static ssize_t do_step(struct talk *t, int fd)
 {
 	switch ((enum talk_step)t->steps[t->at]) {
-	case STEP_SEND_HELLO:
+	case TALK_STEP_SEND_HELLO:
 		return hello_step(t, fd, true);
-	case STEP_RECV_HELLO:
+	case TALK_STEP_RECV_HELLO:
 		return hello_step(t, fd, false);
-	case STEP_SEND_BYTES:
+	case TALK_STEP_SEND_BYTES:
 		return send_step(t, fd, t->key);
-	case STEP_RECV_BYTES:
+	case TALK_STEP_RECV_BYTES:
 		return recv_step(t, fd, t->key);
-	case STEP_SEND_REPLY:
+	case TALK_STEP_SEND_REPLY:
 		return send_step(t, fd, t->key + 1);
-	case STEP_RECV_REPLY:
+	case TALK_STEP_RECV_REPLY:
 		return recv_step(t, fd, t->key + 1);
-	case STEP_SHUT:
+	case TALK_STEP_SHUT:
 		return shutdown(fd, SHUT_WR) == 0 ? 0 : -errno;
 	default:
-		check(t->steps[t->at] == STEP_RECV_END);
+		check(t->steps[t->at] == TALK_STEP_RECV_END);
 		return end_step(fd);
 	}
 }
 
 static bool is_sending(enum talk_step step)
 {
-	return step == STEP_SEND_HELLO || step == STEP_SEND_BYTES || step == STEP_SEND_REPLY;
+	return step == TALK_STEP_SEND_HELLO || step == TALK_STEP_SEND_BYTES || step == TALK_STEP_SEND_REPLY;
 }
 
 /* Completing a step is free, and must not wait: no later event might wake us for it. */
 static bool has_bytes_left(const struct talk *t, enum talk_step step)
 {
-	return step >= STEP_SEND_BYTES && step <= STEP_RECV_REPLY && t->done < t->len;
+	return step >= TALK_STEP_SEND_BYTES && step <= TALK_STEP_RECV_REPLY && t->done < t->len;
 }
 
 int talk_go(struct talk *t, int fd, uint64_t *moved)
 {
 	uint64_t here = 0;
 
-	while (t->steps[t->at] != STEP_STOP) {
+	while (t->steps[t->at] != TALK_STEP_STOP) {
 		enum talk_step step = (enum talk_step)t->steps[t->at];
-		enum talk_need need = is_sending(step) ? TALK_WRITE : TALK_READ;
+		enum talk_need need = is_sending(step) ? TALK_NEED_WRITE : TALK_NEED_READ;
 		bool enough = here >= KEYED_PIECE && has_bytes_left(t, step);
 		ssize_t n = enough ? -EAGAIN : do_step(t, fd);
 
 		if (n == -EAGAIN)
 			return (int)need;
 		if (n == -ENODATA)
-			return TALK_ENDED;
+			return TALK_NEED_CLOSE;
 		if (n < 0)
 			return (int)n;
 		t->done += (uint64_t)n;
 		if (n == 0) {
 			t->done = 0;
 			t->at++;
-		} else if (step != STEP_SEND_HELLO && step != STEP_RECV_HELLO) {
+		} else if (step != TALK_STEP_SEND_HELLO && step != TALK_STEP_RECV_HELLO) {
 			here += (uint64_t)n;
 			*moved += (uint64_t)n;
 		}
 	}
-	return TALK_DONE;
+	return TALK_NEED_NOTHING;
 }

@@ -25,23 +25,23 @@ enum talk_what {
 };
 
 enum talk_step {
-	STEP_STOP, /* the list ends */
-	STEP_SEND_HELLO,
-	STEP_RECV_HELLO,
-	STEP_SEND_BYTES,
-	STEP_RECV_BYTES,
-	STEP_SEND_REPLY, /* bytes of the next key */
-	STEP_RECV_REPLY,
-	STEP_SHUT,     /* sends nothing more from here on */
-	STEP_RECV_END, /* expects nothing but the end */
+	TALK_STEP_STOP, /* the list ends */
+	TALK_STEP_SEND_HELLO,
+	TALK_STEP_RECV_HELLO,
+	TALK_STEP_SEND_BYTES,
+	TALK_STEP_RECV_BYTES,
+	TALK_STEP_SEND_REPLY, /* bytes of the next key */
+	TALK_STEP_RECV_REPLY,
+	TALK_STEP_SHUT,	    /* sends nothing more from here on */
+	TALK_STEP_RECV_END, /* expects nothing but the end */
 };
 
 /* What the talk is waiting for. */
 enum talk_need {
-	TALK_READ,
-	TALK_WRITE,
-	TALK_DONE,  /* the steps are done */
-	TALK_ENDED, /* the other side ended at a point where a hello could have begun */
+	TALK_NEED_READ,
+	TALK_NEED_WRITE,
+	TALK_NEED_NOTHING, /* the steps are done */
+	TALK_NEED_CLOSE,   /* the other side ended at a point where a hello could have begun */
 };
 
 struct talk {

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "weir/base/check.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "session.h"
 #include "session_end.h"
 #include "source_leave.h"
@@ -39,7 +39,7 @@ static void client_seen(struct io_op *op, int result)
 {
 	struct session *s = flow_session(container_of(op, struct flow, rd));
 
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	check(s->state >= SESSION_QUEUED && s->state <= SESSION_WAITING); /* or flow_open() took over */
 	if (result < 0 || !(result & IO_WANT_ERR))
 		client_watch(s); /* FIN, or it was cancelled for this */

@@ -16,7 +16,7 @@
 #include "weir/balance/health.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/engine/server_sock.h"
 #include "weir/net/sock.h"
 #include "choice.h"
@@ -111,7 +111,7 @@ static void connect_done(struct io_op *op, int result)
 {
 	struct session *s = flow_session(container_of(op, struct flow, wr));
 
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	on_result(s, result);
 }
 

@@ -9,7 +9,7 @@
 #include "flow.h"
 
 #include "weir/base/check.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/net/sock.h"
 #include "flow_steps.h"
 #include "session.h"
@@ -103,7 +103,7 @@ static void flow_rd_late(struct io_op *op, int result)
 
 	(void)result;
 	check(f->state == FLOW_DEAD);
-	last_words_session(flow_session(f)->number);
+	crash_report_session(flow_session(f)->number);
 }
 
 static void flow_wr_late(struct io_op *op, int result)
@@ -112,7 +112,7 @@ static void flow_wr_late(struct io_op *op, int result)
 
 	(void)result;
 	check(f->state == FLOW_DEAD);
-	last_words_session(flow_session(f)->number);
+	crash_report_session(flow_session(f)->number);
 	flow_drop_buf(f);
 }
 
@@ -329,7 +329,7 @@ static void flow_rd_done(struct io_op *op, int result)
 	struct flow *f = container_of(op, struct flow, rd);
 	struct session *s = flow_session(f);
 
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	check(session_is_forwarding(s)); /* else its end, or its flow's, took over */
 	check(f->state != FLOW_DEAD);
 	if (is_watch(op)) { /* of a source that nobody reads, or of the client while the server was asked */
@@ -350,7 +350,7 @@ static void flow_wr_done(struct io_op *op, int result)
 	struct flow *f = container_of(op, struct flow, wr);
 	struct session *s = flow_session(f);
 
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	check(session_is_forwarding(s)); /* as above */
 	check(f->state != FLOW_DEAD);
 	if (op->kind == IO_SHUTDOWN) {

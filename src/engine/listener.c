@@ -291,7 +291,7 @@ static void listener_accept_done(struct io_op *op, int result)
 		return;
 	}
 	release_unused(l);
-	if (result == IO_DRAINED)
+	if (result == IO_BATCH_END)
 		return;
 	check(!io_is_pending(op)); /* it was the last of the stream */
 	if (result != -ECANCELED) {

@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/net/proxy.h"
 #include "admission.h"
 #include "extra.h"
@@ -171,7 +171,7 @@ void preface_read_done(struct io_op *op, int result, const struct preface_kind *
 {
 	struct session *s = flow_session(container_of(op, struct flow, rd));
 
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	check(s->state == SESSION_HANDSHAKE);
 	bytes_or_end(s, result, kind);
 	read_more(s, kind);

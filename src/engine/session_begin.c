@@ -8,7 +8,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/entry/endpoint.h"
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"
@@ -47,7 +47,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	s->backend = ep->frontend->backend;
 	s->client = *client;
 	s->number = w->next_number++;
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	s->accepted_ns = w->loop.now_ns;
 	s->fixed_ns = CLOCK_NEVER;
 	s->judged = true; /* by the listener; proxy_preface.c asks for another address */

@@ -8,7 +8,7 @@
 #include "session_end.h"
 
 #include "weir/base/check.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/engine/source_wait.h"
 #include "extra.h"
 #include "queueing.h"
@@ -121,7 +121,7 @@ void session_flow_delivered(struct session *s)
 /* An op of a closing session came back. */
 static void op_back(struct session *s)
 {
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	check(s->state == SESSION_CLOSING);
 	check(!list_empty(&s->link));
 	list_remove(&s->link);
@@ -215,12 +215,12 @@ static void close_side(struct session *s, enum side_name side)
 	op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;
 	if (s->worker->stopping)
 		s->halted = true;
-	op->flags = s->ends[side] == SIDE_DELIVER_RESET && !s->halted ? IO_DRAIN : 0;
+	op->flags = s->ends[side] == SIDE_DELIVER_RESET && !s->halted ? IO_FLUSH : 0;
 	if (s->reason != CLOSE_NORMAL && op->flags == 0)
 		note_left_over(s, side);
 	r = io_start(&s->worker->loop, op);
 	check(r == 0 || r == IO_PENDING); /* closing does not fail */
-	if (r == IO_PENDING && op->flags == IO_DRAIN)
+	if (r == IO_PENDING && op->flags == IO_FLUSH)
 		session_rearm(s);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/engine/source_wait.h"
 #include "admission.h"
 #include "connect.h"
@@ -51,7 +51,7 @@ void session_timer_fired(struct timer *t)
 	struct session *s = container_of(t, struct session, timer);
 	enum close_reason why;
 
-	last_words_session(s->number);
+	crash_report_session(s->number);
 	check(!timer_is_set(t));
 	check(s->state > SESSION_ACCEPTED);
 	s->last_ns = io_late_ns(&s->worker->loop, s->last_ns);

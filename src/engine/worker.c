@@ -14,7 +14,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/base/thread.h"
 #include "weir/engine/source_wait.h"
 #include "weir/sys/sys.h"
@@ -117,7 +117,7 @@ static void tell_control(struct worker *w)
 {
 	struct engine *e = w->engine;
 
-	if (pipe_pool_resting(&e->pipes) == 0 && buf_pool_resting(&e->bufs) == 0)
+	if (pipe_pool_idle(&e->pipes) == 0 && buf_pool_idle(&e->bufs) == 0)
 		return;
 	if (w->loop.now_ns < w->told_ns + e->config->global.pipe_cycle_ns / 8)
 		return;
@@ -385,7 +385,7 @@ void worker_free(struct worker *w)
 	check(atomic_load(&w->load) == 0);
 	check(w->source_wait_count == 0);
 	timer_cancel(&w->loop.timers, &w->age);
-	io_loop_rest(&w->loop);
+	io_loop_release(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
 	buf_cache_free(&w->loop.bufs);
 	io_loop_free(&w->loop);
@@ -412,7 +412,7 @@ static void *worker_main(void *arg)
 	char name[16];
 
 	(void)snprintf(name, sizeof(name), "worker %u", w->index); /* a cut name is still a name */
-	last_words_thread(name);
+	crash_report_thread(name);
 	log_use_ring(w->log);
 	pin(w);
 	atomic_fetch_add(&e->workers_ready, 1);
@@ -422,7 +422,7 @@ static void *worker_main(void *arg)
 	check(w->sessions == 0);
 	check(w->deaf);
 	/* What rests goes back while its owner lives; the structure stays for its readers. */
-	io_loop_rest(&w->loop);
+	io_loop_release(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
 	buf_cache_free(&w->loop.bufs);
 	publish_counters(w);

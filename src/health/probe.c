@@ -23,8 +23,8 @@
 /* No event reports room in a Unix backlog. */
 #define AGAIN_NS (10 * NS_PER_MS)
 
-static void on_io(struct ev_loop *loop, struct ev_io *io, int revents);
-static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void on_probe_io(struct ev_loop *loop, struct ev_io *io, int revents);
+static void on_phase_over(struct ev_loop *loop, struct ev_timer *timer, int revents);
 
 /* ---- time, events and the end ---- */
 
@@ -78,7 +78,7 @@ void probe_stop(struct probe *p)
 {
 	hang_up(p);
 	ev_timer_stop(p->loop, &p->timer);
-	p->phase = PROBE_IDLE;
+	p->phase = PROBE_PHASE_IDLE;
 }
 
 /* Reads what still arrives until the server closes its side. */
@@ -98,13 +98,13 @@ static void hear_out(struct probe *p)
 
 static void part(struct probe *p)
 {
-	const bool connected = p->phase == PROBE_SAYING || p->phase == PROBE_LISTENING;
+	const bool connected = p->phase == PROBE_PHASE_SAYING || p->phase == PROBE_PHASE_LISTENING;
 
 	if (!connected || sys_shutdown(p->fd, SHUT_WR) != 0) {
 		probe_stop(p);
 		return;
 	}
-	p->phase = PROBE_PARTING;
+	p->phase = PROBE_PHASE_PARTING;
 	p->received = 0;
 	wake_in(p, PROBE_BYE_NS);
 	hear_out(p);
@@ -116,7 +116,7 @@ static void begin_again(struct probe *p)
 	hang_up(p);
 	probe_steps_reset(p);
 	p->again = true;
-	p->phase = PROBE_RENEWING;
+	p->phase = PROBE_PHASE_RENEWING;
 	wake_in(p, 0);
 }
 
@@ -129,9 +129,9 @@ void probe_tell(struct probe *p, enum probe_code code, const char *detail)
 		.met_itself = p->met_itself,
 	};
 
-	check(p->phase != PROBE_IDLE);
-	check(p->phase != PROBE_PARTING);
-	if (probe_code_outcome(code) == PROBE_FAILED && !p->again &&
+	check(p->phase != PROBE_PHASE_IDLE);
+	check(p->phase != PROBE_PHASE_PARTING);
+	if (probe_code_outcome(code) == PROBE_OUTCOME_FAILED && !p->again &&
 	    clock_mono_ns() - p->end_ns > PROBE_LATE_NS) {
 		begin_again(p);
 		return;
@@ -225,7 +225,7 @@ static void connected(struct probe *p)
 		met_itself(p);
 		return;
 	}
-	p->phase = PROBE_SAYING;
+	p->phase = PROBE_PHASE_SAYING;
 	if (!addr_is_unix(&p->to))
 		sock_nodelay(p->fd);
 	limit_to(p, whole_ns(p));
@@ -268,7 +268,7 @@ static void try_connect(struct probe *p)
 {
 	int err;
 
-	p->phase = PROBE_CONNECTING;
+	p->phase = PROBE_PHASE_CONNECTING;
 	limit_to(p, connect_limit_ns(p));
 	err = connect_from_some(p);
 	if (err == 0) {
@@ -277,7 +277,7 @@ static void try_connect(struct probe *p)
 		probe_watch(p, EV_WRITE);
 	} else if (err == -EAGAIN && addr_is_unix(&p->to)) {
 		hang_up(p);
-		p->phase = PROBE_PAUSING;
+		p->phase = PROBE_PHASE_PAUSING;
 		wake_in(p, AGAIN_NS);
 	} else if (p->fd < 0) {
 		probe_tell_error(p, PROBE_SOCKERR, err); /* one of our socket options or addresses */
@@ -306,9 +306,9 @@ static void tell_timeout(struct probe *p)
 {
 	const bool heard = p->received > 0;
 
-	if (p->phase == PROBE_CONNECTING)
+	if (p->phase == PROBE_PHASE_CONNECTING)
 		connect_failed(p, -ETIMEDOUT);
-	else if (p->phase == PROBE_SAYING)
+	else if (p->phase == PROBE_PHASE_SAYING)
 		probe_tell(p, p->check->kind == CONFIG_CHECK_TCP ? PROBE_L4TOUT : PROBE_L7TOUT,
 			   "the server does not read the request");
 	else
@@ -327,7 +327,7 @@ static bool is_connect_over(const struct probe *p)
  * only if there is none. */
 static void look_once_more(struct probe *p)
 {
-	if (p->phase == PROBE_CONNECTING) {
+	if (p->phase == PROBE_PHASE_CONNECTING) {
 		if (is_connect_over(p))
 			finish_connect(p); /* has the rest of the check's time from here */
 		else
@@ -335,7 +335,7 @@ static void look_once_more(struct probe *p)
 		return;
 	}
 	probe_steps_run(p);
-	if (p->phase == PROBE_SAYING || p->phase == PROBE_LISTENING)
+	if (p->phase == PROBE_PHASE_SAYING || p->phase == PROBE_PHASE_LISTENING)
 		tell_timeout(p);
 }
 
@@ -348,18 +348,18 @@ static void start(struct probe *p)
 	try_connect(p);
 }
 
-static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
+static void on_phase_over(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	struct probe *p = timer->data;
 
 	(void)loop;
 	(void)revents;
-	check(p->phase != PROBE_IDLE);
-	if (p->phase == PROBE_PARTING) {
+	check(p->phase != PROBE_PHASE_IDLE);
+	if (p->phase == PROBE_PHASE_PARTING) {
 		probe_stop(p);
-	} else if (p->phase == PROBE_RENEWING) {
+	} else if (p->phase == PROBE_PHASE_RENEWING) {
 		start(p);
-	} else if (p->phase == PROBE_PAUSING) {
+	} else if (p->phase == PROBE_PHASE_PAUSING) {
 		if (clock_mono_ns() - p->began_ns < connect_limit_ns(p))
 			try_connect(p);
 		else
@@ -369,15 +369,15 @@ static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	}
 }
 
-static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
+static void on_probe_io(struct ev_loop *loop, struct ev_io *io, int revents)
 {
 	struct probe *p = io->data;
 
 	(void)loop;
 	(void)revents;
-	if (p->phase == PROBE_CONNECTING)
+	if (p->phase == PROBE_PHASE_CONNECTING)
 		finish_connect(p);
-	else if (p->phase == PROBE_PARTING)
+	else if (p->phase == PROBE_PHASE_PARTING)
 		hear_out(p);
 	else
 		probe_steps_run(p);
@@ -385,7 +385,7 @@ static void on_io(struct ev_loop *loop, struct ev_io *io, int revents)
 
 void probe_start(struct probe *p, const struct addr *to)
 {
-	check(p->phase == PROBE_IDLE || p->phase == PROBE_PARTING);
+	check(p->phase == PROBE_PHASE_IDLE || p->phase == PROBE_PHASE_PARTING);
 	probe_stop(p);
 	p->to = *to;
 	p->again = false;
@@ -406,11 +406,11 @@ int probe_init(struct probe *p, struct ev_loop *loop, const struct config_backen
 	p->server = s;
 	p->tcp = sock_tcp_of(&b->tcp);
 	p->connect_ns = b->timeouts.connect_ns;
-	p->phase = PROBE_IDLE;
+	p->phase = PROBE_PHASE_IDLE;
 	p->fd = -1;
-	ev_init(&p->io, on_io);
+	ev_init(&p->io, on_probe_io);
 	p->io.data = p;
-	ev_init(&p->timer, on_timer);
+	ev_init(&p->timer, on_phase_over);
 	p->timer.data = p;
 	err = probe_steps_init(p, s);
 	if (err)

@@ -40,13 +40,13 @@ struct probe_result {
 };
 
 enum probe_phase {
-	PROBE_IDLE,
-	PROBE_CONNECTING,
-	PROBE_PAUSING,  /* the Unix backlog is full: connect again later */
-	PROBE_RENEWING, /* control was late: restart in the next turn of the loop */
-	PROBE_SAYING,
-	PROBE_LISTENING,
-	PROBE_PARTING, /* the verdict has been reported */
+	PROBE_PHASE_IDLE,
+	PROBE_PHASE_CONNECTING,
+	PROBE_PHASE_PAUSING,  /* the Unix backlog is full: connect again later */
+	PROBE_PHASE_RENEWING, /* control was late: restart in the next turn of the loop */
+	PROBE_PHASE_SAYING,
+	PROBE_PHASE_LISTENING,
+	PROBE_PHASE_PARTING, /* the verdict has been reported */
 };
 
 struct probe {

@@ -35,7 +35,7 @@ void probe_http_free(struct probe_http *h)
 void probe_http_reset(struct probe_http *h)
 {
 	probe_match_reset(&h->match);
-	h->part = PROBE_HTTP_STATUS_LINE;
+	h->part = PROBE_HTTP_PART_STATUS_LINE;
 	h->verdict = PROBE_HTTP_MORE;
 	h->status = 0;
 	h->chunked = false;
@@ -67,7 +67,7 @@ static unsigned digit_value(char c)
 
 /* Parses the number at the start of `text`. Returns how many digits it has, 0 if there are none or too
  * many. */
-static size_t read_number(const char *text, unsigned base, uint64_t *out)
+static size_t read_digits(const char *text, unsigned base, uint64_t *out)
 {
 	size_t n = 0;
 
@@ -88,13 +88,13 @@ static void take_status_line(struct probe_http *h)
 	uint64_t status;
 
 	if (strncmp(h->line, VERSION_START, strlen(VERSION_START)) != 0 || !is_digit(rest[0]) ||
-	    rest[1] != ' ' || read_number(rest + 2, 10, &status) != 3 || status < 100 ||
+	    rest[1] != ' ' || read_digits(rest + 2, 10, &status) != 3 || status < 100 ||
 	    (rest[5] != '\0' && rest[5] != ' ')) {
 		broken(h, "the answer is not HTTP");
 		return;
 	}
 	h->status = (unsigned)status;
-	h->part = PROBE_HTTP_HEAD;
+	h->part = PROBE_HTTP_PART_HEAD;
 }
 
 static const char *skip_space(const char *p)
@@ -114,13 +114,13 @@ static const char *value_of(const struct probe_http *h, const char *name)
 	return skip_space(h->line + len + 1);
 }
 
-static void take_header(struct probe_http *h)
+static void take_field(struct probe_http *h)
 {
 	const char *value = value_of(h, "Content-Length");
 	size_t digits;
 
 	if (value != NULL) {
-		digits = read_number(value, 10, &h->left);
+		digits = read_digits(value, 10, &h->left);
 		h->sized = true;
 		if (digits == 0 || *skip_space(value + digits) != '\0')
 			broken(h, "Content-Length is not a number");
@@ -157,7 +157,7 @@ static void finish_head(struct probe_http *h)
 		h->status = 0;
 		h->chunked = false;
 		h->sized = false;
-		h->part = PROBE_HTTP_STATUS_LINE;
+		h->part = PROBE_HTTP_PART_STATUS_LINE;
 		return;
 	}
 	if (!is_status_wanted(h)) {
@@ -167,9 +167,9 @@ static void finish_head(struct probe_http *h)
 	} else if (has_no_body(h)) {
 		h->verdict = PROBE_HTTP_NOT_FOUND;
 	} else if (h->chunked) {
-		h->part = PROBE_HTTP_CHUNK_SIZE;
+		h->part = PROBE_HTTP_PART_CHUNK_SIZE;
 	} else {
-		h->part = PROBE_HTTP_BODY;
+		h->part = PROBE_HTTP_PART_BODY;
 		if (h->sized && h->left == 0)
 			h->verdict = PROBE_HTTP_NOT_FOUND;
 	}
@@ -179,7 +179,7 @@ static void finish_head(struct probe_http *h)
 
 static void take_chunk_size(struct probe_http *h)
 {
-	const size_t digits = read_number(h->line, 16, &h->left);
+	const size_t digits = read_digits(h->line, 16, &h->left);
 	const char *rest = skip_space(h->line + digits);
 
 	if (digits == 0 || (*rest != '\0' && *rest != ';'))
@@ -187,12 +187,12 @@ static void take_chunk_size(struct probe_http *h)
 	else if (h->left == 0)
 		h->verdict = PROBE_HTTP_NOT_FOUND;
 	else
-		h->part = PROBE_HTTP_CHUNK;
+		h->part = PROBE_HTTP_PART_CHUNK;
 }
 
 /* ---- lines and runs ---- */
 
-static void take_line(struct probe_http *h)
+static void take_whole_line(struct probe_http *h)
 {
 	size_t kept = h->line_len < sizeof(h->line) ? h->line_len : sizeof(h->line) - 1;
 
@@ -201,25 +201,25 @@ static void take_line(struct probe_http *h)
 	h->line[kept] = '\0';
 	h->line_len = 0;
 	switch (h->part) {
-	case PROBE_HTTP_STATUS_LINE:
+	case PROBE_HTTP_PART_STATUS_LINE:
 		take_status_line(h);
 		break;
-	case PROBE_HTTP_HEAD:
+	case PROBE_HTTP_PART_HEAD:
 		if (kept == 0)
 			finish_head(h);
 		else
-			take_header(h);
+			take_field(h);
 		break;
-	case PROBE_HTTP_CHUNK_SIZE:
+	case PROBE_HTTP_PART_CHUNK_SIZE:
 		take_chunk_size(h);
 		break;
-	case PROBE_HTTP_CHUNK_END:
+	case PROBE_HTTP_PART_CHUNK_END:
 		if (kept != 0)
 			broken(h, "chunk longer than its size");
-		h->part = PROBE_HTTP_CHUNK_SIZE;
+		h->part = PROBE_HTTP_PART_CHUNK_SIZE;
 		break;
-	case PROBE_HTTP_BODY:
-	case PROBE_HTTP_CHUNK:
+	case PROBE_HTTP_PART_BODY:
+	case PROBE_HTTP_PART_CHUNK:
 		check(false); /* these parts have no lines */
 	}
 }
@@ -229,21 +229,21 @@ static void take_line_byte(struct probe_http *h, char c)
 	const size_t at = h->line_len;
 
 	if (c == '\n') {
-		take_line(h);
+		take_whole_line(h);
 		return;
 	}
 	if (at < sizeof(h->line) - 1)
 		h->line[at] = c;
 	h->line_len++;
 	/* A server with another protocol may never end a line. */
-	if (h->part == PROBE_HTTP_STATUS_LINE && at < strlen(VERSION_START) && c != VERSION_START[at])
+	if (h->part == PROBE_HTTP_PART_STATUS_LINE && at < strlen(VERSION_START) && c != VERSION_START[at])
 		broken(h, "the answer is not HTTP");
 }
 
 /* Takes bytes of the body; returns how many. */
 static size_t take_body(struct probe_http *h, const uint8_t *data, size_t len)
 {
-	const bool ends = h->part == PROBE_HTTP_CHUNK || h->sized;
+	const bool ends = h->part == PROBE_HTTP_PART_CHUNK || h->sized;
 	size_t n = ends && h->left < len ? (size_t)h->left : len;
 
 	(void)probe_match_push(&h->match, data, n); /* bytes after the string do not matter */
@@ -251,10 +251,10 @@ static size_t take_body(struct probe_http *h, const uint8_t *data, size_t len)
 		h->left -= n;
 	if (h->match.found)
 		h->verdict = PROBE_HTTP_GOOD;
-	else if (ends && h->left == 0 && h->part == PROBE_HTTP_BODY)
+	else if (ends && h->left == 0 && h->part == PROBE_HTTP_PART_BODY)
 		h->verdict = PROBE_HTTP_NOT_FOUND;
 	else if (ends && h->left == 0)
-		h->part = PROBE_HTTP_CHUNK_END;
+		h->part = PROBE_HTTP_PART_CHUNK_END;
 	return n;
 }
 
@@ -263,7 +263,7 @@ enum probe_http_verdict probe_http_push(struct probe_http *h, const uint8_t *dat
 	size_t at = 0;
 
 	while (at < len && h->verdict == PROBE_HTTP_MORE) {
-		if (h->part == PROBE_HTTP_BODY || h->part == PROBE_HTTP_CHUNK)
+		if (h->part == PROBE_HTTP_PART_BODY || h->part == PROBE_HTTP_PART_CHUNK)
 			at += take_body(h, data + at, len - at);
 		else
 			take_line_byte(h, (char)data[at++]);
@@ -275,9 +275,9 @@ enum probe_http_verdict probe_http_end(struct probe_http *h)
 {
 	if (h->verdict != PROBE_HTTP_MORE)
 		return h->verdict;
-	if (h->part == PROBE_HTTP_STATUS_LINE && h->line_len == 0)
+	if (h->part == PROBE_HTTP_PART_STATUS_LINE && h->line_len == 0)
 		broken(h, "connection closed without an answer");
-	else if (h->part == PROBE_HTTP_STATUS_LINE || h->part == PROBE_HTTP_HEAD)
+	else if (h->part == PROBE_HTTP_PART_STATUS_LINE || h->part == PROBE_HTTP_PART_HEAD)
 		broken(h, "the answer ends within its header");
 	else
 		h->verdict = PROBE_HTTP_NOT_FOUND;

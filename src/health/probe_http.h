@@ -29,12 +29,12 @@ enum probe_http_verdict {
 };
 
 enum probe_http_part {
-	PROBE_HTTP_STATUS_LINE,
-	PROBE_HTTP_HEAD,
-	PROBE_HTTP_BODY, /* `left` bytes, or until the connection ends */
-	PROBE_HTTP_CHUNK_SIZE,
-	PROBE_HTTP_CHUNK,
-	PROBE_HTTP_CHUNK_END,
+	PROBE_HTTP_PART_STATUS_LINE,
+	PROBE_HTTP_PART_HEAD,
+	PROBE_HTTP_PART_BODY, /* `left` bytes, or until the connection ends */
+	PROBE_HTTP_PART_CHUNK_SIZE,
+	PROBE_HTTP_PART_CHUNK,
+	PROBE_HTTP_PART_CHUNK_END,
 };
 
 struct probe_http {

@@ -46,7 +46,7 @@ static void next_step(struct probe *p)
 	} else if (!http && p->step == c->step_count) {
 		probe_tell(p, PROBE_L7OK, "");
 	} else if (http || c->steps[p->step].expect) {
-		p->phase = PROBE_LISTENING;
+		p->phase = PROBE_PHASE_LISTENING;
 	} else {
 		p->out = c->steps[p->step].bytes;
 		p->out_len = c->steps[p->step].len;
@@ -55,7 +55,7 @@ static void next_step(struct probe *p)
 }
 
 /* Continues sending; false if it has to wait. */
-static bool say(struct probe *p)
+static bool send_out(struct probe *p)
 {
 	ssize_t n;
 
@@ -115,7 +115,7 @@ static void judge_expect(struct probe *p, enum probe_expected verdict)
 	case PROBE_EXPECT_GOOD:
 		p->step += x->count;
 		p->expect_at++;
-		p->phase = PROBE_SAYING;
+		p->phase = PROBE_PHASE_SAYING;
 		break;
 	case PROBE_EXPECT_MISSING:
 		tell_string(p, "expected '%s' not found", fault->bytes, fault->len);
@@ -185,10 +185,10 @@ void probe_steps_run(struct probe *p)
 	bool more = true;
 
 	while (more) {
-		if (p->phase == PROBE_SAYING)
-			more = say(p);
+		if (p->phase == PROBE_PHASE_SAYING)
+			more = send_out(p);
 		else
-			more = p->phase == PROBE_LISTENING && listen_on(p);
+			more = p->phase == PROBE_PHASE_LISTENING && listen_on(p);
 	}
 }
 

@@ -56,7 +56,7 @@ struct prober {
 	struct log_limit shortage_limit;
 };
 
-static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void on_probe_due(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_done(void *arg, const struct probe_result *r);
 
 /* ---- scheduling ---- */
@@ -83,7 +83,7 @@ static void schedule(struct target *t)
 	start_timer(t, t->began_ns + wait_ns - clock_mono_ns());
 }
 
-static bool is_resting(const struct target *t)
+static bool is_in_maintenance(const struct target *t)
 {
 	return t->server->admin == SERVER_ADMIN_MAINT;
 }
@@ -96,7 +96,7 @@ static bool is_wanted(const struct target *t)
 	       atomic_load_explicit(&t->server->owner->queue.waiting, memory_order_relaxed) > 0;
 }
 
-static void rest(struct target *t)
+static void stop_probing(struct target *t)
 {
 	ev_timer_stop(t->owner->loop, &t->timer);
 	probe_stop(&t->probe);
@@ -116,13 +116,13 @@ static struct addr addr_to_probe(const struct server *s, const struct addr *a)
 	return to;
 }
 
-static void begin(struct target *t)
+static void begin_probe(struct target *t)
 {
 	const struct addr *a = atomic_load_explicit(&t->server->addr, memory_order_relaxed);
 	struct addr to;
 
-	if (is_resting(t)) {
-		rest(t);
+	if (is_in_maintenance(t)) {
+		stop_probing(t);
 		return;
 	}
 	t->began_ns = clock_mono_ns();
@@ -137,11 +137,11 @@ static void begin(struct target *t)
 	probe_start(&t->probe, &to);
 }
 
-static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
+static void on_probe_due(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	(void)loop;
 	(void)revents;
-	begin(timer->data);
+	begin_probe(timer->data);
 }
 
 /* ---- results ---- */
@@ -169,7 +169,7 @@ static void close_sessions(void *arg)
 }
 
 /* Sets the server's state from its health. */
-static void publish(struct target *t, const struct probe_result *r)
+static void publish_health(struct target *t, const struct probe_result *r)
 {
 	const bool up = health_is_up(&t->health);
 	struct server *s = t->server;
@@ -231,14 +231,14 @@ static void take_result(struct target *t, const struct probe_result *r)
 	if (r->met_itself)
 		tell_itself(t);
 	switch (probe_code_outcome(r->code)) {
-	case PROBE_UNKNOWN:
+	case PROBE_OUTCOME_UNKNOWN:
 		tell_shortage(t, r);
 		break;
-	case PROBE_PASSED:
+	case PROBE_OUTCOME_PASSED:
 		server_answered(t->server);
-		(void)health_good(&t->health); /* publish() notices a change by itself */
+		(void)health_good(&t->health); /* publish_health() notices a change by itself */
 		break;
-	case PROBE_FAILED:
+	case PROBE_OUTCOME_FAILED:
 		take_failure(t, r);
 		break;
 	}
@@ -247,7 +247,7 @@ static void take_result(struct target *t, const struct probe_result *r)
 	t->view.status = r->status;
 	t->view.duration_ms = r->duration_ms;
 	memcpy(t->view.detail, r->detail, sizeof(t->view.detail));
-	publish(t, r);
+	publish_health(t, r);
 }
 
 static void on_done(void *arg, const struct probe_result *r)
@@ -287,7 +287,7 @@ void prober_take_news(struct prober *p)
 		struct target *t = &p->list[i];
 		struct server *s = t->server;
 
-		if (s->backend->observe != CONFIG_OBSERVE_CONNECT || is_resting(t) || !is_wanted(t) ||
+		if (s->backend->observe != CONFIG_OBSERVE_CONNECT || is_in_maintenance(t) || !is_wanted(t) ||
 		    atomic_load_explicit(&s->failing, memory_order_relaxed) < HEALTH_ERROR_LIMIT)
 			continue;
 		/* Failures from now on start a new run. */
@@ -308,10 +308,10 @@ static void forget(struct target *t)
 {
 	const struct probe_result r = {.code = PROBE_INI};
 
-	rest(t);
+	stop_probing(t);
 	health_init(&t->health, t->health.rise, t->health.fall);
 	t->view.health = t->health.health;
-	publish(t, &r);
+	publish_health(t, &r);
 }
 
 /* A server in maintenance is not checked. When it leaves maintenance it is up and checked at once, and one
@@ -320,7 +320,7 @@ static void on_admin_set(void *arg, struct server *s)
 {
 	struct target *t = target_of(arg, s);
 
-	if (t != NULL && is_resting(t))
+	if (t != NULL && is_in_maintenance(t))
 		forget(t);
 	else if (t != NULL && !t->view.running && !ev_is_active(&t->timer))
 		start_timer(t, 0);
@@ -333,7 +333,7 @@ void prober_drain(struct prober *p)
 
 /* ---- life ---- */
 
-static bool is_checked(const struct server *s)
+static bool is_probed(const struct server *s)
 {
 	return s->config->check && s->backend->check.kind != CONFIG_CHECK_OFF;
 }
@@ -353,7 +353,7 @@ static int add_target(struct prober *p, struct server *s)
 	t->owner = p;
 	t->server = s;
 	health_init(&t->health, config->rise, config->fall);
-	ev_init(&t->timer, on_timer);
+	ev_init(&t->timer, on_probe_due);
 	t->timer.data = t;
 	t->seed = hash_bytes(s->config->name, strlen(s->config->name),
 			     hash_bytes(s->backend->name, strlen(s->backend->name), 0));
@@ -379,7 +379,7 @@ static int add_targets(struct prober *p)
 
 		p->first[b] = (size_t)(next - p->of_server);
 		for (size_t i = 0; i < backend->server_count; i++, next++) {
-			if (!is_checked(&backend->servers[i]))
+			if (!is_probed(&backend->servers[i]))
 				continue;
 			err = add_target(p, &backend->servers[i]);
 			if (err)
@@ -399,14 +399,14 @@ static void spread(struct prober *p)
 		if (p->list[i].server->backend->check.interval_ns < smallest_ns)
 			smallest_ns = p->list[i].server->backend->check.interval_ns;
 	for (size_t i = 0; i < p->count; i++)
-		if (!is_resting(&p->list[i]))
+		if (!is_in_maintenance(&p->list[i]))
 			start_timer(&p->list[i], smallest_ns / (int64_t)p->count * (int64_t)i);
 }
 
 struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_updates *u, int *err)
 {
 	struct prober *p = calloc(1, sizeof(*p));
-	size_t servers = 0, checked = 0;
+	size_t servers = 0, probed = 0;
 
 	*err = -ENOMEM;
 	if (p == NULL)
@@ -423,12 +423,12 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 	for (size_t b = 0; b < e->config->backend_count; b++) {
 		servers += e->backends[b].server_count;
 		for (size_t i = 0; i < e->backends[b].server_count; i++)
-			checked += is_checked(&e->backends[b].servers[i]);
+			probed += is_probed(&e->backends[b].servers[i]);
 	}
 	/* One extra, so that no allocation is empty. */
 	p->first = calloc(e->config->backend_count + 1, sizeof(*p->first));
 	p->of_server = calloc(servers + 1, sizeof(struct target *));
-	p->list = calloc(checked + 1, sizeof(*p->list));
+	p->list = calloc(probed + 1, sizeof(*p->list));
 	if (p->first != NULL && p->of_server != NULL && p->list != NULL)
 		*err = add_targets(p);
 	if (*err) {

@@ -47,7 +47,7 @@ static FILE *open_below(const char *folder, const char *name)
 	return path_below(folder, name, path) ? fopen(path, "re") : NULL;
 }
 
-static bool read_number(const char *folder, const char *name, uint64_t *n)
+static bool read_number_below(const char *folder, const char *name, uint64_t *n)
 {
 	char path[PATH_ROOM];
 
@@ -144,7 +144,7 @@ static void add_level(struct cgroup_memory *m, bool v2, const char *folder)
 	uint64_t n;
 
 	for (; *file != NULL; file++)
-		if (read_number(folder, *file, &n) && n < LIMIT_V1_MAX && n < level.limit_bytes) {
+		if (read_number_below(folder, *file, &n) && n < LIMIT_V1_MAX && n < level.limit_bytes) {
 			level.limit_bytes = n;
 			level.file = *file;
 		}
@@ -246,7 +246,7 @@ bool cgroup_memory_used(const struct cgroup_level *level, uint64_t *used)
 {
 	uint64_t files;
 
-	if (!read_number(level->folder, level->v2 ? "memory.current" : "memory.usage_in_bytes", used))
+	if (!read_number_below(level->folder, level->v2 ? "memory.current" : "memory.usage_in_bytes", used))
 		return false;
 	files = file_bytes(level);
 	*used -= files < *used ? files : *used;

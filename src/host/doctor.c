@@ -2,7 +2,7 @@
  *
  * doctor.c - does this machine provide what the configuration asks for? Collects the wish and logs warnings.
  *
- * Judging is in doctor_checks.c, reading in doctor_facts.c. Main thread.
+ * Judging is in doctor_items.c, reading in doctor_facts.c. Main thread.
  */
 #include "weir/host/doctor.h"
 
@@ -154,12 +154,12 @@ void doctor_wish_of(const struct config *c, const struct limits_plan *plan, unsi
 	wish_options(c, wish);
 }
 
-void doctor_judge(const struct doctor_check *check, const struct doctor_facts *facts,
+void doctor_judge(const struct doctor_item *item, const struct doctor_facts *facts,
 		  const struct doctor_wish *wish, struct doctor_finding *f)
 {
 	memset(f, 0, sizeof(*f));
 	f->verdict = DOCTOR_UNKNOWN;
-	check->judge(facts, wish, f);
+	item->judge(facts, wish, f);
 	if (f->verdict == DOCTOR_UNKNOWN && f->current[0] == '\0')
 		memcpy(f->current, "unknown", sizeof("unknown"));
 	if (f->verdict == DOCTOR_OK || f->verdict == DOCTOR_UNKNOWN)
@@ -183,10 +183,10 @@ void doctor_log(const struct doctor_facts *facts, const struct doctor_wish *wish
 {
 	struct doctor_finding f;
 
-	for (size_t i = 0; i < doctor_check_count; i++) {
-		doctor_judge(&doctor_checks[i], facts, wish, &f);
+	for (size_t i = 0; i < doctor_item_count; i++) {
+		doctor_judge(&doctor_items[i], facts, wish, &f);
 		if (f.verdict == DOCTOR_WARN)
 			log_line(LOG_LEVEL_WARNING, "doctor: %s is %s, wanted: %s; fix: %s",
-				 doctor_checks[i].name, f.current, f.wanted, f.fix);
+				 doctor_items[i].name, f.current, f.wanted, f.fix);
 	}
 }

@@ -24,7 +24,7 @@
 
 static_assert(URING_WHY_MAX <= DOCTOR_TEXT_MAX, "a reason would be cut");
 
-static uint64_t read_number(const char *path)
+static uint64_t read_kernel_number(const char *path)
 {
 	uint64_t n;
 
@@ -118,22 +118,22 @@ void doctor_read(struct doctor_facts *facts)
 	memset(facts, 0, sizeof(*facts));
 	limits_read(&facts->limits);
 	facts->fds_hard = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? (uint64_t)rl.rlim_max : DOCTOR_NONE;
-	facts->nr_open = read_number("/proc/sys/fs/nr_open");
-	facts->file_max = read_number("/proc/sys/fs/file-max");
-	facts->pages_soft = read_number("/proc/sys/fs/pipe-user-pages-soft");
-	facts->pages_hard = read_number("/proc/sys/fs/pipe-user-pages-hard");
-	facts->somaxconn = read_number("/proc/sys/net/core/somaxconn");
-	facts->syn_backlog = read_number("/proc/sys/net/ipv4/tcp_max_syn_backlog");
+	facts->nr_open = read_kernel_number("/proc/sys/fs/nr_open");
+	facts->file_max = read_kernel_number("/proc/sys/fs/file-max");
+	facts->pages_soft = read_kernel_number("/proc/sys/fs/pipe-user-pages-soft");
+	facts->pages_hard = read_kernel_number("/proc/sys/fs/pipe-user-pages-hard");
+	facts->somaxconn = read_kernel_number("/proc/sys/net/core/somaxconn");
+	facts->syn_backlog = read_kernel_number("/proc/sys/net/ipv4/tcp_max_syn_backlog");
 	read_ports(facts);
-	facts->tw_reuse = read_number("/proc/sys/net/ipv4/tcp_tw_reuse");
-	facts->io_uring_disabled = read_number("/proc/sys/kernel/io_uring_disabled");
+	facts->tw_reuse = read_kernel_number("/proc/sys/net/ipv4/tcp_tw_reuse");
+	facts->io_uring_disabled = read_kernel_number("/proc/sys/kernel/io_uring_disabled");
 	facts->locked_max = read_locked_max();
 	facts->group_memory = facts->limits.group_bytes != 0 ? facts->limits.group_bytes : DOCTOR_NONE;
 	read_groups(facts);
 	facts->cpus = count_cpus();
-	facts->conntrack_max = read_number("/proc/sys/net/netfilter/nf_conntrack_max");
-	facts->unprivileged_port = read_number("/proc/sys/net/ipv4/ip_unprivileged_port_start");
-	facts->fastopen = read_number("/proc/sys/net/ipv4/tcp_fastopen");
+	facts->conntrack_max = read_kernel_number("/proc/sys/net/netfilter/nf_conntrack_max");
+	facts->unprivileged_port = read_kernel_number("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+	facts->fastopen = read_kernel_number("/proc/sys/net/ipv4/tcp_fastopen");
 	facts->can_bind_low = kernel_file_has_capability(CAP_BIT_NET_BIND_SERVICE);
 	facts->can_net_admin = kernel_file_has_capability(CAP_BIT_NET_ADMIN);
 	(void)kernel_file_line("/proc/sys/net/ipv4/tcp_congestion_control", facts->congestion,

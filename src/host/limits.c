@@ -187,7 +187,7 @@ int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish
 {
 	uint64_t taken = (uint64_t)wish->endpoints + wish->locks +
 			 (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
-			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->checks + wish->held +
+			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->probes + wish->held +
 			 LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
@@ -271,7 +271,7 @@ unsigned limits_count_workers(const struct config_global *g)
 	return online > 0 ? (unsigned)online : 1;
 }
 
-unsigned limits_count_checks(const struct config *c)
+unsigned limits_count_probes(const struct config *c)
 {
 	unsigned n = 0;
 
@@ -285,7 +285,7 @@ unsigned limits_count_low(const struct config *c)
 {
 	/* One more than clients: a newcomer is judged before another makes room for it. */
 	const unsigned admin = c->global.admin.kind != ADDR_NONE ? CONFIG_ADMIN_CLIENTS_MAX + 1 : 0;
-	unsigned n = limits_count_checks(c) + admin;
+	unsigned n = limits_count_probes(c) + admin;
 
 	for (size_t i = 0; i < c->global.log_count; i++)
 		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;
@@ -322,7 +322,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.endpoints = endpoints,
 		.locks = count_locks(c),
 		.workers = workers,
-		.checks = limits_count_checks(c),
+		.probes = limits_count_probes(c),
 		.logs = (unsigned)c->global.log_count,
 		.held = limits_count_held(c, workers),
 	};

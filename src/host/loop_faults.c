@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 
 /* What the loop uses without any descriptors of ours, doubled. */
 #define BYTES_MIN 65536u
@@ -41,7 +41,7 @@ static struct {
 	void *(*source)(void *ptr, size_t size);
 } reserve;
 
-static _Noreturn void give_up(const char *what)
+static _Noreturn void end_process(const char *what)
 {
 	char text[256];
 
@@ -49,7 +49,7 @@ static _Noreturn void give_up(const char *what)
 	 * happened. */
 	(void)snprintf(text, sizeof(text), "the control loop cannot go on: %s: %s; the process ends", what,
 		       strerror(errno));
-	last_words_check(text);
+	crash_report_cause(text);
 	abort();
 }
 
@@ -67,7 +67,7 @@ static void release(void)
 		reserve.used = 0;
 }
 
-static void *take(size_t size)
+static void *take_from_reserve(size_t size)
 {
 	const size_t align = alignof(struct piece);
 	const size_t whole = (sizeof(struct piece) + size + align - 1) / align * align;
@@ -75,7 +75,7 @@ static void *take(size_t size)
 
 	if (size > reserve.size || whole > reserve.size - reserve.used) {
 		errno = ENOMEM;
-		give_up("no memory for its tables, and the reserve is used up");
+		end_process("no memory for its tables, and the reserve is used up");
 	}
 	p = (struct piece *)(void *)(reserve.bytes + reserve.used);
 	reserve.used += whole;
@@ -95,7 +95,7 @@ static void *move(void *ptr, size_t size)
 		return ptr;
 	other = reserve.source(NULL, size);
 	if (other == NULL)
-		other = take(size);
+		other = take_from_reserve(size);
 	memcpy(other, ptr, keep);
 	release();
 	return other;
@@ -118,7 +118,7 @@ void *loop_faults_alloc(void *ptr, long size)
 	p = reserve.source(ptr, (size_t)size);
 	if (p != NULL)
 		return p;
-	p = take((size_t)size);
+	p = take_from_reserve((size_t)size);
 	if (ptr != NULL) {
 		const size_t had = malloc_usable_size(ptr); /* at least the requested size */
 
@@ -130,7 +130,7 @@ void *loop_faults_alloc(void *ptr, long size)
 
 static void on_error(const char *what)
 {
-	give_up(what != NULL ? what : "libev");
+	end_process(what != NULL ? what : "libev");
 }
 
 int loop_faults_init(void)

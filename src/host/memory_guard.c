@@ -98,7 +98,7 @@ static bool are_many(const struct memory_guard *g)
 	return engine_sum(g->engine, sessions) >= g->engine->sessions_many;
 }
 
-static void look(struct memory_guard *g)
+static void look_at_memory(struct memory_guard *g)
 {
 	const bool many = are_many(g);
 	struct memory_state state;
@@ -119,11 +119,11 @@ static void look(struct memory_guard *g)
 							     : LOOK_S);
 }
 
-static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
+static void on_look_due(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	(void)loop;
 	(void)revents;
-	look(timer->data);
+	look_at_memory(timer->data);
 }
 
 void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engine *e, unsigned workers)
@@ -134,7 +134,7 @@ void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engi
 	memset(g, 0, sizeof(*g));
 	g->loop = loop;
 	g->engine = e;
-	ev_timer_init(&g->timer, on_timer, 0., 0.);
+	ev_timer_init(&g->timer, on_look_due, 0., 0.);
 	g->timer.data = g;
 	cgroup_memory_read(&g->groups, "");
 	smallest = cgroup_memory_smallest(&g->groups);
@@ -146,12 +146,12 @@ void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engi
 	e->sessions_many = many < UINT32_MAX ? (uint32_t)many : UINT32_MAX;
 }
 
-void memory_guard_check(struct memory_guard *g)
+void memory_guard_wake(struct memory_guard *g)
 {
 	if (g->groups.count == 0 || !are_many(g))
 		return;
 	if (!ev_is_active(&g->timer) || (!g->paused && ev_now(g->loop) >= g->looked + LOOK_NEWS_S))
-		look(g);
+		look_at_memory(g);
 }
 
 void memory_guard_stop(struct memory_guard *g)

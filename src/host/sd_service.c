@@ -89,7 +89,7 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 
 /* Sends `lines` (each with its newline) and the status, unless there are no lines and the status is
  * unchanged. False if the manager's queue is full. */
-static bool tell(struct sd_service *s, const char *lines, const char *status)
+static bool inform(struct sd_service *s, const char *lines, const char *status)
 {
 	char text[2 * SD_SERVICE_TEXT_MAX];
 
@@ -152,7 +152,7 @@ static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revent
 	look_for_answers(s);
 	if (s->closing || (since >= 0. && since < STATUS_EVERY_S))
 		return;
-	(void)tell(s, "", sd_service_status(s->engine, status, sizeof(status))); /* superseded if lost */
+	(void)inform(s, "", sd_service_status(s->engine, status, sizeof(status))); /* superseded if lost */
 }
 
 static void start_watchers(struct sd_service *s)
@@ -182,7 +182,7 @@ static void say_ready(struct sd_service *s)
 
 	/* The process that the manager started may have been our parent. */
 	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d\n", (int)getpid());
-	if (tell(s, lines, sd_service_status(s->engine, status, sizeof(status))))
+	if (inform(s, lines, sd_service_status(s->engine, status, sizeof(status))))
 		return;
 	ev_timer_set(&s->again, READY_AGAIN_S, 0.);
 	ev_timer_start(s->loop, &s->again);
@@ -217,7 +217,7 @@ static void say_draining(struct sd_service *s)
 
 	(void)snprintf(status, sizeof(status), "draining, %llu session%s left", left, left == 1 ? "" : "s");
 	(void)snprintf(lines, sizeof(lines), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld\n", DRAIN_EXTEND_US);
-	(void)tell(s, lines, status); /* on_drain() repeats it */
+	(void)inform(s, lines, status); /* on_drain() repeats it */
 }
 
 /* Until hard-stop-after; without it, for as long as there are sessions. */
@@ -247,7 +247,7 @@ void sd_service_stopping(struct sd_service *s)
 	ev_timer_stop(s->loop, &s->drain);
 	(void)snprintf(status, sizeof(status), "stopping, open: %llu",
 		       (unsigned long long)engine_sum(s->engine, sessions));
-	(void)tell(s, "STOPPING=1\n", status); /* the end of the process says the same */
+	(void)inform(s, "STOPPING=1\n", status); /* the end of the process says the same */
 }
 
 void sd_service_failed(struct sd_service *s, const char *text)

@@ -17,7 +17,7 @@
 #define GROUP	      "TcpExt:"
 #define COLUMN	      "TCPAbortOnMemory"
 #define FIRST_LOOK_S  1.
-#define LAST_LOOK_S   64.
+#define LONGEST_PAUSE_S   64.
 #define LONGER_BY     4.
 
 /* ---- reading ---- */
@@ -74,13 +74,13 @@ bool tcp_aborts_look(struct tcp_aborts *t, uint64_t *since_start)
 
 	if (!t->readable || !read_count(t->path, &now))
 		return false;
-	if (now > t->last)
+	if (now > t->previous)
 		log_line(LOG_LEVEL_WARNING,
 			 "the kernel aborted %llu closed TCP connections of this network namespace because "
 			 "TCP memory ran out, and dropped their bytes in flight (ours have unacked_out= in "
 			 "their log lines); see tcp_mem and tcp_max_orphans in tcp(7)",
-			 (unsigned long long)(now - t->last));
-	t->last = now;
+			 (unsigned long long)(now - t->previous));
+	t->previous = now;
 	*since_start = now - t->first;
 	return true;
 }
@@ -93,14 +93,14 @@ static void set_timer(struct tcp_aborts *t, double pause_s)
 	ev_timer_start(t->loop, &t->timer);
 }
 
-static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
+static void on_look_due(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	struct tcp_aborts *t = timer->data;
 	uint64_t since_start;
 
 	(void)loop;
 	(void)revents;
-	if (tcp_aborts_look(t, &since_start) && t->pause_s < LAST_LOOK_S)
+	if (tcp_aborts_look(t, &since_start) && t->pause_s < LONGEST_PAUSE_S)
 		set_timer(t, t->pause_s * LONGER_BY);
 }
 
@@ -110,12 +110,12 @@ void tcp_aborts_init(struct tcp_aborts *t, struct ev_loop *loop, const char *pat
 	t->loop = loop;
 	t->path = path;
 	t->readable = read_count(path, &t->first);
-	t->last = t->first;
-	ev_timer_init(&t->timer, on_timer, 0., 0.);
+	t->previous = t->first;
+	ev_timer_init(&t->timer, on_look_due, 0., 0.);
 	t->timer.data = t;
 }
 
-void tcp_aborts_check(struct tcp_aborts *t, uint64_t closes)
+void tcp_aborts_wake(struct tcp_aborts *t, uint64_t closes)
 {
 	if (!t->readable || closes == t->closes)
 		return;

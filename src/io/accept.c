@@ -59,10 +59,10 @@ int io_accept_batch(struct io_loop *loop, struct io_op *op, struct addr *peer)
 			op->max = (uint32_t)loop->turns; /* the backlog is empty */
 			break;
 		} else if (!is_peers_fault(fd)) {
-			op->done(op, IO_DRAINED);
+			op->done(op, IO_BATCH_END);
 			return fd;
 		}
 	}
-	op->done(op, IO_DRAINED);
+	op->done(op, IO_BATCH_END);
 	return i == most;
 }

@@ -72,18 +72,18 @@ static void free_dead(struct buf_pool *p, struct shelf_item *chain)
 
 /* ---- the pool's lists ---- */
 
-static void publish_resting(struct buf_pool *p)
+static void publish_idle(struct buf_pool *p)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t tier = 0; tier < BUF_TIERS; tier++)
 		bytes += shelf_size(&p->tiers[tier]) * tier_bytes(tier);
-	atomic_store_explicit(&p->resting, bytes, memory_order_relaxed);
+	atomic_store_explicit(&p->idle, bytes, memory_order_relaxed);
 }
 
-uint64_t buf_pool_resting(struct buf_pool *p)
+uint64_t buf_pool_idle(struct buf_pool *p)
 {
-	return atomic_load_explicit(&p->resting, memory_order_relaxed);
+	return atomic_load_explicit(&p->idle, memory_order_relaxed);
 }
 
 bool buf_pool_age(struct buf_pool *p)
@@ -94,8 +94,8 @@ bool buf_pool_age(struct buf_pool *p)
 	spinlock_lock(&p->lock);
 	for (uint32_t tier = 0; tier < BUF_TIERS; tier++)
 		dead[tier] = shelf_age(&p->tiers[tier]);
-	publish_resting(p);
-	left = buf_pool_resting(p);
+	publish_idle(p);
+	left = buf_pool_idle(p);
 	spinlock_unlock(&p->lock);
 	for (uint32_t tier = 0; tier < BUF_TIERS; tier++)
 		free_dead(p, dead[tier]);
@@ -113,15 +113,15 @@ void buf_pool_free(struct buf_pool *p)
 }
 
 /* Moves up to `max` buffers of a tier from the pool; returns how many. */
-static uint32_t take_resting(struct buf_pool *p, uint32_t tier, struct shelf *to, uint32_t max)
+static uint32_t take_idle(struct buf_pool *p, uint32_t tier, struct shelf *to, uint32_t max)
 {
 	uint32_t n;
 
-	if (buf_pool_resting(p) == 0)
+	if (buf_pool_idle(p) == 0)
 		return 0;
 	spinlock_lock(&p->lock);
 	n = shelf_move(&p->tiers[tier], to, max);
-	publish_resting(p);
+	publish_idle(p);
 	spinlock_unlock(&p->lock);
 	return n;
 }
@@ -155,7 +155,7 @@ bool buf_cache_age(struct buf_cache *c)
 
 /* Frees one idle buffer, the largest first; false when none is left here or in the pool. The caches of other
  * workers must not be touched. */
-static bool free_one_resting(struct buf_cache *c)
+static bool free_one_idle(struct buf_cache *c)
 {
 	struct shelf_item *item;
 
@@ -163,7 +163,7 @@ static bool free_one_resting(struct buf_cache *c)
 		struct shelf one = {.head = NULL};
 
 		item = shelf_pop(&c->tiers[tier]);
-		if (item == NULL && take_resting(c->pool, tier, &one, 1) == 1)
+		if (item == NULL && take_idle(c->pool, tier, &one, 1) == 1)
 			item = shelf_pop(&one);
 		if (item != NULL) {
 			free_buf(c->pool, container_of(item, struct buf, item));
@@ -180,7 +180,7 @@ static struct buf *make_buf(struct buf_cache *c, uint32_t tier)
 
 	/* Each iteration frees a buffer, so this ends. */
 	while (!reserve_bytes(c->pool, bytes))
-		if (!free_one_resting(c))
+		if (!free_one_idle(c))
 			return NULL;
 	b = malloc(bytes);
 	if (b == NULL) {
@@ -199,7 +199,7 @@ struct buf *buf_get_slow(struct buf_cache *c, uint32_t tier)
 	struct shelf *shelf = &c->tiers[tier];
 	struct buf *b;
 
-	if (shelf_size(shelf) > 0 || take_resting(c->pool, tier, shelf, BUF_BATCH) > 0)
+	if (shelf_size(shelf) > 0 || take_idle(c->pool, tier, shelf, BUF_BATCH) > 0)
 		b = container_of(shelf_pop(shelf), struct buf, item);
 	else
 		b = make_buf(c, tier);
@@ -226,6 +226,6 @@ void buf_put_slow(struct buf_cache *c, struct buf *b)
 	/* The youngest move, for the reason given in pipe_pool.c. */
 	spinlock_lock(&p->lock);
 	shelf_move(shelf, &p->tiers[b->tier], BUF_BATCH);
-	publish_resting(p);
+	publish_idle(p);
 	spinlock_unlock(&p->lock);
 }

@@ -58,7 +58,7 @@ static int epoll_attach(struct io_loop *loop, struct io_sock *sock)
 
 /* ---- starting ---- */
 
-static int start_connect(struct io_loop *loop, struct io_op *op)
+static int connect_by_epoll(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
 	const int r = sys_connect(op->sock->fd, &op->addr->sa, op->addr->len);
@@ -101,7 +101,7 @@ static int start_reset(struct io_loop *loop, struct io_op *op)
 	struct epoll_driver *d = loop->driver_state;
 
 	check(op->sock->rd == NULL); /* no read is pending while it waits */
-	if (parked_may_drain(op) && sys_epoll_ctl(d->epfd, EPOLL_CTL_MOD, op->sock->fd, EPOLLOUT | EPOLLET,
+	if (parked_may_flush(op) && sys_epoll_ctl(d->epfd, EPOLL_CTL_MOD, op->sock->fd, EPOLLOUT | EPOLLET,
 						  event_data(op->sock)) == 0)
 		return parked_wait(loop, op);
 	epoll_close_sock(loop, op);
@@ -117,7 +117,7 @@ static int epoll_start(struct io_loop *loop, struct io_op *op)
 	case IO_ACCEPT:
 		return start_accept(loop, op);
 	case IO_CONNECT:
-		return start_connect(loop, op);
+		return connect_by_epoll(loop, op);
 	case IO_SHUTDOWN:
 		return sys_shutdown(op->sock->fd, SHUT_WR);
 	case IO_RESET:
@@ -149,9 +149,9 @@ static void on_listener(struct io_loop *loop, struct io_op *op)
 	struct epoll_driver *d = loop->driver_state;
 	int err;
 
-	check(op->state == IO_WAITING);
+	check(op->state == IO_STATE_WAITING);
 	err = io_accept_batch(loop, op, &d->peer);
-	if (err < 0 && op->state == IO_WAITING) {
+	if (err < 0 && op->state == IO_STATE_WAITING) {
 		(void)sys_epoll_ctl(d->epfd, EPOLL_CTL_DEL, op->sock->fd, 0, 0); /* it was added */
 		parked_leave(loop, op);
 		op->done(op, err);

@@ -23,7 +23,7 @@
 
 static_assert(IO_CLOSE <= UINT8_MAX, "a kind fits into op->kind");
 static_assert(IO_UNASKED <= UINT16_MAX, "all that is known of a socket fits into its bits");
-static_assert(IO_DRAINED < -4095, "no -errno looks like a result with a meaning of its own");
+static_assert(IO_BATCH_END < -4095, "no -errno looks like a result with a meaning of its own");
 static_assert(IO_SCRATCH_BYTES <= BUF_MAX, "a buffer can keep whatever a read lent");
 
 static void queue_push(struct io_queue *q, struct io_op *op)
@@ -80,11 +80,11 @@ int io_loop_init(struct io_loop *loop, const struct io_driver *driver)
 	return err;
 }
 
-void io_loop_rest(struct io_loop *loop)
+void io_loop_release(struct io_loop *loop)
 {
 	check(loop->pending == 0);
-	if (loop->driver->rest != NULL)
-		loop->driver->rest(loop);
+	if (loop->driver->release != NULL)
+		loop->driver->release(loop);
 }
 
 void io_loop_free(struct io_loop *loop)
@@ -111,11 +111,11 @@ static void dispatch(struct io_loop *loop, struct io_op *op)
 {
 	const int result = op->result;
 
-	check(op->state == IO_QUEUED);
+	check(op->state == IO_STATE_QUEUED);
 	check(op->kind != IO_ACCEPT || op->result < 0);
 	if (op->kind == IO_ACCEPT && loop->driver->last != NULL)
 		loop->driver->last(loop, op);
-	op->state = IO_IDLE;
+	op->state = IO_STATE_IDLE;
 	check(loop->pending > 0);
 	loop->pending--;
 	op->done(op, result);
@@ -227,7 +227,7 @@ void io_op_init(struct io_op *op, struct io_sock *sock, void (*done)(struct io_o
 
 int io_start(struct io_loop *loop, struct io_op *op)
 {
-	check(op->state == IO_IDLE);
+	check(op->state == IO_STATE_IDLE);
 	check(op->done != NULL);
 	check(op->sock->fd >= 0);
 	check(op->sock->gen != 0);
@@ -236,7 +236,7 @@ int io_start(struct io_loop *loop, struct io_op *op)
 
 void io_cancel(struct io_loop *loop, struct io_op *op)
 {
-	if (op->state != IO_WAITING)
+	if (op->state != IO_STATE_WAITING)
 		return;
 	check(loop->pending > 0);
 	loop->driver->cancel(loop, op);
@@ -251,9 +251,9 @@ void io_forget(struct io_loop *loop, struct io_sock *sock)
 
 void io_yield(struct io_loop *loop, struct io_op *op, enum io_turn where)
 {
-	check(op->state == IO_IDLE);
+	check(op->state == IO_STATE_IDLE);
 	op->kind = IO_NONE;
-	op->state = IO_QUEUED;
+	op->state = IO_STATE_QUEUED;
 	op->result = 0;
 	loop->pending++;
 	if (where == IO_TURN_FIRST)
@@ -278,10 +278,10 @@ struct buf *io_buf_keep(struct io_loop *loop, struct io_op *op, uint32_t from)
 
 void io_complete(struct io_loop *loop, struct io_op *op, int result)
 {
-	check(op->state == IO_WAITING);
+	check(op->state == IO_STATE_WAITING);
 	check(op->sock->rd != op && op->sock->wr != op);
 	check(result != IO_PENDING);
-	op->state = IO_QUEUED;
+	op->state = IO_STATE_QUEUED;
 	op->result = result;
 	queue_push(&loop->done, op);
 }

@@ -21,15 +21,15 @@
 #include "attempt.h"
 
 /* When to check again a send queue that was almost empty at EPOLLOUT. */
-#define DRAIN_LOOK_NS (5 * NS_PER_MS)
+#define FLUSH_LOOK_NS (5 * NS_PER_MS)
 /* Checks that find nothing new become less and less frequent: a receiver may have stopped reading for
  * good. */
-#define DRAIN_LOOK_MAX_NS (200 * NS_PER_MS)
+#define FLUSH_LOOK_MAX_NS (200 * NS_PER_MS)
 
 static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI && EPOLLRDHUP == POLLRDHUP,
 	      "an entry of a ring that polls may say it in the words of epoll(7)");
 
-static void look_at_draining(struct timer *t);
+static void look_at_flushing(struct timer *t);
 
 void parked_init(struct parked *p, struct io_loop *loop,
 		 void (*close)(struct io_loop *loop, struct io_op *op))
@@ -37,13 +37,13 @@ void parked_init(struct parked *p, struct io_loop *loop,
 	check(close != NULL);
 	p->loop = loop;
 	p->close = close;
-	p->draining = NULL;
-	timer_init(&p->look, look_at_draining);
+	p->flushing = NULL;
+	timer_init(&p->look, look_at_flushing);
 }
 
 void parked_free(struct parked *p)
 {
-	check(p->draining == NULL);
+	check(p->flushing == NULL);
 	timer_cancel(&p->loop->timers, &p->look);
 }
 
@@ -68,7 +68,7 @@ int parked_wait(struct io_loop *loop, struct io_op *op)
 	check(op->kind != IO_SPLICE_IN && op->kind != IO_SPLICE_OUT);
 	check(*place == NULL);
 	*place = op;
-	op->state = IO_WAITING;
+	op->state = IO_STATE_WAITING;
 	op->result = IO_PARKED;
 	loop->pending++;
 	return IO_PENDING;
@@ -79,10 +79,10 @@ void parked_leave(struct io_loop *loop, struct io_op *op)
 	struct io_op **place = parked_place(op);
 
 	check(*place == op);
-	check(op->state == IO_WAITING);
+	check(op->state == IO_STATE_WAITING);
 	check(loop->pending > 0);
 	*place = NULL;
-	op->state = IO_IDLE;
+	op->state = IO_STATE_IDLE;
 	loop->pending--;
 }
 
@@ -91,13 +91,13 @@ void parked_leave(struct io_loop *loop, struct io_op *op)
 /* Anything but waiting for the acknowledgements loses bytes for a slow receiver. SO_SNDBUF=1 makes EPOLLOUT
  * mean "almost all acknowledged", and requesting the event again makes the kernel check again (it sets
  * SOCK_NOSPACE when the socket is not writable). */
-bool parked_may_drain(struct io_op *op)
+bool parked_may_flush(struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
 	const int one = 1;
 
 	check(op->kind == IO_RESET);
-	if (!(op->flags & IO_DRAIN) || !(sock->bits & IO_TCP) || (sock->bits & IO_ERR) ||
+	if (!(op->flags & IO_FLUSH) || !(sock->bits & IO_TCP) || (sock->bits & IO_ERR) ||
 	    sys_unacked(sock->fd) <= 0)
 		return false;
 	if (sys_setsockopt(sock->fd, SOL_SOCKET, SO_SNDBUF, &one, sizeof(one)))
@@ -113,7 +113,7 @@ void parked_harden(const struct io_sock *sock)
 		sock_harden(sock->fd);
 }
 
-static bool is_drained(const struct io_sock *sock)
+static bool is_flushed(const struct io_sock *sock)
 {
 	return (sock->bits & IO_ERR) || sys_unacked(sock->fd) <= 0;
 }
@@ -134,7 +134,7 @@ void parked_forget(struct parked *p, const struct io_op *op)
 {
 	struct io_op **at;
 
-	for (at = &p->draining; *at != NULL; at = &(*at)->next) {
+	for (at = &p->flushing; *at != NULL; at = &(*at)->next) {
 		if (*at == op) {
 			*at = op->next;
 			return;
@@ -146,30 +146,29 @@ void parked_forget(struct parked *p, const struct io_op *op)
  * flight: these sockets are checked again by timer, because no event reports the last byte. */
 static int try_reset(struct parked *p, struct io_op *op)
 {
-	check(op->flags & IO_DRAIN);
+	check(op->flags & IO_FLUSH);
 	/* It may be in the list already, from an earlier event. */
 	parked_forget(p, op);
-	p->look_ns = DRAIN_LOOK_NS;
-	if (is_drained(op->sock) ||
-	    timer_set(&p->loop->timers, &p->look, p->loop->now_ns + p->look_ns)) {
+	p->look_ns = FLUSH_LOOK_NS;
+	if (is_flushed(op->sock) || timer_set(&p->loop->timers, &p->look, p->loop->now_ns + p->look_ns)) {
 		p->close(p->loop, op);
 		return 0;
 	}
-	op->next = p->draining;
-	p->draining = op;
+	op->next = p->flushing;
+	p->flushing = op;
 	return IO_PENDING;
 }
 
-static void look_at_draining(struct timer *t)
+static void look_at_flushing(struct timer *t)
 {
 	struct parked *p = container_of(t, struct parked, look);
-	struct io_op **at = &p->draining;
+	struct io_op **at = &p->flushing;
 
 	while (*at != NULL) {
 		struct io_op *op = *at;
 
 		check(op->kind == IO_RESET);
-		if (!is_drained(op->sock) && !is_broken(op->sock)) {
+		if (!is_flushed(op->sock) && !is_broken(op->sock)) {
 			at = &op->next;
 			continue;
 		}
@@ -178,11 +177,11 @@ static void look_at_draining(struct timer *t)
 		p->close(p->loop, op);
 		parked_leave(p->loop, op);
 		op->done(op, 0);
-		at = &p->draining; /* done() may have changed the list */
-		p->look_ns = DRAIN_LOOK_NS / 2;
+		at = &p->flushing; /* done() may have changed the list */
+		p->look_ns = FLUSH_LOOK_NS / 2;
 	}
-	p->look_ns = p->look_ns < DRAIN_LOOK_MAX_NS ? 2 * p->look_ns : DRAIN_LOOK_MAX_NS;
-	if (p->draining != NULL)
+	p->look_ns = p->look_ns < FLUSH_LOOK_MAX_NS ? 2 * p->look_ns : FLUSH_LOOK_MAX_NS;
+	if (p->flushing != NULL)
 		(void)timer_set(&p->loop->timers, t, p->loop->now_ns + p->look_ns); /* it was set before, so
 										     * there is room */
 }

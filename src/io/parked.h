@@ -18,7 +18,7 @@
 struct parked {
 	struct io_loop *loop; /* borrows */
 	void (*close)(struct io_loop *loop, struct io_op *op); /* closes the socket of an IO_RESET */
-	struct io_op *draining; /* IO_RESET ops whose queue was almost empty; linked by op->next */
+	struct io_op *flushing; /* IO_RESET ops whose queue was almost empty; linked by op->next */
 	struct timer look;      /* tries them again */
 	int64_t look_ns;        /* after this long */
 	uint8_t scratch[IO_SCRATCH_BYTES]; /* what reads lend */
@@ -48,7 +48,7 @@ void parked_event(struct parked *p, struct io_sock *sock, uint32_t events);
 
 /* Prepares an IO_RESET that waits until the peer has everything. False: there is nothing to wait for, or no
  * way to wait. If true, an EPOLLOUT or an error makes it try again; request these events after this call. */
-bool parked_may_drain(struct io_op *op);
+bool parked_may_flush(struct io_op *op);
 /* Stops trying a waiting IO_RESET again by timer; harmless if that was not the case. */
 void parked_forget(struct parked *p, const struct io_op *op);
 /* Makes close(2) of the socket send RST instead of FIN. */

@@ -205,14 +205,14 @@ static void shrink_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t size)
 
 /* ---- the pool's list ---- */
 
-static void publish_resting(struct pipe_pool *p)
+static void publish_idle(struct pipe_pool *p)
 {
-	atomic_store_explicit(&p->resting, shelf_size(&p->list), memory_order_relaxed);
+	atomic_store_explicit(&p->idle, shelf_size(&p->list), memory_order_relaxed);
 }
 
-uint32_t pipe_pool_resting(struct pipe_pool *p)
+uint32_t pipe_pool_idle(struct pipe_pool *p)
 {
-	return atomic_load_explicit(&p->resting, memory_order_relaxed);
+	return atomic_load_explicit(&p->idle, memory_order_relaxed);
 }
 
 bool pipe_pool_age(struct pipe_pool *p)
@@ -223,7 +223,7 @@ bool pipe_pool_age(struct pipe_pool *p)
 	spinlock_lock(&p->lock);
 	dead = shelf_age(&p->list);
 	is_empty = shelf_size(&p->list) == 0;
-	publish_resting(p);
+	publish_idle(p);
 	spinlock_unlock(&p->lock);
 	close_dead(p, dead);
 	return !is_empty;
@@ -247,11 +247,11 @@ static uint32_t refill(struct pipe_cache *c)
 
 	/* While there is nothing to take, the workers of a daemon out of pipes do not contend for the
 	 * lock. */
-	if (pipe_pool_resting(p) == 0)
+	if (pipe_pool_idle(p) == 0)
 		return 0;
 	spinlock_lock(&p->lock);
 	n = shelf_move(&p->list, &c->list, PIPE_BATCH);
-	publish_resting(p);
+	publish_idle(p);
 	spinlock_unlock(&p->lock);
 	return n;
 }
@@ -264,7 +264,7 @@ static void spill(struct pipe_cache *c)
 
 	spinlock_lock(&p->lock);
 	shelf_move(&c->list, &p->list, PIPE_BATCH);
-	publish_resting(p);
+	publish_idle(p);
 	spinlock_unlock(&p->lock);
 }
 

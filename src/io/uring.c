@@ -41,7 +41,7 @@ uint64_t uring_op_data(struct io_op *op)
 
 void uring_sent(struct uring *u, struct io_op *op, struct io_uring_sqe *sqe)
 {
-	check(op->state == IO_WAITING);
+	check(op->state == IO_STATE_WAITING);
 	op->result = URING_SENT | ++u->number;
 	sqe->user_data = uring_op_data(op);
 }
@@ -100,7 +100,7 @@ static int start_write(struct uring *u, struct io_op *op)
 	return IO_PENDING;
 }
 
-static int start_connect(struct uring *u, struct io_op *op)
+static int connect_by_ring(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe;
 
@@ -119,12 +119,12 @@ static int start_connect(struct uring *u, struct io_op *op)
 static int start_reset(struct uring *u, struct io_op *op)
 {
 	check(op->sock->rd == NULL); /* no read is pending while it waits */
-	if (!parked_may_drain(op)) {
+	if (!parked_may_flush(op)) {
 		uring_close_sock(u->loop, op);
 		return 0;
 	}
 	(void)parked_wait(u->loop, op); /* it is parked */
-	uring_watch_drain(u, op);
+	uring_watch_flush(u, op);
 	return IO_PENDING;
 }
 
@@ -139,7 +139,7 @@ static int uring_start(struct io_loop *loop, struct io_op *op)
 	case IO_ACCEPT:
 		return uring_start_accept(u, op);
 	case IO_CONNECT:
-		return start_connect(u, op);
+		return connect_by_ring(u, op);
 	case IO_READ:
 		return uring_start_read(u, op);
 	case IO_WRITE:
@@ -436,7 +436,7 @@ static int uring_open(struct io_loop *loop)
 	return 0;
 }
 
-static void uring_rest(struct io_loop *loop)
+static void uring_release(struct io_loop *loop)
 {
 	struct uring *u = loop->driver_state;
 
@@ -455,7 +455,7 @@ static void uring_close(struct io_loop *loop)
 {
 	struct uring *u = loop->driver_state;
 
-	uring_rest(loop);
+	uring_release(loop);
 	check(u->young == NULL && u->old == NULL);
 	check(u->stuck == NULL);
 	check(u->unarmed == NULL);
@@ -475,7 +475,7 @@ const struct io_driver io_uring_driver = {
 	.start = uring_start,
 	.cancel = uring_cancel,
 	.last = uring_accept_last,
-	.rest = uring_rest,
+	.release = uring_release,
 	.wait = uring_wait,
 	.keep = uring_keep,
 	.forget = uring_forget,

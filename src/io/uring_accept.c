@@ -12,7 +12,7 @@
 #include "uring_state.h"
 
 /* A single-shot poll: clients left behind are then reported again. */
-static void ask(struct uring *u, struct io_op *op)
+static void poll_listener(struct uring *u, struct io_op *op)
 {
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
@@ -24,7 +24,7 @@ static void ask(struct uring *u, struct io_op *op)
 static void arm(struct uring *u, struct io_op *op)
 {
 	if (u->on) {
-		ask(u, op);
+		poll_listener(u, op);
 		return;
 	}
 	op->next = u->unarmed;
@@ -47,7 +47,7 @@ void uring_accept_on(struct uring *u)
 		check(op->result == IO_PARKED); /* a cancelled one is no longer in the list */
 		u->unarmed = op->next;
 		op->next = NULL;
-		ask(u, op);
+		poll_listener(u, op);
 	}
 }
 
@@ -98,13 +98,13 @@ void uring_on_accept(struct uring *u, struct io_op *op, int res)
 		err = res == -ECANCELED ? -EIO : res; /* we did not cancel it */
 	else if (res > 0)
 		err = io_accept_batch(u->loop, op, &u->peer);
-	if (op->state != IO_WAITING)
+	if (op->state != IO_STATE_WAITING)
 		return;
 	check(op->result == IO_PARKED);
 	if (err < 0)
 		uring_deliver(u, op, err);
 	else
-		ask(u, op);
+		poll_listener(u, op);
 }
 
 void uring_accept_last(struct io_loop *loop, struct io_op *op)

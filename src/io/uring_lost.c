@@ -39,7 +39,7 @@ static int start_without(struct io_loop *loop, struct io_op *op)
 	check(loop->is_down);
 	switch (op->kind) {
 	case IO_RESET:
-		op->flags &= (uint8_t)~IO_DRAIN; /* undelivered bytes are lost with the ring */
+		op->flags &= (uint8_t)~IO_FLUSH; /* undelivered bytes are lost with the ring */
 		return io_uring_driver.start(loop, op);
 	case IO_ACCEPT:
 	case IO_SHUTDOWN:
@@ -78,7 +78,7 @@ void uring_lose(struct uring *u)
 
 	check(u->on);
 	check(loop->driver == &io_uring_driver);
-	io_uring_driver.rest(loop); /* also closes the sockets of the last turn */
+	io_uring_driver.release(loop); /* also closes the sockets of the last turn */
 	u->on = false;
 	memset(u->unheard, 0, sizeof(u->unheard));
 	u->ringless = io_uring_driver;

@@ -104,7 +104,7 @@ static_assert(URING_SENT > UINT16_MAX, "no number looks like a state");
 static_assert((URING_SENT | URING_CANCELLED | URING_WATCH | URING_STUCK) ==
 		      URING_SENT + URING_CANCELLED + URING_WATCH + URING_STUCK,
 	      "each state has a bit of its own");
-static_assert(IO_DRAINED < -URING_ERRNO_MAX, "no completion looks like a result with a meaning of its own");
+static_assert(IO_BATCH_END < -URING_ERRNO_MAX, "no completion looks like a result with a meaning of its own");
 static_assert(URING_COMPLETIONS >= URING_SUBMISSIONS, "io_uring_setup(2) wants it so");
 static_assert(URING_COMPLETIONS % IO_EVENTS == 0, "rounds of completions take all that the ring holds");
 
@@ -133,7 +133,7 @@ int uring_start_ready(struct uring *u, struct io_op *op);
 /* Call before the socket is spliced from. */
 void uring_watch_bulk(struct uring *u, struct io_sock *sock);
 /* Watches for a waiting reset, which must learn when almost everything is acknowledged. */
-void uring_watch_drain(struct uring *u, struct io_op *op);
+void uring_watch_flush(struct uring *u, struct io_op *op);
 /* Parks an op that waits for its socket until an event arrives. */
 void uring_park(struct uring *u, struct io_op *op);
 /* Handles a completion of an op that needed a poll of its own. */

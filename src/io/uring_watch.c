@@ -136,7 +136,7 @@ void uring_watch_bulk(struct uring *u, struct io_sock *sock)
 	(void)watch(u, sock);      /* if it fails, when the socket is waited for */
 }
 
-void uring_watch_drain(struct uring *u, struct io_op *op)
+void uring_watch_flush(struct uring *u, struct io_op *op)
 {
 	struct io_sock *sock = op->sock;
 	const int how = sock->bits & IO_POLLED ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;

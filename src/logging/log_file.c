@@ -22,7 +22,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/base/thread.h"
 #include "weir/sys/sys.h"
 #include "log_out.h"
@@ -258,7 +258,7 @@ static void sleep_until(struct log_file *f, bool for_room)
 		(void)sys_read(f->wake_fd, &rung, sizeof(rung)); /* only to reset it */
 }
 
-static void tell(const struct log_file *f)
+static void wake_control(const struct log_file *f)
 {
 	if (!f->quit)
 		f->start.wake(f->start.arg);
@@ -285,7 +285,7 @@ static bool take_batch(struct log_file *f)
 		f->head = 0; /* a log that keeps up touches few pages */
 	if (f->wants_room && f->used <= LOG_FILE_BYTES / 2) {
 		f->wants_room = false;
-		tell(f);
+		wake_control(f);
 	}
 	return true;
 }
@@ -345,7 +345,7 @@ static void write_batch(struct log_file *f)
 	news = news || f->view.refused;
 	f->view.refused = false;
 	if (news)
-		tell(f);
+		wake_control(f);
 }
 
 /* The old file has the beginning of a line, so the rest of it goes to neither file. */
@@ -397,11 +397,11 @@ static void open_again(struct log_file *f)
 	(void)note_time(f); /* the next write reports it */
 	f->view.open_err = err;
 	f->view.opened = asked;
-	tell(f);
+	wake_control(f);
 }
 
 /* Releases the pages used by a burst of lines. The ring is empty. */
-static void give_back(struct log_file *f)
+static void give_back_pages(struct log_file *f)
 {
 	const size_t page = sys_page_bytes();
 	const size_t gap = (page - ((uintptr_t)f->ring + RING_KEPT) % page) % page; /* up to the next page */
@@ -414,9 +414,9 @@ static void give_back(struct log_file *f)
 	(void)sys_discard(f->ring + RING_KEPT + gap, len); /* on failure they stay */
 }
 
-static void rest(struct log_file *f)
+static void sleep_until_news(struct log_file *f)
 {
-	give_back(f);
+	give_back_pages(f);
 	f->since_ns = 0;
 	f->asleep = true;
 	(void)pthread_cond_broadcast(&f->news);
@@ -439,7 +439,7 @@ static void *log_file_run(void *arg)
 	struct log_file *f = arg;
 	bool left;
 
-	last_words_thread("weir-log");
+	crash_report_thread("weir-log");
 	lock(f);
 	while (goes_on(f)) {
 		if (f->asked != f->view.opened) {
@@ -449,7 +449,7 @@ static void *log_file_run(void *arg)
 				f->since_ns = clock_mono_ns();
 			write_batch(f);
 		} else {
-			rest(f);
+			sleep_until_news(f);
 		}
 	}
 	unlock(f);

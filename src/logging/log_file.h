@@ -52,7 +52,7 @@ size_t log_file_put(struct log_file *f, const char *lines, size_t len);
 /* Asks the thread to reopen its path. Lines already queued may still go to the old file. */
 void log_file_reopen(struct log_file *f);
 void log_file_look(struct log_file *f, struct log_file_view *view);
-/* Where its descriptor number is stored, for the last words of a dying process; valid until
+/* Where its descriptor number is stored, for the crash report of a dying process; valid until
  * log_file_free(). */
 const int *log_file_fd(const struct log_file *f);
 /* Is everything written and every requested reopen done? Waits for at most `timeout_ms`. */

@@ -59,7 +59,7 @@ void log_layout_find_host(struct log_layout *l)
 		memcpy(l->host, "-", 2);
 }
 
-__attribute__((format(printf, 3, 4))) static void add(char *out, size_t *len, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void add_printf(char *out, size_t *len, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -86,16 +86,16 @@ static void add_head(const struct log_layout *l, const struct stamp *s, char *ou
 	switch (l->head) {
 	case LOG_HEAD_TIME:
 		if (l->style == LOG_STYLE_TEXT)
-			add(out, len, "%s %s ", s->utc, log_level_word(s->level));
+			add_printf(out, len, "%s %s ", s->utc, log_level_word(s->level));
 		return;
 	case LOG_HEAD_PRIORITY:
-		add(out, len, "<%d>", (int)s->level);
+		add_printf(out, len, "<%d>", (int)s->level);
 		return;
 	case LOG_HEAD_SYSLOG_LOCAL:
-		add(out, len, "<%d>%s weir[%d]: ", priority, s->local, (int)getpid());
+		add_printf(out, len, "<%d>%s weir[%d]: ", priority, s->local, (int)getpid());
 		return;
 	case LOG_HEAD_SYSLOG:
-		add(out, len, "<%d>1 %s %s weir %d - - ", priority, s->utc, l->host, (int)getpid());
+		add_printf(out, len, "<%d>1 %s %s weir %d - - ", priority, s->utc, l->host, (int)getpid());
 		return;
 	}
 }
@@ -106,24 +106,24 @@ static size_t lay_out(const struct log_layout *l, const struct stamp *s, const c
 
 	add_head(l, s, out, &len);
 	if (l->style == LOG_STYLE_JSON)
-		add(out, &len, "{\"ts\":\"%s\",\"level\":\"%s\",%s}\n", s->utc,
-		    log_level_word(s->level), text);
+		add_printf(out, &len, "{\"ts\":\"%s\",\"level\":\"%s\",%s}\n", s->utc,
+			   log_level_word(s->level), text);
 	else
-		add(out, &len, "%s\n", text);
+		add_printf(out, &len, "%s\n", text);
 	return len;
 }
 
-void log_layout_frame(const struct log_layout *l, char out[static LAST_WORDS_FRAME_MAX])
+void log_layout_frame(const struct log_layout *l, char out[static CRASH_REPORT_FRAME_MAX])
 {
-	const struct stamp stamp = {LAST_WORDS_UTC, LAST_WORDS_LOCAL, LOG_LEVEL_ALERT};
-	const char *text = LAST_WORDS_TEXT;
+	const struct stamp stamp = {CRASH_REPORT_UTC, CRASH_REPORT_LOCAL, LOG_LEVEL_ALERT};
+	const char *text = CRASH_REPORT_TEXT;
 	char line[LOG_LINE_MAX];
 	size_t len;
 
 	if (l->style == LOG_STYLE_JSON)
-		text = "\"event\":\"message\",\"message\":\"" LAST_WORDS_TEXT "\"";
+		text = "\"event\":\"message\",\"message\":\"" CRASH_REPORT_TEXT "\"";
 	len = lay_out(l, &stamp, text, line);
-	check(len < LAST_WORDS_FRAME_MAX);
+	check(len < CRASH_REPORT_FRAME_MAX);
 	memcpy(out, line, len + 1);
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/base/log.h"
 
 /* Longest text of a record, with its NUL. */
@@ -39,7 +39,7 @@ void log_layout_find_host(struct log_layout *l);
  * newline. */
 size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
 		       char out[static LOG_LINE_MAX]);
-/* What surrounds the last words of a daemon, in this layout, at level alert. */
-void log_layout_frame(const struct log_layout *l, char out[static LAST_WORDS_FRAME_MAX]);
+/* What surrounds the crash report of a daemon, in this layout, at level alert. */
+void log_layout_frame(const struct log_layout *l, char out[static CRASH_REPORT_FRAME_MAX]);
 
 #endif

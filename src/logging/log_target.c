@@ -85,13 +85,13 @@ static void open_syslog(struct log_target *t, const struct config_log *c)
 
 /* The descriptor changes as files are reopened and syslog daemons come and go; the place where it is stored
  * does not. */
-static void prepare_last_words(struct log_target *t)
+static void prepare_crash_report(struct log_target *t)
 {
 	if (t->kind == LOG_TARGET_NONE)
 		return;
-	t->last_words.fd = t->kind == LOG_TARGET_SYSLOG ? &t->syslog.fd : &t->fd;
-	log_layout_frame(&t->layout, t->last_words.frame);
-	last_words_add(&t->last_words);
+	t->crash_report.fd = t->kind == LOG_TARGET_SYSLOG ? &t->syslog.fd : &t->fd;
+	log_layout_frame(&t->layout, t->crash_report.frame);
+	crash_report_add(&t->crash_report);
 }
 
 static int open_target(struct log_target *t, const struct config_log *c)
@@ -125,13 +125,13 @@ int log_target_open(struct log_target *t, const struct config_log *c)
 	const int err = open_target(t, c);
 
 	if (!err)
-		prepare_last_words(t);
+		prepare_crash_report(t);
 	return err;
 }
 
 void log_target_close(struct log_target *t)
 {
-	last_words_remove(&t->last_words);
+	crash_report_remove(&t->crash_report);
 	log_file_free(t->file, END_MS);
 	if (t->is_file && t->fd >= 0)
 		sys_close(t->fd);
@@ -168,7 +168,7 @@ int log_target_start(struct log_target *t, void (*wake)(void *arg), void *arg)
 		return 0;
 	t->file = log_file_new(&start, &err);
 	if (t->file != NULL && t->is_file) {
-		t->last_words.fd = log_file_fd(t->file);
+		t->crash_report.fd = log_file_fd(t->file);
 		t->fd = -1;
 	}
 	return err;

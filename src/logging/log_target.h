@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/base/log.h"
 #include "weir/config/config.h"
 #include "log_file.h"
@@ -43,7 +43,7 @@ struct log_target {
 	int level;    /* numerically higher levels are not for this target */
 	struct log_layout layout;
 	struct log_syslog syslog;
-	struct last_words_target last_words; /* the same destination, for the end of the process */
+	struct crash_report_target crash_report; /* the same destination, for the end of the process */
 	uint64_t lost; /* no room, or refused by the kernel; log_target_lost() is the total */
 	uint64_t no_room; /* of these, the lines for which there was no room */
 	uint64_t lost_told;

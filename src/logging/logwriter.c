@@ -45,10 +45,10 @@ struct logwriter {
 	unsigned reopen_told;
 };
 
-enum drain {
-	DRAIN_EMPTY, /* there was nothing */
-	DRAIN_SOME,  /* lines were taken; there may be more */
-	DRAIN_FULL,  /* there are lines, but no target has room */
+enum rings_left {
+	RINGS_LEFT_EMPTY, /* there was nothing */
+	RINGS_LEFT_SOME,  /* lines were taken; there may be more */
+	RINGS_LEFT_STUCK, /* there are lines, but no target has room */
 };
 
 static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents);
@@ -186,7 +186,7 @@ static void give(struct logwriter *w, const struct log_entry *e)
 	}
 }
 
-static void say(struct logwriter *w, enum log_level level, const char *text)
+static void log_own_line(struct logwriter *w, enum log_level level, const char *text)
 {
 	const struct log_entry e = log_entry_of_text(level, clock_wall_ns(), text);
 
@@ -194,7 +194,7 @@ static void say(struct logwriter *w, enum log_level level, const char *text)
 }
 
 /* Takes one record and passes it to the targets; false if the ring was empty, and is now marked quiet. */
-static bool take_line(struct logwriter *w, struct log_ring *r)
+static bool take_record(struct logwriter *w, struct log_ring *r)
 {
 	struct log_entry e;
 
@@ -215,7 +215,7 @@ static void slot_flush(struct logwriter *w, struct slot *s)
 	}
 }
 
-static void flush_all(struct logwriter *w)
+static void flush_targets(struct logwriter *w)
 {
 	for (size_t i = 0; i < w->slot_count; i++)
 		if (!log_target_is_empty(&w->slots[i].target))
@@ -250,10 +250,10 @@ static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revent
 
 	(void)loop;
 	(void)revents;
-	/* Without room the report would be lost: look() calls this again when there is some. */
+	/* Without room the report would be lost: look_into_rings() calls this again when there is some. */
 	if (any_room(w))
 		tell_left_out(w);
-	flush_all(w);
+	flush_targets(w);
 	logwriter_wake(w); /* the target may have been full, and may have room now */
 }
 
@@ -284,29 +284,29 @@ static void tell_dropped(struct logwriter *w)
 			       "raise the log level",
 			       (unsigned long long)(dropped - w->dropped_told));
 	w->dropped_told = dropped;
-	say(w, LOG_LEVEL_WARNING, text);
+	log_own_line(w, LOG_LEVEL_WARNING, text);
 }
 
 /* Takes records from all rings in turn, at most LINES_PER_TURN lines. */
-static enum drain drain_rings(struct logwriter *w)
+static enum rings_left flush_rings(struct logwriter *w)
 {
 	unsigned lines = 0;
 
 	for (size_t i = 0; i < w->rings.count; i++) {
 		while (log_rings_has_records(&w->rings, i)) {
 			if (!any_room(w))
-				flush_all(w);
+				flush_targets(w);
 			if (!any_room(w))
-				return DRAIN_FULL;
+				return RINGS_LEFT_STUCK;
 			if (lines == LINES_PER_TURN)
-				return DRAIN_SOME;
+				return RINGS_LEFT_SOME;
 			/* A record with an empty text counts as a line too. */
-			(void)take_line(w, w->rings.list[i]);
+			(void)take_record(w, w->rings.list[i]);
 			lines++;
 		}
 	}
 	tell_dropped(w);
-	return lines > 0 ? DRAIN_SOME : DRAIN_EMPTY;
+	return lines > 0 ? RINGS_LEFT_SOME : RINGS_LEFT_EMPTY;
 }
 
 /* No records for a whole pause: the next record of each ring should wake us. True if one arrived just now. */
@@ -315,7 +315,7 @@ static bool mark_quiet(struct logwriter *w)
 	bool came = false;
 
 	for (size_t i = 0; i < w->rings.count; i++)
-		if (take_line(w, w->rings.list[i]))
+		if (take_record(w, w->rings.list[i]))
 			came = true;
 	return came;
 }
@@ -327,20 +327,20 @@ static void look_again_later(struct logwriter *w)
 	ev_timer_start(w->loop, &w->pause);
 }
 
-/* Reads all rings once. After DRAIN_FULL on_writable continues; until then there is no timer and no
+/* Reads all rings once. After RINGS_LEFT_STUCK on_writable continues; until then there is no timer and no
  * wake-up. */
-static void look(struct logwriter *w)
+static void look_into_rings(struct logwriter *w)
 {
-	enum drain result = drain_rings(w);
+	enum rings_left result = flush_rings(w);
 
 	/* A writer that wakes us marks its ring as busy, so mark empty rings quiet before sleeping. */
-	if (result == DRAIN_SOME || (result == DRAIN_EMPTY && mark_quiet(w)))
+	if (result == RINGS_LEFT_SOME || (result == RINGS_LEFT_EMPTY && mark_quiet(w)))
 		look_again_later(w);
 	/* Afterwards, because from then on the first suppressed line wakes us. */
 	watch_left_out(w);
-	flush_all(w);
+	flush_targets(w);
 	/* The reader has just made room, so there is no event to wait for. */
-	if (result == DRAIN_FULL && any_room(w))
+	if (result == RINGS_LEFT_STUCK && any_room(w))
 		look_again_later(w);
 }
 
@@ -348,14 +348,14 @@ void logwriter_wake(struct logwriter *w)
 {
 	if (ev_is_active(&w->pause))
 		return; /* runs soon anyway */
-	look(w);
+	look_into_rings(w);
 }
 
 static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	(void)loop;
 	(void)revents;
-	look(timer->data);
+	look_into_rings(timer->data);
 }
 
 static void on_writable(struct ev_loop *loop, struct ev_io *io, int revents)
@@ -427,16 +427,16 @@ static bool wait_out(struct logwriter *w, int64_t deadline_ns)
 bool logwriter_flush(struct logwriter *w, int timeout_ms)
 {
 	int64_t deadline_ns = clock_mono_ns() + timeout_ms * NS_PER_MS;
-	enum drain result;
+	enum rings_left result;
 	bool out;
 
 	tell_left_out(w);
 	do {
-		result = drain_rings(w);
-		flush_all(w);
+		result = flush_rings(w);
+		flush_targets(w);
 		out = wait_out(w, deadline_ns);
-	} while ((result == DRAIN_SOME || !out) && clock_mono_ns() < deadline_ns);
-	return out && result != DRAIN_SOME;
+	} while ((result == RINGS_LEFT_SOME || !out) && clock_mono_ns() < deadline_ns);
+	return out && result != RINGS_LEFT_SOME;
 }
 
 void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid)

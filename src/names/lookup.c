@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 #include "weir/base/thread.h"
 
 struct lookup {
@@ -178,7 +178,7 @@ static void *lookup_run(void *arg)
 	struct lookup *l = arg;
 	struct lookup_job *job;
 
-	last_words_thread("weir-names");
+	crash_report_thread("weir-names");
 	lock(l);
 	while (!l->quit) {
 		job = l->todo;

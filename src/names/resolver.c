@@ -204,7 +204,7 @@ static const struct addr *choose(const struct lookup_job *job, const struct addr
 enum kind { KIND_MEMORY, KIND_ADDRESS };
 
 /* One name that changes constantly must not suppress the first line of any other. */
-static bool may_log(struct log_limit *limit, enum kind kind)
+static bool may_log_failure(struct log_limit *limit, enum kind kind)
 {
 	return log_limit_ok(limit, LOG_CAUSE_RESOLVE, kind, clock_mono_ns(), 1);
 }
@@ -257,13 +257,13 @@ static void use_addr(struct name *n, const struct addr *a)
 	}
 	if (err) {
 		n->failures = 1;
-		if (!may_log(&n->limit, KIND_MEMORY))
+		if (!may_log_failure(&n->limit, KIND_MEMORY))
 			return;
 		log_line(LOG_LEVEL_ERROR, "server %s/%s: no memory for its new address; will retry in 1 s",
 			 s->backend->name, s->config->name);
 		return;
 	}
-	if (may_log(&n->limit, KIND_ADDRESS))
+	if (may_log_failure(&n->limit, KIND_ADDRESS))
 		log_line(LOG_LEVEL_INFO, "server %s/%s: '%s' is %s", s->backend->name, s->config->name,
 			 s->config->addr.host, addr_format(a, text));
 }

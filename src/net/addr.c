@@ -41,7 +41,7 @@ struct parser {
 	size_t at;
 };
 
-static int refuse(struct parser *p, const char *where, const char *why)
+static int reject(struct parser *p, const char *where, const char *why)
 {
 	p->why = why;
 	p->at = (size_t)(where - p->text);
@@ -84,9 +84,9 @@ static int parse_path(struct parser *p, const char *path)
 	const size_t len = strlen(path);
 
 	if (path[0] != '/')
-		return refuse(p, path, "a socket's path begins with '/' (an abstract name with '@')");
+		return reject(p, path, "a socket's path begins with '/' (an abstract name with '@')");
 	if (len > PATH_MAX_BYTES)
-		return refuse(p, path + PATH_MAX_BYTES, "the kernel limits a path to 107 bytes");
+		return reject(p, path + PATH_MAX_BYTES, "the kernel limits a path to 107 bytes");
 	a->un.sun_family = AF_UNIX;
 	memcpy(a->un.sun_path, path, len + 1);
 	a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
@@ -100,9 +100,9 @@ static int parse_abstract(struct parser *p, const char *name)
 	const size_t len = strlen(name);
 
 	if (len == 0)
-		return refuse(p, name, "the abstract name is missing, as in unix:@app");
+		return reject(p, name, "the abstract name is missing, as in unix:@app");
 	if (len > PATH_MAX_BYTES)
-		return refuse(p, name + PATH_MAX_BYTES, "the kernel limits a name to 107 bytes");
+		return reject(p, name + PATH_MAX_BYTES, "the kernel limits a name to 107 bytes");
 	a->un.sun_family = AF_UNIX;
 	/* A leading NUL makes it abstract. There is none at the end: all of `len` belongs to the name. */
 	a->un.sun_path[0] = '\0';
@@ -115,7 +115,7 @@ static int parse_abstract(struct parser *p, const char *name)
 static int parse_unix(struct parser *p, const char *text)
 {
 	if (*text == '\0')
-		return refuse(p, text, "the path is missing, as in unix:/run/app.sock");
+		return reject(p, text, "the path is missing, as in unix:/run/app.sock");
 	return *text == '@' ? parse_abstract(p, text + 1) : parse_path(p, text);
 }
 
@@ -128,19 +128,19 @@ static int parse_fd(struct parser *p, const char *name)
 	uint64_t number;
 
 	if (len == 0)
-		return refuse(p, name, "the name is missing, as in fd@web (FileDescriptorName=web)");
+		return reject(p, name, "the name is missing, as in fd@web (FileDescriptorName=web)");
 	if (len > FD_NAME_MAX)
-		return refuse(p, name + FD_NAME_MAX, "a descriptor name has at most 255 characters");
+		return reject(p, name + FD_NAME_MAX, "a descriptor name has at most 255 characters");
 	for (size_t i = 0; i < len; i++)
 		if (name[i] <= ' ' || name[i] > '~' || strchr(":\"'", name[i]) != NULL)
-			return refuse(p, name + i, "a descriptor name has no blanks, quotes or ':'");
+			return reject(p, name + i, "a descriptor name has no blanks, quotes or ':'");
 	if (name[strspn(name, DIGITS)] == '\0') {
 		if (!parse_number(name, FD_NUMBER_MAX, &number))
-			return refuse(p, name, "the descriptor number is too large");
+			return reject(p, name, "the descriptor number is too large");
 		if (number <= 2)
-			return refuse(p, name, "descriptors 0 to 2 are the standard streams");
+			return reject(p, name, "descriptors 0 to 2 are the standard streams");
 		if (name[0] == '0')
-			return refuse(p, name, "write the number without leading zeros");
+			return reject(p, name, "write the number without leading zeros");
 	}
 	memcpy(p->spec->host, name, len + 1);
 	p->spec->kind = ADDR_FD;
@@ -193,11 +193,11 @@ static int parse_scope(struct parser *p, const char *scope, const char *where)
 	uint64_t number;
 
 	if (!IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) && !IN6_IS_ADDR_MC_LINKLOCAL(&in6->sin6_addr))
-		return refuse(p, where, "only a link-local address (fe80::/10) takes an interface after '%'");
+		return reject(p, where, "only a link-local address (fe80::/10) takes an interface after '%'");
 	if (!parse_number(scope, UINT32_MAX, &number))
 		number = if_nametoindex(scope);
 	if (number == 0)
-		return refuse(p, where, "there is no network interface with this name");
+		return reject(p, where, "there is no network interface with this name");
 	in6->sin6_scope_id = (uint32_t)number;
 	return 0;
 }
@@ -210,16 +210,16 @@ static int parse_ip6(struct parser *p, const char *host, size_t len)
 	char *scope;
 
 	if (p->spec->family == AF_INET)
-		return refuse(p, host, "'ipv4@' and an IPv6 address contradict each other");
+		return reject(p, host, "'ipv4@' and an IPv6 address contradict each other");
 	if (len >= sizeof(text))
-		return refuse(p, host, "not a valid IPv6 address");
+		return reject(p, host, "not a valid IPv6 address");
 	memcpy(text, host, len);
 	text[len] = '\0';
 	scope = strchr(text, '%');
 	if (scope != NULL)
 		*scope++ = '\0';
 	if (inet_pton(AF_INET6, text, &ip) != 1)
-		return refuse(p, host, "not a valid IPv6 address");
+		return reject(p, host, "not a valid IPv6 address");
 	set_in6(&p->spec->addr, ip, p->spec->port);
 	p->spec->kind = ADDR_IP;
 	return scope != NULL ? parse_scope(p, scope, host + (scope - text)) : 0;
@@ -240,7 +240,7 @@ static bool looks_numeric(const char *host)
 }
 
 /* Checks `host`, a copy of the text at `where`. */
-static int check_host_name(struct parser *p, const char *host, const char *where)
+static int verify_host_name(struct parser *p, const char *host, const char *where)
 {
 	size_t label = 0; /* length of the current label */
 	size_t i;
@@ -250,18 +250,18 @@ static int check_host_name(struct parser *p, const char *host, const char *where
 
 		if (c == '.') {
 			if (label == 0)
-				return refuse(p, where + i, "a part of the host name is empty");
+				return reject(p, where + i, "a part of the host name is empty");
 			label = 0;
 			continue;
 		}
 		if (!is_alnum(c) && c != '-' && c != '_')
-			return refuse(p, where + i, "a host name has only letters, digits, '-', '_', '.'");
+			return reject(p, where + i, "a host name has only letters, digits, '-', '_', '.'");
 		if (c == '-' && label == 0)
-			return refuse(p, where + i, "a part of a host name cannot begin with '-'");
+			return reject(p, where + i, "a part of a host name cannot begin with '-'");
 		if (++label > LABEL_MAX)
-			return refuse(p, where + i, "a part of the host name is longer than 63 characters");
+			return reject(p, where + i, "a part of the host name is longer than 63 characters");
 	}
-	return label > 0 ? 0 : refuse(p, where + i, "a part of the host name is empty");
+	return label > 0 ? 0 : reject(p, where + i, "a part of the host name is empty");
 }
 
 /* "10.0.0.1" or "name": `len` bytes. */
@@ -271,13 +271,13 @@ static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
 	struct in_addr ip;
 
 	if (len > HOST_MAX)
-		return refuse(p, host + HOST_MAX, "the host name is longer than 253 characters");
+		return reject(p, host + HOST_MAX, "the host name is longer than 253 characters");
 	memcpy(spec->host, host, len);
 	spec->host[len] = '\0';
 	if (inet_pton(AF_INET, spec->host, &ip) == 1) {
 		memset(spec->host, 0, sizeof(spec->host));
 		if (spec->family == AF_INET6)
-			return refuse(p, host, "'ipv6@' and an IPv4 address contradict each other");
+			return reject(p, host, "'ipv6@' and an IPv4 address contradict each other");
 		set_in(&spec->addr, ip, spec->port);
 		spec->kind = ADDR_IP;
 		return 0;
@@ -287,10 +287,10 @@ static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
 	if (len > 1 && host[len - 1] == '.')
 		spec->host[len - 1] = '\0';
 	if (looks_numeric(spec->host) && strchr(spec->host, '-') != NULL)
-		return refuse(p, host, "address ranges are not accepted here: write one line per address");
+		return reject(p, host, "address ranges are not accepted here: write one line per address");
 	if (looks_numeric(spec->host))
-		return refuse(p, host, "not a valid IPv4 address: write four numbers from 0 to 255");
-	if (check_host_name(p, spec->host, host) != 0)
+		return reject(p, host, "not a valid IPv4 address: write four numbers from 0 to 255");
+	if (verify_host_name(p, spec->host, host) != 0)
 		return -EINVAL;
 	memcpy(spec->host, host, len);
 	return 0;
@@ -301,11 +301,11 @@ static int parse_port(struct parser *p, const char *port)
 	uint64_t number;
 
 	if (*port == '\0')
-		return refuse(p, port, "the port is missing after ':'");
+		return reject(p, port, "the port is missing after ':'");
 	if (port[strspn(port, "0123456789-")] == '\0' && is_digit(*port) && strchr(port, '-') != NULL)
-		return refuse(p, port, "port ranges are not in this version: write one line per port");
+		return reject(p, port, "port ranges are not in this version: write one line per port");
 	if (!parse_number(port, UINT16_MAX, &number))
-		return refuse(p, port, "a port is a number from 0 to 65535");
+		return reject(p, port, "a port is a number from 0 to 65535");
 	p->spec->port = (uint16_t)number;
 	return 0;
 }
@@ -318,24 +318,24 @@ static int parse_host_port(struct parser *p, const char *text)
 	size_t len;
 
 	if (*text == '[' && close == NULL)
-		return refuse(p, text, "the closing ']' is missing");
+		return reject(p, text, "the closing ']' is missing");
 	if (*text != '\0' && text[strspn(text, "0123456789")] == '\0')
-		return refuse(p, text, "write ':' before a port without an address, as in :8080");
+		return reject(p, text, "write ':' before a port without an address, as in :8080");
 	if (strstr(text, "://") != NULL)
-		return refuse(p, text, "leave out the scheme: write ADDRESS:PORT");
+		return reject(p, text, "leave out the scheme: write ADDRESS:PORT");
 	if (strchr(text, ',') != NULL)
-		return refuse(p, text, "only one address per line: write a line for each");
+		return reject(p, text, "only one address per line: write a line for each");
 	if (*text == '.' && strchr(text, '/') != NULL)
-		return refuse(p, text, "a socket's path begins with '/'");
+		return reject(p, text, "a socket's path begins with '/'");
 	if (colon == NULL && is_digit(*text) && text[strspn(text, "0123456789-")] == '\0')
-		return refuse(p, text, "port ranges are not in this version: write one line per port");
+		return reject(p, text, "port ranges are not in this version: write one line per port");
 	if (colon == NULL || *colon == '\0')
-		return refuse(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
+		return reject(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
 	if (*colon != ':')
-		return refuse(p, colon, "']' must be followed by ':' and the port");
+		return reject(p, colon, "']' must be followed by ':' and the port");
 	len = (size_t)(colon - text);
 	if (*text != '[' && memchr(text, ':', len) != NULL)
-		return refuse(p, text, "write an IPv6 address in brackets, as in [::1]:80");
+		return reject(p, text, "write an IPv6 address in brackets, as in [::1]:80");
 	if (parse_port(p, colon + 1) != 0)
 		return -EINVAL;
 	if (len == 0 || (len == 1 && *text == '*'))
@@ -350,7 +350,7 @@ static int parse(struct parser *p)
 	const char *text = p->text;
 
 	if (*text == '\0')
-		return refuse(p, text, "the address is missing: write ADDRESS:PORT or unix:/PATH");
+		return reject(p, text, "the address is missing: write ADDRESS:PORT or unix:/PATH");
 	if (*text == '/')
 		return parse_path(p, text);
 	if (starts_with(text, UNIX_PREFIX) || starts_with(text, "unix@"))
@@ -358,14 +358,14 @@ static int parse(struct parser *p)
 	if (starts_with(text, "abns@"))
 		return parse_abstract(p, text + strlen("abns@"));
 	if (*text == '@')
-		return refuse(p, text, "write an abstract name as unix:@NAME");
+		return reject(p, text, "write an abstract name as unix:@NAME");
 	if (starts_with(text, FD_PREFIX))
 		return parse_fd(p, text + strlen(FD_PREFIX));
 	if (starts_with(text, "ipv4@") || starts_with(text, "ipv6@")) {
 		p->spec->family = text[3] == '4' ? AF_INET : AF_INET6;
 		text += strlen("ipv4@");
 		if (*text == '\0')
-			return refuse(p, text, "the address is missing after '@'");
+			return reject(p, text, "the address is missing after '@'");
 	}
 	return parse_host_port(p, text);
 }

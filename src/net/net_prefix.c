@@ -57,7 +57,7 @@ static bool parse_bits(const char *text, unsigned max, uint8_t *bits)
 	return true;
 }
 
-static int refuse(const char **why, const char *sentence)
+static int reject(const char **why, const char *sentence)
 {
 	*why = sentence;
 	return -EINVAL;
@@ -68,18 +68,18 @@ static int refuse_address(const char *ip, const char **why)
 	const char *colon = strchr(ip, ':');
 
 	if (*ip == '\0')
-		return refuse(why, "the address is missing: write 10.0.0.0/8 or 2001:db8::/32");
+		return reject(why, "the address is missing: write 10.0.0.0/8 or 2001:db8::/32");
 	if (*ip == '[')
-		return refuse(why, "write an IPv6 network without brackets, as in 2001:db8::/32");
+		return reject(why, "write an IPv6 network without brackets, as in 2001:db8::/32");
 	if (strchr(ip, '%') != NULL)
-		return refuse(why, "a network cannot have an interface ('%')");
+		return reject(why, "a network cannot have an interface ('%')");
 	if (colon != NULL && strchr(colon + 1, ':') == NULL)
-		return refuse(why, "a network cannot have a port: write 10.0.0.0/8");
+		return reject(why, "a network cannot have a port: write 10.0.0.0/8");
 	if (colon != NULL)
-		return refuse(why, "not a valid IPv6 address");
+		return reject(why, "not a valid IPv6 address");
 	if (ip[strspn(ip, "0123456789.")] == '\0')
-		return refuse(why, "not a valid IPv4 address: write four numbers from 0 to 255");
-	return refuse(why, "names are not looked up here: write an address or a network");
+		return reject(why, "not a valid IPv4 address: write four numbers from 0 to 255");
+	return reject(why, "names are not looked up here: write an address or a network");
 }
 
 /* Converts an IPv4 network written as IPv4-mapped IPv6: no client ever appears in that form. */
@@ -103,7 +103,7 @@ static int refuse_host_bits(const struct net_prefix *p, const char **why)
 
 	(void)snprintf(sentence, sizeof(sentence), "bits are set after the prefix: write %s",
 		       net_prefix_format(p, text)); /* fits */
-	return refuse(why, sentence);
+	return reject(why, sentence);
 }
 
 int net_prefix_parse(const char *text, struct net_prefix *out, const char **why)
@@ -115,7 +115,7 @@ int net_prefix_parse(const char *text, struct net_prefix *out, const char **why)
 
 	memset(out, 0, sizeof(*out));
 	if (len >= sizeof(ip))
-		return refuse(why, "not a valid address or network: write 10.0.0.0/8 or 2001:db8::/32");
+		return reject(why, "not a valid address or network: write 10.0.0.0/8 or 2001:db8::/32");
 	memcpy(ip, text, len);
 	ip[len] = '\0';
 	if (inet_pton(AF_INET, ip, p.ip) != 1) {
@@ -126,9 +126,9 @@ int net_prefix_parse(const char *text, struct net_prefix *out, const char **why)
 	}
 	p.bits = (uint8_t)family_bits(&p);
 	if (slash != NULL && !parse_bits(slash + 1, p.bits, &p.bits))
-		return refuse(why, p.family == AF_INET
-					   ? "write a number from 0 to 32 after '/' of an IPv4 network"
-					   : "write a number from 0 to 128 after '/' of an IPv6 network");
+		return reject(why, p.family == AF_INET
+				       ? "write a number from 0 to 32 after '/' of an IPv4 network"
+				       : "write a number from 0 to 128 after '/' of an IPv6 network");
 	/* The user meant either the network or this one address: do not guess which. */
 	if (!clear_host_bits(&p))
 		return refuse_host_bits(&p, why);

@@ -93,7 +93,7 @@ static bool can_end(size_t rest)
 }
 
 /* Checks the TLV at `at`. 0 and `*next`, or -EPROTO, or -EAGAIN when more bytes are needed first. */
-static int check_tlv(struct tlvs *t, size_t at, size_t *next)
+static int verify_tlv(struct tlvs *t, size_t at, size_t *next)
 {
 	const uint8_t *p = t->data + at;
 	const size_t room = t->total - at - TLV_HEAD;
@@ -139,12 +139,12 @@ static bool is_checksum_right(const struct tlvs *t)
 }
 
 /* Checks all TLVs from `at` on. */
-static enum proxy_error check_tlvs(const uint8_t *data, size_t have, size_t at, size_t total)
+static enum proxy_error verify_tlvs(const uint8_t *data, size_t have, size_t at, size_t total)
 {
 	struct tlvs t = {.data = data, .have = have < total ? have : total, .total = total};
 
 	while (at < total && at <= t.have) {
-		const int err = check_tlv(&t, at, &at);
+		const int err = verify_tlv(&t, at, &at);
 
 		if (err == -EPROTO)
 			return PROXY_BAD_TLV;
@@ -219,7 +219,7 @@ static void read_addresses(const uint8_t *p, uint8_t family, struct proxy_header
 }
 
 /* Checks the bytes between the signature and the addresses, as many as have arrived. */
-static enum proxy_error check_head(const uint8_t *data, size_t len)
+static enum proxy_error verify_head(const uint8_t *data, size_t len)
 {
 	const bool local = len > 12 && (data[12] & 15) == 0;
 	const int addresses = len > 13 && !local ? address_bytes(data[13]) : 0;
@@ -248,7 +248,7 @@ static ssize_t v2_parse(const uint8_t *data, size_t len, struct proxy_header *ou
 	size_t total, tlvs_at;
 
 	out->version = 2;
-	*why = memcmp(data, signature, same) == 0 ? check_head(data, len) : PROXY_NOT_HEADER;
+	*why = memcmp(data, signature, same) == 0 ? verify_head(data, len) : PROXY_NOT_HEADER;
 	if (*why != PROXY_OK)
 		return -EPROTO;
 	if (len < PROXY_V2_MIN)
@@ -258,7 +258,7 @@ static ssize_t v2_parse(const uint8_t *data, size_t len, struct proxy_header *ou
 	if (out->local)
 		return len < total ? 0 : (ssize_t)total;
 	tlvs_at = PROXY_V2_MIN + (size_t)address_bytes(data[13]);
-	*why = check_tlvs(data, len, tlvs_at, total);
+	*why = verify_tlvs(data, len, tlvs_at, total);
 	if (*why != PROXY_OK)
 		return -EPROTO;
 	if (len < total)

@@ -24,7 +24,7 @@ struct made {
 	bool full;
 };
 
-static void put(struct made *m, const void *bytes, size_t len)
+static void put_raw(struct made *m, const void *bytes, size_t len)
 {
 	if (m->full || len > m->room - m->len) {
 		m->full = true;
@@ -39,7 +39,7 @@ static void put8(struct made *m, unsigned value)
 {
 	const uint8_t byte = (uint8_t)value;
 
-	put(m, &byte, 1);
+	put_raw(m, &byte, 1);
 }
 
 static void put16(struct made *m, size_t value)
@@ -72,7 +72,7 @@ static ssize_t make_v1(const struct proxy_send *send, struct made *m)
 	}
 	check(n > 0);
 	check(n <= PROXY_V1_MAX);
-	put(m, line, (size_t)n);
+	put_raw(m, line, (size_t)n);
 	return m->full ? -ENOSPC : (ssize_t)m->len;
 }
 
@@ -82,7 +82,7 @@ static void put_path(struct made *m, const char *path)
 {
 	static const char empty[PROXY_UNIX_PATH];
 
-	put(m, path != NULL ? path : empty, PROXY_UNIX_PATH);
+	put_raw(m, path != NULL ? path : empty, PROXY_UNIX_PATH);
 }
 
 static void put_addresses(struct made *m, const struct proxy_send *send, uint16_t family)
@@ -93,8 +93,8 @@ static void put_addresses(struct made *m, const struct proxy_send *send, uint16_
 		put_path(m, send->unix_src);
 		put_path(m, send->unix_dst);
 	} else if (family != 0) {
-		put(m, send->src.ip, bytes);
-		put(m, send->dst.ip, bytes);
+		put_raw(m, send->src.ip, bytes);
+		put_raw(m, send->dst.ip, bytes);
 		put16(m, send->src.port);
 		put16(m, send->dst.port);
 	}
@@ -104,7 +104,7 @@ static void put_tlv(struct made *m, uint8_t type, const uint8_t *value, size_t l
 {
 	put8(m, type);
 	put16(m, len);
-	put(m, value, len);
+	put_raw(m, value, len);
 }
 
 /* The checksum changes, a NOOP was only padding, and a unique id of ours replaces another one. */
@@ -129,7 +129,7 @@ static void pass_tlvs(struct made *m, const struct proxy_send *send)
 		check(send->tlv_len - at - TLV_HEAD >= len);
 		if (passed[p[0]] || !may_pass(send, p[0]))
 			continue;
-		put(m, p, TLV_HEAD + len);
+		put_raw(m, p, TLV_HEAD + len);
 		passed[p[0]] = true;
 	}
 }
@@ -177,7 +177,7 @@ static ssize_t make_v2(const struct proxy_send *send, struct made *m)
 	static const uint8_t no_sum[CRC_LEN];
 	const uint16_t family = same_family(send);
 
-	put(m, proxy_signature(), PROXY_SIGNATURE);
+	put_raw(m, proxy_signature(), PROXY_SIGNATURE);
 	put8(m, send->local ? 0x20 : 0x21);
 	put8(m, family_byte(family));
 	put16(m, 0);

@@ -264,8 +264,8 @@ static enum take take_unknown(struct walk *w, const uint8_t *line, enum proxy_er
 	return TAKE_MORE;
 }
 
-static enum take take_line(struct walk *w, const uint8_t *line, struct proxy_header *out,
-			   enum proxy_error *why)
+static enum take take_header_line(struct walk *w, const uint8_t *line, struct proxy_header *out,
+				  enum proxy_error *why)
 {
 	enum take t;
 
@@ -296,7 +296,7 @@ ssize_t proxy_v1_parse(const uint8_t *data, size_t len, struct proxy_header *out
 	struct walk w = {.at = data, .end = data + len};
 
 	out->version = 1;
-	switch (take_line(&w, data, out, why)) {
+	switch (take_header_line(&w, data, out, why)) {
 	case TAKE_OK:
 		*why = PROXY_OK;
 		return w.at - data;

@@ -61,7 +61,7 @@ static int connect_at(int fd, int folder, const char *name, const struct addr *a
 	return err == -ENOENT ? sys_connect(fd, &a->sa, a->len) : err;
 }
 
-static int look_at(int folder, const char *name, const struct addr *a, pid_t *holder)
+static int find_holder(int folder, const char *name, const struct addr *a, pid_t *holder)
 {
 	struct stat st;
 	int fd, err;
@@ -96,7 +96,7 @@ int sock_path_look(const struct addr *a, pid_t *holder)
 	folder = file_open_folder(a->un.sun_path, &name);
 	if (folder < 0)
 		return 0; /* nothing is there; bind(2) will report the reason */
-	found = look_at(folder, name, a, holder);
+	found = find_holder(folder, name, a, holder);
 	file_close(folder);
 	return found;
 }
@@ -113,13 +113,13 @@ static void pause_a_moment(void)
 /* The io_uring rings of a killed process keep its sockets open for some milliseconds after its end. */
 static int look_past_the_dead(int folder, const char *name, const struct addr *a, pid_t *holder)
 {
-	int found = look_at(folder, name, a, holder);
+	int found = find_holder(folder, name, a, holder);
 
 	for (int i = 0; i < WAIT_TRIES && found == -EADDRINUSE && *holder > 0; i++) {
 		if (kill(*holder, 0) == 0 || errno != ESRCH)
 			break;
 		pause_a_moment();
-		found = look_at(folder, name, a, holder);
+		found = find_holder(folder, name, a, holder);
 	}
 	return found;
 }
@@ -156,7 +156,7 @@ static int take_lock(struct sock_path *p, int folder, const char *name, const st
 		}
 		if (fd != -EAGAIN)
 			return fd;
-		if (look_at(folder, name, a, &listener) < 0) {
+		if (find_holder(folder, name, a, &listener) < 0) {
 			p->holder = holder != 0 ? holder : listener;
 			return -EADDRINUSE;
 		}

@@ -86,7 +86,7 @@ static bool needs_name(const struct option *o)
 }
 
 /* Checks the name of `server NAME` and the like; 0, or -EINVAL after reporting. */
-static int check_name(struct pass *p, const struct entry *e, const struct option_match *match)
+static int validate_name(struct pass *p, const struct entry *e, const struct option_match *match)
 {
 	struct diag *d = p->build->diag;
 	const char *key = match->option->key;
@@ -122,7 +122,7 @@ static int check_name(struct pass *p, const struct entry *e, const struct option
 }
 
 /* Is this option allowed here and now? 0, or -EINVAL after reporting. */
-static int check_allowed(struct pass *p, const struct entry *e, const struct option *o)
+static int validate_place(struct pass *p, const struct entry *e, const struct option *o)
 {
 	struct diag *d = p->build->diag;
 	const struct entry **seen = &p->seen[o - options];
@@ -366,7 +366,7 @@ static void read_guessed(struct pass *p, const struct entry *e)
 static void read_entry(struct pass *p, const struct entry *e)
 {
 	struct option_match match = option_find(p->section->kind, e->key);
-	bool needs_check;
+	bool has_name;
 
 	if (match.option == NULL && p->section->guessed) {
 		read_guessed(p, e);
@@ -377,12 +377,12 @@ static void read_entry(struct pass *p, const struct entry *e)
 		return;
 	}
 	/* For a line without '=' the hint already mentions the missing name. */
-	needs_check = (match.option->flags & OPT_NAMED) != 0 && !(e->plain && match.name[0] == '\0');
-	if (needs_check && check_name(p, e, &match) != 0) {
+	has_name = (match.option->flags & OPT_NAMED) != 0 && !(e->plain && match.name[0] == '\0');
+	if (has_name && validate_name(p, e, &match) != 0) {
 		p->section->bad |= bad_of(match.option);
 		return;
 	}
-	if (check_allowed(p, e, match.option) != 0 || read_value(p, e, &match) != 0)
+	if (validate_place(p, e, match.option) != 0 || read_value(p, e, &match) != 0)
 		p->section->bad |= bad_of(match.option);
 	else
 		p->from[match.option - options] = e;
@@ -423,10 +423,10 @@ static struct config_origins read_section(struct build *b, struct section *secti
 /* Gives servers the settings of their section that they do not set themselves. */
 static void finish_servers(struct arena *a, struct proxy *p)
 {
-	bool checked = p->set.check.kind != CONFIG_CHECK_OFF;
+	bool probed = p->set.check.kind != CONFIG_CHECK_OFF;
 
 	/* "check" on a server in a section without a check means a TCP check for that server only. */
-	for (size_t i = 0; i < p->server_count && !checked; i++) {
+	for (size_t i = 0; i < p->server_count && !probed; i++) {
 		if (p->servers[i].check)
 			p->set.check.kind = CONFIG_CHECK_TCP;
 	}
@@ -434,7 +434,7 @@ static void finish_servers(struct arena *a, struct proxy *p)
 		const struct words *words = &p->server_words[i];
 
 		if (setting_find_word(a, words, IN_SERVER, "check") == NULL)
-			p->servers[i].check = checked;
+			p->servers[i].check = probed;
 		if (setting_find_word(a, words, IN_SERVER, "send-proxy") == NULL)
 			p->servers[i].send_proxy = p->set.send_proxy;
 	}

@@ -2,7 +2,7 @@
  *
  * build.h - from lines to a snapshot: interpret, check across sections, assemble.
  *
- * Three steps in this order, each in its own file: build.c, crosscheck.c, snapshot.c. Everything here is
+ * Three steps in this order, each in its own file: build.c, validate.c, snapshot.c. Everything here is
  * allocated in the arena of one reading. Main thread.
  */
 #ifndef WEIR_SETTINGS_BUILD_H
@@ -65,14 +65,14 @@ static inline struct config_place build_place(struct at at)
 /* Interprets every line of `b->doc`; reports those it cannot interpret. */
 void build_document(struct build *b);
 /* Checks what a single line cannot show: names, references, addresses used twice. */
-void build_crosscheck(struct build *b);
+void build_validate(struct build *b);
 /* Checks the options of one section against each other: options without effect, and contradictions. Call once
  * the references of all sections are resolved. Marks in `p->origins` values from [defaults] that have no
  * effect. */
-void build_check_options(struct build *b, struct proxy *p);
+void build_validate_options(struct build *b, struct proxy *p);
 /* Warns, once, about a frontend whose clients may send a PROXY header without being in `trusted`, if anything
- * relies on that header. Call once the references of all sections are resolved. In crosscheck_proxy.c. */
-void build_check_trust(struct build *b, const struct proxy *p);
+ * relies on that header. Call once the references of all sections are resolved. In validate_proxy.c. */
+void build_validate_trust(struct build *b, const struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? A [listen] that names a backend is a frontend in
  * another notation. */
 static inline bool build_is_backend(const struct proxy *p)

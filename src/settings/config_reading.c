@@ -69,7 +69,7 @@ static struct config *read_and_build(struct load *l, const struct config_input *
 	l->name = name_of(&l->arena, input);
 	read_input(l, input);
 	build_document(&b);
-	build_crosscheck(&b);
+	build_validate(&b);
 	if (l->diag.errors == 0)
 		c = make_config(l, &b, input);
 	*finished = true;
@@ -95,7 +95,8 @@ static const char *plural(size_t n)
 static void print_no_memory(const struct config_reading *r, FILE *out, enum config_style style)
 {
 	struct source whole = {.name = r->name};
-	struct diag_item item = {DIAG_ERROR, DIAG_NO_MEMORY, {&whole, 0, 0, 0}, "out of memory", NULL, 0};
+	struct diag_item item = {DIAG_LEVEL_ERROR, DIAG_NO_MEMORY, {&whole, 0, 0, 0},
+				 "out of memory",  NULL,	   0};
 	struct config_reading said = {
 		.name = r->name, .diag = {.items = &item, .count = 1, .errors = 1}};
 
@@ -112,11 +113,11 @@ void config_reading_print(struct config_reading *r, FILE *out, enum config_style
 	}
 	if (r->config != NULL)
 		counts = counts_of(r->config);
-	if (style == CONFIG_JSON) {
+	if (style == CONFIG_STYLE_JSON) {
 		diag_print_json(&r->diag, r->name, r->config != NULL ? &counts : NULL, out);
 		return;
 	}
-	diag_print(&r->diag, out, style == CONFIG_COLOUR);
+	diag_print(&r->diag, out, style == CONFIG_STYLE_COLOUR);
 	if (r->config == NULL)
 		fprintf(out, "%s: %u error%s, %u warning%s. The running configuration is unchanged.\n",
 			r->name, r->diag.errors, plural(r->diag.errors), r->diag.warnings,

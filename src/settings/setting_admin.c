@@ -15,7 +15,7 @@
 #define ADMIN_IDS_MAX 64
 
 /* Anyone who knows an abstract name can connect to it: an owner and a mode would have no effect. */
-static int check_name(const struct setting *s)
+static int validate_name(const struct setting *s)
 {
 	static const char *const keys[] = {"mode", "user", "group"};
 	int result = 0;
@@ -35,7 +35,7 @@ static int check_name(const struct setting *s)
 	return result;
 }
 
-static int check_count(const struct setting *s, const struct config_ids *ids, const char *key)
+static int validate_count(const struct setting *s, const struct config_ids *ids, const char *key)
 {
 	if (ids->count <= ADMIN_IDS_MAX)
 		return 0;
@@ -61,10 +61,10 @@ int setting_parse_admin(const struct setting *s, void *field)
 	}
 	if (setting_parse_words(s, 1, IN_ADMIN) != 0)
 		return -EINVAL;
-	if (check_count(s, &g->admin_uids, "allow-uid") != 0 ||
-	    check_count(s, &g->admin_gids, "allow-gid") != 0)
+	if (validate_count(s, &g->admin_uids, "allow-uid") != 0 ||
+	    validate_count(s, &g->admin_gids, "allow-gid") != 0)
 		return -EINVAL;
-	return !err && spec->addr.un.sun_path[0] == '\0' ? check_name(s) : err;
+	return !err && spec->addr.un.sun_path[0] == '\0' ? validate_name(s) : err;
 }
 
 void setting_print_admin(const void *field, const struct option *option, FILE *out)

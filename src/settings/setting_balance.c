@@ -89,7 +89,7 @@ static const char *who_uses(const struct config_balancing *b, const char *key)
 	return "'source hash=consistent', maglev and random";
 }
 
-static int check_used(const struct setting *s, const struct config_balancing *b)
+static int validate_used(const struct setting *s, const struct config_balancing *b)
 {
 	for (size_t i = 1; i < s->words.count; i++) {
 		const struct word *w = &s->words.list[i];
@@ -121,7 +121,7 @@ int setting_parse_balance(const struct setting *s, void *field)
 	if (setting_parse_words(&words, 1, IN_BALANCE) != 0)
 		err = -EINVAL;
 	if (!err)
-		err = check_used(s, &b);
+		err = validate_used(s, &b);
 	if (!err)
 		memcpy(field, &b, sizeof(b));
 	return err;

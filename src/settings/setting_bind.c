@@ -11,7 +11,7 @@
 #include "weir/base/check.h"
 
 /* Rejects options that the creator of an inherited socket has fixed and that can no longer be changed. */
-static int check_inherited_options(const struct setting *s)
+static int validate_inherited_options(const struct setting *s)
 {
 	static const struct {
 		const char *key, *instead;
@@ -40,7 +40,7 @@ static int check_inherited_options(const struct setting *s)
 }
 
 /* Rejects words that do not apply to a Unix socket. */
-static int check_tcp_only(const struct setting *s)
+static int validate_tcp_only(const struct setting *s)
 {
 	static const char *const keys[] = {"defer-accept", "v6only", "interface", "freebind",
 					   "transparent",  "tfo",    "mptcp"};
@@ -58,20 +58,20 @@ static int check_tcp_only(const struct setting *s)
 }
 
 /* Checks options that apply to one kind of address only. */
-static int check_bind_options(const struct setting *s, const struct config_bind *bind)
+static int validate_bind_options(const struct setting *s, const struct config_bind *bind)
 {
 	const struct word *w = &s->words.list[0];
 	bool unix_path = bind->addr.kind == ADDR_UNIX && bind->addr.addr.un.sun_path[0] != '\0';
 	bool owned = bind->owner.mode != -1 || bind->owner.uid != (uid_t)-1 || bind->owner.gid != (gid_t)-1;
 
 	if (bind->addr.kind == ADDR_FD)
-		return check_inherited_options(s);
+		return validate_inherited_options(s);
 	if (owned && !unix_path) {
 		diag_error(s->diag, DIAG_CONFLICT, w->at,
 			   "mode, user and group are for a Unix socket with a path");
 		return -EINVAL;
 	}
-	if (bind->addr.kind == ADDR_UNIX && check_tcp_only(s) != 0)
+	if (bind->addr.kind == ADDR_UNIX && validate_tcp_only(s) != 0)
 		return -EINVAL;
 	if (bind->addr.kind == ADDR_UNIX && bind->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL) {
 		diag_error(s->diag, DIAG_CONFLICT, w->at,
@@ -105,5 +105,5 @@ int setting_parse_bind(const struct setting *s, struct config_bind *bind)
 	words.base = bind;
 	if (setting_parse_words(&words, 1, IN_BIND) != 0)
 		err = -EINVAL;
-	return err ? err : check_bind_options(s, bind);
+	return err ? err : validate_bind_options(s, bind);
 }

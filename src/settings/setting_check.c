@@ -69,7 +69,7 @@ static int add_step(const struct setting *s, struct config_check *c, bool expect
 }
 
 /* Does this word belong to the kind of check? Reports if it does not. */
-static int check_kind(const struct setting *s, bool right, const char *kind)
+static int validate_kind(const struct setting *s, bool right, const char *kind)
 {
 	if (right)
 		return 0;
@@ -83,7 +83,7 @@ int setting_parse_check_send(const struct setting *s, void *field)
 	struct config_check *c = s->base;
 
 	(void)field; /* the whole check */
-	if (check_kind(s, c->kind == CONFIG_CHECK_SEND, "'check = send TEXT'") != 0)
+	if (validate_kind(s, c->kind == CONFIG_CHECK_SEND, "'check = send TEXT'") != 0)
 		return -EINVAL;
 	return add_step(s, c, false, false);
 }
@@ -177,7 +177,7 @@ int setting_parse_check_expect(const struct setting *s, void *field)
 	bool status = looks_like_statuses(text), http = c->kind == CONFIG_CHECK_HTTP;
 
 	(void)field; /* the whole check */
-	if (check_kind(s, http || c->kind == CONFIG_CHECK_SEND, "'check = http' and 'check = send'") != 0)
+	if (validate_kind(s, http || c->kind == CONFIG_CHECK_SEND, "'check = http' and 'check = send'") != 0)
 		return -EINVAL;
 	if (!http)
 		return add_step(s, c, true, text[0] == '!');
@@ -196,7 +196,7 @@ int setting_parse_check_host(const struct setting *s, void *field)
 	const struct word *w = &s->words.list[0];
 	char *host = arena_strndup(s->diag->arena, w->text, w->len);
 
-	if (check_kind(s, c->kind == CONFIG_CHECK_HTTP, "'check = http'") != 0)
+	if (validate_kind(s, c->kind == CONFIG_CHECK_HTTP, "'check = http'") != 0)
 		return -EINVAL;
 	if (strspn(host, TOKEN "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") != w->len || w->len > 255) {
 		(void)setting_bad(s, w, 0, "is not a host name");

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 /* A connect cannot work from a source address of another family. */
-static int check_families(const struct setting *s, const struct config_server *server)
+static int validate_families(const struct setting *s, const struct config_server *server)
 {
 	const struct config_sources *sources = &server->source;
 
@@ -53,5 +53,5 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 	words.base = server;
 	if (setting_parse_words(&words, 1, IN_SERVER) != 0)
 		err = -EINVAL;
-	return err ? err : check_families(s, server);
+	return err ? err : validate_families(s, server);
 }

@@ -33,7 +33,7 @@ static struct config *load(const char *text, enum config_style style, char **sai
 	config_reading_free(&r);
 	config_input_free(&input);
 	check(fclose(diag) == 0);
-	if (style == CONFIG_JSON)
+	if (style == CONFIG_STYLE_JSON)
 		check(strstr(*said, c != NULL ? "\"ok\":true,\"errors\":0," : "\"ok\":false,") != NULL);
 	else
 		check(c != NULL || strstr(*said, "The running configuration is unchanged.") != NULL);
@@ -56,7 +56,7 @@ static char *print(const struct config *c, void (*how)(const struct config *c, F
 static void read_back(const char *text, const char *wanted, unsigned warnings)
 {
 	char *said = NULL, *got;
-	struct config *c = load(text, CONFIG_PLAIN, &said);
+	struct config *c = load(text, CONFIG_STYLE_PLAIN, &said);
 
 	if (c == NULL || c->warnings > warnings)
 		fprintf(stderr, "printed:\n%s\nsaid:\n%s\n", text, said);
@@ -103,10 +103,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(clearenv() == 0);
 	check(setenv("F", "10.0.0.1:80 weight=2", 1) == 0);
 	if (!names_files(text)) {
-		config_free(load(text, CONFIG_JSON, &said));
+		config_free(load(text, CONFIG_STYLE_JSON, &said));
 		free(said);
 		said = NULL;
-		c = load(text, CONFIG_PLAIN, &said);
+		c = load(text, CONFIG_STYLE_PLAIN, &said);
 		if (c != NULL)
 			print_and_read_back(c);
 		config_free(c);

@@ -36,7 +36,7 @@ static uint64_t budget(uint8_t b)
 
 static void end(void)
 {
-	io_loop_rest(&loop);
+	io_loop_release(&loop);
 	check(loop.bufs.in_use == 0);
 	check(loop.pipes.in_use == 0);
 	pipe_cache_free(&loop.pipes);

@@ -264,7 +264,7 @@ static void end_side(struct side *s, uint8_t how)
 {
 	engine_cancel(&s->rd);
 	engine_cancel(&s->wr);
-	engine_end(s, how < 4 ? IO_CLOSE : IO_RESET, how >= 6 ? IO_DRAIN : 0);
+	engine_end(s, how < 4 ? IO_CLOSE : IO_RESET, how >= 6 ? IO_FLUSH : 0);
 }
 
 static void on_yielded(struct io_op *op, int r)

@@ -150,7 +150,7 @@ static void judge_ended(struct side *s, int r)
 {
 	check(s->rd.pending == false);
 	if (r == -ECANCELED) {
-		check(s->wr.op.flags & IO_DRAIN); /* nothing else waits so long */
+		check(s->wr.op.flags & IO_FLUSH); /* nothing else waits so long */
 		check(s->sock.fd >= 0);
 		s->state = SIDE_FAILED;
 		return;
@@ -218,10 +218,10 @@ static void on_accept(struct io_op *op, int r)
 			engine_attach(s, r, true);
 		else
 			sys_close(r);
-	} else if (r != IO_DRAINED) {
+	} else if (r != IO_BATCH_END) {
 		check(engine_is_errno(r));
 		check(r != -ECANCELED || p->cancelled || !shim_is_honest());
-		check(op->state == IO_IDLE);
+		check(op->state == IO_STATE_IDLE);
 		p->pending = false;
 	}
 	if (shim_chance(128))
@@ -238,7 +238,7 @@ static void on_done(struct io_op *op, int r)
 	check(!engine.calling);
 	check(!engine.in_done);
 	check(p->pending);
-	check(op->state == IO_IDLE);
+	check(op->state == IO_STATE_IDLE);
 	p->pending = false;
 	if (op->kind != IO_RESET && op->kind != IO_CLOSE)
 		check(p->gen == s->sock.gen);

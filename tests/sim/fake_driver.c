@@ -63,7 +63,7 @@ static struct slot *op_wait(struct fake *f, struct io_op *op)
 	check(f->count <= FAKE_SLOTS);
 	check(*op_place(op) == NULL);
 	*op_place(op) = op;
-	op->state = IO_WAITING;
+	op->state = IO_STATE_WAITING;
 	f->loop->pending++;
 	*slot = (struct slot){.op = op};
 	return slot;
@@ -210,7 +210,7 @@ static void deliver_read(struct fake *f, const struct slot *slot)
 		op->len = slot->buf->len;
 		f->lent = slot->buf;
 	}
-	op->state = IO_IDLE;
+	op->state = IO_STATE_IDLE;
 	f->loop->pending--;
 	op->done(op, slot->result);
 	if (f->lent != NULL) {
@@ -241,7 +241,7 @@ static void deliver(struct fake *f, int at, int result)
 
 static bool cannot_be_cancelled(const struct io_op *op)
 {
-	return op->kind == IO_CLOSE || (op->kind == IO_RESET && !(op->flags & IO_DRAIN));
+	return op->kind == IO_CLOSE || (op->kind == IO_RESET && !(op->flags & IO_FLUSH));
 }
 
 /* Gives one pending op its chance; true when it came to an end. */
@@ -286,14 +286,14 @@ static int accept_some(struct fake *f, struct io_op *op)
 		if (fd == -EAGAIN)
 			break;
 		if (fd < 0) {
-			op->done(op, IO_DRAINED);
+			op->done(op, IO_BATCH_END);
 			return fd;
 		}
 		f->loop->peer = &f->peer;
 		op->done(op, fd);
 		f->loop->peer = NULL;
 	}
-	op->done(op, IO_DRAINED);
+	op->done(op, IO_BATCH_END);
 	return 0;
 }
 
@@ -304,7 +304,7 @@ static bool visit_accept(struct fake *f, struct io_op *op)
 	if (model.files[op->sock->fd].listener->count == 0 || !coin(70))
 		return false;
 	err = accept_some(f, op);
-	if (op->state != IO_WAITING || err == 0)
+	if (op->state != IO_STATE_WAITING || err == 0)
 		return true;
 	for (int i = 0; i < f->count; i++) {
 		if (f->slots[i].op == op) {

@@ -150,7 +150,7 @@ static int reset(struct io_op *op)
 	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
 	struct io_sock *sock = op->sock;
 
-	if ((op->flags & IO_DRAIN) && (sock->bits & IO_TCP) && !(mask_of(op) & EPOLLERR) &&
+	if ((op->flags & IO_FLUSH) && (sock->bits & IO_TCP) && !(mask_of(op) & EPOLLERR) &&
 	    !(sock->bits & IO_ERR) && sys_unacked(sock->fd) > 0)
 		return IO_PENDING;
 	if (sock->bits & IO_TCP)

@@ -99,7 +99,7 @@ MUTANTS = [
                 "	if (sock->bits & IO_ERR)\n		return -ECONNRESET;\n"
                 "	if (!(sock->bits & IO_READABLE))\n		return IO_PENDING;\n")]},
     {"rule": "R10", "what": "RST is passed on before all is acknowledged",
-     "edits": [(PARKED, "	if (!(op->flags & IO_DRAIN) ||", "	if (op->flags != 77 ||")],
+     "edits": [(PARKED, "	if (!(op->flags & IO_FLUSH) ||", "	if (op->flags != 77 ||")],
      "drivers": ["epoll"]},
     {"rule": "R10", "what": "a reset drops what the flow still holds",
      "edits": [(SESSION, "	flow_source_failed(from);\n",

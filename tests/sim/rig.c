@@ -297,7 +297,7 @@ void rig_turn(void)
 	rig.turns++;
 	if (rig.worker->finished) {
 		if (!rig.rests) { /* as its thread does at once */
-			io_loop_rest(&rig.worker->loop);
+			io_loop_release(&rig.worker->loop);
 			rig.rests = true;
 			model.idle = false;
 			return;

@@ -12,7 +12,7 @@
 
 #define PROBE_DETAIL_MAX 80
 
-enum probe_outcome { PROBE_UNKNOWN, PROBE_PASSED, PROBE_FAILED };
+enum probe_outcome { PROBE_OUTCOME_UNKNOWN, PROBE_OUTCOME_PASSED, PROBE_OUTCOME_FAILED };
 
 enum probe_code {
 #define PROBE_CODE(id, code, number, outcome, text) PROBE_##id,

@@ -4,14 +4,14 @@
  *
  * check() states what only a bug in weir can break; anything that the outside world can cause is an error and
  * is handled. A failed check writes file, line and condition to stderr and, in a daemon, to the log
- * (last_words.h), and aborts. Any thread.
+ * (crash_report.h), and aborts. Any thread.
  */
 #ifndef WEIR_BASE_CHECK_H
 #define WEIR_BASE_CHECK_H
 
 #include <stddef.h>
 
-/* Writes the lines that last_words.h describes and calls abort(3). Never returns. Any thread. */
+/* Writes the lines that crash_report.h describes and calls abort(3). Never returns. Any thread. */
 _Noreturn void check_failed(const char *file, int line, const char *cond);
 
 #define check(cond) (__builtin_expect(!!(cond), 1) ? (void)0 : check_failed(__FILE__, __LINE__, #cond))

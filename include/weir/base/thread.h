@@ -4,7 +4,7 @@
  *
  * Control handles signals: in another thread libev's handler would run on a stack whose size we cannot rely
  * on. A thread inherits the signal mask of its creator, so all signals are blocked while it is created;
- * last_words_thread() unblocks the fatal ones. Any thread.
+ * crash_report_thread() unblocks the fatal ones. Any thread.
  */
 #ifndef WEIR_BASE_THREAD_H
 #define WEIR_BASE_THREAD_H

@@ -17,7 +17,7 @@
 
 #define DIAG_SHOWN_MAX 20
 
-enum diag_level { DIAG_ERROR, DIAG_WARNING };
+enum diag_level { DIAG_LEVEL_ERROR, DIAG_LEVEL_WARNING };
 
 /* The kind of message: a stable word of --format=json. */
 enum diag_code {

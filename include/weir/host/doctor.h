@@ -84,15 +84,15 @@ struct doctor_finding {
 	char fix[DOCTOR_TEXT_MAX]; /* the command, or what to configure; "" if all is well */
 };
 
-struct doctor_check {
+struct doctor_item {
 	const char *name;
 	const char *about;
 	void (*judge)(const struct doctor_facts *facts, const struct doctor_wish *wish,
 		      struct doctor_finding *f);
 };
 
-extern const struct doctor_check doctor_checks[];
-extern const size_t doctor_check_count;
+extern const struct doctor_item doctor_items[];
+extern const size_t doctor_item_count;
 
 /* Reads what is visible to this process. */
 void doctor_read(struct doctor_facts *facts);
@@ -107,7 +107,7 @@ uint64_t doctor_cpu_milli(const char *cpu_max);
 /* What `c` asks for. `plan` may have failed because maxconn does not fit. */
 void doctor_wish_of(const struct config *c, const struct limits_plan *plan, unsigned workers,
 		    struct doctor_wish *wish);
-void doctor_judge(const struct doctor_check *check, const struct doctor_facts *facts,
+void doctor_judge(const struct doctor_item *item, const struct doctor_facts *facts,
 		  const struct doctor_wish *wish, struct doctor_finding *f);
 /* "ok", "hint", "warn", "unknown". */
 const char *doctor_verdict_word(enum doctor_verdict v);

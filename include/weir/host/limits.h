@@ -53,7 +53,7 @@ struct limits_wish {
 	unsigned endpoints;
 	unsigned locks; /* lock files of Unix paths */
 	unsigned workers;
-	unsigned checks; /* servers with health checks: one connection each at a time */
+	unsigned probes; /* servers with health checks: one connection each at a time */
 	unsigned logs;   /* targets of the log */
 	unsigned held;   /* clients held until another one of their source ends; no reservation */
 };
@@ -70,7 +70,7 @@ unsigned limits_count_workers(const struct config_global *g);
 /* What the configuration asks for. */
 struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers);
 /* Servers with health checks. */
-unsigned limits_count_checks(const struct config *c);
+unsigned limits_count_probes(const struct config *c);
 /* Descriptors of control at run time, each of which needs a low number (low_fds.h). */
 unsigned limits_count_low(const struct config *c);
 /* Maximum clients held at the same time: 0 without maxconn-per-source. */

@@ -33,7 +33,7 @@ struct memory_guard {
 void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engine *e, unsigned workers);
 /* Starts to watch once there are many sessions, and may look at once while there are. Called for each
  * wake-up. */
-void memory_guard_check(struct memory_guard *g);
+void memory_guard_wake(struct memory_guard *g);
 /* Its figures, for figure_source.publish; none if no limit is known. */
 void memory_guard_publish(void *guard, figure_report *report, void *to);
 /* Stops its timer. Harmless on a struct of zeros. */

@@ -23,8 +23,8 @@ struct tcp_aborts {
 	double pause_s;   /* until the next look, while the timer is set */
 	bool readable;    /* the file had the counter at the start */
 	uint64_t first;   /* the counter at the start */
-	uint64_t last;    /* the counter at the last look */
-	uint64_t closes;  /* the argument of the last tcp_aborts_check() */
+	uint64_t previous; /* the counter at the last look */
+	uint64_t closes;   /* the argument of the last tcp_aborts_wake() */
 };
 
 #define TCP_ABORTS_PATH "/proc/self/net/netstat"
@@ -35,7 +35,7 @@ bool tcp_aborts_parse(const char *text, uint64_t *count);
 void tcp_aborts_init(struct tcp_aborts *t, struct ev_loop *loop, const char *path);
 /* `closes`: how many sessions so far were closed with unacknowledged bytes. If more than at the last call,
  * looks a few times within two minutes and logs new aborts. Called for each wake-up. */
-void tcp_aborts_check(struct tcp_aborts *t, uint64_t closes);
+void tcp_aborts_wake(struct tcp_aborts *t, uint64_t closes);
 /* Looks now and logs new aborts. Returns true and stores the number since the start, or false if unknown. */
 bool tcp_aborts_look(struct tcp_aborts *t, uint64_t *since_start);
 /* The same for figure_source.publish, with a struct tcp_aborts. */

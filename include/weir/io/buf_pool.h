@@ -36,7 +36,7 @@ struct buf {
 struct buf_pool {
 	_Alignas(64) struct spinlock lock; /* of `tiers` */
 	struct shelf tiers[BUF_TIERS];
-	_Atomic uint64_t resting; /* memory in `tiers`; written under the lock, read without */
+	_Atomic uint64_t idle; /* memory in `tiers`; written under the lock, read without */
 	_Alignas(64) _Atomic uint64_t bytes; /* memory of all buffers that exist */
 	uint64_t budget_bytes;
 	_Atomic uint64_t created;
@@ -58,7 +58,7 @@ void buf_pool_free(struct buf_pool *p);
 /* One cycle of the pool's lists; true while they hold something. Control thread. */
 bool buf_pool_age(struct buf_pool *p);
 /* Bytes of memory in the pool's lists. Any thread. */
-uint64_t buf_pool_resting(struct buf_pool *p);
+uint64_t buf_pool_idle(struct buf_pool *p);
 
 void buf_cache_init(struct buf_cache *c, struct buf_pool *pool);
 /* Frees all buffers in the cache; none may be in use. */

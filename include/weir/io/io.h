@@ -43,7 +43,7 @@
 /* Result of either splice op: this descriptor can never be spliced (R17). */
 #define IO_UNSPLICEABLE (INT_MIN + 2)
 /* Result of an IO_ACCEPT stream, not its last: the backlog is empty, or the batch is full. */
-#define IO_DRAINED (INT_MIN + 3)
+#define IO_BATCH_END (INT_MIN + 3)
 /* Maximum accepts per wake-up. */
 #define IO_ACCEPT_BATCH 64
 /* Once a turn of the loop has moved this many bytes, ops that yielded wait for the next turn: a small message
@@ -66,7 +66,7 @@ enum io_kind {
 	IO_NONE,
 	IO_ACCEPT,     /* rd, stream: the result is a descriptor; loop->peer is its peer. op->admit is called
 	                * before each accept; once it returns false, the driver stops calling it until the
-	                * engine cancels or another event arrives. IO_DRAINED ends each batch. */
+	                * engine cancels or another event arrives. IO_BATCH_END ends each batch. */
 	IO_CONNECT,    /* wr: op->addr; 0 or -errno */
 	IO_READ,       /* rd: at most op->max bytes; lends op->data, op->len; 0 = end of file */
 	IO_WRITE,      /* wr: op->data, op->len; bytes written, possibly fewer. With IO_LENT the bytes are
@@ -79,7 +79,7 @@ enum io_kind {
 	IO_READY,      /* pending until one of op->want is seen; the result is what was seen. On rd; on wr
 	                * with IO_WANT_OUT, which is used alone */
 	IO_SHUTDOWN,   /* wr: shutdown(SHUT_WR): FIN after everything written */
-	IO_RESET,      /* wr: close with RST; with IO_DRAIN only once all written bytes are acknowledged */
+	IO_RESET,      /* wr: close with RST; with IO_FLUSH only once all written bytes are acknowledged */
 	IO_CLOSE,      /* wr: close; FIN unless one was sent */
 };
 
@@ -90,7 +90,7 @@ enum io_kind {
 #define IO_WANT_OUT 8  /* a write may move something, or fail */
 
 /* Flags of an op. */
-#define IO_DRAIN 1 /* IO_RESET: deliver, then reset */
+#define IO_FLUSH 1 /* IO_RESET: deliver, then reset */
 #define IO_LENT 2  /* IO_WRITE: the bytes are those of a read that was not kept */
 #define IO_LAST 4  /* IO_WRITE: IO_SHUTDOWN or IO_CLOSE follows at once; the bytes may wait for it, so that
 		    * they and the FIN share one packet */
@@ -143,12 +143,12 @@ struct io_op {
 /* Where an op that yields is queued among the others. */
 enum io_turn { IO_TURN_FIRST, IO_TURN_LAST };
 
-enum io_state { IO_IDLE, IO_WAITING, IO_QUEUED };
+enum io_state { IO_STATE_IDLE, IO_STATE_WAITING, IO_STATE_QUEUED };
 
 /* A driver: how to wait and how to run ops. tests/sim has another one, for tests. */
 struct io_driver {
 	const char *name;
-	uint64_t borrows_bytes; /* from the pool, per loop, from its first turn until rest() */
+	uint64_t borrows_bytes; /* from the pool, per loop, from its first turn until release() */
 	int (*open)(struct io_loop *loop); /* may use loop->wake_fd */
 	void (*close)(struct io_loop *loop);
 	/* Registers an accepted descriptor. 0 or -errno; the caller still owns `fd` on error. */
@@ -159,7 +159,7 @@ struct io_driver {
 	 * that no wake-up meant for another worker is lost. NULL = not needed. */
 	void (*last)(struct io_loop *loop, struct io_op *op);
 	/* No wait follows: returns what it borrowed from the pools. NULL = nothing. */
-	void (*rest)(struct io_loop *loop);
+	void (*release)(struct io_loop *loop);
 	/* Waits until `deadline_ns` at most and delivers results. */
 	void (*wait)(struct io_loop *loop, int64_t deadline_ns);
 	struct buf *(*keep)(struct io_loop *loop, struct io_op *op, uint32_t from);
@@ -201,7 +201,7 @@ struct io_loop {
 /* Prepares a loop; the caller initialises the pools' caches. 0 or -errno. */
 int io_loop_init(struct io_loop *loop, const struct io_driver *driver);
 /* Call when the loop has made its last turn and nothing is pending, before the pools' caches are freed. */
-void io_loop_rest(struct io_loop *loop);
+void io_loop_release(struct io_loop *loop);
 /* Frees a loop on which nothing is pending. */
 void io_loop_free(struct io_loop *loop);
 /* Makes the loop's wait return and `woken` be called. Any thread. */
@@ -245,7 +245,7 @@ static inline bool io_share_used(const struct io_loop *loop)
 
 static inline bool io_is_pending(const struct io_op *op)
 {
-	return op->state != IO_IDLE;
+	return op->state != IO_STATE_IDLE;
 }
 
 /* Keeps the bytes from `from` on that a read lent: the caller owns the returned buffer, whose `off` and `len`

@@ -39,7 +39,7 @@ struct pipe {
 struct pipe_pool {
 	_Alignas(64) struct spinlock lock; /* of `list` */
 	struct shelf list;
-	_Atomic uint32_t resting; /* size of `list`; written under the lock, read without */
+	_Atomic uint32_t idle; /* size of `list`; written under the lock, read without */
 	_Alignas(64) atomic_uint made; /* pipes that exist now, in lists or with flows */
 	_Atomic uint64_t bytes;        /* sum of the real sizes of all pipes that exist */
 	/* counted on slow paths only */
@@ -72,7 +72,7 @@ void pipe_pool_free(struct pipe_pool *p);
  * keeps its timer armed. Control thread. */
 bool pipe_pool_age(struct pipe_pool *p);
 /* Idle pipes in the pool's list. Any thread. */
-uint32_t pipe_pool_resting(struct pipe_pool *p);
+uint32_t pipe_pool_idle(struct pipe_pool *p);
 
 void pipe_cache_init(struct pipe_cache *c, struct pipe_pool *pool, uint32_t local_max);
 /* Closes all pipes in the cache; none may be in use. */

@@ -18,9 +18,9 @@
 
 /* How messages look. */
 enum config_style {
-	CONFIG_PLAIN,
-	CONFIG_COLOUR, /* for a terminal */
-	CONFIG_JSON,   /* one object for all: weir(8), --format=json */
+	CONFIG_STYLE_PLAIN,
+	CONFIG_STYLE_COLOUR, /* for a terminal */
+	CONFIG_STYLE_JSON,   /* one object for all: weir(8), --format=json */
 };
 
 /* Stays where it is until it is freed: `diag` points into it. */
@@ -38,8 +38,8 @@ struct config_reading {
  * and `r->config` == NULL; warnings alone leave it usable. */
 void config_read(const struct config_input *input, struct config_reading *r);
 /* Writes every message (errors, warnings, the closing count when it cannot be used) to `out` in the format
- * of weir(8); with CONFIG_JSON the one object, also when there is nothing to say. Allocates nothing. Comes
- * before config_reading_take(): the object counts what the snapshot has. */
+ * of weir(8); with CONFIG_STYLE_JSON the one object, also when there is nothing to say. Allocates nothing.
+ * Comes before config_reading_take(): the object counts what the snapshot has. */
 void config_reading_print(struct config_reading *r, FILE *out, enum config_style style);
 /* The snapshot, the caller's from now on, who frees it by config_free(); NULL when there is none. It borrows
  * nothing from the reading or its input. */

@@ -43,7 +43,7 @@ static void empty_pools_have_no_timer(void **state)
 	pipe_pool_init(&pipes, 100, 65536, UINT64_MAX);
 	buf_pool_init(&bufs, 1 << 20);
 	ageing_init(&a, loop, &pipes, &bufs, 5 * NS_PER_MS);
-	ageing_check(&a);
+	ageing_wake(&a);
 	assert_false(ev_is_active(&a.timer));
 	ageing_stop(&a);
 	pipe_pool_free(&pipes);
@@ -62,11 +62,11 @@ static void resting_pipes_age_away_and_the_timer_with_them(void **state)
 	buf_pool_init(&bufs, 1 << 20);
 	ageing_init(&a, loop, &pipes, &bufs, 5 * NS_PER_MS);
 	spill();
-	assert_true(pipe_pool_resting(&pipes) > 0);
-	ageing_check(&a);
+	assert_true(pipe_pool_idle(&pipes) > 0);
+	ageing_wake(&a);
 	assert_true(ev_is_active(&a.timer));
 	(void)ev_run(loop, 0); /* comes back when no watcher is left */
-	assert_int_equal(pipe_pool_resting(&pipes), 0);
+	assert_int_equal(pipe_pool_idle(&pipes), 0);
 	assert_int_equal(atomic_load(&pipes.made), 0);
 	pipe_pool_free(&pipes);
 	buf_pool_free(&bufs);
@@ -84,7 +84,7 @@ static void no_cycle_is_no_ageing(void **state)
 	buf_pool_init(&bufs, 1 << 20);
 	ageing_init(&a, loop, &pipes, &bufs, 0);
 	spill();
-	ageing_check(&a);
+	ageing_wake(&a);
 	assert_false(ev_is_active(&a.timer));
 	pipe_pool_free(&pipes);
 	buf_pool_free(&bufs);

@@ -36,7 +36,7 @@ static void plan_is_a_configuration(void **state)
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(config_input_set_text(&input, "demo", text), 0);
 	config_read(&input, &r);
-	config_reading_print(&r, stderr, CONFIG_PLAIN);
+	config_reading_print(&r, stderr, CONFIG_STYLE_PLAIN);
 	c = r.config;
 	assert_non_null(c);
 	assert_int_equal(c->warnings, 0);

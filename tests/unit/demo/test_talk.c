@@ -43,23 +43,23 @@ static void close_pair(struct pair *p)
 /* Both sides in turn; the client's last answer. The server's in `*server`. */
 static int run(struct pair *p, int *server)
 {
-	int client = TALK_READ;
+	int client = TALK_NEED_READ;
 
-	*server = TALK_READ;
+	*server = TALK_NEED_READ;
 	for (int i = 0; i < 100000; i++) {
-		if (client == TALK_READ || client == TALK_WRITE)
+		if (client == TALK_NEED_READ || client == TALK_NEED_WRITE)
 			client = talk_go(&p->client, p->fds[0], &p->up);
-		if (*server == TALK_READ || *server == TALK_WRITE)
+		if (*server == TALK_NEED_READ || *server == TALK_NEED_WRITE)
 			*server = talk_go(&p->server, p->fds[1], &p->down);
-		if (*server == TALK_DONE && p->server.steps[0] == STEP_RECV_HELLO &&
+		if (*server == TALK_NEED_NOTHING && p->server.steps[0] == TALK_STEP_RECV_HELLO &&
 		    talk_answer(&p->server) == 0)
-			*server = TALK_READ;
-		else if (*server == TALK_DONE && p->server.what == TALK_DOWN)
-			talk_begin_server(&p->server), *server = TALK_READ;
-		else if (client != TALK_READ && client != TALK_WRITE && *server != TALK_READ &&
-			 *server != TALK_WRITE)
+			*server = TALK_NEED_READ;
+		else if (*server == TALK_NEED_NOTHING && p->server.what == TALK_DOWN)
+			talk_begin_server(&p->server), *server = TALK_NEED_READ;
+		else if (client != TALK_NEED_READ && client != TALK_NEED_WRITE && *server != TALK_NEED_READ &&
+			 *server != TALK_NEED_WRITE)
 			return client;
-		if (*server == TALK_ENDED || *server == TALK_DONE)
+		if (*server == TALK_NEED_CLOSE || *server == TALK_NEED_NOTHING)
 			(void)shutdown(p->fds[1], SHUT_WR); /* as its close would */
 	}
 	fail_msg("the talk has no end");
@@ -74,14 +74,14 @@ static void talk_ask_is_answered(void **state)
 	(void)state;
 	open_pair(&p);
 	talk_begin_client(&p.client, TALK_ASK, 11, 2000);
-	assert_int_equal(run(&p, &server), TALK_DONE);
-	assert_int_equal(server, TALK_DONE);
+	assert_int_equal(run(&p, &server), TALK_NEED_NOTHING);
+	assert_int_equal(server, TALK_NEED_NOTHING);
 	assert_int_equal(p.up, 4000);
 	assert_int_equal(p.down, 4000);
 	talk_begin_goodbye(&p.client);
 	talk_begin_server(&p.server);
-	assert_int_equal(run(&p, &server), TALK_DONE);
-	assert_int_equal(server, TALK_ENDED);
+	assert_int_equal(run(&p, &server), TALK_NEED_NOTHING);
+	assert_int_equal(server, TALK_NEED_CLOSE);
 	close_pair(&p);
 }
 
@@ -99,8 +99,8 @@ static void talk_bulk_goes_up_and_down(void **state)
 
 			open_pair(&p);
 			talk_begin_client(&p.client, kinds[j], 77 + i, lengths[i]);
-			assert_int_equal(run(&p, &server), TALK_DONE);
-			assert_int_equal(server, kinds[j] == TALK_UP ? TALK_DONE : TALK_ENDED);
+			assert_int_equal(run(&p, &server), TALK_NEED_NOTHING);
+			assert_int_equal(server, kinds[j] == TALK_UP ? TALK_NEED_NOTHING : TALK_NEED_CLOSE);
 			assert_int_equal(p.up, lengths[i]);
 			assert_int_equal(p.down, lengths[i]);
 			close_pair(&p);
@@ -112,13 +112,13 @@ static void talk_bulk_goes_up_and_down(void **state)
 static int client_hears(enum talk_what what, uint64_t len, const void *bytes, size_t count)
 {
 	struct pair p;
-	int need = TALK_READ;
+	int need = TALK_NEED_READ;
 
 	open_pair(&p);
 	talk_begin_client(&p.client, what, 5, len);
 	assert_int_equal(send(p.fds[1], bytes, count, 0), (ssize_t)count);
 	assert_int_equal(shutdown(p.fds[1], SHUT_WR), 0);
-	for (int i = 0; i < 100 && (need == TALK_READ || need == TALK_WRITE); i++)
+	for (int i = 0; i < 100 && (need == TALK_NEED_READ || need == TALK_NEED_WRITE); i++)
 		need = talk_go(&p.client, p.fds[0], &p.up);
 	close_pair(&p);
 	return need;
@@ -132,12 +132,12 @@ static void talk_sees_what_is_wrong(void **state)
 	memcpy(right, keyed_at(5, 0), sizeof(right));
 	memcpy(wrong, right, sizeof(wrong));
 	wrong[150] ^= 0x80;
-	assert_int_equal(client_hears(TALK_DOWN, 300, right, 300), TALK_DONE);
+	assert_int_equal(client_hears(TALK_DOWN, 300, right, 300), TALK_NEED_NOTHING);
 	assert_int_equal(client_hears(TALK_DOWN, 300, wrong, 300), -EBADMSG);
 	assert_int_equal(client_hears(TALK_DOWN, 300, right, 299), -EPROTO);
 	assert_int_equal(client_hears(TALK_DOWN, 299, right, 300), -EPROTO);
 	assert_int_equal(client_hears(TALK_ASK, 300, right, 300), -EBADMSG); /* the key of the question */
-	assert_int_equal(client_hears(TALK_ASK, 300, keyed_at(6, 0), 300), TALK_DONE);
+	assert_int_equal(client_hears(TALK_ASK, 300, keyed_at(6, 0), 300), TALK_NEED_NOTHING);
 	assert_int_equal(client_hears(TALK_UP, 300, right, TALK_HELLO_BYTES), -EBADMSG);
 	assert_int_equal(client_hears(TALK_UP, 300, right, 3), -EPROTO);
 }

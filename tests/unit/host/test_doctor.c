@@ -59,10 +59,10 @@ static struct doctor_finding judged(const char *name, const struct doctor_facts 
 {
 	struct doctor_finding f = {.verdict = DOCTOR_UNKNOWN};
 
-	for (size_t i = 0; i < doctor_check_count; i++) {
-		if (strcmp(doctor_checks[i].name, name) != 0)
+	for (size_t i = 0; i < doctor_item_count; i++) {
+		if (strcmp(doctor_items[i].name, name) != 0)
 			continue;
-		doctor_judge(&doctor_checks[i], facts, wish, &f);
+		doctor_judge(&doctor_items[i], facts, wish, &f);
 		return f;
 	}
 	fail_msg("no check '%s'", name);
@@ -72,15 +72,15 @@ static struct doctor_finding judged(const char *name, const struct doctor_facts 
 static void a_good_machine_has_nothing_to_fix(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < doctor_check_count; i++) {
+	for (size_t i = 0; i < doctor_item_count; i++) {
 		struct doctor_finding f;
 
-		doctor_judge(&doctor_checks[i], &good_facts, &good_wish, &f);
-		print_message("%s: %s\n", doctor_checks[i].name, f.current);
+		doctor_judge(&doctor_items[i], &good_facts, &good_wish, &f);
+		print_message("%s: %s\n", doctor_items[i].name, f.current);
 		assert_int_equal(f.verdict, DOCTOR_OK);
 		assert_string_equal(f.fix, "");
 		assert_string_not_equal(f.current, "");
-		assert_string_not_equal(doctor_checks[i].about, "");
+		assert_string_not_equal(doctor_items[i].about, "");
 	}
 }
 
@@ -304,8 +304,8 @@ static void what_cannot_be_read_is_unknown(void **state)
 	facts.congestion[0] = '\0';
 	facts.can_bind_low = false;
 	facts.ring_tried = false;
-	for (size_t i = 0; i < doctor_check_count; i++) {
-		const char *name = doctor_checks[i].name;
+	for (size_t i = 0; i < doctor_item_count; i++) {
+		const char *name = doctor_items[i].name;
 		const struct doctor_finding f = judged(name, &facts, &good_wish);
 		const bool known = strstr(name, "pipe-max") != NULL || strstr(name, "conntrack") != NULL ||
 				   strstr(name, "unprivileged") != NULL ||

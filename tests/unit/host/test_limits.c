@@ -153,10 +153,10 @@ static void checks_keep_a_descriptor_each(void **state)
 
 	(void)state;
 	backends[0].check.kind = CONFIG_CHECK_TCP;
-	assert_int_equal(limits_count_checks(&c), 2);
+	assert_int_equal(limits_count_probes(&c), 2);
 	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
 	assert_int_equal(plan.engine.maxconn, 100);
-	wish.checks = 40;
+	wish.probes = 40;
 	assert_int_equal(limits_plan(&facts, &wish, &plan), 0);
 	assert_int_equal(plan.engine.maxconn, 80);
 }

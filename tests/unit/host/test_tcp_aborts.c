@@ -165,15 +165,15 @@ static void it_is_looked_at_a_few_times_after_such_a_close_and_then_no_more(void
 	struct fixture *f = *state;
 	unsigned looks;
 
-	tcp_aborts_check(&f->aborts, 0);
+	tcp_aborts_wake(&f->aborts, 0);
 	assert_false(ev_is_active(&f->aborts.timer));
-	tcp_aborts_check(&f->aborts, 1);
+	tcp_aborts_wake(&f->aborts, 1);
 	kernel_counts(f, 8);
 	due(f);
 	log_has(f, "aborted 1 closed");
-	tcp_aborts_check(&f->aborts, 1);
+	tcp_aborts_wake(&f->aborts, 1);
 	assert_true(f->aborts.pause_s > 1.);
-	tcp_aborts_check(&f->aborts, 2);
+	tcp_aborts_wake(&f->aborts, 2);
 	assert_true(f->aborts.pause_s <= 1.);
 	for (looks = 0; looks < 4; looks++) {
 		const double pause_s = f->aborts.pause_s;
@@ -185,7 +185,7 @@ static void it_is_looked_at_a_few_times_after_such_a_close_and_then_no_more(void
 	assert_int_equal(looks, 3);
 	assert_true(f->aborts.pause_s >= 60.); /* orphans may die late */
 	ev_timer_stop(f->loop, &f->aborts.timer); /* it had fired */
-	tcp_aborts_check(&f->aborts, 2);
+	tcp_aborts_wake(&f->aborts, 2);
 	assert_false(ev_is_active(&f->aborts.timer));
 	log_has(f, NULL);
 }
@@ -198,13 +198,13 @@ static void where_nothing_can_be_read_nothing_is_done(void **state)
 
 	tcp_aborts_stop(&t);
 	tcp_aborts_init(&t, f->loop, "/nonexistent/netstat");
-	tcp_aborts_check(&t, 1);
+	tcp_aborts_wake(&t, 1);
 	assert_false(ev_is_active(&t.timer));
 	assert_false(tcp_aborts_look(&t, &count));
 	tcp_aborts_stop(&t);
 	/* It may go while we run. */
 	(void)unlink(f->path);
-	tcp_aborts_check(&f->aborts, 1);
+	tcp_aborts_wake(&f->aborts, 1);
 	ev_timer_stop(f->loop, &f->aborts.timer);
 	ev_invoke(f->loop, &f->aborts.timer, EV_TIMER);
 	assert_false(ev_is_active(&f->aborts.timer));

@@ -115,7 +115,7 @@ static void full_tier_spills_to_the_pool_and_another_cache_gets_it(void **state)
 
 	burst(f, &f->a, 100, 2048);
 	assert_in_range(f->a.tiers[0].count, BUF_LOCAL_MAX - BUF_BATCH, BUF_LOCAL_MAX);
-	assert_int_equal(buf_pool_resting(&f->pool),
+	assert_int_equal(buf_pool_idle(&f->pool),
 			 (100 - f->a.tiers[0].count) * (uint64_t)(2048 + sizeof(struct buf)));
 	burst(f, &f->b, 60, 2048);
 	assert_int_equal(f->pool.created, 100);
@@ -142,7 +142,7 @@ static void after_two_idle_cycles_no_memory_is_left(void **state)
 	assert_false(buf_cache_age(&f->a));
 	assert_false(buf_pool_age(&f->pool));
 	assert_int_equal(f->pool.bytes, 0);
-	assert_int_equal(buf_pool_resting(&f->pool), 0);
+	assert_int_equal(buf_pool_idle(&f->pool), 0);
 }
 
 static void budget_counts_what_is_in_use_and_is_never_passed(void **state)

@@ -53,7 +53,7 @@ static void on_done(struct io_op *op, int result)
 		p->fds[p->fd_count++] = result;
 		return;
 	}
-	if (op->kind == IO_ACCEPT && result == IO_DRAINED) {
+	if (op->kind == IO_ACCEPT && result == IO_BATCH_END) {
 		p->drained++;
 		return;
 	}
@@ -166,7 +166,7 @@ static void end(void)
 	assert_int_equal(loop.bufs.in_use, 0);
 	assert_int_equal(loop.timers.count, 0);
 	pipe_cache_free(&loop.pipes);
-	io_loop_rest(&loop);
+	io_loop_release(&loop);
 	buf_cache_free(&loop.bufs);
 	io_loop_free(&loop);
 	pipe_pool_free(&pipes);
@@ -1082,7 +1082,7 @@ static void a_draining_reset_comes_behind_all_bytes(void **state)
 	if (p.result > 0)
 		sent += (uint32_t)p.result;
 	p.op.kind = IO_RESET;
-	p.op.flags = IO_DRAIN;
+	p.op.flags = IO_FLUSH;
 	before = p.count;
 	r = start(&p);
 	assert_int_equal(r, IO_PENDING);

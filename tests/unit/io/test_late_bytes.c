@@ -91,7 +91,7 @@ static void end(void)
 		close(fars[i]);
 	}
 	pipe_cache_free(&loop.pipes);
-	io_loop_rest(&loop);
+	io_loop_release(&loop);
 	buf_cache_free(&loop.bufs);
 	io_loop_free(&loop);
 	pipe_pool_free(&pipes);

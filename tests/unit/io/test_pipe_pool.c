@@ -150,7 +150,7 @@ static void full_cache_spills_batches_that_another_cache_gets_without_pipe2(void
 
 	burst(f, 200);
 	assert_in_range(f->a.list.count, 64 - PIPE_BATCH, 64);
-	assert_int_equal(f->a.list.count + pipe_pool_resting(&f->pool), 200);
+	assert_int_equal(f->a.list.count + pipe_pool_idle(&f->pool), 200);
 	assert_int_equal(take(f, &f->b, 100), 100);
 	assert_int_equal(atomic_load(&fake.pipes), 200);
 	give_back(f, &f->b, 100);
@@ -173,7 +173,7 @@ static void cache_without_room_of_its_own_gives_everything_to_the_pool(void **st
 	f->a.local_max = 0;
 	burst(f, 10);
 	assert_int_equal(f->a.list.count, 0);
-	assert_int_equal(pipe_pool_resting(&f->pool), 10);
+	assert_int_equal(pipe_pool_idle(&f->pool), 10);
 	burst(f, 10);
 	assert_int_equal(atomic_load(&fake.pipes), 10);
 }
@@ -201,7 +201,7 @@ static void after_two_idle_cycles_no_pipe_is_left(void **state)
 	assert_int_equal(atomic_load(&fake.open), 0);
 	assert_int_equal(atomic_load(&f->pool.made), 0);
 	assert_int_equal(atomic_load(&f->pool.bytes), 0);
-	assert_int_equal(pipe_pool_resting(&f->pool), 0);
+	assert_int_equal(pipe_pool_idle(&f->pool), 0);
 }
 
 static void what_is_used_in_each_cycle_stays_and_only_the_rest_is_closed(void **state)

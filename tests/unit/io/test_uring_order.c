@@ -137,7 +137,7 @@ static void end(void)
 	turn();
 	assert_int_equal(loop.pending, 0);
 	pipe_cache_free(&loop.pipes);
-	io_loop_rest(&loop);
+	io_loop_release(&loop);
 	buf_cache_free(&loop.bufs);
 	io_loop_free(&loop);
 	pipe_pool_free(&pipes);

@@ -168,7 +168,7 @@ static void end(void)
 	turn();
 	timer_cancel(&loop.timers, &timer);
 	pipe_cache_free(&loop.pipes);
-	io_loop_rest(&loop);
+	io_loop_release(&loop);
 	buf_cache_free(&loop.bufs);
 	io_loop_free(&loop);
 	pipe_pool_free(&pipes);
@@ -524,7 +524,7 @@ static size_t begin_stuck_reset(bool is_polled)
 	set_is_full = true;
 	refused = is_polled ? NULL : &wr.sock;
 	wr.op.kind = IO_RESET;
-	wr.op.flags = IO_DRAIN;
+	wr.op.flags = IO_FLUSH;
 	assert_int_equal(io_start(&loop, &wr.op), IO_PENDING);
 	assert_true(turns_of_a_while() < SPIN_TURNS);
 	assert_int_equal(wr.count, 0);

@@ -105,10 +105,10 @@ static void host_is_one_word(void **state)
 	assert_null(strchr(l.host, ' '));
 }
 
-static void frame_of_last_words_is_a_line_without_its_time_and_text(void **state)
+static void frame_of_crash_report_is_a_line_without_its_time_and_text(void **state)
 {
 	struct log_layout l = {.head = LOG_HEAD_TIME, .facility = 3, .host = "box"};
-	char frame[LAST_WORDS_FRAME_MAX], want[LAST_WORDS_FRAME_MAX];
+	char frame[CRASH_REPORT_FRAME_MAX], want[CRASH_REPORT_FRAME_MAX];
 
 	(void)state;
 	log_layout_frame(&l, frame);
@@ -135,7 +135,7 @@ int main(void)
 		cmocka_unit_test(json_is_an_object_behind_the_same_heads),
 		cmocka_unit_test(longest_text_fits_behind_the_longest_head),
 		cmocka_unit_test(host_is_one_word),
-		cmocka_unit_test(frame_of_last_words_is_a_line_without_its_time_and_text),
+		cmocka_unit_test(frame_of_crash_report_is_a_line_without_its_time_and_text),
 	};
 
 	(void)setenv("TZ", "UTC", 1);

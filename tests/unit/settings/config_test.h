@@ -68,7 +68,7 @@ static inline struct loaded load_input(struct config_input *input)
 	FILE *diag = open_memstream(&l.said, &len);
 
 	assert_non_null(diag);
-	l.config = read_input(input, diag, CONFIG_PLAIN);
+	l.config = read_input(input, diag, CONFIG_STYLE_PLAIN);
 	config_input_free(input);
 	assert_int_equal(fclose(diag), 0);
 	assert_non_null(l.said);

@@ -108,9 +108,9 @@ static void messages_can_be_shown_later_and_twice(void **state)
 	config_read(&input, &r);
 	assert_null(r.config);
 	assert_int_equal(r.diag.errors, 1);
-	plain = said_by(&r, CONFIG_PLAIN);
-	json = said_by(&r, CONFIG_JSON);
-	again = said_by(&r, CONFIG_PLAIN);
+	plain = said_by(&r, CONFIG_STYLE_PLAIN);
+	json = said_by(&r, CONFIG_STYLE_JSON);
+	again = said_by(&r, CONFIG_STYLE_PLAIN);
 	assert_non_null(strstr(plain, "t.ini:2:11: error: "));
 	assert_non_null(strstr(plain, "t.ini: 1 error, 0 warnings. The running configuration is "
 				      "unchanged.\n"));
@@ -132,8 +132,8 @@ static void reading_without_messages_says_nothing(void **state)
 	(void)state;
 	config_read(&input, &r);
 	assert_non_null(r.config);
-	plain = said_by(&r, CONFIG_PLAIN);
-	json = said_by(&r, CONFIG_JSON);
+	plain = said_by(&r, CONFIG_STYLE_PLAIN);
+	json = said_by(&r, CONFIG_STYLE_JSON);
 	assert_string_equal(plain, "");
 	assert_non_null(strstr(json, "\"ok\":true,\"errors\":0,"));
 	free(plain);

@@ -320,7 +320,7 @@ static char *load_as_json(const char *text)
 	FILE *out = open_memstream(&said, &len);
 
 	assert_non_null(out);
-	config_free(read_input(&input, out, CONFIG_JSON));
+	config_free(read_input(&input, out, CONFIG_STYLE_JSON));
 	config_input_free(&input);
 	assert_int_equal(fclose(out), 0);
 	return said;

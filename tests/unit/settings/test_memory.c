@@ -72,7 +72,7 @@ static long fail_each(const struct config_input *input, enum config_style style,
 		assert_int_equal(fclose(diag), 0);
 		if (failed) {
 			assert_null(c);
-			if (style == CONFIG_JSON)
+			if (style == CONFIG_STYLE_JSON)
 				assert_non_null(strstr(said, "\"code\":\"no-memory\""));
 			else if (strcmp(strstr(said, ": "), ": error: out of memory\n"
 							    "t.ini: 1 error, 0 warnings. The running "
@@ -95,12 +95,12 @@ static void text_is_refused_in_words_at_every_allocation(void **state)
 
 	(void)state;
 	add_overrides(&input, overrides, ARRAY_LEN(overrides));
-	assert_true(fail_each(&input, CONFIG_PLAIN, true) > 100);
-	assert_true(fail_each(&input, CONFIG_JSON, true) > 100);
+	assert_true(fail_each(&input, CONFIG_STYLE_PLAIN, true) > 100);
+	assert_true(fail_each(&input, CONFIG_STYLE_JSON, true) > 100);
 	config_input_free(&input);
 	input = input_of_text(bad_file, "t.ini");
 	add_overrides(&input, overrides, ARRAY_LEN(overrides));
-	assert_true(fail_each(&input, CONFIG_PLAIN, false) > 100);
+	assert_true(fail_each(&input, CONFIG_STYLE_PLAIN, false) > 100);
 	config_input_free(&input);
 }
 
@@ -125,7 +125,7 @@ static void files_are_given_back_at_every_allocation(void **state)
 	assert_int_equal(config_input_add_path(&input, "d"), 0);
 	lowest = dup(0);
 	assert_int_equal(close(lowest), 0);
-	assert_true(fail_each(&input, CONFIG_PLAIN, true) > 200);
+	assert_true(fail_each(&input, CONFIG_STYLE_PLAIN, true) > 200);
 	config_input_free(&input);
 	after = dup(0);
 	assert_int_equal(after, lowest); /* no descriptor stayed open */

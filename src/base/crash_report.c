@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * last_words.c - what a daemon writes when a failed check or a fatal signal ends it.
+ * crash_report.c - what a daemon writes when a failed check or a fatal signal ends it.
  *
  * Owns the handlers of fatal signals and their stacks; borrows the targets. A handler calls only what
  * signal-safety(7) allows, and backtrace(3) after the first line. Nothing that hangs delays the end for long:
  * an alarm is set before the first write.
  */
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 
 #include "weir/base/check.h"
 #include "backtrace.h"
-#include "last_text.h"
+#include "crash_text.h"
 
 /* The longest that a hung disk or reader can delay the end. */
 #define PATIENCE_S 2
@@ -36,10 +36,10 @@ static const struct fatal {
 } fatals[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGILL, "SIGILL"}, {SIGFPE, "SIGFPE"},
 	      {SIGABRT, "SIGABRT"}};
 
-_Thread_local uint64_t last_words_at;
+_Thread_local uint64_t crash_report_at;
 
 static _Thread_local char signal_stack[STACK_BYTES];
-static _Atomic(struct last_words_target *) targets[LAST_WORDS_TARGETS];
+static _Atomic(struct crash_report_target *) targets[CRASH_REPORT_TARGETS];
 static bool begun;
 static atomic_int speaker;            /* the thread that writes; 0 = none yet */
 static volatile sig_atomic_t ends_by; /* the signal */
@@ -93,51 +93,51 @@ static bool may_speak(void)
 
 /* ---- where ---- */
 
-static void put_thread(struct last_text *t)
+static void put_thread(struct crash_text *t)
 {
 	char name[17] = "";
 
 	if (gettid() == getpid()) {
-		last_text_put(t, ", in control");
+		crash_text_put(t, ", in control");
 		return;
 	}
 	(void)prctl(PR_GET_NAME, name);
-	last_text_put(t, ", in ");
-	last_text_put(t, name[0] != '\0' ? name : "a thread without a name");
-	if (last_words_at == 0)
+	crash_text_put(t, ", in ");
+	crash_text_put(t, name[0] != '\0' ? name : "a thread without a name");
+	if (crash_report_at == 0)
 		return;
-	last_text_put(t, ", last session ");
-	last_text_put(t, strncmp(name, "worker ", 7) == 0 ? name + 7 : "?");
-	last_text_put(t, ".");
-	last_text_number(t, last_words_at - 1, 10);
+	crash_text_put(t, ", last session ");
+	crash_text_put(t, strncmp(name, "worker ", 7) == 0 ? name + 7 : "?");
+	crash_text_put(t, ".");
+	crash_text_number(t, crash_report_at - 1, 10);
 }
 
-static void put_backtrace(struct last_text *t)
+static void put_backtrace(struct crash_text *t)
 {
 	void *frames[FRAMES_MAX];
 	const int count = backtrace_take(frames, FRAMES_MAX);
 
-	last_text_put(t, "weir " WEIR_VERSION ", backtrace:");
+	crash_text_put(t, "weir " WEIR_VERSION ", backtrace:");
 	if (count <= FRAMES_OWN)
-		last_text_put(t, " none");
+		crash_text_put(t, " none");
 	for (int i = FRAMES_OWN; i < count; i++) {
-		last_text_put(t, " ");
-		last_text_place(t, (uintptr_t)frames[i]);
+		crash_text_put(t, " ");
+		crash_text_place(t, (uintptr_t)frames[i]);
 	}
 }
 
 /* ---- writing ---- */
 
-static void write_to(const struct last_words_target *target, const char *text)
+static void write_to(const struct crash_report_target *target, const char *text)
 {
 	const int fd = *(const volatile int *)target->fd;
-	struct last_text line;
+	struct crash_text line;
 	socklen_t len = sizeof(int);
 	int type;
 
 	if (fd < 0 || fd == STDERR_FILENO)
 		return;
-	last_text_frame(&line, target->frame, text);
+	crash_text_frame(&line, target->frame, text);
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0) {
 		(void)!write(fd, line.bytes, line.len); /* there is nowhere to report a failure */
 		return;
@@ -151,19 +151,19 @@ static void write_to(const struct last_words_target *target, const char *text)
 
 static void write_stderr(const char *text)
 {
-	struct last_text line;
+	struct crash_text line;
 
-	last_text_begin(&line);
-	last_text_put(&line, "weir: ");
-	last_text_put(&line, text);
-	last_text_end_line(&line);
+	crash_text_begin(&line);
+	crash_text_put(&line, "weir: ");
+	crash_text_put(&line, text);
+	crash_text_end_line(&line);
 	(void)!write(STDERR_FILENO, line.bytes, line.len); /* the core file still says where */
 }
 
 static void write_targets(const char *text)
 {
-	for (unsigned i = 0; i < LAST_WORDS_TARGETS; i++) {
-		const struct last_words_target *t = atomic_load(&targets[i]);
+	for (unsigned i = 0; i < CRASH_REPORT_TARGETS; i++) {
+		const struct crash_report_target *t = atomic_load(&targets[i]);
 
 		if (t != NULL)
 			write_to(t, text);
@@ -172,14 +172,14 @@ static void write_targets(const char *text)
 
 /* Writes what needs no unwinder first, and stderr before files: unwinding a corrupt stack, or a hung disk,
  * may be the end. */
-static void speak(struct last_text *cause)
+static void speak(struct crash_text *cause)
 {
-	struct last_text trace;
+	struct crash_text trace;
 
 	put_thread(cause);
 	write_stderr(cause->bytes);
 	write_targets(cause->bytes);
-	last_text_begin(&trace);
+	crash_text_begin(&trace);
 	put_backtrace(&trace);
 	write_stderr(trace.bytes);
 	write_targets(trace.bytes);
@@ -187,34 +187,34 @@ static void speak(struct last_text *cause)
 
 /* ---- what happened ---- */
 
-static void put_signal(struct last_text *t, const siginfo_t *info)
+static void put_signal(struct crash_text *t, const siginfo_t *info)
 {
 	const char *name = "signal";
 
 	for (size_t i = 0; i < ARRAY_LEN(fatals); i++)
 		if (fatals[i].number == info->si_signo)
 			name = fatals[i].name;
-	last_text_put(t, "ended by ");
-	last_text_put(t, name);
+	crash_text_put(t, "ended by ");
+	crash_text_put(t, name);
 	if (info->si_code > 0) {
-		last_text_put(t, " at address 0x");
-		last_text_number(t, (uintptr_t)info->si_addr, 16);
+		crash_text_put(t, " at address 0x");
+		crash_text_number(t, (uintptr_t)info->si_addr, 16);
 	} else if (info->si_pid != getpid()) {
-		last_text_put(t, " that process ");
-		last_text_number(t, (uint64_t)info->si_pid, 10);
-		last_text_put(t, " sent");
+		crash_text_put(t, " that process ");
+		crash_text_number(t, (uint64_t)info->si_pid, 10);
+		crash_text_put(t, " sent");
 	}
 }
 
 static void on_fatal(int number, siginfo_t *info, void *context)
 {
 	const int err = errno;
-	struct last_text cause;
+	struct crash_text cause;
 
 	(void)context;
 	if (may_speak()) {
 		set_alarm(number);
-		last_text_begin(&cause);
+		crash_text_begin(&cause);
 		put_signal(&cause, info);
 		speak(&cause);
 	}
@@ -224,9 +224,9 @@ static void on_fatal(int number, siginfo_t *info, void *context)
 	errno = err;
 }
 
-void last_words_check(const char *cause)
+void crash_report_cause(const char *cause)
 {
-	struct last_text text;
+	struct crash_text text;
 
 	if (!begun) {
 		write_stderr(cause);
@@ -234,8 +234,8 @@ void last_words_check(const char *cause)
 	}
 	if (may_speak()) {
 		set_alarm(SIGABRT);
-		last_text_begin(&text);
-		last_text_put(&text, cause);
+		crash_text_begin(&text);
+		crash_text_put(&text, cause);
 		speak(&text);
 	}
 	let_end(SIGABRT);
@@ -277,18 +277,18 @@ static void take_fatals(void)
 	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* a blocked fault ends the process silently */
 }
 
-void last_words_begin(void)
+void crash_report_begin(void)
 {
 	void *frame;
 
 	(void)backtrace_take(&frame, 1); /* makes it load its library now */
-	last_text_prepare();
+	crash_text_prepare();
 	handle_fatals();
 	take_fatals();
 	begun = true;
 }
 
-void last_words_thread(const char *name)
+void crash_report_thread(const char *name)
 {
 	char cut[16] = "";
 
@@ -298,20 +298,20 @@ void last_words_thread(const char *name)
 		take_fatals();
 }
 
-void last_words_add(struct last_words_target *t)
+void crash_report_add(struct crash_report_target *t)
 {
-	for (unsigned i = 0; i < LAST_WORDS_TARGETS; i++) {
-		struct last_words_target *free_place = NULL;
+	for (unsigned i = 0; i < CRASH_REPORT_TARGETS; i++) {
+		struct crash_report_target *free_place = NULL;
 
 		if (atomic_compare_exchange_strong(&targets[i], &free_place, t))
 			return;
 	}
 }
 
-void last_words_remove(struct last_words_target *t)
+void crash_report_remove(struct crash_report_target *t)
 {
-	for (unsigned i = 0; i < LAST_WORDS_TARGETS; i++) {
-		struct last_words_target *place = t;
+	for (unsigned i = 0; i < CRASH_REPORT_TARGETS; i++) {
+		struct crash_report_target *place = t;
 
 		(void)atomic_compare_exchange_strong(&targets[i], &place, NULL);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_last_words.c - a broken check and a fatal signal leave two lines in every target, and end the process
- * as they would have without.
+ * test_crash_report.c - a broken check and a fatal signal leave two lines in every target, and end the
+ * process as they would have without.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,11 +22,11 @@
 #include <cmocka.h>
 
 #include "weir/base/check.h"
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 
-#define TEXT_FRAME LAST_WORDS_UTC " alert " LAST_WORDS_TEXT "\n"
-#define JSON_FRAME "{\"ts\":\"" LAST_WORDS_UTC "\",\"message\":\"" LAST_WORDS_TEXT "\"}\n"
-#define SYSLOG_FRAME "<25>" LAST_WORDS_LOCAL " weir[7]: " LAST_WORDS_TEXT "\n"
+#define TEXT_FRAME CRASH_REPORT_UTC " alert " CRASH_REPORT_TEXT "\n"
+#define JSON_FRAME "{\"ts\":\"" CRASH_REPORT_UTC "\",\"message\":\"" CRASH_REPORT_TEXT "\"}\n"
+#define SYSLOG_FRAME "<25>" CRASH_REPORT_LOCAL " weir[7]: " CRASH_REPORT_TEXT "\n"
 
 /* What a child left in each place. */
 struct said {
@@ -53,19 +53,19 @@ static size_t take(int fd, char *out, size_t room)
 
 static void child(void (*body)(void))
 {
-	static struct last_words_target text = {&text_fds[1], TEXT_FRAME};
-	static struct last_words_target json = {&json_fds[1], JSON_FRAME};
-	static struct last_words_target syslog = {&datagram_fds[1], SYSLOG_FRAME};
+	static struct crash_report_target text = {&text_fds[1], TEXT_FRAME};
+	static struct crash_report_target json = {&json_fds[1], JSON_FRAME};
+	static struct crash_report_target syslog = {&datagram_fds[1], SYSLOG_FRAME};
 	const struct rlimit no_core = {0, 0};
 
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	(void)signal(SIGABRT, SIG_DFL);
 	(void)signal(SIGSEGV, SIG_DFL); /* a sanitizer's, or cmocka's */
 	(void)dup2(err_fds[1], STDERR_FILENO);
-	last_words_begin();
-	last_words_add(&text);
-	last_words_add(&json);
-	last_words_add(&syslog);
+	crash_report_begin();
+	crash_report_add(&text);
+	crash_report_add(&json);
+	crash_report_add(&syslog);
 	body();
 	_exit(0);
 }
@@ -159,8 +159,8 @@ static void *crash_in_a_worker(void *arg)
 	(void)arg;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
-	last_words_thread("worker 3");
-	last_words_session(17);
+	crash_report_thread("worker 3");
+	crash_report_session(17);
 	read_nothing();
 	return NULL;
 }
@@ -209,7 +209,7 @@ static void be_sent_a_signal(void)
 static void break_a_check_before_a_target_that_hangs(void)
 {
 	static int fds[2];
-	static struct last_words_target stuck = {&fds[1], TEXT_FRAME};
+	static struct crash_report_target stuck = {&fds[1], TEXT_FRAME};
 	const char byte = 0;
 
 	if (pipe(fds) != 0)
@@ -218,7 +218,7 @@ static void break_a_check_before_a_target_that_hangs(void)
 	while (write(fds[1], &byte, 1) == 1)
 		continue;
 	(void)fcntl(fds[1], F_SETFL, 0);
-	last_words_add(&stuck);
+	crash_report_add(&stuck);
 	check(fds[0] < 0);
 }
 
@@ -257,7 +257,7 @@ static void fault_has_its_address_and_its_own_exit_status(void **state)
 	assert_int_equal(WTERMSIG(status), SIGSEGV);
 	expect_everywhere(&said, "ended by SIGSEGV at address 0x40, in control");
 	/* The function is in this program; its place is what addr2line(1) takes. */
-	assert_non_null(strstr(said.err, " test_base_last_words+0x"));
+	assert_non_null(strstr(said.err, " test_base_crash_report+0x"));
 }
 
 static void full_stack_leaves_room_for_the_words(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * crosscheck.c - checks what a single line cannot show: names, references, addresses used twice.
+ * validate.c - checks what a single line cannot show: names, references, addresses used twice.
  *
  * Also runs when single lines were wrong, so that one run shows every mistake; consequences of an error
  * already reported are not reported again. Main thread.
@@ -16,7 +16,7 @@ static bool is_frontend(const struct proxy *p)
 	return (p->section->kind & (IN_FRONTEND | IN_LISTEN)) != 0;
 }
 
-static void check_section_names(struct build *b)
+static void validate_section_names(struct build *b)
 {
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		struct proxy *p = &b->proxies[i];
@@ -38,7 +38,7 @@ static void check_section_names(struct build *b)
 	}
 }
 
-static void check_server_names(struct build *b, const struct proxy *p)
+static void validate_server_names(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 1; i < p->server_count; i++) {
 		for (size_t j = 0; j < i; j++) {
@@ -95,7 +95,7 @@ static const struct proxy *refer(struct build *b, const char *name, struct at at
 	return target;
 }
 
-static void check_frontend(struct build *b, struct proxy *p)
+static void validate_frontend(struct build *b, struct proxy *p)
 {
 	const struct section *s = p->section;
 	const char *word = section_word(s->kind);
@@ -126,7 +126,7 @@ static void check_frontend(struct build *b, struct proxy *p)
 	}
 }
 
-static void check_backend(struct build *b, const struct proxy *p)
+static void validate_backend(struct build *b, const struct proxy *p)
 {
 	const struct section *s = p->section;
 
@@ -191,7 +191,7 @@ static void report_bind(struct build *b, struct at at, struct at first)
 }
 
 /* Is the address of bind `n` of proxy `i` used earlier? Reports the first place. */
-static void check_bind(struct build *b, size_t i, size_t n)
+static void validate_bind(struct build *b, size_t i, size_t n)
 {
 	const struct proxy *p = &b->proxies[i];
 
@@ -211,7 +211,7 @@ static void check_bind(struct build *b, size_t i, size_t n)
 	}
 }
 
-static void check_bind_names(struct build *b, const struct proxy *p)
+static void validate_bind_names(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 1; i < p->bind_count; i++) {
 		for (size_t j = 0; j < i && p->binds[i].name[0] != '\0'; j++) {
@@ -227,7 +227,7 @@ static void check_bind_names(struct build *b, const struct proxy *p)
 }
 
 /* A configuration that does nothing is a mistake, unless its sections had errors. */
-static void check_any_frontend(struct build *b)
+static void validate_any_frontend(struct build *b)
 {
 	struct at whole = {.source = b->doc->sources[0]};
 
@@ -241,26 +241,26 @@ static void check_any_frontend(struct build *b)
 	diag_hint(b->diag, "no [listen] and no [frontend]");
 }
 
-void build_crosscheck(struct build *b)
+void build_validate(struct build *b)
 {
-	check_section_names(b);
+	validate_section_names(b);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		struct proxy *p = &b->proxies[i];
 
 		for (size_t n = 0; n < p->bind_count; n++)
-			check_bind(b, i, n);
-		check_bind_names(b, p);
-		check_server_names(b, p);
+			validate_bind(b, i, n);
+		validate_bind_names(b, p);
+		validate_server_names(b, p);
 		if (p->duplicate)
 			continue;
 		if (is_frontend(p))
-			check_frontend(b, p);
+			validate_frontend(b, p);
 		else
-			check_backend(b, p);
+			validate_backend(b, p);
 	}
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		if (!b->proxies[i].duplicate)
-			build_check_options(b, &b->proxies[i]);
+			build_validate_options(b, &b->proxies[i]);
 	}
-	check_any_frontend(b);
+	validate_any_frontend(b);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor_checks.c - one function per row of doctor.tbl.h: facts and a wish in, a verdict out.
+ * doctor_items.c - one function per row of doctor.tbl.h: facts and a wish in, a verdict out.
  *
  * A configured value that is not available is a warning; an automatic one that could be higher is a hint.
  * Pure: reads nothing. Main thread.
@@ -23,9 +23,9 @@
 typedef unsigned long long ull;
 
 /* Texts that are too long are truncated. */
-static void put(char *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void putf(char *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void put(char *to, const char *fmt, ...)
+static void putf(char *to, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -44,11 +44,11 @@ static enum doctor_verdict verdict(bool fine, bool given)
 /* A sysctl that must be at least `wanted`. */
 static void at_least(struct doctor_finding *f, const char *key, uint64_t current, uint64_t wanted, bool given)
 {
-	put(f->wanted, "%llu", (ull)wanted);
+	putf(f->wanted, "%llu", (ull)wanted);
 	if (current == DOCTOR_NONE)
 		return;
-	put(f->current, "%llu", (ull)current);
-	put(f->fix, "sysctl -w %s=%llu", key, (ull)wanted);
+	putf(f->current, "%llu", (ull)current);
+	putf(f->fix, "sysctl -w %s=%llu", key, (ull)wanted);
 	f->verdict = verdict(current >= wanted, given);
 }
 
@@ -60,10 +60,10 @@ static void judge_open_files(const struct doctor_facts *facts, const struct doct
 
 	if (facts->fds_hard == DOCTOR_NONE)
 		return;
-	put(f->current, "%llu (maxconn %llu)", (ull)facts->fds_hard, (ull)wish->maxconn);
-	put(f->wanted, "%llu", (ull)wanted);
-	put(f->fix, "LimitNOFILE=%llu in the unit ('systemctl edit weir'), or 'ulimit -n %llu' before it",
-	    (ull)wanted, (ull)wanted);
+	putf(f->current, "%llu (maxconn %llu)", (ull)facts->fds_hard, (ull)wish->maxconn);
+	putf(f->wanted, "%llu", (ull)wanted);
+	putf(f->fix, "LimitNOFILE=%llu in the unit ('systemctl edit weir'), or 'ulimit -n %llu' before it",
+	     (ull)wanted, (ull)wanted);
 	f->verdict = verdict(facts->fds_hard >= wanted, !small);
 }
 
@@ -91,10 +91,10 @@ static void judge_pages(const struct doctor_facts *facts, const struct doctor_wi
 			uint64_t limit, struct doctor_finding *f)
 {
 	if (!wish->splice || facts->limits.pipes_privileged || limit == 0) {
-		put(f->current, "%s",
-		    !wish->splice		     ? "not used (splice is off)"
-		    : facts->limits.pipes_privileged ? "no limit for this process (CAP_SYS_RESOURCE)"
-						     : "no limit");
+		putf(f->current, "%s",
+		     !wish->splice		      ? "not used (splice is off)"
+		     : facts->limits.pipes_privileged ? "no limit for this process (CAP_SYS_RESOURCE)"
+						      : "no limit");
 		f->verdict = DOCTOR_OK;
 		return;
 	}
@@ -120,7 +120,7 @@ static void judge_pipe_max(const struct doctor_facts *facts, const struct doctor
 		at_least(f, "fs.pipe-max-size", facts->limits.pipe_max_bytes, wish->pipe_bytes, true);
 		return;
 	}
-	put(f->current, "%llu (no limit for this process)", (ull)facts->limits.pipe_max_bytes);
+	putf(f->current, "%llu (no limit for this process)", (ull)facts->limits.pipe_max_bytes);
 	f->verdict = DOCTOR_OK;
 }
 
@@ -144,27 +144,27 @@ static void judge_ports(const struct doctor_facts *facts, const struct doctor_wi
 	const uint64_t most = 65535 - 1024 + 1;
 	uint64_t have;
 
-	put(f->wanted, "%llu ports", (ull)wish->ports);
+	putf(f->wanted, "%llu ports", (ull)wish->ports);
 	if (facts->port_low == DOCTOR_NONE)
 		return;
 	have = facts->port_high - facts->port_low + 1;
-	put(f->current, "%llu to %llu: %llu ports", (ull)facts->port_low, (ull)facts->port_high, (ull)have);
+	putf(f->current, "%llu to %llu: %llu ports", (ull)facts->port_low, (ull)facts->port_high, (ull)have);
 	if (wish->ports > most)
-		put(f->fix, "more servers, or the same server again with another source=; and "
-			    "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
+		putf(f->fix, "more servers, or the same server again with another source=; and "
+			     "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
 	else
-		put(f->fix, "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
+		putf(f->fix, "sysctl -w net.ipv4.ip_local_port_range='1024 65535'");
 	f->verdict = verdict(have >= wish->ports, wish->maxconn_given);
 }
 
 static void judge_tw_reuse(const struct doctor_facts *facts, const struct doctor_wish *wish,
 			   struct doctor_finding *f)
 {
-	put(f->wanted, "1 or 2");
+	putf(f->wanted, "1 or 2");
 	if (facts->tw_reuse == DOCTOR_NONE)
 		return;
-	put(f->current, "%llu", (ull)facts->tw_reuse);
-	put(f->fix, "sysctl -w net.ipv4.tcp_tw_reuse=1");
+	putf(f->current, "%llu", (ull)facts->tw_reuse);
+	putf(f->fix, "sysctl -w net.ipv4.tcp_tw_reuse=1");
 	f->verdict = verdict(facts->tw_reuse != 0 || wish->ports == 0, false);
 }
 
@@ -176,9 +176,9 @@ static void judge_congestion(const struct doctor_facts *facts, const struct doct
 	(void)wish;
 	if (facts->congestion[0] == '\0')
 		return;
-	put(f->current, "%.31s (available: %.100s)", facts->congestion, facts->congestion_available);
-	put(f->wanted, bbr ? "bbr with net.core.default_qdisc=fq" : "any");
-	put(f->fix, "sysctl -w net.core.default_qdisc=fq");
+	putf(f->current, "%.31s (available: %.100s)", facts->congestion, facts->congestion_available);
+	putf(f->wanted, bbr ? "bbr with net.core.default_qdisc=fq" : "any");
+	putf(f->fix, "sysctl -w net.core.default_qdisc=fq");
 	f->verdict = verdict(!bbr || facts->qdisc[0] == '\0' || strcmp(facts->qdisc, "fq") == 0, false);
 }
 
@@ -186,16 +186,18 @@ static void judge_congestion(const struct doctor_facts *facts, const struct doct
 static void fix_io_uring(const struct doctor_facts *facts, struct doctor_finding *f)
 {
 	if (facts->io_uring_disabled == 1 || facts->io_uring_disabled == 2)
-		put(f->fix, "sysctl -w kernel.io_uring_disabled=0, or driver = epoll in [global]");
+		putf(f->fix, "sysctl -w kernel.io_uring_disabled=0, or driver = epoll in [global]");
 	else if (facts->ring_err == -ENOMEM && facts->locked_max != DOCTOR_NONE)
-		put(f->fix, "LimitMEMLOCK=infinity in the unit, or ulimit -l %u or more for each worker; or "
-			    "driver = epoll in [global]", URING_LOCKED_KIB);
+		putf(f->fix,
+		     "LimitMEMLOCK=infinity in the unit, or ulimit -l %u or more for each worker; or "
+		     "driver = epoll in [global]",
+		     URING_LOCKED_KIB);
 	else if (facts->ring_err == -EMFILE)
-		put(f->fix, "LimitNOFILE= of the unit, or ulimit -n; or driver = epoll in [global]");
+		putf(f->fix, "LimitNOFILE= of the unit, or ulimit -n; or driver = epoll in [global]");
 	else if (facts->ring_err == -ENFILE)
-		put(f->fix, "sysctl -w fs.file-max=N; or driver = epoll in [global]");
+		putf(f->fix, "sysctl -w fs.file-max=N; or driver = epoll in [global]");
 	else
-		put(f->fix, "driver = epoll in [global]");
+		putf(f->fix, "driver = epoll in [global]");
 }
 
 static void judge_io_uring(const struct doctor_facts *facts, const struct doctor_wish *wish,
@@ -204,12 +206,12 @@ static void judge_io_uring(const struct doctor_facts *facts, const struct doctor
 	const bool usable = facts->ring_tried && facts->ring_err == 0;
 
 	if (wish->ring)
-		put(f->wanted, "usable, for driver = %s", wish->ring_given ? "io_uring" : "auto");
+		putf(f->wanted, "usable, for driver = %s", wish->ring_given ? "io_uring" : "auto");
 	else
-		put(f->wanted, "any: epoll is used");
+		putf(f->wanted, "any: epoll is used");
 	if (!facts->ring_tried)
 		return;
-	put(f->current, "%susable%s%s", usable ? "" : "not ", usable ? "" : ": ", facts->ring_why);
+	putf(f->current, "%susable%s%s", usable ? "" : "not ", usable ? "" : ": ", facts->ring_why);
 	fix_io_uring(facts, f);
 	f->verdict = verdict(usable || !wish->ring, wish->ring_given);
 }
@@ -221,14 +223,14 @@ static void fix_memory(uint64_t maxconn, uint64_t wanted, uint64_t machine, bool
 	const uint64_t wanted_mib = (wanted >> 20) + 1;
 
 	if (!limited)
-		put(f->fix, "maxconn = %llu in [global], or more memory for this machine", (ull)maxconn);
+		putf(f->fix, "maxconn = %llu in [global], or more memory for this machine", (ull)maxconn);
 	else if (machine != DOCTOR_NONE && wanted_mib > machine >> 20)
-		put(f->fix,
-		    "maxconn = %llu in [global], or a machine with more memory and a larger MemoryMax=",
-		    (ull)maxconn);
+		putf(f->fix,
+		     "maxconn = %llu in [global], or a machine with more memory and a larger MemoryMax=",
+		     (ull)maxconn);
 	else
-		put(f->fix, "maxconn = %llu in [global], or MemoryMax=%lluM in the unit", (ull)maxconn,
-		    (ull)wanted_mib);
+		putf(f->fix, "maxconn = %llu in [global], or MemoryMax=%lluM in the unit", (ull)maxconn,
+		     (ull)wanted_mib);
 }
 
 static void judge_memory(const struct doctor_facts *facts, const struct doctor_wish *wish,
@@ -239,13 +241,13 @@ static void judge_memory(const struct doctor_facts *facts, const struct doctor_w
 	const uint64_t base = LIMITS_BASE_BYTES + wish->workers * LIMITS_WORKER_BYTES;
 	const uint64_t wanted = base + wish->maxconn * LIMITS_SESSION_BYTES;
 
-	put(f->wanted, "%llu MiB for %llu idle connections", (ull)(wanted >> 20), (ull)wish->maxconn);
+	putf(f->wanted, "%llu MiB for %llu idle connections", (ull)(wanted >> 20), (ull)wish->maxconn);
 	if (have == DOCTOR_NONE)
 		return;
 	if (have < machine)
-		put(f->current, "%llu MiB (%s)", (ull)(have >> 20), facts->limits.group_file);
+		putf(f->current, "%llu MiB (%s)", (ull)(have >> 20), facts->limits.group_file);
 	else
-		put(f->current, "%llu MiB", (ull)(have >> 20));
+		putf(f->current, "%llu MiB", (ull)(have >> 20));
 	fix_memory(have > base ? (have - base) / LIMITS_SESSION_BYTES : 1, wanted, machine, have < machine,
 		   f);
 	f->verdict = verdict(have >= wanted, wish->maxconn_given);
@@ -258,17 +260,17 @@ static void judge_cpus(const struct doctor_facts *facts, const struct doctor_wis
 	const bool throttled = quota != DOCTOR_NONE && (uint64_t)wish->workers * 1000 >= quota + 1000;
 	uint64_t fitting;
 
-	put(f->wanted, "%u for %u worker%s", wish->workers, wish->workers, wish->workers == 1 ? "" : "s");
+	putf(f->wanted, "%u for %u worker%s", wish->workers, wish->workers, wish->workers == 1 ? "" : "s");
 	if (facts->cpus == DOCTOR_NONE)
 		return;
 	fitting = throttled ? (quota >= 1000 ? quota / 1000 : 1) : facts->cpus;
 	if (quota != DOCTOR_NONE)
-		put(f->current, "%llu, with a quota of %llu.%llu (control group)", (ull)facts->cpus,
-		    (ull)(quota / 1000), (ull)(quota % 1000 / 100));
+		putf(f->current, "%llu, with a quota of %llu.%llu (control group)", (ull)facts->cpus,
+		     (ull)(quota / 1000), (ull)(quota % 1000 / 100));
 	else
-		put(f->current, "%llu", (ull)facts->cpus);
-	put(f->fix, "threads = %llu in [global]%s", (ull)fitting,
-	    throttled ? ", or a larger CPUQuota= (beyond it the kernel stops all workers at once)" : "");
+		putf(f->current, "%llu", (ull)facts->cpus);
+	putf(f->fix, "threads = %llu in [global]%s", (ull)fitting,
+	     throttled ? ", or a larger CPUQuota= (beyond it the kernel stops all workers at once)" : "");
 	f->verdict = verdict(!throttled && wish->workers <= facts->cpus, throttled);
 }
 
@@ -280,7 +282,7 @@ static void judge_conntrack(const struct doctor_facts *facts, const struct docto
 			 wish->maxconn_given);
 		return;
 	}
-	put(f->current, "not loaded");
+	putf(f->current, "not loaded");
 	f->verdict = DOCTOR_OK;
 }
 
@@ -288,22 +290,22 @@ static void judge_low_port(const struct doctor_facts *facts, const struct doctor
 			   struct doctor_finding *f)
 {
 	if (wish->low_port == 0) {
-		put(f->current, "not needed");
-		put(f->wanted, "no bind is below 1024");
+		putf(f->current, "not needed");
+		putf(f->wanted, "no bind is below 1024");
 		f->verdict = DOCTOR_OK;
 		return;
 	}
-	put(f->wanted, "port %u", wish->low_port);
+	putf(f->wanted, "port %u", wish->low_port);
 	if (facts->unprivileged_port == DOCTOR_NONE && !facts->can_bind_low)
 		return;
 	if (facts->can_bind_low)
-		put(f->current, "any port (CAP_NET_BIND_SERVICE)");
+		putf(f->current, "any port (CAP_NET_BIND_SERVICE)");
 	else
-		put(f->current, "%llu and above", (ull)facts->unprivileged_port);
-	put(f->fix,
-	    "AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit, or "
-	    "sysctl -w net.ipv4.ip_unprivileged_port_start=%u",
-	    wish->low_port);
+		putf(f->current, "%llu and above", (ull)facts->unprivileged_port);
+	putf(f->fix,
+	     "AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit, or "
+	     "sysctl -w net.ipv4.ip_unprivileged_port_start=%u",
+	     wish->low_port);
 	f->verdict = verdict(facts->can_bind_low || wish->low_port >= facts->unprivileged_port, true);
 }
 
@@ -311,16 +313,16 @@ static void judge_fastopen(const struct doctor_facts *facts, const struct doctor
 			   struct doctor_finding *f)
 {
 	if (!wish->tfo) {
-		put(f->current, "not needed");
-		put(f->wanted, "no bind has tfo");
+		putf(f->current, "not needed");
+		putf(f->wanted, "no bind has tfo");
 		f->verdict = DOCTOR_OK;
 		return;
 	}
-	put(f->wanted, "2 or 3");
+	putf(f->wanted, "2 or 3");
 	if (facts->fastopen == DOCTOR_NONE)
 		return;
-	put(f->current, "%llu", (ull)facts->fastopen);
-	put(f->fix, "sysctl -w net.ipv4.tcp_fastopen=3");
+	putf(f->current, "%llu", (ull)facts->fastopen);
+	putf(f->fix, "sysctl -w net.ipv4.tcp_fastopen=3");
 	f->verdict = verdict((facts->fastopen & 2) != 0, true);
 }
 
@@ -328,22 +330,22 @@ static void judge_net_admin(const struct doctor_facts *facts, const struct docto
 			    struct doctor_finding *f)
 {
 	if (wish->net_admin == NULL) {
-		put(f->current, "not needed");
-		put(f->wanted, "no option needs it");
+		putf(f->current, "not needed");
+		putf(f->wanted, "no option needs it");
 		f->verdict = DOCTOR_OK;
 		return;
 	}
-	put(f->wanted, "for %s", wish->net_admin);
-	put(f->current, "%s", facts->can_net_admin ? "held" : "not held");
-	put(f->fix, "AmbientCapabilities=CAP_NET_ADMIN and CapabilityBoundingSet=CAP_NET_ADMIN in the unit "
-		    "('systemctl edit weir')");
+	putf(f->wanted, "for %s", wish->net_admin);
+	putf(f->current, "%s", facts->can_net_admin ? "held" : "not held");
+	putf(f->fix, "AmbientCapabilities=CAP_NET_ADMIN and CapabilityBoundingSet=CAP_NET_ADMIN in the unit "
+		     "('systemctl edit weir')");
 	f->verdict = verdict(facts->can_net_admin, true);
 }
 
-const struct doctor_check doctor_checks[] = {
-#define DOCTOR_CHECK(id, name, about) {name, about, judge_##id},
+const struct doctor_item doctor_items[] = {
+#define DOCTOR_ITEM(id, name, about) {name, about, judge_##id},
 #include "doctor.tbl.h"
-#undef DOCTOR_CHECK
+#undef DOCTOR_ITEM
 };
 
-const size_t doctor_check_count = ARRAY_LEN(doctor_checks);
+const size_t doctor_item_count = ARRAY_LEN(doctor_items);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * last_text.c - builds a line of text where no function of the C library may be called.
+ * crash_text.c - builds a line of text where no function of the C library may be called.
  *
  * Owns the list of modules loaded at start; modules that a name service loads later have no name here.
  */
-#include "last_text.h"
+#include "crash_text.h"
 
 #include <errno.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "weir/base/last_words.h"
+#include "weir/base/crash_report.h"
 
 #define MODULES_MAX 24
 #define MODULE_NAME_MAX 32
@@ -56,7 +56,7 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-void last_text_prepare(void)
+void crash_text_prepare(void)
 {
 	const time_t now = time(NULL);
 	struct tm tm;
@@ -69,13 +69,13 @@ void last_text_prepare(void)
 
 /* ---- pieces ---- */
 
-void last_text_begin(struct last_text *t)
+void crash_text_begin(struct crash_text *t)
 {
 	t->len = 0;
 	t->bytes[0] = '\0';
 }
 
-static void put_byte(struct last_text *t, char c)
+static void put_byte(struct crash_text *t, char c)
 {
 	if (t->len + 1 >= sizeof(t->bytes))
 		return;
@@ -83,14 +83,14 @@ static void put_byte(struct last_text *t, char c)
 	t->bytes[t->len] = '\0';
 }
 
-void last_text_put(struct last_text *t, const char *text)
+void crash_text_put(struct crash_text *t, const char *text)
 {
 	for (; *text != '\0'; text++)
 		put_byte(t, *text);
 }
 
 /* Padded with zeros to `width`. */
-static void put_digits(struct last_text *t, uint64_t n, unsigned base, unsigned width)
+static void put_digits(struct crash_text *t, uint64_t n, unsigned base, unsigned width)
 {
 	char digits[20];
 	unsigned count = 0;
@@ -105,28 +105,28 @@ static void put_digits(struct last_text *t, uint64_t n, unsigned base, unsigned 
 		put_byte(t, digits[--count]);
 }
 
-void last_text_number(struct last_text *t, uint64_t n, unsigned base)
+void crash_text_number(struct crash_text *t, uint64_t n, unsigned base)
 {
 	put_digits(t, n, base, 1);
 }
 
-void last_text_place(struct last_text *t, uintptr_t address)
+void crash_text_place(struct crash_text *t, uintptr_t address)
 {
 	uintptr_t base = 0;
 
 	for (unsigned i = 0; i < module_count; i++) {
 		if (address < modules[i].begin || address >= modules[i].end)
 			continue;
-		last_text_put(t, modules[i].name);
-		last_text_put(t, "+");
+		crash_text_put(t, modules[i].name);
+		crash_text_put(t, "+");
 		base = modules[i].base;
 		break;
 	}
-	last_text_put(t, "0x");
-	last_text_number(t, address - base, 16);
+	crash_text_put(t, "0x");
+	crash_text_number(t, address - base, 16);
 }
 
-void last_text_end_line(struct last_text *t)
+void crash_text_end_line(struct crash_text *t)
 {
 	if (t->len + 1 >= sizeof(t->bytes))
 		t->len--;
@@ -158,7 +158,7 @@ static struct date date_of(int64_t seconds)
 	};
 }
 
-static void put_clock(struct last_text *t, unsigned second)
+static void put_clock(struct crash_text *t, unsigned second)
 {
 	put_digits(t, second / 3600, 10, 2);
 	put_byte(t, ':');
@@ -167,7 +167,7 @@ static void put_clock(struct last_text *t, unsigned second)
 	put_digits(t, second % 60, 10, 2);
 }
 
-static void put_utc(struct last_text *t, const struct timespec *now)
+static void put_utc(struct crash_text *t, const struct timespec *now)
 {
 	const struct date d = date_of(now->tv_sec);
 
@@ -183,17 +183,17 @@ static void put_utc(struct last_text *t, const struct timespec *now)
 	put_byte(t, 'Z');
 }
 
-static void put_local(struct last_text *t, const struct timespec *now)
+static void put_local(struct crash_text *t, const struct timespec *now)
 {
 	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
 					   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 	const struct date d = date_of(now->tv_sec + zone_s);
 
-	last_text_put(t, months[(d.month - 1) % 12]);
+	crash_text_put(t, months[(d.month - 1) % 12]);
 	put_byte(t, ' ');
 	if (d.day < 10)
 		put_byte(t, ' ');
-	last_text_number(t, d.day, 10);
+	crash_text_number(t, d.day, 10);
 	put_byte(t, ' ');
 	put_clock(t, d.second);
 }
@@ -201,9 +201,9 @@ static void put_local(struct last_text *t, const struct timespec *now)
 /* ---- frames ---- */
 
 /* The text may be part of a JSON string, whose end must still fit. */
-static void put_plain(struct last_text *t, const char *text)
+static void put_printable(struct crash_text *t, const char *text)
 {
-	for (; *text != '\0' && t->len < LAST_TEXT_MAX - LAST_WORDS_FRAME_MAX; text++) {
+	for (; *text != '\0' && t->len < CRASH_TEXT_MAX - CRASH_REPORT_FRAME_MAX; text++) {
 		const char c = *text;
 
 		if (c == '"')
@@ -215,19 +215,19 @@ static void put_plain(struct last_text *t, const char *text)
 	}
 }
 
-void last_text_frame(struct last_text *t, const char *frame, const char *text)
+void crash_text_frame(struct crash_text *t, const char *frame, const char *text)
 {
 	struct timespec now = {0};
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* it has no reason to fail */
-	last_text_begin(t);
+	crash_text_begin(t);
 	for (; *frame != '\0'; frame++) {
-		if (*frame == LAST_WORDS_UTC[0])
+		if (*frame == CRASH_REPORT_UTC[0])
 			put_utc(t, &now);
-		else if (*frame == LAST_WORDS_LOCAL[0])
+		else if (*frame == CRASH_REPORT_LOCAL[0])
 			put_local(t, &now);
-		else if (*frame == LAST_WORDS_TEXT[0])
-			put_plain(t, text);
+		else if (*frame == CRASH_REPORT_TEXT[0])
+			put_printable(t, text);
 		else
 			put_byte(t, *frame);
 	}

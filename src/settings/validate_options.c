@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * crosscheck_options.c - checks the options of one section against each other.
+ * validate_options.c - checks the options of one section against each other.
  *
  * Warns about a line that has no effect although it sets something; rejects options that would let anybody
  * claim an address. Values from [defaults] get no warning, because they are meant for other sections too. Nor
@@ -96,7 +96,7 @@ static bool any_proxy_bind(const struct proxy *p)
 }
 
 /* Without a list of trusted clients, "a header or none" means "any address you like". */
-static void check_optional(struct build *b, const struct proxy *p)
+static void validate_optional(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 0; i < p->bind_count; i++) {
 		const struct words *words = &p->bind_words[i];
@@ -110,13 +110,13 @@ static void check_optional(struct build *b, const struct proxy *p)
 	}
 }
 
-static void check_front(struct build *b, struct proxy *p)
+static void validate_front(struct build *b, struct proxy *p)
 {
 	/* A failed bind line may have had the word. */
 	bool binds_known = (p->section->bad & SECTION_BAD_BIND) == 0 && p->bind_count > 0;
 
-	check_optional(b, p);
-	build_check_trust(b, p);
+	validate_optional(b, p);
+	build_validate_trust(b, p);
 	if (binds_known && !any_proxy_bind(p))
 		no_effect(b, p, "trusted", "no bind line has 'accept-proxy'",
 			  "write for example: bind = :443 accept-proxy");
@@ -137,7 +137,7 @@ static void warn_word(struct build *b, const struct proxy *p, size_t i, const ch
 	diag_hint(b->diag, "%s", hint);
 }
 
-static void check_server(struct build *b, const struct proxy *p, size_t i)
+static void validate_server(struct build *b, const struct proxy *p, size_t i)
 {
 	const struct config_server *s = &p->servers[i];
 
@@ -152,7 +152,7 @@ static void check_server(struct build *b, const struct proxy *p, size_t i)
 }
 
 /* The first server without a limit takes every connection: the servers after it get none. */
-static void check_first(struct build *b, const struct proxy *p)
+static void validate_first(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 0; i < p->server_count; i++) {
 		const struct config_server *s = &p->servers[i];
@@ -170,7 +170,7 @@ static void check_first(struct build *b, const struct proxy *p)
 }
 
 /* Options that control health checks or their consequences. */
-static void check_checks(struct build *b, struct proxy *p)
+static void validate_checks(struct build *b, struct proxy *p)
 {
 	static const char hint[] = "add a line such as: check = tcp";
 	static const char *const keys[] = {"check-interval", "check-fast", "check-down",     "check-timeout",
@@ -204,7 +204,7 @@ static bool has_queue(const struct build *b, const struct proxy *p)
 	return false;
 }
 
-static void check_back(struct build *b, struct proxy *p)
+static void validate_back(struct build *b, struct proxy *p)
 {
 	static const char *const queue_keys[] = {"maxqueue", "timeout-queue"};
 
@@ -212,19 +212,19 @@ static void check_back(struct build *b, struct proxy *p)
 	if ((p->section->bad & SECTION_BAD_SERVER) != 0 || p->server_count == 0)
 		return;
 	for (size_t i = 0; i < p->server_count; i++)
-		check_server(b, p, i);
+		validate_server(b, p, i);
 	if (p->set.balance.algorithm == CONFIG_BALANCE_FIRST)
-		check_first(b, p);
-	check_checks(b, p);
+		validate_first(b, p);
+	validate_checks(b, p);
 	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(b, p); i++)
 		no_effect(b, p, queue_keys[i], "no server has a 'maxconn' to wait for",
 			  "add maxconn=N to the servers");
 }
 
-void build_check_options(struct build *b, struct proxy *p)
+void build_validate_options(struct build *b, struct proxy *p)
 {
 	if (p->section->kind != IN_BACKEND)
-		check_front(b, p);
+		validate_front(b, p);
 	if (build_is_backend(p))
-		check_back(b, p);
+		validate_back(b, p);
 }

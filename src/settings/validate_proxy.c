@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * crosscheck_proxy.c - PROXY headers that anybody may send, and options that would believe them.
+ * validate_proxy.c - PROXY headers that anybody may send, and options that would believe them.
  *
  * Warns once per frontend, and names each option that relies on the content of a header: addresses, ports,
  * TLVs. Unix sockets are exempt: their mode and allow-uid determine who may connect. Logging alone is no
@@ -41,7 +41,7 @@ static void flush(struct believers *all)
 	all->count = 0;
 }
 
-static void add(struct believers *all, const char *key, struct config_place place)
+static void add_believer(struct believers *all, const char *key, struct config_place place)
 {
 	if (all->count > 0 && strcmp(all->key, key) != 0)
 		flush(all);
@@ -61,12 +61,12 @@ static void add_option(struct believers *all, const struct proxy *p, const char 
 	check(o != NULL);
 	own = p->from[o - options];
 	if (own != NULL) {
-		add(all, key, build_place(own->key_at));
+		add_believer(all, key, build_place(own->key_at));
 		return;
 	}
 	for (size_t i = 0; i < d->count; i++)
 		if (d->list[i].option == (size_t)(o - options))
-			add(all, key, d->list[i].place);
+			add_believer(all, key, d->list[i].place);
 }
 
 /* ---- options that believe a header ---- */
@@ -75,14 +75,14 @@ static void look_at_servers(struct believers *all, const struct proxy *back)
 {
 	for (size_t i = 0; i < back->server_count; i++)
 		if (back->servers[i].source.client)
-			add(all, "source=client", back->servers[i].place);
+			add_believer(all, "source=client", back->servers[i].place);
 	for (size_t i = 0; i < back->server_count; i++)
 		if (back->servers[i].send_proxy != CONFIG_SEND_PROXY_OFF)
-			add(all, "send-proxy", back->servers[i].place);
+			add_believer(all, "send-proxy", back->servers[i].place);
 	for (size_t i = 0; i < back->server_count; i++) {
 		if (back->servers[i].send_proxy != CONFIG_SEND_PROXY_V2 || !back->servers[i].proxy_pass)
 			continue;
-		add(all, "proxy-v2-options=pass", back->servers[i].place);
+		add_believer(all, "proxy-v2-options=pass", back->servers[i].place);
 		all->passes = true;
 	}
 }
@@ -122,7 +122,7 @@ static void look_at_frontend(struct believers *all, const struct proxy *p)
 		add_option(all, p, "maxconn-per-source");
 	for (size_t i = 0; i < p->route_count; i++)
 		if (p->routes[i].route.src.count > 0 || p->routes[i].route.ports.count > 0)
-			add(all, "use-backend", p->routes[i].place);
+			add_believer(all, "use-backend", p->routes[i].place);
 }
 
 /* ---- clients that are believed ---- */
@@ -155,7 +155,7 @@ static bool names_trusted(const struct proxy *p)
 	return p->set.trusted.count > 0;
 }
 
-void build_check_trust(struct build *b, const struct proxy *p)
+void build_validate_trust(struct build *b, const struct proxy *p)
 {
 	const struct word *w = names_trusted(p) ? NULL : find_open_bind(b, p);
 	struct believers all = {.b = b, .text = ""};
