@@ -2,13 +2,12 @@
  *
  * admission.h - may this client come in, and to which backend does it go?
  *
- * Asked once, when the client's address is known. Where that is the peer's own, the listener asks, so that
- * who is kept out is no session, and has neither a slot of maxconn nor a place of rate-limit. Behind a PROXY
- * header it is the one in it; the listener then asks for `trusted` and allow-uid, and until the header has
- * come maxconn-per-source counts the peer.
- * deny-from goes before allow-from. The client of a Unix socket lies in no network, so both pass it by:
- * allow-uid and the socket's mode are for it.
- * A worker's thread.
+ * Decided once, when the client's address is known. If that is the peer's own address, the listener decides,
+ * so that a client that is kept out never becomes a session, and takes neither a slot of maxconn nor a place
+ * of rate-limit. Behind a PROXY header it is the address in the header; the listener then applies `trusted`
+ * and allow-uid, and until the header has arrived maxconn-per-source counts the peer. deny-from takes
+ * precedence over allow-from. The client of a Unix socket belongs to no network, so both skip it: allow-uid
+ * and the socket's mode apply to it. A worker's thread.
  */
 #ifndef WEIR_ENGINE_ADMISSION_H
 #define WEIR_ENGINE_ADMISSION_H
@@ -25,21 +24,22 @@ struct worker;
 /* May this peer send a PROXY header where one is read? */
 bool admission_trusts(const struct frontend *fe, const struct addr_brief *peer);
 /* Judges a peer by its own address and user. True: it was turned away (counted, logged, reset), and `fd`,
- * which this takes then, is closed. False: it may become a session. For the listener, where
- * frontend->choosy. */
+ * which this then takes, is closed. False: it may become a session. For the listener, if frontend->choosy. */
 bool admission_turn_away(struct worker *w, const struct endpoint *ep, int fd, const struct addr_brief *peer);
-/* The session waits for its PROXY header, which has not come at once: maxconn-per-source counts the peer. One
- * that is over it has a moment only, as the headers of a balancer that opens many may all be on their way. */
+/* The session waits for its PROXY header, which has not arrived at once: maxconn-per-source counts the peer.
+ * A peer over that limit still gets a short time, as the headers of a balancer that opens many connections
+ * may all be in flight. */
 void admission_owes_header(struct session *s);
-/* The time for its header is over. */
+/* The time for the session's header is over. */
 void admission_header_late(struct session *s);
 /* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->backend is the
- * one to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another session
- * of its source to end. */
+ * backend to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another
+ * session of its source to end. */
 bool admission_admit(struct session *s);
-/* Asks that, and goes on: who is let in looks for a server. */
+/* Calls admission_admit() and goes on: an admitted session looks for a server. */
 void admission_enter(struct session *s);
-/* Such a wait is over: `has_place` in its source. Goes on with the session, or refuses it. */
+/* A wait in SESSION_HELD is over. `has_place`: the session has a place in its source, and goes on; otherwise
+ * it is refused. */
 void admission_held_no_more(struct session *s, bool has_place);
 /* Engine-wide state (the tables of maxconn-per-source); control thread. 0 or -ENOMEM. */
 int admission_init(struct engine *e);

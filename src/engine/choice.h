@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * choice.h - which server a session goes to now, and what becomes of it when there is none.
+ * choice.h - which server a session goes to now, and what happens when there is none.
  *
  * A worker's thread.
  */
@@ -10,10 +10,11 @@
 struct server;
 struct session;
 
-/* A place at a server, which is the session's from now on (server_leave()); not at `avoid` unless it is the
- * only one, NULL = any. NULL: the session waits for a place, or is closing as `no-server` wants it. */
+/* Takes a place at a server, which the session owns from now on (server_leave()); not at `avoid` (NULL = any)
+ * unless that is the only server. NULL: the session waits for a place, or is closing as `no-server`
+ * demands. */
 struct server *choice_take(struct session *s, const struct server *avoid);
-/* The same at the server that the session was at last, and at no other. */
+/* The same at the session's last server, and at no other. */
 struct server *choice_take_again(struct session *s);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * evict.h - control ends all sessions that workers have with a server.
  *
- * Control raises a number of the server (`ends`, one for each cause) and signals every worker; each
- * compares that with the number it has done. So an order needs no place in a mailbox, many merge into one
- * walk through the sessions, and none is lost. A walk goes a few sessions in each turn of the loop, so that
- * the others are not kept waiting; an order that comes meanwhile waits for its end. Whoever comes to the
- * server after the walk has begun is not meant. A worker's thread.
+ * Control raises a number of the server (`ends`, one per cause) and signals every worker; each worker
+ * compares it with the number that it has handled. So an order needs no place in a mailbox, many orders merge
+ * into one walk through the sessions, and none is lost. A walk visits a few sessions per turn of the loop, so
+ * that other sessions are not delayed; an order that arrives during a walk waits for its end. Sessions that
+ * come to the server after the walk has begun are not affected. A worker's thread.
  */
 #ifndef WEIR_ENGINE_EVICT_H
 #define WEIR_ENGINE_EVICT_H
@@ -20,26 +20,27 @@ struct worker;
 
 /* What a worker knows of one server. */
 struct eviction {
-	uint32_t done[SERVER_ENDS]; /* the server's numbers, up to which it is done */
-	unsigned due;               /* a bit for each enum server_end, during a walk */
+	uint32_t done[SERVER_ENDS]; /* the server's numbers that this worker has handled */
+	unsigned due;               /* one bit per enum server_end, during a walk */
 };
 
-/* In one turn: so many sessions are ended, so many places looked at. */
+/* Limits for one turn: sessions ended, places visited. */
 #define EVICT_SESSIONS_MAX 16u
 #define EVICT_PLACES_MAX   512u
 
 struct evict_walk {
 	bool running;
-	/* Changes with each walk: a session that has it came to its server since the walk began, or has been
-	 * looked at. When a walk has ended all that are at a server have it; the others get it there. */
+	/* Changes with each walk: a session with this mark came to its server after the walk began, or has
+	 * been visited. At the end of a walk all sessions at a server have it; the others get it when they
+	 * come to one. */
 	bool mark;
 	uint32_t place; /* see session_slab_next() */
 };
 
 /* Makes the worker's array. 0 or -ENOMEM. */
 int evict_init(struct worker *w);
-/* MAIL_EVICT came: ends some of the sessions of all servers whose number is new, and signals its own worker
- * while there may be more. */
+/* MAIL_EVICT arrived: ends some of the sessions of all servers whose number is new, and signals its own
+ * worker while there may be more. */
 void evict_sessions(struct worker *w);
 
 #endif

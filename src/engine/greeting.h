@@ -11,8 +11,8 @@
 
 struct session;
 
-/* The session is connected: puts our header, if its server gets one, and then the bytes that came behind the
- * client's header, in front of the flow to the server. False: the session is closing. */
+/* The session is connected: puts our header, if its server gets one, at the front of the flow to the server,
+ * followed by the bytes that came after the client's header. False: the session is closing. */
 bool greeting_say(struct session *s);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * listener.h - a worker's place at one bound address: accepts, places, pauses.
+ * listener.h - a worker's side of one bound address: accepts, places, pauses.
  *
- * The descriptor is the endpoint's and shared by all workers. A worker's thread, but for
- * `paused_for`, which releasers on other workers read.
+ * The endpoint owns the descriptor, which all workers share. A worker's thread, except for `paused_for`,
+ * which other workers read when they release a slot.
  */
 #ifndef WEIR_ENGINE_LISTENER_H
 #define WEIR_ENGINE_LISTENER_H
@@ -23,32 +23,32 @@ struct worker;
 enum listener_state {
 	LISTENER_ON,
 	LISTENER_LIMITED, /* paused: a limit is reached, or memory is short; clients wait in the backlog */
-	LISTENER_PAUSED,  /* paused: accept failed for want of descriptors or memory; a timer resumes */
-	LISTENER_OFF,     /* draining: for good */
+	LISTENER_PAUSED,  /* paused: accept failed for lack of descriptors or memory; a timer resumes */
+	LISTENER_OFF,     /* draining, for good */
 };
 
 struct listener {
 	struct io_sock sock; /* borrows the endpoint's descriptor */
 	struct io_op accept;
-	struct timer pause; /* set while it is paused for LIMIT_RATE or for a failure */
+	struct timer pause; /* set while it is paused for LIMIT_RATE or after a failure */
 	struct worker *worker;     /* borrows */
 	struct endpoint *endpoint; /* borrows */
 	enum listener_state state;
 	bool reserved;         /* a slot was taken and no client has come for it yet */
-	atomic_int paused_for; /* enum listener_limit; 0 = none of them */
+	atomic_int paused_for; /* enum listener_limit; 0 = none */
 	struct log_limit log;
 };
 
 void listener_init(struct listener *l, struct worker *w, struct endpoint *ep);
-/* Begins to accept. 0 or -errno. */
+/* Starts to accept. 0 or -errno. */
 int listener_start(struct listener *l);
-/* Maxconn or rate-limit may have room again, or memory may be short no longer. */
+/* Maxconn or rate-limit may have room again, or memory may no longer be short. */
 void listener_resume(struct listener *l);
-/* If maxconn or rate-limit has room, wakes the next listener that is paused for want of it. */
+/* If maxconn or rate-limit has room, wakes the next listener that is paused for it. */
 void listener_pass_on(struct listener *l);
-/* Takes who waits already, then never accepts again. */
+/* Takes the clients already queued, then never accepts again. */
 void listener_stop(struct listener *l);
-/* Is an op of it still pending? */
+/* True when neither an op of it is pending nor its timer is set. */
 bool listener_is_idle(const struct listener *l);
 
 #endif

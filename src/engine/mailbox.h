@@ -2,8 +2,8 @@
  *
  * mailbox.h - how other threads talk to a worker: signals that merge, and a ring of letters.
  *
- * Senders: any thread. Reader: the worker. The ring has a spinlock; a full ring refuses, and the
- * sender keeps what it wanted to give away.
+ * Senders: any thread. Reader: the worker. The ring has a spinlock; a full ring refuses a letter, and the
+ * sender keeps it.
  */
 #ifndef WEIR_ENGINE_MAILBOX_H
 #define WEIR_ENGINE_MAILBOX_H
@@ -22,27 +22,27 @@ enum mail_signal {
 	MAIL_RESUME = 1, /* a paused listener may have room */
 	MAIL_DRAIN = 2,  /* accept no more; end with the last session */
 	MAIL_STOP = 4,   /* end all sessions, then end */
-	MAIL_PING = 8,   /* answer that the loop turns */
-	MAIL_GRANTS = 16, /* sessions that waited were given a place at a server */
-	MAIL_EVICT = 32, /* the sessions of some server are to end: its `ends` has the number */
-	MAIL_LOOK = 64, /* a client waits for a session of its source, here perhaps, that is ending */
-	MAIL_PLACES = 128, /* of those who wait for that, somebody has a place, or has none to hope for */
-	MAIL_ASKED = 256, /* control asks for something: see inquiry.h */
+	MAIL_PING = 8,   /* answer, to show that the loop turns */
+	MAIL_GRANTS = 16, /* queued sessions were given a place at a server */
+	MAIL_EVICT = 32, /* the sessions of some server must end: its `ends` holds the number */
+	MAIL_LOOK = 64, /* a client waits for a session of its source, perhaps here, that is ending */
+	MAIL_PLACES = 128, /* a client that waits for that has a place, or none to hope for */
+	MAIL_ASKED = 256, /* control asks for sessions: see inquiry.h */
 };
 
 struct endpoint;
 
 /* An accepted connection, on its way to the worker that serves it. */
 struct letter {
-	int fd;                    /* the reader's from now on */
+	int fd;                    /* the reader owns it from now on */
 	struct endpoint *endpoint; /* borrows */
 	struct addr_brief client;
 };
 
 struct mailbox {
-	struct io_loop *loop; /* borrows: whom to wake */
+	struct io_loop *loop; /* borrows: the loop to wake */
 	_Alignas(64) atomic_uint signals;
-	atomic_bool awake; /* a wake-up is under way already */
+	atomic_bool awake; /* a wake-up is already under way */
 	struct spinlock lock;
 	uint32_t head;
 	uint32_t tail;
@@ -53,13 +53,13 @@ struct mailbox {
 void mailbox_init(struct mailbox *m, struct io_loop *loop);
 /* Any thread. */
 void mailbox_signal(struct mailbox *m, enum mail_signal signal);
-/* False when the ring is full or closed; nothing was taken then. Any thread. */
+/* False when the ring is full or closed; nothing was taken in that case. Any thread. */
 bool mailbox_send(struct mailbox *m, const struct letter *letter);
 /* Reader: the signals since the last call. Call before mailbox_take(). */
 unsigned mailbox_signals(struct mailbox *m);
 /* Reader: the oldest letter; false when there is none. */
 bool mailbox_take(struct mailbox *m, struct letter *out);
-/* Reader: takes no letters any more; false when there are some still. */
+/* Reader: accepts no more letters; false, and it stays open, when some are left. */
 bool mailbox_close(struct mailbox *m);
 
 #endif

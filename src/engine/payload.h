@@ -2,7 +2,7 @@
  *
  * payload.h - which bytes of a session count as its client's.
  *
- * Our own PROXY header is in the flow's account, but in no figure that a person sees. A worker's thread.
+ * Our own PROXY header is in the flow's accounting, but in no figure that a person sees. A worker's thread.
  */
 #ifndef WEIR_ENGINE_PAYLOAD_H
 #define WEIR_ENGINE_PAYLOAD_H
@@ -11,7 +11,7 @@
 
 struct session;
 
-/* Bytes of the client's that went to the server: all that went but our header. */
+/* Bytes of the client that went to the server: all bytes except our header. */
 uint64_t payload_to_server(const struct session *s);
 
 #endif

@@ -9,14 +9,14 @@ struct server;
 struct session;
 struct worker;
 
-/* Lets the session, whose wait has begun (queued_ns), stand in the queue for `server`, NULL = any of its
- * backend. 0, or -errno: there is no place. */
+/* Puts the session, whose wait has begun (queued_ns), into the queue for `server`, NULL = any of its backend.
+ * 0, or -errno: there is no room. */
 int queueing_enter(struct session *s, struct server *server);
 /* Ends the wait, granted or not; harmless when it does not wait. */
 void queueing_leave(struct session *s);
-/* A place at `server` is the session's, or is given back by this. */
+/* The session takes the place at `server`, or gives it back here. */
 typedef void queueing_served(struct session *s, struct server *server);
-/* The worker was told that places were given: takes them up. */
+/* The worker was notified that places were granted: passes them to `served`. */
 void queueing_take(struct worker *w, queueing_served *served);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * record.h - what a worker tells of its sessions: to the log when one ends, to `show sess` while it lives.
+ * record.h - what a worker reports about its sessions: to the log when one ends, to `show sess` while it
+ * lives.
  *
  * A worker's thread.
  */
@@ -14,9 +15,9 @@ struct endpoint;
 struct session;
 struct worker;
 
-/* One log record for an ended session; of those that were never let in, only some. */
+/* Logs one record for an ended session; for sessions that were never let in, only for some. */
 void record_session_end(const struct session *s);
-/* The same for a client that never was a session. */
+/* The same for a client that never became a session. */
 void record_turned_away(struct worker *w, const struct endpoint *ep, const struct addr_brief *client,
 			enum close_reason why);
 /* The facts of a session that is not free. */

@@ -8,7 +8,7 @@
  *
  * Each state may go to CLOSING; a session that closes is freed at the turn's end.
  *
- * session_close() (session_end.h) is the one exit; session_set_state() the one place that changes the state.
+ * session_close() (session_end.h) is the only exit; only session_set_state() changes the state.
  * Freed by the worker at the end of a turn, when no op is pending. At most 512 bytes with its
  * share of the timer heap. A worker's thread.
  */
@@ -29,9 +29,9 @@ enum side_name { SIDE_CLIENT, SIDE_SERVER };
 
 /* How a side's socket is closed. */
 enum side_end {
-	SIDE_CLOSE,         /* close(2): FIN behind what was written */
+	SIDE_CLOSE,         /* close(2): FIN after what was written */
 	SIDE_RESET,         /* RST at once */
-	SIDE_DELIVER_RESET, /* RST when all that was written is acknowledged */
+	SIDE_DELIVER_RESET, /* RST once all that was written is acknowledged */
 };
 
 struct side {
@@ -43,41 +43,41 @@ struct session {
 	struct timer timer;
 	struct worker *worker;     /* borrows, for its lifetime */
 	struct endpoint *endpoint; /* borrows */
-	struct backend *backend;   /* borrows; the frontend's default one until admission has chosen */
+	struct backend *backend;   /* borrows; the frontend's default until admission has chosen */
 	struct server *server;     /* borrows; NULL before the first pick */
 	struct session_extra *extra; /* owns; NULL unless needed, see extra.h */
 	struct side sides[2];
 	struct flow flows[2];
 	struct addr_brief client;
 	int64_t accepted_ns;
-	int64_t last_ns; /* a byte moved, in either direction; before that: the try began */
+	int64_t last_ns; /* when a byte last moved, in either direction; before that: when the try began */
 	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
-	uint32_t number;      /* of this worker's sessions, for log lines */
+	uint32_t number;      /* among this worker's sessions, for log lines */
 	uint32_t unacked[2];  /* of each side's send queue: at the close; before that, when it seemed idle */
 	uint32_t half_mark;   /* bytes_out of the other flow when the first source ended (the low bits) */
-	uint32_t before_us;   /* from accept to the first try, without queues */
-	uint32_t connect_us;  /* 1 + how long the tries took, without queues; 0 = it never was connected */
+	uint32_t before_us;   /* time from accept to the first try, without queues */
+	uint32_t connect_us;  /* 1 + time that the tries took, without queues; 0 = never connected */
 	uint8_t state;        /* enum session_state */
-	uint8_t reason;       /* enum close_reason; right once something failed or it closes */
+	uint8_t reason;       /* enum close_reason; valid once something failed or it closes */
 	uint8_t log_state;    /* the state in which it began to close */
 	uint8_t tries;
 	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t ends[2]; /* enum side_end */
-	uint8_t last_dir;  /* enum flow_dir: where the last bytes were going */
-	int16_t errors[2]; /* [0]: of the try that is being closed; later, what a flow's splice was told */
+	uint8_t last_dir;  /* enum flow_dir: where the last bytes went */
+	int16_t errors[2]; /* [0]: of the try that is being closed; later, what a flow's splice returned */
 	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
-	bool server_nodelay : 1; /* still to be set, before the second write */
+	bool server_nodelay : 1; /* TCP_NODELAY is still to be set, before the second write */
 	bool ack_waits : 1; /* the ACK of the server's handshake may still be ours to send */
-	bool server_counted : 1; /* in server->sessions */
-	bool backend_counted : 1; /* admitted: in the tally of its backend */
+	bool server_counted : 1; /* counted in server->sessions */
+	bool backend_counted : 1; /* admitted: counted in the tally of its backend */
 	bool looked_at : 1; /* it seemed idle: `unacked` was noted, and fixed_ns says when to look again */
-	bool server_down : 1; /* its server was marked down within this try, whose result is no news */
-	bool halted : 1; /* the wait for acknowledgements has been given up */
-	bool slotless : 1; /* its reservations of maxconn are given back already */
+	bool server_down : 1; /* its server was marked down during this try, whose result no longer matters */
+	bool halted : 1; /* it waits for acknowledgements no more */
+	bool slotless : 1; /* its reservations of maxconn have been given back already */
 	bool evict_mark : 1; /* evict.h */
-	uint8_t sum_mark : 2; /* tallies.h: the last walk that has added its bytes to a sum; 0 = none */
-	bool judged : 1; /* by its own address, which is the client's: nothing speaks against it */
-	uint16_t sources_tried; /* of the server's source addresses, in this try */
+	uint8_t sum_mark : 2; /* tallies.h: the last walk that added its bytes to a sum; 0 = none */
+	bool judged : 1; /* its own address, which is the client's, was judged: no objection */
+	uint16_t sources_tried; /* source addresses of the server tried so far in this try */
 };
 
 _Static_assert(sizeof(struct session) + sizeof(struct timer_entry) <= 512,
@@ -91,9 +91,9 @@ static inline struct session *flow_session(struct flow *f)
 	return container_of(f - f->dir, struct session, flows[0]);
 }
 
-/* Changes the state; which may follow which is checked. */
+/* Changes the state; asserts that the new state may follow the old one. */
 void session_set_state(struct session *s, enum session_state state);
-/* Is it forwarding still? Asked after each step that may have closed it. */
+/* Is it still forwarding? Asked after each step that may have closed it. */
 static inline bool session_is_forwarding(const struct session *s)
 {
 	return s->state == SESSION_FORWARDING;

@@ -11,8 +11,8 @@ struct addr_brief;
 struct endpoint;
 struct worker;
 
-/* Begins a session for an accepted descriptor, which it takes, also on failure. The reservations
- * of its frontend and of the process are the session's from now on. */
+/* Begins a session for an accepted descriptor, whose ownership it takes, even on failure. From now on the
+ * session owns the reservations of its frontend and of the process. */
 void session_start(struct worker *w, struct endpoint *ep, int fd, const struct addr_brief *client);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_deadline.h - until when a session may go on as it is.
+ * session_deadline.h - how long a session may go on as it is.
  *
  * A worker's thread.
  */
@@ -13,9 +13,10 @@
 
 struct session;
 
-/* The next deadline, CLOCK_NEVER = none, and the reason of its end if nothing happens until then. */
+/* The next deadline, CLOCK_NEVER = none, and the reason for the session's end if nothing happens until
+ * then. */
 int64_t session_deadline(const struct session *s, enum close_reason *why);
-/* When timeout-half-closed is over, counted from now. */
+/* When timeout-half-closed expires, counted from now. */
 int64_t session_half_closed_end(const struct session *s);
 /* Sets the timer to the session's next deadline. */
 void session_rearm(struct session *s);

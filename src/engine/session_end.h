@@ -12,20 +12,21 @@
 #include "session.h"
 
 
-/* Ends it: both sides are closed as `s->ends` says by then, RST where nothing else was set. */
+/* Ends the session: both sides are closed as `s->ends` says by then, with RST unless something else was
+ * set. */
 void session_close(struct session *s, enum close_reason reason);
-/* RST, EPIPE, a time-out of the kernel: `err` (negative errno) was seen on a side. What that side
- * sent before is still delivered; what was bound for it is dropped. */
+/* `err` (negative errno) was seen on a side: RST, EPIPE or a timeout of the kernel. What that side sent
+ * before is still delivered; what was bound for it is dropped. */
 void session_side_failed(struct session *s, enum side_name side, int err);
-/* Flow callbacks: the source ended with FIN; FIN was passed on; all from a reset side was written. */
+/* Flow callbacks: the source ended with FIN; FIN was passed on; everything from a reset side was written. */
 void session_flow_ended(struct session *s, const struct flow *f);
 void session_flow_done(struct session *s, struct flow *f);
 void session_flow_delivered(struct session *s);
-/* For the worker that stops, and for the timer: a closing session waits for no acknowledgements. */
+/* For a worker that stops, and for the timer: a closing session waits for acknowledgements no more. */
 void session_hurry(struct session *s);
-/* For the worker, at the end of a turn: moves the close on; true when the session was freed. */
+/* For the worker, at the end of a turn: continues the close; true when the session was freed. */
 bool session_reap(struct session *s);
-/* The server slot of this session is given back. */
+/* Gives back the session's place at its server, if it has one. */
 void session_leave_server(struct session *s);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct timer;
 
-/* The callback of session.timer: ends the session, lets its phase go on, or waits again. */
+/* The callback of session.timer: ends the session, lets its phase continue, or waits again. */
 void session_timer_fired(struct timer *t);
 
 #endif

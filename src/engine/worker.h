@@ -2,9 +2,9 @@
  *
  * worker.h - one thread, one loop, one core, and all that they own.
  *
- * A worker's things are touched by its own thread. The exceptions, each with the reason why it is safe,
- * are listed in engine.h: mailbox and `asked` (spinlocks), counters and tallies (one writer, relaxed), log
- * ring, `load`, `looked`, `pong`, `has_source_waits` and the listeners' `paused_for` (atomics).
+ * Only a worker's own thread touches its data. engine.h lists the exceptions, each with the reason why it is
+ * safe: mailbox and `asked` (spinlocks), counters and tallies (one writer, relaxed), log ring, `load`,
+ * `looked`, `pong`, `has_source_waits` and the listeners' `paused_for` (atomics).
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -24,7 +24,7 @@
 #include "mailbox.h"
 #include "session_slab.h"
 
-/* In `pong`: it has no loop any more, which is no silence. */
+/* A value of `pong`: the worker has no loop any more, which does not count as silence. */
 #define WORKER_ENDED UINT32_MAX
 
 struct worker {
@@ -34,64 +34,64 @@ struct worker {
 	int cpu; /* -1 = not pinned */
 	pthread_t thread;
 	struct list live;    /* sessions that are not closing */
-	struct list closing; /* sessions to look at at the end of the turn */
-	struct list waiting; /* closing sessions whose ops have not all come back */
+	struct list closing; /* sessions to look at when the turn ends */
+	struct list waiting; /* closing sessions that still have pending ops */
 	struct slab slab;
-	struct slab extras; /* of session_extra, for those that need one */
+	struct slab extras; /* of session_extra, for sessions that need one */
 	struct queue_grants grants; /* sessions here that were given a place */
-	struct list source_waits;   /* sessions here that wait for one of their source to end */
-	struct listener *listeners; /* owns; one for each endpoint */
-	struct picker *pickers;     /* owns; one for each backend */
-	struct tally *tallies;      /* owns; of frontends and servers, see tallies.h */
-	struct eviction *evictions; /* owns; of servers, in the order of tallies */
+	struct list source_waits;   /* sessions here that wait for another of their source to end */
+	struct listener *listeners; /* owns; one per endpoint */
+	struct picker *pickers;     /* owns; one per backend */
+	struct tally *tallies;      /* owns; of frontends, backends and servers, see tallies.h */
+	struct eviction *evictions; /* owns; of servers, indexed like tallies */
 	struct evict_walk evict_walk;
-	uint8_t sum_mark : 2; /* tallies.h: of the last walk that adds up, 1 and 2 by turns; 0 = none */
-	struct timer age;     /* give_back.c; set only while something rests */
-	struct timer baton;         /* after a resume: wakes the next who is paused, if room is left */
+	uint8_t sum_mark : 2; /* tallies.h: the last walk that adds up, 1 and 2 in turn; 0 = none */
+	struct timer age;     /* give_back.c; set only while something is unused */
+	struct timer baton;         /* after a resume: wakes the next paused listener, if room is left */
 	struct log_ring *log;       /* owns */
-	struct log_limit *line_limits; /* owns; in the order of tallies, of lines about one server, or about
-					  * clients that one frontend kept out */
+	struct log_limit *line_limits; /* owns; indexed like tallies; for log lines about one server, or about
+				        * clients that one frontend kept out */
 	struct log_limit shortage_limit;
-	int64_t told_ns; /* control was told that something rests in the pools */
-	int64_t many_told_ns; /* the same, of many sessions */
+	int64_t told_ns; /* when control was notified that the pools hold something unused */
+	int64_t many_told_ns; /* the same, about many sessions */
 	uint32_t next_number;
 	uint32_t sessions;
 	unsigned source_wait_count; /* in source_waits */
-	unsigned look_turns;        /* source_wait.c: to go, of a look for sessions that are ending */
-	uint32_t look_round;        /* what this look answers */
-	bool look_again;            /* another one was asked for meanwhile */
+	unsigned look_turns;        /* source_wait.c: turns left of a look for sessions that are ending */
+	uint32_t look_round;        /* the round that this look answers */
+	bool look_again;            /* another look was requested meanwhile */
 	bool draining;
 	bool stopping;
 	bool deaf; /* has left all listeners */
 	bool finished;
-	bool spawned; /* control's: has a thread */
+	bool spawned; /* for control: it has a thread */
 	struct mailbox mailbox;
 	struct inquiry_list asked;
-	/* Sessions here or on their way here: what placement compares. */
+	/* Sessions here or on their way here: placement compares these. */
 	_Alignas(64) atomic_int load;
-	_Atomic uint32_t pong; /* the last engine_ping() that was answered */
-	_Atomic uint32_t looked; /* the last look_round that it has been through */
+	_Atomic uint32_t pong; /* the last engine_ping() round that was answered */
+	_Atomic uint32_t looked; /* the last look_round that it has completed */
 	atomic_bool has_source_waits;
 	_Alignas(64) struct counters counters;
 };
 
-/* Makes a worker with its loop, not its thread, that has nobody to listen to yet. NULL on failure with
- * `*err` -errno, and all is as it was. */
+/* Makes a worker with its loop but without its thread; it does not listen yet. NULL on failure with `*err`
+ * -errno, and nothing has changed. */
 struct worker *worker_make(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
-/* Its listeners begin to accept. 0, or -errno: some do, so tell it to stop and run it out. */
+/* Its listeners start to accept. 0, or -errno: some have started, so signal it to stop and run it out. */
 int worker_listen(struct worker *w);
-/* Both, for tests, which turn it by themselves. NULL on failure with `*err` -errno. */
+/* Both of these, for tests, which turn the worker themselves. NULL on failure with `*err` -errno. */
 struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
 /* One turn: wait, dispatch, reap, publish. */
 void worker_turn(struct worker *w);
-/* Turns a worker that was told to stop and has no thread until it has ended. */
+/* Turns a worker until it has ended. It must have been told to stop, and have no thread. */
 void worker_run_out(struct worker *w);
 /* Frees a worker whose sessions have all ended. */
 void worker_free(struct worker *w);
-/* Starts the thread; it ends by itself when the worker is finished. 0 or -errno. */
+/* Starts the thread, which ends by itself when the worker is finished. 0 or -errno. */
 int worker_spawn(struct worker *w);
 
-/* lost.c, as io_loop.lost: ends all sessions of the worker, both sides by RST, as nobody knows which bytes
+/* lost.c, as io_loop.lost: ends all sessions of the worker, both sides with RST, as it is unknown which bytes
  * are missing; its listeners go on. */
 void worker_lost(struct io_loop *loop);
 

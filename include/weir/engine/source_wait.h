@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * source_wait.h - a client whose source has as many connections as it may waits for one that is ending.
+ * source_wait.h - a client whose source is at its limit waits for a session of that source that is ending.
  *
- * A client that opens one connection after the other is never over maxconn-per-source, but the FIN of its
- * last one may still be unread, here or at another worker, when the next one is accepted. So clients wait,
- * SOURCE_WAIT_NS at the most, and only while as many of their source are seen to end: each worker that may
- * have such a session first looks at what has come to its sockets. They hold no slot of maxconn meanwhile:
- * each is given that of the session whose place it gets. A worker's thread.
+ * A client that opens one connection after another never exceeds maxconn-per-source, but when its next
+ * connection is accepted, the FIN of the last one may still be unread, here or at another worker. So clients
+ * wait, for SOURCE_WAIT_NS at most, and only while as many sessions of their source are seen to be ending:
+ * each worker that may have such a session first looks at what has arrived on its sockets. Meanwhile they
+ * hold no slot of maxconn: each is given the slot of the session whose place it gets. A worker's thread.
  */
 #ifndef WEIR_ENGINE_SOURCE_WAIT_H
 #define WEIR_ENGINE_SOURCE_WAIT_H
@@ -19,25 +19,25 @@ struct session;
 struct worker;
 
 #define SOURCE_WAIT_NS (50 * NS_PER_MS)
-/* Where all turned out to be in use, nobody of that source begins to wait for so long. */
+/* When all sessions turned out to be in use, no client of that source begins to wait for this long. */
 #define SOURCE_AGAIN_NS (10 * NS_PER_MS)
-/* Of one worker at the same time: each has a descriptor and a session, but no slot. */
+/* Maximum waits of one worker at a time: each has a descriptor and a session, but no slot. */
 #define SOURCE_WAITS_MAX 16
 
-/* The session's source has reached its limit. 0: it waits, in SESSION_HELD. -EAGAIN: there is room again.
- * -EDQUOT: it is to be refused. It has its extra; the caller sets its timer. */
+/* The session's source has reached its limit. 0: the session waits, in SESSION_HELD. -EAGAIN: there is room
+ * again. -EDQUOT: the session must be refused. It must have its extra; the caller sets its timer. */
 int source_wait_begin(struct session *s);
-/* The session closes, or its time is over: it waits no more. True when it has been given a place meanwhile,
- * which is its own now. Harmless for who does not wait. */
+/* The session closes, or its time is over: it waits no more. True when it was given a place meanwhile, which
+ * it now owns. Harmless for a session that does not wait. */
 bool source_wait_end(struct session *s);
 
-/* MAIL_LOOK: somebody waits for a session here that may be ending. */
+/* MAIL_LOOK: a client waits for a session here that may be ending. */
 void source_wait_look(struct worker *w);
-/* The end of a turn in which `w->look_turns` is not 0. */
+/* Called at the end of a turn in which `w->look_turns` is not 0. */
 void source_wait_turned(struct worker *w);
-/* The wait of a session is over: `has_place` in its source. */
+/* The wait of a session is over. `has_place`: it has a place in its source. */
 typedef void source_wait_over(struct session *s, bool has_place);
-/* MAIL_PLACES: somebody here was given a place, or all that were asked have looked. */
+/* MAIL_PLACES: a client here was given a place, or all workers that were asked have looked. */
 void source_wait_take(struct worker *w, source_wait_over *over);
 
 #endif
