@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * choice.c - which server a session goes to now, and what becomes of it when there is none.
+ * choice.c - which server a session goes to now, and what happens when there is none.
  *
- * The algorithm is the picker's, the order of those who wait is the queue's; what is here sees to it that
- * nobody is overtaken, and to the wait of who must wait. Opens nothing. A worker's thread.
+ * The picker has the algorithm, and the queue has the order of waiting sessions; this file makes sure that no
+ * session overtakes another, and lets a session wait that must. Opens nothing. A worker's thread.
  */
 #include "choice.h"
 
@@ -21,7 +21,7 @@
 #include "session_end.h"
 #include "worker.h"
 
-/* Of a client that is closed for want of a server so many bytes are read: close(2) sends RST where some are
+/* How much is read from a client that is closed because no server is usable: close(2) sends RST if bytes are
  * left unread. */
 #define CHOICE_DISCARD_BYTES 4096
 #define CHOICE_DISCARD_TIMES 16
@@ -34,14 +34,14 @@ static struct picker *session_picker(const struct session *s)
 	return &s->worker->pickers[s->backend - e->backends];
 }
 
-/* Has somebody been waiting for a place such as this one? Then it is theirs. */
+/* Are sessions already waiting for a place such as this one? Then it is theirs. */
 static bool is_waited_for(const struct session *s, const struct server *server)
 {
 	return unlikely(queue_is_waiting(s->backend)) ||
 	       unlikely(atomic_load_explicit(&server->queued, memory_order_relaxed) > 0);
 }
 
-/* Chooses a server and takes a place at it, unless it must wait behind others. */
+/* Chooses a server and takes a place at it, unless the session must wait behind others. */
 static enum pick choose_server(struct session *s, const struct server *avoid, struct server **out)
 {
 	struct picker *picker = session_picker(s);
@@ -53,7 +53,7 @@ static enum pick choose_server(struct session *s, const struct server *avoid, st
 	if (pick != PICK_SERVER)
 		return pick;
 	if (!is_waited_for(s, *out)) {
-		/* Who waits is counted when he is given a place. */
+		/* A waiting session is counted when it is given a place. */
 		atomic_fetch_add_explicit(&(*out)->chosen_total, 1, memory_order_relaxed);
 		return PICK_SERVER;
 	}
@@ -63,8 +63,8 @@ static enum pick choose_server(struct session *s, const struct server *avoid, st
 	return PICK_FULL;
 }
 
-/* FIN at once, and what the client has sent, within bounds, is for nobody to have. What comes between this
- * and the close is answered with RST, behind the FIN. */
+/* Sends FIN at once and discards what the client has sent, within bounds. Bytes that arrive between this and
+ * the close are answered with RST, after the FIN. */
 static void end_client(const struct session *s)
 {
 	const int fd = s->sides[SIDE_CLIENT].sock.fd;
@@ -73,7 +73,7 @@ static void end_client(const struct session *s)
 	check(fd >= 0);
 	check(s->sides[SIDE_SERVER].sock.fd < 0);
 	if (sys_shutdown(fd, SHUT_WR) != 0)
-		return; /* it was reset, and hears nothing any more */
+		return; /* it was reset: nothing reaches it any more */
 	for (int i = 0; i < CHOICE_DISCARD_TIMES; i++)
 		if (sys_recv(fd, bin, sizeof(bin), 0) <= 0)
 			return;
@@ -105,10 +105,10 @@ static void wait_in_queue(struct session *s, struct server *server)
 	if (queueing_enter(s, server) != 0)
 		session_close(s, CLOSE_QUEUE_FULL);
 	else
-		session_rearm(s); /* a place may be given already: the news comes by mail */
+		session_rearm(s); /* it may have a place already: mail announces that */
 }
 
-/* No server may be used: what the frontend wants then. */
+/* No server is usable: does what the frontend is configured to do then. */
 static void no_server(struct session *s)
 {
 	switch (s->endpoint->frontend->config->no_server) {

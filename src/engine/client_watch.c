@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * client_watch.c - the client while no server has answered: has it left?
+ * client_watch.c - watches the client until a server has answered: has it left?
  *
- * Reads nothing: a byte that was read could not be given to another server. A worker's thread.
+ * Reads nothing: once read, a byte could not be given to another server. A worker's thread.
  */
 #include "client_watch.h"
 
@@ -15,7 +15,7 @@
 #include "source_leave.h"
 #include "worker.h"
 
-/* What came behind a PROXY header is held already. */
+/* Bytes that came after a PROXY header are already held. */
 static bool has_sent_nothing(const struct session *s)
 {
 	return flow_held(&s->flows[FLOW_TO_SERVER]) == 0 && io_unread(&s->sides[SIDE_CLIENT].sock) == 0;
@@ -28,27 +28,27 @@ bool client_watch_left(const struct session *s)
 	return (sock->bits & (IO_RDHUP | IO_ERR | IO_HUP)) && has_sent_nothing(s);
 }
 
-/* Nobody is being asked, and that may last. */
+/* No server is being tried, and that may last. */
 static bool is_between_servers(const struct session *s)
 {
 	return s->state == SESSION_QUEUED || s->state == SESSION_WAITING;
 }
 
-/* The watch came back before a server had answered: what the client had sent is still delivered. */
+/* The watch ended before a server had answered: what the client had sent is still delivered. */
 static void client_seen(struct io_op *op, int result)
 {
 	struct session *s = flow_session(container_of(op, struct flow, rd));
 
 	crash_report_session(s->number);
-	check(s->state >= SESSION_QUEUED && s->state <= SESSION_WAITING); /* or flow_open() took over */
+	check(s->state >= SESSION_QUEUED && s->state <= SESSION_WAITING); /* else flow_open() took over */
 	if (result < 0 || !(result & IO_WANT_ERR))
-		client_watch(s); /* FIN, or it was cancelled for this */
+		client_watch(s); /* FIN, or cancelled in order to watch for both */
 	else if (has_sent_nothing(s))
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 
-/* FIN is waited for where it may be long until a server answers, and once: who has sent something before it
- * waits for the answer, and can only be reset then. */
+/* FIN is watched for once, and only where it may take long until a server answers. A client that has sent
+ * something before its FIN waits for the answer; after that we watch only for a reset. */
 void client_watch(struct session *s)
 {
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
@@ -68,14 +68,14 @@ void client_watch(struct session *s)
 		check(op->done == client_seen);
 		check(op->kind == IO_READY);
 		if (want & ~op->want)
-			io_cancel(&s->worker->loop, op); /* comes back, and is started for both */
+			io_cancel(&s->worker->loop, op); /* it comes back, and is started again for both */
 		return;
 	}
 	op->done = client_seen;
 	op->kind = IO_READY;
 	op->want = want;
 	r = io_start(&s->worker->loop, op);
-	if (unlikely(r == -ENOMEM)) /* its worker has no ring for the moment */
+	if (unlikely(r == -ENOMEM)) /* its worker has no ring at the moment */
 		session_close(s, CLOSE_NO_RESOURCE);
 	else if (r != IO_PENDING && has_sent_nothing(s))
 		session_close(s, CLOSE_CLIENT_GONE);

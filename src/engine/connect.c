@@ -2,11 +2,10 @@
  *
  * connect.c - from an accepted client to a connected server: the tries, the pauses.
  *
- * A refused or reset connect goes at once to another usable server; the same server is asked again
- * after min(timeout-connect, 1 s). Which server that is, choice.c says; where every place is taken
- * the session waits (queueing.c). No byte of the client is read before a server has answered, so a
- * try costs nothing but time. What is our own shortage never counts against a server. A worker's
- * thread.
+ * After a refused or reset connect, another usable server is tried at once; the same server is tried again
+ * after min(timeout-connect, 1 s). choice.c picks the server; where every place is taken the session waits
+ * (queueing.c). No byte of the client is read before a server has answered, so a try costs nothing but time.
+ * Our own shortage never counts against a server. A worker's thread.
  */
 #include "connect.h"
 
@@ -28,9 +27,9 @@
 #include "session_end.h"
 #include "worker.h"
 
-/* How long the same server is left alone after a failure, at the most. */
+/* Maximum time for which a server is left alone after a failure. */
 #define CONNECT_PAUSE_NS NS_PER_SEC
-/* No event tells of room in a Unix backlog. */
+/* No event reports room in a Unix backlog. */
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
 static void no_socket(struct session *s, int err);
@@ -46,7 +45,7 @@ static struct io_op *connect_op(struct session *s)
 	return &s->flows[FLOW_TO_SERVER].wr;
 }
 
-/* The place has been taken by whoever chose the server. */
+/* Whoever chose the server has already taken the place. */
 static void enter_server(struct session *s, struct server *server)
 {
 	check(server->owner == s->backend);
@@ -59,8 +58,8 @@ static void enter_server(struct session *s, struct server *server)
 
 /* ---- connecting ---- */
 
-/* Since the client was accepted, but for its waits in queues. An hour is more than that takes; the log may
- * say that it was an hour. */
+/* Time since the client was accepted, without its waits in queues. Limited to about an hour, which is more
+ * than it takes. */
 static uint32_t busy_us(const struct session *s)
 {
 	const int64_t waited_ns = s->extra != NULL ? (int64_t)s->extra->wait_ns : 0;
@@ -106,7 +105,7 @@ static int64_t connect_deadline(const struct session *s)
 	return timeout_ns > 0 ? s->last_ns + timeout_ns : CLOCK_NEVER;
 }
 
-/* A connect, or the close of a socket whose connect failed, came back. */
+/* A connect has completed, or the close of a socket whose connect failed. */
 static void connect_done(struct io_op *op, int result)
 {
 	struct session *s = flow_session(container_of(op, struct flow, wr));
@@ -142,7 +141,7 @@ static void try_server(struct session *s, struct server *server)
 	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
 	if (s->tries++ == 0)
-		s->before_us = busy_us(s); /* a PROXY header was awaited */
+		s->before_us = busy_us(s); /* the time may include a wait for a PROXY header */
 	s->server_down = false;
 	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);
@@ -199,7 +198,7 @@ static enum close_reason connect_reason(int err)
 static void wait_before(struct session *s, int64_t pause_ns)
 {
 	check(pause_ns > 0);
-	check(!s->server_counted); /* who waits takes no place from others */
+	check(!s->server_counted); /* a waiting session takes no place from others */
 	session_set_state(s, SESSION_WAITING);
 	s->fixed_ns = s->worker->loop.now_ns + pause_ns;
 	client_watch(s);
@@ -215,7 +214,7 @@ static int64_t pause_ns(const struct session *s)
 	return timeout_ns > 0 && timeout_ns < CONNECT_PAUSE_NS ? timeout_ns : CONNECT_PAUSE_NS;
 }
 
-/* A try after the first one, or the first one. */
+/* The first try, or a later one. */
 static void retry_at(struct session *s, struct server *server)
 {
 	if (s->tries > 0 && server != s->server) {
@@ -225,7 +224,8 @@ static void retry_at(struct session *s, struct server *server)
 	try_server(s, server);
 }
 
-/* `reason`: of its end, if this was the last one. Another server does not end a shortage of our own. */
+/* `reason`: why the session ends, if this was its last try. Another server would not help against a shortage
+ * of our own. */
 static void next_try(struct session *s, enum close_reason reason, bool shortage)
 {
 	struct worker *w = s->worker;
@@ -245,7 +245,7 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 	counter_add(&w->counters.retries, 1);
 	tally_retried(s);
 	session_leave_server(s);
-	/* When every server had its chance, the next round begins after the pause. */
+	/* Once every server has had its chance, the next round begins after the pause. */
 	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !shortage) {
 		struct server *next = choice_take(s, last);
 
@@ -255,7 +255,7 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 			retry_at(s, next);
 			return;
 		}
-		server_leave(next); /* the only one: after the pause */
+		server_leave(next); /* the only one: tried after the pause */
 	}
 	wait_before(s, pause_ns(s));
 }
@@ -274,7 +274,8 @@ static void log_failure(struct session *s, int err)
 		return;
 	if (shortage)
 		log_line(LOG_LEVEL_WARNING,
-			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of it",
+			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of the "
+			 "server",
 			 backend_config(s)->name, s->server->config->name, strerrordesc_np(-err));
 	else
 		log_line(LOG_LEVEL_WARNING, "server %s/%s at %s: connect failed: %s (try %u)",
@@ -282,7 +283,7 @@ static void log_failure(struct session *s, int err)
 			 strerrordesc_np(-err), s->tries);
 }
 
-/* Control is told when a server has failed so often in a row that it may be taken for down. */
+/* Notifies control when a server has failed so many times in a row that it may be taken for down. */
 static void blame_server(struct session *s)
 {
 	const struct engine *e = s->worker->engine;
@@ -294,14 +295,14 @@ static void blame_server(struct session *s)
 		e->notify(e->notify_arg);
 }
 
-/* -ECANCELED: the server was marked down meanwhile, which is neither news nor this try's fault. */
+/* -ECANCELED: the server was marked down meanwhile, which is neither news nor the fault of this try. */
 static void connect_failed(struct session *s, int err)
 {
 	struct io_op *op = connect_op(s);
 
 	check(s->state == SESSION_CONNECTING);
 	check(err < 0);
-	check(err >= INT16_MIN); /* s->errors */
+	check(err >= INT16_MIN); /* it must fit in s->errors */
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (!server_sock_is_shortage(err) && err != -ECANCELED)
 		blame_server(s);
@@ -310,7 +311,7 @@ static void connect_failed(struct session *s, int err)
 	if (s->sides[SIDE_SERVER].sock.fd >= 0) {
 		op->kind = IO_CLOSE;
 		if (io_start(&s->worker->loop, op) == IO_PENDING) {
-			s->fixed_ns = CLOCK_NEVER; /* the close comes back by itself */
+			s->fixed_ns = CLOCK_NEVER; /* the close completes without a deadline */
 			s->errors[0] = (int16_t)err;
 			return;
 		}
@@ -318,7 +319,7 @@ static void connect_failed(struct session *s, int err)
 	next_try(s, connect_reason(err), server_sock_is_shortage(err));
 }
 
-/* No packet was sent: it is ours, whatever it is. Another server may need no such socket. */
+/* No packet was sent: whatever failed is on our side. Another server may not need such a socket. */
 static void no_socket(struct session *s, int err)
 {
 	const bool shortage = server_sock_is_shortage(err);
@@ -343,19 +344,19 @@ static void on_result(struct session *s, int result)
 	}
 	check(result <= 0);
 	if (unlikely(s->server_down)) {
-		connect_failed(s, -ECANCELED); /* nothing was sent: even a success may be given up */
+		connect_failed(s, -ECANCELED); /* nothing was sent: even a success can be given up */
 	} else if (result == 0 && unlikely(server_sock_met_itself(s, op->addr))) {
-		connect_failed(s, -ECONNREFUSED); /* as it would have been at any other port of ours */
+		connect_failed(s, -ECONNREFUSED); /* as on any other port of ours */
 	} else if (result == 0) {
 		connected(s);
 	} else if (result == -EAGAIN) {
 		check(s->sides[SIDE_SERVER].sock.fd >= 0);
-		/* A Unix backlog is full: the same socket may try again, until timeout-connect. */
+		/* The Unix backlog is full: the same socket may try again, until timeout-connect. */
 		s->connect_again = true;
 		s->fixed_ns = s->worker->loop.now_ns + CONNECT_AGAIN_NS;
 		session_rearm(s);
 	} else if (unlikely(result == -EADDRNOTAVAIL) && server_sock_spill(s)) {
-		connect_socket(s); /* at the next source: as deep as there are sources */
+		connect_socket(s); /* from the next source: recursion as deep as there are sources */
 	} else {
 		connect_failed(s, result == -ECANCELED ? -ETIMEDOUT : result);
 	}
@@ -370,16 +371,16 @@ void connect_server_down(struct session *s)
 		return;
 	}
 	s->server_down = true;
-	check(s->connect_again != io_is_pending(op)); /* one of both moves it on */
+	check(s->connect_again != io_is_pending(op)); /* exactly one of the two moves it on */
 	if (s->connect_again) {
 		s->connect_again = false; /* nothing is pending in this pause */
 		connect_failed(s, -ECANCELED);
 	} else if (op->kind == IO_CONNECT) {
-		io_cancel(&s->worker->loop, op); /* comes back to connect_done() */
+		io_cancel(&s->worker->loop, op); /* completes in connect_done() */
 	}
 }
 
-/* Another server may have become usable meanwhile, and the client may have left. */
+/* Meanwhile another server may have become usable, or the client may have left. */
 static void try_after_pause(struct session *s)
 {
 	struct server *next;
@@ -406,10 +407,10 @@ void connect_to_server(struct session *s, struct server *server)
 		server_leave(server);
 		session_close(s, CLOSE_CLIENT_GONE);
 	} else if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {
-		server_leave(server); /* it went while the news was on its way */
+		server_leave(server); /* no longer usable by the time the news arrived */
 		choose_and_try(s);
 	} else if (s->tries > 0 && server == s->server && s->worker->loop.now_ns < again_ns) {
-		server_leave(server); /* it has just failed: somebody else may have more luck */
+		server_leave(server); /* it has just failed: another session may have more luck */
 		wait_before(s, again_ns - s->worker->loop.now_ns);
 	} else {
 		retry_at(s, server);
@@ -423,7 +424,7 @@ void connect_timer(struct session *s)
 		return;
 	}
 	check(s->state == SESSION_CONNECTING);
-	check(s->connect_again != io_is_pending(connect_op(s))); /* one of both moves it on */
+	check(s->connect_again != io_is_pending(connect_op(s))); /* exactly one of the two moves it on */
 	if (s->connect_again) {
 		s->connect_again = false;
 		s->fixed_ns = connect_deadline(s);
@@ -433,5 +434,5 @@ void connect_timer(struct session *s)
 			connect_failed(s, -ETIMEDOUT);
 		return;
 	}
-	io_cancel(&s->worker->loop, connect_op(s)); /* comes back as -ECANCELED */
+	io_cancel(&s->worker->loop, connect_op(s)); /* completes as -ECANCELED */
 }

@@ -2,8 +2,8 @@
  *
  * evict.c - all sessions with a server end: it was marked down, or the administrator wants it so.
  *
- * Owns which orders have been carried out. Who only waits, in a queue or between two tries, has no place
- * at a server and goes on. A worker's thread.
+ * Owns the record of the orders that have been carried out. A session that only waits, in a queue or between
+ * two tries, has no place at a server and goes on. A worker's thread.
  */
 #include "evict.h"
 
@@ -25,7 +25,7 @@ int evict_init(struct worker *w)
 	return w->evictions != NULL ? 0 : -ENOMEM;
 }
 
-/* What is new of one server; true when there is anything. */
+/* Notes what is new for one server; true when anything is. */
 static bool note(struct eviction *ev, const struct server *server)
 {
 	ev->due = 0;
@@ -57,7 +57,7 @@ static bool note_all(struct worker *w)
 	return any;
 }
 
-/* True when there was something to be ended. */
+/* True when the session had to end. */
 static bool evict(struct session *s)
 {
 	const struct engine *e = s->worker->engine;
@@ -110,6 +110,6 @@ void evict_sessions(struct worker *w)
 	if (!w->evict_walk.running && !begin_walk(w))
 		return;
 	look_at_some(w);
-	/* There is more to do; or there may be an order that came meanwhile. */
+	/* More may be left to do, or another order may have arrived meanwhile. */
 	mailbox_signal(&w->mailbox, MAIL_EVICT);
 }

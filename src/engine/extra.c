@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * extra.c - what only some sessions have: made when first needed.
+ * extra.c - what only some sessions have, made when first needed.
  *
  * A worker's thread.
  */

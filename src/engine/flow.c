@@ -2,9 +2,9 @@
  *
  * flow.c - one direction of a session: reads a source, holds what the destination refused, writes.
  *
- * Owns the states, the accounting and the endings of a flow; flow_read.c fills, flow_write.c
- * drains. Never closes a socket, never sets a timer: those are the session's. The rules R1 to R17
- * are told in doc/architecture.md. A worker's thread.
+ * Owns the states, the accounting and the endings of a flow; flow_read.c reads the source, flow_write.c
+ * writes what is held. Never closes a socket and never sets a timer: the session does. doc/architecture.md
+ * explains the rules R1 to R17. A worker's thread.
  */
 #include "flow.h"
 
@@ -19,7 +19,7 @@
 
 static void flow_set_state(struct flow *f, enum flow_state state)
 {
-	/* One row a state: which may follow. */
+	/* One row per state: the states that may follow. */
 	static const uint8_t next[] = {
 		[FLOW_IDLE] = 1 << FLOW_OPEN | 1 << FLOW_DEAD,
 		[FLOW_OPEN] = 1 << FLOW_ENDED | 1 << FLOW_BROKEN | 1 << FLOW_DEAD,
@@ -57,7 +57,7 @@ void flow_count_out(struct flow *f, uint32_t n)
 {
 	struct worker *w = flow_worker(f);
 
-	check(f->state == FLOW_OPEN); /* all others hold nothing */
+	check(f->state == FLOW_OPEN); /* in any other state it holds nothing */
 	f->bytes_out += n;
 	check(f->bytes_out <= f->bytes_in);
 	flow_session(f)->last_ns = w->loop.now_ns;
@@ -71,7 +71,7 @@ void flow_drop_buf(struct flow *f)
 {
 	if (f->buf == NULL)
 		return;
-	check(!io_is_pending(&f->wr)); /* its memory may be the driver's */
+	check(!io_is_pending(&f->wr)); /* its memory may belong to the driver */
 	buf_put(&flow_loop(f)->bufs, f->buf);
 	f->buf = NULL;
 }
@@ -88,7 +88,7 @@ void flow_hold(struct flow *f, struct buf *b, uint32_t more)
 	check(f->bytes_in == f->bytes_out + flow_held(f));
 }
 
-/* Gives the pipe back; one with bytes in it is closed by the pool (R11). */
+/* Returns the pipe; the pool closes one with bytes in it (R11). */
 void flow_drop_pipe(struct flow *f)
 {
 	if (f->pipe == NULL)
@@ -126,7 +126,7 @@ void flow_kill(struct flow *f)
 	f->wr.done = flow_wr_late;
 	io_cancel(loop, &f->rd);
 	io_cancel(loop, &f->wr);
-	/* A write that is pending owns the memory until it comes back: flow_wr_late() drops it. */
+	/* A pending write owns the memory until it comes back: flow_wr_late() drops it. */
 	if (!io_is_pending(&f->wr))
 		flow_drop_buf(f);
 	flow_drop_pipe(f);
@@ -134,7 +134,7 @@ void flow_kill(struct flow *f)
 
 /* ---- endings ---- */
 
-/* The source has ended. With an error seen on it, or by now, the end is a reset. */
+/* The source has ended. If an error was seen on it, or is now, the end is a reset. */
 enum step flow_src_ended(struct flow *f, int err)
 {
 	struct session *s = flow_session(f);
@@ -155,11 +155,11 @@ enum step flow_src_ended(struct flow *f, int err)
 	return STEP_GO;
 }
 
-/* The destination is gone: what is held for it goes too. */
+/* The destination is gone, and with it what is held for it. */
 enum step flow_dst_failed(struct flow *f, int err)
 {
 	check(err < 0);
-	check(err >= -4095); /* a result with a meaning of its own is no error */
+	check(err >= -4095); /* a result with a meaning of its own is not an error */
 	if (err == -ENOBUFS || err == -ENOMEM)
 		session_close(flow_session(f), CLOSE_NO_RESOURCE);
 	else
@@ -167,8 +167,8 @@ enum step flow_dst_failed(struct flow *f, int err)
 	return STEP_WAIT;
 }
 
-/* Nobody reads the source now (its destination is full, or it has ended): a reset of it must be
- * seen all the same. In the epoll driver this costs nothing. */
+/* Nothing reads the source now (its destination is full, or it has ended), but a reset of it must still be
+ * seen. With the epoll driver this costs nothing. */
 enum step flow_watch_src(struct flow *f)
 {
 	struct session *s = flow_session(f);
@@ -185,7 +185,7 @@ enum step flow_watch_src(struct flow *f)
 	return STEP_WAIT;
 }
 
-/* FIN has been passed on, or could not be. */
+/* FIN was passed on, or could not be. */
 static enum step flow_on_shut(struct flow *f, int result)
 {
 	struct session *s = flow_session(f);
@@ -195,7 +195,7 @@ static enum step flow_on_shut(struct flow *f, int result)
 	if (result < 0)
 		return flow_dst_failed(f, result);
 	if (f->state == FLOW_BROKEN) {
-		session_flow_delivered(s); /* the source was reset while the FIN was on its way */
+		session_flow_delivered(s); /* the source was reset while its FIN was being passed on */
 		return STEP_WAIT;
 	}
 	flow_set_state(f, FLOW_DONE);
@@ -203,7 +203,7 @@ static enum step flow_on_shut(struct flow *f, int result)
 	return session_is_forwarding(s) ? flow_watch_src(f) : STEP_WAIT;
 }
 
-/* Everything held is written and the source has ended: pass the ending on. */
+/* Everything held is written and the source has ended: passes the ending on. */
 static enum step flow_finish(struct flow *f)
 {
 	struct session *s = flow_session(f);
@@ -216,7 +216,7 @@ static enum step flow_finish(struct flow *f)
 	}
 	if (f->state != FLOW_ENDED)
 		return STEP_WAIT;
-	/* The last to end needs no shutdown(2): both sides are closed now, which sends the FIN. */
+	/* The last flow to end needs no shutdown(2): both sides are closed now, which sends the FIN. */
 	if (s->flows[!f->dir].state == FLOW_DONE)
 		return flow_on_shut(f, 0);
 	f->wr.kind = IO_SHUTDOWN;
@@ -226,12 +226,12 @@ static enum step flow_finish(struct flow *f)
 
 /* ---- the loop ---- */
 
-/* Waits for a turn of its own, which comes when the events of this turn of the loop have been seen to. */
+/* Waits for a turn of its own, which comes after the events of this turn of the loop have been handled. */
 static enum step ask_turn(struct flow *f, enum io_turn where)
 {
-	check(flow_held(f) == 0); /* what a pipe holds goes with it */
+	check(flow_held(f) == 0); /* a pipe's bytes would be lost with it */
 	flow_drop_pipe(f);
-	/* Timers run before the turn comes: none may end a session whose bytes wait. */
+	/* Timers run before the turn comes: none may end a session that has bytes to read. */
 	flow_session(f)->last_ns = flow_loop(f)->now_ns;
 	io_yield(flow_loop(f), &f->rd, where);
 	return STEP_WAIT;
@@ -241,12 +241,12 @@ static enum step give_way(struct flow *f, enum io_turn where)
 {
 	counter_add(&flow_worker(f)->counters.budget_stops, 1);
 	if (where == IO_TURN_LAST)
-		f->wake_bytes = FLOW_BULK_LEAVE_BYTES; /* a wake-up this long was worth a pipe */
+		f->wake_bytes = FLOW_BULK_LEAVE_BYTES; /* such a long wake-up was worth a pipe */
 	return ask_turn(f, where);
 }
 
-/* The next step reads: it may, or asks for a turn, or has had enough. Who stops only because this turn of
- * the loop has moved its share goes on first in the next one. */
+/* The next step reads, asks for a turn, or stops because the flow has moved enough. A flow that stops only
+ * because this turn of the loop has moved its share goes first in the next one. */
 static enum step flow_fill_in_turn(struct flow *f, unsigned round, bool has_turn)
 {
 	if (flow_src(f)->sock.bits & IO_ENDED)
@@ -265,12 +265,12 @@ static enum step flow_step(struct flow *f, unsigned round, bool has_turn)
 	const uint32_t held = flow_held(f);
 
 	check(f->bytes_in == f->bytes_out + held);
-	/* What is held goes out before anything is read: a pipe is never topped up (R3). */
+	/* What is held is written before anything is read: a pipe is never topped up (R3). */
 	if (held > 0)
 		return io_is_pending(&f->wr) ? STEP_WAIT : flow_drain(f);
 	if (f->state != FLOW_OPEN)
 		return io_is_pending(&f->wr) ? STEP_WAIT : flow_finish(f);
-	/* The watch for errors stands where the read belongs: its end brings us back here. */
+	/* The watch for errors occupies the place of the read: once it has ended, we come back here. */
 	if (io_is_pending(&f->rd)) {
 		io_cancel(flow_loop(f), &f->rd);
 		return STEP_WAIT;
@@ -284,7 +284,7 @@ static void flow_go(struct flow *f, bool has_turn)
 	unsigned round = 0;
 
 	check(f->state != FLOW_IDLE);
-	/* Each round reads or writes; a read and its write are two. */
+	/* Each round reads or writes; a read and its write count as two. */
 	while (session_is_forwarding(s) && f->state != FLOW_DEAD &&
 	       flow_step(f, round / 2, has_turn) == STEP_GO)
 		round++;
@@ -302,15 +302,15 @@ static bool is_watch(const struct io_op *op)
 	return op->kind == IO_READY && (op->want & IO_WANT_ERR);
 }
 
-/* Is a callback on its way that runs it again: of a watch that was cancelled, or of a turn? */
+/* Is a callback on its way that runs the flow again: of a cancelled watch, or of a turn? */
 static bool runs_soon(const struct flow *f)
 {
 	return io_is_pending(&f->rd) && (is_watch(&f->rd) || f->rd.kind == IO_NONE);
 }
 
-/* Most clients speak first, and what they said goes out now, with the ACK that ends the handshake: one packet
- * less, and the server wakes up once. Where nothing was there to be said the server gets its ACK, as it
- * may be the one to speak. */
+/* Most clients speak first: their bytes go out now, together with the ACK that ends the handshake, which
+ * saves a packet, and the server wakes up once. If there was nothing to send, the server gets its ACK, as it
+ * may be the side that speaks first. */
 void flow_ack_server(struct session *s)
 {
 	const struct flow *f = &s->flows[FLOW_TO_SERVER];
@@ -330,9 +330,9 @@ static void flow_rd_done(struct io_op *op, int result)
 	struct session *s = flow_session(f);
 
 	crash_report_session(s->number);
-	check(session_is_forwarding(s)); /* else its end, or its flow's, took over */
+	check(session_is_forwarding(s)); /* otherwise its end, or its flow's, took over */
 	check(f->state != FLOW_DEAD);
-	if (is_watch(op)) { /* of a source that nobody reads, or of the client while the server was asked */
+	if (is_watch(op)) { /* of a source that nothing reads, or of the client while connecting */
 		if (result > 0 && (result & IO_WANT_ERR))
 			session_side_failed(s, flow_src_name(f), -ECONNRESET);
 		flow_run(f);
@@ -359,7 +359,7 @@ static void flow_wr_done(struct io_op *op, int result)
 	}
 	if (op->kind != IO_WRITE || flow_on_written(f, result) == STEP_GO)
 		flow_run(f);
-	/* While it was blocked, only its destination could be late; now the other side can be again. */
+	/* While this flow was blocked, only its destination could be late; now the other side can be, too. */
 	if (session_is_forwarding(s))
 		session_rearm(s);
 }
@@ -379,7 +379,7 @@ void flow_init(struct flow *f, enum flow_dir dir)
 void flow_open(struct flow *f)
 {
 	check(session_is_forwarding(flow_session(f)));
-	check(!io_is_pending(&f->wr)); /* a watch of the source may be, a connect not */
+	check(!io_is_pending(&f->wr)); /* a watch of the source may be, a connect may not */
 	check(f->bytes_out == 0);
 	flow_set_state(f, FLOW_OPEN);
 	f->rd.done = flow_rd_done;
@@ -392,16 +392,16 @@ void flow_source_failed(struct flow *f)
 	switch (f->state) {
 	case FLOW_ENDED:
 	case FLOW_DONE:
-		/* FIN came before the reset, and its passing on may be under way still. */
+		/* FIN came before the reset, and may still be being passed on. */
 		check(flow_held(f) == 0);
 		flow_set_state(f, FLOW_BROKEN);
 		if (!io_is_pending(&f->wr))
 			session_flow_delivered(flow_session(f));
 		break;
 	default:
-		check(f->state != FLOW_DEAD); /* its destination failed before: then the session closes */
-		/* OPEN: the next reads bring the rest and then the end. A read that is pending gets
-		 * it from the event that the reset raises. */
+		check(f->state != FLOW_DEAD); /* its destination failed before: that closes the session */
+		/* OPEN: the next reads bring the remaining bytes and then the end. A pending read gets them
+		 * from the event that the reset raises. */
 		break;
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * flow_read.c - the filling half of a flow: copies small reads, splices bulk ones, and decides
- * which is which.
+ * flow_read.c - the reading half of a flow: copies small reads, splices bulk ones, and decides between the
+ * two.
  *
- * Never waits with a pipe in hand. A worker's thread.
+ * Never waits while holding a pipe. A worker's thread.
  */
 #include <assert.h>
 
@@ -14,7 +14,7 @@
 #include "worker.h"
 
 static_assert(FLOW_BULK_ENTER_TIMES <= UINT8_MAX, "large reads in a row are counted in f->big_reads");
-static_assert(FLOW_BULK_LEAVE_TIMES + 1 < FLOW_NEVER_BULK, "f->bulk tells a count from never");
+static_assert(FLOW_BULK_LEAVE_TIMES + 1 < FLOW_NEVER_BULK, "f->bulk distinguishes a count from never");
 static_assert(FLOW_BULK_LEAVE_BYTES <= FLOW_BULK_ENTER_BYTES, "what makes a flow bulk does not end it");
 static_assert(FLOW_BULK_AT_ONCE_BYTES <= IO_SCRATCH_BYTES, "one read can make a flow bulk");
 static_assert(FLOW_BUDGET_BYTES <= UINT32_MAX - IO_SCRATCH_BYTES,
@@ -29,7 +29,7 @@ bool flow_is_bulk(struct flow *f)
 	return mode == CONFIG_SPLICE_ON || f->bulk != 0;
 }
 
-/* This source cannot be spliced at all: copy for good (R17). */
+/* This source cannot be spliced at all: copy from now on (R17). */
 static void never_bulk(struct flow *f)
 {
 	f->bulk = FLOW_NEVER_BULK;
@@ -63,7 +63,7 @@ static void note_wake_end(struct flow *f)
 		f->bulk = 0;
 }
 
-/* Keeps what the destination refused of a read. */
+/* Keeps the bytes of a read that the destination refused. */
 static enum step keep_rest(struct flow *f, uint32_t from)
 {
 	struct session *s = flow_session(f);
@@ -77,18 +77,18 @@ static enum step keep_rest(struct flow *f, uint32_t from)
 	return STEP_WAIT;
 }
 
-/* Is it known already that no byte follows, and that the end is a plain one? */
+/* Is it already known that no byte follows, and that the end is not a reset? */
 static bool are_last_bytes(struct flow *f)
 {
 	return (flow_src(f)->sock.bits & (IO_ENDED | IO_ERR)) == IO_ENDED && flow_session(f)->failed == 0;
 }
 
-/* Bytes are lent: write them at once; only what is refused is kept. */
+/* The bytes are lent: writes them at once, and keeps only what is refused. */
 static enum step forward_lent(struct flow *f, uint32_t len)
 {
 	int n;
 
-	check(len == f->rd.len); /* io_buf_keep() goes by that */
+	check(len == f->rd.len); /* io_buf_keep() relies on that */
 	check(len <= f->bytes_in - f->bytes_out);
 	flow_before_write(f);
 	f->wr.kind = IO_WRITE;
@@ -122,7 +122,7 @@ static enum step fill_by_copy(struct flow *f)
 {
 	int n;
 
-	check(f->pipe == NULL); /* it would wait with it */
+	check(f->pipe == NULL); /* it would be held during the wait */
 	f->rd.kind = IO_READ;
 	f->rd.max = IO_SCRATCH_BYTES;
 	n = io_start(flow_loop(f), &f->rd);
@@ -138,7 +138,7 @@ static enum step wait_for_src(struct flow *f)
 {
 	int r;
 
-	check(flow_held(f) == 0); /* what a pipe holds goes with it */
+	check(flow_held(f) == 0); /* a pipe's bytes would be lost with it */
 	flow_drop_pipe(f);
 	f->rd.kind = IO_READY;
 	f->rd.want = IO_WANT_IN;
@@ -174,8 +174,8 @@ static enum step fill_pipe(struct flow *f)
 	if (n == IO_UNSPLICEABLE) {
 		never_bulk(f);
 	} else if (n != IO_COPY) {
-		/* Bytes may lie behind a mark still: read them before the end is believed. The error
-		 * was handed out once, so it is kept for the log. */
+		/* Bytes may still follow an urgent mark: read them before believing in the end. The kernel
+		 * returns the error only once, so it is kept for the log. */
 		check(n >= -4095);
 		flow_session(f)->errors[f->dir] = (int16_t)n;
 	}
@@ -189,14 +189,14 @@ enum step flow_fill(struct flow *f)
 
 	check(f->state == FLOW_OPEN);
 	check(flow_held(f) == 0);
-	check(!io_is_pending(&f->wr)); /* it is of something held */
+	check(!io_is_pending(&f->wr)); /* only held bytes have a pending write */
 	if (!flow_is_bulk(f))
 		return fill_by_copy(f);
 	if (f->pipe == NULL)
 		f->pipe = pipe_get(&w->loop.pipes);
 	if (f->pipe != NULL)
 		return fill_pipe(f);
-	/* None to be had: copy, and ask again at the next fill. */
+	/* No pipe is available: copy, and try again at the next fill. */
 	counter_add(&w->counters.pipes_missing, 1);
 	return fill_by_copy(f);
 }

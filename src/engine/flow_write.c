@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * flow_write.c - the draining half of a flow: writes what is held, from a buffer or a pipe.
+ * flow_write.c - the writing half of a flow: writes what is held, from a buffer or a pipe.
  *
- * Waits for the destination; the flow reads nothing meanwhile. A worker's thread.
+ * Waits for the destination; meanwhile the flow reads nothing. A worker's thread.
  */
 #include "weir/base/check.h"
 #include "weir/net/sock.h"
@@ -21,8 +21,8 @@ void flow_before_write(struct flow *f)
 {
 	struct session *s = flow_session(f);
 
-	/* Nagle's rule holds back a small write only while an earlier one is not acknowledged: the first
-	 * is never late, and a connection of one request saves the call. */
+	/* Nagle's algorithm delays a small write only while an earlier one is unacknowledged: the first write
+	 * is never delayed, and a connection with a single request saves the call. */
 	if (s->server_nodelay && f->dir == FLOW_TO_SERVER && f->bytes_out > 0) {
 		check(flow_dst(f)->sock.bits & IO_TCP);
 		s->server_nodelay = false;
@@ -60,7 +60,7 @@ static enum step write_buf(struct flow *f)
 	return n == IO_PENDING ? flow_watch_src(f) : flow_on_written(f, n);
 }
 
-/* The destination takes no splice, or not now: what the pipe holds goes on by copying (R17). */
+/* The destination cannot be spliced to, or not now: what the pipe holds continues by copying (R17). */
 static enum step pipe_to_buf(struct flow *f)
 {
 	const uint32_t want = f->pipe->bytes < BUF_MAX ? f->pipe->bytes : BUF_MAX;
@@ -88,7 +88,7 @@ static enum step wait_for_dst(struct flow *f)
 {
 	int r;
 
-	check(flow_held(f) > 0); /* nothing else needs room */
+	check(flow_held(f) > 0); /* otherwise it needs no room */
 	f->wr.kind = IO_READY;
 	f->wr.want = IO_WANT_OUT;
 	r = io_start(flow_loop(f), &f->wr);

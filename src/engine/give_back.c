@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * give_back.c - what a worker gives back when nobody needs it: pipes, buffers, memory of sessions.
+ * give_back.c - what a worker gives back when nothing needs it: pipes, buffers, memory of sessions.
  *
- * Owns the timer of the cycle, and how much of a burst goes back at a time: a worker that gave back the
- * memory of half a million sessions at once would be away for tens of milliseconds. A worker's thread.
+ * Owns the timer of the cycle, and decides how much goes back at a time after a burst: a worker that gave
+ * back the memory of half a million sessions at once would be busy for tens of milliseconds. A worker's
+ * thread.
  */
 #include "give_back.h"
 
@@ -11,7 +12,7 @@
 #include "extra.h"
 #include "worker.h"
 
-/* Pages of sessions: half a megabyte at a time, some fifty microseconds. */
+/* Pages of sessions: half a megabyte at a time takes about fifty microseconds. */
 #define GIVE_BACK_PAGES 32u
 #define GIVE_BACK_PAUSE_NS (2 * NS_PER_MS)
 
@@ -25,13 +26,13 @@ static bool caches_rest(const struct worker *w)
 	return false;
 }
 
-/* From a timer: all events of the turn have been handled, so that none of them names a page that goes. */
+/* Runs from a timer: all events of the turn have been handled, so none of them refers to a page that goes. */
 static void give_back_fired(struct timer *t)
 {
 	struct worker *w = container_of(t, struct worker, age);
 
 	if (w->slab.dead == NULL && w->extras.dead == NULL) {
-		/* give_back_arm() looks for itself whether anything is left. */
+		/* give_back_arm() checks itself whether anything is left. */
 		(void)pipe_cache_age(&w->loop.pipes);
 		(void)buf_cache_age(&w->loop.bufs);
 		slab_age(&w->slab);
@@ -39,7 +40,8 @@ static void give_back_fired(struct timer *t)
 		timer_heap_trim(&w->loop.timers);
 	}
 	if (slab_give_back(&w->slab, GIVE_BACK_PAGES) || slab_give_back(&w->extras, GIVE_BACK_PAGES))
-		(void)timer_set(&w->loop.timers, t, w->loop.now_ns + GIVE_BACK_PAUSE_NS); /* it had a place */
+		(void)timer_set(&w->loop.timers, t, w->loop.now_ns + GIVE_BACK_PAUSE_NS); /* there is room: it
+											   * has just fired */
 }
 
 void give_back_init(struct worker *w)
@@ -54,5 +56,7 @@ void give_back_arm(struct worker *w)
 	if (timer_is_set(&w->age) || cycle_ns <= 0)
 		return;
 	if (caches_rest(w) || slab_rests(&w->slab) || slab_rests(&w->extras))
-		(void)timer_set(&w->loop.timers, &w->age, w->loop.now_ns + cycle_ns); /* or at a later turn */
+		(void)timer_set(&w->loop.timers, &w->age, w->loop.now_ns + cycle_ns); /* if this fails, a
+										       * later turn tries
+										       * again */
 }

@@ -2,8 +2,8 @@
  *
  * lost.c - a worker whose driver has lost results of the kernel: its sessions end, and it goes on.
  *
- * Sessions that were only waiting may have lost nothing, but nobody can tell which. Touches no other worker.
- * A worker's thread.
+ * Sessions that were only waiting may have lost nothing, but there is no telling which. Touches no other
+ * worker. A worker's thread.
  */
 #include <errno.h>
 
@@ -41,7 +41,7 @@ void worker_lost(struct io_loop *loop)
 			 w->index, sessions);
 	while (!list_empty(&w->live))
 		session_close(list_entry(w->live.next, struct session, link), CLOSE_RING_LOST);
-	forget_all(w, &w->waiting); /* before the other list, to which what comes back moves */
+	forget_all(w, &w->waiting); /* before `closing`, to which sessions move as their ops come back */
 	forget_all(w, &w->closing);
 	for (size_t i = 0; i < w->engine->endpoint_count; i++)
 		io_forget(loop, &w->listeners[i].sock);

@@ -2,7 +2,7 @@
  *
  * queueing.c - a session's place in the queue for a server.
  *
- * Owns the length of the wait; who is served next is decided in balance/queue.c. A worker's thread.
+ * Owns the length of the wait; balance/queue.c decides who is served next. A worker's thread.
  */
 #include "queueing.h"
 
@@ -13,9 +13,9 @@
 #include "session.h"
 #include "worker.h"
 
-/* Who failed at one server waits for any other: the places of a server that is dead and not yet known to be
- * are always free, and would use up all tries of all who wait. A server's queue that has filled up since the
- * choice sends its clients to the others. */
+/* A session that failed at one server waits for any other: the places of a server that is dead but not yet
+ * known to be are always free, and would use up all tries of all waiting sessions. If a server's queue has
+ * filled up since the choice, the session waits for any other server, too. */
 int queueing_enter(struct session *s, struct server *server)
 {
 	struct waiter *w = &s->extra->waiter;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * record.c - what a worker tells of its sessions: to the log when one ends, to `show sess` while it lives.
+ * record.c - what a worker reports about its sessions: to the log when one ends, to `show sess` while it
+ * lives.
  *
- * Each session that was let in has a line. Of clients that were not, a few in a second have one and the
- * others are counted (log_causes.tbl.h), so that no stranger fills the log. A worker's thread.
+ * Each session that was let in gets a line. Of clients that were not, a few per second get one and the others
+ * are counted (log_causes.tbl.h), so that no stranger can fill the log. A worker's thread.
  */
 #include "record.h"
 
@@ -18,7 +19,7 @@
 #include "session.h"
 #include "worker.h"
 
-/* Of those who were not let in: of one worker, for each frontend and cause. */
+/* For clients that were not let in: per worker, frontend and cause. */
 #define REFUSALS_PER_SECOND 8
 
 static const struct addr *server_addr(const struct server *server)
@@ -39,11 +40,11 @@ static enum log_cause cause_of(enum close_reason why)
 	case CLOSE_RING_LOST:
 		return LOG_CAUSE_SHORTAGE;
 	default:
-		return LOG_CAUSE_HANDSHAKE; /* what else ends before it is let in */
+		return LOG_CAUSE_HANDSHAKE; /* whatever else ends before it is let in */
 	}
 }
 
-/* These are LOG_LIMIT_KEYS causes, so that none hides the first line of another. */
+/* There are LOG_LIMIT_KEYS such causes, so that none hides the first line of another. */
 static bool may_tell_refusal(struct worker *w, const struct frontend *fe, enum close_reason why)
 {
 	const enum log_cause cause = cause_of(why);

@@ -2,7 +2,7 @@
  *
  * session.c - one client connection, one server connection, two flows: the states.
  *
- * How a session begins, until when it may live and how it ends have files of their own (session_begin.c,
+ * Separate files cover how a session begins, how long it may live and how it ends (session_begin.c,
  * session_deadline.c, session_timer.c, session_end.c). A worker's thread.
  */
 #include "session.h"
@@ -11,7 +11,7 @@
 
 void session_set_state(struct session *s, enum session_state state)
 {
-	/* One row a state: which may follow. */
+	/* One row per state: the states that may follow. */
 	static const uint16_t next[] = {
 		[SESSION_FREE] = 1 << SESSION_ACCEPTED,
 		[SESSION_ACCEPTED] = 1 << SESSION_HANDSHAKE | 1 << SESSION_HELD | 1 << SESSION_QUEUED |

@@ -50,7 +50,7 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	crash_report_session(s->number);
 	s->accepted_ns = w->loop.now_ns;
 	s->fixed_ns = CLOCK_NEVER;
-	s->judged = true; /* by the listener; proxy_preface.c asks for another address */
+	s->judged = true; /* by the listener; proxy_preface.c clears this to have another address judged */
 	s->sides[SIDE_SERVER].sock.fd = -1;
 	session_set_state(s, SESSION_ACCEPTED);
 	timer_init(&s->timer, session_timer_fired);

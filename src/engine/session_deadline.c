@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_deadline.c - until when a session may go on as it is.
+ * session_deadline.c - how long a session may go on as it is.
  *
- * Owns the rules of the time-outs, and sets the timer; what happens then is session_timer.c's. A worker's
- * thread.
+ * Owns the rules of the timeouts and sets the timer; session_timer.c decides what happens when it fires. A
+ * worker's thread.
  */
 #include "session_deadline.h"
 
@@ -36,7 +36,7 @@ static void sooner(int64_t *deadline_ns, enum close_reason *why, int64_t other_n
 	}
 }
 
-/* One side was reset: what it sent is delivered for so long, if the other side takes it. */
+/* One side was reset: how long what it sent is still delivered, if the other side takes it. */
 static int64_t delivery_deadline(const struct session *s, enum close_reason *why)
 {
 	const enum side_name left = s->failed == 1 + SIDE_CLIENT ? SIDE_SERVER : SIDE_CLIENT;
@@ -52,13 +52,13 @@ static int64_t delivery_deadline(const struct session *s, enum close_reason *why
 	return deadline_ns;
 }
 
-/* When a forwarding session ends for want of life, and why. A side that does not take what is
- * held for it is the one that is late. */
+/* When a forwarding session ends because nothing happens, and why. A side that does not take what is held for
+ * it is the late one. */
 static int64_t forwarding_deadline(const struct session *s, enum close_reason *why)
 {
 	const struct flow *to_client = &s->flows[FLOW_TO_CLIENT];
 	const struct flow *to_server = &s->flows[FLOW_TO_SERVER];
-	/* With equal timeouts the side is late that got the last bytes and does not answer. One
+	/* With equal timeouts, the late side is the one that got the last bytes and does not answer. One
 	 * nanosecond decides. */
 	const int64_t is_server_late = s->last_dir == FLOW_TO_SERVER ? 1 : 0;
 	int64_t deadline_ns = CLOCK_NEVER;
@@ -112,7 +112,7 @@ void session_rearm(struct session *s)
 		timer_cancel(timers, &s->timer);
 		return;
 	}
-	/* A later deadline needs no work now: the timer finds it when it fires early. */
+	/* A later deadline needs no work now: the timer fires early and finds it. */
 	if (timer_is_set(&s->timer) && timer_deadline(timers, &s->timer) <= deadline_ns)
 		return;
 	if (timer_set(timers, &s->timer, deadline_ns) && s->state != SESSION_CLOSING)

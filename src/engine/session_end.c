@@ -2,8 +2,8 @@
  *
  * session_end.c - a session loses a side, closes, and is freed.
  *
- * Owns the decision how each side is closed, and both closes. Nothing is freed while an op is pending. A
- * worker's thread.
+ * Decides how each side is closed, and closes both. Nothing is freed while an op is pending. A worker's
+ * thread.
  */
 #include "session_end.h"
 
@@ -29,7 +29,7 @@ static struct io_op *side_op(struct session *s, enum side_name side)
 	return &flow_to(s, side)->wr;
 }
 
-/* At the close. What a Unix socket has taken, its peer has. */
+/* Called at the close. What a Unix socket has taken, its peer has received. */
 static void note_left_over(struct session *s, enum side_name side)
 {
 	if ((s->sides[side].sock.bits & IO_TCP) && flow_to(s, side)->bytes_out > 0)
@@ -45,12 +45,12 @@ void session_leave_server(struct session *s)
 	server_leave(s->server);
 }
 
-/* ---- what the sides do ---- */
+/* ---- events on the sides ---- */
 
 static enum close_reason failure_reason(enum side_name side, int err)
 {
 	check(err < 0);
-	/* ENOTCONN is what shutdown(2) says of a socket that was reset. */
+	/* shutdown(2) returns ENOTCONN for a socket that was reset. */
 	if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED || err == -ENOTCONN)
 		return side == SIDE_CLIENT ? CLOSE_CLIENT_RESET : CLOSE_SERVER_RESET;
 	return side == SIDE_CLIENT ? CLOSE_CLIENT_LOST : CLOSE_SERVER_LOST;
@@ -64,7 +64,7 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 	if (!session_is_forwarding(s) || s->failed == 1 + side)
 		return;
 	if (s->failed) {
-		session_close(s, (enum close_reason)s->reason); /* nobody is left to deliver to */
+		session_close(s, (enum close_reason)s->reason); /* no side is left to deliver to */
 		return;
 	}
 	source_leave_soon(s);
@@ -96,9 +96,9 @@ void session_flow_done(struct session *s, struct flow *f)
 		return;
 	}
 	session_close(s, CLOSE_NORMAL);
-	/* Who takes this flow had ended its own side before, and may not have all of it yet: from now on the
-	 * kernel goes on without us, and is free to drop it (tcp_mem, tcp_max_orphans). Who ended its side
-	 * when it had everything costs no look. */
+	/* The destination of this flow had ended its own side before, and may not have received everything
+	 * yet: from now on the kernel delivers without us, and may drop it (tcp_mem, tcp_max_orphans). If it
+	 * ended its side when it had everything, there is no need to look. */
 	if (unlikely((uint32_t)f->bytes_out != s->half_mark))
 		note_left_over(s, f->dir == FLOW_TO_CLIENT ? SIDE_CLIENT : SIDE_SERVER);
 }
@@ -173,10 +173,11 @@ void session_close(struct session *s, enum close_reason reason)
 	if (s->extra != NULL) {
 		queueing_leave(s);
 		session_extra_drop_bufs(s);
-		(void)source_wait_end(s); /* a place that it was given is left with the session */
+		(void)source_wait_end(s); /* source_leave() gives back a place that it was given */
 		source_leave_soon(s);
 	}
-	/* rate-limit counted it before it was accepted, which must cost nobody a place who is let in. */
+	/* rate-limit counted it before it was accepted; a client that is let in must not lose its place to
+	 * it. */
 	if (unlikely(!s->backend_counted))
 		slots_release_rate(s->worker->engine, s->endpoint->frontend, s->accepted_ns);
 	end_flow(&s->flows[FLOW_TO_SERVER]);
@@ -210,7 +211,7 @@ static void close_side(struct session *s, enum side_name side)
 
 	if (s->sides[side].sock.fd < 0)
 		return;
-	check(s->sides[side].sock.rd == NULL); /* what is on its way would find another descriptor */
+	check(s->sides[side].sock.rd == NULL); /* a pending op would reach another descriptor */
 	check(s->sides[side].sock.wr == NULL);
 	op->kind = s->ends[side] == SIDE_CLOSE ? IO_CLOSE : IO_RESET;
 	if (s->worker->stopping)
@@ -265,7 +266,7 @@ bool session_reap(struct session *s)
 		close_side(s, SIDE_SERVER);
 	}
 	if (has_pending(s)) {
-		list_push_back(&s->worker->waiting, &s->link); /* op_back() brings it here again */
+		list_push_back(&s->worker->waiting, &s->link); /* op_back() moves it back to `closing` */
 		return false;
 	}
 	release(s);

@@ -2,7 +2,7 @@
  *
  * session_timer.c - the timer of a session has fired.
  *
- * Owns the second look at a session that seems idle. What a deadline means to a phase, the phase says. A
+ * Owns the second look at a session that seems idle. Each phase decides what a deadline means to it. A
  * worker's thread.
  */
 #include "session_timer.h"
@@ -19,9 +19,9 @@
 #include "session_end.h"
 #include "worker.h"
 
-/* Nothing has moved through us for a whole timeout. But a slow reader empties the kernel's queue, of
- * which no event tells until a third of it is free: while acknowledgements come, the session lives.
- * So what is not acknowledged is noted, and looked at again half a timeout later. */
+/* We have moved nothing for a whole timeout. But a slow reader may be emptying the kernel's queue, and no
+ * event reports that until a third of it is free: as long as acknowledgements arrive, the session lives. So
+ * note the unacknowledged bytes, and look at them again half a timeout later. */
 static bool is_still_moving(struct session *s)
 {
 	const int64_t now_ns = s->worker->loop.now_ns;
@@ -56,7 +56,7 @@ void session_timer_fired(struct timer *t)
 	check(s->state > SESSION_ACCEPTED);
 	s->last_ns = io_late_ns(&s->worker->loop, s->last_ns);
 	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
-		s->looked_at = false; /* bytes moved since */
+		s->looked_at = false; /* bytes have moved since */
 		session_rearm(s);
 		return;
 	}

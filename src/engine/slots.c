@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * slots.c - the reservations of maxconn: one for each session, taken before accept.
+ * slots.c - the reservations of maxconn: one per session, taken before accept.
  *
- * Owns no memory: the counts are the engine's and its frontends'. Any worker's thread.
+ * Owns no memory: the counts belong to the engine and its frontends. Any worker's thread.
  */
 #include "slots.h"
 

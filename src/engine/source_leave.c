@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * source_leave.c - a session leaves its source: first it says so, then its place is free.
+ * source_leave.c - a session leaves its source: first it announces that, then its place is free.
  *
- * Who is counted, admission.c says; who gets the place, source_table.c. A worker's thread.
+ * admission.c decides who is counted, source_table.c who gets the place. A worker's thread.
  */
 #include "source_leave.h"
 
@@ -32,7 +32,7 @@ bool source_leave(struct session *s)
 	if (likely(x == NULL) || x->source == NULL)
 		return false;
 	check(s->endpoint->frontend->sources != NULL);
-	check(!s->slotless); /* it has the slot of whoever left it the place */
+	check(!s->slotless); /* it has the slot of the session that left it the place */
 	is_passed_on = source_table_leave(s->endpoint->frontend->sources, x->source, x->ending);
 	x->source = NULL;
 	return is_passed_on;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * source_wait.c - a client whose source has as many connections as it may waits for one that is ending.
+ * source_wait.c - a client whose source is at its limit waits for a session of that source that is ending.
  *
- * Owns the rounds of looking: a number that the waiter draws, and that each worker it asks publishes when it
- * has been through LOOK_TURNS since. Who gets a place, source_table.c says. A worker's thread.
+ * Owns the rounds of looking. A round is a number that the waiting session draws, and that each worker it
+ * asks publishes once it has been through LOOK_TURNS turns since. source_table.c decides who gets a place. A
+ * worker's thread.
  */
 #include "weir/engine/source_wait.h"
 
@@ -16,8 +17,8 @@
 #include "slots.h"
 #include "worker.h"
 
-/* The turn that reads the letter may have asked for events before the FIN came; the next has not; and what a
- * ring's poll finds in that one may be read in the third. */
+/* The turn that reads the letter may have asked for events before the FIN arrived. The next turn has not, but
+ * what a ring's poll finds in that turn may be read only in the third. */
 #define LOOK_TURNS 3
 
 static struct source_table *table_of(const struct session *s)
@@ -47,7 +48,7 @@ static void ask_workers(struct worker *w, struct source_wait *wait)
 			mailbox_signal(&e->workers[i]->mailbox, MAIL_LOOK);
 }
 
-/* One that has ended has no sessions. */
+/* A worker that has ended has no sessions. */
 static bool has_looked(const struct worker *w, uint32_t round)
 {
 	return (int32_t)(atomic_load(&w->looked) - round) >= 0 || atomic_load(&w->pong) == WORKER_ENDED;
@@ -110,7 +111,7 @@ static bool stop_waiting(struct session *s, int64_t again_ns)
 	x->source = source_table_stop_waiting(table_of(s), &x->wait.waiter, again_ns);
 	if (x->source == NULL)
 		return false;
-	s->slotless = false; /* whoever left has left it to this one */
+	s->slotless = false; /* the session that left has left its slot to this one */
 	return true;
 }
 
@@ -132,7 +133,7 @@ static void begin_to_look(struct worker *w)
 void source_wait_look(struct worker *w)
 {
 	if (w->look_turns > 0)
-		w->look_again = true; /* behind this one: a round of looking always comes to its end */
+		w->look_again = true; /* after this one: a round of looking always comes to its end */
 	else
 		begin_to_look(w);
 }
@@ -141,7 +142,7 @@ static void say_looked(struct worker *w)
 {
 	const struct engine *e = w->engine;
 
-	check((int32_t)(w->look_round - atomic_load(&w->looked)) >= 0); /* what was answered stays so */
+	check((int32_t)(w->look_round - atomic_load(&w->looked)) >= 0); /* an answered round stays answered */
 	atomic_store(&w->looked, w->look_round);
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL && atomic_load(&e->workers[i]->has_source_waits))
@@ -157,7 +158,7 @@ void source_wait_turned(struct worker *w)
 			begin_to_look(w);
 	}
 	if (w->look_turns > 0)
-		io_loop_wake(&w->loop); /* the next turn comes at once */
+		io_loop_wake(&w->loop); /* the next turn starts at once */
 }
 
 /* ---- the end of a wait ---- */
@@ -169,11 +170,12 @@ static void settle(struct session *s, source_wait_over *over)
 
 	check(s->state == SESSION_HELD);
 	check(wait->waiter.entry != NULL);
-	/* In this order: what was ending before a worker looked is marked by the time it says so. */
+	/* In this order: what was ending before a worker looked is marked by the time the worker reports that
+	 * it has. */
 	if (!source_table_is_granted(table_of(s), &wait->waiter) &&
 	    (!have_all_looked(w, wait) || source_table_is_hopeful(table_of(s), &wait->waiter)))
 		return;
-	/* It has a place, or all are in use: who asks again at once is not worth another round. */
+	/* It has a place, or all are in use: a client that asks again at once is not worth another round. */
 	over(s, stop_waiting(s, w->loop.now_ns + SOURCE_AGAIN_NS));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tallies.c - a worker's tallies, of each frontend, backend and server: which of them counts what.
+ * tallies.c - a worker's tallies, one per frontend, backend and server: what is counted in which.
  *
- * Owns no memory: the array is the worker's, which alone writes it. A worker's thread, but for the sums.
+ * Owns no memory: the array belongs to the worker, the only writer. A worker's thread, except for the sums.
  */
 #include "weir/engine/tallies.h"
 
@@ -77,7 +77,7 @@ static uint64_t count_of_all(const struct engine *e, size_t index, uint64_t seco
 	return sum;
 }
 
-/* One more began. The worker that leaves a second last sees what all have counted in it. */
+/* Counts one more start. The worker that leaves a second last sees what all have counted in it. */
 static void count_one(struct worker *w, size_t index)
 {
 	const int64_t now_ns = w->loop.now_ns;
@@ -91,7 +91,7 @@ static void count_one(struct worker *w, size_t index)
 
 /* ---- sessions ---- */
 
-/* Other workers count at the same time: one more or less is no lie. */
+/* Other workers count at the same time: being off by one does no harm. */
 static uint64_t live_sessions(const struct engine *e, size_t index)
 {
 	uint64_t sum = 0;
@@ -115,8 +115,9 @@ void tally_session_began(const struct session *s)
 
 	count_one(s->worker, index);
 	counter_add(&t->sessions, 1);
-	/* Places that listeners have reserved are in this count too, so the other workers' counts are looked
-	 * at only when there may be a new maximum. (Who waits in SESSION_HELD, for a moment, is not.) */
+	/* This count includes slots that listeners have reserved, so the other workers' counts are read only
+	 * when there may be a new maximum. (It does not include clients that wait in SESSION_HELD, for a
+	 * moment.) */
 	if ((uint64_t)atomic_load_explicit(&fe->sessions, memory_order_relaxed) >
 	    counter_get(&t->sessions_max))
 		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
@@ -131,8 +132,8 @@ void tally_backend_entered(struct session *s)
 	s->backend_counted = true;
 	count_one(s->worker, index);
 	counter_add(&t->sessions, 1);
-	/* The other workers' counts are looked at only when this one's stands higher than it ever did, so
-	 * that with several workers the maximum may be a little too small. */
+	/* The other workers' counts are read only when this worker's count is higher than ever before, so
+	 * with several workers the maximum may be a little too low. */
 	if (counter_get(&t->sessions) > counter_get(&t->own_max)) {
 		counter_set(&t->own_max, counter_get(&t->sessions));
 		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
@@ -221,7 +222,7 @@ void tally_sum_up(const struct engine *e, size_t index, int64_t now_ns, struct t
 		const struct tally *t = &e->workers[i]->tallies[index];
 
 		tally_take(t, now_ns, &one);
-		/* Perhaps no worker has left this second yet; mostly it is the same one for all. */
+		/* Perhaps no worker has left this second yet; usually it is the same second for all. */
 		if (tally_second(t) != second)
 			most = count_of_all(e, index, tally_second(t));
 		one.rate_max = one.rate_max > most ? one.rate_max : most;
