@@ -2,10 +2,10 @@
  *
  * admission.c - may this client come in, and to which backend does it go?
  *
- * Owns the order of the questions: who is kept out, who is let in, how many of one source there are, where
- * it goes. Asked before a server is, so that who is refused has cost no connect; by its own address before
- * there is a session, so that it has cost no slot. A worker's thread; admission_init() and admission_free()
- * are control's.
+ * Owns the order of the decisions: who is kept out, who is let in, how many there are of one source, where
+ * the client goes. They come before the choice of a server, so that a refused client has cost no connect;
+ * those about the peer's own address come before there is a session, so that it has cost no slot. A worker's
+ * thread; admission_init() and admission_free() are for control.
  */
 #include "admission.h"
 
@@ -28,8 +28,8 @@
 #include "slots.h"
 #include "worker.h"
 
-/* How long a peer over maxconn-per-source may owe its PROXY header: longer than TCP takes to send a lost
- * first packet again; and the least that anybody has when maxconn or rate-limit is nearly used up. */
+/* How long a peer over maxconn-per-source may owe its PROXY header: longer than TCP takes to resend a lost
+ * first packet. And the minimum for any peer when maxconn or rate-limit is nearly used up. */
 #define OVER_LIMIT_NS	  (250 * NS_PER_MS)
 #define OVER_LIMIT_MIN_NS NS_PER_MS
 
@@ -38,9 +38,9 @@ static bool has_ip(const struct addr_brief *a)
 	return a->family == AF_INET || a->family == AF_INET6;
 }
 
-/* ---- who may come ---- */
+/* ---- who may come in ---- */
 
-/* Of the process that connected, whatever a PROXY header said. */
+/* Judges the process that connected, whatever a PROXY header said. */
 static bool is_user_allowed(int fd, const struct config_frontend *c)
 {
 	struct ucred peer;
@@ -63,7 +63,7 @@ static enum close_reason object_to_user(const struct endpoint *ep, int fd)
 	return CLOSE_NORMAL;
 }
 
-/* CLOSE_NORMAL when nothing speaks against it. */
+/* CLOSE_NORMAL when there is no objection. */
 static enum close_reason find_objection(const struct endpoint *ep, int fd,
 					const struct addr_brief *client)
 {
@@ -71,7 +71,7 @@ static enum close_reason find_objection(const struct endpoint *ep, int fd,
 
 	if (c->deny != NULL && netset_has(c->deny, client))
 		return CLOSE_DENIED;
-	/* A client of a Unix socket lies in no network: the socket's mode and allow-uid are for it. */
+	/* A client of a Unix socket belongs to no network: the socket's mode and allow-uid apply to it. */
 	if (c->allow != NULL && !(addr_is_unix(&ep->addr) && !has_ip(client)) &&
 	    !netset_has(c->allow, client))
 		return CLOSE_DENIED;
@@ -85,7 +85,8 @@ bool admission_trusts(const struct frontend *fe, const struct addr_brief *peer)
 	return trusted == NULL || peer->family == AF_UNIX || netset_has(trusted, peer);
 }
 
-/* The same of a peer that may be about to send a PROXY header: only `trusted` is for its own address then. */
+/* The same for a peer that may be about to send a PROXY header: in that case only `trusted` applies to its
+ * own address. */
 static enum close_reason object_to_peer(const struct endpoint *ep, int fd,
 					const struct addr_brief *peer)
 {
@@ -98,7 +99,7 @@ static enum close_reason object_to_peer(const struct endpoint *ep, int fd,
 	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(ep, fd, peer) : CLOSE_PROXY_UNTRUSTED;
 }
 
-/* ---- how many of one source ---- */
+/* ---- sessions per source ---- */
 
 static int enter_source(struct session *s, const struct frontend *fe)
 {
@@ -109,10 +110,11 @@ static int enter_source(struct session *s, const struct frontend *fe)
 				  &s->extra->source);
 }
 
-/* While it owed its PROXY header it was counted by its own address, unless it was over the limit then. That
- * may be the client's too; else that place is given up. Who has waited for it takes it with a slot of
- * maxconn, which it gave up to wait: for this session that is one more, even beyond the limit. These are
- * bounded by SOURCE_WAITS_MAX, and have had their descriptors all the time. */
+/* While it owed its PROXY header, the session was counted by its own address, unless that was over the limit.
+ * If that is also the client's address the place is kept; otherwise it is given up. A waiting session may
+ * take the place and, with it, a slot of maxconn, since it gave up its own in order to wait. That is one slot
+ * more, even beyond the limit, because this session keeps its slot. SOURCE_WAITS_MAX bounds the waiting
+ * sessions, and they have had their descriptors all along. */
 static bool is_counted_already(struct session *s, const struct frontend *fe)
 {
 	struct session_extra *x = s->extra;
@@ -128,7 +130,7 @@ static bool is_counted_already(struct session *s, const struct frontend *fe)
 	return false;
 }
 
-/* CLOSE_NORMAL also when it waits for a place. */
+/* CLOSE_NORMAL also if the session waits for a place. */
 static enum close_reason count_source(struct session *s, const struct frontend *fe)
 {
 	int err;
@@ -142,11 +144,11 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 		return err ? CLOSE_NO_RESOURCE : CLOSE_NORMAL;
 	err = source_wait_begin(s);
 	if (err == -EAGAIN)
-		err = enter_source(s, fe); /* one has just left: who loses the race for it is refused */
+		err = enter_source(s, fe); /* one has just left: the loser of the race for it is refused */
 	if (err == -ENOMEM)
 		return CLOSE_NO_RESOURCE;
 	if (s->state == SESSION_HELD)
-		session_rearm(s); /* may close it: then it has left */
+		session_rearm(s); /* may close the session, which then has left */
 	return err ? CLOSE_SOURCE_LIMIT : CLOSE_NORMAL;
 }
 
@@ -161,7 +163,7 @@ static uint16_t destination_port(const struct session *s)
 		return s->extra->dst.port;
 	if (!s->endpoint->config->transparent)
 		return addr_port(&s->endpoint->addr);
-	/* A transparent listener has the connections of many addresses. */
+	/* A transparent listener accepts connections to many addresses. */
 	if (sys_getsockname(s->sides[SIDE_CLIENT].sock.fd, &a.sa, &a.len) != 0)
 		return 0;
 	return addr_port(&a);
@@ -185,7 +187,7 @@ static void choose_backend(struct session *s, const struct frontend *fe)
 	if (c->route_count == 0)
 		return;
 	check(fe->routes != NULL);
-	check(s->backend == fe->backend); /* it is asked once */
+	check(s->backend == fe->backend); /* it is chosen only once */
 	check(s->server == NULL);
 	port = destination_port(s);
 	for (size_t i = 0; i < c->route_count; i++) {
@@ -198,12 +200,12 @@ static void choose_backend(struct session *s, const struct frontend *fe)
 	}
 }
 
-/* ---- the question ---- */
+/* ---- refusal and admission ---- */
 
 static void count_refusal(struct worker *w, struct frontend *fe, enum close_reason why)
 {
 	check(why != CLOSE_NORMAL);
-	/* Our own shortage denies nobody anything, and `trusted` is a matter of the header. */
+	/* A shortage of our own denies no client anything, and `trusted` is about the header. */
 	if (why == CLOSE_NO_RESOURCE || why == CLOSE_PROXY_UNTRUSTED)
 		return;
 	counter_add(why == CLOSE_SOURCE_LIMIT ? &w->counters.source_limited : &w->counters.denied, 1);
@@ -256,7 +258,7 @@ void admission_held_no_more(struct session *s, bool has_place)
 {
 	check(s->state == SESSION_HELD);
 	check((s->extra->source != NULL) == has_place);
-	check(s->slotless != has_place); /* it comes with a slot */
+	check(s->slotless != has_place); /* a place comes with a slot */
 	if (!has_place) {
 		refuse_session(s, CLOSE_SOURCE_LIMIT);
 		return;
@@ -265,9 +267,9 @@ void admission_held_no_more(struct session *s, bool has_place)
 	connect_begin(s);
 }
 
-/* ---- who owes a PROXY header ---- */
+/* ---- peers that owe a PROXY header ---- */
 
-/* The part of `ns` that fits to what is left of a limit. */
+/* The part of `ns` in proportion to what is left of a limit. */
 static int64_t part(int64_t ns, int64_t left, int64_t limit)
 {
 	check(left <= limit);
@@ -279,8 +281,8 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The less is left of what it holds, the shorter: a silent client must not keep out others. A peer listed in
- * `trusted` is not hurried. */
+/* The less is left of what the peer holds, the shorter the wait: a silent client must not keep others out. A
+ * peer listed in `trusted` is not hurried. */
 static int64_t patience_ns(const struct session *s)
 {
 	const struct engine *e = s->worker->engine;
@@ -333,7 +335,7 @@ void admission_header_late(struct session *s)
 		session_close(s, CLOSE_PROXY_TIMEOUT);
 }
 
-/* ---- the answer ---- */
+/* ---- entry points ---- */
 
 bool admission_admit(struct session *s)
 {

@@ -2,9 +2,8 @@
  *
  * greeting.c - our PROXY header: the first bytes to a server that wants one.
  *
- * Made anew for each server that is connected, and put into the hold of the flow before what the client
- * has sent already, so both leave in one write, and at once also when the client is silent. A worker's
- * thread.
+ * Made afresh for each connected server, and put into the flow's hold before what the client has already
+ * sent, so that both leave in one write, and at once even when the client is silent. A worker's thread.
  */
 #include "greeting.h"
 
@@ -23,22 +22,24 @@
 #include "session_end.h"
 #include "worker.h"
 
-/* Of this run of the process: what is unique in one is not so in two. */
+/* A number for this run of the process: an id that is unique within one run may not be across two. */
 static uint64_t run_number(void)
 {
 	static _Atomic uint64_t number;
 	uint64_t made = 0, first = 0;
 
 	if (atomic_load(&number) == 0) {
-		/* It can fail only before the machine's first random bytes; then the time must do. */
+		/* This fails only before the machine has its first random bytes; the time must do in that
+		 * case. */
 		if (getrandom(&made, sizeof(made), GRND_NONBLOCK) != (ssize_t)sizeof(made) || made == 0)
 			made = (uint64_t)sys_now_ns() | 1;
-		(void)atomic_compare_exchange_strong(&number, &first, made); /* or another worker was first */
+		(void)atomic_compare_exchange_strong(&number, &first, made); /* fails if another worker was
+									      * first */
 	}
 	return atomic_load(&number);
 }
 
-/* Its end is the session's id as the log and `show sess` have it. The number begins again after 2^32
+/* It ends with the session's id as printed by the log and `show sess`. The session number wraps after 2^32
  * sessions, by then in another second. */
 static void make_unique_id(struct session *s)
 {
@@ -62,7 +63,7 @@ static void to_ip6(struct addr_brief *a)
 	a->family = AF_INET6;
 }
 
-/* A header has one family for both; any IPv4 address has an IPv6 form. */
+/* A header has one family for both addresses; any IPv4 address has an IPv6 form. */
 static void match_families(struct proxy_send *send)
 {
 	if (send->src.family == AF_INET && send->dst.family == AF_INET6)
@@ -71,7 +72,8 @@ static void match_families(struct proxy_send *send)
 		to_ip6(&send->dst);
 }
 
-/* Where the client connected to: only who is told needs to know, so only here the kernel is asked. */
+/* The address that the client connected to: only a server that gets a header needs it, so only here is the
+ * kernel queried. */
 static void set_destination(struct session *s, struct proxy_send *send)
 {
 	const struct addr *bound = &s->endpoint->addr;
@@ -88,7 +90,7 @@ static void set_destination(struct session *s, struct proxy_send *send)
 	send->dst = *dst;
 }
 
-/* What the client's own header said beside its addresses, as far as this server is to get it. */
+/* What the client's own header contained besides its addresses, as far as this server is to get it. */
 static void pass_on(const struct session_extra *x, const struct config_server *server,
 		    struct proxy_send *send)
 {
@@ -130,7 +132,7 @@ static void fill_send(struct session *s, struct proxy_send *send)
 	}
 }
 
-/* One buffer: the header, and what is held behind it. 0 or -errno. */
+/* Puts the header, and what is held after it, into one buffer. 0 or -errno. */
 static int put_header(struct session *s, const struct proxy_send *send)
 {
 	struct buf_cache *bufs = &s->worker->loop.bufs;
@@ -141,7 +143,7 @@ static int put_header(struct session *s, const struct proxy_send *send)
 	ssize_t n;
 
 	check(f->bytes_out == 0);
-	check(held == (f->buf != NULL ? f->buf->len : 0)); /* a pipe cannot be put behind it */
+	check(held == (f->buf != NULL ? f->buf->len : 0)); /* the content of a pipe cannot be put after it */
 	check(s->extra->header_sent == 0);
 	check(room + held <= BUF_MAX);
 	b = buf_get(bufs, room + held);
@@ -172,7 +174,7 @@ static bool say_header(struct session *s)
 	}
 	if (err == 0)
 		return true;
-	/* A client's header that was just short enough, and what we add to it. */
+	/* -ENOSPC: a client's header that was just short enough, plus what we add to it. */
 	session_close(s, err == -ENOSPC ? CLOSE_PROXY_TOO_LONG : CLOSE_NO_RESOURCE);
 	return false;
 }
@@ -183,7 +185,7 @@ bool greeting_say(struct session *s)
 	check(s->flows[FLOW_TO_SERVER].state == FLOW_IDLE);
 	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say_header(s))
 		return false;
-	/* There is no further try, so nobody reads the client's header any more. */
+	/* There is no further try, so nothing reads the client's header any more. */
 	if (unlikely(s->extra != NULL))
 		session_extra_drop_bufs(s);
 	return true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * preface.c - what a client must say before it gets a server: its state, its deadline, its bytes.
+ * preface.c - what a client must send before it gets a server: its state, its deadline, its bytes.
  *
- * Owns the bytes of a preface that is on its way. What came behind it becomes the hold of the flow to the
- * server, so that it goes first. A read here is never so long that our own header would not fit in front
- * of what it leaves (greeting.c). A worker's thread.
+ * Owns the bytes of an incomplete preface. Bytes that come after it become the hold of the flow to the
+ * server, so that they go first. A read here is never so long that our own header would not fit in front of
+ * what it leaves (greeting.c). A worker's thread.
  */
 #include "preface.h"
 
@@ -21,13 +21,14 @@
 #include "session_end.h"
 #include "worker.h"
 
-/* One read: with a header that is almost whole before it, and ours in its place, it fits into a buffer. */
+/* Maximum bytes per read: together with an almost complete header before it, and our header in its place,
+ * they fit into a buffer. */
 #define PREFACE_READ_BYTES (2 * PROXY_MAX)
 
 _Static_assert(PROXY_MAX + PREFACE_READ_BYTES + PROXY_MAX <= BUF_MAX,
-	       "our header goes into one buffer with what came behind the client's");
+	       "our header fits into one buffer with what follows the client's");
 
-/* What is behind the preface in a buffer of ours; NULL when that is nothing. */
+/* What follows the preface, in a buffer that we hold; NULL when nothing does. */
 static struct buf *rest_of_head(struct session *s, uint32_t used)
 {
 	struct buf *b = s->extra->head;
@@ -50,14 +51,14 @@ static void enter_with(struct session *s, struct buf *rest)
 	admission_enter(s);
 }
 
-/* It is whole: `used` bytes of it, the last read included. */
+/* The preface is complete: `used` bytes, including those of the last read. */
 static void whole(struct session *s, uint32_t used)
 {
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
 	struct buf *rest = NULL;
 
 	check(s->state == SESSION_HANDSHAKE);
-	check(!io_is_pending(op)); /* client_watch() is next to use it */
+	check(!io_is_pending(op)); /* client_watch() uses it next */
 	if (s->extra->head != NULL) {
 		rest = rest_of_head(s, used);
 	} else if (used < op->len) {
@@ -70,7 +71,7 @@ static void whole(struct session *s, uint32_t used)
 	enter_with(s, rest);
 }
 
-/* Puts the bytes of a read behind those that are kept. False without memory. */
+/* Appends the bytes of a read to those that are kept. False without memory. */
 static bool append(struct session *s, const struct io_op *op)
 {
 	struct buf_cache *bufs = &s->worker->loop.bufs;
@@ -94,7 +95,7 @@ static bool append(struct session *s, const struct io_op *op)
 	return true;
 }
 
-/* A client that says nothing at all is a balancer's probe: no fault of anybody. */
+/* A client that sends nothing at all is a balancer's probe, which is not an error. */
 static void client_ended(struct session *s, const struct preface_kind *kind)
 {
 	if (s->extra->head != NULL) {
@@ -146,7 +147,7 @@ static void bytes_or_end(struct session *s, int n, const struct preface_kind *ki
 {
 	if (n > 0)
 		bytes_came(s, kind);
-	else if (unlikely(n == -ENOMEM)) /* for example, its worker has no ring for the moment */
+	else if (unlikely(n == -ENOMEM)) /* for example, its worker has no ring at the moment */
 		session_close(s, CLOSE_NO_RESOURCE);
 	else
 		client_ended(s, kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * proxy_preface.c - the client's PROXY header: who must send one, and what becomes of what it says.
+ * proxy_preface.c - the client's PROXY header: who must send one, and what is done with its content.
  *
- * How its bytes come in, preface.c sees to; what they are, net/proxy.h. A worker's thread.
+ * preface.c collects its bytes; net/proxy.h describes them. A worker's thread.
  */
 #include "proxy_preface.h"
 
@@ -42,10 +42,10 @@ static enum close_reason close_reason_of(enum proxy_error why)
 	}
 }
 
-/* ---- a whole header ---- */
+/* ---- a complete header ---- */
 
-/* Is it a sender that the configuration names? A client of a Unix socket is, by the socket's mode and
- * allow-uid. Asked before its header takes the place of its own address. */
+/* Does the configuration name this sender? A client of a Unix socket counts as named, by the socket's mode
+ * and allow-uid. Called before the address in its header replaces its own. */
 static bool is_named(const struct session *s)
 {
 	const struct netset *trusted = s->endpoint->frontend->config->trusted;
@@ -64,8 +64,8 @@ static bool has_v2_server(const struct backend *b, bool tlvs)
 	return false;
 }
 
-/* May a server get what only a v2 header can say, its `tlvs` or its paths? Which backend it will be is not
- * known yet. */
+/* May a server get what only a v2 header can carry, its `tlvs` or its paths? It is not known yet which
+ * backend it will be. */
 static bool may_pass_on(const struct session *s, bool tlvs)
 {
 	const struct frontend *fe = s->endpoint->frontend;
@@ -76,7 +76,7 @@ static bool may_pass_on(const struct session *s, bool tlvs)
 	return has_v2_server(fe->backend, tlvs);
 }
 
-/* An IPv4 client is one, however it was written: lists and balancing must not see two. */
+/* An IPv4 client has one address, however it was written: lists and balancing must not see two. */
 static struct addr_brief plain_address(const struct addr_brief *a)
 {
 	struct addr_brief plain = {.family = AF_INET, .port = a->port};
@@ -99,8 +99,8 @@ static void note_unique_id(struct session_extra *x, const struct proxy_header *h
 	x->unique_id_len = (uint8_t)len;
 }
 
-/* Takes over what it says; its bytes are copied where a server may get them. False without memory. Its TLVs
- * count for something only when the sender is a named one. */
+/* Takes over the content of the header; its bytes are copied if a server may get them. False without memory.
+ * Its TLVs count only if the configuration names the sender. */
 static bool adopt_header(struct session *s, const struct proxy_header *h, const uint8_t *bytes, size_t len)
 {
 	struct session_extra *x = s->extra;
@@ -161,7 +161,7 @@ static void read_done(struct io_op *op, int result)
 
 static bool start(struct session *s)
 {
-	/* Who must send one and is not trusted has been turned away. */
+	/* A client that must send one and is not trusted has already been turned away. */
 	if (s->endpoint->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
 	    !admission_trusts(s->endpoint->frontend, &s->client))
 		return false;
