@@ -2,8 +2,8 @@
  *
  * engine.c - the data plane as control sees it: endpoints, frontends, workers.
  *
- * Owns the bound descriptors and the pools; starts and joins threads. Never touches a session.
- * Control's thread, but for engine_worker_deaf().
+ * Owns the bound descriptors and the pools; starts and joins threads. Never touches a session. Control
+ * thread, except for engine_worker_deaf().
  */
 #include "weir/engine/engine.h"
 
@@ -50,7 +50,7 @@ static void init_frontend(struct engine *e, unsigned i, size_t *next)
 	}
 }
 
-/* calloc() for structures that want their own cache lines. */
+/* calloc() for structures that need their own cache lines. */
 static void *aligned_zalloc(size_t count, size_t size)
 {
 	const size_t bytes = (count * size + 63) / 64 * 64;
@@ -61,7 +61,7 @@ static void *aligned_zalloc(size_t count, size_t size)
 	return p;
 }
 
-/* Each worker's tallies: those of the frontends, then each backend with its servers. */
+/* The layout of each worker's tallies: the frontends, then each backend followed by its servers. */
 static int plan_tallies(struct engine *e)
 {
 	const struct config *c = e->config;
@@ -107,7 +107,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	return 0;
 }
 
-/* Makes room behind the endpoint at `at` for `more` others of the same bind. 0 or -ENOMEM. */
+/* Makes room after the endpoint at `at` for `more` others of the same bind. 0 or -ENOMEM. */
 static int widen_endpoints(struct engine *e, size_t at, size_t more)
 {
 	struct endpoint *wider = aligned_zalloc(e->endpoint_count + more, sizeof(*wider));
@@ -134,7 +134,7 @@ int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t
 
 	check(count > 0);
 	check(b->addr.kind == ADDR_FD);
-	check(e->workers == NULL); /* they borrow endpoints */
+	check(e->workers == NULL); /* workers borrow endpoints */
 	while (at < e->endpoint_count && e->endpoints[at].config != b)
 		at++;
 	check(at < e->endpoint_count);
@@ -153,7 +153,7 @@ int engine_bind(struct engine *e, struct endpoint **failed)
 	int err;
 
 	for (i = 0; i < e->endpoint_count; i++) {
-		/* An inherited socket that nobody passed has been refused before. */
+		/* A bind whose inherited socket was not passed has been refused before. */
 		if (e->endpoints[i].config->addr.kind == ADDR_FD)
 			continue;
 		err = endpoint_bind(&e->endpoints[i]);
@@ -167,8 +167,8 @@ int engine_bind(struct engine *e, struct endpoint **failed)
 
 /* ---- workers ---- */
 
-/* The CPU for worker `i`, -1 for none: the list of the configuration in turn; with `auto` one CPU
- * each when there are as many workers as CPUs that we may use. */
+/* The CPU for worker `i`, -1 for none: from the configured list, in turn; with `auto` one CPU each if there
+ * are as many workers as CPUs available to us. */
 static int choose_cpu(const struct engine *e, unsigned i)
 {
 	const struct config_global *g = &e->config->global;
@@ -218,8 +218,8 @@ static void free_workers(struct engine *e)
 	e->worker_count = 0;
 }
 
-/* All structures before the first listener: workers look at each other's as soon as they run, and where
- * one cannot be had nobody has been listened to. */
+/* Makes all workers before the first one listens: they look at each other's data as soon as they run, and if
+ * one cannot be made, none has listened. */
 static int make_workers(struct engine *e, unsigned workers, const struct io_driver *driver)
 {
 	unsigned i;
@@ -241,7 +241,7 @@ static int make_workers(struct engine *e, unsigned workers, const struct io_driv
 	return 0;
 }
 
-/* A thread could not be made: ends those that were, and gives the others the turns to end in. */
+/* A thread could not be started: ends the workers that run, and turns the others until they have ended. */
 static void stop_started(struct engine *e)
 {
 	unsigned i;
@@ -274,7 +274,7 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 	return err;
 }
 
-/* Closing resets who came after the last accept: that gap only a passed socket could close. */
+/* Closing resets clients that came after the last accept: only passing on the socket could close that gap. */
 static void close_endpoints(struct engine *e)
 {
 	size_t i;
@@ -284,7 +284,7 @@ static void close_endpoints(struct engine *e)
 
 		if (ep->fd < 0)
 			continue;
-		/* First the name, so that nobody finds a socket on which no one listens. */
+		/* Remove the name first, so that no client finds a socket on which nothing listens. */
 		sock_path_release(&ep->path, &ep->addr);
 		sys_close(ep->fd);
 		ep->fd = -1;
@@ -295,7 +295,7 @@ void engine_worker_deaf(struct engine *e)
 {
 	const int deaf = atomic_fetch_add(&e->workers_deaf, 1) + 1;
 
-	check(deaf <= (int)e->worker_count); /* each says so once */
+	check(deaf <= (int)e->worker_count); /* each worker calls this once */
 	if (deaf == (int)e->worker_count)
 		close_endpoints(e);
 }
@@ -352,7 +352,7 @@ void engine_free(struct engine *e)
 
 /* ---- orders, and signs of life ---- */
 
-/* A number and a signal, no letter: a mailbox that is full loses neither. */
+/* A number and a signal rather than a letter: a full mailbox loses neither. */
 static void evict(struct engine *e, struct server *s, enum server_end why)
 {
 	check(why < SERVER_ENDS);

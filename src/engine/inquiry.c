@@ -3,7 +3,7 @@
  * inquiry.c - control asks workers for their sessions, a slice at a time.
  *
  * Owns no memory. An inquiry is in at most one worker's list; the lock is held to link and unlink it, never
- * while it is filled. Control's thread and workers', as the header says.
+ * while it is filled. Control's thread and workers' threads, as the header says.
  */
 #include "weir/engine/inquiry.h"
 
@@ -44,7 +44,7 @@ static void begin_sums(struct worker *w, const struct inquiry *q)
 		tally_begin_walk(w);
 }
 
-/* The answer of a worker that has no sessions, and will have none. */
+/* The answer for a worker that has no sessions and never will. */
 static void leave_empty(struct worker *w, struct inquiry *q)
 {
 	begin_sums(w, q);
@@ -84,7 +84,7 @@ bool inquiry_withdraw(struct engine *e, struct inquiry *q)
 	check(q->worker < e->worker_count);
 	l = &e->workers[q->worker]->asked;
 	spinlock_lock(&l->lock);
-	/* In no list any more: the worker has taken it out. */
+	/* If it is in no list any more, the worker has taken it out. */
 	if (!list_empty(&q->link)) {
 		list_remove(&q->link);
 		hand_back(q);
@@ -102,7 +102,7 @@ void inquiry_list_init(struct inquiry_list *l)
 	l->closed = false;
 }
 
-/* The oldest, NULL when there is none; and whether there are others. */
+/* Takes the oldest, NULL when there is none; `*more`: others are left. */
 static struct inquiry *take_oldest(struct inquiry_list *l, bool *more)
 {
 	struct inquiry *q = NULL;
@@ -139,9 +139,9 @@ void inquiry_answer(struct worker *w)
 	struct inquiry *q = take_oldest(&w->asked, &more);
 
 	if (more)
-		mailbox_signal(&w->mailbox, MAIL_ASKED); /* in the next turn */
+		mailbox_signal(&w->mailbox, MAIL_ASKED); /* answered in the next turn */
 	if (q == NULL)
-		return; /* withdrawn */
+		return; /* it was withdrawn */
 	fill(w, q);
 	hand_back(q);
 	w->engine->notify(w->engine->notify_arg);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * listener.c - a worker's place at one bound address: accepts, places, pauses.
+ * listener.c - a worker's side of one bound address: accepts, places, pauses.
  *
- * Owns its accept op, and the reservation (slots.h) that waits for the next client. Never speaks to a
- * client. A worker's thread.
+ * Owns its accept op, and the reservation (slots.h) for the next client. Never talks to a client. A worker's
+ * thread.
  */
 #include "listener.h"
 
@@ -17,11 +17,11 @@
 #include "session_begin.h"
 #include "worker.h"
 
-/* accept(2) failed for want of something: a descriptor may be free again by then. */
+/* After accept(2) failed because something ran out: a descriptor may be free again by then. */
 #define LISTENER_PAUSE_NS (100 * NS_PER_MS)
-/* A rate-limit of many thousands is no reason to wake up for each client: a few may come at once. */
+/* A rate-limit of many thousands does not justify one wake-up per client: a few may come at once. */
 #define LISTENER_RATE_PAUSE_MIN_NS NS_PER_MS
-/* How often a place is looked for anew because another worker took it. */
+/* Maximum searches for a worker when others change the loads meanwhile. */
 #define LISTENER_PLACE_TRIES 8
 
 static void count_paused(const struct listener *l, enum listener_limit why, int change)
@@ -51,7 +51,7 @@ static bool frontend_has_room(const struct listener *l)
 	return atomic_load(&fe->sessions) < (int)fe->limit;
 }
 
-/* Control has found so, and signals every worker when it is over. */
+/* Control found that, and signals every worker when it is over. */
 static bool is_memory_short(const struct listener *l)
 {
 	return atomic_load_explicit(&l->worker->engine->is_accept_paused, memory_order_relaxed);
@@ -62,8 +62,8 @@ static bool rate_has_place(const struct listener *l)
 	return rate_has_room(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
 }
 
-/* Is there room again by what it is paused for? By the others there may be none; it then pauses again,
- * announced for the right reason. */
+/* Is there room again under the limit that it is paused for? Other limits may leave none; the listener then
+ * pauses again, for the right reason. */
 static bool may_resume(const struct listener *l)
 {
 	const int why = atomic_load(&l->paused_for);
@@ -76,13 +76,13 @@ static bool may_resume(const struct listener *l)
 	return why == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
 }
 
-/* Announces that it pauses. Whoever releases a slot after this sees it; may_resume(), asked
- * after this, sees whoever released one before. */
+/* Announces the pause. Whoever releases a slot after this sees it; may_resume(), called after this, sees a
+ * slot that was released before. */
 static void pause_for_limit(struct listener *l, enum listener_limit why)
 {
 	check(l->state == LISTENER_ON);
 	check(why != LIMIT_NONE);
-	check(!l->reserved); /* nobody else could have it */
+	check(!l->reserved); /* it would keep the slot from others */
 	l->state = LISTENER_LIMITED;
 	count_paused(l, why, 1);
 	atomic_store(&l->paused_for, (int)why);
@@ -99,7 +99,8 @@ static void end_pause(struct listener *l)
 	count_paused(l, why, -1);
 }
 
-/* Pauses until rate-limit lets the next one in: its own timer wakes it, or somebody who was not let in. */
+/* Pauses until rate-limit lets the next client in: its own timer wakes it, or a client that was not let
+ * in. */
 static void pause_until(struct listener *l, int64_t due_ns)
 {
 	struct worker *w = l->worker;
@@ -109,7 +110,7 @@ static void pause_until(struct listener *l, int64_t due_ns)
 	check(!timer_is_set(&l->pause));
 	counter_add(&w->counters.rate_pauses, 1);
 	if (timer_set(&w->loop.timers, &l->pause, due_ns > soonest_ns ? due_ns : soonest_ns)) {
-		l->state = LISTENER_OFF; /* not even memory for a timer: the other workers go on */
+		l->state = LISTENER_OFF; /* no memory even for a timer: the other workers go on */
 		io_cancel(&w->loop, &l->accept);
 		return;
 	}
@@ -118,7 +119,8 @@ static void pause_until(struct listener *l, int64_t due_ns)
 
 /* ---- accepting ---- */
 
-/* A place in this second, for a listener that has its slot. While draining, who waits is still taken. */
+/* Takes a place of the current second, for a listener that has its slot. A draining listener still takes the
+ * clients already queued. */
 static void reserve_rate(struct listener *l)
 {
 	struct rate *rate = &l->endpoint->frontend->rate;
@@ -143,7 +145,7 @@ static bool has_rate(const struct listener *l)
 	return unlikely(l->endpoint->frontend->rate.limit > 0);
 }
 
-/* The driver asks before each accept. */
+/* The driver calls this before each accept. */
 static bool listener_admit(struct io_op *op)
 {
 	struct listener *l = container_of(op, struct listener, accept);
@@ -183,8 +185,8 @@ static void release_unused(struct listener *l)
 	slots_release(l->worker->engine, l->endpoint->frontend);
 }
 
-/* Who shall have the next session, as the loads are now: the least loaded worker when `w` has so many more
- * that it is worth a wake-up. `*load` is the one it was chosen for. */
+/* The worker to get the next session, by the current loads: the least loaded worker if `w` has so many more
+ * sessions that a wake-up is worth it, otherwise `w`. `*load` is the load that the choice was based on. */
 static struct worker *least_loaded(struct worker *w, int *load)
 {
 	const struct engine *e = w->engine;
@@ -208,9 +210,10 @@ static struct worker *least_loaded(struct worker *w, int *load)
 	return *load == mine ? w : best;
 }
 
-/* Finds the worker for the next session, and counts it there. Exclusive wake-ups favour one worker at low
- * load, and a few long flows must not share a core while another idles. Workers that accept at the same
- * time must not choose by the same figures: who was chosen must not have got another one meanwhile. */
+/* Finds the worker for the next session and counts the session there. Exclusive wake-ups favour one worker at
+ * low load, and a few long flows must not share a core while another core idles. Workers that accept at the
+ * same time must not choose by the same loads, so the chosen worker must not have been given another session
+ * meanwhile. */
 static struct worker *place(struct worker *w)
 {
 	int tries;
@@ -236,7 +239,7 @@ static void start_session(struct worker *w, const struct letter *letter)
 			counter_add(&w->counters.handed_off, 1);
 			return;
 		}
-		/* It may have seen the load in its last turn, and sleep. */
+		/* It may have seen the load in its last turn, and gone to sleep. */
 		load = atomic_fetch_sub(&to->load, 1);
 		check(load > 0);
 		mailbox_signal(&to->mailbox, MAIL_RESUME);
@@ -257,10 +260,10 @@ static void on_client(struct listener *l, int fd)
 	counter_add(&w->counters.accepted, 1);
 	atomic_fetch_add_explicit(&fe->total, 1, memory_order_relaxed);
 	if (unlikely(fe->choosy) && admission_turn_away(w, l->endpoint, fd, &letter.client))
-		return; /* what was reserved for it is the next one's */
+		return; /* the next client gets what was reserved for it */
 	if (!l->reserved)
-		force_slot(l); /* a driver may accept one more while it is being cancelled */
-	l->reserved = false; /* the session's from now on */
+		force_slot(l); /* a driver may accept one more while the accept is being cancelled */
+	l->reserved = false; /* the session owns it from now on */
 	start_session(w, &letter);
 }
 
@@ -276,9 +279,10 @@ static void pause_for_error(struct listener *l, int err)
 	counter_add(&w->counters.accept_pauses, 1);
 	l->state = LISTENER_PAUSED;
 	if (timer_set(&w->loop.timers, &l->pause, w->loop.now_ns + LISTENER_PAUSE_NS))
-		l->state = LISTENER_OFF; /* not even memory for a timer: the other workers go on */
+		l->state = LISTENER_OFF; /* no memory even for a timer: the other workers go on */
 	if (log_limit_ok(&l->log, LOG_CAUSE_ACCEPT, (uint32_t)-err, w->loop.now_ns, 1))
-		log_line(LOG_LEVEL_WARNING, "accept on %s: %s; clients wait in the backlog (see `limits:`)",
+		log_line(LOG_LEVEL_WARNING,
+			 "accept on %s failed: %s; clients wait in the backlog (see `limits:`)",
 			 addr_format(&l->endpoint->addr, text), strerrordesc_np(-err));
 }
 
@@ -348,7 +352,7 @@ void listener_resume(struct listener *l)
 		return;
 	check(atomic_load(&l->paused_for) != LIMIT_NONE);
 	check(!l->reserved);
-	/* For want of memory it is paused until control says so. */
+	/* If paused for memory, it stays paused until control says otherwise. */
 	if (atomic_load(&l->paused_for) == LIMIT_MEMORY && is_memory_short(l))
 		return;
 	if (timer_is_set(&l->pause)) { /* it is paused for rate-limit */
@@ -378,12 +382,12 @@ void listener_stop(struct listener *l)
 	check(!l->worker->deaf);
 	end_pause(l);
 	timer_cancel(&l->worker->loop.timers, &l->pause);
-	/* One that is paused begins once more, for the last accept that a cancel makes. */
+	/* A paused listener starts once more, for the last accepts that a cancel makes. */
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF && !io_is_pending(&l->accept))
-		(void)listener_start(l); /* a failure set a pause */
+		(void)listener_start(l); /* a pause that a failure has set is cancelled below */
 	timer_cancel(&l->worker->loop.timers, &l->pause);
 	l->state = LISTENER_OFF;
-	io_cancel(&l->worker->loop, &l->accept); /* who waits already is still taken */
+	io_cancel(&l->worker->loop, &l->accept); /* clients already queued are still taken */
 }
 
 bool listener_is_idle(const struct listener *l)

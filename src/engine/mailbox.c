@@ -24,7 +24,7 @@ void mailbox_init(struct mailbox *m, struct io_loop *loop)
 	m->closed = false;
 }
 
-/* One eventfd write for all that is sent before the reader looks. */
+/* One eventfd write for everything that is sent before the reader looks. */
 static void wake(struct mailbox *m)
 {
 	if (!atomic_exchange(&m->awake, true))
@@ -57,7 +57,7 @@ bool mailbox_send(struct mailbox *m, const struct letter *letter)
 
 unsigned mailbox_signals(struct mailbox *m)
 {
-	/* First this, then the looking: what is sent from here on wakes the loop again. */
+	/* Clear this first, then look: whatever is sent from here on wakes the loop again. */
 	atomic_store(&m->awake, false);
 	return atomic_exchange(&m->signals, 0);
 }
@@ -68,7 +68,7 @@ bool mailbox_take(struct mailbox *m, struct letter *out)
 
 	spinlock_lock(&m->lock);
 	check(m->head - m->tail <= MAILBOX_LETTERS);
-	check(!m->closed || m->head == m->tail); /* whoever sends to it keeps what he has */
+	check(!m->closed || m->head == m->tail); /* senders to a closed mailbox keep their letters */
 	if (m->head != m->tail) {
 		*out = m->letters[m->tail % MAILBOX_LETTERS];
 		m->tail++;

@@ -2,9 +2,9 @@
  *
  * server_sock.c - the socket of a connection to a server, with the options of its backend.
  *
- * Chooses the source address; what is our own shortage (no port left at any source) is reported as
- * -EADDRNOTAVAIL. Nothing that fails here is held against the server. TCP_FASTOPEN_CONNECT is not used: a
- * try that fails after bytes went with the SYN could not be tried again. A worker's thread.
+ * Chooses the source address; our own shortage (no port left at any source) is reported as -EADDRNOTAVAIL.
+ * Nothing that fails here counts against the server. TCP_FASTOPEN_CONNECT is not used: once bytes went out
+ * with the SYN, a failed try could not be repeated. A worker's thread.
  */
 #include "weir/engine/server_sock.h"
 
@@ -60,15 +60,15 @@ static bool may_log_source(struct session *s, enum trouble kind)
 
 /* ---- a pool of sources ---- */
 
-/* Where a session begins in the list: spread by a multiplication, as its number alone would follow the
- * turns of the servers. */
+/* Where a session starts in the list. A multiplication spreads the starts, because the session number alone
+ * would follow the rotation of the servers. */
 static size_t first_source(const struct session *s)
 {
 	check(sources_of(s)->count > 0);
 	return (size_t)((s->number * UINT32_C(2654435761)) >> 16) % sources_of(s)->count;
 }
 
-/* The next source of this try that is of `family`, NULL when all have been tried. */
+/* The next source of `family` for this try, NULL when all have been tried. */
 static const struct addr *next_source(struct session *s, int family)
 {
 	const struct config_sources *sources = sources_of(s);
@@ -84,7 +84,7 @@ static const struct addr *next_source(struct session *s, int family)
 	return NULL;
 }
 
-/* The one that next_source() gave last. */
+/* The source that next_source() returned last. */
 static const struct addr *last_source(const struct session *s)
 {
 	const struct config_sources *sources = sources_of(s);
@@ -95,7 +95,7 @@ static const struct addr *last_source(const struct session *s)
 	return &sources->list[(first_source(s) + s->sources_tried - 1u) % sources->count];
 }
 
-/* A source of `family` remains to be tried. */
+/* Is a source of `family` left to try? */
 static bool has_next(struct session *s, int family)
 {
 	const uint16_t tried = s->sources_tried;
@@ -105,7 +105,7 @@ static bool has_next(struct session *s, int family)
 	return found;
 }
 
-/* Without the port, where the kernel chooses it. */
+/* Omits the port if the kernel chooses it. */
 static const char *source_text(const struct addr *source, char *buf)
 {
 	const bool any = source->sa.sa_family == AF_INET6 ? source->in6.sin6_port == 0
@@ -123,25 +123,26 @@ static void log_source(struct session *s, const struct addr *source, const struc
 	const char *backend = s->backend->config->name, *server = s->server->config->name;
 	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
 	const bool more = has_next(s, to->sa.sa_family);
-	/* That none is left must not drown among those that are passed over. */
+	/* A line that no source is left must not be hidden by lines about skipped sources. */
 	if (!may_log_source(s, !more ? TROUBLE_NO_SOURCE : missing ? TROUBLE_MISSING : TROUBLE_SPILL))
 		return;
 	(void)addr_format(to, to_text);
 	if (missing)
 		log_line(LOG_LEVEL_WARNING,
-			 "source %s of server %s/%s is no address of this machine ('ip addr' lists them); %s",
+			 "source %s of server %s/%s is not an address of this machine ('ip addr' lists "
+			 "them); %s",
 			 source_text(source, text), backend, server,
 			 more ? "the next source is used" : "no other source is left");
 	else
 		log_line(LOG_LEVEL_WARNING,
-			 "no port is left%s%s for connections to server %s/%s at %s; %s (more addresses in "
-			 "source=, or a wider sysctl net.ipv4.ip_local_port_range)",
+			 "no port is left%s%s for connections to server %s/%s at %s; %s (add addresses to "
+			 "source=, or widen sysctl net.ipv4.ip_local_port_range)",
 			 source->len != 0 ? " at source " : "",
 			 source->len != 0 ? source_text(source, text) : "", backend, server, to_text,
 			 more ? "the next source is used" : "clients wait for one to become free");
 }
 
-/* A source cannot be used. */
+/* Counts and logs that a source cannot be used. */
 static void count_shortage(struct session *s, const struct addr *to, bool missing)
 {
 	struct counters *c = &s->worker->counters;
@@ -153,7 +154,7 @@ static void count_shortage(struct session *s, const struct addr *to, bool missin
 	log_source(s, last_source(s), to, missing);
 }
 
-/* A socket at the next source that can be bound. The descriptor or -errno. */
+/* Opens a socket at the next source that can be bound. The descriptor or -errno. */
 static int open_next(struct session *s, const struct addr *to, const struct sock_tcp *opt)
 {
 	const struct addr *source;
@@ -163,7 +164,7 @@ static int open_next(struct session *s, const struct addr *to, const struct sock
 		fd = sock_open(to, source, opt);
 		if (fd != -EADDRNOTAVAIL && fd != -EADDRINUSE)
 			return fd;
-		/* bind(2): the address is not here, or its one port is taken. */
+		/* bind(2) failed: the address is not on this machine, or its one port is taken. */
 		count_shortage(s, to, fd == -EADDRNOTAVAIL);
 	}
 	return fd == -EADDRINUSE ? -EADDRNOTAVAIL : fd;
@@ -186,7 +187,7 @@ bool server_sock_spill(struct session *s)
 	fd = open_next(s, to, &opt);
 	if (fd < 0)
 		return false;
-	sys_close(sock->fd); /* it never was connected: nothing of it is on its way */
+	sys_close(sock->fd); /* it was never connected: nothing of it is in flight */
 	io_sock_init(sock, fd, true);
 	return true;
 }
@@ -213,7 +214,7 @@ static bool client_source(const struct session *s, int family, struct addr *out)
 	return true;
 }
 
-/* Whatever fails here is ours: the server has not been asked. */
+/* Whatever fails here is on our side: the server has not been contacted. */
 static int open_as_client(struct session *s, const struct addr *to)
 {
 	const char *backend = s->backend->config->name, *server = s->server->config->name;
@@ -225,8 +226,8 @@ static int open_as_client(struct session *s, const struct addr *to)
 	if (!client_source(s, to->sa.sa_family, &source)) {
 		if (may_log_source(s, TROUBLE_FAMILY))
 			log_line(LOG_LEVEL_WARNING,
-				 "source=client: client %s and server %s/%s at %s are not of one family; "
-				 "give each family a backend of its own",
+				 "source=client: client %s and server %s/%s at %s have different address "
+				 "families; give each family its own backend",
 				 addr_brief_format(&s->client, text), backend, server,
 				 addr_format(to, to_text));
 		return -EADDRNOTAVAIL;
@@ -235,14 +236,15 @@ static int open_as_client(struct session *s, const struct addr *to)
 	if (fd >= 0 || (server_sock_is_shortage(fd) && fd != -EADDRNOTAVAIL))
 		return fd;
 	if (may_log_source(s, TROUBLE_SOCKET))
-		log_line(LOG_LEVEL_WARNING, "source=client: no socket with address %s for server %s/%s: %s",
+		log_line(LOG_LEVEL_WARNING,
+			 "source=client: cannot create a socket with address %s for server %s/%s: %s",
 			 addr_format(&source, text), backend, server, strerrordesc_np(-fd));
 	return -EADDRNOTAVAIL;
 }
 
 /* ---- a socket ---- */
 
-/* What the operator can do about a socket that could not be made. */
+/* What the operator can do about a socket that could not be created. */
 static const char *advice(int err, enum sock_option refused, char *buf, size_t room)
 {
 	const bool forbidden = err == -EPERM || err == -EACCES;
@@ -250,16 +252,17 @@ static const char *advice(int err, enum sock_option refused, char *buf, size_t r
 
 	check(err < 0);
 	if (refused != SOCK_OPTION_NONE) {
-		/* Cut, it still names the option. */
-		(void)snprintf(buf, room, "'%s' of the backend is refused%s%s", sock_option_word(refused),
-			       capability[0] != '\0' ? ", it needs " : "", capability);
+		/* Even truncated, it names the option. */
+		(void)snprintf(buf, room, "the kernel refused '%s' of the backend%s%s",
+			       sock_option_word(refused), capability[0] != '\0' ? "; it needs " : "",
+			       capability);
 		return buf;
 	}
 	if (err == -EAFNOSUPPORT)
 		return "give the server an address of another family, or allow this one "
 		       "(RestrictAddressFamilies= of the unit)";
 	if (forbidden)
-		return "a sandbox, or a port below 1024 in source= without CAP_NET_BIND_SERVICE";
+		return "a sandbox forbids it, or source= has a port below 1024 without CAP_NET_BIND_SERVICE";
 	return "see source= and the socket options of the backend";
 }
 
@@ -269,7 +272,7 @@ static void log_refusal(struct session *s, const struct addr *to, int err, enum 
 
 	if (may_log_source(s, TROUBLE_SOCKET))
 		log_line(LOG_LEVEL_WARNING,
-			 "no socket for server %s/%s at %s: %s; no fault of the server: %s",
+			 "cannot create a socket for server %s/%s at %s: %s; not a fault of the server: %s",
 			 s->backend->config->name, s->server->config->name, addr_format(to, to_text),
 			 strerrordesc_np(-err), advice(err, refused, text, sizeof(text)));
 }
@@ -292,7 +295,7 @@ int server_sock_open(struct session *s, const struct addr *to)
 	else if (has_next(s, to->sa.sa_family))
 		fd = open_next(s, to, &opt);
 	else
-		fd = sock_open(to, &no_source, &opt); /* none is of this family: the kernel chooses */
+		fd = sock_open(to, &no_source, &opt); /* no source has this family: the kernel chooses */
 	if (unlikely(fd < 0)) {
 		if (!server_sock_is_shortage(fd))
 			log_refusal(s, to, fd, refused);

@@ -2,8 +2,8 @@
  *
  * worker.c - one thread, one loop, one core, and all that they own.
  *
- * Owns the order of a turn's end: reap, age, publish. Never blocks but in the loop's wait.
- * The worker's thread; worker_new(), worker_spawn() and worker_free() are control's.
+ * Owns the order of a turn's end: reap, age, publish. Never blocks except in the loop's wait. The worker's
+ * thread; worker_new(), worker_spawn() and worker_free() are for control.
  */
 #include "worker.h"
 
@@ -27,10 +27,10 @@
 #include "session_begin.h"
 #include "session_end.h"
 
-/* Pipes that a worker keeps for itself before it spills to the others. */
+/* Pipes that a worker keeps for itself before it spills to the shared pool. */
 #define WORKER_PIPES_MAX 256u
 #define WORKER_BATON_NS (10 * NS_PER_MS)
-/* Between two hints to control that buffers are short. */
+/* Minimum time between two notifications to control that buffers are short. */
 #define MANY_TELL_NS (20 * NS_PER_MS)
 
 /* ---- mail ---- */
@@ -53,7 +53,7 @@ static void worker_woken(struct io_loop *loop)
 	struct letter letter;
 	size_t i;
 
-	/* Who was sent here waits until something can be started; counted as our load already. */
+	/* Connections sent here wait until something can be started; they count in our load already. */
 	while ((likely(!loop->is_down) || w->stopping) && mailbox_take(&w->mailbox, &letter))
 		session_start(w, letter.endpoint, letter.fd, &letter.client);
 	if (unlikely(signals & MAIL_EVICT))
@@ -78,11 +78,12 @@ static void worker_woken(struct io_loop *loop)
 		return;
 	for (i = 0; i < w->engine->endpoint_count; i++)
 		listener_resume(&w->listeners[i]);
-	/* Without memory for it the next release does the same. */
+	/* If there is no memory for the timer, the next release has the same effect. */
 	(void)timer_set(&w->loop.timers, &w->baton, w->loop.now_ns + WORKER_BATON_NS);
 }
 
-/* A release wakes one worker. When nobody took the slot by now, the others need not be paused either. */
+/* A release wakes one worker. If the slot is still free now, the other workers need not stay paused
+ * either. */
 static void worker_pass_baton(struct timer *t)
 {
 	struct worker *w = container_of(t, struct worker, baton);
@@ -108,11 +109,12 @@ static void stop_sessions(struct worker *w)
 static void reap(struct worker *w)
 {
 	while (!list_empty(&w->closing))
-		(void)session_reap(list_entry(w->closing.next, struct session, link)); /* or it comes again */
+		(void)session_reap(list_entry(w->closing.next, struct session, link)); /* else it comes
+										        * again */
 }
 
-/* Control ages what rests in the pools, and sleeps while nothing does: it is told again now and then,
- * as it may have emptied the lists and slept since. */
+/* Control ages what is unused in the pools, and sleeps while nothing is. It is notified again from time to
+ * time, because it may have emptied the lists and gone to sleep since. */
 static void tell_control(struct worker *w)
 {
 	struct engine *e = w->engine;
@@ -144,8 +146,8 @@ static void publish_counters(struct worker *w)
 	counter_set(&c->turns, loop->turns);
 }
 
-/* Control watches the memory while sessions are many, and looks at once when buffers are short: a second may
- * be too long. When it stops just now, the next turn says so again. */
+/* Control watches memory while there are many sessions, and looks at once when buffers are short: a second
+ * may be too long. If it stops watching right now, the next turn notifies it again. */
 static void tell_of_sessions(struct worker *w)
 {
 	struct engine *e = w->engine;
@@ -168,7 +170,7 @@ static bool has_idle_listeners(const struct worker *w)
 	return true;
 }
 
-/* The way out: first deaf, then without sessions, then without letters. */
+/* The stages of the end: it leaves its listeners, then has no sessions, then no letters. */
 static void move_on_draining(struct worker *w)
 {
 	if (!w->deaf && has_idle_listeners(w)) {
@@ -200,7 +202,7 @@ void worker_turn(struct worker *w)
 		move_on_draining(w);
 }
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 static void wake_control(void *arg)
 {
@@ -241,7 +243,7 @@ static int make_listeners(struct worker *w)
 
 static int make_tallies(struct worker *w)
 {
-	/* Cache lines of its own: the neighbour in memory may be another worker's. */
+	/* Cache lines of its own: the adjacent memory may belong to another worker. */
 	const size_t bytes = (tally_count(w->engine) * sizeof(*w->tallies) + 63) / 64 * 64;
 
 	w->tallies = aligned_alloc(64, bytes);
@@ -300,7 +302,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	return w;
 }
 
-/* Half of all pipes at the most may rest where only one worker gets them. */
+/* At most half of all pipes may stay in caches, where only one worker can get them. */
 static uint32_t own_pipes(const struct engine *e)
 {
 	const uint32_t share = e->limits.maxpipes / (2 * (e->worker_count > 0 ? e->worker_count : 1));
@@ -350,7 +352,7 @@ int worker_listen(struct worker *w)
 		if (err)
 			return err;
 	}
-	publish_counters(w); /* what is asked of it before its first turn */
+	publish_counters(w); /* for readers that come before its first turn */
 	return 0;
 }
 
@@ -363,7 +365,7 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 	*err = worker_listen(w);
 	if (!*err)
 		return w;
-	/* Who waits at its listeners already may still be accepted, and is then reset. */
+	/* Clients already queued at its listeners may still be accepted; they are then reset. */
 	mailbox_signal(&w->mailbox, MAIL_STOP);
 	worker_run_out(w);
 	worker_free(w);
@@ -372,7 +374,7 @@ struct worker *worker_new(struct engine *e, unsigned index, const struct io_driv
 
 void worker_run_out(struct worker *w)
 {
-	check(!w->spawned); /* its thread turns it */
+	check(!w->spawned); /* otherwise its thread turns it */
 	while (!w->finished) {
 		io_loop_wake(&w->loop);
 		worker_turn(w);
@@ -401,8 +403,9 @@ static void pin(const struct worker *w)
 	CPU_ZERO(&set);
 	CPU_SET((unsigned)w->cpu, &set);
 	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set) != 0)
-		log_line(LOG_LEVEL_NOTICE, "worker %u: CPU %d is not ours; it runs unpinned", w->index,
-			 w->cpu);
+		log_line(LOG_LEVEL_NOTICE,
+			 "worker %u: CPU %d is not available to this process; the worker runs unpinned",
+			 w->index, w->cpu);
 }
 
 static void *worker_main(void *arg)
@@ -411,7 +414,7 @@ static void *worker_main(void *arg)
 	struct engine *e = w->engine;
 	char name[16];
 
-	(void)snprintf(name, sizeof(name), "worker %u", w->index); /* a cut name is still a name */
+	(void)snprintf(name, sizeof(name), "worker %u", w->index); /* a truncated name is still a name */
 	crash_report_thread(name);
 	log_use_ring(w->log);
 	pin(w);
@@ -421,7 +424,7 @@ static void *worker_main(void *arg)
 		worker_turn(w);
 	check(w->sessions == 0);
 	check(w->deaf);
-	/* What rests goes back while its owner lives; the structure stays for its readers. */
+	/* Unused resources are returned while their owner lives; the structure stays for its readers. */
 	io_loop_release(&w->loop);
 	pipe_cache_free(&w->loop.pipes);
 	buf_cache_free(&w->loop.bufs);
