@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_facts.c - a living session as `show sess` shows it: a line of text, or a JSON object.
+ * session_facts.c - a live session as `show sess` prints it: a line of text, or a JSON object.
  *
- * A field has one name, in text, JSON and the log (log_fields.h). Any thread.
+ * A field has the same name in text, JSON and the log (log_fields.h). Any thread.
  */
 #include "weir/account/session_facts.h"
 
@@ -17,7 +17,7 @@
 #include "weir/base/clock.h"
 #include "unique_id.h"
 
-/* Where the fields of a living session go: as " key=value", or as members of an object. */
+/* Where the fields of a live session are written: as " key=value", or as members of an object. */
 struct fields {
 	struct text *text; /* borrows; NULL = `json` */
 	struct json *json; /* borrows */
@@ -62,7 +62,7 @@ static const struct addr *address_of(const struct server *server)
 	return server != NULL ? atomic_load_explicit(&server->addr, memory_order_acquire) : NULL;
 }
 
-/* What `show sess` shows, in its order; a new field goes to the end. */
+/* What `show sess` prints, in its order; new fields go to the end. */
 static void put_fields(const struct session_facts *f, const struct fields *to)
 {
 	const struct addr *address = address_of(f->server);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_record.c - what the log is told of a session that ended: as text, and as JSON.
+ * session_record.c - what is logged about a session that ended: as text, and as JSON.
  *
- * A field has one name, in text, JSON and `show sess` (log_fields.h). Formats on the thread of whoever reads
+ * A field has the same name in text, JSON and `show sess` (log_fields.h). Formats on the thread that reads
  * the log.
  */
 #include "weir/account/session_record.h"
@@ -34,7 +34,7 @@ static double seconds(int64_t ns)
 	return (double)ns / (double)NS_PER_SEC;
 }
 
-/* HAProxy's second letter: the state that it was in. */
+/* HAProxy's second letter: the state that the session was in. */
 static char second_letter(const struct session_record *r)
 {
 	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
@@ -42,7 +42,7 @@ static char second_letter(const struct session_record *r)
 	return row->letter2 != 0 ? row->letter2 : session_state_letter((enum session_state)r->state);
 }
 
-/* "-" for a time that there is not. */
+/* "-" for a time that does not exist. */
 static const char *seconds_text(int64_t ns, char buf[static TIME_TEXT_MAX])
 {
 	(void)snprintf(buf, TIME_TEXT_MAX, ns < 0 ? "-" : "%.6f", seconds(ns)); /* always fits */
@@ -66,7 +66,7 @@ static bool has_unacked(const struct session_record *r)
 	return (r->unacked_in | r->unacked_out) != 0;
 }
 
-/* What few sessions have: behind everything else. */
+/* Fields that few sessions have; they follow all others. */
 static const char *rest_text(const struct session_record *r, char buf[static REST_TEXT_MAX])
 {
 	char id[UNIQUE_ID_TEXT_MAX];

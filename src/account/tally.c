@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tally.c - what is counted of one frontend, backend or server: rates, times, and sums of them.
+ * tally.c - what is counted for one frontend, backend or server: rates, times, and sums of them.
  *
- * Owns no memory. Its writer's thread, but for what tally.h says of any thread.
+ * Owns no memory. The writer's thread, except for functions that tally.h allows on any thread.
  */
 #include "weir/account/tally.h"
 
@@ -22,8 +22,8 @@ const struct tally_row *tally_row(size_t i)
 
 /* ---- rates ---- */
 
-/* The later of the two is read first: when it is one second further on, what was in its place is in the
- * other. */
+/* Reads the later of the two first: if that has moved on to the next second meanwhile, its old content is now
+ * in the other one. */
 uint64_t tally_count_in(const struct tally *t, uint64_t second)
 {
 	const uint64_t now = atomic_load_explicit(&t->this_second, memory_order_acquire);
@@ -46,7 +46,7 @@ void tally_begin_second(struct tally *t, int64_t now_ns, uint64_t most)
 	count_total(t, now_ns);
 	tally_keep_max(&t->rate_max, most);
 	counter_set(&t->last_second, counter_get(&t->this_second));
-	/* One store, so that no reader sees a second that nobody began in. */
+	/* One store, so that no reader sees a second in which nothing began. */
 	atomic_store_explicit(&t->this_second, tally_second_at(now_ns) << 32 | 1, memory_order_release);
 }
 
@@ -105,15 +105,15 @@ void tally_count_bytes(struct tally *t, uint64_t to_server, uint64_t to_client, 
 void tally_count_late(struct tally *t)
 {
 	if (likely((t->late_to_server | t->late_to_client) == 0))
-		return; /* most: their cache lines stay clean */
+		return; /* most sessions: their cache lines stay clean */
 	counter_add(&t->bytes_to_server, t->late_to_server);
 	counter_add(&t->bytes_to_client, t->late_to_client);
 	t->late_to_server = 0;
 	t->late_to_client = 0;
 }
 
-/* HAProxy's swrate_add(): a sum of the last TALLY_SAMPLES values, about. Until there are so many it is the
- * sum of all. */
+/* HAProxy's swrate_add(): approximately the sum of the last TALLY_SAMPLES values. Until there are that many,
+ * it is the sum of all. */
 static void add_time(struct tally *t, enum tally_time time, uint64_t us, bool full)
 {
 	uint64_t sum = counter_get(&t->times_us[time]);

@@ -14,8 +14,8 @@
 
 #define UNIQUE_ID_TEXT_MAX (4 * PROXY_UNIQUE_ID_MAX + 1)
 
-/* Writes it into `buf` and returns that. Whatever a client's header brought is one word, and the same one
- * wherever it is shown. */
+/* Writes it into `buf` and returns `buf`. Whatever bytes a client's header brought, the result is one word,
+ * and the same one wherever it is shown. */
 const char *unique_id_word(const uint8_t *id, size_t len, char buf[static UNIQUE_ID_TEXT_MAX]);
 
 #endif

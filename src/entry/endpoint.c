@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * endpoint.c - a bound address: its socket's options as configured, and what is said when one is missing.
+ * endpoint.c - a bound address: its socket's options as configured, and what is logged when one is missing.
  *
- * Makes the descriptors that the engine owns. Control's thread, but for endpoint_accepted().
+ * Makes the descriptors that the engine owns. Control thread, except for endpoint_accepted().
  */
 #include "weir/entry/endpoint.h"
 
@@ -14,7 +14,7 @@
 #include "weir/base/log.h"
 #include "weir/entry/frontend.h"
 
-/* TCP_DEFER_ACCEPT: a client that says nothing for so long is accepted all the same. */
+/* TCP_DEFER_ACCEPT: a client that sends nothing for this long is accepted all the same. */
 #define DEFER_ACCEPT_S 5
 
 struct sock_tcp sock_tcp_of(const struct config_tcp *tcp)
@@ -58,7 +58,7 @@ static struct sock_listen options_of(struct endpoint *ep)
 	return opt;
 }
 
-/* Whether it has become one of MPTCP, and what that costs. */
+/* Finds out whether the socket is an MPTCP one, and logs what is missing in either case. */
 static void look_for_mptcp(struct endpoint *ep)
 {
 	const struct config_tcp *tcp = &ep->frontend->config->tcp;
@@ -68,15 +68,15 @@ static void look_for_mptcp(struct endpoint *ep)
 	ep->mptcp = !addr_is_unix(&ep->addr) && sock_is_mptcp(ep->fd);
 	if (ep->config->mptcp && !ep->mptcp && !addr_is_unix(&ep->addr))
 		log_line(LOG_LEVEL_NOTICE,
-			 "%s speaks plain TCP, without mptcp: %s",
+			 "%s speaks plain TCP instead of MPTCP: %s",
 			 addr_format(&ep->addr, text),
 			 ep->config->addr.kind == ADDR_FD
-				 ? "the socket was passed so (SocketProtocol=mptcp in the .socket unit)"
-				 : "the kernel has none, or sysctl net.mptcp.enabled is 0");
+				 ? "the .socket unit passed no MPTCP socket (set SocketProtocol=mptcp there)"
+				 : "the kernel does not support it, or sysctl net.mptcp.enabled is 0");
 	if (ep->mptcp && (tcp->pacing > 0 || tcp->user_timeout_ms > 0))
 		log_line(LOG_LEVEL_WARNING,
-			 "%s: the kernel has no pacing and no tcp-user-timeout for clients that speak MPTCP; "
-			 "these options reach those of plain TCP alone",
+			 "%s: the kernel does not support pacing and tcp-user-timeout for clients that speak "
+			 "MPTCP; these options affect only clients that speak plain TCP",
 			 addr_format(&ep->addr, text));
 }
 

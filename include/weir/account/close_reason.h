@@ -15,14 +15,14 @@ enum close_reason {
 };
 
 struct close_reason_row {
-	const char *name; /* of the row, upper case; in logs it stands in lower case and never changes */
+	const char *name; /* the row's name in upper case; logs show it in lower case, and it never changes */
 	char letter1;
 	char letter2; /* 0 = by the state that the session was in */
-	bool is_error; /* no end that both sides, a client in time or an order asked for */
+	bool is_error; /* false for an end requested by both sides, a client in time or an order */
 	const char *words;
 };
 
-/* The row of `reason`, static: for logs, and for reports that tell good ends from bad. */
+/* The row of `reason`, static: for logs, and for reports that separate good ends from bad ones. */
 const struct close_reason_row *close_reason_row(enum close_reason reason);
 
 #endif

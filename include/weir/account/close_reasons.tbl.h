@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * close_reasons.tbl.h - one row for each way a session ends:
- * REASON(NAME, letter1, letter2 or 0, is_error, words).
+ * close_reasons.tbl.h - one row per way in which a session ends: REASON(NAME, letter1, letter2 or 0,
+ * is_error, words).
  *
- * The first letter is HAProxy's "what ended it"; the second is the state it ended in ('Q' in a queue,
- * 'C' connecting, 'D' data, '-' normal), and 0 means: take it from the session's state. The name, in lower
- * case, is the `reason` of a JSON log line, so a row may come but is never renamed.
+ * The first letter is HAProxy's "what ended it"; the second is the state it ended in ('Q' in a queue, 'C'
+ * connecting, 'D' data, '-' normal), where 0 means that the session's state determines it. The name, in lower
+ * case, is the `reason` of a JSON log line, so rows may be added but are never renamed.
  */
 REASON(NORMAL, '-', '-', 0, "both sides closed")
 REASON(CLIENT_GONE, 'C', 0, 0, "client left before a server answered")

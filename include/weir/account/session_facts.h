@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_facts.h - what a worker says of a living session, and how `show sess` shows it.
+ * session_facts.h - what a worker reports about a live session, and how `show sess` prints it.
  *
- * Filled by the worker; what it borrows lives as long as the engine. Any thread.
+ * Filled by the worker; borrowed objects live as long as the engine. Any thread.
  */
 #ifndef WEIR_ACCOUNT_SESSION_FACTS_H
 #define WEIR_ACCOUNT_SESSION_FACTS_H
@@ -26,21 +26,21 @@ struct session_facts {
 	uint64_t bytes_out;
 	int64_t age_ns;
 	struct addr_brief client;
-	unsigned frontend_index; /* its place among the engine's */
+	unsigned frontend_index; /* its index in the engine */
 	uint32_t worker;
 	uint32_t number;
-	uint32_t held[2];     /* in the order of enum flow_dir, as the following */
+	uint32_t held[2];     /* indexed by enum flow_dir, as is flow_state */
 	uint8_t flow_state[2];
 	uint8_t state;        /* enum session_state */
 	uint8_t tries;
 	uint8_t pipes;
-	bool backend_counted; /* admitted: `backend` is the one that it goes to */
+	bool backend_counted; /* admitted: it goes to `backend` */
 	uint8_t unique_id_len; /* 0 = none */
-	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only so much of it is set */
+	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only unique_id_len bytes are set */
 };
 
-/* The fields of a log line for `show sess`: one line with its newline, or an object that is the next item. A
- * value that reads as a whole number is one. */
+/* Writes the fields for `show sess`, as in a log line: one line with its newline, or an object that is the
+ * next item. A value that reads as a whole number is written as a number. */
 void session_facts_show(const struct session_facts *f, struct text *out);
 void session_facts_show_json(const struct session_facts *f, struct json *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_record.h - what the log is told of a session that ended, or of a client that never was one.
+ * session_record.h - what is logged about a session that ended, or about a client that never became one.
  *
- * A worker fills it and has it copied; text is made of it by the reader of the log, so that a line costs the
- * worker no formatting. Names are borrowed from the configuration, which outlives the log.
+ * A worker fills a record and has it copied; the reader of the log turns it into text, so that a line costs
+ * the worker no formatting. Names are borrowed from the configuration, which outlives the log.
  */
 #ifndef WEIR_ACCOUNT_SESSION_RECORD_H
 #define WEIR_ACCOUNT_SESSION_RECORD_H
@@ -18,28 +18,28 @@ struct session_record {
 	const struct config_frontend *frontend; /* borrows */
 	const struct config_backend *backend;   /* borrows */
 	const struct config_server *server;     /* borrows; NULL when none was tried */
-	const struct addr *address;             /* borrows; the server's, published for ever */
+	const struct addr *address;             /* borrows; the server's, valid for ever once published */
 	struct addr_brief client;
 	uint64_t bytes_in;
 	uint64_t bytes_out;
 	uint64_t bytes_spliced;
-	uint32_t unacked_in;  /* not acknowledged by the server, when its socket was closed */
-	uint32_t unacked_out; /* the same of the client */
+	uint32_t unacked_in;  /* bytes not acknowledged by the server when its socket was closed */
+	uint32_t unacked_out; /* the same for the client */
 	int64_t queue_ns;     /* -1 = never waited in a queue */
 	int64_t connect_ns;   /* -1 = never connected */
 	int64_t duration_ns;
 	uint32_t worker;
 	uint32_t number;
-	uint32_t before; /* how many waited in the queue when it came */
+	uint32_t before; /* how many were in the queue when it came */
 	uint8_t tries;
 	uint8_t reason;        /* enum close_reason */
-	uint8_t state;         /* enum session_state: the one that it ended in */
+	uint8_t state;         /* enum session_state in which it ended */
 	uint8_t unique_id_len; /* 0 = none */
-	/* The last: only what is used of it goes into the log. */
+	/* The last member: only the bytes in use go into the log. */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX];
 };
 
-/* Logs it, at level info. A worker's thread. */
+/* Logs the record at level info. A worker's thread. */
 void session_record_log(const struct session_record *r);
 
 #endif

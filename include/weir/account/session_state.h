@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_state.h - the states of a session and of its two flows, and what they are called.
+ * session_state.h - the states of a session and of its two flows, and their names.
  *
- * One row each in session_states.tbl.h and flow_states.tbl.h. Any thread.
+ * One row per state in session_states.tbl.h and flow_states.tbl.h. Any thread.
  */
 #ifndef WEIR_ACCOUNT_SESSION_STATE_H
 #define WEIR_ACCOUNT_SESSION_STATE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * session_states.tbl.h - one row for each state of a session: STATE(NAME, word, letter).
+ * session_states.tbl.h - one row per state of a session: STATE(NAME, word, letter).
  *
- * The word is that of `show sess`, and never changes. The letter is HAProxy's for a session that ends in this
- * state: 'Q' in a queue, 'C' not connected yet, 'D' data. Which state may follow which, session.c says.
+ * `show sess` prints the word, which never changes. The letter is HAProxy's for a session that ends in this
+ * state: 'Q' in a queue, 'C' not connected yet, 'D' data. session.c defines which state may follow which.
  */
 STATE(FREE, "free", 'C')
 STATE(ACCEPTED, "accepted", 'C')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * endpoint.h - a bound address: its socket's options as configured, and what is said when one is missing.
+ * endpoint.h - a bound address: its socket's options as configured, and what is logged when one is missing.
  *
- * Control's thread, but for endpoint_accepted().
+ * Control thread, except for endpoint_accepted().
  */
 #ifndef WEIR_ENTRY_ENDPOINT_H
 #define WEIR_ENTRY_ENDPOINT_H
@@ -20,26 +20,26 @@ struct frontend;
 struct endpoint {
 	const struct config_bind *config; /* borrows */
 	struct frontend *frontend;        /* borrows */
-	struct addr addr;                 /* as bound: with port 0 the kernel's choice */
+	struct addr addr;                 /* as bound; for port 0, with the port that the kernel chose */
 	int fd;                           /* owns */
-	unsigned part;                    /* of several sockets of one bind: 1, 2, ...; else 0 */
-	struct sock_path path;            /* owns: of a Unix path that we made */
+	unsigned part;                    /* 1, 2, ... if one bind has several sockets; else 0 */
+	struct sock_path path;            /* owns; for a Unix path that we created */
 	bool mptcp;                       /* an MPTCP listener: see endpoint_accepted() */
-	enum sock_option refused;         /* which option made the bind fail, if it was one */
+	enum sock_option refused;         /* the option that made the bind fail, if one did */
 };
 
-/* The options of a section in the words of io; borrows from `tcp`. Any thread. */
+/* The options of a section as net/sock.h takes them; borrows from `tcp`. Any thread. */
 struct sock_tcp sock_tcp_of(const struct config_tcp *tcp);
-/* Those of a listener; borrows from both. Any thread. */
+/* The options of a listener; borrows from both. Any thread. */
 struct sock_listen sock_listen_of(const struct config_frontend *fe, const struct config_bind *b);
 
 /* Binds and listens where the configuration says. 0, or -errno with ep->refused. */
 int endpoint_bind(struct endpoint *ep);
-/* Takes an inherited descriptor, also on failure, and gives it the options that it can still have. 0, or
- * -errno with ep->refused. */
+/* Takes ownership of an inherited descriptor, even on failure, and sets the options that can still be set. 0,
+ * or -errno with ep->refused. */
 int endpoint_adopt(struct endpoint *ep, int fd);
-/* For each accepted TCP connection of an endpoint that is `mptcp`: what its listener could not hand
- * down. A worker's thread. */
+/* Call for each accepted TCP connection of an endpoint that is `mptcp`: sets what the listener could not pass
+ * on. A worker's thread. */
 void endpoint_accepted(const struct endpoint *ep, int fd);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * endpoint_label.h - what a bind is called in log lines and answers: its name, else its number.
+ * endpoint_label.h - the label of a bind in log lines and answers: its name, or else its number.
  *
  * Main thread.
  */
@@ -14,14 +14,14 @@
 
 #define ENDPOINT_LABEL_MAX (CONFIG_NAME_MAX + 16)
 
-/* Writes into `buf` (ENDPOINT_LABEL_MAX bytes) and returns it. The first bind of a frontend is 1; of
- * several inherited sockets of one bind the second is "web.2", so that each has a label of its own. */
+/* Writes into `buf` (ENDPOINT_LABEL_MAX bytes) and returns it. The first bind of a frontend is 1. If one bind
+ * has several inherited sockets, the second is "web.2", so that each has its own label. */
 static inline const char *endpoint_label(const struct endpoint *e, char *buf)
 {
 	char part[16] = "";
 
 	if (e->part > 1)
-		(void)snprintf(part, sizeof(part), ".%u", e->part); /* always fits, as do both below */
+		(void)snprintf(part, sizeof(part), ".%u", e->part); /* always fits, as do the two below */
 	if (e->config->name[0] != '\0')
 		(void)snprintf(buf, ENDPOINT_LABEL_MAX, "%s%s", e->config->name, part);
 	else
