@@ -77,8 +77,8 @@ static void put_fields(const struct session_facts *f, const struct fields *to)
 	put(to, "server_address", address != NULL ? addr_format(address, text) : "-");
 	put_as(to, "age_ms", "%.0f", ms(f->age_ns));
 	put_as(to, "tries", "%u", f->tries);
-	put_as(to, "bytes_in", "%llu", (unsigned long long)f->bytes_in);
-	put_as(to, "bytes_out", "%llu", (unsigned long long)f->bytes_out);
+	put_as(to, "bytes_in", "%llu", (unsigned long long)f->bytes_to_server);
+	put_as(to, "bytes_out", "%llu", (unsigned long long)f->bytes_to_client);
 	put_as(to, "held", "%u,%u", f->held[FLOW_TO_SERVER], f->held[FLOW_TO_CLIENT]);
 	put_as(to, "flows", "%s,%s", flow_state_word((enum flow_state)f->flow_state[FLOW_TO_SERVER]),
 	       flow_state_word((enum flow_state)f->flow_state[FLOW_TO_CLIENT]));

@@ -97,7 +97,7 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 		     "tries=%u ts_code=%c%c reason=%s reason_text=\"%s\" id=%u.%u%s",
 		     addr_brief_format(&r->client, client), r->frontend->name, r->backend->name,
 		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
-		     (unsigned long long)r->bytes_in, (unsigned long long)r->bytes_out,
+		     (unsigned long long)r->bytes_to_server, (unsigned long long)r->bytes_to_client,
 		     (unsigned long long)r->bytes_spliced, queue, seconds_text(r->queue_ns, queue_s),
 		     seconds_text(r->connect_ns, connect_s), seconds(r->duration_ns), r->tries, row->letter1,
 		     second_letter(r), reason_word(row, reason), row->words, r->worker, r->number,
@@ -132,8 +132,8 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	}
 	if (r->connect_ns >= 0)
 		log_fields_number(&f, "connect_s", "%.6f", seconds(r->connect_ns));
-	log_fields_number(&f, "bytes_in", "%llu", (unsigned long long)r->bytes_in);
-	log_fields_number(&f, "bytes_out", "%llu", (unsigned long long)r->bytes_out);
+	log_fields_number(&f, "bytes_in", "%llu", (unsigned long long)r->bytes_to_server);
+	log_fields_number(&f, "bytes_out", "%llu", (unsigned long long)r->bytes_to_client);
 	log_fields_number(&f, "bytes_spliced", "%llu", (unsigned long long)r->bytes_spliced);
 	if (has_unacked(r)) {
 		log_fields_number(&f, "unacked_in", "%u", r->unacked_in);

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "weir/admin/admin_answers.h"
-#include "weir/balance/change.h"
+#include "weir/balance/change_log.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 

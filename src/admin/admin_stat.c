@@ -403,7 +403,7 @@ static void sum_servers(const struct table *t, const struct backend *b, struct b
 		to->failures += counter_get(&s->failures);
 		to->connects += sum->total;
 		to->probe_downs += v != NULL ? v->downs : 0;
-		if (atomic_load_explicit(&s->chosen, memory_order_relaxed)) {
+		if (atomic_load_explicit(&s->in_roster, memory_order_relaxed)) {
 			to->weight += effective_weight(s);
 			to->uweight += s->weight;
 		}

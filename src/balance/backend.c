@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weir/balance/change.h"
+#include "weir/balance/change_log.h"
 #include "weir/base/check.h"
 #include "server_change.h"
 #include "server_parts.h"
@@ -88,8 +88,8 @@ static void mark_chosen(struct backend *b, const struct roster *r)
 		const bool chosen = next < r->count && r->by_place[next].server == s;
 
 		next += chosen;
-		if (atomic_load_explicit(&s->chosen, memory_order_relaxed) != chosen)
-			atomic_store(&s->chosen, chosen);
+		if (atomic_load_explicit(&s->in_roster, memory_order_relaxed) != chosen)
+			atomic_store(&s->in_roster, chosen);
 	}
 	check(next == r->count);
 }

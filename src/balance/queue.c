@@ -56,7 +56,7 @@ bool queue_is_waiting(const struct backend *b)
 
 static bool is_chosen(const struct server *s)
 {
-	return atomic_load_explicit(&s->chosen, memory_order_relaxed);
+	return atomic_load_explicit(&s->in_roster, memory_order_relaxed);
 }
 
 /* ---- the lists; under the queue's lock ---- */
@@ -161,7 +161,7 @@ static struct waiter *oldest_for(const struct queue *q, const struct server *s)
 	for (const struct list *l = q->avoided.next; l != &q->avoided; l = l->next) {
 		const struct queue_avoiders *a = list_entry(l, struct queue_avoiders, link);
 
-		if (a != &q->avoiders[s->index] || q->chosen == 1)
+		if (a != &q->avoiders[s->index] || q->in_roster == 1)
 			w = older(w, first_of(&a->waiters));
 	}
 	return w;
@@ -349,10 +349,10 @@ void queue_rearrange(struct backend *b)
 	struct queue *q = &b->queue;
 
 	spinlock_lock(&q->lock);
-	q->chosen = 0;
+	q->in_roster = 0;
 	for (size_t i = 0; i < b->server_count; i++) {
 		if (is_chosen(&b->servers[i])) {
-			q->chosen++;
+			q->in_roster++;
 			continue;
 		}
 		merge(q, &q->of_server[i]);

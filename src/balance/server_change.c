@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "weir/balance/change.h"
+#include "weir/balance/change_log.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "server_parts.h"

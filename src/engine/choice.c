@@ -150,7 +150,7 @@ struct server *choice_take_again(struct session *s)
 	check(s->state == SESSION_WAITING);
 	check(server != NULL);
 	check(!s->server_counted);
-	if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {
+	if (!atomic_load_explicit(&server->in_roster, memory_order_relaxed)) {
 		no_server(s);
 		return NULL;
 	}

@@ -268,7 +268,7 @@ static void log_failure(struct session *s, int err)
 
 	const bool shortage = server_sock_is_shortage(err);
 
-	if (!log_limit_ok(shortage ? &w->shortage_limit : tally_server_limit(s),
+	if (!log_limit_ok(shortage ? &w->shortage_limit : server_line_limit(s),
 			  shortage ? LOG_CAUSE_SHORTAGE : LOG_CAUSE_CONNECT, (uint32_t)-err, w->loop.now_ns,
 			  1))
 		return;
@@ -396,7 +396,7 @@ static void try_after_pause(struct session *s)
 		retry_at(s, next);
 }
 
-void connect_to_server(struct session *s, struct server *server)
+void connect_granted(struct session *s, struct server *server)
 {
 	const int64_t again_ns = s->last_ns + pause_ns(s);
 
@@ -406,7 +406,7 @@ void connect_to_server(struct session *s, struct server *server)
 	if (client_watch_left(s)) {
 		server_leave(server);
 		session_close(s, CLOSE_CLIENT_GONE);
-	} else if (!atomic_load_explicit(&server->chosen, memory_order_relaxed)) {
+	} else if (!atomic_load_explicit(&server->in_roster, memory_order_relaxed)) {
 		server_leave(server); /* no longer usable by the time the news arrived */
 		choose_and_try(s);
 	} else if (s->tries > 0 && server == s->server && s->worker->loop.now_ns < again_ns) {

@@ -14,7 +14,7 @@ struct session;
  * pauses follow. */
 void connect_begin(struct session *s);
 /* The session waited for a place at `server` and has it now; it is taken or given back here. */
-void connect_to_server(struct session *s, struct server *server);
+void connect_granted(struct session *s, struct server *server);
 /* The timer fired while connecting or between two tries. */
 void connect_timer(struct session *s);
 /* The session's server was marked down, and the session must not wait for a timeout. A connected session is

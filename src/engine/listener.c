@@ -146,7 +146,7 @@ static bool has_rate(const struct listener *l)
 }
 
 /* The driver calls this before each accept. */
-static bool listener_admit(struct io_op *op)
+static bool listener_may_accept(struct io_op *op)
 {
 	struct listener *l = container_of(op, struct listener, accept);
 	enum listener_limit why;
@@ -277,7 +277,7 @@ static void pause_for_error(struct listener *l, int err)
 	check(!io_is_pending(&l->accept));
 	counter_add(&w->counters.accept_errors, 1);
 	counter_add(&w->counters.accept_pauses, 1);
-	l->state = LISTENER_PAUSED;
+	l->state = LISTENER_BACKOFF;
 	if (timer_set(&w->loop.timers, &l->pause, w->loop.now_ns + LISTENER_PAUSE_NS))
 		l->state = LISTENER_OFF; /* no memory even for a timer: the other workers go on */
 	if (log_limit_ok(&l->log, LOG_CAUSE_ACCEPT, (uint32_t)-err, w->loop.now_ns, 1))
@@ -310,8 +310,8 @@ static void listener_pause_over(struct timer *t)
 {
 	struct listener *l = container_of(t, struct listener, pause);
 
-	check(l->state == LISTENER_LIMITED || l->state == LISTENER_PAUSED);
-	if (l->state == LISTENER_PAUSED)
+	check(l->state == LISTENER_LIMITED || l->state == LISTENER_BACKOFF);
+	if (l->state == LISTENER_BACKOFF)
 		(void)listener_start(l); /* a failure has set the next pause */
 	else
 		listener_resume(l); /* it was paused for rate-limit */
@@ -322,7 +322,7 @@ void listener_init(struct listener *l, struct worker *w, struct endpoint *ep)
 	memset(l, 0, sizeof(*l));
 	l->worker = w;
 	l->endpoint = ep;
-	l->state = LISTENER_PAUSED;
+	l->state = LISTENER_BACKOFF;
 	atomic_init(&l->paused_for, LIMIT_NONE);
 	io_sock_init(&l->sock, ep->fd, !addr_is_unix(&ep->addr));
 	io_op_init(&l->accept, &l->sock, listener_accept_done);
@@ -337,7 +337,7 @@ int listener_start(struct listener *l)
 	check(!timer_is_set(&l->pause));
 	l->state = LISTENER_ON;
 	l->accept.kind = IO_ACCEPT;
-	l->accept.admit = listener_admit;
+	l->accept.admit = listener_may_accept;
 	r = io_start(&l->worker->loop, &l->accept);
 	if (r == IO_PENDING)
 		return 0;

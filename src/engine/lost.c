@@ -41,7 +41,7 @@ void worker_lost(struct io_loop *loop)
 			 w->index, sessions);
 	while (!list_empty(&w->live))
 		session_close(list_entry(w->live.next, struct session, link), CLOSE_RING_LOST);
-	forget_all(w, &w->waiting); /* before `closing`, to which sessions move as their ops come back */
+	forget_all(w, &w->awaiting_ops); /* before `closing`, to which sessions move as their ops come back */
 	forget_all(w, &w->closing);
 	for (size_t i = 0; i < w->engine->endpoint_count; i++)
 		io_forget(loop, &w->listeners[i].sock);

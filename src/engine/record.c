@@ -49,7 +49,7 @@ static bool may_tell_refusal(struct worker *w, const struct frontend *fe, enum c
 {
 	const enum log_cause cause = cause_of(why);
 
-	return log_limit_ok(tally_frontend_limit(w, fe), cause, cause, w->loop.now_ns, REFUSALS_PER_SECOND);
+	return log_limit_ok(frontend_line_limit(w, fe), cause, cause, w->loop.now_ns, REFUSALS_PER_SECOND);
 }
 
 void record_turned_away(struct worker *w, const struct endpoint *ep, const struct addr_brief *client,
@@ -89,8 +89,8 @@ void record_session_end(const struct session *s)
 	r.server = s->server ? s->server->config : NULL;
 	r.address = server_addr(s->server);
 	r.client = s->client;
-	r.bytes_in = payload_to_server(s);
-	r.bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
+	r.bytes_to_server = payload_to_server(s);
+	r.bytes_to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
 	r.bytes_spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
 	r.unacked_in = s->unacked[SIDE_SERVER];
 	r.unacked_out = s->unacked[SIDE_CLIENT];
@@ -122,8 +122,8 @@ void record_take(const struct session *s, struct session_facts *out)
 	out->frontend_index = s->endpoint->frontend->index;
 	out->backend = s->backend;
 	out->server = s->server;
-	out->bytes_in = payload_to_server(s);
-	out->bytes_out = s->flows[FLOW_TO_CLIENT].bytes_out;
+	out->bytes_to_server = payload_to_server(s);
+	out->bytes_to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
 	out->age_ns = s->worker->loop.now_ns - s->accepted_ns;
 	out->client = s->client;
 	out->worker = s->worker->index;

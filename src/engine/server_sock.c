@@ -55,7 +55,7 @@ enum trouble {
 
 static bool may_log_source(struct session *s, enum trouble kind)
 {
-	return log_limit_ok(tally_server_limit(s), LOG_CAUSE_SOURCE, kind, s->worker->loop.now_ns, 1);
+	return log_limit_ok(server_line_limit(s), LOG_CAUSE_SOURCE, kind, s->worker->loop.now_ns, 1);
 }
 
 /* ---- a pool of sources ---- */
@@ -326,7 +326,7 @@ bool server_sock_met_itself(struct session *s, const struct addr *to)
 		return false;
 	sock_harden(fd); /* in TIME_WAIT it would hold the server's port */
 	counter_add(&s->worker->counters.self_connects, 1);
-	if (log_limit_ok(tally_server_limit(s), LOG_CAUSE_CONNECT, TROUBLE_ITSELF, s->worker->loop.now_ns, 1))
+	if (log_limit_ok(server_line_limit(s), LOG_CAUSE_CONNECT, TROUBLE_ITSELF, s->worker->loop.now_ns, 1))
 		server_sock_log_itself(s->backend->config, s->server->config, to);
 	return true;
 }

@@ -266,7 +266,7 @@ bool session_reap(struct session *s)
 		close_side(s, SIDE_SERVER);
 	}
 	if (has_pending(s)) {
-		list_push_back(&s->worker->waiting, &s->link); /* op_back() moves it back to `closing` */
+		list_push_back(&s->worker->awaiting_ops, &s->link); /* op_back() moves it back to `closing` */
 		return false;
 	}
 	release(s);

@@ -55,12 +55,12 @@ static size_t server_index(const struct session *s)
 	return tally_of_server(e, (size_t)(s->backend - e->backends), s->server);
 }
 
-struct log_limit *tally_server_limit(const struct session *s)
+struct log_limit *server_line_limit(const struct session *s)
 {
 	return &s->worker->line_limits[server_index(s)];
 }
 
-struct log_limit *tally_frontend_limit(struct worker *w, const struct frontend *fe)
+struct log_limit *frontend_line_limit(struct worker *w, const struct frontend *fe)
 {
 	return &w->line_limits[tally_of_frontend(w->engine, fe)];
 }

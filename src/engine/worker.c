@@ -61,7 +61,7 @@ static void worker_woken(struct io_loop *loop)
 	if (unlikely(signals & MAIL_ASKED))
 		inquiry_answer(w);
 	if (signals & MAIL_GRANTS)
-		queueing_take(w, connect_to_server);
+		queueing_take(w, connect_granted);
 	if (unlikely(signals & MAIL_LOOK))
 		source_wait_look(w);
 	if (unlikely(signals & MAIL_PLACES))
@@ -100,7 +100,7 @@ static void stop_sessions(struct worker *w)
 	struct list *pos;
 	struct list *tmp;
 
-	list_foreach_safe(&w->waiting, pos, tmp)
+	list_foreach_safe(&w->awaiting_ops, pos, tmp)
 		session_hurry(list_entry(pos, struct session, link));
 	while (!list_empty(&w->live))
 		session_close(list_entry(w->live.next, struct session, link), CLOSE_STOPPED);
@@ -179,7 +179,7 @@ static void move_on_draining(struct worker *w)
 	}
 	if (w->deaf && w->sessions == 0 && atomic_load(&w->load) == 0)
 		w->finished = mailbox_close(&w->mailbox);
-	check(w->sessions > 0 || (list_empty(&w->live) && list_empty(&w->waiting)));
+	check(w->sessions > 0 || (list_empty(&w->live) && list_empty(&w->awaiting_ops)));
 	if (w->finished)
 		inquiry_list_close(w);
 }
@@ -291,7 +291,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	w->cpu = -1;
 	list_init(&w->live);
 	list_init(&w->closing);
-	list_init(&w->waiting);
+	list_init(&w->awaiting_ops);
 	list_init(&w->source_waits);
 	queue_grants_init(&w->grants, wake_for_grants, w);
 	inquiry_list_init(&w->asked);

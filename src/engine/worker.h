@@ -35,7 +35,7 @@ struct worker {
 	pthread_t thread;
 	struct list live;    /* sessions that are not closing */
 	struct list closing; /* sessions to look at when the turn ends */
-	struct list waiting; /* closing sessions that still have pending ops */
+	struct list awaiting_ops; /* closing sessions that still have pending ops */
 	struct slab slab;
 	struct slab extras; /* of session_extra, for sessions that need one */
 	struct queue_grants grants; /* sessions here that were given a place */

@@ -63,8 +63,8 @@ static void begin(struct stat_gather *g)
 
 static void add(struct stat_bytes *to, const struct session_facts *f)
 {
-	to->to_server += f->bytes_in;
-	to->to_client += f->bytes_out;
+	to->to_server += f->bytes_to_server;
+	to->to_client += f->bytes_to_client;
 }
 
 static void add_slice(struct stat_gather *g)

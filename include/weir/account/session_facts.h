@@ -22,8 +22,8 @@ struct session_facts {
 	const struct config_frontend *frontend; /* borrows */
 	const struct backend *backend;          /* borrows */
 	const struct server *server;            /* borrows; NULL before the first pick */
-	uint64_t bytes_in;
-	uint64_t bytes_out;
+	uint64_t bytes_to_server;
+	uint64_t bytes_to_client;
 	int64_t age_ns;
 	struct addr_brief client;
 	unsigned frontend_index; /* its index in the engine */

@@ -20,8 +20,8 @@ struct session_record {
 	const struct config_server *server;     /* borrows; NULL when none was tried */
 	const struct addr *address;             /* borrows; the server's, valid for ever once published */
 	struct addr_brief client;
-	uint64_t bytes_in;
-	uint64_t bytes_out;
+	uint64_t bytes_to_server;
+	uint64_t bytes_to_client;
 	uint64_t bytes_spliced;
 	uint32_t unacked_in;  /* bytes not acknowledged by the server when its socket was closed */
 	uint32_t unacked_out; /* the same for the client */

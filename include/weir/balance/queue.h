@@ -55,7 +55,7 @@ struct queue {
 	struct list *of_server;            /* owns; one per server */
 	struct queue_avoiders *avoiders;   /* owns; one per server */
 	struct list avoided;               /* struct queue_avoiders that are not empty */
-	unsigned chosen;                   /* servers in the roster */
+	unsigned in_roster;                /* servers in the roster */
 	uint64_t next_number;
 	_Alignas(64) atomic_int waiting; /* in all lists; read without the lock */
 	atomic_int waiting_any; /* including those that avoid a server */

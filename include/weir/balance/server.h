@@ -62,7 +62,7 @@ struct server {
 	_Alignas(64) _Atomic int state;       /* enum server_state */
 	_Atomic unsigned eweight;             /* in sixteenths, slow start included; 0 = no new connections */
 	_Atomic unsigned limit;               /* connections at a time, slow start included; 0 = no limit */
-	_Atomic bool chosen;                  /* in the roster: queues may send it clients */
+	_Atomic bool in_roster;               /* in the roster: queues may send it clients */
 	_Atomic(const struct addr *) addr;    /* stays valid until the end */
 	_Atomic uint32_t ends[SERVER_ENDS];   /* how many times its sessions had to end; see engine/evict.h */
 

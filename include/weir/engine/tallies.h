@@ -29,11 +29,11 @@ size_t tally_of_server(const struct engine *e, size_t backend, const struct serv
 /* The worker's side. */
 /* Limits log lines about the session's server; one limit per server and worker, so that the failures of one
  * server do not hide those of another. */
-struct log_limit *tally_server_limit(const struct session *s);
+struct log_limit *server_line_limit(const struct session *s);
 /* Counts a client of a frontend that never becomes a session. */
 void tally_turned_away(struct worker *w, const struct frontend *fe);
-/* Like tally_server_limit(), for lines about clients that a frontend kept out. */
-struct log_limit *tally_frontend_limit(struct worker *w, const struct frontend *fe);
+/* Like server_line_limit(), for lines about clients that a frontend kept out. */
+struct log_limit *frontend_line_limit(struct worker *w, const struct frontend *fe);
 void tally_session_began(const struct session *s);
 /* The session was admitted, and goes to `s->backend`. */
 void tally_backend_entered(struct session *s);

@@ -23,8 +23,9 @@ static struct server server = {.config = &server_config};
 static struct backend backend = {.config = &backend_config};
 
 static const struct session_facts facts = {
-	.frontend = &frontend_config, .backend = &backend, .bytes_in = 3, .bytes_out = UINT64_C(5000000000),
-	.age_ns = 12 * NS_PER_MS, .number = 10, .held = {7, 0}, .flow_state = {FLOW_OPEN, FLOW_ENDED},
+	.frontend = &frontend_config, .backend = &backend, .bytes_to_server = 3,
+	.bytes_to_client = UINT64_C(5000000000), .age_ns = 12 * NS_PER_MS, .number = 10, .held = {7, 0},
+	.flow_state = {FLOW_OPEN, FLOW_ENDED},
 	.state = SESSION_FORWARDING, .tries = 1, .pipes = 2,
 };
 

@@ -78,8 +78,8 @@ static void a_session_tells_all_that_it_has(void **state)
 	r.server = &server_config;
 	r.address = &a;
 	r.client = (struct addr_brief){.family = AF_INET, .port = 4711, .ip = {192, 0, 2, 1}};
-	r.bytes_in = 5;
-	r.bytes_out = UINT64_C(5000000000);
+	r.bytes_to_server = 5;
+	r.bytes_to_client = UINT64_C(5000000000);
 	r.bytes_spliced = 4;
 	r.unacked_in = 11;
 	r.unacked_out = 12;

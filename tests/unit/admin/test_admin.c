@@ -178,8 +178,8 @@ static void worker_shows(unsigned first, unsigned count, bool over)
 	for (unsigned i = 0; i < count; i++)
 		q->sessions[i] = (struct session_facts){.frontend = &frontend_config, .backend = &backend,
 							.worker = q->worker, .number = first + i,
-							.state = SESSION_FORWARDING, .bytes_in = 100,
-							.bytes_out = 1};
+							.state = SESSION_FORWARDING, .bytes_to_server = 100,
+							.bytes_to_client = 1};
 	q->count = count;
 	q->place += count;
 	q->over = over;

@@ -16,7 +16,7 @@
 #include "../balance/updates_by_hand.h"
 #include "weir/admin/admin_answers.h"
 #include "weir/admin/admin_commands.h"
-#include "weir/balance/change.h"
+#include "weir/balance/change_log.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 

@@ -62,7 +62,7 @@ static void make_server(size_t i, size_t backend, unsigned index)
 	atomic_init(&servers[i].state, SERVER_UP);
 	atomic_init(&servers[i].eweight, server_configs[i].weight * SERVER_WEIGHT_SCALE);
 	atomic_init(&servers[i].limit, server_configs[i].maxconn);
-	atomic_init(&servers[i].chosen, true);
+	atomic_init(&servers[i].in_roster, true);
 }
 
 static int setup(void **state)
@@ -245,7 +245,7 @@ static void states_follow_the_servers_and_the_daemon(void **state)
 {
 	(void)state;
 	atomic_store(&servers[1].state, SERVER_UNRESOLVED);
-	atomic_store(&servers[1].chosen, false);
+	atomic_store(&servers[1].in_roster, false);
 	assert_cell("app", "b", 17, "DOWN (unresolved)");
 	assert_cell("app", "b", 73, "");
 	assert_cell("app", "BACKEND", 17, "UP");
@@ -303,7 +303,7 @@ static void limits_queues_and_weights_stand_in_their_columns(void **state)
 	atomic_store(&servers[2].queued_max, 6);
 	atomic_store(&servers[2].limit, 40);
 	atomic_store(&servers[2].chosen_total, 1234);
-	atomic_store(&servers[2].chosen, false);
+	atomic_store(&servers[2].in_roster, false);
 	atomic_store(&servers[1].eweight, 17);
 	atomic_store(&backends[0].queue.waiting_any, 5);
 	atomic_store(&backends[0].queue.waiting_max, 8);

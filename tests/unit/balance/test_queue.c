@@ -103,7 +103,7 @@ static void assert_granted(struct fixture *f, const struct waiter *w, const stru
 
 static void set_chosen(struct server *s, bool chosen)
 {
-	atomic_store(&s->chosen, chosen);
+	atomic_store(&s->in_roster, chosen);
 	queue_rearrange(s->owner);
 }
 
@@ -563,7 +563,7 @@ static void come(struct member *m, struct slot *slot)
 	struct backend *b = m->crowd->f.b;
 	struct server *s = &b->servers[next_random(&m->random) % SERVERS];
 
-	if (!queue_is_waiting(b) && atomic_load(&s->chosen) && server_enter(s)) {
+	if (!queue_is_waiting(b) && atomic_load(&s->in_roster) && server_enter(s)) {
 		served(m, slot, s);
 		return;
 	}

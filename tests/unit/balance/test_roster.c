@@ -97,7 +97,7 @@ static void members_follow_the_table(void **state)
 			if (strcmp(got, want) != 0)
 				fail_msg("%s, mode %d: '%s', not '%s'", table[i].servers, mode, got, want);
 			for (size_t k = 0; k < b->server_count; k++)
-				assert_int_equal(atomic_load(&b->servers[k].chosen),
+				assert_int_equal(atomic_load(&b->servers[k].in_roster),
 						 strchr(want, 'a' + (int)k) != NULL);
 			backends_free(b, 1);
 		}

@@ -13,7 +13,7 @@
 #include "config_of_servers.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
-#include "weir/balance/change.h"
+#include "weir/balance/change_log.h"
 #include "weir/base/clock.h"
 
 #define AT(s) ((s) * NS_PER_SEC)
@@ -109,7 +109,7 @@ static void worst_of_the_three_is_the_state(void **state)
 		assert_int_equal(server_set_admin(f.a, table[i].admin, "", AT(2)), 0);
 		assert_int_equal(atomic_load(&f.a->state), table[i].state);
 		assert_int_equal(server_usable(f.a), table[i].state == SERVER_UP);
-		assert_int_equal(atomic_load(&f.a->chosen), table[i].state == SERVER_UP);
+		assert_int_equal(atomic_load(&f.a->in_roster), table[i].state == SERVER_UP);
 		finish(&f);
 	}
 }
@@ -529,7 +529,7 @@ static void weight_and_limit_may_be_set_during_a_slow_start(void **state)
 	assert_int_equal(server_set_weight(f.a, 0, "by test", AT(21)), 0);
 	assert_int_equal(atomic_load(&f.a->eweight), 0);
 	assert_int_equal(f.b->roster->count, 1);
-	assert_false(atomic_load(&f.a->chosen));
+	assert_false(atomic_load(&f.a->in_roster));
 	finish(&f);
 }
 

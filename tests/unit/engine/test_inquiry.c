@@ -262,7 +262,7 @@ static void a_sum_has_each_byte_that_had_moved_once(void **state)
 		do {
 			slice();
 			for (unsigned i = 0; i < q.count; i++)
-				now += q.sessions[i].bytes_in;
+				now += q.sessions[i].bytes_to_server;
 			churn(100);
 		} while (!q.over);
 		churn(100);

@@ -109,7 +109,8 @@ static void worker_shows(unsigned worker, unsigned count, bool over)
 	assert_non_null(q);
 	for (unsigned i = 0; i < count; i++)
 		q->sessions[i] = (struct session_facts){.frontend = &frontend_config, .backend = &backend,
-							.worker = worker, .number = i, .bytes_in = 100};
+							.worker = worker, .number = i,
+							.bytes_to_server = 100};
 	q->count = count;
 	q->over = over;
 	lent[worker] = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * change.c - log lines about changes of servers and backends: as text, and as fields.
+ * change_log.c - log lines about changes of servers and backends: as text, and as fields.
  *
  * A record has copies of the names, so it may outlive the objects it names. Control thread; the log's reader
  * formats the text.
  */
-#include "weir/balance/change.h"
+#include "weir/balance/change_log.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * change.h - log lines about changes of servers and backends: as text, and as fields.
+ * change_log.h - log lines about changes of servers and backends: as text, and as fields.
  *
  * The fields of a JSON line are an interface (log_fields.h), and so are the phrases "server B/S is UP", DOWN,
  * MAINT and so on. Control thread.
  */
-#ifndef WEIR_BALANCE_CHANGE_H
-#define WEIR_BALANCE_CHANGE_H
+#ifndef WEIR_BALANCE_CHANGE_LOG_H
+#define WEIR_BALANCE_CHANGE_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_change.c - a change of a server or backend as a line of JSON: each fact is a field.
+ * test_change_log.c - a change of a server or backend as a line of JSON: each fact is a field.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "config_of_servers.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
-#include "weir/balance/change.h"
+#include "weir/balance/change_log.h"
 #include "weir/base/log.h"
 
 struct fixture {
