@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * question.c - what control asks all workers: the only way in which reports query them.
+ * question.c - a question to all workers; reports query workers in no other way.
  *
  * Owns the list of waiting questions and their deadlines. Control thread.
  */
@@ -15,7 +15,7 @@ struct stats {
 	struct ev_loop *loop; /* borrows */
 	struct stat_gather gather;
 	struct list waiting; /* borrows questions */
-	struct list looking; /* those that stats_take_answers() has yet to look at */
+	struct list looking; /* questions that stats_take_answers() has yet to look at */
 	uint64_t last_token;
 };
 

@@ -23,9 +23,9 @@ struct stat_gather {
 	struct engine *engine; /* borrows */
 	struct cursor cursor;
 	bool running;
-	uint64_t wanted;          /* the last round that anyone waits for */
-	uint64_t done;            /* the last round that has finished */
-	struct tally_sum *sums;   /* owns: per tally, as of the last finished round */
+	uint64_t wanted;          /* the latest round that anyone waits for */
+	uint64_t done;            /* the latest round that has finished */
+	struct tally_sum *sums;   /* owns: per tally, as of the latest finished round */
 	struct stat_bytes *live;  /* owns: per tally, what the walk has found so far */
 };
 
@@ -36,7 +36,7 @@ void stat_gather_free(struct stat_gather *g);
 /* Returns the number of the round that answers a request made now; stat_gather_go_on() begins it. */
 uint64_t stat_gather_ask(struct stat_gather *g);
 /* A worker may have answered, or someone has asked: advances until it has to wait for a worker, or until a
- * round has finished. In the latter case returns true, and `sums` must be used before the next call. */
+ * round has finished. True if one has: use `sums` before the next call. */
 bool stat_gather_go_on(struct stat_gather *g);
 /* Is anyone waiting for a round that has not begun? */
 bool stat_gather_is_due(const struct stat_gather *g);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * question.h - what control asks all workers: the only way in which reports query them.
+ * question.h - a question to all workers; reports query workers in no other way.
  *
- * The asker owns its question. A question has a kind, a consumer that is called on news, a deadline for each
- * worker it waits for, and a token. The token changes each time the question is asked, and its answers carry
- * it. Sessions arrive in slices; the next slice is requested only after the previous one has been used. Sums
- * arrive all at once, and everyone who asks at the same time shares one walk through the sessions
- * (tally_begin_walk()). The asker knows no worker, and workers know no question. Nothing blocks, and answers
- * allocate no memory. Control thread.
+ * The asker owns the question: its kind, a consumer to call on news, a deadline per worker it waits for, and
+ * a token, which is new each time the question is asked and comes with each answer. Sessions arrive in
+ * slices; the next slice is requested only after the previous one has been used. Sums arrive all at once;
+ * everyone who asks at the same time shares one walk through the sessions (tally_begin_walk()). The asker
+ * knows no worker, and workers know no question. Nothing blocks, and answers allocate no memory. Control
+ * thread.
  */
 #ifndef WEIR_STATS_QUESTION_H
 #define WEIR_STATS_QUESTION_H
@@ -20,7 +20,7 @@
 #include "weir/base/list.h"
 #include "weir/stats/cursor.h"
 
-/* How long to wait for a worker, and for the next one after one has timed out, as it may hang as well. */
+/* How long to wait for a worker; and for each further one once a worker has timed out, as it may hang too. */
 #define QUESTION_WAIT_S	     5.
 #define QUESTION_NEXT_WAIT_S 0.5
 
@@ -37,7 +37,7 @@ enum answer_kind {
 	ANSWER_PENDING,  /* waiting for a worker: the consumer will be called */
 	ANSWER_SESSIONS, /* call question_go_on() after using them */
 	ANSWER_TALLIES,  /* the complete answer */
-	ANSWER_OVER,     /* nothing follows; `silent` counts what is missing */
+	ANSWER_OVER,     /* nothing follows; see `silent` */
 };
 
 struct answer {
@@ -47,10 +47,11 @@ struct answer {
 		struct {
 			const struct session_facts *facts; /* valid until question_go_on() */
 			unsigned count;
-			bool last; /* nothing more has to be requested from any worker */
+			bool last; /* the last slice: no worker will be asked again */
 		} sessions;
 		const struct tally_sum *tallies; /* tally_count() entries, valid until the consumer returns */
-		unsigned silent; /* workers that did not answer: a list lacks theirs; sums are not given */
+		/* Workers that did not answer. A list lacks their sessions; there are no sums. */
+		unsigned silent;
 	};
 };
 
