@@ -163,7 +163,8 @@ static void connect_failed(struct probe *p, int err)
 		probe_tell_error(p, PROBE_L4CON, err);
 }
 
-/* As in HAProxy: checks send the header that clients' connections do, except to a check port of their own. */
+/* As in HAProxy: a check sends the PROXY header that clients' connections send, except to a port that is only
+ * for checks. */
 static enum config_send_proxy header_version(const struct probe *p)
 {
 	switch (p->check->proxy) {
@@ -329,7 +330,7 @@ static void look_once_more(struct probe *p)
 {
 	if (p->phase == PROBE_PHASE_CONNECTING) {
 		if (is_connect_over(p))
-			finish_connect(p); /* has the rest of the check's time from here */
+			finish_connect(p); /* has the remaining time of the check */
 		else
 			tell_timeout(p);
 		return;

@@ -41,7 +41,7 @@ struct probe_http {
 	const struct config_check *config; /* borrows */
 	struct probe_match match;          /* for config->body, if set */
 	enum probe_http_part part;
-	enum probe_http_verdict verdict; /* stays once it is not MORE */
+	enum probe_http_verdict verdict; /* final once it is not MORE */
 	unsigned status;                 /* 0 = none yet */
 	bool chunked;
 	bool sized;         /* a Content-Length was received */

@@ -194,8 +194,8 @@ void probe_steps_run(struct probe *p)
 
 /* ---- life ---- */
 
-/* HTTP/1.0 asks for the least, and the server closes the connection. A check that names a host addresses one
- * of several behind the address, as browsers do, with HTTP/1.1. */
+/* HTTP/1.0 needs the least, and the server closes the connection. A check that names a host selects one of
+ * several sites at the address, so it uses HTTP/1.1, as browsers do. */
 static int make_request(struct probe *p, const struct config_server *s)
 {
 	const struct config_check *c = p->check;

@@ -35,7 +35,7 @@ struct target {
 	struct ev_timer timer; /* until the next check; stopped during a check */
 	int64_t began_ns;
 	uint64_t seed;  /* for the jitter: from the names, so that a run is repeatable */
-	uint64_t waits; /* number of waits that have had their jitter */
+	uint64_t waits; /* number of waits so far, each with its own jitter */
 	bool close; /* close the server's sessions once no new one can choose it */
 	struct log_limit limit; /* for log lines about its failures */
 	struct probe_view view;
@@ -88,8 +88,8 @@ static bool is_in_maintenance(const struct target *t)
 	return t->server->admin == SERVER_ADMIN_MAINT;
 }
 
-/* HAProxy stops its checks at a soft stop. Here, clients that wait for a server, or begin to, still need to
- * know which servers are healthy. */
+/* HAProxy stops its checks at a soft stop. Here checks go on while clients are queued for a server, because
+ * these clients still need a healthy one. */
 static bool is_wanted(const struct target *t)
 {
 	return !t->owner->draining ||
@@ -126,7 +126,7 @@ static void begin_probe(struct target *t)
 		return;
 	}
 	t->began_ns = clock_mono_ns();
-	/* Its name has no address yet, or nobody waits for it. Either may have changed by the next time. */
+	/* Its name has no address yet, or no client needs it now. Either may change before the next time. */
 	if (a == NULL || !is_wanted(t)) {
 		schedule(t);
 		return;
@@ -199,7 +199,7 @@ static void tell_failure(struct target *t, const struct probe_result *r)
 {
 	const enum log_level level = health_is_up(&t->health) ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
 
-	/* One limit per check and outcome: one server's failures must not hide another's. */
+	/* One limit per server and result: one server's failures must not hide another's. */
 	if (!log_wants(level) ||
 	    !log_limit_ok(&t->limit, LOG_CAUSE_CHECK, (uint32_t)r->code, clock_mono_ns(), LINES_PER_SECOND))
 		return;

@@ -2,8 +2,8 @@
  *
  * prober.h - health checks: when each server is probed, and what the results do to it.
  *
- * Runs one check per server that has checks configured. Each check uses a connection of its own (probe.h),
- * and the state machine in balance/health.h decides from the results whether the server is healthy. With
+ * Checks each server that has checks configured. Each check uses a connection of its own (probe.h), and
+ * the state machine in balance/health.h decides from the results whether the server is healthy. With
  * `observe = connect`, failed connects counted by workers also count as failed checks. Forwards no client
  * data. Has no timer if no server is checked. Main thread.
  */
