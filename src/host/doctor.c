@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor.c - does this machine provide what the configuration asks for? Collects the wish and logs warnings.
+ * doctor.c - collects what the configuration asks of this machine, and logs what the machine lacks.
  *
  * Judging is in doctor_items.c, reading in doctor_facts.c. Main thread.
  */
@@ -146,7 +146,7 @@ void doctor_wish_of(const struct config *c, const struct limits_plan *plan, unsi
 	wish->workers = workers;
 	wish->ring = driver_wants_ring(g->driver, DRIVER_OF_AUTO);
 	wish->ring_given = g->driver == CONFIG_DRIVER_IO_URING;
-	/* Pipes not configured by number give way to connections. */
+	/* An automatic number of pipes gives way to connections. */
 	wish->fds = 2 * (wish->maxconn + (wish->pipes_given ? wish->pipes : 0)) + LIMITS_RESERVED_FDS +
 		    (uint64_t)LIMITS_FDS_PER_WORKER * workers;
 	wish_binds(c, wish);

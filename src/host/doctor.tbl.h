@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * doctor.tbl.h - the checks of `weir doctor`, one row each, in the order they are printed.
+ * doctor.tbl.h - the items of `weir doctor`, one row each, in the order they are printed.
  *
  * DOCTOR_ITEM(id, name, about): doctor_items.c has judge_<id>() for each. `name` is the sysctl(8) key if
  * there is one.

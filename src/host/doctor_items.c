@@ -62,7 +62,8 @@ static void judge_open_files(const struct doctor_facts *facts, const struct doct
 		return;
 	putf(f->current, "%llu (maxconn %llu)", (ull)facts->fds_hard, (ull)wish->maxconn);
 	putf(f->wanted, "%llu", (ull)wanted);
-	putf(f->fix, "LimitNOFILE=%llu in the unit ('systemctl edit weir'), or 'ulimit -n %llu' before it",
+	putf(f->fix,
+	     "LimitNOFILE=%llu in the unit ('systemctl edit weir'), or 'ulimit -n %llu' before the start",
 	     (ull)wanted, (ull)wanted);
 	f->verdict = verdict(facts->fds_hard >= wanted, !small);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * driver_choice.c - which driver the workers get, from what is configured and what is available.
+ * driver_choice.c - chooses the driver of the workers, from what is configured and what is available.
  *
- * `driver = io_uring` means io_uring or no start: whoever writes it has a reason. `auto` always starts. Logs
- * nothing. Main thread.
+ * With `driver = io_uring` weir starts with io_uring or not at all: whoever writes it has a reason. With
+ * `auto` it always starts. Logs nothing. Main thread.
  */
 #include "weir/host/driver_choice.h"
 

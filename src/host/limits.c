@@ -29,7 +29,7 @@
 #define GROUP_BUFS_PART  2u
 #define GROUP_CONNS_PART 4u
 #define GROUP_PIPES_PART 8u
-/* However small the group is; memory_guard.h protects it from what these need. */
+/* Minimum, however small the group is; memory_guard.h acts if even these need too much. */
 #define GROUP_CONNS_MIN 100u
 /* From linux/capability.h, which some libc development packages lack. */
 #define CAP_BIT_SYS_ADMIN    21
@@ -83,8 +83,8 @@ static uint64_t plan_pipe_bytes(const struct limits_facts *facts, const struct l
 		(uint32_t)min_u64(out->pipe_bytes, power_of_two_below(facts->pipe_max_bytes, smallest));
 	if (facts->pipe_user_pages == 0)
 		return UINT64_MAX;
-	/* Leave a sixteenth to other processes of this user: past the limit the kernel makes pipes of two
-	 * slots, and we would make and close one for each flow that asks. */
+	/* Leave a sixteenth to other processes of this user. Past the limit the kernel makes pipes of only
+	 * two slots, and we would make and close one for each flow that needs a pipe. */
 	out->pipe_budget_bytes = (facts->pipe_user_pages - facts->pipe_user_pages / 16) * facts->page_bytes;
 	/* Pipes get smaller before they get fewer, so count the smallest. */
 	return out->pipe_budget_bytes / smallest;
@@ -283,7 +283,7 @@ unsigned limits_count_probes(const struct config *c)
 
 unsigned limits_count_low(const struct config *c)
 {
-	/* One more than clients: a newcomer is judged before another makes room for it. */
+	/* One more than the places: a newcomer is judged before another client makes room for it. */
 	const unsigned admin = c->global.admin.kind != ADDR_NONE ? CONFIG_ADMIN_CLIENTS_MAX + 1 : 0;
 	unsigned n = limits_count_probes(c) + admin;
 

@@ -22,7 +22,7 @@ struct row {
 static const struct row rows[] = {
 	{EADDRINUSE, true,
 	 "address already in use; a process listens there ('ss -lxp' names it), or the path is not a socket: "
-	 "stop or remove it"},
+	 "stop the process, or remove the path"},
 	{EACCES, false,
 	 "permission denied; a port below 1024 needs root, or in the unit "
 	 "AmbientCapabilities=CAP_NET_BIND_SERVICE, or sysctl net.ipv4.ip_unprivileged_port_start=0"},
@@ -44,7 +44,7 @@ const char *listen_error_by(int err, const struct addr_spec *at, pid_t holder,
 	if (err != -EADDRINUSE || holder <= 0)
 		return listen_error(err, at, buf);
 	(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
-		       "address already in use: process %d has it ('ps %d' shows which); stop that, or take "
+		       "address already in use: process %d listens there ('ps %d' shows which); stop it, or "
 		       "use another path",
 		       (int)holder, (int)holder);
 	return buf;
@@ -55,8 +55,8 @@ const char *listen_error(int err, const struct addr_spec *at, char buf[static LI
 	check(err < 0);
 	if (err == -EADDRINUSE && at->kind != ADDR_UNIX) {
 		(void)snprintf(buf, LISTEN_ERROR_MAX, /* always fits */
-			       "address already in use; find who has it with \"ss -ltnp 'sport = :%u'\", "
-			       "stop that, or take another port",
+			       "address already in use; find the process with \"ss -ltnp 'sport = :%u'\" and "
+			       "stop it, or use another port",
 			       (unsigned)at->port);
 		return buf;
 	}

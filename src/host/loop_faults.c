@@ -21,10 +21,10 @@
 #include "weir/base/check.h"
 #include "weir/base/crash_report.h"
 
-/* What the loop uses without any descriptors of ours, doubled. */
+/* Twice what the loop uses without any descriptors of ours. */
 #define BYTES_MIN 65536u
-/* More than any function of control has used so far. The kernel grows the stack on demand, which would kill a
- * process whose address space is used up. */
+/* More than the functions of control have ever used. The kernel grows a stack on demand; if no address space
+ * is left, it kills the process instead. */
 #define STACK_BYTES 262144u
 
 /* Precedes each piece. */

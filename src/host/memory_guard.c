@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory_guard.c - no new clients while the memory of our control group is short.
+ * memory_guard.c - pauses accepting while the memory of our control group is short.
  *
  * Owns a timer, set only while there are many sessions, and the decision. Main thread.
  */
@@ -20,7 +20,7 @@
 #define LOOK_NEWS_S    0.02
 /* While accepting is paused. Each change logs a line, at most three a second. */
 #define LOOK_PAUSED_S  0.5
-/* Sessions are many if, holding this much each, they would together fill the group. */
+/* Sessions are many if they would fill the group with this much memory each. */
 #define BYTES_A_SESSION (UINT64_C(1) << 20)
 #define FEW_SESSIONS	16u
 
@@ -39,8 +39,8 @@ static unsigned percent_of(uint64_t used, uint64_t limit)
 
 static void take_stock(const struct memory_guard *g, struct memory_state *state)
 {
-	/* The last sixth of the budget is for sessions that are open. Idle buffers do not count: the next
-	 * session can use them. */
+	/* Leaves the last sixth of the budget to sessions that are open already. Idle buffers do not count,
+	 * because the next session can use them. */
 	const unsigned buffers = percent_of(engine_sum(g->engine, bufs_in_use_bytes),
 					    g->engine->bufs.budget_bytes / 6 * 5);
 
@@ -79,7 +79,7 @@ static void set_paused(struct memory_guard *g, bool paused, const struct memory_
 			 used, limit, of);
 	else if (state->limit == CGROUP_NO_LIMIT)
 		log_line(LOG_LEVEL_NOTICE,
-			 "memory: only few connections are left; new clients are accepted again");
+			 "memory: only a few connections are left; new clients are accepted again");
 	else
 		log_line(LOG_LEVEL_NOTICE,
 			 "memory: the control group uses %llu of %llu MiB; new clients are accepted again",

@@ -92,8 +92,8 @@ static bool is_dropped(const struct privileges *p)
 	return r == p->uid && e == p->uid && s == p->uid && rg == p->gid && eg == p->gid && sg == p->gid;
 }
 
-/* systemd's User= and Group= did it already. Without a configured `group` the unit's is as good as the user's
- * own. */
+/* systemd's User= and Group= may have done it already. If `group` is not configured, the group of the unit is
+ * as good as the user's own. */
 static bool is_there_already(const struct privileges *p)
 {
 	struct privileges wanted = *p;

@@ -43,7 +43,7 @@ int64_t sd_notify_watchdog(const char *usec, const char *watchdog_pid, pid_t pid
 
 	if (usec == NULL || value_number(usec, &us) != 0 || us == 0 || us > INT64_MAX / NS_PER_US)
 		return 0;
-	/* Without a process ID it is for whoever reads it. */
+	/* Without a process ID it is for any process that reads it. */
 	if (watchdog_pid != NULL && (value_number(watchdog_pid, &meant) != 0 || meant != (uint64_t)pid))
 		return 0;
 	return (int64_t)us * NS_PER_US;
@@ -82,7 +82,7 @@ bool sd_notify_send(const struct sd_notify *n, const char *text)
 {
 	if (n->fd < 0)
 		return true;
-	/* If the manager is gone, the message is lost; the next one has the state of its time. */
+	/* If the manager is gone, the message is lost; the next one has the then current state. */
 	return sendto(n->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, &n->to.sa, n->to.len) >= 0 ||
 	       errno != EAGAIN;
 }

@@ -17,7 +17,7 @@
 
 #define STATUS_EVERY_S 5.
 #define READY_AGAIN_S  0.5
-/* While draining, how often the manager hears from us and by how much each message extends its timeout. If
+/* While draining, how often we notify the manager and by how much each message extends its timeout. If
  * control hangs, the manager's deadline still expires. */
 #define DRAIN_EVERY_S	5.
 /* Bytes of the status after its list of backends. */
@@ -80,7 +80,7 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 		servers += e->backends[i].server_count;
 		usable += count_usable(&e->backends[i]);
 	}
-	/* A cut line is still a line. */
+	/* A truncated line will do. */
 	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %llu sessions",
 		       frontends, frontends == 1 ? "" : "s", usable, servers,
 		       (unsigned long long)engine_sum(e, sessions));
@@ -174,7 +174,7 @@ static void start_watchers(struct sd_service *s)
 	}
 }
 
-/* The only message that no later one replaces: without it the manager gives us up. */
+/* The only message that no later one replaces: without it the manager gives up on us. */
 static void say_ready(struct sd_service *s)
 {
 	char status[SD_SERVICE_TEXT_MAX];

@@ -30,11 +30,11 @@ const char *option_error(enum sock_option option, int err, const char *value,
 	const char *is = value != NULL ? " = " : "", *shown = value != NULL ? value : "";
 	char list[128];
 
-	/* Truncated if too long: the option and its value come first. */
+	/* If it is too long, its end is cut: the option and its value come first. */
 	if (option == SOCK_OPTION_CONGESTION && err == -ENOENT)
 		(void)snprintf(buf, OPTION_ERROR_MAX,
 			       "'%s%s%.40s': this kernel has no such congestion control, only: %s; "
-			       "'modprobe tcp_%.16s' may bring it",
+			       "'modprobe tcp_%.16s' may add it",
 			       word, is, shown, congestion_list(list, sizeof(list)), shown);
 	else if (option == SOCK_OPTION_CONGESTION && err == -EPERM)
 		(void)snprintf(buf, OPTION_ERROR_MAX,

@@ -22,7 +22,7 @@
 
 /* ---- reading ---- */
 
-/* The start of the `nth` line that begins with GROUP; NULL when there is none. */
+/* The start of the `nth` line that begins with GROUP; NULL if there is none. */
 static const char *find_line(const char *text, unsigned nth)
 {
 	while (text != NULL) {

@@ -23,7 +23,7 @@
 enum doctor_verdict {
 	DOCTOR_OK,
 	DOCTOR_HINT,	/* works, but could do more, or falls short only if everything automatic is used up */
-	DOCTOR_WARN,	/* the configuration asks for what it will not get */
+	DOCTOR_WARN,	/* the configuration asks for something that it will not get */
 	DOCTOR_UNKNOWN, /* could not be read here */
 };
 
@@ -60,7 +60,7 @@ struct doctor_facts {
 /* What the configuration asks for, including what the plan made of `auto`. */
 struct doctor_wish {
 	uint64_t maxconn;
-	bool maxconn_given; /* configured, not automatic: then it must be possible */
+	bool maxconn_given; /* configured, not automatic: must be possible */
 	uint64_t pipes;	    /* as many as would be useful */
 	bool pipes_given;
 	uint32_t pipe_bytes;
@@ -73,7 +73,7 @@ struct doctor_wish {
 	bool splice;
 	bool tfo;
 	bool ring;	 /* a ring is used if available */
-	bool ring_given; /* nothing but a ring will do */
+	bool ring_given; /* `driver = io_uring`: epoll will not do */
 	const char *net_admin; /* static: the option that needs CAP_NET_ADMIN; NULL = none */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * driver_choice.h - which driver the workers get, from what is configured and what is available.
+ * driver_choice.h - chooses the driver of the workers, from what is configured and what is available.
  *
  * Main thread.
  */

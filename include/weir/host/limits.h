@@ -23,7 +23,7 @@
 /* Per worker: its epoll set, its ring if it has one, its mailbox and its alarm. */
 #define LIMITS_FDS_PER_WORKER 4u
 /* An automatic maxconn stops growing at this many descriptors (HAProxy's DEFAULT_MAXFD): containers often
- * allow a thousand million. */
+ * allow a billion. */
 #define LIMITS_AUTO_FDS_MAX 1048576u
 
 /* The cost of a session without traffic: its two sockets in the kernel, and our own memory. */
@@ -55,14 +55,14 @@ struct limits_wish {
 	unsigned workers;
 	unsigned probes; /* servers with health checks: one connection each at a time */
 	unsigned logs;   /* targets of the log */
-	unsigned held;   /* clients held until another one of their source ends; no reservation */
+	unsigned held;   /* clients held until another of the same source ends; they have no reservation */
 };
 
 struct limits_plan {
 	struct engine_limits engine;
 	unsigned maxconn_fitting; /* if the wish does not fit: a maxconn that does; 0 = none */
 	const char *pipes_why;    /* static: what decided maxpipes */
-	uint64_t conns_most;      /* what the control group's memory leaves for an automatic maxconn */
+	uint64_t conns_most;      /* upper bound of an automatic maxconn, from the control group's memory */
 };
 
 /* One worker per CPU that this process may use, unless a number or a list is configured. */
@@ -82,7 +82,7 @@ int limits_raise_fds(void);
  * created. */
 void limits_raise_locked(void);
 void limits_read(struct limits_facts *facts);
-/* 0, or -EMFILE if the wish does not fit; then `plan->maxconn_fitting` has what would. */
+/* 0, or -EMFILE if the wish does not fit; then see `plan->maxconn_fitting`. */
 int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish, struct limits_plan *plan);
 /* Formats one log line, without its newline. Returns `buf`. */
 const char *limits_describe(const struct limits_facts *facts, const struct limits_plan *plan, char *buf,

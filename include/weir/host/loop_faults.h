@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* Enough for each descriptor that the loop watches and for its one possible timer: an entry in each of
- * libev's tables, which double, and are copied when they do. */
+/* Enough for one watched descriptor and its timer, if it has one: an entry in each of libev's tables, which
+ * double when they are full and are copied then. */
 #define LOOP_BYTES_PER_FD 512u
 
 /* Installs both in libev; call before creating the first loop. 0 or -ENOMEM. */

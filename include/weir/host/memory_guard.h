@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory_guard.h - no new clients while the memory of our control group is short.
+ * memory_guard.h - pauses accepting while the memory of our control group is short.
  *
- * Beyond the limit of the group the kernel kills the process with all its sessions. The budgets of limits.h
- * are estimates, and none of them includes what the kernel keeps for sockets. So control watches memory while
- * there are many sessions, and pauses accepting at 90 % of a limit until use is below 85 % (75 % and 71 % of
- * the buffers). Open sessions go on; new clients wait in the backlog. With few sessions it neither watches
+ * Beyond the group's limit the kernel kills the process with all its sessions. The budgets of limits.h are
+ * estimates and leave out what the kernel keeps for sockets. So while there are many sessions, control
+ * watches the memory. It pauses accepting at 90 % of a limit, until use is below 85 % (for the buffer budget:
+ * 75 % and 71 %). Open sessions go on; new clients wait in the backlog. With few sessions it neither watches
  * nor pauses, because then something else uses the memory. Without a limit it never watches. Main thread.
  */
 #ifndef WEIR_HOST_MEMORY_GUARD_H
@@ -28,8 +28,8 @@ struct memory_guard {
 	ev_tstamp looked; /* loop time of the last look */
 };
 
-/* Reads the limits of our groups. Call before the `workers` start: it tells the engine from how many sessions
- * on workers notify control. */
+/* Reads the limits of our groups. Call before the `workers` start: it sets the number of sessions from which
+ * they notify control. */
 void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engine *e, unsigned workers);
 /* Starts to watch once there are many sessions, and may look at once while there are. Called for each
  * wake-up. */

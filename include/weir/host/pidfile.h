@@ -13,7 +13,7 @@
 struct pidfile {
 	const char *path; /* borrows */
 	bool written;
-	dev_t dev; /* of the file we wrote: tells it from a successor's */
+	dev_t dev; /* of the file we wrote: a successor's is a different file */
 	ino_t ino;
 };
 

@@ -20,7 +20,7 @@ struct tcp_aborts {
 	struct ev_loop *loop; /* borrows */
 	const char *path;     /* borrows: /proc/self/net/netstat or the like */
 	struct ev_timer timer;
-	double pause_s;   /* until the next look, while the timer is set */
+	double pause_s;   /* until the next look, if the timer is set */
 	bool readable;    /* the file had the counter at the start */
 	uint64_t first;   /* the counter at the start */
 	uint64_t previous; /* the counter at the last look */
