@@ -2,11 +2,11 @@
  *
  * log_file.c - a thread that writes one log file, so that a disk that hangs delays nobody else.
  *
- * The queue is a ring of bytes under a lock. No system call that can hang is made under the lock: only a
- * wake-up, and giving back the pages of an empty ring. The thread copies a batch of whole lines out of the
- * ring and writes it. It sleeps in poll(2) on its own eventfd, so that it can wait for a pipe too. It is
- * joined if it ends in time and detached if it hangs; then it frees the structure itself, should it ever
- * return. The thread logs nothing.
+ * The queue is a ring of bytes under a lock. The thread copies a batch of whole lines out of it and writes
+ * them without the lock. Under the lock only two system calls are made, which cannot hang: one to wake the
+ * thread, one to return the pages of an empty ring. The thread sleeps in poll(2) on its own eventfd, so that
+ * it can wait for a pipe too. It is joined if it ends in time. If it hangs it is detached, and frees the
+ * structure itself should it ever return. The thread logs nothing.
  */
 #include "log_file.h"
 
@@ -27,9 +27,9 @@
 #include "weir/sys/sys.h"
 #include "log_out.h"
 
-/* A write that takes this long is reported. */
+/* A write that takes this long or longer is reported. */
 #define STALL_NS NS_PER_SEC
-/* How much of an idle ring keeps its memory. */
+/* How many bytes of an idle ring keep their memory. */
 #define RING_KEPT 16384u
 
 struct log_file {
@@ -361,8 +361,8 @@ static void skip_begun(struct log_file *f)
 	f->view.lost++;
 }
 
-/* Moves the newly opened file to the number of the old one, which closes that. log_file_fd() borrows the
- * number, so it must never refer to anything else. 0 or -errno. */
+/* Moves the newly opened file to the descriptor number of the old file, which this closes. log_file_fd()
+ * lends the number, so it must never refer to anything else. 0 or -errno. */
 static int put_in_place(struct log_file *f, struct log_out *out)
 {
 	const int fd = f->start.open(f->start.path);

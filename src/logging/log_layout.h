@@ -39,7 +39,7 @@ void log_layout_find_host(struct log_layout *l);
  * newline. */
 size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
 		       char out[static LOG_LINE_MAX]);
-/* What surrounds the crash report of a daemon, in this layout, at level alert. */
+/* What surrounds a daemon's crash report in this layout. Its level is alert. */
 void log_layout_frame(const struct log_layout *l, char out[static CRASH_REPORT_FRAME_MAX]);
 
 #endif

@@ -40,7 +40,7 @@ void log_out_init(struct log_out *o, int fd)
 	}
 }
 
-/* How much to write at once: whole lines if the chunk allows it, so that the lines of two processes on one
+/* How much to write at once: whole lines if they fit into a chunk, so that the lines of two processes on one
  * pipe do not mix. */
 static size_t next_chunk(const struct log_out *o, const char *from, size_t len)
 {
@@ -75,7 +75,7 @@ ssize_t log_out_write(struct log_out *o, const char *from, size_t len)
 	ssize_t n;
 
 	check(len > 0);
-	/* A disk that was full ends with the beginning of a line. */
+	/* After the disk was full, the file may end with the beginning of a line. */
 	if (o->torn) {
 		n = write_bytes(o, "\n", 1);
 		if (n < 0)

@@ -2,8 +2,8 @@
  *
  * log_out.h - writes whole lines to a descriptor: a file, a pipe, a terminal or a socket.
  *
- * Knows how to write to each kind, and where a line was cut in two. Owns no buffer and no thread. One thread
- * at a time calls it: control, or that of a log_file.
+ * Knows how to write to each kind, and whether a line was cut in two. Owns no buffer and no thread. One
+ * thread at a time calls it: control, or that of a log_file.
  */
 #ifndef WEIR_LOGGING_LOG_OUT_H
 #define WEIR_LOGGING_LOG_OUT_H

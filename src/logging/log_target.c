@@ -2,8 +2,8 @@
  *
  * log_target.c - one destination of log lines: stderr, a file or syslog, with a bounded buffer in front.
  *
- * Writes from its own buffer, or from it fills the queue of its thread. log_out.c knows how to write to a
- * descriptor. Main thread.
+ * Writes from its own buffer, or moves its contents to the queue of its thread. log_out.c knows how to write
+ * to a descriptor. Main thread.
  */
 #include "log_target.h"
 
@@ -26,13 +26,13 @@
 
 /* Minimum time between reports of lost lines, as each report may be lost too. */
 #define TELL_NS (NS_PER_SEC / 2)
-/* Longest wait for a thread at the end; it has had its time to write before. */
+/* Longest wait for a thread at the end; it has already had time to write. */
 #define END_MS 300
 
 static_assert(LOG_LINE_MAX < PIPE_BUF, "a line must fit into one write to a pipe");
 
-/* $JOURNAL_STREAM is "DEVICE:INODE" of the socket that systemd gave us. If stderr has been redirected since,
- * the numbers differ (systemd.exec(5)). */
+/* $JOURNAL_STREAM is "DEVICE:INODE" of the socket that systemd passed to us. If stderr has been redirected
+ * since, the numbers differ (systemd.exec(5)). */
 static bool is_journal_stream(const struct stat *st)
 {
 	const char *text = getenv("JOURNAL_STREAM");
@@ -253,7 +253,7 @@ void log_target_tell_stall(struct log_target *t, uint64_t lines, char *buf, size
 {
 	const int64_t ns = log_target_stalled_ns(t);
 
-	/* Most paths are shorter; a truncated one is good enough. */
+	/* Most paths are shorter; a truncated one will do. */
 	(void)snprintf(buf, room, "%llu log lines were lost: %s%.900s was not written for %lld s",
 		       (unsigned long long)lines, t->is_file ? "the log file " : "",
 		       t->is_file ? t->config->path : "stderr", (long long)(ns / NS_PER_SEC));

@@ -40,10 +40,10 @@ struct log_target {
 	struct log_out out;    /* used until there is a thread */
 	struct log_file *file; /* owns: the thread; NULL = none */
 	int64_t stall_told_ns; /* how much of its stall time has been reported */
-	int level;    /* numerically higher levels are not for this target */
+	int level;    /* the target does not take numerically higher levels */
 	struct log_layout layout;
 	struct log_syslog syslog;
-	struct crash_report_target crash_report; /* the same destination, for the end of the process */
+	struct crash_report_target crash_report; /* the same destination, if the process crashes */
 	uint64_t lost; /* no room, or refused by the kernel; log_target_lost() is the total */
 	uint64_t no_room; /* of these, the lines for which there was no room */
 	uint64_t lost_told;
@@ -62,8 +62,8 @@ void log_target_close(struct log_target *t);
 /* If it is a file, pipe or terminal, a thread writes from now on, and calls `wake` when log_target_flush()
  * has something to do: see log_file.h. 0 or -errno. */
 int log_target_start(struct log_target *t, void (*wake)(void *arg), void *arg);
-/* Gives a file created by root to the user that we are about to become, so that user can reopen it. A file
- * that existed before keeps its owner. */
+/* Gives a file created by root to the user that we are about to become, so that this user can reopen it. A
+ * file that existed before keeps its owner. */
 void log_target_give(struct log_target *t, uid_t uid, gid_t gid);
 /* Reopens the file by its name, for log rotation; false if the target is not a file or not started.
  * log_target_opened() returns how often that has been done; `*err` is then 0, or -errno and the old file
@@ -110,9 +110,9 @@ static inline bool log_target_is_empty(const struct log_target *t)
 /* Adds a line if its level is wanted; counts it as lost if there is no room. `text` is the entry's text in
  * the style of `t->layout`, shorter than LOG_TEXT_MAX. Writes nothing yet. */
 void log_target_add(struct log_target *t, const struct log_entry *e, const char *text);
-/* Writes what can be written now, or passes it to the thread. 0 if everything is gone, -EAGAIN if the target
- * must be waited for (a thread wakes us). After any other error the lines are dropped and counted, and the
- * result is 0. */
+/* Writes what can be written now, or passes it to the thread. 0 if nothing is left, -EAGAIN if the target has
+ * no room yet (a thread wakes us). After any other error the lines are dropped and counted, and the result is
+ * 0. */
 int log_target_flush(struct log_target *t);
 /* Is everything written or passed to the kernel? Waits for at most `timeout_ms`. */
 bool log_target_wait(struct log_target *t, int timeout_ms);

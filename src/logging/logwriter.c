@@ -21,9 +21,9 @@
 #define PAUSE_S 0.020
 /* Signals and the admin socket get a turn after this many lines. */
 #define LINES_PER_TURN 4096
-/* How long after the first suppressed line their number is reported, unless that happened sooner. */
+/* The number of suppressed lines is reported this long after the first of them, if not sooner. */
 #define LEFT_OUT_S 1.0
-/* At the end, maximum wait for one target while others may have work. */
+/* At the end: longest wait for one target while others may also have lines to write. */
 #define SLICE_MS 20
 
 struct slot {
@@ -41,7 +41,7 @@ struct logwriter {
 	struct ev_timer left_out; /* runs only while there are suppressed lines to report */
 	struct ev_async news;     /* for the threads; active once they are started */
 	uint64_t dropped_told; /* of all rings, as of the last report */
-	unsigned reopen_asked; /* how often requested, and how many of these have been reported */
+	unsigned reopen_asked; /* how many were requested, and how many of these were reported */
 	unsigned reopen_told;
 };
 
@@ -112,7 +112,7 @@ void logwriter_free(struct logwriter *w)
 		ev_io_stop(w->loop, &w->slots[i].writable);
 		log_target_close(&w->slots[i].target);
 	}
-	ev_async_stop(w->loop, &w->news); /* no thread is left that would send it */
+	ev_async_stop(w->loop, &w->news); /* no thread is left to send it */
 	free(w->slots);
 	log_rings_free(&w->rings);
 	free(w);
@@ -147,7 +147,7 @@ int logwriter_add_ring(struct logwriter *w, struct log_ring *ring)
 
 	if (err)
 		return err;
-	/* The ring may already hold records that it believes we know about. */
+	/* The ring may already hold records for which it will not wake us again. */
 	if (!ev_is_active(&w->pause)) {
 		ev_timer_set(&w->pause, PAUSE_S, 0.);
 		ev_timer_start(w->loop, &w->pause);
@@ -222,7 +222,8 @@ static void flush_targets(struct logwriter *w)
 			slot_flush(w, &w->slots[i]);
 }
 
-/* A cause that has stopped occurring logs no line that could report the earlier ones. */
+/* The next line of a cause reports how many before it were suppressed. This reports them if the cause no
+ * longer occurs, as there is no next line then. */
 static void tell_left_out(struct logwriter *w)
 {
 	for (enum log_cause cause = 0; cause < LOG_CAUSES; cause++) {
@@ -257,7 +258,7 @@ static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revent
 	logwriter_wake(w); /* the target may have been full, and may have room now */
 }
 
-/* A target whose disk made us wait, if there is one. */
+/* A target whose disk made us wait; NULL if there is none. */
 static struct log_target *stalled_target(const struct logwriter *w)
 {
 	for (size_t i = 0; i < w->slot_count; i++)
@@ -309,7 +310,8 @@ static enum rings_left flush_rings(struct logwriter *w)
 	return lines > 0 ? RINGS_LEFT_SOME : RINGS_LEFT_EMPTY;
 }
 
-/* No records for a whole pause: the next record of each ring should wake us. True if one arrived just now. */
+/* After a whole pause without records: makes the next record of each ring wake us. True if one has just
+ * arrived. */
 static bool mark_quiet(struct logwriter *w)
 {
 	bool came = false;
@@ -336,7 +338,7 @@ static void look_into_rings(struct logwriter *w)
 	/* A writer that wakes us marks its ring as busy, so mark empty rings quiet before sleeping. */
 	if (result == RINGS_LEFT_SOME || (result == RINGS_LEFT_EMPTY && mark_quiet(w)))
 		look_again_later(w);
-	/* Afterwards, because from then on the first suppressed line wakes us. */
+	/* Only after that, because from then on the first suppressed line wakes us. */
 	watch_left_out(w);
 	flush_targets(w);
 	/* The reader has just made room, so there is no event to wait for. */
@@ -373,7 +375,7 @@ static bool is_file(const struct log_target *t)
 	return t->is_file && t->file != NULL;
 }
 
-/* One line for each reopen that every thread has completed. */
+/* Logs one line per reopen that all threads have completed. */
 static void tell_reopened(struct logwriter *w)
 {
 	unsigned done = w->reopen_asked;

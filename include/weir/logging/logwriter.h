@@ -3,9 +3,9 @@
  * logwriter.h - reads the log rings of all threads and writes their lines to the targets.
  *
  * Never blocks the control loop once logwriter_start() has given each file a thread. While lines arrive it
- * polls every 20 ms, so that a busy daemon does not pay for a wake-up per line. When none arrived it lets the
- * rings wake it, so an idle daemon has no timer. If a target does not take lines, the rings fill; what they
- * then drop is reported in one line. Main thread.
+ * polls every 20 ms, so that a busy daemon does not pay for a wake-up per line. If none has arrived, it lets
+ * the rings wake it, so an idle daemon has no timer. If a target does not take lines, the rings fill up. What
+ * they then drop is reported in one line. Main thread.
  */
 #ifndef WEIR_LOGGING_LOGWRITER_H
 #define WEIR_LOGGING_LOGWRITER_H
@@ -48,7 +48,7 @@ bool logwriter_has_stderr(const struct logwriter *w, enum log_level level);
 uint64_t logwriter_dropped(const struct logwriter *w);
 /* Of these, the lines for which there was no room because a target was too slow. */
 uint64_t logwriter_dropped_slow(const struct logwriter *w);
-/* How long a target has been waited for, in ns: the maximum over all targets; 0 = none. */
+/* How long we have waited for a target, in ns: the maximum over all targets; 0 = for none. */
 int64_t logwriter_waiting_ns(const struct logwriter *w);
 /* The three values above, for figure_source.publish with a struct logwriter. */
 void logwriter_publish(void *writer, figure_report *report, void *to);
