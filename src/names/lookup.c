@@ -2,8 +2,8 @@
  *
  * lookup.c - a thread that calls getaddrinfo(3), one request at a time.
  *
- * Owns the jobs in its lists. The thread is joined if it waits and detached if it hangs; whichever side is
- * last frees the structure. The thread logs nothing.
+ * Owns the jobs in its lists. The thread is joined if it waits and detached if it hangs; whichever side
+ * finishes last frees the structure. The thread logs nothing.
  */
 #include "lookup.h"
 

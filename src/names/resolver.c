@@ -223,7 +223,7 @@ static void tell_failure(const struct name *n, const char *why)
 		 s->config->addr.host, why, had ? "it keeps its last address" : "it gets no connections");
 }
 
-/* Addresses are kept until the end, and a hostile name server could return a new one each time. */
+/* Addresses are kept until shutdown, and a hostile name server could return a new one each time. */
 static void tell_full(struct name *n, const struct addr *a)
 {
 	const struct server *s = n->server;
