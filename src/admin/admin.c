@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin.c - the admin protocol: a line of commands in, their answers out, close.
+ * admin.c - the admin protocol: the client sends a line of commands, gets the answers, and is disconnected.
  *
  * Owns its clients, at most ADMIN_CLIENTS_MAX, which admin_accept.c adds. Each has a timer in every state;
  * only client_set_state() changes the state. While workers are asked, the question's deadline replaces the
@@ -193,7 +193,7 @@ static void client_finish(struct client *c)
 	client_linger(c);
 }
 
-/* How long it may read nothing; ends at the deadline for the whole answer. */
+/* How long the client may read nothing, but not beyond the deadline for the whole answer. */
 static double client_write_wait_s(const struct client *c)
 {
 	const double left_s = (double)(c->answer_by_ns - clock_mono_ns()) / (double)NS_PER_SEC;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_accept.c - new connections to the admin socket: admitted, refused, or in the place of another.
+ * admin_accept.c - new connections to the admin socket: admitted, refused, or given the place of another.
  *
  * Asks admin_access.c who is admitted, and admin_places.c who has to leave. What strangers cause is counted,
  * and logged at a bounded rate. Main thread.

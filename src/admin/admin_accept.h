@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_accept.h - new connections to the admin socket: admitted, refused, or in the place of another.
+ * admin_accept.h - new connections to the admin socket: admitted, refused, or given the place of another.
  *
  * admin_access.h decides who is admitted, admin_places.h who has to leave. Main thread.
  */

@@ -5,8 +5,8 @@
  * Root and the daemon's own user always may, with level admin. Others get the level of the 'admin-socket'
  * line (`level=`) if they are admitted:
  *   abstract name  those in allow-uid and allow-gid; nobody if neither is set;
- *   path           those whom the file mode lets connect; if allow-uid or allow-gid is set,
- *                  of these only those listed.
+ *   path           those who may connect by the file mode; with allow-uid or allow-gid, only the listed
+ *                  ones among them.
  * A uid is as the kernel reports it in the user namespace of the daemon. Users unknown there have the
  * overflow uid (65534), which gets no special treatment. Main thread.
  */

@@ -22,13 +22,13 @@
 static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MAX])
 {
 	if (c->peer->uid == (uid_t)-1)
-		(void)snprintf(buf, CAUSE_MAX, "over the admin socket"); /* short, like the other one */
+		(void)snprintf(buf, CAUSE_MAX, "over the admin socket"); /* short, like the one below */
 	else
 		(void)snprintf(buf, CAUSE_MAX, "by uid %u over the admin socket", (unsigned)c->peer->uid);
 	return buf;
 }
 
-/* Reports the result of a change, see server_updates.h: no answer guarantees that it is in effect. */
+/* Reports a failed change, see server_updates.h. An empty answer means that the change is in effect. */
 static void report_failure(const struct admin_call *c, int err)
 {
 	if (err == -EAGAIN)

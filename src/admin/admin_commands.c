@@ -15,7 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/config/suggest.h"
 
-#define COMMAND_MAX 320 /* two names and their command */
+#define COMMAND_MAX 320 /* a command with two names */
 #define SECONDS_MAX 3600
 #define NEAR_MAX    40u /* anything longer was not meant to be a command */
 

@@ -2,7 +2,7 @@
  *
  * admin_json.c - answers of the admin protocol as JSON, converted from their text form.
  *
- * So a new line of `show info` is in the JSON automatically. Main thread.
+ * A new line of `show info` therefore appears in the JSON automatically. Main thread.
  */
 #include "weir/admin/admin_answers.h"
 #include "weir/base/info_line.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_make.h - the answer to one line of a client, made a piece at a time.
+ * admin_make.h - the answer to one line of a client, generated in pieces.
  *
- * Knows commands and workers, but no socket: admin.c writes what is made here, and then wants more. So no
- * more than a piece is in memory. Main thread.
+ * Knows commands and workers, but no socket: admin.c writes each piece before it requests the next one, so
+ * only one piece is in memory. Main thread.
  */
 #ifndef WEIR_ADMIN_ADMIN_MAKE_H
 #define WEIR_ADMIN_ADMIN_MAKE_H

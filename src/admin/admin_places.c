@@ -9,7 +9,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 
-/* A set of clients whose places are meant. */
+/* Selects clients. */
 struct group {
 	bool (*has)(const struct client *c, const struct admin_peer *peer);
 	const struct admin_peer *peer;

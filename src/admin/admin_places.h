@@ -2,14 +2,14 @@
  *
  * admin_places.h - who has a place at the admin socket, and who must leave when there is none.
  *
- * Root and our own user are trusted. Other users have ADMIN_OTHERS_MAX of the ADMIN_CLIENTS_MAX places.
- * Nobody loses a place while there is a free one for the newcomer. Otherwise newcomers wait in the kernel's
- * backlog until a place is free, or for ADMIN_TURN_S, so that well-behaved clients are served one after
- * another. After that up to ADMIN_TURN_CLIENTS of them are admitted. Each takes a place
- *   from the untrusted user who has the most, so a user who fills them loses his own to the next one;
- *   from a trusted connection only if the newcomer is trusted and there are no untrusted ones.
- * Of these, the connection that has made no progress for the longest time leaves. Idle prompts leave after
- * connections that are stuck in a request or an answer.
+ * Root and our own user are trusted. All others share ADMIN_OTHERS_MAX of the ADMIN_CLIENTS_MAX places. A
+ * newcomer gets a free place if there is one. If not, it waits in the kernel's backlog, so that well-behaved
+ * clients are served in turn. If no place is free after ADMIN_TURN_S, up to ADMIN_TURN_CLIENTS newcomers take
+ * the places of others. The loser is
+ *   the untrusted user with the most places, so a user who fills them loses his own to the next one;
+ *   or a trusted connection, but only if there is no untrusted one, and only to a trusted newcomer.
+ * Its connection without progress for the longest time leaves, but an idle prompt only if none is stuck in a
+ * request or an answer.
  *
  * Only chooses: admin.c closes. Main thread.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_servers.c - servers for other programs: their state, their history, what is hashed.
+ * admin_servers.c - what other programs read about servers: their state, their history, what is hashed.
  *
  * Only reads. `show servers state` is HAProxy's version 1, whose columns never change; the JSON has more.
  * Main thread.

@@ -137,7 +137,7 @@ static void begin_row(struct table *t, const char *proxy, const char *name, enum
 static bool is_wanted(const struct table *t)
 {
 	const struct admin_question *q = t->q;
-	/* Bit 0 frontends, 1 backends, 2 servers. */
+	/* Bit 0 = frontends, 1 = backends, 2 = servers. */
 	const int type = 1 << t->row[STAT_type].number;
 
 	if (q->iid >= 0 && (uint64_t)q->iid != t->row[STAT_iid].number)

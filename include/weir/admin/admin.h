@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin.h - the admin protocol: a line of commands in, their answers out, close.
+ * admin.h - the admin protocol: the client sends a line of commands, gets the answers, and is disconnected.
  *
  * Commands are separated by `;`. Everything is bounded: clients and prompts at a time, the length of a
  * request, waiting times, memory. An answer is written while it is generated: a client that does not read
@@ -14,7 +14,7 @@
 #include "weir/admin/admin_socket.h"
 
 #define ADMIN_CLIENTS_MAX  CONFIG_ADMIN_CLIENTS_MAX
-#define ADMIN_PROMPTS_MAX  8  /* of these clients, how many may stay after an answer */
+#define ADMIN_PROMPTS_MAX  8  /* clients that may stay connected after an answer */
 #define ADMIN_COMMANDS_MAX 32 /* in one line */
 #define ADMIN_REQUEST_MAX  1024
 #define ADMIN_WAIT_S       5.   /* for the request; for the client's next bytes, sent or read */

@@ -24,7 +24,7 @@ struct admin_call {
 	struct json *json; /* borrows: writes to `out`; NULL = the answer is text */
 };
 
-/* Lines of "name: value": our own first, then the same under HAProxy's names. */
+/* Lines of "name: value": HAProxy's names first, then our own. */
 void admin_show_info(const struct admin_call *c);
 void admin_show_pools(const struct admin_call *c);
 /* HAProxy's CSV, or an array of objects if `q->json`; `sums` has tally_count() rows. */
@@ -54,7 +54,7 @@ struct server *admin_find_server(const struct admin_call *c, const char *name);
 size_t admin_backend_iid(const struct config *c, size_t backend);
 /* The number of the proxy with that name, 0 if there is none. */
 size_t admin_proxy_iid(const struct config *c, const char *name);
-/* How a server is chosen, in the words of `balance`, which are HAProxy's. Written to `buf`. */
+/* The algorithm that chooses a server, in the words of `balance`, which are HAProxy's. Written to `buf`. */
 const char *admin_algorithm(const struct backend *b, char buf[static OPTION_WORD_MAX]);
 
 /* Turns lines of "name: value" into an object. Whole numbers become numbers, everything else strings. */

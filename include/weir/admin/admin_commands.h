@@ -21,8 +21,8 @@
 /* Peers of the admin socket since the start, as reported by `show info`. */
 struct admin_totals {
 	uint64_t refused; /* not allowed to use the socket */
-	uint64_t evicted; /* lost their place to another peer */
-	uint64_t busy;    /* found all places taken by peers that go first */
+	uint64_t evicted; /* lost their places to other peers */
+	uint64_t busy;    /* found all places taken by peers that they could not displace */
 };
 
 /* The sources of the answers. */

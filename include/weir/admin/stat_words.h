@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * stat_words.h - HAProxy's words in `show stat` that are no name of ours.
+ * stat_words.h - HAProxy's words in `show stat` that are not names of ours.
  *
- * For who writes the table and for who reads it. Constant.
+ * Shared by the code that writes the table and the code that reads it. Constants only.
  */
 #ifndef WEIR_ADMIN_STAT_WORDS_H
 #define WEIR_ADMIN_STAT_WORDS_H
 
-/* svname of the rows that are no server. */
+/* svname of rows that are not servers. */
 #define STAT_SVNAME_FRONTEND "FRONTEND"
 #define STAT_SVNAME_BACKEND  "BACKEND"
 
