@@ -72,8 +72,8 @@ static void on_far_away(struct ev_loop *loop, struct ev_periodic *periodic, int 
 	ev_periodic_stop(loop, periodic);
 }
 
-/* From here on a late signal has no effect: it neither ends the process with a wrong exit code nor calls into
- * a loop that is gone. */
+/* From here on a late signal has no effect. Otherwise it could end the process with a wrong exit code, or
+ * call into a loop that is gone. */
 static void stop_watchers(struct daemon *d)
 {
 	sigset_t block, old;
@@ -115,7 +115,7 @@ static void say_ready(struct daemon *d)
 	if (d->options->on_ready == NULL)
 		return;
 	/* The person waiting for a -D to return sees the startup messages. */
-	(void)logwriter_flush(d->log, FLUSH_MS); /* for a slow reader, the rest follows later */
+	(void)logwriter_flush(d->log, FLUSH_MS); /* a slow reader gets the remaining lines later */
 	d->options->on_ready(d->options->on_ready_arg);
 }
 
@@ -239,11 +239,11 @@ static void finish(struct daemon *d)
 		memory_guard_stop(&d->memory);
 		tcp_aborts_stop(&d->tcp_aborts);
 		engine_join(&d->engine);
-		if (!logwriter_flush(d->log, FLUSH_MS)) /* makes the next line the last */
+		if (!logwriter_flush(d->log, FLUSH_MS)) /* so that the next line is the last */
 			flush_ms = 0;
 		say_stopped(d);
 	}
-	/* The rings belong to the engine, so read them one last time before it goes. */
+	/* The rings belong to the engine, so read them once more before it is freed. */
 	if (d->log != NULL)
 		(void)logwriter_flush(d->log, flush_ms); /* nobody left to report to */
 	log_use_ring(NULL);

@@ -72,9 +72,9 @@ static enum exit_code start_log(struct daemon *d)
 	return EXIT_FINE;
 }
 
-/* Runs as the user whose rights the threads should have. Up to here a hanging disk delays startup, and the
- * service manager may time it out: nobody is served yet, and a file that cannot be opened must result in an
- * exit code. */
+/* Runs as the user whose rights the threads should have. Until then a hanging disk delays startup, and the
+ * service manager may time it out. That is acceptable: nobody is served yet, and a file that cannot be opened
+ * must result in an exit code. */
 static enum exit_code start_log_threads(struct daemon *d)
 {
 	const struct config_log *failed;
@@ -138,7 +138,7 @@ static enum exit_code open_sockets(struct daemon *d)
 	return EXIT_FINE;
 }
 
-/* While the folder may be root's, and so may we. */
+/* Before privileges are dropped: perhaps only root may write to the folder. */
 static enum exit_code write_pid(struct daemon *d)
 {
 	const char *path = d->options->pid_path;
@@ -178,7 +178,7 @@ static enum exit_code drop_privileges(struct daemon *d)
 	return EXIT_FINE;
 }
 
-/* With the user that will also create the sockets for clients. */
+/* As the user that will also create the sockets to servers for clients. */
 static enum exit_code preflight_backends(struct daemon *d)
 {
 	const struct config_backend *b = NULL;
@@ -198,7 +198,7 @@ static void consult_doctor(const struct daemon *d, const struct limits_plan *pla
 
 	doctor_read(&facts);
 	doctor_wish_of(d->config, plan, workers, &wish);
-	/* If binding had failed, startup would have ended; and privileges may be dropped by now. */
+	/* Binding has succeeded; and by now privileges may have been dropped. */
 	wish.low_port = 0;
 	wish.net_admin = NULL;
 	doctor_log(&facts, &wish);
@@ -220,7 +220,7 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 		return EXIT_FINE;
 	}
 	if (wish.maxpipes >= 0)
-		(void)snprintf(pipes, sizeof(pipes), "%d", wish.maxpipes); /* eleven bytes at most */
+		(void)snprintf(pipes, sizeof(pipes), "%d", wish.maxpipes); /* at most eleven bytes */
 	if (plan->maxconn_fitting == 0 || wish.maxconn == 0)
 		return daemon_fail(
 			d, EXIT_ENVIRONMENT,

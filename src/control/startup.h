@@ -68,7 +68,7 @@ struct daemon {
 	struct ev_timer hard_stop;
 	struct ev_periodic far_away;
 	struct ev_async news;
-	atomic_bool news_sent; /* set from a worker's notify until we look: one wake-up is enough */
+	atomic_bool news_sent; /* a worker has sent a notification that we have not seen yet */
 	struct engine engine;  /* owns */
 };
 

@@ -23,8 +23,8 @@ enum exit_code {
 
 /* Additions from the command line to the configuration. */
 struct daemon_options {
-	/* Prints the messages of reading; NULL = they are not printed. Called once, before anything else is
-	 * done, even if the configuration cannot be used. Borrows `r`. Main thread */
+	/* Prints the messages about the configuration; NULL = they are not printed. Called once, right after
+	 * reading it, even if it cannot be used. Borrows `r`. Main thread. */
 	void (*on_read)(void *arg, struct config_reading *r);
 	void *on_read_arg;
 	const char *pid_path;	     /* borrows; NULL = none. Written before `on_ready`, removed at the end */
