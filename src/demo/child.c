@@ -65,7 +65,7 @@ int child_start(struct child *c, const struct child_job *job)
 	pid_t pid;
 
 	check(c->pid == 0);
-	(void)fflush(NULL); /* or both processes would write what is buffered */
+	(void)fflush(NULL); /* else both processes would write what is buffered */
 	pid = fork();
 	if (pid < 0)
 		return -errno;

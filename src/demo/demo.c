@@ -81,7 +81,7 @@ static void on_info(void *arg, const struct info *info)
 	struct stage *s = arg;
 
 	if (s->phase >= PHASE_STOPPING)
-		return; /* requested before the end was in sight: starts nothing now */
+		return; /* requested in an earlier phase, too late to start anything */
 	s->before = s->info;
 	s->info = *info;
 	if (!s->heard) {
@@ -187,7 +187,7 @@ static int open_log(struct stage *s)
 	return fcntl(s->log_fd, F_SETFL, O_APPEND) == 0 ? 0 : -errno;
 }
 
-/* Catches and ignores SIGTSTP: after being stopped, a demo would find its clients late. */
+/* Ignores SIGTSTP as well: after being suspended, a demo would find all its clients late. */
 static int open_signals(struct stage *s)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGTSTP};

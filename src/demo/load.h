@@ -24,7 +24,7 @@ struct load;
 
 struct load_counts {
 	uint64_t connections; /* completed in order */
-	uint64_t requests;    /* those answered */
+	uint64_t requests;    /* answered ones */
 	uint64_t bytes;	      /* of keyed streams, in both directions */
 	uint64_t errors;
 	uint64_t waits;	    /* connects delayed because this machine had no port or descriptor left */

@@ -42,7 +42,7 @@ void plan_proxy_addr(const struct plan *p, struct addr *out)
  * and the user who runs the demo, and nobody else. */
 void plan_admin_name(const struct plan *p, char *buf, size_t room)
 {
-	(void)snprintf(buf, room, "unix:@weir-demo-%u", (unsigned)p->proxy_port); /* the rooms are ours */
+	(void)snprintf(buf, room, "unix:@weir-demo-%u", (unsigned)p->proxy_port); /* always fits */
 }
 
 /* Two demos started at the same moment would both find the same port free. The name disappears with its

@@ -63,7 +63,7 @@ static void add_server_json(struct json *j, const char *name, const struct repor
 	json_object_end(j);
 }
 
-/* Our own words, but they may quote a library, so strip control bytes. */
+/* Our own text, but it may quote a library, so strip control bytes. */
 static void add_why(struct json *j, const char *why)
 {
 	char words[REPORT_WHY_MAX];

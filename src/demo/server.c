@@ -23,17 +23,17 @@
 #include "weir/base/counters.h"
 #include "talk.h"
 
-/* A handshake over loopback takes microseconds. But the proxy's completes with its first bytes, or when its
- * kernel has waited 200 ms for them. This is a little more, as timers are late on a busy machine. */
+/* A handshake over loopback takes microseconds, but the proxy completes its own with the first bytes it
+ * sends, or after 200 ms. This is a little more, as timers are late on a busy machine. */
 #define DEAF_S	      0.3
 #define VISITOR_S     10.
-#define LEAVING_S     2. /* the same while the server is leaving */
+#define LEAVING_S     2. /* the same as VISITOR_S, while the server is leaving */
 #define VISITOR_BYTES 4096u
 #define ACCEPT_BATCH  16
 
 /* The state of a connection. */
 enum conn_state {
-	CONN_NEW,     /* its first byte will tell what it is */
+	CONN_NEW,     /* of unknown kind until its first byte */
 	CONN_TALK,    /* a client of the demo */
 	CONN_VISITOR, /* anyone else: reads a request, answers once */
 };
@@ -53,7 +53,7 @@ struct conn {
 	struct ev_io io;
 	struct ev_timer patience; /* for a stranger */
 	struct server *server;
-	struct conn *next; /* next stranger: not, or not yet, a client of the demo */
+	struct conn *next; /* next stranger: a visitor, or not known yet */
 	enum conn_state state;
 	uint32_t window; /* the last four bytes of a visitor's request */
 	size_t seen;
@@ -112,7 +112,7 @@ static void want(struct conn *c, int events)
 	ev_io_start(c->server->loop, &c->io);
 }
 
-/* One talk after another, until the client ends or has to be waited for. */
+/* One talk after another, until the client ends or we have to wait for it. */
 static void go_on(struct conn *c)
 {
 	uint64_t moved = 0;
@@ -214,7 +214,7 @@ static void on_impatience(struct ev_loop *loop, struct ev_timer *timer, int reve
 		end_conn(c);
 }
 
-/* Tells a client of the demo from a visitor. */
+/* Distinguishes a client of the demo from a visitor. */
 static bool recognise(struct conn *c)
 {
 	struct server *s = c->server;
@@ -296,10 +296,10 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 			return;
 }
 
-/* From now on a SYN finds nobody here: like all packets it arrives with less than the highest TTL, and the
- * kernel drops it. Packets that complete a handshake in progress belong to the request and not to the
- * listener, and pass. A packet filter would do the same, but a kernel may refuse unprivileged users one on a
- * TCP socket. The proxy tries another server when its connect times out. */
+/* From now on the kernel drops each SYN, because no packet arrives with the TTL required here, the highest.
+ * Packets of a handshake in progress pass: they belong to the pending request, not to the listener. A socket
+ * filter would do the same, but a kernel may refuse one to unprivileged users. The proxy's connect times out,
+ * and it tries another server. */
 static void deafen(struct server *s)
 {
 	set_min_ttl(s->accepting.fd, UINT8_MAX);

@@ -195,7 +195,7 @@ static void daemon_gone(struct stage *s)
 	else if (s->daemon.code != 0)
 		stage_fail(s, "weir ended with exit code %d", s->daemon.code);
 	if (s->phase == PHASE_PLAYING)
-		stage_set_phase(s, PHASE_FINISHING); /* let clients feel it, but briefly */
+		stage_set_phase(s, PHASE_FINISHING); /* clients should notice it, but not for long */
 	else if (s->phase == PHASE_STARTING || s->phase == PHASE_SETTLING)
 		stage_set_phase(s, PHASE_STOPPING);
 }

@@ -48,7 +48,7 @@ struct stage {
 	struct asker asker;
 	bool heard; /* `info` has been filled in */
 	struct info info;
-	struct info before; /* the previous answer: rates are the difference */
+	struct info before; /* the previous answer: rates come from the difference */
 	struct load *load;  /* owns */
 	struct screen screen;
 	char *table; /* owns; as last drawn */

@@ -69,8 +69,8 @@ static bool end_story(struct stage *s)
 }
 
 /* In this order, each at its percentage of the time. An act that returns false is called again. What a later
- * version can show becomes a row here: health checks see b2 go at 35 and return at 70; a configuration is
- * reloaded under load at 90. */
+ * version can show becomes a row here: health checks that see b2 leave at 35 and return at 70, or a reload of
+ * the configuration under load at 90. */
 static const struct act {
 	unsigned percent;
 	bool (*play)(struct stage *s);

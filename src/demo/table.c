@@ -56,7 +56,7 @@ static void frontend_line(const struct stage *s, FILE *out)
 		figure_percent(i->bytes_spliced - b->bytes_spliced, through));
 }
 
-/* The daemon has no checks: it learns from failed connects that a server refuses. */
+/* The daemon runs no health checks here: only failed connects show that a server refuses. */
 static void server_line(const struct stage *s, size_t i, FILE *out)
 {
 	const struct info_server *now = &s->info.servers[i], *before = &s->before.servers[i];

@@ -13,7 +13,7 @@
 #include "weir/base/check.h"
 #include "keyed.h"
 
-/* Shared by all talks: received bytes are checked and forgotten. */
+/* Shared by all talks: received bytes are verified and forgotten. */
 static unsigned char scratch[KEYED_PIECE];
 
 bool talk_is_hello(unsigned char first)
@@ -109,7 +109,7 @@ static size_t piece_of(uint64_t left)
 	return left < KEYED_PIECE ? (size_t)left : KEYED_PIECE;
 }
 
-/* A client checks the thanks; a server takes any hello and judges it later. */
+/* A client verifies the TALK_THANKS; a server accepts any hello and judges it later. */
 static int look_at_hello(const struct talk *t)
 {
 	struct talk thanks = *t;

@@ -16,7 +16,8 @@
 #define TALK_HELLO_BYTES 17u
 #define TALK_STEPS_MAX	 6
 
-/* The first byte of a hello. No text begins with one of these, which tells a visitor with curl(1) apart. */
+/* The first byte of a hello. No text begins with any of these, so a visitor with curl(1) is not taken for a
+ * client. */
 enum talk_what {
 	TALK_ASK = 0xd1, /* `len` bytes up, then `len` bytes of the next key down */
 	TALK_UP,	 /* `len` bytes up and an end, then a hello of TALK_THANKS */
