@@ -50,7 +50,7 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 	if (a->socket != NULL)
 		return socket_from_text(a->socket, spec) == 0 ? EXIT_FINE : EXIT_USAGE;
 	if (input_default_is_missing(a)) {
-		fprintf(stderr, "weir: there is no file %s to name the admin socket; give -f FILE, or %s\n",
+		fprintf(stderr, "weir: cannot find the admin socket without %s; give -f FILE, or %s\n",
 			CLI_DEFAULT_FILE, a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
 		return EXIT_ENVIRONMENT;
 	}
@@ -58,7 +58,7 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 	quiet.json = false; /* --json applies to the answer, not to messages about the file */
 	c = input_load(&quiet, NULL, NULL);
 	if (c == NULL) {
-		fprintf(stderr, "weir: the configuration should name the admin socket; use %s instead\n",
+		fprintf(stderr, "weir: no admin socket is known without a valid configuration; give %s\n",
 			a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
 		return EXIT_CONFIG;
 	}

@@ -4,7 +4,7 @@
  *
  * The child reads the configuration. It keeps stderr until it is ready, so that whoever started it can read
  * why it failed. Then its standard descriptors become /dev/null, and only after that does the parent return.
- * So a shell that reads the parent's output reaches its end too. Main thread.
+ * So a shell that reads the parent's output sees the end of it. Main thread.
  */
 #include "background.h"
 
@@ -55,7 +55,7 @@ static void on_ready(void *arg)
 	struct starter *s = arg;
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	/* The parent may end now without taking us along. */
+	/* From now on the end of the parent must not end us. */
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (null >= 0) {
 		(void)dup2(null, STDIN_FILENO);
@@ -68,7 +68,7 @@ static void on_ready(void *arg)
 	(void)close(s->fd);
 }
 
-/* Waits until the child is ready or gone, and returns its exit code in the latter case. */
+/* Waits until the child is ready, or has ended; then returns its exit code. */
 static enum exit_code wait_for_child(pid_t child, int fd)
 {
 	char byte;
@@ -85,7 +85,7 @@ static enum exit_code wait_for_child(pid_t child, int fd)
 			return EXIT_FATAL;
 	if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_FINE)
 		return (enum exit_code)WEXITSTATUS(status);
-	if (WIFEXITED(status)) { /* a signal during startup: an orderly end, but nothing runs */
+	if (WIFEXITED(status)) { /* a signal during startup: it ended in order, but nothing runs */
 		fputs("weir: the daemon was told to stop before it was ready\n", stderr);
 		return EXIT_ENVIRONMENT;
 	}
@@ -101,7 +101,7 @@ static int away_from_standard(int fd)
 	const int other = fd <= STDERR_FILENO ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
 
 	if (other < 0)
-		return fd; /* the parent would then wait for our end; better than not starting */
+		return fd; /* the parent then waits until we end; better than not starting */
 	if (other != fd)
 		(void)close(fd);
 	return other;

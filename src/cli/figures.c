@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * figures.c - `weir help --reference=figures`: what is counted, and how sessions end, as tables of Markdown.
+ * figures.c - `weir help --reference=figures`: what is counted, and how sessions end, as Markdown tables.
  *
- * doc/update.sh puts it between the marks of doc/figures.md, and a test fails when they differ. Main
+ * doc/update.sh inserts them between the marks in doc/figures.md, and a test fails if they differ. Main
  * thread.
  */
 #include <ctype.h>
@@ -15,7 +15,7 @@
 #include "weir/base/counters.h"
 #include "weir/cli/cli.h"
 
-/* Plain text in a cell: what would begin something, or end the cell, is escaped. */
+/* Plain text in a cell: escapes what would begin markup or end the cell. */
 static void put_text(const char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -32,13 +32,13 @@ static void put_cell(const char *text)
 	fputs(" |", stdout);
 }
 
-/* What stands so in an answer or a log. */
+/* Text that appears literally in an answer or a log. */
 static void put_literal(const char *text)
 {
 	printf(" `%s` |", text);
 }
 
-/* Headings with a '|' behind each but the last. */
+/* Begins a table; `headings` are separated by '|'. */
 static void begin_table(const char *headings)
 {
 	printf("| %s |\n|", headings);
@@ -53,7 +53,7 @@ static void put_counters(void)
 	const struct counter_row *row;
 
 	fputs("\n## Counters in `show info`\n\n"
-	      "The key is the counter's name, its value the sum of all workers.\n\n",
+	      "The key is the counter's name, and its value is the sum over all workers.\n\n",
 	      stdout);
 	begin_table("key | kind | unit | meaning");
 	for (size_t i = 0; (row = counter_row(i)) != NULL; i++) {
@@ -78,11 +78,11 @@ static void put_tallies(void)
 	const struct tally_row *row;
 
 	fputs("\n## Columns of `show stat`\n\n"
-	      "Each of these is counted of every frontend, backend and server; unit and meaning are those\n"
-	      "of the count. Some columns show more: `scur` of a server has another count, `smax` and\n"
-	      "`rate_max` are never below what is now, and `lastsess` is in seconds before now. The\n"
-	      "metric is a name as HAProxy's exporter has it, behind `weir_frontend_`, `weir_backend_` or\n"
-	      "`weir_server_`.\n\n",
+	      "Each of these is counted per frontend, backend and server; the table gives the unit and the\n"
+	      "meaning of the count. Some columns differ from it: `scur` of a server comes from another\n"
+	      "count, `smax` and `rate_max` are never below the current value, and `lastsess` is how many\n"
+	      "seconds ago that was. The metric is named as by HAProxy's exporter, with the prefix\n"
+	      "`weir_frontend_`, `weir_backend_` or `weir_server_`.\n\n",
 	      stdout);
 	begin_table("column | kind | unit | metric | meaning");
 	for (size_t i = 0; (row = tally_row(i)) != NULL; i++) {
@@ -103,8 +103,8 @@ static void put_tallies(void)
 static void put_close_reasons(void)
 {
 	fputs("\n## How a session ends\n\n"
-	      "`reason`, `ts_code` and `reason_text` of a line of the log. In place of `?` stands the\n"
-	      "state that the session ended in: `Q` in a queue, `D` while it forwarded bytes, else `C`.\n\n",
+	      "These are `reason`, `ts_code` and `reason_text` of a log line. `?` is the state in which the\n"
+	      "session ended: `Q` if queued, `D` if it was forwarding bytes, else `C`.\n\n",
 	      stdout);
 	begin_table("reason | letters | error | meaning");
 	for (int i = 0; i < CLOSE_REASONS; i++) {

@@ -58,7 +58,7 @@ static enum exit_code run_text(const struct cli_args *a, const char *text)
 	return background_run(a, &input, input_show);
 }
 
-/* What -c, -T and --print-config want. */
+/* Does what -c, -T and --print-config ask for. */
 static enum exit_code show_text(const struct cli_args *a, const char *text)
 {
 	struct config *c = input_load(a, text, TEXT_NAME);

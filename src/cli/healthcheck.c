@@ -27,7 +27,7 @@ enum exit_code cli_healthcheck(const struct cli_args *a)
 	code = ask(&spec, "show info\n", HEALTH_WAIT_MS, &answer);
 	if (code != EXIT_FINE) {
 		text_free(&answer);
-		return EXIT_ENVIRONMENT; /* something answers, but not a weir of this kind */
+		return EXIT_ENVIRONMENT; /* an answer, but not that of a weir that we understand */
 	}
 	found = info_line_find(answer.bytes, "state", &state) && state.value_len > 0;
 	if (!found || (a->ready && !info_line_says(&state, daemon_state_word(DAEMON_READY)))) {

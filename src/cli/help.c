@@ -14,15 +14,15 @@
 #include "option_text.h"
 
 static const char usage[] =
-	"weir forwards TCP and Unix-socket connections. Data only: no HTTP, no TLS, no UDP.\n"
+	"weir forwards TCP and Unix-socket connections. Bytes only: no HTTP, no TLS, no UDP.\n"
 	"\n"
 	"  weir [-f FILE|DIR]... [FILE]     run in the foreground (" CLI_DEFAULT_FILE ")\n"
-	"  weir -c | -t [FILE]              check the configuration; -T prints the effective one\n"
+	"  weir -c | -t [FILE]              validate the configuration; -T prints the effective one\n"
 	"  weir check [--probe] [FILE]      the same; --probe also binds, resolves and connects\n"
 	"  weir forward LISTEN SERVER...    no file: weir forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
 	"                                   (--print-config prints the equivalent file)\n"
-	"  weir demo [--seconds N]          see it at work: servers, clients and a failure on loopback\n"
-	"  weir ctl [-s SOCKET] CMD...      talk to a running weir\n"
+	"  weir demo [--seconds N]          see weir at work: servers, clients and a failure on loopback\n"
+	"  weir ctl [-s SOCKET] CMD...      send a command to a running weir\n"
 	"  weir status | top [--once]       show one page about a running weir; refresh it each second\n"
 	"  weir healthcheck [--ready]       test whether it answers: for containers, keepalived, cron\n"
 	"  weir doctor [-f FILE]            compare this machine with what the file asks for, and print\n"
@@ -43,8 +43,8 @@ static const char usage[] =
 	"  bind     = :8080\n"
 	"  server a = 10.0.0.11:80\n";
 
-/* Is this the row that represents its key? A key may have one row per place: the first row that this version
- * supports counts, or else the first. */
+/* Is this the row that represents its key? A key may have one row per place. The first row that this version
+ * supports represents it, or else the first row. */
 static bool is_listed_row(size_t i)
 {
 	for (size_t j = 0; j < option_count; j++) {
@@ -100,7 +100,7 @@ static void print_row(const struct option *o)
 	if (option_text_range(o, range)[0] != '\0')
 		printf("  range    %s\n", range);
 	if ((o->flags & OPT_REPEAT) != 0)
-		printf("  may be repeated; each one adds\n");
+		printf("  may be repeated; each adds to the list\n");
 	printf("  example  %s\n", o->example);
 }
 
@@ -156,8 +156,8 @@ static bool has_choice(const struct option *o, const char *word)
 	return false;
 }
 
-/* The only key that accepts this word as a value, as `driver` accepts "io_uring"; NULL if there are none or
- * several. */
+/* The only key that accepts this word as a value, as `driver` accepts "io_uring"; NULL if no key does, or
+ * several do. */
 static const char *key_of_value(const char *word)
 {
 	const char *key = NULL;

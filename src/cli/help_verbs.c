@@ -22,30 +22,31 @@ static const struct page {
 	 "  --probe         then also tries to bind, to resolve names and to connect to each server, for\n"
 	 "                  at most 2 s each; closes what it binds, and never touches a socket's path\n"
 	 "  --json          the same as --format=json; with --probe the table is JSON too\n"
-	 "exit: 0 success   1 invalid   3 a probe failed\n"},
+	 "exit: 0 success   1 invalid   3 a test of --probe failed\n"},
 	{CLI_FORWARD,
 	 "weir forward LISTEN SERVER...\n"
 	 "\n"
-	 "Forwards without a file:\n"
+	 "Forwards without a configuration file:\n"
 	 "  weir forward :8080 10.0.0.1:80 unix:/run/app.sock\n"
 	 "  --print-config  prints the equivalent file, and does nothing else\n"
-	 "  -c              checks only      -D, -p PIDFILE, -o as for a run\n"},
+	 "  -c              validates only   -D, -p PIDFILE, -o as for a run\n"},
 	{CLI_CTL,
 	 "weir ctl [-s SOCKET | -f FILE] [--json] COMMAND...\n"
 	 "\n"
 	 "Sends one command to the admin socket of a running weir and prints the answer:\n"
 	 "  weir ctl show info             weir ctl --json show stat         weir ctl help\n"
 	 "  weir ctl set server web/a state drain\n"
-	 "The socket is that of -s, else that of the configuration (-f, else " CLI_DEFAULT_FILE ").\n"
+	 "The socket is given by -s, else by the configuration (-f, else " CLI_DEFAULT_FILE ").\n"
 	 "exit: 0 answered   1 refused   3 no answer\n"},
 	{CLI_STATUS, "weir status [-s SOCKET | -f FILE] [--json]\n"
 		     "\n"
-		     "Prints one page about a running weir: its state, its frontends, its servers. What is\n"
-		     "down comes first, and the head names backends without a server that is up.\n"
+		     "Prints one page about a running weir: its state, its frontends, its servers.\n"
+		     "Whatever is down comes first, and the head names backends with no server that is up.\n"
 		     "exit: 0 answered   3 no answer\n"},
 	{CLI_TOP, "weir top [-s SOCKET | -f FILE] [--once] [--json]\n"
 		  "\n"
-		  "Shows the page of status with rates, refreshed each second. What is down comes first.\n"
+		  "Shows the page of 'weir status' with rates, refreshed each second. Whatever is down\n"
+		  "comes first.\n"
 		  "  q               quits             s   sorts by the next column\n"
 		  "  arrows, PgUp, PgDn, Home, End     scroll (as do k, j, g and G)\n"
 		  "  --once          measures for a second and prints one page; the default without\n"

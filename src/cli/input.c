@@ -26,7 +26,7 @@ struct config_input input_make(const struct cli_args *a, const char *text, const
 		err = config_input_add_path(&input, a->paths[i]);
 	for (size_t i = 0; !err && i < a->override_count; i++)
 		err = config_input_add_override(&input, a->overrides[i]);
-	check(err == 0); /* at the very start, and a few bytes */
+	check(err == 0); /* a few bytes, right at startup */
 	return input;
 }
 
@@ -35,8 +35,8 @@ void input_show(const struct cli_args *a, struct config_reading *r)
 	const enum config_style style =
 	    terminal_wants_colour(STDERR_FILENO) ? CONFIG_STYLE_COLOUR : CONFIG_STYLE_PLAIN;
 	const bool json = a->json && (a->verb == CLI_CHECK || (a->verb == CLI_RUN && a->check));
-	/* With --probe there is one object: that of the probe, unless it does not come to that. Quiet is
-	 * about warnings. What makes it fail is said all the same. */
+	/* With --json and --probe, stdout gets one object: that of the probe, or this one if the probe cannot
+	 * run. -q suppresses warnings; errors are shown in any case. */
 	const bool quiet = json ? a->probe : a->quiet;
 
 	if (quiet && r->config != NULL)

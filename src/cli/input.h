@@ -9,15 +9,16 @@
 
 #include "weir/cli/cli.h"
 
-/* Makes the input, the caller's from then on: the files of -f, or the default one, and what -o says. A `text`
- * (or NULL) called `text_name` stands in place of the default file. */
+/* Returns the input, which the caller then owns: the files of -f or else the default file, and the overrides
+ * of -o. If `text` is not NULL, it replaces the default file and is called `text_name`. */
 struct config_input input_make(const struct cli_args *a, const char *text, const char *text_name);
-/* Shows the messages of a reading: on stderr, with --json of a check as JSON on stdout. With -q only of one
- * that failed. */
+/* Shows the messages about a configuration: on stderr, or as JSON on stdout for `check` and -c with --json.
+ * With -q, only if it is invalid. */
 void input_show(const struct cli_args *a, struct config_reading *r);
-/* Both, with the reading between them: the snapshot, or NULL. For who runs no daemon. */
+/* Makes the input, reads it and shows the messages. Returns the snapshot, or NULL if it is invalid. For
+ * commands that run no daemon. */
 struct config *input_load(const struct cli_args *a, const char *text, const char *text_name);
-/* Was no file named, and is the default one not there? */
+/* Does the command line name no file, while the default file does not exist? */
 bool input_default_is_missing(const struct cli_args *a);
 
 #endif

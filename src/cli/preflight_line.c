@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * preflight_line.c - the lines that a preflight collects, one for each thing that was tried.
+ * preflight_line.c - the lines that a preflight collects, one per test.
  *
  * Main thread.
  */
@@ -32,6 +32,6 @@ void preflight_fail(struct preflight *p, struct preflight_line *line, const char
 	line->failed = true;
 	p->failed++;
 	va_start(ap, fmt);
-	(void)vsnprintf(line->words, sizeof(line->words), fmt, ap); /* a cut reason is still a reason */
+	(void)vsnprintf(line->words, sizeof(line->words), fmt, ap); /* may be truncated */
 	va_end(ap);
 }

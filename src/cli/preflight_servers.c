@@ -194,7 +194,7 @@ static void end_connect(struct preflight *p, struct trial *one, int err)
 		preflight_fail(p, line, "no answer within %.1f s",
 			       (double)(one->deadline_ns - one->began_ns) / (double)NS_PER_SEC);
 	else if (err == -EAGAIN)
-		preflight_fail(p, line, "backlog full: it does not accept");
+		preflight_fail(p, line, "backlog full: the server accepts too slowly or not at all");
 	else if (err)
 		preflight_fail(p, line, "%s", strerrordesc_np(-err));
 	else

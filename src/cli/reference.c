@@ -192,7 +192,7 @@ static void put_head(const struct style *s, const struct option *o)
 
 static void put_help(const struct style *s, const struct option *o)
 {
-	const char *repeat = (o->flags & OPT_REPEAT) != 0 ? " May be given again, and adds." : "";
+	const char *repeat = (o->flags & OPT_REPEAT) != 0 ? " May be repeated; each adds to the list." : "";
 	size_t column = 0;
 
 	if (is_man(s)) {
@@ -260,7 +260,7 @@ static void put_later(const struct style *s)
 		if (first)
 			printf("%sKnown, and not in this version%s", s->title[0], s->title[1]);
 		if (first)
-			fputs(is_man(s) ? "Refused in words:\n" : "\nRefused in words:\n", stdout);
+			fputs(is_man(s) ? "Refused with an error:\n" : "\nRefused with an error:\n", stdout);
 		fputs(first ? "" : ",\n", stdout);
 		first = false;
 		put_literal(s, options[i].key);
@@ -277,7 +277,8 @@ enum exit_code cli_reference(const struct cli_args *a)
 	if (strcmp(a->reference, "figures") == 0)
 		return cli_figures();
 	if (!is_man(s) && strcmp(a->reference, "markdown") != 0) {
-		fprintf(stderr, "weir: --reference is man or markdown, or figures, not '%s'\n", a->reference);
+		fprintf(stderr, "weir: --reference must be man, markdown or figures, not '%s'\n",
+			a->reference);
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.c - `weir`, `weir -c`, `weir -T` and `weir check`: load, then check, print or run.
+ * run.c - `weir`, `weir -c`, `weir -T` and `weir check`: reads a configuration, then validates,
+ * prints or runs it.
  *
  * Main thread.
  */
@@ -26,7 +27,7 @@ static void hint_at_default(const struct cli_args *a)
 {
 	if (input_default_is_missing(a) && !a->json)
 		fputs("weir: that is the default file. To run without one: weir forward :8080 "
-		      "10.0.0.1:80, or weir demo; 'weir help' shows the rest\n",
+		      "10.0.0.1:80, or weir demo; see 'weir help'\n",
 		      stderr);
 }
 
@@ -37,7 +38,7 @@ static void show(const struct cli_args *a, struct config_reading *r)
 		hint_at_default(a);
 }
 
-/* What `check`, -c and -T want. */
+/* Does what `check`, -c and -T ask for. */
 static enum exit_code validate_only(const struct cli_args *a)
 {
 	struct config *c = input_load(a, NULL, NULL);
@@ -47,7 +48,7 @@ static enum exit_code validate_only(const struct cli_args *a)
 		hint_at_default(a);
 		return EXIT_CONFIG;
 	}
-	if (a->json && !a->probe) { /* the object has said it all */
+	if (a->json && !a->probe) { /* input_load() has printed the object */
 		config_free(c);
 		return EXIT_FINE;
 	}
@@ -71,7 +72,7 @@ enum exit_code cli_run(const struct cli_args *a)
 	struct config_input input;
 
 	if (a->word_count > 1) {
-		fprintf(stderr, "weir: only one FILE, not '%s' too; use -f for more\n", a->words[1]);
+		fprintf(stderr, "weir: only one FILE, but got '%s' too; use -f for more\n", a->words[1]);
 		return EXIT_USAGE;
 	}
 	/* The array has room for every argument. */

@@ -2,7 +2,7 @@
  *
  * verbs.c - the words of the command line that are verbs.
  *
- * Knows words alone; cli.c runs them. Main thread.
+ * Knows only the words; cli.c runs the verbs. Main thread.
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * verbs.tbl.h - the verbs of the command line, one row each: word, bit (0 = not in this version), function.
  *
- * Included by those who define VERB, as often as they like.
+ * Included, with VERB defined, by each file that needs the verbs.
  */
 VERB("check", CLI_CHECK, cli_run)
 VERB("forward", CLI_FORWARD, cli_forward)

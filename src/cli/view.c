@@ -257,7 +257,7 @@ enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_
 	code = ask(spec, VIEW_QUESTION, wait_ms, &answer);
 	v->taken_ns = clock_mono_ns();
 	if (code == EXIT_FINE && !view_read(v, answer.bytes)) {
-		fputs("weir: what answers there is not a weir of this kind\n", stderr);
+		fputs("weir: the answer is not that of a weir that this version understands\n", stderr);
 		code = EXIT_ENVIRONMENT;
 	}
 	text_free(&answer);

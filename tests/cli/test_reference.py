@@ -56,7 +56,7 @@ def test_every_row_of_what_is_counted_is_on_the_page():
 def test_another_style_is_refused():
     got = subprocess.run([WEIR, "help", "--reference=html"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 2
-    assert "man or markdown" in got.stderr
+    assert "man, markdown or figures" in got.stderr
 
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
