@@ -176,7 +176,7 @@ static bool has_place(struct server *s)
 	return limit == 0 || (unsigned)atomic_load(&s->sessions) < limit;
 }
 
-/* server_enter() releases a place taken in excess, and would serve again with our lock held. */
+/* Like server_enter(), but obeys the limit even while no server of the backend is marked as limited. */
 static bool take_place(struct server *s)
 {
 	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);

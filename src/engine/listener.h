@@ -23,8 +23,8 @@ struct worker;
 enum listener_state {
 	LISTENER_ON,
 	LISTENER_LIMITED, /* paused: a limit is reached, or memory is short; clients wait in the backlog */
-	LISTENER_BACKOFF,  /* paused: accept failed for lack of descriptors or memory; a timer resumes */
-	LISTENER_OFF,     /* draining, for good */
+	LISTENER_BACKOFF, /* paused: accept failed for lack of descriptors or memory; a timer resumes */
+	LISTENER_OFF,     /* for good: draining, or no memory for the timer of a pause */
 };
 
 struct listener {

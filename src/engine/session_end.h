@@ -11,9 +11,8 @@
 
 #include "session.h"
 
-
-/* Ends the session: both sides are closed as `s->ends` says by then, with RST unless something else was
- * set. */
+/* Begins the close. The sockets are closed at the end of the turn, as `s->ends` says by then: a reset of both
+ * sides, or FIN for CLOSE_NORMAL; a caller that wants another end sets `s->ends` after this call. */
 void session_close(struct session *s, enum close_reason reason);
 /* `err` (negative errno) was seen on a side: RST, EPIPE or a timeout of the kernel. What that side sent
  * before is still delivered; what was bound for it is dropped. */

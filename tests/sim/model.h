@@ -5,7 +5,7 @@
  * Owns one global kernel (one thread, one world at a time), reset for each seed. It carries no
  * bytes, only (key, offset, length): what a program sends is compared with the stream that it ought
  * to be at once. It refuses what a correct program never does (EBADF, splice of 0, a second close)
- * by failing the seed. Its facts are those of kernel-facts.md; facts.h holds both kernels to them.
+ * by failing the seed. facts.h states its facts, and holds both kernels to them.
  * Tests only.
  */
 #ifndef SIM_MODEL_H

@@ -3,7 +3,7 @@
  * prng.h - the simulator's one source of chance: splitmix64, a seed gives the same run for ever.
  *
  * Owns nothing; the state is the caller's. No clock, no address, no pointer value ever feeds it.
- * One thread. Tests only: no floor includes it.
+ * One thread. Tests only: no room includes it.
  */
 #ifndef SIM_PRNG_H
 #define SIM_PRNG_H

@@ -2,7 +2,7 @@
  *
  * sites.tbl.h - places where the modelled kernel may be unlucky: SITE(NAME, percent when active).
  *
- * Owns the list only; no thread, no floor. A seed activates about a quarter of them.
+ * Owns the list only; no thread, no room. A seed activates about a quarter of them.
  */
 SITE(PREEMPT, 40)        /* the world goes on between two system calls */
 SITE(SPURIOUS, 10)       /* an event that tells nothing new */

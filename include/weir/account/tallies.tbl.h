@@ -30,7 +30,7 @@ TALLY(client_aborts, TOTAL, "sessions", BS, cli_abrt, "client_aborts_total",
 TALLY(server_aborts, TOTAL, "sessions", BS, srv_abrt, "server_aborts_total",
       "sessions that the server reset, or in which it vanished")
 TALLY(internal_errors, TOTAL, "sessions", FBS, eint, "internal_errors_total",
-      "sessions that ended because weir ran short of a resource")
+      "sessions that ended because weir ran short of a resource or met an error of its own")
 TALLY(rate, RATE, "sessions", FBS, rate, "current_session_rate", "sessions started in the last second")
 TALLY(rate_max, MAX, "sessions", NONE, rate_max, "max_session_rate",
       "maximum sessions started in one second, over all workers")

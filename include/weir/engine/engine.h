@@ -4,23 +4,8 @@
  *
  * Everything here is called from the control thread unless it says otherwise.
  *
- * Shared between threads, the complete list (adding to it is a matter for review):
- *  - the pipe and buffer pools' lists (spinlock) and budgets (one atomic each);
- *  - each server's runtime line (balance/server.h), each backend's roster (a spinlock, held for two
- *    instructions when a server has changed) and queue (a spinlock, touched only while a client waits);
- *  - the tables of maxconn-per-source (sharded spinlocks) and the clocks of rate-limit (a spinlock each),
- *    where they are configured; the rounds of looking for sessions that are ending (atomics, touched only
- *    when a source has reached its limit);
- *  - the session counts of the process and of each frontend, each worker's load, and why listeners are paused
- *    (atomics, touched once per connection);
- *  - whether memory is short, and whether control watches it (atomics, written by control alone);
- *  - the rounds of signs of life (atomics, touched only when a watchdog asks);
- *  - each worker's list of requests from control (spinlock), and the buffer of each inquiry, which either
- *    control or one worker owns at a time (inquiry.h; touched by `show sess` and `show stat` only);
- *  - each worker's mailbox (spinlock, eventfd), its published counters and its tallies (one writer, relaxed)
- *    and its log ring (single producer, single consumer);
- *  - between control and its helper threads only: the jobs of names/lookup.h and the queues of
- *    logging/log_file.h (a mutex each, which no worker takes).
+ * What threads share is listed in doc/architecture.md, "Threads", with the reason why it is safe. The list is
+ * complete, and an addition needs review.
  */
 #ifndef WEIR_ENGINE_ENGINE_H
 #define WEIR_ENGINE_ENGINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * config_test.h - what the tests of this floor share: a configuration from text, messages as text.
+ * config_test.h - shared by the tests of this room: a configuration from text, messages as text.
  *
  * Functions are static inline, because each test is a program of its own.
  */
