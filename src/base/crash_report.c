@@ -46,8 +46,8 @@ static volatile sig_atomic_t ends_by; /* the signal */
 
 /* ---- the end ---- */
 
-/* Ends as without this handler. After a fault the instruction is executed again, so the core file shows
- * it. */
+/* Ends the process as if there were no handler. After a fault the instruction is executed again, so the core
+ * file shows it. */
 static void let_end(int signal_number)
 {
 	sigset_t set;
@@ -269,8 +269,8 @@ static void take_fatals(void)
 	stack_t old;
 	sigset_t set;
 
-	/* Without one, the thread's own stack is used. A sanitizer has already set one, and unmaps it
-	 * itself. */
+	/* If this fails, the handler runs on the thread's own stack. A sanitizer has already set an alternate
+	 * stack, and unmaps it itself. */
 	if (sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE))
 		(void)sigaltstack(&stack, NULL);
 	fatal_set(&set);
@@ -281,7 +281,7 @@ void crash_report_begin(void)
 {
 	void *frame;
 
-	(void)backtrace_take(&frame, 1); /* makes it load its library now */
+	(void)backtrace_take(&frame, 1); /* the first call loads a library: do that now */
 	crash_text_prepare();
 	handle_fatals();
 	take_fatals();
@@ -293,7 +293,7 @@ void crash_report_thread(const char *name)
 	char cut[16] = "";
 
 	memcpy(cut, name, strnlen(name, sizeof(cut) - 1));
-	(void)prctl(PR_SET_NAME, cut); /* it has no reason to fail */
+	(void)prctl(PR_SET_NAME, cut); /* cannot fail with a valid string */
 	if (begun)
 		take_fatals();
 }

@@ -219,7 +219,7 @@ void crash_text_frame(struct crash_text *t, const char *frame, const char *text)
 {
 	struct timespec now = {0};
 
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* it has no reason to fail */
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: every kernel has this clock */
 	crash_text_begin(t);
 	for (; *frame != '\0'; frame++) {
 		if (*frame == CRASH_REPORT_UTC[0])

@@ -36,9 +36,9 @@ struct record {
 
 #define RECORD_HEAD ((uint32_t)((sizeof(struct record) + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN))
 
-static_assert((LOG_RING_BYTES & RING_MASK) == 0, "positions count freely and are masked");
-static_assert(offsetof(struct record, wall_ns) == RECORD_ALIGN, "a filler is the first part of a head");
-static_assert(LOG_RING_BYTES >= 4 * (LOG_RECORD_MAX + 2 * RECORD_ALIGN), "a ring holds some records");
+static_assert((LOG_RING_BYTES & RING_MASK) == 0, "positions are masked: a power of two");
+static_assert(offsetof(struct record, wall_ns) == RECORD_ALIGN, "a filler has all of a head up to wall_ns");
+static_assert(LOG_RING_BYTES >= 4 * (LOG_RECORD_MAX + 2 * RECORD_ALIGN), "a ring holds four records or more");
 
 static _Thread_local struct log_ring *thread_ring; /* borrows, until log_use_ring(NULL) */
 static _Thread_local _Atomic uint32_t loose_left_out[LOG_CAUSES]; /* of a thread without a ring */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * rate.c - how many may come in a second, as HAProxy counts them (its freq_ctr and next_event_delay()).
+ * rate.c - limits events per second as HAProxy does (its freq_ctr and next_event_delay()).
  *
- * Unlike there a second is not one of the clock on the wall: it begins with the first who comes. Any
- * thread.
+ * Unlike HAProxy's, a second is not one of the wall clock: it begins with the first event. Any thread.
  */
 #include "weir/base/rate.h"
 
@@ -19,8 +18,8 @@ void rate_init(struct rate *r, uint32_t limit)
 	r->start_ns = 0;
 }
 
-/* Makes the second that `now_ns` lies in the current one. How far in it that is: another worker's time may be
- * a little behind the one that began it. */
+/* Makes the second that contains `now_ns` the current one. Returns how far into it `now_ns` is; 0 if it is
+ * earlier, because another worker's time may be a little ahead of ours. */
 static int64_t move_to(struct rate *r, int64_t now_ns)
 {
 	const int64_t past_ns = now_ns - r->start_ns;
@@ -37,7 +36,7 @@ static int64_t move_to(struct rate *r, int64_t now_ns)
 	return now_ns > r->start_ns ? now_ns - r->start_ns : 0;
 }
 
-/* The first moment of a second at which those before it count for less than `room`, which is > 0. */
+/* How far into a second the events of the one before count for less than `room`, which is > 0. */
 static int64_t moment_for(uint32_t before, uint32_t room)
 {
 	if (before < room)
@@ -45,7 +44,7 @@ static int64_t moment_for(uint32_t before, uint32_t room)
 	return NS_PER_SEC - (int64_t)((uint64_t)room * NS_PER_SEC / before) + 1;
 }
 
-/* When the next one may come: 0 = now. */
+/* When the next event may happen: 0 = now. */
 static int64_t due(struct rate *r, int64_t now_ns)
 {
 	const int64_t at_ns = move_to(r, now_ns);

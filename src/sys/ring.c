@@ -25,7 +25,7 @@
  * older than DEFER_TASKRUN, but a kernel that only emulates Linux may differ. */
 #define RING_NEEDS (IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP)
 
-/* How long to pause when the kernel is out of a resource. */
+/* How long to wait when the kernel is out of a resource. */
 #define RING_SHORT_NS NS_PER_MS
 
 struct ring {
@@ -174,7 +174,7 @@ void ring_close(struct ring *r)
 }
 
 /* The kernel runs only as much deferred work as it needs for `least` completions, or about twenty items. To
- * run all of it, we ask for more completions than there can be, with a timeout of zero; but that makes the
+ * run all of it, we request more completions than there can be, with a timeout of zero; but that makes the
  * thread sleep and wake up. */
 static int enter(struct ring *r, unsigned count, unsigned least, int64_t timeout_ns)
 {

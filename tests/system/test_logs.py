@@ -387,7 +387,7 @@ def test_the_first_line_of_each_kind_of_failure_is_there(weir, peers, folder):
 
     def failures():
         shown = collections.Counter(re.findall(r"(server l/\w) at \S+: connect failed:", daemon.log()))
-        left_out = re.findall(r" (\d+) more lines? w\w+ left out: connects to servers", daemon.log())
+        left_out = re.findall(r" (\d+) more lines? w\w+ left out: failed connects to servers", daemon.log())
         return sum(shown.values()) + sum(map(int, left_out)) == 400 and shown
     shown = wait_until(failures, lambda: daemon.log()[-2000:])
     assert len(shown) == 4, shown

@@ -2,9 +2,9 @@
  *
  * check.h - assertions that stay on in release builds.
  *
- * check() states what only a bug in weir can break; anything that the outside world can cause is an error and
- * is handled. A failed check writes file, line and condition to stderr and, in a daemon, to the log
- * (crash_report.h), and aborts. Any thread.
+ * check() states a condition that only a bug in weir can break; anything that the outside world can cause is
+ * an error and is handled. A failed check writes file, line and condition to stderr and, in a daemon, to the
+ * log (crash_report.h), and aborts. Any thread.
  */
 #ifndef WEIR_BASE_CHECK_H
 #define WEIR_BASE_CHECK_H

@@ -2,9 +2,9 @@
  *
  * json.h - the only JSON writer: strings and their escapes, keys, numbers, arrays, objects, commas.
  *
- * Writes to a text (text.h), which remembers what did not fit. The caller pairs beginnings and ends. An item
- * has a key in an object; in an array, and at the top level, its key is NULL. Everything is on one line
- * except where json_line() starts another. Not thread-safe; allocates nothing itself.
+ * Writes to a text (text.h), which records whether something did not fit. The caller pairs beginnings and
+ * ends. An item has a key in an object; in an array, and at the top level, its key is NULL. Everything is on
+ * one line except where json_line() starts another. Not thread-safe; allocates nothing itself.
  */
 #ifndef WEIR_BASE_JSON_H
 #define WEIR_BASE_JSON_H

@@ -57,7 +57,7 @@ struct log_ring {
 	_Alignas(64) uint8_t bytes[LOG_RING_BYTES];
 };
 
-/* Allocates a ring; NULL without memory. */
+/* Allocates a ring; NULL when out of memory. */
 struct log_ring *log_ring_new(void (*wake)(void *arg), void *wake_arg);
 void log_ring_free(struct log_ring *r);
 

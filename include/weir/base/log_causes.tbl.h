@@ -6,14 +6,14 @@
  *   word  the value of "cause" in JSON lines with event=left_out: an interface, never renamed
  *   what  the same for people, in "N more lines were left out: WHAT"
  */
-LOG_CAUSE(CONNECT, "connect", "connects to servers that failed")
-LOG_CAUSE(SHORTAGE, "shortage", "shortages on this machine")
-LOG_CAUSE(SOURCE, "source", "source addresses that could not be used")
+LOG_CAUSE(CONNECT, "connect", "failed connects to servers")
+LOG_CAUSE(SHORTAGE, "shortage", "resource shortages on this machine")
+LOG_CAUSE(SOURCE, "source", "problems with source addresses")
 LOG_CAUSE(ACCEPT, "accept", "clients that could not be accepted")
 LOG_CAUSE(RESOLVE, "resolve", "lookups of server names")
-LOG_CAUSE(CHECK, "check", "health checks that failed")
+LOG_CAUSE(CHECK, "check", "failed health checks")
 LOG_CAUSE(CHOICE, "choice", "server changes that ran out of memory")
-LOG_CAUSE(ADMIN, "admin", "connections to the admin socket that were refused or closed")
-LOG_CAUSE(DENIED, "denied", "clients that may not connect (deny-from, allow-from, allow-uid, trusted)")
+LOG_CAUSE(ADMIN, "admin", "refused or closed connections to the admin socket")
+LOG_CAUSE(DENIED, "denied", "denied clients (deny-from, allow-from, allow-uid, trusted)")
 LOG_CAUSE(SOURCE_LIMIT, "source_limit", "clients over maxconn-per-source")
-LOG_CAUSE(HANDSHAKE, "handshake", "clients that ended without a valid PROXY header")
+LOG_CAUSE(HANDSHAKE, "handshake", "clients without a valid PROXY header")

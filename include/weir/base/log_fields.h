@@ -47,9 +47,9 @@
  *                  bytes_spliced   the part of both that was moved inside the kernel
  *                  unacked_in, unacked_out
  *                                  bytes that the server, and the client, had not acknowledged when we
- *                                  closed (our FIN and our PROXY header included); only if there were any,
- *                                  and at a normal end only where it was queried: the receiver had ended
- *                                  its own side before the last of them
+ *                                  closed (our FIN and our PROXY header included); only if there were any.
+ *                                  At a normal end this is queried only for a receiver that had already
+ *                                  half-closed when the last of them were sent
  *                  tries           connects started
  *                  reason          why it ended: one word, the name of a row of close_reasons.tbl.h
  *                  reason_text     the same as a sentence; it may change

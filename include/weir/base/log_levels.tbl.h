@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * log_levels.tbl.h - one row for each level of the log, the gravest first: LOG_LEVEL(NAME, number, word).
+ * log_levels.tbl.h - one row per log level, the most severe first: LOG_LEVEL(NAME, number, word).
  *
- * The number is syslog's, and sd-daemon's too. The word stands in lines and in `level=` of a log line.
+ * The number is syslog's, which sd-daemon uses too. The word appears in log lines, and in `level=` of the
+ * configuration.
  */
 LOG_LEVEL(ALERT, 1, "alert")
 LOG_LEVEL(ERROR, 3, "error")

@@ -326,7 +326,7 @@ static void limit_lets_a_burst_pass_each_second_and_tells_of_the_rest(void **sta
 	assert_true(log_ring_has_left_out(f->ring));
 	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 6 * NS_PER_SEC, 2));
 	assert_string_equal(take(f, buf, sizeof(buf)),
-			    "5 2 more lines were left out: connects to servers that failed");
+			    "5 2 more lines were left out: failed connects to servers");
 	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, 7, 6 * NS_PER_SEC, 2));
 	assert_empty(f); /* told once */
 	assert_false(log_ring_has_left_out(f->ring));
@@ -350,7 +350,7 @@ static void the_first_line_of_each_kind_passes_and_counts_are_of_a_cause(void **
 	/* A kind that was held back has its line in the next second, and the count is that of its cause. */
 	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, LOG_LIMIT_KEYS + 2, 6 * NS_PER_SEC, 1));
 	assert_string_equal(take(f, buf, sizeof(buf)),
-			    "5 7 more lines were left out: connects to servers that failed");
+			    "5 7 more lines were left out: failed connects to servers");
 	assert_empty(f);
 	assert_int_equal(log_ring_take_left_out(f->ring, LOG_CAUSE_ACCEPT), 1);
 	assert_false(log_ring_has_left_out(f->ring));
@@ -365,7 +365,8 @@ static void what_was_left_out_is_an_object_too(void **state)
 	(void)state;
 	(void)log_entry_format(&e, LOG_STYLE_JSON, out, sizeof(out));
 	assert_string_equal(out, "\"event\":\"left_out\",\"cause\":\"shortage\",\"count\":1,"
-				 "\"message\":\"1 more line was left out: shortages on this machine\"");
+				 "\"message\":\"1 more line was left out: "
+				 "resource shortages on this machine\"");
 }
 
 static void first_line_that_is_left_out_wakes_a_sleeping_reader_and_is_taken_once(void **state)
