@@ -30,8 +30,8 @@
 #define FD_PREFIX "fd@"
 
 static_assert(PATH_MAX_BYTES == 107, "addr.h and its messages say 107");
-static_assert(FD_NAME_MAX < sizeof(((struct addr_spec *)0)->host), "a name and its NUL");
-static_assert(HOST_MAX < sizeof(((struct addr_spec *)0)->host), "a host name and its NUL");
+static_assert(FD_NAME_MAX < sizeof(((struct addr_spec *)0)->host), "a name fits with its NUL");
+static_assert(HOST_MAX < sizeof(((struct addr_spec *)0)->host), "a host name fits with its NUL");
 
 /* One parse: the start of the text, the result so far, and the error. */
 struct parser {

@@ -17,9 +17,9 @@
 #define FD_PREFIX   "fd@"
 
 static_assert(ADDR_TEXT_MAX > sizeof(UNIX_PREFIX) + 1 + 4 * sizeof(((struct sockaddr_un *)0)->sun_path),
-	      "each byte may be escaped");
+	      "the text fits even if each byte is escaped");
 static_assert(ADDR_TEXT_MAX > sizeof(FD_PREFIX) + sizeof(((struct addr_spec *)0)->host),
-	      "names are printable, and no byte is escaped");
+	      "the text fits: names are printable, and no byte is escaped");
 
 static void print_ip4(const void *ip, uint16_t port, char *buf)
 {

@@ -2,9 +2,9 @@
  *
  * proxy.c - reads the PROXY protocol: detects the version, and parses version 2.
  *
- * Every check looks at the bytes received, in order, so a shorter input meets the same first error as a
- * longer one, or none yet. In a version 2 header everything except the checksum is rejected at the byte that
- * is wrong. Any thread.
+ * Every test looks at the bytes received, in order, so a shorter input meets the same first error as a longer
+ * one, or none yet. In a version 2 header everything except the checksum is rejected at the byte that is
+ * wrong. Any thread.
  */
 #include "weir/net/proxy.h"
 

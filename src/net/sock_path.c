@@ -107,7 +107,7 @@ static void pause_a_moment(void)
 {
 	const struct timespec pause = {.tv_nsec = WAIT_NS};
 
-	(void)nanosleep(&pause, NULL); /* a signal merely ends one of many pauses */
+	(void)nanosleep(&pause, NULL); /* a signal merely shortens one of many waits */
 }
 
 /* The io_uring rings of a killed process keep its sockets open for some milliseconds after its end. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * source_table.c - how many sessions each source has: chains of entries, a lock for each 1024 chains.
+ * source_table.c - how many sessions each source has: chains of entries, one lock per 1024 chains.
  *
- * Owns the entries. Memory is taken and given back outside of the locks. Any thread.
+ * Owns the entries. Allocates and frees memory outside the locks. Any thread.
  */
 #include "weir/net/source_table.h"
 
@@ -15,7 +15,8 @@
 #include "weir/base/clock.h"
 #include "weir/base/spinlock.h"
 
-/* Chains: with half a million sources they are 8 long. Their pages are touched as they are needed. */
+/* The number of chains: with half a million sources each has 8 entries. Their memory is touched only as it is
+ * needed. */
 #define SOURCE_CHAIN_BITS 16
 #define SOURCE_CHAINS ((size_t)1 << SOURCE_CHAIN_BITS)
 #define SOURCE_LOCKS 64u
@@ -26,16 +27,16 @@ struct source_key {
 };
 
 struct source_entry {
-	struct source_entry *next; /* owns; of its chain */
+	struct source_entry *next; /* owns: the next one in the chain */
 	struct source_key key;
 	unsigned count;               /* > 0 while it is in a chain */
-	unsigned ending;              /* of these: about to leave */
-	uint64_t workers;             /* that have had sessions of it */
-	struct source_waiter *waiter; /* borrows: the first who waits; NULL = nobody */
-	int64_t wait_again_ns;        /* nobody may wait before; monotonic */
+	unsigned ending;              /* of these, how many are about to leave */
+	uint64_t workers;             /* that have had sessions or waiters of this source */
+	struct source_waiter *waiter; /* borrows: the first waiter; NULL = none */
+	int64_t wait_again_ns;        /* nobody may wait before this time; monotonic */
 };
 
-/* A cache line each. */
+/* One cache line each. */
 struct source_lock {
 	_Alignas(64) struct spinlock lock;
 };
@@ -50,7 +51,8 @@ static void make_seed(struct source_table *t)
 {
 	if (getrandom(t->seed, sizeof(t->seed), GRND_NONBLOCK) == (ssize_t)sizeof(t->seed))
 		return;
-	/* Early after boot: guessed from far away no address of our memory is. */
+	/* Early after boot there may be no entropy. A remote attacker cannot guess the address of our
+	 * memory. */
 	t->seed[0] = (uint64_t)clock_wall_ns() * 0x9e3779b97f4a7c15u;
 	t->seed[1] = (uint64_t)(uintptr_t)t * 0xbf58476d1ce4e5b9u;
 	t->seed[2] = (uint64_t)clock_mono_ns() * 0x94d049bb133111ebu;
@@ -89,7 +91,7 @@ static struct source_key key_of(const struct addr_brief *a)
 			       memcmp(a->ip, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
 
 	check(a->family == AF_INET || a->family == AF_INET6);
-	/* All IPv4 clients would be one source, in one /64. */
+	/* As IPv6 all IPv4 clients would be in one /64, and so one source. */
 	if (is_mapped)
 		k.family = AF_INET;
 	if (k.family == AF_INET)
@@ -99,8 +101,8 @@ static struct source_key key_of(const struct addr_brief *a)
 	return k;
 }
 
-/* Pair-multiply-shift (Thorup, "High speed hashing for integers and strings", 3.5): with a random seed any
- * two keys share a chain with the probability of chance, whoever chose them. */
+/* Pair-multiply-shift (Thorup, "High speed hashing for integers and strings", 3.5): with a random seed, two
+ * keys share a chain only by chance, whoever chose them. */
 static size_t chain_of(const struct source_table *t, struct source_key k)
 {
 	const uint64_t low = (uint32_t)k.network;
@@ -115,7 +117,7 @@ static struct spinlock *lock_of(struct source_table *t, size_t chain)
 	return &t->locks[chain % SOURCE_LOCKS].lock;
 }
 
-/* The place in the chain that points to the entry of `k`, or to NULL at the end. */
+/* The link in the chain that points to the entry of `k`; the final link, which is NULL, if there is none. */
 static struct source_entry **find(const struct source_table *t, size_t chain, struct source_key k)
 {
 	struct source_entry **at = &t->chains[chain];
@@ -135,7 +137,8 @@ static int count_up(struct source_entry *e, unsigned limit, unsigned worker, str
 	return 0;
 }
 
-/* The first one of its source: brings `fresh`, which the chain keeps when there is still no entry. */
+/* For the first session of its source: adds the entry `fresh` to the chain, unless there is an entry by
+ * now. */
 static int enter_first(struct source_table *t, size_t chain, unsigned limit, unsigned worker,
 		       struct source_entry *fresh, struct source_entry **out)
 {
@@ -187,7 +190,7 @@ void source_table_ending(struct source_table *t, struct source_entry *e)
 	spinlock_unlock(lock_of(t, chain));
 }
 
-/* The place goes from hand to hand: the count stays. */
+/* The place passes from the session to the waiter, so the count is unchanged. */
 static struct source_waiter take_waiter(struct source_entry *e)
 {
 	struct source_waiter w = {.wake = NULL};
@@ -225,7 +228,7 @@ bool source_table_leave(struct source_table *t, struct source_entry *e, bool end
 	return next.wake != NULL;
 }
 
-/* ---- one who waits ---- */
+/* ---- waiters ---- */
 
 static int wait_at(struct source_entry *e, unsigned limit, int64_t now_ns, struct source_waiter *w)
 {
@@ -267,7 +270,7 @@ int source_table_wait(struct source_table *t, const struct addr_brief *a, unsign
 	return err;
 }
 
-/* The entry of one who waits is there: somebody is counted in it, in the end the waiter itself. */
+/* A waiter's entry always exists: some session is counted in it, or at last the waiter itself. */
 bool source_table_is_granted(struct source_table *t, const struct source_waiter *w)
 {
 	const size_t chain = chain_of(t, w->entry->key);
@@ -279,7 +282,7 @@ bool source_table_is_granted(struct source_table *t, const struct source_waiter 
 	return granted;
 }
 
-/* How many wait, up to this one. */
+/* How many waiters there are up to this one. */
 static unsigned count_up_to(const struct source_waiter *w)
 {
 	unsigned n = 1;

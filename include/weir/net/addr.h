@@ -48,7 +48,7 @@ enum addr_kind {
 /* An address as written by the user. */
 struct addr_spec {
 	enum addr_kind kind;
-	int family; /* AF_UNSPEC, or AF_INET/AF_INET6 when "ipv4@" or "ipv6@" asked for it */
+	int family; /* AF_UNSPEC, or AF_INET/AF_INET6 when written with "ipv4@" or "ipv6@" */
 	uint16_t port;
 	struct addr addr;
 	char host[256];
