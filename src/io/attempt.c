@@ -59,7 +59,7 @@ int io_try_write(struct io_op *op)
 	ssize_t n = -EAGAIN;
 
 	check(op->len > 0);
-	check(op->len <= INT_MAX); /* a difference below 0 would be more */
+	check(op->len <= INT_MAX); /* a negative difference would be larger */
 	if (sock->bits & IO_WRITABLE)
 		n = op->flags & IO_LAST ? sys_send_more(sock->fd, op->data, op->len)
 					: sys_send(sock->fd, op->data, op->len);

@@ -14,7 +14,7 @@
 #include "weir/base/counters.h"
 
 static_assert(BUF_MIN << (BUF_TIERS - 1) == BUF_MAX, "the tiers reach from BUF_MIN to BUF_MAX");
-static_assert(BUF_BATCH <= BUF_LOCAL_MAX, "a cache that spills has a batch");
+static_assert(BUF_BATCH <= BUF_LOCAL_MAX, "a cache that spills holds at least a batch");
 
 /* The memory of a buffer of this tier, header included. */
 static uint64_t tier_bytes(uint32_t tier)

@@ -26,8 +26,8 @@
 #define EPOLL_ALARM 1
 
 static_assert(EPOLL_GEN_SHIFT + 8 * sizeof(((struct io_sock *)0)->gen) == 64,
-	      "an event tells the whole generation");
-static_assert(EPOLL_ALARM < _Alignof(struct io_sock), "no socket lies where an event means something else");
+	      "an event carries the whole generation");
+static_assert(EPOLL_ALARM < _Alignof(struct io_sock), "no socket has an address that means something else");
 
 struct epoll_driver {
 	int epfd;               /* owns */

@@ -22,9 +22,9 @@
 #define IO_TURN_COST 4096
 
 static_assert(IO_CLOSE <= UINT8_MAX, "a kind fits into op->kind");
-static_assert(IO_UNASKED <= UINT16_MAX, "all that is known of a socket fits into its bits");
-static_assert(IO_BATCH_END < -4095, "no -errno looks like a result with a meaning of its own");
-static_assert(IO_SCRATCH_BYTES <= BUF_MAX, "a buffer can keep whatever a read lent");
+static_assert(IO_UNASKED <= UINT16_MAX, "all flags of a socket fit into its bits");
+static_assert(IO_BATCH_END < -4095, "no -errno equals a special result");
+static_assert(IO_SCRATCH_BYTES <= BUF_MAX, "a buffer can hold whatever a read lends");
 
 static void queue_push(struct io_queue *q, struct io_op *op)
 {

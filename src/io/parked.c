@@ -27,7 +27,7 @@
 #define FLUSH_LOOK_MAX_NS (200 * NS_PER_MS)
 
 static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI && EPOLLRDHUP == POLLRDHUP,
-	      "an entry of a ring that polls may say it in the words of epoll(7)");
+	      "an entry of the ring that polls may use the bits of epoll(7)");
 
 static void look_at_flushing(struct timer *t);
 

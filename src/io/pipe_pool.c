@@ -17,7 +17,7 @@
 #include "weir/sys/sys.h"
 
 static_assert(sizeof(struct pipe) == 64, "a pipe is one cache line");
-static_assert((PIPE_SLOTS_MIN & (PIPE_SLOTS_MIN - 1)) == 0, "sizes that are halved end at the smallest one");
+static_assert((PIPE_SLOTS_MIN & (PIPE_SLOTS_MIN - 1)) == 0, "halving a size ends at the smallest one");
 
 /* The size of a new pipe when all pipes together use `used` bytes: want_bytes while half of the budget is
  * free, half of that while a quarter is free, and so on. So the last part of the budget is always left for
@@ -112,7 +112,7 @@ static int open_pipe(struct pipe_pool *p, struct pipe *pipe, uint32_t want_bytes
 		return err;
 	cap = sys_pipe_set_size(fds[0], (int)want_bytes);
 	/* EPERM: this user's pages are used up, perhaps by other processes. The pipe's initial size is good
-	 * enough if it has the slots; near the limit it has two (kernel-facts). */
+	 * enough if it has the slots; near that limit it has two (alloc_pipe_info() in fs/pipe.c). */
 	if (cap < 0)
 		cap = sys_pipe_size(fds[0]);
 	if (cap < (int)p->min_bytes) {

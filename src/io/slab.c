@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * slab.c - memory for many things of one size: pages of slots, given back when none of a page is in use.
+ * slab.c - memory for many objects of one size: slots in pages, whose memory is returned once no slot is in
+ * use.
  *
- * Pages with used slots are filled first, so that others become empty; within a page the most recently
- * freed slot is handed out first: its memory is warm. Memory is taken in blocks of pages, which stay mapped.
- * A worker's thread.
+ * Pages with used slots are filled first, so that others become empty; within a page the most recently freed
+ * slot is handed out first: its memory is warm. Memory is taken in blocks of pages, which stay mapped. One
+ * thread, the worker's.
  */
 #include "weir/io/slab.h"
 
@@ -18,14 +19,14 @@
 #define BLOCK_PAGES 16u
 #define BLOCK_ROOM_MIN 16u
 
-/* What stays of a page when its memory goes. */
+/* What is kept of a page when its memory is returned. */
 struct slab_page {
 	struct shelf_item item; /* on the shelf of empty pages, or in a chain */
-	struct list link;       /* among the partial ones */
-	struct list free;       /* slots; of a page that has memory */
+	struct list link;       /* in the list of partial pages */
+	struct list free;       /* free slots, if the page has memory */
 	struct page_memory *memory;
 	uint16_t used;
-	uint16_t gen; /* its slots began with this generation when the page got its memory */
+	uint16_t gen; /* the generation with which its slots began when the page got its memory */
 };
 
 /* The page itself, aligned to its size. */
@@ -126,7 +127,7 @@ static bool add_block(struct slab *slab)
 	return true;
 }
 
-/* Gives a page its memory: it is the system's until it is written to. */
+/* Gives a page its memory: the system provides it when it is written to. */
 static void populate(struct slab *slab, struct slab_page *page)
 {
 	struct page_memory *memory = page->memory;
@@ -144,7 +145,7 @@ static void populate(struct slab *slab, struct slab_page *page)
 	slab->slots += slab->page_slots;
 }
 
-/* How far the generations of a page have come since it got its memory. */
+/* The most generations that a slot of the page has used since the page got its memory. */
 static uint16_t generations_used(const struct slab *slab, const struct slab_page *page)
 {
 	uint16_t most = 0;
@@ -162,7 +163,7 @@ static void empty_out(struct slab *slab, struct slab_page *page)
 	check(page->used == 0);
 	page->gen = (uint16_t)(page->gen + generations_used(slab, page));
 	if (sys_discard(page->memory, slab->page_bytes))
-		memset(page->memory, 0, slab->page_bytes); /* mlock(2), a filter: it stays, and reads so */
+		memset(page->memory, 0, slab->page_bytes); /* locked memory, or a seccomp filter: keep it */
 	slab->slots -= slab->page_slots;
 	chain_push(&slab->away, page);
 }
@@ -172,7 +173,8 @@ static struct slab_page *page_of_item(struct shelf_item *item)
 	return item != NULL ? container_of(item, struct slab_page, item) : NULL;
 }
 
-/* A page without used slots: one that is warm, or one that is about to go, or one without memory. */
+/* A page without used slots: a warm one, else one whose memory is about to be returned, else one without
+ * memory. */
 static struct slab_page *take_empty(struct slab *slab)
 {
 	struct slab_page *page = page_of_item(shelf_pop(&slab->empty));
@@ -258,7 +260,7 @@ void *slab_next(const struct slab *slab, uint32_t *cursor, uint32_t *budget)
 			(*budget)--;
 			return slot_at(slab, page, (*cursor)++ % slots);
 		}
-		*cursor = (number + 1) * slots; /* it may have no memory either */
+		*cursor = (number + 1) * slots; /* a page without used slots may have no memory */
 	}
 	return NULL;
 }

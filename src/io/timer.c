@@ -20,8 +20,8 @@
 #define HEAP_ROOM_MAX (UINT32_C(1) << 30)
 
 static_assert(HEAP_ARITY * sizeof(struct timer_entry) == 64, "four children share a cache line");
-static_assert(HEAP_ROOM_MAX - 1 <= (UINT32_MAX - 1) / HEAP_ARITY, "the number of a child is no smaller one");
-static_assert(HEAP_ROOM_MAX < TIMER_UNSET, "no place looks like none");
+static_assert(HEAP_ROOM_MAX - 1 <= (UINT32_MAX - 1) / HEAP_ARITY, "the slot of a child does not overflow");
+static_assert(HEAP_ROOM_MAX < TIMER_UNSET, "no slot equals TIMER_UNSET");
 
 void timer_init(struct timer *t, void (*fire)(struct timer *t))
 {

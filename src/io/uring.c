@@ -77,7 +77,7 @@ static void ask_write(struct uring *u, struct io_op *op)
 	struct io_uring_sqe *sqe = ring_sqe(u->ring);
 
 	check(op->len > 0);
-	check(op->len <= INT_MAX); /* a difference below 0 would be more */
+	check(op->len <= INT_MAX); /* a negative difference would be larger */
 	io_uring_prep_send(sqe, op->sock->fd, op->data, op->len,
 			   MSG_DONTWAIT | MSG_NOSIGNAL | (op->flags & IO_LAST ? MSG_MORE : 0));
 	op->want = URING_BY_RING;

@@ -12,9 +12,9 @@
 #include "weir/base/check.h"
 #include "uring_state.h"
 
-static_assert((URING_BUFS & (URING_BUFS - 1)) == 0 && URING_BUFS <= 32768, "the kernel wants it so");
-static_assert(URING_BUF_BYTES <= BUF_MAX, "the pool has such buffers");
-static_assert(URING_COPY_BYTES < URING_BUF_BYTES, "what moves to a smaller buffer saves memory");
+static_assert((URING_BUFS & (URING_BUFS - 1)) == 0 && URING_BUFS <= 32768, "the kernel requires it");
+static_assert(URING_BUF_BYTES <= BUF_MAX, "the pool has buffers of this size");
+static_assert(URING_COPY_BYTES < URING_BUF_BYTES, "copying to a smaller buffer saves memory");
 
 /* ---- lending ---- */
 
@@ -33,7 +33,7 @@ static void lend(struct uring *u, uint16_t id, struct buf *b)
 	ring_lend(u->ring, id, b->data, URING_BUF_BYTES);
 }
 
-/* A buffer in the ring does not count as in use: a worker at rest has none in use. */
+/* A buffer in the ring does not count as in use: an idle worker has none in use. */
 static void count_in_use(struct uring *u, const struct buf *b, int change)
 {
 	struct buf_cache *c = &u->loop->bufs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_none.c - replaces the io_uring driver in a build without it. Any thread.
+ * uring_none.c - replaces the io_uring driver in a build without liburing. Any thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ const struct io_driver *uring_driver(char *why, size_t room)
 int uring_rehearse(unsigned workers, char *why, size_t room)
 {
 	check(workers > 0);
-	(void)uring_driver(why, room); /* there is none: it only says so */
+	(void)uring_driver(why, room); /* never a driver in this build: it only sets `why` */
 	return -ENOSYS;
 }
 
@@ -30,5 +30,5 @@ int uring_rehearse(unsigned workers, char *why, size_t room)
 void uring_explain(int err, char *why, size_t room)
 {
 	check(err < 0);
-	(void)uring_driver(why, room); /* there is none: it only says so */
+	(void)uring_driver(why, room); /* never a driver in this build: it only sets `why` */
 }

@@ -3,8 +3,9 @@
  * uring_probe.c - can a ring be used here, and if not, why?
  *
  * Finds out by creating rings and using them: a version number says nothing about backports, filters and
- * limits. A start creates one small ring, because its workers create their own right away; a mere check
- * creates as many rings, of the same size, as the workers would. Leaves nothing behind. Any thread.
+ * limits. A start creates one small ring, because its workers create their own right away; a preflight that
+ * no start follows creates as many rings, of the same size, as the workers would. Leaves nothing behind. Any
+ * thread.
  */
 #include <errno.h>
 #include <poll.h>

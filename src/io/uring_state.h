@@ -69,7 +69,7 @@ enum { URING_BY_RING, URING_BY_POLL };
 #define URING_STUCK 0x80000   /* in the list of ops that neither the epoll set nor a poll can wait for */
 
 struct uring {
-	struct ring *ring; /* owns; NULL at rest, and while uring_lost.c waits for another one */
+	struct ring *ring; /* owns; NULL after release(), and while uring_lost.c waits for another one */
 	struct io_loop *loop;
 	bool on;
 	uint16_t number; /* number of the last op */
@@ -99,14 +99,14 @@ struct uring {
 
 static_assert(URING_NOTHING <= URING_TAG_MASK, "a tag fits below the address of a socket");
 static_assert(_Alignof(struct io_sock) > URING_TAG_MASK, "the address of a socket leaves room for a tag");
-static_assert(URING_NUMBER_SHIFT + 8 * sizeof(((struct uring *)0)->number) == 64, "numbers fit above it");
-static_assert(URING_SENT > UINT16_MAX, "no number looks like a state");
+static_assert(URING_NUMBER_SHIFT + 8 * sizeof(((struct uring *)0)->number) == 64, "a number fits above it");
+static_assert(URING_SENT > UINT16_MAX, "no number equals a state");
 static_assert((URING_SENT | URING_CANCELLED | URING_WATCH | URING_STUCK) ==
 		      URING_SENT + URING_CANCELLED + URING_WATCH + URING_STUCK,
 	      "each state has a bit of its own");
-static_assert(IO_BATCH_END < -URING_ERRNO_MAX, "no completion looks like a result with a meaning of its own");
-static_assert(URING_COMPLETIONS >= URING_SUBMISSIONS, "io_uring_setup(2) wants it so");
-static_assert(URING_COMPLETIONS % IO_EVENTS == 0, "rounds of completions take all that the ring holds");
+static_assert(IO_BATCH_END < -URING_ERRNO_MAX, "no completion equals a special result");
+static_assert(URING_COMPLETIONS >= URING_SUBMISSIONS, "io_uring_setup(2) requires it");
+static_assert(URING_COMPLETIONS % IO_EVENTS == 0, "whole batches take everything that the ring holds");
 
 /* uring.c: the shape of each worker's ring. */
 extern const struct ring_shape uring_shape;
@@ -132,7 +132,7 @@ void uring_forget(struct io_loop *loop, struct io_sock *sock);
 int uring_start_ready(struct uring *u, struct io_op *op);
 /* Call before the socket is spliced from. */
 void uring_watch_bulk(struct uring *u, struct io_sock *sock);
-/* Watches for a waiting reset, which must learn when almost everything is acknowledged. */
+/* Watches for a waiting reset, which needs an event when almost everything is acknowledged. */
 void uring_watch_flush(struct uring *u, struct io_op *op);
 /* Parks an op that waits for its socket until an event arrives. */
 void uring_park(struct uring *u, struct io_op *op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * uring_watch.c - sockets watched as with epoll, besides the ring.
+ * uring_watch.c - sockets that are watched as with epoll, outside the ring.
  *
  * They are in an epoll set of their own, whose descriptor the ring polls. A poll in the ring itself reports
  * only the bits named by one wake-up: EPOLLPRI with any bytes, and room without it. So an urgent mark can
@@ -27,7 +27,8 @@ static int watch(struct uring *u, struct io_sock *sock)
 	err = sys_epoll_ctl(u->epfd, EPOLL_CTL_ADD, sock->fd, PARKED_MASK, event_data(sock));
 	if (err)
 		return err;
-	/* The set reports the present state: from then on a socket is readable only if the set said so. */
+	/* The set reports the present state: from then on a socket is readable only if the set reported
+	 * it. */
 	if (sock->bits & IO_UNASKED)
 		sock->bits &= (uint16_t)~(IO_UNASKED | IO_READABLE);
 	sock->bits |= IO_POLLED;

@@ -49,9 +49,10 @@
 /* Once a turn of the loop has moved this many bytes, ops that yielded wait for the next turn: a small message
  * is delayed by at most the time that this takes. */
 #define IO_SHARE_BYTES (512 * 1024)
-/* A turn that takes this long means that the process was paused. */
+/* A turn that takes this long means that the process was suspended or starved of CPU. */
 #define IO_PAUSE_NS (50 * NS_PER_MS)
-/* Deadlines nearer than this, of connects and retries, come and go, so they limit the wait itself. */
+/* Deadlines nearer than this, those of connects and retries, change too often for the alarm: they limit the
+ * wait itself. */
 #define IO_FAR_NS (10 * NS_PER_SEC)
 /* A deadline for the driver's wait: do not wait, and deliver everything that has arrived. Any other wait may
  * deliver less. */
@@ -96,7 +97,7 @@ enum io_kind {
 		    * they and the FIN share one packet */
 
 /* What is known about a socket; the driver writes it, the engine may read it. */
-#define IO_READABLE 0x01 /* a read may give something */
+#define IO_READABLE 0x01 /* a read may return something */
 #define IO_WRITABLE 0x02
 #define IO_RDHUP 0x04 /* the peer's FIN has been announced */
 #define IO_HUP 0x08
@@ -176,12 +177,12 @@ struct io_loop {
 	const struct io_driver *driver;
 	void *driver_state; /* the driver owns it */
 	int64_t now_ns;     /* of this turn */
-	int64_t pause_began_ns; /* the last turn with a pause in it: its time stamp, and its end */
+	int64_t pause_began_ns; /* the last turn that took IO_PAUSE_NS: its time stamp, and its end */
 	int64_t pause_ended_ns;
 	const struct addr *peer; /* of the accept being delivered; lent until done() returns */
 	struct timer_heap timers;
 	struct io_queue done;  /* completions awaiting dispatch */
-	struct io_queue yield; /* ops that asked for a turn */
+	struct io_queue yield; /* ops that yielded and wait for a turn */
 	int64_t share;         /* bytes that this turn may still move for `yield` */
 	struct buf_cache bufs;
 	struct pipe_cache pipes;
@@ -192,7 +193,7 @@ struct io_loop {
 	int64_t far_ns; /* deadlines at least this far away are left to the driver's alarm, if it has one */
 	bool is_down; /* the driver can start nothing for now; it calls `woken` when it can */
 	int wake_fd;                         /* owns: an eventfd that the driver watches */
-	uint32_t pending; /* pending ops: at rest only the permanent ones */
+	uint32_t pending; /* pending ops; on an idle loop only the permanent ones */
 	uint64_t turns;
 	uint64_t events; /* that the driver has delivered */
 	uint64_t stale_events; /* events dropped because their socket was gone */
@@ -223,10 +224,10 @@ void io_forget(struct io_loop *loop, struct io_sock *sock);
 /* Cancels a pending op; done() is still called, once. Harmless when idle or queued. */
 void io_cancel(struct io_loop *loop, struct io_op *op);
 /* Completes `op` (which must be idle) with 0 when it is due: at the end of this turn of the loop, or of a
- * later one if this turn's share is used up. Until then no wait is long. */
+ * later one if this turn's share is used up. Until then every wait is short. */
 void io_yield(struct io_loop *loop, struct io_op *op, enum io_turn where);
 /* The latest time at which something stamped with the turn's time `stamp_ns` can have happened: later than
- * `stamp_ns` if the process was paused within that turn. For callers about to end something because it was
+ * `stamp_ns` if the process was suspended within that turn. For callers about to end something because it was
  * idle. */
 static inline int64_t io_late_ns(const struct io_loop *loop, int64_t stamp_ns)
 {

@@ -80,7 +80,7 @@ static inline struct shelf_item *shelf_pop(struct shelf *s)
 	return item;
 }
 
-/* Moves at most `max` items, the youngest first; returns how many. Their cycle starts anew. */
+/* Moves at most `max` items, the youngest first; returns how many. They begin a new cycle. */
 static inline uint32_t shelf_move(struct shelf *from, struct shelf *to, uint32_t max)
 {
 	struct shelf_item *item;

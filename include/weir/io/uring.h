@@ -30,10 +30,10 @@ bool uring_is_built(void);
  * thread. */
 const struct io_driver *uring_driver(char *why, size_t room);
 
-/* For a check without a start: can `workers` rings (at least 1), each of the size that a worker uses, exist
- * at once? Creates them in addition to the small one, and closes them all. 0 and "", or -errno and the
- * reason. Not for a start: the kernel holds closed rings for a moment, and those of the workers would be
- * refused. Any thread. */
+/* For a preflight that no start follows: can `workers` rings (at least 1), each of the size that a worker
+ * uses, exist at once? Creates them in addition to the small one, and closes them all. 0 and "", or -errno
+ * and the reason. Not for a start: the kernel holds closed rings for a moment, and those of the workers would
+ * be refused. Any thread. */
 int uring_rehearse(unsigned workers, char *why, size_t room);
 
 /* The reason in the same words for an -errno `err` from creating a ring. Any thread. */
