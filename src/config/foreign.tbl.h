@@ -2,17 +2,20 @@
  *
  * foreign.tbl.h - words of HAProxy and nginx, and what to write in weir instead.
  *
- * FOREIGN(word, hint)          a line that begins with it; a '*' at the end takes the rest of the word
- * FOREIGN_WORD(word, hint)     inside a line of weir's: bind, server, log, admin-socket
+ * FOREIGN(word, hint)          a line that begins with it; a '*' at the end matches the rest of the word
+ * FOREIGN_WORD(word, hint)     a word within one of weir's lines: bind, server, log, admin-socket
  * FOREIGN_SECTION(word, hint)  a section, whose lines are not validated
  *
- * "..." in a hint is the word that follows; text attached to it, ":..." or "...ms", applies to a bare number.
- * NETWORK is all networks of the line, VERSION that of send-proxy on a server line, SOCKET the path and the
- * words of HAProxy's "stats socket". "if {src}" stands for a condition that is a list of networks and
- * nothing else, "unless {src}" for its opposite; a row without them is for rules that we cannot convert, so
- * it must not say what to write.
- * Words that are also keys of weir do not belong here; '-', '_' and blanks are the same.
- * If the first thing that a hint quotes is not in this version, the message that shows the hint says so.
+ * "..." in a hint is replaced by the word that follows in the user's line; text attached to it, as in ":..."
+ * and "...ms", is kept only if that word is a bare number. NETWORK is replaced by all networks of the line,
+ * VERSION by the version of send-proxy on a server line, SOCKET by the path and the words of HAProxy's "stats
+ * socket". If the first key that a hint quotes is not in this version, the message that shows the hint says
+ * so.
+ *
+ * "if {src}" at the end of a word matches a condition that is a list of networks and nothing else, "unless
+ * {src}" the negation of one. A row without them matches the rules that we cannot convert, so its hint must
+ * not say what to write. Words that are also keys of weir do not belong here; '-', '_' and blanks are
+ * equivalent.
  */
 FOREIGN("mode", "weir forwards TCP and Unix sockets only: leave this line out")
 FOREIGN("option", "weir has no 'option': write the key itself, see 'weir help'")
@@ -23,8 +26,8 @@ FOREIGN("option redispatch", "write 'redispatch = on'")
 FOREIGN("option tcpka", "write 'tcp-keepalive = 60s'")
 FOREIGN("option clitcpka", "write 'tcp-keepalive = 60s' in the [frontend]")
 FOREIGN("option srvtcpka", "write 'tcp-keepalive = 60s' in the [backend]")
-FOREIGN("option tcp-smart-accept", "leave this line out: the kernel does it")
-FOREIGN("option tcp-smart-connect", "leave this line out: the kernel does it")
+FOREIGN("option tcp-smart-accept", "leave this line out: the kernel does this by itself")
+FOREIGN("option tcp-smart-connect", "leave this line out: the kernel does this by itself")
 FOREIGN("option tcplog", "write 'log = auto' in [global]")
 FOREIGN("option httplog", "weir does not read HTTP: write 'log = auto' in [global]")
 FOREIGN("option dontlognull", "leave this line out")
@@ -73,7 +76,7 @@ FOREIGN("tcp-response", "weir has no rules: leave this line out")
 FOREIGN("http-request", "weir does not read HTTP: leave this line out")
 FOREIGN("http-response", "weir does not read HTTP: leave this line out")
 FOREIGN("fullconn",
-        "leave this line out: it limits nothing, it sets the load at which minconn servers get their maxconn")
+        "leave this line out: it is no limit, only the load at which a server with minconn gets its maxconn")
 FOREIGN("nbthread", "write 'threads = ...'")
 FOREIGN("nbproc", "weir is one process: write 'threads'")
 FOREIGN("cpu-map", "write 'cpu-affinity'")
@@ -266,8 +269,8 @@ FOREIGN("ssl-*", "weir does not terminate TLS, it passes it through: leave this 
 FOREIGN("issuers-chain-path", "weir does not terminate TLS, it passes it through: leave this line out")
 FOREIGN("tune.ssl.*", "weir does not terminate TLS, it passes it through: leave this line out")
 FOREIGN("tune.bufsize", "leave this line out: buffers are sized from 'pipe-size'")
-FOREIGN("tune.rcvbuf.*", "leave this line out: the kernel does it")
-FOREIGN("tune.sndbuf.*", "leave this line out: the kernel does it")
+FOREIGN("tune.rcvbuf.*", "leave this line out: the kernel sizes socket buffers")
+FOREIGN("tune.sndbuf.*", "leave this line out: the kernel sizes socket buffers")
 FOREIGN("tune.*", "leave this line out: weir sizes this itself")
 FOREIGN("profiling.*", "leave this line out")
 FOREIGN("lua-*", "weir has no Lua")
@@ -304,13 +307,13 @@ FOREIGN("variables_hash_*", "leave this line out")
 FOREIGN("server_name", "write 'sniff = tls' and 'use-backend NAME = sni=NAME'")
 FOREIGN("allow",
         "write 'allow-from = NETWORK'; 'deny-from' overrides it, whereas nginx uses the first match")
-FOREIGN("allow all", "leave this line out: clients in no 'deny-from' may connect")
+FOREIGN("allow all", "leave this line out: every client may connect unless a 'deny-from' matches it")
 FOREIGN("allow unix:",
         "leave this line out: 'allow-uid' and the mode of a Unix socket decide who may connect")
 FOREIGN("deny",
         "write 'deny-from = NETWORK'; it overrides 'allow-from', whereas nginx uses the first match")
 FOREIGN("deny all",
-        "leave this line out: with 'allow-from' nobody else may connect; without it nobody could")
+        "leave this line out: with 'allow-from' nobody else may connect; without it, nobody at all could")
 FOREIGN("deny unix:",
         "leave this line out: 'allow-uid' and the mode of a Unix socket decide who may connect")
 FOREIGN("limit_conn", "write 'maxconn-per-source = N'")
@@ -330,11 +333,11 @@ FOREIGN("split_clients", "write 'weight=' on the server lines")
 FOREIGN("return", "weir sends no responses of its own")
 FOREIGN("set", "weir has no variables except '${NAME}' from the environment")
 FOREIGN("js_*", "weir has no scripting")
-FOREIGN("zone", "leave this line out: workers share what they need to")
+FOREIGN("zone", "leave this line out: the workers always share the state of servers")
 FOREIGN("random", "write 'balance = random'")
 FOREIGN("keepalive", "weir does not pool connections: leave this line out")
 FOREIGN("sticky", "write 'balance = source'")
-FOREIGN("queue", "write 'maxqueue = ...', and 'timeout-queue' for how long")
+FOREIGN("queue", "write 'maxqueue = ...', and 'timeout-queue' for its timeout")
 FOREIGN("health_check", "write 'check = tcp'")
 FOREIGN("match", "write 'check = send TEXT expect=TEXT'")
 FOREIGN("log_format", "write 'format=json' or 'format=text' on the log line")
@@ -391,7 +394,7 @@ FOREIGN_WORD("observe", "write 'observe = connect' in the section")
 FOREIGN_WORD("on-marked-down", "write 'on-marked-down = close-sessions' in the section")
 FOREIGN_WORD("on-marked-up", "leave it out")
 FOREIGN_WORD("on-error", "leave it out")
-FOREIGN_WORD("error-limit", "leave it out: it is always ten")
+FOREIGN_WORD("error-limit", "leave it out: the limit is always ten")
 FOREIGN_WORD("init-addr", "leave it out: a name that does not resolve never prevents the start")
 FOREIGN_WORD("resolvers", "leave it out: weir uses the system's resolver")
 FOREIGN_WORD("resolve-*", "leave it out")
@@ -421,10 +424,10 @@ FOREIGN_WORD("udp", "weir does not forward UDP")
 FOREIGN_WORD("fastopen", "write 'tfo'")
 FOREIGN_WORD("deferred", "write 'defer-accept'")
 FOREIGN_WORD("ipv6only", "write 'v6only'")
-FOREIGN_WORD("v4v6", "leave it out: [::]:PORT takes both")
+FOREIGN_WORD("v4v6", "leave it out: [::]:PORT accepts IPv4 and IPv6")
 FOREIGN_WORD("so_keepalive", "write 'tcp-keepalive = 60s' in the section")
-FOREIGN_WORD("rcvbuf", "leave it out: the kernel does it")
-FOREIGN_WORD("sndbuf", "leave it out: the kernel does it")
+FOREIGN_WORD("rcvbuf", "leave it out: the kernel sizes socket buffers")
+FOREIGN_WORD("sndbuf", "leave it out: the kernel sizes socket buffers")
 FOREIGN_WORD("proxy_protocol", "write 'accept-proxy'")
 FOREIGN_WORD("default_server", "leave it out")
 FOREIGN_WORD("http2", "weir does not read HTTP")
@@ -465,7 +468,7 @@ FOREIGN_WORD("tls-*", "weir does not terminate TLS: it passes it through")
 FOREIGN_WORD("verify", "weir does not terminate TLS: it passes it through")
 FOREIGN_WORD("verifyhost", "weir does not terminate TLS: it passes it through")
 FOREIGN_WORD("allow-0rtt", "weir does not terminate TLS: it passes it through")
-FOREIGN_WORD("no-*", "leave it out: it is off unless it is given")
+FOREIGN_WORD("no-*", "leave it out: the feature is off unless it is turned on")
 FOREIGN_WORD("pool-*", "weir does not pool connections: leave it out")
 FOREIGN_WORD("proto", "weir does not read HTTP")
 FOREIGN_WORD("ws", "weir does not read HTTP")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * habit.c - rewrites in our syntax lines as HAProxy and nginx users write them by habit.
+ * habit.c - rewrites in our syntax the lines that HAProxy and nginx users write by habit.
  *
  * A suggestion contains no word that would be refused: such a word is left out, and reported at its place.
  * Main thread.
@@ -12,8 +12,8 @@
 #include "weir/base/check.h"
 #include "weir/config/suggest.h"
 
-/* The section whose options the words of a line of `o` are; 0 = they are not options. Words of an HTTP check
- * or of a check of texts are taken as they are. */
+/* The section to which the words of a line of `o` belong as options; 0 = they are not options. The words of
+ * an HTTP check, or of one that sends or expects text, are kept as they are. */
 static unsigned words_section(const struct option *o, const struct words *words)
 {
 	switch (o->type) {
@@ -123,7 +123,7 @@ static bool is_source_client(const struct option *o, const struct words *words, 
 	       (strcmp(w[3].text, "client") == 0 || strcmp(w[3].text, "clientip") == 0);
 }
 
-/* "check inter 5s": words of checks that are keys of ours begin a `check` line. */
+/* "check inter 5s": a `check` line that begins with words that are keys of ours. */
 static bool is_check_of_words(const struct option *o, const struct words *words)
 {
 	size_t len;

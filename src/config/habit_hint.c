@@ -4,7 +4,7 @@
  *
  * Users copy hints into their files, so a hint must mean what the line meant: the networks of a rule are
  * copied only if the rule consists only of addresses, and then all of them. Otherwise the placeholder stays,
- * or the hint says where to read. Main thread.
+ * or the hint refers to the documentation. Main thread.
  */
 #include "weir/config/habit.h"
 
@@ -16,7 +16,7 @@
 #include "weir/net/netset.h"
 
 #define BLANKS	     " \t"
-#define PATH_LEN_MAX 512 /* the longest that a check accepts */
+#define PATH_LEN_MAX 512 /* the longest that a health check accepts */
 
 static const char *skip_blanks(const char *text)
 {
@@ -333,7 +333,7 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 	if (hint == NULL)
 		return NULL;
 	line = without_tabs(a, line);
-	/* Underlines the words of the line; of a rule, those without its condition. */
+	/* Underlines the words of the line; of a rule, those before its condition. */
 	verb = verb_len(line);
 	if (*len > verb)
 		*len = verb;
@@ -361,7 +361,7 @@ const char *habit_translate_word(struct arena *a, const char *word)
 	return with_version(a, suggest_foreign(FOREIGN_IN_LINE, word, &len));
 }
 
-/* The version of the PROXY header that a server line of HAProxy requests; its checks send the same. */
+/* The version of the PROXY header that a server line of HAProxy requests; its health checks send the same. */
 static const char *proxy_version(const struct words *words)
 {
 	for (size_t i = 1; i < words->count; i++) {

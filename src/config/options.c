@@ -50,10 +50,11 @@
 
 #define NO_FIELD SIZE_MAX, 0
 
-/* A shorter interval between checks would be a noticeable load. */
+/* A shorter interval between health checks would be a noticeable load. */
 #define CHECK_MIN_NS (10 * NS_PER_MS)
 
-/* Choices whose words are rows of another table; each begins with the '|' that the first has no use for. */
+/* Choices whose words are rows of another table. Each word begins with a '|', which the first one does not
+ * need. */
 static const char log_level_words[] =
 #define LOG_LEVEL(name, number, word) "|" word
 #include "weir/base/log_levels.tbl.h"

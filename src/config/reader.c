@@ -128,7 +128,7 @@ static bool key_ok(struct reader *r, const char *key, struct at at)
 	if (key[plain] != '\0') {
 		at.col += (unsigned)plain;
 		at.len = 1;
-		diag_error(d, DIAG_SYNTAX, at, "a key has no '%c'", key[plain]);
+		diag_error(d, DIAG_SYNTAX, at, "a key cannot contain '%c'", key[plain]);
 		if (key[plain] == ':')
 			diag_hint(d, "'=' separates key and value");
 		return false;
@@ -147,8 +147,8 @@ static const char *without_equals(struct arena *a, const char *text)
 			    text + word + blanks + 1 + strspn(text + word + blanks + 1, " \t"));
 }
 
-/* Reports a line before any section: words of nginx are translated; of all other lines only one is reported,
- * and true is returned: the line is worth validating. */
+/* Reports a line before any section: words of nginx are translated; of all other lines only the first is
+ * reported. Returns true for these: they are worth validating. */
 static bool report_orphan(struct reader *r, const struct reader_line *line)
 {
 	const struct at at = reader_at(r, line->offset, line->len);
@@ -199,8 +199,8 @@ static struct entry *take_equals(struct reader *r, const struct reader_line *lin
 		value++;
 	if (value < len && text[len - 1] == ';') {
 		diag_error(d, DIAG_SYNTAX, reader_at(r, line->offset + len - 1, 1),
-			   "a line has no ';' at its end");
-		diag_hint(d, "leave it out, or put the value in quotes if it is meant");
+			   "a line does not end with ';'");
+		diag_hint(d, "leave it out, or put the value in quotes if the ';' is part of it");
 		len = value + reader_without_semicolon(text + value, len - value);
 	}
 	e = section_add_entry(r->doc, r->section);

@@ -118,7 +118,7 @@ static void open_block(struct reader *r, const char *text, struct at at)
 static void close_block(struct reader *r, struct at at)
 {
 	if (r->depth == 0) {
-		diag_error(r->doc->diag, DIAG_SYNTAX, at, "there is nothing to close here");
+		diag_error(r->doc->diag, DIAG_SYNTAX, at, "this '}' closes nothing");
 		diag_hint(r->doc->diag, "a section ends where the next one begins");
 		return;
 	}
@@ -241,7 +241,7 @@ static void report_no_equals(struct reader *r, const char *text, struct at at)
 	const struct option *near = NULL;
 	char keys[OPTION_LIST_MAX];
 
-	diag_error(d, DIAG_NO_EQUALS, at, "a line is 'key = value', this one has no '='");
+	diag_error(d, DIAG_NO_EQUALS, at, "this line has no '=': it must be 'key = value'");
 	if (text[strcspn(text, " \t:")] == ':') {
 		diag_hint(d, "write '=' instead of ':'");
 		return;
@@ -254,7 +254,7 @@ static void report_no_equals(struct reader *r, const char *text, struct at at)
 		diag_hint(d, "did you mean '%s%s = ...'?", near->key,
 			  (near->flags & OPT_NAMED) != 0 ? " NAME" : "");
 	else if (option_list_of(ANYWHERE, first, keys)[0] != '\0')
-		diag_hint(d, "there are %s", keys);
+		diag_hint(d, "possible keys: %s", keys);
 }
 
 struct entry *reader_take_plain(struct reader *r, const struct reader_line *line)

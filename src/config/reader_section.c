@@ -2,7 +2,8 @@
  *
  * reader_section.c - the sections that headers open, and messages about invalid ones.
  *
- * An unknown section is validated as the one that was probably meant, so that all its lines are. Main thread.
+ * An unknown section is validated as the one that was probably meant, so that one run reports all its
+ * mistakes. Main thread.
  */
 #include "reader_state.h"
 
@@ -30,7 +31,7 @@ static const char *section_name(struct reader *r, const char *name, struct at at
 	if (name[ok] != '\0') {
 		at.col += (unsigned)ok;
 		at.len = 1;
-		diag_error(d, DIAG_BAD_NAME, at, "a name has letters, digits and . _ - : only");
+		diag_error(d, DIAG_BAD_NAME, at, "a name consists of letters, digits and . _ - :");
 		return NULL;
 	}
 	if (strlen(name) >= CONFIG_NAME_MAX) {
@@ -84,11 +85,11 @@ static unsigned report_unknown_section(struct reader *r, const char *word, const
 		return kind_of_block(word);
 	}
 	if (*name == '\0')
-		diag_hint(d, "write [listen %s], [frontend %s] or [backend %s]; besides there are "
+		diag_hint(d, "write [listen %s], [frontend %s] or [backend %s]; the others are "
 			     "[global] and [defaults]",
 			  word, word, word);
 	else
-		diag_hint(d, "there are [global], [defaults], [listen NAME], [frontend NAME] and "
+		diag_hint(d, "the sections are [global], [defaults], [listen NAME], [frontend NAME] and "
 			     "[backend NAME]");
 	return IN_LISTEN;
 }

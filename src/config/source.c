@@ -132,7 +132,7 @@ const char *source_why_unread(int err)
 {
 	check(err < 0);
 	if (err == -EFBIG)
-		return "it is larger than a configuration can be";
+		return "it is larger than 16 MiB";
 	return err == -EINVAL ? "it is not a regular file" : strerror(-err);
 }
 

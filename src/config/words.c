@@ -116,7 +116,7 @@ static const char *look_up(struct cutter *c, const char *inside, struct at at)
 		diag_error(c->diag, DIAG_BAD_VARIABLE, at, "%s is not set: %s", name, rest + 2);
 		return NULL;
 	}
-	diag_error(c->diag, DIAG_BAD_VARIABLE, at, "the environment has no %s", name);
+	diag_error(c->diag, DIAG_BAD_VARIABLE, at, "%s is not set in the environment", name);
 	diag_hint(c->diag, "set it, or write ${%s:-default}", name);
 	return NULL;
 }

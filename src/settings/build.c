@@ -74,7 +74,7 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 		diag_hint(d, "did you mean '%s' in %s?%s", near->key, option_places(near->sections, places),
 			  option_version_note(near));
 	else if (option_list_of(ANYWHERE, e->key, keys)[0] != '\0')
-		diag_hint(d, "there are %s%s", keys, kind == IN_GLOBAL ? ", in other sections" : "");
+		diag_hint(d, "possible keys: %s%s", keys, kind == IN_GLOBAL ? " in other sections" : "");
 	else
 		diag_hint(d, "see 'weir help'");
 	p->section->bad |= hint == NULL && near != NULL ? bad_of(near) : SECTION_BAD_LINE;
@@ -85,7 +85,7 @@ static bool needs_name(const struct option *o)
 	return (o->flags & OPT_NAMED) != 0 && (o->flags & OPT_NAME_OPTIONAL) == 0;
 }
 
-/* Checks the name of `server NAME` and the like; 0, or -EINVAL after reporting. */
+/* Validates the name of `server NAME` and the like; 0, or -EINVAL after reporting. */
 static int validate_name(struct pass *p, const struct entry *e, const struct option_match *match)
 {
 	struct diag *d = p->build->diag;
@@ -113,15 +113,15 @@ static int validate_name(struct pass *p, const struct entry *e, const struct opt
 	at.col += (unsigned)more;
 	at.len -= (unsigned)more;
 	if (more > ok) {
-		diag_error(d, DIAG_BAD_NAME, at, "'%s' has one name, then '='", key);
+		diag_error(d, DIAG_BAD_NAME, at, "'%s' takes one name, then '='", key);
 		diag_hint(d, "write '%s %.*s = ...'", key, (int)ok, match->name);
 	} else {
-		diag_error(d, DIAG_BAD_NAME, at, "a name has letters, digits and . _ - only");
+		diag_error(d, DIAG_BAD_NAME, at, "a name consists of letters, digits and . _ -");
 	}
 	return -EINVAL;
 }
 
-/* Is this option allowed here and now? 0, or -EINVAL after reporting. */
+/* Is this option allowed in this section, and not given before? 0, or -EINVAL after reporting. */
 static int validate_place(struct pass *p, const struct entry *e, const struct option *o)
 {
 	struct diag *d = p->build->diag;
@@ -425,7 +425,7 @@ static void finish_servers(struct arena *a, struct proxy *p)
 {
 	bool probed = p->set.check.kind != CONFIG_CHECK_OFF;
 
-	/* "check" on a server in a section without a check means a TCP check for that server only. */
+	/* "check" on a server in a section without a `check` means a TCP health check of that server only. */
 	for (size_t i = 0; i < p->server_count && !probed; i++) {
 		if (p->servers[i].check)
 			p->set.check.kind = CONFIG_CHECK_TCP;

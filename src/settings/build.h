@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * build.h - from lines to a snapshot: interpret, check across sections, assemble.
+ * build.h - from lines to a snapshot: interpret, validate across sections, assemble.
  *
  * Three steps in this order, each in its own file: build.c, validate.c, snapshot.c. Everything here is
  * allocated in the arena of one reading. Main thread.
@@ -17,7 +17,7 @@ struct route_line {
 	struct route route;
 	const char *name; /* name of the backend */
 	struct at at;	  /* place of that name */
-	const struct proxy *target; /* once checked */
+	const struct proxy *target; /* set by validation */
 	struct config_place place;
 };
 
@@ -37,7 +37,7 @@ struct proxy {
 	size_t route_count;
 	const char *backend_name; /* name in default-backend; NULL = none */
 	struct at backend_at;
-	const struct proxy *target; /* a frontend's backend, set by the cross-check */
+	const struct proxy *target; /* a frontend's backend, set by validation */
 	struct config_origins origins;
 	const struct entry **from; /* one per option: the section's own line that set it; NULL = none */
 	bool duplicate;		    /* its name is taken: not examined further */
@@ -64,10 +64,10 @@ static inline struct config_place build_place(struct at at)
 
 /* Interprets every line of `b->doc`; reports those it cannot interpret. */
 void build_document(struct build *b);
-/* Checks what a single line cannot show: names, references, addresses used twice. */
+/* Validates what a single line cannot show: names, references, addresses used twice. */
 void build_validate(struct build *b);
-/* Checks the options of one section against each other: options without effect, and contradictions. Call once
- * the references of all sections are resolved. Marks in `p->origins` values from [defaults] that have no
+/* Validates the options of one section together: options without effect, and contradictions. Call once the
+ * references of all sections are resolved. Marks in `p->origins` values from [defaults] that have no
  * effect. */
 void build_validate_options(struct build *b, struct proxy *p);
 /* Warns, once, about a frontend whose clients may send a PROXY header without being in `trusted`, if anything

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * config_input.c - where a configuration comes from: files and folders, or a text, and what -o says.
+ * config_input.c - where a configuration comes from: files and directories, or a text, and the -o arguments.
  *
- * Copies and frees; looks at nothing that it is given.
+ * Copies and frees; does not interpret what it is given.
  */
 #include "weir/settings/config_input.h"
 
@@ -12,7 +12,7 @@
 
 #include "weir/base/check.h"
 
-/* A place more, and a copy of `text` in it. The array may have moved although it fails. */
+/* Appends a copy of `text`. The array may have moved even if this fails. */
 static int add_copy(char ***list, size_t *count, const char *text)
 {
 	char **longer = realloc(*list, (*count + 1) * sizeof(*longer));

@@ -2,7 +2,7 @@
  *
  * config_reading.c - one reading of an input: read, interpret, validate, and the closing message.
  *
- * Running out of memory is reported: see arena.h. Opens only the files named. Main thread.
+ * Running out of memory is reported: see arena.h. Opens only the files named. One thread at a time.
  */
 #include "weir/settings/config_reading.h"
 
@@ -29,7 +29,7 @@ static void read_input(struct load *l, const struct config_input *input)
 	for (size_t i = 0; i < input->override_count; i++)
 		source_add_line(&l->arena, overrides, input->overrides[i], strlen(input->overrides[i]));
 	overrides->index = (unsigned)l->doc.source_count;
-	/* With a file missing, "no file has that section" would be redundant. */
+	/* If a file is missing, "no file has a section ..." would be redundant. */
 	if (l->diag.errors == 0 || l->doc.first != NULL)
 		override_apply(&l->doc, overrides);
 }
@@ -91,7 +91,7 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* What is said in place of all messages, and by none of their memory. */
+/* Reports this in place of all other messages, without using any of their memory. */
 static void print_no_memory(const struct config_reading *r, FILE *out, enum config_style style)
 {
 	struct source whole = {.name = r->name};

@@ -19,7 +19,7 @@
 #include "weir/config/words.h"
 #include "load.h"
 
-/* More files, or deeper includes, than anybody intends. */
+/* Limits far beyond what anybody needs: more files, or deeper includes, are a mistake. */
 #define LOAD_FILES_MAX 1000
 #define LOAD_DEPTH_MAX 8
 
@@ -114,7 +114,7 @@ static void read_file(struct load *l, const char *path, enum file_kind kind, con
 		return;
 	}
 	if (l->depth >= LOAD_DEPTH_MAX || l->doc.source_count >= LOAD_FILES_MAX) {
-		report_file(l, path, from, "is one include too many");
+		report_file(l, path, from, "exceeds the limit on included files or their depth");
 		return;
 	}
 	source = document_add_source(&l->doc, path);

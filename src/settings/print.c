@@ -356,7 +356,7 @@ static const struct config_backend *idle_backend(const struct config *c, const s
 	return NULL;
 }
 
-/* An option that is idle somewhere has the same value wherever it is idle: that of [defaults]. */
+/* An option without effect in some sections has the same value in all of them: that of [defaults]. */
 static void print_defaults(struct printer *p)
 {
 	bool begun = false;

@@ -60,7 +60,7 @@ int setting_parse(const struct setting *s)
 {
 	const struct option *o = s->option;
 	const struct setting_type *type = setting_type_of(o->type);
-	uint64_t nowhere = 0; /* for options of which only the syntax is checked */
+	uint64_t nowhere = 0; /* for options of which only the syntax is validated */
 
 	check(s->words.count > 0);
 	check(type->parse != NULL);

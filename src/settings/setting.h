@@ -51,12 +51,12 @@ void setting_print_words(unsigned section, const void *base, FILE *out);
 
 /* Reports an error at `offset` bytes into a word. Always returns -EINVAL. */
 int setting_bad(const struct setting *s, const struct word *w, size_t offset, const char *text);
-/* Checks a number against the row's range; an error quotes `shown` as the text written. */
+/* Validates a number against the row's range; an error quotes the word `w`. */
 int setting_in_range(const struct setting *s, const struct word *w, uint64_t number);
 /* Parses an address such as "10.0.0.1:80"; reports what is wrong with it. */
 int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec);
 void setting_print_address(const struct addr_spec *spec, FILE *out);
-/* Parses a size and checks its range. */
+/* Parses a size and validates its range. */
 int setting_size(const struct setting *s, uint64_t *bytes);
 void setting_print_choice(const void *field, const struct option *option, FILE *out);
 /* The word of option `key` among the words of a line; NULL = not written. */

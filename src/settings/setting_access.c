@@ -199,7 +199,7 @@ int setting_parse_networks(const struct setting *s, void *field)
 	if (route && n->count > ROUTE_PARTS_MAX) {
 		diag_error(s->diag, DIAG_OUT_OF_RANGE, s->words.list[0].at, "'src' takes at most %d networks",
 			   ROUTE_PARTS_MAX);
-		diag_hint(s->diag, "write a second line use-backend for the rest");
+		diag_hint(s->diag, "write another use-backend line for the rest");
 		return -EINVAL;
 	}
 	return result;

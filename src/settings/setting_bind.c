@@ -57,7 +57,7 @@ static int validate_tcp_only(const struct setting *s)
 	return 0;
 }
 
-/* Checks options that apply to one kind of address only. */
+/* Validates options that apply to one kind of address only. */
 static int validate_bind_options(const struct setting *s, const struct config_bind *bind)
 {
 	const struct word *w = &s->words.list[0];
@@ -76,7 +76,7 @@ static int validate_bind_options(const struct setting *s, const struct config_bi
 	if (bind->addr.kind == ADDR_UNIX && bind->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL) {
 		diag_error(s->diag, DIAG_CONFLICT, w->at,
 			   "accept-proxy=optional relies on networks, and a Unix socket has none");
-		diag_hint(s->diag, "write accept-proxy, and allow-uid for who may connect");
+		diag_hint(s->diag, "write accept-proxy, and allow-uid to limit who may connect");
 		return -EINVAL;
 	}
 	if (bind->v6only && bind->addr.kind == ADDR_IP && bind->addr.addr.sa.sa_family != AF_INET6) {

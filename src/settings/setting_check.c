@@ -13,7 +13,7 @@
 #include "weir/config/values.h"
 #include "setting.h"
 
-/* A check must fit on a line of -T even if each byte is printed as \xHH. */
+/* A `check` must fit on a line of -T even if each byte is printed as \xHH. */
 #define STEPS_MAX	16
 #define STEP_BYTES_MAX	900
 #define PATH_BYTES_MAX	512
@@ -325,7 +325,7 @@ static void warn_of_no_expect(const struct setting *s, const struct config_check
 	if (c->kind != CONFIG_CHECK_SEND)
 		return;
 	diag_warning(s->diag, DIAG_NO_EFFECT, s->words.list[0].at,
-		     "this check sends a text but expects no answer: a server that accepts any client is up");
+		     "this check sends text but expects no answer: it passes whenever a connect succeeds");
 	diag_hint(s->diag, "add the expected answer, expect=TEXT, or write check = tcp");
 }
 

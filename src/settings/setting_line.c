@@ -87,7 +87,7 @@ static int take_cpus(const struct setting *s, const char **text, struct config_g
 	return 0;
 }
 
-/* Of what is no list. */
+/* The words of the kinds that are not a list. */
 static const char *const affinity_words[] = {
 	[CONFIG_AFFINITY_AUTO] = "auto",
 	[CONFIG_AFFINITY_OFF] = "off",

@@ -19,7 +19,7 @@ int setting_parse_mode(const struct setting *s, void *field)
 
 	if (value_mode(s->words.list[0].text, &mode) != 0) {
 		(void)setting_bad(s, &s->words.list[0], 0, "is not an octal mode");
-		diag_hint(s->diag, "write something like 660");
+		diag_hint(s->diag, "write an octal mode such as 660");
 		return -EINVAL;
 	}
 	memcpy(field, &mode, sizeof(mode));
@@ -63,7 +63,7 @@ int setting_parse_id(const struct setting *s, void *field)
 		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "there is no %s '%s' on this machine",
 			   user ? "user" : "group", w->text);
 		if (w->text[0] == '_' || (w->text[0] >= 'a' && w->text[0] <= 'z'))
-			diag_hint(s->diag, "make it with '%s %s', or write another one",
+			diag_hint(s->diag, "create it with '%s %s', or write another name",
 				  user ? "useradd --system" : "groupadd --system", w->text);
 		else
 			diag_hint(s->diag, "write a name, or a number from 0 to %u", UINT32_MAX - 1);

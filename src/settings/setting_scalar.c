@@ -45,8 +45,8 @@ int setting_in_range(const struct setting *s, const struct word *w, uint64_t num
 
 	if ((number >= (uint64_t)o->min && number <= (uint64_t)o->max) || (number == 0 && or_off))
 		return 0;
-	diag_error(s->diag, DIAG_OUT_OF_RANGE, w->at, "'%s' is %s, allowed are %s%s to %s", o->key, w->text,
-		   or_off ? "off and " : "", bound_text(o, o->min, min), bound_text(o, o->max, max));
+	diag_error(s->diag, DIAG_OUT_OF_RANGE, w->at, "'%s' is %s; allowed: %s%s to %s", o->key, w->text,
+		   or_off ? "off, or " : "", bound_text(o, o->min, min), bound_text(o, o->max, max));
 	return -EINVAL;
 }
 
@@ -71,7 +71,7 @@ static int bare_number(const struct setting *s, const struct word *w)
 	return -EINVAL;
 }
 
-/* A duration in whole `unit_ns`, checked against the row's range, which is in that unit. */
+/* A duration in whole `unit_ns`, validated against the row's range, which is in that unit. */
 static int take_duration(const struct setting *s, int64_t unit_ns, int64_t *out)
 {
 	const struct word *w = &s->words.list[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate.c - checks what a single line cannot show: names, references, addresses used twice.
+ * validate.c - validates what a single line cannot show: names, references, addresses used twice.
  *
  * Also runs when single lines were wrong, so that one run shows every mistake; consequences of an error
  * already reported are not reported again. Main thread.
@@ -237,8 +237,8 @@ static void validate_any_frontend(struct build *b)
 	}
 	if (b->diag->errors > 0)
 		return;
-	diag_error(b->diag, DIAG_MISSING, whole, "there is nothing to do");
-	diag_hint(b->diag, "no [listen] and no [frontend]");
+	diag_error(b->diag, DIAG_MISSING, whole, "this configuration does nothing");
+	diag_hint(b->diag, "it has no [listen] and no [frontend]: add one");
 }
 
 void build_validate(struct build *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate_options.c - checks the options of one section against each other.
+ * validate_options.c - validates the options of one section together.
  *
  * Warns about a line that has no effect although it sets something; rejects options that would let anybody
  * claim an address. Values from [defaults] get no warning, because they are meant for other sections too. Nor
@@ -145,7 +145,7 @@ static void validate_server(struct build *b, const struct proxy *p, size_t i)
 		warn_word(b, p, i, "maxqueue", "without 'maxconn' no client waits",
 			  "add maxconn=N to this server");
 	if (!s->check && s->check_port != 0)
-		warn_word(b, p, i, "check-port", "this server is not checked", "add the word check");
+		warn_word(b, p, i, "check-port", "this server is not health-checked", "add the word check");
 	if (s->send_proxy != CONFIG_SEND_PROXY_V2)
 		warn_word(b, p, i, "proxy-v2-options", "this server gets no version 2 header",
 			  "add send-proxy=v2");
@@ -180,7 +180,7 @@ static void validate_checks(struct build *b, struct proxy *p)
 		return;
 	no_effect(b, p, "observe", "without a check no server would come up again", hint);
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		no_effect(b, p, keys[i], "no server is checked", hint);
+		no_effect(b, p, keys[i], "no server is health-checked", hint);
 }
 
 /* May a connection wait in the queue of this backend? */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate_proxy.c - PROXY headers that anybody may send, and options that would believe them.
+ * validate_proxy.c - warns about PROXY headers that anybody may send, and about options that would believe
+ * them.
  *
  * Warns once per frontend, and names each option that relies on the content of a header: addresses, ports,
  * TLVs. Unix sockets are exempt: their mode and allow-uid determine who may connect. Logging alone is no

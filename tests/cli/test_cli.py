@@ -529,7 +529,7 @@ def test_a_check_looks_for_the_user(tmp_path, key):
     got = run("-c", path)
     assert got.returncode == 1
     assert f"{path}:2:{len(key) + 4}: error: there is no {key} 'no-such-name' on this machine\n" in got.stderr
-    assert f"make it with '{key}add --system no-such-name'" in got.stderr
+    assert f"create it with '{key}add --system no-such-name'" in got.stderr
     path.write_text(f"[global]\n{key} = 12345\n" + GOOD)  # a number needs no name
     assert run("-c", path).returncode == 0
 

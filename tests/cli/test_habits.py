@@ -97,7 +97,7 @@ RULES = [
     ("deny 192.168.1.1;", "write 'deny-from = 192.168.1.1'; it overrides 'allow-from', "
      "whereas nginx uses the first match"),
     ("deny all;", "leave this line out: with 'allow-from' nobody else may connect; "
-     "without it nobody could"),
+     "without it, nobody at all could"),
     ("set_real_ip_from 10.0.0.0/8;", "write 'trusted = 10.0.0.0/8'"),
     ("option httpchk", "write 'check = http OPTIONS /'"),
     ("option httpchk /x", "write 'check = http OPTIONS /x'"),
@@ -120,8 +120,8 @@ RULES = [
     ("hash $binary_remote_addr;", "write 'balance = source'"),
     ("hash $binary_remote_addr consistent;", "write 'balance = source hash=consistent'"),
     ("hash $remote_addr consistent;", "write 'balance = source hash=consistent'"),
-    ("fullconn 100", "leave this line out: it limits nothing, it sets the load at which minconn servers "
-     "get their maxconn"),
+    ("fullconn 100", "leave this line out: it is no limit, only the load at which a server with minconn "
+     "gets its maxconn"),
     ("timeout tunnel 3600000", "write 'timeout-idle = 3600000ms' (client and server side)"),
     ("tcp-keepalive 60 interval 10", "write 'tcp-keepalive = 60s interval=10s'"),
     ("server s 10.0.0.1:80 slowstart 60000", "write 'server s = 10.0.0.1:80 slowstart=60000ms'"),
@@ -174,10 +174,10 @@ RULES = [
     ("servrs = a", "did you mean 'server'?"),
     ("state-fil = a", "did you mean 'state-file' in [global]? (not in this version)"),
     ("retries = yes", "write a number from 0 to 100, as in 'retries = 3'"),
-    ("timeout = 30s", "there are 'timeout-queue', 'timeout-connect', 'timeout-client', 'timeout-server', "
-     "'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
-    ("timeout 30s", "there are 'timeout-queue', 'timeout-connect', 'timeout-client', 'timeout-server', "
-     "'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
+    ("timeout = 30s", "possible keys: 'timeout-queue', 'timeout-connect', 'timeout-client', "
+     "'timeout-server', 'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
+    ("timeout 30s", "possible keys: 'timeout-queue', 'timeout-connect', 'timeout-client', "
+     "'timeout-server', 'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
 ]
 
 # Rules that are more, or other, than a list of networks: nothing is to be copied from their hints.
@@ -324,9 +324,9 @@ def test_what_a_row_of_the_table_suggests_is_accepted(kind, word, hint, tmp_path
 
 @pytest.mark.parametrize("head, guess", [
     ("[listn web]", "did you mean [listen web]?"), ("[fronted web]", "did you mean [frontend web]?"),
-    ("[web]", "write [listen web], [frontend web] or [backend web]; besides there are [global] and "
+    ("[web]", "write [listen web], [frontend web] or [backend web]; the others are [global] and "
      "[defaults]"),
-    ("[we b]", "there are [global], [defaults], [listen NAME], [frontend NAME] and [backend NAME]"),
+    ("[we b]", "the sections are [global], [defaults], [listen NAME], [frontend NAME] and [backend NAME]"),
     ("[listen]", "write [listen NAME]"), ("[listen a/b]", None), ("[globl]", "did you mean [global]?"),
     ("[listen web", "write [listen web]"),
     ("[listn web", "did you mean [listen web]?"), ("[defaults foo]", "write [defaults]"),

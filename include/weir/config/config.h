@@ -84,7 +84,7 @@ enum config_admin_level {
 #undef ADMIN_LEVEL
 };
 enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
-/* The PROXY header of a health check; AUTO: the server's own, unless another port is checked. */
+/* The PROXY header of a health check; AUTO: as for sessions, but none if the check goes to another port. */
 enum config_check_proxy {
 	CONFIG_CHECK_PROXY_AUTO,
 	CONFIG_CHECK_PROXY_OFF,

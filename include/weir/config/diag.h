@@ -2,7 +2,7 @@
  *
  * diag.h - errors and warnings about a configuration: collected, sorted, printed with a caret.
  *
- * Collects messages of both reading and cross-checking, so that one run shows every mistake. Prints at most
+ * Collects the messages of both reading and validation, so that one run shows every mistake. Prints at most
  * DIAG_SHOWN_MAX errors and counts the rest. Main thread.
  */
 #ifndef WEIR_CONFIG_DIAG_H

@@ -2,9 +2,9 @@
  *
  * options.h - everything that can be written in a configuration, one row per option (options.tbl.h).
  *
- * A row defines parsing, range check, default, the line of -T, `weir help KEY` and, for a scalar, the member
- * of the configuration that stores it. The table also lists options that this version does not have yet, so
- * that the refusal can say so. Constant.
+ * A row defines parsing, allowed range, default, the line of -T, `weir help KEY` and, for a scalar, the
+ * member of the configuration that stores it. The table also lists options that this version does not have
+ * yet, so that the refusal can say so. Constant.
  */
 #ifndef WEIR_CONFIG_OPTIONS_H
 #define WEIR_CONFIG_OPTIONS_H

@@ -41,7 +41,7 @@ OPTION("maxconn", IN_GLOBAL, IN_GLOBAL, OPT_COUNT_AUTO, 0, "auto | N", MADE_GLOB
        "the memory limit of the control group.",
        "maxconn = 20_000")
 OPTION("maxpipes", IN_GLOBAL, IN_GLOBAL, OPT_INT_AUTO, 0, "auto | N", MADE_GLOBAL(maxpipes), "auto", 0,
-       10000000, "Maximum pipes in use for splice; a flow that gets none copies.", "maxpipes = 4096")
+       10000000, "Maximum pipes in use for splice; a flow that gets no pipe copies.", "maxpipes = 4096")
 OPTION("pipe-size", IN_GLOBAL, IN_GLOBAL, OPT_SIZE, 0, "SIZE", MADE_GLOBAL(pipe_size), "512k", 65536,
        1 << 26, "Capacity of one pipe in bytes, a power of two; at least 16 memory pages.",
        "pipe-size = 512k")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * config_input.h - where a configuration comes from: files and folders, or a text, and what -o says.
+ * config_input.h - where a configuration comes from: files and directories, or a text, and the -o arguments.
  *
- * Owns the names and the text, not the files: what they say is read by config_read(), each time anew.
- * Names are kept as they were given, because messages show them so. A relative one begins in the working
- * directory of the process, which weir never leaves. All zero = empty. One thread at a time.
+ * Owns the names and the text, but not the contents of the files: config_read() reads those afresh each time.
+ * Names are kept as given, because messages show them. A relative name is relative to the working directory
+ * of the process, which weir never changes. All zero = empty. One thread at a time.
  */
 #ifndef WEIR_SETTINGS_CONFIG_INPUT_H
 #define WEIR_SETTINGS_CONFIG_INPUT_H
@@ -12,23 +12,23 @@
 #include <stddef.h>
 
 struct config_input {
-	char **paths; /* owns, with each of them: files, or folders = their *.ini sorted bytewise */
+	char **paths; /* owns the array and each path: a file, or a directory (its *.ini, sorted bytewise) */
 	size_t path_count;
-	char **overrides; /* owns, with each of them: "SECTION.KEY=VALUE" of -o, later wins */
+	char **overrides; /* owns the array and each -o argument, "SECTION.KEY=VALUE"; later ones win */
 	size_t override_count;
-	char *text;      /* owns: a whole file in memory, as `forward` makes it; NULL = none */
-	char *text_name; /* owns: what messages call it */
+	char *text;      /* owns: a whole configuration in memory, as `weir forward` builds it; NULL = none */
+	char *text_name; /* owns: its name in messages */
 };
 
-/* Adds a copy of `path`. Does not look at the file. 0, or -ENOMEM, which leaves the input as it was. */
+/* Adds a copy of `path`. Does not open the file. 0, or -ENOMEM, which leaves the input as it was. */
 int config_input_add_path(struct config_input *input, const char *path);
-/* Adds a copy of one -o argument. Its form is judged when the input is read. 0, or -ENOMEM, which leaves
- * the input as it was. */
+/* Adds a copy of one -o argument. It is validated when the input is read. 0, or -ENOMEM, which leaves the
+ * input as it was. */
 int config_input_add_override(struct config_input *input, const char *assignment);
-/* Keeps copies of a whole text and of what it is called, in place of files. At most once. 0, or -ENOMEM,
- * which leaves the input as it was. */
+/* Keeps copies of a whole text and of its name, in place of files. Call at most once. 0, or -ENOMEM, which
+ * leaves the input as it was. */
 int config_input_set_text(struct config_input *input, const char *name, const char *text);
-/* Frees what it owns; it is empty then. Harmless when it is already. */
+/* Frees what it owns, and leaves it empty. Harmless if it is empty already. */
 void config_input_free(struct config_input *input);
 
 #endif

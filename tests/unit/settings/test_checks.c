@@ -242,7 +242,7 @@ static void bad_checks_are_refused_at_their_place(void **state)
 		{"check = tcp expect=x", "t.ini:4:20: ", "'expect' is for"},
 		{"check = tcp send x", "t.ini:4:", "'send' is for"},
 		{"check = tcp prot=1", "t.ini:4:13: ", "did you mean 'port'?"},
-		{"check = tcp port=0", "t.ini:4:18: ", "allowed are 1 to 65535"},
+		{"check = tcp port=0", "t.ini:4:18: ", "allowed: 1 to 65535"},
 		{"check = tcp port=1 port=2", "t.ini:4:20: ", "'port' is given twice"},
 		{"check = tcp proxy=v3", "t.ini:4:19: ", "cannot be 'v3'"},
 		{"check = http GET health", "t.ini:4:18: ", "a path begins with '/'"},

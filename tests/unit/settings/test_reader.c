@@ -147,7 +147,7 @@ static void a_colon_is_no_delimiter(void **state)
 	assert_error(&f, 2, 1, "has no '='");
 	arena_free(&f.arena);
 	read_text(&f, "[listen a]\nbind: x = 80\n");
-	assert_error(&f, 2, 5, "a key has no ':'");
+	assert_error(&f, 2, 5, "a key cannot contain ':'");
 	arena_free(&f.arena);
 }
 
