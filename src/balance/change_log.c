@@ -138,11 +138,11 @@ static size_t format_down(enum log_style style, const void *body, size_t len, ch
 	memcpy(&r, body, len);
 	if (r.used > 0)
 		n = snprintf(text, sizeof(text),
-			     "backend %s has no server left; by 'panic' %zu of its %zu are used all the same",
+			     "backend %s has no server left; 'panic' keeps %zu of its %zu servers in use",
 			     r.backend, r.used, r.servers);
 	else
 		n = snprintf(text, sizeof(text),
-			     "backend %s has no server left; it serves nobody until one is up", r.backend);
+			     "backend %s has no server left; no client is served until one is up", r.backend);
 	check(n > 0);
 	check((size_t)n < sizeof(text));
 	if (style == LOG_STYLE_TEXT)

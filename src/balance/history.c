@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * history.c - the last changes of a server, each with its cause.
+ * history.c - the most recent changes of a server, each with its cause.
  *
  * Owns a ring of HISTORY_MAX changes, allocated at the first one: most servers never change. Control thread.
  */

@@ -35,9 +35,9 @@ bool server_enter(struct server *s)
 	return true;
 }
 
-/* A waiter enters the queue before it asks for a place once more, and here the place is released before the
- * queue is checked: one of the two sees the other. The same holds for `limited`, which may become true
- * between any two of these lines. */
+/* A waiter enters the queue and then tries once more to take a place; here the place is released and then the
+ * queue is examined: at least one of the two sees the other. The same holds for `limited`, which may become
+ * true between any two of these lines. */
 void server_leave(struct server *s)
 {
 	const int before = atomic_fetch_sub(&s->sessions, 1);
@@ -49,7 +49,7 @@ void server_leave(struct server *s)
 		queue_serve(s);
 }
 
-/* The count may already be 0, if control counted the failures as a failed check. */
+/* The count may already be 0, if control counted the failures as a failed health check. */
 void server_answered(struct server *s)
 {
 	const bool failed = atomic_load_explicit(&s->failing, memory_order_relaxed) != 0;

@@ -43,7 +43,7 @@ static bool publish_roster(struct server_updates *u, struct backend *b)
 		return true;
 	if (log_limit_ok(&u->limit, LOG_CAUSE_CHOICE, 0, now_ns, LINES_PER_SECOND))
 		log_line(LOG_LEVEL_ERROR,
-			 "backend %s: no memory to change who is chosen; tried again in 1 s",
+			 "backend %s: no memory to apply changes to its servers; will retry in 1 s",
 			 b->config->name);
 	wake_at(u, now_ns + RETRY_NS);
 	return false;

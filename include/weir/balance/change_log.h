@@ -21,7 +21,8 @@ enum change_what { CHANGE_STATE, CHANGE_WEIGHT, CHANGE_MAXCONN, CHANGES };
 const char *change_word(enum change_what what);
 /* Logs that `what` of the server changed from `from` to `to` (for a state, enum server_state), and why. */
 void change_log(const struct server *s, enum change_what what, uint32_t from, uint32_t to, const char *cause);
-/* Logs that the backend has lost its last usable server; `used` servers are used nevertheless. */
+/* Logs that the backend has lost its last usable server; `used` of its servers stay in use because of
+ * `panic`. */
 void change_log_backend_down(const struct backend *b, size_t used);
 
 #endif

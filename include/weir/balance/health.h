@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Consecutive failed connects of clients that count as one failed check (`observe = connect`). */
+/* Consecutive failed connects of clients that count as one failed health check (`observe = connect`). */
 #define HEALTH_ERROR_LIMIT 10
 
 struct config_check;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * history.h - the last changes of a server: its state, weight and limit, each with its cause. Control thread.
+ * history.h - the most recent changes of a server's state, weight and limit, each with its cause. Control
+ * thread.
  */
 #ifndef WEIR_BALANCE_HISTORY_H
 #define WEIR_BALANCE_HISTORY_H

@@ -40,7 +40,7 @@ struct probe_view {
 	unsigned health;   /* 0 .. rise + fall - 1; up from `rise` on */
 	uint64_t failures; /* chkfail: failed checks, except those of a server that is fully down */
 	uint64_t downs;    /* chkdown: transitions from up to down */
-	bool running;      /* a check is under way: HAProxy writes "* " before the code */
+	bool running;      /* a health check is under way: HAProxy writes "* " before the code */
 };
 
 #endif

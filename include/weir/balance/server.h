@@ -47,7 +47,7 @@ struct server {
 	/* Control only. */
 	uint64_t key;              /* hash of its name or address: the same on every machine */
 	struct known_addrs known;  /* owns: the addresses it has had */
-	const struct probe_view *probe; /* borrows from the prober; NULL = not checked */
+	const struct probe_view *probe; /* borrows from the prober; NULL = not health-checked */
 	enum server_admin admin;
 	bool healthy;              /* from its health checks; true without any */
 	unsigned weight;           /* as set by the administrator, 0..256 */
@@ -56,7 +56,7 @@ struct server {
 	int64_t down_ns;           /* total time down, including maintenance, until changed_ns */
 	int64_t slow_since_ns;     /* start of its slow start; 0 = none in progress */
 	int64_t slow_at_ns;        /* time up to which it has advanced */
-	struct history history;    /* the last changes of `state` */
+	struct history history;    /* the most recent changes of state, weight and limit */
 
 	/* Control writes, workers read. */
 	_Alignas(64) _Atomic int state;       /* enum server_state */

@@ -6,7 +6,7 @@
  * `show info`.
  */
 SERVER_STATE(UP, "UP", "up")
-SERVER_STATE(DRAIN, "DRAIN", "drain") /* takes no new connections; still checked */
+SERVER_STATE(DRAIN, "DRAIN", "drain") /* takes no new connections; still health-checked */
 SERVER_STATE(DOWN, "DOWN", "down") /* according to its health checks */
 SERVER_STATE(UNRESOLVED, "DOWN (unresolved)", "unresolved") /* its name has no address yet */
-SERVER_STATE(MAINT, "MAINT", "maint") /* takes no new connections and is not checked */
+SERVER_STATE(MAINT, "MAINT", "maint") /* takes no new connections and is not health-checked */

@@ -99,11 +99,11 @@ static void a_backend_without_a_server_is_an_event(void **state)
 	change_log_backend_down(f->b, 0);
 	expect(f, LOG_LEVEL_ALERT,
 	       "\"event\":\"backend_down\",\"backend\":\"web\",\"used\":0,\"servers\":3,"
-	       "\"message\":\"backend web has no server left; it serves nobody until one is up\"");
+	       "\"message\":\"backend web has no server left; no client is served until one is up\"");
 	change_log_backend_down(f->b, 3);
 	expect(f, LOG_LEVEL_ALERT,
 	       "\"event\":\"backend_down\",\"backend\":\"web\",\"used\":3,\"servers\":3,"
-	       "\"message\":\"backend web has no server left; by 'panic' 3 of its 3 are used all the same\"");
+	       "\"message\":\"backend web has no server left; 'panic' keeps 3 of its 3 servers in use\"");
 }
 
 /* Causes come from servers: a long one is cut, and the line stays whole. */

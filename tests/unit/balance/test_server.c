@@ -169,7 +169,8 @@ static void end_of_the_last_server_is_an_alert(void **state)
 		    "server web/a is DOWN: x; 1 of 2 servers left, 0 sessions active, 0 queued");
 	assert_int_equal(server_set_weight(&f.b->servers[1], 0, "by test", AT(2)), 0);
 	expect_line(&f, LOG_LEVEL_NOTICE, "server web/b: weight 0, was 1: by test");
-	expect_line(&f, LOG_LEVEL_ALERT, "backend web has no server left; it serves nobody until one is up");
+	expect_line(&f, LOG_LEVEL_ALERT,
+		    "backend web has no server left; no client is served until one is up");
 	/* It had none before: no second alert. */
 	assert_int_equal(server_set_health(&f.b->servers[1], false, "y", AT(3)), 0);
 	expect_line(&f, LOG_LEVEL_WARNING,
@@ -190,7 +191,7 @@ static void alert_says_that_panic_uses_what_there_is(void **state)
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/a is DOWN: x; 0 of 1 servers left, 0 sessions active, 0 queued");
 	expect_line(&f, LOG_LEVEL_ALERT,
-		    "backend web has no server left; by 'panic' 1 of its 1 are used all the same");
+		    "backend web has no server left; 'panic' keeps 1 of its 1 servers in use");
 	finish(&f);
 }
 
@@ -213,7 +214,8 @@ static void held_changes_are_told_at_once_and_the_alert_with_the_roster(void **s
 	assert_int_equal(f.b->roster->count, 2);
 	assert_int_equal(backend_release(f.b), 0);
 	assert_int_equal(f.b->roster->count, 0);
-	expect_line(&f, LOG_LEVEL_ALERT, "backend web has no server left; it serves nobody until one is up");
+	expect_line(&f, LOG_LEVEL_ALERT,
+		    "backend web has no server left; no client is served until one is up");
 	/* One that goes while another comes leaves nobody without a server. */
 	assert_int_equal(server_set_health(f.a, true, "", AT(2)), 0);
 	backend_hold(f.b);

@@ -256,7 +256,7 @@ static void what_finds_no_memory_is_tried_again_after_a_second(void **state)
 	assert_int_equal(in_force, 0);
 	assert_false(hand.end_due);
 	assert_in_range(hand.due_ns, began_ns + NS_PER_SEC, clock_mono_ns() + NS_PER_SEC);
-	assert_int_equal(count_lines("app: no memory to change who is chosen; tried again in 1 s"), 1);
+	assert_int_equal(count_lines("app: no memory to apply changes to its servers; will retry in 1 s"), 1);
 	/* It is changed, and the administrator is told so. */
 	assert_int_equal(server_updates_set_admin(u, &b->servers[1], SERVER_ADMIN_MAINT, "by test"), -EAGAIN);
 	assert_ptr_equal(set, &b->servers[1]);
