@@ -39,12 +39,12 @@ MUTANTS = [
      "edits": [(ATTEMPT, "n = sys_splice(sock->fd, op->pipe->wr, op->max);",
                 "n = sys_splice(sock->fd, op->pipe->wr, op->max & 0xffff);")]},
     {"rule": "R3", "what": "a short splice in is taken for an empty socket",
-     "edits": [(ATTEMPT, "	/* A short count is no proof of an empty socket",
+     "edits": [(ATTEMPT, "	/* A short count does not prove an empty socket",
                 "	if ((size_t)n < op->max)\n"
                 "		sock->bits &= (uint16_t)~IO_READABLE;\n"
-                "	/* A short count is no proof of an empty socket")]},
+                "	/* A short count does not prove an empty socket")]},
     {"rule": "R3", "what": "a pipe that holds a rest is filled again",
-     "edits": [(FLOW, "	if (flow_held(f) > 0)\n		return io_is_pending(&f->wr)",
+     "edits": [(FLOW, "	if (held > 0)\n		return io_is_pending(&f->wr)",
                 "	if (f->buf != NULL || (f->pipe != NULL && f->pipe->bytes > f->pipe->cap / 2))\n"
                 "		return io_is_pending(&f->wr)"),
                (READ, "	check(p->bytes == 0);\n", ""),
@@ -76,24 +76,24 @@ MUTANTS = [
      "edits": [(WRITE, "	return n == IO_PENDING ? flow_watch_src(f) : flow_on_written(f, n);",
                 "	return n == IO_PENDING ? STEP_WAIT : flow_on_written(f, n);")]},
     {"rule": "R6", "what": "a short splice with FIN announced is taken for the end",
-     "edits": [(ATTEMPT, "	/* A short count is no proof of an empty socket",
+     "edits": [(ATTEMPT, "	/* A short count does not prove an empty socket",
                 "	if ((size_t)n < op->max && (sock->bits & IO_RDHUP))\n"
                 "		sock->bits |= IO_ENDED;\n"
-                "	/* A short count is no proof of an empty socket")]},
+                "	/* A short count does not prove an empty socket")]},
     {"rule": "R7", "what": "a splice of 0 is believed at an urgent mark",
-     "edits": [(ATTEMPT, "believed when a recv says so (R7). */\n		return IO_COPY;",
-                "believed when a recv says so (R7). */\n		return 0;")]},
+     "edits": [(ATTEMPT, "only a recv proves the end of file (R7). */\n		return IO_COPY;",
+                "only a recv proves the end of file (R7). */\n		return 0;")]},
     {"rule": "R8", "what": "EAGAIN with an empty pipe waits, also at an urgent mark",
      "edits": [(ATTEMPT, "		if (sock->bits & (IO_PRI | IO_FRESH))\n"
                 "			return IO_COPY;\n", "")]},
     {"rule": "R9", "what": "FIN is passed on when it is announced, with bytes still held",
-     "edits": [(FLOW, "	if (flow_held(f) > 0)\n		return io_is_pending(&f->wr)",
+     "edits": [(FLOW, "	if (held > 0)\n		return io_is_pending(&f->wr)",
                 "	if (f->state == FLOW_OPEN && flow_held(f) > 0 && !io_is_pending(&f->wr) &&\n"
                 "	    (flow_src(f)->sock.bits & IO_RDHUP)) {\n"
                 "		f->wr.kind = IO_SHUTDOWN;\n"
                 "		(void)io_start(flow_loop(f), &f->wr);\n"
                 "	}\n"
-                "	if (flow_held(f) > 0)\n		return io_is_pending(&f->wr)")]},
+                "	if (held > 0)\n		return io_is_pending(&f->wr)")]},
     {"rule": "R10", "what": "an error is told before the bytes that came first",
      "edits": [(ATTEMPT, "	if (!(sock->bits & IO_READABLE))\n		return IO_PENDING;\n",
                 "	if (sock->bits & IO_ERR)\n		return -ECONNRESET;\n"
@@ -135,7 +135,7 @@ MUTANTS = [
      "edits": [(ATTEMPT, "if (!(sock->bits & (IO_RDHUP | IO_HUP | IO_ERR | IO_PRI)))",
                 "if (sock->fd >= 0)")], "drivers": ["epoll"]},
     {"rule": "-", "what": "an accepted Unix socket loses the urgent byte",
-     "edits": [(SOCK, "	/* Kernels without Unix urgent data (before 5.15) need none of it. */\n",
+     "edits": [(SOCK, "	/* Kernels without Unix urgent data (before 5.15) do not need it. */\n",
                 "	return;\n")]},
     {"rule": "-", "what": "the first FIN ends both directions",
      "edits": [(SESSION, "	if (s->flows[!f->dir].state != FLOW_DONE) {",
@@ -147,8 +147,8 @@ MUTANTS = [
      "edits": [(FLOW, "		session_side_failed(flow_session(f), flow_dst_name(f), err);\n"
                 "	return STEP_WAIT;", "		flow_kill(f);\n	return STEP_WAIT;")]},
     {"rule": "-", "what": "a reset that waits is finished twice",
-     "edits": [(PARKED, "	parked_forget(p, op);\n	p->look_ns = DRAIN_LOOK_NS;",
-                "	p->look_ns = DRAIN_LOOK_NS;")], "drivers": ["epoll"]},
+     "edits": [(PARKED, "	parked_forget(p, op);\n	p->look_ns = FLUSH_LOOK_NS;",
+                "	p->look_ns = FLUSH_LOOK_NS;")], "drivers": ["epoll"]},
     {"rule": "-", "what": "what came behind a PROXY header is dropped",
      "edits": [(PREFACE, "		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);",
                 "		buf_put(&s->worker->loop.bufs, rest);")]},
@@ -156,7 +156,7 @@ MUTANTS = [
      "edits": [(PREFACE, "io_buf_keep(&s->worker->loop, op, used);",
                 "io_buf_keep(&s->worker->loop, op, 0);")]},
     {"rule": "-", "what": "a server that is tried gets no PROXY header",
-     "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) && !say(s))",
+     "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) && !say_header(s))",
                 "CONFIG_SEND_PROXY_OFF) && false)")]},
     {"rule": "-", "what": "a page of sessions that comes back begins its generations anew",
      "edits": [(SLAB, "	page->gen = (uint16_t)(page->gen + generations_used(slab, page));\n", "")]},
@@ -164,7 +164,8 @@ MUTANTS = [
      "edits": [(SLAB, "		shelf_push(&slab->empty, &page->item);\n",
                 "		empty_out(slab, page);\n"),
                (SLAB, "	page->gen = (uint16_t)(page->gen + generations_used(slab, page));\n", ""),
-               (SESSION, "	check(s->state == SESSION_CLOSING);\n	list_remove(&s->link);\n"
+               (SESSION, "	check(s->state == SESSION_CLOSING);\n	check(!list_empty(&s->link));\n"
+                "	list_remove(&s->link);\n"
                 "	list_push_back(&s->worker->closing, &s->link);\n",
                 "	(void)session_reap(s);\n")]},
     {"rule": "-", "what": "a page with one session left is given back",
@@ -230,7 +231,8 @@ RING_MUTANTS = [
     {"what": "the set of sockets is not polled",
      "edits": [(URING, "	watch_own(u, URING_EPOLL);\n", "")]},
     {"what": "a listener that was polled once is not polled again",
-     "edits": [(URING_ACCEPT, "		uring_deliver(u, op, err);\n	else\n		ask(u, op);",
+     "edits": [(URING_ACCEPT,
+                "		uring_deliver(u, op, err);\n	else\n		poll_listener(u, op);",
                 "		uring_deliver(u, op, err);")]},
     {"what": "a draining reset is not watched",
      "edits": [(URING_WATCH, "	if (sys_epoll_ctl(u->epfd, how, sock->fd, EPOLLOUT | EPOLLET, "
@@ -244,7 +246,7 @@ RING_MUTANTS = [
     {"what": "a write without room is not parked",
      "edits": [(URING, "	uring_park(u, op);\n", "	op->result = IO_PARKED;\n")]},
     {"what": "a parked write of kept bytes says that they are lent",
-     "edits": [(URING, "	op->flags &= (uint8_t)~IO_LENT; /* whoever", "	(void)0; /* whoever")]},
+     "edits": [(URING, "	op->flags &= (uint8_t)~IO_LENT; /* the lent", "	(void)0; /* the lent")]},
     {"what": "bytes in the scratch buffer wait in the ring",
      "edits": [(URING, " || ((op->flags & IO_LENT) && !lent)) {", ") {")]},
     {"what": "a server that spoke and reset while it was asked is a server that refused",

@@ -312,6 +312,19 @@ class Option(unittest.TestCase):
         self.assertEqual(found("option", (self.TABLE, table), page), [])
 
 
+class Mutant(unittest.TestCase):
+    LIST = "tests/sim/mutants_list.py"
+
+    def test_one_whose_text_does_not_occur_once_is_found(self):
+        mutants = ("MUTANTS = [\n"
+                   "    {'rule': 'R1', \"what\": \"a\", 'edits': [('src/io/x.c', 'one', '')]},\n"
+                   "    {'rule': 'R1', \"what\": \"b\", 'edits': [('src/io/x.c', 'two', '')]},\n"
+                   "    {'rule': 'R1', \"what\": \"c\", 'edits': [('src/io/x.c', 'none', '')]},\n"
+                   "    {'rule': 'R1', \"what\": \"d\", 'edits': [('src/io/y.c', 'one', '')]}]\n")
+        bad = found("mutant", (self.LIST, mutants), ("src/io/x.c", "one two two\n"))
+        self.assertEqual(bad, [(self.LIST, 3), (self.LIST, 4), (self.LIST, 5)])
+
+
 class Tree(unittest.TestCase):
     def test_a_tree_is_read_without_what_a_build_leaves(self):
         with tempfile.TemporaryDirectory() as root:

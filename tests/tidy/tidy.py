@@ -315,6 +315,20 @@ def rule_option(files):
                     "doc/reference.md does not name '%s'" % match.group(1))
 
 
+def rule_mutant(files):
+    """Each text that a mutant replaces occurs once in its source, so that the mutant can be made."""
+    texts = {f.path: f.text for f in files}
+    path = "tests/sim/mutants_list.py"
+    names = {}
+    exec(texts.get(path, ""), names)  # our own list
+    for mutant in names.get("MUTANTS", []):
+        for name, old, _ in mutant["edits"]:
+            count = texts.get(name, "").count(old)
+            if count != 1:
+                at = max(0, texts[path].find('"%s"' % mutant["what"]))
+                yield path, line_of(texts[path], at), "%s has %d places like %r" % (name, count, old)
+
+
 RULES = {
     "include": rule_include,
     "function": rule_function,
@@ -326,6 +340,7 @@ RULES = {
     "mark": rule_mark,
     "place": rule_place,
     "option": rule_option,
+    "mutant": rule_mutant,
 }
 
 
