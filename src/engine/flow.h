@@ -2,8 +2,8 @@
  *
  * flow.h - one direction of a session: reads a source, holds what the destination refused, writes.
  *
- * Owns its hold (a pipe, a buffer, or both while a pipe is emptied into a buffer) and its two ops; borrows both
- * sockets from the session. A worker's thread.
+ * Owns its hold (a pipe, a buffer, or both while a pipe is emptied into a buffer) and its two ops; borrows
+ * both sockets from the session. A worker's thread.
  */
 #ifndef WEIR_ENGINE_FLOW_H
 #define WEIR_ENGINE_FLOW_H

@@ -6,8 +6,8 @@
  *                                                        |
  *                                                        +-- connected --> FORWARDING -> CLOSING
  *
- * A try that failed goes back to QUEUED if every other server is full. Each state may go to CLOSING; a session
- * that closes is freed at the turn's end.
+ * A try that failed goes back to QUEUED if every other server is full. Each state may go to CLOSING; a
+ * session that closes is freed at the turn's end.
  *
  * session_close() (session_end.h) is the only exit; only session_set_state() changes the state.
  * Freed by the worker at the end of a turn, when no op is pending. At most 512 bytes with its
@@ -65,8 +65,8 @@ struct session {
 	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t ends[2]; /* enum side_end */
 	uint8_t last_dir;  /* enum flow_dir: where the last bytes went */
-	/* While forwarding, per enum flow_dir: the error that the splice of a flow returned. Before that, [0] is
-	 * the error of the try whose socket is being closed. */
+	/* While forwarding, per enum flow_dir: the error that the splice of a flow returned. Before that, [0]
+	 * is the error of the try whose socket is being closed. */
 	int16_t errors[2];
 	bool connect_again : 1; /* the Unix backlog was full: connect the same socket again */
 	bool server_nodelay : 1; /* TCP_NODELAY is still to be set, before the second write */

@@ -2,9 +2,9 @@
  *
  * worker.h - one thread, one loop, one core, and all that they own.
  *
- * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks), counters
- * and tallies (one writer), log ring, `load`, `looked`, `pong`, `has_source_waits` and the listeners'
- * `paused_for` (atomics). doc/architecture.md, "Threads", has the reason why each is safe.
+ * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks),
+ * counters and tallies (one writer), log ring, `load`, `looked`, `pong`, `has_source_waits` and the
+ * listeners' `paused_for` (atomics). doc/architecture.md, "Threads", has the reason why each is safe.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
