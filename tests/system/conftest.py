@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Fixtures of the system tests. How to run them: README.md.
 
-Every fixture that starts a daemon ends with the final check of harness/final_check.py. A test
-that failed skips it: its daemon is killed, so that one fault is one report.
+Every fixture that starts a daemon ends with the final check in harness/final_check.py. After a failed
+test, it is skipped and the daemon is killed, so that one fault causes one report.
 """
 
 import os
@@ -16,7 +16,7 @@ from harness import daemon as daemons
 from harness import driver, final_check, netns, peer, sut
 from harness.stage import Stage, next_conn
 
-# So many workers in every test that does not ask for a number itself: for a race to show, several.
+# Workers in every test that does not set a number itself; several, to expose races.
 THREADS = os.environ.get("WEIR_TEST_THREADS", "")
 
 
@@ -26,7 +26,7 @@ def pytest_configure():
 
 
 def pytest_report_header():
-    return f"driver: {driver.WANTED or 'as each test says'}"
+    return f"driver: {driver.WANTED or 'as configured by each test'}"
 
 
 def pytest_collection_modifyitems(items):
@@ -43,11 +43,11 @@ def pytest_collection_modifyitems(items):
         elif no_driver:
             item.add_marker(pytest.mark.skip(reason=no_driver))
         elif not product and "stages" not in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.skip(reason=f"of weir alone, not of {sut.NAME}"))
+            item.add_marker(pytest.mark.skip(reason=f"tests weir, not {sut.NAME}"))
         elif sut.NAME == "direct" and item.callspec.params.get("splice") in ("off", "auto"):
-            item.add_marker(pytest.mark.skip(reason="without a proxy all splice modes are one"))
+            item.add_marker(pytest.mark.skip(reason="without a proxy, all splice modes are the same"))
         elif sanitized and item.get_closest_marker("release_only"):
-            item.add_marker(pytest.mark.skip(reason="a sanitizer changes what is measured here"))
+            item.add_marker(pytest.mark.skip(reason="a sanitizer changes what this test measures"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -63,7 +63,7 @@ def passed(request):
 
 @pytest.fixture(scope="session")
 def session_folder():
-    """Short, for the names of Unix sockets, and open to user nobody."""
+    """A directory with a short path, for Unix sockets, which user nobody can enter."""
     folder = tempfile.mkdtemp(prefix="sl-")
     os.chmod(folder, 0o755)
     yield folder
@@ -123,12 +123,12 @@ def folder(session_folder):
 
 @pytest.fixture
 def descriptors():
-    """descriptors(count): so many at least, for us and each daemon that starts after it; until the end."""
+    """descriptors(count): raises the limit to at least `count`, for this process and later daemons."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def need(count):
         if hard < count:
-            pytest.skip(f"RLIMIT_NOFILE is {hard}, {count} are needed")
+            pytest.skip(f"RLIMIT_NOFILE is {hard}, but {count} descriptors are needed")
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), hard))
 
     yield need
@@ -137,7 +137,7 @@ def descriptors():
 
 @pytest.fixture
 def closing():
-    """Closes at the end, before the final check, what is put into it."""
+    """A list; what is in it is closed at the end, before the final check."""
     things = []
     yield things
     for thing in things:
@@ -146,9 +146,9 @@ def closing():
 
 @pytest.fixture
 def weir(session_folder, request):
-    """weir(config, ...): a daemon of the test's own, with final check and exit status.
+    """weir(config, ...): starts a daemon for this test; ends with the final check and its exit status.
 
-    `config` is whole sections; what [global] needs for the harness is put before them. Keywords:
+    `config` consists of whole sections; the [global] that the harness needs is put before them. Keywords:
     global_options (lines), wrapper (a command before the binary), launch_only (do not wait),
     environment, pass_fds (descriptors that the command inherits).
     """
@@ -187,7 +187,7 @@ def weir(session_folder, request):
 
 @pytest.fixture
 def network():
-    """A network namespace; name it before `weir`, so that it ends after the daemon."""
+    """A network namespace; request it before `weir`, so that it ends after the daemon."""
     if netns.missing():
         pytest.skip(netns.missing())
     space = netns.Netns()
@@ -215,7 +215,7 @@ class Peers:
         """A connection through the daemon: its client and its server."""
         client = self.connect(where, **kw)
         server = self.accept(listener)
-        assert server.conn == client.conn, f"{client.conn} expected, {server.conn} came"
+        assert server.conn == client.conn, f"expected connection {client.conn}, got {server.conn}"
         return client, server
 
     def keep(self, thing):

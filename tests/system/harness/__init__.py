@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What the system tests are built of: one noun a file. None of it knows a test."""
+"""The building blocks of the system tests, one noun per file. None of them depends on a test."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Starts a command as a service manager does: descriptors from 3 on, LISTEN_PID its own.
+"""Starts a command as a service manager does: descriptors from 3 on, LISTEN_PID set to its process ID.
 
-    python3 activate.py FD,FD,... NAMES COMMAND...        NAMES "-": LISTEN_FDNAMES is not set
+    python3 activate.py FD,FD,... NAMES COMMAND...        NAMES "-": leave LISTEN_FDNAMES unset
 """
 
 import fcntl
@@ -10,7 +10,7 @@ import sys
 
 
 def main(numbers, names, command):
-    # Out of the way first: they may lie where others shall go.
+    # Move them out of the way first: they may have numbers that others must get.
     high = [fcntl.fcntl(int(n), fcntl.F_DUPFD, 200) for n in numbers.split(",") if n]
     for i, fd in enumerate(high):
         os.dup2(fd, 3 + i, inheritable=True)

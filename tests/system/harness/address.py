@@ -19,7 +19,7 @@ class Address:
     name: str = ""
 
     def __str__(self):
-        """As weir's configuration has it."""
+        """The address as written in weir's configuration."""
         if self.family == "tcp4":
             return f"{self.host}:{self.port}"
         if self.family == "tcp6":
@@ -44,7 +44,7 @@ class Address:
 
 
 def fresh(family, folder):
-    """An address to bind: port 0, or a name that nobody has."""
+    """An address to bind: port 0, or an unused name."""
     if family in _HOSTS:
         return Address(family, host=_HOSTS[family])
     serial = next(_serial)
@@ -54,8 +54,9 @@ def fresh(family, folder):
 
 
 def hold(family):
-    """A TCP port that nobody else is given while the socket that is returned is open. Who binds it with
-    SO_REUSEADDR may listen there, die and come back: connections are refused meanwhile, not a stranger's."""
+    """A TCP port that stays reserved while the returned socket is open. A process that binds it with
+    SO_REUSEADDR can listen there, die and come back: until then connections are refused, and no other
+    process gets the port."""
     sock = fresh(family, "").socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind((_HOSTS[family], 0))
@@ -72,7 +73,7 @@ def of_socket(sock, family):
 
 
 def parse(text):
-    """Reads an address as weir logs it; a wildcard becomes the loopback of its family."""
+    """Parses an address as weir logs it; a wildcard becomes the loopback address of its family."""
     for prefix in ("unix:@", "abns@", "@"):
         if text.startswith(prefix):
             return Address("abstract", name=text[len(prefix):])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One question to an admin socket, by its path."""
+"""Sends one command to an admin socket, given its path."""
 
 import socket
 import struct
@@ -8,7 +8,7 @@ from harness.timing import PATIENCE
 
 
 def ask(path, command, patience=PATIENCE):
-    """The whole answer. Waits for room in the backlog, which a socket with a Python timeout would not."""
+    """The whole response. Waits for room in the backlog, as a socket with a Python timeout would not."""
     with socket.socket(socket.AF_UNIX) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(patience), 0))
         s.connect(path)

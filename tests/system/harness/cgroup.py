@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A control group of the test's own with a limit of memory: version 1 or 2, whichever this machine has."""
+"""A control group with a memory limit, for one test: version 1 or 2, whichever this machine has."""
 
 import os
 import tempfile
 
 
 def _hierarchies():
-    """(mount point, file of the limit) of those that have memory."""
+    """[(mount point, name of the limit file)] of the hierarchies that control memory."""
     with open("/proc/self/mountinfo", encoding="ascii", errors="replace") as f:
         for line in f:
             left, _, right = line.partition(" - ")
@@ -18,7 +18,7 @@ def _hierarchies():
 
 
 class Group:
-    """Below the top of a hierarchy; the daemon enters it by `wrapper`."""
+    """A group below the root of a hierarchy; a daemon started with `wrapper` enters it."""
 
     def __init__(self, folder, limit_file):
         self.folder = folder
@@ -37,15 +37,15 @@ class Group:
 
 
 def make(limit):
-    """(group, None), or (None, why there can be none here)."""
+    """(group, None), or (None, the reason why none can be created here)."""
     if os.geteuid() != 0:
-        return None, "not root: no control group can be made"
-    why = "no control group has a controller of memory here"
+        return None, "not root: cannot create a control group"
+    why = "no control group here has a memory controller"
     for where, limit_file in _hierarchies():
         try:
             group = Group(tempfile.mkdtemp(prefix="weir-test-", dir=where), limit_file)
         except OSError as e:
-            why = f"no control group can be made in {where}: {e.strerror}"
+            why = f"cannot create a control group in {where}: {e.strerror}"
             continue
         try:
             group.limit(limit)

@@ -20,7 +20,7 @@ _FIELD = re.compile(r'(\w+)=(?:"([^"]*)"|(\S*))')
 
 @functools.cache
 def sanitized():
-    """True for a build with a sanitizer: it costs memory and time that are not weir's."""
+    """True for a sanitizer build, whose memory and time are not those of weir."""
     with open(BINARY, "rb") as f:
         data = f.read()
     return b"__asan_init" in data or b"__tsan_init" in data or b"__ubsan_handle" in data
@@ -37,8 +37,8 @@ class Daemon:
         self.wrapper = list(wrapper)
         self.pass_fds = pass_fds
         self.environment = dict(os.environ, **(environment or {}))
-        self.expected_alarms = None  # a pattern of alarm lines that the test wants
-        self.ended = False           # the test has seen to the end itself
+        self.expected_alarms = None  # a pattern of alarming lines that the test expects
+        self.ended = False           # the test has ended the daemon itself
         self.baseline = None
         self.child = None
         self.config = config.replace("@ADMIN@", self.admin)
@@ -71,7 +71,7 @@ class Daemon:
     # The log.
 
     def log(self):
-        """All lines. What is with the threads that write them is waited for, but not long: they may hang."""
+        """All lines. Waits for the threads that write them to finish, but not for long: they may hang."""
         end = time.monotonic() + 0.3 * SCALE
         try:
             while self.child and self.child.poll() is None and not process.is_log_written(self.pid) \
@@ -89,7 +89,7 @@ class Daemon:
         return lines
 
     def session_lines(self):
-        """Each ended session as a dictionary of its log line."""
+        """The log line of each ended session, as a dictionary."""
         found = []
         for line in self.log().splitlines():
             if " session " in line and " client=" in line:
@@ -98,7 +98,7 @@ class Daemon:
         return found
 
     def wait_session_line(self, count=1, **wanted):
-        """Waits for `count` session lines with these values; returns the last."""
+        """Waits for `count` session lines with these values; returns the last of them."""
         def matching():
             lines = [line for line in self.session_lines()
                      if all(line.get(k) == str(v) for k, v in wanted.items())]
@@ -119,11 +119,11 @@ class Daemon:
     # The admin socket.
 
     def ask(self, command):
-        """Sends one command; the answer. A daemon that is gone is reported with its log."""
+        """Sends one command and returns the response. If the daemon is gone, the error includes its log."""
         try:
             return admin.ask(self.admin, command)
         except (ConnectionError, FileNotFoundError) as e:
-            time.sleep(0.1)  # the exit status may come a moment after the socket is gone
+            time.sleep(0.1)  # the exit status may be available only a moment after the socket is gone
             raise AssertionError(f"no admin socket ({e}); exit status {self.child.poll()}:\n"
                                  f"{self.log()[-3000:]}") from None
 
@@ -145,10 +145,10 @@ class Daemon:
         return [line for line in self.ask("show sess").splitlines() if line.strip()]
 
     def snapshot(self):
-        """What must come back: descriptors and gauges at rest."""
+        """The baseline to which the daemon must return: its descriptors and gauges while it is idle."""
         info = self.info()
 
-        # The admin connection itself goes away a moment later; so do the files that a lookup of a name reads.
+        # The admin connection itself closes a moment later; so do the files that a name lookup reads.
         def settled():
             have = process.descriptors(self.pid)
             return not any(link.startswith("/etc/") for link in have) and \
@@ -176,7 +176,7 @@ class Daemon:
                           lambda: f"exit\n{self.log()[-2000:]}", patience)[0]
 
     def terminate(self):
-        """SIGTERM, and the exit status of a daemon that had nothing left to do."""
+        """Sends SIGTERM to a daemon that has nothing left to do, and returns its exit status."""
         self.ended = True
         self.signal(signal.SIGTERM)
         return self.wait_exit()
@@ -189,8 +189,8 @@ class Daemon:
             self.child.wait()
 
     def cpu_over(self, seconds):
-        """Ticks of CPU that the daemon uses within a window: the fewest of three, unless the first has at
-        most one. A tick is charged to whoever runs when it falls; who spins has them in every window."""
+        """CPU ticks that the daemon uses in a window: those of the first if at most one, else the fewest of
+        three. A tick is charged to the process that runs at that moment; a spin shows in every window."""
         fewest = None
         for _ in range(3):
             before = process.cpu_ticks(self.pid)

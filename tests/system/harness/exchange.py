@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An exchange: many peers that send and receive at once, driven by one loop."""
+"""An exchange: many peers that send and receive at the same time, driven by one loop."""
 
 import random
 import selectors
@@ -15,12 +15,12 @@ class Leg:
 
     def __init__(self, peer, send=0, receive=0, fin=True, after_end=False, pace=None):
         self.peer = peer
-        self.send = send          # bytes to go
-        self.receive = receive    # bytes to come, and then FIN
-        self.fin = fin            # FIN when all is sent
-        self.after_end = after_end  # sends only when the other side's FIN has come
+        self.send = send          # bytes still to send
+        self.receive = receive    # bytes to receive, followed by FIN
+        self.fin = fin            # send FIN after the last byte
+        self.after_end = after_end  # send only after the other side's FIN has arrived
         self.random = random.Random(peer.conn * 2 + (peer.side == "server"))
-        self.pace = pace          # chunk size, or random ones
+        self.pace = pace          # chunk size; random if unset
         self.finned = False
 
     def wants_to_send(self):
@@ -53,7 +53,7 @@ class Leg:
 
 
 def run(legs, patience=None):
-    """Runs until every leg is done; progress anywhere renews the patience."""
+    """Runs until every leg is done; any progress restarts the timeout."""
     patience = PATIENCE if patience is None else patience
     selector = selectors.EpollSelector()
     masks = {}
@@ -107,7 +107,7 @@ def run(legs, patience=None):
 
 
 def crossed(pairs, size):
-    """All pairs of a client and its server at once, both ways, each with a length of its own."""
+    """All pairs of a client and its server at the same time, in both directions, each with its own length."""
     run([leg for n, (client, server) in enumerate(pairs)
          for leg in (Leg(client, send=size + n, receive=size - n),
                      Leg(server, send=size - n, receive=size + n))])

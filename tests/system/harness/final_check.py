@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The final check: after a test, whatever it did, the daemon is back to where it was."""
+"""The final check: whatever a test did, the daemon returns to its initial state."""
 
 from collections import Counter
 
@@ -9,52 +9,52 @@ from harness.timing import wait_until
 
 IDLE_WINDOW = 0.3
 IDLE_TICKS = 1
-# A sanitizer makes each timer and each answer of the admin socket dearer; a spin is 30.
+# Under a sanitizer, each timer and each response of the admin socket costs more; a spin takes 30 ticks.
 IDLE_TICKS_SANITIZED = 5
 
 
 def _at_rest(daemon):
-    """None when all gauges are at rest, else words."""
+    """None if all gauges are at rest, otherwise a description."""
     info = daemon.info()
     for name in ("sessions", "pipes_in_use", "bufs_in_use"):
         if info[name] != 0:
             return f"{name} is {info[name]}"
-    # While pipes or buffers rest, a timer ages them.
+    # While there are idle pipes or buffers, a timer ages them.
     if info["pending_ops"] != daemon.baseline["pending_ops"]:
         return f"pending_ops is {info['pending_ops']}, not {daemon.baseline['pending_ops']}"
     return None
 
 
 def _at_start(daemon, links):
-    """The descriptors of the start, but for those sockets of that moment that are rightly gone by now."""
+    """The descriptors at the start, except for transient sockets of that moment that are gone by now."""
     gone = daemon.baseline["passing"].difference(links)
     return [link for link in daemon.baseline["fds"] if link not in gone]
 
 
 def _descriptors(daemon):
-    """None when every descriptor is accounted for, else words."""
+    """None if every descriptor is accounted for, otherwise a description."""
     links = process.descriptors(daemon.pid)
     info, pools = daemon.info(), daemon.pools()
     resting = info["pipes_resting"] + pools["pipes_resting_pool"]
     extra = len(links) - len(_at_start(daemon, links))
     if extra == 2 * resting:
         return None
-    return (f"{extra} descriptors more than at the start, {resting} pipes rest: "
+    return (f"{extra} more descriptors than at the start, {resting} idle pipes: "
             f"{process.kinds(links)}, at the start {process.kinds(daemon.baseline['fds'])}")
 
 
 def _aged(daemon):
-    """None when nothing rests any more, else words."""
+    """None if no idle pipe is left and timers are back, otherwise a description."""
     info, pools = daemon.info(), daemon.pools()
     resting = info["pipes_resting"] + pools["pipes_resting_pool"]
     if resting:
-        return f"{resting} pipes still rest"
+        return f"{resting} pipes are still kept"
     if info["timers"] != daemon.baseline["timers"]:
         return f"timers is {info['timers']}, not {daemon.baseline['timers']}"
     links = process.descriptors(daemon.pid)
     now, was = Counter(links), Counter(_at_start(daemon, links))
     if now != was:
-        return f"descriptors: more {dict(now - was)}, fewer {dict(was - now)}"
+        return f"descriptors: added {dict(now - was)}, missing {dict(was - now)}"
     return None
 
 
@@ -76,18 +76,18 @@ def check(daemon, idle=True):
     if idle:
         most = IDLE_TICKS_SANITIZED if sanitized() else IDLE_TICKS
         ticks = daemon.cpu_over(IDLE_WINDOW)
-        assert ticks <= most, f"final check: {ticks} ticks of CPU in {IDLE_WINDOW} s at rest"
+        assert ticks <= most, f"final check: {ticks} CPU ticks in {IDLE_WINDOW} s while idle"
     _wait_none(_aged, daemon, "final check: after two pipe cycles")
     check_log(daemon)
 
 
 def check_log(daemon):
     alarms = daemon.alarms()
-    assert not alarms, "final check: the log holds\n" + "\n".join(alarms[:20])
+    assert not alarms, "final check: the log contains\n" + "\n".join(alarms[:20])
 
 
 def check_exit(daemon):
-    """Ends the daemon by SIGTERM: exit 0, and nothing to say."""
+    """Ends the daemon with SIGTERM: it must exit with 0 and log nothing alarming."""
     status = daemon.terminate()
     assert status == 0, f"exit status {status} after SIGTERM:\n{daemon.log()[-3000:]}"
     check_log(daemon)

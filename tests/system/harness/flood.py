@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A flood: processes with many threads each, which connect from 127.0.0.2, say their words, wait for the end
-and come again, as fast as they are let."""
+"""A flood: processes with many threads each, which connect from 127.0.0.2, send some bytes, wait for the end
+of the connection and start again, as fast as they can."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ sys.stdin.read()
 
 
 class Flood:
-    """Begins at once. `keep`: so many connections are made before, and stay open."""
+    """Starts at once. `keep`: number of connections that are opened first and stay open."""
 
     def __init__(self, where, words=b"", keep=0):
         self.children = []

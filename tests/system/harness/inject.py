@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults of system calls in a running daemon, by strace."""
+"""Injects faults into the system calls of a running daemon, with strace."""
 
 import signal
 import subprocess
@@ -8,7 +8,7 @@ from harness import process, trace
 
 
 class _Strace:
-    """strace with these words, until it is closed."""
+    """An strace with these arguments, until it is closed."""
 
     def __init__(self, words):
         self.child = subprocess.Popen(["strace", *words], stdout=subprocess.DEVNULL,
@@ -21,8 +21,8 @@ class _Strace:
 
 
 class Inject(_Strace):
-    """While it lives, calls of the daemon fail as `faults` say: strace's inject= expressions. With
-    `follow` off, those of the one thread `pid`."""
+    """Until it is closed, system calls of the daemon fail as `faults` (inject= expressions of strace)
+    specify. Without `follow`, only those of the thread `pid`."""
 
     def __init__(self, pid, *faults, follow=True):
         names = ",".join(sorted({f.partition(":")[0] for f in faults}))
@@ -35,13 +35,13 @@ class Inject(_Strace):
 
 
 def log_threads(pid):
-    """The threads that write the daemon's log files; without one, that is the main thread."""
+    """The threads that write the daemon's log files; if there are none, the main thread."""
     return process.named_threads(pid, "weir-log") or [pid]
 
 
 class HungDisk(_Strace):
-    """Until it is closed, no write to the file `path` returns: its calls begin after a minute. No other
-    call is held up, and the daemon's other threads, which are not in `tasks`, are not traced."""
+    """Until it is closed, no write to the file `path` returns: strace delays each by a minute. No other
+    call is delayed, and threads of the daemon that are not in `tasks` are not traced."""
 
     def __init__(self, pid, path, calls="write", tasks=None):
         tasks = tasks or log_threads(pid)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A server in a process of its own, so that it can be killed: answers each client with its keyed stream.
+"""A server in its own process, so that it can be killed. It answers each client with its keyed stream.
 
     python3 -m harness.keyed_server FD NUMBER
 
-Accepts on the descriptor FD. To each client it first sends NUMBER, one byte; then it checks what comes and
-sends as many bytes of its own stream, until the client ends. A byte that is wrong ends the process.
+Accepts on the descriptor FD. It first sends NUMBER to each client, as one byte. Then it verifies what it
+receives and sends as many bytes of its own stream, until the client ends. A wrong byte ends the process.
 """
 
 import os
@@ -33,10 +33,10 @@ def serve(sock, number):
                 return
             peer.send(count)
     except (ConnectionError, TimeoutError):
-        pass  # the client left, which is its right
+        pass  # the client left, as it may
     except AssertionError:
         if peer is not None and not peer.received:
-            return  # left within its introduction
+            return  # the client left during its introduction
         traceback.print_exc()
         os._exit(3)
     finally:
@@ -52,7 +52,7 @@ def main(fd, number):
 
 
 class KeyedServer:
-    """The process, and where it listens: the process alone, as the listener dies here."""
+    """The process, and the address that it listens on. Only the process keeps the listener open."""
 
     def __init__(self, listener, number):
         self.number = number
@@ -63,12 +63,12 @@ class KeyedServer:
         listener.die()
 
     def kill(self):
-        """As `kill -9` does; its sockets are closed when this returns."""
+        """Like `kill -9`; its sockets are closed when this returns."""
         self.child.kill()
         self.child.wait()
 
     def close(self):
-        assert self.child.poll() in (None, -9), "a server met bytes that were not for it"
+        assert self.child.poll() in (None, -9), "a server received bytes that were not for it"
         self.kill()
 
 

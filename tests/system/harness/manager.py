@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A service manager: it passes sockets, and hears what sd_notify(3) says."""
+"""A service manager: it passes sockets and receives the messages of sd_notify(3)."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ ACTIVATE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "activate.p
 
 
 class Manager:
-    """The socket behind NOTIFY_SOCKET, and all messages that came, each a dictionary."""
+    """The socket behind NOTIFY_SOCKET, and all messages received, each as a dictionary."""
 
     def __init__(self, folder=None):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -35,7 +35,7 @@ class Manager:
         return self.messages
 
     def wait(self, key, value=None, count=1, patience=PATIENCE):
-        """Waits for the message number `count` that has this key (and this value)."""
+        """Waits for the `count`th message that has this key (and this value)."""
         def matching():
             found = [m for m in self.collect() if key in m and value in (None, m[key])]
             return found if len(found) >= count else None
@@ -47,7 +47,7 @@ class Manager:
 
 
 def passing(names, *socks):
-    """Keywords for the `weir` fixture: it gets these sockets, with LISTEN_FDNAMES `names`."""
+    """Keywords for the `weir` fixture that pass these sockets to the daemon, with LISTEN_FDNAMES `names`."""
     numbers = [s.fileno() for s in socks]
     return {"wrapper": [sys.executable, ACTIVATE, ",".join(map(str, numbers)), names or "-"],
             "pass_fds": numbers}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A network namespace of a test: loopback only, packets dropped on demand. Needs root.
+"""A network namespace for a test: loopback only, packets dropped on demand. Needs root.
 
-Sockets are made by a thread that has entered the namespace; a socket stays in the one it was made
-in, so the test may then use it from anywhere.
+A thread that has entered the namespace creates the sockets. A socket stays in the namespace it was
+created in, so the test can use it from anywhere.
 """
 
 import ctypes
@@ -18,10 +18,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def missing():
-    """Why there can be no namespace here, or None."""
+    """Why no namespace can be created here, or None."""
     if os.geteuid() != 0:
         return "not root: no network namespace"
-    # The same commands that a test will give: in a bare chroot `ip netns exec` cannot mount.
+    # The same commands that a test will run: in a bare chroot, `ip netns exec` cannot mount.
     name = f"sl-probe-{os.getpid()}"
     probe = subprocess.run(
         ["sh", "-c", f"ip netns add {name} && ip netns exec {name} sh -c "
@@ -32,7 +32,7 @@ def missing():
 
 
 def output(*words):
-    """What a command prints."""
+    """Runs a command and returns its output."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
     return done.stdout
@@ -65,12 +65,12 @@ class Netns:
         self.run("sh", "-c", 'printf %s "$1" >"$0"', path, str(value))
 
     def drop(self, port):
-        """From now on every packet to or from `port` is lost."""
+        """Drops every packet to or from `port` from now on."""
         self.run("nft", f"add rule inet t in tcp dport {port} drop; "
                  f"add rule inet t in tcp sport {port} drop")
 
     def drop_address(self, host):
-        """From now on every packet to `host` is lost."""
+        """Drops every packet to `host` from now on."""
         self.run("nft", f"add rule inet t in ip daddr {host} drop")
 
     def undrop(self):
@@ -92,7 +92,7 @@ class Netns:
         return self._answers.get(timeout=5)
 
     def call(self, job):
-        """Runs job() in the namespace's thread; its value."""
+        """Runs job() in the namespace's thread and returns its value."""
         self._jobs.put(job)
         return self._answers.get(timeout=5)
 

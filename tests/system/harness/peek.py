@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The sockets of another process, looked at from within: options that no tool prints.
+"""The sockets of another process, duplicated to read options that no tool prints.
 
-A duplicate keeps its connection open, so it lives for one look only.
+A duplicate keeps its connection open, so it is closed right after use.
 """
 
 import contextlib
@@ -27,20 +27,20 @@ def _duplicate(pidfd, number):
 
 
 def missing():
-    """Why no process can be looked into here, or None."""
+    """Why sockets of another process cannot be duplicated here, or None."""
     pidfd = os.pidfd_open(os.getpid())
     try:
         os.close(_duplicate(pidfd, 0))
         return None
     except OSError as e:
-        return f"no look into other processes: {e.strerror}"
+        return f"cannot duplicate sockets of another process: {e.strerror}"
     finally:
         os.close(pidfd)
 
 
 @contextlib.contextmanager
 def sockets(pid):
-    """All TCP sockets of a process, as socket objects, while the block lasts."""
+    """All TCP sockets of a process, as socket objects, for the duration of the block."""
     pidfd = os.pidfd_open(pid)
     found = []
     try:
@@ -72,7 +72,7 @@ def peer_port(sock):
 
 
 def options(sock):
-    """What the configuration can set."""
+    """The options that the configuration can set."""
     def number(level, name, form="i"):
         return struct.unpack(form, sock.getsockopt(level, name, struct.calcsize(form)))[0]
     found = {
@@ -91,7 +91,7 @@ def options(sock):
 
 
 def of_daemon(pid, choose):
-    """The options of the one socket that `choose` says true of."""
+    """The options of the only socket for which `choose` is true."""
     with sockets(pid) as found:
         chosen = [options(s) for s in found if choose(s)]
     assert len(chosen) == 1, f"{len(chosen)} sockets, not one: {chosen}"

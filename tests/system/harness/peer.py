@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Peers: scripted ends of a connection, and listeners that bring them.
+"""Peers: scripted ends of a connection, and the listeners that accept them.
 
-A peer sends its own keyed stream and checks the one that comes. Every call ends within the shared
-patience; an end that is not clean is named "reset", a clean one "fin".
+A peer sends its own keyed stream and verifies the one that it receives. Every call ends within the
+shared timeout. A clean end is called "fin", any other end "reset".
 """
 
 import errno
@@ -33,7 +33,7 @@ class Peer:
         self.family = family
         self.tcp = family in ("tcp4", "tcp6")
         if self.tcp:
-            # A peer's own Nagle would look like a delay of the proxy.
+            # Nagle's algorithm in the peer would look like a delay in the proxy.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         mine, theirs = ("to_server", "to_client") if side == "client" else ("to_client", "to_server")
         self.out = Stream(conn, mine)
@@ -61,7 +61,7 @@ class Peer:
                 raise NotInTime(f"{self}: cannot send beyond {self.sent} bytes") from None
 
     def send_some(self, limit=PIECE, flags=0):
-        """Sends without waiting; returns the count, 0 when there is no room."""
+        """Sends without waiting; returns the number of bytes sent, 0 if there is no room."""
         patience = self.sock.gettimeout()
         try:
             self.sock.setblocking(False)
@@ -79,7 +79,7 @@ class Peer:
         self.sent += 1
 
     def fill(self, urgent_each=0, quiet=0.15):
-        """Sends until nobody takes more: no room for `quiet` seconds."""
+        """Sends until there has been no room for `quiet` seconds."""
         end = time.monotonic() + PATIENCE
         mark = urgent_each
         while time.monotonic() < end:
@@ -93,7 +93,7 @@ class Peer:
         raise NotInTime(f"{self}: the other side took {self.sent} bytes and does not block")
 
     def unacknowledged(self):
-        """Bytes that the other kernel has not confirmed (TCP), or that nobody has read (Unix)."""
+        """Bytes that the other kernel has not acknowledged (TCP), or that have not been read (Unix)."""
         word = fcntl.ioctl(self.sock, termios.TIOCOUTQ, struct.pack("i", 0))
         return struct.unpack("i", word)[0]
 
@@ -103,7 +103,7 @@ class Peer:
                        lambda: f"{self}: {self.unacknowledged()} bytes are not acknowledged")
 
     def acknowledged(self):
-        """How many of the bytes that were sent the other kernel has confirmed, once that number stands still:
+        """Number of sent bytes that the other kernel has acknowledged, once that number no longer changes:
         all of them, unless buffers on the way are smaller than usual."""
         last, since = self.unacknowledged() if self.tcp else 0, time.monotonic()
         while last > 0 and time.monotonic() < since + AT_ONCE:
@@ -117,12 +117,12 @@ class Peer:
         self.sock.shutdown(socket.SHUT_WR)
 
     def reset(self):
-        """Ends with RST. A Unix peer resets by leaving bytes unread: there must be some."""
+        """Ends with RST. A Unix peer resets by closing with unread bytes, so there must be some."""
         if self.tcp:
             linger = struct.pack("ii", 1, 0)
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         else:
-            assert self.poll(select.POLLIN, PATIENCE) & select.POLLIN, f"{self}: nothing unread"
+            assert self.poll(select.POLLIN, PATIENCE) & select.POLLIN, f"{self}: there are no unread bytes"
         self.sock.close()
 
     def close(self):
@@ -137,13 +137,13 @@ class Peer:
         return events[0][1] if events else 0
 
     def recv_some(self, limit=PIECE):
-        """Takes what is there, waiting for the first byte; 0 and `end` set when it has ended."""
+        """Receives what is available, waiting for the first byte; after the end, returns 0 and sets `end`."""
         if self.end == "reset":
             return 0
         try:
             data = self.sock.recv(limit)
         except socket.timeout:
-            raise NotInTime(f"{self}: nothing comes after {self.received} bytes") from None
+            raise NotInTime(f"{self}: nothing arrives after {self.received} bytes") from None
         except OSError as e:
             if e.errno not in _RESETS:
                 raise
@@ -163,18 +163,18 @@ class Peer:
                 raise AssertionError(f"{self}: {self.end} after {self.received} of {goal} bytes")
 
     def receive_to_end(self, piece=PIECE):
-        """Receives all there is; returns how it ended."""
+        """Receives everything; returns how it ended."""
         while self.recv_some(piece):
             pass
         return self.end
 
     def quiet(self, seconds):
-        """True when neither a byte nor an end comes within the window."""
+        """True if neither a byte nor an end arrives within the window."""
         return self.poll(select.POLLIN | select.POLLRDHUP, seconds) == 0
 
 
 class Listener:
-    """Where the servers of a test accept. With `hold` its port is nobody else's until close()."""
+    """Where the servers of a test accept. With `hold`, no other process gets its port until close()."""
 
     def __init__(self, family, folder, backlog=4096, listen=True, where=None, socket_maker=None,
                  hold=False):
@@ -197,12 +197,12 @@ class Listener:
         try:
             sock, _ = self.sock.accept()
         except (socket.timeout, BlockingIOError):
-            raise NotInTime(f"nobody connects to {self.address}") from None
+            raise NotInTime(f"no client connects to {self.address}") from None
         return sock
 
     def accept_peer(self, patience=None, skip_silent=False):
-        """Accepts a connection whose client has introduced itself; `skip_silent` passes over
-        those that end without a byte, such as a question whether we are alive."""
+        """Accepts a connection whose client has introduced itself; `skip_silent` skips
+        connections that end without a byte, such as health checks."""
         while True:
             sock = self.accept(patience)
             sock.settimeout(PATIENCE)
@@ -212,7 +212,7 @@ class Listener:
             sock.close()
 
     def die(self):
-        """From now on connections are refused."""
+        """Refuses connections from now on."""
         self.sock.close()
 
     def close(self):
@@ -226,7 +226,7 @@ def introduce(sock, conn):
 
 
 def read_preamble(sock, may_be_silent=False):
-    """The connection's number; None for one that ended without a byte, where that may be."""
+    """The connection's number; None if it ended without a byte, where that is allowed."""
     data = b""
     while len(data) < PREAMBLE:
         part = sock.recv(PREAMBLE - len(data))
@@ -234,13 +234,13 @@ def read_preamble(sock, may_be_silent=False):
             return None
         assert part, "a connection ended before its client was introduced"
         data += part
-    assert data.startswith(b"conn"), f"foreign bytes where a preamble belongs: {data!r}"
+    assert data.startswith(b"conn"), f"unexpected bytes instead of a preamble: {data!r}"
     return int(data[4:])
 
 
 def connect(where, conn, socket_maker=None, hello=True, receive_buffer=0):
-    """A client, introduced unless `hello` is false. One that is reset so early that connect()
-    itself says so has that end."""
+    """A client, introduced unless `hello` is false. After a reset during connect() or the introduction,
+    its end is "reset"."""
     sock = socket_maker(where) if socket_maker else where.socket()
     sock.settimeout(PATIENCE)
     if receive_buffer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process as /proc shows it."""
+"""A process as shown by /proc."""
 
 import contextlib
 import os
@@ -8,9 +8,9 @@ TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def descriptors(pid):
-    """What is open: a list of link texts. Without /dev/null, which is the daemon's reserve: of each of these
-    one more is there when a connection of control has gone. Without what the C library reads for a moment to
-    look up a name: its libraries, and files of /etc."""
+    """The open descriptors, as a list of link texts. Excludes /dev/null, the daemon's placeholders: there is
+    one more of them after a connection of control has closed. Also excludes what the C library opens briefly
+    to look up a name: its libraries, and files in /etc."""
     links = []
     folder = f"/proc/{pid}/fd"
     for name in os.listdir(folder):
@@ -24,7 +24,7 @@ def descriptors(pid):
 
 
 def passing_sockets(pid):
-    """Sockets that may go away by themselves: connections of the admin socket, questions to name servers."""
+    """Sockets that may close by themselves: admin connections, queries to name servers."""
     found = set()
     for name, inode_at in (("unix", 6), ("udp", 9), ("udp6", 9), ("netlink", 9)):
         try:
@@ -33,14 +33,14 @@ def passing_sockets(pid):
         except FileNotFoundError:
             continue
         for row in rows:
-            # 0x10000 is __SO_ACCEPTCON: it listens.
+            # 0x10000 is __SO_ACCEPTCON: a listening socket.
             if len(row) > inode_at and not (name == "unix" and int(row[3], 16) & 0x10000):
                 found.add(f"socket:[{row[inode_at]}]")
     return found.intersection(descriptors(pid))
 
 
 def kinds(links):
-    """A count of descriptors by kind, for messages."""
+    """The number of descriptors of each kind, for messages."""
     count = {}
     for link in links:
         kind = link.split(":")[0]
@@ -63,7 +63,7 @@ def state(pid):
 
 
 def rss_anon(pid):
-    """Bytes of private memory."""
+    """Private memory in bytes."""
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
         for line in f:
             if line.startswith("RssAnon:"):
@@ -76,7 +76,7 @@ def threads(pid):
 
 
 def named_threads(pid, name):
-    """Ids of the threads of this name."""
+    """IDs of the threads with this name."""
     found = []
     for tid in threads(pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
@@ -87,13 +87,13 @@ def named_threads(pid, name):
 
 
 def worker_thread(pid, index):
-    """The id of the thread of a worker."""
+    """The ID of a worker's thread."""
     tid, = named_threads(pid, f"worker {index}")
     return tid
 
 
 def is_log_written(pid):
-    """Have the threads that write log files nothing left to do? They sleep then."""
+    """Have the threads that write log files nothing left to do? Then they sleep."""
     for tid in threads(pid):
         try:
             with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii", errors="replace") as f:

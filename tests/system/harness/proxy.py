@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PROXY headers: made for what a client sends, and read from what a server got."""
+"""PROXY headers: built for a client to send, and parsed from what a server received."""
 
 import ipaddress
 import struct
@@ -42,7 +42,7 @@ def v2(family="unspec", addresses=b"", tlvs=b"", command=0x21, checksum=False):
 
 
 class Received:
-    """A header as a server read it: `text` of version 1, or the parts of version 2."""
+    """A header as a server received it: `text` for version 1, or the parts of version 2."""
 
     def __init__(self, sock):
         data = _exactly(sock, 12)
@@ -67,11 +67,11 @@ class Received:
     def _check_sum(self, whole):
         for kind, value in self.tlvs:
             if kind == CRC32C:
-                assert self.tlvs[-1] == (kind, value), "the checksum is the last"
-                assert struct.pack(">I", crc32c(whole[:-4] + bytes(4))) == value, "the checksum fits"
+                assert self.tlvs[-1] == (kind, value), "the checksum is not the last TLV"
+                assert struct.pack(">I", crc32c(whole[:-4] + bytes(4))) == value, "wrong checksum"
 
     def tlv(self, kind):
-        """The value of the one TLV of this kind; None without one."""
+        """The value of the only TLV of this kind; None if there is none."""
         found = [value for k, value in self.tlvs if k == kind]
         assert len(found) <= 1, f"{len(found)} TLVs of type {kind}"
         return found[0] if found else None

@@ -3,8 +3,8 @@
 
     client 10.71.1.2 -- 10.71.1.1 proxy 10.71.2.1 -- 10.71.2.2 server
 
-Packets that belong to sockets of the proxy with foreign addresses are delivered to it: those that an
-nft rule marks with 1, and all that come from the server's side. Needs root.
+Packets for sockets of the proxy that have foreign addresses are delivered to the proxy: those that an
+nft rule marks with 1, and all that arrive from the server's side. Needs root.
 """
 
 from harness.netns import Netns
@@ -31,7 +31,7 @@ class Routed:
             raise
 
     def _link(self, end, net):
-        """A cable between the proxy and one end; the proxy is the end's way to everywhere."""
+        """A cable between the proxy and one end; the proxy is that end's default gateway."""
         self.proxy.run("ip", "link", "add", f"to{net}", "type", "veth", "peer", "name", "eth",
                        "netns", end.name)
         for space, device, last in ((self.proxy, f"to{net}", 1), (end, "eth", 2)):

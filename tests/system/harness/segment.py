@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A TCP segment out of thin air: what a peer will say later arrives before its turn, with an urgent mark.
+"""A forged TCP segment: bytes that a peer will send later arrive early, with an urgent mark.
 
-Needs CAP_NET_RAW to send it, and CAP_NET_ADMIN to ask a socket for its sequence numbers. IPv4 alone.
+Needs CAP_NET_RAW to send it, and CAP_NET_ADMIN to read a socket's sequence numbers. IPv4 only.
 """
 
 import errno
@@ -29,7 +29,7 @@ def missing():
 
 
 def _numbers(sock):
-    """The next byte that it sends, and the next one that it expects."""
+    """The sequence numbers of the next byte that it sends and of the next one that it expects."""
     sock.setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, _REPAIR_ON)
     try:
         found = []
@@ -49,8 +49,8 @@ def _checksum(data):
 
 
 def send_urgent(raw, peer, skip, count, urgent):
-    """Sends `count` bytes of the peer's stream, `skip` bytes before their turn, with an urgent pointer to
-    the byte `urgent` among them. The peer's own kernel knows nothing of it. `count` is even."""
+    """Sends `count` bytes of the peer's stream, `skip` bytes ahead, with an urgent pointer to the byte
+    `urgent` among them. The peer's own kernel knows nothing about it. `count` is even."""
     (here, port), (there, to) = peer.sock.getsockname(), peer.sock.getpeername()
     seq, ack = _numbers(peer.sock)
     data = peer.out.read(peer.sent + skip, count)
@@ -67,5 +67,5 @@ def send_urgent(raw, peer, skip, count, urgent):
 
 
 def sender():
-    """The raw socket for it."""
+    """The raw socket that sends it."""
     return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A server that is checked: a thread that takes one connection after the other and keeps to a script."""
+"""A server under health checks: a thread that serves one connection after another, following a script."""
 
 import socket
 import threading
@@ -9,10 +9,10 @@ from harness.timing import PATIENCE
 
 
 class Service:
-    """`talk(sock)` serves one connection; how each of them ended is kept: "fin", "reset", "late".
+    """`talk(sock)` serves one connection; the end of each is recorded: "fin", "reset", "late".
 
-    With a `farewell` it has the last word: a connection that was reset meanwhile does not take it.
-    It dies at once, with its port refused from then on, and comes back at the same port, which it holds.
+    With a `farewell`, it sends these bytes last, which fails on a connection that has been reset.
+    It can die at once, after which its reserved port refuses connections, and come back on the same port.
     """
 
     def __init__(self, talk=None, farewell=b""):
@@ -65,7 +65,7 @@ class Service:
             return "failed"
 
     def die(self):
-        """Ends to listen; connections under way end by themselves."""
+        """Stops listening; open connections end by themselves."""
         self.sock.shutdown(socket.SHUT_RDWR)
         self.thread.join(PATIENCE)
         self.sock.close()
@@ -79,7 +79,7 @@ class Service:
 
 
 def echo(sock):
-    """Gives back what comes, until the other side has ended."""
+    """Echoes what arrives until the other side has ended."""
     while True:
         data = sock.recv(65536)
         if not data:
@@ -88,7 +88,7 @@ def echo(sock):
 
 
 def http(answer, requests=None):
-    """Answers one request; `answer` is bytes, or pieces of them, or makes them."""
+    """Answers one request; `answer` is bytes, a list of pieces, or a function that returns either."""
     def talk(sock):
         request = b""
         while not request.endswith(b"\r\n\r\n"):

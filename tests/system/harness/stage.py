@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A stage: one system under test with its servers, used by many tests with the same parameters.
 
-Opens connections one at a time, so that which client belongs to which server is never in doubt;
-remembers the peers of the running test and closes what it left open.
+Opens connections one at a time, so that it is always clear which server side belongs to which client.
+Keeps track of the running test's peers and closes those that it leaves open.
 """
 
 import itertools
@@ -41,7 +41,7 @@ class Stage:
         return [(cf, sf) for cf in client_families for sf in server_families if self.has(cf, sf)]
 
     def connect(self, client_family, server_family, **kw):
-        """A client alone; the caller accepts."""
+        """Only the client; the caller accepts."""
         client = peer.connect(self.sut.fronts[client_family, server_family], next_conn(), **kw)
         self.peers.append(client)
         return client
@@ -56,11 +56,11 @@ class Stage:
         client = self.connect(client_family, server_family, **kw)
         server = self.accept(server_family)
         assert server.conn == client.conn, \
-            f"connection {client.conn} expected at the server, {server.conn} came"
+            f"the server expected connection {client.conn} and got {server.conn}"
         if self.sut.name == "direct":
             for end in (client, server):
-                # The contract delivers urgent bytes in band, and all that the proxy's own
-                # buffers would hold must have room in the peer's.
+                # The contract delivers urgent bytes in band; without a proxy, the receiving socket
+                # must be told to.
                 end.sock.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
         return client, server
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The seed of a test that draws what it does. WEIR_TEST_SEED repeats one."""
+"""The seed of a randomised test. WEIR_TEST_SEED repeats one."""
 
 import os
 import random
 
 
 def draw():
-    """A source of random numbers; its seed is printed, and shown when the test fails."""
+    """A random number generator; its seed is printed, which pytest shows when the test fails."""
     seed = int(os.environ.get("WEIR_TEST_SEED") or random.SystemRandom().getrandbits(32))
     print(f"seed: WEIR_TEST_SEED={seed}")
     return random.Random(seed)
@@ -20,7 +20,7 @@ def slices(rng, data, most):
 
 
 def mutated(rng, data):
-    """`data` with one to four faults: bytes that are other, missing, doubled, or too many."""
+    """`data` with one to four faults: bytes that are changed, missing, doubled or added."""
     data = bytearray(data)
     for _ in range(rng.randrange(1, 5)):
         at = rng.randrange(len(data) + 1)
@@ -41,7 +41,7 @@ def mutated(rng, data):
 
 
 def blow(rng, make, count, at_once):
-    """`count` clients, `at_once` at a time: steps of one and then another as drawn, then each ends."""
+    """`count` clients, `at_once` at a time; their steps are interleaved at random."""
     for _ in range(0, count, at_once):
         clients = [make() for _ in range(at_once)]
         going = list(clients)

@@ -2,8 +2,8 @@
 """Keyed streams: each byte is a function of connection, direction and offset.
 
 A stream is one shake-128 period of a prime length, so that no pipe, page or buffer size divides
-it; each further period is the same under another XOR. A checker that meets a wrong byte says what
-happened to it: lost, doubled, out of order, or from another connection, and which.
+it; each further period is the same, combined with another XOR key. A checker that finds a wrong byte reports
+what happened: loss, duplication, reordering, or a leak from another connection, and from which one.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ _known = weakref.WeakSet()
 
 
 class StreamError(AssertionError):
-    """Bytes that are not those which were sent."""
+    """The bytes received differ from those that were sent."""
 
 
 class Stream:
-    """The bytes of one direction of one connection, for ever."""
+    """The endless bytes of one direction of one connection."""
 
     def __init__(self, conn, direction):
         self.conn = conn
@@ -55,7 +55,7 @@ class Stream:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def find(self, sample, upto):
-        """The first offset below `upto` at which `sample` stands, or -1."""
+        """The first offset below `upto` at which `sample` occurs, or -1."""
         period = self._period(min(upto, PERIOD))
         for turn in range((upto + PERIOD - 1) // PERIOD):
             mask = _MASKS[turn * 167 % 256]
@@ -66,7 +66,7 @@ class Stream:
 
 
 class Checker:
-    """Compares what arrives with what was sent."""
+    """Compares the bytes that arrive with those that were sent."""
 
     def __init__(self, stream):
         self.stream = stream

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The system under test behind a stage: weir, or what the tests are calibrated against.
+"""The system under test of a stage: weir, or what the tests are calibrated against.
 
 WEIR_SUT=weir (default), haproxy (a stand-in, `mode tcp`), or direct: no proxy at all, where
-every contract case must pass for TCP, because that is what the contract promises to look like.
+every contract case must pass for TCP, because the contract promises to look like a direct connection.
 """
 
 import os
@@ -23,7 +23,7 @@ timeout-half-closed = 20s
 
 
 def make(folder, routes, splice, threads):
-    """A started system that serves `routes`: {(client family, server family): server address}."""
+    """Starts a system that serves `routes`: {(client family, server family): server address}."""
     return {"weir": Weir, "haproxy": Haproxy, "direct": Direct}[NAME](
         folder, routes, splice, threads)
 
@@ -79,7 +79,7 @@ class Weir(Daemon):
 
 
 class Haproxy:
-    """HAProxy in TCP mode; the kernel's choice of ports is passed to it as bound descriptors."""
+    """HAProxy in TCP mode; it gets its ports, which the kernel chooses, as bound descriptors."""
 
     name = "haproxy"
 
@@ -132,7 +132,7 @@ class Haproxy:
         return Daemon.cpu_over(self, seconds)
 
     def check(self):
-        """HAProxy keeps its pipes: sockets only."""
+        """Sockets only, because HAProxy keeps its pipes."""
         def sockets():
             return process.kinds(process.descriptors(self.pid)).get("socket", 0)
         self.sockets = getattr(self, "sockets", sockets())

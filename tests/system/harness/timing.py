@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Patience: every wait of every test is a wait for a condition, with one shared timeout.
+"""Timeouts: every wait of every test is a wait for a condition, with one shared timeout.
 
-WEIR_TEST_TIMEOUT_SCALE stretches it, for sanitizer builds and for busy machines.
+WEIR_TEST_TIMEOUT_SCALE multiplies it, for sanitizer builds and busy machines.
 """
 
 import os
@@ -9,16 +9,16 @@ import time
 
 SCALE = float(os.environ.get("WEIR_TEST_TIMEOUT_SCALE", "1"))
 PATIENCE = 8.0 * SCALE
-# "At once", as a peer can tell it on a busy machine.
+# "At once", as far as a peer can tell on a busy machine.
 AT_ONCE = 1.0 * SCALE
 
 
 class NotInTime(AssertionError):
-    """A condition that did not come."""
+    """A condition that did not become true in time."""
 
 
 def wait_until(condition, what, patience=None):
-    """Returns the first true value of condition(); `what` is words, or makes them at the end."""
+    """The first true value of condition(); `what` is a description, or a function that returns one."""
     patience = PATIENCE if patience is None else patience
     end = time.monotonic() + patience
     pause = 0.0005
@@ -34,7 +34,7 @@ def wait_until(condition, what, patience=None):
 
 
 def stays(condition, seconds):
-    """True when condition() holds for the whole window: a window of measurement, not a wait."""
+    """True if condition() holds during the whole window, which is a measurement, not a wait."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if not condition():

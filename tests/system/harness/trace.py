@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""System calls of a running daemon, by strace."""
+"""Counts system calls of a running daemon, with strace."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def missing():
 
 
 def wait_attached(pid, tracer, follow=True):
-    """Waits until every thread of `pid` is traced; with `follow` off, the thread `pid`."""
+    """Waits until every thread of `pid` is traced, or, without `follow`, only the thread `pid`."""
     def attached():
         for task in os.listdir(f"/proc/{pid}/task") if follow else [str(pid)]:
             with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
@@ -48,7 +48,7 @@ class Trace:
         self.begin = time.time()
 
     def stop(self):
-        """{name: count} of the calls since the start."""
+        """The calls since the start, as {name: count}."""
         end = time.time()
         self.child.send_signal(signal.SIGINT)
         self.child.wait()
