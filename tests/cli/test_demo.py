@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`weir demo`: it is well when all is well, it fails when something is broken, and nothing is left behind.
+"""`weir demo`: it succeeds when everything works, fails when something is broken, and leaves nothing behind.
 
 Runs the binary named by WEIR_BIN (build/src/weir). The demo chooses its ports itself, on loopback.
 """

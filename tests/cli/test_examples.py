@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files that people start from: each is valid, says what it is for, and can be tried.
+"""The example files: each is valid, states its purpose, and says how to try it.
 
 Runs the binary named by WEIR_BIN (build/src/weir). Binds no port.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Files as HAProxy and nginx users write them by habit: every line gets its own useful message.
 
-habits/FILE.txt is what `weir check --json habits/FILE` must say, one line a message. Write it anew
-with `WEIR_WRITE=1 pytest tests/cli/test_habits.py`, and read the difference.
+habits/FILE.txt is what `weir check --json habits/FILE` must print, one line per message. Rewrite it
+with `WEIR_WRITE=1 pytest tests/cli/test_habits.py`, and review the difference.
 """
 
 import json

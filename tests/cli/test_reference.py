@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The documents and the options table say the same."""
+"""The documents agree with the options table."""
 
 import glob
 import os

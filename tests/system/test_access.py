@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a client that must not come in reaches a server, or one that may is sent away."""
+"""Danger: a denied client reaches a server, or a permitted client is refused."""
 
 import os
 import socket

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: more connections a second than allowed, fewer, a client that is lost, or a worker that spins
+"""Danger: more connections per second than allowed, or fewer; a client that is lost; or a worker that spins
 while it may not accept."""
 
 import threading

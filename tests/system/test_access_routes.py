@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a client reaches the servers that are meant for others."""
+"""Danger: a client reaches servers that are meant for others."""
 
 import socket
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a server that shall rest still gets clients, a command that was refused looks done, a column is
-not where the tools of HAProxy look for it, two machines choose differently and nobody sees it."""
+"""Danger: a server taken out of service still gets clients, a refused command looks successful, a column is
+not where HAProxy's tools expect it, or two machines choose differently and nothing shows it."""
 
 import csv
 import json

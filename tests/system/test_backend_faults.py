@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a server that refuses, is silent or dies becomes an error of a client that another
-server could have served; or a client waits for ever; or the reason is nowhere to be read."""
+"""Danger: a server that refuses, is silent or dies causes an error for a client that another server
+could have served; or a client waits for ever; or the reason is not logged."""
 
 import select
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a client comes to a server that its algorithm would not have chosen."""
+"""Danger: a client reaches a server that the algorithm would not have chosen."""
 
 import random
 import select

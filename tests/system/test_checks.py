@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a dead server gets clients, a live one gets none, or a check harms the server that it asks."""
+"""Danger: a dead server gets clients, a live one gets none, or a health check harms its server."""
 
 import contextlib
 import csv

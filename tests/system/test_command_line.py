@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: what an operator reads of a running weir is wrong or hangs, a signal goes to the wrong
-process, a terminal is left broken, an exit code lies."""
+"""Danger: what an operator reads about a running weir is wrong or hangs, a signal goes to the wrong
+process, a terminal is left in a broken state, or an exit code is wrong."""
 
 import contextlib
 import csv

@@ -2,10 +2,10 @@
 """Danger: what one side does reaches the other as something else: a reset as a clean end, an end
 too early, bytes cut off by a reset, a stream that stalls at an urgent byte.
 
-One test is one row of the contract by one splice mode; it plays the row on every pair of families
-in both directions at once. `frozen`: the daemon is stopped by SIGSTOP while the peer acts, so that
-all of it arrives in one event. `acting` does it, `other` must see it. A failure names each pair;
-to play one pair alone: WEIR_PAIR="tcp4>path to_server".
+Each test is one row of the contract in one splice mode; it runs the row on every pair of families,
+in both directions, at the same time. `frozen`: the daemon is stopped by SIGSTOP while the peer acts, so
+that everything arrives in one event. `acting` acts, and `other` must see it. A failure names each pair;
+to run one pair alone: WEIR_PAIR="tcp4>path to_server".
 """
 
 import os

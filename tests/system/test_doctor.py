@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a limit of the machine that bites later, and nobody was told; a doctor who cries wolf."""
+"""Danger: a limit of the machine takes effect later without a warning; or `doctor` warns without cause."""
 
 import json
 import os

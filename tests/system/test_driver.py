@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a driver that was asked for is silently another one, a machine without rings cannot be started
-on, and nobody learns what to change."""
+"""Danger: another driver silently replaces the configured one, or weir cannot start on a machine without
+io_uring and does not say what to change."""
 
 import importlib.util
 import itertools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a server dies under load, and clients that were not on it notice; or new ones are sent to it and
-see an error although others serve."""
+"""Danger: a server dies under load, and clients of other servers notice; or new clients are sent to it and
+get an error although other servers are up."""
 
 import threading
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: out of descriptors the daemon spins, floods the log, dies, or forgets who waits."""
+"""Danger: out of descriptors, the daemon spins, floods the log, dies, or forgets waiting clients."""
 
 import os
 import resource

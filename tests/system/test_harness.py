@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a checker that sees nothing. These need no daemon: the streams and the peers alone."""
+"""Danger: a checker that detects nothing. These tests need no daemon, only streams and peers."""
 
 import pytest
 

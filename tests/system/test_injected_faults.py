@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a system call that fails once in a year. strace makes it fail now: rows RE-02, RE-04,
-RE-06, RE-11, RE-14 and DI-08 of the fault matrix."""
+"""Danger: a system call that fails once a year. strace makes it fail now."""
 
 import contextlib
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: an address that somebody else has is shared or stolen, a stale socket bars the start, a
-path stays behind, or an option of the bind line is ignored."""
+"""Danger: an address in use by another process is shared or stolen, a stale socket prevents the start,
+a path is left behind, or an option of the bind line is ignored."""
 
 import os
 import socket

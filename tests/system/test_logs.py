@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a log that lies, stalls or grows: lines lost or doubled at rotation, a stranger's bytes that
-make a line of their own, JSON that is none, a syslog that is away and takes the daemon with it."""
+"""Danger: a log that is wrong, stalls or grows: lines lost or duplicated at rotation, a stranger's bytes that
+forge a line, invalid JSON, or a missing syslog that takes the daemon down with it."""
 
 import collections
 import json

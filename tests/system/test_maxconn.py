@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: more sessions than allowed, fewer than allowed, or a waiting client that nobody wakes."""
+"""Danger: more sessions than allowed, fewer than allowed, or a waiting client that is never woken."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: with no server to be had a client waits for ever, or is told something else than was configured."""
+"""Danger: when no server is usable, a client waits for ever, or gets something else than configured."""
 
 import time
 

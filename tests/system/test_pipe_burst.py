@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: what a burst made stays for ever; or is thrown away just before the next burst."""
+"""Danger: the pipes of a burst are kept for ever, or are closed just before the next burst."""
 
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: without pipes, or with pipes too small to be of use, a flow waits, fails or crawls."""
+"""Danger: without pipes, or with pipes too small to be useful, a flow waits, fails or crawls."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: of a few long flows one worker gets more than its share while another idles."""
+"""Danger: one worker gets most of a few long flows while another is idle."""
 
 import re
 import threading

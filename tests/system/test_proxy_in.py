@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a PROXY header that is believed though it must not be, is lost with bytes behind it, or is
-waited for without an end."""
+"""Danger: a PROXY header is believed when it must not be, is lost together with the bytes that follow it,
+or is awaited for ever."""
 
 import contextlib
 import socket

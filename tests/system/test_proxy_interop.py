@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: our PROXY headers suit our own tests and nobody else. HAProxy and nginx are asked."""
+"""Danger: weir's PROXY headers satisfy only its own tests. HAProxy and nginx must accept them too."""
 
 import os
 import shutil

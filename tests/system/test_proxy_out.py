@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a server that wants a PROXY header gets none, one late, one that lies, or bytes before it."""
+"""Danger: a server that needs a PROXY header gets none, a late or a wrong one, or bytes before it."""
 
 import json
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a server gets more connections than its maxconn, a client is overtaken, or waits for a place that
-nobody gives it although one is free."""
+"""Danger: a server gets more connections than its maxconn, or a client is overtaken, or waits although a
+place is free."""
 
 import random
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Danger: the log names the wrong side or the wrong cause. The other rows of close_reasons.tbl.h are
-met where their causes are tested: timeouts, stops, refusals, shortages."""
+covered where their causes are tested: timeouts, stops, refusals, shortages."""
 
 import pytest
 

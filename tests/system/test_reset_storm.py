@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a pipe or buffer that still holds bytes of a dead connection is given to the next one."""
+"""Danger: a pipe or buffer that still holds bytes of a dead connection is given to another connection."""
 
 import pytest
 

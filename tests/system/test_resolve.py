@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a name that does not resolve, or a resolver that does not answer, delays the start, the
+"""Danger: a name that does not resolve, or a name server that does not respond, delays the start, the
 other servers or the stop."""
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: what still waits in the ring of a worker is lost, leaks, holds the end up, or is taken for the next
-connection's. For whichever driver the run is; those of io_uring have the numbers."""
+"""Danger: what is pending in a worker's ring is lost, leaks, delays the end, or is taken for part of the next
+connection. The tests run on either driver; some compare counters that only io_uring has."""
 
 import random
 import resource

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a server gets more than its share, or sees an address that it does not trust."""
+"""Danger: a server gets more than its share, or sees a source address that it does not accept."""
 
 import socket
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a peer that does not read fills the memory, burns the CPU, or loses what it reads late."""
+"""Danger: a peer that does not read fills memory, burns CPU, or loses bytes that it reads late."""
 
 import pytest
 

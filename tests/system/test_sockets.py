@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a socket option that was asked for is on no socket, on the wrong side, or found impossible by
-the first client."""
+"""Danger: a configured socket option is set on no socket or on the wrong side, or turns out to be
+impossible only when the first client connects."""
 
 import os
 import re

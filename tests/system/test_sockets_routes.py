@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: marks and classes that no packet carries, a source address that is not the client's, a foreign
-destination that is refused; and ports that run out and take a server with them."""
+"""Danger: packets without their mark or class, a source address that is not the client's, a foreign
+destination that is refused; and ports that run out, so that a server counts as down."""
 
 import re
 

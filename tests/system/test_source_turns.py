@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: who has one connection after the other is refused, for a last one whose end is still unread."""
+"""Danger: a client with one connection at a time is refused, as the end of the previous one is unread."""
 
 import socket
 import struct

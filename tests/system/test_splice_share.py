@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: bulk is copied, or small messages pay for pipes, and nobody notices but the bill."""
+"""Danger: bulk data is copied, or small messages pay for pipes, and only the CPU usage shows it."""
 
 import pytest
 

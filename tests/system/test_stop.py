@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a stop that cuts streams, never ends, or loses those who waited; a signal that kills."""
+"""Danger: a stop that cuts streams, never ends, or loses waiting clients; a signal that kills."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a byte is lost, doubled, swapped or given to the wrong connection, on any pair of
+"""Danger: a byte is lost, duplicated, reordered or delivered to the wrong connection, on any pair of
 families, by splice or by copy, on one worker or several; or one direction ends the other."""
 
 import time

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a service manager that is told nothing, or what is not so; a passed socket that is not used,
-or used for what it is not."""
+"""Danger: the service manager is told nothing, or something wrong; a passed socket is not used, or is used
+for the wrong purpose."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a connection that is dead lives for ever, one that is alive is cut, or nobody can tell
-from the log which timeout it was."""
+"""Danger: a dead connection is kept for ever, a live one is cut, or the log does not say which timeout
+it was."""
 
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: bytes that a peer never acknowledged, and nobody who looks at the log can know."""
+"""Danger: bytes that a peer never acknowledged, and no sign of them in the log."""
 
 import json
 

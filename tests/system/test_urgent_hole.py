@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Danger: an urgent mark behind a hole in the stream, where poll(2) says that there is something and recv(2)
-says that there is nothing, keeps a worker busy, holds its buffers or occupies threads of the kernel.
+"""Danger: an urgent mark behind a hole in the stream, where poll(2) reports something and recv(2) finds
+nothing, keeps a worker busy, holds its buffers or occupies kernel threads.
 
-Such a segment is sent from outside of the peer's kernel. Its bytes are those that the peer will say there, so
-the stream stays the keyed one: when the hole is filled they have come already."""
+Such a segment bypasses the peer's kernel. It carries the bytes that the peer will send at that place, so the
+stream stays the keyed one: when the hole is filled, these bytes have already arrived."""
 
 import resource
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a local user without rights commands the daemon over its admin socket."""
+"""Danger: a local user without permission controls the daemon through its admin socket."""
 
 import os
 import re

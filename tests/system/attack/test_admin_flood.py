@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: who asks `show sess` again and again, and does not read, takes memory or stops a worker."""
+"""Danger: a client that sends `show sess` in a loop and does not read uses up memory or stops a worker."""
 
 import fcntl
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: clients that are slow on purpose keep an operator away from the admin socket."""
+"""Danger: deliberately slow clients keep an operator away from the admin socket."""
 
 import os
 import re

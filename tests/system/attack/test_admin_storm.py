@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: among hundreds of hostile clients of the admin socket, with junk, endless lines, half commands and
-hang-ups, there is one that ends the daemon, or keeps others from being answered."""
+"""Danger: one of hundreds of hostile clients on the admin socket, with junk, endless lines, partial commands
+and hang-ups, ends the daemon or blocks the responses to others."""
 
 import contextlib
 import socket

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: the daemon ends by a mistake of its own, and leaves nothing to find the mistake by: in the
-background its stderr is /dev/null."""
+"""Danger: the daemon ends because of its own bug and leaves nothing to find the bug by: in the background,
+its stderr is /dev/null."""
 
 import ctypes
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: among thousands of broken and cut PROXY headers there is one that ends the daemon, keeps a
-session for ever, or touches the bytes of somebody else."""
+"""Danger: one of thousands of malformed and truncated PROXY headers ends the daemon, keeps a session open
+for ever, or affects the bytes of another client."""
 
 import contextlib
 import socket

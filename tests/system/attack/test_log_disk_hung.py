@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a log file whose disk does not answer stops control: no answers, no health checks, no sign of
-life, and at last the service manager's SIGKILL."""
+"""Danger: a log file whose disk does not respond stops control: no responses, no health checks, no watchdog
+notifications, and finally SIGKILL from the service manager."""
 
 import json
 import os

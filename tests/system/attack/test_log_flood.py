@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a stranger fills the log with a line for each of its connections, or hides behind them what the
-operator asked for."""
+"""Danger: a stranger fills the log with one line per connection, or hides among them the lines that the
+operator needs."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: out of memory the daemon aborts, or forgets the sessions that it has."""
+"""Danger: when memory runs out, the daemon aborts or loses its open sessions."""
 
 import contextlib
 import os

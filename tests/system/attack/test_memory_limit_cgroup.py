@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: slow readers fill the memory of the service's control group, and the kernel kills the daemon."""
+"""Danger: slow readers exhaust the memory of the service's control group, and the kernel kills the daemon."""
 
 import socket
 

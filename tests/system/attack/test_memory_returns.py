@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: the memory of a burst of connections stays with the daemon for ever."""
+"""Danger: the daemon keeps the memory that a burst of connections needed."""
 
 import socket
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a name server that gives another address each time it is asked cuts connections, floods the log or
+"""Danger: a name server that returns another address for each query cuts connections, floods the log, or
 makes the daemon grow."""
 
 import os

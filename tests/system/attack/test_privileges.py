@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: a daemon keeps rights that nobody meant it to have: groups, root, set-uid programs."""
+"""Danger: the daemon keeps privileges that it should have dropped: groups, root, set-uid programs."""
 
 import os
 import pwd

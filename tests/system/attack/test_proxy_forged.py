@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Danger: what a stranger writes into a PROXY header is believed: a TLV reaches the server as if a load
-balancer had sent it, a unique id is taken for ours, and nobody is told that all of it may be forged."""
+"""Danger: the daemon believes what a stranger writes into a PROXY header: a TLV reaches the server as if a
+load balancer had sent it, a unique ID is taken for weir's own, and no warning says that all of it may be
+forged."""
 
 import socket
 

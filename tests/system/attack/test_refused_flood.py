@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: those who are kept out use up what is counted before a client is judged (rate-limit, maxconn, the
-backlog), and those who may come in wait behind them without an end."""
+"""Danger: refused clients use up what is counted before a client is judged (rate-limit, maxconn, the
+backlog), and permitted clients wait behind them for ever."""
 
 import socket
 import threading

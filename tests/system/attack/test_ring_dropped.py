@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: short of memory, the kernel drops completions of a worker's io_uring, and the daemon ends with
-it, or goes on without knowing what was in them."""
+"""Danger: when memory is short, the kernel drops completions of a worker's io_uring, and the daemon ends, or
+continues without knowing what was in them."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: where a dead server's port is one of the kernel's own choice, a connect meets itself: a client gets
-its own bytes back, and a check finds the dead server alive."""
+"""Danger: if a dead server's port is in the kernel's ephemeral range, a connect reaches its own socket: a
+client gets its own bytes back, and a health check finds the dead server up."""
 
 import subprocess
 import time

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Danger: clients that owe a PROXY header and say nothing are counted for no source, so that one machine
-takes every place of maxconn; or a balancer is taken for one of them."""
+"""Danger: clients that must send a PROXY header and send nothing count towards no source, so that one machine
+takes every place of maxconn; or a load balancer is mistaken for such a client."""
 
 import socket
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: whoever owns the folder of a socket or of a log makes root change a file somewhere else."""
+"""Danger: the owner of the directory of a socket or log makes root change a file elsewhere."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Danger: two daemons take one Unix socket, or the one that ends takes away what its successor made."""
+"""Danger: two daemons take the same Unix socket, or a daemon that ends removes its successor's socket."""
 
 import os
 import re
