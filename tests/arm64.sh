@@ -5,10 +5,10 @@
 #
 #   sh tests/arm64.sh
 #
-# Needs root and debootstrap; says why when it cannot be run. The cross compiler and Debian's arm64
-# packages go into a fresh Debian 13; see in_fresh_debian in tests/service/debian.sh. Programs that fail
-# under qemu-user for a known reason are in the table below. They count as skipped; one that always fails
-# and passes after all is a failure, so that the table stays true.
+# Needs root and debootstrap; prints the reason if it cannot run. The cross compiler and Debian's arm64
+# packages go into a fresh Debian 13; see in_fresh_debian in tests/service/debian.sh. Programs that fail under
+# qemu-user for a known reason are in the table below. They count as skipped. If a program that should always
+# fail passes, that is a failure, so that the table stays correct.
 # The last line is `N passed, N failed, N skipped`: the build, and test programs.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
@@ -26,7 +26,7 @@ io_sock always qemu-user does not pass on SO_MARK, SO_MAX_PACING_RATE, TCP_CONGE
 TABLE
 }
 
-# What a program that left itself out said.
+# The reason that a skipped program printed.
 why_skipped() {
     "$PYTHON" - "$trees/arm64.logs/testlog.json" "$1" <<'PY'
 import json, re, sys

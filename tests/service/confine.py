@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""confine.py - becomes a command inside the unit's filter of system calls. A program of its own.
+"""confine.py - executes a command inside the unit's system call filter.
 
     python3 confine.py COMMAND...
 
-The caller has set user, capabilities and no_new_privs; what is left is seccomp, made from the unit as
-systemd makes it: the allow list, RestrictAddressFamilies, MemoryDenyWriteExecute, RestrictNamespaces.
+The caller has set user, capabilities and no_new_privs. This program adds the seccomp filter, built from the
+unit as systemd builds it: the allow list, RestrictAddressFamilies, MemoryDenyWriteExecute,
+RestrictNamespaces.
 """
 
 import errno
@@ -26,7 +27,7 @@ def allow_list(unit):
         try:
             rules.add_rule(seccomp.ALLOW, name)
         except (RuntimeError, OSError):
-            pass  # a call that this kernel's library or this machine does not have
+            pass  # a call that libseccomp or this architecture does not know
     return rules
 
 
@@ -55,9 +56,9 @@ def denials(unit):
 
 def main():
     unit = unit_file.read()
-    filters = [denials(unit), allow_list(unit)]  # the second forbids to load another one
+    filters = [denials(unit), allow_list(unit)]  # the second filter forbids loading another one
     for rules in filters:
-        rules.set_attr(seccomp.Attr.CTL_NNP, 0)  # setpriv has done it
+        rules.set_attr(seccomp.Attr.CTL_NNP, 0)  # setpriv has already set it
         rules.load()
     os.execvp(sys.argv[1], sys.argv[1:])
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# debian.sh - a Debian in a folder, from the mirror and proxy that this machine's apt uses.
+# debian.sh - creates a Debian in a folder, from the mirror and proxy that this machine's apt uses.
 #
 # Sourced by systemd.sh, image.sh, tests/release.sh and tests/arm64.sh after tests/lib.sh. A complete folder
-# is kept for the next run. WEIR_TREES names another place than build/trees.
+# is kept for the next run. WEIR_TREES sets another place than build/trees.
 
 trees=${WEIR_TREES:-$root/build/trees}
 
@@ -14,13 +14,13 @@ cannot_be() {
     exit 0
 }
 
-# The first mirror of Debian itself that apt knows; nothing where there is none, and debootstrap has its own.
+# The first Debian mirror that apt knows; empty if there is none: debootstrap then uses its default.
 mirror() {
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
         grep -E '/debian/?$' | head -n 1
 }
 
-# release_name NUMBER: what the mirror calls Debian 12, 13
+# release_name NUMBER: the mirror's name for Debian 12, 13
 release_name() {
     case $1 in
         12) echo bookworm ;;
@@ -29,7 +29,7 @@ release_name() {
     esac
 }
 
-# The release of this machine: what is built here runs there. 13 where this is not one of the two.
+# The release of this machine, so that a binary built here runs there; 13 if it is neither of the two.
 own_release() {
     (. /etc/os-release && release_name "${VERSION_ID:-}" >/dev/null && echo "$VERSION_ID") || echo 13
 }
@@ -37,18 +37,18 @@ own_release() {
 # bootstrap NAME RELEASE [PACKAGE,...] makes $trees/NAME, or leaves the reason in $trees/NAME.log.
 bootstrap() {
     rm -rf "${trees:?}/$1"
-    # shellcheck disable=SC2046  # no mirror is no word
+    # shellcheck disable=SC2046  # no mirror: no word
     debootstrap --variant=minbase --cache-dir="$trees/debs" ${3:+--include="$3"} "$(release_name "$2")" \
         "$trees/$1" $(mirror) >"$trees/$1.log" 2>&1
 }
 
-# debian_tree NAME RELEASE [PACKAGE,...] makes $trees/NAME unless it is complete; prints what went wrong.
+# debian_tree NAME RELEASE [PACKAGE,...] makes $trees/NAME unless it is complete; prints the error on failure.
 debian_tree() {
     [ "$(cat "$trees/$1.complete" 2>/dev/null)" != "$*" ] || return 0
     mkdir -p "$trees/debs"
     proxy=$(apt-config shell p Acquire::http::Proxy | sed "s/^p='\(.*\)'$/\1/")
     [ -z "$proxy" ] || export http_proxy="$proxy"
-    # Once more when it fails, with what has been fetched already: mirrors have short outages.
+    # Try once more after a failure, with the packages fetched so far: mirrors have short outages.
     if ! bootstrap "$@" && { tail -n 5 "$trees/$1.log"; ! bootstrap "$@"; }; then
         tail -n 5 "$trees/$1.log"
         return 1
@@ -58,10 +58,10 @@ debian_tree() {
     echo "$*" >"$trees/$1.complete"
 }
 
-# in_fresh_debian RELEASE NAME SCRIPT ARGUMENT...: runs a script as root in a fresh Debian, with the checkout
-# as it stands in /weir. Its output goes to $trees/NAME.out, the logs of the build folder to $trees/NAME.logs.
-# Returns its exit code. What it installs or builds goes to an overlay that is removed; downloaded packages
-# are kept. Namespaces of its own see to it that nothing stays mounted and no process stays behind; network
+# in_fresh_debian RELEASE NAME SCRIPT ARGUMENT...: runs a script as root in a fresh Debian, with the checkout,
+# including uncommitted changes, in /weir. Its output goes to $trees/NAME.out, the logs of the build folder to
+# $trees/NAME.logs. Returns its exit code. What it installs or builds goes to an overlay that is removed;
+# downloaded packages are kept. Its own namespaces ensure that no mount and no process is left behind; network
 # and kernel are this machine's.
 in_fresh_debian() (
     release=$1 name=$2

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# image.sh - builds the image of the Dockerfile, runs it, asks for its health, ends it.
+# image.sh - builds the image of the Dockerfile, runs it, runs its health check and stops it.
 #
 #   sh tests/service/image.sh
 #
-# Needs root, buildah and debootstrap; says why when it cannot be run. Uses no registry: its debian:13-slim
-# is a Debian from this machine's mirror and is stored in build/trees like everything else. The image's
-# command and health check run in a chroot as the image's user, in a network namespace of their own.
+# Needs root, buildah and debootstrap; prints the reason if it cannot run. Uses no registry: its
+# debian:13-slim is a Debian from this machine's mirror, stored in build/trees like everything else. The
+# image's command and health check run in a chroot as the image's user, in a network namespace of their own.
 # The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
@@ -43,11 +43,11 @@ end() {
     exit
 }
 
-# Every change of the source leaves a layer behind, and a layer is a whole copy here: begin anew in time.
+# Every change to the source leaves a layer, which is a full copy here: start over before there are many.
 room=$(du -sm "$trees/storage" 2>/dev/null | cut -f 1)
 [ "${room:-0}" -lt 6000 ] || rm -rf "${trees:?}/storage" "$trees/storage-run"
 
-# The base comes once, with what the build stage installs in a layer that is kept.
+# The base image is created once; a kept layer has what the build stage installs.
 base=localhost/debian:13-slim
 start=$(date +%s)
 debian_tree debian13 13 || cannot_be "Debian 13 could not be fetched"
@@ -84,7 +84,7 @@ daemon=
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 
-# about KEY: a value of the image's configuration; a list one word a line
+# about KEY: a value of the image's configuration; for a list, one word per line
 about() {
     printf '%s' "$about" | "$PYTHON" -c '
 import json, sys

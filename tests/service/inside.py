@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """inside.py - a server and a client for inside.sh, which runs in the container.
 
-    python3 inside.py serve PORT    answers each connection with what it sent, for ever
-    python3 inside.py ask PORT      exit 0 when a megabyte comes back as it was, within 20 s
+    python3 inside.py serve PORT    echoes each connection, for ever
+    python3 inside.py ask PORT      exit 0 if a megabyte comes back unchanged within 20 s
 """
 
 import os

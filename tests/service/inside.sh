@@ -13,7 +13,7 @@ property() {
     systemctl show -p "$1" --value "$unit"
 }
 
-# until_is PROPERTY VALUE waits 20 s for it
+# until_is PROPERTY VALUE waits for that value, up to 20 s
 until_is() {
     for _ in $(seq 200); do
         [ "$(property "$1")" != "$2" ] || return 0
@@ -53,7 +53,7 @@ has_folders() {
         "weir 755 weir 750 weir 750 " ] && [ -S /run/weir/admin.sock ]
 }
 
-# The daemon feeds the watchdog, so the time of its last word moves; the drop-in has made it short.
+# The daemon notifies the watchdog, so the time of its last notification changes; the drop-in sets 2 s.
 feeds_watchdog() {
     first=$(property WatchdogTimestampMonotonic)
     for _ in $(seq 100); do
@@ -69,8 +69,8 @@ is_killed_and_comes_back() {
     until_is NRestarts 1 && until_is ActiveState active && [ "$(property MainPID)" != "$old" ]
 }
 
-# systemd forgets the properties of a unit that has ended well, so the journal is asked: it would name an
-# exit code other than 0 before its last word.
+# systemd forgets the properties of a unit that has ended cleanly, so this reads the journal, which would
+# contain any exit code other than 0 before its final line.
 stopped_well() {
     [ "$(property ActiveState)" = inactive ] && [ "$(property Result)" = success ] &&
         journal | tail -n 5 >/run/last && grep -q '^stopped: ' /run/last &&

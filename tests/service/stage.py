@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""stage.py - the daemon in the unit's sandbox, in namespaces of its own. A program for test_sandbox.py.
+"""stage.py - runs the daemon in the unit's sandbox, in its own namespaces; for test_sandbox.py.
 
     unshare -m -n -i --propagation private python3 stage.py BINARY
 
-Makes the mounts that the unit asks for, starts servers outside of the sandbox and weir inside, sends
-keyed bytes through both listeners, and prints what it saw as one line of JSON. Root.
+Creates the mounts that the unit requests, starts servers outside the sandbox and weir inside, sends
+keyed bytes through both listeners, and prints its findings as one line of JSON. Needs root.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ import time
 import unit_file
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-UID = 64123  # nobody has it
+UID = 64123  # no user has it
 PATIENCE = float(os.environ.get("WEIR_TEST_WAIT", "20"))
 BYTES = 8 << 20
 CONFIG = """\
@@ -70,7 +70,7 @@ def run(*words):
 
 
 def name_of_this_machine():
-    """A name for the daemon to look up. No name server answers in here: without /etc/hosts there is none."""
+    """A name for the daemon to look up, from /etc/hosts, because no name server answers in here."""
     try:
         with open("/etc/hosts", encoding="utf-8", errors="replace") as f:
             known = any("localhost" in line.split("#")[0].split()[1:] for line in f)
@@ -80,8 +80,8 @@ def name_of_this_machine():
 
 
 def mount_like_the_unit(binary, driver):
-    """ProtectSystem=strict, ProtectHome, PrivateTmp, RuntimeDirectory; the daemon and the tests' own
-    files stay in sight, wherever the checkout is."""
+    """ProtectSystem=strict, ProtectHome, PrivateTmp, RuntimeDirectory; the daemon and the files of the
+    tests stay visible, wherever the checkout is."""
     run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
     os.makedirs("/run/test/service")
     shutil.copy(binary, "/run/test/weir")
@@ -93,7 +93,7 @@ def mount_like_the_unit(binary, driver):
         f.write(CONFIG.format(uid=UID, driver=driver, name=name_of_this_machine()))
     for folder in ("/tmp", "/home", "/root"):
         run("mount", "-t", "tmpfs", "-o", "mode=755", "empty", folder)
-    attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)  # MOUNT_ATTR_RDONLY, of all that is mounted
+    attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)  # MOUNT_ATTR_RDONLY, for all mounts
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(442, -100, b"/", 0x8000, attributes, ctypes.sizeof(attributes)):
         raise OSError(ctypes.get_errno(), "mount_setattr")
@@ -104,7 +104,7 @@ def mount_like_the_unit(binary, driver):
 
 
 def confined(unit, *command):
-    """The command line that becomes `command` as the unit's process."""
+    """The command line that runs `command` as the unit's process."""
     caps = unit["AmbientCapabilities"][-1].lower().removeprefix("cap_")
     assert unit["CapabilityBoundingSet"] == unit["AmbientCapabilities"]
     return ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups", f"--bounding-set=-all,+{caps}",
@@ -113,7 +113,7 @@ def confined(unit, *command):
 
 
 class Echo(threading.Thread):
-    """Takes what comes to the end, then sends it back."""
+    """Receives everything up to the end, then sends it back."""
 
     def __init__(self, listener):
         super().__init__(daemon=True)
@@ -137,7 +137,7 @@ def unix_listener(path):
 
 
 def exchange(sock, key):
-    """True when every byte came back as it was."""
+    """True if every byte came back unchanged."""
     data = random.Random(key).randbytes(BYTES)
     with sock:
         sock.settimeout(PATIENCE)

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# systemd.sh - boots a Debian with weir installed, and looks at the unit at work: real systemd, as PID 1.
+# systemd.sh - boots a Debian with weir installed and tests the unit with a real systemd, as PID 1.
 #
 #   sh tests/service/systemd.sh
 #
-# Needs root, systemd-nspawn and debootstrap; says why when it cannot be run. The container has no
-# network but its own loopback, and what it writes is gone when it is off. inside.sh is what runs in it.
+# Needs root, systemd-nspawn and debootstrap; prints the reason if it cannot run. The container has only
+# its own loopback, and its changes are discarded when it ends. inside.sh runs in it.
 # The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
@@ -54,7 +54,7 @@ Type=oneshot
 ExecStart=/bin/sh /opt/inside.sh
 UNIT
 
-# A cgroup of this machine's own kind; the container's name is that of no other.
+# The cgroup version of this machine; a container name that nothing else uses.
 start=$(date +%s)
 out=$trees/systemd.out
 timeout --foreground --kill-after=10 150 systemd-nspawn --quiet --register=no --keep-unit --boot \
@@ -70,7 +70,7 @@ sed -n '/^== begin$/,/^== end$/p' "$out"
 passed=$(grep -c '^ok  ' "$out")
 failed=$(grep -c '^FAILED  ' "$out")
 if ! grep -q '^== end$' "$out"; then
-    echo "it did not come to its end"
+    echo "it did not finish"
     failed=$((failed + 1))
 fi
 echo "$passed passed, $failed failed"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What `meson install` puts where, and what the binary needs to run.
+"""What `meson install` installs where, and what the binary needs to run.
 
-Uses a release build of its own, build/package, and makes it when it is not there.
+Uses its own release build, build/package, and creates it if it does not exist.
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/package"
-# What libev and libinih are linked with themselves is libm and libc.
+# libev and libinih themselves are linked with libm and libc.
 LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.so.2"}
 TREE = {
     "etc/weir/weir.ini", "usr/bin/weir", "usr/lib/systemd/system/weir.service",
@@ -73,14 +73,14 @@ def test_what_is_installed_to_read_links_to_what_is_installed(build, tmp_path):
     assert len(links) > 15
     dead = [f"{page.relative_to(root)}: {link}" for page, link in links if not (page.parent / link).exists()]
     assert not dead, dead
-    # Nothing is installed that no page leads to.
+    # Nothing is installed that no page links to.
     led = {(page.parent / link).resolve() for page, link in links}
     lost = [p for p in have if "/bench/" in p and (tmp_path / p).resolve() not in led]
     assert not lost, lost
 
 
 def test_the_image_is_built_from_all_that_the_build_needs(tmp_path):
-    """The build of the Dockerfile sees what .dockerignore leaves, which names what it lets through."""
+    """The Dockerfile's build sees only what .dockerignore admits, by name."""
     lines = [x for x in (ROOT / ".dockerignore").read_text().splitlines() if x and not x.startswith("#")]
     assert lines.pop(0) == "*"
     for line in lines:
@@ -97,7 +97,7 @@ def test_the_image_is_built_from_all_that_the_build_needs(tmp_path):
 
 
 def flags_of(folder, *options, **environment):
-    """Words of the command that compiles main.c, and of the one that links the program."""
+    """The words of the command that compiles main.c, and of the one that links the program."""
     run("meson", "setup", folder, ROOT, "-Dtests=false", "-Dbench=false", *options,
         env={k: v for k, v in os.environ.items() if k not in ("CFLAGS", "CPPFLAGS", "LDFLAGS")} | environment)
     commands = json.loads((folder / "compile_commands.json").read_text())
@@ -119,7 +119,7 @@ def test_a_build_is_hardened(tmp_path):
 
 
 def test_a_distributions_own_flags_stand_alone(tmp_path):
-    """Debian's and Fedora's packages are built so; a warning of two levels would end a build with -Werror."""
+    """Debian and Fedora build packages like this; a warning about two levels would fail with -Werror."""
     compiles, links = flags_of(tmp_path / "plain", "--buildtype=plain", CFLAGS="-O2 -fstack-protector",
                                CPPFLAGS="-D_FORTIFY_SOURCE=3", LDFLAGS="-Wl,-z,relro")
     assert fortify(compiles) == ["-D_FORTIFY_SOURCE=3"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""conf/weir.service: how much it denies, and that weir does all of its work inside.
+"""conf/weir.service: what its sandbox denies, and that weir works inside it.
 
 stage.py plays systemd: the unit's user, capabilities, mounts and system calls, read from the unit itself.
 Needs root, python3-seccomp and systemd-analyze; runs the binary named by WEIR_BIN (build/src/weir).
@@ -25,9 +25,9 @@ EXPOSURE_MAX = 1.5
 
 
 def missing():
-    """Why there can be no sandbox here, or None."""
+    """Why no sandbox can be created here, or None."""
     if os.geteuid() != 0:
-        return "not root: no capabilities to take away"
+        return "not root: there are no capabilities to drop"
     for program in ("systemd-analyze", "setpriv", "unshare", "ip"):
         if not shutil.which(program):
             return f"no {program}"
@@ -39,7 +39,7 @@ def missing():
 
 
 def no_ring():
-    """Why io_uring cannot be had even outside of the sandbox, or None."""
+    """Why io_uring is unusable even outside the sandbox, or None."""
     said = subprocess.run([WEIR, "-vv"], capture_output=True, text=True, check=True).stdout
     line = re.search(r"(?m)^io_uring:  (.*)$", said)[1]
     return None if line == "usable" else line
@@ -98,7 +98,7 @@ def test_the_driver_is_had_inside(saw):
 def test_bytes_arrive_over_port_80_and_a_unix_socket(saw):
     assert (saw["web"], saw["db"]) == ([True] * 4, True), saw["log"]
     assert sum(saw["served"]) == 5
-    assert min(saw["served"]) > 0  # the server on a Unix socket, and the one with a name
+    assert min(saw["served"]) > 0  # the server on a Unix socket, and the server given by name
 
 
 def test_sockets_have_their_modes(saw):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""conf/weir.service as systemd reads it, and the system calls that its filter lets through."""
+"""conf/weir.service as systemd reads it, and the system calls that its filter permits."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def expand(group):
 
 
 def allowed_calls(values):
-    """What the SystemCallFilter= lines leave, in their order; @default is always in."""
+    """The calls that the SystemCallFilter= lines permit, applied in order; @default is always included."""
     allowed = expand("@default")
     for line in values["SystemCallFilter"]:
         away = line.startswith("~")

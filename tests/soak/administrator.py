@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The administrator of a soak: asks for everything and changes what may be changed, at random."""
+"""The administrator of a soak: runs all commands that show something and changes servers, at random."""
 
 import contextlib
 import csv
@@ -15,9 +15,9 @@ from harness.timing import wait_until
 ASKED = ("show info", "show info json", "show stat", "show stat json", "show sess", "show sess json",
          "show pools", "show backend", "show servers state", "show servers history", "show hash", "help",
          "show nothing", "show info; show pools")
-# Servers that may be changed while clients of theirs are not promised anything.
+# Servers that may be changed, because their clients are promised nothing.
 CHANGED = ("queued/a", "queued/b", "flapping/a", "flapping/b", "flapping/spare")
-# What only grows: columns of `show stat`, and keys of `show info`.
+# Values that only grow: columns of `show stat`, and keys of `show info`.
 GROWING_COLUMNS = ("stot", "bin", "bout", "econ", "wretr", "wredis", "chkdown", "lbtot")
 GROWING_KEYS = ("accepted", "denied", "connects", "connect_failures", "retries", "bytes_to_server",
                 "bytes_to_client", "bytes_spliced", "source_limited", "turns")
@@ -25,16 +25,16 @@ LOG_BYTES = 20 << 20
 
 
 def patiently(admin, command):
-    """The answer, however many hostile clients hold the socket for a moment."""
+    """The response, even if hostile clients occupy the socket for a moment."""
     def answer():
         with contextlib.suppress(OSError):
             return ask(admin, command)
         return None
-    return wait_until(answer, f"an answer to '{command}'")
+    return wait_until(answer, f"a response to '{command}'")
 
 
 def listeners(daemon):
-    """Address of each frontend."""
+    """The address of each frontend."""
     found = {}
     for line in daemon.ask("show info").splitlines():
         if line.startswith("listen."):
@@ -77,16 +77,16 @@ class Administrator:
         return "changed"
 
     def rotate(self, _):
-        """As logrotate does, whenever the file has grown."""
+        """Rotates the log as logrotate does, whenever the file has grown."""
         if os.path.exists(self.log) and os.path.getsize(self.log) > LOG_BYTES:
             os.replace(self.log, self.log + ".1")
             os.kill(self.pid, signal.SIGUSR1)
-            wait_until(lambda: os.path.exists(self.log), "the log file is opened again")
+            wait_until(lambda: os.path.exists(self.log), "the log file is reopened")
             return "rotated"
         return "left the log"
 
     def grown(self, _):
-        """Counters never fall."""
+        """Counters never decrease."""
         now = {}
         for line in patiently(self.admin, "show info").splitlines():
             key, _, value = line.partition(": ")
@@ -99,6 +99,6 @@ class Administrator:
                 if row.get(column):
                     now[row["pxname"], row["svname"], column] = int(row[column])
         fallen = {key: (self.last[key], now[key]) for key in now if now[key] < self.last.get(key, 0)}
-        assert not fallen, f"counters fell: {fallen}"
+        assert not fallen, f"counters decreased: {fallen}"
         self.last = now
         return "compared"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Honest clients of a soak: keyed bytes there and back, each compared."""
+"""Honest clients of a soak: keyed bytes in both directions, each compared."""
 
 import errno
 import itertools
@@ -9,7 +9,7 @@ from harness import exchange, proxy
 from harness.peer import Peer, introduce
 from harness.timing import PATIENCE, NotInTime
 
-# Frontends that nobody disturbs: a client there is served in full.
+# Undisturbed frontends: their clients must be served in full.
 SAFE = ("plain", "path", "proxied", "limited", "named", "routed")
 SIZES = (1, 200, 1500, 20_000, 300_000, 2_000_000)
 WEIGHTS = (6, 8, 8, 6, 3, 1)
@@ -32,7 +32,7 @@ class Honest:
         try:
             talk(name, dice)
         except (Cut, OSError) as e:
-            # ENOTCONN: shutdown(2) of a connection that was reset.
+            # ENOTCONN: shutdown(2) on a connection that was reset.
             if name in SAFE or not isinstance(e, (Cut, ConnectionError)) and e.errno != errno.ENOTCONN:
                 raise AssertionError(f"a client of '{name}' was cut: {e!r}") from e
             return f"honest: cut at {name}"
@@ -69,14 +69,14 @@ class Honest:
             raise
 
     def exchange(self, name, dice):
-        """So many bytes each way at once, and FIN both ways."""
+        """Sends a number of bytes in both directions at the same time, then FIN in both."""
         client = self.connect(name, dice)
         with client.sock:
             size = dice.choices(SIZES, WEIGHTS)[0]
             self.finish([exchange.Leg(client, send=size, receive=size)], name)
 
     def slow(self, name, dice):
-        """Sends and reads nothing for a while."""
+        """Sends, and reads nothing for a while."""
         client = self.connect(name, dice)
         with client.sock:
             size = 200_000
@@ -88,7 +88,7 @@ class Honest:
             self.finish([exchange.Leg(client, send=size - sent, receive=size)], name)
 
     def late_end(self, name, dice):
-        """Rests between two requests."""
+        """Pauses between requests."""
         client = self.connect(name, dice)
         with client.sock:
             client.send(1000)
@@ -108,7 +108,7 @@ class Honest:
             raise
 
     def many(self, name, dice):
-        """A handful at once, but not more than a source may have."""
+        """Several connections at the same time, but no more than a source may have."""
         clients = [self.connect(name, dice) for _ in range(5)]
         try:
             self.finish([exchange.Leg(client, send=5000, receive=5000) for client in clients], name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hostile clients of a soak. Nothing that they meet is wrong, but being served where they are denied."""
+"""Hostile clients of a soak. Whatever happens to them is right, except being served where they are denied."""
 
 import os
 import socket
@@ -56,7 +56,7 @@ class Hostile:
             pass
 
     def headers(self, dice):
-        """PROXY headers with bytes changed, cut or doubled, in pieces; some from where none may come."""
+        """PROXY headers with bytes changed, cut or duplicated, in pieces; some from untrusted addresses."""
         for _ in range(20):
             sock = self.connect(self.fronts["proxied"], dice.choice((None, None, STRANGER)))
             if not sock:
@@ -72,12 +72,12 @@ class Hostile:
                 cut = dice.randrange(len(bad) + 1)
                 self.throw(sock, bad[:cut])
                 self.throw(sock, bad[cut:])
-                # What follows could be taken for the introduction of a client: it leaves without a byte.
+                # Further bytes could be taken for a client's introduction, so it leaves without sending any.
                 if dice.random() < 0.5:
                     self.reset(sock)
 
     def silence(self, dice):
-        """Clients that owe a header and never send one."""
+        """Clients that must send a header and never do."""
         socks = [self.connect(self.fronts["proxied"]) for _ in range(20)]
         time.sleep(dice.uniform(0, 0.5))
         for sock in socks:
@@ -85,7 +85,7 @@ class Hostile:
                 sock.close()
 
     def denied(self, _):
-        """A flood from an address that may not come."""
+        """A flood from a denied address."""
         for _ in range(200):
             sock = self.connect(self.fronts["limited"], DENIED)
             if not sock:
@@ -109,7 +109,7 @@ class Hostile:
                     self.reset(sock)
 
     def urgent(self, dice):
-        """Urgent bytes that no server is promised: within the introduction."""
+        """Urgent bytes during the introduction, which no server is promised to receive."""
         sock = self.connect(self.fronts["plain"])
         if sock:
             with sock:
@@ -120,7 +120,7 @@ class Hostile:
                         break
 
     def unread(self, dice):
-        """Takes no byte of what it asks for."""
+        """Requests bytes and reads none of them."""
         socks = [self.connect(self.fronts["plain"]) for _ in range(4)]
         for number, sock in enumerate(socks):
             if sock:
@@ -156,7 +156,7 @@ class Hostile:
                 pass
 
     def admin_unread(self, dice):
-        """Asks for much and reads nothing."""
+        """Requests a lot from the admin socket and reads nothing."""
         socks = []
         for _ in range(dice.randrange(1, 10)):
             sock = socket.socket(socket.AF_UNIX)

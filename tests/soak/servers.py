@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The servers of a soak: each a process that answers a client's keyed bytes with as many of its own.
+"""The servers of a soak: processes that answer a client's keyed bytes with as many of their own.
 
-A byte that is not the client's ends the process, which is the soak's failure. Two of them are killed and
-started again at the same port.
+A byte that is not the client's ends the process, and the soak fails. Two of the servers are killed and
+started again on the same port.
 """
 
 import multiprocessing
@@ -37,10 +37,10 @@ def _serve(sock, family, header):
                 return
             peer.send(count)
     except OSError:
-        pass  # the client left, which is its right
+        pass  # the client left, as it may
     except AssertionError as e:
-        # A session that ends within its header or its introduction, or stalls, has no wrong byte. What
-        # follows a forged header need not be an introduction.
+        # A session that ends during its header or introduction, or stalls, has no wrong byte. The bytes
+        # after a forged header need not be an introduction.
         if peer is None and (header or "foreign" not in str(e)) or isinstance(e, NotInTime):
             return
         traceback.print_exc()
@@ -108,7 +108,7 @@ class Servers:
                 "nobody": self.nobody}
 
     def flap(self, dice):
-        """Kills one of those that flap, or brings it back."""
+        """Kills one of the flapping servers, or brings it back."""
         server = dice.choice(self.flapping)
         if server.child.is_alive():
             server.kill()
@@ -122,7 +122,7 @@ class Servers:
                 server.start()
 
     def are_well(self):
-        """Has none met a wrong byte, and died only who is killed now and then?"""
+        """Has no server received a wrong byte, and none died except those that are killed on purpose?"""
         steady = (*self.steady, self.header, self.unix)
         return all(s.child.is_alive() for s in steady) and not any(s.is_wrong() for s in self.flapping)
 

@@ -39,9 +39,9 @@ import honest                                       # noqa: E402
 import hostile                                      # noqa: E402
 import servers                                      # noqa: E402
 
-# What memory may differ by between two times of rest: the allocator's own leftovers.
+# How much memory may differ between two pauses: the allocator's own leftovers.
 MEMORY_SLACK = 4 << 20
-# Gauges that must be as they were at the rest after the warm-up.
+# Gauges that must be the same as in the pause after the warm-up.
 GAUGES = ("sessions", "pipes_in_use", "pipes_resting", "bufs_in_use", "bufs_in_use_bytes", "timers",
           "pending_ops")
 
@@ -141,7 +141,7 @@ server b = {steady2}
 
 
 class Actor:
-    """One process: calls `act(random)` until it is told to leave. What it raises is the soak's failure."""
+    """One process: calls `act(random)` until it is told to leave. An exception fails the soak."""
 
     def __init__(self, name, make, seed, results):
         self.name = name
@@ -176,13 +176,13 @@ class Soak:
         self.servers = servers.Servers(folder)
         config = CONFIG.format(folder=folder, driver=arguments.driver, **self.servers.addresses())
         self.daemon = Daemon(folder, config)
-        # A backend without a server is announced as an alert, which here is what was asked for.
+        # A backend without a server is reported as an alert, which is expected here.
         self.daemon.expected_alarms = r"has no server left"
         self.daemon.start()
         self.fronts = administrator.listeners(self.daemon)
 
     def phase(self, seconds, seed):
-        """Everybody works for so long, and leaves."""
+        """All actors work for `seconds`, then leave."""
         fronts, admin, pid = self.fronts, self.daemon.admin, self.daemon.pid
         folder = self.folder
         actors = [Actor(f"honest{i}", lambda i=i: honest.Honest(fronts, i), seed, self.results)
@@ -218,15 +218,15 @@ class Soak:
             self.counts[what] = self.counts.get(what, 0) + count
 
     def look(self, actors):
-        """An actor that has ended has failed; so has a daemon."""
+        """An actor that has ended has failed; so has the daemon if it has ended."""
         if self.daemon.child.poll() is not None:
             self.failures.append(f"the daemon ended with {self.daemon.child.poll()}:\n"
                                  f"{self.daemon.log()[-3000:]}")
         ended = [a.name for a in actors if not a.child.is_alive()]
         if ended:
-            self.failures.append(f"ended before their time: {', '.join(ended)}")
+            self.failures.append(f"ended too early: {', '.join(ended)}")
         if not self.servers.are_well():
-            self.failures.append("a server met bytes that were not for it, or died")
+            self.failures.append("a server received bytes that were not for it, or died")
 
     def report(self):
         try:
@@ -240,7 +240,7 @@ class Soak:
               f"fds {len(process.descriptors(pid)):5}  cpu {process.cpu_ticks(pid):7}", flush=True)
 
     def rest(self):
-        """Waits until the daemon is where it was at its start; then its memory and gauges."""
+        """Waits until the daemon is back to its initial state; returns its memory and gauges."""
         administrator.restore(self.daemon.admin)
         try:
             final_check.check(self.daemon)
@@ -252,16 +252,16 @@ class Soak:
     def compare(self, first, last):
         memory, gauges = first
         if last[0] > memory + MEMORY_SLACK * (8 if sanitized() else 1):
-            self.failures.append(f"memory at rest grew from {memory >> 10} to {last[0] >> 10} KiB")
+            self.failures.append(f"memory while idle grew from {memory >> 10} to {last[0] >> 10} KiB")
         if last[1] != gauges:
-            self.failures.append(f"gauges at rest were {gauges}, now {last[1]}")
-        print(f"at rest after the warm-up: {memory >> 10} KiB; at the end: {last[0] >> 10} KiB; "
+            self.failures.append(f"gauges while idle were {gauges}, now {last[1]}")
+        print(f"idle after the warm-up: {memory >> 10} KiB; at the end: {last[0] >> 10} KiB; "
               f"{last[1]}")
 
     def end(self):
         try:
             final_check.check_exit(self.daemon)
-        except (AssertionError, OSError) as e:  # OSError: it has ended already
+        except (AssertionError, OSError) as e:  # OSError: it has already ended
             self.failures.append(str(e))
         finally:
             self.daemon.kill()
@@ -288,7 +288,7 @@ def main():
             if not soak.failures:
                 soak.phase(seconds * 0.9, arguments.seed)
                 soak.compare(first, soak.rest())
-        except Exception:  # pylint: disable=broad-except; told behind what may have caused it
+        except Exception:  # pylint: disable=broad-except; printed after what may have caused it
             soak.failures.append(traceback.format_exc())
         finally:
             soak.end()
@@ -298,7 +298,7 @@ def main():
         print(f"FAILED: {failure}")
     served = soak.counts.get("honest: served", 0)
     if not served:
-        print("FAILED: nobody was served")
+        print("FAILED: no client was served")
     failed = len(soak.failures) + (0 if served else 1)
     print(f"{0 if failed else 1} passed, {failed} failed")
     return 1 if failed else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""balance.py - the bars of balancing, queues and checks, one function each; see balance.sh beside it.
+"""balance.py - the bars for balancing, queues and health checks, one function each; see balance.sh.
 
 A case starts its servers and one daemon, drives clients through it, and returns what it measured as
-text; it raises Failed when the bar is not met. Afterwards the daemon must be at rest and stop with 0.
+text; it raises Failed if the bar is not met. Afterwards the daemon must be idle and exit with 0.
 """
 
 import argparse
@@ -21,10 +21,10 @@ from traffic import PATIENCE, Failed, Servers, run, wait_for
 SHARES = 60000
 
 
-# ---- a server that serves one request a connection, after a while ------------------------------------
+# ---- a server that serves one request per connection, after a delay ------------------------------------
 
 class Counter:
-    """How many are being served, and how many there ever were at a time."""
+    """Number of requests being served, the maximum at any time, and the total."""
     now = most = served = 0
 
 
@@ -51,7 +51,7 @@ async def serve(name, delay_ms):
 
 
 class Served:
-    """Such a server as a process."""
+    """The same server, as a process."""
 
     def __init__(self, name, delay_ms):
         self.name = name
@@ -68,7 +68,7 @@ class Served:
 
 
 async def ask(port, word="x", patience=PATIENCE):
-    """One client: what its server said, split; raises OSError when it is cut off."""
+    """One client: the words of its server's reply; raises OSError if the connection is cut."""
     reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), patience)
     try:
         writer.write(word.encode() + b"\n")
@@ -96,7 +96,7 @@ class Daemon:
         wait_for("weir is ready", lambda: self.child.poll() is not None or self.is_ready())
         if self.child.poll() is not None:
             raise Failed("weir did not start:\n" + self.text())
-        # At level notice the log does not tell the port.
+        # At level notice, the log does not show the port.
         self.port = int(re.search(r"listen\.l\.\S*: \S+:(\d+)", self.ask("show info"))[1])
 
     def is_ready(self):
@@ -131,10 +131,10 @@ class Daemon:
         try:
             wait_for("no session and no pipe in use", at_rest)
             if any(int(v) for v in self.stat("scur").values()):
-                raise Failed(f"servers count sessions that are gone: {self.stat('scur')}")
+                raise Failed(f"servers still count sessions that have ended: {self.stat('scur')}")
             alarm = re.search(r"(?m)^.*(check failed|Sanitizer|runtime error).*$", self.text())
             if alarm:
-                raise Failed("the log holds an alarm: " + alarm.group())
+                raise Failed("the log contains an alarm: " + alarm.group())
         finally:
             self.child.send_signal(signal.SIGTERM)
             code = self.child.wait(PATIENCE)
@@ -172,7 +172,7 @@ class Cases:
                 f"server {name} = 127.0.0.1:{redis.ports[name]} weight={i + 1}\n"
                 for i, name in enumerate("abc"))
             daemon = self.daemon("shares", text)
-            # The first connection asks for the settings: one more than requests.
+            # The first connection reads the server's settings: one connection more than requests.
             run("redis-benchmark", "-h", "127.0.0.1", "-p", str(daemon.port), "-c", "64", "-k", "0",
                 "-n", str(SHARES), "-t", "ping_mbulk", "-q", seconds=120)
             got = {name: int(value) for name, value in daemon.stat("stot").items()}
@@ -181,7 +181,7 @@ class Cases:
             redis.stop()
         total = sum(got.values())
         if total < SHARES:
-            raise Failed(f"{total} connections only: {got}")
+            raise Failed(f"only {total} connections: {got}")
         worst = max(abs(got[name] / (total * (i + 1) / 6) - 1) for i, name in enumerate("abc"))
         if worst > 0.01:
             raise Failed(f"a share is {worst:.2%} off: {got}")
@@ -219,10 +219,10 @@ class Cases:
         held = {name: round(v / samples, 1) for name, v in sums.items()}
         if worst > 0.10:
             raise Failed(f"occupancy {held}: {worst:.1%} off")
-        return f"occupancy {held} in {samples} looks, served {served}: at most {worst:.1%} off (bar 10 %)"
+        return f"occupancy {held} in {samples} samples, served {served}: at most {worst:.1%} off (bar 10 %)"
 
     def dead(self):
-        """A server killed under load: out within fall x interval, no client sees an error."""
+        """A server killed under load: down within fall x interval, no client sees an error."""
         servers = [self.serve(name, 5) for name in "abc"]
         fall, interval_s = 3, 0.5
         text = ("[listen l]\nbind = 127.0.0.1:0\ncheck = tcp\ncheck-interval = 500ms\ncheck-fall = 3\n"
@@ -243,39 +243,39 @@ class Cases:
         async def drive():
             until = time.monotonic() + 6
             clients = [asyncio.create_task(client(until)) for _ in range(20)]
-            # Fully up first: right behind the start one failed check is enough.
+            # Fully up first: right after the start, one failed check is enough to take it down.
             await asyncio.sleep(2)
             servers[0].child.kill()
             servers[0].child.wait()
             killed = looked = time.monotonic()
             while True:
-                # The moment of the last question that was answered with "up": so long it was in for sure.
+                # When the last query that showed "up" was sent: until then the server was certainly in.
                 seen_up, looked = looked, time.monotonic()
                 if not daemon.stat("status")["a"].startswith("UP"):
                     break
                 if looked > killed + 10:
-                    raise Failed("the dead server stays in")
+                    raise Failed("the dead server is still up")
                 await asyncio.sleep(0.01)
             await asyncio.gather(*clients)
             return killed, seen_up - killed
 
         killed, out = asyncio.run(drive())
         daemon.finish()
-        # Who came before has lost the connection with the server: that is the kill, not the balancer. But
-        # nobody is left to wait.
+        # Earlier clients lost their connection with the server: because of the kill, not the balancer. But
+        # no client is left waiting.
         later = [e for began, e in lost if began > killed or isinstance(e, asyncio.TimeoutError)]
         if later:
-            raise Failed(f"{len(later)} clients saw an error later: {later[0]!r}")
+            raise Failed(f"{len(later)} later clients saw an error: {later[0]!r}")
         if out > fall * interval_s + 0.2:
-            raise Failed(f"still in after {out:.2f} s")
-        return (f"out after {out:.2f} s (bar {fall * interval_s} s), {done[0]} answers, 0 errors but of the "
-                f"{len(lost)} connections that the server took with it")
+            raise Failed(f"still up after {out:.2f} s")
+        return (f"down after {out:.2f} s (bar {fall * interval_s} s), {done[0]} replies, no errors except "
+                f"for the {len(lost)} connections that died with the server")
 
     def maxconn(self):
         """200 clients on a server with maxconn = 4: never more than 4, in order, none lost.
 
-        In order in the best of three runs: while a busy machine keeps one worker from running, whom that
-        one had let in is overtaken at the server. A queue out of order is so in each.
+        In order in the best of three runs: while a busy machine keeps one worker from running, the clients
+        that it admitted are overtaken at the server. A wrong order of the queue shows in every run.
         """
         for run_number in range(3):
             most, moved = self.queue_of_200(f"maxconn{run_number}")
@@ -285,7 +285,7 @@ class Cases:
         raise Failed(f"moved by {moved} in the last of three runs")
 
     def queue_of_200(self, name):
-        """How many were served at a time, and how far from its place one was at most."""
+        """The maximum served at a time, and the largest distance of a client from its place."""
         server = self.serve("a", 10)
         daemon = self.daemon(name, "[listen l]\nbind = 127.0.0.1:0\ntimeout-queue = 30s\n"
                              f"server a = 127.0.0.1:{server.port} maxconn=4\n")
@@ -306,7 +306,7 @@ class Cases:
                 started = asyncio.Event()
                 clients.append(asyncio.create_task(client(number)))
                 await started.wait()
-                # The next one comes when this one has been accepted: then the order is known.
+                # The next client connects after this one has been accepted, so that the order is known.
                 while daemon.accepted() <= number:
                     await asyncio.sleep(0)
             await asyncio.gather(*clients)
@@ -319,11 +319,11 @@ class Cases:
         # Four are served at a time, and among these four the server may answer in any order.
         moved = max(abs(place - number) for place, number in enumerate(order))
         if len(answers) != 200 or most > 4:
-            raise Failed(f"{len(answers)} answers, at most {most} at a time")
+            raise Failed(f"{len(answers)} replies, at most {most} at a time")
         return most, moved
 
     def hashes(self):
-        """Two daemons with the same servers in another order agree on the table."""
+        """Two daemons with the same servers in a different order agree on the table."""
         lines = [f"server s{i} = 10.0.0.{i + 1}:80 weight={1 + i % 3}\n" for i in range(10)]
         sums = []
         for name, order in (("one", lines), ("two", lines[::-1])):
@@ -333,7 +333,7 @@ class Cases:
             daemon.finish()
         if sums[0] != sums[1]:
             raise Failed(f"they differ: {sums}")
-        return f"both say {sums[0]}"
+        return f"both have {sums[0]}"
 
     def placement(self):
         """8 long flows on 2 workers: 4 and 4."""
@@ -346,7 +346,7 @@ class Cases:
             found = []
             while len(found) < 8:
                 if all(c.done() for c in clients):
-                    raise Failed(f"{len(found)} sessions were seen only")
+                    raise Failed(f"only {len(found)} sessions were seen")
                 await asyncio.sleep(0.01)
                 found = re.findall(r"\bid=(\d+)\.", daemon.ask("show sess"))
             await asyncio.gather(*clients)

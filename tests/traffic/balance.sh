@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# balance.sh - what balancing, queues and checks hold themselves to, shown with real programs.
+# balance.sh - measures balancing, queues and health checks with real programs, against their bars.
 #
 #   sh tests/traffic/balance.sh [CASE...]
 #
-# Prints one line a case, with its figure and its bar. Needs redis and a built build/src/weir (or
-# WEIR_BIN): tests/run.sh installs and builds both. Every port is the kernel's choice; every process that
-# is started here is ended here. Files lie in build/balance.
+# Prints one line per case, with its figure and its bar. Needs redis and a built build/src/weir (or
+# WEIR_BIN): tests/run.sh installs and builds both. The kernel chooses every port; every process that
+# is started here is ended here. Files are in build/balance.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
 . "$root/tests/lib.sh"

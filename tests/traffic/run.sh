@@ -5,10 +5,10 @@
 #
 #   sh tests/traffic/run.sh [--size=MIB] [SECONDS [WORKERS...]]
 #
-# Each program runs SECONDS (10), with 1 and with 4 workers unless said otherwise; files have 1024 MiB
-# unless said otherwise. Needs the programs and a built build/src/weir (or WEIR_BIN): tests/run.sh
-# installs and builds both. Every port is the kernel's choice; every process that is started here is
-# ended here; no setting of the system changes. Files lie in build/traffic.
+# Each program runs for SECONDS (default 10), with each number of WORKERS (default 1 and 4); files have
+# MIB (default 1024) MiB. Needs the programs and a built build/src/weir (or WEIR_BIN): tests/run.sh
+# installs and builds both. The kernel chooses every port; every process that is started here is
+# ended here; no system setting is changed. Files are in build/traffic.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
 . "$root/tests/lib.sh"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""traffic.py - starts servers, weir and real clients; see run.sh beside it.
+"""traffic.py - starts servers, weir and real clients; see run.sh.
 
 Each case is a function that drives one program through one frontend and returns what it moved, as
-text; it raises Failed when the program, or a checksum, says that anything went wrong. After the cases
-of one daemon its sessions and pipes must be back to none, and it must stop with exit code 0.
+text; it raises Failed if the program reports an error or a checksum differs. After the cases of one
+daemon, no session or pipe may be in use, and it must exit with 0.
 """
 
 import argparse
@@ -27,7 +27,7 @@ STREAMS = 8
 
 
 class Failed(Exception):
-    """A case did not hold."""
+    """A case that failed."""
 
 
 # ---- an HTTP server: one file, one small page -----------------------------------------------------
@@ -76,7 +76,7 @@ def wait_for(what, condition, patience=PATIENCE):
     end = time.monotonic() + patience
     while not condition():
         if time.monotonic() > end:
-            raise Failed(f"waited {patience} s in vain: {what}")
+            raise Failed(f"not within {patience} s: {what}")
         time.sleep(0.02)
 
 
@@ -89,7 +89,7 @@ def answers(port):
 
 
 def run(*words, seconds=0):
-    """Runs a client to its end and returns what it wrote; its exit code must be 0."""
+    """Runs a client to its end and returns its output; its exit code must be 0."""
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=seconds + PATIENCE)
@@ -109,7 +109,7 @@ def sha256(path):
 
 
 class Servers:
-    """Every server that a case needs, each on a port that the kernel chose."""
+    """All servers that the cases need, each on a port chosen by the kernel."""
 
     def __init__(self, folder, path):
         self.folder, self.children, self.ports = folder, [], {}
@@ -132,7 +132,7 @@ class Servers:
         return child
 
     def start(self, name, words):
-        """A port that was free may be taken a moment later: then another one."""
+        """A free port may be taken a moment later; then it tries another one."""
         for _ in range(5):
             port = free_port()
             child = self.spawn(name, *words(port))
@@ -166,8 +166,8 @@ class Servers:
 
 
 def listens(pid, port):
-    """Does this process listen there, and not another one that was given the port? Looks instead of
-    connecting: a program that serves one client would take the look for it."""
+    """Does this process listen there, and not another one that got the port? Does not connect to find
+    out: a program that serves a single client would serve this connection."""
     with open("/proc/net/tcp", encoding="ascii") as table:
         rows = [line.split() for line in list(table)[1:]]
     nodes = [f"socket:[{row[9]}]" for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "0A"]
@@ -175,7 +175,7 @@ def listens(pid, port):
 
 
 def descriptors(pid):
-    """What a process has open; nothing when it has just ended."""
+    """The open descriptors of a process; none if it has just ended."""
     folder = f"/proc/{pid}/fd"
     links = []
     try:
@@ -222,12 +222,12 @@ class Weir:
         return {name: int(value) for name, value in re.findall(r"(?m)^\s*([\w-]+)\s*:\s*(\d+)", text)}
 
     def check(self):
-        """At rest nothing is held."""
+        """When idle, the daemon holds nothing."""
         wait_for("no session and no pipe in use", lambda: not any(
             self.info().get(name, 0) for name in ("sessions", "pipes_in_use", "bufs_in_use")))
         alarm = re.search(r"(?m)^.*(alert|check failed|Sanitizer|runtime error).*$", self.text())
         if alarm:
-            raise Failed("the log holds an alarm: " + alarm.group())
+            raise Failed("the log contains an alarm: " + alarm.group())
 
     def summary(self):
         info = self.info()
@@ -253,7 +253,7 @@ class Weir:
 # ---- cases -------------------------------------------------------------------------------------------
 
 class Case:
-    """What all cases know."""
+    """The state that all cases share."""
 
     def __init__(self, args, path, digest, folder):
         self.seconds, self.path, self.digest, self.folder = args.seconds, path, digest, folder
@@ -292,7 +292,7 @@ class Case:
                 report = json.loads(run(*command, seconds=self.seconds))
                 break
             except Failed as e:
-                # Its server may still be ending the run before this one.
+                # Its server may still be finishing the previous run.
                 if "the server is busy" not in str(e) or time.monotonic() > end:
                     raise
                 time.sleep(0.2)
@@ -304,11 +304,11 @@ class Case:
         return " + ".join(f"{s['bits_per_second'] / 1e9:.1f}" for s in sums) + " Gbit/s"
 
     def both_ways(self, port, back):
-        """One run each way at the same time, through a frontend each.
+        """One run in each direction at the same time, each through its own frontend.
 
-        Not --bidir: its server takes the first of two connections for the way up and the second for the
-        way down, and what goes through workers, or threads of any proxy, may arrive in another order
-        than it left. Then both ends send on one connection and read the other: zero bytes both ways.
+        Not --bidir: its server uses the first of two connections for one direction and the second for the
+        other, but connections that pass through several workers, or threads of any proxy, may arrive in
+        a different order. Then both ends send on one and read the other: zero bytes in both directions.
         """
         with concurrent.futures.ThreadPoolExecutor() as pool:
             runs = [pool.submit(self.iperf3, port), pool.submit(self.iperf3, back, "-R")]
@@ -363,13 +363,13 @@ def bits(size, took):
 
 
 def congestion():
-    """One algorithm for every machine, where the kernel lets the tool choose it."""
+    """The same algorithm on every machine, where the kernel lets the tool choose it."""
     with open("/proc/sys/net/ipv4/tcp_available_congestion_control", encoding="ascii") as f:
         return ("-C", "cubic") if "cubic" in f.read().split() else ()
 
 
 def make_file(path, mebibytes):
-    """Bytes that do not repeat; made once."""
+    """A file of bytes that do not repeat, created once."""
     if os.path.exists(path) and os.path.getsize(path) == mebibytes << 20:
         return
     source = random.Random(mebibytes)
@@ -404,7 +404,7 @@ def run_workers(args, case, servers, workers, results):
                 if weir.child.poll() is not None:
                     break
             else:
-                try_case("nothing held afterwards", workers, weir.check, results)
+                try_case("nothing is held afterwards", workers, weir.check, results)
                 print(f"        with {workers} workers: {weir.summary()}", flush=True)
             try_case("a clean stop", workers, weir.stop, results)
         finally:
