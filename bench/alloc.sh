@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# alloc.sh - heap calls for each 1000 connections and 1000 requests, after a warm-up, of each contender.
+# alloc.sh - heap calls of each contender for 1000 connections and for 1000 requests, after a warm-up.
 #
 #   sh bench/alloc.sh [--contenders A,B,...] [--name NAME]        NAME: also write bench/results/NAME.json
 

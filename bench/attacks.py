@@ -4,8 +4,8 @@
 
     python3 bench/attacks.py [--sut weir,haproxy] [--json FILE]
 
-Needs root (a network namespace for the third attack), HAProxy, and an otherwise idle machine. It checks no
-bars: the tests in tests/system/attack do. WEIR_BIN names the binary.
+Needs root (a network namespace for the third attack), HAProxy, and an otherwise idle machine. It compares
+nothing with a bar: the tests in tests/system/attack do. WEIR_BIN names the binary.
 """
 
 import argparse
@@ -35,7 +35,7 @@ CLIENTS = 40
 
 
 class Proxy:
-    """A proxy as a process, with one frontend and an admin socket. `about` is what the attack asks for."""
+    """A proxy as a process, with one frontend and an admin socket. `about` holds what the attack needs."""
 
     def __init__(self, kind, folder, about, wrapper=()):
         if wrapper:
@@ -85,7 +85,7 @@ class Proxy:
 
 
 class Server:
-    """Serves each connection by `talk(sock)`, in a thread of its own."""
+    """Serves each connection with `talk(sock)`, in its own thread."""
 
     def __init__(self, talk):
         self.sock = socket.create_server(("127.0.0.1", 0), backlog=1024)
@@ -118,7 +118,7 @@ def echo(sock):
 
 
 def served(front, host, patience):
-    """Seconds until a client has its byte back; None when it has not."""
+    """Seconds until a client gets its byte back; None if it does not."""
     begun = time.monotonic()
     with socket.socket() as s:
         s.settimeout(patience)
@@ -132,8 +132,8 @@ def served(front, host, patience):
 
 
 def refused_flood(kind, folder):
-    """20 threads from a denied address; meanwhile 40 clients that may come, one after the other; at most 50 a
-    second."""
+    """20 threads connect from a denied address; meanwhile 40 permitted clients, one after another; at most 50
+    connections per second."""
     server = Server(echo)
     proxy = Proxy(kind, folder, {"server": server.address, "rate": 50})
     stop = threading.Event()
@@ -156,7 +156,7 @@ def refused_flood(kind, folder):
 
 
 def cut_streams(kind, folder):
-    """Servers that reset in the middle of 1 MiB, 400 times: which clients see FIN, as if that were all?"""
+    """Servers reset in the middle of 1 MiB, 400 times: how many clients see FIN, as after a full reply?"""
     dice = random.Random(1)
 
     def talk(sock):
@@ -182,7 +182,7 @@ def cut_streams(kind, folder):
 
 def self_connect(kind, folder):
     """A dead local server at an ephemeral port, for 15 s: how many clients get their own bytes back, and how
-    often do checks, one each 200 ms, find it up?"""
+    often does a health check, every 200 ms, find it up?"""
     space = netns.Netns()
     try:
         space.sysctl("ipv4.ip_local_port_range", "40000 40030")
@@ -196,7 +196,7 @@ def self_connect(kind, folder):
             with sock:
                 sock.settimeout(0.5)
                 try:
-                    # From a port outside of the range, so that clients do not use it up.
+                    # From a port outside the range, so that clients do not use it up.
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     sock.bind(("127.0.0.1", 20000 + int(1000 * time.monotonic()) % 9000))
@@ -217,8 +217,8 @@ def self_connect(kind, folder):
 
 
 def slow_readers(kind, folder):
-    """Of another user: 16, then 80 connections to the admin socket that ask much and read nothing. Root's
-    `show info` meanwhile."""
+    """Another user opens 16, then 80 connections to the admin socket that request a lot and read nothing.
+    Meanwhile root runs `show info`."""
     found = {}
     server = Server(echo)
     proxy = Proxy(kind, folder, {"server": server.address})
@@ -267,7 +267,7 @@ def main():
     parser.add_argument("--json", help="file to write the figures to")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("attacks.py needs root: it makes a network namespace and clients of another user")
+        sys.exit("attacks.py needs root: it creates a network namespace and runs clients as another user")
     figures = {}
     for attack in ATTACKS:
         if attack.__name__ not in arguments.attack.split(","):

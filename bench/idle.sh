@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# idle.sh - bytes of user memory for each idle connection, of each contender.
+# idle.sh - bytes of user memory per idle connection, for each contender.
 #
 #   sh bench/idle.sh [--contenders A,B,...] [--name NAME]        NAME: also write bench/results/NAME.json
 

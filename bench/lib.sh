@@ -4,13 +4,13 @@
 
 . "$root/tests/lib.sh"
 
-# bench_packages PACKAGE... installs what is missing to build, and these.
+# bench_packages PACKAGE... installs missing build packages, and these.
 bench_packages() {
     need_packages "$root/build-bench/log/install.log" gcc libc6-dev meson ninja-build pkg-config libev-dev \
         libinih-dev liburing-dev python3 "$@"
 }
 
-# A release build as a packager makes it, with the programs of bench/.
+# A release build as a packager makes it, with the programs in bench/.
 bench_build() {
     bench_log=$root/build-bench/log/build.log
     mkdir -p "$root/build-bench/log"

@@ -5,7 +5,7 @@
 #
 #   sh bench/pipe_pool.sh [--name NAME] [ROUNDS]     one line for people, one of JSON
 #
-# NAME: also write the JSON to bench/results/NAME.json. Exits 1 when the bar is missed.
+# NAME: also write the JSON to bench/results/NAME.json. Exits with 1 if the bar is missed.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 . "$root/bench/lib.sh"

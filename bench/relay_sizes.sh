@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# relay_sizes.sh - splice = off, on and auto side by side, messages of 1 KiB to 1 MiB, to TCP and Unix.
+# relay_sizes.sh - compares splice = off, on and auto, with messages of 1 KiB to 1 MiB, to TCP and Unix.
 #
 #   sh bench/relay_sizes.sh [--rounds N] [--seconds S] [--name NAME]
 #

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# syscalls.sh - system calls for each connection and each keep-alive request, of each contender.
+# syscalls.sh - system calls per connection and per keep-alive request, for each contender.
 #
 #   sh bench/syscalls.sh [--contenders A,B,...] [--name NAME]        NAME: also write bench/results/NAME.json
 

@@ -28,13 +28,13 @@ SHORT = {"haproxy": "copy", "haproxy-splice": "auto", "haproxy-forced": "forced"
 OF_BARE = 0.92
 STRETCH = {"http-1k-64": 1.40, "http-1k-512": 1.55, "http-close": 1.60, "http-16k-64": 2.00,
            "http-1m-16": 1.40, "bulk-down-1": 1.80, "bulk-down-8": 1.55}
-# CPU for a unit of work, as a part of what HAProxy takes as it comes.
+# CPU per unit of work, as a fraction of what HAProxy takes with its defaults.
 EFFICIENCY = {"http-1k-64": 0.80, "http-1k-512": 0.80, "http-close": 0.90, "http-16k-64": 0.60,
               "bulk-down-1": 0.78, "bulk-down-8": 0.78}
-# Without a cap: the bulk has a pace of its own.
+# Without a cap: the bulk stream has a fixed pace.
 LATENCY = (("http-1k-1", "e", "p50_us"), ("http-1k-1", "e", "p99_us"), ("beside-bulk", "e", "p99_us"))
 IDLE_FIRST, IDLE_MORE, IDLE_FLAT = "idle-10", ("idle-1000", "idle-5000", "idle-9000"), 1.10
-# The io_uring driver, of the other one: where it shall win, and how little it may lose elsewhere.
+# The io_uring driver relative to epoll: where it must win, and how much it may lose elsewhere.
 RING_WINS = {"http-close": 1.10, "http-1k-512": 1.05}
 RING_ELSEWHERE = 0.97
 ECHO = tuple("echo-%d-%d" % (n, size) for n in (50, 500, 1000) for size in (128, 1024))
@@ -47,8 +47,8 @@ OTHER_RUN = 1000        # added to the rounds of an older run
 
 MET, MISSED, UNDECIDED, UNKNOWN = "met", "NOT MET", "undecided", "not measured"
 
-# figure: None = not measured; sign: how it must stand to `bar`; part: what of the whole is missing.
-# higher, lower: could the true figure be so, because the CPU of a load was full?
+# figure: None = not measured; sign: how it must compare with `bar`; part: what is missing for a whole figure.
+# higher, lower: could the true figure be higher or lower, because the CPU of a load was full?
 Bar = collections.namedtuple("Bar", "group what figure sign bar note part stretch higher lower",
                              defaults=("", "", False, False, False))
 
@@ -71,8 +71,8 @@ def verdict(bar):
 # ---- reading -----------------------------------------------------------------------------------
 
 def over(older, newer):
-    """The newer cells of a workload; and of those who are missing there the older ones, with ours of that
-    run, in rounds of their own, so that each ratio is of one run."""
+    """The newer cells of a workload. For contenders missing there, the older cells, with weir's cells of
+    that run, in separate rounds, so that each ratio lies within one run."""
     here = {cell["contender"] for cell in newer}
     if all(cell["contender"] in here for cell in older):
         return newer
@@ -81,7 +81,7 @@ def over(older, newer):
 
 
 def load(names):
-    """(cells of all runs, {bench: results} of the small ones, headings); what comes later replaces."""
+    """(cells of all runs, {bench: results} of the small benchmarks, headings); later runs win."""
     cells, small, heads = {}, {}, []
     for name in names:
         run = chart.read_run(chart.path_of(name))
@@ -100,7 +100,7 @@ def load(names):
 
 
 def without(ratios):
-    """Which peers have no figure."""
+    """The peers without a figure."""
     missing = [SHORT.get(p, p) for p, ratio in ratios.items() if not ratio]
     return "without " + " ".join(missing) if missing else ""
 
@@ -112,7 +112,7 @@ def bound(cells, workload, contender):
 # ---- the bars ----------------------------------------------------------------------------------
 
 def above_peers(cells, workload):
-    """Above the one that comes nearest; undecided while a peer is missing."""
+    """Compared with the nearest peer; undecided while a peer is missing."""
     ratios = {p: report.paired_ratio(cells, workload, "c", OURS, p) for p in PEERS}
     have = {p: r for p, r in ratios.items() if r}
     if not have:
@@ -129,7 +129,7 @@ def of_one(cells, workload, base, sign, bar, what, stretch=False):
 
 
 def capacity(cells):
-    """The rows of the table always, whatever else was measured too."""
+    """Always the rows of the table, whatever else was measured."""
     more = [w for w in dict.fromkeys(c["workload"] for c in cells if c["view"] == "c" and
                                      c["contender"] == OURS and c["unit"] != "tail") if w not in STRETCH]
     for workload in [*STRETCH, *more]:
@@ -152,7 +152,7 @@ def efficiency(cells):
 
 
 def latency(cells):
-    """No later than any row of HAProxy's that was measured."""
+    """No higher than any HAProxy row that was measured."""
     for workload, view, key in LATENCY:
         ratios = {p: report.paired_ratio(cells, workload, view, OURS, p, lambda c: c[key]) for p in HAPROXY}
         what = "%s: %s, of every HAProxy's" % (workload, key[:3])
@@ -214,7 +214,7 @@ def pool(small):
 
 
 def splice_auto(small):
-    """The message size at which it stands worst, of each kind of socket."""
+    """The worst message size for each kind of socket."""
     for front in ("tcp", "unix"):
         rates = {(r["bytes"], r["splice"]): dict(enumerate(rate for rate, _ in r["samples"]))
                  for r in small.get("relay_sizes", []) if r["front"] == front}
@@ -228,7 +228,7 @@ def splice_auto(small):
 
 
 def most(small, bench, key, test):
-    """The largest of a small bench's figures for us."""
+    """The largest of a small benchmark's figures for weir."""
     return max((float(r[key]) for r in small.get(bench, []) if r.get("contender") == OURS and test(r)),
                default=None)
 

@@ -21,7 +21,7 @@ import report
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BEST = "best"
-# The rows of the table in doc/performance.md; a run that has none of them is drawn as it is.
+# The rows of the table in doc/performance.md; a run with none of them is drawn with its own rows.
 WORKLOADS = {
     "http-1k-64": "1 KiB replies, 64 connections", "http-1k-512": "1 KiB replies, 512 connections",
     "http-close": "connect, one request, close", "http-16k-64": "16 KiB replies, 64 connections",
@@ -63,7 +63,7 @@ def values(cells, workload, names, base):
 
 
 def label(name, versions):
-    """What a reader calls it: HAProxy 2.6 copying, nginx 1.22, weir."""
+    """The name for readers: HAProxy 2.6 copying, nginx 1.22, weir."""
     number = re.search(r"\d+\.\d+", versions.get(name, {}).get("version", ""))
     number = " " + number.group() if number else ""
     if name in WORDS:
@@ -82,7 +82,7 @@ def panel(x, y, title, bars, scale, versions):
         own = name.startswith("weir")
         kind = "ours" if own else "yard" if name == "bare" else "bar"
         text = ' class="own"' if own else ""
-        # The star hangs beside the column, so that the figures stay one below the other.
+        # The star is outside the column, so that the figures stay aligned.
         body.append(
             '<text%s x="%d" y="%d" text-anchor="end">%s</text>'
             '<rect class="%s" x="%d" y="%d" width="%.1f" height="%d" rx="2"/>'
@@ -94,7 +94,7 @@ def panel(x, y, title, bars, scale, versions):
 
 
 def legend(x, y, base, rows, names, versions, marked):
-    """How to read it, in the place that the panels leave free."""
+    """How to read the chart, in the space that the panels leave free."""
     lines = ["Longer is better; the dashed line is 1.00,"]
     if base == BEST:
         lines += ["what HAProxy carries with the setting that suits it best,",
@@ -148,7 +148,7 @@ def chart(cells, versions, note, only=(), names=(), base=BEST):
 
 
 def note_of(run):
-    """One line that says where the figures come from."""
+    """One line about where the figures come from."""
     return "Capacity at %s; kernel %s; medians of at least %d interleaved rounds of %g s" % (
         run["cap"].split(",")[0], run["facts"]["kernel"], run["rounds"], run["seconds"])
 
@@ -158,12 +158,12 @@ def of_run(run, **more):
 
 
 def path_of(name):
-    """Of a run: a path that ends in .json, or a name in bench/results."""
+    """The path of a run, given as a path that ends in .json or as a name in bench/results."""
     return name if name.endswith(".json") else os.path.join(ROOT, "bench", "results", name + ".json")
 
 
 def read_run(path):
-    """The JSON of a run. `names.json` beside it maps names that the program had before to the one it has:
+    """The JSON of a run. `names.json` next to it maps earlier names of the program to its name now, so that
     raw figures stay as they were written."""
     with open(path, encoding="utf-8") as stream:
         text = stream.read()
@@ -186,7 +186,7 @@ def grouped(run):
 
 
 def merged(runs):
-    """One run of several: what comes later replaces a workload, seen in one way, as a whole."""
+    """Combines several runs into one: a later run replaces a workload, per view, as a whole."""
     cells = {}
     for run in runs:
         cells.update(grouped(run))

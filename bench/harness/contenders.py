@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""contenders.py - who takes part: one row each.
+"""contenders.py - the contenders, one row each.
 
-One from elsewhere joins by one line here, or by --contender NAME=PATH:ROW on the command line (the
-program at PATH, started and configured as ROW is). Words in capitals are filled in:
+To add one, add a row here, or use --contender NAME=PATH:ROW on the command line (the program at PATH,
+started and configured like ROW). Words in capitals are replaced:
 
     CONFIG   the file made from the template bench/contenders/<config>
     PAIRS    port and server of each of the three forwards (TCP, Unix socket, redis)
-    BUILD    the build folder of bench/run.sh         SCRATCH  a folder that lives as long as the run
-    $NAME    an environment variable; the row is left out when it is not set
+    BUILD    the build folder of bench/run.sh         SCRATCH  a folder that exists during the run
+    $NAME    an environment variable; the row is left out if it is not set
 
-`descriptors` is what a session takes: Go's io.Copy holds a pipe for each direction, idle or not.
+`descriptors` is the number per session: Go's io.Copy holds a pipe per direction, idle or not.
 
 HAProxy comes three times: copying, its default, which wins for small messages; forced splices
-everything, which wins in bulk; what splice-auto does depends on the version. The three that are called
-"new" are the same with the program that $BENCH_HAPROXY_NEW names. Whoever wants to be above HAProxy must
-be above the best of the six.
+everything, which wins in bulk; what splice-auto does depends on the version. The three called "new" are
+the same with the program named by $BENCH_HAPROXY_NEW. To be above HAProxy is to be above the best of the six.
 
 Equal for all: one thread on one CPU, no log, TCP_NODELAY, backlog 4096, the same timeouts where there
 are any. Logs are off by: haproxy - no `log` line; nginx - access_log off, error_log emerg;
@@ -74,7 +73,7 @@ def from_argument(text):
 
 
 def program_path(contender, places):
-    """The program, or None when it is not here."""
+    """The program, or None if it is not installed."""
     name = contender.program
     if name.startswith("$"):
         name = os.environ.get(name[1:], "")
@@ -84,14 +83,14 @@ def program_path(contender, places):
 
 
 def limits(nofile):
-    """A session has two descriptors, and HAProxy counts two more for each pipe that it may have."""
+    """A session has two descriptors, and HAProxy counts two more per pipe that it may use."""
     sessions = max(100, min(9500, (nofile - 1000) // 2))
     return {"NOFILE": nofile, "MAXCONN": sessions, "MAXSOCKETS": nofile - 200,
             "MAXPIPES": max(16, min(256, (nofile - 2 * sessions) // 4))}
 
 
 def nginx_module():
-    """The line that loads the stream module, where it is not built in."""
+    """The line that loads the stream module, if it is not built in."""
     found = [path for path in NGINX_MODULES if os.path.exists(path)]
     return "load_module %s;" % found[0] if found else ""
 

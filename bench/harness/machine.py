@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""machine.py - what the harness asks of the machine and changes on it: facts, congestion control, a cap.
+"""machine.py - what the harness reads from the machine and changes on it: facts, congestion control, a cap.
 
-Everything that is changed is put back by the context manager that changed it.
+The context manager that changes something restores it.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def write(path, text):
 
 
 def first_line(argv):
-    """The first line that a program prints about itself, or an empty string."""
+    """The first line of a program's version output, or an empty string."""
     try:
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=10, check=False,
                               stdin=subprocess.DEVNULL)
@@ -42,14 +42,14 @@ def first_line(argv):
 
 
 def raise_nofile():
-    """All of ours and our children's may have as many descriptors as the hard limit allows."""
+    """Allows this process and its children as many descriptors as the hard limit."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
 
 
 def facts(root):
-    """What a reader needs to judge the figures."""
+    """The facts that a reader needs to judge the figures."""
     cpus = re.findall(r"(?m)^model name\s*:\s*(.*)$", read("/proc/cpuinfo"))
     flaws = {os.path.basename(path): read(path)
              for path in sorted(glob.glob("/sys/devices/system/cpu/vulnerabilities/*"))}
@@ -80,7 +80,7 @@ def facts(root):
 
 @contextlib.contextmanager
 def cubic(say):
-    """cubic for everybody: bbr paces on loopback too, and divides bulk throughput by three."""
+    """cubic for all: bbr paces on loopback too, and divides bulk throughput by three."""
     before = read(CONGESTION)
     changed = False
     try:
@@ -108,7 +108,7 @@ def mounts():
 
 
 class Cap:
-    """A group that may use a share of one CPU. `path` is None where no such group can be made."""
+    """A group that may use a share of one CPU. `path` is None if no such group can be created."""
 
     def __init__(self):
         self.path, self.version, self.why = None, 0, "no cgroup file system with a cpu controller is mounted"
@@ -136,7 +136,7 @@ class Cap:
             raise
 
     def limit(self, percent):
-        """So much of one CPU; None = all of it."""
+        """Sets the share of one CPU; None = all of it."""
         quota = None if percent is None else max(1000, PERIOD_US * percent // 100)
         if self.version == 1:
             write(self.path + "/cpu.cfs_period_us", PERIOD_US)
@@ -146,7 +146,7 @@ class Cap:
 
     @contextlib.contextmanager
     def of_threads(self, tids, percent):
-        """A group below for each of these threads, of a process in this one: so much of one CPU each."""
+        """Creates a subgroup, with a share of one CPU, for each of these threads of a process here."""
         parts = [Part(self.path + "/" + str(tid), self.version) for tid in tids]
         try:
             for part in parts:
@@ -162,7 +162,7 @@ class Cap:
                 with contextlib.suppress(OSError):      # it has ended by itself
                     write(self.path + ("/tasks" if self.version == 1 else "/cgroup.threads"), tid)
                 part.close()
-            if self.version == 2:       # with it on, the group takes no process
+            if self.version == 2:       # while it is enabled, the group accepts no process
                 with contextlib.suppress(OSError):
                     write(self.path + "/cgroup.subtree_control", "-cpu")
 
@@ -172,7 +172,7 @@ class Cap:
         return "cgroup v%d, period %d us" % (self.version, PERIOD_US)
 
     def close(self):
-        """Empty by then, but the kernel may take a moment to see that."""
+        """The group is empty, but the kernel may take a moment to notice."""
         path, self.path = self.path, None
         for _ in range(50):
             if not path:
@@ -195,14 +195,14 @@ class Part(Cap):
 
     def open(self):
         os.mkdir(self.path)
-        if self.version == 2:       # else a group holds whole processes
+        if self.version == 2:       # otherwise a group holds whole processes
             write(self.path + "/cgroup.type", "threaded")
 
 
 # ---- time --------------------------------------------------------------------------------------
 
 def descendants(pid):
-    """The process and all below it."""
+    """The process and all its descendants."""
     found = [pid]
     for task in glob.glob("/proc/%d/task/*/children" % pid):
         for child in read(task).split():
@@ -221,7 +221,7 @@ def cpu_ns(pid):
 
 
 def cpu_ticks():
-    """{cpu: (busy, stolen, all)} since the start of the machine, in ticks."""
+    """{cpu: (busy, stolen, total)} since boot, in ticks."""
     result = {}
     for line in read("/proc/stat").splitlines():
         match = re.match(r"cpu(\d+) (.*)", line)

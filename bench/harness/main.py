@@ -70,7 +70,7 @@ def choose_contenders(args):
 
 
 def build_go(scratch):
-    """The Go relay, where there is a Go toolchain."""
+    """Builds the Go relay, if there is a Go toolchain."""
     go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
     if not go:
         return
@@ -84,7 +84,7 @@ def build_go(scratch):
 
 
 class Bench:
-    """What all cells share: where they run, against what, and what they have given."""
+    """What all cells share: where they run, against what, and their results."""
 
     def __init__(self, args, scratch, cap):
         self.args, self.scratch, self.cap = args, scratch, cap
@@ -105,7 +105,7 @@ class Bench:
 
     @contextlib.contextmanager
     def backends(self):
-        """Ours for everything, and a redis."""
+        """Starts bench/backend for everything, and a redis."""
         with contextlib.ExitStack() as stack:
             argv = [self.args.build + "/bench/backend", self.backend["tcp"], self.backend["unix"]]
             ours = stack.enter_context(process.running(argv, cpus=self.load_cpus, stdin=subprocess.PIPE,
@@ -129,7 +129,7 @@ class Bench:
 
     @contextlib.contextmanager
     def contender(self, contender, env=None):
-        """Runs it from its first answer on; gives its process, or None for the direct way."""
+        """Runs a contender, from its first response on; yields its process, or None without a proxy."""
         if not contender.program:
             yield None
             return
@@ -142,7 +142,7 @@ class Bench:
                                 stdout=log, stderr=log, env=env) as proxy:
             try:
                 process.wait_until(lambda: proxy.poll() is not None or self.answers(contender), 10,
-                                   "it does not answer")
+                                   "it does not respond")
                 if proxy.poll() is not None:
                     raise Failed("it ended at once")
             except Failed as error:
@@ -153,7 +153,7 @@ class Bench:
                 raise Failed("%s ended with %d" % (contender.name, proxy.returncode))
 
     def prepare(self, rows):
-        """Those that are here, with their version and command line."""
+        """The installed contenders, with version and command line."""
         places = {"BUILD": self.args.build, "SCRATCH": self.scratch}
         present = []
         for row in rows:
@@ -202,9 +202,9 @@ class Bench:
         return cell
 
     def visit(self, round_number, work, contender):
-        """All views of one workload at one contender, in one life of it."""
+        """All views of one workload with one contender, which is started once."""
         if work.idle * contender.descriptors + 1000 > self.nofile:
-            say("  %-17s %-18s left out: it needs %d descriptors for each connection, of %d" % (
+            say("  %-17s %-18s left out: it needs %d descriptors per connection, of %d" % (
                 work.name, contender.name, contender.descriptors, self.nofile))
             return
         may_cap = self.cap.path and contender.program
@@ -222,7 +222,7 @@ class Bench:
                 if self.cap.path:
                     self.cap.limit(None)
         except Failed as error:
-            # Whatever was measured beside this is no result either.
+            # Whatever was measured together with this is not a result either.
             cells = [{"workload": work.name, "unit": work.unit, "contender": contender.name, "view": v,
                       "valid": False, "error": str(error)} for v in views]
         for cell in cells:
@@ -254,7 +254,7 @@ class Bench:
 
 
 def tidied(text, bench):
-    """Without the paths of this machine."""
+    """Removes the paths of this machine."""
     text = text.replace(ROOT + "/", "").replace(bench.scratch, "SCRATCH")
     return re.sub(r'(["=])/(?:[^"/:\s]+/)+', r"\1", text)
 
@@ -276,13 +276,13 @@ def save(args, facts, bench, complete):
              "seconds": args.seconds, "rounds": args.rounds, "contenders": bench.contenders,
              "summary": rows, "cells": bench.cells}
     with open(base + ".json", "w", encoding="utf-8") as stream:
-        # Where this checkout lies is nobody's business.
+        # The path of this checkout does not belong in the results.
         stream.write(tidied(json.dumps(whole, indent=1), bench) + "\n")
     with open(base + ".txt", "w", encoding="utf-8") as stream:
         stream.write(text)
     svg = chart.of_run(whole)
     if os.path.exists(base + ".svg"):
-        os.remove(base + ".svg")        # of an earlier run of this name
+        os.remove(base + ".svg")        # from an earlier run of this name
     if svg:
         with open(base + ".svg", "w", encoding="utf-8") as stream:
             stream.write(svg)
@@ -298,12 +298,12 @@ def run(args, stack):
     cap = machine.Cap()
     stack.callback(cap.close)
     if not cap.path:
-        say("no cap on CPU can be set (%s): efficiency alone" % cap.why)
+        say("no CPU cap can be set (%s): measuring efficiency only" % cap.why)
     elif "c" in args.views:
         say("capacity: %d %% of one core by %s" % (args.cap, cap.describe()))
     bench = Bench(args, scratch, cap)
     if bench.load_cpus == bench.proxy_cpus:
-        say("one CPU only: load and proxy share it, and no figure here is worth much")
+        say("only one CPU: load and proxy share it, so these figures mean little")
     facts = machine.facts(ROOT)
     facts["congestion"] = stack.enter_context(machine.cubic(say))
     facts["tools"] = {name: machine.first_line(argv) for name, argv in {
@@ -318,7 +318,7 @@ def run(args, stack):
     say("contenders:")
     rows = bench.prepare(rows)
     if not rows:
-        raise Failed("no contender is here")
+        raise Failed("no contender is installed")
     complete, begin = False, time.monotonic()
     try:
         bench.rounds(works, rows)
@@ -330,7 +330,7 @@ def run(args, stack):
             save(args, facts, bench, complete)
     bad = [c for c in bench.cells if not c["valid"]]
     if bad:
-        say("%d of %d cells are no result" % (len(bad), len(bench.cells)))
+        say("%d of %d cells are not results" % (len(bad), len(bench.cells)))
     return 1 if bad or not bench.cells else 0
 
 
@@ -344,11 +344,11 @@ def main():
 
 
 def guarded(work, build):
-    """Runs work(stack); whatever entered the stack is undone on every way out, signals too."""
+    """Runs work(stack); what it put on the stack is undone on every exit, including signals."""
     os.environ.setdefault("WEIR_BIN", build + "/src/weir")
 
     def leave(number, _frame):
-        # A second signal must not interrupt the tidying up; all of it is bounded in time.
+        # A second signal must not interrupt the cleanup; all of it is bounded in time.
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(one, signal.SIG_IGN)
         raise SystemExit(128 + number)

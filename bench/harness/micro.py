@@ -28,13 +28,13 @@ from process import Failed
 
 REQUEST = b"GET /1k HTTP/1.1\r\n%s\r\n"
 CLOSE = b"Connection: close\r\n"
-# Of a thread's CPU time, for example: that one is a call everywhere. Counted apart.
+# For example, of a thread's CPU time, which is a system call everywhere. Counted separately.
 CLOCKS = ("clock_gettime", "gettimeofday")
 WAITS = ("epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter", "poll", "futex", "nanosleep")
 
 
 class NoCap:
-    """These benches take the whole core."""
+    """These benchmarks use the whole core."""
     path = None
 
 
@@ -43,7 +43,7 @@ def peers(names):
 
 
 def read_reply(sock, keep_alive):
-    """One whole reply of /1k; to the end of file unless the connection stays."""
+    """Reads one whole reply of /1k; up to the end of file unless the connection stays open."""
     got, wanted = b"", len(workloads.HEAD % (1024, "" if keep_alive else CLOSE.decode())) + 1024
     while len(got) < wanted or not keep_alive:
         chunk = sock.recv(65536)
@@ -55,7 +55,7 @@ def read_reply(sock, keep_alive):
 
 
 def connections(port, count, together=1):
-    """So many connections with one request each; the server closes first."""
+    """Makes `count` connections with one request each; the server closes first."""
     while count > 0:
         socks = [socket.create_connection(("127.0.0.1", port), 5) for _ in range(min(together, count))]
         for sock in socks:
@@ -87,7 +87,7 @@ def alloc(bench, row, results):
     with bench.contender(row, env) as proxy:
         port = bench.ports["tcp"]
         if counts()[0] + counts()[1] == 0:
-            raise Failed("%s does not take its memory from libc" % row.name)
+            raise Failed("%s does not allocate through libc" % row.name)
         connections(port, 2000, 64)
         before = counts()
         connections(port, 1000, 32)
@@ -130,7 +130,7 @@ def counting(pid, found):
 
 
 def syscalls(bench, row, results, count=500):
-    """System calls for each connection that is made, asks once and is closed, and for each request."""
+    """System calls per connection that is opened, makes one request and is closed, and per request."""
     port = bench.ports["tcp"]
     with bench.contender(row) as proxy:
         connections(port, 100)
@@ -144,7 +144,7 @@ def syscalls(bench, row, results, count=500):
             with counting(proxy.pid, found):
                 requests(sock, count)
         show_calls(row.name, "keep-alive request", found, count, results)
-        # This shows, too, who really splices.
+        # This also shows which contenders really splice.
         found = {}
         with counting(proxy.pid, found):
             got = workloads.load(bench.target(row), ["down", port, 1, 0.5], 0.5)
@@ -159,14 +159,14 @@ def show_calls(name, what, found, count, results):
     results.append({"contender": name, "what": what, "calls": round(work, 2), "waits": round(waits, 2),
                     "clocks": round(clocks, 2), "each": each})
     detail = " ".join("%s %g" % pair for pair in sorted(each.items(), key=lambda p: (-p[1], p[0])))
-    print("%-16s %5.1f calls, %.1f waits, %.1f clocks for each %s: %s" % (
+    print("%-16s %5.1f calls, %.1f waits, %.1f clocks per %s: %s" % (
         name, work, waits, clocks, what, detail))
 
 
 # ---- idle --------------------------------------------------------------------------------------
 
 def user_bytes(pid):
-    """What the process and its children have written to and share with nobody."""
+    """Memory that the process and its children have written to and do not share."""
     total = 0
     for one in machine.descendants(pid):
         text = machine.read("/proc/%d/smaps_rollup" % one)
@@ -175,7 +175,7 @@ def user_bytes(pid):
 
 
 def idle(bench, row, results):
-    """User memory for each connection that has spoken once and is silent."""
+    """User memory per connection that has made one request and is idle."""
     for count in (1000, 5000, 9000):
         if row.descriptors * count + 1000 > bench.nofile:
             print("%-16s %d connections need more descriptors than %d" % (row.name, count, bench.nofile))
@@ -186,7 +186,7 @@ def idle(bench, row, results):
             with workloads.idle(bench.target(row), "tcp", count):
                 each = (user_bytes(proxy.pid) - before) / count
         results.append({"contender": row.name, "connections": count, "bytes_each": round(each, 1)})
-        print("%-16s %7.0f bytes for each of %d idle connections" % (row.name, each, count))
+        print("%-16s %7.0f bytes per idle connection, with %d of them" % (row.name, each, count))
 
 
 # ---- relay sizes -------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def relay_sizes(bench, results, rounds, seconds):
                         got = workloads.echo(bench.target(row), seconds, front, 8, size)
                         cells.setdefault((front, size, mode), []).append(
                             (got.rate, (machine.cpu_ns(proxy.pid) - before) / got.count))
-    print("TCP to a socket of kind, message: echoes/s and CPU us an echo with splice off, on, auto")
+    print("TCP to each kind of socket, by message: echoes/s and CPU us per echo, splice off, on, auto")
     for front in ("unix", "tcp"):
         for size in [1024 << n for n in range(11)]:
             line = "%-5s %5d KiB " % (front, size // 1024)

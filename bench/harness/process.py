@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""process.py - starting things on their CPU, and stopping by their id whatever was started."""
+"""process.py - starts programs on their CPU, and stops them by their process IDs."""
 
 import contextlib
 import ctypes
@@ -17,11 +17,11 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Failed(Exception):
-    """Something that was needed did not work; the text says what."""
+    """Something that is needed did not work; the text describes it."""
 
 
 def prepare(cpus, group):
-    """What the child does before it becomes the program."""
+    """Runs in the child before it executes the program."""
     def inside():
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)     # it does not outlive the harness
         if cpus:
@@ -43,7 +43,7 @@ def kill(pid, number):
 
 
 def stop(process):
-    """Asks, waits, insists; then the same to what it left behind. Bounded in time."""
+    """Sends SIGTERM, waits, sends SIGKILL; then the same for what it left behind. Bounded in time."""
     below = descendants(process.pid)[1:]
     if process.poll() is None:
         process.terminate()
@@ -82,7 +82,7 @@ def running(argv, **more):
 
 
 def output(argv, timeout, cpus=None):
-    """(exit code, what it printed, its messages); killed when it takes longer."""
+    """(exit code, stdout, stderr); the program is killed if it takes longer."""
     process = start(argv, cpus=cpus, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         out, err = process.communicate(timeout=timeout)
@@ -94,7 +94,7 @@ def output(argv, timeout, cpus=None):
 
 
 def free_ports(count):
-    """Ports of loopback that nobody has, below those that the kernel gives to clients."""
+    """Unused loopback ports, below those that the kernel assigns to clients."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as stream:
         below = int(stream.read().split()[0])
     found, port = [], max(1024, below - 1 - os.getpid() % 10000)
@@ -112,7 +112,7 @@ def free_ports(count):
 
 
 def ask(address, request, wanted, timeout=1.0):
-    """Sends a request, and says whether so many bytes come back."""
+    """Sends a request; True if the expected number of bytes comes back."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as sock:

@@ -8,11 +8,11 @@ BASES = ("haproxy", "haproxy-splice", "haproxy-forced", "haproxy-new", "haproxy-
 SHORT = {"haproxy": "/hap", "haproxy-splice": "/spl", "haproxy-forced": "/for", "haproxy-new": "/new",
          "haproxy-new-copy": "/n-cp", "haproxy-new-forced": "/n-fo", "bare": "/bare"}
 ROW = "  %-18s %6s %15s %s %6s %6s%s"
-BUSY = 97       # percent of a CPU; one that is so busy is full
+BUSY = 97       # percent of a CPU from which it counts as full
 
 
 def value_of(cell):
-    """The figure of a cell: CPU us (or ms a GB) for a unit, units a second, or a tail's p99 in us."""
+    """The figure of a cell: CPU us per unit (or ms per GB), units per second, or a tail's p99 in us."""
     if not cell["valid"]:
         return None
     if cell["unit"] == "tail":
@@ -44,7 +44,7 @@ def by_round(cells, workload, view, contender, figure=value_of):
 
 
 def median_ratio(ours, theirs):
-    """Median of the ratios within each round, of what by_round() gave; None without a common round."""
+    """Median of the ratios within each round, from two results of by_round(); None without a common round."""
     common = [ours[r] / theirs[r] for r in ours if r in theirs]
     return statistics.median(common) if common else None
 
@@ -56,7 +56,7 @@ def paired_ratio(cells, workload, view, contender, base, figure=value_of):
 
 
 def load_bound(cells):
-    """Was the CPU of the load full in a round? Then its contender could have carried more."""
+    """Was the load's CPU full in a round? Then its contender could have carried more."""
     return any(c["view"] == "c" and c.get("load_busy", 0) > BUSY for c in cells)
 
 
@@ -99,7 +99,7 @@ def ratio(value):
 
 def table(rows, capacity_note):
     """Text for people. Efficiency: lower is better; capacity: higher is better."""
-    notes = {"e": "efficiency: CPU time of the proxy for each unit, no cap; lower is better",
+    notes = {"e": "efficiency: CPU time of the proxy per unit, no cap; lower is better",
              "c": "capacity: %s; higher is better" % capacity_note}
     bases = [b for b in BASES if any(r["ratios"].get(b) for r in rows)]
     lines = []
@@ -116,17 +116,17 @@ def table(rows, capacity_note):
             for r in group:
                 lines += table_rows(r, bases)
     lines += ["", "/x: median of the ratios to contender x within each round.  *: the load's CPU was full",
-              "in a round: a lower bound.  bad: cells with an error, which are no result."]
+              "in a round: a lower bound.  bad: cells with an error, which are not results."]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def shows_rate(row):
-    """Not where the rate is the figure itself."""
+    """Empty where the rate is the figure itself."""
     return row["view"] == "e" or row["unit"] == "p99 us"
 
 
 def table_rows(row, bases):
-    """One line, and one more where cells are no result."""
+    """One line, and another one if some cells are not results."""
     span = "%s - %s" % (number(row["min"]), number(row["max"])) if row["samples"] else "-"
     last = "%8s" % number(row["rate"]) if shows_rate(row) else ""
     last += " *" if row["load_bound"] else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What report.py, chart.py and bars.py make of figures that one can check in one's head.
+"""report.py, chart.py and bars.py with figures that can be verified by mental arithmetic.
 
     python3 bench/harness/test_report.py
 """

@@ -34,7 +34,7 @@ WORKLOADS = [
 
 
 def cpus_of():
-    """(the two of the workers, those of load and backends)"""
+    """(the two CPUs of the workers, those of load and backends)"""
     mine = sorted(os.sched_getaffinity(0))
     if len(mine) < 2:
         raise Failed("two workers need two CPUs")
@@ -42,7 +42,7 @@ def cpus_of():
 
 
 def worker_threads(pid):
-    """{number of the worker: id of its thread}"""
+    """{number of the worker: ID of its thread}"""
     found = {}
     for tid in os.listdir("/proc/%d/task" % pid):
         words = machine.read("/proc/%d/task/%s/comm" % (pid, tid)).split()
@@ -57,12 +57,12 @@ def thread_ns(pid, tid):
 
 
 def apart(numbers):
-    """By how much the largest is above the smallest."""
+    """How far the largest is above the smallest."""
     return max(numbers) / min(numbers) - 1 if min(numbers) else float("inf")
 
 
 def per_worker(sessions, count):
-    """What `show sess json` says of each of `count` workers: ([flows], [bytes])."""
+    """([flows], [bytes]) of each of `count` workers, from `show sess json`."""
     flows, size = [0] * count, [0] * count
     for one in sessions:
         worker = int(one["id"].split(".")[0])
@@ -72,7 +72,7 @@ def per_worker(sessions, count):
 
 
 class Two:
-    """One starts it, loads it, counts."""
+    """Starts one, loads it and counts."""
 
     def __init__(self, args, scratch, cap):
         self.pair, load_cpus = cpus_of()
@@ -100,7 +100,7 @@ class Two:
         return json.loads(out)
 
     def flows(self, target, work):
-        """The download, and what it shows of each worker between a third and two thirds of it."""
+        """Runs the download, and returns what each worker did between one third and two thirds of it."""
         _, direction, streams = work.arguments
         argv = [target.tools["load"], direction, target.ports["tcp"], streams, self.args.seconds]
         looks = []
@@ -120,7 +120,7 @@ class Two:
                 "flows_apart": apart(looks[0][0]), "bytes_apart": apart(size)}
 
     def once(self, work, cpus):
-        """What workers on these CPUs carry: {rate, load_busy and what was seen of each worker}."""
+        """What workers on these CPUs carry: {rate, load_busy and the figures of each worker}."""
         row = self.started(cpus)
         with self.bench.contender(row) as proxy:
             threads = worker_threads(proxy.pid)
@@ -137,7 +137,7 @@ class Two:
                     got = {"rate": work.function(target, self.args.seconds, *work.arguments).rate}
                 shares = machine.cpu_shares(ticks, machine.cpu_ticks())
                 wall = (time.monotonic() - begin) * 1e9
-                # Much below the cap: it was not the worker that was the bottleneck.
+                # Far below the cap: the worker was not the bottleneck.
                 busy = [round(100 * (thread_ns(proxy.pid, threads[n]) - spent[n]) / wall, 1)
                         for n in sorted(threads)]
         return dict(got, worker_busy=busy,
@@ -215,7 +215,7 @@ def run(args, stack):
     cap = machine.Cap()
     stack.callback(cap.close)
     if not cap.path:
-        raise Failed("no cap on CPU can be set: " + cap.why)
+        raise Failed("no CPU cap can be set: " + cap.why)
     two = Two(args, scratch, cap)
     facts = machine.facts(main.ROOT)
     facts["congestion"] = stack.enter_context(machine.cubic(main.say))

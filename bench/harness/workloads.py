@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""workloads.py - what is done to each contender: one row each.
+"""workloads.py - the workloads that each contender gets, one row each.
 
-A workload's function gets a Target and a number of seconds, and gives a Result or raises Failed. Every
-one of them knows what must come back; a single socket error, or a byte too many or too few, fails it.
+A workload's function gets a Target and a number of seconds, and returns a Result or raises Failed. Each
+knows what must come back; a single socket error, or a byte too many or too few, fails it.
 """
 
 import collections
@@ -22,7 +22,7 @@ from process import Failed
 HEAD = "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n"
 SIZES = {"1k": 1024, "16k": 16384, "128k": 131072, "1m": 1048576}
 
-# rate: units a second; count: units in all, for which the proxy paid. Latencies in microseconds.
+# rate: units per second; count: total units, which the proxy's CPU time was spent on. Latencies in us.
 Result = collections.namedtuple("Result", "rate count p50_us p99_us")
 
 # ports: {"tcp": where to connect, ...}, a number or a path; tools: {"load": path, ...}; cpus: for the tools;
@@ -40,7 +40,7 @@ end
 """
 
 
-BESIDE_MB = 400     # MB a second: a third of what a proxy that copies can do with a whole CPU
+BESIDE_MB = 400     # MB per second: a third of what a copying proxy can do with a whole CPU
 
 
 def tool(target, argv, seconds):
@@ -55,7 +55,7 @@ def http(target, seconds, front, size, connections, close=False):
     """wrk, one thread, in a closed loop; it reconnects after each reply when `close`."""
     port = target.ports[front]
     if isinstance(port, str):
-        return None     # wrk speaks no Unix sockets; only the direct way has one here
+        return None     # wrk has no Unix sockets, which only `direct` would need here
     script = os.path.join(target.scratch, "wrk.lua")
     with open(script, "w", encoding="ascii") as stream:
         stream.write(WRK_SCRIPT)
@@ -88,7 +88,7 @@ def echo(target, seconds, front, connections, size):
 
 
 def warm(target, front):
-    """Opens what a contender opens once, before the clocks are read; an error here is one too."""
+    """Makes a contender open what it opens only once, before the clocks are read; errors count too."""
     load(target, ["echo", target.ports[front], 16, 128, 0.1], 0.1)
 
 
@@ -101,20 +101,20 @@ def bulk(target, seconds, front, direction, streams):
 
 
 def beside(target, seconds, front):
-    """Small echoes while one stream downloads, at a pace that every contender can keep: as fast as each of
-    them can it would be another test for each. The rate is that of the echoes."""
+    """Small echoes while one stream downloads, at a pace that every contender can sustain: at full speed, the
+    test would differ between contenders. The rate is that of the echoes."""
     argv = [target.tools["load"], "down", target.ports[front], 1, seconds + 0.5, BESIDE_MB]
     with process.running(argv, cpus=target.cpus, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE) as stream:
         result = echo(target, seconds, front, 16, 128)
         out, err = stream.communicate(timeout=seconds + 20)
         if stream.returncode != 0 or not json.loads(out)["bytes"]:
-            raise Failed("the stream beside: " + err.decode("utf-8", "replace"))
+            raise Failed("the stream next to it: " + err.decode("utf-8", "replace"))
     return result
 
 
 def redis_gets(port):
-    """How often the server itself was asked to GET."""
+    """Number of GET requests that the server itself received."""
     with socket.create_connection(("127.0.0.1", port), 5) as sock:
         sock.sendall(b"INFO commandstats\r\nQUIT\r\n")
         text = b""
@@ -135,14 +135,14 @@ def redis_run(target, requests, pipeline, seconds):
     rows = list(csv.DictReader(io.StringIO(out[out.index('"test"'):])))
     asked = redis_gets(target.redis) - before
     if asked != requests:
-        raise Failed("redis was asked %d times, not %d" % (asked, requests))
+        raise Failed("redis received %d requests, not %d" % (asked, requests))
     row = rows[0]
     return Result(float(row["rps"]), requests, 1e3 * float(row["p50_latency_ms"]),
                   1e3 * float(row["p99_latency_ms"]))
 
 
 def redis(target, seconds, pipeline):
-    """redis-benchmark counts requests and not seconds: a short run says how many."""
+    """redis-benchmark runs for a number of requests, not seconds: a short run finds that number."""
     rate = redis_run(target, 64 * 16 * 10, pipeline, seconds).rate
     requests = max(64 * pipeline, int(rate * seconds) // (64 * pipeline) * 64 * pipeline)
     return redis_run(target, requests, pipeline, seconds)
@@ -150,7 +150,7 @@ def redis(target, seconds, pipeline):
 
 @contextlib.contextmanager
 def idle(target, front, connections):
-    """So many connections beside the workload; each must still be alive at the end."""
+    """Holds idle connections next to the workload; each must still be alive at the end."""
     argv = [target.tools["load"], "idle", target.ports[front], connections]
     with process.running(argv, cpus=target.cpus, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE) as holder:
@@ -162,9 +162,9 @@ def idle(target, front, connections):
             raise Failed("idle connections: " + (err + out).decode("utf-8", "replace"))
 
 
-# unit: request, GB, or tail where the p99 is the figure.
-# views: e = efficiency (no cap), c = capacity (capped). quick: belongs to --quick. idle: so many
-# connections that do nothing beside.
+# unit: request, GB, or tail if the p99 is the figure.
+# views: e = efficiency (no cap), c = capacity (capped). quick: part of --quick. idle: number
+# of idle connections next to it.
 Workload = collections.namedtuple("Workload", "name unit views quick idle function arguments")
 
 
@@ -199,7 +199,7 @@ WORKLOADS = [
 
 
 def choose(names, quick):
-    """Those that are named; a name may end in * ."""
+    """The named workloads; a name may end in * ."""
     if not names:
         return [w for w in WORKLOADS if w.quick or not quick]
     chosen = []
