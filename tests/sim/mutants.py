@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""mutants.py - breaks a rule of the splice contract on purpose, and demands that the simulator sees it.
+"""mutants.py - breaks rules of the splice contract on purpose; the simulator must find each break.
 
 Each mutant is one or more exact replacements in a copy of the source tree; the copy is built (the
 simulator alone) and run with seeds until one fails. A mutant that does not apply, does not build or
-survives fails the run: the first means that the source has moved on and the mutant must follow.
-The unchanged source runs first with the same seeds and must pass. Owns a temporary directory.
+survives fails the run. The first means that the source has changed and the mutant must be adapted.
+The unchanged source runs first with the same seeds and must pass. Works in a temporary directory.
 
   mutants.py [--seeds N] [--only WORD] [--source DIR] [--cc gcc] [--jobs N] [--keep]
 """
@@ -28,7 +28,7 @@ ALWAYS = {"R1", "R2", "R3", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12"}
 
 
 class Broken(Exception):
-    """A mutant that says nothing about the simulator."""
+    """A mutant that proves nothing about the simulator."""
 
 
 def sources(tree):
@@ -62,7 +62,7 @@ def copy_tree(source, tree):
 
 
 def apply(tree, edits):
-    """Replaces exactly one place each; returns the files that changed."""
+    """Makes each replacement in exactly one place; returns the changed files."""
     touched = set()
     for name, old, new in edits:
         path = os.path.join(tree, name)
@@ -77,7 +77,7 @@ def apply(tree, edits):
 
 
 def run_seeds(exe, driver, seeds):
-    """The number of seeds until one failed and its message, or (None, "")."""
+    """(number of seeds until one failed, its message), or (None, "")."""
     done = subprocess.run([exe, "--driver", driver, "--seeds", str(seeds), "--start", "1", "--no-cover"],
                           capture_output=True, text=True, timeout=600)
     if done.returncode == 0:
@@ -85,12 +85,12 @@ def run_seeds(exe, driver, seeds):
     found = re.search(r"^seed (\d+): (.*)$", done.stderr, re.M)
     checked = re.search(r"check failed: .*", done.stderr)
     if not found:
-        raise Broken("the simulator ended without a seed: " + done.stderr.strip()[-200:])
+        raise Broken("the simulator ended without naming a seed: " + done.stderr.strip()[-200:])
     return int(found.group(1)), checked.group(0) if checked else found.group(2)
 
 
 class Base:
-    """The unchanged source, built once; mutants rebuild what they touch."""
+    """The unchanged source, built once; mutants rebuild the files that they change."""
 
     def __init__(self, args, tmp):
         self.args = args
@@ -122,7 +122,7 @@ class Base:
         return exe
 
     def judge(self, number, mutant):
-        """(True when found, what to print)."""
+        """(True if found, the text to print)."""
         try:
             exe = self.mutate(number, mutant["edits"])
             for driver in mutant.get("drivers", DRIVERS):
@@ -170,7 +170,7 @@ def main():
         for rule, reason in LEFT_OUT.items():
             print(f"{rule:4} left out: {reason}")
         if not args.only and not ALWAYS <= found_rules:
-            print("rules without a mutant that was found:", ", ".join(sorted(ALWAYS - found_rules)))
+            print("rules of which no mutant was found:", ", ".join(sorted(ALWAYS - found_rules)))
             failed = True
         print(f"{sum(f for f, _ in results)} of {len(chosen)} mutants found")
     finally:

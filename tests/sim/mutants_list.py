@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""mutants_list.py - the breaks that mutants.py makes: one entry each, by rule of the splice contract.
+"""mutants_list.py - the mutants of mutants.py, one entry each, by rule of the splice contract.
 
 `edits` are (file, exact old text that occurs once, new text). Rules that no mutant can break here
-stand in LEFT_OUT with the reason. Owns nothing but the list.
+are in LEFT_OUT, with the reason.
 """
 ATTEMPT = "src/io/attempt.c"
 PARKED = "src/io/parked.c"
@@ -22,16 +22,16 @@ GREETING = "src/engine/greeting.c"
 SLAB = "src/io/slab.c"
 
 LEFT_OUT = {
-    "R4": "is about level-triggered loops; the epoll driver is edge-triggered, a spin of it is caught by "
-          "the bound on calls a turn",
+    "R4": "is about level-triggered loops; the epoll driver is edge-triggered, and a spin is found by "
+          "the limit on calls per turn",
     "R13": "needs threads: the simulator has one; the pools' own tests and tsan cover it (its accounting, "
            "I17, is checked after each seed)",
-    "R15": "lives in src/sys/sys.c, the one file that the simulator replaces; test_kernel_facts links it",
+    "R15": "is in src/sys/sys.c, the one file that the simulator replaces; test_kernel_facts links it",
     "R16": "is a process-wide setting of main(); the system tests kill a peer under splice",
 }
 
 MUTANTS = [
-    {"rule": "R1", "what": "the pipe's content is counted by the length asked for",
+    {"rule": "R1", "what": "the pipe's content is counted by the requested length",
      "edits": [(READ, "p->bytes = (uint32_t)n;", "p->bytes = f->rd.max;")]},
     {"rule": "R1", "what": "a short splice out empties the account",
      "edits": [(WRITE, "p->bytes -= (uint32_t)n;", "p->bytes = 0;")]},
@@ -43,7 +43,7 @@ MUTANTS = [
                 "	if ((size_t)n < op->max)\n"
                 "		sock->bits &= (uint16_t)~IO_READABLE;\n"
                 "	/* A short count does not prove an empty socket")]},
-    {"rule": "R3", "what": "a pipe that holds a rest is filled again",
+    {"rule": "R3", "what": "a pipe that is not empty is filled again",
      "edits": [(FLOW, "	if (held > 0)\n		return io_is_pending(&f->wr)",
                 "	if (f->buf != NULL || (f->pipe != NULL && f->pipe->bytes > f->pipe->cap / 2))\n"
                 "		return io_is_pending(&f->wr)"),
@@ -59,20 +59,20 @@ MUTANTS = [
                 "	return flow_watch_src(f);\n")]},
     {"rule": "R5", "what": "a flow that gives way is not run again",
      "edits": [(FLOW, "	io_yield(flow_loop(f), &f->rd, where);\n", "")]},
-    {"rule": "R5", "what": "nobody watches a source whose destination is full",
+    {"rule": "R5", "what": "a source whose destination is full is not watched",
      "edits": [(FLOW, "	if (io_is_pending(&f->rd) || s->failed == 1 + flow_src_name(f))\n",
                 "	if (f->state != FLOW_IDLE)\n")]},
-    {"rule": "R5", "what": "bytes that are not the last ones are held back for the FIN",
+    {"rule": "R5", "what": "bytes that are not the final ones are held back for the FIN",
      "edits": [(READ, "	return (flow_src(f)->sock.bits & (IO_ENDED | IO_ERR)) == IO_ENDED &&",
                 "	return (flow_src(f)->sock.bits & IO_ERR) == 0 &&")],
      "drivers": ["epoll"]},
-    {"rule": "R5", "what": "nobody watches a source whose FIN was passed on",
+    {"rule": "R5", "what": "a source whose FIN was passed on is not watched",
      "edits": [(FLOW, "	return session_is_forwarding(s) ? flow_watch_src(f) : STEP_WAIT;",
                 "	return STEP_WAIT;")]},
-    {"rule": "R5", "what": "nobody watches a source while a pipe waits for room",
+    {"rule": "R5", "what": "a source is not watched while a pipe waits for room",
      "edits": [(WRITE, "	return r == IO_PENDING ? flow_watch_src(f) : STEP_GO;",
                 "	return r == IO_PENDING ? STEP_WAIT : STEP_GO;")]},
-    {"rule": "R5", "what": "nobody watches a source while a buffer waits for room",
+    {"rule": "R5", "what": "a source is not watched while a buffer waits for room",
      "edits": [(WRITE, "	return n == IO_PENDING ? flow_watch_src(f) : flow_on_written(f, n);",
                 "	return n == IO_PENDING ? STEP_WAIT : flow_on_written(f, n);")]},
     {"rule": "R6", "what": "a short splice with FIN announced is taken for the end",
@@ -94,7 +94,7 @@ MUTANTS = [
                 "		(void)io_start(flow_loop(f), &f->wr);\n"
                 "	}\n"
                 "	if (held > 0)\n		return io_is_pending(&f->wr)")]},
-    {"rule": "R10", "what": "an error is told before the bytes that came first",
+    {"rule": "R10", "what": "an error is reported before the bytes that preceded it",
      "edits": [(ATTEMPT, "	if (!(sock->bits & IO_READABLE))\n		return IO_PENDING;\n",
                 "	if (sock->bits & IO_ERR)\n		return -ECONNRESET;\n"
                 "	if (!(sock->bits & IO_READABLE))\n		return IO_PENDING;\n")]},
@@ -149,16 +149,16 @@ MUTANTS = [
     {"rule": "-", "what": "a reset that waits is finished twice",
      "edits": [(PARKED, "	parked_forget(p, op);\n	p->look_ns = FLUSH_LOOK_NS;",
                 "	p->look_ns = FLUSH_LOOK_NS;")], "drivers": ["epoll"]},
-    {"rule": "-", "what": "what came behind a PROXY header is dropped",
+    {"rule": "-", "what": "bytes after a PROXY header are dropped",
      "edits": [(PREFACE, "		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);",
                 "		buf_put(&s->worker->loop.bufs, rest);")]},
-    {"rule": "-", "what": "a PROXY header goes on as if it were the client's bytes",
+    {"rule": "-", "what": "a PROXY header is forwarded as if it were the client's bytes",
      "edits": [(PREFACE, "io_buf_keep(&s->worker->loop, op, used);",
                 "io_buf_keep(&s->worker->loop, op, 0);")]},
     {"rule": "-", "what": "a server that is tried gets no PROXY header",
      "edits": [(GREETING, "CONFIG_SEND_PROXY_OFF) && !say_header(s))",
                 "CONFIG_SEND_PROXY_OFF) && false)")]},
-    {"rule": "-", "what": "a page of sessions that comes back begins its generations anew",
+    {"rule": "-", "what": "a page of sessions that is reused restarts its generations",
      "edits": [(SLAB, "	page->gen = (uint16_t)(page->gen + generations_used(slab, page));\n", "")]},
     {"rule": "-", "what": "a page is given back within the batch, and forgets its generations",
      "edits": [(SLAB, "		shelf_push(&slab->empty, &page->item);\n",
@@ -173,13 +173,13 @@ MUTANTS = [
                 "	if (page->used <= 1 && page->item.next == &page->item) {\n"
                 "		list_remove(&page->link);\n"),
                (SLAB, "	check(page->used == 0);\n", "")]},
-    {"rule": "-", "what": "what rests in slabs is never given back",
+    {"rule": "-", "what": "idle pages of slabs are never given back",
      "edits": [("src/engine/give_back.c", "	if (slab_give_back(&w->slab, GIVE_BACK_PAGES)",
                 "	if (slab_give_back(&w->slab, 0)")]},
 ]
 
-# The io_uring driver: what a ring adds to the ways of being wrong. Completions that no kernel brings (of
-# an op that has ended, with numbers beyond all bounds) are the fuzzer's.
+# The io_uring driver: faults that only a ring makes possible. Completions that no kernel delivers (of
+# an op that has ended, with numbers beyond all bounds) are left to the fuzzer.
 RING_MUTANTS = [
     {"what": "a cancel is not sent",
      "edits": [(URING, "			ask_cancel(u, op);\n",
@@ -191,7 +191,7 @@ RING_MUTANTS = [
     {"what": "a read that found no buffer has failed",
      "edits": [(URING_BUFS, "		read_without(u, op);\n		return;",
                 "		uring_deliver(u, op, -ENOBUFS);\n		return;")]},
-    {"what": "a read without a buffer that finds nothing is not asked again",
+    {"what": "a read without a buffer that finds nothing is not submitted again",
      "edits": [(URING_BUFS, "	if (r == IO_PENDING)\n		ask_read(u, op); /* there was",
                 "	if (r == IO_PENDING)\n		return; /* there was")]},
     {"what": "a read whose poll was wrong is lost",
@@ -210,7 +210,7 @@ RING_MUTANTS = [
     {"what": "the poll before a read is woken by an urgent mark",
      "edits": [(URING_BUFS, "poll_add(sqe, op->sock->fd, EPOLLIN);",
                 "poll_add(sqe, op->sock->fd, EPOLLIN | EPOLLPRI);")]},
-    {"what": "the poll before a read tells of its success",
+    {"what": "the poll before a read reports its success",
      "edits": [(URING_BUFS, "IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;", "IOSQE_IO_LINK;")]},
     {"what": "a read is not linked to its poll",
      "edits": [(URING_BUFS, "IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;", "IOSQE_CQE_SKIP_SUCCESS;")]},
@@ -222,7 +222,7 @@ RING_MUTANTS = [
     {"what": "the end of a poll is not seen",
      "edits": [(URING, "	if (!(c->flags & IORING_CQE_F_MORE))\n		watch_own(u, c->user_data);",
                 "	if (false)\n		;")]},
-    {"what": "what an end of a poll tells is dropped",
+    {"what": "the events of a poll that ends are dropped",
      "edits": [(URING, "		watch_own(u, c->user_data); /* the kernel may end a "
                 "multishot at any time */\n	if (c->user",
                 "		watch_own(u, c->user_data);\n	if (!(c->flags & IORING_CQE_F_MORE))\n"
@@ -234,7 +234,7 @@ RING_MUTANTS = [
      "edits": [(URING_ACCEPT,
                 "		uring_deliver(u, op, err);\n	else\n		poll_listener(u, op);",
                 "		uring_deliver(u, op, err);")]},
-    {"what": "a draining reset is not watched",
+    {"what": "a reset that waits for its bytes to be flushed is not watched",
      "edits": [(URING_WATCH, "	if (sys_epoll_ctl(u->epfd, how, sock->fd, EPOLLOUT | EPOLLET, "
                 "event_data(sock)) == 0)\n		sock->bits |= IO_POLLED;\n	else\n"
                 "		poll_once(u, op);\n",
@@ -245,14 +245,14 @@ RING_MUTANTS = [
      "edits": [(URING, "MSG_DONTWAIT | MSG_NOSIGNAL", "MSG_DONTWAIT")]},
     {"what": "a write without room is not parked",
      "edits": [(URING, "	uring_park(u, op);\n", "	op->result = IO_PARKED;\n")]},
-    {"what": "a parked write of kept bytes says that they are lent",
+    {"what": "a parked write of kept bytes marks them as lent",
      "edits": [(URING, "	op->flags &= (uint8_t)~IO_LENT; /* the lent", "	(void)0; /* the lent")]},
     {"what": "bytes in the scratch buffer wait in the ring",
      "edits": [(URING, " || ((op->flags & IO_LENT) && !lent)) {", ") {")]},
-    {"what": "a server that spoke and reset while it was asked is a server that refused",
+    {"what": "a server that sent bytes and reset during the connect counts as refused",
      "edits": [(URING, "	if ((res == -ECONNRESET || res == -EPIPE) && sys_unread(op->sock->fd) > 0)\n"
                        "		res = 0;\n", "")]},
-    {"what": "the first read of a server tells no mark",
+    {"what": "the first read of a server reports no mark",
      "edits": [(URING_BUFS, "EPOLLIN | EPOLLRDHUP | EPOLLPRI);", "EPOLLIN | EPOLLRDHUP);")]},
 ]
 MUTANTS += [{"rule": "-", "drivers": ["io_uring"], **m} for m in RING_MUTANTS]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""structure.py - how the sources hang together, in figures: where a reader has much to know at once.
+"""structure.py - how the sources depend on each other, in figures: where a reader must know much at once.
 
     python3 tests/tidy/structure.py [ROOT] [--references] [--json] [--bars]
 
@@ -53,7 +53,7 @@ def functions_of(f):
 
 
 def macros_of(f):
-    """(name, what it stands for) of each macro with parameters."""
+    """(name, replacement) of each macro with parameters."""
     pattern = re.compile(r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)\([^)]*\)((?:\\\n|[^\n])*)")
     return [(m.group(1), m.group(2)) for m in pattern.finditer(f.code)]
 
@@ -63,13 +63,13 @@ def called(code):
 
 
 def named(code):
-    """Identifiers, without those of members and types."""
+    """Identifiers, except those of members and types."""
     code = re.sub(r"\b(?:struct|union|enum)\s+\w+", " ", code)
     return set(re.findall(r"(?<![\w.])(?<!->)[A-Za-z_]\w*", code))
 
 
 def statements(body):
-    """How many statements and declarations a body has; a condition belongs to its `if` or its loop."""
+    """Number of statements and declarations in a body; a condition belongs to its `if` or loop."""
     before = None
     while body != before:
         before, body = body, re.sub(r"\([^()]*\)", " ", body)
@@ -97,7 +97,7 @@ class Tree:
 # ---- measures ------------------------------------------------------------------------------------
 
 def measure_rooms(tree):
-    """Files and lines of each room; a private header lies beside its sources."""
+    """Files and lines of each room; a private header is next to its sources."""
     rows = []
     for room in tree.rooms:
         files = tree.of_room(room)
@@ -111,8 +111,8 @@ def measure_rooms(tree):
 
 
 def indirect_calls(tree):
-    """What an inline function or a macro of a header calls, by its name. Assertions are left out: they are
-    wanted everywhere, and none leads a reader elsewhere."""
+    """The calls of each inline function and macro in headers, by its name. Assertions are left out: they
+    belong everywhere, and none leads a reader elsewhere."""
     table = collections.defaultdict(set)
     for f in tree.files:
         if f.path.endswith(".h"):
@@ -126,7 +126,7 @@ def indirect_calls(tree):
 
 
 def followed(names, table):
-    """`names`, and what those of them that are in `table` lead to."""
+    """`names`, and the names that those in `table` lead to."""
     found, left = set(), set(names)
     while left:
         name = left.pop()
@@ -159,8 +159,7 @@ def call_graph(tree, references):
 
 
 def circles_of(graph, members):
-    """The sets of two and more of `members` each of which reaches each other through the set, largest
-    first."""
+    """The sets of two or more of `members` that all reach one another within the set, largest first."""
     reach = {}
     for start in members:
         seen, left = set(), [start]
@@ -213,7 +212,7 @@ def measure_assertions(tree):
 
 
 def measure_names(tree):
-    """Names that static functions of several files share."""
+    """Names that static functions in several files share."""
     files = collections.defaultdict(set)
     for f in tree.functions:
         if f.static:
@@ -224,7 +223,7 @@ def measure_names(tree):
 
 
 def word_of(identifier):
-    """The watched word that the identifier has as a part, in any form of it, or None."""
+    """The watched word that is part of the identifier, in any form, or None."""
     for part in identifier.lower().split("_"):
         for word in WORDS:
             if re.fullmatch(word + "(s|ed|er|ers|ing)?", part):
@@ -233,7 +232,7 @@ def word_of(identifier):
 
 
 def measure_words(tree):
-    """Per room and watched word: each identifier with that word, and how often it is used. The assertion
+    """Per room and watched word: the identifiers with that word, and how often each is used. The assertion
     check() and include guards are left out."""
     rows = []
     for room in tree.rooms:
@@ -373,13 +372,13 @@ def print_report(report):
 
 def main(argv):
     here = os.path.dirname(os.path.abspath(__file__))
-    parser = argparse.ArgumentParser(description="Print how the sources hang together, in figures.")
+    parser = argparse.ArgumentParser(description="Print how the sources depend on each other, in figures.")
     parser.add_argument("root", nargs="?", metavar="ROOT", default=os.path.dirname(os.path.dirname(here)),
-                        help="the tree to measure; this one unless given")
+                        help="the tree to measure (default: this one)")
     parser.add_argument("--references", action="store_true",
-                        help="count a function passed by name as called")
+                        help="count a function that is passed by name as called")
     parser.add_argument("--json", action="store_true", help="print one JSON object, with all names")
-    parser.add_argument("--bars", action="store_true", help="exit 1 when a bar is not met")
+    parser.add_argument("--bars", action="store_true", help="exit with 1 if a bar is not met")
     options = parser.parse_args(argv[1:])
     if not os.path.isdir(os.path.join(options.root, "src")):
         parser.error("'%s' has no folder src: give the root of a source tree" % options.root)

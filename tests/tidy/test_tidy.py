@@ -19,13 +19,13 @@ def head(path):
 
 
 def found(rule, *pairs):
-    """Lines and paths at which `rule` speaks about files of these (path, text)."""
+    """Lines and paths of the findings of `rule` in files of these (path, text)."""
     files = [tidy.make_file(path, text) for path, text in (ROOMS,) + pairs]
     return [(f.path, f.line) for f in tidy.findings(files) if f.rule == rule]
 
 
 def function(lines):
-    """A function of so many lines."""
+    """A function with that many lines."""
     return "static int f(void)\n{\n" + "\tg();\n" * (lines - 3) + "}\n"
 
 

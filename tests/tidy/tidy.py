@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""tidy.py - the house style that a machine can check; a test like any other.
+"""tidy.py - checks the parts of the house style that a machine can check; a test like any other.
 
     python3 tests/tidy/tidy.py [ROOT]
 
-Prints `path:line: rule: what is wrong` for each finding, one line a rule at the end, and exits 1
-when anything was found. tests/tidy/test_tidy.py proves that each rule can fail.
+Prints `path:line: rule: what is wrong` for each finding, then one line per rule, and exits with 1
+if anything was found. tests/tidy/test_tidy.py proves that each rule can fail.
 """
 
 import bisect
@@ -30,10 +30,10 @@ LINE_NAMES = (".c", ".h", ".py", ".sh", ".ini", ".build", ".txt", ".service")
 BANNED = ("strcpy", "strcat", "sprintf", "vsprintf", "strncpy", "atoi", "atol", "atof", "strtok", "gets",
           "alloca", "system", "popen")
 
-# The names of the configuration's files begin where the process was started.
+# Names of configuration files are relative to the directory in which the process was started.
 MOVES = ("chdir", "fchdir", "chroot")
 
-# What src/sys/sys.c wraps: elsewhere in these rooms the simulator could not stand in for it.
+# The calls that src/sys/sys.c wraps: in other files of these rooms, the simulator could not replace them.
 DATA_PLANE = ("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg",
               "sendfile", "splice", "tee", "vmsplice", "read", "readv", "write", "writev", "pipe", "pipe2",
               "shutdown", "close", "ioctl", "fcntl", "poll", "ppoll", "select", "pselect", "eventfd",
@@ -42,7 +42,7 @@ DATA_PLANE = ("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "se
 DATA_PLANE_ROOMS = ("net", "io", "entry", "account", "engine")
 DATA_PLANE_HOME = "src/sys/sys.c"
 
-# Spelt in halves, so that this file keeps its own rule.
+# Spelt in halves, so that this file obeys its own rule.
 MARKS = ("TO" + "DO", "FIX" + "ME", "XX" + "X")
 
 Finding = collections.namedtuple("Finding", "path line rule text")
@@ -52,7 +52,7 @@ File = collections.namedtuple("File", "path text code")
 # ---- reading C ---------------------------------------------------------------------------------
 
 def blank(text):
-    """The same text with everything but its newlines turned to spaces."""
+    """The same text with everything except newlines replaced by spaces."""
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -65,7 +65,7 @@ NOT_CODE = re.compile(r"""
 
 
 def code_of(text):
-    """C without comments, strings and characters; offsets and line numbers stay."""
+    """C without comments, strings and characters; offsets and line numbers are unchanged."""
     return NOT_CODE.sub(lambda m: blank(m.group()), text)
 
 
@@ -78,14 +78,14 @@ def line_of(text, offset):
 
 
 def calls(code, names):
-    """(offset, name) of each call of one of `names`; a member of that name is no call of it."""
+    """(offset, name) of each call of one of `names`; a member with that name is not a call."""
     pattern = re.compile(r"(?<![\w.])(?<!->)(%s)\s*\(" % "|".join(names))
     for match in pattern.finditer(code):
         yield match.start(), match.group(1)
 
 
 def functions(code):
-    """(name, first line, last line) of each function that is defined."""
+    """(name, first line, last line) of each function definition."""
     code = without_directives(code)
     starts = [0] + [m.end() for m in re.finditer(r"\n", code)]
     depth, head_from, head = 0, 0, None
@@ -109,7 +109,7 @@ def functions(code):
 
 
 def function_name(head):
-    """Of what stands before a `{` on the outermost level: the function's name, or None."""
+    """The function's name from the text before a `{` on the outermost level, or None."""
     head = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", head).strip()
     if "=" in head or not head.endswith(")"):
         return None
@@ -117,10 +117,10 @@ def function_name(head):
     return match.group(1) if match else None
 
 
-# ---- rules: each is given every file and gives (path, line, text) --------------------------------
+# ---- rules: each takes all files and yields (path, line, text) ------------------------------------
 
 def listed(files, name):
-    """The words of the list `name` in src/meson.build, and its line; no words where there is no such list."""
+    """The words of the list `name` in src/meson.build, and its line; no words if there is no such list."""
     for f in files:
         if f.path == "src/meson.build":
             match = re.search(r"(?m)^[ \t]*%s\s*=\s*\[([^\]]*)\]" % name, f.text)
@@ -130,7 +130,7 @@ def listed(files, name):
 
 
 def rooms_of(files):
-    """The order of the rooms, lowest first, as src/meson.build lists it."""
+    """The rooms, lowest first, as listed in src/meson.build."""
     rooms = listed(files, "rooms")[0]
     return rooms + ["main"] if rooms else []
 
@@ -157,8 +157,8 @@ def includes(f, paths, private):
 
 
 def included_path(path, target, paths, private):
-    """The file that `target` names in `path`, in the order of the compiler: beside it, then the roots. A
-    header that is not in the tree counts as what its name says."""
+    """The file that `target` means in `path`, in the order of the compiler: next to it, then the roots. A
+    header that is not in the tree is judged by its name."""
     if target.startswith("weir/"):
         return os.path.normpath("include/" + target)
     beside = os.path.normpath(os.path.join(os.path.dirname(path), target))
@@ -172,7 +172,7 @@ def included_path(path, target, paths, private):
 
 
 def bad_include(here, path, rooms, side_by_side):
-    """Why a file of the room `here`, or of none, may not include `path`; None if it may."""
+    """Why a file in the room `here`, or in none, may not include `path`; None if it may."""
     there = room_of_path(path)
     if there == here:
         return None
@@ -187,7 +187,7 @@ def bad_include(here, path, rooms, side_by_side):
 
 
 def rule_include(files):
-    """An include points to its own room or to a public header of one below, never to one at its side."""
+    """A file includes from its own room and public headers of rooms below, never from one at its side."""
     rooms = rooms_of(files)
     if not rooms:
         yield "src/meson.build", 1, "no list of rooms"
@@ -220,16 +220,16 @@ def rule_function(files):
 
 
 def rule_call(files):
-    """No call that overruns, guesses or goes round the seam below the drivers."""
+    """No unsafe call, and none that bypasses src/sys/sys.c."""
     for f in c_files(files, C_FOLDERS):
         for at, name in calls(f.code, BANNED):
             yield f.path, line_of(f.code, at), "%s() is not used here" % name
         if f.path.startswith("src/"):
             for at, name in calls(f.code, MOVES):
-                yield f.path, line_of(f.code, at), "%s() moves where relative names begin" % name
+                yield f.path, line_of(f.code, at), "%s() changes where relative names start" % name
         if room_of_path(f.path) in DATA_PLANE_ROOMS and f.path != DATA_PLANE_HOME:
             for at, name in calls(f.code, DATA_PLANE):
-                yield f.path, line_of(f.code, at), "%s() belongs into %s" % (name, DATA_PLANE_HOME)
+                yield f.path, line_of(f.code, at), "%s() belongs in %s" % (name, DATA_PLANE_HOME)
 
 
 def rule_length(files):
@@ -241,7 +241,7 @@ def rule_length(files):
 
 
 def rule_header(files):
-    """A file says its licence and what it is."""
+    """A file begins with its licence and a description."""
     for f in files:
         if f.path.endswith(C_NAMES):
             top = re.match(r"/\* SPDX-License-Identifier: MIT\n \*\n \* (\S+) - \S", f.text)
@@ -256,7 +256,7 @@ def rule_header(files):
             if not lines or lines.pop(0) != "# SPDX-License-Identifier: MIT":
                 yield f.path, 1, "does not begin with the SPDX line"
             elif not lines or not lines[0].startswith(("#", '"""', 'r"""')):
-                yield f.path, 2, "no word on what it is at its head"
+                yield f.path, 2, "does not begin with a description"
 
 
 def rule_column(files):
@@ -269,13 +269,13 @@ def rule_column(files):
                     yield f.path, number, "%d columns, more than %d" % (columns, COLUMNS_MAX)
 
 
-# What Markdown cannot break: code, an image, a link; and what a line may begin with.
+# Parts of Markdown that cannot be broken: code, images, links; and what a line may begin with.
 UNBREAKABLE = re.compile(r"!?\[[^\]]*\]\([^)]*\)|`[^`]*`")
 LINE_MARKER = re.compile(r"\s*(?:#+\s|[-*>]\s|\d+\.\s)?\s*")
 
 
 def rule_prose(files):
-    """Markdown is wrapped, but for tables, code and what cannot be broken."""
+    """Markdown is wrapped, except for tables, code and parts that cannot be broken."""
     for f in files:
         in_code = False
         for number, line in enumerate(f.text.splitlines() if f.path.endswith(".md") else [], 1):
@@ -288,7 +288,7 @@ def rule_prose(files):
 
 
 def rule_mark(files):
-    """Nothing is left to be done in a comment."""
+    """No comment announces work to be done later."""
     pattern = re.compile(r"\b(%s)\b" % "|".join(MARKS))
     for f in files:
         for match in pattern.finditer(f.text):
@@ -296,15 +296,15 @@ def rule_mark(files):
 
 
 def rule_place(files):
-    """Nothing lies about at the top."""
+    """No stray file is at the top level."""
     for f in files:
         top = f.path.split("/")[0]
         if top not in TOP_LEVEL and not top.startswith("."):
-            yield f.path, 1, "'%s' has no place at the top level" % top
+            yield f.path, 1, "'%s' does not belong at the top level" % top
 
 
 def rule_option(files):
-    """The reference names what can be configured."""
+    """The reference names every option."""
     reference = "".join(f.text for f in files if f.path == "doc/reference.md")
     for f in files:
         if f.path != "include/weir/config/options.tbl.h":
@@ -355,7 +355,7 @@ def make_file(path, text):
 
 
 def ours(name, top):
-    """Not made by a build, by git or by Python."""
+    """False for what a build, git or Python creates."""
     return not (name in (".git", "__pycache__", ".pytest_cache") or (top and name.startswith("build")))
 
 
