@@ -87,7 +87,7 @@ def test_one_frontend_does_not_slow_another(weir, peers):
 
 
 def test_below_the_rate_nobody_waits(weir, peers):
-    """Nor does an accept that finds nobody, as behind the last of several, use up somebody's place."""
+    """An accept that finds no client, as after the last of several, does not use up a place either."""
     listener = peers.listen()
     daemon = weir(section(listener, rate=125), "threads = 4")
     for _ in range(30):
@@ -131,7 +131,7 @@ def test_who_is_kept_out_takes_no_place_from_who_is_let_in(weir, peers, threads,
             assert server.recv(1) == b"x"
             server.close()
             client.close()
-        # Ten, and at each moment a few who are about to be sent away: the rate was never reached.
+        # Ten, and at each moment a few that are about to be refused: the rate was never reached.
         assert daemon.info()["rate_pauses"] == 0
     finally:
         enough.set()

@@ -283,7 +283,7 @@ def test_rates_and_times_are_counted(weir, peers):
 
 @pytest.fixture
 def ask_haproxy(folder):
-    """Asks an HAProxy beside ours."""
+    """Queries an HAProxy that runs next to weir."""
     if HAPROXY is None:
         pytest.skip("no haproxy to compare with")
     path = os.path.join(folder, "h.sock")

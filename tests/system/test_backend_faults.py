@@ -157,7 +157,7 @@ def test_a_server_that_ends_at_once_is_passed_on(weir, peers, how):
 
 
 def test_a_full_unix_backlog_is_waited_for_without_spinning(weir, peers):
-    """connect() says EAGAIN, and no event ever tells of room."""
+    """connect() returns EAGAIN, and no event ever reports room."""
     listener = peers.listen("path", backlog=1)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     clients = [peers.connect(daemon.address("l")) for _ in range(8)]

@@ -168,7 +168,7 @@ def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(servic
     row = stat(daemon, "a")
     assert (row["check_status"], row["last_chk"], row["chkdown"]) == ("L4CON", "connection refused", "1")
     assert row["chkfail"] == str(fall)
-    # Now nobody tries it: no connect fails any more.
+    # Now no client tries it: no connect fails any more.
     failures = row["econ"]
     for _ in range(20):
         exchange(daemon.address("l"))
@@ -441,7 +441,7 @@ def test_who_still_connects_to_a_server_that_is_marked_down_gets_another(service
     server = peers.accept(listener)
     client.send(1000)
     server.receive(1000)
-    assert stat(daemon, "a")["econ"] == "0"  # what became of that try nobody knows
+    assert stat(daemon, "a")["econ"] == "0"  # the outcome of that try is unknown
     assert stat(daemon, "b")["status"] == "no check"
     for sock in (full, *fillers):
         sock.close()
@@ -460,7 +460,7 @@ def test_marked_down_sessions_go_on_otherwise(services, weir, peers):
     server.receive(1000)
     server.send(1000)
     client.receive(1000)
-    assert peers.connect(daemon.address("l")).receive_to_end() in ("fin", "reset")  # nobody serves it
+    assert peers.connect(daemon.address("l")).receive_to_end() in ("fin", "reset")  # no server behind it
 
 
 def test_in_panic_every_server_is_used(services, weir, peers):

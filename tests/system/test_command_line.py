@@ -47,7 +47,7 @@ def stat(daemon, command="show stat"):
 
 
 def gone(pid):
-    """True when the process has ended, also when nobody has asked for its exit code yet."""
+    """True if the process has ended, even if its exit code has not been collected yet."""
     try:
         return process.state(pid) == "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -100,7 +100,7 @@ def test_sums_never_fall_while_sessions_come_and_go(weir, peers):
 
 def test_who_ended_it_and_what_failed_is_counted(weir, peers, closing):
     listener = peers.listen()
-    refusing = socket.socket()  # bound, and nobody listens
+    refusing = socket.socket()  # bound, but not listening
     closing.append(refusing)
     refusing.bind(("127.0.0.1", 0))
     port = refusing.getsockname()[1]
@@ -406,7 +406,7 @@ def test_a_daemon_that_hangs_does_not_hang_the_healthcheck(weir, peers):
 # -D, -p, -s.
 
 class Background:
-    """Daemons started with -D, which are nobody's children; ended at the end, whatever happened."""
+    """Daemons started with -D, which are not children of this process; always ended at the end."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -578,7 +578,7 @@ def test_stop_ends_sessions_at_once_and_quit_does_not(background, server):
                 wait_until(lambda: "draining" in run("status", "-f", config).stdout, "it drains")
                 assert not gone(pid)
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                client.close()  # a reset: the session has nobody left
+                client.close()  # a reset: the session has no peer left
             wait_until(lambda: gone(pid), f"it has ended after {word}")
 
 
@@ -682,7 +682,7 @@ def test_4_a_daemon_that_is_killed_before_it_is_ready(background, server):
 # check --probe.
 
 def test_a_probe_that_goes_well(background, server):
-    # Said, so that nobody is warned of it where root runs the tests.
+    # Set explicitly, so that there is no warning when root runs the tests.
     config = background.config(server, more="user = root\n" if os.geteuid() == 0 else "")
     got = run("check", "--probe", config)
     assert (got.returncode, got.stderr) == (0, "")

@@ -376,7 +376,7 @@ class UrgentBlocked(Row):
         case.acting.fill(urgent_each=50_000)
 
     def act(self, case):
-        # What lies in the destination's own kernel goes; the daemon learns of it when it runs.
+        # What is in the destination's own kernel is delivered; the daemon notices when it runs.
         case.other.receive(4096)
 
     def check(self, case):

@@ -115,7 +115,7 @@ def uring_file(folder):
 
 
 class Start:
-    """A start by a user who may not write where the harness has its admin socket."""
+    """A start by a user that may not write where the harness has its admin socket."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)

@@ -44,7 +44,7 @@ def test_an_address_in_use_is_refused_by_name(weir, peers, family):
     if family == "path":
         assert os.path.exists(owner.address.name)
     client = peers.connect(owner.address)
-    # A Unix socket may have been asked whether somebody is there.
+    # A Unix socket may have been probed for a listener.
     owned = peers.accept(owner, skip_silent=True)
     assert owned.conn == client.conn, "the owner lost its socket"
 

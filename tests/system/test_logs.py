@@ -92,7 +92,7 @@ class Receiver:
 def test_json_sessions_parse_and_agree_with_the_counters(weir, peers, folder):
     path = f"{folder}/log.json"
     listener = peers.listen()
-    # What stands before the first section belongs to [global]: a target beside the harness's stderr.
+    # Lines before the first section belong to [global]: a target in addition to the harness's stderr.
     daemon = weir(f"log = file:{path} format=json level=info\n"
                   + LISTEN.format(listener.address) + "retries = 0\n"
                   f"[listen gone]\nbind = 127.0.0.1:0\nserver b = unix:{folder}/missing\nretries = 0\n")
@@ -131,7 +131,7 @@ def test_json_sessions_parse_and_agree_with_the_counters(weir, peers, folder):
     assert "connect_s" not in failed and failed["server_address"] == f"unix:{folder}/missing"
     messages = [line for line in json_lines(path) if line["event"] == "message"]
     assert any(line["message"].startswith("ready:") and line["level"] == "notice" for line in messages)
-    # The text beside it has the same sessions.
+    # The text log next to it has the same sessions.
     assert len(daemon.session_lines()) == 4
 
 

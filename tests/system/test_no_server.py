@@ -71,7 +71,7 @@ def test_a_client_that_waits_is_served_when_a_server_comes(weir, peers, threads)
 
 
 def test_a_server_that_goes_leaves_its_clients_and_those_who_wait_to_others(weir, peers):
-    """Full, then in maintenance: who waits is served by the other one, which was full too."""
+    """Full, then in maintenance: waiting clients are served by the other server, which was full too."""
     one, two = peers.listen(), peers.listen()
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address} maxconn=1\n"
                   f"server b = {two.address} maxconn=1\ntimeout-queue = 1m\n", "threads = 4")
@@ -82,7 +82,7 @@ def test_a_server_that_goes_leaves_its_clients_and_those_who_wait_to_others(weir
     wait_until(lambda: is_queued(daemon), "one waits")
     answer = daemon.ask("set server l/a state maint")
     assert "nknown" not in answer, answer
-    # Its client goes on; its place is nobody's.
+    # Its client continues; its place belongs to no client.
     client = next(c for c in clients if c.conn == on_one.conn)
     exchange.run([Leg(client, send=5000, receive=5000), Leg(on_one, send=5000, receive=5000)])
     assert stays(lambda: is_queued(daemon), 0.1)

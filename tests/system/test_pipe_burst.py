@@ -24,7 +24,7 @@ def push(sock):
 
 
 def burst(peers, daemon, listener, count):
-    """`count` flows that each hold a pipe with bytes in it, because nobody reads."""
+    """`count` flows that each hold a pipe with bytes in it, because no peer reads."""
     flows = []
     for _ in range(count):
         client, server = peers.pair(daemon.address("l"), listener)

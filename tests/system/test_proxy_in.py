@@ -300,7 +300,7 @@ def test_only_who_is_trusted_may_send_one(weir, peers):
     line = daemon.wait_session_line(reason_text="not trusted to send a PROXY header")
     assert line["client"].startswith("127.0.0.1:") and line["ts_code"] == "PC", line
     client = peers.connect(where, hello=False)
-    # Whom the reset meets first hears of it, and nobody after him.
+    # The first call that meets the reset gets the error, and no later call does.
     with contextlib.suppress(ConnectionError):
         client.sock.sendall(FORMS["v1-tcp4"][0])
         assert client.receive_to_end() == "reset"

@@ -43,7 +43,7 @@ class Program:
 
 
 def answers(path):
-    """Does somebody listen at this Unix socket?"""
+    """Does a process listen on this Unix socket?"""
     with socket.socket(socket.AF_UNIX) as s:
         try:
             s.connect(path)

@@ -21,7 +21,7 @@ THREADS = pytest.mark.parametrize("threads", (pytest.param(1, marks=pytest.mark.
 
 
 def queued(daemon):
-    """Lines of `show sess` of those who wait."""
+    """Lines of `show sess` for waiting clients."""
     return [line for line in daemon.sessions() if "state=queued" in line]
 
 
@@ -271,7 +271,7 @@ def test_a_client_that_has_closed_without_a_word_gives_up_its_place(weir, peers,
 
 @pytest.mark.parametrize("says", (False, True))
 def test_a_fin_between_two_tries_ends_who_has_said_nothing(weir, peers, says):
-    """And nobody else. The server has refused, and the next try is a second away."""
+    """And to no other client. The server has refused, and the next try is a second away."""
     listener = peers.listen(listen=False)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     client = peers.connect(daemon.address("l"), hello=says)
@@ -371,7 +371,7 @@ def test_who_was_refused_by_one_server_gets_the_first_place_at_any_other(weir, p
 
 @THREADS
 def test_a_server_that_refused_and_has_answered_since_serves_who_waits(weir, peers, threads):
-    """Those whom it refused wait for others, until a newcomer finds out that it is well again."""
+    """Clients that it refused wait for other servers, until a newcomer finds that it works again."""
     back, good = peers.listen(listen=False), peers.listen()
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nbalance = first\nserver a = {back.address} maxconn=3\n"
                   f"server b = {good.address} maxconn=1\ntimeout-queue = 1m\n", f"threads = {threads}")

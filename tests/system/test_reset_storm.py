@@ -37,7 +37,7 @@ def test_new_connections_after_resets_in_mid_transfer_are_exact(stages, splice, 
 
 @pytest.mark.parametrize("splice", ("on", "off"))
 def test_both_ends_reset_in_the_same_instant(stages, splice):
-    """Both sides die in one event, again and again, on descriptors that are used anew at once."""
+    """Both sides die in one event, again and again, on descriptors that are reused at once."""
     stage = stages(splice, 2)
     for _ in range(10):
         pairs = [stage.open("tcp4", "tcp4") for _ in range(20)]

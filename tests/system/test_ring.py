@@ -70,7 +70,7 @@ def blocked(daemon):
 @pytest.mark.smoke
 @pytest.mark.parametrize("how, threads", (("a short drain", 1), ("a second signal", 2)))
 def test_a_stop_with_thousands_of_ops_pending_is_short_and_clean(weir, peers, how, threads):
-    """Idle ones, ones whose client has said its last, and ones with bytes that nobody takes."""
+    """Idle ones, ones whose client has finished sending, and ones with bytes that no peer reads."""
     count = 500 if sanitized() else 2000
     roomy(count)
     listener = takes_little(peers)
@@ -95,7 +95,7 @@ def test_a_stop_with_thousands_of_ops_pending_is_short_and_clean(weir, peers, ho
     assert f"stopped: {count} accepted" in daemon.log()
 
 
-# Numbers that are used anew.
+# Numbers that are reused.
 
 LAST_WORDS = ("fin", "reset by the client", "reset by the server", "left unread", "both at once")
 
@@ -185,7 +185,7 @@ def last_words(n, client):
 @pytest.mark.smoke
 @pytest.mark.parametrize("speak", ("clients", "both"))
 def test_more_happens_at_once_than_the_queue_of_completions_holds(weir, peers, speak):
-    """The daemon stands still while all of them speak and end, and then has everything at once."""
+    """The daemon is stopped while all of them send and end, and then finds everything at once."""
     crowd = 800 if sanitized() else CROWD
     roomy(crowd)
     listener = peers.listen()

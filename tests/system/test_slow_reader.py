@@ -15,7 +15,7 @@ BYTES = 6_000_000
 @pytest.mark.parametrize("families", (("tcp4", "tcp4"), ("path", "tcp6"), ("tcp4", "path")),
                          ids="-".join)
 def test_a_sender_is_slowed_memory_is_flat_and_all_arrives(stages, splice, families):
-    """Senders push until nobody takes more, in both directions; then the readers wake up."""
+    """Senders push until there is no more room, in both directions; then the readers wake up."""
     stage = stages(splice, 2)
     if not stage.has(*families):
         pytest.skip(f"{stage.sut.name} has no {families}")

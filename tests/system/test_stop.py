@@ -17,7 +17,7 @@ def listen_section(listener, more=""):
 
 
 def refuses(where):
-    """True when nobody listens there any more."""
+    """True if no process listens there any more."""
     with where.socket() as s:
         return s.connect_ex(where.sockaddr) != 0
 

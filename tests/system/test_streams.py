@@ -15,7 +15,7 @@ LONG = 1_500_000
 SMALL = (0, 1, 4097, 300_001)
 
 
-# Nobody waits so long who is not made to: a cork or an acknowledgement that is put off costs 40 to 200 ms.
+# A wait this long has a cause: a cork or a delayed acknowledgement costs 40 to 200 ms.
 DELAY = 0.035 * SCALE
 
 

@@ -112,7 +112,7 @@ def test_a_stop_leaves_the_socket_to_the_next_daemon(weir, peers, made, family):
     client, server = peers.pair(where, listener)
     first.signal(signal.SIGTERM)
     wait_until(lambda: "no new sessions" in first.log(), "it drains")
-    # A worker that is deaf has left the socket: who comes now waits for the next daemon.
+    # A worker that no longer listens has left the socket: new clients wait for the next daemon.
     wait_until(lambda: not any(f"socket:[{os.fstat(sock.fileno()).st_ino}]" in link
                                for link in descriptors(first.pid)), "its copy is closed")
     late = peers.connect(where)
@@ -279,7 +279,7 @@ def test_a_second_signal_says_that_sessions_are_ended(weir, peers, manager):
 
 
 def test_a_manager_that_does_not_listen_holds_nothing_up(weir, peers, manager):
-    """Its queue is full: messages are lost, and nobody waits."""
+    """Its queue is full: messages are lost, and nothing waits."""
     filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     filler.setblocking(False)
     try:

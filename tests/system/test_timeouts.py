@@ -68,7 +68,7 @@ def test_a_bulk_stream_keeps_a_session_alive(weir, peers):
 
 
 def test_a_slow_reader_of_what_the_kernel_holds_is_alive_until_it_stops(weir, peers):
-    """Everything is in the send queue: no event tells of the reader, but its acknowledgements do."""
+    """Everything is in the send queue: only its acknowledgements show that the reader is alive."""
     daemon, client, server, begin = open_one(
         weir, peers, f"timeout-idle = {1000 * SCALE:.0f}ms", receive_buffer=32768)
     server.send(1_500_000)

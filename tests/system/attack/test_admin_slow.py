@@ -84,7 +84,7 @@ def start(weir):
 
 
 def answer_within(daemon, seconds, uid=OWN):
-    """An operator who is `uid` asks, and is answered in time."""
+    """An operator with this uid sends a command and gets a response in time."""
     if uid != OWN:
         code = ("import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
                 "s.sendall(b'show info\\n')\nprint(b''.join(iter(lambda: s.recv(65536), b'')).decode())\n")

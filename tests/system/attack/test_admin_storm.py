@@ -38,7 +38,7 @@ def what_is_sent(rng):
 
 
 def connected(path):
-    """A connection to the socket, as soon as those who were faster leave room."""
+    """A connection to the socket, as soon as earlier ones leave room."""
     sock = socket.socket(socket.AF_UNIX)
     sock.setblocking(False)
 

@@ -28,7 +28,7 @@ VALID = (
 
 
 class Drain:
-    """The server of the storm: a header that is valid after all brings a client here, who is closed."""
+    """The server of the storm: closes the connections of clients whose header happens to be valid."""
 
     def __init__(self, listener):
         self.listener = listener
@@ -58,7 +58,7 @@ class Client:
         self.refused = False
 
     def step(self):
-        """Sends a piece; False when there is no more, or nobody takes it."""
+        """Sends a piece; False if there is none left, or no room for it."""
         if not self.pieces or self.refused:
             return False
         try:

@@ -67,7 +67,7 @@ def flood(daemon, peers, listener, way, meanwhile):
 
 
 def accepted(daemon, listener):
-    """When all sessions have ended, also those that nobody has taken at the server."""
+    """After all sessions have ended, including those that the server never accepted."""
     listener.close()
     wait_until(lambda: daemon.info()["sessions"] == 0, "all have ended")
     return daemon.info()["accepted"]

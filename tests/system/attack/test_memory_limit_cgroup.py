@@ -102,7 +102,7 @@ def start(weir, peers, group, options=""):
 
 
 def check_served(crowd):
-    """Somebody new gets all of a reply, behind those of the crowd who left while they waited."""
+    """A new client gets a complete reply, after clients of the crowd that left while they waited."""
     wait_until(crowd.has_gone, "the crowd has left", patience=2 * PATIENCE)
     client = crowd.peers.keep(socket.create_connection(crowd.daemon.address("l").sockaddr))
     client.setblocking(False)

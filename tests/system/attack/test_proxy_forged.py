@@ -131,7 +131,7 @@ def test_what_a_server_cannot_get_is_left_out(weir, peers, server, wanted):
 
 
 def test_a_header_that_is_not_passed_on_may_be_as_long_as_any(weir, peers):
-    """The longest that is taken; a unique id beside it would not fit."""
+    """The longest that is accepted; a unique ID in addition would not fit."""
     header = proxy.v2("tcp4", TCP4, proxy.tlv(0xe0, bytes(16384 - 16 - 12 - 3)))
     daemon, listener = start(weir, peers, "send-proxy=v2 proxy-v2-options=crc32c,unique-id")
     got = what_the_server_gets(peers, daemon, listener, header)
@@ -147,7 +147,7 @@ def test_the_start_says_what_may_be_forged(weir, peers):
 
 
 def test_who_is_denied_by_its_own_address_may_not_claim_another(weir, peers):
-    """The one way to be sure: the list of those who are believed."""
+    """The only safe way: a list of trusted senders."""
     daemon, _ = start(weir, peers, "", HERE + "deny-from = 127.0.0.0/8\n")
     assert is_sent_away(daemon, "127.0.0.2")
     daemon.wait_session_line(reason="proxy_untrusted")

@@ -28,7 +28,7 @@ with_strace = pytest.mark.skipif(trace.missing() is not None, reason=str(trace.m
 
 @pytest.fixture
 def hostile(folder):
-    """A folder of somebody who is not root."""
+    """A folder owned by a user other than root."""
     path = os.path.join(folder, "h")
     os.mkdir(path)
     os.chown(path, NOBODY, NOBODY)

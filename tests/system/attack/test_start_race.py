@@ -20,13 +20,13 @@ def section(path, server="127.0.0.1:1"):
 
 
 def leave_stale(path):
-    """A socket on which nobody listens, as a daemon that was killed leaves it."""
+    """A socket without a listener, as left behind by a killed daemon."""
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(path)
 
 
 def race(weir, path):
-    """Starts two at once; returns who listens, after its rival was refused."""
+    """Starts two at the same time; returns the one that listens, after the other was refused."""
     pair = [weir(section(path), "threads = 1\nadmin-socket =", launch_only=True) for _ in range(2)]
     for daemon in pair:
         daemon.ended = True
@@ -106,7 +106,7 @@ def test_a_daemon_that_was_killed_hinders_nobody(weir, folder):
 
 @pytest.mark.parametrize("where", ("bind", "admin-socket"))
 def test_a_folder_that_is_not_ours_is_named_as_the_reason(weir, folder, where):
-    """Nothing is there: nobody has the address, and the folder is what refuses."""
+    """Nothing is there: the address is free, and it is the folder that refuses."""
     if os.geteuid() != 0:
         pytest.skip("not root: cannot become another user")
     path = fresh("path", folder)
@@ -122,7 +122,7 @@ def test_a_folder_that_is_not_ours_is_named_as_the_reason(weir, folder, where):
 
 
 def test_a_lock_that_root_left_behind_does_not_bar_the_user(weir, folder):
-    """First started by hand as root and killed, then as the user who owns the folder."""
+    """First started by hand as root and killed, then as the user that owns the folder."""
     if os.geteuid() != 0:
         pytest.skip("not root: cannot become two users")
     path = fresh("path", folder)
