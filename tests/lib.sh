@@ -2,8 +2,8 @@
 #
 # lib.sh - functions shared by the scripts: missing packages, build directories, test counts.
 #
-# Sourced by tests/run.sh, tests/traffic/run.sh, conf/demo.sh and .ci/run. POSIX sh. The caller sets
-# `root` (the checkout) before it sources this file.
+# Sourced by the scripts of tests/, bench/ and conf/demo.sh. POSIX sh. The caller sets `root` (the checkout)
+# before it sources this file.
 
 PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 # Debian's Python: only this one has Debian's pytest.

@@ -95,7 +95,7 @@ def test_who_is_denied_is_not_routed(weir, peers):
 
 def speaks_for(peers, where, source, port=443):
     client = peers.connect(where, hello=False)
-    # As one: whoever is refused by the header resets what comes behind it.
+    # In one write: a client refused because of its header resets what follows it.
     client.sock.sendall(f"PROXY TCP4 {source} 192.0.2.1 4711 {port}\r\nconn{client.conn:012d}".encode())
     return client
 

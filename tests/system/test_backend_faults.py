@@ -76,7 +76,7 @@ def test_without_redispatch_only_the_chosen_server_is_tried(weir, peers):
 
 
 def test_the_same_server_is_tried_again_after_a_pause(weir, peers):
-    """It refuses at first and listens a moment later; what the client sent meanwhile arrives."""
+    """The server refuses at first and listens a moment later; bytes that the client sent meanwhile arrive."""
     server = peers.listen(listen=False)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
                   "retries = 30\ntimeout-connect = 300ms\n")

@@ -100,8 +100,8 @@ def program(folder):
 
 
 def free_ports(count):
-    """For programs that cannot tell which port they were given. Somebody else may be given one a moment
-    later: then the program ends, and is started with others."""
+    """For programs that cannot report which port the kernel gave them. Another process may get one of these a
+    moment later; then the program ends, and is started again with others."""
     with contextlib.ExitStack() as stack:
         socks = [stack.enter_context(socket.socket()) for _ in range(count)]
         for s in socks:
@@ -110,7 +110,7 @@ def free_ports(count):
 
 
 def listens(pid, ports):
-    """Does this process itself listen at all of them? A connection could meet somebody else, or itself."""
+    """Does this process itself listen on all of them? A connection could reach another process, or itself."""
     try:
         own = process.descriptors(pid)
     except OSError:
@@ -136,7 +136,7 @@ def write(folder, name, text):
 
 
 def exchange(where):
-    """One client: what it sends comes back; an exception otherwise."""
+    """One client: its bytes come back, otherwise it raises an exception."""
     with socket.create_connection(where.sockaddr, PATIENCE) as s:
         s.sendall(b"hello")
         assert s.recv(5, socket.MSG_WAITALL) == b"hello"
@@ -295,7 +295,7 @@ def test_a_server_that_accepts_and_says_nothing_times_out(services, weir):
 def test_a_server_that_takes_no_connection_times_out(weir, peers):
     deaf = peers.listen(backlog=0)
     waiting = []
-    # The kernel takes backlog + 1, and drops what is more.
+    # The kernel accepts backlog + 1 connections and drops any more.
     for _ in range(2):
         s = socket.socket()
         s.setblocking(False)
@@ -408,7 +408,7 @@ def test_marked_down_sessions_are_closed_when_it_says_so(services, weir, peers):
 
 
 def full_backlog():
-    """A listener that lets every further connect wait, and what fills it."""
+    """A listener with a full backlog, so that every further connect waits, and the sockets that fill it."""
     full = socket.socket()
     full.bind(("127.0.0.1", 0))
     full.listen(0)

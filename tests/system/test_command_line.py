@@ -668,8 +668,8 @@ def test_3_another_user_without_the_right(background, server):
 
 @pytest.mark.release_only
 def test_4_a_daemon_that_is_killed_before_it_is_ready(background, server):
-    """Nothing that a peer or the kernel answers makes a worker end by itself, so what is left of
-    code 4 to see from outside is a daemon that dies on its way."""
+    """No action of a peer or the kernel makes a worker end by itself, so the only case of code 4
+    that is visible from outside is a daemon that dies during its start."""
     if trace.missing():
         pytest.skip(trace.missing())
     got = background.start(background.config(server), wrapper=[

@@ -418,7 +418,7 @@ PAIRS = [("tcp4", "tcp4"), ("tcp6", "tcp6"), ("tcp4", "path"), ("abstract", "tcp
 
 
 def in_threads(cases, work):
-    """Runs work(case) for all cases at once; returns what went wrong, by name of the case."""
+    """Runs work(case) for all cases at the same time; returns the failures, by name of the case."""
     failures = {}
 
     def one(case):

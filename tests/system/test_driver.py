@@ -83,8 +83,8 @@ users = itertools.count(61000 + os.getpid() % 4000)
 
 
 def locking(kib):
-    """A command that runs another one as a user who may lock so much, and who has not had a ring yet: the
-    kernel counts for each user, and counts for a moment longer than there are rings."""
+    """A command that runs another one as a user that may lock `kib` and has not had a ring yet: the kernel
+    counts per user, and rings count for a moment after they are closed."""
     need_ring()
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("not root, or no setpriv: cannot be a user whose limit counts")
@@ -143,7 +143,7 @@ def ready(daemon):
 
 @pytest.fixture
 def refused(folder):
-    """refused(driver, wrapper): starts what must not start; its exit code and its words."""
+    """refused(driver, wrapper): starts a daemon that must not start; returns its exit code and messages."""
     def start(driver="io_uring", wrapper=()):
         path = os.path.join(folder, "driver.ini")
         with open(path, "w", encoding="utf-8") as f:
@@ -231,7 +231,7 @@ def test_rings_count_as_locked_memory_where_the_kernel_says_so(refused):
     assert code == 3 and "LimitMEMLOCK=" in line
 
 
-# KiB that the user may lock; does a worker's ring fit beside the small one of a start, and do those of two?
+# KiB that the user may lock; does a worker's ring fit next to the small one of a start; do two of them?
 @pytest.mark.parametrize("kib, one, both", ((0, False, False), (100, False, False), (150, True, False),
                                             (2 * ENOUGH, True, True)))
 def test_who_asks_hears_what_the_start_would(folder, kib, one, both):

@@ -47,7 +47,7 @@ def check_calm(daemon):
     took = time.monotonic() - begin
     more = len(daemon.log().splitlines()) - lines
     assert ticks <= 5, f"{ticks} ticks of CPU in 1 s while clients wait for descriptors"
-    # A few a second for each worker and each cause, and a note of what was left out.
+    # A few per second, worker and cause, and a line with the number left out.
     assert more <= 25 * took, f"{more} log lines in {took:.1f} s:\n" + daemon.log()[-3000:]
     begin = time.monotonic()
     assert daemon.info()["pid"] == daemon.pid

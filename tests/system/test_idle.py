@@ -32,7 +32,7 @@ def test_5000_idle_connections_cost_two_descriptors_and_half_a_kilobyte(weir, pe
     where = daemon.address("l")
 
     def rest():
-        """Waits until what has been used is given back; returns the memory in use."""
+        """Waits until pipes and buffers have been given back; returns the memory in use."""
         wait_until(lambda: daemon.info()["pipes_resting"] == 0 and
                    daemon.pools()["pipes_made"] == 0 and daemon.info()["bufs_in_use"] == 0,
                    lambda: f"no pipe, no buffer: {daemon.pools()}")

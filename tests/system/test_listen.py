@@ -127,7 +127,7 @@ def port_of(daemon):
 
 
 def keeps_out(peers, daemon, listener, host, other):
-    """Who is served at `host` is the only one: at the address `other`, somebody else may have that port."""
+    """Only clients of `host` are served: another process may have that port at the address `other`."""
     port = port_of(daemon)
     before = daemon.info()["accepted"]
     with socket.socket(socket.AF_INET6 if ":" in other else socket.AF_INET) as s:

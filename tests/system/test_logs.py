@@ -214,7 +214,7 @@ def test_syslog_that_never_comes_costs_lines_not_the_daemon(weir, peers, folder)
 
 @pytest.mark.parametrize("user", ("", "user = nobody"))
 def test_syslog_that_restarts_is_found_again(weir, peers, folder, user):
-    """Also by a process that may no longer do what root may."""
+    """Also by a process that has dropped root's privileges."""
     if user and os.geteuid() != 0:
         pytest.skip("needs root to become another user")
     name = f"{folder}/dev-log"

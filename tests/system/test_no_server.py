@@ -23,7 +23,7 @@ def is_queued(daemon):
                                         ("no-server = reset\n", "reset")))
 @pytest.mark.parametrize("hello", (False, True))
 def test_a_client_gets_the_end_that_was_asked_for(weir, peers, words, end, hello):
-    """Also one that speaks first: what it says is read, or the kernel would send RST."""
+    """Also a client that speaks first: its bytes are read, otherwise the kernel would send RST."""
     daemon = weir(config(peers.listen(), words))
     for _ in range(5):
         client = peers.connect(daemon.address("l"), hello=False)

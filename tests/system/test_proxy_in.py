@@ -20,7 +20,7 @@ MAPPED = proxy.ip_pair("::ffff:192.0.2.1", "::ffff:192.0.2.2", 1000, 443)
 UNIX = proxy.unix_pair(b"/run/client", b"/run/front")
 TLVS = proxy.tlv(proxy.ALPN, b"h2") + proxy.tlv(proxy.AUTHORITY, b"example.org") + proxy.tlv(0xe5, b"")
 
-# Each form: the header, and what the log calls the client; None = by the socket's own address.
+# Each form: the header, and the client in the log; None = the socket's own address.
 FORMS = {
     "v1-tcp4": (b"PROXY TCP4 192.0.2.1 192.0.2.2 1000 443\r\n", "192.0.2.1:1000"),
     "v1-tcp6": (b"PROXY TCP6 2001:db8::1 2001:db8::2 1000 443\r\n", "[2001:db8::1]:1000"),

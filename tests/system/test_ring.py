@@ -246,7 +246,7 @@ def test_streams_go_on_where_a_daemon_stood_still(weir, peers, splice, threads):
 @pytest.mark.parametrize("family, count", (("tcp4", 150_000), ("path", 300_000)))
 @pytest.mark.parametrize("side", ("client", "server"))
 def test_a_reset_cuts_nothing_of_a_half_written_send(weir, peers, folder, splice, family, count, side):
-    """The sender is gone; what it had said waits for a reader, and then the reader hears of the reset."""
+    """The sender is gone; its bytes wait for a reader, and then the reader gets the reset."""
     # What is acknowledged waits on its way: in the daemon's receive queue, and where its reader has room.
     count_on("ipv4/tcp_rmem", 1, 131072)
     count_on("core/wmem_default", 0, 200_000)

@@ -67,7 +67,7 @@ server a = {server}
 """
 
 
-# ---- what is set where --------------------------------------------------------------------------
+# ---- options and the sockets that they are set on -----------------------------------------------
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "tcp6"))
@@ -139,7 +139,7 @@ def test_freebind_listens_where_no_address_is_yet(weir, peers):
     weir(f"[listen l]\nbind = 192.0.2.77:0 freebind\n{server}")
 
 
-# ---- what cannot be had is found at the start ---------------------------------------------------
+# ---- impossible options fail the start ----------------------------------------------------------
 
 @pytest.mark.parametrize("section", ("frontend", "backend"))
 def test_an_unknown_congestion_control_ends_the_start_with_those_there_are(weir, peers, section):

@@ -47,7 +47,7 @@ def test_class_and_mark_are_on_packets_of_each_side(network, weir, peers, family
     to_client, to_server = f"tcp sport {where.port}", f"tcp dport {listener.address.port}"
     right = [counted(network, f"{to_client} {ip} dscp ef meta mark 17"),
              counted(network, f"{to_server} {ip} dscp af21 meta mark 34")]
-    # The first SYN has them too; what has not is a SYN and ACK of a listener, or nothing.
+    # The first SYN has them too; the SYN-ACK of a listener may not.
     wrong = [counted(network, f"{to_client} {ip} dscp != ef"),
              counted(network, f"{to_client} meta mark != 17"),
              counted(network, f"{to_server} {ip} dscp != af21"),

@@ -97,7 +97,7 @@ def test_after_a_pause_of_the_reader_the_other_side_can_be_late_again(weir, peer
         weir, peers, f"timeout-client = {client_timeout}\ntimeout-server = 1s")
     server.fill()
     assert stays(lambda: daemon.info()["sessions"] == 1, 1.4), "blocked by the client alone"
-    begin = time.monotonic()  # what the daemon gets last from the server, it gets while the client reads
+    begin = time.monotonic()  # the daemon receives the server's final bytes while the client reads
     client.receive(server.sent - client.received)
     expect_end(daemon, begin, "timeout-server", 1, 1)
     assert client.receive_to_end()

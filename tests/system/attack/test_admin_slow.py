@@ -109,7 +109,7 @@ def test_slow_clients_do_not_lock_an_operator_out(weir, closing, uid, count, kin
     daemon = start(weir)
     before = time.monotonic()
     daemon.ask(LONG if kind == "deaf" else "show info")
-    made = time.monotonic() - before  # what all of them ask for is made before the operator's turn comes
+    made = time.monotonic() - before  # all their responses are produced before the operator's turn
     closing.append(Clients(daemon, uid, count, kind))
     for _ in range(3):
         answer_within(daemon, BOUND + count * made)

@@ -58,7 +58,7 @@ class Client:
         self.reads = rng.random() < 0.4
 
     def step(self):
-        """Sends what goes; False when nothing does any more."""
+        """Sends what there is room for; False if no more can be sent."""
         if not self.pieces:
             return False
         try:

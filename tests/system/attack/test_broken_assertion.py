@@ -55,7 +55,7 @@ class Syslog:
 
 @pytest.fixture
 def everywhere(weir, peers, folder):
-    """A daemon with a log of each kind, and what they hold when it has ended: {name: lines}."""
+    """A daemon with one log of each kind, and their lines after it has ended: {name: lines}."""
     class Logs:
         def __init__(self):
             self.syslog = peers.keep(Syslog(f"{folder}/syslog"))

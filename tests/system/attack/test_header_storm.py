@@ -47,7 +47,7 @@ class Drain:
 
 
 class Client:
-    """One of the storm: what it sends, in which pieces, and how it ends."""
+    """One client of the storm: its bytes, its pieces, and how it ends."""
 
     def __init__(self, rng, where):
         self.sock = where.socket()
@@ -68,7 +68,7 @@ class Client:
         return True
 
     def end(self):
-        """Leaves by RST, or waits for the daemon to end what was ended here."""
+        """Leaves with RST, or ends its side and waits for the daemon to close."""
         with self.sock, contextlib.suppress(ConnectionError):
             if self.by_reset:
                 self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

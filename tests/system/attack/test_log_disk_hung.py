@@ -18,7 +18,7 @@ from harness.service import Service
 from harness.timing import AT_ONCE, PATIENCE, wait_until
 
 pytestmark = pytest.mark.release_only
-# A session's line is so long that some thousand fill what holds lines.
+# A session's line is so long that some thousand fill the queue.
 LONG = "x" * 60
 
 

@@ -18,7 +18,7 @@ STRANGERS = 3000
 SERVED = 30
 LEFT_OUT = re.compile(r"(\d+) more lines? (?:was|were) left out: clients ")
 
-# Of the bind, of the section, what a stranger says, and the cause of what is left out.
+# Options of the bind line, of the section, a stranger's bytes, and the cause of the lines left out.
 WAYS = {
     "denied": ("", "deny-from = 127.0.0.2", b"", "denied"),
     "not-allowed": ("", "allow-from = 127.0.0.1", b"", "denied"),

@@ -50,7 +50,7 @@ class Crowd:
                 return
 
     def serve(self):
-        """Takes whoever has come through, and sends what goes."""
+        """Accepts the clients that have come through, and sends what there is room for."""
         for s in self.arrivals():
             s.setblocking(False)
             self.replies.append(self.peers.keep(s))

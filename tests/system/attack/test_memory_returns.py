@@ -35,7 +35,7 @@ def close_all(peers, daemon):
 
 @pytest.fixture
 def burst(weir, peers, descriptors):
-    """burst(options, words): bytes a session at the peak, and what is left of them at rest."""
+    """burst(options, words): bytes per session at the peak, and those that remain when idle."""
     def run(options="", words=b""):
         descriptors(2 * SESSIONS + 1000)
         peers.server = peers.keep(socket.create_server(("127.0.0.1", 0), backlog=4096))

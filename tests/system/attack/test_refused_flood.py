@@ -15,8 +15,8 @@ CLIENTS = 40
 SECONDS = 8
 GOOD = b"PROXY TCP4 192.0.2.1 192.0.2.2 1111 2222\r\n"
 
-# How somebody is kept out: of the bind, of the section, what the flood says, how many it keeps open, and what
-# who may come in says first.
+# How a client is refused: options of the bind line, of the section, bytes that the flood sends, connections
+# that it keeps open, and bytes that a permitted client sends first.
 WAYS = {
     "denied": ("", "deny-from = 127.0.0.2", b"", 0, b""),
     "not-allowed": ("", "allow-from = 127.0.0.1", b"", 0, b""),

@@ -42,7 +42,7 @@ def test_a_worker_whose_ring_lost_completions_goes_on_with_another_one(start, pe
     daemon, listener = start(1)
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(8)]
     fault = inject(daemon, 0)
-    # Whoever was there is reset on both sides, never ended by a FIN that would hide what is missing.
+    # Its sessions are reset on both sides, never ended by a FIN that would hide missing bytes.
     for client, server in pairs:
         assert client.receive_to_end() == "reset"
         assert server.receive_to_end() == "reset"

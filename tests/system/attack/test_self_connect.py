@@ -12,9 +12,9 @@ from harness.daemon import BINARY
 from harness.timing import PATIENCE, wait_until
 from test_checks import NO_SERVER, stat
 
-FIRST, LAST = 40000, 40003  # what the kernel chooses from inside the namespace
+FIRST, LAST = 40000, 40003  # the ports that the kernel chooses from inside the namespace
 HITS = 6
-MANY_HITS = 40  # more than there may be lines of
+MANY_HITS = 40  # more than the log may have lines about
 TOLD = "connected to itself: nothing listens"
 
 
