@@ -16,7 +16,7 @@ LINES_PER_SECOND = 8  # for each frontend, cause and worker
 WORKERS = 2
 STRANGERS = 3000
 SERVED = 30
-LEFT_OUT = re.compile(r"(\d+) more lines? (?:was|were) left out: clients ")
+LEFT_OUT = re.compile(r"(\d+) more lines? (?:was|were) left out: (?:denied )?clients ")
 
 # Options of the bind line, of the section, a stranger's bytes, and the cause of the lines left out.
 WAYS = {

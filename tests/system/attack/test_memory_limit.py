@@ -108,9 +108,11 @@ def test_without_memory_the_daemon_lives_and_serves_whom_it_has(weir, peers, clo
 def test_descriptors_of_control_keep_low_numbers_under_a_crowd(weir, peers):
     silent = peers.listen()
     daemon = weir(f"[listen crowd]\nbind = 127.0.0.1:0\nserver a = {silent.address}\n", "splice = off")
-    highest = max(int(n) for n in os.listdir(f"/proc/{daemon.pid}/fd"))
+    before = os.listdir(f"/proc/{daemon.pid}/fd")
+    highest = max(int(n) for n in before)
     crowd = [connect(daemon.address("crowd")) for _ in range(100)]
-    wait_until(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) > 200, "sessions of the crowd")
+    wait_until(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) >= len(before) + 2 * len(crowd),
+               "both sockets of each session of the crowd")
     numbers = set(os.listdir(f"/proc/{daemon.pid}/fd"))
 
     def new_ones():
