@@ -2,10 +2,10 @@
  *
  * admin_places.h - who has a place at the admin socket, and who must leave when there is none.
  *
- * Root and our own user are trusted. All others share ADMIN_OTHERS_MAX of the ADMIN_CLIENTS_MAX places. A
- * newcomer gets a free place if there is one. If not, it waits in the kernel's backlog, so that well-behaved
- * clients are served in turn. If no place is free after ADMIN_TURN_S, up to ADMIN_TURN_CLIENTS newcomers take
- * the places of others. The loser is
+ * Root and our own user are trusted. All others share ADMIN_OTHERS_MAX of the ADMIN_CLIENTS_MAX places. While
+ * all places or all of the others' are taken, newcomers, trusted ones too, wait in the kernel's backlog, so
+ * that well-behaved clients are served in turn. If no place is free after ADMIN_TURN_S, up to
+ * ADMIN_TURN_CLIENTS newcomers take the places of others. The loser is
  *   the untrusted user with the most places, so a user who fills them loses his own to the next one;
  *   or a trusted connection, but only if there is no untrusted one, and only to a trusted newcomer.
  * Its connection without progress for the longest time leaves, but an idle prompt only if none is stuck in a

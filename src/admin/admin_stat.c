@@ -52,6 +52,7 @@ struct table {
 
 static void put_number(struct table *t, enum stat_column column, uint64_t number)
 {
+	check(column < STAT_COLUMNS);
 	t->row[column] = (struct cell){.number = number, .set = true};
 }
 

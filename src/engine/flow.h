@@ -61,8 +61,8 @@ void flow_run(struct flow *f);
 void flow_ack_server(struct session *s);
 /* Starts the flow: the session is connected. A watch of its source may still be pending. */
 void flow_open(struct flow *f);
-/* The source is known to be reset: reads what is left of it, and never starts a wait that nothing would
- * end. */
+/* The source is known to be reset. An open flow goes on and reads what is left of it; one whose FIN was being
+ * passed on, which nothing would end any more, counts as delivered. */
 void flow_source_failed(struct flow *f);
 /* Ends all movement: drops the hold (a pipe with bytes is closed) and cancels the ops. */
 void flow_kill(struct flow *f);

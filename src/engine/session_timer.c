@@ -21,7 +21,8 @@
 
 /* We have moved nothing for a whole timeout. But a slow reader may be emptying the kernel's queue, and no
  * event reports that until a third of it is free: as long as acknowledgements arrive, the session lives. So
- * note the unacknowledged bytes, and look at them again half a timeout later. */
+ * note the unacknowledged bytes, and look at them again half a timeout later. After a reset, only the
+ * deadline of the delivery counts. */
 static bool is_still_moving(struct session *s)
 {
 	const int64_t now_ns = s->worker->loop.now_ns;

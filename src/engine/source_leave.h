@@ -11,8 +11,8 @@
 
 struct session;
 
-/* The client has ended its side, or the session closes: a session of its source is about to leave. Does
- * nothing after the first time. */
+/* The client has ended its side, a side was reset, or the session closes: a session of its source is about to
+ * leave. Does nothing after the first time. */
 void source_leave_soon(struct session *s);
 /* The session has ended: its source counts one less. True when another session was given its place there, and
  * with it its reservations of maxconn. */

@@ -39,8 +39,8 @@ static unsigned percent_of(uint64_t used, uint64_t limit)
 
 static void take_stock(const struct memory_guard *g, struct memory_state *state)
 {
-	/* Leaves the last sixth of the budget to sessions that are open already. Idle buffers do not count,
-	 * because the next session can use them. */
+	/* Counts against five sixths of the budget, so that acceptance pauses while a quarter is left to the
+	 * sessions that are open already. Idle buffers do not count: the next session can use them. */
 	const unsigned buffers = percent_of(engine_sum(g->engine, bufs_in_use_bytes),
 					    g->engine->bufs.budget_bytes / 6 * 5);
 

@@ -19,7 +19,6 @@
 #include "lookup.h"
 
 #define BACKOFF_MAX_NS   (60 * NS_PER_SEC)
-#define LINES_PER_SECOND 5
 /* A name that changes too often is reported at most once in this time. */
 #define FULL_LINE_NS (60 * NS_PER_SEC)
 

@@ -9,9 +9,10 @@
  *   MAX           the largest over all workers;
  *   RATE          sessions started in the last second, from the two seconds that a worker keeps; no field.
  * `shown` says whose column shows the value unchanged: F(rontends), B(ackends), S(ervers), or NONE where
- * admin_stat.c derives the column from more than this. A column is one of stat_columns.tbl.h, or none. The
- * metric is the name that HAProxy's exporter uses, prefixed with "weir_frontend_", "weir_backend_" or
- * "weir_server_". Values that every session touches come first, to share a cache line.
+ * admin_stat.c derives the column from more than this, or there is no column. A column is one of
+ * stat_columns.tbl.h, or none. The metric is the name that HAProxy's exporter uses, or one in its style; it
+ * ends in "_total" for a TOTAL and for nothing else, and a report prefixes it with "weir_frontend_",
+ * "weir_backend_" or "weir_server_". Values that every session touches come first, to share a cache line.
  */
 TALLY(total, TOTAL, "sessions", B, stot, "sessions_total",
       "sessions started; for a server, connection attempts")

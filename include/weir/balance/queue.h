@@ -4,9 +4,9 @@
  *
  * A backend has one queue for any of its servers and one per server; a free place goes to the client that
  * came first in either (HAProxy's process_srv_queue()). A client whose connect to a server has just failed
- * waits for any other server, until that server has answered a client, has left the roster, or is the only
- * one. A granted place is already taken (server_enter()) when the worker is notified. While nobody waits,
- * this costs only one load when a place is released. Uses no sockets. Any thread.
+ * waits for any other server, until that server has answered a client or a health check, has left the roster,
+ * or is the only one. A granted place is already taken (server_enter()) when the worker is notified. While
+ * nobody waits, this costs only one load when a place is released. Uses no sockets. Any thread.
  */
 #ifndef WEIR_BALANCE_QUEUE_H
 #define WEIR_BALANCE_QUEUE_H

@@ -6,7 +6,7 @@
  * control formats the records and writes them out, in each style that a target uses. A full ring drops the
  * record and counts it. Messages of a thread that has no ring go straight to stderr.
  *
- * Anything that a stranger can cause is bounded. The line of each accepted session is bounded by the ring,
+ * Anything that a stranger can cause is bounded. The line of each admitted session is bounded by the ring,
  * which drops and counts; every other cause by a struct log_limit.
  */
 #ifndef WEIR_BASE_LOG_H
@@ -78,12 +78,13 @@ void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(
 /* A binary record of at most LOG_RECORD_MAX bytes; `format` turns it into text on the reader's side. */
 void log_record(enum log_level level, log_format_fn format, const void *body, size_t len);
 
-/* Allows at most `burst` lines per second for one kind of event: a cause, and a key that distinguishes its
- * kinds (an errno, a server), so that the first line of each kind is never suppressed. If a second brings
- * more than LOG_LIMIT_KEYS kinds, those beyond are suppressed. Suppressed lines are counted per cause; the
- * next line of that cause and thread that passes reports how many there were. If none comes, the log's reader
- * reports them within two seconds (log_ring_take_left_out). Returns true when the line may be written. A
- * zeroed struct is ready for use; one per thread and kind of event. */
+/* Allows at most `burst` lines per second for each kind of event, so that the first line of each kind is
+ * never suppressed. `key` alone distinguishes the kinds that share a struct (an errno, a server; a caller
+ * with several causes makes the keys differ). If a second brings more than LOG_LIMIT_KEYS kinds, those beyond
+ * are suppressed. `cause` says under which words suppressed lines are counted. Suppressed lines are counted
+ * per cause; the next line of that cause and thread that passes reports how many there were. If none comes,
+ * the log's reader reports them within two seconds (log_ring_take_left_out). Returns true when the line may
+ * be written. A zeroed struct is ready for use; one per thread. */
 #define LOG_LIMIT_KEYS 4
 struct log_limit {
 	struct {

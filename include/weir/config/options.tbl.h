@@ -339,7 +339,8 @@ OPTION("timeout-idle", BOTH_D, BOTH_D, OPT_IDLE, 0, "DURATION", FIELD_PROXY(time
        "timeout-idle = 10m")
 OPTION("timeout-half-closed", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(half_closed_ns), "60s", 0, MAX_NS,
-       "How long a session may continue after one side has finished sending.", "timeout-half-closed = 60s")
+       "Idle time allowed after one side has finished sending; after a reset, time to deliver the rest.",
+       "timeout-half-closed = 60s")
 OPTION("max-lifetime", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(max_lifetime_ns),
        "off", 0, MAX_NS, "Maximum total duration of a session.", "max-lifetime = 12h")
 OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
