@@ -126,12 +126,11 @@ static const char *text_text(const char *value, char *buf, size_t room)
 
 static int put_dscp(const struct target *t, struct option o, int value)
 {
-	/* The two low bits are ECN, which the kernel manages. */
-	const int tos = value << 2;
-	int err = 0;
+	int tos, err = 0;
 
 	if (value <= 0)
 		return 0;
+	tos = value << 2; /* the two low bits are ECN, which the kernel manages */
 	if (t->family == AF_INET6)
 		err = set_int(t, (struct option){o.which, IPPROTO_IPV6, IPV6_TCLASS}, tos);
 	/* This one applies to IPv4 clients of a dual-stack listener. */
