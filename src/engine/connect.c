@@ -2,10 +2,11 @@
  *
  * connect.c - from an accepted client to a connected server: the tries, the pauses.
  *
- * After a refused or reset connect, another usable server is tried at once; the same server is tried again
- * after min(timeout-connect, 1 s). choice.c picks the server; where every place is taken the session waits
- * (queueing.c). No byte of the client is read before a server has answered, so a try costs nothing but time.
- * Our own shortage never counts against a server. A worker's thread.
+ * After a refused or reset connect, another usable server is tried at once, until there were as many tries as
+ * servers; later tries, and those at the same server, follow min(timeout-connect, 1 s). choice.c picks the
+ * server; where every place is taken the session waits (queueing.c). No byte of the client is read before a
+ * server has answered, so a try costs nothing but time. Our own shortage never counts against a server. A
+ * worker's thread.
  */
 #include "connect.h"
 
@@ -245,7 +246,8 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 	counter_add(&w->counters.retries, 1);
 	tally_retried(s);
 	session_leave_server(s);
-	/* Once every server has had its chance, the next round begins after the pause. */
+	/* As many tries as there are servers follow at once, each avoiding the server that failed last; the
+	 * others after a pause. */
 	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !shortage) {
 		struct server *next = choice_take(s, last);
 

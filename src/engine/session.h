@@ -7,7 +7,7 @@
  *                                                        +-- connected --> FORWARDING -> CLOSING
  *
  * A try that failed goes back to QUEUED if every other server is full. Each state may go to CLOSING; a
- * session that closes is freed at the turn's end.
+ * session that closes is freed at the end of the turn in which its last op has completed.
  *
  * session_close() (session_end.h) is the only exit; only session_set_state() changes the state.
  * Freed by the worker at the end of a turn, when no op is pending. At most 512 bytes with its

@@ -11,8 +11,9 @@
 
 #include "session.h"
 
-/* Begins the close. The sockets are closed at the end of the turn, as `s->ends` says by then: a reset of both
- * sides, or FIN for CLOSE_NORMAL; a caller that wants another end sets `s->ends` after this call. */
+/* Begins the close. At the end of the turn the sockets are closed as `s->ends` says by then (a reset that
+ * delivers waits for the acknowledgements first): a reset of both sides, or FIN for CLOSE_NORMAL; a caller
+ * that wants another end sets `s->ends` after this call. */
 void session_close(struct session *s, enum close_reason reason);
 /* `err` (negative errno) was seen on a side: RST, EPIPE or a timeout of the kernel. What that side sent
  * before is still delivered; what was bound for it is dropped. */
