@@ -148,7 +148,9 @@ meson_tests() {
     name=$2
     shift 2
     rm -f "$where/meson-logs/$name.json"
-    still meson test -C "$where" --no-rebuild --logbase "$name" --print-errorlogs "$@"
+    # Two more than there are CPUs: the longest of them wait for a deadline.
+    still meson test -C "$where" --no-rebuild --num-processes $(($(nproc) + 2)) --logbase "$name" \
+        --print-errorlogs "$@"
     code=$?
     [ -f "$where/meson-logs/$name.json" ] || return 1
     count_meson "$where/meson-logs/$name.json"
