@@ -32,8 +32,11 @@ int chunks_reserve(struct chunks *c, uint32_t number)
 	part = chunks_part(number);
 	if (atomic_load_explicit(&c->parts[part], memory_order_relaxed) != NULL)
 		return 0;
-	bytes = (((size_t)CHUNKS_FIRST << part) * c->size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	/* Cache lines of its own: the adjacent memory may belong to another worker. */
+	if (__builtin_mul_overflow((size_t)CHUNKS_FIRST << part, c->size, &bytes) ||
+	    __builtin_add_overflow(bytes, CACHE_LINE - 1, &bytes))
+		return -ENOMEM;
+	bytes -= bytes % CACHE_LINE;
 	entries = aligned_alloc(CACHE_LINE, bytes);
 	if (entries == NULL)
 		return -ENOMEM;

@@ -53,8 +53,10 @@ static inline bool chunks_has(const struct chunks *c, uint32_t number)
 static inline void *chunks_at(const struct chunks *c, uint32_t number)
 {
 	const unsigned part = chunks_part(number);
-	char *entries = atomic_load_explicit(&c->parts[part], memory_order_acquire);
+	char *entries;
 
+	check(number < CHUNKS_LIMIT);
+	entries = atomic_load_explicit(&c->parts[part], memory_order_acquire);
 	check(entries != NULL);
 	return entries + (number + CHUNKS_FIRST - (CHUNKS_FIRST << part)) * c->size;
 }
