@@ -178,22 +178,48 @@ void retire_go_on(struct retire *r)
 	r->going_on = false;
 }
 
-static void free_all(struct retire *r, struct list *l)
+/* ---- without workers and rings ---- */
+
+static void begin_nothing(void *arg, uint64_t round)
 {
-	while (!list_empty(l))
-		free_item(r, list_entry(l->next, struct retired, link));
+	(void)arg;
+	(void)round;
+}
+
+static bool is_always_over(void *arg, uint64_t round)
+{
+	(void)arg;
+	(void)round;
+	return true;
+}
+
+static void mark_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static bool is_always_read(void *arg)
+{
+	(void)arg;
+	return true;
 }
 
 void retire_end(struct retire *r)
 {
-	r->running = false;
-	while (r->count > 0) {
-		free_all(r, &r->forgetting);
-		free_all(r, &r->reading);
-		free_all(r, &r->to_read);
-		free_all(r, &r->held);
-		free_all(r, &r->waiting);
+	check(!r->going_on);
+	r->rounds = (struct retire_rounds){
+		.begin = begin_nothing,
+		.is_over = is_always_over,
+		.mark = mark_nothing,
+		.is_read = is_always_read,
+	};
+	retire_go_on(r);
+	while (!list_empty(&r->held)) {
+		/* Nobody is left who could give it back. */
+		free_item(r, list_entry(r->held.next, struct retired, link));
+		retire_go_on(r);
 	}
+	check(r->count == 0);
 }
 
 void retire_forget(const struct retire *r, void *worker)

@@ -84,7 +84,8 @@ void retire_init(struct retire *r, const struct retire_rounds *rounds);
 void retire_add(struct retire *r, struct retired *item, const struct retired_kind *kind);
 /* Goes on as far as possible. Call when anything that it waits for may have happened. */
 void retire_go_on(struct retire *r);
-/* No worker runs any more, and all records are read: frees everything, in the order in which it left. */
+/* No worker runs any more, and all records are read: frees everything. What is held only by others that left
+ * is freed after them; what is held for ever, last. */
 void retire_end(struct retire *r);
 /* How many things have left and are not freed. */
 size_t retire_count(const struct retire *r);

@@ -330,7 +330,7 @@ static void round_begin(void *arg, uint64_t round)
 		waits |= t != NULL && (t->item.stage == RETIRE_GRACE || t->item.stage == RETIRE_CONFIRM ||
 				       t->item.stage == RETIRE_FORGET);
 	}
-	must(waits);
+	must(waits || w.thing_count == 0);
 	w.round = round;
 	meanwhile();
 }
@@ -575,10 +575,66 @@ static void nothing_is_freed_early_and_at_rest_all_is_freed(void **state)
 		run_seed(seed, (unsigned)(seed % (WORKERS_MAX + 1)));
 }
 
+/* ---- the end of the process ---- */
+
+struct part {
+	struct retired item;
+	struct part *owner; /* NULL: it is one itself */
+	unsigned parts;
+	bool has_session;
+	unsigned freed_as; /* 0: not yet */
+};
+
+static unsigned freed_parts;
+
+static bool part_is_held(const struct retired *item)
+{
+	const struct part *p = container_of(item, struct part, item);
+
+	return p->parts > 0 || p->has_session;
+}
+
+static void part_free(struct retired *item)
+{
+	struct part *p = container_of(item, struct part, item);
+
+	if (p->owner != NULL) {
+		assert_int_equal(p->owner->freed_as, 0); /* it is used here */
+		p->owner->parts--;
+	}
+	p->freed_as = ++freed_parts;
+}
+
+static void the_end_frees_an_owner_after_its_parts(void **state)
+{
+	static const struct retired_kind owner = {.is_held = part_is_held, .free = part_free};
+	static const struct retired_kind part = {.free = part_free, .is_logged = true};
+	struct part a = {.parts = 2}, b = {.owner = &a}, c = {.owner = &a}, d = {.has_session = true};
+
+	(void)state;
+	freed_parts = 0;
+	begin_world(1, 1);
+	retire_add(&w.retire, &a.item, &owner);
+	retire_add(&w.retire, &b.item, &part);
+	w.at_rest = true;
+	w.notified = true;
+	run_turns(3);
+	assert_int_equal(a.item.stage, RETIRE_HELD);
+	assert_int_equal(retire_count(&w.retire), 1);
+	retire_add(&w.retire, &d.item, &owner);
+	retire_add(&w.retire, &c.item, &part);
+	retire_end(&w.retire);
+	assert_int_equal(retire_count(&w.retire), 0);
+	assert_int_equal(freed_parts, 4);
+	assert_true(a.freed_as > c.freed_as);
+	assert_int_equal(d.freed_as, 4); /* nobody is left who could end its session */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_freed_early_and_at_rest_all_is_freed),
+		cmocka_unit_test(the_end_frees_an_owner_after_its_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
