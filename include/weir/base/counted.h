@@ -19,7 +19,9 @@
 
 struct counted {
 	uint32_t slot;	     /* in the space whose tables hold the counts */
-	atomic_bool leaving; /* unpublished: whoever gives back a last one notifies control */
+	/* Unpublished: whoever gives back a last one notifies control. Set before retire_add(): the rounds
+	 * make sure that a worker sees it, or control the count. */
+	atomic_bool leaving;
 };
 
 /* An entry of a table of counts. Both only grow, and wrap. While they are equal, this worker does not use the

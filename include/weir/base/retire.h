@@ -5,13 +5,17 @@
  * Quiescent-state-based reclamation (as in liburcu's QSBR flavour). A worker may use whatever it finds
  * published until the end of its turn, and longer only if it counts that (counted.h). A *round* is over when
  * every worker has passed the end of a turn that began after the round, with the letters read that it had.
+ * A worker notes the round first, then reads its letters, and passes that round when the turn ends; one that
+ * leaves letters unread does not pass, and one that sleeps is woken, as it has to forget.
  * What leaves goes through these stages:
  *
  *   GRACE    two rounds: in the first one a worker may still have posted a letter that names the thing to a
- *            worker that had already passed; that letter is read in the second. A letter that causes another
- *            must not pass on such a name a second time.
+ *            worker that had already passed; that letter is read in the second. Whoever got a name from a
+ *            letter must not post another with it, in this turn or later, unless a count of its own stays
+ *            until the reader has taken one.
  *   HELD     while sessions use it; control is told when the last one ends
- *   CONFIRM  one more round, at whose end it must still not be in use
+ *   CONFIRM  one more round, at whose end it must still not be in use: a session may have posted a letter
+ *            before it ended
  *   READ     until the records that name it are read: log rings hold names of what has ended
  *   FORGET   one round in which each worker clears what it kept of the thing under its number
  *
@@ -53,9 +57,12 @@ struct retired {
 
 /* What it needs of its surroundings; each function is called on the control thread. */
 struct retire_rounds {
-	/* Asks every worker to pass; must not call back. */
+	/* Asks every worker to pass; must not call back. Whatever control wrote before, a worker that passes
+	 * must see (release here, acquire where it notes the round). */
 	void (*begin)(void *arg, uint64_t round);
-	/* Have all of them passed `round`? True at once while there are none. */
+	/* Have all of them passed `round`? True at once while there are none. Whatever a worker did before it
+	 * passed, control must see (release there, acquire here); letters to control that name something are
+	 * read before this is true. */
 	bool (*is_over)(void *arg, uint64_t round);
 	/* Notes what the records hold now. */
 	void (*mark)(void *arg);
