@@ -5,7 +5,8 @@
 Each mutant is one or more exact replacements in a copy of the source tree; the copy is built (the
 simulator alone) and run with seeds until one fails. A mutant that does not apply, does not build or
 survives fails the run. The first means that the source has changed and the mutant must be adapted.
-The unchanged source runs first with the same seeds and must pass. Works in a temporary directory.
+The unchanged source runs first with the same seeds and must pass. A mutant with a "unit" must be found by
+that unit test of the room "base" instead. Works in a temporary directory.
 
   mutants.py [--seeds N] [--only WORD] [--source DIR] [--cc gcc] [--jobs N] [--keep]
 """
@@ -52,12 +53,13 @@ def compile_one(cc, tree, source, objects):
     return obj
 
 
-def link(cc, objects, exe):
-    subprocess.run([cc, *objects, "-lpthread", "-o", exe], check=True, capture_output=True, text=True)
+def link(cc, objects, exe, *libraries):
+    subprocess.run([cc, *objects, "-lpthread", *libraries, "-o", exe], check=True, capture_output=True,
+                   text=True)
 
 
 def copy_tree(source, tree):
-    for part in ("src", "include", os.path.join("tests", "sim")):
+    for part in ("src", "include", os.path.join("tests", "sim"), os.path.join("tests", "unit", "base")):
         shutil.copytree(os.path.join(source, part), os.path.join(tree, part))
 
 
@@ -87,6 +89,15 @@ def run_seeds(exe, driver, seeds):
     if not found:
         raise Broken("the simulator ended without naming a seed: " + done.stderr.strip()[-200:])
     return int(found.group(1)), checked.group(0) if checked else found.group(2)
+
+
+def run_unit(exe):
+    """What failed first, or None."""
+    done = subprocess.run([exe], capture_output=True, text=True, timeout=600)
+    if done.returncode == 0:
+        return None
+    found = re.search(r"workers: .*|check failed: .*|error: .*", done.stderr + done.stdout)
+    return found.group(0) if found else f"ended with {done.returncode}"
 
 
 class Base:
@@ -121,9 +132,32 @@ class Base:
         link(self.args.cc, linked, exe)
         return exe
 
+    def unit(self, name, edits):
+        """Builds and runs tests/unit/base/test_NAME.c; what failed first, or None."""
+        with tempfile.TemporaryDirectory(dir=self.tmp) as tmp:
+            tree = os.path.join(tmp, "tree")
+            copy_tree(self.args.source, tree)
+            apply(tree, edits)
+            files = [os.path.relpath(s, self.tree) for s in self.built]
+            files = [f for f in files if os.path.dirname(f) == os.path.join("src", "base")]
+            files += ["src/sys/sys.c", f"tests/unit/base/test_{name}.c"]
+            linked = [compile_one(self.args.cc, tree, os.path.join(tree, f), tmp) for f in files]
+            link(self.args.cc, linked, os.path.join(tmp, "unit"), "-lcmocka")
+            return run_unit(os.path.join(tmp, "unit"))
+
+    def judge_unit(self, name, edits):
+        if self.unit(name, []) is not None:
+            raise Broken(f"the unchanged source fails test_{name}")
+        why = self.unit(name, edits)
+        if why is None:
+            return False, f"SURVIVED  test_{name}"
+        return True, f"found     after test_{name}: {why[:100]}"
+
     def judge(self, number, mutant):
         """(True if found, the text to print)."""
         try:
+            if "unit" in mutant:
+                return self.judge_unit(mutant["unit"], mutant["edits"])
             exe = self.mutate(number, mutant["edits"])
             for driver in mutant.get("drivers", DRIVERS):
                 seed, why = run_seeds(exe, driver, self.args.seeds)

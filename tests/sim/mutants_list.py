@@ -20,6 +20,7 @@ SESSION = "src/engine/session_end.c"
 PREFACE = "src/engine/preface.c"
 GREETING = "src/engine/greeting.c"
 SLAB = "src/io/slab.c"
+RETIRE = "src/base/retire.c"
 
 LEFT_OUT = {
     "R4": "is about level-triggered loops; the epoll driver is edge-triggered, and a spin is found by "
@@ -256,3 +257,30 @@ RING_MUTANTS = [
      "edits": [(URING_BUFS, "EPOLLIN | EPOLLRDHUP | EPOLLPRI);", "EPOLLIN | EPOLLRDHUP);")]},
 ]
 MUTANTS += [{"rule": "-", "drivers": ["io_uring"], **m} for m in RING_MUTANTS]
+
+RETIRE_MUTANTS = [
+    {"what": "one round of grace",
+     "edits": [(RETIRE, "#define GRACE_ROUNDS 2u", "#define GRACE_ROUNDS 1u")]},
+    {"what": "what leaves in a round counts that round",
+     "edits": [(RETIRE, "r->round + GRACE_ROUNDS;", "r->round + GRACE_ROUNDS - r->running;")]},
+    {"what": "a count of zero is not confirmed",
+     "edits": [(RETIRE, "item->kind->is_held != NULL && item->stage != RETIRE_CONFIRM", "false")]},
+    {"what": "what sessions gave back is not confirmed",
+     "edits": [(RETIRE, "		if (!is_held(item))\n			look_at(r, item);",
+                "		if (!is_held(item))\n			after_use(r, item);")]},
+    {"what": "the mark is taken before use has ended",
+     "edits": [(RETIRE, "		r->rounds.mark(r->rounds.arg);\n", ""),
+               (RETIRE, "	r->rounds.begin(r->rounds.arg, r->round);",
+                "	if (list_empty(&r->reading))\n		r->rounds.mark(r->rounds.arg);\n"
+                "	r->rounds.begin(r->rounds.arg, r->round);")]},
+    {"what": "records are not waited for",
+     "edits": [(RETIRE, "	if (item->kind->is_logged)", "	if (false)")]},
+    {"what": "workers do not forget",
+     "edits": [(RETIRE, "	if (item->kind->forget == NULL) {", "	if (true) {")]},
+    {"what": "what is to be forgotten joins the round that runs",
+     "edits": [(RETIRE, "	move_to(item, &r->waiting, RETIRE_FORGET);",
+                "	move_to(item, r->running ? &r->forgetting : &r->waiting, RETIRE_FORGET);")]},
+    {"what": "what is held is not looked at again",
+     "edits": [(RETIRE, "	look_at_held(r);\n	if", "	if")]},
+]
+MUTANTS += [{"rule": "-", "unit": "retire", **m} for m in RETIRE_MUTANTS]
