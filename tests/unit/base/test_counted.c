@@ -20,7 +20,7 @@
 #include "weir/base/retire.h"
 
 #define WORKERS	 4u
-#define VERSIONS 100000u
+#define VERSIONS 20000u
 #define HELD	 8u /* by one worker at a time */
 
 struct version {
@@ -34,6 +34,7 @@ struct worker {
 	struct chunks counts;
 	_Alignas(64) _Atomic uint64_t passed;
 	const struct version *held[HELD];
+	uint64_t until[HELD]; /* the round in which it is given back */
 	uint64_t used;
 	pthread_t thread;
 };
@@ -66,15 +67,21 @@ static void give_back(struct worker *me, unsigned place)
 	me->held[place] = NULL;
 }
 
-static void turn(struct worker *me, unsigned number)
+/* Some are held for longer than a version needs to leave. */
+static void turn(struct worker *me, unsigned number, uint64_t round)
 {
 	const unsigned place = number % HELD;
 	const struct version *v = atomic_load_explicit(&w.current, memory_order_acquire);
 
 	use(me, v);
+	if (me->held[place] != NULL && round < me->until[place]) {
+		use(me, me->held[place]);
+		return;
+	}
 	give_back(me, place);
 	if (number % 3 == 0)
 		return;
+	me->until[place] = round + number % 13;
 	counted_take(&me->counts, &v->counted);
 	me->held[place] = v;
 }
@@ -87,7 +94,7 @@ static void *work(void *arg)
 		/* Read before the turn, and passed at its end. */
 		const uint64_t round = atomic_load_explicit(&w.round, memory_order_acquire);
 
-		turn(me, number);
+		turn(me, number, round);
 		if (number % 100 == 99)
 			sched_yield(); /* with a version in hand that may be old */
 		if (round != atomic_load_explicit(&me->passed, memory_order_relaxed)) {
