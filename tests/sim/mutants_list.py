@@ -268,6 +268,11 @@ RETIRE_MUTANTS = [
     {"what": "what sessions gave back is not confirmed",
      "edits": [(RETIRE, "		if (!is_held(item))\n			look_at(r, item);",
                 "		if (!is_held(item))\n			after_use(r, item);")]},
+    {"what": "use that ends in a round is confirmed in that round",
+     "edits": [(RETIRE, "		item->due = r->round + 1;\n"
+                "		move_to(item, &r->waiting, RETIRE_CONFIRM);",
+                "		item->due = r->round + !r->running;\n"
+                "		move_to(item, &r->waiting, RETIRE_CONFIRM);")]},
     {"what": "the mark is taken before use has ended",
      "edits": [(RETIRE, "		r->rounds.mark(r->rounds.arg);\n", ""),
                (RETIRE, "	r->rounds.begin(r->rounds.arg, r->round);",

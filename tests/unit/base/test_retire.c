@@ -630,11 +630,43 @@ static void the_end_frees_an_owner_after_its_parts(void **state)
 	assert_int_equal(d.freed_as, 4); /* nobody is left who could end its session */
 }
 
+/* A letter that the last session posted may wait for a worker that has already passed this round. */
+static void use_that_ends_in_a_round_is_confirmed_in_the_next(void **state)
+{
+	static const struct retired_kind kind = {.is_held = part_is_held, .free = part_free};
+	struct part a = {.has_session = true}, b = {.has_session = false};
+
+	(void)state;
+	freed_parts = 0;
+	begin_world(1, 2);
+	w.at_rest = true;
+	retire_add(&w.retire, &a.item, &kind);
+	w.notified = true;
+	run_turns(4);
+	assert_int_equal(a.item.stage, RETIRE_HELD);
+	retire_add(&w.retire, &b.item, &kind);
+	retire_go_on(&w.retire);
+	for (unsigned i = 0; i < 3; i++)
+		worker_step(&w.worker[0]);
+	a.has_session = false;
+	retire_go_on(&w.retire);
+	assert_int_equal(a.item.stage, RETIRE_CONFIRM);
+	for (unsigned i = 0; i < 3; i++)
+		worker_step(&w.worker[1]);
+	retire_go_on(&w.retire);
+	assert_int_equal(a.freed_as, 0);
+	w.notified = true;
+	run_turns(4);
+	assert_int_equal(a.freed_as, 1);
+	assert_int_equal(b.freed_as, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_freed_early_and_at_rest_all_is_freed),
 		cmocka_unit_test(the_end_frees_an_owner_after_its_parts),
+		cmocka_unit_test(use_that_ends_in_a_round_is_confirmed_in_the_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
