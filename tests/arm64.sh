@@ -23,6 +23,7 @@ base_check always qemu-user adds a line of its own to stderr when a program abor
 base_log_ring sometimes qemu-user on x86 lets a load-acquire pass a store-release, as no arm64 does
 io_contract_epoll always qemu-user gives 4 bytes of TCP_INFO
 net_sock always qemu-user does not pass on SO_MARK, SO_MAX_PACING_RATE, TCP_CONGESTION and others
+net_sock_leave always qemu-user does not pass on IP_MINTTL
 TABLE
 }
 

@@ -95,6 +95,8 @@ static int set_listener(int fd, const struct addr *a, const struct sock_listen *
 	const int family = a->sa.sa_family;
 	int err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 
+	if (!err && opt->share_port)
+		err = set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (!err && family == AF_INET6)
 		err = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, opt->v6only ? 1 : 0);
 	if (!err && opt->freebind)

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 /* clang-format on */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -131,6 +132,7 @@ static uint32_t next_event(int ep)
 		cmocka_unit_test(one_call_takes_a_page_for_each_slot),                                     \
 		cmocka_unit_test(small_pieces_fill_a_pipe_by_its_slots),                                   \
 		cmocka_unit_test(a_failed_splice_leaves_the_pipe_alone),                                   \
-		cmocka_unit_test(sndbuf_1_and_mod_tell_when_all_is_acknowledged)
+		cmocka_unit_test(sndbuf_1_and_mod_tell_when_all_is_acknowledged),                          \
+		cmocka_unit_test(a_limit_of_hops_holds_bytes_back_until_it_is_lifted)
 
 #endif

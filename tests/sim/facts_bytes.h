@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * facts_bytes.h - urgent marks and resets, as tests for both kernels.
+ * facts_bytes.h - urgent marks, resets and limits of hops, as tests for both kernels.
  *
  * A part of facts.h, which includes it and says the rest. One thread. Tests only.
  */
@@ -324,6 +324,30 @@ static void reset_leaves_siocoutq_as_it_was(void **state)
 	assert_true(sys_unacked(s[0]) > 0); /* so whoever waits for 0 looks for the error too */
 	assert_int_equal(get(s[0], 1), -ECONNRESET);
 	sys_close(s[0]);
+}
+
+/* ---- a limit of hops ---- */
+
+static void a_limit_of_hops_holds_bytes_back_until_it_is_lifted(void **state)
+{
+	const int limit = 255, none = 0;
+	ssize_t n = -EAGAIN;
+	int s[2];
+
+	(void)state;
+	port_pair(true, true, s);
+	assert_int_equal(sys_setsockopt(s[1], IPPROTO_IP, IP_MINTTL, &limit, sizeof(limit)), 0);
+	put(s[0], 100);
+	assert_int_equal(get(s[1], 100), -EAGAIN);
+	assert_int_equal(sys_unacked(s[0]), 100);
+	assert_int_equal(sys_setsockopt(s[1], IPPROTO_IP, IP_MINTTL, &none, sizeof(none)), 0);
+	for (int i = 0; i < 5000 && n == -EAGAIN; i++) { /* until the sender tries again */
+		port_settle();
+		n = get(s[1], 100);
+	}
+	assert_int_equal(n, 100);
+	sys_close(s[0]);
+	sys_close(s[1]);
 }
 
 #endif

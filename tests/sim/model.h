@@ -54,6 +54,7 @@ struct msock {
 	bool fin_sent; /* our FIN has reached the other side */
 	bool nospace;  /* SOCK_NOSPACE */
 	bool rx_lost;  /* closed: bytes that come now are answered with RST */
+	bool deaf;     /* IP_MINTTL: drops what comes, and the other side sends it again later */
 	bool rst_seen; /* a RST has arrived, or what Unix has for one; never forgotten */
 	int err;       /* sk_err */
 	/* receiving: bytes rx_read to rx_total of stream rx_key, cut into fragments */
@@ -86,6 +87,7 @@ struct msock {
 struct mlistener {
 	bool tcp;
 	bool oobinline;
+	bool deaf; /* IP_MINTTL: drops SYNs, and what it accepts inherits it */
 	int fd;
 	struct msock *queue[MODEL_BACKLOG];
 	uint32_t head;
@@ -221,7 +223,7 @@ bool msock_has_mark(const struct msock *s);
 void msock_fin_arrives(struct msock *s);
 int msock_take_error(struct msock *s);
 int msock_listen(bool tcp, bool oobinline);
-/* A connection from outside: returns the outside's end, NULL when the queue is full. */
+/* A connection from outside: returns the outside's end, NULL when the queue is full or the SYN is dropped. */
 struct msock *msock_connect_to(int listener_fd);
 int msock_accept(int fd);
 

@@ -287,6 +287,9 @@ struct msock *msock_connect_to(int listener_fd)
 
 	if (l->count == MODEL_BACKLOG || model.sock_top + 2 > MODEL_SOCKS)
 		return NULL;
+	/* Otherwise the handshake was in flight when the listener went deaf. */
+	if (l->deaf && prng_chance(&model.rng, 50))
+		return NULL;
 	outside = msock_new(l->tcp);
 	inside = msock_new(l->tcp);
 	msock_pair(outside, inside);
@@ -294,6 +297,7 @@ struct msock *msock_connect_to(int listener_fd)
 	inside->state = SOCK_OPEN;
 	inside->watched = true;
 	inside->oobinline = l->tcp && l->oobinline; /* Unix accept inherits nothing */
+	inside->deaf = l->deaf;
 	l->queue[(l->head + l->count++) % MODEL_BACKLOG] = inside;
 	mfile_wake(listener_fd, EPOLLIN);
 	return outside;

@@ -145,11 +145,23 @@ int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *
 	return -ENOBUFS;
 }
 
+static int domain_of(int fd)
+{
+	const struct mfile *f = mfile_get(fd);
+
+	return (f->kind == FILE_LISTENER ? f->listener->tcp : mfile_sock(fd)->tcp) ? AF_INET : AF_UNIX;
+}
+
 int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
-	struct msock *s = mfile_sock(fd);
+	struct msock *s;
 
 	model_enter();
+	if (level == SOL_SOCKET && name == SO_DOMAIN) {
+		*(int *)value = domain_of(fd);
+		return 0;
+	}
+	s = mfile_sock(fd);
 	if (level == IPPROTO_TCP && name == TCP_INFO) {
 		struct tcp_info *info = value;
 
@@ -164,12 +176,35 @@ int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	return 0;
 }
 
+/* IP_MINTTL, which every client of the model is below. A RST is not dropped: nobody sends it again, and a
+ * client that has gone in silence is another matter. */
+static int limit_ttl(int fd, bool deaf)
+{
+	struct mfile *f = mfile_get(fd);
+	struct msock *s;
+
+	trace("setsockopt(%d, IP_MINTTL, %d)", fd, deaf);
+	if (f->kind == FILE_LISTENER) {
+		f->listener->deaf = deaf && f->listener->tcp;
+		return f->listener->tcp ? 0 : -EOPNOTSUPP;
+	}
+	s = mfile_sock(fd);
+	if (!s->tcp)
+		return -EOPNOTSUPP;
+	s->deaf = deaf;
+	if (!deaf && s->peer != NULL && model.auto_wire)
+		wire_flush(s->peer);
+	return 0;
+}
+
 int sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
 	struct mfile *f = mfile_get(fd);
 
 	model_enter();
 	(void)len;
+	if (level == IPPROTO_IP && name == IP_MINTTL)
+		return limit_ttl(fd, *(const int *)value > 0);
 	if (f->kind == FILE_LISTENER) {
 		if (level == SOL_SOCKET && name == SO_OOBINLINE)
 			f->listener->oobinline = *(const int *)value != 0;

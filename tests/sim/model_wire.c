@@ -145,7 +145,7 @@ bool wire_can_step(const struct msock *from)
 {
 	const bool alive = from->state == SOCK_OPEN && from->peer != NULL;
 
-	if (!from->tcp || !alive)
+	if (!from->tcp || !alive || from->peer->deaf)
 		return false;
 	if (from->tx_wired == from->tx_total && (!from->snd_shut || from->fin_sent))
 		return false;
@@ -221,7 +221,7 @@ bool wire_ack(struct msock *from, uint32_t max)
 {
 	uint32_t n = from->tx_wired - from->tx_acked;
 
-	if (!from->tcp || n == 0 || from->state != SOCK_OPEN)
+	if (!from->tcp || n == 0 || from->state != SOCK_OPEN || from->deaf)
 		return false;
 	n = n < max ? n : max;
 	from->tx_acked += n;

@@ -66,6 +66,7 @@ struct sock_listen {
 	bool transparent;  /* accepts connections to non-local addresses that are routed here */
 	bool tfo;          /* TCP_FASTOPEN */
 	bool mptcp;        /* IPPROTO_MPTCP; plain TCP where the kernel lacks it */
+	bool share_port;   /* SO_REUSEPORT: it overlaps with a listener of ours, see sock_leave.h */
 	int mode;          /* of a Unix path; -1 = from the umask */
 	uid_t uid;         /* (uid_t)-1 = keep */
 	gid_t gid;
