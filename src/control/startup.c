@@ -152,6 +152,26 @@ static enum exit_code write_pid(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* Our own TCP listeners. Others have no address that overlaps with another. */
+static void give_sockets(const struct daemon *d)
+{
+	char address[ADDR_TEXT_MAX];
+	int err = 0;
+
+	for (size_t i = 0; i < d->engine.endpoint_count && !err; i++) {
+		const struct endpoint *ep = &d->engine.endpoints[i];
+
+		if (ep->config->addr.kind == ADDR_FD || addr_is_unix(&ep->addr))
+			continue;
+		err = privileges_give(&d->privileges, ep->fd);
+		if (err)
+			log_line(LOG_LEVEL_NOTICE,
+				 "cannot give the listening socket %s to its user: %s; only a restart can "
+				 "replace it by an overlapping address",
+				 addr_format(&ep->addr, address), strerror(-err));
+	}
+}
+
 static enum exit_code drop_privileges(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
@@ -163,8 +183,14 @@ static enum exit_code drop_privileges(struct daemon *d)
 		limits_raise_locked();
 	if (d->privileges.change && geteuid() == 0)
 		logwriter_give(d->log, d->privileges.uid, d->privileges.gid);
+	give_sockets(d);
+	privileges_keep(&d->privileges, d->config);
 	err = privileges_drop(&d->privileges);
-
+	if (err && d->privileges.too_many)
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot give up the capabilities of root: %s; allow capset(2) in the "
+				   "filter of system calls (SystemCallFilter= of the unit)",
+				   strerror(-err));
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT,
 				   "cannot become user %s, group %s: %s; this process runs as uid %u, gid "

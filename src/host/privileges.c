@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * privileges.c - switching to another user, permanently.
+ * privileges.c - switching to another user, permanently, and the rights that the control thread keeps.
  *
  * Groups first, then the user: afterwards we may no longer change groups. Real, effective and saved IDs
  * change together, and the change is verified: a process that wrongly believes it has dropped its privileges
- * is worse than one that never tried. Main thread.
+ * is worse than one that never tried.
+ *
+ * setresuid(2) clears the effective capabilities, and PR_SET_KEEPCAPS saves the permitted ones, all of them;
+ * capset(2) gives up those that are not wanted. Main thread.
  */
 #include "weir/host/privileges.h"
 
@@ -18,6 +21,9 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/base/log.h"
+#include "weir/base/thread.h"
+#include "capabilities.h"
 
 /* A number is used as is, so that an ID without a name works. */
 static bool parse_id(const char *text, unsigned long *id)
@@ -118,8 +124,81 @@ static int set_groups(const struct privileges *p)
 	return err != 0 ? -errno : 0;
 }
 
-int privileges_drop(const struct privileges *p)
+void privileges_keep(struct privileges *p, const struct config *c)
 {
+	p->wanted = CAPABILITY_NET_BIND_SERVICE;
+	for (size_t i = 0; i < c->frontend_count; i++) {
+		const struct config_frontend *f = &c->frontends[i];
+
+		if (f->tcp.mark != 0)
+			p->wanted |= CAPABILITY_NET_ADMIN;
+		for (size_t k = 0; k < f->bind_count; k++)
+			if (f->binds[k].transparent)
+				p->wanted |= CAPABILITY_NET_ADMIN;
+	}
+}
+
+/* Will privileges_drop() take root's rights away? */
+static bool leaves_root(const struct privileges *p)
+{
+	return geteuid() == 0 && p->change && p->uid != 0;
+}
+
+int privileges_give(const struct privileges *p, int fd)
+{
+	if (!leaves_root(p))
+		return 0;
+	return fchown(fd, p->uid, p->gid) != 0 ? -errno : 0;
+}
+
+/* Arranges that setresuid(2) leaves the permitted capabilities alone. Returns those to keep; 0 = none. */
+static uint64_t prepare_to_keep(const struct privileges *p)
+{
+	struct capabilities own;
+	int err;
+
+	if (p->wanted == 0 || !leaves_root(p))
+		return 0;
+	err = capabilities_get(&own);
+	if (!err && (own.permitted & p->wanted) == 0)
+		return 0;
+	/* A rehearsal that changes nothing. Once we are the user, there is no other way to get rid of the
+	 * rest, and a filter of system calls may forbid this one. */
+	if (!err)
+		err = capabilities_set(&own);
+	if (!err && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0)
+		err = -errno;
+	if (!err)
+		return own.permitted & p->wanted;
+	log_line(LOG_LEVEL_NOTICE,
+		 "cannot keep the right to bind ports below 1024: %s; only a restart can open further ones",
+		 strerror(-err));
+	return 0;
+}
+
+/* For threads other than control. */
+static int renounce_capabilities(void)
+{
+	return capabilities_set(&(struct capabilities){.permitted = 0});
+}
+
+/* After setresuid(2): everything is still permitted, and nothing is effective. */
+static int keep_only(struct privileges *p, uint64_t kept)
+{
+	const int err = capabilities_set(&(struct capabilities){.permitted = kept});
+
+	p->too_many = err != 0;
+	if (err)
+		return err;
+	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0); /* would matter only to one who may change the user */
+	thread_set_first(renounce_capabilities);
+	p->kept = kept;
+	return 0;
+}
+
+int privileges_drop(struct privileges *p)
+{
+	uint64_t kept;
 	int err;
 
 	/* Nothing to do, and setgroups(2) would fail. */
@@ -133,9 +212,30 @@ int privileges_drop(const struct privileges *p)
 		return err;
 	if (setresgid(p->gid, p->gid, p->gid) != 0)
 		return -errno;
+	kept = prepare_to_keep(p);
 	if (setresuid(p->uid, p->uid, p->uid) != 0)
 		return -errno;
+	err = kept != 0 ? keep_only(p, kept) : 0;
+	if (err)
+		return err;
 	return is_dropped(p) ? 0 : -EPERM;
+}
+
+int privileges_raise_bind(const struct privileges *p)
+{
+	const struct capabilities raised = {.effective = p->kept, .permitted = p->kept};
+
+	return p->kept != 0 ? capabilities_set(&raised) : 0;
+}
+
+void privileges_lower_bind(const struct privileges *p)
+{
+	const struct capabilities lowered = {.permitted = p->kept};
+	const int err = p->kept != 0 ? capabilities_set(&lowered) : 0;
+
+	if (err)
+		log_line(LOG_LEVEL_ERROR, "cannot lower the capabilities of the control thread: %s",
+			 strerror(-err));
 }
 
 int privileges_renounce(void)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_thread.c - threads take no signals, and their maker goes on taking them.
+ * test_thread.c - threads take no signals, and their maker goes on taking them; what comes first in each.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,11 +50,65 @@ static void mask_of_the_caller_is_as_before(void **state)
 	assert_false(sigismember(&own, SIGTERM));
 }
 
+static pthread_t first_in;
+static bool ran;
+
+static int note(void)
+{
+	first_in = pthread_self();
+	return 0;
+}
+
+static int refuse(void)
+{
+	return -EPERM;
+}
+
+static void *run(void *arg)
+{
+	ran = true;
+	*(bool *)arg = pthread_equal(first_in, pthread_self()) != 0;
+	return arg;
+}
+
+static void what_comes_first_runs_in_the_new_thread(void **state)
+{
+	bool same = false;
+	void *result = NULL;
+	pthread_t thread;
+
+	(void)state;
+	thread_set_first(note);
+	assert_int_equal(thread_start(&thread, run, &same), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, &same);
+	assert_true(same);
+	thread_set_first(NULL);
+}
+
+static void a_thread_whose_first_step_fails_does_not_run(void **state)
+{
+	bool same;
+	pthread_t thread;
+
+	(void)state;
+	ran = false;
+	thread_set_first(refuse);
+	assert_int_equal(thread_start(&thread, run, &same), -EPERM);
+	assert_false(ran);
+	thread_set_first(NULL);
+	assert_int_equal(thread_start(&thread, run, &same), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(ran);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thread_takes_no_signals),
 		cmocka_unit_test(mask_of_the_caller_is_as_before),
+		cmocka_unit_test(what_comes_first_runs_in_the_new_thread),
+		cmocka_unit_test(a_thread_whose_first_step_fails_does_not_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
