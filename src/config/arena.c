@@ -2,7 +2,7 @@
  *
  * arena.c - memory that lives as long as one reading of the configuration, freed in one go.
  *
- * Never returns NULL: when out of memory it jumps (see arena.h). Main thread.
+ * Never returns NULL: when out of memory it jumps (see arena.h). One thread at a time.
  */
 #include "weir/config/arena.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * arena.h - memory that lives as long as one reading of the configuration, freed in one go.
+ * arena.h - memory that lives as long as one reading of the configuration, or one copy, freed in one go.
  *
  * Every allocation is a separate block, so that a sanitizer sees where each one ends. Memory is zeroed and
  * never NULL. When memory runs out the arena jumps to `no_memory`, which config_read() sets before it reads
@@ -8,7 +8,8 @@
  * jump was chosen over returning NULL from each of the hundred calls between a line and the snapshot, because
  * none of them could do anything but pass it up. The price is a rule: between setting `no_memory` and
  * arena_free() nobody may hold anything unknown to the arena; anything that must be released goes into a
- * block of arena_alloc_owner(). Without `no_memory` a failed allocation fails a check(). Main thread.
+ * block of arena_alloc_owner(). A copy (copy.h) is made in the same way. Without `no_memory` a failed
+ * allocation fails a check(). One thread at a time.
  */
 #ifndef WEIR_CONFIG_ARENA_H
 #define WEIR_CONFIG_ARENA_H
@@ -21,7 +22,7 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks; /* owns */
-	jmp_buf *no_memory;	    /* borrows, while config_read() runs; NULL = failed check() */
+	jmp_buf *no_memory;	    /* borrows, while its setter runs; NULL = failed check() */
 };
 
 void *arena_alloc(struct arena *a, size_t size);

@@ -4,7 +4,8 @@
  *
  * Built by config_read(), never changed afterwards, freed by config_free(): every pointer below
  * points into the snapshot itself unless it says otherwise. Everything that changes while running
- * (a server's state, counters) is kept elsewhere.
+ * (a server's state, counters) is kept elsewhere. A member of a structure that copy.h copies
+ * has a row in src/config/members.tbl.h, or is made by a row of options.tbl.h.
  */
 #ifndef WEIR_CONFIG_CONFIG_H
 #define WEIR_CONFIG_CONFIG_H

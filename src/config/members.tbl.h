@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * members.tbl.h - one row per member of the structures of config.h that are copied and compared, in the order
+ * of their declaration; copy.c and same.c are made from it.
+ *
+ * Define all of these macros, then include this file, which undefines them. A structure is STRUCT(type), its
+ * rows and END; it comes after those that it contains. If a member has no row, the unit test of copies does
+ * not compile; if a pointer has the row of a number, same.c does not.
+ *   VALUE(member)              a number, an enum or a bool
+ *   NAME(member)               text in an array
+ *   BYTES(member)              an array of bytes
+ *   TEXT(member)               a pointer to text; NULL = none
+ *   INNER(type, member)        a structure with rows of its own
+ *   SOCKADDR(member, len)      the socket address of which `len` bytes are used
+ *   NUMBERS(list, count)       a pointer to numbers, and the next member: how many
+ *   ITEMS(type, list, count)   the same for structures with rows of their own
+ *   NETSET(set, networks)      a set of the networks in the member `networks`; NULL = none
+ * Copied, but not compared:
+ *   INDEX(member)              an index into another array of the same snapshot
+ *   PLACE(member)              where it was written, a struct config_place
+ * Neither copied (0 in the copy) nor compared:
+ *   ORIGINS(member)            a struct config_origins
+ *   OTHERS(list, count)        structures that are copied and compared one by one
+ * The rows of options.tbl.h follow by their type: a new option is TEXT or VALUE without a new line here.
+ */
+#define MEMBER(type, member)	      MEMBER_##type(member)
+#define MEMBER_OPT_DURATION(member)   VALUE(member)
+#define MEMBER_OPT_MILLIS(member)     VALUE(member)
+#define MEMBER_OPT_SECONDS(member)    VALUE(member)
+#define MEMBER_OPT_SIZE(member)	      VALUE(member)
+#define MEMBER_OPT_BYTES(member)      VALUE(member)
+#define MEMBER_OPT_PACE(member)	      VALUE(member)
+#define MEMBER_OPT_COUNT(member)      VALUE(member)
+#define MEMBER_OPT_INT(member)	      VALUE(member)
+#define MEMBER_OPT_COUNT_AUTO(member) VALUE(member)
+#define MEMBER_OPT_INT_AUTO(member)   VALUE(member)
+#define MEMBER_OPT_COUNT_OFF(member)  VALUE(member)
+#define MEMBER_OPT_PORT(member)	      VALUE(member)
+#define MEMBER_OPT_MARK(member)	      VALUE(member)
+#define MEMBER_OPT_DSCP(member)	      VALUE(member)
+#define MEMBER_OPT_SWITCH(member)     VALUE(member)
+#define MEMBER_OPT_FLAG(member)	      VALUE(member)
+#define MEMBER_OPT_CHOICE(member)     VALUE(member)
+#define MEMBER_OPT_TEXT(member)	      TEXT(member)
+#define MEMBER_OPT_USER_NAME(member)  TEXT(member)
+#define MEMBER_OPT_GROUP_NAME(member) TEXT(member)
+
+STRUCT(addr)
+VALUE(len)
+SOCKADDR(un, len)
+END
+
+STRUCT(addr_spec)
+VALUE(kind)
+VALUE(family)
+VALUE(port)
+INNER(addr, addr)
+NAME(host)
+END
+
+STRUCT(net_prefix)
+VALUE(family)
+VALUE(bits)
+BYTES(ip)
+END
+
+STRUCT(config_log)
+VALUE(kind)
+TEXT(path)
+INNER(addr_spec, address)
+VALUE(facility)
+VALUE(format)
+VALUE(level)
+PLACE(place)
+END
+
+STRUCT(config_socket_owner)
+VALUE(mode)
+VALUE(uid)
+VALUE(gid)
+END
+
+STRUCT(config_timeouts)
+#define OPTION_TIMEOUT MEMBER
+#include "weir/config/option_members.tbl.h"
+END
+
+STRUCT(config_tcp)
+VALUE(keepalive)
+VALUE(keepalive_idle_s)
+#define OPTION_TCP MEMBER
+#include "weir/config/option_members.tbl.h"
+END
+
+STRUCT(config_bind)
+NAME(name)
+INNER(addr_spec, addr)
+#define OPTION_BIND MEMBER
+#include "weir/config/option_members.tbl.h"
+INNER(config_socket_owner, owner)
+PLACE(place)
+END
+
+STRUCT(config_sources)
+ITEMS(addr, list, count)
+VALUE(client)
+END
+
+STRUCT(config_server)
+NAME(name)
+INNER(addr_spec, addr)
+INNER(config_sources, source)
+#define OPTION_SERVER MEMBER
+#include "weir/config/option_members.tbl.h"
+VALUE(proxy_crc32c)
+VALUE(proxy_unique_id)
+VALUE(proxy_pass)
+VALUE(check)
+PLACE(place)
+END
+
+STRUCT(config_check_step)
+VALUE(expect)
+VALUE(negate)
+NUMBERS(bytes, len)
+END
+
+STRUCT(config_status_range)
+VALUE(first)
+VALUE(last)
+END
+
+STRUCT(config_check)
+VALUE(kind)
+VALUE(port)
+VALUE(proxy)
+TEXT(method)
+TEXT(path)
+TEXT(host)
+ITEMS(config_status_range, statuses, status_count)
+TEXT(body)
+ITEMS(config_check_step, steps, step_count)
+#define OPTION_CHECK MEMBER
+#include "weir/config/option_members.tbl.h"
+END
+
+STRUCT(config_balancing)
+VALUE(algorithm)
+VALUE(draws)
+VALUE(hash)
+VALUE(hash_key)
+VALUE(balance_factor)
+END
+
+STRUCT(config_backend)
+NAME(name)
+INNER(config_balancing, balance)
+OTHERS(servers, server_count)
+#define OPTION_BACK MEMBER
+#include "weir/config/option_members.tbl.h"
+INNER(config_check, check)
+INNER(config_timeouts, timeouts)
+INNER(config_tcp, tcp)
+PLACE(place)
+ORIGINS(origins)
+END
+
+STRUCT(config_networks)
+ITEMS(net_prefix, list, count)
+END
+
+STRUCT(config_ports)
+VALUE(first)
+VALUE(last)
+END
+
+STRUCT(config_route)
+INDEX(backend)
+NETSET(src, src_list)
+INNER(config_networks, src_list)
+ITEMS(config_ports, ports, port_count)
+PLACE(place)
+END
+
+STRUCT(config_frontend)
+NAME(name)
+OTHERS(binds, bind_count)
+#define OPTION_FRONT MEMBER
+#include "weir/config/option_members.tbl.h"
+NETSET(allow, allow_list)
+NETSET(deny, deny_list)
+NETSET(trusted, trusted_list)
+INNER(config_networks, allow_list)
+INNER(config_networks, deny_list)
+INNER(config_networks, trusted_list)
+NUMBERS(allow_uids, allow_uid_count)
+ITEMS(config_route, routes, route_count)
+INDEX(backend)
+VALUE(listen)
+INNER(config_timeouts, timeouts)
+INNER(config_tcp, tcp)
+PLACE(place)
+ORIGINS(origins)
+END
+
+#undef STRUCT
+#undef END
+#undef VALUE
+#undef NAME
+#undef BYTES
+#undef TEXT
+#undef INNER
+#undef SOCKADDR
+#undef NUMBERS
+#undef ITEMS
+#undef NETSET
+#undef INDEX
+#undef PLACE
+#undef ORIGINS
+#undef OTHERS
