@@ -122,11 +122,11 @@ static void print_line(enum log_level level, const char *text, size_t len)
 
 /* A contiguous place for `size` bytes, after a filler if necessary; `*end` is the head to publish. NULL when
  * there is no room. */
-static uint8_t *reserve(struct log_ring *r, uint32_t size, uint32_t *end)
+static uint8_t *reserve(struct log_ring *r, uint32_t size, uint64_t *end)
 {
-	const uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
-	const uint32_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
-	const uint32_t left = LOG_RING_BYTES - (head & RING_MASK);
+	const uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+	const uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+	const uint32_t left = LOG_RING_BYTES - (uint32_t)(head & RING_MASK);
 	const uint32_t skip = size <= left ? 0 : left;
 	const struct record filler = {.size = skip, .filler = 1};
 
@@ -151,7 +151,7 @@ static void wake_reader(struct log_ring *r)
 
 static void ring_put(struct log_ring *r, const struct record *record, const void *body)
 {
-	uint32_t end;
+	uint64_t end;
 	uint8_t *at = reserve(r, record->size, &end);
 
 	if (at == NULL) {
@@ -213,7 +213,9 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	check(n >= 0);
+	/* A conversion may need memory that is not there; the words around it say something too. */
+	if (n < 0)
+		n = snprintf(text, sizeof(text), "%s", fmt);
 	if ((size_t)n >= sizeof(text)) {
 		n = (int)sizeof(text) - 1;
 		memcpy(text + sizeof(text) - sizeof(LOG_CUT_MARK), LOG_CUT_MARK, sizeof(LOG_CUT_MARK));
@@ -337,7 +339,7 @@ void log_escape(const char *in, size_t len, char *out, size_t room)
 }
 
 /* Is the ring empty? An empty ring is marked quiet, then checked again. */
-static bool ring_is_empty(struct log_ring *r, uint32_t tail)
+static bool ring_is_empty(struct log_ring *r, uint64_t tail)
 {
 	if (atomic_load_explicit(&r->head, memory_order_acquire) != tail)
 		return false;
@@ -351,7 +353,7 @@ static bool ring_is_empty(struct log_ring *r, uint32_t tail)
 
 bool log_ring_peek(struct log_ring *r, struct log_entry *e)
 {
-	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 
 	while (!ring_is_empty(r, tail)) {
 		const uint8_t *at = &r->bytes[tail & RING_MASK];
@@ -359,7 +361,7 @@ bool log_ring_peek(struct log_ring *r, struct log_entry *e)
 
 		memcpy(&record, at, RECORD_ALIGN);
 		check(record.size >= RECORD_ALIGN);
-		check(record.size <= LOG_RING_BYTES - (tail & RING_MASK));
+		check(record.size <= LOG_RING_BYTES - (uint32_t)(tail & RING_MASK));
 		if (record.filler == 0) {
 			memcpy(&record, at, sizeof(record));
 			*e = (struct log_entry){.level = (enum log_level)record.level,
@@ -377,7 +379,7 @@ bool log_ring_peek(struct log_ring *r, struct log_entry *e)
 
 void log_ring_pop(struct log_ring *r)
 {
-	const uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	const uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 	struct record record = {.size = 0};
 
 	check(atomic_load_explicit(&r->head, memory_order_acquire) != tail);
@@ -417,6 +419,17 @@ bool log_ring_has_left_out(const struct log_ring *r)
 uint32_t log_ring_take_left_out(struct log_ring *r, enum log_cause cause)
 {
 	return atomic_exchange_explicit(&r->left_out[cause], 0, memory_order_relaxed);
+}
+
+uint64_t log_ring_written(const struct log_ring *r)
+{
+	return atomic_load_explicit(&r->head, memory_order_acquire);
+}
+
+bool log_ring_is_read_to(const struct log_ring *r, uint64_t mark)
+{
+	/* Pairs with the release in log_ring_pop(): the reader no longer looks at what it has popped. */
+	return atomic_load_explicit(&r->tail, memory_order_acquire) >= mark;
 }
 
 uint64_t log_ring_dropped(const struct log_ring *r)

@@ -3,7 +3,8 @@
  * session_record.h - what is logged about a session that ended, or about a client that never became one.
  *
  * A worker fills a record and has it copied; the reader of the log turns it into text, so that a line costs
- * the worker no formatting. Names are borrowed from the configuration, which outlives the log.
+ * the worker no formatting. A record borrows names and an address until it has been read: they may be freed
+ * once the ring has been read past it (log_ring_is_read_to).
  */
 #ifndef WEIR_ACCOUNT_SESSION_RECORD_H
 #define WEIR_ACCOUNT_SESSION_RECORD_H

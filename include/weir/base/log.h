@@ -43,14 +43,16 @@ enum log_style {
 };
 
 /* Formats a record, on the reader's side: writes at most `room` bytes including the NUL, returns the length.
- * Text has no control bytes; JSON is complete however long the record is. */
+ * Text has no control bytes; JSON is complete however long the record is. The body may hold pointers; what
+ * they refer to may be freed once the ring has been read past the record: see log_ring_written(). */
 typedef size_t (*log_format_fn)(enum log_style style, const void *body, size_t len, char *out, size_t room);
 
 struct log_ring {
-	_Alignas(64) _Atomic uint32_t head; /* writer */
+	/* Bytes written and read since the start: they never go back or wrap around. */
+	_Alignas(64) _Atomic uint64_t head; /* writer */
 	_Atomic uint64_t dropped;
 	_Atomic uint32_t left_out[LOG_CAUSES]; /* lines suppressed, not yet reported; both sides */
-	_Alignas(64) _Atomic uint32_t tail; /* reader */
+	_Alignas(64) _Atomic uint64_t tail; /* reader */
 	_Atomic bool quiet; /* the reader sleeps: the next record must wake it */
 	void (*wake)(void *arg); /* called by the writer; must not block */
 	void *wake_arg;
@@ -130,5 +132,11 @@ bool log_ring_has_left_out(const struct log_ring *r);
 /* How many lines of a cause were suppressed; from now on they count as reported. */
 uint32_t log_ring_take_left_out(struct log_ring *r, enum log_cause cause);
 uint64_t log_ring_dropped(const struct log_ring *r);
+
+/* A mark: the end of the last record that the ring holds, or held. A caller that is not the ring's thread
+ * sees every record that happened before this call, say by a letter of that thread. Any thread. */
+uint64_t log_ring_written(const struct log_ring *r);
+/* Has the reader popped every record before this mark? Any thread. */
+bool log_ring_is_read_to(const struct log_ring *r, uint64_t mark);
 
 #endif

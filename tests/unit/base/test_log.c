@@ -270,6 +270,37 @@ static void full_ring_drops_counts_and_goes_on(void **state)
 	assert_int_equal(log_take(f->ring, &level, &wall_ns, text, sizeof(text)), 10);
 }
 
+/* Also where 32 bits would wrap around. */
+static void a_mark_is_reached_when_all_before_it_is_read(void **state)
+{
+	struct fixture *f = *state;
+	char buf[64];
+	uint64_t empty, one, two;
+
+	atomic_store(&f->ring->head, UINT32_MAX - LOG_RING_BYTES / 2 + 1u);
+	atomic_store(&f->ring->tail, UINT32_MAX - LOG_RING_BYTES / 2 + 1u);
+	log_use_ring(f->ring);
+	empty = log_ring_written(f->ring);
+	assert_true(log_ring_is_read_to(f->ring, empty));
+	for (int i = 0; i < 3000; i++) {
+		log_line(LOG_LEVEL_INFO, "one %d", i);
+		one = log_ring_written(f->ring);
+		log_line(LOG_LEVEL_INFO, "two %d", i);
+		two = log_ring_written(f->ring);
+		assert_true(empty < one && one < two);
+		assert_true(log_ring_is_read_to(f->ring, empty));
+		assert_false(log_ring_is_read_to(f->ring, one));
+		(void)take(f, buf, sizeof(buf));
+		assert_true(log_ring_is_read_to(f->ring, one));
+		assert_false(log_ring_is_read_to(f->ring, two));
+		(void)take(f, buf, sizeof(buf));
+		assert_true(log_ring_is_read_to(f->ring, two));
+		empty = two;
+	}
+	assert_true(empty > UINT32_MAX);
+	assert_int_equal(log_ring_dropped(f->ring), 0);
+}
+
 static size_t next_length(uint32_t *seed)
 {
 	*seed = *seed * 1103515245u + 12345u;
@@ -477,6 +508,7 @@ int main(void)
 		TEST(body_is_aligned_for_any_type),
 		TEST(sleeping_reader_is_woken_once_by_the_first_record),
 		TEST(full_ring_drops_counts_and_goes_on),
+		TEST(a_mark_is_reached_when_all_before_it_is_read),
 		TEST(records_of_all_lengths_survive_the_end_of_a_full_ring),
 		TEST(limit_lets_a_burst_pass_each_second_and_tells_of_the_rest),
 		TEST(the_first_line_of_each_kind_passes_and_counts_are_of_a_cause),

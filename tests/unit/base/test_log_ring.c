@@ -111,7 +111,7 @@ static uint32_t number_of(const char *text)
 	return (uint32_t)strtoul(text, NULL, 10);
 }
 
-static void start(struct pair *p, pthread_t *thread, bool lockstep)
+static void start(struct pair *p, pthread_t *thread, void *(*run)(void *arg), bool lockstep)
 {
 	memset(p, 0, sizeof(*p));
 	p->ring = log_ring_new(wake, p);
@@ -119,7 +119,7 @@ static void start(struct pair *p, pthread_t *thread, bool lockstep)
 	p->wake_fd = eventfd(0, 0);
 	assert_true(p->wake_fd >= 0);
 	p->lockstep = lockstep;
-	assert_int_equal(pthread_create(thread, NULL, writer, p), 0);
+	assert_int_equal(pthread_create(thread, NULL, run, p), 0);
 }
 
 static void finish(struct pair *p, pthread_t thread)
@@ -142,7 +142,7 @@ static void reader_that_sleeps_when_empty_misses_no_record(void **state)
 	int64_t wall_ns;
 
 	(void)state;
-	start(&p, &thread, true);
+	start(&p, &thread, writer, true);
 	while (seen < RECORDS && !timed_out) {
 		if (log_take(p.ring, &level, &wall_ns, text, sizeof(text)) == 0) {
 			wait_for(p.wake_fd, &timed_out);
@@ -173,7 +173,7 @@ static void what_is_not_read_in_order_was_counted_as_dropped(void **state)
 	int64_t wall_ns;
 
 	(void)state;
-	start(&p, &thread, false);
+	start(&p, &thread, writer, false);
 	/* A record that is neither read nor counted makes this go on until the test is stopped. */
 	while (seen + log_ring_dropped(p.ring) < RECORDS) {
 		if (log_take(p.ring, &level, &wall_ns, text, sizeof(text)) == 0)
@@ -188,11 +188,74 @@ static void what_is_not_read_in_order_was_counted_as_dropped(void **state)
 	assert_true(seen > 0);
 }
 
+/* "NUMBER", found through a pointer. */
+static size_t format_pointed(enum log_style style, const void *data, size_t len, char *out, size_t room)
+{
+	const uint32_t *number;
+
+	(void)style;
+	assert_int_equal(len, sizeof(number));
+	memcpy(&number, data, sizeof(number));
+	return (size_t)snprintf(out, room, "%u", *number);
+}
+
+/* Frees each number as soon as the ring has been read past the record that points to it. */
+static void *pointing_writer(void *arg)
+{
+	struct pair *p = arg;
+
+	log_use_ring(p->ring);
+	for (uint32_t i = 1; i <= RECORDS / 10 && !atomic_load(&p->stop); i++) {
+		uint32_t *number = malloc(sizeof(*number));
+		uint64_t mark;
+
+		if (number == NULL)
+			break;
+		*number = i;
+		log_record(LOG_LEVEL_ALERT, format_pointed, &number, sizeof(number));
+		mark = log_ring_written(p->ring);
+		while (!log_ring_is_read_to(p->ring, mark) && !atomic_load(&p->stop))
+			sched_yield();
+		*number = 0;
+		free(number);
+	}
+	log_use_ring(NULL);
+	return NULL;
+}
+
+static void what_a_record_points_to_is_free_once_it_is_read(void **state)
+{
+	struct pair p;
+	pthread_t thread;
+	uint32_t seen = 0;
+	int timed_out = 0;
+	char text[64];
+	enum log_level level;
+	int64_t wall_ns;
+
+	(void)state;
+	start(&p, &thread, pointing_writer, true);
+	while (seen < RECORDS / 10 && !timed_out) {
+		if (log_take(p.ring, &level, &wall_ns, text, sizeof(text)) == 0) {
+			wait_for(p.wake_fd, &timed_out);
+			continue;
+		}
+		seen++;
+		if (number_of(text) != seen)
+			break;
+	}
+	atomic_store(&p.stop, true);
+	finish(&p, thread);
+	assert_int_equal(seen, RECORDS / 10);
+	assert_int_equal(number_of(text), seen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reader_that_sleeps_when_empty_misses_no_record),
 		cmocka_unit_test(what_is_not_read_in_order_was_counted_as_dropped),
+		cmocka_unit_test(what_a_record_points_to_is_free_once_it_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
