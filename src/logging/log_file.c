@@ -2,11 +2,11 @@
  *
  * log_file.c - a thread that writes one log file, so that a disk that hangs delays nobody else.
  *
- * The queue is a ring of bytes under a lock. The thread copies a batch of whole lines out of it and writes
- * them without the lock. Under the lock only two system calls are made, which cannot hang: one to wake the
- * thread, one to return the pages of an empty ring. The thread sleeps in poll(2) on its own eventfd, so that
- * it can wait for a pipe too. It is joined if it ends in time. If it hangs it is detached, and frees the
- * structure itself should it ever return. The thread logs nothing.
+ * The queue is under a lock. The thread copies a batch of whole lines out of it and writes them without the
+ * lock. Under the lock only two system calls are made, which cannot hang: one to wake the thread, one to
+ * return the pages of an empty queue. The thread sleeps in poll(2) on its own eventfd, so that it can wait
+ * for a pipe too. It is joined if it ends in time. If it hangs while the process ends, it is detached, and
+ * frees the structure itself should it ever return. The thread logs nothing.
  */
 #include "log_file.h"
 
@@ -26,11 +26,10 @@
 #include "weir/base/thread.h"
 #include "weir/sys/sys.h"
 #include "log_out.h"
+#include "log_queue.h"
 
 /* A write that takes this long or longer is reported. */
 #define STALL_NS NS_PER_SEC
-/* How many bytes of an idle ring keep their memory. */
-#define RING_KEPT 16384u
 
 struct log_file {
 	pthread_t thread;
@@ -48,16 +47,15 @@ struct log_file {
 	pthread_cond_t news;  /* the thread became idle, or ended */
 	bool asleep;	      /* the thread waits for its eventfd with nothing to do */
 	bool wants_room;
-	bool quit; /* control has gone: do not call `wake` */
+	bool leaving; /* to end once everything is written */
+	bool hurried; /* and not to wait for a pipe until then */
+	bool quit;    /* control has gone: do not call `wake` */
 	bool left; /* abandoned: the thread frees everything */
 	bool ended;
 	unsigned asked;	    /* number of reopens requested */
 	int64_t since_ns;   /* when the current write began; 0 = none */
 	struct log_file_view view;
-	size_t head; /* index in the ring where the next byte goes */
-	size_t used;
-	size_t reached; /* the highest `head` since memory was given back */
-	char ring[LOG_FILE_BYTES];
+	struct log_queue queue;
 };
 
 static void *log_file_run(void *arg);
@@ -151,7 +149,7 @@ void log_file_free(struct log_file *f, int timeout_ms)
 	if (f == NULL)
 		return;
 	lock(f);
-	f->quit = true;
+	f->leaving = f->hurried = f->quit = true;
 	ring_bell(f);
 	while (!f->ended && wait_news(f, deadline_ns))
 		continue;
@@ -169,40 +167,19 @@ void log_file_free(struct log_file *f, int timeout_ms)
 
 /* ---- called by control ---- */
 
-static void put_bytes(struct log_file *f, const char *from, size_t len)
-{
-	const size_t first = len < LOG_FILE_BYTES - f->head ? len : LOG_FILE_BYTES - f->head;
-
-	check(len <= LOG_FILE_BYTES - f->used);
-	memcpy(f->ring + f->head, from, first);
-	memcpy(f->ring, from + first, len - first);
-	f->head = (f->head + len) % LOG_FILE_BYTES;
-	f->used += len;
-	if (first < len)
-		f->reached = LOG_FILE_BYTES;
-	else if (f->head > f->reached)
-		f->reached = f->head;
-}
-
 size_t log_file_put(struct log_file *f, const char *lines, size_t len)
 {
-	size_t room;
+	size_t taken;
 
 	lock(f);
-	room = LOG_FILE_BYTES - f->used;
-	if (len > room) {
-		const char *last = memrchr(lines, '\n', room);
-
-		f->wants_room = true;
-		len = last != NULL ? (size_t)(last - lines) + 1 : 0;
-	}
-	put_bytes(f, lines, len);
-	if (f->asleep && len > 0) {
+	taken = log_queue_put(&f->queue, lines, len);
+	f->wants_room = f->wants_room || taken < len;
+	if (f->asleep && taken > 0) {
 		f->asleep = false;
 		ring_bell(f);
 	}
 	unlock(f);
-	return len;
+	return taken;
 }
 
 void log_file_reopen(struct log_file *f)
@@ -213,6 +190,34 @@ void log_file_reopen(struct log_file *f)
 	f->asleep = false;
 	ring_bell(f); /* also when it waits for a pipe */
 	unlock(f);
+}
+
+void log_file_leave(struct log_file *f)
+{
+	lock(f);
+	f->leaving = true;
+	f->asleep = false;
+	ring_bell(f);
+	unlock(f);
+}
+
+void log_file_hurry(struct log_file *f)
+{
+	lock(f);
+	check(f->leaving);
+	f->hurried = true;
+	ring_bell(f);
+	unlock(f);
+}
+
+bool log_file_has_ended(struct log_file *f)
+{
+	bool ended;
+
+	lock(f);
+	ended = f->ended;
+	unlock(f);
+	return ended;
 }
 
 const int *log_file_fd(const struct log_file *f)
@@ -230,7 +235,7 @@ void log_file_look(struct log_file *f, struct log_file_view *view)
 
 static bool is_idle(const struct log_file *f)
 {
-	return f->used == 0 && f->since_ns == 0 && f->asked == f->view.opened;
+	return f->ended || (f->queue.used == 0 && f->since_ns == 0 && f->asked == f->view.opened);
 }
 
 bool log_file_wait(struct log_file *f, int timeout_ms)
@@ -267,23 +272,11 @@ static void wake_control(const struct log_file *f)
 /* Copies whole lines into the batch; false if there are none. */
 static bool take_batch(struct log_file *f)
 {
-	size_t len = f->used < sizeof(f->batch) ? f->used : sizeof(f->batch);
-	const size_t tail = (f->head + LOG_FILE_BYTES - f->used) % LOG_FILE_BYTES;
-	const size_t first = len < LOG_FILE_BYTES - tail ? len : LOG_FILE_BYTES - tail;
-	const char *last;
-
-	if (len == 0)
-		return false;
-	memcpy(f->batch, f->ring + tail, first);
-	memcpy(f->batch + first, f->ring, len - first);
-	last = memrchr(f->batch, '\n', len);
-	check(last != NULL); /* a line is much shorter than a batch */
 	f->batch_at = 0;
-	f->batch_end = (size_t)(last - f->batch) + 1;
-	f->used -= f->batch_end;
-	if (f->used == 0)
-		f->head = 0; /* a log that keeps up touches few pages */
-	if (f->wants_room && f->used <= LOG_FILE_BYTES / 2) {
+	f->batch_end = log_queue_take(&f->queue, f->batch, sizeof(f->batch));
+	if (f->batch_end == 0)
+		return false;
+	if (f->wants_room && f->queue.used <= LOG_QUEUE_BYTES / 2) {
 		f->wants_room = false;
 		wake_control(f);
 	}
@@ -316,7 +309,7 @@ static void drop_batch(struct log_file *f)
 static void wait_for_room(struct log_file *f)
 {
 	/* The wake-up for the end may have been consumed already. */
-	if (f->quit)
+	if (f->hurried)
 		return;
 	unlock(f);
 	sleep_until(f, true);
@@ -400,23 +393,9 @@ static void open_again(struct log_file *f)
 	wake_control(f);
 }
 
-/* Releases the pages used by a burst of lines. The ring is empty. */
-static void give_back_pages(struct log_file *f)
-{
-	const size_t page = sys_page_bytes();
-	const size_t gap = (page - ((uintptr_t)f->ring + RING_KEPT) % page) % page; /* up to the next page */
-	const size_t len = (LOG_FILE_BYTES - RING_KEPT - gap) / page * page;
-
-	check(f->used == 0);
-	if (f->reached <= RING_KEPT)
-		return;
-	f->reached = 0;
-	(void)sys_discard(f->ring + RING_KEPT + gap, len); /* on failure they stay */
-}
-
 static void sleep_until_news(struct log_file *f)
 {
-	give_back_pages(f);
+	log_queue_give_back(&f->queue);
 	f->since_ns = 0;
 	f->asleep = true;
 	(void)pthread_cond_broadcast(&f->news);
@@ -429,9 +408,22 @@ static void sleep_until_news(struct log_file *f)
 /* At the end the thread still writes what is queued, as long as it does not hang. */
 static bool goes_on(const struct log_file *f)
 {
-	if (!f->quit)
+	if (!f->leaving)
 		return true;
-	return !f->left && !f->stuck && (f->used > 0 || f->batch_at < f->batch_end);
+	if (f->left || (f->stuck && f->hurried))
+		return false;
+	return f->queue.used > 0 || f->batch_at < f->batch_end;
+}
+
+/* What the end did not wait for. */
+static void drop_rest(struct log_file *f)
+{
+	const uint64_t before = f->view.lost;
+
+	do
+		drop_batch(f);
+	while (take_batch(f));
+	f->view.unwritten += f->view.lost - before;
 }
 
 static void *log_file_run(void *arg)
@@ -452,14 +444,17 @@ static void *log_file_run(void *arg)
 			sleep_until_news(f);
 		}
 	}
+	drop_rest(f);
 	unlock(f);
 	if (f->start.owned)
 		sys_close(f->start.fd); /* may hang too */
 	lock(f);
 	f->start.owned = false;
+	f->since_ns = 0;
 	f->ended = true;
 	left = f->left;
 	(void)pthread_cond_broadcast(&f->news);
+	wake_control(f);
 	unlock(f);
 	/* Abandoned: nobody else has `f` any more. */
 	if (left)

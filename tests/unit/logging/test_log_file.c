@@ -19,6 +19,7 @@
 
 #include "weir/base/clock.h"
 #include "logging/log_file.h"
+#include "logging/log_queue.h"
 
 #define LINE	"0123456789012345678901234567890\n"
 #define WAIT_MS 10000
@@ -105,7 +106,7 @@ static void lines_of_a_stuck_pipe_wait_and_come_out_whole(void **state)
 	ssize_t n;
 
 	(void)state;
-	assert_true(filled * strlen(LINE) >= LOG_FILE_BYTES);
+	assert_true(filled * strlen(LINE) >= LOG_QUEUE_BYTES);
 	assert_true(look(f).waiting_ns > 0);
 	assert_int_equal(fcntl(f->fds[0], F_SETFL, O_NONBLOCK), 0);
 	do {
@@ -125,7 +126,7 @@ static void lines_of_a_stuck_pipe_wait_and_come_out_whole(void **state)
 static void put_takes_whole_lines_only(void **state)
 {
 	struct fixture *f = begin(-1, NULL);
-	static char many[LOG_FILE_BYTES];
+	static char many[LOG_QUEUE_BYTES];
 	size_t taken = 1;
 
 	(void)state;
@@ -163,7 +164,7 @@ static void end_leaves_a_thread_behind_that_hangs(void **state)
 
 static void end_waits_for_no_pipe(void **state)
 {
-	static char many[LOG_FILE_BYTES / 2];
+	static char many[LOG_QUEUE_BYTES / 2];
 
 	(void)state;
 	memset(many, '\n', sizeof(many));
@@ -254,6 +255,115 @@ static void lines_that_the_kernel_refuses_are_counted(void **state)
 	end(f);
 }
 
+static void wait_ended(const struct fixture *f)
+{
+	const int64_t deadline_ns = clock_mono_ns() + WAIT_MS * NS_PER_MS;
+
+	while (!log_file_has_ended(f->file) && clock_mono_ns() < deadline_ns)
+		(void)poll(NULL, 0, 1);
+	assert_true(log_file_has_ended(f->file));
+}
+
+static void thread_that_leaves_writes_everything_closes_the_file_and_tells(void **state)
+{
+	char path[] = "/tmp/weir-log-XXXXXX";
+	const int fd = mkstemp(path), mine = dup(fd);
+	struct fixture *f = begin(fd, path);
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		assert_int_equal(log_file_put(f->file, LINE, strlen(LINE)), strlen(LINE));
+	log_file_leave(f->file);
+	wait_ended(f);
+	assert_int_equal(lseek(mine, 0, SEEK_END), 10000 * strlen(LINE));
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(atomic_load(&f->wakes), 1);
+	assert_true(log_file_wait(f->file, WAIT_MS));
+	assert_int_equal(look(f).lost, 0);
+	assert_int_equal(look(f).waiting_ns, 0);
+	end(f);
+	close(mine);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void idle_thread_leaves_at_once(void **state)
+{
+	struct fixture *f = begin(-1, NULL);
+
+	(void)state;
+	assert_true(log_file_wait(f->file, WAIT_MS));
+	log_file_leave(f->file);
+	wait_ended(f);
+	assert_int_equal(atomic_load(&f->wakes), 1);
+	end(f);
+}
+
+static void thread_that_leaves_waits_for_its_pipe(void **state)
+{
+	struct fixture *f = begin(-1, NULL);
+	const size_t filled = fill(f);
+	size_t bytes = 0;
+	char text[4096];
+	ssize_t n;
+
+	(void)state;
+	log_file_leave(f->file);
+	while ((n = read(f->fds[0], text, sizeof(text))) > 0) /* until the thread closes its end */
+		bytes += (size_t)n;
+	wait_ended(f);
+	assert_int_equal(bytes, filled * strlen(LINE));
+	assert_int_equal(look(f).lost, 0);
+	end(f);
+}
+
+static void hurried_thread_drops_what_its_pipe_does_not_take_and_counts_it(void **state)
+{
+	struct fixture *f = begin(-1, NULL);
+	const size_t filled = fill(f);
+	size_t lines = 0;
+	char text[4096];
+	ssize_t n;
+
+	(void)state;
+	log_file_leave(f->file);
+	assert_false(log_file_wait(f->file, 20));
+	assert_false(log_file_has_ended(f->file));
+	log_file_hurry(f->file);
+	wait_ended(f);
+	while ((n = read(f->fds[0], text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			lines += text[i] == '\n';
+	assert_true(lines > 0);
+	assert_int_equal(lines + look(f).lost, filled);
+	assert_int_equal(look(f).unwritten, look(f).lost);
+	end(f);
+}
+
+static void thread_that_hangs_leaves_when_it_comes_back(void **state)
+{
+	char path[] = "/tmp/weir-log-XXXXXX";
+	const int fd = mkstemp(path), mine = dup(fd);
+	struct fixture *f = begin(fd, path);
+
+	(void)state;
+	atomic_store(&gate_open, false);
+	log_file_reopen(f->file);
+	assert_false(log_file_wait(f->file, 20));
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(log_file_put(f->file, LINE, strlen(LINE)), strlen(LINE));
+	log_file_leave(f->file);
+	log_file_hurry(f->file); /* a disk is waited for all the same */
+	assert_false(log_file_wait(f->file, 20));
+	assert_false(log_file_has_ended(f->file));
+	atomic_store(&gate_open, true);
+	wait_ended(f);
+	assert_int_equal(lseek(mine, 0, SEEK_END), 100 * strlen(LINE));
+	assert_int_equal(look(f).lost, 0);
+	end(f);
+	close(mine);
+	assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +375,11 @@ int main(void)
 		cmocka_unit_test(lines_wait_while_a_file_is_being_opened),
 		cmocka_unit_test(file_that_cannot_be_opened_again_stays_in_use),
 		cmocka_unit_test(lines_that_the_kernel_refuses_are_counted),
+		cmocka_unit_test(thread_that_leaves_writes_everything_closes_the_file_and_tells),
+		cmocka_unit_test(idle_thread_leaves_at_once),
+		cmocka_unit_test(thread_that_leaves_waits_for_its_pipe),
+		cmocka_unit_test(hurried_thread_drops_what_its_pipe_does_not_take_and_counts_it),
+		cmocka_unit_test(thread_that_hangs_leaves_when_it_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
