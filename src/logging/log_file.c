@@ -114,6 +114,8 @@ struct log_file *log_file_new(const struct log_file_start *s, int *err)
 	f->wake_fd = sys_eventfd();
 	if (f->wake_fd < 0)
 		*err = f->wake_fd;
+	else if (f->out.kind == LOG_OUT_NONE)
+		*err = -EIO; /* not even fstat(2) worked */
 	else if (s->path == NULL || f->start.path != NULL)
 		*err = thread_start(&f->thread, log_file_run, f);
 	if (*err) {

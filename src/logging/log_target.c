@@ -2,8 +2,8 @@
  *
  * log_target.c - one destination of log lines: stderr, a file or syslog, with a bounded buffer in front.
  *
- * Writes from its own buffer, or moves its contents to the queue of its thread. log_out.c knows how to write
- * to a descriptor. Main thread.
+ * Owns a copy of its settings. Writes from its own buffer, or moves its contents to the queue of its thread.
+ * log_out.c knows how to write to a descriptor. Main thread, except log_target_open().
  */
 #include "log_target.h"
 
@@ -70,8 +70,10 @@ static int facility_number(enum config_facility facility)
 	return 16 + (int)(facility - CONFIG_FACILITY_LOCAL0);
 }
 
-static void open_syslog(struct log_target *t, const struct config_log *c)
+static void init_syslog(struct log_target *t)
 {
+	const struct config_log *c = &t->config;
+
 	t->kind = LOG_TARGET_SYSLOG;
 	t->layout.facility = facility_number(c->facility);
 	t->layout.head = LOG_HEAD_SYSLOG_LOCAL;
@@ -79,54 +81,70 @@ static void open_syslog(struct log_target *t, const struct config_log *c)
 		t->layout.head = LOG_HEAD_SYSLOG;
 		log_layout_find_host(&t->layout);
 	}
-	log_syslog_init(&t->syslog, &c->address.addr);
-	(void)log_syslog_connect(&t->syslog); /* log_target_is_absent() reports it; the next line retries */
+	log_syslog_init(&t->syslog, &t->config.address.addr);
 }
 
-/* The descriptor changes as files are reopened and syslog daemons come and go; the place where it is stored
- * does not. */
-static void prepare_crash_report(struct log_target *t)
+static int open_target(struct log_target *t)
 {
-	if (t->kind == LOG_TARGET_NONE)
-		return;
-	t->crash_report.fd = t->kind == LOG_TARGET_SYSLOG ? &t->syslog.fd : &t->fd;
-	log_layout_frame(&t->layout, t->crash_report.frame);
-	crash_report_add(&t->crash_report);
-}
+	const struct config_log *c = &t->config;
 
-static int open_target(struct log_target *t, const struct config_log *c)
-{
-	memset(t, 0, offsetof(struct log_target, bytes));
-	t->config = c;
-	t->fd = -1;
-	t->level = c != NULL ? c->level : LOG_LEVEL_INFO;
-	t->layout.style = c != NULL ? c->format : LOG_STYLE_TEXT;
-	t->syslog.fd = -1;
-	if (c != NULL && c->kind == CONFIG_LOG_OFF)
+	t->level = c->level;
+	t->layout.style = c->format;
+	if (c->kind == CONFIG_LOG_OFF)
 		return 0;
-	if (c != NULL && c->kind == CONFIG_LOG_SYSLOG) {
-		open_syslog(t, c);
+	if (c->kind == CONFIG_LOG_SYSLOG) {
+		init_syslog(t);
 		return 0;
 	}
-	if (c != NULL && c->kind == CONFIG_LOG_FILE) {
+	t->fd = STDERR_FILENO;
+	if (c->kind == CONFIG_LOG_FILE) {
 		t->fd = open_file(c->path, &t->made);
 		if (t->fd < 0)
 			return t->fd;
 		t->is_file = true;
-	} else {
-		t->fd = STDERR_FILENO;
 	}
 	classify(t);
-	return 0;
+	return t->is_file && t->kind == LOG_TARGET_NONE ? -EIO : 0; /* not even fstat(2) worked */
 }
 
 int log_target_open(struct log_target *t, const struct config_log *c)
 {
-	const int err = open_target(t, c);
+	int err;
 
+	memset(t, 0, offsetof(struct log_target, bytes));
+	t->fd = -1;
+	t->syslog.fd = -1;
+	err = log_settings_copy(&t->config, c);
 	if (!err)
-		prepare_crash_report(t);
+		err = open_target(t);
+	if (err)
+		log_target_close(t);
 	return err;
+}
+
+int log_target_connect(struct log_target *t)
+{
+	return log_target_is_absent(t) ? log_syslog_connect(&t->syslog) : 0;
+}
+
+const char *log_target_name(const struct log_target *t, char buf[static ADDR_TEXT_MAX])
+{
+	if (t->is_file)
+		return t->config.path;
+	return t->kind == LOG_TARGET_SYSLOG ? addr_spec_format(&t->config.address, buf) : "stderr";
+}
+
+/* The descriptor changes as files are reopened and syslog daemons come and go; the place where it is stored
+ * does not. */
+void log_target_report_crashes(struct log_target *t)
+{
+	if (t->kind == LOG_TARGET_NONE)
+		return;
+	t->crash_report.fd = t->kind == LOG_TARGET_SYSLOG ? &t->syslog.fd : &t->fd;
+	if (t->is_file && t->file != NULL)
+		t->crash_report.fd = log_file_fd(t->file);
+	log_layout_frame(&t->layout, t->crash_report.frame);
+	crash_report_add(&t->crash_report);
 }
 
 void log_target_close(struct log_target *t)
@@ -136,6 +154,7 @@ void log_target_close(struct log_target *t)
 	if (t->is_file && t->fd >= 0)
 		sys_close(t->fd);
 	log_syslog_close(&t->syslog);
+	log_settings_free(&t->config);
 	t->file = NULL;
 	t->fd = -1;
 	t->is_file = false;
@@ -156,7 +175,7 @@ int log_target_start(struct log_target *t, void (*wake)(void *arg), void *arg)
 	const struct log_file_start start = {
 		.fd = t->fd,
 		.owned = t->is_file,
-		.path = t->is_file ? t->config->path : NULL,
+		.path = t->is_file ? t->config.path : NULL,
 		.open = open_again,
 		.wake = wake,
 		.arg = arg,
@@ -208,7 +227,7 @@ bool log_target_tell_opened(const struct log_target *t)
 		log_line(LOG_LEVEL_ERROR,
 			 "SIGUSR1: cannot open %s again: %s; the old file stays in use; the user "
 			 "weir runs as must be allowed to write there",
-			 t->config->path, strerror(-err));
+			 t->config.path, strerror(-err));
 	return err == 0;
 }
 
@@ -219,7 +238,7 @@ void log_target_tell_absent(const struct log_target *t)
 	if (log_target_is_absent(t))
 		log_line(LOG_LEVEL_WARNING,
 			 "log = syslog:%s: no daemon listens there; its lines are lost until one does",
-			 addr_spec_format(&t->config->address, text));
+			 addr_spec_format(&t->config.address, text));
 }
 
 uint64_t log_target_lost(const struct log_target *t)
@@ -256,7 +275,7 @@ void log_target_tell_stall(struct log_target *t, uint64_t lines, char *buf, size
 	/* Most paths are shorter; a truncated one will do. */
 	(void)snprintf(buf, room, "%llu log lines were lost: %s%.900s was not written for %lld s",
 		       (unsigned long long)lines, t->is_file ? "the log file " : "",
-		       t->is_file ? t->config->path : "stderr", (long long)(ns / NS_PER_SEC));
+		       t->is_file ? t->config.path : "stderr", (long long)(ns / NS_PER_SEC));
 	t->stall_told_ns += ns;
 }
 
@@ -326,6 +345,47 @@ static void drop_all(struct log_target *t)
 		t->lost += t->bytes[i] == '\n';
 	log_out_drop(&t->out);
 	t->start = t->end = 0;
+}
+
+void log_target_leave(struct log_target *t)
+{
+	crash_report_remove(&t->crash_report);
+	t->leaving = true;
+}
+
+bool log_target_has_left(struct log_target *t)
+{
+	check(t->leaving);
+	if (!log_target_is_empty(t))
+		return false;
+	if (t->file == NULL)
+		return true;
+	if (!t->told_thread)
+		log_file_leave(t->file);
+	t->told_thread = true;
+	return log_file_has_ended(t->file);
+}
+
+void log_target_hurry(struct log_target *t)
+{
+	const uint64_t lost = t->lost;
+
+	/* Dropping would not end a write that hangs, and one that does not hang needs no hurry. */
+	if (t->file != NULL && t->out.kind == LOG_OUT_FILE)
+		return;
+	drop_all(t);
+	t->no_room += t->lost - lost;
+	if (!log_target_has_left(t))
+		log_file_hurry(t->file);
+}
+
+uint64_t log_target_late(const struct log_target *t)
+{
+	struct log_file_view view = {.unwritten = 0};
+
+	if (t->file != NULL)
+		log_file_look(t->file, &view);
+	return t->no_room + view.unwritten;
 }
 
 /* Lines can be written again: adds one to the empty buffer that reports how many were lost. */

@@ -5,7 +5,7 @@
  * Formats entries as lines and writes them without blocking. It writes to sockets itself. Once started, it
  * writes to files, pipes and terminals through a thread (log_file.h); until then directly, and a disk may
  * block it. What does not fit is counted as lost, and reported in one line when lines can be written again.
- * Knows no loop: the logwriter waits for it. Main thread.
+ * Knows no loop: the logwriter waits for it. Main thread, except log_target_open().
  */
 #ifndef WEIR_LOGGING_LOG_TARGET_H
 #define WEIR_LOGGING_LOG_TARGET_H
@@ -21,6 +21,7 @@
 #include "log_file.h"
 #include "log_layout.h"
 #include "log_out.h"
+#include "log_settings.h"
 #include "log_syslog.h"
 
 #define LOG_TARGET_BYTES 65536u
@@ -32,7 +33,7 @@ enum log_target_kind {
 };
 
 struct log_target {
-	const struct config_log *config; /* borrows; NULL = stderr at level info */
+	struct config_log config; /* owns a copy, without its place */
 	enum log_target_kind kind;
 	int fd;       /* owns if `is_file`, else it is stderr; -1 = none, or the thread has it */
 	bool made;    /* the file did not exist before */
@@ -46,6 +47,8 @@ struct log_target {
 	struct crash_report_target crash_report; /* the same destination, if the process crashes */
 	uint64_t lost; /* no room, or refused by the kernel; log_target_lost() is the total */
 	uint64_t no_room; /* of these, the lines for which there was no room */
+	bool leaving;	  /* no line comes any more */
+	bool told_thread; /* so it ends once it has written everything */
 	uint64_t lost_told;
 	int64_t told_ns; /* when losses were last reported */
 	size_t start;	 /* first byte not yet written */
@@ -53,10 +56,18 @@ struct log_target {
 	char bytes[LOG_TARGET_BYTES];
 };
 
-/* Opens the target described by `c`. 0 or -errno (for a file); -ELOOP or -EMLINK if we are root and the path
- * is a link in a folder that others may write to. A missing syslog daemon is not an error; see
- * log_target_is_absent(). */
+/* Opens the target described by `c` (NULL: stderr at level info), and copies what it needs of it. Connects to
+ * no syslog daemon yet. 0 or -errno (no memory, or for a file); -ELOOP or -EMLINK if we are root and the path
+ * is a link in a folder that others may write to. Then nothing is open. Any thread; waits for a disk that
+ * hangs. */
 int log_target_open(struct log_target *t, const struct config_log *c);
+/* Connects to the syslog daemon if that is the target. 0 or -errno, which need not be an error: the next line
+ * retries. See log_target_is_absent(). Does not wait. */
+int log_target_connect(struct log_target *t);
+/* A file's path, "stderr" or the address of a syslog daemon; perhaps in `buf`. */
+const char *log_target_name(const struct log_target *t, char buf[static ADDR_TEXT_MAX]);
+/* From now on, until log_target_leave() or log_target_close(), it gets the lines of a crash. */
+void log_target_report_crashes(struct log_target *t);
 /* Abandons a thread that hangs. */
 void log_target_close(struct log_target *t);
 /* If it is a file, pipe or terminal, a thread writes from now on, and calls `wake` when log_target_flush()
@@ -114,6 +125,16 @@ void log_target_add(struct log_target *t, const struct log_entry *e, const char 
  * no room yet (a thread wakes us). After any other error the lines are dropped and counted, and the result is
  * 0. */
 int log_target_flush(struct log_target *t);
+/* No line is added any more. The target ends on its own, without anyone waiting for it: flush it until it has
+ * left, each time that it has room or its thread wakes us. */
+void log_target_leave(struct log_target *t);
+/* After log_target_leave(): is everything written, and has its thread ended? Tells the thread to. */
+bool log_target_has_left(struct log_target *t);
+/* After log_target_leave(): drops and counts lines for which a pipe or socket has no room. A disk that hangs
+ * keeps its lines, as nothing can end its thread. */
+void log_target_hurry(struct log_target *t);
+/* Lines lost because this target was too slow: part of log_target_lost(). */
+uint64_t log_target_late(const struct log_target *t);
 /* Is everything written or passed to the kernel? Waits for at most `timeout_ms`. */
 bool log_target_wait(struct log_target *t, int timeout_ms);
 

@@ -15,108 +15,21 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "log_rings.h"
-#include "log_target.h"
+#include "writer.h"
 
 #define PAUSE_S 0.020
 /* Signals and the admin socket get a turn after this many lines. */
 #define LINES_PER_TURN 4096
 /* The number of suppressed lines is reported this long after the first of them, if not sooner. */
 #define LEFT_OUT_S 1.0
-/* At the end: longest wait for one target while others may also have lines to write. */
-#define SLICE_MS 20
-
-struct slot {
-	struct logwriter *writer; /* borrows */
-	struct ev_io writable;    /* active while waiting for the target */
-	struct log_target target;
-};
-
-struct logwriter {
-	struct ev_loop *loop; /* borrows */
-	struct slot *slots;   /* owns */
-	size_t slot_count;
-	struct log_rings rings;
-	struct ev_timer pause;
-	struct ev_timer left_out; /* runs only while there are suppressed lines to report */
-	struct ev_async news;     /* for the threads; active once they are started */
-	uint64_t dropped_told; /* of all rings, as of the last report */
-	unsigned reopen_asked; /* how many were requested, and how many of these were reported */
-	unsigned reopen_told;
-};
-
-enum rings_left {
-	RINGS_LEFT_EMPTY, /* there was nothing */
-	RINGS_LEFT_SOME,  /* lines were taken; there may be more */
-	RINGS_LEFT_STUCK, /* there are lines, but no target has room */
-};
+/* If the targets have no room for that long, records that someone waits for are dropped. */
+#define AWAITED_S 1.0
 
 static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revents);
-static void on_writable(struct ev_loop *loop, struct ev_io *io, int revents);
 static void on_threads(struct ev_loop *loop, struct ev_async *async, int revents);
-
-struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global *g,
-				const struct config_log **failed, int *err)
-{
-	struct logwriter *w = calloc(1, sizeof(*w));
-	size_t count = g->log_count > 0 ? g->log_count : 1;
-	int level = LOG_LEVEL_ALERT;
-
-	*failed = NULL;
-	*err = -ENOMEM;
-	if (w == NULL)
-		return NULL;
-	w->loop = loop;
-	ev_timer_init(&w->pause, on_pause, PAUSE_S, 0.);
-	w->pause.data = w;
-	ev_timer_init(&w->left_out, on_left_out, LEFT_OUT_S, 0.);
-	w->left_out.data = w;
-	ev_async_init(&w->news, on_threads);
-	w->news.data = w;
-	w->slots = calloc(count, sizeof(*w->slots));
-	if (w->slots == NULL) {
-		logwriter_free(w);
-		return NULL;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct slot *s = &w->slots[i];
-		const struct config_log *c = g->log_count > 0 ? &g->logs[i] : NULL;
-
-		*err = log_target_open(&s->target, c);
-		if (*err) {
-			*failed = c;
-			logwriter_free(w);
-			return NULL;
-		}
-		s->writer = w;
-		ev_io_init(&s->writable, on_writable, log_target_fd(&s->target), EV_WRITE);
-		s->writable.data = s;
-		w->slot_count++;
-		if (s->target.kind != LOG_TARGET_NONE && s->target.level > level)
-			level = s->target.level;
-	}
-	log_set_level((enum log_level)level);
-	for (size_t i = 0; i < w->slot_count; i++)
-		log_target_tell_absent(&w->slots[i].target);
-	return w;
-}
-
-void logwriter_free(struct logwriter *w)
-{
-	if (w == NULL)
-		return;
-	ev_timer_stop(w->loop, &w->pause);
-	ev_timer_stop(w->loop, &w->left_out);
-	for (size_t i = 0; i < w->slot_count; i++) {
-		ev_io_stop(w->loop, &w->slots[i].writable);
-		log_target_close(&w->slots[i].target);
-	}
-	ev_async_stop(w->loop, &w->news); /* no thread is left to send it */
-	free(w->slots);
-	log_rings_free(&w->rings);
-	free(w);
-}
+static void on_awaited(struct ev_loop *loop, struct ev_timer *timer, int revents);
+static void note_read(struct logwriter *w);
 
 /* Any thread: the one libev call allowed from other threads. */
 static void wake_loop(void *arg)
@@ -126,19 +39,83 @@ static void wake_loop(void *arg)
 	ev_async_send(w->loop, &w->news);
 }
 
+static void on_room(void *arg)
+{
+	logwriter_wake(arg);
+}
+
+static struct logwriter *new_writer(struct ev_loop *loop)
+{
+	struct logwriter *w = calloc(1, sizeof(*w));
+
+	if (w == NULL)
+		return NULL;
+	w->loop = loop;
+	log_outlets_init(&w->outlets, loop);
+	w->outlets.wake = wake_loop;
+	w->outlets.room = on_room;
+	w->outlets.arg = w;
+	ev_timer_init(&w->pause, on_pause, PAUSE_S, 0.);
+	w->pause.data = w;
+	ev_timer_init(&w->left_out, on_left_out, LEFT_OUT_S, 0.);
+	w->left_out.data = w;
+	ev_timer_init(&w->awaited, on_awaited, AWAITED_S, 0.);
+	w->awaited.data = w;
+	ev_async_init(&w->news, on_threads);
+	w->news.data = w;
+	return w;
+}
+
+struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global *g,
+				const struct config_log **failed, int *err)
+{
+	struct logwriter *w = new_writer(loop);
+	const size_t count = g->log_count > 0 ? g->log_count : 1;
+
+	*failed = NULL;
+	*err = -ENOMEM;
+	if (w == NULL)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct config_log *c = g->log_count > 0 ? &g->logs[i] : NULL;
+		struct log_outlet *o = log_outlets_open(c, err);
+
+		if (o == NULL) {
+			*failed = *err != -ENOMEM ? c : NULL;
+			logwriter_free(w);
+			return NULL;
+		}
+		(void)log_outlets_prepare(&w->outlets, o); /* cannot fail before logwriter_start() */
+		log_outlets_commit(&w->outlets, o);
+	}
+	log_set_level(log_outlets_level(&w->outlets));
+	log_outlets_foreach(&w->outlets, o)
+		log_target_tell_absent(&o->target);
+	return w;
+}
+
+void logwriter_free(struct logwriter *w)
+{
+	if (w == NULL)
+		return;
+	ev_timer_stop(w->loop, &w->pause);
+	ev_timer_stop(w->loop, &w->left_out);
+	ev_timer_stop(w->loop, &w->awaited);
+	log_outlets_free(&w->outlets);
+	ev_async_stop(w->loop, &w->news); /* no thread is left to send it */
+	log_rings_free(&w->rings);
+	free(w);
+}
+
 int logwriter_start(struct logwriter *w, const struct config_log **failed)
 {
+	struct log_target *target = NULL;
 	int err;
 
 	ev_async_start(w->loop, &w->news);
-	for (size_t i = 0; i < w->slot_count; i++) {
-		*failed = w->slots[i].target.config;
-		err = log_target_start(&w->slots[i].target, wake_loop, w);
-		if (err)
-			return err;
-		ev_io_stop(w->loop, &w->slots[i].writable);
-	}
-	return 0;
+	err = log_outlets_start(&w->outlets, &target);
+	*failed = err ? &target->config : NULL;
+	return err;
 }
 
 int logwriter_add_ring(struct logwriter *w, struct log_ring *ring)
@@ -155,16 +132,6 @@ int logwriter_add_ring(struct logwriter *w, struct log_ring *ring)
 	return 0;
 }
 
-/* With one target, lines wait in the ring until there is room. With several, a stuck target does not hold up
- * the others and loses lines. */
-static bool any_room(const struct logwriter *w)
-{
-	for (size_t i = 0; i < w->slot_count; i++)
-		if (log_target_has_room(&w->slots[i].target))
-			return true;
-	return false;
-}
-
 /* Passes an entry to the targets; formats its text once per style that any of them uses. */
 static void give(struct logwriter *w, const struct log_entry *e)
 {
@@ -172,8 +139,8 @@ static void give(struct logwriter *w, const struct log_entry *e)
 	bool made[LOG_STYLES] = {false};
 	size_t len[LOG_STYLES] = {0};
 
-	for (size_t i = 0; i < w->slot_count; i++) {
-		struct log_target *t = &w->slots[i].target;
+	log_outlets_foreach(&w->outlets, o) {
+		struct log_target *t = &o->target;
 		const enum log_style style = t->layout.style;
 
 		if (!log_target_wants(t, e->level))
@@ -203,23 +170,6 @@ static bool take_record(struct logwriter *w, struct log_ring *r)
 	give(w, &e);
 	log_ring_pop(r);
 	return true;
-}
-
-static void slot_flush(struct logwriter *w, struct slot *s)
-{
-	/* The descriptor may differ afterwards: syslog sockets come and go. */
-	ev_io_stop(w->loop, &s->writable);
-	if (log_target_flush(&s->target) == -EAGAIN && s->target.file == NULL) {
-		ev_io_set(&s->writable, log_target_fd(&s->target), EV_WRITE);
-		ev_io_start(w->loop, &s->writable);
-	}
-}
-
-static void flush_targets(struct logwriter *w)
-{
-	for (size_t i = 0; i < w->slot_count; i++)
-		if (!log_target_is_empty(&w->slots[i].target))
-			slot_flush(w, &w->slots[i]);
 }
 
 /* The next line of a cause reports how many before it were suppressed. This reports them if the cause no
@@ -252,18 +202,18 @@ static void on_left_out(struct ev_loop *loop, struct ev_timer *timer, int revent
 	(void)loop;
 	(void)revents;
 	/* Without room the report would be lost: look_into_rings() calls this again when there is some. */
-	if (any_room(w))
+	if (log_outlets_have_room(&w->outlets))
 		tell_left_out(w);
-	flush_targets(w);
+	log_outlets_flush(&w->outlets);
 	logwriter_wake(w); /* the target may have been full, and may have room now */
 }
 
 /* A target whose disk made us wait; NULL if there is none. */
 static struct log_target *stalled_target(const struct logwriter *w)
 {
-	for (size_t i = 0; i < w->slot_count; i++)
-		if (log_target_stalled_ns(&w->slots[i].target) > 0)
-			return &w->slots[i].target;
+	log_outlets_foreach(&w->outlets, o)
+		if (log_target_stalled_ns(&o->target) > 0)
+			return &o->target;
 	return NULL;
 }
 
@@ -274,7 +224,7 @@ static void tell_dropped(struct logwriter *w)
 	struct log_target *stalled;
 	char text[LOG_RECORD_MAX];
 
-	if (dropped == w->dropped_told || !any_room(w))
+	if (dropped == w->dropped_told || !log_outlets_have_room(&w->outlets))
 		return;
 	stalled = stalled_target(w);
 	if (stalled != NULL)
@@ -288,21 +238,36 @@ static void tell_dropped(struct logwriter *w)
 	log_own_line(w, LOG_LEVEL_WARNING, text);
 }
 
-/* Takes records from all rings in turn, at most LINES_PER_TURN lines. */
-static enum rings_left flush_rings(struct logwriter *w)
+/* For a mark that the targets' lack of room has held up: takes all records before it. The targets drop and
+ * count what they have no room for. */
+static enum rings_left flush_awaited(struct logwriter *w)
+{
+	unsigned lines = 0;
+
+	for (size_t i = 0; i < w->rings.count; i++) {
+		for (; log_rings_is_awaited(&w->rings, i); lines++) {
+			if (lines == LINES_PER_TURN)
+				return RINGS_LEFT_SOME;
+			(void)take_record(w, w->rings.list[i].ring);
+		}
+	}
+	return RINGS_LEFT_EMPTY;
+}
+
+enum rings_left logwriter_read(struct logwriter *w)
 {
 	unsigned lines = 0;
 
 	for (size_t i = 0; i < w->rings.count; i++) {
 		while (log_rings_has_records(&w->rings, i)) {
-			if (!any_room(w))
-				flush_targets(w);
-			if (!any_room(w))
+			if (!log_outlets_have_room(&w->outlets))
+				log_outlets_flush(&w->outlets);
+			if (!log_outlets_have_room(&w->outlets))
 				return RINGS_LEFT_STUCK;
 			if (lines == LINES_PER_TURN)
 				return RINGS_LEFT_SOME;
 			/* A record with an empty text counts as a line too. */
-			(void)take_record(w, w->rings.list[i]);
+			(void)take_record(w, w->rings.list[i].ring);
 			lines++;
 		}
 	}
@@ -317,12 +282,12 @@ static bool mark_quiet(struct logwriter *w)
 	bool came = false;
 
 	for (size_t i = 0; i < w->rings.count; i++)
-		if (take_record(w, w->rings.list[i]))
+		if (take_record(w, w->rings.list[i].ring))
 			came = true;
 	return came;
 }
 
-static void look_again_later(struct logwriter *w)
+void logwriter_look_later(struct logwriter *w)
 {
 	ev_timer_stop(w->loop, &w->pause);
 	ev_timer_set(&w->pause, PAUSE_S, 0.);
@@ -333,17 +298,20 @@ static void look_again_later(struct logwriter *w)
  * wake-up. */
 static void look_into_rings(struct logwriter *w)
 {
-	enum rings_left result = flush_rings(w);
+	enum rings_left result = w->late ? flush_awaited(w) : RINGS_LEFT_EMPTY;
 
+	if (result == RINGS_LEFT_EMPTY)
+		result = logwriter_read(w);
 	/* A writer that wakes us marks its ring as busy, so mark empty rings quiet before sleeping. */
 	if (result == RINGS_LEFT_SOME || (result == RINGS_LEFT_EMPTY && mark_quiet(w)))
-		look_again_later(w);
+		logwriter_look_later(w);
 	/* Only after that, because from then on the first suppressed line wakes us. */
 	watch_left_out(w);
-	flush_targets(w);
+	log_outlets_flush(&w->outlets);
 	/* The reader has just made room, so there is no event to wait for. */
-	if (result == RINGS_LEFT_STUCK && any_room(w))
-		look_again_later(w);
+	if (result == RINGS_LEFT_STUCK && log_outlets_have_room(&w->outlets))
+		logwriter_look_later(w);
+	note_read(w);
 }
 
 void logwriter_wake(struct logwriter *w)
@@ -360,44 +328,6 @@ static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	look_into_rings(timer->data);
 }
 
-static void on_writable(struct ev_loop *loop, struct ev_io *io, int revents)
-{
-	struct slot *s = io->data;
-
-	(void)loop;
-	(void)revents;
-	slot_flush(s->writer, s);
-	logwriter_wake(s->writer);
-}
-
-static bool is_file(const struct log_target *t)
-{
-	return t->is_file && t->file != NULL;
-}
-
-/* Logs one line per reopen that all threads have completed. */
-static void tell_reopened(struct logwriter *w)
-{
-	unsigned done = w->reopen_asked;
-	bool failed = false;
-	int err;
-
-	for (size_t i = 0; i < w->slot_count; i++) {
-		const struct log_target *t = &w->slots[i].target;
-		const unsigned opened = is_file(t) ? log_target_opened(t, &err) : done;
-
-		done = opened < done ? opened : done;
-	}
-	if (done == w->reopen_told)
-		return;
-	for (size_t i = 0; i < w->slot_count; i++)
-		failed = (is_file(&w->slots[i].target) && !log_target_tell_opened(&w->slots[i].target)) ||
-			 failed;
-	for (; w->reopen_told != done; w->reopen_told++)
-		if (!failed)
-			log_line(LOG_LEVEL_INFO, "SIGUSR1: log files opened again");
-}
-
 /* A thread has room again, has opened its file, or writes again after a stall. */
 static void on_threads(struct ev_loop *loop, struct ev_async *async, int revents)
 {
@@ -405,25 +335,9 @@ static void on_threads(struct ev_loop *loop, struct ev_async *async, int revents
 
 	(void)loop;
 	(void)revents;
-	for (size_t i = 0; i < w->slot_count; i++)
-		if (w->slots[i].target.file != NULL)
-			slot_flush(w, &w->slots[i]);
-	tell_reopened(w);
+	log_outlets_hear(&w->outlets);
+	log_reopens_tell(&w->reopens, &w->outlets);
 	logwriter_wake(w); /* the target may have been full, and may have room now */
-}
-
-/* Waits briefly for each target that holds lines. Is everything written? */
-static bool wait_out(struct logwriter *w, int64_t deadline_ns)
-{
-	bool out = true;
-
-	for (size_t i = 0; i < w->slot_count; i++) {
-		int64_t left_ms = (deadline_ns - clock_mono_ns()) / NS_PER_MS;
-
-		left_ms = left_ms < SLICE_MS ? left_ms : SLICE_MS;
-		out = log_target_wait(&w->slots[i].target, left_ms > 0 ? (int)left_ms : 0) && out;
-	}
-	return out;
 }
 
 bool logwriter_flush(struct logwriter *w, int timeout_ms)
@@ -434,64 +348,60 @@ bool logwriter_flush(struct logwriter *w, int timeout_ms)
 
 	tell_left_out(w);
 	do {
-		result = flush_rings(w);
-		flush_targets(w);
-		out = wait_out(w, deadline_ns);
+		result = logwriter_read(w);
+		log_outlets_flush(&w->outlets);
+		out = log_outlets_wait(&w->outlets, deadline_ns);
 	} while ((result == RINGS_LEFT_SOME || !out) && clock_mono_ns() < deadline_ns);
+	if (log_rings_are_awaited(&w->rings))
+		logwriter_look_later(w); /* on_read is called by the loop only */
 	return out && result != RINGS_LEFT_SOME;
 }
 
-void logwriter_give(struct logwriter *w, uid_t uid, gid_t gid)
+/* ---- marks ---- */
+
+static void watch_marks(struct logwriter *w)
 {
-	for (size_t i = 0; i < w->slot_count; i++)
-		log_target_give(&w->slots[i].target, uid, gid);
+	if (ev_is_active(&w->awaited) || w->late || !log_rings_are_awaited(&w->rings))
+		return;
+	ev_timer_set(&w->awaited, AWAITED_S, 0.);
+	ev_timer_start(w->loop, &w->awaited);
 }
 
-void logwriter_reopen(struct logwriter *w)
+/* Last, because the owner of the mark may call us. */
+static void note_read(struct logwriter *w)
 {
-	w->reopen_asked++;
-	for (size_t i = 0; i < w->slot_count; i++)
-		(void)log_target_reopen(&w->slots[i].target); /* a socket has nothing to reopen */
-	tell_reopened(w);
+	if (!log_rings_note_read(&w->rings))
+		return;
+	w->late = false;
+	ev_timer_stop(w->loop, &w->awaited);
+	watch_marks(w); /* for the next one */
+	if (w->on_read != NULL)
+		w->on_read(w->on_read_arg);
 }
 
-bool logwriter_has_stderr(const struct logwriter *w, enum log_level level)
+static void on_awaited(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
-	for (size_t i = 0; i < w->slot_count; i++) {
-		const struct log_target *t = &w->slots[i].target;
+	struct logwriter *w = timer->data;
 
-		if (!t->is_file && t->kind == LOG_TARGET_OUT && log_target_wants(t, level))
-			return true;
-	}
-	return false;
+	(void)loop;
+	(void)revents;
+	w->late = true;
+	look_into_rings(w);
 }
 
-uint64_t logwriter_dropped(const struct logwriter *w)
+void logwriter_on_read(struct logwriter *w, void (*on_read)(void *arg), void *arg)
 {
-	uint64_t n = log_rings_dropped(&w->rings);
-
-	for (size_t i = 0; i < w->slot_count; i++)
-		n += log_target_lost(&w->slots[i].target);
-	return n;
+	w->on_read = on_read;
+	w->on_read_arg = arg;
 }
 
-uint64_t logwriter_dropped_slow(const struct logwriter *w)
+void logwriter_mark(struct logwriter *w, struct log_mark *out)
 {
-	uint64_t n = log_rings_dropped(&w->rings);
-
-	for (size_t i = 0; i < w->slot_count; i++)
-		n += w->slots[i].target.no_room;
-	return n;
+	out->number = log_rings_mark(&w->rings);
+	watch_marks(w);
 }
 
-int64_t logwriter_waiting_ns(const struct logwriter *w)
+bool logwriter_has_read(const struct logwriter *w, const struct log_mark *mark)
 {
-	int64_t longest_ns = 0;
-
-	for (size_t i = 0; i < w->slot_count; i++) {
-		const int64_t ns = log_target_waiting_ns(&w->slots[i].target);
-
-		longest_ns = ns > longest_ns ? ns : longest_ns;
-	}
-	return longest_ns;
+	return log_rings_are_read_to(&w->rings, mark->number);
 }

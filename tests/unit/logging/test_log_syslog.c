@@ -54,6 +54,7 @@ static void open_at(struct fixture *f, int family, int type)
 	f->config.address.kind = family == AF_INET ? ADDR_IP : ADDR_UNIX;
 	f->fd = receive_at(&f->config.address, family, type);
 	assert_int_equal(log_target_open(&f->target, &f->config), 0);
+	(void)log_target_connect(&f->target); /* perhaps nobody listens yet */
 	assert_int_equal(f->target.kind, LOG_TARGET_SYSLOG);
 }
 

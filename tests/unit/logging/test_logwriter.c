@@ -292,6 +292,173 @@ static void flush_ends_while_lines_keep_coming(void **state)
 	lines_to_come = 0;
 }
 
+/* ---- marks ---- */
+
+static void count_call(void *arg)
+{
+	unsigned *calls = arg;
+
+	(*calls)++;
+}
+
+static void mark_of_empty_rings_is_read_at_once(void **state)
+{
+	struct fixture *f = *state;
+	struct log_mark first, mark;
+	unsigned calls = 0;
+
+	logwriter_on_read(f->writer, count_call, &calls);
+	logwriter_mark(f->writer, &first);
+	assert_true(logwriter_has_read(f->writer, &first));
+	logwriter_mark(f->writer, &mark);
+	assert_true(logwriter_has_read(f->writer, &mark));
+	(void)ev_run(f->loop, 0); /* comes to rest, and has nothing to tell */
+	assert_int_equal(calls, 0);
+}
+
+static void mark_is_read_with_the_last_record_before_it_and_that_is_told(void **state)
+{
+	struct fixture *f = *state;
+	struct log_ring *second = log_ring_new(count_wake, f);
+	struct log_mark early, late, last;
+	unsigned calls = 0;
+	char out[4096];
+
+	assert_non_null(second);
+	assert_int_equal(logwriter_add_ring(f->writer, second), 0);
+	logwriter_on_read(f->writer, count_call, &calls);
+	log_line(LOG_LEVEL_INFO, "one");
+	logwriter_mark(f->writer, &early);
+	log_use_ring(second);
+	log_line(LOG_LEVEL_INFO, "two");
+	logwriter_mark(f->writer, &late);
+	log_line(LOG_LEVEL_INFO, "three");
+	logwriter_mark(f->writer, &last);
+	log_use_ring(NULL);
+	assert_false(logwriter_has_read(f->writer, &early));
+	assert_false(logwriter_has_read(f->writer, &late));
+	assert_false(logwriter_has_read(f->writer, &last));
+	assert_int_equal(calls, 0);
+	(void)ev_run(f->loop, 0); /* comes to rest: no timer is left */
+	assert_true(logwriter_has_read(f->writer, &early));
+	assert_true(logwriter_has_read(f->writer, &late));
+	assert_true(logwriter_has_read(f->writer, &last));
+	assert_true(calls > 0);
+	(void)read_all(f, out, sizeof(out));
+	assert_non_null(strstr(out, "three\n"));
+	logwriter_free(f->writer);
+	f->writer = NULL;
+	log_ring_free(second);
+}
+
+struct chain {
+	struct fixture *f;
+	struct log_mark mark;
+	unsigned left;
+};
+
+/* As a grace period does that needs one mark after the other. */
+static void mark_again(void *arg)
+{
+	struct chain *c = arg;
+
+	assert_true(logwriter_has_read(c->f->writer, &c->mark));
+	if (c->left-- == 0)
+		return;
+	log_line(LOG_LEVEL_INFO, "%u to go", c->left);
+	logwriter_mark(c->f->writer, &c->mark);
+	assert_false(logwriter_has_read(c->f->writer, &c->mark));
+}
+
+static void callback_may_mark_again(void **state)
+{
+	struct fixture *f = *state;
+	struct chain c = {.f = f, .left = 5};
+
+	logwriter_on_read(f->writer, mark_again, &c);
+	log_line(LOG_LEVEL_INFO, "first");
+	logwriter_mark(f->writer, &c.mark);
+	ev_timer_init(&f->guard, on_guard, 10., 0.);
+	ev_timer_start(f->loop, &f->guard);
+	while (c.left != UINT32_MAX && ev_is_active(&f->guard))
+		(void)ev_run(f->loop, EVRUN_ONCE);
+	assert_true(ev_is_active(&f->guard));
+	ev_timer_stop(f->loop, &f->guard);
+	logwriter_on_read(f->writer, NULL, NULL);
+}
+
+static void log_until_the_targets_are_full(const struct fixture *f)
+{
+	for (int i = 0; i < 2400; i++) {
+		log_line(LOG_LEVEL_INFO, "line %05d of a log that nobody reads at this moment", i);
+		if (i % 100 == 0)
+			(void)ev_run(f->loop, EVRUN_NOWAIT);
+	}
+	assert_int_equal(log_ring_dropped(f->ring), 0);
+	assert_int_equal(logwriter_dropped(f->writer), 0);
+}
+
+static void wait_read(struct fixture *f, const struct log_mark *mark)
+{
+	ev_timer_init(&f->guard, on_guard, 10., 0.);
+	ev_timer_start(f->loop, &f->guard);
+	while (!logwriter_has_read(f->writer, mark) && ev_is_active(&f->guard))
+		(void)ev_run(f->loop, EVRUN_ONCE);
+	assert_true(ev_is_active(&f->guard));
+	ev_timer_stop(f->loop, &f->guard);
+}
+
+/* Nobody reads the pipe: what waits for the rings must not wait for its reader. */
+static void mark_is_read_although_no_target_takes_a_line(void **state)
+{
+	struct fixture *f = *state;
+	static char out[1 << 20];
+	struct log_mark mark;
+	const int64_t begin_ns = clock_mono_ns();
+	unsigned calls = 0;
+	uint64_t written;
+	size_t len, lines = 0;
+
+	logwriter_on_read(f->writer, count_call, &calls);
+	log_until_the_targets_are_full(f);
+	logwriter_mark(f->writer, &mark);
+	written = log_ring_written(f->ring);
+	log_line(LOG_LEVEL_INFO, "this one is after the mark, so it waits");
+	wait_read(f, &mark);
+	assert_true(clock_mono_ns() - begin_ns > NS_PER_SEC / 2); /* a slow reader had a chance */
+	assert_int_equal(calls, 1);
+	assert_true(log_ring_is_read_to(f->ring, written));
+	assert_false(log_ring_is_read_to(f->ring, written + 1));
+	assert_true(logwriter_dropped(f->writer) > 0);
+	assert_int_equal(logwriter_dropped(f->writer), logwriter_dropped_slow(f->writer));
+	for (len = read_all(f, out, sizeof(out)); !logwriter_flush(f->writer, 0);)
+		len += read_all(f, out + len, sizeof(out) - len);
+	len += read_all(f, out + len, sizeof(out) - len);
+	for (size_t i = 0; i < len; i++)
+		lines += out[i] == '\n';
+	assert_non_null(strstr(out, "so it waits\n"));
+	assert_non_null(strstr(out, " log lines were lost: this target refused them, or had no room\n"));
+	assert_int_equal(lines - 1 + logwriter_dropped(f->writer), 2401);
+}
+
+static void marks_after_one_that_is_held_up_are_read_too(void **state)
+{
+	struct fixture *f = *state;
+	struct log_mark marks[3];
+	unsigned calls = 0;
+
+	logwriter_on_read(f->writer, count_call, &calls);
+	log_until_the_targets_are_full(f);
+	for (size_t i = 0; i < 3; i++) {
+		logwriter_mark(f->writer, &marks[i]);
+		log_line(LOG_LEVEL_INFO, "after mark %zu", i);
+	}
+	wait_read(f, &marks[0]);
+	assert_false(logwriter_has_read(f->writer, &marks[1])); /* a line came between them */
+	wait_read(f, &marks[2]); /* and both of these with the next turn */
+	assert_int_equal(calls, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +473,14 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(flush_gives_up_in_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(flush_ends_while_lines_keep_coming, setup, teardown),
+		cmocka_unit_test_setup_teardown(mark_of_empty_rings_is_read_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			mark_is_read_with_the_last_record_before_it_and_that_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(callback_may_mark_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(mark_is_read_although_no_target_takes_a_line, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(marks_after_one_that_is_held_up_are_read_too, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
