@@ -26,7 +26,7 @@ void buf_pool_init(struct buf_pool *p, uint64_t budget_bytes)
 {
 	memset(p, 0, sizeof(*p));
 	spinlock_init(&p->lock);
-	p->budget_bytes = budget_bytes;
+	buf_pool_set_budget(p, budget_bytes);
 }
 
 /* ---- memory ---- */
@@ -36,7 +36,9 @@ static bool reserve_bytes(struct buf_pool *p, uint64_t bytes)
 	uint64_t used = atomic_load_explicit(&p->bytes, memory_order_relaxed);
 
 	do {
-		if (used >= p->budget_bytes || p->budget_bytes - used < bytes)
+		const uint64_t budget = atomic_load_explicit(&p->budget_bytes, memory_order_relaxed);
+
+		if (used >= budget || budget - used < bytes)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&p->bytes, &used, used + bytes, memory_order_relaxed,
 							memory_order_relaxed));
@@ -222,7 +224,13 @@ void buf_put_slow(struct buf_cache *c, struct buf *b)
 
 	c->in_use--;
 	c->in_use_bytes -= b->cap;
+	if (buf_pool_is_over(p)) {
+		free_buf(p, b);
+		return;
+	}
 	shelf_push(shelf, &b->item);
+	if (shelf->count <= BUF_LOCAL_MAX)
+		return; /* it was over the budget a moment ago */
 	/* The youngest move, for the reason given in pipe_pool.c. */
 	spinlock_lock(&p->lock);
 	shelf_move(shelf, &p->tiers[b->tier], BUF_BATCH);

@@ -22,11 +22,11 @@ static_assert((PIPE_SLOTS_MIN & (PIPE_SLOTS_MIN - 1)) == 0, "halving a size ends
 /* The size of a new pipe when all pipes together use `used` bytes: want_bytes while half of the budget is
  * free, half of that while a quarter is free, and so on. So the last part of the budget is always left for
  * the smallest pipes, of which the most fit. */
-static uint32_t size_for(const struct pipe_pool *p, uint64_t used)
+static uint32_t size_for(const struct pipe_pool *p, uint64_t used, uint64_t budget)
 {
-	const uint64_t left = used < p->budget_bytes ? p->budget_bytes - used : 0;
-	uint64_t part = p->budget_bytes / 2;
-	uint32_t size = p->want_bytes;
+	const uint64_t left = used < budget ? budget - used : 0;
+	uint64_t part = budget / 2;
+	uint32_t size = atomic_load(&p->want_bytes);
 
 	while (size > p->min_bytes && (left < part || left < size)) {
 		size /= 2;
@@ -36,28 +36,51 @@ static uint32_t size_for(const struct pipe_pool *p, uint64_t used)
 	return size;
 }
 
-/* Publishes for pipe_put() the size above which a pipe is too large. Two threads may store in the wrong
- * order; then a pipe is shrunk one put too late or too early, and the next change corrects that. */
+/* Do more pipes exist than the limits allow, which have been lowered since? Pipes get smaller before they get
+ * fewer, so what counts in the budget is the smallest size. */
+static bool is_over_limit(const struct pipe_pool *p)
+{
+	const unsigned made = atomic_load(&p->made);
+
+	return made > atomic_load(&p->max) ||
+	       (uint64_t)made * p->min_bytes > atomic_load(&p->budget_bytes);
+}
+
+/* The size above which a returned pipe needs attention. */
+static uint32_t largest_to_keep(const struct pipe_pool *p)
+{
+	return is_over_limit(p) ? 0 : size_for(p, atomic_load(&p->bytes), atomic_load(&p->budget_bytes));
+}
+
+/* Publishes that size for pipe_put(). Several threads may do so at once, one of them with values that have
+ * changed meanwhile. Every writer changes a value first and compares again after its own store, both
+ * sequentially consistent, so the last store is right. */
 static void update_size_now(struct pipe_pool *p)
 {
-	const uint64_t used = atomic_load_explicit(&p->bytes, memory_order_relaxed);
-	const uint32_t size = size_for(p, used);
+	uint32_t size = largest_to_keep(p);
 
 	/* Every put of every worker reads this cache line: do not write it while nothing changes. */
-	if (atomic_load_explicit(&p->size_now, memory_order_relaxed) != size)
-		atomic_store_explicit(&p->size_now, size, memory_order_relaxed);
+	while (atomic_load(&p->size_now) != size) {
+		atomic_store(&p->size_now, size);
+		size = largest_to_keep(p);
+	}
 }
 
 void pipe_pool_init(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint64_t budget_bytes)
 {
-	check(want_bytes <= INT_MAX);
-	check((want_bytes & (want_bytes - 1)) == 0);
 	memset(p, 0, sizeof(*p));
 	spinlock_init(&p->lock);
-	p->max = max;
 	p->min_bytes = PIPE_SLOTS_MIN * sys_page_bytes();
-	p->want_bytes = want_bytes > p->min_bytes ? want_bytes : p->min_bytes;
-	p->budget_bytes = budget_bytes;
+	pipe_pool_set_limits(p, max, want_bytes, budget_bytes);
+}
+
+void pipe_pool_set_limits(struct pipe_pool *p, uint32_t max, uint32_t want_bytes, uint64_t budget_bytes)
+{
+	check(want_bytes <= INT_MAX);
+	check((want_bytes & (want_bytes - 1)) == 0);
+	atomic_store(&p->max, max);
+	atomic_store(&p->want_bytes, want_bytes > p->min_bytes ? want_bytes : p->min_bytes);
+	atomic_store(&p->budget_bytes, budget_bytes);
 	update_size_now(p);
 }
 
@@ -69,7 +92,7 @@ static bool reserve_count(struct pipe_pool *p)
 	unsigned made = atomic_load_explicit(&p->made, memory_order_relaxed);
 
 	do {
-		if (made >= p->max)
+		if (made >= atomic_load_explicit(&p->max, memory_order_relaxed))
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&p->made, &made, made + 1, memory_order_relaxed,
 							memory_order_relaxed));
@@ -83,8 +106,10 @@ static uint32_t reserve_bytes(struct pipe_pool *p)
 	uint32_t size;
 
 	do {
-		size = size_for(p, used);
-		if (used >= p->budget_bytes || p->budget_bytes - used < size)
+		const uint64_t budget = atomic_load_explicit(&p->budget_bytes, memory_order_relaxed);
+
+		size = size_for(p, used, budget);
+		if (used >= budget || budget - used < size)
 			return 0;
 	} while (!atomic_compare_exchange_weak_explicit(&p->bytes, &used, used + size, memory_order_relaxed,
 							memory_order_relaxed));
@@ -93,8 +118,8 @@ static uint32_t reserve_bytes(struct pipe_pool *p)
 
 static void release_place(struct pipe_pool *p, uint32_t bytes)
 {
-	const uint64_t used = atomic_fetch_sub_explicit(&p->bytes, bytes, memory_order_relaxed);
-	const unsigned made = atomic_fetch_sub_explicit(&p->made, 1, memory_order_relaxed);
+	const uint64_t used = atomic_fetch_sub(&p->bytes, bytes);
+	const unsigned made = atomic_fetch_sub(&p->made, 1);
 
 	check(used >= bytes);
 	check(made > 0);
@@ -135,9 +160,9 @@ static void account(struct pipe_pool *p, uint32_t reserved, uint32_t cap)
 	uint64_t before = 0;
 
 	if (cap > reserved)
-		atomic_fetch_add_explicit(&p->bytes, cap - reserved, memory_order_relaxed);
+		atomic_fetch_add(&p->bytes, cap - reserved);
 	else
-		before = atomic_fetch_sub_explicit(&p->bytes, reserved - cap, memory_order_relaxed);
+		before = atomic_fetch_sub(&p->bytes, reserved - cap);
 	check(cap >= reserved || before >= reserved);
 	update_size_now(p);
 }
@@ -274,7 +299,7 @@ void pipe_cache_init(struct pipe_cache *c, struct pipe_pool *pool, uint32_t loca
 {
 	memset(c, 0, sizeof(*c));
 	c->pool = pool;
-	c->local_max = local_max;
+	pipe_cache_set_max(c, local_max);
 }
 
 void pipe_cache_free(struct pipe_cache *c)
@@ -321,10 +346,14 @@ void pipe_put_slow(struct pipe_cache *c, struct pipe *pipe)
 		close_pipe(p, pipe);
 		return;
 	}
-	size = size_for(p, atomic_load_explicit(&p->bytes, memory_order_relaxed));
+	size = size_for(p, atomic_load(&p->bytes), atomic_load(&p->budget_bytes));
 	if (pipe->cap > size)
 		shrink_pipe(p, pipe, size);
+	if (unlikely(is_over_limit(p))) {
+		close_pipe(p, pipe);
+		return;
+	}
 	shelf_push(&c->list, &pipe->item);
-	if (c->list.count > c->local_max)
+	if (c->list.count > atomic_load_explicit(&c->local_max, memory_order_relaxed))
 		spill(c);
 }

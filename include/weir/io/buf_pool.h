@@ -5,6 +5,9 @@
  *
  * Built like pipe_pool.h, with one shelf per tier: powers of two from 2 KiB to 64 KiB. A cache belongs to its
  * thread; a spinlock protects the pool's lists, and the budget is one atomic. shelf.h describes ageing.
+ *
+ * Control may change the budget while buffers are in use. That takes no buffer from its owner: while the
+ * buffers that exist exceed a lower budget, none is allocated, and each one that is returned is freed.
  */
 #ifndef WEIR_IO_BUF_POOL_H
 #define WEIR_IO_BUF_POOL_H
@@ -38,7 +41,7 @@ struct buf_pool {
 	struct shelf tiers[BUF_TIERS];
 	_Atomic uint64_t idle; /* memory in `tiers`; written under the lock, read without */
 	_Alignas(64) _Atomic uint64_t bytes; /* memory of all buffers that exist */
-	uint64_t budget_bytes;
+	_Atomic uint64_t budget_bytes;       /* written by control alone */
 	_Atomic uint64_t created;
 	_Atomic uint64_t freed;
 	_Atomic uint64_t refused;
@@ -53,6 +56,17 @@ struct buf_cache {
 
 /* Prepares an empty pool. Control thread. */
 void buf_pool_init(struct buf_pool *p, uint64_t budget_bytes);
+/* Changes the budget while caches are in use. Control thread. */
+static inline void buf_pool_set_budget(struct buf_pool *p, uint64_t budget_bytes)
+{
+	atomic_store_explicit(&p->budget_bytes, budget_bytes, memory_order_relaxed);
+}
+/* Do the buffers that exist exceed the budget, because it has been lowered? Any thread. */
+static inline bool buf_pool_is_over(const struct buf_pool *p)
+{
+	return atomic_load_explicit(&p->bytes, memory_order_relaxed) >
+	       atomic_load_explicit(&p->budget_bytes, memory_order_relaxed);
+}
 /* Frees the buffers in the pool's lists. All caches must be freed first. Control thread. */
 void buf_pool_free(struct buf_pool *p);
 /* One cycle of the pool's lists; true while they hold something. Control thread. */
@@ -86,10 +100,11 @@ static inline uint32_t buf_read_bytes(const struct buf_cache *c)
 {
 	const struct buf_pool *p = c->pool;
 	const uint64_t bytes = atomic_load_explicit(&p->bytes, memory_order_relaxed);
+	const uint64_t budget = atomic_load_explicit(&p->budget_bytes, memory_order_relaxed);
 
-	if (likely(bytes <= p->budget_bytes / 2))
+	if (likely(bytes <= budget / 2))
 		return BUF_MAX;
-	return bytes <= p->budget_bytes / 4 * 3 ? BUF_MIN * 4 : BUF_MIN;
+	return bytes <= budget / 4 * 3 ? BUF_MIN * 4 : BUF_MIN;
 }
 
 /* A buffer with cap >= `bytes` (1 to BUF_MAX), off = len = 0; NULL when the budget or memory is exhausted.
@@ -121,7 +136,8 @@ static inline void buf_put(struct buf_cache *c, struct buf *b)
 	check((uint64_t)b->off + b->len <= b->cap); /* otherwise its owner wrote past the end */
 	check(c->in_use > 0);
 	check(c->in_use_bytes >= b->cap);
-	if (unlikely(shelf->count >= BUF_LOCAL_MAX)) {
+	/* Each read has just read the same cache line of the pool, in buf_read_bytes(). */
+	if (unlikely(shelf->count >= BUF_LOCAL_MAX || buf_pool_is_over(c->pool))) {
 		buf_put_slow(c, b);
 		return;
 	}

@@ -181,6 +181,35 @@ static void resting_buffers_of_other_tiers_make_room_before_a_refusal(void **sta
 	assert_int_equal(f->pool.refused, 0);
 }
 
+static void a_lower_budget_keeps_new_buffers_out_and_frees_those_that_come_back(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t one, before;
+
+	for (uint32_t i = 0; i < 10; i++)
+		f->held[i] = buf_get(&f->a, 64 * KIB);
+	one = f->pool.bytes / 10;
+	buf_pool_set_budget(&f->pool, 4 * one);
+	assert_int_equal(f->pool.bytes, 10 * one); /* their owners keep them */
+	assert_null(buf_get(&f->a, 1));
+	assert_null(buf_get(&f->b, 1));
+	for (uint32_t i = 0; i < 10; i++) {
+		before = f->pool.bytes;
+		buf_put(&f->a, f->held[i]);
+		assert_int_equal(f->pool.bytes, before > 4 * one ? before - one : before);
+	}
+	assert_int_equal(f->pool.bytes, 4 * one);
+	assert_int_equal(f->a.tiers[BUF_TIERS - 1].count, 4); /* pooled again */
+	assert_int_equal(f->a.in_use, 0);
+	assert_int_equal(f->a.in_use_bytes, 0);
+	buf_pool_set_budget(&f->pool, 5 * one);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_non_null(f->held[i] = buf_get(&f->a, 64 * KIB));
+	assert_null(buf_get(&f->a, 64 * KIB));
+	for (uint32_t i = 0; i < 5; i++)
+		buf_put(&f->a, f->held[i]);
+}
+
 static void less_is_read_while_buffers_are_short(void **state)
 {
 	struct fixture *f = *state;
@@ -261,7 +290,8 @@ static void *churn(void *arg)
 	return NULL;
 }
 
-static void each_buffer_has_one_owner_while_workers_race(uint64_t budget)
+/* With a `low` budget, control changes between the two. */
+static void each_buffer_has_one_owner_while_workers_race(uint64_t budget, uint64_t low)
 {
 	static struct worker workers[WORKERS];
 	pthread_t threads[WORKERS];
@@ -279,6 +309,8 @@ static void each_buffer_has_one_owner_while_workers_race(uint64_t budget)
 	for (int i = 0; i < 200; i++) {
 		(void)buf_pool_age(&pool);
 		assert_true(atomic_load(&pool.bytes) <= budget);
+		if (low > 0)
+			buf_pool_set_budget(&pool, i % 2 == 0 ? low : budget);
 	}
 	for (int i = 0; i < WORKERS; i++) {
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -294,13 +326,19 @@ static void each_buffer_has_one_owner_while_workers_race(uint64_t budget)
 static void workers_without_a_budget_share_without_a_clash(void **state)
 {
 	(void)state;
-	each_buffer_has_one_owner_while_workers_race(UINT64_MAX);
+	each_buffer_has_one_owner_while_workers_race(UINT64_MAX, 0);
 }
 
 static void workers_at_the_end_of_the_budget_share_without_a_clash(void **state)
 {
 	(void)state;
-	each_buffer_has_one_owner_while_workers_race(1024 * KIB);
+	each_buffer_has_one_owner_while_workers_race(1024 * KIB, 0);
+}
+
+static void workers_share_without_a_clash_while_the_budget_changes(void **state)
+{
+	(void)state;
+	each_buffer_has_one_owner_while_workers_race(2048 * KIB, 256 * KIB);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -315,10 +353,12 @@ int main(void)
 		TEST(after_two_idle_cycles_no_memory_is_left),
 		TEST(budget_counts_what_is_in_use_and_is_never_passed),
 		TEST(resting_buffers_of_other_tiers_make_room_before_a_refusal),
+		TEST(a_lower_budget_keeps_new_buffers_out_and_frees_those_that_come_back),
 		TEST(less_is_read_while_buffers_are_short),
 		TEST(buffers_that_rest_in_the_pool_make_room_too),
 		cmocka_unit_test(workers_without_a_budget_share_without_a_clash),
 		cmocka_unit_test(workers_at_the_end_of_the_budget_share_without_a_clash),
+		cmocka_unit_test(workers_share_without_a_clash_while_the_budget_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

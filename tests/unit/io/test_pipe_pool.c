@@ -255,6 +255,80 @@ static void not_one_pipe_more_than_max_is_made(void **state)
 	give_back(f, &f->a, 7);
 }
 
+static void a_lower_max_keeps_new_pipes_out_and_closes_those_that_come_back(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(take(f, &f->a, 20), 20);
+	pipe_pool_set_limits(&f->pool, 8, 256 * KIB, UINT64_MAX);
+	assert_int_equal(atomic_load(&f->pool.made), 20); /* flows keep what they have */
+	assert_null(pipe_get(&f->b));
+	for (uint32_t i = 0; i < 12; i++) {
+		pipe_put(&f->a, f->held[i]);
+		assert_int_equal(atomic_load(&f->pool.made), 19 - i);
+		assert_null(pipe_get(&f->a));
+	}
+	assert_int_equal(f->a.killed, 0); /* none of them was returned with bytes in it */
+	for (uint32_t i = 12; i < 20; i++)
+		pipe_put(&f->a, f->held[i]);
+	assert_int_equal(f->a.list.count, 8); /* the limit is met: pipes are pooled again */
+	assert_int_equal(take(f, &f->a, 20), 8);
+	pipe_pool_set_limits(&f->pool, 9, 256 * KIB, UINT64_MAX);
+	f->held[8] = pipe_get(&f->a);
+	assert_non_null(f->held[8]);
+	assert_null(pipe_get(&f->a));
+	give_back(f, &f->a, 9);
+}
+
+static void a_lower_budget_shrinks_pipes_that_come_back_before_it_closes_any(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(take(f, &f->a, 8), 8);
+	pipe_pool_set_limits(&f->pool, BURST_MAX, 256 * KIB, 512 * KIB);
+	assert_null(pipe_get(&f->b));
+	give_back(f, &f->a, 8);
+	assert_true(f->pool.bytes <= 512 * KIB);
+	assert_int_equal(take(f, &f->a, 20), 8); /* of 64 KiB each */
+	assert_int_equal(f->pool.bytes, 512 * KIB);
+	pipe_pool_set_limits(&f->pool, BURST_MAX, 256 * KIB, UINT64_MAX);
+	f->held[8] = pipe_get(&f->a);
+	assert_int_equal(f->held[8]->cap, 256 * KIB);
+	give_back(f, &f->a, 9);
+}
+
+static void a_new_size_applies_to_new_pipes_and_to_those_that_come_back_larger(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(take(f, &f->a, 1), 1);
+	pipe_pool_set_limits(&f->pool, BURST_MAX, 64 * KIB, UINT64_MAX);
+	assert_int_equal(f->held[0]->cap, 256 * KIB);
+	give_back(f, &f->a, 1);
+	assert_int_equal(take(f, &f->a, 2), 2);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(f->held[i]->cap, 64 * KIB);
+	give_back(f, &f->a, 2);
+	pipe_pool_set_limits(&f->pool, BURST_MAX, 1024 * KIB, UINT64_MAX);
+	assert_int_equal(take(f, &f->a, 3), 3);
+	assert_int_equal(f->held[1]->cap, 64 * KIB); /* an old one never grows */
+	assert_int_equal(f->held[2]->cap, 1024 * KIB);
+	give_back(f, &f->a, 3);
+}
+
+static void a_cache_above_its_new_maximum_spills_with_the_next_pipes(void **state)
+{
+	struct fixture *f = *state;
+
+	burst(f, 64);
+	assert_int_equal(f->a.list.count, 64);
+	pipe_cache_set_max(&f->a, 4);
+	for (int i = 0; i < 5; i++)
+		burst(f, 1);
+	assert_true(f->a.list.count <= 4);
+	assert_int_equal(f->a.list.count + pipe_pool_idle(&f->pool), 64);
+}
+
 static void pool_of_no_pipes_refuses_without_a_system_call(void **state)
 {
 	struct fixture *f = *state;
@@ -405,6 +479,10 @@ int main(void)
 		TEST(victim_that_is_taken_is_not_closed),
 		TEST(pipes_in_use_are_not_aged),
 		TEST(not_one_pipe_more_than_max_is_made),
+		TEST(a_lower_max_keeps_new_pipes_out_and_closes_those_that_come_back),
+		TEST(a_lower_budget_shrinks_pipes_that_come_back_before_it_closes_any),
+		TEST(a_new_size_applies_to_new_pipes_and_to_those_that_come_back_larger),
+		TEST(a_cache_above_its_new_maximum_spills_with_the_next_pipes),
 		TEST(pool_of_no_pipes_refuses_without_a_system_call),
 		TEST(pipes_get_smaller_as_the_budget_fills_and_never_pass_it),
 		TEST(large_pipes_that_come_back_to_a_short_budget_make_room_for_more),

@@ -202,6 +202,62 @@ static void workers_that_race_for_the_last_pipes_get_max_of_them(void **state)
 	finish();
 }
 
+/* ---- limits that change ---- */
+
+#define MAX_HIGH (WORKERS * HELD_MAX / 2)
+#define MAX_LOW 24u
+
+static void *change_limits_until_stopped(void *arg)
+{
+	struct shared *s = arg;
+
+	for (uint32_t i = 0; !atomic_load(&s->stop); i++) {
+		const bool is_short = i % 3 == 0;
+
+		pipe_pool_set_limits(&s->pool, i % 2 == 0 ? MAX_LOW : MAX_HIGH,
+				     i % 5 == 0 ? 64 * KIB : 256 * KIB,
+				     is_short ? (uint64_t)MAX_LOW * 64 * KIB : UINT64_MAX);
+		for (int k = 0; k < WORKERS; k++)
+			pipe_cache_set_max(&workers[k].cache, i % 7);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void *take_and_give_back_all(void *arg)
+{
+	struct worker *w = arg;
+
+	w->got = 0;
+	(void)take_all(w);
+	while (w->got > 0)
+		pipe_put(&w->cache, w->taken[--w->got]);
+	return NULL;
+}
+
+static void limits_may_change_while_workers_race(void **state)
+{
+	pthread_t control;
+
+	(void)state;
+	prepare(MAX_HIGH, UINT64_MAX);
+	assert_int_equal(pthread_create(&control, NULL, change_limits_until_stopped, &shared), 0);
+	churn_beside_control(); /* stops that thread, too */
+	assert_int_equal(pthread_join(control, NULL), 0);
+	assert_true(atomic_load(&fake.peak) <= 2 * (int)MAX_HIGH);
+	/* No put misses the last change. */
+	pipe_pool_set_limits(&shared.pool, MAX_HIGH, 256 * KIB, UINT64_MAX);
+	run(take_and_give_back_all);
+	pipe_pool_set_limits(&shared.pool, MAX_LOW, 256 * KIB, UINT64_MAX);
+	run(take_and_give_back_all);
+	assert_int_equal(atomic_load(&shared.pool.made), atomic_load(&fake.open) / 2);
+	assert_true(atomic_load(&shared.pool.made) <= MAX_LOW);
+	atomic_store(&fake.peak, 0);
+	run(take_and_give_back_all);
+	assert_true(atomic_load(&fake.peak) <= 2 * (int)MAX_LOW);
+	finish();
+}
+
 /* ---- from one worker to the other ---- */
 
 static void *give_to_the_pool(void *arg)
@@ -251,6 +307,7 @@ int main(void)
 		cmocka_unit_test(each_pipe_has_one_owner_while_workers_and_control_race),
 		cmocka_unit_test(workers_that_race_for_the_last_pipes_get_max_of_them),
 		cmocka_unit_test(limits_hold_exactly_while_workers_race),
+		cmocka_unit_test(limits_may_change_while_workers_race),
 		cmocka_unit_test(pipes_put_back_by_one_thread_are_got_by_another_without_pipe2),
 	};
 
