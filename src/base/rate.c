@@ -6,16 +6,27 @@
  */
 #include "weir/base/rate.h"
 
-#include "weir/base/check.h"
 #include "weir/base/clock.h"
 
 void rate_init(struct rate *r, uint32_t limit)
 {
 	spinlock_init(&r->lock);
-	r->limit = limit;
+	atomic_init(&r->limit, limit);
 	r->current = 0;
 	r->before = 0;
 	r->start_ns = 0;
+}
+
+void rate_set_limit(struct rate *r, uint32_t limit, int64_t now_ns)
+{
+	spinlock_lock(&r->lock);
+	if (rate_limit(r) == 0) {
+		r->current = 0;
+		r->before = 0;
+		r->start_ns = now_ns;
+	}
+	atomic_store_explicit(&r->limit, limit, memory_order_relaxed);
+	spinlock_unlock(&r->lock);
 }
 
 /* Makes the second that contains `now_ns` the current one. Returns how far into it `now_ns` is; 0 if it is
@@ -48,11 +59,14 @@ static int64_t moment_for(uint32_t before, uint32_t room)
 static int64_t due(struct rate *r, int64_t now_ns)
 {
 	const int64_t at_ns = move_to(r, now_ns);
+	const uint32_t limit = rate_limit(r);
 
-	if (r->current >= r->limit)
-		return r->start_ns + NS_PER_SEC + moment_for(r->current, r->limit);
-	if (at_ns < moment_for(r->before, r->limit - r->current))
-		return r->start_ns + moment_for(r->before, r->limit - r->current);
+	if (limit == 0)
+		return 0;
+	if (r->current >= limit)
+		return r->start_ns + NS_PER_SEC + moment_for(r->current, limit);
+	if (at_ns < moment_for(r->before, limit - r->current))
+		return r->start_ns + moment_for(r->before, limit - r->current);
 	return 0;
 }
 
@@ -60,10 +74,9 @@ int64_t rate_take(struct rate *r, int64_t now_ns)
 {
 	int64_t due_ns;
 
-	check(r->limit > 0);
 	spinlock_lock(&r->lock);
 	due_ns = due(r, now_ns);
-	if (due_ns == 0)
+	if (due_ns == 0 && r->current < UINT32_MAX)
 		r->current++;
 	spinlock_unlock(&r->lock);
 	return due_ns;
@@ -73,7 +86,6 @@ bool rate_has_room(struct rate *r, int64_t now_ns)
 {
 	int64_t due_ns;
 
-	check(r->limit > 0);
 	spinlock_lock(&r->lock);
 	due_ns = due(r, now_ns);
 	spinlock_unlock(&r->lock);
@@ -82,13 +94,15 @@ bool rate_has_room(struct rate *r, int64_t now_ns)
 
 uint32_t rate_room(struct rate *r, int64_t now_ns)
 {
+	uint32_t limit;
 	uint64_t came;
 
 	spinlock_lock(&r->lock);
 	(void)move_to(r, now_ns); /* where in it does not matter */
 	came = (uint64_t)r->current + r->before;
+	limit = rate_limit(r);
 	spinlock_unlock(&r->lock);
-	return came < r->limit ? r->limit - (uint32_t)came : 0;
+	return came < limit ? limit - (uint32_t)came : 0;
 }
 
 void rate_force(struct rate *r, int64_t now_ns)

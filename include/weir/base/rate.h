@@ -7,10 +7,13 @@
  * than 1 s back; so under constant demand one event is allowed every 1/limit s. A burst is at most one
  * second's worth and is paid for in the next second, and n seconds of demand allow n * limit events. Any
  * thread: the lock is held for a few instructions.
+ *
+ * The limit may change at any time: what was counted before counts against the new one.
  */
 #ifndef WEIR_BASE_RATE_H
 #define WEIR_BASE_RATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,15 +21,24 @@
 
 struct rate {
 	struct spinlock lock;
-	uint32_t limit;   /* events per second; 0 = no limit, and nothing is counted */
+	_Atomic uint32_t limit; /* events per second; 0 = no limit. Written under the lock, read without */
 	uint32_t current; /* events in the second that began at start_ns */
 	uint32_t before;  /* events in the second before that */
 	int64_t start_ns;
 };
 
 void rate_init(struct rate *r, uint32_t limit);
+/* Changes the limit; 0 = none from now on. Without a limit nothing need be counted, so the counts begin anew
+ * when there is one again; rate_give_back() ignores events from before. */
+void rate_set_limit(struct rate *r, uint32_t limit, int64_t now_ns);
+/* The limit at this moment; another thread may change it before the next call. */
+static inline uint32_t rate_limit(const struct rate *r)
+{
+	return atomic_load_explicit(&r->limit, memory_order_relaxed);
+}
 /* Requests one event: 0 if it is allowed, and then it is counted; otherwise the time at which the next one
- * will be allowed. The times that several threads pass may differ a little. `limit` must not be 0. */
+ * will be allowed. The times that several threads pass may differ a little. Without a limit every event is
+ * allowed. */
 int64_t rate_take(struct rate *r, int64_t now_ns);
 /* Would rate_take() allow an event now? */
 bool rate_has_room(struct rate *r, int64_t now_ns);

@@ -199,6 +199,51 @@ static void a_clock_that_is_a_little_behind_does_no_harm(void **state)
 	assert_in_range(due_ns, BEGIN_NS + NS_PER_SEC, BEGIN_NS + NS_PER_SEC + 10);
 }
 
+/* ---- a limit that changes ---- */
+
+static void what_came_under_the_old_limit_counts_against_the_new_one(void **state)
+{
+	struct rate r;
+	int64_t now_ns = BEGIN_NS;
+
+	(void)state;
+	rate_init(&r, 40);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(rate_take(&r, BEGIN_NS), 0);
+	rate_set_limit(&r, 10, BEGIN_NS);
+	/* Forty count for less than ten in the last quarter of the next second. */
+	assert_int_equal(press(&r, &now_ns, BEGIN_NS + NS_PER_SEC * 7 / 4), 0);
+	assert_int_equal(press(&r, &now_ns, BEGIN_NS + 2 * NS_PER_SEC), 10);
+	rate_set_limit(&r, 50, now_ns);
+	now_ns = BEGIN_NS + 2 * NS_PER_SEC;
+	assert_int_equal(press(&r, &now_ns, BEGIN_NS + 3 * NS_PER_SEC), 50);
+	assert_int_equal(rate_limit(&r), 50);
+}
+
+static void without_a_limit_everything_is_let_in_and_the_next_limit_begins_anew(void **state)
+{
+	struct rate r;
+
+	(void)state;
+	rate_init(&r, 1);
+	assert_int_equal(rate_take(&r, BEGIN_NS), 0);
+	assert_true(rate_take(&r, BEGIN_NS) > 0);
+	rate_set_limit(&r, 0, BEGIN_NS);
+	for (int i = 0; i < 100; i++) {
+		assert_true(rate_has_room(&r, BEGIN_NS));
+		assert_int_equal(rate_take(&r, BEGIN_NS), 0);
+	}
+	rate_set_limit(&r, 2, BEGIN_NS + 5);
+	assert_int_equal(rate_room(&r, BEGIN_NS + 5), 2);
+	assert_int_equal(rate_take(&r, BEGIN_NS + 6), 0);
+	assert_int_equal(rate_take(&r, BEGIN_NS + 6), 0);
+	/* Clients let in while there was no limit have no place to give back. */
+	rate_give_back(&r, BEGIN_NS);
+	assert_true(rate_take(&r, BEGIN_NS + 7) > 0);
+	rate_give_back(&r, BEGIN_NS + 6);
+	assert_int_equal(rate_take(&r, BEGIN_NS + 7), 0);
+}
+
 /* ---- threads ---- */
 
 #define THREADS 4
@@ -233,26 +278,50 @@ static void *press_in_thread(void *arg)
 	return NULL;
 }
 
-static void threads_together_get_the_limit_and_not_one_more(void **state)
+/* How many came. Meanwhile this thread changes the limit `changes` times, never above the one that it had. */
+static uint32_t press_together(struct crowd *c, int changes)
 {
-	struct crowd c = {.came = {0}};
+	const uint32_t limit = rate_limit(&c->rate);
 	struct member m[THREADS];
 	pthread_t t[THREADS];
 	uint32_t sum = 0;
 
-	(void)state;
-	rate_init(&c.rate, 50000);
-	assert_int_equal(pthread_barrier_init(&c.start, NULL, THREADS), 0);
+	assert_int_equal(pthread_barrier_init(&c->start, NULL, THREADS), 0);
 	for (unsigned i = 0; i < THREADS; i++) {
-		m[i] = (struct member){&c, i};
+		m[i] = (struct member){c, i};
 		assert_int_equal(pthread_create(&t[i], NULL, press_in_thread, &m[i]), 0);
 	}
+	for (int i = 0; i < changes; i++)
+		rate_set_limit(&c->rate, i % 2 == 0 ? limit - 1 - (uint32_t)i : limit, BEGIN_NS);
 	for (unsigned i = 0; i < THREADS; i++) {
 		assert_int_equal(pthread_join(t[i], NULL), 0);
-		sum += c.came[i];
+		sum += c->came[i];
 	}
-	assert_int_equal(sum, 50000);
-	pthread_barrier_destroy(&c.start);
+	pthread_barrier_destroy(&c->start);
+	return sum;
+}
+
+static void threads_together_get_the_limit_and_not_one_more(void **state)
+{
+	struct crowd c = {.came = {0}};
+
+	(void)state;
+	rate_init(&c.rate, 50000);
+	assert_int_equal(press_together(&c, 0), 50000);
+}
+
+static void a_limit_that_changes_below_threads_lets_no_one_more_in(void **state)
+{
+	struct crowd c = {.came = {0}};
+	uint32_t came;
+
+	(void)state;
+	rate_init(&c.rate, 50000);
+	came = press_together(&c, 1000);
+	assert_true(came <= 50000);
+	while (rate_take(&c.rate, BEGIN_NS) == 0)
+		came++;
+	assert_int_equal(came, 50000);
 }
 
 int main(void)
@@ -268,7 +337,10 @@ int main(void)
 		cmocka_unit_test(what_is_given_back_late_makes_no_room),
 		cmocka_unit_test(who_is_not_asked_is_counted),
 		cmocka_unit_test(a_clock_that_is_a_little_behind_does_no_harm),
+		cmocka_unit_test(what_came_under_the_old_limit_counts_against_the_new_one),
+		cmocka_unit_test(without_a_limit_everything_is_let_in_and_the_next_limit_begins_anew),
 		cmocka_unit_test(threads_together_get_the_limit_and_not_one_more),
+		cmocka_unit_test(a_limit_that_changes_below_threads_lets_no_one_more_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
