@@ -258,21 +258,17 @@ static int take_flag(struct cli_args *a, int argc, char **argv)
 	return err ? err : 2;
 }
 
-static const char **new_list(int argc)
-{
-	const char **list = calloc((size_t)argc + 1, sizeof(*list));
-
-	check(list != NULL); /* a few bytes, right at startup */
-	return list;
-}
-
 int cli_args_parse(struct cli_args *a, int argc, char **argv)
 {
 	bool flags_end = false;
 
-	a->paths = new_list(argc);
-	a->overrides = new_list(argc);
-	a->words = new_list(argc);
+	a->paths = calloc((size_t)argc + 1, sizeof(*a->paths));
+	a->overrides = calloc((size_t)argc + 1, sizeof(*a->overrides));
+	a->words = calloc((size_t)argc + 1, sizeof(*a->words));
+	if (a->paths == NULL || a->overrides == NULL || a->words == NULL) {
+		fputs("weir: out of memory\n", stderr);
+		return -ENOMEM;
+	}
 	for (int i = 0; i < argc;) {
 		/* The words of a `ctl` command may look like flags. */
 		if (a->verb == CLI_CTL && a->word_count > 0)

@@ -6,6 +6,7 @@
  */
 #include "weir/cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,6 +163,7 @@ enum exit_code cli_main(int argc, char **argv)
 	struct cli_args args = {.verb = CLI_RUN};
 	enum exit_code code = EXIT_USAGE;
 	const int skip = argc > 0 ? 1 : 0;
+	int err;
 
 	if (verb == NULL && refuse_word(argc, argv, first_word(argc, argv)))
 		return EXIT_USAGE;
@@ -172,7 +174,10 @@ enum exit_code cli_main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	args.verb = (enum cli_verb)verb->bit;
-	if (cli_args_parse(&args, argc - skip, argv + skip) == 0) {
+	err = cli_args_parse(&args, argc - skip, argv + skip);
+	if (err == -ENOMEM) {
+		code = EXIT_FATAL;
+	} else if (err == 0) {
 		if (refuse_words(verb, &args) || refuse_json(&args))
 			code = EXIT_USAGE;
 		else if (args.help)

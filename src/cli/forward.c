@@ -53,8 +53,10 @@ static char *write_text(const struct cli_args *a)
 
 static enum exit_code run_text(const struct cli_args *a, const char *text)
 {
-	struct config_input input = input_make(a, text, TEXT_NAME);
+	struct config_input input;
 
+	if (input_make(a, text, TEXT_NAME, &input) != 0)
+		return EXIT_FATAL;
 	return background_run(a, &input, input_show);
 }
 
@@ -92,7 +94,7 @@ enum exit_code cli_forward(const struct cli_args *a)
 	}
 	text = write_text(a);
 	if (text == NULL) {
-		fputs("weir: no memory\n", stderr);
+		fputs("weir: out of memory\n", stderr);
 		return EXIT_FATAL;
 	}
 	code = a->print_config || a->print || a->check ? show_text(a, text) : run_text(a, text);

@@ -10,24 +10,26 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "weir/base/check.h"
 #include "terminal.h"
 
-struct config_input input_make(const struct cli_args *a, const char *text, const char *text_name)
+int input_make(const struct cli_args *a, const char *text, const char *text_name, struct config_input *input)
 {
-	struct config_input input = {0};
 	int err = 0;
 
+	*input = (struct config_input){0};
 	if (text != NULL)
-		err = config_input_set_text(&input, text_name, text);
+		err = config_input_set_text(input, text_name, text);
 	else if (a->path_count == 0)
-		err = config_input_add_path(&input, CLI_DEFAULT_FILE);
+		err = config_input_add_path(input, CLI_DEFAULT_FILE);
 	for (size_t i = 0; !err && i < a->path_count; i++)
-		err = config_input_add_path(&input, a->paths[i]);
+		err = config_input_add_path(input, a->paths[i]);
 	for (size_t i = 0; !err && i < a->override_count; i++)
-		err = config_input_add_override(&input, a->overrides[i]);
-	check(err == 0); /* a few bytes, right at startup */
-	return input;
+		err = config_input_add_override(input, a->overrides[i]);
+	if (err) {
+		fputs("weir: out of memory\n", stderr);
+		config_input_free(input);
+	}
+	return err;
 }
 
 void input_show(const struct cli_args *a, struct config_reading *r)
@@ -49,10 +51,12 @@ void input_show(const struct cli_args *a, struct config_reading *r)
 
 struct config *input_load(const struct cli_args *a, const char *text, const char *text_name)
 {
-	struct config_input input = input_make(a, text, text_name);
+	struct config_input input;
 	struct config_reading r;
 	struct config *c;
 
+	if (input_make(a, text, text_name, &input) != 0)
+		return NULL;
 	config_read(&input, &r);
 	input_show(a, &r);
 	c = config_reading_take(&r);

@@ -86,6 +86,7 @@ enum exit_code cli_run(const struct cli_args *a)
 		fputs("weir: --probe needs a check: weir check --probe\n", stderr);
 		return EXIT_USAGE;
 	}
-	input = input_make(&with_file, NULL, NULL);
+	if (input_make(&with_file, NULL, NULL, &input) != 0)
+		return EXIT_FATAL;
 	return background_run(&with_file, &input, show);
 }
