@@ -329,8 +329,10 @@ void reader_read(struct document *doc, const struct source *source)
 {
 	struct reader r = {.doc = doc, .source = source};
 
-	/* The return code is only the first bad line; report_lost() has reported every one. */
-	(void)ini_parse_stream(next_clean_line, &r, confirm_line, &r);
+	/* A positive result is only the first bad line; report_lost() has reported every one. A library built
+	 * to keep lines on the heap may run out of memory. */
+	if (ini_parse_stream(next_clean_line, &r, confirm_line, &r) < 0)
+		arena_no_memory(doc->diag->arena);
 	if (r.pending != NULL)
 		report_lost(&r);
 }

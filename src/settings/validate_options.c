@@ -13,35 +13,42 @@
 #include "build.h"
 #include "setting.h"
 
-/* The value of an option as -T prints it; the caller frees it. NULL = it has none, or no memory. */
-static char *value_text(const struct option *o, const struct config_proxy *set)
+/* The value of an option as -T prints it; the caller frees it. NULL = it has none; or, with `*no_memory` set,
+ * memory ran out. */
+static char *value_text(const struct option *o, const struct config_proxy *set, bool *no_memory)
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out;
 
-	if (!setting_is_set(o, set) || (out = open_memstream(&text, &len)) == NULL)
+	if (!setting_is_set(o, set))
 		return NULL;
-	setting_print(o, set, out);
-	if (fclose(out) == 0)
-		return text;
+	out = open_memstream(&text, &len);
+	if (out != NULL) {
+		setting_print(o, set, out);
+		if (fclose(out) == 0)
+			return text;
+	}
 	free(text);
+	*no_memory = true;
 	return NULL;
 }
 
 /* Is the value the built-in default? */
 static bool is_built_in(const struct build *b, const struct proxy *p, const struct option *o)
 {
+	bool no_memory = false, same;
 	char *value, *built_in;
-	bool same;
 
 	if (o->def == NULL)
 		return false;
-	value = value_text(o, &p->set);
-	built_in = value_text(o, &b->built_in);
+	value = value_text(o, &p->set, &no_memory);
+	built_in = value_text(o, &b->built_in, &no_memory);
 	same = value != NULL && built_in != NULL && strcmp(value, built_in) == 0;
 	free(value);
 	free(built_in);
+	if (no_memory)
+		arena_no_memory(b->diag->arena);
 	return same;
 }
 

@@ -2,11 +2,12 @@
  *
  * test_memory.c - a reading that runs out of memory, at each of its allocations in turn.
  *
- * Linked with --wrap=calloc, so that an allocation of the arena can fail; a sanitizer sees what
- * would be left behind.
+ * Linked with --wrap, so that an allocation of the arena can fail, a stream into memory, and the
+ * library that splits lines; a sanitizer sees what would be left behind.
  */
 #include "config_test.h"
 
+#include <ini.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +23,26 @@ void *__wrap_calloc(size_t count, size_t size)
 	if (++calls == fail_at)
 		return NULL;
 	return __real_calloc(count, size);
+}
+
+FILE *__real_open_memstream(char **bytes, size_t *len);
+FILE *__wrap_open_memstream(char **bytes, size_t *len);
+int __real_ini_parse_stream(ini_reader reader, void *stream, ini_handler handler, void *user);
+int __wrap_ini_parse_stream(ini_reader reader, void *stream, ini_handler handler, void *user);
+
+FILE *__wrap_open_memstream(char **bytes, size_t *len)
+{
+	if (++calls == fail_at)
+		return NULL;
+	return __real_open_memstream(bytes, len);
+}
+
+/* As a library does that keeps lines on the heap. */
+int __wrap_ini_parse_stream(ini_reader reader, void *stream, ini_handler handler, void *user)
+{
+	if (++calls == fail_at)
+		return -2;
+	return __real_ini_parse_stream(reader, stream, handler, user);
 }
 
 static const char main_file[] = "[global]\n"
@@ -97,6 +118,9 @@ static void text_is_refused_in_words_at_every_allocation(void **state)
 	add_overrides(&input, overrides, ARRAY_LEN(overrides));
 	assert_true(fail_each(&input, CONFIG_STYLE_PLAIN, true) > 100);
 	assert_true(fail_each(&input, CONFIG_STYLE_JSON, true) > 100);
+	config_input_free(&input);
+	input = input_of_text(GOOD "maxqueue = 3\ntimeout-queue = 3s\n", "t.ini"); /* both without effect */
+	assert_true(fail_each(&input, CONFIG_STYLE_PLAIN, true) > 100);
 	config_input_free(&input);
 	input = input_of_text(bad_file, "t.ini");
 	add_overrides(&input, overrides, ARRAY_LEN(overrides));
