@@ -36,16 +36,22 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 static void on_hard_stop(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_far_away(struct ev_loop *loop, struct ev_periodic *periodic, int revents);
 
-/* Descriptors 0 to 2 must never become sockets: a library that prints would write to a client. */
-static void fill_standard_fds(void)
+/* Descriptors 0 to 2 must never become sockets: a library that prints would write to a client. 0, or -errno
+ * if one of them is closed and stays closed. */
+static int fill_standard_fds(void)
 {
-	int fd;
+	int fd, err;
 
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd <= STDERR_FILENO);
+	err = fd < 0 ? -errno : 0;
 	if (fd > STDERR_FILENO)
 		(void)close(fd);
+	for (fd = 0; err && fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			return err;
+	return 0;
 }
 
 static void start_watchers(struct daemon *d)
@@ -285,8 +291,13 @@ static enum exit_code read_config(struct daemon *d)
 static enum exit_code run(struct daemon *d)
 {
 	enum exit_code code;
+	const int err = fill_standard_fds(); /* keeps no descriptor above 2 */
 
-	fill_standard_fds(); /* keeps no descriptor above 2 */
+	if (err)
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot start: stdin, stdout or stderr is closed, and /dev/null cannot be "
+				   "opened in its place: %s",
+				   strerror(-err));
 	crash_report_begin();
 	read_environment(d);
 	admin_socket_init(&d->admin_socket);

@@ -679,6 +679,19 @@ def test_4_a_daemon_that_is_killed_before_it_is_ready(background, server):
     assert "killed by signal 9" in got.stderr
 
 
+@pytest.mark.release_only
+def test_3_a_standard_descriptor_that_cannot_be_filled(background, server):
+    """A library that prints would write to the client whose socket has its number."""
+    if trace.missing():
+        pytest.skip(trace.missing())
+    path = background.config(server, log="stderr")
+    got = run(path, wrapper=["strace", "-f", "-qq", "-o", "/dev/null", "-P", "/dev/null", "-e",
+                             "trace=openat", "-e", "inject=openat:error=ENFILE",
+                             "sh", "-c", 'exec "$@" <&-', "sh"])
+    assert got.returncode == 3
+    assert "/dev/null cannot be opened in its place: Too many open files in system" in got.stderr
+
+
 # check --probe.
 
 def test_a_probe_that_goes_well(background, server):
