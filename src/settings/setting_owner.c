@@ -43,16 +43,43 @@ bool setting_owner_is_set(const void *field)
 	return value != -1;
 }
 
+/* Reports a name that was not found; `err` is what the search left in errno. A search that failed for lack of
+ * something has not found that there is none: getpwnam(3) names other values that a system may leave then. */
+static void report_unknown(const struct setting *s, const struct word *w, int err)
+{
+	const bool user = s->option->type == OPT_USER;
+
+	if (err == EMFILE || err == ENFILE || err == EIO) {
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "cannot look up the %s '%s': %s",
+			   user ? "user" : "group", w->text, strerror(err));
+		return;
+	}
+	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "there is no %s '%s' on this machine",
+		   user ? "user" : "group", w->text);
+	if (w->text[0] == '_' || (w->text[0] >= 'a' && w->text[0] <= 'z'))
+		diag_hint(s->diag, "create it with '%s %s', or write another name",
+			  user ? "useradd --system" : "groupadd --system", w->text);
+	else
+		diag_hint(s->diag, "write a name, or a number from 0 to %u", UINT32_MAX - 1);
+}
+
 /* uid_t and gid_t are both 32 bits here; (uid_t)-1 means "keep" and cannot be written. */
 int setting_parse_id(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
-	bool user = s->option->type == OPT_USER;
-	const struct passwd *pw = user ? getpwnam(w->text) : NULL;
-	const struct group *gr = user ? NULL : getgrnam(w->text);
+	const bool user = s->option->type == OPT_USER;
+	const struct passwd *pw;
+	const struct group *gr;
 	uint64_t number = UINT64_MAX;
 	uint32_t id;
+	int err;
 
+	errno = 0;
+	pw = user ? getpwnam(w->text) : NULL;
+	gr = user ? NULL : getgrnam(w->text);
+	err = errno;
+	if (pw == NULL && gr == NULL && err == ENOMEM)
+		arena_no_memory(s->diag->arena);
 	if (pw != NULL)
 		number = pw->pw_uid;
 	else if (gr != NULL)
@@ -60,13 +87,7 @@ int setting_parse_id(const struct setting *s, void *field)
 	else if (value_number(w->text, &number) != 0)
 		number = UINT64_MAX;
 	if (number >= UINT32_MAX) {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "there is no %s '%s' on this machine",
-			   user ? "user" : "group", w->text);
-		if (w->text[0] == '_' || (w->text[0] >= 'a' && w->text[0] <= 'z'))
-			diag_hint(s->diag, "create it with '%s %s', or write another name",
-				  user ? "useradd --system" : "groupadd --system", w->text);
-		else
-			diag_hint(s->diag, "write a name, or a number from 0 to %u", UINT32_MAX - 1);
+		report_unknown(s, w, err);
 		return -EINVAL;
 	}
 	id = (uint32_t)number;

@@ -2,12 +2,14 @@
  *
  * test_memory.c - a reading that runs out of memory, at each of its allocations in turn.
  *
- * Linked with --wrap, so that an allocation of the arena can fail, a stream into memory, and the
- * library that splits lines; a sanitizer sees what would be left behind.
+ * Linked with --wrap, so that an allocation of the arena can fail, a stream into memory, a search for
+ * a user, and the library that splits lines; a sanitizer sees what would be left behind.
  */
 #include "config_test.h"
 
+#include <errno.h>
 #include <ini.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +37,20 @@ FILE *__wrap_open_memstream(char **bytes, size_t *len)
 	if (++calls == fail_at)
 		return NULL;
 	return __real_open_memstream(bytes, len);
+}
+
+struct passwd *__real_getpwnam(const char *name);
+struct passwd *__wrap_getpwnam(const char *name);
+
+static int lookup_err; /* what the search for users fails with; 0 = nothing */
+
+struct passwd *__wrap_getpwnam(const char *name)
+{
+	if (++calls == fail_at || lookup_err != 0) {
+		errno = lookup_err != 0 ? lookup_err : ENOMEM;
+		return NULL;
+	}
+	return __real_getpwnam(name);
 }
 
 /* As a library does that keeps lines on the heap. */
@@ -161,11 +177,37 @@ static void files_are_given_back_at_every_allocation(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_user_that_cannot_be_looked_up_is_not_called_missing(void **state)
+{
+	static const char *const expected[][2] = {
+		{"cannot look up the user 'nobody': Too many open files\n", "there is no user"},
+		{"there is no user 'nobody' on this machine", "cannot look up"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+		struct config_input input = input_of_text("[global]\nuser = nobody\n" GOOD, "t.ini");
+		char *said = NULL;
+		size_t len = 0;
+		FILE *diag = open_memstream(&said, &len);
+
+		lookup_err = i == 0 ? EMFILE : ENOENT;
+		assert_null(read_input(&input, diag, CONFIG_STYLE_PLAIN));
+		lookup_err = 0;
+		assert_int_equal(fclose(diag), 0);
+		assert_non_null(strstr(said, expected[i][0]));
+		assert_null(strstr(said, expected[i][1]));
+		free(said);
+		config_input_free(&input);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_refused_in_words_at_every_allocation),
 		cmocka_unit_test(files_are_given_back_at_every_allocation),
+		cmocka_unit_test(a_user_that_cannot_be_looked_up_is_not_called_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
