@@ -54,11 +54,15 @@ static int fill_standard_fds(void)
 	return 0;
 }
 
-static void start_watchers(struct daemon *d)
+/* False when the loop cannot watch for its own wake-ups. libev reports that to nobody: it stops that watch,
+ * which it counts like any other, and aborts the process at the first wake-up. */
+static bool start_watchers(struct daemon *d)
 {
 	ev_async_init(&d->news, on_news);
 	d->news.data = d;
 	ev_async_start(d->loop, &d->news);
+	if (!ev_run(d->loop, EVRUN_NOWAIT)) /* none is left, not even `news` */
+		return false;
 	ev_timer_init(&d->hard_stop, on_hard_stop, 0., 0.);
 	d->hard_stop.data = d;
 	for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
@@ -70,6 +74,7 @@ static void start_watchers(struct daemon *d)
 	 * a timerfd. An idle daemon should make no system calls, so it gets one. */
 	ev_periodic_init(&d->far_away, on_far_away, FAR_AWAY_S, 0., NULL);
 	ev_periodic_start(d->loop, &d->far_away);
+	return true;
 }
 
 static void on_far_away(struct ev_loop *loop, struct ev_periodic *periodic, int revents)
@@ -310,7 +315,12 @@ static enum exit_code run(struct daemon *d)
 	d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
 	if (d->loop == NULL)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no event loop: %s", strerror(errno));
-	start_watchers(d);
+	if (!start_watchers(d)) {
+		ev_loop_destroy(d->loop);
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "cannot start: the event loop cannot watch for wake-ups: no memory, or "
+				   "this user's watches are used up (fs.epoll.max_user_watches)");
+	}
 	code = daemon_start(d);
 	if (code == EXIT_FINE) {
 		ev_now_update(d->loop);

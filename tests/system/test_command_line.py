@@ -680,6 +680,18 @@ def test_4_a_daemon_that_is_killed_before_it_is_ready(background, server):
 
 
 @pytest.mark.release_only
+@pytest.mark.parametrize("error", ("ENOSPC", "ENOMEM"))
+def test_3_no_room_for_the_watch_that_wakes_control(background, server, error):
+    if trace.missing():
+        pytest.skip(trace.missing())
+    got = run(background.config(server, log="stderr"), wrapper=[
+        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=epoll_ctl", "-e",
+        f"inject=epoll_ctl:error={error}:when=1"])
+    assert got.returncode == 3
+    assert "cannot start: the event loop cannot watch for wake-ups: " in got.stderr
+
+
+@pytest.mark.release_only
 def test_3_a_standard_descriptor_that_cannot_be_filled(background, server):
     """A library that prints would write to the client whose socket has its number."""
     if trace.missing():
