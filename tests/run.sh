@@ -301,6 +301,8 @@ part "unit tests" unit meson_tests build unit --suite unit
 part "kernel model" model meson_tests build model --suite model
 part "simulation, $seeds seeds, half of them on a ring" sim simulation build "$seeds" $((seeds / 2))
 [ "$mode" != unit ] || finish
+part "open-loop generator of the benchmark" open-load \
+    with build pytests open-load bench/harness/test_open_load.py
 part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
 part "system tests" system with build pytests system tests/system $choice

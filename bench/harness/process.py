@@ -13,6 +13,7 @@ from machine import descendants
 
 PR_SET_PDEATHSIG = 1
 STOP_S = 3
+PRIORITY = 10       # real-time, below that of bench/slow_core
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -35,6 +36,15 @@ def prepare(cpus, group):
 def start(argv, cpus=None, group=None, env=None, **more):
     return subprocess.Popen([str(word) for word in argv], preexec_fn=prepare(cpus, group),
                             env=dict(os.environ, **(env or {})), **more)
+
+
+def first(pid):
+    """Lets a process run whenever it wants to; False if that is not allowed, or the process has ended."""
+    try:
+        os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except OSError:
+        return False
+    return True
 
 
 def kill(pid, number):
