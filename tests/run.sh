@@ -294,7 +294,8 @@ ring_choice="tests/system/test_ring.py tests/system/test_stop.py tests/system/te
 if [ "$mode" != unit ]; then
     part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
     part "tidy can fail" tidy-self pytests tidy tests/tidy
-    part "reports of the benchmark" bench-report pytests bench bench/harness/test_report.py
+    part "reports of the benchmark" bench-report pytests bench \
+        bench/harness/test_report.py bench/harness/test_open_report.py
 fi
 part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled || finish
 part "unit tests" unit meson_tests build unit --suite unit
