@@ -97,8 +97,11 @@ void model_reset(uint64_t seed)
 	model.fd_top = 0;
 	model.sock_top = 0;
 	model.listener_top = 0;
-	model.ready_count = 0;
-	model.epfd = 0;
+	for (int i = 0; i < model.set_top; i++) {
+		model.sets[i].fd = 0;
+		model.sets[i].ready_count = 0;
+	}
+	model.set_top = 0;
 	model.waited_ns = 0;
 	model.sleep_max_ns = 0;
 	model.idle = false;
@@ -109,6 +112,7 @@ void model_reset(uint64_t seed)
 	model.on_connect = NULL;
 	model.on_preempt = NULL;
 	model.on_wake = NULL;
+	model.ring_has_news = NULL;
 	model.on_excuse = NULL;
 }
 
@@ -185,14 +189,22 @@ struct msock *mfile_sock(int fd)
 	return f->sock;
 }
 
-static void forget_ready(int fd)
+void mset_forget(struct mset *set, int fd)
 {
-	for (int i = 0; i < model.ready_count; i++) {
-		if (model.ready[i] == fd) {
-			model.ready[i] = model.ready[--model.ready_count];
+	for (int i = 0; i < set->ready_count; i++) {
+		if (set->ready[i] == fd) {
+			set->ready[i] = set->ready[--set->ready_count];
 			return;
 		}
 	}
+}
+
+static void close_set(int at)
+{
+	model.sets[at].fd = 0;
+	model.sets[at].ready_count = 0;
+	for (int fd = 3; fd < model.fd_top; fd++)
+		model.files[fd].watches[at] = (struct mwatch){0};
 }
 
 static void pipe_close_end(struct mpipe *p, bool reader)
@@ -224,8 +236,9 @@ void mfile_close(int fd)
 	struct mfile *f = mfile_get(fd);
 
 	trace("close(%d)", fd);
-	if (f->ready)
-		forget_ready(fd);
+	for (int i = 0; i < model.set_top; i++)
+		if (f->watches[i].ready)
+			mset_forget(&model.sets[i], fd);
 	switch (f->kind) {
 	case FILE_SOCK:
 		f->sock->fd = -1;
@@ -246,7 +259,7 @@ void mfile_close(int fd)
 		pipe_close_end(f->pipe, false);
 		break;
 	case FILE_EPOLL:
-		model.epfd = 0;
+		close_set(f->set);
 		break;
 	default:
 		break;
@@ -255,28 +268,78 @@ void mfile_close(int fd)
 	model.open_fds--;
 }
 
+/* Who does not sleep finds it in its ready list, and is not the one that an exclusive wake-up is for:
+ * ep_poll_callback(). A sleeper may be about to wake by itself. */
+static bool is_taken(struct mset *set, const struct mwatch *watch)
+{
+	if (!(watch->interest & EPOLLEXCLUSIVE) || !set->sleeps)
+		return false;
+	set->sleeps = false;
+	return model.set_top > 1 && !(model.faults && prng_chance(&model.rng, 30));
+}
+
+bool mset_wake(int at, int fd, uint32_t keys)
+{
+	struct mset *set = &model.sets[at];
+	struct mwatch *watch = &model.files[fd].watches[at];
+
+	if (!watch->in || (keys != 0 && !(keys & (watch->interest | EPOLLERR | EPOLLHUP))))
+		return false;
+	if (model.on_wake != NULL && set->fd > 0)
+		model.on_wake(set->fd, EPOLLIN);
+	if (!watch->ready) {
+		watch->ready = true;
+		set->ready[set->ready_count++] = fd;
+	}
+	if (is_taken(set, watch))
+		return true;
+	set->sleeps = false;
+	return false;
+}
+
+/* Workers come to a listener's wait queue in any order. */
+static int first_set(int fd)
+{
+	if (model.set_top < 2 || model.files[fd].kind != FILE_LISTENER)
+		return 0;
+	return (int)prng_below(&model.rng, (uint32_t)model.set_top);
+}
+
 void mfile_wake(int fd, uint32_t keys)
 {
-	struct mfile *f;
+	int first;
 
 	if (fd < 0)
 		return;
 	if (model.on_wake != NULL)
 		model.on_wake(fd, keys);
-	f = &model.files[fd];
-	if (!f->in_epoll || (keys != 0 && !(keys & (f->interest | EPOLLERR | EPOLLHUP))))
-		return;
-	if (model.on_wake != NULL && model.epfd > 0)
-		model.on_wake(model.epfd, EPOLLIN);
-	if (f->ready)
-		return;
-	f->ready = true;
-	model.ready[model.ready_count++] = fd;
+	first = first_set(fd);
+	for (int i = 0; i < model.set_top; i++)
+		if (mset_wake((first + i) % model.set_top, fd, keys))
+			return;
+}
+
+static bool set_has_news(const struct mset *set, int at)
+{
+	for (int i = 0; i < set->ready_count; i++) {
+		const struct mwatch *watch = &model.files[set->ready[i]].watches[at];
+
+		if (mfile_mask(set->ready[i]) & (watch->interest | EPOLLERR | EPOLLHUP))
+			return true;
+	}
+	return false;
+}
+
+bool model_has_news(int at)
+{
+	if (model.ring_has_news != NULL)
+		return model.ring_has_news(at);
+	return set_has_news(&model.sets[at], at);
 }
 
 uint32_t mfile_mask(int fd)
 {
-	struct mfile *f = &model.files[fd];
+	const struct mfile *f = &model.files[fd];
 
 	switch (f->kind) {
 	case FILE_SOCK:
@@ -288,13 +351,7 @@ uint32_t mfile_mask(int fd)
 	case FILE_ALARM:
 		return f->alarm_ns != 0 && f->alarm_ns <= model.now_ns ? EPOLLIN : 0u;
 	case FILE_EPOLL:
-		for (int i = 0; i < model.ready_count; i++) {
-			const struct mfile *in = &model.files[model.ready[i]];
-
-			if (mfile_mask(model.ready[i]) & (in->interest | EPOLLERR | EPOLLHUP))
-				return EPOLLIN;
-		}
-		return 0;
+		return set_has_news(&model.sets[f->set], f->set) ? EPOLLIN : 0;
 	default:
 		return 0;
 	}

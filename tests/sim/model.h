@@ -27,6 +27,7 @@
 #define MODEL_SLOTS 64
 #define MODEL_URGENTS 8
 #define MODEL_BACKLOG 16
+#define MODEL_SETS 4 /* epoll sets, and rings: one a worker */
 
 /* The page size of the modelled machine: 4096, or $WEIR_MODEL_PAGE, for machines of 16 and 64 KiB. */
 uint32_t model_page_bytes(void);
@@ -113,6 +114,14 @@ struct mpipe {
 	struct mslot slots[MODEL_SLOTS];
 };
 
+/* A file's place in an epoll set. */
+struct mwatch {
+	bool in;
+	bool ready; /* stands in the ready list */
+	uint32_t interest;
+	uint64_t data;
+};
+
 struct mfile {
 	enum file_kind kind;
 	union {
@@ -121,13 +130,18 @@ struct mfile {
 		struct mpipe *pipe;
 		uint64_t counter;
 		int64_t alarm_ns; /* 0: not set */
+		int set;          /* of an epoll set: its number */
 	};
 	uint32_t serial; /* no other file of this seed has it */
-	/* its place in the one epoll set */
-	bool in_epoll;
-	bool ready; /* stands in the ready list */
-	uint32_t interest;
-	uint64_t data;
+	struct mwatch watches[MODEL_SETS];
+};
+
+/* An epoll set. */
+struct mset {
+	int fd;      /* 0: there is none */
+	bool sleeps; /* its last wait found nothing, and nothing has come since */
+	int ready[MODEL_FDS];
+	int ready_count;
 };
 
 /* Places where the kernel may fail or be unlucky; about a quarter is active in a seed. */
@@ -155,9 +169,8 @@ struct model {
 	struct mpipe pipes[MODEL_PIPES];
 	struct mlistener listeners[4];
 	int listener_top;
-	int ready[MODEL_FDS];
-	int ready_count;
-	int epfd; /* the epoll set, where a ring may poll it; 0 = none */
+	struct mset sets[MODEL_SETS];
+	int set_top; /* no set at or above it was ever used in this seed */
 	bool idle;            /* the last wait found nothing */
 	int64_t waited_ns;    /* and wanted to sleep so long; -1 for ever */
 	int64_t sleep_max_ns; /* the world has nothing to do: a wait up to so long is slept through */
@@ -170,8 +183,10 @@ struct model {
 	int (*on_connect)(struct msock *s, const struct sockaddr *sa);
 	/* Called before calls, so that the world goes on meanwhile. */
 	void (*on_preempt)(void);
-	/* The same wake-ups, for a ring (model_ring.c). */
+	/* The same wake-ups, for rings (model_ring.c). */
 	void (*on_wake)(int fd, uint32_t keys);
+	/* Has ring number `at` anything to do? NULL: there is no ring. */
+	bool (*ring_has_news)(int at);
 	/* A fault fired that may end a session in an honest way; NULL: nobody knows which. */
 	void (*on_excuse)(struct msock *s);
 };
@@ -206,6 +221,12 @@ struct msock *mfile_sock(int fd);
 void mfile_close(int fd);
 /* Something happened: `keys` are the events that the wake-up names, 0 for all. */
 void mfile_wake(int fd, uint32_t keys);
+/* The same for one epoll set; true when it was the one exclusive waiter that a wake-up is for. */
+bool mset_wake(int set, int fd, uint32_t keys);
+/* Takes a descriptor out of the ready list. */
+void mset_forget(struct mset *set, int fd);
+/* Would the next wait of the worker that opened the set, or the ring, as number `at` find anything? */
+bool model_has_news(int at);
 uint32_t mfile_mask(int fd);
 
 /* ---- sockets, sock.c ---- */

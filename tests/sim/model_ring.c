@@ -6,7 +6,7 @@
  * more; what has to wait completes in a later enter, in any order, and now and then later than it could. In
  * many seeds there is room for few entries and completions. Refuses what a driver may never do by failing
  * the seed: a buffer lent twice or touched while it is lent, a link torn by a submission, use before the ring
- * is on, and what model_ring_rules.c says. One thread, one ring at a time. Tests only.
+ * is on, and what model_ring_rules.c says. One thread. Tests only.
  */
 #include "model_ring.h"
 
@@ -21,7 +21,7 @@
 #define LENT_BYTE 0xdb
 #define LENT_EDGE 32u
 
-static struct ring *the_ring;
+static struct ring *rings[MODEL_SETS];
 
 bool mring_coin(uint32_t percent)
 {
@@ -30,9 +30,38 @@ bool mring_coin(uint32_t percent)
 
 /* ---- begin and end ---- */
 
+/* Polls that are not exclusive stand before the others in a wait queue; of those, one is woken. */
 static void on_wake(int fd, uint32_t keys)
 {
-	mop_wake(the_ring, fd, keys);
+	const bool shared = model.files[fd].kind == FILE_LISTENER && model.set_top > 1;
+	const uint32_t first = shared ? prng_below(&model.rng, MODEL_SETS) : 0;
+
+	for (uint32_t i = 0; i < MODEL_SETS; i++) {
+		struct ring *r = rings[(first + i) % MODEL_SETS];
+
+		if (r != NULL && mop_wake(r, fd, keys))
+			return;
+	}
+}
+
+static bool has_news(int at)
+{
+	const struct ring *r = rings[at];
+
+	if (r == NULL || r->done_count > 0)
+		return r != NULL;
+	for (int i = 0; i < r->op_top; i++)
+		if (mop_is_due(&r->ops[i]))
+			return true;
+	return false;
+}
+
+static int free_place(void)
+{
+	for (int at = 0; at < MODEL_SETS; at++)
+		if (rings[at] == NULL)
+			return at;
+	sim_fail("the model has no more rings");
 }
 
 static uint32_t lesser(uint32_t a, uint32_t b)
@@ -61,8 +90,8 @@ int ring_open(struct ring **out, const struct ring_shape *shape)
 {
 	struct ring *r = calloc(1, sizeof(*r));
 
-	if (r == NULL || the_ring != NULL)
-		sim_fail("a second ring is opened, or there is no memory");
+	if (r == NULL)
+		sim_fail("there is no memory for a ring");
 	r->shape = *shape;
 	r->room = shape->completions;
 	r->sq_room = shape->submissions;
@@ -72,8 +101,9 @@ int ring_open(struct ring **out, const struct ring_shape *shape)
 	if (r->sq == NULL || r->bufs == NULL || r->lent == NULL)
 		sim_fail("there is no memory for a ring");
 	draw_luck(r);
-	the_ring = r;
+	rings[free_place()] = r;
 	model.on_wake = on_wake;
+	model.ring_has_news = has_news;
 	*out = r;
 	return 0;
 }
@@ -86,14 +116,28 @@ int ring_enable(struct ring *r)
 	return 0;
 }
 
+static void forget_ring(const struct ring *r)
+{
+	bool any = false;
+
+	for (int at = 0; at < MODEL_SETS; at++) {
+		if (rings[at] == r)
+			rings[at] = NULL;
+		any |= rings[at] != NULL;
+	}
+	if (any)
+		return;
+	model.on_wake = NULL;
+	model.ring_has_news = NULL;
+}
+
 void ring_close(struct ring *r)
 {
 	for (int i = 0; i < r->op_top; i++)
 		if (r->ops[i].state != MOP_NONE)
 			mop_release(&r->ops[i]);
-	the_ring = NULL;
-	model.on_wake = NULL;
-	model.lent = 0;
+	forget_ring(r);
+	model.lent -= r->lent_count + r->lent_new;
 	free(r->lent);
 	free(r->bufs);
 	free(r->sq);

@@ -3,7 +3,7 @@
  * model_ring.h - what the parts of the modelled io_uring share: model_ring.c has its queues, the lent buffers
  * and the wait, model_ring_ops.c has the ops, model_ring_rules.c what an entry may say.
  *
- * One ring at a time. One thread. Tests only.
+ * One thread. Tests only.
  */
 #ifndef SIM_MODEL_RING_H
 #define SIM_MODEL_RING_H
@@ -113,7 +113,10 @@ void mop_execute(struct ring *r, const struct io_uring_sqe *sqe);
 /* Gives a pending op its chance; false when it was put off. */
 bool mop_visit(struct ring *r, struct mop *op);
 void mop_release(struct mop *op);
-void mop_wake(struct ring *r, int fd, uint32_t keys);
+/* True when it woke a poll that a wake-up is for alone. */
+bool mop_wake(struct ring *r, int fd, uint32_t keys);
+/* Will a visit move it? */
+bool mop_is_due(const struct mop *op);
 /* When the next timeout is over, in ns from now; -1: there is none. */
 int64_t mop_next_timeout(const struct ring *r);
 

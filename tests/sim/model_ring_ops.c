@@ -229,22 +229,29 @@ static bool try_poll(struct ring *r, struct mop *op)
 	return true;
 }
 
-static void wake_op(struct mop *op, uint32_t keys)
+/* True when it was the first wake-up: a single poll then leaves the wait queue. */
+static bool wake_op(struct mop *op, uint32_t keys)
 {
+	const bool first = op->wakes == 0;
+
 	if (keys != 0 && !(keys & wanted(op)))
-		return;
-	op->key = op->wakes++ == 0 ? keys : 0;
+		return false;
+	op->wakes++;
+	op->key = first ? keys : 0;
+	return first;
 }
 
-void mop_wake(struct ring *r, int fd, uint32_t keys)
+bool mop_wake(struct ring *r, int fd, uint32_t keys)
 {
 	for (int i = 0; i < r->op_top; i++) {
 		struct mop *op = &r->ops[i];
 
 		if (op->state == MOP_ARMED && op->sqe.opcode == IORING_OP_POLL_ADD && op->fd == fd &&
-		    op->serial == model.files[fd].serial)
-			wake_op(op, keys);
+		    op->serial == model.files[fd].serial && wake_op(op, keys) &&
+		    (op->sqe.poll32_events & EPOLLEXCLUSIVE))
+			return true;
 	}
+	return false;
 }
 
 /* ---- timeouts ---- */
@@ -319,9 +326,14 @@ static void arm(struct mop *op)
 		sim_fail("op %u on fd %d goes to a thread of the kernel", op->sqe.opcode, op->fd);
 }
 
+bool mop_is_due(const struct mop *op)
+{
+	return op->state != MOP_NONE && (op->state != MOP_ARMED || op->dying || is_ready(op));
+}
+
 bool mop_visit(struct ring *r, struct mop *op)
 {
-	if (op->state == MOP_ARMED && !op->dying && !is_ready(op))
+	if (!mop_is_due(op))
 		return true;
 	if (mring_coin(r->late)) {
 		cover(COVER_RING_LATE);
@@ -341,7 +353,7 @@ static void begin(struct ring *r, struct mop *op)
 	case IORING_OP_POLL_ADD:
 		op->state = MOP_ARMED;
 		if (mask_of(op) & wanted(op))
-			wake_op(op, mask_of(op) & wanted(op));
+			(void)wake_op(op, mask_of(op) & wanted(op)); /* it is this one */
 		if (op->wakes > 0 && !(op->sqe.len & IORING_POLL_ADD_MULTI))
 			(void)try_poll(r, op); /* it has something to tell */
 		return;
