@@ -48,6 +48,14 @@ void ageing_wake(struct ageing *a)
 		arm(a);
 }
 
+void ageing_set_cycle(struct ageing *a, int64_t cycle_ns)
+{
+	check(cycle_ns >= 0);
+	ev_timer_stop(a->loop, &a->timer);
+	a->timer.repeat = (double)cycle_ns / (double)NS_PER_SEC;
+	ageing_wake(a);
+}
+
 void ageing_stop(struct ageing *a)
 {
 	ev_timer_stop(a->loop, &a->timer);

@@ -26,6 +26,8 @@ void ageing_init(struct ageing *a, struct ev_loop *loop, struct pipe_pool *pipes
 		 int64_t cycle_ns);
 /* A worker may have spilled something: called for each wake-up of control. */
 void ageing_wake(struct ageing *a);
+/* Changes the length of the cycle; one under way begins anew. */
+void ageing_set_cycle(struct ageing *a, int64_t cycle_ns);
 void ageing_stop(struct ageing *a);
 
 #endif

@@ -288,16 +288,20 @@ static int64_t patience_ns(const struct session *s)
 	const struct engine *e = s->worker->engine;
 	struct frontend *fe = s->endpoint->frontend;
 	const int64_t ns = OVER_LIMIT_NS;
-	const int64_t process = e->limits.maxconn;
+	/* Each is read once: control may change it meanwhile. */
+	const int64_t process = atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed);
+	const int64_t own = frontend_limit(fe);
+	const int64_t rate = rate_limit(&fe->rate);
 	int64_t least_ns;
 
 	if (fe->config->trusted != NULL)
 		return ns;
-	least_ns = smaller(part(ns, (int64_t)fe->limit - atomic_load(&fe->sessions), fe->limit),
+	least_ns = smaller(part(ns, own - atomic_load(&fe->sessions), own),
 			   part(ns, process - atomic_load(&e->sessions), process));
-	if (fe->rate.limit > 0)
-		least_ns = smaller(least_ns,
-				   part(ns, rate_room(&fe->rate, s->worker->loop.now_ns), fe->rate.limit));
+	if (rate > 0)
+		least_ns = smaller(
+			least_ns,
+			part(ns, smaller(rate_room(&fe->rate, s->worker->loop.now_ns), rate), rate));
 	return least_ns > OVER_LIMIT_MIN_NS ? least_ns : OVER_LIMIT_MIN_NS;
 }
 

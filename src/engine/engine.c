@@ -8,6 +8,7 @@
 #include "weir/engine/engine.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ static void init_frontend(struct engine *e, unsigned i, size_t *next)
 	fe->config = config;
 	fe->backend = &e->backends[config->backend];
 	fe->index = i;
+	fe->own_limit = config->maxconn;
 	for (k = 0; k < config->bind_count; k++) {
 		struct endpoint *ep = &e->endpoints[(*next)++];
 
@@ -78,6 +80,14 @@ static int plan_tallies(struct engine *e)
 	return 0;
 }
 
+static void init_settings(struct engine *e)
+{
+	atomic_init(&e->settings.maxconn, INT_MAX); /* until it is planned */
+	atomic_init(&e->settings.sessions_many, UINT32_MAX);
+	atomic_init(&e->settings.splice, (int)e->config->global.splice);
+	atomic_init(&e->settings.pipe_cycle_ns, e->config->global.pipe_cycle_ns);
+}
+
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg)
 {
 	size_t next = 0;
@@ -87,7 +97,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	e->config = c;
 	e->notify = notify;
 	e->notify_arg = arg;
-	e->sessions_many = UINT32_MAX;
+	init_settings(e);
 	e->endpoint_count = count_binds(c);
 	e->backends = backends_new(c);
 	e->frontends = aligned_zalloc(c->frontend_count, sizeof(*e->frontends));
@@ -188,20 +198,6 @@ static int choose_cpu(const struct engine *e, unsigned i)
 	return -1;
 }
 
-static void set_limits(struct engine *e, const struct engine_limits *limits, uint64_t borrowed_bytes)
-{
-	size_t i;
-
-	e->limits = *limits;
-	for (i = 0; i < e->config->frontend_count; i++) {
-		const unsigned own = e->config->frontends[i].maxconn;
-
-		e->frontends[i].limit = own > 0 ? own : limits->maxconn;
-	}
-	pipe_pool_init(&e->pipes, limits->maxpipes, limits->pipe_bytes, limits->pipe_budget_bytes);
-	buf_pool_init(&e->bufs, limits->buf_budget_bytes + borrowed_bytes);
-}
-
 static void free_workers(struct engine *e)
 {
 	unsigned i;
@@ -261,7 +257,10 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 
 	check(workers > 0);
 	check(e->workers == NULL);
-	set_limits(e, limits, workers * driver->borrows_bytes);
+	e->borrowed_bytes = workers * driver->borrows_bytes;
+	pipe_pool_init(&e->pipes, limits->maxpipes, limits->pipe_bytes, limits->pipe_budget_bytes);
+	buf_pool_init(&e->bufs, limits->buf_budget_bytes + e->borrowed_bytes);
+	engine_set_limits(e, limits);
 	err = make_workers(e, workers, driver);
 	if (err)
 		return err;

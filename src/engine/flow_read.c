@@ -22,7 +22,8 @@ static_assert(FLOW_BUDGET_BYTES <= UINT32_MAX - IO_SCRATCH_BYTES,
 
 bool flow_is_bulk(struct flow *f)
 {
-	const enum config_splice mode = flow_worker(f)->engine->config->global.splice;
+	const int mode =
+		atomic_load_explicit(&flow_worker(f)->engine->settings.splice, memory_order_relaxed);
 
 	if (mode == CONFIG_SPLICE_OFF || f->bulk == FLOW_NEVER_BULK)
 		return false;
@@ -190,8 +191,11 @@ enum step flow_fill(struct flow *f)
 	check(f->state == FLOW_OPEN);
 	check(flow_held(f) == 0);
 	check(!io_is_pending(&f->wr)); /* only held bytes have a pending write */
-	if (!flow_is_bulk(f))
+	if (!flow_is_bulk(f)) {
+		if (unlikely(f->pipe != NULL)) /* `splice` has just been turned off */
+			flow_drop_pipe(f);
 		return fill_by_copy(f);
+	}
 	if (f->pipe == NULL)
 		f->pipe = pipe_get(&w->loop.pipes);
 	if (f->pipe != NULL)

@@ -51,7 +51,8 @@ void give_back_init(struct worker *w)
 
 void give_back_arm(struct worker *w)
 {
-	const int64_t cycle_ns = w->engine->config->global.pipe_cycle_ns;
+	const int64_t cycle_ns =
+		atomic_load_explicit(&w->engine->settings.pipe_cycle_ns, memory_order_relaxed);
 
 	if (timer_is_set(&w->age) || cycle_ns <= 0)
 		return;

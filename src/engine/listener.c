@@ -41,14 +41,14 @@ static bool process_has_room(const struct listener *l)
 {
 	const struct engine *e = l->worker->engine;
 
-	return atomic_load(&e->sessions) < (int)e->limits.maxconn;
+	return atomic_load(&e->sessions) < (int)atomic_load(&e->settings.maxconn);
 }
 
 static bool frontend_has_room(const struct listener *l)
 {
 	const struct frontend *fe = l->endpoint->frontend;
 
-	return atomic_load(&fe->sessions) < (int)fe->limit;
+	return atomic_load(&fe->sessions) < (int)atomic_load(&fe->limit);
 }
 
 /* Control found that, and signals every worker when it is over. */
@@ -142,7 +142,7 @@ static void reserve_rate(struct listener *l)
 
 static bool has_rate(const struct listener *l)
 {
-	return unlikely(l->endpoint->frontend->rate.limit > 0);
+	return unlikely(rate_limit(&l->endpoint->frontend->rate) > 0);
 }
 
 /* The driver calls this before each accept. */

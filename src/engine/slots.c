@@ -10,6 +10,11 @@
 #include "weir/engine/engine.h"
 #include "worker.h"
 
+static unsigned process_limit(const struct engine *e)
+{
+	return atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed);
+}
+
 static bool reserve(atomic_int *count, unsigned limit)
 {
 	const int before = atomic_fetch_add(count, 1);
@@ -44,12 +49,19 @@ void slots_wake(struct engine *e, const struct frontend *fe, enum listener_limit
 	}
 }
 
+/* May there be room after a release that found `before`? Each worker may just be counting one that it does
+ * not get, see reserve(). With more than that above the limit, which has been lowered, there is none. */
+static bool may_have_room(const struct engine *e, int before, unsigned limit)
+{
+	return (unsigned)before <= limit + e->worker_count;
+}
+
 static void release_process(struct engine *e)
 {
 	const int before = atomic_fetch_sub(&e->sessions, 1);
 
 	check(before > 0);
-	if (atomic_load(&e->paused) > 0)
+	if (atomic_load(&e->paused) > 0 && may_have_room(e, before, process_limit(e)))
 		slots_wake(e, NULL, LIMIT_PROCESS);
 }
 
@@ -58,16 +70,16 @@ void slots_release(struct engine *e, struct frontend *fe)
 	const int before = atomic_fetch_sub(&fe->sessions, 1);
 
 	check(before > 0);
-	if (atomic_load(&fe->paused) > 0)
+	if (atomic_load(&fe->paused) > 0 && may_have_room(e, before, frontend_limit(fe)))
 		slots_wake(e, fe, LIMIT_FRONTEND);
 	release_process(e);
 }
 
 enum listener_limit slots_take(struct engine *e, struct frontend *fe)
 {
-	if (!reserve(&e->sessions, e->limits.maxconn))
+	if (!reserve(&e->sessions, process_limit(e)))
 		return LIMIT_PROCESS;
-	if (reserve(&fe->sessions, fe->limit))
+	if (reserve(&fe->sessions, frontend_limit(fe)))
 		return LIMIT_NONE;
 	release_process(e);
 	return LIMIT_FRONTEND;
@@ -84,7 +96,7 @@ void slots_force(struct engine *e, struct frontend *fe)
 
 void slots_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)
 {
-	if (likely(fe->rate.limit == 0))
+	if (likely(rate_limit(&fe->rate) == 0))
 		return;
 	rate_give_back(&fe->rate, since_ns);
 	if (atomic_load(&fe->rate_paused) > 0)

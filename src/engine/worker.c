@@ -121,7 +121,8 @@ static void tell_control(struct worker *w)
 
 	if (pipe_pool_idle(&e->pipes) == 0 && buf_pool_idle(&e->bufs) == 0)
 		return;
-	if (w->loop.now_ns < w->told_ns + e->config->global.pipe_cycle_ns / 8)
+	if (w->loop.now_ns <
+	    w->told_ns + atomic_load_explicit(&e->settings.pipe_cycle_ns, memory_order_relaxed) / 8)
 		return;
 	w->told_ns = w->loop.now_ns;
 	e->notify(e->notify_arg);
@@ -196,7 +197,8 @@ void worker_turn(struct worker *w)
 	give_back_arm(w);
 	tell_control(w);
 	publish_counters(w);
-	if (unlikely(w->sessions >= w->engine->sessions_many))
+	if (unlikely(w->sessions >=
+		     atomic_load_explicit(&w->engine->settings.sessions_many, memory_order_relaxed)))
 		tell_of_sessions(w);
 	if (unlikely(w->draining))
 		move_on_draining(w);
@@ -303,7 +305,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 }
 
 /* At most half of all pipes may stay in caches, where only one worker can get them. */
-static uint32_t own_pipes(const struct engine *e)
+uint32_t worker_own_pipes(const struct engine *e)
 {
 	const uint32_t share = e->limits.maxpipes / (2 * (e->worker_count > 0 ? e->worker_count : 1));
 
@@ -324,7 +326,7 @@ struct worker *worker_make(struct engine *e, unsigned index, const struct io_dri
 		free_parts(w);
 		return NULL;
 	}
-	pipe_cache_init(&w->loop.pipes, &e->pipes, own_pipes(e));
+	pipe_cache_init(&w->loop.pipes, &e->pipes, worker_own_pipes(e));
 	buf_cache_init(&w->loop.bufs, &e->bufs);
 	mailbox_init(&w->mailbox, &w->loop);
 	w->loop.woken = worker_woken;

@@ -80,6 +80,8 @@ struct worker {
 struct worker *worker_make(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
 /* Its listeners start to accept. 0, or -errno: some have started, so signal it to stop and run it out. */
 int worker_listen(struct worker *w);
+/* How many pipes each worker may keep for itself, from the limits of the engine. Control thread. */
+uint32_t worker_own_pipes(const struct engine *e);
 /* Both of these, for tests, which turn the worker themselves. NULL on failure with `*err` -errno. */
 struct worker *worker_new(struct engine *e, unsigned index, const struct io_driver *driver, int *err);
 /* One turn: wait, dispatch, reap, publish. */

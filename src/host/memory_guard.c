@@ -95,7 +95,8 @@ static void set_timer(struct memory_guard *g, double pause_s)
 
 static bool are_many(const struct memory_guard *g)
 {
-	return engine_sum(g->engine, sessions) >= g->engine->sessions_many;
+	return engine_sum(g->engine, sessions) >=
+	       atomic_load_explicit(&g->engine->settings.sessions_many, memory_order_relaxed);
 }
 
 static void look_at_memory(struct memory_guard *g)
@@ -143,7 +144,7 @@ void memory_guard_init(struct memory_guard *g, struct ev_loop *loop, struct engi
 	many = smallest->limit_bytes / BYTES_A_SESSION / workers; /* on one worker, or in total */
 	if (many < FEW_SESSIONS)
 		many = FEW_SESSIONS;
-	e->sessions_many = many < UINT32_MAX ? (uint32_t)many : UINT32_MAX;
+	engine_set_sessions_many(e, many < UINT32_MAX ? (uint32_t)many : UINT32_MAX);
 }
 
 void memory_guard_wake(struct memory_guard *g)

@@ -21,6 +21,7 @@
 #define RIG_TURNS_TO_END 64
 
 /* Sockets of sessions whose generations are watched, in a seed that gives pages back. */
+#define CHANGING_TURNS 600u /* a multiple of 3 */
 #define RIG_SOCKS 128
 
 struct rig rig;
@@ -155,8 +156,7 @@ static void make_engine(const struct io_driver *driver)
 
 	if (err)
 		sim_fail("engine_init: %d", err);
-	e->limits = (struct engine_limits){.maxconn = 100};
-	e->frontends[0].limit = frontend.maxconn > 0 ? frontend.maxconn : 100;
+	engine_set_maxconn(e, 100);
 	pipe_pool_init(&e->pipes, prng_chance(r, 20) ? prng_below(r, 3) : 64, config.global.pipe_size,
 		       prng_chance(r, 30) ? prng_below(r, 1u << 20) : UINT64_MAX);
 	/* Memory is the one thing that a session may die of; then nobody is owed anything. */
@@ -184,6 +184,7 @@ void rig_open(const struct io_driver *driver, int splice)
 	rig.turns = 0;
 	rig.rests = false;
 	rig.gives_pages_back = sim_seed % 4 == 1; /* takes no random number */
+	rig.changes_settings = sim_seed % 16 == 11 && splice == RIG_SPLICE_RANDOM;
 	seen_count = 0;
 	make_config(splice);
 	make_engine(driver);
@@ -291,6 +292,27 @@ static void evict_some(void)
 	}
 }
 
+/* In some seeds control changes what workers read, for a while: its mail leaves the worker no time to sleep.
+ * A listener that a low limit has paused must be woken by the higher one, or its clients are never served. */
+static void change_settings(void)
+{
+	static const enum config_splice modes[] = {CONFIG_SPLICE_ON, CONFIG_SPLICE_OFF, CONFIG_SPLICE_AUTO};
+	struct engine *e = &rig.engine;
+	struct engine_limits limits = e->limits;
+
+	if (!rig.changes_settings || rig.turns % 3 != 0 || rig.turns > CHANGING_TURNS)
+		return;
+	engine_set_splice(e, modes[rig.turns / 3 % 3]);
+	limits.maxconn = rig.turns % 2 == 0 && rig.turns < CHANGING_TURNS ? 1 : 100;
+	limits.maxpipes = rig.turns % 9 == 0 ? 1 : 64;
+	limits.pipe_bytes = config.global.pipe_size;
+	limits.pipe_budget_bytes = rig.turns % 15 == 0 ? 1 << 18 : UINT64_MAX;
+	limits.buf_budget_bytes = e->bufs.budget_bytes; /* a session may die of a lower one */
+	engine_set_limits(e, &limits);
+	engine_set_rate_limit(e, &e->frontends[0], rig.turns / 3 % 4);
+	engine_set_pipe_cycle(e, rig.turns % 2 * NS_PER_MS);
+}
+
 void rig_turn(void)
 {
 	model.calls_at_turn = model.calls;
@@ -307,6 +329,7 @@ void rig_turn(void)
 		return;
 	}
 	evict_some();
+	change_settings();
 	peers.in_turn = true;
 	worker_turn(rig.worker);
 	peers.in_turn = false;
@@ -426,6 +449,9 @@ static void fall_asleep(void)
 	const struct io_loop *loop = &rig.worker->loop;
 
 	model.sleep_max_ns = 20 * NS_PER_SEC;
+	if (rig.changes_settings)
+		engine_set_pipe_cycle(&rig.engine, NS_PER_MS);
+	rig.changes_settings = false;
 	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++) {
 		rig_turn();
 		if (model.idle && model.waited_ns < 0 && loop->timers.count == 0)

@@ -27,6 +27,7 @@ struct rig {
 	const char *header; /* a PROXY header that clients send and servers get; "" = none */
 	bool has_timeouts; /* of the sides, half-closed or lifetime: sessions may end by them */
 	bool has_evictions; /* sessions may end because their server was marked down, or killed */
+	bool changes_settings; /* limits and splice are others every few turns */
 	bool gives_pages_back; /* pages of one or two sessions, and a short cycle */
 	bool rests; /* the worker has finished, and its loop was told */
 	uint32_t turns;

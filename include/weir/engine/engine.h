@@ -19,6 +19,7 @@
 #include "weir/base/counters.h"
 #include "weir/base/log.h"
 #include "weir/config/config.h"
+#include "weir/engine/engine_settings.h"
 #include "weir/entry/endpoint.h"
 #include "weir/entry/frontend.h"
 #include "weir/io/buf_pool.h"
@@ -44,7 +45,9 @@ struct engine {
 	size_t endpoint_count;
 	size_t *first_tally; /* owns; per backend: its place in a worker's tallies; its servers follow */
 	size_t tally_count;
-	struct engine_limits limits;
+	struct engine_limits limits; /* as set last; for control */
+	uint64_t borrowed_bytes;     /* that drivers borrow of the buffers, on top of their budget */
+	struct engine_settings settings;
 	struct pipe_pool pipes;
 	struct buf_pool bufs;
 	struct worker **workers; /* owns */
@@ -61,7 +64,6 @@ struct engine {
 	 * ready or done. Called from workers; must not block. */
 	void (*notify)(void *arg);
 	void *notify_arg;
-	uint32_t sessions_many;       /* a worker with this many notifies control; set before the start */
 	atomic_bool sessions_watched; /* control is watching by itself */
 	atomic_bool is_accept_paused; /* engine_pause_accept() */
 };

@@ -23,7 +23,8 @@ struct frontend {
 	struct backend **routes;              /* owns; for config->routes, in the same order */
 	struct source_table *sources;         /* owns; NULL without maxconn-per-source */
 	unsigned index;
-	unsigned limit; /* maxconn */
+	unsigned own_limit; /* its own maxconn, 0 = that of the process; for control */
+	_Atomic unsigned limit; /* maxconn; written by control alone */
 	bool guarded;   /* admission.c has rules to apply */
 	bool choosy;    /* some of them apply to the peer's own address, before it becomes a session */
 	_Alignas(64) atomic_int sessions;
@@ -33,5 +34,11 @@ struct frontend {
 	_Atomic uint64_t denied; /* clients that admission.c turned away */
 	struct rate rate;        /* for rate-limit; its limit is 0 without one */
 };
+
+/* The maxconn of this frontend at this moment. Any thread. */
+static inline unsigned frontend_limit(const struct frontend *fe)
+{
+	return atomic_load_explicit(&fe->limit, memory_order_relaxed);
+}
 
 #endif

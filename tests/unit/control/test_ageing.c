@@ -73,7 +73,7 @@ static void resting_pipes_age_away_and_the_timer_with_them(void **state)
 	ev_loop_destroy(loop);
 }
 
-static void no_cycle_is_no_ageing(void **state)
+static void no_cycle_is_no_ageing_until_control_sets_one(void **state)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
 	struct ageing a;
@@ -86,6 +86,13 @@ static void no_cycle_is_no_ageing(void **state)
 	spill();
 	ageing_wake(&a);
 	assert_false(ev_is_active(&a.timer));
+	ageing_set_cycle(&a, 5 * NS_PER_MS);
+	assert_true(ev_is_active(&a.timer));
+	ageing_set_cycle(&a, 0);
+	assert_false(ev_is_active(&a.timer));
+	ageing_set_cycle(&a, 5 * NS_PER_MS);
+	(void)ev_run(loop, 0); /* comes back when no watcher is left */
+	assert_int_equal(pipe_pool_idle(&pipes), 0);
 	pipe_pool_free(&pipes);
 	buf_pool_free(&bufs);
 	ev_loop_destroy(loop);
@@ -96,7 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_pools_have_no_timer),
 		cmocka_unit_test(resting_pipes_age_away_and_the_timer_with_them),
-		cmocka_unit_test(no_cycle_is_no_ageing),
+		cmocka_unit_test(no_cycle_is_no_ageing_until_control_sets_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

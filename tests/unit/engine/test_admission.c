@@ -416,8 +416,7 @@ static struct session *owing(struct rig *r, const char *ip)
 {
 	struct session *s = client(r, ip);
 
-	r->engine.limits.maxconn = 100;
-	r->engine.frontends[0].limit = 100;
+	engine_set_maxconn(&r->engine, 100);
 	assert_non_null(session_extra(s));
 	session_set_state(s, SESSION_HANDSHAKE);
 	s->fixed_ns = CLOCK_NEVER;

@@ -107,7 +107,7 @@ static void open_engine(struct rig *r)
 	assert_int_equal(engine_init(e, &r->config, no_news, NULL), 0);
 	assert_int_equal(engine_bind(e, &failed), 0);
 	e->limits = limits;
-	e->frontends[0].limit = limits.maxconn;
+	engine_set_maxconn(e, limits.maxconn);
 	pipe_pool_init(&e->pipes, limits.maxpipes, limits.pipe_bytes, limits.pipe_budget_bytes);
 	buf_pool_init(&e->bufs, limits.buf_budget_bytes);
 	e->workers = calloc(1, sizeof(*e->workers));
@@ -407,6 +407,141 @@ static void the_budget_of_buffers_holds_what_drivers_borrow_on_top(void **state)
 	assert_int_equal(e->limits.buf_budget_bytes, limits.buf_budget_bytes); /* what is reported stays */
 }
 
+/* ---- limits that change ---- */
+
+static uint64_t pauses(const struct rig *r)
+{
+	return counter_get(&r->worker->counters.accept_pauses);
+}
+
+static void turn_until_limited(struct rig *r, uint64_t count)
+{
+	for (int i = 0; pauses(r) < count; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+}
+
+static void turn_until_left(struct rig *r, unsigned count)
+{
+	for (int i = 0; r->worker->sessions != count; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+}
+
+static void a_lower_maxconn_closes_nothing_and_a_higher_one_wakes_who_waits(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	int fds[6];
+
+	start_worker(r);
+	engine_set_frontend_maxconn(e, &e->frontends[0], 0); /* as the process */
+	start_sessions(r, 5, fds);
+	engine_set_maxconn(e, 2);
+	assert_int_equal(frontend_limit(&e->frontends[0]), 2);
+	fds[5] = connect_client(r);
+	turn_until_limited(r, 1);
+	assert_int_equal(forwarding(r), 5);
+	/* While there is no room by far, an end wakes nobody in vain. */
+	engine_kill_sessions(e, &e->backends[0].servers[0]);
+	turn_until_left(r, 3);
+	assert_int_equal(pauses(r), 1);
+	engine_set_maxconn(e, 4);
+	turn_until_forwarding(r, 4);
+	assert_int_equal(atomic_load(&e->sessions), 4);
+	for (int i = 0; i < 6; i++)
+		close(fds[i]);
+}
+
+static void a_frontend_s_own_maxconn_may_change_too(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	struct frontend *fe = &e->frontends[0];
+	int fds[3];
+
+	start_worker(r);
+	engine_set_frontend_maxconn(e, fe, 1);
+	start_sessions(r, 1, fds);
+	fds[1] = connect_client(r);
+	turn_until_limited(r, 1);
+	engine_set_maxconn(e, 50); /* its own stays */
+	engine_set_maxconn(e, 60);
+	turn_until_limited(r, 2);
+	assert_int_equal(frontend_limit(fe), 1);
+	engine_set_frontend_maxconn(e, fe, 2);
+	turn_until_forwarding(r, 2);
+	fds[2] = connect_client(r);
+	turn_until_limited(r, 3);
+	engine_set_frontend_maxconn(e, fe, 0);
+	assert_int_equal(frontend_limit(fe), 60);
+	turn_until_forwarding(r, 3);
+	assert_int_equal(atomic_load(&fe->paused), 0);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+}
+
+static void clients_that_wait_for_a_rate_limit_come_in_when_it_goes(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	int fds[4];
+
+	start_worker(r);
+	start_sessions(r, 1, fds);
+	engine_set_rate_limit(e, &e->frontends[0], 1);
+	for (int i = 1; i < 4; i++)
+		fds[i] = connect_client(r);
+	for (int i = 0; counter_get(&r->worker->counters.rate_pauses) == 0; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+	assert_int_equal(forwarding(r), 2);
+	engine_set_rate_limit(e, &e->frontends[0], 0);
+	turn_until_forwarding(r, 4);
+	assert_int_equal(atomic_load(&e->frontends[0].rate_paused), 0);
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+}
+
+#define CROWD 90
+
+/* Each client comes in at last, whichever moment of whichever worker a change meets. */
+static void no_change_of_a_limit_leaves_a_client_behind(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	const struct engine_limits high = e->limits;
+	struct engine_limits low = high;
+	int fds[CROWD];
+
+	free(e->workers); /* of the other tests */
+	e->workers = NULL;
+	e->worker_count = 0;
+	low.maxconn = 1;
+	low.maxpipes = 1;
+	low.buf_budget_bytes = 1 << 18;
+	assert_int_equal(engine_start(e, &high, 3, &io_epoll_driver), 0);
+	for (unsigned i = 0; i < CROWD; i++) {
+		fds[i] = connect_client(r);
+		engine_set_limits(e, i % 2 == 0 ? &low : &high);
+		engine_set_frontend_maxconn(e, &e->frontends[0], i % 3 == 0 ? 1 : 0);
+		engine_set_rate_limit(e, &e->frontends[0], i % 7 == 0 ? 1 : 0);
+		engine_set_splice(e, i % 2 == 0 ? CONFIG_SPLICE_OFF : CONFIG_SPLICE_ON);
+	}
+	engine_set_frontend_maxconn(e, &e->frontends[0], 0);
+	engine_set_rate_limit(e, &e->frontends[0], 0);
+	engine_set_limits(e, &high);
+	while (atomic_load(&e->frontends[0].total) < CROWD)
+		sched_yield();
+	assert_int_equal(e->limits.maxconn, 100);
+	run_out(e);
+	for (int i = 0; i < CROWD; i++)
+		close(fds[i]);
+}
+
 #define WORKER_TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 
 int main(void)
@@ -418,6 +553,10 @@ int main(void)
 		WORKER_TEST(while_memory_is_short_clients_wait_until_it_is_over_or_a_drain_takes_them),
 		WORKER_TEST(an_engine_that_did_not_start_can_be_started_again),
 		WORKER_TEST(the_budget_of_buffers_holds_what_drivers_borrow_on_top),
+		WORKER_TEST(a_lower_maxconn_closes_nothing_and_a_higher_one_wakes_who_waits),
+		WORKER_TEST(a_frontend_s_own_maxconn_may_change_too),
+		WORKER_TEST(clients_that_wait_for_a_rate_limit_come_in_when_it_goes),
+		WORKER_TEST(no_change_of_a_limit_leaves_a_client_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
