@@ -54,8 +54,8 @@ esac
 need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
 
 case $mode in
-    quick | unit) seeds=10000 ;;
-    *) seeds=100000 ;;
+    quick | unit) seeds=10000 crowd_seeds=5000 ;;
+    *) seeds=100000 crowd_seeds=20000 ;;
 esac
 
 # Temporary files go to the build directory, unless its path is too long for the Unix sockets in it, or the
@@ -157,11 +157,12 @@ meson_tests() {
     return $code
 }
 
-# simulate FOLDER DRIVER SEEDS: writes its output and its exit code to files
+# simulate FOLDER DRIVER SEEDS: writes its output and its exit code to files; $world is an option of sim
+world=
 simulate() {
     # shellcheck disable=SC2086  # words
-    still timeout --foreground --kill-after=10 3000 "$root/$1/tests/sim/sim" --driver "$2" --seeds "$3" \
-        >"$logs/sim-$2.out" 2>&1
+    still timeout --foreground --kill-after=10 3000 "$root/$1/tests/sim/sim" $world --driver "$2" \
+        --seeds "$3" >"$logs/sim-$2.out" 2>&1
     echo $? >"$logs/sim-$2.code"
 }
 
@@ -185,6 +186,15 @@ simulation() {
     done
     echo "$((3 - bad - skipped)) passed, $bad failed, $skipped skipped"
     [ "$bad" = 0 ]
+}
+
+# The same with several workers of one engine.
+crowd() {
+    world=--crowd
+    simulation "$@"
+    code=$?
+    world=
+    return $code
 }
 
 # Each mutant is a test, which passes when the mutant is found.
@@ -301,7 +311,9 @@ part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled || f
 part "unit tests" unit meson_tests build unit --suite unit
 part "kernel model" model meson_tests build model --suite model
 part "simulation, $seeds seeds, half of them on a ring" sim simulation build "$seeds" $((seeds / 2))
+part "simulation of several workers, $crowd_seeds seeds" crowd crowd build "$crowd_seeds"
 [ "$mode" != unit ] || finish
+part "live objects under traffic" live meson_tests build live --suite live
 part "open-loop generator of the benchmark" open-load \
     with build pytests open-load bench/harness/test_open_load.py
 part "command line" cli with build pytests cli tests/cli
@@ -341,7 +353,12 @@ if part "build without io_uring" plain-build \
 fi
 if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=address,undefined; then
     part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5
+    part "ASan, UBSan: live objects" asan-live \
+        meson_tests build-asan live --suite live --timeout-multiplier 5
     part "ASan, UBSan: simulation, 30000 seeds" asan-sim simulation build-asan 30000
+    part "ASan, UBSan: live objects" asan-live \
+        meson_tests build-asan live --suite live --timeout-multiplier 5
+    part "ASan, UBSan: simulation of several workers, 10000 seeds" asan-crowd crowd build-asan 10000
     part "ASan, UBSan: smoke tests" asan-smoke with build-asan pytests asan tests/system -m smoke
     # shellcheck disable=SC2086  # words
     part "ASan, UBSan: smoke tests, io_uring, a selection" asan-ring \
@@ -355,6 +372,8 @@ fi
 if part "build with TSan" tsan-build \
     compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
     part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
+    part "TSan: live objects" tsan-live \
+        meson_tests build-tsan live --suite live --timeout-multiplier 5
     # The simulator has one thread: TSan has nothing to find.
     WEIR_TEST_THREADS=4
     export WEIR_TEST_THREADS

@@ -57,24 +57,19 @@ static double ms(int64_t ns)
 	return ns < 0 ? -1.0 : (double)ns / (double)NS_PER_MS;
 }
 
-static const struct addr *address_of(const struct server *server)
-{
-	return server != NULL ? atomic_load_explicit(&server->addr, memory_order_acquire) : NULL;
-}
-
 /* What `show sess` prints, in its order; new fields go to the end. */
 static void put_fields(const struct session_facts *f, const struct fields *to)
 {
-	const struct addr *address = address_of(f->server);
+	const bool has_server = f->server[0] != '\0';
 	char text[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX];
 
 	put_as(to, "id", "%u.%u", f->worker, f->number);
 	put(to, "state", session_state_word((enum session_state)f->state));
 	put(to, "client", addr_brief_format(&f->client, text));
-	put(to, "frontend", f->frontend->name);
-	put(to, "backend", f->backend->config->name);
-	put(to, "server", f->server != NULL ? f->server->config->name : "-");
-	put(to, "server_address", address != NULL ? addr_format(address, text) : "-");
+	put(to, "frontend", f->frontend);
+	put(to, "backend", f->backend);
+	put(to, "server", has_server ? f->server : "-");
+	put(to, "server_address", has_server ? addr_format(&f->address, text) : "-");
 	put_as(to, "age_ms", "%.0f", ms(f->age_ns));
 	put_as(to, "tries", "%u", f->tries);
 	put_as(to, "bytes_in", "%llu", (unsigned long long)f->bytes_to_server);

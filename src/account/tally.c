@@ -134,6 +134,27 @@ void tally_count_times(struct tally *t, const uint64_t us[static TALLY_TIMES])
 		counter_add(&t->samples, 1);
 }
 
+#define CLEAR_TOTAL(field) counter_set(&t->field, 0);
+#define CLEAR_GAUGE(field) counter_set(&t->field, 0);
+#define CLEAR_MAX(field)   counter_set(&t->field, 0);
+#define CLEAR_RATE(field)
+
+void tally_clear(struct tally *t)
+{
+	counter_set(&t->this_second, 0);
+	counter_set(&t->last_second, 0);
+#define TALLY(field, kind, unit, shown, column, metric, help) CLEAR_##kind(field)
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	t->late_to_server = 0;
+	t->late_to_client = 0;
+	counter_set(&t->own_max, 0);
+	for (unsigned i = 0; i < TALLY_TIMES; i++) {
+		counter_set(&t->times_us[i], 0);
+		counter_set(&t->times_max_us[i], 0);
+	}
+}
+
 /* ---- sums ---- */
 
 static uint64_t larger(uint64_t a, uint64_t b)

@@ -182,7 +182,7 @@ static bool read_filter(const struct admin_call *c, struct admin_question *q)
 		return false;
 	if (read_number_or_all(c->args[0], &q->iid))
 		return true;
-	q->iid = (int)admin_proxy_iid(c->ctx->engine->config, c->args[0]);
+	q->iid = (int)admin_proxy_iid(c->ctx->engine, c->args[0]);
 	return q->iid != 0;
 }
 

@@ -23,28 +23,28 @@ static const char *printable(const char *word, char buf[static WORD_MAX])
 
 static void list_backends(const struct engine *e, struct text *out)
 {
-	const size_t count = e->config->backend_count;
+	const size_t count = e->backend_count;
 
 	for (size_t i = 0; i < count && i < NAMES_MAX; i++)
-		text_printf(out, "%s%s", i == 0 ? "; available: " : ", ", e->config->backends[i].name);
+		text_printf(out, "%s%s", i == 0 ? "; available: " : ", ", e->backends[i]->config->name);
 	text_printf(out, count > NAMES_MAX ? " and %zu more\n" : "\n", count - NAMES_MAX);
 }
 
 static void list_servers(const struct backend *b, struct text *out)
 {
 	for (size_t i = 0; i < b->server_count && i < NAMES_MAX; i++)
-		text_printf(out, "%s%s", i == 0 ? "; available: " : ", ", b->servers[i].config->name);
+		text_printf(out, "%s%s", i == 0 ? "; available: " : ", ", b->servers[i]->config->name);
 	text_printf(out, b->server_count > NAMES_MAX ? " and %zu more\n" : "\n",
 		    b->server_count - NAMES_MAX);
 }
 
 static struct backend *backend_named(const struct engine *e, const char *name, size_t len)
 {
-	for (size_t i = 0; i < e->config->backend_count; i++) {
-		const char *own = e->backends[i].config->name;
+	for (size_t i = 0; i < e->backend_count; i++) {
+		const char *own = e->backends[i]->config->name;
 
 		if (strlen(own) == len && memcmp(own, name, len) == 0)
-			return &e->backends[i];
+			return e->backends[i];
 	}
 	return NULL;
 }
@@ -82,29 +82,20 @@ struct server *admin_find_server(const struct admin_call *c, const char *name)
 		return NULL;
 	}
 	for (size_t i = 0; i < b->server_count; i++)
-		if (strcmp(b->servers[i].config->name, slash + 1) == 0)
-			return &b->servers[i];
+		if (strcmp(b->servers[i]->config->name, slash + 1) == 0)
+			return b->servers[i];
 	text_printf(c->out, "error: no server '%s' in backend '%s'", printable(slash + 1, word),
 		    b->config->name);
 	list_servers(b, c->out);
 	return NULL;
 }
 
-size_t admin_backend_iid(const struct config *c, size_t backend)
+unsigned admin_proxy_iid(const struct engine *e, const char *name)
 {
-	for (size_t i = 0; i < c->frontend_count; i++)
-		if (c->frontends[i].listen && c->frontends[i].backend == backend)
-			return i + 1;
-	return c->frontend_count + backend + 1;
-}
+	const struct frontend *fe = entries_find(&e->entries, name);
+	const struct backend *b = fe == NULL ? backend_named(e, name, strlen(name)) : NULL;
 
-size_t admin_proxy_iid(const struct config *c, const char *name)
-{
-	for (size_t i = 0; i < c->frontend_count; i++)
-		if (strcmp(c->frontends[i].name, name) == 0)
-			return i + 1;
-	for (size_t i = 0; i < c->backend_count; i++)
-		if (strcmp(c->backends[i].name, name) == 0)
-			return admin_backend_iid(c, i);
-	return 0;
+	if (fe != NULL)
+		return fe->iid;
+	return b != NULL ? b->iid : 0;
 }

@@ -48,20 +48,19 @@ static void add_counters(const struct engine *e, const char *prefix, struct text
 
 static void add_frontends(const struct engine *e, struct text *out)
 {
-	for (size_t i = 0; i < e->config->frontend_count; i++) {
-		struct frontend *f = &e->frontends[i];
-
+	entries_foreach_frontend(&e->entries, f) {
 		text_printf(out, "frontend.%s.sessions: %d\n", f->config->name,
 			    atomic_load_explicit(&f->sessions, memory_order_relaxed));
 		text_printf(out, "frontend.%s.total: %llu\n", f->config->name,
 			    (unsigned long long)counter_get(&f->total));
-		text_printf(out, "frontend.%s.maxconn: %u\n", f->config->name, f->limit);
+		text_printf(out, "frontend.%s.maxconn: %u\n", f->config->name,
+			    atomic_load_explicit(&f->limit, memory_order_relaxed));
 	}
 }
 
 static void add_server_line(const struct backend *b, struct server *s, struct text *out)
 {
-	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
+	const struct addr *a = server_addr(s);
 	const enum server_state state =
 		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
 	char address[ADDR_TEXT_MAX] = "-";
@@ -77,9 +76,9 @@ static void add_server_line(const struct backend *b, struct server *s, struct te
 
 static void add_servers(const struct engine *e, struct text *out)
 {
-	for (size_t i = 0; i < e->config->backend_count; i++)
-		for (size_t j = 0; j < e->backends[i].server_count; j++)
-			add_server_line(&e->backends[i], &e->backends[i].servers[j], out);
+	for (size_t i = 0; i < e->backend_count; i++)
+		for (size_t j = 0; j < e->backends[i]->server_count; j++)
+			add_server_line(e->backends[i], e->backends[i]->servers[j], out);
 }
 
 static void add_listeners(const struct engine *e, struct text *out)
@@ -87,11 +86,10 @@ static void add_listeners(const struct engine *e, struct text *out)
 	char address[ADDR_TEXT_MAX];
 	char label[ENDPOINT_LABEL_MAX];
 
-	for (size_t i = 0; i < e->endpoint_count; i++) {
-		const struct endpoint *ep = &e->endpoints[i];
-
-		text_printf(out, "listen.%s.%s: %s\n", ep->frontend->config->name, endpoint_label(ep, label),
-			    addr_format(&ep->addr, address));
+	entries_foreach_frontend(&e->entries, fe) {
+		frontend_foreach_endpoint(fe, ep)
+			text_printf(out, "listen.%s.%s: %s\n", fe->config->name, endpoint_label(ep, label),
+				    addr_format(&ep->addr, address));
 	}
 }
 
@@ -181,8 +179,8 @@ static void add_haproxy_names(const struct admin_context *ctx, const struct figu
 	add_number(out, "Run_queue", 0);
 	add_node(out);
 	add_number(out, "Stopping", daemon_state_is_end(ctx->state));
-	add_number(out, "Jobs", sessions + e->endpoint_count);
-	add_number(out, "Listeners", e->endpoint_count);
+	add_number(out, "Jobs", sessions + e->entries.endpoint_count);
+	add_number(out, "Listeners", e->entries.endpoint_count);
 	add_number(out, "DroppedLogs", figure_named(figures, "log_dropped"));
 	add_number(out, "TotalBytesOut", engine_sum(e, bytes_to_server) + engine_sum(e, bytes_to_client));
 	/* As HAProxy spelt it until 2.7, and the new spelling. */

@@ -35,16 +35,7 @@ enum probe_state {
 
 static uint64_t checksum_of(struct backend *b)
 {
-	struct roster *r = backend_roster(b);
-	const uint64_t checksum = r->checksum;
-
-	roster_unref(r);
-	return checksum;
-}
-
-static size_t backend_place(const struct engine *e, const struct backend *b)
-{
-	return (size_t)(b - e->backends);
+	return backend_roster(b)->checksum;
 }
 
 /* How to build an answer: one line, or one object, for each item. */
@@ -79,9 +70,9 @@ static void list(const struct admin_call *c, const struct listing *l)
 	if (c->arg_count > 0 && (one = admin_find_backend(c, c->args[0])) == NULL)
 		return;
 	begin_answer(c, l->header);
-	for (size_t i = 0; i < e->config->backend_count; i++)
-		if (one == NULL || one == &e->backends[i])
-			l->show(c, &e->backends[i]);
+	for (size_t i = 0; i < e->backend_count; i++)
+		if (one == NULL || one == e->backends[i])
+			l->show(c, e->backends[i]);
 	end_answer(c);
 }
 
@@ -125,7 +116,7 @@ static void show_hash(const struct admin_call *c, struct backend *b)
 {
 	const struct config_balancing *how = &b->config->balance;
 	char algorithm[OPTION_WORD_MAX], hash[OPTION_WORD_MAX], key[OPTION_WORD_MAX];
-	struct roster *r = backend_roster(b);
+	const struct roster *r = backend_roster(b);
 
 	(void)admin_algorithm(b, algorithm);
 	(void)option_choice_word(IN_BALANCE, "hash", how->hash, hash);
@@ -147,7 +138,6 @@ static void show_hash(const struct admin_call *c, struct backend *b)
 			    how->algorithm == CONFIG_BALANCE_SOURCE ? hash : "", key, r->count,
 			    (unsigned long long)r->checksum);
 	}
-	roster_unref(r);
 }
 
 void admin_show_hash(const struct admin_call *c)
@@ -211,7 +201,7 @@ static unsigned admin_mask(const struct server *s)
 		mask |= ADMIN_MASK_CONFIGURED_MAINT;
 	if (s->admin == SERVER_ADMIN_DRAIN)
 		mask |= ADMIN_MASK_DRAIN;
-	if (atomic_load_explicit(&s->addr, memory_order_relaxed) == NULL)
+	if (server_addr(s) == NULL)
 		mask |= ADMIN_MASK_UNRESOLVED;
 	return mask;
 }
@@ -273,14 +263,13 @@ static uint64_t seconds_in_state(const struct admin_call *c, const struct server
 static void fill_cells(const struct admin_call *c, const struct backend *b, const struct server *s,
 		       struct state_cell cells[static STATE_COLUMNS])
 {
-	const struct engine *e = c->ctx->engine;
 	const struct probe_view *v = s->probe;
 
 	for (size_t i = 0; i < STATE_COLUMNS; i++)
 		cells[i] = state_columns[i].nothing;
-	cells[STATE_be_id].number = admin_backend_iid(e->config, backend_place(e, b));
+	cells[STATE_be_id].number = b->iid;
 	cells[STATE_be_name].text = b->config->name;
-	cells[STATE_srv_id].number = s->index + 1;
+	cells[STATE_srv_id].number = s->id;
 	cells[STATE_srv_name].text = s->config->name;
 	cells[STATE_srv_op_state].number = op_state(s);
 	cells[STATE_srv_admin_state].number = admin_mask(s);
@@ -310,7 +299,7 @@ static void add_cell(const struct admin_call *c, size_t column, const struct sta
 
 static void show_state(const struct admin_call *c, struct backend *b, const struct server *s)
 {
-	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
+	const struct addr *a = server_addr(s);
 	struct state_cell cells[STATE_COLUMNS];
 	char host[INET6_ADDRSTRLEN];
 
@@ -324,7 +313,7 @@ static void show_state(const struct admin_call *c, struct backend *b, const stru
 static void show_states(const struct admin_call *c, struct backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
-		struct server *s = &b->servers[i];
+		struct server *s = b->servers[i];
 
 		if (c->json == NULL) {
 			show_state(c, b, s);
@@ -420,7 +409,7 @@ static void show_server_history(const struct admin_call *c, const struct server 
 static void show_backend_history(const struct admin_call *c, struct backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++)
-		show_server_history(c, &b->servers[i]);
+		show_server_history(c, b->servers[i]);
 }
 
 void admin_show_history(const struct admin_call *c)

@@ -13,7 +13,7 @@
 #include "weir/admin/stat_words.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/tallies.h"
+#include "backend_sum.h"
 
 enum stat_column {
 #define COLUMN(name) STAT_##name,
@@ -42,13 +42,18 @@ struct table {
 	const struct admin_context *ctx;
 	const struct engine *e;
 	const struct admin_question *q;
-	const struct tally_sum *sums;
+	const struct chunks *sums;
 	struct text *out;
 	struct json json; /* writes to `out` */
 	int64_t now_ns;
 	bool stopping;
 	struct cell row[STAT_COLUMNS];
 };
+
+static const struct tally_sum *sum_at(const struct table *t, uint32_t slot)
+{
+	return chunks_at(t->sums, slot);
+}
 
 static void put_number(struct table *t, enum stat_column column, uint64_t number)
 {
@@ -162,11 +167,6 @@ static void end_row(struct table *t, size_t iid, size_t sid)
 
 /* ---- filling a row ---- */
 
-static size_t backend_place(const struct table *t, const struct backend *b)
-{
-	return (size_t)(b - t->e->backends);
-}
-
 /* The columns that are one tally each, from tallies.tbl.h; other functions fill in the computed ones. */
 static const struct {
 	enum stat_column column;
@@ -241,9 +241,9 @@ static void put_queue(struct table *t, const atomic_int *now, const atomic_int *
 	put_number(t, STAT_qmax, most > waiting ? most : waiting);
 }
 
-static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
+static void add_frontend(struct table *t, struct frontend *fe)
 {
-	const struct tally_sum *sum = &t->sums[tally_of_frontend(t->e, fe)];
+	const struct tally_sum *sum = sum_at(t, fe->slot);
 
 	begin_row(t, fe->config->name, STAT_SVNAME_FRONTEND, TYPE_FRONTEND);
 	put_sessions(t, sum->sessions, sum->sessions_max);
@@ -262,7 +262,7 @@ static void add_frontend(struct table *t, struct frontend *fe, size_t iid)
 	put_number(t, STAT_dcon, counter_get(&fe->denied));
 	put_number(t, STAT_dses, 0);
 	put_number(t, STAT_sess_other, counter_get(&fe->total)); /* none is HTTP */
-	end_row(t, iid, 0);
+	end_row(t, fe->iid, 0);
 }
 
 /* For backends and servers: the outcome of connection attempts. */
@@ -274,13 +274,6 @@ static void put_tries(struct table *t, uint64_t failures)
 }
 
 /* ---- servers ---- */
-
-/* Rounded up, as in HAProxy, so that a server in slow start has some share. */
-static uint64_t effective_weight(const struct server *s)
-{
-	return (atomic_load_explicit(&s->eweight, memory_order_relaxed) + SERVER_WEIGHT_SCALE - 1) /
-	       SERVER_WEIGHT_SCALE;
-}
 
 /* HAProxy's word for a state. "UP 1/3" goes down after one more failed check; "DOWN 1/2" needs one more good
  * check to come up. */
@@ -339,7 +332,7 @@ static void put_load(struct table *t, const struct server *s, const struct tally
 		put_number(t, STAT_slim, limit);
 	if (s->config->maxqueue > 0)
 		put_number(t, STAT_qlimit, s->config->maxqueue);
-	put_number(t, STAT_weight, effective_weight(s));
+	put_number(t, STAT_weight, admin_effective_weight(s));
 	put_number(t, STAT_uweight, s->weight);
 	put_number(t, STAT_act, !s->config->backup);
 	put_number(t, STAT_bck, s->config->backup);
@@ -348,10 +341,10 @@ static void put_load(struct table *t, const struct server *s, const struct tally
 	put_number(t, STAT_used_conn_cur, read_count(&s->sessions));
 }
 
-static void add_server_row(struct table *t, const struct backend *b, const struct server *s, size_t iid)
+static void add_server_row(struct table *t, const struct backend *b, const struct server *s)
 {
-	const struct tally_sum *sum = &t->sums[tally_of_server(t->e, backend_place(t, b), s)];
-	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_acquire);
+	const struct tally_sum *sum = sum_at(t, s->slot);
+	const struct addr *a = server_addr(s);
 	const enum server_state state =
 		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
 	const struct probe_view *v = s->probe;
@@ -373,67 +366,10 @@ static void add_server_row(struct table *t, const struct backend *b, const struc
 	put_number(t, STAT_srid, 0); /* how often this number was reused for another server */
 	if (a != NULL)
 		put_text(t, STAT_addr, addr_format(a, address));
-	end_row(t, iid, s->index + 1);
+	end_row(t, b->iid, s->id);
 }
 
 /* ---- backends ---- */
-
-/* Sums over a backend's servers. */
-struct backend_sum {
-	struct tally_sum tally;
-	uint64_t chosen;
-	uint64_t failures;
-	uint64_t connects;
-	uint64_t weight;  /* of those that can be chosen now */
-	uint64_t uweight; /* the same without slow start */
-	uint64_t active;  /* those that are up */
-	uint64_t backup;
-	uint64_t probe_downs;
-};
-
-static void sum_servers(const struct table *t, const struct backend *b, struct backend_sum *to)
-{
-	memset(to, 0, sizeof(*to));
-	for (size_t i = 0; i < b->server_count; i++) {
-		const struct server *s = &b->servers[i];
-		const struct tally_sum *sum = &t->sums[tally_of_server(t->e, backend_place(t, b), s)];
-		const struct probe_view *v = s->probe;
-
-		tally_add(&to->tally, sum);
-		to->chosen += counter_get(&s->chosen_total);
-		to->failures += counter_get(&s->failures);
-		to->connects += sum->total;
-		to->probe_downs += v != NULL ? v->downs : 0;
-		if (atomic_load_explicit(&s->in_roster, memory_order_relaxed)) {
-			to->weight += effective_weight(s);
-			to->uweight += s->weight;
-		}
-		if (!server_usable(s) || s->weight == 0)
-			continue;
-		to->active += !s->config->backup;
-		to->backup += s->config->backup;
-	}
-}
-
-/* The maximum is also known per server and per frontend. A backend has had at least as many as any of its
- * servers, and as any frontend that leads nowhere else. */
-static uint64_t most_sessions(const struct table *t, const struct backend *b, const struct backend_sum *sum)
-{
-	uint64_t most = t->sums[tally_of_backend(t->e, backend_place(t, b))].sessions_max;
-
-	if (sum->tally.sessions_max > most)
-		most = sum->tally.sessions_max;
-	for (size_t i = 0; i < t->e->config->frontend_count; i++) {
-		const struct frontend *fe = &t->e->frontends[i];
-		const uint64_t max = t->sums[i].sessions_max;
-
-		if (fe->backend != b || fe->config->route_count > 0 || counter_get(&fe->denied) > 0)
-			continue;
-		if (max > most)
-			most = max;
-	}
-	return most;
-}
 
 static void put_backend_load(struct table *t, const struct backend *b, const struct backend_sum *sum)
 {
@@ -446,53 +382,61 @@ static void put_backend_load(struct table *t, const struct backend *b, const str
 	put_number(t, STAT_uweight, sum->uweight);
 	put_number(t, STAT_act, sum->active);
 	put_number(t, STAT_bck, sum->backup);
-	put_number(t, STAT_chkdown, sum->probe_downs);
+	put_number(t, STAT_chkdown, sum->totals.probe_downs);
 	put_number(t, STAT_agg_server_status, sum->active + sum->backup);
 }
 
-static void add_backend(struct table *t, const struct backend *b, size_t iid)
+static void add_backend(struct table *t, const struct backend *b)
 {
-	const struct tally_sum *own = &t->sums[tally_of_backend(t->e, backend_place(t, b))];
+	const struct tally_sum *own = sum_at(t, b->slot);
 	char algorithm[OPTION_WORD_MAX];
 	struct backend_sum sum;
 
 	for (size_t i = 0; i < b->server_count; i++)
-		add_server_row(t, b, &b->servers[i], iid);
-	sum_servers(t, b, &sum);
+		add_server_row(t, b, b->servers[i]);
+	backend_sum_up(t->e, b, t->sums, &sum);
 	begin_row(t, b->config->name, STAT_SVNAME_BACKEND, TYPE_BACKEND);
-	put_sessions(t, own->sessions, most_sessions(t, b, &sum));
+	put_sessions(t, own->sessions, sum.sessions_max);
 	put_tally(t, own);
-	put_tries(t, sum.failures);
+	put_tries(t, sum.totals.failures);
 	put_number(t, STAT_wretr, sum.tally.retries);
 	put_number(t, STAT_wredis, sum.tally.redispatches);
 	put_times(t, own);
 	put_backend_load(t, b, &sum);
 	put_text(t, STAT_algo, admin_algorithm(b, algorithm));
 	put_number(t, STAT_dreq, 0);
-	put_number(t, STAT_lbtot, sum.chosen);
-	put_number(t, STAT_connect, sum.connects);
+	put_number(t, STAT_lbtot, sum.totals.chosen);
+	put_number(t, STAT_connect, sum.tally.total);
 	put_number(t, STAT_reuse, 0);
-	end_row(t, iid, 0);
+	end_row(t, b->iid, 0);
+}
+
+/* Its rows stand below those of the frontend. */
+static bool is_of_listen(const struct engine *e, const struct backend *b)
+{
+	entries_foreach_frontend(&e->entries, fe) {
+		if (fe->config->listen && fe->settings->backend == b)
+			return true;
+	}
+	return false;
 }
 
 void admin_show_stat(const struct admin_context *ctx, const struct admin_question *q,
-		     const struct tally_sum *sums, struct text *out)
+		     const struct chunks *sums, struct text *out)
 {
-	const struct config *c = ctx->engine->config;
-	struct table t = {.ctx = ctx, .e = ctx->engine, .q = q, .sums = sums, .out = out};
+	const struct engine *e = ctx->engine;
+	struct table t = {.ctx = ctx, .e = e, .q = q, .sums = sums, .out = out};
 
 	t.now_ns = clock_mono_ns();
 	t.stopping = daemon_state_is_end(ctx->state);
 	begin_table(&t);
-	for (size_t i = 0; i < c->frontend_count; i++) {
-		struct frontend *fe = &ctx->engine->frontends[i];
-
-		add_frontend(&t, fe, i + 1);
+	entries_foreach_frontend(&e->entries, fe) {
+		add_frontend(&t, fe);
 		if (fe->config->listen)
-			add_backend(&t, fe->backend, i + 1);
+			add_backend(&t, fe->settings->backend);
 	}
-	for (size_t i = 0; i < c->backend_count; i++)
-		if (admin_backend_iid(c, i) > c->frontend_count)
-			add_backend(&t, &ctx->engine->backends[i], admin_backend_iid(c, i));
+	for (size_t i = 0; i < e->backend_count; i++)
+		if (!is_of_listen(e, e->backends[i]))
+			add_backend(&t, e->backends[i]);
 	end_table(&t);
 }

@@ -2,8 +2,7 @@
  *
  * backend.c - the servers of a backend at run time, and its current roster.
  *
- * Owns the servers, one reference to the roster, and the queue. Opens no sockets. Built, changed and freed by
- * control; backend_roster() is for any thread.
+ * Owns the servers, the roster and the queue. Opens no sockets. Control thread.
  */
 #include "weir/balance/backend.h"
 
@@ -13,69 +12,104 @@
 
 #include "weir/balance/change_log.h"
 #include "weir/base/check.h"
+#include "live_parts.h"
 #include "server_change.h"
 #include "server_parts.h"
+#include "settings_parts.h"
+
+/* Before workers see the server, or its new settings. */
+void backend_mark_features(struct backend *b, const struct config_server *config)
+{
+	if (config->maxconn > 0)
+		atomic_store(&b->limited, true);
+	if (config->send_proxy != CONFIG_SEND_PROXY_V2)
+		return;
+	atomic_store_explicit(&b->sends_v2, true, memory_order_relaxed);
+	if (config->proxy_pass)
+		atomic_store_explicit(&b->passes_tlvs, true, memory_order_relaxed);
+}
+
+static int add_servers(struct backend *b, const struct config_backend *config)
+{
+	/* One more than needed: no allocation is empty. */
+	b->servers = calloc(config->server_count + 1, sizeof(struct server *));
+	if (b->servers == NULL)
+		return -ENOMEM;
+	b->server_room = config->server_count;
+	while (b->server_count < config->server_count) {
+		const struct config_server *one = &config->servers[b->server_count];
+		struct server *s;
+		const int err = server_new(b, one, &s);
+
+		if (err)
+			return err;
+		s->id = (unsigned)b->server_count + 1;
+		b->servers[b->server_count++] = s;
+		backend_mark_features(b, one);
+		server_joins(s);
+	}
+	atomic_store(&b->size, (uint32_t)b->server_count);
+	return 0;
+}
 
 static int backend_init(struct backend *b, const struct config_backend *config)
 {
+	struct backend_settings *v = backend_settings_hold(b, config);
 	int err;
 
-	b->config = config;
-	spinlock_init(&b->roster_lock);
-	err = queue_init(&b->queue, config->server_count);
+	if (v == NULL)
+		return -ENOMEM;
+	backend_settings_publish(v);
+	err = add_servers(b, config);
 	if (err)
 		return err;
-	if (config->server_count > 0) {
-		/* The cache lines shared by workers are aligned, which malloc(3) does not guarantee. */
-		b->servers = aligned_alloc(_Alignof(struct server),
-					   config->server_count * sizeof(struct server));
-		if (b->servers == NULL)
-			return -ENOMEM;
-	}
-	for (; b->server_count < config->server_count; b->server_count++) {
-		err = server_init(&b->servers[b->server_count], b, (unsigned)b->server_count);
-		if (err)
-			return err;
-		if (config->servers[b->server_count].maxconn > 0)
-			atomic_store(&b->limited, true);
-	}
 	b->told_usable = b->usable; /* nothing has gone down yet */
 	return backend_refresh(b);
 }
 
-struct backend *backends_new(const struct config *c)
+struct backend *backend_new(struct live *live, const struct config_backend *config)
 {
-	/* One more than needed, so that having no backend does not look like running out of memory. */
-	const size_t bytes = (c->backend_count + 1) * sizeof(struct backend);
-	struct backend *backends = aligned_alloc(_Alignof(struct backend), bytes);
+	/* The cache lines shared by workers are aligned, which malloc(3) does not guarantee. */
+	struct backend *b = aligned_alloc(_Alignof(struct backend), sizeof(*b));
 
-	if (backends == NULL)
+	if (b == NULL)
 		return NULL;
-	memset(backends, 0, bytes);
-	for (size_t i = 0; i < c->backend_count; i++) {
-		if (backend_init(&backends[i], &c->backends[i]) != 0) {
-			backends_free(backends, i + 1);
-			return NULL;
-		}
+	memset(b, 0, sizeof(*b));
+	if (slot_space_take(&live->objects, &b->slot) != 0) {
+		free(b);
+		return NULL;
 	}
-	return backends;
+	b->live = live;
+	list_init(&b->versions);
+	list_init(&b->link);
+	list_init(&b->left);
+	queue_init(&b->queue);
+	if (backend_init(b, config) != 0) {
+		backend_free(b);
+		return NULL;
+	}
+	return b;
 }
 
-void backends_free(struct backend *backends, size_t count)
+void backend_free(struct backend *b)
 {
-	if (backends == NULL)
+	if (b == NULL)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		struct backend *b = &backends[i];
+	check(atomic_load(&b->queue.waiting) == 0);
+	while (!list_empty(&b->left)) {
+		struct server *s = list_entry(b->left.next, struct server, link);
 
-		for (size_t j = 0; j < b->server_count; j++)
-			server_free(&b->servers[j]);
-		free(b->servers);
-		queue_free(&b->queue);
-		if (b->roster != NULL)
-			roster_unref(b->roster);
+		check(s->retired.stage == RETIRE_NONE); /* retire_end() comes first */
+		server_free(s);
 	}
-	free(backends);
+	for (size_t i = 0; i < b->server_count; i++)
+		server_free(b->servers[i]);
+	free(b->servers);
+	roster_free(b->spare);
+	roster_free(atomic_load(&b->roster));
+	backend_settings_free_all(b);
+	slot_space_put(&b->live->objects, b->slot);
+	free(b);
 }
 
 /* Servers that stay are not touched: a queue that looks meanwhile would skip them. */
@@ -84,7 +118,7 @@ static void mark_chosen(struct backend *b, const struct roster *r)
 	size_t next = 0;
 
 	for (size_t i = 0; i < b->server_count; i++) {
-		struct server *s = &b->servers[i];
+		struct server *s = b->servers[i];
 		const bool chosen = next < r->count && r->by_place[next].server == s;
 
 		next += chosen;
@@ -94,27 +128,89 @@ static void mark_chosen(struct backend *b, const struct roster *r)
 	check(next == r->count);
 }
 
+/* The spare belongs to changes that are committed: those that are only prepared may still need it. */
+static struct roster *next_roster(struct backend *b)
+{
+	const struct roster_room room = roster_room_of(b, &b->config->balance, 0, 0);
+	struct roster *r = b->spare;
+
+	if (r == NULL || b->prepared > 0 || !roster_has_room(r, &room))
+		return roster_alloc(&room);
+	b->spare = NULL;
+	return r;
+}
+
 int backend_refresh(struct backend *b)
 {
-	const uint64_t number = atomic_load_explicit(&b->roster_number, memory_order_relaxed) + 1;
-	struct roster *next = roster_new(b, number);
-	struct roster *previous;
+	struct roster *previous = atomic_load_explicit(&b->roster, memory_order_relaxed);
+	struct roster *next = next_roster(b);
 
 	if (next == NULL)
 		return -ENOMEM;
+	roster_fill(next, b, previous != NULL ? previous->number + 1 : 1);
 	mark_chosen(b, next);
-	spinlock_lock(&b->roster_lock);
-	previous = b->roster;
-	b->roster = next;
-	atomic_store_explicit(&b->roster_number, number, memory_order_release);
-	spinlock_unlock(&b->roster_lock);
+	atomic_store_explicit(&b->roster, next, memory_order_release);
 	if (previous != NULL)
-		roster_unref(previous);
+		roster_retire(previous, b->live);
+	if (b->leaving)
+		servers_retire(b); /* nobody can find them any more */
 	/* Even when nobody waits: its lock orders these changes before any client that begins to wait now. */
 	queue_rearrange(b);
 	b->stale = false;
 	return 0;
 }
+
+/* ---- what a change needs ---- */
+
+static int widen(struct backend *b, size_t room)
+{
+	struct server **wider;
+
+	if (room <= b->server_room)
+		return 0;
+	room += room / 2;
+	wider = realloc(b->servers, (room + 1) * sizeof(struct server *));
+	if (wider == NULL)
+		return -ENOMEM;
+	b->servers = wider;
+	b->server_room = room;
+	return 0;
+}
+
+int backend_reserve(struct backend *b, const struct config_balancing *how, size_t more, size_t more_weight)
+{
+	const struct roster_room room = roster_room_of(b, how, b->more + more, b->more_weight + more_weight);
+	struct roster *spare;
+
+	if (widen(b, b->server_count + b->more + more) != 0)
+		return -ENOMEM;
+	if (b->spare == NULL || !roster_has_room(b->spare, &room)) {
+		spare = roster_alloc(&room);
+		if (spare == NULL)
+			return -ENOMEM;
+		roster_free(b->spare);
+		b->spare = spare;
+	}
+	b->more += more;
+	b->more_weight += more_weight;
+	b->prepared++;
+	return 0;
+}
+
+void backend_unreserve(struct backend *b)
+{
+	check(b->prepared > 0);
+	if (--b->prepared > 0)
+		return;
+	b->more = 0;
+	b->more_weight = 0;
+	if (b->stale)
+		return; /* others were committed */
+	roster_free(b->spare);
+	b->spare = NULL;
+}
+
+/* ---- rosters ---- */
 
 int backend_changed(struct backend *b)
 {
@@ -127,7 +223,7 @@ int backend_changed(struct backend *b)
 void backend_tell_last_one(struct backend *b)
 {
 	const size_t before = b->told_usable;
-	const size_t used = b->roster->count;
+	const size_t used = backend_roster(b)->count;
 
 	if (b->stale)
 		return; /* logged with the pending roster */
@@ -155,12 +251,13 @@ int backend_release(struct backend *b)
 	return 0;
 }
 
-struct roster *backend_roster(struct backend *b)
+struct server_totals backend_totals(const struct backend *b)
 {
-	struct roster *r;
+	struct server_totals sum = b->gone;
 
-	spinlock_lock(&b->roster_lock);
-	r = roster_ref(b->roster);
-	spinlock_unlock(&b->roster_lock);
-	return r;
+	for (size_t i = 0; i < b->server_count; i++)
+		server_add_totals(b->servers[i], &sum);
+	for (const struct list *l = b->left.next; l != &b->left; l = l->next)
+		server_add_totals(list_entry(l, struct server, link), &sum);
+	return sum;
 }

@@ -5,8 +5,6 @@
  * If the server of an address cannot be used, the walk continues in the same table, so that all clients and
  * all machines continue alike. Reads the roster's tables, builds none. Worker thread.
  */
-#include <string.h>
-
 #include "weir/base/check.h"
 #include "picker_parts.h"
 
@@ -16,8 +14,8 @@
 
 /* A walk over the servers in the order of one hash. */
 struct walk {
+	const struct picker *picker;
 	const struct roster *roster;
-	bool *tried;  /* by index in by_key */
 	size_t at;    /* position in the table: point, slot, or index in by_key */
 	size_t first; /* index in by_key of the hash's own server */
 	unsigned steps;
@@ -79,7 +77,7 @@ static size_t table_size(const struct roster *r)
 
 static struct walk walk_begin(const struct picker *p, uint64_t key)
 {
-	struct walk w = {.roster = p->roster, .tried = p->tried};
+	struct walk w = {.picker = p, .roster = p->roster};
 
 	if (p->roster->maglev != NULL)
 		w.at = key % ROSTER_MAGLEV_SLOTS;
@@ -91,6 +89,16 @@ static struct walk walk_begin(const struct picker *p, uint64_t key)
 	return w;
 }
 
+/* True when it had not been tried in this walk. */
+static bool try_first(const struct walk *w, size_t entry)
+{
+	struct pick_mark *m = pick_mark_of(w->picker, &w->roster->by_key[entry]);
+	const bool first = m->tried != w->picker->walks;
+
+	m->tried = w->picker->walks;
+	return first;
+}
+
 /* The next server not yet tried; NULL when none is left. */
 static const struct roster_entry *walk_next(struct walk *w)
 {
@@ -99,19 +107,15 @@ static const struct roster_entry *walk_next(struct walk *w)
 	for (; w->steps < WALK_STEPS_MAX; w->steps++) {
 		const size_t entry = entry_at(w);
 
-		if (!w->tried[entry]) {
-			w->tried[entry] = true;
+		if (try_first(w, entry))
 			return &w->roster->by_key[entry];
-		}
 		w->at = w->at + 1 < table_size(w->roster) ? w->at + 1 : 0;
 	}
 	while (++w->listed < count) {
 		const size_t entry = (w->first + w->listed) % count;
 
-		if (!w->tried[entry]) {
-			w->tried[entry] = true;
+		if (try_first(w, entry))
 			return &w->roster->by_key[entry];
-		}
 	}
 	return NULL;
 }
@@ -121,7 +125,7 @@ static const struct roster_entry *walk_next(struct walk *w)
 /* A client waits only for a server whose own queue may grow. */
 static bool may_wait_for(const struct server *s)
 {
-	const unsigned max = s->config->maxqueue;
+	const unsigned max = server_settings(s)->config->maxqueue;
 
 	return max == 0 || (unsigned)atomic_load_explicit(&s->queued, memory_order_relaxed) < max;
 }
@@ -146,7 +150,7 @@ static enum pick walk_on(struct picker *p, const struct pick_request *q, const s
 	const struct roster_entry *e;
 	enum pick result;
 
-	memset(p->tried, 0, p->roster->count * sizeof(*p->tried));
+	p->walks++;
 	while ((e = walk_next(&w)) != NULL) {
 		if (e->server == q->avoid || !pick_bound_admits(bound, e))
 			continue;

@@ -89,7 +89,7 @@ enum pick pick_least(struct picker *p, const struct server *avoid, struct server
 struct pick_bound pick_bound_now(const struct picker *p)
 {
 	const struct roster *r = p->roster;
-	const unsigned factor = p->backend->config->balance.balance_factor;
+	const unsigned factor = r->how.balance_factor;
 	struct pick_bound b = {.weight = r->weight};
 	uint64_t sessions = 0;
 
@@ -173,7 +173,7 @@ static void consider(struct contest *c, const struct roster_entry *e)
 enum pick pick_random(struct picker *p, const struct server *avoid, struct server **out)
 {
 	const struct roster *r = p->roster;
-	const unsigned draws = p->backend->config->balance.draws;
+	const unsigned draws = r->how.draws;
 	struct contest c = {.bound = pick_bound_now(p), .avoid = avoid};
 	struct drawn d = {.count = 0};
 	size_t start;

@@ -11,12 +11,19 @@
 #include "weir/balance/picker.h"
 #include "weir/balance/roster.h"
 #include "weir/balance/server.h"
+#include "weir/base/chunks.h"
 
 /* The algorithms. The roster is current and not empty; `avoid` is not its only server. */
 enum pick pick_least(struct picker *p, const struct server *avoid, struct server **out);
 enum pick pick_random(struct picker *p, const struct server *avoid, struct server **out);
 enum pick pick_first(struct picker *p, const struct server *avoid, struct server **out);
 enum pick pick_by_hash(struct picker *p, const struct pick_request *q, struct server **out);
+
+/* What the worker keeps of a server. */
+static inline struct pick_mark *pick_mark_of(const struct picker *p, const struct roster_entry *e)
+{
+	return chunks_at(p->marks, e->slot);
+}
 
 /* The index in by_key of the entry that owns the unit of weight `at`, which is below r->weight. */
 size_t pick_find_by_weight(const struct roster *r, uint64_t at);

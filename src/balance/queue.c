@@ -10,35 +10,22 @@
 #include "weir/balance/queue.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
 
-int queue_init(struct queue *q, size_t servers)
+void queue_init(struct queue *q)
 {
 	spinlock_init(&q->lock);
 	list_init(&q->any);
 	list_init(&q->avoided);
-	q->of_server = calloc(servers + 1, sizeof(*q->of_server));
-	q->avoiders = calloc(servers + 1, sizeof(*q->avoiders));
-	if (q->of_server == NULL || q->avoiders == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < servers; i++) {
-		list_init(&q->of_server[i]);
-		list_init(&q->avoiders[i].waiters);
-		list_init(&q->avoiders[i].link);
-	}
-	return 0;
 }
 
-void queue_free(struct queue *q)
+void queue_init_server(struct server *s)
 {
-	check(atomic_load(&q->waiting) == 0);
-	free(q->of_server);
-	free(q->avoiders);
-	q->of_server = NULL;
-	q->avoiders = NULL;
+	list_init(&s->waiters);
+	list_init(&s->avoiders.waiters);
+	list_init(&s->avoiders.link);
 }
 
 void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *arg)
@@ -85,11 +72,11 @@ static void link_in(struct queue *q, struct waiter *w)
 	struct queue_avoiders *a;
 
 	if (w->server != NULL) {
-		list_push_back(&q->of_server[w->server->index], &w->link);
+		list_push_back(&w->server->waiters, &w->link);
 	} else if (w->avoid == NULL) {
 		list_push_back(&q->any, &w->link);
 	} else {
-		a = &q->avoiders[w->avoid->index];
+		a = &w->avoid->avoiders;
 		if (list_empty(&a->waiters))
 			list_push_back(&q->avoided, &a->link);
 		list_push_back(&a->waiters, &w->link);
@@ -104,7 +91,7 @@ static void link_out(struct queue *q, struct waiter *w)
 	list_remove(&w->link);
 	if (w->server != NULL || w->avoid == NULL)
 		return;
-	a = &q->avoiders[w->avoid->index];
+	a = &w->avoid->avoiders;
 	if (list_empty(&a->waiters))
 		list_remove(&a->link);
 	(void)count(&q->avoiding, -1);
@@ -115,11 +102,12 @@ static int put_in(struct queue *q, struct waiter *w)
 	struct backend *b = w->backend;
 	struct server *s = w->server;
 	const int before = atomic_load_explicit(list_counter(q, w), memory_order_relaxed);
+	const unsigned all_max = backend_settings(b)->config->maxqueue;
+	const unsigned max = s != NULL ? server_settings(s)->config->maxqueue : 0;
 
-	if (b->config->maxqueue > 0 &&
-	    (unsigned)atomic_load_explicit(&q->waiting, memory_order_relaxed) >= b->config->maxqueue)
+	if (all_max > 0 && (unsigned)atomic_load_explicit(&q->waiting, memory_order_relaxed) >= all_max)
 		return -EBUSY;
-	if (s != NULL && s->config->maxqueue > 0 && (unsigned)before >= s->config->maxqueue)
+	if (max > 0 && (unsigned)before >= max)
 		return -EBUSY;
 	w->number = q->next_number++;
 	w->before = (uint32_t)before;
@@ -156,12 +144,12 @@ static struct waiter *older(struct waiter *a, struct waiter *b)
  * avoided servers, however many clients wait. */
 static struct waiter *oldest_for(const struct queue *q, const struct server *s)
 {
-	struct waiter *w = older(first_of(&q->any), first_of(&q->of_server[s->index]));
+	struct waiter *w = older(first_of(&q->any), first_of(&s->waiters));
 
 	for (const struct list *l = q->avoided.next; l != &q->avoided; l = l->next) {
 		const struct queue_avoiders *a = list_entry(l, struct queue_avoiders, link);
 
-		if (a != &q->avoiders[s->index] || q->in_roster == 1)
+		if (a != &s->avoiders || q->in_roster == 1)
 			w = older(w, first_of(&a->waiters));
 	}
 	return w;
@@ -228,16 +216,21 @@ void queue_serve(struct server *s)
 
 static void serve_any(struct backend *b)
 {
-	for (size_t i = 0; i < b->server_count && atomic_load(&b->queue.waiting) > 0; i++)
-		if (is_chosen(&b->servers[i]) && has_place(&b->servers[i]))
-			queue_serve(&b->servers[i]);
+	const struct roster *r = backend_roster(b);
+
+	for (size_t i = 0; i < r->count && atomic_load(&b->queue.waiting) > 0; i++) {
+		struct server *s = r->by_place[i].server;
+
+		if (is_chosen(s) && has_place(s))
+			queue_serve(s);
+	}
 }
 
 /* ---- waiting ---- */
 
 /* Call with the lock held: a thread that marks a server as not chosen, or as having answered, takes the lock
  * afterwards. */
-static const struct server *still_avoided(const struct server *s)
+static struct server *still_avoided(struct server *s)
 {
 	return s != NULL && is_chosen(s) && atomic_load(&s->failing) > 0 ? s : NULL;
 }
@@ -339,9 +332,20 @@ void queue_forgive(struct server *s)
 	struct queue *q = &s->owner->queue;
 
 	spinlock_lock(&q->lock);
-	merge(q, &q->avoiders[s->index].waiters);
+	merge(q, &s->avoiders.waiters);
 	spinlock_unlock(&q->lock);
 	queue_serve(s);
+}
+
+void queue_drop_server(struct server *s)
+{
+	struct queue *q = &s->owner->queue;
+
+	atomic_store(&s->in_roster, false);
+	spinlock_lock(&q->lock);
+	merge(q, &s->waiters);
+	merge(q, &s->avoiders.waiters);
+	spinlock_unlock(&q->lock);
 }
 
 void queue_rearrange(struct backend *b)
@@ -351,12 +355,14 @@ void queue_rearrange(struct backend *b)
 	spinlock_lock(&q->lock);
 	q->in_roster = 0;
 	for (size_t i = 0; i < b->server_count; i++) {
-		if (is_chosen(&b->servers[i])) {
+		struct server *s = b->servers[i];
+
+		if (is_chosen(s)) {
 			q->in_roster++;
 			continue;
 		}
-		merge(q, &q->of_server[i]);
-		merge(q, &q->avoiders[i].waiters);
+		merge(q, &s->waiters);
+		merge(q, &s->avoiders.waiters);
 	}
 	spinlock_unlock(&q->lock);
 	serve_any(b);

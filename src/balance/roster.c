@@ -2,11 +2,10 @@
  *
  * roster.c - the servers that may be chosen now, in file order and sorted by key.
  *
- * Built by control; shared and freed by any thread.
+ * Built and freed by control.
  */
 #include "weir/balance/roster.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ static void add_entry(struct roster *r, struct server *s)
 	r->by_place[r->count++] = (struct roster_entry){
 		.server = s,
 		.weight = weight,
-		.index = s->index,
+		.slot = s->slot,
 		.weight_end = r->weight,
 	};
 }
@@ -39,7 +38,7 @@ static void add_entry(struct roster *r, struct server *s)
 static void add_usable(struct roster *r, const struct backend *b, bool backup, size_t max)
 {
 	for (size_t i = 0; i < b->server_count && r->count < max; i++) {
-		struct server *s = &b->servers[i];
+		struct server *s = b->servers[i];
 
 		if (s->config->backup == backup && server_usable(s) && weight_of(s) > 0)
 			add_entry(r, s);
@@ -51,10 +50,10 @@ static void add_usable(struct roster *r, const struct backend *b, bool backup, s
 static void add_all(struct roster *r, const struct backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
-		struct server *s = &b->servers[i];
+		struct server *s = b->servers[i];
 
 		if (s->admin == SERVER_ADMIN_READY && weight_of(s) > 0 &&
-		    atomic_load_explicit(&s->addr, memory_order_relaxed) != NULL)
+		    server_addr(s) != NULL)
 			add_entry(r, s);
 	}
 }
@@ -92,17 +91,19 @@ static void sort_by_key(struct roster *r)
 	}
 }
 
-static int make_table(struct roster *r, const struct backend *b)
+static bool wants_ring(const struct config_balancing *how)
 {
-	const struct config_balancing *how = &b->config->balance;
+	return how->algorithm == CONFIG_BALANCE_SOURCE && how->hash == CONFIG_HASH_CONSISTENT;
+}
 
+static void make_table(struct roster *r, const struct backend *b)
+{
 	if (r->count == 0)
-		return 0;
-	if (how->algorithm == CONFIG_BALANCE_MAGLEV)
-		return roster_make_maglev(r);
-	if (how->algorithm == CONFIG_BALANCE_SOURCE && how->hash == CONFIG_HASH_CONSISTENT)
-		return roster_make_ring(r, b);
-	return 0;
+		return;
+	if (r->how.algorithm == CONFIG_BALANCE_MAGLEV)
+		roster_make_maglev(r, r->scratch);
+	else if (wants_ring(&r->how))
+		roster_make_ring(r, b, r->scratch);
 }
 
 static uint64_t checksum_of(const struct roster *r)
@@ -120,8 +121,41 @@ static uint64_t checksum_of(const struct roster *r)
 
 /* ---- building and freeing ---- */
 
-static void roster_free(struct roster *r)
+struct roster_room roster_room_of(const struct backend *b, const struct config_balancing *how, size_t more,
+				  size_t more_weight)
 {
+	struct roster_room room = {.servers = b->server_count + more};
+	size_t points = more_weight * ROSTER_RING_POINTS + more;
+
+	room.maglev = how->algorithm == CONFIG_BALANCE_MAGLEV;
+	if (!wants_ring(how))
+		return room;
+	for (size_t i = 0; i < b->server_count; i++)
+		points += (size_t)b->servers[i]->weight * ROSTER_RING_POINTS + 1;
+	room.points = roster_points_max(points, room.servers) + 1;
+	return room;
+}
+
+bool roster_has_room(const struct roster *r, const struct roster_room *room)
+{
+	return r->room.servers >= room->servers && r->room.points >= room->points &&
+	       (r->room.maglev || !room->maglev);
+}
+
+static void scratch_free(struct roster *r)
+{
+	if (r->scratch == NULL)
+		return;
+	roster_scratch_free(r->scratch);
+	free(r->scratch);
+	r->scratch = NULL;
+}
+
+void roster_free(struct roster *r)
+{
+	if (r == NULL)
+		return;
+	scratch_free(r);
 	free(r->by_place);
 	free(r->by_key);
 	free(r->maglev);
@@ -129,46 +163,44 @@ static void roster_free(struct roster *r)
 	free(r);
 }
 
-static int fill(struct roster *r, const struct backend *b)
-{
-	int err;
-
-	r->by_place = calloc(b->server_count + 1, sizeof(*r->by_place));
-	r->by_key = calloc(b->server_count + 1, sizeof(*r->by_key));
-	if (r->by_place == NULL || r->by_key == NULL)
-		return -ENOMEM;
-	add_members(r, b);
-	sort_by_key(r);
-	err = make_table(r, b);
-	if (err)
-		return err;
-	r->checksum = checksum_of(r);
-	return 0;
-}
-
-struct roster *roster_new(const struct backend *b, uint64_t number)
+struct roster *roster_alloc(const struct roster_room *room)
 {
 	struct roster *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)
 		return NULL;
-	atomic_init(&r->refs, 1);
-	r->number = number;
-	if (fill(r, b) != 0) {
+	r->room = *room;
+	r->by_place = calloc(room->servers + 1, sizeof(*r->by_place));
+	r->by_key = calloc(room->servers + 1, sizeof(*r->by_key));
+	r->scratch = calloc(1, sizeof(*r->scratch));
+	if (r->by_place == NULL || r->by_key == NULL || r->scratch == NULL ||
+	    roster_scratch_init(r->scratch, room) != 0) {
 		roster_free(r);
 		return NULL;
 	}
 	return r;
 }
 
-struct roster *roster_ref(struct roster *r)
+void roster_fill(struct roster *r, const struct backend *b, uint64_t number)
 {
-	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
-	return r;
+	check(r->scratch != NULL);
+	r->number = number;
+	r->how = b->config->balance;
+	add_members(r, b);
+	sort_by_key(r);
+	make_table(r, b);
+	r->checksum = checksum_of(r);
+	scratch_free(r);
 }
 
-void roster_unref(struct roster *r)
+static void free_retired(struct retired *item)
 {
-	if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1)
-		roster_free(r);
+	roster_free(container_of(item, struct roster, retired));
+}
+
+static const struct retired_kind roster_kind = {.free = free_retired};
+
+void roster_retire(struct roster *r, struct live *live)
+{
+	retire_add(&live->retire, &r->retired, &roster_kind);
 }

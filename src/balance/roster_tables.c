@@ -46,7 +46,7 @@ static unsigned halvings_of(const struct backend *b)
 	for (;; halvings++) {
 		points = 0;
 		for (size_t i = 0; i < b->server_count; i++)
-			points += points_of((uint64_t)b->servers[i].weight * SERVER_WEIGHT_SCALE, halvings);
+			points += points_of((uint64_t)b->servers[i]->weight * SERVER_WEIGHT_SCALE, halvings);
 		/* With one point per server nothing is left to halve. */
 		if (points <= ROSTER_RING_MAX || points == b->server_count)
 			return halvings;
@@ -102,30 +102,31 @@ static size_t add_points(struct ring_point *points, const struct roster *r, unsi
 	return count;
 }
 
-int roster_make_ring(struct roster *r, const struct backend *b)
+size_t roster_points_max(size_t full_points, size_t servers)
 {
-	const unsigned halvings = halvings_of(b);
-	struct ring_point *points;
-	size_t *places;
-	unsigned bits = 1;
-	size_t count = 0;
+	const size_t most = servers > ROSTER_RING_MAX ? servers : ROSTER_RING_MAX;
 
-	check(r->count > 0);
-	for (size_t i = 0; i < r->count; i++)
-		count += points_of(r->by_key[i].weight, halvings);
+	return full_points < most ? full_points : most;
+}
+
+static unsigned bits_of(size_t count)
+{
+	unsigned bits = 1;
+
 	while ((size_t)1 << bits < count)
 		bits++;
-	r->ring = malloc(count * sizeof(*r->ring));
-	points = malloc(count * sizeof(*points));
-	places = calloc(((size_t)1 << bits) + 1, sizeof(*places));
-	if (r->ring != NULL && points != NULL && places != NULL) {
-		r->ring_count = add_points(points, r, halvings);
-		check(r->ring_count == count);
-		sort_points(r->ring, points, count, places, bits);
-	}
-	free(points);
-	free(places);
-	return r->ring_count == count ? 0 : -ENOMEM; /* the roster frees its ring */
+	return bits;
+}
+
+void roster_make_ring(struct roster *r, const struct backend *b, struct roster_scratch *s)
+{
+	const unsigned halvings = halvings_of(b);
+
+	check(r->count > 0);
+	r->ring = s->ring;
+	s->ring = NULL;
+	r->ring_count = add_points(s->points, r, halvings);
+	sort_points(r->ring, s->points, r->ring_count, s->places, bits_of(r->ring_count));
 }
 
 /* ---- Maglev ---- */
@@ -223,28 +224,66 @@ static void begin_turns(const struct roster *r, struct maglev_turns *t)
 	}
 }
 
-int roster_make_maglev(struct roster *r)
+void roster_make_maglev(struct roster *r, struct roster_scratch *s)
 {
-	struct maglev_turns t = {0};
-	int err = -ENOMEM; /* the roster frees its table */
-
 	check(r->count > 0);
-	t.walks = calloc(r->count, sizeof(*t.walks));
-	t.quotas = calloc(r->count, sizeof(*t.quotas));
-	t.rounds = calloc(r->count, sizeof(*t.rounds));
-	t.next = calloc(r->count / BLOCK + 1, sizeof(*t.next));
-	r->maglev = malloc(ROSTER_MAGLEV_SLOTS * sizeof(*r->maglev));
-	if (t.walks != NULL && t.quotas != NULL && t.rounds != NULL && t.next != NULL &&
-	    r->maglev != NULL) {
-		for (size_t i = 0; i < ROSTER_MAGLEV_SLOTS; i++)
-			r->maglev[i] = NO_ENTRY;
-		begin_turns(r, &t);
-		fill_slots(r, &t);
-		err = 0;
-	}
-	free(t.walks);
-	free(t.quotas);
-	free(t.rounds);
-	free(t.next);
+	r->maglev = s->maglev;
+	s->maglev = NULL;
+	for (size_t i = 0; i < ROSTER_MAGLEV_SLOTS; i++)
+		r->maglev[i] = NO_ENTRY;
+	begin_turns(r, s->turns);
+	fill_slots(r, s->turns);
+}
+
+/* ---- memory ---- */
+
+static int ring_init(struct roster_scratch *s, size_t points)
+{
+	s->ring = malloc(points * sizeof(*s->ring));
+	s->points = malloc(points * sizeof(*s->points));
+	s->places = calloc(((size_t)1 << bits_of(points)) + 1, sizeof(*s->places));
+	return s->ring != NULL && s->points != NULL && s->places != NULL ? 0 : -ENOMEM;
+}
+
+static int maglev_init(struct roster_scratch *s, size_t servers)
+{
+	struct maglev_turns *t = calloc(1, sizeof(*t));
+
+	s->turns = t;
+	s->maglev = malloc(ROSTER_MAGLEV_SLOTS * sizeof(*s->maglev));
+	if (t == NULL || s->maglev == NULL)
+		return -ENOMEM;
+	t->walks = calloc(servers + 1, sizeof(*t->walks));
+	t->quotas = calloc(servers + 1, sizeof(*t->quotas));
+	t->rounds = calloc(servers + 1, sizeof(*t->rounds));
+	t->next = calloc(servers / BLOCK + 1, sizeof(*t->next));
+	return t->walks != NULL && t->quotas != NULL && t->rounds != NULL && t->next != NULL ? 0 : -ENOMEM;
+}
+
+int roster_scratch_init(struct roster_scratch *s, const struct roster_room *room)
+{
+	int err = 0;
+
+	*s = (struct roster_scratch){0};
+	if (room->points > 0)
+		err = ring_init(s, room->points);
+	if (!err && room->maglev)
+		err = maglev_init(s, room->servers);
 	return err;
+}
+
+void roster_scratch_free(struct roster_scratch *s)
+{
+	free(s->ring);
+	free(s->points);
+	free(s->places);
+	free(s->maglev);
+	if (s->turns != NULL) {
+		free(s->turns->walks);
+		free(s->turns->quotas);
+		free(s->turns->rounds);
+		free(s->turns->next);
+		free(s->turns);
+	}
+	*s = (struct roster_scratch){0};
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.c - one server at run time: its places, its addresses, its key.
+ * server.c - one server at run time: its places, its key.
  *
  * Any thread takes and releases places; everything else belongs to control.
  */
 #include "weir/balance/server.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
-#include "weir/net/self_connect.h"
 #include "server_parts.h"
+#include "settings_parts.h"
 
 /* ---- places ---- */
 
@@ -85,40 +87,13 @@ const char *server_state_word(enum server_state state)
 	return state_words[state].word;
 }
 
-/* ---- addresses ---- */
-
-/* Determined once per address; net/self_connect.h explains why. */
-static bool meets_itself(const struct server *s, const struct addr *a)
-{
-	const struct config_sources *own = &s->config->source;
-	const struct self_connect_sources sources = {own->list, own->count, own->client};
-
-	return self_connect_possible(a, &sources);
-}
-
-bool server_addr_meets_itself(const struct addr *a)
-{
-	return container_of(a, struct known_addr, addr)->meets_itself;
-}
-
-int server_publish_addr(struct server *s, const struct addr *a)
-{
-	struct known_addr *known;
-	const int added = known_addrs_add(&s->known, a, &known);
-
-	if (added < 0)
-		return added;
-	if (added > 0)
-		known->meets_itself = meets_itself(s, a);
-	atomic_store_explicit(&s->addr, &known->addr, memory_order_release);
-	return 0;
-}
+/* ---- its key ---- */
 
 /* A server whose name has no address yet has the key of its name; it is in no roster before it has an
  * address. */
 uint64_t server_key_of(const struct server *s)
 {
-	const struct addr *a = atomic_load_explicit(&s->addr, memory_order_relaxed);
+	const struct addr *a = server_addr(s);
 	char text[ADDR_TEXT_MAX];
 	struct addr copy;
 
@@ -133,33 +108,69 @@ uint64_t server_key_of(const struct server *s)
 
 /* ---- initialising and freeing ---- */
 
-int server_init(struct server *s, struct backend *owner, unsigned index)
+static int server_init(struct server *s, struct backend *owner, const struct config_server *config)
 {
-	const struct config_server *config = &owner->config->servers[index];
+	const struct addr *a = config->addr.kind != ADDR_NAME ? &config->addr.addr : NULL;
+	struct server_settings *v;
 
 	memset(s, 0, sizeof(*s));
-	s->config = config;
+	list_init(&s->versions);
+	list_init(&s->link);
 	s->backend = owner->config;
 	s->owner = owner;
-	s->index = index;
 	s->healthy = true;
 	s->admin = config->disabled ? SERVER_ADMIN_MAINT : SERVER_ADMIN_READY;
 	s->weight = config->weight;
 	s->maxconn = config->maxconn;
-	if (config->addr.kind != ADDR_NAME) {
-		const int err = server_publish_addr(s, &config->addr.addr);
-
-		if (err)
-			return err;
-	}
+	v = server_settings_hold(s, config, a);
+	if (v == NULL)
+		return -ENOMEM;
+	server_settings_publish(v);
 	s->key = server_key_of(s);
-	server_begin_state(s);
+	queue_init_server(s);
 	return 0;
+}
+
+int server_new(struct backend *owner, const struct config_server *config, struct server **out)
+{
+	/* The cache lines shared by workers are aligned, which malloc(3) does not guarantee. */
+	struct server *s = aligned_alloc(_Alignof(struct server), sizeof(*s));
+	int err;
+
+	if (s == NULL)
+		return -ENOMEM;
+	err = server_init(s, owner, config);
+	if (!err)
+		err = slot_space_take(&owner->live->objects, &s->slot);
+	if (err) {
+		server_settings_free_all(s);
+		free(s);
+		return err;
+	}
+	server_begin_state(s);
+	*out = s;
+	return 0;
+}
+
+uint64_t server_probe_downs(const struct server *s)
+{
+	return s->probe_downs + (s->probe != NULL ? s->probe->downs : 0);
+}
+
+void server_add_totals(const struct server *s, struct server_totals *to)
+{
+	to->total += atomic_load_explicit(&s->total, memory_order_relaxed);
+	to->failures += atomic_load_explicit(&s->failures, memory_order_relaxed);
+	to->chosen += atomic_load_explicit(&s->chosen_total, memory_order_relaxed);
+	to->probe_downs += server_probe_downs(s);
 }
 
 void server_free(struct server *s)
 {
+	list_remove(&s->link);
 	check(atomic_load_explicit(&s->sessions, memory_order_relaxed) == 0);
-	known_addrs_free(&s->known);
+	server_settings_free_all(s);
 	history_free(&s->history);
+	slot_space_put(&s->owner->live->objects, s->slot);
+	free(s);
 }

@@ -16,6 +16,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "server_parts.h"
+#include "settings_parts.h"
 
 /* The number of steps of a slow start; none is shorter than a second. */
 #define SLOWSTART_STEPS 20
@@ -45,7 +46,7 @@ static enum server_state state_of(const struct server *s)
 {
 	if (s->admin == SERVER_ADMIN_MAINT)
 		return SERVER_MAINT;
-	if (atomic_load_explicit(&s->addr, memory_order_relaxed) == NULL)
+	if (server_addr(s) == NULL)
 		return SERVER_UNRESOLVED;
 	if (!s->healthy)
 		return SERVER_DOWN;
@@ -280,17 +281,21 @@ int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, in
 
 int server_set_addr(struct server *s, const struct addr *a)
 {
-	const struct addr *previous = atomic_load_explicit(&s->addr, memory_order_relaxed);
 	const struct before b = remember(s);
-	int err = server_publish_addr(s, a); /* before the state: a thread that sees it up also sees an
-					      * address */
+	struct server_settings *previous = server_settings_of_now(s);
+	struct server_settings *next = server_settings_hold(s, s->config, a);
+	int err;
 
-	if (err)
-		return err;
+	if (next == NULL)
+		return -ENOMEM;
+	version_hold(&previous->version);
+	server_settings_publish(next); /* before the state: a thread that sees it up also sees an address */
 	s->key = server_key_of(s);
 	err = update(s, &b, "its name has an address", clock_mono_ns());
 	if (err)
-		atomic_store_explicit(&s->addr, previous, memory_order_release);
+		server_settings_publish(previous);
+	else
+		server_settings_let_go(previous);
 	return err;
 }
 
@@ -313,5 +318,45 @@ void server_begin_state(struct server *s)
 	atomic_init(&s->eweight, eweight_of(s));
 	atomic_init(&s->limit, limit_of(s));
 	atomic_init(&s->state, (int)state_of(s));
+}
+
+void server_joins(struct server *s)
+{
 	s->owner->usable += takes_new(s);
+}
+
+void server_parts(struct server *s)
+{
+	s->owner->usable -= takes_new(s);
+}
+
+void server_apply_settings(struct server *s, struct server_settings *v)
+{
+	const struct config_server *was = s->config;
+	const struct config_server *now = v->config;
+	const struct before b = remember(s);
+	int err;
+
+	/* What the administrator has changed stays, unless its value in the file has changed. */
+	if (now->weight != was->weight)
+		s->weight = now->weight;
+	if (now->maxconn != was->maxconn)
+		s->maxconn = now->maxconn;
+	if (now->disabled != was->disabled)
+		s->admin = now->disabled ? SERVER_ADMIN_MAINT : SERVER_ADMIN_READY;
+	server_settings_publish(v);
+	s->key = server_key_of(s);
+	s->owner->stale = true; /* whatever has changed */
+	err = update(s, &b, "its configuration has changed", clock_mono_ns());
+	check(err == 0); /* the backend is held */
+}
+
+void server_apply_backend(struct server *s)
+{
+	const struct before b = remember(s);
+	int err;
+
+	s->key = server_key_of(s);
+	err = update(s, &b, "the configuration of its backend has changed", clock_mono_ns());
+	check(err == 0);
 }

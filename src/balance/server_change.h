@@ -19,8 +19,7 @@
  * writes history and one log line if state, weight or limit change. `now_ns` is the monotonic clock; `cause`
  * is copied. */
 
-/* Gives the server an address (copied). -ENOSPC, with nothing changed, if it has had KNOWN_ADDRS_MAX others
- * and this one is new. */
+/* Gives the server an address (copied). */
 int server_set_addr(struct server *s, const struct addr *a);
 /* From health checks or observation: healthy or not. */
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
@@ -33,6 +32,11 @@ int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, in
  * none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves SERVER_DOWN or
  * SERVER_MAINT: call it then. */
 int64_t server_slowstart_step(struct server *s, int64_t now_ns);
+
+/* Puts settings in effect that are held for that. The backend must be held, so that no memory is needed. */
+void server_apply_settings(struct server *s, struct server_settings *v);
+/* The same after its backend got other settings. */
+void server_apply_backend(struct server *s);
 
 /* Publishes a roster of the servers as they are now and serves waiting clients. 0, or -ENOMEM with the old
  * roster in place. */

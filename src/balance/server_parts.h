@@ -9,15 +9,18 @@
 
 #include "weir/balance/server.h"
 
-/* Initialises server `index` of `owner`; publishes nothing. 0 or -ENOMEM. */
-int server_init(struct server *s, struct backend *owner, unsigned index);
+/* Makes a server of `owner`, which nobody sees yet. 0, or with nothing made: -ENOMEM, -ENOSPC. */
+int server_new(struct backend *owner, const struct config_server *config, struct server **out);
 void server_free(struct server *s);
+/* It counts among the servers of its backend from now on, or no longer. */
+void server_joins(struct server *s);
+void server_parts(struct server *s);
+/* How often health checks have ever taken it down. */
+uint64_t server_probe_downs(const struct server *s);
+void server_add_totals(const struct server *s, struct server_totals *to);
 
 /* Sets state, weight and limit from the configuration: this is not a change and starts no slow start. */
 void server_begin_state(struct server *s);
-/* Sets `a` (copied) as its address; does not change the state. 0, -ENOMEM, or -ENOSPC as
- * server_set_addr(). */
-int server_publish_addr(struct server *s, const struct addr *a);
 /* The key of its name or its current address. */
 uint64_t server_key_of(const struct server *s);
 

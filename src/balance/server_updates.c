@@ -12,6 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "live_parts.h"
 #include "server_change.h"
 
 #define LINES_PER_SECOND 1
@@ -20,7 +21,7 @@
 /* ---- rosters ---- */
 
 /* Call before a change that may be one of many: it needs no roster until the end of the turn. */
-static void hold_until_turn_end(struct server_updates *u, struct backend *b)
+void updates_hold(struct server_updates *u, struct backend *b)
 {
 	backend_hold(b);
 	u->loop.at_end(u->loop.arg);
@@ -65,8 +66,8 @@ void server_updates_publish(struct server_updates *u)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < u->backend_count; i++)
-		if (u->backends[i].held && !publish_roster(u, &u->backends[i]))
+	server_updates_foreach(u, b)
+		if (b->held && !publish_roster(u, b))
 			all = false;
 	if (all)
 		tell_in_force(u);
@@ -74,8 +75,7 @@ void server_updates_publish(struct server_updates *u)
 
 /* ---- slow starts ---- */
 
-/* Call after a change that may have begun a slow start. */
-static void wake_for_slowstart(struct server_updates *u, struct server *s)
+void updates_wake_for_slowstart(struct server_updates *u, struct server *s)
 {
 	if (s->slow_since_ns != 0)
 		wake_at(u, server_slowstart_step(s, clock_mono_ns()));
@@ -85,11 +85,11 @@ static void wake_for_slowstart(struct server_updates *u, struct server *s)
 static void step_backend(struct server_updates *u, struct backend *b, int64_t now_ns)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
-		struct server *s = &b->servers[i];
+		struct server *s = b->servers[i];
 
 		if (s->slow_since_ns == 0)
 			continue;
-		hold_until_turn_end(u, b);
+		updates_hold(u, b);
 		wake_at(u, server_slowstart_step(s, now_ns));
 	}
 }
@@ -97,9 +97,9 @@ static void step_backend(struct server_updates *u, struct backend *b, int64_t no
 void server_updates_wake(struct server_updates *u, int64_t now_ns)
 {
 	u->wake_ns = CLOCK_NEVER;
-	for (size_t i = 0; i < u->backend_count; i++) {
-		step_backend(u, &u->backends[i], now_ns);
-		if (u->backends[i].held)
+	server_updates_foreach(u, b) {
+		step_backend(u, b, now_ns);
+		if (b->held)
 			u->loop.at_end(u->loop.arg); /* including rosters that found no memory */
 	}
 }
@@ -110,15 +110,15 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
 {
 	int err;
 
-	hold_until_turn_end(u, s->owner);
+	updates_hold(u, s->owner);
 	err = server_set_health(s, healthy, cause, clock_mono_ns());
 	check(err == 0); /* memory is needed only at the end of the turn */
-	wake_for_slowstart(u, s);
+	updates_wake_for_slowstart(u, s);
 }
 
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a)
 {
-	hold_until_turn_end(u, s->owner);
+	updates_hold(u, s->owner);
 	return server_set_addr(s, a);
 }
 
@@ -151,7 +151,7 @@ int server_updates_set_admin(struct server_updates *u, struct server *s, enum se
 	if (err && err != -EAGAIN)
 		return err;
 	tell_admin_set(u, s);
-	wake_for_slowstart(u, s);
+	updates_wake_for_slowstart(u, s);
 	return err;
 }
 
@@ -178,20 +178,23 @@ void server_updates_unobserve(struct server_observer *o)
 	list_remove(&o->link);
 }
 
-void server_updates_init(struct server_updates *u, struct backend *backends, size_t count,
+void server_updates_init(struct server_updates *u, struct backend **backends, size_t count,
 			 const struct server_updates_loop *loop)
 {
 	*u = (struct server_updates){
-		.backends = backends,
-		.backend_count = count,
 		.loop = *loop,
 		.wake_ns = CLOCK_NEVER,
 	};
 	list_init(&u->observers);
+	list_init(&u->backends);
+	for (size_t i = 0; i < count; i++)
+		list_push_back(&u->backends, &backends[i]->link);
 }
 
 void server_updates_free(struct server_updates *u)
 {
 	check(list_empty(&u->observers));
 	server_updates_publish(u);
+	while (!list_empty(&u->backends))
+		list_remove(u->backends.next);
 }

@@ -36,6 +36,12 @@ static void move_to(struct retired *item, struct list *to, enum retire_stage sta
 	list_push_back(to, &item->link);
 }
 
+void retire_want(struct retire *r)
+{
+	if (!r->running && !r->going_on && r->rounds.wanted != NULL)
+		r->rounds.wanted(r->rounds.arg);
+}
+
 /* The round that is running may have passed some workers already: it counts for nothing that leaves now. */
 void retire_add(struct retire *r, struct retired *item, const struct retired_kind *kind)
 {
@@ -46,6 +52,17 @@ void retire_add(struct retire *r, struct retired *item, const struct retired_kin
 	item->due = r->round + GRACE_ROUNDS;
 	move_to(item, &r->waiting, RETIRE_GRACE);
 	r->count++;
+	retire_want(r);
+}
+
+void retire_take_back(struct retire *r, struct retired *item)
+{
+	check(item->stage != RETIRE_NONE);
+	check(item->kind->forget == NULL); /* workers may be walking the list that it is in */
+	check(r->count > 0);
+	list_remove(&item->link);
+	item->stage = RETIRE_NONE;
+	r->count--;
 }
 
 static void free_item(struct retire *r, struct retired *item)
@@ -66,6 +83,8 @@ static bool is_held(const struct retired *item)
 
 static void after_read(struct retire *r, struct retired *item)
 {
+	if (item->kind->settle != NULL)
+		item->kind->settle(item);
 	if (item->kind->forget == NULL) {
 		free_item(r, item);
 		return;

@@ -179,6 +179,16 @@ void config_bind_copy_free(struct config_bind *copy)
 	free_structure(copy);
 }
 
+struct config_check *config_check_copy(const struct config_check *original)
+{
+	return copy_structure(original, sizeof(*original), own_config_check);
+}
+
+void config_check_copy_free(struct config_check *copy)
+{
+	free_structure(copy);
+}
+
 struct config_log *config_log_copy(const struct config_log *original)
 {
 	return copy_structure(original, sizeof(*original), own_config_log);

@@ -61,9 +61,19 @@ bool config_server_same(const struct config_server *a, const struct config_serve
 	return same_config_server(a, b);
 }
 
+bool config_addr_same(const struct addr_spec *a, const struct addr_spec *b)
+{
+	return same_addr_spec(a, b);
+}
+
 bool config_bind_same(const struct config_bind *a, const struct config_bind *b)
 {
 	return same_config_bind(a, b);
+}
+
+bool config_check_same(const struct config_check *a, const struct config_check *b)
+{
+	return same_config_check(a, b);
 }
 
 bool config_log_same(const struct config_log *a, const struct config_log *b)

@@ -111,12 +111,11 @@ static void say_ready(struct daemon *d)
 	const char *why = d->driver.why;
 
 	daemon_set_state(d, DAEMON_READY);
-	for (size_t i = 0; i < e->endpoint_count; i++) {
-		const struct endpoint *ep = &e->endpoints[i];
-
-		log_line(LOG_LEVEL_INFO, "listening on %s (frontend %s, bind %s)",
-			 addr_format(&ep->addr, address), ep->frontend->config->name,
-			 endpoint_label(ep, label));
+	entries_foreach_frontend(&e->entries, fe) {
+		frontend_foreach_endpoint(fe, ep)
+			log_line(LOG_LEVEL_INFO, "listening on %s (frontend %s, bind %s)",
+				 addr_format(&ep->addr, address), fe->config->name,
+				 endpoint_label(ep, label));
 	}
 	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s%s%s%s, maxconn %u, maxpipes %u, pid %d, weir %s",
 		 e->worker_count, d->driver.driver->name, why[0] != '\0' ? " (io_uring: " : "", why,
@@ -156,6 +155,8 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 		say_ready(d);
 	if (d->stats != NULL)
 		stats_take_answers(d->stats);
+	if (d->engine_started)
+		retiring_wake(&d->retiring);
 	if (d->prober != NULL)
 		prober_take_news(d->prober);
 	ageing_wake(&d->ageing);
@@ -238,6 +239,7 @@ static void finish(struct daemon *d)
 	int flush_ms = FLUSH_MS;
 
 	end_guard_start((int)d->exit_code);
+	retiring_stop(&d->retiring);
 	sd_service_close(&d->service);
 	prober_free(d->prober);
 	resolver_free(d->resolver);

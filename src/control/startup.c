@@ -117,7 +117,7 @@ static enum exit_code open_sockets(struct daemon *d)
 	d->engine_made = true;
 	if (adopt_sockets(d) != EXIT_FINE)
 		return EXIT_ENVIRONMENT;
-	err = engine_bind(&d->engine, &failed);
+	err = entries_bind(&d->engine.entries, &failed);
 	if (err && failed == NULL)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen: %s", strerror(-err));
 	bind = err ? failed->config : NULL;
@@ -153,22 +153,29 @@ static enum exit_code write_pid(struct daemon *d)
 }
 
 /* Our own TCP listeners. Others have no address that overlaps with another. */
-static void give_sockets(const struct daemon *d)
+static int give_socket(const struct daemon *d, const struct endpoint *ep)
 {
 	char address[ADDR_TEXT_MAX];
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; i < d->engine.endpoint_count && !err; i++) {
-		const struct endpoint *ep = &d->engine.endpoints[i];
+	if (ep->inherited || addr_is_unix(&ep->addr))
+		return 0;
+	err = privileges_give(&d->privileges, ep->fd);
+	if (err)
+		log_line(LOG_LEVEL_NOTICE,
+			 "cannot give the listening socket %s to its user: %s; only a restart can "
+			 "replace it by an overlapping address",
+			 addr_format(&ep->addr, address), strerror(-err));
+	return err;
+}
 
-		if (ep->config->addr.kind == ADDR_FD || addr_is_unix(&ep->addr))
-			continue;
-		err = privileges_give(&d->privileges, ep->fd);
-		if (err)
-			log_line(LOG_LEVEL_NOTICE,
-				 "cannot give the listening socket %s to its user: %s; only a restart can "
-				 "replace it by an overlapping address",
-				 addr_format(&ep->addr, address), strerror(-err));
+static void give_sockets(const struct daemon *d)
+{
+	entries_foreach_frontend(&d->engine.entries, fe) {
+		frontend_foreach_endpoint(fe, ep) {
+			if (give_socket(d, ep) != 0)
+				return; /* the others fail for the same reason */
+		}
 	}
 }
 
@@ -232,7 +239,7 @@ static void consult_doctor(const struct daemon *d, const struct limits_plan *pla
 
 static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct limits_plan *plan)
 {
-	const unsigned endpoints = (unsigned)d->engine.endpoint_count;
+	const unsigned endpoints = d->engine.entries.endpoint_count;
 	struct limits_wish wish = limits_wish_of(d->config, endpoints, workers);
 	char text[1024], pipes[16] = "auto";
 	int err = limits_raise_fds();
@@ -300,6 +307,7 @@ static int start_services(struct daemon *d)
 		if (d->stats == NULL)
 			return -ENOMEM;
 		d->admin_context.stats = d->stats;
+		d->retiring.stats = d->stats;
 		d->admin = admin_new(d->loop, &d->admin_socket, &d->admin_context);
 		if (d->admin == NULL)
 			return -ENOMEM;
@@ -370,6 +378,7 @@ enum exit_code daemon_start(struct daemon *d)
 		code = choose_driver(d);
 	if (code == EXIT_FINE) {
 		memory_guard_init(&d->memory, d->loop, &d->engine, workers);
+		retiring_init(&d->retiring, d->loop, &d->engine, d->log);
 		code = start_workers(d, &plan.engine, workers);
 	}
 	if (code != EXIT_FINE)

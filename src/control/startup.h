@@ -29,6 +29,7 @@
 #include "weir/names/resolver.h"
 #include "weir/stats/question.h"
 #include "ageing.h"
+#include "retiring.h"
 #include "updates_loop.h"
 
 #define DAEMON_SIGNALS 4
@@ -63,6 +64,7 @@ struct daemon {
 	struct ageing ageing;
 	struct tcp_aborts tcp_aborts;
 	struct memory_guard memory;
+	struct retiring retiring;
 	struct updates_loop updates; /* through which admin, resolver and prober change servers */
 	struct ev_signal signals[DAEMON_SIGNALS];
 	struct ev_timer hard_stop;

@@ -53,7 +53,7 @@ void updates_loop_init(struct updates_loop *ul, struct ev_loop *loop, struct eng
 	ul->end.data = ul;
 	ev_init(&ul->wake, on_wake);
 	ul->wake.data = ul;
-	server_updates_init(&ul->updates, e->backends, e->config->backend_count, &calls);
+	server_updates_init(&ul->updates, e->backends, e->backend_count, &calls);
 }
 
 void updates_loop_free(struct updates_loop *ul)

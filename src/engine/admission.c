@@ -5,7 +5,7 @@
  * Owns the order of the decisions: who is kept out, who is let in, how many there are of one source, where
  * the client goes. They come before the choice of a server, so that a refused client has cost no connect;
  * those about the peer's own address come before there is a session, so that it has cost no slot. A worker's
- * thread; admission_init() and admission_free() are for control.
+ * thread.
  */
 #include "admission.h"
 
@@ -54,60 +54,62 @@ static bool is_user_allowed(int fd, const struct config_frontend *c)
 	return false;
 }
 
-static enum close_reason object_to_user(const struct endpoint *ep, int fd)
+static enum close_reason object_to_user(const struct endpoint_settings *entry, int fd)
 {
-	const struct config_frontend *c = ep->frontend->config;
+	const struct config_frontend *c = entry->front->config;
 
-	if (addr_is_unix(&ep->addr) && c->allow_uid_count > 0 && !is_user_allowed(fd, c))
+	if (addr_is_unix(&entry->endpoint->addr) && c->allow_uid_count > 0 && !is_user_allowed(fd, c))
 		return CLOSE_DENIED_UID;
 	return CLOSE_NORMAL;
 }
 
 /* CLOSE_NORMAL when there is no objection. */
-static enum close_reason find_objection(const struct endpoint *ep, int fd,
+static enum close_reason find_objection(const struct endpoint_settings *entry, int fd,
 					const struct addr_brief *client)
 {
-	const struct config_frontend *c = ep->frontend->config;
+	const struct config_frontend *c = entry->front->config;
 
 	if (c->deny != NULL && netset_has(c->deny, client))
 		return CLOSE_DENIED;
 	/* A client of a Unix socket belongs to no network: the socket's mode and allow-uid apply to it. */
-	if (c->allow != NULL && !(addr_is_unix(&ep->addr) && !has_ip(client)) &&
+	if (c->allow != NULL && !(addr_is_unix(&entry->endpoint->addr) && !has_ip(client)) &&
 	    !netset_has(c->allow, client))
 		return CLOSE_DENIED;
-	return object_to_user(ep, fd);
+	return object_to_user(entry, fd);
 }
 
-bool admission_trusts(const struct frontend *fe, const struct addr_brief *peer)
+bool admission_trusts(const struct config_frontend *c, const struct addr_brief *peer)
 {
-	const struct netset *trusted = fe->config->trusted;
+	const struct netset *trusted = c->trusted;
 
 	return trusted == NULL || peer->family == AF_UNIX || netset_has(trusted, peer);
 }
 
 /* The same for a peer that may be about to send a PROXY header: in that case only `trusted` applies to its
  * own address. */
-static enum close_reason object_to_peer(const struct endpoint *ep, int fd,
+static enum close_reason object_to_peer(const struct endpoint_settings *entry, int fd,
 					const struct addr_brief *peer)
 {
-	const enum config_accept_proxy mode = ep->config->accept_proxy;
+	const enum config_accept_proxy mode = entry->config->accept_proxy;
 
 	if (likely(mode == CONFIG_ACCEPT_PROXY_OFF))
-		return find_objection(ep, fd, peer);
-	if (admission_trusts(ep->frontend, peer))
-		return object_to_user(ep, fd);
-	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(ep, fd, peer) : CLOSE_PROXY_UNTRUSTED;
+		return find_objection(entry, fd, peer);
+	if (admission_trusts(entry->front->config, peer))
+		return object_to_user(entry, fd);
+	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(entry, fd, peer) : CLOSE_PROXY_UNTRUSTED;
 }
 
 /* ---- sessions per source ---- */
 
-static int enter_source(struct session *s, const struct frontend *fe)
+static int enter_source(struct session *s)
 {
-	check(fe->sources != NULL);
+	struct source_table *sources = s->entry->frontend->sources;
+
+	check(sources != NULL);
 	check(s->extra->source == NULL);
 	check(!s->slotless);
-	return source_table_enter(fe->sources, &s->client, fe->config->maxconn_per_source, s->worker->index,
-				  &s->extra->source);
+	return source_table_enter(sources, &s->client, s->entry->front->config->maxconn_per_source,
+				  s->worker->index, &s->extra->source);
 }
 
 /* While it owed its PROXY header, the session was counted by its own address, unless that was over the limit.
@@ -125,7 +127,7 @@ static bool is_counted_already(struct session *s, const struct frontend *fe)
 	if (has_ip(&s->client) && source_table_is_of(x->source, &s->client))
 		return true;
 	if (source_table_leave(fe->sources, x->source, x->ending))
-		slots_force(s->worker->engine, s->endpoint->frontend);
+		slots_force(s->worker->engine, s->entry->frontend);
 	x->source = NULL;
 	return false;
 }
@@ -135,16 +137,17 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 {
 	int err;
 
-	if (fe->sources == NULL || is_counted_already(s, fe) || !has_ip(&s->client))
+	if (s->entry->front->config->maxconn_per_source == 0 || is_counted_already(s, fe) ||
+	    !has_ip(&s->client))
 		return CLOSE_NORMAL;
 	if (session_extra(s) == NULL)
 		return CLOSE_NO_RESOURCE;
-	err = enter_source(s, fe);
+	err = enter_source(s);
 	if (likely(err != -EDQUOT))
 		return err ? CLOSE_NO_RESOURCE : CLOSE_NORMAL;
 	err = source_wait_begin(s);
 	if (err == -EAGAIN)
-		err = enter_source(s, fe); /* one has just left: the loser of the race for it is refused */
+		err = enter_source(s); /* one has just left: the loser of the race for it is refused */
 	if (err == -ENOMEM)
 		return CLOSE_NO_RESOURCE;
 	if (s->state == SESSION_HELD)
@@ -161,8 +164,8 @@ static uint16_t destination_port(const struct session *s)
 
 	if (s->extra != NULL && s->extra->dst.family != 0)
 		return s->extra->dst.port;
-	if (!s->endpoint->config->transparent)
-		return addr_port(&s->endpoint->addr);
+	if (!s->entry->config->transparent)
+		return addr_port(&s->entry->endpoint->addr);
 	/* A transparent listener accepts connections to many addresses. */
 	if (sys_getsockname(s->sides[SIDE_CLIENT].sock.fd, &a.sa, &a.len) != 0)
 		return 0;
@@ -179,23 +182,24 @@ static bool has_port(const struct config_route *r, uint16_t port)
 	return false;
 }
 
-static void choose_backend(struct session *s, const struct frontend *fe)
+static void choose_backend(struct session *s)
 {
-	const struct config_frontend *c = fe->config;
+	const struct frontend_settings *front = s->entry->front;
+	const struct config_frontend *c = front->config;
 	uint16_t port;
 
 	if (c->route_count == 0)
 		return;
-	check(fe->routes != NULL);
-	check(s->backend == fe->backend); /* it is chosen only once */
-	check(s->server == NULL);
+	check(front->routes != NULL);
+	check(s->back->backend == front->backend); /* it is chosen only once */
+	check(s->at == NULL);
 	port = destination_port(s);
 	for (size_t i = 0; i < c->route_count; i++) {
 		const struct config_route *r = &c->routes[i];
 
 		if (!has_port(r, port) || (r->src != NULL && !netset_has(r->src, &s->client)))
 			continue;
-		s->backend = fe->routes[i];
+		session_use_backend(s, front->routes[i]);
 		return;
 	}
 }
@@ -214,21 +218,22 @@ static void count_refusal(struct worker *w, struct frontend *fe, enum close_reas
 
 static void refuse_session(struct session *s, enum close_reason why)
 {
-	count_refusal(s->worker, s->endpoint->frontend, why);
+	count_refusal(s->worker, s->entry->frontend, why);
 	session_close(s, why);
 }
 
-bool admission_turn_away(struct worker *w, const struct endpoint *ep, int fd, const struct addr_brief *peer)
+bool admission_turn_away(struct worker *w, const struct endpoint_settings *entry, int fd,
+			 const struct addr_brief *peer)
 {
-	const enum close_reason why = object_to_peer(ep, fd, peer);
+	const enum close_reason why = object_to_peer(entry, fd, peer);
 
-	check(ep->frontend->choosy);
+	check(entry->front->choosy);
 	if (why == CLOSE_NORMAL)
 		return false;
-	count_refusal(w, ep->frontend, why);
-	tally_turned_away(w, ep->frontend);
-	record_turned_away(w, ep, peer, why);
-	if (!addr_is_unix(&ep->addr))
+	count_refusal(w, entry->frontend, why);
+	tally_turned_away(w, entry->frontend);
+	record_turned_away(w, entry, peer, why);
+	if (!addr_is_unix(&entry->endpoint->addr))
 		sock_harden(fd);
 	sys_close(fd);
 	return true;
@@ -236,12 +241,12 @@ bool admission_turn_away(struct worker *w, const struct endpoint *ep, int fd, co
 
 static bool admit_guarded(struct session *s)
 {
-	const struct frontend *fe = s->endpoint->frontend;
+	const struct frontend *fe = s->entry->frontend;
 	enum close_reason why = CLOSE_NORMAL;
 
 	check(!s->backend_counted);
 	if (!s->judged)
-		why = find_objection(s->endpoint, s->sides[SIDE_CLIENT].sock.fd, &s->client);
+		why = find_objection(s->entry, s->sides[SIDE_CLIENT].sock.fd, &s->client);
 	if (why == CLOSE_NORMAL)
 		why = count_source(s, fe);
 	if (why != CLOSE_NORMAL) {
@@ -250,7 +255,7 @@ static bool admit_guarded(struct session *s)
 	}
 	if (s->state == SESSION_HELD || s->state == SESSION_CLOSING)
 		return false;
-	choose_backend(s, fe);
+	choose_backend(s);
 	return true;
 }
 
@@ -263,7 +268,7 @@ void admission_held_no_more(struct session *s, bool has_place)
 		refuse_session(s, CLOSE_SOURCE_LIMIT);
 		return;
 	}
-	choose_backend(s, s->endpoint->frontend);
+	choose_backend(s);
 	connect_begin(s);
 }
 
@@ -286,7 +291,7 @@ static int64_t smaller(int64_t a, int64_t b)
 static int64_t patience_ns(const struct session *s)
 {
 	const struct engine *e = s->worker->engine;
-	struct frontend *fe = s->endpoint->frontend;
+	struct frontend *fe = s->entry->frontend;
 	const int64_t ns = OVER_LIMIT_NS;
 	/* Each is read once: control may change it meanwhile. */
 	const int64_t process = atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed);
@@ -294,7 +299,7 @@ static int64_t patience_ns(const struct session *s)
 	const int64_t rate = rate_limit(&fe->rate);
 	int64_t least_ns;
 
-	if (fe->config->trusted != NULL)
+	if (s->entry->front->config->trusted != NULL)
 		return ns;
 	least_ns = smaller(part(ns, own - atomic_load(&fe->sessions), own),
 			   part(ns, process - atomic_load(&e->sessions), process));
@@ -307,13 +312,12 @@ static int64_t patience_ns(const struct session *s)
 
 void admission_owes_header(struct session *s)
 {
-	const struct frontend *fe = s->endpoint->frontend;
 	int64_t over_ns;
 
 	check(s->state == SESSION_HANDSHAKE);
-	if (fe->sources == NULL || !has_ip(&s->client))
+	if (s->entry->front->config->maxconn_per_source == 0 || !has_ip(&s->client))
 		return;
-	switch (enter_source(s, fe)) {
+	switch (enter_source(s)) {
 	case 0:
 		return;
 	case -EDQUOT:
@@ -343,7 +347,7 @@ void admission_header_late(struct session *s)
 
 bool admission_admit(struct session *s)
 {
-	return likely(!s->endpoint->frontend->guarded) || admit_guarded(s);
+	return likely(!s->entry->front->guarded) || admit_guarded(s);
 }
 
 void admission_enter(struct session *s)
@@ -351,54 +355,4 @@ void admission_enter(struct session *s)
 	check(s->state == SESSION_ACCEPTED || s->state == SESSION_HANDSHAKE);
 	if (admission_admit(s))
 		connect_begin(s);
-}
-
-/* ---- the engine's state ---- */
-
-static int init_frontend(struct engine *e, struct frontend *fe)
-{
-	const struct config_frontend *c = fe->config;
-
-	rate_init(&fe->rate, c->rate_limit);
-	fe->guarded = c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 ||
-		      c->maxconn_per_source > 0 || c->route_count > 0;
-	fe->choosy = c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->trusted != NULL;
-	if (c->maxconn_per_source > 0) {
-		fe->sources = source_table_new();
-		if (fe->sources == NULL)
-			return -ENOMEM;
-	}
-	if (c->route_count == 0)
-		return 0;
-	fe->routes = calloc(c->route_count, sizeof(struct backend *));
-	if (fe->routes == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->route_count; i++) {
-		check(c->routes[i].backend < e->config->backend_count);
-		fe->routes[i] = &e->backends[c->routes[i].backend];
-	}
-	return 0;
-}
-
-int admission_init(struct engine *e)
-{
-	for (size_t i = 0; i < e->config->frontend_count; i++) {
-		const int err = init_frontend(e, &e->frontends[i]);
-
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-void admission_free(struct engine *e)
-{
-	for (size_t i = 0; e->frontends != NULL && i < e->config->frontend_count; i++) {
-		struct frontend *fe = &e->frontends[i];
-
-		source_table_free(fe->sources);
-		fe->sources = NULL;
-		free(fe->routes);
-		fe->routes = NULL;
-	}
 }

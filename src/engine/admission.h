@@ -15,24 +15,25 @@
 #include <stdbool.h>
 
 struct addr_brief;
-struct endpoint;
-struct engine;
-struct frontend;
+struct config_frontend;
+struct endpoint_settings;
 struct session;
 struct worker;
 
 /* May this peer send a PROXY header where one is read? */
-bool admission_trusts(const struct frontend *fe, const struct addr_brief *peer);
+bool admission_trusts(const struct config_frontend *c, const struct addr_brief *peer);
 /* Judges a peer by its own address and user. True: it was turned away (counted, logged, reset), and `fd`,
- * which this then takes, is closed. False: it may become a session. For the listener, if frontend->choosy. */
-bool admission_turn_away(struct worker *w, const struct endpoint *ep, int fd, const struct addr_brief *peer);
+ * which this then takes, is closed. False: it may become a session. For the listener, if the
+ * settings are choosy. */
+bool admission_turn_away(struct worker *w, const struct endpoint_settings *entry, int fd,
+			 const struct addr_brief *peer);
 /* The session waits for its PROXY header, which has not arrived at once: maxconn-per-source counts the peer.
  * A peer over that limit still gets a short time, as the headers of a balancer that opens many connections
  * may all be in flight. */
 void admission_owes_header(struct session *s);
 /* The time for the session's header is over. */
 void admission_header_late(struct session *s);
-/* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->backend is the
+/* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->back is of the
  * backend to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another
  * session of its source to end. */
 bool admission_admit(struct session *s);
@@ -41,8 +42,5 @@ void admission_enter(struct session *s);
 /* A wait in SESSION_HELD is over. `has_place`: the session has a place in its source, and goes on; otherwise
  * it is refused. */
 void admission_held_no_more(struct session *s, bool has_place);
-/* Engine-wide state (the tables of maxconn-per-source); control thread. 0 or -ENOMEM. */
-int admission_init(struct engine *e);
-void admission_free(struct engine *e);
 
 #endif

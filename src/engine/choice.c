@@ -28,16 +28,19 @@
 
 static struct picker *session_picker(const struct session *s)
 {
-	const struct engine *e = s->worker->engine;
+	struct worker *w = s->worker;
+	struct picker *p = chunks_at(&w->pickers, s->back->backend->slot);
 
-	check((size_t)(s->backend - e->backends) < e->config->backend_count);
-	return &s->worker->pickers[s->backend - e->backends];
+	if (unlikely(p->backend == NULL))
+		picker_init(p, s->back->backend, &w->marks, w->index);
+	check(p->backend == s->back->backend);
+	return p;
 }
 
 /* Are sessions already waiting for a place such as this one? Then it is theirs. */
 static bool is_waited_for(const struct session *s, const struct server *server)
 {
-	return unlikely(queue_is_waiting(s->backend)) ||
+	return unlikely(queue_is_waiting(s->back->backend)) ||
 	       unlikely(atomic_load_explicit(&server->queued, memory_order_relaxed) > 0);
 }
 
@@ -81,7 +84,7 @@ static void end_client(const struct session *s)
 
 static int64_t queue_deadline(const struct session *s)
 {
-	const struct config_timeouts *t = &s->backend->config->timeouts;
+	const struct config_timeouts *t = &s->back->config->timeouts;
 	const int64_t timeout_ns = t->queue_ns > 0 ? t->queue_ns : t->connect_ns;
 
 	return timeout_ns > 0 ? s->worker->loop.now_ns + timeout_ns : CLOCK_NEVER;
@@ -91,7 +94,7 @@ static int64_t queue_deadline(const struct session *s)
 static void wait_in_queue(struct session *s, struct server *server)
 {
 	check(!s->server_counted);
-	check(server == NULL || server->owner == s->backend);
+	check(server == NULL || server->owner == s->back->backend);
 	if (session_extra(s) == NULL) {
 		session_close(s, CLOSE_NO_RESOURCE);
 		return;
@@ -111,7 +114,7 @@ static void wait_in_queue(struct session *s, struct server *server)
 /* No server is usable: does what the frontend is configured to do then. */
 static void no_server(struct session *s)
 {
-	switch (s->endpoint->frontend->config->no_server) {
+	switch (s->entry->front->config->no_server) {
 	case CONFIG_NO_SERVER_CLOSE:
 		end_client(s);
 		session_close(s, CLOSE_NO_SERVER);
@@ -145,7 +148,7 @@ struct server *choice_take(struct session *s, const struct server *avoid)
 
 struct server *choice_take_again(struct session *s)
 {
-	struct server *server = s->server;
+	struct server *server = s->at->server;
 
 	check(s->state == SESSION_WAITING);
 	check(server != NULL);

@@ -38,7 +38,7 @@ static void on_result(struct session *s, int result);
 
 static const struct config_backend *backend_config(const struct session *s)
 {
-	return s->backend->config;
+	return s->back->config;
 }
 
 static struct io_op *connect_op(struct session *s)
@@ -49,9 +49,9 @@ static struct io_op *connect_op(struct session *s)
 /* Whoever chose the server has already taken the place. */
 static void enter_server(struct session *s, struct server *server)
 {
-	check(server->owner == s->backend);
+	check(server->owner == s->back->backend);
 	check(!s->server_counted);
-	s->server = server;
+	session_use_server(s, server);
 	s->server_counted = true;
 	s->evict_mark = s->worker->evict_walk.mark;
 	tally_server_entered(s, atomic_load_explicit(&server->sessions, memory_order_relaxed));
@@ -86,8 +86,8 @@ static void connected(struct session *s)
 	s->server_nodelay = tcp->nodelay && (s->sides[SIDE_SERVER].sock.bits & IO_TCP);
 	s->ack_waits = (s->sides[SIDE_SERVER].sock.bits & IO_TCP) != 0;
 	s->last_ns = now_ns;
-	atomic_fetch_add_explicit(&s->server->total, 1, memory_order_relaxed);
-	server_answered(s->server);
+	atomic_fetch_add_explicit(&s->at->server->total, 1, memory_order_relaxed);
+	server_answered(s->at->server);
 	if (!greeting_say(s))
 		return;
 	timer_cancel(&s->worker->loop.timers, &s->timer);
@@ -123,7 +123,7 @@ static void connect_socket(struct session *s)
 	check(s->server_counted);
 	check(!s->connect_again);
 	op->kind = IO_CONNECT;
-	op->addr = atomic_load_explicit(&s->server->addr, memory_order_acquire);
+	op->addr = &s->at->addr;
 	r = io_start(&s->worker->loop, op);
 	if (r == IO_PENDING)
 		session_rearm(s);
@@ -133,7 +133,6 @@ static void connect_socket(struct session *s)
 
 static void try_server(struct session *s, struct server *server)
 {
-	const struct addr *to = atomic_load_explicit(&server->addr, memory_order_acquire);
 	int err;
 
 	check(s->tries <= backend_config(s)->retries);
@@ -148,7 +147,7 @@ static void try_server(struct session *s, struct server *server)
 	s->fixed_ns = connect_deadline(s);
 	connect_op(s)->done = connect_done;
 	counter_add(&s->worker->counters.connects, 1);
-	err = server_sock_open(s, to);
+	err = server_sock_open(s, &s->at->addr);
 	if (unlikely(err)) {
 		no_socket(s, err);
 		return;
@@ -170,7 +169,7 @@ void connect_begin(struct session *s)
 {
 	check(!s->backend_counted);
 	check(s->tries == 0);
-	check(s->server == NULL);
+	check(s->at == NULL);
 	tally_backend_entered(s);
 	choose_and_try(s);
 }
@@ -218,7 +217,7 @@ static int64_t pause_ns(const struct session *s)
 /* The first try, or a later one. */
 static void retry_at(struct session *s, struct server *server)
 {
-	if (s->tries > 0 && server != s->server) {
+	if (s->tries > 0 && server != s->at->server) {
 		counter_add(&s->worker->counters.redispatches, 1);
 		tally_redispatched(s);
 	}
@@ -230,7 +229,8 @@ static void retry_at(struct session *s, struct server *server)
 static void next_try(struct session *s, enum close_reason reason, bool shortage)
 {
 	struct worker *w = s->worker;
-	struct server *last = s->server;
+	struct server *last = s->at->server;
+	uint32_t servers;
 
 	check(reason != CLOSE_NORMAL);
 	check(s->server_counted);
@@ -246,9 +246,10 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 	counter_add(&w->counters.retries, 1);
 	tally_retried(s);
 	session_leave_server(s);
+	servers = atomic_load_explicit(&s->back->backend->size, memory_order_relaxed);
 	/* As many tries as there are servers follow at once, each avoiding the server that failed last; the
 	 * others after a pause. */
-	if (backend_config(s)->redispatch && s->tries < s->backend->server_count && !shortage) {
+	if (backend_config(s)->redispatch && s->tries < servers && !shortage) {
 		struct server *next = choice_take(s, last);
 
 		if (next == NULL)
@@ -266,8 +267,9 @@ static void log_failure(struct session *s, int err)
 {
 	struct worker *w = s->worker;
 	char text[ADDR_TEXT_MAX];
-	const struct addr *a = atomic_load_explicit(&s->server->addr, memory_order_acquire);
+	const struct addr *a = &s->at->addr;
 
+	const char *server = s->at->config->name;
 	const bool shortage = server_sock_is_shortage(err);
 
 	if (!log_limit_ok(shortage ? &w->shortage_limit : server_line_limit(s),
@@ -278,10 +280,10 @@ static void log_failure(struct session *s, int err)
 		log_line(LOG_LEVEL_WARNING,
 			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of the "
 			 "server",
-			 backend_config(s)->name, s->server->config->name, strerrordesc_np(-err));
+			 backend_config(s)->name, server, strerrordesc_np(-err));
 	else
 		log_line(LOG_LEVEL_WARNING, "server %s/%s at %s: connect failed: %s (try %u)",
-			 backend_config(s)->name, s->server->config->name, addr_format(a, text),
+			 backend_config(s)->name, server, addr_format(a, text),
 			 strerrordesc_np(-err), s->tries);
 }
 
@@ -291,8 +293,8 @@ static void blame_server(struct session *s)
 	const struct engine *e = s->worker->engine;
 	int failing;
 
-	atomic_fetch_add_explicit(&s->server->failures, 1, memory_order_relaxed);
-	failing = atomic_fetch_add_explicit(&s->server->failing, 1, memory_order_relaxed) + 1;
+	atomic_fetch_add_explicit(&s->at->server->failures, 1, memory_order_relaxed);
+	failing = atomic_fetch_add_explicit(&s->at->server->failing, 1, memory_order_relaxed) + 1;
 	if (backend_config(s)->observe == CONFIG_OBSERVE_CONNECT && failing % HEALTH_ERROR_LIMIT == 0)
 		e->notify(e->notify_arg);
 }
@@ -387,7 +389,7 @@ static void try_after_pause(struct session *s)
 {
 	struct server *next;
 
-	check(s->server != NULL);
+	check(s->at != NULL);
 	check(!s->server_counted);
 	if (client_watch_left(s)) {
 		session_close(s, CLOSE_CLIENT_GONE);
@@ -404,14 +406,14 @@ void connect_granted(struct session *s, struct server *server)
 
 	check(s->state == SESSION_QUEUED);
 	check(!s->server_counted);
-	check(server->owner == s->backend);
+	check(server->owner == s->back->backend);
 	if (client_watch_left(s)) {
 		server_leave(server);
 		session_close(s, CLOSE_CLIENT_GONE);
 	} else if (!atomic_load_explicit(&server->in_roster, memory_order_relaxed)) {
 		server_leave(server); /* no longer usable by the time the news arrived */
 		choose_and_try(s);
-	} else if (s->tries > 0 && server == s->server && s->worker->loop.now_ns < again_ns) {
+	} else if (s->tries > 0 && server == s->at->server && s->worker->loop.now_ns < again_ns) {
 		server_leave(server); /* it has just failed: another session may have more luck */
 		wait_before(s, again_ns - s->worker->loop.now_ns);
 	} else {

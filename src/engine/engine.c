@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * engine.c - the data plane as control sees it: endpoints, frontends, workers.
+ * engine.c - the data plane as control sees it: entries, backends, workers.
  *
- * Owns the bound descriptors and the pools; starts and joins threads. Never touches a session. Control
- * thread, except for engine_worker_deaf().
+ * Owns the pools; starts and joins threads. Never touches a session. Control thread.
  */
 #include "weir/engine/engine.h"
 
@@ -15,69 +14,82 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/entry/endpoint.h"
-#include "weir/sys/sys.h"
-#include "admission.h"
+#include "weir/engine/tallies.h"
+#include "rounds.h"
 #include "worker.h"
 
-static size_t count_binds(const struct config *c)
-{
-	size_t n = 0;
-	size_t i;
-
-	for (i = 0; i < c->frontend_count; i++)
-		n += c->frontends[i].bind_count;
-	return n;
-}
-
-static void init_frontend(struct engine *e, unsigned i, size_t *next)
-{
-	struct frontend *fe = &e->frontends[i];
-	const struct config_frontend *config = &e->config->frontends[i];
-	size_t k;
-
-	check(config->backend < e->config->backend_count);
-	fe->config = config;
-	fe->backend = &e->backends[config->backend];
-	fe->index = i;
-	fe->own_limit = config->maxconn;
-	for (k = 0; k < config->bind_count; k++) {
-		struct endpoint *ep = &e->endpoints[(*next)++];
-
-		check(*next <= e->endpoint_count);
-		ep->config = &config->binds[k];
-		ep->frontend = fe;
-		ep->addr = config->binds[k].addr.addr;
-		ep->fd = -1;
-	}
-}
-
-/* calloc() for structures that need their own cache lines. */
-static void *aligned_zalloc(size_t count, size_t size)
-{
-	const size_t bytes = (count * size + 63) / 64 * 64;
-	void *p = aligned_alloc(64, bytes > 0 ? bytes : 64);
-
-	if (p != NULL)
-		memset(p, 0, bytes);
-	return p;
-}
-
-/* The layout of each worker's tallies: the frontends, then each backend followed by its servers. */
-static int plan_tallies(struct engine *e)
+static int make_backends(struct engine *e)
 {
 	const struct config *c = e->config;
-	size_t i;
 
-	e->first_tally = calloc(c->backend_count + 1, sizeof(*e->first_tally));
-	if (e->first_tally == NULL)
+	e->backends = calloc(c->backend_count + 1, sizeof(struct backend *));
+	if (e->backends == NULL)
 		return -ENOMEM;
-	e->tally_count = c->frontend_count;
-	for (i = 0; i < c->backend_count; i++) {
-		e->first_tally[i] = e->tally_count;
-		e->tally_count += 1 + c->backends[i].server_count;
+	e->backend_room = c->backend_count + 1;
+	while (e->backend_count < c->backend_count) {
+		struct backend *b = backend_new(&e->live, &c->backends[e->backend_count]);
+
+		if (b == NULL)
+			return -ENOMEM;
+		e->backends[e->backend_count++] = b;
 	}
 	return 0;
+}
+
+int engine_prepare_backend(struct engine *e, size_t more)
+{
+	const size_t room = (e->backend_count + more) * 2;
+	struct backend **wider;
+
+	if (e->backend_count + more <= e->backend_room)
+		return 0;
+	wider = realloc(e->backends, room * sizeof(struct backend *));
+	if (wider == NULL)
+		return -ENOMEM;
+	e->backends = wider;
+	e->backend_room = room;
+	return 0;
+}
+
+void engine_add_backend(struct engine *e, struct backend *b)
+{
+	check(e->backend_count < e->backend_room);
+	*(struct tally_sum *)chunks_at(&e->kept, b->slot) = (struct tally_sum){0}; /* of who had its number */
+	e->backends[e->backend_count++] = b;
+}
+
+void engine_drop_backend(struct engine *e, struct backend *b)
+{
+	size_t i = 0;
+
+	while (i < e->backend_count && e->backends[i] != b)
+		i++;
+	check(i < e->backend_count);
+	e->backend_count--;
+	memmove(&e->backends[i], &e->backends[i + 1], (e->backend_count - i) * sizeof(struct backend *));
+}
+
+static void free_backends(struct engine *e)
+{
+	while (e->backend_count > 0)
+		backend_free(e->backends[--e->backend_count]);
+	free(e->backends);
+	e->backends = NULL;
+}
+
+static int build(struct engine *e)
+{
+	int err = entries_init(&e->entries, &e->live);
+
+	if (!err)
+		err = slot_space_add_table(&e->live.objects, &e->ends);
+	if (!err)
+		err = slot_space_add_table(&e->live.objects, &e->kept);
+	if (!err)
+		err = make_backends(e);
+	if (!err)
+		err = entries_build(&e->entries, e->config, e->backends);
+	return err;
 }
 
 static void init_settings(struct engine *e)
@@ -88,91 +100,29 @@ static void init_settings(struct engine *e)
 	atomic_init(&e->settings.pipe_cycle_ns, e->config->global.pipe_cycle_ns);
 }
 
+static void entries_changed(void *arg);
+
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg)
 {
-	size_t next = 0;
-	unsigned i;
+	int err;
 
 	memset(e, 0, sizeof(*e));
 	e->config = c;
 	e->notify = notify;
 	e->notify_arg = arg;
 	init_settings(e);
-	e->endpoint_count = count_binds(c);
-	e->backends = backends_new(c);
-	e->frontends = aligned_zalloc(c->frontend_count, sizeof(*e->frontends));
-	e->endpoints = aligned_zalloc(e->endpoint_count, sizeof(*e->endpoints));
-	if (e->backends == NULL || e->frontends == NULL || e->endpoints == NULL || plan_tallies(e) != 0) {
-		e->endpoint_count = 0;
+	paused_init(&e->paused);
+	chunks_init(&e->ends, sizeof(struct engine_ends));
+	chunks_init(&e->kept, sizeof(struct tally_sum));
+	rounds_init(e);
+	e->live.forget = worker_forget;
+	e->live.keep = tally_keep;
+	err = build(e);
+	e->entries.changed = entries_changed;
+	e->entries.changed_arg = e;
+	if (err)
 		engine_free(e);
-		return -ENOMEM;
-	}
-	for (i = 0; i < c->frontend_count; i++)
-		init_frontend(e, i, &next);
-	check(next == e->endpoint_count);
-	if (admission_init(e) != 0) {
-		engine_free(e);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Makes room after the endpoint at `at` for `more` others of the same bind. 0 or -ENOMEM. */
-static int widen_endpoints(struct engine *e, size_t at, size_t more)
-{
-	struct endpoint *wider = aligned_zalloc(e->endpoint_count + more, sizeof(*wider));
-
-	check(at < e->endpoint_count);
-	if (wider == NULL)
-		return -ENOMEM;
-	memcpy(wider, e->endpoints, (at + 1) * sizeof(*wider));
-	memcpy(wider + at + 1 + more, e->endpoints + at + 1, (e->endpoint_count - at - 1) * sizeof(*wider));
-	for (size_t i = 0; i <= more; i++) {
-		wider[at + i] = wider[at];
-		wider[at + i].part = more > 0 ? (unsigned)i + 1 : 0;
-	}
-	free(e->endpoints);
-	e->endpoints = wider;
-	e->endpoint_count += more;
-	return 0;
-}
-
-int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t count)
-{
-	size_t at = 0;
-	int err;
-
-	check(count > 0);
-	check(b->addr.kind == ADDR_FD);
-	check(e->workers == NULL); /* workers borrow endpoints */
-	while (at < e->endpoint_count && e->endpoints[at].config != b)
-		at++;
-	check(at < e->endpoint_count);
-	check(e->endpoints[at].fd < 0);
-	err = widen_endpoints(e, at, count - 1);
-	for (size_t i = 0; i < count && !err; i++) {
-		err = endpoint_adopt(&e->endpoints[at + i], fds[i]);
-		fds[i] = -1;
-	}
 	return err;
-}
-
-int engine_bind(struct engine *e, struct endpoint **failed)
-{
-	size_t i;
-	int err;
-
-	for (i = 0; i < e->endpoint_count; i++) {
-		/* A bind whose inherited socket was not passed has been refused before. */
-		if (e->endpoints[i].config->addr.kind == ADDR_FD)
-			continue;
-		err = endpoint_bind(&e->endpoints[i]);
-		if (err) {
-			*failed = &e->endpoints[i];
-			return err;
-		}
-	}
-	return 0;
 }
 
 /* ---- workers ---- */
@@ -273,56 +223,51 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 	return err;
 }
 
-/* Closing resets clients that came after the last accept: only passing on the socket could close that gap. */
-static void close_endpoints(struct engine *e)
+void engine_take_news(struct engine *e)
 {
-	size_t i;
-
-	for (i = 0; i < e->endpoint_count; i++) {
-		struct endpoint *ep = &e->endpoints[i];
-
-		if (ep->fd < 0)
-			continue;
-		/* Remove the name first, so that no client finds a socket on which nothing listens. */
-		sock_path_release(&ep->path, &ep->addr);
-		sys_close(ep->fd);
-		ep->fd = -1;
-	}
+	/* Closing resets clients that came after the last accept: only passing on the socket could close that
+	 * gap. */
+	if (e->worker_count > 0 && atomic_load(&e->workers_deaf) == (int)e->worker_count)
+		entries_close(&e->entries);
+	retire_go_on(&e->live.retire);
 }
 
-void engine_worker_deaf(struct engine *e)
+int64_t engine_wake(struct engine *e, int64_t now_ns)
 {
-	const int deaf = atomic_fetch_add(&e->workers_deaf, 1) + 1;
+	const int64_t at_ns = entries_wake(&e->entries, now_ns);
 
-	check(deaf <= (int)e->worker_count); /* each worker calls this once */
-	if (deaf == (int)e->worker_count)
-		close_endpoints(e);
+	engine_take_news(e);
+	return at_ns;
 }
 
-static void signal_all(struct engine *e, enum mail_signal signal)
+/* For struct entries. */
+static void entries_changed(void *arg)
 {
-	unsigned i;
+	engine_signal_all(arg, MAIL_ENDPOINTS);
+}
 
-	for (i = 0; i < e->worker_count; i++)
+void engine_signal_all(struct engine *e, enum mail_signal signal)
+{
+	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL)
 			mailbox_signal(&e->workers[i]->mailbox, signal);
 }
 
 void engine_drain(struct engine *e)
 {
-	signal_all(e, MAIL_DRAIN);
+	engine_signal_all(e, MAIL_DRAIN);
 }
 
 void engine_stop(struct engine *e)
 {
-	signal_all(e, MAIL_STOP);
+	engine_signal_all(e, MAIL_STOP);
 }
 
 void engine_pause_accept(struct engine *e, bool pause)
 {
 	atomic_store(&e->is_accept_paused, pause);
 	if (!pause)
-		signal_all(e, MAIL_RESUME);
+		engine_signal_all(e, MAIL_RESUME);
 }
 
 void engine_join(struct engine *e)
@@ -337,16 +282,16 @@ void engine_join(struct engine *e)
 void engine_free(struct engine *e)
 {
 	free_workers(e);
-	admission_free(e);
-	close_endpoints(e);
-	backends_free(e->backends, e->config->backend_count);
-	free(e->frontends);
-	free(e->endpoints);
-	free(e->first_tally);
-	e->first_tally = NULL;
-	e->backends = NULL;
-	e->frontends = NULL;
-	e->endpoints = NULL;
+	/* Endpoints that are deaf hold frontends that were removed. */
+	(void)entries_wake(&e->entries, CLOCK_NEVER);
+	retire_end(&e->live.retire);
+	entries_free(&e->entries);
+	free_backends(e);
+	slot_space_remove_table(&e->live.objects, &e->ends);
+	slot_space_remove_table(&e->live.objects, &e->kept);
+	chunks_free(&e->ends);
+	chunks_free(&e->kept);
+	live_free(&e->live);
 }
 
 /* ---- orders, and signs of life ---- */
@@ -355,9 +300,8 @@ void engine_free(struct engine *e)
 static void evict(struct engine *e, struct server *s, enum server_end why)
 {
 	check(why < SERVER_ENDS);
-	check(s->owner >= e->backends && s->owner < e->backends + e->config->backend_count);
-	atomic_fetch_add(&s->ends[why], 1);
-	signal_all(e, MAIL_EVICT);
+	atomic_fetch_add(&((struct engine_ends *)chunks_at(&e->ends, s->slot))->times[why], 1);
+	engine_signal_all(e, MAIL_EVICT);
 }
 
 void engine_close_sessions(struct engine *e, struct server *s)
@@ -373,7 +317,7 @@ void engine_kill_sessions(struct engine *e, struct server *s)
 void engine_ping(struct engine *e)
 {
 	atomic_fetch_add(&e->ping, 1);
-	signal_all(e, MAIL_PING);
+	engine_signal_all(e, MAIL_PING);
 }
 
 unsigned engine_silent_workers(const struct engine *e, unsigned *first)

@@ -23,33 +23,19 @@ static void wake_workers(struct engine *e)
 			mailbox_signal(&e->workers[i]->mailbox, MAIL_RESUME);
 }
 
-/* True if the limit is higher than before. */
-static bool set_frontend(const struct engine *e, struct frontend *fe)
-{
-	const unsigned limit = fe->own_limit > 0 ? fe->own_limit : e->limits.maxconn;
-
-	return atomic_exchange(&fe->limit, limit) < limit;
-}
-
 void engine_set_maxconn(struct engine *e, unsigned maxconn)
 {
-	bool is_raised;
-
 	check(maxconn <= INT_MAX);
 	e->limits.maxconn = maxconn;
-	is_raised = atomic_exchange(&e->settings.maxconn, maxconn) < maxconn;
-	for (size_t i = 0; i < e->config->frontend_count; i++)
-		is_raised |= set_frontend(e, &e->frontends[i]);
-	if (is_raised)
-		wake_workers(e);
+	entries_set_maxconn(&e->entries, maxconn);
+	if (atomic_exchange(&e->settings.maxconn, maxconn) < maxconn)
+		paused_wake_all(&e->paused);
 }
 
-void engine_set_frontend_maxconn(struct engine *e, struct frontend *fe, unsigned maxconn)
+void engine_set_frontend_maxconn(struct frontend *fe, unsigned maxconn)
 {
 	check(maxconn <= INT_MAX);
-	fe->own_limit = maxconn;
-	if (set_frontend(e, fe))
-		wake_workers(e);
+	frontend_set_limit(fe, maxconn);
 }
 
 void engine_set_rate_limit(struct engine *e, struct frontend *fe, uint32_t limit)

@@ -7,9 +7,7 @@
  */
 #include "evict.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "weir/base/check.h"
 #include "weir/engine/tallies.h"
@@ -19,20 +17,13 @@
 #include "session_slab.h"
 #include "worker.h"
 
-int evict_init(struct worker *w)
-{
-	w->evictions = calloc(tally_count(w->engine), sizeof(*w->evictions));
-	return w->evictions != NULL ? 0 : -ENOMEM;
-}
-
 /* Notes what is new for one server; true when anything is. */
-static bool note(struct eviction *ev, const struct server *server)
+static bool note(struct eviction *ev, const struct engine_ends *ends)
 {
 	ev->due = 0;
 	for (unsigned why = 0; why < SERVER_ENDS; why++) {
-		const uint32_t number = atomic_load_explicit(&server->ends[why], memory_order_relaxed);
+		const uint32_t number = atomic_load_explicit(&ends->times[why], memory_order_relaxed);
 
-		check((int32_t)(number - ev->done[why]) >= 0); /* control only raises it */
 		if (number != ev->done[why])
 			ev->due |= 1u << why;
 		ev->done[why] = number;
@@ -43,31 +34,26 @@ static bool note(struct eviction *ev, const struct server *server)
 static bool note_all(struct worker *w)
 {
 	const struct engine *e = w->engine;
+	const uint32_t peak = slot_space_peak(&e->live.objects);
 	bool any = false;
 
-	for (size_t b = 0; b < e->config->backend_count; b++)
-		for (size_t i = 0; i < e->backends[b].server_count; i++) {
-			const struct server *server = &e->backends[b].servers[i];
-			const size_t at = tally_of_server(e, b, server);
-
-			check(at < e->tally_count);
-			if (note(&w->evictions[at], server))
-				any = true;
-		}
+	for (uint32_t i = 0; i < peak && chunks_has(&w->evictions, i); i++)
+		if (note(chunks_at(&w->evictions, i), chunks_at(&e->ends, i)))
+			any = true;
 	return any;
 }
 
 /* True when the session had to end. */
 static bool evict(struct session *s)
 {
-	const struct engine *e = s->worker->engine;
+	const struct eviction *ev;
 	unsigned due;
 
 	if (s->state == SESSION_CLOSING || !s->server_counted)
 		return false;
-	check(s->server->owner == s->backend);
-	check((size_t)(s->backend - e->backends) < e->config->backend_count);
-	due = s->worker->evictions[tally_of_server(e, (size_t)(s->backend - e->backends), s->server)].due;
+	check(s->at->server->owner == s->back->backend);
+	ev = chunks_at(&s->worker->evictions, s->at->server->slot);
+	due = ev->due;
 	if (due & 1u << SERVER_END_KILLED)
 		session_close(s, CLOSE_KILLED);
 	else if (due & 1u << SERVER_END_DOWN)
@@ -112,4 +98,9 @@ void evict_sessions(struct worker *w)
 	look_at_some(w);
 	/* More may be left to do, or another order may have arrived meanwhile. */
 	mailbox_signal(&w->mailbox, MAIL_EVICT);
+}
+
+bool evict_has_orders(const struct worker *w)
+{
+	return w->evict_walk.running || mailbox_is_signalled(&w->mailbox, MAIL_EVICT);
 }

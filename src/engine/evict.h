@@ -2,7 +2,7 @@
  *
  * evict.h - control ends all sessions that workers have with a server.
  *
- * Control raises a number of the server (`ends`, one per cause) and signals every worker; each worker
+ * Control raises a number (engine->ends, one per server and cause) and signals every worker; each worker
  * compares it with the number that it has handled. So an order needs no place in a mailbox, many orders merge
  * into one walk through the sessions, and none is lost. A walk visits a few sessions per turn of the loop, so
  * that other sessions are not delayed; an order that arrives during a walk waits for its end. Sessions that
@@ -37,10 +37,11 @@ struct evict_walk {
 	uint32_t place; /* see session_slab_next() */
 };
 
-/* Makes the worker's array. 0 or -ENOMEM. */
-int evict_init(struct worker *w);
 /* MAIL_EVICT arrived: ends some of the sessions of all servers whose number is new, and signals its own
  * worker while there may be more. */
 void evict_sessions(struct worker *w);
+
+/* Is there an order that it has not carried out? */
+bool evict_has_orders(const struct worker *w);
 
 #endif

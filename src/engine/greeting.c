@@ -76,7 +76,7 @@ static void match_families(struct proxy_send *send)
  * kernel queried. */
 static void set_destination(struct session *s, struct proxy_send *send)
 {
-	const struct addr *bound = &s->endpoint->addr;
+	const struct addr *bound = &s->entry->endpoint->addr;
 	struct addr local = {.len = sizeof(local.un)};
 	struct addr_brief *dst = &s->extra->dst;
 
@@ -112,7 +112,7 @@ static void pass_on(const struct session_extra *x, const struct config_server *s
 
 static void fill_send(struct session *s, struct proxy_send *send)
 {
-	const struct config_server *server = s->server->config;
+	const struct config_server *server = s->at->config;
 
 	check(s->server_counted);
 	check(server->send_proxy != CONFIG_SEND_PROXY_OFF);
@@ -181,9 +181,11 @@ static bool say_header(struct session *s)
 
 bool greeting_say(struct session *s)
 {
+	const struct config_server *server = s->at->config;
+
 	check(s->state == SESSION_FORWARDING);
 	check(s->flows[FLOW_TO_SERVER].state == FLOW_IDLE);
-	if (unlikely(s->server->config->send_proxy != CONFIG_SEND_PROXY_OFF) && !say_header(s))
+	if (unlikely(server->send_proxy != CONFIG_SEND_PROXY_OFF) && !say_header(s))
 		return false;
 	/* There is no further try, so nothing reads the client's header any more. */
 	if (unlikely(s->extra != NULL))

@@ -24,17 +24,28 @@
 /* Maximum searches for a worker when others change the loads meanwhile. */
 #define LISTENER_PLACE_TRIES 8
 
-static void count_paused(const struct listener *l, enum listener_limit why, int change)
+/* Where it waits for this limit; NULL where control or a timer ends the pause. */
+static struct paused *paused_of(const struct listener *l, enum listener_limit why)
 {
-	int before = 1;
+	switch (why) {
+	case LIMIT_FRONTEND:
+		return &l->frontend->paused;
+	case LIMIT_RATE:
+		return &l->frontend->rate_paused;
+	case LIMIT_PROCESS:
+		return &l->worker->engine->paused;
+	case LIMIT_NONE:
+	case LIMIT_MEMORY:
+		break;
+	}
+	return NULL;
+}
 
-	if (why == LIMIT_FRONTEND)
-		before = atomic_fetch_add(&l->endpoint->frontend->paused, change);
-	else if (why == LIMIT_RATE)
-		before = atomic_fetch_add(&l->endpoint->frontend->rate_paused, change);
-	else if (why == LIMIT_PROCESS)
-		before = atomic_fetch_add(&l->worker->engine->paused, change);
-	check(before + change >= 0);
+static void wake_worker(void *arg)
+{
+	struct worker *w = arg;
+
+	mailbox_signal(&w->mailbox, MAIL_RESUME);
 }
 
 static bool process_has_room(const struct listener *l)
@@ -46,7 +57,7 @@ static bool process_has_room(const struct listener *l)
 
 static bool frontend_has_room(const struct listener *l)
 {
-	const struct frontend *fe = l->endpoint->frontend;
+	const struct frontend *fe = l->frontend;
 
 	return atomic_load(&fe->sessions) < (int)atomic_load(&fe->limit);
 }
@@ -59,14 +70,14 @@ static bool is_memory_short(const struct listener *l)
 
 static bool rate_has_place(const struct listener *l)
 {
-	return rate_has_room(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
+	return rate_has_room(&l->frontend->rate, l->worker->loop.now_ns);
 }
 
 /* Is there room again under the limit that it is paused for? Other limits may leave none; the listener then
  * pauses again, for the right reason. */
 static bool may_resume(const struct listener *l)
 {
-	const int why = atomic_load(&l->paused_for);
+	const enum listener_limit why = l->paused_for;
 
 	check(why != LIMIT_NONE);
 	if (why == LIMIT_RATE)
@@ -84,8 +95,9 @@ static void pause_for_limit(struct listener *l, enum listener_limit why)
 	check(why != LIMIT_NONE);
 	check(!l->reserved); /* it would keep the slot from others */
 	l->state = LISTENER_LIMITED;
-	count_paused(l, why, 1);
-	atomic_store(&l->paused_for, (int)why);
+	l->paused_for = why;
+	if (paused_of(l, why) != NULL)
+		paused_join(paused_of(l, why), &l->waiting);
 	counter_add(&l->worker->counters.accept_pauses, 1);
 	if (why == LIMIT_MEMORY)
 		counter_add(&l->worker->counters.memory_pauses, 1);
@@ -94,9 +106,11 @@ static void pause_for_limit(struct listener *l, enum listener_limit why)
 
 static void end_pause(struct listener *l)
 {
-	const enum listener_limit why = (enum listener_limit)atomic_exchange(&l->paused_for, LIMIT_NONE);
+	struct paused *in = paused_of(l, l->paused_for);
 
-	count_paused(l, why, -1);
+	if (in != NULL)
+		paused_leave(in, &l->waiting);
+	l->paused_for = LIMIT_NONE;
 }
 
 /* Pauses until rate-limit lets the next client in: its own timer wakes it, or a client that was not let
@@ -123,7 +137,7 @@ static void pause_until(struct listener *l, int64_t due_ns)
  * clients already queued. */
 static void reserve_rate(struct listener *l)
 {
-	struct rate *rate = &l->endpoint->frontend->rate;
+	struct rate *rate = &l->frontend->rate;
 	const int64_t now_ns = l->worker->loop.now_ns;
 	int64_t due_ns;
 
@@ -136,13 +150,20 @@ static void reserve_rate(struct listener *l)
 	if (due_ns == 0)
 		return;
 	l->reserved = false;
-	slots_release(l->worker->engine, l->endpoint->frontend);
+	slots_release(l->worker->engine, l->frontend);
 	pause_until(l, due_ns);
 }
 
 static bool has_rate(const struct listener *l)
 {
-	return unlikely(rate_limit(&l->endpoint->frontend->rate) > 0);
+	return unlikely(rate_limit(&l->frontend->rate) > 0);
+}
+
+static void force_slot(struct listener *l)
+{
+	slots_force(l->worker->engine, l->frontend);
+	if (has_rate(l))
+		rate_force(&l->frontend->rate, l->worker->loop.now_ns);
 }
 
 /* The driver calls this before each accept. */
@@ -159,7 +180,13 @@ static bool listener_may_accept(struct io_op *op)
 		pause_for_limit(l, LIMIT_MEMORY);
 		return false;
 	}
-	why = slots_take(l->worker->engine, l->endpoint->frontend);
+	/* Whoever is queued where the socket is about to be closed would be reset. */
+	if (unlikely(l->leaving)) {
+		force_slot(l);
+		l->reserved = true;
+		return true;
+	}
+	why = slots_take(l->worker->engine, l->frontend);
 	l->reserved = why == LIMIT_NONE;
 	if (l->reserved && has_rate(l))
 		reserve_rate(l);
@@ -168,21 +195,14 @@ static bool listener_may_accept(struct io_op *op)
 	return l->reserved;
 }
 
-static void force_slot(struct listener *l)
-{
-	slots_force(l->worker->engine, l->endpoint->frontend);
-	if (has_rate(l))
-		rate_force(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
-}
-
 static void release_unused(struct listener *l)
 {
 	if (!l->reserved)
 		return;
 	l->reserved = false;
 	if (has_rate(l))
-		rate_give_back(&l->endpoint->frontend->rate, l->worker->loop.now_ns);
-	slots_release(l->worker->engine, l->endpoint->frontend);
+		rate_give_back(&l->frontend->rate, l->worker->loop.now_ns);
+	slots_release(l->worker->engine, l->frontend);
 }
 
 /* The worker to get the next session, by the current loads: the least loaded worker if `w` has so many more
@@ -245,21 +265,22 @@ static void start_session(struct worker *w, const struct letter *letter)
 		mailbox_signal(&to->mailbox, MAIL_RESUME);
 		atomic_fetch_add(&w->load, 1);
 	}
-	session_start(w, letter->endpoint, letter->fd, &letter->client);
+	session_start(w, letter->entry, letter->fd, &letter->client);
 }
 
 static void on_client(struct listener *l, int fd)
 {
 	struct worker *w = l->worker;
-	struct frontend *fe = l->endpoint->frontend;
-	struct letter letter = {.fd = fd, .endpoint = l->endpoint};
+	struct frontend *fe = l->frontend;
+	struct endpoint_settings *settings = endpoint_settings(l->endpoint);
+	struct letter letter = {.fd = fd, .entry = settings};
 
 	check(!w->deaf);
 	check(w->loop.peer != NULL);
 	addr_to_brief(&w->loop.peer->sa, w->loop.peer->len, &letter.client);
 	counter_add(&w->counters.accepted, 1);
 	atomic_fetch_add_explicit(&fe->total, 1, memory_order_relaxed);
-	if (unlikely(fe->choosy) && admission_turn_away(w, l->endpoint, fd, &letter.client))
+	if (unlikely(settings->front->choosy) && admission_turn_away(w, settings, fd, &letter.client))
 		return; /* the next client gets what was reserved for it */
 	if (!l->reserved)
 		force_slot(l); /* a driver may accept one more while the accept is being cancelled */
@@ -298,12 +319,10 @@ static void listener_accept_done(struct io_op *op, int result)
 	if (result == IO_BATCH_END)
 		return;
 	check(!io_is_pending(op)); /* it was the last of the stream */
-	if (result != -ECANCELED) {
-		if (l->state == LISTENER_ON)
-			pause_for_error(l, result);
-	} else if (l->state == LISTENER_LIMITED && may_resume(l)) {
-		listener_resume(l);
-	}
+	if (l->state == LISTENER_ON && result != -ECANCELED)
+		pause_for_error(l, result);
+	else if (l->state == LISTENER_LIMITED && may_resume(l))
+		listener_resume(l); /* whatever ended the stream, a cancel or a failure just before it */
 }
 
 static void listener_pause_over(struct timer *t)
@@ -322,18 +341,22 @@ void listener_init(struct listener *l, struct worker *w, struct endpoint *ep)
 	memset(l, 0, sizeof(*l));
 	l->worker = w;
 	l->endpoint = ep;
+	l->frontend = ep->frontend;
 	l->state = LISTENER_BACKOFF;
-	atomic_init(&l->paused_for, LIMIT_NONE);
+	list_init(&l->waiting.link);
+	l->waiting.wake = wake_worker;
+	l->waiting.arg = w;
 	io_sock_init(&l->sock, ep->fd, !addr_is_unix(&ep->addr));
 	io_op_init(&l->accept, &l->sock, listener_accept_done);
 	timer_init(&l->pause, listener_pause_over);
+	atomic_fetch_add(&ep->listeners, 1);
 }
 
 int listener_start(struct listener *l)
 {
 	int r;
 
-	check(atomic_load(&l->paused_for) == LIMIT_NONE);
+	check(l->paused_for == LIMIT_NONE);
 	check(!timer_is_set(&l->pause));
 	l->state = LISTENER_ON;
 	l->accept.kind = IO_ACCEPT;
@@ -350,10 +373,10 @@ void listener_resume(struct listener *l)
 	/* While its cancel is under way, listener_accept_done() looks for room itself. */
 	if (l->state != LISTENER_LIMITED || io_is_pending(&l->accept))
 		return;
-	check(atomic_load(&l->paused_for) != LIMIT_NONE);
+	check(l->paused_for != LIMIT_NONE);
 	check(!l->reserved);
 	/* If paused for memory, it stays paused until control says otherwise. */
-	if (atomic_load(&l->paused_for) == LIMIT_MEMORY && is_memory_short(l))
+	if (l->paused_for == LIMIT_MEMORY && is_memory_short(l))
 		return;
 	if (timer_is_set(&l->pause)) { /* it is paused for rate-limit */
 		if (!rate_has_place(l))
@@ -367,14 +390,14 @@ void listener_resume(struct listener *l)
 void listener_pass_on(struct listener *l)
 {
 	struct engine *e = l->worker->engine;
-	struct frontend *fe = l->endpoint->frontend;
+	struct frontend *fe = l->frontend;
 
-	if (frontend_has_room(l) && atomic_load(&fe->paused) > 0)
-		slots_wake(e, fe, LIMIT_FRONTEND);
-	if (process_has_room(l) && atomic_load(&e->paused) > 0)
-		slots_wake(e, NULL, LIMIT_PROCESS);
-	if (atomic_load(&fe->rate_paused) > 0 && rate_has_place(l))
-		slots_wake(e, fe, LIMIT_RATE);
+	if (frontend_has_room(l))
+		paused_wake_one(&fe->paused);
+	if (process_has_room(l))
+		paused_wake_one(&e->paused);
+	if (!paused_is_empty(&fe->rate_paused) && rate_has_place(l))
+		paused_wake_one(&fe->rate_paused);
 }
 
 void listener_stop(struct listener *l)

@@ -2,16 +2,16 @@
  *
  * listener.h - a worker's side of one bound address: accepts, places, pauses.
  *
- * The endpoint owns the descriptor, which all workers share. A worker's thread, except for `paused_for`,
- * which other workers read when they release a slot.
+ * The endpoint owns the descriptor, which all workers share. A worker's thread, except for `waiting`,
+ * which is under the lock of its list.
  */
 #ifndef WEIR_ENGINE_LISTENER_H
 #define WEIR_ENGINE_LISTENER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "weir/base/log.h"
+#include "weir/entry/paused.h"
 #include "weir/io/io.h"
 #include "slots.h"
 
@@ -31,13 +31,28 @@ struct listener {
 	struct io_sock sock; /* borrows the endpoint's descriptor */
 	struct io_op accept;
 	struct timer pause; /* set while it is paused for LIMIT_RATE or after a failure */
-	struct worker *worker;     /* borrows */
+	struct worker *worker;     /* borrows; NULL = none at this slot */
 	struct endpoint *endpoint; /* borrows */
+	struct frontend *frontend; /* borrows: that of the endpoint */
 	enum listener_state state;
+	bool leaving;          /* its endpoint leaves */
 	bool reserved;         /* a slot was taken and no client has come for it yet */
-	atomic_int paused_for; /* enum listener_limit; 0 = none */
+	enum listener_limit paused_for;
+	struct paused_one waiting; /* while it is paused for a limit that others free */
 	struct log_limit log;
 };
+
+/* MAIL_ENDPOINTS: endpoints have come, or have another order. */
+void listeners_follow(struct worker *w);
+/* The end of a turn in which some are leaving: those that have left are gone, or start again if they shall
+ * stay after all. */
+void listeners_clear(struct worker *w);
+
+/* All listeners of a worker. */
+#define listeners_foreach(w, l)                                                                              \
+	for (struct listener *l = listener_first(w); (l) != NULL; (l) = listener_next(l))
+struct listener *listener_first(const struct worker *w);
+struct listener *listener_next(const struct listener *l);
 
 void listener_init(struct listener *l, struct worker *w, struct endpoint *ep);
 /* Starts to accept. 0 or -errno. */

@@ -43,6 +43,6 @@ void worker_lost(struct io_loop *loop)
 		session_close(list_entry(w->live.next, struct session, link), CLOSE_RING_LOST);
 	forget_all(w, &w->awaiting_ops); /* before `closing`, to which sessions move as their ops come back */
 	forget_all(w, &w->closing);
-	for (size_t i = 0; i < w->engine->endpoint_count; i++)
-		io_forget(loop, &w->listeners[i].sock);
+	listeners_foreach(w, l)
+		io_forget(loop, &l->sock);
 }

@@ -78,6 +78,31 @@ bool mailbox_take(struct mailbox *m, struct letter *out)
 	return taken;
 }
 
+bool mailbox_is_signalled(const struct mailbox *m, enum mail_signal signal)
+{
+	return (atomic_load(&m->signals) & (unsigned)signal) != 0;
+}
+
+uint32_t mailbox_sent(struct mailbox *m)
+{
+	uint32_t sent;
+
+	spinlock_lock(&m->lock);
+	sent = m->head;
+	spinlock_unlock(&m->lock);
+	return sent;
+}
+
+bool mailbox_has_taken(struct mailbox *m, uint32_t sent)
+{
+	uint32_t taken;
+
+	spinlock_lock(&m->lock);
+	taken = m->tail;
+	spinlock_unlock(&m->lock);
+	return (int32_t)(taken - sent) >= 0;
+}
+
 bool mailbox_close(struct mailbox *m)
 {
 	bool empty;

@@ -28,14 +28,17 @@ enum mail_signal {
 	MAIL_LOOK = 64, /* a client waits for a session of its source, perhaps here, that is ending */
 	MAIL_PLACES = 128, /* a client that waits for that has a place, or none to hope for */
 	MAIL_ASKED = 256, /* control asks for sessions: see inquiry.h */
+	MAIL_ROUND = 512, /* a round of retirement has begun: see rounds.h */
+	MAIL_ENDPOINTS = 1024, /* some endpoint has come, or has another order */
 };
 
-struct endpoint;
+struct endpoint_settings;
 
 /* An accepted connection, on its way to the worker that serves it. */
 struct letter {
-	int fd;                    /* the reader owns it from now on */
-	struct endpoint *endpoint; /* borrows */
+	int fd; /* the reader owns it from now on */
+	/* Borrows; not counted: see base/retire.h. The version by which the listener judged the client. */
+	struct endpoint_settings *entry;
 	struct addr_brief client;
 };
 
@@ -59,6 +62,12 @@ bool mailbox_send(struct mailbox *m, const struct letter *letter);
 unsigned mailbox_signals(struct mailbox *m);
 /* Reader: the oldest letter; false when there is none. */
 bool mailbox_take(struct mailbox *m, struct letter *out);
+/* Reader: has it yet to take this signal? */
+bool mailbox_is_signalled(const struct mailbox *m, enum mail_signal signal);
+/* Reader: how many letters were sent so far; it wraps. */
+uint32_t mailbox_sent(struct mailbox *m);
+/* Reader: were all that were sent up to that number taken? */
+bool mailbox_has_taken(struct mailbox *m, uint32_t sent);
 /* Reader: accepts no more letters; false, and it stays open, when some are left. */
 bool mailbox_close(struct mailbox *m);
 

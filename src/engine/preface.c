@@ -180,7 +180,7 @@ void preface_read_done(struct io_op *op, int result, const struct preface_kind *
 
 void preface_begin(struct session *s, const struct preface_kind *kind)
 {
-	const int64_t timeout_ns = s->endpoint->frontend->config->timeouts.handshake_ns;
+	const int64_t timeout_ns = s->entry->front->config->timeouts.handshake_ns;
 
 	if (session_extra(s) == NULL) {
 		session_close(s, CLOSE_NO_RESOURCE);

@@ -48,32 +48,26 @@ static enum close_reason close_reason_of(enum proxy_error why)
  * and allow-uid. Called before the address in its header replaces its own. */
 static bool is_named(const struct session *s)
 {
-	const struct netset *trusted = s->endpoint->frontend->config->trusted;
+	const struct netset *trusted = s->entry->front->config->trusted;
 
 	return s->client.family == AF_UNIX || (trusted != NULL && netset_has(trusted, &s->client));
 }
 
 static bool has_v2_server(const struct backend *b, bool tlvs)
 {
-	for (size_t i = 0; i < b->config->server_count; i++) {
-		const struct config_server *server = &b->config->servers[i];
-
-		if (server->send_proxy == CONFIG_SEND_PROXY_V2 && (!tlvs || server->proxy_pass))
-			return true;
-	}
-	return false;
+	return atomic_load_explicit(tlvs ? &b->passes_tlvs : &b->sends_v2, memory_order_relaxed);
 }
 
 /* May a server get what only a v2 header can carry, its `tlvs` or its paths? It is not known yet which
  * backend it will be. */
 static bool may_pass_on(const struct session *s, bool tlvs)
 {
-	const struct frontend *fe = s->endpoint->frontend;
+	const struct frontend_settings *front = s->entry->front;
 
-	for (size_t i = 0; i < fe->config->route_count; i++)
-		if (has_v2_server(fe->routes[i], tlvs))
+	for (size_t i = 0; i < front->config->route_count; i++)
+		if (has_v2_server(front->routes[i], tlvs))
 			return true;
-	return has_v2_server(fe->backend, tlvs);
+	return has_v2_server(front->backend, tlvs);
 }
 
 /* An IPv4 client has one address, however it was written: lists and balancing must not see two. */
@@ -162,8 +156,8 @@ static void read_done(struct io_op *op, int result)
 static bool start(struct session *s)
 {
 	/* A client that must send one and is not trusted has already been turned away. */
-	if (s->endpoint->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
-	    !admission_trusts(s->endpoint->frontend, &s->client))
+	if (s->entry->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
+	    !admission_trusts(s->entry->front->config, &s->client))
 		return false;
 	check(s->judged);
 	s->judged = false;
@@ -175,5 +169,5 @@ static bool start(struct session *s)
 
 bool proxy_preface_start(struct session *s)
 {
-	return unlikely(s->endpoint->config->accept_proxy != CONFIG_ACCEPT_PROXY_OFF) && start(s);
+	return unlikely(s->entry->config->accept_proxy != CONFIG_ACCEPT_PROXY_OFF) && start(s);
 }

@@ -25,11 +25,11 @@ int queueing_enter(struct session *s, struct server *server)
 	check(s->state == SESSION_QUEUED);
 	check(w->backend == NULL);
 	check(!s->server_counted);
-	w->avoid = s->tries > 0 && s->backend->config->redispatch ? s->server : NULL;
-	err = queue_enter(s->backend, w, server, grants);
-	if (err != -EBUSY || server == NULL || !s->backend->config->redispatch)
+	w->avoid = s->tries > 0 && s->back->config->redispatch ? s->at->server : NULL;
+	err = queue_enter(s->back->backend, w, server, grants);
+	if (err != -EBUSY || server == NULL || !s->back->config->redispatch)
 		return err;
-	return queue_enter(s->backend, w, NULL, grants);
+	return queue_enter(s->back->backend, w, NULL, grants);
 }
 
 static void end_wait(struct session *s)
@@ -44,7 +44,7 @@ void queueing_leave(struct session *s)
 {
 	if (s->extra->waiter.backend == NULL)
 		return;
-	check(s->extra->waiter.backend == s->backend);
+	check(s->extra->waiter.backend == s->back->backend);
 	end_wait(s);
 	queue_leave(&s->extra->waiter);
 }

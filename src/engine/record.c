@@ -22,11 +22,6 @@
 /* For clients that were not let in: per worker, frontend and cause. */
 #define REFUSALS_PER_SECOND 8
 
-static const struct addr *server_addr(const struct server *server)
-{
-	return server != NULL ? atomic_load_explicit(&server->addr, memory_order_acquire) : NULL;
-}
-
 static enum log_cause cause_of(enum close_reason why)
 {
 	switch (why) {
@@ -52,17 +47,17 @@ static bool may_tell_refusal(struct worker *w, const struct frontend *fe, enum c
 	return log_limit_ok(frontend_line_limit(w, fe), cause, cause, w->loop.now_ns, REFUSALS_PER_SECOND);
 }
 
-void record_turned_away(struct worker *w, const struct endpoint *ep, const struct addr_brief *client,
-			enum close_reason why)
+void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
+			const struct addr_brief *client, enum close_reason why)
 {
 	const uint32_t number = w->next_number++;
 	struct session_record r;
 
-	if (!log_wants(LOG_LEVEL_INFO) || !may_tell_refusal(w, ep->frontend, why))
+	if (!log_wants(LOG_LEVEL_INFO) || !may_tell_refusal(w, entry->frontend, why))
 		return;
 	memset(&r, 0, sizeof(r));
-	r.frontend = ep->frontend->config;
-	r.backend = ep->frontend->backend->config;
+	r.frontend = entry->front->config;
+	r.backend = backend_settings(entry->front->backend)->config;
 	r.client = *client;
 	r.queue_ns = -1;
 	r.connect_ns = -1;
@@ -81,13 +76,13 @@ void record_session_end(const struct session *s)
 	if (!log_wants(LOG_LEVEL_INFO))
 		return;
 	if (unlikely(!s->backend_counted) &&
-	    !may_tell_refusal(s->worker, s->endpoint->frontend, (enum close_reason)s->reason))
+	    !may_tell_refusal(s->worker, s->entry->frontend, (enum close_reason)s->reason))
 		return;
 	memset(&r, 0, sizeof(r));
-	r.frontend = s->endpoint->frontend->config;
-	r.backend = s->backend->config;
-	r.server = s->server ? s->server->config : NULL;
-	r.address = server_addr(s->server);
+	r.frontend = s->entry->front->config;
+	r.backend = s->back->config;
+	r.server = s->at != NULL ? s->at->config : NULL;
+	r.address = s->at != NULL ? &s->at->addr : NULL;
 	r.client = s->client;
 	r.bytes_to_server = payload_to_server(s);
 	r.bytes_to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
@@ -118,10 +113,16 @@ void record_take(const struct session *s, struct session_facts *out)
 	const struct session_extra *x = s->extra;
 
 	check(s->state != SESSION_FREE);
-	out->frontend = s->endpoint->frontend->config;
-	out->frontend_index = s->endpoint->frontend->index;
-	out->backend = s->backend;
-	out->server = s->server;
+	memcpy(out->frontend, s->entry->front->config->name, sizeof(out->frontend));
+	memcpy(out->backend, s->back->config->name, sizeof(out->backend));
+	out->frontend_slot = s->entry->frontend->slot;
+	out->backend_slot = s->back->backend->slot;
+	out->server[0] = '\0';
+	if (s->at != NULL) {
+		memcpy(out->server, s->at->config->name, sizeof(out->server));
+		out->server_slot = s->at->server->slot;
+		out->address = s->at->addr;
+	}
 	out->bytes_to_server = payload_to_server(s);
 	out->bytes_to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
 	out->age_ns = s->worker->loop.now_ns - s->accepted_ns;

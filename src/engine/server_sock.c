@@ -22,9 +22,19 @@
 
 static const struct addr no_source;
 
+static const struct config_backend *backend_of(const struct session *s)
+{
+	return s->back->config;
+}
+
+static const struct config_server *server_of(const struct session *s)
+{
+	return s->at->config;
+}
+
 static const struct config_sources *sources_of(const struct session *s)
 {
-	return &s->server->config->source;
+	return &server_of(s)->source;
 }
 
 bool server_sock_is_shortage(int err)
@@ -35,7 +45,7 @@ bool server_sock_is_shortage(int err)
 
 static struct sock_tcp options_of(const struct session *s)
 {
-	struct sock_tcp opt = sock_tcp_of(&s->backend->config->tcp);
+	struct sock_tcp opt = sock_tcp_of(&backend_of(s)->tcp);
 
 	opt.transparent = sources_of(s)->client;
 	opt.lazy_ack = true;
@@ -120,7 +130,7 @@ static const char *source_text(const struct addr *source, char *buf)
 
 static void log_source(struct session *s, const struct addr *source, const struct addr *to, bool missing)
 {
-	const char *backend = s->backend->config->name, *server = s->server->config->name;
+	const char *backend = backend_of(s)->name, *server = server_of(s)->name;
 	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
 	const bool more = has_next(s, to->sa.sa_family);
 	/* A line that no source is left must not be hidden by lines about skipped sources. */
@@ -172,7 +182,7 @@ static int open_next(struct session *s, const struct addr *to, const struct sock
 
 bool server_sock_spill(struct session *s)
 {
-	const struct addr *to = atomic_load_explicit(&s->server->addr, memory_order_acquire);
+	const struct addr *to = &s->at->addr;
 	const struct sock_tcp opt = options_of(s);
 	struct io_sock *sock = &s->sides[SIDE_SERVER].sock;
 	int fd;
@@ -217,7 +227,7 @@ static bool client_source(const struct session *s, int family, struct addr *out)
 /* Whatever fails here is on our side: the server has not been contacted. */
 static int open_as_client(struct session *s, const struct addr *to)
 {
-	const char *backend = s->backend->config->name, *server = s->server->config->name;
+	const char *backend = backend_of(s)->name, *server = server_of(s)->name;
 	const struct sock_tcp opt = options_of(s);
 	struct addr source;
 	char text[ADDR_TEXT_MAX], to_text[ADDR_TEXT_MAX];
@@ -273,7 +283,7 @@ static void log_refusal(struct session *s, const struct addr *to, int err, enum 
 	if (may_log_source(s, TROUBLE_SOCKET))
 		log_line(LOG_LEVEL_WARNING,
 			 "cannot create a socket for server %s/%s at %s: %s; not a fault of the server: %s",
-			 s->backend->config->name, s->server->config->name, addr_format(to, to_text),
+			 backend_of(s)->name, server_of(s)->name, addr_format(to, to_text),
 			 strerrordesc_np(-err), advice(err, refused, text, sizeof(text)));
 }
 
@@ -327,7 +337,7 @@ bool server_sock_met_itself(struct session *s, const struct addr *to)
 	sock_harden(fd); /* in TIME_WAIT it would hold the server's port */
 	counter_add(&s->worker->counters.self_connects, 1);
 	if (log_limit_ok(server_line_limit(s), LOG_CAUSE_CONNECT, TROUBLE_ITSELF, s->worker->loop.now_ns, 1))
-		server_sock_log_itself(s->backend->config, s->server->config, to);
+		server_sock_log_itself(backend_of(s), server_of(s), to);
 	return true;
 }
 

@@ -43,9 +43,9 @@ struct session {
 	struct list link; /* in the worker's live, closing or waiting list */
 	struct timer timer;
 	struct worker *worker;     /* borrows, for its lifetime */
-	struct endpoint *endpoint; /* borrows */
-	struct backend *backend;   /* borrows; the frontend's default until admission has chosen */
-	struct server *server;     /* borrows; NULL before the first pick */
+	struct endpoint_settings *entry; /* counted: what the client came in by */
+	const struct backend_settings *back; /* counted; the frontend's default until admission has chosen */
+	const struct server_settings *at; /* counted: of the last try; NULL before the first */
 	struct session_extra *extra; /* owns; NULL unless needed, see extra.h */
 	struct side sides[2];
 	struct flow flows[2];
@@ -96,6 +96,12 @@ static inline struct session *flow_session(struct flow *f)
 
 /* Changes the state; asserts that the new state may follow the old one. */
 void session_set_state(struct session *s, enum session_state state);
+/* Counts what the session uses from now on in the worker's table, and no longer what it used before: the
+ * settings in effect of a backend, of a server. */
+void session_use_backend(struct session *s, const struct backend *b);
+void session_use_server(struct session *s, const struct server *server);
+/* The session ends: it uses nothing any more. */
+void session_use_nothing(struct session *s);
 /* Is it still forwarding? Asked after each step that may have closed it. */
 static inline bool session_is_forwarding(const struct session *s)
 {

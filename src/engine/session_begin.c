@@ -11,6 +11,7 @@
 #include "weir/base/crash_report.h"
 #include "weir/entry/endpoint.h"
 #include "weir/net/sock.h"
+#include "weir/net/sock_leave.h"
 #include "weir/sys/sys.h"
 #include "admission.h"
 #include "proxy_preface.h"
@@ -20,31 +21,43 @@
 #include "slots.h"
 #include "worker.h"
 
-static void refuse_client(struct worker *w, struct endpoint *ep, int fd)
+static void refuse_client(struct worker *w, struct frontend *fe, int fd)
 {
 	const int load = atomic_fetch_sub(&w->load, 1);
 
 	check(load > (int)w->sessions);
 	counter_add(&w->counters.accept_errors, 1);
 	sys_close(fd);
-	slots_release_rate(w->engine, ep->frontend, w->loop.now_ns);
-	slots_release(w->engine, ep->frontend);
+	slots_release_rate(fe, w->loop.now_ns);
+	slots_release(w->engine, fe);
 }
 
-void session_start(struct worker *w, struct endpoint *ep, int fd, const struct addr_brief *client)
+/* By which settings a client comes in: those in effect now, but the ones by which it was judged if either
+ * judge. Another list of trusted senders would take its PROXY header for one of theirs. */
+static struct endpoint_settings *settings_for(struct endpoint_settings *judged)
 {
+	struct endpoint_settings *now = endpoint_settings(judged->endpoint);
+
+	return likely(now == judged) || judged->front->choosy || now->front->choosy ? judged : now;
+}
+
+void session_start(struct worker *w, struct endpoint_settings *judged, int fd,
+		   const struct addr_brief *client)
+{
+	struct endpoint_settings *entry = settings_for(judged);
+	struct endpoint *ep = entry->endpoint;
 	struct session *s = session_slab_get(&w->slab);
 	const bool tcp = client->family != AF_UNIX;
 
 	check(!w->finished);
-	check(ep >= w->engine->endpoints && ep < w->engine->endpoints + w->engine->endpoint_count);
 	if (s == NULL) {
-		refuse_client(w, ep, fd);
+		refuse_client(w, entry->frontend, fd);
 		return;
 	}
 	s->worker = w;
-	s->endpoint = ep;
-	s->backend = ep->frontend->backend;
+	s->entry = entry;
+	counted_take(&w->counts, &entry->counted);
+	session_use_backend(s, entry->front->backend);
 	s->client = *client;
 	s->number = w->next_number++;
 	crash_report_session(s->number);
@@ -63,7 +76,9 @@ void session_start(struct worker *w, struct endpoint *ep, int fd, const struct a
 	if (!tcp)
 		sock_accepted_unix(fd);
 	else if (unlikely(ep->mptcp))
-		endpoint_accepted(ep, fd);
+		endpoint_accepted(entry, fd);
+	if (unlikely(atomic_load_explicit(&ep->deaf, memory_order_relaxed)) && tcp)
+		sock_accepted_from_deaf(fd);
 	if (io_attach(&w->loop, &s->sides[SIDE_CLIENT].sock))
 		session_close(s, CLOSE_NO_RESOURCE);
 	else if (likely(!proxy_preface_start(s)))

@@ -15,12 +15,12 @@
 
 static const struct config_timeouts *client_timeouts(const struct session *s)
 {
-	return &s->endpoint->frontend->config->timeouts;
+	return &s->entry->front->config->timeouts;
 }
 
 static const struct config_timeouts *server_timeouts(const struct session *s)
 {
-	return &s->backend->config->timeouts;
+	return &s->back->config->timeouts;
 }
 
 static int64_t after(int64_t since_ns, int64_t timeout_ns)

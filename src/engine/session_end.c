@@ -40,9 +40,9 @@ void session_leave_server(struct session *s)
 {
 	if (!s->server_counted)
 		return;
-	check(s->server != NULL);
+	check(s->at != NULL);
 	s->server_counted = false;
-	server_leave(s->server);
+	server_leave(s->at->server);
 }
 
 /* ---- events on the sides ---- */
@@ -179,7 +179,7 @@ void session_close(struct session *s, enum close_reason reason)
 	/* rate-limit counted it before it was accepted; a client that is let in must not lose its place to
 	 * it. */
 	if (unlikely(!s->backend_counted))
-		slots_release_rate(s->worker->engine, s->endpoint->frontend, s->accepted_ns);
+		slots_release_rate(s->entry->frontend, s->accepted_ns);
 	end_flow(&s->flows[FLOW_TO_SERVER]);
 	end_flow(&s->flows[FLOW_TO_CLIENT]);
 	list_remove(&s->link);
@@ -228,7 +228,7 @@ static void close_side(struct session *s, enum side_name side)
 static void release(struct session *s)
 {
 	struct worker *w = s->worker;
-	struct frontend *fe = s->endpoint->frontend;
+	struct frontend *fe = s->entry->frontend;
 	bool is_slot_gone;
 	int load;
 
@@ -247,6 +247,7 @@ static void release(struct session *s)
 	is_slot_gone = source_leave(s) || s->slotless;
 	if (s->extra != NULL)
 		session_extra_put(s);
+	session_use_nothing(s);
 	session_set_state(s, SESSION_FREE);
 	session_slab_put(&w->slab, s);
 	check(w->sessions > 0);

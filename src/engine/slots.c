@@ -8,52 +8,33 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
-#include "worker.h"
 
 static unsigned process_limit(const struct engine *e)
 {
 	return atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed);
 }
 
+/* Never exceeds the limit, not even for a moment: a listener that looks for room just then would stay paused,
+ * although a slot has come free. */
 static bool reserve(atomic_int *count, unsigned limit)
 {
-	const int before = atomic_fetch_add(count, 1);
+	int before = atomic_load(count);
 
-	check(before >= 0);
-	if ((unsigned)before < limit)
-		return true;
-	atomic_fetch_sub(count, 1);
-	return false;
+	do {
+		check(before >= 0);
+		if ((unsigned)before >= limit)
+			return false;
+	} while (!atomic_compare_exchange_weak(count, &before, before + 1));
+	return true;
 }
 
-void slots_wake(struct engine *e, const struct frontend *fe, enum listener_limit why)
+/* Is there room after a release that found `before`? There is none while more are counted than a limit that
+ * has been lowered. The limit is read after the release and sequentially consistent, as control writes it
+ * before it looks who is paused: a listener that found no room under a limit just raised is woken here or
+ * there. */
+static bool has_room(int before, const atomic_uint *limit)
 {
-	unsigned i;
-	size_t k;
-
-	check(why != LIMIT_NONE);
-	check((fe == NULL) == (why == LIMIT_PROCESS));
-	for (i = 0; i < e->worker_count; i++) {
-		struct worker *w = e->workers[i];
-
-		for (k = 0; w != NULL && k < e->endpoint_count; k++) {
-			struct listener *l = &w->listeners[k];
-
-			if (fe != NULL && l->endpoint->frontend != fe)
-				continue;
-			if (atomic_load(&l->paused_for) != (int)why)
-				continue;
-			mailbox_signal(&w->mailbox, MAIL_RESUME);
-			return;
-		}
-	}
-}
-
-/* May there be room after a release that found `before`? Each worker may just be counting one that it does
- * not get, see reserve(). With more than that above the limit, which has been lowered, there is none. */
-static bool may_have_room(const struct engine *e, int before, unsigned limit)
-{
-	return (unsigned)before <= limit + e->worker_count;
+	return (unsigned)before <= atomic_load(limit);
 }
 
 static void release_process(struct engine *e)
@@ -61,8 +42,8 @@ static void release_process(struct engine *e)
 	const int before = atomic_fetch_sub(&e->sessions, 1);
 
 	check(before > 0);
-	if (atomic_load(&e->paused) > 0 && may_have_room(e, before, process_limit(e)))
-		slots_wake(e, NULL, LIMIT_PROCESS);
+	if (has_room(before, &e->settings.maxconn))
+		paused_wake_one(&e->paused);
 }
 
 void slots_release(struct engine *e, struct frontend *fe)
@@ -70,8 +51,8 @@ void slots_release(struct engine *e, struct frontend *fe)
 	const int before = atomic_fetch_sub(&fe->sessions, 1);
 
 	check(before > 0);
-	if (atomic_load(&fe->paused) > 0 && may_have_room(e, before, frontend_limit(fe)))
-		slots_wake(e, fe, LIMIT_FRONTEND);
+	if (has_room(before, &fe->limit))
+		paused_wake_one(&fe->paused);
 	release_process(e);
 }
 
@@ -94,11 +75,10 @@ void slots_force(struct engine *e, struct frontend *fe)
 	check(before_here >= 0);
 }
 
-void slots_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns)
+void slots_release_rate(struct frontend *fe, int64_t since_ns)
 {
 	if (likely(rate_limit(&fe->rate) == 0))
 		return;
 	rate_give_back(&fe->rate, since_ns);
-	if (atomic_load(&fe->rate_paused) > 0)
-		slots_wake(e, fe, LIMIT_RATE);
+	paused_wake_one(&fe->rate_paused);
 }

@@ -25,8 +25,6 @@ void slots_force(struct engine *e, struct frontend *fe);
 void slots_release(struct engine *e, struct frontend *fe);
 /* A client accepted at `since_ns` is not let in: gives back its place of rate-limit, if it has one, and wakes
  * a listener that is paused for lack of one. */
-void slots_release_rate(struct engine *e, struct frontend *fe, int64_t since_ns);
-/* Wakes one listener that is paused for `why`: of `fe`, or of any frontend when it is NULL. */
-void slots_wake(struct engine *e, const struct frontend *fe, enum listener_limit why);
+void slots_release_rate(struct frontend *fe, int64_t since_ns);
 
 #endif

@@ -18,10 +18,10 @@ void source_leave_soon(struct session *s)
 
 	if (likely(x == NULL) || x->source == NULL || x->ending)
 		return;
-	check(s->endpoint->frontend->sources != NULL);
+	check(s->entry->frontend->sources != NULL);
 	check(x->session == s);
 	x->ending = true;
-	source_table_ending(s->endpoint->frontend->sources, x->source);
+	source_table_ending(s->entry->frontend->sources, x->source);
 }
 
 bool source_leave(struct session *s)
@@ -31,9 +31,9 @@ bool source_leave(struct session *s)
 
 	if (likely(x == NULL) || x->source == NULL)
 		return false;
-	check(s->endpoint->frontend->sources != NULL);
+	check(s->entry->frontend->sources != NULL);
 	check(!s->slotless); /* it has the slot of the session that left it the place */
-	is_passed_on = source_table_leave(s->endpoint->frontend->sources, x->source, x->ending);
+	is_passed_on = source_table_leave(s->entry->frontend->sources, x->source, x->ending);
 	x->source = NULL;
 	return is_passed_on;
 }

@@ -23,7 +23,7 @@
 
 static struct source_table *table_of(const struct session *s)
 {
-	return s->endpoint->frontend->sources;
+	return s->entry->frontend->sources;
 }
 
 static void wake_for_place(void *arg)
@@ -77,7 +77,7 @@ int source_wait_begin(struct session *s)
 	if (w->source_wait_count >= SOURCE_WAITS_MAX)
 		return -EDQUOT;
 	wait->waiter = (struct source_waiter){.worker = w->index, .wake = wake_for_place, .wake_arg = w};
-	err = source_table_wait(table_of(s), &s->client, s->endpoint->frontend->config->maxconn_per_source,
+	err = source_table_wait(table_of(s), &s->client, s->entry->front->config->maxconn_per_source,
 				w->loop.now_ns, &wait->waiter, &wait->asked);
 	if (err)
 		return err;
@@ -88,7 +88,7 @@ int source_wait_begin(struct session *s)
 	w->source_wait_count++;
 	atomic_store(&w->has_source_waits, true);
 	s->slotless = true;
-	slots_release(w->engine, s->endpoint->frontend);
+	slots_release(w->engine, s->entry->frontend);
 	ask_workers(w, wait);
 	return 0;
 }

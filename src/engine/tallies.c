@@ -15,76 +15,46 @@
 #include "session.h"
 #include "worker.h"
 
-size_t tally_count(const struct engine *e)
+uint32_t tally_count(const struct engine *e)
 {
-	return e->tally_count;
+	return slot_space_peak(&e->live.objects);
 }
 
-size_t tally_of_frontend(const struct engine *e, const struct frontend *fe)
+static struct tally *tally_at_slot(const struct worker *w, uint32_t slot)
 {
-	return (size_t)(fe - e->frontends);
-}
-
-/* A backend, then its servers. */
-size_t tally_of_backend(const struct engine *e, size_t backend)
-{
-	return e->first_tally[backend];
-}
-
-size_t tally_of_server(const struct engine *e, size_t backend, const struct server *s)
-{
-	return e->first_tally[backend] + 1 + s->index;
-}
-
-static size_t frontend_index(const struct session *s)
-{
-	return tally_of_frontend(s->worker->engine, s->endpoint->frontend);
-}
-
-static size_t backend_index(const struct session *s)
-{
-	const struct engine *e = s->worker->engine;
-
-	return tally_of_backend(e, (size_t)(s->backend - e->backends));
-}
-
-static size_t server_index(const struct session *s)
-{
-	const struct engine *e = s->worker->engine;
-
-	return tally_of_server(e, (size_t)(s->backend - e->backends), s->server);
+	return chunks_at(&w->tallies, slot);
 }
 
 struct log_limit *server_line_limit(const struct session *s)
 {
-	return &s->worker->line_limits[server_index(s)];
+	return chunks_at(&s->worker->line_limits, s->at->server->slot);
 }
 
 struct log_limit *frontend_line_limit(struct worker *w, const struct frontend *fe)
 {
-	return &w->line_limits[tally_of_frontend(w->engine, fe)];
+	return chunks_at(&w->line_limits, fe->slot);
 }
 
 /* ---- what all workers have counted ---- */
 
-static uint64_t count_of_all(const struct engine *e, size_t index, uint64_t second)
+static uint64_t count_of_all(const struct engine *e, uint32_t slot, uint64_t second)
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL)
-			sum += tally_count_in(&e->workers[i]->tallies[index], second);
+			sum += tally_count_in(tally_at_slot(e->workers[i], slot), second);
 	return sum;
 }
 
 /* Counts one more start. The worker that leaves a second last sees what all have counted in it. */
-static void count_one(struct worker *w, size_t index)
+static void count_one(struct worker *w, uint32_t slot)
 {
 	const int64_t now_ns = w->loop.now_ns;
-	struct tally *t = &w->tallies[index];
+	struct tally *t = tally_at_slot(w, slot);
 
 	if (unlikely(tally_second(t) != tally_second_at(now_ns)))
-		tally_begin_second(t, now_ns, count_of_all(w->engine, index, tally_second(t)));
+		tally_begin_second(t, now_ns, count_of_all(w->engine, slot, tally_second(t)));
 	else
 		tally_count_one(t, now_ns);
 }
@@ -92,69 +62,69 @@ static void count_one(struct worker *w, size_t index)
 /* ---- sessions ---- */
 
 /* Other workers count at the same time: being off by one does no harm. */
-static uint64_t live_sessions(const struct engine *e, size_t index)
+static uint64_t live_sessions(const struct engine *e, uint32_t slot)
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < e->worker_count; i++)
 		if (e->workers[i] != NULL)
-			sum += counter_get(&e->workers[i]->tallies[index].sessions);
+			sum += counter_get(&tally_at_slot(e->workers[i], slot)->sessions);
 	return sum;
 }
 
 void tally_turned_away(struct worker *w, const struct frontend *fe)
 {
-	count_one(w, tally_of_frontend(w->engine, fe));
+	count_one(w, fe->slot);
 }
 
 void tally_session_began(const struct session *s)
 {
-	const struct frontend *fe = s->endpoint->frontend;
-	const size_t index = frontend_index(s);
-	struct tally *t = &s->worker->tallies[index];
+	const struct frontend *fe = s->entry->frontend;
+	const uint32_t slot = s->entry->frontend->slot;
+	struct tally *t = tally_at_slot(s->worker, slot);
 
-	count_one(s->worker, index);
+	count_one(s->worker, slot);
 	counter_add(&t->sessions, 1);
 	/* This count includes slots that listeners have reserved, so the other workers' counts are read only
 	 * when there may be a new maximum. (It does not include clients that wait in SESSION_HELD, for a
 	 * moment.) */
 	if ((uint64_t)atomic_load_explicit(&fe->sessions, memory_order_relaxed) >
 	    counter_get(&t->sessions_max))
-		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
+		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, slot));
 }
 
 void tally_backend_entered(struct session *s)
 {
-	const size_t index = backend_index(s);
-	struct tally *t = &s->worker->tallies[index];
+	const uint32_t slot = s->back->backend->slot;
+	struct tally *t = tally_at_slot(s->worker, slot);
 
 	check(!s->backend_counted);
 	s->backend_counted = true;
-	count_one(s->worker, index);
+	count_one(s->worker, slot);
 	counter_add(&t->sessions, 1);
 	/* The other workers' counts are read only when this worker's count is higher than ever before, so
 	 * with several workers the maximum may be a little too low. */
 	if (counter_get(&t->sessions) > counter_get(&t->own_max)) {
 		counter_set(&t->own_max, counter_get(&t->sessions));
-		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, index));
+		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, slot));
 	}
 }
 
 void tally_server_entered(const struct session *s, int sessions)
 {
 	check(sessions > 0);
-	count_one(s->worker, server_index(s));
-	tally_keep_max(&s->worker->tallies[server_index(s)].sessions_max, (uint64_t)sessions);
+	count_one(s->worker, s->at->server->slot);
+	tally_keep_max(&tally_at_slot(s->worker, s->at->server->slot)->sessions_max, (uint64_t)sessions);
 }
 
 void tally_retried(const struct session *s)
 {
-	counter_add(&s->worker->tallies[server_index(s)].retries, 1);
+	counter_add(&tally_at_slot(s->worker, s->at->server->slot)->retries, 1);
 }
 
 void tally_redispatched(const struct session *s)
 {
-	counter_add(&s->worker->tallies[server_index(s)].redispatches, 1);
+	counter_add(&tally_at_slot(s->worker, s->at->server->slot)->redispatches, 1);
 }
 
 static void count_end(const struct session *s, struct tally *t)
@@ -180,14 +150,14 @@ static void count_times(const struct session *s, struct tally *backend, struct t
 
 static void backend_ended(const struct session *s)
 {
-	struct tally *backend = &s->worker->tallies[backend_index(s)];
+	struct tally *backend = tally_at_slot(s->worker, s->back->backend->slot);
 	struct tally *server;
 
 	count_end(s, backend);
 	counter_set(&backend->sessions, counter_get(&backend->sessions) - 1);
-	if (s->server == NULL)
+	if (s->at == NULL)
 		return;
-	server = &s->worker->tallies[server_index(s)];
+	server = tally_at_slot(s->worker, s->at->server->slot);
 	count_end(s, server);
 	if (s->connect_us > 0)
 		count_times(s, backend, server);
@@ -195,7 +165,7 @@ static void backend_ended(const struct session *s)
 
 void tally_session_ended(const struct session *s)
 {
-	struct tally *t = &s->worker->tallies[frontend_index(s)];
+	struct tally *t = tally_at_slot(s->worker, s->entry->frontend->slot);
 
 	count_end(s, t);
 	counter_set(&t->sessions, counter_get(&t->sessions) - 1);
@@ -208,25 +178,40 @@ void tally_session_ended(const struct session *s)
 void tally_begin_walk(struct worker *w)
 {
 	w->sum_mark = w->sum_mark == 1 ? 2 : 1;
-	for (size_t i = 0; i < w->engine->tally_count; i++)
-		tally_count_late(&w->tallies[i]);
+	for (uint32_t i = 0; i < tally_count(w->engine) && chunks_has(&w->tallies, i); i++)
+		tally_count_late(tally_at_slot(w, i));
 }
 
-void tally_sum_up(const struct engine *e, size_t index, int64_t now_ns, struct tally_sum *out)
+void tally_sum_up(const struct engine *e, uint32_t slot, int64_t now_ns, struct tally_sum *out)
 {
 	uint64_t second = 0, most = 0;
 	struct tally_sum one;
 
 	memset(out, 0, sizeof(*out));
 	for (unsigned i = 0; i < e->worker_count; i++) {
-		const struct tally *t = &e->workers[i]->tallies[index];
+		const struct tally *t = tally_at_slot(e->workers[i], slot);
 
 		tally_take(t, now_ns, &one);
 		/* Perhaps no worker has left this second yet; usually it is the same second for all. */
 		if (tally_second(t) != second)
-			most = count_of_all(e, index, tally_second(t));
+			most = count_of_all(e, slot, tally_second(t));
 		one.rate_max = one.rate_max > most ? one.rate_max : most;
 		second = tally_second(t);
 		tally_add(out, &one);
 	}
+}
+
+void tally_keep(struct live *l, uint32_t slot, uint32_t owner)
+{
+	struct engine *e = container_of(l, struct engine, live);
+	struct tally_sum sum;
+
+	tally_sum_up(e, slot, clock_mono_ns(), &sum);
+	sum.rate = 0; /* of a moment that passes */
+	tally_add(chunks_at(&e->kept, owner), &sum);
+}
+
+const struct tally_sum *tally_kept(const struct engine *e, uint32_t slot)
+{
+	return chunks_at(&e->kept, slot);
 }

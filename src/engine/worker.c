@@ -37,13 +37,13 @@
 
 static void stop_listeners(struct worker *w)
 {
-	size_t i;
-
 	check(!w->deaf);
 	w->draining = true;
 	timer_cancel(&w->loop.timers, &w->baton);
-	for (i = 0; i < w->engine->endpoint_count; i++)
-		listener_stop(&w->listeners[i]);
+	listeners_foreach(w, l) {
+		if (!l->leaving)
+			listener_stop(l);
+	}
 }
 
 static void worker_woken(struct io_loop *loop)
@@ -51,11 +51,12 @@ static void worker_woken(struct io_loop *loop)
 	struct worker *w = worker_of_loop(loop);
 	const unsigned signals = mailbox_signals(&w->mailbox);
 	struct letter letter;
-	size_t i;
 
+	if (unlikely(signals & MAIL_ROUND))
+		rounds_heard(w);
 	/* Connections sent here wait until something can be started; they count in our load already. */
 	while ((likely(!loop->is_down) || w->stopping) && mailbox_take(&w->mailbox, &letter))
-		session_start(w, letter.endpoint, letter.fd, &letter.client);
+		session_start(w, letter.entry, letter.fd, &letter.client);
 	if (unlikely(signals & MAIL_EVICT))
 		evict_sessions(w);
 	if (unlikely(signals & MAIL_ASKED))
@@ -66,6 +67,8 @@ static void worker_woken(struct io_loop *loop)
 		source_wait_look(w);
 	if (unlikely(signals & MAIL_PLACES))
 		source_wait_take(w, admission_held_no_more);
+	if (unlikely(signals & MAIL_ENDPOINTS))
+		listeners_follow(w);
 	if ((signals & (MAIL_DRAIN | MAIL_STOP)) && !w->draining)
 		stop_listeners(w);
 	if (signals & MAIL_STOP)
@@ -76,8 +79,8 @@ static void worker_woken(struct io_loop *loop)
 	}
 	if (!(signals & MAIL_RESUME) || w->draining)
 		return;
-	for (i = 0; i < w->engine->endpoint_count; i++)
-		listener_resume(&w->listeners[i]);
+	listeners_foreach(w, l)
+		listener_resume(l);
 	/* If there is no memory for the timer, the next release has the same effect. */
 	(void)timer_set(&w->loop.timers, &w->baton, w->loop.now_ns + WORKER_BATON_NS);
 }
@@ -87,10 +90,9 @@ static void worker_woken(struct io_loop *loop)
 static void worker_pass_baton(struct timer *t)
 {
 	struct worker *w = container_of(t, struct worker, baton);
-	size_t i;
 
-	for (i = 0; i < w->engine->endpoint_count; i++)
-		listener_pass_on(&w->listeners[i]);
+	listeners_foreach(w, l)
+		listener_pass_on(l);
 }
 
 /* ---- the end of a turn ---- */
@@ -163,11 +165,10 @@ static void tell_of_sessions(struct worker *w)
 
 static bool has_idle_listeners(const struct worker *w)
 {
-	size_t i;
-
-	for (i = 0; i < w->engine->endpoint_count; i++)
-		if (!listener_is_idle(&w->listeners[i]))
+	listeners_foreach(w, l) {
+		if (!listener_is_idle(l))
 			return false;
+	}
 	return true;
 }
 
@@ -176,13 +177,16 @@ static void move_on_draining(struct worker *w)
 {
 	if (!w->deaf && has_idle_listeners(w)) {
 		w->deaf = true;
-		engine_worker_deaf(w->engine);
+		atomic_fetch_add(&w->engine->workers_deaf, 1);
+		w->engine->notify(w->engine->notify_arg); /* after the last, control closes the endpoints */
 	}
 	if (w->deaf && w->sessions == 0 && atomic_load(&w->load) == 0)
 		w->finished = mailbox_close(&w->mailbox);
 	check(w->sessions > 0 || (list_empty(&w->live) && list_empty(&w->awaiting_ops)));
-	if (w->finished)
-		inquiry_list_close(w);
+	if (!w->finished)
+		return;
+	inquiry_list_close(w);
+	rounds_end(w);
 }
 
 void worker_turn(struct worker *w)
@@ -200,6 +204,10 @@ void worker_turn(struct worker *w)
 	if (unlikely(w->sessions >=
 		     atomic_load_explicit(&w->engine->settings.sessions_many, memory_order_relaxed)))
 		tell_of_sessions(w);
+	if (unlikely(w->leaving > 0))
+		listeners_clear(w);
+	if (unlikely(w->round != 0))
+		rounds_pass(w);
 	if (unlikely(w->draining))
 		move_on_draining(w);
 }
@@ -213,65 +221,89 @@ static void wake_control(void *arg)
 	e->notify(e->notify_arg);
 }
 
-static int make_pickers(struct worker *w)
+/* Each has room for everything that lives, and from now on for what comes. */
+static int make_tables(struct worker *w)
 {
-	const struct engine *e = w->engine;
-	size_t i;
-	int err;
+	struct live *live = &w->engine->live;
+	int err = slot_space_add_table(&live->endpoints, &w->listeners);
 
-	w->pickers = calloc(e->config->backend_count, sizeof(*w->pickers));
-	if (w->pickers == NULL)
-		return -ENOMEM;
-	for (i = 0; i < e->config->backend_count; i++) {
-		err = picker_init(&w->pickers[i], &e->backends[i], w->index);
-		if (err)
-			return err;
+	if (!err)
+		err = slot_space_add_table(&live->versions, &w->counts);
+	if (!err)
+		err = slot_space_add_table(&live->objects, &w->tallies);
+	if (!err)
+		err = slot_space_add_table(&live->objects, &w->line_limits);
+	if (!err)
+		err = slot_space_add_table(&live->objects, &w->evictions);
+	if (!err)
+		err = slot_space_add_table(&live->objects, &w->pickers);
+	if (!err)
+		err = slot_space_add_table(&live->objects, &w->marks);
+	return err;
+}
+
+static void init_tables(struct worker *w)
+{
+	chunks_init(&w->listeners, sizeof(struct listener));
+	chunks_init(&w->counts, sizeof(counted_entry));
+	chunks_init(&w->tallies, sizeof(struct tally));
+	chunks_init(&w->line_limits, sizeof(struct log_limit));
+	chunks_init(&w->evictions, sizeof(struct eviction));
+	chunks_init(&w->pickers, sizeof(struct picker));
+	chunks_init(&w->marks, sizeof(struct pick_mark));
+}
+
+static void free_table(struct slot_space *space, struct chunks *table)
+{
+	slot_space_remove_table(space, table);
+	chunks_free(table);
+}
+
+static void free_tables(struct worker *w)
+{
+	struct live *live = &w->engine->live;
+
+	free_table(&live->endpoints, &w->listeners);
+	free_table(&live->versions, &w->counts);
+	free_table(&live->objects, &w->tallies);
+	free_table(&live->objects, &w->line_limits);
+	free_table(&live->objects, &w->evictions);
+	free_table(&live->objects, &w->pickers);
+	free_table(&live->objects, &w->marks);
+}
+
+static void make_listeners(struct worker *w)
+{
+	struct entries *e = &w->engine->entries;
+
+	for (uint32_t slot = 0; slot < slot_space_peak(&w->engine->live.endpoints); slot++) {
+		struct endpoint *ep = entries_at(e, slot);
+
+		if (ep != NULL)
+			listener_init(worker_listener(w, slot), w, ep);
 	}
-	return 0;
-}
-
-static int make_listeners(struct worker *w)
-{
-	const struct engine *e = w->engine;
-	size_t i;
-
-	w->listeners = calloc(e->endpoint_count, sizeof(*w->listeners));
-	if (w->listeners == NULL)
-		return -ENOMEM;
-	for (i = 0; i < e->endpoint_count; i++)
-		listener_init(&w->listeners[i], w, &e->endpoints[i]);
-	return 0;
-}
-
-static int make_tallies(struct worker *w)
-{
-	/* Cache lines of its own: the adjacent memory may belong to another worker. */
-	const size_t bytes = (tally_count(w->engine) * sizeof(*w->tallies) + 63) / 64 * 64;
-
-	w->tallies = aligned_alloc(64, bytes);
-	if (w->tallies == NULL)
-		return -ENOMEM;
-	memset(w->tallies, 0, bytes);
-	w->line_limits = calloc(tally_count(w->engine) + 1, sizeof(*w->line_limits));
-	return w->line_limits != NULL ? 0 : -ENOMEM;
 }
 
 static void free_parts(struct worker *w)
 {
-	size_t i;
-
 	check(list_empty(&w->source_waits));
-	for (i = 0; w->pickers != NULL && i < w->engine->config->backend_count; i++)
-		picker_free(&w->pickers[i]);
-	free(w->pickers);
-	free(w->tallies);
-	free(w->line_limits);
-	free(w->evictions);
-	free(w->listeners);
+	listeners_foreach(w, l)
+		atomic_fetch_sub(&l->endpoint->listeners, 1);
+	free_tables(w);
 	slab_free(&w->extras);
 	slab_free(&w->slab);
 	log_ring_free(w->log);
 	free(w);
+}
+
+void worker_forget(void *arg, uint32_t slot)
+{
+	struct worker *w = arg;
+
+	tally_clear(chunks_at(&w->tallies, slot));
+	memset(chunks_at(&w->line_limits, slot), 0, sizeof(struct log_limit));
+	memset(chunks_at(&w->pickers, slot), 0, sizeof(struct picker));
+	memset(chunks_at(&w->marks, slot), 0, sizeof(struct pick_mark));
 }
 
 static void wake_for_grants(void *arg)
@@ -299,6 +331,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	inquiry_list_init(&w->asked);
 	session_slab_init(&w->slab);
 	session_extras_init(&w->extras);
+	init_tables(w);
 	give_back_init(w);
 	timer_init(&w->baton, worker_pass_baton);
 	return w;
@@ -331,15 +364,11 @@ struct worker *worker_make(struct engine *e, unsigned index, const struct io_dri
 	mailbox_init(&w->mailbox, &w->loop);
 	w->loop.woken = worker_woken;
 	w->loop.lost = worker_lost;
-	*err = make_pickers(w);
-	if (!*err)
-		*err = make_tallies(w);
-	if (!*err)
-		*err = evict_init(w);
-	if (!*err)
-		*err = make_listeners(w);
-	if (!*err)
+	*err = make_tables(w);
+	if (!*err) {
+		make_listeners(w);
 		return w;
+	}
 	worker_free(w);
 	return NULL;
 }
@@ -348,8 +377,8 @@ int worker_listen(struct worker *w)
 {
 	check(!w->draining);
 	check(!w->spawned);
-	for (size_t i = 0; i < w->engine->endpoint_count; i++) {
-		const int err = listener_start(&w->listeners[i]);
+	listeners_foreach(w, l) {
+		const int err = listener_start(l);
 
 		if (err)
 			return err;

@@ -3,8 +3,9 @@
  * worker.h - one thread, one loop, one core, and all that they own.
  *
  * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks),
- * counters and tallies (one writer), log ring, `load`, `looked`, `pong`, `has_source_waits` and the
- * listeners' `paused_for` (atomics). doc/architecture.md, "Threads", has the reason why each is safe.
+ * counters, tallies and counts (one writer), log ring, `load`, `looked`, `passed`, `pong`, `has_source_waits`
+ * (atomics) and the listeners' `waiting` (a spinlock). doc/architecture.md, "Threads", has the reason why
+ * each is safe.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -22,6 +23,7 @@
 #include "evict.h"
 #include "listener.h"
 #include "mailbox.h"
+#include "rounds.h"
 #include "session_slab.h"
 
 /* A value of `pong`: the worker has no loop any more, which does not count as silence. */
@@ -40,17 +42,19 @@ struct worker {
 	struct slab extras; /* of session_extra, for sessions that need one */
 	struct queue_grants grants; /* sessions here that were given a place */
 	struct list source_waits;   /* sessions here that wait for another of their source to end */
-	struct listener *listeners; /* owns; one per endpoint */
-	struct picker *pickers;     /* owns; one per backend */
-	struct tally *tallies;      /* owns; of frontends, backends and servers, see tallies.h */
-	struct eviction *evictions; /* owns; of servers, indexed like tallies */
+	struct chunks listeners;    /* struct listener, by the slot of the endpoint */
+	struct chunks counts;       /* counted_entry, by the slot of settings: sessions here that use them */
+	struct chunks pickers;      /* struct picker, by the slot of the backend */
+	struct chunks marks;        /* struct pick_mark, by the slot of the server */
+	struct chunks tallies;      /* struct tally, by the slot of the frontend, backend or server */
+	struct chunks evictions;    /* struct eviction, by the slot of the server */
 	struct evict_walk evict_walk;
 	uint8_t sum_mark : 2; /* tallies.h: the last walk that adds up, 1 and 2 in turn; 0 = none */
 	struct timer age;     /* give_back.c; set only while something is unused */
 	struct timer baton;         /* after a resume: wakes the next paused listener, if room is left */
 	struct log_ring *log;       /* owns */
-	struct log_limit *line_limits; /* owns; indexed like tallies; for log lines about one server, or about
-				        * clients that one frontend kept out */
+	struct chunks line_limits;  /* struct log_limit, like tallies: for log lines about one server, or
+				     * about clients that one frontend kept out */
 	struct log_limit shortage_limit;
 	int64_t told_ns; /* when control was notified that the pools hold something unused */
 	int64_t many_told_ns; /* the same, about many sessions */
@@ -60,6 +64,10 @@ struct worker {
 	unsigned look_turns;        /* source_wait.c: turns left of a look for sessions that are ending */
 	uint32_t look_round;        /* the round that this look answers */
 	bool look_again;            /* another look was requested meanwhile */
+	uint64_t round;         /* rounds.c: the round to pass, 0 = none */
+	uint64_t forgot;        /* the round for which it last cleared what has left */
+	uint32_t round_letters; /* the letters to be read before that */
+	unsigned leaving; /* listeners that have not left yet */
 	bool draining;
 	bool stopping;
 	bool deaf; /* has left all listeners */
@@ -71,6 +79,7 @@ struct worker {
 	_Alignas(64) atomic_int load;
 	_Atomic uint32_t pong; /* the last engine_ping() round that was answered */
 	_Atomic uint32_t looked; /* the last look_round that it has completed */
+	_Atomic uint64_t passed; /* the last round of retirement that it passed; rounds.h */
 	atomic_bool has_source_waits;
 	_Alignas(64) struct counters counters;
 };
@@ -96,6 +105,19 @@ int worker_spawn(struct worker *w);
 /* lost.c, as io_loop.lost: ends all sessions of the worker, both sides with RST, as it is unknown which bytes
  * are missing; its listeners go on. */
 void worker_lost(struct io_loop *loop);
+
+/* Clears what the worker `arg` keeps under the slot of an object that has left; for struct live. The worker's
+ * thread, or control once it has ended. */
+void worker_forget(void *arg, uint32_t slot);
+
+/* To all workers. Control thread. */
+void engine_signal_all(struct engine *e, enum mail_signal signal);
+
+/* The listener of this worker at the endpoint with this slot; one whose `worker` is NULL is none. */
+static inline struct listener *worker_listener(const struct worker *w, uint32_t slot)
+{
+	return chunks_at(&w->listeners, slot);
+}
 
 /* The worker that owns this loop. */
 static inline struct worker *worker_of_loop(struct io_loop *loop)

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * endpoint.c - a bound address: its socket's options as configured, and what is logged when one is missing.
+ * endpoint.c - a bound address: its socket and its settings, and what is logged when an option is missing.
  *
- * Makes the descriptors that the engine owns. Control thread, except for endpoint_accepted().
+ * Owns its descriptor and the versions of its settings. Control thread, except for endpoint_accepted().
  */
 #include "weir/entry/endpoint.h"
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/log.h"
+#include "weir/config/copy.h"
+#include "weir/config/same.h"
+#include "weir/entry/entries.h"
 #include "weir/entry/frontend.h"
+#include "weir/sys/sys.h"
 
 /* TCP_DEFER_ACCEPT: a client that sends nothing for this long is accepted all the same. */
 #define DEFER_ACCEPT_S 5
@@ -48,9 +53,130 @@ struct sock_listen sock_listen_of(const struct config_frontend *fe, const struct
 	};
 }
 
+/* ---- settings ---- */
+
+struct endpoint_settings *endpoint_settings_new(struct entries *e, struct endpoint *ep,
+						struct frontend_settings *front,
+						const struct config_bind *config)
+{
+	struct endpoint_settings *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	if (slot_space_take(&e->live->versions, &s->counted.slot) != 0) {
+		free(s);
+		return NULL;
+	}
+	s->config = config_bind_copy(config);
+	if (s->config == NULL) {
+		slot_space_put(&e->live->versions, s->counted.slot);
+		free(s);
+		return NULL;
+	}
+	s->endpoint = ep;
+	s->frontend = ep->frontend;
+	s->front = front;
+	front->users++;
+	list_push_back(&ep->versions, &s->link);
+	return s;
+}
+
+void endpoint_settings_free(struct entries *e, struct endpoint_settings *s)
+{
+	list_remove(&s->link);
+	slot_space_put(&e->live->versions, s->counted.slot);
+	frontend_settings_put(s->front);
+	config_bind_copy_free((struct config_bind *)s->config);
+	free(s);
+}
+
+struct endpoint_settings *endpoint_settings_find(const struct endpoint *ep,
+						 const struct frontend_settings *front,
+						 const struct config_bind *config)
+{
+	for (const struct list *l = ep->versions.next; l != &ep->versions; l = l->next) {
+		struct endpoint_settings *s = list_entry(l, struct endpoint_settings, link);
+
+		if (s->front == front && config_bind_same(s->config, config))
+			return s;
+	}
+	return NULL;
+}
+
+/* ---- an endpoint ---- */
+
+static struct endpoint *endpoint_alloc(void)
+{
+	const size_t bytes = (sizeof(struct endpoint) + 63) / 64 * 64;
+	struct endpoint *ep = aligned_alloc(64, bytes);
+
+	if (ep == NULL)
+		return NULL;
+	memset(ep, 0, bytes);
+	list_init(&ep->link);
+	list_init(&ep->versions);
+	list_init(&ep->deaf_link);
+	ep->fd = -1;
+	return ep;
+}
+
+struct endpoint *endpoint_new(struct entries *e, struct frontend_settings *front,
+			      const struct config_bind *config)
+{
+	struct endpoint *ep = endpoint_alloc();
+
+	if (ep == NULL)
+		return NULL;
+	if (slot_space_take(&e->live->endpoints, &ep->slot) != 0) {
+		free(ep);
+		return NULL;
+	}
+	ep->entries = e;
+	ep->origin = config;
+	ep->frontend = front->frontend;
+	ep->addr = config->addr.addr;
+	atomic_init(&ep->settings, endpoint_settings_new(e, ep, front, config));
+	if (endpoint_settings(ep) != NULL) {
+		ep->config = endpoint_settings(ep)->config;
+		return ep;
+	}
+	endpoint_free(e, ep);
+	return NULL;
+}
+
+void endpoint_close(struct endpoint *ep)
+{
+	if (ep->fd < 0)
+		return;
+	/* Remove the name first, so that no client finds a socket on which nothing listens. */
+	sock_path_release(&ep->path, &ep->addr);
+	sys_close(ep->fd);
+	ep->fd = -1;
+}
+
+void endpoint_free(struct entries *e, struct endpoint *ep)
+{
+	check(atomic_load(&ep->listeners) == 0);
+	endpoint_close(ep);
+	list_remove(&ep->link);
+	list_remove(&ep->deaf_link);
+	while (!list_empty(&ep->versions))
+		endpoint_settings_free(e, list_entry(ep->versions.next, struct endpoint_settings, link));
+	slot_space_put(&e->live->endpoints, ep->slot);
+	free(ep);
+}
+
+/* ---- its socket ---- */
+
+/* Those that its own settings name: they may not be in effect for others yet. */
+static const struct config_frontend *frontend_config(struct endpoint *ep)
+{
+	return endpoint_settings(ep)->front->config;
+}
+
 static struct sock_listen options_of(struct endpoint *ep)
 {
-	struct sock_listen opt = sock_listen_of(ep->frontend->config, ep->config);
+	struct sock_listen opt = sock_listen_of(frontend_config(ep), ep->config);
 
 	ep->refused = SOCK_OPTION_NONE;
 	opt.tcp.refused = &ep->refused;
@@ -61,7 +187,7 @@ static struct sock_listen options_of(struct endpoint *ep)
 /* Finds out whether the socket is an MPTCP one, and logs what is missing in either case. */
 static void look_for_mptcp(struct endpoint *ep)
 {
-	const struct config_tcp *tcp = &ep->frontend->config->tcp;
+	const struct config_tcp *tcp = &frontend_config(ep)->tcp;
 	char text[ADDR_TEXT_MAX];
 
 	check(ep->fd >= 0);
@@ -110,6 +236,7 @@ int endpoint_adopt(struct endpoint *ep, int fd)
 	check(ep->fd < 0);
 	check(fd >= 0);
 	ep->fd = fd;
+	ep->inherited = true;
 	err = sock_adopt(fd, &ep->addr, &opt);
 	if (err)
 		return err;
@@ -117,10 +244,10 @@ int endpoint_adopt(struct endpoint *ep, int fd)
 	return 0;
 }
 
-void endpoint_accepted(const struct endpoint *ep, int fd)
+void endpoint_accepted(const struct endpoint_settings *s, int fd)
 {
-	const struct sock_tcp tcp = sock_tcp_of(&ep->frontend->config->tcp);
+	const struct sock_tcp tcp = sock_tcp_of(&s->front->config->tcp);
 
-	check(ep->mptcp);
-	sock_accepted_mptcp(fd, ep->addr.sa.sa_family, &tcp);
+	check(s->endpoint->mptcp);
+	sock_accepted_mptcp(fd, s->endpoint->addr.sa.sa_family, &tcp);
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/copy.h"
+#include "weir/config/same.h"
 #include "weir/engine/server_sock.h"
 #include "weir/entry/endpoint.h"
 #include "weir/net/self_connect.h"
@@ -36,11 +38,12 @@ static int64_t whole_ns(const struct probe *p)
 /* As in HAProxy: a connect has min(timeout-connect, interval), and never more than the whole check. */
 static int64_t connect_limit_ns(const struct probe *p)
 {
+	const int64_t connect_ns = p->server->backend->timeouts.connect_ns;
 	int64_t limit_ns = whole_ns(p);
 
 	if (p->check->interval_ns < limit_ns)
 		limit_ns = p->check->interval_ns;
-	return p->connect_ns > 0 && p->connect_ns < limit_ns ? p->connect_ns : limit_ns;
+	return connect_ns > 0 && connect_ns < limit_ns ? connect_ns : limit_ns;
 }
 
 static void wake_in(struct probe *p, int64_t ns)
@@ -124,7 +127,7 @@ void probe_tell(struct probe *p, enum probe_code code, const char *detail)
 {
 	struct probe_result r = {
 		.code = code,
-		.status = p->check->kind == CONFIG_CHECK_HTTP ? p->http.status : 0,
+		.status = p->http.status,
 		.duration_ms = (clock_mono_ns() - p->began_ns) / NS_PER_MS,
 		.met_itself = p->met_itself,
 	};
@@ -165,9 +168,11 @@ static void connect_failed(struct probe *p, int err)
 
 /* As in HAProxy: a check sends the PROXY header that clients' connections send, except to a port that is only
  * for checks. */
-static enum config_send_proxy header_version(const struct probe *p)
+enum config_send_proxy probe_header(const struct server *s)
 {
-	switch (p->check->proxy) {
+	const struct config_check *c = &s->backend->check;
+
+	switch (c->proxy) {
 	case CONFIG_CHECK_PROXY_AUTO:
 		break;
 	case CONFIG_CHECK_PROXY_OFF:
@@ -177,15 +182,15 @@ static enum config_send_proxy header_version(const struct probe *p)
 	case CONFIG_CHECK_PROXY_V2:
 		return CONFIG_SEND_PROXY_V2;
 	}
-	if (p->check->port != 0 || p->server->check_port != 0)
+	if (c->port != 0 || s->config->check_port != 0)
 		return CONFIG_SEND_PROXY_OFF;
-	return p->server->send_proxy;
+	return s->config->send_proxy;
 }
 
 /* As in HAProxy: a v2 header says LOCAL; a v1 header has the real addresses of the check's connection. */
 static int put_header(struct probe *p)
 {
-	const enum config_send_proxy version = header_version(p);
+	const enum config_send_proxy version = probe_header(p->server);
 	struct proxy_send send = {.version = 2, .local = true};
 	struct addr src = {.len = sizeof(src.un)};
 	ssize_t n;
@@ -240,7 +245,8 @@ static void connected(struct probe *p)
 /* 0, or -errno of the connect. If even the socket failed, `fd` stays -1. */
 static int connect_from(struct probe *p, const struct addr *source)
 {
-	const int fd = low_fds_take(sock_open(&p->to, source, &p->tcp));
+	const struct sock_tcp tcp = sock_tcp_of(&p->server->backend->tcp);
+	const int fd = low_fds_take(sock_open(&p->to, source, &tcp));
 
 	if (fd < 0)
 		return fd;
@@ -251,11 +257,13 @@ static int connect_from(struct probe *p, const struct addr *source)
 static int connect_from_some(struct probe *p)
 {
 	static const struct addr none;
-	const struct config_sources *s = &p->server->source;
+	const struct config_sources *s = &p->server->config->source;
 	int err;
 
 	if (s->count == 0)
 		return connect_from(p, &none);
+	if (p->source_at >= s->count)
+		p->source_at = 0; /* there were more when the check began */
 	/* This source may have run out of ports; try the next. */
 	while ((err = connect_from(p, &s->list[p->source_at])) == -EADDRNOTAVAIL &&
 	       p->source_at + 1 < s->count) {
@@ -384,43 +392,68 @@ static void on_probe_io(struct ev_loop *loop, struct ev_io *io, int revents)
 		probe_steps_run(p);
 }
 
+/* Copies what to ask, unless it is the same as before. 0 or -ENOMEM. */
+static int prepare_question(struct probe *p)
+{
+	const struct config_check *now = &p->server->backend->check;
+	int err;
+
+	if (p->check != NULL && config_check_same(p->check, now) && probe_steps_fit(p))
+		return 0;
+	probe_forget(p);
+	p->check = config_check_copy(now);
+	if (p->check == NULL)
+		return -ENOMEM;
+	err = probe_steps_init(p);
+	if (err)
+		probe_forget(p);
+	return err;
+}
+
 void probe_start(struct probe *p, const struct addr *to)
 {
+	int err;
+
 	check(p->phase == PROBE_PHASE_IDLE || p->phase == PROBE_PHASE_PARTING);
 	probe_stop(p);
 	p->to = *to;
 	p->again = false;
-	start(p);
+	err = prepare_question(p);
+	if (err == 0) {
+		start(p);
+		return;
+	}
+	p->began_ns = clock_mono_ns();
+	p->met_itself = false;
+	probe_steps_reset(p);
+	p->phase = PROBE_PHASE_CONNECTING;
+	probe_tell_error(p, PROBE_SOCKERR, err);
 }
 
 /* ---- life ---- */
 
-int probe_init(struct probe *p, struct ev_loop *loop, const struct config_backend *b,
-	       const struct config_server *s)
+void probe_init(struct probe *p, struct ev_loop *loop, const struct server *s)
 {
-	int err;
-
-	check(b->check.kind != CONFIG_CHECK_OFF);
 	memset(p, 0, sizeof(*p));
 	p->loop = loop;
-	p->check = &b->check;
 	p->server = s;
-	p->tcp = sock_tcp_of(&b->tcp);
-	p->connect_ns = b->timeouts.connect_ns;
 	p->phase = PROBE_PHASE_IDLE;
 	p->fd = -1;
 	ev_init(&p->io, on_probe_io);
 	p->io.data = p;
 	ev_init(&p->timer, on_phase_over);
 	p->timer.data = p;
-	err = probe_steps_init(p, s);
-	if (err)
-		probe_free(p);
-	return err;
+}
+
+void probe_forget(struct probe *p)
+{
+	probe_stop(p);
+	probe_steps_free(p);
+	config_check_copy_free(p->check);
+	p->check = NULL;
 }
 
 void probe_free(struct probe *p)
 {
-	probe_stop(p);
-	probe_steps_free(p);
+	probe_forget(p);
 }

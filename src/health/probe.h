@@ -2,10 +2,11 @@
  *
  * probe.h - one health check of one server: connect, send, receive, judge, close cleanly.
  *
- * Has at most one socket and one timer. The verdict is reported as soon as it is known. The connection is
- * then closed with a FIN, and whatever the server still sends is read until it closes too (at most
- * PROBE_BYE_NS and PROBE_BYTES_MAX). Closing with unread bytes would send a reset, which the server may log
- * or count against us. Main thread.
+ * Has at most one socket and one timer, and a copy of what it asks: a check in progress does not notice that
+ * the configuration changes. The verdict is reported as soon as it is known. The connection is then closed
+ * with a FIN, and whatever the server still sends is read until it closes too (at most PROBE_BYE_NS and
+ * PROBE_BYTES_MAX). Closing with unread bytes would send a reset, which the server may log or count against
+ * us. Main thread.
  */
 #ifndef WEIR_HEALTH_PROBE_H
 #define WEIR_HEALTH_PROBE_H
@@ -16,6 +17,7 @@
 #include <stdint.h>
 
 #include "weir/balance/probe_view.h"
+#include "weir/balance/server.h"
 #include "weir/base/clock.h"
 #include "weir/config/config.h"
 #include "weir/net/proxy.h"
@@ -50,15 +52,14 @@ enum probe_phase {
 };
 
 struct probe {
-	struct ev_loop *loop;                /* borrows */
-	const struct config_check *check;    /* borrows */
-	const struct config_server *server;  /* borrows */
-	struct sock_tcp tcp;
-	int64_t connect_ns; /* for the connect; 0 = the time of the whole check */
+	struct ev_loop *loop;         /* borrows */
+	const struct server *server;  /* borrows */
+	struct config_check *check;   /* owns: what was asked last; NULL = nothing */
 	void (*done)(void *arg, const struct probe_result *result);
 	void *arg;
 
 	char *request; /* owns; CONFIG_CHECK_HTTP */
+	char host[ADDR_TEXT_MAX]; /* in it, without a host of its own */
 	struct probe_http http;
 	struct probe_expect *expects; /* owns: one for each run of expects, in order */
 	size_t expect_count;
@@ -84,16 +85,18 @@ struct probe {
 	uint8_t header[PROXY_V1_MAX + 1]; /* PROXY protocol header; v2 LOCAL needs 16 bytes */
 };
 
-/* Prepares checks of server `s` with the settings of its backend `b` (both borrowed until probe_free()).
- * `done` is called once per result, from the loop or within probe_start(). It must not free `p`. 0, or
- * -ENOMEM with nothing to free. */
-int probe_init(struct probe *p, struct ev_loop *loop, const struct config_backend *b,
-	       const struct config_server *s);
+/* Prepares checks of server `s` (borrowed until probe_free()). `done` is called once per result, from the
+ * loop or within probe_start(). It must not free `p`. */
+void probe_init(struct probe *p, struct ev_loop *loop, const struct server *s);
 void probe_free(struct probe *p);
-/* Begins a check of `to` (copied), which includes the port to check. Cuts short a previous check that is
- * still closing. */
+/* The version of the PROXY header that checks of `s` send. */
+enum config_send_proxy probe_header(const struct server *s);
+/* Begins a check of `to` (copied), which includes the port to check, with the settings of now. Cuts short a
+ * previous check that is still closing. */
 void probe_start(struct probe *p, const struct addr *to);
 /* Ends a check in progress without a result. */
 void probe_stop(struct probe *p);
+/* The same, and forgets what was asked. */
+void probe_forget(struct probe *p);
 
 #endif

@@ -194,14 +194,29 @@ void probe_steps_run(struct probe *p)
 
 /* ---- life ---- */
 
+static const char *name_host(const struct server *s, char *buf)
+{
+	if (s->config->addr.kind != ADDR_UNIX)
+		return addr_spec_format(&s->config->addr, buf);
+	(void)snprintf(buf, ADDR_TEXT_MAX, "localhost"); /* fits */
+	return buf;
+}
+
+bool probe_steps_fit(const struct probe *p)
+{
+	char host[ADDR_TEXT_MAX];
+
+	return p->check->kind != CONFIG_CHECK_HTTP || p->check->host != NULL ||
+	       strcmp(name_host(p->server, host), p->host) == 0;
+}
+
 /* HTTP/1.0 needs the least, and the server closes the connection. A check that names a host selects one of
  * several sites at the address, so it uses HTTP/1.1, as browsers do. */
-static int make_request(struct probe *p, const struct config_server *s)
+static int make_request(struct probe *p)
 {
 	const struct config_check *c = p->check;
 	const char *method = c->method != NULL ? c->method : "GET";
 	const char *path = c->path != NULL ? c->path : "/";
-	char own[ADDR_TEXT_MAX];
 	int n;
 
 	if (c->host != NULL)
@@ -209,7 +224,7 @@ static int make_request(struct probe *p, const struct config_server *s)
 			     path, c->host);
 	else
 		n = asprintf(&p->request, "%s %s HTTP/1.0\r\nHost: %s\r\n\r\n", method, path,
-			     s->addr.kind == ADDR_UNIX ? "localhost" : addr_spec_format(&s->addr, own));
+			     name_host(p->server, p->host));
 	if (n >= 0)
 		return probe_http_init(&p->http, c);
 	p->request = NULL;
@@ -246,10 +261,10 @@ static int make_expects(struct probe *p)
 	return err;
 }
 
-int probe_steps_init(struct probe *p, const struct config_server *s)
+int probe_steps_init(struct probe *p)
 {
 	if (p->check->kind == CONFIG_CHECK_HTTP)
-		return make_request(p, s);
+		return make_request(p);
 	return p->check->kind == CONFIG_CHECK_SEND ? make_expects(p) : 0;
 }
 

@@ -9,9 +9,11 @@
 
 #include "probe.h"
 
-/* probe_steps.c: builds the request, or the matchers for the expected strings. 0 or -ENOMEM; call
- * probe_steps_free() in either case. */
-int probe_steps_init(struct probe *p, const struct config_server *s);
+/* probe_steps.c: builds the request, or the matchers for the expected strings, of p->check. 0 or -ENOMEM;
+ * call probe_steps_free() in either case. */
+int probe_steps_init(struct probe *p);
+/* Would the request be the same for the server as it is now? */
+bool probe_steps_fit(const struct probe *p);
 void probe_steps_free(struct probe *p);
 /* Back to the first step. */
 void probe_steps_reset(struct probe *p);

@@ -227,9 +227,7 @@ static int collect_number(struct listen_fds *l, const struct engine *e, int fd, 
 {
 	struct listen_fd *passed = NULL;
 
-	for (size_t i = 0; i < e->endpoint_count; i++) {
-		if (e->endpoints[i].fd != fd)
-			continue;
+	if (entries_have_fd(&e->entries, fd)) {
 		(void)snprintf(why, room,
 			       "descriptor %d belongs to another bind already, which uses its name", fd);
 		return -EBUSY;
@@ -274,12 +272,12 @@ static void explain_refusal(const struct engine *e, const struct config_bind *b,
 	char text[OPTION_ERROR_MAX];
 
 	(void)snprintf(why, room, "cannot set it up: %s", strerror(-err));
-	for (size_t i = 0; i < e->endpoint_count; i++) {
-		const struct endpoint *ep = &e->endpoints[i];
-
-		if (ep->config == b && ep->refused != SOCK_OPTION_NONE)
-			(void)snprintf(why, room, "%s",
-				       bind_option_error(ep->refused, err, ep->frontend->config, b, text));
+	entries_foreach_frontend(&e->entries, fe) {
+		frontend_foreach_endpoint(fe, ep) {
+			if (ep->origin == b && ep->refused != SOCK_OPTION_NONE)
+				(void)snprintf(why, room, "%s",
+					       bind_option_error(ep->refused, err, fe->config, b, text));
+		}
 	}
 }
 
@@ -303,7 +301,7 @@ static int adopt_bind(struct listen_fds *l, struct engine *e, const struct confi
 	if (n < 0)
 		err = (int)n;
 	if (!err) {
-		err = engine_adopt(e, b, fds, (size_t)n);
+		err = entries_adopt(&e->entries, b, fds, (size_t)n);
 		if (err)
 			explain_refusal(e, b, err, why, room);
 	}

@@ -39,7 +39,7 @@ static size_t count_usable(const struct backend *b)
 	size_t usable = 0;
 
 	for (size_t i = 0; i < b->server_count; i++)
-		usable += server_usable(&b->servers[i]) && b->servers[i].weight > 0 ? 1 : 0;
+		usable += server_usable(b->servers[i]) && b->servers[i]->weight > 0 ? 1 : 0;
 	return usable;
 }
 
@@ -51,10 +51,10 @@ static size_t put_down(const struct engine *e, char *buf, size_t room)
 	unsigned left_out = 0;
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < e->config->backend_count; i++) {
-		const char *name = e->backends[i].config->name;
+	for (size_t i = 0; i < e->backend_count; i++) {
+		const char *name = e->backends[i]->config->name;
 
-		if (count_usable(&e->backends[i]) > 0)
+		if (count_usable(e->backends[i]) > 0)
 			continue;
 		if (left_out > 0 || len + strlen(name) + sizeof("no server up: ") > most)
 			left_out++;
@@ -73,13 +73,15 @@ static size_t put_down(const struct engine *e, char *buf, size_t room)
 const char *sd_service_status(struct engine *e, char *buf, size_t room)
 {
 	size_t servers = 0, usable = 0;
-	size_t frontends = e->config->frontend_count;
+	size_t frontends = 0;
 	size_t len = put_down(e, buf, room);
 
-	for (size_t i = 0; i < e->config->backend_count; i++) {
-		servers += e->backends[i].server_count;
-		usable += count_usable(&e->backends[i]);
+	for (size_t i = 0; i < e->backend_count; i++) {
+		servers += e->backends[i]->server_count;
+		usable += count_usable(e->backends[i]);
 	}
+	entries_foreach_frontend(&e->entries, fe)
+		frontends++;
 	/* A truncated line will do. */
 	(void)snprintf(buf + len, room - len, "%zu frontend%s, %zu/%zu servers usable, %llu sessions",
 		       frontends, frontends == 1 ? "" : "s", usable, servers,

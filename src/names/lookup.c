@@ -24,8 +24,8 @@ struct lookup {
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t asked;
-	struct lookup_job *todo; /* owns; appended at the end, as a LIFO would starve jobs */
-	struct lookup_job *done; /* owns */
+	struct list todo; /* owns; appended at the end, as a LIFO would starve jobs */
+	struct list done; /* owns */
 	void (*wake)(void *arg);
 	void *wake_arg;
 	bool busy; /* the thread is in a lookup */
@@ -57,6 +57,8 @@ struct lookup *lookup_new(const struct resolver_calls *calls, void (*wake)(void 
 	if (l == NULL)
 		return NULL;
 	l->calls = *calls;
+	list_init(&l->todo);
+	list_init(&l->done);
 	l->wake = wake;
 	l->wake_arg = wake_arg;
 	/* Neither fails on Linux with default attributes. */
@@ -72,20 +74,29 @@ struct lookup *lookup_new(const struct resolver_calls *calls, void (*wake)(void 
 	return l;
 }
 
-static void free_jobs(struct lookup_job *job)
+/* NULL if the list is empty. */
+static struct lookup_job *take_first(struct list *list)
 {
-	struct lookup_job *next;
+	struct lookup_job *job = list_entry(list->next, struct lookup_job, link);
 
-	for (; job != NULL; job = next) {
-		next = job->next;
+	if (list_empty(list))
+		return NULL;
+	list_remove(&job->link);
+	return job;
+}
+
+static void free_jobs(struct list *list)
+{
+	struct lookup_job *job;
+
+	while ((job = take_first(list)) != NULL)
 		free(job);
-	}
 }
 
 static void lookup_destroy(struct lookup *l)
 {
-	free_jobs(l->todo);
-	free_jobs(l->done);
+	free_jobs(&l->todo);
+	free_jobs(&l->done);
 	(void)pthread_cond_destroy(&l->asked);
 	(void)pthread_mutex_destroy(&l->lock);
 	free(l);
@@ -112,21 +123,28 @@ void lookup_free(struct lookup *l)
 	lookup_destroy(l);
 }
 
-static void append(struct lookup_job **list, struct lookup_job *job)
-{
-	while (*list != NULL)
-		list = &(*list)->next;
-	job->next = NULL;
-	*list = job;
-}
-
 void lookup_ask(struct lookup *l, struct lookup_job *job)
 {
 	lock(l);
 	check(!l->quit);
-	append(&l->todo, job);
+	list_push_back(&l->todo, &job->link);
+	job->waits = true;
 	(void)pthread_cond_signal(&l->asked);
 	unlock(l);
+}
+
+void lookup_withdraw(struct lookup *l, struct lookup_job *job)
+{
+	bool waits;
+
+	job->who = NULL;
+	lock(l);
+	waits = job->waits;
+	if (waits)
+		list_remove(&job->link);
+	unlock(l);
+	if (waits)
+		free(job);
 }
 
 struct lookup_job *lookup_take(struct lookup *l)
@@ -134,11 +152,7 @@ struct lookup_job *lookup_take(struct lookup *l)
 	struct lookup_job *job;
 
 	lock(l);
-	job = l->done;
-	if (job != NULL) {
-		l->done = job->next;
-		job->next = NULL;
-	}
+	job = take_first(&l->done);
 	unlock(l);
 	return job;
 }
@@ -181,17 +195,17 @@ static void *lookup_run(void *arg)
 	crash_report_thread("weir-names");
 	lock(l);
 	while (!l->quit) {
-		job = l->todo;
+		job = take_first(&l->todo);
 		if (job == NULL) {
 			(void)pthread_cond_wait(&l->asked, &l->lock);
 			continue;
 		}
-		l->todo = job->next;
+		job->waits = false;
 		l->busy = true;
 		unlock(l);
 		answer(l, job);
 		lock(l);
-		append(&l->done, job);
+		list_push_back(&l->done, &job->link);
 		if (l->quit) {
 			/* Abandoned: nobody else has `l` any more. */
 			unlock(l);

@@ -9,8 +9,10 @@
 #ifndef WEIR_NAMES_LOOKUP_H
 #define WEIR_NAMES_LOOKUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/base/list.h"
 #include "weir/names/resolver.h"
 #include "weir/net/addr.h"
 
@@ -21,8 +23,9 @@ struct lookup;
 /* A request, and later its answer. Control owns it except while it is submitted; then it belongs to whoever
  * takes it from a list. */
 struct lookup_job {
-	struct lookup_job *next;
-	size_t who; /* chosen by the requester */
+	struct list link; /* under the lock */
+	bool waits;       /* the same: the thread has not begun */
+	void *who;        /* chosen by the requester, who alone reads it */
 	char host[256];
 	uint16_t port;
 	int family;
@@ -40,6 +43,9 @@ struct lookup *lookup_new(const struct resolver_calls *calls, void (*wake)(void 
 void lookup_free(struct lookup *l);
 /* Takes ownership of `job`. */
 void lookup_ask(struct lookup *l, struct lookup_job *job);
+/* Nobody wants the answer of a submitted job any more. It is freed if the thread has not begun; else its
+ * answer is for nobody: `who` is NULL. */
+void lookup_withdraw(struct lookup *l, struct lookup_job *job);
 /* Returns an answer, which the caller then owns; NULL if there is none. */
 struct lookup_job *lookup_take(struct lookup *l);
 

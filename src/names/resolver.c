@@ -2,7 +2,8 @@
  *
  * resolver.c - addresses for servers that are configured by name.
  *
- * Owns one entry per name, with at most one request in progress, or else a timer. lookup.c has the thread.
+ * Owns one entry per name, with at most one request in progress, or else a timer, and memory for those of
+ * prepared changes. lookup.c has the thread.
  * Main thread.
  */
 #include "weir/names/resolver.h"
@@ -16,29 +17,36 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/list.h"
+#include "weir/config/same.h"
 #include "lookup.h"
 
 #define BACKOFF_MAX_NS   (60 * NS_PER_SEC)
-/* A name that changes too often is reported at most once in this time. */
-#define FULL_LINE_NS (60 * NS_PER_SEC)
 
 struct name {
+	struct list link;
 	struct resolver *resolver; /* borrows */
 	struct server *server;     /* borrows */
+	struct addr_spec spec;     /* the name that is looked up */
 	struct ev_timer timer;     /* until the next request */
-	struct lookup_job *job;    /* owns; NULL while it is submitted */
+	struct lookup_job *job;    /* owns, unless `asked` */
+	bool asked;                /* the job is submitted */
 	unsigned failures;         /* in a row */
 	struct log_limit limit;    /* for log lines about this name */
-	int64_t full_told_ns;      /* when last reported that its server takes no more addresses; 0 = never */
 };
 
 struct resolver {
 	struct ev_loop *loop;  /* borrows */
-	struct lookup *lookup; /* owns; NULL when there are no names */
+	struct resolver_calls calls;
+	struct lookup *lookup; /* owns; NULL while there has been no name */
 	struct ev_async wake;  /* the lookup thread has an answer */
-	struct name *names;    /* owns */
-	size_t name_count;
+	struct list names;     /* owns */
+	struct list spares;    /* owns: memory for more */
+	size_t spare_count;
+	size_t reserved;       /* spares that prepared changes may still need */
+	bool used;             /* a name was looked up */
 	struct server_updates *updates; /* borrows */
+	struct server_observer observer;
 };
 
 static const struct resolver_calls libc_calls = {.lookup = getaddrinfo, .release = freeaddrinfo};
@@ -58,23 +66,33 @@ int64_t resolver_wait_ns(unsigned failures, int64_t interval_ns)
 	return wait_ns < most_ns ? wait_ns : most_ns;
 }
 
-static void name_ask(struct name *n)
+static struct name *at(const struct list *link)
 {
-	struct lookup_job *job = n->job;
-
-	check(job != NULL);
-	n->job = NULL;
-	lookup_ask(n->resolver->lookup, job);
+	return list_entry(link, struct name, link);
 }
 
+static void name_ask(struct name *n)
+{
+	check(!n->asked);
+	n->asked = true;
+	n->resolver->used = true;
+	lookup_ask(n->resolver->lookup, n->job);
+}
+
+/* Until the next request, as the configuration says now. */
 static void name_wait(struct name *n)
 {
-	int64_t wait_ns = resolver_wait_ns(n->failures, n->server->backend->resolve_interval_ns);
+	const int64_t wait_ns = resolver_wait_ns(n->failures, n->server->backend->resolve_interval_ns);
+	const double wait_s = (double)wait_ns / (double)NS_PER_SEC;
 
-	check(!ev_is_active(&n->timer));
+	check(!n->asked);
+	if (wait_ns > 0 && ev_is_active(&n->timer) &&
+	    ev_timer_remaining(n->resolver->loop, &n->timer) <= wait_s)
+		return;
+	ev_timer_stop(n->resolver->loop, &n->timer);
 	if (wait_ns == 0)
 		return;
-	ev_timer_set(&n->timer, (double)wait_ns / (double)NS_PER_SEC, 0.);
+	ev_timer_set(&n->timer, wait_s, 0.);
 	ev_timer_start(n->resolver->loop, &n->timer);
 }
 
@@ -87,50 +105,177 @@ static void wake_loop(void *arg)
 	ev_async_send(r->loop, &r->wake);
 }
 
-static size_t count_names(const struct server_updates *u)
-{
-	size_t n = 0;
+/* ---- memory ---- */
 
-	for (size_t i = 0; i < u->backend_count; i++)
-		for (size_t j = 0; j < u->backends[i].server_count; j++)
-			n += u->backends[i].servers[j].config->addr.kind == ADDR_NAME;
+static struct name *name_new(void)
+{
+	struct name *n = calloc(1, sizeof(*n));
+
+	if (n == NULL)
+		return NULL;
+	list_init(&n->link);
+	ev_init(&n->timer, on_name_timer);
+	n->timer.data = n;
+	n->job = calloc(1, sizeof(*n->job));
+	if (n->job == NULL) {
+		free(n);
+		return NULL;
+	}
+	list_init(&n->job->link);
 	return n;
 }
 
-/* 0 or -ENOMEM. */
-static int add_name(struct resolver *r, struct server *s)
+/* Its list and its lookup, if there are any, end first. */
+static void name_free(struct name *n)
 {
-	struct name *n = &r->names[r->name_count];
+	list_remove(&n->link);
+	if (!n->asked)
+		free(n->job);
+	free(n);
+}
 
-	n->job = calloc(1, sizeof(*n->job));
-	if (n->job == NULL)
-		return -ENOMEM;
-	n->job->who = r->name_count++;
-	n->job->port = s->config->addr.port;
-	n->job->family = s->config->addr.family;
-	memcpy(n->job->host, s->config->addr.host, sizeof(n->job->host));
-	n->resolver = r;
-	n->server = s;
-	ev_init(&n->timer, on_name_timer);
-	n->timer.data = n;
+static void trim(struct resolver *r)
+{
+	for (; r->spare_count > r->reserved; r->spare_count--)
+		name_free(at(r->spares.next));
+	if (r->used || r->spare_count > 0 || r->lookup == NULL)
+		return;
+	lookup_free(r->lookup);
+	r->lookup = NULL;
+	ev_async_stop(r->loop, &r->wake);
+}
+
+static int start_lookup(struct resolver *r)
+{
+	int err;
+
+	r->lookup = lookup_new(&r->calls, wake_loop, r, &err);
+	if (r->lookup == NULL)
+		return err;
+	ev_async_start(r->loop, &r->wake);
 	return 0;
 }
 
-static int add_names(struct resolver *r, struct server_updates *u)
+int resolver_prepare(struct resolver *r, size_t names)
 {
-	struct server *s;
+	int err = 0;
+
+	while (r->spare_count < r->reserved + names && !err) {
+		struct name *n = name_new();
+
+		err = n != NULL ? 0 : -ENOMEM;
+		if (err)
+			break;
+		list_push_back(&r->spares, &n->link);
+		r->spare_count++;
+	}
+	if (!err && names > 0 && r->lookup == NULL)
+		err = start_lookup(r);
+	if (err)
+		trim(r);
+	else
+		r->reserved += names;
+	return err;
+}
+
+void resolver_settle(struct resolver *r, size_t names)
+{
+	check(names <= r->reserved);
+	r->reserved -= names;
+	trim(r);
+}
+
+/* ---- servers come, change and go ---- */
+
+static bool has_name(const struct server *s)
+{
+	return s->config->addr.kind == ADDR_NAME;
+}
+
+static void add(struct resolver *r, struct server *s)
+{
+	struct name *n = at(r->spares.next);
+
+	check(!list_empty(&r->spares)); /* resolver_prepare() comes first */
+	list_remove(&n->link);
+	r->spare_count--;
+	n->resolver = r;
+	n->server = s;
+	s->name = n;
+	n->spec = s->config->addr;
+	n->job->who = n;
+	n->job->port = n->spec.port;
+	n->job->family = n->spec.family;
+	memcpy(n->job->host, n->spec.host, sizeof(n->job->host));
+	list_push_back(&r->names, &n->link);
+	name_ask(n);
+}
+
+static void drop(struct resolver *r, struct name *n)
+{
+	n->server->name = NULL;
+	ev_timer_stop(r->loop, &n->timer);
+	if (n->asked)
+		lookup_withdraw(r->lookup, n->job);
+	name_free(n);
+}
+
+static void on_server_added(void *arg, struct server *s)
+{
+	if (has_name(s))
+		add(arg, s);
+}
+
+static void on_server_changed(void *arg, struct server *s)
+{
+	struct name *n = s->name;
+
+	if (n != NULL && has_name(s) && config_addr_same(&n->spec, &s->config->addr)) {
+		if (!n->asked)
+			name_wait(n);
+		return;
+	}
+	if (n != NULL)
+		drop(arg, n);
+	on_server_added(arg, s);
+}
+
+static void on_backend_changed(void *arg, struct backend *b)
+{
+	(void)arg;
+	for (size_t i = 0; i < b->server_count; i++) {
+		struct name *n = b->servers[i]->name;
+
+		if (n != NULL && !n->asked)
+			name_wait(n);
+	}
+}
+
+static void on_server_leaves(void *arg, struct server *s)
+{
+	struct name *n = s->name;
+
+	if (n != NULL)
+		drop(arg, n);
+}
+
+/* ---- life ---- */
+
+static int add_all(struct resolver *r)
+{
+	size_t count = 0;
 	int err;
 
-	for (size_t i = 0; i < u->backend_count; i++) {
-		for (size_t j = 0; j < u->backends[i].server_count; j++) {
-			s = &u->backends[i].servers[j];
-			if (s->config->addr.kind != ADDR_NAME)
-				continue;
-			err = add_name(r, s);
-			if (err)
-				return err;
-		}
-	}
+	server_updates_foreach(r->updates, b)
+		for (size_t i = 0; i < b->server_count; i++)
+			count += has_name(b->servers[i]);
+	err = resolver_prepare(r, count);
+	if (err)
+		return err;
+	server_updates_foreach(r->updates, b)
+		for (size_t i = 0; i < b->server_count; i++)
+			on_server_added(r, b->servers[i]);
+	resolver_settle(r, count);
 	return 0;
 }
 
@@ -138,29 +283,30 @@ struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
 			      const struct resolver_calls *calls, int *err)
 {
 	struct resolver *r = calloc(1, sizeof(*r));
-	size_t count = count_names(u);
 
 	*err = -ENOMEM;
 	if (r == NULL)
 		return NULL;
 	r->loop = loop;
+	r->calls = calls != NULL ? *calls : libc_calls;
 	r->updates = u;
+	list_init(&r->names);
+	list_init(&r->spares);
 	ev_async_init(&r->wake, on_wake);
 	r->wake.data = r;
-	*err = 0;
-	if (count == 0)
-		return r;
-	r->names = calloc(count, sizeof(*r->names));
-	*err = r->names != NULL ? add_names(r, u) : -ENOMEM;
-	if (*err == 0)
-		r->lookup = lookup_new(calls != NULL ? calls : &libc_calls, wake_loop, r, err);
+	r->observer = (struct server_observer){
+		.server_added = on_server_added,
+		.server_changed = on_server_changed,
+		.server_leaves = on_server_leaves,
+		.backend_changed = on_backend_changed,
+		.arg = r,
+	};
+	server_updates_observe(u, &r->observer);
+	*err = add_all(r);
 	if (*err) {
 		resolver_free(r);
 		return NULL;
 	}
-	ev_async_start(loop, &r->wake);
-	for (size_t i = 0; i < r->name_count; i++)
-		name_ask(&r->names[i]);
 	return r;
 }
 
@@ -168,15 +314,23 @@ void resolver_free(struct resolver *r)
 {
 	if (r == NULL)
 		return;
-	lookup_free(r->lookup); /* no wake-up after this */
+	server_updates_unobserve(&r->observer);
+	lookup_free(r->lookup); /* no wake-up after this, and submitted jobs are freed with it */
+	r->lookup = NULL;
 	ev_async_stop(r->loop, &r->wake);
-	for (size_t i = 0; i < r->name_count; i++) {
-		ev_timer_stop(r->loop, &r->names[i].timer);
-		free(r->names[i].job);
+	while (!list_empty(&r->names)) {
+		struct name *n = at(r->names.next);
+
+		n->server->name = NULL;
+		ev_timer_stop(r->loop, &n->timer);
+		name_free(n);
 	}
-	free(r->names);
+	r->reserved = 0;
+	trim(r);
 	free(r);
 }
+
+/* ---- answers ---- */
 
 static void on_name_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
@@ -211,7 +365,7 @@ static bool may_log_failure(struct log_limit *limit, enum kind kind)
 static void tell_failure(const struct name *n, const char *why)
 {
 	const struct server *s = n->server;
-	bool had = atomic_load(&s->addr) != NULL;
+	bool had = server_addr(s) != NULL;
 
 	/* An hour without a name server is one line per name, not a thousand. */
 	if (n->failures > 1)
@@ -222,27 +376,10 @@ static void tell_failure(const struct name *n, const char *why)
 		 s->config->addr.host, why, had ? "it keeps its last address" : "it gets no connections");
 }
 
-/* Addresses are kept until shutdown, and a hostile name server could return a new one each time. */
-static void tell_full(struct name *n, const struct addr *a)
-{
-	const struct server *s = n->server;
-	const int64_t now_ns = clock_mono_ns();
-	char text[ADDR_TEXT_MAX];
-
-	if (n->full_told_ns != 0 && now_ns - n->full_told_ns < FULL_LINE_NS)
-		return;
-	n->full_told_ns = now_ns;
-	log_line(LOG_LEVEL_WARNING,
-		 "server %s/%s: '%s' now resolves to %s, but the server has had %u addresses and keeps its "
-		 "last one; check the name server and restart weir, or configure an address",
-		 s->backend->name, s->config->name, s->config->addr.host, addr_format(a, text),
-		 KNOWN_ADDRS_MAX);
-}
-
 static void use_addr(struct name *n, const struct addr *a)
 {
 	const struct server *s = n->server;
-	const struct addr *now = atomic_load(&s->addr);
+	const struct addr *now = server_addr(s);
 	char text[ADDR_TEXT_MAX];
 	int err;
 
@@ -250,10 +387,6 @@ static void use_addr(struct name *n, const struct addr *a)
 	if (a == now)
 		return;
 	err = server_updates_set_addr(n->resolver->updates, n->server, a);
-	if (err == -ENOSPC) {
-		tell_full(n, a);
-		return;
-	}
 	if (err) {
 		n->failures = 1;
 		if (!may_log_failure(&n->limit, KIND_MEMORY))
@@ -273,12 +406,15 @@ static void take_answers(struct resolver *r)
 	struct name *n;
 
 	while ((job = lookup_take(r->lookup)) != NULL) {
-		check(job->who < r->name_count);
-		n = &r->names[job->who];
-		check(n->job == NULL);
-		n->job = job;
+		n = job->who;
+		if (n == NULL) {
+			free(job); /* its server has gone, or has another name */
+			continue;
+		}
+		check(n->job == job && n->asked);
+		n->asked = false;
 		if (job->error == 0) {
-			use_addr(n, choose(job, atomic_load(&n->server->addr)));
+			use_addr(n, choose(job, server_addr(n->server)));
 		} else {
 			n->failures++;
 			tell_failure(n, job->error == EAI_SYSTEM ? strerror(job->system_errno)

@@ -139,6 +139,16 @@ void question_init(struct question *q, struct stats *stats, void (*consumer)(voi
 	q->deadline.data = q;
 }
 
+uint64_t stats_mark(const struct stats *s)
+{
+	return s->gather.done + (s->gather.running ? 1 : 0);
+}
+
+bool stats_has_passed(const struct stats *s, uint64_t mark)
+{
+	return s->gather.done >= mark;
+}
+
 bool question_is_open(const struct question *q)
 {
 	return q->kind != QUESTION_NONE;
@@ -202,7 +212,7 @@ static struct answer answer_tallies(struct question *q)
 		return pending(q);
 	a = over(q, 0);
 	a.kind = ANSWER_TALLIES;
-	a.tallies = q->stats->gather.sums;
+	a.tallies = &q->stats->gather.sums;
 	return a;
 }
 

@@ -7,8 +7,6 @@
  */
 #include "stat_gather.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
@@ -23,18 +21,19 @@ struct stat_bytes {
 
 int stat_gather_init(struct stat_gather *g, struct engine *e)
 {
-	/* One extra, so that no allocation is empty. */
-	const size_t count = tally_count(e) + 1;
+	int err;
 
 	memset(g, 0, sizeof(*g));
 	g->engine = e;
 	cursor_init(&g->cursor, e, true);
-	g->sums = calloc(count, sizeof(*g->sums));
-	g->live = calloc(count, sizeof(*g->live));
-	if (g->sums != NULL && g->live != NULL)
-		return 0;
-	stat_gather_free(g);
-	return -ENOMEM;
+	chunks_init(&g->sums, sizeof(struct tally_sum));
+	chunks_init(&g->live, sizeof(struct stat_bytes));
+	err = slot_space_add_table(&e->live.objects, &g->sums);
+	if (!err)
+		err = slot_space_add_table(&e->live.objects, &g->live);
+	if (err)
+		stat_gather_free(g);
+	return err;
 }
 
 void stat_gather_free(struct stat_gather *g)
@@ -42,10 +41,10 @@ void stat_gather_free(struct stat_gather *g)
 	const bool mine = inquiry_withdraw(g->engine, &g->cursor.inquiry);
 
 	check(mine);
-	free(g->sums);
-	free(g->live);
-	g->sums = NULL;
-	g->live = NULL;
+	slot_space_remove_table(&g->engine->live.objects, &g->sums);
+	slot_space_remove_table(&g->engine->live.objects, &g->live);
+	chunks_free(&g->sums);
+	chunks_free(&g->live);
 }
 
 uint64_t stat_gather_ask(struct stat_gather *g)
@@ -56,7 +55,8 @@ uint64_t stat_gather_ask(struct stat_gather *g)
 
 static void begin(struct stat_gather *g)
 {
-	memset(g->live, 0, tally_count(g->engine) * sizeof(*g->live));
+	for (uint32_t i = 0; i < tally_count(g->engine); i++)
+		*(struct stat_bytes *)chunks_at(&g->live, i) = (struct stat_bytes){0};
 	g->running = true;
 	cursor_begin(&g->cursor);
 }
@@ -69,18 +69,16 @@ static void add(struct stat_bytes *to, const struct session_facts *f)
 
 static void add_slice(struct stat_gather *g)
 {
-	const struct engine *e = g->engine;
 	const struct inquiry *q = &g->cursor.inquiry;
 
 	for (unsigned i = 0; i < q->count; i++) {
 		const struct session_facts *f = &q->sessions[i];
-		const size_t backend = (size_t)(f->backend - e->backends);
 
-		add(&g->live[tally_of_frontend(e, &e->frontends[f->frontend_index])], f);
+		add(chunks_at(&g->live, f->frontend_slot), f);
 		if (f->backend_counted)
-			add(&g->live[tally_of_backend(e, backend)], f);
-		if (f->server != NULL)
-			add(&g->live[tally_of_server(e, backend, f->server)], f);
+			add(chunks_at(&g->live, f->backend_slot), f);
+		if (f->server[0] != '\0')
+			add(chunks_at(&g->live, f->server_slot), f);
 	}
 }
 
@@ -88,10 +86,13 @@ static void end(struct stat_gather *g)
 {
 	const int64_t now_ns = clock_mono_ns();
 
-	for (size_t i = 0; i < tally_count(g->engine); i++) {
-		tally_sum_up(g->engine, i, now_ns, &g->sums[i]);
-		g->sums[i].bytes_to_server += g->live[i].to_server;
-		g->sums[i].bytes_to_client += g->live[i].to_client;
+	for (uint32_t i = 0; i < tally_count(g->engine); i++) {
+		const struct stat_bytes *live = chunks_at(&g->live, i);
+		struct tally_sum *sum = chunks_at(&g->sums, i);
+
+		tally_sum_up(g->engine, i, now_ns, sum);
+		sum->bytes_to_server += live->to_server;
+		sum->bytes_to_client += live->to_client;
 	}
 	g->running = false;
 	g->done++;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "weir/account/tally.h"
+#include "weir/base/chunks.h"
 #include "weir/stats/cursor.h"
 
 struct engine;
@@ -25,8 +26,8 @@ struct stat_gather {
 	bool running;
 	uint64_t wanted;          /* the latest round that anyone waits for */
 	uint64_t done;            /* the latest round that has finished */
-	struct tally_sum *sums;   /* owns: per tally, as of the latest finished round */
-	struct stat_bytes *live;  /* owns: per tally, what the walk has found so far */
+	struct chunks sums; /* struct tally_sum by slot, as of the latest finished round */
+	struct chunks live; /* struct stat_bytes by slot: what the walk has found so far */
 };
 
 /* 0 or -ENOMEM. `e` must live until stat_gather_free(). */

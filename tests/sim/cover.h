@@ -19,6 +19,7 @@ enum cover_state {
 #define COVER_EPOLL 1
 #define COVER_FAKE 2
 #define COVER_RING 4
+#define COVER_CROWD 3 /* bits to shift them by, for a world with several workers */
 
 extern uint64_t cover_counts[COVER_COUNT];
 

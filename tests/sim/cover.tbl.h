@@ -3,8 +3,9 @@
  * cover.tbl.h - states worth meeting: COVER(NAME, drivers, words). A run that never met one fails.
  *
  * `drivers`: 1 = the epoll driver must meet it, 2 = the fake one, 4 = the io_uring one, or a
- * sum of these. What the kernel says of a splice into a pipe that holds bytes has no row: that is
- * forbidden, and fails the seed (R3). Owns the list only.
+ * sum of these; 8, 16 and 32 for the same with several workers. What the kernel says of a splice
+ * into a pipe that holds bytes has no row: that is forbidden, and fails the seed (R3). Owns the
+ * list only.
  */
 COVER(SPLICE_EMPTY_EAGAIN, 1, "splice in: EAGAIN, pipe and socket empty")
 COVER(SPLICE_SLOT_SHORT, 7, "splice in: short because slots ran out")
@@ -96,3 +97,32 @@ COVER(RING_LINK_BETWEEN, 4, "a cancel came between a poll and its read")
 COVER(RING_CONNECT_RESET, 4, "a connect ended as reset, and bytes wait")
 COVER(RING_POLL_NO_MARK, 4, "a poll told of a mark that is not there")
 COVER(RING_POLL_HIDES_MARK, 4, "a poll did not tell of a mark that is there")
+COVER(CROWD_NESTED, 56, "a worker had a turn within the turn of another thread")
+COVER(CROWD_POINT, 56, "and within that at an atomic or a lock")
+COVER(CROWD_HANDED_OFF, 56, "a client was sent to another worker")
+COVER(CROWD_LETTER, 56, "a letter waited between two turns")
+COVER(CROWD_PAUSED, 56, "a listener paused for a limit")
+COVER(CROWD_RATE, 56, "a listener rested for its rate-limit")
+COVER(CROWD_MEMORY, 56, "a listener paused because memory was short")
+COVER(CROWD_SOURCE, 56, "a client waited for another session of its source to end")
+COVER(CROWD_REDISPATCH, 56, "a connect was tried again at another server")
+COVER(CROWD_ROSTER, 56, "control changed a server")
+COVER(CROWD_EVICTED, 56, "control ended all sessions with a server")
+COVER(CROWD_ASKED, 56, "control asked a worker for its sessions")
+COVER(CROWD_DRAINED, 56, "control drained the workers")
+COVER(CROWD_STOPPED, 56, "control stopped the workers")
+COVER(LIVE_SERVER_CAME, 56, "a server came")
+COVER(LIVE_SERVER_WENT, 56, "a server went")
+COVER(LIVE_SERVER_IN_USE, 56, "a server went, and sessions were with it")
+COVER(LIVE_SERVER_CHANGED, 56, "a server changed")
+COVER(LIVE_VERSION_AGAIN, 56, "settings that were leaving were published again")
+COVER(LIVE_BACKEND_CAME, 56, "a backend came")
+COVER(LIVE_BACKEND_WENT, 56, "a backend went")
+COVER(LIVE_BACKEND_CHANGED, 56, "a backend changed")
+COVER(LIVE_FRONTEND_CAME, 56, "a frontend came")
+COVER(LIVE_FRONTEND_WENT, 56, "a frontend went")
+COVER(LIVE_FRONTEND_CHANGED, 56, "a frontend changed")
+COVER(LIVE_ENDPOINT_CAME, 56, "an endpoint came")
+COVER(LIVE_ENDPOINT_LEFT, 56, "an endpoint began to leave")
+COVER(LIVE_STAYS_DEAF, 56, "an endpoint stayed that was deaf")
+COVER(LIVE_STAYS_LEAVING, 56, "an endpoint stayed that workers were leaving")

@@ -220,6 +220,8 @@ static void pipe_close_end(struct mpipe *p, bool reader)
 /* Who waits in its queue is reset. */
 static void close_listener(struct mlistener *l)
 {
+	if (l->count > 0 && model.on_lost != NULL)
+		model.on_lost(l);
 	for (; l->count > 0; l->count--) {
 		struct msock *s = l->queue[l->head];
 

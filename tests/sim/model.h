@@ -27,6 +27,9 @@
 #define MODEL_SLOTS 64
 #define MODEL_URGENTS 8
 #define MODEL_BACKLOG 16
+#define MODEL_LISTENERS 128
+/* Handshakes in flight when a listener goes deaf have ended by then. */
+#define MODEL_FLIGHT_NS 300000000
 #define MODEL_SETS 4 /* epoll sets, and rings: one a worker */
 
 /* The page size of the modelled machine: 4096, or $WEIR_MODEL_PAGE, for machines of 16 and 64 KiB. */
@@ -89,6 +92,8 @@ struct mlistener {
 	bool tcp;
 	bool oobinline;
 	bool deaf; /* IP_MINTTL: drops SYNs, and what it accepts inherits it */
+	bool failed; /* an accept failed */
+	int64_t deaf_ns; /* since when */
 	int fd;
 	struct msock *queue[MODEL_BACKLOG];
 	uint32_t head;
@@ -167,7 +172,7 @@ struct model {
 	struct msock socks[MODEL_SOCKS];
 	int sock_top;
 	struct mpipe pipes[MODEL_PIPES];
-	struct mlistener listeners[4];
+	struct mlistener listeners[MODEL_LISTENERS];
 	int listener_top;
 	struct mset sets[MODEL_SETS];
 	int set_top; /* no set at or above it was ever used in this seed */
@@ -189,6 +194,8 @@ struct model {
 	bool (*ring_has_news)(int at);
 	/* A fault fired that may end a session in an honest way; NULL: nobody knows which. */
 	void (*on_excuse)(struct msock *s);
+	/* A listener is closed with clients in its queue; may be NULL. */
+	void (*on_lost)(const struct mlistener *l);
 };
 
 extern struct model model;

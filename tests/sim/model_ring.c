@@ -48,7 +48,7 @@ static bool has_news(int at)
 {
 	const struct ring *r = rings[at];
 
-	if (r == NULL || r->done_count > 0)
+	if (r == NULL || r->done_count > 0 || r->sq_count > 0)
 		return r != NULL;
 	for (int i = 0; i < r->op_top; i++)
 		if (mop_is_due(&r->ops[i]))

@@ -270,6 +270,8 @@ int msock_listen(bool tcp, bool oobinline)
 
 	if (fd < 0)
 		return fd;
+	if (model.listener_top == MODEL_LISTENERS)
+		sim_fail("the model has no more listeners");
 	l = &model.listeners[model.listener_top++];
 	memset(l, 0, sizeof(*l));
 	l->tcp = tcp;
@@ -288,7 +290,7 @@ struct msock *msock_connect_to(int listener_fd)
 	if (l->count == MODEL_BACKLOG || model.sock_top + 2 > MODEL_SOCKS)
 		return NULL;
 	/* Otherwise the handshake was in flight when the listener went deaf. */
-	if (l->deaf && prng_chance(&model.rng, 50))
+	if (l->deaf && (model.now_ns - l->deaf_ns > MODEL_FLIGHT_NS || prng_chance(&model.rng, 50)))
 		return NULL;
 	outside = msock_new(l->tcp);
 	inside = msock_new(l->tcp);
@@ -316,6 +318,7 @@ int msock_accept(int fd)
 		return -EAGAIN;
 	if (site(SITE_ACCEPT_EMFILE)) {
 		cover(COVER_ACCEPT_ERROR);
+		l->failed = true;
 		return -EMFILE;
 	}
 	new_fd = mfile_open(FILE_SOCK);

@@ -13,6 +13,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
+#include "weir/base/clock.h"
 #include "cover.h"
 #include "model.h"
 #include "stream.h"
@@ -161,6 +162,10 @@ int sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 		*(int *)value = domain_of(fd);
 		return 0;
 	}
+	if (level == SOL_SOCKET && name == SO_PROTOCOL) {
+		*(int *)value = IPPROTO_TCP;
+		return 0;
+	}
 	s = mfile_sock(fd);
 	if (level == IPPROTO_TCP && name == TCP_INFO) {
 		struct tcp_info *info = value;
@@ -186,6 +191,7 @@ static int limit_ttl(int fd, bool deaf)
 	trace("setsockopt(%d, IP_MINTTL, %d)", fd, deaf);
 	if (f->kind == FILE_LISTENER) {
 		f->listener->deaf = deaf && f->listener->tcp;
+		f->listener->deaf_ns = model.now_ns;
 		return f->listener->tcp ? 0 : -EOPNOTSUPP;
 	}
 	s = mfile_sock(fd);
@@ -387,6 +393,17 @@ int sys_timerfd_set(int fd, int64_t at_ns)
 }
 
 int64_t sys_now_ns(void)
+{
+	return model.now_ns;
+}
+
+/* In the place of src/base/clock.c: a seed repeats exactly. */
+int64_t clock_mono_ns(void)
+{
+	return model.now_ns;
+}
+
+int64_t clock_wall_ns(void)
 {
 	return model.now_ns;
 }

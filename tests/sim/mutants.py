@@ -24,7 +24,14 @@ from mutants_list import LEFT_OUT, MUTANTS
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-g", "-w"]
 ROOMS = ["base", "sys", "net", "io", "balance", "entry", "account", "engine"]
+# Of the room "config", which needs libraries otherwise: what copies and compares settings.
+PARTS = ["config/arena.c", "config/copy.c", "config/same.c"]
+# Compiled as tests/sim/meson.build does it, see points.h.
+POINTS = ["balance", "entry", "engine"]
+COPIES = ["src/config/arena.c", "src/config/copy.c"]
 DRIVERS = ["epoll", "fake", "io_uring"]
+# Of the seeds with one worker, as many run with several.
+CROWD_SHARE = 5
 ALWAYS = {"R1", "R2", "R3", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12"}
 
 
@@ -33,11 +40,11 @@ class Broken(Exception):
 
 
 def sources(tree):
-    out = []
+    out = [os.path.join(tree, "src", name) for name in PARTS]
     for room in ROOMS:
         folder = os.path.join(tree, "src", room)
         out += [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith(".c")]
-    for name in ("sys/sys.c", "sys/ring.c", "io/uring_none.c", "base/backtrace_none.c"):
+    for name in ("sys/sys.c", "sys/ring.c", "base/clock.c", "io/uring_none.c", "base/backtrace_none.c"):
         out.remove(os.path.join(tree, "src", name))
     folder = os.path.join(tree, "tests", "sim")
     out += [os.path.join(folder, f) for f in sorted(os.listdir(folder))
@@ -48,6 +55,9 @@ def sources(tree):
 def compile_one(cc, tree, source, objects):
     obj = os.path.join(objects, os.path.relpath(source, tree).replace("/", "_") + ".o")
     folders = ["-I" + os.path.join(tree, name) for name in ("include", "src")]
+    name = os.path.relpath(source, tree)
+    if name.split(os.sep)[1] in POINTS or name in COPIES:
+        folders += ["-include", os.path.join(tree, "tests", "sim", "points.h")]
     subprocess.run([cc, *FLAGS, *folders, "-c", source, "-o", obj], check=True, capture_output=True,
                    text=True)
     return obj
@@ -78,10 +88,12 @@ def apply(tree, edits):
     return touched
 
 
-def run_seeds(exe, driver, seeds):
+def run_seeds(exe, driver, seeds, crowd):
     """(number of seeds until one failed, its message), or (None, "")."""
-    done = subprocess.run([exe, "--driver", driver, "--seeds", str(seeds), "--start", "1", "--no-cover"],
-                          capture_output=True, text=True, timeout=600)
+    command = [exe, "--driver", driver, "--seeds", str(seeds), "--start", "1", "--no-cover"]
+    if crowd:
+        command += ["--crowd"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode == 0:
         return None, ""
     found = re.search(r"^seed (\d+): (.*)$", done.stderr, re.M)
@@ -155,15 +167,17 @@ class Base:
 
     def judge(self, number, mutant):
         """(True if found, the text to print)."""
+        crowd = mutant.get("crowd", False)
+        seeds = self.args.seeds // (CROWD_SHARE if crowd else 1)
         try:
             if "unit" in mutant:
                 return self.judge_unit(mutant["unit"], mutant["edits"])
             exe = self.mutate(number, mutant["edits"])
             for driver in mutant.get("drivers", DRIVERS):
-                seed, why = run_seeds(exe, driver, self.args.seeds)
+                seed, why = run_seeds(exe, driver, seeds, crowd)
                 if seed is not None:
                     return True, f"found     after {seed:6} seeds ({driver}): {why[:100]}"
-            return False, f"SURVIVED  {self.args.seeds} seeds of each driver"
+            return False, f"SURVIVED  {seeds} seeds of each driver"
         except Broken as e:
             return False, f"BROKEN    {e}"
         except subprocess.CalledProcessError as e:
@@ -188,11 +202,14 @@ def main():
     try:
         base = Base(args, tmp)
         for driver in DRIVERS:
-            seed, why = run_seeds(base.exe, driver, args.seeds)
-            if seed is not None:
-                print(f"the unchanged source fails at seed {seed} ({driver}): {why}")
-                return 1
-        chosen = [m for m in MUTANTS if args.only in m["rule"] + " " + m["what"]]
+            for crowd in (False, True):
+                seeds = args.seeds // (CROWD_SHARE if crowd else 1)
+                seed, why = run_seeds(base.exe, driver, seeds, crowd)
+                if seed is not None:
+                    print(f"the unchanged source fails at seed {seed} ({driver}): {why}")
+                    return 1
+        chosen = [m for m in MUTANTS if args.only in " ".join(
+            [m["rule"], m["what"], "crowd" if m.get("crowd") else ""])]
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = list(pool.map(base.judge, range(len(chosen)), chosen))
         found_rules = set()

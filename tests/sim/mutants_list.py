@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """mutants_list.py - the mutants of mutants.py, one entry each, by rule of the splice contract.
 
-`edits` are (file, exact old text that occurs once, new text). Rules that no mutant can break here
-are in LEFT_OUT, with the reason.
+`edits` are (file, exact old text that occurs once, new text); `crowd`: several workers run. Rules
+that no mutant can break here are in LEFT_OUT, with the reason.
 """
 ATTEMPT = "src/io/attempt.c"
 PARKED = "src/io/parked.c"
@@ -21,6 +21,13 @@ PREFACE = "src/engine/preface.c"
 GREETING = "src/engine/greeting.c"
 SLAB = "src/io/slab.c"
 RETIRE = "src/base/retire.c"
+MAILBOX = "src/engine/mailbox.c"
+WORKER = "src/engine/worker.c"
+LISTENER = "src/engine/listener.c"
+SLOTS = "src/engine/slots.c"
+ENGINE = "src/engine/engine.c"
+CONNECT = "src/engine/connect.c"
+QUEUE = "src/balance/queue.c"
 
 LEFT_OUT = {
     "R4": "is about level-triggered loops; the epoll driver is edge-triggered, and a spin is found by "
@@ -289,3 +296,270 @@ RETIRE_MUTANTS = [
      "edits": [(RETIRE, "	look_at_held(r);\n	if", "	if")]},
 ]
 MUTANTS += [{"rule": "-", "unit": "retire", **m} for m in RETIRE_MUTANTS]
+
+# What workers share: found by sim --crowd.
+CROWD_MUTANTS = [
+    {"what": "a letter is lost",
+     "edits": [(MAILBOX,
+                "		m->head++;\n",
+                "")]},
+    {"what": "a letter wakes nobody",
+     "edits": [(MAILBOX,
+                "	if (sent)\n"
+                "		wake(m);\n",
+                "")]},
+    {"what": "a signal wakes nobody",
+     "edits": [(MAILBOX,
+                "	atomic_fetch_or(&m->signals, (unsigned)signal);\n"
+                "	wake(m);\n",
+                "	atomic_fetch_or(&m->signals, (unsigned)signal);\n")]},
+    {"what": "a worker that ends leaves its mailbox open",
+     "edits": [(MAILBOX,
+                "	m->closed = empty;\n",
+                "")]},
+    {"what": "one letter is taken for each wake-up",
+     "edits": [(WORKER,
+                "	while ((likely(!loop->is_down) || w->stopping) && "
+                "mailbox_take(&w->mailbox, &letter))\n",
+                "	if (mailbox_take(&w->mailbox, &letter))\n")]},
+    {"what": "a client whose letter was refused counts at both workers",
+     "edits": [(LISTENER,
+                "		load = atomic_fetch_sub(&to->load, 1);\n",
+                "		load = atomic_load(&to->load);\n")]},
+    {"what": "a client whose letter was refused counts at no worker",
+     "edits": [(LISTENER,
+                "		atomic_fetch_add(&w->load, 1);\n"
+                "	}\n",
+                "	}\n")]},
+    {"what": "a client whose letter was refused is forgotten",
+     "edits": [(LISTENER,
+                "		atomic_fetch_add(&w->load, 1);\n"
+                "	}\n",
+                "		return;\n"
+                "	}\n")]},
+    {"what": "a slot that no client came for is not given back",
+     "edits": [(LISTENER,
+                "		rate_give_back(&l->frontend->rate, l->worker->loop.now_ns);\n"
+                "	slots_release(l->worker->engine, l->frontend);\n",
+                "		rate_give_back(&l->frontend->rate, l->worker->loop.now_ns);\n")]},
+    {"what": "a slot of the process that was taken in vain is kept",
+     "edits": [(SLOTS,
+                "		return LIMIT_NONE;\n"
+                "	release_process(e);\n",
+                "		return LIMIT_NONE;\n")]},
+    {"what": "a slot of the process that comes free wakes no listener",
+     "edits": [(SLOTS,
+                "	if (has_room(before, &e->settings.maxconn))\n"
+                "		paused_wake_one(&e->paused);\n",
+                "")]},
+    {"what": "a slot of a frontend that comes free wakes no listener",
+     "edits": [(SLOTS,
+                "	if (has_room(before, &fe->limit))\n"
+                "		paused_wake_one(&fe->paused);\n",
+                "")]},
+    {"what": "a listener that has paused does not look for room again",
+     "edits": [(LISTENER,
+                "	else if (l->state == LISTENER_LIMITED && may_resume(l))\n",
+                "	else if (l->state == LISTENER_BACKOFF)\n")]},
+    {"what": "a listener that was woken wakes no other one",
+     "edits": [(WORKER,
+                "	listeners_foreach(w, l)\n"
+                "		listener_pass_on(l);\n",
+                "	(void)w;\n")]},
+    {"what": "a listener that resumes counts as paused",
+     "edits": [(LISTENER,
+                "	if (in != NULL)\n"
+                "		paused_leave(in, &l->waiting);\n",
+                "	(void)in;\n")]},
+    {"what": "memory is there again, and nobody is told",
+     "edits": [(ENGINE,
+                "	if (!pause)\n"
+                "		engine_signal_all(e, MAIL_RESUME);\n",
+                "")]},
+    {"what": "the last worker is not told to drain or to stop",
+     "edits": [(ENGINE,
+                "	for (unsigned i = 0; i < e->worker_count; i++)\n"
+                "		if (e->workers[i] != NULL)\n"
+                "			mailbox_signal(",
+                "	for (unsigned i = 0; i + 1 < e->worker_count; i++)\n"
+                "		if (e->workers[i] != NULL)\n"
+                "			mailbox_signal(")]},
+    {"what": "the first worker to drain closes the endpoints",
+     "edits": [(ENGINE,
+                "	if (e->worker_count > 0 && atomic_load(&e->workers_deaf) == (int)e->worker_count)\n",
+                "	if (atomic_load(&e->workers_deaf) > 0)\n")]},
+    {"what": "a granted place is announced to nobody",
+     "edits": [(QUEUE,
+                "		g->wake(g->arg);\n",
+                "		continue;\n")]},
+    {"what": "a granted session that leaves keeps its place",
+     "edits": [(QUEUE,
+                "	if (given != NULL)\n"
+                "		server_leave(given);\n",
+                "	(void)given;\n")]},
+    {"what": "the place of a granted session that leaves is offered to nobody",
+     "edits": [(QUEUE,
+                "	if (given != NULL)\n"
+                "		server_leave(given);\n",
+                "	if (given != NULL)\n"
+                "		atomic_fetch_sub(&given->sessions, 1);\n")]},
+    {"what": "a client that has gone keeps the place that it was granted",
+     "edits": [(CONNECT,
+                "	if (client_watch_left(s)) {\n"
+                "		server_leave(server);\n",
+                "	if (client_watch_left(s)) {\n")]},
+    {"what": "one grant is taken for each wake-up",
+     "edits": [("src/engine/queueing.c",
+                "	while ((waiter = queue_take_granted(&w->grants)) != NULL) {\n",
+                "	if ((waiter = queue_take_granted(&w->grants)) != NULL) {\n")]},
+    {"what": "a server's new limit serves nobody",
+     "edits": [(QUEUE,
+                "		merge(q, &s->avoiders.waiters);\n"
+                "	}\n"
+                "	spinlock_unlock(&q->lock);\n"
+                "	serve_any(b);\n",
+                "		merge(q, &s->avoiders.waiters);\n"
+                "	}\n"
+                "	spinlock_unlock(&q->lock);\n")]},
+    {"what": "who waits for a server that goes is forgotten",
+     "edits": [(QUEUE,
+                "		merge(q, &s->waiters);\n",
+                "")]},
+    {"what": "a place at a server that is granted is not taken",
+     "edits": [(QUEUE,
+                "	if (w != NULL && take_place(s)) {\n",
+                "	if (w != NULL && has_place(s)) {\n")]},
+    # Found only where another thread runs between two instructions (points.h).
+    {"what": "a signal that is sent while signals are read is lost",
+     "edits": [(MAILBOX,
+                "	atomic_store(&m->awake, false);\n"
+                "	return atomic_exchange(&m->signals, 0);\n",
+                "	const unsigned signals = atomic_exchange(&m->signals, 0);\n"
+                "	atomic_store(&m->awake, false);\n"
+                "	return signals;\n")]},
+    {"what": "a session that begins to wait does not look for a free place",
+     "edits": [(QUEUE,
+                "	if (server == NULL)\n"
+                "		serve_any(b);\n"
+                "	else if (has_place(server))\n"
+                "		queue_serve(server);\n",
+                "")]},
+    {"what": "who leaves a server looks at its queue first",
+     "edits": [("src/balance/server.c",
+                "	const int before = atomic_fetch_sub(&s->sessions, 1);\n",
+                "	const int waiting = atomic_load(&s->owner->queue.waiting);\n"
+                "	const int before = atomic_fetch_sub(&s->sessions, 1);\n"),
+               ("src/balance/server.c",
+                "	if (atomic_load(&s->owner->queue.waiting) > 0)\n"
+                "		queue_serve(s);\n",
+                "	if (waiting > 0)\n"
+                "		queue_serve(s);\n")]},
+    {"what": "a worker that ends keeps the inquiry",
+     "edits": [(WORKER,
+                "	inquiry_list_close(w);\n",
+                "")]},
+    {"what": "control does not hear that the shared pools keep something",
+     "edits": [(WORKER,
+                "	w->told_ns = w->loop.now_ns;\n"
+                "	e->notify(e->notify_arg);\n",
+                "	w->told_ns = w->loop.now_ns;\n")]},
+]
+MUTANTS += [{"rule": "-", "crowd": True, **m} for m in CROWD_MUTANTS]
+
+# What comes, changes and goes while workers run: found by the same.
+ROUNDS = "src/engine/rounds.c"
+SETTINGS = "src/balance/settings.c"
+LEAVE = "src/entry/endpoint_leave.c"
+LIVE_MUTANTS = [
+    {"what": "no round of grace",
+     "edits": [(RETIRE, "#define GRACE_ROUNDS 2u", "#define GRACE_ROUNDS 0u")]},
+    {"what": "a count of zero is not confirmed",
+     "edits": [(RETIRE, "item->kind->is_held != NULL && item->stage != RETIRE_CONFIRM", "false")]},
+    {"what": "what is to be forgotten is freed at once",
+     "edits": [(RETIRE, "	if (item->kind->forget == NULL) {", "	if (true) {")]},
+    {"what": "records are not waited for",
+     "edits": [(RETIRE, "	if (item->kind->is_logged)", "	if (false)")]},
+    {"what": "settings of servers are never in use",
+     "edits": [(SETTINGS,
+                "	return counted_sum(&v->live->versions, &v->counted) > 0;\n",
+                "	return false;\n")]},
+    {"what": "settings of endpoints are never in use",
+     "edits": [(LEAVE,
+                "	return s->pins > 0 || counted_sum(&s->endpoint->entries->live->versions, "
+                "&s->counted) > 0;\n",
+                "	return s->pins > 0;\n")]},
+    {"what": "a session does not count its server's settings",
+     "edits": [("src/engine/session.c",
+                "	counted_take(&s->worker->counts, &s->at->version.counted);\n"
+                "	if (before != NULL)\n",
+                "	if (false)\n"),
+               ("src/engine/session.c",
+                "	if (s->at != NULL)\n"
+                "		give_back(s->worker, &s->at->version.counted);\n",
+                "")]},
+    {"what": "a worker passes before its turn",
+     "edits": [(ROUNDS,
+                "	w->round_letters = mailbox_sent(&w->mailbox);\n",
+                "	w->round_letters = mailbox_sent(&w->mailbox);\n"
+                "	rounds_pass(w);\n"),
+               (WORKER,
+                "	if (unlikely(w->round != 0))\n"
+                "		rounds_pass(w);\n",
+                "")]},
+    {"what": "a worker that has ended is not asked to forget",
+     "edits": [(ROUNDS, "			forget_for(e, w, round);\n", "			;\n")]},
+    {"what": "a socket is closed while workers accept there",
+     "edits": [(LEAVE,
+                "struct endpoint, socket)->listeners) > 0;\n",
+                "struct endpoint, socket)->listeners) < 0;\n")]},
+    {"what": "a listener leaves without the last accept",
+     "edits": [("src/io/epoll.c",
+                "	while (io_accept_batch(loop, op, &d->peer) > 0)\n"
+                "		continue;\n",
+                "	(void)d;\n")],
+     "drivers": ["epoll"]},
+    {"what": "a paused listener leaves without the last accept",
+     "edits": [(LISTENER,
+                "		(void)listener_start(l); /* a pause that a failure has set is cancelled "
+                "below */\n",
+                "		;\n")]},
+    {"what": "an accepted socket keeps the limit of a deaf one",
+     "edits": [("src/engine/session_begin.c",
+                "		sock_accepted_from_deaf(fd);\n",
+                "		;\n")]},
+    {"what": "an endpoint that stays is closed all the same",
+     "edits": [(LEAVE,
+                "	if (ep->stage == ENDPOINT_LEAVING)\n"
+                "		retire_take_back(&e->live->retire, &ep->socket);\n",
+                "")]},
+    {"what": "an endpoint that stays remains deaf",
+     "edits": [(LEAVE, "		err = sock_hear_again(ep->fd);\n", "		err = 0;\n")]},
+    {"what": "an endpoint's settings leave with the order",
+     "edits": [(LEAVE,
+                "	order(ep, ENDPOINT_LEAVE);\n",
+                "	order(ep, ENDPOINT_LEAVE);\n"
+                "	if (endpoint_settings(ep)->retired.stage == RETIRE_NONE)\n"
+                "		endpoint_settings_retire(endpoint_settings(ep));\n"),
+               (LEAVE,
+                "	entries_withdraw(e, ep);\n"
+                "	endpoint_settings_retire(endpoint_settings(ep));\n",
+                "	entries_withdraw(e, ep);\n")]},
+    {"what": "an endpoint that leaves follows no change",
+     "edits": [("src/entry/frontend_change.c",
+                "		if (ep->stage == ENDPOINT_CLOSED)\n",
+                "		if (ep->stage >= ENDPOINT_LEAVING)\n")]},
+    {"what": "who is woken of those that wait at a limit does not hear it",
+     "edits": [("src/entry/paused.c",
+                "	if (wake != NULL)\n"
+                "		wake(arg);\n",
+                "	(void)arg;\n")]},
+    {"what": "a higher limit of a frontend wakes nobody",
+     "edits": [("src/entry/frontend_change.c",
+                "		paused_wake_all(&fe->paused);\n",
+                "		;\n")]},
+    {"what": "settings that are published again leave all the same",
+     "edits": [("src/entry/frontend_change.c",
+                "		retire_take_back(&e->live->retire, &s->retired);\n",
+                "		s->retired.stage = RETIRE_NONE;\n")]},
+]
+MUTANTS += [{"rule": "-", "crowd": True, **m} for m in LIVE_MUTANTS]

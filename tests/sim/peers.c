@@ -46,6 +46,8 @@ static void write_script(struct peer *p)
 	const uint32_t kind = prng_below(r, 10);
 
 	p->total = random_total();
+	if (p->total > peers.most_bytes)
+		p->total %= peers.most_bytes;
 	p->frag = frag_sizes[prng_below(r, 8)];
 	if (p->frag == 1 && p->total > 600)
 		p->total = 600;
@@ -81,6 +83,7 @@ void peers_reset(void)
 	peers.excuse_all = false;
 	peers.no_more = false;
 	peers.in_turn = false;
+	peers.most_bytes = UINT32_MAX;
 }
 
 /* ---- beginning ---- */
@@ -105,7 +108,8 @@ static void own(struct peer *p, struct msock *s)
 
 void peer_arrive(struct peer *p)
 {
-	struct msock *s = peers.no_more ? NULL : msock_connect_to(rig.listener_fd);
+	const struct endpoint *ep = rig_endpoint((unsigned)p->index);
+	struct msock *s = peers.no_more || ep == NULL ? NULL : msock_connect_to(ep->fd);
 
 	if (s == NULL)
 		return;
@@ -268,6 +272,9 @@ static void leave(struct peer *p, bool hard)
 	/* A client that leaves before a server has answered is owed nothing. */
 	if (hard && p->client && !rig_is_forwarding(s->peer->fd))
 		p->excused = true;
+	/* And one whose server does so may find no other one: control takes servers away. */
+	if (hard && !p->client && rig.worker_count > 1 && !rig_is_forwarding(s->peer->fd))
+		p->other->excused = true;
 	if (hard)
 		promise(p);
 	if (hard && s->tcp && rig_is_blocked(s->peer->fd))

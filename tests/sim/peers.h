@@ -65,6 +65,7 @@ struct peers {
 	bool excuse_all; /* a fault fired that may have hit anybody */
 	bool no_more;    /* the daemon drains: nobody comes any more */
 	bool in_turn;    /* the program is in the middle of something */
+	uint32_t most_bytes; /* of a stream */
 	uint32_t patience_turns; /* until a reset with nothing on its way has been passed on */
 	int64_t patience_ns;     /* and so long */
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * rig.c - one real worker over the modelled kernel: configuration, turns, invariants, the end.
+ * rig.c - real workers of one engine over the modelled kernel: their turns, and what holds after each.
  *
- * Owns engine and worker of one seed. Fails the seed when an invariant of reliability.md breaks
- * (I1, I2, I3, I13, I17, I19) or when something is left at the end. One thread. Tests only.
+ * Owns engine and workers of one seed. Fails the seed when an invariant of reliability.md breaks
+ * (I1, I13). One thread. Tests only.
  */
 #include "rig.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +15,12 @@
 #include "engine/extra.h"
 #include "model.h"
 #include "peers.h"
-
-#define RIG_SERVERS 2
-#define RIG_TURNS_TO_END 64
+#include "rig_config.h"
 
 /* Sockets of sessions whose generations are watched, in a seed that gives pages back. */
-#define CHANGING_TURNS 600u /* a multiple of 3 */
 #define RIG_SOCKS 128
+
+#define CHANGING_TURNS 600u /* a multiple of 3 */
 
 struct rig rig;
 
@@ -35,129 +33,41 @@ static struct seen {
 } seen[RIG_SOCKS];
 static int seen_count;
 
-static struct config_server servers[RIG_SERVERS];
-static struct config_backend backend;
-static struct config_bind bind_at;
-static struct config_frontend frontend;
-static struct config config;
-
 static void no_news(void *arg)
 {
 	(void)arg; /* control is not here */
 }
 
-static void make_addr(struct addr *a, bool tcp, unsigned number)
+/* In the place of sock_listen(); points.h renames the tag of `opt`, too. */
+int rig_listen(struct addr *a, const void *opt);
+
+int rig_listen(struct addr *a, const void *opt)
 {
-	memset(a, 0, sizeof(*a));
-	if (tcp) {
-		a->in.sin_family = AF_INET;
-		a->in.sin_port = htons((uint16_t)(1000 + number));
-		a->len = sizeof(a->in);
-	} else {
-		a->un.sun_family = AF_UNIX;
-		a->un.sun_path[1] = (char)('a' + number);
-		a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 2);
-	}
+	(void)opt;
+	return msock_listen(!addr_is_unix(a), true);
 }
 
-static int64_t some_time(void)
+static void open_endpoints(struct engine *e)
 {
-	return prng_chance(&model.rng, 50) ? prng_range(&model.rng, 1, 40) * NS_PER_MS : 0;
-}
-
-/* In a few seeds sessions are so short of time that any of them may end by it. */
-static void make_timeouts(void)
-{
-	rig.has_timeouts = prng_chance(&model.rng, 8);
-	if (!rig.has_timeouts)
-		return;
-	peers.excuse_all = true;
-	frontend.timeouts.client_ns = some_time();
-	frontend.timeouts.half_closed_ns = some_time();
-	frontend.timeouts.max_lifetime_ns = some_time();
-	backend.timeouts.server_ns = some_time();
-}
-
-/* Who loses its server so is owed nothing. Takes no random number: other seeds stay what they are. */
-static void make_evictions(void)
-{
-	rig.has_evictions = sim_seed % 16 == 7;
-	if (rig.has_evictions)
-		peers.excuse_all = true;
-}
-
-/* In some seeds clients begin with a PROXY header, and as servers want the same, it arrives as it was
- * sent. */
-static void make_proxy(void)
-{
-	rig.header = "";
-	bind_at.accept_proxy = CONFIG_ACCEPT_PROXY_OFF;
-	if (!prng_chance(&model.rng, 30))
-		return;
-	rig.header = "PROXY TCP4 192.0.2.1 192.0.2.2 1000 443\r\n";
-	bind_at.accept_proxy = CONFIG_ACCEPT_PROXY_ALWAYS;
-	for (unsigned i = 0; i < RIG_SERVERS; i++)
-		servers[i].send_proxy = CONFIG_SEND_PROXY_V1;
-	if (rig.has_timeouts)
-		frontend.timeouts.handshake_ns = some_time();
-}
-
-static void make_config(int splice)
-{
-	static const enum config_splice modes[] = {CONFIG_SPLICE_AUTO, CONFIG_SPLICE_ON, CONFIG_SPLICE_ON,
-						   CONFIG_SPLICE_ON, CONFIG_SPLICE_AUTO, CONFIG_SPLICE_OFF};
-	struct prng *r = &model.rng;
-
-	memset(&config, 0, sizeof(config));
-	memset(&frontend, 0, sizeof(frontend));
-	memset(&backend, 0, sizeof(backend));
-	memset(servers, 0, sizeof(servers));
-	config.global.splice = modes[prng_below(r, 6)];
-	if (splice != RIG_SPLICE_RANDOM)
-		config.global.splice = (enum config_splice)splice;
-	config.global.pipe_size = prng_chance(r, 50) ? 65536 : 262144;
-	config.global.pipe_cycle_ns = rig.gives_pages_back ? NS_PER_MS : 10 * NS_PER_SEC;
-	config.frontends = &frontend;
-	config.frontend_count = 1;
-	config.backends = &backend;
-	config.backend_count = 1;
-	frontend.binds = &bind_at;
-	frontend.bind_count = 1;
-	frontend.maxconn = prng_chance(r, 20) ? 1 : 0;
-	frontend.rate_limit = prng_chance(r, 20) ? 1 + prng_below(r, 5) : 0;
-	backend.servers = servers;
-	backend.server_count = RIG_SERVERS;
-	backend.retries = prng_below(r, 3);
-	backend.redispatch = prng_chance(r, 50);
-	backend.timeouts.connect_ns = prng_chance(r, 30) ? 5 * NS_PER_SEC : 0;
-	backend.timeouts.queue_ns = 3600 * NS_PER_SEC; /* who waits is served by then, whatever happens */
-	backend.tcp.nodelay = prng_chance(r, 50);
-	make_timeouts();
-	make_evictions();
-	rig.client_tcp = prng_chance(r, 70);
-	rig.connect_timeout_ns = backend.timeouts.connect_ns;
-	bind_at.addr.kind = rig.client_tcp ? ADDR_IP : ADDR_UNIX;
-	make_addr(&bind_at.addr.addr, rig.client_tcp, 9);
-	for (unsigned i = 0; i < RIG_SERVERS; i++) {
-		servers[i].weight = 1;
-		servers[i].maxconn = prng_chance(r, 30) ? 1 : 0;
-		servers[i].addr.kind = ADDR_IP;
-		make_addr(&servers[i].addr.addr, prng_chance(r, 70), i);
-		servers[i].name[0] = (char)('a' + i);
-	}
-	make_proxy();
-}
-
-static void make_engine(const struct io_driver *driver)
-{
-	struct prng *r = &model.rng;
-	struct engine *e = &rig.engine;
-	int err = engine_init(e, &config, no_news, NULL);
+	struct endpoint *failed;
+	const int err = entries_bind(&e->entries, &failed);
 
 	if (err)
-		sim_fail("engine_init: %d", err);
-	engine_set_maxconn(e, 100);
-	pipe_pool_init(&e->pipes, prng_chance(r, 20) ? prng_below(r, 3) : 64, config.global.pipe_size,
+		sim_fail("entries_bind: %d", err);
+}
+
+static void set_limits(struct engine *e)
+{
+	engine_set_maxconn(e, rig.maxconn);
+	if (rig.worker_count > 1 && prng_chance(&model.rng, 50))
+		e->limits.maxpipes = 64; /* workers keep some */
+}
+
+static void make_pools(struct engine *e)
+{
+	struct prng *r = &model.rng;
+
+	pipe_pool_init(&e->pipes, prng_chance(r, 20) ? prng_below(r, 3) : 64, e->config->global.pipe_size,
 		       prng_chance(r, 30) ? prng_below(r, 1u << 20) : UINT64_MAX);
 	/* Memory is the one thing that a session may die of; then nobody is owed anything. */
 	if (prng_chance(r, 2)) {
@@ -166,28 +76,52 @@ static void make_engine(const struct io_driver *driver)
 	} else {
 		buf_pool_init(&e->bufs, UINT64_C(1) << 30);
 	}
-	e->endpoints[0].fd = rig.listener_fd = msock_listen(rig.client_tcp, true);
-	e->workers = calloc(1, sizeof(*e->workers));
-	e->worker_count = 1;
-	rig.worker = worker_new(e, 0, driver, &err);
-	if (rig.worker == NULL)
-		sim_fail("worker_new: %d", err);
-	if (prng_chance(&model.rng, 50))
-		rig.worker->loop.far_ns = NS_PER_MS; /* the alarm has something to do */
-	e->workers[0] = rig.worker;
-	if (rig.gives_pages_back)
-		rig.worker->slab.page_slots = 1 + sim_seed / 4 % 2;
 }
 
-void rig_open(const struct io_driver *driver, int splice)
+static void make_workers(struct engine *e, const struct io_driver *driver)
 {
+	int err = 0;
+
+	e->workers = calloc(rig.worker_count, sizeof(struct worker *));
+	e->worker_count = rig.worker_count;
+	for (unsigned i = 0; i < rig.worker_count; i++) {
+		e->workers[i] = worker_make(e, i, driver, &err);
+		if (e->workers[i] == NULL)
+			sim_fail("worker_make: %d", err);
+	}
+	for (unsigned i = 0; i < rig.worker_count; i++) {
+		struct worker *w = e->workers[i];
+
+		err = worker_listen(w);
+		if (err)
+			sim_fail("worker_listen: %d", err);
+		if (prng_chance(&model.rng, 50))
+			w->loop.far_ns = NS_PER_MS; /* the alarm has something to do */
+		if (rig.gives_pages_back)
+			w->slab.page_slots = 1 + sim_seed / 4 % 2;
+	}
+	rig.worker = e->workers[0];
+}
+
+void rig_open(const struct rig_options *o)
+{
+	const struct config *config;
+	int err;
+
 	rig.turns = 0;
-	rig.rests = false;
+	memset(rig.rests, 0, sizeof(rig.rests));
+	rig.worker_count = o->workers;
 	rig.gives_pages_back = sim_seed % 4 == 1; /* takes no random number */
-	rig.changes_settings = sim_seed % 16 == 11 && splice == RIG_SPLICE_RANDOM;
+	rig.changes_settings = o->workers == 1 && o->splice == RIG_SPLICE_RANDOM && sim_seed % 16 == 11;
 	seen_count = 0;
-	make_config(splice);
-	make_engine(driver);
+	config = rig_configure(o->splice);
+	err = engine_init(&rig.engine, config, o->notify != NULL ? o->notify : no_news, NULL);
+	if (err)
+		sim_fail("engine_init: %d", err);
+	set_limits(&rig.engine);
+	make_pools(&rig.engine);
+	open_endpoints(&rig.engine);
+	make_workers(&rig.engine, o->driver);
 }
 
 /* ---- a turn ---- */
@@ -272,7 +206,7 @@ static void check_generations(const struct list *live)
 /* In some seeds all sessions with a server are to end now and then. */
 static void evict_some(void)
 {
-	struct server *server = &rig.engine.backends[0].servers[rig.turns / 7 % RIG_SERVERS];
+	struct server *server = rig_server(rig.turns / 7 % rig_server_count());
 	struct list *pos;
 	struct list *tmp;
 
@@ -287,9 +221,14 @@ static void evict_some(void)
 	{
 		const struct session *s = list_entry(pos, struct session, link);
 
-		if (s->server == server && s->server_counted && s->state == SESSION_CONNECTING)
+		if (s->server_counted && s->at->server == server && s->state == SESSION_CONNECTING)
 			cover(s->connect_again ? COVER_EVICTED_PAUSING : COVER_EVICTED_CONNECTING);
 	}
+}
+
+static struct frontend *first_frontend(void)
+{
+	return list_entry(rig.engine.entries.frontends.next, struct frontend, link);
 }
 
 /* In some seeds control changes what workers read, for a while: its mail leaves the worker no time to sleep.
@@ -305,57 +244,130 @@ static void change_settings(void)
 	engine_set_splice(e, modes[rig.turns / 3 % 3]);
 	limits.maxconn = rig.turns % 2 == 0 && rig.turns < CHANGING_TURNS ? 1 : 100;
 	limits.maxpipes = rig.turns % 9 == 0 ? 1 : 64;
-	limits.pipe_bytes = config.global.pipe_size;
+	limits.pipe_bytes = e->config->global.pipe_size;
 	limits.pipe_budget_bytes = rig.turns % 15 == 0 ? 1 << 18 : UINT64_MAX;
 	limits.buf_budget_bytes = e->bufs.budget_bytes; /* a session may die of a lower one */
 	engine_set_limits(e, &limits);
-	engine_set_rate_limit(e, &e->frontends[0], rig.turns / 3 % 4);
+	engine_set_rate_limit(e, first_frontend(), rig.turns / 3 % 4);
 	engine_set_pipe_cycle(e, rig.turns % 2 * NS_PER_MS);
+}
+
+/* As its thread does at once. */
+static void rest(struct worker *w)
+{
+	io_loop_release(&w->loop);
+	pipe_cache_free(&w->loop.pipes);
+	buf_cache_free(&w->loop.bufs);
+	atomic_store(&w->pong, WORKER_ENDED);
+	atomic_fetch_add(&rig.engine.workers_done, 1);
+	rig.engine.notify(rig.engine.notify_arg);
+	rig.rests[w->index] = true;
+}
+
+void rig_turn_worker(struct worker *w)
+{
+	if (w->finished) {
+		model.idle = rig.rests[w->index];
+		model.waited_ns = -1;
+		if (!rig.rests[w->index])
+			rest(w);
+		return;
+	}
+	model.calls_at_turn = model.calls;
+	worker_turn(w);
+	check_sessions(&w->live);
+	if (rig.gives_pages_back)
+		check_generations(&w->live);
 }
 
 void rig_turn(void)
 {
-	model.calls_at_turn = model.calls;
 	rig.turns++;
-	if (rig.worker->finished) {
-		if (!rig.rests) { /* as its thread does at once */
-			io_loop_release(&rig.worker->loop);
-			rig.rests = true;
-			model.idle = false;
-			return;
-		}
-		model.idle = true;
-		model.waited_ns = -1;
-		return;
+	if (!rig.worker->finished) {
+		evict_some();
+		change_settings();
 	}
-	evict_some();
-	change_settings();
 	peers.in_turn = true;
-	worker_turn(rig.worker);
+	rig_turn_worker(rig.worker);
 	peers.in_turn = false;
-	check_sessions(&rig.worker->live);
-	if (rig.gives_pages_back)
-		check_generations(&rig.worker->live);
+}
+
+/* ---- questions ---- */
+
+unsigned rig_server_count(void)
+{
+	unsigned count = 0;
+
+	for (size_t b = 0; b < rig.engine.backend_count; b++)
+		count += (unsigned)rig.engine.backends[b]->server_count;
+	return count;
+}
+
+struct server *rig_server(unsigned i)
+{
+	for (size_t b = 0;; b++) {
+		const struct backend *backend = rig.engine.backends[b];
+
+		if (i < backend->server_count)
+			return backend->servers[i];
+		i -= (unsigned)backend->server_count;
+	}
+}
+
+/* Counts down; NULL when there are fewer. */
+static struct endpoint *find_endpoint(const struct list *frontends, unsigned *i)
+{
+	for (const struct list *l = frontends->next; l != frontends; l = l->next) {
+		frontend_foreach_endpoint(list_entry(l, struct frontend, link), ep) {
+			if (ep->fd >= 0 && (*i)-- == 0)
+				return ep;
+		}
+	}
+	return NULL;
+}
+
+struct endpoint *rig_endpoint(unsigned i)
+{
+	struct entries *e = &rig.engine.entries;
+	unsigned left = UINT32_MAX;
+	struct endpoint *ep;
+
+	(void)find_endpoint(&e->frontends, &left); /* there are fewer */
+	(void)find_endpoint(&e->leaving, &left);
+	if (left == UINT32_MAX)
+		return NULL;
+	left = i % (UINT32_MAX - left);
+	ep = find_endpoint(&e->frontends, &left);
+	return ep != NULL ? ep : find_endpoint(&e->leaving, &left);
+}
+
+static const struct session *find_in(const struct list *sessions, int fd, int *side)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	list_foreach_safe(sessions, pos, tmp)
+	{
+		const struct session *s = list_entry(pos, struct session, link);
+
+		for (*side = 0; *side < 2; ++*side)
+			if (s->sides[*side].sock.fd == fd)
+				return s;
+	}
+	return NULL;
 }
 
 /* The session that has `fd`, and at which side. */
 static const struct session *find_session(int fd, int *side)
 {
-	struct list *lists[] = {&rig.worker->live, &rig.worker->closing};
-	struct list *pos;
-	struct list *tmp;
+	const struct session *s = NULL;
 
-	for (int i = 0; i < 2; i++) {
-		list_foreach_safe(lists[i], pos, tmp)
-		{
-			const struct session *s = list_entry(pos, struct session, link);
-
-			for (*side = 0; *side < 2; ++*side)
-				if (s->sides[*side].sock.fd == fd)
-					return s;
-		}
+	for (unsigned i = 0; i < rig.worker_count && s == NULL; i++) {
+		s = find_in(&rig.engine.workers[i]->live, fd, side);
+		if (s == NULL)
+			s = find_in(&rig.engine.workers[i]->closing, fd, side);
 	}
-	return NULL;
+	return s;
 }
 
 int rig_other_fd(int fd)
@@ -389,96 +401,4 @@ bool rig_is_blocked(int fd)
 
 	return s != NULL && s->state == SESSION_FORWARDING &&
 	       flow_is_blocked(&s->flows[side == SIDE_CLIENT ? FLOW_TO_SERVER : FLOW_TO_CLIENT]);
-}
-
-/* ---- the end ---- */
-
-static void check_rest(void)
-{
-	const struct worker *w = rig.worker;
-	const struct pipe_pool *p = &rig.engine.pipes;
-	unsigned made;
-
-	if (w->sessions != 0)
-		sim_fail("%u sessions are left", w->sessions);
-	if (w->loop.pipes.in_use != 0 || w->loop.bufs.in_use != 0)
-		sim_fail("%u pipes and %u buffers are not given back", w->loop.pipes.in_use,
-			 w->loop.bufs.in_use);
-	if (w->loop.pending > 1)
-		sim_fail("%u ops are pending, more than the accept", w->loop.pending);
-	if (atomic_load(&rig.engine.sessions) < 0 || atomic_load(&rig.engine.sessions) > 1)
-		sim_fail("%d reservations are left", atomic_load(&rig.engine.sessions));
-	for (int i = 0; i < RIG_SERVERS; i++)
-		if (atomic_load(&rig.engine.backends[0].servers[i].sessions) != 0)
-			sim_fail("a place at a server is not given back");
-	made = atomic_load(&p->made);
-	if (made != w->loop.pipes.list.count + w->loop.pipes.list.victim_count +
-			    (p->list.count + p->list.victim_count))
-		sim_fail("I17: %u pipes exist, fewer rest", made);
-	for (int i = 0; i < MODEL_PIPES; i++)
-		if (model.pipes[i].used && model.pipes[i].bytes > 0)
-			sim_fail("R12: a pipe rests with %u bytes in it", model.pipes[i].bytes);
-}
-
-static void count_states(void)
-{
-	struct counters *c = &rig.worker->counters;
-	const uint64_t bytes = counter_get(&c->bytes_to_client) + counter_get(&c->bytes_to_server);
-
-	if (counter_get(&c->budget_stops) > 0)
-		cover(COVER_STOP_BY_BUDGET);
-	if (counter_get(&c->bytes_spliced) > 0)
-		cover(COVER_BULK_FLOW);
-	if (bytes > counter_get(&c->bytes_spliced))
-		cover(COVER_COPY_FLOW);
-	if (counter_get(&c->retries) > 0)
-		cover(COVER_RETRY);
-	if (atomic_load(&rig.engine.backends[0].queue.waiting_max) > 0)
-		cover(COVER_QUEUED);
-	if (counter_get(&c->rate_pauses) > 0)
-		cover(COVER_RATE_PAUSE);
-	if (counter_get(&c->pipes_missing) > 0)
-		cover(COVER_NO_PIPE);
-	if (atomic_load(&rig.engine.bufs.refused) > 0)
-		cover(COVER_OUT_OF_BUFFERS);
-}
-
-/* At rest the worker sleeps: its last timers age the caches, then there is none. */
-static void fall_asleep(void)
-{
-	const struct io_loop *loop = &rig.worker->loop;
-
-	model.sleep_max_ns = 20 * NS_PER_SEC;
-	if (rig.changes_settings)
-		engine_set_pipe_cycle(&rig.engine, NS_PER_MS);
-	rig.changes_settings = false;
-	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++) {
-		rig_turn();
-		if (model.idle && model.waited_ns < 0 && loop->timers.count == 0)
-			break;
-	}
-	if (rig.worker->finished)
-		return; /* it has drained, and turns no more */
-	if (loop->timers.count != 0)
-		sim_fail("%u timers are set in a worker at rest", loop->timers.count);
-	if (loop->pipes.list.count + loop->pipes.list.victim_count > 0)
-		sim_fail("pipes still rest after two cycles");
-	if (rig.worker->slab.slots > 0)
-		sim_fail("memory of %u sessions is left after two cycles", rig.worker->slab.slots);
-}
-
-void rig_close(void)
-{
-	check_rest();
-	count_states();
-	fall_asleep();
-	engine_drain(&rig.engine);
-	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++)
-		rig_turn();
-	if (!rig.worker->finished)
-		sim_fail("the worker does not end");
-	engine_free(&rig.engine);
-	rig.worker = NULL;
-	if (model.open_fds != 0)
-		sim_fail("%u descriptors are leaked", model.open_fds);
 }

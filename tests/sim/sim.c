@@ -3,11 +3,11 @@
  * sim.c - runs seeds: the real engine over a modelled kernel.
  *
  *   sim [--seeds N] [--start S] [--seed X] [-v] [--driver epoll|fake|io_uring]
- *       [--splice auto|on|off] [--full] [--no-cover]
+ *       [--splice auto|on|off] [--crowd] [--workers N] [--full] [--no-cover]
  *
  * Owns the command line. A failing seed ends the run with its number; --seed X -v replays it with a
  * trace. Otherwise the run prints how often each interesting state was met, and one that was never
- * met fails it. One thread. Tests only.
+ * met fails it. --crowd runs several workers of one engine, two or four or N. One thread. Tests only.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cover.h"
+#include "crowd.h"
 #include "fake_driver.h"
 #include "model.h"
 #include "rig.h"
@@ -39,6 +40,8 @@ struct sim_options {
 	int drivers; /* COVER_EPOLL, ... */
 	int splice;
 	bool cover;
+	bool crowd;
+	unsigned workers;
 };
 
 /* A signal ends the run: say in which seed. */
@@ -94,6 +97,11 @@ static void parse_value(struct sim_options *o, const char *name, const char *val
 		o->drivers = parse_driver(value);
 	} else if (strcmp(name, "--splice") == 0) {
 		o->splice = parse_splice(value);
+	} else if (strcmp(name, "--workers") == 0) {
+		o->workers = (unsigned)strtoul(value, NULL, 10);
+		o->crowd = true;
+		if (o->workers < 1 || o->workers > RIG_WORKERS)
+			usage("--workers takes 1 to 4");
 	} else {
 		usage("an option is unknown");
 	}
@@ -106,6 +114,8 @@ static void parse(struct sim_options *o, int argc, char **argv)
 			sim_verbose = true;
 		} else if (strcmp(argv[i], "--no-cover") == 0) {
 			o->cover = false;
+		} else if (strcmp(argv[i], "--crowd") == 0) {
+			o->crowd = true;
 		} else if (strcmp(argv[i], "--full") == 0) {
 			o->seeds = SIM_SEEDS_FULL;
 		} else if (i + 1 < argc) {
@@ -119,7 +129,7 @@ static void parse(struct sim_options *o, int argc, char **argv)
 
 static int run(const struct sim_options *o, const struct io_driver *driver, int bit)
 {
-	const struct world_options w = {.driver = driver, .splice = o->splice};
+	const struct world_options w = {.driver = driver, .splice = o->splice, .workers = o->workers};
 	const clock_t begin = clock();
 	double seconds;
 	int missing;
@@ -129,7 +139,10 @@ static int run(const struct sim_options *o, const struct io_driver *driver, int 
 		sim_seed = o->start + i;
 		if ((i & 1023) == 0)
 			(void)alarm(SIM_SEED_MAX_S); /* returns what was left */
-		world_run(sim_seed, &w);
+		if (o->crowd)
+			crowd_run(sim_seed, &w);
+		else
+			world_run(sim_seed, &w);
 	}
 	(void)alarm(0);
 	seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
@@ -137,7 +150,7 @@ static int run(const struct sim_options *o, const struct io_driver *driver, int 
 	       o->seeds, o->start, seconds);
 	if (o->seeds == 1 || !o->cover)
 		return 0;
-	missing = cover_report(bit);
+	missing = cover_report(o->crowd ? bit << COVER_CROWD : bit);
 	return o->seeds >= SIM_SEEDS_JUDGED && o->splice == RIG_SPLICE_RANDOM ? missing : 0;
 }
 
@@ -175,7 +188,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGSEGV, on_signal);
 	(void)signal(SIGALRM, on_signal);
 	stream_init();
-	log_set_level(sim_verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_ALERT);
+	log_set_level(sim_verbose ? LOG_LEVEL_DEBUG : (enum log_level)0);
 	if (o.drivers & COVER_EPOLL)
 		missing += run(&o, &io_epoll_driver, COVER_EPOLL);
 	if (o.drivers & COVER_FAKE)

@@ -18,8 +18,6 @@
 #include "stream.h"
 
 #define WORLD_LIVE_STEPS 3000
-/* Pauses between tries, an accept's pause, a last look at a queue: all shorter than this. */
-#define WORLD_PATIENCE_NS (1500 * NS_PER_MS)
 
 static void preempt(void)
 {
@@ -47,7 +45,7 @@ static void maybe_end(void)
 	}
 }
 
-static void choose_faults(void)
+void world_choose_faults(void)
 {
 	/* Every fourth seed is a kernel without faults, so that mistakes need no excuse there. */
 	const bool any = !prng_chance(&model.rng, 25);
@@ -63,10 +61,10 @@ static void open_world(uint64_t seed, const struct world_options *options)
 	model_reset(seed);
 	model.auto_wire = false;
 	peers_reset();
-	choose_faults();
+	world_choose_faults();
 	model.on_connect = peers_on_connect;
 	model.strict = true;
-	rig_open(options->driver, options->splice);
+	rig_open(&(struct rig_options){.driver = options->driver, .splice = options->splice, .workers = 1});
 	model.on_excuse = peers_on_excuse;
 	model.on_preempt = preempt;
 	model.faults = true;
@@ -75,8 +73,7 @@ static void open_world(uint64_t seed, const struct world_options *options)
 	stream_set_head(rig.header, (uint32_t)peers.count);
 }
 
-/* How soon a reset must be heard of while nobody reads. */
-static void set_patience(const struct io_driver *driver)
+void world_set_patience(const struct io_driver *driver)
 {
 	peers.patience_turns = driver == &io_epoll_driver ? 12 : 60;
 	/* The ring hears of a watch for errors only when that has lasted for some milliseconds. */
@@ -88,7 +85,7 @@ static void wild_phase(void)
 	struct prng *r = &model.rng;
 	const uint32_t steps = prng_range(r, 10, 150);
 
-	set_patience(rig.worker->loop.driver);
+	world_set_patience(rig.worker->loop.driver);
 	for (uint32_t i = 0; i < steps; i++) {
 		for (uint32_t n = prng_below(r, 8); n > 0; n--)
 			peer_act(&peers.all[prng_below(r, (uint32_t)peers.count)]);
@@ -114,7 +111,7 @@ static bool is_over(void)
 	return rig.worker->sessions == 0 && model.listeners[0].count == 0;
 }
 
-static bool black_hole_waits(void)
+bool world_waits_for_black_hole(void)
 {
 	for (int i = 0; i < peers.count; i++)
 		if (peers.all[i].black_hole && peers.all[i].s->peer->state == SOCK_CONNECTING)
@@ -130,15 +127,15 @@ static void wait_for_timer(void)
 		sim_fail("stall: %u sessions are left, nothing moves, and no timer will help",
 			 rig.worker->sessions);
 	}
-	model.sleep_max_ns = black_hole_waits() ? 2 * rig.connect_timeout_ns : WORLD_PATIENCE_NS;
+	model.sleep_max_ns = world_waits_for_black_hole() ? 2 * rig.connect_timeout_ns : WORLD_PATIENCE_NS;
 }
 
 /* A drained daemon closes its listener, which resets those whom it has never accepted. */
 static void close_backlog(void)
 {
-	struct endpoint *ep = &rig.engine.endpoints[0];
+	struct endpoint *ep = rig_endpoint(0);
 
-	if (ep->fd < 0)
+	if (ep == NULL)
 		return;
 	mfile_close(ep->fd);
 	ep->fd = -1;

@@ -2,7 +2,7 @@
  *
  * session_facts.h - what a worker reports about a live session, and how `show sess` prints it.
  *
- * Filled by the worker; borrowed objects live as long as the engine. Any thread.
+ * Filled by the worker; borrows nothing. Any thread.
  */
 #ifndef WEIR_ACCOUNT_SESSION_FACTS_H
 #define WEIR_ACCOUNT_SESSION_FACTS_H
@@ -11,22 +11,18 @@
 #include <stdint.h>
 
 #include "weir/base/json.h"
+#include "weir/config/config.h"
 #include "weir/net/addr.h"
 #include "weir/net/proxy.h"
 
-struct backend;
-struct config_frontend;
-struct server;
-
 struct session_facts {
-	const struct config_frontend *frontend; /* borrows */
-	const struct backend *backend;          /* borrows */
-	const struct server *server;            /* borrows; NULL before the first pick */
 	uint64_t bytes_to_server;
 	uint64_t bytes_to_client;
 	int64_t age_ns;
 	struct addr_brief client;
-	unsigned frontend_index; /* its index in the engine */
+	uint32_t frontend_slot;
+	uint32_t backend_slot;
+	uint32_t server_slot; /* if there is a server */
 	uint32_t worker;
 	uint32_t number;
 	uint32_t held[2];     /* indexed by enum flow_dir, as is flow_state */
@@ -37,6 +33,11 @@ struct session_facts {
 	bool backend_counted; /* admitted: it goes to `backend` */
 	uint8_t unique_id_len; /* 0 = none */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only unique_id_len bytes are set */
+	/* Copies: whoever reads this may do so after they have left. */
+	char frontend[CONFIG_NAME_MAX];
+	char backend[CONFIG_NAME_MAX];
+	char server[CONFIG_NAME_MAX]; /* "" before the first pick */
+	struct addr address;          /* of the server; valid if there is one */
 };
 
 /* Writes the fields for `show sess`, as in a log line: one line with its newline, or an object that is the

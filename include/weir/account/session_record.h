@@ -19,7 +19,7 @@ struct session_record {
 	const struct config_frontend *frontend; /* borrows */
 	const struct config_backend *backend;   /* borrows */
 	const struct config_server *server;     /* borrows; NULL when none was tried */
-	const struct addr *address;             /* borrows; the server's, valid for ever once published */
+	const struct addr *address;             /* borrows; the server's */
 	struct addr_brief client;
 	uint64_t bytes_to_server;
 	uint64_t bytes_to_client;

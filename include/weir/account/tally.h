@@ -110,6 +110,9 @@ void tally_count_late(struct tally *t);
 /* Counts the parts of a session's life, in microseconds; only for a session that was connected. */
 void tally_count_times(struct tally *t, const uint64_t us[static TALLY_TIMES]);
 
+/* Makes all of it zero. */
+void tally_clear(struct tally *t);
+
 /* ---- any thread ---- */
 
 /* The second that `now_ns` belongs to. */

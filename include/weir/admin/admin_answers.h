@@ -27,9 +27,9 @@ struct admin_call {
 /* Lines of "name: value": HAProxy's names first, then our own. */
 void admin_show_info(const struct admin_call *c);
 void admin_show_pools(const struct admin_call *c);
-/* HAProxy's CSV, or an array of objects if `q->json`; `sums` has tally_count() rows. */
+/* HAProxy's CSV, or an array of objects if `q->json`; `sums` has a struct tally_sum at each slot. */
 void admin_show_stat(const struct admin_context *ctx, const struct admin_question *q,
-		     const struct tally_sum *sums, struct text *out);
+		     const struct chunks *sums, struct text *out);
 
 /* admin_servers.c: [B] is an optional backend, [B/S] an optional backend or server. */
 void admin_show_backend(const struct admin_call *c);
@@ -50,10 +50,8 @@ void admin_shutdown_sessions(const struct admin_call *c); /* B/S */
  * lists the valid names and return NULL. */
 struct backend *admin_find_backend(const struct admin_call *c, const char *name);
 struct server *admin_find_server(const struct admin_call *c, const char *name);
-/* The number of a proxy in HAProxy's answers. A [listen] is one proxy with one number. */
-size_t admin_backend_iid(const struct config *c, size_t backend);
-/* The number of the proxy with that name, 0 if there is none. */
-size_t admin_proxy_iid(const struct config *c, const char *name);
+/* The number of the frontend or backend with that name in HAProxy's answers, 0 if there is none. */
+unsigned admin_proxy_iid(const struct engine *e, const char *name);
 /* The algorithm that chooses a server, in the words of `balance`, which are HAProxy's. Written to `buf`. */
 const char *admin_algorithm(const struct backend *b, char buf[static OPTION_WORD_MAX]);
 

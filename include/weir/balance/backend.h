@@ -2,8 +2,8 @@
  *
  * backend.h - the servers of a backend at run time, and its current roster.
  *
- * Control changes servers through server_updates.h, which publishes rosters; workers pick from the roster
- * that they hold. Uses no sockets.
+ * Control changes servers through server_updates.h, which publishes rosters; workers pick from the current
+ * one. Uses no sockets.
  */
 #ifndef WEIR_BALANCE_BACKEND_H
 #define WEIR_BALANCE_BACKEND_H
@@ -17,33 +17,65 @@
 #include "weir/balance/queue.h"
 #include "weir/balance/roster.h"
 #include "weir/balance/server.h"
-#include "weir/base/spinlock.h"
+#include "weir/balance/settings.h"
+#include "weir/base/live.h"
 #include "weir/config/config.h"
 
 struct backend {
-	const struct config_backend *config; /* borrows */
-	struct server *servers;              /* owns */
-	size_t server_count;
+	const struct config_backend *config; /* of the settings in effect; control only */
+	struct live *live;                   /* borrows */
+	uint32_t slot;                       /* its number in live->objects */
+	_Atomic uint32_t size;               /* number of servers, for workers */
 	_Atomic bool limited;             /* a server has, or had, a maxconn: places are counted exactly */
-	struct spinlock roster_lock;      /* protects `roster`: held for two instructions, only at a change */
-	struct roster *roster;            /* the backend holds one reference */
-	_Atomic uint64_t roster_number;   /* number of `roster`; a worker that holds another roster takes this
-					   * one */
+	_Atomic(const struct backend_settings *) settings; /* in effect; see backend_settings() */
+	_Atomic bool sends_v2;            /* a server gets, or got, PROXY headers of version 2 */
+	_Atomic bool passes_tlvs;         /* the same, with the TLVs of the client */
+	_Atomic(struct roster *) roster;  /* owns the current one; see backend_roster() */
 	struct queue queue;
 
 	/* Control only. */
+	unsigned iid;            /* for reports: see entries_build(); 0 = not added yet */
+	struct list versions;    /* owns: its struct backend_settings, the newest last */
+	struct list link;        /* in server_updates.h */
+	struct retired retired;
+	struct server **servers; /* owns each, and the array; in file order */
+	size_t server_count;
+	size_t server_room;      /* of the array */
+	struct list left;        /* owns: servers that have left and are not freed */
+	bool ended;              /* freed with the last of `left` */
+	bool leaving;            /* some of `left` are still in the roster */
+	struct server_totals gone; /* of servers that are freed */
+	unsigned frontends;      /* times that settings of frontends name it */
+	unsigned prepared;       /* changes that are neither committed nor undone */
+	size_t more;             /* servers that these may add, and the sum of their weights */
+	size_t more_weight;
+	struct roster *spare;    /* owns: memory for the roster after them; NULL without */
 	size_t usable;      /* servers that are up with a weight above 0 */
 	size_t told_usable; /* `usable` as of the current roster */
 	bool held;          /* changes are batched, see server_change.h */
 	bool stale;         /* changes are waiting for a roster */
 };
 
-/* Builds the run-time state of all backends of a snapshot; NULL when out of memory. Control thread. */
-struct backend *backends_new(const struct config *c);
-/* Call after all sessions have ended and all pickers are freed. Control thread. */
-void backends_free(struct backend *backends, size_t count);
+/* Builds the run-time state of a backend and its servers, which take their numbers from `live` (borrowed).
+ * NULL when out of memory. Control thread. */
+struct backend *backend_new(struct live *live, const struct config_backend *config);
+/* Call after all sessions have ended and all pickers are freed; NULL is harmless. Control thread. */
+void backend_free(struct backend *b);
 
-/* Takes a reference to the current roster; never NULL. Any thread. */
-struct roster *backend_roster(struct backend *b);
+/* The sums over all servers that it has, and has had: they never fall. Control thread. */
+struct server_totals backend_totals(const struct backend *b);
+
+/* The version in effect. Any thread; a worker may use it until the end of its turn, and longer if it counts
+ * it. */
+static inline const struct backend_settings *backend_settings(const struct backend *b)
+{
+	return atomic_load_explicit(&b->settings, memory_order_acquire);
+}
+
+/* The current roster, never NULL. Any thread; a worker may use it until the end of its turn. */
+static inline const struct roster *backend_roster(const struct backend *b)
+{
+	return atomic_load_explicit(&b->roster, memory_order_acquire);
+}
 
 #endif

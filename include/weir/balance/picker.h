@@ -2,8 +2,9 @@
  *
  * picker.h - one worker's choice among the servers of one backend.
  *
- * Holds a roster, and private state where an algorithm needs it (smooth weighted round robin, random
- * numbers), so that choosing takes no lock. Worker thread.
+ * Its state for each server (smooth weighted round robin, and which servers it has tried) lies in a table of
+ * the worker, by the server's number. So choosing takes no lock and needs no memory, and nothing is lost when
+ * servers come and go. Worker thread.
  */
 #ifndef WEIR_BALANCE_PICKER_H
 #define WEIR_BALANCE_PICKER_H
@@ -13,6 +14,7 @@
 #include <stdint.h>
 
 struct backend;
+struct chunks;
 struct roster;
 struct server;
 
@@ -27,19 +29,26 @@ struct pick_request {
 	const struct server *avoid; /* not this server unless it is the only one; NULL = any */
 };
 
-struct picker {
-	struct backend *backend; /* borrows */
-	struct roster *roster;   /* holds a reference */
-	int64_t *current;        /* owns: the credit of each server of the backend (roundrobin) */
-	bool *tried;             /* owns: tried in one choice, by index in by_key (algorithms that hash) */
-	size_t turn;             /* next among equals (leastconn) */
-	uint64_t random;         /* number of random numbers drawn */
-	uint64_t seed;           /* of the random numbers */
+/* An entry of the worker's table, for one server; all zero = not chosen from yet. */
+struct pick_mark {
+	int64_t credit;     /* roundrobin */
+	uint64_t of_weight; /* the sum of the weights that `credit` is for */
+	uint64_t tried;     /* the walk in which it was tried (algorithms that hash) */
 };
 
-/* Makes `skip` picks in advance, so that workers do not all begin with the same server. 0 or -ENOMEM. */
-int picker_init(struct picker *p, struct backend *b, unsigned skip);
-void picker_free(struct picker *p);
+/* Owns nothing. */
+struct picker {
+	struct backend *backend;     /* borrows */
+	const struct chunks *marks;  /* borrows: of struct pick_mark, with room for all servers */
+	const struct roster *roster; /* borrows; only during a choice */
+	size_t turn;                 /* next among equals (leastconn) */
+	uint64_t random;             /* number of random numbers drawn */
+	uint64_t seed;               /* of the random numbers */
+	uint64_t walks;              /* number of walks so far; see pick_mark */
+};
+
+/* Makes `skip` picks in advance, so that workers do not all begin with the same server. Cannot fail. */
+void picker_init(struct picker *p, struct backend *b, const struct chunks *marks, unsigned skip);
 /* Does its algorithm use `key`? If not, the caller need not compute one. */
 bool picker_wants_key(const struct picker *p);
 /* Chooses a server by the backend's algorithm and takes a place at it. Algorithms based on load or turns skip

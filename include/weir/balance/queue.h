@@ -2,7 +2,7 @@
  *
  * queue.h - clients waiting for a place at a server: first come, first served, across workers.
  *
- * A backend has one queue for any of its servers and one per server; a free place goes to the client that
+ * A backend has one queue for any of its servers and one in each server; a free place goes to the client that
  * came first in either (HAProxy's process_srv_queue()). A client whose connect to a server has just failed
  * waits for any other server, until that server has answered a client or a health check, has left the roster,
  * or is the only one. A granted place is already taken (server_enter()) when the worker is notified. While
@@ -37,7 +37,7 @@ struct waiter {
 	struct queue_grants *grants; /* borrows: of its worker */
 	struct backend *backend;     /* borrows; NULL = not waiting; only the worker reads it */
 	struct server *server;       /* waits for this one, NULL = any; once granted: has a place at it */
-	const struct server *avoid;  /* waits for any server but this one; NULL = no exception */
+	struct server *avoid;        /* waits for any server but this one; NULL = no exception */
 	uint64_t number;             /* order of arrival in the backend */
 	uint32_t before;             /* clients queued there when it arrived (HAProxy's sq, or bq) */
 	enum waiter_state state;     /* under the backend's lock; once granted, private to the worker */
@@ -52,8 +52,6 @@ struct queue_avoiders {
 struct queue {
 	_Alignas(64) struct spinlock lock; /* protects everything below and the waiters in it */
 	struct list any;                   /* waits for any server */
-	struct list *of_server;            /* owns; one per server */
-	struct queue_avoiders *avoiders;   /* owns; one per server */
 	struct list avoided;               /* struct queue_avoiders that are not empty */
 	unsigned in_roster;                /* servers in the roster */
 	uint64_t next_number;
@@ -63,9 +61,9 @@ struct queue {
 	atomic_int waiting_max;
 };
 
-/* Returns 0 or -ENOMEM. Control thread. */
-int queue_init(struct queue *q, size_t servers);
-void queue_free(struct queue *q); /* nobody waits */
+void queue_init(struct queue *q);
+/* The part of a server that belongs to the queue. */
+void queue_init_server(struct server *s);
 void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *arg);
 
 /* Queues `w` for `server`, or for any server if that is NULL or may no longer be chosen. Then w->avoid, which
@@ -86,6 +84,9 @@ void queue_forgive(struct server *s);
 /* Call when servers have changed: clients that wait for, or avoid, a server that is not in the roster now
  * wait for any server. Then all servers are served. Control thread. */
 void queue_rearrange(struct backend *b);
+/* Call when `s` leaves for good: clients that wait for it, or avoid it, wait for any server. Control
+ * thread. */
+void queue_drop_server(struct server *s);
 /* Are clients waiting for any server? A new client goes behind them. Any thread. */
 bool queue_is_waiting(const struct backend *b);
 

@@ -3,18 +3,23 @@
  * roster.h - the servers that may be chosen now, with their weights, and the tables of the algorithms that
  * hash.
  *
- * Immutable and reference-counted. Control builds one per change, so that no worker ever builds a table. It
+ * Immutable. Control builds one per change, so that no worker ever builds a table, and frees it once no
+ * worker can have it any more (base/retire.h): a worker uses the one it finds until the end of its turn. It
  * contains backup servers only if there is no other (all of them with allbackups, otherwise the first); with
- * `panic`, if no server is up, all that have an address and are not in maintenance. Any thread.
+ * `panic`, if no server is up, all that have an address and are not in maintenance. Any thread may read it.
  */
 #ifndef WEIR_BALANCE_ROSTER_H
 #define WEIR_BALANCE_ROSTER_H
 
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/base/live.h"
+#include "weir/config/config.h"
+
 struct backend;
+struct roster_scratch;
 struct server;
 
 /* Prime, and large compared with the number of servers (Maglev, NSDI 2016, section 3.4). */
@@ -28,7 +33,7 @@ struct server;
 struct roster_entry {
 	struct server *server; /* borrows */
 	unsigned weight;       /* in sixteenths, > 0 */
-	unsigned index;        /* index of the server */
+	uint32_t slot;         /* of the server */
 	uint64_t weight_end;   /* sum of the weights of this entry and all before it */
 };
 
@@ -38,8 +43,16 @@ struct ring_point {
 	uint32_t entry; /* index into by_key */
 };
 
+/* What a roster needs memory for. */
+struct roster_room {
+	size_t servers;
+	size_t points; /* on the ring; 0 = no ring */
+	bool maglev;
+};
+
 struct roster {
-	atomic_int refs;
+	struct retired retired;
+	struct config_balancing how; /* how a server is chosen */
 	uint64_t number;
 	size_t count;
 	uint64_t weight; /* sum */
@@ -52,13 +65,24 @@ struct roster {
 	 * machines with the same file agree, however its lines are ordered. Without hashing: over keys and
 	 * weights. */
 	uint64_t checksum;
+	/* Only until it is filled. */
+	struct roster_room room;
+	struct roster_scratch *scratch; /* owns */
 };
 
-/* Builds a roster of the servers of `b` as they are now, with one reference. NULL when out of memory. Control
- * thread. */
-struct roster *roster_new(const struct backend *b, uint64_t number);
-struct roster *roster_ref(struct roster *r);
-/* Releases a reference; the last one frees it. */
-void roster_unref(struct roster *r);
+/* What a roster of `b` needs as its servers are now, with `more` servers whose weights sum up to
+ * `more_weight`, balanced as `how` says. Control thread. */
+struct roster_room roster_room_of(const struct backend *b, const struct config_balancing *how, size_t more,
+				  size_t more_weight);
+/* Memory for a roster; NULL if there is none. Control thread. */
+struct roster *roster_alloc(const struct roster_room *room);
+/* Is there memory in `r`, which was only allocated, for what `room` says? */
+bool roster_has_room(const struct roster *r, const struct roster_room *room);
+/* Makes it a roster of the servers of `b` as they are now. Cannot fail. Control thread. */
+void roster_fill(struct roster *r, const struct backend *b, uint64_t number);
+/* Frees one that no worker has; NULL is harmless. Control thread. */
+void roster_free(struct roster *r);
+/* Frees it once no worker can have it. Control thread. */
+void roster_retire(struct roster *r, struct live *live);
 
 #endif

@@ -16,7 +16,9 @@
 
 #include "weir/balance/probe_view.h"
 #include "weir/balance/history.h"
-#include "weir/balance/known_addrs.h"
+#include "weir/balance/queue.h"
+#include "weir/balance/settings.h"
+#include "weir/base/check.h"
 #include "weir/config/config.h"
 #include "weir/net/addr.h"
 
@@ -37,17 +39,31 @@ enum server_end { SERVER_END_DOWN, SERVER_END_KILLED, SERVER_ENDS };
 enum server_admin { SERVER_ADMIN_READY, SERVER_ADMIN_DRAIN, SERVER_ADMIN_MAINT };
 
 struct backend;
+struct name;
+
+/* What is only ever counted. */
+struct server_totals {
+	uint64_t total;
+	uint64_t failures;
+	uint64_t chosen;
+	uint64_t probe_downs; /* times that health checks took it down */
+};
 
 struct server {
-	const struct config_server *config;   /* borrows from the snapshot */
-	const struct config_backend *backend; /* borrows from the snapshot */
+	const struct config_server *config;   /* of the settings in effect; control only */
+	const struct config_backend *backend; /* the same, of its backend; control only */
 	struct backend *owner;                /* borrows: its backend */
-	unsigned index;                       /* place in its backend */
+	uint32_t slot;                        /* its number in the `objects` of live.h */
+	unsigned id;                          /* its number in its backend, from 1, for reports */
 
 	/* Control only. */
 	uint64_t key;              /* hash of its name or address: the same on every machine */
-	struct known_addrs known;  /* owns: the addresses it has had */
+	struct list versions;      /* owns: its struct server_settings, the newest last */
+	struct list link;          /* in its backend's `left` */
+	struct retired retired;
+	struct name *name;              /* borrows from the resolver; NULL = its address is not looked up */
 	const struct probe_view *probe; /* borrows from the prober; NULL = not health-checked */
+	uint64_t probe_downs;           /* of health checks that it had before */
 	enum server_admin admin;
 	bool healthy;              /* from its health checks; true without any */
 	unsigned weight;           /* as set by the administrator, 0..256 */
@@ -63,8 +79,7 @@ struct server {
 	_Atomic unsigned eweight;             /* in sixteenths, slow start included; 0 = no new connections */
 	_Atomic unsigned limit;               /* connections at a time, slow start included; 0 = no limit */
 	_Atomic bool in_roster;               /* in the roster: queues may send it clients */
-	_Atomic(const struct addr *) addr;    /* stays valid until the end */
-	_Atomic uint32_t ends[SERVER_ENDS];   /* how many times its sessions had to end; see engine/evict.h */
+	_Atomic(const struct server_settings *) settings; /* in effect; see server_settings() */
 
 	/* Workers write. */
 	_Alignas(64) atomic_int sessions; /* connecting or connected; server_enter() never exceeds `limit` */
@@ -74,7 +89,24 @@ struct server {
 	_Atomic uint64_t chosen_total;    /* times it was chosen (HAProxy's lbtot) */
 	atomic_int queued;                /* clients waiting for this particular server */
 	atomic_int queued_max;
+	struct list waiters;            /* under the lock of its backend's queue: clients waiting for it */
+	struct queue_avoiders avoiders; /* the same: clients waiting for any other */
 };
+
+/* The version in effect, with its address and its configuration. Any thread; a worker may use it until the
+ * end of its turn, and longer if it counts it. */
+static inline const struct server_settings *server_settings(const struct server *s)
+{
+	return atomic_load_explicit(&s->settings, memory_order_acquire);
+}
+
+/* Its address in effect, or NULL if it has none yet; valid as long as that version. */
+static inline const struct addr *server_addr(const struct server *s)
+{
+	const struct server_settings *v = server_settings(s);
+
+	return v->has_addr ? &v->addr : NULL;
+}
 
 /* Takes a place for a new connection; false when its limit is reached. `sessions` never exceeds the limit,
  * not even for a moment. Any thread. */
@@ -84,9 +116,12 @@ void server_leave(struct server *s);
 /* Call when a connect to it, or a health check, has succeeded: resets its consecutive failures, and queued
  * clients no longer avoid it. Any thread. */
 void server_answered(struct server *s);
-/* May a connect to `a`, which is or was the `addr` of some server, reach itself, so that the caller must call
+/* May a connect to `a`, which is part of a server's settings, reach itself, so that the caller must call
  * self_connect_happened()? Determined when the server got the address. Any thread. */
-bool server_addr_meets_itself(const struct addr *a);
+static inline bool server_addr_meets_itself(const struct addr *a)
+{
+	return container_of(a, struct server_settings, addr)->meets_itself;
+}
 /* Does its state allow new connections? Ignores weight and limit. Any thread. */
 bool server_usable(const struct server *s);
 /* "UP", "DOWN", "DRAIN", "MAINT", "DOWN (unresolved)"; static. */

@@ -30,27 +30,45 @@ struct server_updates_loop {
 	void *arg;
 };
 
-/* Is notified of changes. Either function may be NULL, and may itself change servers. */
+/* Is notified of changes. Each function may be NULL, and may itself change servers, but neither adds nor
+ * removes any. */
 struct server_observer {
 	struct list link;
 	/* The administrator has set the state of `s`, possibly to the same value. */
 	void (*admin_set)(void *arg, struct server *s);
+	/* It is there from now on, and in a roster at the end of the turn; has other settings; is there no
+	 * longer: the last call that may name it. For a backend, its servers are told one by one. */
+	void (*server_added)(void *arg, struct server *s);
+	void (*server_changed)(void *arg, struct server *s);
+	void (*server_leaves)(void *arg, struct server *s);
+	void (*backend_added)(void *arg, struct backend *b);
+	void (*backend_changed)(void *arg, struct backend *b);
+	void (*backend_leaves)(void *arg, struct backend *b);
 	/* End of a turn: all batched changes are in force, so nobody chooses a server that is gone. */
 	void (*in_force)(void *arg);
 	void *arg;
 };
 
 struct server_updates {
-	struct backend *backends; /* borrows until server_updates_free() */
-	size_t backend_count;
+	struct list backends; /* borrows */
 	struct server_updates_loop loop;
 	struct list observers; /* borrows each until server_updates_unobserve() */
 	int64_t wake_ns;       /* the requested time; CLOCK_NEVER = none */
 	struct log_limit limit;
 };
 
+static inline struct backend *server_updates_in(const struct list *l, const struct server_updates *u)
+{
+	return l != &u->backends ? list_entry(l, struct backend, link) : NULL;
+}
+
+/* Walks all backends. */
+#define server_updates_foreach(u, b)                                                                         \
+	for (struct backend *b = server_updates_in((u)->backends.next, u); (b) != NULL;                      \
+	     (b) = server_updates_in((b)->link.next, u))
+
 /* Starts for all backends of the daemon; `loop` is copied. Needs no memory. */
-void server_updates_init(struct server_updates *u, struct backend *backends, size_t count,
+void server_updates_init(struct server_updates *u, struct backend **backends, size_t count,
 			 const struct server_updates_loop *loop);
 /* Publishes batched changes. All observers must have unregistered; makes no loop calls afterwards. */
 void server_updates_free(struct server_updates *u);
@@ -67,8 +85,7 @@ void server_updates_unobserve(struct server_observer *o);
  * at the end of this turn. Needs no memory. */
 void server_updates_set_health(struct server_updates *u, struct server *s, bool healthy, const char *cause);
 /* From name resolution: gives the server an address (copied). The address is used at once, the roster follows
- * at the end of this turn. 0, or with nothing changed: -ENOMEM, or -ENOSPC if the server has had
- * KNOWN_ADDRS_MAX others and this one is new. */
+ * at the end of this turn. 0, or -ENOMEM with nothing changed. */
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a);
 
 /* From the administrator, who gets an answer and may rely on it. 0 if the change is in force; -ENOMEM if

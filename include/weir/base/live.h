@@ -17,6 +17,13 @@ struct live {
 	struct slot_space objects;   /* frontends, backends and servers */
 	struct slot_space endpoints;
 	struct slot_space versions;  /* settings of all of them: tables of counted_entry */
+	/* A worker clears what it kept under the slot of an object; set by the engine. */
+	void (*forget)(void *worker, uint32_t slot);
+	/* Nobody uses the object at `slot` any more, and no worker has cleared what it counted there: adds
+	 * that to what is kept for `owner`, the slot of the object that it was part of. Set by the engine;
+	 * NULL = nothing is kept. */
+	void (*keep)(struct live *l, uint32_t slot, uint32_t owner);
+	unsigned last_iid; /* the last number that a frontend or backend got, for reports */
 };
 
 static inline void live_init(struct live *l, const struct retire_rounds *rounds)
@@ -25,6 +32,9 @@ static inline void live_init(struct live *l, const struct retire_rounds *rounds)
 	slot_space_init(&l->objects);
 	slot_space_init(&l->endpoints);
 	slot_space_init(&l->versions);
+	l->forget = NULL;
+	l->keep = NULL;
+	l->last_iid = 0;
 }
 
 /* Nothing lives any more, and no worker has a table. */

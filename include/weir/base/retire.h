@@ -45,6 +45,9 @@ struct retired_kind {
 	/* Nobody refers to it. It may retire others. Control thread. */
 	void (*free)(struct retired *item);
 	bool is_logged; /* records may name it */
+	/* Nobody uses it any more, and no worker has forgotten it: reads what they kept of it. Control
+	 * thread. */
+	void (*settle)(const struct retired *item);
 };
 
 /* Part of a thing that may leave. */
@@ -69,6 +72,9 @@ struct retire_rounds {
 	/* Have all records been read that were there at the mark? If not, retire_go_on() is called once they
 	 * have. */
 	bool (*is_read)(void *arg);
+	/* Something has left and no round runs: retire_go_on() is to be called soon, not by this. NULL =
+	 * whoever calls retire_add() sees to that. */
+	void (*wanted)(void *arg);
 	void *arg;
 };
 
@@ -87,8 +93,14 @@ struct retire {
 
 void retire_init(struct retire *r, const struct retire_rounds *rounds);
 /* Takes `item`, which nobody can find any more and which is zero but for what its owner keeps in it. Needs no
- * memory, and frees nothing yet: retire_go_on() must be called some time after. */
+ * memory, and frees nothing yet: retire_go_on() must be called some time after, see `wanted`. */
 void retire_add(struct retire *r, struct retired *item, const struct retired_kind *kind);
+/* Takes it back, because it is published again: until it was freed it could be.
+ * Only for a kind without `forget`. */
+void retire_take_back(struct retire *r, struct retired *item);
+/* Something is about to leave, or a use of what has left ended and no worker tells: asks for retire_go_on(),
+ * as retire_add() does. */
+void retire_want(struct retire *r);
 /* Goes on as far as possible. Call when anything that it waits for may have happened. */
 void retire_go_on(struct retire *r);
 /* No worker runs any more, and all records are read: frees everything. What is held only by others that left

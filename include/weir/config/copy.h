@@ -29,6 +29,9 @@ void config_server_copy_free(struct config_server *copy);
 struct config_bind *config_bind_copy(const struct config_bind *original);
 void config_bind_copy_free(struct config_bind *copy);
 
+struct config_check *config_check_copy(const struct config_check *original);
+void config_check_copy_free(struct config_check *copy);
+
 struct config_log *config_log_copy(const struct config_log *original);
 void config_log_copy_free(struct config_log *copy);
 

@@ -199,7 +199,7 @@ OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(redisp
        "Retry on another server.", "redispatch = on")
 OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(resolve_interval_ns),
        "30s", 100 * NS_PER_MS, 86400 * NS_PER_SEC,
-       "How often server names are looked up again; a server follows its name to at most 16384 addresses.",
+       "How often server names are looked up again.",
        "resolve-interval = 30s")
 LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")

@@ -22,7 +22,9 @@
 bool config_frontend_same(const struct config_frontend *a, const struct config_frontend *b);
 bool config_backend_same(const struct config_backend *a, const struct config_backend *b);
 bool config_server_same(const struct config_server *a, const struct config_server *b);
+bool config_addr_same(const struct addr_spec *a, const struct addr_spec *b);
 bool config_bind_same(const struct config_bind *a, const struct config_bind *b);
+bool config_check_same(const struct config_check *a, const struct config_check *b);
 bool config_log_same(const struct config_log *a, const struct config_log *b);
 
 #endif

@@ -17,11 +17,11 @@
 
 #include "weir/balance/backend.h"
 #include "weir/base/counters.h"
+#include "weir/base/live.h"
 #include "weir/base/log.h"
 #include "weir/config/config.h"
 #include "weir/engine/engine_settings.h"
-#include "weir/entry/endpoint.h"
-#include "weir/entry/frontend.h"
+#include "weir/entry/entries.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
 
@@ -37,14 +37,27 @@ struct engine_limits {
 	uint64_t buf_budget_bytes;
 };
 
+/* What reads records of sessions after their end: see base/retire.h. */
+struct engine_records {
+	void (*mark)(void *arg);    /* NULL: none are read */
+	bool (*is_read)(void *arg); /* if not, engine_take_news() is called once they are */
+	void *arg;
+};
+
+/* How many times all sessions of a server had to end. Never reset: workers remember what they handled. */
+struct engine_ends {
+	_Atomic uint32_t times[SERVER_ENDS];
+};
+
 struct engine {
 	const struct config *config; /* borrows */
-	struct backend *backends;    /* owns */
-	struct frontend *frontends;  /* owns */
-	struct endpoint *endpoints;  /* owns */
-	size_t endpoint_count;
-	size_t *first_tally; /* owns; per backend: its place in a worker's tallies; its servers follow */
-	size_t tally_count;
+	struct live live;
+	struct backend **backends; /* owns each, and the array; in the order of the configuration */
+	size_t backend_count;
+	size_t backend_room; /* of the array */
+	struct entries entries;
+	struct chunks ends; /* struct engine_ends, by the slot of the server */
+	struct chunks kept; /* struct tally_sum of servers that have left, by the slot of their backend */
 	struct engine_limits limits; /* as set last; for control */
 	uint64_t borrowed_bytes;     /* that drivers borrow of the buffers, on top of their budget */
 	struct engine_settings settings;
@@ -53,10 +66,11 @@ struct engine {
 	struct worker **workers; /* owns */
 	unsigned worker_count;
 	_Alignas(64) atomic_int sessions; /* of the process; a slot is reserved before each accept */
-	atomic_int paused; /* listeners paused because the process is at maxconn */
+	struct paused paused; /* listeners that wait because the process is at maxconn */
 	_Atomic int workers_ready;
 	_Atomic int workers_done;
-	_Atomic int workers_deaf; /* have left all listeners; the last of them closes these */
+	_Atomic int workers_deaf; /* have left all listeners; after the last, control closes these */
+	_Atomic uint64_t round;	  /* of retirement; each worker holds the one it passed in `passed` */
 	_Atomic uint32_t ping; /* the current round; each worker holds its answer in `pong` */
 	_Atomic uint32_t look_round; /* source_wait.c: the latest round that was drawn */
 	struct counters control; /* control's own counts; its thread is the writer */
@@ -66,18 +80,19 @@ struct engine {
 	void *notify_arg;
 	atomic_bool sessions_watched; /* control is watching by itself */
 	atomic_bool is_accept_paused; /* engine_pause_accept() */
+	struct engine_records records; /* control sets it before engine_start() */
 };
 
 /* Builds frontends, backends and endpoints, which are not bound yet. 0 or -ENOMEM. */
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg);
-/* Gives the bind `b` its inherited sockets, which already listen and are nonblocking: one endpoint each.
- * Takes ownership of the descriptors; call before engine_bind(), once for each bind of ADDR_FD. 0, or -errno:
- * descriptors taken by then stay in their endpoints, and the caller still owns the others (fds[i] < 0 =
- * taken). */
-int engine_adopt(struct engine *e, const struct config_bind *b, int *fds, size_t count);
-/* Binds and listens wherever nothing was adopted; call before privileges are dropped. On failure returns
- * -errno with `*failed` set to the endpoint at fault; engine_free() closes what was bound. */
-int engine_bind(struct engine *e, struct endpoint **failed);
+/* Backends that were prepared (balance/live_change.h) will be the engine's: makes room for `more` of them. 0
+ * or -ENOMEM; nothing is to be undone. */
+int engine_prepare_backend(struct engine *e, size_t more);
+/* It is now, as the last one; after backend_commit_add(). */
+void engine_add_backend(struct engine *e, struct backend *b);
+/* It is no longer; before backend_remove(). Frontends, which must not lead there any more, go through
+ * e->entries. */
+void engine_drop_backend(struct engine *e, struct backend *b);
 /* Creates the pools and the worker threads. 0, or -errno with no thread left running. If worker_count is then
  * 0, for example because a driver cannot be opened that many times, no worker has listened and this may be
  * called again. Once every worker listens, workers_ready equals worker_count. */
@@ -107,9 +122,13 @@ void engine_close_sessions(struct engine *e, struct server *s);
 /* The same on the administrator's order (reason KILLED): all of them end. */
 void engine_kill_sessions(struct engine *e, struct server *s);
 
-/* For a worker that accepts no more. The last worker to call this closes the endpoints, so that new clients
- * are refused while the remaining sessions go on. Any worker's thread, once each. */
-void engine_worker_deaf(struct engine *e);
+/* Goes on with what workers have brought forward: frees what has left, and closes the endpoints once all
+ * workers have left them, so that new clients are refused while the remaining sessions go on. Call when
+ * notified. */
+void engine_take_news(struct engine *e);
+/* The same, and endpoints whose time has come leave. Returns when to call it again, at the latest, or
+ * CLOCK_NEVER. `now_ns` is the monotonic clock. */
+int64_t engine_wake(struct engine *e, int64_t now_ns);
 
 const struct counters *engine_counters(const struct engine *e, unsigned worker);
 /* The sum over all workers and control of the counter at `offset` in struct counters; for a gauge, the values

@@ -30,7 +30,7 @@ void engine_set_limits(struct engine *e, const struct engine_limits *limits);
 /* Also the limit of each frontend that has none of its own. A higher one wakes paused listeners. */
 void engine_set_maxconn(struct engine *e, unsigned maxconn);
 /* The limit of one frontend, 0 = that of the process. A higher one wakes paused listeners. */
-void engine_set_frontend_maxconn(struct engine *e, struct frontend *fe, unsigned maxconn);
+void engine_set_frontend_maxconn(struct frontend *fe, unsigned maxconn);
 /* Clients per second, 0 = no limit. Wakes listeners paused for the old one. */
 void engine_set_rate_limit(struct engine *e, struct frontend *fe, uint32_t limit);
 /* For sessions that are open, too: a flow follows it with its next read. */

@@ -33,7 +33,7 @@
 #include "weir/base/spinlock.h"
 
 /* Limits for one turn of a worker: sessions copied, places visited. */
-#define INQUIRY_SESSIONS_MAX 64u
+#define INQUIRY_SESSIONS_MAX 32u
 #define INQUIRY_PLACES_MAX   512u
 
 struct engine;

@@ -13,18 +13,18 @@
 
 #include "weir/account/tally.h"
 
+struct backend;
 struct engine;
 struct frontend;
+struct live;
 struct log_limit;
 struct server;
 struct session;
 struct worker;
 
-/* How many tallies a worker has, and whose each is. Any thread. */
-size_t tally_count(const struct engine *e);
-size_t tally_of_frontend(const struct engine *e, const struct frontend *fe);
-size_t tally_of_backend(const struct engine *e, size_t backend);
-size_t tally_of_server(const struct engine *e, size_t backend, const struct server *s);
+/* All tallies of a worker are at slots below this, each at the slot of its frontend, backend or server. Any
+ * thread. */
+uint32_t tally_count(const struct engine *e);
 
 /* The worker's side. */
 /* Limits log lines about the session's server; one limit per server and worker, so that the failures of one
@@ -49,7 +49,14 @@ void tally_session_ended(const struct session *s);
  * byte once. They include all bytes that had moved when the walk began, and no later walk finds fewer. A walk
  * must end before the next begins. The worker's thread, or any other once the worker has ended. */
 void tally_begin_walk(struct worker *w);
-/* What all workers have counted in the tally at `index`, without the bytes of live sessions. Any thread. */
-void tally_sum_up(const struct engine *e, size_t index, int64_t now_ns, struct tally_sum *out);
+/* What all workers have counted in the tally at `slot`, without the bytes of live sessions. Any thread. */
+void tally_sum_up(const struct engine *e, uint32_t slot, int64_t now_ns, struct tally_sum *out);
+
+/* A server leaves, and workers are about to clear its tallies: what they have counted is kept under its
+ * backend `owner`. For struct live. Control thread. */
+void tally_keep(struct live *l, uint32_t slot, uint32_t owner);
+/* What is kept of the servers that have left the backend at `slot`: all but the bytes is complete. Control
+ * thread. */
+const struct tally_sum *tally_kept(const struct engine *e, uint32_t slot);
 
 #endif

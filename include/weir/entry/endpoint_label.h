@@ -25,8 +25,7 @@ static inline const char *endpoint_label(const struct endpoint *e, char *buf)
 	if (e->config->name[0] != '\0')
 		(void)snprintf(buf, ENDPOINT_LABEL_MAX, "%s%s", e->config->name, part);
 	else
-		(void)snprintf(buf, ENDPOINT_LABEL_MAX, "%zu%s",
-			       (size_t)(e->config - e->frontend->config->binds) + 1, part);
+		(void)snprintf(buf, ENDPOINT_LABEL_MAX, "%u%s", e->number, part);
 	return buf;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * frontend.h - a frontend at run time: where its clients go, and how many there are.
+ * frontend.h - a frontend at run time: how many clients it has, and its settings.
  *
- * Created and freed by the engine; its counts are atomics, touched once per connection.
+ * Made, changed and freed by control. Its counts are atomics, touched once per connection. Its settings are
+ * immutable versions: workers find them through an endpoint's (endpoint.h), never here.
  */
 #ifndef WEIR_ENTRY_FRONTEND_H
 #define WEIR_ENTRY_FRONTEND_H
@@ -11,28 +12,54 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/base/list.h"
 #include "weir/base/rate.h"
+#include "weir/base/retire.h"
+#include "weir/entry/paused.h"
 
 struct backend;
 struct config_frontend;
+struct entries;
 struct source_table;
 
+/* One version. Lives as long as a version of an endpoint names it. */
+struct frontend_settings {
+	struct list link;	      /* among the living versions of its frontend; control */
+	struct frontend *frontend;    /* borrows */
+	const struct config_frontend *config; /* owns: a copy without binds */
+	struct backend *backend;      /* borrows; used when no route matches */
+	struct backend **routes;      /* owns; for config->routes, in the same order */
+	/* Versions of endpoints that name it, the frontend while in effect, a change that is prepared;
+	 * control. */
+	unsigned users;
+	bool guarded;	/* admission.c has rules to apply */
+	bool choosy;	/* some of them apply to the peer's own address, before it becomes a session */
+};
+
 struct frontend {
-	const struct config_frontend *config; /* borrows */
-	struct backend *backend;              /* borrows; used when no route matches */
-	struct backend **routes;              /* owns; for config->routes, in the same order */
-	struct source_table *sources;         /* owns; NULL without maxconn-per-source */
-	unsigned index;
-	unsigned own_limit; /* its own maxconn, 0 = that of the process; for control */
-	_Atomic unsigned limit; /* maxconn; written by control alone */
-	bool guarded;   /* admission.c has rules to apply */
-	bool choosy;    /* some of them apply to the peer's own address, before it becomes a session */
+	/* Control only. */
+	struct list link; /* in entries */
+	struct retired retired;
+	struct entries *entries; /* borrows */
+	const struct config_frontend *config; /* of the settings in effect */
+	struct frontend_settings *settings;   /* in effect */
+	struct list versions;		      /* owns: struct frontend_settings */
+	struct list endpoints;		      /* owns: struct endpoint */
+	uint32_t slot;
+	unsigned own_limit; /* its own maxconn, 0 = that of the process */
+	unsigned iid;	    /* for reports: see entries_build(); 0 = not added yet */
+	bool has_choice;    /* its clients go, or went, to more than one backend */
+
+	/* Control writes, workers read. */
+	_Atomic(struct source_table *) sources; /* owns; NULL until maxconn-per-source is set */
+	atomic_uint limit; /* maxconn */
+
 	_Alignas(64) atomic_int sessions;
-	atomic_int paused; /* listeners that are paused because the limit is reached */
-	atomic_int rate_paused; /* listeners that are paused because of rate-limit */
 	_Atomic uint64_t total;
 	_Atomic uint64_t denied; /* clients that admission.c turned away */
-	struct rate rate;        /* for rate-limit; its limit is 0 without one */
+	struct paused paused;	 /* listeners that wait because `limit` is reached */
+	struct paused rate_paused; /* listeners that wait because of rate-limit */
+	struct rate rate;	   /* for rate-limit; its limit is 0 without one */
 };
 
 /* The maxconn of this frontend at this moment. Any thread. */

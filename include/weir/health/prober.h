@@ -26,6 +26,15 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 /* Ends all checks. NULL is harmless. */
 void prober_free(struct prober *p);
 
+/* Takes memory for a change, before it is committed (live_change.h), in which at most this many servers come
+ * to be checked: those that are added, and those whose configuration, or that of their backend, changes.
+ * Checks begin, change and end as server_updates.h tells. What a server's health was found with does not
+ * apply any more when it is asked something else, or at another address: then it stays up or down, and the
+ * next check alone decides. 0, or -ENOMEM with nothing taken. */
+int prober_prepare(struct prober *p, size_t servers);
+/* The change is committed or was given up: frees what it did not need. */
+void prober_settle(struct prober *p, size_t servers);
+
 /* Workers have news: looks for servers that they have seen fail. Costs nothing without `observe`. */
 void prober_take_news(struct prober *p);
 /* A graceful shutdown has begun: a server is checked only while a client waits for its backend. This may

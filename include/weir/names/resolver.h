@@ -5,11 +5,13 @@
  * A dedicated thread calls getaddrinfo(3), which may take arbitrarily long; neither startup nor shutdown
  * waits for it. If a name has addresses of both families, its first IPv4 address is used ("ipv6@NAME:PORT"
  * asks for IPv6). A server keeps its address while its name still has it, and if its name no longer resolves.
- * Main thread, except for the lookup.
+ * Servers may come, change and go at run time; a lookup that is under way for one that has gone ends for
+ * nobody. Main thread, except for the lookup.
  */
 #ifndef WEIR_NAMES_RESOLVER_H
 #define WEIR_NAMES_RESOLVER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "weir/balance/server_updates.h"
@@ -31,6 +33,13 @@ struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
 			      const struct resolver_calls *calls, int *err);
 /* Ends the thread, or abandons it if it hangs in a lookup. */
 void resolver_free(struct resolver *r);
+
+/* Takes memory for a change, before it is committed (live_change.h), in which at most this many servers are
+ * added with a name, or get another name; starts the thread if this would be the first one. Names come,
+ * change and go as server_updates.h tells. 0, or with nothing taken -ENOMEM or another -errno. */
+int resolver_prepare(struct resolver *r, size_t names);
+/* The change is committed or was given up: frees what it did not need. */
+void resolver_settle(struct resolver *r, size_t names);
 
 /* How long to wait before the next lookup: after `failures` failures in a row 1, 2, 4 ... s, at most
  * `interval_ns` (at most a minute if that is 0); after a success `interval_ns`, 0 = never. */

@@ -49,7 +49,8 @@ struct answer {
 			unsigned count;
 			bool last; /* the last slice: no worker will be asked again */
 		} sessions;
-		const struct tally_sum *tallies; /* tally_count() entries, valid until the consumer returns */
+		/* struct tally_sum, by the slots of what lives; valid until the consumer returns. */
+		const struct chunks *tallies;
 		/* Workers that did not answer. A list lacks their sessions; there are no sums. */
 		unsigned silent;
 	};
@@ -72,6 +73,10 @@ struct question {
 struct stats *stats_new(struct ev_loop *loop, struct engine *e);
 /* No question may be open, and the workers must have ended or never have run. NULL is harmless. */
 void stats_free(struct stats *s);
+/* A walk that is under way may add bytes to the slot of what has left: when the mark is passed, no walk that
+ * had begun then runs any more. */
+uint64_t stats_mark(const struct stats *s);
+bool stats_has_passed(const struct stats *s, uint64_t mark);
 /* A worker may have answered, or someone has asked for sums: calls the consumers that have news. Call it on
  * each wake-up of control, and after asking, before returning to the loop. Consumers need not call it. */
 void stats_take_answers(struct stats *s);

@@ -18,7 +18,7 @@ SESSIONS = 3000
 # A client of the admin socket may cost 64 KiB (ADMIN_CLIENT_BYTES), and the allocator as much again.
 MEMORY_MAX = 2 * CLIENTS * 64 * 1024
 # INQUIRY_SESSIONS_MAX: a worker looks at no more of them in one turn.
-SLICE = 64
+SLICE = 32
 ID = re.compile(r"\bid=(\d+\.\d+) ")
 
 

@@ -13,17 +13,10 @@
 
 #include "weir/account/session_facts.h"
 #include "weir/account/session_state.h"
-#include "weir/balance/backend.h"
 #include "weir/base/clock.h"
 
-static struct config_server server_config = {.name = "a"};
-static struct config_backend backend_config = {.name = "0.10"};
-static struct config_frontend frontend_config = {.name = "12"};
-static struct server server = {.config = &server_config};
-static struct backend backend = {.config = &backend_config};
-
 static const struct session_facts facts = {
-	.frontend = &frontend_config, .backend = &backend, .bytes_to_server = 3,
+	.frontend = "12", .backend = "0.10", .bytes_to_server = 3,
 	.bytes_to_client = UINT64_C(5000000000), .age_ns = 12 * NS_PER_MS, .number = 10, .held = {7, 0},
 	.flow_state = {FLOW_OPEN, FLOW_ENDED},
 	.state = SESSION_FORWARDING, .tries = 1, .pipes = 2,
@@ -62,14 +55,14 @@ static void a_field_ends_where_it_ends(void **state)
 {
 	static const char path[] = "/tmp/a tries=9 b";
 	struct session_facts f = facts;
-	static struct addr a;
+	struct addr a = {.len = 0};
 
 	(void)state;
 	a.un.sun_family = AF_UNIX;
 	memcpy(a.un.sun_path, path, sizeof(path));
 	a.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(path));
-	atomic_store(&server.addr, &a);
-	f.server = &server;
+	f.address = a;
+	f.server[0] = 'a';
 	f.unique_id_len = 3;
 	memcpy(f.unique_id, "x\"\n", 3);
 	assert_shown(&f,

@@ -102,6 +102,25 @@ static void each_row_is_read_and_added_up_by_its_kind(void **state)
 	assert_int_equal(i, sizeof(expected) / sizeof(expected[0]));
 }
 
+static void a_cleared_tally_is_as_new(void **state)
+{
+	static const uint64_t us[TALLY_TIMES] = {1, 2, 3};
+	static const struct tally new;
+	struct tally *t = &tallies[0];
+
+	(void)state;
+#define TALLY(field, kind, unit, shown, column, metric, help) (void)SET_##kind(field);
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	tally_begin_second(t, BEGIN_NS, 5);
+	tally_begin_second(t, BEGIN_NS + NS_PER_SEC, 5);
+	tally_count_bytes(t, 1, 2, true);
+	tally_count_times(t, us);
+	counter_set(&t->own_max, 3);
+	tally_clear(t);
+	assert_memory_equal(t, &new, sizeof(new));
+}
+
 static bool ends_with(const char *text, const char *end)
 {
 	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
@@ -135,6 +154,7 @@ int main(void)
 		TALLY_TEST(late_bytes_are_counted_later),
 		TALLY_TEST(a_reason_is_counted_where_it_belongs),
 		TALLY_TEST(each_row_is_read_and_added_up_by_its_kind),
+		TALLY_TEST(a_cleared_tally_is_as_new),
 		TALLY_TEST(each_row_has_a_unit_a_help_text_and_a_metric_of_its_own),
 	};
 

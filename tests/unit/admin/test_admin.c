@@ -23,6 +23,7 @@
 #include "admin/admin_client.h"
 #include "engine/session.h"
 #include "engine/worker.h"
+#include "../engine/objects_by_hand.h"
 
 #define WAIT_S 10.
 
@@ -75,12 +76,10 @@ bool inquiry_withdraw(struct engine *e, struct inquiry *q)
 }
 
 static struct config_frontend frontend_config = {.name = "web"};
-static struct config config = {.frontends = &frontend_config, .frontend_count = 1};
 static struct config_backend backend_config = {.name = "web"};
-static struct backend backend = {.config = &backend_config};
-static struct frontend frontend = {.config = &frontend_config, .backend = &backend};
-static struct tally tallies[2];
-static struct worker workers[2] = {{.tallies = &tallies[0]}, {.tallies = &tallies[1]}};
+static struct config config = {.frontends = &frontend_config, .frontend_count = 1,
+			       .backends = &backend_config, .backend_count = 1};
+static struct worker workers[2];
 static struct worker *worker_list[] = {&workers[0], &workers[1]};
 static struct engine engine;
 static struct ev_loop *loop;
@@ -119,12 +118,11 @@ static int setup(void **state)
 	loop = ev_loop_new(EVFLAG_AUTO);
 	if (loop == NULL || admin_socket_open(&listener, &global) != 0)
 		return -1;
-	engine.config = &config;
+	objects_by_hand(&engine, &config);
+	for (unsigned i = 0; i < 2; i++)
+		tallies_by_hand(&engine, &workers[i]);
 	engine.worker_count = 2;
 	engine.workers = worker_list;
-	memset(tallies, 0, sizeof(tallies));
-	engine.frontends = &frontend;
-	engine.tally_count = 1;
 	context.engine = &engine;
 	context.driver = "epoll";
 	context.state = DAEMON_READY;
@@ -145,6 +143,9 @@ static int teardown(void **state)
 	stats_free(stats);
 	admin_socket_close(&listener);
 	ev_loop_destroy(loop);
+	for (unsigned i = 0; i < 2; i++)
+		tallies_by_hand_free(&engine, &workers[i]);
+	objects_by_hand_free(&engine);
 	return 0;
 }
 
@@ -168,6 +169,11 @@ static void turn(void)
 		(void)ev_run(loop, EVRUN_NOWAIT);
 }
 
+static const struct frontend *web(void)
+{
+	return frontend_by_hand(&engine, 0);
+}
+
 /* The worker that is asked shows `count` sessions, with numbers from `first` on. */
 static void worker_shows(unsigned first, unsigned count, bool over)
 {
@@ -176,7 +182,10 @@ static void worker_shows(unsigned first, unsigned count, bool over)
 	assert_non_null(q);
 	assert_in_range(count, 0, INQUIRY_SESSIONS_MAX);
 	for (unsigned i = 0; i < count; i++)
-		q->sessions[i] = (struct session_facts){.frontend = &frontend_config, .backend = &backend,
+		q->sessions[i] = (struct session_facts){.frontend = "web",
+							.frontend_slot = web()->slot,
+							.backend = "web",
+							.backend_slot = engine.backends[0]->slot,
 							.worker = q->worker, .number = first + i,
 							.state = SESSION_FORWARDING, .bytes_to_server = 100,
 							.bytes_to_client = 1};
@@ -386,7 +395,7 @@ static void who_does_not_read_asks_no_more(void **state)
 	turn();
 	for (; asked != NULL; slices++) {
 		assert_in_range(slices, 0, 1000);
-		worker_shows(64 * slices, 64, false);
+		worker_shows(INQUIRY_SESSIONS_MAX * slices, INQUIRY_SESSIONS_MAX, false);
 		news();
 	}
 	assert_true(slices > 1);
@@ -401,7 +410,7 @@ static void who_does_not_read_asks_no_more(void **state)
 		assert_true(recv(fd, out, sizeof(out), MSG_DONTWAIT) > 0);
 		turn();
 	}
-	worker_shows(64 * slices, 0, true);
+	worker_shows(INQUIRY_SESSIONS_MAX * slices, 0, true);
 	news();
 	worker_shows(0, 1, true);
 	stats_take_answers(stats);
@@ -420,14 +429,14 @@ static void client_that_left_is_forgotten(void **state)
 	turn();
 	close(fd);
 	turn();
-	worker_shows(1, 64, false);
+	worker_shows(1, INQUIRY_SESSIONS_MAX, false);
 	news(); /* it is found out by writing */
 	fd = connect_client();
 	say(fd, "show sess\n");
 	for (int i = 0; asked == NULL || asked->place > 0; i++) {
 		assert_in_range(i, 0, 1000);
 		if (asked != NULL)
-			worker_shows(1, 64, false);
+			worker_shows(1, INQUIRY_SESSIONS_MAX, false);
 		news();
 	}
 	worker_shows(5, 1, true);
@@ -482,8 +491,8 @@ static void tallies_of_all_workers_are_summed_once_for_all_who_ask(void **state)
 	int fds[2] = {connect_client(), connect_client()};
 
 	(void)state;
-	tallies[0] = (struct tally){.bytes_to_server = 1000, .sessions_max = 3};
-	tallies[1] = (struct tally){.bytes_to_server = 110, .sessions_max = 2};
+	*tally_by_hand(&workers[0], web()->slot) = (struct tally){.bytes_to_server = 1000, .sessions_max = 3};
+	*tally_by_hand(&workers[1], web()->slot) = (struct tally){.bytes_to_server = 110, .sessions_max = 2};
 	asked_times = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		say(fds[i], "show stat json\n");
@@ -706,7 +715,7 @@ static void an_answer_has_a_time_that_bytes_do_not_stretch(void **state)
 	turn();
 	do {
 		if (asked != NULL)
-			worker_shows(1, 64, false);
+			worker_shows(1, INQUIRY_SESSIONS_MAX, false);
 		news();
 		n = recv(fd, &byte, 1, MSG_DONTWAIT);
 		assert_true(ev_time() < until);
@@ -751,7 +760,8 @@ static void slow_reader_gets_all_of_a_long_answer(void **state)
 		len += n > 0 ? (size_t)n : 0;
 		/* 640 of each worker, in all slices the same ones. */
 		if (asked != NULL)
-			worker_shows(1, 64, asked->place >= 576);
+			worker_shows(1, INQUIRY_SESSIONS_MAX,
+				     asked->place >= 640 - INQUIRY_SESSIONS_MAX);
 		news();
 	}
 	out[len] = '\0';

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "../balance/live_by_hand.h"
 #include "../balance/updates_by_hand.h"
 #include "weir/admin/admin_answers.h"
 #include "weir/admin/admin_commands.h"
@@ -82,13 +83,14 @@ static int setup(void **state)
 	give_address(&server_configs[0], 80);
 	give_address(&server_configs[1], 81);
 	engine.config = &config;
-	engine.backends = backends_new(&config);
+	engine.backends = backends_by_hand(&config);
 	if (engine.backends == NULL)
 		return -1;
+	engine.backend_count = 1;
 	updates_by_hand_init(&hand, engine.backends, 1);
 	server_updates_observe(&hand.updates, &some_checks);
-	a = &engine.backends[0].servers[0];
-	b = &engine.backends[0].servers[1];
+	a = engine.backends[0]->servers[0];
+	b = engine.backends[0]->servers[1];
 	told = NULL;
 	closed = NULL;
 	return 0;
@@ -100,7 +102,7 @@ static int teardown(void **state)
 	no_memory = false;
 	server_updates_unobserve(&some_checks);
 	server_updates_free(&hand.updates);
-	backends_free(engine.backends, 1);
+	backends_by_hand_free(engine.backends);
 	return 0;
 }
 
@@ -248,7 +250,7 @@ static void without_memory_it_is_said_what_became_of_a_change(void **state)
 	assert_ptr_equal(told, a);
 	no_memory = false;
 	assert_answer("set weight web/a 7", ""); /* and all before it */
-	assert_int_equal(engine.backends[0].roster->count, 0);
+	assert_int_equal(backend_roster(engine.backends[0])->count, 0);
 }
 
 static void a_name_that_is_none_is_told_with_those_that_are(void **state)

@@ -17,6 +17,8 @@
 #include "weir/admin/admin_answers.h"
 #include "weir/config/admin_levels.tbl.h"
 #include "weir/admin/admin_commands.h"
+#include "balance/server_change.h"
+#include "../engine/objects_by_hand.h"
 
 /* One worker that counts what the tests want; the engine itself is not linked. */
 static struct counters counters;
@@ -33,7 +35,7 @@ const struct counters *engine_counters(const struct engine *e, unsigned worker)
 	return &counters;
 }
 
-static struct config_server server_config = {.name = "a"};
+static struct config_server server_config = {.name = "a", .addr.kind = ADDR_NAME};
 static struct config_backend backend_config = {.name = "app", .servers = &server_config, .server_count = 1};
 static struct config_bind bind_config = {.name = "x"};
 static struct config_frontend frontend_config = {.name = "web", .binds = &bind_config, .bind_count = 1};
@@ -44,11 +46,8 @@ static struct config config = {
 	.backend_count = 1,
 };
 
-static struct server server;
-static struct backend backend;
-static struct frontend frontend;
-static struct endpoint endpoint;
 static struct engine engine;
+static struct server *server;
 static struct addr address;
 static struct admin_context context;
 static struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
@@ -73,29 +72,29 @@ static void publish(void *from, figure_report *report, void *to)
 
 static const struct figure_source figures = {publish, NULL};
 
+static void make_objects(void)
+{
+	objects_by_hand(&engine, &config);
+	server = engine.backends[0]->servers[0];
+	atomic_store(&server->sessions, 3);
+	atomic_store(&server->total, 7);
+	atomic_store(&frontend_by_hand(&engine, 0)->sessions, 5);
+}
+
+/* After a change of the configuration. */
+static void make_objects_again(void)
+{
+	objects_by_hand_free(&engine);
+	make_objects();
+}
+
 static int setup(void **state)
 {
 	(void)state;
 	fill_address();
-	server.config = &server_config;
-	server.backend = &backend_config;
-	atomic_init(&server.state, SERVER_UNRESOLVED);
-	atomic_init(&server.sessions, 3);
-	atomic_init(&server.total, 7);
-	backend.config = &backend_config;
-	backend.servers = &server;
-	backend.server_count = 1;
-	frontend.config = &frontend_config;
-	frontend.backend = &backend;
-	atomic_init(&frontend.sessions, 5);
-	endpoint.config = &bind_config;
-	endpoint.frontend = &frontend;
-	endpoint.addr = address;
-	engine.config = &config;
-	engine.backends = &backend;
-	engine.frontends = &frontend;
-	engine.endpoints = &endpoint;
-	engine.endpoint_count = 1;
+	bind_config.addr.kind = ADDR_IP;
+	bind_config.addr.addr = address;
+	make_objects();
 	engine.worker_count = 2;
 	engine.limits.maxconn = 1000;
 	pipe_pool_init(&engine.pipes, 250, 65536, UINT64_MAX);
@@ -114,6 +113,7 @@ static int teardown(void **state)
 	(void)state;
 	pipe_pool_free(&engine.pipes);
 	buf_pool_free(&engine.bufs);
+	objects_by_hand_free(&engine);
 	return 0;
 }
 
@@ -162,8 +162,10 @@ static void bind_without_a_name_has_a_number(void **state)
 {
 	(void)state;
 	bind_config.name[0] = '\0';
+	make_objects_again();
 	assert_line("show info", "listen.web.1: 127.0.0.1:8080");
 	bind_config.name[0] = 'x';
+	make_objects_again();
 	assert_line("show info", "listen.web.x: 127.0.0.1:8080");
 }
 
@@ -173,11 +175,11 @@ static void info_lists_frontends_servers_and_listeners(void **state)
 	assert_line("show info", "frontend.web.sessions: 5");
 	assert_line("show info", "listen.web.x: 127.0.0.1:8080");
 	assert_line("show info", "server.app/a: unresolved sessions=3 total=7 failures=0 address=-");
-	atomic_store(&server.addr, &address);
-	atomic_store(&server.state, SERVER_UP);
-	atomic_store(&server.state, SERVER_DRAIN);
+	assert_int_equal(server_set_addr(server, &address), 0);
+	atomic_store(&server->state, SERVER_UP);
+	atomic_store(&server->state, SERVER_DRAIN);
 	assert_line("show info", "server.app/a: drain sessions=3 total=7 failures=0 address=127.0.0.1:8080");
-	atomic_store(&server.state, SERVER_UP);
+	atomic_store(&server->state, SERVER_UP);
 	assert_line("show info", "server.app/a: up sessions=3 total=7 failures=0 address=127.0.0.1:8080");
 }
 
@@ -409,7 +411,8 @@ static void algorithms_have_the_words_of_balance(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		backend_config.balance.algorithm = (enum config_balance)i;
-		assert_string_equal(admin_algorithm(&backend, buf), words[i]);
+		make_objects_again();
+		assert_string_equal(admin_algorithm(engine.backends[0], buf), words[i]);
 	}
 	word = option_choice_word(IN_BALANCE, "hash", CONFIG_HASH_CONSISTENT, buf);
 	assert_string_equal(word, "consistent");

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../balance/updates_by_hand.h"
+#include "../engine/objects_by_hand.h"
 #include "weir/admin/admin_answers.h"
 #include "weir/admin/admin_commands.h"
 #include "weir/balance/change_log.h"
@@ -41,8 +42,8 @@ static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
 static void set_checked(bool checked)
 {
 	for (size_t b = 0; b < config.backend_count; b++)
-		for (size_t i = 0; i < engine.backends[b].server_count; i++)
-			engine.backends[b].servers[i].probe = checked ? &check : NULL;
+		for (size_t i = 0; i < engine.backends[b]->server_count; i++)
+			engine.backends[b]->servers[i]->probe = checked ? &check : NULL;
 }
 
 static struct updates_by_hand hand;
@@ -62,11 +63,8 @@ static int setup(void **state)
 	path->len = sizeof(path->un);
 	path->un.sun_family = AF_UNIX;
 	(void)snprintf(path->un.sun_path, sizeof(path->un.sun_path), "/run/u");
-	engine.config = &config;
-	engine.backends = backends_new(&config);
+	objects_by_hand(&engine, &config);
 	context.started_ns = clock_mono_ns() - 5 * NS_PER_SEC - NS_PER_SEC / 2;
-	if (engine.backends == NULL)
-		return -1;
 	updates_by_hand_init(&hand, engine.backends, config.backend_count);
 	return 0;
 }
@@ -75,7 +73,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	server_updates_free(&hand.updates);
-	backends_free(engine.backends, 2);
+	objects_by_hand_free(&engine);
 	return 0;
 }
 
@@ -132,7 +130,7 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 {
 	(void)state;
 	assert_answer("set server app/u state drain", "");
-	engine.backends[1].servers[0].changed_ns = clock_mono_ns();
+	engine.backends[1]->servers[0]->changed_ns = clock_mono_ns();
 	assert_has("show servers state app", "\n3 app 1 u - 2 8 1 1 0 1 ");
 	assert_answer("set server app/u state maint", "");
 	assert_has("show servers state app", "\n3 app 1 u - 0 1 1 1 0 1 ");
@@ -179,7 +177,7 @@ static void states_as_json_say_more(void **state)
 	assert_has("show servers state json",
 		   "\"state\":\"DOWN (unresolved)\",\"sessions\":0,\"maxconn\":0,");
 	(void)snprintf(checksum, sizeof(checksum), "\"checksum\":\"%016llx\"}\n]\n",
-		       (unsigned long long)engine.backends[1].roster->checksum);
+		       (unsigned long long)backend_roster(engine.backends[1])->checksum);
 	assert_has("show servers state json", checksum);
 }
 
@@ -197,8 +195,8 @@ static void a_hash_is_told_with_its_checksum(void **state)
 	(void)state;
 	(void)snprintf(line, sizeof(line),
 		       "web algorithm=source hash=consistent key=name servers=%zu checksum=%016llx\n",
-		       engine.backends[0].roster->count,
-		       (unsigned long long)engine.backends[0].roster->checksum);
+		       backend_roster(engine.backends[0])->count,
+		       (unsigned long long)backend_roster(engine.backends[0])->checksum);
 	assert_answer("show hash web", line);
 	assert_has("show hash", "\napp algorithm=roundrobin key=name servers=1 checksum=");
 	assert_has("show hash json",
@@ -208,7 +206,7 @@ static void a_hash_is_told_with_its_checksum(void **state)
 
 static void history_is_told_oldest_first_with_its_causes(void **state)
 {
-	struct server *a = &engine.backends[0].servers[0];
+	struct server *a = engine.backends[0]->servers[0];
 	struct history_change change = {.wall_ns = 1784548800 * NS_PER_SEC + 7 * NS_PER_MS,
 					.from = SERVER_UP,
 					.to = SERVER_MAINT,
@@ -244,10 +242,10 @@ static void history_is_told_oldest_first_with_its_causes(void **state)
 	change.from = 100;
 	change.to = 0;
 	(void)snprintf(change.cause, sizeof(change.cause), "over the admin socket");
-	history_add(&engine.backends[1].servers[0].history, &change);
+	history_add(&engine.backends[1]->servers[0]->history, &change);
 	change.what = CHANGE_MAXCONN;
 	change.to = 4000000000;
-	history_add(&engine.backends[1].servers[0].history, &change);
+	history_add(&engine.backends[1]->servers[0]->history, &change);
 	assert_answer("show servers history app",
 		      "2026-07-20T12:01:01.407Z app/u weight 100 -> 0: over the admin socket\n"
 		      "2026-07-20T12:01:01.407Z app/u maxconn 100 -> 4000000000: over the admin socket\n");

@@ -15,93 +15,103 @@
 
 #include "weir/admin/admin_answers.h"
 #include "weir/base/clock.h"
+#include "balance/server_change.h"
+#include "../engine/objects_by_hand.h"
 
 /* Two proxies: a [listen web] with one server, and a frontend and backend of their own. */
 static struct config_server server_configs[] = {
-	{.name = "a", .weight = 5}, {.name = "b", .weight = 1}, {.name = "c", .weight = 2}};
+	{.name = "a", .weight = 5, .addr.kind = ADDR_IP},
+	{.name = "b", .weight = 1, .addr.kind = ADDR_NAME},
+	{.name = "c", .weight = 2, .addr.kind = ADDR_NAME}};
 static struct config_backend backend_configs[] = {
 	{.name = "app", .servers = server_configs + 1, .server_count = 2},
 	{.name = "web", .servers = server_configs, .server_count = 1},
 };
 static struct config_frontend frontend_configs[] = {
-	{.name = "web", .backend = 1, .listen = true},
-	{.name = "in", .backend = 0},
+	{.name = "web", .backend = 1, .listen = true, .maxconn = 100},
+	{.name = "in", .backend = 0, .maxconn = 50},
 };
 static struct config config = {
 	.frontends = frontend_configs, .frontend_count = 2, .backends = backend_configs, .backend_count = 2};
-static struct server servers[3];
-static struct backend backends[2];
-static struct frontend frontends[2];
+static struct server *servers[3];
+static struct frontend *frontends[2];
 static struct engine engine;
-static size_t first_tally[2] = {2, 5};
-/* The frontends web and in; the backend app, its servers b and c; the backend web, its server a. */
-enum { SUM_WEB, SUM_IN, SUM_APP, SUM_APP_B, SUM_APP_C, SUM_WEB_BACKEND, SUM_WEB_A, SUMS };
-static struct tally_sum sums[SUMS];
+/* By slot: two frontends, two backends, three servers. */
+#define SUMS 7
+static struct chunks sums; /* struct tally_sum */
+
+static struct tally_sum *sum_of(uint32_t slot)
+{
+	return chunks_at(&sums, slot);
+}
 static struct probe_view probe_views[3];
-static struct addr address = {.len = sizeof(address.in)};
 static struct addr path = {.len = sizeof(path.un)};
 
 static void set_checked(bool checked)
 {
 	for (size_t i = 0; i < ARRAY_LEN(servers); i++)
-		servers[i].probe = checked ? &probe_views[i] : NULL;
+		servers[i]->probe = checked ? &probe_views[i] : NULL;
 }
 
 static struct admin_context context = {
 	.engine = &engine, .state = DAEMON_READY};
 static struct admin_question question;
 
-static void make_server(size_t i, size_t backend, unsigned index)
+/* Those whose names are not resolved are to be up as well. */
+static void make_server(size_t i, struct server *s)
 {
-	memset(&servers[i], 0, sizeof(servers[i]));
-	servers[i].config = &server_configs[i];
-	servers[i].backend = &backend_configs[backend];
-	servers[i].index = index;
-	servers[i].weight = server_configs[i].weight;
-	servers[i].healthy = true;
-	atomic_init(&servers[i].state, SERVER_UP);
-	atomic_init(&servers[i].eweight, server_configs[i].weight * SERVER_WEIGHT_SCALE);
-	atomic_init(&servers[i].limit, server_configs[i].maxconn);
-	atomic_init(&servers[i].in_roster, true);
+	servers[i] = s;
+	atomic_store(&s->state, SERVER_UP);
+	atomic_store(&s->eweight, server_configs[i].weight * SERVER_WEIGHT_SCALE);
+	atomic_store(&s->in_roster, true);
+}
+
+static void make_objects(void)
+{
+	objects_by_hand(&engine, &config);
+	assert_int_equal(slot_space_peak(&engine.live.objects), SUMS);
+	make_server(0, engine.backends[1]->servers[0]);
+	make_server(1, engine.backends[0]->servers[0]);
+	make_server(2, engine.backends[0]->servers[1]);
+	for (size_t i = 0; i < 2; i++)
+		frontends[i] = frontend_by_hand(&engine, i);
+}
+
+/* After a change of the configuration. */
+static void make_objects_again(void)
+{
+	objects_by_hand_free(&engine);
+	make_objects();
 }
 
 static int setup(void **state)
 {
+	struct addr *address = &server_configs[0].addr.addr;
+
 	(void)state;
-	memset(sums, 0, sizeof(sums));
-	memset(frontends, 0, sizeof(frontends));
-	make_server(0, 1, 0);
-	make_server(1, 0, 0);
-	make_server(2, 0, 1);
-	address.in.sin_family = AF_INET;
-	address.in.sin_port = htons(8080);
-	address.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	chunks_init(&sums, sizeof(struct tally_sum));
+	for (uint32_t i = 0; i < SUMS; i++)
+		assert_int_equal(chunks_reserve(&sums, i), 0);
+	address->len = sizeof(address->in);
+	address->in.sin_family = AF_INET;
+	address->in.sin_port = htons(8080);
+	address->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	path.un.sun_family = AF_UNIX;
 	(void)snprintf(path.un.sun_path, sizeof(path.un.sun_path), "/a,b");
-	atomic_init(&servers[0].addr, &address);
 	memset(probe_views, 0, sizeof(probe_views));
-	memset(backends, 0, sizeof(backends));
-	backends[0].config = &backend_configs[0];
-	backends[0].servers = servers + 1;
-	backends[0].server_count = 2;
-	backends[1].config = &backend_configs[1];
-	backends[1].servers = servers;
-	backends[1].server_count = 1;
+	make_objects();
 	context.started_ns = clock_mono_ns();
-	frontends[0].config = &frontend_configs[0];
-	frontends[0].backend = &backends[1];
-	frontends[0].limit = 100;
-	frontends[1].config = &frontend_configs[1];
-	frontends[1].backend = &backends[0];
-	frontends[1].limit = 50;
-	engine.config = &config;
-	engine.backends = backends;
-	engine.frontends = frontends;
-	engine.first_tally = first_tally;
-	engine.tally_count = SUMS;
 	engine.limits.maxconn = 1000;
 	context.state = DAEMON_READY;
 	question = (struct admin_question){.iid = -1, .types = -1, .sid = -1};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	objects_by_hand_free(&engine);
+	chunks_free(&sums);
 	return 0;
 }
 
@@ -111,7 +121,7 @@ static char *answer(void)
 	struct text out;
 
 	text_init(&out);
-	admin_show_stat(&context, &question, sums, &out);
+	admin_show_stat(&context, &question, &sums, &out);
 	assert_false(out.failed);
 	return out.bytes;
 }
@@ -201,16 +211,17 @@ static void a_listen_is_one_proxy_and_its_rows_stand_together(void **state)
 static void counts_stand_in_their_columns(void **state)
 {
 	(void)state;
-	atomic_store(&frontends[0].total, 77);
-	atomic_store(&servers[0].sessions, 3);
-	atomic_store(&servers[0].total, 70);
-	atomic_store(&servers[0].failures, 6);
-	sums[SUM_WEB] = (struct tally_sum){
+	atomic_store(&frontends[0]->total, 77);
+	atomic_store(&servers[0]->sessions, 3);
+	atomic_store(&servers[0]->total, 70);
+	atomic_store(&servers[0]->failures, 6);
+	*sum_of(frontends[0]->slot) = (struct tally_sum){
 		.bytes_to_server = 11, .bytes_to_client = 22, .sessions = 4, .sessions_max = 9};
-	sums[SUM_WEB_BACKEND] = (struct tally_sum){
+	*sum_of(engine.backends[1]->slot) = (struct tally_sum){
 		.bytes_to_server = 10, .bytes_to_client = 20, .sessions = 4, .total = 77, .client_aborts = 3};
-	sums[SUM_WEB_A] = (struct tally_sum){.bytes_to_server = 10, .bytes_to_client = 20, .sessions_max = 8,
-				     .retries = 5, .redispatches = 2, .client_aborts = 3, .server_aborts = 1};
+	*sum_of(servers[0]->slot) = (struct tally_sum){
+		.bytes_to_server = 10, .bytes_to_client = 20, .sessions_max = 8,
+		.retries = 5, .redispatches = 2, .client_aborts = 3, .server_aborts = 1};
 	assert_cell("web", "FRONTEND", 4, "4");
 	assert_cell("web", "FRONTEND", 5, "9");
 	assert_cell("web", "FRONTEND", 6, "100");
@@ -244,16 +255,16 @@ static void counts_stand_in_their_columns(void **state)
 static void states_follow_the_servers_and_the_daemon(void **state)
 {
 	(void)state;
-	atomic_store(&servers[1].state, SERVER_UNRESOLVED);
-	atomic_store(&servers[1].in_roster, false);
+	atomic_store(&servers[1]->state, SERVER_UNRESOLVED);
+	atomic_store(&servers[1]->in_roster, false);
 	assert_cell("app", "b", 17, "DOWN (unresolved)");
 	assert_cell("app", "b", 73, "");
 	assert_cell("app", "BACKEND", 17, "UP");
 	assert_cell("app", "BACKEND", 18, "2");
 	assert_cell("app", "BACKEND", 19, "1");
-	atomic_store(&servers[2].state, SERVER_UNRESOLVED);
+	atomic_store(&servers[2]->state, SERVER_UNRESOLVED);
 	assert_cell("app", "BACKEND", 17, "DOWN");
-	sums[SUM_IN].sessions = 50;
+	sum_of(frontends[1]->slot)->sessions = 50;
 	assert_cell("in", "FRONTEND", 17, "FULL");
 	/* More now than ever was noted: the larger number counts. */
 	assert_cell("in", "FRONTEND", 5, "50");
@@ -265,9 +276,10 @@ static void rates_and_times_stand_in_their_columns(void **state)
 {
 	(void)state;
 	frontend_configs[0].rate_limit = 500;
-	atomic_store(&frontends[0].denied, 12);
-	sums[SUM_WEB] = (struct tally_sum){.rate = 31, .rate_max = 99, .internal_errors = 2};
-	sums[SUM_WEB_A] = (struct tally_sum){
+	make_objects_again();
+	atomic_store(&frontends[0]->denied, 12);
+	*sum_of(frontends[0]->slot) = (struct tally_sum){.rate = 31, .rate_max = 99, .internal_errors = 2};
+	*sum_of(servers[0]->slot) = (struct tally_sum){
 		.rate = 7, .rate_max = 5, .total = 44, .samples = 4, .times_us = {8000, 1000, 400000},
 		.times_max_us = {5000, 900, 300999},
 		.last_ns = (uint64_t)(clock_mono_ns() - 7 * NS_PER_SEC - NS_PER_SEC / 2)};
@@ -299,15 +311,16 @@ static void limits_queues_and_weights_stand_in_their_columns(void **state)
 	server_configs[2].backup = true;
 	backend_configs[0].maxqueue = 90;
 	backend_configs[0].balance.algorithm = CONFIG_BALANCE_MAGLEV;
-	atomic_store(&servers[2].queued, 3);
-	atomic_store(&servers[2].queued_max, 6);
-	atomic_store(&servers[2].limit, 40);
-	atomic_store(&servers[2].chosen_total, 1234);
-	atomic_store(&servers[2].in_roster, false);
-	atomic_store(&servers[1].eweight, 17);
-	atomic_store(&backends[0].queue.waiting_any, 5);
-	atomic_store(&backends[0].queue.waiting_max, 8);
-	servers[1].weight = 7;
+	make_objects_again();
+	atomic_store(&servers[2]->queued, 3);
+	atomic_store(&servers[2]->queued_max, 6);
+	atomic_store(&servers[2]->limit, 40);
+	atomic_store(&servers[2]->chosen_total, 1234);
+	atomic_store(&servers[2]->in_roster, false);
+	atomic_store(&servers[1]->eweight, 17);
+	atomic_store(&engine.backends[0]->queue.waiting_any, 5);
+	atomic_store(&engine.backends[0]->queue.waiting_max, 8);
+	servers[1]->weight = 7;
 	assert_cell("app", "c", 2, "3");
 	assert_cell("app", "c", 3, "6");
 	assert_cell("app", "c", 6, "40");
@@ -356,7 +369,7 @@ static void a_checked_server_shows_how_near_a_change_is(void **state)
 	assert_cell("web", "a", 68, "3");
 	assert_cell("web", "a", 69, "2");
 	assert_cell("web", "BACKEND", 22, "1");
-	atomic_store(&servers[0].state, SERVER_DOWN);
+	atomic_store(&servers[0]->state, SERVER_DOWN);
 	probe_views[0] = (struct probe_view){.code = PROBE_L7STS, .detail = "a, b",
 					     .status = 503, .rise = 2, .fall = 3, .health = 1};
 	assert_cell("web", "a", 17, "DOWN 1/2");
@@ -365,11 +378,11 @@ static void a_checked_server_shows_how_near_a_change_is(void **state)
 	probe_views[0].health = 0;
 	assert_cell("web", "a", 17, "DOWN");
 	assert_cell("web", "BACKEND", 17, "DOWN");
-	atomic_store(&servers[0].state, SERVER_MAINT);
+	atomic_store(&servers[0]->state, SERVER_MAINT);
 	assert_cell("web", "a", 17, "MAINT");
 	assert_cell("web", "a", 36, "");
 	probe_views[0].health = 2;
-	atomic_store(&servers[0].state, SERVER_DRAIN);
+	atomic_store(&servers[0]->state, SERVER_DRAIN);
 	assert_cell("web", "a", 17, "DRAIN 1/3");
 	set_checked(false);
 	assert_cell("web", "a", 17, "DRAIN");
@@ -381,11 +394,11 @@ static void time_in_a_state_and_time_down_are_told(void **state)
 	context.started_ns -= 100 * NS_PER_SEC;
 	assert_cell("web", "a", 23, "100");
 	assert_cell("web", "a", 24, "0");
-	servers[0].changed_ns = clock_mono_ns() - 30 * NS_PER_SEC;
-	servers[0].down_ns = 5 * NS_PER_SEC;
+	servers[0]->changed_ns = clock_mono_ns() - 30 * NS_PER_SEC;
+	servers[0]->down_ns = 5 * NS_PER_SEC;
 	assert_cell("web", "a", 23, "30");
 	assert_cell("web", "a", 24, "5");
-	atomic_store(&servers[0].state, SERVER_DOWN);
+	atomic_store(&servers[0]->state, SERVER_DOWN);
 	assert_cell("web", "a", 24, "35");
 }
 
@@ -418,7 +431,7 @@ static void commas_in_a_path_are_quoted(void **state)
 	char *out;
 
 	(void)state;
-	atomic_store(&servers[0].addr, &path);
+	assert_int_equal(server_set_addr(servers[0], &path), 0);
 	out = answer();
 	assert_non_null(strstr(out, ",\"unix:/a,b\","));
 	free(out);
@@ -445,7 +458,7 @@ static void json_has_numbers_and_leaves_the_unknown_out(void **state)
 	free(out);
 }
 
-#define STAT_TEST(name) cmocka_unit_test_setup(name, setup)
+#define STAT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

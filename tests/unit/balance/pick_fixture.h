@@ -8,6 +8,7 @@
 #define WEIR_TESTS_PICK_FIXTURE_H
 
 #include "config_of_servers.h"
+#include "live_by_hand.h"
 #include "weir/balance/backend.h"
 #include "weir/base/hash.h"
 
@@ -29,10 +30,10 @@ static inline void pick_fixture_init(struct pick_fixture *f, const unsigned *wei
 
 static inline void pick_fixture_start(struct pick_fixture *f)
 {
-	f->b = backends_new(&f->c.config);
+	f->b = backend_by_hand(&f->c.config);
 	assert_non_null(f->b);
 	for (unsigned i = 0; i < TEST_PICKERS; i++) {
-		assert_int_equal(picker_init(&f->p[i], f->b, i), 0);
+		picker_by_hand(&f->p[i], f->b, i);
 		f->p[i].seed = i; /* the same numbers in each run */
 	}
 }
@@ -41,10 +42,10 @@ static inline void pick_fixture_start(struct pick_fixture *f)
 static inline void pick_fixture_finish(struct pick_fixture *f)
 {
 	for (size_t i = 0; i < f->b->server_count; i++)
-		assert_int_equal(atomic_load(&f->b->servers[i].sessions), 0);
+		assert_int_equal(atomic_load(&f->b->servers[i]->sessions), 0);
 	for (unsigned i = 0; i < TEST_PICKERS; i++)
-		picker_free(&f->p[i]);
-	backends_free(f->b, 1);
+		picker_by_hand_free(&f->p[i]);
+	backend_by_hand_free(f->b);
 }
 
 /* Chosen by the picker `p`, for the client `key`; its place is kept. NULL = none. */

@@ -13,8 +13,10 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "live_by_hand.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
+#include "weir/config/same.h"
 
 #define CHANGES 2000
 
@@ -36,20 +38,22 @@ static void servers_with_an_address_are_up_from_the_start(void **state)
 
 	(void)state;
 	config_of_servers_init(&c, weights, 3);
-	b = backends_new(&c.config);
+	b = backend_by_hand(&c.config);
 	assert_non_null(b);
 	assert_int_equal(b->server_count, 3);
 	for (unsigned i = 0; i < 3; i++) {
-		const struct server *s = &b->servers[i];
+		const struct server *s = b->servers[i];
 
 		assert_true(server_usable(s));
-		assert_int_equal(s->index, i);
-		assert_ptr_equal(s->config, &c.servers[i]);
-		assert_ptr_equal(s->backend, &c.backend);
+		assert_int_equal(s->id - 1, i);
+		assert_true(config_server_same(s->config, &c.servers[i]));
+		assert_ptr_equal(s->config, server_settings(s)->config);
+		assert_true(config_backend_same(s->backend, &c.backend));
+		assert_ptr_equal(s->backend, b->config);
 		assert_int_equal(s->sessions, 0);
 	}
-	assert_string_equal(addr_format(atomic_load(&b->servers[2].addr), buf), "127.0.0.1:1003");
-	backends_free(b, 1);
+	assert_string_equal(addr_format(server_addr(b->servers[2]), buf), "127.0.0.1:1003");
+	backend_by_hand_free(b);
 }
 
 static void named_server_is_unusable_until_it_gets_an_address(void **state)
@@ -62,20 +66,20 @@ static void named_server_is_unusable_until_it_gets_an_address(void **state)
 	(void)state;
 	config_of_servers_init(&c, weights, 2);
 	config_of_servers_unresolve(&c, 1);
-	b = backends_new(&c.config);
-	s = &b->servers[1];
+	b = backend_by_hand(&c.config);
+	s = b->servers[1];
 	assert_false(server_usable(s));
-	assert_null(atomic_load(&s->addr));
-	assert_true(server_usable(&b->servers[0]));
+	assert_null(server_addr(s));
+	assert_true(server_usable(b->servers[0]));
 	assert_int_equal(server_set_addr(s, &a), 0);
 	memset(&a, 0, sizeof(a)); /* it was copied */
 	assert_true(server_usable(s));
 	a = address("10.0.0.1:80");
-	assert_true(addr_equal(atomic_load(&s->addr), &a));
-	backends_free(b, 1);
+	assert_true(addr_equal(server_addr(s), &a));
+	backend_by_hand_free(b);
 }
 
-static void replaced_address_stays_readable_and_comes_back_without_a_copy(void **state)
+static void replaced_address_that_is_in_use_stays_readable_and_comes_back(void **state)
 {
 	struct config_of_servers c;
 	struct backend *b;
@@ -85,36 +89,45 @@ static void replaced_address_stays_readable_and_comes_back_without_a_copy(void *
 
 	(void)state;
 	config_of_servers_init(&c, weights, 1);
-	b = backends_new(&c.config);
-	assert_int_equal(server_set_addr(&b->servers[0], &one), 0);
-	seen[0] = atomic_load(&b->servers[0].addr);
-	assert_int_equal(server_set_addr(&b->servers[0], &two), 0);
-	seen[1] = atomic_load(&b->servers[0].addr);
+	b = backend_by_hand(&c.config);
+	assert_int_equal(server_set_addr(b->servers[0], &one), 0);
+	seen[0] = server_addr(b->servers[0]);
+	assert_int_equal(server_set_addr(b->servers[0], &two), 0);
+	seen[1] = server_addr(b->servers[0]);
 	assert_true(addr_equal(seen[0], &one));
 	assert_true(addr_equal(seen[1], &two));
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(server_set_addr(&b->servers[0], i % 2 ? &one : &two), 0);
-		assert_ptr_equal(atomic_load(&b->servers[0].addr), seen[i % 2 ? 0 : 1]);
+		assert_int_equal(server_set_addr(b->servers[0], i % 2 ? &one : &two), 0);
+		assert_ptr_equal(server_addr(b->servers[0]), seen[i % 2 ? 0 : 1]);
 	}
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 }
 
-static void no_backend_and_no_server_are_no_lack_of_memory(void **state)
+static void no_server_is_no_lack_of_memory(void **state)
 {
 	struct config_of_servers c;
 	struct backend *b;
 
 	(void)state;
 	config_of_servers_init(&c, weights, 0);
-	b = backends_new(&c.config);
+	b = backend_by_hand(&c.config);
 	assert_non_null(b);
 	assert_int_equal(b->server_count, 0);
-	backends_free(b, 1);
-	c.config.backend_count = 0;
-	b = backends_new(&c.config);
+	backend_by_hand_free(b);
+	backend_free(NULL); /* harmless */
+}
+
+static void backend_without_servers_is_no_lack_of_memory(void **state)
+{
+	struct config_of_servers c;
+	struct backend *b;
+
+	(void)state;
+	config_of_servers_init(&c, weights, 0);
+	b = backend_by_hand(&c.config);
 	assert_non_null(b);
-	backends_free(b, 0);
-	backends_free(NULL, 0);
+	assert_int_equal(b->server_count, 0);
+	backend_by_hand_free(b);
 }
 
 static void shared_lines_of_a_server_lie_apart(void **state)
@@ -158,19 +171,18 @@ static void worker_that_sees_a_server_up_sees_a_whole_address(void **state)
 	(void)state;
 	config_of_servers_init(&c, weights, 1);
 	config_of_servers_unresolve(&c, 0);
-	b = backends_new(&c.config);
-	r.server = &b->servers[0];
+	b = backend_by_hand(&c.config);
+	r.server = b->servers[0];
 	assert_int_equal(pthread_create(&control, NULL, give_addresses, &r), 0);
 	for (unsigned i = 0; i < CHANGES; i++) {
 		const struct addr *a;
 
 		atomic_store(&r.server->state, SERVER_UNRESOLVED);
-		atomic_store(&r.server->addr, NULL);
 		atomic_store(&r.turn, 2 * i + 1);
 		for (unsigned spins = 1; !server_usable(r.server); spins++)
 			if (spins % 1024 == 0)
 				sched_yield();
-		a = atomic_load_explicit(&r.server->addr, memory_order_acquire);
+		a = server_addr(r.server);
 		assert_non_null(a);
 		assert_int_equal(ntohs(a->in.sin_port), i % 100);
 		assert_int_equal(ntohl(a->in.sin_addr.s_addr), 0x0a000000 + i % 100);
@@ -178,7 +190,7 @@ static void worker_that_sees_a_server_up_sees_a_whole_address(void **state)
 			sched_yield();
 	}
 	assert_int_equal(pthread_join(control, NULL), 0);
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 }
 
 int main(void)
@@ -186,8 +198,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(servers_with_an_address_are_up_from_the_start),
 		cmocka_unit_test(named_server_is_unusable_until_it_gets_an_address),
-		cmocka_unit_test(replaced_address_stays_readable_and_comes_back_without_a_copy),
-		cmocka_unit_test(no_backend_and_no_server_are_no_lack_of_memory),
+		cmocka_unit_test(replaced_address_that_is_in_use_stays_readable_and_comes_back),
+		cmocka_unit_test(no_server_is_no_lack_of_memory),
+		cmocka_unit_test(backend_without_servers_is_no_lack_of_memory),
 		cmocka_unit_test(shared_lines_of_a_server_lie_apart),
 		cmocka_unit_test(worker_that_sees_a_server_up_sees_a_whole_address),
 	};

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "live_by_hand.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
 #include "weir/balance/change_log.h"
@@ -33,7 +34,7 @@ static int setup(void **state)
 	config_of_servers_init(&f.c, (unsigned[]){1, 1, 1}, 3);
 	(void)snprintf(f.c.backend.name, sizeof(f.c.backend.name), "web");
 	f.log = log_ring_new(nobody_sleeps, NULL);
-	f.b = backends_new(&f.c.config);
+	f.b = backend_by_hand(&f.c.config);
 	log_use_ring(f.log);
 	*state = &f;
 	return f.log == NULL || f.b == NULL ? -1 : 0;
@@ -44,7 +45,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	log_use_ring(NULL);
-	backends_free(f->b, 1);
+	backend_by_hand_free(f->b);
 	log_ring_free(f->log);
 	return 0;
 }
@@ -65,13 +66,13 @@ static void a_state_has_from_to_and_reason(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(server_set_health(&f->b->servers[0], false, "connection \"refused\"", 1), 0);
+	assert_int_equal(server_set_health(f->b->servers[0], false, "connection \"refused\"", 1), 0);
 	expect(f, LOG_LEVEL_WARNING,
 	       "\"event\":\"server_state\",\"backend\":\"web\",\"server\":\"a\",\"from\":\"UP\","
 	       "\"to\":\"DOWN\",\"reason\":\"connection \\\"refused\\\"\",\"usable\":2,\"servers\":3,"
 	       "\"sessions\":0,\"queued\":0,\"message\":\"server web/a is DOWN: connection \\\"refused\\\"; "
 	       "2 of 3 servers left, 0 sessions active, 0 queued\"");
-	assert_int_equal(server_set_health(&f->b->servers[0], true, "", 2), 0);
+	assert_int_equal(server_set_health(f->b->servers[0], true, "", 2), 0);
 	expect(f, LOG_LEVEL_NOTICE,
 	       "\"event\":\"server_state\",\"backend\":\"web\",\"server\":\"a\",\"from\":\"DOWN\","
 	       "\"to\":\"UP\",\"reason\":\"\",\"usable\":3,\"servers\":3,\"sessions\":0,\"queued\":0,"
@@ -82,11 +83,11 @@ static void weights_and_limits_are_numbers(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(server_set_weight(&f->b->servers[1], 9, "by uid 7", 1), 0);
+	assert_int_equal(server_set_weight(f->b->servers[1], 9, "by uid 7", 1), 0);
 	expect(f, LOG_LEVEL_NOTICE,
 	       "\"event\":\"server_weight\",\"backend\":\"web\",\"server\":\"b\",\"from\":1,\"to\":9,"
 	       "\"reason\":\"by uid 7\",\"message\":\"server web/b: weight 9, was 1: by uid 7\"");
-	assert_int_equal(server_set_maxconn(&f->b->servers[1], 100, "by uid 7", 1), 0);
+	assert_int_equal(server_set_maxconn(f->b->servers[1], 100, "by uid 7", 1), 0);
 	expect(f, LOG_LEVEL_NOTICE,
 	       "\"event\":\"server_maxconn\",\"backend\":\"web\",\"server\":\"b\",\"from\":0,\"to\":100,"
 	       "\"reason\":\"by uid 7\",\"message\":\"server web/b: maxconn 100, was 0: by uid 7\"");
@@ -116,7 +117,7 @@ static void a_long_cause_is_cut(void **state)
 
 	memset(cause, '\x01', sizeof(cause));
 	cause[sizeof(cause) - 1] = '\0';
-	change_log(&f->b->servers[0], CHANGE_STATE, SERVER_UP, SERVER_DOWN, cause);
+	change_log(f->b->servers[0], CHANGE_STATE, SERVER_UP, SERVER_DOWN, cause);
 	assert_true(log_ring_peek(f->log, &e));
 	n = log_entry_format(&e, LOG_STYLE_JSON, line, sizeof(line));
 	assert_int_equal(n, strlen(line));

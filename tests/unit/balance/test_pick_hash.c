@@ -35,7 +35,7 @@ static unsigned owner_of(struct pick_fixture *f, uint64_t key)
 	struct server *s = pick_and_leave(&f->p[key % TEST_PICKERS], key, NULL);
 
 	assert_non_null(s);
-	return s->index;
+	return s->id - 1;
 }
 
 /* ---- references ---- */
@@ -54,14 +54,14 @@ static void modulo_is_a_place_in_a_written_out_list(void **state)
 		const struct server *next = NULL;
 
 		for (int i = 0; i < 4; i++) {
-			const struct server *s = &f.b->servers[i];
+			const struct server *s = f.b->servers[i];
 
 			if ((rank == 0 || s->key > last) && (next == NULL || s->key < next->key))
 				next = s;
 		}
 		last = next->key;
-		for (unsigned i = 0; i < weights[next->index] * SERVER_WEIGHT_SCALE; i++)
-			list[len++] = next->index;
+		for (unsigned i = 0; i < weights[next->id - 1] * SERVER_WEIGHT_SCALE; i++)
+			list[len++] = next->id - 1;
 	}
 	for (uint64_t n = 0; n < KEYS; n++)
 		assert_int_equal(owner_of(&f, key_of_client(n)), list[key_of_client(n) % len]);
@@ -89,7 +89,7 @@ static void ring_gives_the_nearest_point(void **state)
 
 		for (unsigned i = 0; i < 4; i++) {
 			for (unsigned point = 0; point < weights[i] * 16; point++) {
-				const uint64_t d = distance(key, hash_nth(f.b->servers[i].key, point));
+				const uint64_t d = distance(key, hash_nth(f.b->servers[i]->key, point));
 
 				if (d < nearest) {
 					nearest = d;
@@ -110,9 +110,9 @@ static void maglev_is_a_slot_of_the_table(void **state)
 	start(&f, BY_MAGLEV, (unsigned[]){3, 1, 256, 20}, 4);
 	for (uint64_t n = 0; n < KEYS; n++) {
 		const uint64_t key = key_of_client(n);
-		const struct roster *r = f.b->roster;
+		const struct roster *r = backend_roster(f.b);
 
-		assert_int_equal(owner_of(&f, key), r->by_key[r->maglev[key % 65537]].index);
+		assert_int_equal(owner_of(&f, key), r->by_key[r->maglev[key % 65537]].server->id - 1);
 	}
 	pick_fixture_finish(&f);
 }
@@ -161,7 +161,7 @@ static void disrupt(enum how how, unsigned leaver, double *of_others, double *of
 	start(&f, how, tens, 10);
 	for (uint64_t n = 0; n < KEYS; n++)
 		before[n] = owner_of(&f, key_of_client(n));
-	assert_int_equal(server_set_health(&f.b->servers[leaver], false, "", 1), 0);
+	assert_int_equal(server_set_health(f.b->servers[leaver], false, "", 1), 0);
 	for (uint64_t n = 0; n < KEYS; n++) {
 		const unsigned after = owner_of(&f, key_of_client(n));
 
@@ -169,7 +169,7 @@ static void disrupt(enum how how, unsigned leaver, double *of_others, double *of
 		moved += after != before[n];
 		moved_of_others += after != before[n] && before[n] != leaver;
 	}
-	assert_int_equal(server_set_health(&f.b->servers[leaver], true, "", 2), 0);
+	assert_int_equal(server_set_health(f.b->servers[leaver], true, "", 2), 0);
 	for (uint64_t n = 0; n < KEYS; n++)
 		assert_int_equal(owner_of(&f, key_of_client(n)), before[n]);
 	pick_fixture_finish(&f);
@@ -220,7 +220,7 @@ static void modulo_moves_many(void **state)
  * goes to the unit at which the running sum passes the next whole number. */
 static int slow_bound(const struct pick_fixture *f, const struct server *s, unsigned factor)
 {
-	const struct roster *r = f->b->roster;
+	const struct roster *r = backend_roster(f->b);
 	uint64_t sessions = 1;
 	uint64_t slots;
 	uint64_t units = 0;
@@ -266,14 +266,14 @@ static void bound_is_never_passed(void **state)
 				struct server *s;
 
 				for (int i = 0; i < 4; i++)
-					bounds[i] = slow_bound(&f, &f.b->servers[i], factors[k]);
+					bounds[i] = slow_bound(&f, f.b->servers[i], factors[k]);
 				s = pick_keep(&f.p[n % TEST_PICKERS], key, NULL);
 				assert_non_null(s);
-				assert_true(atomic_load(&s->sessions) <= bounds[s->index]);
+				assert_true(atomic_load(&s->sessions) <= bounds[s->id - 1]);
 			}
 			for (int i = 0; i < 4; i++)
-				while (atomic_load(&f.b->servers[i].sessions) > 0)
-					server_leave(&f.b->servers[i]);
+				while (atomic_load(&f.b->servers[i]->sessions) > 0)
+					server_leave(f.b->servers[i]);
 			pick_fixture_finish(&f);
 		}
 	}
@@ -346,14 +346,14 @@ static void full_server_is_waited_for_until_its_queue_is_full_too(void **state)
 		assert_int_equal(picker_choose(&f.p[1], &q, &s), PICK_SERVER);
 		assert_ptr_not_equal(s, own);
 		for (int i = 0; i < 3; i++) {
-			atomic_store(&f.b->servers[i].queued, 2);
-			(void)server_enter(&f.b->servers[i]);
+			atomic_store(&f.b->servers[i]->queued, 2);
+			(void)server_enter(f.b->servers[i]);
 		}
 		assert_int_equal(picker_choose(&f.p[2], &q, &s), PICK_FULL);
 		assert_null(s);
 		for (int i = 0; i < 3; i++) {
-			atomic_store(&f.b->servers[i].queued, 0);
-			server_leave(&f.b->servers[i]);
+			atomic_store(&f.b->servers[i]->queued, 0);
+			server_leave(f.b->servers[i]);
 		}
 		pick_fixture_finish(&f);
 	}
@@ -400,14 +400,14 @@ static void avoided_server_is_replaced_by_the_same_one_everywhere(void **state)
 			assert_ptr_not_equal(next, own);
 			for (int i = 0; i < TEST_PICKERS; i++)
 				assert_ptr_equal(pick_and_leave(&f.p[i], key, own), next);
-			second[next->index]++;
+			second[next->id - 1]++;
 		}
 		for (int i = 0; i < 10; i++)
 			seconds += second[i] > 0;
 		assert_int_equal(seconds, 10); /* not all on one neighbour */
 		pick_fixture_finish(&f);
 		start(&f, how, tens, 1);
-		assert_ptr_equal(pick_and_leave(&f.p[0], 1, &f.b->servers[0]), &f.b->servers[0]);
+		assert_ptr_equal(pick_and_leave(&f.p[0], 1, f.b->servers[0]), f.b->servers[0]);
 		pick_fixture_finish(&f);
 	}
 }
@@ -428,14 +428,14 @@ static void walk_ends_at_a_small_server_among_large_ones(void **state)
 		}
 		pick_fixture_start(&f);
 		for (int i = 0; i < 11; i++) {
-			assert_true(server_enter(&f.b->servers[i]));
-			atomic_store(&f.b->servers[i].queued, 1);
+			assert_true(server_enter(f.b->servers[i]));
+			atomic_store(&f.b->servers[i]->queued, 1);
 		}
 		for (uint64_t n = 0; n < 1000; n++)
 			assert_int_equal(owner_of(&f, key_of_client(n)), 11);
 		for (int i = 0; i < 11; i++) {
-			atomic_store(&f.b->servers[i].queued, 0);
-			server_leave(&f.b->servers[i]);
+			atomic_store(&f.b->servers[i]->queued, 0);
+			server_leave(f.b->servers[i]);
 		}
 		pick_fixture_finish(&f);
 	}

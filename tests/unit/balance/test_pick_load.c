@@ -22,8 +22,8 @@ static uint64_t dice(uint64_t *state)
 static void leave_all(struct pick_fixture *f)
 {
 	for (size_t i = 0; i < f->b->server_count; i++)
-		while (atomic_load(&f->b->servers[i].sessions) > 0)
-			server_leave(&f->b->servers[i]);
+		while (atomic_load(&f->b->servers[i]->sessions) > 0)
+			server_leave(f->b->servers[i]);
 }
 
 /* ---- leastconn ---- */
@@ -46,17 +46,17 @@ static void leastconn_never_chooses_a_busier_one(void **state)
 	pick_fixture_init(&f, (unsigned[]){1, 2, 3, 100, 256}, 5, CONFIG_BALANCE_LEASTCONN);
 	pick_fixture_start(&f);
 	for (int i = 0; i < PICKS; i++) {
-		struct server *busy = &f.b->servers[dice(&random) % 5];
+		struct server *busy = f.b->servers[dice(&random) % 5];
 		struct server *s;
-		double least = slow_key(&f.b->servers[0]);
+		double least = slow_key(f.b->servers[0]);
 		double chosen;
 
-		atomic_store(&f.b->servers[i % 5].queued, (int)(dice(&random) % 3));
+		atomic_store(&f.b->servers[i % 5]->queued, (int)(dice(&random) % 3));
 		if (dice(&random) % 2 == 0 && atomic_load(&busy->sessions) > 0)
 			server_leave(busy);
 		least = 1e99;
 		for (int k = 0; k < 5; k++)
-			least = slow_key(&f.b->servers[k]) < least ? slow_key(&f.b->servers[k]) : least;
+			least = slow_key(f.b->servers[k]) < least ? slow_key(f.b->servers[k]) : least;
 		s = pick_keep(&f.p[i % TEST_PICKERS], 0, NULL);
 		assert_non_null(s);
 		atomic_fetch_sub(&s->sessions, 1); /* as it was when it was chosen */
@@ -77,8 +77,8 @@ static void leastconn_lets_equals_take_turns(void **state)
 	pick_fixture_start(&f);
 	for (unsigned i = 0; i < 12; i++) {
 		/* Idle ones are equals whatever their weights, and each worker begins at another. */
-		assert_int_equal(pick_and_leave(&f.p[0], 0, NULL)->index, i % 3);
-		assert_int_equal(pick_and_leave(&f.p[2], 0, NULL)->index, (i + 2) % 3);
+		assert_int_equal(pick_and_leave(&f.p[0], 0, NULL)->id - 1, i % 3);
+		assert_int_equal(pick_and_leave(&f.p[2], 0, NULL)->id - 1, (i + 2) % 3);
 	}
 	pick_fixture_finish(&f);
 }
@@ -105,14 +105,14 @@ static void simulate(struct simulation *sim, struct pick_fixture *f, const unsig
 
 		for (unsigned i = 0; i < 3; i++) {
 			for (; ending[i] > 0; ending[i]--)
-				server_leave(&f->b->servers[i]);
+				server_leave(f->b->servers[i]);
 		}
 		s = pick_keep(&f->p[dice(&random) % TEST_PICKERS], 0, NULL);
 		assert_non_null(s);
-		lasts = service[s->index] / 2 + (unsigned)(dice(&random) % service[s->index]) + 1;
-		sim->ends[(now + lasts) % SIM_LONGEST][s->index]++;
+		lasts = service[s->id - 1] / 2 + (unsigned)(dice(&random) % service[s->id - 1]) + 1;
+		sim->ends[(now + lasts) % SIM_LONGEST][s->id - 1]++;
 		for (unsigned i = 0; i < 3; i++)
-			sim->occupancy[i] += (double)atomic_load(&f->b->servers[i].sessions) / SIM_STEPS;
+			sim->occupancy[i] += (double)atomic_load(&f->b->servers[i]->sessions) / SIM_STEPS;
 	}
 	leave_all(f);
 }
@@ -171,7 +171,7 @@ static void random_shares_go_by_weight(void **state)
 	f.c.backend.balance.draws = 1;
 	pick_fixture_start(&f);
 	for (int i = 0; i < PICKS; i++)
-		got[pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->index]++;
+		got[pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->id - 1]++;
 	for (int i = 0; i < 3; i++) {
 		assert_true(got[i] > PICKS * ((i + 1) / 6.0 - 0.01));
 		assert_true(got[i] < PICKS * ((i + 1) / 6.0 + 0.01));
@@ -192,8 +192,8 @@ static int most_of_a_thousand(unsigned draws)
 	for (int i = 0; i < 1000; i++)
 		assert_non_null(pick_keep(&f.p[i % TEST_PICKERS], 0, NULL));
 	for (int i = 0; i < 16; i++)
-		if (atomic_load(&f.b->servers[i].sessions) > most)
-			most = atomic_load(&f.b->servers[i].sessions);
+		if (atomic_load(&f.b->servers[i]->sessions) > most)
+			most = atomic_load(&f.b->servers[i]->sessions);
 	leave_all(&f);
 	pick_fixture_finish(&f);
 	return most;
@@ -219,29 +219,29 @@ static void draws_are_of_different_servers(void **state)
 	pick_fixture_init(&f, (unsigned[]){1, 1, 1}, 2, CONFIG_BALANCE_RANDOM);
 	f.c.backend.balance.draws = 2;
 	pick_fixture_start(&f);
-	assert_true(server_enter(&f.b->servers[0]));
+	assert_true(server_enter(f.b->servers[0]));
 	for (int i = 0; i < PICKS; i++)
-		assert_int_equal(pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->index, 1);
+		assert_int_equal(pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->id - 1, 1);
 	leave_all(&f);
 	pick_fixture_finish(&f);
 	/* As many as there are servers, and more: always the least loaded of all. */
 	pick_fixture_init(&f, (unsigned[]){256, 256, 1}, 3, CONFIG_BALANCE_RANDOM);
 	f.c.backend.balance.draws = CONFIG_DRAWS_MAX;
 	pick_fixture_start(&f);
-	assert_true(server_enter(&f.b->servers[0]));
-	assert_true(server_enter(&f.b->servers[1]));
+	assert_true(server_enter(f.b->servers[0]));
+	assert_true(server_enter(f.b->servers[1]));
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(pick_and_leave(&f.p[0], 0, NULL)->index, 2);
+		assert_int_equal(pick_and_leave(&f.p[0], 0, NULL)->id - 1, 2);
 	leave_all(&f);
 	pick_fixture_finish(&f);
 	/* Each draw goes by the weights of who is left: b and c are a pair in 2/6 * 3/4 + 3/6 * 2/3. */
 	pick_fixture_init(&f, (unsigned[]){1, 2, 3}, 3, CONFIG_BALANCE_RANDOM);
 	f.c.backend.balance.draws = 2;
 	pick_fixture_start(&f);
-	atomic_store(&f.b->servers[1].sessions, 20);
-	atomic_store(&f.b->servers[2].sessions, 60);
+	atomic_store(&f.b->servers[1]->sessions, 20);
+	atomic_store(&f.b->servers[2]->sessions, 60);
 	for (int i = 0; i < PICKS; i++)
-		got[pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->index]++;
+		got[pick_and_leave(&f.p[i % TEST_PICKERS], 0, NULL)->id - 1]++;
 	assert_true(got[1] > PICKS * (7.0 / 12 - 0.01) && got[1] < PICKS * (7.0 / 12 + 0.01));
 	assert_int_equal(got[0] + got[1], PICKS);
 	leave_all(&f);
@@ -261,9 +261,9 @@ static void random_finds_the_last_free_place(void **state)
 		f.c.servers[i].maxconn = 1;
 	pick_fixture_start(&f);
 	for (int i = 0; i < 7; i++)
-		assert_true(server_enter(&f.b->servers[i]));
+		assert_true(server_enter(f.b->servers[i]));
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(pick_and_leave(&f.p[0], 0, NULL)->index, 7);
+		assert_int_equal(pick_and_leave(&f.p[0], 0, NULL)->id - 1, 7);
 	assert_non_null(pick_keep(&f.p[1], 0, NULL));
 	assert_int_equal(picker_choose(&f.p[0], &q, &s), PICK_FULL);
 	assert_null(s);
@@ -279,7 +279,7 @@ static void random_avoids(void **state)
 	pick_fixture_init(&f, (unsigned[]){100, 1}, 2, CONFIG_BALANCE_RANDOM);
 	pick_fixture_start(&f);
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(pick_and_leave(&f.p[0], 0, &f.b->servers[0])->index, 1);
+		assert_int_equal(pick_and_leave(&f.p[0], 0, f.b->servers[0])->id - 1, 1);
 	pick_fixture_finish(&f);
 }
 
@@ -297,15 +297,15 @@ static void first_fills_in_order(void **state)
 		f.c.servers[i].maxconn = 2;
 	pick_fixture_start(&f);
 	for (unsigned i = 0; i < 6; i++)
-		assert_int_equal(pick_keep(&f.p[i % TEST_PICKERS], 0, NULL)->index, i / 2);
+		assert_int_equal(pick_keep(&f.p[i % TEST_PICKERS], 0, NULL)->id - 1, i / 2);
 	assert_int_equal(picker_choose(&f.p[0], &q, &s), PICK_FULL);
 	assert_null(s);
-	server_leave(&f.b->servers[1]);
-	assert_int_equal(pick_keep(&f.p[3], 0, NULL)->index, 1);
-	server_leave(&f.b->servers[2]);
-	server_leave(&f.b->servers[0]);
-	assert_int_equal(pick_and_leave(&f.p[0], 0, &f.b->servers[0])->index, 2);
-	assert_int_equal(pick_keep(&f.p[0], 0, NULL)->index, 0);
+	server_leave(f.b->servers[1]);
+	assert_int_equal(pick_keep(&f.p[3], 0, NULL)->id - 1, 1);
+	server_leave(f.b->servers[2]);
+	server_leave(f.b->servers[0]);
+	assert_int_equal(pick_and_leave(&f.p[0], 0, f.b->servers[0])->id - 1, 2);
+	assert_int_equal(pick_keep(&f.p[0], 0, NULL)->id - 1, 0);
 	leave_all(&f);
 	pick_fixture_finish(&f);
 }
@@ -335,15 +335,15 @@ static void full_only_when_every_server_is(void **state)
 		for (int i = 0; i < 6; i++)
 			assert_non_null(pick_keep(&f.p[i % TEST_PICKERS], 0, NULL));
 		for (int i = 0; i < 3; i++)
-			assert_int_equal(atomic_load(&f.b->servers[i].sessions), i + 1);
+			assert_int_equal(atomic_load(&f.b->servers[i]->sessions), i + 1);
 		for (int i = 0; i < TEST_PICKERS; i++) {
 			assert_int_equal(picker_choose(&f.p[i], &q, &s), PICK_FULL);
 			assert_null(s);
 		}
 		/* The avoided one has room, but it is not the only one. */
-		server_leave(&f.b->servers[2]);
-		assert_null(pick_keep(&f.p[0], 0, &f.b->servers[2]));
-		assert_int_equal(pick_keep(&f.p[0], 0, &f.b->servers[0])->index, 2);
+		server_leave(f.b->servers[2]);
+		assert_null(pick_keep(&f.p[0], 0, f.b->servers[2]));
+		assert_int_equal(pick_keep(&f.p[0], 0, f.b->servers[0])->id - 1, 2);
 		leave_all(&f);
 		pick_fixture_finish(&f);
 	}
@@ -359,12 +359,12 @@ static void newcomer_does_not_go_before_those_who_wait_for_the_server(void **sta
 		f.c.servers[0].maxconn = 5;
 		f.c.servers[1].maxconn = 5;
 		pick_fixture_start(&f);
-		atomic_store(&f.b->servers[0].queued, 1);
+		atomic_store(&f.b->servers[0]->queued, 1);
 		for (int i = 0; i < 5; i++)
-			assert_int_equal(pick_keep(&f.p[0], 0, NULL)->index, 1);
+			assert_int_equal(pick_keep(&f.p[0], 0, NULL)->id - 1, 1);
 		assert_null(pick_keep(&f.p[0], 0, NULL));
-		atomic_store(&f.b->servers[0].queued, 0);
-		assert_int_equal(pick_keep(&f.p[0], 0, NULL)->index, 0);
+		atomic_store(&f.b->servers[0]->queued, 0);
+		assert_int_equal(pick_keep(&f.p[0], 0, NULL)->id - 1, 0);
 		leave_all(&f);
 		pick_fixture_finish(&f);
 	}

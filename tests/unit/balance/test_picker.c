@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "live_by_hand.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
 
@@ -22,15 +23,15 @@ struct fixture {
 static void start(struct fixture *f, const unsigned *weights, size_t count, unsigned skip)
 {
 	config_of_servers_init(&f->c, weights, count);
-	f->b = backends_new(&f->c.config);
+	f->b = backend_by_hand(&f->c.config);
 	assert_non_null(f->b);
-	assert_int_equal(picker_init(&f->p, f->b, skip), 0);
+	picker_by_hand(&f->p, f->b, skip);
 }
 
 static void finish(struct fixture *f)
 {
-	picker_free(&f->p);
-	backends_free(f->b, 1);
+	picker_by_hand_free(&f->p);
+	backend_by_hand_free(f->b);
 }
 
 /* Chosen, and its place given back at once; NULL = none. */
@@ -89,7 +90,7 @@ static void share_of_each_server_is_exactly_its_weight(void **state)
 	(void)state;
 	start(&f, weights, 4, 0);
 	for (int i = 0; i < 3 * 367; i++)
-		got[next_server(&f.p, NULL)->index]++;
+		got[next_server(&f.p, NULL)->id - 1]++;
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(got[i], 3 * weights[i]);
 	finish(&f);
@@ -115,7 +116,7 @@ static void weight_of_zero_is_never_chosen(void **state)
 	finish(&f);
 	start(&f, (unsigned[]){0, 0}, 2, 0);
 	assert_string_equal(next(&f, 2, NULL), "--");
-	assert_string_equal(next(&f, 2, &f.b->servers[0]), "--");
+	assert_string_equal(next(&f, 2, f.b->servers[0]), "--");
 	finish(&f);
 }
 
@@ -137,11 +138,11 @@ static void unresolved_server_is_left_out_until_it_has_an_address(void **state)
 	(void)state;
 	config_of_servers_init(&f.c, (unsigned[]){1, 1}, 2);
 	config_of_servers_unresolve(&f.c, 0);
-	f.b = backends_new(&f.c.config);
-	assert_int_equal(picker_init(&f.p, f.b, 0), 0);
+	f.b = backend_by_hand(&f.c.config);
+	picker_by_hand(&f.p, f.b, 0);
 	assert_string_equal(next(&f, 3, NULL), "bbb");
 	assert_int_equal(addr_parse("10.0.0.1:80", &spec, NULL, NULL), 0);
-	assert_int_equal(server_set_addr(&f.b->servers[0], &spec.addr), 0);
+	assert_int_equal(server_set_addr(f.b->servers[0], &spec.addr), 0);
 	assert_string_equal(next(&f, 4, NULL), "abab");
 	finish(&f);
 }
@@ -152,10 +153,10 @@ static void avoided_server_is_chosen_only_when_no_other_is_usable(void **state)
 
 	(void)state;
 	start(&f, (unsigned[]){5, 1, 1}, 3, 0);
-	assert_string_equal(next(&f, 4, &f.b->servers[0]), "bcbc");
+	assert_string_equal(next(&f, 4, f.b->servers[0]), "bcbc");
 	finish(&f);
 	start(&f, (unsigned[]){1, 0}, 2, 0);
-	assert_string_equal(next(&f, 2, &f.b->servers[0]), "aa");
+	assert_string_equal(next(&f, 2, f.b->servers[0]), "aa");
 	finish(&f);
 }
 
@@ -165,7 +166,7 @@ static void avoiding_does_not_shift_what_the_others_get_later(void **state)
 
 	(void)state;
 	start(&f, (unsigned[]){1, 1, 1}, 3, 0);
-	(void)next(&f, 2, &f.b->servers[0]);
+	(void)next(&f, 2, f.b->servers[0]);
 	/* b and c had one each: the next three are one of each. */
 	assert_string_equal(next(&f, 3, NULL), "abc");
 	finish(&f);
@@ -181,14 +182,14 @@ static void shares_over_workers_go_by_weight(void **state)
 	(void)state;
 	start(&f, (unsigned[]){1, 2, 3}, 3, 0);
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(picker_init(&p[i], f.b, i), 0);
+		picker_by_hand(&p[i], f.b, i);
 	for (unsigned i = 0; i < 60000; i++)
-		got[next_server(&p[i % 4], NULL)->index]++;
+		got[next_server(&p[i % 4], NULL)->id - 1]++;
 	for (unsigned i = 0; i < 3; i++) {
 		assert_in_range(got[i], 9900 * (i + 1), 10100 * (i + 1));
-		picker_free(&p[i]);
+		picker_by_hand_free(&p[i]);
 	}
-	picker_free(&p[3]);
+	picker_by_hand_free(&p[3]);
 	finish(&f);
 }
 
@@ -200,7 +201,7 @@ static void picks_and_turns_in_advance_are_not_counted(void **state)
 	(void)state;
 	start(&f, (unsigned[]){1}, 1, 7);
 	(void)next_server(&f.p, NULL);
-	assert_int_equal(atomic_load(&f.b->servers[0].chosen_total), 0);
+	assert_int_equal(atomic_load(&f.b->servers[0]->chosen_total), 0);
 	assert_false(picker_wants_key(&f.p));
 	finish(&f);
 }
@@ -213,11 +214,11 @@ static void full_server_takes_no_part(void **state)
 	(void)state;
 	config_of_servers_init(&f.c, (unsigned[]){50, 1, 1}, 3);
 	f.c.servers[0].maxconn = 1;
-	f.b = backends_new(&f.c.config);
-	assert_int_equal(picker_init(&f.p, f.b, 0), 0);
-	assert_true(server_enter(&f.b->servers[0]));
+	f.b = backend_by_hand(&f.c.config);
+	picker_by_hand(&f.p, f.b, 0);
+	assert_true(server_enter(f.b->servers[0]));
 	assert_string_equal(next(&f, 20, NULL), "bcbcbcbcbcbcbcbcbcbc");
-	server_leave(&f.b->servers[0]);
+	server_leave(f.b->servers[0]);
 	assert_string_equal(next(&f, 8, NULL), "aaaaaaaa");
 	finish(&f);
 }
@@ -232,14 +233,14 @@ static void weights_that_shrink_count_at_once(void **state)
 	start(&f, (unsigned[]){256, 200}, 2, 0);
 	for (int round = 0; round < 10; round++) {
 		(void)next(&f, 7, NULL);
-		assert_int_equal(server_set_weight(&f.b->servers[0], 1, "by test", 1), 0);
-		assert_int_equal(server_set_weight(&f.b->servers[1], 1, "by test", 1), 0);
+		assert_int_equal(server_set_weight(f.b->servers[0], 1, "by test", 1), 0);
+		assert_int_equal(server_set_weight(f.b->servers[1], 1, "by test", 1), 0);
 		memset(got, 0, sizeof(got));
 		for (int i = 0; i < 10; i++)
-			got[next_server(&f.p, NULL)->index]++;
+			got[next_server(&f.p, NULL)->id - 1]++;
 		assert_in_range(got[0], 4, 6);
-		assert_int_equal(server_set_weight(&f.b->servers[0], 256, "by test", 1), 0);
-		assert_int_equal(server_set_weight(&f.b->servers[1], 200, "by test", 1), 0);
+		assert_int_equal(server_set_weight(f.b->servers[0], 256, "by test", 1), 0);
+		assert_int_equal(server_set_weight(f.b->servers[1], 200, "by test", 1), 0);
 	}
 	finish(&f);
 }

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "live_by_hand.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
 
@@ -48,13 +49,13 @@ static void begin(struct fixture *f)
 
 static void start(struct fixture *f)
 {
-	f->b = backends_new(&f->c.config);
+	f->b = backend_by_hand(&f->c.config);
 	assert_non_null(f->b);
 }
 
 static struct server *server(const struct fixture *f, int i)
 {
-	return &f->b->servers[i];
+	return f->b->servers[i];
 }
 
 static void fill(struct fixture *f)
@@ -121,7 +122,7 @@ static void end(struct fixture *f)
 			server_leave(server(f, i));
 		assert_int_equal(atomic_load(&server(f, i)->sessions), 0);
 	}
-	backends_free(f->b, 1);
+	backend_by_hand_free(f->b);
 }
 
 static void a_free_place_goes_to_the_oldest_of_both_queues(void **state)
@@ -546,14 +547,14 @@ static void served(struct member *m, struct slot *slot, struct server *s)
 {
 	slot->state = SLOT_SERVED;
 	slot->server = s;
-	check((unsigned)atomic_fetch_add(&m->crowd->busy[s->index], 1) < LIMIT);
+	check((unsigned)atomic_fetch_add(&m->crowd->busy[s->id - 1], 1) < LIMIT);
 }
 
 static void go(struct member *m, struct slot *slot)
 {
 	struct server *s = slot->server;
 
-	atomic_fetch_sub(&m->crowd->busy[s->index], 1);
+	atomic_fetch_sub(&m->crowd->busy[s->id - 1], 1);
 	server_leave(s);
 	slot->state = SLOT_FREE;
 }
@@ -561,7 +562,7 @@ static void go(struct member *m, struct slot *slot)
 static void come(struct member *m, struct slot *slot)
 {
 	struct backend *b = m->crowd->f.b;
-	struct server *s = &b->servers[next_random(&m->random) % SERVERS];
+	struct server *s = b->servers[next_random(&m->random) % SERVERS];
 
 	if (!queue_is_waiting(b) && atomic_load(&s->in_roster) && server_enter(s)) {
 		served(m, slot, s);
@@ -571,7 +572,7 @@ static void come(struct member *m, struct slot *slot)
 		s = NULL;
 	slot->w.avoid = NULL;
 	if (next_random(&m->random) % 4 == 0)
-		slot->w.avoid = &b->servers[next_random(&m->random) % SERVERS];
+		slot->w.avoid = b->servers[next_random(&m->random) % SERVERS];
 	slot->any = s == NULL && slot->w.avoid == NULL;
 	slot->state = SLOT_WAITS;
 	check(queue_enter(b, &slot->w, s, &m->grants) == 0);
@@ -679,13 +680,13 @@ static void change_servers(void)
 	uint32_t random = 99;
 
 	while (atomic_load(&crowd.working) > 0) {
-		struct server *s = &crowd.f.b->servers[next_random(&random) % SERVERS];
+		struct server *s = crowd.f.b->servers[next_random(&random) % SERVERS];
 
 		set_chosen(s, false);
 		(void)sched_yield();
 		set_chosen(s, true);
 		(void)sched_yield();
-		s = &crowd.f.b->servers[next_random(&random) % SERVERS];
+		s = crowd.f.b->servers[next_random(&random) % SERVERS];
 		server_answered(s);
 		(void)sched_yield();
 		set_failing(s);

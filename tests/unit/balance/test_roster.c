@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "config_of_servers.h"
+#include "live_by_hand.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
 #include "weir/base/hash.h"
@@ -39,7 +40,7 @@ static void configure(struct config_of_servers *c, const char *servers)
 static void set_states(struct backend *b, const char *servers)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
-		struct server *s = &b->servers[i];
+		struct server *s = b->servers[i];
 
 		if (strchr("Ddrm", servers[i]) != NULL)
 			assert_int_equal(server_set_health(s, false, "", 1), 0);
@@ -90,16 +91,16 @@ static void members_follow_the_table(void **state)
 			configure(&c, table[i].servers);
 			c.backend.allbackups = mode == 1;
 			c.backend.panic = mode == 2;
-			b = backends_new(&c.config);
+			b = backend_by_hand(&c.config);
 			set_states(b, table[i].servers);
-			for (size_t k = 0; k < b->roster->count; k++)
-				got[k] = b->roster->by_place[k].server->config->name[0];
+			for (size_t k = 0; k < backend_roster(b)->count; k++)
+				got[k] = backend_roster(b)->by_place[k].server->config->name[0];
 			if (strcmp(got, want) != 0)
 				fail_msg("%s, mode %d: '%s', not '%s'", table[i].servers, mode, got, want);
 			for (size_t k = 0; k < b->server_count; k++)
-				assert_int_equal(atomic_load(&b->servers[k].in_roster),
+				assert_int_equal(atomic_load(&b->servers[k]->in_roster),
 						 strchr(want, 'a' + (int)k) != NULL);
-			backends_free(b, 1);
+			backend_by_hand_free(b);
 		}
 	}
 }
@@ -126,7 +127,7 @@ static struct backend *machine(struct config_of_servers *c, enum how how, const 
 	}
 	c->backend.balance.algorithm = how == BY_MAGLEV ? CONFIG_BALANCE_MAGLEV : CONFIG_BALANCE_SOURCE;
 	c->backend.balance.hash = how == BY_RING ? CONFIG_HASH_CONSISTENT : CONFIG_HASH_MODULO;
-	return backends_new(&c->config);
+	return backend_by_hand(&c->config);
 }
 
 static uint64_t checksum(enum how how, enum config_hash_key key, const unsigned *order, size_t count,
@@ -134,15 +135,15 @@ static uint64_t checksum(enum how how, enum config_hash_key key, const unsigned 
 {
 	struct config_of_servers c;
 	struct backend *b = machine(&c, how, order, count, weights);
-	uint64_t sum = b->roster->checksum;
+	uint64_t sum = backend_roster(b)->checksum;
 
 	if (key == CONFIG_HASH_KEY_ADDRESS) {
-		backends_free(b, 1);
+		backend_by_hand_free(b);
 		c.backend.balance.hash_key = key;
-		b = backends_new(&c.config);
-		sum = b->roster->checksum;
+		b = backend_by_hand(&c.config);
+		sum = backend_roster(b)->checksum;
 	}
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 	return sum;
 }
 
@@ -155,22 +156,22 @@ static void by_key_is_sorted_and_complete(void **state)
 {
 	struct config_of_servers c;
 	struct backend *b = machine(&c, BY_MODULO, shuffled, SERVERS, mixed);
-	const struct roster *r = b->roster;
+	const struct roster *r = backend_roster(b);
 	uint64_t end = 0;
 
 	(void)state;
 	assert_int_equal(r->count, SERVERS);
 	for (size_t i = 0; i < r->count; i++) {
-		assert_ptr_equal(r->by_place[i].server, &b->servers[i]);
+		assert_ptr_equal(r->by_place[i].server, b->servers[i]);
 		end += r->by_key[i].weight;
 		assert_true(r->by_key[i].weight_end == end);
 		assert_int_equal(r->by_key[i].weight,
-				 mixed[shuffled[r->by_key[i].index]] * SERVER_WEIGHT_SCALE);
+				 mixed[shuffled[r->by_key[i].server->id - 1]] * SERVER_WEIGHT_SCALE);
 		if (i > 0)
 			assert_true(r->by_key[i - 1].server->key < r->by_key[i].server->key);
 	}
 	assert_true(r->weight == end);
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 }
 
 static void order_in_the_file_does_not_matter(void **state)
@@ -248,13 +249,13 @@ static void server_that_goes_and_comes_back_restores_the_checksum(void **state)
 	for (enum how how = 0; how < HOWS; how++) {
 		struct config_of_servers c;
 		struct backend *b = machine(&c, how, in_order, SERVERS, mixed);
-		const uint64_t sum = b->roster->checksum;
+		const uint64_t sum = backend_roster(b)->checksum;
 
-		assert_int_equal(server_set_health(&b->servers[4], false, "", 1), 0);
-		assert_true(b->roster->checksum != sum);
-		assert_int_equal(server_set_health(&b->servers[4], true, "", 2), 0);
-		assert_true(b->roster->checksum == sum);
-		backends_free(b, 1);
+		assert_int_equal(server_set_health(b->servers[4], false, "", 1), 0);
+		assert_true(backend_roster(b)->checksum != sum);
+		assert_int_equal(server_set_health(b->servers[4], true, "", 2), 0);
+		assert_true(backend_roster(b)->checksum == sum);
+		backend_by_hand_free(b);
 	}
 }
 
@@ -270,23 +271,23 @@ static void key_follows_the_address_when_asked_to(void **state)
 	config_of_servers_init(&c, ones, 3);
 	c.backend.balance.algorithm = CONFIG_BALANCE_MAGLEV;
 	c.backend.balance.hash_key = CONFIG_HASH_KEY_ADDRESS;
-	b = backends_new(&c.config);
-	key = b->servers[0].key;
+	b = backend_by_hand(&c.config);
+	key = b->servers[0]->key;
 	assert_true(key == hash_bytes("127.0.0.1:1001", 14, 0));
 	assert_int_equal(addr_parse("[fe80::1]:80", &spec, NULL, NULL), 0);
 	spec.addr.in6.sin6_scope_id = 7; /* the number of an interface is this machine's */
-	number = b->roster->number;
-	assert_int_equal(server_set_addr(&b->servers[0], &spec.addr), 0);
-	assert_true(b->roster->number > number);
-	assert_true(b->servers[0].key == hash_bytes("[fe80::1]:80", 12, 0));
-	backends_free(b, 1);
+	number = backend_roster(b)->number;
+	assert_int_equal(server_set_addr(b->servers[0], &spec.addr), 0);
+	assert_true(backend_roster(b)->number > number);
+	assert_true(b->servers[0]->key == hash_bytes("[fe80::1]:80", 12, 0));
+	backend_by_hand_free(b);
 	c.backend.balance.hash_key = CONFIG_HASH_KEY_NAME;
-	b = backends_new(&c.config);
-	number = b->roster->number;
-	assert_int_equal(server_set_addr(&b->servers[0], &spec.addr), 0);
-	assert_true(b->roster->number == number);
-	assert_true(b->servers[0].key == hash_bytes("a", 1, 0));
-	backends_free(b, 1);
+	b = backend_by_hand(&c.config);
+	number = backend_roster(b)->number;
+	assert_int_equal(server_set_addr(b->servers[0], &spec.addr), 0);
+	assert_true(backend_roster(b)->number == number);
+	assert_true(b->servers[0]->key == hash_bytes("a", 1, 0));
+	backend_by_hand_free(b);
 }
 
 /* ---- tables ---- */
@@ -298,23 +299,25 @@ static void servers_with_one_key_share(void **state)
 	for (enum how how = BY_RING; how < HOWS; how++) {
 		struct config_of_servers c;
 		struct backend *b = machine(&c, how, in_order, 3, (const unsigned[]){100, 100, 100});
+		const struct roster *r;
 		unsigned got[3] = {0};
 
-		backends_free(b, 1);
+		backend_by_hand_free(b);
 		c.backend.balance.hash_key = CONFIG_HASH_KEY_ADDRESS;
 		c.servers[1].addr = c.servers[0].addr;
 		c.servers[2].addr = c.servers[0].addr;
-		b = backends_new(&c.config);
-		assert_true(b->servers[0].key == b->servers[2].key);
-		for (size_t i = 0; i < b->roster->ring_count; i++) {
-			got[b->roster->ring[i].entry]++;
-			assert_true(i == 0 || b->roster->ring[i - 1].hash < b->roster->ring[i].hash);
+		b = backend_by_hand(&c.config);
+		assert_true(b->servers[0]->key == b->servers[2]->key);
+		r = backend_roster(b);
+		for (size_t i = 0; i < r->ring_count; i++) {
+			got[r->ring[i].entry]++;
+			assert_true(i == 0 || r->ring[i - 1].hash < r->ring[i].hash);
 		}
-		for (size_t i = 0; b->roster->maglev != NULL && i < ROSTER_MAGLEV_SLOTS; i++)
-			got[b->roster->maglev[i]]++;
+		for (size_t i = 0; r->maglev != NULL && i < ROSTER_MAGLEV_SLOTS; i++)
+			got[r->maglev[i]]++;
 		for (int i = 1; i < 3; i++)
 			assert_true(got[i] + 1 >= got[0] && got[i] <= got[0]);
-		backends_free(b, 1);
+		backend_by_hand_free(b);
 	}
 }
 
@@ -330,7 +333,7 @@ static void maglev_is_filled_as_in_the_paper(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < SERVERS; i++) {
-		const uint64_t key = b->roster->by_key[i].server->key;
+		const uint64_t key = backend_roster(b)->by_key[i].server->key;
 		const uint64_t offset = hash_nth(key, 0) % ROSTER_MAGLEV_SLOTS;
 		const uint64_t skip = hash_nth(key, 1) % (ROSTER_MAGLEV_SLOTS - 1) + 1;
 
@@ -350,14 +353,15 @@ static void maglev_is_filled_as_in_the_paper(void **state)
 		}
 	}
 	for (size_t i = 0; i < ROSTER_MAGLEV_SLOTS; i++)
-		assert_int_equal(b->roster->maglev[i], entry[i]);
-	backends_free(b, 1);
+		assert_int_equal(backend_roster(b)->maglev[i], entry[i]);
+	backend_by_hand_free(b);
 }
 
 static void maglev_slots_go_by_weight(void **state)
 {
 	struct config_of_servers c;
 	struct backend *b = machine(&c, BY_MAGLEV, shuffled, SERVERS, mixed);
+	const struct roster *r = backend_roster(b);
 	unsigned got[SERVERS] = {0};
 	double sum = 0;
 
@@ -365,14 +369,14 @@ static void maglev_slots_go_by_weight(void **state)
 	for (size_t i = 0; i < SERVERS; i++)
 		sum += mixed[i];
 	for (size_t i = 0; i < ROSTER_MAGLEV_SLOTS; i++)
-		got[shuffled[b->roster->by_key[b->roster->maglev[i]].index]]++;
+		got[shuffled[r->by_key[r->maglev[i]].server->id - 1]]++;
 	for (size_t i = 0; i < SERVERS; i++) {
 		const double exact = ROSTER_MAGLEV_SLOTS * mixed[i] / sum;
 
 		/* The last round is not a whole one, and its slots go to the largest. */
 		assert_true(got[i] >= exact - 2 && got[i] <= exact * 1.0002 + 2);
 	}
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 }
 
 static void ring_has_sixteen_points_for_each_unit_of_weight(void **state)
@@ -382,13 +386,13 @@ static void ring_has_sixteen_points_for_each_unit_of_weight(void **state)
 	unsigned got[SERVERS] = {0};
 
 	(void)state;
-	for (size_t i = 0; i < b->roster->ring_count; i++) {
-		got[b->roster->by_key[b->roster->ring[i].entry].index]++;
-		assert_true(i == 0 || b->roster->ring[i - 1].hash <= b->roster->ring[i].hash);
+	for (size_t i = 0; i < backend_roster(b)->ring_count; i++) {
+		got[backend_roster(b)->by_key[backend_roster(b)->ring[i].entry].server->id - 1]++;
+		assert_true(i == 0 || backend_roster(b)->ring[i - 1].hash <= backend_roster(b)->ring[i].hash);
 	}
 	for (size_t i = 0; i < SERVERS; i++)
 		assert_int_equal(got[i], mixed[i] * 16);
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 }
 
 /* ---- a large ring ---- */
@@ -408,14 +412,14 @@ static struct backend *heavy_ring(struct config_of_servers *c, struct config_ser
 	c->backend.server_count = count;
 	c->backend.balance.algorithm = CONFIG_BALANCE_SOURCE;
 	c->backend.balance.hash = CONFIG_HASH_CONSISTENT;
-	return backends_new(&c->config);
+	return backend_by_hand(&c->config);
 }
 
 static void count_points(const struct roster *r, unsigned *got)
 {
 	memset(got, 0, MANY * sizeof(*got));
 	for (size_t i = 0; i < r->ring_count; i++) {
-		got[r->by_key[r->ring[i].entry].index]++;
+		got[r->by_key[r->ring[i].entry].server->id - 1]++;
 		assert_true(i == 0 || r->ring[i - 1].hash < r->ring[i].hash);
 	}
 }
@@ -438,12 +442,12 @@ static void large_ring_is_thinned_out_by_halves(void **state)
 		struct config_of_servers c;
 		struct backend *b = heavy_ring(&c, servers, table[i].servers);
 
-		assert_true(b->roster->ring_count <= ROSTER_RING_MAX);
-		count_points(b->roster, got);
+		assert_true(backend_roster(b)->ring_count <= ROSTER_RING_MAX);
+		count_points(backend_roster(b), got);
 		assert_int_equal(got[0], table[i].light);
 		for (size_t k = 1; k < table[i].servers; k++)
 			assert_int_equal(got[k], table[i].heavy);
-		backends_free(b, 1);
+		backend_by_hand_free(b);
 	}
 	free(servers);
 }
@@ -460,23 +464,23 @@ static void large_ring_keeps_its_points_when_servers_go(void **state)
 	(void)state;
 	assert_non_null(servers);
 	b = heavy_ring(&c, servers, 130);
-	sum = b->roster->checksum;
-	count_points(b->roster, got);
+	sum = backend_roster(b)->checksum;
+	count_points(backend_roster(b), got);
 	assert_int_equal(got[1], 1024);
 	for (size_t i = 10; i < 130; i++)
-		assert_int_equal(server_set_health(&b->servers[i], false, "", 1), 0);
-	count_points(b->roster, got);
+		assert_int_equal(server_set_health(b->servers[i], false, "", 1), 0);
+	count_points(backend_roster(b), got);
 	assert_int_equal(got[1], 1024);
 	for (size_t i = 10; i < 130; i++)
-		assert_int_equal(server_set_health(&b->servers[i], true, "", 1), 0);
-	assert_true(b->roster->checksum == sum);
+		assert_int_equal(server_set_health(b->servers[i], true, "", 1), 0);
+	assert_true(backend_roster(b)->checksum == sum);
 	/* The administrator's weights count: these fit without any halving. */
 	for (size_t i = 10; i < 130; i++)
-		assert_int_equal(server_set_weight(&b->servers[i], 1, "by test", 1), 0);
-	count_points(b->roster, got);
+		assert_int_equal(server_set_weight(b->servers[i], 1, "by test", 1), 0);
+	count_points(backend_roster(b), got);
 	assert_int_equal(got[1], 4096);
 	assert_int_equal(got[10], 16);
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 	free(servers);
 }
 

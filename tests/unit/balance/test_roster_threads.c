@@ -23,12 +23,44 @@ struct shared {
 	atomic_int most;
 	atomic_bool stop;
 	atomic_int next_worker;
+	_Atomic uint64_t round; /* of retirement, and which one each worker has passed */
+	_Atomic uint64_t passed[TEST_PICKERS];
 	_Atomic uint64_t picks;
 };
 
+/* ---- rosters are freed while workers choose ---- */
+
+static void begin_round(void *arg, uint64_t round)
+{
+	struct shared *sh = arg;
+
+	atomic_store(&sh->round, round);
+}
+
+static bool is_round_over(void *arg, uint64_t round)
+{
+	struct shared *sh = arg;
+
+	for (int i = 0; i < TEST_PICKERS; i++)
+		if (atomic_load(&sh->passed[i]) < round)
+			return false;
+	return true;
+}
+
+static void use_rounds(struct shared *sh)
+{
+	struct retire_rounds *r = &sh->f.b->live->retire.rounds;
+
+	r->begin = begin_round;
+	r->is_over = is_round_over;
+	r->arg = sh;
+}
+
+/* ---- workers ---- */
+
 static void hold(struct shared *sh, const struct server *s)
 {
-	const int now = atomic_fetch_add(&sh->holders[s->index], 1) + 1;
+	const int now = atomic_fetch_add(&sh->holders[s->id - 1], 1) + 1;
 	int most = atomic_load(&sh->most);
 
 	while (now > most && !atomic_compare_exchange_weak(&sh->most, &most, now))
@@ -45,17 +77,21 @@ static void choose_once(struct shared *sh, struct picker *p, uint64_t n)
 	atomic_fetch_add(&sh->picks, 1);
 	if (n % 16 == 0)
 		(void)sched_yield();
-	atomic_fetch_sub(&sh->holders[s->index], 1);
+	atomic_fetch_sub(&sh->holders[s->id - 1], 1);
 	server_leave(s);
 }
 
 static void *choose_until_told(void *arg)
 {
 	struct shared *sh = arg;
-	struct picker *p = &sh->f.p[atomic_fetch_add(&sh->next_worker, 1)];
+	const int i = atomic_fetch_add(&sh->next_worker, 1);
 
-	for (uint64_t n = 0; !atomic_load(&sh->stop); n++)
-		choose_once(sh, p, n);
+	for (uint64_t n = 0; !atomic_load(&sh->stop); n++) {
+		const uint64_t round = atomic_load(&sh->round);
+
+		choose_once(sh, &sh->f.p[i], n);
+		atomic_store(&sh->passed[i], round);
+	}
 	return NULL;
 }
 
@@ -127,7 +163,7 @@ static void limit_may_be_set_while_running(void **state)
 	start_workers(&sh, workers, choose_until_told);
 	wait_for_picks(&sh);
 	for (unsigned i = 0; i < REFRESHES; i++)
-		assert_int_equal(server_set_maxconn(&sh.f.b->servers[i % 3], i / 3 % 2 == 0 ? LIMIT : 0,
+		assert_int_equal(server_set_maxconn(sh.f.b->servers[i % 3], i / 3 % 2 == 0 ? LIMIT : 0,
 						    "by test", 1), 0);
 	atomic_store(&sh.stop, true);
 	join_workers(workers);
@@ -148,20 +184,27 @@ static void rosters_are_renewed_under_the_workers(void **state)
 		sh.f.c.backend.balance.hash = CONFIG_HASH_CONSISTENT;
 		sh.f.c.backend.balance.hash_key = CONFIG_HASH_KEY_ADDRESS;
 		pick_fixture_start(&sh.f);
+		use_rounds(&sh);
 		start_workers(&sh, workers, choose_until_told);
 		wait_for_picks(&sh);
 		for (unsigned i = 0; i < REFRESHES; i++) {
-			struct server *s = &sh.f.b->servers[i % 4];
+			struct server *s = sh.f.b->servers[i % 4];
 
 			if (i % 3 == 0)
 				assert_int_equal(server_set_weight(s, 1 + i % 5, "by test", i + 1), 0);
 			else
 				assert_int_equal(server_set_health(s, i / 4 % 2 == 0, "", i + 1), 0);
 			assert_int_equal(backend_refresh(sh.f.b), 0);
+			retire_go_on(&sh.f.b->live->retire);
+		}
+		/* All are freed while the workers choose. */
+		while (retire_count(&sh.f.b->live->retire) > 0) {
+			retire_go_on(&sh.f.b->live->retire);
+			(void)sched_yield();
 		}
 		atomic_store(&sh.stop, true);
 		join_workers(workers);
-		assert_true(sh.f.b->roster->number > REFRESHES);
+		assert_true(backend_roster(sh.f.b)->number > REFRESHES);
 		pick_fixture_finish(&sh.f);
 	}
 }

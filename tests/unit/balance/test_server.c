@@ -11,6 +11,7 @@
 
 #include "../base/log_take.h"
 #include "config_of_servers.h"
+#include "live_by_hand.h"
 #include "balance/server_change.h"
 #include "weir/balance/backend.h"
 #include "weir/balance/change_log.h"
@@ -41,14 +42,14 @@ static void init(struct fixture *f, size_t count)
 
 static void start(struct fixture *f)
 {
-	f->b = backends_new(&f->c.config);
+	f->b = backend_by_hand(&f->c.config);
 	assert_non_null(f->b);
-	f->a = &f->b->servers[0];
+	f->a = f->b->servers[0];
 }
 
 static void finish(struct fixture *f)
 {
-	backends_free(f->b, 1);
+	backend_by_hand_free(f->b);
 	log_use_ring(NULL);
 	log_ring_free(f->log);
 }
@@ -123,10 +124,10 @@ static void disabled_server_begins_in_maintenance(void **state)
 	f.c.servers[0].disabled = true;
 	start(&f);
 	assert_int_equal(atomic_load(&f.a->state), SERVER_MAINT);
-	assert_int_equal(f.b->roster->count, 1);
+	assert_int_equal(backend_roster(f.b)->count, 1);
 	assert_int_equal(server_set_admin(f.a, SERVER_ADMIN_READY, "admin", AT(1)), 0);
 	assert_true(server_usable(f.a));
-	assert_int_equal(f.b->roster->count, 2);
+	assert_int_equal(backend_roster(f.b)->count, 2);
 	finish(&f);
 }
 
@@ -167,12 +168,12 @@ static void end_of_the_last_server_is_an_alert(void **state)
 	assert_int_equal(server_set_health(f.a, false, "x", AT(1)), 0);
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/a is DOWN: x; 1 of 2 servers left, 0 sessions active, 0 queued");
-	assert_int_equal(server_set_weight(&f.b->servers[1], 0, "by test", AT(2)), 0);
+	assert_int_equal(server_set_weight(f.b->servers[1], 0, "by test", AT(2)), 0);
 	expect_line(&f, LOG_LEVEL_NOTICE, "server web/b: weight 0, was 1: by test");
 	expect_line(&f, LOG_LEVEL_ALERT,
 		    "backend web has no server left; no client is served until one is up");
 	/* It had none before: no second alert. */
-	assert_int_equal(server_set_health(&f.b->servers[1], false, "y", AT(3)), 0);
+	assert_int_equal(server_set_health(f.b->servers[1], false, "y", AT(3)), 0);
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/b is DOWN: y; 0 of 2 servers left, 0 sessions active, 0 queued");
 	expect_no_line(&f);
@@ -207,20 +208,20 @@ static void held_changes_are_told_at_once_and_the_alert_with_the_roster(void **s
 	assert_int_equal(server_set_health(f.a, false, "x", AT(1)), 0);
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/a is DOWN: x; 1 of 2 servers left, 0 sessions active, 0 queued");
-	assert_int_equal(server_set_health(&f.b->servers[1], false, "y", AT(1)), 0);
+	assert_int_equal(server_set_health(f.b->servers[1], false, "y", AT(1)), 0);
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/b is DOWN: y; 0 of 2 servers left, 0 sessions active, 0 queued");
 	expect_no_line(&f);
-	assert_int_equal(f.b->roster->count, 2);
+	assert_int_equal(backend_roster(f.b)->count, 2);
 	assert_int_equal(backend_release(f.b), 0);
-	assert_int_equal(f.b->roster->count, 0);
+	assert_int_equal(backend_roster(f.b)->count, 0);
 	expect_line(&f, LOG_LEVEL_ALERT,
 		    "backend web has no server left; no client is served until one is up");
 	/* One that goes while another comes leaves nobody without a server. */
 	assert_int_equal(server_set_health(f.a, true, "", AT(2)), 0);
 	backend_hold(f.b);
 	assert_int_equal(server_set_health(f.a, false, "", AT(3)), 0);
-	assert_int_equal(server_set_health(&f.b->servers[1], true, "", AT(3)), 0);
+	assert_int_equal(server_set_health(f.b->servers[1], true, "", AT(3)), 0);
 	assert_int_equal(backend_release(f.b), 0);
 	for (int i = 0; i < 3; i++) {
 		char line[LOG_RECORD_MAX];
@@ -242,13 +243,13 @@ static void what_changes_nothing_leaves_no_trace(void **state)
 	(void)state;
 	init(&f, 2);
 	start(&f);
-	r = f.b->roster;
+	r = backend_roster(f.b);
 	assert_int_equal(server_set_health(f.a, true, "again", AT(1)), 0);
 	assert_int_equal(server_set_admin(f.a, SERVER_ADMIN_READY, "again", AT(1)), 0);
 	assert_int_equal(server_set_weight(f.a, 1, "by test", AT(1)), 0);
 	assert_int_equal(server_set_maxconn(f.a, 0, "by test", AT(2)), 0);
 	assert_int_equal(server_set_addr(f.a, &f.c.servers[0].addr.addr), 0);
-	assert_ptr_equal(f.b->roster, r);
+	assert_ptr_equal(backend_roster(f.b), r);
 	assert_int_equal(f.a->changed_ns, 0);
 	assert_int_equal(history_size(&f.a->history), 0);
 	expect_no_line(&f);
@@ -266,9 +267,9 @@ static void weights_and_limits_are_history_too(void **state)
 	(void)state;
 	init(&f, 2);
 	start(&f);
-	r = f.b->roster;
+	r = backend_roster(f.b);
 	assert_int_equal(server_set_weight(f.a, 2, "by uid 7", AT(2)), 0);
-	assert_ptr_not_equal(f.b->roster, r);
+	assert_ptr_not_equal(backend_roster(f.b), r);
 	expect_line(&f, LOG_LEVEL_NOTICE, "server web/a: weight 2, was 1: by uid 7");
 	assert_int_equal(server_set_maxconn(f.a, 3, "by uid 8", AT(3)), 0);
 	expect_line(&f, LOG_LEVEL_NOTICE, "server web/a: maxconn 3, was 0: by uid 8");
@@ -411,7 +412,7 @@ static void slow_start_goes_by_the_formula(void **state)
 		assert_int_equal(atomic_load(&f.a->eweight), table[i].eweight);
 		assert_int_equal(atomic_load(&f.a->limit), table[i].limit);
 		assert_int_equal(server_throttle(f.a, now), table[i].throttle);
-		assert_int_equal(f.b->roster->by_place[0].weight, table[i].eweight);
+		assert_int_equal(backend_roster(f.b)->by_place[0].weight, table[i].eweight);
 	}
 	assert_int_equal(f.a->slow_since_ns, 0);
 	finish(&f);
@@ -491,8 +492,8 @@ static void slow_start_begins_when_a_server_was_down(void **state)
 	config_of_servers_unresolve(&f.c, 1);
 	start(&f);
 	/* A name that gets its first address has not failed. */
-	assert_int_equal(server_set_addr(&f.b->servers[1], &f.c.servers[0].addr.addr), 0);
-	assert_int_equal(f.b->servers[1].slow_since_ns, 0);
+	assert_int_equal(server_set_addr(f.b->servers[1], &f.c.servers[0].addr.addr), 0);
+	assert_int_equal(f.b->servers[1]->slow_since_ns, 0);
 	/* Nor has one that was drained. */
 	assert_int_equal(server_set_admin(f.a, SERVER_ADMIN_DRAIN, "", AT(1)), 0);
 	assert_int_equal(server_set_admin(f.a, SERVER_ADMIN_READY, "", AT(2)), 0);
@@ -530,7 +531,7 @@ static void weight_and_limit_may_be_set_during_a_slow_start(void **state)
 	assert_int_equal(atomic_load(&f.a->limit), 10);
 	assert_int_equal(server_set_weight(f.a, 0, "by test", AT(21)), 0);
 	assert_int_equal(atomic_load(&f.a->eweight), 0);
-	assert_int_equal(f.b->roster->count, 1);
+	assert_int_equal(backend_roster(f.b)->count, 1);
 	assert_false(atomic_load(&f.a->in_roster));
 	finish(&f);
 }

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "../base/log_take.h"
+#include "live_by_hand.h"
 #include "updates_by_hand.h"
 #include "weir/base/check.h"
 
@@ -85,9 +86,9 @@ static int setup(void **state)
 
 static void start(void)
 {
-	b = backends_new(&config);
+	b = backend_by_hand(&config);
 	assert_non_null(b);
-	updates_by_hand_init(&hand, b, 1);
+	updates_by_hand_init(&hand, &b, 1);
 	observer = (struct server_observer){
 		.admin_set = on_admin_set,
 		.in_force = on_in_force,
@@ -104,13 +105,13 @@ static int teardown(void **state)
 	log_ring_free(ring);
 	server_updates_unobserve(&observer);
 	server_updates_free(u);
-	backends_free(b, 1);
+	backend_by_hand_free(b);
 	return 0;
 }
 
 static void set_health(size_t i, bool healthy)
 {
-	server_updates_set_health(u, &b->servers[i], healthy, "");
+	server_updates_set_health(u, b->servers[i], healthy, "");
 }
 
 static void end_turn(void)
@@ -140,15 +141,15 @@ static void changes_of_one_turn_are_one_roster(void **state)
 	(void)state;
 	start();
 	assert_true(updates_by_hand_idle(&hand));
-	number = b->roster->number;
+	number = backend_roster(b)->number;
 	for (size_t i = 0; i < SERVERS - 1; i++)
 		set_health(i, false);
-	assert_int_equal(b->roster->number, number);
+	assert_int_equal(backend_roster(b)->number, number);
 	assert_int_equal(in_force, 0);
-	assert_false(server_usable(&b->servers[0])); /* at once */
+	assert_false(server_usable(b->servers[0])); /* at once */
 	end_turn();
-	assert_int_equal(b->roster->number, number + 1);
-	assert_int_equal(b->roster->count, 1);
+	assert_int_equal(backend_roster(b)->number, number + 1);
+	assert_int_equal(backend_roster(b)->count, 1);
 	assert_int_equal(in_force, 1);
 	assert_true(updates_by_hand_idle(&hand));
 }
@@ -161,14 +162,14 @@ static void addresses_and_health_share_the_roster(void **state)
 	(void)state;
 	check(addr_parse("127.0.0.1:10", &other, NULL, NULL) == 0);
 	start();
-	number = b->roster->number;
+	number = backend_roster(b)->number;
 	for (size_t i = 0; i < 10; i++)
-		assert_int_equal(server_updates_set_addr(u, &b->servers[i], &other.addr), 0);
+		assert_int_equal(server_updates_set_addr(u, b->servers[i], &other.addr), 0);
 	set_health(10, false);
-	assert_true(addr_equal(atomic_load(&b->servers[9].addr), &other.addr)); /* at once */
-	assert_int_equal(b->roster->number, number);
+	assert_true(addr_equal(server_addr(b->servers[9]), &other.addr)); /* at once */
+	assert_int_equal(backend_roster(b)->number, number);
 	end_turn();
-	assert_int_equal(b->roster->number, number + 1);
+	assert_int_equal(backend_roster(b)->number, number + 1);
 }
 
 static void end_publishes_what_is_gathered(void **state)
@@ -178,7 +179,7 @@ static void end_publishes_what_is_gathered(void **state)
 	set_health(0, false);
 	server_updates_unobserve(&observer);
 	server_updates_free(u);
-	assert_int_equal(b->roster->count, SERVERS - 1);
+	assert_int_equal(backend_roster(b)->count, SERVERS - 1);
 	assert_int_equal(in_force, 0); /* who asks is ending as well */
 }
 
@@ -190,34 +191,34 @@ static void what_the_administrator_wants_is_in_force_at_once(void **state)
 
 	(void)state;
 	start();
-	number = b->roster->number;
-	assert_int_equal(server_updates_set_weight(u, &b->servers[1], 7, "by test"), 0);
-	assert_int_equal(b->roster->number, ++number);
+	number = backend_roster(b)->number;
+	assert_int_equal(server_updates_set_weight(u, b->servers[1], 7, "by test"), 0);
+	assert_int_equal(backend_roster(b)->number, ++number);
 	assert_true(updates_by_hand_idle(&hand));
 	/* Together with what was gathered, which is not owed any more then. */
 	set_health(0, false);
-	assert_int_equal(server_updates_set_weight(u, &b->servers[1], 8, "by test"), 0);
-	assert_int_equal(b->roster->number, ++number);
-	assert_int_equal(b->roster->count, SERVERS - 1);
+	assert_int_equal(server_updates_set_weight(u, b->servers[1], 8, "by test"), 0);
+	assert_int_equal(backend_roster(b)->number, ++number);
+	assert_int_equal(backend_roster(b)->count, SERVERS - 1);
 	assert_int_equal(in_force, 0);
 	end_turn();
-	assert_int_equal(b->roster->number, number);
+	assert_int_equal(backend_roster(b)->number, number);
 	assert_int_equal(in_force, 1); /* at the end of the turn, all the same */
-	assert_int_equal(server_updates_set_maxconn(u, &b->servers[1], 3, "by test"), 0);
-	assert_int_equal(atomic_load(&b->servers[1].limit), 3);
+	assert_int_equal(server_updates_set_maxconn(u, b->servers[1], 3, "by test"), 0);
+	assert_int_equal(atomic_load(&b->servers[1]->limit), 3);
 }
 
 static void a_state_that_is_set_is_told(void **state)
 {
 	(void)state;
 	start();
-	assert_int_equal(server_updates_set_admin(u, &b->servers[2], SERVER_ADMIN_DRAIN, "by test"), 0);
-	assert_ptr_equal(set, &b->servers[2]);
-	assert_int_equal(b->roster->count, SERVERS - 1);
-	assert_int_equal(server_updates_set_admin(u, &b->servers[3], SERVER_ADMIN_READY, "by test"), 0);
-	assert_ptr_equal(set, &b->servers[3]); /* as it was before */
+	assert_int_equal(server_updates_set_admin(u, b->servers[2], SERVER_ADMIN_DRAIN, "by test"), 0);
+	assert_ptr_equal(set, b->servers[2]);
+	assert_int_equal(backend_roster(b)->count, SERVERS - 1);
+	assert_int_equal(server_updates_set_admin(u, b->servers[3], SERVER_ADMIN_READY, "by test"), 0);
+	assert_ptr_equal(set, b->servers[3]); /* as it was before */
 	set = NULL;
-	assert_int_equal(server_updates_set_weight(u, &b->servers[3], 1, "by test"), 0);
+	assert_int_equal(server_updates_set_weight(u, b->servers[3], 1, "by test"), 0);
 	set_health(4, false);
 	assert_null(set);
 }
@@ -230,10 +231,10 @@ static void without_memory_nothing_is_changed_for_the_administrator(void **state
 
 	(void)state;
 	start();
-	s = &b->servers[0];
+	s = b->servers[0];
 	no_memory = true;
-	assert_int_equal(server_updates_set_admin(u, &b->servers[0], SERVER_ADMIN_MAINT, "by test"), -ENOMEM);
-	assert_int_equal(server_updates_set_weight(u, &b->servers[0], 7, "by test"), -ENOMEM);
+	assert_int_equal(server_updates_set_admin(u, b->servers[0], SERVER_ADMIN_MAINT, "by test"), -ENOMEM);
+	assert_int_equal(server_updates_set_weight(u, b->servers[0], 7, "by test"), -ENOMEM);
 	assert_null(set);
 	assert_true(server_usable(s));
 	assert_int_equal(s->weight, 100);
@@ -247,27 +248,27 @@ static void what_finds_no_memory_is_tried_again_after_a_second(void **state)
 
 	(void)state;
 	start();
-	number = b->roster->number;
+	number = backend_roster(b)->number;
 	log_use_ring(ring);
 	no_memory = true;
 	set_health(0, false);
 	end_turn();
-	assert_int_equal(b->roster->number, number);
+	assert_int_equal(backend_roster(b)->number, number);
 	assert_int_equal(in_force, 0);
 	assert_false(hand.end_due);
 	assert_in_range(hand.due_ns, began_ns + NS_PER_SEC, clock_mono_ns() + NS_PER_SEC);
 	assert_int_equal(count_lines("app: no memory to apply changes to its servers; will retry in 1 s"), 1);
 	/* It is changed, and the administrator is told so. */
-	assert_int_equal(server_updates_set_admin(u, &b->servers[1], SERVER_ADMIN_MAINT, "by test"), -EAGAIN);
-	assert_ptr_equal(set, &b->servers[1]);
-	assert_false(server_usable(&b->servers[1]));
+	assert_int_equal(server_updates_set_admin(u, b->servers[1], SERVER_ADMIN_MAINT, "by test"), -EAGAIN);
+	assert_ptr_equal(set, b->servers[1]);
+	assert_false(server_usable(b->servers[1]));
 	updates_by_hand_turn(&hand, hand.due_ns);
-	assert_int_equal(b->roster->number, number);
+	assert_int_equal(backend_roster(b)->number, number);
 	assert_int_not_equal(hand.due_ns, CLOCK_NEVER); /* as often as it takes */
 	no_memory = false;
 	updates_by_hand_turn(&hand, hand.due_ns);
-	assert_int_equal(b->roster->number, number + 1);
-	assert_int_equal(b->roster->count, SERVERS - 2);
+	assert_int_equal(backend_roster(b)->number, number + 1);
+	assert_int_equal(backend_roster(b)->count, SERVERS - 2);
 	assert_int_equal(in_force, 1);
 	assert_true(updates_by_hand_idle(&hand));
 }
@@ -298,20 +299,20 @@ static void steps_of_all_slow_starts_are_one_roster(void **state)
 	for (size_t i = 0; i < SERVERS / 2; i++)
 		set_health(i, false);
 	end_turn();
-	number = b->roster->number;
+	number = backend_roster(b)->number;
 	for (size_t i = 0; i < SERVERS / 2; i++)
 		set_health(i, true);
 	end_turn();
-	assert_int_equal(b->roster->number, ++number);
-	assert_int_equal(atomic_load(&b->servers[0].eweight), 100);
+	assert_int_equal(backend_roster(b)->number, ++number);
+	assert_int_equal(atomic_load(&b->servers[0]->eweight), 100);
 	/* Half of it a second after the last has begun, and all of it two seconds after that. */
-	updates_by_hand_turn(&hand, b->servers[SERVERS / 2 - 1].slow_since_ns + NS_PER_SEC);
-	assert_int_equal(b->roster->number, ++number);
-	assert_int_equal(atomic_load(&b->servers[SERVERS / 2 - 1].eweight), 900); /* of sixteenths, rounded */
-	updates_by_hand_turn(&hand, b->servers[SERVERS / 2 - 1].slow_since_ns + 2 * NS_PER_SEC);
-	assert_int_equal(b->roster->number, ++number);
-	assert_int_equal(atomic_load(&b->servers[0].eweight), 1600);
-	assert_int_equal(atomic_load(&b->servers[SERVERS / 2 - 1].eweight), 1600);
+	updates_by_hand_turn(&hand, b->servers[SERVERS / 2 - 1]->slow_since_ns + NS_PER_SEC);
+	assert_int_equal(backend_roster(b)->number, ++number);
+	assert_int_equal(atomic_load(&b->servers[SERVERS / 2 - 1]->eweight), 900); /* rounded */
+	updates_by_hand_turn(&hand, b->servers[SERVERS / 2 - 1]->slow_since_ns + 2 * NS_PER_SEC);
+	assert_int_equal(backend_roster(b)->number, ++number);
+	assert_int_equal(atomic_load(&b->servers[0]->eweight), 1600);
+	assert_int_equal(atomic_load(&b->servers[SERVERS / 2 - 1]->eweight), 1600);
 	assert_true(updates_by_hand_idle(&hand));
 }
 
@@ -322,7 +323,7 @@ static void leaving_maintenance_begins_a_slow_start(void **state)
 	(void)state;
 	server_configs[0].slowstart_ns = NS_PER_SEC;
 	start();
-	s = &b->servers[0];
+	s = b->servers[0];
 	assert_int_equal(server_updates_set_admin(u, s, SERVER_ADMIN_MAINT, "by test"), 0);
 	assert_int_equal(server_updates_set_admin(u, s, SERVER_ADMIN_READY, "by test"), 0);
 	assert_true(atomic_load(&s->eweight) < 1600);

@@ -31,7 +31,7 @@ static inline void by_hand_at(void *arg, int64_t at_ns)
 	h->due_ns = at_ns;
 }
 
-static inline void updates_by_hand_init(struct updates_by_hand *h, struct backend *backends, size_t count)
+static inline void updates_by_hand_init(struct updates_by_hand *h, struct backend **backends, size_t count)
 {
 	const struct server_updates_loop calls = {.at_end = by_hand_at_end, .at = by_hand_at, .arg = h};
 

@@ -32,6 +32,7 @@ struct thing {
 	unsigned id;
 	uint64_t left_in; /* the latest round when it left */
 	unsigned forgotten[WORKERS_MAX];
+	unsigned settled;
 };
 
 enum letter_kind {
@@ -418,6 +419,19 @@ static void must_be_unused(const struct worker *me, const struct thing *t)
 		must(me->records[i % RECORDS] != t->id);
 }
 
+static void thing_settle(const struct retired *item)
+{
+	struct thing *t = container_of(item, struct thing, item);
+
+	must(w.things[t->id] == t);
+	must(t->settled == 0);
+	for (unsigned i = 0; i < w.workers; i++) {
+		must(!w.worker[i].found[t->id] && held_by(&w.worker[i], t->id) == 0);
+		must(t->forgotten[i] == 0);
+	}
+	t->settled++;
+}
+
 static void leave(unsigned place);
 
 static void thing_free(struct retired *item)
@@ -431,6 +445,7 @@ static void thing_free(struct retired *item)
 		must_be_unused(&w.worker[i], t);
 		must(t->forgotten[i] == (item->kind->forget != NULL));
 	}
+	must(t->settled == (item->kind->settle != NULL));
 	w.things[t->id] = NULL;
 	free(t);
 	if (below(4) == 0)
@@ -439,12 +454,12 @@ static void thing_free(struct retired *item)
 }
 
 static const struct retired_kind kinds[] = {
-	{thing_is_held, thing_forget, thing_free, true}, /* as a server */
-	{thing_is_held, NULL, thing_free, true},	 /* as settings */
-	{thing_is_held, NULL, thing_free, false},
-	{NULL, thing_forget, thing_free, false},
-	{NULL, NULL, thing_free, true},
-	{NULL, NULL, thing_free, false}, /* as a roster */
+	{thing_is_held, thing_forget, thing_free, true, thing_settle}, /* as a server */
+	{thing_is_held, NULL, thing_free, true, NULL},		       /* as settings */
+	{thing_is_held, NULL, thing_free, false, NULL},
+	{NULL, thing_forget, thing_free, false, thing_settle},
+	{NULL, NULL, thing_free, true, NULL},
+	{NULL, NULL, thing_free, false, NULL}, /* as a roster */
 };
 
 /* ---- control ---- */

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../balance/live_by_hand.h"
 #include "control/updates_loop.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
@@ -44,7 +45,8 @@ static int setup(void **state)
 	config.backends = &backend_config;
 	config.backend_count = 1;
 	engine.config = &config;
-	engine.backends = backends_new(&config);
+	engine.backends = backends_by_hand(&config);
+	engine.backend_count = 1;
 	loop = ev_loop_new(EVFLAG_AUTO);
 	if (engine.backends == NULL || loop == NULL)
 		return -1;
@@ -58,7 +60,7 @@ static int teardown(void **state)
 	(void)state;
 	updates_loop_free(&updates);
 	updates_loop_free(&updates); /* harmless */
-	backends_free(engine.backends, 1);
+	backends_by_hand_free(engine.backends);
 	ev_loop_destroy(loop);
 	return 0;
 }
@@ -66,24 +68,24 @@ static int teardown(void **state)
 static void set_health(bool healthy)
 {
 	for (size_t i = 0; i < SERVERS; i++)
-		server_updates_set_health(&updates.updates, &engine.backends[0].servers[i], healthy, "");
+		server_updates_set_health(&updates.updates, engine.backends[0]->servers[i], healthy, "");
 }
 
 static void changes_are_in_force_when_the_turn_ends(void **state)
 {
-	const uint64_t number = engine.backends[0].roster->number;
+	const uint64_t number = backend_roster(engine.backends[0])->number;
 
 	(void)state;
 	set_health(false);
-	assert_int_equal(engine.backends[0].roster->number, number);
+	assert_int_equal(backend_roster(engine.backends[0])->number, number);
 	assert_int_equal(ev_run(loop, 0), 0); /* comes back: nothing is waited for */
-	assert_int_equal(engine.backends[0].roster->number, number + 1);
-	assert_int_equal(engine.backends[0].roster->count, 0);
+	assert_int_equal(backend_roster(engine.backends[0])->number, number + 1);
+	assert_int_equal(backend_roster(engine.backends[0])->count, 0);
 }
 
 static void slow_starts_move_on_by_themselves(void **state)
 {
-	const struct server *s = &engine.backends[0].servers[0];
+	const struct server *s = engine.backends[0]->servers[0];
 
 	(void)state;
 	set_health(false);
@@ -102,7 +104,7 @@ static void the_end_publishes_and_leaves_no_watcher(void **state)
 	(void)ev_run(loop, EVRUN_NOWAIT);
 	set_health(true); /* a slow start: both watchers are active */
 	updates_loop_free(&updates);
-	assert_int_equal(engine.backends[0].roster->count, SERVERS);
+	assert_int_equal(backend_roster(engine.backends[0])->count, SERVERS);
 	assert_int_equal(ev_run(loop, 0), 0);
 }
 

@@ -22,6 +22,7 @@
 #include "engine/session_end.h"
 #include "engine/source_leave.h"
 #include "engine/worker.h"
+#include "small_engine.h"
 
 #define BACKENDS 4u
 #define BOUND_PORT 8080
@@ -38,6 +39,8 @@ struct rig {
 	struct config_route routes[4];
 	struct engine engine;
 	struct worker *worker;
+	struct frontend *fe;
+	struct endpoint *endpoint;
 };
 
 static void no_news(void *arg)
@@ -89,22 +92,13 @@ static int open_rig(void **state)
 
 static void start(struct rig *r)
 {
-	struct worker *w = aligned_alloc(64, (sizeof(*w) + 63) / 64 * 64);
-
-	assert_non_null(w);
-	memset(w, 0, sizeof(*w));
-	assert_int_equal(engine_init(&r->engine, &r->config, no_news, NULL), 0);
-	w->engine = &r->engine;
-	list_init(&w->live);
-	list_init(&w->closing);
-	list_init(&w->source_waits);
-	session_extras_init(&w->extras);
-	timer_heap_init(&w->loop.timers);
-	w->loop.wake_fd = -1; /* nobody sleeps here */
-	mailbox_init(&w->mailbox, &w->loop);
+	small_engine_open(&r->engine, &r->config, 1, no_news);
+	small_engine_stand_in(&r->engine);
+	r->worker = small_engine_worker(&r->engine, 0);
+	r->fe = first_frontend(&r->engine);
+	r->endpoint = first_endpoint(&r->engine);
 	atomic_store(&r->engine.sessions, SLOTS);
-	atomic_store(&r->engine.frontends[0].sessions, SLOTS);
-	r->worker = w;
+	atomic_store(&r->fe->sessions, SLOTS);
 }
 
 static int close_rig(void **state)
@@ -112,30 +106,35 @@ static int close_rig(void **state)
 	struct rig *r = *state;
 
 	if (r->worker != NULL) {
-		slab_free(&r->worker->extras);
-		timer_heap_free(&r->worker->loop.timers);
-		free(r->worker);
+		atomic_store(&r->fe->sessions, 0);
+		assert_true(small_engine_is_unused(&r->engine));
 		engine_free(&r->engine);
 	}
 	netset_free(r->frontend.allow);
 	netset_free(r->frontend.deny);
-	for (size_t i = 0; i < r->frontend.route_count; i++)
+	free(r->frontend.allow_list.list);
+	free(r->frontend.deny_list.list);
+	for (size_t i = 0; i < r->frontend.route_count; i++) {
 		netset_free(r->routes[i].src);
+		free(r->routes[i].src_list.list);
+	}
 	free(r);
 	return 0;
 }
 
-static struct netset *networks(const char *one, const char *two)
+/* As a configuration has them: the set, and what it was made of. */
+static void set_networks(struct netset **set, struct config_networks *from, const char *one, const char *two)
 {
 	const char *const texts[] = {one, two};
-	struct net_prefix p[2];
 	const char *why;
-	size_t n = 0;
 
+	from->list = calloc(2, sizeof(*from->list));
+	assert_non_null(from->list);
 	for (size_t i = 0; i < 2; i++)
 		if (texts[i] != NULL)
-			assert_int_equal(net_prefix_parse(texts[i], &p[n++], &why), 0);
-	return netset_new(p, n);
+			assert_int_equal(net_prefix_parse(texts[i], &from->list[from->count++], &why), 0);
+	*set = netset_new(from->list, from->count);
+	assert_non_null(*set);
 }
 
 static void no_timer(struct timer *t)
@@ -150,9 +149,7 @@ static struct session *client(struct rig *r, const char *ip)
 	struct session *s = calloc(1, sizeof(*s));
 
 	assert_non_null(s);
-	s->worker = r->worker;
-	s->endpoint = &r->engine.endpoints[0];
-	s->backend = r->engine.frontends[0].backend;
+	session_comes_in(s, r->worker, r->endpoint);
 	s->sides[SIDE_CLIENT].sock.fd = -1;
 	s->sides[SIDE_SERVER].sock.fd = -1;
 	s->client.family = AF_UNIX;
@@ -174,7 +171,17 @@ static void end(struct session *s)
 	(void)source_leave(s); /* nobody waits but where a test says so */
 	if (s->extra != NULL)
 		session_extra_put(s);
+	session_goes_away(s);
 	free(s);
+}
+
+/* The worker looks for sessions that are ending, and then settles who has waited for that. */
+static void look(struct worker *w)
+{
+	source_wait_look(w);
+	while (w->look_turns > 0)
+		source_wait_turned(w);
+	source_wait_take(w, admission_held_no_more);
 }
 
 static enum close_reason reason_of(struct session *s)
@@ -184,8 +191,7 @@ static enum close_reason reason_of(struct session *s)
 		return CLOSE_NORMAL;
 	}
 	if (s->state == SESSION_HELD)
-		/* There are no other workers: all have looked. */
-		source_wait_take(s->worker, admission_held_no_more);
+		look(s->worker); /* there is no other */
 	assert_int_equal(s->state, SESSION_CLOSING);
 	assert_int_equal(s->ends[SIDE_CLIENT], SIDE_RESET);
 	return (enum close_reason)s->reason;
@@ -204,7 +210,11 @@ static enum close_reason ask(struct rig *r, const char *ip)
 static unsigned route(struct rig *r, struct session *s)
 {
 	assert_int_equal(reason_of(s), CLOSE_NORMAL);
-	return (unsigned)(s->backend - r->engine.backends);
+	for (unsigned i = 0; i < BACKENDS; i++)
+		if (s->back->backend == r->engine.backends[i])
+			return i;
+	fail_msg("it goes to no backend");
+	return BACKENDS;
 }
 
 static unsigned route_of(struct rig *r, const char *ip)
@@ -221,7 +231,7 @@ static void a_frontend_without_any_of_it_is_not_guarded(void **state)
 	struct rig *r = *state;
 
 	start(r);
-	assert_false(r->engine.frontends[0].guarded);
+	assert_false(r->fe->settings->guarded);
 	assert_int_equal(ask(r, "192.0.2.1"), CLOSE_NORMAL);
 	assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
 }
@@ -230,8 +240,8 @@ static void deny_goes_before_allow_and_allow_keeps_out_the_rest(void **state)
 {
 	struct rig *r = *state;
 
-	r->frontend.allow = networks("10.0.0.0/8", "2001:db8::/32");
-	r->frontend.deny = networks("10.1.0.0/16", NULL);
+	set_networks(&r->frontend.allow, &r->frontend.allow_list, "10.0.0.0/8", "2001:db8::/32");
+	set_networks(&r->frontend.deny, &r->frontend.deny_list, "10.1.0.0/16", NULL);
 	start(r);
 	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
 	assert_int_equal(ask(r, "10.1.0.1"), CLOSE_DENIED);
@@ -240,14 +250,14 @@ static void deny_goes_before_allow_and_allow_keeps_out_the_rest(void **state)
 	assert_int_equal(ask(r, "2001:db9::1"), CLOSE_DENIED);
 	assert_int_equal(ask(r, "::ffff:10.1.0.1"), CLOSE_DENIED);
 	assert_int_equal(counter_get(&r->worker->counters.denied), 4);
-	assert_int_equal(atomic_load(&r->engine.frontends[0].denied), 4);
+	assert_int_equal(atomic_load(&r->fe->denied), 4);
 }
 
 static void deny_alone_lets_all_others_in(void **state)
 {
 	struct rig *r = *state;
 
-	r->frontend.deny = networks("10.0.0.0/8", NULL);
+	set_networks(&r->frontend.deny, &r->frontend.deny_list, "10.0.0.0/8", NULL);
 	start(r);
 	assert_int_equal(ask(r, "10.255.255.255"), CLOSE_DENIED);
 	assert_int_equal(ask(r, "11.0.0.0"), CLOSE_NORMAL);
@@ -259,7 +269,7 @@ static void an_empty_allow_list_lets_nobody_in(void **state)
 {
 	struct rig *r = *state;
 
-	r->frontend.allow = networks(NULL, NULL);
+	set_networks(&r->frontend.allow, &r->frontend.allow_list, NULL, NULL);
 	start(r);
 	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_DENIED);
 	assert_int_equal(ask(r, "::1"), CLOSE_DENIED);
@@ -269,7 +279,7 @@ static void networks_are_no_matter_for_a_unix_client_of_a_unix_listener(void **s
 {
 	struct rig *r = *state;
 
-	r->frontend.allow = networks("10.0.0.0/8", NULL);
+	set_networks(&r->frontend.allow, &r->frontend.allow_list, "10.0.0.0/8", NULL);
 	set_unix(&r->bind.addr.addr);
 	start(r);
 	assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
@@ -277,7 +287,7 @@ static void networks_are_no_matter_for_a_unix_client_of_a_unix_listener(void **s
 	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
 	assert_int_equal(ask(r, "11.0.0.1"), CLOSE_DENIED);
 	/* And on a TCP listener nobody gets around the list by saying that it is a Unix client. */
-	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", BOUND_PORT);
+	set_ip4(&r->endpoint->addr, "0.0.0.0", BOUND_PORT);
 	assert_int_equal(ask(r, "unix"), CLOSE_DENIED);
 }
 
@@ -308,13 +318,13 @@ static void a_user_who_is_not_listed_is_denied(void **state)
 	assert_int_equal(ask_with_our_uid(r, "unix"), CLOSE_DENIED_UID);
 	/* It is the process that connected, not the client that it speaks for. */
 	assert_int_equal(ask_with_our_uid(r, "10.0.0.1"), CLOSE_DENIED_UID);
-	uids[2] = getuid();
+	r->fe->config->allow_uids[2] = getuid();
 	assert_int_equal(ask_with_our_uid(r, "unix"), CLOSE_NORMAL);
 	assert_int_equal(ask_with_our_uid(r, "10.0.0.1"), CLOSE_NORMAL);
 	/* Nobody's socket: whoever cannot be asked is not let in. */
 	assert_int_equal(ask(r, "unix"), CLOSE_DENIED_UID);
 	/* TCP clients have no user. */
-	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", BOUND_PORT);
+	set_ip4(&r->endpoint->addr, "0.0.0.0", BOUND_PORT);
 	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
 }
 
@@ -324,7 +334,7 @@ static void a_source_may_have_so_many_sessions_until_one_ends(void **state)
 	struct session *s[3];
 
 	r->frontend.maxconn_per_source = 2;
-	r->frontend.deny = networks("10.0.0.9", NULL);
+	set_networks(&r->frontend.deny, &r->frontend.deny_list, "10.0.0.9", NULL);
 	start(r);
 	for (int i = 0; i < 3; i++)
 		s[i] = client(r, "10.0.0.1");
@@ -342,16 +352,16 @@ static void a_source_may_have_so_many_sessions_until_one_ends(void **state)
 		assert_int_equal(ask(r, "10.0.0.9"), CLOSE_DENIED);
 		assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
 	}
-	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+	assert_int_equal(source_table_size(r->fe->sources), 0);
 	assert_int_equal(counter_get(&r->worker->counters.source_limited), 2);
 	assert_int_equal(counter_get(&r->worker->counters.denied), 5);
-	assert_int_equal(atomic_load(&r->engine.frontends[0].denied), 7);
+	assert_int_equal(atomic_load(&r->fe->denied), 7);
 }
 
 /* The reservations that sessions of the frontend have taken or given back since their start. */
 static int slots(const struct rig *r)
 {
-	return atomic_load(&r->engine.frontends[0].sessions) - SLOTS;
+	return atomic_load(&r->fe->sessions) - SLOTS;
 }
 
 static void who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place(void **state)
@@ -369,7 +379,7 @@ static void who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place(
 	assert_false(admission_admit(s[1]));
 	assert_int_equal(s[1]->state, SESSION_HELD);
 	assert_int_equal(slots(r), -1);
-	source_wait_take(r->worker, admission_held_no_more);
+	look(r->worker);
 	assert_int_equal(s[1]->state, SESSION_HELD);
 	assert_int_equal(reason_of(s[2]), CLOSE_SOURCE_LIMIT); /* one waits already */
 	assert_int_equal(slots(r), -1);
@@ -382,7 +392,7 @@ static void who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place(
 	assert_false(source_leave(s[1]));
 	for (int i = 0; i < 3; i++)
 		end(s[i]);
-	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+	assert_int_equal(source_table_size(r->fe->sources), 0);
 	assert_int_equal(counter_get(&r->worker->counters.source_waits), 1);
 	assert_int_equal(r->worker->source_wait_count, 0);
 	assert_false(atomic_load(&r->worker->has_source_waits));
@@ -416,7 +426,6 @@ static struct session *owing(struct rig *r, const char *ip)
 {
 	struct session *s = client(r, ip);
 
-	engine_set_maxconn(&r->engine, 100);
 	assert_non_null(session_extra(s));
 	session_set_state(s, SESSION_HANDSHAKE);
 	s->fixed_ns = CLOCK_NEVER;
@@ -444,12 +453,12 @@ static void who_owes_a_header_is_counted_by_its_own_address_until_it_is_named(vo
 	assert_true(is_named(s[0], "10.0.0.2"));
 	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
 	assert_true(is_named(s[1], "10.0.0.1"));
-	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 2);
+	assert_int_equal(source_table_size(r->fe->sources), 2);
 	s[2] = client(r, "10.0.0.1");
 	assert_int_equal(reason_of(s[2]), CLOSE_NORMAL);
 	for (int i = 0; i < 3; i++)
 		end(s[i]);
-	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+	assert_int_equal(source_table_size(r->fe->sources), 0);
 }
 
 static void who_is_over_its_limit_owes_a_header_for_a_moment_only(void **state)
@@ -467,7 +476,7 @@ static void who_is_over_its_limit_owes_a_header_for_a_moment_only(void **state)
 	assert_int_equal(s[1]->reason, CLOSE_SOURCE_LIMIT);
 	assert_int_equal(counter_get(&r->worker->counters.source_limited), 1);
 	/* The less room there is, the shorter it is: here nothing is left. */
-	atomic_store(&r->engine.frontends[0].sessions, 100);
+	atomic_store(&r->fe->sessions, 100);
 	s[2] = owing(r, "10.0.0.1");
 	assert_true(s[2]->fixed_ns - r->worker->loop.now_ns <= NS_PER_MS);
 	/* Its header comes in time: it is of another source, and nothing was ever wrong. */
@@ -475,7 +484,7 @@ static void who_is_over_its_limit_owes_a_header_for_a_moment_only(void **state)
 	session_close(s[2], CLOSE_STOPPED);
 	admission_header_late(s[0]);
 	assert_int_equal(s[0]->reason, CLOSE_PROXY_TIMEOUT);
-	atomic_store(&r->engine.frontends[0].sessions, SLOTS);
+	atomic_store(&r->fe->sessions, SLOTS);
 	for (int i = 0; i < 3; i++)
 		end(s[i]);
 }
@@ -501,15 +510,17 @@ static void a_place_that_moves_away_goes_to_who_waits_and_both_have_a_slot(void 
 	assert_false(s[2]->slotless);
 	for (int i = 0; i < 3; i++)
 		end(s[i]);
-	assert_int_equal(source_table_size(r->engine.frontends[0].sources), 0);
+	assert_int_equal(source_table_size(r->fe->sources), 0);
 }
 
 static void the_first_rule_that_fits_says_where(void **state)
 {
 	struct rig *r = *state;
 
-	r->routes[0] = (struct config_route){.backend = 1, .src = networks("10.1.0.0/16", NULL)};
-	r->routes[1] = (struct config_route){.backend = 2, .src = networks("10.0.0.0/8", "::1")};
+	r->routes[0] = (struct config_route){.backend = 1};
+	set_networks(&r->routes[0].src, &r->routes[0].src_list, "10.1.0.0/16", NULL);
+	r->routes[1] = (struct config_route){.backend = 2};
+	set_networks(&r->routes[1].src, &r->routes[1].src_list, "10.0.0.0/8", "::1");
 	r->frontend.route_count = 2;
 	r->frontend.backend = 3;
 	start(r);
@@ -526,18 +537,18 @@ static void a_rule_by_port_needs_the_port_and_its_network(void **state)
 	struct rig *r = *state;
 
 	r->routes[0] = (struct config_route){.backend = 1, .ports = high, .port_count = 1};
-	r->routes[1] = (struct config_route){
-		.backend = 2, .src = networks("10.0.0.0/8", NULL), .ports = low, .port_count = 2};
+	r->routes[1] = (struct config_route){.backend = 2, .ports = low, .port_count = 2};
+	set_networks(&r->routes[1].src, &r->routes[1].src_list, "10.0.0.0/8", NULL);
 	r->routes[2] = (struct config_route){.backend = 3, .ports = low, .port_count = 2};
 	r->frontend.route_count = 3;
 	start(r);
 	assert_int_equal(route_of(r, "10.0.0.1"), 2);
 	assert_int_equal(route_of(r, "192.0.2.1"), 3);
-	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", 9000);
+	set_ip4(&r->endpoint->addr, "0.0.0.0", 9000);
 	assert_int_equal(route_of(r, "10.0.0.1"), 1);
-	set_ip4(&r->engine.endpoints[0].addr, "0.0.0.0", 80);
+	set_ip4(&r->endpoint->addr, "0.0.0.0", 80);
 	assert_int_equal(route_of(r, "10.0.0.1"), 0);
-	set_unix(&r->engine.endpoints[0].addr);
+	set_unix(&r->endpoint->addr);
 	assert_int_equal(route_of(r, "unix"), 0);
 }
 

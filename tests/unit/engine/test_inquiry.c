@@ -19,6 +19,7 @@
 #include "engine/session.h"
 #include "engine/session_slab.h"
 #include "engine/worker.h"
+#include "small_engine.h"
 
 #define LIVE_MAX 3000u
 #define WALKS    300
@@ -26,20 +27,10 @@
 
 enum { OF_FRONTEND, OF_BACKEND, OF_SERVER, TALLIES };
 
-static struct config config;
-static struct config_frontend frontend_config;
-static struct config_backend backend_config;
-static struct config_server server_config;
-static struct server server;
-static struct backend backend;
-static struct frontend frontend;
-static struct endpoint endpoint;
-static size_t first_tally[] = {1};
-static struct tally tallies[TALLIES];
-static struct eviction evictions[TALLIES];
-static struct worker w;
-static struct worker *worker_list[] = {&w};
+static struct small_config config;
 static struct engine engine;
+static struct worker *w;
+static struct tally *tallies[TALLIES];
 static struct inquiry q;
 static atomic_uint notices;
 static struct session *live[LIVE_MAX];
@@ -55,29 +46,15 @@ static void notice(void *arg)
 static int setup(void **state)
 {
 	(void)state;
-	memset(&w, 0, sizeof(w));
-	memset(tallies, 0, sizeof(tallies));
-	memset(evictions, 0, sizeof(evictions));
-	memset(&server, 0, sizeof(server));
-	server.config = &server_config;
-	backend.config = &backend_config;
-	backend.servers = &server;
-	backend.server_count = 1;
-	frontend.config = &frontend_config;
-	frontend.backend = &backend;
-	endpoint.frontend = &frontend;
-	config.backend_count = 1;
-	engine = (struct engine){.config = &config, .frontends = &frontend, .backends = &backend,
-				 .first_tally = first_tally, .tally_count = TALLIES, .workers = worker_list,
-				 .worker_count = 1, .notify = notice};
-	w.engine = &engine;
-	w.tallies = tallies;
-	w.evictions = evictions;
-	assert_int_equal(io_loop_init(&w.loop, &io_epoll_driver), 0);
-	w.loop.now_ns = 1000 * NS_PER_SEC;
-	mailbox_init(&w.mailbox, &w.loop);
-	inquiry_list_init(&w.asked);
-	session_slab_init(&w.slab);
+	small_config_init(&config);
+	small_engine_open(&engine, &config.config, 1, notice);
+	small_engine_stand_in(&engine);
+	w = small_engine_worker(&engine, 0);
+	w->loop.now_ns = 1000 * NS_PER_SEC;
+	assert_int_equal(tally_count(&engine), TALLIES);
+	tallies[OF_FRONTEND] = chunks_at(&w->tallies, first_frontend(&engine)->slot);
+	tallies[OF_BACKEND] = chunks_at(&w->tallies, engine.backends[0]->slot);
+	tallies[OF_SERVER] = chunks_at(&w->tallies, first_server(&engine)->slot);
 	inquiry_init(&q, false);
 	atomic_store(&notices, 0);
 	live_count = 0;
@@ -93,21 +70,19 @@ static uint64_t roll(uint64_t sides)
 
 static struct session *begin(void)
 {
-	struct session *s = session_slab_get(&w.slab);
+	struct session *s = session_slab_get(&w->slab);
 
 	assert_non_null(s);
 	assert_in_range(live_count, 0, LIVE_MAX - 1);
-	s->worker = &w;
-	s->endpoint = &endpoint;
-	s->backend = &backend;
-	s->accepted_ns = w.loop.now_ns;
-	s->number = w.next_number++;
+	session_comes_in(s, w, first_endpoint(&engine));
+	s->accepted_ns = w->loop.now_ns;
+	s->number = w->next_number++;
 	s->state = SESSION_FORWARDING;
 	tally_session_began(s);
 	tally_backend_entered(s);
-	s->server = &server;
+	session_goes_to(s, first_server(&engine));
 	live[live_count++] = s;
-	w.sessions++;
+	w->sessions++;
 	return s;
 }
 
@@ -116,10 +91,11 @@ static void end(unsigned which)
 	struct session *s = live[which];
 
 	tally_session_ended(s);
+	session_goes_away(s);
 	s->state = SESSION_FREE;
-	session_slab_put(&w.slab, s);
+	session_slab_put(&w->slab, s);
 	live[which] = live[--live_count];
-	w.sessions--;
+	w->sessions--;
 }
 
 static int teardown(void **state)
@@ -127,8 +103,8 @@ static int teardown(void **state)
 	(void)state;
 	while (live_count > 0)
 		end(live_count - 1);
-	slab_free(&w.slab);
-	io_loop_free(&w.loop);
+	assert_true(small_engine_is_unused(&engine));
+	engine_free(&engine);
 	return 0;
 }
 
@@ -154,8 +130,8 @@ static void churn(unsigned most)
 /* The worker's next turn. */
 static void turn(void)
 {
-	if (mailbox_signals(&w.mailbox) & MAIL_ASKED)
-		inquiry_answer(&w);
+	if (mailbox_signals(&w->mailbox) & MAIL_ASKED)
+		inquiry_answer(w);
 }
 
 static void slice(void)
@@ -180,7 +156,7 @@ static void a_walk_goes_a_few_sessions_at_a_time(void **state)
 		for (unsigned i = 0; i < q.count; i++) {
 			assert_int_equal(q.sessions[i].number, found++);
 			assert_int_equal(q.sessions[i].state, SESSION_FORWARDING);
-			assert_ptr_equal(q.sessions[i].server, &server);
+			assert_string_equal(q.sessions[i].server, first_server(&engine)->config->name);
 		}
 		slices++;
 	} while (!q.over);
@@ -232,14 +208,14 @@ static void nobody_is_found_twice_and_who_stays_is_found_once(void **state)
 			if (at_begin[live[i]->number])
 				assert_int_equal(found[live[i]->number], 1);
 	}
-	assert_in_range(w.next_number, 1000, sizeof(found));
+	assert_in_range(w->next_number, 1000, sizeof(found));
 }
 
 /* ---- sums ---- */
 
 static uint64_t moved(void)
 {
-	uint64_t sum = tallies[OF_SERVER].bytes_to_server + tallies[OF_SERVER].late_to_server;
+	uint64_t sum = tallies[OF_SERVER]->bytes_to_server + tallies[OF_SERVER]->late_to_server;
 
 	for (unsigned i = 0; i < live_count; i++)
 		sum += live[i]->flows[FLOW_TO_SERVER].bytes_out;
@@ -266,8 +242,8 @@ static void a_sum_has_each_byte_that_had_moved_once(void **state)
 			churn(100);
 		} while (!q.over);
 		churn(100);
-		for (size_t which = 0; which < TALLIES; which++) {
-			tally_sum_up(&engine, which, w.loop.now_ns, &sum);
+		for (uint32_t which = 0; which < tally_count(&engine); which++) {
+			tally_sum_up(&engine, which, w->loop.now_ns, &sum);
 			assert_in_range(now + sum.bytes_to_server, least, moved());
 		}
 		assert_true(now + sum.bytes_to_server >= last);
@@ -294,7 +270,7 @@ static void each_turn_answers_one(void **state)
 		assert_false(inquiry_is_lent(&others[i]));
 		assert_true(others[i].over);
 	}
-	assert_int_equal(mailbox_signals(&w.mailbox), 0);
+	assert_int_equal(mailbox_signals(&w->mailbox), 0);
 }
 
 static void what_is_withdrawn_is_answered_by_nobody(void **state)
@@ -321,7 +297,7 @@ static void a_worker_that_has_ended_is_answered_for(void **state)
 	(void)state;
 	q.place = 5;
 	inquiry_ask(&engine, 0, &q);
-	inquiry_list_close(&w);
+	inquiry_list_close(w);
 	assert_false(inquiry_is_lent(&q));
 	assert_true(q.over);
 	q.count = 7;
@@ -331,10 +307,10 @@ static void a_worker_that_has_ended_is_answered_for(void **state)
 	assert_true(q.over);
 	assert_int_equal(q.count, 0);
 	/* What its late sessions moved is counted by the next walk all the same. */
-	tallies[OF_SERVER].late_to_server = 11;
+	tallies[OF_SERVER]->late_to_server = 11;
 	inquiry_init(&q, true);
 	inquiry_ask(&engine, 0, &q);
-	assert_int_equal(counter_get(&tallies[OF_SERVER].bytes_to_server), 11);
+	assert_int_equal(counter_get(&tallies[OF_SERVER]->bytes_to_server), 11);
 }
 
 /* ---- two threads ---- */
@@ -350,7 +326,7 @@ static void *work(void *arg)
 	}
 	while (live_count > 0)
 		end(0);
-	inquiry_list_close(&w);
+	inquiry_list_close(w);
 	return NULL;
 }
 
@@ -372,7 +348,7 @@ static void control_and_worker_go_on_side_by_side(void **state)
 		while (inquiry_is_lent(&q))
 			sched_yield();
 		for (unsigned k = 0; k < q.count; k++)
-			assert_ptr_equal(q.sessions[k].frontend, &frontend_config);
+			assert_string_equal(q.sessions[k].frontend, first_frontend(&engine)->config->name);
 		q.place = q.over ? 0 : q.place;
 	}
 	pthread_join(thread, NULL);

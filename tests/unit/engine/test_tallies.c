@@ -15,54 +15,50 @@
 #include "engine/extra.h"
 #include "engine/session.h"
 #include "engine/worker.h"
+#include "small_engine.h"
 
-/* One frontend, one backend with one server: the tallies 0, 1 and 2. */
 enum { OF_FRONTEND, OF_BACKEND, OF_SERVER, TALLIES };
 
-static struct config_frontend frontend_config;
-static struct config_backend backend_config;
-static struct server server;
-static struct backend backend;
-static struct frontend frontend;
-static struct endpoint endpoint;
-static size_t first_tally[] = {1};
-static struct worker workers[2];
-static struct worker *worker_list[] = {&workers[0], &workers[1]};
-static struct tally tallies[2][TALLIES];
+static struct small_config config;
 static struct engine engine;
+static struct worker *workers[2];
+static struct server *server;
+static uint32_t slots[TALLIES];
 static struct tally_sum sums[TALLIES];
 
-static int setup(void **state)
+static void no_news(void *arg)
 {
-	(void)state;
-	memset(&server, 0, sizeof(server));
-	memset(&frontend, 0, sizeof(frontend));
-	memset(tallies, 0, sizeof(tallies));
-	memset(workers, 0, sizeof(workers));
-	backend.config = &backend_config;
-	backend.servers = &server;
-	backend.server_count = 1;
-	frontend.config = &frontend_config;
-	frontend.backend = &backend;
-	endpoint.frontend = &frontend;
-	engine.frontends = &frontend;
-	engine.backends = &backend;
-	engine.first_tally = first_tally;
-	engine.tally_count = TALLIES;
-	engine.workers = worker_list;
-	engine.worker_count = 2;
-	for (unsigned i = 0; i < 2; i++) {
-		workers[i].engine = &engine;
-		workers[i].tallies = tallies[i];
-		workers[i].loop.now_ns = 1000 * NS_PER_SEC;
-	}
-	return 0;
+	(void)arg;
 }
 
 static void set_clock(int64_t ms)
 {
 	for (unsigned i = 0; i < 2; i++)
-		workers[i].loop.now_ns = 1000 * NS_PER_SEC + ms * NS_PER_MS;
+		workers[i]->loop.now_ns = 1000 * NS_PER_SEC + ms * NS_PER_MS;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	small_config_init(&config);
+	small_engine_open(&engine, &config.config, 2, no_news);
+	small_engine_stand_in(&engine);
+	for (unsigned i = 0; i < 2; i++)
+		workers[i] = small_engine_worker(&engine, i);
+	server = first_server(&engine);
+	slots[OF_FRONTEND] = first_frontend(&engine)->slot;
+	slots[OF_BACKEND] = engine.backends[0]->slot;
+	slots[OF_SERVER] = server->slot;
+	set_clock(0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_true(small_engine_is_unused(&engine));
+	engine_free(&engine);
+	return 0;
 }
 
 static struct session begin(unsigned worker)
@@ -70,23 +66,22 @@ static struct session begin(unsigned worker)
 	struct session s;
 
 	memset(&s, 0, sizeof(s));
-	s.worker = &workers[worker];
-	s.endpoint = &endpoint;
-	s.backend = &backend;
-	s.accepted_ns = workers[worker].loop.now_ns;
-	atomic_fetch_add(&frontend.sessions, 1);
+	session_comes_in(&s, workers[worker], first_endpoint(&engine));
+	s.accepted_ns = workers[worker]->loop.now_ns;
+	atomic_fetch_add(&first_frontend(&engine)->sessions, 1);
 	tally_session_began(&s);
 	tally_backend_entered(&s);
-	s.server = &server;
-	tally_server_entered(&s, atomic_fetch_add(&server.sessions, 1) + 1);
+	session_goes_to(&s, server);
+	tally_server_entered(&s, atomic_fetch_add(&server->sessions, 1) + 1);
 	return s;
 }
 
 static void end(struct session *s)
 {
 	tally_session_ended(s);
-	atomic_fetch_sub(&frontend.sessions, 1);
-	atomic_fetch_sub(&server.sessions, 1);
+	atomic_fetch_sub(&first_frontend(&engine)->sessions, 1);
+	atomic_fetch_sub(&server->sessions, 1);
+	session_goes_away(s);
 }
 
 static void begin_many(unsigned worker, unsigned count)
@@ -101,7 +96,7 @@ static void begin_many(unsigned worker, unsigned count)
 /* What both workers have counted, added up. */
 static const struct tally_sum *take(unsigned which)
 {
-	tally_sum_up(&engine, which, workers[0].loop.now_ns, &sums[which]);
+	tally_sum_up(&engine, slots[which], workers[0]->loop.now_ns, &sums[which]);
 	return &sums[which];
 }
 
@@ -213,11 +208,10 @@ static void a_backend_counts_its_own_sessions(void **state)
 	assert_int_equal(take(OF_SERVER)->internal_errors, 1);
 	/* Who was not let in never came to it. */
 	memset(&denied, 0, sizeof(denied));
-	denied.worker = &workers[0];
-	denied.endpoint = &endpoint;
-	denied.backend = &backend;
+	session_comes_in(&denied, workers[0], first_endpoint(&engine));
 	tally_session_began(&denied);
 	tally_session_ended(&denied);
+	session_goes_away(&denied);
 	assert_int_equal(take(OF_BACKEND)->total, 3);
 	assert_int_equal(take(OF_FRONTEND)->total, 4);
 	assert_int_equal(take(OF_FRONTEND)->sessions, 0);
@@ -244,8 +238,8 @@ static void bytes_of_a_late_end_are_counted_by_the_next_walk(void **state)
 	struct session seen = begin(0), unseen = begin(0), later;
 
 	(void)state;
-	tally_begin_walk(&workers[0]);
-	seen.sum_mark = workers[0].sum_mark;
+	tally_begin_walk(workers[0]);
+	seen.sum_mark = workers[0]->sum_mark;
 	later = begin(0); /* at a place that the walk has passed */
 	seen.flows[FLOW_TO_SERVER].bytes_out = 100;
 	unseen.flows[FLOW_TO_SERVER].bytes_out = 20;
@@ -256,19 +250,19 @@ static void bytes_of_a_late_end_are_counted_by_the_next_walk(void **state)
 	for (unsigned which = 0; which < TALLIES; which++)
 		assert_int_equal(take(which)->bytes_to_server, 23);
 	for (unsigned i = 0; i < 3; i++) {
-		tally_begin_walk(&workers[0]);
+		tally_begin_walk(workers[0]);
 		assert_int_equal(take(OF_BACKEND)->bytes_to_server, 123);
 	}
 	/* A walk before the last one has seen it: it is not late. */
 	seen = begin(0);
-	seen.sum_mark = workers[0].sum_mark;
+	seen.sum_mark = workers[0]->sum_mark;
 	seen.flows[FLOW_TO_SERVER].bytes_out = 1000;
-	tally_begin_walk(&workers[0]);
+	tally_begin_walk(workers[0]);
 	end(&seen);
 	assert_int_equal(take(OF_SERVER)->bytes_to_server, 1123);
 }
 
-#define TALLY_TEST(name) cmocka_unit_test_setup(name, setup)
+#define TALLY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

@@ -3,6 +3,7 @@
  * test_worker.c - one worker over real sockets: made without memory, and told to end sessions while its
  * mailbox is full; and several: of which one cannot be made, and whose drivers borrow buffers.
  */
+#include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -18,6 +19,7 @@
 
 #include "engine/session.h"
 #include "engine/worker.h"
+#include "small_engine.h"
 
 #define SERVERS 3
 #define TURNS_MAX 1000
@@ -99,20 +101,10 @@ static int listen_at(struct addr *a)
 
 static void open_engine(struct rig *r)
 {
-	const struct engine_limits limits = {.maxconn = 100, .maxpipes = 16, .pipe_bytes = 65536,
-					     .pipe_budget_bytes = 1 << 20, .buf_budget_bytes = 1 << 20};
 	struct endpoint *failed;
-	struct engine *e = &r->engine;
 
-	assert_int_equal(engine_init(e, &r->config, no_news, NULL), 0);
-	assert_int_equal(engine_bind(e, &failed), 0);
-	e->limits = limits;
-	engine_set_maxconn(e, limits.maxconn);
-	pipe_pool_init(&e->pipes, limits.maxpipes, limits.pipe_bytes, limits.pipe_budget_bytes);
-	buf_pool_init(&e->bufs, limits.buf_budget_bytes);
-	e->workers = calloc(1, sizeof(*e->workers));
-	assert_non_null(e->workers);
-	e->worker_count = 1;
+	small_engine_open(&r->engine, &r->config, 1, no_news);
+	assert_int_equal(entries_bind(&r->engine.entries, &failed), 0);
 }
 
 static int open_rig(void **state)
@@ -152,6 +144,7 @@ static int close_rig(void **state)
 		engine_stop(&r->engine);
 		worker_run_out(r->worker);
 	}
+	assert_true(small_engine_is_unused(&r->engine));
 	engine_free(&r->engine);
 	for (unsigned i = 0; i < SERVERS; i++)
 		close(r->listeners[i]);
@@ -169,7 +162,7 @@ static void start_worker(struct rig *r)
 
 static int connect_client(struct rig *r)
 {
-	const struct addr *a = &r->engine.endpoints[0].addr;
+	const struct addr *a = &first_endpoint(&r->engine)->addr;
 	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
@@ -218,7 +211,7 @@ static void a_worker_without_memory_is_not_made(void **state)
 		allocations_left = -1;
 		if (r->worker == NULL)
 			assert_int_equal(err, -ENOMEM);
-		assert_int_equal(atomic_load(&r->engine.frontends[0].total), 0);
+		assert_int_equal(atomic_load(&first_frontend(&r->engine)->total), 0);
 	}
 	assert_true(n > 5);
 	r->engine.workers[0] = r->worker;
@@ -236,13 +229,13 @@ static void start_sessions(struct rig *r, unsigned count, int fds[])
 
 static bool has_session(const struct rig *r, unsigned server)
 {
-	return atomic_load(&r->engine.backends[0].servers[server].sessions) > 0;
+	return atomic_load(&r->engine.backends[0]->servers[server]->sessions) > 0;
 }
 
 static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
 {
 	struct rig *r = *state;
-	struct server *servers = r->engine.backends[0].servers;
+	struct server **servers = r->engine.backends[0]->servers;
 	const struct letter letter = {.fd = -1};
 	int fds[SERVERS];
 
@@ -250,16 +243,16 @@ static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
 	start_sessions(r, SERVERS, fds);
 	r->worker->mailbox.closed = true; /* as if it were full */
 	assert_false(mailbox_send(&r->worker->mailbox, &letter));
-	engine_close_sessions(&r->engine, &servers[0]);
-	engine_kill_sessions(&r->engine, &servers[2]);
-	engine_kill_sessions(&r->engine, &servers[2]);
+	engine_close_sessions(&r->engine, servers[0]);
+	engine_kill_sessions(&r->engine, servers[2]);
+	engine_kill_sessions(&r->engine, servers[2]);
 	turn(r);
 	r->worker->mailbox.closed = false;
 	assert_false(has_session(r, 0));
 	assert_true(has_session(r, 1));
 	assert_false(has_session(r, 2));
 	/* An old order is not carried out again. */
-	engine_close_sessions(&r->engine, &servers[2]);
+	engine_close_sessions(&r->engine, servers[2]);
 	turn(r);
 	assert_true(has_session(r, 1));
 	for (int i = 0; i < SERVERS; i++)
@@ -268,22 +261,22 @@ static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
 
 static int sessions_of(const struct rig *r, unsigned server)
 {
-	return atomic_load(&r->engine.backends[0].servers[server].sessions);
+	return atomic_load(&r->engine.backends[0]->servers[server]->sessions);
 }
 
 /* Two orders, the second while the first is carried out, and clients that come meanwhile. */
 static void an_order_goes_in_slices_and_spares_who_comes_after_it(void **state)
 {
 	struct rig *r = *state;
-	struct server *servers = r->engine.backends[0].servers;
+	struct server **servers = r->engine.backends[0]->servers;
 	int fds[SERVERS * 24];
 
 	start_worker(r);
 	start_sessions(r, SERVERS * 20, fds);
-	engine_kill_sessions(&r->engine, &servers[0]);
+	engine_kill_sessions(&r->engine, servers[0]);
 	turn(r);
 	assert_int_equal(sessions_of(r, 0), 20 - EVICT_SESSIONS_MAX);
-	engine_kill_sessions(&r->engine, &servers[1]);
+	engine_kill_sessions(&r->engine, servers[1]);
 	for (int i = 60; i < 72; i++)
 		fds[i] = connect_client(r);
 	for (int i = 0; i < 20; i++)
@@ -294,7 +287,7 @@ static void an_order_goes_in_slices_and_spares_who_comes_after_it(void **state)
 	assert_in_range(sessions_of(r, 1), 0, 4);
 	assert_false(r->worker->evict_walk.running);
 	/* At the same server again. */
-	engine_kill_sessions(&r->engine, &servers[0]);
+	engine_kill_sessions(&r->engine, servers[0]);
 	for (int i = 0; i < 4; i++)
 		turn(r);
 	assert_int_equal(sessions_of(r, 0), 0);
@@ -342,6 +335,35 @@ static void while_memory_is_short_clients_wait_until_it_is_over_or_a_drain_takes
 		close(fds[i]);
 }
 
+static void who_drains_leaves_the_endpoints_and_control_closes_them(void **state)
+{
+	struct rig *r = *state;
+	const struct endpoint *ep = first_endpoint(&r->engine);
+	const struct addr a = ep->addr;
+	int fds[2];
+
+	start_worker(r);
+	start_sessions(r, 1, fds);
+	engine_take_news(&r->engine);
+	assert_true(ep->fd >= 0); /* the worker listens there */
+	engine_drain(&r->engine);
+	for (int i = 0; !r->worker->deaf; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+	assert_true(ep->fd >= 0);
+	engine_take_news(&r->engine);
+	assert_int_equal(ep->fd, -1);
+	fds[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fds[1], &a.sa, a.len), -1);
+	assert_int_equal(errno, ECONNREFUSED);
+	assert_false(r->worker->finished);
+	assert_int_equal(forwarding(r), 1); /* the session goes on */
+	engine_take_news(&r->engine);       /* harmless */
+	for (int i = 0; i < 2; i++)
+		close(fds[i]);
+}
+
 static int open_or_refuse(struct io_loop *loop)
 {
 	return opens_left-- > 0 ? io_epoll_driver.open(loop) : -ENOMEM;
@@ -376,12 +398,12 @@ static void an_engine_that_did_not_start_can_be_started_again(void **state)
 		assert_int_equal(engine_start(e, &limits, 3, &driver), -ENOMEM);
 		assert_int_equal(e->worker_count, 0);
 		assert_int_equal(atomic_load(&e->workers_ready), 0);
-		assert_int_equal(atomic_load(&e->frontends[0].total), 0);
+		assert_int_equal(atomic_load(&first_frontend(e)->total), 0);
 		assert_int_equal(dup(fd), next); /* no descriptor was left open */
 		close(next);
 	}
 	assert_int_equal(engine_start(e, &limits, 3, &io_epoll_driver), 0);
-	while (atomic_load(&e->frontends[0].total) == 0)
+	while (atomic_load(&first_frontend(e)->total) == 0)
 		sched_yield();
 	run_out(e);
 	assert_int_equal(atomic_load(&e->workers_ready), 3);
@@ -437,15 +459,15 @@ static void a_lower_maxconn_closes_nothing_and_a_higher_one_wakes_who_waits(void
 	int fds[6];
 
 	start_worker(r);
-	engine_set_frontend_maxconn(e, &e->frontends[0], 0); /* as the process */
+	engine_set_frontend_maxconn(first_frontend(e), 0); /* as the process */
 	start_sessions(r, 5, fds);
 	engine_set_maxconn(e, 2);
-	assert_int_equal(frontend_limit(&e->frontends[0]), 2);
+	assert_int_equal(frontend_limit(first_frontend(e)), 2);
 	fds[5] = connect_client(r);
 	turn_until_limited(r, 1);
 	assert_int_equal(forwarding(r), 5);
 	/* While there is no room by far, an end wakes nobody in vain. */
-	engine_kill_sessions(e, &e->backends[0].servers[0]);
+	engine_kill_sessions(e, e->backends[0]->servers[0]);
 	turn_until_left(r, 3);
 	assert_int_equal(pauses(r), 1);
 	engine_set_maxconn(e, 4);
@@ -459,26 +481,29 @@ static void a_frontend_s_own_maxconn_may_change_too(void **state)
 {
 	struct rig *r = *state;
 	struct engine *e = &r->engine;
-	struct frontend *fe = &e->frontends[0];
+	struct frontend *fe = first_frontend(e);
 	int fds[3];
 
 	start_worker(r);
-	engine_set_frontend_maxconn(e, fe, 1);
+	engine_set_frontend_maxconn(fe, 1);
 	start_sessions(r, 1, fds);
 	fds[1] = connect_client(r);
 	turn_until_limited(r, 1);
-	engine_set_maxconn(e, 50); /* its own stays */
+	engine_set_maxconn(e, 50); /* its own stays, and nobody is woken in vain */
 	engine_set_maxconn(e, 60);
-	turn_until_limited(r, 2);
+	for (int i = 0; i < 10; i++)
+		turn(r);
+	assert_int_equal(pauses(r), 1);
+	assert_int_equal(forwarding(r), 1);
 	assert_int_equal(frontend_limit(fe), 1);
-	engine_set_frontend_maxconn(e, fe, 2);
+	engine_set_frontend_maxconn(fe, 2);
 	turn_until_forwarding(r, 2);
 	fds[2] = connect_client(r);
-	turn_until_limited(r, 3);
-	engine_set_frontend_maxconn(e, fe, 0);
+	turn_until_limited(r, 2);
+	engine_set_frontend_maxconn(fe, 0);
 	assert_int_equal(frontend_limit(fe), 60);
 	turn_until_forwarding(r, 3);
-	assert_int_equal(atomic_load(&fe->paused), 0);
+	assert_true(paused_is_empty(&fe->paused));
 	for (int i = 0; i < 3; i++)
 		close(fds[i]);
 }
@@ -491,7 +516,7 @@ static void clients_that_wait_for_a_rate_limit_come_in_when_it_goes(void **state
 
 	start_worker(r);
 	start_sessions(r, 1, fds);
-	engine_set_rate_limit(e, &e->frontends[0], 1);
+	engine_set_rate_limit(e, first_frontend(e), 1);
 	for (int i = 1; i < 4; i++)
 		fds[i] = connect_client(r);
 	for (int i = 0; counter_get(&r->worker->counters.rate_pauses) == 0; i++) {
@@ -499,9 +524,9 @@ static void clients_that_wait_for_a_rate_limit_come_in_when_it_goes(void **state
 		turn(r);
 	}
 	assert_int_equal(forwarding(r), 2);
-	engine_set_rate_limit(e, &e->frontends[0], 0);
+	engine_set_rate_limit(e, first_frontend(e), 0);
 	turn_until_forwarding(r, 4);
-	assert_int_equal(atomic_load(&e->frontends[0].rate_paused), 0);
+	assert_true(paused_is_empty(&first_frontend(e)->rate_paused));
 	for (int i = 0; i < 4; i++)
 		close(fds[i]);
 }
@@ -527,14 +552,14 @@ static void no_change_of_a_limit_leaves_a_client_behind(void **state)
 	for (unsigned i = 0; i < CROWD; i++) {
 		fds[i] = connect_client(r);
 		engine_set_limits(e, i % 2 == 0 ? &low : &high);
-		engine_set_frontend_maxconn(e, &e->frontends[0], i % 3 == 0 ? 1 : 0);
-		engine_set_rate_limit(e, &e->frontends[0], i % 7 == 0 ? 1 : 0);
+		engine_set_frontend_maxconn(first_frontend(e), i % 3 == 0 ? 1 : 0);
+		engine_set_rate_limit(e, first_frontend(e), i % 7 == 0 ? 1 : 0);
 		engine_set_splice(e, i % 2 == 0 ? CONFIG_SPLICE_OFF : CONFIG_SPLICE_ON);
 	}
-	engine_set_frontend_maxconn(e, &e->frontends[0], 0);
-	engine_set_rate_limit(e, &e->frontends[0], 0);
+	engine_set_frontend_maxconn(first_frontend(e), 0);
+	engine_set_rate_limit(e, first_frontend(e), 0);
 	engine_set_limits(e, &high);
-	while (atomic_load(&e->frontends[0].total) < CROWD)
+	while (atomic_load(&first_frontend(e)->total) < CROWD)
 		sched_yield();
 	assert_int_equal(e->limits.maxconn, 100);
 	run_out(e);
@@ -551,6 +576,7 @@ int main(void)
 		WORKER_TEST(an_order_to_end_sessions_needs_no_room_in_a_mailbox),
 		WORKER_TEST(an_order_goes_in_slices_and_spares_who_comes_after_it),
 		WORKER_TEST(while_memory_is_short_clients_wait_until_it_is_over_or_a_drain_takes_them),
+		WORKER_TEST(who_drains_leaves_the_endpoints_and_control_closes_them),
 		WORKER_TEST(an_engine_that_did_not_start_can_be_started_again),
 		WORKER_TEST(the_budget_of_buffers_holds_what_drivers_borrow_on_top),
 		WORKER_TEST(a_lower_maxconn_closes_nothing_and_a_higher_one_wakes_who_waits),

@@ -21,11 +21,13 @@
 #include <cmocka.h>
 
 #include "weir/balance/health.h"
+#include "weir/balance/live_change.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/health/prober.h"
 #include "weir/sys/sys.h"
 #include "health/probe.h"
+#include "../balance/live_by_hand.h"
 #include "../balance/updates_by_hand.h"
 
 #define WAIT_S  10.
@@ -175,7 +177,8 @@ static void start(void)
 {
 	int err;
 
-	engine.backends = backends_new(&config);
+	engine.backends = backends_by_hand(&config);
+	engine.backend_count = 1;
 	assert_non_null(engine.backends);
 	updates_by_hand_init(&hand, engine.backends, 1);
 	prober = prober_new(loop, &engine, &hand.updates, &err);
@@ -183,24 +186,50 @@ static void start(void)
 	assert_int_equal(err, 0);
 }
 
-static int teardown(void **state)
+/* Puts what the test has changed in the configuration in force, as one change. */
+static void apply(void)
 {
-	(void)state;
+	struct backend *b = engine.backends[0];
+	struct server_settings *servers[SERVERS];
+	struct backend_settings *v;
+	int err;
+
+	assert_int_equal(prober_prepare(prober, b->server_count), 0);
+	v = backend_prepare_change(b, &backend_config, &err);
+	assert_non_null(v);
+	for (size_t i = 0; i < b->server_count; i++)
+		assert_non_null(servers[i] = server_prepare_change(b->servers[i], &server_configs[i], &err));
+	backend_commit_change(&hand.updates, v);
+	for (size_t i = 0; i < b->server_count; i++)
+		server_commit_change(&hand.updates, servers[i]);
+	prober_settle(prober, b->server_count);
+	updates_by_hand_turn(&hand, clock_mono_ns());
+	retire_go_on(&b->live->retire);
+}
+
+static void stop(void)
+{
 	prober_free(prober);
 	prober = NULL;
 	server_updates_free(&hand.updates);
+	backends_by_hand_free(engine.backends);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	stop();
 	if (fake.fd >= 0)
 		sys_close(fake.fd);
 	if (fake.listener >= 0)
 		sys_close(fake.listener);
-	backends_free(engine.backends, 1);
 	ev_loop_destroy(loop);
 	return 0;
 }
 
 static struct server *server(void)
 {
-	return &engine.backends[0].servers[0];
+	return engine.backends[0]->servers[0];
 }
 
 static const struct probe_view *view(void)
@@ -565,6 +594,7 @@ static void proxy_header_goes_first(void **state)
 	assert_int_equal(fake.got_len, sizeof(local));
 	assert_memory_equal(fake.got, local, sizeof(local));
 	backend_config.check.proxy = CONFIG_CHECK_PROXY_V1;
+	apply();
 	run_until(fake.got_len > 16 && fake.ended != 0);
 	fake.got[fake.got_len] = '\0';
 	(void)snprintf(wanted, sizeof(wanted), " %u\r\n", ntohs(address.in.sin_port));
@@ -590,15 +620,20 @@ static void who_gets_a_header_from_clients_gets_one_from_checks(void **state)
 	start();
 	assert_header_of(16);
 	backend_config.check.proxy = CONFIG_CHECK_PROXY_OFF;
+	apply();
 	assert_header_of(0);
 	backend_config.check.proxy = CONFIG_CHECK_PROXY_AUTO;
+	apply();
 	assert_header_of(16);
 	server_configs[0].check_port = ntohs(address.in.sin_port);
+	apply();
 	assert_header_of(0);
 	server_configs[0].check_port = 0;
 	backend_config.check.port = ntohs(address.in.sin_port);
+	apply();
 	assert_header_of(0);
 	backend_config.check.proxy = CONFIG_CHECK_PROXY_V2;
+	apply();
 	assert_header_of(16);
 	assert_int_equal(view()->code, PROBE_L4OK);
 }
@@ -613,8 +648,10 @@ static void check_port_is_asked_instead(void **state)
 	run_until(fake.fd < 0);
 	/* The server's own goes before the backend's. */
 	backend_config.check.port = 1;
+	apply();
 	run_for_conns(2);
 	server_configs[0].check_port = 0;
+	apply();
 	run_until_result("L4CON");
 }
 
@@ -809,6 +846,7 @@ static void failures_are_not_looked_at_unless_observed(void **state)
 	start();
 	run_until_result("L4OK");
 	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	apply();
 	run_for_conns(1);
 	run_until(!view()->running);
 	atomic_store(&server()->failing, 100);
@@ -834,6 +872,7 @@ static void maintenance_is_not_checked_and_ready_is_at_once(void **state)
 	assert_int_equal(view()->health, 2);
 	fake_listen();
 	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	apply();
 	before = fake.conns;
 	set_admin(SERVER_ADMIN_READY);
 	assert_true(server_usable(server()));
@@ -944,10 +983,10 @@ static void soft_stop_asks_only_while_somebody_waits(void **state)
 	(void)state;
 	start();
 	run_until_result("L4OK");
-	atomic_store(&engine.backends[0].queue.waiting, 1);
+	atomic_store(&engine.backends[0]->queue.waiting, 1);
 	prober_drain(prober);
 	run_for_conns(2);
-	atomic_store(&engine.backends[0].queue.waiting, 0);
+	atomic_store(&engine.backends[0]->queue.waiting, 0);
 	for (int i = 0; i < 100; i++)
 		turn();
 	run_until(fake.fd < 0 && !view()->running);
@@ -956,9 +995,9 @@ static void soft_stop_asks_only_while_somebody_waits(void **state)
 		turn();
 	assert_int_equal(fake.conns, before);
 	/* Who was connected before may begin to wait later, and then the server may be found to be up. */
-	atomic_store(&engine.backends[0].queue.waiting, 1);
+	atomic_store(&engine.backends[0]->queue.waiting, 1);
 	run_for_conns(2);
-	atomic_store(&engine.backends[0].queue.waiting, 0);
+	atomic_store(&engine.backends[0]->queue.waiting, 0);
 }
 
 static void soft_stop_does_not_wake_a_server_in_maintenance(void **state)
@@ -970,9 +1009,9 @@ static void soft_stop_does_not_wake_a_server_in_maintenance(void **state)
 	prober_drain(prober);
 	assert_int_equal(ev_run(loop, 0), 0); /* comes back: nothing is waited for */
 	set_admin(SERVER_ADMIN_READY);
-	atomic_store(&engine.backends[0].queue.waiting, 1);
+	atomic_store(&engine.backends[0]->queue.waiting, 1);
 	run_for_conns(2);
-	atomic_store(&engine.backends[0].queue.waiting, 0);
+	atomic_store(&engine.backends[0]->queue.waiting, 0);
 }
 
 /* From start to start, never more than the interval and at least nine tenths of it. */
@@ -1002,8 +1041,8 @@ static void second_server_has_its_own_place(void **state)
 	start();
 	begun = ev_time();
 	run_until_result("L4OK");
-	assert_int_equal(server()[1].probe->code, PROBE_INI);
-	run_until(server()[1].probe->code == PROBE_L4OK);
+	assert_int_equal(engine.backends[0]->servers[1]->probe->code, PROBE_INI);
+	run_until(engine.backends[0]->servers[1]->probe->code == PROBE_L4OK);
 	assert_true(ev_time() - begun > 0.15); /* half the interval, but for the coarse clock of the loop */
 }
 

@@ -20,6 +20,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
 #include "weir/names/resolver.h"
+#include "../balance/live_by_hand.h"
 #include "../balance/updates_by_hand.h"
 #include "../base/log_take.h"
 
@@ -99,16 +100,25 @@ static const struct resolver_calls calls = {.lookup = fake_lookup, .release = fa
 static struct config_server server_config;
 static struct config_backend backend_config;
 static struct config config;
-static struct backend *backends;
+static struct backend **backends;
 static struct updates_by_hand hand;
 static struct ev_loop *loop;
 static struct resolver *resolver;
 
-static int setup(void **state)
+static int open_all(void)
 {
-	(void)state;
+	backends = backends_by_hand(&config);
+	loop = ev_loop_new(EVFLAG_AUTO);
+	if (backends == NULL || loop == NULL)
+		return -1;
+	updates_by_hand_init(&hand, backends, 1);
+	return 0;
+}
+
+static int setup_server(enum addr_kind kind)
+{
 	(void)snprintf(server_config.name, sizeof(server_config.name), "a");
-	server_config.addr.kind = ADDR_NAME;
+	server_config.addr.kind = kind;
 	server_config.addr.port = 8080;
 	server_config.place.file = "test.ini";
 	(void)snprintf(server_config.addr.host, sizeof(server_config.addr.host), "app.test");
@@ -118,25 +128,32 @@ static int setup(void **state)
 	backend_config.resolve_interval_ns = 20 * NS_PER_MS;
 	config.backends = &backend_config;
 	config.backend_count = 1;
-	backends = backends_new(&config);
-	loop = ev_loop_new(EVFLAG_AUTO);
 	atomic_store(&error, 0);
 	atomic_store(&first_host, 1);
 	atomic_store(&host_count, 1);
 	atomic_store(&with_ipv6, false);
 	atomic_store(&lookups, 0);
 	atomic_store(&hang, false);
-	if (backends == NULL || loop == NULL)
-		return -1;
-	updates_by_hand_init(&hand, backends, 1);
-	return 0;
+	return open_all();
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return setup_server(ADDR_NAME);
+}
+
+static int setup_unix(void **state)
+{
+	(void)state;
+	return setup_server(ADDR_UNIX);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	server_updates_free(&hand.updates);
-	backends_free(backends, 1);
+	backends_by_hand_free(backends);
 	ev_loop_destroy(loop);
 	return 0;
 }
@@ -151,13 +168,13 @@ static void start(void)
 
 static struct server *server(void)
 {
-	return &backends[0].servers[0];
+	return backends[0]->servers[0];
 }
 
 /* N of the server's IPv4 address 10.0.0.N; 0 = none, -1 = an IPv6 address. */
 static int host_now(void)
 {
-	const struct addr *a = atomic_load(&server()->addr);
+	const struct addr *a = server_addr(server());
 
 	if (a == NULL)
 		return 0;
@@ -250,46 +267,9 @@ static void hanging_lookup_does_not_delay_the_end(void **state)
 	assert_int_equal(host_now(), 0);
 }
 
-static void nobody_sleeps(void *arg)
-{
-	(void)arg;
-}
-
-/* What is kept of a name that never stops changing is bounded; the operator is told once, not each time. */
-static void name_with_too_many_addresses_leaves_the_last_one(void **state)
-{
-	struct log_ring *log = log_ring_new(nobody_sleeps, NULL);
-	char line[LOG_RECORD_MAX];
-	enum log_level level;
-	int64_t wall_ns;
-	unsigned told = 0;
-
-	(void)state;
-	assert_non_null(log);
-	for (unsigned i = 0; i < KNOWN_ADDRS_MAX; i++) {
-		struct addr a = {.len = sizeof(a.in), .in = {.sin_family = AF_INET}};
-
-		a.in.sin_addr.s_addr = htonl(0x0b000000u + (i + 7) % KNOWN_ADDRS_MAX);
-		assert_int_equal(server_updates_set_addr(&hand.updates, server(), &a), 0);
-	}
-	log_use_ring(log);
-	start();
-	run_until_lookups(5);
-	resolver_free(resolver);
-	log_use_ring(NULL);
-	assert_int_equal(host_now(), 6);
-	assert_true(server_usable(server()));
-	while (log_take(log, &level, &wall_ns, line, sizeof(line)) > 0)
-		if (strstr(line, "has had 16384 addresses") != NULL && level == LOG_LEVEL_WARNING)
-			told++;
-	assert_int_equal(told, 1);
-	log_ring_free(log);
-}
-
 static void servers_without_names_need_no_thread(void **state)
 {
 	(void)state;
-	server_config.addr.kind = ADDR_UNIX;
 	start();
 	(void)ev_run(loop, 0); /* comes back at once: no watcher */
 	resolver_free(resolver);
@@ -320,8 +300,7 @@ int main(void)
 		RESOLVER_TEST(address_stays_while_the_name_has_it),
 		RESOLVER_TEST(failure_leaves_the_server_as_it_was_and_is_tried_again),
 		RESOLVER_TEST(hanging_lookup_does_not_delay_the_end),
-		RESOLVER_TEST(name_with_too_many_addresses_leaves_the_last_one),
-		RESOLVER_TEST(servers_without_names_need_no_thread),
+		cmocka_unit_test_setup_teardown(servers_without_names_need_no_thread, setup_unix, teardown),
 		cmocka_unit_test(waits_grow_to_the_interval),
 	};
 

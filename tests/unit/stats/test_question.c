@@ -14,6 +14,7 @@
 
 #include "weir/stats/question.h"
 #include "engine/worker.h"
+#include "../engine/objects_by_hand.h"
 
 #define ASKERS 3
 
@@ -57,18 +58,24 @@ bool inquiry_withdraw(struct engine *e, struct inquiry *q)
 }
 
 static struct config_frontend frontend_config = {.name = "web"};
-static struct config config = {.frontends = &frontend_config, .frontend_count = 1};
-static struct backend backend;
-static struct frontend frontend = {.config = &frontend_config, .backend = &backend};
-static struct tally tallies[2];
-static struct worker workers[2] = {{.tallies = &tallies[0]}, {.tallies = &tallies[1]}};
+static struct config_backend backend_config = {.name = "web"};
+static struct config config = {.frontends = &frontend_config, .frontend_count = 1,
+			       .backends = &backend_config, .backend_count = 1};
+static struct worker workers[2];
 static struct worker *worker_list[] = {&workers[0], &workers[1]};
-static struct engine engine = {.config = &config, .frontends = &frontend, .backends = &backend,
-			       .tally_count = 1, .workers = worker_list, .worker_count = 2};
+static struct engine engine = {.workers = worker_list, .worker_count = 2};
+static uint32_t web; /* the slot of the frontend */
 static struct ev_loop *loop;
 static struct stats *stats;
 static struct question questions[ASKERS];
 static unsigned called[ASKERS];
+
+static uint64_t bytes_to_server(const struct answer *a)
+{
+	const struct tally_sum *sum = chunks_at(a->tallies, web);
+
+	return sum->bytes_to_server;
+}
 
 static void on_news(void *arg)
 {
@@ -78,6 +85,10 @@ static void on_news(void *arg)
 static int setup(void **state)
 {
 	(void)state;
+	objects_by_hand(&engine, &config);
+	for (unsigned i = 0; i < 2; i++)
+		tallies_by_hand(&engine, &workers[i]);
+	web = frontend_by_hand(&engine, 0)->slot;
 	loop = ev_loop_new(EVFLAG_AUTO);
 	stats = stats_new(loop, &engine);
 	if (stats == NULL)
@@ -85,7 +96,6 @@ static int setup(void **state)
 	for (unsigned i = 0; i < ASKERS; i++)
 		question_init(&questions[i], stats, on_news, &questions[i]);
 	memset(called, 0, sizeof(called));
-	memset(tallies, 0, sizeof(tallies));
 	asked_times = 0;
 	ended = false;
 	return 0;
@@ -98,6 +108,9 @@ static int teardown(void **state)
 		question_withdraw(&questions[i]);
 	stats_free(stats);
 	ev_loop_destroy(loop);
+	for (unsigned i = 0; i < 2; i++)
+		tallies_by_hand_free(&engine, &workers[i]);
+	objects_by_hand_free(&engine);
 	return 0;
 }
 
@@ -108,7 +121,9 @@ static void worker_shows(unsigned worker, unsigned count, bool over)
 
 	assert_non_null(q);
 	for (unsigned i = 0; i < count; i++)
-		q->sessions[i] = (struct session_facts){.frontend = &frontend_config, .backend = &backend,
+		q->sessions[i] = (struct session_facts){.frontend = "web", .frontend_slot = web,
+							.backend = "web",
+							.backend_slot = engine.backends[0]->slot,
 							.worker = worker, .number = i,
 							.bytes_to_server = 100};
 	q->count = count;
@@ -159,9 +174,10 @@ static void a_slice_is_asked_for_when_the_last_was_used(void **state)
 static void who_asks_at_the_same_time_shares_a_walk(void **state)
 {
 	uint64_t tokens[ASKERS];
+	struct answer a;
 
 	(void)state;
-	counter_set(&tallies[1].bytes_to_server, 1000);
+	counter_set(&tally_by_hand(&workers[1], web)->bytes_to_server, 1000);
 	for (unsigned i = 0; i < 2; i++)
 		tokens[i] = question_ask(&questions[i], QUESTION_TALLIES);
 	for (unsigned i = 0; i < 2; i++)
@@ -175,18 +191,18 @@ static void who_asks_at_the_same_time_shares_a_walk(void **state)
 	worker_shows(1, 1, true);
 	assert_int_equal(called[2], 0);
 	for (unsigned i = 0; i < 2; i++) {
-		const struct answer a = question_answer(&questions[i]);
-
+		a = question_answer(&questions[i]);
 		assert_int_equal(called[i], 1);
 		assert_int_equal(a.kind, ANSWER_TALLIES);
 		assert_int_equal(a.token, tokens[i]);
-		assert_int_equal(a.tallies[0].bytes_to_server, 1300);
+		assert_int_equal(bytes_to_server(&a), 1300);
 		assert_false(question_is_open(&questions[i]));
 	}
 	assert_int_equal(asked_times, 3); /* the second walk has begun */
 	worker_shows(0, 0, true);
 	worker_shows(1, 0, true);
-	assert_int_equal(question_answer(&questions[2]).tallies[0].bytes_to_server, 1000);
+	a = question_answer(&questions[2]);
+	assert_int_equal(bytes_to_server(&a), 1000);
 	assert_true(tokens[0] != tokens[1] && tokens[1] != tokens[2]);
 }
 
@@ -236,7 +252,8 @@ static void sums_that_come_too_late_are_for_those_who_ask_then(void **state)
 	assert_int_equal(called[0], 1);
 	worker_shows(0, 1, true);
 	worker_shows(1, 0, true);
-	assert_int_equal(question_answer(&questions[0]).tallies[0].bytes_to_server, 100);
+	a = question_answer(&questions[0]);
+	assert_int_equal(bytes_to_server(&a), 100);
 }
 
 static void what_is_withdrawn_is_told_to_nobody(void **state)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * entries.h - where clients come in: all frontends and their endpoints.
+ *
+ * Control makes and changes them; a worker finds an endpoint by its slot. Control thread, except for
+ * entries_at().
+ */
+#ifndef WEIR_ENTRY_ENTRIES_H
+#define WEIR_ENTRY_ENTRIES_H
+
+#include <stddef.h>
+
+#include "weir/base/live.h"
+#include "weir/config/config.h"
+#include "weir/entry/endpoint.h"
+#include "weir/entry/frontend.h"
+
+struct backend;
+
+struct entries {
+	struct live *live;	/* borrows */
+	struct list frontends;	/* owns; in the order of the configuration */
+	struct chunks by_slot;	/* _Atomic(struct endpoint *), NULL = none or not published */
+	unsigned endpoint_count;
+	struct list leaving; /* owns: frontends that were removed and are not freed */
+	struct list deaf;    /* endpoints in ENDPOINT_DEAF, the one that leaves first in front */
+	unsigned maxconn;    /* of the process: the limit of frontends without one of their own */
+	void (*changed)(void *arg); /* endpoints have come, or have another order: tell workers */
+	void *changed_arg;
+};
+
+/* 0 or -ENOMEM. */
+int entries_init(struct entries *e, struct live *live);
+/* Makes the frontends of `c` and their endpoints, which are not bound yet; frontends[i].backend is the
+ * index into `backends`, which are all that there are. Each of both gets its number for reports, from 1:
+ * frontends first, and a [listen] has one for its two. What is added later gets a number that nothing has
+ * had. 0 or -ENOMEM. */
+int entries_build(struct entries *e, const struct config *c, struct backend *const *backends);
+/* Gives the bind `b` its inherited sockets, which already listen and are nonblocking: one endpoint each.
+ * Takes ownership of the descriptors; call before entries_bind(), once for each bind of ADDR_FD. 0, or
+ * -errno: descriptors taken by then stay in their endpoints, and the caller still owns the others
+ * (fds[i] < 0 = taken). */
+int entries_adopt(struct entries *e, const struct config_bind *b, int *fds, size_t count);
+/* Binds and listens wherever nothing was adopted; call before privileges are dropped. On failure returns
+ * -errno with `*failed` set to the endpoint at fault; entries_free() closes what was bound. */
+int entries_bind(struct entries *e, struct endpoint **failed);
+/* Closes all sockets: nobody accepts any more. */
+void entries_close(struct entries *e);
+/* Frees everything, closes the sockets and unlinks the paths that we created. */
+void entries_free(struct entries *e);
+
+/* The frontend with this name; NULL = none. */
+struct frontend *entries_find(const struct entries *e, const char *name);
+/* Is `fd` the socket of an endpoint? */
+bool entries_have_fd(const struct entries *e, int fd);
+
+static inline struct frontend *frontend_in(const struct list *l, const struct entries *e)
+{
+	return l != &e->frontends ? list_entry(l, struct frontend, link) : NULL;
+}
+
+static inline struct endpoint *endpoint_in(const struct list *l, const struct frontend *fe)
+{
+	return l != &fe->endpoints ? list_entry(l, struct endpoint, link) : NULL;
+}
+
+/* Walks all endpoints in the order of the configuration. */
+#define entries_foreach_frontend(e, fe)                                                                      \
+	for (struct frontend *fe = frontend_in((e)->frontends.next, e); (fe) != NULL;                        \
+	     (fe) = frontend_in((fe)->link.next, e))
+#define frontend_foreach_endpoint(fe, ep)                                                                    \
+	for (struct endpoint *ep = endpoint_in((fe)->endpoints.next, fe); (ep) != NULL;                      \
+	     (ep) = endpoint_in((ep)->link.next, fe))
+
+/* The endpoint at `slot`; NULL = none. Any thread. */
+static inline struct endpoint *entries_at(const struct entries *e, uint32_t slot)
+{
+	return atomic_load_explicit((_Atomic(struct endpoint *) *)chunks_at(&e->by_slot, slot),
+				    memory_order_acquire);
+}
+
+/* ---- changes at run time; frontend_change.c ---- */
+
+/* What a frontend is to be. Borrows all of it; what is kept is copied. */
+struct entry_wish {
+	const struct config_frontend *config;
+	struct backend *backend;	/* for clients that no route takes */
+	struct backend *const *routes; /* for config->routes, in the same order */
+	/* For a change: the binds of its endpoints that stay, in their order; NULL = as they are. */
+	const struct config_bind *const *binds;
+};
+
+/* Why something could not be prepared. */
+struct entry_error {
+	int err;		  /* -errno */
+	size_t bind;		  /* index of the bind at fault */
+	enum sock_option refused; /* the option that the kernel refused, if it was one */
+};
+
+/* New settings of a frontend, prepared. */
+struct entry_change {
+	struct frontend *frontend;
+	struct frontend_settings *front;    /* one of its users */
+	struct endpoint_settings **entries; /* owns; pins each: one for each endpoint that stays */
+	size_t count;
+	struct source_table *sources; /* owns; NULL if none is needed, or there is one */
+};
+
+/* Makes a frontend with its endpoints, bound and listening, that no worker accepts at yet. NULL with
+ * `*error`, and nothing has changed. */
+struct frontend *entries_prepare_frontend(struct entries *e, const struct entry_wish *wish,
+					  struct entry_error *error);
+/* Workers accept there from now on; it is the last of all. */
+void entries_commit_frontend(struct entries *e, struct frontend *fe);
+/* Nothing has changed. Clients who came meanwhile are reset. */
+void entries_undo_frontend(struct entries *e, struct frontend *fe);
+/* Its endpoints leave; its sessions go on. */
+void entries_remove_frontend(struct entries *e, struct frontend *fe, int64_t now_ns);
+
+/* New settings for clients who come from now on; others keep theirs. 0, or -ENOMEM with nothing changed. */
+int entries_prepare_change(struct entries *e, struct frontend *fe, const struct entry_wish *wish,
+			   struct entry_change *c);
+void entries_commit_change(struct entries *e, struct entry_change *c);
+void entries_undo_change(struct entries *e, struct entry_change *c);
+
+/* One more endpoint of a frontend, in the same steps, under the settings in effect now. */
+struct endpoint *entries_prepare_endpoint(struct entries *e, struct frontend *fe,
+					  const struct config_bind *config, struct entry_error *error);
+/* The same under those of a change that is prepared: both are then committed, the change first, or both
+ * undone. */
+struct endpoint *entries_prepare_endpoint_of(struct entries *e, const struct entry_change *c,
+					     const struct config_bind *config, struct entry_error *error);
+void entries_commit_endpoint(struct entries *e, struct endpoint *ep);
+void entries_undo_endpoint(struct entries *e, struct endpoint *ep);
+
+/* The frontend's own limit, 0 = that of the process. */
+void frontend_set_limit(struct frontend *fe, unsigned own);
+/* The limit of the process, and of the frontends that have none of their own. */
+void entries_set_maxconn(struct entries *e, unsigned maxconn);
+
+/* ---- leaving; endpoint_leave.c ---- */
+
+/* The endpoint leaves politely; harmless if it does so already. `now_ns` is the monotonic clock. */
+void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns);
+/* It stays after all. 0; -EBADF when its socket is closed already; or -errno, and it leaves. */
+int entries_stay(struct entries *e, struct endpoint *ep);
+/* Goes on with those whose time has come. Returns when to call again, or CLOCK_NEVER. */
+int64_t entries_wake(struct entries *e, int64_t now_ns);
+
+/* ---- frontends; frontend.c ---- */
+
+/* Makes a frontend that nobody sees, without endpoints. `routes` is for config->routes, in the same order.
+ * NULL when out of memory. */
+struct frontend *frontend_new(struct entries *e, const struct config_frontend *config,
+			      struct backend *backend, struct backend *const *routes);
+/* Of a frontend that has no endpoints. */
+void frontend_free(struct entries *e, struct frontend *fe);
+/* Makes settings that nobody sees, with one user. NULL when out of memory. */
+struct frontend_settings *frontend_settings_new(struct frontend *fe, const struct config_frontend *config,
+						struct backend *backend, struct backend *const *routes);
+/* A living version with this content; NULL = none. */
+struct frontend_settings *frontend_settings_find(const struct frontend *fe,
+						 const struct config_frontend *config,
+						 const struct backend *backend,
+						 struct backend *const *routes);
+/* One user fewer; the last one frees it. */
+void frontend_settings_put(struct frontend_settings *s);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * live_change.c - backends and servers that come, change and go while clients are served.
+ *
+ * Takes all memory in the prepare step: numbers, settings, room in the array of servers, and a spare roster
+ * for each backend with a prepared change. Control thread.
+ */
+#include "weir/balance/live_change.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "live_parts.h"
+#include "server_change.h"
+#include "server_parts.h"
+#include "settings_parts.h"
+
+/* Tells all observers, with the function of that name. */
+#define TELL(u, function, what)                                                                              \
+	do {                                                                                                 \
+		struct list *node, *next;                                                                    \
+                                                                                                             \
+		list_foreach_safe(&(u)->observers, node, next) {                                             \
+			struct server_observer *o = list_entry(node, struct server_observer, link);          \
+                                                                                                             \
+			if (o->function != NULL)                                                             \
+				o->function(o->arg, what);                                                   \
+		}                                                                                            \
+	} while (0)
+
+/* ---- a server comes ---- */
+
+/* The lowest number that no other server of the backend has, as HAProxy numbers them. */
+static unsigned free_id(const struct backend *b)
+{
+	unsigned id = 1;
+
+	for (size_t i = 0; i < b->server_count; i++)
+		if (b->servers[i]->id == id) {
+			id++;
+			i = (size_t)-1; /* from the start: they may be in any order */
+		}
+	return id;
+}
+
+struct server *server_prepare(struct backend *b, const struct config_server *config, int *err)
+{
+	struct server *s = NULL;
+
+	*err = backend_reserve(b, &b->config->balance, 1, config->weight);
+	if (*err)
+		return NULL;
+	*err = server_new(b, config, &s);
+	if (*err) {
+		backend_unreserve(b);
+		return NULL;
+	}
+	return s;
+}
+
+void server_commit_add(struct server_updates *u, struct server *s)
+{
+	struct backend *b = s->owner;
+
+	check(b->server_count < b->server_room);
+	updates_hold(u, b);
+	backend_mark_features(b, s->config);
+	s->backend = b->config; /* the one that it was prepared under may be gone */
+	s->key = server_key_of(s);
+	s->id = b->server_count > 0 ? free_id(b) : 1;
+	b->servers[b->server_count++] = s;
+	atomic_store_explicit(&b->size, (uint32_t)b->server_count, memory_order_relaxed);
+	server_joins(s);
+	b->stale = true;
+	backend_unreserve(b);
+	TELL(u, server_added, s);
+}
+
+void server_undo_add(struct server *s)
+{
+	struct backend *b = s->owner;
+
+	server_free(s);
+	backend_unreserve(b);
+}
+
+/* ---- a server changes ---- */
+
+/* The address under a new configuration; a name that is the same keeps what it has, with the port as it
+ * is now. NULL = it must be looked up. */
+static const struct addr *address_for(const struct server *s, const struct config_server *config,
+				      struct addr *buf)
+{
+	const struct addr_spec *was = &s->config->addr, *now = &config->addr;
+	const struct addr *a = server_addr(s);
+
+	if (now->kind != ADDR_NAME)
+		return &now->addr;
+	if (a == NULL || was->kind != ADDR_NAME || was->family != now->family ||
+	    strcmp(was->host, now->host) != 0)
+		return NULL;
+	*buf = *a;
+	if (buf->sa.sa_family == AF_INET)
+		buf->in.sin_port = htons(now->port);
+	else
+		buf->in6.sin6_port = htons(now->port);
+	return buf;
+}
+
+struct server_settings *server_prepare_change(struct server *s, const struct config_server *config, int *err)
+{
+	struct server_settings *v;
+	struct addr buf;
+
+	*err = backend_reserve(s->owner, &s->owner->config->balance, 0, config->weight);
+	if (*err)
+		return NULL;
+	v = server_settings_hold(s, config, address_for(s, config, &buf));
+	if (v == NULL) {
+		backend_unreserve(s->owner);
+		*err = -ENOMEM;
+	}
+	return v;
+}
+
+void server_commit_change(struct server_updates *u, struct server_settings *v)
+{
+	struct server *s = v->server;
+
+	updates_hold(u, s->owner);
+	backend_mark_features(s->owner, v->config);
+	server_apply_settings(s, v);
+	updates_wake_for_slowstart(u, s);
+	backend_unreserve(s->owner);
+	TELL(u, server_changed, s);
+}
+
+void server_undo_change(struct server_settings *v)
+{
+	struct backend *b = v->server->owner;
+
+	server_settings_let_go(v);
+	backend_unreserve(b);
+}
+
+/* ---- a server goes ---- */
+
+static bool is_server_held(const struct retired *item)
+{
+	const struct server *s = container_of(item, struct server, retired);
+
+	return atomic_load(&s->sessions) > 0 || atomic_load(&s->queued) > 0 || !list_empty(&s->versions);
+}
+
+static void forget_server(const struct retired *item, void *worker)
+{
+	const struct server *s = container_of(item, struct server, retired);
+
+	if (s->owner->live->forget != NULL)
+		s->owner->live->forget(worker, s->slot);
+}
+
+static void settle_server(const struct retired *item)
+{
+	const struct server *s = container_of(item, struct server, retired);
+	struct live *l = s->owner->live;
+
+	if (l->keep != NULL)
+		l->keep(l, s->slot, s->owner->slot);
+}
+
+static void free_server(struct retired *item)
+{
+	struct server *s = container_of(item, struct server, retired);
+	struct backend *b = s->owner;
+
+	server_add_totals(s, &b->gone);
+	server_free(s);
+	if (b->ended && list_empty(&b->left))
+		backend_free(b);
+}
+
+static const struct retired_kind server_kind = {
+	.is_held = is_server_held,
+	.settle = settle_server,
+	.forget = forget_server,
+	.free = free_server,
+	.is_logged = true,
+};
+
+void servers_retire(struct backend *b)
+{
+	b->leaving = false;
+	for (struct list *l = b->left.next; l != &b->left; l = l->next) {
+		struct server *s = list_entry(l, struct server, link);
+
+		if (s->retired.stage != RETIRE_NONE)
+			continue;
+		server_settings_leave(s);
+		retire_add(&b->live->retire, &s->retired, &server_kind);
+	}
+}
+
+int server_prepare_remove(struct server *s)
+{
+	return backend_reserve(s->owner, &s->owner->config->balance, 0, 0);
+}
+
+static void tell_leaves(struct server_updates *u, struct server *s)
+{
+	const uint64_t downs = server_probe_downs(s);
+
+	TELL(u, server_leaves, s);
+	s->probe = NULL; /* whoever checks it has been told */
+	s->probe_downs = downs;
+}
+
+/* It stays in the roster until the next one. */
+static void leave(struct server *s)
+{
+	struct backend *b = s->owner;
+	size_t at = 0;
+
+	while (b->servers[at] != s)
+		at++;
+	b->server_count--;
+	memmove(&b->servers[at], &b->servers[at + 1], (b->server_count - at) * sizeof(struct server *));
+	atomic_store_explicit(&b->size, (uint32_t)b->server_count, memory_order_relaxed);
+	server_parts(s);
+	list_push_back(&b->left, &s->link);
+	b->leaving = true;
+	b->stale = true;
+	queue_drop_server(s);
+}
+
+void server_remove(struct server_updates *u, struct server *s)
+{
+	updates_hold(u, s->owner);
+	tell_leaves(u, s);
+	leave(s);
+	backend_unreserve(s->owner);
+}
+
+void server_undo_remove(struct server *s)
+{
+	backend_unreserve(s->owner);
+}
+
+/* ---- backends ---- */
+
+struct backend *backend_prepare(struct live *live, const struct config_backend *config, int *err)
+{
+	struct backend *b = backend_new(live, config);
+
+	*err = b != NULL ? 0 : -ENOMEM;
+	return b;
+}
+
+void backend_commit_add(struct server_updates *u, struct backend *b)
+{
+	list_push_back(&u->backends, &b->link);
+	if (b->iid == 0)
+		b->iid = ++b->live->last_iid;
+	TELL(u, backend_added, b);
+	for (size_t i = 0; i < b->server_count; i++)
+		TELL(u, server_added, b->servers[i]);
+}
+
+void backend_undo_add(struct backend *b)
+{
+	backend_free(b);
+}
+
+struct backend_settings *backend_prepare_change(struct backend *b, const struct config_backend *config,
+						int *err)
+{
+	struct backend_settings *v;
+
+	*err = backend_reserve(b, &config->balance, 0, 0);
+	if (*err)
+		return NULL;
+	v = backend_settings_hold(b, config);
+	if (v == NULL) {
+		backend_unreserve(b);
+		*err = -ENOMEM;
+	}
+	return v;
+}
+
+void backend_commit_change(struct server_updates *u, struct backend_settings *v)
+{
+	struct backend *b = v->backend;
+
+	updates_hold(u, b);
+	backend_settings_publish(v);
+	b->stale = true;
+	for (size_t i = 0; i < b->server_count; i++)
+		server_apply_backend(b->servers[i]);
+	backend_unreserve(b);
+	TELL(u, backend_changed, b);
+}
+
+void backend_undo_change(struct backend_settings *v)
+{
+	struct backend *b = v->backend;
+
+	backend_settings_let_go(v);
+	backend_unreserve(b);
+}
+
+static bool is_backend_held(const struct retired *item)
+{
+	const struct backend *b = container_of(item, struct backend, retired);
+
+	return !list_empty(&b->left) || atomic_load(&b->queue.waiting) > 0 || !list_empty(&b->versions);
+}
+
+static void forget_backend(const struct retired *item, void *worker)
+{
+	const struct backend *b = container_of(item, struct backend, retired);
+
+	if (b->live->forget != NULL)
+		b->live->forget(worker, b->slot);
+}
+
+static void free_backend(struct retired *item)
+{
+	struct backend *b = container_of(item, struct backend, retired);
+
+	/* At the end of all, it may come before its servers. */
+	b->ended = true;
+	if (list_empty(&b->left))
+		backend_free(b);
+}
+
+static const struct retired_kind backend_kind = {
+	.is_held = is_backend_held,
+	.forget = forget_backend,
+	.free = free_backend,
+	.is_logged = true,
+};
+
+/* Clients who are on their way to it, or wait in its queue, came in by settings that name it. */
+static bool is_backend_sought(const struct retired *item)
+{
+	return container_of(item, struct backend, retired)->frontends > 0;
+}
+
+static void empty_backend(struct retired *item)
+{
+	struct backend *b = container_of(item, struct backend, retired);
+	int err;
+
+	while (b->server_count > 0)
+		leave(b->servers[b->server_count - 1]);
+	b->stale = true;
+	err = backend_refresh(b); /* from the spare */
+	check(err == 0);
+	backend_settings_leave(b);
+	retire_add(&b->live->retire, &b->retired, &backend_kind);
+}
+
+/* Until then it has its servers. */
+static const struct retired_kind sought_kind = {.is_held = is_backend_sought, .free = empty_backend};
+
+int backend_prepare_remove(struct backend *b)
+{
+	return backend_reserve(b, &b->config->balance, 0, 0);
+}
+
+void backend_remove(struct server_updates *u, struct backend *b)
+{
+	check(b->prepared == 1);
+	TELL(u, backend_leaves, b);
+	for (size_t i = b->server_count; i > 0; i--)
+		tell_leaves(u, b->servers[i - 1]);
+	b->stale = true; /* also without servers: the spare stays for the last roster */
+	backend_unreserve(b);
+	b->held = false;
+	list_remove(&b->link);
+	retire_add(&b->live->retire, &b->retired, &sought_kind);
+}
+
+void backend_undo_remove(struct backend *b)
+{
+	backend_unreserve(b);
+}

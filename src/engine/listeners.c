@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * listeners.c - all listeners of a worker: they follow the orders that control gives at endpoints.
+ *
+ * Owns which endpoints the worker listens at. A worker's thread.
+ */
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/engine/engine.h"
+#include "listener.h"
+#include "worker.h"
+
+/* The first at this slot or a later one. */
+static struct listener *listener_from(const struct worker *w, uint32_t slot)
+{
+	const uint32_t peak = slot_space_peak(&w->engine->live.endpoints);
+
+	for (; slot < peak && chunks_has(&w->listeners, slot); slot++)
+		if (worker_listener(w, slot)->worker != NULL)
+			return worker_listener(w, slot);
+	return NULL;
+}
+
+struct listener *listener_first(const struct worker *w)
+{
+	return listener_from(w, 0);
+}
+
+struct listener *listener_next(const struct listener *l)
+{
+	return listener_from(l->worker, l->endpoint->slot + 1);
+}
+
+static void begin(struct worker *w, struct listener *l, struct endpoint *ep)
+{
+	listener_init(l, w, ep);
+	(void)listener_start(l); /* a failure has set a pause */
+}
+
+static void leave(struct worker *w, struct listener *l)
+{
+	if (l->leaving)
+		return;
+	l->leaving = true;
+	w->leaving++;
+	listener_stop(l);
+}
+
+static bool shall_listen(const struct endpoint *ep)
+{
+	return atomic_load(&ep->order) == ENDPOINT_LISTEN;
+}
+
+void listeners_follow(struct worker *w)
+{
+	const uint32_t peak = slot_space_peak(&w->engine->live.endpoints);
+
+	for (uint32_t slot = 0; slot < peak && !w->draining; slot++) {
+		struct endpoint *ep = entries_at(&w->engine->entries, slot);
+		struct listener *l = worker_listener(w, slot);
+
+		if (ep == NULL)
+			continue;
+		if (l->worker == NULL && shall_listen(ep))
+			begin(w, l, ep);
+		else if (l->worker != NULL && !shall_listen(ep))
+			leave(w, l);
+	}
+}
+
+/* True when it has left, and is none any more. */
+static bool clear(struct worker *w, struct listener *l)
+{
+	struct endpoint *ep = l->endpoint;
+
+	if (l->worker == NULL || !l->leaving || !listener_is_idle(l))
+		return false;
+	check(w->leaving > 0);
+	w->leaving--;
+	memset(l, 0, sizeof(*l));
+	atomic_fetch_sub(&ep->listeners, 1); /* control may close the socket, once this worker has passed */
+	if (shall_listen(ep) && !w->draining)
+		begin(w, l, ep);
+	return true;
+}
+
+void listeners_clear(struct worker *w)
+{
+	const uint32_t peak = slot_space_peak(&w->engine->live.endpoints);
+	bool any = false;
+
+	for (uint32_t slot = 0; slot < peak && chunks_has(&w->listeners, slot); slot++)
+		any |= clear(w, worker_listener(w, slot));
+	if (any)
+		w->engine->notify(w->engine->notify_arg);
+}

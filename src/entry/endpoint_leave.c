@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * endpoint_leave.c - an endpoint leaves without losing a client, or stays after all.
+ *
+ * Owns the stages of leaving. A socket of ours is deaf first, for long enough that handshakes in flight
+ * finish and that a client who was not heard tries again elsewhere (net/sock_leave.h); then workers accept
+ * whom they find queued and leave; then it is closed. A socket that others made is never changed: workers
+ * leave it at once, and our copy is closed. Control thread.
+ */
+#include <errno.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/net/sock_leave.h"
+#include "parts.h"
+
+#define DEAF_NS (900 * NS_PER_MS)
+
+/* ---- what has left ---- */
+
+static bool is_version_held(const struct retired *item)
+{
+	const struct endpoint_settings *s = container_of(item, struct endpoint_settings, retired);
+
+	return s->pins > 0 || counted_sum(&s->endpoint->entries->live->versions, &s->counted) > 0;
+}
+
+static void free_version(struct retired *item)
+{
+	struct endpoint_settings *s = container_of(item, struct endpoint_settings, retired);
+
+	endpoint_settings_free(s->endpoint->entries, s);
+}
+
+static const struct retired_kind version_kind = {
+	.is_held = is_version_held, .free = free_version, .is_logged = true};
+
+void endpoint_settings_retire(struct endpoint_settings *s)
+{
+	atomic_store_explicit(&s->counted.leaving, true, memory_order_relaxed);
+	retire_add(&s->endpoint->entries->live->retire, &s->retired, &version_kind);
+}
+
+static bool is_endpoint_held(const struct retired *item)
+{
+	return !list_empty(&container_of(item, struct endpoint, retired)->versions);
+}
+
+static void free_endpoint(struct retired *item)
+{
+	struct endpoint *ep = container_of(item, struct endpoint, retired);
+
+	endpoint_free(ep->entries, ep);
+}
+
+static const struct retired_kind endpoint_kind = {.is_held = is_endpoint_held, .free = free_endpoint};
+
+static bool is_socket_held(const struct retired *item)
+{
+	return atomic_load(&container_of(item, struct endpoint, socket)->listeners) > 0;
+}
+
+/* No worker accepts there, and none will. Clients on their way to another worker may still name it. */
+static void close_socket(struct retired *item)
+{
+	struct endpoint *ep = container_of(item, struct endpoint, socket);
+	struct entries *e = ep->entries;
+
+	endpoint_close(ep);
+	ep->stage = ENDPOINT_CLOSED;
+	entries_withdraw(e, ep);
+	endpoint_settings_retire(endpoint_settings(ep));
+	retire_add(&e->live->retire, &ep->retired, &endpoint_kind);
+}
+
+static const struct retired_kind socket_kind = {.is_held = is_socket_held, .free = close_socket};
+
+/* ---- the stages ---- */
+
+static void order(struct endpoint *ep, enum endpoint_order what)
+{
+	struct entries *e = ep->entries;
+
+	atomic_store(&ep->order, (int)what);
+	if (e->changed != NULL)
+		e->changed(e->changed_arg);
+}
+
+static void leave_now(struct endpoint *ep)
+{
+	list_remove(&ep->deaf_link);
+	ep->stage = ENDPOINT_LEAVING;
+	order(ep, ENDPOINT_LEAVE);
+	retire_add(&ep->entries->live->retire, &ep->socket, &socket_kind);
+}
+
+void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
+{
+	if (ep->stage != ENDPOINT_OPEN)
+		return;
+	/* First this, so that whoever is accepted from a deaf socket finds it. */
+	atomic_store(&ep->deaf, true);
+	if (ep->inherited || addr_is_unix(&ep->addr) || ep->fd < 0 || sock_go_deaf(ep->fd) != 0) {
+		leave_now(ep);
+		return;
+	}
+	ep->stage = ENDPOINT_DEAF;
+	ep->leave_ns = now_ns + DEAF_NS;
+	list_push_back(&e->deaf, &ep->deaf_link);
+	retire_want(&e->live->retire); /* so that control asks entries_wake() for the time */
+}
+
+int entries_stay(struct entries *e, struct endpoint *ep)
+{
+	int err = 0;
+
+	switch (ep->stage) {
+	case ENDPOINT_OPEN:
+		return 0;
+	case ENDPOINT_CLOSED:
+		return -EBADF;
+	case ENDPOINT_DEAF:
+	case ENDPOINT_LEAVING:
+		break;
+	}
+	if (ep->fd < 0)
+		return -EBADF; /* the process stops listening */
+	/* ep->deaf stays set: who is queued may have been accepted by the kernel while it was deaf. */
+	if (!ep->inherited && !addr_is_unix(&ep->addr) && ep->fd >= 0)
+		err = sock_hear_again(ep->fd);
+	if (err && err != -EOPNOTSUPP) /* one that could not be made deaf */
+		return err;
+	list_remove(&ep->deaf_link);
+	if (ep->stage == ENDPOINT_LEAVING)
+		retire_take_back(&e->live->retire, &ep->socket);
+	ep->stage = ENDPOINT_OPEN;
+	order(ep, ENDPOINT_LISTEN);
+	return 0;
+}
+
+int64_t entries_wake(struct entries *e, int64_t now_ns)
+{
+	while (!list_empty(&e->deaf)) {
+		struct endpoint *ep = list_entry(e->deaf.next, struct endpoint, deaf_link);
+
+		if (ep->leave_ns > now_ns)
+			return ep->leave_ns;
+		leave_now(ep);
+	}
+	return CLOCK_NEVER;
+}

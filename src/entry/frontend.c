@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * frontend.c - a frontend at run time: how many clients it has, and its settings.
+ *
+ * Owns the versions of its settings. Control thread.
+ */
+#include "weir/entry/frontend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/balance/backend.h"
+#include "weir/base/check.h"
+#include "weir/config/copy.h"
+#include "weir/config/same.h"
+#include "weir/entry/entries.h"
+#include "weir/net/source_table.h"
+
+static bool is_guarded(const struct config_frontend *c)
+{
+	return c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->maxconn_per_source > 0 ||
+	       c->route_count > 0;
+}
+
+static bool is_choosy(const struct config_frontend *c)
+{
+	return c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->trusted != NULL;
+}
+
+/* A backend lives as long as settings name it, one count for each place where they do. */
+static void lead(const struct frontend_settings *s, bool there)
+{
+	unsigned *n = &s->backend->frontends;
+
+	*n = there ? *n + 1 : *n - 1;
+	for (size_t i = 0; s->routes != NULL && i < s->config->route_count; i++) {
+		n = &s->routes[i]->frontends;
+		*n = there ? *n + 1 : *n - 1;
+	}
+}
+
+static void free_settings(struct frontend_settings *s)
+{
+	list_remove(&s->link);
+	lead(s, false);
+	free(s->routes);
+	config_frontend_copy_free((struct config_frontend *)s->config);
+	free(s);
+}
+
+struct frontend_settings *frontend_settings_new(struct frontend *fe, const struct config_frontend *config,
+						struct backend *backend, struct backend *const *routes)
+{
+	struct frontend_settings *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	list_init(&s->link);
+	s->config = config_frontend_copy(config);
+	if (s->config == NULL) {
+		free(s);
+		return NULL;
+	}
+	s->frontend = fe;
+	s->backend = backend;
+	s->users = 1;
+	s->guarded = is_guarded(config);
+	s->choosy = is_choosy(config);
+	if (config->route_count > 0) {
+		s->routes = calloc(config->route_count, sizeof(struct backend *));
+		if (s->routes == NULL) {
+			config_frontend_copy_free((struct config_frontend *)s->config);
+			free(s);
+			return NULL;
+		}
+		memcpy(s->routes, routes, config->route_count * sizeof(struct backend *));
+	}
+	lead(s, true);
+	list_push_back(&fe->versions, &s->link);
+	return s;
+}
+
+void frontend_settings_put(struct frontend_settings *s)
+{
+	check(s->users > 0);
+	if (--s->users == 0)
+		free_settings(s);
+}
+
+static bool are_same_routes(const struct frontend_settings *s, struct backend *const *routes)
+{
+	for (size_t i = 0; i < s->config->route_count; i++)
+		if (s->routes[i] != routes[i])
+			return false;
+	return true;
+}
+
+struct frontend_settings *frontend_settings_find(const struct frontend *fe,
+						 const struct config_frontend *config,
+						 const struct backend *backend,
+						 struct backend *const *routes)
+{
+	for (const struct list *l = fe->versions.next; l != &fe->versions; l = l->next) {
+		struct frontend_settings *s = list_entry(l, struct frontend_settings, link);
+
+		if (s->backend == backend && config_frontend_same(s->config, config) &&
+		    are_same_routes(s, routes))
+			return s;
+	}
+	return NULL;
+}
+
+static struct frontend *frontend_alloc(void)
+{
+	const size_t bytes = (sizeof(struct frontend) + 63) / 64 * 64;
+	struct frontend *fe = aligned_alloc(64, bytes);
+
+	if (fe == NULL)
+		return NULL;
+	memset(fe, 0, bytes);
+	list_init(&fe->link);
+	list_init(&fe->versions);
+	list_init(&fe->endpoints);
+	paused_init(&fe->paused);
+	paused_init(&fe->rate_paused);
+	return fe;
+}
+
+struct frontend *frontend_new(struct entries *e, const struct config_frontend *config,
+			      struct backend *backend, struct backend *const *routes)
+{
+	struct frontend *fe = frontend_alloc();
+
+	if (fe == NULL)
+		return NULL;
+	if (slot_space_take(&e->live->objects, &fe->slot) != 0) {
+		free(fe);
+		return NULL;
+	}
+	fe->entries = e;
+	fe->own_limit = config->maxconn;
+	fe->has_choice = config->route_count > 0;
+	atomic_init(&fe->limit, config->maxconn);
+	rate_init(&fe->rate, config->rate_limit);
+	fe->settings = frontend_settings_new(fe, config, backend, routes);
+	if (config->maxconn_per_source > 0)
+		atomic_init(&fe->sources, source_table_new());
+	if (fe->settings != NULL && (config->maxconn_per_source == 0 || fe->sources != NULL)) {
+		fe->config = fe->settings->config;
+		return fe;
+	}
+	frontend_free(e, fe);
+	return NULL;
+}
+
+void frontend_free(struct entries *e, struct frontend *fe)
+{
+	check(list_empty(&fe->endpoints));
+	check(atomic_load(&fe->sessions) == 0);
+	check(paused_is_empty(&fe->paused) && paused_is_empty(&fe->rate_paused));
+	list_remove(&fe->link);
+	if (fe->settings != NULL)
+		frontend_settings_put(fe->settings);
+	check(list_empty(&fe->versions));
+	slot_space_put(&e->live->objects, fe->slot);
+	source_table_free(fe->sources);
+	free(fe);
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * target.c - one server that is checked: when the next check begins, and what its result does.
+ *
+ * Main thread.
+ */
+#include "target.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/base/hash.h"
+#include "weir/config/same.h"
+#include "weir/engine/server_sock.h"
+
+/* Waits are up to this much shorter than configured, so that many checks, or many machines, do not fall into
+ * step. They are never longer: a dead server is out within fall x interval. */
+#define JITTER_PERCENT   10
+#define LINES_PER_SECOND 5
+
+/* ---- scheduling ---- */
+
+static void start_timer(struct target *t, int64_t wait_ns)
+{
+	ev_timer_stop(t->owner->loop, &t->timer);
+	ev_timer_set(&t->timer, wait_ns > 0 ? (double)wait_ns / (double)NS_PER_SEC : 0., 0.);
+	ev_timer_start(t->owner->loop, &t->timer);
+}
+
+static int64_t shortened(struct target *t, int64_t ns)
+{
+	const int64_t thousandths = (int64_t)(hash_nth(t->seed, t->waits++) % (JITTER_PERCENT * 10 + 1));
+
+	return ns - ns / 1000 * thousandths;
+}
+
+/* The interval runs from start to start: a slow check does not delay the next one. */
+static void schedule(struct target *t)
+{
+	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &t->server->backend->check));
+
+	start_timer(t, t->began_ns + wait_ns - clock_mono_ns());
+}
+
+static bool is_in_maintenance(const struct target *t)
+{
+	return t->server->admin == SERVER_ADMIN_MAINT;
+}
+
+/* HAProxy stops its checks at a soft stop. Here checks go on while clients are queued for a server, because
+ * these clients still need a healthy one. */
+static bool is_needed(const struct target *t)
+{
+	return !t->owner->draining ||
+	       atomic_load_explicit(&t->server->owner->queue.waiting, memory_order_relaxed) > 0;
+}
+
+static void stop_probing(struct target *t)
+{
+	ev_timer_stop(t->owner->loop, &t->timer);
+	probe_stop(&t->probe);
+	t->view.running = false;
+}
+
+/* 0 = that of its address. */
+static uint16_t check_port(const struct server *s)
+{
+	return s->config->check_port != 0 ? s->config->check_port : s->backend->check.port;
+}
+
+/* The server's address with the port for its checks. */
+static struct addr addr_to_probe(const struct server *s, const struct addr *a)
+{
+	const uint16_t port = check_port(s);
+	struct addr to = *a;
+
+	if (port != 0 && to.sa.sa_family == AF_INET)
+		to.in.sin_port = htons(port);
+	else if (port != 0 && to.sa.sa_family == AF_INET6)
+		to.in6.sin6_port = htons(port);
+	return to;
+}
+
+static void begin_probe(struct target *t)
+{
+	const struct addr *a = server_addr(t->server);
+	struct addr to;
+
+	if (is_in_maintenance(t)) {
+		stop_probing(t);
+		return;
+	}
+	t->began_ns = clock_mono_ns();
+	/* Its name has no address yet, or no client needs it now. Either may change before the next time. */
+	if (a == NULL || !is_needed(t)) {
+		schedule(t);
+		return;
+	}
+	t->asked = *a;
+	to = addr_to_probe(t->server, a);
+	t->view.running = true;
+	probe_start(&t->probe, &to);
+}
+
+static void on_probe_due(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	begin_probe(timer->data);
+}
+
+/* ---- results ---- */
+
+static void went_down(struct target *t)
+{
+	t->view.downs++;
+	if (t->server->backend->on_marked_down == CONFIG_MARKED_DOWN_CLOSE)
+		t->close = t->owner->close = true;
+}
+
+/* Sets the server's state from its health. */
+static void publish_health(struct target *t, const struct probe_result *r)
+{
+	const bool up = health_is_up(&t->health);
+	struct server *s = t->server;
+	char cause[HISTORY_CAUSE_MAX];
+
+	if (s->healthy == up)
+		return;
+	(void)snprintf(cause, sizeof(cause), "%s%s%s", probe_code_word(r->code),
+		       r->detail[0] != '\0' ? ": " : "", r->detail); /* always fits */
+	server_updates_set_health(t->owner->updates, s, up, cause);
+	if (!up)
+		went_down(t);
+}
+
+static void tell_shortage(const struct target *t, const struct probe_result *r)
+{
+	if (log_limit_ok(&t->owner->shortage_limit, LOG_CAUSE_SHORTAGE, (uint32_t)r->code, clock_mono_ns(),
+			 1))
+		log_line(LOG_LEVEL_WARNING,
+			 "could not check server %s/%s: %s; "
+			 "a limit of this machine, not a fault of the server",
+			 t->server->backend->name, t->server->config->name, r->detail);
+}
+
+/* Logs each failure on the way down; at debug level for a server that is already down. */
+static void tell_failure(struct target *t, const struct probe_result *r)
+{
+	const enum log_level level = health_is_up(&t->health) ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+
+	/* One limit per server and result: one server's failures must not hide another's. */
+	if (!log_wants(level) ||
+	    !log_limit_ok(&t->limit, LOG_CAUSE_CHECK, (uint32_t)r->code, clock_mono_ns(), LINES_PER_SECOND))
+		return;
+	log_line(level, "server %s/%s failed a health check: %s, %s, %lld ms; health %u of %u, up from %u",
+		 t->server->backend->name, t->server->config->name, probe_code_word(r->code), r->detail,
+		 (long long)r->duration_ms, t->health.health, t->health.rise + t->health.fall - 1,
+		 t->health.rise);
+}
+
+static void take_failure(struct target *t, const struct probe_result *r)
+{
+	/* As HAProxy's chkfail: failures of a server that is fully down are not counted. */
+	t->view.failures += t->health.health > 0;
+	if (health_bad(&t->health) == HEALTH_SAME)
+		tell_failure(t, r);
+}
+
+/* A port that the kernel may assign to anyone is a configuration mistake, so the warning is repeated while
+ * the server is down. */
+static void tell_itself(struct target *t)
+{
+	counter_add(&t->owner->engine->control.self_connects, 1);
+	if (log_limit_ok(&t->limit, LOG_CAUSE_CHECK, PROBE_CODES, clock_mono_ns(), 1))
+		server_sock_log_itself(t->server->backend, t->server->config, &t->probe.to);
+}
+
+static void take_result(struct target *t, const struct probe_result *r)
+{
+	if (r->met_itself)
+		tell_itself(t);
+	switch (probe_code_outcome(r->code)) {
+	case PROBE_OUTCOME_UNKNOWN:
+		tell_shortage(t, r);
+		break;
+	case PROBE_OUTCOME_PASSED:
+		server_answered(t->server);
+		(void)health_good(&t->health); /* publish_health() notices a change by itself */
+		break;
+	case PROBE_OUTCOME_FAILED:
+		take_failure(t, r);
+		break;
+	}
+	t->view.code = r->code;
+	t->view.health = t->health.health;
+	t->view.status = r->status;
+	t->view.duration_ms = r->duration_ms;
+	memcpy(t->view.detail, r->detail, sizeof(t->view.detail));
+	publish_health(t, r);
+}
+
+static void on_done(void *arg, const struct probe_result *r)
+{
+	struct target *t = arg;
+	const struct addr *now = server_addr(t->server);
+
+	t->view.running = false;
+	if (now == NULL || !addr_equal(&t->asked, now)) {
+		start_timer(t, 0); /* nothing was learnt about the new address */
+		return;
+	}
+	take_result(t, r);
+	schedule(t);
+}
+
+/* ---- what workers observe ---- */
+
+/* As HAProxy's `on-error fail-check`. The next check comes no later than the fast interval. */
+static void take_observed(struct target *t)
+{
+	const int64_t fast_ns = t->server->backend->check.fast_ns;
+	struct probe_result r = {.code = PROBE_HANA, .duration_ms = t->view.duration_ms};
+
+	(void)snprintf(r.detail, sizeof(r.detail), "%d failed connects in a row", HEALTH_ERROR_LIMIT);
+	take_result(t, &r);
+	if (fast_ns > 0 && ev_is_active(&t->timer) &&
+	    ev_timer_remaining(t->owner->loop, &t->timer) > (double)fast_ns / (double)NS_PER_SEC)
+		start_timer(t, fast_ns);
+}
+
+void target_take_news(struct target *t)
+{
+	struct server *s = t->server;
+
+	if (!t->observed || is_in_maintenance(t) || !is_needed(t) ||
+	    atomic_load_explicit(&s->failing, memory_order_relaxed) < HEALTH_ERROR_LIMIT)
+		return;
+	/* Failures from now on start a new run. */
+	if (atomic_exchange(&s->failing, 0) >= HEALTH_ERROR_LIMIT)
+		take_observed(t);
+}
+
+/* ---- what the administrator sets ---- */
+
+struct target *target_of(const struct server *s)
+{
+	/* Each view is part of a target. */
+	const uintptr_t at = (uintptr_t)s->probe - offsetof(struct target, view);
+
+	return s->probe != NULL ? (struct target *)at : NULL;
+}
+
+/* As if the daemon had just started. The server is in maintenance, so nobody sees a change. */
+static void rest(struct target *t)
+{
+	const struct probe_result r = {.code = PROBE_INI};
+
+	stop_probing(t);
+	health_init(&t->health, t->health.rise, t->health.fall);
+	t->view.health = t->health.health;
+	publish_health(t, &r);
+}
+
+/* A server in maintenance is not checked. When it leaves maintenance it is up and checked at once, and one
+ * failure takes it down (HAProxy's srv_update_status()). */
+void target_take_admin(struct target *t)
+{
+	if (is_in_maintenance(t))
+		rest(t);
+	else if (!t->fresh && !t->view.running && !ev_is_active(&t->timer))
+		start_timer(t, 0);
+}
+
+/* ---- what its configuration says ---- */
+
+bool target_is_wanted(const struct server *s)
+{
+	return s->config->check && s->backend->check.kind != CONFIG_CHECK_OFF;
+}
+
+static struct target_aim aim_at(const struct server *s)
+{
+	return (struct target_aim){
+		.addr = s->config->addr,
+		.port = check_port(s),
+		.header = probe_header(s),
+	};
+}
+
+/* Whatever is asked, and of whom; not how often. */
+static bool is_same_question(const struct target *t, const struct target_aim *aim)
+{
+	const struct config_check *now = &t->server->backend->check;
+	struct config_check was;
+
+	if (aim->port != t->aim.port || aim->header != t->aim.header ||
+	    !config_addr_same(&aim->addr, &t->aim.addr))
+		return false;
+	if (t->probe.check == NULL)
+		return true; /* nothing was asked yet */
+	was = *t->probe.check;
+	was.interval_ns = now->interval_ns;
+	was.fast_ns = now->fast_ns;
+	was.down_ns = now->down_ns;
+	was.timeout_ns = now->timeout_ns;
+	was.rise = now->rise;
+	was.fall = now->fall;
+	return config_check_same(&was, now);
+}
+
+/* Up stays up with as many failures as before, and down stays down with as many good checks. */
+static void rescale(struct health *h, unsigned rise, unsigned fall)
+{
+	const bool up = health_is_up(h);
+	const unsigned failures = h->rise + h->fall - 1 - h->health;
+
+	check(rise > 0 && fall > 0);
+	h->rise = rise;
+	h->fall = fall;
+	if (up)
+		h->health = rise + fall - 1 - (failures < fall ? failures : fall - 1);
+	else if (h->health > rise - 1)
+		h->health = rise - 1;
+}
+
+/* No result tells about this server yet. It stays what it was; the next check alone decides. */
+static void begin_anew(struct target *t)
+{
+	stop_probing(t);
+	probe_forget(&t->probe);
+	t->health.health = health_is_up(&t->health) ? t->health.rise : t->health.rise - 1;
+	t->began_ns = 0;
+	t->fresh = true;
+	t->view.code = PROBE_INI;
+	t->view.status = 0;
+	t->view.duration_ms = -1;
+	t->view.detail[0] = '\0';
+}
+
+/* The interval may be shorter than before. */
+static void hasten(struct target *t)
+{
+	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &t->server->backend->check));
+	const int64_t left_ns = t->began_ns + wait_ns - clock_mono_ns();
+
+	if (t->began_ns != 0 && ev_is_active(&t->timer) &&
+	    ev_timer_remaining(t->owner->loop, &t->timer) > (double)left_ns / (double)NS_PER_SEC)
+		start_timer(t, left_ns);
+}
+
+static void set_observed(struct target *t, bool observed)
+{
+	t->owner->observed += observed;
+	t->owner->observed -= t->observed;
+	t->observed = observed;
+}
+
+bool target_change(struct target *t)
+{
+	const struct config_check *now = &t->server->backend->check;
+	const struct target_aim aim = aim_at(t->server);
+
+	set_observed(t, t->server->backend->observe == CONFIG_OBSERVE_CONNECT);
+	if (now->rise != t->health.rise || now->fall != t->health.fall)
+		rescale(&t->health, now->rise, now->fall);
+	if (!is_same_question(t, &aim))
+		begin_anew(t);
+	else
+		hasten(t);
+	t->aim = aim;
+	t->view.rise = t->health.rise;
+	t->view.fall = t->health.fall;
+	t->view.health = t->health.health;
+	target_take_admin(t); /* the configuration may say so, too */
+	return t->fresh;
+}
+
+/* ---- life ---- */
+
+void target_start(struct target *t, int64_t wait_ns)
+{
+	check(t->fresh);
+	t->fresh = false;
+	if (!is_in_maintenance(t))
+		start_timer(t, wait_ns);
+}
+
+void target_init(struct target *t, struct prober *p, struct server *s)
+{
+	const struct config_check *config = &s->backend->check;
+
+	*t = (struct target){.owner = p, .server = s, .aim = aim_at(s), .fresh = true};
+	list_init(&t->link);
+	probe_init(&t->probe, p->loop, s);
+	t->probe.done = on_done;
+	t->probe.arg = t;
+	health_init(&t->health, config->rise, config->fall);
+	ev_init(&t->timer, on_probe_due);
+	t->timer.data = t;
+	t->seed = hash_bytes(s->config->name, strlen(s->config->name),
+			     hash_bytes(s->backend->name, strlen(s->backend->name), 0));
+	t->view = (struct probe_view){
+		.code = PROBE_INI,
+		.duration_ms = -1,
+		.rise = config->rise,
+		.fall = config->fall,
+		.health = t->health.health,
+	};
+	set_observed(t, s->backend->observe == CONFIG_OBSERVE_CONNECT);
+	s->probe = &t->view;
+}
+
+void target_end(struct target *t)
+{
+	set_observed(t, false);
+	t->server->probe = NULL;
+	ev_timer_stop(t->owner->loop, &t->timer);
+	probe_free(&t->probe);
+}

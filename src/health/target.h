@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * target.h - one server that is checked: when the next check begins, and what its result does.
+ *
+ * Found from the server through its view. Keeps no pointer to a configuration: `server` has the present one.
+ * Changes servers only through balance/server_updates.h, which also logs the change. Main thread.
+ */
+#ifndef WEIR_HEALTH_TARGET_H
+#define WEIR_HEALTH_TARGET_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/balance/health.h"
+#include "weir/balance/server_updates.h"
+#include "weir/base/list.h"
+#include "weir/base/log.h"
+#include "weir/engine/engine.h"
+#include "probe.h"
+
+struct prober {
+	struct ev_loop *loop;   /* borrows */
+	struct engine *engine;  /* borrows */
+	struct list targets;    /* owns; in the order in which they came */
+	struct list spares;     /* owns: memory for more */
+	size_t spare_count;
+	size_t reserved;        /* spares that prepared changes may still need */
+	struct ev_timer spread; /* first checks are due to be spread */
+	size_t observed;        /* targets that are also observed */
+	bool draining;
+	bool close; /* a target has `close` set */
+	struct server_updates *updates;  /* borrows */
+	struct server_observer observer; /* for changes through `updates` */
+	struct log_limit shortage_limit;
+};
+
+/* What is checked: a result says nothing about anything else. */
+struct target_aim {
+	struct addr_spec addr;
+	uint16_t port; /* for checks only; 0 = none */
+	enum config_send_proxy header;
+};
+
+struct target {
+	struct list link;
+	struct prober *owner;  /* borrows */
+	struct server *server; /* borrows */
+	struct target_aim aim;
+	struct probe probe;
+	struct health health;
+	struct addr asked; /* the server address that is being or was last checked */
+	struct ev_timer timer; /* until the next check; stopped during a check */
+	int64_t began_ns; /* 0 = not checked yet */
+	uint64_t seed;  /* for the jitter: from the names, so that a run is repeatable */
+	uint64_t waits; /* number of waits so far, each with its own jitter */
+	bool fresh; /* its first check is not scheduled yet */
+	bool observed;
+	bool close; /* close the server's sessions once no new one can choose it */
+	struct log_limit limit; /* for log lines about its failures */
+	struct probe_view view;
+};
+
+/* Does its configuration say that it is checked? */
+bool target_is_wanted(const struct server *s);
+/* NULL if it is not checked. */
+struct target *target_of(const struct server *s);
+/* Begins to check `s`, as at startup; the first check waits for target_start(). Takes `t`, in any state. */
+void target_init(struct target *t, struct prober *p, struct server *s);
+/* Ends that; the server has no view any more. */
+void target_end(struct target *t);
+/* Schedules the first check in `wait_ns`. */
+void target_start(struct target *t, int64_t wait_ns);
+/* The configuration of the server or of its backend has changed. True = target_start() is due. */
+bool target_change(struct target *t);
+/* The administrator has set the state of the server. */
+void target_take_admin(struct target *t);
+/* Looks whether workers have seen the server fail. */
+void target_take_news(struct target *t);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * changes.h - random changes of live objects, as control would make them, and the way back.
+ *
+ * The frontend, the backend and the server that the rig began with are kept: they only change. The first
+ * server of each backend is always there to take clients, so that no client is turned away for want of one.
+ * Main thread.
+ */
+#ifndef WEIR_TESTS_LIVE_CHANGES_H
+#define WEIR_TESTS_LIVE_CHANGES_H
+
+#include "rig.h"
+
+/* `folder` is for Unix sockets; `host` is a loopback address that nobody else binds. */
+void changes_begin(struct rig *r, uint64_t seed, const char *folder, const char *host);
+/* One change, drawn by lot; it is in force at the end of this turn. */
+void changes_make(void);
+/* The ten settings of each kept object, in rotation: the one at `i` % 10. */
+void changes_rotate(unsigned i);
+/* Adds a server to the first backend, and turns; removes it. */
+void changes_add_server(void);
+void changes_remove_server(void);
+/* Endpoints that have left, and whose socket is closed, are there to be used again. */
+void changes_look_at_places(void);
+/* Everything that was added leaves, and what was kept is as it was. */
+void changes_take_back(void);
+/* After rig_close(). */
+void changes_end(void);
+/* How many of each kind were made. */
+void changes_print(void);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * live.c - live objects change while bytes flow: real sockets, real threads, all of the engine.
+ *
+ *   live changes|rotation|servers [--driver epoll|io_uring] [--times N] [--seed N] [--log PATH]
+ *
+ * changes: N changes drawn by lot; no byte may be lost, and in the end everything must be as it was.
+ * rotation: ten settings in turn, N times, under 500 long sessions.
+ * servers: a server is added and removed N times.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "changes.h"
+#include "echo.h"
+#include "memory.h"
+#include "traffic.h"
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/io/uring.h"
+
+#define SETTLE_NS (60 * NS_PER_SEC)
+/* Pools and tables follow their peak, which differs a little from run to run. */
+#define SPARE_BYTES (512u << 10)
+
+static struct rig rig;
+static char folder[64];
+static char host[32];
+
+static unsigned long times = 1000;
+static unsigned long seed = 1;
+static const struct io_driver *driver = &io_epoll_driver;
+
+static void print_figures(const char *what, unsigned long n, int64_t since_ns)
+{
+	const struct traffic_figures f = traffic_figures();
+
+	printf("%s: %lu times, %llu sessions, %llu turned away, %llu bytes back, %.1f s, %zu KiB, %zu "
+	       "waiting\n",
+	       what, n, (unsigned long long)f.sessions, (unsigned long long)f.turned_away,
+	       (unsigned long long)f.bytes, (double)(clock_mono_ns() - since_ns) / (double)NS_PER_SEC,
+	       memory_bytes() / 1024, rig_count_leaving(&rig));
+	fflush(stdout);
+	if (f.failed)
+		exit(1);
+}
+
+static void await_long_sessions(unsigned count)
+{
+	const int64_t end_ns = clock_mono_ns() + SETTLE_NS;
+
+	while (traffic_figures().lasting < count && clock_mono_ns() < end_ns)
+		rig_rest(&rig, 10 * NS_PER_MS);
+	check(traffic_figures().lasting >= count);
+}
+
+/* Until workers have given back what they kept. */
+static void settle(void)
+{
+	const int64_t end_ns = clock_mono_ns() + SETTLE_NS;
+
+	if (!rig_settle(&rig, 0, SETTLE_NS)) {
+		printf("not freed: %zu\n", rig_count_leaving(&rig));
+		exit(1);
+	}
+	while ((engine_sum(&rig.engine, sessions) > 0 || engine_sum(&rig.engine, session_slots) > 0 ||
+		engine_sum(&rig.engine, timers) > 0 || echo_open() > 0) &&
+	       clock_mono_ns() < end_ns)
+		rig_rest(&rig, 50 * NS_PER_MS);
+}
+
+static void end_traffic(void)
+{
+	traffic_stop();
+	while (!traffic_is_over())
+		rig_rest(&rig, 5 * NS_PER_MS);
+	traffic_join();
+	settle();
+}
+
+/* ---- changes ---- */
+
+static void make_changes(unsigned long n)
+{
+	const struct traffic_wish wish = {.threads = 2, .short_sessions = 8, .long_sessions = 16};
+	const int64_t since_ns = clock_mono_ns();
+
+	traffic_start(&wish);
+	await_long_sessions(wish.threads * wish.long_sessions);
+	for (unsigned long i = 1; i <= n; i++) {
+		changes_make();
+		if (i % 4 != 0)
+			rig_turn(&rig);
+		if (i % 64 == 0)
+			rig_watch_totals(&rig);
+		if (i % ((n + 3) / 4) == 0)
+			print_figures("changes", i, since_ns);
+	}
+	changes_take_back();
+	rig_turn(&rig);
+	end_traffic();
+	rig_watch_totals(&rig);
+	changes_look_at_places();
+	print_figures("end", n, since_ns);
+}
+
+static bool run_changes(void)
+{
+	struct rig_state before, after;
+	bool fine;
+
+	make_changes(times / 4 + 200); /* tables and pools grow to what is needed */
+	rig_look(&rig, &before);
+	make_changes(times);
+	rig_look(&rig, &after);
+	fine = rig_is_as(&before, &after, SPARE_BYTES);
+	fine &= rig_is_idle(&rig, 500 * NS_PER_MS);
+	changes_print();
+	return fine;
+}
+
+/* ---- in rotation ---- */
+
+static bool run_rotation(void)
+{
+	const struct traffic_wish wish = {.threads = 2, .short_sessions = 4, .long_sessions = 250};
+	const int64_t since_ns = clock_mono_ns();
+	const uint32_t versions = rig.engine.live.versions.count;
+	uint32_t peak = 0;
+	size_t quarter = 0;
+	bool fine;
+
+	traffic_start(&wish);
+	await_long_sessions(wish.threads * wish.long_sessions);
+	for (unsigned long i = 1; i <= times; i++) {
+		changes_rotate((unsigned)i);
+		rig_turn(&rig);
+		if (i % 16 == 0)
+			rig_rest(&rig, NS_PER_MS);
+		if (rig.engine.live.versions.count > peak)
+			peak = rig.engine.live.versions.count;
+		if (i % ((times + 3) / 4) == 0)
+			print_figures("rotation", i, since_ns);
+		if (i == (times + 3) / 4)
+			quarter = memory_bytes();
+	}
+	fine = memory_bytes() < quarter + SPARE_BYTES;
+	printf("versions: %u at the start, at most %u, %u now\n", versions, peak,
+	       rig.engine.live.versions.count);
+	fine &= peak <= 10 * versions;
+	changes_rotate(0);
+	end_traffic();
+	print_figures("end", times, since_ns);
+	return fine && rig.engine.live.versions.count == versions;
+}
+
+/* ---- one server ---- */
+
+static bool run_servers(void)
+{
+	const struct traffic_wish wish = {.threads = 2, .short_sessions = 8, .long_sessions = 8};
+	const int64_t since_ns = clock_mono_ns();
+	size_t quarter = 0;
+	bool fine;
+
+	traffic_start(&wish);
+	await_long_sessions(wish.threads * wish.long_sessions);
+	for (unsigned long i = 1; i <= times; i++) {
+		changes_add_server();
+		rig_turn(&rig);
+		changes_remove_server();
+		rig_turn(&rig);
+		check(rig_settle(&rig, 200, SETTLE_NS));
+		if (i % 256 == 0)
+			rig_watch_totals(&rig);
+		if (i % ((times + 3) / 4) == 0)
+			print_figures("servers", i, since_ns);
+		if (i == (times + 3) / 4)
+			quarter = memory_bytes();
+	}
+	fine = memory_bytes() < quarter + SPARE_BYTES;
+	end_traffic();
+	print_figures("end", times, since_ns);
+	printf("chosen %llu times\n",
+	       (unsigned long long)backend_totals(rig.engine.backends[0]).chosen);
+	return fine;
+}
+
+/* ---- the program ---- */
+
+static const struct scenario {
+	const char *name;
+	bool (*run)(void);
+} scenarios[] = {{"changes", run_changes}, {"rotation", run_rotation}, {"servers", run_servers}};
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: live changes|rotation|servers [--driver epoll|io_uring] [--times N] "
+			"[--seed N] [--log PATH]\n");
+	return 2;
+}
+
+static bool read_options(int argc, char **argv)
+{
+	static const struct option options[] = {{"driver", required_argument, NULL, 'd'},
+						{"times", required_argument, NULL, 'n'},
+						{"seed", required_argument, NULL, 's'},
+						{"log", required_argument, NULL, 'l'},
+						{0}};
+	char why[URING_WHY_MAX];
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'n')
+			times = strtoul(optarg, NULL, 10);
+		else if (option == 's')
+			seed = strtoul(optarg, NULL, 10);
+		else if (option == 'l')
+			rig_log = optarg;
+		else if (option == 'd' && strcmp(optarg, "io_uring") == 0)
+			driver = uring_driver(why, sizeof(why));
+		else if (option != 'd' || strcmp(optarg, "epoll") != 0)
+			return false;
+		if (driver == NULL) {
+			printf("skipped: no io_uring: %s\n", why);
+			exit(77);
+		}
+	}
+	return optind == argc - 1;
+}
+
+static bool run(const struct scenario *s)
+{
+	char bind[64], server[ADDR_TEXT_MAX];
+	const unsigned pid = (unsigned)getpid();
+	bool fine;
+
+	(void)snprintf(folder, sizeof(folder), "/tmp/weir-live.%u", pid);	  /* both fit */
+	(void)snprintf(host, sizeof(host), "127.%u.%u.1", 1 + pid / 250 % 250, 1 + pid % 250);
+	check(mkdir(folder, 0700) == 0);
+	echo_start(folder);
+	(void)snprintf(bind, sizeof(bind), "%s:20000", host); /* fits */
+	rig_open(&rig, driver, bind, addr_format(echo_addr(0), server));
+	changes_begin(&rig, seed, folder, host);
+	printf("%s, %s, %u workers, seed %lu\n", s->name, driver->name, RIG_WORKERS, seed);
+	fine = s->run();
+	rig_close(&rig);
+	changes_end();
+	echo_stop();
+	(void)rmdir(folder); /* what is left in it shows */
+	printf("%s\n", fine ? "fine" : "FAILED");
+	return fine;
+}
+
+int main(int argc, char **argv)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (argc < 2 || !read_options(argc, argv))
+		return usage();
+	for (size_t i = 0; i < ARRAY_LEN(scenarios); i++)
+		if (strcmp(argv[optind], scenarios[i].name) == 0)
+			return run(&scenarios[i]) ? 0 : 1;
+	return usage();
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * live.c - servers, backends, frontends and endpoints come, change and go.
+ *
+ * Owns the variants that settings take in rotation. Fails the seed when a client is lost at an endpoint that
+ * leaves. One thread. Tests only.
+ */
+#include "live.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cover.h"
+#include "live_log.h"
+#include "model.h"
+#include "peers.h"
+#include "rig.h"
+#include "rig_config.h"
+#include "weir/balance/live_change.h"
+#include "weir/base/clock.h"
+
+/* At most so many of each are there at once. */
+#define LIVE_SERVERS 4 /* in a backend */
+#define LIVE_BACKENDS 4
+#define LIVE_FRONTENDS 4
+#define LIVE_ENDPOINTS 6
+#define LIVE_SLOTS 256
+#define LIVE_UNDONE 15 /* percent of what is prepared */
+
+static struct live_changes {
+	struct server_updates *updates;
+	unsigned names; /* given so far */
+	bool had_limit[LIVE_SLOTS]; /* by the number of the frontend */
+} changes;
+
+static bool is_undone(void)
+{
+	return prng_chance(&model.rng, LIVE_UNDONE);
+}
+
+static void prepared(const void *what, int err)
+{
+	if (what == NULL || err)
+		sim_fail("a change cannot be prepared: %d", err);
+}
+
+bool live_is_rough(void)
+{
+	return sim_seed % 4 == 3;
+}
+
+static void name_it(char *name, char kind)
+{
+	(void)snprintf(name, CONFIG_NAME_MAX, "%c%u", kind, changes.names++ % 1000); /* fits */
+}
+
+static struct entries *entries(void)
+{
+	return &rig.engine.entries;
+}
+
+static struct backend *some_backend(void)
+{
+	return rig.engine.backends[prng_below(&model.rng, (uint32_t)rig.engine.backend_count)];
+}
+
+static struct frontend *some_frontend(void)
+{
+	uint32_t left = 0;
+
+	entries_foreach_frontend(entries(), fe)
+		left++;
+	left = prng_below(&model.rng, left);
+	entries_foreach_frontend(entries(), fe) {
+		if (left-- == 0)
+			return fe;
+	}
+	sim_fail("there is no frontend");
+}
+
+static void check_zero(const struct chunks *table, uint32_t slot)
+{
+	const unsigned char *entry = chunks_at(table, slot);
+
+	for (size_t i = 0; i < table->size; i++)
+		if (entry[i] != 0)
+			sim_fail("a worker keeps something under number %u, which is free", slot);
+}
+
+/* Workers have cleared all that they kept of who had its number before. */
+static void check_new(uint32_t slot)
+{
+	for (unsigned i = 0; i < rig.worker_count; i++) {
+		const struct worker *w = rig.engine.workers[i];
+
+		check_zero(&w->tallies, slot);
+		check_zero(&w->line_limits, slot);
+		check_zero(&w->pickers, slot);
+		check_zero(&w->marks, slot);
+	}
+}
+
+/* ---- servers ---- */
+
+static void add_server(struct backend *b)
+{
+	struct config_server config;
+	struct server *s;
+	int err;
+
+	memset(&config, 0, sizeof(config));
+	rig_make_server(&config, prng_below(&model.rng, 20));
+	name_it(config.name, 's');
+	s = server_prepare(b, &config, &err);
+	prepared(s, err);
+	check_new(s->slot);
+	if (is_undone()) {
+		server_undo_add(s);
+		return;
+	}
+	server_commit_add(changes.updates, s);
+	cover(COVER_LIVE_SERVER_CAME);
+}
+
+static void remove_server(struct server *s)
+{
+	if (server_prepare_remove(s) != 0)
+		sim_fail("a server cannot leave");
+	if (is_undone()) {
+		server_undo_remove(s);
+		return;
+	}
+	if (atomic_load(&s->sessions) > 0)
+		cover(COVER_LIVE_SERVER_IN_USE);
+	server_remove(changes.updates, s);
+	cover(COVER_LIVE_SERVER_WENT);
+}
+
+/* A few variants, so that one that lives is found again. */
+static void vary_server(struct server *s)
+{
+	struct config_server config = *s->config;
+	const uint32_t variant = prng_below(&model.rng, 3);
+	struct server_settings *v;
+	int err;
+
+	config.weight = 1 + variant;
+	if (!addr_is_unix(&config.addr.addr))
+		config.addr.addr.in.sin_port = htons((uint16_t)(2000 + variant));
+	v = server_prepare_change(s, &config, &err);
+	prepared(v, err);
+	if (is_undone()) {
+		server_undo_change(v);
+		return;
+	}
+	if (v->version.retired.stage != RETIRE_NONE)
+		cover(COVER_LIVE_VERSION_AGAIN);
+	server_commit_change(changes.updates, v);
+	cover(COVER_LIVE_SERVER_CHANGED);
+}
+
+void live_change_server(void)
+{
+	struct backend *b = some_backend();
+	const uint32_t dice = prng_below(&model.rng, 3);
+	const size_t least = live_is_rough() ? 1 : 2;
+
+	if (b->server_count == 0 || (dice == 0 && b->server_count < LIVE_SERVERS))
+		add_server(b);
+	else if (dice == 1 && b->server_count >= least)
+		remove_server(b->servers[prng_below(&model.rng, (uint32_t)b->server_count)]);
+	else
+		vary_server(b->servers[prng_below(&model.rng, (uint32_t)b->server_count)]);
+}
+
+/* ---- frontends ---- */
+
+static struct entry_wish wish_of(const struct config_frontend *config, struct backend *b)
+{
+	return (struct entry_wish){.config = config, .backend = b};
+}
+
+/* What a change keeps of it, but for its backend. */
+static void lead_to(struct frontend *fe, struct backend *b, bool may_undo)
+{
+	struct config_frontend config = *fe->config;
+	const struct entry_wish wish = wish_of(&config, b);
+	struct entry_change change;
+
+	config.maxconn = may_undo ? prng_below(&model.rng, 3) * 2 : config.maxconn;
+	if (entries_prepare_change(entries(), fe, &wish, &change) != 0)
+		sim_fail("a frontend cannot change");
+	if (may_undo && is_undone()) {
+		entries_undo_change(entries(), &change);
+		return;
+	}
+	for (size_t i = 0; i < change.count; i++)
+		if (change.entries[i]->retired.stage != RETIRE_NONE)
+			cover(COVER_LIVE_VERSION_AGAIN);
+	changes.had_limit[fe->slot % LIVE_SLOTS] |= fe->own_limit > 0;
+	entries_commit_change(entries(), &change);
+	cover(COVER_LIVE_FRONTEND_CHANGED);
+}
+
+static unsigned count_frontends(void)
+{
+	unsigned n = 0;
+
+	entries_foreach_frontend(entries(), fe)
+		n++;
+	return n;
+}
+
+static void add_frontend(void)
+{
+	struct config_frontend config = *some_frontend()->config; /* without binds */
+	struct config_bind binds[2];
+	const struct entry_wish wish = wish_of(&config, some_backend());
+	struct entry_error error;
+	struct frontend *fe;
+
+	memset(binds, 0, sizeof(binds));
+	config.binds = binds;
+	config.bind_count = prng_range(&model.rng, 1, 2);
+	for (size_t i = 0; i < config.bind_count; i++)
+		rig_make_bind(&binds[i]);
+	name_it(config.name, 'f');
+	fe = entries_prepare_frontend(entries(), &wish, &error);
+	prepared(fe, error.err);
+	check_new(fe->slot);
+	if (is_undone()) {
+		entries_undo_frontend(entries(), fe);
+		return;
+	}
+	entries_commit_frontend(entries(), fe);
+	cover(COVER_LIVE_FRONTEND_CAME);
+}
+
+void live_change_frontend(void)
+{
+	const uint32_t dice = prng_below(&model.rng, 3);
+
+	if (dice == 0 && count_frontends() < LIVE_FRONTENDS && entries()->endpoint_count < LIVE_ENDPOINTS) {
+		add_frontend();
+	} else if (dice == 1 && count_frontends() > 1) {
+		entries_remove_frontend(entries(), some_frontend(), model.now_ns);
+		cover(COVER_LIVE_FRONTEND_WENT);
+	} else {
+		lead_to(some_frontend(), some_backend(), true);
+	}
+}
+
+/* ---- endpoints ---- */
+
+static struct endpoint *some_endpoint(struct frontend *fe)
+{
+	uint32_t left = 0;
+
+	frontend_foreach_endpoint(fe, ep)
+		left++;
+	if (left == 0)
+		return NULL;
+	left = prng_below(&model.rng, left);
+	frontend_foreach_endpoint(fe, ep) {
+		if (left-- == 0)
+			return ep;
+	}
+	return NULL;
+}
+
+static void add_endpoint(struct frontend *fe)
+{
+	struct entry_error error;
+	struct config_bind bind;
+	struct endpoint *ep;
+
+	memset(&bind, 0, sizeof(bind));
+	rig_make_bind(&bind);
+	ep = entries_prepare_endpoint(entries(), fe, &bind, &error);
+	prepared(ep, error.err);
+	if (is_undone()) {
+		entries_undo_endpoint(entries(), ep);
+		return;
+	}
+	entries_commit_endpoint(entries(), ep);
+	cover(COVER_LIVE_ENDPOINT_CAME);
+}
+
+static void stay(struct endpoint *ep)
+{
+	const int wanted = ep->fd >= 0 ? 0 : -EBADF; /* a process that drains has closed it */
+
+	cover(ep->stage == ENDPOINT_DEAF ? COVER_LIVE_STAYS_DEAF : COVER_LIVE_STAYS_LEAVING);
+	if (entries_stay(entries(), ep) != wanted)
+		sim_fail("an endpoint cannot stay");
+}
+
+void live_change_endpoint(void)
+{
+	struct frontend *fe = some_frontend();
+	struct endpoint *ep = some_endpoint(fe);
+
+	if (ep == NULL || (prng_chance(&model.rng, 30) && entries()->endpoint_count < LIVE_ENDPOINTS)) {
+		add_endpoint(fe);
+	} else if (ep->stage == ENDPOINT_OPEN) {
+		entries_leave(entries(), ep, model.now_ns);
+		cover(COVER_LIVE_ENDPOINT_LEFT);
+	} else if (ep->stage != ENDPOINT_CLOSED) {
+		stay(ep);
+	}
+}
+
+/* Workers do not exceed a limit for the last whom they find. */
+static bool is_limited(const struct endpoint *ep)
+{
+	const struct frontend *fe = ep->frontend;
+
+	return rig.maxconn < 100 || changes.had_limit[fe->slot % LIVE_SLOTS] || frontend_limit(fe) < 100;
+}
+
+/* A listener is closed with clients in its queue. */
+static void on_lost(const struct mlistener *l)
+{
+	struct list *const lists[] = {&entries()->frontends, &entries()->leaving};
+
+	if (!l->deaf || l->failed || peers.no_more)
+		return;
+	for (int i = 0; i < 2; i++)
+		for (struct list *at = lists[i]->next; at != lists[i]; at = at->next) {
+			frontend_foreach_endpoint(list_entry(at, struct frontend, link), ep) {
+				if (ep->fd == l->fd && ep->stage == ENDPOINT_LEAVING && !is_limited(ep))
+					sim_fail("an endpoint closes, and %u clients wait there", l->count);
+			}
+		}
+}
+
+/* ---- backends ---- */
+
+static void add_backend(void)
+{
+	struct config_backend config = *rig.engine.backends[0]->config;
+	struct config_server servers[2];
+	struct backend *b;
+	int err;
+
+	memset(servers, 0, sizeof(servers));
+	config.servers = servers;
+	config.server_count = prng_range(&model.rng, 1, 2);
+	for (size_t i = 0; i < config.server_count; i++) {
+		rig_make_server(&servers[i], prng_below(&model.rng, 20));
+		name_it(servers[i].name, 's');
+	}
+	name_it(config.name, 'b');
+	if (engine_prepare_backend(&rig.engine, 1) != 0)
+		sim_fail("there is no room for a backend");
+	b = backend_prepare(&rig.engine.live, &config, &err);
+	prepared(b, err);
+	check_new(b->slot);
+	if (is_undone()) {
+		backend_undo_add(b);
+		return;
+	}
+	backend_commit_add(changes.updates, b);
+	engine_add_backend(&rig.engine, b);
+	lead_to(some_frontend(), b, false);
+	cover(COVER_LIVE_BACKEND_CAME);
+}
+
+static void vary_backend(struct backend *b)
+{
+	static const enum config_balance algorithms[] = {CONFIG_BALANCE_ROUNDROBIN, CONFIG_BALANCE_LEASTCONN,
+							 CONFIG_BALANCE_FIRST};
+	struct config_backend config = *b->config;
+	struct backend_settings *v;
+	int err;
+
+	config.balance.algorithm = algorithms[prng_below(&model.rng, 3)];
+	v = backend_prepare_change(b, &config, &err);
+	prepared(v, err);
+	if (is_undone()) {
+		backend_undo_change(v);
+		return;
+	}
+	if (v->version.retired.stage != RETIRE_NONE)
+		cover(COVER_LIVE_VERSION_AGAIN);
+	backend_commit_change(changes.updates, v);
+	cover(COVER_LIVE_BACKEND_CHANGED);
+}
+
+static void remove_backend(struct backend *b)
+{
+	struct backend *other = b;
+
+	while (other == b)
+		other = some_backend();
+	if (backend_prepare_remove(b) != 0)
+		sim_fail("a backend cannot leave");
+	if (is_undone()) {
+		backend_undo_remove(b);
+		return;
+	}
+	entries_foreach_frontend(entries(), fe) {
+		if (fe->settings->backend == b)
+			lead_to(fe, other, false);
+	}
+	engine_drop_backend(&rig.engine, b);
+	backend_remove(changes.updates, b);
+	cover(COVER_LIVE_BACKEND_WENT);
+}
+
+void live_change_backend(void)
+{
+	const uint32_t dice = prng_below(&model.rng, 3);
+
+	if (dice == 0 && rig.engine.backend_count < LIVE_BACKENDS)
+		add_backend();
+	else if (dice == 1 && rig.engine.backend_count > 1 && live_is_rough())
+		remove_backend(some_backend());
+	else
+		vary_backend(some_backend());
+}
+
+/* ---- beginning and end ---- */
+
+void live_open(struct server_updates *u)
+{
+	changes = (struct live_changes){.updates = u};
+	model.on_lost = on_lost;
+	if (live_is_rough())
+		peers.excuse_all = true;
+	live_log_open();
+}
+
+static bool hears(const struct endpoint *ep)
+{
+	return ep->stage == ENDPOINT_OPEN;
+}
+
+void live_calm(void)
+{
+	bool heard = false;
+
+	entries_foreach_frontend(entries(), fe) {
+		frontend_foreach_endpoint(fe, ep)
+			heard |= hears(ep);
+	}
+	while (!heard) {
+		const unsigned before = entries()->endpoint_count;
+
+		add_endpoint(some_frontend());
+		heard = entries()->endpoint_count > before;
+	}
+	for (size_t i = 0; i < rig.engine.backend_count; i++)
+		while (rig.engine.backends[i]->server_count == 0)
+			add_server(rig.engine.backends[i]);
+}
+
+static void compare(const char *what, uint32_t taken, size_t there)
+{
+	if (taken != there)
+		sim_fail("%u numbers of %s are taken, and %zu live", taken, what, there);
+}
+
+void live_check_rest(void)
+{
+	const struct live *live = &rig.engine.live;
+	const size_t servers = rig_server_count();
+	const size_t backends = rig.engine.backend_count;
+
+	/* Workers that drain keep their listeners, whose endpoints are closed with all others. */
+	if (peers.no_more)
+		return;
+	if (retire_count(&live->retire) > 0)
+		sim_fail("%zu things have left, and are not freed: %s, %s", retire_count(&live->retire),
+			 list_empty(&live->retire.held) ? "none in use" : "one in use",
+			 live->retire.running ? "a round runs" : "no round runs");
+	compare("objects", live->objects.count, servers + backends + count_frontends());
+	compare("endpoints", live->endpoints.count, entries()->endpoint_count);
+	compare("versions", live->versions.count, servers + backends + entries()->endpoint_count);
+	if (!list_empty(&entries()->leaving) || !list_empty(&entries()->deaf))
+		sim_fail("an entry leaves, and does not retire");
+}
+
+void live_close(void)
+{
+	model.on_lost = NULL;
+	live_log_close();
+}

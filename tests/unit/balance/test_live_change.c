@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_live_change.c - servers and backends come, change and go: all of a change or nothing, and nothing is
+ * left behind.
+ *
+ * Linked with --wrap of the allocator, so that each allocation can fail in turn, and all are counted.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "config_of_servers.h"
+#include "live_by_hand.h"
+#include "updates_by_hand.h"
+#include "weir/balance/live_change.h"
+#include "weir/config/same.h"
+
+#define TIMES 100000
+
+void *__real_calloc(size_t count, size_t size);
+void *__real_malloc(size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *p);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __wrap_free(void *p);
+
+static long until_failure = -1; /* allocations that still succeed; -1 = all */
+static long allocated;          /* and not freed */
+
+static bool fails(void)
+{
+	if (until_failure < 0)
+		return false;
+	return until_failure-- == 0;
+}
+
+static void *counted_new(void *p)
+{
+	allocated += p != NULL;
+	return p;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails() ? NULL : counted_new(__real_calloc(count, size));
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : counted_new(__real_malloc(size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	if (fails())
+		return NULL;
+	return p == NULL ? counted_new(__real_realloc(p, size)) : __real_realloc(p, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return fails() ? NULL : counted_new(__real_aligned_alloc(alignment, size));
+}
+
+void __wrap_free(void *p)
+{
+	allocated -= p != NULL;
+	__real_free(p);
+}
+
+static struct config_of_servers c;
+static struct config_server other; /* of a server that comes */
+static struct backend *b;
+static struct live *live;
+static struct updates_by_hand hand;
+static struct server_updates *const u = &hand.updates;
+static struct chunks counts; /* as a worker has them */
+static struct server_observer observer;
+static int told[3]; /* added, changed, left */
+
+static void on_added(void *arg, struct server *s)
+{
+	(void)arg;
+	(void)s;
+	told[0]++;
+}
+
+static void on_changed(void *arg, struct server *s)
+{
+	(void)arg;
+	(void)s;
+	told[1]++;
+}
+
+static void on_leaves(void *arg, struct server *s)
+{
+	(void)arg;
+	assert_int_equal(b->slot, s->owner->slot);
+	told[2]++;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	config_of_servers_init(&c, (unsigned[]){1, 2, 3}, 3);
+	c.backend.balance.algorithm = CONFIG_BALANCE_SOURCE;
+	c.backend.balance.hash = CONFIG_HASH_CONSISTENT;
+	other = c.servers[0];
+	(void)snprintf(other.name, sizeof(other.name), "other");
+	other.weight = 7;
+	b = backend_by_hand(&c.config);
+	assert_non_null(b);
+	live = b->live;
+	chunks_init(&counts, sizeof(counted_entry));
+	assert_int_equal(slot_space_add_table(&live->versions, &counts), 0);
+	updates_by_hand_init(&hand, &b, 1);
+	observer = (struct server_observer){
+		.server_added = on_added, .server_changed = on_changed, .server_leaves = on_leaves};
+	server_updates_observe(u, &observer);
+	memset(told, 0, sizeof(told));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	until_failure = -1;
+	server_updates_unobserve(&observer);
+	server_updates_free(u);
+	slot_space_remove_table(&live->versions, &counts);
+	chunks_free(&counts);
+	backend_by_hand_free(b);
+	return 0;
+}
+
+static void end_turn(void)
+{
+	updates_by_hand_turn(&hand, clock_mono_ns());
+	retire_go_on(&live->retire);
+}
+
+static struct server *add(void)
+{
+	int err;
+	struct server *s = server_prepare(b, &other, &err);
+
+	assert_non_null(s);
+	server_commit_add(u, s);
+	end_turn();
+	return s;
+}
+
+static void removal(struct server *s)
+{
+	assert_int_equal(server_prepare_remove(s), 0);
+	server_remove(u, s);
+	end_turn();
+}
+
+static void server_comes_and_goes(void **state)
+{
+	const uint64_t sum = backend_roster(b)->checksum;
+	struct server *s;
+
+	(void)state;
+	s = add();
+	assert_int_equal(b->server_count, 4);
+	assert_int_equal(s->id, 4);
+	assert_true(atomic_load(&s->in_roster));
+	assert_int_equal(backend_roster(b)->count, 4);
+	assert_int_equal(b->usable, 4);
+	assert_true(backend_roster(b)->checksum != sum);
+	removal(s);
+	assert_int_equal(retire_count(&live->retire), 0);
+	assert_int_equal(b->server_count, 3);
+	assert_int_equal(b->usable, 3);
+	assert_true(backend_roster(b)->checksum == sum);
+	assert_true(list_empty(&b->left));
+	assert_int_equal(told[0], 1);
+	assert_int_equal(told[2], 1);
+}
+
+static void server_stays_while_sessions_have_it_and_its_totals_stay_for_ever(void **state)
+{
+	struct server *s = b->servers[1];
+	struct server_totals t;
+
+	(void)state;
+	assert_true(server_enter(s));
+	atomic_store(&s->total, 5);
+	removal(s);
+	assert_int_equal(retire_count(&live->retire), 1);
+	atomic_store(&s->total, 6);
+	atomic_store(&s->chosen_total, 9);
+	t = backend_totals(b);
+	assert_int_equal(t.total, 6);
+	server_leave(s);
+	retire_go_on(&live->retire);
+	assert_int_equal(retire_count(&live->retire), 0);
+	t = backend_totals(b);
+	assert_int_equal(t.total, 6);
+	assert_int_equal(t.chosen, 9);
+	assert_int_equal(add()->id, 2); /* the lowest that is free */
+}
+
+static void on_wake(void *arg)
+{
+	(void)arg;
+}
+
+static void who_waits_for_a_server_that_goes_waits_for_any(void **state)
+{
+	struct server *s = b->servers[0];
+	struct queue_grants grants;
+	struct waiter w = {.grants = NULL};
+
+	(void)state;
+	queue_grants_init(&grants, on_wake, NULL);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(server_updates_set_maxconn(u, b->servers[i], 1, "by test"), 0);
+		assert_true(server_enter(b->servers[i]));
+	}
+	assert_int_equal(queue_enter(b, &w, s, &grants), 0);
+	removal(s);
+	assert_null(w.server);
+	assert_int_equal(atomic_load(&b->queue.waiting_any), 1);
+	server_leave(s); /* nobody gets its place */
+	assert_null(queue_take_granted(&grants));
+	server_leave(b->servers[0]);
+	assert_ptr_equal(queue_take_granted(&grants), &w);
+	server_leave(b->servers[0]);
+	server_leave(b->servers[1]);
+	retire_go_on(&live->retire);
+	assert_int_equal(retire_count(&live->retire), 0);
+}
+
+static void change_keeps_what_the_administrator_has_set(void **state)
+{
+	struct config_server one = c.servers[0], two;
+	struct server *s = b->servers[0];
+	struct server_settings *v;
+	int err;
+
+	(void)state;
+	assert_int_equal(server_updates_set_weight(u, s, 50, "by test"), 0);
+	one.maxconn = 9;
+	v = server_prepare_change(s, &one, &err);
+	assert_non_null(v);
+	assert_true(config_server_same(s->config, &c.servers[0]));
+	server_commit_change(u, v);
+	end_turn();
+	assert_true(config_server_same(server_settings(s)->config, &one));
+	assert_ptr_equal(s->config, server_settings(s)->config);
+	assert_int_equal(s->weight, 50);
+	assert_int_equal(atomic_load(&s->limit), 9);
+	two = one;
+	two.weight = 4;
+	two.addr.addr.in.sin_port = htons(99);
+	server_commit_change(u, server_prepare_change(s, &two, &err));
+	end_turn();
+	assert_int_equal(s->weight, 4);
+	assert_int_equal(addr_port(server_addr(s)), 99);
+	assert_int_equal(told[1], 2);
+	assert_int_equal(retire_count(&live->retire), 0);
+	server_undo_change(server_prepare_change(s, &c.servers[0], &err));
+	server_commit_change(u, server_prepare_change(s, &c.servers[0], &err));
+	end_turn();
+	assert_int_equal(retire_count(&live->retire), 0);
+}
+
+static void backend_comes_changes_and_goes(void **state)
+{
+	struct config_backend other_backend = c.backend, changed = c.backend;
+	const long before = allocated;
+	struct backend *mine = b, *more;
+	int err;
+
+	(void)state;
+	changed.balance.algorithm = CONFIG_BALANCE_MAGLEV;
+	more = backend_prepare(live, &other_backend, &err);
+	assert_non_null(more);
+	backend_commit_add(u, more);
+	assert_int_equal(told[0], 3);
+	backend_commit_change(u, backend_prepare_change(more, &changed, &err));
+	end_turn();
+	assert_non_null(backend_roster(more)->maglev);
+	assert_true(server_enter(more->servers[0]));
+	assert_int_equal(backend_prepare_remove(more), 0);
+	b = more; /* for on_leaves() */
+	backend_remove(u, more);
+	b = mine;
+	end_turn();
+	assert_int_equal(told[2], 3);
+	assert_int_equal(backend_roster(more)->count, 0);
+	server_leave(list_entry(more->left.prev, struct server, link));
+	retire_go_on(&live->retire);
+	assert_int_equal(retire_count(&live->retire), 0);
+	assert_in_range(allocated, before - 1, before + 1); /* but for a map of numbers that has grown */
+}
+
+static void who_is_on_his_way_to_a_backend_that_goes_finds_its_servers(void **state)
+{
+	struct backend *const mine = b, *more;
+	int err;
+
+	(void)state;
+	more = backend_prepare(live, &c.backend, &err);
+	assert_non_null(more);
+	backend_commit_add(u, more);
+	end_turn();
+	more->frontends = 1; /* settings that somebody came in by still name it */
+	assert_int_equal(backend_prepare_remove(more), 0);
+	b = more; /* for on_leaves() */
+	backend_remove(u, more);
+	b = mine;
+	end_turn();
+	assert_true(backend_roster(more)->count > 0);
+	assert_int_equal(retire_count(&live->retire), 1);
+	more->frontends = 0;
+	retire_go_on(&live->retire);
+	assert_int_equal(retire_count(&live->retire), 0);
+}
+
+static bool prepare_and_undo_all(const struct config_server *change)
+{
+	struct config_backend maglev = c.backend;
+	struct backend_settings *back = NULL;
+	struct server_settings *v = NULL;
+	struct backend *more = NULL;
+	struct server *s;
+	bool removes = false;
+	bool all;
+	int err;
+
+	maglev.balance.algorithm = CONFIG_BALANCE_MAGLEV;
+	s = server_prepare(b, &other, &err);
+	if (s != NULL)
+		v = server_prepare_change(b->servers[0], change, &err);
+	if (v != NULL)
+		removes = server_prepare_remove(b->servers[1]) == 0;
+	if (removes)
+		back = backend_prepare_change(b, &maglev, &err);
+	if (back != NULL)
+		more = backend_prepare(live, &c.backend, &err);
+	all = more != NULL;
+	until_failure = -1;
+	backend_undo_add(more);
+	if (back != NULL)
+		backend_undo_change(back);
+	if (removes)
+		server_undo_remove(b->servers[1]);
+	if (v != NULL)
+		server_undo_change(v);
+	if (s != NULL)
+		server_undo_add(s);
+	return all;
+}
+
+static void each_allocation_that_fails_leaves_all_as_it_was(void **state)
+{
+	const struct config_server change = c.servers[1];
+	const struct roster *r = backend_roster(b);
+	long before;
+	long n = 0;
+
+	(void)state;
+	(void)prepare_and_undo_all(&change); /* what tables keep is there from now on */
+	before = allocated;
+	for (bool all = false; !all; n++) {
+		until_failure = n;
+		all = prepare_and_undo_all(&change);
+		assert_int_equal(allocated, before);
+		assert_ptr_equal(backend_roster(b), r);
+		assert_int_equal(b->server_count, 3);
+		assert_int_equal(b->usable, 3);
+		assert_int_equal(b->prepared, 0);
+		assert_int_equal(live->versions.count, 4);
+		assert_int_equal(live->objects.count, 4);
+		assert_int_equal(retire_count(&live->retire), 0);
+		assert_true(updates_by_hand_idle(&hand));
+	}
+	assert_true(n > 30);
+}
+
+static void commit_needs_no_memory(void **state)
+{
+	struct config_server change = c.servers[0];
+	struct server_settings *v;
+	struct server *s;
+	int err;
+
+	(void)state;
+	change.weight = 200;
+	s = server_prepare(b, &other, &err);
+	v = server_prepare_change(b->servers[0], &change, &err);
+	assert_int_equal(server_prepare_remove(b->servers[1]), 0);
+	until_failure = 0;
+	server_commit_add(u, s);
+	until_failure = 0;
+	server_commit_change(u, v);
+	until_failure = 0;
+	server_remove(u, b->servers[1]);
+	until_failure = 0;
+	updates_by_hand_turn(&hand, clock_mono_ns());
+	assert_int_equal(backend_roster(b)->count, 3);
+	assert_true(atomic_load(&s->in_roster));
+	until_failure = -1;
+	end_turn();
+	assert_int_equal(retire_count(&live->retire), 0);
+}
+
+static void hundred_thousand_servers_come_and_go(void **state)
+{
+	uint64_t total = 0;
+	long before;
+
+	(void)state;
+	c.backend.balance.algorithm = CONFIG_BALANCE_ROUNDROBIN; /* the tables of a ring take their time */
+	removal(add());
+	before = allocated;
+	for (int i = 0; i < TIMES; i++) {
+		struct server *s = add();
+
+		assert_true(server_enter(s));
+		atomic_fetch_add(&s->total, 1);
+		removal(s);
+		assert_int_equal(backend_totals(b).total, ++total);
+		server_leave(s);
+		retire_go_on(&live->retire);
+		assert_int_equal(backend_totals(b).total, total);
+	}
+	assert_int_equal(allocated, before);
+	assert_true(slot_space_peak(&live->objects) < 8);
+	assert_true(slot_space_peak(&live->versions) < 8);
+}
+
+#define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LIVE_TEST(server_comes_and_goes),
+		LIVE_TEST(server_stays_while_sessions_have_it_and_its_totals_stay_for_ever),
+		LIVE_TEST(who_waits_for_a_server_that_goes_waits_for_any),
+		LIVE_TEST(change_keeps_what_the_administrator_has_set),
+		LIVE_TEST(backend_comes_changes_and_goes),
+		LIVE_TEST(who_is_on_his_way_to_a_backend_that_goes_finds_its_servers),
+		LIVE_TEST(each_allocation_that_fails_leaves_all_as_it_was),
+		LIVE_TEST(commit_needs_no_memory),
+		LIVE_TEST(hundred_thousand_servers_come_and_go),
+	};
+
+	log_set_level((enum log_level)0); /* thousands of changes are no news */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
