@@ -356,8 +356,6 @@ if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=add
     part "ASan, UBSan: live objects" asan-live \
         meson_tests build-asan live --suite live --timeout-multiplier 5
     part "ASan, UBSan: simulation, 30000 seeds" asan-sim simulation build-asan 30000
-    part "ASan, UBSan: live objects" asan-live \
-        meson_tests build-asan live --suite live --timeout-multiplier 5
     part "ASan, UBSan: simulation of several workers, 10000 seeds" asan-crowd crowd build-asan 10000
     part "ASan, UBSan: smoke tests" asan-smoke with build-asan pytests asan tests/system -m smoke
     # shellcheck disable=SC2086  # words
