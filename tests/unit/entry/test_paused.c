@@ -23,6 +23,8 @@
 #define ROUNDS	20000
 /* Far more than anybody waits for a place. */
 #define LOST_S 60
+/* Where one thread at a time runs, nobody may have had to wait after the first rounds. */
+#define TRIES 50
 
 static struct paused paused;
 static unsigned woken[WAITERS];
@@ -220,7 +222,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void run_with(int limit)
+/* How many waits it took. */
+static unsigned run_once(int limit)
 {
 	struct waiter all[WAITERS];
 
@@ -242,10 +245,18 @@ static void run_with(int limit)
 		assert_int_equal(all[i].served, ROUNDS);
 		assert_int_equal(sem_destroy(&all[i].wakeups), 0);
 	}
-	assert_true(atomic_load(&waits) > 0);
 	assert_int_equal(atomic_load(&used), 0);
 	assert_true(paused_is_empty(&paused));
 	assert_true(list_empty(&paused.list));
+	return atomic_load(&waits);
+}
+
+static void run_with(int limit)
+{
+	for (int i = 0; i < TRIES; i++)
+		if (run_once(limit) > 0)
+			return;
+	fail_msg("with %d places for %d threads nobody had to wait", limit, WAITERS);
 }
 
 static void nobody_waits_for_ever_while_others_give_back_places(void **state)
