@@ -263,13 +263,13 @@ int queue_enter(struct backend *b, struct waiter *w, struct server *server, stru
 	return 0;
 }
 
-void queue_leave(struct waiter *w)
+struct server *queue_leave(struct waiter *w)
 {
 	struct server *given = NULL;
 	struct queue *q;
 
 	if (w->backend == NULL)
-		return;
+		return NULL;
 	q = &w->backend->queue;
 	spinlock_lock(&q->lock);
 	if (w->state == WAITER_QUEUED) {
@@ -287,6 +287,7 @@ void queue_leave(struct waiter *w)
 	w->server = NULL;
 	if (given != NULL)
 		server_leave(given);
+	return given;
 }
 
 struct waiter *queue_take_granted(struct queue_grants *g)

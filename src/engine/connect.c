@@ -23,6 +23,7 @@
 #include "client_watch.h"
 #include "extra.h"
 #include "greeting.h"
+#include "queueing.h"
 #include "session.h"
 #include "session_deadline.h"
 #include "session_end.h"
@@ -408,13 +409,14 @@ void connect_granted(struct session *s, struct server *server)
 	check(!s->server_counted);
 	check(server->owner == s->back->backend);
 	if (client_watch_left(s)) {
-		server_leave(server);
+		queueing_give_back(s->worker, server);
 		session_close(s, CLOSE_CLIENT_GONE);
 	} else if (!atomic_load_explicit(&server->in_roster, memory_order_relaxed)) {
-		server_leave(server); /* no longer usable by the time the news arrived */
+		queueing_give_back(s->worker, server); /* no longer usable by the time the news arrived */
 		choose_and_try(s);
 	} else if (s->tries > 0 && server == s->at->server && s->worker->loop.now_ns < again_ns) {
-		server_leave(server); /* it has just failed: another session may have more luck */
+		/* It has just failed: another session may have more luck. */
+		queueing_give_back(s->worker, server);
 		wait_before(s, again_ns - s->worker->loop.now_ns);
 	} else {
 		retry_at(s, server);

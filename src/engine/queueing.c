@@ -40,13 +40,31 @@ static void end_wait(struct session *s)
 	x->wait_ns += (uint64_t)(s->worker->loop.now_ns - x->queued_ns);
 }
 
+/* What the session counts of the server is not this place: nothing else notifies control. A server that is
+ * merely down is out of the roster, too; the notification is then harmless. */
+static void tell_if_left(struct worker *w, const struct server *server)
+{
+	if (unlikely(!atomic_load_explicit(&server->in_roster, memory_order_relaxed)))
+		w->engine->notify(w->engine->notify_arg);
+}
+
+void queueing_give_back(struct worker *w, struct server *server)
+{
+	server_leave(server);
+	tell_if_left(w, server); /* it is not freed before this worker has passed */
+}
+
 void queueing_leave(struct session *s)
 {
+	const struct server *released;
+
 	if (s->extra->waiter.backend == NULL)
 		return;
 	check(s->extra->waiter.backend == s->back->backend);
 	end_wait(s);
-	queue_leave(&s->extra->waiter);
+	released = queue_leave(&s->extra->waiter);
+	if (released != NULL)
+		tell_if_left(s->worker, released);
 }
 
 void queueing_take(struct worker *w, queueing_served *served)

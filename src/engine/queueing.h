@@ -12,6 +12,9 @@ struct worker;
 /* Puts the session, whose wait has begun (queued_ns), into the queue for `server`, NULL = any of its backend.
  * 0, or -errno: there is no room. */
 int queueing_enter(struct session *s, struct server *server);
+/* Releases a place that a session was granted and does not use. If the server has left meanwhile, control is
+ * notified: this may have been all that it waited for. */
+void queueing_give_back(struct worker *w, struct server *server);
 /* Ends the wait, granted or not; harmless when it does not wait. */
 void queueing_leave(struct session *s);
 /* The session takes the place at `server`, or gives it back here. */

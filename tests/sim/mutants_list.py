@@ -406,7 +406,7 @@ CROWD_MUTANTS = [
     {"what": "a client that has gone keeps the place that it was granted",
      "edits": [(CONNECT,
                 "	if (client_watch_left(s)) {\n"
-                "		server_leave(server);\n",
+                "		queueing_give_back(s->worker, server);\n",
                 "	if (client_watch_left(s)) {\n")]},
     {"what": "one grant is taken for each wake-up",
      "edits": [("src/engine/queueing.c",

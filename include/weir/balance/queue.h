@@ -72,8 +72,8 @@ void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *ar
  * returns. Worker thread. */
 int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g);
 /* Removes `w`; a place granted meanwhile is released to the next waiting client. Harmless when `w` is not
- * waiting. Worker thread. */
-void queue_leave(struct waiter *w);
+ * waiting. Returns the server whose place was released, NULL = none. Worker thread. */
+struct server *queue_leave(struct waiter *w);
 /* The oldest waiter of this worker that was granted a place, removed from all lists; NULL when there is none.
  * Worker thread. */
 struct waiter *queue_take_granted(struct queue_grants *g);

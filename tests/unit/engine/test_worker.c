@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "engine/extra.h"
+#include "engine/queueing.h"
 #include "engine/session.h"
 #include "engine/worker.h"
 #include "small_engine.h"
@@ -74,9 +76,12 @@ void *__wrap_aligned_alloc(size_t align, size_t size)
 
 /* ---- one worker, three servers ---- */
 
-static void no_news(void *arg)
+static unsigned news;
+
+static void on_news(void *arg)
 {
 	(void)arg;
+	news++;
 }
 
 static void set_loopback(struct addr *a)
@@ -103,7 +108,7 @@ static void open_engine(struct rig *r)
 {
 	struct endpoint *failed;
 
-	small_engine_open(&r->engine, &r->config, 1, no_news);
+	small_engine_open(&r->engine, &r->config, 1, on_news);
 	assert_int_equal(entries_bind(&r->engine.entries, &failed), 0);
 }
 
@@ -567,6 +572,47 @@ static void no_change_of_a_limit_leaves_a_client_behind(void **state)
 		close(fds[i]);
 }
 
+/* ---- places of a queue ---- */
+
+/* As if it had just been chosen; the backend has places, so that it is granted one at once. */
+static struct server *wait_and_be_granted(struct rig *r, struct session *s)
+{
+	session_comes_in(s, r->worker, first_endpoint(&r->engine));
+	assert_non_null(session_extra(s));
+	s->state = SESSION_QUEUED;
+	s->extra->queued_ns = r->worker->loop.now_ns;
+	assert_int_equal(queueing_enter(s, NULL), 0);
+	assert_int_equal(s->extra->waiter.state, WAITER_GRANTED);
+	return s->extra->waiter.server;
+}
+
+static void client_that_gives_up_its_place_at_a_removed_server_is_news_for_control(void **state)
+{
+	struct rig *r = *state;
+	struct session *s;
+
+	start_worker(r);
+	s = session_slab_get(&r->worker->slab);
+	assert_non_null(s);
+	for (int is_removed = 0; is_removed < 2; is_removed++) {
+		struct server *server = wait_and_be_granted(r, s);
+
+		assert_int_equal(server->sessions, 1);
+		server->in_roster = !is_removed;
+		news = 0;
+		queueing_leave(s);
+		assert_int_equal(server->sessions, 0);
+		assert_int_equal(news, is_removed);
+		queueing_leave(s); /* it waits no more */
+		assert_int_equal(news, is_removed);
+		server->in_roster = true;
+		session_extra_put(s);
+		session_goes_away(s);
+	}
+	s->state = SESSION_FREE;
+	session_slab_put(&r->worker->slab, s);
+}
+
 #define WORKER_TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 
 int main(void)
@@ -583,6 +629,7 @@ int main(void)
 		WORKER_TEST(a_frontend_s_own_maxconn_may_change_too),
 		WORKER_TEST(clients_that_wait_for_a_rate_limit_come_in_when_it_goes),
 		WORKER_TEST(no_change_of_a_limit_leaves_a_client_behind),
+		WORKER_TEST(client_that_gives_up_its_place_at_a_removed_server_is_news_for_control),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
