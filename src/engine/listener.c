@@ -142,6 +142,7 @@ static void reserve_rate(struct listener *l)
 	int64_t due_ns;
 
 	check(l->reserved);
+	l->rated = true;
 	if (l->state == LISTENER_OFF) {
 		rate_force(rate, now_ns);
 		return;
@@ -149,6 +150,7 @@ static void reserve_rate(struct listener *l)
 	due_ns = rate_take(rate, now_ns);
 	if (due_ns == 0)
 		return;
+	l->rated = false;
 	l->reserved = false;
 	slots_release(l->worker->engine, l->frontend);
 	pause_until(l, due_ns);
@@ -162,7 +164,8 @@ static bool has_rate(const struct listener *l)
 static void force_slot(struct listener *l)
 {
 	slots_force(l->worker->engine, l->frontend);
-	if (has_rate(l))
+	l->rated = has_rate(l);
+	if (l->rated)
 		rate_force(&l->frontend->rate, l->worker->loop.now_ns);
 }
 
@@ -186,6 +189,7 @@ static bool listener_may_accept(struct io_op *op)
 		l->reserved = true;
 		return true;
 	}
+	l->rated = false;
 	why = slots_take(l->worker->engine, l->frontend);
 	l->reserved = why == LIMIT_NONE;
 	if (l->reserved && has_rate(l))
@@ -200,7 +204,7 @@ static void release_unused(struct listener *l)
 	if (!l->reserved)
 		return;
 	l->reserved = false;
-	if (has_rate(l))
+	if (unlikely(l->rated))
 		rate_give_back(&l->frontend->rate, l->worker->loop.now_ns);
 	slots_release(l->worker->engine, l->frontend);
 }
@@ -265,7 +269,7 @@ static void start_session(struct worker *w, const struct letter *letter)
 		mailbox_signal(&to->mailbox, MAIL_RESUME);
 		atomic_fetch_add(&w->load, 1);
 	}
-	session_start(w, letter->entry, letter->fd, &letter->client);
+	session_start(w, letter);
 }
 
 static void on_client(struct listener *l, int fd)
@@ -285,6 +289,7 @@ static void on_client(struct listener *l, int fd)
 	if (!l->reserved)
 		force_slot(l); /* a driver may accept one more while the accept is being cancelled */
 	l->reserved = false; /* the session owns it from now on */
+	letter.rated = l->rated;
 	start_session(w, &letter);
 }
 

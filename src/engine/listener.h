@@ -37,6 +37,7 @@ struct listener {
 	enum listener_state state;
 	bool leaving;          /* its endpoint leaves */
 	bool reserved;         /* a slot was taken and no client has come for it yet */
+	bool rated;            /* a place of rate-limit was taken with it: there was a limit then */
 	enum listener_limit paused_for;
 	struct paused_one waiting; /* while it is paused for a limit that others free */
 	struct log_limit log;

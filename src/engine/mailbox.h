@@ -37,6 +37,7 @@ struct endpoint_settings;
 /* An accepted connection, on its way to the worker that serves it. */
 struct letter {
 	int fd; /* the reader owns it from now on */
+	bool rated; /* rate-limit has counted the client */
 	/* Borrows; not counted: see base/retire.h. The version by which the listener judged the client. */
 	struct endpoint_settings *entry;
 	struct addr_brief client;

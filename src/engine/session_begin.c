@@ -21,14 +21,16 @@
 #include "slots.h"
 #include "worker.h"
 
-static void refuse_client(struct worker *w, struct frontend *fe, int fd)
+static void refuse_client(struct worker *w, const struct letter *l)
 {
+	struct frontend *fe = l->entry->frontend;
 	const int load = atomic_fetch_sub(&w->load, 1);
 
 	check(load > (int)w->sessions);
 	counter_add(&w->counters.accept_errors, 1);
-	sys_close(fd);
-	slots_release_rate(fe, w->loop.now_ns);
+	sys_close(l->fd);
+	if (l->rated)
+		slots_release_rate(fe, w->loop.now_ns);
 	slots_release(w->engine, fe);
 }
 
@@ -41,24 +43,25 @@ static struct endpoint_settings *settings_for(struct endpoint_settings *judged)
 	return likely(now == judged) || judged->front->choosy || now->front->choosy ? judged : now;
 }
 
-void session_start(struct worker *w, struct endpoint_settings *judged, int fd,
-		   const struct addr_brief *client)
+void session_start(struct worker *w, const struct letter *l)
 {
-	struct endpoint_settings *entry = settings_for(judged);
+	struct endpoint_settings *entry = settings_for(l->entry);
 	struct endpoint *ep = entry->endpoint;
 	struct session *s = session_slab_get(&w->slab);
-	const bool tcp = client->family != AF_UNIX;
+	const bool tcp = l->client.family != AF_UNIX;
+	const int fd = l->fd;
 
 	check(!w->finished);
 	if (s == NULL) {
-		refuse_client(w, entry->frontend, fd);
+		refuse_client(w, l);
 		return;
 	}
 	s->worker = w;
 	s->entry = entry;
 	counted_take(&w->counts, &entry->counted);
 	session_use_backend(s, entry->front->backend);
-	s->client = *client;
+	s->client = l->client;
+	s->rated = l->rated;
 	s->number = w->next_number++;
 	crash_report_session(s->number);
 	s->accepted_ns = w->loop.now_ns;

@@ -7,14 +7,11 @@
 #ifndef WEIR_ENGINE_SESSION_BEGIN_H
 #define WEIR_ENGINE_SESSION_BEGIN_H
 
-struct addr_brief;
-struct endpoint_settings;
+struct letter;
 struct worker;
 
-/* Begins a session for an accepted descriptor, whose ownership it takes, even on failure. From now on the
- * session owns the reservations of its frontend and of the process. `judged`: the settings by which its
- * listener has judged it. */
-void session_start(struct worker *w, struct endpoint_settings *judged, int fd,
-		   const struct addr_brief *client);
+/* Begins a session for the accepted descriptor of `l`, whose ownership it takes, even on failure. From now on
+ * the session owns the reservations of its frontend and of the process. */
+void session_start(struct worker *w, const struct letter *l);
 
 #endif

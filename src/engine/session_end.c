@@ -178,7 +178,7 @@ void session_close(struct session *s, enum close_reason reason)
 	}
 	/* rate-limit counted it before it was accepted; a client that is let in must not lose its place to
 	 * it. */
-	if (unlikely(!s->backend_counted))
+	if (unlikely(!s->backend_counted) && s->rated)
 		slots_release_rate(s->entry->frontend, s->accepted_ns);
 	end_flow(&s->flows[FLOW_TO_SERVER]);
 	end_flow(&s->flows[FLOW_TO_CLIENT]);

@@ -56,7 +56,7 @@ static void worker_woken(struct io_loop *loop)
 		rounds_heard(w);
 	/* Connections sent here wait until something can be started; they count in our load already. */
 	while ((likely(!loop->is_down) || w->stopping) && mailbox_take(&w->mailbox, &letter))
-		session_start(w, letter.entry, letter.fd, &letter.client);
+		session_start(w, &letter);
 	if (unlikely(signals & MAIL_EVICT))
 		evict_sessions(w);
 	if (unlikely(signals & MAIL_ASKED))

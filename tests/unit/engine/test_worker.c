@@ -19,7 +19,10 @@
 
 #include "engine/extra.h"
 #include "engine/queueing.h"
+#include "engine/listener.h"
 #include "engine/session.h"
+#include "engine/session_begin.h"
+#include "engine/slots.h"
 #include "engine/worker.h"
 #include "small_engine.h"
 
@@ -572,6 +575,44 @@ static void no_change_of_a_limit_leaves_a_client_behind(void **state)
 		close(fds[i]);
 }
 
+/* ---- places of a rate-limit ---- */
+
+/* Whoever was accepted without a limit was not counted, and takes back no place of another one. */
+static void client_from_before_a_rate_limit_gives_no_place_of_it_back(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	struct frontend *fe = first_frontend(e);
+	struct letter letter = {.entry = endpoint_settings(first_endpoint(e))};
+	struct listener *l;
+
+	start_worker(r);
+	l = worker_listener(r->worker, first_endpoint(e)->slot);
+	l->reserved = true;
+	for (int is_rated = 0; is_rated < 2; is_rated++) {
+		/* It is on its way to a worker, and another one is counted. */
+		engine_set_rate_limit(e, fe, 0);
+		engine_set_rate_limit(e, fe, 1);
+		r->worker->loop.now_ns = fe->rate.start_ns + 1;
+		assert_int_equal(rate_take(&fe->rate, r->worker->loop.now_ns), 0);
+		slots_force(e, fe);
+		atomic_fetch_add(&r->worker->load, 1);
+		letter.rated = is_rated;
+		letter.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		allocations_left = 0; /* so it is refused */
+		session_start(r->worker, &letter);
+		allocations_left = -1;
+		assert_int_equal(rate_room(&fe->rate, r->worker->loop.now_ns), is_rated);
+	}
+	/* No client has come for what was reserved without a limit. */
+	assert_int_equal(rate_take(&fe->rate, r->worker->loop.now_ns), 0);
+	slots_force(e, fe);
+	l->accept.done(&l->accept, IO_BATCH_END);
+	assert_false(l->reserved);
+	assert_int_equal(rate_room(&fe->rate, r->worker->loop.now_ns), 0);
+	engine_set_rate_limit(e, fe, 0);
+}
+
 /* ---- places of a queue ---- */
 
 /* As if it had just been chosen; the backend has places, so that it is granted one at once. */
@@ -629,6 +670,7 @@ int main(void)
 		WORKER_TEST(a_frontend_s_own_maxconn_may_change_too),
 		WORKER_TEST(clients_that_wait_for_a_rate_limit_come_in_when_it_goes),
 		WORKER_TEST(no_change_of_a_limit_leaves_a_client_behind),
+		WORKER_TEST(client_from_before_a_rate_limit_gives_no_place_of_it_back),
 		WORKER_TEST(client_that_gives_up_its_place_at_a_removed_server_is_news_for_control),
 	};
 
