@@ -87,16 +87,14 @@ void server_undo_add(struct server *s)
 
 /* ---- a server changes ---- */
 
-/* The address under a new configuration; a name that is the same keeps what it has, with the port as it
- * is now. NULL = it must be looked up. */
+/* The address under a new configuration that has a name: the same name keeps what it has, with the port as
+ * it is now. NULL = it must be looked up. */
 static const struct addr *address_for(const struct server *s, const struct config_server *config,
 				      struct addr *buf)
 {
 	const struct addr_spec *was = &s->config->addr, *now = &config->addr;
 	const struct addr *a = server_addr(s);
 
-	if (now->kind != ADDR_NAME)
-		return &now->addr;
 	if (a == NULL || was->kind != ADDR_NAME || was->family != now->family ||
 	    strcmp(was->host, now->host) != 0)
 		return NULL;
@@ -111,12 +109,13 @@ static const struct addr *address_for(const struct server *s, const struct confi
 struct server_settings *server_prepare_change(struct server *s, const struct config_server *config, int *err)
 {
 	struct server_settings *v;
-	struct addr buf;
 
 	*err = backend_reserve(s->owner, &s->owner->config->balance, 0, config->weight);
 	if (*err)
 		return NULL;
-	v = server_settings_hold(s, config, address_for(s, config, &buf));
+	/* A name may get another address until the commit. */
+	v = config->addr.kind == ADDR_NAME ? server_settings_open(s, config)
+					   : server_settings_hold(s, config, &config->addr.addr);
 	if (v == NULL) {
 		backend_unreserve(s->owner);
 		*err = -ENOMEM;
@@ -127,7 +126,10 @@ struct server_settings *server_prepare_change(struct server *s, const struct con
 void server_commit_change(struct server_updates *u, struct server_settings *v)
 {
 	struct server *s = v->server;
+	struct addr buf;
 
+	if (v->is_open)
+		v = server_settings_settle(v, address_for(s, v->config, &buf));
 	updates_hold(u, s->owner);
 	backend_mark_features(s->owner, v->config);
 	server_apply_settings(s, v);

@@ -130,25 +130,37 @@ static bool meets_itself(const struct config_server *config, const struct addr *
 
 static bool is_same(const struct server_settings *v, const struct config_server *config, const struct addr *a)
 {
-	if (v->has_addr != (a != NULL) || !config_server_same(v->config, config))
+	if (v->is_open || v->has_addr != (a != NULL) || !config_server_same(v->config, config))
 		return false;
 	/* Another interface number is another address. */
 	return a == NULL || (v->addr.len == a->len && memcmp(&v->addr.sa, &a->sa, a->len) == 0);
 }
 
-struct server_settings *server_settings_hold(struct server *s, const struct config_server *config,
-					     const struct addr *a)
+static struct server_settings *find(const struct server *s, const struct config_server *config,
+				    const struct addr *a)
 {
-	struct server_settings *v;
-
 	for (struct list *l = s->versions.prev; l != &s->versions; l = l->prev) {
-		v = container_of(version_at(l), struct server_settings, version);
-		if (is_same(v, config, a)) {
-			version_hold(&v->version);
+		struct server_settings *v = container_of(version_at(l), struct server_settings, version);
+
+		if (is_same(v, config, a))
 			return v;
-		}
 	}
-	v = calloc(1, sizeof(*v));
+	return NULL;
+}
+
+static void set_addr(struct server_settings *v, const struct addr *a)
+{
+	v->has_addr = a != NULL;
+	if (a == NULL)
+		return;
+	v->addr = *a;
+	v->meets_itself = meets_itself(v->config, a);
+}
+
+static struct server_settings *server_settings_new(struct server *s, const struct config_server *config)
+{
+	struct server_settings *v = calloc(1, sizeof(*v));
+
 	if (v == NULL)
 		return NULL;
 	v->config = config_server_copy(config);
@@ -158,12 +170,47 @@ struct server_settings *server_settings_hold(struct server *s, const struct conf
 		return NULL;
 	}
 	v->server = s;
-	v->has_addr = a != NULL;
-	if (a != NULL) {
-		v->addr = *a;
-		v->meets_itself = meets_itself(v->config, a);
-	}
 	return v;
+}
+
+struct server_settings *server_settings_hold(struct server *s, const struct config_server *config,
+					     const struct addr *a)
+{
+	struct server_settings *v = find(s, config, a);
+
+	if (v != NULL) {
+		version_hold(&v->version);
+		return v;
+	}
+	v = server_settings_new(s, config);
+	if (v != NULL)
+		set_addr(v, a);
+	return v;
+}
+
+struct server_settings *server_settings_open(struct server *s, const struct config_server *config)
+{
+	struct server_settings *v = server_settings_new(s, config);
+
+	if (v != NULL)
+		v->is_open = true;
+	return v;
+}
+
+struct server_settings *server_settings_settle(struct server_settings *v, const struct addr *a)
+{
+	struct server_settings *same;
+
+	check(v->is_open && !v->version.published);
+	same = find(v->server, v->config, a);
+	if (same == NULL) {
+		v->is_open = false;
+		set_addr(v, a);
+		return v;
+	}
+	version_hold(&same->version);
+	server_settings_let_go(v);
+	return same;
 }
 
 struct server_settings *server_settings_of_now(const struct server *s)

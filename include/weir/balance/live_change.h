@@ -23,9 +23,13 @@ struct server *server_prepare(struct backend *b, const struct config_server *con
 void server_commit_add(struct server_updates *u, struct server *s);
 void server_undo_add(struct server *s);
 
-/* Settings that are to replace those of `s`; if only the same ones are in effect, the same ones. NULL
- * with `*err` as above. Weight, limit and state as the administrator has set them stay, unless the value
- * in the configuration is another than before. A server keeps the address of its name. */
+/* Settings that are to replace those of `s`. NULL with `*err` as above. What the commit finds stays, however
+ * long ago the change was prepared:
+ * - the address of its name, unless the change names another: then it has none until that is looked up. The
+ *   port is that of the change;
+ * - its health, its history and its counts;
+ * - weight, limit and administrative state as set at run time, each unless its value in the configuration in
+ *   effect is another than in the change. A slow start goes on, by the new duration. */
 struct server_settings *server_prepare_change(struct server *s, const struct config_server *config, int *err);
 void server_commit_change(struct server_updates *u, struct server_settings *v);
 void server_undo_change(struct server_settings *v);

@@ -44,6 +44,7 @@ struct server_settings {
 	const struct config_server *config; /* owns: a copy */
 	struct addr addr;                   /* if `has_addr` */
 	bool has_addr;
+	bool is_open; /* control: of a change whose address is known only when it is committed */
 	bool meets_itself; /* a connect to the address may reach itself: see net/self_connect.h */
 };
 

@@ -276,6 +276,96 @@ static void change_keeps_what_the_administrator_has_set(void **state)
 	assert_int_equal(retire_count(&live->retire), 0);
 }
 
+static struct addr resolved_to(const char *text)
+{
+	struct addr_spec spec;
+
+	assert_int_equal(addr_parse(text, &spec, NULL, NULL), 0);
+	return spec.addr;
+}
+
+static void commit(struct server_settings *v)
+{
+	assert_non_null(v);
+	server_commit_change(u, v);
+	end_turn();
+}
+
+/* Whatever has changed since the prepare: two changes of one content, and the one that is given up. */
+static void commit_takes_the_address_that_the_name_has_by_then(void **state)
+{
+	struct config_server named = c.servers[0], renamed, plain;
+	struct addr a = resolved_to("127.0.0.7:80");
+	struct server_settings *first, *second, *third;
+	struct server *s = b->servers[0];
+	int err;
+
+	(void)state;
+	assert_int_equal(addr_parse("name:80", &named.addr, NULL, NULL), 0);
+	commit(server_prepare_change(s, &named, &err));
+	assert_null(server_addr(s));
+	plain = renamed = named;
+	named.maxconn = 5;
+	first = server_prepare_change(s, &named, &err);
+	second = server_prepare_change(s, &named, &err);
+	third = server_prepare_change(s, &plain, &err);
+	assert_int_equal(server_updates_set_addr(u, s, &a), 0);
+	end_turn();
+	until_failure = 0;
+	server_commit_change(u, first);
+	until_failure = -1;
+	end_turn();
+	assert_true(addr_equal(server_addr(s), &a));
+	assert_int_equal(server_settings(s)->config->maxconn, 5);
+	a = resolved_to("127.0.0.8:80");
+	assert_int_equal(server_updates_set_addr(u, s, &a), 0);
+	end_turn();
+	commit(second);
+	assert_true(addr_equal(server_addr(s), &a));
+	server_undo_change(third);
+	/* Another port, and then another name. */
+	assert_int_equal(addr_parse("name:81", &plain.addr, NULL, NULL), 0);
+	commit(server_prepare_change(s, &plain, &err));
+	a = resolved_to("127.0.0.8:81");
+	assert_true(addr_equal(server_addr(s), &a));
+	assert_int_equal(addr_parse("other:81", &renamed.addr, NULL, NULL), 0);
+	commit(server_prepare_change(s, &renamed, &err));
+	assert_null(server_addr(s));
+	commit(server_prepare_change(s, &c.servers[0], &err));
+	assert_true(addr_equal(server_addr(s), &c.servers[0].addr.addr));
+	assert_int_equal(retire_count(&live->retire), 0);
+	assert_int_equal(live->versions.count, 4);
+}
+
+/* The same for whatever is set meanwhile by health checks and the administrator. */
+static void commit_keeps_what_was_set_since_the_prepare(void **state)
+{
+	struct config_server one = c.servers[0];
+	struct server *s = b->servers[0];
+	struct server_settings *v;
+	int err;
+
+	(void)state;
+	one.check_port = 7;
+	v = server_prepare_change(s, &one, &err);
+	assert_non_null(v);
+	assert_int_equal(server_updates_set_weight(u, s, 50, "by test"), 0);
+	assert_int_equal(server_updates_set_maxconn(u, s, 4, "by test"), 0);
+	assert_int_equal(server_updates_set_admin(u, s, SERVER_ADMIN_DRAIN, "by test"), 0);
+	server_updates_set_health(u, s, false, "by test");
+	commit(v);
+	assert_int_equal(s->config->check_port, 7);
+	assert_int_equal(s->weight, 50);
+	assert_int_equal(s->maxconn, 4);
+	assert_int_equal(s->admin, SERVER_ADMIN_DRAIN);
+	assert_int_equal(atomic_load(&s->state), SERVER_DOWN);
+	one.disabled = true;
+	commit(server_prepare_change(s, &one, &err));
+	assert_int_equal(s->admin, SERVER_ADMIN_MAINT);
+	assert_int_equal(s->weight, 50);
+	assert_false(s->healthy);
+}
+
 static void backend_comes_changes_and_goes(void **state)
 {
 	struct config_backend other_backend = c.backend, changed = c.backend;
@@ -451,6 +541,8 @@ int main(void)
 		LIVE_TEST(server_stays_while_sessions_have_it_and_its_totals_stay_for_ever),
 		LIVE_TEST(who_waits_for_a_server_that_goes_waits_for_any),
 		LIVE_TEST(change_keeps_what_the_administrator_has_set),
+		LIVE_TEST(commit_takes_the_address_that_the_name_has_by_then),
+		LIVE_TEST(commit_keeps_what_was_set_since_the_prepare),
 		LIVE_TEST(backend_comes_changes_and_goes),
 		LIVE_TEST(who_is_on_his_way_to_a_backend_that_goes_finds_its_servers),
 		LIVE_TEST(each_allocation_that_fails_leaves_all_as_it_was),
