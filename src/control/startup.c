@@ -268,14 +268,23 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 		wish.maxconn, (unsigned long long)d->facts.fds, plan->maxconn_fitting);
 }
 
+/* So that no change that is committed finds libev without memory. */
+static int ready_to_watch(unsigned count, int end)
+{
+	return loop_faults_reserve(count, (size_t)end);
+}
+
 /* Reserves what control must have at run time, whatever workers and clients use. Called once the limit of
  * open files is known and before the first worker starts, so that the numbers are low. */
 static enum exit_code reserve_for_control(struct daemon *d)
 {
-	const int fds = low_fds_hold(limits_count_low(d->config));
-	const int err = fds < 0 ? fds : loop_faults_reserve((size_t)fds);
+	int err;
 
-	if (!err)
+	low_fds_on_growth(ready_to_watch);
+	err = low_fds_hold(limits_count_low(d->config));
+	if (err >= 0)
+		err = low_fds_claim(limits_count_admin(d->config));
+	if (err >= 0)
 		return EXIT_FINE;
 	return daemon_fail(d, EXIT_ENVIRONMENT,
 			   "cannot start: no descriptors or memory to reserve for the control loop: %s; "

@@ -12,6 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/sys/low_fds.h"
 #include "target.h"
 
 /* ---- first checks ---- */
@@ -67,7 +68,8 @@ static void trim(struct prober *p)
 	}
 }
 
-int prober_prepare(struct prober *p, size_t servers)
+/* Takes `servers` more spares. */
+static int take_spares(struct prober *p, size_t servers)
 {
 	while (p->spare_count < p->reserved + servers) {
 		struct target *t = calloc(1, sizeof(*t));
@@ -83,11 +85,37 @@ int prober_prepare(struct prober *p, size_t servers)
 	return 0;
 }
 
+/* No more descriptors are needed than there are targets, now and after the changes. */
+static void unclaim(struct prober *p)
+{
+	const size_t needed = p->count + p->reserved;
+
+	if (p->claimed <= needed)
+		return;
+	low_fds_unclaim((unsigned)(p->claimed - needed));
+	p->claimed = needed;
+}
+
+int prober_prepare(struct prober *p, size_t servers)
+{
+	int err = low_fds_claim((unsigned)servers);
+
+	if (err)
+		return err;
+	err = take_spares(p, servers);
+	if (err)
+		low_fds_unclaim((unsigned)servers);
+	else
+		p->claimed += servers;
+	return err;
+}
+
 void prober_settle(struct prober *p, size_t servers)
 {
 	check(servers <= p->reserved);
 	p->reserved -= servers;
 	trim(p);
+	unclaim(p);
 }
 
 /* ---- servers come, change and go ---- */
@@ -101,6 +129,7 @@ static void add(struct prober *p, struct server *s)
 	p->spare_count--;
 	target_init(t, p, s);
 	list_push_back(&p->targets, &t->link);
+	p->count++;
 }
 
 static void drop(struct prober *p, struct target *t)
@@ -110,6 +139,8 @@ static void drop(struct prober *p, struct target *t)
 	target_end(t);
 	list_remove(&t->link);
 	free(t);
+	p->count--;
+	unclaim(p);
 }
 
 static void on_server_added(void *arg, struct server *s)
@@ -258,6 +289,8 @@ void prober_free(struct prober *p)
 		free(t);
 	}
 	p->reserved = 0;
+	p->count = 0;
 	trim(p);
+	unclaim(p);
 	free(p);
 }

@@ -27,6 +27,8 @@ struct prober {
 	struct list spares;     /* owns: memory for more */
 	size_t spare_count;
 	size_t reserved;        /* spares that prepared changes may still need */
+	size_t count;           /* of targets */
+	size_t claimed;         /* descriptors: low_fds.h */
 	struct ev_timer spread; /* first checks are due to be spread */
 	size_t observed;        /* targets that are also observed */
 	bool draining;

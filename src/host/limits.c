@@ -281,11 +281,15 @@ unsigned limits_count_probes(const struct config *c)
 	return n;
 }
 
-unsigned limits_count_low(const struct config *c)
+unsigned limits_count_admin(const struct config *c)
 {
 	/* One more than the places: a newcomer is judged before another client makes room for it. */
-	const unsigned admin = c->global.admin.kind != ADDR_NONE ? CONFIG_ADMIN_CLIENTS_MAX + 1 : 0;
-	unsigned n = limits_count_probes(c) + admin;
+	return c->global.admin.kind != ADDR_NONE ? CONFIG_ADMIN_CLIENTS_MAX + 1 : 0;
+}
+
+unsigned limits_count_low(const struct config *c)
+{
+	unsigned n = limits_count_probes(c) + limits_count_admin(c);
 
 	for (size_t i = 0; i < c->global.log_count; i++)
 		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;

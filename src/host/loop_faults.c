@@ -139,7 +139,7 @@ int loop_faults_init(void)
 		reserve.source = realloc;
 	ev_set_allocator(loop_faults_alloc);
 	ev_set_syserr_cb(on_error);
-	return loop_faults_reserve(0);
+	return loop_faults_reserve(0, 0);
 }
 
 /* Touching one byte at the far end is enough: the kernel extends the stack to it. */
@@ -151,12 +151,14 @@ static __attribute__((noinline)) void reserve_stack(void)
 	(void)far[0];
 }
 
-int loop_faults_reserve(size_t fds)
+int loop_faults_reserve(size_t fds, size_t numbers)
 {
-	const size_t size = BYTES_MIN + fds * LOOP_BYTES_PER_FD;
+	const size_t size = BYTES_MIN + fds * LOOP_BYTES_PER_FD + numbers * LOOP_BYTES_PER_NUMBER;
 	char *bytes;
 
 	reserve_stack();
+	if (size <= reserve.size)
+		return 0;
 	bytes = malloc(size);
 	if (bytes == NULL || reserve.pieces > 0) { /* already in use */
 		free(bytes);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "weir/base/check.h"
@@ -22,6 +23,9 @@ static struct {
 	bool *ours; /* owns: one flag per number below `end` */
 	int *list;  /* owns: the numbers that are placeholders now */
 	unsigned spare; /* entries in `list` */
+	unsigned held;    /* numbers that are ours */
+	unsigned claimed;
+	int (*ready)(unsigned count, int end);
 } low = {.source = -1};
 
 int low_fds_open_null(void)
@@ -31,28 +35,76 @@ int low_fds_open_null(void)
 	return fd >= 0 ? fd : sys_eventfd(); /* an empty chroot has no /dev */
 }
 
-static void close_spare(void)
+static void close_spare(unsigned keep)
 {
-	while (low.spare > 0)
+	while (low.spare > keep)
 		sys_close(low.list[--low.spare]);
 }
 
-/* 0 or -errno; either way the list holds what was opened. */
-static int open_placeholders(unsigned count)
+/* Room for `more` placeholders. */
+static int widen_list(unsigned more)
 {
-	low.source = low_fds_open_null();
-	if (low.source < 0)
-		return low.source;
-	while (low.spare < count) {
+	int *list = realloc(low.list, ((size_t)low.held + more + 1) * sizeof(*list));
+
+	if (list == NULL)
+		return -ENOMEM;
+	low.list = list;
+	return 0;
+}
+
+/* A flag for each number below `end`. */
+static int widen_flags(int end)
+{
+	bool *ours;
+
+	if (end <= low.end)
+		return 0;
+	ours = realloc(low.ours, ((size_t)end + 1) * sizeof(*ours));
+	if (ours == NULL)
+		return -ENOMEM;
+	memset(ours + low.end, 0, (size_t)(end - low.end) + 1);
+	low.ours = ours;
+	return 0;
+}
+
+/* Returns the first number above all of ours, or -errno; either way the list holds what was opened. */
+static int open_placeholders(unsigned more)
+{
+	int end = low.end;
+
+	while (more-- > 0) {
 		const int fd = fcntl(low.source, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 
 		if (fd < 0)
 			return -errno;
 		low.list[low.spare++] = fd;
-		low.end = fd >= low.end ? fd + 1 : low.end;
+		end = fd >= end ? fd + 1 : end;
 	}
-	low.ours = calloc((size_t)low.end + 1, sizeof(*low.ours));
-	return low.ours != NULL ? 0 : -ENOMEM;
+	return end;
+}
+
+/* 0, or -errno with nothing changed. */
+static int grow(unsigned more)
+{
+	const unsigned before = low.spare;
+	int err = widen_list(more);
+	int end = err ? err : open_placeholders(more);
+
+	if (end >= 0)
+		err = widen_flags(end);
+	else
+		err = end;
+	if (!err && low.ready != NULL)
+		err = low.ready(low.held + more, end);
+	if (err) {
+		close_spare(before);
+		return err;
+	}
+	for (unsigned i = before; i < low.spare; i++)
+		low.ours[low.list[i]] = true;
+	low.held += more;
+	low.end = end;
+	return 0;
 }
 
 int low_fds_hold(unsigned count)
@@ -60,20 +112,55 @@ int low_fds_hold(unsigned count)
 	int err;
 
 	check(low.end == 0);
-	low.list = calloc((size_t)count + 1, sizeof(*low.list));
-	err = low.list != NULL ? open_placeholders(count) : -ENOMEM;
+	low.source = low_fds_open_null();
+	low.end = STDERR_FILENO + 1;
+	low.ours = calloc((size_t)low.end + 1, sizeof(*low.ours));
+	err = low.ours == NULL ? -ENOMEM : low.source < 0 ? low.source : 0;
+	if (!err)
+		err = grow(count > low.claimed ? count : low.claimed);
 	if (err) {
 		low_fds_free();
 		return err;
 	}
-	for (unsigned i = 0; i < count; i++)
-		low.ours[low.list[i]] = true;
 	return low.end;
+}
+
+void low_fds_on_growth(int (*ready)(unsigned count, int end))
+{
+	low.ready = ready;
+}
+
+int low_fds_claim(unsigned count)
+{
+	const unsigned all = low.claimed + count;
+	const int err = low.end > 0 && all > low.held ? grow(all - low.held) : 0;
+
+	if (!err)
+		low.claimed = all;
+	return err;
+}
+
+const char *low_fds_advice(int err)
+{
+	switch (err) {
+	case -EMFILE:
+		return "raise the limit of open files (LimitNOFILE= of the unit, or ulimit -n)";
+	case -ENFILE:
+		return "raise the machine's limit of open files (sysctl fs.file-max)";
+	default:
+		return "raise the limit of memory (MemoryMax= or LimitAS= of the unit), or add memory";
+	}
+}
+
+void low_fds_unclaim(unsigned count)
+{
+	check(count <= low.claimed);
+	low.claimed -= count;
 }
 
 void low_fds_free(void)
 {
-	close_spare();
+	close_spare(0);
 	if (low.source >= 0)
 		sys_close(low.source);
 	free(low.list);
@@ -82,6 +169,8 @@ void low_fds_free(void)
 	low.ours = NULL;
 	low.source = -1;
 	low.end = 0;
+	low.held = 0;
+	low.ready = NULL;
 }
 
 /* Makes the open number `to` refer to the file of `from`. 0 or -errno. */
@@ -126,5 +215,6 @@ void low_fds_close(int fd)
 	}
 	/* Cannot happen between two open numbers; losing one placeholder is better than a leak. */
 	low.ours[fd] = false;
+	low.held--;
 	sys_close(fd);
 }

@@ -27,10 +27,13 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 void prober_free(struct prober *p);
 
 /* Takes memory for a change, before it is committed (live_change.h), in which at most this many servers come
- * to be checked: those that are added, and those whose configuration, or that of their backend, changes.
- * Checks begin, change and end as server_updates.h tells. What a server's health was found with does not
- * apply any more when it is asked something else, or at another address: then it stays up or down, and the
- * next check alone decides. 0, or -ENOMEM with nothing taken. */
+ * to be checked: those that are added, and those whose configuration, or that of their backend, changes. Also
+ * claims a descriptor for each, with what libev needs to watch it (sys/low_fds.h).
+ * Checks begin, change and end as server_updates.h tells. A server stays up or down whatever changes. As long
+ * as it is asked the same question at the same address, its failures and good checks so far count on, also
+ * towards another `rise` or `fall`. Otherwise they do not apply any more: it is checked as one that has just
+ * come, and that first check alone decides. A server that is not checked any more is up.
+ * 0, or with nothing taken -ENOMEM, -EMFILE or -ENFILE: low_fds_advice() says what to do. */
 int prober_prepare(struct prober *p, size_t servers);
 /* The change is committed or was given up: frees what it did not need. */
 void prober_settle(struct prober *p, size_t servers);

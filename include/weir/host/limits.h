@@ -71,6 +71,8 @@ unsigned limits_count_workers(const struct config_global *g);
 struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers);
 /* Servers with health checks. */
 unsigned limits_count_probes(const struct config *c);
+/* Those of admin clients. */
+unsigned limits_count_admin(const struct config *c);
 /* Descriptors of control at run time, each of which needs a low number (low_fds.h). */
 unsigned limits_count_low(const struct config *c);
 /* Maximum clients held at the same time: 0 without maxconn-per-source. */

@@ -17,9 +17,13 @@
 
 /* Installs both in libev; call before creating the first loop. 0 or -ENOMEM. */
 int loop_faults_init(void);
-/* Sizes the reserve for this many descriptors, and faults in the stack of this thread. Call before anything
- * runs short. 0 or -ENOMEM. */
-int loop_faults_reserve(size_t fds);
+/* And for each number up to the highest that is watched, as the table of descriptors has an entry for it. */
+#define LOOP_BYTES_PER_NUMBER 64u
+
+/* Sizes the reserve for this many watched descriptors with numbers below `numbers`, and faults in the stack
+ * of this thread. Call before anything runs short, and before a change that adds watchers is committed. The
+ * reserve never shrinks. 0, or -ENOMEM with the reserve as before: also if it is in use and too small. */
+int loop_faults_reserve(size_t fds, size_t numbers);
 /* Call after the last loop is gone. */
 void loop_faults_free(void);
 

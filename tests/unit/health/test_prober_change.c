@@ -24,6 +24,7 @@
 #include "weir/base/log.h"
 #include "weir/health/prober.h"
 #include "weir/sys/sys.h"
+#include "weir/sys/low_fds.h"
 #include "health/target.h"
 #include "../balance/live_by_hand.h"
 #include "../balance/updates_by_hand.h"
@@ -357,6 +358,48 @@ static void each_allocation_may_fail(void **state)
 	assert_true(failures > 4);
 }
 
+static int growths, growth_err;
+
+static int on_growth(unsigned count, int end)
+{
+	(void)count;
+	(void)end;
+	growths++;
+	return growth_err;
+}
+
+/* libev must have what it needs before the commit: it ends the process when it gets no memory. */
+static void checks_have_their_descriptors_before_the_commit(void **state)
+{
+	struct server *s;
+	int err;
+
+	(void)state;
+	low_fds_on_growth(on_growth);
+	growth_err = 0;
+	assert_true(low_fds_hold(1) > 0);
+	growths = 0;
+	growth_err = -ENOMEM;
+	assert_int_equal(prober_prepare(prober, 3), -ENOMEM);
+	assert_int_equal(growths, 1);
+	assert_int_equal(prober->spare_count, 0);
+	growth_err = 0;
+	assert_int_equal(prober_prepare(prober, 3), 0);
+	assert_int_equal(growths, 2);
+	s = server_prepare(backend(), &other, &err);
+	assert_non_null(s);
+	server_commit_add(u, s);
+	prober_settle(prober, 3);
+	end_turn();
+	assert_int_equal(prober->claimed, 1);
+	go(s);
+	assert_int_equal(prober->claimed, 0);
+	assert_int_equal(prober_prepare(prober, 3), 0); /* what was reserved serves again */
+	assert_int_equal(growths, 2);
+	prober_settle(prober, 3);
+	low_fds_free();
+}
+
 static void check_without_memory_says_nothing_of_the_server(void **state)
 {
 	struct server *s = come();
@@ -463,6 +506,7 @@ int main(void)
 		CHANGE_TEST(server_goes_while_its_backlog_is_full),
 		CHANGE_TEST(server_goes_while_the_connect_is_under_way),
 		CHANGE_TEST(each_allocation_may_fail),
+		CHANGE_TEST(checks_have_their_descriptors_before_the_commit),
 		CHANGE_TEST(check_without_memory_says_nothing_of_the_server),
 		CHANGE_TEST(check_under_way_survives_other_changes),
 		CHANGE_TEST(unchecked_server_is_up),

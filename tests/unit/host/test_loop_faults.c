@@ -3,6 +3,7 @@
  * test_loop_faults.c - an event loop whose allocator gets no memory.
  */
 #include <ev.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include "weir/host/loop_faults.h"
 
 #define WATCHERS 500
+#define NUMBER	 15000
 
 static bool is_short;
 
@@ -32,7 +34,7 @@ static int setup(void **state)
 	(void)state;
 	is_short = false;
 	loop_faults_set_source(realloc_if_any);
-	return loop_faults_init() != 0 ? -1 : loop_faults_reserve(WATCHERS);
+	return loop_faults_init() != 0 ? -1 : loop_faults_reserve(WATCHERS, WATCHERS);
 }
 
 static int teardown(void **state)
@@ -115,6 +117,33 @@ static void loop_without_memory_watches_as_much_as_was_planned(void **state)
 	ev_loop_destroy(loop);
 }
 
+/* Reserved while the loop runs: numbers far above those of the start, and then no memory. */
+static void reserve_that_grew_at_run_time_is_enough(void **state)
+{
+	static struct ev_io ios[WATCHERS];
+	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+	int fds[2];
+
+	(void)state;
+	assert_non_null(loop);
+	assert_int_equal(pipe(fds), 0);
+	is_short = true;
+	assert_int_equal(loop_faults_reserve(WATCHERS, NUMBER + WATCHERS), 0);
+	for (int i = 0; i < WATCHERS; i++) {
+		ev_io_init(&ios[i], ignore, fcntl(fds[1], F_DUPFD_CLOEXEC, NUMBER), EV_WRITE);
+		assert_true(ios[i].fd >= NUMBER);
+		ev_io_start(loop, &ios[i]);
+	}
+	(void)ev_run(loop, EVRUN_ONCE);
+	for (int i = 0; i < WATCHERS; i++) {
+		ev_io_stop(loop, &ios[i]);
+		close(ios[i].fd);
+	}
+	ev_loop_destroy(loop);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void end_without_any_memory_is_told(void **state)
 {
 	char text[512] = "";
@@ -143,6 +172,7 @@ static void end_without_any_memory_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(reserve_that_grew_at_run_time_is_enough, setup, teardown),
 		cmocka_unit_test_setup_teardown(bytes_survive_every_move, setup, teardown),
 		cmocka_unit_test_setup_teardown(loop_without_memory_watches_as_much_as_was_planned, setup,
 						teardown),

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -99,12 +100,83 @@ static void what_is_low_or_wrong_or_not_asked_for_stays(void **state)
 	low_fds_free();
 }
 
+/* ---- claims ---- */
+
+static unsigned told_count;
+static int told_end, answer;
+
+static int on_growth(unsigned count, int end)
+{
+	told_count = count;
+	told_end = end;
+	return answer;
+}
+
+static void claims_beyond_what_is_reserved_reserve_more(void **state)
+{
+	int taken[COUNT + 2];
+
+	(void)state;
+	assert_int_equal(low_fds_claim(1), 0); /* before anything is reserved */
+	low_fds_on_growth(on_growth);
+	answer = 0;
+	assert_true(low_fds_hold(COUNT) > COUNT);
+	assert_int_equal(told_count, COUNT);
+	assert_int_equal(low_fds_claim(COUNT - 1), 0);
+	assert_int_equal(told_count, COUNT); /* there were enough */
+	(void)come();
+	assert_int_equal(low_fds_claim(2), 0);
+	assert_int_equal(told_count, COUNT + 2);
+	assert_true(told_end > crowd[CROWD - 1]);
+	for (int i = 0; i < COUNT + 2; i++) {
+		taken[i] = low_fds_take(dup(STDIN_FILENO));
+		assert_in_range(taken[i], 0, told_end - 1);
+	}
+	assert_int_equal(low_fds_take(dup(STDIN_FILENO)), -EMFILE);
+	for (int i = 0; i < COUNT + 2; i++)
+		low_fds_close(taken[i]);
+	low_fds_unclaim(2);
+	assert_int_equal(low_fds_claim(2), 0);
+	low_fds_unclaim(COUNT + 2);
+	go();
+	low_fds_free();
+}
+
+static void claim_that_fails_changes_nothing(void **state)
+{
+	struct rlimit before, low;
+	int next;
+
+	(void)state;
+	low_fds_on_growth(on_growth);
+	answer = 0;
+	assert_true(low_fds_hold(1) > 1);
+	assert_int_equal(low_fds_claim(1), 0);
+	next = dup(STDIN_FILENO);
+	close(next);
+	answer = -ENOMEM; /* the loop gets no memory for it */
+	assert_int_equal(low_fds_claim(2), -ENOMEM);
+	answer = 0;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	low = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	assert_int_equal(low_fds_claim(2), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(dup(STDIN_FILENO), next); /* nothing was left open */
+	close(next);
+	assert_int_equal(low_fds_claim(2), 0);
+	low_fds_unclaim(3);
+	low_fds_free();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_stay_low_however_many_there_are),
 		cmocka_unit_test(without_a_free_number_it_is_refused),
 		cmocka_unit_test(what_is_low_or_wrong_or_not_asked_for_stays),
+		cmocka_unit_test(claims_beyond_what_is_reserved_reserve_more),
+		cmocka_unit_test(claim_that_fails_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
