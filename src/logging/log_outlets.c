@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
@@ -244,8 +245,18 @@ static void let_leave(struct log_outlets *all, struct log_outlet *o)
 	settle(o);
 }
 
+static bool has_file(const struct log_outlets *all, const char *path)
+{
+	log_outlets_foreach(all, o)
+		if (o->target.is_file && strcmp(o->target.config.path, path) == 0)
+			return true;
+	return false;
+}
+
 void log_outlets_undo(struct log_outlets *all, struct log_outlet *o)
 {
+	if (o->target.is_file && !has_file(all, o->target.config.path))
+		log_target_unmake(&o->target);
 	if (o->target.file != NULL)
 		let_leave(all, o);
 	else

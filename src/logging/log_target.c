@@ -22,6 +22,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/file.h"
+#include "weir/sys/low_fds.h"
 #include "weir/sys/sys.h"
 
 /* Minimum time between reports of lost lines, as each report may be lost too. */
@@ -102,6 +103,8 @@ static int open_target(struct log_target *t)
 		if (t->fd < 0)
 			return t->fd;
 		t->is_file = true;
+		if (t->made)
+			log_made_note(&t->made_file, t->fd);
 	}
 	classify(t);
 	return t->is_file && t->kind == LOG_TARGET_NONE ? -EIO : 0; /* not even fstat(2) worked */
@@ -124,7 +127,21 @@ int log_target_open(struct log_target *t, const struct config_log *c)
 
 int log_target_connect(struct log_target *t)
 {
-	return log_target_is_absent(t) ? log_syslog_connect(&t->syslog) : 0;
+	int err;
+
+	if (!log_target_is_absent(t))
+		return 0;
+	err = t->claimed ? 0 : low_fds_claim(1);
+	if (err)
+		return err;
+	t->claimed = true;
+	return log_syslog_connect(&t->syslog);
+}
+
+void log_target_unmake(const struct log_target *t)
+{
+	if (t->is_file && t->made)
+		log_made_remove(&t->made_file, t->config.path);
 }
 
 const char *log_target_name(const struct log_target *t, char buf[static ADDR_TEXT_MAX])
@@ -154,6 +171,9 @@ void log_target_close(struct log_target *t)
 	if (t->is_file && t->fd >= 0)
 		sys_close(t->fd);
 	log_syslog_close(&t->syslog);
+	if (t->claimed)
+		low_fds_unclaim(1);
+	t->claimed = false;
 	log_settings_free(&t->config);
 	t->file = NULL;
 	t->fd = -1;

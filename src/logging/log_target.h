@@ -20,6 +20,7 @@
 #include "weir/config/config.h"
 #include "log_file.h"
 #include "log_layout.h"
+#include "log_made.h"
 #include "log_out.h"
 #include "log_settings.h"
 #include "log_syslog.h"
@@ -37,6 +38,7 @@ struct log_target {
 	enum log_target_kind kind;
 	int fd;       /* owns if `is_file`, else it is stderr; -1 = none, or the thread has it */
 	bool made;    /* the file did not exist before */
+	struct log_made made_file; /* if `made` */
 	bool is_file; /* opened by us */
 	struct log_out out;    /* used until there is a thread */
 	struct log_file *file; /* owns: the thread; NULL = none */
@@ -47,6 +49,7 @@ struct log_target {
 	struct crash_report_target crash_report; /* the same destination, if the process crashes */
 	uint64_t lost; /* no room, or refused by the kernel; log_target_lost() is the total */
 	uint64_t no_room; /* of these, the lines for which there was no room */
+	bool claimed;	  /* a descriptor: low_fds.h */
 	bool leaving;	  /* no line comes any more */
 	bool told_thread; /* so it ends once it has written everything */
 	uint64_t lost_told;
@@ -70,6 +73,8 @@ const char *log_target_name(const struct log_target *t, char buf[static ADDR_TEX
 void log_target_report_crashes(struct log_target *t);
 /* Abandons a thread that hangs. */
 void log_target_close(struct log_target *t);
+/* Removes the file if log_target_open() has created it and it is still the same one, and empty. */
+void log_target_unmake(const struct log_target *t);
 /* If it is a file, pipe or terminal, a thread writes from now on, and calls `wake` when log_target_flush()
  * has something to do: see log_file.h. 0 or -errno. */
 int log_target_start(struct log_target *t, void (*wake)(void *arg), void *arg);

@@ -62,16 +62,18 @@ void logwriter_publish(void *writer, figure_report *report, void *to);
 
 /* Adding a target takes three steps, so that a failure leaves everything as it was. This one opens the file
  * of `c` (borrowed for this call; NULL: stderr) and copies what is needed of it. NULL with -errno in `*err`:
- * -ENOMEM, or why the file cannot be opened. A file that this created stays, even after
- * logwriter_undo_target(). Any thread: waits for a disk that hangs. */
+ * -ENOMEM, or why the file cannot be opened. A file that this created is removed by
+ * logwriter_undo_target() if it is still empty. Any thread: waits for a disk that hangs. */
 struct log_outlet *logwriter_open_target(const struct config_log *c, int *err);
 /* After logwriter_start(): the rest of what can fail, a thread or a socket. 0 or -errno (-ENOMEM, -EAGAIN,
- * -EMFILE, -ENFILE, -ENOBUFS); either way the caller still has `o`, and only commits or undoes it then. A
- * syslog daemon that is missing is not an error. Does not wait. */
+ * -EMFILE, -ENFILE, -ENOBUFS; low_fds_advice() of sys/low_fds.h says what to do); either way the caller still
+ * has `o`, and only commits or undoes it then. There may be as many syslog targets as descriptors: each
+ * reserves a low number for itself. A syslog daemon that is missing is not an error. Does not wait. */
 int logwriter_prepare_target(struct logwriter *w, struct log_outlet *o);
 /* Takes the prepared `o`, which gets lines from now on. Changes the log level as needed. Cannot fail. */
 void logwriter_commit_target(struct logwriter *w, struct log_outlet *o);
-/* Instead of a commit, prepared or not: takes `o` and frees it. */
+/* Instead of a commit, prepared or not: takes `o` and frees it. Only to remove a file that was created for it
+ * does this touch a disk. */
 void logwriter_undo_target(struct logwriter *w, struct log_outlet *o);
 /* `o` gets no more lines, and is no longer the caller's. It writes the lines that it has, waiting for a disk
  * as long as it takes and for a reader for half a minute, and is then freed; nothing here waits. What it lost

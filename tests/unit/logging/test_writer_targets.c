@@ -7,6 +7,7 @@
 
 #include "logging/log_outlets.h"
 #include "weir/sys/sys.h"
+#include "weir/sys/low_fds.h"
 #include "writer_rig.h"
 
 /* ---- a disk that hangs ---- */
@@ -50,6 +51,99 @@ static void added_target_gets_lines_and_needs_its_configuration_no_more(void **s
 	r->configs[1].kind = CONFIG_LOG_STDERR;
 	assert_false(logwriter_target_is(o, &r->configs[1]));
 	assert_int_equal(lines_in(r->paths[0]), 1);
+}
+
+#define CROWD 30
+
+static unsigned growths;
+
+static int on_growth(unsigned count, int end)
+{
+	(void)count;
+	(void)end;
+	growths++;
+	return 0;
+}
+
+/* Its number is that of no placeholder of the start, when none was reserved for it. */
+static void syslog_that_is_added_reserves_a_descriptor_for_itself(void **state)
+{
+	struct rig *r = *state;
+	struct config_log c = {.kind = CONFIG_LOG_SYSLOG, .level = LOG_LEVEL_INFO};
+	struct log_outlet *o[3];
+	int crowd[CROWD];
+	int err;
+
+	assert_int_equal(addr_parse("127.0.0.1:9", &c.address, NULL, NULL), 0);
+	low_fds_on_growth(on_growth);
+	growths = 0;
+	assert_true(low_fds_hold(0) > 0);
+	for (int i = 0; i < CROWD; i++)
+		crowd[i] = dup(STDIN_FILENO);
+	for (unsigned i = 0; i < 3; i++) {
+		o[i] = logwriter_open_target(&c, &err);
+		assert_non_null(o[i]);
+		assert_int_equal(logwriter_prepare_target(r->writer, o[i]), 0);
+	}
+	assert_int_equal(growths, 1 + 3);
+	for (unsigned i = 0; i < 3; i++)
+		logwriter_undo_target(r->writer, o[i]);
+	o[0] = add(r, &c);
+	assert_int_equal(growths, 1 + 3);
+	logwriter_remove_target(r->writer, o[0]);
+	for (int i = 0; i < CROWD; i++)
+		close(crowd[i]);
+	for (int i = 0; i < 3; i++)
+		turn(r);
+	low_fds_free();
+}
+
+static void undone(struct rig *r, struct config_log *c, bool is_prepared)
+{
+	int err;
+	struct log_outlet *o = logwriter_open_target(c, &err);
+
+	assert_non_null(o);
+	assert_int_equal(access(c->path, F_OK), 0);
+	if (is_prepared)
+		assert_int_equal(logwriter_prepare_target(r->writer, o), 0);
+	logwriter_undo_target(r->writer, o);
+}
+
+static void file_that_was_made_for_an_undone_target_goes_if_it_is_empty(void **state)
+{
+	struct rig *r = *state;
+	struct config_log *c = &r->configs[1];
+	struct log_outlet *o;
+	FILE *f;
+	int err;
+
+	for (int is_prepared = 0; is_prepared < 2; is_prepared++) {
+		undone(r, c, is_prepared);
+		assert_int_equal(access(c->path, F_OK), -1);
+	}
+	/* Somebody has written to it, or put another in its place. */
+	o = logwriter_open_target(c, &err);
+	f = fopen(c->path, "a");
+	assert_true(f != NULL && fputs("mine\n", f) >= 0 && fclose(f) == 0);
+	logwriter_undo_target(r->writer, o);
+	assert_int_equal(access(c->path, F_OK), 0);
+	assert_int_equal(unlink(c->path), 0);
+	o = logwriter_open_target(c, &err);
+	assert_int_equal(rename(c->path, r->paths[2]), 0);
+	f = fopen(c->path, "w");
+	assert_true(f != NULL && fclose(f) == 0);
+	logwriter_undo_target(r->writer, o);
+	assert_int_equal(access(c->path, F_OK), 0);
+	assert_int_equal(access(r->paths[2], F_OK), 0);
+	undone(r, c, true); /* it was there before */
+	assert_int_equal(access(c->path, F_OK), 0);
+	assert_int_equal(unlink(c->path), 0);
+	/* Another target has it. */
+	o = logwriter_open_target(c, &err);
+	(void)add(r, c);
+	logwriter_undo_target(r->writer, o);
+	assert_int_equal(access(c->path, F_OK), 0);
 }
 
 /* ---- removing ---- */
@@ -235,6 +329,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(added_target_gets_lines_and_needs_its_configuration_no_more),
+		TEST(syslog_that_is_added_reserves_a_descriptor_for_itself),
+		TEST(file_that_was_made_for_an_undone_target_goes_if_it_is_empty),
 		TEST(removed_target_has_the_lines_from_before_and_is_freed),
 		TEST(target_whose_disk_hangs_is_removed_without_waiting),
 		TEST(counts_of_a_removed_target_stay),
