@@ -193,18 +193,31 @@ static size_t count_endpoints(const struct frontend *fe)
 	return n;
 }
 
+/* What `ep` is to have; `*open` counts the endpoints that were open so far. */
+static const struct config_bind *bind_for(const struct entry_wish *wish, const struct endpoint *ep,
+					  size_t *open)
+{
+	if (wish->binds == NULL)
+		return ep->config;
+	if (wish->endpoints == NULL)
+		return ep->stage == ENDPOINT_OPEN ? wish->binds[(*open)++] : ep->config;
+	for (size_t i = 0; i < wish->bind_count; i++)
+		if (wish->endpoints[i] == ep)
+			return wish->binds[i];
+	return ep->config;
+}
+
 static int prepare_versions(struct entries *e, const struct entry_wish *wish, struct entry_change *c)
 {
-	size_t binds = 0;
+	size_t open = 0;
 
 	frontend_foreach_endpoint(c->frontend, ep) {
-		const struct config_bind *config = ep->config;
+		const struct config_bind *config;
 		struct endpoint_settings *s;
 
 		if (ep->stage == ENDPOINT_CLOSED)
 			continue; /* one that leaves may stay after all */
-		if (wish->binds != NULL && ep->stage == ENDPOINT_OPEN)
-			config = wish->binds[binds++];
+		config = bind_for(wish, ep, &open);
 		s = endpoint_settings_find(ep, c->front, config);
 		if (s == NULL)
 			s = endpoint_settings_new(e, ep, c->front, config);

@@ -86,8 +86,12 @@ struct entry_wish {
 	const struct config_frontend *config;
 	struct backend *backend;	/* for clients that no route takes */
 	struct backend *const *routes; /* for config->routes, in the same order */
-	/* For a change: the binds of its endpoints that stay, in their order; NULL = as they are. */
+	/* For a change: the binds of its endpoints that stay; NULL = as they are. */
 	const struct config_bind *const *binds;
+	/* Whose they are, `bind_count` in any order: an endpoint that leaves and is to stay after all may be
+	 * among them. Others keep theirs. NULL = those that are open, in their order. */
+	const struct endpoint *const *endpoints;
+	size_t bind_count;
 };
 
 /* Why something could not be prepared. */
@@ -117,7 +121,9 @@ void entries_undo_frontend(struct entries *e, struct frontend *fe);
 /* Its endpoints leave; its sessions go on. */
 void entries_remove_frontend(struct entries *e, struct frontend *fe, int64_t now_ns);
 
-/* New settings for clients who come from now on; others keep theirs. 0, or -ENOMEM with nothing changed. */
+/* New settings for clients who come from now on; others keep theirs. Also for an endpoint that leaves, in
+ * whatever stage: it has the current settings of its frontend if it stays after all. 0, or -ENOMEM with
+ * nothing changed. */
 int entries_prepare_change(struct entries *e, struct frontend *fe, const struct entry_wish *wish,
 			   struct entry_change *c);
 void entries_commit_change(struct entries *e, struct entry_change *c);

@@ -241,6 +241,110 @@ static void endpoint_stays_after_all_in_each_stage(void **state)
 	assert_true(is_refused());
 }
 
+/* ---- changes of what leaves ---- */
+
+static struct config_frontend changed;
+
+static struct entry_change prepare(const struct config_bind *bind)
+{
+	const struct endpoint *const it = ep;
+	const struct entry_wish wish = {
+		.config = &changed,
+		.backend = r.engine.backends[0],
+		.routes = r.engine.backends,
+		.binds = bind != NULL ? &bind : NULL,
+		.endpoints = &it,
+		.bind_count = 1,
+	};
+	struct entry_change c;
+
+	assert_int_equal(entries_prepare_change(entries, ep->frontend, &wish, &c), 0);
+	return c;
+}
+
+/* The stages in which it may be when its frontend changes: open, deaf, leaving. */
+static void go_to_stage(int stage)
+{
+	if (stage > 0)
+		entries_leave(entries, ep, r.now_ns);
+	if (stage < 2)
+		return;
+	r.now_ns += DEAF_NS;
+	(void)rig_control(&r);
+	assert_int_equal(ep->stage, ENDPOINT_LEAVING);
+}
+
+static void endpoint_that_stays_after_all_has_the_current_settings(void **state)
+{
+	struct config_bind bind = r.config.bind;
+	unsigned n = 0;
+
+	(void)state;
+	for (int at_prepare = 0; at_prepare < 3; at_prepare++) {
+		for (int at_commit = at_prepare; at_commit < 3; at_commit++) {
+			struct entry_change c;
+
+			changed = *r.engine.config->frontends;
+			changed.maxconn = 20 + ++n;
+			bind.accept_proxy = n % 2 ? CONFIG_ACCEPT_PROXY_OPTIONAL : CONFIG_ACCEPT_PROXY_OFF;
+			go_to_stage(at_prepare);
+			c = prepare(&bind);
+			if (at_commit > at_prepare)
+				go_to_stage(at_commit);
+			entries_commit_change(entries, &c);
+			assert_int_equal(entries_stay(entries, ep), 0);
+			assert_ptr_equal(endpoint_settings(ep)->front, ep->frontend->settings);
+			assert_int_equal(endpoint_settings(ep)->front->config->maxconn, 20 + n);
+			assert_int_equal(ep->config->accept_proxy, bind.accept_proxy);
+			assert_int_equal(endpoint_settings(ep)->config->accept_proxy, bind.accept_proxy);
+			(void)rig_settle(&r);
+			assert_int_equal(listeners(), RIG_WORKERS);
+		}
+	}
+	assert_int_equal(n, 6);
+	assert_int_equal(bind.accept_proxy, CONFIG_ACCEPT_PROXY_OFF);
+	assert_stays();
+}
+
+static unsigned paused_listeners(void)
+{
+	return (unsigned)atomic_load(&ep->frontend->paused.count);
+}
+
+/* In each stage: it waits for room when it begins to leave, or not until it stays. */
+static void paused_endpoint_that_stays_after_all_hears_of_a_higher_limit(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	for (int stage = 0; stage < 3; stage++) {
+		struct entry_change c;
+
+		changed = *r.engine.config->frontends;
+		changed.maxconn = 1;
+		c = prepare(NULL);
+		entries_commit_change(entries, &c);
+		fds[0] = rig_client(&at);
+		assert_true(rig_reaches(&r, 1));
+		fds[1] = rig_client(&at);
+		(void)rig_settle(&r);
+		assert_true(paused_listeners() > 0);
+		assert_int_equal(rig_forwarding(&r), 1);
+		go_to_stage(stage);
+		changed.maxconn = 2;
+		c = prepare(NULL);
+		entries_commit_change(entries, &c);
+		assert_int_equal(entries_stay(entries, ep), 0);
+		assert_true(rig_reaches(&r, 2));
+		for (int i = 0; i < 2; i++)
+			close(fds[i]);
+		assert_true(rig_empties(&r));
+		(void)rig_settle(&r);
+		assert_int_equal(listeners(), RIG_WORKERS);
+		assert_int_equal(paused_listeners(), 0);
+	}
+}
+
 /* A client may have been accepted by the kernel while it was deaf. */
 static void endpoint_that_was_deaf_remembers_it(void **state)
 {
@@ -368,6 +472,8 @@ int main(void)
 		LEAVE_TEST(clients_in_the_queue_are_taken_and_the_last_worker_closes),
 		LEAVE_TEST(endpoint_stays_after_all_in_each_stage),
 		LEAVE_TEST(endpoint_that_was_deaf_remembers_it),
+		LEAVE_TEST(endpoint_that_stays_after_all_has_the_current_settings),
+		LEAVE_TEST(paused_endpoint_that_stays_after_all_hears_of_a_higher_limit),
 		cmocka_unit_test_setup_teardown(inherited_socket_is_only_closed, inherit, disinherit),
 		LEAVE_TEST(removed_frontend_goes_with_its_last_session),
 		LEAVE_TEST(daemon_may_end_while_a_frontend_leaves),
