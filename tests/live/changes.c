@@ -18,7 +18,6 @@
 #include "weir/base/clock.h"
 #include "weir/engine/engine_settings.h"
 
-#define ROTATION 10u
 #define RETIRED_MAX 300u
 
 struct objects objects;
@@ -303,22 +302,41 @@ void changes_rotate(unsigned i)
 	struct server_settings *sv;
 	int err;
 
-	back.timeouts.server_ns += (i % ROTATION) * NS_PER_SEC;
-	server.weight = 1 + i % ROTATION;
+	back.timeouts.server_ns += (i % CHANGES_ROTATION) * NS_PER_SEC;
+	server.weight = 1 + i % CHANGES_ROTATION;
 	bv = backend_prepare_change(b->live, &back, &err);
 	check(bv != NULL);
 	sv = server_prepare_change(b->servers[0], &server, &err);
 	check(sv != NULL);
-	objects_rotate_frontend(i % ROTATION);
+	objects_rotate_frontend(i % CHANGES_ROTATION);
 	server_commit_change(updates(), sv);
 	backend_commit_change(updates(), bv);
 	b->config = back;
 	b->configs[0] = server;
 }
 
+static unsigned count_list(const struct list *list)
+{
+	unsigned n = 0;
+
+	for (const struct list *l = list->next; l != list; l = l->next)
+		n++;
+	return n;
+}
+
+struct changes_versions changes_count_versions(void)
+{
+	return (struct changes_versions){
+		.frontend = count_list(&objects.frontends[0].live->versions),
+		.endpoint = count_list(&objects.places[0].live->versions),
+		.backend = count_list(&objects.backends[0].live->versions),
+		.server = count_list(&objects.backends[0].servers[0]->versions),
+	};
+}
+
 static bool rotate(void)
 {
-	changes_rotate(objects_draw(ROTATION));
+	changes_rotate(objects_draw(CHANGES_ROTATION));
 	return true;
 }
 

@@ -15,8 +15,16 @@
 void changes_begin(struct rig *r, uint64_t seed, const char *folder, const char *host);
 /* One change, drawn by lot; it is in force at the end of this turn. */
 void changes_make(void);
-/* The ten settings of each kept object, in rotation: the one at `i` % 10. */
+#define CHANGES_ROTATION 10u
+
+/* Living versions of the objects that are kept. */
+struct changes_versions {
+	unsigned frontend, endpoint, backend, server;
+};
+
+/* The ten settings of each kept object, in rotation: the one at `i` % CHANGES_ROTATION. */
 void changes_rotate(unsigned i);
+struct changes_versions changes_count_versions(void);
 /* Adds a server to the first backend, and turns; removes it. */
 void changes_add_server(void);
 void changes_remove_server(void);

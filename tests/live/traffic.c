@@ -36,7 +36,8 @@ struct place {
 
 struct client {
 	int fd; /* owns; -1 = none */
-	bool lasts; /* until the end */
+	bool lasts; /* until it is asked to end */
+	bool ending; /* it has been */
 	bool vanishes; /* closes as soon as it is connected */
 	bool connected;
 	bool shut;
@@ -65,6 +66,8 @@ static struct traffic_wish wished;
 static atomic_bool stopping, failed;
 static atomic_uint_fast64_t connected, sessions, turned_away, bytes_back;
 static atomic_uint lasting, running;
+static atomic_uint wanted; /* long ones of each thread */
+static atomic_uint to_end; /* long ones that are to end, and have not been found */
 
 /* ---- places ---- */
 
@@ -157,7 +160,7 @@ static void plan(struct crowd *crowd, struct client *c)
 	const uint64_t r = draw(crowd);
 
 	c->key = ((uint64_t)crowd->number << 40) + crowd->next_key++;
-	c->connected = c->shut = c->vanishes = false;
+	c->connected = c->shut = c->vanishes = c->ending = false;
 	c->sent = c->got = 0;
 	if (c->lasts)
 		c->goal = 1 + r % 4096;
@@ -195,6 +198,11 @@ static void begin(struct crowd *crowd, struct client *c, int64_t now_ns)
 	check(epoll_ctl(crowd->epfd, EPOLL_CTL_ADD, c->fd, &ev) == 0);
 }
 
+static bool goes_on(const struct client *c)
+{
+	return c->lasts && !c->ending && !atomic_load(&stopping);
+}
+
 /* True when something moved. */
 static bool send_some(struct crowd *crowd, struct client *c)
 {
@@ -202,7 +210,7 @@ static bool send_some(struct crowd *crowd, struct client *c)
 	ssize_t n;
 
 	if (len == 0) {
-		if (c->shut || (c->lasts && !atomic_load(&stopping)))
+		if (c->shut || goes_on(c))
 			return false;
 		c->shut = true;
 		if (shutdown(c->fd, SHUT_WR) != 0)
@@ -291,31 +299,53 @@ static void drive(struct crowd *crowd, struct client *c, int64_t now_ns)
 
 /* ---- a thread ---- */
 
+static bool may_begin(const struct crowd *crowd, const struct client *c, int64_t now_ns)
+{
+	return now_ns >= c->next_ns && !atomic_load(&stopping) &&
+	       (!c->lasts || (unsigned)(c - crowd->clients) < atomic_load(&wanted));
+}
+
+/* Is it one of those that are to end? */
+static bool is_to_end(struct crowd *crowd)
+{
+	unsigned n = atomic_load(&to_end);
+
+	return n > 0 && draw(crowd) % 16 == 0 && atomic_compare_exchange_strong(&to_end, &n, n - 1);
+}
+
+/* A long one sends more from time to time. */
+static void drive_long(struct crowd *crowd, struct client *c, int64_t now_ns)
+{
+	if (!c->connected || (c->got < c->goal && !atomic_load(&stopping)))
+		return;
+	if (goes_on(c) && is_to_end(crowd))
+		c->ending = true;
+	if (!goes_on(c)) {
+		if (!c->shut)
+			drive(crowd, c, now_ns);
+	} else if (now_ns >= c->next_ns) {
+		c->goal += 1 + draw(crowd) % 8192;
+		c->next_ns = now_ns + (int64_t)(draw(crowd) % LONG_PAUSE_MS) * NS_PER_MS;
+		drive(crowd, c, now_ns);
+	} else if (c->got == c->goal) {
+		c->moved_ns = now_ns;
+	}
+}
+
 static void tick(struct crowd *crowd, int64_t now_ns)
 {
 	for (unsigned i = 0; i < crowd->count; i++) {
 		struct client *c = &crowd->clients[i];
 
-		if (c->fd < 0 && now_ns >= c->next_ns && !atomic_load(&stopping))
+		if (c->fd < 0 && may_begin(crowd, c, now_ns))
 			begin(crowd, c, now_ns);
 		if (c->fd < 0)
 			continue;
 		if (now_ns - c->moved_ns > STUCK_NS) {
 			c->got++;
 			lose(crowd, c, "nothing moves");
-			continue;
-		}
-		if (!c->lasts || !c->connected || (c->got < c->goal && !atomic_load(&stopping)))
-			continue;
-		if (atomic_load(&stopping)) {
-			if (!c->shut)
-				drive(crowd, c, now_ns);
-		} else if (now_ns >= c->next_ns) {
-			c->goal += 1 + draw(crowd) % 8192;
-			c->next_ns = now_ns + (int64_t)(draw(crowd) % LONG_PAUSE_MS) * NS_PER_MS;
-			drive(crowd, c, now_ns);
-		} else if (c->got == c->goal) {
-			c->moved_ns = now_ns;
+		} else if (c->lasts) {
+			drive_long(crowd, c, now_ns);
 		}
 	}
 }
@@ -341,13 +371,15 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void traffic_start(const struct traffic_wish *wish)
+void traffic_start(const struct traffic_wish *wish, unsigned long_at_first)
 {
 	check(wish->threads <= THREADS_MAX);
 	keyed_init();
 	wished = *wish;
 	atomic_store(&stopping, false);
 	atomic_store(&running, wish->threads);
+	atomic_store(&wanted, long_at_first);
+	atomic_store(&to_end, 0);
 	for (unsigned i = 0; i < wish->threads; i++) {
 		struct crowd *crowd = &crowds[i];
 
@@ -363,6 +395,17 @@ void traffic_start(const struct traffic_wish *wish)
 		}
 		check(pthread_create(&crowd->thread, NULL, run, crowd) == 0);
 	}
+}
+
+void traffic_want_long(unsigned of_each_thread)
+{
+	check(of_each_thread <= wished.long_sessions);
+	atomic_store(&wanted, of_each_thread);
+}
+
+void traffic_end_long(unsigned count)
+{
+	atomic_fetch_add(&to_end, count);
 }
 
 struct traffic_figures traffic_figures(void)

@@ -19,7 +19,7 @@
 struct traffic_wish {
 	unsigned threads;
 	unsigned short_sessions; /* of each thread, at a time */
-	unsigned long_sessions;	 /* of each thread: they last until traffic_stop() */
+	unsigned long_sessions;	 /* of each thread: they last until they are asked to end */
 };
 
 struct traffic_figures {
@@ -36,8 +36,13 @@ void traffic_open_place(unsigned place, const struct addr *addr);
 void traffic_leave_place(unsigned place);
 void traffic_stay_place(unsigned place);
 
-void traffic_start(const struct traffic_wish *wish);
+/* Of each thread's long sessions, `long_at_first` begin. */
+void traffic_start(const struct traffic_wish *wish, unsigned long_at_first);
 struct traffic_figures traffic_figures(void);
+/* No more long sessions of each thread than this begin from now on. */
+void traffic_want_long(unsigned of_each_thread);
+/* So many more long sessions end, drawn by lot; others begin in their stead. */
+void traffic_end_long(unsigned count);
 /* Lets all sessions end. Control must go on meanwhile: clients may be on their way to a deaf endpoint. */
 void traffic_stop(void);
 bool traffic_is_over(void);
