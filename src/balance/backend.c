@@ -131,7 +131,7 @@ static void mark_chosen(struct backend *b, const struct roster *r)
 /* The spare belongs to changes that are committed: those that are only prepared may still need it. */
 static struct roster *next_roster(struct backend *b)
 {
-	const struct roster_room room = roster_room_of(b, &b->config->balance, 0, 0);
+	const struct roster_room room = roster_room_of(b, roster_tables_of(&b->config->balance), 0, 0);
 	struct roster *r = b->spare;
 
 	if (r == NULL || b->prepared > 0 || !roster_has_room(r, &room))
@@ -179,7 +179,9 @@ static int widen(struct backend *b, size_t room)
 
 int backend_reserve(struct backend *b, const struct config_balancing *how, size_t more, size_t more_weight)
 {
-	const struct roster_room room = roster_room_of(b, how, b->more + more, b->more_weight + more_weight);
+	const unsigned tables = b->tables | roster_tables_of(how);
+	const struct roster_room room =
+		roster_room_of(b, tables, b->more + more, b->more_weight + more_weight);
 	struct roster *spare;
 
 	if (widen(b, b->server_count + b->more + more) != 0)
@@ -193,6 +195,7 @@ int backend_reserve(struct backend *b, const struct config_balancing *how, size_
 	}
 	b->more += more;
 	b->more_weight += more_weight;
+	b->tables = tables;
 	b->prepared++;
 	return 0;
 }
@@ -204,6 +207,7 @@ void backend_unreserve(struct backend *b)
 		return;
 	b->more = 0;
 	b->more_weight = 0;
+	b->tables = 0;
 	if (b->stale)
 		return; /* others were committed */
 	roster_free(b->spare);

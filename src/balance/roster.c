@@ -91,18 +91,24 @@ static void sort_by_key(struct roster *r)
 	}
 }
 
-static bool wants_ring(const struct config_balancing *how)
+unsigned roster_tables_of(const struct config_balancing *how)
 {
-	return how->algorithm == CONFIG_BALANCE_SOURCE && how->hash == CONFIG_HASH_CONSISTENT;
+	if (how->algorithm == CONFIG_BALANCE_MAGLEV)
+		return ROSTER_MAGLEV;
+	if (how->algorithm == CONFIG_BALANCE_SOURCE && how->hash == CONFIG_HASH_CONSISTENT)
+		return ROSTER_RING;
+	return 0;
 }
 
 static void make_table(struct roster *r, const struct backend *b)
 {
+	const unsigned tables = roster_tables_of(&r->how);
+
 	if (r->count == 0)
 		return;
-	if (r->how.algorithm == CONFIG_BALANCE_MAGLEV)
+	if (tables == ROSTER_MAGLEV)
 		roster_make_maglev(r, r->scratch);
-	else if (wants_ring(&r->how))
+	else if (tables == ROSTER_RING)
 		roster_make_ring(r, b, r->scratch);
 }
 
@@ -121,14 +127,13 @@ static uint64_t checksum_of(const struct roster *r)
 
 /* ---- building and freeing ---- */
 
-struct roster_room roster_room_of(const struct backend *b, const struct config_balancing *how, size_t more,
-				  size_t more_weight)
+struct roster_room roster_room_of(const struct backend *b, unsigned tables, size_t more, size_t more_weight)
 {
 	struct roster_room room = {.servers = b->server_count + more};
 	size_t points = more_weight * ROSTER_RING_POINTS + more;
 
-	room.maglev = how->algorithm == CONFIG_BALANCE_MAGLEV;
-	if (!wants_ring(how))
+	room.maglev = (tables & ROSTER_MAGLEV) != 0;
+	if (!(tables & ROSTER_RING))
 		return room;
 	for (size_t i = 0; i < b->server_count; i++)
 		points += (size_t)b->servers[i]->weight * ROSTER_RING_POINTS + 1;

@@ -49,6 +49,7 @@ struct backend {
 	unsigned prepared;       /* changes that are neither committed nor undone */
 	size_t more;             /* servers that these may add, and the sum of their weights */
 	size_t more_weight;
+	unsigned tables;         /* that the roster after them may have, see roster_room_of() */
 	struct roster *spare;    /* owns: memory for the roster after them; NULL without */
 	size_t usable;      /* servers that are up with a weight above 0 */
 	size_t told_usable; /* `usable` as of the current roster */

@@ -70,10 +70,15 @@ struct roster {
 	struct roster_scratch *scratch; /* owns */
 };
 
+/* The tables in which a hash is looked up. */
+#define ROSTER_RING   1u
+#define ROSTER_MAGLEV 2u
+
+/* Those of a roster that is balanced as `how` says. */
+unsigned roster_tables_of(const struct config_balancing *how);
 /* What a roster of `b` needs as its servers are now, with `more` servers whose weights sum up to
- * `more_weight`, balanced as `how` says. Control thread. */
-struct roster_room roster_room_of(const struct backend *b, const struct config_balancing *how, size_t more,
-				  size_t more_weight);
+ * `more_weight`, and any of `tables`. Control thread. */
+struct roster_room roster_room_of(const struct backend *b, unsigned tables, size_t more, size_t more_weight);
 /* Memory for a roster; NULL if there is none. Control thread. */
 struct roster *roster_alloc(const struct roster_room *room);
 /* Is there memory in `r`, which was only allocated, for what `room` says? */

@@ -507,6 +507,43 @@ static void commit_needs_no_memory(void **state)
 	assert_int_equal(retire_count(&live->retire), 0);
 }
 
+/* The change of the backend is prepared first: what follows must leave room for its tables. */
+static void commit_needs_no_memory_for_the_tables_of_another_change(void **state)
+{
+	static const struct config_balancing ways[] = {
+		{.algorithm = CONFIG_BALANCE_MAGLEV},
+		{.algorithm = CONFIG_BALANCE_SOURCE, .hash = CONFIG_HASH_CONSISTENT},
+		{.algorithm = CONFIG_BALANCE_ROUNDROBIN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		struct config_backend way = c.backend;
+		struct backend_settings *v;
+		struct server *s;
+		int err;
+
+		way.balance = ways[i];
+		v = backend_prepare_change(b, &way, &err);
+		s = server_prepare(b, &other, &err);
+		assert_non_null(v);
+		assert_non_null(s);
+		until_failure = 0;
+		backend_commit_change(u, v);
+		until_failure = 0;
+		server_commit_add(u, s);
+		until_failure = 0;
+		updates_by_hand_turn(&hand, clock_mono_ns());
+		until_failure = -1;
+		assert_false(b->held);
+		assert_null(b->spare);
+		assert_int_equal(backend_roster(b)->how.algorithm, ways[i].algorithm);
+		end_turn();
+		removal(s);
+		assert_int_equal(b->tables, 0);
+	}
+}
+
 static void hundred_thousand_servers_come_and_go(void **state)
 {
 	uint64_t total = 0;
@@ -545,6 +582,7 @@ int main(void)
 		LIVE_TEST(commit_keeps_what_was_set_since_the_prepare),
 		LIVE_TEST(backend_comes_changes_and_goes),
 		LIVE_TEST(who_is_on_his_way_to_a_backend_that_goes_finds_its_servers),
+		LIVE_TEST(commit_needs_no_memory_for_the_tables_of_another_change),
 		LIVE_TEST(each_allocation_that_fails_leaves_all_as_it_was),
 		LIVE_TEST(commit_needs_no_memory),
 		LIVE_TEST(hundred_thousand_servers_come_and_go),
