@@ -119,11 +119,12 @@ static int take_lock(int fd, pid_t *holder)
 
 /* Follows no link, never blocks and writes nothing, so that if a stranger made the name a second name of one
  * of our files, opening it does no harm. */
-static int open_lock(int folder, const char *name)
+static int open_lock(int folder, const char *name, bool *made)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 	int fd = openat(folder, name, flags | O_CREAT | O_EXCL, 0600);
 
+	*made = fd >= 0;
 	if (fd >= 0)
 		return fd;
 	if (errno != EEXIST)
@@ -138,8 +139,10 @@ static int open_lock(int folder, const char *name)
 
 int file_lock(int folder, const char *name, pid_t *holder)
 {
-	const int fd = open_lock(folder, name);
+	bool made;
+	const int fd = open_lock(folder, name, &made);
 	struct stat st;
+	pid_t other;
 	int err = 0;
 
 	*holder = 0;
@@ -157,7 +160,10 @@ int file_lock(int folder, const char *name, pid_t *holder)
 		err = -EAGAIN;
 	if (!err)
 		return fd;
-	(void)close(fd); /* nothing was written */
+	if (made && take_lock(fd, &other) == 0)
+		file_unlock(fd, folder, name); /* so that no file of ours stays behind */
+	else
+		(void)close(fd); /* nothing was written */
 	return err;
 }
 

@@ -205,7 +205,7 @@ static int own_file(int file, const struct stat *st, const struct sock_listen *o
 	return file_set_mode(file, (mode_t)opt->mode);
 }
 
-int sock_path_own(struct sock_path *p, int fd, const struct addr *a, const struct sock_listen *opt)
+static int find_and_own(struct sock_path *p, int fd, const struct addr *a, const struct sock_listen *opt)
 {
 	struct stat st;
 	const char *name;
@@ -226,6 +226,29 @@ int sock_path_own(struct sock_path *p, int fd, const struct addr *a, const struc
 		err = own_file(file, &st, opt);
 	}
 	file_close(file);
+	return err;
+}
+
+/* Which file bind(2) has made is unknown; while we hold the lock, one on which nobody listens may go. */
+static void remove_unknown(const struct addr *a)
+{
+	const char *name;
+	pid_t holder;
+	const int folder = file_open_folder(a->un.sun_path, &name);
+
+	if (folder < 0)
+		return; /* the next start removes it */
+	if (find_holder(folder, name, a, &holder) == 1)
+		(void)unlinkat(folder, name, 0);
+	file_close(folder);
+}
+
+int sock_path_own(struct sock_path *p, int fd, const struct addr *a, const struct sock_listen *opt)
+{
+	const int err = find_and_own(p, fd, a, opt);
+
+	if (err && p->locked && !p->bound)
+		remove_unknown(a);
 	return err;
 }
 
