@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * changes.c - random changes of servers, backends and global settings, and the way back.
+ * changes.c - random changes of backends and global settings, all kinds by lot, and the way back.
  *
  * Owns the list of what is there. Main thread.
  */
@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "echo.h"
+#include "memory.h"
 #include "objects.h"
 #include "traffic.h"
 #include "weir/balance/live_change.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/config/same.h"
 #include "weir/engine/engine_settings.h"
 
 #define RETIRED_MAX 300u
@@ -23,7 +24,7 @@
 struct objects objects;
 
 static const char *const kinds[] = {
-#define CHANGE(name) #name,
+#define CHANGE(name, function) #name,
 #include "changes.tbl.h"
 #undef CHANGE
 };
@@ -38,9 +39,10 @@ unsigned objects_draw(unsigned below)
 	return (unsigned)((x ^ (x >> 31)) % below);
 }
 
-static struct server_updates *updates(void)
+void objects_will_commit(void)
 {
-	return &objects.rig->updates.updates;
+	if (objects.is_strict)
+		memory_fail_all();
 }
 
 struct live_backend *objects_backend(bool may_be_kept)
@@ -54,120 +56,9 @@ struct live_backend *objects_backend(bool may_be_kept)
 	return may_be_kept ? &objects.backends[0] : NULL;
 }
 
-/* ---- servers ---- */
-
-static void draw_server(struct config_server *c, bool is_first)
-{
-	const struct addr *a = echo_addr(objects_draw(ECHO_SERVERS));
-
-	c->addr.addr = *a;
-	c->addr.kind = addr_is_unix(a) ? ADDR_UNIX : ADDR_IP;
-	c->addr.port = addr_port(a);
-	c->weight = is_first ? 1 + objects_draw(4) : objects_draw(5);
-	c->maxconn = is_first || objects_draw(3) > 0 ? 0 : 1 + objects_draw(8);
-	c->maxqueue = 0;
-	c->slowstart_ns = objects_draw(8) == 0 ? NS_PER_SEC : 0;
-}
-
-static void new_server(struct config_server *c, bool is_first)
-{
-	*c = objects.rig->config->backends[0].servers[0];
-	(void)snprintf(c->name, sizeof(c->name), "s%u", ++objects.names); /* fits */
-	draw_server(c, is_first);
-}
-
-static bool add_server(void)
-{
-	struct live_backend *b = objects_backend(true);
-	struct config_server config;
-	struct server *s;
-	int err;
-
-	if (b->count == OBJECTS_SERVERS)
-		return false;
-	new_server(&config, false);
-	s = server_prepare(b->live, &config, &err);
-	if (s == NULL)
-		return false;
-	if (objects_draw(10) == 0) {
-		server_undo_add(s);
-		return true;
-	}
-	server_commit_add(updates(), s);
-	b->servers[b->count] = s;
-	b->configs[b->count++] = config;
-	return true;
-}
-
-static bool change_server(void)
-{
-	struct live_backend *b = objects_backend(true);
-	const unsigned i = objects_draw(b->count);
-	struct config_server config = b->configs[i];
-	struct server_settings *v;
-	int err;
-
-	draw_server(&config, i == 0);
-	v = server_prepare_change(b->servers[i], &config, &err);
-	if (v == NULL)
-		return false;
-	if (objects_draw(10) == 0) {
-		server_undo_change(v);
-		return true;
-	}
-	server_commit_change(updates(), v);
-	b->configs[i] = config;
-	return true;
-}
-
-static bool remove_server(void)
-{
-	struct live_backend *b = objects_backend(true);
-	unsigned i;
-
-	if (b->count < 2)
-		return false;
-	i = 1 + objects_draw(b->count - 1);
-	if (server_prepare_remove(b->servers[i]) != 0)
-		return false;
-	if (objects_draw(10) == 0) {
-		server_undo_remove(b->servers[i]);
-		return true;
-	}
-	server_remove(updates(), b->servers[i]);
-	b->count--;
-	memmove(&b->servers[i], &b->servers[i + 1], (b->count - i) * sizeof(b->servers[0]));
-	memmove(&b->configs[i], &b->configs[i + 1], (b->count - i) * sizeof(b->configs[0]));
-	return true;
-}
-
-static bool command_server(void)
-{
-	struct live_backend *b = objects_backend(true);
-	struct server *s;
-	unsigned i;
-
-	if (b->count < 2)
-		return false;
-	i = 1 + objects_draw(b->count - 1);
-	s = b->servers[i];
-	switch (objects_draw(4)) {
-	case 0:
-		server_updates_set_health(updates(), s, objects_draw(2) == 0, "drawn by lot");
-		return true;
-	case 1:
-		return server_updates_set_weight(updates(), s, objects_draw(5), "drawn by lot") == 0;
-	case 2:
-		return server_updates_set_maxconn(updates(), s, objects_draw(8), "drawn by lot") == 0;
-	default:
-		return server_updates_set_admin(updates(), s, (enum server_admin)objects_draw(3),
-						"drawn by lot") == 0;
-	}
-}
-
 /* ---- backends ---- */
 
-static void draw_tcp(struct config_tcp *c)
+void objects_draw_tcp(struct config_tcp *c)
 {
 	c->nodelay = objects_draw(2) == 0;
 	c->keepalive = objects_draw(2) == 0;
@@ -177,7 +68,7 @@ static void draw_tcp(struct config_tcp *c)
 	c->dscp = (int)objects_draw(3) * 8;
 }
 
-static void draw_backend(struct config_backend *c)
+void objects_draw_backend(struct config_backend *c)
 {
 	c->balance.algorithm = (enum config_balance)objects_draw(CONFIG_BALANCE_MAGLEV + 1);
 	c->balance.draws = 2;
@@ -188,89 +79,105 @@ static void draw_backend(struct config_backend *c)
 	c->timeouts.server_ns = (600 + objects_draw(4)) * NS_PER_SEC;
 	c->timeouts.queue_ns = 600 * NS_PER_SEC;
 	c->timeouts.connect_ns = (60 + objects_draw(4)) * NS_PER_SEC;
-	draw_tcp(&c->tcp);
+	objects_draw_tcp(&c->tcp);
 }
 
-static bool change_backend(void)
+static enum change_result change_backend(void)
 {
 	struct live_backend *b = objects_backend(true);
 	struct config_backend config = b->config;
 	struct backend_settings *v;
 	int err;
 
-	draw_backend(&config);
+	objects_draw_backend(&config);
 	v = backend_prepare_change(b->live, &config, &err);
 	if (v == NULL)
-		return false;
+		return CHANGE_REFUSED;
 	if (objects_draw(10) == 0) {
 		backend_undo_change(v);
-		return true;
+		return CHANGE_UNDONE;
 	}
-	backend_commit_change(updates(), v);
+	objects_will_commit();
+	backend_commit_change(objects_updates(), v);
 	b->config = config;
-	return true;
+	return CHANGE_MADE;
 }
 
-static bool add_backend(void)
+static struct live_backend *free_backend(void)
+{
+	for (unsigned i = 0; i < OBJECTS_BACKENDS; i++)
+		if (objects.backends[i].live == NULL)
+			return &objects.backends[i];
+	return NULL;
+}
+
+static enum change_result add_backend(void)
 {
 	struct engine *e = &objects.rig->engine;
-	struct live_backend *b = objects.backends;
+	struct live_backend *b = free_backend();
 	struct backend *live;
-	unsigned i;
 	int err;
 
-	while (b < objects.backends + OBJECTS_BACKENDS && b->live != NULL)
-		b++;
-	if (b == objects.backends + OBJECTS_BACKENDS)
-		return false;
+	if (b == NULL)
+		return CHANGE_IMPOSSIBLE;
 	b->config = objects.rig->config->backends[0];
 	(void)snprintf(b->config.name, sizeof(b->config.name), "b%u", ++objects.names); /* fits */
-	draw_backend(&b->config);
+	objects_draw_backend(&b->config);
 	b->count = 1 + objects_draw(4);
-	for (i = 0; i < b->count; i++)
-		new_server(&b->configs[i], i == 0);
+	for (unsigned i = 0; i < b->count; i++)
+		objects_new_server(&b->configs[i], i == 0);
 	b->config.servers = b->configs;
 	b->config.server_count = b->count;
 	if (engine_prepare_backend(e, 1) != 0)
-		return false;
+		return CHANGE_REFUSED;
 	live = backend_prepare(&e->live, &b->config, &err);
 	if (live == NULL)
-		return false;
+		return CHANGE_REFUSED;
 	if (objects_draw(10) == 0) {
 		backend_undo_add(live);
-		return true;
+		return CHANGE_UNDONE;
 	}
-	backend_commit_add(updates(), live);
+	objects_will_commit();
+	backend_commit_add(objects_updates(), live);
 	engine_add_backend(e, live);
-	for (i = 0; i < b->count; i++)
+	for (unsigned i = 0; i < b->count; i++)
 		b->servers[i] = live->servers[i];
 	b->live = live;
-	return true;
+	return CHANGE_MADE;
 }
 
-static bool drop_backend(struct live_backend *b)
+static enum change_result drop_backend(struct live_backend *b, bool undo)
 {
-	if (!objects_lead_away(b))
-		return false;
-	if (backend_prepare_remove(b->live) != 0)
-		return false;
+	if (!objects_prepare_lead_away(b))
+		return CHANGE_REFUSED;
+	if (backend_prepare_remove(b->live) != 0) {
+		objects_undo_lead_away();
+		return CHANGE_REFUSED;
+	}
+	if (undo) {
+		backend_undo_remove(b->live);
+		objects_undo_lead_away();
+		return CHANGE_UNDONE;
+	}
+	objects_will_commit();
+	objects_commit_lead_away();
 	engine_drop_backend(&objects.rig->engine, b->live);
-	backend_remove(updates(), b->live);
+	backend_remove(objects_updates(), b->live);
 	b->live = NULL;
 	b->count = 0;
-	return true;
+	return CHANGE_MADE;
 }
 
-static bool remove_backend(void)
+static enum change_result remove_backend(void)
 {
 	struct live_backend *b = objects_backend(false);
 
-	return b != NULL && drop_backend(b);
+	return b != NULL ? drop_backend(b, objects_draw(10) == 0) : CHANGE_IMPOSSIBLE;
 }
 
 /* ---- of all ---- */
 
-static bool change_engine(void)
+static enum change_result change_engine(void)
 {
 	struct engine *e = &objects.rig->engine;
 
@@ -288,12 +195,13 @@ static bool change_engine(void)
 		engine_set_rate_limit(e, objects.frontends[0].live, objects_draw(2) * 5000);
 		break;
 	}
-	return true;
+	return CHANGE_MADE;
 }
 
 /* The objects that are always there, with one of a few settings. */
-void changes_rotate(unsigned i)
+static bool rotate_to(unsigned i)
 {
+	static struct frontend_step step;
 	struct live_backend *b = &objects.backends[0];
 	const struct config *base = objects.rig->config;
 	struct config_backend back = base->backends[0];
@@ -304,15 +212,28 @@ void changes_rotate(unsigned i)
 
 	back.timeouts.server_ns += (i % CHANGES_ROTATION) * NS_PER_SEC;
 	server.weight = 1 + i % CHANGES_ROTATION;
+	objects_plan_rotation(&step, i % CHANGES_ROTATION);
 	bv = backend_prepare_change(b->live, &back, &err);
-	check(bv != NULL);
-	sv = server_prepare_change(b->servers[0], &server, &err);
-	check(sv != NULL);
-	objects_rotate_frontend(i % CHANGES_ROTATION);
-	server_commit_change(updates(), sv);
-	backend_commit_change(updates(), bv);
+	sv = bv != NULL ? server_prepare_change(b->servers[0], &server, &err) : NULL;
+	if (sv == NULL || !objects_prepare(&step)) {
+		if (sv != NULL)
+			server_undo_change(sv);
+		if (bv != NULL)
+			backend_undo_change(bv);
+		return false;
+	}
+	objects_will_commit();
+	objects_commit(&step);
+	server_commit_change(objects_updates(), sv);
+	backend_commit_change(objects_updates(), bv);
 	b->config = back;
 	b->configs[0] = server;
+	return true;
+}
+
+void changes_rotate(unsigned i)
+{
+	check(rotate_to(i));
 }
 
 static unsigned count_list(const struct list *list)
@@ -334,50 +255,25 @@ struct changes_versions changes_count_versions(void)
 	};
 }
 
-static bool rotate(void)
+static enum change_result rotate(void)
 {
-	changes_rotate(objects_draw(CHANGES_ROTATION));
-	return true;
+	return rotate_to(objects_draw(CHANGES_ROTATION)) ? CHANGE_MADE : CHANGE_REFUSED;
 }
 
-static bool add_frontend(void)
-{
-	return objects_add_frontend();
-}
-
-static bool change_frontend(void)
-{
-	return objects_change_frontend();
-}
-
-static bool remove_frontend(void)
-{
-	return objects_remove_frontend();
-}
-
-static bool add_endpoint(void)
-{
-	return objects_add_endpoint();
-}
-
-static bool leave_endpoint(void)
-{
-	return objects_leave_endpoint();
-}
-
-static bool stay_endpoint(void)
-{
-	return objects_stay_endpoint();
-}
-
-static bool (*const makers[])(void) = {
-#define CHANGE(name) name,
+static enum change_result (*const makers[])(void) = {
+#define CHANGE(name, function) function,
 #include "changes.tbl.h"
 #undef CHANGE
 };
 
+enum change_result objects_change(unsigned kind)
+{
+	return makers[kind]();
+}
+
 void changes_make(void)
 {
+	enum change_result result;
 	unsigned kind;
 
 	/* Control waits for nothing, but a test that outruns the workers only fills memory. */
@@ -386,10 +282,26 @@ void changes_make(void)
 		abort();
 	}
 	objects_look_at_places();
-	do
+	do {
 		kind = objects_draw(ARRAY_LEN(makers));
-	while (!makers[kind]());
+		result = makers[kind]();
+	} while (result == CHANGE_IMPOSSIBLE);
+	if (result == CHANGE_REFUSED) {
+		fprintf(stderr, "refused: %s\n", kinds[kind]);
+		abort();
+	}
 	made[kind]++;
+	objects_check();
+}
+
+unsigned changes_kinds(void)
+{
+	return ARRAY_LEN(kinds);
+}
+
+const char *changes_name(unsigned kind)
+{
+	return kinds[kind];
 }
 
 void changes_add_server(void)
@@ -399,12 +311,11 @@ void changes_add_server(void)
 	struct server *s;
 	int err;
 
-	new_server(&config, true);
+	objects_new_server(&config, true);
 	s = server_prepare(b->live, &config, &err);
 	check(s != NULL);
-	server_commit_add(updates(), s);
-	b->servers[b->count] = s;
-	b->configs[b->count++] = config;
+	server_commit_add(objects_updates(), s);
+	objects_note_added(b, s, &config);
 }
 
 void changes_remove_server(void)
@@ -413,7 +324,35 @@ void changes_remove_server(void)
 
 	check(b->count > 1);
 	check(server_prepare_remove(b->servers[b->count - 1]) == 0);
-	server_remove(updates(), b->servers[--b->count]);
+	server_remove(objects_updates(), b->servers[--b->count]);
+}
+
+/* ---- what is noted, and what is there ---- */
+
+static void check_backend(const struct live_backend *b)
+{
+	const struct engine *e = &objects.rig->engine;
+	bool found = false;
+
+	for (size_t i = 0; i < e->backend_count; i++)
+		found |= e->backends[i] == b->live;
+	check(found);
+	check(config_backend_same(b->live->config, &b->config));
+	check(backend_settings(b->live)->config == b->live->config);
+	objects_check_servers(b);
+}
+
+void objects_check(void)
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < OBJECTS_BACKENDS; i++)
+		if (objects.backends[i].live != NULL) {
+			check_backend(&objects.backends[i]);
+			count++;
+		}
+	check(objects.rig->engine.backend_count == count);
+	objects_check_entrances();
 }
 
 /* ---- the beginning and the end ---- */
@@ -446,7 +385,7 @@ void changes_take_back(void)
 		struct live_backend *b = &objects.backends[i];
 
 		if (b->live != NULL && !b->kept)
-			check(drop_backend(b));
+			check(drop_backend(b, false) == CHANGE_MADE);
 	}
 	while (objects.backends[0].count > 1)
 		changes_remove_server();

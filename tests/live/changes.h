@@ -13,6 +13,9 @@
 
 /* `folder` is for Unix sockets; `host` is a loopback address that nobody else binds. */
 void changes_begin(struct rig *r, uint64_t seed, const char *folder, const char *host);
+/* The kinds of changes.tbl.h. */
+unsigned changes_kinds(void);
+const char *changes_name(unsigned kind);
 /* One change, drawn by lot; it is in force at the end of this turn. */
 void changes_make(void);
 #define CHANGES_ROTATION 10u

@@ -4,7 +4,6 @@
  *
  * Owns the places. Main thread.
  */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "objects.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/config/same.h"
 #include "weir/net/netset.h"
 
 #define UNIX_PLACES (TRAFFIC_PLACES / 3)
@@ -25,7 +25,7 @@ static struct entries *entries(void)
 
 /* ---- frontends ---- */
 
-static struct live_frontend *some_frontend(bool may_be_kept)
+struct live_frontend *objects_frontend(bool may_be_kept)
 {
 	for (unsigned tries = 0; tries < 4 * OBJECTS_FRONTENDS; tries++) {
 		struct live_frontend *f = &objects.frontends[objects_draw(OBJECTS_FRONTENDS)];
@@ -34,119 +34,6 @@ static struct live_frontend *some_frontend(bool may_be_kept)
 			return f;
 	}
 	return may_be_kept ? &objects.frontends[0] : NULL;
-}
-
-static struct config_networks list_of(struct live_network *n)
-{
-	return (struct config_networks){&n->prefix, 1};
-}
-
-static void draw_routes(struct live_frontend *f)
-{
-	f->config.routes = f->routes;
-	f->config.route_count = objects_draw(OBJECTS_ROUTES + 1);
-	for (unsigned i = 0; i < f->config.route_count; i++) {
-		struct config_route *r = &f->routes[i];
-		const uint16_t first = (uint16_t)(1 + objects_draw(4) * 15000);
-
-		*r = (struct config_route){.ports = &f->ports[i], .port_count = 1};
-		f->ports[i] = (struct config_ports){.first = first, .last = (uint16_t)(first + 16000)};
-		if (objects_draw(2) == 0) {
-			r->src = objects.loopback.set;
-			r->src_list = list_of(&objects.loopback);
-		}
-		f->routes_to[i] = objects_backend(true);
-	}
-}
-
-static void draw_frontend(struct live_frontend *f)
-{
-	struct config_frontend *c = &f->config;
-
-	c->timeouts.client_ns = (600 + objects_draw(3)) * NS_PER_SEC;
-	c->tcp.nodelay = objects_draw(2) == 0;
-	c->tcp.keepalive_idle_s = 60 + (int)objects_draw(3);
-	c->maxconn = objects_draw(3) == 0 ? 200 + objects_draw(200) : 0;
-	c->maxconn_per_source = objects_draw(3) == 0 ? 3000 : 0;
-	c->deny = objects_draw(3) == 0 ? objects.elsewhere.set : NULL;
-	c->deny_list = c->deny != NULL ? list_of(&objects.elsewhere) : (struct config_networks){0};
-	f->to = objects_backend(true);
-	draw_routes(f);
-}
-
-static struct entry_wish wish_of(const struct live_frontend *f, struct backend **routes)
-{
-	for (unsigned i = 0; i < f->config.route_count; i++)
-		routes[i] = f->routes_to[i]->live;
-	return (struct entry_wish){.config = &f->config, .backend = f->to->live, .routes = routes};
-}
-
-/* A structure that points into itself. */
-static void put(struct live_frontend *to, const struct live_frontend *from)
-{
-	*to = *from;
-	to->config.routes = to->routes;
-	for (unsigned i = 0; i < OBJECTS_ROUTES; i++)
-		to->routes[i].ports = &to->ports[i];
-}
-
-static bool change_to(struct live_frontend *f, const struct live_frontend *as, bool undo)
-{
-	struct backend *routes[OBJECTS_ROUTES];
-	const struct entry_wish wish = wish_of(as, routes);
-	struct entry_change change;
-
-	if (entries_prepare_change(entries(), f->live, &wish, &change) != 0)
-		return false;
-	if (undo) {
-		entries_undo_change(entries(), &change);
-		return true;
-	}
-	entries_commit_change(entries(), &change);
-	put(f, as);
-	return true;
-}
-
-bool objects_change_frontend(void)
-{
-	struct live_frontend *f = some_frontend(true);
-	struct live_frontend as;
-
-	put(&as, f);
-	draw_frontend(&as);
-	return change_to(f, &as, objects_draw(10) == 0);
-}
-
-void objects_rotate_frontend(unsigned i)
-{
-	struct live_frontend *f = &objects.frontends[0];
-	struct live_frontend as;
-
-	put(&as, f);
-	as.config = objects.rig->config->frontends[0];
-	as.config.timeouts.client_ns += i * NS_PER_SEC;
-	as.to = &objects.backends[0];
-	check(change_to(f, &as, false));
-}
-
-bool objects_lead_away(const struct live_backend *b)
-{
-	for (unsigned i = 0; i < OBJECTS_FRONTENDS; i++) {
-		struct live_frontend *f = &objects.frontends[i];
-		struct live_frontend as;
-		bool leads = f->live != NULL && f->to == b;
-
-		for (unsigned k = 0; f->live != NULL && k < f->config.route_count; k++)
-			leads |= f->routes_to[k] == b;
-		if (!leads)
-			continue;
-		put(&as, f);
-		as.to = &objects.backends[0];
-		as.config.route_count = 0;
-		if (!change_to(f, &as, false))
-			return false;
-	}
-	return true;
 }
 
 /* ---- places ---- */
@@ -164,8 +51,13 @@ static struct live_place *some_place(enum place_state state)
 	return NULL;
 }
 
+struct live_place *objects_free_place(void)
+{
+	return some_place(PLACE_FREE);
+}
+
 /* The same address as before, or another port. */
-static void bind_of(struct live_place *p)
+void objects_draw_bind(struct live_place *p)
 {
 	const unsigned number = (unsigned)(p - objects.places);
 	char text[128];
@@ -178,11 +70,14 @@ static void bind_of(struct live_place *p)
 		(void)snprintf(text, sizeof(text), "%s:%u", objects.host,
 			       20000 + number * PORTS + objects_draw(PORTS));
 	p->config = objects.rig->config->frontends[0].binds[0];
+	p->config.backlog = (int)objects_draw(3) * 1024;
 	check(addr_parse(text, &p->config.addr, NULL, NULL) == 0);
+	if (addr_is_unix(&p->config.addr.addr))
+		p->config.owner.mode = (const int[]){-1, 0600, 0666}[objects_draw(3)];
 	(void)snprintf(p->config.name, sizeof(p->config.name), "p%u", number); /* fits */
 }
 
-static void comes(struct live_place *p, struct endpoint *ep, struct live_frontend *f)
+void objects_note_endpoint(struct live_place *p, struct endpoint *ep, struct live_frontend *f)
 {
 	/* Memory of one that has gone may be used again. */
 	for (unsigned i = 0; i < TRAFFIC_PLACES; i++)
@@ -200,53 +95,80 @@ static void leaves(struct live_place *p)
 	p->state = PLACE_LEAVING;
 }
 
-bool objects_add_endpoint(void)
+static enum change_result refused(const struct entry_error *error)
 {
-	struct live_frontend *f = some_frontend(true);
+	check(error->err < 0);
+	return CHANGE_REFUSED;
+}
+
+/* When it leaves: in haste, one that is deaf has been so for long enough. */
+static int64_t leave_ns(void)
+{
+	return clock_mono_ns() - (objects.in_haste && objects_draw(4) > 0 ? NS_PER_SEC : 0);
+}
+
+enum change_result objects_change_frontend(void)
+{
+	static struct frontend_step step;
+
+	objects_plan_change(&step, objects_frontend(true));
+	if (!objects_prepare(&step))
+		return CHANGE_REFUSED;
+	if (objects_draw(10) == 0) {
+		objects_undo(&step);
+		return CHANGE_UNDONE;
+	}
+	objects_will_commit();
+	objects_commit(&step);
+	return CHANGE_MADE;
+}
+
+enum change_result objects_add_endpoint(void)
+{
+	struct live_frontend *f = objects_frontend(true);
 	struct live_place *p = some_place(PLACE_FREE);
 	struct entry_error error;
 	struct endpoint *ep;
 
 	if (p == NULL)
-		return false;
-	bind_of(p);
+		return CHANGE_IMPOSSIBLE;
+	objects_draw_bind(p);
 	ep = entries_prepare_endpoint(entries(), f->live, &p->config, &error);
-	if (ep == NULL) {
-		fprintf(stderr, "cannot make an endpoint: %s\n", strerror(-error.err));
-		abort();
-	}
+	if (ep == NULL)
+		return refused(&error);
 	if (objects_draw(10) == 0) {
 		entries_undo_endpoint(entries(), ep);
-		return true;
+		return CHANGE_UNDONE;
 	}
+	objects_will_commit();
 	entries_commit_endpoint(entries(), ep);
-	comes(p, ep, f);
-	return true;
+	objects_note_endpoint(p, ep, f);
+	return CHANGE_MADE;
 }
 
-bool objects_leave_endpoint(void)
+enum change_result objects_leave_endpoint(void)
 {
 	struct live_place *p = some_place(PLACE_OPEN);
 
 	if (p == NULL)
-		return false;
+		return CHANGE_IMPOSSIBLE;
 	leaves(p);
-	entries_leave(entries(), p->live, clock_mono_ns());
-	return true;
+	entries_leave(entries(), p->live, leave_ns());
+	return CHANGE_MADE;
 }
 
 /* Only of a frontend that stays. */
-bool objects_stay_endpoint(void)
+enum change_result objects_stay_endpoint(void)
 {
 	struct live_place *p = some_place(PLACE_LEAVING);
 
-	if (p == NULL || p->frontend == NULL || p->live == NULL)
-		return false;
+	if (p == NULL || p->frontend == NULL || p->live == NULL || p->live->stage == ENDPOINT_CLOSED)
+		return CHANGE_IMPOSSIBLE;
 	if (entries_stay(entries(), p->live) != 0)
-		return false;
+		return CHANGE_REFUSED;
 	p->state = PLACE_OPEN;
 	traffic_stay_place((unsigned)(p - objects.places));
-	return true;
+	return CHANGE_MADE;
 }
 
 static bool is_there(const struct list *frontends, const struct endpoint *ep)
@@ -280,52 +202,68 @@ void objects_look_at_places(void)
 
 /* ---- frontends come and go ---- */
 
-bool objects_add_frontend(void)
+static struct live_frontend *free_frontend(void)
 {
-	struct live_frontend *f = objects.frontends;
+	for (unsigned i = 0; i < OBJECTS_FRONTENDS; i++)
+		if (objects.frontends[i].live == NULL)
+			return &objects.frontends[i];
+	return NULL;
+}
+
+/* Up to BINDS_MAX places that are free; returns how many. */
+static unsigned draw_binds(struct live_place **places, struct config_bind *binds)
+{
+	const unsigned wanted = objects_draw(BINDS_MAX + 1);
+	unsigned count = 0;
+
+	for (; count < wanted; count++) {
+		struct live_place *p = places[count] = some_place(PLACE_FREE);
+
+		if (p == NULL)
+			break;
+		objects_draw_bind(p);
+		binds[count] = p->config;
+		p->state = PLACE_OPEN;
+	}
+	for (unsigned i = 0; i < count; i++)
+		places[i]->state = PLACE_FREE;
+	return count;
+}
+
+enum change_result objects_add_frontend(void)
+{
+	struct live_frontend *f = free_frontend();
 	struct live_place *places[BINDS_MAX];
 	struct config_bind binds[BINDS_MAX];
 	struct backend *routes[OBJECTS_ROUTES];
 	struct entry_error error;
 	struct entry_wish wish;
-	unsigned count = 0;
+	struct frontend *live;
+	unsigned n = 0;
 
-	while (f < objects.frontends + OBJECTS_FRONTENDS && f->live != NULL)
-		f++;
-	if (f == objects.frontends + OBJECTS_FRONTENDS)
-		return false;
+	if (f == NULL)
+		return CHANGE_IMPOSSIBLE;
 	*f = (struct live_frontend){.config = objects.rig->config->frontends[0]};
 	(void)snprintf(f->config.name, sizeof(f->config.name), "f%u", ++objects.names); /* fits */
-	draw_frontend(f);
-	for (unsigned wanted = objects_draw(BINDS_MAX + 1); count < wanted; count++) {
-		struct live_place *p = places[count] = some_place(PLACE_FREE);
-
-		if (p == NULL)
-			break;
-		bind_of(p);
-		binds[count] = p->config;
-		p->state = PLACE_OPEN;
-	}
+	objects_draw_frontend(f);
 	f->config.binds = binds;
-	f->config.bind_count = count;
-	wish = wish_of(f, routes);
-	f->live = entries_prepare_frontend(entries(), &wish, &error);
-	for (unsigned i = 0; i < count; i++)
-		places[i]->state = PLACE_FREE;
-	if (f->live == NULL) {
-		fprintf(stderr, "cannot make a frontend: %s\n", strerror(-error.err));
-		abort();
-	}
+	f->config.bind_count = draw_binds(places, binds);
+	wish = objects_wish(f, routes);
+	live = entries_prepare_frontend(entries(), &wish, &error);
+	f->config.binds = NULL;
+	f->config.bind_count = 0;
+	if (live == NULL)
+		return refused(&error);
 	if (objects_draw(10) == 0) {
-		entries_undo_frontend(entries(), f->live);
-		f->live = NULL;
-		return true;
+		entries_undo_frontend(entries(), live);
+		return CHANGE_UNDONE;
 	}
-	entries_commit_frontend(entries(), f->live);
-	count = 0;
-	frontend_foreach_endpoint(f->live, ep)
-		comes(places[count++], ep, f);
-	return true;
+	objects_will_commit();
+	entries_commit_frontend(entries(), live);
+	f->live = live;
+	frontend_foreach_endpoint(live, ep)
+		objects_note_endpoint(places[n++], ep, f);
+	return CHANGE_MADE;
 }
 
 static void remove_frontend(struct live_frontend *f)
@@ -339,18 +277,67 @@ static void remove_frontend(struct live_frontend *f)
 		if (p->state == PLACE_OPEN)
 			leaves(p);
 	}
-	entries_remove_frontend(entries(), f->live, clock_mono_ns());
+	entries_remove_frontend(entries(), f->live, leave_ns());
 	f->live = NULL;
 }
 
-bool objects_remove_frontend(void)
+enum change_result objects_remove_frontend(void)
 {
-	struct live_frontend *f = some_frontend(false);
+	struct live_frontend *f = objects_frontend(false);
 
 	if (f == NULL)
-		return false;
+		return CHANGE_IMPOSSIBLE;
 	remove_frontend(f);
-	return true;
+	return CHANGE_MADE;
+}
+
+/* ---- what is noted, and what is there ---- */
+
+static void check_frontend(const struct live_frontend *f)
+{
+	const struct frontend *fe = f->live;
+
+	check(entries_find(entries(), f->config.name) == fe);
+	check(config_frontend_same(fe->config, &f->config));
+	check(fe->settings->config == fe->config);
+	check(fe->settings->backend == f->to->live);
+	for (size_t i = 0; i < f->config.route_count; i++)
+		check(fe->settings->routes[i] == f->routes_to[i]->live);
+	check(f->config.maxconn_per_source == 0 || fe->sources != NULL);
+}
+
+/* One that has left, or is about to, keeps the settings that it had. */
+static void check_place(const struct live_place *p)
+{
+	const struct endpoint *ep = p->live;
+	bool found = false;
+
+	if (p->state != PLACE_OPEN)
+		return;
+	frontend_foreach_endpoint(p->frontend->live, other)
+		found |= other == ep;
+	check(found);
+	check(ep->stage == ENDPOINT_OPEN);
+	check(ep->fd >= 0);
+	check(entries_at(entries(), ep->slot) == ep);
+	check(config_bind_same(ep->config, &p->config));
+	check(ep->settings->front == p->frontend->live->settings);
+}
+
+void objects_check_entrances(void)
+{
+	unsigned noted = 0, there = 0;
+
+	for (unsigned i = 0; i < OBJECTS_FRONTENDS; i++)
+		if (objects.frontends[i].live != NULL) {
+			check_frontend(&objects.frontends[i]);
+			noted++;
+		}
+	entries_foreach_frontend(entries(), fe)
+		there++;
+	check(there == noted);
+	for (unsigned i = 0; i < TRAFFIC_PLACES; i++)
+		check_place(&objects.places[i]);
 }
 
 /* ---- the beginning and the end ---- */
@@ -381,7 +368,8 @@ void objects_begin(void)
 	f->to = &objects.backends[0];
 	f->kept = true;
 	objects.places[0].config = f->config.binds[0];
-	comes(&objects.places[0], list_entry(f->live->endpoints.next, struct endpoint, link), f);
+	objects_note_endpoint(&objects.places[0], list_entry(f->live->endpoints.next, struct endpoint, link),
+			      f);
 }
 
 void objects_leave_all(void)
@@ -395,6 +383,6 @@ void objects_leave_all(void)
 		if (p->state != PLACE_OPEN)
 			continue;
 		leaves(p);
-		entries_leave(entries(), p->live, clock_mono_ns());
+		entries_leave(entries(), p->live, leave_ns());
 	}
 }

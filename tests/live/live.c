@@ -2,13 +2,15 @@
  *
  * live.c - live objects change while bytes flow: real sockets, real threads, all of the engine.
  *
- *   live changes|rotation|servers [--driver epoll|io_uring] [--times N] [--seed N] [--log PATH]
+ *   live changes|rotation|servers|failures [--driver epoll|io_uring] [--times N] [--seed N] [--log PATH]
  *
  * changes: N changes drawn by lot; no byte may be lost, and in the end everything must be as it was.
  * rotation: ten settings in turn, N times, under 500 long sessions that hold all ten of each object.
  * servers: a server is added and removed N times.
- * Both: a second time the same, and it needs no more memory.
+ * failures: N times each kind of change, while each of its calls fails in turn.
+ * These: a second time the same, and it needs no more memory.
  */
+#include <dirent.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 
 #include "changes.h"
 #include "echo.h"
+#include "failures.h"
 #include "memory.h"
 #include "traffic.h"
 #include "weir/balance/backend.h"
@@ -272,16 +275,67 @@ static bool run_servers(void)
 	return adds_nothing(come_and_go);
 }
 
+/* ---- failures ---- */
+
+/* A name that could not be removed. */
+static void remove_names(void)
+{
+	DIR *d = opendir(folder);
+	const struct dirent *entry;
+	unsigned n = 0;
+
+	check(d != NULL);
+	while ((entry = readdir(d)) != NULL)
+		if (strncmp(entry->d_name, "in", 2) == 0)
+			n += unlinkat(dirfd(d), entry->d_name, 0) == 0;
+	closedir(d);
+	printf("names that could not be removed: %u\n", n);
+}
+
+static bool fail_in_turn(void)
+{
+	const struct traffic_wish wish = {.threads = 2, .short_sessions = 2, .long_sessions = 8};
+	const int64_t since_ns = clock_mono_ns();
+
+	traffic_start(&wish, wish.long_sessions);
+	await_long_sessions(wish.threads * wish.long_sessions);
+	for (unsigned long i = 0; i < times; i++) {
+		failures_round(folder);
+		rig_watch_totals(&rig);
+	}
+	print_figures("failures", times, since_ns);
+	changes_take_back();
+	rig_turn(&rig);
+	end_traffic();
+	changes_look_at_places();
+	print_figures("end", times, since_ns);
+	return true;
+}
+
+static bool run_failures(void)
+{
+	bool fine = adds_nothing(fail_in_turn);
+
+	fine &= failures_print((unsigned)times);
+	remove_names();
+	return fine & rig_is_idle(&rig, 500 * NS_PER_MS);
+}
+
 /* ---- the program ---- */
 
 static const struct scenario {
 	const char *name;
 	bool (*run)(void);
-} scenarios[] = {{"changes", run_changes}, {"rotation", run_rotation}, {"servers", run_servers}};
+} scenarios[] = {
+	{"changes", run_changes},
+	{"rotation", run_rotation},
+	{"servers", run_servers},
+	{"failures", run_failures},
+};
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: live changes|rotation|servers [--driver epoll|io_uring] [--times N] "
+	fprintf(stderr, "usage: live changes|rotation|servers|failures [--driver epoll|io_uring] [--times N] "
 			"[--seed N] [--log PATH]\n");
 	return 2;
 }
