@@ -299,7 +299,7 @@ static void pause_for_error(struct listener *l, int err)
 	char text[ADDR_TEXT_MAX];
 
 	check(err < 0);
-	check(l->state == LISTENER_ON);
+	check(l->state == LISTENER_ON || l->leaving);
 	check(!io_is_pending(&l->accept));
 	counter_add(&w->counters.accept_errors, 1);
 	counter_add(&w->counters.accept_pauses, 1);
@@ -310,6 +310,11 @@ static void pause_for_error(struct listener *l, int err)
 		log_line(LOG_LEVEL_WARNING,
 			 "accept on %s failed: %s; clients wait in the backlog (see `limits:`)",
 			 addr_format(&l->endpoint->addr, text), strerrordesc_np(-err));
+}
+
+static bool has_run_out(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM;
 }
 
 static void listener_accept_done(struct io_op *op, int result)
@@ -328,6 +333,8 @@ static void listener_accept_done(struct io_op *op, int result)
 		pause_for_error(l, result);
 	else if (l->state == LISTENER_LIMITED && may_resume(l))
 		listener_resume(l); /* whatever ended the stream, a cancel or a failure just before it */
+	else if (l->leaving && !l->worker->draining && has_run_out(result))
+		pause_for_error(l, result); /* then it stops again: who is queued would be reset */
 }
 
 static void listener_pause_over(struct timer *t)
@@ -335,7 +342,9 @@ static void listener_pause_over(struct timer *t)
 	struct listener *l = container_of(t, struct listener, pause);
 
 	check(l->state == LISTENER_LIMITED || l->state == LISTENER_BACKOFF);
-	if (l->state == LISTENER_BACKOFF)
+	if (l->leaving)
+		listener_stop(l);
+	else if (l->state == LISTENER_BACKOFF)
 		(void)listener_start(l); /* a failure has set the next pause */
 	else
 		listener_resume(l); /* it was paused for rate-limit */
@@ -413,6 +422,8 @@ void listener_stop(struct listener *l)
 	/* A paused listener starts once more, for the last accepts that a cancel makes. */
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF && !io_is_pending(&l->accept))
 		(void)listener_start(l); /* a pause that a failure has set is cancelled below */
+	if (l->leaving && !l->worker->draining && l->state == LISTENER_BACKOFF && !io_is_pending(&l->accept))
+		return; /* or it stops after that pause */
 	timer_cancel(&l->worker->loop.timers, &l->pause);
 	l->state = LISTENER_OFF;
 	io_cancel(&l->worker->loop, &l->accept); /* clients already queued are still taken */

@@ -158,12 +158,15 @@ static void on_listener(struct io_loop *loop, struct io_op *op)
 	}
 }
 
-static void epoll_last(struct io_loop *loop, struct io_op *op)
+static int epoll_last(struct io_loop *loop, struct io_op *op)
 {
 	struct epoll_driver *d = loop->driver_state;
+	int more;
 
-	while (io_accept_batch(loop, op, &d->peer) > 0)
-		continue;
+	do
+		more = io_accept_batch(loop, op, &d->peer);
+	while (more > 0);
+	return more;
 }
 
 /* ---- events ---- */

@@ -109,12 +109,16 @@ void io_loop_wake(struct io_loop *loop)
 
 static void dispatch(struct io_loop *loop, struct io_op *op)
 {
-	const int result = op->result;
+	int result = op->result;
 
 	check(op->state == IO_STATE_QUEUED);
 	check(op->kind != IO_ACCEPT || op->result < 0);
-	if (op->kind == IO_ACCEPT && loop->driver->last != NULL)
-		loop->driver->last(loop, op);
+	if (op->kind == IO_ACCEPT && loop->driver->last != NULL) {
+		const int err = loop->driver->last(loop, op);
+
+		if (err && result == -ECANCELED)
+			result = err;
+	}
 	op->state = IO_STATE_IDLE;
 	check(loop->pending > 0);
 	loop->pending--;

@@ -107,10 +107,13 @@ void uring_on_accept(struct uring *u, struct io_op *op, int res)
 		poll_listener(u, op);
 }
 
-void uring_accept_last(struct io_loop *loop, struct io_op *op)
+int uring_accept_last(struct io_loop *loop, struct io_op *op)
 {
 	struct uring *u = loop->driver_state;
+	int more;
 
-	while (io_accept_batch(loop, op, &u->peer) > 0)
-		continue;
+	do
+		more = io_accept_batch(loop, op, &u->peer);
+	while (more > 0);
+	return more;
 }

@@ -168,6 +168,6 @@ void uring_on_accept(struct uring *u, struct io_op *op, int res);
 /* The op was in a ring that is gone. */
 void uring_accept_again(struct uring *u, struct io_op *op);
 void uring_forget_accept(struct uring *u, struct io_op *op);
-void uring_accept_last(struct io_loop *loop, struct io_op *op);
+int uring_accept_last(struct io_loop *loop, struct io_op *op);
 
 #endif

@@ -315,9 +315,11 @@ static bool visit_accept(struct fake *f, struct io_op *op)
 	return true;
 }
 
-static void fake_last(struct io_loop *loop, struct io_op *op)
+static int fake_last(struct io_loop *loop, struct io_op *op)
 {
-	(void)accept_some(loop->driver_state, op); /* its last result follows in any case */
+	const int err = accept_some(loop->driver_state, op);
+
+	return err < 0 ? err : 0;
 }
 
 /* ---- wait ---- */

@@ -514,9 +514,10 @@ LIVE_MUTANTS = [
                 "struct endpoint, socket)->listeners) < 0;\n")]},
     {"what": "a listener leaves without the last accept",
      "edits": [("src/io/epoll.c",
-                "	while (io_accept_batch(loop, op, &d->peer) > 0)\n"
-                "		continue;\n",
-                "	(void)d;\n")],
+                "	do\n"
+                "		more = io_accept_batch(loop, op, &d->peer);\n"
+                "	while (more > 0);\n",
+                "	more = d == NULL;\n")],
      "drivers": ["epoll"]},
     {"what": "a paused listener leaves without the last accept",
      "edits": [(LISTENER,

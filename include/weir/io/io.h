@@ -157,8 +157,9 @@ struct io_driver {
 	int (*start)(struct io_loop *loop, struct io_op *op);
 	void (*cancel)(struct io_loop *loop, struct io_op *op);
 	/* Called before a cancelled IO_ACCEPT gets its last result: clients already queued are accepted, so
-	 * that no wake-up meant for another worker is lost. NULL = not needed. */
-	void (*last)(struct io_loop *loop, struct io_op *op);
+	 * that no wake-up meant for another worker is lost. 0, or the -errno that left some in the queue,
+	 * which is then the result. NULL = not needed. */
+	int (*last)(struct io_loop *loop, struct io_op *op);
 	/* No wait follows: returns what it borrowed from the pools. NULL = nothing. */
 	void (*release)(struct io_loop *loop);
 	/* Waits until `deadline_ns` at most and delivers results. */

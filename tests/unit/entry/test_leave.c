@@ -15,6 +15,18 @@
 
 #define DEAF_NS (900 * NS_PER_MS)
 
+int __real_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
+int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
+
+static int accept_err; /* 0 = none */
+static unsigned accepts_failed;
+
+int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len)
+{
+	accepts_failed += accept_err != 0;
+	return accept_err != 0 ? accept_err : __real_sys_accept(fd, sa, len);
+}
+
 static struct entry_rig r;
 static struct entries *entries;
 static struct endpoint *ep;
@@ -38,6 +50,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	accept_err = 0;
 	rig_close(&r);
 	return 0;
 }
@@ -177,6 +190,80 @@ static void clients_in_the_queue_are_taken_and_the_last_worker_closes(void **sta
 	assert_true(list_empty(&first_frontend(&r.engine)->endpoints));
 	assert_int_equal(retire_count(&r.engine.live.retire), 0);
 	assert_int_equal(r.engine.live.endpoints.count, 0);
+}
+
+/* Nobody has a descriptor for them: they are not reset, but wait until there is one. */
+static void clients_in_the_queue_wait_until_there_are_descriptors(void **state)
+{
+	int fds[3];
+
+	(void)state;
+	entries_leave(entries, ep, r.now_ns);
+	r.now_ns += DEAF_NS;
+	for (int i = 0; i < 3; i++)
+		fds[i] = early_client();
+	accept_err = -EMFILE;
+	(void)rig_settle(&r);
+	assert_true(accepts_failed >= RIG_WORKERS);
+	assert_int_equal(ep->stage, ENDPOINT_LEAVING);
+	assert_true(ep->fd >= 0);
+	accepts_failed = 0;
+	while (accepts_failed < 2 * RIG_WORKERS) /* they try again */
+		(void)rig_settle(&r);
+	assert_int_equal(ep->stage, ENDPOINT_LEAVING);
+	accept_err = 0;
+	while (ep->stage == ENDPOINT_LEAVING)
+		(void)rig_settle(&r);
+	assert_int_equal(rig_forwarding(&r), 3);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+	assert_true(rig_empties(&r));
+}
+
+/* Its owner has shut it down: nobody can be queued. */
+static void socket_that_does_not_listen_is_left_at_once(void **state)
+{
+	(void)state;
+	entries_leave(entries, ep, r.now_ns);
+	r.now_ns += DEAF_NS;
+	accept_err = -EINVAL;
+	(void)rig_settle(&r);
+	assert_int_equal(r.engine.live.endpoints.count, 0);
+	assert_true(is_refused());
+}
+
+static void endpoint_may_stay_while_its_last_accepts_fail(void **state)
+{
+	const int fd = early_client();
+
+	(void)state;
+	entries_leave(entries, ep, r.now_ns);
+	r.now_ns += DEAF_NS;
+	accept_err = -EMFILE;
+	(void)rig_settle(&r);
+	assert_int_equal(entries_stay(entries, ep), 0);
+	(void)rig_settle(&r);
+	accept_err = 0;
+	while (rig_forwarding(&r) < 1)
+		(void)rig_settle(&r);
+	assert_int_equal(ep->stage, ENDPOINT_OPEN);
+	assert_int_equal(listeners(), RIG_WORKERS);
+	close(fd);
+	assert_true(rig_empties(&r));
+}
+
+static void daemon_may_end_while_its_last_accepts_fail(void **state)
+{
+	(void)state;
+	entries_leave(entries, ep, r.now_ns);
+	r.now_ns += DEAF_NS;
+	accept_err = -EMFILE;
+	(void)rig_settle(&r);
+	assert_int_equal(ep->stage, ENDPOINT_LEAVING);
+	rig_close(&r); /* which returns */
+	accept_err = 0;
+	rig_open(&r);
+	find();
 }
 
 /* ---- staying after all ---- */
@@ -470,6 +557,10 @@ int main(void)
 		LEAVE_TEST(deaf_endpoint_hears_nobody_new_and_leaves_after_900_ms),
 		LEAVE_TEST(client_of_a_deaf_endpoint_is_heard),
 		LEAVE_TEST(clients_in_the_queue_are_taken_and_the_last_worker_closes),
+		LEAVE_TEST(clients_in_the_queue_wait_until_there_are_descriptors),
+		LEAVE_TEST(socket_that_does_not_listen_is_left_at_once),
+		LEAVE_TEST(endpoint_may_stay_while_its_last_accepts_fail),
+		LEAVE_TEST(daemon_may_end_while_its_last_accepts_fail),
 		LEAVE_TEST(endpoint_stays_after_all_in_each_stage),
 		LEAVE_TEST(endpoint_that_was_deaf_remembers_it),
 		LEAVE_TEST(endpoint_that_stays_after_all_has_the_current_settings),
