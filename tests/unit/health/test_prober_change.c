@@ -464,6 +464,18 @@ static void check_under_way_survives_other_changes(void **state)
 		(void)ev_run(loop, EVRUN_ONCE);
 	assert_false(s->healthy);
 	assert_int_equal(s->probe->downs, 1);
+	/* It stays down, too, and one good check is enough, although `rise` is 2. */
+	backend_config.check.path = (char *)(uintptr_t)"/third";
+	change_backend();
+	assert_int_equal(s->probe->code, PROBE_INI);
+	assert_false(s->healthy);
+	run_to(s, PROBE_PHASE_LISTENING);
+	peer = accept_one();
+	assert_int_equal(sys_send(peer, "HTTP/1.0 200 OK\r\n\r\n", 19), 19);
+	for (int i = 0; i < TURNS && !s->healthy; i++)
+		(void)ev_run(loop, EVRUN_ONCE);
+	assert_true(s->healthy);
+	sys_close(peer);
 	go(s);
 }
 
