@@ -8,9 +8,11 @@
  * leave it at once, and our copy is closed. Control thread.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/log.h"
 #include "weir/net/sock_leave.h"
 #include "parts.h"
 
@@ -94,13 +96,30 @@ static void leave_now(struct endpoint *ep)
 	retire_add(&ep->entries->live->retire, &ep->socket, &socket_kind);
 }
 
+/* False if it hears: then it leaves at once. */
+static bool go_deaf(struct endpoint *ep)
+{
+	char text[ADDR_TEXT_MAX];
+	int err;
+
+	if (ep->inherited || addr_is_unix(&ep->addr) || ep->fd < 0)
+		return false;
+	err = sock_go_deaf(ep->fd);
+	if (err && err != -EOPNOTSUPP) /* MPTCP */
+		log_line(LOG_LEVEL_WARNING,
+			 "%s cannot be made deaf: %s; it is closed at once, and clients who are on their "
+			 "way may be reset",
+			 addr_format(&ep->addr, text), strerrordesc_np(-err));
+	return err == 0;
+}
+
 void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
 {
 	if (ep->stage != ENDPOINT_OPEN)
 		return;
 	/* First this, so that whoever is accepted from a deaf socket finds it. */
 	atomic_store(&ep->deaf, true);
-	if (ep->inherited || addr_is_unix(&ep->addr) || ep->fd < 0 || sock_go_deaf(ep->fd) != 0) {
+	if (!go_deaf(ep)) {
 		leave_now(ep);
 		return;
 	}

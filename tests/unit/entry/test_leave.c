@@ -11,20 +11,28 @@
 
 #include <cmocka.h>
 
+#include "../base/log_take.h"
 #include "entry_rig.h"
 
 #define DEAF_NS (900 * NS_PER_MS)
 
 int __real_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
+int __real_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
 int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
+int __wrap_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
 
-static int accept_err; /* 0 = none */
+static int accept_err, option_err; /* 0 = none */
 static unsigned accepts_failed;
 
 int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len)
 {
 	accepts_failed += accept_err != 0;
 	return accept_err != 0 ? accept_err : __real_sys_accept(fd, sa, len);
+}
+
+int __wrap_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	return option_err != 0 ? option_err : __real_sys_setsockopt(fd, level, name, value, len);
 }
 
 static struct entry_rig r;
@@ -50,7 +58,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	accept_err = 0;
+	accept_err = option_err = 0;
 	rig_close(&r);
 	return 0;
 }
@@ -264,6 +272,38 @@ static void daemon_may_end_while_its_last_accepts_fail(void **state)
 	accept_err = 0;
 	rig_open(&r);
 	find();
+}
+
+static void no_news(void *arg)
+{
+	(void)arg;
+}
+
+static void endpoint_that_hears_all_the_same_leaves_at_once_and_says_so(void **state)
+{
+	struct log_ring *ring = log_ring_new(no_news, NULL);
+	char line[512];
+	enum log_level level;
+	int64_t wall_ns;
+	size_t n;
+
+	(void)state;
+	assert_non_null(ring);
+	log_use_ring(ring);
+	log_set_level(LOG_LEVEL_WARNING);
+	option_err = -EPERM;
+	entries_leave(entries, ep, r.now_ns);
+	option_err = 0;
+	log_use_ring(NULL);
+	assert_int_equal(ep->stage, ENDPOINT_LEAVING);
+	n = log_take(ring, &level, &wall_ns, line, sizeof(line) - 1);
+	line[n] = '\0';
+	log_ring_free(ring);
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_non_null(strstr(line, "cannot be made deaf: Operation not permitted"));
+	(void)rig_settle(&r);
+	assert_int_equal(r.engine.live.endpoints.count, 0);
+	assert_true(is_refused());
 }
 
 /* ---- staying after all ---- */
@@ -561,6 +601,7 @@ int main(void)
 		LEAVE_TEST(socket_that_does_not_listen_is_left_at_once),
 		LEAVE_TEST(endpoint_may_stay_while_its_last_accepts_fail),
 		LEAVE_TEST(daemon_may_end_while_its_last_accepts_fail),
+		LEAVE_TEST(endpoint_that_hears_all_the_same_leaves_at_once_and_says_so),
 		LEAVE_TEST(endpoint_stays_after_all_in_each_stage),
 		LEAVE_TEST(endpoint_that_was_deaf_remembers_it),
 		LEAVE_TEST(endpoint_that_stays_after_all_has_the_current_settings),
