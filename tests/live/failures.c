@@ -22,6 +22,7 @@
 #define CALLS_MAX   400u /* of one change */
 #define DRAWS	    16u	 /* until something is there to be changed so */
 #define WAITING_MAX 300u
+#define LAST_ACCEPTS 6u /* that fail where something leaves */
 #define TURN_CALLS  6u /* that may fail in a turn of control */
 
 #define ALL	""
@@ -179,6 +180,8 @@ static void fail_each(unsigned kind, const char *folder)
 		k->refused += result == CHANGE_REFUSED;
 		k->undone += result == CHANGE_UNDONE;
 		k->made += result == CHANGE_MADE;
+		if (result == CHANGE_MADE && strstr(LEAVING, changes_name(kind)) != NULL)
+			memory_fail_accepts(LAST_ACCEPTS);
 		k->harmless += result != CHANGE_REFUSED && function != NULL;
 		nth++;
 	}
