@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -79,12 +80,12 @@ void *__wrap_aligned_alloc(size_t align, size_t size)
 
 /* ---- one worker, three servers ---- */
 
-static unsigned news;
+static atomic_uint news; /* workers notify */
 
 static void on_news(void *arg)
 {
 	(void)arg;
-	news++;
+	atomic_fetch_add(&news, 1);
 }
 
 static void set_loopback(struct addr *a)
@@ -640,12 +641,12 @@ static void client_that_gives_up_its_place_at_a_removed_server_is_news_for_contr
 
 		assert_int_equal(server->sessions, 1);
 		server->in_roster = !is_removed;
-		news = 0;
+		atomic_store(&news, 0);
 		queueing_leave(s);
 		assert_int_equal(server->sessions, 0);
-		assert_int_equal(news, is_removed);
+		assert_int_equal(atomic_load(&news), is_removed);
 		queueing_leave(s); /* it waits no more */
-		assert_int_equal(news, is_removed);
+		assert_int_equal(atomic_load(&news), is_removed);
 		server->in_roster = true;
 		session_extra_put(s);
 		session_goes_away(s);
