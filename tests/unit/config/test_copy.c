@@ -181,7 +181,7 @@ static void each_byte(struct pair *p, void *bytes, size_t size, const char *memb
 #define NAME(member)  each_byte(p, x->member, sizeof(x->member) - 1, #member);
 #define BYTES(member) VALUE(member)
 #define TEXT(member)                                                                                         \
-	each_byte(p, x->member, strlen(x->member) + 1, #member);                                             \
+	each_byte(p, x->member, strlen(x->member), #member);                                                 \
 	WITH(x->member, NULL, false, #member);
 #define INNER(type, member)   change_##type(p, &x->member);
 #define SOCKADDR(member, len) VALUE(member)
