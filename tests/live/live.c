@@ -133,16 +133,20 @@ static void make_changes(unsigned long n)
 	print_figures("end", n, since_ns);
 }
 
+/* The first pass is a short one. */
+static bool pass_of_changes(void)
+{
+	static bool is_warm;
+
+	make_changes(is_warm ? times : times / 4 + 200);
+	is_warm = true;
+	return true;
+}
+
 static bool run_changes(void)
 {
-	struct rig_state before, after;
-	bool fine;
+	bool fine = adds_nothing(pass_of_changes);
 
-	make_changes(times / 4 + 200); /* tables and pools grow to what is needed */
-	rig_look(&rig, &before);
-	make_changes(times);
-	rig_look(&rig, &after);
-	fine = rig_is_as(&before, &after, SPARE_BYTES);
 	fine &= rig_is_idle(&rig, 500 * NS_PER_MS);
 	changes_print();
 	return fine;
