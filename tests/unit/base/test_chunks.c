@@ -144,10 +144,10 @@ static void a_part_without_memory_changes_nothing(void **state)
 	(void)state;
 	chunks_init(&c, sizeof(struct entry));
 	for (unsigned part = 0; part < 6; part++) {
-		fail_allocation(1);
+		fail_allocations_from(0);
 		assert_int_equal(chunks_reserve(&c, first_of(part)), -ENOMEM);
 		assert_false(chunks_has(&c, first_of(part)));
-		fail_allocation(0);
+		fail_allocations_from(-1);
 		assert_int_equal(chunks_reserve(&c, first_of(part)), 0);
 		assert_true(chunks_has(&c, first_of(part)));
 	}

@@ -212,9 +212,9 @@ static unsigned take_with_failures(struct slot_space *s)
 		int err;
 
 		picture_take(&before, s);
-		fail_allocation(failures == 0 ? 1 : 2);
+		fail_allocations_from(failures == 0 ? 0 : 1);
 		err = slot_space_take(s, &n);
-		fail_allocation(0);
+		fail_allocations_from(-1);
 		if (!err) {
 			assert_int_equal(n, expected);
 			return failures;
@@ -267,9 +267,9 @@ static void a_table_without_memory_is_not_added(void **state)
 
 		picture_take(&before, &s);
 		chunks_init(&c, 4);
-		fail_allocation(fail);
+		fail_allocations_from((long)fail - 1);
 		err = slot_space_add_table(&s, &c);
-		fail_allocation(0);
+		fail_allocations_from(-1);
 		assert_unchanged(&before, &s);
 		if (!err)
 			break;

@@ -408,7 +408,7 @@ static void each_allocation_that_fails_leaves_all_as_it_was(void **state)
 			const struct picture before = look();
 
 			assert_in_range(failures, 0, 200);
-			fail_allocation(failures);
+			fail_allocations_from(failures);
 			err = tries[i % ARRAY_LEN(tries)]();
 			if (err)
 				assert_int_equal(err, -ENOMEM);
@@ -457,7 +457,7 @@ static void commit_needs_no_memory(void **state)
 	g = entries_prepare_frontend(entries, &wish, &error);
 	more = entries_prepare_endpoint(entries, fe, &binds[0], &error);
 	assert_int_equal(entries_prepare_change(entries, fe, &wish, &c), 0);
-	fail_allocation(0);
+	fail_allocations_from(0);
 	entries_commit_frontend(entries, g);
 	entries_commit_change(entries, &c);
 	entries_commit_endpoint(entries, more);

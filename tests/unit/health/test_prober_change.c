@@ -28,63 +28,11 @@
 #include "health/target.h"
 #include "../balance/live_by_hand.h"
 #include "../balance/updates_by_hand.h"
+#include "../base/alloc_fail.h"
 
 #define TIMES  10000
 #define TURNS  5000
 #define HOUR   (3600 * NS_PER_SEC)
-
-void *__real_calloc(size_t count, size_t size);
-void *__real_malloc(size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void __real_free(void *p);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void __wrap_free(void *p);
-
-static long until_failure = -1; /* allocations that still succeed; -1 = all */
-static long allocated;          /* and not freed */
-
-static bool fails(void)
-{
-	return until_failure >= 0 && until_failure-- == 0;
-}
-
-static void *counted_new(void *p)
-{
-	allocated += p != NULL;
-	return p;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : counted_new(__real_calloc(count, size));
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : counted_new(__real_malloc(size));
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	if (fails())
-		return NULL;
-	return p == NULL ? counted_new(__real_realloc(p, size)) : __real_realloc(p, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-	return fails() ? NULL : counted_new(__real_aligned_alloc(alignment, size));
-}
-
-void __wrap_free(void *p)
-{
-	allocated -= p != NULL;
-	__real_free(p);
-}
 
 static struct config_server first, other; /* `first` is there from the start, and not checked */
 static struct config_backend backend_config;

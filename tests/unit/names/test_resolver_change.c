@@ -24,53 +24,10 @@
 #include "weir/names/resolver.h"
 #include "../balance/live_by_hand.h"
 #include "../balance/updates_by_hand.h"
+#include "../base/alloc_fail.h"
 
 #define TIMES 10000
 #define TURNS 5000
-
-void *__real_calloc(size_t count, size_t size);
-void *__real_malloc(size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void __real_free(void *p);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void __wrap_free(void *p);
-
-static atomic_long until_failure = -1; /* allocations that still succeed; -1 = all */
-static atomic_long allocated;          /* and not freed */
-
-static bool fails(void)
-{
-	return until_failure >= 0 && until_failure-- == 0;
-}
-
-static void *counted_new(void *p)
-{
-	allocated += p != NULL;
-	return p;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : counted_new(__real_calloc(count, size));
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : counted_new(__real_malloc(size));
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-	return fails() ? NULL : counted_new(__real_aligned_alloc(alignment, size));
-}
-
-void __wrap_free(void *p)
-{
-	allocated -= p != NULL;
-	__real_free(p);
-}
 
 static sem_t hanging, release;
 static atomic_bool hang;
