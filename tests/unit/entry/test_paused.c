@@ -222,6 +222,21 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* Runs `body` for each on a thread of its own, until all have ended. */
+static void run_all(struct waiter all[static WAITERS], void *(*body)(void *))
+{
+	for (int i = 0; i < WAITERS; i++) {
+		all[i] = (struct waiter){.one = {.wake = post}};
+		all[i].one.arg = &all[i];
+		list_init(&all[i].one.link);
+		assert_int_equal(sem_init(&all[i].wakeups, 0, 0), 0);
+	}
+	for (int i = 0; i < WAITERS; i++)
+		assert_int_equal(pthread_create(&all[i].thread, NULL, body, &all[i]), 0);
+	for (int i = 0; i < WAITERS; i++)
+		assert_int_equal(pthread_join(all[i].thread, NULL), 0);
+}
+
 /* How many waits it took. */
 static unsigned run_once(int limit)
 {
@@ -230,16 +245,7 @@ static unsigned run_once(int limit)
 	places = limit;
 	atomic_store(&used, 0);
 	atomic_store(&waits, 0);
-	for (int i = 0; i < WAITERS; i++) {
-		all[i] = (struct waiter){.one = {.wake = post}};
-		all[i].one.arg = &all[i];
-		list_init(&all[i].one.link);
-		assert_int_equal(sem_init(&all[i].wakeups, 0, 0), 0);
-	}
-	for (int i = 0; i < WAITERS; i++)
-		assert_int_equal(pthread_create(&all[i].thread, NULL, work, &all[i]), 0);
-	for (int i = 0; i < WAITERS; i++)
-		assert_int_equal(pthread_join(all[i].thread, NULL), 0);
+	run_all(all, work);
 	for (int i = 0; i < WAITERS; i++) {
 		assert_false(all[i].is_lost);
 		assert_int_equal(all[i].served, ROUNDS);
@@ -291,16 +297,7 @@ static void a_wake_up_finds_whoever_waits_while_others_come_and_go(void **state)
 	list_init(&stays.one.link);
 	assert_int_equal(sem_init(&stays.wakeups, 0, 0), 0);
 	paused_join(&paused, &stays.one);
-	for (int i = 0; i < WAITERS; i++) {
-		all[i] = (struct waiter){.one = {.wake = post}};
-		all[i].one.arg = &all[i];
-		list_init(&all[i].one.link);
-		assert_int_equal(sem_init(&all[i].wakeups, 0, 0), 0);
-	}
-	for (int i = 0; i < WAITERS; i++)
-		assert_int_equal(pthread_create(&all[i].thread, NULL, churn, &all[i]), 0);
-	for (int i = 0; i < WAITERS; i++)
-		assert_int_equal(pthread_join(all[i].thread, NULL), 0);
+	run_all(all, churn);
 	/* One is always there, so each wake-up is for somebody; and nobody waits for more than all others. */
 	assert_int_equal(sem_getvalue(&stays.wakeups, &wakeups), 0);
 	assert_in_range(wakeups, 2 * ROUNDS * WAITERS / (WAITERS + 1), 2 * ROUNDS * WAITERS);
