@@ -9,8 +9,8 @@
  * out, that roster comes later.
  *
  * What leaves is freed once no worker can refer to it, no session has it, and no record names it
- * (base/retire.h): retire_go_on() must be called some time after. Configurations are borrowed for as long as
- * a version of the settings names them. Control thread.
+ * (base/retire.h): retire_go_on() must be called some time after. Configurations are borrowed for the call
+ * alone: the settings have copies. Control thread.
  */
 #ifndef WEIR_BALANCE_LIVE_CHANGE_H
 #define WEIR_BALANCE_LIVE_CHANGE_H
