@@ -31,16 +31,27 @@
 
 /* ---- a server comes ---- */
 
-/* The lowest number that no other server of the backend has, as HAProxy numbers them. */
+static bool has_id(const struct backend *b, unsigned id)
+{
+	for (size_t i = 0; i < b->server_count; i++)
+		if (b->servers[i]->id == id)
+			return true;
+	return false;
+}
+
+/* The lowest number that no other server of the backend has, as HAProxy numbers them. Without a gap it is
+ * found in one pass, so that many servers can be added. */
 static unsigned free_id(const struct backend *b)
 {
-	unsigned id = 1;
+	unsigned id = 1, highest = 0;
 
 	for (size_t i = 0; i < b->server_count; i++)
-		if (b->servers[i]->id == id) {
-			id++;
-			i = (size_t)-1; /* from the start: they may be in any order */
-		}
+		if (b->servers[i]->id > highest)
+			highest = b->servers[i]->id;
+	if (highest == b->server_count)
+		return highest + 1;
+	while (has_id(b, id))
+		id++;
 	return id;
 }
 
@@ -68,7 +79,7 @@ void server_commit_add(struct server_updates *u, struct server *s)
 	backend_mark_features(b, s->config);
 	s->backend = b->config; /* the one that it was prepared under may be gone */
 	s->key = server_key_of(s);
-	s->id = b->server_count > 0 ? free_id(b) : 1;
+	s->id = free_id(b);
 	b->servers[b->server_count++] = s;
 	atomic_store_explicit(&b->size, (uint32_t)b->server_count, memory_order_relaxed);
 	server_joins(s);
