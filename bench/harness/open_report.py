@@ -186,17 +186,18 @@ def all_good(cells):
 
 # ---- tables ------------------------------------------------------------------------------------
 
-ROW = "  %-15s %9s %8s %8s %8s %8s %17s %6s %5s %8s"
+ROW = "  %-13s %9s %8s %8s %8s %8s %17s %6s %5s %6s"
 
 
 def table(run):
     """Text for people: each workload and level with all contenders."""
     rows, lines = summary(run["cells"]), []
     for (workload, level), names in groups(run["cells"]).items():
-        lines += ["%s at %d %% of each one's capacity (us; lower is better)" % (
-            TITLES.get(workload, workload), level),
+        same = run.get("method", {}).get("same")
+        lines += ["%s at %d %% of %s capacity (us; lower is better)" % (
+            TITLES.get(workload, workload), level, "the lowest" if same else "each one's"),
             ROW % ("", "offered/s", "p50", "p99", "p99.9", "worst", "p99 min - max", "proxy", "load",
-                   "late p99")]
+                   "late")]
         for row in [r for r in rows if (r["workload"], r["level"]) == (workload, level)]:
             each = row["p99_us_each"]
             flags = " *" if row["load_bound"] else ""
@@ -211,8 +212,8 @@ def table(run):
                 us(row["late_p99_us"])) + flags)
         lines.append("")
     lines += ["proxy: CPU it used, of its share.  load: how busy the CPU of load and backends was; *: it was",
-              "full in a round.  late: how late the generator itself was.  behind: rounds in which fewer",
-              "replies came than requests were due.  bad: cells that are not results.", ""]
+              "full in a round.  late: how late the generator itself was (p99).  behind: rounds in which",
+              "fewer replies came than requests were due.  bad: cells that are not results.", ""]
     return "\n".join(lines)
 
 

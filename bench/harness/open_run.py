@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """open_run.py - the open-loop view: latency at fixed arrival rates; called by bench/open.sh.
 
-First finds the capacity of each contender for each workload in a closed loop (the median of a few
-interleaved passes). Then, round after round, offers each contender 50 % and 80 % of its own capacity and
-measures each latency from the time at which its request was to start (bench/open_load.c).
+First finds the capacity of each contender for each workload: the highest rate of arrivals at which it is not
+behind and p99 is at most 10 ms. The search begins at what it does in a closed loop, which is more for whoever
+gains from batches: 64 clients who wait for one another's answers bring them. The median of a few interleaved
+passes counts. Then, round after round, offers each contender 50 % and 80 % of its own capacity and measures
+each latency from the time at which its request was to start (bench/open_load.c).
 
 Load and backends run on the first CPU, the generator and the small messages' backend at a real-time
-priority, so that they are on time. The proxy runs on the last CPU, of which bench/slow_core leaves it 60 %:
+priority, so that they are on time. The proxy runs on the last CPU, of which bench/slow_core leaves it 40 %:
 otherwise load and backend, which do the same work as the proxy, would be as busy as it is.
 
 Exit code: 0 if every cell has a result, 1 if one does not, 2 for a wrong command line, 3 if the environment
@@ -38,6 +40,10 @@ WARM_S = 0.5            # WARM_NS of bench/open_load.c
 CLOSED_S = 1.0
 START_S, CELL_S = 0.5, 0.2      # starting and stopping a contender, and a generator: for the estimate
 BEHIND = 0.98           # replies in time, of the requests that were due in the same time
+SEARCH_S, SEARCH_STEPS = 0.7, 6 # duration and number of the steps that find a capacity
+SEARCH_FROM = 0.4       # of what it does in a closed loop; the search ends within 1 % of that
+KEEPS_UP_US = 10000     # p99 at a rate that a contender sustains
+SAME_OF = ("weir-epoll", "weir-io_uring", "haproxy", "nginx")
 
 # mode: of bench/open_load; closed, places: connections in the closed loop, and at most in the open one;
 # streams: downloads next to it.
@@ -57,8 +63,8 @@ class NoCap:
 def arguments():
     parser = argparse.ArgumentParser(prog="bench/open.sh", description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5, help="number of rounds (default 5)")
-    parser.add_argument("--seconds", type=float, default=5, help="duration of each cell (default 5)")
-    parser.add_argument("--passes", type=int, default=3, help="passes that find the capacity (default 3)")
+    parser.add_argument("--seconds", type=float, default=3, help="duration of each cell (default 3)")
+    parser.add_argument("--passes", type=int, default=2, help="passes that find the capacity (default 2)")
     parser.add_argument("--levels", default="50,80", help="percent of the capacity (default 50,80)")
     parser.add_argument("--only", default="", metavar="WORKLOAD,...", help="workloads to run")
     parser.add_argument("--contenders", default=CONTENDERS, metavar="A,B,...",
@@ -67,14 +73,17 @@ def arguments():
                         help="add a contender, as bench/run.sh does")
     parser.add_argument("--poisson", type=int, default=0, metavar="SEED",
                         help="random arrivals, the same in each run with this SEED (default: evenly spaced)")
-    parser.add_argument("--share", type=int, default=60,
-                        help="percent of its core that the proxy may use (default 60)")
+    parser.add_argument("--share", type=int, default=40,
+                        help="percent of its core that the proxy may use (default 40)")
     parser.add_argument("--slow", choices=("core", "cgroup"), default="core",
                         help="what takes the rest: bench/slow_core, or the cap of bench/run.sh")
     parser.add_argument("--period", type=int, default=500, metavar="US",
                         help="mean period of bench/slow_core in us (default 500)")
     parser.add_argument("--pace", type=int, default=50, metavar="MB",
                         help="MB/s of each of the two downloads of open-beside (default 50)")
+    parser.add_argument("--same", metavar="NAME",
+                        help="offer all contenders the same rates: percent of the lowest capacity that weir, "
+                             "HAProxy and nginx had in the earlier run NAME")
     parser.add_argument("--minutes", type=float, default=20,
                         help="refuse to run for longer, and end before a round that would (default 20)")
     parser.add_argument("--name", default="open-latest",
@@ -104,7 +113,8 @@ def round_s(args, contenders):
 
 def passes_s(args, contenders):
     """Seconds that finding the capacity takes."""
-    return args.passes * len(args.works) * contenders * (START_S + WARM_S + CLOSED_S + CELL_S)
+    search = SEARCH_STEPS * (WARM_S + SEARCH_S + CELL_S)
+    return args.passes * len(args.works) * contenders * (START_S + WARM_S + CLOSED_S + CELL_S + search)
 
 
 def choose(args):
@@ -203,10 +213,9 @@ class OpenBench(main.Bench):
             raise Failed(err.decode("utf-8", "replace").strip()[-300:] or "open_load failed")
         return json.loads(out)
 
-    def measure_open(self, work, contender, proxy, rate):
+    def measure_open(self, work, contender, proxy, rate, seconds):
         """One cell, with the clocks around it."""
         target = self.target(contender)
-        seconds = self.args.seconds if rate else CLOSED_S
         if self.cap.path and proxy:
             self.cap.limit(self.args.share)
         before, ticks = machine.cpu_ns(proxy.pid) if proxy else 0, machine.cpu_ticks()
@@ -231,6 +240,18 @@ class OpenBench(main.Bench):
         return {"round": self.number, "workload": work.name, "unit": "request", "view": "o",
                 "contender": contender.name, "level": level, "valid": False}
 
+    def search(self, work, contender, proxy, closed):
+        """The highest rate that it sustains, at most what it did in a closed loop."""
+        low, high = SEARCH_FROM * closed, closed
+        for _ in range(SEARCH_STEPS):
+            rate = (low + high) / 2
+            got = self.measure_open(work, contender, proxy, rate, SEARCH_S)
+            if got["behind"] or got["p99_us"] > KEEPS_UP_US:
+                high = rate
+            else:
+                low = rate
+        return low
+
     def visit_open(self, work, contender, levels):
         """All levels of one workload with one contender, which is started once; [] finds the capacity."""
         cells = [self.cell(work, contender, level) for level in levels or [0]]
@@ -241,8 +262,13 @@ class OpenBench(main.Bench):
                     capacity = self.capacity.get(work.name, {}).get(contender.name)
                     if levels and not capacity:
                         raise Failed("its capacity is not known")
-                    rate = capacity["rate"] * cell["level"] / 100 if levels else 0
-                    cell.update(self.measure_open(work, contender, proxy, rate), valid=True)
+                    if levels:
+                        rate = capacity["rate"] * cell["level"] / 100
+                        cell.update(self.measure_open(work, contender, proxy, rate, self.args.seconds))
+                    else:
+                        cell.update(self.measure_open(work, contender, proxy, 0, CLOSED_S))
+                        cell["sustained"] = self.search(work, contender, proxy, cell["achieved"])
+                    cell["valid"] = True
         except Failed as error:
             # Whatever was measured together with this is not a result either.
             for cell in cells:
@@ -268,8 +294,23 @@ class OpenBench(main.Bench):
                 cells = [c for c in self.closed if c["valid"] and
                          (c["workload"], c["contender"]) == (work.name, contender.name)]
                 if cells:
-                    mine[contender.name] = {"rate": statistics.median(c["achieved"] for c in cells),
+                    mine[contender.name] = {"rate": statistics.median(c["sustained"] for c in cells),
+                                            "closed": statistics.median(c["achieved"] for c in cells),
                                             "load_busy": max(c["load_busy"] for c in cells)}
+
+    def take_same(self, rows):
+        """Capacities of an earlier run: for each workload the lowest, for all."""
+        path = os.path.join(main.ROOT, "bench", "results", self.args.same + ".json")
+        try:
+            with open(path, encoding="utf-8") as stream:
+                earlier = json.load(stream)["capacity"]
+        except (OSError, ValueError, KeyError) as error:
+            raise Failed("--same %s: no such run: %s" % (self.args.same, error)) from None
+        for work in self.args.works:
+            rates = [entry["rate"] for name, entry in earlier.get(work.name, {}).items() if name in SAME_OF]
+            if not rates:
+                raise Failed("--same %s: it has no capacity for %s" % (self.args.same, work.name))
+            self.capacity[work.name] = {row.name: {"rate": min(rates), "load_busy": 0} for row in rows}
 
     def rounds_open(self, rows, begin):
         """True if all rounds fitted into the time."""
@@ -289,7 +330,7 @@ def save(bench, facts, complete):
         "name": args.name, "complete": complete, "facts": facts, "rounds": args.rounds,
         "seconds": args.seconds, "cap": bench.describe(),
         "method": {"levels": args.levels, "arrivals": "Poisson, seed %d" % args.poisson if args.poisson else
-                   "evenly spaced", "closed_seconds": CLOSED_S, "passes": args.passes,
+                   "evenly spaced", "closed_seconds": CLOSED_S, "passes": args.passes, "same": args.same,
                    "bulk_mb": args.pace, "streams": {w.name: w.streams for w in args.works},
                    "connections": {w.name: [w.closed, w.places] for w in args.works},
                    "priority": "SCHED_FIFO" if bench.prior else "ordinary"},
@@ -328,6 +369,9 @@ def run(args, stack):
     rows = bench.prepare(rows)
     if not rows:
         raise Failed("no contender is installed")
+    if args.same:
+        bench.take_same(rows)
+        args.passes = 0
     seconds = passes_s(args, len(rows)) + args.rounds * round_s(args, len(rows)) + time.monotonic() - begin
     say("the proxy has %s; %d + %d passes and rounds take about %d minutes" % (
         bench.describe(), args.passes, args.rounds, seconds // 60 + 1))
@@ -336,7 +380,8 @@ def run(args, stack):
     stack.enter_context(bench.slow())
     complete = False
     try:
-        bench.find_capacity(rows)
+        if not args.same:
+            bench.find_capacity(rows)
         complete = bench.rounds_open(rows, begin)
     finally:
         facts["load_average_after"] = machine.read("/proc/loadavg")

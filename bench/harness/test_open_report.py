@@ -4,8 +4,10 @@
     python3 bench/harness/test_open_report.py
 """
 
+import json
 import os
 import sys
+import tempfile
 import unittest
 import xml.dom.minidom
 from unittest import mock
@@ -173,10 +175,34 @@ class Run(unittest.TestCase):
         bench.args, bench.cells, bench.closed, bench.capacity = args, [], [], {}
         bench.all_in_turn = lambda rows, levels: bench.closed.extend(
             cell(row.name, 1, bench.number, valid=row.name != "go", level=0,
-                 achieved=[500.0, 100.0, 200.0][bench.number - 1]) for row in rows)
+                 achieved=[500.0, 300.0][bench.number - 1],
+                 sustained=[400.0, 200.0][bench.number - 1]) for row in rows)
         with mock.patch.object(open_run, "say"):
             bench.find_capacity([contenders.by_name("go"), contenders.by_name("nginx")])
-        self.assertEqual(bench.capacity, {"open-keep": {"nginx": {"rate": 200.0, "load_busy": 40.0}}})
+        self.assertEqual(bench.capacity, {"open-keep": {"nginx": {
+            "rate": 300.0, "closed": 400.0, "load_busy": 40.0}}})
+
+    def test_the_search_ends_below_the_first_rate_that_is_not_sustained(self):
+        bench = open_run.OpenBench.__new__(open_run.OpenBench)
+        for limit, low, high in ((700, 690, 700), (2000, 990, 1000), (100, 400, 400)):
+            bench.measure_open = lambda work, contender, proxy, rate, seconds, limit=limit: {
+                "behind": rate > limit, "p99_us": 100}
+            self.assertTrue(low <= bench.search(None, None, None, 1000.0) <= high, limit)
+        bench.measure_open = lambda work, contender, proxy, rate, seconds: {
+            "behind": False, "p99_us": 20 * rate}
+        self.assertTrue(490 <= bench.search(None, None, None, 1000.0) <= 500)
+
+    def test_the_same_rates_are_percent_of_the_lowest_capacity(self):
+        bench = open_run.OpenBench.__new__(open_run.OpenBench)
+        bench.args, bench.capacity = self.arguments("--only", "open-keep", "--same", "x"), {}
+        with tempfile.TemporaryDirectory() as root, mock.patch.object(open_run.main, "ROOT", root):
+            os.makedirs(root + "/bench/results")
+            with open(root + "/bench/results/x.json", "w", encoding="utf-8") as stream:
+                json.dump({"capacity": {"open-keep": {"haproxy": {"rate": 20}, "nginx": {"rate": 30},
+                                                      "go": {"rate": 10}}}}, stream)
+            bench.take_same([contenders.by_name("nginx"), contenders.by_name("haproxy")])
+        self.assertEqual({name: one["rate"] for name, one in bench.capacity["open-keep"].items()},
+                         {"nginx": 20, "haproxy": 20})
 
 
 if __name__ == "__main__":
