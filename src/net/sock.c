@@ -51,10 +51,14 @@ static int set_transparent(int fd, int family)
 				  : set_int(fd, IPPROTO_IP, IP_TRANSPARENT, 1);
 }
 
+int sock_tfo_queue(const struct sock_listen *opt)
+{
+	return opt->backlog > 0 && opt->backlog < TFO_MAX ? opt->backlog : TFO_MAX;
+}
+
 /* Options about where its connections come from and go to. */
 static int set_place(int fd, int family, const struct sock_listen *opt)
 {
-	const int backlog = opt->backlog > 0 ? opt->backlog : SOCK_BACKLOG;
 	int err = 0;
 
 	if (opt->interface != NULL)
@@ -65,7 +69,7 @@ static int set_place(int fd, int family, const struct sock_listen *opt)
 		err = named(&opt->tcp, SOCK_OPTION_TRANSPARENT, set_transparent(fd, family));
 	if (!err && opt->tfo)
 		err = named(&opt->tcp, SOCK_OPTION_TFO,
-			    set_int(fd, IPPROTO_TCP, TCP_FASTOPEN, backlog < TFO_MAX ? backlog : TFO_MAX));
+			    set_int(fd, IPPROTO_TCP, TCP_FASTOPEN, sock_tfo_queue(opt)));
 	return err;
 }
 
@@ -144,10 +148,9 @@ bool sock_is_mptcp(int fd)
 	return sys_getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) == 0 && protocol == IPPROTO_MPTCP;
 }
 
-/* A socket for a listener: MPTCP if it is requested and available. */
-static int open_socket(int family, const struct sock_listen *opt)
+int sock_make(int family, bool mptcp)
 {
-	if (opt->mptcp && family != AF_UNIX) {
+	if (mptcp && family != AF_UNIX) {
 		const int fd =
 			socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_MPTCP);
 
@@ -160,7 +163,7 @@ static int open_socket(int family, const struct sock_listen *opt)
 /* A bound socket with its options. Returns the descriptor or -errno. */
 static int open_bound(const struct addr *a, const struct sock_listen *opt)
 {
-	const int fd = open_socket(a->sa.sa_family, opt);
+	const int fd = sock_make(a->sa.sa_family, opt->mptcp);
 	int err;
 
 	if (fd < 0)
@@ -185,30 +188,39 @@ int sock_try_bind(const struct addr *a, const struct sock_listen *opt)
 	return 0;
 }
 
-int sock_listen(struct addr *a, const struct sock_listen *opt)
+int sock_bind(struct addr *a, const struct sock_listen *opt)
 {
-	const int backlog = opt->backlog > 0 ? opt->backlog : SOCK_BACKLOG;
 	const int fd = open_bound(a, opt);
 	socklen_t len = sizeof(a->un);
-	int err = 0;
+	int err;
 
-	if (fd < 0)
+	if (fd < 0 || addr_is_unix(a))
 		return fd;
-	if (listen(fd, backlog) != 0)
+	if (getsockname(fd, &a->sa, &len) != 0) {
 		err = -errno;
-	if (!err && !addr_is_unix(a)) {
-		if (getsockname(fd, &a->sa, &len) != 0)
-			err = -errno;
-		else
-			a->len = len;
-	}
-	if (err) {
-		if (opt->path != NULL)
-			sock_path_release(opt->path, a);
 		sys_close(fd);
 		return err;
 	}
+	a->len = len;
 	return fd;
+}
+
+int sock_start(int fd, int backlog)
+{
+	return listen(fd, backlog > 0 ? backlog : SOCK_BACKLOG) != 0 ? -errno : 0;
+}
+
+int sock_listen(struct addr *a, const struct sock_listen *opt)
+{
+	const int fd = sock_bind(a, opt);
+	const int err = fd < 0 ? fd : sock_start(fd, opt->backlog);
+
+	if (fd >= 0 && err) {
+		if (opt->path != NULL)
+			sock_path_release(opt->path, a);
+		sys_close(fd);
+	}
+	return err ? err : fd;
 }
 
 int sock_adopt(int fd, struct addr *a, const struct sock_listen *opt)
@@ -223,9 +235,7 @@ int sock_adopt(int fd, struct addr *a, const struct sock_listen *opt)
 	if (!addr_is_unix(a))
 		err = set_inherited(fd, a->sa.sa_family, opt);
 	/* On a socket that already listens this changes only the length of its queue. */
-	if (!err && opt->backlog > 0 && listen(fd, opt->backlog) != 0)
-		err = -errno;
-	return err;
+	return !err && opt->backlog > 0 ? sock_start(fd, opt->backlog) : err;
 }
 
 static uint16_t port_of(const struct addr *a)

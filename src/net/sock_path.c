@@ -229,6 +229,94 @@ static int find_and_own(struct sock_path *p, int fd, const struct addr *a, const
 	return err;
 }
 
+/* Opens the file that is ours at the path. Its inode cannot be another's: our socket is open. */
+static int open_ours(const struct sock_path *p, const struct addr *a, struct stat *st)
+{
+	const char *name;
+	const int folder = file_open_folder(a->un.sun_path, &name);
+	int file, err = 0;
+
+	if (folder < 0)
+		return folder;
+	file = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (file < 0)
+		err = errno == ENOENT ? -ESTALE : -errno;
+	file_close(folder);
+	if (err)
+		return err;
+	if (fstat(file, st) != 0)
+		err = -errno;
+	else if (!p->bound || st->st_dev != p->dev || st->st_ino != p->ino)
+		err = -ESTALE;
+	if (err)
+		file_close(file);
+	return err ? err : file;
+}
+
+int sock_path_own_again(const struct sock_path *p, const struct addr *a, const struct sock_listen *opt)
+{
+	struct stat st;
+	const int file = open_ours(p, a, &st);
+	int err;
+
+	if (file < 0)
+		return file;
+	err = own_file(file, &st, opt);
+	file_close(file);
+	return err;
+}
+
+/* May we give a file of ours to these? */
+static int try_owner(uid_t uid, gid_t gid)
+{
+	const int fd = sys_socket(AF_UNIX); /* which has an owner, like a file */
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fchown(fd, uid, gid) != 0)
+		err = -errno;
+	sys_close(fd);
+	return err;
+}
+
+int sock_path_try_own(const struct sock_path *p, const struct addr *a, const struct sock_listen *opt)
+{
+	struct stat st;
+	const int file = open_ours(p, a, &st);
+	bool owned;
+	int err = 0;
+
+	if (file < 0)
+		return file;
+	owned = (opt->uid == (uid_t)-1 || opt->uid == st.st_uid) &&
+		(opt->gid == (gid_t)-1 || opt->gid == st.st_gid);
+	/* Setting what it has needs the same rights, and changes nothing. */
+	if (!owned && fchownat(file, "", st.st_uid, st.st_gid, AT_EMPTY_PATH) != 0)
+		err = -errno;
+	if (!err && !owned)
+		err = try_owner(opt->uid, opt->gid);
+	if (!err && opt->mode >= 0 && (st.st_mode & 07777) != (mode_t)opt->mode)
+		err = file_set_mode(file, st.st_mode & 07777);
+	file_close(file);
+	return err;
+}
+
+int sock_path_mode(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	unsigned mask = 0;
+	bool found = false;
+
+	if (f == NULL)
+		return -1;
+	while (!found && fgets(line, sizeof(line), f) != NULL)
+		found = sscanf(line, "Umask: %o", &mask) == 1;
+	(void)fclose(f); /* it was only read */
+	return found ? (int)(0777 & ~mask) : -1;
+}
+
 /* Which file bind(2) has made is unknown; while we hold the lock, one on which nobody listens may go. */
 static void remove_unknown(const struct addr *a)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sock_tcp.c - sets the configured options of a TCP connection.
+ * sock_tcp.c - sets the configured options of a TCP connection, or notes those that differ from others.
  *
  * Reports which option a kernel refused. Any thread.
  */
@@ -12,6 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/net/sock.h"
+#include "weir/net/sock_change.h"
 #include "weir/sys/sys.h"
 
 static const struct {
@@ -41,6 +42,7 @@ struct target {
 	int family;
 	enum sock_where where;
 	enum sock_option *refused;
+	struct sock_change *into; /* where they are noted instead; NULL = they are set */
 };
 
 /* The arguments of setsockopt(2) for an option. */
@@ -52,8 +54,13 @@ struct option {
 
 static int set(const struct target *t, struct option o, const void *value, socklen_t len)
 {
-	const int err = sys_setsockopt(t->fd, o.level, o.name, value, len);
+	int err;
 
+	if (t->into != NULL) {
+		sock_change_add(t->into, o.which, o.level, o.name, value, len);
+		return 0;
+	}
+	err = sys_setsockopt(t->fd, o.level, o.name, value, len);
 	if (err && t->where == SOCK_ACCEPTED)
 		return 0; /* a client that speaks MPTCP is served without it */
 	if ((err == -EOPNOTSUPP || err == -ENOPROTOOPT) && t->where == SOCK_MPTCP_LISTENER)
@@ -68,16 +75,44 @@ static int set_int(const struct target *t, struct option o, int value)
 	return set(t, o, &value, sizeof(value));
 }
 
-/* Kinds of values: put_KIND() sets one unless it keeps the kernel's default, text_KIND() prints it. */
+/* The value that a new socket has. */
+static int set_default(const struct target *t, struct option o)
+{
+	_Alignas(8) char value[SOCK_SETTING_ROOM] = "";
+	socklen_t len = sizeof(value);
+	int err;
+
+	if (t->fd < 0) /* it is only counted */
+		return set(t, o, value, 0);
+	err = sys_getsockopt(t->fd, o.level, o.name, value, &len);
+	if (err == -EOPNOTSUPP || err == -ENOPROTOOPT)
+		return 0; /* an MPTCP listener does not take it either */
+	if (err && t->refused != NULL)
+		*t->refused = o.which;
+	return err ? err : set(t, o, value, len);
+}
+
+/* Kinds of values: has_KIND() is false for one that keeps the kernel's default, put_KIND() sets any other,
+ * text_KIND() prints one. Two that are not equal differ. */
+static bool has_int(int value)
+{
+	return value > 0;
+}
+
 static int put_int(const struct target *t, struct option o, int value)
 {
-	return value > 0 ? set_int(t, o, value) : 0;
+	return has_int(value) ? set_int(t, o, value) : 0;
 }
 
 static const char *text_int(int value, char *buf, size_t room)
 {
 	(void)snprintf(buf, room, "%d", value); /* always fits */
 	return buf;
+}
+
+static bool has_ms(int value)
+{
+	return value > 0;
 }
 
 static int put_ms(const struct target *t, struct option o, int value)
@@ -91,9 +126,14 @@ static const char *text_ms(int value, char *buf, size_t room)
 	return NULL;
 }
 
+static bool has_u32(uint32_t value)
+{
+	return value > 0;
+}
+
 static int put_u32(const struct target *t, struct option o, uint32_t value)
 {
-	return value > 0 ? set(t, o, &value, sizeof(value)) : 0;
+	return has_u32(value) ? set(t, o, &value, sizeof(value)) : 0;
 }
 
 static const char *text_u32(uint32_t value, char *buf, size_t room)
@@ -102,9 +142,14 @@ static const char *text_u32(uint32_t value, char *buf, size_t room)
 	return buf;
 }
 
+static bool has_u64(uint64_t value)
+{
+	return value > 0;
+}
+
 static int put_u64(const struct target *t, struct option o, uint64_t value)
 {
-	return value > 0 ? set(t, o, &value, sizeof(value)) : 0;
+	return has_u64(value) ? set(t, o, &value, sizeof(value)) : 0;
 }
 
 static const char *text_u64(uint64_t value, char *buf, size_t room)
@@ -113,9 +158,14 @@ static const char *text_u64(uint64_t value, char *buf, size_t room)
 	return buf;
 }
 
+static bool has_text(const char *value)
+{
+	return value != NULL;
+}
+
 static int put_text(const struct target *t, struct option o, const char *value)
 {
-	return value != NULL ? set(t, o, value, (socklen_t)strlen(value)) : 0;
+	return has_text(value) ? set(t, o, value, (socklen_t)strlen(value)) : 0;
 }
 
 static const char *text_text(const char *value, char *buf, size_t room)
@@ -124,11 +174,16 @@ static const char *text_text(const char *value, char *buf, size_t room)
 	return value;
 }
 
+static bool has_dscp(int value)
+{
+	return value > 0;
+}
+
 static int put_dscp(const struct target *t, struct option o, int value)
 {
 	int tos, err = 0;
 
-	if (value <= 0)
+	if (!has_dscp(value))
 		return 0;
 	tos = value << 2; /* the two low bits are ECN, which the kernel manages */
 	if (t->family == AF_INET6)
@@ -191,6 +246,89 @@ int sock_set_tcp(int fd, int family, enum sock_where where, const struct sock_tc
 	if (!err && tcp->lazy_ack)
 		err = set_int(&t, (struct option){SOCK_OPTION_NONE, IPPROTO_TCP, TCP_QUICKACK}, 0);
 	return err ? err : set_rows(&t, tcp);
+}
+
+/* ---- what differs ---- */
+
+#define EQUAL_int(a, b)	 ((a) == (b))
+#define EQUAL_ms(a, b)	 ((a) == (b))
+#define EQUAL_u32(a, b)	 ((a) == (b))
+#define EQUAL_u64(a, b)	 ((a) == (b))
+#define EQUAL_dscp(a, b) ((a) == (b))
+#define EQUAL_text(a, b) (strcmp(a, b) == 0)
+
+static int reset(const struct target *t, struct option o)
+{
+	int err = 0;
+
+	if (o.which == SOCK_OPTION_DSCP && t->family == AF_INET6) /* which has two */
+		err = set_default(t, (struct option){o.which, IPPROTO_IPV6, IPV6_TCLASS});
+	return err ? err : set_default(t, o);
+}
+
+/* What an inherited socket has beyond `next` stays. */
+static int diff_rows(const struct target *t, bool resets, const struct sock_tcp *now,
+		     const struct sock_tcp *next)
+{
+	int err = 0;
+
+#define SOCK_TCP_OPTION(which, word, capability, kind, member, where_set, level, name)                       \
+	if (!err && ((where_set) & t->where) != 0) {                                                         \
+		const struct option o = {SOCK_OPTION_##which, level, name};                                  \
+                                                                                                             \
+		if (!has_##kind(next->member))                                                               \
+			err = resets && has_##kind(now->member) ? reset(t, o) : 0;                           \
+		else if (!has_##kind(now->member) || !EQUAL_##kind(now->member, next->member))               \
+			err = put_##kind(t, o, next->member);                                                \
+	}
+#include "weir/net/sock_options.tbl.h"
+	return err;
+}
+
+static bool has_same_keepalive(const struct sock_tcp *a, const struct sock_tcp *b)
+{
+	if (!a->keepalive || !b->keepalive)
+		return a->keepalive == b->keepalive;
+	return a->keepalive_idle_s == b->keepalive_idle_s &&
+	       a->keepalive_interval_s == b->keepalive_interval_s && a->keepalive_count == b->keepalive_count;
+}
+
+/* Each of its three numbers may be the kernel's. */
+static int diff_keepalive(const struct target *t, bool resets, const struct sock_tcp *now,
+			  const struct sock_tcp *next)
+{
+	static const int names[] = {TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT};
+	const int values[] = {next->keepalive_idle_s, next->keepalive_interval_s, next->keepalive_count};
+	struct option o = {SOCK_OPTION_KEEPALIVE, SOL_SOCKET, SO_KEEPALIVE};
+	int err;
+
+	if (has_same_keepalive(now, next) || (!next->keepalive && !resets))
+		return 0;
+	err = set_int(t, o, next->keepalive);
+	o.level = IPPROTO_TCP;
+	for (size_t i = 0; i < ARRAY_LEN(names) && !err && next->keepalive; i++) {
+		o.name = names[i];
+		if (has_int(values[i]))
+			err = set_int(t, o, values[i]);
+		else if (resets)
+			err = set_default(t, o);
+	}
+	return err;
+}
+
+int sock_diff_tcp(struct sock_change *c, int fresh, struct sock_kind kind, const struct sock_tcp *now,
+		  const struct sock_tcp *next)
+{
+	const struct target t = {
+		.fd = fresh,
+		.family = kind.family,
+		.where = kind.mptcp ? SOCK_MPTCP_LISTENER : SOCK_LISTENER,
+		.refused = next->refused,
+		.into = c,
+	};
+	const int err = diff_keepalive(&t, !kind.inherited, now, next);
+
+	return err ? err : diff_rows(&t, !kind.inherited, now, next);
 }
 
 void sock_accepted_mptcp(int fd, int family, const struct sock_tcp *tcp)

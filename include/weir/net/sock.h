@@ -89,6 +89,12 @@ const char *sock_option_value(enum sock_option option, const struct sock_tcp *tc
  * including those of sock_path_claim() and sock_path_own(). */
 int sock_listen(struct addr *a, const struct sock_listen *opt);
 
+/* The same in two steps. First everything but listen(2): nobody can connect yet, and `a` has its port. */
+int sock_bind(struct addr *a, const struct sock_listen *opt);
+/* Then listen(2). 0 or -errno; the caller still owns the descriptor and the path. On a socket that listens
+ * already it changes only the length of the queue. `backlog` 0 = 4096. */
+int sock_start(int fd, int backlog);
+
 /* Could sock_listen() bind the TCP address or abstract name `a`? Binds, never listens, leaves nothing behind.
  * 0 or -errno. */
 int sock_try_bind(const struct addr *a, const struct sock_listen *opt);
@@ -128,5 +134,10 @@ void sock_accepted_mptcp(int fd, int family, const struct sock_tcp *tcp);
 /* sock_tcp.c, for sock.c: sets the options of `tcp` on a socket of `family`, either a listener or one that
  * will connect. 0 or -errno. */
 int sock_set_tcp(int fd, int family, enum sock_where where, const struct sock_tcp *tcp);
+/* sock.c, for sock_change.c. A socket for a listener: MPTCP if `mptcp` and the kernel has it. The descriptor
+ * or -errno. */
+int sock_make(int family, bool mptcp);
+/* The length of the queue of TCP Fast Open. */
+int sock_tfo_queue(const struct sock_listen *opt);
 
 #endif

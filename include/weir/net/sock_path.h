@@ -32,6 +32,13 @@ int sock_path_claim(struct sock_path *p, const struct addr *a);
 /* Sets the mode and owner of `opt` on the path that bind(2) of `fd` created. No other file is changed,
  * whatever is at that name by now. 0 or -errno; -ESTALE: the name now refers to something else. */
 int sock_path_own(struct sock_path *p, int fd, const struct addr *a, const struct sock_listen *opt);
+/* Sets the mode and owner of `opt` on the path later, while its socket is open. No other file is changed. 0
+ * or -errno; -ESTALE: the name now refers to something else. */
+int sock_path_own_again(const struct sock_path *p, const struct addr *a, const struct sock_listen *opt);
+/* Could sock_path_own_again() do that now? Changes nothing. 0 or -errno. */
+int sock_path_try_own(const struct sock_path *p, const struct addr *a, const struct sock_listen *opt);
+/* The mode that bind(2) gives a path by the umask of this process; -1 = unknown. */
+int sock_path_mode(void);
 /* Removes the path and its lock file, each if it is still ours, and releases the lock. Call while the socket
  * is open: that keeps its inode from being reused for another file. Harmless when nothing is held. */
 void sock_path_release(struct sock_path *p, const struct addr *a);
