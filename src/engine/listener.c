@@ -183,6 +183,8 @@ static bool listener_may_accept(struct io_op *op)
 		pause_for_limit(l, LIMIT_MEMORY);
 		return false;
 	}
+	if (unlikely(l->given))
+		return false;
 	/* Whoever is queued where the socket is about to be closed would be reset. */
 	if (unlikely(l->leaving)) {
 		force_slot(l);
@@ -333,7 +335,7 @@ static void listener_accept_done(struct io_op *op, int result)
 		pause_for_error(l, result);
 	else if (l->state == LISTENER_LIMITED && may_resume(l))
 		listener_resume(l); /* whatever ended the stream, a cancel or a failure just before it */
-	else if (l->leaving && !l->worker->draining && has_run_out(result))
+	else if (l->leaving && !l->given && !l->worker->draining && has_run_out(result))
 		pause_for_error(l, result); /* then it stops again: who is queued would be reset */
 }
 
@@ -419,6 +421,11 @@ void listener_stop(struct listener *l)
 	check(!l->worker->deaf);
 	end_pause(l);
 	timer_cancel(&l->worker->loop.timers, &l->pause);
+	if (l->given) {
+		l->state = LISTENER_OFF;
+		io_cancel(&l->worker->loop, &l->accept);
+		return;
+	}
 	/* A paused listener starts once more, for the last accepts that a cancel makes. */
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF && !io_is_pending(&l->accept))
 		(void)listener_start(l); /* a pause that a failure has set is cancelled below */

@@ -36,6 +36,7 @@ struct listener {
 	struct frontend *frontend; /* borrows: that of the endpoint */
 	enum listener_state state;
 	bool leaving;          /* its endpoint leaves */
+	bool given;            /* and another one has the socket: who is queued is for that one */
 	bool reserved;         /* a slot was taken and no client has come for it yet */
 	bool rated;            /* a place of rate-limit was taken with it: there was a limit then */
 	enum listener_limit paused_for;
@@ -62,7 +63,7 @@ int listener_start(struct listener *l);
 void listener_resume(struct listener *l);
 /* If maxconn or rate-limit has room, wakes the next listener that is paused for it. */
 void listener_pass_on(struct listener *l);
-/* Takes the clients already queued, then never accepts again. */
+/* Takes the clients already queued, unless it is `given`, then never accepts again. */
 void listener_stop(struct listener *l);
 /* True when neither an op of it is pending nor its timer is set. */
 bool listener_is_idle(const struct listener *l);

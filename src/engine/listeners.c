@@ -38,18 +38,33 @@ static void begin(struct worker *w, struct listener *l, struct endpoint *ep)
 	(void)listener_start(l); /* a failure has set a pause */
 }
 
-static void leave(struct worker *w, struct listener *l)
+static void leave(struct worker *w, struct listener *l, enum endpoint_order order)
 {
-	if (l->leaving)
+	const bool given = order == ENDPOINT_GIVE;
+
+	if (l->leaving && l->given == given)
 		return;
+	w->leaving += !l->leaving;
 	l->leaving = true;
-	w->leaving++;
+	l->given = given;
 	listener_stop(l);
 }
 
-static bool shall_listen(const struct endpoint *ep)
+static enum endpoint_order order_at(const struct endpoint *ep)
 {
-	return atomic_load(&ep->order) == ENDPOINT_LISTEN;
+	return (enum endpoint_order)atomic_load(&ep->order);
+}
+
+/* Does this worker still listen where the socket of `ep` comes from? A wake-up for a client may have gone
+ * there: who begins here only after that finds the client in the queue. */
+static bool is_held_back(const struct worker *w, struct endpoint *ep)
+{
+	struct endpoint *from;
+
+	for (from = atomic_load(&ep->from); from != NULL; from = atomic_load(&from->from))
+		if (worker_listener(w, from->slot)->worker != NULL)
+			return true;
+	return false;
 }
 
 void listeners_follow(struct worker *w)
@@ -59,13 +74,33 @@ void listeners_follow(struct worker *w)
 	for (uint32_t slot = 0; slot < peak && !w->draining; slot++) {
 		struct endpoint *ep = entries_at(&w->engine->entries, slot);
 		struct listener *l = worker_listener(w, slot);
+		enum endpoint_order order;
 
 		if (ep == NULL)
 			continue;
-		if (l->worker == NULL && shall_listen(ep))
+		order = order_at(ep);
+		if (l->worker != NULL && order != ENDPOINT_LISTEN)
+			leave(w, l, order);
+		else if (l->worker == NULL && order == ENDPOINT_LISTEN && !is_held_back(w, ep))
 			begin(w, l, ep);
-		else if (l->worker != NULL && !shall_listen(ep))
-			leave(w, l);
+	}
+}
+
+/* Endpoints whose socket comes from one that this worker has left. One that drains takes who is queued. */
+static void begin_heirs(struct worker *w)
+{
+	const uint32_t peak = slot_space_peak(&w->engine->live.endpoints);
+
+	for (uint32_t slot = 0; slot < peak; slot++) {
+		struct endpoint *ep = entries_at(&w->engine->entries, slot);
+		struct listener *l = worker_listener(w, slot);
+
+		if (ep == NULL || l->worker != NULL || atomic_load(&ep->from) == NULL ||
+		    order_at(ep) != ENDPOINT_LISTEN || is_held_back(w, ep))
+			continue;
+		begin(w, l, ep);
+		if (w->draining)
+			listener_stop(l);
 	}
 }
 
@@ -80,7 +115,7 @@ static bool clear(struct worker *w, struct listener *l)
 	w->leaving--;
 	memset(l, 0, sizeof(*l));
 	atomic_fetch_sub(&ep->listeners, 1); /* control may close the socket, once this worker has passed */
-	if (shall_listen(ep) && !w->draining)
+	if (order_at(ep) == ENDPOINT_LISTEN && !w->draining)
 		begin(w, l, ep);
 	return true;
 }
@@ -92,6 +127,8 @@ void listeners_clear(struct worker *w)
 
 	for (uint32_t slot = 0; slot < peak && chunks_has(&w->listeners, slot); slot++)
 		any |= clear(w, worker_listener(w, slot));
-	if (any)
-		w->engine->notify(w->engine->notify_arg);
+	if (!any)
+		return;
+	begin_heirs(w);
+	w->engine->notify(w->engine->notify_arg);
 }

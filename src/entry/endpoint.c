@@ -15,9 +15,9 @@
 #include "weir/base/log.h"
 #include "weir/config/copy.h"
 #include "weir/config/same.h"
-#include "weir/entry/entries.h"
 #include "weir/entry/frontend.h"
 #include "weir/sys/sys.h"
+#include "parts.h"
 
 /* TCP_DEFER_ACCEPT: a client that sends nothing for this long is accepted all the same. */
 #define DEFER_ACCEPT_S 5
@@ -116,6 +116,8 @@ static struct endpoint *endpoint_alloc(void)
 	list_init(&ep->link);
 	list_init(&ep->versions);
 	list_init(&ep->deaf_link);
+	list_init(&ep->bound_link);
+	list_init(&ep->lent_link);
 	ep->fd = -1;
 	return ep;
 }
@@ -157,9 +159,12 @@ void endpoint_close(struct endpoint *ep)
 void endpoint_free(struct entries *e, struct endpoint *ep)
 {
 	check(atomic_load(&ep->listeners) == 0);
+	endpoint_forget_take(ep);
 	endpoint_close(ep);
 	list_remove(&ep->link);
 	list_remove(&ep->deaf_link);
+	list_remove(&ep->bound_link);
+	list_remove(&ep->lent_link);
 	while (!list_empty(&ep->versions))
 		endpoint_settings_free(e, list_entry(ep->versions.next, struct endpoint_settings, link));
 	slot_space_put(&e->live->endpoints, ep->slot);
@@ -206,26 +211,33 @@ static void look_for_mptcp(struct endpoint *ep)
 			 addr_format(&ep->addr, text));
 }
 
-int endpoint_bind(struct endpoint *ep)
+int endpoint_bind(struct endpoint *ep, bool share_port)
 {
 	const struct config_bind *b = ep->config;
-	const struct sock_listen opt = options_of(ep);
+	struct sock_listen opt = options_of(ep);
 
 	check(ep->fd < 0);
 	check(b->addr.kind != ADDR_FD);
-	ep->fd = sock_listen(&ep->addr, &opt);
+	opt.share_port = share_port;
+	ep->fd = sock_bind(&ep->addr, &opt);
 	if (ep->fd == -EAFNOSUPPORT && b->addr.kind == ADDR_ANY && !b->v6only) {
 		/* ":443" on a machine without IPv6 means IPv4. */
 		memset(&ep->addr, 0, sizeof(ep->addr));
 		ep->addr.len = sizeof(ep->addr.in);
 		ep->addr.in.sin_family = AF_INET;
 		ep->addr.in.sin_port = htons(b->addr.port);
-		ep->fd = sock_listen(&ep->addr, &opt);
+		ep->fd = sock_bind(&ep->addr, &opt);
 	}
 	if (ep->fd < 0)
 		return ep->fd;
 	look_for_mptcp(ep);
 	return 0;
+}
+
+int endpoint_listen(struct endpoint *ep)
+{
+	check(ep->fd >= 0);
+	return sock_start(ep->fd, ep->config->backlog);
 }
 
 int endpoint_adopt(struct endpoint *ep, int fd)

@@ -59,7 +59,9 @@ static const struct retired_kind endpoint_kind = {.is_held = is_endpoint_held, .
 
 static bool is_socket_held(const struct retired *item)
 {
-	return atomic_load(&container_of(item, struct endpoint, socket)->listeners) > 0;
+	const struct endpoint *ep = container_of(item, struct endpoint, socket);
+
+	return ep->claimed || atomic_load(&ep->listeners) > 0;
 }
 
 /* No worker accepts there, and none will. Clients on their way to another worker may still name it. */
@@ -68,6 +70,7 @@ static void close_socket(struct retired *item)
 	struct endpoint *ep = container_of(item, struct endpoint, socket);
 	struct entries *e = ep->entries;
 
+	endpoint_forget_take(ep);
 	endpoint_close(ep);
 	ep->stage = ENDPOINT_CLOSED;
 	entries_withdraw(e, ep);
@@ -88,12 +91,15 @@ static void order(struct endpoint *ep, enum endpoint_order what)
 		e->changed(e->changed_arg);
 }
 
-static void leave_now(struct endpoint *ep)
+void endpoint_leave_now(struct endpoint *ep, enum endpoint_order what)
 {
+	const bool leaves = ep->stage == ENDPOINT_LEAVING;
+
 	list_remove(&ep->deaf_link);
 	ep->stage = ENDPOINT_LEAVING;
-	order(ep, ENDPOINT_LEAVE);
-	retire_add(&ep->entries->live->retire, &ep->socket, &socket_kind);
+	order(ep, what);
+	if (!leaves)
+		retire_add(&ep->entries->live->retire, &ep->socket, &socket_kind);
 }
 
 /* False if it hears: then it leaves at once. */
@@ -120,7 +126,7 @@ void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
 	/* First this, so that whoever is accepted from a deaf socket finds it. */
 	atomic_store(&ep->deaf, true);
 	if (!go_deaf(ep)) {
-		leave_now(ep);
+		endpoint_leave_now(ep, ENDPOINT_LEAVE);
 		return;
 	}
 	ep->stage = ENDPOINT_DEAF;
@@ -129,26 +135,53 @@ void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
 	retire_want(&e->live->retire); /* so that control asks entries_wake() for the time */
 }
 
-int entries_stay(struct entries *e, struct endpoint *ep)
+int endpoint_hear(struct endpoint *ep)
 {
 	int err = 0;
 
-	switch (ep->stage) {
-	case ENDPOINT_OPEN:
-		return 0;
-	case ENDPOINT_CLOSED:
-		return -EBADF;
-	case ENDPOINT_DEAF:
-	case ENDPOINT_LEAVING:
-		break;
-	}
-	if (ep->fd < 0)
-		return -EBADF; /* the process stops listening */
-	/* ep->deaf stays set: who is queued may have been accepted by the kernel while it was deaf. */
-	if (!ep->inherited && !addr_is_unix(&ep->addr) && ep->fd >= 0)
+	if (ep->stage != ENDPOINT_OPEN && !ep->inherited && !addr_is_unix(&ep->addr))
 		err = sock_hear_again(ep->fd);
-	if (err && err != -EOPNOTSUPP) /* one that could not be made deaf */
+	return err == -EOPNOTSUPP ? 0 : err; /* one that could not be made deaf */
+}
+
+void endpoint_stop_hearing(struct endpoint *ep)
+{
+	if (ep->stage == ENDPOINT_DEAF || ep->stage == ENDPOINT_LEAVING)
+		(void)go_deaf(ep); /* else it hears until it is closed */
+}
+
+int entries_prepare_stay(struct entries *e, struct endpoint *ep)
+{
+	int err;
+
+	(void)e;
+	if (!endpoint_has_socket(ep))
+		return -EBADF; /* or the process stops listening */
+	check(!ep->claimed);
+	if (ep->stage == ENDPOINT_OPEN)
+		return 0;
+	err = endpoint_hear(ep);
+	ep->claimed = !err;
+	return err;
+}
+
+void entries_undo_stay(struct entries *e, struct endpoint *ep)
+{
+	if (!ep->claimed)
+		return;
+	ep->claimed = false;
+	endpoint_stop_hearing(ep);
+	retire_want(&e->live->retire); /* it was held by this alone, perhaps */
+}
+
+int entries_stay(struct entries *e, struct endpoint *ep)
+{
+	const int err = ep->claimed ? 0 : entries_prepare_stay(e, ep);
+
+	if (err || ep->stage == ENDPOINT_OPEN)
 		return err;
+	/* ep->deaf stays set: who is queued may have been accepted by the kernel while it was deaf. */
+	ep->claimed = false;
 	list_remove(&ep->deaf_link);
 	if (ep->stage == ENDPOINT_LEAVING)
 		retire_take_back(&e->live->retire, &ep->socket);
@@ -164,7 +197,7 @@ int64_t entries_wake(struct entries *e, int64_t now_ns)
 
 		if (ep->leave_ns > now_ns)
 			return ep->leave_ns;
-		leave_now(ep);
+		endpoint_leave_now(ep, ENDPOINT_LEAVE);
 	}
 	return CLOCK_NEVER;
 }

@@ -21,6 +21,8 @@ int entries_init(struct entries *e, struct live *live)
 	list_init(&e->frontends);
 	list_init(&e->leaving);
 	list_init(&e->deaf);
+	list_init(&e->bound);
+	list_init(&e->lent);
 	chunks_init(&e->by_slot, sizeof(_Atomic(struct endpoint *)));
 	return slot_space_add_table(&live->endpoints, &e->by_slot);
 }
@@ -164,7 +166,9 @@ int entries_bind(struct entries *e, struct endpoint **failed)
 			/* A bind whose inherited socket was not passed has been refused before. */
 			if (ep->config->addr.kind == ADDR_FD)
 				continue;
-			err = endpoint_bind(ep);
+			err = endpoint_bind(ep, false);
+			if (!err)
+				err = endpoint_listen(ep);
 			if (err) {
 				*failed = ep;
 				return err;

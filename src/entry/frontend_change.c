@@ -11,6 +11,7 @@
 
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
+#include "weir/config/same.h"
 #include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
 #include "parts.h"
@@ -24,29 +25,29 @@ static void tell_workers(struct entries *e)
 /* ---- endpoints ---- */
 
 static struct endpoint *prepare_endpoint(struct entries *e, struct frontend_settings *front,
-					 const struct config_bind *config, struct entry_error *error)
+					 const struct config_bind *config, struct endpoint *from,
+					 struct entry_error *error)
 {
 	struct endpoint *ep = endpoint_new(e, front, config);
 
-	error->err = ep != NULL ? endpoint_bind(ep) : -ENOMEM;
-	error->refused = ep != NULL ? ep->refused : SOCK_OPTION_NONE;
+	*error = (struct entry_error){.err = -ENOMEM};
+	if (ep == NULL)
+		return NULL;
+	error->err = from != NULL ? endpoint_take(ep, from, error) : endpoint_bind_beside(e, ep, error);
+	error->refused = ep->refused;
+	error->holder = ep->path.holder;
 	if (error->err == 0)
 		return ep;
-	if (ep != NULL)
-		endpoint_free(e, ep);
+	endpoint_free(e, ep);
 	return NULL;
 }
 
 struct endpoint *entries_prepare_endpoint(struct entries *e, struct frontend *fe,
-					  const struct config_bind *config, struct entry_error *error)
+					  const struct entry_change *c, const struct config_bind *config,
+					  struct endpoint *from, struct entry_error *error)
 {
-	return prepare_endpoint(e, fe->settings, config, error);
-}
-
-struct endpoint *entries_prepare_endpoint_of(struct entries *e, const struct entry_change *c,
-					     const struct config_bind *config, struct entry_error *error)
-{
-	return prepare_endpoint(e, c->front, config, error);
+	check(c == NULL || c->frontend == fe);
+	return prepare_endpoint(e, c != NULL ? c->front : fe->settings, config, from, error);
 }
 
 static unsigned last_number(const struct frontend *fe)
@@ -58,11 +59,42 @@ static unsigned last_number(const struct frontend *fe)
 	return last;
 }
 
+/* The last endpoint of the same bind; NULL = none. */
+static struct endpoint *last_part(const struct frontend *fe, const struct config_bind *config)
+{
+	struct endpoint *last = NULL;
+
+	frontend_foreach_endpoint(fe, ep)
+		if (ep->stage == ENDPOINT_OPEN && config_bind_same(ep->config, config))
+			last = ep;
+	return last;
+}
+
+/* Gives it its number, and the place in the frontend that belongs to it; returns what is to be behind it. */
+static struct list *number_endpoint(struct endpoint *ep)
+{
+	struct frontend *fe = ep->frontend;
+	struct endpoint *last = atomic_load(&ep->from) != NULL ? last_part(fe, ep->config) : NULL;
+
+	if (last == NULL) {
+		ep->number = last_number(fe) + 1;
+		return &fe->endpoints;
+	}
+	if (last->part == 0)
+		last->part = 1;
+	ep->number = last->number;
+	ep->part = last->part + 1;
+	return last->link.next;
+}
+
 void entries_commit_endpoint(struct entries *e, struct endpoint *ep)
 {
-	ep->number = last_number(ep->frontend) + 1;
+	struct list *before = number_endpoint(ep);
+
+	check(list_empty(&ep->bound_link)); /* it listens */
 	ep->origin = NULL;
-	entries_publish(e, ep, &ep->frontend->endpoints);
+	endpoint_commit_take(ep);
+	entries_publish(e, ep, before);
 	tell_workers(e);
 }
 
@@ -74,11 +106,13 @@ void entries_undo_endpoint(struct entries *e, struct endpoint *ep)
 /* ---- frontends ---- */
 
 /* Endpoints of a frontend that is prepared are in its list, but no worker finds them. */
-static int prepare_endpoints(struct entries *e, struct frontend *fe, const struct config_frontend *config,
+static int prepare_endpoints(struct entries *e, struct frontend *fe, const struct entry_wish *wish,
 			     struct entry_error *error)
 {
-	for (size_t i = 0; i < config->bind_count; i++) {
-		struct endpoint *ep = prepare_endpoint(e, fe->settings, &config->binds[i], error);
+	for (size_t i = 0; i < wish->config->bind_count; i++) {
+		struct endpoint *from = wish->from != NULL ? wish->from[i] : NULL;
+		struct endpoint *ep =
+			prepare_endpoint(e, fe->settings, &wish->config->binds[i], from, error);
 
 		error->bind = i;
 		if (ep == NULL)
@@ -105,7 +139,7 @@ struct frontend *entries_prepare_frontend(struct entries *e, const struct entry_
 	if (fe == NULL)
 		return NULL;
 	frontend_set_limit(fe, fe->own_limit);
-	if (prepare_endpoints(e, fe, wish->config, error) == 0)
+	if (prepare_endpoints(e, fe, wish, error) == 0)
 		return fe;
 	entries_undo_frontend(e, fe);
 	return NULL;
@@ -138,8 +172,10 @@ void entries_commit_frontend(struct entries *e, struct frontend *fe)
 	while (!list_empty(&endpoints)) {
 		struct endpoint *ep = list_entry(endpoints.next, struct endpoint, link);
 
+		check(list_empty(&ep->bound_link));
 		list_remove(&ep->link);
 		ep->origin = NULL;
+		endpoint_commit_take(ep);
 		entries_publish(e, ep, &fe->endpoints);
 	}
 	tell_workers(e);
@@ -207,46 +243,76 @@ static const struct config_bind *bind_for(const struct entry_wish *wish, const s
 	return ep->config;
 }
 
+/* The settings of `ep` in a change, pinned, and what is to be set on its socket. */
+static int prepare_version(struct entries *e, struct endpoint *ep, const struct config_bind *config,
+			   struct entry_change *c)
+{
+	struct endpoint_settings *s = endpoint_settings_find(ep, c->front, config);
+	int err;
+
+	if (s == NULL)
+		s = endpoint_settings_new(e, ep, c->front, config);
+	if (s == NULL)
+		return -ENOMEM;
+	s->pins++;
+	c->options[c->count] = NULL;
+	c->entries[c->count++] = s;
+	err = endpoint_plan_options(&c->options[c->count - 1], ep, c->front->config, s->config, &c->refused);
+	if (err)
+		c->failed = ep;
+	return err;
+}
+
 static int prepare_versions(struct entries *e, const struct entry_wish *wish, struct entry_change *c)
 {
 	size_t open = 0;
+	int err = 0;
 
 	frontend_foreach_endpoint(c->frontend, ep) {
-		const struct config_bind *config;
-		struct endpoint_settings *s;
-
-		if (ep->stage == ENDPOINT_CLOSED)
-			continue; /* one that leaves may stay after all */
-		config = bind_for(wish, ep, &open);
-		s = endpoint_settings_find(ep, c->front, config);
-		if (s == NULL)
-			s = endpoint_settings_new(e, ep, c->front, config);
-		if (s == NULL)
-			return -ENOMEM;
-		s->pins++;
-		c->entries[c->count++] = s;
+		if (!err && ep->stage != ENDPOINT_CLOSED) /* one that leaves may stay after all */
+			err = prepare_version(e, ep, bind_for(wish, ep, &open), c);
 	}
-	return 0;
+	return err;
 }
 
-int entries_prepare_change(struct entries *e, struct frontend *fe, const struct entry_wish *wish,
-			   struct entry_change *c)
+static int fill_change(struct entries *e, const struct entry_wish *wish, struct entry_change *c)
 {
-	*c = (struct entry_change){.frontend = fe};
+	struct frontend *fe = c->frontend;
+	const size_t room = count_endpoints(fe) + 1;
+	const bool needs_sources = wish->config->maxconn_per_source > 0 && fe->sources == NULL;
+
 	c->front = frontend_settings_find(fe, wish->config, wish->backend, wish->routes);
 	if (c->front != NULL)
 		c->front->users++;
 	else
 		c->front = frontend_settings_new(fe, wish->config, wish->backend, wish->routes);
-	c->entries = calloc(count_endpoints(fe) + 1, sizeof(struct endpoint_settings *));
-	if (wish->config->maxconn_per_source > 0 && fe->sources == NULL)
+	c->entries = calloc(room, sizeof(struct endpoint_settings *));
+	c->options = calloc(room, sizeof(struct endpoint_options *));
+	if (needs_sources)
 		c->sources = source_table_new();
-	if (c->front != NULL && c->entries != NULL &&
-	    (wish->config->maxconn_per_source == 0 || fe->sources != NULL || c->sources != NULL) &&
-	    prepare_versions(e, wish, c) == 0)
+	if (c->front == NULL || c->entries == NULL || c->options == NULL ||
+	    (needs_sources && c->sources == NULL))
+		return -ENOMEM;
+	return prepare_versions(e, wish, c);
+}
+
+int entries_prepare_change(struct entries *e, struct frontend *fe, const struct entry_wish *wish,
+			   struct entry_change *c)
+{
+	const struct endpoint *failed;
+	enum sock_option refused;
+	int err;
+
+	*c = (struct entry_change){.frontend = fe, .changes = fe->changes};
+	err = fill_change(e, wish, c);
+	if (!err)
 		return 0;
+	failed = c->failed;
+	refused = c->refused;
 	entries_undo_change(e, c);
-	return -ENOMEM;
+	c->failed = failed;
+	c->refused = refused;
+	return err;
 }
 
 /* One that nobody has seen goes at once. */
@@ -264,13 +330,35 @@ static void unpin(struct entries *e, struct endpoint_settings *s)
 
 void entries_undo_change(struct entries *e, struct entry_change *c)
 {
-	while (c->count > 0)
-		unpin(e, c->entries[--c->count]);
+	while (c->count > 0) {
+		free(c->options[--c->count]);
+		unpin(e, c->entries[c->count]);
+	}
+	free(c->options);
 	free(c->entries);
 	source_table_free(c->sources);
 	if (c->front != NULL)
 		frontend_settings_put(c->front);
 	*c = (struct entry_change){0};
+}
+
+/* Sockets that others have taken over, or are about to, have their options from these. What was tried before
+ * another change is tried again. */
+static void set_options(const struct entry_change *c, size_t at)
+{
+	struct endpoint *ep = c->entries[at]->endpoint;
+	struct endpoint_options *o = c->options[at];
+	enum sock_option refused;
+
+	if (c->changes != c->frontend->changes) {
+		free(o);
+		o = NULL;
+		(void)endpoint_plan_options(&o, ep, c->front->config, c->entries[at]->config, &refused);
+	}
+	if (ep->heir == NULL && endpoint_has_socket(ep))
+		endpoint_set_options(ep, o);
+	else
+		free(o);
 }
 
 static void publish_version(struct entries *e, struct endpoint_settings *s)
@@ -319,8 +407,12 @@ void entries_commit_change(struct entries *e, struct entry_change *c)
 		atomic_store(&fe->sources, c->sources);
 	else
 		source_table_free(c->sources); /* another change has brought one meanwhile */
-	while (c->count > 0)
-		publish_version(e, c->entries[--c->count]);
+	while (c->count > 0) {
+		set_options(c, --c->count);
+		publish_version(e, c->entries[c->count]);
+	}
+	fe->changes++;
+	free(c->options);
 	free(c->entries);
 	if (c->front->backend != fe->settings->backend || c->front->config->route_count > 0)
 		fe->has_choice = true;

@@ -14,4 +14,35 @@ void entries_withdraw(struct entries *e, struct endpoint *ep);
 /* What no worker can find any more: frees it when nobody uses it. */
 void endpoint_settings_retire(struct endpoint_settings *s);
 
+/* Its socket hears again, if it leaves. 0 or -errno. */
+int endpoint_hear(struct endpoint *ep);
+/* The opposite, for one that leaves on. */
+void endpoint_stop_hearing(struct endpoint *ep);
+/* Workers leave it. */
+void endpoint_leave_now(struct endpoint *ep, enum endpoint_order order);
+
+/* ---- endpoint_options.c ---- */
+
+/* What is to be set on the socket of `ep` for the bind `b` of `fe`: tries it and gives it in `*o`, NULL if
+ * there is nothing to do. 0, or -errno with `*refused`. */
+int endpoint_plan_options(struct endpoint_options **o, struct endpoint *ep, const struct config_frontend *fe,
+			  const struct config_bind *b, enum sock_option *refused);
+/* Sets them; a failure is logged. Frees `o`, which may be NULL. */
+void endpoint_set_options(struct endpoint *ep, struct endpoint_options *o);
+
+/* ---- overlap.c ---- */
+
+/* endpoint_bind(), beside sockets of ours where the address overlaps; listens unless a transaction is open.
+ * 0, or -errno with `error`. */
+int endpoint_bind_beside(struct entries *e, struct endpoint *ep, struct entry_error *error);
+
+/* ---- takeover.c ---- */
+
+/* Prepares `ep`, which has no socket, to take over that of `from`. 0, or -errno with `error`. */
+int endpoint_take(struct endpoint *ep, struct endpoint *from, struct entry_error *error);
+/* From now on it has it; publish it after this. Harmless for one that takes over nothing. */
+void endpoint_commit_take(struct endpoint *ep);
+/* Nobody comes from it, or goes to it, any more: undoes a takeover that is only prepared. */
+void endpoint_forget_take(struct endpoint *ep);
+
 #endif

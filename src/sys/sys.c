@@ -155,6 +155,13 @@ void sys_close(int fd)
 	check(close(fd) == 0 || errno != EBADF);
 }
 
+int sys_dup(int fd)
+{
+	const int to = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return to < 0 ? -errno : to;
+}
+
 int sys_pipe(int fds[2])
 {
 	return pipe2(fds, O_NONBLOCK | O_CLOEXEC) < 0 ? -errno : 0;

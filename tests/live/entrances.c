@@ -133,7 +133,7 @@ enum change_result objects_add_endpoint(void)
 	if (p == NULL)
 		return CHANGE_IMPOSSIBLE;
 	objects_draw_bind(p);
-	ep = entries_prepare_endpoint(entries(), f->live, &p->config, &error);
+	ep = entries_prepare_endpoint(entries(), f->live, NULL, &p->config, NULL, &error);
 	if (ep == NULL)
 		return refused(&error);
 	if (objects_draw(10) == 0) {

@@ -37,8 +37,8 @@ static bool prepare_entrance(struct several *a)
 		return false;
 	if (a->place == NULL)
 		return true;
-	a->ep = entries_prepare_endpoint_of(&objects.rig->engine.entries, &a->step.change, &a->place->config,
-					    &error);
+	a->ep = entries_prepare_endpoint(&objects.rig->engine.entries, a->step.change.frontend,
+					 &a->step.change, &a->place->config, NULL, &error);
 	if (a->ep == NULL)
 		objects_undo(&a->step);
 	return a->ep != NULL;

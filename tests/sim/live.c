@@ -277,7 +277,7 @@ static void add_endpoint(struct frontend *fe)
 
 	memset(&bind, 0, sizeof(bind));
 	rig_make_bind(&bind);
-	ep = entries_prepare_endpoint(entries(), fe, &bind, &error);
+	ep = entries_prepare_endpoint(entries(), fe, NULL, &bind, NULL, &error);
 	prepared(ep, error.err);
 	if (is_undone()) {
 		entries_undo_endpoint(entries(), ep);

@@ -510,8 +510,8 @@ LIVE_MUTANTS = [
      "edits": [(ROUNDS, "			forget_for(e, w, round);\n", "			;\n")]},
     {"what": "a socket is closed while workers accept there",
      "edits": [(LEAVE,
-                "struct endpoint, socket)->listeners) > 0;\n",
-                "struct endpoint, socket)->listeners) < 0;\n")]},
+                "atomic_load(&ep->listeners) > 0;\n",
+                "atomic_load(&ep->listeners) < 0;\n")]},
     {"what": "a listener leaves without the last accept",
      "edits": [("src/io/epoll.c",
                 "	do\n"
@@ -537,8 +537,8 @@ LIVE_MUTANTS = [
      "edits": [(LEAVE, "		err = sock_hear_again(ep->fd);\n", "		err = 0;\n")]},
     {"what": "an endpoint's settings leave with the order",
      "edits": [(LEAVE,
-                "	order(ep, ENDPOINT_LEAVE);\n",
-                "	order(ep, ENDPOINT_LEAVE);\n"
+                "	order(ep, what);\n",
+                "	order(ep, what);\n"
                 "	if (endpoint_settings(ep)->retired.stage == RETIRE_NONE)\n"
                 "		endpoint_settings_retire(endpoint_settings(ep));\n"),
                (LEAVE,
@@ -547,8 +547,8 @@ LIVE_MUTANTS = [
                 "	entries_withdraw(e, ep);\n")]},
     {"what": "an endpoint that leaves follows no change",
      "edits": [("src/entry/frontend_change.c",
-                "		if (ep->stage == ENDPOINT_CLOSED)\n",
-                "		if (ep->stage >= ENDPOINT_LEAVING)\n")]},
+                "		if (!err && ep->stage != ENDPOINT_CLOSED)",
+                "		if (!err && ep->stage < ENDPOINT_LEAVING)")]},
     {"what": "who is woken of those that wait at a limit does not hear it",
      "edits": [("src/entry/paused.c",
                 "	if (wake != NULL)\n"

@@ -41,7 +41,8 @@ static inline void points_unlock(struct spinlock *lock)
 /* Members with that name are renamed too, in all sources that include this first. */
 #define free poison_free
 /* The model has no listen(2). */
-#define sock_listen rig_listen
+#define sock_bind  rig_bind
+#define sock_start rig_start
 
 #undef atomic_load
 #undef atomic_store

@@ -38,13 +38,21 @@ static void no_news(void *arg)
 	(void)arg; /* control is not here */
 }
 
-/* In the place of sock_listen(); points.h renames the tag of `opt`, too. */
-int rig_listen(struct addr *a, const void *opt);
+/* In the place of sock_bind() and sock_start(). What is bound listens, but nobody knows of it yet. */
+int rig_bind(struct addr *a, const struct sock_listen *opt);
+int rig_start(int fd, int backlog);
 
-int rig_listen(struct addr *a, const void *opt)
+int rig_bind(struct addr *a, const struct sock_listen *opt)
 {
 	(void)opt;
 	return msock_listen(!addr_is_unix(a), true);
+}
+
+int rig_start(int fd, int backlog)
+{
+	(void)fd;
+	(void)backlog;
+	return 0;
 }
 
 static void open_endpoints(struct engine *e)

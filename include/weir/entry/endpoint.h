@@ -19,6 +19,7 @@
 #include "weir/net/sock_path.h"
 
 struct endpoint;
+struct endpoint_options;
 struct entries;
 struct frontend;
 struct frontend_settings;
@@ -44,7 +45,11 @@ enum endpoint_stage {
 };
 
 /* What workers are to do at it. */
-enum endpoint_order { ENDPOINT_LISTEN, ENDPOINT_LEAVE };
+enum endpoint_order {
+	ENDPOINT_LISTEN,
+	ENDPOINT_LEAVE,
+	ENDPOINT_GIVE, /* they leave without a last accept: another endpoint has the socket now */
+};
 
 /* One bound address. The descriptor is shared by all workers. */
 struct endpoint {
@@ -54,6 +59,11 @@ struct endpoint {
 	struct retired retired;
 	struct retired socket;	/* the socket leaves before the rest */
 	struct list deaf_link;	/* in entries->deaf */
+	struct list bound_link; /* in entries->bound */
+	struct list lent_link;	/* in entries->lent */
+	struct endpoint *heir;	/* borrows: has taken over its socket, or is prepared to */
+	bool claimed; /* its socket is not closed: a takeover of it, or its stay, is prepared */
+	struct endpoint_options *options; /* owns: what a takeover that is prepared is to set */
 	int64_t leave_ns;	/* while it is deaf: when workers leave */
 	enum endpoint_stage stage;
 	bool inherited; /* the socket was made by others: never changed, only closed */
@@ -74,10 +84,20 @@ struct endpoint {
 	_Atomic(struct endpoint_settings *) settings; /* in effect */
 	atomic_int order; /* enum endpoint_order */
 	atomic_bool deaf; /* it is, or was: see sock_accepted_from_deaf() */
+	/* Borrows: whose socket it has taken over, until that is closed. A worker begins here once it has
+	 * left there; none of them misses a client, as what is queued is found at the beginning. */
+	_Atomic(struct endpoint *) from;
 
 	/* Workers write. */
 	_Alignas(64) atomic_int listeners; /* workers that have a listener here */
 };
+
+/* Is there a socket that it could go on with, or another endpoint could take over? Control. */
+static inline bool endpoint_has_socket(const struct endpoint *ep)
+{
+	return ep->fd >= 0 && ep->stage != ENDPOINT_CLOSED &&
+	       atomic_load_explicit(&ep->order, memory_order_relaxed) != ENDPOINT_GIVE;
+}
 
 /* The version in effect. A worker may use it until the end of its turn, and longer if it counts it. */
 static inline struct endpoint_settings *endpoint_settings(struct endpoint *ep)
@@ -106,8 +126,10 @@ struct endpoint_settings *endpoint_settings_find(const struct endpoint *ep,
 						 const struct frontend_settings *front,
 						 const struct config_bind *config);
 
-/* Binds and listens where the configuration says. 0, or -errno with ep->refused. */
-int endpoint_bind(struct endpoint *ep);
+/* Binds where the configuration says; `share_port` as in net/sock.h. 0, or -errno with ep->refused. */
+int endpoint_bind(struct endpoint *ep, bool share_port);
+/* Then it listens. 0 or -errno. */
+int endpoint_listen(struct endpoint *ep);
 /* Takes ownership of an inherited descriptor, even on failure, and sets the options that can still be set. 0,
  * or -errno with ep->refused. */
 int endpoint_adopt(struct endpoint *ep, int fd);
@@ -116,5 +138,15 @@ void endpoint_close(struct endpoint *ep);
 /* Call for each accepted TCP connection of an endpoint that is `mptcp`: sets what the listener could not pass
  * on. A worker's thread. */
 void endpoint_accepted(const struct endpoint_settings *s, int fd);
+
+/* ---- what its socket can be used for; endpoint_options.c ---- */
+
+/* Can the socket of `ep` serve the bind `b` of `fe`, with other options set on it? That the addresses are the
+ * same is for the caller to say (config_addr_same()). */
+bool endpoint_can_become(const struct endpoint *ep, const struct config_frontend *fe,
+			 const struct config_bind *b);
+/* Would the TCP bind `b`, a wildcard, take every client that `ep` takes, so that the socket of `ep` can be
+ * one more of b's? */
+bool endpoint_is_covered(const struct endpoint *ep, const struct config_bind *b);
 
 #endif

@@ -24,6 +24,9 @@ struct entries {
 	unsigned endpoint_count;
 	struct list leaving; /* owns: frontends that were removed and are not freed */
 	struct list deaf;    /* endpoints in ENDPOINT_DEAF, the one that leaves first in front */
+	bool is_open;	     /* a transaction is: see entries_begin() */
+	struct list bound;   /* endpoints bound in it that do not listen yet */
+	struct list lent;    /* endpoints whose sockets share their port for now */
 	unsigned maxconn;    /* of the process: the limit of frontends without one of their own */
 	void (*changed)(void *arg); /* endpoints have come, or have another order: tell workers */
 	void *changed_arg;
@@ -81,6 +84,15 @@ static inline struct endpoint *entries_at(const struct entries *e, uint32_t slot
 
 /* ---- changes at run time; frontend_change.c ---- */
 
+/* Brackets a transaction: several preparations that are then all committed, or all undone. Within it what is
+ * prepared is bound, and nobody can connect there until entries_listen(). */
+void entries_begin(struct entries *e);
+/* All that was prepared listens: the last step that can fail. 0, or -errno with `*failed`; then everything is
+ * to be undone. */
+int entries_listen(struct entries *e, struct endpoint **failed);
+/* After the commits or undos. Sockets no longer share their ports. */
+void entries_end(struct entries *e);
+
 /* What a frontend is to be. Borrows all of it; what is kept is copied. */
 struct entry_wish {
 	const struct config_frontend *config;
@@ -92,6 +104,9 @@ struct entry_wish {
 	 * among them. Others keep theirs. NULL = those that are open, in their order. */
 	const struct endpoint *const *endpoints;
 	size_t bind_count;
+	/* For a frontend that comes: whose socket each of config->binds takes over; NULL = is bound anew. The
+	 * whole NULL = all are. See entries_prepare_endpoint(). */
+	struct endpoint *const *from;
 };
 
 /* Why something could not be prepared. */
@@ -99,6 +114,12 @@ struct entry_error {
 	int err;		  /* -errno */
 	size_t bind;		  /* index of the bind at fault */
 	enum sock_option refused; /* the option that the kernel refused, if it was one */
+	pid_t holder;		  /* after -EADDRINUSE of a Unix path: who has it; 0 = unknown */
+	/* After -EADDRINUSE, our own endpoint whose address overlaps; NULL = none. If it is inherited, the
+	 * socket belongs to whoever passed it, and is never shared; if it is in e->bound, the new
+	 * configuration has two addresses that overlap; else the socket belongs to another user, from before
+	 * privileges were dropped, and only a restart can replace it. */
+	const struct endpoint *in_way;
 };
 
 /* New settings of a frontend, prepared. */
@@ -106,12 +127,17 @@ struct entry_change {
 	struct frontend *frontend;
 	struct frontend_settings *front;    /* one of its users */
 	struct endpoint_settings **entries; /* owns; pins each: one for each endpoint that stays */
+	struct endpoint_options **options; /* owns: for each of them, what is to be set on its socket */
 	size_t count;
 	struct source_table *sources; /* owns; NULL if none is needed, or there is one */
+	unsigned changes; /* of the frontend, when this one was prepared */
+	/* After a failure, if an option of a socket was the reason; else NULL. */
+	const struct endpoint *failed;
+	enum sock_option refused;
 };
 
-/* Makes a frontend with its endpoints, bound and listening, that no worker accepts at yet. NULL with
- * `*error`, and nothing has changed. */
+/* Makes a frontend with its endpoints, bound and listening, that no worker accepts at yet; in a transaction
+ * they do not listen. NULL with `*error`, and nothing has changed. */
 struct frontend *entries_prepare_frontend(struct entries *e, const struct entry_wish *wish,
 					  struct entry_error *error);
 /* Workers accept there from now on; it is the last of all. */
@@ -122,20 +148,33 @@ void entries_undo_frontend(struct entries *e, struct frontend *fe);
 void entries_remove_frontend(struct entries *e, struct frontend *fe, int64_t now_ns);
 
 /* New settings for clients who come from now on; others keep theirs. Also for an endpoint that leaves, in
- * whatever stage: it has the current settings of its frontend if it stays after all. 0, or -ENOMEM with
- * nothing changed. */
+ * whatever stage: it has the current settings of its frontend if it stays after all. Options of sockets that
+ * differ are tried now, and set at the commit: only a warning reports one that fails then. What cannot be set
+ * late stays as it is, see endpoint_can_become(). 0, or with nothing changed: -ENOMEM, or another -errno with
+ * c->failed. */
 int entries_prepare_change(struct entries *e, struct frontend *fe, const struct entry_wish *wish,
 			   struct entry_change *c);
 void entries_commit_change(struct entries *e, struct entry_change *c);
 void entries_undo_change(struct entries *e, struct entry_change *c);
 
-/* One more endpoint of a frontend, in the same steps, under the settings in effect now. */
+/* One more endpoint of a frontend, in the same steps: under the settings of `c`, a change of `fe` that is
+ * prepared, or if it is NULL under those in effect now. Commit the change or the frontend first, if they are
+ * prepared; undo them last.
+ *
+ * Where the address overlaps with one that we listen on (the same port and address, or one of the two is a
+ * wildcard), both sockets share the port until this endpoint listens, or the transaction ends: see
+ * net/sock_leave.h.
+ *
+ * With `from`, which endpoint_has_socket() and nobody else takes over, it takes over the socket of that
+ * endpoint, of whatever frontend: see endpoint_can_become(), endpoint_is_covered(). Until the commit nothing
+ * changes, but that a socket that was deaf hears. From then on `from` has left, clients in the queue are this
+ * one's, and a Unix path with its lock goes with the socket. If another endpoint of the frontend has the same
+ * bind by then, this one is one more part of it.
+ *
+ * NULL with `*error`, and nothing has changed. */
 struct endpoint *entries_prepare_endpoint(struct entries *e, struct frontend *fe,
-					  const struct config_bind *config, struct entry_error *error);
-/* The same under those of a change that is prepared: both are then committed, the change first, or both
- * undone. */
-struct endpoint *entries_prepare_endpoint_of(struct entries *e, const struct entry_change *c,
-					     const struct config_bind *config, struct entry_error *error);
+					  const struct entry_change *c, const struct config_bind *config,
+					  struct endpoint *from, struct entry_error *error);
 void entries_commit_endpoint(struct entries *e, struct endpoint *ep);
 void entries_undo_endpoint(struct entries *e, struct endpoint *ep);
 
@@ -148,8 +187,12 @@ void entries_set_maxconn(struct entries *e, unsigned maxconn);
 
 /* The endpoint leaves politely; harmless if it does so already. `now_ns` is the monotonic clock. */
 void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns);
-/* It stays after all. 0; -EBADF when its socket is closed already; or -errno, and it leaves. */
+/* It stays after all. 0; -EBADF when it has no socket (endpoint_has_socket()); or -errno, and it leaves. */
 int entries_stay(struct entries *e, struct endpoint *ep);
+/* All of that which can fail: its socket hears again, and is kept. The same results; then either
+ * entries_stay(), which cannot fail, or the undo. */
+int entries_prepare_stay(struct entries *e, struct endpoint *ep);
+void entries_undo_stay(struct entries *e, struct endpoint *ep);
 /* Goes on with those whose time has come. Returns when to call again, or CLOCK_NEVER. */
 int64_t entries_wake(struct entries *e, int64_t now_ns);
 

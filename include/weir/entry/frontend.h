@@ -48,6 +48,7 @@ struct frontend {
 	uint32_t slot;
 	unsigned own_limit; /* its own maxconn, 0 = that of the process */
 	unsigned iid;	    /* for reports: see entries_build(); 0 = not added yet */
+	unsigned changes;   /* that were committed */
 	bool has_choice;    /* its clients go, or went, to more than one backend */
 
 	/* Control writes, workers read. */

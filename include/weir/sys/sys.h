@@ -53,6 +53,9 @@ int sys_shutdown(int fd, int how);
 /* close(2). EBADF is a bug of ours and aborts; after EINTR the descriptor is closed, as Linux defines it. */
 void sys_close(int fd);
 
+/* fcntl(2) F_DUPFD_CLOEXEC: another descriptor of the same socket. */
+int sys_dup(int fd);
+
 /* pipe2(2) with O_NONBLOCK | O_CLOEXEC. */
 int sys_pipe(int fds[2]);
 /* fcntl(2) F_SETPIPE_SZ and F_GETPIPE_SZ: the real size in bytes, or -errno. */

@@ -192,7 +192,7 @@ static void frontend_is_prepared_committed_and_removed(void **state)
 static void endpoint_is_prepared_committed_and_leaves(void **state)
 {
 	struct entry_error error;
-	struct endpoint *more = entries_prepare_endpoint(entries, fe, &binds[0], &error);
+	struct endpoint *more = entries_prepare_endpoint(entries, fe, NULL, &binds[0], NULL, &error);
 	struct addr at;
 	int fd;
 
@@ -230,7 +230,7 @@ static void endpoint_that_comes_with_a_change_has_its_settings(void **state)
 	next.maxconn = 9;
 	for (int undone = 1; undone >= 0; undone--) {
 		assert_int_equal(entries_prepare_change(entries, fe, &wish, &c), 0);
-		more = entries_prepare_endpoint_of(entries, &c, &binds[0], &error);
+		more = entries_prepare_endpoint(entries, fe, &c, &binds[0], NULL, &error);
 		assert_non_null(more);
 		assert_ptr_equal(more->frontend, fe);
 		assert_int_equal(endpoint_settings(more)->front->config->maxconn, 9);
@@ -325,7 +325,7 @@ static void change_may_meet_an_endpoint_that_has_closed(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct entry_error error;
-		struct endpoint *more = entries_prepare_endpoint(entries, fe, &binds[0], &error);
+		struct endpoint *more = entries_prepare_endpoint(entries, fe, NULL, &binds[0], NULL, &error);
 		struct config_frontend config;
 		const struct entry_wish wish = wish_of(&config);
 		struct entry_change c;
@@ -372,7 +372,7 @@ static int try_frontend(void)
 static int try_endpoint(void)
 {
 	struct entry_error error = {.err = 0};
-	struct endpoint *more = entries_prepare_endpoint(entries, fe, &binds[1], &error);
+	struct endpoint *more = entries_prepare_endpoint(entries, fe, NULL, &binds[1], NULL, &error);
 
 	fail_nothing();
 	if (more != NULL)
@@ -455,7 +455,7 @@ static void commit_needs_no_memory(void **state)
 
 	(void)state;
 	g = entries_prepare_frontend(entries, &wish, &error);
-	more = entries_prepare_endpoint(entries, fe, &binds[0], &error);
+	more = entries_prepare_endpoint(entries, fe, NULL, &binds[0], NULL, &error);
 	assert_int_equal(entries_prepare_change(entries, fe, &wish, &c), 0);
 	fail_allocations_from(0);
 	entries_commit_frontend(entries, g);
