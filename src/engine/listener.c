@@ -169,12 +169,20 @@ static void force_slot(struct listener *l)
 		rate_force(&l->frontend->rate, l->worker->loop.now_ns);
 }
 
+/* Who is queued there is for another endpoint, also before this worker has heard of it. */
+static bool is_given_away(const struct listener *l)
+{
+	return atomic_load_explicit(&l->endpoint->order, memory_order_relaxed) == ENDPOINT_GIVE;
+}
+
 /* The driver calls this before each accept. */
 static bool listener_may_accept(struct io_op *op)
 {
 	struct listener *l = container_of(op, struct listener, accept);
 	enum listener_limit why;
 
+	if (unlikely(is_given_away(l)))
+		return false;
 	if (l->reserved)
 		return true;
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF)
@@ -183,8 +191,6 @@ static bool listener_may_accept(struct io_op *op)
 		pause_for_limit(l, LIMIT_MEMORY);
 		return false;
 	}
-	if (unlikely(l->given))
-		return false;
 	/* Whoever is queued where the socket is about to be closed would be reset. */
 	if (unlikely(l->leaving)) {
 		force_slot(l);

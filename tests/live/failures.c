@@ -19,7 +19,7 @@
 #include "weir/base/clock.h"
 
 #define KINDS_MAX   32u
-#define CALLS_MAX   400u /* of one change */
+#define CALLS_MAX   1000u /* of one change, those of its commit included */
 #define DRAWS	    16u	 /* until something is there to be changed so */
 #define WAITING_MAX 300u
 #define LAST_ACCEPTS 6u /* that fail where something leaves */
@@ -28,6 +28,7 @@
 #define ALL	""
 #define SERVERS	"add_server change_server command_server add_backend rotate several"
 #define SOCKETS	"add_frontend add_endpoint several"
+#define OPTIONS	"change_frontend several"
 #define LEAVING	"remove_frontend leave_endpoint"
 
 /* Calls of a change that is made, or undone, though they fail. */
@@ -49,6 +50,8 @@ static const struct harmless {
 	{SOCKETS, "ioctl", "the file of a Unix socket, which is then found by its name"},
 	{SOCKETS, "fstatat", "who has the lock's name, or the path: tried again, or bind(2) tells"},
 	{SOCKETS, "syscall", "fchmodat2(2), which older kernels do not have"},
+	{OPTIONS, "setsockopt", "of a socket that listens, in the commit: the log has it"},
+	{OPTIONS, "listen", "the same, for the length of its queue"},
 	{LEAVING, "getsockopt", "it leaves at once, as one that cannot be deaf"},
 	{LEAVING, "setsockopt", "the same"},
 };
