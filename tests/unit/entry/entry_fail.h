@@ -21,6 +21,7 @@ int __real_sys_setsockopt(int fd, int level, int name, const void *value, sockle
 int __real_sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int __real_file_open_folder(const char *path, const char **name);
 int __real_file_lock(int folder, const char *name, pid_t *holder);
+int __real_sys_dup(int fd);
 int __real_listen(int fd, int backlog);
 int __real_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
 int __wrap_sys_socket(int family);
@@ -29,6 +30,7 @@ int __wrap_sys_setsockopt(int fd, int level, int name, const void *value, sockle
 int __wrap_sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int __wrap_file_open_folder(const char *path, const char **name);
 int __wrap_file_lock(int folder, const char *name, pid_t *holder);
+int __wrap_sys_dup(int fd);
 int __wrap_listen(int fd, int backlog);
 int __wrap_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
 
@@ -90,6 +92,11 @@ int __wrap_file_open_folder(const char *path, const char **name)
 int __wrap_file_lock(int folder, const char *name, pid_t *holder)
 {
 	return call_fails() ? -EPERM : __real_file_lock(folder, name, holder);
+}
+
+int __wrap_sys_dup(int fd)
+{
+	return call_fails() ? -EPERM : __real_sys_dup(fd);
 }
 
 int __wrap_listen(int fd, int backlog)
