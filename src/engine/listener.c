@@ -427,11 +427,6 @@ void listener_stop(struct listener *l)
 	check(!l->worker->deaf);
 	end_pause(l);
 	timer_cancel(&l->worker->loop.timers, &l->pause);
-	if (l->given) {
-		l->state = LISTENER_OFF;
-		io_cancel(&l->worker->loop, &l->accept);
-		return;
-	}
 	/* A paused listener starts once more, for the last accepts that a cancel makes. */
 	if (l->state != LISTENER_ON && l->state != LISTENER_OFF && !io_is_pending(&l->accept))
 		(void)listener_start(l); /* a pause that a failure has set is cancelled below */

@@ -13,18 +13,26 @@
 #include <cmocka.h>
 
 #include "entry_rig.h"
+#include "weir/io/uring.h"
 
 #define DEAF_NS (900 * NS_PER_MS)
 #define QUEUED	5u
 
 int __real_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
+int __real_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
 int __wrap_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
+int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
 
-static int option_err; /* 0 = none */
+static int option_err, accept_err; /* 0 = none */
 
 int __wrap_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
 	return option_err != 0 ? option_err : __real_sys_setsockopt(fd, level, name, value, len);
+}
+
+int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len)
+{
+	return accept_err != 0 ? accept_err : __real_sys_accept(fd, sa, len);
 }
 
 static struct entry_rig r;
@@ -55,6 +63,28 @@ static int setup(void **state)
 	return 0;
 }
 
+/* With workers that a ring tells what has happened: a cancel, too, ends a turn later. */
+static int setup_ring(void **state)
+{
+	char why[URING_WHY_MAX];
+	const struct io_driver *ring = uring_driver(why, sizeof(why));
+	struct endpoint *failed;
+	int err;
+
+	if (ring == NULL) {
+		print_message("with epoll alone: %s\n", why);
+		return setup(state);
+	}
+	rig_build(&r);
+	check(entries_bind(&r.engine.entries, &failed) == 0);
+	for (unsigned i = 0; i < RIG_WORKERS; i++) {
+		r.workers[i] = r.engine.workers[i] = worker_new(&r.engine, i, ring, &err);
+		check(r.workers[i] != NULL);
+	}
+	find();
+	return 0;
+}
+
 /* At a Unix path. */
 static int setup_path(void **state)
 {
@@ -80,7 +110,7 @@ static int setup_path(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	option_err = 0;
+	option_err = accept_err = 0;
 	rig_close(&r);
 	return 0;
 }
@@ -207,6 +237,54 @@ static void clients_who_wait_for_a_limit_are_let_in_by_the_new_frontend(void **s
 	assert_true(paused_is_empty(&old->paused));
 	entries_remove_frontend(entries, old, r.now_ns);
 	close(first);
+	hang_up(fds);
+}
+
+/* The kernel may wake a worker for a client at the old endpoint just as it leaves there. Who begins at the new
+ * one only after that finds the client in the queue. */
+static void no_worker_listens_at_both(void **state)
+{
+	const uint32_t old = ep->slot;
+	struct frontend *next = prepare_next();
+	const uint32_t slot = endpoint_of(next)->slot;
+	int fds[QUEUED];
+
+	(void)state;
+	knock(fds);
+	entries_commit_frontend(entries, next);
+	for (unsigned i = 0; i < RIG_TURNS_MAX && rig_forwarding(&r) < QUEUED; i++) {
+		struct worker *w = r.workers[i % RIG_WORKERS];
+
+		rig_turn(&r, i % RIG_WORKERS);
+		assert_true(worker_listener(w, old)->worker == NULL ||
+			    worker_listener(w, slot)->worker == NULL);
+	}
+	assert_int_equal(atomic_load(&next->sessions), QUEUED);
+	hang_up(fds);
+}
+
+/* No last accept is tried any more: it may have had no descriptor for who is queued. */
+static void last_accepts_that_fail_hold_nobody_up(void **state)
+{
+	struct frontend *next;
+	int fds[QUEUED];
+
+	(void)state;
+	knock(fds);
+	accept_err = -EMFILE;
+	entries_leave(entries, ep, r.now_ns);
+	r.now_ns += DEAF_NS;
+	(void)rig_settle(&r);
+	assert_int_equal(atomic_load(&ep->listeners), RIG_WORKERS);
+	next = prepare_next();
+	entries_commit_frontend(entries, next);
+	turn(2, 2);
+	assert_int_equal(atomic_load(&ep->listeners), 0);
+	assert_int_equal(atomic_load(&endpoint_of(next)->listeners), RIG_WORKERS);
+	accept_err = 0;
+	while (rig_forwarding(&r) < QUEUED) /* after their pause */
+		(void)rig_settle(&r);
+	assert_int_equal(atomic_load(&next->sessions), QUEUED);
 	hang_up(fds);
 }
 
@@ -458,6 +536,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TAKEOVER_TEST(clients_in_the_queue_belong_to_the_new_frontend),
 		TAKEOVER_TEST(clients_who_wait_for_a_limit_are_let_in_by_the_new_frontend),
+		TAKEOVER_TEST(no_worker_listens_at_both),
+		cmocka_unit_test_setup_teardown(no_worker_listens_at_both, setup_ring, teardown),
+		TAKEOVER_TEST(last_accepts_that_fail_hold_nobody_up),
 		TAKEOVER_TEST(socket_may_pass_through_several_hands),
 		TAKEOVER_TEST(daemon_that_ends_takes_who_is_queued),
 		TAKEOVER_TEST(takeover_that_is_undone_has_changed_nothing),

@@ -242,6 +242,26 @@ static void overlapping_address_needs_no_transaction(void **state)
 	}
 }
 
+static void overlapping_address_may_be_of_a_removed_frontend(void **state)
+{
+	struct config_bind bind = bind_at("127.0.0.1:0", addr_port(&ep->addr));
+	struct config_frontend config = {.name = "g", .binds = &bind, .bind_count = 1};
+	const struct entry_wish wish = {.config = &config, .backend = r.engine.backends[0]};
+	const uint16_t port = addr_port(&ep->addr);
+	struct entry_error error;
+	struct frontend *next;
+
+	(void)state;
+	entries_remove_frontend(entries, fe, r.now_ns);
+	next = entries_prepare_frontend(entries, &wish, &error);
+	assert_non_null(next);
+	entries_commit_frontend(entries, next);
+	r.now_ns += NS_PER_SEC;
+	(void)rig_settle(&r);
+	assert_int_equal(r.engine.live.endpoints.count, 1);
+	assert_served_by(list_entry(next->endpoints.next, struct endpoint, link), "127.0.0.1:0", port);
+}
+
 /* What a start would refuse, a change refuses. */
 static void two_new_addresses_must_not_overlap(void **state)
 {
@@ -550,6 +570,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TRANSACTION_TEST(overlapping_address_replaces_the_old_one),
 		TRANSACTION_TEST(overlapping_address_needs_no_transaction),
+		TRANSACTION_TEST(overlapping_address_may_be_of_a_removed_frontend),
 		TRANSACTION_TEST(two_new_addresses_must_not_overlap),
 		TRANSACTION_TEST(inherited_socket_is_in_the_way),
 		TRANSACTION_TEST(each_allocation_that_fails_leaves_all_as_it_was),
