@@ -59,13 +59,14 @@ static unsigned last_number(const struct frontend *fe)
 	return last;
 }
 
-/* The last endpoint of the same bind; NULL = none. */
-static struct endpoint *last_part(const struct frontend *fe, const struct config_bind *config)
+/* The last endpoint of the same bind, but for `from`, which leaves; NULL = none. */
+static struct endpoint *last_part(const struct frontend *fe, const struct config_bind *config,
+				  const struct endpoint *from)
 {
 	struct endpoint *last = NULL;
 
 	frontend_foreach_endpoint(fe, ep)
-		if (ep->stage == ENDPOINT_OPEN && config_bind_same(ep->config, config))
+		if (ep != from && ep->stage == ENDPOINT_OPEN && config_bind_same(ep->config, config))
 			last = ep;
 	return last;
 }
@@ -74,7 +75,8 @@ static struct endpoint *last_part(const struct frontend *fe, const struct config
 static struct list *number_endpoint(struct endpoint *ep)
 {
 	struct frontend *fe = ep->frontend;
-	struct endpoint *last = atomic_load(&ep->from) != NULL ? last_part(fe, ep->config) : NULL;
+	struct endpoint *from = atomic_load(&ep->from);
+	struct endpoint *last = from != NULL ? last_part(fe, ep->config, from) : NULL;
 
 	if (last == NULL) {
 		ep->number = last_number(fe) + 1;

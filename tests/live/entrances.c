@@ -171,6 +171,35 @@ enum change_result objects_stay_endpoint(void)
 	return CHANGE_MADE;
 }
 
+/* Its socket goes on with another frontend, or with the same one again; it may be on its way out. */
+enum change_result objects_take_over_endpoint(void)
+{
+	struct live_frontend *f = objects_frontend(true);
+	struct live_place *p = some_place(objects_draw(3) > 0 ? PLACE_OPEN : PLACE_LEAVING);
+	struct entry_error error;
+	struct endpoint *ep;
+
+	if (p == NULL || p->live == NULL || !endpoint_has_socket(p->live))
+		return CHANGE_IMPOSSIBLE;
+	p->config.backlog = (int)objects_draw(3) * 1024;
+	ep = entries_prepare_endpoint(entries(), f->live, NULL, &p->config, p->live, &error);
+	if (ep == NULL || objects_draw(10) == 0) {
+		p->config.backlog = p->live->config->backlog;
+		if (ep == NULL)
+			return refused(&error);
+		entries_undo_endpoint(entries(), ep);
+		return CHANGE_UNDONE;
+	}
+	objects_will_commit();
+	entries_commit_endpoint(entries(), ep);
+	p->live = ep;
+	p->frontend = f;
+	if (p->state == PLACE_LEAVING)
+		traffic_stay_place((unsigned)(p - objects.places));
+	p->state = PLACE_OPEN;
+	return CHANGE_MADE;
+}
+
 static bool is_there(const struct list *frontends, const struct endpoint *ep)
 {
 	for (const struct list *l = frontends->next; l != frontends; l = l->next) {

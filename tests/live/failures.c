@@ -28,7 +28,7 @@
 #define ALL	""
 #define SERVERS	"add_server change_server command_server add_backend rotate several"
 #define SOCKETS	"add_frontend add_endpoint several"
-#define OPTIONS	"change_frontend several"
+#define OPTIONS	"change_frontend several take_over_endpoint"
 #define LEAVING	"remove_frontend leave_endpoint"
 
 /* Calls of a change that is made, or undone, though they fail. */
@@ -52,6 +52,7 @@ static const struct harmless {
 	{SOCKETS, "syscall", "fchmodat2(2), which older kernels do not have"},
 	{OPTIONS, "setsockopt", "of a socket that listens, in the commit: the log has it"},
 	{OPTIONS, "listen", "the same, for the length of its queue"},
+	{"take_over_endpoint", "getsockopt", "in the undo: one on its way hears until it leaves"},
 	{LEAVING, "getsockopt", "it leaves at once, as one that cannot be deaf"},
 	{LEAVING, "setsockopt", "the same"},
 };

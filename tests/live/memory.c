@@ -5,6 +5,7 @@
 #include "memory.h"
 
 #include <errno.h>
+#include <linux/fcntl.h>
 #include <linux/sockios.h>
 #include <malloc.h>
 #include <stdatomic.h>
@@ -280,7 +281,12 @@ int WRAP(fstatat)(int folder, const char *path, struct stat *st, int flags)
 
 int WRAP(fcntl)(int fd, int command, void *value)
 {
-	return fails("fcntl", EIO) ? -1 : REAL(fcntl)(fd, command, value);
+	int result;
+
+	if (fails("fcntl", EIO))
+		return -1;
+	result = REAL(fcntl)(fd, command, value);
+	return command == F_DUPFD_CLOEXEC ? opened(result) : result;
 }
 
 /* Linux has closed the descriptor by then. */

@@ -119,6 +119,7 @@ enum change_result objects_remove_frontend(void);
 enum change_result objects_add_endpoint(void);
 enum change_result objects_leave_endpoint(void);
 enum change_result objects_stay_endpoint(void);
+enum change_result objects_take_over_endpoint(void);
 void objects_check_entrances(void);
 void objects_leave_all(void);
 struct live_place *objects_free_place(void);

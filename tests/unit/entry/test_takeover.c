@@ -240,8 +240,8 @@ static void clients_who_wait_for_a_limit_are_let_in_by_the_new_frontend(void **s
 	hang_up(fds);
 }
 
-/* The kernel may wake a worker for a client at the old endpoint just as it leaves there. Who begins at the new
- * one only after that finds the client in the queue. */
+/* The kernel may wake a worker for a client at the old endpoint just as it leaves there. Who begins at the
+ * new one only after that finds the client in the queue. */
 static void no_worker_listens_at_both(void **state)
 {
 	const uint32_t old = ep->slot;
