@@ -9,6 +9,7 @@
 #define WEIR_ADMIN_RELOAD_WISH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "weir/base/list.h"
 
@@ -19,6 +20,8 @@ struct reload_wish {
 	 * Not called from within reload_asker.ask(). The last line but for that of a wait begins with
 	 * "reloaded: " or "not reloaded: ". `text` is borrowed for the call. */
 	void (*answer)(struct reload_wish *wish, const char *text, bool last);
+	uint64_t generation; /* the reload's own, while the wish waits for what left */
+	int64_t until_ns;    /* the same: monotonic */
 };
 
 /* Who takes wishes. */
