@@ -16,8 +16,8 @@
 #include "weir/base/check.h"
 #include "weir/base/log.h"
 #include "weir/host/doctor.h"
-#include "weir/host/listen_error.h"
 #include "weir/host/loop_faults.h"
+#include "weir/host/refusal.h"
 #include "weir/host/socket_preflight.h"
 #include "weir/sys/low_fds.h"
 
@@ -55,17 +55,17 @@ void daemon_set_state(struct daemon *d, enum daemon_state to)
 static enum exit_code start_log(struct daemon *d)
 {
 	const struct config_log *failed;
+	char why[LOG_RECORD_MAX];
 	int err;
 
 	d->ring = log_ring_new(daemon_notify, d);
 	if (d->ring == NULL)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the log");
 	d->log = logwriter_new(d->loop, &d->config->global, &failed, &err);
-	if (d->log == NULL && failed != NULL)
-		return daemon_fail(
-			d, EXIT_ENVIRONMENT,
-			"cannot open the log file %s: %s; check its folder and who may write there",
-			failed->path, strerror(-err));
+	if (d->log == NULL && failed != NULL) {
+		refusal_of_log(failed, err, why, sizeof(why));
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
+	}
 	if (d->log == NULL || logwriter_add_ring(d->log, d->ring) != 0)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the log");
 	log_use_ring(d->ring);
@@ -107,8 +107,7 @@ static enum exit_code open_sockets(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
 	struct endpoint *failed = NULL;
-	const struct config_bind *bind;
-	char address[ADDR_TEXT_MAX], why[LISTEN_ERROR_MAX], option[OPTION_ERROR_MAX];
+	char why[LOG_RECORD_MAX];
 	int err;
 
 	err = engine_init(&d->engine, d->config, daemon_notify, d);
@@ -120,22 +119,23 @@ static enum exit_code open_sockets(struct daemon *d)
 	err = entries_bind(&d->engine.entries, &failed);
 	if (err && failed == NULL)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen: %s", strerror(-err));
-	bind = err ? failed->config : NULL;
-	if (err)
-		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot listen on %s (%s:%u): %s",
-				   addr_spec_format(&bind->addr, address), bind->place.file, bind->place.line,
-				   failed->refused == SOCK_OPTION_NONE
-					   ? listen_error_by(err, &bind->addr, failed->path.holder, why)
-					   : bind_option_error(failed->refused, err, failed->frontend->config,
-							       bind, option));
+	if (err) {
+		const struct refusal_bind r = {.frontend = failed->frontend->config,
+					       .bind = failed->config,
+					       .err = err,
+					       .refused = failed->refused,
+					       .holder = failed->path.holder};
+
+		refusal_of_bind(&r, why, sizeof(why));
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
+	}
 	if (g->admin.kind == ADDR_NONE)
 		return EXIT_FINE;
 	err = admin_socket_open(&d->admin_socket, g);
-	if (err)
-		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot open the admin socket %s: %s",
-				   addr_spec_format(&g->admin, address),
-				   listen_error_by(err, &g->admin, d->admin_socket.path.holder, why));
-	return EXIT_FINE;
+	if (!err)
+		return EXIT_FINE;
+	refusal_of_admin(g, err, d->admin_socket.path.holder, why, sizeof(why));
+	return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
 }
 
 /* Before privileges are dropped: perhaps only root may write to the folder. */
@@ -215,12 +215,12 @@ static enum exit_code drop_privileges(struct daemon *d)
 static enum exit_code preflight_backends(struct daemon *d)
 {
 	const struct config_backend *b = NULL;
-	char why[OPTION_ERROR_MAX];
+	char reason[OPTION_ERROR_MAX], why[LOG_RECORD_MAX];
 
-	if (socket_preflight_backends(d->config, &b, why, sizeof(why)) == 0)
+	if (socket_preflight_backends(d->config, &b, reason, sizeof(reason)) == 0)
 		return EXIT_FINE;
-	return daemon_fail(d, EXIT_ENVIRONMENT, "cannot connect to servers of '%s' (%s:%u): %s", b->name,
-			   b->place.file, b->place.line, why);
+	refusal_of_servers(b, reason, why, sizeof(why));
+	return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
 }
 
 /* Warns at startup of what would cause problems later. */
@@ -241,7 +241,7 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 {
 	const unsigned endpoints = d->engine.entries.endpoint_count;
 	struct limits_wish wish = limits_wish_of(d->config, endpoints, workers);
-	char text[1024], pipes[16] = "auto";
+	char text[1024];
 	int err = limits_raise_fds();
 
 	if (err)
@@ -252,20 +252,8 @@ static enum exit_code plan_limits(struct daemon *d, unsigned workers, struct lim
 		consult_doctor(d, plan, workers);
 		return EXIT_FINE;
 	}
-	if (wish.maxpipes >= 0)
-		(void)snprintf(pipes, sizeof(pipes), "%d", wish.maxpipes); /* at most eleven bytes */
-	if (plan->maxconn_fitting == 0 || wish.maxconn == 0)
-		return daemon_fail(
-			d, EXIT_ENVIRONMENT,
-			"%llu descriptors are not enough for %u worker%s, %u listener%s and maxpipes %s; "
-			"raise the limit of open files (LimitNOFILE= of the unit, or ulimit -n)",
-			(unsigned long long)d->facts.fds, workers, workers == 1 ? "" : "s", wish.endpoints,
-			wish.endpoints == 1 ? "" : "s", pipes);
-	return daemon_fail(
-		d, EXIT_ENVIRONMENT,
-		"maxconn %u does not fit into %llu descriptors: maxconn %u would; set that, or raise the "
-		"limit of open files (LimitNOFILE= of the unit, or ulimit -n)",
-		wish.maxconn, (unsigned long long)d->facts.fds, plan->maxconn_fitting);
+	refusal_of_limits(&d->facts, &wish, plan, text, sizeof(text));
+	return daemon_fail(d, EXIT_ENVIRONMENT, "%s", text);
 }
 
 /* So that no change that is committed finds libev without memory. */

@@ -82,29 +82,37 @@ static bool is_new(const struct config_backend *b, size_t at)
 	return true;
 }
 
+int socket_preflight_backend(const struct config_backend *b, char *why, size_t room)
+{
+	for (size_t i = 0; i < b->server_count; i++) {
+		const struct sock_tcp tcp = sock_tcp_of(&b->tcp);
+		char number[32], text[OPTION_ERROR_MAX];
+		enum sock_option refused;
+		int err;
+
+		if (!is_new(b, i))
+			continue;
+		err = server_sock_probe(b, &b->servers[i], &refused);
+		/* Not about an option, so a limit, or an address family that this machine lacks: only this
+		 * server is affected, and its own log line says so. */
+		if (!err || refused == SOCK_OPTION_NONE)
+			continue;
+		(void)option_error(refused, err, sock_option_value(refused, &tcp, number, sizeof(number)),
+				   text);
+		(void)snprintf(why, room, "%s", text); /* may be truncated */
+		return err;
+	}
+	return 0;
+}
+
 int socket_preflight_backends(const struct config *c, const struct config_backend **backend, char *why,
 			      size_t room)
 {
 	for (size_t i = 0; i < c->backend_count; i++) {
-		const struct config_backend *b = &c->backends[i];
+		const int err = socket_preflight_backend(&c->backends[i], why, room);
 
-		for (size_t k = 0; k < b->server_count; k++) {
-			const struct sock_tcp tcp = sock_tcp_of(&b->tcp);
-			char number[32], text[OPTION_ERROR_MAX];
-			enum sock_option refused;
-			int err;
-
-			if (!is_new(b, k))
-				continue;
-			err = server_sock_probe(b, &b->servers[k], &refused);
-			/* Not about an option, so a limit, or an address family that this machine lacks: only
-			 * this server is affected, and its own log line says so. */
-			if (!err || refused == SOCK_OPTION_NONE)
-				continue;
-			(void)option_error(refused, err,
-					   sock_option_value(refused, &tcp, number, sizeof(number)), text);
-			(void)snprintf(why, room, "%s", text); /* may be truncated */
-			*backend = b;
+		if (err) {
+			*backend = &c->backends[i];
 			return err;
 		}
 	}

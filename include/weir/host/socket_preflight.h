@@ -26,5 +26,7 @@ const char *bind_option_error(enum sock_option option, int err, const struct con
  * concerned in `*backend`. */
 int socket_preflight_backends(const struct config *c, const struct config_backend **backend, char *why,
 			      size_t room);
+/* The same for the servers of one backend. */
+int socket_preflight_backend(const struct config_backend *b, char *why, size_t room);
 
 #endif
