@@ -60,6 +60,22 @@ int config_input_set_text(struct config_input *input, const char *name, const ch
 	return 0;
 }
 
+int config_input_copy(struct config_input *copy, const struct config_input *input)
+{
+	int err = 0;
+
+	*copy = (struct config_input){0};
+	if (input->text != NULL)
+		err = config_input_set_text(copy, input->text_name, input->text);
+	for (size_t i = 0; !err && i < input->path_count; i++)
+		err = config_input_add_path(copy, input->paths[i]);
+	for (size_t i = 0; !err && i < input->override_count; i++)
+		err = config_input_add_override(copy, input->overrides[i]);
+	if (err)
+		config_input_free(copy);
+	return err;
+}
+
 void config_input_free(struct config_input *input)
 {
 	free_list(input->paths, input->path_count);

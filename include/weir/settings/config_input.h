@@ -28,6 +28,9 @@ int config_input_add_override(struct config_input *input, const char *assignment
 /* Keeps copies of a whole text and of its name, in place of files. Call at most once. 0, or -ENOMEM, which
  * leaves the input as it was. */
 int config_input_set_text(struct config_input *input, const char *name, const char *text);
+/* Makes `copy`, whose previous contents are ignored, a copy of `input` that owns all of it. 0, or -ENOMEM
+ * with an empty copy. */
+int config_input_copy(struct config_input *copy, const struct config_input *input);
 /* Frees what it owns, and leaves it empty. Harmless if it is empty already. */
 void config_input_free(struct config_input *input);
 

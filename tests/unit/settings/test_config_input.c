@@ -56,6 +56,31 @@ static void input_keeps_copies_in_their_order(void **state)
 	config_input_free(&input);
 }
 
+static void copy_outlives_its_original(void **state)
+{
+	struct config_input input = {0}, copy, empty = {0};
+
+	(void)state;
+	assert_int_equal(config_input_add_path(&input, "a.ini"), 0);
+	assert_int_equal(config_input_add_path(&input, "b.ini"), 0);
+	assert_int_equal(config_input_add_override(&input, "global.threads=1"), 0);
+	assert_int_equal(config_input_set_text(&input, "a name", "a text"), 0);
+	assert_int_equal(config_input_copy(&copy, &input), 0);
+	memset(input.paths[1], 'x', strlen(input.paths[1]));
+	config_input_free(&input);
+	assert_int_equal(copy.path_count, 2);
+	assert_string_equal(copy.paths[0], "a.ini");
+	assert_string_equal(copy.paths[1], "b.ini");
+	assert_int_equal(copy.override_count, 1);
+	assert_string_equal(copy.overrides[0], "global.threads=1");
+	assert_string_equal(copy.text_name, "a name");
+	assert_string_equal(copy.text, "a text");
+	config_input_free(&copy);
+	assert_int_equal(config_input_copy(&copy, &empty), 0);
+	assert_null(copy.paths);
+	config_input_free(&copy);
+}
+
 /* The same names, and what the file says then; -o holds for each reading. */
 static void input_is_read_anew_each_time(void **state)
 {
@@ -148,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(input_keeps_copies_in_their_order),
+		cmocka_unit_test(copy_outlives_its_original),
 		cmocka_unit_test(input_is_read_anew_each_time),
 		cmocka_unit_test(messages_can_be_shown_later_and_twice),
 		cmocka_unit_test(reading_without_messages_says_nothing),
