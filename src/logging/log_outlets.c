@@ -263,6 +263,14 @@ void log_outlets_undo(struct log_outlets *all, struct log_outlet *o)
 		free_outlet(o);
 }
 
+void log_outlets_drop(struct log_outlet *o)
+{
+	check(o->all == NULL);
+	if (o->target.is_file)
+		log_target_unmake(&o->target);
+	free_outlet(o);
+}
+
 void log_outlets_remove(struct log_outlets *all, struct log_outlet *o)
 {
 	check(o->all == all);

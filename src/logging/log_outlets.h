@@ -4,7 +4,8 @@
  * write.
  *
  * Each is allocated on its own and comes and goes while lines flow. Nothing here waits, except
- * log_outlets_open(), log_outlets_wait() and log_outlets_free(). Main thread, except log_outlets_open().
+ * log_outlets_open(), log_outlets_drop(), log_outlets_wait() and log_outlets_free(). Main thread, except
+ * log_outlets_open() and log_outlets_drop().
  */
 #ifndef WEIR_LOGGING_LOG_OUTLETS_H
 #define WEIR_LOGGING_LOG_OUTLETS_H
@@ -52,6 +53,8 @@ int log_outlets_prepare(struct log_outlets *all, struct log_outlet *o);
 void log_outlets_commit(struct log_outlets *all, struct log_outlet *o);
 /* Takes `o`, which never got a line, and frees it, later if it has a thread. */
 void log_outlets_undo(struct log_outlets *all, struct log_outlet *o);
+/* The same for one that is not prepared, when there are no others any more. */
+void log_outlets_drop(struct log_outlet *o);
 /* It gets no more lines; it is freed once it has written those that it has. */
 void log_outlets_remove(struct log_outlets *all, struct log_outlet *o);
 /* The next in the list, the first after NULL; NULL after the last. */

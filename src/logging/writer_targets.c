@@ -2,7 +2,7 @@
  *
  * writer_targets.c - the targets of a logwriter as its owner sees them: coming, going and counted.
  *
- * Main thread, except logwriter_open_target().
+ * Main thread, except logwriter_open_target() and logwriter_drop_target().
  */
 #include "weir/base/check.h"
 #include "weir/logging/logwriter.h"
@@ -76,6 +76,11 @@ void logwriter_commit_target(struct logwriter *w, struct log_outlet *o)
 void logwriter_undo_target(struct logwriter *w, struct log_outlet *o)
 {
 	log_outlets_undo(&w->outlets, o);
+}
+
+void logwriter_drop_target(struct log_outlet *o)
+{
+	log_outlets_drop(o);
 }
 
 void logwriter_remove_target(struct logwriter *w, struct log_outlet *o)

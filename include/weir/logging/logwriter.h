@@ -9,7 +9,7 @@
  *
  * Targets come and go while lines flow. Records borrow from objects that come and go too: a mark tells when
  * no ring holds a record any more that was there when the mark was made. Main thread, except
- * logwriter_open_target().
+ * logwriter_open_target() and logwriter_drop_target().
  */
 #ifndef WEIR_LOGGING_LOGWRITER_H
 #define WEIR_LOGGING_LOGWRITER_H
@@ -75,6 +75,9 @@ void logwriter_commit_target(struct logwriter *w, struct log_outlet *o);
 /* Instead of a commit, prepared or not: takes `o` and frees it. Only to remove a file that was created for it
  * does this touch a disk. */
 void logwriter_undo_target(struct logwriter *w, struct log_outlet *o);
+/* The same for one that is not prepared, when there is no writer any more. Any thread: waits for a disk that
+ * hangs. */
+void logwriter_drop_target(struct log_outlet *o);
 /* `o` gets no more lines, and is no longer the caller's. It writes the lines that it has, waiting for a disk
  * as long as it takes and for a reader for half a minute, and is then freed; nothing here waits. What it lost
  * stays in the counts above. */
