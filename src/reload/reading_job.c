@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reading_job.c - reads the configuration again on its own thread, and opens the log targets that are new.
+ *
+ * Owns copies of all that the thread needs. Whoever finishes last frees the job: control joins a thread that
+ * has finished and detaches one that has not. The thread logs nothing.
+ */
+#include "weir/reload/reading_job.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/crash_report.h"
+#include "weir/base/thread.h"
+#include "weir/config/copy.h"
+#include "weir/config/same.h"
+#include "weir/settings/config_reading.h"
+
+struct reading_job {
+	pthread_t thread;
+	pthread_mutex_t lock; /* protects `done`, `abandoned` and the call of `wake` */
+	bool done;
+	bool abandoned;
+	void (*wake)(void *arg);
+	void *wake_arg;
+	/* The thread's until it is done, then control's. */
+	struct config_input input; /* owns */
+	struct config_log **now;   /* owns each copy and the array: targets in effect; NULL = has been met */
+	size_t now_count;
+	struct config_reading reading;
+	struct log_outlet **targets; /* owns: one per log of the configuration; NULL = not opened, or taken */
+	size_t target_count;
+	const struct config_log *failed; /* borrows from the configuration */
+	int err;			 /* of `failed`, or -ENOMEM without it */
+};
+
+/* Mutex calls fail only through our own mistakes. */
+static void lock(struct reading_job *job)
+{
+	check(pthread_mutex_lock(&job->lock) == 0);
+}
+
+static void unlock(struct reading_job *job)
+{
+	check(pthread_mutex_unlock(&job->lock) == 0);
+}
+
+/* ---- on the thread ---- */
+
+static bool is_in_effect(struct reading_job *job, const struct config_log *c)
+{
+	for (size_t i = 0; i < job->now_count; i++) {
+		if (job->now[i] == NULL || !config_log_same(job->now[i], c))
+			continue;
+		config_log_copy_free(job->now[i]);
+		job->now[i] = NULL;
+		return true;
+	}
+	return false;
+}
+
+/* Those opened before one that fails stay open: control takes them back with the job. */
+static void open_targets(struct reading_job *job)
+{
+	const struct config_global *g = &job->reading.config->global;
+
+	if (g->log_count == 0)
+		return;
+	job->targets = calloc(g->log_count, sizeof(*job->targets));
+	job->err = job->targets != NULL ? 0 : -ENOMEM;
+	job->target_count = job->targets != NULL ? g->log_count : 0;
+	for (size_t i = 0; i < job->target_count && !job->err; i++) {
+		if (is_in_effect(job, &g->logs[i]))
+			continue;
+		job->targets[i] = logwriter_open_target(&g->logs[i], &job->err);
+		if (job->targets[i] == NULL)
+			job->failed = &g->logs[i];
+		else
+			job->err = 0;
+	}
+}
+
+static void destroy(struct reading_job *job, struct logwriter *w);
+
+static void *run(void *arg)
+{
+	struct reading_job *job = arg;
+	bool abandoned;
+
+	crash_report_thread("weir-reading");
+	config_read(&job->input, &job->reading);
+	if (job->reading.config != NULL)
+		open_targets(job);
+	lock(job);
+	abandoned = job->abandoned;
+	job->done = true;
+	if (!abandoned)
+		job->wake(job->wake_arg);
+	unlock(job);
+	/* If it was not abandoned, control may have freed it by now. */
+	if (abandoned)
+		destroy(job, NULL);
+	return NULL;
+}
+
+/* ---- begin and end ---- */
+
+static int copy_logs(struct reading_job *job, const struct config_global *now)
+{
+	if (now->log_count == 0)
+		return 0;
+	job->now = calloc(now->log_count, sizeof(struct config_log *));
+	if (job->now == NULL)
+		return -ENOMEM;
+	job->now_count = now->log_count;
+	for (size_t i = 0; i < now->log_count; i++) {
+		job->now[i] = config_log_copy(&now->logs[i]);
+		if (job->now[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void destroy(struct reading_job *job, struct logwriter *w)
+{
+	for (size_t i = 0; i < job->target_count; i++) {
+		if (job->targets[i] == NULL)
+			continue;
+		if (w != NULL)
+			logwriter_undo_target(w, job->targets[i]);
+		else
+			logwriter_drop_target(job->targets[i]);
+	}
+	free((void *)job->targets);
+	config_reading_free(&job->reading);
+	for (size_t i = 0; i < job->now_count; i++)
+		config_log_copy_free(job->now[i]);
+	free((void *)job->now);
+	config_input_free(&job->input);
+	(void)pthread_mutex_destroy(&job->lock);
+	free(job);
+}
+
+struct reading_job *reading_job_begin(const struct config_input *input, const struct config_global *now,
+				      void (*wake)(void *arg), void *wake_arg, int *err)
+{
+	struct reading_job *job = calloc(1, sizeof(*job));
+
+	*err = -ENOMEM;
+	if (job == NULL)
+		return NULL;
+	(void)pthread_mutex_init(&job->lock, NULL); /* cannot fail on Linux with default attributes */
+	job->wake = wake;
+	job->wake_arg = wake_arg;
+	*err = config_input_copy(&job->input, input);
+	if (!*err)
+		*err = copy_logs(job, now);
+	if (!*err)
+		*err = thread_start(&job->thread, run, job);
+	if (!*err)
+		return job;
+	destroy(job, NULL);
+	return NULL;
+}
+
+bool reading_job_is_done(struct reading_job *job)
+{
+	bool done;
+
+	lock(job);
+	done = job->done;
+	unlock(job);
+	return done;
+}
+
+void reading_job_free(struct reading_job *job, struct logwriter *w)
+{
+	pthread_t thread;
+	bool done;
+
+	if (job == NULL)
+		return;
+	lock(job);
+	done = job->done;
+	thread = job->thread;
+	job->abandoned = true;
+	unlock(job);
+	if (!done) {
+		(void)pthread_detach(thread); /* it sees `abandoned` and frees the job */
+		return;
+	}
+	(void)pthread_join(thread, NULL); /* it has only to return */
+	destroy(job, w);
+}
+
+/* ---- what it brought ---- */
+
+const char *reading_explain_log(const struct config_log *c, int err, char *why, size_t room)
+{
+	const char *advice = err == -ENOMEM ? "" : "; check its folder and who may write there";
+
+	/* May be cut. */
+	if (c->kind == CONFIG_LOG_FILE)
+		(void)snprintf(why, room, "cannot open the log file %s: %s%s", c->path, strerror(-err),
+			       advice);
+	else
+		(void)snprintf(why, room, "cannot open the log: %s", strerror(-err));
+	return why;
+}
+
+static void print_messages(struct reading_job *job, struct text *out)
+{
+	char *bytes = NULL;
+	size_t len = 0;
+	FILE *stream = open_memstream(&bytes, &len);
+	bool fine = stream != NULL;
+
+	if (fine) {
+		config_reading_print(&job->reading, stream, CONFIG_STYLE_PLAIN);
+		fine = ferror(stream) == 0;
+		fine = fclose(stream) == 0 && fine;
+	}
+	if (fine)
+		text_add(out, bytes, len);
+	else
+		text_printf(out, "weir: out of memory for the messages about the configuration\n");
+	free(bytes);
+}
+
+void reading_job_print(struct reading_job *job, struct text *out)
+{
+	char why[LOG_RECORD_MAX];
+
+	check(reading_job_is_done(job));
+	print_messages(job, out);
+	if (job->failed != NULL && job->failed->place.file != NULL)
+		text_printf(out, "%s:%u: ", job->failed->place.file, job->failed->place.line);
+	if (job->failed != NULL)
+		text_printf(out, "error: %s\n",
+			    reading_explain_log(job->failed, job->err, why, sizeof(why)));
+	else if (job->err)
+		text_printf(out, "weir: cannot open the log: %s\n", strerror(-job->err));
+}
+
+struct config *reading_job_take(struct reading_job *job)
+{
+	check(reading_job_is_done(job));
+	return job->err ? NULL : config_reading_take(&job->reading);
+}
+
+struct log_outlet *reading_job_take_target(struct reading_job *job, size_t i)
+{
+	struct log_outlet *o;
+
+	check(reading_job_is_done(job));
+	check(!job->err);
+	check(i < job->target_count);
+	o = job->targets[i];
+	job->targets[i] = NULL;
+	return o;
+}
