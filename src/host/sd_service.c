@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sd_service.c - what the service manager is told, and when: ready, status, draining, alive.
+ * sd_service.c - what the service manager is told, and when: ready, status, reloading, draining, alive.
  *
  * Owns the watchers for it. A hung worker must not go unnoticed: the manager gets a keep-alive only after
  * every worker has answered its own ping. Main thread.
@@ -89,6 +89,17 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 	return buf;
 }
 
+/* The status as it is sent, after a word about reloads. `buf` has SD_SERVICE_STATUS_MAX bytes. */
+static const char *full_status(const struct sd_service *s, char *buf)
+{
+	const char *about = s->reloading ? "reloading; " : s->refused ? "last reload refused; " : "";
+	const size_t len = strlen(about);
+
+	memcpy(buf, about, len);
+	(void)sd_service_status(s->engine, buf + len, SD_SERVICE_STATUS_MAX - len);
+	return buf;
+}
+
 /* Sends `lines` (each with its newline) and the status, unless there are no lines and the status is
  * unchanged. False if the manager's queue is full. */
 static bool inform(struct sd_service *s, const char *lines, const char *status)
@@ -148,13 +159,13 @@ static void on_look(struct ev_loop *loop, struct ev_prepare *prepare, int revent
 {
 	struct sd_service *s = prepare->data;
 	const double since = ev_now(loop) - s->told_at; /* negative if the clock was set back */
-	char status[SD_SERVICE_TEXT_MAX];
+	char status[SD_SERVICE_STATUS_MAX];
 
 	(void)revents;
 	look_for_answers(s);
 	if (s->closing || (since >= 0. && since < STATUS_EVERY_S))
 		return;
-	(void)inform(s, "", sd_service_status(s->engine, status, sizeof(status))); /* superseded if lost */
+	(void)inform(s, "", full_status(s, status)); /* superseded if lost */
 }
 
 static void start_watchers(struct sd_service *s)
@@ -176,18 +187,36 @@ static void start_watchers(struct sd_service *s)
 	}
 }
 
-/* The only message that no later one replaces: without it the manager gives up on us. */
+/* Sends one of the messages that no later one replaces: without READY the manager gives up on us, and without
+ * RELOADING it waits for a reload that has ended long ago. */
+static void send_surely(struct sd_service *s, const char *lines)
+{
+	char status[SD_SERVICE_STATUS_MAX];
+
+	ev_timer_stop(s->loop, &s->again);
+	if (inform(s, lines, full_status(s, status)))
+		return;
+	ev_timer_set(&s->again, READY_AGAIN_S, 0.);
+	ev_timer_start(s->loop, &s->again);
+}
+
 static void say_ready(struct sd_service *s)
 {
-	char status[SD_SERVICE_TEXT_MAX];
 	char lines[64];
 
 	/* The process that the manager started may have been our parent. */
 	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d\n", (int)getpid());
-	if (inform(s, lines, sd_service_status(s->engine, status, sizeof(status))))
-		return;
-	ev_timer_set(&s->again, READY_AGAIN_S, 0.);
-	ev_timer_start(s->loop, &s->again);
+	send_surely(s, lines);
+}
+
+/* The manager compares the time with that of its own request. */
+static void say_reloading(struct sd_service *s)
+{
+	char lines[64];
+
+	(void)snprintf(lines, sizeof(lines), "RELOADING=1\nMONOTONIC_USEC=%lld\n",
+		       (long long)(clock_mono_ns() / NS_PER_US));
+	send_surely(s, lines);
 }
 
 static void on_again(struct ev_loop *loop, struct ev_timer *timer, int revents)
@@ -196,7 +225,11 @@ static void on_again(struct ev_loop *loop, struct ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (!s->closing)
+	if (s->closing)
+		return;
+	if (s->reloading)
+		say_reloading(s);
+	else
 		say_ready(s);
 }
 
@@ -208,6 +241,23 @@ void sd_service_ready(struct sd_service *s, struct ev_loop *loop, struct engine 
 	s->loop = loop;
 	s->engine = e;
 	start_watchers(s);
+	say_ready(s);
+}
+
+void sd_service_reloading(struct sd_service *s)
+{
+	if (!is_on(s) || s->closing)
+		return;
+	s->reloading = true;
+	say_reloading(s);
+}
+
+void sd_service_reloaded(struct sd_service *s, bool fine)
+{
+	if (!is_on(s) || s->closing)
+		return;
+	s->reloading = false;
+	s->refused = !fine;
 	say_ready(s);
 }
 

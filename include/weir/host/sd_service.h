@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sd_service.h - what the service manager is told, and when: ready, status, draining, alive.
+ * sd_service.h - what the service manager is told, and when: ready, status, reloading, draining, alive.
  *
  * Without NOTIFY_SOCKET every function here does nothing. Never wakes an idle daemon: the status is refreshed
  * when something else has woken the loop. A timer runs only while draining, or if the manager wants a
@@ -16,7 +16,8 @@
 #include "weir/engine/engine.h"
 #include "weir/host/sd_notify.h"
 
-#define SD_SERVICE_TEXT_MAX 256
+#define SD_SERVICE_TEXT_MAX   256
+#define SD_SERVICE_STATUS_MAX (SD_SERVICE_TEXT_MAX + 32) /* with a word about reloads before it */
 
 struct sd_service {
 	struct sd_notify notify;
@@ -25,17 +26,23 @@ struct sd_service {
 	struct ev_prepare look; /* runs each time before the loop sleeps */
 	struct ev_timer drain;
 	struct ev_timer watchdog;
-	struct ev_timer again; /* runs until the manager has taken READY */
+	struct ev_timer again; /* runs until the manager has taken READY or RELOADING */
+	bool reloading;
+	bool refused;	 /* the last reload: the status says so */
 	bool closing;	 /* draining or stopping: the status says so */
 	bool alive_told; /* the last round of pings was complete and has been reported */
 	ev_tstamp told_at;
-	char told[SD_SERVICE_TEXT_MAX]; /* the last status sent */
+	char told[SD_SERVICE_STATUS_MAX]; /* the last status sent */
 };
 
 /* Reads the environment; an unusable socket causes one warning. */
 void sd_service_open(struct sd_service *s);
 /* Every worker listens. `loop` and `e` must live until sd_service_close(). */
 void sd_service_ready(struct sd_service *s, struct ev_loop *loop, struct engine *e);
+/* A reload begins: `systemctl reload` of a unit with Type=notify-reload waits until it has ended. */
+void sd_service_reloading(struct sd_service *s);
+/* It has ended. The status shows that it was refused, if so, until another one is not. */
+void sd_service_reloaded(struct sd_service *s, bool fine);
 /* No new sessions from now on: periodically reports how many are left and extends the manager's timeout. */
 void sd_service_draining(struct sd_service *s);
 /* The remaining sessions are being closed. */
