@@ -94,6 +94,18 @@ size_t words_escape_len(const char *text)
 	return text[0] == '\\' && (text[1] == '"' || text[1] == '\\') ? 2 : 0;
 }
 
+static const char *value_of(const struct diag *d, const char *name)
+{
+	const size_t len = strlen(name);
+
+	if (d->environment == NULL)
+		return getenv(name);
+	for (char *const *entry = d->environment; *entry != NULL; entry++)
+		if (strncmp(*entry, name, len) == 0 && (*entry)[len] == '=')
+			return *entry + len + 1;
+	return NULL;
+}
+
 /* The value of the variable written as `inside` ("VAR:-default"); NULL after reporting. */
 static const char *look_up(struct cutter *c, const char *inside, struct at at)
 {
@@ -107,7 +119,7 @@ static const char *look_up(struct cutter *c, const char *inside, struct at at)
 			   "a variable is ${NAME}, ${NAME:-default} or ${NAME:?message}");
 		return NULL;
 	}
-	value = getenv(name);
+	value = value_of(c->diag, name);
 	if (value != NULL && (value[0] != '\0' || *rest == '\0'))
 		return value;
 	if (*rest != '\0' && rest[1] == '-')

@@ -306,6 +306,8 @@ static enum exit_code run(struct daemon *d)
 				   "opened in its place: %s",
 				   strerror(-err));
 	crash_report_begin();
+	if (config_input_keep_environment(&d->input) != 0)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the environment");
 	read_environment(d);
 	admin_socket_init(&d->admin_socket);
 	d->admin_context.started_ns = clock_mono_ns();

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "weir/base/check.h"
 
@@ -26,6 +27,32 @@ static int add_copy(char ***list, size_t *count, const char *text)
 		return -ENOMEM;
 	++*count;
 	return 0;
+}
+
+static void free_environment(char **environment)
+{
+	for (char **entry = environment; entry != NULL && *entry != NULL; entry++)
+		free(*entry);
+	free(environment);
+}
+
+/* A copy of "NAME=VALUE", then NULL; NULL if out of memory. */
+static char **copy_environment(char *const *from)
+{
+	size_t count = 0;
+	char **copy;
+
+	while (from[count] != NULL)
+		count++;
+	copy = calloc(count + 1, sizeof(*copy));
+	for (size_t i = 0; copy != NULL && i < count; i++) {
+		copy[i] = strdup(from[i]);
+		if (copy[i] != NULL)
+			continue;
+		free_environment(copy);
+		copy = NULL;
+	}
+	return copy;
 }
 
 static void free_list(char **list, size_t count)
@@ -60,6 +87,15 @@ int config_input_set_text(struct config_input *input, const char *name, const ch
 	return 0;
 }
 
+int config_input_keep_environment(struct config_input *input)
+{
+	static char *const nothing[] = {NULL};
+
+	check(input->environment == NULL);
+	input->environment = copy_environment(environ != NULL ? environ : nothing);
+	return input->environment != NULL ? 0 : -ENOMEM;
+}
+
 int config_input_copy(struct config_input *copy, const struct config_input *input)
 {
 	int err = 0;
@@ -71,6 +107,10 @@ int config_input_copy(struct config_input *copy, const struct config_input *inpu
 		err = config_input_add_path(copy, input->paths[i]);
 	for (size_t i = 0; !err && i < input->override_count; i++)
 		err = config_input_add_override(copy, input->overrides[i]);
+	if (!err && input->environment != NULL) {
+		copy->environment = copy_environment(input->environment);
+		err = copy->environment != NULL ? 0 : -ENOMEM;
+	}
 	if (err)
 		config_input_free(copy);
 	return err;
@@ -82,5 +122,6 @@ void config_input_free(struct config_input *input)
 	free_list(input->overrides, input->override_count);
 	free(input->text);
 	free(input->text_name);
+	free_environment(input->environment);
 	*input = (struct config_input){0};
 }

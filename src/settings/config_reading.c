@@ -133,6 +133,7 @@ void config_read(const struct config_input *input, struct config_reading *r)
 	check(input->text != NULL || input->path_count > 0);
 	check(name != NULL);
 	l.diag.arena = &l.arena;
+	l.diag.environment = input->environment;
 	l.doc.diag = &l.diag;
 	*r = (struct config_reading){.config = read_and_build(&l, input, &finished)};
 	if (r->config == NULL)

@@ -38,6 +38,8 @@ struct diag_item {
 
 struct diag {
 	struct arena *arena; /* borrows, for its lifetime */
+	/* Borrows: "NAME=VALUE", then NULL: what ${NAME} stands for. NULL = as the process has it. */
+	char *const *environment;
 	struct diag_item *items;
 	size_t count;
 	unsigned errors;

@@ -3,8 +3,8 @@
  * words.h - splits a value into words: removes quotes, expands variables, keeps columns.
  *
  * White space separates words; '...' is literal, "..." still expands variables. ${VAR}, ${VAR:-default} and
- * ${VAR:?message} are read from the environment. Every byte of a word has its column in the source, so a
- * message points at the exact place. Main thread.
+ * ${VAR:?message} are read from the environment that diag.h names. Every byte of a word has its column in the
+ * source, so a message points at the exact place. One thread at a time.
  */
 #ifndef WEIR_CONFIG_WORDS_H
 #define WEIR_CONFIG_WORDS_H

@@ -18,6 +18,7 @@ struct config_input {
 	size_t override_count;
 	char *text;      /* owns: a whole configuration in memory, as `weir forward` builds it; NULL = none */
 	char *text_name; /* owns: its name in messages */
+	char **environment; /* owns it all: "NAME=VALUE", then NULL; NULL = that of the process as it is */
 };
 
 /* Adds a copy of `path`. Does not open the file. 0, or -ENOMEM, which leaves the input as it was. */
@@ -28,6 +29,10 @@ int config_input_add_override(struct config_input *input, const char *assignment
 /* Keeps copies of a whole text and of its name, in place of files. Call at most once. 0, or -ENOMEM, which
  * leaves the input as it was. */
 int config_input_set_text(struct config_input *input, const char *name, const char *text);
+/* From now on ${NAME} has the value that it has now, whatever becomes of the environment of this process: a
+ * daemon removes some variables from it. Call at most once. 0, or -ENOMEM, which leaves the input as it
+ * was. */
+int config_input_keep_environment(struct config_input *input);
 /* Makes `copy`, whose previous contents are ignored, a copy of `input` that owns all of it. 0, or -ENOMEM
  * with an empty copy. */
 int config_input_copy(struct config_input *copy, const struct config_input *input);

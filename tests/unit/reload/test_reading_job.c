@@ -108,6 +108,7 @@ static int set_up(void **state)
 	(void)snprintf(r->old, sizeof(r->old), "%s/old.log", r->folder);
 	(void)snprintf(r->new, sizeof(r->new), "%s/new.log", r->folder);
 	assert_int_equal(config_input_add_path(&r->input, r->config), 0);
+	assert_int_equal(config_input_keep_environment(&r->input), 0);
 	r->log = (struct config_log){.kind = CONFIG_LOG_FILE, .path = r->old, .level = LOG_LEVEL_INFO};
 	r->now = (struct config_global){.logs = &r->log, .log_count = 1};
 	r->loop = ev_loop_new(EVFLAG_AUTO);
@@ -392,6 +393,7 @@ static void reading_borrows_nothing(void **state)
 	log.path = old;
 	assert_int_equal(config_input_add_path(&input, r->config), 0);
 	assert_int_equal(config_input_add_override(&input, "global.maxconn=9"), 0);
+	assert_int_equal(config_input_keep_environment(&input), 0);
 	job = reading_job_begin(&input, &now, on_wake, &r->woken, &err);
 	assert_non_null(job);
 	memset(input.paths[0], 'x', strlen(input.paths[0]));

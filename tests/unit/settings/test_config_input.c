@@ -81,6 +81,39 @@ static void copy_outlives_its_original(void **state)
 	config_input_free(&copy);
 }
 
+/* Also in a copy. */
+static void environment_is_that_of_the_moment_it_was_kept(void **state)
+{
+	struct config_input input, copy;
+	struct config_reading r;
+	const char text[] = "[global]\nmaxconn = ${WEIR_T_KEPT}\nthreads = ${WEIR_T:-3}\n" GOOD;
+
+	(void)state;
+	input = input_of_text(text, "t.ini");
+	assert_int_equal(setenv("WEIR_T_KEPT", "7", 1), 0);
+	assert_int_equal(setenv("WEIR_T_", "8", 1), 0);
+	assert_int_equal(unsetenv("WEIR_T"), 0);
+	assert_int_equal(config_input_keep_environment(&input), 0);
+	assert_int_equal(unsetenv("WEIR_T_KEPT"), 0);
+	assert_int_equal(setenv("WEIR_T", "9", 1), 0);
+	assert_int_equal(config_input_copy(&copy, &input), 0);
+	config_input_free(&input);
+	config_read(&copy, &r);
+	assert_non_null(r.config);
+	assert_int_equal(r.config->global.maxconn, 7);
+	assert_int_equal(r.config->global.threads, 3);
+	config_reading_free(&r);
+	config_input_free(&copy);
+
+	input = input_of_text(text, "t.ini");
+	config_read(&input, &r);
+	assert_null(r.config); /* it is not set any more */
+	config_reading_free(&r);
+	config_input_free(&input);
+	assert_int_equal(unsetenv("WEIR_T"), 0);
+	assert_int_equal(unsetenv("WEIR_T_"), 0);
+}
+
 /* The same names, and what the file says then; -o holds for each reading. */
 static void input_is_read_anew_each_time(void **state)
 {
@@ -174,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(input_keeps_copies_in_their_order),
 		cmocka_unit_test(copy_outlives_its_original),
+		cmocka_unit_test(environment_is_that_of_the_moment_it_was_kept),
 		cmocka_unit_test(input_is_read_anew_each_time),
 		cmocka_unit_test(messages_can_be_shown_later_and_twice),
 		cmocka_unit_test(reading_without_messages_says_nothing),
