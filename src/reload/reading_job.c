@@ -18,6 +18,7 @@
 #include "weir/base/thread.h"
 #include "weir/config/copy.h"
 #include "weir/config/same.h"
+#include "weir/host/refusal.h"
 #include "weir/settings/config_reading.h"
 
 struct reading_job {
@@ -199,19 +200,6 @@ void reading_job_free(struct reading_job *job, struct logwriter *w)
 
 /* ---- what it brought ---- */
 
-const char *reading_explain_log(const struct config_log *c, int err, char *why, size_t room)
-{
-	const char *advice = err == -ENOMEM ? "" : "; check its folder and who may write there";
-
-	/* May be cut. */
-	if (c->kind == CONFIG_LOG_FILE)
-		(void)snprintf(why, room, "cannot open the log file %s: %s%s", c->path, strerror(-err),
-			       advice);
-	else
-		(void)snprintf(why, room, "cannot open the log: %s", strerror(-err));
-	return why;
-}
-
 static void print_messages(struct reading_job *job, struct text *out)
 {
 	char *bytes = NULL;
@@ -239,11 +227,10 @@ void reading_job_print(struct reading_job *job, struct text *out)
 	print_messages(job, out);
 	if (job->failed != NULL && job->failed->place.file != NULL)
 		text_printf(out, "%s:%u: ", job->failed->place.file, job->failed->place.line);
-	if (job->failed != NULL)
-		text_printf(out, "error: %s\n",
-			    reading_explain_log(job->failed, job->err, why, sizeof(why)));
-	else if (job->err)
-		text_printf(out, "weir: cannot open the log: %s\n", strerror(-job->err));
+	if (job->err) {
+		refusal_of_log(job->failed, job->err, why, sizeof(why));
+		text_printf(out, "error: %s\n", why);
+	}
 }
 
 struct config *reading_job_take(struct reading_job *job)

@@ -43,8 +43,4 @@ struct log_outlet *reading_job_take_target(struct reading_job *job, size_t i);
  * = there is no log any more. */
 void reading_job_free(struct reading_job *job, struct logwriter *w);
 
-/* Writes why the log target `c` cannot be opened, and what to do, for the -errno `err` of
- * logwriter_open_target() or logwriter_new(). Returns `why`. */
-const char *reading_explain_log(const struct config_log *c, int err, char *why, size_t room);
-
 #endif
