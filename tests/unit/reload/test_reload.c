@@ -29,6 +29,7 @@ struct hands {
 	int begin_err;
 	bool has_read;
 	const char *messages;
+	bool no_memory; /* for the messages */
 	bool usable;
 	int apply_err;
 	const char *why;
@@ -72,6 +73,7 @@ static struct config *take_reading(void *arg, struct text *messages)
 	h->has_read = false;
 	note(h, "take");
 	text_printf(messages, "%s", h->messages);
+	messages->failed = h->no_memory;
 	return h->usable ? &next_config : NULL;
 }
 
@@ -92,8 +94,10 @@ static int apply(void *arg, struct config *next, const struct reload_outcome *ou
 	text_printf(out->lines, "%s", h->lines);
 	if (h->apply_err)
 		(void)snprintf(out->why, out->why_room, "%s", h->why);
-	else
-		text_printf(out->changed, "%s", h->changed);
+	else /* in two parts, of which the first always fits */
+		text_printf(out->changed, "%.1s", h->changed);
+	if (!h->apply_err && h->changed[0] != '\0')
+		text_printf(out->changed, "%s", h->changed + 1);
 	return h->apply_err;
 }
 
@@ -358,6 +362,27 @@ static void longest_texts_fit(void **state)
 	(void)reload_wake(&rig->r, 1);
 	(void)end_reading(rig, 2);
 	assert_string_equal(rig->c[0].text, "reloaded: generation 10\n");
+}
+
+static void answer_without_memory_is_its_last_line(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->h.messages = "weir.ini:3:1: warning: unused\n";
+	rig->h.no_memory = true;
+	reload_hang_up(&rig->r);
+	ask(&rig->r, &rig->c[0]);
+	(void)reload_wake(&rig->r, 1);
+	(void)end_reading(rig, 2);
+	assert_string_equal(rig->c[0].text, "reloaded: generation 2, " CHANGED "\n");
+	assert_logged(LOG_LEVEL_NOTICE, "SIGHUP: reload requested");
+	assert_logged(LOG_LEVEL_NOTICE, "reloaded: generation 2, " CHANGED);
+	assert_nothing_logged();
+	rig->h.usable = false;
+	ask(&rig->r, &rig->c[0]);
+	(void)reload_wake(&rig->r, 3);
+	(void)end_reading(rig, 4);
+	assert_string_equal(rig->c[0].text, "not reloaded: the configuration cannot be used\n");
 }
 
 static void waiting_wishes_share_a_run_and_later_ones_get_another(void **state)
@@ -662,6 +687,7 @@ int main(void)
 		test(unusable_configuration_is_refused_with_its_errors),
 		test(what_cannot_be_applied_is_refused_with_the_reason),
 		test(longest_texts_fit),
+		test(answer_without_memory_is_its_last_line),
 		test(waiting_wishes_share_a_run_and_later_ones_get_another),
 		test(answered_client_may_ask_again_at_once),
 		test(forgotten_wish_is_not_answered),
