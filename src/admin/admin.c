@@ -4,13 +4,15 @@
  *
  * Owns its clients, at most ADMIN_CLIENTS_MAX, which admin_accept.c adds. Each has a timer in every state;
  * only client_set_state() changes the state. While workers are asked, the question's deadline replaces the
- * timer. Generating and writing an answer alternate: see client_go_on(). After `prompt` a connection accepts
- * line after line, as tools for HAProxy expect. Main thread.
+ * timer. A reload takes as long as it takes; meanwhile the timer looks for a client that has gone. Generating
+ * and writing an answer alternate: see client_go_on(). After `prompt` a connection accepts line after line,
+ * as tools for HAProxy expect. Main thread.
  */
 #include "admin_client.h"
 
 #include <errno.h>
 #include <ev.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,7 @@
 #include "admin_accept.h"
 #include "admin_make.h"
 #include "admin_places.h"
+#include "admin_reload.h"
 
 #define LINGER_WAIT_S    1.
 #define LINGER_BYTES_MAX 65536u
@@ -42,6 +45,7 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 	a->ctx = ctx;
 	a->line_s = ADMIN_LINE_S;
 	a->answer_s = ADMIN_ANSWER_S;
+	a->gone_s = ADMIN_GONE_S;
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		struct client *c = &a->clients[i];
 
@@ -61,9 +65,13 @@ static void client_set_state(struct client *c, enum client_state to)
 {
 	static const unsigned allowed[] = {
 		[CLIENT_FREE] = 1u << CLIENT_READING,
-		[CLIENT_READING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
-		[CLIENT_ASKING] = 1u << CLIENT_ASKING | 1u << CLIENT_WRITING | 1u << CLIENT_FREE,
-		[CLIENT_WRITING] = 1u << CLIENT_ASKING | 1u << CLIENT_LINGERING |
+		[CLIENT_READING] = 1u << CLIENT_ASKING | 1u << CLIENT_RELOADING | 1u << CLIENT_WRITING |
+				   1u << CLIENT_FREE,
+		[CLIENT_ASKING] = 1u << CLIENT_ASKING | 1u << CLIENT_RELOADING | 1u << CLIENT_WRITING |
+				  1u << CLIENT_FREE,
+		[CLIENT_RELOADING] = 1u << CLIENT_ASKING | 1u << CLIENT_RELOADING | 1u << CLIENT_WRITING |
+				     1u << CLIENT_FREE,
+		[CLIENT_WRITING] = 1u << CLIENT_ASKING | 1u << CLIENT_RELOADING | 1u << CLIENT_LINGERING |
 				   1u << CLIENT_READING | 1u << CLIENT_FREE,
 		[CLIENT_LINGERING] = 1u << CLIENT_FREE,
 	};
@@ -98,6 +106,7 @@ void client_close(struct client *c)
 	low_fds_close(c->fd);
 	c->fd = -1;
 	question_withdraw(&c->asked);
+	admin_reload_forget(c);
 	text_free(&c->answer);
 	admin_socket_refill(a->socket);
 	admin_accept_again(a);
@@ -129,6 +138,7 @@ void client_begin(struct client *c, int fd, const struct admin_peer *peer)
 	c->rest = NULL;
 	c->answered = 0;
 	c->question.verdict = ADMIN_ANSWERED;
+	c->asker = NULL;
 	c->sent = 0;
 	c->said = false;
 	c->whole = false;
@@ -206,11 +216,14 @@ static double client_write_wait_s(const struct client *c)
 /* True if all of the answer so far has been written; false if it waits, or the client has gone. */
 static bool client_write(struct client *c)
 {
+	bool lost;
 	ssize_t n;
 
 	if (c->state != CLIENT_WRITING) {
+		const bool waited = c->state == CLIENT_RELOADING; /* for us, perhaps long */
+
 		client_set_state(c, CLIENT_WRITING);
-		if (!c->said)
+		if (!c->said || waited)
 			c->answer_by_ns =
 				clock_mono_ns() + (int64_t)(c->admin->answer_s * (double)NS_PER_SEC);
 		client_set_timer(c, client_write_wait_s(c));
@@ -231,7 +244,10 @@ static bool client_write(struct client *c)
 		admin_places_progress(c);
 	}
 	c->sent = 0;
+	/* A reload answers in parts, and there may have been no memory for one: admin_make() reports it. */
+	lost = c->answer.failed && !c->whole;
 	text_free(&c->answer);
+	c->answer.failed = lost;
 	return true;
 }
 
@@ -242,12 +258,23 @@ static void client_wait_for_worker(struct client *c)
 	ev_timer_stop(c->admin->loop, &c->timer); /* the deadline of `asked` applies instead */
 }
 
-/* Generates and writes alternately, until it has to wait for a worker or for the reader, or is done. */
+static void client_wait_for_reload(struct client *c)
+{
+	client_set_state(c, CLIENT_RELOADING);
+	client_wait(c, 0);
+	client_set_timer(c, c->admin->gone_s);
+}
+
+/* Generates and writes alternately, until it has to wait for a worker, for a reload or for the reader, or is
+ * done. */
 static void client_go_on(struct client *c)
 {
 	do {
 		if (c->answer.len == 0 && admin_make(c)) {
-			client_wait_for_worker(c);
+			if (c->asker != NULL)
+				client_wait_for_reload(c);
+			else
+				client_wait_for_worker(c);
 			return;
 		}
 		if (!client_write(c))
@@ -326,7 +353,7 @@ static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
 	(void)loop;
 	if (c->state == CLIENT_READING)
 		client_read(c);
-	else if (c->state == CLIENT_WRITING)
+	else if (c->state == CLIENT_WRITING || c->state == CLIENT_RELOADING)
 		client_go_on(c);
 	else if (c->state == CLIENT_LINGERING)
 		client_linger(c);
@@ -338,11 +365,24 @@ static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)
 	stats_take_answers(a->ctx->stats);
 }
 
+/* Has it closed its socket? One that only ended its side still reads. */
+static bool client_has_gone(const struct client *c)
+{
+	struct pollfd p = {.fd = c->fd};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
+	struct client *c = timer->data;
+
 	(void)loop;
 	(void)revents;
-	client_close(timer->data);
+	if (c->state == CLIENT_RELOADING && !client_has_gone(c))
+		client_set_timer(c, c->admin->gone_s);
+	else
+		client_close(c);
 }
 
 /* News about what it asked the workers. */

@@ -18,10 +18,15 @@
 #include "admin_access.h"
 #include "admin_listing.h"
 
+/* A client that waits for a reload may send more, or end its side, and still read the answer. So its socket
+ * is not watched; instead, this often, control looks whether the client has gone. */
+#define ADMIN_GONE_S 1.
+
 enum client_state {
 	CLIENT_FREE,
 	CLIENT_READING,   /* the request is incomplete */
 	CLIENT_ASKING,    /* waiting for a worker, until the deadline of `asked`; no output is left */
+	CLIENT_RELOADING, /* waiting for the answer to its wish for a reload; no output is left */
 	CLIENT_WRITING,   /* the output so far is not fully written */
 	CLIENT_LINGERING, /* the answer is complete. Further input is discarded, because closing with unread
 			   * bytes would reset the connection and lose the answer */
@@ -48,6 +53,9 @@ struct client {
 	struct admin_question question; /* the last one; ADMIN_ANSWERED unless workers are being asked */
 	struct question asked; /* its question to the workers */
 	struct admin_listing listing;
+	struct reload_wish wish;
+	/* Borrows: takes `wish`, and its last answer has not come yet; NULL = no wish. */
+	const struct reload_asker *asker;
 	struct text answer; /* owns; not fully written yet */
 	size_t sent;        /* bytes of `answer` written */
 	bool said;          /* some of the answer has been written */
@@ -62,6 +70,7 @@ struct admin {
 	struct admin_access access;
 	struct log_limit limit; /* for log lines about peers that are refused or lose their place */
 	double line_s, answer_s; /* ADMIN_LINE_S, ADMIN_ANSWER_S */
+	double gone_s;           /* ADMIN_GONE_S */
 	unsigned turn;   /* how many newcomers may still take the place of another in this turn */
 	bool turn_due;   /* waiting for a place, not for a descriptor */
 	struct ev_io accept;             /* active while accepting */

@@ -69,6 +69,8 @@ static const struct command commands[] = {
 	 admin_disable_server, JSON_NEVER, 1, 1},
 	{"shutdown sessions server", "BACKEND/SERVER", "close its sessions", ADMIN_ANSWERED,
 	 CONFIG_ADMIN_ADMIN, admin_shutdown_sessions, JSON_NEVER, 1, 1},
+	{"reload", "[wait]", "read the configuration again; wait: until what left is gone", ADMIN_RELOAD,
+	 CONFIG_ADMIN_ADMIN, NULL, JSON_NEVER, 0, 1},
 	{"prompt", "", "keep the connection open; \"> \" follows each answer", ADMIN_PROMPT,
 	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0, 0},
 	{"set timeout cli", "SECONDS", "set how long a connection with a prompt may be idle", ADMIN_TIMEOUT,
@@ -186,6 +188,13 @@ static bool read_filter(const struct admin_call *c, struct admin_question *q)
 	return q->iid != 0;
 }
 
+/* "[wait]" */
+static bool read_wait(const struct admin_call *c, struct admin_question *q)
+{
+	q->wait = c->arg_count > 0;
+	return !q->wait || strcmp(c->args[0], "wait") == 0;
+}
+
 /* The arguments of a question to the workers, or to the caller. */
 static bool read_question(const struct command *row, const struct admin_call *c, struct admin_question *q)
 {
@@ -195,6 +204,8 @@ static bool read_question(const struct command *row, const struct admin_call *c,
 	q->sid = -1;
 	if (row->verdict == ADMIN_ASK_TALLIES)
 		return read_filter(c, q);
+	if (row->verdict == ADMIN_RELOAD)
+		return read_wait(c, q);
 	if (row->verdict == ADMIN_TIMEOUT)
 		return read_number_or_all(c->args[0], &q->seconds) && q->seconds >= 1 &&
 		       q->seconds <= SECONDS_MAX;

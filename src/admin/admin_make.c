@@ -13,6 +13,7 @@
 #include "admin_accept.h"
 #include "admin_client.h"
 #include "admin_places.h"
+#include "admin_reload.h"
 
 _Static_assert(sizeof(struct client) + 2 * ADMIN_WRITE_BYTES <= ADMIN_CLIENT_BYTES,
 	       "a text grows by doubling, and has a line more than ADMIN_WRITE_BYTES");
@@ -40,6 +41,9 @@ static void run_command(struct client *c, const char *command)
 		break;
 	case ADMIN_ASK_SESSIONS:
 		admin_listing_begin(&c->listing, &c->asked, c->question.json);
+		break;
+	case ADMIN_RELOAD:
+		admin_reload_ask(c, c->question.wait);
 		break;
 	case ADMIN_PROMPT:
 		begin_prompt(c);
@@ -108,7 +112,7 @@ static bool sum_up(struct client *c)
 	return false;
 }
 
-/* True if there is more to come: it waits for a worker, or for its output to be written. */
+/* True if there is more to come: it waits for a worker, a reload, or for its output to be written. */
 static bool go_on_with_question(struct client *c)
 {
 	bool more = false;
@@ -117,6 +121,8 @@ static bool go_on_with_question(struct client *c)
 		more = list(c);
 	else if (c->question.verdict == ADMIN_ASK_TALLIES)
 		more = sum_up(c);
+	else if (c->question.verdict == ADMIN_RELOAD)
+		more = c->asker != NULL;
 	if (!more)
 		c->question.verdict = ADMIN_ANSWERED;
 	return more;
@@ -130,6 +136,7 @@ static void abandon_answer(struct client *c)
 	text_free(&c->answer);
 	text_printf(&c->answer, "error: no memory for the answer\n");
 	question_withdraw(&c->asked);
+	admin_reload_forget(c);
 	c->question.verdict = ADMIN_ANSWERED;
 	c->rest = NULL;
 	conclude(c);

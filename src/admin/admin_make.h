@@ -13,8 +13,9 @@
 struct client;
 
 /* Continues the answer, which must be empty: runs commands until there is enough to write or the answer is
- * complete. True if there is nothing to write yet because a worker is being asked; then the consumer of
- * `c->asked` will be called. */
+ * complete. True if there is nothing to write yet: a worker is being asked, and the consumer of `c->asked`
+ * will be called; or there is a `c->asker`, and on_client() will be called when there is more of the
+ * answer. */
 bool admin_make(struct client *c);
 
 #endif

@@ -65,7 +65,7 @@ static int rank(const struct client *c)
 {
 	if (c->state == CLIENT_READING && c->prompt && c->request_len == 0)
 		return 2; /* waits for a person */
-	return c->state == CLIENT_ASKING; /* waits for us */
+	return c->state == CLIENT_ASKING || c->state == CLIENT_RELOADING; /* waits for us */
 }
 
 /* The client of the group that leaves first; NULL if it has no place. */

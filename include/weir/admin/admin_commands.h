@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "weir/admin/daemon_state.h"
+#include "weir/admin/reload_wish.h"
 #include "weir/balance/server_updates.h"
 #include "weir/base/figure.h"
 #include "weir/base/text.h"
@@ -37,6 +38,7 @@ struct admin_context {
 	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */
 	size_t figure_count;
 	struct server_updates *updates;    /* borrows: for changing servers */
+	const struct reload_asker *reload; /* borrows: takes `reload`; NULL = not in this state */
 };
 
 /* The peer's credentials when it connected: SO_PEERCRED (unix(7)). */
@@ -52,6 +54,7 @@ enum admin_verdict {
 	ADMIN_ANSWERED,     /* the answer has been appended */
 	ADMIN_ASK_SESSIONS, /* the caller asks the workers: question.h */
 	ADMIN_ASK_TALLIES,  /* the same, and then calls admin_show_stat() */
+	ADMIN_RELOAD,       /* the caller passes a wish to `reload` of the context */
 	ADMIN_PROMPT,  /* the connection stays open, with a prompt after each answer */
 	ADMIN_TIMEOUT, /* `seconds` of the question is how long the client may be idle */
 	ADMIN_QUIT,
@@ -65,6 +68,7 @@ struct admin_question {
 	int types;   /* a mask: 1 frontends, 2 backends, 4 servers */
 	int sid;     /* the server */
 	int seconds; /* ADMIN_TIMEOUT */
+	bool wait;   /* ADMIN_RELOAD: also until what left has been retired */
 };
 
 /* Runs one command: appends its answer to `out`, or returns in `q` (always filled in) what the caller has to
