@@ -166,6 +166,17 @@ static int take_lock(struct sock_path *p, int folder, const char *name, const st
 	return -EADDRINUSE;
 }
 
+/* The lock is the process's, so we would get it a second time, and lose it when we release it. The same file
+ * may have been named by another path. */
+static int refuse_our_own(struct sock_path *p, int folder, const char *name, const struct addr *a)
+{
+	const int found = find_holder(folder, name, a, &p->holder);
+
+	if (found == -EADDRINUSE)
+		return p->holder == getpid() ? -EADDRINUSE : 0;
+	return found < 0 ? found : 0;
+}
+
 int sock_path_claim(struct sock_path *p, const struct addr *a)
 {
 	const char *name;
@@ -178,7 +189,9 @@ int sock_path_claim(struct sock_path *p, const struct addr *a)
 	folder = file_open_folder(a->un.sun_path, &name);
 	if (folder < 0)
 		return folder;
-	err = take_lock(p, folder, name, a);
+	err = refuse_our_own(p, folder, name, a);
+	if (!err)
+		err = take_lock(p, folder, name, a);
 	if (!err)
 		err = look_past_the_dead(folder, name, a, &p->holder);
 	/* Nobody listens, and while we hold the lock nobody is about to. */

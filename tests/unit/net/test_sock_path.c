@@ -101,6 +101,27 @@ static void socket_that_is_listened_on_names_its_process(void **state)
 	sys_close(fd);
 }
 
+/* The lock belongs to the process: whoever took it once more would release it for the first owner, too. */
+static void path_of_our_own_is_refused_by_any_name(void **state)
+{
+	const struct addr before = at;
+	struct sock_path p = {.locked = false}, second = {.locked = false};
+	const int fd = listen_at(&p, 0600);
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	(void)snprintf(at.un.sun_path, sizeof(at.un.sun_path), "%s/./s", where);
+	assert_int_equal(listen_at(&second, 0600), -EADDRINUSE);
+	assert_int_equal(second.holder, getpid());
+	at = before;
+	assert_int_equal(stat(lock, &st), 0);
+	assert_int_equal(st.st_nlink, 1);
+	sock_path_release(&p, &at);
+	sys_close(fd);
+	assert_int_equal(access(lock, F_OK), -1);
+}
+
 static void stale_socket_is_found_and_replaced(void **state)
 {
 	struct sock_path p = {.locked = false};
@@ -195,6 +216,7 @@ int main(void)
 		cmocka_unit_test(mode_does_not_hang_on_the_umask),
 		cmocka_unit_test(without_a_mode_it_is_the_umask_s),
 		cmocka_unit_test(socket_that_is_listened_on_names_its_process),
+		cmocka_unit_test(path_of_our_own_is_refused_by_any_name),
 		cmocka_unit_test(stale_socket_is_found_and_replaced),
 		cmocka_unit_test(what_is_no_socket_stays),
 		cmocka_unit_test(releasing_leaves_what_another_has_put_there),
