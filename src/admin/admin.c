@@ -33,15 +33,14 @@ static void on_client_timer(struct ev_loop *loop, struct ev_timer *timer, int re
 static void on_answer(void *arg);
 static void client_go_on(struct client *c);
 
-struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx)
+struct admin *admin_new(struct ev_loop *loop, struct admin_socket *configured, struct admin_socket *control,
+			const struct admin_context *ctx)
 {
 	struct admin *a = calloc(1, sizeof(*a));
 
-	check(socket->fd >= 0);
 	if (a == NULL)
 		return NULL;
 	a->loop = loop;
-	a->socket = socket;
 	a->ctx = ctx;
 	a->line_s = ADMIN_LINE_S;
 	a->answer_s = ADMIN_ANSWER_S;
@@ -57,7 +56,10 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const
 		ev_init(&c->timer, on_client_timer);
 		c->timer.data = c;
 	}
-	admin_accept_start(a);
+	admin_reserve_init(&a->reserve);
+	admin_reserve_refill(&a->reserve);
+	admin_accept_start(a, &a->configured, configured);
+	admin_accept_start(a, &a->control, control);
 	return a;
 }
 
@@ -108,7 +110,7 @@ void client_close(struct client *c)
 	question_withdraw(&c->asked);
 	admin_reload_forget(c);
 	text_free(&c->answer);
-	admin_socket_refill(a->socket);
+	admin_reserve_refill(&a->reserve);
 	admin_accept_again(a);
 }
 
@@ -119,7 +121,9 @@ void admin_free(struct admin *a)
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
 		if (a->clients[i].state != CLIENT_FREE)
 			client_close(&a->clients[i]);
-	admin_accept_stop(a);
+	admin_accept_stop(&a->configured);
+	admin_accept_stop(&a->control);
+	admin_reserve_free(&a->reserve);
 	free(a);
 }
 

@@ -40,18 +40,23 @@ static void turn_away(struct admin *a, int fd, const struct admin_peer *peer, st
 	client_answer(c);
 }
 
-static void refuse_peer(struct admin *a, int fd, const struct admin_peer *peer)
+static void refuse_peer(struct admin_door *d, int fd, const struct admin_peer *peer)
 {
+	struct admin *a = d->admin;
 	struct text why;
 
 	a->ctx->totals->refused++;
 	if (may_log_refusal(a, peer))
 		log_line(LOG_LEVEL_WARNING,
-			 "the admin socket refused uid %u (pid %d); to admit it, add it to allow-uid= or "
-			 "one of its groups to allow-gid= of 'admin-socket' in [global]",
+			 d->access.config != NULL
+				 ? "the admin socket refused uid %u (pid %d); to admit it, add it to "
+				   "allow-uid= or one of its groups to allow-gid= of 'admin-socket' in "
+				   "[global]"
+				 : "the control socket refused uid %u (pid %d); only root and weir's own "
+				   "user may use it",
 			 (unsigned)peer->uid, (int)peer->pid);
 	text_init(&why);
-	admin_access_refusal(&a->access, peer, &why);
+	admin_access_refusal(&d->access, peer, &why);
 	turn_away(a, fd, peer, &why);
 }
 
@@ -90,13 +95,14 @@ void admin_accept_evict(struct client *c, const struct admin_peer *peer)
 }
 
 /* Takes `fd`. */
-static void let_in(struct admin *a, int fd)
+static void let_in(struct admin_door *d, int fd)
 {
+	struct admin *a = d->admin;
 	struct admin_peer peer;
 	struct client *c;
 
-	if (!admin_access_judge(&a->access, fd, &peer)) {
-		refuse_peer(a, fd, &peer);
+	if (!admin_access_judge(&d->access, fd, &peer)) {
+		refuse_peer(d, fd, &peer);
 		return;
 	}
 	c = admin_places_find(a, &peer);
@@ -107,40 +113,40 @@ static void let_in(struct admin *a, int fd)
 	if (c->state == CLIENT_LINGERING) {
 		client_close(c);
 	} else if (c->state != CLIENT_FREE) {
-		a->turn -= a->turn > 0;
+		d->turn -= d->turn > 0;
 		admin_accept_evict(c, &peer);
 	}
 	client_begin(c, fd, &peer);
 }
 
-static void accept_later(struct admin *a, double seconds)
+static void accept_later(struct admin_door *d, double seconds)
 {
-	ev_io_stop(a->loop, &a->accept); /* client_close() may start it sooner */
-	ev_timer_set(&a->accept_retry, seconds, 0.);
-	ev_timer_start(a->loop, &a->accept_retry);
+	ev_io_stop(d->admin->loop, &d->accept); /* client_close() may start it sooner */
+	ev_timer_set(&d->accept_retry, seconds, 0.);
+	ev_timer_start(d->admin->loop, &d->accept_retry);
 }
 
 static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 {
-	struct admin *a = io->data;
+	struct admin_door *d = io->data;
 	int fd;
 
 	(void)loop;
 	/* The kernel had no memory to watch the socket, so libev has stopped the watcher. */
 	if ((revents & EV_ERROR) != 0) {
-		accept_later(a, ACCEPT_RETRY_S);
+		accept_later(d, ACCEPT_RETRY_S);
 		return;
 	}
 	/* One per wake-up would do; more save wake-ups. */
 	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
-		if (a->turn == 0 && admin_places_full(a)) {
-			a->turn_due = true;
-			accept_later(a, ADMIN_TURN_S);
+		if (d->turn == 0 && admin_places_full(d->admin)) {
+			d->turn_due = true;
+			accept_later(d, ADMIN_TURN_S);
 			return;
 		}
-		fd = admin_socket_accept(a->socket);
+		fd = admin_reserve_accept(&d->admin->reserve, d->socket->fd);
 		if (fd == -EAGAIN) {
-			a->turn = 0;
+			d->turn = 0;
 			return;
 		}
 		if (fd == -ECONNABORTED)
@@ -148,46 +154,56 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 		if (fd < 0) {
 			/* Out of descriptors or memory. The event persists, so retrying at once would
 			 * spin. */
-			accept_later(a, ACCEPT_RETRY_S);
+			accept_later(d, ACCEPT_RETRY_S);
 			return;
 		}
-		let_in(a, fd);
+		let_in(d, fd);
 	}
 }
 
 static void on_accept_retry(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
-	struct admin *a = timer->data;
+	struct admin_door *d = timer->data;
 
 	(void)revents;
-	if (a->turn_due)
-		a->turn = ADMIN_TURN_CLIENTS;
-	a->turn_due = false;
-	ev_io_start(loop, &a->accept);
-	on_accept(loop, &a->accept, 0); /* their turn ends when the backlog is empty */
+	if (d->turn_due)
+		d->turn = ADMIN_TURN_CLIENTS;
+	d->turn_due = false;
+	ev_io_start(loop, &d->accept);
+	on_accept(loop, &d->accept, 0); /* their turn ends when the backlog is empty */
 }
 
-void admin_accept_start(struct admin *a)
+void admin_accept_start(struct admin *a, struct admin_door *d, struct admin_socket *socket)
 {
-	admin_access_init(&a->access, a->socket->config);
-	ev_io_init(&a->accept, on_accept, a->socket->fd, EV_READ);
-	a->accept.data = a;
-	ev_timer_init(&a->accept_retry, on_accept_retry, ACCEPT_RETRY_S, 0.);
-	a->accept_retry.data = a;
-	ev_io_start(a->loop, &a->accept);
+	*d = (struct admin_door){.admin = a, .socket = socket};
+	admin_access_init(&d->access, socket->config);
+	ev_io_init(&d->accept, on_accept, socket->fd, EV_READ);
+	d->accept.data = d;
+	ev_timer_init(&d->accept_retry, on_accept_retry, ACCEPT_RETRY_S, 0.);
+	d->accept_retry.data = d;
+	if (socket->fd >= 0)
+		ev_io_start(a->loop, &d->accept);
 }
 
-void admin_accept_stop(struct admin *a)
+void admin_accept_stop(struct admin_door *d)
 {
-	ev_io_stop(a->loop, &a->accept);
-	ev_timer_stop(a->loop, &a->accept_retry);
+	ev_io_stop(d->admin->loop, &d->accept);
+	ev_timer_stop(d->admin->loop, &d->accept_retry);
+}
+
+static void door_again(struct admin_door *d)
+{
+	if (d->socket->fd < 0)
+		return;
+	d->turn_due = false;
+	ev_timer_stop(d->admin->loop, &d->accept_retry);
+	ev_io_start(d->admin->loop, &d->accept);
 }
 
 void admin_accept_again(struct admin *a)
 {
 	if (admin_places_full(a))
 		return;
-	a->turn_due = false;
-	ev_timer_stop(a->loop, &a->accept_retry);
-	ev_io_start(a->loop, &a->accept);
+	door_again(&a->configured);
+	door_again(&a->control);
 }

@@ -9,9 +9,11 @@
 
 #include "admin_client.h"
 
-/* Starts to accept on `a->socket`. Uses the process's current user to judge peers. */
-void admin_accept_start(struct admin *a);
-void admin_accept_stop(struct admin *a);
+/* Makes `d` the door of `socket` (borrowed until admin_accept_stop), and starts to accept unless that is
+ * closed. Uses the process's current user to judge peers. */
+void admin_accept_start(struct admin *a, struct admin_door *d, struct admin_socket *socket);
+/* Harmless if there is nothing to accept from. */
+void admin_accept_stop(struct admin_door *d);
 /* A client has gone: resumes accepting if it was paused because there was no place or descriptor. */
 void admin_accept_again(struct admin *a);
 /* Closes a client that loses its place to `peer`. One that has not sent a request yet is told so. */

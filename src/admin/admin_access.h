@@ -7,6 +7,7 @@
  *   abstract name  those in allow-uid and allow-gid; nobody if neither is set;
  *   path           those who may connect by the file mode; with allow-uid or allow-gid, only the listed
  *                  ones among them.
+ * At the private control socket, which has no such line, nobody else is admitted.
  * A uid is as the kernel reports it in the user namespace of the daemon. Users unknown there have the
  * overflow uid (65534), which gets no special treatment. Main thread.
  */
@@ -20,7 +21,7 @@
 #include "weir/admin/admin_commands.h"
 
 struct admin_access {
-	const struct config_global *config; /* borrows */
+	const struct config_global *config; /* borrows; NULL = the private control socket */
 	uid_t own_uid;
 };
 

@@ -17,6 +17,7 @@
 #include "weir/stats/question.h"
 #include "admin_access.h"
 #include "admin_listing.h"
+#include "admin_reserve.h"
 
 /* A client that waits for a reload may send more, or end its side, and still read the answer. So its socket
  * is not watched; instead, this often, control looks whether the client has gone. */
@@ -63,18 +64,25 @@ struct client {
 	size_t thrown_away;
 };
 
+/* A listening socket, and who is let in there. */
+struct admin_door {
+	struct admin *admin;         /* borrows */
+	struct admin_socket *socket; /* borrows; may be closed */
+	struct admin_access access;
+	unsigned turn;   /* how many newcomers may still take the place of another in this turn */
+	bool turn_due;   /* waiting for a place, not for a descriptor */
+	struct ev_io accept; /* active while accepting */
+	struct ev_timer accept_retry;
+};
+
 struct admin {
 	struct ev_loop *loop;            /* borrows */
-	struct admin_socket *socket;     /* borrows */
 	const struct admin_context *ctx; /* borrows */
-	struct admin_access access;
+	struct admin_reserve reserve;    /* owns */
 	struct log_limit limit; /* for log lines about peers that are refused or lose their place */
 	double line_s, answer_s; /* ADMIN_LINE_S, ADMIN_ANSWER_S */
 	double gone_s;           /* ADMIN_GONE_S */
-	unsigned turn;   /* how many newcomers may still take the place of another in this turn */
-	bool turn_due;   /* waiting for a place, not for a descriptor */
-	struct ev_io accept;             /* active while accepting */
-	struct ev_timer accept_retry;
+	struct admin_door configured, control;
 	struct client clients[ADMIN_CLIENTS_MAX];
 };
 

@@ -210,6 +210,7 @@ void admin_show_info(const struct admin_call *c)
 	add_haproxy_names(ctx, &figures, uptime_s, out);
 	text_printf(out, "version: %s\n", WEIR_VERSION);
 	text_printf(out, "pid: %d\n", (int)getpid());
+	text_printf(out, "control_socket: %s\n", ctx->control_socket != NULL ? ctx->control_socket : "-");
 	add_number(out, "uptime_s", (uint64_t)uptime_s);
 	text_printf(out, "state: %s\n", daemon_state_word(ctx->state));
 	add_number(out, "workers", e->worker_count);

@@ -246,6 +246,7 @@ static void finish(struct daemon *d)
 	admin_free(d->admin);
 	stats_free(d->stats);
 	admin_socket_close(&d->admin_socket);
+	admin_socket_close(&d->control_socket);
 	if (d->engine_started) {
 		updates_loop_free(&d->updates);
 		ageing_stop(&d->ageing);
@@ -310,6 +311,7 @@ static enum exit_code run(struct daemon *d)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the environment");
 	read_environment(d);
 	admin_socket_init(&d->admin_socket);
+	admin_socket_init(&d->control_socket);
 	d->admin_context.started_ns = clock_mono_ns();
 	/* splice(2) has no MSG_NOSIGNAL; SIGUSR2 is for later versions and must not end this one. */
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "weir/admin/control_socket.h"
 #include "weir/base/check.h"
 #include "weir/base/log.h"
 #include "weir/host/doctor.h"
@@ -152,6 +154,37 @@ static enum exit_code write_pid(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* Before privileges are dropped, for the same reason. A daemon without a control socket works, but `weir
+ * reload` does not find it. */
+static void open_control_socket(struct daemon *d)
+{
+	const struct control_where where = {
+		.runtime_directory = getenv("RUNTIME_DIRECTORY"),
+		.pid_path = d->options->pid_path,
+		.pid = getpid(),
+	};
+	const uid_t uid = d->privileges.change ? d->privileges.uid : (uid_t)-1;
+	struct addr at;
+
+	for (int place = 0; place < CONTROL_PLACES; place++) {
+		int err;
+
+		if (!control_socket_address((enum control_place)place, &where, &at))
+			continue;
+		err = admin_socket_open_private(&d->control_socket, &at, uid);
+		(void)addr_format(&at, d->control_address);
+		if (!err) {
+			d->admin_context.control_socket = d->control_address;
+			return;
+		}
+		log_line(place + 1 < CONTROL_PLACES ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING,
+			 "cannot open the control socket %s: %s; %s", d->control_address, strerror(-err),
+			 place + 1 < CONTROL_PLACES
+				 ? "it is opened elsewhere"
+				 : "'weir reload' cannot find this daemon: use SIGHUP instead");
+	}
+}
+
 /* Our own TCP listeners. Others have no address that overlaps with another. */
 static int give_socket(const struct daemon *d, const struct endpoint *ep)
 {
@@ -271,7 +304,7 @@ static enum exit_code reserve_for_control(struct daemon *d)
 	low_fds_on_growth(ready_to_watch);
 	err = low_fds_hold(limits_count_low(d->config));
 	if (err >= 0)
-		err = low_fds_claim(limits_count_admin(d->config));
+		err = low_fds_claim(limits_count_admin());
 	if (err >= 0)
 		return EXIT_FINE;
 	return daemon_fail(d, EXIT_ENVIRONMENT,
@@ -299,16 +332,14 @@ static int start_services(struct daemon *d)
 	d->admin_context.driver_reason = d->driver.why;
 	d->admin_context.state = d->state;
 	d->admin_context.totals = &d->admin_totals;
-	if (d->admin_socket.fd >= 0) {
-		d->stats = stats_new(d->loop, &d->engine);
-		if (d->stats == NULL)
-			return -ENOMEM;
-		d->admin_context.stats = d->stats;
-		d->retiring.stats = d->stats;
-		d->admin = admin_new(d->loop, &d->admin_socket, &d->admin_context);
-		if (d->admin == NULL)
-			return -ENOMEM;
-	}
+	d->stats = stats_new(d->loop, &d->engine);
+	if (d->stats == NULL)
+		return -ENOMEM;
+	d->admin_context.stats = d->stats;
+	d->retiring.stats = d->stats;
+	d->admin = admin_new(d->loop, &d->admin_socket, &d->control_socket, &d->admin_context);
+	if (d->admin == NULL)
+		return -ENOMEM;
 	d->resolver = resolver_new(d->loop, &d->updates.updates, NULL, &err);
 	if (d->resolver != NULL)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
@@ -361,8 +392,10 @@ enum exit_code daemon_start(struct daemon *d)
 		code = open_sockets(d);
 	if (code == EXIT_FINE)
 		code = write_pid(d); /* only root may be able to write to the folder */
-	if (code == EXIT_FINE)
+	if (code == EXIT_FINE) {
+		open_control_socket(d);
 		code = drop_privileges(d);
+	}
 	if (code == EXIT_FINE)
 		code = start_log_threads(d);
 	if (code == EXIT_FINE)

@@ -53,12 +53,14 @@ struct daemon {
 	bool engine_started;
 	struct pidfile pidfile;
 	struct admin_socket admin_socket;
+	struct admin_socket control_socket;
+	char control_address[ADDR_TEXT_MAX];
 	struct driver_choice driver; /* for the workers; chosen before they start */
 	struct admin_context admin_context;
 	struct admin_totals admin_totals;
 	struct figure_source figures[DAEMON_FIGURE_SOURCES];
-	struct stats *stats;       /* owns; NULL if nothing uses it */
-	struct admin *admin;       /* owns; NULL if not configured */
+	struct stats *stats;       /* owns */
+	struct admin *admin;       /* owns */
 	struct resolver *resolver; /* owns */
 	struct prober *prober;     /* owns */
 	struct ageing ageing;

@@ -281,15 +281,15 @@ unsigned limits_count_probes(const struct config *c)
 	return n;
 }
 
-unsigned limits_count_admin(const struct config *c)
+unsigned limits_count_admin(void)
 {
 	/* One more than the places: a newcomer is judged before another client makes room for it. */
-	return c->global.admin.kind != ADDR_NONE ? CONFIG_ADMIN_CLIENTS_MAX + 1 : 0;
+	return CONFIG_ADMIN_CLIENTS_MAX + 1;
 }
 
 unsigned limits_count_low(const struct config *c)
 {
-	unsigned n = limits_count_probes(c) + limits_count_admin(c);
+	unsigned n = limits_count_probes(c) + limits_count_admin();
 
 	for (size_t i = 0; i < c->global.log_count; i++)
 		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;
@@ -311,7 +311,7 @@ static unsigned count_locks(const struct config *c)
 	for (size_t i = 0; i < c->frontend_count; i++)
 		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
 			count += c->frontends[i].binds[k].addr.kind == ADDR_UNIX;
-	return count + (c->global.admin.kind == ADDR_UNIX);
+	return count + (c->global.admin.kind == ADDR_UNIX) + 1; /* and of the control socket */
 }
 
 struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers)

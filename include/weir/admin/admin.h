@@ -30,8 +30,10 @@
 struct ev_loop;
 struct admin;
 
-/* Serves `socket` (borrowed, like `ctx`, until admin_free). NULL if out of memory. */
-struct admin *admin_new(struct ev_loop *loop, struct admin_socket *socket, const struct admin_context *ctx);
+/* Serves both sockets (borrowed, like `ctx`, until admin_free): the configured one, and the private control
+ * socket. Each may be closed. NULL if out of memory. */
+struct admin *admin_new(struct ev_loop *loop, struct admin_socket *configured, struct admin_socket *control,
+			const struct admin_context *ctx);
 /* Closes all clients. */
 void admin_free(struct admin *a);
 

@@ -35,6 +35,7 @@ struct admin_context {
 	enum daemon_state state;
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
 	struct admin_totals *totals;       /* borrows; NULL = there is no socket */
+	const char *control_socket;        /* borrows: its address; NULL = there is none */
 	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */
 	size_t figure_count;
 	struct server_updates *updates;    /* borrows: for changing servers */

@@ -72,7 +72,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 /* Servers with health checks. */
 unsigned limits_count_probes(const struct config *c);
 /* Those of admin clients. */
-unsigned limits_count_admin(const struct config *c);
+unsigned limits_count_admin(void);
 /* Descriptors of control at run time, each of which needs a low number (low_fds.h). */
 unsigned limits_count_low(const struct config *c);
 /* Maximum clients held at the same time: 0 without maxconn-per-source. */

@@ -23,7 +23,7 @@ static struct {
 	struct config_global global;
 	struct engine engine;
 	struct ev_loop *loop;
-	struct admin_socket listener;
+	struct admin_socket listener, control;
 	struct admin_context context;
 	struct admin_totals totals;
 	struct stats *stats;
@@ -52,6 +52,7 @@ static inline int rig_open(void **state)
 	if (mkdtemp(rig.folder) == NULL)
 		return -1;
 	rig_address(&rig.global, "admin");
+	admin_socket_init(&rig.control);
 	rig.loop = ev_loop_new(EVFLAG_AUTO);
 	if (rig.loop == NULL || admin_socket_open(&rig.listener, &rig.global) != 0)
 		return -1;
@@ -62,7 +63,8 @@ static inline int rig_open(void **state)
 	rig.context.totals = &rig.totals;
 	rig.stats = stats_new(rig.loop, &rig.engine);
 	rig.context.stats = rig.stats;
-	rig.admin = rig.stats != NULL ? admin_new(rig.loop, &rig.listener, &rig.context) : NULL;
+	rig.admin = rig.stats != NULL ? admin_new(rig.loop, &rig.listener, &rig.control,
+						    &rig.context) : NULL;
 	return rig.admin != NULL ? 0 : -1;
 }
 
@@ -73,6 +75,7 @@ static inline int rig_close(void **state)
 	admin_free(rig.admin);
 	stats_free(rig.stats);
 	admin_socket_close(&rig.listener);
+	admin_socket_close(&rig.control);
 	ev_loop_destroy(rig.loop);
 	objects_by_hand_free(&rig.engine);
 	return rmdir(rig.folder);

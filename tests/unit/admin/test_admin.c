@@ -83,7 +83,7 @@ static struct worker workers[2];
 static struct worker *worker_list[] = {&workers[0], &workers[1]};
 static struct engine engine;
 static struct ev_loop *loop;
-static struct admin_socket listener;
+static struct admin_socket listener, control;
 static struct admin_context context;
 static struct admin_totals totals;
 static struct stats *stats;
@@ -132,7 +132,8 @@ static int setup(void **state)
 	if (stats == NULL)
 		return -1;
 	context.stats = stats;
-	admin = admin_new(loop, &listener, &context);
+	admin_socket_init(&control);
+	admin = admin_new(loop, &listener, &control, &context);
 	return admin != NULL ? 0 : -1;
 }
 
