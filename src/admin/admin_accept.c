@@ -191,6 +191,18 @@ void admin_accept_stop(struct admin_door *d)
 	ev_timer_stop(d->admin->loop, &d->accept_retry);
 }
 
+void admin_accept_rest(struct admin_door *d)
+{
+	while (d->socket->fd >= 0 && !admin_places_full(d->admin)) {
+		const int fd = admin_reserve_accept(&d->admin->reserve, d->socket->fd);
+
+		if (fd >= 0)
+			let_in(d, fd);
+		else if (fd != -ECONNABORTED)
+			return;
+	}
+}
+
 static void door_again(struct admin_door *d)
 {
 	if (d->socket->fd < 0)

@@ -14,6 +14,8 @@
 void admin_accept_start(struct admin *a, struct admin_door *d, struct admin_socket *socket);
 /* Harmless if there is nothing to accept from. */
 void admin_accept_stop(struct admin_door *d);
+/* Lets in those who already wait, as long as there are places; others are reset when the socket closes. */
+void admin_accept_rest(struct admin_door *d);
 /* A client has gone: resumes accepting if it was paused because there was no place or descriptor. */
 void admin_accept_again(struct admin *a);
 /* Closes a client that loses its place to `peer`. One that has not sent a request yet is told so. */

@@ -69,5 +69,7 @@ void admin_socket_close(struct admin_socket *s)
 	sock_path_release(&s->path, &s->addr);
 	if (s->fd >= 0)
 		low_fds_close(s->fd);
+	if (s->claimed)
+		low_fds_unclaim(1);
 	admin_socket_init(s);
 }
