@@ -311,7 +311,8 @@ static unsigned count_locks(const struct config *c)
 	for (size_t i = 0; i < c->frontend_count; i++)
 		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
 			count += c->frontends[i].binds[k].addr.kind == ADDR_UNIX;
-	return count + (c->global.admin.kind == ADDR_UNIX) + 1; /* and of the control socket */
+	/* That of the control socket, and the socket itself. */
+	return count + (c->global.admin.kind == ADDR_UNIX) + 2;
 }
 
 struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers)
