@@ -22,6 +22,7 @@
 #include "weir/host/refusal.h"
 #include "weir/host/socket_preflight.h"
 #include "weir/sys/low_fds.h"
+#include "admin_moving.h"
 
 void daemon_notify(void *arg)
 {
@@ -136,7 +137,7 @@ static enum exit_code open_sockets(struct daemon *d)
 	err = admin_socket_open(&d->admin_socket, g);
 	if (!err)
 		return EXIT_FINE;
-	refusal_of_admin(g, err, d->admin_socket.path.holder, why, sizeof(why));
+	admin_moving_explain(&d->admin_socket, g, err, why, sizeof(why));
 	return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
 }
 
