@@ -185,7 +185,8 @@ def play(unit):
         echo.start()
     with open("/run/test/log", "wb") as log:
         child = subprocess.Popen(confined(unit, "/run/test/weir", "-f", "/run/test/confine.ini"),
-                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                 env={**os.environ, "RUNTIME_DIRECTORY": "/run/weir"})
 
     def text():
         with open("/run/test/log", encoding="utf-8", errors="replace") as f:

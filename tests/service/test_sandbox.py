@@ -103,7 +103,8 @@ def test_bytes_arrive_over_port_80_and_a_unix_socket(saw):
 
 def test_sockets_have_their_modes(saw):
     assert saw["modes"] == {"admin.sock": "0o660", "db.sock": "0o666",
-                             "admin.sock.lock": "0o600", "db.sock.lock": "0o600"}
+                             "admin.sock.lock": "0o600", "db.sock.lock": "0o600",
+                             "weir.control": "0o600", "weir.control.lock": "0o600"}
 
 
 def test_each_worker_stays_on_its_cpu(saw):

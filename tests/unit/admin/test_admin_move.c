@@ -109,12 +109,17 @@ static unsigned entries_in(const char *folder)
 	return n;
 }
 
-static mode_t mode_at(const struct config_global *g)
+static struct stat stat_of(const struct config_global *g)
 {
 	struct stat st;
 
 	assert_int_equal(stat(g->admin.addr.un.sun_path, &st), 0);
-	return st.st_mode & 07777;
+	return st;
+}
+
+static mode_t mode_at(const struct config_global *g)
+{
+	return stat_of(g).st_mode & 07777;
 }
 
 static bool is_there(const struct config_global *g)
@@ -421,10 +426,11 @@ static void each_call_may_fail(unsigned at_least)
 {
 	const unsigned fds = open_fds();
 	const unsigned entries = entries_in(rig.folder);
-	const mode_t mode = mode_at(&rig.global);
+	const struct stat before = stat_of(&rig.global);
 	unsigned failures = 0;
 
 	for (long i = 0; i < CALLS_MAX; i++) {
+		struct stat after;
 		int err;
 
 		fail_call(i);
@@ -438,7 +444,10 @@ static void each_call_may_fail(unsigned at_least)
 		admin_undo_socket(&next);
 		assert_int_equal(open_fds(), fds);
 		assert_int_equal(entries_in(rig.folder), entries);
-		assert_int_equal(mode_at(&rig.global), mode);
+		after = stat_of(&rig.global);
+		assert_int_equal(after.st_mode, before.st_mode);
+		assert_int_equal(after.st_uid, before.st_uid);
+		assert_int_equal(after.st_gid, before.st_gid);
 		assert_answers(&rig.global.admin.addr);
 	}
 	assert_in_range(failures, at_least, CALLS_MAX);
@@ -457,6 +466,10 @@ static void each_call_of_a_change_may_fail(void **state)
 {
 	(void)state;
 	other.admin_owner.mode = 0640;
+	if (geteuid() == 0) { /* only root may give a file away */
+		other.admin_owner.uid = 4711;
+		other.admin_owner.gid = 4712;
+	}
 	each_call_may_fail(4);
 	assert_int_equal(mode_at(&other), 0640);
 }
@@ -531,6 +544,35 @@ static void both_go_on_when_there_are_places_again(void **state)
 	assert_int_equal(served(), 0);
 }
 
+/* At once, not when it is tried again. */
+static void a_place_that_comes_free_is_for_either(void **state)
+{
+	const struct addr at = control_at();
+	int fds[ADMIN_CLIENTS_MAX];
+	char out[16384];
+	int fd;
+
+	(void)state;
+	open_control();
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		fds[i] = connect_client();
+		turn();
+	}
+	fd = connect_to(&at);
+	say(fd, "help\n");
+	turn();
+	assert_int_equal(recv(fd, out, sizeof(out), MSG_DONTWAIT), -1);
+	close(fds[0]);
+	turn();
+	assert_true(recv(fd, out, sizeof(out), MSG_DONTWAIT) > 0);
+	assert_int_equal(rig.totals.evicted, 0);
+	close(fd);
+	for (int i = 1; i < ADMIN_CLIENTS_MAX; i++)
+		close(fds[i]);
+	turn();
+	assert_int_equal(served(), 0);
+}
+
 static const char *address_of(enum control_place place, const struct control_where *where, char *buf)
 {
 	struct addr at;
@@ -590,6 +632,7 @@ int main(void)
 		MOVE_TEST(the_control_socket_serves_beside_the_other),
 		MOVE_TEST(strangers_are_refused_there),
 		MOVE_TEST(both_go_on_when_there_are_places_again),
+		MOVE_TEST(a_place_that_comes_free_is_for_either),
 		MOVE_TEST(the_places_of_the_control_socket),
 	};
 
