@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "weir/host/listen_error.h"
 #include "weir/sys/low_fds.h"
@@ -40,6 +41,11 @@ void admin_moving_explain(const struct admin_socket *s, const struct config_glob
 	else if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
 		(void)snprintf(why, room, "cannot open the admin socket %s: %s; %s", at, strerror(-err),
 			       low_fds_advice(err));
+	else if (err == -EADDRINUSE && s->path.holder == getpid())
+		(void)snprintf(why, room,
+			       "cannot open the admin socket %s: this weir listens there already; use "
+			       "another path",
+			       at);
 	else
 		(void)snprintf(why, room, "cannot open the admin socket %s: %s", at,
 			       listen_error_by(err, &g->admin, s->path.holder, text));

@@ -67,15 +67,18 @@ static void who_listens_there_is_named(void **state)
 {
 	struct config_global there;
 	struct admin_socket taken;
-	char words[64];
+	struct admin_socket s;
 
 	(void)state;
 	rig_address(&there, "taken");
 	assert_int_equal(admin_socket_open(&taken, &there), 0);
 	other = there;
-	(void)snprintf(words, sizeof(words), "process %d listens there", (int)getpid());
-	assert_refused(-EADDRINUSE, words);
+	assert_refused(-EADDRINUSE, "this weir listens there already; use another path");
 	admin_socket_close(&taken);
+	admin_socket_init(&s);
+	s.path.holder = 4711;
+	admin_moving_explain(&s, &other, -EADDRINUSE, why, sizeof(why));
+	assert_non_null(strstr(why, "process 4711 listens there"));
 }
 
 static void a_path_that_is_another_s_is_told(void **state)
