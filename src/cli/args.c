@@ -16,7 +16,7 @@
 
 #define ANY_VERB 0xffffu
 /* The verbs that talk to a running weir. */
-#define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK)
+#define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_RELOAD)
 
 /* The action of a flag. */
 enum flag_action {
@@ -25,6 +25,7 @@ enum flag_action {
 	FLAG_SOCKET,
 	FLAG_FORMAT,
 	FLAG_PIDFILE,
+	FLAG_PID,
 	FLAG_SIGNAL,
 	FLAG_REFERENCE,
 	FLAG_SECONDS, /* the last that takes a value */
@@ -38,6 +39,7 @@ enum flag_action {
 	FLAG_PROBE,
 	FLAG_ONCE,
 	FLAG_READY,
+	FLAG_WAIT,
 	FLAG_JSON,
 	FLAG_BACKGROUND,
 };
@@ -64,7 +66,9 @@ static const struct flag {
 	{"--version", CLI_RUN | CLI_VERSION, FLAG_VERSION},
 	{"-vv", CLI_RUN | CLI_VERSION, FLAG_BUILD},
 	{"-D", CLI_RUN | CLI_FORWARD, FLAG_BACKGROUND},
-	{"-p", CLI_RUN | CLI_FORWARD, FLAG_PIDFILE},
+	{"-p", CLI_RUN | CLI_FORWARD | CLI_RELOAD, FLAG_PIDFILE},
+	{"--pid", CLI_RELOAD, FLAG_PID},
+	{"--wait", CLI_RELOAD, FLAG_WAIT},
 	{"--probe", CLI_RUN | CLI_CHECK, FLAG_PROBE},
 	{"--json", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR, FLAG_JSON},
 	{"--seconds", CLI_DEMO, FLAG_SECONDS},
@@ -171,6 +175,9 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 	case FLAG_PIDFILE:
 		a->pid_path = value;
 		return 0;
+	case FLAG_PID:
+		a->pid = value;
+		return 0;
 	case FLAG_SIGNAL:
 		a->signal_name = value;
 		return 0;
@@ -222,6 +229,9 @@ static int take_switch(struct cli_args *a, const struct flag *flag)
 		return 0;
 	case FLAG_READY:
 		a->ready = true;
+		return 0;
+	case FLAG_WAIT:
+		a->wait = true;
 		return 0;
 	case FLAG_JSON:
 		a->json = true;

@@ -42,8 +42,17 @@ static int socket_from_text(const char *text, struct addr_spec *spec)
 	return -EINVAL;
 }
 
+/* What else names a running weir. */
+static const char *other_way(const struct cli_args *a)
+{
+	if (a->verb == CLI_RELOAD)
+		return "--pid PID, -p PIDFILE or -s SOCKET";
+	return a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET";
+}
+
 enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 {
+	const bool by_process = a->verb == CLI_RELOAD || a->signal_name != NULL;
 	struct cli_args quiet = *a;
 	struct config *c;
 
@@ -51,7 +60,7 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 		return socket_from_text(a->socket, spec) == 0 ? EXIT_FINE : EXIT_USAGE;
 	if (input_default_is_missing(a)) {
 		fprintf(stderr, "weir: cannot find the admin socket without %s; give -f FILE, or %s\n",
-			CLI_DEFAULT_FILE, a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
+			CLI_DEFAULT_FILE, other_way(a));
 		return EXIT_ENVIRONMENT;
 	}
 	quiet.quiet = true;
@@ -59,13 +68,13 @@ enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 	c = input_load(&quiet, NULL, NULL);
 	if (c == NULL) {
 		fprintf(stderr, "weir: no admin socket is known without a valid configuration; give %s\n",
-			a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET");
+			other_way(a));
 		return EXIT_CONFIG;
 	}
 	*spec = c->global.admin;
 	if (spec->kind == ADDR_NONE)
-		fprintf(stderr, "weir: %s has no 'admin-socket' in [global]%s\n", c->name,
-			a->signal_name != NULL ? "; give -p PIDFILE" : "");
+		fprintf(stderr, "weir: %s has no 'admin-socket' in [global]%s%s\n", c->name,
+			by_process ? "; give " : "", by_process ? other_way(a) : "");
 	config_free(c);
 	return spec->kind == ADDR_NONE ? EXIT_ENVIRONMENT : EXIT_FINE;
 }
@@ -136,7 +145,7 @@ static int send_all(int fd, const char *text, int64_t deadline_ns)
 	return 0;
 }
 
-static int receive_all(int fd, struct text *answer, int64_t deadline_ns)
+static int receive_all(int fd, struct ask_sink *sink, int64_t deadline_ns)
 {
 	char buf[16384];
 	int err;
@@ -145,15 +154,39 @@ static int receive_all(int fd, struct text *answer, int64_t deadline_ns)
 		const ssize_t n = sys_recv(fd, buf, sizeof(buf), 0);
 
 		if (n == 0)
-			return answer->failed ? -ENOMEM : 0;
+			return 0;
 		if (n > 0) {
-			text_add(answer, buf, (size_t)n);
+			sink->take(sink, buf, (size_t)n);
 			continue;
 		}
 		err = n == -EAGAIN ? wait_for(fd, POLLIN, deadline_ns) : (int)n;
 		if (err)
 			return err;
 	}
+}
+
+/* A refused client receives the reason before the connection is closed. That may be before its request is
+ * sent (EPIPE), and a reset may follow the answer if the request is left unread. */
+static int talk_until(int fd, const char *line, int64_t deadline_ns, struct ask_sink *sink)
+{
+	const int err = send_all(fd, line, deadline_ns);
+
+	return !err || err == -EPIPE ? receive_all(fd, sink, deadline_ns) : err;
+}
+
+int ask_talk(int fd, const char *line, int wait_ms, struct ask_sink *sink)
+{
+	return talk_until(fd, line, deadline_in(wait_ms), sink);
+}
+
+struct text_sink {
+	struct ask_sink sink;
+	struct text *text; /* borrows */
+};
+
+static void take_text(struct ask_sink *sink, const char *bytes, size_t len)
+{
+	text_add(container_of(sink, struct text_sink, sink)->text, bytes, len);
 }
 
 /* Is the part of the answer after `before` an error? */
@@ -170,16 +203,15 @@ int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct
 	const int64_t deadline_ns = deadline_in(wait_ms);
 	const int fd = connect_until(spec, deadline_ns);
 	const size_t before = answer->len;
+	struct text_sink into = {.sink.take = take_text, .text = answer};
 	int err;
 
 	if (fd < 0)
 		return fd;
-	/* A refused client receives the reason before the connection is closed. That may be before its
-	 * request is sent (EPIPE), and a reset may follow the answer if the request is left unread. */
-	err = send_all(fd, line, deadline_ns);
-	if (!err || err == -EPIPE)
-		err = receive_all(fd, answer, deadline_ns);
+	err = talk_until(fd, line, deadline_ns, &into.sink);
 	sys_close(fd);
+	if (!err && answer->failed)
+		err = -ENOMEM;
 	if (err == -ECONNRESET && is_refusal(answer, before))
 		err = 0;
 	if (!err && answer->len == before)
@@ -187,11 +219,9 @@ int ask_once(const struct addr_spec *spec, const char *line, int wait_ms, struct
 	return err;
 }
 
-enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer)
+void ask_explain(const struct addr_spec *spec, int err, int wait_ms)
 {
 	char name[ADDR_TEXT_MAX];
-	const size_t before = answer->len;
-	const int err = ask_once(spec, line, wait_ms, answer);
 
 	if (err == -ETIMEDOUT)
 		fprintf(stderr, "weir: no answer from %s within %d s\n", addr_spec_format(spec, name),
@@ -203,11 +233,20 @@ enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, 
 			"weir: cannot connect to %s: %s; uid %u may not use this socket: see mode=, user= "
 			"and group= of 'admin-socket' in [global], and who may enter its folder\n",
 			addr_spec_format(spec, name), strerror(-err), (unsigned)geteuid());
-	else if (err)
+	else
 		fprintf(stderr, "weir: cannot connect to %s: %s; is weir running?\n",
 			addr_spec_format(spec, name), strerror(-err));
-	if (err)
+}
+
+enum exit_code ask(const struct addr_spec *spec, const char *line, int wait_ms, struct text *answer)
+{
+	const size_t before = answer->len;
+	const int err = ask_once(spec, line, wait_ms, answer);
+
+	if (err) {
+		ask_explain(spec, err, wait_ms);
 		return EXIT_ENVIRONMENT;
+	}
 	if (!is_refusal(answer, before))
 		return EXIT_FINE;
 	fputs(answer->bytes + before, stderr);

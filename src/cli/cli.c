@@ -2,7 +2,7 @@
  *
  * cli.c - finds the verb in a command line, and suggests the nearest one for an unknown word.
  *
- * Refuses verbs that this version does not have, with an explanation. Main thread.
+ * Main thread.
  */
 #include "weir/cli/cli.h"
 
@@ -16,7 +16,7 @@
 
 struct verb {
 	const char *word;
-	unsigned bit; /* enum cli_verb; 0 = not in this version */
+	unsigned bit; /* enum cli_verb */
 	enum exit_code (*run)(const struct cli_args *a);
 };
 
@@ -109,7 +109,7 @@ static bool refuse_word(int argc, char **argv, int at)
 /* Refuses words that the verb does not use, because one may be the file that the user meant. */
 static bool refuse_words(const struct verb *verb, const struct cli_args *a)
 {
-	const unsigned with_file = CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_DOCTOR;
+	const unsigned with_file = CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_DOCTOR | CLI_RELOAD;
 
 	if (a->word_count == 0 || a->help || (verb->bit & (with_file | CLI_VERSION)) == 0)
 		return false;
@@ -169,10 +169,6 @@ enum exit_code cli_main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (verb == NULL)
 		verb = &run_verb;
-	if (verb->bit == 0) {
-		(void)cli_verb_is_later(verb->word); /* always true at this point */
-		return EXIT_USAGE;
-	}
 	args.verb = (enum cli_verb)verb->bit;
 	err = cli_args_parse(&args, argc - skip, argv + skip);
 	if (err == -ENOMEM) {

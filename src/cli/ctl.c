@@ -3,13 +3,15 @@
  * ctl.c - `weir ctl CMD...`: sends one line to the admin socket of a running weir and prints the answer.
  *
  * An answer that begins with "error" is a refusal: it goes to stderr, and the exit code is 1. The exit code
- * is also 1 if one of several commands was refused. Main thread.
+ * is also 1 if one of several commands was refused. The answer to `reload` is shown as by `weir reload`. Main
+ * thread.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "weir/cli/cli.h"
 #include "ask.h"
+#include "reload.h"
 
 #define CTL_LINE_MAX 4096
 
@@ -35,6 +37,18 @@ static bool make_line(const struct cli_args *a, char line[static CTL_LINE_MAX])
 	return true;
 }
 
+/* Its answer may take longer than that of any other command, and comes in parts. */
+static enum exit_code reload(const struct cli_args *a, const struct addr_spec *spec, const char *line)
+{
+	char name[ADDR_TEXT_MAX];
+	const int fd = ask_connect(spec, ASK_WAIT_MS);
+
+	if (fd >= 0)
+		return reload_talk(fd, addr_spec_format(spec, name), line, a->quiet);
+	ask_explain(spec, fd, ASK_WAIT_MS);
+	return EXIT_ENVIRONMENT;
+}
+
 enum exit_code cli_ctl(const struct cli_args *a)
 {
 	struct addr_spec spec = {.kind = ADDR_NONE};
@@ -51,6 +65,8 @@ enum exit_code cli_ctl(const struct cli_args *a)
 	code = ask_find(a, &spec);
 	if (code != EXIT_FINE)
 		return code;
+	if (reload_is_asked(line))
+		return reload(a, &spec, line);
 	text_init(&answer);
 	code = ask(&spec, line, ASK_WAIT_MS, &answer);
 	/* A lone newline means that there is nothing to list: print nothing, for scripts that count lines. */

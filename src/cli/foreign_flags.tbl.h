@@ -5,9 +5,9 @@
  *
  * A longer flag precedes any shorter one that is its prefix.
  */
-FOREIGN_FLAG("-sf", 1, "systemd restarts weir; to stop one by hand: weir -s quit")
-FOREIGN_FLAG("-st", 1, "systemd restarts weir; to stop one at once: weir -s stop")
-FOREIGN_FLAG("-x", 1, "a new process cannot take over an old one's sockets in this version: leave it out")
+FOREIGN_FLAG("-sf", 1, "to use a changed file: weir reload; to stop one by hand: weir -s quit")
+FOREIGN_FLAG("-st", 1, "to use a changed file: weir reload; to stop one at once: weir -s stop")
+FOREIGN_FLAG("-x", 1, "a new process cannot take over sockets, but 'weir reload' keeps them: leave it out")
 FOREIGN_FLAG("-S", 1, "weir has no master process; the command socket is 'admin-socket' in [global]")
 FOREIGN_FLAG("-Ws", 1, "weir has no master process and no worker processes: leave it out")
 FOREIGN_FLAG("-W", 1, "weir has no master process and no worker processes: leave it out")

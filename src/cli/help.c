@@ -27,8 +27,9 @@ static const char usage[] =
 	"  weir healthcheck [--ready]       test whether it answers: for containers, keepalived, cron\n"
 	"  weir doctor [-f FILE]            compare this machine with what the file asks for, and print\n"
 	"                                   the fixes; exits with 0 (hints at most) or 3 (warnings)\n"
-	"  weir -s stop|quit|reopen         end a running weir at once, or when its connections have\n"
-	"                                   ended; reopen its log files\n"
+	"  weir reload [--wait]             make a running weir use its changed configuration\n"
+	"  weir -s stop|quit|reopen|reload  end a running weir at once, or when its connections have\n"
+	"                                   ended; reopen its log files; the same as weir reload\n"
 	"  weir help [KEY | SECTION | VERB] print this, or explain a key, a section or a verb\n"
 	"  weir version | -v | -V | -vv     print the version; -vv also how it was built\n"
 	"\n"
@@ -195,8 +196,6 @@ static enum exit_code help_key(const char *key)
 		return EXIT_FINE;
 	if (help_section(key))
 		return EXIT_FINE;
-	if (cli_verb_is_later(key))
-		return EXIT_USAGE;
 	if (key_of_value(key) != NULL)
 		return help_key(key_of_value(key));
 	near = option_suggest(everywhere, key);

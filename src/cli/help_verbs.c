@@ -57,6 +57,17 @@ static const struct page {
 	 "Tests whether a weir answers at its admin socket within 2 s. Silent if it does.\n"
 	 "  --ready         also requires that it is ready: neither starting nor stopping\n"
 	 "exit: 0 yes   3 no\n"},
+	{CLI_RELOAD,
+	 "weir reload [--wait] [-q] [--pid PID | -p PIDFILE | -s SOCKET | -f FILE]\n"
+	 "\n"
+	 "Makes a running weir read its configuration again and use it, without a restart: open\n"
+	 "connections continue. If the configuration has an error, weir changes nothing, and the\n"
+	 "errors are printed.\n"
+	 "  --wait          also waits up to 30 s until what the change removed is no longer in use\n"
+	 "  -q              prints nothing unless weir does not reload\n"
+	 "The weir is given by its process or by its admin socket; else it is the one with a control\n"
+	 "socket in /run/weir, else the one of " CLI_DEFAULT_FILE ".\n"
+	 "exit: 0 reloaded   1 not reloaded   3 no answer\n"},
 	{CLI_DOCTOR, "weir doctor [--json] [-f FILE]\n"
 		     "\n"
 		     "Compares what this machine provides with what the file asks for, and prints a fix for\n"

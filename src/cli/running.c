@@ -27,12 +27,11 @@
 static const struct word {
 	const char *word;
 	int signals[2]; /* 0 = none */
-	const char *refusal;
 } words[] = {
-	{"stop", {SIGTERM, SIGINT}, NULL},
-	{"quit", {SIGTERM, 0}, NULL},
-	{"reopen", {SIGUSR1, 0}, NULL},
-	{"reload", {0, 0}, "reload is not in this version: restart to use a changed file"},
+	{"stop", {SIGTERM, SIGINT}},
+	{"quit", {SIGTERM, 0}},
+	{"reopen", {SIGUSR1, 0}},
+	{"reload", {0, 0}}, /* asked for, because a signal has no answer */
 };
 
 static const struct word *find_word(const char *name)
@@ -45,7 +44,7 @@ static const struct word *find_word(const char *name)
 			return &words[i];
 		suggest_offer(&near, words[i].word, NULL);
 	}
-	fprintf(stderr, "weir: -s must be stop, quit or reopen, not '%s'", name);
+	fprintf(stderr, "weir: -s must be stop, quit, reopen or reload, not '%s'", name);
 	if (near.best != NULL)
 		fprintf(stderr, "; did you mean '%s'?", near.best);
 	fputc('\n', stderr);
@@ -67,13 +66,23 @@ static bool read_comm(const char *path, char comm[static COMM_MAX])
 	return fine;
 }
 
-/* Is that process a program with our name? */
-static bool is_weir(int pid)
+bool running_is_weir(int pid)
 {
 	char path[64], theirs[COMM_MAX], ours[COMM_MAX];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid); /* at most ten digits */
 	return read_comm(path, theirs) && read_comm("/proc/self/comm", ours) && strcmp(theirs, ours) == 0;
+}
+
+int running_pid_in(const char *path)
+{
+	const int pid = pidfile_read(path);
+
+	if (pid == -EINVAL)
+		fprintf(stderr, "weir: there is no process ID in %s\n", path);
+	else if (pid < 0)
+		fprintf(stderr, "weir: cannot read %s: %s; is weir running?\n", path, strerror(-pid));
+	return pid > 0 ? pid : 0;
 }
 
 /* The daemon's process ID; 0 with `*code` set after explaining on stderr why there is none. */
@@ -84,15 +93,8 @@ static int find_pid(const struct cli_args *a, enum exit_code *code)
 	int pid;
 
 	*code = EXIT_ENVIRONMENT;
-	if (a->pid_path != NULL) {
-		pid = pidfile_read(a->pid_path);
-		if (pid == -EINVAL)
-			fprintf(stderr, "weir: there is no process ID in %s\n", a->pid_path);
-		else if (pid < 0)
-			fprintf(stderr, "weir: cannot read %s: %s; is weir running?\n", a->pid_path,
-				strerror(-pid));
-		return pid > 0 ? pid : 0;
-	}
+	if (a->pid_path != NULL)
+		return running_pid_in(a->pid_path);
 	*code = ask_find(a, &spec);
 	if (*code != EXIT_FINE)
 		return 0;
@@ -121,16 +123,14 @@ enum exit_code running_signal(const struct cli_args *a)
 
 	if (word == NULL)
 		return EXIT_USAGE;
-	if (word->refusal != NULL) {
-		fprintf(stderr, "weir: %s\n", word->refusal);
-		return EXIT_USAGE;
-	}
+	if (word->signals[0] == 0)
+		return cli_reload(a);
 	pid = find_pid(a, &code);
 	if (pid == 0)
 		return code;
 	fd = pidfd_open(pid, 0);
 	err = fd < 0 ? -errno : 0;
-	if (!err && !is_weir(pid)) {
+	if (!err && !running_is_weir(pid)) {
 		fprintf(stderr, "weir: process %d is not weir; nothing was sent to it\n", pid);
 		(void)close(fd);
 		return EXIT_ENVIRONMENT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * verbs.tbl.h - the verbs of the command line, one row each: word, bit (0 = not in this version), function.
+ * verbs.tbl.h - the verbs of the command line, one row each: word, bit, function.
  *
  * Included, with VERB defined, by each file that needs the verbs.
  */
@@ -14,4 +14,4 @@ VERB("status", CLI_STATUS, cli_status)
 VERB("top", CLI_TOP, cli_top)
 VERB("doctor", CLI_DOCTOR, cli_doctor)
 VERB("healthcheck", CLI_HEALTHCHECK, cli_healthcheck)
-VERB("reload", 0, NULL)
+VERB("reload", CLI_RELOAD, cli_reload)

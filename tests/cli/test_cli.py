@@ -185,24 +185,11 @@ def test_a_pipe_is_a_file(good):
     assert (got.returncode, got.stdout) == (0, f"/dev/stdin: {SUMMARY}")
 
 
-@pytest.mark.parametrize("verb", ["reload"])
-def test_verbs_of_later_versions_are_refused_in_words(verb):
-    got = run(verb)
-    assert (got.returncode, got.stdout, got.stderr) == (2, "",
-        f"weir: '{verb}' is not in this version: restart to use a changed file\n")
-
-
-@pytest.mark.parametrize("args", [["-s", "reload"]])
-def test_flags_of_later_versions_are_refused_in_words(args):
-    got = run(*args)
-    assert got.returncode == 2
-    assert "is not in this version" in got.stderr
-
-
 @pytest.mark.parametrize("args, nearest", [
     (["chekc"], "check"), (["forwrad", ":80", "x:80"], "forward"),
     (["forward", "--print-confg"], "--print-config"), (["check", "--fromat=text"], "--format"),
     (["help", "timout-connect"], "timeout-connect"), (["-s", "reopne"], "reopen"),
+    (["-s", "relaod"], "reload"), (["relaod"], "reload"), (["reload", "--wiat"], "--wait"),
     (["top", "--onec"], "--once"), (["help", "helthcheck"], "healthcheck"), (["helthcheck"], "healthcheck")])
 def test_unknown_words_suggest_the_nearest(args, nearest):
     got = run(*args)
@@ -267,7 +254,8 @@ def test_the_documents_say_what_auto_is():
 
 
 @pytest.mark.parametrize("args, instead", [
-    (["-sf", "1"], "weir -s quit"), (["-st", "1"], "weir -s stop"), (["-x", "/s"], "take over"),
+    (["-sf", "1"], "weir reload; to stop one by hand: weir -s quit"), (["-st", "1"], "weir -s stop"),
+    (["-x", "/s"], "take over"),
     (["-W"], "leave it out"), (["-db"], "leave it out"), (["-n", "10"], "global.maxconn"),
     (["-n10"], "global.maxconn"), (["-m", "10"], "MemoryMax="), (["-dM"], "leave it out"),
     (["-dS"], "global.splice=off"), (["-g", "daemon off;"], "-o SECTION.KEY=VALUE")])
@@ -303,7 +291,7 @@ def test_flags_may_stand_before_the_verb(good, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["check", "forward", "ctl", "status", "top", "healthcheck", "doctor",
-                                  "demo", "help", "version"])
+                                  "demo", "help", "version", "reload"])
 def test_every_verb_has_a_page(verb):
     got = run("help", verb)
     assert (got.returncode, got.stderr) == (0, "")
@@ -318,7 +306,8 @@ def test_every_verb_has_a_page(verb):
 def test_help_goes_to_stdout(args):
     got = run(*args)
     assert (got.returncode, got.stderr) == (0, "")
-    for word in ("weir forward LISTEN SERVER...", "timeout-connect", "weir status", "-p PIDFILE"):
+    for word in ("weir forward LISTEN SERVER...", "timeout-connect", "weir status", "weir reload [--wait]",
+                 "quit|reopen|reload", "-p PIDFILE"):
         assert word in got.stdout
 
 

@@ -30,6 +30,7 @@ enum cli_verb {
 	CLI_TOP = 1 << 8,
 	CLI_DOCTOR = 1 << 9,
 	CLI_HEALTHCHECK = 1 << 10,
+	CLI_RELOAD = 1 << 11,
 };
 
 /* A parsed command line. Its arrays point into argv; cli_args_free() frees them. */
@@ -43,13 +44,15 @@ struct cli_args {
 	size_t word_count;
 	const char *socket;
 	const char *pid_path;
-	const char *signal_name; /* -s to a running weir: stop, quit, reopen */
+	const char *pid;	 /* as written */
+	const char *signal_name; /* -s to a running weir: stop, quit, reopen, reload */
 	const char *seconds;	 /* as written */
 	const char *reference;	 /* man, markdown or figures */
 	bool json;		 /* --json, or --format=json */
 	bool probe;
 	bool once;
 	bool ready;
+	bool wait;
 	bool background;
 	bool check;
 	bool print;
@@ -72,6 +75,7 @@ enum exit_code cli_ctl(const struct cli_args *a);
 enum exit_code cli_demo(const struct cli_args *a);
 enum exit_code cli_doctor(const struct cli_args *a);
 enum exit_code cli_healthcheck(const struct cli_args *a);
+enum exit_code cli_reload(const struct cli_args *a);
 enum exit_code cli_status(const struct cli_args *a);
 enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
@@ -83,9 +87,7 @@ bool cli_help_verb(unsigned verb);
 
 /* The verb called `word`, 0 if there is none. */
 unsigned cli_verb_named(const char *word);
-/* If `word` is a verb that this version does not have, says so on stderr and returns true. */
-bool cli_verb_is_later(const char *word);
-/* Offers every verb of this version to `near`. */
+/* Offers every verb to `near`. */
 void cli_suggest_verbs(struct suggest *near);
 /* main() without its process; takes argv as main() does. */
 enum exit_code cli_main(int argc, char **argv);

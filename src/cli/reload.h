@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reload.h - asking a running weir to reload, and its answer.
+ *
+ * Main thread.
+ */
+#ifndef WEIR_CLI_RELOAD_H
+#define WEIR_CLI_RELOAD_H
+
+#include "weir/cli/cli.h"
+
+/* Is this line of the admin protocol a reload? */
+bool reload_is_asked(const char *line);
+/* Sends the line over the connection `fd` to `name`, and prints the answer as it arrives: the result on
+ * stdout, errors, warnings and a refusal on stderr; with `quiet`, nothing but a refusal. Takes `fd`.
+ * EXIT_CONFIG if weir did not reload, EXIT_ENVIRONMENT if that is not known. */
+enum exit_code reload_talk(int fd, const char *name, const char *line, bool quiet);
+
+#endif
