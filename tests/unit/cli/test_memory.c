@@ -17,8 +17,7 @@
 #include "weir/base/check.h"
 #include "weir/cli/cli.h"
 #include "weir/control/daemon.h"
-
-#define WORDS_MAX 8
+#include "command.h"
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -57,33 +56,6 @@ char *__wrap_strdup(const char *text)
 	return may_allocate() ? __real_strdup(text) : NULL;
 }
 
-/* Runs the command with its output in `said`, and returns its exit code. */
-static int run(char *const words[], char *said, size_t room)
-{
-	FILE *file = tmpfile();
-	const int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
-	char *argv[WORDS_MAX] = {NULL};
-	int argc, code;
-	size_t len;
-
-	assert_non_null(file);
-	for (argc = 0; words[argc] != NULL; argc++)
-		argv[argc] = words[argc]; /* the command takes its verb out */
-	(void)fflush(stdout);
-	assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
-	calls = 0;
-	code = (int)cli_main(argc, argv);
-	(void)fflush(stdout);
-	assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0);
-	close(out);
-	close(err);
-	rewind(file);
-	len = fread(said, 1, room - 1, file);
-	said[len] = '\0';
-	(void)fclose(file); /* only read from */
-	return code;
-}
-
 static void fail_each(char *const words[])
 {
 	char said[8192];
@@ -94,7 +66,8 @@ static void fail_each(char *const words[])
 		int code;
 
 		fail_at = n;
-		code = run(words, said, sizeof(said));
+		calls = 0;
+		code = command_run(words, said, sizeof(said));
 		failed = calls >= n;
 		fail_at = 0;
 		if (!failed)
