@@ -143,4 +143,5 @@ def test_unit_runs_the_binary_of_its_prefix(build, tmp_path):
     run("meson", "setup", other, ROOT, "-Dprefix=/usr/local", "-Dtests=false", "-Dbench=false")
     unit = (other / "conf/weir.service").read_text()
     assert "\nExecStart=/usr/local/bin/weir -f /usr/local/etc/weir/weir.ini\n" in unit
+    assert "\nExecReload=/usr/local/bin/weir reload --wait --pid $MAINPID\n" in unit
     assert (build / "conf/weir.service").read_text() == (ROOT / "conf/weir.service").read_text()
