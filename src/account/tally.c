@@ -86,6 +86,9 @@ void tally_count_reason(struct tally *t, enum close_reason reason)
 	case CLOSE_INTERNAL:
 		counter_add(&t->internal_errors, 1);
 		break;
+	case CLOSE_LIFETIME:
+		counter_add(&t->lifetime_ends, 1);
+		break;
 	default:
 		break;
 	}

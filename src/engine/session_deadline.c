@@ -36,6 +36,17 @@ static void sooner(int64_t *deadline_ns, enum close_reason *why, int64_t other_n
 	}
 }
 
+/* The shorter of two limits counts. Until admission has chosen, the backend is not the session's own. */
+static int64_t lifetime_end(const struct session *s)
+{
+	const int64_t front_ns = after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns);
+	const int64_t back_ns = s->backend_counted
+					? after(s->accepted_ns, server_timeouts(s)->max_lifetime_ns)
+					: CLOCK_NEVER;
+
+	return front_ns < back_ns ? front_ns : back_ns;
+}
+
 /* One side was reset: how long what it sent is still delivered, if the other side takes it. */
 static int64_t delivery_deadline(const struct session *s, enum close_reason *why)
 {
@@ -48,7 +59,7 @@ static int64_t delivery_deadline(const struct session *s, enum close_reason *why
 	check(s->reason != CLOSE_NORMAL);
 	*why = (enum close_reason)s->reason;
 	sooner(&deadline_ns, why, after(s->last_ns, idle_ns), (enum close_reason)s->reason);
-	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	sooner(&deadline_ns, why, lifetime_end(s), CLOSE_LIFETIME);
 	return deadline_ns;
 }
 
@@ -78,7 +89,7 @@ static int64_t forwarding_deadline(const struct session *s, enum close_reason *w
 		       after(s->last_ns, client_timeouts(s)->half_closed_ns), CLOSE_HALF_CLOSED_TIMEOUT);
 	if (s->looked_at && deadline_ns < s->fixed_ns)
 		deadline_ns = s->fixed_ns;
-	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	sooner(&deadline_ns, why, lifetime_end(s), CLOSE_LIFETIME);
 	return deadline_ns;
 }
 
@@ -92,7 +103,7 @@ int64_t session_deadline(const struct session *s, enum close_reason *why)
 		return forwarding_deadline(s, why);
 	if (s->state == SESSION_CLOSING)
 		return delivery_deadline(s, why);
-	sooner(&deadline_ns, why, after(s->accepted_ns, client_timeouts(s)->max_lifetime_ns), CLOSE_LIFETIME);
+	sooner(&deadline_ns, why, lifetime_end(s), CLOSE_LIFETIME);
 	return deadline_ns;
 }
 

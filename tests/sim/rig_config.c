@@ -52,6 +52,7 @@ static void make_timeouts(void)
 	frontends[0].timeouts.half_closed_ns = some_time();
 	frontends[0].timeouts.max_lifetime_ns = some_time();
 	backends[0].timeouts.server_ns = some_time();
+	backends[0].timeouts.max_lifetime_ns = some_time();
 }
 
 /* Who loses its server so is owed nothing. Takes no random number: other seeds stay what they are. */

@@ -152,6 +152,34 @@ def test_max_lifetime_ends_a_busy_session(weir, peers):
     expect_end(daemon, begin, "max-lifetime", 0.5, 0.5)
 
 
+@pytest.mark.parametrize("front, back", (("500ms", "30s"), ("30s", "500ms"), ("500ms", "off"),
+                                         ("off", "500ms")))
+def test_the_shorter_lifetime_of_frontend_and_backend_counts(weir, peers, front, back):
+    """Also where a route chose the backend: that of the default backend does not count."""
+    listener = peers.listen()
+    daemon = weir(f"[frontend l]\nbind = 127.0.0.1:0\nmax-lifetime = {front}\ndefault-backend = other\n"
+                  "use-backend b = src=127.0.0.0/8\n"
+                  f"[backend b]\nserver a = {listener.address}\nmax-lifetime = {back}\n"
+                  f"[backend other]\nserver a = {listener.address}\nmax-lifetime = 100ms\n")
+    begin = time.monotonic()
+    peers.pair(daemon.address("l"), listener)
+    line = expect_end(daemon, begin, "max-lifetime", 0.5, 0.5)
+    assert line["ts_code"] == "LD", line
+
+
+def test_a_client_that_waits_in_a_queue_grows_old_too(weir, peers):
+    listener = peers.listen()
+    daemon = weir(f"[frontend l]\nbind = 127.0.0.1:0\ndefault-backend = b\n"
+                  f"[backend b]\nserver a = {listener.address} maxconn=1\ntimeout-queue = 30s\n"
+                  "max-lifetime = 500ms\n")
+    begin = time.monotonic()
+    peers.pair(daemon.address("l"), listener)
+    peers.connect(daemon.address("l"))
+    wait_until(lambda: len([line for line in daemon.session_lines()
+                            if line["reason_text"] == "max-lifetime"]) == 2, "both are too old")
+    assert 0.45 <= time.monotonic() - begin <= 0.5 + AT_ONCE
+
+
 @pytest.mark.parametrize("splice", ("on", "off"))
 @pytest.mark.parametrize("who", ("client", "server"))
 def test_bytes_before_a_reset_wait_for_their_reader_only_so_long(weir, peers, who, splice):

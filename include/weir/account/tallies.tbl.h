@@ -36,3 +36,4 @@ TALLY(rate, RATE, "sessions", FBS, rate, "current_session_rate", "sessions start
 TALLY(rate_max, MAX, "sessions", NONE, rate_max, "max_session_rate",
       "maximum sessions started in one second, over all workers")
 TALLY(samples, GAUGE, "sessions", NONE, none, "time_samples", "sessions included in the sums of times")
+TALLY(lifetime_ends, TOTAL, "sessions", NONE, none, "lifetime_ends_total", "sessions that max-lifetime ended")

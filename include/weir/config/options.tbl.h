@@ -341,8 +341,11 @@ OPTION("timeout-half-closed", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(half_closed_ns), "60s", 0, MAX_NS,
        "Idle time allowed after one side has finished sending; after a reset, time to deliver the rest.",
        "timeout-half-closed = 60s")
-OPTION("max-lifetime", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(max_lifetime_ns),
-       "off", 0, MAX_NS, "Maximum total duration of a session.", "max-lifetime = 12h")
+OPTION("max-lifetime", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(max_lifetime_ns),
+       "off", 0, MAX_NS,
+       "Maximum total duration of a session, however busy it is; of the frontend's and the backend's limit, "
+       "the shorter one counts.",
+       "max-lifetime = 12h")
 OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(handshake_ns), "5s", 0, MAX_NS,
        "How long a client may take to send its complete PROXY header.", "timeout-handshake = 5s")

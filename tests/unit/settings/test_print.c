@@ -34,6 +34,7 @@ static void defaults_are_those_of_the_contract(void **state)
 	assert_int_equal(f->timeouts.half_closed_ns, 60 * NS_PER_SEC);
 	assert_int_equal(b->timeouts.half_closed_ns, 60 * NS_PER_SEC);
 	assert_int_equal(f->timeouts.max_lifetime_ns, 0);
+	assert_int_equal(b->timeouts.max_lifetime_ns, 0);
 	assert_int_equal(b->retries, 3);
 	assert_true(b->redispatch);
 	assert_int_equal(b->resolve_interval_ns, 30 * NS_PER_SEC);
@@ -71,7 +72,7 @@ static const char everything[] =
 	"server b = db.internal:80 weight=256\nserver c = unix:/run/c.sock\n"
 	"redispatch = off\nresolve-interval = 250ms\n"
 	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\n"
-	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\n";
+	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\nmax-lifetime = 3d\n";
 
 static void everything_reads_back_to_the_same_snapshot(void **state)
 {
@@ -100,6 +101,8 @@ static void sections_win_over_defaults(void **state)
 	(void)state;
 	assert_int_equal(c->backends[0].retries, 0); /* [defaults] */
 	assert_int_equal(c->backends[2].retries, 7); /* [backend app] */
+	assert_int_equal(c->backends[2].timeouts.max_lifetime_ns, 3 * 86400 * NS_PER_SEC);
+	assert_int_equal(c->frontends[0].timeouts.max_lifetime_ns, 2 * 86400 * NS_PER_SEC);
 	assert_int_equal(c->backends[0].timeouts.server_ns, 3600 * NS_PER_SEC);
 	assert_true(c->backends[0].tcp.keepalive);
 	assert_int_equal(c->backends[0].tcp.keepalive_interval_s, 5);
