@@ -89,6 +89,9 @@ void tally_count_reason(struct tally *t, enum close_reason reason)
 	case CLOSE_LIFETIME:
 		counter_add(&t->lifetime_ends, 1);
 		break;
+	case CLOSE_REMOVED:
+		counter_add(&t->removed_ends, 1);
+		break;
 	default:
 		break;
 	}

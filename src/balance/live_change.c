@@ -166,6 +166,14 @@ static bool is_server_held(const struct retired *item)
 	return atomic_load(&s->sessions) > 0 || atomic_load(&s->queued) > 0 || !list_empty(&s->versions);
 }
 
+static void server_held(const struct retired *item)
+{
+	const struct server *s = container_of(item, struct server, retired);
+
+	if (s->closes)
+		live_close_sessions(s->owner->live, s->slot);
+}
+
 static void forget_server(const struct retired *item, void *worker)
 {
 	const struct server *s = container_of(item, struct server, retired);
@@ -196,6 +204,7 @@ static void free_server(struct retired *item)
 
 static const struct retired_kind server_kind = {
 	.is_held = is_server_held,
+	.held = server_held,
 	.settle = settle_server,
 	.forget = forget_server,
 	.free = free_server,
@@ -241,6 +250,7 @@ static void leave(struct server *s)
 	memmove(&b->servers[at], &b->servers[at + 1], (b->server_count - at) * sizeof(struct server *));
 	atomic_store_explicit(&b->size, (uint32_t)b->server_count, memory_order_relaxed);
 	server_parts(s);
+	s->closes = b->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE;
 	list_push_back(&b->left, &s->link);
 	b->leaving = true;
 	b->stale = true;
@@ -392,6 +402,12 @@ void backend_remove(struct server_updates *u, struct backend *b)
 	backend_unreserve(b);
 	b->held = false;
 	list_remove(&b->link);
+	if (b->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE) {
+		/* Settings under which clients came in lead here for as long as these clients stay: nobody
+		 * may wait for that. Those who have not been admitted yet find the flag. */
+		atomic_store(&b->closes, true);
+		live_close_sessions(b->live, b->slot);
+	}
 	retire_add(&b->live->retire, &b->retired, &sought_kind);
 }
 

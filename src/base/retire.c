@@ -105,6 +105,8 @@ static void after_use(struct retire *r, struct retired *item)
 static void look_at(struct retire *r, struct retired *item)
 {
 	if (is_held(item)) {
+		if (item->stage == RETIRE_GRACE && item->kind->held != NULL)
+			item->kind->held(item);
 		move_to(item, &r->held, RETIRE_HELD);
 	} else if (item->kind->is_held != NULL && item->stage != RETIRE_CONFIRM) {
 		item->due = r->round + 1;

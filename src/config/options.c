@@ -47,6 +47,7 @@
 #define MADE_FRONT_CHOICE(member, ...)	MADE_FRONT(member)
 #define MADE_BACK_CHOICE(member, ...)	MADE_BACK(member)
 #define MADE_BIND_CHOICE(member, ...)	MADE_BIND(member)
+#define MADE_TIMEOUT_CHOICE(member, ...) MADE_TIMEOUT(member)
 
 #define NO_FIELD SIZE_MAX, 0
 

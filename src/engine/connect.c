@@ -172,7 +172,10 @@ void connect_begin(struct session *s)
 	check(s->tries == 0);
 	check(s->at == NULL);
 	tally_backend_entered(s);
-	choose_and_try(s);
+	if (unlikely(atomic_load_explicit(&s->back->backend->closes, memory_order_relaxed)))
+		session_close(s, CLOSE_REMOVED); /* the client came in before it was removed */
+	else
+		choose_and_try(s);
 }
 
 /* ---- failing, and the next try ---- */

@@ -101,6 +101,7 @@ static void init_settings(struct engine *e)
 }
 
 static void entries_changed(void *arg);
+static void close_removed(struct live *l, uint32_t slot);
 
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg)
 {
@@ -117,6 +118,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	rounds_init(e);
 	e->live.forget = worker_forget;
 	e->live.keep = tally_keep;
+	e->live.close = close_removed;
 	err = build(e);
 	e->entries.changed = entries_changed;
 	e->entries.changed_arg = e;
@@ -297,21 +299,27 @@ void engine_free(struct engine *e)
 /* ---- orders, and signs of life ---- */
 
 /* A number and a signal rather than a letter: a full mailbox loses neither. */
-static void evict(struct engine *e, struct server *s, enum server_end why)
+static void evict(struct engine *e, uint32_t slot, enum engine_end why)
 {
-	check(why < SERVER_ENDS);
-	atomic_fetch_add(&((struct engine_ends *)chunks_at(&e->ends, s->slot))->times[why], 1);
+	check(why < ENGINE_END_COUNT);
+	atomic_fetch_add(&((struct engine_ends *)chunks_at(&e->ends, slot))->times[why], 1);
 	engine_signal_all(e, MAIL_EVICT);
+}
+
+/* For struct live. */
+static void close_removed(struct live *l, uint32_t slot)
+{
+	evict(container_of(l, struct engine, live), slot, ENGINE_END_REMOVED);
 }
 
 void engine_close_sessions(struct engine *e, struct server *s)
 {
-	evict(e, s, SERVER_END_DOWN);
+	evict(e, s->slot, ENGINE_END_DOWN);
 }
 
 void engine_kill_sessions(struct engine *e, struct server *s)
 {
-	evict(e, s, SERVER_END_KILLED);
+	evict(e, s->slot, ENGINE_END_KILLED);
 }
 
 void engine_ping(struct engine *e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * evict.c - all sessions with a server end: it was marked down, or the administrator wants it so.
+ * evict.c - all sessions with a server end: it was marked down or removed, or the administrator wants it so.
+ * Likewise those of a frontend or backend that was removed.
  *
  * Owns the record of the orders that have been carried out. A session that only waits, in a queue or between
  * two tries, has no place at a server and goes on. A worker's thread.
@@ -17,11 +18,11 @@
 #include "session_slab.h"
 #include "worker.h"
 
-/* Notes what is new for one server; true when anything is. */
+/* Notes what is new for one object; true when anything is. */
 static bool note(struct eviction *ev, const struct engine_ends *ends)
 {
 	ev->due = 0;
-	for (unsigned why = 0; why < SERVER_ENDS; why++) {
+	for (unsigned why = 0; why < ENGINE_END_COUNT; why++) {
 		const uint32_t number = atomic_load_explicit(&ends->times[why], memory_order_relaxed);
 
 		if (number != ev->done[why])
@@ -43,22 +44,39 @@ static bool note_all(struct worker *w)
 	return any;
 }
 
+static unsigned due_at(const struct worker *w, uint32_t slot)
+{
+	return ((const struct eviction *)chunks_at(&w->evictions, slot))->due;
+}
+
 /* True when the session had to end. */
+static bool evict_from_server(struct session *s)
+{
+	const unsigned due = due_at(s->worker, s->at->server->slot);
+
+	check(s->at->server->owner == s->back->backend);
+	if (due & 1u << ENGINE_END_KILLED)
+		session_close(s, CLOSE_KILLED);
+	else if (due & 1u << ENGINE_END_REMOVED && session_is_forwarding(s))
+		session_close(s, CLOSE_REMOVED);
+	else if (due != 0)
+		connect_server_down(s); /* one that is still connecting may go elsewhere */
+	return due != 0;
+}
+
+/* The same. */
 static bool evict(struct session *s)
 {
-	const struct eviction *ev;
-	unsigned due;
+	const struct worker *w = s->worker;
 
-	if (s->state == SESSION_CLOSING || !s->server_counted)
+	if (s->state == SESSION_CLOSING)
 		return false;
-	check(s->at->server->owner == s->back->backend);
-	ev = chunks_at(&s->worker->evictions, s->at->server->slot);
-	due = ev->due;
-	if (due & 1u << SERVER_END_KILLED)
-		session_close(s, CLOSE_KILLED);
-	else if (due & 1u << SERVER_END_DOWN)
-		connect_server_down(s);
-	return due != 0;
+	if (due_at(w, s->entry->frontend->slot) != 0 ||
+	    (s->backend_counted && due_at(w, s->back->backend->slot) != 0)) {
+		session_close(s, CLOSE_REMOVED);
+		return true;
+	}
+	return s->server_counted && evict_from_server(s);
 }
 
 static bool begin_walk(struct worker *w)

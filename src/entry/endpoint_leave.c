@@ -48,6 +48,15 @@ static bool is_endpoint_held(const struct retired *item)
 	return !list_empty(&container_of(item, struct endpoint, retired)->versions);
 }
 
+/* Nobody comes in there any more. Those who came since its frontend was removed end now. */
+static void endpoint_held(const struct retired *item)
+{
+	const struct endpoint *ep = container_of(item, struct endpoint, retired);
+
+	if (ep->frontend->closes)
+		live_close_sessions(ep->entries->live, ep->frontend->slot);
+}
+
 static void free_endpoint(struct retired *item)
 {
 	struct endpoint *ep = container_of(item, struct endpoint, retired);
@@ -55,7 +64,8 @@ static void free_endpoint(struct retired *item)
 	endpoint_free(ep->entries, ep);
 }
 
-static const struct retired_kind endpoint_kind = {.is_held = is_endpoint_held, .free = free_endpoint};
+static const struct retired_kind endpoint_kind = {
+	.is_held = is_endpoint_held, .held = endpoint_held, .free = free_endpoint};
 
 static bool is_socket_held(const struct retired *item)
 {

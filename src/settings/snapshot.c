@@ -166,6 +166,27 @@ static void fill_server(struct arena *a, const struct config *c, struct config_s
 	to->place = place_in(c, from->place.file, from->place.line);
 }
 
+static bool is_written(const struct config_origins *o, size_t option)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->list[i].option == option && !o->list[i].idle)
+			return true;
+	}
+	return false;
+}
+
+/* The timeouts of a section, with what [global] has for sections that do not set it. */
+static struct config_timeouts timeouts_of(const struct config *c, const struct proxy *p,
+					  const struct config_proxy *set)
+{
+	const size_t on_removed = (size_t)(option_find(IN_LISTEN, "on-removed").option - options);
+	struct config_timeouts t = set->timeouts;
+
+	if (!is_written(&p->origins, on_removed) && !is_written(&c->defaults, on_removed))
+		t.on_removed = c->global.on_removed;
+	return t;
+}
+
 static void fill_backend(struct arena *a, const struct config *c, struct config_backend *to,
 			 const struct proxy *p)
 {
@@ -175,7 +196,7 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 #include "weir/config/option_members.tbl.h"
 	copy_name(to->name, p->section->name);
 	to->balance = set.balance;
-	to->timeouts = set.timeouts;
+	to->timeouts = timeouts_of(c, p, &set);
 	to->tcp = set.tcp;
 	copy_check(a, &to->check, &set.check);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
@@ -204,7 +225,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 #include "weir/config/option_members.tbl.h"
 	copy_name(to->name, p->section->name);
 	to->listen = p->target == p;
-	to->timeouts = set.timeouts;
+	to->timeouts = timeouts_of(c, p, &set);
 	to->tcp = set.tcp;
 	fill_access(a, to, &set);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);

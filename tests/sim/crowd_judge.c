@@ -408,6 +408,35 @@ static void judge_waiters(const struct worker *w)
 	}
 }
 
+/* Whoever ends the sessions of what has left has found them all. */
+static bool must_be_over(const struct session *s)
+{
+	const struct server *server = s->server_counted ? s->at->server : NULL;
+
+	if (server != NULL && server->closes && server->retired.stage == RETIRE_HELD &&
+	    s->state == SESSION_FORWARDING)
+		return true;
+	if (s->backend_counted && atomic_load(&s->back->backend->closes))
+		return true;
+	return s->entry->frontend->closes && s->entry->endpoint->retired.stage == RETIRE_HELD;
+}
+
+static void judge_leavers(const struct worker *w)
+{
+	struct list *pos;
+	struct list *tmp;
+
+	if (evict_has_orders(w))
+		return;
+	list_foreach_safe(&w->live, pos, tmp)
+	{
+		const struct session *s = list_entry(pos, struct session, link);
+
+		if (must_be_over(s))
+			sim_fail("a session of worker %u goes on, and what it uses was removed", w->index);
+	}
+}
+
 void crowd_judge_begin(void)
 {
 	memset(totals, 0, sizeof(totals));
@@ -427,6 +456,7 @@ void crowd_judge(void)
 			continue;
 		judge_mail(w);
 		judge_waiters(w);
+		judge_leavers(w);
 		judge_endpoints(w);
 		listeners_foreach(w, l)
 			judge_listener(l);
@@ -438,7 +468,7 @@ static void judge_orders(const struct worker *w, const struct server *s)
 	const struct eviction *has = chunks_at(&w->evictions, s->slot);
 	struct engine_ends *wanted = chunks_at(&rig.engine.ends, s->slot);
 
-	for (unsigned why = 0; why < SERVER_ENDS; why++)
+	for (unsigned why = 0; why < ENGINE_END_COUNT; why++)
 		if (has->done[why] != atomic_load(&wanted->times[why]))
 			sim_fail("worker %u has not carried out an order to end sessions", w->index);
 }

@@ -132,7 +132,9 @@ static void remove_server(struct server *s)
 		return;
 	}
 	if (atomic_load(&s->sessions) > 0)
-		cover(COVER_LIVE_SERVER_IN_USE);
+		cover(s->backend->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE
+			      ? COVER_LIVE_SERVER_CLOSED
+			      : COVER_LIVE_SERVER_IN_USE);
 	server_remove(changes.updates, s);
 	cover(COVER_LIVE_SERVER_WENT);
 }
@@ -237,6 +239,14 @@ static void add_frontend(void)
 	cover(COVER_LIVE_FRONTEND_CAME);
 }
 
+static void remove_frontend(struct frontend *fe)
+{
+	if (atomic_load(&fe->sessions) > 0 && fe->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE)
+		cover(COVER_LIVE_FRONTEND_CLOSED);
+	entries_remove_frontend(entries(), fe, model.now_ns);
+	cover(COVER_LIVE_FRONTEND_WENT);
+}
+
 void live_change_frontend(void)
 {
 	const uint32_t dice = prng_below(&model.rng, 3);
@@ -244,8 +254,7 @@ void live_change_frontend(void)
 	if (dice == 0 && count_frontends() < LIVE_FRONTENDS && entries()->endpoint_count < LIVE_ENDPOINTS) {
 		add_frontend();
 	} else if (dice == 1 && count_frontends() > 1) {
-		entries_remove_frontend(entries(), some_frontend(), model.now_ns);
-		cover(COVER_LIVE_FRONTEND_WENT);
+		remove_frontend(some_frontend());
 	} else {
 		lead_to(some_frontend(), some_backend(), true);
 	}
@@ -404,6 +413,8 @@ static void remove_backend(struct backend *b)
 		if (fe->settings->backend == b)
 			lead_to(fe, other, false);
 	}
+	if (b->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE)
+		cover(COVER_LIVE_BACKEND_CLOSED);
 	engine_drop_backend(&rig.engine, b);
 	backend_remove(changes.updates, b);
 	cover(COVER_LIVE_BACKEND_WENT);

@@ -37,3 +37,5 @@ TALLY(rate_max, MAX, "sessions", NONE, rate_max, "max_session_rate",
       "maximum sessions started in one second, over all workers")
 TALLY(samples, GAUGE, "sessions", NONE, none, "time_samples", "sessions included in the sums of times")
 TALLY(lifetime_ends, TOTAL, "sessions", NONE, none, "lifetime_ends_total", "sessions that max-lifetime ended")
+TALLY(removed_ends, TOTAL, "sessions", NONE, none, "removed_ends_total",
+      "sessions ended because their frontend, backend or server was removed")

@@ -32,9 +32,6 @@ enum server_state {
 #undef SERVER_STATE
 };
 
-/* Why all sessions with a server must end. */
-enum server_end { SERVER_END_DOWN, SERVER_END_KILLED, SERVER_ENDS };
-
 /* The state set by the administrator. */
 enum server_admin { SERVER_ADMIN_READY, SERVER_ADMIN_DRAIN, SERVER_ADMIN_MAINT };
 
@@ -66,6 +63,7 @@ struct server {
 	uint64_t probe_downs;           /* of health checks that it had before */
 	enum server_admin admin;
 	bool healthy;              /* from its health checks; true without any */
+	bool closes;               /* it has left, and its sessions end */
 	unsigned weight;           /* as set by the administrator, 0..256 */
 	unsigned maxconn;          /* as set by the administrator; 0 = no limit */
 	int64_t changed_ns;        /* last change of `state`; 0 = never */

@@ -48,6 +48,9 @@ struct retired_kind {
 	/* Nobody uses it any more, and no worker has forgotten it: reads what they kept of it. Control
 	 * thread. */
 	void (*settle)(const struct retired *item);
+	/* Nobody can find it any more, and it is in use; at most once. Must not retire anything. Control
+	 * thread. */
+	void (*held)(const struct retired *item);
 };
 
 /* Part of a thing that may leave. */

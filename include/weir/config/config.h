@@ -146,10 +146,11 @@ struct config_global {
 					      * admin */
 	struct config_ids admin_uids; /* other users allowed to use the socket; admin_access.h has the rule */
 	struct config_ids admin_gids;
+	enum config_on_removed on_removed; /* of sections that do not set it */
 	struct config_origins origins;
 };
 
-/* Timeouts and socket options, common to both kinds of section; 0 = off. */
+/* What else ends a session, and socket options, common to both kinds of section; a time of 0 = off. */
 struct config_timeouts {
 #define OPTION_TIMEOUT CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"

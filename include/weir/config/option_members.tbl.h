@@ -49,6 +49,7 @@
 #define OPTION_AT_MADE_FRONT_CHOICE(...)  FRONT_CHOICE, __VA_ARGS__
 #define OPTION_AT_MADE_BACK_CHOICE(...)	  BACK_CHOICE, __VA_ARGS__
 #define OPTION_AT_MADE_BIND_CHOICE(...)	  BIND_CHOICE, __VA_ARGS__
+#define OPTION_AT_MADE_TIMEOUT_CHOICE(...) TIMEOUT_CHOICE, __VA_ARGS__
 #define OPTION_GLOBAL_CHOICE(type, member, ...)                                                              \
 	OPTION_GLOBAL(type, member) OPTION_CHOICE(member, __VA_ARGS__)
 #define OPTION_FRONT_CHOICE(type, member, ...)                                                               \
@@ -57,6 +58,8 @@
 	OPTION_BACK(type, member) OPTION_CHOICE(member, __VA_ARGS__)
 #define OPTION_BIND_CHOICE(type, member, ...)                                                                \
 	OPTION_BIND(type, member) OPTION_CHOICE(member, __VA_ARGS__)
+#define OPTION_TIMEOUT_CHOICE(type, member, ...)                                                             \
+	OPTION_TIMEOUT(type, member) OPTION_CHOICE(member, __VA_ARGS__)
 
 #define OPTION_AT_FIELD_GLOBAL(member)	NONE, member
 #define OPTION_AT_FIELD_PROXY(member)	NONE, member

@@ -15,8 +15,8 @@
  *               TCP       struct config_tcp; KEEPALIVE: the same, for a word of tcp-keepalive
  *               CHECK     struct config_check
  *               BIND, SERVER: the structures of these lines
- *             MADE_x_CHOICE(member, constants...), for GLOBAL, FRONT, BACK and BIND: also declares enum
- *             config_MEMBER, with one constant per word, in their order.
+ *             MADE_x_CHOICE(member, constants...), for GLOBAL, FRONT, BACK, TIMEOUT and BIND: also declares
+ *             enum config_MEMBER, with one constant per word, in their order.
  *             FIELD_x(member): a member declared by hand in config.h, because it is not a scalar or means
  *             more than its word says. NO_FIELD: read where proxies are built.
  *   default   read by the same parser; NULL = none
@@ -75,6 +75,9 @@ OPTION("pipe-cycle", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", MADE_GLO
        100 * NS_PER_MS, 3600 * NS_PER_SEC,
        "Pipes, buffers and session memory that stay unused for two of these cycles are released.",
        "pipe-cycle = 10s")
+OPTION("on-removed", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "keep|close", FIELD_GLOBAL(on_removed), "keep", 0,
+       0, "Default of 'on-removed' for frontends and backends, if [defaults] does not set it.",
+       "on-removed = close")
 LATER("shutdown-delay", IN_GLOBAL, 0, "How long /readyz reports failure before a stop begins.",
       "shutdown-delay = 10s")
 LATER("state-file", IN_GLOBAL, 0, "File that preserves server states across a restart.",
@@ -346,6 +349,11 @@ OPTION("max-lifetime", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT
        "Maximum total duration of a session, however busy it is; of the frontend's and the backend's limit, "
        "the shorter one counts.",
        "max-lifetime = 12h")
+OPTION("on-removed", BOTH_D, BOTH_D, OPT_CHOICE, 0, "keep|close",
+       MADE_TIMEOUT_CHOICE(on_removed, CONFIG_ON_REMOVED_KEEP, CONFIG_ON_REMOVED_CLOSE), NULL, 0, 0,
+       "What happens to open sessions when a reload removes this frontend, this backend or one of its "
+       "servers: close = they are reset, a few at a time; if unset, as in [global].",
+       "on-removed = close")
 OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(handshake_ns), "5s", 0, MAX_NS,
        "How long a client may take to send its complete PROXY header.", "timeout-handshake = 5s")

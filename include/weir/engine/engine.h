@@ -44,9 +44,12 @@ struct engine_records {
 	void *arg;
 };
 
-/* How many times all sessions of a server had to end. Never reset: workers remember what they handled. */
+/* Why all sessions of a server, or of a frontend or backend that was removed, must end. */
+enum engine_end { ENGINE_END_DOWN, ENGINE_END_KILLED, ENGINE_END_REMOVED, ENGINE_END_COUNT };
+
+/* How many times they had to. Never reset: workers remember what they handled. */
 struct engine_ends {
-	_Atomic uint32_t times[SERVER_ENDS];
+	_Atomic uint32_t times[ENGINE_END_COUNT];
 };
 
 struct engine {
@@ -56,7 +59,7 @@ struct engine {
 	size_t backend_count;
 	size_t backend_room; /* of the array */
 	struct entries entries;
-	struct chunks ends; /* struct engine_ends, by the slot of the server */
+	struct chunks ends; /* struct engine_ends, by the slot of the server, frontend or backend */
 	struct chunks kept; /* struct tally_sum of servers that have left, by the slot of their backend */
 	struct engine_limits limits; /* as set last; for control */
 	uint64_t borrowed_bytes;     /* that drivers borrow of the buffers, on top of their budget */
@@ -119,7 +122,8 @@ unsigned engine_silent_workers(const struct engine *e, unsigned *first);
 /* Asks each worker to end its sessions with `s` (reason SERVER_DOWN), a few per turn of its loop; a session
  * that is still connecting tries another server. Never lost, however much mail a worker has: see evict.h. */
 void engine_close_sessions(struct engine *e, struct server *s);
-/* The same on the administrator's order (reason KILLED): all of them end. */
+/* The same on the administrator's order (reason KILLED): all of them end. (Those of what is removed end by
+ * themselves, if `on-removed` says so.) */
 void engine_kill_sessions(struct engine *e, struct server *s);
 
 /* Goes on with what workers have brought forward: frees what has left, and closes the endpoints once all

@@ -49,6 +49,7 @@ struct frontend {
 	unsigned own_limit; /* its own maxconn, 0 = that of the process */
 	unsigned iid;	    /* for reports: see entries_build(); 0 = not added yet */
 	unsigned changes;   /* that were committed */
+	bool closes;	    /* it was removed, and its sessions end */
 	bool has_choice;    /* its clients go, or went, to more than one backend */
 
 	/* Control writes, workers read. */

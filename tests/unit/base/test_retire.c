@@ -33,6 +33,7 @@ struct thing {
 	uint64_t left_in; /* the latest round when it left */
 	unsigned forgotten[WORKERS_MAX];
 	unsigned settled;
+	bool was_held;
 };
 
 enum letter_kind {
@@ -432,6 +433,19 @@ static void thing_settle(const struct retired *item)
 	t->settled++;
 }
 
+static unsigned helds;
+
+static void thing_held(const struct retired *item)
+{
+	struct thing *t = container_of(item, struct thing, item);
+
+	must(w.things[t->id] == t);
+	must(!t->was_held);
+	must(all_passed(t->left_in + 2)); /* nobody can find it any more */
+	t->was_held = true;
+	helds++;
+}
+
 static void leave(unsigned place);
 
 static void thing_free(struct retired *item)
@@ -454,12 +468,12 @@ static void thing_free(struct retired *item)
 }
 
 static const struct retired_kind kinds[] = {
-	{thing_is_held, thing_forget, thing_free, true, thing_settle}, /* as a server */
-	{thing_is_held, NULL, thing_free, true, NULL},		       /* as settings */
-	{thing_is_held, NULL, thing_free, false, NULL},
-	{NULL, thing_forget, thing_free, false, thing_settle},
-	{NULL, NULL, thing_free, true, NULL},
-	{NULL, NULL, thing_free, false, NULL}, /* as a roster */
+	{thing_is_held, thing_forget, thing_free, true, thing_settle, thing_held}, /* as a server */
+	{thing_is_held, NULL, thing_free, true, NULL, NULL},			   /* as settings */
+	{thing_is_held, NULL, thing_free, false, NULL, thing_held},
+	{NULL, thing_forget, thing_free, false, thing_settle, NULL},
+	{NULL, NULL, thing_free, true, NULL, NULL},
+	{NULL, NULL, thing_free, false, NULL, NULL}, /* as a roster */
 };
 
 /* ---- control ---- */
@@ -588,6 +602,7 @@ static void nothing_is_freed_early_and_at_rest_all_is_freed(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++)
 		run_seed(seed, (unsigned)(seed % (WORKERS_MAX + 1)));
+	assert_true(helds > SEEDS);
 }
 
 /* ---- the end of the process ---- */

@@ -30,8 +30,10 @@ static const char everything[] =
 	"on-marked-down = close-sessions\ncheck-interval = 3s\ncheck-fast = 500ms\ncheck-down = 1m\n"
 	"check-timeout = 2s\ncheck-rise = 4\ncheck-fall = 5\ndscp = 0\n"
 	"[backend big]\nbalance = random(3) hash-balance-factor=200\nserver a = x:1\nsend-proxy = v2\n"
+	"on-removed = keep\n"
 	"[listen m]\nbind = :4003\nbalance = maglev\nserver a = x:1\nallow-from = ::/0\ncheck = off\n"
-	"[listen n]\nbind = :4004\nbalance = random\nserver a = x:1\nserver b = x:2 check\ncheck = off\n";
+	"[listen n]\nbind = :4004\nbalance = random\nserver a = x:1\nserver b = x:2 check\ncheck = off\n"
+	"[global]\non-removed = close\n";
 
 static void everything_reads_back_to_the_same_snapshot(void **state)
 {
@@ -155,6 +157,41 @@ static void servers_take_from_their_section_what_they_do_not_say(void **state)
 	assert_true(n->servers[1].check);
 	assert_int_equal(l.config->backends[2].check.kind, CONFIG_CHECK_OFF);
 	unload(&l);
+}
+
+/* [global], [defaults], the section: the nearest that sets it wins. */
+static void sections_take_on_removed_from_global(void **state)
+{
+	static const struct {
+		const char *global, *defaults, *section;
+		enum config_on_removed wanted;
+	} rows[] = {
+		{"", "", "", CONFIG_ON_REMOVED_KEEP},
+		{"on-removed = close\n", "", "", CONFIG_ON_REMOVED_CLOSE},
+		{"on-removed = close\n", "", "on-removed = keep\n", CONFIG_ON_REMOVED_KEEP},
+		{"on-removed = close\n", "on-removed = keep\n", "", CONFIG_ON_REMOVED_KEEP},
+		{"", "on-removed = close\n", "", CONFIG_ON_REMOVED_CLOSE},
+		{"", "on-removed = close\n", "on-removed = keep\n", CONFIG_ON_REMOVED_KEEP},
+		{"on-removed = keep\n", "", "on-removed = close\n", CONFIG_ON_REMOVED_CLOSE},
+	};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct loaded l;
+
+		/* What [global] has counts wherever it stands. */
+		(void)snprintf(text, sizeof(text),
+			       "[defaults]\n%s[listen l]\nbind = :1\nserver a = x:1\n%s"
+			       "[frontend f]\nbind = :2\ndefault-backend = l\n%s[global]\n%s",
+			       rows[i].defaults, rows[i].section, rows[i].section, rows[i].global);
+		l = assert_accepted(text);
+		assert_int_equal(l.config->backends[0].timeouts.on_removed, rows[i].wanted);
+		assert_int_equal(l.config->frontends[0].timeouts.on_removed, rows[i].wanted);
+		assert_int_equal(l.config->frontends[1].timeouts.on_removed, rows[i].wanted);
+		assert_round_trip(l.config);
+		unload(&l);
+	}
 }
 
 static void defaults_are_those_of_the_contract(void **state)
@@ -308,6 +345,7 @@ int main(void)
 		cmocka_unit_test(routes_name_their_backend),
 		cmocka_unit_test(backends_have_what_was_written),
 		cmocka_unit_test(servers_take_from_their_section_what_they_do_not_say),
+		cmocka_unit_test(sections_take_on_removed_from_global),
 		cmocka_unit_test(defaults_are_those_of_the_contract),
 		cmocka_unit_test(bad_values_are_refused_at_their_place),
 		cmocka_unit_test(words_that_an_address_has_no_use_for_are_refused),
