@@ -92,6 +92,9 @@ void tally_count_reason(struct tally *t, enum close_reason reason)
 	case CLOSE_REMOVED:
 		counter_add(&t->removed_ends, 1);
 		break;
+	case CLOSE_DRAINED:
+		counter_add(&t->drained_ends, 1);
+		break;
 	default:
 		break;
 	}

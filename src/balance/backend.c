@@ -140,6 +140,19 @@ static struct roster *next_roster(struct backend *b)
 	return r;
 }
 
+/* Nobody comes to them any more. */
+static void tell_drains(const struct backend *b)
+{
+	for (size_t i = 0; i < b->server_count; i++) {
+		struct server *s = b->servers[i];
+		const bool ends = b->config->drain == CONFIG_DRAIN_IDLE && s->admin != SERVER_ADMIN_READY;
+
+		if (ends && !s->told_to_drain)
+			live_end_sessions(b->live, s->slot, true);
+		s->told_to_drain = ends;
+	}
+}
+
 int backend_refresh(struct backend *b)
 {
 	struct roster *previous = atomic_load_explicit(&b->roster, memory_order_relaxed);
@@ -154,6 +167,7 @@ int backend_refresh(struct backend *b)
 		roster_retire(previous, b->live);
 	if (b->leaving)
 		servers_retire(b); /* nobody can find them any more */
+	tell_drains(b);
 	/* Even when nobody waits: its lock orders these changes before any client that begins to wait now. */
 	queue_rearrange(b);
 	b->stale = false;

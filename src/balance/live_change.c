@@ -170,8 +170,7 @@ static void server_held(const struct retired *item)
 {
 	const struct server *s = container_of(item, struct server, retired);
 
-	if (s->closes)
-		live_close_sessions(s->owner->live, s->slot);
+	live_end_sessions(s->owner->live, s->slot, !s->closes);
 }
 
 static void forget_server(const struct retired *item, void *worker)
@@ -251,6 +250,7 @@ static void leave(struct server *s)
 	atomic_store_explicit(&b->size, (uint32_t)b->server_count, memory_order_relaxed);
 	server_parts(s);
 	s->closes = b->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE;
+	atomic_store(&s->drains, true);
 	list_push_back(&b->left, &s->link);
 	b->leaving = true;
 	b->stale = true;
@@ -394,6 +394,8 @@ int backend_prepare_remove(struct backend *b)
 
 void backend_remove(struct server_updates *u, struct backend *b)
 {
+	const bool closes = b->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE;
+
 	check(b->prepared == 1);
 	TELL(u, backend_leaves, b);
 	for (size_t i = b->server_count; i > 0; i--)
@@ -402,12 +404,11 @@ void backend_remove(struct server_updates *u, struct backend *b)
 	backend_unreserve(b);
 	b->held = false;
 	list_remove(&b->link);
-	if (b->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE) {
-		/* Settings under which clients came in lead here for as long as these clients stay: nobody
-		 * may wait for that. Those who have not been admitted yet find the flag. */
-		atomic_store(&b->closes, true);
-		live_close_sessions(b->live, b->slot);
-	}
+	/* Settings under which clients came in lead here for as long as these clients stay: nobody may wait
+	 * for that. Those who have not been admitted yet find the flags. */
+	atomic_store(&b->closes, closes);
+	atomic_store(&b->removed, true);
+	live_end_sessions(b->live, b->slot, !closes);
 	retire_add(&b->live->retire, &b->retired, &sought_kind);
 }
 

@@ -184,6 +184,7 @@ static void publish_runtime(struct server *s, enum server_state state, unsigned 
 							 * count exactly */
 	atomic_store(&s->limit, limit);
 	atomic_store_explicit(&s->eweight, eweight, memory_order_relaxed);
+	atomic_store_explicit(&s->drains, s->admin != SERVER_ADMIN_READY, memory_order_relaxed);
 	atomic_store_explicit(&s->state, (int)state, memory_order_release);
 	s->owner->usable += takes_new(s);
 	s->owner->usable -= took_new;
@@ -316,6 +317,7 @@ int64_t server_slowstart_step(struct server *s, int64_t now_ns)
 void server_begin_state(struct server *s)
 {
 	atomic_init(&s->eweight, eweight_of(s));
+	atomic_init(&s->drains, s->admin != SERVER_ADMIN_READY);
 	atomic_init(&s->limit, limit_of(s));
 	atomic_init(&s->state, (int)state_of(s));
 }

@@ -317,6 +317,7 @@ void backend_settings_publish(struct backend_settings *v)
 	for (size_t i = 0; i < b->server_count; i++)
 		b->servers[i]->backend = v->config;
 	atomic_store_explicit(&b->settings, v, memory_order_release);
+	atomic_store_explicit(&b->drains_idle, v->config->drain == CONFIG_DRAIN_IDLE, memory_order_relaxed);
 	if (before != NULL && before != v && before->version.prepared == 0)
 		version_retire(&before->version, &backend_kind);
 }

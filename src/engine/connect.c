@@ -26,6 +26,7 @@
 #include "queueing.h"
 #include "session.h"
 #include "session_deadline.h"
+#include "session_drain.h"
 #include "session_end.h"
 #include "worker.h"
 
@@ -166,15 +167,24 @@ static void choose_and_try(struct session *s)
 		try_server(s, server);
 }
 
+/* The client came in before that. */
+static void backend_was_removed(struct session *s)
+{
+	if (atomic_load(&s->back->backend->closes))
+		session_close(s, CLOSE_REMOVED);
+	else
+		session_drain(s);
+}
+
 void connect_begin(struct session *s)
 {
 	check(!s->backend_counted);
 	check(s->tries == 0);
 	check(s->at == NULL);
 	tally_backend_entered(s);
-	if (unlikely(atomic_load_explicit(&s->back->backend->closes, memory_order_relaxed)))
-		session_close(s, CLOSE_REMOVED); /* the client came in before it was removed */
-	else
+	if (unlikely(atomic_load_explicit(&s->back->backend->removed, memory_order_relaxed)))
+		backend_was_removed(s);
+	if (likely(s->state != SESSION_CLOSING))
 		choose_and_try(s);
 }
 

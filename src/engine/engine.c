@@ -101,7 +101,7 @@ static void init_settings(struct engine *e)
 }
 
 static void entries_changed(void *arg);
-static void close_removed(struct live *l, uint32_t slot);
+static void end_sessions(struct live *l, uint32_t slot, bool when_idle);
 
 int engine_init(struct engine *e, const struct config *c, void (*notify)(void *), void *arg)
 {
@@ -118,7 +118,7 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	rounds_init(e);
 	e->live.forget = worker_forget;
 	e->live.keep = tally_keep;
-	e->live.close = close_removed;
+	e->live.end = end_sessions;
 	err = build(e);
 	e->entries.changed = entries_changed;
 	e->entries.changed_arg = e;
@@ -307,9 +307,9 @@ static void evict(struct engine *e, uint32_t slot, enum engine_end why)
 }
 
 /* For struct live. */
-static void close_removed(struct live *l, uint32_t slot)
+static void end_sessions(struct live *l, uint32_t slot, bool when_idle)
 {
-	evict(container_of(l, struct engine, live), slot, ENGINE_END_REMOVED);
+	evict(container_of(l, struct engine, live), slot, when_idle ? ENGINE_END_IDLE : ENGINE_END_REMOVED);
 }
 
 void engine_close_sessions(struct engine *e, struct server *s)

@@ -14,6 +14,7 @@
 #include "weir/engine/tallies.h"
 #include "connect.h"
 #include "session.h"
+#include "session_drain.h"
 #include "session_end.h"
 #include "session_slab.h"
 #include "worker.h"
@@ -49,10 +50,17 @@ static unsigned due_at(const struct worker *w, uint32_t slot)
 	return ((const struct eviction *)chunks_at(&w->evictions, slot))->due;
 }
 
+static bool tell_to_drain(struct session *s, unsigned due)
+{
+	if (s->worker->evict_walk.everyone || due & 1u << ENGINE_END_IDLE)
+		session_drain(s);
+	return false;
+}
+
 /* True when the session had to end. */
 static bool evict_from_server(struct session *s)
 {
-	const unsigned due = due_at(s->worker, s->at->server->slot);
+	const unsigned due = due_at(s->worker, s->at->server->slot) & ~(1u << ENGINE_END_IDLE);
 
 	check(s->at->server->owner == s->back->backend);
 	if (due & 1u << ENGINE_END_KILLED)
@@ -64,26 +72,34 @@ static bool evict_from_server(struct session *s)
 	return due != 0;
 }
 
-/* The same. */
+/* The same. One that may go on until it is idle is told so. */
 static bool evict(struct session *s)
 {
 	const struct worker *w = s->worker;
+	unsigned due;
 
 	if (s->state == SESSION_CLOSING)
 		return false;
-	if (due_at(w, s->entry->frontend->slot) != 0 ||
-	    (s->backend_counted && due_at(w, s->back->backend->slot) != 0)) {
+	due = due_at(w, s->entry->frontend->slot);
+	if (s->backend_counted)
+		due |= due_at(w, s->back->backend->slot);
+	if (due & 1u << ENGINE_END_REMOVED) {
 		session_close(s, CLOSE_REMOVED);
 		return true;
 	}
-	return s->server_counted && evict_from_server(s);
+	if (!s->server_counted)
+		return tell_to_drain(s, due);
+	return evict_from_server(s) || tell_to_drain(s, due | due_at(w, s->at->server->slot));
 }
 
 static bool begin_walk(struct worker *w)
 {
 	struct evict_walk *walk = &w->evict_walk;
+	const bool any = note_all(w);
 
-	if (!note_all(w))
+	walk->everyone = walk->drains;
+	walk->drains = false;
+	if (!any && !walk->everyone)
 		return false;
 	walk->running = true;
 	walk->mark = !walk->mark;
@@ -121,4 +137,10 @@ void evict_sessions(struct worker *w)
 bool evict_has_orders(const struct worker *w)
 {
 	return w->evict_walk.running || mailbox_is_signalled(&w->mailbox, MAIL_EVICT);
+}
+
+void evict_drain(struct worker *w)
+{
+	w->evict_walk.drains = true;
+	mailbox_signal(&w->mailbox, MAIL_EVICT);
 }

@@ -30,6 +30,8 @@ struct eviction {
 
 struct evict_walk {
 	bool running;
+	bool drains;   /* the next walk is to tell all sessions that the process drains */
+	bool everyone; /* this one does */
 	/* Changes with each walk: a session with this mark began, or came to its server, after the walk
 	 * began, or has been visited. At the end of a walk all sessions have it. */
 	bool mark;
@@ -40,6 +42,8 @@ struct evict_walk {
  * worker while there may be more. */
 void evict_sessions(struct worker *w);
 
+/* The worker drains: tells its sessions in the same way. */
+void evict_drain(struct worker *w);
 /* Is there an order that it has not carried out? */
 bool evict_has_orders(const struct worker *w);
 

@@ -67,6 +67,7 @@ void session_start(struct worker *w, const struct letter *l)
 	s->accepted_ns = w->loop.now_ns;
 	s->fixed_ns = CLOCK_NEVER;
 	s->evict_mark = w->evict_walk.mark;
+	s->drains = w->draining;
 	s->judged = true; /* by the listener; proxy_preface.c clears this to have another address judged */
 	s->sides[SIDE_SERVER].sock.fd = -1;
 	session_set_state(s, SESSION_ACCEPTED);

@@ -10,6 +10,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "session.h"
+#include "session_drain.h"
 #include "session_end.h"
 #include "worker.h"
 
@@ -116,9 +117,11 @@ void session_rearm(struct session *s)
 {
 	struct timer_heap *timers = &s->worker->loop.timers;
 	enum close_reason why;
-	const int64_t deadline_ns = session_deadline(s, &why);
+	int64_t deadline_ns = session_deadline(s, &why);
 
 	check(s->state > SESSION_ACCEPTED);
+	if (unlikely(s->drains))
+		sooner(&deadline_ns, &why, session_drain_look(s), CLOSE_DRAINED);
 	if (deadline_ns == CLOCK_NEVER) {
 		timer_cancel(timers, &s->timer);
 		return;

@@ -16,6 +16,7 @@
 #include "connect.h"
 #include "session.h"
 #include "session_deadline.h"
+#include "session_drain.h"
 #include "session_end.h"
 #include "worker.h"
 
@@ -56,8 +57,12 @@ void session_timer_fired(struct timer *t)
 	check(!timer_is_set(t));
 	check(s->state > SESSION_ACCEPTED);
 	s->last_ns = io_late_ns(&s->worker->loop, s->last_ns);
+	if (unlikely(s->drains) && session_drain_fired(s))
+		return;
 	if (session_deadline(s, &why) > s->worker->loop.now_ns) {
-		s->looked_at = false; /* bytes have moved since */
+		/* Bytes have moved since; or it fired for a drain, before the time of the second look. */
+		if (likely(!s->drains) || s->worker->loop.now_ns >= s->fixed_ns)
+			s->looked_at = false;
 		session_rearm(s);
 		return;
 	}

@@ -39,6 +39,7 @@ static void stop_listeners(struct worker *w)
 {
 	check(!w->deaf);
 	w->draining = true;
+	evict_drain(w);
 	timer_cancel(&w->loop.timers, &w->baton);
 	listeners_foreach(w, l) {
 		if (!l->leaving)

@@ -48,13 +48,14 @@ static bool is_endpoint_held(const struct retired *item)
 	return !list_empty(&container_of(item, struct endpoint, retired)->versions);
 }
 
-/* Nobody comes in there any more. Those who came since its frontend was removed end now. */
+/* Nobody comes in there any more. Whoever came since its frontend was removed is told now. */
 static void endpoint_held(const struct retired *item)
 {
 	const struct endpoint *ep = container_of(item, struct endpoint, retired);
+	const struct frontend *fe = ep->frontend;
 
-	if (ep->frontend->closes)
-		live_close_sessions(ep->entries->live, ep->frontend->slot);
+	if (atomic_load(&fe->removed))
+		live_end_sessions(ep->entries->live, fe->slot, !fe->closes);
 }
 
 static void free_endpoint(struct retired *item)

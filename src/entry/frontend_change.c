@@ -216,8 +216,8 @@ void entries_remove_frontend(struct entries *e, struct frontend *fe, int64_t now
 	frontend_foreach_endpoint(fe, ep)
 		entries_leave(e, ep, now_ns);
 	fe->closes = fe->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE;
-	if (fe->closes)
-		live_close_sessions(e->live, fe->slot);
+	atomic_store(&fe->removed, true);
+	live_end_sessions(e->live, fe->slot, !fe->closes);
 	frontend_settings_put(fe->settings);
 	fe->settings = NULL;
 	retire_add(&e->live->retire, &fe->retired, &frontend_kind);

@@ -29,6 +29,7 @@
 #define CROWD_BYTES 6000 /* of most streams: here it is not about bytes */
 #define CROWD_STEP_NS (100 * NS_PER_US)
 #define CROWD_LONG_STEP_NS (40 * NS_PER_MS)
+#define CROWD_IDLE_NS (1100 * NS_PER_MS) /* for which nobody has a turn: sessions are idle */
 /* A rate-limit of one client a second counts those whom an endpoint that leaves still let in. */
 #define CROWD_PATIENCE_NS (10 * NS_PER_SEC)
 #define CROWD_LIVE_STEPS 3000
@@ -275,6 +276,8 @@ static void wild_phase(void)
 		crowd_judge();
 		end_round();
 		model.now_ns += prng_range(r, 1000, (uint32_t)crowd.step_ns);
+		if (rig.drains_idle && prng_chance(r, 20))
+			model.now_ns += CROWD_IDLE_NS;
 		if (prng_chance(r, 10) && !is_anybody_awake())
 			(void)sleep_until_next(WORLD_PATIENCE_NS); /* or time goes on by itself */
 	}

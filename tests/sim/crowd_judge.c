@@ -473,8 +473,21 @@ static void judge_orders(const struct worker *w, const struct server *s)
 			sim_fail("worker %u has not carried out an order to end sessions", w->index);
 }
 
+static void note_drained(void)
+{
+	for (uint32_t slot = 0; slot < tally_count(&rig.engine); slot++) {
+		struct tally_sum sum;
+
+		tally_sum_up(&rig.engine, slot, model.now_ns, &sum);
+		if (sum.drained_ends > 0)
+			cover(COVER_DRAINED_IDLE);
+	}
+}
+
 void crowd_judge_rest(void)
 {
+	if (rig.drains_idle)
+		note_drained();
 	for (unsigned i = 0; i < rig.worker_count; i++) {
 		const struct worker *w = rig.engine.workers[i];
 

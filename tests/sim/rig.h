@@ -35,6 +35,7 @@ struct rig {
 	int64_t connect_timeout_ns;
 	const char *header; /* a PROXY header that clients send and servers get; "" = none */
 	bool has_timeouts; /* of the sides, half-closed or lifetime: sessions may end by them */
+	bool drains_idle;   /* `drain = idle`: sessions may end because they are idle */
 	bool has_evictions; /* sessions may end because their server was marked down, or killed */
 	bool changes_settings; /* limits and splice are others every few turns */
 	bool gives_pages_back; /* pages of one or two sessions, and a short cycle */

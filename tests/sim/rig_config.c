@@ -210,6 +210,17 @@ static void make_crowd(void)
 	}
 }
 
+/* In some seeds what drains loses its sessions once they are idle. Takes no random number. */
+static void make_draining(void)
+{
+	rig.drains_idle = sim_seed % 8 == 4 || sim_seed % 8 == 7;
+	if (!rig.drains_idle)
+		return;
+	peers.excuse_all = true;
+	for (unsigned i = 0; i < RIG_BACKENDS; i++)
+		backends[i].drain = CONFIG_DRAIN_IDLE;
+}
+
 /* In some seeds the sessions of what leaves end. Takes no random number. */
 static void make_closing(void)
 {
@@ -236,5 +247,6 @@ const struct config *rig_configure(int splice)
 		make_crowd();
 		make_closing();
 	}
+	make_draining();
 	return &config;
 }

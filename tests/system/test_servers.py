@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness.timing import wait_until
+from harness.timing import stays, wait_until
 
 
 @pytest.mark.smoke
@@ -25,6 +25,39 @@ def test_connections_are_shared_by_weight(weir, peers, threads):
     # Each worker counts for itself: it is off by less than one round of four.
     assert abs(share - 20) <= (0 if threads == 1 else 3), f"{share} of 80 to a quarter of the weight"
     assert _total(daemon, "c") == 0, "a weight of 0 takes nobody"
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("state", ("drain", "maint"))
+def test_a_server_that_is_taken_out_loses_idle_sessions_where_they_may_end(weir, peers, state):
+    """With drain = idle: those that were answered, after a second; not those that wait for an answer, nor
+    those of another server, nor any once the server is back."""
+    out, other = peers.listen(), peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\ndrain = idle\nserver a = {out.address}\n"
+                  f"server b = {other.address} backup\n"
+                  f"[listen m]\nbind = 127.0.0.1:0\ndrain = idle\nserver a = {other.address}\n")
+    answered, asks, later = (peers.pair(daemon.address("l"), out) for _ in range(3))
+    elsewhere = peers.pair(daemon.address("m"), other)
+    for client, server in (answered, asks, later, elsewhere):
+        client.send(10)
+        server.receive(10)
+        server.send(10)
+        client.receive(10)
+    for client, server in (asks, later):
+        client.send(10)
+        server.receive(10)
+    daemon.ask(f"set server l/a state {state}")
+    assert answered[0].receive_to_end() == "reset" and answered[1].receive_to_end() == "reset"
+    line = daemon.wait_session_line(reason="drained")
+    assert line["ts_code"] == "KD", line
+    assert stays(lambda: daemon.info()["sessions"] == 3, 1.5)
+    asks[1].send(10)
+    asks[0].receive(10)
+    assert asks[0].receive_to_end() == "reset"
+    daemon.ask("set server l/a state ready")
+    later[1].send(10)
+    later[0].receive(10)
+    assert stays(lambda: daemon.info()["sessions"] == 2, 2.5)
 
 
 def _total(daemon, server):

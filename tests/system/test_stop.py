@@ -68,6 +68,53 @@ def test_those_who_waited_in_the_backlog_are_served(weir, peers, count):
     assert daemon.wait_exit() == 0
 
 
+@pytest.mark.smoke
+def test_a_stop_does_not_wait_for_idle_sessions_that_may_end(weir, peers):
+    """With drain = idle: one that was answered is reset after a second, and nothing else is left."""
+    listener = peers.listen()
+    daemon = weir(listen_section(listener, "drain = idle\n"), "hard-stop-after = 30s")
+    pairs = [peers.pair(daemon.address("l"), listener) for _ in range(40)]
+    for client, server in pairs:
+        client.send(1000)
+        server.receive(1000)
+        server.send(1000)
+        client.receive(1000)
+    begin = time.monotonic()
+    daemon.signal(signal.SIGTERM)
+    daemon.ended = True
+    for client, server in pairs:
+        assert client.receive_to_end() == "reset"
+        assert server.receive_to_end() == "reset"
+    peers.close()
+    assert daemon.wait_exit() == 0
+    took = time.monotonic() - begin
+    assert 0.9 <= took <= 1 + 2 * AT_ONCE, f"it took {took:.2f} s"
+    lines = daemon.session_lines()
+    assert len(lines) == 40 and all(line["reason"] == "drained" for line in lines), lines
+
+
+def test_a_stop_waits_for_answers_where_idle_sessions_may_end(weir, peers):
+    """A stream that goes on and one that waits for an answer are finished."""
+    listener = peers.listen()
+    daemon = weir(listen_section(listener, "drain = idle\n"), "hard-stop-after = 30s")
+    busy, asks = (peers.pair(daemon.address("l"), listener) for _ in range(2))
+    asks[0].send(10)
+    asks[1].receive(10)
+    daemon.signal(signal.SIGTERM)
+    begin = time.monotonic()
+    while time.monotonic() - begin < 2.5:
+        busy[1].send(10)
+        busy[0].receive(10)
+        assert stays(lambda: True, 0.2)
+    asks[1].send(10)
+    asks[0].receive(10)
+    daemon.ended = True
+    for pair in (busy, asks):
+        assert pair[0].receive_to_end() == "reset"
+    peers.close()
+    assert daemon.wait_exit() == 0
+
+
 @pytest.mark.parametrize("how", ("second signal", "hard-stop-after"))
 def test_bytes_that_nobody_reads_do_not_hold_a_stop_up(weir, peers, how):
     """The server was reset; its bytes wait for a client that does not read, and so does the end."""

@@ -39,3 +39,5 @@ TALLY(samples, GAUGE, "sessions", NONE, none, "time_samples", "sessions included
 TALLY(lifetime_ends, TOTAL, "sessions", NONE, none, "lifetime_ends_total", "sessions that max-lifetime ended")
 TALLY(removed_ends, TOTAL, "sessions", NONE, none, "removed_ends_total",
       "sessions ended because their frontend, backend or server was removed")
+TALLY(drained_ends, TOTAL, "sessions", NONE, none, "drained_ends_total",
+      "sessions ended by drain = idle because they were idle")

@@ -30,7 +30,9 @@ struct backend {
 	_Atomic(const struct backend_settings *) settings; /* in effect; see backend_settings() */
 	_Atomic bool sends_v2;            /* a server gets, or got, PROXY headers of version 2 */
 	_Atomic bool passes_tlvs;         /* the same, with the TLVs of the client */
-	_Atomic bool closes;              /* it has left, and its sessions end */
+	_Atomic bool removed;             /* it has left */
+	_Atomic bool closes;              /* and its sessions end */
+	_Atomic bool drains_idle;         /* `drain = idle` is in effect */
 	_Atomic(struct roster *) roster;  /* owns the current one; see backend_roster() */
 	struct queue queue;
 

@@ -64,6 +64,7 @@ struct server {
 	enum server_admin admin;
 	bool healthy;              /* from its health checks; true without any */
 	bool closes;               /* it has left, and its sessions end */
+	bool told_to_drain;        /* its sessions were told that it `drains` */
 	unsigned weight;           /* as set by the administrator, 0..256 */
 	unsigned maxconn;          /* as set by the administrator; 0 = no limit */
 	int64_t changed_ns;        /* last change of `state`; 0 = never */
@@ -76,6 +77,7 @@ struct server {
 	_Alignas(64) _Atomic int state;       /* enum server_state */
 	_Atomic unsigned eweight;             /* in sixteenths, slow start included; 0 = no new connections */
 	_Atomic unsigned limit;               /* connections at a time, slow start included; 0 = no limit */
+	_Atomic bool drains;                  /* taken out by the administrator, or removed */
 	_Atomic bool in_roster;               /* in the roster: queues may send it clients */
 	_Atomic(const struct server_settings *) settings; /* in effect; see server_settings() */
 

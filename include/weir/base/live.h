@@ -23,9 +23,9 @@ struct live {
 	 * that to what is kept for `owner`, the slot of the object that it was part of. Set by the engine;
 	 * NULL = nothing is kept. */
 	void (*keep)(struct live *l, uint32_t slot, uint32_t owner);
-	/* The frontend, backend or server at `slot` has left, and its sessions are to end. Set by the engine;
-	 * NULL = there are none. Control thread. */
-	void (*close)(struct live *l, uint32_t slot);
+	/* The sessions of the frontend, backend or server at `slot` are to end; with `when_idle`, of those that
+	 * may, each once it is idle. Set by the engine; NULL = there are none. Control thread. */
+	void (*end)(struct live *l, uint32_t slot, bool when_idle);
 	unsigned last_iid; /* the last number that a frontend or backend got, for reports */
 };
 
@@ -37,14 +37,14 @@ static inline void live_init(struct live *l, const struct retire_rounds *rounds)
 	slot_space_init(&l->versions);
 	l->forget = NULL;
 	l->keep = NULL;
-	l->close = NULL;
+	l->end = NULL;
 	l->last_iid = 0;
 }
 
-static inline void live_close_sessions(struct live *l, uint32_t slot)
+static inline void live_end_sessions(struct live *l, uint32_t slot, bool when_idle)
 {
-	if (l->close != NULL)
-		l->close(l, slot);
+	if (l->end != NULL)
+		l->end(l, slot, when_idle);
 }
 
 /* Nothing lives any more, and no worker has a table. */

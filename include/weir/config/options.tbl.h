@@ -240,6 +240,13 @@ OPTION("on-marked-down", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|close-sessions",
        MADE_BACK_CHOICE(on_marked_down, CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE),
        "keep", 0, 0, "What happens to the sessions of a server that goes down.",
        "on-marked-down = close-sessions")
+OPTION("drain", BACK_D, BACK_D, OPT_CHOICE, 0, "wait|idle",
+       MADE_BACK_CHOICE(drain, CONFIG_DRAIN_WAIT, CONFIG_DRAIN_IDLE), "wait", 0, 0,
+       "What happens to open sessions when their server is draining or in maintenance, when it, their "
+       "frontend or backend is removed, and when weir stops: wait = they go on until a side ends them; idle "
+       "= each is reset once nothing is in flight and the server sent the last byte 1 second ago, or the "
+       "client 10 seconds ago.",
+       "drain = idle")
 OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(allbackups), "off", 0, 0,
        "Use all backup servers at once, not only the first.", "allbackups = on")
 OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(panic), "off", 0, 0,

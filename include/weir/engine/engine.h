@@ -44,8 +44,15 @@ struct engine_records {
 	void *arg;
 };
 
-/* Why all sessions of a server, or of a frontend or backend that was removed, must end. */
-enum engine_end { ENGINE_END_DOWN, ENGINE_END_KILLED, ENGINE_END_REMOVED, ENGINE_END_COUNT };
+/* Why all sessions of a server, or of a frontend or backend that was removed, must end. IDLE: each of those
+ * that `drain` allows, once it is idle. */
+enum engine_end {
+	ENGINE_END_DOWN,
+	ENGINE_END_KILLED,
+	ENGINE_END_REMOVED,
+	ENGINE_END_IDLE,
+	ENGINE_END_COUNT,
+};
 
 /* How many times they had to. Never reset: workers remember what they handled. */
 struct engine_ends {

@@ -53,6 +53,7 @@ struct frontend {
 	bool has_choice;    /* its clients go, or went, to more than one backend */
 
 	/* Control writes, workers read. */
+	atomic_bool removed;
 	_Atomic(struct source_table *) sources; /* owns; NULL until maxconn-per-source is set */
 	atomic_uint limit; /* maxconn */
 

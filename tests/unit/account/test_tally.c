@@ -78,6 +78,7 @@ static void a_reason_is_counted_where_it_belongs(void **state)
 	assert_int_equal(take()->internal_errors, 4);
 	assert_int_equal(take()->lifetime_ends, 1);
 	assert_int_equal(take()->removed_ends, 1);
+	assert_int_equal(take()->drained_ends, 1);
 }
 
 /* Gives both writers' fields of the row in `field` 5 and 7, and tells what they come to. */

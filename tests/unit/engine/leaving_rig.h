@@ -143,7 +143,8 @@ static inline int rig_close(void **state)
 	(void)state;
 	if (rig.worker != NULL) {
 		engine_stop(&rig.engine);
-		worker_run_out(rig.worker);
+		if (!rig.worker->finished)
+			worker_run_out(rig.worker);
 		server_updates_free(&rig.hand.updates);
 		assert_true(small_engine_is_unused(&rig.engine));
 		engine_free(&rig.engine);

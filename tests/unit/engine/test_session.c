@@ -48,7 +48,8 @@ static void every_close_reason_has_words_and_known_letters(void **state)
 static void an_end_that_was_asked_for_is_no_error(void **state)
 {
 	static const enum close_reason asked_for[] = {CLOSE_NORMAL, CLOSE_CLIENT_GONE, CLOSE_LIFETIME,
-						      CLOSE_KILLED, CLOSE_REMOVED, CLOSE_STOPPED};
+						      CLOSE_KILLED, CLOSE_REMOVED, CLOSE_DRAINED,
+						      CLOSE_STOPPED};
 	unsigned good = 0;
 
 	(void)state;

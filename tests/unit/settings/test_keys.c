@@ -28,7 +28,7 @@ static const char everything[] =
 	"server d = 10.0.0.1:83 send-proxy source=client\n"
 	"allbackups = on\npanic = on\nmaxqueue = 100\ntimeout-queue = 5s\nobserve = connect\n"
 	"on-marked-down = close-sessions\ncheck-interval = 3s\ncheck-fast = 500ms\ncheck-down = 1m\n"
-	"check-timeout = 2s\ncheck-rise = 4\ncheck-fall = 5\ndscp = 0\n"
+	"check-timeout = 2s\ncheck-rise = 4\ncheck-fall = 5\ndscp = 0\ndrain = idle\n"
 	"[backend big]\nbalance = random(3) hash-balance-factor=200\nserver a = x:1\nsend-proxy = v2\n"
 	"on-removed = keep\n"
 	"[listen m]\nbind = :4003\nbalance = maglev\nserver a = x:1\nallow-from = ::/0\ncheck = off\n"
@@ -115,6 +115,8 @@ static void backends_have_what_was_written(void **state)
 	assert_int_equal(app->timeouts.queue_ns, 5 * NS_PER_SEC);
 	assert_int_equal(app->observe, CONFIG_OBSERVE_CONNECT);
 	assert_int_equal(app->on_marked_down, CONFIG_MARKED_DOWN_CLOSE);
+	assert_int_equal(app->drain, CONFIG_DRAIN_IDLE);
+	assert_int_equal(big->drain, CONFIG_DRAIN_WAIT);
 	assert_int_equal(app->check.interval_ns, 3 * NS_PER_SEC);
 	assert_int_equal(app->check.fast_ns, 500 * NS_PER_MS);
 	assert_int_equal(app->check.down_ns, 60 * NS_PER_SEC);
