@@ -23,8 +23,8 @@ struct live {
 	 * that to what is kept for `owner`, the slot of the object that it was part of. Set by the engine;
 	 * NULL = nothing is kept. */
 	void (*keep)(struct live *l, uint32_t slot, uint32_t owner);
-	/* The sessions of the frontend, backend or server at `slot` are to end; with `when_idle`, of those that
-	 * may, each once it is idle. Set by the engine; NULL = there are none. Control thread. */
+	/* The sessions of the frontend, backend or server at `slot` are to end; with `when_idle`, of those
+	 * that may, each once it is idle. Set by the engine; NULL = there are none. Control thread. */
 	void (*end)(struct live *l, uint32_t slot, bool when_idle);
 	unsigned last_iid; /* the last number that a frontend or backend got, for reports */
 };
