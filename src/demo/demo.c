@@ -33,7 +33,7 @@ static const int64_t patience_ns[] = {
     [PHASE_STOPPING] = 30 * NS_PER_SEC,	 [PHASE_OVER] = CLOCK_NEVER,
 };
 
-static char *make_config_text(const struct plan *p)
+static char *make_config_text(const struct demo_plan *p)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -41,7 +41,7 @@ static char *make_config_text(const struct plan *p)
 
 	if (out == NULL)
 		return NULL;
-	plan_write(p, out);
+	demo_plan_write(p, out);
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;
@@ -66,13 +66,13 @@ static enum exit_code refuse_plan(int err)
 
 enum exit_code demo_print_config(void)
 {
-	struct plan p;
-	int err = plan_make(&p);
+	struct demo_plan p;
+	int err = demo_plan_make(&p);
 
 	if (err)
 		return refuse_plan(err);
-	plan_write(&p, stdout);
-	plan_free(&p);
+	demo_plan_write(&p, stdout);
+	demo_plan_free(&p);
 	return EXIT_FINE;
 }
 
@@ -249,8 +249,8 @@ static int start_loop(struct stage *s)
 	struct addr proxy;
 	char admin[64];
 
-	plan_proxy_addr(&s->plan, &proxy);
-	plan_admin_name(&s->plan, admin, sizeof(admin));
+	demo_plan_proxy_addr(&s->plan, &proxy);
+	demo_plan_admin_name(&s->plan, admin, sizeof(admin));
 	s->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
 	if (s->loop == NULL)
 		return -ENOMEM;
@@ -300,7 +300,7 @@ static void take_down(struct stage *s)
 		(void)munmap(s->stats, PLAN_SERVERS * sizeof(*s->stats));
 	free(s->config_text);
 	free(s->table);
-	plan_free(&s->plan);
+	demo_plan_free(&s->plan);
 }
 
 static void collect_servers(struct stage *s)
@@ -316,7 +316,7 @@ static void collect_servers(struct stage *s)
 			r->servers[i].starts[j] = atomic_load(&stats->connections);
 			r->servers[i].errors += errors;
 			if (errors > 0)
-				report_why(r, "%s: %.*s", plan_server_name(i), SERVER_ERROR_MAX - 1,
+				report_why(r, "%s: %.*s", demo_plan_server_name(i), SERVER_ERROR_MAX - 1,
 					   stats->first_error);
 		}
 	}
@@ -393,7 +393,7 @@ enum exit_code demo_run(const struct demo_options *options)
 {
 	struct stage s = {.options = options, .log_fd = -1, .ready_fds = {-1, -1}, .signal_fd = -1};
 	enum exit_code code;
-	int err = plan_make(&s.plan);
+	int err = demo_plan_make(&s.plan);
 
 	if (err)
 		return refuse_plan(err);

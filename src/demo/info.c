@@ -70,7 +70,7 @@ bool info_parse(const char *text, struct info *out)
 		char name[64];
 
 		(void)snprintf(name, sizeof(name), "server." PLAN_NAME "/%s",
-			       plan_server_name(i)); /* always fits */
+			       demo_plan_server_name(i)); /* always fits */
 		memset(s, 0, sizeof(*s));
 		if (!info_line_find(text, name, &line))
 			continue;

@@ -18,7 +18,7 @@
 
 static const char *const names[PLAN_SERVERS] = {"b1", "b2", "b3"};
 
-const char *plan_server_name(size_t i)
+const char *demo_plan_server_name(size_t i)
 {
 	check(i < PLAN_SERVERS);
 	return names[i];
@@ -33,14 +33,14 @@ static void loopback(uint16_t port, struct addr *out)
 	out->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 }
 
-void plan_proxy_addr(const struct plan *p, struct addr *out)
+void demo_plan_proxy_addr(const struct demo_plan *p, struct addr *out)
 {
 	loopback(p->proxy_port, out);
 }
 
 /* Abstract, so that nothing stays behind however the demo ends. By peer credentials the daemon admits root
  * and the user who runs the demo, and nobody else. */
-void plan_admin_name(const struct plan *p, char *buf, size_t room)
+void demo_plan_admin_name(const struct demo_plan *p, char *buf, size_t room)
 {
 	(void)snprintf(buf, room, "unix:@weir-demo-%u", (unsigned)p->proxy_port); /* always fits */
 }
@@ -79,7 +79,7 @@ static int try_port(uint16_t port)
 	return 0;
 }
 
-static int choose_proxy_port(struct plan *p)
+static int choose_proxy_port(struct demo_plan *p)
 {
 	int err = -EADDRINUSE;
 
@@ -126,7 +126,7 @@ static int reserve_port(uint16_t *port)
 	return err;
 }
 
-int plan_make(struct plan *p)
+int demo_plan_make(struct demo_plan *p)
 {
 	int err;
 
@@ -140,11 +140,11 @@ int plan_make(struct plan *p)
 			err = p->reserved[i];
 	}
 	if (err)
-		plan_free(p);
+		demo_plan_free(p);
 	return err;
 }
 
-void plan_free(struct plan *p)
+void demo_plan_free(struct demo_plan *p)
 {
 	for (size_t i = 0; i < PLAN_SERVERS; i++) {
 		if (p->reserved[i] >= 0)
@@ -156,7 +156,7 @@ void plan_free(struct plan *p)
 	p->lock = -1;
 }
 
-int plan_listen(const struct plan *p, size_t i)
+int demo_plan_listen(const struct demo_plan *p, size_t i)
 {
 	struct addr a;
 
@@ -167,11 +167,11 @@ int plan_listen(const struct plan *p, size_t i)
 
 /* A connect over loopback succeeds or fails at once, so the timeout is short: what a leaving server no longer
  * accepts is soon retried elsewhere. */
-void plan_write(const struct plan *p, FILE *out)
+void demo_plan_write(const struct demo_plan *p, FILE *out)
 {
 	char admin[NAME_MAX_LEN];
 
-	plan_admin_name(p, admin, sizeof(admin));
+	demo_plan_admin_name(p, admin, sizeof(admin));
 	fprintf(out,
 		"[global]\n"
 		"admin-socket = %s\n"

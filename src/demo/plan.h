@@ -19,7 +19,7 @@
 #define PLAN_PORTS_TRIED 200
 #define PLAN_NAME	 "demo" /* name of the [listen] */
 
-struct plan {
+struct demo_plan {
 	uint16_t proxy_port;
 	uint16_t server_ports[PLAN_SERVERS];
 	int reserved[PLAN_SERVERS]; /* owns: bound, not listening */
@@ -27,16 +27,16 @@ struct plan {
 };
 
 /* "b1" .. "b3". Static. */
-const char *plan_server_name(size_t i);
+const char *demo_plan_server_name(size_t i);
 /* Chooses and reserves the ports. 0, or -errno with nothing left reserved. */
-int plan_make(struct plan *p);
-void plan_free(struct plan *p);
+int demo_plan_make(struct demo_plan *p);
+void demo_plan_free(struct demo_plan *p);
 /* The address of the proxy, and the name of its admin socket in the form that `weir ctl -s` takes. */
-void plan_proxy_addr(const struct plan *p, struct addr *out);
-void plan_admin_name(const struct plan *p, char *buf, size_t room);
+void demo_plan_proxy_addr(const struct demo_plan *p, struct addr *out);
+void demo_plan_admin_name(const struct demo_plan *p, char *buf, size_t room);
 /* Listens on the port of server `i`: a descriptor owned by the caller, or -errno. */
-int plan_listen(const struct plan *p, size_t i);
+int demo_plan_listen(const struct demo_plan *p, size_t i);
 /* Writes the configuration in the form of a file. */
-void plan_write(const struct plan *p, FILE *out);
+void demo_plan_write(const struct demo_plan *p, FILE *out);
 
 #endif

@@ -99,7 +99,7 @@ void report_json(const struct report *r, FILE *out)
 	add_load(&j, r);
 	json_array(&j, "servers");
 	for (size_t i = 0; i < PLAN_SERVERS; i++)
-		add_server_json(&j, plan_server_name(i), &r->servers[i]);
+		add_server_json(&j, demo_plan_server_name(i), &r->servers[i]);
 	json_array_end(&j);
 	json_unsigned(&j, "sessions_left", r->sessions_left);
 	json_signed(&j, "daemon_exit", r->daemon_exit);

@@ -96,13 +96,13 @@ int stage_start_daemon(struct stage *s)
 
 int stage_start_server(struct stage *s, size_t i)
 {
-	struct server_part part = {.name = plan_server_name(i)};
+	struct server_part part = {.name = demo_plan_server_name(i)};
 	struct child_job job = {.run = play_server, .arg = &part, .log_fd = s->log_fd};
 	int err;
 
 	check(s->starts[i] < REPORT_STARTS_MAX);
 	/* Listen before the fork: clients that connect from now on wait for the server. */
-	part.listener = plan_listen(&s->plan, i);
+	part.listener = demo_plan_listen(&s->plan, i);
 	if (part.listener < 0)
 		return part.listener;
 	part.stats = &s->stats[i][s->starts[i]];
@@ -180,9 +180,9 @@ static void server_gone(struct stage *s, size_t i)
 	const struct child *c = &s->servers[i];
 
 	if (!s->leaving[i])
-		stage_fail(s, "%s ended unexpectedly (exit code %d)", plan_server_name(i), c->code);
+		stage_fail(s, "%s ended unexpectedly (exit code %d)", demo_plan_server_name(i), c->code);
 	else if (c->code != 0)
-		stage_fail(s, "%s ended with exit code %d", plan_server_name(i), c->code);
+		stage_fail(s, "%s ended with exit code %d", demo_plan_server_name(i), c->code);
 	else if (s->phase < PHASE_FINISHING)
 		stage_say(s, SCREEN_WARN, "b2 has left; connects to its closed port are retried at once");
 }

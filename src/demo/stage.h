@@ -30,7 +30,7 @@ enum stage_phase {
 
 struct stage {
 	const struct demo_options *options; /* borrows */
-	struct plan plan;
+	struct demo_plan plan;
 	char *config_text;    /* owns */
 	struct ev_loop *loop; /* owns */
 	int log_fd;	      /* owns; memory that receives the stderr of daemon and servers */

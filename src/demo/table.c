@@ -20,7 +20,7 @@ void table_header(struct stage *s)
 	const char *dim = screen_style(out, SCREEN_DIM), *plain = screen_style(out, SCREEN_PLAIN);
 	char admin[64];
 
-	plan_admin_name(&s->plan, admin, sizeof(admin));
+	demo_plan_admin_name(&s->plan, admin, sizeof(admin));
 	if (s->plan.proxy_port != PLAN_PORT)
 		screen_line(out, "%d is busy, using %u", PLAN_PORT, (unsigned)s->plan.proxy_port);
 	screen_line(out, "%sweir %s - demo%s   driver %s   workers %llu", screen_style(out, SCREEN_BOLD),
@@ -65,7 +65,7 @@ static void server_line(const struct stage *s, size_t i, FILE *out)
 	enum screen_style style = refuses ? SCREEN_BAD : leaving ? SCREEN_WARN : SCREEN_GOOD;
 	char connects[FIGURE_MAX], total[FIGURE_MAX], failures[FIGURE_MAX];
 
-	fprintf(out, " %-8s %s%-9s%s %6llu %8s/s %12s %11s\n", plan_server_name(i),
+	fprintf(out, " %-8s %s%-9s%s %6llu %8s/s %12s %11s\n", demo_plan_server_name(i),
 		screen_style(&s->screen, style), refuses ? "refuses" : now->state,
 		screen_style(&s->screen, SCREEN_PLAIN), (unsigned long long)now->sessions,
 		figure_short(per_s(s, now->total, before->total), connects),
