@@ -8,6 +8,29 @@
 
 #include <stdlib.h>
 
+#include "plan_parts.h"
+
+int plan_make(struct plan *p, const struct plan_input *in, char *why, size_t room)
+{
+	int err;
+
+	*p = (struct plan){.next = in->next};
+	if (room > 0)
+		why[0] = '\0';
+	err = plan_backends(p, in->engine);
+	if (!err)
+		err = plan_frontends(p, in->engine);
+	if (!err)
+		err = plan_binds(p, in->engine, why, room);
+	if (!err)
+		err = plan_logs(p, in->log);
+	if (err)
+		plan_free(p);
+	else
+		plan_global(p, in);
+	return err;
+}
+
 void plan_free(struct plan *p)
 {
 	for (size_t i = 0; i < p->backend_count; i++)
@@ -18,4 +41,34 @@ void plan_free(struct plan *p)
 	free(p->frontends);
 	free(p->logs);
 	*p = (struct plan){0};
+}
+
+static bool is_backend_kept(const struct plan_backend *b)
+{
+	for (size_t i = 0; i < b->server_count; i++)
+		if (b->servers[i].what != PLAN_KEPT)
+			return false;
+	return b->what == PLAN_KEPT;
+}
+
+static bool is_frontend_kept(const struct plan_frontend *fe)
+{
+	for (size_t i = 0; i < fe->bind_count; i++)
+		if (fe->binds[i].what != PLAN_KEPT)
+			return false;
+	return fe->what == PLAN_KEPT;
+}
+
+bool plan_is_empty(const struct plan *p)
+{
+	for (size_t i = 0; i < p->backend_count; i++)
+		if (!is_backend_kept(&p->backends[i]))
+			return false;
+	for (size_t i = 0; i < p->frontend_count; i++)
+		if (!is_frontend_kept(&p->frontends[i]))
+			return false;
+	for (size_t i = 0; i < p->log_count; i++)
+		if (p->logs[i].what != PLAN_KEPT)
+			return false;
+	return !p->admin_changed && !p->global_changed;
 }

@@ -30,16 +30,18 @@ struct plan_backend {
 	enum plan_what what; /* of its settings; its servers may have changed in any case */
 	struct backend *live;
 	const struct config_backend *config;
-	struct plan_server *servers; /* owns: those of the new configuration in its order, then the removed */
+	struct plan_server *servers; /* owns: those of the new configuration in its order, then the removed; all
+				      * of them ADDED or REMOVED if the backend is */
 	size_t server_count;
 };
 
 struct plan_bind {
 	/* KEPT: its socket stays as it is. CHANGED: the socket stays, and gets other options or settings.
-	 * ADDED: with `from` it takes over the socket of that endpoint, of this frontend or another; else it is
-	 * bound anew. REMOVED: it leaves. An endpoint that another takes over is in no list as REMOVED. */
+	 * ADDED: with `from` it takes over the socket of that endpoint, of this frontend or another; else it
+	 * is bound anew. REMOVED: it leaves. An endpoint that another takes over is in no list as REMOVED.
+	 * A bind with several sockets has an entry for each, one after another. */
 	enum plan_what what;
-	struct endpoint *live; /* NULL if added; may be one that is leaving and is to stay after all */
+	struct endpoint *live; /* NULL if added; one that is leaving is CHANGED, as it is to stay after all */
 	struct endpoint *from; /* ADDED only; NULL = bound anew */
 	const struct config_bind *config; /* NULL if removed */
 };
@@ -48,7 +50,8 @@ struct plan_frontend {
 	enum plan_what what; /* of its settings, where its clients go included */
 	struct frontend *live;
 	const struct config_frontend *config;
-	size_t backend; /* index into plan.backends of where its clients go; its routes' come from config */
+	size_t backend; /* index into plan.backends of where its clients go; its routes' come from config.
+			 * SIZE_MAX if removed */
 	struct plan_bind *binds; /* owns: those of the new configuration in its order, then the removed */
 	size_t bind_count;
 };

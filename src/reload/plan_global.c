@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan_global.c - [global] of a new configuration beside the one in effect, and beside that of the start.
+ *
+ * Control thread.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_parts.h"
+#include "weir/base/check.h"
+#include "weir/config/same.h"
+
+/* ---- targets of the log ---- */
+
+/* Each outlet is met once, so that a line that is there twice has two. */
+static bool is_met(const struct plan *p, const struct log_outlet *o)
+{
+	for (size_t i = 0; i < p->log_count; i++)
+		if (p->logs[i].live == o)
+			return true;
+	return false;
+}
+
+static struct log_outlet *meet_log(const struct plan *p, const struct logwriter *w,
+				   const struct config_log *c)
+{
+	struct log_outlet *o = logwriter_next_target(w, NULL);
+
+	while (o != NULL && (is_met(p, o) || !logwriter_target_is(o, c)))
+		o = logwriter_next_target(w, o);
+	return o;
+}
+
+static void remove_logs(struct plan *p, const struct logwriter *w)
+{
+	for (struct log_outlet *o = NULL; (o = logwriter_next_target(w, o)) != NULL;)
+		if (!is_met(p, o))
+			p->logs[p->log_count++] = (struct plan_log){.what = PLAN_REMOVED, .live = o};
+}
+
+int plan_logs(struct plan *p, const struct logwriter *w)
+{
+	const struct config_global *g = &p->next->global;
+	size_t count = g->log_count;
+
+	for (const struct log_outlet *o = NULL; (o = logwriter_next_target(w, o)) != NULL;)
+		count++;
+	p->logs = calloc(count + 1, sizeof(*p->logs));
+	if (p->logs == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->log_count; i++) {
+		struct log_outlet *o = meet_log(p, w, &g->logs[i]);
+
+		p->logs[p->log_count++] = (struct plan_log){
+			.what = o != NULL ? PLAN_KEPT : PLAN_ADDED, .live = o, .config = &g->logs[i]};
+	}
+	remove_logs(p, w);
+	check(p->log_count <= count);
+	return 0;
+}
+
+/* ---- the admin socket ---- */
+
+static bool is_same_ids(const struct config_ids *a, const struct config_ids *b)
+{
+	return a->count == b->count &&
+	       (a->count == 0 || memcmp(a->list, b->list, a->count * sizeof(*a->list)) == 0);
+}
+
+static bool is_same_admin(const struct config_global *a, const struct config_global *b)
+{
+	if (a->admin.kind == ADDR_NONE && b->admin.kind == ADDR_NONE)
+		return true;
+	return config_addr_same(&a->admin, &b->admin) && a->admin_owner.mode == b->admin_owner.mode &&
+	       a->admin_owner.uid == b->admin_owner.uid && a->admin_owner.gid == b->admin_owner.gid &&
+	       a->admin_level == b->admin_level && is_same_ids(&a->admin_uids, &b->admin_uids) &&
+	       is_same_ids(&a->admin_gids, &b->admin_gids);
+}
+
+/* ---- all other options ---- */
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool is_same_number(int64_t a, int64_t b)
+{
+	return a == b;
+}
+
+/* By the type of the member. */
+#define IS_SAME(a, b, member)                                                                                \
+	_Generic((a)->member, char *: is_same_text, default: is_same_number)((a)->member, (b)->member)
+
+static bool is_affinity_same(const struct config_global *a, const struct config_global *b)
+{
+	if (a->affinity != b->affinity || a->affinity != CONFIG_AFFINITY_LIST)
+		return a->affinity == b->affinity;
+	return a->cpu_count == b->cpu_count &&
+	       memcmp(a->cpus, b->cpus, a->cpu_count * sizeof(a->cpus[0])) == 0;
+}
+
+/* How many members made by rows of options.tbl.h differ. */
+static size_t count_differing(const struct config_global *a, const struct config_global *b)
+{
+	size_t n = 0;
+
+#define OPTION_GLOBAL(type, member) n += !IS_SAME(a, b, member);
+#include "weir/config/option_members.tbl.h"
+	return n;
+}
+
+/* Those of them that only a restart changes. */
+#define RESTART_MEMBERS(X) X("threads", threads) X("driver", driver) X("user", user) X("group", group)
+
+static size_t count_differing_restart(const struct config_global *a, const struct config_global *b)
+{
+	size_t n = 0;
+
+#define COUNT(key, member) n += !IS_SAME(a, b, member);
+	RESTART_MEMBERS(COUNT)
+	return n;
+}
+
+static void needs_restart(struct plan *p, const char *key)
+{
+	check(p->restart_count < ARRAY_LEN(p->restart));
+	p->restart[p->restart_count++] = key;
+}
+
+void plan_global(struct plan *p, const struct plan_input *in)
+{
+	const struct config_global *next = &in->next->global;
+
+	p->admin_changed = !is_same_admin(in->now, next);
+	p->global_changed = count_differing(in->now, next) > count_differing_restart(in->now, next);
+#define NOTE(key, member)                                                                                    \
+	if (!IS_SAME(in->started, next, member))                                                             \
+		needs_restart(p, key);
+	RESTART_MEMBERS(NOTE)
+	if (!is_affinity_same(in->started, next))
+		needs_restart(p, "cpu-affinity");
+}

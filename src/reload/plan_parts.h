@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan_parts.h - the parts of a plan, each made in a file of its own; plan.c calls them in this order.
+ *
+ * After an error the lists hold what was made so far, and plan_free() frees it. Control thread.
+ */
+#ifndef WEIR_SRC_RELOAD_PLAN_PARTS_H
+#define WEIR_SRC_RELOAD_PLAN_PARTS_H
+
+#include "weir/reload/plan.h"
+
+/* Backends and their servers. 0 or -ENOMEM. */
+int plan_backends(struct plan *p, const struct engine *e);
+/* Frontends without their binds. 0 or -ENOMEM. */
+int plan_frontends(struct plan *p, const struct engine *e);
+/* The binds of all frontends. 0, -ENOMEM, or -EINVAL with `why`. */
+int plan_binds(struct plan *p, const struct engine *e, char *why, size_t room);
+/* Targets of the log. 0 or -ENOMEM. */
+int plan_logs(struct plan *p, const struct logwriter *w);
+/* Whatever else is in [global]. */
+void plan_global(struct plan *p, const struct plan_input *in);
+
+#endif
