@@ -30,8 +30,8 @@ struct plan_backend {
 	enum plan_what what; /* of its settings; its servers may have changed in any case */
 	struct backend *live;
 	const struct config_backend *config;
-	struct plan_server *servers; /* owns: those of the new configuration in its order, then the removed; all
-				      * of them ADDED or REMOVED if the backend is */
+	struct plan_server *servers; /* owns: those of the new configuration in its order, then the removed;
+				      * all of them ADDED or REMOVED if the backend is */
 	size_t server_count;
 };
 
