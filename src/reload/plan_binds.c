@@ -207,7 +207,19 @@ static size_t find_bound(const struct meeting *m, const struct want *w)
 	return NONE;
 }
 
-/* The other sockets of the bind that `first` is of, in the same stage of leaving or none. */
+/* Is it another socket of the bind that `head` is of? Without a port each bind has its own. */
+static bool is_part_of(const struct endpoint *ep, const struct endpoint *head)
+{
+	const bool has_many = head->config->addr.kind == ADDR_IP || head->config->addr.kind == ADDR_ANY;
+
+	if (ep->frontend != head->frontend ||
+	    (ep->stage == ENDPOINT_OPEN) != (head->stage == ENDPOINT_OPEN) ||
+	    !config_addr_same(&ep->config->addr, &head->config->addr))
+		return false;
+	return ep->part > 1 || !has_many || head->config->addr.port != 0;
+}
+
+/* The others of the bind that `first` is of, in the same stage of leaving or none. */
 static void claim_parts(struct meeting *m, struct want *w, size_t first, bool moves)
 {
 	const struct endpoint *head = m->places[first].ep;
@@ -216,9 +228,7 @@ static void claim_parts(struct meeting *m, struct want *w, size_t first, bool mo
 	     i = hash_index_next(&m->index, i)) {
 		const struct endpoint *ep = i < m->place_count ? m->places[i].ep : NULL;
 
-		if (ep == NULL || m->places[i].claimed || ep->frontend != head->frontend || ep->part <= 1 ||
-		    (ep->stage == ENDPOINT_OPEN) != (head->stage == ENDPOINT_OPEN) ||
-		    !config_addr_same(&ep->config->addr, &head->config->addr))
+		if (ep == NULL || m->places[i].claimed || !is_part_of(ep, head))
 			continue;
 		if (endpoint_can_become(ep, w->frontend->config, w->config) ||
 		    endpoint_is_covered(ep, w->config))
@@ -272,7 +282,8 @@ static int refuse_passed(const struct meeting *m, const struct want *w, char *wh
 	char address[ADDR_TEXT_MAX];
 
 	for (size_t i = 0; i < m->place_count; i++)
-		if (config_addr_same(&m->places[i].ep->config->addr, &w->config->addr))
+		if (config_addr_same(&m->places[i].ep->config->addr, &w->config->addr) &&
+		    is_whole(m->places[i].ep))
 			text = "a passed socket cannot get these options while weir runs; restart it";
 	(void)snprintf(why, room, "cannot listen on %s (%s:%u): %s", /* may be truncated */
 		       addr_spec_format(&w->config->addr, address), w->config->place.file,

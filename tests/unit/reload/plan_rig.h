@@ -135,21 +135,29 @@ static inline struct endpoint *rig_endpoint(struct frontend *fe, unsigned index)
 	return NULL;
 }
 
+/* One more endpoint of `fe`, without a socket. */
+static inline struct endpoint *rig_add(struct plan_rig *r, struct frontend *fe,
+				       const struct config_bind *config)
+{
+	struct endpoint *ep = endpoint_new(&r->engine.entries, fe->settings, config);
+
+	assert_non_null(ep);
+	entries_publish(&r->engine.entries, ep, &fe->endpoints);
+	return ep;
+}
+
 /* One more socket of the bind that `of` has, at another address. */
 static inline struct endpoint *rig_add_part(struct plan_rig *r, struct endpoint *of, const char *address,
 					    unsigned part)
 {
-	struct entries *e = &r->engine.entries;
-	struct endpoint *ep = endpoint_new(e, of->frontend->settings, of->config);
+	struct endpoint *ep = rig_add(r, of->frontend, of->config);
 	struct addr_spec spec;
 
-	assert_non_null(ep);
 	assert_int_equal(addr_parse(address, &spec, NULL, NULL), 0);
 	ep->addr = spec.addr;
 	ep->number = of->number;
 	ep->part = part;
 	rig_stand_in(ep);
-	entries_publish(e, ep, &of->frontend->endpoints);
 	return ep;
 }
 

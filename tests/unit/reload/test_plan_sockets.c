@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_plan_sockets.c - plans while sockets leave, and for sockets that were passed at the start.
+ */
+#include "plan_rig.h"
+
+#define APP	"[backend app]\nserver a = 10.1.0.1:1\n"
+#define WEB(b)	"[frontend web]\n" b "default-backend = app\n"
+#define FEED(b) "[frontend feed]\n" b "default-backend = app\n"
+#define BASE	WEB("bind = :80\n") APP
+#define NOW_NS	INT64_C(1000000000)
+
+#define NOT_OPEN                                                                                             \
+	"weir gets passed sockets only when it starts, and has none with this name open; restart it, or "    \
+	"write an address"
+
+static void leave(struct plan_rig *r, struct endpoint *ep)
+{
+	entries_leave(&r->engine.entries, ep, NOW_NS);
+	assert_int_not_equal(ep->stage, ENDPOINT_OPEN);
+}
+
+/* ---- leaving ---- */
+
+static void socket_that_leaves_is_wanted_again(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, WEB("bind = :80\nbind = unix:@weir-a\n") APP);
+	leave(&r, rig_endpoint(rig_frontend(&r, "web"), 0));
+	leave(&r, rig_endpoint(rig_frontend(&r, "web"), 1));
+	assert_int_equal(rig_endpoint(rig_frontend(&r, "web"), 0)->stage, ENDPOINT_DEAF);
+	assert_int_equal(rig_endpoint(rig_frontend(&r, "web"), 1)->stage, ENDPOINT_LEAVING);
+	rig_plan(&r, WEB("bind = :80\nbind = unix:@weir-a\n") APP);
+	assert_plan(&r.plan, "web kept: *:80 changed (leaving); unix:@weir-a changed (leaving);\n"
+			     "app kept: a kept;\n");
+	assert_described(&r.plan, "addresses *:80 and unix:@weir-a added");
+	rig_close(&r);
+}
+
+static void socket_that_leaves_is_not_removed_twice(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, WEB("bind = :80\nbind = :81\n") APP);
+	leave(&r, rig_endpoint(rig_frontend(&r, "web"), 1));
+	rig_plan(&r, BASE);
+	assert_plan(&r.plan, "web kept: *:80 kept;\napp kept: a kept;\n");
+	assert_described(&r.plan, "nothing has changed");
+	rig_close(&r);
+}
+
+/* What leaves and what stays have one address: the one that is open is met. */
+static void open_socket_comes_before_one_that_leaves(void **state)
+{
+	struct plan_rig r;
+	struct endpoint *first;
+
+	(void)state;
+	rig_open(&r, WEB("bind = 127.0.0.1:0\nbind = 127.0.0.1:0\n") APP);
+	first = rig_endpoint(rig_frontend(&r, "web"), 0);
+	leave(&r, first);
+	rig_plan(&r, WEB("bind = 127.0.0.1:0\n") APP);
+	assert_plan(&r.plan, "web kept: 127.0.0.1:0 kept;\napp kept: a kept;\n");
+	assert_ptr_not_equal(r.plan.frontends[0].binds[0].live, first);
+	rig_plan(&r, WEB("bind = 127.0.0.1:0\nbind = 127.0.0.1:0\n") APP);
+	assert_plan(&r.plan, "web kept: 127.0.0.1:0 kept; 127.0.0.1:0 changed (leaving);\n"
+			     "app kept: a kept;\n");
+	assert_ptr_equal(r.plan.frontends[0].binds[1].live, first);
+	rig_close(&r);
+}
+
+/* It left because it could not become what was wanted; that is wanted no longer. */
+static void socket_that_leaves_is_met_if_the_open_one_cannot_be(void **state)
+{
+	struct plan_rig r;
+	struct endpoint *ep;
+
+	(void)state;
+	rig_open(&r, WEB("bind = 10.0.0.1:80\n") APP);
+	ep = rig_endpoint(rig_frontend(&r, "web"), 0);
+	rig_plan(&r, WEB("bind = 10.0.0.1:80 interface=lo\n") APP);
+	rig_stand_in(rig_add(&r, ep->frontend, &r.next->frontends[0].binds[0]));
+	leave(&r, ep);
+	rig_plan(&r, WEB("bind = 10.0.0.1:80\n") APP);
+	assert_plan(&r.plan, "web kept: 10.0.0.1:80 changed (leaving); 10.0.0.1:80 removed;\n"
+			     "app kept: a kept;\n");
+	rig_close(&r);
+}
+
+static void closed_socket_is_not_met(void **state)
+{
+	struct plan_rig r;
+	struct endpoint *ep;
+
+	(void)state;
+	rig_open(&r, BASE);
+	ep = rig_endpoint(rig_frontend(&r, "web"), 0);
+	leave(&r, ep);
+	(void)entries_wake(&r.engine.entries, INT64_MAX);
+	endpoint_close(ep);
+	rig_plan(&r, BASE);
+	assert_plan(&r.plan, "web kept: *:80 added;\napp kept: a kept;\n");
+	assert_described(&r.plan, "address *:80 added");
+	rig_close(&r);
+}
+
+static void socket_of_a_removed_frontend_moves(void **state)
+{
+	struct plan_rig r;
+	struct frontend *web;
+
+	(void)state;
+	rig_open(&r, BASE FEED("bind = 10.0.0.1:90\n"));
+	web = rig_frontend(&r, "web");
+	entries_remove_frontend(&r.engine.entries, web, NOW_NS);
+	rig_plan(&r, FEED("bind = 10.0.0.1:90\n") APP);
+	assert_described(&r.plan, "nothing has changed");
+	/* One with the same name is another. */
+	rig_plan(&r, BASE FEED("bind = :90\n"));
+	assert_plan(&r.plan, "web added: *:80 added from web [::]:80 (leaving);\n"
+			     "feed kept: *:90 added; *:90 added from feed 10.0.0.1:90;\napp kept: a kept;\n");
+	assert_ptr_equal(r.plan.frontends[0].binds[0].from->frontend, web);
+	assert_described(&r.plan,
+			 "frontend web added, address *:90 added, address 10.0.0.1:90 removed");
+	rig_close(&r);
+}
+
+/* ---- passed sockets ---- */
+
+static void passed_socket_stays_where_its_name_stays(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, WEB("bind = fd@web\nbind = :81\n") APP);
+	(void)rig_add_part(&r, rig_endpoint(rig_frontend(&r, "web"), 0), "10.0.0.1:80", 2);
+	rig_plan(&r, WEB("bind = fd@web\nbind = :81\n") APP);
+	assert_plan(&r.plan, "web kept: fd@web kept; fd@web kept part 10.0.0.1:80; *:81 kept;\n"
+			     "app kept: a kept;\n");
+	rig_plan(&r, FEED("bind = fd@web\n") WEB("bind = :81\n") APP);
+	assert_plan(&r.plan, "feed added: fd@web added from web -; fd@web added from web 10.0.0.1:80;\n"
+			     "web kept: *:81 kept;\napp kept: a kept;\n");
+	assert_described(&r.plan, "frontend feed added, address fd@web moved");
+	/* Nobody but its name has it, and it is never part of another. */
+	rig_plan(&r, WEB("bind = :80\nbind = 10.0.0.2:81\n") APP);
+	assert_plan(&r.plan, "web kept: *:80 added; 10.0.0.2:81 added; fd@web removed; *:81 removed; "
+			     "fd@web removed part 10.0.0.1:80;\napp kept: a kept;\n");
+	rig_close(&r);
+}
+
+static void passed_socket_that_was_not_kept_is_refused(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, WEB("bind = fd@web\n") APP);
+	assert_int_equal(rig_try(&r, WEB("bind = fd@web\nbind = fd@feed\n") APP), -EINVAL);
+	assert_string_equal(r.why, "cannot listen on fd@feed (t.ini:3): " NOT_OPEN);
+	assert_null(r.plan.frontends);
+	assert_null(r.plan.backends);
+	assert_int_equal(r.plan.frontend_count, 0);
+	assert_true(plan_is_empty(&r.plan));
+	/* A passed socket is not one of an address that is written. */
+	assert_int_equal(rig_try(&r, WEB("bind = :80\n") FEED("bind = fd@feed\n") APP), -EINVAL);
+	rig_plan(&r, WEB("bind = fd@web\n") APP);
+	assert_string_equal(r.why, "");
+	rig_close(&r);
+}
+
+/* Several sockets of one name are had together or not at all. */
+static void passed_socket_that_is_partly_closed_is_refused(void **state)
+{
+	struct plan_rig r;
+	struct endpoint *first, *second;
+
+	(void)state;
+	rig_open(&r, WEB("bind = fd@web\nbind = :81\n") APP);
+	first = rig_endpoint(rig_frontend(&r, "web"), 0);
+	second = rig_add_part(&r, first, "10.0.0.1:80", 2);
+	leave(&r, first);
+	leave(&r, second);
+	rig_plan(&r, WEB("bind = fd@web\nbind = :81\n") APP);
+	assert_plan(&r.plan, "web kept: fd@web changed (leaving); "
+			     "fd@web changed part 10.0.0.1:80 (leaving); *:81 kept;\napp kept: a kept;\n");
+	endpoint_close(second);
+	assert_int_equal(rig_try(&r, WEB("bind = fd@web\nbind = :81\n") APP), -EINVAL);
+	assert_string_equal(r.why, "cannot listen on fd@web (t.ini:2): " NOT_OPEN);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(socket_that_leaves_is_wanted_again),
+		cmocka_unit_test(socket_that_leaves_is_not_removed_twice),
+		cmocka_unit_test(open_socket_comes_before_one_that_leaves),
+		cmocka_unit_test(socket_that_leaves_is_met_if_the_open_one_cannot_be),
+		cmocka_unit_test(closed_socket_is_not_met),
+		cmocka_unit_test(socket_of_a_removed_frontend_moves),
+		cmocka_unit_test(passed_socket_stays_where_its_name_stays),
+		cmocka_unit_test(passed_socket_that_was_not_kept_is_refused),
+		cmocka_unit_test(passed_socket_that_is_partly_closed_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
