@@ -34,7 +34,8 @@ static void draw_binds(struct text *fronts, unsigned port)
 		{"10.0.0.1", NULL},	{"10.0.0.2", NULL},    {"10.0.0.1", "10.0.0.2"},
 		{"0.0.0.0", "[::1]"},	{"10.0.0.1", "[::1]"}, {"10.0.0.2", "10.0.0.1"},
 	};
-	static const char *const options[] = {"", "", "", " backlog=9", " interface=lo", " mptcp", " freebind"};
+	static const char *const options[] = {"",	 "",	   "",	      " backlog=9", " interface=lo",
+					      " mptcp", " freebind"};
 	const unsigned set = draw(ARRAY_LEN(sets));
 
 	for (unsigned i = 0; i < 2 && sets[set][i] != NULL; i++)
@@ -72,8 +73,8 @@ static void draw_backend(struct text *out, const char *name)
 		    draw(4) == 0 ? "balance = leastconn\n" : "");
 	for (unsigned i = 0; i < 6; i++)
 		if (draw(2) == 0)
-			text_printf(out, "server %c = 10.1.1.%u:1%s\n", (char)('a' + i), draw(5) == 0 ? 99 : i,
-				    draw(4) == 0 ? " weight=5" : "");
+			text_printf(out, "server %c = 10.1.1.%u:1%s\n", (char)('a' + i),
+				    draw(5) == 0 ? 99 : i, draw(4) == 0 ? " weight=5" : "");
 }
 
 static struct text draw_config(void)

@@ -72,6 +72,60 @@ static void open_socket_comes_before_one_that_leaves(void **state)
 	rig_close(&r);
 }
 
+/* Neither the sockets of one address in one frontend nor those in two are one bind, if not all are open. */
+static void sockets_that_leave_at_one_address_are_not_one_bind(void **state)
+{
+	struct plan_rig r;
+	struct frontend *web;
+
+	(void)state;
+	rig_open(&r, WEB("bind = 10.0.0.1:80\n") FEED("bind = 10.0.0.1:90\n") APP);
+	web = rig_frontend(&r, "web");
+	leave(&r, rig_add_part(&r, rig_endpoint(web, 0), "10.0.0.1:80", 0));
+	rig_plan(&r, WEB("bind = 10.0.0.1:80\n") APP);
+	assert_plan(&r.plan, "web kept: 10.0.0.1:80 kept;\nfeed removed: 10.0.0.1:90 removed;\n"
+			     "app kept: a kept;\n");
+	rig_stand_in(rig_add(&r, rig_frontend(&r, "feed"), rig_endpoint(web, 0)->config));
+	entries_remove_frontend(&r.engine.entries, rig_frontend(&r, "feed"), NOW_NS);
+	leave(&r, rig_endpoint(web, 0));
+	entries_remove_frontend(&r.engine.entries, web, NOW_NS);
+	rig_plan(&r, "[frontend tail]\nbind = 10.0.0.1:80\ndefault-backend = app\n" APP);
+	assert_plan(&r.plan, "tail added: 10.0.0.1:80 added from feed 10.0.0.1:80 (leaving);\n"
+			     "app kept: a kept;\n");
+	rig_close(&r);
+}
+
+/* A part is not the whole of a bind. */
+static void bind_without_its_own_socket_is_bound_anew(void **state)
+{
+	struct plan_rig r;
+	struct endpoint *ep;
+
+	(void)state;
+	rig_open(&r, BASE);
+	ep = rig_endpoint(rig_frontend(&r, "web"), 0);
+	(void)rig_add_part(&r, ep, "10.0.0.1:80", 2);
+	leave(&r, ep);
+	endpoint_close(ep);
+	rig_plan(&r, BASE);
+	assert_plan(&r.plan, "web kept: *:80 added; *:80 added from web 10.0.0.1:80;\napp kept: a kept;\n");
+	rig_close(&r);
+}
+
+static void wildcard_takes_over_what_leaves(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, WEB("bind = 10.0.0.1:80\nbind = :81\n") APP);
+	leave(&r, rig_endpoint(rig_frontend(&r, "web"), 0));
+	rig_plan(&r, WEB("bind = :80\nbind = :81\n") APP);
+	assert_plan(&r.plan, "web kept: *:80 added; *:80 added from web 10.0.0.1:80 (leaving); *:81 kept;\n"
+			     "app kept: a kept;\n");
+	assert_described(&r.plan, "address *:80 added");
+	rig_close(&r);
+}
+
 /* It left because it could not become what was wanted; that is wanted no longer. */
 static void socket_that_leaves_is_met_if_the_open_one_cannot_be(void **state)
 {
@@ -198,6 +252,9 @@ int main(void)
 		cmocka_unit_test(socket_that_leaves_is_not_removed_twice),
 		cmocka_unit_test(open_socket_comes_before_one_that_leaves),
 		cmocka_unit_test(socket_that_leaves_is_met_if_the_open_one_cannot_be),
+		cmocka_unit_test(sockets_that_leave_at_one_address_are_not_one_bind),
+		cmocka_unit_test(bind_without_its_own_socket_is_bound_anew),
+		cmocka_unit_test(wildcard_takes_over_what_leaves),
 		cmocka_unit_test(closed_socket_is_not_met),
 		cmocka_unit_test(socket_of_a_removed_frontend_moves),
 		cmocka_unit_test(passed_socket_stays_where_its_name_stays),
