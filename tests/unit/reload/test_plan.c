@@ -3,6 +3,7 @@
  * test_plan.c - what a plan finds in pairs of configurations.
  */
 #include "plan_rig.h"
+#include "weir/balance/live_change.h"
 
 #define APP	"[backend app]\nserver a = 10.1.0.1:1\n"
 #define WEB(b)	"[frontend web]\n" b "default-backend = app\n"
@@ -73,6 +74,47 @@ static void backends_meet_by_name_and_servers_by_name_and_address(void **state)
 
 	(void)state;
 	check_rows(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+static void nothing_at_end(void *arg)
+{
+	(void)arg;
+}
+
+static void nothing_at(void *arg, int64_t at_ns)
+{
+	(void)arg;
+	(void)at_ns;
+}
+
+/* Though its sessions go on, and it is not freed. */
+static void what_was_removed_is_never_met_again(void **state)
+{
+	static const struct server_updates_loop loop = {.at_end = nothing_at_end, .at = nothing_at};
+	struct server_updates updates;
+	struct backend *app, *third;
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, BASE "server b = 10.1.0.2:1\n[backend third]\nserver a = 10.1.0.3:1\n");
+	server_updates_init(&updates, r.engine.backends, r.engine.backend_count, &loop);
+	app = r.engine.backends[0];
+	third = r.engine.backends[1];
+	assert_int_equal(server_prepare_remove(app->servers[0]), 0);
+	server_remove(&updates, app->servers[0]);
+	assert_int_equal(backend_prepare_remove(third), 0);
+	engine_drop_backend(&r.engine, third);
+	backend_remove(&updates, third);
+	server_updates_publish(&updates);
+	assert_false(list_empty(&app->left));
+	rig_plan(&r, BASE "server b = 10.1.0.2:1\n[backend third]\nserver a = 10.1.0.3:1\n");
+	assert_plan(&r.plan,
+		    "web kept: *:80 kept;\napp kept: a added; b kept;\nthird added: a added;\n");
+	assert_described(&r.plan, "backend third added, server app/a added");
+	rig_plan(&r, WEB("bind = :80\n") "[backend app]\nserver b = 10.1.0.2:1\n");
+	assert_described(&r.plan, "nothing has changed");
+	server_updates_free(&updates);
+	rig_close(&r);
 }
 
 /* ---- frontends ---- */
@@ -263,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(backends_meet_by_name_and_servers_by_name_and_address),
+		cmocka_unit_test(what_was_removed_is_never_met_again),
 		cmocka_unit_test(frontend_is_kept_while_its_clients_go_where_they_went),
 		cmocka_unit_test(bind_meets_the_socket_of_its_address),
 		cmocka_unit_test(socket_moves_to_another_frontend),
