@@ -37,12 +37,24 @@ static bool hears_same(const struct config_bind *a, const struct config_bind *b)
 	       a->mptcp == b->mptcp;
 }
 
+/* Does its socket have the very address of `b`, not a wildcard? The bind that it serves may be a wildcard
+ * that covers it. */
+static bool has_own_address(const struct endpoint *ep, const struct config_bind *b)
+{
+	const struct addr_reach here = {.addr = &ep->addr};
+
+	return !ep->inherited && b->addr.kind == ADDR_IP && addr_equal(&ep->addr, &b->addr.addr) &&
+	       !addr_covers(&here, &here);
+}
+
 bool endpoint_can_become(const struct endpoint *ep, const struct config_frontend *fe,
 			 const struct config_bind *b)
 {
 	const struct config_bind *now = ep->config;
 
 	(void)fe; /* all that it asks of a socket can be set late */
+	if (has_own_address(ep, b))
+		return hears_same(now, b) && now->freebind == b->freebind;
 	if (now->addr.kind != b->addr.kind)
 		return false;
 	/* Nobody else's socket is changed, and it could not be bound anew. */

@@ -286,18 +286,27 @@ static void parts_of_a_bind_stay_together(void **state)
 	rig_close(&r);
 }
 
-/* And one of them may become what it was before. */
+/* And each may become what it was before. */
 static void part_becomes_a_bind_of_its_own_address(void **state)
 {
 	struct plan_rig r;
+	struct endpoint *ep;
 
 	(void)state;
-	rig_open(&r, WEB("bind = 0.0.0.0:80\n") APP);
-	(void)rig_add_part(&r, rig_endpoint(rig_frontend(&r, "web"), 0), "10.0.0.1:80", 2);
-	rig_plan(&r, WEB("bind = 10.0.0.1:80\n") APP);
-	assert_plan(&r.plan, "web kept: 10.0.0.1:80 added from web 10.0.0.1:80; 0.0.0.0:80 removed;\n"
+	rig_open(&r, BASE);
+	ep = rig_endpoint(rig_frontend(&r, "web"), 0);
+	(void)rig_add_part(&r, ep, "10.0.0.1:80", 2);
+	(void)rig_add_part(&r, ep, "[::1]:80", 3);
+	rig_plan(&r, WEB("bind = 10.0.0.1:80\nbind = [::1]:80 v6only\nbind = 10.0.0.2:80\n") APP);
+	assert_plan(&r.plan, "web kept: 10.0.0.1:80 added from web 10.0.0.1:80; [::1]:80 added from web "
+			     "[::1]:80; 10.0.0.2:80 added; *:80 removed;\napp kept: a kept;\n");
+	assert_described(&r.plan, "addresses 10.0.0.1:80, [::1]:80 and 10.0.0.2:80 added, "
+				  "address *:80 removed");
+	rig_plan(&r, WEB("bind = 10.0.0.1:80 mptcp\nbind = [::1]:81\n") APP);
+	assert_plan(&r.plan, "web kept: 10.0.0.1:80 added; [::1]:81 added; *:80 removed; "
+			     "*:80 removed part 10.0.0.1:80; *:80 removed part [::1]:80;\n"
 			     "app kept: a kept;\n");
-	assert_described(&r.plan, "address 10.0.0.1:80 added, address 0.0.0.0:80 removed");
+	assert_described(&r.plan, "addresses 10.0.0.1:80 and [::1]:81 added, address *:80 removed");
 	rig_close(&r);
 }
 
