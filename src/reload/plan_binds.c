@@ -13,7 +13,6 @@
 
 #include "hash_index.h"
 #include "plan_parts.h"
-#include "plan_socket.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
 #include "weir/config/same.h"
@@ -70,15 +69,10 @@ static bool is_bound_to(const struct endpoint *ep, const struct addr_spec *spec)
 
 /* ---- what is wanted, and what is there ---- */
 
-static bool is_usable(const struct endpoint *ep)
-{
-	return ep->fd >= 0 && ep->stage != ENDPOINT_CLOSED;
-}
-
 static void add_places(struct meeting *m, struct frontend *fe, struct plan_frontend *owner)
 {
 	frontend_foreach_endpoint(fe, ep) {
-		if (is_usable(ep))
+		if (endpoint_has_socket(ep))
 			m->places[m->place_count++] = (struct place){.ep = ep, .owner = owner, .next = NONE};
 	}
 }
@@ -154,10 +148,10 @@ static void claim(struct meeting *m, struct want *w, size_t place, bool moves)
 /* Passed sockets of one name that leave are had all together or not at all: none of them is closed yet. */
 static bool is_whole(const struct endpoint *head)
 {
-	if (head->config->addr.kind != ADDR_FD)
+	if (head->config->addr.kind != ADDR_FD || head->stage == ENDPOINT_OPEN)
 		return true;
 	frontend_foreach_endpoint(head->frontend, ep) {
-		if (!is_usable(ep) && config_addr_same(&ep->config->addr, &head->config->addr))
+		if (ep->fd < 0 && config_addr_same(&ep->config->addr, &head->config->addr))
 			return false;
 	}
 	return true;

@@ -8,7 +8,6 @@
 
 #include "../base/alloc_fail.h"
 #include "plan_rig.h"
-#include "reload/plan_socket.h"
 #include "weir/base/hash.h"
 #include "weir/config/same.h"
 

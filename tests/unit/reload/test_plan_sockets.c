@@ -182,6 +182,27 @@ static void socket_of_a_removed_frontend_moves(void **state)
 	rig_close(&r);
 }
 
+/* What another endpoint has taken over is there twice for a moment, and belongs to that one alone. */
+static void socket_that_was_given_away_is_not_met(void **state)
+{
+	struct plan_rig r;
+	struct endpoint *heir;
+	struct entry_error error;
+
+	(void)state;
+	rig_open(&r, BASE FEED("bind = 10.0.0.1:90\n"));
+	heir = entries_prepare_endpoint(&r.engine.entries, rig_frontend(&r, "feed"), NULL,
+					rig_endpoint(rig_frontend(&r, "web"), 0)->config,
+					rig_endpoint(rig_frontend(&r, "web"), 0), &error);
+	assert_non_null(heir);
+	entries_commit_endpoint(&r.engine.entries, heir);
+	rig_plan(&r, WEB("bind = 10.0.0.1:90\n") FEED("bind = :80\n") APP);
+	assert_plan(&r.plan, "web kept: 10.0.0.1:90 added from feed 10.0.0.1:90;\nfeed kept: *:80 kept;\n"
+			     "app kept: a kept;\n");
+	assert_described(&r.plan, "address 10.0.0.1:90 moved");
+	rig_close(&r);
+}
+
 /* ---- passed sockets ---- */
 
 static void passed_socket_stays_where_its_name_stays(void **state)
@@ -234,12 +255,18 @@ static void passed_socket_that_is_partly_closed_is_refused(void **state)
 	rig_open(&r, WEB("bind = fd@web\nbind = :81\n") APP);
 	first = rig_endpoint(rig_frontend(&r, "web"), 0);
 	second = rig_add_part(&r, first, "10.0.0.1:80", 2);
-	leave(&r, first);
 	leave(&r, second);
+	rig_plan(&r, WEB("bind = fd@web\nbind = :81\n") APP);
+	assert_described(&r.plan, "nothing has changed");
+	leave(&r, first);
 	rig_plan(&r, WEB("bind = fd@web\nbind = :81\n") APP);
 	assert_plan(&r.plan, "web kept: fd@web changed (leaving); "
 			     "fd@web changed part 10.0.0.1:80 (leaving); *:81 kept;\napp kept: a kept;\n");
 	endpoint_close(second);
+	assert_int_equal(entries_stay(&r.engine.entries, first), 0);
+	rig_plan(&r, WEB("bind = fd@web\nbind = :81\n") APP);
+	assert_described(&r.plan, "nothing has changed");
+	leave(&r, first);
 	assert_int_equal(rig_try(&r, WEB("bind = fd@web\nbind = :81\n") APP), -EINVAL);
 	assert_string_equal(r.why, "cannot listen on fd@web (t.ini:2): " NOT_OPEN);
 	rig_close(&r);
@@ -257,6 +284,7 @@ int main(void)
 		cmocka_unit_test(wildcard_takes_over_what_leaves),
 		cmocka_unit_test(closed_socket_is_not_met),
 		cmocka_unit_test(socket_of_a_removed_frontend_moves),
+		cmocka_unit_test(socket_that_was_given_away_is_not_met),
 		cmocka_unit_test(passed_socket_stays_where_its_name_stays),
 		cmocka_unit_test(passed_socket_that_was_not_kept_is_refused),
 		cmocka_unit_test(passed_socket_that_is_partly_closed_is_refused),
