@@ -222,10 +222,8 @@ static void claim_parts(struct meeting *m, struct want *w, size_t first, bool mo
 	     i = hash_index_next(&m->index, i)) {
 		const struct endpoint *ep = i < m->place_count ? m->places[i].ep : NULL;
 
-		if (ep == NULL || m->places[i].claimed || !is_part_of(ep, head))
-			continue;
-		if (endpoint_can_become(ep, w->frontend->config, w->config) ||
-		    endpoint_is_covered(ep, w->config))
+		if (ep != NULL && !m->places[i].claimed && is_part_of(ep, head) &&
+		    endpoint_can_become(ep, w->frontend->config, w->config))
 			claim(m, w, i, moves);
 	}
 }
