@@ -5,12 +5,11 @@
  * Owns none of them. What is bound listens only when all of it is bound. Control thread.
  */
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "weir/base/check.h"
 #include "weir/host/refusal.h"
 #include "apply_work.h"
-#include "entries_standin.h"
 
 static struct entries *entries_of(const struct work *w)
 {
@@ -69,8 +68,20 @@ static void leave(struct work *w, struct step *s)
 }
 
 static const struct step_way left_endpoint = {STEP_LEAVE_ENDPOINT, leave, NULL};
-/* It stays already, and leaves after all, from the beginning. */
-static const struct step_way stays_endpoint = {STEP_STAY_ENDPOINT, NULL, leave};
+
+static void commit_stay(struct work *w, struct step *s)
+{
+	const int err = entries_stay(entries_of(w), s->endpoint);
+
+	check(err == 0); /* all that can fail is done */
+}
+
+static void undo_stay(struct work *w, struct step *s)
+{
+	entries_undo_stay(entries_of(w), s->endpoint);
+}
+
+static const struct step_way stays_endpoint = {STEP_STAY_ENDPOINT, commit_stay, undo_stay};
 
 static void end_sockets(struct work *w, struct step *s)
 {
@@ -90,15 +101,40 @@ static const struct step_way rights = {STEP_RIGHTS, lower_rights, lower_rights};
 
 /* ---- addresses ---- */
 
+/* Our own address that overlaps with that of `b`. */
+static int refuse_overlap(const struct work *w, const struct config_bind *b, const struct entry_error *error)
+{
+	const struct endpoint *other = error->in_way;
+	char address[ADDR_TEXT_MAX], taken[ADDR_TEXT_MAX];
+	const bool is_prepared = !list_empty(&other->bound_link) && other->stage == ENDPOINT_OPEN;
+
+	(void)snprintf(w->why, w->why_room, /* may be truncated */
+		       "cannot listen on %s (%s:%u): address already in use; it overlaps with %s of frontend "
+		       "'%s', %s",
+		       addr_spec_format(&b->addr, address), b->place.file, b->place.line,
+		       addr_format(&other->addr, taken), other->frontend->config->name,
+		       other->inherited ? "which the service manager passed, and which is never shared; keep "
+					  "that address, or restart the daemon"
+		       : is_prepared	? "which is new, too; remove one of them"
+					: "which belongs to another user, from before privileges were "
+					  "dropped, or another process listens there; restart the daemon");
+	return error->err;
+}
+
 static int refuse_bind(const struct work *w, const struct config_frontend *fe, const struct config_bind *b,
 		       const struct entry_error *error)
 {
-	const struct refusal_bind r = {
-		.frontend = fe, .bind = b, .err = error->err, .refused = error->refused};
+	const struct refusal_bind r = {.frontend = fe,
+				       .bind = b,
+				       .err = error->err,
+				       .refused = error->refused,
+				       .holder = error->holder};
 
-	if (error->err == -ENOMEM)
+	if (error->err == -ENOMEM || error->err == -EMFILE || error->err == -ENFILE)
 		return work_refuse(w, error->err, "cannot listen for frontend '%s' (%s:%u)", fe->name,
 				   b->place.file, b->place.line);
+	if (error->in_way != NULL)
+		return refuse_overlap(w, b, error);
 	refusal_of_bind(&r, w->why, w->why_room);
 	return error->err;
 }
@@ -152,6 +188,7 @@ static int prepare_added(struct work *w, const struct plan_frontend *p)
 	struct entry_error error = {0};
 	struct frontend *fe;
 
+	wish.from = w->from;
 	for (size_t i = 0; i < p->bind_count; i++) {
 		check(p->binds[i].what == PLAN_ADDED);
 		if (!is_further(p, i))
@@ -172,6 +209,20 @@ static bool stays(const struct plan_bind *b)
 	return b->what == PLAN_KEPT || b->what == PLAN_CHANGED;
 }
 
+static void refuse_change(const struct work *w, const struct plan_frontend *p, int err,
+			  const struct entry_change *c)
+{
+	const struct entry_error error = {.err = err, .refused = c->refused};
+
+	for (size_t i = 0; i < p->bind_count && c->failed != NULL; i++)
+		if (stays(&p->binds[i]) && p->binds[i].live == c->failed) {
+			(void)refuse_bind(w, p->config, p->binds[i].config, &error);
+			return;
+		}
+	(void)work_refuse(w, err, "cannot change frontend '%s' (%s:%u)", p->config->name,
+			  p->config->place.file, p->config->place.line);
+}
+
 /* New settings for the frontend and those of its addresses that stay. NULL with *err. */
 static struct entry_change *prepare_change(struct work *w, const struct plan_frontend *p, int *err)
 {
@@ -190,9 +241,8 @@ static struct entry_change *prepare_change(struct work *w, const struct plan_fro
 	*err = entries_prepare_change(entries_of(w), p->live, &wish, &s->change);
 	if (*err == 0)
 		return &s->change;
+	refuse_change(w, p, *err, &s->change);
 	work_drop(w);
-	(void)work_refuse(w, *err, "cannot change frontend '%s' (%s:%u)", p->config->name,
-			  p->config->place.file, p->config->place.line);
 	return NULL;
 }
 
@@ -227,7 +277,7 @@ static int prepare_frontend(struct work *w, const struct plan_frontend *p)
 
 /* ---- all ---- */
 
-/* Addresses that were leaving, last, as each is heard again at once. */
+/* Addresses that were leaving: their sockets hear again at once. */
 static int stay(struct work *w, const struct plan_frontend *p)
 {
 	for (size_t i = 0; i < p->bind_count; i++) {
@@ -237,7 +287,7 @@ static int stay(struct work *w, const struct plan_frontend *p)
 
 		if (!stays(b) || b->live->stage == ENDPOINT_OPEN)
 			continue;
-		err = entries_stay(entries_of(w), b->live);
+		err = entries_prepare_stay(entries_of(w), b->live);
 		if (err)
 			return work_refuse(w, err, "cannot keep listening on %s (%s:%u)",
 					   addr_format(&b->live->addr, address), b->config->place.file,

@@ -151,7 +151,7 @@ static bool is_whole(const struct endpoint *head)
 	if (head->config->addr.kind != ADDR_FD || head->stage == ENDPOINT_OPEN)
 		return true;
 	frontend_foreach_endpoint(head->frontend, ep) {
-		if (ep->fd < 0 && config_addr_same(&ep->config->addr, &head->config->addr))
+		if (!endpoint_has_socket(ep) && config_addr_same(&ep->config->addr, &head->config->addr))
 			return false;
 	}
 	return true;

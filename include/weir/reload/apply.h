@@ -39,8 +39,8 @@ struct apply_parts {
 	const struct privileges *privileges;
 	const struct limits_facts *facts;
 	struct apply_admin admin;
-	/* Everything else now goes by `next`, and nothing refers to the configuration before it. Called within
-	 * the commit: it must not fail. */
+	/* Everything else now goes by `next`, and nothing refers to the one before it. Called within the
+	 * commit: it must not fail. */
 	void (*took_effect)(void *arg, const struct config *next);
 	void *arg;
 };
