@@ -37,14 +37,14 @@ static bool hears_same(const struct config_bind *a, const struct config_bind *b)
 	       a->mptcp == b->mptcp;
 }
 
-/* Does its socket have the very address of `b`, not a wildcard? The bind that it serves may be a wildcard
- * that covers it. */
+/* Does its socket have the very address of `b`? The bind that it serves may be a wildcard that covers it. Of
+ * [::] it cannot be told whether it takes IPv4 clients. */
 static bool has_own_address(const struct endpoint *ep, const struct config_bind *b)
 {
 	const struct addr_reach here = {.addr = &ep->addr};
 
 	return !ep->inherited && b->addr.kind == ADDR_IP && addr_equal(&ep->addr, &b->addr.addr) &&
-	       !addr_covers(&here, &here);
+	       (ep->addr.sa.sa_family == AF_INET || !addr_covers(&here, &here));
 }
 
 bool endpoint_can_become(const struct endpoint *ep, const struct config_frontend *fe,

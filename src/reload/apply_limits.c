@@ -8,7 +8,6 @@
 
 #include "weir/base/check.h"
 #include "weir/host/refusal.h"
-#include "weir/sys/low_fds.h"
 #include "apply_work.h"
 
 /* ---- limits ---- */
@@ -52,36 +51,6 @@ static int prepare_limits(struct work *w)
 	else
 		work_add(w, &limits)->limits = fitting.engine;
 	return err;
-}
-
-/* ---- descriptors of admin clients ---- */
-
-static void commit_low_fds(struct work *w, struct step *s)
-{
-	(void)w;
-	low_fds_unclaim((unsigned)s->count);
-}
-
-/* `count` is what is no longer needed after the commit. */
-static const struct step_way fewer_low_fds = {STEP_LOW_FDS, commit_low_fds, NULL};
-/* Or what was not needed before. */
-static const struct step_way more_low_fds = {STEP_LOW_FDS, NULL, commit_low_fds};
-
-static int prepare_low_fds(struct work *w)
-{
-	const unsigned now = limits_count_admin(w->parts->engine->config);
-	const unsigned next = limits_count_admin(w->plan->next);
-	int err;
-
-	if (next <= now) {
-		work_add(w, &fewer_low_fds)->count = now - next;
-		return 0;
-	}
-	err = low_fds_claim(next - now);
-	if (err)
-		return work_refuse(w, err, "cannot reserve descriptors for clients of the admin socket");
-	work_add(w, &more_low_fds)->count = next - now;
-	return 0;
 }
 
 /* ---- the admin socket ---- */
@@ -137,8 +106,6 @@ int work_prepare_limits(struct work *w)
 {
 	int err = prepare_limits(w);
 
-	if (!err)
-		err = prepare_low_fds(w);
 	if (!err)
 		err = prepare_admin(w);
 	if (!err)

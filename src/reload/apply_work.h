@@ -34,7 +34,6 @@ enum step_kind {
 	STEP_ADD_LOG,
 	STEP_REMOVE_LOG,
 	STEP_ADMIN,
-	STEP_LOW_FDS, /* of admin clients */
 	STEP_LIMITS,
 	STEP_GLOBAL, /* other settings of the process */
 	STEP_PROBES,

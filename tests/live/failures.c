@@ -46,6 +46,7 @@ static const struct harmless {
 	{SERVERS, "connect", "the same"},
 	{SERVERS, "getsockname", "the same"},
 	{SOCKETS, "getsockopt", "is it MPTCP? Then no"},
+	{SOCKETS, "connect", "does this process listen at the path? Asked again under the lock"},
 	{SOCKETS, "fchmod", "the mode before bind(2), which is looked at again after it"},
 	{SOCKETS, "ioctl", "the file of a Unix socket, which is then found by its name"},
 	{SOCKETS, "fstatat", "who has the lock's name, or the path: tried again, or bind(2) tells"},

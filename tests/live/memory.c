@@ -8,6 +8,7 @@
 #include <linux/fcntl.h>
 #include <linux/sockios.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@
 /* unix(7); <linux/un.h> clashes with <sys/un.h>. */
 #define FILE_OF_UNIX_SOCKET (SIOCPROTOPRIVATE + 0)
 
-static _Thread_local bool armed, all;
+static _Thread_local bool armed, all, lasts;
 static _Thread_local const char *fired;
 static _Thread_local unsigned left;
 static _Thread_local struct memory_own own;
@@ -49,6 +50,12 @@ void memory_fail(unsigned nth)
 	left = nth;
 }
 
+void memory_fail_from(unsigned nth)
+{
+	memory_fail(nth);
+	lasts = true;
+}
+
 void memory_fail_all(void)
 {
 	all = true;
@@ -56,7 +63,7 @@ void memory_fail_all(void)
 
 const char *memory_fail_no_more(void)
 {
-	armed = all = false;
+	armed = all = lasts = false;
 	return fired;
 }
 
@@ -70,6 +77,7 @@ static bool fails(const char *function, int err)
 	if (!all && (!armed || left-- > 0))
 		return false;
 	armed = false;
+	all |= lasts;
 	if (fired == NULL)
 		fired = function;
 	errno = err;
@@ -283,10 +291,29 @@ int WRAP(fcntl)(int fd, int command, void *value)
 {
 	int result;
 
-	if (fails("fcntl", EIO))
+	if (fails("fcntl", EMFILE))
 		return -1;
 	result = REAL(fcntl)(fd, command, value);
 	return command == F_DUPFD_CLOEXEC ? opened(result) : result;
+}
+
+int __real_eventfd(unsigned count, int flags);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *arg),
+			  void *arg);
+int __wrap_eventfd(unsigned count, int flags);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *arg),
+			  void *arg);
+
+int __wrap_eventfd(unsigned count, int flags)
+{
+	return fails("eventfd", EMFILE) ? -1 : opened(__real_eventfd(count, flags));
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *arg),
+			  void *arg)
+{
+	return fails("pthread_create", EAGAIN) ? EAGAIN
+					       : __real_pthread_create(thread, attributes, run, arg);
 }
 
 /* Linux has closed the descriptor by then. */

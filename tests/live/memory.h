@@ -22,6 +22,8 @@ struct memory_own {
 struct memory_own memory_own(void);
 /* From now on, the `nth` allocation or system call of this thread fails, 0 = the first; later ones do not. */
 void memory_fail(unsigned nth);
+/* From the `nth` on, every one of them fails. */
+void memory_fail_from(unsigned nth);
 /* From now on, every one of them fails. */
 void memory_fail_all(void);
 /* No longer. The first function that has failed; NULL = none. */

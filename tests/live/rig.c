@@ -53,24 +53,20 @@ static void on_pause(struct ev_loop *loop, struct ev_timer *timer, int revents)
 
 const char *rig_log = "/dev/null";
 
-static void read_config(struct rig *r, const char *bind, const char *server)
+struct config *rig_read(const char *text)
 {
 	struct config_input input = {0};
 	struct config_reading reading;
-	char text[1024];
+	struct config *c;
 
-	(void)snprintf(text, sizeof(text),
-		       "[global]\nlog = file:%s\npipe-cycle = 100ms\nuser = root\n"
-		       "[frontend base]\nbind main = %s\ndefault-backend = base\ntimeout-client = 10m\n"
-		       "[backend base]\nserver anchor = %s\ntimeout-connect = 30s\ntimeout-server = 10m\n",
-		       rig_log, bind, server); /* fits */
 	check(config_input_set_text(&input, "test", text) == 0);
 	config_read(&input, &reading);
 	config_reading_print(&reading, stderr, CONFIG_STYLE_PLAIN);
-	r->config = config_reading_take(&reading);
-	check(r->config != NULL);
+	c = config_reading_take(&reading);
+	check(c != NULL);
 	config_reading_free(&reading);
 	config_input_free(&input);
+	return c;
 }
 
 static void start_log(struct rig *r)
@@ -89,12 +85,24 @@ static void start_log(struct rig *r)
 
 void rig_open(struct rig *r, const struct io_driver *driver, const char *bind, const char *server)
 {
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text),
+		       "[global]\nlog = file:%s\npipe-cycle = 100ms\nuser = root\n"
+		       "[frontend base]\nbind main = %s\ndefault-backend = base\ntimeout-client = 10m\n"
+		       "[backend base]\nserver anchor = %s\ntimeout-connect = 30s\ntimeout-server = 10m\n",
+		       rig_log, bind, server); /* fits */
+	rig_open_config(r, driver, rig_read(text));
+}
+
+void rig_open_config(struct rig *r, const struct io_driver *driver, struct config *config)
+{
 	const struct engine_limits limits = {.maxconn = MAXCONN, .maxpipes = 64, .pipe_bytes = 65536,
 					     .pipe_budget_bytes = 8 << 20, .buf_budget_bytes = 32 << 20};
 	struct endpoint *failed;
 
 	memset(r, 0, sizeof(*r));
-	read_config(r, bind, server);
+	r->config = config;
 	r->loop = ev_default_loop(EVFLAG_AUTO);
 	check(r->loop != NULL);
 	ev_async_init(&r->news, on_news);

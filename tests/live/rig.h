@@ -50,6 +50,10 @@ extern const char *rig_log;
 
 /* Starts it; the frontend's only bind is at `text`, its only server at `server`. */
 void rig_open(struct rig *r, const struct io_driver *driver, const char *bind, const char *server);
+/* The same by a whole configuration, which it takes. */
+void rig_open_config(struct rig *r, const struct io_driver *driver, struct config *config);
+/* The configuration that `text` is; aborts if it cannot be used. The caller frees it. */
+struct config *rig_read(const char *text);
 void rig_close(struct rig *r);
 /* One turn of control's loop, which does not sleep. */
 void rig_turn(struct rig *r);
