@@ -24,6 +24,11 @@ int64_t clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_wall_ns(void)
 {
 	return read_ns(CLOCK_REALTIME);

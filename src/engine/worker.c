@@ -26,6 +26,7 @@
 #include "session.h"
 #include "session_begin.h"
 #include "session_end.h"
+#include "turns.h"
 
 /* Pipes that a worker keeps for itself before it spills to the shared pool. */
 #define WORKER_PIPES_MAX 256u
@@ -453,7 +454,7 @@ static void *worker_main(void *arg)
 	atomic_fetch_add(&e->workers_ready, 1);
 	e->notify(e->notify_arg);
 	while (!w->finished)
-		worker_turn(w);
+		turns_take(w);
 	check(w->sessions == 0);
 	check(w->deaf);
 	/* Unused resources are returned while their owner lives; the structure stays for its readers. */

@@ -78,6 +78,8 @@ struct worker {
 	/* Sessions here or on their way here: placement compares these. */
 	_Alignas(64) atomic_int load;
 	_Atomic uint32_t pong; /* the last engine_ping() round that was answered */
+	_Atomic uint32_t turn_watch;	  /* the watch that longest_turn_ns belongs to */
+	_Atomic uint64_t longest_turn_ns; /* see engine_watch_turns() */
 	_Atomic uint32_t looked; /* the last look_round that it has completed */
 	_Atomic uint64_t passed; /* the last round of retirement that it passed; rounds.h */
 	atomic_bool has_source_waits;

@@ -410,6 +410,16 @@ int64_t clock_mono_ns(void)
 	return model.now_ns;
 }
 
+int64_t clock_thread_ns(void)
+{
+	return model.now_ns;
+}
+
+int64_t clock_thread_ns(void)
+{
+	return model.now_ns;
+}
+
 int64_t clock_wall_ns(void)
 {
 	return model.now_ns;

@@ -20,6 +20,9 @@
 /* Nanoseconds of CLOCK_MONOTONIC (clock_gettime(2)). Any thread. */
 int64_t clock_mono_ns(void);
 
+/* Nanoseconds of CPU time that the calling thread has used (CLOCK_THREAD_CPUTIME_ID). A system call. */
+int64_t clock_thread_ns(void);
+
 /* Nanoseconds of CLOCK_REALTIME, for log lines only. Any thread. */
 int64_t clock_wall_ns(void);
 

@@ -82,6 +82,8 @@ struct engine {
 	_Atomic int workers_deaf; /* have left all listeners; after the last, control closes these */
 	_Atomic uint64_t round;	  /* of retirement; each worker holds the one it passed in `passed` */
 	_Atomic uint32_t ping; /* the current round; each worker holds its answer in `pong` */
+	_Atomic uint32_t turn_watch; /* the number of the watch of engine_watch_turns(); 0 = none */
+	uint32_t last_turn_watch;    /* the same, also when it is over; control */
 	_Atomic uint32_t look_round; /* source_wait.c: the latest round that was drawn */
 	struct counters control; /* control's own counts; its thread is the writer */
 	/* Notifies control that there is something to see: records, an answered inquiry, a worker that is
@@ -125,6 +127,12 @@ void engine_free(struct engine *e);
 void engine_ping(struct engine *e);
 /* How many workers have neither answered the last engine_ping() nor ended; `*first` is one of them. */
 unsigned engine_silent_workers(const struct engine *e, unsigned *first);
+
+/* From now on each worker measures the CPU time of every turn of its loop, until this is called with false.
+ * The turn that is under way is not measured. */
+void engine_watch_turns(struct engine *e, bool watch);
+/* The longest turn of any worker since the last watch began, in ns of its thread's CPU clock. */
+uint64_t engine_longest_turn_ns(const struct engine *e);
 
 /* Asks each worker to end its sessions with `s` (reason SERVER_DOWN), a few per turn of its loop; a session
  * that is still connecting tries another server. Never lost, however much mail a worker has: see evict.h. */
