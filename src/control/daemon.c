@@ -136,6 +136,7 @@ static void stop_for_lost_worker(struct daemon *d)
 		daemon_fail(d, EXIT_FATAL, "a worker ended unexpectedly; the daemon stops, see above");
 	daemon_set_state(d, DAEMON_STOPPING);
 	sd_service_stopping(&d->service);
+	reload_stop(&d->reloading.reload);
 	engine_stop(&d->engine);
 }
 
@@ -157,6 +158,7 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 		stats_take_answers(d->stats);
 	if (d->engine_started)
 		retiring_wake(&d->retiring);
+	reloading_wake(&d->reloading);
 	if (d->prober != NULL)
 		prober_take_news(d->prober);
 	ageing_wake(&d->ageing);
@@ -179,6 +181,7 @@ static void begin_drain(struct daemon *d, const char *why)
 		 why, (unsigned long long)engine_sum(&d->engine, sessions), limit);
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
+	reload_stop(&d->reloading.reload);
 	engine_drain(&d->engine);
 	prober_drain(d->prober);
 	if (limit_ns > 0) {
@@ -193,6 +196,7 @@ static void begin_stop(struct daemon *d, const char *why)
 		 (unsigned long long)engine_sum(&d->engine, sessions));
 	daemon_set_state(d, DAEMON_STOPPING);
 	sd_service_stopping(&d->service);
+	reload_stop(&d->reloading.reload);
 	engine_stop(&d->engine);
 }
 
@@ -214,8 +218,7 @@ static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int reven
 	(void)loop;
 	(void)revents;
 	if (watcher->signum == SIGHUP) {
-		log_line(LOG_LEVEL_NOTICE,
-			 "SIGHUP: this version cannot reload; restart to use a changed file");
+		reload_hang_up(&d->reloading.reload);
 	} else if (watcher->signum == SIGUSR1) {
 		logwriter_reopen(d->log);
 	} else if (d->state < DAEMON_DRAINING) {
@@ -239,6 +242,7 @@ static void finish(struct daemon *d)
 	int flush_ms = FLUSH_MS;
 
 	end_guard_start((int)d->exit_code);
+	reloading_free(&d->reloading);
 	retiring_stop(&d->retiring);
 	sd_service_close(&d->service);
 	prober_free(d->prober);
@@ -291,7 +295,7 @@ static enum exit_code read_config(struct daemon *d)
 	config_read(&d->input, &r);
 	if (d->options->on_read != NULL)
 		d->options->on_read(d->options->on_read_arg, &r);
-	d->config = config_reading_take(&r);
+	d->config = d->started = config_reading_take(&r);
 	config_reading_free(&r);
 	return d->config != NULL ? EXIT_FINE : EXIT_CONFIG;
 }
@@ -349,7 +353,9 @@ enum exit_code daemon_run(struct config_input *input, const struct daemon_option
 	code = read_config(&d);
 	if (code == EXIT_FINE)
 		code = run(&d);
-	config_free(d.config);
+	if (d.config != d.started)
+		config_free(d.config);
+	config_free(d.started);
 	config_input_free(&d.input);
 	return code;
 }

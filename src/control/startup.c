@@ -325,6 +325,7 @@ static int start_services(struct daemon *d)
 			return err;
 	}
 	updates_loop_init(&d->updates, d->loop, &d->engine);
+	d->admin_context.reload = &d->reloading.reload.asker;
 	d->admin_context.engine = &d->engine;
 	d->admin_context.updates = &d->updates.updates;
 	d->admin_context.figures = d->figures;
@@ -341,6 +342,7 @@ static int start_services(struct daemon *d)
 	d->admin = admin_new(d->loop, &d->admin_socket, &d->control_socket, &d->admin_context);
 	if (d->admin == NULL)
 		return -ENOMEM;
+	reloading_init(&d->reloading, d);
 	d->resolver = resolver_new(d->loop, &d->updates.updates, NULL, &err);
 	if (d->resolver != NULL)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
@@ -419,6 +421,7 @@ enum exit_code daemon_start(struct daemon *d)
 	d->figures[0] = (struct figure_source){logwriter_publish, d->log};
 	d->figures[1] = (struct figure_source){tcp_aborts_publish, &d->tcp_aborts};
 	d->figures[2] = (struct figure_source){memory_guard_publish, &d->memory};
+	d->figures[3] = (struct figure_source){reload_publish, &d->reloading.reload};
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

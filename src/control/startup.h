@@ -29,15 +29,17 @@
 #include "weir/names/resolver.h"
 #include "weir/stats/question.h"
 #include "ageing.h"
+#include "reloading.h"
 #include "retiring.h"
 #include "updates_loop.h"
 
 #define DAEMON_SIGNALS 4
-#define DAEMON_FIGURE_SOURCES 3
+#define DAEMON_FIGURE_SOURCES 4
 
 struct daemon {
 	struct config_input input; /* owns: what the configuration was read from */
-	struct config *config;     /* owns; not NULL once it has been read */
+	struct config *config;     /* owns: in effect; not NULL once it has been read */
+	struct config *started;    /* owns: in effect at the start; may be the same */
 	const struct daemon_options *options; /* borrows */
 	enum daemon_state state;
 	enum exit_code exit_code;
@@ -67,6 +69,7 @@ struct daemon {
 	struct tcp_aborts tcp_aborts;
 	struct memory_guard memory;
 	struct retiring retiring;
+	struct reloading reloading;
 	struct updates_loop updates; /* through which admin, resolver and prober change servers */
 	struct ev_signal signals[DAEMON_SIGNALS];
 	struct ev_timer hard_stop;
