@@ -21,10 +21,13 @@ static struct {
 	int source; /* owns: placeholders are copies of it */
 	int end;    /* the first number above all of ours; 0 = none reserved */
 	bool *ours; /* owns: one flag per number below `end` */
-	int *list;  /* owns: the numbers that are placeholders now */
+	int *list;  /* owns: the numbers that are placeholders now, the highest first */
 	unsigned spare; /* entries in `list` */
-	unsigned held;    /* numbers that are ours */
+	unsigned held;	/* numbers that are ours */
 	unsigned claimed;
+	unsigned least; /* numbers that low_fds_hold() reserved; so many below `least_end` are kept */
+	int least_end;
+	unsigned held_low; /* of `held`, those below `least_end` */
 	int (*ready)(unsigned count, int end);
 } low = {.source = -1};
 
@@ -83,6 +86,16 @@ static int open_placeholders(unsigned more)
 	return end;
 }
 
+/* Puts a number where it belongs among the `count` entries of the list. The list has room. */
+static void insert(int fd, unsigned count)
+{
+	unsigned i = count;
+
+	for (; i > 0 && low.list[i - 1] < fd; i--)
+		low.list[i] = low.list[i - 1];
+	low.list[i] = fd;
+}
+
 /* 0, or -errno with nothing changed. */
 static int grow(unsigned more)
 {
@@ -100,8 +113,11 @@ static int grow(unsigned more)
 		close_spare(before);
 		return err;
 	}
-	for (unsigned i = before; i < low.spare; i++)
+	for (unsigned i = before; i < low.spare; i++) {
 		low.ours[low.list[i]] = true;
+		low.held_low += low.list[i] < low.least_end;
+		insert(low.list[i], i);
+	}
 	low.held += more;
 	low.end = end;
 	return 0;
@@ -122,6 +138,9 @@ int low_fds_hold(unsigned count)
 		low_fds_free();
 		return err;
 	}
+	low.least = low.held;
+	low.least_end = low.end;
+	low.held_low = low.held;
 	return low.end;
 }
 
@@ -152,10 +171,39 @@ const char *low_fds_advice(int err)
 	}
 }
 
+static bool is_surplus(int fd)
+{
+	return low.held > low.least && low.held > low.claimed &&
+	       (fd >= low.least_end || low.held_low > low.least);
+}
+
+static void give_back(int fd)
+{
+	low.ours[fd] = false;
+	low.held--;
+	low.held_low -= fd < low.least_end;
+	while (low.end > low.least_end && !low.ours[low.end - 1])
+		low.end--;
+	sys_close(fd);
+}
+
+/* Closes placeholders that nobody claims any more. Numbers that are in use follow in low_fds_close(). */
+static void trim(void)
+{
+	unsigned closed = 0;
+
+	while (closed < low.spare && is_surplus(low.list[closed]))
+		give_back(low.list[closed++]);
+	low.spare -= closed;
+	if (closed > 0)
+		memmove(low.list, low.list + closed, low.spare * sizeof(*low.list));
+}
+
 void low_fds_unclaim(unsigned count)
 {
 	check(count <= low.claimed);
 	low.claimed -= count;
+	trim();
 }
 
 void low_fds_free(void)
@@ -170,6 +218,9 @@ void low_fds_free(void)
 	low.source = -1;
 	low.end = 0;
 	low.held = 0;
+	low.least = 0;
+	low.least_end = 0;
+	low.held_low = 0;
 	low.ready = NULL;
 }
 
@@ -209,12 +260,11 @@ void low_fds_close(int fd)
 		sys_close(fd);
 		return;
 	}
-	if (put_under(low.source, fd) == 0) {
-		low.list[low.spare++] = fd;
+	if (!is_surplus(fd) && put_under(low.source, fd) == 0) {
+		insert(fd, low.spare++);
 		return;
 	}
-	/* Cannot happen between two open numbers; losing one placeholder is better than a leak. */
-	low.ours[fd] = false;
-	low.held--;
-	sys_close(fd);
+	/* Nobody claims the number any more. Or dup3(2) failed, which cannot happen between two open numbers:
+	 * losing one placeholder is better than a leak. */
+	give_back(fd);
 }

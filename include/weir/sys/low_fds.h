@@ -8,7 +8,8 @@
  * /dev/null, and a new descriptor takes the number of one of them. Process-wide state; main thread only.
  *
  * Whoever may need a number claims it first, at startup or before a change is committed. Numbers beyond those
- * reserved at startup are as low as they are then; libev's reserve grows with them.
+ * reserved at startup are as low as they are then, and libev's reserve grows with them; a descriptor gets the
+ * lowest number that is free.
  */
 #ifndef WEIR_SYS_LOW_FDS_H
 #define WEIR_SYS_LOW_FDS_H
@@ -26,7 +27,8 @@ void low_fds_on_growth(int (*ready)(unsigned count, int end));
 int low_fds_claim(unsigned count);
 /* For a message about such an error: what the operator can do, as "raise ..."; static. */
 const char *low_fds_advice(int err);
-/* The opposite. The numbers stay reserved for later claims. */
+/* The opposite. What is reserved beyond the count of low_fds_hold() is given back: at once, or when the
+ * descriptor that has the number is closed. The rest stays reserved for later claims. */
 void low_fds_unclaim(unsigned count);
 /* Moves `fd` to a low number and returns that, or -errno: -EMFILE when all are in use. Takes ownership of
  * `fd`, which must not be watched yet. A negative `fd`, an -errno, is returned as it is. */

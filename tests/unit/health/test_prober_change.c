@@ -342,8 +342,8 @@ static void checks_have_their_descriptors_before_the_commit(void **state)
 	assert_int_equal(prober->claimed, 1);
 	go(s);
 	assert_int_equal(prober->claimed, 0);
-	assert_int_equal(prober_prepare(prober, 3), 0); /* what was reserved serves again */
-	assert_int_equal(growths, 2);
+	assert_int_equal(prober_prepare(prober, 3), 0); /* what was reserved had been given back */
+	assert_int_equal(growths, 3);
 	prober_settle(prober, 3);
 	low_fds_free();
 }

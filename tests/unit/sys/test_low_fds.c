@@ -142,6 +142,78 @@ static void claims_beyond_what_is_reserved_reserve_more(void **state)
 	low_fds_free();
 }
 
+static int count_open(int from, int to)
+{
+	int count = 0;
+
+	for (int fd = from; fd < to; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void numbers_that_nobody_claims_any_more_are_given_back(void **state)
+{
+	const int first = low_fds_hold(COUNT);
+	const int high = come() + 1;
+	int taken[COUNT + 4];
+
+	(void)state;
+	assert_int_equal(low_fds_claim(COUNT), 0);
+	for (int round = 0; round < 3; round++) {
+		assert_int_equal(low_fds_claim(4), 0);
+		assert_int_equal(count_open(high, high + 10), 4);
+		low_fds_unclaim(3);
+		assert_int_equal(count_open(high, high + 10), 1);
+		low_fds_unclaim(1);
+		assert_int_equal(count_open(high, high + 10), 0);
+	}
+	assert_int_equal(low_fds_claim(4), 0);
+	for (int i = 0; i < COUNT + 4; i++) {
+		taken[i] = low_fds_take(dup(STDIN_FILENO));
+		assert_true(i >= COUNT ? taken[i] >= high : taken[i] < first); /* the lowest first */
+		assert_true(i == 0 || taken[i] > taken[i - 1]);
+	}
+	low_fds_unclaim(4);
+	assert_int_equal(count_open(high, high + 10), 4); /* all are in use */
+	low_fds_close(taken[1]);
+	assert_int_equal(fcntl(taken[1], F_GETFD), FD_CLOEXEC); /* reserved at the start */
+	for (int i = COUNT; i < COUNT + 4; i++) {
+		low_fds_close(taken[i]);
+		assert_int_equal(count_open(high, high + 10), COUNT + 3 - i);
+	}
+	assert_int_equal(low_fds_take(dup(STDIN_FILENO)), taken[1]);
+	for (int i = 0; i < COUNT; i++)
+		low_fds_close(taken[i]);
+	low_fds_unclaim(COUNT);
+	assert_int_equal(low_fds_claim(COUNT), 0); /* as after the start */
+	low_fds_unclaim(COUNT);
+	go();
+	low_fds_free();
+	assert_int_equal(fcntl(first - 1, F_GETFD), -1);
+}
+
+static void numbers_that_became_free_below_are_given_back_too(void **state)
+{
+	const int before = count_open(0, CROWD);
+	const int low = dup(STDIN_FILENO);
+	int at_rest;
+
+	(void)state;
+	assert_true(low_fds_hold(COUNT) > low);
+	assert_int_equal(low_fds_claim(COUNT), 0);
+	close(low);
+	at_rest = count_open(0, CROWD);
+	assert_int_equal(low_fds_claim(2), 0);
+	assert_int_equal(fcntl(low, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(count_open(0, CROWD), at_rest + 2);
+	low_fds_unclaim(2);
+	assert_int_equal(count_open(0, CROWD), at_rest);
+	low_fds_unclaim(COUNT);
+	assert_int_equal(count_open(0, CROWD), at_rest);
+	low_fds_free();
+	assert_int_equal(count_open(0, CROWD), before);
+}
+
 static void claim_that_fails_changes_nothing(void **state)
 {
 	struct rlimit before, low;
@@ -176,6 +248,8 @@ int main(void)
 		cmocka_unit_test(without_a_free_number_it_is_refused),
 		cmocka_unit_test(what_is_low_or_wrong_or_not_asked_for_stays),
 		cmocka_unit_test(claims_beyond_what_is_reserved_reserve_more),
+		cmocka_unit_test(numbers_that_nobody_claims_any_more_are_given_back),
+		cmocka_unit_test(numbers_that_became_free_below_are_given_back_too),
 		cmocka_unit_test(claim_that_fails_changes_nothing),
 	};
 
