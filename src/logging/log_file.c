@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,6 @@ struct log_file {
 	size_t batch_at;
 	size_t batch_end;
 	bool stuck; /* the stream had no room last time */
-	char batch[LOG_OUT_BYTES];
 
 	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t news;  /* the thread became idle, or ended */
@@ -55,7 +55,9 @@ struct log_file {
 	unsigned asked;	    /* number of reopens requested */
 	int64_t since_ns;   /* when the current write began; 0 = none */
 	struct log_file_view view;
-	struct log_queue queue;
+
+	struct log_queue queue; /* protected, too; from here on not even cleared: most of it is never used */
+	char batch[LOG_OUT_BYTES]; /* the thread's */
 };
 
 static void *log_file_run(void *arg);
@@ -80,6 +82,8 @@ static void unlock(struct log_file *f)
 static void destroy(struct log_file *f)
 {
 	check(!f->start.owned); /* the thread closed it */
+	f->queue.used = 0; /* what could not be written is lost */
+	log_queue_give_back(&f->queue);
 	if (f->wake_fd >= 0)
 		sys_close(f->wake_fd);
 	free((char *)f->start.path);
@@ -102,11 +106,13 @@ static void init_locks(struct log_file *f)
 
 struct log_file *log_file_new(const struct log_file_start *s, int *err)
 {
-	struct log_file *f = calloc(1, sizeof(*f));
+	struct log_file *f = malloc(sizeof(*f));
 
 	*err = -ENOMEM;
 	if (f == NULL)
 		return NULL;
+	memset(f, 0, offsetof(struct log_file, queue));
+	log_queue_init(&f->queue);
 	f->start = *s;
 	f->start.path = s->path != NULL ? strdup(s->path) : NULL;
 	init_locks(f);

@@ -15,6 +15,11 @@
 /* How many bytes of an idle ring keep their memory. */
 #define RING_KEPT 16384u
 
+void log_queue_init(struct log_queue *q)
+{
+	q->head = q->used = q->reached = 0;
+}
+
 size_t log_queue_put(struct log_queue *q, const char *lines, size_t len)
 {
 	const size_t room = LOG_QUEUE_BYTES - q->used;

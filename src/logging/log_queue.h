@@ -11,13 +11,15 @@
 
 #define LOG_QUEUE_BYTES (1024u * 1024u)
 
-/* All zero is an empty queue. */
 struct log_queue {
 	size_t head; /* index in the ring where the next byte goes */
 	size_t used;
 	size_t reached; /* the highest `head` since memory was given back */
 	char ring[LOG_QUEUE_BYTES];
 };
+
+/* An empty queue; the ring need not be cleared. */
+void log_queue_init(struct log_queue *q);
 
 /* Takes as many whole lines from the start of `lines` as fit; returns their length in bytes. */
 size_t log_queue_put(struct log_queue *q, const char *lines, size_t len);

@@ -32,6 +32,7 @@ static bool may_succeed(void)
 }
 
 void *__real_calloc(size_t count, size_t size);
+void *__real_malloc(size_t size);
 char *__real_strdup(const char *text);
 int __real_file_open(const char *path, int flags, mode_t mode, bool *made);
 void __real_log_out_init(struct log_out *o, int fd);
@@ -40,6 +41,7 @@ int __real_sys_connect(int fd, const struct sockaddr *sa, socklen_t len);
 int __real_sys_eventfd(void);
 int __real_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
 char *__wrap_strdup(const char *text);
 int __wrap_file_open(const char *path, int flags, mode_t mode, bool *made);
 void __wrap_log_out_init(struct log_out *o, int fd);
@@ -51,6 +53,11 @@ int __wrap_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 void *__wrap_calloc(size_t count, size_t size)
 {
 	return may_succeed() ? __real_calloc(count, size) : NULL;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return may_succeed() ? __real_malloc(size) : NULL;
 }
 
 char *__wrap_strdup(const char *text)
