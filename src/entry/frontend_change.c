@@ -59,6 +59,12 @@ static unsigned last_number(const struct frontend *fe)
 	return last;
 }
 
+/* Open, or about to be: that it stays may be committed later than what is added. */
+static bool will_be_open(const struct endpoint *ep)
+{
+	return ep->stage == ENDPOINT_OPEN || (ep->claimed && ep->heir == NULL);
+}
+
 /* The last endpoint of the same bind, but for `from`, which leaves; NULL = none. */
 static struct endpoint *last_part(const struct frontend *fe, const struct config_bind *config,
 				  const struct endpoint *from)
@@ -66,7 +72,7 @@ static struct endpoint *last_part(const struct frontend *fe, const struct config
 	struct endpoint *last = NULL;
 
 	frontend_foreach_endpoint(fe, ep)
-		if (ep != from && ep->stage == ENDPOINT_OPEN && config_bind_same(ep->config, config))
+		if (ep != from && will_be_open(ep) && config_bind_same(ep->config, config))
 			last = ep;
 	return last;
 }

@@ -213,16 +213,19 @@ static bool is_part_of(const struct endpoint *ep, const struct endpoint *head)
 	return ep->part > 1 || !has_many || head->config->addr.port != 0;
 }
 
-/* The others of the bind that `first` is of, in the same stage of leaving or none. */
+/* The others of the bind that `first` is of, in the same stage of leaving or none. Where that bind was
+ * written otherwise, they have other addresses, unless several sockets were passed for one. */
 static void claim_parts(struct meeting *m, struct want *w, size_t first, bool moves)
 {
 	const struct endpoint *head = m->places[first].ep;
+	const bool is_same = config_addr_same(&head->config->addr, &w->config->addr);
 
 	for (size_t i = hash_index_first(&m->index, hash_written(&head->config->addr)); i != NONE;
 	     i = hash_index_next(&m->index, i)) {
 		const struct endpoint *ep = i < m->place_count ? m->places[i].ep : NULL;
 
 		if (ep != NULL && !m->places[i].claimed && is_part_of(ep, head) &&
+		    (is_same || is_bound_to(ep, &w->config->addr)) &&
 		    endpoint_can_become(ep, w->frontend->config, w->config))
 			claim(m, w, i, moves);
 	}

@@ -529,6 +529,28 @@ static void endpoint_that_takes_over_is_a_part_of_its_bind(void **state)
 	assert_ptr_equal(next->endpoints.prev, &part->link);
 }
 
+/* As in a reload: that the first one stays is committed last. */
+static void part_of_a_bind_that_stays_after_all_is_its_second(void **state)
+{
+	struct endpoint *other, *part;
+	struct entry_error error;
+
+	(void)state;
+	other = entries_prepare_endpoint(entries, ep->frontend, NULL, &bind_of_next, NULL, &error);
+	assert_non_null(other);
+	entries_commit_endpoint(entries, other);
+	entries_leave(entries, ep, r.now_ns);
+	part = entries_prepare_endpoint(entries, ep->frontend, NULL, &bind_of_next, other, &error);
+	assert_non_null(part);
+	assert_int_equal(entries_prepare_stay(entries, ep), 0);
+	entries_commit_endpoint(entries, part);
+	assert_int_equal(entries_stay(entries, ep), 0);
+	assert_int_equal(part->number, ep->number);
+	assert_int_equal(ep->part, 1);
+	assert_int_equal(part->part, 2);
+	(void)rig_settle(&r);
+}
+
 #define TAKEOVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -548,6 +570,7 @@ int main(void)
 		TAKEOVER_TEST(stay_is_prepared_and_undone),
 		cmocka_unit_test_setup_teardown(path_and_lock_go_with_the_socket, setup_path, teardown),
 		TAKEOVER_TEST(endpoint_that_takes_over_is_a_part_of_its_bind),
+		TAKEOVER_TEST(part_of_a_bind_that_stays_after_all_is_its_second),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -112,6 +112,22 @@ static void bind_without_its_own_socket_is_bound_anew(void **state)
 	rig_close(&r);
 }
 
+/* Which part of a bind a socket is says nothing of its address. */
+static void bind_gets_no_socket_of_another_address(void **state)
+{
+	struct plan_rig r;
+	struct endpoint *ep;
+
+	(void)state;
+	rig_open(&r, WEB("bind = 0.0.0.0:80\n") APP);
+	ep = rig_endpoint(rig_frontend(&r, "web"), 0);
+	(void)rig_add_part(&r, ep, "10.0.0.1:80", 0);
+	rig_plan(&r, WEB("bind = 10.0.0.1:80\n") APP);
+	assert_plan(&r.plan, "web kept: 10.0.0.1:80 added from web 10.0.0.1:80; 0.0.0.0:80 removed;\n"
+			     "app kept: a kept;\n");
+	rig_close(&r);
+}
+
 static void wildcard_takes_over_what_leaves(void **state)
 {
 	struct plan_rig r;
@@ -281,6 +297,7 @@ int main(void)
 		cmocka_unit_test(socket_that_leaves_is_met_if_the_open_one_cannot_be),
 		cmocka_unit_test(sockets_that_leave_at_one_address_are_not_one_bind),
 		cmocka_unit_test(bind_without_its_own_socket_is_bound_anew),
+		cmocka_unit_test(bind_gets_no_socket_of_another_address),
 		cmocka_unit_test(wildcard_takes_over_what_leaves),
 		cmocka_unit_test(closed_socket_is_not_met),
 		cmocka_unit_test(socket_of_a_removed_frontend_moves),
