@@ -172,16 +172,19 @@ static bool is_retired(void *arg, uint64_t generation, struct text *left)
 
 static void began(void *arg)
 {
-	struct daemon *d = ((struct reloading *)arg)->daemon;
+	struct reloading *r = arg;
+	struct daemon *d = r->daemon;
 
 	sd_service_reloading(&d->service);
-	engine_watch_turns(&d->engine, true);
+	turn_watch_begin(&r->turns);
 }
 
 static void ended(void *arg, bool fine)
 {
-	struct daemon *d = ((struct reloading *)arg)->daemon;
+	struct reloading *r = arg;
+	struct daemon *d = r->daemon;
 
+	turn_watch_end(&r->turns);
 	sd_service_reloaded(&d->service, fine);
 }
 
@@ -215,6 +218,7 @@ void reloading_init(struct reloading *r, struct daemon *d)
 	r->job = NULL;
 	ev_init(&r->timer, on_timer);
 	r->timer.data = r;
+	turn_watch_init(&r->turns, d->loop, &d->engine);
 	r->admin = (struct admin_moving){.admin = d->admin, .now = &d->admin_socket};
 	reload_init(&r->reload, &steps, r);
 }
@@ -242,5 +246,6 @@ void reloading_free(struct reloading *r)
 		return;
 	reload_free(&r->reload);
 	ev_timer_stop(r->daemon->loop, &r->timer);
+	turn_watch_stop(&r->turns);
 	r->daemon = NULL;
 }

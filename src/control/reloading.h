@@ -12,6 +12,7 @@
 
 #include "weir/reload/reading_job.h"
 #include "weir/reload/reload.h"
+#include "turn_watch.h"
 #include "admin_moving.h"
 
 struct daemon;
@@ -22,6 +23,7 @@ struct reloading {
 	struct reading_job *job; /* owns; NULL = nothing is being read */
 	struct config *next;	 /* owns while it is applied */
 	struct admin_moving admin;
+	struct turn_watch turns;
 	struct ev_timer timer;	 /* set while a reload waits for something */
 };
 

@@ -422,6 +422,7 @@ enum exit_code daemon_start(struct daemon *d)
 	d->figures[1] = (struct figure_source){tcp_aborts_publish, &d->tcp_aborts};
 	d->figures[2] = (struct figure_source){memory_guard_publish, &d->memory};
 	d->figures[3] = (struct figure_source){reload_publish, &d->reloading.reload};
+	d->figures[4] = (struct figure_source){turn_watch_publish, &d->reloading.turns};
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

@@ -34,7 +34,7 @@
 #include "updates_loop.h"
 
 #define DAEMON_SIGNALS 4
-#define DAEMON_FIGURE_SOURCES 4
+#define DAEMON_FIGURE_SOURCES 5
 
 struct daemon {
 	struct config_input input; /* owns: what the configuration was read from */
