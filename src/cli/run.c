@@ -6,9 +6,11 @@
  * Main thread.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "weir/cli/cli.h"
 #include "weir/host/privileges.h"
+#include "weir/host/user_access.h"
 #include "background.h"
 #include "input.h"
 #include "preflight.h"
@@ -21,6 +23,22 @@ static void warn_of_root(const struct config *c)
 		fputs("weir: warning: weir would keep running as root, because [global] has no 'user'; name "
 		      "an unprivileged user there, or write 'user = root' to keep it\n",
 		      stderr);
+}
+
+static void print_denied(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "weir: warning: %s\n", line);
+}
+
+/* A daemon that root starts becomes its user, who may not do what root could. */
+static void warn_of_user(const struct config *c)
+{
+	const int err = user_access_test(c, print_denied, NULL);
+
+	if (err)
+		fprintf(stderr, "weir: warning: cannot test what user '%s' may do: %s\n", c->global.user,
+			strerror(-err));
 }
 
 static void hint_at_default(const struct cli_args *a)
@@ -59,6 +77,7 @@ static enum exit_code validate_only(const struct cli_args *a)
 	} else if (!a->quiet && !a->json) {
 		config_print_summary(c, stdout);
 		warn_of_root(c);
+		warn_of_user(c);
 	}
 	if (a->probe)
 		code = preflight_run(a, c);

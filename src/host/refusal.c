@@ -28,15 +28,6 @@ void refusal_of_bind(const struct refusal_bind *r, char *why, size_t room)
 			       : bind_option_error(r->refused, r->err, r->frontend, b, option));
 }
 
-void refusal_of_admin(const struct config_global *g, int err, pid_t holder, char *why, size_t room)
-{
-	char address[ADDR_TEXT_MAX], text[LISTEN_ERROR_MAX];
-
-	check(err < 0);
-	(void)snprintf(why, room, "cannot open the admin socket %s: %s", addr_spec_format(&g->admin, address),
-		       listen_error_by(err, &g->admin, holder, text));
-}
-
 void refusal_of_servers(const struct config_backend *b, const char *reason, char *why, size_t room)
 {
 	(void)snprintf(why, room, "cannot connect to servers of '%s' (%s:%u): %s", b->name, b->place.file,

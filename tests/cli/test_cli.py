@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WEIR = os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir"))
 WAIT_S = float(os.environ.get("WEIR_TEST_WAIT", "20"))
 # So that root, who runs the tests, is not warned of staying root.
-NOT_ROOT = "[global]\nuser = nobody\n"
+NOT_ROOT = "[global]\nuser = root\n"
 GOOD = "[listen web]\nbind = 127.0.0.1:0\nserver a = 10.0.0.1:80\n"
 
 

@@ -26,8 +26,6 @@ struct refusal_bind {
 };
 
 void refusal_of_bind(const struct refusal_bind *r, char *why, size_t room);
-/* `holder` as above. */
-void refusal_of_admin(const struct config_global *g, int err, pid_t holder, char *why, size_t room);
 /* `reason` is that of socket_preflight_backends(). */
 void refusal_of_servers(const struct config_backend *b, const char *reason, char *why, size_t room);
 /* The plan does not fit: see limits_plan(). */
