@@ -81,15 +81,18 @@ static void add_servers(const struct engine *e, struct text *out)
 			add_server_line(e->backends[i], e->backends[i]->servers[j], out);
 }
 
+/* Not those that are being left. */
 static void add_listeners(const struct engine *e, struct text *out)
 {
 	char address[ADDR_TEXT_MAX];
 	char label[ENDPOINT_LABEL_MAX];
 
 	entries_foreach_frontend(&e->entries, fe) {
-		frontend_foreach_endpoint(fe, ep)
-			text_printf(out, "listen.%s.%s: %s\n", fe->config->name, endpoint_label(ep, label),
-				    addr_format(&ep->addr, address));
+		frontend_foreach_endpoint(fe, ep) {
+			if (ep->stage == ENDPOINT_OPEN)
+				text_printf(out, "listen.%s.%s: %s\n", fe->config->name,
+					    endpoint_label(ep, label), addr_format(&ep->addr, address));
+		}
 	}
 }
 

@@ -128,6 +128,7 @@ static int put_in_force(struct server_updates *u, struct server *s, int err)
 {
 	if (err)
 		return err;
+	u->loop.at_end(u->loop.arg); /* observers are told */
 	return publish_roster(u, s->owner) ? 0 : -EAGAIN;
 }
 

@@ -182,7 +182,7 @@ static void begin_drain(struct daemon *d, const char *why)
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
 	reload_stop(&d->reloading.reload);
-	engine_drain(&d->engine);
+	engine_drain(&d->engine, clock_mono_ns());
 	prober_drain(d->prober);
 	if (limit_ns > 0) {
 		ev_timer_set(&d->hard_stop, (double)limit_ns / (double)NS_PER_SEC, 0.);
@@ -243,6 +243,7 @@ static void finish(struct daemon *d)
 
 	end_guard_start((int)d->exit_code);
 	reloading_free(&d->reloading);
+	unlistening_stop(&d->unlistening);
 	retiring_stop(&d->retiring);
 	sd_service_close(&d->service);
 	prober_free(d->prober);

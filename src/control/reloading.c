@@ -124,6 +124,7 @@ static int apply(void *arg, struct config *next, const struct reload_outcome *ou
 		r->next = next;
 		err = apply_all(r, &plan, out->why, out->why_room);
 		plan_free(&plan);
+		unlistening_settle(&d->unlistening);
 	}
 	drop_reading(r);
 	r->next = NULL;
@@ -151,18 +152,33 @@ static uint64_t left_sessions(const struct engine *e, const struct server_update
 	return sum;
 }
 
+/* Addresses of frontends that stay; a frontend that was removed waits for its own. */
+static unsigned left_addresses(const struct engine *e)
+{
+	unsigned n = 0;
+
+	entries_foreach_frontend(&e->entries, fe) {
+		frontend_foreach_endpoint(fe, ep)
+			n += ep->stage == ENDPOINT_DEAF || ep->stage == ENDPOINT_LEAVING;
+	}
+	return n;
+}
+
 /* What a later generation left counts, too: nobody can tell it apart. */
 static bool is_retired(void *arg, uint64_t generation, struct text *left)
 {
 	const struct daemon *d = ((struct reloading *)arg)->daemon;
 	const size_t count = retire_count(&d->engine.live.retire);
+	const unsigned addresses = left_addresses(&d->engine);
 	uint64_t sessions;
 
 	(void)generation;
-	if (count == 0 || left == NULL)
-		return count == 0;
+	if (count + addresses == 0 || left == NULL)
+		return count + addresses == 0;
 	sessions = left_sessions(&d->engine, &d->updates.updates);
-	if (sessions > 0)
+	if (addresses > 0)
+		text_printf(left, "%u address%s being left", addresses, addresses == 1 ? " is" : "es are");
+	else if (sessions > 0)
 		text_printf(left, "%llu session%s of removed servers or frontends",
 			    (unsigned long long)sessions, sessions == 1 ? "" : "s");
 	else

@@ -31,6 +31,7 @@
 #include "ageing.h"
 #include "reloading.h"
 #include "retiring.h"
+#include "unlistening.h"
 #include "updates_loop.h"
 
 #define DAEMON_SIGNALS 4
@@ -69,6 +70,7 @@ struct daemon {
 	struct tcp_aborts tcp_aborts;
 	struct memory_guard memory;
 	struct retiring retiring;
+	struct unlistening unlistening;
 	struct reloading reloading;
 	struct updates_loop updates; /* through which admin, resolver and prober change servers */
 	struct ev_signal signals[DAEMON_SIGNALS];

@@ -18,6 +18,10 @@
 #include "rounds.h"
 #include "worker.h"
 
+/* Clients in a queue wait until there are descriptors for them. Where there never are any, a stop does not
+ * wait for ever. */
+#define DRAIN_ENDPOINTS_MAX_NS (6 * NS_PER_SEC)
+
 static int make_backends(struct engine *e)
 {
 	const struct config *c = e->config;
@@ -225,13 +229,20 @@ int engine_start(struct engine *e, const struct engine_limits *limits, unsigned 
 	return err;
 }
 
+static void drain_workers(struct engine *e)
+{
+	e->drain = DRAIN_WORKERS;
+	engine_signal_all(e, MAIL_DRAIN);
+}
+
 void engine_take_news(struct engine *e)
 {
-	/* Closing resets clients that came after the last accept: only passing on the socket could close that
-	 * gap. */
+	/* Only a stop that does not wait resets whom it finds in the queue. */
 	if (e->worker_count > 0 && atomic_load(&e->workers_deaf) == (int)e->worker_count)
 		entries_close(&e->entries);
 	retire_go_on(&e->live.retire);
+	if (e->drain == DRAIN_ENDPOINTS && e->entries.endpoint_count == 0)
+		drain_workers(e);
 }
 
 int64_t engine_wake(struct engine *e, int64_t now_ns)
@@ -239,6 +250,11 @@ int64_t engine_wake(struct engine *e, int64_t now_ns)
 	const int64_t at_ns = entries_wake(&e->entries, now_ns);
 
 	engine_take_news(e);
+	if (e->drain != DRAIN_ENDPOINTS)
+		return at_ns;
+	if (now_ns < e->drain_until_ns)
+		return at_ns < e->drain_until_ns ? at_ns : e->drain_until_ns;
+	drain_workers(e);
 	return at_ns;
 }
 
@@ -255,13 +271,19 @@ void engine_signal_all(struct engine *e, enum mail_signal signal)
 			mailbox_signal(&e->workers[i]->mailbox, signal);
 }
 
-void engine_drain(struct engine *e)
+void engine_drain(struct engine *e, int64_t now_ns)
 {
-	engine_signal_all(e, MAIL_DRAIN);
+	if (e->drain != DRAIN_NONE)
+		return;
+	e->drain = DRAIN_ENDPOINTS;
+	e->drain_until_ns = now_ns + DRAIN_ENDPOINTS_MAX_NS;
+	entries_leave_all(&e->entries, now_ns);
+	retire_want(&e->live.retire); /* there may be no endpoint that does */
 }
 
 void engine_stop(struct engine *e)
 {
+	e->drain = DRAIN_WORKERS;
 	engine_signal_all(e, MAIL_STOP);
 }
 

@@ -17,6 +17,8 @@
 #include "parts.h"
 
 #define DEAF_NS (900 * NS_PER_MS)
+/* An endpoint has just come: by then some worker accepts there, and takes whom it finds queued. */
+#define BEGIN_NS (20 * NS_PER_MS)
 
 /* ---- what has left ---- */
 
@@ -83,6 +85,10 @@ static void close_socket(struct retired *item)
 
 	endpoint_forget_take(ep);
 	endpoint_close(ep);
+	if (ep->away) {
+		ep->stage = ENDPOINT_AWAY;
+		return;
+	}
 	ep->stage = ENDPOINT_CLOSED;
 	entries_withdraw(e, ep);
 	endpoint_settings_retire(endpoint_settings(ep));
@@ -108,6 +114,8 @@ void endpoint_leave_now(struct endpoint *ep, enum endpoint_order what)
 
 	list_remove(&ep->deaf_link);
 	ep->stage = ENDPOINT_LEAVING;
+	if (what == ENDPOINT_GIVE)
+		ep->away = false;
 	order(ep, what);
 	if (!leaves)
 		retire_add(&ep->entries->live->retire, &ep->socket, &socket_kind);
@@ -130,20 +138,106 @@ static bool go_deaf(struct endpoint *ep)
 	return err == 0;
 }
 
-void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
+/* Until then workers accept there. */
+static void leave_at(struct entries *e, struct endpoint *ep, int64_t at_ns)
+{
+	struct list *last = e->deaf.prev;
+
+	while (last != &e->deaf && list_entry(last, struct endpoint, deaf_link)->leave_ns > at_ns)
+		last = last->prev;
+	ep->stage = ENDPOINT_DEAF;
+	ep->leave_ns = at_ns;
+	list_push_back(last->next, &ep->deaf_link); /* in front of that one */
+	retire_want(&e->live->retire); /* so that control asks entries_wake() for the time */
+}
+
+static void leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
 {
 	if (ep->stage != ENDPOINT_OPEN)
 		return;
 	/* First this, so that whoever is accepted from a deaf socket finds it. */
 	atomic_store(&ep->deaf, true);
-	if (!go_deaf(ep)) {
+	/* While the process stops, it has come since, and no worker has accepted there. */
+	if (!e->ending && go_deaf(ep))
+		leave_at(e, ep, now_ns + DEAF_NS);
+	else
 		endpoint_leave_now(ep, ENDPOINT_LEAVE);
-		return;
+}
+
+/* It will not come back. */
+static void give_up(struct endpoint *ep)
+{
+	ep->away = false;
+	if (ep->stage == ENDPOINT_AWAY)
+		endpoint_leave_now(ep, ENDPOINT_LEAVE);
+}
+
+void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
+{
+	give_up(ep);
+	leave(e, ep, now_ns);
+}
+
+void entries_go_away(struct entries *e, struct endpoint *ep, int64_t now_ns)
+{
+	check(ep->stage == ENDPOINT_OPEN);
+	check(!ep->inherited);
+	check(!e->ending);
+	ep->away = true;
+	leave(e, ep, now_ns);
+}
+
+int entries_come_back(struct entries *e, struct endpoint *ep, struct entry_error *error)
+{
+	check(ep->away);
+	check(!e->ending);
+	*error = (struct entry_error){.err = 0};
+	if (ep->stage != ENDPOINT_AWAY) {
+		error->err = entries_stay(e, ep);
+		return error->err;
 	}
-	ep->stage = ENDPOINT_DEAF;
-	ep->leave_ns = now_ns + DEAF_NS;
-	list_push_back(&e->deaf, &ep->deaf_link);
-	retire_want(&e->live->retire); /* so that control asks entries_wake() for the time */
+	error->err = endpoint_bind_beside(e, ep, error);
+	error->refused = ep->refused;
+	if (error->err) {
+		endpoint_close(ep); /* if it was bound, and cannot listen */
+		ep->fd = -1;
+		return error->err;
+	}
+	ep->away = false;
+	ep->stage = ENDPOINT_OPEN;
+	atomic_store(&ep->deaf, false); /* the new socket never was */
+	order(ep, ENDPOINT_LISTEN);
+	return 0;
+}
+
+/* A loopback address is deaf all the same, so that nobody can connect between the last accept and the close.
+ * A Unix path is removed first for that reason; its inode stays until the socket is closed. */
+static void leave_for_good(struct entries *e, struct endpoint *ep, int64_t now_ns)
+{
+	bool is_deaf;
+
+	give_up(ep);
+	if (ep->stage != ENDPOINT_OPEN)
+		return;
+	if (!ep->inherited)
+		sock_path_release(&ep->path, &ep->addr);
+	atomic_store(&ep->deaf, true);
+	is_deaf = go_deaf(ep);
+	if (is_deaf && !addr_is_loopback(&ep->addr))
+		leave_at(e, ep, now_ns + DEAF_NS);
+	else if (atomic_load(&ep->listeners) == 0)
+		leave_at(e, ep, now_ns + BEGIN_NS);
+	else
+		endpoint_leave_now(ep, ENDPOINT_LEAVE);
+}
+
+void entries_leave_all(struct entries *e, int64_t now_ns)
+{
+	e->ending = true;
+	entries_foreach_frontend(e, fe) {
+		frontend_foreach_endpoint(fe, ep)
+			leave_for_good(e, ep, now_ns);
+	}
 }
 
 int endpoint_hear(struct endpoint *ep)
@@ -165,9 +259,8 @@ int entries_prepare_stay(struct entries *e, struct endpoint *ep)
 {
 	int err;
 
-	(void)e;
-	if (!endpoint_has_socket(ep))
-		return -EBADF; /* or the process stops listening */
+	if (!endpoint_has_socket(ep) || e->ending)
+		return -EBADF;
 	check(!ep->claimed);
 	if (ep->stage == ENDPOINT_OPEN)
 		return 0;
@@ -193,6 +286,7 @@ int entries_stay(struct entries *e, struct endpoint *ep)
 		return err;
 	/* ep->deaf stays set: who is queued may have been accepted by the kernel while it was deaf. */
 	ep->claimed = false;
+	ep->away = false;
 	list_remove(&ep->deaf_link);
 	if (ep->stage == ENDPOINT_LEAVING)
 		retire_take_back(&e->live->retire, &ep->socket);

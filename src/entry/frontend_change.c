@@ -103,6 +103,8 @@ void entries_commit_endpoint(struct entries *e, struct endpoint *ep)
 	ep->origin = NULL;
 	endpoint_commit_take(ep);
 	entries_publish(e, ep, before);
+	if (e->ending)
+		entries_leave(e, ep, 0); /* at once */
 	tell_workers(e);
 }
 
@@ -185,6 +187,8 @@ void entries_commit_frontend(struct entries *e, struct frontend *fe)
 		ep->origin = NULL;
 		endpoint_commit_take(ep);
 		entries_publish(e, ep, &fe->endpoints);
+		if (e->ending)
+			entries_leave(e, ep, 0); /* at once */
 	}
 	tell_workers(e);
 }
@@ -247,7 +251,7 @@ static const struct config_bind *bind_for(const struct entry_wish *wish, const s
 	if (wish->binds == NULL)
 		return ep->config;
 	if (wish->endpoints == NULL)
-		return ep->stage == ENDPOINT_OPEN ? wish->binds[(*open)++] : ep->config;
+		return endpoint_belongs(ep) ? wish->binds[(*open)++] : ep->config;
 	for (size_t i = 0; i < wish->bind_count; i++)
 		if (wish->endpoints[i] == ep)
 			return wish->binds[i];

@@ -145,6 +145,24 @@ uint16_t addr_port(const struct addr *a)
 	return a->sa.sa_family == AF_INET6 ? ntohs(a->in6.sin6_port) : 0;
 }
 
+static bool is_loopback_4(uint32_t address)
+{
+	return ntohl(address) >> 24 == IN_LOOPBACKNET;
+}
+
+bool addr_is_loopback(const struct addr *a)
+{
+	const struct in6_addr *six = &a->in6.sin6_addr;
+	uint32_t last;
+
+	if (a->len == 0 || (a->sa.sa_family != AF_INET && a->sa.sa_family != AF_INET6))
+		return false;
+	if (a->sa.sa_family == AF_INET)
+		return is_loopback_4(a->in.sin_addr.s_addr);
+	memcpy(&last, &six->s6_addr[12], sizeof(last));
+	return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && is_loopback_4(last));
+}
+
 bool addr_equal(const struct addr *a, const struct addr *b)
 {
 	bool is_abstract, other_is_abstract;

@@ -285,7 +285,7 @@ static int stay(struct work *w, const struct plan_frontend *p)
 		char address[ADDR_TEXT_MAX];
 		int err;
 
-		if (!stays(b) || b->live->stage == ENDPOINT_OPEN)
+		if (!stays(b) || endpoint_belongs(b->live))
 			continue;
 		err = entries_prepare_stay(entries_of(w), b->live);
 		if (err)

@@ -72,7 +72,7 @@ static bool is_bound_to(const struct endpoint *ep, const struct addr_spec *spec)
 static void add_places(struct meeting *m, struct frontend *fe, struct plan_frontend *owner)
 {
 	frontend_foreach_endpoint(fe, ep) {
-		if (endpoint_has_socket(ep))
+		if (endpoint_has_socket(ep) || ep->away)
 			m->places[m->place_count++] = (struct place){.ep = ep, .owner = owner, .next = NONE};
 	}
 }
@@ -151,7 +151,7 @@ static bool is_whole(const struct endpoint *head)
 	if (head->config->addr.kind != ADDR_FD || head->stage == ENDPOINT_OPEN)
 		return true;
 	frontend_foreach_endpoint(head->frontend, ep) {
-		if (!endpoint_has_socket(ep) && config_addr_same(&ep->config->addr, &head->config->addr))
+		if (ep->fd < 0 && config_addr_same(&ep->config->addr, &head->config->addr))
 			return false;
 	}
 	return true;
@@ -177,7 +177,9 @@ static size_t find_written(const struct meeting *m, const struct want *w, const 
 
 		if (pl == NULL || (fe != NULL && pl->ep->frontend != fe) || !may_have(w, pl))
 			continue;
-		if (pl->ep->stage == ENDPOINT_OPEN)
+		if (fe == NULL && !endpoint_has_socket(pl->ep))
+			continue; /* there is nothing to take over */
+		if (endpoint_belongs(pl->ep))
 			return i;
 		if (leaving == NONE)
 			leaving = i;
@@ -194,7 +196,7 @@ static size_t find_bound(const struct meeting *m, const struct want *w)
 	     i = hash_index_next(&m->index, i)) {
 		const struct place *pl = i >= m->place_count ? &m->places[i - m->place_count] : NULL;
 
-		if (pl != NULL && !pl->claimed && is_bound_to(pl->ep, spec) &&
+		if (pl != NULL && !pl->claimed && endpoint_has_socket(pl->ep) && is_bound_to(pl->ep, spec) &&
 		    endpoint_can_become(pl->ep, w->frontend->config, w->config))
 			return i - m->place_count;
 	}
@@ -207,7 +209,7 @@ static bool is_part_of(const struct endpoint *ep, const struct endpoint *head)
 	const bool has_many = head->config->addr.kind == ADDR_IP || head->config->addr.kind == ADDR_ANY;
 
 	if (ep->frontend != head->frontend ||
-	    (ep->stage == ENDPOINT_OPEN) != (head->stage == ENDPOINT_OPEN) ||
+	    endpoint_belongs(ep) != endpoint_belongs(head) ||
 	    !config_addr_same(&ep->config->addr, &head->config->addr))
 		return false;
 	return ep->part > 1 || !has_many || head->config->addr.port != 0;
@@ -224,8 +226,11 @@ static void claim_parts(struct meeting *m, struct want *w, size_t first, bool mo
 	     i = hash_index_next(&m->index, i)) {
 		const struct endpoint *ep = i < m->place_count ? m->places[i].ep : NULL;
 
-		if (ep != NULL && !m->places[i].claimed && is_part_of(ep, head) &&
-		    (is_same || is_bound_to(ep, &w->config->addr)) &&
+		if (ep == NULL || m->places[i].claimed || !is_part_of(ep, head))
+			continue;
+		if (moves && !endpoint_has_socket(ep))
+			continue;
+		if ((is_same || is_bound_to(ep, &w->config->addr)) &&
 		    endpoint_can_become(ep, w->frontend->config, w->config))
 			claim(m, w, i, moves);
 	}
@@ -304,7 +309,7 @@ static int meet(struct meeting *m, char *why, size_t room)
 
 static bool is_removed(const struct place *pl)
 {
-	return !pl->claimed && pl->owner != NULL && pl->ep->stage == ENDPOINT_OPEN;
+	return !pl->claimed && pl->owner != NULL && endpoint_belongs(pl->ep);
 }
 
 static struct plan_bind bind_of(const struct want *w, const struct place *pl)
@@ -312,7 +317,7 @@ static struct plan_bind bind_of(const struct want *w, const struct place *pl)
 	if (pl->moves)
 		return (struct plan_bind){.what = PLAN_ADDED, .from = pl->ep, .config = w->config};
 	return (struct plan_bind){
-		.what = pl->ep->stage == ENDPOINT_OPEN && config_bind_same(pl->ep->config, w->config)
+		.what = endpoint_belongs(pl->ep) && config_bind_same(pl->ep->config, w->config)
 				? PLAN_KEPT
 				: PLAN_CHANGED,
 		.live = pl->ep,

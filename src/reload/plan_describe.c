@@ -73,7 +73,7 @@ static void join_address(struct crowd *c, enum fate fate, const struct addr_spec
 /* An address as it was written until now is no longer, unless its frontend goes as a whole. */
 static void leave_address(struct crowd *c, const struct plan *p, const struct endpoint *ep)
 {
-	if (ep->part > 1 || ep->stage != ENDPOINT_OPEN)
+	if (ep->part > 1 || !endpoint_belongs(ep))
 		return;
 	for (size_t i = 0; i < p->frontend_count; i++)
 		if (p->frontends[i].live == ep->frontend && p->frontends[i].what == PLAN_REMOVED)
@@ -88,9 +88,9 @@ static void gather_bind(const struct plan *p, const struct plan_frontend *pf, co
 	const bool is_same = b->from != NULL && config_addr_same(&b->from->config->addr, &b->config->addr);
 
 	if (b->live != NULL)
-		join_address(c, b->live->stage == ENDPOINT_OPEN ? fate_of[b->what] : FATE_ADDED,
+		join_address(c, endpoint_belongs(b->live) ? fate_of[b->what] : FATE_ADDED,
 			     &b->config->addr);
-	else if (is_same && b->from->stage == ENDPOINT_OPEN)
+	else if (is_same && endpoint_belongs(b->from))
 		join_address(c, FATE_MOVED, &b->config->addr);
 	else if (pf->what != PLAN_ADDED)
 		join_address(c, FATE_ADDED, &b->config->addr);

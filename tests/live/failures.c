@@ -50,6 +50,7 @@ static const struct harmless {
 	{SOCKETS, "fchmod", "the mode before bind(2), which is looked at again after it"},
 	{SOCKETS, "ioctl", "the file of a Unix socket, which is then found by its name"},
 	{SOCKETS, "fstatat", "who has the lock's name, or the path: tried again, or bind(2) tells"},
+	{SOCKETS, "connect", "whether anybody listens at a path that is there: bind(2) tells"},
 	{SOCKETS, "syscall", "fchmodat2(2), which older kernels do not have"},
 	{OPTIONS, "setsockopt", "of a socket that listens, in the commit: the log has it"},
 	{OPTIONS, "listen", "the same, for the length of its queue"},

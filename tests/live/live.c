@@ -379,9 +379,9 @@ static bool run(const struct scenario *s)
 	const unsigned pid = (unsigned)getpid();
 	bool fine;
 
-	(void)snprintf(folder, sizeof(folder), "/tmp/weir-live.%u", pid);	  /* both fit */
+	(void)snprintf(folder, sizeof(folder), "/tmp/weir-live.XXXXXX");	  /* both fit */
 	(void)snprintf(host, sizeof(host), "127.%u.%u.1", 1 + pid / 250 % 250, 1 + pid % 250);
-	check(mkdir(folder, 0700) == 0);
+	check(mkdtemp(folder) != NULL);
 	echo_start(folder);
 	(void)snprintf(bind, sizeof(bind), "%s:20000", host); /* fits */
 	rig_open(&rig, driver, bind, addr_format(echo_addr(0), server));

@@ -115,13 +115,14 @@ static void ask(void)
 static void drain(void)
 {
 	peers.no_more = true;
-	engine_drain(&rig.engine);
+	engine_drain(&rig.engine, model.now_ns);
 	cover(COVER_CROWD_DRAINED);
 }
 
 static void stop(void)
 {
 	peers.no_more = true;
+	peers.stopped = true;
 	peers.excuse_all = true;
 	engine_stop(&rig.engine);
 	cover(COVER_CROWD_STOPPED);
@@ -146,6 +147,7 @@ static const struct control_action {
 	{"change a backend", 10, live_change_backend, false},
 	{"change a frontend", 10, live_change_frontend, false},
 	{"change an endpoint", 20, live_change_endpoint, false},
+	{"reload", 20, live_reload, false},
 	{"drain", 1, drain, false},
 	{"stop", 1, stop, false},
 };

@@ -403,9 +403,10 @@ static void close_crowd(void)
 	rig_check_rest();
 	note_states();
 	fall_asleep();
-	engine_drain(&rig.engine);
+	engine_drain(&rig.engine, model.now_ns);
 	for (int i = 0; i < CROWD_STEPS_TO_END && !have_all_finished(); i++)
-		(void)turn_all(); /* the end counts */
+		if (!turn_all() && !is_anybody_awake()) /* the end counts */
+			(void)sleep_until_next(CROWD_PATIENCE_NS);
 	if (!have_all_finished())
 		sim_fail("the workers do not end");
 	control_close();

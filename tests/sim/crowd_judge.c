@@ -12,6 +12,7 @@
 #include "control.h"
 #include "cover.h"
 #include "engine/extra.h"
+#include "live.h"
 #include "model.h"
 #include "peers.h"
 #include "rig.h"
@@ -310,6 +311,27 @@ static bool is_any_woken(const struct frontend *fe, enum listener_limit why)
 	return false;
 }
 
+/* Its worker will hear that it is to leave: it waits for nothing. */
+static bool is_about_to_leave(const struct listener *l)
+{
+	return has_mail(l->worker, MAIL_ENDPOINTS) && atomic_load(&l->endpoint->order) != ENDPOINT_LISTEN;
+}
+
+/* Is there one that is paused for this limit, and stays? */
+static bool is_any_paused(const struct frontend *fe, enum listener_limit why)
+{
+	for (unsigned i = 0; i < rig.worker_count; i++) {
+		const struct worker *w = rig.engine.workers[i];
+
+		listeners_foreach(w, l) {
+			if (l->paused_for == why && (fe == NULL || l->frontend == fe) &&
+			    !is_about_to_leave(l))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* A release wakes one listener, whose worker wakes the next one while there is room. */
 static void judge_pauses(void)
 {
@@ -318,14 +340,14 @@ static void judge_pauses(void)
 	if (peers.no_more || has_baton())
 		return; /* who drains looks at all listeners once more */
 	if (counted.process_paused > 0 && counted.process < (int)e->limits.maxconn &&
-	    !is_any_woken(NULL, LIMIT_PROCESS))
+	    !is_any_woken(NULL, LIMIT_PROCESS) && is_any_paused(NULL, LIMIT_PROCESS))
 		sim_fail("listeners are paused for maxconn, and there are %d of %u sessions", counted.process,
 			 e->limits.maxconn);
 	entries_foreach_frontend(&e->entries, fe) {
 		const unsigned i = frontend_of(fe);
 
 		if (counted.paused[i] > 0 && counted.frontends[i] < (int)frontend_limit(fe) &&
-		    !is_any_woken(fe, LIMIT_FRONTEND))
+		    !is_any_woken(fe, LIMIT_FRONTEND) && is_any_paused(fe, LIMIT_FRONTEND))
 			sim_fail("listeners of frontend %u are paused, and it has %d of %u sessions", i,
 				 counted.frontends[i], frontend_limit(fe));
 	}
@@ -344,26 +366,6 @@ static void judge_listener(const struct listener *l)
 			 l->worker->index);
 	if (why == LIMIT_NONE && !looks_again(l))
 		sim_fail("worker %u has a listener that does nothing", l->worker->index);
-}
-
-/* Each order at an endpoint is carried out, or the worker has mail that says so. */
-static void judge_endpoints(const struct worker *w)
-{
-	const struct live *live = &rig.engine.live;
-
-	for (uint32_t slot = 0; slot < slot_space_peak(&live->endpoints); slot++) {
-		const struct endpoint *ep = entries_at(&rig.engine.entries, slot);
-		const struct listener *l = worker_listener(w, slot);
-		const bool listens = l->worker != NULL && !l->leaving;
-
-		if (ep == NULL && l->worker != NULL)
-			sim_fail("worker %u listens at an endpoint that has left", w->index);
-		if (ep == NULL || w->draining || has_mail(w, MAIL_ENDPOINTS) ||
-		    (l->worker != NULL && l->leaving))
-			continue;
-		if (listens != (atomic_load(&ep->order) == ENDPOINT_LISTEN))
-			sim_fail("worker %u does not follow an endpoint's order", w->index);
-	}
 }
 
 static bool may_go_to(const struct waiter *w, const struct server *s)
@@ -408,35 +410,6 @@ static void judge_waiters(const struct worker *w)
 	}
 }
 
-/* Whoever ends the sessions of what has left has found them all. */
-static bool must_be_over(const struct session *s)
-{
-	const struct server *server = s->server_counted ? s->at->server : NULL;
-
-	if (server != NULL && server->closes && server->retired.stage == RETIRE_HELD &&
-	    s->state == SESSION_FORWARDING)
-		return true;
-	if (s->backend_counted && atomic_load(&s->back->backend->closes))
-		return true;
-	return s->entry->frontend->closes && s->entry->endpoint->retired.stage == RETIRE_HELD;
-}
-
-static void judge_leavers(const struct worker *w)
-{
-	struct list *pos;
-	struct list *tmp;
-
-	if (evict_has_orders(w))
-		return;
-	list_foreach_safe(&w->live, pos, tmp)
-	{
-		const struct session *s = list_entry(pos, struct session, link);
-
-		if (must_be_over(s))
-			sim_fail("a session of worker %u goes on, and what it uses was removed", w->index);
-	}
-}
-
 void crowd_judge_begin(void)
 {
 	memset(totals, 0, sizeof(totals));
@@ -445,6 +418,7 @@ void crowd_judge_begin(void)
 void crowd_judge(void)
 {
 	memset(&counted, 0, sizeof(counted));
+	live_judge();
 	for (unsigned i = 0; i < rig.worker_count; i++)
 		count_worker(rig.engine.workers[i]);
 	compare_all();
@@ -456,8 +430,7 @@ void crowd_judge(void)
 			continue;
 		judge_mail(w);
 		judge_waiters(w);
-		judge_leavers(w);
-		judge_endpoints(w);
+		live_judge_worker(w);
 		listeners_foreach(w, l)
 			judge_listener(l);
 	}

@@ -217,9 +217,37 @@ static void pipe_close_end(struct mpipe *p, bool reader)
 		p->used = false;
 }
 
-/* Who waits in its queue is reset. */
-static void close_listener(struct mlistener *l)
+static int other_fd_of(const struct mlistener *l, int fd)
 {
+	for (int other = 3; other < model.fd_top; other++)
+		if (other != fd && model.files[other].kind == FILE_LISTENER &&
+		    model.files[other].listener == l)
+			return other;
+	sim_fail("a listener has lost a descriptor");
+}
+
+/* A set, or a ring, goes on hearing by a number that is closed while the file has another one. */
+static void check_unwatched(int fd)
+{
+	const struct mfile *f = &model.files[fd];
+
+	if (f->holds > 0)
+		sim_fail("listener %d is closed while an op holds it: it goes on listening", fd);
+	for (int i = 0; i < model.set_top && f->listener->fds > 1; i++)
+		if (f->watches[i].in)
+			sim_fail("listener %d is closed while a set watches it, and has another descriptor",
+				 fd);
+}
+
+/* Who waits in its queue is reset, once its last descriptor is closed. */
+static void close_listener(int fd)
+{
+	struct mlistener *l = model.files[fd].listener;
+
+	check_unwatched(fd);
+	l->fd = l->fds > 1 ? other_fd_of(l, fd) : fd;
+	if (--l->fds > 0)
+		return;
 	if (l->count > 0 && model.on_lost != NULL)
 		model.on_lost(l);
 	for (; l->count > 0; l->count--) {
@@ -250,9 +278,7 @@ void mfile_close(int fd)
 			msock_close(f->sock);
 		break;
 	case FILE_LISTENER:
-		if (f->listener->holds > 0)
-			sim_fail("listener %d is closed while an op holds it: it goes on listening", fd);
-		close_listener(f->listener);
+		close_listener(fd);
 		break;
 	case FILE_PIPE_RD:
 		pipe_close_end(f->pipe, true);
@@ -288,7 +314,7 @@ bool mset_wake(int at, int fd, uint32_t keys)
 	if (!watch->in || (keys != 0 && !(keys & (watch->interest | EPOLLERR | EPOLLHUP))))
 		return false;
 	if (model.on_wake != NULL && set->fd > 0)
-		model.on_wake(set->fd, EPOLLIN);
+		(void)model.on_wake(set->fd, EPOLLIN); /* nobody waits there alone */
 	if (!watch->ready) {
 		watch->ready = true;
 		set->ready[set->ready_count++] = fd;
@@ -307,18 +333,40 @@ static int first_set(int fd)
 	return (int)prng_below(&model.rng, (uint32_t)model.set_top);
 }
 
-void mfile_wake(int fd, uint32_t keys)
+/* True when the one was woken that it is for. */
+static bool wake_by(int fd, uint32_t keys)
 {
-	int first;
+	bool taken = model.on_wake != NULL && model.on_wake(fd, keys);
+	const int first = first_set(fd);
 
-	if (fd < 0)
-		return;
-	if (model.on_wake != NULL)
-		model.on_wake(fd, keys);
-	first = first_set(fd);
 	for (int i = 0; i < model.set_top; i++)
 		if (mset_wake((first + i) % model.set_top, fd, keys))
+			return true;
+	return taken;
+}
+
+/* All who wait at a socket are in one queue, whatever number they know it by. */
+static void wake_all_fds(const struct mlistener *l, uint32_t keys)
+{
+	const int first = (int)prng_below(&model.rng, (uint32_t)model.fd_top);
+
+	for (int i = 0; i < model.fd_top; i++) {
+		const int fd = (first + i) % model.fd_top;
+
+		if (model.files[fd].kind == FILE_LISTENER && model.files[fd].listener == l &&
+		    wake_by(fd, keys))
 			return;
+	}
+}
+
+void mfile_wake(int fd, uint32_t keys)
+{
+	if (fd < 0)
+		return;
+	if (model.files[fd].kind == FILE_LISTENER && model.files[fd].listener->fds > 1)
+		wake_all_fds(model.files[fd].listener, keys);
+	else
+		(void)wake_by(fd, keys); /* nobody else is left to be woken */
 }
 
 static bool set_has_news(const struct mset *set, int at)

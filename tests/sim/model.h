@@ -93,12 +93,14 @@ struct mlistener {
 	bool oobinline;
 	bool deaf; /* IP_MINTTL: drops SYNs, and what it accepts inherits it */
 	bool failed; /* an accept failed */
+	bool shares; /* SO_REUSEPORT */
 	int64_t deaf_ns; /* since when */
-	int fd;
+	int fd; /* one of its descriptors */
+	uint32_t fds; /* how many it has: dup(2) */
+	uint16_t port; /* 0: it has none */
 	struct msock *queue[MODEL_BACKLOG];
 	uint32_t head;
 	uint32_t count;
-	uint32_t holds; /* pending ops of a ring */
 };
 
 struct mslot {
@@ -138,6 +140,7 @@ struct mfile {
 		int set;          /* of an epoll set: its number */
 	};
 	uint32_t serial; /* no other file of this seed has it */
+	uint32_t holds;  /* of a listener: pending ops of a ring, by this descriptor */
 	struct mwatch watches[MODEL_SETS];
 };
 
@@ -188,8 +191,8 @@ struct model {
 	int (*on_connect)(struct msock *s, const struct sockaddr *sa);
 	/* Called before calls, so that the world goes on meanwhile. */
 	void (*on_preempt)(void);
-	/* The same wake-ups, for rings (model_ring.c). */
-	void (*on_wake)(int fd, uint32_t keys);
+	/* The same wake-ups, for rings (model_ring.c): true when the one was woken that it is for. */
+	bool (*on_wake)(int fd, uint32_t keys);
 	/* Has ring number `at` anything to do? NULL: there is no ring. */
 	bool (*ring_has_news)(int at);
 	/* A fault fired that may end a session in an honest way; NULL: nobody knows which. */
@@ -251,6 +254,8 @@ bool msock_has_mark(const struct msock *s);
 void msock_fin_arrives(struct msock *s);
 int msock_take_error(struct msock *s);
 int msock_listen(bool tcp, bool oobinline);
+/* One more descriptor of a listener. */
+int msock_dup(int fd);
 /* A connection from outside: returns the outside's end, NULL when the queue is full or the SYN is dropped. */
 struct msock *msock_connect_to(int listener_fd);
 int msock_accept(int fd);

@@ -37,7 +37,7 @@ int sys_epoll_create(void)
 static void wake_own(int set, int fd)
 {
 	if (model.on_wake != NULL)
-		model.on_wake(fd, 0);
+		(void)model.on_wake(fd, 0); /* whoever it is for */
 	(void)mset_wake(set, fd, 0); /* whoever it is for */
 }
 

@@ -31,7 +31,7 @@ bool mring_coin(uint32_t percent)
 /* ---- begin and end ---- */
 
 /* Polls that are not exclusive stand before the others in a wait queue; of those, one is woken. */
-static void on_wake(int fd, uint32_t keys)
+static bool on_wake(int fd, uint32_t keys)
 {
 	const bool shared = model.files[fd].kind == FILE_LISTENER && model.set_top > 1;
 	const uint32_t first = shared ? prng_below(&model.rng, MODEL_SETS) : 0;
@@ -40,8 +40,9 @@ static void on_wake(int fd, uint32_t keys)
 		struct ring *r = rings[(first + i) % MODEL_SETS];
 
 		if (r != NULL && mop_wake(r, fd, keys))
-			return;
+			return true;
 	}
+	return false;
 }
 
 static bool has_news(int at)

@@ -40,7 +40,7 @@ static void hold(struct mop *op)
 	if (op->sock != NULL)
 		op->sock->holds++;
 	if (op->listener != NULL)
-		op->listener->holds++;
+		f->holds++;
 }
 
 void mop_release(struct mop *op)
@@ -49,7 +49,7 @@ void mop_release(struct mop *op)
 
 	op->state = MOP_NONE;
 	if (op->listener != NULL)
-		op->listener->holds--;
+		mfile_get(op->fd)->holds--;
 	if (s == NULL || --s->holds > 0 || !s->closes_late)
 		return;
 	s->closes_late = false;

@@ -277,8 +277,25 @@ int msock_listen(bool tcp, bool oobinline)
 	l->tcp = tcp;
 	l->oobinline = oobinline;
 	l->fd = fd;
+	l->fds = 1;
 	model.files[fd].listener = l;
 	return fd;
+}
+
+int msock_dup(int fd)
+{
+	const struct mfile *f = mfile_get(fd);
+	struct mlistener *l = f->listener;
+	int more;
+
+	if (f->kind != FILE_LISTENER)
+		sim_fail("dup of descriptor %d, which does not listen", fd);
+	more = mfile_open(FILE_LISTENER);
+	if (more < 0)
+		return more;
+	model.files[more].listener = l;
+	l->fds++;
+	return more;
 }
 
 struct msock *msock_connect_to(int listener_fd)

@@ -146,11 +146,16 @@ int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *
 	return -ENOBUFS;
 }
 
-/* No endpoint of the simulator takes over the socket of another. */
 int sys_dup(int fd)
 {
-	(void)fd;
-	return -EMFILE;
+	int r;
+
+	model_enter();
+	if (site(SITE_DUP_EMFILE))
+		return -EMFILE;
+	r = msock_dup(fd);
+	trace("dup(%d) = %d", fd, r);
+	return r;
 }
 
 static int domain_of(int fd)
@@ -197,6 +202,8 @@ static int limit_ttl(int fd, bool deaf)
 
 	trace("setsockopt(%d, IP_MINTTL, %d)", fd, deaf);
 	if (f->kind == FILE_LISTENER) {
+		if (!deaf && f->listener->deaf && site(SITE_HEAR_ENOBUFS))
+			return -ENOBUFS;
 		f->listener->deaf = deaf && f->listener->tcp;
 		f->listener->deaf_ns = model.now_ns;
 		return f->listener->tcp ? 0 : -EOPNOTSUPP;
@@ -221,6 +228,8 @@ int sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len
 	if (f->kind == FILE_LISTENER) {
 		if (level == SOL_SOCKET && name == SO_OOBINLINE)
 			f->listener->oobinline = *(const int *)value != 0;
+		if (level == SOL_SOCKET && name == SO_REUSEPORT)
+			f->listener->shares = *(const int *)value != 0;
 		return 0;
 	}
 	if (level != SOL_SOCKET)
@@ -406,11 +415,6 @@ int64_t sys_now_ns(void)
 
 /* In the place of src/base/clock.c: a seed repeats exactly. */
 int64_t clock_mono_ns(void)
-{
-	return model.now_ns;
-}
-
-int64_t clock_thread_ns(void)
 {
 	return model.now_ns;
 }

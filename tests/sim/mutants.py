@@ -26,8 +26,12 @@ FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-g", 
 ROOMS = ["base", "sys", "net", "io", "balance", "entry", "account", "engine"]
 # Of the room "config", which needs libraries otherwise: what copies and compares settings.
 PARTS = ["config/arena.c", "config/copy.c", "config/same.c"]
+# Of the room "reload", the same as tests/sim/meson.build has.
+PARTS += ["reload/" + name for name in (
+    "apply.c", "apply_backends.c", "apply_entries.c", "hash_index.c", "plan.c", "plan_backends.c",
+    "plan_binds.c", "plan_frontends.c")]
 # Compiled as tests/sim/meson.build does it, see points.h.
-POINTS = ["balance", "entry", "engine"]
+POINTS = ["balance", "entry", "engine", "reload"]
 COPIES = ["src/config/arena.c", "src/config/copy.c"]
 DRIVERS = ["epoll", "fake", "io_uring"]
 # Of the seeds with one worker, as many run with several.

@@ -4,6 +4,8 @@
 `edits` are (file, exact old text that occurs once, new text); `crowd`: several workers run. Rules
 that no mutant can break here are in LEFT_OUT, with the reason.
 """
+from mutants_reload import RELOAD_MUTANTS
+
 ATTEMPT = "src/io/attempt.c"
 PARKED = "src/io/parked.c"
 SOCK = "src/net/sock.c"
@@ -26,6 +28,7 @@ WORKER = "src/engine/worker.c"
 LISTENER = "src/engine/listener.c"
 SLOTS = "src/engine/slots.c"
 ENGINE = "src/engine/engine.c"
+LEAVE = "src/entry/endpoint_leave.c"
 CONNECT = "src/engine/connect.c"
 QUEUE = "src/balance/queue.c"
 
@@ -388,6 +391,10 @@ CROWD_MUTANTS = [
      "edits": [(ENGINE,
                 "	if (e->worker_count > 0 && atomic_load(&e->workers_deaf) == (int)e->worker_count)\n",
                 "	if (atomic_load(&e->workers_deaf) > 0)\n")]},
+    {"what": "a drain leaves each endpoint at once",
+     "edits": [(LEAVE,
+                "	if (is_deaf && !addr_is_loopback(&ep->addr))\n",
+                "	if (is_deaf && addr_is_loopback(&ep->addr))\n")]},
     {"what": "a granted place is announced to nobody",
      "edits": [(QUEUE,
                 "		g->wake(g->arg);\n",
@@ -469,7 +476,6 @@ MUTANTS += [{"rule": "-", "crowd": True, **m} for m in CROWD_MUTANTS]
 # What comes, changes and goes while workers run: found by the same.
 ROUNDS = "src/engine/rounds.c"
 SETTINGS = "src/balance/settings.c"
-LEAVE = "src/entry/endpoint_leave.c"
 LIVE_MUTANTS = [
     {"what": "no round of grace",
      "edits": [(RETIRE, "#define GRACE_ROUNDS 2u", "#define GRACE_ROUNDS 0u")]},
@@ -576,4 +582,4 @@ LIVE_MUTANTS = [
                 "		retire_take_back(&e->live->retire, &s->retired);\n",
                 "		s->retired.stage = RETIRE_NONE;\n")]},
 ]
-MUTANTS += [{"rule": "-", "crowd": True, **m} for m in LIVE_MUTANTS]
+MUTANTS += [{"rule": "-", "crowd": True, **m} for m in LIVE_MUTANTS + RELOAD_MUTANTS]

@@ -82,6 +82,7 @@ void peers_reset(void)
 	peers.live = false;
 	peers.excuse_all = false;
 	peers.no_more = false;
+	peers.stopped = false;
 	peers.in_turn = false;
 	peers.most_bytes = UINT32_MAX;
 }
@@ -109,10 +110,13 @@ static void own(struct peer *p, struct msock *s)
 void peer_arrive(struct peer *p)
 {
 	const struct endpoint *ep = rig_endpoint((unsigned)p->index);
-	struct msock *s = peers.no_more || ep == NULL ? NULL : msock_connect_to(ep->fd);
+	const bool is_late = rig.engine.drain == DRAIN_WORKERS || ep == NULL;
+	struct msock *s = is_late ? NULL : msock_connect_to(ep->fd);
 
 	if (s == NULL)
 		return;
+	if (rig.engine.drain != DRAIN_NONE)
+		cover(COVER_LATE_CLIENT);
 	own(p, s);
 	p->connected = true;
 	trace("client %d connects", p->index);

@@ -63,7 +63,8 @@ struct peers {
 	int count;
 	bool live;       /* liveness: no whims any more */
 	bool excuse_all; /* a fault fired that may have hit anybody */
-	bool no_more;    /* the daemon drains: nobody comes any more */
+	bool no_more;    /* the daemon drains: hardly anybody comes any more */
+	bool stopped;    /* at once: who is queued is reset */
 	bool in_turn;    /* the program is in the middle of something */
 	uint32_t most_bytes; /* of a stream */
 	uint32_t patience_turns; /* until a reset with nothing on its way has been passed on */

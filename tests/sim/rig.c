@@ -7,6 +7,7 @@
  */
 #include "rig.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,17 +43,41 @@ static void no_news(void *arg)
 int rig_bind(struct addr *a, const struct sock_listen *opt);
 int rig_start(int fd, int backlog);
 
+/* All addresses with one port overlap. */
+static bool is_taken(uint16_t port, bool shares)
+{
+	for (int i = 0; i < model.listener_top && port != 0; i++) {
+		const struct mlistener *l = &model.listeners[i];
+
+		if (l->fds > 0 && l->port == port && !(shares && l->shares))
+			return true;
+	}
+	return false;
+}
+
 int rig_bind(struct addr *a, const struct sock_listen *opt)
 {
-	(void)opt;
-	return msock_listen(!addr_is_unix(a), true);
+	struct mlistener *l;
+	int fd;
+
+	if (is_taken(addr_port(a), opt->share_port))
+		return -EADDRINUSE;
+	fd = msock_listen(!addr_is_unix(a), true);
+	if (fd < 0)
+		return fd;
+	l = mfile_get(fd)->listener;
+	l->port = addr_port(a);
+	l->shares = opt->share_port;
+	if (opt->share_port)
+		cover(COVER_RELOAD_OVERLAP);
+	return fd;
 }
 
 int rig_start(int fd, int backlog)
 {
 	(void)fd;
 	(void)backlog;
-	return 0;
+	return rig.engine.entries.is_open && site(SITE_LISTEN_INUSE) ? -EADDRINUSE : 0;
 }
 
 static void open_endpoints(struct engine *e)

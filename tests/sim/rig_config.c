@@ -21,6 +21,7 @@ static struct config_backend backends[RIG_BACKENDS];
 static struct config_bind binds[RIG_FRONTENDS][RIG_BINDS];
 static struct config_frontend frontends[RIG_FRONTENDS];
 static struct config config;
+static unsigned bind_count; /* made so far in this seed */
 
 static void make_addr(struct addr *a, bool tcp, unsigned number)
 {
@@ -88,10 +89,12 @@ static void make_server(struct config_server *server, unsigned number)
 	server->name[0] = (char)('a' + number);
 }
 
+/* No two have one address, unless somebody makes it so later. */
 static void make_bind(struct config_bind *bind, bool tcp)
 {
 	bind->addr.kind = tcp ? ADDR_IP : ADDR_UNIX;
-	make_addr(&bind->addr.addr, tcp, 9);
+	make_addr(&bind->addr.addr, tcp, 100 + bind_count++);
+	bind->addr.port = addr_port(&bind->addr.addr);
 }
 
 static void make_global(int splice)
@@ -240,6 +243,7 @@ const struct config *rig_configure(int splice)
 	memset(binds, 0, sizeof(binds));
 	memset(backends, 0, sizeof(backends));
 	memset(servers, 0, sizeof(servers));
+	bind_count = 0;
 	rig.maxconn = 100;
 	make_global(splice);
 	make_one();

@@ -114,9 +114,14 @@ void rig_close(void)
 	rig_check_rest();
 	count_states();
 	fall_asleep();
-	engine_drain(&rig.engine);
-	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++)
+	engine_drain(&rig.engine, model.now_ns);
+	for (int i = 0; i < RIG_TURNS_TO_END && !rig.worker->finished; i++) {
+		const int64_t at_ns = engine_wake(&rig.engine, model.now_ns);
+
+		if (at_ns != CLOCK_NEVER && at_ns > model.now_ns)
+			model.now_ns = at_ns;
 		rig_turn();
+	}
 	if (!rig.worker->finished)
 		sim_fail("the worker does not end");
 	engine_free(&rig.engine);

@@ -15,6 +15,9 @@ SITE(UNSPLICEABLE, 30)   /* a socket that splice refuses with EINVAL */
 SITE(SOCKET_EMFILE, 20)  /* socket fails */
 SITE(ACCEPT_EMFILE, 20)  /* accept fails for want of descriptors */
 SITE(ACCEPT_ABORTED, 20) /* ECONNABORTED */
+SITE(DUP_EMFILE, 30)     /* dup fails */
+SITE(LISTEN_INUSE, 40)   /* listen fails, in a transaction: the address was taken since */
+SITE(HEAR_ENOBUFS, 30)   /* a deaf listener cannot hear again */
 SITE(EPOLL_ENOSPC, 5)    /* EPOLL_CTL_ADD fails */
 SITE(CONNECT_NOW, 30)    /* connect fails at once: EADDRNOTAVAIL, ENETUNREACH */
 SITE(CONNECT_LATER, 40)  /* connect fails later: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH */

@@ -37,12 +37,19 @@ static void maybe_end(void)
 	peers.no_more = true;
 	if (dice == 0) {
 		cover(COVER_STOPPED);
+		peers.stopped = true;
 		peers.excuse_all = true;
 		engine_stop(&rig.engine);
 	} else {
 		cover(COVER_DRAINED);
-		engine_drain(&rig.engine);
+		engine_drain(&rig.engine, model.now_ns);
 	}
+}
+
+/* Control has a turn while the daemon ends. Returns when it wants the next one. */
+static int64_t turn_control(void)
+{
+	return peers.no_more ? engine_wake(&rig.engine, model.now_ns) : CLOCK_NEVER;
 }
 
 void world_choose_faults(void)
@@ -56,6 +63,13 @@ void world_choose_faults(void)
 		model.active[SITE_PREEMPT] = true;
 }
 
+/* A listener is closed with clients in its queue. Only a stop that does not wait may do that. */
+static void on_lost(const struct mlistener *l)
+{
+	if (l->deaf && !l->failed && !peers.stopped)
+		sim_fail("an endpoint closes, and %u clients wait there", l->count);
+}
+
 static void open_world(uint64_t seed, const struct world_options *options)
 {
 	model_reset(seed);
@@ -67,6 +81,7 @@ static void open_world(uint64_t seed, const struct world_options *options)
 	rig_open(&(struct rig_options){.driver = options->driver, .splice = options->splice, .workers = 1});
 	model.on_excuse = peers_on_excuse;
 	model.on_preempt = preempt;
+	model.on_lost = on_lost;
 	model.faults = true;
 	for (uint32_t n = prng_range(&model.rng, 1, PEERS_CLIENTS); n > 0; n--)
 		(void)peer_new(true); /* there is room */
@@ -90,6 +105,7 @@ static void wild_phase(void)
 		for (uint32_t n = prng_below(r, 8); n > 0; n--)
 			peer_act(&peers.all[prng_below(r, (uint32_t)peers.count)]);
 		rig_turn();
+		(void)turn_control();
 		judge_promises();
 		judge_resets();
 		maybe_end();
@@ -130,34 +146,39 @@ static void wait_for_timer(void)
 	model.sleep_max_ns = world_waits_for_black_hole() ? 2 * rig.connect_timeout_ns : WORLD_PATIENCE_NS;
 }
 
-/* A drained daemon closes its listener, which resets those whom it has never accepted. */
-static void close_backlog(void)
+/* Nothing moves: goes on to when control wants a turn, or some timer. */
+static void wait_for_control(int64_t control_ns)
 {
-	struct endpoint *ep = rig_endpoint(0);
-
-	if (ep == NULL)
+	if (control_ns == CLOCK_NEVER) {
+		wait_for_timer();
 		return;
-	mfile_close(ep->fd);
-	ep->fd = -1;
+	}
+	if (control_ns > model.now_ns)
+		model.now_ns = control_ns;
+	(void)model_look_at_alarms(); /* the next one plays no part */
+	model.sleep_max_ns = 0;
 }
 
 static void live_phase(void)
 {
+	int64_t control_ns = CLOCK_NEVER;
+
 	model.faults = false;
 	model.sleep_max_ns = 0;
 	peers.live = true;
 	for (int i = 0; i < WORLD_LIVE_STEPS; i++) {
+		const int64_t before_ns = control_ns;
 		bool moved = false;
 
 		for (int k = 0; k < peers.count; k++)
 			moved |= peer_push(&peers.all[k]);
 		rig_turn();
-		if (rig.worker->finished)
-			close_backlog();
+		control_ns = turn_control();
 		if (is_over())
 			return;
+		moved |= control_ns != before_ns; /* it may have told the worker something */
 		if (!moved && model.idle)
-			wait_for_timer();
+			wait_for_control(control_ns);
 		else
 			model.sleep_max_ns = 0;
 	}

@@ -318,15 +318,18 @@ def rule_option(files):
 def rule_mutant(files):
     """Each text that a mutant replaces occurs once in its source, so that the mutant can be made."""
     texts = {f.path: f.text for f in files}
-    path = "tests/sim/mutants_list.py"
-    names = {}
-    exec(texts.get(path, ""), names)  # our own list
-    for mutant in names.get("MUTANTS", []):
-        for name, old, _ in mutant["edits"]:
-            count = texts.get(name, "").count(old)
-            if count != 1:
-                at = max(0, texts[path].find('"%s"' % mutant["what"]))
-                yield path, line_of(texts[path], at), "%s has %d places like %r" % (name, count, old)
+    for path, listed in (("tests/sim/mutants_reload.py", "RELOAD_MUTANTS"),
+                         ("tests/sim/mutants_list.py", "MUTANTS")):
+        text = texts.get(path, "").replace("from mutants_reload import RELOAD_MUTANTS\n",
+                                           "RELOAD_MUTANTS = []  # they are looked at by themselves\n")
+        names = {}
+        exec(text, names)  # our own list
+        for mutant in names.get(listed, []):
+            for name, old, _ in mutant["edits"]:
+                count = texts.get(name, "").count(old)
+                if count != 1:
+                    at = max(0, text.find('"%s"' % mutant["what"]))
+                    yield path, line_of(text, at), "%s has %d places like %r" % (name, count, old)
 
 
 RULES = {

@@ -88,9 +88,10 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
  * at the end of this turn. 0, or -ENOMEM with nothing changed. */
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a);
 
-/* From the administrator, who gets an answer and may rely on it. 0 if the change is in force; -ENOMEM if
- * memory ran out and nothing was changed; -EAGAIN if it was made, together with others of this turn, but
- * memory ran out putting them in force, which is tried again. */
+/* From the administrator, who gets an answer and may rely on it; observers are notified at the end of the
+ * turn, as of the others. 0 if the change is in force; -ENOMEM if memory ran out and nothing was changed;
+ * -EAGAIN if it was made, together with others of this turn, but memory ran out putting them in force, which
+ * is tried again. */
 int server_updates_set_admin(struct server_updates *u, struct server *s, enum server_admin admin,
 			     const char *cause);
 /* 0..256; 0 takes no new connections, as drain does. */

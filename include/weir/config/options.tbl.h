@@ -152,6 +152,11 @@ OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unliste
        "close", 0, 0,
        "What a client gets when no server is up: close = FIN, reset = RST, queue = wait up to timeout-queue.",
        "no-server = reset")
+OPTION("unlisten", FRONT_D, FRONT_D, OPT_CHOICE, 0, "no|no-server",
+       MADE_FRONT_CHOICE(unlisten, CONFIG_UNLISTEN_NO, CONFIG_UNLISTEN_NO_SERVER), "no", 0, 0,
+       "Close the addresses while no server of any backend that clients may go to is up, and listen again "
+       "once one is. Passed sockets stay open.",
+       "unlisten = no-server")
 
 /* [stats] */
 LATER("bind", IN_STATS, OPT_REPEAT, "Address of the HTTP endpoint.", "bind = 127.0.0.1:8404")

@@ -59,6 +59,13 @@ struct engine_ends {
 	_Atomic uint32_t times[ENGINE_END_COUNT];
 };
 
+/* How far engine_drain() has come. */
+enum engine_drain_step {
+	DRAIN_NONE,
+	DRAIN_ENDPOINTS, /* they leave, and workers serve who still comes */
+	DRAIN_WORKERS,	 /* these end with their last sessions */
+};
+
 struct engine {
 	const struct config *config; /* borrows */
 	struct live live;
@@ -90,6 +97,8 @@ struct engine {
 	 * ready or done. Called from workers; must not block. */
 	void (*notify)(void *arg);
 	void *notify_arg;
+	enum engine_drain_step drain; /* engine_drain() */
+	int64_t drain_until_ns;	      /* while endpoints leave: when workers are told at the latest */
 	atomic_bool sessions_watched; /* control is watching by itself */
 	atomic_bool is_accept_paused; /* engine_pause_accept() */
 	struct engine_records records; /* control sets it before engine_start() */
@@ -110,9 +119,10 @@ void engine_drop_backend(struct engine *e, struct backend *b);
  * called again. Once every worker listens, workers_ready equals worker_count. */
 int engine_start(struct engine *e, const struct engine_limits *limits, unsigned workers,
 		 const struct io_driver *driver);
-/* Each worker stops accepting, after taking the clients already queued, and ends when its last session has
- * ended. */
-void engine_drain(struct engine *e);
+/* All endpoints leave, as entries_leave_all() describes: clients already queued are taken, and so is each
+ * whose handshake is in flight. Once all have left, each worker ends with its last session. Nothing happens
+ * the second time. engine_wake() goes on with it. `now_ns` is the monotonic clock. */
+void engine_drain(struct engine *e, int64_t now_ns);
 /* Each worker ends all its sessions (reason STOPPED), then itself. */
 void engine_stop(struct engine *e);
 /* Memory is short: no worker accepts until this is called again with false. A draining worker still takes the

@@ -42,6 +42,7 @@ enum endpoint_stage {
 	ENDPOINT_DEAF,	  /* it hears no new clients, and takes those who are on their way */
 	ENDPOINT_LEAVING, /* workers take whom they find queued, then leave */
 	ENDPOINT_CLOSED,
+	ENDPOINT_AWAY, /* without a socket, for as long as no server is up: see entry/unlisten.h */
 };
 
 /* What workers are to do at it. */
@@ -66,6 +67,7 @@ struct endpoint {
 	struct endpoint_options *options; /* owns: what a takeover that is prepared is to set */
 	int64_t leave_ns;	/* while it is deaf: when workers leave */
 	enum endpoint_stage stage;
+	bool away; /* it leaves, or has left, only until a server is up */
 	bool inherited; /* the socket was made by others: never changed, only closed */
 	const struct config_bind *origin; /* borrows: the bind it was made from, for entries_adopt() */
 	const struct config_bind *config; /* of the settings in effect */
@@ -91,6 +93,12 @@ struct endpoint {
 	/* Workers write. */
 	_Alignas(64) atomic_int listeners; /* workers that have a listener here */
 };
+
+/* Is it one of the addresses of its frontend, even if it has no socket right now? Control. */
+static inline bool endpoint_belongs(const struct endpoint *ep)
+{
+	return ep->stage == ENDPOINT_OPEN || ep->away;
+}
 
 /* Is there a socket that it could go on with, or another endpoint could take over? Control. */
 static inline bool endpoint_has_socket(const struct endpoint *ep)

@@ -24,6 +24,7 @@ struct entries {
 	unsigned endpoint_count;
 	struct list leaving; /* owns: frontends that were removed and are not freed */
 	struct list deaf;    /* endpoints in ENDPOINT_DEAF, the one that leaves first in front */
+	bool ending;	     /* entries_leave_all(): nothing stays, and what comes leaves at once */
 	bool is_open;	     /* a transaction is: see entries_begin() */
 	struct list bound;   /* endpoints bound in it that do not listen yet */
 	struct list lent;    /* endpoints whose sockets share their port for now */
@@ -187,7 +188,18 @@ void entries_set_maxconn(struct entries *e, unsigned maxconn);
 
 /* The endpoint leaves politely; harmless if it does so already. `now_ns` is the monotonic clock. */
 void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns);
-/* It stays after all. 0; -EBADF when it has no socket (endpoint_has_socket()); or -errno, and it leaves. */
+/* It leaves politely and keeps its place, under the settings that its frontend has, until it comes back. Not
+ * for an inherited socket, which could not. */
+void entries_go_away(struct entries *e, struct endpoint *ep, int64_t now_ns);
+/* It goes on listening, or is bound anew to the address that it had. 0; or -errno with `*error`, and it stays
+ * away. The right to bind is for the caller to see to; not within a transaction. */
+int entries_come_back(struct entries *e, struct endpoint *ep, struct entry_error *error);
+/* The process stops: all endpoints leave, also those that are committed later. No handshake is ever in flight
+ * to a Unix socket or a loopback address, so workers leave these at once. endpoint_count is 0 when all have
+ * left. `now_ns` as above. */
+void entries_leave_all(struct entries *e, int64_t now_ns);
+/* It stays after all. 0; -EBADF when it has no socket (endpoint_has_socket()) or the process stops; or
+ * -errno, and it leaves. */
 int entries_stay(struct entries *e, struct endpoint *ep);
 /* All of that which can fail: its socket hears again, and is kept. The same results; then either
  * entries_stay(), which cannot fail, or the undo. */

@@ -49,6 +49,8 @@ struct frontend {
 	unsigned own_limit; /* its own maxconn, 0 = that of the process */
 	unsigned iid;	    /* for reports: see entries_build(); 0 = not added yet */
 	unsigned changes;   /* that were committed */
+	bool is_away;	    /* unlisten.h: no server is up, and its addresses are left */
+	bool is_shut;	    /* the same: one is up, and some address cannot be taken again */
 	bool closes;	    /* it was removed, and its sessions end */
 	bool has_choice;    /* its clients go, or went, to more than one backend */
 

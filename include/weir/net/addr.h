@@ -79,6 +79,9 @@ uint16_t addr_port(const struct addr *a);
 /* Are these the same address? Port included, scope ignored. */
 bool addr_equal(const struct addr *a, const struct addr *b);
 
+/* Is it an IP address that only this machine can reach? */
+bool addr_is_loopback(const struct addr *a);
+
 static inline bool addr_is_unix(const struct addr *a)
 {
 	return a->len != 0 && a->sa.sa_family == AF_UNIX;

@@ -194,7 +194,12 @@ static void what_the_administrator_wants_is_in_force_at_once(void **state)
 	number = backend_roster(b)->number;
 	assert_int_equal(server_updates_set_weight(u, b->servers[1], 7, "by test"), 0);
 	assert_int_equal(backend_roster(b)->number, ++number);
+	assert_int_equal(in_force, 0);
+	end_turn(); /* observers are told then */
+	assert_int_equal(in_force, 1);
+	assert_int_equal(backend_roster(b)->number, number);
 	assert_true(updates_by_hand_idle(&hand));
+	in_force = 0;
 	/* Together with what was gathered, which is not owed any more then. */
 	set_health(0, false);
 	assert_int_equal(server_updates_set_weight(u, b->servers[1], 8, "by test"), 0);

@@ -1,277 +1,332 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_drain.c - `drain = idle`: sessions of what drains or was removed end once they are idle, and neither
- * before nor otherwise.
+ * test_drain.c - a stop that drains: endpoints leave without losing a client, and workers end after that.
  */
-#include "leaving_rig.h"
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
-#define GRACE_MS 1000 /* after the server's last byte */
-#define PATIENCE_MS 8000 /* less than after the client's */
+#include <cmocka.h>
 
-static int64_t began_ns;
+#include "../entry/entry_rig.h"
 
-static void all_backends_drain_idle(void)
+#define DEAF_NS	     (900 * NS_PER_MS)
+#define JUST_COME_NS (20 * NS_PER_MS)
+#define PATIENCE_NS  (6 * NS_PER_SEC)
+
+int __real_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
+int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len);
+
+static int accept_err; /* 0 = none */
+static unsigned accepts_failed;
+
+int __wrap_sys_accept(int fd, struct sockaddr *sa, socklen_t *len)
 {
-	for (unsigned i = 0; i < 2; i++)
-		rig.backends[i].drain = CONFIG_DRAIN_IDLE;
+	accepts_failed += accept_err != 0;
+	return accept_err != 0 ? accept_err : __real_sys_accept(fd, sa, len);
 }
 
-static int64_t past_ms(void)
+static struct entry_rig r;
+static struct endpoint *ep;
+static struct addr at; /* where clients connect to */
+
+static void start(void)
 {
-	return (clock_mono_ns() - began_ns) / NS_PER_MS;
+	struct endpoint *failed;
+
+	assert_int_equal(entries_bind(&r.engine.entries, &failed), 0);
+	rig_start_workers(&r);
+	at = ep->addr;
 }
 
-/* Turns with pauses until so many sessions are left. */
-static void wait_until_left(unsigned count)
+static int open_loopback(void **state)
 {
-	while (rig.worker->sessions > count) {
-		assert_in_range(past_ms(), 0, PATIENCE_MS);
-		(void)poll(NULL, 0, 2);
-		rig_turn();
+	(void)state;
+	rig_build(&r);
+	ep = first_endpoint(&r.engine);
+	start();
+	return 0;
+}
+
+static int open_wildcard(void **state)
+{
+	(void)state;
+	rig_build(&r);
+	ep = first_endpoint(&r.engine);
+	ep->addr.in.sin_addr.s_addr = htonl(INADDR_ANY);
+	start();
+	at.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return 0;
+}
+
+static int open_unix(void **state)
+{
+	(void)state;
+	rig_build(&r);
+	ep = first_endpoint(&r.engine);
+	memset(&ep->addr, 0, sizeof(ep->addr));
+	ep->addr.un.sun_family = AF_UNIX;
+	(void)snprintf(ep->addr.un.sun_path, sizeof(ep->addr.un.sun_path), "/tmp/test_drain.%d",
+		       (int)getpid()); /* fits */
+	ep->addr.len = sizeof(ep->addr.un);
+	start();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	accept_err = 0;
+	rig_close(&r);
+	return 0;
+}
+
+/* One that a deaf socket hears, as if its handshake had begun before. */
+static int early_client(void)
+{
+	const int ttl = 255;
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl)), 0);
+	assert_int_equal(connect(fd, &at.sa, at.len), 0);
+	return fd;
+}
+
+static bool is_connected(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) == 0;
+}
+
+static bool is_refused(void)
+{
+	const int fd = socket(at.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const bool refused = connect(fd, &at.sa, at.len) != 0 && (errno == ECONNREFUSED || errno == ENOENT);
+
+	close(fd);
+	return refused;
+}
+
+static bool is_told(void)
+{
+	return r.workers[0]->draining && r.workers[1]->draining;
+}
+
+static bool is_finished(void)
+{
+	return r.workers[0]->finished && r.workers[1]->finished;
+}
+
+/* Until nothing is under way; a worker that has finished turns no more. */
+static int64_t go_on(void)
+{
+	int64_t at_ns = CLOCK_NEVER;
+
+	for (int i = 0; i < RIG_SETTLED; i++) {
+		for (unsigned w = 0; w < RIG_WORKERS; w++)
+			if (!r.workers[w]->finished)
+				rig_turn(&r, w);
+		at_ns = rig_control(&r);
+	}
+	return at_ns;
+}
+
+/* A worker may wait for the end of a pause. */
+static void close_clients(const int *fds, int count)
+{
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	while (!is_finished()) {
+		rig_hang_up(&r);
+		(void)go_on();
 	}
 }
 
-static void turn_for_ms(int64_t ms)
+/* ---- the tests ---- */
+
+static void drain_waits_for_handshakes_in_flight(void **state)
 {
-	const int64_t end_ms = past_ms() + ms;
-
-	while (past_ms() < end_ms) {
-		(void)poll(NULL, 0, 2);
-		rig_turn();
-	}
-}
-
-static void begin(void)
-{
-	began_ns = clock_mono_ns();
-}
-
-/* One byte from `from` arrives at `to`. */
-static void pass_byte(int from, int to)
-{
-	char byte = 'x';
-
-	assert_int_equal(send(from, &byte, 1, MSG_NOSIGNAL), 1);
-	rig_turn_until(recv(to, &byte, 1, MSG_DONTWAIT) == 1);
-}
-
-static void set_admin(struct server *s, enum server_admin admin)
-{
-	assert_int_equal(server_updates_set_admin(&rig.hand.updates, s, admin, ""), 0);
-}
-
-static uint64_t drained(unsigned backend)
-{
-	return rig_tally(rig.engine.backends[backend]->slot).drained_ends;
-}
-
-/* One that was answered, one that asked last, and one of another server. */
-static void a_draining_server_loses_those_that_were_answered(void **state)
-{
-	int answered, asks, other;
+	int fds[4];
 
 	(void)state;
-	all_backends_drain_idle();
-	rig_start();
-	answered = rig_join(0); /* at the first server */
-	other = rig_join(0);
-	asks = rig_join(0); /* at the first one again */
-	pass_byte(answered, rig_accept(0));
-	pass_byte(rig.fds[rig.fd_count - 1], answered);
-	begin();
-	pass_byte(rig_accept(1), other);
-	pass_byte(asks, rig_accept(0));
-	set_admin(rig_server(0, 0), SERVER_ADMIN_DRAIN);
-	wait_until_left(2);
-	assert_true(past_ms() >= GRACE_MS - 50);
-	rig_turn_until(rig_has_ended(answered));
-	assert_int_equal(drained(0), 1);
-	turn_for_ms(GRACE_MS);
-	assert_int_equal(rig.worker->sessions, 2);
-	assert_false(rig_has_ended(asks));
-	assert_false(rig_has_ended(other));
-	/* It is answered: and the server is in use again, too late for a second one. */
-	pass_byte(rig.fds[rig.fd_count - 1], asks);
-	set_admin(rig_server(0, 0), SERVER_ADMIN_READY);
-	turn_for_ms(2 * GRACE_MS);
-	assert_int_equal(rig.worker->sessions, 2);
-	/* And out again. */
-	begin();
-	set_admin(rig_server(0, 0), SERVER_ADMIN_MAINT);
-	wait_until_left(1);
-	assert_false(rig_has_ended(other));
+	fds[0] = rig_client(&at);
+	assert_true(rig_reaches(&r, 1));
+	engine_drain(&r.engine, r.now_ns);
+	assert_int_equal(ep->stage, ENDPOINT_DEAF);
+	fds[1] = early_client();
+	fds[2] = rig_client(&at);
+	engine_drain(&r.engine, r.now_ns + 5); /* harmless */
+	assert_true(go_on() == r.now_ns + DEAF_NS);
+	assert_int_equal(rig_forwarding(&r), 2);
+	assert_false(is_connected(fds[2]));
+	r.now_ns += DEAF_NS - 1;
+	fds[3] = early_client();
+	(void)go_on();
+	assert_int_equal(ep->stage, ENDPOINT_DEAF);
+	assert_false(is_told());
+	r.now_ns++;
+	assert_true(go_on() == CLOCK_NEVER);
+	assert_int_equal(r.engine.entries.endpoint_count, 0);
+	assert_true(is_told());
+	assert_true(is_refused());
+	assert_int_equal(rig_forwarding(&r), 3);
+	assert_false(is_finished());
+	close_clients(fds, 4);
 }
 
-static void with_wait_nobody_ends(void **state)
+static void drain_waits_for_nobody_on_loopback(void **state)
 {
+	int fds[2], ttl = 0;
+	socklen_t len = sizeof(ttl);
+
+	(void)state;
+	fds[0] = rig_client(&at);
+	fds[1] = rig_client(&at); /* both are queued */
+	engine_drain(&r.engine, r.now_ns);
+	assert_int_equal(ep->stage, ENDPOINT_LEAVING);
+	/* Nobody else comes in, who would be reset. */
+	assert_int_equal(getsockopt(ep->fd, IPPROTO_IP, IP_MINTTL, &ttl, &len), 0);
+	assert_int_equal(ttl, 255);
+	assert_true(go_on() == CLOCK_NEVER);
+	assert_true(is_told());
+	assert_true(is_refused());
+	assert_int_equal(rig_forwarding(&r), 2);
+	close_clients(fds, 2);
+}
+
+static void drain_removes_a_path_first(void **state)
+{
+	struct stat st;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(stat(at.un.sun_path, &st), 0);
+	fds[0] = rig_client(&at);
+	fds[1] = rig_client(&at);
+	engine_drain(&r.engine, r.now_ns);
+	assert_int_not_equal(stat(at.un.sun_path, &st), 0);
+	assert_true(ep->fd >= 0);
+	assert_true(go_on() == CLOCK_NEVER);
+	assert_true(is_told());
+	assert_true(is_refused());
+	assert_int_equal(rig_forwarding(&r), 2);
+	close_clients(fds, 2);
+}
+
+static void drain_without_sessions_ends_all_workers(void **state)
+{
+	(void)state;
+	engine_drain(&r.engine, r.now_ns);
+	assert_true(go_on() == CLOCK_NEVER);
+	assert_true(is_finished());
+	assert_int_equal(atomic_load(&r.engine.workers_deaf), RIG_WORKERS);
+}
+
+static void drain_does_not_wait_for_descriptors_for_ever(void **state)
+{
+	const int fd = rig_client(&at);
+
+	(void)state;
+	accept_err = -EMFILE;
+	engine_drain(&r.engine, r.now_ns);
+	assert_true(go_on() == r.now_ns + PATIENCE_NS);
+	assert_true(accepts_failed > 0);
+	assert_false(is_told());
+	r.now_ns += PATIENCE_NS - 1;
+	(void)go_on();
+	assert_false(is_told());
+	r.now_ns++;
+	(void)go_on();
+	assert_true(is_told());
+	close_clients((int[]){fd}, 1);
+}
+
+static void stop_ends_a_drain_at_once(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	fds[0] = rig_client(&at);
+	assert_true(rig_reaches(&r, 1));
+	engine_drain(&r.engine, r.now_ns);
+	fds[1] = early_client(); /* it is reset */
+	engine_stop(&r.engine);
+	(void)go_on();
+	assert_true(is_finished());
+	assert_int_equal(ep->fd, -1);
+	assert_true(is_refused());
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void what_comes_during_a_drain_leaves_at_once(void **state)
+{
+	struct entries *e = &r.engine.entries;
+	struct frontend *fe = first_frontend(&r.engine);
+	struct entry_error error;
+	struct endpoint *more = entries_prepare_endpoint(e, fe, NULL, &r.config.bind, NULL, &error);
+
+	(void)state;
+	assert_non_null(more);
+	engine_drain(&r.engine, r.now_ns);
+	assert_int_equal(entries_stay(e, ep), -EBADF);
+	entries_commit_endpoint(e, more);
+	assert_int_equal(more->stage, ENDPOINT_LEAVING);
+	assert_int_equal(entries_stay(e, more), -EBADF);
+	assert_true(go_on() == r.now_ns + DEAF_NS);
+	assert_int_equal(e->endpoint_count, 1);
+	r.now_ns += DEAF_NS;
+	(void)go_on();
+	assert_int_equal(e->endpoint_count, 0);
+	assert_true(is_finished());
+}
+
+/* The drain begins before any worker has seen it. */
+static void client_of_an_endpoint_that_has_just_come_is_taken(void **state)
+{
+	struct entries *e = &r.engine.entries;
+	struct entry_error error;
+	struct endpoint *more = entries_prepare_endpoint(e, first_frontend(&r.engine), NULL, &r.config.bind,
+							 NULL, &error);
 	int fd;
 
 	(void)state;
-	rig_start();
-	fd = rig_join(0);
-	pass_byte(rig_accept(0), fd);
-	begin();
-	set_admin(rig_server(0, 0), SERVER_ADMIN_DRAIN);
-	entries_remove_frontend(&rig.engine.entries, rig_frontend(0), rig_now_ns());
-	turn_for_ms(2 * GRACE_MS);
-	assert_int_equal(rig.worker->sessions, 1);
+	assert_non_null(more);
+	at = more->addr;
+	fd = rig_client(&at);
+	entries_commit_endpoint(e, more);
+	engine_drain(&r.engine, r.now_ns);
+	assert_int_equal(ep->stage, ENDPOINT_LEAVING);
+	assert_true(go_on() == r.now_ns + JUST_COME_NS);
+	assert_int_equal(rig_forwarding(&r), 1);
+	assert_false(is_told());
+	r.now_ns += JUST_COME_NS;
+	assert_true(go_on() == CLOCK_NEVER);
+	assert_true(is_told());
+	close_clients(&fd, 1);
 }
 
-/* Bytes that a slow client has yet to take are in flight, in one place or another. */
-static void who_has_bytes_in_flight_goes_on(void **state)
-{
-	static char bytes[1 << 16];
-	int fd, server, quiet = 0;
-
-	(void)state;
-	all_backends_drain_idle();
-	rig_start();
-	fd = rig_join(0);
-	server = rig_accept(0);
-	while (quiet < 50) {
-		quiet = send(server, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL) > 0 ? 0 : quiet + 1;
-		rig_turn();
-	}
-	begin();
-	set_admin(rig_server(0, 0), SERVER_ADMIN_DRAIN);
-	turn_for_ms(2 * GRACE_MS);
-	assert_int_equal(rig.worker->sessions, 1);
-	begin();
-	while (rig.worker->sessions > 0) {
-		assert_in_range(past_ms(), 0, PATIENCE_MS);
-		if (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0)
-			(void)poll(NULL, 0, 1);
-		rig_turn();
-	}
-	assert_true(past_ms() >= GRACE_MS - 50);
-	assert_int_equal(drained(0), 1);
-}
-
-/* A client that has sent FIN waits for the rest. */
-static void who_is_half_closed_goes_on(void **state)
-{
-	int fd;
-
-	(void)state;
-	all_backends_drain_idle();
-	rig_start();
-	fd = rig_join(0);
-	pass_byte(rig_accept(0), fd);
-	assert_int_equal(shutdown(fd, SHUT_WR), 0);
-	begin();
-	set_admin(rig_server(0, 0), SERVER_ADMIN_DRAIN);
-	turn_for_ms(2 * GRACE_MS);
-	assert_int_equal(rig.worker->sessions, 1);
-}
-
-/* A server, a frontend and a backend at once. */
-static void what_was_removed_loses_those_that_were_answered(void **state)
-{
-	struct frontend *f, *g;
-	int fds[3];
-
-	(void)state;
-	all_backends_drain_idle();
-	rig_start();
-	f = rig_frontend(0);
-	g = rig_frontend(1);
-	for (unsigned i = 0; i < 2; i++) {
-		fds[i] = rig_join(0);
-		pass_byte(rig_accept(i), fds[i]);
-	}
-	fds[2] = rig_join(1);
-	pass_byte(rig_accept(2), fds[2]);
-	begin();
-	assert_int_equal(server_prepare_remove(rig_server(0, 0)), 0);
-	server_remove(&rig.hand.updates, rig_server(0, 0));
-	wait_until_left(2);
-	rig_turn_until(rig_has_ended(fds[0]));
-	entries_remove_frontend(&rig.engine.entries, f, rig_now_ns());
-	begin();
-	wait_until_left(1);
-	rig_turn_until(rig_has_ended(fds[1]));
-	entries_remove_frontend(&rig.engine.entries, g, rig_now_ns());
-	begin();
-	wait_until_left(0);
-	rig.later_ns = NS_PER_SEC;
-	rig_turn_until(retire_count(&rig.engine.live.retire) == 0);
-	assert_int_equal(drained(0) + drained(1), 3);
-}
-
-static void a_removed_backend_loses_those_that_were_answered(void **state)
-{
-	struct backend *b;
-	struct config_frontend to;
-	struct entry_wish wish = {.config = &to};
-	struct entry_change change;
-	int fd;
-
-	(void)state;
-	all_backends_drain_idle();
-	rig_start();
-	b = rig.engine.backends[0];
-	to = rig.frontends[0];
-	wish.backend = rig.engine.backends[1];
-	fd = rig_join(0);
-	pass_byte(rig_accept(0), fd);
-	begin();
-	assert_int_equal(backend_prepare_remove(b), 0);
-	assert_int_equal(entries_prepare_change(&rig.engine.entries, rig_frontend(0), &wish, &change), 0);
-	entries_commit_change(&rig.engine.entries, &change);
-	engine_drop_backend(&rig.engine, b);
-	backend_remove(&rig.hand.updates, b);
-	wait_until_left(0);
-	rig_turn_until(retire_count(&rig.engine.live.retire) == 0);
-	assert_int_equal(rig_tally(rig_frontend(0)->slot).drained_ends, 1);
-}
-
-/* Also who comes in by the last accept. */
-static void a_process_that_drains_ends_with_its_idle_sessions(void **state)
-{
-	int fd, late;
-
-	(void)state;
-	all_backends_drain_idle();
-	rig_start();
-	fd = rig_join(0);
-	pass_byte(rig_accept(0), fd);
-	begin();
-	late = rig_connect(&rig_endpoint(rig_frontend(0))->addr);
-	engine_drain(&rig.engine);
-	rig_turn_until(rig_forwarding() == 2);
-	pass_byte(rig_accept(1), late);
-	while (!rig.worker->finished) {
-		assert_in_range(past_ms(), 0, PATIENCE_MS);
-		(void)poll(NULL, 0, 2);
-		io_loop_wake(&rig.worker->loop);
-		worker_turn(rig.worker);
-	}
-	assert_true(past_ms() >= GRACE_MS - 50);
-	assert_int_equal(drained(0), 2);
-}
-
-#define TESTS(driver)                                                                                        \
-	{                                                                                                    \
-		RIG_TEST(a_draining_server_loses_those_that_were_answered, driver),                          \
-		RIG_TEST(with_wait_nobody_ends, driver),                                                     \
-		RIG_TEST(who_has_bytes_in_flight_goes_on, driver),                                           \
-		RIG_TEST(who_is_half_closed_goes_on, driver),                                                \
-		RIG_TEST(what_was_removed_loses_those_that_were_answered, driver),                           \
-		RIG_TEST(a_removed_backend_loses_those_that_were_answered, driver),                          \
-		RIG_TEST(a_process_that_drains_ends_with_its_idle_sessions, driver),                         \
-	}
+#define DRAIN_TEST(name, open) cmocka_unit_test_setup_teardown(name, open, teardown)
 
 int main(void)
 {
-	char why[URING_WHY_MAX];
-	const struct io_driver *uring = uring_driver(why, sizeof(why));
-	const struct CMUnitTest on_epoll[] = TESTS(&io_epoll_driver);
-	const struct CMUnitTest on_uring[] = TESTS(uring);
-	const int failed = cmocka_run_group_tests_name("epoll", on_epoll, NULL, NULL);
+	const struct CMUnitTest tests[] = {
+		DRAIN_TEST(drain_waits_for_handshakes_in_flight, open_wildcard),
+		DRAIN_TEST(drain_waits_for_nobody_on_loopback, open_loopback),
+		DRAIN_TEST(drain_removes_a_path_first, open_unix),
+		DRAIN_TEST(drain_without_sessions_ends_all_workers, open_loopback),
+		DRAIN_TEST(drain_does_not_wait_for_descriptors_for_ever, open_loopback),
+		DRAIN_TEST(stop_ends_a_drain_at_once, open_wildcard),
+		DRAIN_TEST(client_of_an_endpoint_that_has_just_come_is_taken, open_loopback),
+		DRAIN_TEST(what_comes_during_a_drain_leaves_at_once, open_wildcard),
+	};
 
-	if (uring == NULL)
-		print_message("without io_uring: %s\n", why);
-	else if (cmocka_run_group_tests_name("io_uring", on_uring, NULL, NULL) != 0)
-		return 1;
-	return failed;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

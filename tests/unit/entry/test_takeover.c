@@ -322,10 +322,13 @@ static void daemon_that_ends_takes_who_is_queued(void **state)
 	next = prepare_next();
 	knock(fds);
 	entries_commit_frontend(entries, next);
-	engine_drain(&r.engine);
-	for (unsigned i = 0; i < RIG_TURNS_MAX; i++)
+	engine_drain(&r.engine, r.now_ns);
+	for (unsigned i = 0; i < RIG_TURNS_MAX; i++) {
 		if (!r.workers[i % RIG_WORKERS]->finished)
 			rig_turn(&r, i % RIG_WORKERS);
+		r.now_ns += NS_PER_MS;
+		(void)rig_control(&r);
+	}
 	assert_int_equal(atomic_load(&next->sessions), QUEUED);
 	for (unsigned i = 0; i < QUEUED; i++)
 		close(fds[i]);

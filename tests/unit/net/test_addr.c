@@ -342,6 +342,28 @@ static void brief_keeps_ip_addresses_whole_and_unix_by_family(void **state)
 	assert_true(addr_is_unix(&empty));
 }
 
+static void loopback_addresses_are_known(void **state)
+{
+	static const char *const local[] = {"127.0.0.1:80", "127.9.8.7:0", "[::1]:80",
+					    "[::ffff:127.1.2.3]:80"};
+	static const char *const other[] = {"0.0.0.0:80", "128.0.0.1:80", "10.0.0.127:80", "[::]:80", ":80",
+					    "[::2]:80", "[::ffff:10.1.2.3]:80", "[7f00::1]:80", "unix:/a",
+					    "unix:@a"};
+	const struct addr empty = {.len = 0};
+	struct addr_spec spec;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
+		assert_int_equal(addr_parse(local[i], &spec, NULL, NULL), 0);
+		assert_true(addr_is_loopback(&spec.addr));
+	}
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		assert_int_equal(addr_parse(other[i], &spec, NULL, NULL), 0);
+		assert_false(addr_is_loopback(&spec.addr));
+	}
+	assert_false(addr_is_loopback(&empty));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +377,7 @@ int main(void)
 		cmocka_unit_test(scope_is_an_interface_by_name_or_number),
 		cmocka_unit_test(addresses_are_equal_by_family_host_and_port),
 		cmocka_unit_test(brief_keeps_ip_addresses_whole_and_unix_by_family),
+		cmocka_unit_test(loopback_addresses_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static const char everything[] =
 	"allow-from = 192.0.2.0/24, 2001:db8::/32\nallow-from = 10.1.2.3\ndeny-from = 10.1.0.0/16\n"
 	"trusted = 127.0.0.1 ::1\nallow-uid = root, 7 8\n"
 	"use-backend app = src=10.0.0.0/8,::1 dst-port=80,90-99\nuse-backend big = dst-port=1\n"
-	"use-backend app = src=127.0.0.1\n"
+	"use-backend app = src=127.0.0.1\nunlisten = no-server\n"
 	"timeout-handshake = 3s\ncongestion = reno\nmark = 0xffffffff\ndscp = af21\npacing = 10m\n"
 	"tcp-notsent-lowat = 100k\ndefault-backend = app\n"
 	"[backend app]\n"
@@ -59,6 +59,7 @@ static void frontends_have_what_was_written(void **state)
 	assert_int_equal(f->rate_limit, 5000);
 	assert_int_equal(f->maxconn_per_source, 20);
 	assert_int_equal(f->no_server, CONFIG_NO_SERVER_QUEUE);
+	assert_int_equal(f->unlisten, CONFIG_UNLISTEN_NO_SERVER);
 	assert_int_equal(f->allow_uid_count, 3);
 	assert_int_equal(f->allow_uids[0], 0);
 	assert_int_equal(f->allow_uids[2], 8);
@@ -221,6 +222,7 @@ static void defaults_are_those_of_the_contract(void **state)
 	assert_int_equal(f->rate_limit, 0);
 	assert_int_equal(f->maxconn_per_source, 0);
 	assert_int_equal(f->no_server, CONFIG_NO_SERVER_CLOSE);
+	assert_int_equal(f->unlisten, CONFIG_UNLISTEN_NO);
 	assert_null(f->allow);
 	assert_null(f->deny);
 	assert_null(f->trusted);
