@@ -58,7 +58,7 @@ def with_pid_file(path):
 
 def open_folders(path):
     """Those of pytest are closed to other users."""
-    for folder in (path, path.parent, path.parent.parent):
+    for folder in (path, *list(path.parents)[:-2]):
         folder.chmod(0o755)
 
 

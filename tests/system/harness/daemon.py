@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from harness import address, admin, driver, process
-from harness.timing import SCALE, stays, wait_until
+from harness.timing import PATIENCE, SCALE, stays, wait_until
 
 REPOSITORY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BINARY = os.environ.get("WEIR_BIN", os.path.join(REPOSITORY, "build", "src", "weir"))
@@ -40,10 +40,11 @@ class Daemon:
         self.expected_alarms = None  # a pattern of alarming lines that the test expects
         self.ended = False           # the test has ended the daemon itself
         self.baseline = None
+        self.reloaded = False        # and the baseline has not followed yet
         self.child = None
         self.config = config.replace("@ADMIN@", self.admin)
-        with open(self.config_path, "w", encoding="utf-8") as f:
-            f.write(self.config)
+        self.first_config = self.config
+        self.replace(self.config)
 
     @property
     def pid(self):
@@ -67,6 +68,64 @@ class Daemon:
         assert self.child.poll() is None, f"weir ended with {self.child.poll()}:\n{self.log()}"
         self.baseline = self.snapshot()
         return self
+
+    # Reloading.
+
+    def rewrite(self, *changes):
+        """Changes the file: pairs of what is there and what replaces it, or a whole text."""
+        if len(changes) == 1:
+            self.config = changes[0]
+        for old, new in zip(changes[::2], changes[1::2]):
+            assert old in self.config, f"{old!r} is not in\n{self.config}"
+            self.config = self.config.replace(old, new)
+        self.replace(self.config)
+
+    def replace(self, text):
+        """Replaces the file as a whole, so that no reading sees a part of it."""
+        self.config = text
+        with open(self.config_path + ".new", "w", encoding="utf-8") as f:
+            f.write(text)
+        os.rename(self.config_path + ".new", self.config_path)
+
+    def reload(self, *changes, words=("--wait",), refused=False):
+        """Rewrites the file and reloads; returns what was printed. The final check then rebases."""
+        if changes:
+            self.rewrite(*changes)
+        got = subprocess.run([BINARY, "reload", *words, "--pid", str(self.pid)], capture_output=True,
+                             text=True, stdin=subprocess.DEVNULL, timeout=10 * PATIENCE, check=False)
+        assert got.returncode == (1 if refused else 0), (got, self.log()[-2000:])
+        self.reloaded = True
+        return got.stdout + got.stderr
+
+    def rebase(self):
+        """After reloads, while the daemon is idle: the baseline becomes that of the configuration in effect.
+        What a reload may change is derived from the file and from what the daemon says; all else must be as
+        at the start. Waits for addresses that are being left."""
+        def closed():
+            return len(process.listening(self.pid)) == self._endpoints() + self._admin_sockets()
+        wait_until(closed, lambda: f"{self._endpoints()} addresses and {self._admin_sockets()} admin sockets "
+                   f"among {len(process.listening(self.pid))} listening sockets\n{self.log()[-2000:]}")
+        now, was = process.descriptors(self.pid), self.baseline
+        files = [link for link in now if link.startswith("/")]
+        strange = [f for f in files if f not in was["fds"] and f.removesuffix(".lock") not in self.config]
+        assert not strange, f"open files that the configuration does not name: {strange}"
+        kept = [link for link in was["fds"] if link not in was["listening"] and not link.startswith("/")]
+        # Each log file has a thread with an event descriptor of its own.
+        logs = self.config.count("log = file:") - self.first_config.count("log = file:")
+        kept += ["anon_inode:[eventfd]"] * logs
+        listening = process.listening(self.pid)
+        endpoints = self._endpoints()
+        self.baseline = {**was, "fds": kept + files + sorted(listening), "listening": listening,
+                         "endpoints": endpoints, "pending_ops": was["pending_ops"] +
+                         self.info()["workers"] * (endpoints - was["endpoints"])}
+        self.reloaded = False
+
+    def _endpoints(self):
+        return sum(name.startswith("listen.") for name in self.info())
+
+    def _admin_sockets(self):
+        """The private control socket is the second one."""
+        return 2 if "admin-socket = " in self.config else 1
 
     # The log.
 
@@ -146,7 +205,7 @@ class Daemon:
 
     def snapshot(self):
         """The baseline to which the daemon must return: its descriptors and gauges while it is idle."""
-        info = self.info()
+        info, endpoints = self.info(), self._endpoints()
 
         # The admin connection itself closes a moment later; so do the files that a name lookup reads.
         def settled():
@@ -154,8 +213,11 @@ class Daemon:
             return not any(link.startswith("/etc/") for link in have) and \
                 stays(lambda: process.descriptors(self.pid) == have, 0.02 * SCALE)
         wait_until(settled, "descriptors settle")
-        return {"fds": process.descriptors(self.pid),
-                "passing": process.passing_sockets(self.pid), "timers": info.get("timers"),
+        # A socket that closes in between is one that passes.
+        passing = process.passing_sockets(self.pid)
+        return {"fds": process.descriptors(self.pid), "listening": process.listening(self.pid),
+                "endpoints": endpoints,
+                "passing": passing, "timers": info.get("timers"),
                 "pending_ops": info.get("pending_ops")}
 
     # Signals.

@@ -13,12 +13,21 @@ IDLE_TICKS = 1
 IDLE_TICKS_SANITIZED = 5
 
 
-def _at_rest(daemon):
-    """None if all gauges are at rest, otherwise a description."""
+def _no_sessions(daemon):
+    """None if nothing is in use, otherwise a description."""
     info = daemon.info()
     for name in ("sessions", "pipes_in_use", "bufs_in_use"):
         if info[name] != 0:
             return f"{name} is {info[name]}"
+    return None
+
+
+def _at_rest(daemon):
+    """None if all gauges are at rest, otherwise a description."""
+    in_use = _no_sessions(daemon)
+    if in_use:
+        return in_use
+    info = daemon.info()
     # While there are idle pipes or buffers, a timer ages them.
     if info["pending_ops"] != daemon.baseline["pending_ops"]:
         return f"pending_ops is {info['pending_ops']}, not {daemon.baseline['pending_ops']}"
@@ -71,6 +80,9 @@ def check(daemon, idle=True):
     """Raises AssertionError unless the daemon is alive, empty, idle and silent."""
     assert daemon.child.poll() is None, \
         f"weir ended with {daemon.child.poll()}:\n{daemon.log()[-3000:]}"
+    if daemon.reloaded:
+        _wait_none(_no_sessions, daemon, "final check: at rest")
+        daemon.rebase()
     _wait_none(_at_rest, daemon, "final check: at rest")
     _wait_none(_descriptors, daemon, "final check: descriptors")
     if idle:

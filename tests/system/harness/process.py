@@ -39,6 +39,19 @@ def passing_sockets(pid):
     return found.intersection(descriptors(pid))
 
 
+def listening(pid):
+    """Its listening sockets, as link texts."""
+    found = set()
+    for name, inode_at in (("tcp", 9), ("tcp6", 9), ("unix", 6)):
+        with contextlib.suppress(FileNotFoundError), \
+                open(f"/proc/{pid}/net/{name}", encoding="ascii", errors="replace") as f:
+            for row in (line.split() for line in f.readlines()[1:]):
+                # 0A is TCP_LISTEN, 0x10000 is __SO_ACCEPTCON.
+                if len(row) > inode_at and (row[3] == "0A" if name != "unix" else int(row[3], 16) & 0x10000):
+                    found.add(f"socket:[{row[inode_at]}]")
+    return found.intersection(descriptors(pid))
+
+
 def kinds(links):
     """The number of descriptors of each kind, for messages."""
     count = {}
