@@ -36,6 +36,8 @@ static void take_descriptors(const struct child_job *job)
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
 	}
+	if (job->stdin_fd >= 0)
+		(void)dup2(job->stdin_fd, STDIN_FILENO);
 	(void)dup2(job->log_fd, STDERR_FILENO);
 	if (job->keep_fd > STDERR_FILENO) {
 		close_all(STDERR_FILENO + 1, (unsigned)job->keep_fd - 1);

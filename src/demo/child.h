@@ -19,8 +19,9 @@ struct child {
 struct child_job {
 	int (*run)(void *arg); /* runs in the child; its result is the exit code */
 	void *arg;
-	int keep_fd; /* left open in the child, which closes every other descriptor; -1 = none */
-	int log_fd;  /* receives the child's stderr */
+	int keep_fd;  /* left open in the child, which closes every other descriptor; -1 = none */
+	int log_fd;   /* receives the child's stderr */
+	int stdin_fd; /* becomes the child's stdin; -1 = nothing to read */
 };
 
 /* Starts the job. 0 or -errno. */

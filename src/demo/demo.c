@@ -33,22 +33,6 @@ static const int64_t patience_ns[] = {
     [PHASE_STOPPING] = 30 * NS_PER_SEC,	 [PHASE_OVER] = CLOCK_NEVER,
 };
 
-static char *make_config_text(const struct demo_plan *p)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	if (out == NULL)
-		return NULL;
-	demo_plan_write(p, out);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 static enum exit_code fail_start(const char *what, int err)
 {
 	fprintf(stderr, "weir: demo: %s: %s\n", what, strerror(-err));
@@ -71,26 +55,27 @@ enum exit_code demo_print_config(void)
 
 	if (err)
 		return refuse_plan(err);
-	demo_plan_write(&p, stdout);
+	demo_plan_write(&p, PLAN_STAGE_FIRST, stdout);
 	demo_plan_free(&p);
 	return EXIT_FINE;
 }
 
-static void on_info(void *arg, const struct info *info)
+static void on_info(void *arg, const char *text)
 {
 	struct stage *s = arg;
+	struct info info = {.at_ns = clock_mono_ns()};
 
-	if (s->phase >= PHASE_STOPPING)
+	if (s->phase >= PHASE_STOPPING || !info_parse(text, &info))
 		return; /* requested in an earlier phase, too late to start anything */
 	s->before = s->info;
-	s->info = *info;
+	s->info = info;
 	if (!s->heard) {
 		s->heard = true;
 		table_header(s);
 		stage_set_phase(s, PHASE_PLAYING);
 		return;
 	}
-	if (s->phase == PHASE_SETTLING && info->sessions == 0)
+	if (s->phase == PHASE_SETTLING && info.sessions == 0)
 		stage_set_phase(s, PHASE_STOPPING);
 }
 
@@ -100,7 +85,7 @@ static void on_ready(struct ev_loop *loop, struct ev_io *io, int revents)
 
 	(void)revents;
 	ev_io_stop(loop, io); /* a byte, or the end of the daemon; the tick handles both */
-	asker_ask(&s->asker);
+	(void)asker_ask(&s->asker); /* the next tick asks again */
 }
 
 /* Ctrl-C once: the clients finish and everything ends in order. Twice: at once. */
@@ -173,7 +158,7 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	if (s->phase == PHASE_FINISHING && load_is_idle(s->load))
 		stage_set_phase(s, s->daemon.pid != 0 ? PHASE_SETTLING : PHASE_STOPPING);
 	if (s->phase == PHASE_SETTLING || (frame && s->phase < PHASE_SETTLING && !ev_is_active(&s->ready)))
-		asker_ask(&s->asker);
+		(void)asker_ask(&s->asker); /* the next one asks again */
 	if (s->phase < PHASE_OVER)
 		end_overdue_phase(s);
 }
@@ -214,6 +199,13 @@ static int share_stats(struct stage *s)
 	return 0;
 }
 
+/* Memory with a descriptor here, too. */
+static int open_config(struct stage *s)
+{
+	s->config_fd = memfd_create("weir-demo-config", MFD_CLOEXEC);
+	return s->config_fd < 0 ? -errno : stage_write_config(s, PLAN_STAGE_FIRST);
+}
+
 /* Everything needed before the first fork. 0 or -errno. */
 static int prepare(struct stage *s)
 {
@@ -225,10 +217,8 @@ static int prepare(struct stage *s)
 		err = -errno;
 	if (!err)
 		err = open_signals(s);
-	if (!err) {
-		s->config_text = make_config_text(&s->plan);
-		err = s->config_text != NULL ? 0 : -ENOMEM;
-	}
+	if (!err)
+		err = open_config(s);
 	keyed_init();
 	return err;
 }
@@ -237,7 +227,7 @@ static int start_children(struct stage *s)
 {
 	int err = stage_start_daemon(s);
 
-	for (size_t i = 0; i < PLAN_SERVERS && !err; i++)
+	for (size_t i = 0; i < PLAN_FIRST && !err; i++)
 		err = stage_start_server(s, i);
 	(void)close(s->ready_fds[1]);
 	s->ready_fds[1] = -1;
@@ -257,8 +247,9 @@ static int start_loop(struct stage *s)
 	s->load = load_new(s->loop, &proxy);
 	if (s->load == NULL)
 		return -ENOMEM;
-	asker_init(&s->asker, s->loop, admin);
-	s->asker.on_info = on_info;
+	reloader_init(&s->reloader, s->loop, admin);
+	asker_init(&s->asker, s->loop, admin, "show info\n");
+	s->asker.on_answer = on_info;
 	s->asker.arg = s;
 	ev_io_init(&s->ready, on_ready, s->ready_fds[0], EV_READ);
 	s->ready.data = s;
@@ -284,8 +275,10 @@ static void close_fd(int *fd)
 static void take_down(struct stage *s)
 {
 	if (s->loop != NULL) {
-		if (s->load != NULL)
+		if (s->load != NULL) {
 			asker_stop(&s->asker);
+			reloader_stop(&s->reloader);
+		}
 		load_free(s->load);
 		ev_loop_destroy(s->loop);
 	}
@@ -293,12 +286,12 @@ static void take_down(struct stage *s)
 	for (size_t i = 0; i < PLAN_SERVERS; i++)
 		child_kill(&s->servers[i]);
 	close_fd(&s->log_fd);
+	close_fd(&s->config_fd);
 	close_fd(&s->ready_fds[0]);
 	close_fd(&s->ready_fds[1]);
 	close_fd(&s->signal_fd);
 	if (s->stats != NULL)
 		(void)munmap(s->stats, PLAN_SERVERS * sizeof(*s->stats));
-	free(s->config_text);
 	free(s->table);
 	demo_plan_free(&s->plan);
 }
@@ -336,6 +329,8 @@ static void collect(struct stage *s)
 	r->bytes = s->info.bytes_to_server + s->info.bytes_to_client;
 	r->bytes_spliced = s->info.bytes_spliced;
 	r->retries = s->info.retries;
+	r->reloads = s->info.reloads;
+	r->reloads_refused = s->info.reloads_refused;
 	r->sessions_left = s->info.sessions;
 	if (s->daemon.pid != 0) { /* not reaped */
 		child_kill(&s->daemon);
@@ -391,7 +386,8 @@ static enum exit_code print_report(struct stage *s)
 
 enum exit_code demo_run(const struct demo_options *options)
 {
-	struct stage s = {.options = options, .log_fd = -1, .ready_fds = {-1, -1}, .signal_fd = -1};
+	struct stage s = {
+		.options = options, .log_fd = -1, .config_fd = -1, .ready_fds = {-1, -1}, .signal_fd = -1};
 	enum exit_code code;
 	int err = demo_plan_make(&s.plan);
 

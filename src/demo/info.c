@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.c - the output of `show info` of a running weir as numbers, and a client that requests it.
+ * info.c - the output of `show info` of a running weir as numbers.
  *
  * Main thread.
  */
 #include "info.h"
 
-#include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "weir/base/check.h"
-#include "weir/base/clock.h"
 #include "weir/base/info_line.h"
-
-static const char question[] = "show info\n";
 
 static const struct number_row {
 	const char *name;
@@ -30,6 +26,8 @@ static const struct number_row {
     {"bytes_to_server", offsetof(struct info, bytes_to_server)},
     {"bytes_to_client", offsetof(struct info, bytes_to_client)},
     {"bytes_spliced", offsetof(struct info, bytes_spliced)},
+    {"reloads", offsetof(struct info, reloads)},
+    {"reloads_refused", offsetof(struct info, reloads_refused)},
 };
 
 /* The value of "NAME=VALUE" in a line. */
@@ -80,71 +78,4 @@ bool info_parse(const char *text, struct info *out)
 		s->failures = find_field(&line, "failures");
 	}
 	return true;
-}
-
-void asker_stop(struct asker *a)
-{
-	if (a->io.fd < 0)
-		return;
-	ev_io_stop(a->loop, &a->io);
-	(void)close(a->io.fd);
-	a->io.fd = -1;
-}
-
-static void on_answer(struct ev_loop *loop, struct ev_io *io, int revents)
-{
-	struct asker *a = io->data;
-	struct info info;
-	ssize_t n;
-
-	(void)loop;
-	(void)revents;
-	n = recv(io->fd, a->bytes + a->len, sizeof(a->bytes) - 1 - a->len, MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n > 0) {
-		a->len += (size_t)n;
-		if (a->len < sizeof(a->bytes) - 1)
-			return;
-	}
-	asker_stop(a);
-	if (n != 0)
-		return;
-	a->bytes[a->len] = '\0';
-	memset(&info, 0, sizeof(info));
-	info.at_ns = clock_mono_ns();
-	if (info_parse(a->bytes, &info))
-		a->on_info(a->arg, &info);
-}
-
-void asker_init(struct asker *a, struct ev_loop *loop, const char *admin)
-{
-	struct addr_spec spec;
-	int err = addr_parse(admin, &spec, NULL, NULL);
-
-	check(err == 0); /* plan.c formatted it */
-	memset(a, 0, sizeof(*a));
-	a->loop = loop;
-	a->to = spec.addr;
-	ev_io_init(&a->io, on_answer, -1, EV_READ);
-	a->io.data = a;
-}
-
-void asker_ask(struct asker *a)
-{
-	int fd;
-
-	if (a->io.fd >= 0)
-		return;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	if (connect(fd, &a->to.sa, a->to.len) != 0 ||
-	    send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) != (ssize_t)sizeof(question) - 1) {
-		(void)close(fd);
-		return;
-	}
-	a->len = 0;
-	ev_io_set(&a->io, fd, EV_READ);
-	ev_io_start(a->loop, &a->io);
 }

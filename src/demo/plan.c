@@ -15,8 +15,9 @@
 #include "weir/net/sock.h"
 
 #define NAME_MAX_LEN 64
+#define WRONG_PORT   99999u
 
-static const char *const names[PLAN_SERVERS] = {"b1", "b2", "b3"};
+static const char *const names[PLAN_SERVERS] = {"b1", "b2", "b3", "b4"};
 
 const char *demo_plan_server_name(size_t i)
 {
@@ -167,8 +168,9 @@ int demo_plan_listen(const struct demo_plan *p, size_t i)
 
 /* A connect over loopback succeeds or fails at once, so the timeout is short: what a leaving server no longer
  * accepts is soon retried elsewhere. */
-void demo_plan_write(const struct demo_plan *p, FILE *out)
+void demo_plan_write(const struct demo_plan *p, enum plan_stage stage, FILE *out)
 {
+	const size_t count = stage == PLAN_STAGE_FIRST ? PLAN_FIRST : PLAN_SERVERS;
 	char admin[NAME_MAX_LEN];
 
 	demo_plan_admin_name(p, admin, sizeof(admin));
@@ -180,8 +182,12 @@ void demo_plan_write(const struct demo_plan *p, FILE *out)
 		"[listen " PLAN_NAME "]\n"
 		"bind         = 127.0.0.1:%u\n",
 		admin, (unsigned)p->proxy_port);
-	for (size_t i = 0; i < PLAN_SERVERS; i++)
-		fprintf(out, "server %s    = 127.0.0.1:%u\n", names[i], (unsigned)p->server_ports[i]);
+	for (size_t i = 0; i < count; i++) {
+		const bool wrong = stage == PLAN_STAGE_WRONG && i >= PLAN_FIRST;
+
+		fprintf(out, "server %s    = 127.0.0.1:%u\n", names[i],
+			wrong ? WRONG_PORT : (unsigned)p->server_ports[i]);
+	}
 	fputs("timeout-connect     = 200ms\n"
 	      "timeout-half-closed = 5s\n",
 	      out);

@@ -14,10 +14,18 @@
 
 #include "weir/net/addr.h"
 
-#define PLAN_SERVERS	 3
+#define PLAN_SERVERS	 4
+#define PLAN_FIRST	 3 /* servers of the first configuration; the others are added by a reload */
 #define PLAN_PORT	 8080
 #define PLAN_PORTS_TRIED 200
 #define PLAN_NAME	 "demo" /* name of the [listen] */
+
+/* The configurations of a demo, in the order of their use. */
+enum plan_stage {
+	PLAN_STAGE_FIRST,
+	PLAN_STAGE_WRONG, /* the next one, with an address that is not valid */
+	PLAN_STAGE_GROWN, /* with all servers */
+};
 
 struct demo_plan {
 	uint16_t proxy_port;
@@ -26,7 +34,7 @@ struct demo_plan {
 	int lock;		    /* owns: bound to a name that only one demo can have */
 };
 
-/* "b1" .. "b3". Static. */
+/* "b1" .. "b4". Static. */
 const char *demo_plan_server_name(size_t i);
 /* Chooses and reserves the ports. 0, or -errno with nothing left reserved. */
 int demo_plan_make(struct demo_plan *p);
@@ -36,7 +44,7 @@ void demo_plan_proxy_addr(const struct demo_plan *p, struct addr *out);
 void demo_plan_admin_name(const struct demo_plan *p, char *buf, size_t room);
 /* Listens on the port of server `i`: a descriptor owned by the caller, or -errno. */
 int demo_plan_listen(const struct demo_plan *p, size_t i);
-/* Writes the configuration in the form of a file. */
-void demo_plan_write(const struct demo_plan *p, FILE *out);
+/* Writes a configuration in the form of a file. */
+void demo_plan_write(const struct demo_plan *p, enum plan_stage stage, FILE *out);
 
 #endif

@@ -84,6 +84,8 @@ static void add_load(struct json *j, const struct report *r)
 	json_unsigned(j, "bytes_spliced", r->bytes_spliced);
 	json_printf(j, "spliced_share", "%.3f", figure_percent(r->bytes_spliced, r->bytes) / 100);
 	json_unsigned(j, "retries", r->retries);
+	json_unsigned(j, "reloads", r->reloads);
+	json_unsigned(j, "reloads_refused", r->reloads_refused);
 	json_printf(j, "slowest_ms", "%.1f", (double)r->slowest_ns / 1e6);
 	json_unsigned(j, "client_errors", r->client_errors);
 }

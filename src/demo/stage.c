@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,7 +68,7 @@ static void print_messages(void *arg, struct config_reading *r)
 	config_reading_print(r, stderr, CONFIG_STYLE_PLAIN);
 }
 
-/* Runs in the child: the normal daemon, from text instead of a file. */
+/* Runs in the child: the normal daemon, whose file is its stdin. */
 static int play_daemon(void *arg)
 {
 	struct stage *s = arg;
@@ -74,7 +76,8 @@ static int play_daemon(void *arg)
 		.on_read = print_messages, .on_ready = tell_ready, .on_ready_arg = s};
 	struct config_input input = {0};
 
-	if (config_input_set_text(&input, "demo", s->config_text) != 0)
+	/* Opened again for each reading, and then read from the beginning. */
+	if (config_input_add_path(&input, "/proc/self/fd/0") != 0)
 		return (int)EXIT_FATAL;
 	return (int)daemon_run(&input, &options);
 }
@@ -86,10 +89,56 @@ static int play_server(void *arg)
 	return server_run(part->name, part->listener, part->stats);
 }
 
+static int write_all(int fd, const char *text, size_t len)
+{
+	size_t done = 0;
+
+	if (ftruncate(fd, 0) != 0)
+		return -errno;
+	while (done < len) {
+		const ssize_t n = pwrite(fd, text + done, len - done, (off_t)done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int stage_write_config(struct stage *s, enum plan_stage which)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int err;
+
+	if (out == NULL)
+		return -ENOMEM;
+	demo_plan_write(&s->plan, which, out);
+	err = fclose(out) == 0 ? write_all(s->config_fd, text, len) : -ENOMEM;
+	free(text);
+	return err;
+}
+
+bool stage_reload(struct stage *s, enum plan_stage which)
+{
+	int err = reloader_is_busy(&s->reloader) ? 0 : stage_write_config(s, which);
+
+	if (!err)
+		return reloader_go_on(&s->reloader);
+	reloader_give_up(&s->reloader, strerror(-err));
+	return true;
+}
+
 int stage_start_daemon(struct stage *s)
 {
 	const struct child_job job = {
-	    .run = play_daemon, .arg = s, .keep_fd = s->ready_fds[1], .log_fd = s->log_fd};
+		.run = play_daemon,
+		.arg = s,
+		.keep_fd = s->ready_fds[1],
+		.log_fd = s->log_fd,
+		.stdin_fd = s->config_fd,
+	};
 
 	return child_start(&s->daemon, &job);
 }
@@ -97,7 +146,7 @@ int stage_start_daemon(struct stage *s)
 int stage_start_server(struct stage *s, size_t i)
 {
 	struct server_part part = {.name = demo_plan_server_name(i)};
-	struct child_job job = {.run = play_server, .arg = &part, .log_fd = s->log_fd};
+	struct child_job job = {.run = play_server, .arg = &part, .log_fd = s->log_fd, .stdin_fd = -1};
 	int err;
 
 	check(s->starts[i] < REPORT_STARTS_MAX);
@@ -154,6 +203,7 @@ void stage_set_phase(struct stage *s, enum stage_phase to)
 		s->began_ns = s->phase_ns;
 		break;
 	case PHASE_FINISHING:
+		reloader_stop(&s->reloader);
 		load_end(s->load);
 		break;
 	case PHASE_SETTLING:
@@ -163,6 +213,7 @@ void stage_set_phase(struct stage *s, enum stage_phase to)
 		break;
 	case PHASE_STOPPING:
 		asker_stop(&s->asker);
+		reloader_stop(&s->reloader);
 		load_end(s->load);
 		child_signal(&s->daemon, SIGTERM);
 		stop_servers(s);

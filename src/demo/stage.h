@@ -12,9 +12,11 @@
 
 #include "weir/demo/demo.h"
 #include "child.h"
+#include "asker.h"
 #include "info.h"
 #include "load.h"
 #include "plan.h"
+#include "reloader.h"
 #include "report.h"
 #include "screen.h"
 #include "server.h"
@@ -31,7 +33,7 @@ enum stage_phase {
 struct stage {
 	const struct demo_options *options; /* borrows */
 	struct demo_plan plan;
-	char *config_text;    /* owns */
+	int config_fd;	      /* owns; memory that the daemon reads as its file */
 	struct ev_loop *loop; /* owns */
 	int log_fd;	      /* owns; memory that receives the stderr of daemon and servers */
 	int ready_fds[2];     /* owns; the daemon writes a byte when it is ready */
@@ -49,7 +51,8 @@ struct stage {
 	bool heard; /* `info` has been filled in */
 	struct info info;
 	struct info before; /* the previous answer: rates come from the difference */
-	struct load *load;  /* owns */
+	struct reloader reloader;
+	struct load *load; /* owns */
 	struct screen screen;
 	char *table; /* owns; as last drawn */
 	struct report report;
@@ -70,6 +73,10 @@ double stage_seconds(const struct stage *s);
 void stage_say(struct stage *s, enum screen_style style, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Replaces the contents of the file that the daemon reads. 0 or -errno. */
+int stage_write_config(struct stage *s, enum plan_stage which);
+/* Replaces them, and has the daemon reload. Call it until it returns true: the answer is in s->reloader. */
+bool stage_reload(struct stage *s, enum plan_stage which);
 int stage_start_daemon(struct stage *s);
 /* Also restarts one: 0 or -errno. */
 int stage_start_server(struct stage *s, size_t i);

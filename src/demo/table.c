@@ -85,7 +85,8 @@ static char *make_table(const struct stage *s)
 	fprintf(out, " %s%-8s %-9s %6s %10s %12s %11s%s\n", screen_style(&s->screen, SCREEN_DIM), "SERVER",
 		"STATE", "CONNS", "RATE", "TOTAL", "FAILURES", screen_style(&s->screen, SCREEN_PLAIN));
 	for (size_t i = 0; i < PLAN_SERVERS; i++)
-		server_line(s, i, out);
+		if (s->info.servers[i].state[0] != '\0') /* is part of the configuration */
+			server_line(s, i, out);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

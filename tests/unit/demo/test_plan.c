@@ -19,38 +19,72 @@
 #include "weir/settings/config_reading.h"
 #include "demo/plan.h"
 
+/* Reads the configuration of a stage, as the daemon does. */
+static void read_stage(const struct demo_plan *p, enum plan_stage stage, struct config_reading *r)
+{
+	struct config_input input = {0};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	demo_plan_write(p, stage, out);
+	assert_int_equal(fclose(out), 0);
+	assert_int_equal(config_input_set_text(&input, "demo", text), 0);
+	config_read(&input, r);
+	config_input_free(&input);
+	free(text);
+}
+
+static void assert_stage(const struct demo_plan *p, enum plan_stage stage, size_t servers)
+{
+	struct config_reading r;
+	const struct config *c;
+
+	read_stage(p, stage, &r);
+	c = r.config;
+	assert_non_null(c);
+	assert_int_equal(c->warnings, 0);
+	assert_string_equal(c->frontends[0].name, PLAN_NAME);
+	assert_int_equal(ntohs(c->frontends[0].binds[0].addr.addr.in.sin_port), p->proxy_port);
+	assert_int_equal(c->backends[0].server_count, servers);
+	for (size_t i = 0; i < servers; i++) {
+		assert_string_equal(c->backends[0].servers[i].name, demo_plan_server_name(i));
+		assert_int_equal(ntohs(c->backends[0].servers[i].addr.addr.in.sin_port), p->server_ports[i]);
+	}
+	assert_int_equal(c->global.admin.kind, ADDR_UNIX);
+	config_reading_free(&r);
+}
+
 static void plan_is_a_configuration(void **state)
 {
 	struct demo_plan p;
-	char *text = NULL, name[64];
-	size_t len = 0;
-	struct config_input input = {0};
+
+	(void)state;
+	assert_int_equal(demo_plan_make(&p), 0);
+	assert_stage(&p, PLAN_STAGE_FIRST, PLAN_FIRST);
+	assert_stage(&p, PLAN_STAGE_GROWN, PLAN_SERVERS);
+	demo_plan_free(&p);
+}
+
+static void wrong_configuration_has_one_error(void **state)
+{
 	struct config_reading r;
-	const struct config *c;
+	struct demo_plan p;
+	char *text = NULL;
+	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
 	(void)state;
 	assert_non_null(out);
 	assert_int_equal(demo_plan_make(&p), 0);
-	demo_plan_write(&p, out);
+	read_stage(&p, PLAN_STAGE_WRONG, &r);
+	assert_null(r.config);
+	config_reading_print(&r, out, CONFIG_STYLE_PLAIN);
 	assert_int_equal(fclose(out), 0);
-	assert_int_equal(config_input_set_text(&input, "demo", text), 0);
-	config_read(&input, &r);
-	config_reading_print(&r, stderr, CONFIG_STYLE_PLAIN);
-	c = r.config;
-	assert_non_null(c);
-	assert_int_equal(c->warnings, 0);
-	assert_string_equal(c->frontends[0].name, PLAN_NAME);
-	assert_int_equal(ntohs(c->frontends[0].binds[0].addr.addr.in.sin_port), p.proxy_port);
-	assert_int_equal(c->backends[0].server_count, PLAN_SERVERS);
-	for (size_t i = 0; i < PLAN_SERVERS; i++) {
-		assert_string_equal(c->backends[0].servers[i].name, demo_plan_server_name(i));
-		assert_int_equal(ntohs(c->backends[0].servers[i].addr.addr.in.sin_port), p.server_ports[i]);
-	}
-	demo_plan_admin_name(&p, name, sizeof(name));
-	assert_int_equal(c->global.admin.kind, ADDR_UNIX);
+	assert_non_null(strstr(text, "error: '127.0.0.1:99999' is not a valid address\n"));
+	assert_non_null(strstr(text, "demo: 1 error, "));
 	config_reading_free(&r);
-	config_input_free(&input);
 	free(text);
 	demo_plan_free(&p);
 }
@@ -101,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(plan_is_a_configuration),
+	    cmocka_unit_test(wrong_configuration_has_one_error),
 	    cmocka_unit_test(two_plans_share_nothing),
 	    cmocka_unit_test(a_server_listens_at_its_port_again_and_again),
 	};

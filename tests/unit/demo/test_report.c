@@ -23,6 +23,8 @@ static void fill(struct report *r)
 	r->bytes = 4000;
 	r->bytes_spliced = 3000;
 	r->retries = 41;
+	r->reloads = 1;
+	r->reloads_refused = 2;
 	r->slowest_ns = 12000000;
 	for (size_t i = 0; i < PLAN_SERVERS; i++) {
 		r->servers[i].start_count = 1;
@@ -87,11 +89,13 @@ static void report_is_one_json_object(void **state)
 	text = print(&r, true);
 	assert_string_equal(
 	    text, "{\"seconds\":10.0,\"connections\":98214,\"requests\":1234567,\"bytes\":4000,"
-		  "\"bytes_spliced\":3000,\"spliced_share\":0.750,\"retries\":41,\"slowest_ms\":12.0,"
+		  "\"bytes_spliced\":3000,\"spliced_share\":0.750,\"retries\":41,"
+		  "\"reloads\":1,\"reloads_refused\":2,\"slowest_ms\":12.0,"
 		  "\"client_errors\":0,\"servers\":["
 		  "{\"name\":\"b1\",\"connections\":100,\"starts\":[100],\"errors\":0},"
 		  "{\"name\":\"b2\",\"connections\":150,\"starts\":[100,50],\"errors\":0},"
-		  "{\"name\":\"b3\",\"connections\":100,\"starts\":[100],\"errors\":0}],"
+		  "{\"name\":\"b3\",\"connections\":100,\"starts\":[100],\"errors\":0},"
+		  "{\"name\":\"b4\",\"connections\":100,\"starts\":[100],\"errors\":0}],"
 		  "\"sessions_left\":0,\"daemon_exit\":0,\"interrupted\":false,"
 		  "\"why\":\"a \\\"word\\\"\",\"ok\":true}\n");
 	free(text);
