@@ -43,7 +43,7 @@ if ! install_weir >"$trees/install.log" 2>&1; then
     exit 1
 fi
 mkdir -p "$tree/opt"
-cp tests/service/inside.sh tests/service/inside.py "$tree/opt/"
+cp tests/service/inside*.sh tests/service/inside.py "$tree/opt/"
 cat >"$tree/etc/systemd/system/weir-test.service" <<'UNIT'
 [Unit]
 Description=The test of weir

@@ -75,6 +75,10 @@ def test_stop_has_longer_than_the_daemon_takes():
     assert int(unit_file.read()["TimeoutStopSec"][-1]) > 30  # hard-stop-after
 
 
+def test_reload_has_longer_than_the_daemon_takes():
+    assert int(unit_file.read()["TimeoutStartSec"][-1]) > 60 + 30  # RELOAD_READ_S, RELOAD_RETIRE_S
+
+
 def test_the_sandbox_denies(saw):
     assert saw["probe"] == {
         "chown": "EPERM", "netlink": "EAFNOSUPPORT", "packet": "EAFNOSUPPORT", "namespace": "EPERM",
