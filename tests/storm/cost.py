@@ -9,8 +9,8 @@
    the log (without the start of that program), when nothing, one weight, or a weight in every backend
    has changed.
 2. turns: 9,000 idle sessions; the longest turn of a worker during each kind of reload, in CPU time.
-3. echo: a byte there and back a thousand times a second beside these sessions, in runs with a reload each
-   second and in runs without.
+3. echo: a byte there and back a thousand times a second beside these sessions. Each run has a reload in
+   every other second; the seconds between are the comparison.
 
 Prints the figures, and one line per bar; the last line is `N passed, N failed`. Exit code 1 if a bar is not
 met, 2 if it could not be measured. Run it on a machine that does nothing else.
@@ -26,7 +26,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from storm import Failed, START_S, free_ports, wait_for, answers
@@ -189,12 +188,15 @@ class Idle:
             if client.recv(1) != b"x":
                 raise Failed("an idle session does not answer")
 
-    def reload(self):
+    def write_next(self):
         name, change = KINDS[self.next % len(KINDS)]
         self.next += 1
         self.state.update(change)
         self.weir.write(idle_sections(self.port, self.servers, self.state))
-        return name, self.weir.reload()
+        return name
+
+    def reload(self):
+        return self.write_next(), self.weir.reload()
 
     def end(self):
         for client in self.clients:
@@ -212,35 +214,31 @@ def measure_turns(idle):
     return {"sessions": idle.args.sessions, "longest_turn_us": longest}
 
 
-def echo_run(args, idle, reloads):
-    ended = threading.Event()
-    failed = []
-
-    def reload_each_second():
-        while not ended.wait(1):
-            try:
-                idle.reload()
-            except (Failed, subprocess.TimeoutExpired) as error:
-                failed.append(str(error))
-                return
-    reloader = threading.Thread(target=reload_each_second)
-    if reloads:
-        reloader.start()
-    done = subprocess.run([args.build + "/tests/storm/echo_times", str(idle.port), str(ECHO_RATE),
-                           str(args.seconds)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False)
-    ended.set()
-    if reloads:
-        reloader.join()
-    if done.returncode != 0 or failed:
-        raise Failed("echo: %s%s" % (done.stderr, " ".join(failed)))
-    return json.loads(done.stdout)
+def echo_run(args, idle):
+    """A reload in each odd second, 50 ms after it has begun; the even ones are for comparison."""
+    argv = [args.build + "/tests/storm/echo_times", str(idle.port), str(ECHO_RATE), str(2 * args.seconds)]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as echo:
+        try:
+            os.sched_setscheduler(echo.pid, os.SCHED_FIFO, os.sched_param(1))
+        except OSError:
+            pass
+        begin = float(echo.stdout.readline())
+        for second in range(1, 2 * args.seconds, 2):
+            idle.write_next()
+            time.sleep(max(0, begin + second + 0.05 - time.monotonic()))
+            if "\nreloaded: " not in "\n" + idle.weir.ask("reload"):
+                raise Failed("the reload was refused")
+        out, err = echo.communicate(timeout=60)
+    if echo.returncode != 0:
+        raise Failed("echo: " + err)
+    got = json.loads(out)
+    return {"without": got["even"], "with": got["odd"]}
 
 
 def measure_echo(args, idle):
-    runs = [{"without": echo_run(args, idle, False), "with": echo_run(args, idle, True)}
-            for _ in range(args.runs)]
-    return {"rate": ECHO_RATE, "seconds": args.seconds, "reloads_per_s": 1, "runs": runs}
+    return {"rate": ECHO_RATE, "seconds": args.seconds, "reloads_per_s": 1,
+            "runs": [echo_run(args, idle) for _ in range(args.runs)]}
 
 
 def bars_of(figures):
@@ -280,7 +278,7 @@ def main():
     parser.add_argument("--driver", default="epoll")
     parser.add_argument("--sessions", type=int, default=9000)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=20, help="length of a run of echoes")
+    parser.add_argument("--seconds", type=int, default=20, help="of each kind in a run of echoes")
     parser.add_argument("--json", help="file that gets the figures")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)

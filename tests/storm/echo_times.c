@@ -5,7 +5,9 @@
  *   echo_times PORT RATE SECONDS
  *
  * One connection to 127.0.0.1. Each time counts from the moment at which the byte was due, so that whatever
- * holds up one byte counts for those behind it, too. Prints a JSON object, in microseconds.
+ * holds up one byte counts for those behind it, too. Prints when it begins, in seconds of the monotonic
+ * clock, and at the end a JSON object, in microseconds: the bytes of the even seconds, and those of the odd
+ * ones, in which something else may happen. What this machine does by itself happens in both.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,35 +78,56 @@ static double at(const int64_t *times, size_t count, double part)
 	return (double)times[(size_t)((double)(count - 1) * part)] / 1000.;
 }
 
+static void print(const char *name, int64_t *times, size_t count)
+{
+	qsort(times, count, sizeof(*times), compare);
+	printf("\"%s\": {\"count\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f, \"p99_9_us\": %.1f, "
+	       "\"most_us\": %.1f}",
+	       name, count, at(times, count, .5), at(times, count, .99), at(times, count, .999),
+	       at(times, count, 1.));
+}
+
+static void measure(int fd, int64_t rate, size_t count, int64_t *times[2])
+{
+	size_t counts[2] = {0, 0};
+	const int64_t begin_ns = now_ns();
+
+	printf("%.6f\n", (double)begin_ns / (double)NS);
+	(void)fflush(stdout);
+	for (size_t i = 0; i < count; i++) {
+		const int64_t due_ns = begin_ns + (int64_t)i * NS / rate;
+		const size_t odd = i / (size_t)rate % 2;
+
+		sleep_until(due_ns);
+		times[odd][counts[odd]++] = once(fd, due_ns);
+	}
+	printf("{");
+	print("even", times[0], counts[0]);
+	printf(", ");
+	print("odd", times[1], counts[1]);
+	printf("}\n");
+}
+
 int main(int argc, char **argv)
 {
 	const int64_t rate = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
 	const int64_t seconds = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
 	const size_t count = (size_t)(rate * seconds);
-	int64_t *times, begin_ns;
+	int64_t *times[2];
 	int fd;
 
-	if (rate <= 0 || seconds <= 0) {
-		fprintf(stderr, "usage: echo_times PORT RATE SECONDS\n");
+	if (rate <= 0 || seconds < 2) {
+		fprintf(stderr, "usage: echo_times PORT RATE SECONDS (at least two)\n");
 		return 2;
 	}
-	times = calloc(count, sizeof(*times));
-	if (times == NULL)
+	times[0] = calloc(count, sizeof(int64_t));
+	times[1] = calloc(count, sizeof(int64_t));
+	if (times[0] == NULL || times[1] == NULL)
 		give_up("memory");
 	fd = connected(argv[1]);
 	(void)once(fd, now_ns());
-	begin_ns = now_ns();
-	for (size_t i = 0; i < count; i++) {
-		const int64_t due_ns = begin_ns + (int64_t)i * NS / rate;
-
-		sleep_until(due_ns);
-		times[i] = once(fd, due_ns);
-	}
-	qsort(times, count, sizeof(*times), compare);
-	printf("{\"count\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f, \"p99_9_us\": %.1f, \"most_us\": "
-	       "%.1f}\n",
-	       count, at(times, count, .5), at(times, count, .99), at(times, count, .999),
-	       at(times, count, 1.));
-	free(times);
+	measure(fd, rate, count, times);
+	free(times[0]);
+	free(times[1]);
 	return 0;
 }

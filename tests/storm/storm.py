@@ -328,7 +328,8 @@ def storm(args, proxy, clients):
         if i + 1 == 100 or (i + 1 == args.reloads and args.reloads < 100):
             seen["early_kb"] = memory_kb(processes)
         if proxy.process.poll() is not None:
-            raise Failed("the proxy ended, with exit code %d" % proxy.process.returncode)
+            raise Failed("the proxy ended at reload %d (%s), with exit code %d" % (
+                i + 1, name, proxy.process.returncode))
         time.sleep(max(0, args.every - (now_ms() - begin) / 1000))
     seen["late_kb"], seen["processes"] = memory_kb(family(pid)), len(family(pid))
     clients.end()
