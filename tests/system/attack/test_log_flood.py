@@ -3,6 +3,7 @@
 operator needs."""
 
 import json
+import math
 import re
 import time
 
@@ -88,7 +89,8 @@ def test_strangers_have_a_few_lines_and_all_are_counted(weir, peers, way):
     assert len([line for line in lines if line["reason"] == "normal"]) >= SERVED
     refused = len([line for line in lines if line["reason"] != "normal"])
     print(f"{way}: {count} accepted, {refused} lines of strangers in {took:.1f} s")
-    assert refused <= LINES_PER_SECOND * WORKERS * (took + 2)
+    # A second that has begun counts as a whole one: at the begin, at the end, and where the log comes late.
+    assert refused <= LINES_PER_SECOND * WORKERS * (math.ceil(took) + 2)
 
 
 def test_what_is_left_out_has_its_cause_in_json(weir, peers):
