@@ -239,9 +239,11 @@ int low_fds_take(int fd)
 {
 	int number, err;
 
-	if (fd < low.end || low.end == 0)
+	if (fd < 0 || low.end == 0)
 		return fd;
 	if (low.spare == 0) {
+		if (fd < low.end)
+			return fd;
 		sys_close(fd);
 		return -EMFILE;
 	}

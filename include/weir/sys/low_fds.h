@@ -30,8 +30,10 @@ const char *low_fds_advice(int err);
 /* The opposite. What is reserved beyond the count of low_fds_hold() is given back: at once, or when the
  * descriptor that has the number is closed. The rest stays reserved for later claims. */
 void low_fds_unclaim(unsigned count);
-/* Moves `fd` to a low number and returns that, or -errno: -EMFILE when all are in use. Takes ownership of
- * `fd`, which must not be watched yet. A negative `fd`, an -errno, is returned as it is. */
+/* Moves `fd` to a reserved number, so that the count of open descriptors does not depend on which numbers
+ * were free; if all are in use, a low number is kept. Returns the number, or -errno: -EMFILE when all are in
+ * use. Takes ownership of `fd`, which must not be watched yet. A negative `fd`, an -errno, is returned as it
+ * is. */
 int low_fds_take(int fd);
 /* Returns a descriptor that is only a placeholder for another, or -errno. The caller closes it. */
 int low_fds_open_null(void);
