@@ -55,7 +55,7 @@ need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit
 
 case $mode in
     quick | unit) seeds=10000 crowd_seeds=5000 ;;
-    default) seeds=30000 crowd_seeds=6000 ;;
+    default) seeds=100000 crowd_seeds=6000 ;;
     full) seeds=100000 crowd_seeds=20000 ;;
 esac
 
@@ -149,8 +149,8 @@ meson_tests() {
     name=$2
     shift 2
     rm -f "$where/meson-logs/$name.json"
-    # Two more than there are CPUs: the longest of them wait for a deadline.
-    still meson test -C "$where" --no-rebuild --num-processes $(($(nproc) + 2)) --logbase "$name" \
+    # More than there are CPUs: the longest of them wait for a deadline.
+    still meson test -C "$where" --no-rebuild --num-processes $((2 * $(nproc) + 2)) --logbase "$name" \
         --print-errorlogs "$@"
     code=$?
     [ -f "$where/meson-logs/$name.json" ] || return 1
@@ -167,13 +167,15 @@ simulate() {
     echo $? >"$logs/sim-$2.code"
 }
 
-# simulation FOLDER SEEDS [RING SEEDS]: each driver is a test, the slowest in parallel with the others; the
-# output of failed drivers comes last
+# simulation FOLDER SEEDS [RING SEEDS]: each driver is a test, all of them in parallel; the output of failed
+# drivers comes last
 simulation() {
     simulate "$1" io_uring "${3:-$2}" &
-    simulate "$1" epoll "$2"
+    ring=$!
+    simulate "$1" epoll "$2" &
+    epoll=$!
     simulate "$1" fake "$2"
-    wait $!
+    wait "$ring" "$epoll"
     for driver in epoll fake io_uring; do
         [ "$(cat "$logs/sim-$driver.code")" != 0 ] || cat "$logs/sim-$driver.out"
     done
@@ -387,8 +389,9 @@ if part "build with TSan" tsan-build \
     export WEIR_TEST_THREADS
     part "TSan: smoke tests, 4 workers" tsan-smoke with build-tsan pytests tsan tests/system -m smoke
     unset WEIR_TEST_THREADS
-    part "TSan: smoke tests, io_uring, 4 workers" tsan-ring \
-        on_ring 4 with build-tsan pytests tsan-ring tests/system -m smoke
+    # shellcheck disable=SC2086  # words
+    part "TSan: smoke tests, io_uring, 4 workers, a selection" tsan-ring \
+        on_ring 4 with build-tsan pytests tsan-ring $ring_choice
     # shellcheck disable=SC2086  # words
     part "TSan: attacks, io_uring" tsan-attack-ring \
         on_ring 4 with build-tsan pytests tsan-attack-ring tests/system/attack $once
