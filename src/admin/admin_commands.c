@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_commands.c - the commands of the admin protocol, one row each.
+ * admin_commands.c - the commands of the admin protocol.
  *
- * Parses the words, checks whether this peer may use the command, and calls the function that answers. Main
- * thread.
+ * They are the rows of commands.tbl.h. Parses the words, checks whether this peer may use the command, and
+ * calls the function that answers. Main thread.
  */
 #include "weir/admin/admin_commands.h"
 
@@ -22,10 +22,13 @@
 /* How an answer becomes JSON. */
 enum json_way { JSON_NEVER, JSON_OF_LINES, JSON_OWN };
 
+enum command_owner { COMMAND_OF_HAPROXY, COMMAND_OF_WEIR };
+
 struct command {
 	const char *words;
 	const char *more; /* arguments, for people */
 	const char *help;
+	enum command_owner whose;
 	enum admin_verdict verdict;
 	enum config_admin_level level;            /* that it requires */
 	void (*run)(const struct admin_call *c); /* for ADMIN_ANSWERED */
@@ -34,50 +37,12 @@ struct command {
 	unsigned max_args;
 };
 
-static void show_help(const struct admin_call *c);
-
 static const struct command commands[] = {
-	{"show info", "[json]", "the daemon, its counters, frontends, servers and listeners", ADMIN_ANSWERED,
-	 CONFIG_ADMIN_USER, admin_show_info, JSON_OF_LINES, 0, 0},
-	{"show stat", "[PROXY TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
-	 ADMIN_ASK_TALLIES, CONFIG_ADMIN_USER, NULL, JSON_OWN, 0, 3},
-	{"show sess", "[json]", "one line per session", ADMIN_ASK_SESSIONS, CONFIG_ADMIN_OPERATOR, NULL,
-	 JSON_OWN, 0, 0},
-	{"show pools", "[json]", "pipes and buffers", ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_pools,
-	 JSON_OF_LINES, 0, 0},
-	{"show backend", "[json]", "the names of all backends", ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR,
-	 admin_show_backend, JSON_OWN, 0, 0},
-	{"show servers state", "[BACKEND] [json]", "each server's state, in HAProxy's version 1",
-	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_servers_state, JSON_OWN, 0, 1},
-	{"show servers history", "[BACKEND[/SERVER]] [json]", "the last changes of each server and why",
-	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_history, JSON_OWN, 0, 1},
-	{"show hash", "[BACKEND] [json]", "algorithm and checksum; equal checksums, equal choices",
-	 ADMIN_ANSWERED, CONFIG_ADMIN_OPERATOR, admin_show_hash, JSON_OWN, 0, 1},
-	{"get weight", "BACKEND/SERVER", "its current and its configured weight", ADMIN_ANSWERED,
-	 CONFIG_ADMIN_OPERATOR, admin_get_weight, JSON_NEVER, 1, 1},
-	{"set server", "BACKEND/SERVER state ready|drain|maint", "take all, no new, or no connections",
-	 ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
-	{"set server", "BACKEND/SERVER weight N|N%", "set its share, 0 to 256 or percent", ADMIN_ANSWERED,
-	 CONFIG_ADMIN_ADMIN, admin_set_server, JSON_NEVER, 3, 3},
-	{"set weight", "BACKEND/SERVER N|N%", "the same", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
-	 admin_set_weight, JSON_NEVER, 2, 2},
-	{"set maxconn server", "BACKEND/SERVER N", "set its maxconn, 0 for no limit", ADMIN_ANSWERED,
-	 CONFIG_ADMIN_ADMIN, admin_set_maxconn, JSON_NEVER, 2, 2},
-	{"enable server", "BACKEND/SERVER", "end maintenance or drain", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
-	 admin_enable_server, JSON_NEVER, 1, 1},
-	{"disable server", "BACKEND/SERVER", "begin maintenance", ADMIN_ANSWERED, CONFIG_ADMIN_ADMIN,
-	 admin_disable_server, JSON_NEVER, 1, 1},
-	{"shutdown sessions server", "BACKEND/SERVER", "close its sessions", ADMIN_ANSWERED,
-	 CONFIG_ADMIN_ADMIN, admin_shutdown_sessions, JSON_NEVER, 1, 1},
-	{"reload", "[wait]", "read the configuration again; wait: until what left is gone", ADMIN_RELOAD,
-	 CONFIG_ADMIN_ADMIN, NULL, JSON_NEVER, 0, 1},
-	{"prompt", "", "keep the connection open; \"> \" follows each answer", ADMIN_PROMPT,
-	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0, 0},
-	{"set timeout cli", "SECONDS", "set how long a connection with a prompt may be idle", ADMIN_TIMEOUT,
-	 CONFIG_ADMIN_USER, NULL, JSON_NEVER, 1, 1},
-	{"quit", "", "close a connection with a prompt", ADMIN_QUIT, CONFIG_ADMIN_USER, NULL, JSON_NEVER, 0,
-	 0},
-	{"help", "", "this list", ADMIN_ANSWERED, CONFIG_ADMIN_USER, show_help, JSON_NEVER, 0, 0},
+#define COMMAND(words, more, help, whose, verdict, level, run, json, min, max)                               \
+	{words, more, help, COMMAND_OF_##whose, ADMIN_##verdict, CONFIG_ADMIN_##level,                       \
+	 run, JSON_##json, min, max},
+#include "commands.tbl.h"
+#undef COMMAND
 };
 
 static const char *const level_words[] = {
@@ -87,7 +52,7 @@ static const char *const level_words[] = {
 };
 
 /* Lists what this peer may do, so that nobody tries the rest. */
-static void show_help(const struct admin_call *c)
+void admin_show_help(const struct admin_call *c)
 {
 	char left[COMMAND_MAX];
 

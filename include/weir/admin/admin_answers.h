@@ -12,7 +12,7 @@
 #include "weir/base/json.h"
 #include "weir/config/options.h"
 
-#define ADMIN_ARGS_MAX 3
+#define ADMIN_ARGS_MAX 64 /* as in HAProxy */
 
 /* A command being answered. */
 struct admin_call {
@@ -24,6 +24,8 @@ struct admin_call {
 	struct json *json; /* borrows: writes to `out`; NULL = the answer is text */
 };
 
+/* The commands that this peer may use, with what they do. */
+void admin_show_help(const struct admin_call *c);
 /* Lines of "name: value": HAProxy's names first, then our own. */
 void admin_show_info(const struct admin_call *c);
 void admin_show_pools(const struct admin_call *c);

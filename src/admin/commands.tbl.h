@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * commands.tbl.h - one row per command of the admin protocol:
+ * COMMAND(words, more, help, whose, verdict, level, run, json, min_args, max_args).
+ *
+ * words     begin the command. The longest ones that match count. A command with several forms has a row for
+ *           each, one after the other.
+ * more      its arguments, for people
+ * help      what it does, for people
+ * whose     HAPROXY has it too, or it is of WEIR alone. To a client that speaks HAProxy's words, the number
+ *           of arguments of HAProxy's commands is not checked: those missing are "", and more are ignored.
+ * verdict   enum admin_verdict, without ADMIN_
+ * level     enum config_admin_level, without CONFIG_ADMIN_
+ * run       a function of admin_answers.h if the verdict is ANSWERED, else NULL
+ * json      what a last word "json" does: NEVER nothing; OF_LINES turns the lines into an object; OWN leaves
+ *           it to the function
+ * min_args, max_args   the number of arguments, without "json"; at most ADMIN_ARGS_MAX
+ */
+COMMAND("show info", "[json]", "the daemon, its counters, frontends, servers and listeners",
+	HAPROXY, ANSWERED, USER, admin_show_info, OF_LINES, 0, 0)
+COMMAND("show stat", "[PROXY TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
+	HAPROXY, ASK_TALLIES, USER, NULL, OWN, 0, 3)
+COMMAND("show sess", "[json]", "one line per session", HAPROXY, ASK_SESSIONS, OPERATOR, NULL, OWN, 0, 0)
+COMMAND("show pools", "[json]", "pipes and buffers",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_pools, OF_LINES, 0, 0)
+COMMAND("show backend", "[json]", "the names of all backends",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_backend, OWN, 0, 0)
+COMMAND("show servers state", "[BACKEND] [json]", "each server's state, in HAProxy's version 1",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_servers_state, OWN, 0, 1)
+COMMAND("show servers history", "[BACKEND[/SERVER]] [json]", "the last changes of each server and why",
+	WEIR, ANSWERED, OPERATOR, admin_show_history, OWN, 0, 1)
+COMMAND("show hash", "[BACKEND] [json]", "algorithm and checksum; equal checksums, equal choices",
+	WEIR, ANSWERED, OPERATOR, admin_show_hash, OWN, 0, 1)
+COMMAND("get weight", "BACKEND/SERVER", "its current and its configured weight",
+	HAPROXY, ANSWERED, OPERATOR, admin_get_weight, NEVER, 1, 1)
+COMMAND("set server", "BACKEND/SERVER state ready|drain|maint", "take all, no new, or no connections",
+	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
+COMMAND("set server", "BACKEND/SERVER weight N|N%", "set its share, 0 to 256 or percent",
+	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
+COMMAND("set weight", "BACKEND/SERVER N|N%", "the same",
+	HAPROXY, ANSWERED, ADMIN, admin_set_weight, NEVER, 2, 2)
+COMMAND("set maxconn server", "BACKEND/SERVER N", "set its maxconn, 0 for no limit",
+	HAPROXY, ANSWERED, ADMIN, admin_set_maxconn, NEVER, 2, 2)
+COMMAND("enable server", "BACKEND/SERVER", "end maintenance or drain",
+	HAPROXY, ANSWERED, ADMIN, admin_enable_server, NEVER, 1, 1)
+COMMAND("disable server", "BACKEND/SERVER", "begin maintenance",
+	HAPROXY, ANSWERED, ADMIN, admin_disable_server, NEVER, 1, 1)
+COMMAND("shutdown sessions server", "BACKEND/SERVER", "close its sessions",
+	HAPROXY, ANSWERED, ADMIN, admin_shutdown_sessions, NEVER, 1, 1)
+COMMAND("reload", "[wait]", "read the configuration again; wait: until what left is gone",
+	WEIR, RELOAD, ADMIN, NULL, NEVER, 0, 1)
+COMMAND("prompt", "", "keep the connection open; \"> \" follows each answer",
+	HAPROXY, PROMPT, USER, NULL, NEVER, 0, 0)
+COMMAND("set timeout cli", "SECONDS", "set how long a connection with a prompt may be idle",
+	HAPROXY, TIMEOUT, USER, NULL, NEVER, 1, 1)
+COMMAND("quit", "", "close a connection with a prompt", HAPROXY, QUIT, USER, NULL, NEVER, 0, 0)
+COMMAND("help", "", "this list", HAPROXY, ANSWERED, USER, admin_show_help, NEVER, 0, 0)
