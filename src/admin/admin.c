@@ -312,7 +312,7 @@ static void client_take_line(struct client *c, char *end)
 		client_refuse(c, "the request has a NUL byte");
 		return;
 	}
-	c->rest = c->request;
+	admin_make_begin(c);
 	client_go_on(c);
 }
 

@@ -126,6 +126,8 @@ static bool read_args(const struct command *row, char *rest, struct admin_call *
 	char *word;
 
 	c->json = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(c->args); i++)
+		c->args[i] = "";
 	while (rest != NULL && (word = strsep(&rest, " ")) != NULL && word[0] != '\0') {
 		if (c->json != NULL)
 			return false; /* it must be the last word */
@@ -274,7 +276,7 @@ enum admin_verdict admin_command(const struct admin_context *ctx, const struct a
 				 const char *command, struct text *out, struct admin_question *q)
 {
 	struct json json;
-	struct admin_call call = {.ctx = ctx, .peer = peer, .out = out, .json = &json};
+	struct admin_call call = {.ctx = ctx, .peer = peer, .ours = peer->ours, .out = out, .json = &json};
 	const struct command *row;
 	char words[COMMAND_MAX];
 	char *rest;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "weir/admin/admin_answers.h"
+#include "weir/admin/voice.h"
 #include "weir/base/check.h"
 #include "admin_accept.h"
 #include "admin_client.h"
@@ -17,6 +18,28 @@
 
 _Static_assert(sizeof(struct client) + 2 * ADMIN_WRITE_BYTES <= ADMIN_CLIENT_BYTES,
 	       "a text grows by doubling, and has a line more than ADMIN_WRITE_BYTES");
+
+static const char blanks[] = " \t\r";
+
+/* The words after `word`, if `line` begins with that; else NULL. */
+static char *behind_word(char *line, const char *word)
+{
+	const size_t len = strlen(word);
+
+	line += strspn(line, blanks);
+	if (strncmp(line, word, len) != 0 || (line[len] != '\0' && strchr(blanks, line[len]) == NULL))
+		return NULL;
+	return line + len;
+}
+
+/* The word for our texts is about the whole line, not about its first command. */
+void admin_make_begin(struct client *c)
+{
+	char *rest = behind_word(c->request, VOICE_OURS);
+
+	c->peer.ours = rest != NULL;
+	c->rest = rest != NULL ? rest : c->request;
+}
 
 /* A prompt may stay indefinitely, so some places are kept for clients that ask and leave. */
 static void begin_prompt(struct client *c)
@@ -63,7 +86,7 @@ static void run_next_command(struct client *c)
 {
 	const char *command = strsep(&c->rest, ";");
 
-	if (command[strspn(command, " \t\r")] == '\0')
+	if (command[strspn(command, blanks)] == '\0')
 		return;
 	if (c->answered++ > 0)
 		text_add(&c->answer, "\n", 1);

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "weir/admin/voice.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
@@ -165,11 +166,25 @@ static int receive_all(int fd, struct ask_sink *sink, int64_t deadline_ns)
 	}
 }
 
+/* Asks for our texts. In one piece, where the socket allows it. */
+static int send_request(int fd, const char *line, int64_t deadline_ns)
+{
+	struct text request;
+	int err = -ENOMEM;
+
+	text_init(&request);
+	text_printf(&request, VOICE_OURS " %s", line);
+	if (!request.failed)
+		err = send_all(fd, request.bytes, deadline_ns);
+	text_free(&request);
+	return err;
+}
+
 /* A refused client receives the reason before the connection is closed. That may be before its request is
  * sent (EPIPE), and a reset may follow the answer if the request is left unread. */
 static int talk_until(int fd, const char *line, int64_t deadline_ns, struct ask_sink *sink)
 {
-	const int err = send_all(fd, line, deadline_ns);
+	const int err = send_request(fd, line, deadline_ns);
 
 	return !err || err == -EPIPE ? receive_all(fd, sink, deadline_ns) : err;
 }

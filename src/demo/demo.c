@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "weir/admin/voice.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "keyed.h"
@@ -248,7 +249,7 @@ static int start_loop(struct stage *s)
 	if (s->load == NULL)
 		return -ENOMEM;
 	reloader_init(&s->reloader, s->loop, admin);
-	asker_init(&s->asker, s->loop, admin, "show info\n");
+	asker_init(&s->asker, s->loop, admin, VOICE_OURS " show info\n");
 	s->asker.on_answer = on_info;
 	s->asker.arg = s;
 	ev_io_init(&s->ready, on_ready, s->ready_fds[0], EV_READ);

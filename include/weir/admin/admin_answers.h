@@ -18,11 +18,18 @@
 struct admin_call {
 	const struct admin_context *ctx; /* borrows */
 	const struct admin_peer *peer;   /* borrows */
-	const char *args[ADMIN_ARGS_MAX]; /* borrows: words after the command's own, without "json" */
+	/* Borrows: the words after the command's own, without "json"; "" behind them. */
+	const char *args[ADMIN_ARGS_MAX];
 	unsigned arg_count;
+	bool ours; /* wants our texts, not HAProxy's */
 	struct text *out;  /* borrows */
 	struct json *json; /* borrows: writes to `out`; NULL = the answer is text */
 };
+
+/* Refuses the command: answers with the line `haproxy`, or with "error: " and the formatted text if the
+ * client wants ours; neither has its newline. NULL = HAProxy has no such refusal: ours in any case. */
+void admin_refuse(const struct admin_call *c, const char *haproxy, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The commands that this peer may use, with what they do. */
 void admin_show_help(const struct admin_call *c);

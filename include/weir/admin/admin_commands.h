@@ -42,13 +42,14 @@ struct admin_context {
 	const struct reload_asker *reload; /* borrows: takes `reload`; NULL = not in this state */
 };
 
-/* The peer's credentials when it connected: SO_PEERCRED (unix(7)). */
+/* Who asks: the peer's credentials when it connected, SO_PEERCRED (unix(7)), and its way of talking. */
 struct admin_peer {
 	uid_t uid; /* (uid_t)-1 = unknown */
 	gid_t gid;
 	pid_t pid;   /* 0 = in a namespace not visible to us */
 	bool trusted; /* root or the daemon's own user */
 	enum config_admin_level level; /* what it may do */
+	bool ours; /* the line began with VOICE_OURS: wants our texts, not HAProxy's */
 };
 
 enum admin_verdict {
