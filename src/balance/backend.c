@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "weir/balance/change_log.h"
+#include "weir/balance/tombstone.h"
 #include "weir/base/check.h"
 #include "live_parts.h"
 #include "server_change.h"
@@ -83,6 +84,7 @@ struct backend *backend_new(struct live *live, const struct config_backend *conf
 	list_init(&b->versions);
 	list_init(&b->link);
 	list_init(&b->left);
+	list_init(&b->tombstones);
 	queue_init(&b->queue);
 	if (backend_init(b, config) != 0) {
 		backend_free(b);
@@ -104,6 +106,8 @@ void backend_free(struct backend *b)
 	}
 	for (size_t i = 0; i < b->server_count; i++)
 		server_free(b->servers[i]);
+	while (!list_empty(&b->tombstones))
+		tombstone_free(tombstone_at(b->tombstones.next));
 	free(b->servers);
 	roster_free(b->spare);
 	roster_free(atomic_load(&b->roster));

@@ -12,22 +12,10 @@
 
 #include "weir/base/check.h"
 #include "live_parts.h"
+#include "overrides.h"
 #include "server_change.h"
 #include "server_parts.h"
 #include "settings_parts.h"
-
-/* Tells all observers, with the function of that name. */
-#define TELL(u, function, what)                                                                              \
-	do {                                                                                                 \
-		struct list *node, *next;                                                                    \
-                                                                                                             \
-		list_foreach_safe(&(u)->observers, node, next) {                                             \
-			struct server_observer *o = list_entry(node, struct server_observer, link);          \
-                                                                                                             \
-			if (o->function != NULL)                                                             \
-				o->function(o->arg, what);                                                   \
-		}                                                                                            \
-	} while (0)
 
 /* ---- a server comes ---- */
 
@@ -98,25 +86,6 @@ void server_undo_add(struct server *s)
 
 /* ---- a server changes ---- */
 
-/* The address under a new configuration that has a name: the same name keeps what it has, with the port as
- * it is now. NULL = it must be looked up. */
-static const struct addr *address_for(const struct server *s, const struct config_server *config,
-				      struct addr *buf)
-{
-	const struct addr_spec *was = &s->config->addr, *now = &config->addr;
-	const struct addr *a = server_addr(s);
-
-	if (a == NULL || was->kind != ADDR_NAME || was->family != now->family ||
-	    strcmp(was->host, now->host) != 0)
-		return NULL;
-	*buf = *a;
-	if (buf->sa.sa_family == AF_INET)
-		buf->in.sin_port = htons(now->port);
-	else
-		buf->in6.sin6_port = htons(now->port);
-	return buf;
-}
-
 struct server_settings *server_prepare_change(struct server *s, const struct config_server *config, int *err)
 {
 	struct server_settings *v;
@@ -124,9 +93,7 @@ struct server_settings *server_prepare_change(struct server *s, const struct con
 	*err = backend_reserve(s->owner, &s->owner->config->balance, 0, config->weight);
 	if (*err)
 		return NULL;
-	/* A name may get another address until the commit. */
-	v = config->addr.kind == ADDR_NAME ? server_settings_open(s, config)
-					   : server_settings_hold(s, config, &config->addr.addr);
+	v = server_settings_open(s, config); /* it may get another address until the commit */
 	if (v == NULL) {
 		backend_unreserve(s->owner);
 		*err = -ENOMEM;
@@ -139,8 +106,7 @@ void server_commit_change(struct server_updates *u, struct server_settings *v)
 	struct server *s = v->server;
 	struct addr buf;
 
-	if (v->is_open)
-		v = server_settings_settle(v, address_for(s, v->config, &buf));
+	v = server_settings_settle(v, overrides_address(s, v->config, &buf));
 	updates_hold(u, s->owner);
 	backend_mark_features(s->owner, v->config);
 	server_apply_settings(s, v);
@@ -314,12 +280,16 @@ struct backend_settings *backend_prepare_change(struct backend *b, const struct 
 void backend_commit_change(struct server_updates *u, struct backend_settings *v)
 {
 	struct backend *b = v->backend;
+	const bool other_port = b->config->check.port != v->config->check.port;
 
 	updates_hold(u, b);
 	backend_settings_publish(v);
 	b->stale = true;
-	for (size_t i = 0; i < b->server_count; i++)
+	for (size_t i = 0; i < b->server_count; i++) {
 		server_apply_backend(b->servers[i]);
+		if (other_port)
+			overrides_drop_check_port(b->servers[i]);
+	}
 	backend_unreserve(b);
 	TELL(u, backend_changed, b);
 }

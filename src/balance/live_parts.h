@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_parts.h - what live_change.c, backend.c and server_updates.c need from each other; for these alone.
+ * live_parts.h - what live_change.c, run_time.c, backend.c and server_updates.c need from each other; for these
+ * alone.
  *
  * Control thread.
  */
@@ -9,6 +10,19 @@
 
 #include "weir/balance/backend.h"
 #include "weir/balance/server_updates.h"
+
+/* Tells all observers, with the function of that name. */
+#define TELL(u, function, what)                                                                              \
+	do {                                                                                                 \
+		struct list *node, *next;                                                                    \
+                                                                                                             \
+		list_foreach_safe(&(u)->observers, node, next) {                                             \
+			struct server_observer *o = list_entry(node, struct server_observer, link);          \
+                                                                                                             \
+			if (o->function != NULL)                                                             \
+				o->function(o->arg, what);                                                   \
+		}                                                                                            \
+	} while (0)
 
 /* Takes memory for one more change of `b`: for `more` servers, whose weights sum up to `more_weight`,
  * and for the roster after it, balanced as `how` says. 0 or -ENOMEM. */
@@ -21,6 +35,11 @@ void backend_mark_features(struct backend *b, const struct config_server *config
 void servers_retire(struct backend *b);
 /* Call before a change that may be one of many: it needs no roster until the end of the turn. */
 void updates_hold(struct server_updates *u, struct backend *b);
+/* Publishes the roster of each backend that is held; false if memory ran out for one, which stays held and is
+ * tried again. */
+bool updates_publish_rosters(struct server_updates *u);
+/* The administrator gives the server an address (copied, NULL = none). Returns as server_updates_set_admin(). */
+int updates_move(struct server_updates *u, struct server *s, const struct addr *a, const char *cause);
 /* Call after a change that may have begun a slow start. */
 void updates_wake_for_slowstart(struct server_updates *u, struct server *s);
 

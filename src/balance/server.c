@@ -13,6 +13,7 @@
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
+#include "overrides.h"
 #include "server_parts.h"
 #include "settings_parts.h"
 
@@ -85,6 +86,15 @@ const char *server_state_text(enum server_state state)
 const char *server_state_word(enum server_state state)
 {
 	return state_words[state].word;
+}
+
+const struct addr *server_found_addr(const struct server *s)
+{
+	if (s->moved == NULL)
+		return server_addr(s);
+	if (s->config->addr.kind != ADDR_NAME)
+		return &s->config->addr.addr;
+	return s->moved->has_found ? &s->moved->found : NULL;
 }
 
 /* ---- its key ---- */
@@ -170,6 +180,7 @@ void server_free(struct server *s)
 	list_remove(&s->link);
 	check(atomic_load_explicit(&s->sessions, memory_order_relaxed) == 0);
 	server_settings_free_all(s);
+	overrides_free(s);
 	history_free(&s->history);
 	slot_space_put(&s->owner->live->objects, s->slot);
 	free(s);

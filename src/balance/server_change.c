@@ -15,6 +15,7 @@
 #include "weir/balance/change_log.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "overrides.h"
 #include "server_parts.h"
 #include "settings_parts.h"
 
@@ -280,7 +281,7 @@ int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, in
 	return update(s, &b, cause, now_ns);
 }
 
-int server_set_addr(struct server *s, const struct addr *a)
+int server_move_to(struct server *s, const struct addr *a, const char *cause)
 {
 	const struct before b = remember(s);
 	struct server_settings *previous = server_settings_of_now(s);
@@ -292,12 +293,17 @@ int server_set_addr(struct server *s, const struct addr *a)
 	version_hold(&previous->version);
 	server_settings_publish(next); /* before the state: a thread that sees it up also sees an address */
 	s->key = server_key_of(s);
-	err = update(s, &b, "its name has an address", clock_mono_ns());
+	err = update(s, &b, cause, clock_mono_ns());
 	if (err)
 		server_settings_publish(previous);
 	else
 		server_settings_let_go(previous);
 	return err;
+}
+
+int server_set_addr(struct server *s, const struct addr *a)
+{
+	return server_move_to(s, a, "its name has an address");
 }
 
 int64_t server_slowstart_step(struct server *s, int64_t now_ns)
@@ -334,19 +340,12 @@ void server_parts(struct server *s)
 
 void server_apply_settings(struct server *s, struct server_settings *v)
 {
-	const struct config_server *was = s->config;
-	const struct config_server *now = v->config;
 	const struct before b = remember(s);
 	int err;
 
-	/* What the administrator has changed stays, unless its value in the file has changed. */
-	if (now->weight != was->weight)
-		s->weight = now->weight;
-	if (now->maxconn != was->maxconn)
-		s->maxconn = now->maxconn;
-	if (now->disabled != was->disabled)
-		s->admin = now->disabled ? SERVER_ADMIN_MAINT : SERVER_ADMIN_READY;
+	overrides_meet(s, v->config);
 	server_settings_publish(v);
+	overrides_settle(s);
 	s->key = server_key_of(s);
 	s->owner->stale = true; /* whatever has changed */
 	err = update(s, &b, "its configuration has changed", clock_mono_ns());

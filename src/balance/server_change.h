@@ -15,12 +15,14 @@
 #include "weir/balance/server.h"
 
 /* Each change returns 0, or -ENOMEM with nothing changed; each publishes a new roster of the backend if
- * necessary (later while backend_hold() is in effect, and then only server_set_addr() needs memory), and
+ * necessary (later while backend_hold() is in effect, and then only one of the address needs memory), and
  * writes history and one log line if state, weight or limit change. `now_ns` is the monotonic clock; `cause`
  * is copied. */
 
-/* Gives the server an address (copied). */
+/* Its name has this address (copied). */
 int server_set_addr(struct server *s, const struct addr *a);
+/* Gives the server an address (copied, NULL = none) for another reason. */
+int server_move_to(struct server *s, const struct addr *a, const char *cause);
 /* From health checks or observation: healthy or not. */
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
 int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns);

@@ -62,14 +62,19 @@ static void tell_in_force(struct server_updates *u)
 	}
 }
 
-void server_updates_publish(struct server_updates *u)
+bool updates_publish_rosters(struct server_updates *u)
 {
 	bool all = true;
 
 	server_updates_foreach(u, b)
 		if (b->held && !publish_roster(u, b))
 			all = false;
-	if (all)
+	return all;
+}
+
+void server_updates_publish(struct server_updates *u)
+{
+	if (updates_publish_rosters(u))
 		tell_in_force(u);
 }
 
@@ -118,52 +123,62 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
 
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a)
 {
+	if (s->moved != NULL) {
+		s->moved->found = *a;
+		s->moved->has_found = true;
+		return 0;
+	}
 	updates_hold(u, s->owner);
 	return server_set_addr(s, a);
 }
 
-/* `err` is the result of a change by the administrator. Its roster is published at once, even if other
- * changes of this turn are batched. */
+/* Call before a change by the administrator: one of several needs no roster of its own. */
+static void begin_change(struct server_updates *u, struct server *s)
+{
+	if (u->together)
+		updates_hold(u, s->owner);
+}
+
+/* `err` is the result of that change. Its roster is published at once, even if other changes of this turn are
+ * batched. */
 static int put_in_force(struct server_updates *u, struct server *s, int err)
 {
 	if (err)
 		return err;
 	u->loop.at_end(u->loop.arg); /* observers are told */
-	return publish_roster(u, s->owner) ? 0 : -EAGAIN;
+	return u->together || publish_roster(u, s->owner) ? 0 : -EAGAIN;
 }
 
-static void tell_admin_set(struct server_updates *u, struct server *s)
+int updates_move(struct server_updates *u, struct server *s, const struct addr *a, const char *cause)
 {
-	struct list *node, *next;
-
-	list_foreach_safe(&u->observers, node, next) {
-		struct server_observer *o = list_entry(node, struct server_observer, link);
-
-		if (o->admin_set != NULL)
-			o->admin_set(o->arg, s);
-	}
+	begin_change(u, s);
+	return put_in_force(u, s, server_move_to(s, a, cause));
 }
 
 int server_updates_set_admin(struct server_updates *u, struct server *s, enum server_admin admin,
 			     const char *cause)
 {
-	const int err = put_in_force(u, s, server_set_admin(s, admin, cause, clock_mono_ns()));
+	int err;
 
+	begin_change(u, s);
+	err = put_in_force(u, s, server_set_admin(s, admin, cause, clock_mono_ns()));
 	if (err && err != -EAGAIN)
 		return err;
-	tell_admin_set(u, s);
+	TELL(u, admin_set, s);
 	updates_wake_for_slowstart(u, s);
 	return err;
 }
 
 int server_updates_set_weight(struct server_updates *u, struct server *s, unsigned weight, const char *cause)
 {
+	begin_change(u, s);
 	return put_in_force(u, s, server_set_weight(s, weight, cause, clock_mono_ns()));
 }
 
 int server_updates_set_maxconn(struct server_updates *u, struct server *s, unsigned maxconn,
 			       const char *cause)
 {
+	begin_change(u, s);
 	return put_in_force(u, s, server_set_maxconn(s, maxconn, cause, clock_mono_ns()));
 }
 

@@ -153,6 +153,22 @@ static void on_server_added(void *arg, struct server *s)
 	spread_soon(p);
 }
 
+static bool is_checked_with(const struct backend *b, const struct config_server *config)
+{
+	return config->check && b->config->check.kind != CONFIG_CHECK_OFF;
+}
+
+static int on_prepare_add(void *arg, const struct backend *b, const struct config_server *config)
+{
+	return is_checked_with(b, config) ? prober_prepare(arg, 1) : 0;
+}
+
+static void on_settle_add(void *arg, const struct backend *b, const struct config_server *config)
+{
+	if (is_checked_with(b, config))
+		prober_settle(arg, 1);
+}
+
 static void on_server_changed(void *arg, struct server *s)
 {
 	struct prober *p = arg;
@@ -258,6 +274,8 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 	p->spread.data = p;
 	p->observer = (struct server_observer){
 		.admin_set = on_admin_set,
+		.prepare_add = on_prepare_add,
+		.settle_add = on_settle_add,
 		.server_added = on_server_added,
 		.server_changed = on_server_changed,
 		.server_leaves = on_server_leaves,

@@ -226,6 +226,19 @@ static void on_server_added(void *arg, struct server *s)
 		add(arg, s);
 }
 
+static int on_prepare_add(void *arg, const struct backend *b, const struct config_server *config)
+{
+	(void)b;
+	return config->addr.kind == ADDR_NAME ? resolver_prepare(arg, 1) : 0;
+}
+
+static void on_settle_add(void *arg, const struct backend *b, const struct config_server *config)
+{
+	(void)b;
+	if (config->addr.kind == ADDR_NAME)
+		resolver_settle(arg, 1);
+}
+
 static void on_server_changed(void *arg, struct server *s)
 {
 	struct name *n = s->name;
@@ -295,6 +308,8 @@ struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
 	ev_async_init(&r->wake, on_wake);
 	r->wake.data = r;
 	r->observer = (struct server_observer){
+		.prepare_add = on_prepare_add,
+		.settle_add = on_settle_add,
 		.server_added = on_server_added,
 		.server_changed = on_server_changed,
 		.server_leaves = on_server_leaves,
@@ -365,7 +380,7 @@ static bool may_log_failure(struct log_limit *limit, enum kind kind)
 static void tell_failure(const struct name *n, const char *why)
 {
 	const struct server *s = n->server;
-	bool had = server_addr(s) != NULL;
+	bool had = server_found_addr(s) != NULL;
 
 	/* An hour without a name server is one line per name, not a thousand. */
 	if (n->failures > 1)
@@ -379,7 +394,7 @@ static void tell_failure(const struct name *n, const char *why)
 static void use_addr(struct name *n, const struct addr *a)
 {
 	const struct server *s = n->server;
-	const struct addr *now = server_addr(s);
+	const struct addr *now = server_found_addr(s);
 	char text[ADDR_TEXT_MAX];
 	int err;
 
@@ -414,7 +429,7 @@ static void take_answers(struct resolver *r)
 		check(n->job == job && n->asked);
 		n->asked = false;
 		if (job->error == 0) {
-			use_addr(n, choose(job, server_addr(n->server)));
+			use_addr(n, choose(job, server_found_addr(n->server)));
 		} else {
 			n->failures++;
 			tell_failure(n, job->error == EAI_SYSTEM ? strerror(job->system_errno)

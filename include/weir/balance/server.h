@@ -19,6 +19,7 @@
 #include "weir/balance/queue.h"
 #include "weir/balance/settings.h"
 #include "weir/base/check.h"
+#include "weir/base/mark.h"
 #include "weir/config/config.h"
 #include "weir/net/addr.h"
 
@@ -34,6 +35,21 @@ enum server_state {
 
 /* The state set by the administrator. */
 enum server_admin { SERVER_ADMIN_READY, SERVER_ADMIN_DRAIN, SERVER_ADMIN_MAINT };
+
+/* What may differ from the file. */
+enum server_mark {
+#define SERVER_MARK(name, word) SERVER_MARK_##name,
+#include "weir/balance/server_marks.tbl.h"
+#undef SERVER_MARK
+	SERVER_MARKS
+};
+
+/* An address set at run time, in place of the one in the file. */
+struct server_move {
+	struct addr addr;
+	bool has_found;
+	struct addr found; /* for a server with a name: what that was found to be, for the way back */
+};
 
 struct backend;
 struct name;
@@ -73,6 +89,15 @@ struct server {
 	int64_t slow_at_ns;        /* time up to which it has advanced */
 	struct history history;    /* the most recent changes of state, weight and limit */
 
+	/* Control only: what was set at run time in place of the file's words, see run_time.h. */
+	bool added;                /* no file names it */
+	bool checks_off;           /* its health checks are suspended */
+	bool agent_off;            /* so is its agent */
+	uint16_t check_port;       /* of its health checks; 0 = as in the file */
+	struct addr *check_addr;   /* owns; of its health checks, the port does not count; NULL = its own */
+	struct server_move *moved; /* owns; NULL = it is where the file says */
+	struct mark marks[SERVER_MARKS];
+
 	/* Control writes, workers read. */
 	_Alignas(64) _Atomic int state;       /* enum server_state */
 	_Atomic unsigned eweight;             /* in sixteenths, slow start included; 0 = no new connections */
@@ -107,6 +132,10 @@ static inline const struct addr *server_addr(const struct server *s)
 
 	return v->has_addr ? &v->addr : NULL;
 }
+
+/* The address that it has without what was set at run time: that in the file, or that of its name; NULL = none
+ * yet. Valid until it changes. Control thread. */
+const struct addr *server_found_addr(const struct server *s);
 
 /* Takes a place for a new connection; false when its limit is reached. `sessions` never exceeds the limit,
  * not even for a moment. Any thread. */

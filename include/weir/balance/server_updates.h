@@ -44,6 +44,10 @@ struct server_observer {
 	void (*backend_added)(void *arg, struct backend *b);
 	void (*backend_changed)(void *arg, struct backend *b);
 	void (*backend_leaves)(void *arg, struct backend *b);
+	/* A server with these settings is about to be added at run time (run_time.h): takes what it will need.
+	 * 0, or -errno with nothing taken. After 0, settle_add() follows, whether it was added or not. */
+	int (*prepare_add)(void *arg, const struct backend *b, const struct config_server *config);
+	void (*settle_add)(void *arg, const struct backend *b, const struct config_server *config);
 	/* End of a turn: all batched changes are in force, so nobody chooses a server that is gone. */
 	void (*in_force)(void *arg);
 	void *arg;
@@ -54,6 +58,7 @@ struct server_updates {
 	struct server_updates_loop loop;
 	struct list observers; /* borrows each until server_updates_unobserve() */
 	int64_t wake_ns;       /* the requested time; CLOCK_NEVER = none */
+	bool together;         /* changes by the administrator are batched: run_time_begin() */
 	struct log_limit limit;
 };
 
@@ -85,11 +90,13 @@ void server_updates_unobserve(struct server_observer *o);
  * at the end of this turn. Needs no memory. */
 void server_updates_set_health(struct server_updates *u, struct server *s, bool healthy, const char *cause);
 /* From name resolution: gives the server an address (copied). The address is used at once, the roster follows
- * at the end of this turn. 0, or -ENOMEM with nothing changed. */
+ * at the end of this turn. If the administrator has moved it, the address is for the way back. 0, or -ENOMEM
+ * with nothing changed. */
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a);
 
 /* From the administrator, who gets an answer and may rely on it; observers are notified at the end of the
- * turn, as of the others. 0 if the change is in force; -ENOMEM if memory ran out and nothing was changed;
+ * turn, as of the others. Between run_time_begin() and run_time_end() it is put in force by the latter, and
+ * does not fail here. 0 if the change is in force; -ENOMEM if memory ran out and nothing was changed;
  * -EAGAIN if it was made, together with others of this turn, but memory ran out putting them in force, which
  * is tried again. */
 int server_updates_set_admin(struct server_updates *u, struct server *s, enum server_admin admin,
