@@ -89,11 +89,13 @@ void server_undo_add(struct server *s)
 struct server_settings *server_prepare_change(struct server *s, const struct config_server *config, int *err)
 {
 	struct server_settings *v;
+	struct addr buf;
 
 	*err = backend_reserve(s->owner, &s->owner->config->balance, 0, config->weight);
 	if (*err)
 		return NULL;
-	v = server_settings_open(s, config); /* it may get another address until the commit */
+	/* It may get another address until the commit. */
+	v = server_settings_open(s, config, overrides_address(s, config, &buf));
 	if (v == NULL) {
 		backend_unreserve(s->owner);
 		*err = -ENOMEM;

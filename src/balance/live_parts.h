@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_parts.h - what live_change.c, run_time.c, backend.c and server_updates.c need from each other; for these
- * alone.
+ * live_parts.h - what live_change.c, run_time.c, backend.c and server_updates.c need from each other; for
+ * these alone.
  *
  * Control thread.
  */
@@ -38,7 +38,8 @@ void updates_hold(struct server_updates *u, struct backend *b);
 /* Publishes the roster of each backend that is held; false if memory ran out for one, which stays held and is
  * tried again. */
 bool updates_publish_rosters(struct server_updates *u);
-/* The administrator gives the server an address (copied, NULL = none). Returns as server_updates_set_admin(). */
+/* The administrator gives the server an address (copied, NULL = none). Returns what
+ * server_updates_set_admin() returns. */
 int updates_move(struct server_updates *u, struct server *s, const struct addr *a, const char *cause);
 /* Call after a change that may have begun a slow start. */
 void updates_wake_for_slowstart(struct server_updates *u, struct server *s);

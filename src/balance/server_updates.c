@@ -149,10 +149,22 @@ static int put_in_force(struct server_updates *u, struct server *s, int err)
 	return u->together || publish_roster(u, s->owner) ? 0 : -EAGAIN;
 }
 
+/* Takes memory for the roster first: workers use an address as soon as it is published, so that it cannot be
+ * taken back for want of a roster. */
 int updates_move(struct server_updates *u, struct server *s, const struct addr *a, const char *cause)
 {
-	begin_change(u, s);
-	return put_in_force(u, s, server_move_to(s, a, cause));
+	struct backend *b = s->owner;
+	const bool was_held = b->held;
+	int err = backend_reserve(b, &b->config->balance, 0, 0);
+
+	if (err)
+		return err;
+	backend_hold(b);
+	err = server_move_to(s, a, cause);
+	backend_unreserve(b);
+	if (err && !was_held)
+		(void)backend_release(b); /* nothing is pending */
+	return put_in_force(u, s, err);
 }
 
 int server_updates_set_admin(struct server_updates *u, struct server *s, enum server_admin admin,

@@ -128,12 +128,17 @@ static bool meets_itself(const struct config_server *config, const struct addr *
 	return self_connect_possible(a, &sources);
 }
 
-static bool is_same(const struct server_settings *v, const struct config_server *config, const struct addr *a)
+static bool is_at(const struct server_settings *v, const struct addr *a)
 {
-	if (v->is_open || v->has_addr != (a != NULL) || !config_server_same(v->config, config))
+	if (v->has_addr != (a != NULL))
 		return false;
 	/* Another interface number is another address. */
 	return a == NULL || (v->addr.len == a->len && memcmp(&v->addr.sa, &a->sa, a->len) == 0);
+}
+
+static bool is_same(const struct server_settings *v, const struct config_server *config, const struct addr *a)
+{
+	return !v->is_open && is_at(v, a) && config_server_same(v->config, config);
 }
 
 static struct server_settings *find(const struct server *s, const struct config_server *config,
@@ -188,12 +193,18 @@ struct server_settings *server_settings_hold(struct server *s, const struct conf
 	return v;
 }
 
-struct server_settings *server_settings_open(struct server *s, const struct config_server *config)
+/* Whether it meets itself is found out now, so that the commit need not ask. */
+struct server_settings *server_settings_open(struct server *s, const struct config_server *config,
+					     const struct addr *a)
 {
+	const struct server_settings *same = find(s, config, a);
 	struct server_settings *v = server_settings_new(s, config);
 
-	if (v != NULL)
-		v->is_open = true;
+	if (v == NULL)
+		return NULL;
+	v->is_open = true;
+	if (same == NULL)
+		set_addr(v, a);
 	return v;
 }
 
@@ -205,7 +216,8 @@ struct server_settings *server_settings_settle(struct server_settings *v, const 
 	same = find(v->server, v->config, a);
 	if (same == NULL) {
 		v->is_open = false;
-		set_addr(v, a);
+		if (!is_at(v, a))
+			set_addr(v, a);
 		return v;
 	}
 	version_hold(&same->version);

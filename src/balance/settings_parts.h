@@ -15,8 +15,10 @@
  * or lets it go. `a` (copied) may be NULL. NULL when out of memory or numbers. */
 struct server_settings *server_settings_hold(struct server *s, const struct config_server *config,
 					     const struct addr *a);
-/* A new one whose address is still open, so that no other change finds it; held. NULL as above. */
-struct server_settings *server_settings_open(struct server *s, const struct config_server *config);
+/* A new one whose address is still open, so that no other change finds it; held. `a` (copied, may be NULL) is
+ * what it will probably be. NULL as above. */
+struct server_settings *server_settings_open(struct server *s, const struct config_server *config,
+					     const struct addr *a);
 /* Gives it this address (copied, may be NULL). Returns what the caller holds from now on: `v`, or the living
  * version that has the same content. Cannot fail. */
 struct server_settings *server_settings_settle(struct server_settings *v, const struct addr *a);

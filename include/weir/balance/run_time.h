@@ -36,9 +36,9 @@ int run_time_delete_server(struct server_updates *u, struct server *s, const str
 int run_time_set_addr(struct server_updates *u, struct server *s, const struct addr *a,
 		      const struct mark *by);
 
-/* Where its health checks go: to another address (copied; its port does not count), NULL = that of the server;
- * and to another port, 0 = as in the file. Observers are told that the server has changed. 0, or -ENOMEM with
- * nothing changed. */
+/* Where its health checks go: to another address (copied; its port does not count), NULL = that of the
+ * server; and to another port, 0 = as in the file. Observers are told that the server has changed. 0, or
+ * -ENOMEM with nothing changed. */
 int run_time_set_check_addr(struct server_updates *u, struct server *s, const struct addr *a,
 			    const struct mark *by);
 void run_time_set_check_port(struct server_updates *u, struct server *s, uint16_t port,

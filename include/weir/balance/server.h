@@ -133,8 +133,8 @@ static inline const struct addr *server_addr(const struct server *s)
 	return v->has_addr ? &v->addr : NULL;
 }
 
-/* The address that it has without what was set at run time: that in the file, or that of its name; NULL = none
- * yet. Valid until it changes. Control thread. */
+/* The address that it has without what was set at run time: that in the file, or that of its name; NULL =
+ * none yet. Valid until it changes. Control thread. */
 const struct addr *server_found_addr(const struct server *s);
 
 /* Takes a place for a new connection; false when its limit is reached. `sessions` never exceeds the limit,

@@ -44,8 +44,9 @@ struct server_observer {
 	void (*backend_added)(void *arg, struct backend *b);
 	void (*backend_changed)(void *arg, struct backend *b);
 	void (*backend_leaves)(void *arg, struct backend *b);
-	/* A server with these settings is about to be added at run time (run_time.h): takes what it will need.
-	 * 0, or -errno with nothing taken. After 0, settle_add() follows, whether it was added or not. */
+	/* A server with these settings is about to be added at run time (run_time.h): takes what it will
+	 * need. 0, or -errno with nothing taken. After 0, settle_add() follows, whether it was added or
+	 * not. */
 	int (*prepare_add)(void *arg, const struct backend *b, const struct config_server *config);
 	void (*settle_add)(void *arg, const struct backend *b, const struct config_server *config);
 	/* End of a turn: all batched changes are in force, so nobody chooses a server that is gone. */
