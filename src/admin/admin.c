@@ -110,6 +110,7 @@ void client_close(struct client *c)
 	question_withdraw(&c->asked);
 	admin_reload_forget(c);
 	text_free(&c->answer);
+	admin_request_free(&c->request);
 	admin_reserve_refill(&a->reserve);
 	admin_accept_again(a);
 }
@@ -133,14 +134,14 @@ void client_begin(struct client *c, int fd, const struct admin_peer *peer)
 	c->fd = fd;
 	c->peer = *peer;
 	admin_places_progress(c);
-	c->request_len = 0;
-	c->line_len = 0;
+	admin_request_init(&c->request);
 	c->linger = false;
 	c->prompt = false;
 	c->quit = false;
 	c->wait_s = ADMIN_WAIT_S;
 	c->rest = NULL;
 	c->answered = 0;
+	c->due = false;
 	c->question.verdict = ADMIN_ANSWERED;
 	c->asker = NULL;
 	c->sent = 0;
@@ -170,25 +171,23 @@ static void client_linger(struct client *c)
 /* The answer and the prompt after it have been written: on to the next line. */
 static void client_next_line(struct client *c)
 {
-	check(c->line_len <= c->request_len);
-	c->request_len -= c->line_len;
-	memmove(c->request, c->request + c->line_len, c->request_len);
+	admin_request_drop_line(&c->request);
 	c->answered = 0;
 	c->said = false;
 	c->whole = false;
 	client_set_state(c, CLIENT_READING);
 	client_wait(c, EV_READ);
-	client_set_timer(c, c->request_len == 0 ? c->wait_s : c->admin->line_s);
+	client_set_timer(c, c->request.len == 0 ? c->wait_s : c->admin->line_s);
 	admin_places_progress(c);
 	/* It may be here already. Process it from the loop, so that many lines do not recurse deeply. */
-	if (c->request_len > 0)
+	if (c->request.len > 0)
 		ev_feed_event(c->admin->loop, &c->io, EV_READ);
 }
 
 /* The answer has been written. */
 static void client_finish(struct client *c)
 {
-	char scrap[ADMIN_REQUEST_MAX];
+	char scrap[4096];
 
 	if (c->prompt) {
 		client_next_line(c);
@@ -297,18 +296,14 @@ static void client_refuse(struct client *c, const char *why)
 {
 	c->linger = true;
 	c->prompt = false;
-	text_printf(&c->answer, "error: %s; try help\n", why);
+	admin_make_refusal(c, why);
 	client_answer(c);
 }
 
 /* Runs the line that ends at `end`, which is in the request or just after it. */
 static void client_take_line(struct client *c, char *end)
 {
-	*end = '\0';
-	c->line_len = (size_t)(end - c->request);
-	if (c->line_len < c->request_len)
-		c->line_len++; /* its newline */
-	if (strlen(c->request) != (size_t)(end - c->request)) {
+	if (!admin_request_take_line(&c->request, end)) {
 		client_refuse(c, "the request has a NUL byte");
 		return;
 	}
@@ -319,8 +314,8 @@ static void client_take_line(struct client *c, char *end)
 /* Reads until there is a whole line; the end of the stream also ends a line. */
 static void client_read(struct client *c)
 {
-	size_t room = ADMIN_REQUEST_MAX - c->request_len;
-	char *end = memchr(c->request, '\n', c->request_len);
+	struct admin_request *r = &c->request;
+	char *end = admin_request_find_end(r);
 	ssize_t n;
 
 	check(c->state == CLIENT_READING);
@@ -328,25 +323,28 @@ static void client_read(struct client *c)
 		client_take_line(c, end);
 		return;
 	}
-	check(room > 0);
-	n = sys_recv(c->fd, c->request + c->request_len, room, 0);
+	if (admin_request_make_room(r) != 0) {
+		client_refuse(c, "no memory for a request of this length");
+		return;
+	}
+	n = sys_recv(c->fd, r->bytes + r->len, r->room - r->len, 0);
 	if (n == -EAGAIN)
 		return;
-	if (n < 0 || (n == 0 && c->request_len == 0)) {
+	if (n < 0 || (n == 0 && r->len == 0)) {
 		client_close(c);
 		return;
 	}
-	if (c->prompt && c->request_len == 0)
+	if (c->prompt && r->len == 0)
 		client_set_timer(c, c->admin->line_s); /* for the next line */
 	admin_places_progress(c);
-	c->request_len += (size_t)n;
-	end = memchr(c->request, '\n', c->request_len);
+	r->len += (size_t)n;
+	end = admin_request_find_end(r);
 	if (end != NULL)
 		client_take_line(c, end);
 	else if (n == 0)
-		client_take_line(c, c->request + c->request_len);
-	else if (c->request_len == ADMIN_REQUEST_MAX)
-		client_refuse(c, "the request is longer than 1024 bytes");
+		client_take_line(c, r->bytes + r->len);
+	else if (r->len == ADMIN_REQUEST_MAX)
+		client_refuse(c, "the request is longer than 16384 bytes");
 }
 
 static void on_client(struct ev_loop *loop, struct ev_io *io, int revents)

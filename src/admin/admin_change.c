@@ -14,9 +14,16 @@
 #include "weir/base/check.h"
 #include "weir/base/log.h"
 
-#define WEIGHT_MAX  256u
-#define MAXCONN_MAX 1000000000u
-#define CAUSE_MAX   48
+#define WEIGHT_MAX  256
+#define PERCENT_MAX (100 * WEIGHT_MAX)
+#define MAXCONN_MAX 1000000000
+
+/* HAProxy's own list: its tools only look at the beginning. */
+#define USAGE_OF_SET_SERVER                                                                                  \
+	"usage: set server <backend>/<server> addr | agent | agent-addr | agent-port | agent-send | "        \
+	"check-addr | check-port | fqdn | health | ssl | state | weight"
+
+#define CAUSE_MAX 48
 
 /* Who wants the change. Only a number: looking up user names may take arbitrarily long. */
 static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MAX])
@@ -35,24 +42,6 @@ static void report_failure(const struct admin_call *c, int err)
 		text_printf(c->out, "error: changed, but not in effect yet: %s\n", strerror(ENOMEM));
 	else if (err)
 		text_printf(c->out, "error: nothing was changed: %s\n", strerror(-err));
-}
-
-/* A whole number up to `most`, with nothing before or after it; false for anything else. */
-static bool read_whole_number(const char *word, size_t len, unsigned most, unsigned *number)
-{
-	uint64_t value = 0;
-
-	if (len == 0)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (word[i] < '0' || word[i] > '9')
-			return false;
-		value = 10 * value + (unsigned)(word[i] - '0');
-		if (value > most)
-			return false;
-	}
-	*number = (unsigned)value;
-	return true;
 }
 
 /* ---- state ---- */
@@ -78,7 +67,8 @@ static void set_state_word(const struct admin_call *c, struct server *s, const c
 			return;
 		}
 	}
-	text_printf(c->out, "error: the state must be ready, drain or maint\n");
+	admin_refuse(c, "'set server <srv> state' expects 'ready', 'drain' and 'maint'.",
+		     "the state must be ready, drain or maint");
 }
 
 void admin_enable_server(const struct admin_call *c)
@@ -100,33 +90,43 @@ void admin_disable_server(const struct admin_call *c)
 
 /* ---- weight ---- */
 
-/* "12", or "50%" of the configured weight: rounded down, but to at least 1 unless either is 0, and at most
- * 256. */
-static bool read_weight(const struct server *s, const char *word, unsigned *weight)
+/* "12", or "50%" of the configured weight, rounded down and at most WEIGHT_MAX. NULL, or why not in
+ * HAProxy's words. */
+static const char *read_weight(const struct server *s, const char *word, unsigned *weight)
 {
-	const size_t len = strlen(word);
-	uint64_t share;
-	unsigned percent;
+	long value, share;
+	char *end;
 
-	if (len == 0 || word[len - 1] != '%')
-		return read_whole_number(word, len, WEIGHT_MAX, weight);
-	if (!read_whole_number(word, len - 1, 100 * WEIGHT_MAX, &percent))
-		return false;
-	share = (uint64_t)s->config->weight * percent / 100;
-	if (share == 0 && percent > 0 && s->config->weight > 0)
-		share = 1;
-	*weight = share < WEIGHT_MAX ? (unsigned)share : WEIGHT_MAX;
-	return true;
+	if (word[0] == '\0')
+		return "Require <weight> or <weight%>.";
+	value = strtol(word, &end, 10);
+	if (end == word)
+		return "Empty weight string empty or preceded by garbage";
+	if (strcmp(end, "%") == 0) {
+		if (value < 0)
+			return "Relative weight must be positive.";
+		share = (long)s->config->weight * (value < PERCENT_MAX ? value : PERCENT_MAX) / 100;
+		*weight = share < WEIGHT_MAX ? (unsigned)share : WEIGHT_MAX;
+		return NULL;
+	}
+	if (value < 0 || value > WEIGHT_MAX)
+		return "Absolute weight can only be between 0 and 256 inclusive.";
+	if (*end != '\0')
+		return "Trailing garbage in weight string";
+	*weight = (unsigned)value;
+	return NULL;
 }
 
 static void set_weight(const struct admin_call *c, struct server *s, const char *word)
 {
 	char cause[CAUSE_MAX];
-	unsigned weight;
+	unsigned weight = 0;
+	const char *why = read_weight(s, word, &weight);
 
-	if (!read_weight(s, word, &weight)) {
-		text_printf(c->out, "error: a weight is a number from 0 to 256, or a percentage of the "
-				    "configured one, such as 50%%\n");
+	if (why != NULL) {
+		admin_refuse(c, why,
+			     "a weight is a number from 0 to 256, or a percentage of the configured one, "
+			     "such as 50%%");
 		return;
 	}
 	report_failure(c, server_updates_set_weight(c->ctx->updates, s, weight, cause_of(c, cause)));
@@ -159,23 +159,42 @@ void admin_set_server(const struct admin_call *c)
 	else if (strcmp(c->args[1], "weight") == 0)
 		set_weight(c, s, c->args[2]);
 	else
-		text_printf(c->out, "error: 'set server' sets 'state' or 'weight'; for maxconn: set "
-				    "maxconn server %s/%s N\n",
-			    s->backend->name, s->config->name);
+		admin_refuse(c, USAGE_OF_SET_SERVER,
+			     "'set server' sets 'state' or 'weight'; for maxconn: set maxconn server %s/%s N",
+			     s->backend->name, s->config->name);
 }
 
 /* ---- other commands ---- */
+
+/* NULL, or why not in HAProxy's words. There, a negative number is a very large one. */
+static const char *read_maxconn(const char *word, unsigned *maxconn)
+{
+	char *end;
+	long value;
+
+	if (word[0] == '\0')
+		return "Require <maxconn>.";
+	value = strtol(word, &end, 10);
+	if (end == word)
+		return "maxconn string empty or preceded by garbage";
+	if (*end != '\0')
+		return "Trailing garbage in maxconn string";
+	*maxconn = value < 0 ? 0 : value < MAXCONN_MAX ? (unsigned)value : MAXCONN_MAX;
+	return NULL;
+}
 
 void admin_set_maxconn(const struct admin_call *c)
 {
 	struct server *s = admin_find_server(c, c->args[0]);
 	char cause[CAUSE_MAX];
-	unsigned maxconn;
+	unsigned maxconn = 0;
+	const char *why;
 
 	if (s == NULL)
 		return;
-	if (!read_whole_number(c->args[1], strlen(c->args[1]), MAXCONN_MAX, &maxconn)) {
-		text_printf(c->out, "error: maxconn must be a number of connections, 0 for no limit\n");
+	why = read_maxconn(c->args[1], &maxconn);
+	if (why != NULL || (c->ours && !admin_read_number(c->args[1], MAXCONN_MAX, &maxconn))) {
+		admin_refuse(c, why, "maxconn must be a number of connections, 0 for no limit");
 		return;
 	}
 	report_failure(c, server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));

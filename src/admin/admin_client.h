@@ -17,6 +17,7 @@
 #include "weir/stats/question.h"
 #include "admin_access.h"
 #include "admin_listing.h"
+#include "admin_request.h"
 #include "admin_reserve.h"
 
 /* A client that waits for a reload may send more, or end its side, and still read the answer. So its socket
@@ -40,9 +41,7 @@ struct client {
 	struct admin_peer peer;
 	struct ev_io io;
 	struct ev_timer timer;
-	char request[ADMIN_REQUEST_MAX + 1];
-	size_t request_len;
-	size_t line_len; /* of `request`: the line being answered, including its newline */
+	struct admin_request request; /* owns */
 	bool linger;     /* the client may still send more */
 	bool prompt;     /* stays open after an answer */
 	bool quit;       /* `quit` was received: no answer is due */
@@ -51,6 +50,7 @@ struct client {
 	int64_t answer_by_ns; /* deadline for the whole answer */
 	char *rest;      /* commands still to be run, inside `request`; NULL = none */
 	unsigned answered;
+	bool due;        /* the empty line after the answer to a command */
 	struct admin_question question; /* the last one; ADMIN_ANSWERED unless workers are being asked */
 	struct question asked; /* its question to the workers */
 	struct admin_listing listing;

@@ -11,41 +11,68 @@
 #include "weir/admin/admin_answers.h"
 #include "weir/admin/voice.h"
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "admin_accept.h"
 #include "admin_client.h"
 #include "admin_places.h"
 #include "admin_reload.h"
+#include "admin_words.h"
 
-_Static_assert(sizeof(struct client) + 2 * ADMIN_WRITE_BYTES <= ADMIN_CLIENT_BYTES,
+_Static_assert(sizeof(struct client) + ADMIN_REQUEST_MAX + 2 * ADMIN_WRITE_BYTES < ADMIN_CLIENT_BYTES,
 	       "a text grows by doubling, and has a line more than ADMIN_WRITE_BYTES");
 
 static const char blanks[] = " \t\r";
 
-/* The words after `word`, if `line` begins with that; else NULL. */
-static char *behind_word(char *line, const char *word)
+/* The words behind `word`, if `text` begins with that; else NULL. */
+static char *behind_word(char *text, const char *word)
 {
 	const size_t len = strlen(word);
 
-	line += strspn(line, blanks);
-	if (strncmp(line, word, len) != 0 || (line[len] != '\0' && strchr(blanks, line[len]) == NULL))
+	text += strspn(text, blanks);
+	if (strncmp(text, word, len) != 0 || (text[len] != '\0' && strchr(blanks, text[len]) == NULL))
 		return NULL;
-	return line + len;
+	return text + len;
 }
 
-/* The word for our texts is about the whole line, not about its first command. */
+/* HAProxy's master process takes commands for its worker with this prefix. There is only one process here. */
+static char *skip_worker(char *text)
+{
+	char *behind = behind_word(text, "@1");
+
+	return behind != NULL ? behind : text;
+}
+
+/* The word for our texts is about the whole line, not only about its first command. Returns what follows. */
+static char *read_voice(struct client *c)
+{
+	char *text = skip_worker(c->request.bytes);
+	char *behind = behind_word(text, VOICE_OURS);
+
+	c->peer.ours = behind != NULL;
+	return behind != NULL ? behind : text;
+}
+
 void admin_make_begin(struct client *c)
 {
-	char *rest = behind_word(c->request, VOICE_OURS);
+	c->rest = read_voice(c);
+}
 
-	c->peer.ours = rest != NULL;
-	c->rest = rest != NULL ? rest : c->request;
+void admin_make_refusal(struct client *c, const char *why)
+{
+	c->request.bytes[c->request.len] = '\0';
+	(void)read_voice(c);
+	text_printf(&c->answer, "error: %s; try help\n%s", why, c->peer.ours ? "" : "\n");
 }
 
 /* A prompt may stay indefinitely, so some places are kept for clients that ask and leave. */
-static void begin_prompt(struct client *c)
+static void toggle_prompt(struct client *c)
 {
 	struct client *victim;
 
+	if (c->prompt) {
+		c->prompt = false;
+		return;
+	}
 	if (!admin_places_prompt(c, &victim)) {
 		text_printf(&c->answer, "error: too many prompts are open: at most %d, and %d of one user\n",
 			    ADMIN_PROMPTS_MAX, ADMIN_ONE_PROMPTS_MAX);
@@ -69,14 +96,15 @@ static void run_command(struct client *c, const char *command)
 		admin_reload_ask(c, c->question.wait);
 		break;
 	case ADMIN_PROMPT:
-		begin_prompt(c);
+		toggle_prompt(c);
 		break;
 	case ADMIN_TIMEOUT:
-		c->wait_s = c->question.seconds;
+		c->wait_s = (double)c->question.timeout_ns / (double)NS_PER_SEC;
 		break;
 	case ADMIN_QUIT:
 		c->prompt = false;
 		c->quit = true;
+		c->due = false;
 		c->rest = NULL;
 		break;
 	}
@@ -84,12 +112,14 @@ static void run_command(struct client *c, const char *command)
 
 static void run_next_command(struct client *c)
 {
-	const char *command = strsep(&c->rest, ";");
+	const char *command = skip_worker(admin_words_cut(&c->rest));
 
-	if (command[strspn(command, blanks)] == '\0')
+	/* To HAProxy, an empty command is one that it does not know. */
+	if (c->peer.ours && command[strspn(command, blanks)] == '\0')
 		return;
-	if (c->answered++ > 0)
+	if (c->answered++ > 0 && c->peer.ours)
 		text_add(&c->answer, "\n", 1);
+	c->due = !c->peer.ours;
 	if (c->answered <= ADMIN_COMMANDS_MAX) {
 		run_command(c, command);
 		return;
@@ -98,8 +128,17 @@ static void run_next_command(struct client *c)
 	c->rest = NULL;
 }
 
-/* Adds what follows the last answer. */
-static void conclude(struct client *c)
+/* Adds what follows the answer to a command for HAProxy's tools: an empty line, and the prompt. */
+static void end_command(struct client *c)
+{
+	if (!c->due)
+		return;
+	c->due = false;
+	text_printf(&c->answer, "\n%s", c->prompt ? "> " : "");
+}
+
+/* Adds what follows the last answer of a line for our own verbs. */
+static void conclude_in_ours(struct client *c)
 {
 	if (c->answered == 0 && !c->prompt && c->answer.len == 0)
 		text_printf(&c->answer, "error: empty request; try help\n");
@@ -107,6 +146,13 @@ static void conclude(struct client *c)
 		text_printf(&c->answer, "\n> ");
 	else if (c->answer.len == 0 && !c->said && !c->quit)
 		text_add(&c->answer, "\n", 1); /* done without output; not to be mistaken for a hang-up */
+}
+
+static void conclude(struct client *c)
+{
+	check(!c->due);
+	if (c->peer.ours)
+		conclude_in_ours(c);
 	c->whole = true;
 }
 
@@ -162,6 +208,7 @@ static void abandon_answer(struct client *c)
 	admin_reload_forget(c);
 	c->question.verdict = ADMIN_ANSWERED;
 	c->rest = NULL;
+	end_command(c);
 	conclude(c);
 }
 
@@ -170,6 +217,7 @@ bool admin_make(struct client *c)
 	while (!c->whole && c->answer.len < ADMIN_WRITE_BYTES && !c->answer.failed) {
 		if (go_on_with_question(c))
 			break;
+		end_command(c);
 		if (c->rest != NULL)
 			run_next_command(c);
 		else

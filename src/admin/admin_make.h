@@ -14,6 +14,8 @@ struct client;
 
 /* Begins the answer to the line at the beginning of `c->request`, which ends with a NUL. */
 void admin_make_begin(struct client *c);
+/* Answers a request that is not a line, which may be incomplete: "error: `why`; try help". */
+void admin_make_refusal(struct client *c, const char *why);
 /* Continues the answer, which must be empty: runs commands until there is enough to write or the answer is
  * complete. True if there is nothing to write yet: a worker is being asked, and the consumer of `c->asked`
  * will be called; or there is a `c->asker`, and on_client() will be called when there is more of the

@@ -63,7 +63,7 @@ bool admin_places_full(const struct admin *a)
 /* Lower ranks leave first. */
 static int rank(const struct client *c)
 {
-	if (c->state == CLIENT_READING && c->prompt && c->request_len == 0)
+	if (c->state == CLIENT_READING && c->prompt && c->request.len == 0)
 		return 2; /* waits for a person */
 	return c->state == CLIENT_ASKING || c->state == CLIENT_RELOADING; /* waits for us */
 }

@@ -41,6 +41,7 @@ static uint64_t checksum_of(struct backend *b)
 /* How to build an answer: one line, or one object, for each item. */
 struct listing {
 	const char *header; /* for text; NULL = none */
+	const char *refusal; /* HAProxy's of an unknown backend; NULL = it does not have the command */
 	void (*show)(const struct admin_call *c, struct backend *b);
 };
 
@@ -67,7 +68,7 @@ static void list(const struct admin_call *c, const struct listing *l)
 	struct engine *e = c->ctx->engine;
 	struct backend *one = NULL;
 
-	if (c->arg_count > 0 && (one = admin_find_backend(c, c->args[0])) == NULL)
+	if (c->arg_count > 0 && (one = admin_find_backend_or(c, c->args[0], l->refusal)) == NULL)
 		return;
 	begin_answer(c, l->header);
 	for (size_t i = 0; i < e->backend_count; i++)
@@ -102,7 +103,7 @@ static void show_name(const struct admin_call *c, struct backend *b)
 
 void admin_show_backend(const struct admin_call *c)
 {
-	static const struct listing names = {"# name\n", show_name};
+	static const struct listing names = {"# name\n", NULL, show_name};
 
 	list(c, &names);
 }
@@ -142,7 +143,7 @@ static void show_hash(const struct admin_call *c, struct backend *b)
 
 void admin_show_hash(const struct admin_call *c)
 {
-	static const struct listing hashes = {NULL, show_hash};
+	static const struct listing hashes = {NULL, NULL, show_hash};
 
 	list(c, &hashes);
 }
@@ -335,7 +336,7 @@ static void show_states(const struct admin_call *c, struct backend *b)
 
 void admin_show_servers_state(const struct admin_call *c)
 {
-	static const struct listing states = {state_header, show_states};
+	static const struct listing states = {state_header, "Can't find backend.", show_states};
 
 	list(c, &states);
 }
@@ -414,7 +415,7 @@ static void show_backend_history(const struct admin_call *c, struct backend *b)
 
 void admin_show_history(const struct admin_call *c)
 {
-	static const struct listing histories = {NULL, show_backend_history};
+	static const struct listing histories = {NULL, NULL, show_backend_history};
 	const struct server *one;
 
 	if (c->arg_count == 0 || strchr(c->args[0], '/') == NULL) {

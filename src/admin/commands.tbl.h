@@ -24,15 +24,18 @@ COMMAND("show sess", "[json]", "one line per session", HAPROXY, ASK_SESSIONS, OP
 COMMAND("show pools", "[json]", "pipes and buffers",
 	HAPROXY, ANSWERED, OPERATOR, admin_show_pools, OF_LINES, 0, 0)
 COMMAND("show backend", "[json]", "the names of all backends",
-	HAPROXY, ANSWERED, OPERATOR, admin_show_backend, OWN, 0, 0)
+	HAPROXY, ANSWERED, USER, admin_show_backend, OWN, 0, 0)
 COMMAND("show servers state", "[BACKEND] [json]", "each server's state, in HAProxy's version 1",
 	HAPROXY, ANSWERED, OPERATOR, admin_show_servers_state, OWN, 0, 1)
 COMMAND("show servers history", "[BACKEND[/SERVER]] [json]", "the last changes of each server and why",
 	WEIR, ANSWERED, OPERATOR, admin_show_history, OWN, 0, 1)
+COMMAND("show errors", "[PROXY]", "how many invalid requests were kept: none, as weir reads no HTTP",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_errors, NEVER, 0, 1)
+COMMAND("show version", "", "the version", HAPROXY, ANSWERED, USER, admin_show_version, NEVER, 0, 0)
 COMMAND("show hash", "[BACKEND] [json]", "algorithm and checksum; equal checksums, equal choices",
 	WEIR, ANSWERED, OPERATOR, admin_show_hash, OWN, 0, 1)
 COMMAND("get weight", "BACKEND/SERVER", "its current and its configured weight",
-	HAPROXY, ANSWERED, OPERATOR, admin_get_weight, NEVER, 1, 1)
+	HAPROXY, ANSWERED, USER, admin_get_weight, NEVER, 1, 1)
 COMMAND("set server", "BACKEND/SERVER state ready|drain|maint", "take all, no new, or no connections",
 	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
 COMMAND("set server", "BACKEND/SERVER weight N|N%", "set its share, 0 to 256 or percent",
@@ -49,9 +52,10 @@ COMMAND("shutdown sessions server", "BACKEND/SERVER", "close its sessions",
 	HAPROXY, ANSWERED, ADMIN, admin_shutdown_sessions, NEVER, 1, 1)
 COMMAND("reload", "[wait]", "read the configuration again; wait: until what left is gone",
 	WEIR, RELOAD, ADMIN, NULL, NEVER, 0, 1)
-COMMAND("prompt", "", "keep the connection open; \"> \" follows each answer",
+COMMAND("set timeout", "cli TIME", "set how long a connection with a prompt may be idle",
+	HAPROXY, TIMEOUT, USER, NULL, NEVER, 2, 2)
+COMMAND("help", "[COMMAND]", "this list, or the forms of a command",
+	HAPROXY, ANSWERED, USER, admin_show_help, NEVER, 0, ADMIN_ARGS_MAX)
+COMMAND("prompt", "", "keep the connection open, or no longer; \"> \" follows each answer",
 	HAPROXY, PROMPT, USER, NULL, NEVER, 0, 0)
-COMMAND("set timeout cli", "SECONDS", "set how long a connection with a prompt may be idle",
-	HAPROXY, TIMEOUT, USER, NULL, NEVER, 1, 1)
 COMMAND("quit", "", "close a connection with a prompt", HAPROXY, QUIT, USER, NULL, NEVER, 0, 0)
-COMMAND("help", "", "this list", HAPROXY, ANSWERED, USER, admin_show_help, NEVER, 0, 0)

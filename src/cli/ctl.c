@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "weir/admin/admin.h"
+#include "weir/admin/voice.h"
 #include "weir/cli/cli.h"
 #include "ask.h"
 #include "reload.h"
 
-#define CTL_LINE_MAX 4096
+#define CTL_LINE_MAX (ADMIN_REQUEST_MAX - sizeof(VOICE_OURS)) /* ask.c adds that word */
 
 /* Joins the words into one line with a newline; false if the result is not a valid line. */
 static bool make_line(const struct cli_args *a, char line[static CTL_LINE_MAX])
@@ -25,7 +27,7 @@ static bool make_line(const struct cli_args *a, char line[static CTL_LINE_MAX])
 		const size_t len = strlen(a->words[i]);
 
 		if (len + 1 + strlen(last) >= CTL_LINE_MAX - used || strpbrk(a->words[i], "\r\n") != NULL) {
-			fputs("weir: a command must be one line of at most 4 KiB\n", stderr);
+			fputs("weir: a command must be one line of at most 16 KiB\n", stderr);
 			return false;
 		}
 		memcpy(line + used, a->words[i], len);

@@ -359,15 +359,15 @@ def test_ctl_sends_one_line_and_prints_the_answer(tmp_path, answer, code):
     thread = answer_once(path, answer, seen)
     got = run("ctl", "-s", path, "show", "info", "-x")
     thread.join(WAIT_S)
-    assert seen == [b"show info -x\n"]
+    assert seen == [b"@weir show info -x\n"]
     assert got.returncode == code
     assert (got.stderr if code else got.stdout) == answer.decode()
     assert (got.stdout if code else got.stderr) == ""
 
 
 @pytest.mark.parametrize("args, line", [
-    (["--json", "show", "info"], b"show info json\n"),
-    (["show", "stat", "1", "4", "-1"], b"show stat 1 4 -1\n")])
+    (["--json", "show", "info"], b"@weir show info json\n"),
+    (["show", "stat", "1", "4", "-1"], b"@weir show stat 1 4 -1\n")])
 def test_ctl_asks_for_json_by_a_word(tmp_path, args, line):
     path, seen = tmp_path / "a.sock", []
     thread = answer_once(path, b"{}\n", seen)
@@ -405,7 +405,7 @@ def test_ctl_finds_the_socket_in_the_configuration(tmp_path, good):
     thread = answer_once(path, b"fine\n", seen)
     got = run("ctl", "-f", conf, "show", "info")
     thread.join(WAIT_S)
-    assert (got.returncode, got.stdout, seen) == (0, "fine\n", [b"show info\n"])
+    assert (got.returncode, got.stdout, seen) == (0, "fine\n", [b"@weir show info\n"])
 
 
 def test_ctl_without_a_socket_ends_with_3(tmp_path, good):

@@ -130,7 +130,8 @@ def path(tmp_path):
 
 # ---- the answer ----
 
-@pytest.mark.parametrize("args, line", [([], b"reload\n"), (["--wait"], b"reload wait\n")])
+@pytest.mark.parametrize("args, line", [([], b"@weir reload\n"),
+                                        (["--wait"], b"@weir reload wait\n")])
 def test_a_reload_prints_its_result_on_stdout(path, args, line):
     answer = FINE + (b"retired: nothing of the earlier configuration is left\n" if args else b"")
     with daemon(path, answer) as d:
@@ -236,7 +237,7 @@ def test_ctl_shows_a_reload_as_the_verb_does(path):
             got = run("ctl", "-s", path, *words)
             assert (got.returncode, got.stderr) == (0, "needs a restart: threads\n")
             assert got.stdout == FINE.decode() + "retired: nothing is left\n"
-    assert d.seen == [b"reload wait\n"] * 2
+    assert d.seen == [b"@weir reload wait\n"] * 2
     got = run("ctl", "-s", path, "reload")
     assert (got.returncode, got.stdout) == (3, "")
     assert "is weir running?" in got.stderr
@@ -248,7 +249,7 @@ def test_a_process_is_found_in_the_runtime_directory(tmp_path, path):
     with daemon(path, FINE) as d:
         got = run("reload", "--wait", "--pid", os.getpid(), env={"RUNTIME_DIRECTORY": f"{tmp_path}:/run/x"})
         assert (got.returncode, got.stdout) == (0, FINE.decode())
-    assert d.seen == [b"reload wait\n"]
+    assert d.seen == [b"@weir reload wait\n"]
 
 
 def test_a_process_is_found_by_its_own_environment(tmp_path, path):
@@ -393,7 +394,7 @@ def test_the_configuration_names_the_admin_socket(tmp_path):
         for args in (["reload", "-f", conf], ["-s", "reload", "-f", conf], ["-s", "reload", conf]):
             got = run(*args)
             assert (got.returncode, got.stdout, got.stderr) == (0, FINE.decode(), "")
-    assert d.seen == [b"reload\n"] * 3
+    assert d.seen == [b"@weir reload\n"] * 3
     got = run("reload", "-f", conf)
     assert (got.returncode, got.stdout) == (3, "")
     assert "is weir running?\n" in got.stderr
@@ -420,7 +421,7 @@ def test_the_service_is_found_without_a_flag(tmp_path, path):
         for args in (["reload"], ["-s", "reload"]):
             got = run(*args, env={"RUNTIME_DIRECTORY": tmp_path})
             assert (got.returncode, got.stdout, got.stderr) == (0, FINE.decode(), "")
-    assert d.seen == [b"reload\n"] * 2
+    assert d.seen == [b"@weir reload\n"] * 2
 
 
 @pytest.mark.skipif(SERVICE.exists() or os.path.exists("/etc/weir/weir.ini"),

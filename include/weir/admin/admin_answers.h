@@ -7,6 +7,8 @@
 #ifndef WEIR_ADMIN_ADMIN_ANSWERS_H
 #define WEIR_ADMIN_ADMIN_ANSWERS_H
 
+#include <stdint.h>
+
 #include "weir/account/tally.h"
 #include "weir/admin/admin_commands.h"
 #include "weir/base/json.h"
@@ -55,14 +57,29 @@ void admin_enable_server(const struct admin_call *c);     /* B/S */
 void admin_disable_server(const struct admin_call *c);    /* B/S */
 void admin_shutdown_sessions(const struct admin_call *c); /* B/S */
 
-/* Find the backend with that name, or the server "B/S". If there is none, they answer with an error that
- * lists the valid names and return NULL. */
+/* admin_find.c. Find the backend with that name, the backend of "B/S" (and the name of the server, of which
+ * there may be none), or the server "B/S". If there is no such thing, they refuse the command and return
+ * NULL; `haproxy` is HAProxy's refusal, where that is not "No such backend.". */
 struct backend *admin_find_backend(const struct admin_call *c, const char *name);
+struct backend *admin_find_backend_or(const struct admin_call *c, const char *name, const char *haproxy);
+struct backend *admin_find_place(const struct admin_call *c, const char *name, const char **server);
 struct server *admin_find_server(const struct admin_call *c, const char *name);
+/* Refuses the command because there is no proxy with that name or number. */
+void admin_refuse_proxy(const struct admin_call *c, const char *name);
 /* The number of the frontend or backend with that name in HAProxy's answers, 0 if there is none. */
 unsigned admin_proxy_iid(const struct engine *e, const char *name);
 /* The algorithm that chooses a server, in the words of `balance`, which are HAProxy's. Written to `buf`. */
 const char *admin_algorithm(const struct backend *b, char buf[static OPTION_WORD_MAX]);
+
+/* admin_number.c: numbers as in HAProxy's grammar. A time is digits with one unit, us ms s m h d; without one
+ * it counts units of `unit_ns`. A whole number has nothing before or behind it. False for anything else, or
+ * if it is too large. */
+bool admin_read_time(const char *word, int64_t unit_ns, int64_t *ns);
+bool admin_read_number(const char *word, unsigned most, unsigned *number);
+
+/* admin_haproxy.c: what HAProxy's tools ask for, and of which there is little to say here. */
+void admin_show_version(const struct admin_call *c);
+void admin_show_errors(const struct admin_call *c); /* [PROXY] */
 
 /* Turns lines of "name: value" into an object. Whole numbers become numbers, everything else strings. */
 void admin_json_of_lines(const char *lines, struct json *out);

@@ -58,7 +58,7 @@ enum admin_verdict {
 	ADMIN_ASK_TALLIES,  /* the same, and then calls admin_show_stat() */
 	ADMIN_RELOAD,       /* the caller passes a wish to `reload` of the context */
 	ADMIN_PROMPT,  /* the connection stays open, with a prompt after each answer */
-	ADMIN_TIMEOUT, /* `seconds` of the question is how long the client may be idle */
+	ADMIN_TIMEOUT, /* `timeout_ns` of the question is how long the client may be idle */
 	ADMIN_QUIT,
 };
 
@@ -69,12 +69,13 @@ struct admin_question {
 	int iid;     /* the proxy */
 	int types;   /* a mask: 1 frontends, 2 backends, 4 servers */
 	int sid;     /* the server */
-	int seconds; /* ADMIN_TIMEOUT */
+	int64_t timeout_ns; /* ADMIN_TIMEOUT */
 	bool wait;   /* ADMIN_RELOAD: also until what left has been retired */
 };
 
 /* Runs one command: appends its answer to `out`, or returns in `q` (always filled in) what the caller has to
- * do. White space around and between words does not matter. */
+ * do. White space around and between words does not matter; a backslash takes the meaning from the byte
+ * behind it. */
 enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
 				 const char *command, struct text *out, struct admin_question *q);
 

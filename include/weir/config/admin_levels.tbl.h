@@ -6,7 +6,7 @@
  * a test checks each command of the socket against it.
  */
 #ifndef ADMIN_USER_MAY
-#define ADMIN_USER_MAY	   "'show info' and 'show stat'"
+#define ADMIN_USER_MAY	   "'show info', 'show stat', 'show backend' and 'get weight'"
 #define ADMIN_OPERATOR_MAY "every command that only shows something"
 #define ADMIN_ADMIN_MAY	   "also what changes servers or ends sessions"
 #endif

@@ -22,13 +22,13 @@ CLIENT = """
 import socket, sys
 with socket.socket(socket.AF_UNIX) as s:
     s.connect(sys.argv[1].replace("@", "\\0", 1) if sys.argv[1][0] == "@" else sys.argv[1])
-    s.sendall(sys.argv[2].encode() + b"\\n")
+    s.sendall(b"@weir " + sys.argv[2].encode() + b"\\n")
     sys.stdout.write(b"".join(iter(lambda: s.recv(65536), b"")).decode())
 """
 
 
 def ask_as(uid, daemon, command, gid=None, groups=()):
-    """What a process of this user gets for an answer, up to the end of the stream."""
+    """What a process of this user gets for an answer in our words, up to the end of the stream."""
     name = daemon.admin.replace("\0", "@")
     got = subprocess.run([sys.executable, "-c", CLIENT, name, command], user=uid, group=gid or uid,
                          extra_groups=groups, capture_output=True, text=True, timeout=PATIENCE, check=False)

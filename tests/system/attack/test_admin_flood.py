@@ -15,7 +15,8 @@ from harness.timing import wait_until
 
 CLIENTS = 15  # of 16 places: one is left for the harness
 SESSIONS = 3000
-# A client of the admin socket may cost 64 KiB (ADMIN_CLIENT_BYTES), and the allocator as much again.
+# A client of the admin socket with a short request may cost 64 KiB (ADMIN_CLIENT_BYTES), and the allocator as
+# much again.
 MEMORY_MAX = 2 * CLIENTS * 64 * 1024
 # INQUIRY_SESSIONS_MAX: a worker looks at no more of them in one turn.
 SLICE = 32

@@ -177,10 +177,10 @@ class Daemon:
 
     # The admin socket.
 
-    def ask(self, command):
+    def ask(self, command, voice="@weir "):
         """Sends one command and returns the response. If the daemon is gone, the error includes its log."""
         try:
-            return admin.ask(self.admin, command)
+            return admin.ask(self.admin, command, voice=voice)
         except (ConnectionError, FileNotFoundError) as e:
             time.sleep(0.1)  # the exit status may be available only a moment after the socket is gone
             raise AssertionError(f"no admin socket ({e}); exit status {self.child.poll()}:\n"

@@ -44,10 +44,11 @@ static inline void rig_address(struct config_global *g, const char *name)
 	g->admin_owner.gid = (gid_t)-1;
 }
 
-static inline int rig_open(void **state)
+/* With the backends and frontends of `config`. */
+static inline int rig_open_with(const struct config *config)
 {
-	(void)state;
 	memset(&rig, 0, sizeof(rig));
+	rig.config = *config;
 	(void)snprintf(rig.folder, sizeof(rig.folder), "/tmp/weir-admin-XXXXXX");
 	if (mkdtemp(rig.folder) == NULL)
 		return -1;
@@ -66,6 +67,14 @@ static inline int rig_open(void **state)
 	rig.admin = rig.stats != NULL ? admin_new(rig.loop, &rig.listener, &rig.control,
 						    &rig.context) : NULL;
 	return rig.admin != NULL ? 0 : -1;
+}
+
+static inline int rig_open(void **state)
+{
+	static const struct config nothing;
+
+	(void)state;
+	return rig_open_with(&nothing);
 }
 
 /* Fails if the admin has left a file behind. */

@@ -258,7 +258,7 @@ static void commands_of_one_line_are_answered_in_order(void **state)
 	const char *one, *two;
 
 	(void)state;
-	say(fd, "one; ;two;\n");
+	say(fd, "@weir one; ;two;\n");
 	(void)hear(fd, out, sizeof(out));
 	one = strstr(out, "'one'");
 	two = strstr(out, "\n\nerror: unknown command 'two'");
@@ -270,7 +270,7 @@ static void commands_of_one_line_are_answered_in_order(void **state)
 static void bad_requests_get_an_answer(void **state)
 {
 	char out[4096];
-	char request[8192];
+	char request[2 * ADMIN_REQUEST_MAX];
 	int fd = connect_client();
 
 	(void)state;
@@ -278,16 +278,16 @@ static void bad_requests_get_an_answer(void **state)
 	assert_int_equal(send(fd, request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
 	(void)hear(fd, out, sizeof(out));
-	assert_non_null(strstr(out, "error: the request is longer than 1024 bytes"));
+	assert_non_null(strstr(out, "error: the request is longer than 16384 bytes"));
 	fd = connect_client();
 	assert_int_equal(send(fd, "he\0lp\n", 6, MSG_NOSIGNAL), 6);
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
 	(void)hear(fd, out, sizeof(out));
 	assert_non_null(strstr(out, "NUL"));
 	fd = connect_client();
-	say(fd, "\n");
+	say(fd, "@weir\n");
 	(void)hear(fd, out, sizeof(out));
-	assert_non_null(strstr(out, "error: empty request"));
+	assert_string_equal(out, "error: empty request; try help\n");
 	fd = connect_client();
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
 	assert_int_equal(hear(fd, out, sizeof(out)), 0);
@@ -308,7 +308,7 @@ static void workers_are_asked_one_after_the_other(void **state)
 	int fd = connect_client();
 
 	(void)state;
-	say(fd, "show sess; help\n");
+	say(fd, "@weir show sess; help\n");
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
 	turn();
 	assert_non_null(asked);
@@ -360,7 +360,7 @@ static void sessions_are_one_array_of_json(void **state)
 	int fd = connect_client();
 
 	(void)state;
-	say(fd, "show sess json\n");
+	say(fd, "@weir show sess json\n");
 	turn();
 	worker_shows(1, 1, false);
 	news();
@@ -373,7 +373,7 @@ static void sessions_are_one_array_of_json(void **state)
 	assert_non_null(strstr(out, "},\n  {\"id\":\"1.1\","));
 	assert_string_equal(out + strlen(out) - 4, "}\n]\n");
 	fd = connect_client();
-	say(fd, "show sess json\n");
+	say(fd, "@weir show sess json\n");
 	turn();
 	worker_shows(1, 0, true);
 	news();
@@ -392,7 +392,7 @@ static void who_does_not_read_asks_no_more(void **state)
 	unsigned slices = 0;
 
 	(void)state;
-	say(fd, "show sess\n");
+	say(fd, "@weir show sess\n");
 	turn();
 	for (; asked != NULL; slices++) {
 		assert_in_range(slices, 0, 1000);
@@ -473,12 +473,12 @@ static void workers_that_do_not_answer_are_told(void **state)
 	int fd_json = connect_client();
 
 	(void)state;
-	say(fd, "show sess\n");
+	say(fd, "@weir show sess\n");
 	turn();
 	worker_shows(1, 1, true);
 	news();
 	assert_int_equal(asked->worker, 1);
-	say(fd_json, "show sess json\n");
+	say(fd_json, "@weir show sess json\n");
 	(void)hear(fd, out, sizeof(out));
 	assert_non_null(strstr(out, "session id=0.1 "));
 	assert_string_equal(strchr(out, '\n'), "\nerror: incomplete: 1 worker did not answer\n");
@@ -526,7 +526,7 @@ static void half_a_sum_is_no_answer(void **state)
 	int fd = connect_client();
 
 	(void)state;
-	say(fd, "show stat\n");
+	say(fd, "@weir show stat\n");
 	turn();
 	worker_shows(1, 1, true);
 	news();
@@ -565,7 +565,7 @@ static void hear_until(int fd, const char *end, char *out, size_t room)
 	}
 }
 
-static void a_prompt_keeps_the_connection_for_line_after_line(void **state)
+static void a_prompt_follows_each_answer(void **state)
 {
 	char out[65536];
 	int fd = connect_client();
@@ -577,26 +577,147 @@ static void a_prompt_keeps_the_connection_for_line_after_line(void **state)
 	say(fd, "set timeout cli 99\n");
 	hear_until(fd, "\n> ", out, sizeof(out));
 	assert_string_equal(out, "\n> ");
-	say(fd, "one\ntwo\n\nqu");
-	hear_until(fd, "'two'; try help\n\n> \n> ", out, sizeof(out));
-	assert_non_null(strstr(out, "'one'; try help\n\n> error"));
+	say(fd, "show version; show version\n");
+	hear_until(fd, "> " WEIR_VERSION "\n\n> ", out, sizeof(out));
+	assert_string_equal(out, WEIR_VERSION "\n\n> " WEIR_VERSION "\n\n> ");
+	say(fd, "show version\nget weight\nqu");
+	hear_until(fd, "'backend/server'.\n\n> ", out, sizeof(out));
+	assert_string_equal(out, WEIR_VERSION "\n\n> Require 'backend/server'.\n\n> ");
 	say(fd, "it\n");
 	assert_int_equal(hear(fd, out, sizeof(out)), 0);
+}
+
+/* Once for each line, and not for each command. */
+static void a_prompt_follows_each_line_of_our_own_verbs(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "@weir prompt\n");
+	hear_until(fd, "\n> ", out, sizeof(out));
+	assert_string_equal(out, "\n> ");
+	say(fd, "@weir show version; one\n@weir\n");
+	hear_until(fd, "> \n> ", out, sizeof(out));
+	assert_string_equal(out, WEIR_VERSION "\n\nerror: unknown command 'one'; try help\n\n> \n> ");
+	/* Each line has its own words. */
+	say(fd, "get weight\n@weir get weight\nquit\n");
+	(void)hear(fd, out, sizeof(out));
+	assert_string_equal(out, "Require 'backend/server'.\n\n> error: usage: 'get weight "
+				 "BACKEND/SERVER'\n\n> ");
+}
+
+static void a_second_prompt_ends_the_first(void **state)
+{
+	char out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "prompt\nshow version\nprompt; show version\nshow version\n");
+	(void)hear(fd, out, sizeof(out));
+	assert_string_equal(out, "\n> " WEIR_VERSION "\n\n> \n" WEIR_VERSION "\n\n");
+}
+
+static void each_answer_ends_with_an_empty_line(void **state)
+{
+	static const struct {
+		const char *line, *answer;
+	} rows[] = {
+		{"show version\n", WEIR_VERSION "\n\n"},
+		{"show version;show version\n", WEIR_VERSION "\n\n" WEIR_VERSION "\n\n"},
+		{" \tshow   version\t\r\n", WEIR_VERSION "\n\n"},
+		{"set timeout cli 5\n", "\n"},
+		{"set timeout cli 5; set timeout cli 6s\n", "\n\n"},
+		{"set timeout cli x; show version\n", "Invalid timeout value.\n\n" WEIR_VERSION "\n\n"},
+		{"show backend\n", "# name\nweb\n\n"},
+		{"quit; show version\n", ""},
+		{"show version; quit; show version\n", WEIR_VERSION "\n\n"},
+		{"@1 show version\n", WEIR_VERSION "\n\n"},
+		{"@1 show version; @1 show version\n", WEIR_VERSION "\n\n" WEIR_VERSION "\n\n"},
+		{"@weir show version\n", WEIR_VERSION "\n"},
+		{"@1 @weir show version; @1 show version\n", WEIR_VERSION "\n\n" WEIR_VERSION "\n"},
+		{"@weir set timeout cli 5; set timeout cli 6\n", "\n"},
+		{"show\\ version; get weight a\\;b\n", "Unknown command"},
+		{"get weight w\\eb/a\\;b; show version\n", "No such server.\n\n" WEIR_VERSION "\n\n"},
+		{"@weir get weight web/a\\;b\\ \\\\; show version\n",
+		 "error: no server 'a;b \\x5c' in backend 'web'\n\n" WEIR_VERSION "\n"},
+	};
+	char out[65536];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const bool begins = rows[i].answer[0] == 'U';
+		int fd = connect_client();
+
+		say(fd, rows[i].line);
+		(void)hear(fd, out, sizeof(out));
+		if (begins)
+			out[strlen(rows[i].answer)] = '\0';
+		assert_string_equal(out, rows[i].answer);
+	}
+}
+
+/* It lists what there is. */
+static void an_empty_command_is_unknown(void **state)
+{
+	static const char *const lines[] = {"\n", " \n", "@1\n", "show version;\n"};
+	char out[65536];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		int fd = connect_client();
+		const char *list;
+
+		say(fd, lines[i]);
+		(void)hear(fd, out, sizeof(out));
+		list = strstr(out, "Unknown command. Please enter one of the following commands only:\n");
+		assert_non_null(list);
+		assert_ptr_equal(list, i == 3 ? out + strlen(WEIR_VERSION "\n\n") : out);
+		assert_non_null(strstr(list, "\n  show version                            : the version\n"));
+		assert_string_equal(out + strlen(out) - 2, "\n\n");
+	}
 }
 
 static void a_thousand_lines_at_once_are_answered_one_by_one(void **state)
 {
 	char out[65536];
-	char request[ADMIN_REQUEST_MAX];
+	char request[6 * 1000 + 1];
 	int fd = connect_client();
 
 	(void)state;
 	say(fd, "prompt\n");
 	hear_until(fd, "\n> ", out, sizeof(out));
-	memset(request, '\n', sizeof(request));
-	assert_int_equal(send(fd, request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
+	for (size_t i = 0; i < 1000; i++)
+		memcpy(request + 6 * i, "@weir\n", 7);
+	say(fd, request);
 	say(fd, "quit\n");
-	assert_int_equal(hear(fd, out, sizeof(out)), 3 * sizeof(request));
+	assert_int_equal(hear(fd, out, sizeof(out)), 3 * 1000);
+}
+
+/* A long line is taken in whole, and its memory given back. */
+static void a_line_may_have_16_kib(void **state)
+{
+	static char line[ADMIN_REQUEST_MAX + 1], out[65536];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "prompt\n");
+	hear_until(fd, "\n> ", out, sizeof(out));
+	memset(line, ' ', ADMIN_REQUEST_MAX);
+	memcpy(line + ADMIN_REQUEST_MAX - 13, "show version\n", 14);
+	for (int i = 0; i < 3; i++) {
+		say(fd, line);
+		hear_until(fd, "\n> ", out, sizeof(out));
+		assert_string_equal(out, WEIR_VERSION "\n\n> ");
+		assert_ptr_equal(admin->clients[0].request.bytes, admin->clients[0].request.small);
+	}
+	/* One byte more. */
+	memmove(line + ADMIN_REQUEST_MAX - 13, "show versions\n", 14);
+	say(fd, line);
+	(void)hear(fd, out, sizeof(out));
+	assert_string_equal(out, "error: the request is longer than 16384 bytes; try help\n\n");
+	turn();
+	assert_ptr_equal(admin->clients[0].request.bytes, admin->clients[0].request.small);
 }
 
 static void prompts_leave_places_for_those_who_ask_and_go(void **state)
@@ -614,7 +735,7 @@ static void prompts_leave_places_for_those_who_ask_and_go(void **state)
 	fd = connect_client();
 	say(fd, "prompt\n");
 	assert_true(hear(fd, out, sizeof(out)) > 0);
-	assert_string_equal(out, "error: too many prompts are open: at most 8, and 4 of one user\n");
+	assert_string_equal(out, "error: too many prompts are open: at most 8, and 4 of one user\n\n");
 	/* One has gone: there is room for another. */
 	say(fds[0], "quit\n");
 	assert_int_equal(hear(fds[0], out, sizeof(out)), 0);
@@ -631,18 +752,20 @@ static void prompts_leave_places_for_those_who_ask_and_go(void **state)
 
 static void a_line_has_no_more_commands_than_that(void **state)
 {
-	char line[2 * ADMIN_COMMANDS_MAX + 16];
-	char out[65536];
+	static char line[4 * ADMIN_COMMANDS_MAX + 32], out[1 << 16];
 	int fd = connect_client();
+	size_t len = (size_t)snprintf(line, sizeof(line), "@weir ");
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(line); i++)
-		line[i] = i % 2 == 0 ? 'x' : ';';
-	(void)snprintf(line + sizeof(line) - 4, 4, "y;\n"); /* the last of 40 */
+	for (size_t i = 0; i < ADMIN_COMMANDS_MAX; i++)
+		len += (size_t)snprintf(line + len, sizeof(line) - len, "xx;");
+	(void)snprintf(line + len, sizeof(line) - len, "yy;zz\n");
 	say(fd, line);
 	assert_true(hear(fd, out, sizeof(out)) > 0);
-	assert_non_null(strstr(out, "error: too many commands on one line: at most 32\n"));
-	assert_null(strstr(out, "'y'"));
+	assert_int_equal(count_of(out, "'xx'"), ADMIN_COMMANDS_MAX);
+	assert_non_null(strstr(out, "error: too many commands on one line: at most 512\n"));
+	assert_null(strstr(out, "'yy'"));
+	assert_null(strstr(out, "'zz'"));
 }
 
 /* Fills all places, and asks from one more; its descriptor. */
@@ -752,7 +875,7 @@ static void slow_reader_gets_all_of_a_long_answer(void **state)
 
 	(void)state;
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
-	say(fd, "show sess; help; show sess json\n");
+	say(fd, "@weir show sess; help; show sess json\n");
 	for (unsigned i = 0; i < 100000; i++) {
 		ssize_t n = recv(fd, out + len, 1000, MSG_DONTWAIT);
 
@@ -838,7 +961,12 @@ int main(void)
 		ADMIN_TEST(workers_that_do_not_answer_are_told),
 		ADMIN_TEST(tallies_of_all_workers_are_summed_once_for_all_who_ask),
 		ADMIN_TEST(half_a_sum_is_no_answer),
-		ADMIN_TEST(a_prompt_keeps_the_connection_for_line_after_line),
+		ADMIN_TEST(a_prompt_follows_each_answer),
+		ADMIN_TEST(a_prompt_follows_each_line_of_our_own_verbs),
+		ADMIN_TEST(a_second_prompt_ends_the_first),
+		ADMIN_TEST(each_answer_ends_with_an_empty_line),
+		ADMIN_TEST(an_empty_command_is_unknown),
+		ADMIN_TEST(a_line_may_have_16_kib),
 		ADMIN_TEST(prompts_leave_places_for_those_who_ask_and_go),
 		ADMIN_TEST(a_line_has_no_more_commands_than_that),
 		ADMIN_TEST(a_thousand_lines_at_once_are_answered_one_by_one),

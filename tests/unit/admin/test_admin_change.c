@@ -51,7 +51,7 @@ static struct server_observer some_checks = {.admin_set = on_admin_set};
 static struct admin_context context = {
 	.engine = &engine, .state = DAEMON_READY, .updates = &hand.updates};
 
-static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
+static struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN, .ours = true};
 
 /* Stands for the workers' part. */
 static struct server *closed;
@@ -93,6 +93,7 @@ static int setup(void **state)
 	b = engine.backends[0]->servers[1];
 	told = NULL;
 	closed = NULL;
+	peer.ours = true;
 	return 0;
 }
 
@@ -178,8 +179,12 @@ static void a_weight_is_a_number_or_a_share_of_the_configured(void **state)
 	assert_int_equal(b->weight, 30);
 	assert_answer("set weight web/b 9999%", "");
 	assert_int_equal(b->weight, 256);
-	assert_answer("set weight web/a 1%", "");
-	assert_int_equal(a->weight, 1); /* a share of something is something */
+	assert_answer("set weight web/b 5%", "");
+	assert_int_equal(b->weight, 0); /* as in HAProxy */
+	assert_answer("set weight web/b 99999999999%", "");
+	assert_int_equal(b->weight, 256);
+	assert_answer("set weight web/a 100%", "");
+	assert_int_equal(a->weight, 1);
 	assert_answer("set weight web/a 0%", "");
 	assert_int_equal(a->weight, 0);
 	assert_int_equal(atomic_load(&a->eweight), 0);
@@ -201,7 +206,7 @@ static void a_peer_that_nobody_knows_has_no_uid(void **state)
 static void bad_weights_are_refused(void **state)
 {
 	static const char *const bad[] = {"257", "-1", "x", "1x", "%", "5%%", "1.5",
-					  "99999999999999999999", "+1"};
+					  "99999999999999999999"};
 	char command[64];
 
 	(void)state;
@@ -269,6 +274,65 @@ static void a_name_that_is_none_is_told_with_those_that_are(void **state)
 	assert_answer("set weight web/a 1 json", "error: usage: 'set weight BACKEND/SERVER N|N%'\n");
 }
 
+/* Text by text those of HAProxy 2.6; "" is that it was done. */
+static void haproxys_tools_get_its_answers(void **state)
+{
+	static const char weight_first[] = "Empty weight string empty or preceded by garbage\n";
+	static const char usage[] = "usage: set server <backend>/<server> addr | agent | agent-addr | "
+				    "agent-port | agent-send | check-addr | check-port | fqdn | health | ssl "
+				    "| state | weight\n";
+	static const char states[] = "'set server <srv> state' expects 'ready', 'drain' and 'maint'.\n";
+	static const struct {
+		const char *command, *answer;
+	} rows[] = {
+		{"set server", "Require 'backend/server'.\n"},
+		{"set server web", "Require 'backend/server'.\n"},
+		{"set server web/", "Require 'backend/server'.\n"},
+		{"set server web/a", usage},
+		{"set server web/a bogus x", usage},
+		{"set server x/a state ready", "No such backend.\n"},
+		{"set server web/x state ready", "No such server.\n"},
+		{"set server web/a state", states},
+		{"set server web/a state foo", states},
+		{"set server web/a state ready extra", ""},
+		{"set server web/a weight", "Require <weight> or <weight%>.\n"},
+		{"set server web/a weight x", weight_first},
+		{"set server web/a weight 5 7", ""},
+		{"set weight", "Require 'backend/server'.\n"},
+		{"set weight web/a", "Require <weight> or <weight%>.\n"},
+		{"set weight web/a %", weight_first},
+		{"set weight web/a 257", "Absolute weight can only be between 0 and 256 inclusive.\n"},
+		{"set weight web/a -1", "Absolute weight can only be between 0 and 256 inclusive.\n"},
+		{"set weight web/a 300x", "Absolute weight can only be between 0 and 256 inclusive.\n"},
+		{"set weight web/a 5x", "Trailing garbage in weight string\n"},
+		{"set weight web/a 5%%", "Trailing garbage in weight string\n"},
+		{"set weight web/a -5%", "Relative weight must be positive.\n"},
+		{"set maxconn server", "Require 'backend/server'.\n"},
+		{"set maxconn server web/a", "Require <maxconn>.\n"},
+		{"set maxconn server web/a x", "maxconn string empty or preceded by garbage\n"},
+		{"set maxconn server web/a 5x", "Trailing garbage in maxconn string\n"},
+		{"set maxconn server web/a 5 7", ""},
+		{"set maxconn server web/a -1", ""},
+		{"enable server", "Require 'backend/server'.\n"},
+		{"enable server web/x", "No such server.\n"},
+		{"disable server x/x", "No such backend.\n"},
+		{"shutdown sessions server web/x", "No such server.\n"},
+		{"shutdown sessions server web/a", ""},
+	};
+
+	(void)state;
+	peer.ours = false;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_answer(rows[i].command, rows[i].answer);
+	assert_int_equal(a->weight, 5);
+	assert_int_equal(atomic_load(&a->limit), 0);
+	/* What they may not do is no matter of arguments. */
+	peer.level = CONFIG_ADMIN_OPERATOR;
+	assert_answer("set weight web/a 1", "Permission denied\n");
+	assert_answer("set weight", "Permission denied\n");
+	peer.level = CONFIG_ADMIN_ADMIN;
+}
+
 #define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -283,6 +347,7 @@ int main(void)
 		CHANGE_TEST(sessions_are_ended_by_the_workers),
 		CHANGE_TEST(without_memory_it_is_said_what_became_of_a_change),
 		CHANGE_TEST(a_name_that_is_none_is_told_with_those_that_are),
+		CHANGE_TEST(haproxys_tools_get_its_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "weir/base/clock.h"
+#include "weir/admin/admin.h"
 #include "weir/admin/admin_answers.h"
 #include "weir/config/admin_levels.tbl.h"
 #include "weir/admin/admin_commands.h"
@@ -50,7 +51,7 @@ static struct engine engine;
 static struct server *server;
 static struct addr address;
 static struct admin_context context;
-static struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
+static struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN, .ours = true};
 static struct admin_question question;
 
 static void fill_address(void)
@@ -105,6 +106,7 @@ static int setup(void **state)
 	context.driver = "epoll";
 	context.state = DAEMON_READY;
 	peer.level = CONFIG_ADMIN_ADMIN;
+	peer.ours = true;
 	return 0;
 }
 
@@ -203,7 +205,7 @@ static void white_space_is_free(void **state)
 
 static void unknown_command_is_named_and_escaped(void **state)
 {
-	char longest[500];
+	static char longest[ADMIN_REQUEST_MAX + 2];
 
 	(void)state;
 	assert_line("shwo info", "error: unknown command 'shwo info'; did you mean 'show info'?");
@@ -214,14 +216,14 @@ static void unknown_command_is_named_and_escaped(void **state)
 	assert_line("show info json json", "error: usage: 'show info [json]'");
 	assert_line("show stat 1 2", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
 	assert_line("show stat 1 2 x", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
-	assert_line("set timeout cli", "error: usage: 'set timeout cli SECONDS'");
-	assert_line("set timeout cli 0", "error: usage: 'set timeout cli SECONDS'");
-	assert_line("show stat nobody -1 -1", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
-	assert_line("help me", "error: usage: 'help'");
+	assert_line("set timeout cli", "error: usage: 'set timeout cli TIME'");
+	assert_line("set timeout cli 0", "error: usage: 'set timeout cli TIME'");
+	assert_line("show stat nobody -1 -1", "error: no frontend or backend 'nobody'");
+	assert_line("help me", "show version                                        the version");
 	assert_line("a\033[2Jb", "error: unknown command 'a\\x1b[2Jb'; try help");
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	assert_line(longest, "error: the command is too long; try help");
+	assert_line(longest, "error: the command is longer than 16384 bytes; try help");
 }
 
 static enum admin_verdict ask(const char *command, struct text *out)
@@ -249,7 +251,7 @@ static void sessions_are_asked_of_the_workers(void **state)
 	assert_int_equal(ask("show stat web -1 -1", &out), ADMIN_ASK_TALLIES);
 	assert_int_equal(question.iid, 1);
 	assert_int_equal(ask("set timeout cli 99", &out), ADMIN_TIMEOUT);
-	assert_int_equal(question.seconds, 99);
+	assert_int_equal(question.timeout_ns, 99 * NS_PER_SEC);
 	assert_int_equal(out.len, 0);
 	text_free(&out);
 }
@@ -266,7 +268,8 @@ static void a_level_allows_what_is_below_it(void **state)
 		 "error: uid 7 may not use 'show pools' on this socket (level 'user'); write level=operator "
 		 "on the 'admin-socket' line in [global], or connect as root"},
 		{CONFIG_ADMIN_OPERATOR, "show pools", "pipes_max: 250"},
-		{CONFIG_ADMIN_OPERATOR, "get weight app/a", "0 (initial 0)"},
+		{CONFIG_ADMIN_USER, "get weight app/a", "0 (initial 0)"},
+		{CONFIG_ADMIN_USER, "show backend", "# name\napp"},
 		{CONFIG_ADMIN_OPERATOR, "set weight app/a 1",
 		 "error: uid 7 may not use 'set weight' on this socket (level 'operator'); write level=admin "
 		 "on the 'admin-socket' line in [global], or connect as root"},
@@ -315,14 +318,14 @@ static bool begins_with_one_of(const char *line, const char *const *words)
 /* What the table says of levels is what the commands want: each that a level adds begins so. */
 static void a_level_may_do_what_its_row_says(void **state)
 {
-	static const char *const user[] = {"show info",	      "show stat", "prompt",
-					   "set timeout cli", "quit",	   "help",
-					   "A; B",	      NULL};
+	static const char *const user[] = {"show info",	  "show stat", "show backend", "show version",
+					   "get weight",  "prompt",    "set timeout",  "quit",
+					   "help",	  "A; B",      NULL};
 	static const char *const shows[] = {"show ", "get ", NULL};
 	char *below = strdup("");
 
 	(void)state;
-	assert_string_equal(ADMIN_USER_MAY, "'show info' and 'show stat'");
+	assert_string_equal(ADMIN_USER_MAY, "'show info', 'show stat', 'show backend' and 'get weight'");
 	assert_string_equal(ADMIN_OPERATOR_MAY, "every command that only shows something");
 	for (int level = CONFIG_ADMIN_USER; level <= CONFIG_ADMIN_ADMIN; level++) {
 		char *help = help_at((enum config_admin_level)level);
@@ -360,18 +363,141 @@ static void a_misspelt_command_with_words_behind_it_is_found(void **state)
 		    "'set server BACKEND/SERVER weight N|N%'");
 }
 
-/* The blank after words that fill the buffer to its last byte must not lead past the limit. */
-static void too_long_is_too_long_wherever_its_words_end(void **state)
+/* Text by text those of HAProxy 2.6. */
+static void haproxys_tools_get_its_refusals(void **state)
 {
-	char command[1024];
+	static const struct {
+		const char *command, *answer;
+	} rows[] = {
+		{"get weight", "Require 'backend/server'.\n"},
+		{"get weight app", "Require 'backend/server'.\n"},
+		{"get weight app/", "Require 'backend/server'.\n"},
+		{"get weight x/a", "No such backend.\n"},
+		{"get weight app/x", "No such server.\n"},
+		{"get weight app/a b c", "0 (initial 0)\n"},
+		{"get weight #2/#1", "0 (initial 0)\n"},
+		{"get weight #3/#1", "No such backend.\n"},
+		{"get weight #2/#x", "No such server.\n"},
+		{"show servers state nope", "Can't find backend.\n"},
+		{"show backend foo", "# name\napp\n"},
+		{"show stat nope -1 -1", "No such proxy.\n"},
+		{"show stat 0 -1 -1", "No such proxy.\n"},
+		{"show errors nope", "No such proxy.\n"},
+		{"set timeout", "'set timeout' only supports 'cli'.\n"},
+		{"set timeout foo 5", "'set timeout' only supports 'cli'.\n"},
+		{"set timeout cli", "Expects an integer value.\n"},
+		{"set timeout cli x", "Invalid timeout value.\n"},
+		{"set timeout cli 0", "Invalid timeout value.\n"},
+		{"set timeout cli -5", "Invalid timeout value.\n"},
+		{"set timeout cli 5x", "Invalid timeout value.\n"},
+		{"set timeout cli 99999999999999999999", "Invalid timeout value.\n"},
+		{"show version", WEIR_VERSION "\n"},
+		/* Of commands that HAProxy does not have. */
+		{"show hash nope", "error: no backend 'nope'; available: app\n"},
+		{"reload now", "error: usage: 'reload [wait]'\n"},
+	};
+	struct text out;
 
 	(void)state;
-	for (size_t first = 310; first < 325; first++) {
-		memset(command, 'x', sizeof(command) - 1);
-		command[sizeof(command) - 1] = '\0';
-		command[first] = ' ';
-		assert_line(command, "error: the command is too long; try help");
+	peer.ours = false;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		text_init(&out);
+		assert_int_equal(admin_command(&context, &peer, rows[i].command, &out, &question),
+				 ADMIN_ANSWERED);
+		assert_string_equal(out.bytes, rows[i].answer);
+		text_free(&out);
 	}
+	peer.ours = true;
+}
+
+static void haproxys_tools_need_not_count_their_words(void **state)
+{
+	static const char *const times[] = {"5", "5s", "500ms", "100d", "2m", "1h", "99000us"};
+	struct text out;
+	char command[64];
+
+	(void)state;
+	peer.ours = false;
+	text_init(&out);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		(void)snprintf(command, sizeof(command), "set timeout cli %s more", times[i]);
+		assert_int_equal(ask(command, &out), ADMIN_TIMEOUT);
+		assert_in_range(question.timeout_ns, NS_PER_MS, 3600 * NS_PER_SEC);
+	}
+	assert_int_equal(ask("show stat 1 2", &out), ADMIN_ASK_TALLIES);
+	assert_int_equal(question.iid, -1);
+	assert_int_equal(ask("show stat 1 2 x", &out), ADMIN_ASK_TALLIES);
+	assert_int_equal(question.iid, 1);
+	assert_int_equal(question.sid, 0);
+	assert_int_equal(out.len, 0);
+	text_free(&out);
+	peer.ours = true;
+}
+
+static void haproxys_tools_are_told_what_their_level_forbids(void **state)
+{
+	struct text out;
+
+	(void)state;
+	text_init(&out);
+	peer.ours = false;
+	peer.level = CONFIG_ADMIN_USER;
+	assert_int_equal(ask("show sess", &out), ADMIN_ANSWERED);
+	assert_string_equal(out.bytes, "Permission denied\n");
+	text_free(&out);
+	assert_int_equal(ask("show errors app", &out), ADMIN_ANSWERED);
+	assert_string_equal(out.bytes, "Permission denied\n");
+	text_free(&out);
+	peer.level = CONFIG_ADMIN_OPERATOR;
+	assert_int_equal(ask("show errors app", &out), ADMIN_ANSWERED);
+	assert_ptr_equal(strstr(out.bytes, "Total events captured on ["), out.bytes);
+	assert_string_equal(out.bytes + strlen(out.bytes) - 6, "] : 0\n");
+	text_free(&out);
+	peer.level = CONFIG_ADMIN_ADMIN;
+	peer.ours = true;
+}
+
+static void a_list_for_haproxys_tools_has_its_form(void **state)
+{
+	static const char tail[] =
+		"  help [COMMAND]                          : this list, or the forms of a command\n"
+		"  prompt                                  : keep the connection open, or no longer; \"> \" "
+		"follows each answer\n"
+		"  quit                                    : close a connection with a prompt\n";
+	static const struct {
+		const char *command, *head, *line;
+	} rows[] = {
+		{"bogus", "Unknown command. Please enter one of the following commands only:\n",
+		 "  show backend [json]                     : the names of all backends\n"},
+		{"shwo version", "Unknown command, but maybe one of the following ones is a better match:\n",
+		 "  show version                            : the version\n"},
+		{"show bogus", "Unknown command, but maybe one of the following ones is a better match:\n",
+		 "  show hash [BACKEND] [json]              : algorithm and checksum; equal checksums, equal "
+		 "choices\n"},
+		{"help", "The following commands are valid at this level:\n",
+		 "  get weight BACKEND/SERVER               : its current and its configured weight\n"},
+		{"help get", "The following commands are valid at this level:\n",
+		 "  get weight BACKEND/SERVER               : its current and its configured weight\n"},
+	};
+	struct text out;
+
+	(void)state;
+	peer.ours = false;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		text_init(&out);
+		assert_int_equal(ask(rows[i].command, &out), ADMIN_ANSWERED);
+		assert_ptr_equal(strstr(out.bytes, rows[i].head), out.bytes);
+		assert_non_null(strstr(out.bytes, rows[i].line));
+		assert_string_equal(out.bytes + out.len - strlen(tail), tail);
+		text_free(&out);
+	}
+	/* What this peer may not do is not listed. */
+	peer.level = CONFIG_ADMIN_USER;
+	assert_int_equal(ask("help", &out), ADMIN_ANSWERED);
+	assert_null(strstr(out.bytes, "show hash"));
+	text_free(&out);
+	peer.level = CONFIG_ADMIN_ADMIN;
+	peer.ours = true;
 }
 
 static void info_has_the_names_of_haproxy_too(void **state)
@@ -433,7 +559,10 @@ int main(void)
 		cmocka_unit_test(a_level_allows_what_is_below_it),
 		cmocka_unit_test(a_level_may_do_what_its_row_says),
 		cmocka_unit_test(a_misspelt_command_with_words_behind_it_is_found),
-		cmocka_unit_test(too_long_is_too_long_wherever_its_words_end),
+		cmocka_unit_test(haproxys_tools_get_its_refusals),
+		cmocka_unit_test(haproxys_tools_need_not_count_their_words),
+		cmocka_unit_test(haproxys_tools_are_told_what_their_level_forbids),
+		cmocka_unit_test(a_list_for_haproxys_tools_has_its_form),
 		cmocka_unit_test(sessions_are_asked_of_the_workers),
 		cmocka_unit_test(info_has_the_names_of_haproxy_too),
 		cmocka_unit_test(lines_become_an_object),

@@ -51,7 +51,7 @@ static struct stats *stats;
 static struct question question;
 static bool has_news;
 static struct admin_context context = {.engine = &engine, .state = DAEMON_READY, .updates = &hand.updates};
-static const struct admin_peer peer = {.level = CONFIG_ADMIN_ADMIN};
+static const struct admin_peer peer = {.level = CONFIG_ADMIN_ADMIN, .ours = true};
 
 static void no_news(void *arg)
 {
@@ -271,7 +271,7 @@ static void each_keeps_its_number_whoever_comes_and_goes(void **state)
 	remove_backend(backend_named("spare"));
 	assert_int_equal(cell("spare", "BACKEND", IID), -1);
 	assert_int_equal(count_lines("show stat spare -1 -1"), 1);
-	assert_true(answers("show stat spare -1 -1", "usage"));
+	assert_true(answers("show stat spare -1 -1", "no frontend or backend 'spare'"));
 	assert_int_equal(count_lines("show stat 5 -1 -1"), 1); /* the header */
 	assert_true(answers("show servers state spare", "no backend 'spare'; available: app, web\n"));
 	commit_more(prepare_more());

@@ -150,7 +150,7 @@ static void assert_answers(const struct addr *at)
 
 	say(fd, "help\n");
 	hear(fd, out, sizeof(out));
-	assert_non_null(strstr(out, "\nreload [wait] "));
+	assert_non_null(strstr(out, " reload [wait] "));
 }
 
 static void it_moves_to_another_path(void **state)
@@ -219,12 +219,12 @@ static void clients_of_the_old_socket_get_their_answers(void **state)
 	commit();
 	say(half, "lp\n");
 	hear(half, out, sizeof(out));
-	assert_non_null(strstr(out, "\nreload [wait] "));
+	assert_non_null(strstr(out, " reload [wait] "));
 	hear(waiting, out, sizeof(out));
-	assert_non_null(strstr(out, "\nreload [wait] "));
+	assert_non_null(strstr(out, " reload [wait] "));
 	say(prompt, "help; quit\n");
 	hear(prompt, out, sizeof(out));
-	assert_non_null(strstr(out, "\nreload [wait] "));
+	assert_non_null(strstr(out, " reload [wait] "));
 	assert_int_equal(served(), 0);
 }
 
@@ -242,7 +242,7 @@ static void a_client_of_the_new_socket_waits_for_the_commit(void **state)
 	assert_int_equal(served(), 0);
 	commit();
 	hear(fd, out, sizeof(out));
-	assert_non_null(strstr(out, "\nreload [wait] "));
+	assert_non_null(strstr(out, " reload [wait] "));
 }
 
 static void undone_it_stays_where_it_was(void **state)
@@ -277,7 +277,7 @@ static void the_same_address_keeps_its_socket(void **state)
 	assert_int_equal(stat(rig.global.admin.addr.un.sun_path, &after), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
 	hear(waiting, out, sizeof(out));
-	assert_non_null(strstr(out, "\nreload [wait] "));
+	assert_non_null(strstr(out, " reload [wait] "));
 }
 
 static void the_new_users_are_judged_by_from_the_commit_on(void **state)

@@ -35,7 +35,7 @@ static void seat(size_t from, size_t count, const struct admin_peer *peer)
 		assert_true(i < ADMIN_CLIENTS_MAX);
 		admin.clients[i].state = CLIENT_READING;
 		admin.clients[i].peer = *peer;
-		admin.clients[i].request_len = 1;
+		admin.clients[i].request.len = 1;
 		admin.clients[i].progress_ns = (int64_t)i;
 	}
 }
@@ -107,25 +107,25 @@ static void the_idlest_leaves_first_and_a_prompt_last(void **state)
 	seat(0, 16, &root);
 	for (size_t i = 0; i < 4; i++) {
 		admin.clients[i].prompt = true;
-		admin.clients[i].request_len = 0;
+		admin.clients[i].request.len = 0;
 	}
-	admin.clients[2].request_len = 3; /* has begun a line */
+	admin.clients[2].request.len = 3; /* has begun a line */
 	admin.clients[4].state = CLIENT_ASKING;
 	assert_place(&root, 2);
-	admin.clients[2].request_len = 0;
+	admin.clients[2].request.len = 0;
 	assert_place(&root, 5);
 	admin.clients[5].progress_ns = 100;
 	admin.clients[6].state = CLIENT_WRITING;
 	assert_place(&root, 6);
 	for (size_t i = 5; i < 16; i++) {
 		admin.clients[i].prompt = true;
-		admin.clients[i].request_len = 0;
+		admin.clients[i].request.len = 0;
 		admin.clients[i].state = CLIENT_READING;
 	}
 	assert_place(&root, 4);
 	admin.clients[4].state = CLIENT_READING;
 	admin.clients[4].prompt = true;
-	admin.clients[4].request_len = 0;
+	admin.clients[4].request.len = 0;
 	assert_place(&root, 0);
 }
 
@@ -148,7 +148,7 @@ static void prompts_have_limits_of_their_own(void **state)
 	seat(4, 3, &bob);
 	for (size_t i = 0; i < 7; i++) {
 		admin.clients[i].prompt = true;
-		admin.clients[i].request_len = 0;
+		admin.clients[i].request.len = 0;
 	}
 	seat(7, 1, &ann);
 	seat(8, 2, &root);

@@ -66,6 +66,7 @@ static int client_that_wished(const char *line)
 	const double until = ev_time() + WAIT_S;
 	const int fd = connect_client();
 
+	say(fd, "@weir ");
 	say(fd, line);
 	while (asked_times == before) {
 		(void)ev_run(rig.loop, EVRUN_NOWAIT);
@@ -140,7 +141,7 @@ static void others_are_served_meanwhile(void **state)
 	const int other = connect_client();
 
 	(void)state;
-	say(other, "help\n");
+	say(other, "@weir help\n");
 	hear(other, out, sizeof(out));
 	assert_non_null(strstr(out, "\nreload [wait] "));
 	assert_no_byte_yet(fd);
@@ -313,7 +314,7 @@ static void without_a_taker_the_answer_comes_at_once(void **state)
 	(void)state;
 	rig.context.reload = NULL;
 	rig.context.state = DAEMON_STOPPING;
-	say(fd, "reload\n");
+	say(fd, "@weir reload\n");
 	hear(fd, out, sizeof(out));
 	assert_string_equal(out, "not reloaded: the daemon takes no reload in its state 'stopping'\n");
 	assert_int_equal(asked_times, 0);
@@ -321,7 +322,8 @@ static void without_a_taker_the_answer_comes_at_once(void **state)
 
 static void words_after_the_command_are_checked(void **state)
 {
-	static const char *const lines[] = {"reload now\n", "reload wait now\n", "reload json\n"};
+	static const char *const lines[] = {"@weir reload now\n", "@weir reload wait now\n",
+					    "reload json\n"};
 	char out[4096];
 
 	(void)state;
@@ -330,14 +332,16 @@ static void words_after_the_command_are_checked(void **state)
 
 		say(fd, lines[i]);
 		hear(fd, out, sizeof(out));
-		assert_string_equal(out, "error: usage: 'reload [wait]'\n");
+		/* Without the word for our texts, the answer ends with an empty line. */
+		assert_string_equal(out, lines[i][0] == '@' ? "error: usage: 'reload [wait]'\n"
+							    : "error: usage: 'reload [wait]'\n\n");
 	}
 	assert_int_equal(asked_times, 0);
 }
 
 static void it_requires_level_admin(void **state)
 {
-	const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_OPERATOR};
+	const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_OPERATOR, .ours = true};
 	struct admin_question question;
 	struct text out;
 

@@ -37,7 +37,7 @@ static struct config config = {.backends = backend_configs, .backend_count = 2,
 			       .frontends = &frontend_config, .frontend_count = 1};
 static struct engine engine;
 static struct probe_view check;
-static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN};
+static const struct admin_peer peer = {.uid = 7, .level = CONFIG_ADMIN_ADMIN, .ours = true};
 
 static void set_checked(bool checked)
 {
