@@ -142,6 +142,7 @@ void client_begin(struct client *c, int fd, const struct admin_peer *peer)
 	c->rest = NULL;
 	c->answered = 0;
 	c->due = false;
+	c->changing = false;
 	c->question.verdict = ADMIN_ANSWERED;
 	c->asker = NULL;
 	c->sent = 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "weir/admin/admin_answers.h"
+#include "weir/balance/run_time.h"
 #include "weir/base/check.h"
 #include "weir/base/log.h"
 
@@ -35,9 +36,14 @@ static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MA
 	return buf;
 }
 
-/* Reports a failed change, see server_updates.h. An empty answer means that the change is in effect. */
-static void report_failure(const struct admin_call *c, int err)
+/* Marks a change, or reports why it failed: server_updates.h. An empty answer means that it is in effect, or
+ * will be with others of its line. */
+static void conclude(const struct admin_call *c, struct server *s, enum server_mark what, int err)
 {
+	const struct mark by = mark_now(c->peer->uid);
+
+	if (!err || err == -EAGAIN)
+		run_time_mark(s, what, &by);
 	if (err == -EAGAIN)
 		text_printf(c->out, "error: changed, but not in effect yet: %s\n", strerror(ENOMEM));
 	else if (err)
@@ -50,7 +56,8 @@ static void set_state(const struct admin_call *c, struct server *s, enum server_
 {
 	char cause[CAUSE_MAX];
 
-	report_failure(c, server_updates_set_admin(c->ctx->updates, s, admin, cause_of(c, cause)));
+	conclude(c, s, SERVER_MARK_STATE,
+		 server_updates_set_admin(c->ctx->updates, s, admin, cause_of(c, cause)));
 }
 
 static void set_state_word(const struct admin_call *c, struct server *s, const char *word)
@@ -129,7 +136,8 @@ static void set_weight(const struct admin_call *c, struct server *s, const char 
 			     "such as 50%%");
 		return;
 	}
-	report_failure(c, server_updates_set_weight(c->ctx->updates, s, weight, cause_of(c, cause)));
+	conclude(c, s, SERVER_MARK_WEIGHT,
+		 server_updates_set_weight(c->ctx->updates, s, weight, cause_of(c, cause)));
 }
 
 void admin_set_weight(const struct admin_call *c)
@@ -197,7 +205,8 @@ void admin_set_maxconn(const struct admin_call *c)
 		admin_refuse(c, why, "maxconn must be a number of connections, 0 for no limit");
 		return;
 	}
-	report_failure(c, server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));
+	conclude(c, s, SERVER_MARK_MAXCONN,
+		 server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));
 }
 
 void admin_shutdown_sessions(const struct admin_call *c)

@@ -51,6 +51,7 @@ struct client {
 	char *rest;      /* commands still to be run, inside `request`; NULL = none */
 	unsigned answered;
 	bool due;        /* the empty line after the answer to a command */
+	bool changing;   /* its changes are batched, within admin_make() */
 	struct admin_question question; /* the last one; ADMIN_ANSWERED unless workers are being asked */
 	struct question asked; /* its question to the workers */
 	struct admin_listing listing;

@@ -196,6 +196,17 @@ static void answer(const struct admin_row *row, struct admin_call *c)
 	text_free(&lines);
 }
 
+bool admin_command_changes(const char *command)
+{
+	const struct admin_row *row = NULL;
+	struct admin_words words;
+	size_t own_words;
+
+	if (admin_words_split(&words, command))
+		row = find_row(&words, &own_words);
+	return row != NULL && row->verdict == ADMIN_ANSWERED && row->level == CONFIG_ADMIN_ADMIN;
+}
+
 enum admin_verdict admin_command(const struct admin_context *ctx, const struct admin_peer *peer,
 				 const char *command, struct text *out, struct admin_question *q)
 {

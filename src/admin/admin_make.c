@@ -6,10 +6,12 @@
  */
 #include "admin_make.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "weir/admin/admin_answers.h"
 #include "weir/admin/voice.h"
+#include "weir/balance/run_time.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "admin_accept.h"
@@ -110,6 +112,27 @@ static void run_command(struct client *c, const char *command)
 	}
 }
 
+/* ---- changes of one line, which take effect together ---- */
+
+static void begin_changes(struct client *c)
+{
+	if (c->changing || c->admin->ctx->updates == NULL)
+		return;
+	c->changing = true;
+	run_time_begin(c->admin->ctx->updates);
+}
+
+static void end_changes(struct client *c)
+{
+	if (!c->changing)
+		return;
+	c->changing = false;
+	if (run_time_end(c->admin->ctx->updates) != 0)
+		text_printf(&c->answer, "error: changed, but not in effect yet: %s\n", strerror(ENOMEM));
+}
+
+/* ---- the commands of one line ---- */
+
 static void run_next_command(struct client *c)
 {
 	const char *command = skip_worker(admin_words_cut(&c->rest));
@@ -120,6 +143,10 @@ static void run_next_command(struct client *c)
 	if (c->answered++ > 0 && c->peer.ours)
 		text_add(&c->answer, "\n", 1);
 	c->due = !c->peer.ours;
+	if (admin_command_changes(command))
+		begin_changes(c);
+	else
+		end_changes(c);
 	if (c->answered <= ADMIN_COMMANDS_MAX) {
 		run_command(c, command);
 		return;
@@ -217,12 +244,15 @@ bool admin_make(struct client *c)
 	while (!c->whole && c->answer.len < ADMIN_WRITE_BYTES && !c->answer.failed) {
 		if (go_on_with_question(c))
 			break;
+		if (c->rest == NULL)
+			end_changes(c); /* if that fails, it is part of the last answer */
 		end_command(c);
 		if (c->rest != NULL)
 			run_next_command(c);
 		else
 			conclude(c);
 	}
+	end_changes(c);
 	if (c->answer.failed)
 		abandon_answer(c);
 	return !c->whole && c->answer.len == 0;

@@ -73,6 +73,8 @@ struct admin_question {
 	bool wait;   /* ADMIN_RELOAD: also until what left has been retired */
 };
 
+/* Does the command change something at once? Such changes of a line may take effect together: run_time.h. */
+bool admin_command_changes(const char *command);
 /* Runs one command: appends its answer to `out`, or returns in `q` (always filled in) what the caller has to
  * do. White space around and between words does not matter; a backslash takes the meaning from the byte
  * behind it. */

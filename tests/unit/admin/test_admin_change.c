@@ -333,6 +333,28 @@ static void haproxys_tools_get_its_answers(void **state)
 	peer.level = CONFIG_ADMIN_ADMIN;
 }
 
+static void a_change_is_marked_and_a_change_back_is_not(void **state)
+{
+	(void)state;
+	assert_answer("set weight web/a 5", "");
+	assert_true(mark_is_set(&a->marks[SERVER_MARK_WEIGHT]));
+	assert_int_equal(a->marks[SERVER_MARK_WEIGHT].by, 7);
+	assert_false(mark_is_set(&a->marks[SERVER_MARK_STATE]));
+	assert_answer("set weight web/a 100%", "");
+	assert_false(mark_is_set(&a->marks[SERVER_MARK_WEIGHT]));
+	assert_answer("disable server web/a", "");
+	assert_true(mark_is_set(&a->marks[SERVER_MARK_STATE]));
+	assert_answer("enable server web/a", "");
+	assert_false(mark_is_set(&a->marks[SERVER_MARK_STATE]));
+	assert_answer("enable server web/b", ""); /* the file disables it */
+	assert_true(mark_is_set(&b->marks[SERVER_MARK_STATE]));
+	assert_answer("set maxconn server web/a 4", "");
+	assert_true(mark_is_set(&a->marks[SERVER_MARK_MAXCONN]));
+	peer.ours = false;
+	assert_answer("set weight web/a x", "Empty weight string empty or preceded by garbage\n");
+	assert_false(mark_is_set(&a->marks[SERVER_MARK_WEIGHT]));
+}
+
 #define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -348,6 +370,7 @@ int main(void)
 		CHANGE_TEST(without_memory_it_is_said_what_became_of_a_change),
 		CHANGE_TEST(a_name_that_is_none_is_told_with_those_that_are),
 		CHANGE_TEST(haproxys_tools_get_its_answers),
+		CHANGE_TEST(a_change_is_marked_and_a_change_back_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
