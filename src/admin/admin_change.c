@@ -45,9 +45,9 @@ static void conclude(const struct admin_call *c, struct server *s, enum server_m
 	if (!err || err == -EAGAIN)
 		run_time_mark(s, what, &by);
 	if (err == -EAGAIN)
-		text_printf(c->out, "error: changed, but not in effect yet: %s\n", strerror(ENOMEM));
+		admin_refuse(c, NULL, "changed, but not in effect yet: %s", strerror(ENOMEM));
 	else if (err)
-		text_printf(c->out, "error: nothing was changed: %s\n", strerror(-err));
+		admin_refuse(c, NULL, "nothing was changed: %s", strerror(-err));
 }
 
 /* ---- state ---- */

@@ -147,15 +147,34 @@ static bool read_timeout(const struct admin_row *row, const struct admin_call *c
 		if (c->ours)
 			admin_refuse_form(c, row);
 		else
-			text_printf(c->out, "%s\n",
-				    !is_cli		      ? "'set timeout' only supports 'cli'."
-				    : c->args[1][0] == '\0' ? "Expects an integer value."
-							      : "Invalid timeout value.");
+			admin_say(c, ADMIN_SAYS_ERROR, "%s",
+				  !is_cli		    ? "'set timeout' only supports 'cli'."
+				  : c->args[1][0] == '\0' ? "Expects an integer value."
+							    : "Invalid timeout value.");
 		return false;
 	}
 	if (q->timeout_ns > TIMEOUT_MAX_NS)
 		q->timeout_ns = TIMEOUT_MAX_NS;
 	return true;
+}
+
+/* "none|number|string" */
+static bool read_severity(const struct admin_call *c, struct admin_question *q)
+{
+	static const char *const words[] = {
+		[ADMIN_SEVERITY_NONE] = "none",
+		[ADMIN_SEVERITY_NUMBER] = "number",
+		[ADMIN_SEVERITY_STRING] = "string",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		q->severity = (enum admin_severity)i;
+		if (strcmp(c->args[0], words[i]) == 0)
+			return true;
+	}
+	admin_refuse(c, "one of 'none', 'number', 'string' is a required argument",
+		     "the severity must be none, number or string");
+	return false;
 }
 
 /* The arguments of a question to the workers, or to the caller. False if they are wrong, which has been
@@ -172,6 +191,8 @@ static bool read_question(const struct admin_row *row, const struct admin_call *
 		return read_wait(row, c, q);
 	if (row->verdict == ADMIN_TIMEOUT)
 		return read_timeout(row, c, q);
+	if (row->verdict == ADMIN_SEVERITY)
+		return read_severity(c, q);
 	return true;
 }
 

@@ -14,7 +14,7 @@
 
 void admin_show_version(const struct admin_call *c)
 {
-	text_printf(c->out, "%s\n", WEIR_VERSION);
+	admin_say(c, ADMIN_SAYS_INFO, "%s", WEIR_VERSION);
 }
 
 /* HAProxy keeps requests and responses of HTTP that it could not read. There are none here. */

@@ -103,6 +103,9 @@ static void run_command(struct client *c, const char *command)
 	case ADMIN_TIMEOUT:
 		c->wait_s = (double)c->question.timeout_ns / (double)NS_PER_SEC;
 		break;
+	case ADMIN_SEVERITY:
+		c->peer.severity = c->question.severity;
+		break;
 	case ADMIN_QUIT:
 		c->prompt = false;
 		c->quit = true;

@@ -99,7 +99,7 @@ void admin_show_help(const struct admin_call *c)
 	if (words.failed || !is_any_listed(c, begin))
 		begin[0] = '\0';
 	if (!c->ours)
-		text_printf(c->out, "The following commands are valid at this level:\n");
+		admin_say(c, ADMIN_SAYS_INFO, "The following commands are valid at this level:");
 	list_rows(c, begin);
 	if (c->ours && begin[0] == '\0')
 		text_printf(c->out, "%-51s %s\n", "A; B",
@@ -169,10 +169,10 @@ static void refuse_in_haproxys(const struct admin_call *c, const struct admin_wo
 	char buf[SHOWN_MAX];
 	const char *begin = similar_commands(c, w, buf);
 
-	text_printf(c->out, begin != NULL ? "Unknown command, but maybe one of the following ones is a "
-					    "better match:\n"
-					  : "Unknown command. Please enter one of the following commands "
-					    "only:\n");
+	admin_say(c, ADMIN_SAYS_INFO, "%s",
+		  begin != NULL
+			  ? "Unknown command, but maybe one of the following ones is a better match:"
+			  : "Unknown command. Please enter one of the following commands only:");
 	list_rows(c, begin != NULL ? begin : "");
 }
 

@@ -54,6 +54,8 @@ COMMAND("reload", "[wait]", "read the configuration again; wait: until what left
 	WEIR, RELOAD, ADMIN, NULL, NEVER, 0, 1)
 COMMAND("set timeout", "cli TIME", "set how long a connection with a prompt may be idle",
 	HAPROXY, TIMEOUT, USER, NULL, NEVER, 2, 2)
+COMMAND("set severity-output", "none|number|string", "begin messages to HAProxy's tools with their kind",
+	HAPROXY, SEVERITY, USER, NULL, NEVER, 1, 1)
 COMMAND("help", "[COMMAND]", "this list, or the forms of a command",
 	HAPROXY, ANSWERED, USER, admin_show_help, NEVER, 0, ADMIN_ARGS_MAX)
 COMMAND("prompt", "", "keep the connection open, or no longer; \"> \" follows each answer",

@@ -116,9 +116,15 @@ LINES = (
     "prompt\nbogus\n\nget weight app/x\nquit foo", "get weight app/a" + 100 * " x", "show backend extra",
     "set server app/a weight 5; set server nope/a weight 7; set server app/b weight 50; get weight app/b")
 
+# What a message is, as the Data Plane API asks for it with each command.
+KINDS = tuple(f"set severity-output {kind}; {line}" for kind in ("number", "string", "none") for line in (
+    "get weight app/a", "get weight app/x", "bogus", "help", "set weight app/a 999", "set timeout cli x",
+    "set server app/a state x", "show stat nope -1 -1", "show servers state nope", "show errors nope",
+    "prompt; get weight app/x")) + ("set severity-output", "set severity-output foo")
+
 
 def test_answers_and_refusals_are_haproxys(theirs, ours):
-    for line in LINES:
+    for line in LINES + KINDS:
         if not line.startswith("show backend"):
             assert_same(theirs, ours, line)
     assert plain(ours.admin, "show backend extra") == "# name\napp\nweb\n\n"

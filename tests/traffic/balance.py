@@ -110,7 +110,7 @@ class Daemon:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(PATIENCE)
             sock.connect(self.admin)
-            sock.sendall(command.encode() + b"\n")
+            sock.sendall(b"@weir " + command.encode() + b"\n")
             return b"".join(iter(lambda: sock.recv(65536), b"")).decode()
 
     def accepted(self):

@@ -28,6 +28,14 @@ struct admin_call {
 	struct json *json; /* borrows: writes to `out`; NULL = the answer is text */
 };
 
+/* Kinds of messages, with the numbers of syslog. */
+enum admin_says { ADMIN_SAYS_ERROR = 3, ADMIN_SAYS_WARNING, ADMIN_SAYS_NOTICE, ADMIN_SAYS_INFO };
+
+/* Begins a message to HAProxy's tools: with its kind, if they have asked for that. */
+void admin_begin_message(const struct admin_call *c, enum admin_says kind);
+/* Answers with a line. Not for what is printed of objects: HAProxy gives that no kind. */
+void admin_say(const struct admin_call *c, enum admin_says kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Refuses the command: answers with the line `haproxy`, or with "error: " and the formatted text if the
  * client wants ours; neither has its newline. NULL = HAProxy has no such refusal: ours in any case. */
 void admin_refuse(const struct admin_call *c, const char *haproxy, const char *fmt, ...)

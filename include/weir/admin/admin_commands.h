@@ -42,6 +42,9 @@ struct admin_context {
 	const struct reload_asker *reload; /* borrows: takes `reload`; NULL = not in this state */
 };
 
+/* How an answer to HAProxy's tools says what kind of message it is, if at all: "[3]: ", "[err]: ". */
+enum admin_severity { ADMIN_SEVERITY_NONE, ADMIN_SEVERITY_NUMBER, ADMIN_SEVERITY_STRING };
+
 /* Who asks: the peer's credentials when it connected, SO_PEERCRED (unix(7)), and its way of talking. */
 struct admin_peer {
 	uid_t uid; /* (uid_t)-1 = unknown */
@@ -50,6 +53,7 @@ struct admin_peer {
 	bool trusted; /* root or the daemon's own user */
 	enum config_admin_level level; /* what it may do */
 	bool ours; /* the line began with VOICE_OURS: wants our texts, not HAProxy's */
+	enum admin_severity severity;
 };
 
 enum admin_verdict {
@@ -59,6 +63,7 @@ enum admin_verdict {
 	ADMIN_RELOAD,       /* the caller passes a wish to `reload` of the context */
 	ADMIN_PROMPT,  /* the connection stays open, with a prompt after each answer */
 	ADMIN_TIMEOUT, /* `timeout_ns` of the question is how long the client may be idle */
+	ADMIN_SEVERITY, /* `severity` of the question is that of the client from now on */
 	ADMIN_QUIT,
 };
 
@@ -70,6 +75,7 @@ struct admin_question {
 	int types;   /* a mask: 1 frontends, 2 backends, 4 servers */
 	int sid;     /* the server */
 	int64_t timeout_ns; /* ADMIN_TIMEOUT */
+	enum admin_severity severity; /* ADMIN_SEVERITY */
 	bool wait;   /* ADMIN_RELOAD: also until what left has been retired */
 };
 

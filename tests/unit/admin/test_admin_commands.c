@@ -320,7 +320,7 @@ static void a_level_may_do_what_its_row_says(void **state)
 {
 	static const char *const user[] = {"show info",	  "show stat", "show backend", "show version",
 					   "get weight",  "prompt",    "set timeout",  "quit",
-					   "help",	  "A; B",      NULL};
+					   "help",	  "A; B",      "set severity", NULL};
 	static const char *const shows[] = {"show ", "get ", NULL};
 	char *below = strdup("");
 
