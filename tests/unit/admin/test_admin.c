@@ -705,7 +705,7 @@ static void a_thousand_lines_at_once_are_answered_one_by_one(void **state)
 /* A long line is taken in whole, and its memory given back. */
 static void a_line_may_have_16_kib(void **state)
 {
-	static char line[ADMIN_REQUEST_MAX + 1], out[65536];
+	static char line[ADMIN_REQUEST_MAX + 2], out[65536];
 	int fd = connect_client();
 
 	(void)state;
