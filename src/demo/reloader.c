@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "weir/admin/voice.h"
 #include "weir/base/clock.h"
 
 #define ERROR_MARK " error: "
@@ -91,7 +92,7 @@ bool reloader_has_changed(const struct reloader *r, const char *change)
 void reloader_init(struct reloader *r, struct ev_loop *loop, const char *admin)
 {
 	memset(r, 0, sizeof(*r));
-	asker_init(&r->asker, loop, admin, "reload\n");
+	asker_init(&r->asker, loop, admin, VOICE_OURS " reload\n");
 	r->asker.on_answer = on_answer;
 	r->asker.arg = r;
 }
