@@ -96,13 +96,14 @@ static size_t more(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Each object is at most one step; an address that is to stay after all is none besides. */
+/* Each object is at most one step, and the tombstone of a server another; an address that is to stay after
+ * all is none besides. */
 static size_t count_steps(const struct plan *plan)
 {
 	size_t n = OTHER_STEPS + plan->backend_count + plan->frontend_count + plan->log_count;
 
 	for (size_t i = 0; i < plan->backend_count; i++)
-		n += plan->backends[i].server_count;
+		n += 2 * plan->backends[i].server_count; /* with its tombstone */
 	for (size_t i = 0; i < plan->frontend_count; i++)
 		n += plan->frontends[i].bind_count;
 	return n;

@@ -97,6 +97,14 @@ static void undo_removed_server(struct work *w, struct step *s)
 static const struct step_way removed_server = {STEP_REMOVE_SERVER, commit_removed_server,
 					       undo_removed_server};
 
+static void commit_dropped_tombstone(struct work *w, struct step *s)
+{
+	(void)w;
+	tombstone_free(s->tombstone);
+}
+
+static const struct step_way dropped_tombstone = {STEP_DROP_TOMBSTONE, commit_dropped_tombstone, NULL};
+
 /* ---- servers ---- */
 
 static int prepare_added_server(struct work *w, struct backend *b, const struct config_server *c)
@@ -154,6 +162,8 @@ static int prepare_servers(struct work *w, const struct plan_backend *p)
 			err = prepare_removed_server(w, s->live);
 			break;
 		}
+		if (!err && s->tombstone != NULL && !plan_stays_deleted(s))
+			work_add(w, &dropped_tombstone)->tombstone = s->tombstone;
 	}
 	return err;
 }

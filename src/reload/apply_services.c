@@ -27,7 +27,7 @@ static bool may_be_checked(const struct plan_backend *b, const struct plan_serve
 {
 	const bool is_changed = b->what == PLAN_CHANGED || s->what == PLAN_CHANGED;
 
-	if (b->config->check.kind == CONFIG_CHECK_OFF)
+	if (b->config->check.kind == CONFIG_CHECK_OFF || s->live == NULL)
 		return false;
 	if (!is_changed || s->live->probe != NULL)
 		return false;

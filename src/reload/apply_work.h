@@ -21,6 +21,7 @@ enum step_kind {
 	STEP_CHANGE_BACKEND,
 	STEP_ADD_SERVER,
 	STEP_CHANGE_SERVER,
+	STEP_DROP_TOMBSTONE,
 	STEP_CHANGE_FRONTEND,
 	STEP_ADD_FRONTEND,
 	STEP_ADD_ENDPOINT,
@@ -58,6 +59,7 @@ struct step {
 		struct backend_settings *backend_settings;
 		struct server *server;
 		struct server_settings *server_settings;
+		struct tombstone *tombstone;
 		struct frontend *frontend;
 		struct entry_change change;
 		struct endpoint *endpoint;

@@ -143,8 +143,7 @@ static void gather_servers(const struct plan *p, struct crowd *c)
 		for (size_t k = 0; k < pb->server_count; k++) {
 			const struct plan_server *s = &pb->servers[k];
 
-			join(c, fate_of[s->what], backend_name(pb),
-			     s->config != NULL ? s->config->name : s->live->config->name);
+			join(c, fate_of[s->what], backend_name(pb), plan_server_name(s));
 		}
 	}
 }

@@ -11,6 +11,8 @@
 
 /* Backends and their servers. 0 or -ENOMEM. */
 int plan_backends(struct plan *p, const struct engine *e);
+/* The servers of one of them. 0 or -ENOMEM. */
+int plan_servers(struct plan_backend *pb);
 /* Frontends without their binds. 0 or -ENOMEM. */
 int plan_frontends(struct plan *p, const struct engine *e);
 /* The binds of all frontends. 0, -ENOMEM, or -EINVAL with `why`. */

@@ -15,7 +15,7 @@
 #include "model.h"
 #include "peers.h"
 #include "rig.h"
-#include "weir/balance/server_updates.h"
+#include "weir/balance/run_time.h"
 #include "weir/base/clock.h"
 #include "weir/engine/inquiry.h"
 
@@ -144,6 +144,7 @@ static const struct control_action {
 	{"ping", 10, ping, false},
 	{"ask", 20, ask, false},
 	{"change a server", 20, live_change_server, false},
+	{"change at run time", 20, live_change_run_time, false},
 	{"change a backend", 10, live_change_backend, false},
 	{"change a frontend", 10, live_change_frontend, false},
 	{"change an endpoint", 20, live_change_endpoint, false},
@@ -272,6 +273,7 @@ static void restore(struct server *s)
 	changed(server_updates_set_weight(u, s, s->config->weight, ""));
 	changed(server_updates_set_maxconn(u, s, s->config->maxconn, ""));
 	changed(server_updates_set_admin(u, s, SERVER_ADMIN_READY, ""));
+	changed(run_time_set_addr(u, s, NULL, &(struct mark){0}));
 }
 
 void control_calm(void)

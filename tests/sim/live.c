@@ -86,7 +86,7 @@ static void check_zero(const struct chunks *table, uint32_t slot)
 }
 
 /* Workers have cleared all that they kept of who had its number before. */
-static void check_new(uint32_t slot)
+void live_check_new(uint32_t slot)
 {
 	for (unsigned i = 0; i < rig.worker_count; i++) {
 		const struct worker *w = rig.engine.workers[i];
@@ -111,7 +111,7 @@ static void add_server(struct backend *b)
 	live_name(config.name, 's');
 	s = server_prepare(b, &config, &err);
 	prepared(s, err);
-	check_new(s->slot);
+	live_check_new(s->slot);
 	if (is_undone()) {
 		server_undo_add(s);
 		return;
@@ -153,8 +153,6 @@ static void vary_server(struct server *s)
 		server_undo_change(v);
 		return;
 	}
-	if (v->version.retired.stage != RETIRE_NONE)
-		cover(COVER_LIVE_VERSION_AGAIN);
 	server_commit_change(changes.updates, v);
 	cover(COVER_LIVE_SERVER_CHANGED);
 }
@@ -226,7 +224,7 @@ static void add_frontend(void)
 	live_name(config.name, 'f');
 	fe = entries_prepare_frontend(entries(), &wish, &error);
 	prepared(fe, error.err);
-	check_new(fe->slot);
+	live_check_new(fe->slot);
 	if (is_undone()) {
 		entries_undo_frontend(entries(), fe);
 		return;
@@ -342,7 +340,7 @@ static void add_backend(void)
 		sim_fail("there is no room for a backend");
 	b = backend_prepare(&rig.engine.live, &config, &err);
 	prepared(b, err);
-	check_new(b->slot);
+	live_check_new(b->slot);
 	if (is_undone()) {
 		backend_undo_add(b);
 		return;

@@ -9,6 +9,7 @@
 #define SIM_LIVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "weir/balance/server_updates.h"
 
@@ -30,6 +31,8 @@ void live_change_server(void);
 void live_change_backend(void);
 void live_change_frontend(void);
 void live_change_endpoint(void);
+/* An administrator adds, deletes or moves a server. */
+void live_change_run_time(void);
 /* A new configuration: many of these at once, or none. */
 void live_reload(void);
 /* Everybody can be served: each backend has a server, and some endpoint hears. */
@@ -49,6 +52,8 @@ void live_close(void);
 struct server_updates *live_updates(void);
 /* Gives a name that nothing has had, at least not lately. */
 void live_name(char *name, char kind);
+/* Fails the seed if a worker still keeps something under this number. */
+void live_check_new(uint32_t slot);
 struct backend *live_some_backend(void);
 struct frontend *live_some_frontend(void);
 /* Begins to look for lost clients, and ends it; live_judge.c. */

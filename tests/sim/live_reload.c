@@ -16,7 +16,9 @@
 #include "peers.h"
 #include "rig.h"
 #include "rig_config.h"
+#include "weir/balance/tombstone.h"
 #include "weir/base/hash.h"
+#include "weir/config/same.h"
 #include "weir/reload/apply.h"
 
 #define NEXT_BINDS 4 /* of a frontend */
@@ -61,12 +63,35 @@ static void copy_servers(struct config_backend *b, const struct backend *live)
 	for (size_t i = 0; i < live->server_count && b->server_count < LIVE_SERVERS; i++) {
 		struct config_server *s = &b->servers[b->server_count];
 
-		if (coin(15))
+		if (coin(live->servers[i]->added ? 50 : 15))
 			continue;
 		*s = *live->servers[i]->config;
+		if (live->servers[i]->moved != NULL && coin(50))
+			s->addr.addr = live->servers[i]->moved->addr;
 		if (coin(20))
 			s->weight = 1 + prng_below(&model.rng, 3);
 		b->server_count++;
+	}
+}
+
+static bool has_line(const struct config_backend *b, const char *name)
+{
+	for (size_t i = 0; i < b->server_count; i++)
+		if (strcmp(b->servers[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Most files go on to name what was deleted. */
+static void copy_deleted(struct config_backend *b, const struct backend *live)
+{
+	for (const struct list *l = live->tombstones.next; l != &live->tombstones; l = l->next) {
+		const struct config_server *was = tombstone_at(l)->config;
+
+		if (b->server_count == LIVE_SERVERS || coin(20) || has_line(b, was->name))
+			continue;
+		b->servers[b->server_count] = *was;
+		b->servers[b->server_count++].weight += coin(30);
 	}
 }
 
@@ -89,6 +114,7 @@ static void copy_backend(const struct backend *live)
 	if (coin(30))
 		b->balance.algorithm = algorithms[prng_below(&model.rng, 3)];
 	copy_servers(b, live);
+	copy_deleted(b, live);
 	if (b->server_count == 0 || (b->server_count < LIVE_SERVERS && coin(30)))
 		new_server(b);
 }
@@ -277,9 +303,24 @@ static void note_taken(const struct plan_frontend *p, const struct plan_bind *b)
 		cover(COVER_RELOAD_COVERED);
 }
 
+static void note_server(const struct plan_server *s)
+{
+	if (s->adopted)
+		cover(COVER_RELOAD_ADOPTED);
+	else if (plan_stays_deleted(s))
+		cover(COVER_RELOAD_STAYS_DELETED);
+	else if (s->what == PLAN_ADDED && s->tombstone != NULL)
+		cover(COVER_RELOAD_LINE_CHANGED);
+	else if (s->what == PLAN_KEPT && s->config == NULL)
+		cover(s->live != NULL ? COVER_RELOAD_ADDED_STAYS : COVER_RELOAD_FORGOTTEN);
+}
+
 /* Before it is applied: the endpoints are then others. */
 static void note(const struct plan *p)
 {
+	for (size_t i = 0; i < p->backend_count; i++)
+		for (size_t k = 0; k < p->backends[i].server_count; k++)
+			note_server(&p->backends[i].servers[k]);
 	for (size_t i = 0; i < p->frontend_count; i++)
 		for (size_t k = 0; k < p->frontends[i].bind_count; k++) {
 			const struct plan_bind *b = &p->frontends[i].binds[k];
@@ -336,6 +377,50 @@ static uint64_t picture(void)
 	return sum;
 }
 
+/* ---- servers, as the new configuration says ---- */
+
+static const struct server *find_server(const struct backend *b, const char *name)
+{
+	for (size_t i = 0; i < b->server_count; i++)
+		if (strcmp(b->servers[i]->config->name, name) == 0)
+			return b->servers[i];
+	return NULL;
+}
+
+/* Each line has its server, or was deleted. */
+static void judge_line(const struct backend *b, const struct config_server *line)
+{
+	const struct server *s = find_server(b, line->name);
+	const struct tombstone *t = tombstone_find(b, line->name);
+
+	if (t != NULL && !config_server_same(t->config, line))
+		sim_fail("server %s stays deleted, and its line has changed", line->name);
+	if (t == NULL && (s == NULL || s->added || !config_server_same(s->config, line)))
+		sim_fail("server %s is not as its line says", line->name);
+	if (t != NULL && s != NULL && !s->added)
+		sim_fail("server %s was deleted, and is there", line->name);
+}
+
+static void judge_backend(const struct backend *b, const struct config_backend *next_b)
+{
+	for (size_t i = 0; i < next_b->server_count; i++)
+		judge_line(b, &next_b->servers[i]);
+	for (size_t i = 0; i < b->server_count; i++)
+		if (!b->servers[i]->added && !has_line(next_b, b->servers[i]->config->name))
+			sim_fail("server %s has no line", b->servers[i]->config->name);
+	for (const struct list *l = b->tombstones.next; l != &b->tombstones; l = l->next)
+		if (!has_line(next_b, tombstone_at(l)->config->name))
+			sim_fail("deleted server %s has no line", tombstone_at(l)->config->name);
+}
+
+static void judge_servers(void)
+{
+	for (size_t i = 0; i < rig.engine.backend_count; i++)
+		for (size_t k = 0; k < next.config.backend_count; k++)
+			if (strcmp(rig.engine.backends[i]->config->name, next.backends[k].name) == 0)
+				judge_backend(rig.engine.backends[i], &next.backends[k]);
+}
+
 /* ---- all of it ---- */
 
 static void apply(const struct plan *p)
@@ -348,6 +433,7 @@ static void apply(const struct plan *p)
 
 	if (!err) {
 		cover(COVER_RELOAD_DONE);
+		judge_servers();
 		return;
 	}
 	trace("  the new configuration is refused: %s", why);

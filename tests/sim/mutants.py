@@ -29,7 +29,7 @@ PARTS = ["config/arena.c", "config/copy.c", "config/same.c"]
 # Of the room "reload", the same as tests/sim/meson.build has.
 PARTS += ["reload/" + name for name in (
     "apply.c", "apply_backends.c", "apply_entries.c", "hash_index.c", "plan.c", "plan_backends.c",
-    "plan_binds.c", "plan_frontends.c")]
+    "plan_binds.c", "plan_frontends.c", "plan_servers.c")]
 # Compiled as tests/sim/meson.build does it, see points.h.
 POINTS = ["balance", "entry", "engine", "reload"]
 COPIES = ["src/config/arena.c", "src/config/copy.c"]

@@ -4,8 +4,10 @@
  *
  * Frontends and backends meet by name; servers by name and address within their backend; the binds of a
  * frontend by their address; targets of the log by their content. What changes nothing is KEPT: nothing is
- * done there. A plan changes nothing and borrows from the new configuration and from the live objects, so it
- * is applied, or freed, before control does anything else. Control thread.
+ * done there. A server meets by the address in the file, wherever it was moved at run time; one that was
+ * added at run time, by the address that it has. One that was deleted at run time stays deleted until its
+ * line changes. A plan changes nothing and borrows from the new configuration and from the live objects, so
+ * it is applied, or freed, before control does anything else. Control thread.
  */
 #ifndef WEIR_RELOAD_PLAN_H
 #define WEIR_RELOAD_PLAN_H
@@ -13,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "weir/balance/tombstone.h"
 #include "weir/base/text.h"
 #include "weir/config/config.h"
 #include "weir/engine/engine.h"
@@ -21,17 +24,24 @@
 enum plan_what { PLAN_KEPT, PLAN_CHANGED, PLAN_ADDED, PLAN_REMOVED };
 
 struct plan_server {
+	/* KEPT without `config`: it was added at run time, and stays. KEPT without `live`: it was deleted at
+	 * run time, and stays so, as `tombstone` says. */
 	enum plan_what what;
 	struct server *live;		    /* NULL if added */
 	const struct config_server *config; /* NULL if removed */
+	/* That of the name, NULL = none. It is dropped with the commit, unless the server stays deleted. KEPT
+	 * with nothing else: the new configuration does not name the server. */
+	struct tombstone *tombstone;
+	bool adopted; /* CHANGED: it was added at run time, and belongs to the configuration from now on */
 };
 
 struct plan_backend {
 	enum plan_what what; /* of its settings; its servers may have changed in any case */
 	struct backend *live;
 	const struct config_backend *config;
-	struct plan_server *servers; /* owns: those of the new configuration in its order, then the removed;
-				      * all of them ADDED or REMOVED if the backend is */
+	struct plan_server *servers; /* owns: those of the new configuration in its order, then the removed
+				      * and those that it does not name; all of them ADDED or REMOVED if the
+				      * backend is */
 	size_t server_count;
 };
 
@@ -88,6 +98,19 @@ struct plan_input {
 /* 0; -ENOMEM; or -EINVAL with `why` (LOG_RECORD_MAX bytes): what the new configuration asks for cannot be
  * had without a restart, as "fd@web" that no passed socket was kept for. After an error `p` is empty. */
 int plan_make(struct plan *p, const struct plan_input *in, char *why, size_t room);
+/* Does the server stay deleted, although the new configuration names it? */
+static inline bool plan_stays_deleted(const struct plan_server *s)
+{
+	return s->what == PLAN_KEPT && s->live == NULL && s->config != NULL;
+}
+
+static inline const char *plan_server_name(const struct plan_server *s)
+{
+	if (s->config != NULL)
+		return s->config->name;
+	return s->live != NULL ? s->live->config->name : s->tombstone->config->name;
+}
+
 /* Harmless on an empty plan. */
 void plan_free(struct plan *p);
 /* Is there nothing to do? */

@@ -205,18 +205,35 @@ static inline void show_frontend(const struct plan_frontend *pf, struct text *ou
 	text_printf(out, "\n");
 }
 
+/* What has been added or deleted at run time. */
+static inline const char *run_time_text(const struct plan_server *s)
+{
+	if (plan_stays_deleted(s))
+		return " (deleted)";
+	if (s->live == NULL && s->config == NULL)
+		return " (forgotten)";
+	if (s->what == PLAN_KEPT && s->config == NULL)
+		return " (added)";
+	return s->adopted ? " (adopted)" : "";
+}
+
+static inline void show_server(const struct plan_server *s, struct text *out)
+{
+	if (run_time_text(s)[0] == '\0') {
+		assert_true((s->live == NULL) == (s->what == PLAN_ADDED));
+		assert_true((s->config == NULL) == (s->what == PLAN_REMOVED));
+	}
+	assert_true(!s->adopted || (s->what == PLAN_CHANGED && s->live->added));
+	text_printf(out, " %s %s%s%s;", plan_server_name(s), what_text(s->what), run_time_text(s),
+		    s->tombstone != NULL && !plan_stays_deleted(s) ? " (dropped)" : "");
+}
+
 static inline void show_backend(const struct plan_backend *pb, struct text *out)
 {
 	text_printf(out, "%s %s:", pb->config != NULL ? pb->config->name : pb->live->config->name,
 		    what_text(pb->what));
-	for (size_t i = 0; i < pb->server_count; i++) {
-		const struct plan_server *s = &pb->servers[i];
-
-		assert_true((s->live == NULL) == (s->what == PLAN_ADDED));
-		assert_true((s->config == NULL) == (s->what == PLAN_REMOVED));
-		text_printf(out, " %s %s;", s->config != NULL ? s->config->name : s->live->config->name,
-			    what_text(s->what));
-	}
+	for (size_t i = 0; i < pb->server_count; i++)
+		show_server(&pb->servers[i], out);
 	text_printf(out, "\n");
 }
 

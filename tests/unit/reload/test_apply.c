@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 
 #include "apply_rig.h"
+#include "weir/balance/run_time.h"
 
 #define GLOBAL "[global]\nuser = root\npipe-cycle = 100ms\nlog = file:/dev/null\n"
 #define TIMES  "timeout-connect = 10s\ntimeout-server = 10m\n"
@@ -264,6 +265,126 @@ static void checks_and_names_follow(void **state)
 	reload_fine(BASE);
 }
 
+static struct server_updates *updates(void)
+{
+	return &rig.rig.updates.updates;
+}
+
+static const struct mark me = {.wall_ns = 1, .by = 1000};
+
+/* As an administrator does it, ready for clients. */
+static struct server *add_at_run_time(const char *name, const char *address)
+{
+	struct config_server config = *live_server("app", "a")->config;
+	struct server *s = NULL;
+
+	(void)snprintf(config.name, sizeof(config.name), "%s", name); /* fits */
+	assert_int_equal(addr_parse(address, &config.addr, NULL, NULL), 0);
+	assert_int_equal(run_time_add_server(updates(), live_backend("app"), &config, &me, &s), 0);
+	assert_int_equal(server_updates_set_admin(updates(), s, SERVER_ADMIN_READY, "by test"), 0);
+	rig_turn(&rig.rig);
+	return s;
+}
+
+static void delete_at_run_time(struct server *s)
+{
+	assert_int_equal(server_updates_set_admin(updates(), s, SERVER_ADMIN_MAINT, "by test"), 0);
+	while (atomic_load(&s->sessions) > 0)
+		rig_rest(&rig.rig, NS_PER_MS);
+	assert_int_equal(run_time_delete_server(updates(), s, &me), 0);
+	rig_turn(&rig.rig);
+}
+
+static const char *echo_text(unsigned i)
+{
+	static char text[ADDR_TEXT_MAX];
+
+	return addr_format(echo_addr(i), text);
+}
+
+static void a_server_added_at_run_time_stays_until_it_is_named(void **state)
+{
+	const struct addr *in = &live_endpoint("web", "in")->addr;
+	struct server *b = add_at_run_time("b", echo_text(1));
+	const int fd = client_connect(in), other = client_connect(in);
+
+	(void)state;
+	assert_true(client_talk(fd) && client_talk(other)); /* one at each */
+	assert_int_equal(atomic_load(&b->sessions), 1);
+	reload_fine(BASE);
+	assert_ptr_equal(live_server("app", "b"), b);
+	reload_fine(GLOBAL WEB "[backend app]\nserver a = ECHO0\nserver b = ECHO1 weight=7\n" TIMES);
+	assert_ptr_equal(live_server("app", "b"), b);
+	assert_false(b->added);
+	assert_int_equal(b->weight, 7);
+	assert_int_equal(atomic_load(&b->total), 1);
+	assert_true(client_talk(fd) && client_talk(other));
+	close(fd);
+	close(other);
+	assert_back(); /* the file no longer names it: it goes */
+	assert_null(live_server("app", "b"));
+}
+
+static void a_server_deleted_at_run_time_stays_deleted_until_its_line_changes(void **state)
+{
+	static const char two[] = GLOBAL WEB "[backend app]\nserver a = ECHO0\nserver b = ECHO1\n" TIMES;
+
+	(void)state;
+	reload_fine(two);
+	delete_at_run_time(live_server("app", "b"));
+	reload_fine(two);
+	assert_null(live_server("app", "b"));
+	assert_true(is_served(&live_endpoint("web", "in")->addr));
+	reload_fine(GLOBAL WEB "[backend app]\nserver a = ECHO0\nserver b = ECHO1 weight=7\n" TIMES);
+	assert_int_equal(live_server("app", "b")->weight, 7);
+	delete_at_run_time(live_server("app", "b"));
+	reload_fine(BASE); /* no line, no memory of it */
+	reload_fine(two);
+	assert_non_null(live_server("app", "b"));
+	assert_back();
+}
+
+static void a_server_moved_at_run_time_stays_there(void **state)
+{
+	struct server *a = live_server("app", "a");
+
+	(void)state;
+	assert_int_equal(run_time_set_addr(updates(), a, echo_addr(2), &me), 0);
+	reload_fine(GLOBAL WEB "[backend app]\nserver a = ECHO0 weight=7\n" TIMES);
+	assert_ptr_equal(live_server("app", "a"), a);
+	assert_int_equal(a->weight, 7);
+	assert_true(addr_equal(server_addr(a), echo_addr(2)));
+	assert_true(is_served(&live_endpoint("web", "in")->addr));
+	reload_fine(GLOBAL WEB "[backend app]\nserver a = ECHO3\n" TIMES);
+	assert_true(addr_equal(server_addr(live_server("app", "a")), echo_addr(3)));
+	assert_back();
+}
+
+static void servers_added_at_run_time_are_checked_and_looked_up(void **state)
+{
+	const char *checked = GLOBAL WEB "[backend app]\ncheck = tcp\nserver a = ECHO0\n" TIMES;
+	struct server *b, *c;
+
+	(void)state;
+	reload_fine(checked);
+	b = add_at_run_time("b", echo_text(1));
+	c = add_at_run_time("c", "localhost:9");
+	assert_non_null(b->probe);
+	assert_non_null(c->probe);
+	assert_non_null(c->name);
+	reload_fine(checked);
+	assert_non_null(b->probe);
+	delete_at_run_time(b);
+	delete_at_run_time(c);
+	b = add_at_run_time("b", echo_text(1));
+	reload_fine(BASE);
+	assert_null(b->probe);
+	reload_fine(checked);
+	assert_non_null(b->probe);
+	delete_at_run_time(b);
+	reload_fine(BASE);
+}
+
 #define MANY_BACKENDS 200u
 #define MANY_SERVERS  5u
 
@@ -482,6 +603,10 @@ int main(int argc, char **argv)
 		TEST(a_server_moves_to_another_address),
 		TEST(a_backend_changes),
 		TEST(checks_and_names_follow),
+		TEST(a_server_added_at_run_time_stays_until_it_is_named),
+		TEST(a_server_deleted_at_run_time_stays_deleted_until_its_line_changes),
+		TEST(a_server_moved_at_run_time_stays_there),
+		TEST(servers_added_at_run_time_are_checked_and_looked_up),
 		TEST(a_thousand_servers_change_at_once),
 		TEST(settings_of_the_process_follow),
 		TEST(targets_of_the_log_come_and_go),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "apply_rig.h"
+#include "weir/balance/run_time.h"
 
 #define CALLS_MAX 2000u
 
@@ -29,7 +30,7 @@
 	"[frontend kept]\nbind in = 127.0.0.5:0\ndefault-backend = kept\n" \
 	FRONT \
 	"[backend app]\ncheck = tcp\ncheck-interval = 9m\nserver a = ECHO0\nserver b = ECHO1\n" \
-	"server n = localhost:9\n" \
+	"server n = localhost:9\nserver e = ECHO5\n" \
 	TIMES \
 	"[backend gone]\nserver g = ECHO2\n" TIMES "[backend kept]\nserver k = ECHO3\n" TIMES
 #define WAITS  "bind waits = 127.0.0.3:0\n"
@@ -48,7 +49,7 @@
 	"bind tcp = 127.0.0.7:0\ndefault-backend = kept\n" \
 	FRONT \
 	"[backend app]\ncheck = tcp\ncheck-interval = 8m\nserver a = ECHO0 weight=9\n" \
-	"server n = localhost:9\nserver c = ECHO4\nserver d = localhost:10\n" \
+	"server n = localhost:9\nserver c = ECHO4\nserver d = localhost:10\nserver e = ECHO5 weight=3\n" \
 	TIMES \
 	"[backend kept]\nserver k = ECHO3\nserver l = ECHO5\n" TIMES \
 	"[backend new]\ncheck = tcp\ncheck-interval = 9m\nserver x = ECHO6\nserver y = ECHO7\n" TIMES
@@ -216,16 +217,42 @@ static void assert_after(void)
 	assert_non_null(live_server("app", "d")->name);
 	assert_non_null(live_server("new", "y")->probe);
 	assert_int_equal(live_server("app", "a")->weight, 9);
+	assert_true(addr_equal(server_addr(live_server("app", "a")), echo_addr(6)));
+	assert_false(live_server("app", "c")->added);
+	assert_int_equal(live_server("app", "e")->weight, 3);
+	assert_true(list_empty(&live_backend("app")->tombstones));
 	assert_int_equal(rig.rig.engine.limits.maxconn, 400);
 	assert_null(live_endpoint("web", "leaves"));
 	assert_non_null(live_endpoint("web", "more"));
 	assert_int_equal(live_endpoint("web", "in")->config->backlog, 77);
 }
 
+/* At run time `c` is added, which AFTER names, and `a` moved; `e` is deleted, whose line AFTER changes. */
+static void command_servers(void)
+{
+	static const struct mark me = {.wall_ns = 1, .by = 1000};
+	struct server_updates *u = &rig.rig.updates.updates;
+	struct server *e = live_server("app", "e"), *c = live_server("app", "c");
+	struct config_server config = *live_server("app", "a")->config;
+
+	(void)snprintf(config.name, sizeof(config.name), "c"); /* fits */
+	config.addr.addr = *echo_addr(4);
+	config.addr.kind = addr_is_unix(echo_addr(4)) ? ADDR_UNIX : ADDR_IP;
+	config.addr.port = addr_port(echo_addr(4));
+	if (c == NULL)
+		assert_int_equal(run_time_add_server(u, live_backend("app"), &config, &me, &c), 0);
+	assert_int_equal(run_time_set_addr(u, live_server("app", "a"), echo_addr(6), &me), 0);
+	if (e == NULL)
+		return;
+	assert_int_equal(server_updates_set_admin(u, e, SERVER_ADMIN_MAINT, "by test"), 0);
+	assert_int_equal(run_time_delete_server(u, e, &me), 0);
+}
+
 /* From BEFORE, whatever there is now; with `leaving`, one of its addresses has just begun to leave. */
 static void begin(bool leaving)
 {
 	reload_fine(BEFORE);
+	command_servers();
 	settle_soon();
 	if (leaving)
 		reload_fine(BEFORE_WITH(""));
