@@ -14,6 +14,7 @@
 #include "objects.h"
 #include "traffic.h"
 #include "weir/balance/live_change.h"
+#include "weir/balance/run_time.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/config/same.h"
@@ -377,10 +378,12 @@ void changes_begin(struct rig *r, uint64_t seed, const char *folder, const char 
 
 void changes_take_back(void)
 {
+	const struct mark nobody = {0};
 	struct engine *e = &objects.rig->engine;
 
 	objects_leave_all();
 	changes_rotate(0);
+	check(run_time_set_addr(objects_updates(), objects.backends[0].servers[0], NULL, &nobody) == 0);
 	for (unsigned i = 0; i < OBJECTS_BACKENDS; i++) {
 		struct live_backend *b = &objects.backends[i];
 

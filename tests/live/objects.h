@@ -105,6 +105,11 @@ void objects_draw_backend(struct config_backend *c);
 void objects_check_servers(const struct live_backend *b);
 struct server_updates *objects_updates(void);
 
+/* run_time.c */
+enum change_result objects_run_time_add(void);
+enum change_result objects_run_time_delete(void);
+enum change_result objects_run_time_move(void);
+
 /* several.c */
 enum change_result objects_several(void);
 

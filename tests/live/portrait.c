@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "weir/balance/tombstone.h"
 #include "weir/base/check.h"
 
 __attribute__((format(printf, 2, 3))) static void put(struct portrait *p, const char *format, ...)
@@ -139,6 +140,11 @@ static void put_server(struct portrait *p, const struct server *s)
 	    atomic_load(&s->in_roster), (long long)s->slow_since_ns, (long long)s->slow_at_ns,
 	    (const void *)s->config, (const void *)s->backend, (const void *)server_settings(s),
 	    (int)s->retired.stage);
+	put(p, "  added %d moved %p check %p port %u off %d %d marks", s->added, (void *)s->moved,
+	    (void *)s->check_addr, s->check_port, s->checks_off, s->agent_off);
+	for (unsigned what = 0; what < SERVER_MARKS; what++)
+		put(p, " %lld", (long long)s->marks[what].wall_ns);
+	put(p, "\n");
 	put_versions(p, &s->versions);
 }
 
@@ -157,6 +163,8 @@ static void put_backend(struct portrait *p, const struct backend *b)
 		put_server(p, b->servers[i]);
 	for (const struct list *l = b->left.next; l != &b->left; l = l->next)
 		put(p, " has left: %p\n", (const void *)list_entry(l, struct server, link));
+	for (const struct list *l = b->tombstones.next; l != &b->tombstones; l = l->next)
+		put(p, " tombstone %p of %s\n", (void *)tombstone_at(l), tombstone_at(l)->config->name);
 }
 
 /* ---- all ---- */
