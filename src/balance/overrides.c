@@ -105,9 +105,17 @@ static void drop_check_addr(struct server *s)
 	s->check_addr = NULL;
 }
 
-/* It belongs to the file from now on. */
+static bool is_same_mark(const struct mark *a, const struct mark *b)
+{
+	return a->wall_ns == b->wall_ns && a->by == b->by;
+}
+
+/* It belongs to the file from now on. Checks that rest since it came, as they do in HAProxy, were suspended
+ * by nobody. */
 static void adopt(struct server *s)
 {
+	if (is_same_mark(&s->marks[SERVER_MARK_CHECKS], &s->marks[SERVER_MARK_ADDED]))
+		s->checks_off = false;
 	s->added = false;
 	s->check_port = 0;
 	drop_check_addr(s);
@@ -128,6 +136,8 @@ void overrides_meet(struct server *s, const struct config_server *now)
 		s->admin = admin_in_file(now);
 	if (now->check_port != was->check_port)
 		s->check_port = 0;
+	if (!is_adopted && now->check != was->check)
+		s->checks_off = false;
 	if (s->moved != NULL && !stays_moved(s, now))
 		drop_move(s);
 	if (is_adopted)

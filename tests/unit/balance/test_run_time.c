@@ -506,13 +506,17 @@ static void what_is_set_stays_while_the_file_says_the_same(void **state)
 	change(s, &one);
 	assert_int_equal(s->check_port, 0);
 	assert_false(is_marked(s, SERVER_MARK_CHECK_PORT));
+	one.check = true;
+	change(s, &one);
+	assert_false(s->checks_off);
+	assert_false(is_marked(s, SERVER_MARK_CHECKS));
 	assert_true(is_at(s, "127.0.0.9:9"));
 	one.addr.addr = at("127.0.0.1:2000");
 	change(s, &one);
 	assert_true(is_at(s, "127.0.0.1:2000"));
 	assert_null(s->moved);
 	assert_false(is_marked(s, SERVER_MARK_ADDR));
-	assert_true(is_marked(s, SERVER_MARK_CHECKS) && is_marked(s, SERVER_MARK_AGENT));
+	assert_true(is_marked(s, SERVER_MARK_AGENT));
 	assert_true(is_marked(s, SERVER_MARK_CHECK_ADDR));
 }
 
@@ -584,7 +588,7 @@ static void file_that_names_it_adopts_a_server(void **state)
 	run_time_mark(s, SERVER_MARK_MAXCONN, &me);
 	move(s, "127.0.0.9:9");
 	run_time_set_check_port(u, s, 99, &me);
-	run_time_set_checks(u, s, false, &me);
+	run_time_set_checks(u, s, false, &(struct mark){.wall_ns = 78, .by = 1000});
 	line.addr.addr = at("127.0.0.9:9");
 	change(s, &line);
 	assert_false(s->added);
@@ -598,7 +602,7 @@ static void file_that_names_it_adopts_a_server(void **state)
 	assert_int_equal(s->admin, SERVER_ADMIN_MAINT);
 	assert_int_equal(atomic_load(&s->total), 5);
 	for (int what = 0; what < SERVER_MARKS; what++)
-		assert_int_equal(is_marked(s, (enum server_mark)what),
+		assert_int_equal(mark_is_set(&s->marks[what]),
 				 what == SERVER_MARK_STATE || what == SERVER_MARK_CHECKS);
 	/* From here on it is like any other. */
 	line.weight = 3;
@@ -614,12 +618,15 @@ static void server_in_use_that_is_adopted_stays_in_use(void **state)
 	struct server *s = add();
 
 	(void)state;
+	run_time_set_checks(u, s, false, &me); /* by the command that has added it */
 	set_admin(s, SERVER_ADMIN_READY);
 	assert_true(is_marked(s, SERVER_MARK_STATE)); /* no file says that it is ready */
 	assert_true(server_enter(s));
 	change(s, &other);
 	assert_int_equal(atomic_load(&s->state), SERVER_UP);
 	assert_false(is_marked(s, SERVER_MARK_STATE));
+	assert_false(s->checks_off);
+	assert_false(is_marked(s, SERVER_MARK_CHECKS));
 	assert_int_equal(atomic_load(&s->sessions), 1);
 	server_leave(s);
 }
