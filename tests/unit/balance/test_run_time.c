@@ -33,6 +33,7 @@ static struct live *live;
 static struct updates_by_hand hand;
 static struct server_updates *const u = &hand.updates;
 static struct chunks counts; /* as a worker has them */
+static long at_setup;	     /* `allocated` */
 
 /* Two observers that take something for a server that is added; the second may refuse. */
 static struct taker {
@@ -85,6 +86,7 @@ static void on_leaves(void *arg, struct server *s)
 static int setup(void **state)
 {
 	(void)state;
+	at_setup = allocated;
 	config_of_servers_init(&c, (unsigned[]){1, 2, 3}, 3);
 	other = c.servers[0];
 	(void)snprintf(other.name, sizeof(other.name), "other");
@@ -120,6 +122,7 @@ static int teardown(void **state)
 	slot_space_remove_table(&live->versions, &counts);
 	chunks_free(&counts);
 	backend_by_hand_free(b);
+	assert_int_equal(allocated, at_setup);
 	return 0;
 }
 
@@ -658,6 +661,39 @@ static void take_back(struct server *s)
 	end_turn();
 }
 
+static void move_that_finds_no_memory_is_not_seen(void **state)
+{
+	const struct addr a = at("127.0.0.9:9");
+	struct server *s = b->servers[0];
+	const struct server_settings *settings = server_settings(s);
+	const struct roster *r = backend_roster(b);
+	long n;
+
+	(void)state;
+	c.backend.balance.hash_key = CONFIG_HASH_KEY_ADDRESS; /* a roster follows */
+	for (n = 0;; n++) {
+		int err;
+
+		until_failure = n;
+		err = run_time_set_addr(u, s, &a, &me);
+		until_failure = -1;
+		if (!err)
+			break;
+		assert_int_equal(err, -ENOMEM);
+		assert_ptr_equal(server_settings(s), settings);
+		assert_ptr_equal(backend_roster(b), r);
+		assert_null(s->moved);
+		assert_null(b->spare);
+		assert_false(b->held);
+		assert_int_equal(b->prepared, 0);
+		assert_int_equal(live->versions.count, 4);
+		assert_int_equal(retire_count(&live->retire), 0);
+		assert_true(updates_by_hand_idle(&hand));
+	}
+	assert_true(n >= 6);
+	end_turn();
+}
+
 static void each_allocation_that_fails_leaves_all_as_it_was(void **state)
 {
 	struct server *s = b->servers[0];
@@ -712,6 +748,7 @@ int main(void)
 		RUN_TIME_TEST(port_for_checks_of_the_backend_is_of_the_file_too),
 		RUN_TIME_TEST(file_that_names_it_adopts_a_server),
 		RUN_TIME_TEST(server_in_use_that_is_adopted_stays_in_use),
+		RUN_TIME_TEST(move_that_finds_no_memory_is_not_seen),
 		RUN_TIME_TEST(each_allocation_that_fails_leaves_all_as_it_was),
 	};
 
