@@ -523,6 +523,35 @@ static void what_is_set_stays_while_the_file_says_the_same(void **state)
 	assert_true(is_marked(s, SERVER_MARK_CHECK_ADDR));
 }
 
+static void change_that_is_under_way_follows_a_move(void **state)
+{
+	struct config_server one = c.servers[0];
+	struct server *s = b->servers[0];
+	struct server_settings *v;
+	int err;
+
+	(void)state;
+	one.maxqueue = 4;
+	v = server_prepare_change(s, &one, &err);
+	assert_non_null(v);
+	move(s, "127.0.0.9:9");
+	server_commit_change(u, v);
+	assert_true(is_at(s, "127.0.0.9:9"));
+	assert_int_equal(s->config->maxqueue, 4);
+	one.maxqueue = 5;
+	v = server_prepare_change(s, &one, &err);
+	move(s, NULL);
+	server_commit_change(u, v);
+	assert_true(is_at(s, "127.0.0.1:1001"));
+	v = server_prepare_change(s, &c.servers[0], &err);
+	move(s, "127.0.0.9:9");
+	server_undo_change(v);
+	assert_true(is_at(s, "127.0.0.9:9"));
+	end_turn();
+	assert_int_equal(retire_count(&live->retire), 0);
+	assert_int_equal(live->versions.count, 4);
+}
+
 static void mark_goes_with_the_difference(void **state)
 {
 	struct config_server one = c.servers[0];
@@ -744,6 +773,7 @@ int main(void)
 		RUN_TIME_TEST(changes_of_one_line_get_one_roster),
 		RUN_TIME_TEST(changes_of_one_line_that_find_no_memory_come_later),
 		RUN_TIME_TEST(what_is_set_stays_while_the_file_says_the_same),
+		RUN_TIME_TEST(change_that_is_under_way_follows_a_move),
 		RUN_TIME_TEST(mark_goes_with_the_difference),
 		RUN_TIME_TEST(port_for_checks_of_the_backend_is_of_the_file_too),
 		RUN_TIME_TEST(file_that_names_it_adopts_a_server),

@@ -334,6 +334,10 @@ static void a_server_deleted_at_run_time_stays_deleted_until_its_line_changes(vo
 	delete_at_run_time(live_server("app", "b"));
 	reload_fine(two);
 	assert_null(live_server("app", "b"));
+	reload_fine(GLOBAL WEB "[backend app]\nretries = 9\nserver a = ECHO0\nserver b = ECHO1\n" TIMES);
+	reload_fine(GLOBAL WEB "[backend app]\nretries = 9\ncheck = tcp\ncheck-interval = 1h\n"
+			       "server a = ECHO0\nserver b = ECHO1 check=off\n" TIMES);
+	assert_null(live_server("app", "b"));
 	assert_true(is_served(&live_endpoint("web", "in")->addr));
 	reload_fine(GLOBAL WEB "[backend app]\nserver a = ECHO0\nserver b = ECHO1 weight=7\n" TIMES);
 	assert_int_equal(live_server("app", "b")->weight, 7);
