@@ -31,6 +31,10 @@ struct changes_versions changes_count_versions(void);
 /* Adds a server to the first backend, and turns; removes it. */
 void changes_add_server(void);
 void changes_remove_server(void);
+/* The same as an administrator does it: adds one and makes it ready; takes it out, and deletes it as soon as
+ * it may be deleted, which is what is returned. */
+void changes_command_server(void);
+bool changes_delete_server(void);
 /* Endpoints that have left, and whose socket is closed, are there to be used again. */
 void changes_look_at_places(void);
 /* Everything that was added leaves, and what was kept is as it was. */

@@ -2,11 +2,13 @@
  *
  * live.c - live objects change while bytes flow: real sockets, real threads, all of the engine.
  *
- *   live changes|rotation|servers|failures [--driver epoll|io_uring] [--times N] [--seed N] [--log PATH]
+ *   live changes|rotation|servers|commands|failures [--driver epoll|io_uring] [--times N] [--seed N]
+ *        [--log PATH]
  *
  * changes: N changes drawn by lot; no byte may be lost, and in the end everything must be as it was.
  * rotation: ten settings in turn, N times, under 500 long sessions that hold all ten of each object.
  * servers: a server is added and removed N times.
+ * commands: an administrator adds one and deletes it N times.
  * failures: N times each kind of change, while each of its calls fails in turn.
  * These: a second time the same, and it needs no more memory.
  */
@@ -279,6 +281,38 @@ static bool run_servers(void)
 	return adds_nothing(come_and_go);
 }
 
+/* Sessions with it are short, so that it can soon be deleted. */
+static bool command(void)
+{
+	const struct traffic_wish wish = {.threads = 2, .short_sessions = 8};
+	const int64_t since_ns = clock_mono_ns();
+	const uint64_t chosen = backend_totals(rig.engine.backends[0]).chosen;
+	unsigned long busy = 0;
+
+	traffic_start(&wish, 0);
+	for (unsigned long i = 1; i <= times; i++) {
+		changes_command_server();
+		rig_turn(&rig);
+		for (; !changes_delete_server(); busy++)
+			rig_turn(&rig);
+		rig_turn(&rig);
+		check(rig_settle(&rig, 200, SETTLE_NS));
+		if (i % 256 == 0)
+			rig_watch_totals(&rig);
+	}
+	print_figures("commands", times, since_ns);
+	end_traffic();
+	print_figures("end", times, since_ns);
+	printf("chosen %llu times, in use %lu times when it was to be deleted\n",
+	       (unsigned long long)(backend_totals(rig.engine.backends[0]).chosen - chosen), busy);
+	return true;
+}
+
+static bool run_commands(void)
+{
+	return adds_nothing(command);
+}
+
 /* ---- failures ---- */
 
 /* A name that could not be removed. */
@@ -334,13 +368,14 @@ static const struct scenario {
 	{"changes", run_changes},
 	{"rotation", run_rotation},
 	{"servers", run_servers},
+	{"commands", run_commands},
 	{"failures", run_failures},
 };
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: live changes|rotation|servers|failures [--driver epoll|io_uring] [--times N] "
-			"[--seed N] [--log PATH]\n");
+	fprintf(stderr, "usage: live changes|rotation|servers|commands|failures [--driver epoll|io_uring] "
+			"[--times N] [--seed N] [--log PATH]\n");
 	return 2;
 }
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "changes.h"
 #include "echo.h"
 #include "objects.h"
 #include "weir/balance/run_time.h"
@@ -79,4 +80,36 @@ enum change_result objects_run_time_move(void)
 	check((s->moved != NULL) == mark_is_set(&s->marks[SERVER_MARK_ADDR]));
 	check(to == NULL || addr_equal(server_addr(s), to));
 	return CHANGE_MADE;
+}
+
+/* ---- one server, again and again ---- */
+
+void changes_command_server(void)
+{
+	struct live_backend *b = &objects.backends[0];
+	struct config_server config;
+	struct server *s;
+
+	objects_new_server(&config, true);
+	run_time_begin(objects_updates());
+	check(run_time_add_server(objects_updates(), b->live, &config, &by_lot, &s) == 0);
+	check(server_updates_set_admin(objects_updates(), s, SERVER_ADMIN_READY, "") == 0);
+	check(run_time_end(objects_updates()) == 0);
+	objects_note_added(b, s, &config);
+}
+
+bool changes_delete_server(void)
+{
+	struct live_backend *b = &objects.backends[0];
+	struct server *s = b->servers[b->count - 1];
+	int err;
+
+	check(b->count > 1);
+	if (s->admin != SERVER_ADMIN_MAINT)
+		check(server_updates_set_admin(objects_updates(), s, SERVER_ADMIN_MAINT, "") == 0);
+	err = run_time_delete_server(objects_updates(), s, &by_lot);
+	check(err == 0 || err == -EBUSY);
+	if (err == 0)
+		b->count--;
+	return err == 0;
 }
