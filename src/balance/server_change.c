@@ -27,6 +27,7 @@ struct before {
 	enum server_state state;
 	enum server_admin admin;
 	bool healthy;
+	bool stopping;
 	unsigned weight;
 	unsigned maxconn;
 	unsigned eweight;
@@ -51,7 +52,7 @@ static enum server_state state_of(const struct server *s)
 		return SERVER_UNRESOLVED;
 	if (!s->healthy)
 		return SERVER_DOWN;
-	return s->admin == SERVER_ADMIN_DRAIN ? SERVER_DRAIN : SERVER_UP;
+	return s->admin == SERVER_ADMIN_DRAIN || s->stopping ? SERVER_DRAIN : SERVER_UP;
 }
 
 /* As HAProxy stores it: whole seconds, rounded up. */
@@ -166,6 +167,7 @@ static struct before remember(const struct server *s)
 		.state = present_state(s),
 		.admin = s->admin,
 		.healthy = s->healthy,
+		.stopping = s->stopping,
 		.weight = s->weight,
 		.maxconn = s->maxconn,
 		.eweight = atomic_load_explicit(&s->eweight, memory_order_relaxed),
@@ -195,6 +197,7 @@ static void take_back(struct server *s, const struct before *b)
 {
 	s->admin = b->admin;
 	s->healthy = b->healthy;
+	s->stopping = b->stopping;
 	s->weight = b->weight;
 	s->maxconn = b->maxconn;
 	s->key = b->key;
@@ -254,6 +257,16 @@ int server_set_health(struct server *s, bool healthy, const char *cause, int64_t
 	const struct before b = remember(s);
 
 	s->healthy = healthy;
+	s->stopping = false;
+	return update(s, &b, cause, now_ns);
+}
+
+int server_set_stopping(struct server *s, const char *cause, int64_t now_ns)
+{
+	const struct before b = remember(s);
+
+	s->healthy = true;
+	s->stopping = true;
 	return update(s, &b, cause, now_ns);
 }
 

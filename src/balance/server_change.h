@@ -25,6 +25,8 @@ int server_set_addr(struct server *s, const struct addr *a);
 int server_move_to(struct server *s, const struct addr *a, const char *cause);
 /* From health checks or observation: healthy or not. */
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
+/* Healthy, but to take no new connections until the next server_set_health(). */
+int server_set_stopping(struct server *s, const char *cause, int64_t now_ns);
 int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns);
 /* 0..256; 0 takes no new connections, as drain does. */
 int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns);

@@ -118,6 +118,7 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
 	updates_hold(u, s->owner);
 	err = server_set_health(s, healthy, cause, clock_mono_ns());
 	check(err == 0); /* memory is needed only at the end of the turn */
+	mark_clear(&s->marks[SERVER_MARK_HEALTH]); /* what was set does not hold any more */
 	updates_wake_for_slowstart(u, s);
 }
 
@@ -177,6 +178,27 @@ int server_updates_set_admin(struct server_updates *u, struct server *s, enum se
 	if (err && err != -EAGAIN)
 		return err;
 	TELL(u, admin_set, s);
+	updates_wake_for_slowstart(u, s);
+	return err;
+}
+
+int server_updates_force_health(struct server_updates *u, struct server *s, enum server_health health,
+				const char *cause)
+{
+	const int64_t now_ns = clock_mono_ns();
+	int err;
+
+	if (s->admin == SERVER_ADMIN_MAINT)
+		return 0;
+	begin_change(u, s);
+	if (health == SERVER_HEALTH_STOPPING)
+		err = server_set_stopping(s, cause, now_ns);
+	else
+		err = server_set_health(s, health == SERVER_HEALTH_UP, cause, now_ns);
+	err = put_in_force(u, s, err);
+	if (err && err != -EAGAIN)
+		return err;
+	TELL(u, health_set, s);
 	updates_wake_for_slowstart(u, s);
 	return err;
 }

@@ -15,6 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/config/copy.h"
 #include "weir/config/same.h"
+#include "weir/config/server_check.h"
 #include "weir/engine/server_sock.h"
 #include "weir/entry/endpoint.h"
 #include "weir/net/self_connect.h"
@@ -395,13 +396,13 @@ static void on_probe_io(struct ev_loop *loop, struct ev_io *io, int revents)
 /* Copies what to ask, unless it is the same as before. 0 or -ENOMEM. */
 static int prepare_question(struct probe *p)
 {
-	const struct config_check *now = &p->server->backend->check;
+	const struct config_check now = config_server_check(p->server->backend, p->server->config);
 	int err;
 
-	if (p->check != NULL && config_check_same(p->check, now) && probe_steps_fit(p))
+	if (p->check != NULL && config_check_same(p->check, &now) && probe_steps_fit(p))
 		return 0;
 	probe_forget(p);
-	p->check = config_check_copy(now);
+	p->check = config_check_copy(&now);
 	if (p->check == NULL)
 		return -ENOMEM;
 	err = probe_steps_init(p);

@@ -32,8 +32,8 @@ static void spread(struct prober *p)
 		if (!at(l)->fresh)
 			continue;
 		count++;
-		if (at(l)->server->backend->check.interval_ns < smallest_ns)
-			smallest_ns = at(l)->server->backend->check.interval_ns;
+		if (target_check(at(l)->server).interval_ns < smallest_ns)
+			smallest_ns = target_check(at(l)->server).interval_ns;
 	}
 	for (const struct list *l = p->targets.next; l != &p->targets; l = l->next)
 		if (at(l)->fresh)
@@ -153,19 +153,16 @@ static void on_server_added(void *arg, struct server *s)
 	spread_soon(p);
 }
 
-static bool is_checked_with(const struct backend *b, const struct config_server *config)
-{
-	return config->check && b->config->check.kind != CONFIG_CHECK_OFF;
-}
-
 static int on_prepare_add(void *arg, const struct backend *b, const struct config_server *config)
 {
-	return is_checked_with(b, config) ? prober_prepare(arg, 1) : 0;
+	(void)b;
+	return config->check ? prober_prepare(arg, 1) : 0;
 }
 
 static void on_settle_add(void *arg, const struct backend *b, const struct config_server *config)
 {
-	if (is_checked_with(b, config))
+	(void)b;
+	if (config->check)
 		prober_settle(arg, 1);
 }
 
@@ -200,13 +197,27 @@ static void on_server_leaves(void *arg, struct server *s)
 		drop(arg, t);
 }
 
+/* One in maintenance is up as soon as it leaves that (HAProxy's srv_update_status()). */
 static void on_admin_set(void *arg, struct server *s)
 {
+	struct prober *p = arg;
 	struct target *t = target_of(s);
 
-	(void)arg;
 	if (t != NULL)
 		target_take_admin(t);
+	if (s->admin == SERVER_ADMIN_MAINT && (!s->healthy || s->stopping))
+		server_updates_set_health(p->updates, s, true, "in maintenance");
+}
+
+static void on_health_set(void *arg, struct server *s)
+{
+	struct prober *p = arg;
+	struct target *t = target_of(s);
+
+	if (t != NULL)
+		target_take_health(t);
+	else if (!s->healthy && s->backend->on_marked_down == CONFIG_MARKED_DOWN_CLOSE)
+		engine_close_sessions(p->engine, s);
 }
 
 /* The rosters without these servers are in effect: new clients no longer choose them. */
@@ -274,6 +285,7 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 	p->spread.data = p;
 	p->observer = (struct server_observer){
 		.admin_set = on_admin_set,
+		.health_set = on_health_set,
 		.prepare_add = on_prepare_add,
 		.settle_add = on_settle_add,
 		.server_added = on_server_added,

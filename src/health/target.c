@@ -13,12 +13,18 @@
 #include "weir/base/clock.h"
 #include "weir/base/hash.h"
 #include "weir/config/same.h"
+#include "weir/config/server_check.h"
 #include "weir/engine/server_sock.h"
 
 /* Waits are up to this much shorter than configured, so that many checks, or many machines, do not fall into
  * step. They are never longer: a dead server is out within fall x interval. */
 #define JITTER_PERCENT   10
 #define LINES_PER_SECOND 5
+
+struct config_check target_check(const struct server *s)
+{
+	return config_server_check(s->backend, s->config);
+}
 
 /* ---- scheduling ---- */
 
@@ -39,7 +45,8 @@ static int64_t shortened(struct target *t, int64_t ns)
 /* The interval runs from start to start: a slow check does not delay the next one. */
 static void schedule(struct target *t)
 {
-	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &t->server->backend->check));
+	const struct config_check how = target_check(t->server);
+	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &how));
 
 	start_timer(t, t->began_ns + wait_ns - clock_mono_ns());
 }
@@ -47,6 +54,12 @@ static void schedule(struct target *t)
 static bool is_in_maintenance(const struct target *t)
 {
 	return t->server->admin == SERVER_ADMIN_MAINT;
+}
+
+/* Has the administrator taken it out of the checks? */
+static bool is_resting(const struct target *t)
+{
+	return is_in_maintenance(t) || t->server->checks_off;
 }
 
 /* HAProxy stops its checks at a soft stop. Here checks go on while clients are queued for a server, because
@@ -64,18 +77,20 @@ static void stop_probing(struct target *t)
 	t->view.running = false;
 }
 
-/* 0 = that of its address. */
+/* As configured; 0 = that of its address. */
 static uint16_t check_port(const struct server *s)
 {
 	return s->config->check_port != 0 ? s->config->check_port : s->backend->check.port;
 }
 
-/* The server's address with the port for its checks. */
+/* The server's address, or the one set for its checks, with the port for its checks. */
 static struct addr addr_to_probe(const struct server *s, const struct addr *a)
 {
-	const uint16_t port = check_port(s);
-	struct addr to = *a;
+	uint16_t port = s->check_port != 0 ? s->check_port : check_port(s);
+	struct addr to = s->check_addr != NULL ? *s->check_addr : *a;
 
+	if (port == 0)
+		port = addr_port(a);
 	if (port != 0 && to.sa.sa_family == AF_INET)
 		to.in.sin_port = htons(port);
 	else if (port != 0 && to.sa.sa_family == AF_INET6)
@@ -86,9 +101,8 @@ static struct addr addr_to_probe(const struct server *s, const struct addr *a)
 static void begin_probe(struct target *t)
 {
 	const struct addr *a = server_addr(t->server);
-	struct addr to;
 
-	if (is_in_maintenance(t)) {
+	if (is_resting(t)) {
 		stop_probing(t);
 		return;
 	}
@@ -98,10 +112,9 @@ static void begin_probe(struct target *t)
 		schedule(t);
 		return;
 	}
-	t->asked = *a;
-	to = addr_to_probe(t->server, a);
+	t->asked = addr_to_probe(t->server, a);
 	t->view.running = true;
-	probe_start(&t->probe, &to);
+	probe_start(&t->probe, &t->asked);
 }
 
 static void on_probe_due(struct ev_loop *loop, struct ev_timer *timer, int revents)
@@ -125,9 +138,10 @@ static void publish_health(struct target *t, const struct probe_result *r)
 {
 	const bool up = health_is_up(&t->health);
 	struct server *s = t->server;
+	const bool again = s->stopping && probe_code_outcome(r->code) == PROBE_OUTCOME_PASSED;
 	char cause[HISTORY_CAUSE_MAX];
 
-	if (s->healthy == up)
+	if (s->healthy == up && !again)
 		return;
 	(void)snprintf(cause, sizeof(cause), "%s%s%s", probe_code_word(r->code),
 		       r->detail[0] != '\0' ? ": " : "", r->detail); /* always fits */
@@ -205,10 +219,13 @@ static void take_result(struct target *t, const struct probe_result *r)
 static void on_done(void *arg, const struct probe_result *r)
 {
 	struct target *t = arg;
-	const struct addr *now = server_addr(t->server);
+	const struct addr *a = server_addr(t->server);
+	struct addr now = {0};
 
 	t->view.running = false;
-	if (now == NULL || !addr_equal(&t->asked, now)) {
+	if (a != NULL)
+		now = addr_to_probe(t->server, a);
+	if (a == NULL || !addr_equal(&t->asked, &now)) {
 		start_timer(t, 0); /* nothing was learnt about the new address */
 		return;
 	}
@@ -221,7 +238,7 @@ static void on_done(void *arg, const struct probe_result *r)
 /* As HAProxy's `on-error fail-check`. The next check comes no later than the fast interval. */
 static void take_observed(struct target *t)
 {
-	const int64_t fast_ns = t->server->backend->check.fast_ns;
+	const int64_t fast_ns = target_check(t->server).fast_ns;
 	struct probe_result r = {.code = PROBE_HANA, .duration_ms = t->view.duration_ms};
 
 	(void)snprintf(r.detail, sizeof(r.detail), "%d failed connects in a row", HEALTH_ERROR_LIMIT);
@@ -235,7 +252,7 @@ void target_take_news(struct target *t)
 {
 	struct server *s = t->server;
 
-	if (!t->observed || is_in_maintenance(t) || !is_needed(t) ||
+	if (!t->observed || is_resting(t) || !is_needed(t) ||
 	    atomic_load_explicit(&s->failing, memory_order_relaxed) < HEALTH_ERROR_LIMIT)
 		return;
 	/* Failures from now on start a new run. */
@@ -270,15 +287,28 @@ void target_take_admin(struct target *t)
 {
 	if (is_in_maintenance(t))
 		rest(t);
+	else if (is_resting(t))
+		stop_probing(t);
 	else if (!t->fresh && !t->view.running && !ev_is_active(&t->timer))
 		start_timer(t, 0);
+}
+
+/* The next checks count from there. */
+void target_take_health(struct target *t)
+{
+	struct health *h = &t->health;
+
+	h->health = t->server->healthy ? h->rise + h->fall - 1 : 0;
+	t->view.health = h->health;
+	if (!t->server->healthy)
+		went_down(t);
 }
 
 /* ---- what its configuration says ---- */
 
 bool target_is_wanted(const struct server *s)
 {
-	return s->config->check && s->backend->check.kind != CONFIG_CHECK_OFF;
+	return s->config->check;
 }
 
 static struct target_aim aim_at(const struct server *s)
@@ -293,7 +323,7 @@ static struct target_aim aim_at(const struct server *s)
 /* Whatever is asked, and of whom; not how often. */
 static bool is_same_question(const struct target *t, const struct target_aim *aim)
 {
-	const struct config_check *now = &t->server->backend->check;
+	const struct config_check now = target_check(t->server);
 	struct config_check was;
 
 	if (aim->port != t->aim.port || aim->header != t->aim.header ||
@@ -302,13 +332,13 @@ static bool is_same_question(const struct target *t, const struct target_aim *ai
 	if (t->probe.check == NULL)
 		return true; /* nothing was asked yet */
 	was = *t->probe.check;
-	was.interval_ns = now->interval_ns;
-	was.fast_ns = now->fast_ns;
-	was.down_ns = now->down_ns;
-	was.timeout_ns = now->timeout_ns;
-	was.rise = now->rise;
-	was.fall = now->fall;
-	return config_check_same(&was, now);
+	was.interval_ns = now.interval_ns;
+	was.fast_ns = now.fast_ns;
+	was.down_ns = now.down_ns;
+	was.timeout_ns = now.timeout_ns;
+	was.rise = now.rise;
+	was.fall = now.fall;
+	return config_check_same(&was, &now);
 }
 
 /* Up stays up with as many failures as before, and down stays down with as many good checks. */
@@ -343,7 +373,8 @@ static void begin_anew(struct target *t)
 /* The interval may be shorter than before. */
 static void hasten(struct target *t)
 {
-	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &t->server->backend->check));
+	const struct config_check how = target_check(t->server);
+	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &how));
 	const int64_t left_ns = t->began_ns + wait_ns - clock_mono_ns();
 
 	if (t->began_ns != 0 && ev_is_active(&t->timer) &&
@@ -360,12 +391,12 @@ static void set_observed(struct target *t, bool observed)
 
 bool target_change(struct target *t)
 {
-	const struct config_check *now = &t->server->backend->check;
+	const struct config_check now = target_check(t->server);
 	const struct target_aim aim = aim_at(t->server);
 
 	set_observed(t, t->server->backend->observe == CONFIG_OBSERVE_CONNECT);
-	if (now->rise != t->health.rise || now->fall != t->health.fall)
-		rescale(&t->health, now->rise, now->fall);
+	if (now.rise != t->health.rise || now.fall != t->health.fall)
+		rescale(&t->health, now.rise, now.fall);
 	if (!is_same_question(t, &aim))
 		begin_anew(t);
 	else
@@ -374,7 +405,7 @@ bool target_change(struct target *t)
 	t->view.rise = t->health.rise;
 	t->view.fall = t->health.fall;
 	t->view.health = t->health.health;
-	target_take_admin(t); /* the configuration may say so, too */
+	target_take_admin(t); /* the configuration may say so, too, and checks may be off */
 	return t->fresh;
 }
 
@@ -384,20 +415,22 @@ void target_start(struct target *t, int64_t wait_ns)
 {
 	check(t->fresh);
 	t->fresh = false;
-	if (!is_in_maintenance(t))
+	if (!is_resting(t))
 		start_timer(t, wait_ns);
 }
 
 void target_init(struct target *t, struct prober *p, struct server *s)
 {
-	const struct config_check *config = &s->backend->check;
+	const struct config_check config = target_check(s);
 
 	*t = (struct target){.owner = p, .server = s, .aim = aim_at(s), .fresh = true};
 	list_init(&t->link);
 	probe_init(&t->probe, p->loop, s);
 	t->probe.done = on_done;
 	t->probe.arg = t;
-	health_init(&t->health, config->rise, config->fall);
+	health_init(&t->health, config.rise, config.fall);
+	if (!s->healthy)
+		t->health.health = 0; /* as set by the administrator */
 	ev_init(&t->timer, on_probe_due);
 	t->timer.data = t;
 	t->seed = hash_bytes(s->config->name, strlen(s->config->name),
@@ -405,8 +438,8 @@ void target_init(struct target *t, struct prober *p, struct server *s)
 	t->view = (struct probe_view){
 		.code = PROBE_INI,
 		.duration_ms = -1,
-		.rise = config->rise,
-		.fall = config->fall,
+		.rise = config.rise,
+		.fall = config.fall,
 		.health = t->health.health,
 	};
 	set_observed(t, s->backend->observe == CONFIG_OBSERVE_CONNECT);

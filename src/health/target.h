@@ -52,7 +52,7 @@ struct target {
 	struct target_aim aim;
 	struct probe probe;
 	struct health health;
-	struct addr asked; /* the server address that is being or was last checked */
+	struct addr asked; /* the address that is being or was last checked, with the port for that */
 	struct ev_timer timer; /* until the next check; stopped during a check */
 	int64_t began_ns; /* 0 = not checked yet */
 	uint64_t seed;  /* for the jitter: from the names, so that a run is repeatable */
@@ -64,6 +64,8 @@ struct target {
 	struct probe_view view;
 };
 
+/* How it is checked: `check` of its backend with the words of its own line. Borrows from both. */
+struct config_check target_check(const struct server *s);
 /* Does its configuration say that it is checked? */
 bool target_is_wanted(const struct server *s);
 /* NULL if it is not checked. */
@@ -78,6 +80,8 @@ void target_start(struct target *t, int64_t wait_ns);
 bool target_change(struct target *t);
 /* The administrator has set the state of the server. */
 void target_take_admin(struct target *t);
+/* The same for its health. */
+void target_take_health(struct target *t);
 /* Looks whether workers have seen the server fail. */
 void target_take_news(struct target *t);
 

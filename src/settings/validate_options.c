@@ -146,13 +146,15 @@ static void warn_word(struct build *b, const struct proxy *p, size_t i, const ch
 
 static void validate_server(struct build *b, const struct proxy *p, size_t i)
 {
+	static const char *const check_keys[] = {"check-port", "check-interval", "check-fast",
+						 "check-down", "check-rise",	 "check-fall"};
 	const struct config_server *s = &p->servers[i];
 
 	if (s->maxqueue > 0 && s->maxconn == 0)
 		warn_word(b, p, i, "maxqueue", "without 'maxconn' no client waits",
 			  "add maxconn=N to this server");
-	if (!s->check && s->check_port != 0)
-		warn_word(b, p, i, "check-port", "this server is not health-checked", "add the word check");
+	for (size_t k = 0; k < ARRAY_LEN(check_keys) && !s->check; k++)
+		warn_word(b, p, i, check_keys[k], "this server is not health-checked", "add the word check");
 	if (s->send_proxy != CONFIG_SEND_PROXY_V2)
 		warn_word(b, p, i, "proxy-v2-options", "this server gets no version 2 header",
 			  "add send-proxy=v2");

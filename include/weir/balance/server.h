@@ -78,7 +78,8 @@ struct server {
 	const struct probe_view *probe; /* borrows from the prober; NULL = not health-checked */
 	uint64_t probe_downs;           /* of health checks that it had before */
 	enum server_admin admin;
-	bool healthy;              /* from its health checks; true without any */
+	bool healthy;              /* from its health checks, or set by the administrator; true without any */
+	bool stopping;             /* healthy, but set to take no new connections until a check passes */
 	bool closes;               /* it has left, and its sessions end */
 	bool told_to_drain;        /* its sessions were told that it `drains` */
 	unsigned weight;           /* as set by the administrator, 0..256 */

@@ -36,6 +36,8 @@ struct server_observer {
 	struct list link;
 	/* The administrator has set the state of `s`, possibly to the same value. */
 	void (*admin_set)(void *arg, struct server *s);
+	/* The same for its health. */
+	void (*health_set)(void *arg, struct server *s);
 	/* It is there from now on, and in a roster at the end of the turn; has other settings; is there no
 	 * longer: the last call that may name it. For a backend, its servers are told one by one. */
 	void (*server_added)(void *arg, struct server *s);
@@ -102,6 +104,11 @@ int server_updates_set_addr(struct server_updates *u, struct server *s, const st
  * is tried again. */
 int server_updates_set_admin(struct server_updates *u, struct server *s, enum server_admin admin,
 			     const char *cause);
+/* Healthy or not as if its health checks had said so; the next checks may say otherwise. STOPPING: no new
+ * connections until a check passes. Has no effect on a server in maintenance, as in HAProxy. */
+enum server_health { SERVER_HEALTH_DOWN, SERVER_HEALTH_STOPPING, SERVER_HEALTH_UP };
+int server_updates_force_health(struct server_updates *u, struct server *s, enum server_health health,
+				const char *cause);
 /* 0..256; 0 takes no new connections, as drain does. */
 int server_updates_set_weight(struct server_updates *u, struct server *s, unsigned weight, const char *cause);
 /* 0 = no limit. */

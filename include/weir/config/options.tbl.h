@@ -313,6 +313,24 @@ OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", MADE_SERVER(chec
 OPTION("check", IN_SERVER, IN_SERVER, OPT_SWITCH, OPT_BARE | OPT_HIDE_ZERO, "on | off", FIELD_SERVER(check),
        NULL, 0, 0, "Whether to health-check this server; without this word, the section's 'check' decides.",
        "server a = 10.0.0.1:80 check")
+OPTION("check-interval", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
+       MADE_SERVER(check_interval_ns), NULL, CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "Time between two health checks of this server; if unset, the section's.",
+       "server a = 10.0.0.1:80 check check-interval=1s")
+OPTION("check-fast", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
+       MADE_SERVER(check_fast_ns), NULL, CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "Check interval while this server is changing state; if unset, the section's.",
+       "server a = 10.0.0.1:80 check check-fast=500ms")
+OPTION("check-down", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
+       MADE_SERVER(check_down_ns), NULL, CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "Check interval while this server is down; if unset, the section's.",
+       "server a = 10.0.0.1:80 check check-down=5s")
+OPTION("check-rise", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(check_rise), NULL, 1,
+       1000, "Consecutive passed health checks before this server is up; if unset, the section's.",
+       "server a = 10.0.0.1:80 check check-rise=3")
+OPTION("check-fall", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(check_fall), NULL, 1,
+       1000, "Consecutive failed health checks before this server is down; if unset, the section's.",
+       "server a = 10.0.0.1:80 check check-fall=5")
 OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(disabled), NULL, 0, 0,
        "Start in maintenance: no connections and no health checks until the server is set ready.",
        "server a = 10.0.0.1:80 disabled")

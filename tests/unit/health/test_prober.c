@@ -22,6 +22,7 @@
 
 #include "weir/balance/health.h"
 #include "weir/balance/live_change.h"
+#include "weir/balance/run_time.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/health/prober.h"
@@ -961,6 +962,204 @@ static void result_of_an_address_that_has_changed_does_not_count(void **state)
 	assert_int_equal(view()->status, 0);
 }
 
+/* ---- what is set at run time ---- */
+
+static const struct mark some_mark = {.wall_ns = 1, .by = 7};
+
+static void force(enum server_health health)
+{
+	assert_int_equal(server_updates_force_health(&hand.updates, server(), health, "set"), 0);
+	run_time_mark(server(), SERVER_MARK_HEALTH, &some_mark);
+}
+
+static void suspended_checks_ask_nobody_and_change_nothing(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	start();
+	run_until_result("L4OK");
+	run_time_set_checks(&hand.updates, server(), false, &some_mark);
+	run_until(fake.fd < 0);
+	before = fake.conns;
+	fake_deafen();
+	assert_int_equal(ev_run(loop, 0), 0); /* nothing is waited for */
+	set_admin(SERVER_ADMIN_DRAIN);
+	set_admin(SERVER_ADMIN_READY);
+	assert_int_equal(ev_run(loop, 0), 0);
+	assert_true(server_usable(server()));
+	assert_int_equal(fake.conns, before);
+	fake_listen();
+	run_time_set_checks(&hand.updates, server(), true, &some_mark);
+	run_for_conns(1);
+}
+
+static void suspended_checks_stay_so_through_maintenance_and_changes(void **state)
+{
+	(void)state;
+	start();
+	run_time_set_checks(&hand.updates, server(), false, &some_mark);
+	set_admin(SERVER_ADMIN_MAINT);
+	set_admin(SERVER_ADMIN_READY);
+	backend_config.check.interval_ns = NS_PER_MS * 10;
+	apply();
+	wish(CONFIG_CHECK_HTTP);
+	apply();
+	assert_int_equal(ev_run(loop, 0), 0);
+	assert_int_equal(fake.conns, 0);
+	run_time_set_checks(&hand.updates, server(), true, &some_mark);
+	run_for_conns(1);
+}
+
+static void check_under_way_ends_without_a_result_when_suspended(void **state)
+{
+	(void)state;
+	wish(CONFIG_CHECK_HTTP);
+	start();
+	run_until(fake.fd >= 0 && fake.got_len > 0);
+	run_time_set_checks(&hand.updates, server(), false, &some_mark);
+	assert_false(view()->running);
+	run_until(fake.fd < 0);
+	assert_int_equal(view()->code, PROBE_INI);
+	assert_int_equal(ev_run(loop, 0), 0);
+}
+
+static void checks_go_to_the_address_that_is_set(void **state)
+{
+	struct addr other = address;
+
+	(void)state;
+	other.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1); /* nobody listens there */
+	start();
+	run_until_result("L4OK");
+	assert_int_equal(run_time_set_check_addr(&hand.updates, server(), &other, &some_mark), 0);
+	run_until_result("L4CON");
+	assert_int_equal(run_time_set_check_addr(&hand.updates, server(), NULL, &some_mark), 0);
+	run_until_result("L4OK");
+	run_time_set_check_port(&hand.updates, server(), 1, &some_mark);
+	run_until_result("L4CON");
+	run_time_set_check_port(&hand.updates, server(), 0, &some_mark);
+	run_until_result("L4OK");
+}
+
+static void result_for_a_check_address_that_has_changed_does_not_count(void **state)
+{
+	struct addr other = address;
+
+	(void)state;
+	wish(CONFIG_CHECK_HTTP);
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	start();
+	run_until(fake.fd >= 0 && fake.got_len > 0);
+	other.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+	assert_int_equal(run_time_set_check_addr(&hand.updates, server(), &other, &some_mark), 0);
+	fake_say("HTTP/1.1 503 Busy\r\n\r\n");
+	run_until_result("L4CON");
+	assert_int_equal(view()->status, 0);
+}
+
+static void health_that_is_set_holds_until_checks_say_otherwise(void **state)
+{
+	(void)state;
+	start();
+	run_until_result("L4OK");
+	run_until(view()->health == 4);
+	force(SERVER_HEALTH_DOWN);
+	assert_false(server_usable(server()));
+	assert_int_equal(view()->health, 0);
+	assert_int_equal(view()->downs, 1);
+	assert_true(mark_is_set(&server()->marks[SERVER_MARK_HEALTH]));
+	run_until(view()->health == 1); /* one of two */
+	assert_false(server_usable(server()));
+	run_until(server_usable(server()));
+	assert_false(mark_is_set(&server()->marks[SERVER_MARK_HEALTH]));
+	fake_deafen();
+	run_until(!server_usable(server()));
+	force(SERVER_HEALTH_UP);
+	assert_true(server_usable(server()));
+	assert_int_equal(view()->health, 4);
+	run_until(!server_usable(server()));
+}
+
+static void stopping_server_takes_nobody_until_a_check_passes(void **state)
+{
+	(void)state;
+	start();
+	run_until_result("L4OK");
+	run_time_set_checks(&hand.updates, server(), false, &some_mark);
+	force(SERVER_HEALTH_STOPPING);
+	assert_int_equal(atomic_load(&server()->state), SERVER_DRAIN);
+	assert_int_equal(backend_roster(engine.backends[0])->count, 0);
+	assert_false(atomic_load(&server()->drains)); /* its sessions are not asked to end */
+	run_time_set_checks(&hand.updates, server(), true, &some_mark);
+	run_until(server_usable(server()));
+	assert_int_equal(backend_roster(engine.backends[0])->count, 1);
+}
+
+static void stopping_server_that_fails_goes_down(void **state)
+{
+	(void)state;
+	start();
+	run_until_result("L4OK");
+	run_until(fake.fd < 0);
+	fake_deafen();
+	force(SERVER_HEALTH_STOPPING);
+	run_until(atomic_load(&server()->state) == SERVER_DOWN);
+	assert_false(server()->stopping);
+}
+
+static void maintenance_ends_what_was_set(void **state)
+{
+	(void)state;
+	server_configs[0].check = false; /* nothing else would */
+	start();
+	force(SERVER_HEALTH_DOWN);
+	assert_false(server_usable(server()));
+	set_admin(SERVER_ADMIN_DRAIN);
+	set_admin(SERVER_ADMIN_READY);
+	assert_false(server_usable(server()));
+	set_admin(SERVER_ADMIN_MAINT);
+	force(SERVER_HEALTH_DOWN); /* has no effect now, as in HAProxy */
+	set_admin(SERVER_ADMIN_READY);
+	assert_true(server_usable(server()));
+	force(SERVER_HEALTH_STOPPING);
+	set_admin(SERVER_ADMIN_MAINT);
+	set_admin(SERVER_ADMIN_READY);
+	assert_true(server_usable(server()));
+}
+
+/* ---- the words of a server's own line ---- */
+
+static void server_has_times_and_counts_of_its_own(void **state)
+{
+	(void)state;
+	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
+	server_configs[0].check_interval_ns = 20 * NS_PER_MS;
+	server_configs[0].check_rise = 1;
+	server_configs[0].check_fall = 5;
+	start();
+	assert_int_equal(view()->rise, 1);
+	assert_int_equal(view()->fall, 5);
+	run_for_conns(3);
+	run_until(view()->health == 5);
+	server_configs[0].check_fall = 2;
+	apply();
+	assert_int_equal(view()->fall, 2);
+	assert_true(server_usable(server()));
+	run_until(fake.fd < 0);
+	fake_deafen();
+	run_until(!server_usable(server()));
+	assert_int_equal(view()->failures, 2);
+}
+
+static void server_alone_may_be_checked(void **state)
+{
+	(void)state;
+	wish(CONFIG_CHECK_OFF);
+	start();
+	run_until_result("L4OK");
+}
+
 /* ---- when ---- */
 
 static void nothing_to_check_waits_for_nothing(void **state)
@@ -1052,6 +1251,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PROBER_TEST(connect_that_succeeds_is_enough_for_tcp),
+		PROBER_TEST(suspended_checks_ask_nobody_and_change_nothing),
+		PROBER_TEST(suspended_checks_stay_so_through_maintenance_and_changes),
+		PROBER_TEST(check_under_way_ends_without_a_result_when_suspended),
+		PROBER_TEST(checks_go_to_the_address_that_is_set),
+		PROBER_TEST(result_for_a_check_address_that_has_changed_does_not_count),
+		PROBER_TEST(health_that_is_set_holds_until_checks_say_otherwise),
+		PROBER_TEST(stopping_server_takes_nobody_until_a_check_passes),
+		PROBER_TEST(stopping_server_that_fails_goes_down),
+		PROBER_TEST(maintenance_ends_what_was_set),
+		PROBER_TEST(server_has_times_and_counts_of_its_own),
+		PROBER_TEST(server_alone_may_be_checked),
 		PROBER_TEST(dead_server_goes_down_and_comes_back),
 		PROBER_TEST(new_server_is_up_and_one_failure_takes_it_down),
 		PROBER_TEST(server_that_says_nothing_times_out),

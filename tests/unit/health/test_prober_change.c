@@ -448,8 +448,10 @@ static void unchecked_server_is_up(void **state)
 	change(s);
 	assert_int_equal(s->probe->health, 2);
 	assert_true(server_usable(s));
-	backend_config.check.kind = CONFIG_CHECK_OFF;
+	backend_config.check.kind = CONFIG_CHECK_OFF; /* checked on its own until its line changes, too */
 	change_backend();
+	other.check = false;
+	change(s);
 	assert_null(s->probe);
 	go(s);
 	assert_int_equal(ev_run(loop, 0), 0);
