@@ -51,6 +51,7 @@ struct admin *admin_new(struct ev_loop *loop, struct admin_socket *configured, s
 		c->admin = a;
 		c->fd = -1;
 		question_init(&c->asked, ctx->stats, on_answer, c);
+		admin_wait_init(c);
 		ev_init(&c->io, on_client);
 		c->io.data = c;
 		ev_init(&c->timer, on_client_timer);
@@ -109,6 +110,7 @@ void client_close(struct client *c)
 	c->fd = -1;
 	question_withdraw(&c->asked);
 	admin_reload_forget(c);
+	admin_wait_forget(c);
 	text_free(&c->answer);
 	admin_request_free(&c->request);
 	admin_reserve_refill(&a->reserve);
@@ -275,7 +277,7 @@ static void client_go_on(struct client *c)
 {
 	do {
 		if (c->answer.len == 0 && admin_make(c)) {
-			if (c->asker != NULL)
+			if (c->asker != NULL || c->waiting.on)
 				client_wait_for_reload(c);
 			else
 				client_wait_for_worker(c);

@@ -14,6 +14,8 @@
 #include "weir/balance/run_time.h"
 #include "weir/base/check.h"
 #include "weir/base/log.h"
+#include "admin_cause.h"
+#include "admin_set.h"
 
 #define WEIGHT_MAX  256
 #define PERCENT_MAX (100 * WEIGHT_MAX)
@@ -24,23 +26,11 @@
 	"usage: set server <backend>/<server> addr | agent | agent-addr | agent-port | agent-send | "        \
 	"check-addr | check-port | fqdn | health | ssl | state | weight"
 
-#define CAUSE_MAX 48
-
-/* Who wants the change. Only a number: looking up user names may take arbitrarily long. */
-static const char *cause_of(const struct admin_call *c, char buf[static CAUSE_MAX])
-{
-	if (c->peer->uid == (uid_t)-1)
-		(void)snprintf(buf, CAUSE_MAX, "over the admin socket"); /* short, like the one below */
-	else
-		(void)snprintf(buf, CAUSE_MAX, "by uid %u over the admin socket", (unsigned)c->peer->uid);
-	return buf;
-}
-
 /* Marks a change, or reports why it failed: server_updates.h. An empty answer means that it is in effect, or
  * will be with others of its line. */
 static void conclude(const struct admin_call *c, struct server *s, enum server_mark what, int err)
 {
-	const struct mark by = mark_now(c->peer->uid);
+	const struct mark by = admin_mark(c);
 
 	if (!err || err == -EAGAIN)
 		run_time_mark(s, what, &by);
@@ -54,10 +44,10 @@ static void conclude(const struct admin_call *c, struct server *s, enum server_m
 
 static void set_state(const struct admin_call *c, struct server *s, enum server_admin admin)
 {
-	char cause[CAUSE_MAX];
+	char cause[ADMIN_CAUSE_MAX];
 
 	conclude(c, s, SERVER_MARK_STATE,
-		 server_updates_set_admin(c->ctx->updates, s, admin, cause_of(c, cause)));
+		 server_updates_set_admin(c->ctx->updates, s, admin, admin_cause(c, cause)));
 }
 
 static void set_state_word(const struct admin_call *c, struct server *s, const char *word)
@@ -126,7 +116,7 @@ static const char *read_weight(const struct server *s, const char *word, unsigne
 
 static void set_weight(const struct admin_call *c, struct server *s, const char *word)
 {
-	char cause[CAUSE_MAX];
+	char cause[ADMIN_CAUSE_MAX];
 	unsigned weight = 0;
 	const char *why = read_weight(s, word, &weight);
 
@@ -137,7 +127,7 @@ static void set_weight(const struct admin_call *c, struct server *s, const char 
 		return;
 	}
 	conclude(c, s, SERVER_MARK_WEIGHT,
-		 server_updates_set_weight(c->ctx->updates, s, weight, cause_of(c, cause)));
+		 server_updates_set_weight(c->ctx->updates, s, weight, admin_cause(c, cause)));
 }
 
 void admin_set_weight(const struct admin_call *c)
@@ -166,9 +156,10 @@ void admin_set_server(const struct admin_call *c)
 		set_state_word(c, s, c->args[2]);
 	else if (strcmp(c->args[1], "weight") == 0)
 		set_weight(c, s, c->args[2]);
-	else
+	else if (!admin_set_more(c, s))
 		admin_refuse(c, USAGE_OF_SET_SERVER,
-			     "'set server' sets 'state' or 'weight'; for maxconn: set maxconn server %s/%s N",
+			     "'set server' sets addr, check-addr, check-port, health, state or weight; for "
+			     "maxconn: set maxconn server %s/%s N",
 			     s->backend->name, s->config->name);
 }
 
@@ -194,7 +185,7 @@ static const char *read_maxconn(const char *word, unsigned *maxconn)
 void admin_set_maxconn(const struct admin_call *c)
 {
 	struct server *s = admin_find_server(c, c->args[0]);
-	char cause[CAUSE_MAX];
+	char cause[ADMIN_CAUSE_MAX];
 	unsigned maxconn = 0;
 	const char *why;
 
@@ -206,17 +197,17 @@ void admin_set_maxconn(const struct admin_call *c)
 		return;
 	}
 	conclude(c, s, SERVER_MARK_MAXCONN,
-		 server_updates_set_maxconn(c->ctx->updates, s, maxconn, cause_of(c, cause)));
+		 server_updates_set_maxconn(c->ctx->updates, s, maxconn, admin_cause(c, cause)));
 }
 
 void admin_shutdown_sessions(const struct admin_call *c)
 {
 	struct server *s = admin_find_server(c, c->args[0]);
-	char cause[CAUSE_MAX];
+	char cause[ADMIN_CAUSE_MAX];
 
 	if (s == NULL)
 		return;
 	engine_kill_sessions(c->ctx->engine, s);
 	log_line(LOG_LEVEL_NOTICE, "server %s/%s: closing its sessions, %s", s->backend->name,
-		 s->config->name, cause_of(c, cause));
+		 s->config->name, admin_cause(c, cause));
 }

@@ -19,6 +19,7 @@
 #include "admin_listing.h"
 #include "admin_request.h"
 #include "admin_reserve.h"
+#include "admin_wait.h"
 
 /* A client that waits for a reload may send more, or end its side, and still read the answer. So its socket
  * is not watched; instead, this often, control looks whether the client has gone. */
@@ -28,7 +29,7 @@ enum client_state {
 	CLIENT_FREE,
 	CLIENT_READING,   /* the request is incomplete */
 	CLIENT_ASKING,    /* waiting for a worker, until the deadline of `asked`; no output is left */
-	CLIENT_RELOADING, /* waiting for the answer to its wish for a reload; no output is left */
+	CLIENT_RELOADING, /* waiting for the answer to its wish, or in `wait`; no output is left */
 	CLIENT_WRITING,   /* the output so far is not fully written */
 	CLIENT_LINGERING, /* the answer is complete. Further input is discarded, because closing with unread
 			   * bytes would reset the connection and lose the answer */
@@ -55,6 +56,7 @@ struct client {
 	struct admin_question question; /* the last one; ADMIN_ANSWERED unless workers are being asked */
 	struct question asked; /* its question to the workers */
 	struct admin_listing listing;
+	struct admin_wait waiting;
 	struct reload_wish wish;
 	/* Borrows: takes `wish`, and its last answer has not come yet; NULL = no wish. */
 	const struct reload_asker *asker;

@@ -193,6 +193,8 @@ static bool read_question(const struct admin_row *row, const struct admin_call *
 		return read_timeout(row, c, q);
 	if (row->verdict == ADMIN_SEVERITY)
 		return read_severity(c, q);
+	if (row->verdict == ADMIN_WAIT)
+		return admin_read_wait(c, q);
 	return true;
 }
 

@@ -124,7 +124,7 @@ struct backend *admin_find_place(const struct admin_call *c, const char *name, c
 	const char *slash = strchr(name, '/');
 	char word[WORD_MAX];
 
-	if (slash == NULL || (slash[1] == '\0' && !c->ours)) {
+	if (slash == NULL || ((slash == name || slash[1] == '\0') && !c->ours)) {
 		admin_refuse(c, "Require 'backend/server'.", "'%s' is not a server; write BACKEND/SERVER",
 			     printable(name, word));
 		return NULL;

@@ -97,6 +97,9 @@ static void run_command(struct client *c, const char *command)
 	case ADMIN_RELOAD:
 		admin_reload_ask(c, c->question.wait);
 		break;
+	case ADMIN_WAIT:
+		admin_wait_begin(c);
+		break;
 	case ADMIN_PROMPT:
 		toggle_prompt(c);
 		break;
@@ -222,6 +225,8 @@ static bool go_on_with_question(struct client *c)
 		more = sum_up(c);
 	else if (c->question.verdict == ADMIN_RELOAD)
 		more = c->asker != NULL;
+	else if (c->question.verdict == ADMIN_WAIT)
+		more = admin_wait_go_on(c);
 	if (!more)
 		c->question.verdict = ADMIN_ANSWERED;
 	return more;
@@ -236,6 +241,7 @@ static void abandon_answer(struct client *c)
 	text_printf(&c->answer, "error: no memory for the answer\n");
 	question_withdraw(&c->asked);
 	admin_reload_forget(c);
+	admin_wait_forget(c);
 	c->question.verdict = ADMIN_ANSWERED;
 	c->rest = NULL;
 	end_command(c);

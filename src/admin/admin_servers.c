@@ -230,7 +230,8 @@ static unsigned probe_state(const struct server *s, const struct probe_view *v)
 {
 	if (v == NULL)
 		return 0;
-	return PROBE_STATE_CONFIGURED | PROBE_STATE_ENABLED | (v->running ? PROBE_STATE_RUNNING : 0u) |
+	return PROBE_STATE_CONFIGURED | (s->checks_off ? 0u : PROBE_STATE_ENABLED) |
+	       (v->running ? PROBE_STATE_RUNNING : 0u) |
 	       (s->admin == SERVER_ADMIN_MAINT ? PROBE_STATE_PAUSED : 0u);
 }
 
@@ -283,7 +284,7 @@ static void fill_cells(const struct admin_call *c, const struct backend *b, cons
 	cells[STATE_srv_check_state].number = probe_state(s, v);
 	if (s->config->addr.kind == ADDR_NAME)
 		cells[STATE_srv_fqdn].text = s->config->addr.host;
-	cells[STATE_srv_check_port].number = s->config->check_port;
+	cells[STATE_srv_check_port].number = s->check_port != 0 ? s->check_port : s->config->check_port;
 }
 
 static void add_cell(const struct admin_call *c, size_t column, const struct state_cell *cell)
@@ -302,9 +303,10 @@ static void show_state(const struct admin_call *c, struct backend *b, const stru
 {
 	const struct addr *a = server_addr(s);
 	struct state_cell cells[STATE_COLUMNS];
-	char host[INET6_ADDRSTRLEN];
+	char host[INET6_ADDRSTRLEN], check_host[INET6_ADDRSTRLEN];
 
 	fill_cells(c, b, s, cells);
+	cells[STATE_srv_check_addr].text = host_of(s->check_addr, check_host);
 	cells[STATE_srv_addr].text = host_of(a, host);
 	cells[STATE_srv_port].number = port_of(s, a);
 	for (size_t i = 0; i < STATE_COLUMNS; i++)

@@ -347,7 +347,7 @@ static void add_server_row(struct table *t, const struct backend *b, const struc
 	const struct addr *a = server_addr(s);
 	const enum server_state state =
 		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
-	const struct probe_view *v = s->probe;
+	const struct probe_view *v = s->checks_off ? NULL : s->probe; /* as in HAProxy */
 	char address[ADDR_TEXT_MAX], status[48], code[48];
 
 	begin_row(t, b->config->name, s->config->name, TYPE_SERVER);

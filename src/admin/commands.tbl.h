@@ -40,6 +40,14 @@ COMMAND("set server", "BACKEND/SERVER state ready|drain|maint", "take all, no ne
 	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
 COMMAND("set server", "BACKEND/SERVER weight N|N%", "set its share, 0 to 256 or percent",
 	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
+COMMAND("set server", "BACKEND/SERVER addr IP [port PORT]", "use another address until it is set back",
+	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 5)
+COMMAND("set server", "BACKEND/SERVER check-addr IP [port PORT]", "check another address",
+	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 5)
+COMMAND("set server", "BACKEND/SERVER check-port PORT", "check another port",
+	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
+COMMAND("set server", "BACKEND/SERVER health up|stopping|down", "set what health checks would find",
+	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
 COMMAND("set weight", "BACKEND/SERVER N|N%", "the same",
 	HAPROXY, ANSWERED, ADMIN, admin_set_weight, NEVER, 2, 2)
 COMMAND("set maxconn server", "BACKEND/SERVER N", "set its maxconn, 0 for no limit",
@@ -48,6 +56,20 @@ COMMAND("enable server", "BACKEND/SERVER", "end maintenance or drain",
 	HAPROXY, ANSWERED, ADMIN, admin_enable_server, NEVER, 1, 1)
 COMMAND("disable server", "BACKEND/SERVER", "begin maintenance",
 	HAPROXY, ANSWERED, ADMIN, admin_disable_server, NEVER, 1, 1)
+COMMAND("add server", "BACKEND/SERVER ADDRESS:PORT [WORD...]", "add one, in maintenance, in HAProxy's words",
+	HAPROXY, ANSWERED, ADMIN, admin_add_server, NEVER, 2, ADMIN_ARGS_MAX)
+COMMAND("del server", "BACKEND/SERVER", "delete one that is in maintenance and has no sessions",
+	HAPROXY, ANSWERED, ADMIN, admin_del_server, NEVER, 1, 1)
+COMMAND("enable health", "BACKEND/SERVER", "resume its health checks",
+	HAPROXY, ANSWERED, ADMIN, admin_enable_health, NEVER, 1, 1)
+COMMAND("disable health", "BACKEND/SERVER", "suspend its health checks",
+	HAPROXY, ANSWERED, ADMIN, admin_disable_health, NEVER, 1, 1)
+COMMAND("enable agent", "BACKEND/SERVER", "refused: no server has an agent",
+	HAPROXY, ANSWERED, ADMIN, admin_enable_agent, NEVER, 1, 1)
+COMMAND("disable agent", "BACKEND/SERVER", "does nothing: no server has an agent",
+	HAPROXY, ANSWERED, ADMIN, admin_disable_agent, NEVER, 1, 1)
+COMMAND("wait", "DURATION [srv-removable BACKEND/SERVER]", "wait, at most until a server can be deleted",
+	HAPROXY, WAIT, ADMIN, NULL, NEVER, 1, 3)
 COMMAND("shutdown sessions server", "BACKEND/SERVER", "close its sessions",
 	HAPROXY, ANSWERED, ADMIN, admin_shutdown_sessions, NEVER, 1, 1)
 COMMAND("reload", "[wait]", "read the configuration again; wait: until what left is gone",

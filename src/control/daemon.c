@@ -244,6 +244,7 @@ static void finish(struct daemon *d)
 	end_guard_start((int)d->exit_code);
 	reloading_free(&d->reloading);
 	unlistening_stop(&d->unlistening);
+	newcomers_stop(&d->newcomers);
 	retiring_stop(&d->retiring);
 	sd_service_close(&d->service);
 	prober_free(d->prober);

@@ -29,6 +29,7 @@
 #include "weir/names/resolver.h"
 #include "weir/stats/question.h"
 #include "ageing.h"
+#include "newcomers.h"
 #include "reloading.h"
 #include "retiring.h"
 #include "unlistening.h"
@@ -71,6 +72,7 @@ struct daemon {
 	struct memory_guard memory;
 	struct retiring retiring;
 	struct unlistening unlistening;
+	struct newcomers newcomers;
 	struct reloading reloading;
 	struct updates_loop updates; /* through which admin, resolver and prober change servers */
 	struct ev_signal signals[DAEMON_SIGNALS];

@@ -65,6 +65,19 @@ void admin_enable_server(const struct admin_call *c);     /* B/S */
 void admin_disable_server(const struct admin_call *c);    /* B/S */
 void admin_shutdown_sessions(const struct admin_call *c); /* B/S */
 
+/* admin_add.c; in HAProxy's grammar, W: its words for a server. */
+void admin_add_server(const struct admin_call *c); /* B/S ADDRESS W... */
+void admin_del_server(const struct admin_call *c); /* B/S */
+
+/* admin_set.c: there are no agents. */
+void admin_enable_health(const struct admin_call *c);  /* B/S */
+void admin_disable_health(const struct admin_call *c); /* B/S */
+void admin_enable_agent(const struct admin_call *c);   /* B/S */
+void admin_disable_agent(const struct admin_call *c);  /* B/S */
+
+/* admin_wait.c: DURATION [srv-removable B/S]. False if it was answered instead: what is wrong, or "-h". */
+bool admin_read_wait(const struct admin_call *c, struct admin_question *q);
+
 /* admin_find.c. Find the backend with that name, the backend of "B/S" (and the name of the server, of which
  * there may be none), or the server "B/S". If there is no such thing, they refuse the command and return
  * NULL; `haproxy` is HAProxy's refusal, where that is not "No such backend.". */

@@ -19,6 +19,9 @@
 #include "weir/config/config.h"
 #include "weir/engine/engine.h"
 
+/* The longest "backend/server", with its NUL. */
+#define ADMIN_SERVER_MAX (2 * CONFIG_NAME_MAX)
+
 /* Peers of the admin socket since the start, as reported by `show info`. */
 struct admin_totals {
 	uint64_t refused; /* not allowed to use the socket */
@@ -61,6 +64,7 @@ enum admin_verdict {
 	ADMIN_ASK_SESSIONS, /* the caller asks the workers: question.h */
 	ADMIN_ASK_TALLIES,  /* the same, and then calls admin_show_stat() */
 	ADMIN_RELOAD,       /* the caller passes a wish to `reload` of the context */
+	ADMIN_WAIT,         /* the caller waits `wait_ms`, or until `server` is removable */
 	ADMIN_PROMPT,  /* the connection stays open, with a prompt after each answer */
 	ADMIN_TIMEOUT, /* `timeout_ns` of the question is how long the client may be idle */
 	ADMIN_SEVERITY, /* `severity` of the question is that of the client from now on */
@@ -76,6 +80,8 @@ struct admin_question {
 	int sid;     /* the server */
 	int64_t timeout_ns; /* ADMIN_TIMEOUT */
 	enum admin_severity severity; /* ADMIN_SEVERITY */
+	int64_t wait_ms;                /* ADMIN_WAIT */
+	char server[ADMIN_SERVER_MAX]; /* the same: "backend/server", or "" */
 	bool wait;   /* ADMIN_RELOAD: also until what left has been retired */
 };
 

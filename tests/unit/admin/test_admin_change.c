@@ -267,9 +267,9 @@ static void a_name_that_is_none_is_told_with_those_that_are(void **state)
 	assert_answer("disable server web/", "error: no server '' in backend 'web'; available: a, b\n");
 	assert_answer("disable server web/a/b", "error: no server 'a/b' in backend 'web'; available: a, b\n");
 	assert_answer("get weight web/\033", "error: no server '\\x1b' in backend 'web'; available: a, b\n");
-	assert_answer("set server web/a addr 1.2.3.4",
-		      "error: 'set server' sets 'state' or 'weight'; for maxconn: set maxconn server "
-		      "web/a N\n");
+	assert_answer("set server web/a nonsense 1.2.3.4",
+		      "error: 'set server' sets addr, check-addr, check-port, health, state or weight; for "
+		      "maxconn: set maxconn server web/a N\n");
 	assert_answer("set weight web/a", "error: usage: 'set weight BACKEND/SERVER N|N%'\n");
 	assert_answer("set weight web/a 1 json", "error: usage: 'set weight BACKEND/SERVER N|N%'\n");
 }

@@ -360,7 +360,11 @@ static void a_misspelt_command_with_words_behind_it_is_found(void **state)
 		    "error: unknown command 'set servre app/a state maint'; did you mean 'set server'?");
 	assert_line("set server app/a state",
 		    "error: usage: 'set server BACKEND/SERVER state ready|drain|maint' or "
-		    "'set server BACKEND/SERVER weight N|N%'");
+		    "'set server BACKEND/SERVER weight N|N%' or "
+		    "'set server BACKEND/SERVER addr IP [port PORT]' or "
+		    "'set server BACKEND/SERVER check-addr IP [port PORT]' or "
+		    "'set server BACKEND/SERVER check-port PORT' or "
+		    "'set server BACKEND/SERVER health up|stopping|down'");
 }
 
 /* Text by text those of HAProxy 2.6. */
