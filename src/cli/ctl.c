@@ -6,12 +6,15 @@
  * is also 1 if one of several commands was refused. The answer to `reload` is shown as by `weir reload`. Main
  * thread.
  */
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "weir/admin/admin.h"
 #include "weir/admin/voice.h"
 #include "weir/cli/cli.h"
+#include "weir/config/haproxy_time.h"
 #include "ask.h"
 #include "reload.h"
 
@@ -51,6 +54,27 @@ static enum exit_code reload(const struct cli_args *a, const struct addr_spec *s
 	return EXIT_ENVIRONMENT;
 }
 
+/* How long the answer may take: also as long as each `wait` of the line. */
+static int patience_ms(const char *line)
+{
+	char copy[CTL_LINE_MAX], *rest = copy, *command, *word;
+	int64_t sum_ms = ASK_WAIT_MS, ms;
+	const char *stray;
+
+	memcpy(copy, line, strlen(line) + 1);
+	while ((command = strsep(&rest, ";")) != NULL) {
+		char *words = NULL;
+
+		word = strtok_r(command, " \t\n", &words);
+		if (word == NULL || strcmp(word, "wait") != 0)
+			continue;
+		word = strtok_r(NULL, " \t\n", &words);
+		if (word != NULL && haproxy_time(word, &ms, &stray) == HAPROXY_TIME_FINE)
+			sum_ms += ms;
+	}
+	return sum_ms < INT_MAX ? (int)sum_ms : INT_MAX;
+}
+
 enum exit_code cli_ctl(const struct cli_args *a)
 {
 	struct addr_spec spec = {.kind = ADDR_NONE};
@@ -70,7 +94,7 @@ enum exit_code cli_ctl(const struct cli_args *a)
 	if (reload_is_asked(line))
 		return reload(a, &spec, line);
 	text_init(&answer);
-	code = ask(&spec, line, ASK_WAIT_MS, &answer);
+	code = ask(&spec, line, patience_ms(line), &answer);
 	/* A lone newline means that there is nothing to list: print nothing, for scripts that count lines. */
 	if (code == EXIT_FINE && strcmp(answer.bytes, "\n") != 0)
 		(void)fwrite(answer.bytes, 1, answer.len, stdout); /* cli_main() checks stdout at the end */

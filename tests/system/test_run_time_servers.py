@@ -4,11 +4,13 @@ takes a client's bytes with it."""
 
 import csv
 import socket
+import subprocess
 import threading
 import time
 
 import pytest
 
+from harness.daemon import BINARY
 from harness.timing import PATIENCE, wait_until
 
 WORDS = ("[frontend f]\nbind = 127.0.0.1:0\ndefault-backend = app\n[backend app]\n{}\nserver a = {}\n"
@@ -132,6 +134,24 @@ def test_who_waits_and_goes_is_forgotten(weir, peers):
     wait_until(lambda: ask(daemon, "show backend").startswith("# name"), "there is a place for others")
     do(daemon, "wait 1", "wait 1ms", answer="Done.")
     assert ask(daemon, "wait 5; get weight app/a").split("\n")[:3] == ["Done.", "", "1 (initial 1)"]
+
+
+def test_our_own_verb_says_what_to_do(weir, peers):
+    daemon = weir(WORDS.format("", peers.listen().address))
+
+    def ctl(*words):
+        got = subprocess.run([BINARY, "ctl", "-s", daemon.admin, *words], capture_output=True, text=True,
+                             timeout=3 * PATIENCE, stdin=subprocess.DEVNULL, check=False)
+        return got.returncode, (got.stdout + got.stderr).strip()
+    assert ctl("add", "server", "app/b", "127.0.0.1:9", "weight=7") == (0, "New server registered.")
+    assert ctl("get", "weight", "app/b") == (0, "7 (initial 7)")
+    assert ctl("wait", "5", "srv-removable", "app/b") == (0, "Done.")
+    assert ctl("del", "server", "app/a") == \
+        (1, "error: server 'app/a' is not in maintenance; first: disable server app/a")
+    assert ctl("wait", "5", "srv-removable", "app/a") == \
+        (1, "error: Failed. Only servers in maintenance mode can be deleted.")
+    assert ctl("wait 5; del server app/b; wait 1s srv-removable app/b") == \
+        (1, "Done.\n\nServer deleted.\n\nerror: Failed. No such server.")
 
 
 def test_a_server_moves_to_another_address_and_back(weir, peers):
