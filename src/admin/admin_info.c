@@ -170,7 +170,7 @@ static void add_haproxy_names(const struct admin_context *ctx, const struct figu
 	const uint64_t sessions = engine_sum(e, sessions);
 
 	add_process(ctx, uptime_s, out);
-	add_number(out, "Maxconn", e->limits.maxconn);
+	add_number(out, "Maxconn", atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed));
 	add_number(out, "Hard_maxconn", e->limits.maxconn);
 	add_number(out, "CurrConns", sessions);
 	add_number(out, "CumConns", engine_sum(e, accepted));
@@ -178,6 +178,7 @@ static void add_haproxy_names(const struct admin_context *ctx, const struct figu
 	add_number(out, "Maxpipes", e->limits.maxpipes);
 	add_number(out, "PipesUsed", engine_sum(e, pipes_in_use));
 	add_number(out, "PipesFree", engine_sum(e, pipes_resting) + pipe_pool_idle(&e->pipes));
+	add_number(out, "ConnRateLimit", atomic_load_explicit(&e->settings.rate_limit, memory_order_relaxed));
 	add_number(out, "Tasks", engine_sum(e, timers));
 	add_number(out, "Run_queue", 0);
 	add_node(out);
@@ -217,7 +218,7 @@ void admin_show_info(const struct admin_call *c)
 	add_number(out, "uptime_s", (uint64_t)uptime_s);
 	text_printf(out, "state: %s\n", daemon_state_word(ctx->state));
 	add_number(out, "workers", e->worker_count);
-	add_number(out, "maxconn", e->limits.maxconn);
+	add_number(out, "maxconn", atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed));
 	add_number(out, "maxpipes", e->limits.maxpipes);
 	add_number(out, "pipe_bytes", e->limits.pipe_bytes);
 	text_printf(out, "driver: %s\n", ctx->driver);

@@ -29,7 +29,7 @@
 #include "worker.h"
 
 /* How long a peer over maxconn-per-source may owe its PROXY header: longer than TCP takes to resend a lost
- * first packet. And the minimum for any peer when maxconn or rate-limit is nearly used up. */
+ * first packet. And the minimum for any peer when maxconn or a rate is nearly used up. */
 #define OVER_LIMIT_NS	  (250 * NS_PER_MS)
 #define OVER_LIMIT_MIN_NS NS_PER_MS
 
@@ -286,6 +286,13 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t part_of_rate(int64_t ns, struct rate *r, int64_t now_ns)
+{
+	const int64_t rate = rate_limit(r);
+
+	return rate > 0 ? part(ns, smaller(rate_room(r, now_ns), rate), rate) : ns;
+}
+
 /* The less is left of what the peer holds, the shorter the wait: a silent client must not keep others out. A
  * peer listed in `trusted` is not hurried. */
 static int64_t patience_ns(const struct session *s)
@@ -296,17 +303,14 @@ static int64_t patience_ns(const struct session *s)
 	/* Each is read once: control may change it meanwhile. */
 	const int64_t process = atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed);
 	const int64_t own = frontend_limit(fe);
-	const int64_t rate = rate_limit(&fe->rate);
 	int64_t least_ns;
 
 	if (s->entry->front->config->trusted != NULL)
 		return ns;
 	least_ns = smaller(part(ns, own - atomic_load(&fe->sessions), own),
 			   part(ns, process - atomic_load(&e->sessions), process));
-	if (rate > 0)
-		least_ns = smaller(
-			least_ns,
-			part(ns, smaller(rate_room(&fe->rate, s->worker->loop.now_ns), rate), rate));
+	least_ns = smaller(least_ns, part_of_rate(ns, &fe->rate, s->worker->loop.now_ns));
+	least_ns = smaller(least_ns, part_of_rate(ns, &s->worker->engine->rate, s->worker->loop.now_ns));
 	return least_ns > OVER_LIMIT_MIN_NS ? least_ns : OVER_LIMIT_MIN_NS;
 }
 

@@ -99,6 +99,7 @@ static int build(struct engine *e)
 static void init_settings(struct engine *e)
 {
 	atomic_init(&e->settings.maxconn, INT_MAX); /* until it is planned */
+	atomic_init(&e->settings.rate_limit, 0);
 	atomic_init(&e->settings.sessions_many, UINT32_MAX);
 	atomic_init(&e->settings.splice, (int)e->config->global.splice);
 	atomic_init(&e->settings.pipe_cycle_ns, e->config->global.pipe_cycle_ns);
@@ -117,6 +118,8 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	e->notify_arg = arg;
 	init_settings(e);
 	paused_init(&e->paused);
+	rate_init(&e->rate, 0);
+	paused_init(&e->rate_paused);
 	chunks_init(&e->ends, sizeof(struct engine_ends));
 	chunks_init(&e->kept, sizeof(struct tally_sum));
 	rounds_init(e);

@@ -13,6 +13,7 @@
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
 #include "admission.h"
+#include "listener_rates.h"
 #include "session.h"
 #include "session_begin.h"
 #include "worker.h"
@@ -34,6 +35,8 @@ static struct paused *paused_of(const struct listener *l, enum listener_limit wh
 		return &l->frontend->rate_paused;
 	case LIMIT_PROCESS:
 		return &l->worker->engine->paused;
+	case LIMIT_PROCESS_RATE:
+		return &l->worker->engine->rate_paused;
 	case LIMIT_NONE:
 	case LIMIT_MEMORY:
 		break;
@@ -68,11 +71,6 @@ static bool is_memory_short(const struct listener *l)
 	return atomic_load_explicit(&l->worker->engine->is_accept_paused, memory_order_relaxed);
 }
 
-static bool rate_has_place(const struct listener *l)
-{
-	return rate_has_room(&l->frontend->rate, l->worker->loop.now_ns);
-}
-
 /* Is there room again under the limit that it is paused for? Other limits may leave none; the listener then
  * pauses again, for the right reason. */
 static bool may_resume(const struct listener *l)
@@ -80,8 +78,8 @@ static bool may_resume(const struct listener *l)
 	const enum listener_limit why = l->paused_for;
 
 	check(why != LIMIT_NONE);
-	if (why == LIMIT_RATE)
-		return !timer_is_set(&l->pause) || rate_has_place(l);
+	if (why == LIMIT_RATE || why == LIMIT_PROCESS_RATE)
+		return !timer_is_set(&l->pause) || listener_rate_has_place(l, why);
 	if (why == LIMIT_MEMORY)
 		return !is_memory_short(l);
 	return why == LIMIT_FRONTEND ? frontend_has_room(l) : process_has_room(l);
@@ -113,9 +111,9 @@ static void end_pause(struct listener *l)
 	l->paused_for = LIMIT_NONE;
 }
 
-/* Pauses until rate-limit lets the next client in: its own timer wakes it, or a client that was not let
+/* Pauses until the rate `why` lets the next client in: its own timer wakes it, or a client that was not let
  * in. */
-static void pause_until(struct listener *l, int64_t due_ns)
+static void pause_until(struct listener *l, enum listener_limit why, int64_t due_ns)
 {
 	struct worker *w = l->worker;
 	const int64_t soonest_ns = w->loop.now_ns + LISTENER_RATE_PAUSE_MIN_NS;
@@ -128,45 +126,34 @@ static void pause_until(struct listener *l, int64_t due_ns)
 		io_cancel(&w->loop, &l->accept);
 		return;
 	}
-	pause_for_limit(l, LIMIT_RATE);
+	pause_for_limit(l, why);
 }
 
 /* ---- accepting ---- */
 
-/* Takes a place of the current second, for a listener that has its slot. A draining listener still takes the
- * clients already queued. */
+/* For a listener that has its slot. A draining listener still takes the clients already queued. */
 static void reserve_rate(struct listener *l)
 {
-	struct rate *rate = &l->frontend->rate;
-	const int64_t now_ns = l->worker->loop.now_ns;
-	int64_t due_ns;
+	enum listener_limit why;
+	int64_t due_ns = 0;
 
 	check(l->reserved);
-	l->rated = true;
 	if (l->state == LISTENER_OFF) {
-		rate_force(rate, now_ns);
+		listener_force_rates(l);
 		return;
 	}
-	due_ns = rate_take(rate, now_ns);
-	if (due_ns == 0)
+	why = listener_take_rates(l, &due_ns);
+	if (why == LIMIT_NONE)
 		return;
-	l->rated = false;
 	l->reserved = false;
 	slots_release(l->worker->engine, l->frontend);
-	pause_until(l, due_ns);
-}
-
-static bool has_rate(const struct listener *l)
-{
-	return unlikely(rate_limit(&l->frontend->rate) > 0);
+	pause_until(l, why, due_ns);
 }
 
 static void force_slot(struct listener *l)
 {
 	slots_force(l->worker->engine, l->frontend);
-	l->rated = has_rate(l);
-	if (l->rated)
-		rate_force(&l->frontend->rate, l->worker->loop.now_ns);
+	listener_force_rates(l);
 }
 
 /* Who is queued there is for another endpoint, also before this worker has heard of it. */
@@ -198,9 +185,10 @@ static bool listener_may_accept(struct io_op *op)
 		return true;
 	}
 	l->rated = false;
+	l->process_rated = false;
 	why = slots_take(l->worker->engine, l->frontend);
 	l->reserved = why == LIMIT_NONE;
-	if (l->reserved && has_rate(l))
+	if (l->reserved && listener_has_rate(l))
 		reserve_rate(l);
 	else if (!l->reserved && l->state == LISTENER_ON)
 		pause_for_limit(l, why);
@@ -212,8 +200,8 @@ static void release_unused(struct listener *l)
 	if (!l->reserved)
 		return;
 	l->reserved = false;
-	if (unlikely(l->rated))
-		rate_give_back(&l->frontend->rate, l->worker->loop.now_ns);
+	if (unlikely(l->rated || l->process_rated))
+		listener_give_back_rates(l);
 	slots_release(l->worker->engine, l->frontend);
 }
 
@@ -355,7 +343,7 @@ static void listener_pause_over(struct timer *t)
 	else if (l->state == LISTENER_BACKOFF)
 		(void)listener_start(l); /* a failure has set the next pause */
 	else
-		listener_resume(l); /* it was paused for rate-limit */
+		listener_resume(l); /* it was paused for a rate */
 }
 
 void listener_init(struct listener *l, struct worker *w, struct endpoint *ep)
@@ -400,8 +388,8 @@ void listener_resume(struct listener *l)
 	/* If paused for memory, it stays paused until control says otherwise. */
 	if (l->paused_for == LIMIT_MEMORY && is_memory_short(l))
 		return;
-	if (timer_is_set(&l->pause)) { /* it is paused for rate-limit */
-		if (!rate_has_place(l))
+	if (timer_is_set(&l->pause)) { /* it is paused for a rate */
+		if (!listener_rate_has_place(l, l->paused_for))
 			return;
 		timer_cancel(&l->worker->loop.timers, &l->pause);
 	}
@@ -418,8 +406,10 @@ void listener_pass_on(struct listener *l)
 		paused_wake_one(&fe->paused);
 	if (process_has_room(l))
 		paused_wake_one(&e->paused);
-	if (!paused_is_empty(&fe->rate_paused) && rate_has_place(l))
+	if (!paused_is_empty(&fe->rate_paused) && listener_rate_has_place(l, LIMIT_RATE))
 		paused_wake_one(&fe->rate_paused);
+	if (!paused_is_empty(&e->rate_paused) && listener_rate_has_place(l, LIMIT_PROCESS_RATE))
+		paused_wake_one(&e->rate_paused);
 }
 
 void listener_stop(struct listener *l)

@@ -30,7 +30,7 @@ enum listener_state {
 struct listener {
 	struct io_sock sock; /* borrows the endpoint's descriptor */
 	struct io_op accept;
-	struct timer pause; /* set while it is paused for LIMIT_RATE or after a failure */
+	struct timer pause; /* set while it is paused for a rate or after a failure */
 	struct worker *worker;     /* borrows; NULL = none at this slot */
 	struct endpoint *endpoint; /* borrows */
 	struct frontend *frontend; /* borrows: that of the endpoint */
@@ -39,6 +39,7 @@ struct listener {
 	bool given;            /* and another one has the socket: who is queued is for that one */
 	bool reserved;         /* a slot was taken and no client has come for it yet */
 	bool rated;            /* a place of rate-limit was taken with it: there was a limit then */
+	bool process_rated;    /* the same of the process's rate */
 	enum listener_limit paused_for;
 	struct paused_one waiting; /* while it is paused for a limit that others free */
 	struct log_limit log;

@@ -15,7 +15,14 @@ struct frontend;
 
 /* Why a listener is paused: which count has to fall, or that it waits for time to pass or for memory, which
  * control watches. */
-enum listener_limit { LIMIT_NONE, LIMIT_FRONTEND, LIMIT_PROCESS, LIMIT_RATE, LIMIT_MEMORY };
+enum listener_limit {
+	LIMIT_NONE,
+	LIMIT_FRONTEND,
+	LIMIT_PROCESS,
+	LIMIT_RATE,	    /* of the frontend */
+	LIMIT_PROCESS_RATE, /* engine_set_process_rate() */
+	LIMIT_MEMORY,
+};
 
 /* Takes one of the process and one of the frontend. LIMIT_NONE, or the limit that is reached. */
 enum listener_limit slots_take(struct engine *e, struct frontend *fe);

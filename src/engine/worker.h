@@ -127,4 +127,7 @@ static inline struct worker *worker_of_loop(struct io_loop *loop)
 	return container_of(loop, struct worker, loop);
 }
 
+/* Every worker looks again at what it is paused for, and begins a cycle if one is due. Control. */
+void worker_resume_all(struct engine *e);
+
 #endif

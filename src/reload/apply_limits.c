@@ -18,10 +18,15 @@ static bool is_same(const struct engine_limits *a, const struct engine_limits *b
 	       a->pipe_budget_bytes == b->pipe_budget_bytes && a->buf_budget_bytes == b->buf_budget_bytes;
 }
 
+/* What was set at run time holds until the file says something else. */
 static void commit_limits(struct work *w, struct step *s)
 {
-	if (!is_same(&s->limits, &w->parts->engine->limits))
-		engine_set_limits(w->parts->engine, &s->limits);
+	struct engine *e = w->parts->engine;
+
+	if (w->plan->next->global.maxconn != e->config->global.maxconn)
+		engine_forget_override(e);
+	if (!is_same(&s->limits, &e->limits))
+		engine_set_limits(e, &s->limits);
 }
 
 static const struct step_way limits = {STEP_LIMITS, commit_limits, NULL};

@@ -194,6 +194,7 @@ static enum change_result change_engine(void)
 		break;
 	default:
 		engine_set_rate_limit(e, objects.frontends[0].live, objects_draw(2) * 5000);
+		engine_set_process_rate(e, objects_draw(2) * 5000);
 		break;
 	}
 	return CHANGE_MADE;
@@ -396,6 +397,7 @@ void changes_take_back(void)
 	engine_set_splice(e, objects.rig->config->global.splice);
 	engine_set_pipe_cycle(e, objects.rig->config->global.pipe_cycle_ns);
 	engine_set_rate_limit(e, objects.frontends[0].live, 0);
+	engine_set_process_rate(e, 0);
 }
 
 void changes_look_at_places(void)

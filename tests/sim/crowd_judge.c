@@ -27,6 +27,7 @@ static struct hand_counts {
 	int frontends[JUDGE_SLOTS];
 	int paused[JUDGE_SLOTS];
 	int rate_paused[JUDGE_SLOTS];
+	int process_rate_paused;
 	int servers[JUDGE_SLOTS];
 	int queued[JUDGE_SLOTS];
 	int waiting[JUDGE_SLOTS];
@@ -154,6 +155,10 @@ static void count_listener(const struct listener *l)
 	case LIMIT_PROCESS:
 		counted.process_paused++;
 		break;
+	case LIMIT_PROCESS_RATE:
+		counted.process_rate_paused++;
+		cover(COVER_CROWD_PROCESS_RATE);
+		break;
 	default:
 		break;
 	}
@@ -252,6 +257,8 @@ static void compare_all(void)
 
 	compare("slots of process", 0, atomic_load(&e->sessions), counted.process);
 	compare("listeners paused for process", 0, atomic_load(&e->paused.count), counted.process_paused);
+	compare("listeners resting for rate of process", 0, atomic_load(&e->rate_paused.count),
+		counted.process_rate_paused);
 	compare_frontends(&e->entries.frontends);
 	compare_frontends(&e->entries.leaving);
 	for (unsigned i = 0; i < e->backend_count; i++)
@@ -339,10 +346,10 @@ static void judge_pauses(void)
 
 	if (peers.no_more || has_baton())
 		return; /* who drains looks at all listeners once more */
-	if (counted.process_paused > 0 && counted.process < (int)e->limits.maxconn &&
+	if (counted.process_paused > 0 && counted.process < (int)atomic_load(&e->settings.maxconn) &&
 	    !is_any_woken(NULL, LIMIT_PROCESS) && is_any_paused(NULL, LIMIT_PROCESS))
 		sim_fail("listeners are paused for maxconn, and there are %d of %u sessions", counted.process,
-			 e->limits.maxconn);
+			 atomic_load(&e->settings.maxconn));
 	entries_foreach_frontend(&e->entries, fe) {
 		const unsigned i = frontend_of(fe);
 
@@ -359,7 +366,7 @@ static void judge_listener(const struct listener *l)
 
 	if (l->worker->draining || l->leaving)
 		return;
-	if (why == LIMIT_RATE && !looks_again(l))
+	if ((why == LIMIT_RATE || why == LIMIT_PROCESS_RATE) && !looks_again(l))
 		sim_fail("worker %u has a listener that rests for its rate, and no timer", l->worker->index);
 	if (why == LIMIT_MEMORY && !atomic_load(&rig.engine.is_accept_paused) && !looks_again(l))
 		sim_fail("worker %u has a listener that rests for want of memory, and there is memory",

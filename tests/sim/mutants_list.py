@@ -342,9 +342,9 @@ CROWD_MUTANTS = [
                 "	}\n")]},
     {"what": "a slot that no client came for is not given back",
      "edits": [(LISTENER,
-                "		rate_give_back(&l->frontend->rate, l->worker->loop.now_ns);\n"
+                "		listener_give_back_rates(l);\n"
                 "	slots_release(l->worker->engine, l->frontend);\n",
-                "		rate_give_back(&l->frontend->rate, l->worker->loop.now_ns);\n")]},
+                "		listener_give_back_rates(l);\n")]},
     {"what": "a slot of the process that was taken in vain is kept",
      "edits": [(SLOTS,
                 "		return LIMIT_NONE;\n"

@@ -92,6 +92,8 @@ static void open_endpoints(struct engine *e)
 static void set_limits(struct engine *e)
 {
 	engine_set_maxconn(e, rig.maxconn);
+	if (sim_seed % 13 == 5)
+		engine_set_process_rate(e, 3);
 	if (rig.worker_count > 1 && prng_chance(&model.rng, 50))
 		e->limits.maxpipes = 64; /* workers keep some */
 }
@@ -282,6 +284,7 @@ static void change_settings(void)
 	limits.buf_budget_bytes = e->bufs.budget_bytes; /* a session may die of a lower one */
 	engine_set_limits(e, &limits);
 	engine_set_rate_limit(e, first_frontend(), rig.turns / 3 % 4);
+	engine_set_process_rate(e, rig.turns / 3 % 7 == 2 ? 2 : 0);
 	engine_set_pipe_cycle(e, rig.turns % 2 * NS_PER_MS);
 }
 

@@ -19,6 +19,8 @@
 #include "weir/base/counters.h"
 #include "weir/base/live.h"
 #include "weir/base/log.h"
+#include "weir/base/mark.h"
+#include "weir/base/rate.h"
 #include "weir/config/config.h"
 #include "weir/engine/engine_settings.h"
 #include "weir/entry/entries.h"
@@ -59,6 +61,14 @@ struct engine_ends {
 	_Atomic uint32_t times[ENGINE_END_COUNT];
 };
 
+/* What can be changed at run time. */
+enum engine_mark {
+#define ENGINE_MARK(name, word) ENGINE_MARK_##name,
+#include "weir/engine/engine_marks.tbl.h"
+#undef ENGINE_MARK
+	ENGINE_MARKS
+};
+
 /* How far engine_drain() has come. */
 enum engine_drain_step {
 	DRAIN_NONE,
@@ -76,6 +86,8 @@ struct engine {
 	struct chunks ends; /* struct engine_ends, by the slot of the server, frontend or backend */
 	struct chunks kept; /* struct tally_sum of servers that have left, by the slot of their backend */
 	struct engine_limits limits; /* as set last; for control */
+	unsigned maxconn_set; /* at run time, instead of a higher one in `limits`; 0 = none. Control */
+	struct mark marks[ENGINE_MARKS]; /* of what differs from the file; control */
 	uint64_t borrowed_bytes;     /* that drivers borrow of the buffers, on top of their budget */
 	struct engine_settings settings;
 	struct pipe_pool pipes;
@@ -84,6 +96,8 @@ struct engine {
 	unsigned worker_count;
 	_Alignas(64) atomic_int sessions; /* of the process; a slot is reserved before each accept */
 	struct paused paused; /* listeners that wait because the process is at maxconn */
+	struct rate rate;     /* of engine_set_process_rate(); its limit is that of `settings` */
+	struct paused rate_paused; /* listeners that wait because of it */
 	_Atomic int workers_ready;
 	_Atomic int workers_done;
 	_Atomic int workers_deaf; /* have left all listeners; after the last, control closes these */

@@ -17,9 +17,11 @@
 struct engine;
 struct engine_limits;
 struct frontend;
+struct mark;
 
 struct engine_settings {
 	_Atomic unsigned maxconn;       /* sessions of the process */
+	_Atomic uint32_t rate_limit;    /* clients per second of the process; 0 = no limit */
 	_Atomic uint32_t sessions_many; /* a worker with this many notifies control */
 	_Atomic int splice;             /* enum config_splice */
 	_Atomic int64_t pipe_cycle_ns;  /* 0 = what the pools hold does not age */
@@ -27,12 +29,29 @@ struct engine_settings {
 
 /* All that was planned from the limits of this process: maxconn, pipes and buffers. */
 void engine_set_limits(struct engine *e, const struct engine_limits *limits);
-/* Also the limit of each frontend that has none of its own. A higher one wakes paused listeners. */
+/* Also the limit of each frontend that has none of its own. A higher one wakes paused listeners. A lower one
+ * that was set at run time holds all the same. */
 void engine_set_maxconn(struct engine *e, unsigned maxconn);
 /* The limit of one frontend, 0 = that of the process. A higher one wakes paused listeners. */
 void engine_set_frontend_maxconn(struct frontend *fe, unsigned maxconn);
 /* Clients per second, 0 = no limit. Wakes listeners paused for the old one. */
 void engine_set_rate_limit(struct engine *e, struct frontend *fe, uint32_t limit);
+/* Clients per second of the whole process, 0 = no limit; each frontend's own applies as well. Wakes listeners
+ * paused for the old one. */
+void engine_set_process_rate(struct engine *e, uint32_t limit);
+
+/* ---- what an administrator sets at run time: it survives a reload ---- */
+
+/* The maxconn from now on, until that of the file changes; 0 = that of the limits again. 0; or -ERANGE if it
+ * is higher than that, which is what there are descriptors for. */
+int engine_override_maxconn(struct engine *e, unsigned maxconn, const struct mark *by);
+/* That of the limits holds again. */
+void engine_forget_override(struct engine *e);
+/* engine_set_process_rate(), with its mark. No file has that rate. */
+void engine_override_rate(struct engine *e, uint32_t limit, const struct mark *by);
+
+/* ---- other settings ---- */
+
 /* For sessions that are open, too: a flow follows it with its next read. */
 void engine_set_splice(struct engine *e, enum config_splice splice);
 /* A cycle under way still takes as long as it took; if there was none, one begins. */

@@ -98,6 +98,7 @@ static int setup(void **state)
 	make_objects();
 	engine.worker_count = 2;
 	engine.limits.maxconn = 1000;
+	atomic_store(&engine.settings.maxconn, 1000);
 	pipe_pool_init(&engine.pipes, 250, 65536, UINT64_MAX);
 	buf_pool_init(&engine.bufs, 1 << 20);
 	context.engine = &engine;

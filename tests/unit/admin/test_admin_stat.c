@@ -102,6 +102,7 @@ static int setup(void **state)
 	make_objects();
 	context.started_ns = clock_mono_ns();
 	engine.limits.maxconn = 1000;
+	atomic_store(&engine.settings.maxconn, 1000);
 	context.state = DAEMON_READY;
 	question = (struct admin_question){.iid = -1, .types = -1, .sid = -1};
 	return 0;

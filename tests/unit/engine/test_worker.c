@@ -544,6 +544,69 @@ static void clients_that_wait_for_a_rate_limit_come_in_when_it_goes(void **state
 		close(fds[i]);
 }
 
+/* Until a listener has paused for want of a place in the rate. */
+static void turn_until_rate_pause(struct rig *r, uint64_t pauses)
+{
+	for (int i = 0; counter_get(&r->worker->counters.rate_pauses) < pauses; i++) {
+		assert_in_range(i, 0, TURNS_MAX);
+		turn(r);
+	}
+}
+
+static void clients_that_wait_for_the_process_s_rate_come_in_when_it_goes(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	int fds[4];
+
+	start_worker(r);
+	start_sessions(r, 1, fds);
+	assert_int_equal(rate_room(&e->rate, r->worker->loop.now_ns), 0); /* nothing is counted without it */
+	engine_set_process_rate(e, 2);
+	assert_int_equal(rate_room(&e->rate, r->worker->loop.now_ns), 2);
+	for (int i = 1; i < 4; i++)
+		fds[i] = connect_client(r);
+	turn_until_rate_pause(r, 1);
+	turn_until_forwarding(r, 3);
+	assert_false(paused_is_empty(&e->rate_paused));
+	assert_true(paused_is_empty(&first_frontend(e)->rate_paused));
+	assert_int_equal(atomic_load(&e->sessions), 3); /* who waits has no slot */
+	engine_set_process_rate(e, 0);
+	turn_until_forwarding(r, 4);
+	assert_true(paused_is_empty(&e->rate_paused));
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+}
+
+/* A place of the one that is not used for want of a place of the other is given back. */
+static void each_of_two_rates_holds(void **state)
+{
+	struct rig *r = *state;
+	struct engine *e = &r->engine;
+	struct frontend *fe = first_frontend(e);
+	int fds[4];
+
+	start_worker(r);
+	engine_set_rate_limit(e, fe, 3);
+	engine_set_process_rate(e, 2);
+	for (int i = 0; i < 4; i++)
+		fds[i] = connect_client(r);
+	turn_until_rate_pause(r, 1);
+	turn_until_forwarding(r, 2);
+	assert_false(paused_is_empty(&e->rate_paused));
+	assert_int_equal(rate_room(&fe->rate, r->worker->loop.now_ns), 1);
+	engine_set_process_rate(e, 1000);
+	turn_until_rate_pause(r, 2);
+	turn_until_forwarding(r, 3);
+	assert_true(paused_is_empty(&e->rate_paused));
+	assert_false(paused_is_empty(&fe->rate_paused));
+	engine_set_rate_limit(e, fe, 0);
+	turn_until_forwarding(r, 4);
+	engine_set_process_rate(e, 0);
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+}
+
 #define CROWD 90
 
 /* Each client comes in at last, whichever moment of whichever worker a change meets. */
@@ -567,10 +630,12 @@ static void no_change_of_a_limit_leaves_a_client_behind(void **state)
 		engine_set_limits(e, i % 2 == 0 ? &low : &high);
 		engine_set_frontend_maxconn(first_frontend(e), i % 3 == 0 ? 1 : 0);
 		engine_set_rate_limit(e, first_frontend(e), i % 7 == 0 ? 1 : 0);
+		engine_set_process_rate(e, i % 5 == 0 ? 1 : 0);
 		engine_set_splice(e, i % 2 == 0 ? CONFIG_SPLICE_OFF : CONFIG_SPLICE_ON);
 	}
 	engine_set_frontend_maxconn(first_frontend(e), 0);
 	engine_set_rate_limit(e, first_frontend(e), 0);
+	engine_set_process_rate(e, 0);
 	engine_set_limits(e, &high);
 	while (atomic_load(&first_frontend(e)->total) < CROWD)
 		sched_yield();
@@ -674,6 +739,8 @@ int main(void)
 		WORKER_TEST(a_lower_maxconn_closes_nothing_and_a_higher_one_wakes_who_waits),
 		WORKER_TEST(a_frontend_s_own_maxconn_may_change_too),
 		WORKER_TEST(clients_that_wait_for_a_rate_limit_come_in_when_it_goes),
+		WORKER_TEST(clients_that_wait_for_the_process_s_rate_come_in_when_it_goes),
+		WORKER_TEST(each_of_two_rates_holds),
 		WORKER_TEST(no_change_of_a_limit_leaves_a_client_behind),
 		WORKER_TEST(client_from_before_a_rate_limit_gives_no_place_of_it_back),
 		WORKER_TEST(client_that_gives_up_its_place_at_a_removed_server_is_news_for_control),
