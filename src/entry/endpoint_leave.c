@@ -84,11 +84,13 @@ static void close_socket(struct retired *item)
 	struct entries *e = ep->entries;
 
 	endpoint_forget_take(ep);
-	endpoint_close(ep);
 	if (ep->away) {
 		ep->stage = ENDPOINT_AWAY;
+		if (!ep->inherited)
+			endpoint_close(ep);
 		return;
 	}
+	endpoint_close(ep);
 	ep->stage = ENDPOINT_CLOSED;
 	entries_withdraw(e, ep);
 	endpoint_settings_retire(endpoint_settings(ep));
@@ -181,7 +183,6 @@ void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns)
 void entries_go_away(struct entries *e, struct endpoint *ep, int64_t now_ns)
 {
 	check(ep->stage == ENDPOINT_OPEN);
-	check(!ep->inherited);
 	check(!e->ending);
 	ep->away = true;
 	leave(e, ep, now_ns);
@@ -189,25 +190,59 @@ void entries_go_away(struct entries *e, struct endpoint *ep, int64_t now_ns)
 
 int entries_come_back(struct entries *e, struct endpoint *ep, struct entry_error *error)
 {
+	check(!e->is_open);
+	if (entries_prepare_return(e, ep, error) == 0) /* it listens, too */
+		entries_commit_return(e, ep);
+	return error->err;
+}
+
+int entries_prepare_return(struct entries *e, struct endpoint *ep, struct entry_error *error)
+{
 	check(ep->away);
 	check(!e->ending);
 	*error = (struct entry_error){.err = 0};
-	if (ep->stage != ENDPOINT_AWAY) {
-		error->err = entries_stay(e, ep);
+	if (endpoint_has_socket(ep)) {
+		error->err = entries_prepare_stay(e, ep);
 		return error->err;
 	}
+	check(ep->stage == ENDPOINT_AWAY);
 	error->err = endpoint_bind_beside(e, ep, error);
 	error->refused = ep->refused;
-	if (error->err) {
-		endpoint_close(ep); /* if it was bound, and cannot listen */
-		ep->fd = -1;
-		return error->err;
+	error->holder = ep->path.holder;
+	if (error->err)
+		entries_undo_return(e, ep); /* if it was bound, and cannot listen */
+	return error->err;
+}
+
+/* A socket that never was deaf is not any more, either. */
+void entries_commit_return(struct entries *e, struct endpoint *ep)
+{
+	const bool was_deaf = ep->claimed && !ep->inherited;
+
+	check(ep->away);
+	check(ep->fd >= 0);
+	check(list_empty(&ep->bound_link)); /* it listens */
+	if (!was_deaf)
+		atomic_store(&ep->deaf, false);
+	if (ep->claimed) {
+		(void)entries_stay(e, ep); /* all that can fail is done */
+		return;
 	}
 	ep->away = false;
 	ep->stage = ENDPOINT_OPEN;
-	atomic_store(&ep->deaf, false); /* the new socket never was */
 	order(ep, ENDPOINT_LISTEN);
-	return 0;
+}
+
+void entries_undo_return(struct entries *e, struct endpoint *ep)
+{
+	if (!ep->away || ep->claimed || ep->stage != ENDPOINT_AWAY || ep->inherited) {
+		entries_undo_stay(e, ep);
+		return;
+	}
+	list_remove(&ep->bound_link);
+	list_remove(&ep->lent_link);
+	endpoint_close(ep);
+	ep->fd = -1;
 }
 
 /* A loopback address is deaf all the same, so that nobody can connect between the last accept and the close.

@@ -42,12 +42,38 @@ static struct endpoint *prepare_endpoint(struct entries *e, struct frontend_sett
 	return NULL;
 }
 
+/* One where nobody accepts until it returns. */
+static struct endpoint *prepare_away(struct entries *e, struct frontend_settings *front,
+				     const struct config_bind *config, struct endpoint *from,
+				     struct entry_error *error)
+{
+	struct endpoint *ep;
+
+	check(from == NULL || from->inherited);
+	if (from != NULL) {
+		ep = prepare_endpoint(e, front, config, from, error);
+	} else {
+		ep = endpoint_new(e, front, config);
+		*error = (struct entry_error){.err = ep == NULL ? -ENOMEM : 0};
+	}
+	if (ep == NULL)
+		return NULL;
+	ep->away = true;
+	ep->stage = ENDPOINT_AWAY;
+	atomic_store(&ep->order, (int)ENDPOINT_LEAVE);
+	return ep;
+}
+
 struct endpoint *entries_prepare_endpoint(struct entries *e, struct frontend *fe,
 					  const struct entry_change *c, const struct config_bind *config,
 					  struct endpoint *from, struct entry_error *error)
 {
+	const bool is_out = fe->admin != FRONTEND_ADMIN_READY && (c == NULL || !c->revives);
+	struct frontend_settings *front = c != NULL ? c->front : fe->settings;
+
 	check(c == NULL || c->frontend == fe);
-	return prepare_endpoint(e, c != NULL ? c->front : fe->settings, config, from, error);
+	return is_out ? prepare_away(e, front, config, from, error)
+		      : prepare_endpoint(e, front, config, from, error);
 }
 
 static unsigned last_number(const struct frontend *fe)
@@ -318,7 +344,8 @@ int entries_prepare_change(struct entries *e, struct frontend *fe, const struct 
 	enum sock_option refused;
 	int err;
 
-	*c = (struct entry_change){.frontend = fe, .changes = fe->changes};
+	check(!wish->revives || fe->admin == FRONTEND_ADMIN_SHUT);
+	*c = (struct entry_change){.frontend = fe, .revives = wish->revives, .changes = fe->changes};
 	err = fill_change(e, wish, c);
 	if (!err)
 		return 0;
@@ -395,16 +422,6 @@ static void publish_version(struct entries *e, struct endpoint_settings *s)
 	endpoint_settings_retire(before);
 }
 
-/* A higher limit wakes those that wait for it. */
-void frontend_set_limit(struct frontend *fe, unsigned own)
-{
-	const unsigned limit = own > 0 ? own : fe->entries->maxconn;
-
-	fe->own_limit = own;
-	if (atomic_exchange(&fe->limit, limit) < limit)
-		paused_wake_all(&fe->paused);
-}
-
 /* Those that are paused for the old limit look at the new one. */
 static void change_rate(struct frontend *fe, const struct config_frontend *next)
 {
@@ -412,6 +429,14 @@ static void change_rate(struct frontend *fe, const struct config_frontend *next)
 		return; /* whatever was set since stays */
 	rate_set_limit(&fe->rate, next->rate_limit, sys_now_ns());
 	paused_wake_all(&fe->rate_paused);
+}
+
+static void revive(struct frontend *fe)
+{
+	fe->admin = FRONTEND_ADMIN_READY;
+	fe->is_away = false;
+	fe->is_shut = false;
+	mark_clear(&fe->marks[FRONTEND_MARK_STATE]);
 }
 
 void entries_commit_change(struct entries *e, struct entry_change *c)
@@ -432,21 +457,13 @@ void entries_commit_change(struct entries *e, struct entry_change *c)
 	if (c->front->backend != fe->settings->backend || c->front->config->route_count > 0)
 		fe->has_choice = true;
 	change_rate(fe, c->front->config);
+	if (c->front->config->maxconn != fe->config->maxconn)
+		frontend_forget_override(fe);
+	if (c->revives)
+		revive(fe);
 	frontend_settings_put(fe->settings);
 	fe->settings = c->front; /* with the user that the change was */
 	fe->config = c->front->config;
 	frontend_set_limit(fe, fe->config->maxconn);
 	*c = (struct entry_change){0};
-}
-
-void entries_set_maxconn(struct entries *e, unsigned maxconn)
-{
-	e->maxconn = maxconn;
-	entries_foreach_frontend(e, fe)
-		frontend_set_limit(fe, fe->own_limit);
-	for (struct list *l = e->leaving.next; l != &e->leaving; l = l->next) {
-		struct frontend *fe = list_entry(l, struct frontend, link);
-
-		frontend_set_limit(fe, fe->own_limit);
-	}
 }

@@ -21,6 +21,16 @@ void endpoint_stop_hearing(struct endpoint *ep);
 /* Workers leave it. */
 void endpoint_leave_now(struct endpoint *ep, enum endpoint_order order);
 
+/* ---- unlisten.c ---- */
+
+/* Does `unlisten = no-server` allow it to listen now? */
+bool frontend_has_server(const struct frontend *fe);
+
+/* ---- frontend_limit.c ---- */
+
+/* That of the file holds again; frontend_set_limit() is to follow. */
+void frontend_forget_override(struct frontend *fe);
+
 /* ---- endpoint_options.c ---- */
 
 /* What is to be set on the socket of `ep` for the bind `b` of `fe`: tries it and gives it in `*o`, NULL if

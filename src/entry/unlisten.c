@@ -12,6 +12,7 @@
 #include "weir/balance/roster.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
+#include "parts.h"
 
 #define RETRY_NS NS_PER_SEC
 
@@ -21,7 +22,7 @@ static bool has_server(const struct backend *b)
 	return backend_roster(b)->count > 0;
 }
 
-static bool shall_listen(const struct frontend *fe)
+bool frontend_has_server(const struct frontend *fe)
 {
 	const struct frontend_settings *s = fe->settings;
 
@@ -108,7 +109,9 @@ int64_t entries_unlisten(struct entries *e, const struct unlisten_rights *rights
 	if (e->ending || e->is_open)
 		return CLOCK_NEVER;
 	entries_foreach_frontend(e, fe) {
-		if (!shall_listen(fe))
+		if (fe->admin != FRONTEND_ADMIN_READY)
+			continue; /* its addresses are left anyway */
+		if (!frontend_has_server(fe))
 			leave(e, fe, now_ns);
 		else
 			away += come_back_with(e, fe, rights);

@@ -12,6 +12,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/config/same.h"
+#include "weir/entry/halt.h"
 #include "weir/net/netset.h"
 
 #define UNIX_PLACES (TRAFFIC_PLACES / 3)
@@ -25,12 +26,18 @@ static struct entries *entries(void)
 
 /* ---- frontends ---- */
 
+static bool is_out(const struct live_frontend *f)
+{
+	return f->live->admin != FRONTEND_ADMIN_READY;
+}
+
+/* One that is in service. */
 struct live_frontend *objects_frontend(bool may_be_kept)
 {
 	for (unsigned tries = 0; tries < 4 * OBJECTS_FRONTENDS; tries++) {
 		struct live_frontend *f = &objects.frontends[objects_draw(OBJECTS_FRONTENDS)];
 
-		if (f->live != NULL && (may_be_kept || !f->kept))
+		if (f->live != NULL && !is_out(f) && (may_be_kept || !f->kept))
 			return f;
 	}
 	return may_be_kept ? &objects.frontends[0] : NULL;
@@ -305,14 +312,74 @@ static void remove_frontend(struct live_frontend *f)
 		p->frontend = NULL;
 		if (p->state == PLACE_OPEN)
 			leaves(p);
+		else if (p->state == PLACE_AWAY)
+			p->state = PLACE_LEAVING;
 	}
 	entries_remove_frontend(entries(), f->live, leave_ns());
 	f->live = NULL;
 }
 
+/* ---- out of service, and back ---- */
+
+static struct live_frontend *halted_frontend(void)
+{
+	for (unsigned i = 0; i < OBJECTS_FRONTENDS; i++)
+		if (objects.frontends[i].live != NULL && is_out(&objects.frontends[i]))
+			return &objects.frontends[i];
+	return NULL;
+}
+
+static void disable(struct live_frontend *f)
+{
+	const struct mark by = {.wall_ns = 1};
+
+	for (unsigned i = 0; i < TRAFFIC_PLACES; i++) {
+		struct live_place *p = &objects.places[i];
+
+		if (p->frontend != f || p->state != PLACE_OPEN)
+			continue;
+		leaves(p);
+		p->state = PLACE_AWAY;
+	}
+	entries_disable(entries(), f->live, &by, leave_ns());
+}
+
+static enum change_result enable(struct live_frontend *f)
+{
+	const struct unlisten_rights none = {.raise = NULL};
+	const struct endpoint *failed;
+
+	if (entries_enable(entries(), f->live, &none, &failed) != 0)
+		return CHANGE_REFUSED;
+	for (unsigned i = 0; i < TRAFFIC_PLACES; i++) {
+		struct live_place *p = &objects.places[i];
+
+		if (p->frontend != f || p->state != PLACE_AWAY)
+			continue;
+		p->state = PLACE_OPEN;
+		traffic_open_place(i, &p->live->addr);
+	}
+	return CHANGE_MADE;
+}
+
+/* One at a time is out. */
+enum change_result objects_halt_frontend(void)
+{
+	struct live_frontend *f = halted_frontend();
+
+	if (f != NULL)
+		return enable(f);
+	f = objects_frontend(false);
+	if (f == NULL)
+		return CHANGE_IMPOSSIBLE;
+	disable(f);
+	return CHANGE_MADE;
+}
+
 enum change_result objects_remove_frontend(void)
 {
-	struct live_frontend *f = objects_frontend(false);
+	struct live_frontend *out = objects_draw(2) == 0 ? halted_frontend() : NULL;
+	struct live_frontend *f = out != NULL ? out : objects_frontend(false);
 
 	if (f == NULL)
 		return CHANGE_IMPOSSIBLE;

@@ -28,9 +28,9 @@
 #define ALL	 ""
 #define SERVERS	 "add_server change_server command_server add_backend rotate several"
 #define RUN_TIME "run_time_add run_time_delete run_time_move"
-#define SOCKETS	 "add_frontend add_endpoint several"
+#define SOCKETS	 "add_frontend add_endpoint several halt_frontend"
 #define OPTIONS	 "change_frontend several take_over_endpoint"
-#define LEAVING	 "remove_frontend leave_endpoint"
+#define LEAVING	 "remove_frontend leave_endpoint halt_frontend"
 
 /* Calls of a change that is made, or undone, though they fail. */
 static const struct harmless {

@@ -35,7 +35,8 @@ struct live_frontend {
 	bool kept;
 };
 
-enum place_state { PLACE_FREE, PLACE_OPEN, PLACE_LEAVING };
+/* AWAY: its frontend is disabled. */
+enum place_state { PLACE_FREE, PLACE_OPEN, PLACE_LEAVING, PLACE_AWAY };
 
 struct live_place {
 	enum place_state state;
@@ -121,6 +122,7 @@ struct live_frontend *objects_frontend(bool may_be_kept);
 enum change_result objects_add_frontend(void);
 enum change_result objects_change_frontend(void);
 enum change_result objects_remove_frontend(void);
+enum change_result objects_halt_frontend(void); /* disables one, or enables it again */
 enum change_result objects_add_endpoint(void);
 enum change_result objects_leave_endpoint(void);
 enum change_result objects_stay_endpoint(void);

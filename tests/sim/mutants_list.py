@@ -561,7 +561,7 @@ LIVE_MUTANTS = [
                 "		wake(arg);\n",
                 "	(void)arg;\n")]},
     {"what": "a higher limit of a frontend wakes nobody",
-     "edits": [("src/entry/frontend_change.c",
+     "edits": [("src/entry/frontend_limit.c",
                 "		paused_wake_all(&fe->paused);\n",
                 "		;\n")]},
     {"what": "who comes to a server that leaves is forgotten when it has left",

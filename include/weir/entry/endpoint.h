@@ -42,7 +42,9 @@ enum endpoint_stage {
 	ENDPOINT_DEAF,	  /* it hears no new clients, and takes those who are on their way */
 	ENDPOINT_LEAVING, /* workers take whom they find queued, then leave */
 	ENDPOINT_CLOSED,
-	ENDPOINT_AWAY, /* without a socket, for as long as no server is up: see entry/unlisten.h */
+	/* Out for a while: see entry/unlisten.h and entry/halt.h. Without a socket, unless it is inherited:
+	 * then it has left this one, and clients wait. */
+	ENDPOINT_AWAY,
 };
 
 /* What workers are to do at it. */
@@ -67,7 +69,7 @@ struct endpoint {
 	struct endpoint_options *options; /* owns: what a takeover that is prepared is to set */
 	int64_t leave_ns;	/* while it is deaf: when workers leave */
 	enum endpoint_stage stage;
-	bool away; /* it leaves, or has left, only until a server is up */
+	bool away; /* it leaves, or has left, only for a while */
 	bool inherited; /* the socket was made by others: never changed, only closed */
 	const struct config_bind *origin; /* borrows: the bind it was made from, for entries_adopt() */
 	const struct config_bind *config; /* of the settings in effect */
@@ -94,7 +96,7 @@ struct endpoint {
 	_Alignas(64) atomic_int listeners; /* workers that have a listener here */
 };
 
-/* Is it one of the addresses of its frontend, even if it has no socket right now? Control. */
+/* Is it one of the addresses of its frontend, even if nobody accepts there right now? Control. */
 static inline bool endpoint_belongs(const struct endpoint *ep)
 {
 	return ep->stage == ENDPOINT_OPEN || ep->away;

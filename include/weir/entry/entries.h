@@ -108,6 +108,9 @@ struct entry_wish {
 	/* For a frontend that comes: whose socket each of config->binds takes over; NULL = is bound anew. The
 	 * whole NULL = all are. See entries_prepare_endpoint(). */
 	struct endpoint *const *from;
+	/* For a change: the frontend was shut down (halt.h), and its section has changed, so that it is back
+	 * in service. Its endpoints that stay return by steps of their own: entries_prepare_return(). */
+	bool revives;
 };
 
 /* Why something could not be prepared. */
@@ -131,6 +134,7 @@ struct entry_change {
 	struct endpoint_options **options; /* owns: for each of them, what is to be set on its socket */
 	size_t count;
 	struct source_table *sources; /* owns; NULL if none is needed, or there is one */
+	bool revives;	  /* see struct entry_wish */
 	unsigned changes; /* of the frontend, when this one was prepared */
 	/* After a failure, if an option of a socket was the reason; else NULL. */
 	const struct endpoint *failed;
@@ -172,6 +176,8 @@ void entries_undo_change(struct entries *e, struct entry_change *c);
  * one's, and a Unix path with its lock goes with the socket. If another endpoint of the frontend has the same
  * bind by then, this one is one more part of it.
  *
+ * An endpoint of a frontend that is out of service, and that `c` does not revive, is not bound: it is away.
+ *
  * NULL with `*error`, and nothing has changed. */
 struct endpoint *entries_prepare_endpoint(struct entries *e, struct frontend *fe,
 					  const struct entry_change *c, const struct config_bind *config,
@@ -179,7 +185,8 @@ struct endpoint *entries_prepare_endpoint(struct entries *e, struct frontend *fe
 void entries_commit_endpoint(struct entries *e, struct endpoint *ep);
 void entries_undo_endpoint(struct entries *e, struct endpoint *ep);
 
-/* The frontend's own limit, 0 = that of the process. */
+/* The frontend's own limit as its file has it, 0 = that of the process. One that was set at run time holds
+ * all the same: halt.h. */
 void frontend_set_limit(struct frontend *fe, unsigned own);
 /* The limit of the process, and of the frontends that have none of their own. */
 void entries_set_maxconn(struct entries *e, unsigned maxconn);
@@ -188,12 +195,18 @@ void entries_set_maxconn(struct entries *e, unsigned maxconn);
 
 /* The endpoint leaves politely; harmless if it does so already. `now_ns` is the monotonic clock. */
 void entries_leave(struct entries *e, struct endpoint *ep, int64_t now_ns);
-/* It leaves politely and keeps its place, under the settings that its frontend has, until it comes back. Not
- * for an inherited socket, which could not. */
+/* It leaves politely and keeps its place, under the settings that its frontend has, until it comes back. An
+ * inherited socket, which could not, stays open. */
 void entries_go_away(struct entries *e, struct endpoint *ep, int64_t now_ns);
 /* It goes on listening, or is bound anew to the address that it had. 0; or -errno with `*error`, and it stays
  * away. The right to bind is for the caller to see to; not within a transaction. */
 int entries_come_back(struct entries *e, struct endpoint *ep, struct entry_error *error);
+/* The same in a transaction, for an endpoint that is away: it is bound, or hears again. 0; or -errno with
+ * `*error`, and nothing has changed. It stays away until the commit, which is after entries_listen(). */
+int entries_prepare_return(struct entries *e, struct endpoint *ep, struct entry_error *error);
+void entries_commit_return(struct entries *e, struct endpoint *ep);
+/* Harmless for one that was not prepared. */
+void entries_undo_return(struct entries *e, struct endpoint *ep);
 /* The process stops: all endpoints leave, also those that are committed later. No handshake is ever in flight
  * to a Unix socket or a loopback address, so workers leave these at once. endpoint_count is 0 when all have
  * left. `now_ns` as above. */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "weir/base/list.h"
+#include "weir/base/mark.h"
 #include "weir/base/rate.h"
 #include "weir/base/retire.h"
 #include "weir/entry/paused.h"
@@ -36,6 +37,20 @@ struct frontend_settings {
 	bool choosy;	/* some of them apply to the peer's own address, before it becomes a session */
 };
 
+/* What an administrator wants of it: halt.h. */
+enum frontend_admin {
+	FRONTEND_ADMIN_READY,
+	FRONTEND_ADMIN_DISABLED,
+	FRONTEND_ADMIN_SHUT, /* shut down */
+};
+
+enum frontend_mark {
+#define FRONTEND_MARK(name, word) FRONTEND_MARK_##name,
+#include "weir/entry/frontend_marks.tbl.h"
+#undef FRONTEND_MARK
+	FRONTEND_MARKS
+};
+
 struct frontend {
 	/* Control only. */
 	struct list link; /* in entries */
@@ -47,6 +62,10 @@ struct frontend {
 	struct list endpoints;		      /* owns: struct endpoint */
 	uint32_t slot;
 	unsigned own_limit; /* its own maxconn, 0 = that of the process */
+	unsigned set_limit; /* instead, if `is_limit_set` */
+	bool is_limit_set;  /* by an administrator */
+	enum frontend_admin admin;
+	struct mark marks[FRONTEND_MARKS]; /* of what differs from the file */
 	unsigned iid;	    /* for reports: see entries_build(); 0 = not added yet */
 	unsigned changes;   /* that were committed */
 	bool is_away;	    /* unlisten.h: no server is up, and its addresses are left */
