@@ -83,6 +83,18 @@ static void undo_stay(struct work *w, struct step *s)
 
 static const struct step_way stays_endpoint = {STEP_STAY_ENDPOINT, commit_stay, undo_stay};
 
+static void commit_return(struct work *w, struct step *s)
+{
+	entries_commit_return(entries_of(w), s->endpoint);
+}
+
+static void undo_return(struct work *w, struct step *s)
+{
+	entries_undo_return(entries_of(w), s->endpoint);
+}
+
+static const struct step_way returned_endpoint = {STEP_STAY_ENDPOINT, commit_return, undo_return};
+
 static void end_sockets(struct work *w, struct step *s)
 {
 	(void)s;
@@ -229,6 +241,7 @@ static struct entry_change *prepare_change(struct work *w, const struct plan_fro
 	struct entry_wish wish = wish_of(w, p);
 	struct step *s;
 
+	wish.revives = p->revives;
 	wish.binds = w->binds;
 	wish.endpoints = w->endpoints;
 	for (size_t i = 0; i < p->bind_count; i++) {
@@ -246,6 +259,23 @@ static struct entry_change *prepare_change(struct work *w, const struct plan_fro
 	return NULL;
 }
 
+/* The addresses of a frontend that is back in service; first, as they are bound with the options that they
+ * had. */
+static int prepare_returns(struct work *w, const struct plan_frontend *p)
+{
+	for (size_t i = 0; i < p->bind_count; i++) {
+		const struct plan_bind *b = &p->binds[i];
+		struct entry_error error;
+
+		if (!stays(b) || !b->live->away)
+			continue;
+		if (entries_prepare_return(entries_of(w), b->live, &error) != 0)
+			return refuse_bind(w, p->config, b->config, &error);
+		work_add(w, &returned_endpoint)->endpoint = b->live;
+	}
+	return 0;
+}
+
 /* One that is there, and stays. */
 static int prepare_living(struct work *w, const struct plan_frontend *p)
 {
@@ -255,7 +285,9 @@ static int prepare_living(struct work *w, const struct plan_frontend *p)
 
 	for (size_t i = 0; i < p->bind_count; i++)
 		is_changed |= p->binds[i].what == PLAN_CHANGED;
-	if (is_changed)
+	if (p->revives)
+		err = prepare_returns(w, p);
+	if (is_changed && !err)
 		change = prepare_change(w, p, &err);
 	for (size_t i = 0; i < p->bind_count && !err; i++)
 		if (p->binds[i].what == PLAN_ADDED)

@@ -4,7 +4,9 @@
  *
  * A bind meets the socket of its own address: first that of its own frontend, for all binds; then, of what is
  * left, that of any other endpoint. It is bound anew only without either. Last, wildcard binds take over what
- * is left of the sockets that they cover, so that no client has to wait for these to leave. Control thread.
+ * is left of the sockets that they cover, so that no client has to wait for these to leave. A frontend that
+ * is out of service (entry/halt.h) takes no socket of others, but for one that only the start passes. Control
+ * thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -248,11 +250,19 @@ static void meet_own(struct meeting *m, struct want *w)
 	claim_parts(m, w, i, false);
 }
 
+/* Is its frontend out of service, and will be? */
+static bool is_out(const struct want *w)
+{
+	const struct frontend *fe = w->frontend->live;
+
+	return fe != NULL && fe->admin != FRONTEND_ADMIN_READY && !w->frontend->revives;
+}
+
 static void meet_others(struct meeting *m, struct want *w)
 {
 	size_t i;
 
-	if (w->met)
+	if (w->met || (is_out(w) && w->config->addr.kind != ADDR_FD))
 		return;
 	i = find_written(m, w, NULL);
 	if (i == NONE)
@@ -267,7 +277,7 @@ static void meet_others(struct meeting *m, struct want *w)
 
 static void cover(struct meeting *m, struct want *w)
 {
-	if (w->config->addr.kind != ADDR_IP && w->config->addr.kind != ADDR_ANY)
+	if (is_out(w) || (w->config->addr.kind != ADDR_IP && w->config->addr.kind != ADDR_ANY))
 		return;
 	for (size_t i = 0; i < m->place_count; i++)
 		if (!m->places[i].claimed && endpoint_is_covered(m->places[i].ep, w->config))

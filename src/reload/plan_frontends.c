@@ -3,7 +3,8 @@
  * plan_frontends.c - frontends of a new configuration beside those that live, by name.
  *
  * A frontend is kept if its settings are the same and its clients go to the same live backends, whatever
- * numbers these have in the two configurations. Control thread.
+ * numbers these have in the two configurations. One that was shut down at run time is back in service if it
+ * is not kept, or if its binds differ. Control thread.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -63,6 +64,29 @@ static bool is_way_same(const struct plan *p, const struct frontend *fe, const s
 	return true;
 }
 
+static bool has_bind(const struct frontend *fe, const struct config_bind *b)
+{
+	frontend_foreach_endpoint(fe, ep)
+		if (endpoint_belongs(ep) && config_bind_same(ep->config, b))
+			return true;
+	return false;
+}
+
+/* Has it the binds of `config`, in whatever order? */
+static bool are_binds_same(const struct frontend *fe, const struct config_frontend *config)
+{
+	size_t binds = 0;
+
+	frontend_foreach_endpoint(fe, ep)
+		binds += endpoint_belongs(ep) && ep->part <= 1;
+	if (binds != config->bind_count)
+		return false;
+	for (size_t i = 0; i < config->bind_count; i++)
+		if (!has_bind(fe, &config->binds[i]))
+			return false;
+	return true;
+}
+
 static struct plan_frontend frontend_of(const struct plan *p, struct found *f,
 					const struct config_frontend *config)
 {
@@ -80,6 +104,10 @@ static struct plan_frontend frontend_of(const struct plan *p, struct found *f,
 	pf.what = config_frontend_same(pf.live->config, config) && is_way_same(p, pf.live, config)
 			  ? PLAN_KEPT
 			  : PLAN_CHANGED;
+	pf.revives = pf.live->admin == FRONTEND_ADMIN_SHUT &&
+		     (pf.what == PLAN_CHANGED || !are_binds_same(pf.live, config));
+	if (pf.revives)
+		pf.what = PLAN_CHANGED;
 	return pf;
 }
 

@@ -64,6 +64,9 @@ struct plan_frontend {
 			 * SIZE_MAX if removed */
 	struct plan_bind *binds; /* owns: those of the new configuration in its order, then the removed */
 	size_t bind_count;
+	/* It was shut down at run time (entry/halt.h), and its section has changed: it is back in service,
+	 * and CHANGED. Its binds that are KEPT or CHANGED and are away return. */
+	bool revives;
 };
 
 struct plan_log {

@@ -11,6 +11,7 @@
 
 #include "apply_rig.h"
 #include "weir/balance/run_time.h"
+#include "weir/entry/halt.h"
 
 #define GLOBAL "[global]\nuser = root\npipe-cycle = 100ms\nlog = file:/dev/null\n"
 #define TIMES  "timeout-connect = 10s\ntimeout-server = 10m\n"
@@ -441,6 +442,126 @@ static void a_thousand_servers_change_at_once(void **state)
 	assert_back();
 }
 
+/* ---- what an administrator has set ---- */
+
+static const struct mark by = {.wall_ns = 1, .by = 0};
+
+/* Until its addresses are left. */
+static void wait_until_left(const struct frontend *fe)
+{
+	frontend_foreach_endpoint(fe, ep)
+		while (ep->stage != ENDPOINT_AWAY)
+			rig_rest(&rig.rig, 10 * NS_PER_MS);
+}
+
+static void a_disabled_frontend_stays_so(void **state)
+{
+	const struct unlisten_rights none = {.raise = NULL};
+	struct frontend *web = live_frontend("web");
+	const struct addr at = live_endpoint("web", "in")->addr;
+	const struct endpoint *failed;
+
+	(void)state;
+	entries_disable(&rig.rig.engine.entries, web, &by, clock_mono_ns());
+	wait_until_left(web);
+	reload_fine(BASE);
+	reload_fine(GLOBAL "[frontend web]\nbind in = 127.0.0.1:0\nbind more = unix:FOLDER/more\n"
+			   "maxconn = 9\ndefault-backend = app\n" FRONT APP);
+	rig_rest(&rig.rig, 10 * NS_PER_MS);
+	assert_ptr_equal(live_frontend("web"), web);
+	assert_null(live_endpoint("web", "in"));
+	assert_null(live_endpoint("web", "more"));
+	assert_int_equal(client_connect(&at), -1);
+	assert_int_equal(frontend_limit(web), 9);
+	assert_int_equal(entries_enable(&rig.rig.engine.entries, web, &none, &failed), 0);
+	assert_true(is_served(&at)); /* the port that it had */
+	assert_true(is_served(&live_endpoint("web", "more")->addr));
+	assert_back();
+}
+
+static void a_frontend_is_shut_down_until_its_section_changes(void **state)
+{
+	struct frontend *web = live_frontend("web");
+	const struct addr at = live_endpoint("web", "in")->addr;
+	const int staying = client_connect(&at);
+
+	(void)state;
+	assert_true(client_talk(staying));
+	entries_shut_down(&rig.rig.engine.entries, web, &by, clock_mono_ns());
+	wait_until_left(web);
+	reload_fine(BASE "server b = ECHO1\n");
+	assert_int_equal(web->admin, FRONTEND_ADMIN_SHUT);
+	assert_int_equal(client_connect(&at), -1);
+	assert_true(client_talk(staying));
+	reload_fine(GLOBAL "[frontend web]\nbind in = 127.0.0.1:0 backlog=9\nbind more = unix:FOLDER/more\n"
+			   "default-backend = app\n" FRONT APP);
+	assert_int_equal(web->admin, FRONTEND_ADMIN_READY);
+	assert_false(mark_is_set(&web->marks[FRONTEND_MARK_STATE]));
+	assert_true(is_served(&at));
+	assert_true(is_served(&live_endpoint("web", "more")->addr));
+	assert_true(client_talk(staying));
+	close(staying);
+	assert_back();
+}
+
+/* Its addresses have not left yet, or another process has one of them. */
+static void a_frontend_is_back_at_once_or_not_at_all(void **state)
+{
+	struct frontend *web = live_frontend("web");
+	struct addr at = live_endpoint("web", "in")->addr;
+	int fd;
+
+	(void)state;
+	entries_shut_down(&rig.rig.engine.entries, web, &by, clock_mono_ns());
+	reload_fine(GLOBAL "[frontend web]\nbind in = 127.0.0.1:0\nmaxconn = 9\ndefault-backend = app\n" FRONT
+			   APP);
+	assert_true(is_served(&at));
+	entries_shut_down(&rig.rig.engine.entries, web, &by, clock_mono_ns());
+	wait_until_left(web);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, &at.sa, at.len), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(reload(BASE), -EADDRINUSE);
+	assert_int_equal(web->admin, FRONTEND_ADMIN_SHUT);
+	close(fd);
+	reload_fine(BASE);
+	assert_true(is_served(&at));
+	assert_back();
+}
+
+#define BASE_MAXCONN(n) GLOBAL "maxconn = " n "\n" WEB APP
+
+static void limits_that_were_set_hold_until_the_file_changes_them(void **state)
+{
+	struct engine *e = &rig.rig.engine;
+	struct frontend *web = live_frontend("web");
+
+	(void)state;
+	reload_fine(BASE_MAXCONN("200"));
+	assert_int_equal(engine_override_maxconn(e, 201, &by), -ERANGE);
+	assert_int_equal(engine_override_maxconn(e, 20, &by), 0);
+	engine_override_rate(e, 1000, &by);
+	frontend_override_limit(web, 5, &by);
+	reload_fine(BASE_MAXCONN("200") "server b = ECHO1\n");
+	assert_int_equal(atomic_load(&e->settings.maxconn), 20);
+	assert_int_equal(atomic_load(&e->settings.rate_limit), 1000);
+	assert_int_equal(frontend_limit(web), 5);
+	assert_int_equal(e->limits.maxconn, 200);
+	assert_true(mark_is_set(&e->marks[ENGINE_MARK_MAXCONN]));
+	reload_fine(BASE_MAXCONN("300"));
+	assert_int_equal(atomic_load(&e->settings.maxconn), 300);
+	assert_false(mark_is_set(&e->marks[ENGINE_MARK_MAXCONN]));
+	assert_int_equal(frontend_limit(web), 5);
+	assert_int_equal(atomic_load(&e->settings.rate_limit), 1000);
+	assert_int_equal(engine_override_maxconn(e, 250, &by), 0);
+	assert_int_equal(engine_override_maxconn(e, 0, &by), 0);
+	assert_int_equal(atomic_load(&e->settings.maxconn), 300);
+	assert_true(is_served(&live_endpoint("web", "in")->addr));
+	engine_override_rate(e, 0, &by);
+	assert_false(mark_is_set(&e->marks[ENGINE_MARK_RATE_LIMIT]));
+	assert_back();
+}
+
 /* ---- the process ---- */
 
 static void settings_of_the_process_follow(void **state)
@@ -612,6 +733,10 @@ int main(int argc, char **argv)
 		TEST(a_server_moved_at_run_time_stays_there),
 		TEST(servers_added_at_run_time_are_checked_and_looked_up),
 		TEST(a_thousand_servers_change_at_once),
+		TEST(a_disabled_frontend_stays_so),
+		TEST(a_frontend_is_shut_down_until_its_section_changes),
+		TEST(a_frontend_is_back_at_once_or_not_at_all),
+		TEST(limits_that_were_set_hold_until_the_file_changes_them),
 		TEST(settings_of_the_process_follow),
 		TEST(targets_of_the_log_come_and_go),
 		TEST(an_address_in_use_is_refused),

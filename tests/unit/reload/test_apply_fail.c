@@ -12,6 +12,7 @@
 
 #include "apply_rig.h"
 #include "weir/balance/run_time.h"
+#include "weir/entry/halt.h"
 
 #define CALLS_MAX 2000u
 
@@ -75,9 +76,9 @@ static struct harmless {
 	{"fstat", 2, "the same path; a file of the log", 0},
 	{"connect", 5, "the source that the kernel would choose; a syslog daemon that is missing", 0},
 	{"getsockname", 4, "the source", 0},
-	{"getsockopt", 6, "is it MPTCP, or can it be deaf? Then no", 0},
-	{"fstatat", 4, "who has the lock's name, or the path: tried again, or bind(2) tells", 0},
-	{"ioctl", 1, "the file of a Unix socket, which is then found by its name", 0},
+	{"getsockopt", 9, "is it MPTCP, or can it be deaf? Then no", 0},
+	{"fstatat", 6, "who has the lock's name, or the path: tried again, or bind(2) tells", 0},
+	{"ioctl", 2, "the file of a Unix socket, which is then found by its name", 0},
 	{"syscall", 2, "fchmodat2(2), which older kernels do not have", 0},
 	{"listen", 1, "the length of a queue, in the commit: the log has it", 0},
 };
@@ -248,14 +249,27 @@ static void command_servers(void)
 	assert_int_equal(run_time_delete_server(u, e, &me), 0);
 }
 
-/* From BEFORE, whatever there is now; with `leaving`, one of its addresses has just begun to leave. */
-static void begin(bool leaving)
+enum beginning {
+	BEGIN_PLAIN,
+	BEGIN_LEAVING, /* one of its addresses has just begun to leave */
+	BEGIN_SHUT,    /* the frontend is shut down */
+};
+
+/* From BEFORE, whatever there is now. */
+static void begin(enum beginning how)
 {
+	const struct mark by = mark_now(0);
+
 	reload_fine(BEFORE);
 	command_servers();
 	settle_soon();
-	if (leaving)
+	if (how == BEGIN_LEAVING)
 		reload_fine(BEFORE_WITH(""));
+	if (how == BEGIN_SHUT) {
+		entries_shut_down(&rig.rig.engine.entries, live_frontend("web"), &by, clock_mono_ns());
+		settle_soon();
+		assert_null(live_endpoint("web", "in"));
+	}
 	rig.took_effect = 0;
 }
 
@@ -284,16 +298,16 @@ static void end(const struct attempt *a)
 	assert_true(is_served(&live_endpoint("fresh", "in")->addr));
 }
 
-static void fail_each(bool leaving)
+static void fail_each(enum beginning how)
 {
 	struct attempt a = {.text = AFTER, .function = ""};
 	unsigned refused = 0, last = 0;
 
-	begin(leaving);
+	begin(how);
 	for (; a.function != NULL; a.nth++) {
 		assert_true(a.nth < CALLS_MAX);
-		if (leaving && !is_leaving())
-			begin(true);
+		if (how == BEGIN_LEAVING && !is_leaving())
+			begin(how);
 		try(&a);
 		if (a.err) {
 			refused++;
@@ -303,7 +317,7 @@ static void fail_each(bool leaving)
 		if (a.function != NULL && !is_harmless(a.function))
 			fail_msg("took effect, though call %u (%s) has failed", a.nth, a.function);
 		end(&a);
-		begin(leaving);
+		begin(how);
 	}
 	print_message("%u calls, of which %u refuse the plan\n", a.nth, refused);
 	assert_true(refused > 120);
@@ -318,13 +332,20 @@ static void fail_each(bool leaving)
 static void each_call_fails_in_turn(void **state)
 {
 	(void)state;
-	fail_each(false);
+	fail_each(BEGIN_PLAIN);
 }
 
 static void each_call_fails_while_an_address_leaves(void **state)
 {
 	(void)state;
-	fail_each(true);
+	fail_each(BEGIN_LEAVING);
+}
+
+static void each_call_fails_where_a_frontend_is_back_in_service(void **state)
+{
+	(void)state;
+	fail_each(BEGIN_SHUT);
+	assert_int_equal(live_frontend("web")->admin, FRONTEND_ADMIN_READY);
 }
 
 /* Alone, because what its threads free cannot be told from what else is freed. */
@@ -375,6 +396,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_call_fails_in_turn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_call_fails_while_an_address_leaves, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_call_fails_where_a_frontend_is_back_in_service, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(each_call_fails_where_only_the_log_changes, set_up,
 						tear_down),
 	};

@@ -3,6 +3,7 @@
  * test_plan_sockets.c - plans while sockets leave, and for sockets that were passed at the start.
  */
 #include "plan_rig.h"
+#include "weir/entry/halt.h"
 
 #define APP	"[backend app]\nserver a = 10.1.0.1:1\n"
 #define WEB(b)	"[frontend web]\n" b "default-backend = app\n"
@@ -288,6 +289,111 @@ static void passed_socket_that_is_partly_closed_is_refused(void **state)
 	rig_close(&r);
 }
 
+/* ---- frontends out of service ---- */
+
+static const struct mark by = {.wall_ns = 1, .by = 0};
+
+/* Out of service, and its sockets are closed, but for inherited ones. */
+static void take_out(struct plan_rig *r, const char *name, bool for_good)
+{
+	struct frontend *fe = rig_frontend(r, name);
+
+	if (for_good)
+		entries_shut_down(&r->engine.entries, fe, &by, NOW_NS);
+	else
+		entries_disable(&r->engine.entries, fe, &by, NOW_NS);
+	(void)entries_wake(&r->engine.entries, INT64_MAX);
+	frontend_foreach_endpoint(fe, ep) {
+		ep->stage = ENDPOINT_AWAY;
+		if (!ep->inherited)
+			endpoint_close(ep);
+	}
+}
+
+static void disabled_frontend_takes_no_socket_of_others(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, WEB("bind = :80\n") FEED("bind = 10.0.0.1:90\nbind = :91\n") APP);
+	take_out(&r, "web", false);
+	rig_plan(&r, WEB("bind = :80\n") FEED("bind = 10.0.0.1:90\nbind = :91\n") APP);
+	assert_described(&r.plan, "nothing has changed");
+	rig_plan(&r, WEB("bind = :80\nbind = :90\n") FEED("bind = :91\n") APP);
+	assert_plan(&r.plan, "web kept: *:80 kept (leaving); *:90 added;\n"
+			     "feed kept: *:91 kept; 10.0.0.1:90 removed;\napp kept: a kept;\n");
+	rig_plan(&r, WEB("bind = :80\nbind = :91\n") FEED("bind = 10.0.0.1:90\n") APP);
+	assert_plan(&r.plan, "web kept: *:80 kept (leaving); *:91 added;\n"
+			     "feed kept: 10.0.0.1:90 kept; *:91 removed;\napp kept: a kept;\n");
+	/* Its address is free for another. */
+	rig_plan(&r, WEB("bind = :82\n") FEED("bind = 10.0.0.1:90\nbind = :91\nbind = :80\n") APP);
+	assert_plan(&r.plan, "web kept: *:82 added; *:80 removed (leaving);\n"
+			     "feed kept: 10.0.0.1:90 kept; *:91 kept; *:80 added;\napp kept: a kept;\n");
+	rig_close(&r);
+}
+
+static void frontend_that_is_shut_down_is_back_when_its_section_changes(void **state)
+{
+	static const struct {
+		const char *next;
+		const char *shown;
+		bool revives;
+	} rows[] = {
+		{WEB("bind = :80\nbind = :81\n") APP,
+		 "web kept: *:80 kept (leaving); *:81 kept (leaving);\napp kept: a kept;\n", false},
+		{WEB("bind = :81\nbind = :80\n") APP,
+		 "web kept: *:81 kept (leaving); *:80 kept (leaving);\napp kept: a kept;\n", false},
+		{WEB("bind = :80\nbind = :81\n") APP "server b = 10.1.0.2:1\n",
+		 "web kept: *:80 kept (leaving); *:81 kept (leaving);\napp kept: a kept; b added;\n", false},
+		{WEB("bind = :80\nbind = :81\nmaxconn = 3\n") APP,
+		 "web changed: *:80 kept (leaving); *:81 kept (leaving);\napp kept: a kept;\n", true},
+		{WEB("bind = :80\n") APP,
+		 "web changed: *:80 kept (leaving); *:81 removed (leaving);\napp kept: a kept;\n", true},
+		{WEB("bind = :80\nbind = :81 backlog=9\n") APP,
+		 "web changed: *:80 kept (leaving); *:81 changed (leaving);\napp kept: a kept;\n", true},
+		{WEB("bind = :80\nbind = :81\nbind = :82\n") APP,
+		 "web changed: *:80 kept (leaving); *:81 kept (leaving); *:82 added;\napp kept: a kept;\n",
+		 true},
+		{"[frontend web]\nbind = :80\nbind = :81\ndefault-backend = other\n"
+		 "[backend other]\nserver a = 10.1.0.1:1\n" APP,
+		 "web changed: *:80 kept (leaving); *:81 kept (leaving);\nother added: a added;\n"
+		 "app kept: a kept;\n", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct plan_rig r;
+
+		rig_open(&r, WEB("bind = :80\nbind = :81\n") APP);
+		take_out(&r, "web", true);
+		rig_plan(&r, rows[i].next);
+		assert_plan(&r.plan, rows[i].shown);
+		assert_int_equal(r.plan.frontends[0].revives, rows[i].revives);
+		rig_close(&r);
+	}
+}
+
+static void passed_socket_of_a_frontend_that_is_out_is_kept(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, WEB("bind = fd@web\n") FEED("bind = fd@feed\n") APP);
+	take_out(&r, "web", true);
+	rig_plan(&r, WEB("bind = fd@web\nmaxconn = 3\n") FEED("bind = fd@feed\n") APP);
+	assert_plan(&r.plan, "web changed: fd@web kept (leaving);\nfeed kept: fd@feed kept;\n"
+			     "app kept: a kept;\n");
+	/* It may go to another, and another's may come to it. */
+	rig_plan(&r, FEED("bind = fd@web\nbind = fd@feed\n") APP);
+	assert_plan(&r.plan, "feed kept: fd@web added from web - (leaving); fd@feed kept;\nweb removed:\n"
+			     "app kept: a kept;\n");
+	rig_frontend(&r, "web")->admin = FRONTEND_ADMIN_DISABLED;
+	rig_plan(&r, WEB("bind = fd@web\nbind = fd@feed\n") APP);
+	assert_plan(&r.plan, "web kept: fd@web kept (leaving); fd@feed added from feed -;\nfeed removed:\n"
+			     "app kept: a kept;\n");
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +411,9 @@ int main(void)
 		cmocka_unit_test(passed_socket_stays_where_its_name_stays),
 		cmocka_unit_test(passed_socket_that_was_not_kept_is_refused),
 		cmocka_unit_test(passed_socket_that_is_partly_closed_is_refused),
+		cmocka_unit_test(disabled_frontend_takes_no_socket_of_others),
+		cmocka_unit_test(frontend_that_is_shut_down_is_back_when_its_section_changes),
+		cmocka_unit_test(passed_socket_of_a_frontend_that_is_out_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
