@@ -241,6 +241,16 @@ static void put_queue(struct table *t, const atomic_int *now, const atomic_int *
 	put_number(t, STAT_qmax, most > waiting ? most : waiting);
 }
 
+static const char *frontend_status(const struct table *t, const struct frontend *fe,
+				   const struct tally_sum *sum)
+{
+	if (t->stopping || fe->admin == FRONTEND_ADMIN_SHUT)
+		return STAT_STATUS_STOP;
+	if (fe->admin == FRONTEND_ADMIN_DISABLED)
+		return STAT_STATUS_PAUSED;
+	return sum->sessions >= fe->limit ? STAT_STATUS_FULL : STAT_STATUS_OPEN;
+}
+
 static void add_frontend(struct table *t, struct frontend *fe)
 {
 	const struct tally_sum *sum = sum_at(t, fe->slot);
@@ -253,8 +263,7 @@ static void add_frontend(struct table *t, struct frontend *fe)
 	put_number(t, STAT_dreq, 0);
 	put_number(t, STAT_dresp, 0);
 	put_number(t, STAT_ereq, 0);
-	put_text(t, STAT_status, t->stopping ? STAT_STATUS_STOP :
-				 sum->sessions >= fe->limit ? STAT_STATUS_FULL : STAT_STATUS_OPEN);
+	put_text(t, STAT_status, frontend_status(t, fe, sum));
 	put_number(t, STAT_rate_lim, fe->config->rate_limit);
 	put_number(t, STAT_conn_rate, sum->rate);
 	put_number(t, STAT_conn_rate_max, t->row[STAT_rate_max].number);

@@ -52,6 +52,12 @@ COMMAND("set weight", "BACKEND/SERVER N|N%", "the same",
 	HAPROXY, ANSWERED, ADMIN, admin_set_weight, NEVER, 2, 2)
 COMMAND("set maxconn server", "BACKEND/SERVER N", "set its maxconn, 0 for no limit",
 	HAPROXY, ANSWERED, ADMIN, admin_set_maxconn, NEVER, 2, 2)
+COMMAND("set maxconn frontend", "FRONTEND N", "set its maxconn; 0 lets nobody in",
+	HAPROXY, ANSWERED, ADMIN, admin_set_maxconn_frontend, NEVER, 2, 2)
+COMMAND("set maxconn global", "N", "set maxconn of the process, 0 for that of the file",
+	HAPROXY, ANSWERED, ADMIN, admin_set_maxconn_global, NEVER, 1, 1)
+COMMAND("set rate-limit", "connections global N", "set the clients per second, 0 for no limit",
+	HAPROXY, ANSWERED, ADMIN, admin_set_rate_limit, NEVER, 3, 3)
 COMMAND("enable server", "BACKEND/SERVER", "end maintenance or drain",
 	HAPROXY, ANSWERED, ADMIN, admin_enable_server, NEVER, 1, 1)
 COMMAND("disable server", "BACKEND/SERVER", "begin maintenance",
@@ -70,6 +76,12 @@ COMMAND("disable agent", "BACKEND/SERVER", "does nothing: no server has an agent
 	HAPROXY, ANSWERED, ADMIN, admin_disable_agent, NEVER, 1, 1)
 COMMAND("wait", "DURATION [srv-removable BACKEND/SERVER]", "wait, at most until a server can be deleted",
 	HAPROXY, WAIT, ADMIN, NULL, NEVER, 1, 3)
+COMMAND("enable frontend", "FRONTEND", "listen again after 'disable frontend'",
+	HAPROXY, ANSWERED, ADMIN, admin_enable_frontend, NEVER, 1, 1)
+COMMAND("disable frontend", "FRONTEND", "leave its addresses until it is enabled",
+	HAPROXY, ANSWERED, ADMIN, admin_disable_frontend, NEVER, 1, 1)
+COMMAND("shutdown frontend", "FRONTEND", "leave its addresses until its section changes",
+	HAPROXY, ANSWERED, ADMIN, admin_shutdown_frontend, NEVER, 1, 1)
 COMMAND("shutdown sessions server", "BACKEND/SERVER", "close its sessions",
 	HAPROXY, ANSWERED, ADMIN, admin_shutdown_sessions, NEVER, 1, 1)
 COMMAND("reload", "[wait]", "read the configuration again; wait: until what left is gone",

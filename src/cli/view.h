@@ -19,7 +19,7 @@
 struct view_row {
 	char proxy[CONFIG_NAME_MAX]; /* the frontend or backend, or the server's backend */
 	char name[CONFIG_NAME_MAX];  /* only for a server */
-	char state[VIEW_WORD_MAX];   /* open, full, stop; up, down, drain, maint */
+	char state[VIEW_WORD_MAX];   /* open, full, paused, stop; up, down, drain, maint */
 	char address[ADDR_TEXT_MAX]; /* a frontend's: all, separated by blanks, truncated if too long */
 	uint64_t sessions;
 	uint64_t sessions_max;

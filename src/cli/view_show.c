@@ -109,7 +109,8 @@ static bool is_up(const struct view_row *row)
 static bool is_taken_out(const struct view_row *row)
 {
 	return strcmp(row->state, server_state_word(SERVER_DRAIN)) == 0 ||
-	       strcmp(row->state, server_state_word(SERVER_MAINT)) == 0;
+	       strcmp(row->state, server_state_word(SERVER_MAINT)) == 0 ||
+	       strcasecmp(row->state, STAT_STATUS_PAUSED) == 0;
 }
 
 /* Names the backends whose servers are all down. */

@@ -328,6 +328,7 @@ static int start_services(struct daemon *d)
 	newcomers_init(&d->newcomers, &d->updates.updates);
 	unlistening_init(&d->unlistening, d->loop, &d->engine.entries, &d->updates.updates, &d->privileges);
 	d->admin_context.reload = &d->reloading.reload.asker;
+	d->admin_context.bind_rights = &d->unlistening.rights;
 	d->admin_context.engine = &d->engine;
 	d->admin_context.updates = &d->updates.updates;
 	d->admin_context.figures = d->figures;

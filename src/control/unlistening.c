@@ -7,7 +7,6 @@
 #include "unlistening.h"
 
 #include "weir/base/clock.h"
-#include "weir/entry/unlisten.h"
 
 #define BEGIN_S 1.
 
@@ -23,13 +22,12 @@ static void lower_right(void *arg)
 
 void unlistening_settle(struct unlistening *u)
 {
-	const struct unlisten_rights rights = {.raise = raise_right, .lower = lower_right, .arg = u};
 	int64_t now_ns, at_ns;
 
 	if (u->loop == NULL)
 		return;
 	now_ns = clock_mono_ns();
-	at_ns = entries_unlisten(u->entries, &rights, now_ns);
+	at_ns = entries_unlisten(u->entries, &u->rights, now_ns);
 	ev_timer_stop(u->loop, &u->timer);
 	if (at_ns == CLOCK_NEVER)
 		return;
@@ -57,6 +55,7 @@ void unlistening_init(struct unlistening *u, struct ev_loop *loop, struct entrie
 		.loop = loop,
 		.entries = e,
 		.privileges = privileges,
+		.rights = {.raise = raise_right, .lower = lower_right, .arg = u},
 		.observer = {.in_force = on_change, .arg = u},
 	};
 	server_updates_observe(updates, &u->observer);

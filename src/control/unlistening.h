@@ -11,12 +11,14 @@
 
 #include "weir/balance/server_updates.h"
 #include "weir/entry/entries.h"
+#include "weir/entry/unlisten.h"
 #include "weir/host/privileges.h"
 
 struct unlistening {
 	struct ev_loop *loop;	 /* borrows; NULL = not begun */
 	struct entries *entries; /* borrows */
 	struct privileges *privileges; /* borrows */
+	struct unlisten_rights rights; /* for `enable frontend` as well */
 	struct server_observer observer;
 	struct ev_timer timer; /* set while an address cannot be bound, and after the start */
 };

@@ -78,6 +78,16 @@ void admin_disable_agent(const struct admin_call *c);  /* B/S */
 /* admin_wait.c: DURATION [srv-removable B/S]. False if it was answered instead: what is wrong, or "-h". */
 bool admin_read_wait(const struct admin_call *c, struct admin_question *q);
 
+/* admin_frontends.c and admin_limits.c; F is a frontend. */
+void admin_disable_frontend(const struct admin_call *c);     /* F */
+void admin_enable_frontend(const struct admin_call *c);      /* F */
+void admin_shutdown_frontend(const struct admin_call *c);    /* F */
+void admin_set_maxconn_frontend(const struct admin_call *c); /* F N */
+void admin_set_maxconn_global(const struct admin_call *c);   /* N */
+void admin_set_rate_limit(const struct admin_call *c);       /* connections global N */
+
+/* The frontend with that name, or "#N". If there is none, refuses the command and returns NULL. */
+struct frontend *admin_find_frontend(const struct admin_call *c, const char *name);
 /* admin_find.c. Find the backend with that name, the backend of "B/S" (and the name of the server, of which
  * there may be none), or the server "B/S". If there is no such thing, they refuse the command and return
  * NULL; `haproxy` is HAProxy's refusal, where that is not "No such backend.". */

@@ -42,6 +42,7 @@ struct admin_context {
 	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */
 	size_t figure_count;
 	struct server_updates *updates;    /* borrows: for changing servers */
+	const struct unlisten_rights *bind_rights; /* borrows: to enable a frontend; NULL = none are needed */
 	const struct reload_asker *reload; /* borrows: takes `reload`; NULL = not in this state */
 };
 

@@ -15,6 +15,7 @@
 #define STAT_STATUS_OPEN "OPEN"
 #define STAT_STATUS_FULL "FULL"
 #define STAT_STATUS_STOP "STOP"
+#define STAT_STATUS_PAUSED "PAUSED"
 /* status of a server that is up and has no check. */
 #define STAT_STATUS_NO_CHECK "no check"
 
