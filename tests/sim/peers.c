@@ -107,10 +107,16 @@ static void own(struct peer *p, struct msock *s)
 		s->peer->rcvbuf = prng_range(&model.rng, 2000, 20000);
 }
 
+/* A deaf listener still gets clients whose handshake is in flight, but over the loopback none is. */
+static bool is_deaf(const struct endpoint *ep)
+{
+	return addr_is_loopback(&ep->addr) && mfile_get(ep->fd)->listener->deaf;
+}
+
 void peer_arrive(struct peer *p)
 {
 	const struct endpoint *ep = rig_endpoint((unsigned)p->index);
-	const bool is_late = rig.engine.drain == DRAIN_WORKERS || ep == NULL;
+	const bool is_late = rig.engine.drain == DRAIN_WORKERS || ep == NULL || is_deaf(ep);
 	struct msock *s = is_late ? NULL : msock_connect_to(ep->fd);
 
 	if (s == NULL)
