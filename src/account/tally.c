@@ -164,6 +164,30 @@ void tally_clear(struct tally *t)
 	}
 }
 
+#define FORGET_TOTAL(field)
+#define FORGET_GAUGE(field)
+#define FORGET_MAX(field)                                                                                    \
+	if (offsetof(struct tally, field) != offsetof(struct tally, last_ns))                                \
+		counter_set(&t->field, 0);
+#define FORGET_RATE(field)
+
+void tally_forget_maxima(struct tally *t)
+{
+#define TALLY(field, kind, unit, shown, column, metric, help) FORGET_##kind(field)
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	counter_set(&t->own_max, 0);
+	for (unsigned i = 0; i < TALLY_TIMES; i++)
+		counter_set(&t->times_max_us[i], 0);
+}
+
+void tally_forget_times(struct tally *t)
+{
+	counter_set(&t->samples, 0);
+	for (unsigned i = 0; i < TALLY_TIMES; i++)
+		counter_set(&t->times_us[i], 0);
+}
+
 /* ---- sums ---- */
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -203,6 +227,41 @@ void tally_add(struct tally_sum *to, const struct tally_sum *from)
 		to->times_us[i] += from->times_us[i];
 		to->times_max_us[i] = larger(to->times_max_us[i], from->times_max_us[i]);
 	}
+}
+
+/* A count that began anew, as with another health check, is below its base. */
+static uint64_t since(uint64_t now, uint64_t base)
+{
+	return now >= base ? now - base : now;
+}
+
+#define SINCE_TOTAL(now, base) since(now, base)
+#define SINCE_GAUGE(now, base) (now)
+#define SINCE_MAX(now, base)   (now)
+#define SINCE_RATE(now, base)  (now)
+
+void tally_subtract(struct tally_sum *from, const struct tally_sum *base)
+{
+#define TALLY(field, kind, unit, shown, column, metric, help)                                                \
+	from->field = SINCE_##kind(from->field, base->field);
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	if (from->last_ns <= base->last_ns)
+		from->last_ns = 0;
+}
+
+#define KEEP_TOTAL(to, from) (to)
+#define KEEP_GAUGE(to, from) (to)
+#define KEEP_MAX(to, from)   larger(to, from)
+#define KEEP_RATE(to, from)  (to)
+
+void tally_keep_maxima(struct tally_sum *to, const struct tally_sum *from)
+{
+#define TALLY(field, kind, unit, shown, column, metric, help) to->field = KEEP_##kind(to->field, from->field);
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	for (unsigned i = 0; i < TALLY_TIMES; i++)
+		to->times_max_us[i] = larger(to->times_max_us[i], from->times_max_us[i]);
 }
 
 uint64_t tally_average_us(const struct tally_sum *sum, enum tally_time time)

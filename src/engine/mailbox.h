@@ -30,6 +30,8 @@ enum mail_signal {
 	MAIL_ASKED = 256, /* control asks for sessions: see inquiry.h */
 	MAIL_ROUND = 512, /* a round of retirement has begun: see rounds.h */
 	MAIL_ENDPOINTS = 1024, /* some endpoint has come, or has another order */
+	MAIL_MAXIMA = 2048, /* maxima begin anew: tally_begin_anew() */
+	MAIL_TIMES = 4096,  /* the same for average times */
 };
 
 struct endpoint_settings;

@@ -47,6 +47,14 @@ static uint64_t count_of_all(const struct engine *e, uint32_t slot, uint64_t sec
 	return sum;
 }
 
+/* What counts for the maximum of the rate. */
+static uint64_t rate_in(const struct engine *e, uint32_t slot, uint64_t second)
+{
+	if (second <= atomic_load_explicit(&e->rates_since, memory_order_relaxed))
+		return 0;
+	return count_of_all(e, slot, second);
+}
+
 /* Counts one more start. The worker that leaves a second last sees what all have counted in it. */
 static void count_one(struct worker *w, uint32_t slot)
 {
@@ -54,7 +62,7 @@ static void count_one(struct worker *w, uint32_t slot)
 	struct tally *t = tally_at_slot(w, slot);
 
 	if (unlikely(tally_second(t) != tally_second_at(now_ns)))
-		tally_begin_second(t, now_ns, count_of_all(w->engine, slot, tally_second(t)));
+		tally_begin_second(t, now_ns, rate_in(w->engine, slot, tally_second(t)));
 	else
 		tally_count_one(t, now_ns);
 }
@@ -182,6 +190,16 @@ void tally_begin_walk(struct worker *w)
 		tally_count_late(tally_at_slot(w, i));
 }
 
+void tally_forget(struct worker *w, bool maxima, bool times)
+{
+	for (uint32_t i = 0; i < tally_count(w->engine) && chunks_has(&w->tallies, i); i++) {
+		if (maxima)
+			tally_forget_maxima(tally_at_slot(w, i));
+		if (times)
+			tally_forget_times(tally_at_slot(w, i));
+	}
+}
+
 void tally_sum_up(const struct engine *e, uint32_t slot, int64_t now_ns, struct tally_sum *out)
 {
 	uint64_t second = 0, most = 0;
@@ -194,7 +212,7 @@ void tally_sum_up(const struct engine *e, uint32_t slot, int64_t now_ns, struct 
 		tally_take(t, now_ns, &one);
 		/* Perhaps no worker has left this second yet; usually it is the same second for all. */
 		if (tally_second(t) != second)
-			most = count_of_all(e, slot, tally_second(t));
+			most = rate_in(e, slot, tally_second(t));
 		one.rate_max = one.rate_max > most ? one.rate_max : most;
 		second = tally_second(t);
 		tally_add(out, &one);

@@ -56,6 +56,8 @@ static void worker_woken(struct io_loop *loop)
 
 	if (unlikely(signals & MAIL_ROUND))
 		rounds_heard(w);
+	if (unlikely(signals & (MAIL_MAXIMA | MAIL_TIMES)))
+		tally_forget(w, signals & MAIL_MAXIMA, signals & MAIL_TIMES); /* before what is asked */
 	/* Connections sent here wait until something can be started; they count in our load already. */
 	while ((likely(!loop->is_down) || w->stopping) && mailbox_take(&w->mailbox, &letter))
 		session_start(w, &letter);

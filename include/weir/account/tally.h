@@ -112,6 +112,10 @@ void tally_count_times(struct tally *t, const uint64_t us[static TALLY_TIMES]);
 
 /* Makes all of it zero. */
 void tally_clear(struct tally *t);
+/* Maxima begin anew, except for the time of the last start. */
+void tally_forget_maxima(struct tally *t);
+/* Average times begin anew. */
+void tally_forget_times(struct tally *t);
 
 /* ---- any thread ---- */
 
@@ -133,6 +137,11 @@ uint64_t tally_count_in(const struct tally *t, uint64_t second);
 void tally_take(const struct tally *t, int64_t now_ns, struct tally_sum *out);
 /* Adds another sum; for maxima and for the last time it keeps the larger value. */
 void tally_add(struct tally_sum *to, const struct tally_sum *from);
+/* Leaves of the totals what was counted since `base` was taken, of the last time what is later, and all else
+ * as it is. */
+void tally_subtract(struct tally_sum *from, const struct tally_sum *base);
+/* Keeps the larger of the maxima, and leaves all else as it is. */
+void tally_keep_maxima(struct tally_sum *to, const struct tally_sum *from);
 /* The average of a time, in microseconds; 0 without any session. */
 uint64_t tally_average_us(const struct tally_sum *sum, enum tally_time time);
 

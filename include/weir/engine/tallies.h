@@ -8,6 +8,7 @@
 #ifndef WEIR_ENGINE_TALLIES_H
 #define WEIR_ENGINE_TALLIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,11 @@ void tally_session_ended(const struct session *s);
  * byte once. They include all bytes that had moved when the walk began, and no later walk finds fewer. A walk
  * must end before the next begins. The worker's thread, or any other once the worker has ended. */
 void tally_begin_walk(struct worker *w);
+/* MAIL_MAXIMA, MAIL_TIMES: maxima, or average times, of all tallies of `w` begin anew. */
+void tally_forget(struct worker *w, bool maxima, bool times);
+/* Maxima begin anew in all workers, with `times` the average times too; before they answer anything that is
+ * asked later. A rate counts for the maximum if its second begins later. Control thread. */
+void tally_begin_anew(struct engine *e, bool times, int64_t now_ns);
 /* What all workers have counted in the tally at `slot`, without the bytes of live sessions. Any thread. */
 void tally_sum_up(const struct engine *e, uint32_t slot, int64_t now_ns, struct tally_sum *out);
 

@@ -148,6 +148,30 @@ static void each_row_has_a_unit_a_help_text_and_a_metric_of_its_own(void **state
 	}
 }
 
+static void totals_are_counted_from_a_base(void **state)
+{
+	const struct tally_sum base = {.total = 5, .retries = 9, .sessions = 100, .sessions_max = 30,
+				       .last_ns = 70, .times_max_us = {8}};
+	struct tally_sum now = {.total = 7, .retries = 3, .sessions = 2, .sessions_max = 4, .last_ns = 70,
+				.rate = 6, .times_max_us = {2}};
+
+	(void)state;
+	tally_subtract(&now, &base);
+	assert_int_equal(now.total, 2);
+	assert_int_equal(now.retries, 3); /* it began anew */
+	assert_int_equal(now.sessions, 2);
+	assert_int_equal(now.sessions_max, 4);
+	assert_int_equal(now.rate, 6);
+	assert_int_equal(now.last_ns, 0); /* none since then */
+	now.last_ns = 71;
+	tally_subtract(&now, &base);
+	assert_int_equal(now.last_ns, 71);
+	tally_keep_maxima(&now, &base);
+	assert_int_equal(now.total, 2);
+	assert_int_equal(now.sessions_max, 30);
+	assert_int_equal(now.times_max_us[0], 8);
+}
+
 #define TALLY_TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -158,6 +182,7 @@ int main(void)
 		TALLY_TEST(a_reason_is_counted_where_it_belongs),
 		TALLY_TEST(each_row_is_read_and_added_up_by_its_kind),
 		TALLY_TEST(a_cleared_tally_is_as_new),
+		TALLY_TEST(totals_are_counted_from_a_base),
 		TALLY_TEST(each_row_has_a_unit_a_help_text_and_a_metric_of_its_own),
 	};
 

@@ -262,6 +262,56 @@ static void bytes_of_a_late_end_are_counted_by_the_next_walk(void **state)
 	assert_int_equal(take(OF_SERVER)->bytes_to_server, 1123);
 }
 
+/* As the worker's next turn would. */
+static void begin_anew(bool times)
+{
+	tally_begin_anew(&engine, times, workers[0]->loop.now_ns);
+	for (unsigned i = 0; i < 2; i++) {
+		const unsigned signals = mailbox_signals(&workers[i]->mailbox);
+
+		assert_true(signals & MAIL_MAXIMA);
+		assert_int_equal((signals & MAIL_TIMES) != 0, times);
+		tally_forget(workers[i], signals & MAIL_MAXIMA, signals & MAIL_TIMES);
+	}
+}
+
+static void maxima_begin_anew_and_totals_go_on(void **state)
+{
+	const uint64_t us[TALLY_TIMES] = {1, 2000, 30};
+	struct session s[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		s[i] = begin(i % 2);
+	tally_count_times(chunks_at(&workers[1]->tallies, slots[OF_SERVER]), us);
+	begin_many(0, 7);
+	((struct tally_sum *)chunks_at(&engine.kept, slots[OF_BACKEND]))->sessions_max = 99;
+	begin_anew(false);
+	for (unsigned which = 0; which < TALLIES; which++) {
+		assert_int_equal(take(which)->sessions_max, 0);
+		assert_int_equal(take(which)->rate_max, 0);
+		assert_int_equal(take(which)->rate, 10);
+		assert_int_equal(take(which)->total, 10);
+		assert_true(take(which)->last_ns > 0);
+	}
+	assert_int_equal(tally_kept(&engine, slots[OF_BACKEND])->sessions_max, 0);
+	assert_int_equal(take(OF_SERVER)->times_max_us[TALLY_CONNECT], 0);
+	assert_int_equal(tally_average_us(take(OF_SERVER), TALLY_CONNECT), 2000);
+	begin_many(1, 2); /* in the second of the order: what came before it is not to be told apart */
+	assert_int_equal(take(OF_SERVER)->rate_max, 0);
+	assert_int_equal(take(OF_BACKEND)->sessions_max, 4);
+	set_clock(1000);
+	begin_many(0, 3);
+	set_clock(2000);
+	begin_many(1, 1);
+	for (unsigned which = 0; which < TALLIES; which++)
+		assert_int_equal(take(which)->rate_max, 3);
+	begin_anew(true);
+	assert_int_equal(tally_average_us(take(OF_SERVER), TALLY_CONNECT), 0);
+	for (unsigned i = 0; i < 3; i++)
+		end(&s[i]);
+}
+
 #define TALLY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -274,6 +324,7 @@ int main(void)
 		TALLY_TEST(a_backend_counts_its_own_sessions),
 		TALLY_TEST(bytes_are_counted_when_a_session_ends),
 		TALLY_TEST(bytes_of_a_late_end_are_counted_by_the_next_walk),
+		TALLY_TEST(maxima_begin_anew_and_totals_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
