@@ -17,6 +17,7 @@ void chunks_init(struct chunks *c, size_t size)
 	check(size > 0);
 	list_init(&c->link);
 	c->size = size;
+	c->emptied = false;
 	for (unsigned i = 0; i < CHUNKS_PARTS; i++)
 		atomic_init(&c->parts[i], NULL);
 }

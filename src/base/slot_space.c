@@ -107,6 +107,16 @@ int slot_space_take(struct slot_space *s, uint32_t *number)
 	return 0;
 }
 
+static void empty_entries(struct slot_space *s, uint32_t number)
+{
+	for (const struct list *l = s->tables.next; l != &s->tables; l = l->next) {
+		const struct chunks *table = list_entry(l, struct chunks, link);
+
+		if (table->emptied)
+			memset(chunks_at(table, number), 0, table->size);
+	}
+}
+
 void slot_space_put(struct slot_space *s, uint32_t number)
 {
 	const uint64_t bit = UINT64_C(1) << number % WORD_BITS;
@@ -116,4 +126,5 @@ void slot_space_put(struct slot_space *s, uint32_t number)
 	check(s->count > 0);
 	s->taken[number / WORD_BITS] &= ~bit;
 	s->count--;
+	empty_entries(s, number);
 }

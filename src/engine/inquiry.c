@@ -11,6 +11,7 @@
 #include "weir/engine/engine.h"
 #include "record.h"
 #include "session.h"
+#include "session_end.h"
 #include "session_slab.h"
 #include "worker.h"
 
@@ -19,6 +20,7 @@ void inquiry_init(struct inquiry *q, bool sums)
 	list_init(&q->link);
 	atomic_init(&q->lent, false);
 	q->sums = sums;
+	q->filter = (struct inquiry_filter){0};
 	q->worker = 0;
 	q->place = 0;
 	q->over = false;
@@ -117,20 +119,39 @@ static struct inquiry *take_oldest(struct inquiry_list *l, bool *more)
 	return q;
 }
 
+static bool is_wanted(const struct session *s, const struct inquiry_filter *f)
+{
+	if (f->session != 0 && session_key(s->worker->index, s->number) != f->session)
+		return false;
+	return s->worker->loop.now_ns - s->accepted_ns >= f->min_age_ns;
+}
+
+static void take(struct session *s, struct inquiry *q)
+{
+	record_take(s, &q->sessions[q->count++]);
+	if (q->sums)
+		s->sum_mark = s->worker->sum_mark;
+	if (q->filter.kill && s->state != SESSION_CLOSING)
+		session_close(s, CLOSE_KILLED);
+}
+
 static void fill(struct worker *w, struct inquiry *q)
 {
 	uint32_t budget = INQUIRY_PLACES_MAX;
+	bool found = false; /* the only one */
 	struct session *s;
 
+	check(!q->filter.kill || q->filter.session != 0);
 	begin_sums(w, q);
 	q->count = 0;
-	while (q->count < INQUIRY_SESSIONS_MAX &&
+	while (!found && q->count < INQUIRY_SESSIONS_MAX &&
 	       (s = session_slab_next(&w->slab, &q->place, &budget)) != NULL) {
-		record_take(s, &q->sessions[q->count++]);
-		if (q->sums)
-			s->sum_mark = w->sum_mark;
+		if (!is_wanted(s, &q->filter))
+			continue;
+		take(s, q);
+		found = q->filter.session != 0;
 	}
-	q->over = slab_is_over(&w->slab, q->place);
+	q->over = found || slab_is_over(&w->slab, q->place);
 }
 
 void inquiry_answer(struct worker *w)

@@ -129,6 +129,10 @@ void record_take(const struct session *s, struct session_facts *out)
 	out->client = s->client;
 	out->worker = s->worker->index;
 	out->number = s->number;
+	out->entry = s->entry->endpoint->slot;
+	out->entry_is_unix = s->entry->config->addr.kind == ADDR_UNIX;
+	out->fds[SIDE_CLIENT] = s->sides[SIDE_CLIENT].sock.fd;
+	out->fds[SIDE_SERVER] = s->sides[SIDE_SERVER].sock.fd;
 	for (int i = 0; i < 2; i++) {
 		out->held[i] = flow_held(&s->flows[i]);
 		out->flow_state[i] = s->flows[i].state;

@@ -19,10 +19,29 @@ void cursor_init(struct cursor *c, struct engine *e, bool sums)
 
 void cursor_begin(struct cursor *c)
 {
+	c->filter = (struct inquiry_filter){0};
 	c->asked = false;
 	c->first = true;
 	c->worker = 0;
 	c->silent = 0;
+}
+
+void cursor_begin_some(struct cursor *c, const struct inquiry_filter *f)
+{
+	check(!c->inquiry.sums);
+	cursor_begin(c);
+	c->filter = *f;
+	if (f->session != 0)
+		c->worker = session_worker(f->session);
+}
+
+/* The number of the worker after the last one to ask. */
+static unsigned end_of(const struct cursor *c)
+{
+	const unsigned count = c->engine->worker_count;
+	const unsigned after = c->filter.session != 0 ? session_worker(c->filter.session) + 1 : count;
+
+	return after < count ? after : count;
 }
 
 static void next_worker(struct cursor *c)
@@ -35,7 +54,7 @@ enum cursor_step cursor_step(struct cursor *c)
 {
 	struct inquiry *q = &c->inquiry;
 
-	if (c->worker >= c->engine->worker_count)
+	if (c->worker >= end_of(c))
 		return CURSOR_OVER;
 	if (inquiry_is_lent(q))
 		return CURSOR_WAITS;
@@ -43,6 +62,7 @@ enum cursor_step cursor_step(struct cursor *c)
 		return CURSOR_SLICE;
 	if (c->first)
 		q->place = 0;
+	q->filter = c->filter;
 	c->first = false;
 	c->asked = true;
 	inquiry_ask(c->engine, c->worker, q);
@@ -60,7 +80,7 @@ void cursor_go_on(struct cursor *c)
 
 bool cursor_is_last(const struct cursor *c)
 {
-	return c->inquiry.over && c->worker + 1 >= c->engine->worker_count;
+	return c->inquiry.over && c->worker + 1 >= end_of(c);
 }
 
 bool cursor_is_answered(const struct cursor *c)

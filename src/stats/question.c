@@ -2,18 +2,24 @@
  *
  * question.c - a question to all workers; reports query workers in no other way.
  *
- * Owns the list of waiting questions and their deadlines. Control thread.
+ * Owns the list of waiting questions and their deadlines, and what outlives a question. Control thread.
  */
 #include "weir/stats/question.h"
 
 #include <stdlib.h>
 
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/engine.h"
+#include "weir/stats/stat_base.h"
+#include "weir/stats/stat_pace.h"
 #include "stat_gather.h"
 
 struct stats {
 	struct ev_loop *loop; /* borrows */
 	struct stat_gather gather;
+	struct stat_bases bases;
+	struct stat_pace pace;
 	struct list waiting; /* borrows questions */
 	struct list looking; /* questions that stats_take_answers() has yet to look at */
 	uint64_t last_token;
@@ -29,6 +35,12 @@ struct stats *stats_new(struct ev_loop *loop, struct engine *e)
 		free(s);
 		return NULL;
 	}
+	if (stat_bases_init(&s->bases, &e->live.objects) != 0) {
+		stat_gather_free(&s->gather);
+		free(s);
+		return NULL;
+	}
+	stat_pace_init(&s->pace, clock_mono_ns(), clock_process_ns());
 	s->loop = loop;
 	list_init(&s->waiting);
 	list_init(&s->looking);
@@ -40,8 +52,19 @@ void stats_free(struct stats *s)
 	if (s == NULL)
 		return;
 	check(list_empty(&s->waiting));
+	stat_bases_free(&s->bases);
 	stat_gather_free(&s->gather);
 	free(s);
+}
+
+struct stat_bases *stats_bases(struct stats *s)
+{
+	return &s->bases;
+}
+
+struct stat_pace *stats_pace(struct stats *s)
+{
+	return &s->pace;
 }
 
 /* ---- waiting questions ---- */
@@ -165,6 +188,14 @@ uint64_t question_ask(struct question *q, enum question_kind kind)
 	if (kind == QUESTION_TALLIES)
 		q->round = stat_gather_ask(&q->stats->gather); /* stats_take_answers() begins it */
 	return q->token;
+}
+
+uint64_t question_ask_sessions(struct question *q, const struct inquiry_filter *f)
+{
+	const uint64_t token = question_ask(q, QUESTION_SESSIONS);
+
+	cursor_begin_some(&q->cursor, f);
+	return token;
 }
 
 static struct answer pending(struct question *q)

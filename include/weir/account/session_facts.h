@@ -25,6 +25,9 @@ struct session_facts {
 	uint32_t server_slot; /* if there is a server */
 	uint32_t worker;
 	uint32_t number;
+	uint32_t entry;       /* where the client came in: the slot of the endpoint */
+	bool entry_is_unix;
+	int fds[2];           /* of the sockets: the client's, the server's; -1 = none */
 	uint32_t held[2];     /* indexed by enum flow_dir, as is flow_state */
 	uint8_t flow_state[2];
 	uint8_t state;        /* enum session_state */
@@ -40,9 +43,27 @@ struct session_facts {
 	struct addr address;          /* of the server; valid if there is one */
 };
 
-/* Writes the fields for `show sess`, as in a log line: one line with its newline, or an object that is the
- * next item. A value that reads as a whole number is written as a number. */
+/* The number of a session among all of this process, never 0: what stands for HAProxy's pointer. */
+static inline uint64_t session_key(unsigned worker, uint32_t number)
+{
+	return ((uint64_t)worker + 1) << 32 | number;
+}
+
+/* Its worker: UINT_MAX for a key that no session has. */
+static inline unsigned session_worker(uint64_t key)
+{
+	return (unsigned)(key >> 32) - 1;
+}
+
+/* Writes the fields for `show sess`: one line with its newline, which begins with HAProxy's fields, or an
+ * object that is the next item. Ours are as in a log line. A value that reads as a whole number is written as
+ * a number. */
 void session_facts_show(const struct session_facts *f, struct text *out);
 void session_facts_show_json(const struct session_facts *f, struct json *out);
+/* The same in HAProxy's large form, of several lines, for a session that is on its own or among `all`.
+ * `now_us`: the time of day, in microseconds. */
+void session_facts_show_large(const struct session_facts *f, int64_t now_us, struct text *out);
+/* Lines of `show fd` for its sockets, or for the one whose descriptor is `only`; -1 = both. */
+void session_facts_show_fds(const struct session_facts *f, int only, struct text *out);
 
 #endif

@@ -26,6 +26,7 @@
 struct chunks {
 	struct list link; /* slot_space.h */
 	size_t size;	  /* of one entry */
+	bool emptied;	  /* slot_space_put() makes an entry zero; else its owner has */
 	_Atomic(void *) parts[CHUNKS_PARTS]; /* owns; each starts a cache line */
 };
 

@@ -23,6 +23,9 @@ int64_t clock_mono_ns(void);
 /* Nanoseconds of CPU time that the calling thread has used (CLOCK_THREAD_CPUTIME_ID). A system call. */
 int64_t clock_thread_ns(void);
 
+/* The same of all threads of the process (CLOCK_PROCESS_CPUTIME_ID). */
+int64_t clock_process_ns(void);
+
 /* Nanoseconds of CLOCK_REALTIME, for log lines only. Any thread. */
 int64_t clock_wall_ns(void);
 

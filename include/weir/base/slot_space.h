@@ -36,7 +36,7 @@ int slot_space_add_table(struct slot_space *s, struct chunks *table);
 void slot_space_remove_table(struct slot_space *s, struct chunks *table);
 /* Takes a number, for which every table has an entry. 0, or with nothing taken: -ENOMEM, -ENOSPC. */
 int slot_space_take(struct slot_space *s, uint32_t *number);
-/* Gives it back. Its entries must be zero again. */
+/* Gives it back. Its entries must be zero again, but for those of tables that are `emptied`. */
 void slot_space_put(struct slot_space *s, uint32_t number);
 /* All numbers ever taken are below this. Any thread. */
 static inline uint32_t slot_space_peak(const struct slot_space *s)

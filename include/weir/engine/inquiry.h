@@ -39,6 +39,13 @@
 struct engine;
 struct worker;
 
+/* The sessions that an inquiry is about; all zero = all of them. */
+struct inquiry_filter {
+	uint64_t session;   /* this one alone: session_key(); 0 = all */
+	int64_t min_age_ns; /* those at least as old */
+	bool kill; /* ends the session `session`, which is in the slice all the same (reason KILLED) */
+};
+
 struct inquiry {
 	struct list link; /* in a worker's list, under its lock */
 	/* A worker owns it, with all that follows except `worker` and `sums`. The lock of the worker's list
@@ -46,8 +53,9 @@ struct inquiry {
 	atomic_bool lent;
 	unsigned worker; /* the worker that was asked last */
 	bool sums;       /* adds up bytes (tally_begin_walk()): one per engine, and never withdrawn */
+	struct inquiry_filter filter; /* without `sums`; set by whoever asks */
 	uint32_t place;  /* where the next slice begins; 0 = the first */
-	bool over;       /* nothing follows this slice */
+	bool over;       /* nothing follows this slice, which may be empty even if something does */
 	unsigned count;
 	struct session_facts sessions[INQUIRY_SESSIONS_MAX]; /* the slice: `count` of them */
 };

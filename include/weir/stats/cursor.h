@@ -16,6 +16,7 @@ struct engine;
 struct cursor {
 	struct engine *engine; /* borrows */
 	struct inquiry inquiry;
+	struct inquiry_filter filter; /* of this walk */
 	bool asked;      /* the inquiry belongs to this walk, not to an abandoned one */
 	bool first;      /* the next slice is the first of its worker */
 	unsigned worker; /* being asked, or next */
@@ -32,6 +33,9 @@ enum cursor_step {
 void cursor_init(struct cursor *c, struct engine *e, bool sums);
 /* Starts at the first session of the first worker. */
 void cursor_begin(struct cursor *c);
+/* The same, for the sessions that `f` wants: if that is one, only its worker is asked. Not allowed with
+ * `sums`. */
+void cursor_begin_some(struct cursor *c, const struct inquiry_filter *f);
 /* Reports the state of the walk; asks the next worker if it has not been asked yet. */
 enum cursor_step cursor_step(struct cursor *c);
 /* The caller has finished with the slice. */

@@ -26,6 +26,8 @@
 
 /* Receives the questions: one per engine. */
 struct stats;
+struct stat_bases;
+struct stat_pace;
 
 enum question_kind {
 	QUESTION_NONE, /* not asked, or finished */
@@ -73,6 +75,9 @@ struct question {
 struct stats *stats_new(struct ev_loop *loop, struct engine *e);
 /* No question may be open, and the workers must have ended or never have run. NULL is harmless. */
 void stats_free(struct stats *s);
+/* What outlives a question, for reports; borrowed until stats_free(). */
+struct stat_bases *stats_bases(struct stats *s);
+struct stat_pace *stats_pace(struct stats *s);
 /* A walk that is under way may add bytes to the slot of what has left: when the mark is passed, no walk that
  * had begun then runs any more. */
 uint64_t stats_mark(const struct stats *s);
@@ -87,6 +92,8 @@ void question_init(struct question *q, struct stats *stats, void (*consumer)(voi
 bool question_is_open(const struct question *q);
 /* Asks the question, which must not be open. Returns its token, never 0. */
 uint64_t question_ask(struct question *q, enum question_kind kind);
+/* Asks for the sessions that `f` wants, or to end one of them. */
+uint64_t question_ask_sessions(struct question *q, const struct inquiry_filter *f);
 /* What is known so far. Returning ANSWER_TALLIES or ANSWER_OVER closes the question. */
 struct answer question_answer(struct question *q);
 /* The caller has used the sessions of the answer; the next question_answer() requests more. */

@@ -3,10 +3,13 @@
  * test_session_facts.c - a living session as `show sess` has it: the same fields as a line and as an object.
  */
 #include <arpa/inet.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -41,9 +44,9 @@ static void a_session_is_a_line_and_an_object(void **state)
 {
 	(void)state;
 	assert_shown(&facts,
-		     "session id=0.10 state=forwarding client=- frontend=12 backend=0.10 server=- "
-		     "server_address=- age_ms=12 tries=1 bytes_in=3 bytes_out=5000000000 held=7,0 "
-		     "flows=open,ended pipes=2\n",
+		     "0x10000000a: proto=tcpv4 fe=12 be=0.10 srv=<none> age=0s id=0.10 state=forwarding "
+		     "client=- frontend=12 backend=0.10 server=- server_address=- age_ms=12 tries=1 "
+		     "bytes_in=3 bytes_out=5000000000 held=7,0 flows=open,ended pipes=2\n",
 		     "{\"id\":\"0.10\",\"state\":\"forwarding\",\"client\":\"-\",\"frontend\":12,"
 		     "\"backend\":\"0.10\",\"server\":\"-\",\"server_address\":\"-\","
 		     "\"age_ms\":12,\"tries\":1,\"bytes_in\":3,\"bytes_out\":5000000000,"
@@ -66,9 +69,10 @@ static void a_field_ends_where_it_ends(void **state)
 	f.unique_id_len = 3;
 	memcpy(f.unique_id, "x\"\n", 3);
 	assert_shown(&f,
-		     "session id=0.10 state=forwarding client=- frontend=12 backend=0.10 server=a "
-		     "server_address=unix:/tmp/a tries=9 b age_ms=12 tries=1 bytes_in=3 bytes_out=5000000000 "
-		     "held=7,0 flows=open,ended pipes=2 unique_id=x\\x22\\x0a\n",
+		     "0x10000000a: proto=tcpv4 fe=12 be=0.10 srv=a age=0s id=0.10 state=forwarding client=- "
+		     "frontend=12 backend=0.10 server=a server_address=unix:/tmp/a tries=9 b age_ms=12 "
+		     "tries=1 bytes_in=3 bytes_out=5000000000 held=7,0 flows=open,ended pipes=2 "
+		     "unique_id=x\\x22\\x0a\n",
 		     "{\"id\":\"0.10\",\"state\":\"forwarding\",\"client\":\"-\",\"frontend\":12,"
 		     "\"backend\":\"0.10\",\"server\":\"a\",\"server_address\":\"unix:/tmp/a tries=9 b\","
 		     "\"age_ms\":12,\"tries\":1,\"bytes_in\":3,\"bytes_out\":5000000000,"
@@ -76,12 +80,127 @@ static void a_field_ends_where_it_ends(void **state)
 		     "\"unique_id\":\"x\\\\x22\\\\x0a\"}");
 }
 
+/* The facts of a session with an address; `text` as for inet_pton(). */
+static struct session_facts with_client(uint16_t family, const char *text, uint16_t port)
+{
+	struct session_facts f = facts;
+
+	f.client.family = family;
+	f.client.port = port;
+	f.entry = 6;
+	if (family != AF_UNIX)
+		assert_int_equal(inet_pton(family, text, f.client.ip), 1);
+	return f;
+}
+
+static void assert_begins(const struct session_facts *f, const char *begin)
+{
+	struct text out;
+
+	text_init(&out);
+	session_facts_show(f, &out);
+	assert_false(out.failed);
+	if (strncmp(out.bytes, begin, strlen(begin)) != 0)
+		fail_msg("'%s' does not begin with '%s'", out.bytes, begin);
+	text_free(&out);
+}
+
+/* HAProxy writes IPv6 without brackets. */
+static void a_line_begins_with_haproxys_fields(void **state)
+{
+	struct session_facts f = with_client(AF_INET, "10.0.0.7", 4711);
+
+	(void)state;
+	f.worker = 2;
+	f.age_ns = 3723 * NS_PER_SEC;
+	assert_begins(&f, "0x30000000a: proto=tcpv4 src=10.0.0.7:4711 fe=12 be=0.10 srv=<none> age=1h2m "
+			  "id=2.10 ");
+	f = with_client(AF_INET6, "2001:db8::1", 80);
+	f.age_ns = 86400 * NS_PER_SEC + 5 * NS_PER_SEC;
+	assert_begins(&f, "0x10000000a: proto=tcpv6 src=2001:db8::1:80 fe=12 be=0.10 srv=<none> age=1d5s "
+			  "id=");
+	f = with_client(AF_UNIX, NULL, 0);
+	assert_begins(&f, "0x10000000a: proto=unix_stream src=unix:7 fe=12 ");
+	/* The client is the one that a PROXY header names. */
+	f = with_client(AF_INET, "10.0.0.7", 1);
+	f.entry_is_unix = true;
+	assert_begins(&f, "0x10000000a: proto=unix_stream src=10.0.0.7:1 fe=12 ");
+}
+
+static void a_key_names_the_worker(void **state)
+{
+	(void)state;
+	assert_int_equal(session_worker(session_key(0, 0)), 0);
+	assert_int_equal(session_worker(session_key(63, UINT32_MAX)), 63);
+	assert_true(session_key(0, 0) != 0);
+	assert_int_equal(session_worker(UINT32_MAX), UINT_MAX); /* of no session */
+}
+
+static void a_session_is_shown_in_full(void **state)
+{
+	struct session_facts f = with_client(AF_INET, "10.0.0.7", 4711);
+	struct text out;
+
+	(void)state;
+	f.age_ns = 2 * NS_PER_SEC;
+	f.tries = 3;
+	text_init(&out);
+	session_facts_show_large(&f, INT64_C(1000000000) * 1000000 + 2000123, &out);
+	assert_non_null(strstr(out.bytes, "01:46:40.000123] id=10 proto=tcpv4 source=10.0.0.7:4711\n"
+					  "  conn_retries=2\n"
+					  "  frontend=12 (mode=tcp), listener=? (id=7)\n"
+					  "  backend=0.10 (mode=tcp)\n"
+					  "  server=<NONE>\n"
+					  "  task (tmask=0x1 age=2s)\n"
+					  "  weir: id=0.10 state=forwarding client=10.0.0.7:4711 "));
+	assert_memory_equal(out.bytes, "0x10000000a: [09/Sep/2001:", 26);
+	text_free(&out);
+}
+
+static void each_socket_is_a_line(void **state)
+{
+	static const char client[] =
+		"     12 : tmask=0x1 owner=0x10000000a back=0 fam=ipv4 rport=4711 fe=12\n";
+	static const char server[] =
+		"     13 : tmask=0x1 owner=0x10000000a back=1 fam=ipv4 rport=80 sv=0.10/a\n";
+	struct session_facts f = with_client(AF_INET, "10.0.0.7", 4711);
+	char both[300];
+	struct text out;
+
+	(void)state;
+	f.fds[0] = 12;
+	f.fds[1] = 13;
+	f.server[0] = 'a';
+	f.address.len = sizeof(f.address.in);
+	f.address.in.sin_family = AF_INET;
+	f.address.in.sin_port = htons(80);
+	(void)snprintf(both, sizeof(both), "%s%s", client, server);
+	text_init(&out);
+	session_facts_show_fds(&f, -1, &out);
+	assert_string_equal(out.bytes, both);
+	text_free(&out);
+	session_facts_show_fds(&f, 13, &out);
+	assert_string_equal(out.bytes, server);
+	text_free(&out);
+	f.fds[1] = -1;
+	session_facts_show_fds(&f, -1, &out);
+	assert_string_equal(out.bytes, client);
+	text_free(&out);
+	session_facts_show_fds(&f, 14, &out);
+	assert_int_equal(out.len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_session_is_a_line_and_an_object),
 		cmocka_unit_test(a_field_ends_where_it_ends),
+		cmocka_unit_test(a_line_begins_with_haproxys_fields),
+		cmocka_unit_test(a_key_names_the_worker),
+		cmocka_unit_test(a_session_is_shown_in_full),
+		cmocka_unit_test(each_socket_is_a_line),
 	};
 
+	(void)setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

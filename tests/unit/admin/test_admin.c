@@ -324,7 +324,7 @@ static void workers_are_asked_one_after_the_other(void **state)
 	worker_shows(3, 1, true);
 	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
-	assert_int_equal(count_of(out, "session id="), 3);
+	assert_int_equal(count_of(out, ": proto="), 3);
 	assert_true(strstr(out, "id=0.7 ") < strstr(out, "id=0.8 "));
 	assert_non_null(strstr(strstr(out, "id=1.3 "), "\n\nshow info"));
 	assert_null(asked);
@@ -350,7 +350,7 @@ static void sums_behind_a_list_are_asked_for_at_once(void **state)
 	worker_shows(1, 0, true);
 	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
-	assert_int_equal(count_of(out, "session id="), 2);
+	assert_int_equal(count_of(out, ": proto="), 2);
 	assert_int_equal(count_of(out, "# pxname,svname,"), 1);
 }
 
@@ -445,7 +445,7 @@ static void client_that_left_is_forgotten(void **state)
 	worker_shows(6, 1, true);
 	stats_take_answers(stats);
 	(void)hear(fd, out, sizeof(out));
-	assert_int_equal(count_of(out, "session id="), 2);
+	assert_int_equal(count_of(out, ": proto="), 2);
 }
 
 /* An empty answer would look like a daemon that hung up. */
@@ -480,7 +480,7 @@ static void workers_that_do_not_answer_are_told(void **state)
 	assert_int_equal(asked->worker, 1);
 	say(fd_json, "@weir show sess json\n");
 	(void)hear(fd, out, sizeof(out));
-	assert_non_null(strstr(out, "session id=0.1 "));
+	assert_non_null(strstr(out, " id=0.1 "));
 	assert_string_equal(strchr(out, '\n'), "\nerror: incomplete: 1 worker did not answer\n");
 	(void)hear(fd_json, json, sizeof(json));
 	assert_string_equal(json, "error: incomplete: 2 workers did not answer\n");
@@ -496,7 +496,7 @@ static void tallies_of_all_workers_are_summed_once_for_all_who_ask(void **state)
 	*tally_by_hand(&workers[1], web()->slot) = (struct tally){.bytes_to_server = 110, .sessions_max = 2};
 	asked_times = 0;
 	for (unsigned i = 0; i < 2; i++) {
-		say(fds[i], "show stat json\n");
+		say(fds[i], "@weir show stat json\n");
 		turn();
 	}
 	worker_shows(1, 2, false);
@@ -534,7 +534,7 @@ static void half_a_sum_is_no_answer(void **state)
 	assert_string_equal(out, "error: incomplete: 1 worker did not answer\n");
 	/* It answers late: whoever asks from now on has a sum. */
 	fd = connect_client();
-	say(fd, "show stat json\n");
+	say(fd, "@weir show stat json\n");
 	turn();
 	worker_shows(1, 1, true);
 	news();
@@ -898,7 +898,7 @@ static void slow_reader_gets_all_of_a_long_answer(void **state)
 	}
 	out[len] = '\0';
 	close(fd);
-	assert_int_equal(count_of(out, "session id="), 1280);
+	assert_int_equal(count_of(out, ": proto="), 1280);
 	assert_int_equal(count_of(out, "{\"id\":"), 1280);
 	assert_int_equal(count_of(out, "\n\nshow info"), 1);
 	assert_string_equal(out + len - 3, "\n]\n");

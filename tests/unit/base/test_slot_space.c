@@ -317,6 +317,34 @@ static void counts_are_summed_over_the_workers(void **state)
 	give_back_all(&s);
 }
 
+static void an_entry_is_zero_for_the_next_one(void **state)
+{
+	struct chunks emptied, kept;
+	struct slot_space s;
+
+	(void)state;
+	slot_space_init(&s);
+	chunks_init(&emptied, sizeof(uint64_t));
+	chunks_init(&kept, sizeof(uint64_t));
+	emptied.emptied = true;
+	assert_int_equal(slot_space_add_table(&s, &emptied), 0);
+	assert_int_equal(slot_space_add_table(&s, &kept), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(take(&s), i);
+		*(uint64_t *)chunks_at(&emptied, i) = 7;
+		*(uint64_t *)chunks_at(&kept, i) = 7;
+	}
+	slot_space_put(&s, 1);
+	assert_int_equal(*(uint64_t *)chunks_at(&emptied, 0), 7);
+	assert_int_equal(*(uint64_t *)chunks_at(&emptied, 1), 0);
+	assert_int_equal(*(uint64_t *)chunks_at(&kept, 1), 7);
+	slot_space_remove_table(&s, &emptied);
+	slot_space_remove_table(&s, &kept);
+	chunks_free(&emptied);
+	chunks_free(&kept);
+	give_back_all(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +356,7 @@ int main(void)
 		cmocka_unit_test(a_number_without_memory_changes_nothing),
 		cmocka_unit_test(a_table_without_memory_is_not_added),
 		cmocka_unit_test(counts_are_summed_over_the_workers),
+		cmocka_unit_test(an_entry_is_zero_for_the_next_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,56 @@ static void nobody_is_found_twice_and_who_stays_is_found_once(void **state)
 	assert_in_range(w->next_number, 1000, sizeof(found));
 }
 
+/* ---- some sessions ---- */
+
+static void one_session_is_found_wherever_it_is(void **state)
+{
+	unsigned slices = 0;
+
+	(void)state;
+	begin_many(1500);
+	q.filter.session = session_key(0, 1234);
+	do {
+		slice();
+		slices++;
+		assert_true(q.count == 0 || q.over);
+	} while (!q.over);
+	assert_int_equal(q.count, 1);
+	assert_int_equal(q.sessions[0].number, 1234);
+	assert_in_range(slices, 2, 1500 / INQUIRY_PLACES_MAX + 1); /* places that are passed over count */
+	q.filter.session = session_key(0, 1500);
+	q.place = 0;
+	do {
+		slice();
+		assert_int_equal(q.count, 0);
+	} while (!q.over);
+	q.filter.session = session_key(1, 1234); /* of another worker */
+	q.place = 0;
+	do {
+		slice();
+		assert_int_equal(q.count, 0);
+	} while (!q.over);
+}
+
+static void old_sessions_are_found_alone(void **state)
+{
+	(void)state;
+	begin_many(10);
+	w->loop.now_ns += 5 * NS_PER_SEC;
+	begin_many(10);
+	w->loop.now_ns += 5 * NS_PER_SEC - 1;
+	q.filter.min_age_ns = 5 * NS_PER_SEC;
+	slice();
+	assert_true(q.over);
+	assert_int_equal(q.count, 10);
+	for (unsigned i = 0; i < 10; i++)
+		assert_in_range(q.sessions[i].number, 0, 9);
+	w->loop.now_ns++;
+	q.place = 0;
+	slice();
+	assert_int_equal(q.count, 20);
+}
+
 /* ---- sums ---- */
 
 static uint64_t moved(void)
@@ -363,6 +413,8 @@ int main(void)
 		INQUIRY_TEST(a_walk_goes_a_few_sessions_at_a_time),
 		INQUIRY_TEST(a_turn_looks_at_so_many_places),
 		INQUIRY_TEST(nobody_is_found_twice_and_who_stays_is_found_once),
+		INQUIRY_TEST(one_session_is_found_wherever_it_is),
+		INQUIRY_TEST(old_sessions_are_found_alone),
 		INQUIRY_TEST(a_sum_has_each_byte_that_had_moved_once),
 		INQUIRY_TEST(each_turn_answers_one),
 		INQUIRY_TEST(what_is_withdrawn_is_answered_by_nobody),

@@ -294,6 +294,53 @@ static void workers_that_have_ended_are_answered_for_at_once(void **state)
 	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_OVER);
 }
 
+static void one_session_is_asked_of_its_worker(void **state)
+{
+	const struct inquiry_filter one = {.session = session_key(1, 7), .kill = true};
+	const struct inquiry_filter none = {.session = session_key(2, 7)};
+	struct question *q = &questions[0];
+	struct answer a;
+
+	(void)state;
+	(void)question_ask_sessions(q, &one);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	assert_null(lent[0]);
+	assert_non_null(lent[1]);
+	assert_int_equal(lent[1]->filter.session, one.session);
+	assert_true(lent[1]->filter.kill);
+	worker_shows(1, 1, true);
+	a = question_answer(q);
+	assert_int_equal(a.kind, ANSWER_SESSIONS);
+	assert_true(a.sessions.last);
+	question_go_on(q);
+	assert_int_equal(question_answer(q).kind, ANSWER_OVER);
+	assert_int_equal(asked_times, 1);
+	(void)question_ask_sessions(q, &none);
+	assert_int_equal(question_answer(q).kind, ANSWER_OVER);
+	assert_int_equal(asked_times, 1);
+	/* The next question is about all again. */
+	(void)question_ask(q, QUESTION_SESSIONS);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	assert_int_equal(lent[0]->filter.session, 0);
+	assert_false(lent[0]->filter.kill);
+}
+
+static void who_does_not_answer_about_one_session_is_silent(void **state)
+{
+	const struct inquiry_filter one = {.session = session_key(0, 7)};
+	struct question *q = &questions[0];
+	struct answer a;
+
+	(void)state;
+	(void)question_ask_sessions(q, &one);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	run_until_called(0, 1);
+	a = question_answer(q);
+	assert_int_equal(a.kind, ANSWER_OVER);
+	assert_int_equal(a.silent, 1);
+	assert_null(lent[1]);
+}
+
 #define QUESTION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -305,6 +352,8 @@ int main(void)
 		QUESTION_TEST(sums_that_come_too_late_are_for_those_who_ask_then),
 		QUESTION_TEST(what_is_withdrawn_is_told_to_nobody),
 		QUESTION_TEST(workers_that_have_ended_are_answered_for_at_once),
+		QUESTION_TEST(one_session_is_asked_of_its_worker),
+		QUESTION_TEST(who_does_not_answer_about_one_session_is_silent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
