@@ -83,49 +83,6 @@ static bool read_args(const struct admin_row *row, const struct admin_words *w, 
 
 /* ---- questions ---- */
 
-/* A whole number, or -1 for all; false for anything else. */
-static bool read_number_or_all(const char *word, int *number)
-{
-	char *end;
-	long value;
-
-	if (strlen(word) > 11)
-		return false;
-	value = strtol(word, &end, 10);
-	if (end == word || *end != '\0' || value < -1 || value > INT32_MAX)
-		return false;
-	*number = (int)value;
-	return true;
-}
-
-/* As HAProxy reads a number: what is none is 0. */
-static int lax_number(const char *word)
-{
-	const long value = strtol(word, NULL, 10);
-
-	return value < INT32_MIN ? INT32_MIN : value > INT32_MAX ? INT32_MAX : (int)value;
-}
-
-/* "PROXY TYPE SID", all or none; PROXY may be a name. HAProxy ignores fewer. */
-static bool read_filter(const struct admin_row *row, const struct admin_call *c, struct admin_question *q)
-{
-	if (c->arg_count == 0 || (c->arg_count < 3 && !c->ours))
-		return true;
-	if (c->arg_count == 3 && !c->ours) {
-		q->types = lax_number(c->args[1]);
-		q->sid = lax_number(c->args[2]);
-	} else if (c->arg_count != 3 || !read_number_or_all(c->args[1], &q->types) ||
-		   !read_number_or_all(c->args[2], &q->sid)) {
-		admin_refuse_form(c, row);
-		return false;
-	}
-	q->iid = (int)admin_proxy_iid(c->ctx->engine, c->args[0]);
-	if (q->iid != 0 || (read_number_or_all(c->args[0], &q->iid) && q->iid != 0))
-		return true;
-	admin_refuse_proxy(c, c->args[0]);
-	return false;
-}
-
 /* "[wait]" */
 static bool read_wait(const struct admin_row *row, const struct admin_call *c, struct admin_question *q)
 {
@@ -185,8 +142,6 @@ static bool read_question(const struct admin_row *row, const struct admin_call *
 	q->iid = -1;
 	q->types = -1;
 	q->sid = -1;
-	if (row->verdict == ADMIN_ASK_TALLIES)
-		return read_filter(row, c, q);
 	if (row->verdict == ADMIN_RELOAD)
 		return read_wait(row, c, q);
 	if (row->verdict == ADMIN_TIMEOUT)
@@ -239,7 +194,8 @@ enum admin_verdict admin_command(const struct admin_context *ctx, const struct a
 	struct admin_words words;
 	size_t own_words;
 
-	*q = (struct admin_question){.verdict = ADMIN_ANSWERED};
+	*q = (struct admin_question){.verdict = ADMIN_ANSWERED, .ours = peer->ours, .fd = -1};
+	call.question = q;
 	json_init(&json, out, JSON_CODES);
 	if (!admin_words_split(&words, command)) {
 		admin_refuse(&call, NULL, "the command is longer than %d bytes; try help", ADMIN_REQUEST_MAX);
@@ -261,7 +217,9 @@ enum admin_verdict admin_command(const struct admin_context *ctx, const struct a
 	if (!read_question(row, &call, q))
 		return ADMIN_ANSWERED;
 	q->verdict = row->verdict;
-	if (row->verdict == ADMIN_ANSWERED)
+	if (row->run != NULL)
 		answer(row, &call);
-	return row->verdict;
+	if (q->malformed)
+		admin_refuse_form(&call, row);
+	return q->malformed ? ADMIN_ANSWERED : q->verdict;
 }

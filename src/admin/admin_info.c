@@ -6,16 +6,14 @@
  * until they have found Uptime_sec, and fail at a second colon. Our own names follow; a new counter in
  * counters.tbl.h is added automatically. The keys are an interface. Main thread.
  */
-#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "weir/admin/admin_answers.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/entry/endpoint_label.h"
+#include "info_keys.h"
 
 #define FIGURES_MAX 32
 
@@ -96,34 +94,6 @@ static void add_listeners(const struct engine *e, struct text *out)
 	}
 }
 
-static void add_process(const struct admin_context *ctx, int64_t uptime_s, struct text *out)
-{
-	struct rlimit files;
-
-	text_printf(out, "Name: weir\nVersion: %s\nRelease_date: -\n", WEIR_VERSION);
-	add_number(out, "Nbthread", ctx->engine->worker_count);
-	text_printf(out, "Nbproc: 1\nProcess_num: 1\nPid: %d\n", (int)getpid());
-	text_printf(out, "Uptime: %lldd %lldh%02lldm%02llds\n", (long long)(uptime_s / 86400),
-		    (long long)(uptime_s / 3600 % 24), (long long)(uptime_s / 60 % 60),
-		    (long long)(uptime_s % 60));
-	add_number(out, "Uptime_sec", (uint64_t)uptime_s);
-	add_number(out, "Memmax_MB", 0);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		add_number(out, "Ulimit-n", files.rlim_cur);
-		add_number(out, "Maxsock", files.rlim_cur);
-	}
-}
-
-static void add_node(struct text *out)
-{
-	char host[256] = "-";
-
-	if (gethostname(host, sizeof(host)) != 0)
-		(void)snprintf(host, sizeof(host), "-");
-	host[sizeof(host) - 1] = '\0';
-	text_printf(out, "node: %s\n", host);
-}
-
 /* What other modules publish, fetched once. */
 struct figures {
 	const struct figure *rows[FIGURES_MAX];
@@ -162,37 +132,6 @@ static void add_figures(const struct figures *f, struct text *out)
 		add_number(out, f->rows[i]->name, f->values[i]);
 }
 
-/* What hatop, telegraf, Datadog and shell scripts look for; their patterns are anchored. */
-static void add_haproxy_names(const struct admin_context *ctx, const struct figures *figures,
-			      int64_t uptime_s, struct text *out)
-{
-	struct engine *e = ctx->engine;
-	const uint64_t sessions = engine_sum(e, sessions);
-
-	add_process(ctx, uptime_s, out);
-	add_number(out, "Maxconn", atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed));
-	add_number(out, "Hard_maxconn", e->limits.maxconn);
-	add_number(out, "CurrConns", sessions);
-	add_number(out, "CumConns", engine_sum(e, accepted));
-	add_number(out, "CumReq", engine_sum(e, accepted));
-	add_number(out, "Maxpipes", e->limits.maxpipes);
-	add_number(out, "PipesUsed", engine_sum(e, pipes_in_use));
-	add_number(out, "PipesFree", engine_sum(e, pipes_resting) + pipe_pool_idle(&e->pipes));
-	add_number(out, "ConnRateLimit", atomic_load_explicit(&e->settings.rate_limit, memory_order_relaxed));
-	add_number(out, "Tasks", engine_sum(e, timers));
-	add_number(out, "Run_queue", 0);
-	add_node(out);
-	add_number(out, "Stopping", daemon_state_is_end(ctx->state));
-	add_number(out, "Jobs", sessions + e->entries.endpoint_count);
-	add_number(out, "Listeners", e->entries.endpoint_count);
-	add_number(out, "DroppedLogs", figure_named(figures, "log_dropped"));
-	add_number(out, "TotalBytesOut", engine_sum(e, bytes_to_server) + engine_sum(e, bytes_to_client));
-	/* As HAProxy spelt it until 2.7, and the new spelling. */
-	add_number(out, "TotalSplicdedBytesOut", engine_sum(e, bytes_spliced));
-	add_number(out, "TotalSplicedBytesOut", engine_sum(e, bytes_spliced));
-	add_number(out, "Start_time_sec", (uint64_t)(time(NULL) - uptime_s));
-}
-
 static void add_admin_totals(const struct admin_context *ctx, struct text *out)
 {
 	if (ctx->totals == NULL)
@@ -202,16 +141,15 @@ static void add_admin_totals(const struct admin_context *ctx, struct text *out)
 	add_number(out, "admin_busy", ctx->totals->busy);
 }
 
-void admin_show_info(const struct admin_call *c)
+/* HAProxy's keys and ours. */
+static void show_lines(const struct admin_context *ctx, struct text *out)
 {
-	const struct admin_context *ctx = c->ctx;
-	struct text *out = c->out;
-	const struct engine *e = ctx->engine;
 	const int64_t uptime_s = (clock_mono_ns() - ctx->started_ns) / NS_PER_SEC;
+	const struct engine *e = ctx->engine;
 	struct figures figures;
 
 	collect_figures(ctx, &figures);
-	add_haproxy_names(ctx, &figures, uptime_s, out);
+	info_keys_show(ctx, figure_named(&figures, "log_dropped"), INFO_LINES, out);
 	text_printf(out, "version: %s\n", WEIR_VERSION);
 	text_printf(out, "pid: %d\n", (int)getpid());
 	text_printf(out, "control_socket: %s\n", ctx->control_socket != NULL ? ctx->control_socket : "-");
@@ -230,6 +168,38 @@ void admin_show_info(const struct admin_call *c)
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);
+}
+
+/* All lines as one object. */
+static void show_object(const struct admin_call *c)
+{
+	struct text lines;
+
+	text_init(&lines);
+	show_lines(c->ctx, &lines);
+	if (lines.failed)
+		c->out->failed = true;
+	else
+		admin_json_of_lines(lines.bytes, c->json);
+	text_free(&lines);
+}
+
+void admin_show_info(const struct admin_call *c)
+{
+	const bool typed = c->arg_count > 0 && strcmp(c->args[0], "typed") == 0;
+	struct figures figures;
+
+	if (c->ours && c->arg_count > 0 && !typed) {
+		c->question->malformed = true;
+	} else if (c->json != NULL && c->ours) {
+		show_object(c);
+	} else if (c->json != NULL || typed) {
+		collect_figures(c->ctx, &figures);
+		info_keys_show(c->ctx, figure_named(&figures, "log_dropped"),
+			       typed ? INFO_TYPED : INFO_FIELDS, c->out);
+	} else {
+		show_lines(c->ctx, c->out);
+	}
 }
 
 void admin_show_pools(const struct admin_call *c)

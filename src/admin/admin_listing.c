@@ -1,28 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_listing.c - the answer to `show sess`, generated while it is being written.
+ * admin_listing.c - the answer to `show sess` and its like, generated while it is being written.
  *
  * Borrows its question; owns the record of which sessions of a slice have been shown. Main thread.
  */
 #include "admin_listing.h"
 
-void admin_listing_begin(struct admin_listing *l, struct question *q, bool as_json)
+#include "weir/admin/admin_answers.h"
+#include "weir/base/clock.h"
+
+void admin_listing_begin(struct admin_listing *l, struct question *question, const struct admin_question *q)
 {
-	*l = (struct admin_listing){.question = q, .as_json = as_json};
+	*l = (struct admin_listing){.question = question, .q = q};
 	json_init(&l->json, NULL, JSON_CODES);
+}
+
+static void add_object(struct admin_listing *l, const struct session_facts *f)
+{
+	if (!l->any)
+		json_array(&l->json, NULL);
+	json_line(&l->json, 2);
+	session_facts_show_json(f, &l->json);
 }
 
 static void add_session(struct admin_listing *l, const struct session_facts *f, struct text *out)
 {
-	if (!l->as_json) {
+	const struct admin_question *q = l->q;
+
+	if (q->json)
+		add_object(l, f);
+	else if (q->shown == SHOWN_LINES)
 		session_facts_show(f, out);
-		return;
-	}
-	if (!l->any)
-		json_array(&l->json, NULL);
+	else if (q->shown == SHOWN_LARGE)
+		session_facts_show_large(f, clock_wall_ns() / NS_PER_US, out);
+	else if (q->shown == SHOWN_FDS)
+		session_facts_show_fds(f, q->fd, out);
 	l->any = true;
-	json_line(&l->json, 2);
-	session_facts_show_json(f, &l->json);
 }
 
 static void end_array(struct admin_listing *l, struct text *out)
@@ -37,10 +50,12 @@ static void end_array(struct admin_listing *l, struct text *out)
 static void add_end(struct admin_listing *l, unsigned silent, struct text *out)
 {
 	/* An incomplete list leaves its array open. */
-	if (l->as_json && silent == 0)
+	if (l->q->json && silent == 0)
 		end_array(l, out);
-	else if (l->as_json && l->any)
+	else if (l->q->json && l->any)
 		text_add(out, "\n", 1);
+	else if (!l->q->json && !l->any && silent == 0)
+		text_printf(out, "%s", admin_no_sessions(l->q));
 	if (silent > 0)
 		text_printf(out, "error: incomplete: %u worker%s did not answer\n", silent,
 			    silent == 1 ? "" : "s");
@@ -65,7 +80,7 @@ enum admin_listing_step admin_listing_go_on(struct admin_listing *l, struct text
 	if (!question_is_open(l->question)) {
 		if (out->len > 0)
 			return LISTING_WRITE;
-		(void)question_ask(l->question, QUESTION_SESSIONS); /* one at a time: needs no token */
+		(void)question_ask_sessions(l->question, &l->q->filter); /* one at a time: needs no token */
 	}
 	for (;;) {
 		a = question_answer(l->question);

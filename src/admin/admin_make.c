@@ -92,7 +92,7 @@ static void run_command(struct client *c, const char *command)
 	case ADMIN_ASK_TALLIES:
 		break;
 	case ADMIN_ASK_SESSIONS:
-		admin_listing_begin(&c->listing, &c->asked, c->question.json);
+		admin_listing_begin(&c->listing, &c->asked, &c->question);
 		break;
 	case ADMIN_RELOAD:
 		admin_reload_ask(c, c->question.wait);
@@ -207,8 +207,10 @@ static bool sum_up(struct client *c)
 	a = question_answer(&c->asked);
 	if (a.kind == ANSWER_PENDING)
 		return true;
-	if (a.kind == ANSWER_TALLIES)
+	if (a.kind == ANSWER_TALLIES && c->question.sums == SUMS_SHOWN)
 		admin_show_stat(c->admin->ctx, &c->question, a.tallies, &c->answer);
+	else if (a.kind == ANSWER_TALLIES)
+		admin_clear_counters(c->admin->ctx, c->question.sums == SUMS_CLEAR_ALL, a.tallies);
 	else
 		text_printf(&c->answer, "error: incomplete: %u worker did not answer\n", a.silent);
 	return false;

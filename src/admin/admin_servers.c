@@ -262,6 +262,15 @@ static uint64_t seconds_in_state(const struct admin_call *c, const struct server
 	return (uint64_t)((clock_mono_ns() - since_ns) / NS_PER_SEC);
 }
 
+/* As HAProxy: a server that is not checked is as healthy as a check would find it, and none is in
+ * maintenance. */
+static unsigned check_health(const struct backend *b, const struct server *s, const struct probe_view *v)
+{
+	if (atomic_load_explicit(&s->state, memory_order_relaxed) == SERVER_MAINT)
+		return 0;
+	return v != NULL ? v->health : b->config->check.rise;
+}
+
 static void fill_cells(const struct admin_call *c, const struct backend *b, const struct server *s,
 		       struct state_cell cells[static STATE_COLUMNS])
 {
@@ -280,7 +289,7 @@ static void fill_cells(const struct admin_call *c, const struct backend *b, cons
 	cells[STATE_srv_time_since_last_change].number = seconds_in_state(c, s);
 	cells[STATE_srv_check_status].number = probe_status(v);
 	cells[STATE_srv_check_result].number = probe_verdict(v);
-	cells[STATE_srv_check_health].number = v != NULL ? v->health : b->config->check.rise; /* as HAProxy */
+	cells[STATE_srv_check_health].number = check_health(b, s, v);
 	cells[STATE_srv_check_state].number = probe_state(s, v);
 	if (s->config->addr.kind == ADDR_NAME)
 		cells[STATE_srv_fqdn].text = s->config->addr.host;

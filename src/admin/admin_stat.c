@@ -13,156 +13,60 @@
 #include "weir/admin/stat_words.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/stats/stat_base.h"
 #include "backend_sum.h"
+#include "stat_counts.h"
+#include "stat_table.h"
 
-enum stat_column {
-#define COLUMN(name) STAT_##name,
-#include "stat_columns.tbl.h"
-#undef COLUMN
-	STAT_COLUMNS,
-	STAT_none = STAT_COLUMNS /* a tally without a column */
-};
-
-static const char *const column_names[] = {
-#define COLUMN(name) #name,
-#include "stat_columns.tbl.h"
-#undef COLUMN
-};
-
-/* HAProxy's numbers of the types, and their bits in the filter. */
-enum stat_type { TYPE_FRONTEND = 0, TYPE_BACKEND = 1, TYPE_SERVER = 2 };
-
-struct cell {
-	const char *text; /* borrows; NULL = a number, if it is set */
-	uint64_t number;  /* shown as signed: HAProxy has a -1 */
-	bool set;
-};
-
+/* What the rows are made of. */
 struct table {
-	const struct admin_context *ctx;
+	struct stat_table rows;
+	const struct admin_context *ctx; /* borrows, as all below */
 	const struct engine *e;
 	const struct admin_question *q;
 	const struct chunks *sums;
-	struct text *out;
-	struct json json; /* writes to `out` */
 	int64_t now_ns;
 	bool stopping;
-	struct cell row[STAT_COLUMNS];
 };
-
-static const struct tally_sum *sum_at(const struct table *t, uint32_t slot)
-{
-	return chunks_at(t->sums, slot);
-}
 
 static void put_number(struct table *t, enum stat_column column, uint64_t number)
 {
-	check(column < STAT_COLUMNS);
-	t->row[column] = (struct cell){.number = number, .set = true};
+	stat_put_number(&t->rows, column, number);
 }
 
 static void put_text(struct table *t, enum stat_column column, const char *text)
 {
-	t->row[column] = (struct cell){.text = text, .set = true};
+	stat_put_text(&t->rows, column, text);
 }
 
-/* ---- writing a row ---- */
+/* ---- what was counted ---- */
 
-static void add_csv_text(const char *text, struct text *out)
+/* HAProxy's clients are shown what was counted since the counters were cleared, if they were; with ours, no
+ * count falls, and no maximum. */
+static struct tally_sum tally_of(const struct table *t, uint32_t slot)
 {
-	if (strpbrk(text, ",\"") == NULL) {
-		text_printf(out, "%s", text);
-		return;
-	}
-	text_add(out, "\"", 1);
-	for (; *text != '\0'; text++)
-		text_printf(out, *text == '"' ? "\"%c" : "%c", *text);
-	text_add(out, "\"", 1);
+	struct tally_sum sum = *(const struct tally_sum *)chunks_at(t->sums, slot);
+
+	if (t->ctx->bases != NULL && t->q->ours)
+		tally_keep_maxima(&sum, &stat_base_at(t->ctx->bases, slot)->tally);
+	else if (t->ctx->bases != NULL)
+		tally_subtract(&sum, &stat_base_at(t->ctx->bases, slot)->tally);
+	return sum;
 }
 
-static void write_csv(const struct table *t)
+static void clear_counts(const struct table *t, uint32_t slot, struct stat_counts *counts)
 {
-	for (size_t i = 0; i < STAT_COLUMNS; i++) {
-		const struct cell *c = &t->row[i];
-
-		if (c->set && c->text != NULL)
-			add_csv_text(c->text, t->out);
-		else if (c->set)
-			text_printf(t->out, "%lld", (long long)c->number);
-		text_add(t->out, ",", 1);
-	}
-	text_printf(t->out, "-,\n"); /* end of HAProxy's fixed part */
+	if (t->ctx->bases != NULL && !t->q->ours)
+		stat_counts_subtract(counts, &stat_base_at(t->ctx->bases, slot)->counts);
 }
 
-static void write_json(struct table *t)
+static uint64_t most_queued(const struct table *t, uint32_t slot, const atomic_int *max)
 {
-	json_line(&t->json, 2);
-	json_object(&t->json, NULL);
-	for (size_t i = 0; i < STAT_COLUMNS; i++) {
-		const struct cell *c = &t->row[i];
+	const uint64_t most = stat_read_count(max);
 
-		if (c->set && c->text != NULL)
-			json_string(&t->json, column_names[i], c->text);
-		else if (c->set)
-			json_signed(&t->json, column_names[i], (int64_t)c->number);
-	}
-	json_object_end(&t->json);
-}
-
-static void begin_table(struct table *t)
-{
-	if (t->q->json) {
-		json_init(&t->json, t->out, JSON_CODES);
-		json_array(&t->json, NULL);
-		return;
-	}
-	for (size_t i = 0; i < STAT_COLUMNS; i++)
-		text_printf(t->out, "%s%s,", i == 0 ? "# " : "", column_names[i]);
-	text_printf(t->out, "-,\n");
-}
-
-static void end_table(struct table *t)
-{
-	if (!t->q->json)
-		return;
-	json_line(&t->json, 0);
-	json_array_end(&t->json);
-	text_add(t->out, "\n", 1);
-}
-
-static void begin_row(struct table *t, const char *proxy, const char *name, enum stat_type type)
-{
-	memset(t->row, 0, sizeof(t->row));
-	put_text(t, STAT_pxname, proxy);
-	put_text(t, STAT_svname, name);
-	put_number(t, STAT_type, type);
-	put_number(t, STAT_pid, 1);
-	put_text(t, STAT_mode, "tcp");
-}
-
-static bool is_wanted(const struct table *t)
-{
-	const struct admin_question *q = t->q;
-	/* Bit 0 = frontends, 1 = backends, 2 = servers. */
-	const int type = 1 << t->row[STAT_type].number;
-
-	if (q->iid >= 0 && (uint64_t)q->iid != t->row[STAT_iid].number)
-		return false;
-	if (q->types >= 0 && (q->types & type) == 0)
-		return false;
-	return q->sid < 0 || (uint64_t)q->sid == t->row[STAT_sid].number;
-}
-
-static void end_row(struct table *t, size_t iid, size_t sid)
-{
-	put_number(t, STAT_iid, iid);
-	put_number(t, STAT_sid, sid);
-	if (!is_wanted(t))
-		return;
-	if (t->q->json)
-		write_json(t);
-	else
-		write_csv(t);
+	if (t->ctx->bases == NULL || !t->q->ours || most > stat_base_at(t->ctx->bases, slot)->queue_max)
+		return most;
+	return stat_base_at(t->ctx->bases, slot)->queue_max;
 }
 
 /* ---- filling a row ---- */
@@ -182,7 +86,7 @@ static const struct {
 /* The columns that frontends, backends and servers all derive from their tallies. */
 static void put_tally(struct table *t, const struct tally_sum *sum)
 {
-	const unsigned type = 1u << t->row[STAT_type].number;
+	const unsigned type = stat_row_type(&t->rows);
 
 	for (size_t i = 0; i < ARRAY_LEN(tally_columns); i++)
 		if ((tally_columns[i].shown & type) != 0)
@@ -224,18 +128,9 @@ static void put_times(struct table *t, const struct tally_sum *sum)
 		put_number(t, STAT_lastsess, (uint64_t)(t->now_ns - (int64_t)sum->last_ns) / NS_PER_SEC);
 }
 
-/* Workers count with relaxed order, so never show a negative number. */
-static uint64_t read_count(const atomic_int *count)
+static void put_queue(struct table *t, const atomic_int *now, uint64_t most)
 {
-	const int now = atomic_load_explicit(count, memory_order_relaxed);
-
-	return now > 0 ? (uint64_t)now : 0;
-}
-
-static void put_queue(struct table *t, const atomic_int *now, const atomic_int *max)
-{
-	const uint64_t waiting = read_count(now);
-	const uint64_t most = read_count(max);
+	const uint64_t waiting = stat_read_count(now);
 
 	put_number(t, STAT_qcur, waiting);
 	put_number(t, STAT_qmax, most > waiting ? most : waiting);
@@ -253,25 +148,28 @@ static const char *frontend_status(const struct table *t, const struct frontend 
 
 static void add_frontend(struct table *t, struct frontend *fe)
 {
-	const struct tally_sum *sum = sum_at(t, fe->slot);
+	const struct tally_sum sum = tally_of(t, fe->slot);
+	const uint64_t rate_max = sum.rate_max > sum.rate ? sum.rate_max : sum.rate;
+	struct stat_counts counts = stat_counts_of_frontend(fe);
 
-	begin_row(t, fe->config->name, STAT_SVNAME_FRONTEND, TYPE_FRONTEND);
-	put_sessions(t, sum->sessions, sum->sessions_max);
+	clear_counts(t, fe->slot, &counts);
+	stat_row_begin(&t->rows, fe->config->name, STAT_SVNAME_FRONTEND, TYPE_FRONTEND);
+	put_sessions(t, sum.sessions, sum.sessions_max);
 	put_number(t, STAT_slim, fe->limit);
-	put_number(t, STAT_stot, counter_get(&fe->total));
-	put_tally(t, sum);
+	put_number(t, STAT_stot, counts.total);
+	put_tally(t, &sum);
 	put_number(t, STAT_dreq, 0);
 	put_number(t, STAT_dresp, 0);
 	put_number(t, STAT_ereq, 0);
-	put_text(t, STAT_status, frontend_status(t, fe, sum));
+	put_text(t, STAT_status, frontend_status(t, fe, &sum));
 	put_number(t, STAT_rate_lim, fe->config->rate_limit);
-	put_number(t, STAT_conn_rate, sum->rate);
-	put_number(t, STAT_conn_rate_max, t->row[STAT_rate_max].number);
-	put_number(t, STAT_conn_tot, counter_get(&fe->total));
-	put_number(t, STAT_dcon, counter_get(&fe->denied));
+	put_number(t, STAT_conn_rate, sum.rate);
+	put_number(t, STAT_conn_rate_max, rate_max);
+	put_number(t, STAT_conn_tot, counts.total);
+	put_number(t, STAT_dcon, counts.denied);
 	put_number(t, STAT_dses, 0);
-	put_number(t, STAT_sess_other, counter_get(&fe->total)); /* none is HTTP */
-	end_row(t, fe->iid, 0);
+	put_number(t, STAT_sess_other, counts.total); /* none is HTTP */
+	stat_row_end(&t->rows, fe->iid, 0);
 }
 
 /* For backends and servers: the outcome of connection attempts. */
@@ -304,8 +202,6 @@ static const char *status_text(enum server_state state, const struct probe_view 
 
 static void put_probe(struct table *t, const struct probe_view *v, bool maint, char *code, size_t room)
 {
-	put_number(t, STAT_chkfail, v->failures);
-	put_number(t, STAT_chkdown, v->downs);
 	if (maint)
 		return; /* not checked at present, so earlier results mean nothing */
 	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", probe_code_word(v->code)); /* short */
@@ -335,8 +231,8 @@ static void put_load(struct table *t, const struct server *s, const struct tally
 {
 	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
 
-	put_sessions(t, read_count(&s->sessions), sum->sessions_max);
-	put_queue(t, &s->queued, &s->queued_max);
+	put_sessions(t, stat_read_count(&s->sessions), sum->sessions_max);
+	put_queue(t, &s->queued, most_queued(t, s->slot, &s->queued_max));
 	if (limit > 0)
 		put_number(t, STAT_slim, limit);
 	if (s->config->maxqueue > 0)
@@ -347,77 +243,120 @@ static void put_load(struct table *t, const struct server *s, const struct tally
 	put_number(t, STAT_bck, s->config->backup);
 	if (s->slow_since_ns != 0)
 		put_number(t, STAT_throttle, server_throttle(s, t->now_ns));
-	put_number(t, STAT_used_conn_cur, read_count(&s->sessions));
+	put_number(t, STAT_used_conn_cur, stat_read_count(&s->sessions));
+}
+
+static void put_counts(struct table *t, const struct stat_counts *counts, bool checked)
+{
+	put_number(t, STAT_stot, counts->total);
+	put_tries(t, counts->failures);
+	put_number(t, STAT_lbtot, counts->chosen);
+	if (!checked)
+		return;
+	put_number(t, STAT_chkfail, counts->probe_failures);
+	put_number(t, STAT_chkdown, counts->probe_downs);
+}
+
+/* With `up`, HAProxy hides a server that is down, but not one that is about to come up. */
+static bool is_hidden(const struct table *t, const struct server *s, enum server_state state)
+{
+	const bool stays_down = state == SERVER_UNRESOLVED ||
+				(state == SERVER_DOWN && (s->probe == NULL || s->probe->health == 0));
+
+	if (state == SERVER_MAINT)
+		return t->q->no_maint || t->q->up_only;
+	return t->q->up_only && stays_down;
 }
 
 static void add_server_row(struct table *t, const struct backend *b, const struct server *s)
 {
-	const struct tally_sum *sum = sum_at(t, s->slot);
+	const struct tally_sum sum = tally_of(t, s->slot);
 	const struct addr *a = server_addr(s);
 	const enum server_state state =
 		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
 	const struct probe_view *v = s->checks_off ? NULL : s->probe; /* as in HAProxy */
+	struct stat_counts counts = stat_counts_of_server(s);
 	char address[ADDR_TEXT_MAX], status[48], code[48];
 
-	begin_row(t, b->config->name, s->config->name, TYPE_SERVER);
-	put_number(t, STAT_stot, counter_get(&s->total));
-	put_tally(t, sum);
-	put_tries(t, counter_get(&s->failures));
-	put_times(t, sum);
-	put_load(t, s, sum);
+	if (is_hidden(t, s, state))
+		return;
+	clear_counts(t, s->slot, &counts);
+	stat_row_begin(&t->rows, b->config->name, s->config->name, TYPE_SERVER);
+	put_tally(t, &sum);
+	put_counts(t, &counts, v != NULL);
+	put_times(t, &sum);
+	put_load(t, s, &sum);
 	put_state_times(t, s, state);
 	put_text(t, STAT_status, status_text(state, v, status, sizeof(status)));
 	if (v != NULL)
 		put_probe(t, v, state == SERVER_MAINT, code, sizeof(code));
-	put_number(t, STAT_lbtot, counter_get(&s->chosen_total));
-	put_number(t, STAT_connect, sum->total);
+	put_number(t, STAT_connect, sum.total);
 	put_number(t, STAT_reuse, 0);
 	put_number(t, STAT_srid, 0); /* how often this number was reused for another server */
 	if (a != NULL)
 		put_text(t, STAT_addr, addr_format(a, address));
-	end_row(t, b->iid, s->id);
+	stat_row_end(&t->rows, b->iid, s->id);
 }
 
 /* ---- backends ---- */
 
+/* With a selection of servers, HAProxy adds how many of all are up. */
+static const char *backend_status(const struct table *t, const struct backend *b, bool up, char *buf,
+				  size_t room)
+{
+	const char *word = server_state_text(up ? SERVER_UP : SERVER_DOWN);
+	size_t count = 0;
+
+	if (!t->q->no_maint && !t->q->up_only)
+		return word;
+	for (size_t i = 0; i < b->server_count; i++)
+		count += server_usable(b->servers[i]);
+	(void)snprintf(buf, room, "%s (%zu/%zu)", word, count, b->server_count); /* it fits */
+	return buf;
+}
+
 static void put_backend_load(struct table *t, const struct backend *b, const struct backend_sum *sum)
 {
-	put_queue(t, &b->queue.waiting_any, &b->queue.waiting_max);
+	put_queue(t, &b->queue.waiting_any, most_queued(t, b->slot, &b->queue.waiting_max));
 	put_number(t, STAT_slim, t->e->limits.maxconn);
 	if (b->config->maxqueue > 0)
 		put_number(t, STAT_qlimit, b->config->maxqueue);
-	put_text(t, STAT_status, server_state_text(sum->active + sum->backup > 0 ? SERVER_UP : SERVER_DOWN));
 	put_number(t, STAT_weight, sum->weight);
 	put_number(t, STAT_uweight, sum->uweight);
 	put_number(t, STAT_act, sum->active);
 	put_number(t, STAT_bck, sum->backup);
-	put_number(t, STAT_chkdown, sum->totals.probe_downs);
 	put_number(t, STAT_agg_server_status, sum->active + sum->backup);
 }
 
 static void add_backend(struct table *t, const struct backend *b)
 {
-	const struct tally_sum *own = sum_at(t, b->slot);
-	char algorithm[OPTION_WORD_MAX];
+	const struct tally_sum own = tally_of(t, b->slot);
+	char algorithm[OPTION_WORD_MAX], status[64];
+	struct stat_counts counts;
 	struct backend_sum sum;
 
 	for (size_t i = 0; i < b->server_count; i++)
 		add_server_row(t, b, b->servers[i]);
 	backend_sum_up(t->e, b, t->sums, &sum);
-	begin_row(t, b->config->name, STAT_SVNAME_BACKEND, TYPE_BACKEND);
-	put_sessions(t, own->sessions, sum.sessions_max);
-	put_tally(t, own);
-	put_tries(t, sum.totals.failures);
-	put_number(t, STAT_wretr, sum.tally.retries);
-	put_number(t, STAT_wredis, sum.tally.redispatches);
-	put_times(t, own);
+	counts = stat_counts_of_backend(&sum);
+	clear_counts(t, b->slot, &counts);
+	stat_row_begin(&t->rows, b->config->name, STAT_SVNAME_BACKEND, TYPE_BACKEND);
+	put_sessions(t, own.sessions,
+		     sum.sessions_max > own.sessions_max ? sum.sessions_max : own.sessions_max);
+	put_tally(t, &own);
+	put_tries(t, counts.failures);
+	put_number(t, STAT_wretr, counts.retries);
+	put_number(t, STAT_wredis, counts.redispatches);
+	put_times(t, &own);
 	put_backend_load(t, b, &sum);
+	put_text(t, STAT_status, backend_status(t, b, sum.active + sum.backup > 0, status, sizeof(status)));
+	put_number(t, STAT_chkdown, counts.probe_downs);
 	put_text(t, STAT_algo, admin_algorithm(b, algorithm));
 	put_number(t, STAT_dreq, 0);
-	put_number(t, STAT_lbtot, sum.totals.chosen);
-	put_number(t, STAT_connect, sum.tally.total);
+	put_number(t, STAT_lbtot, counts.chosen);
+	put_number(t, STAT_connect, counts.connects);
 	put_number(t, STAT_reuse, 0);
-	end_row(t, b->iid, 0);
+	stat_row_end(&t->rows, b->iid, 0);
 }
 
 /* Its rows stand below those of the frontend. */
@@ -434,11 +373,11 @@ void admin_show_stat(const struct admin_context *ctx, const struct admin_questio
 		     const struct chunks *sums, struct text *out)
 {
 	const struct engine *e = ctx->engine;
-	struct table t = {.ctx = ctx, .e = e, .q = q, .sums = sums, .out = out};
+	struct table t = {.ctx = ctx, .e = e, .q = q, .sums = sums};
 
 	t.now_ns = clock_mono_ns();
 	t.stopping = daemon_state_is_end(ctx->state);
-	begin_table(&t);
+	stat_table_begin(&t.rows, q, out);
 	entries_foreach_frontend(&e->entries, fe) {
 		add_frontend(&t, fe);
 		if (fe->config->listen)
@@ -447,5 +386,5 @@ void admin_show_stat(const struct admin_context *ctx, const struct admin_questio
 	for (size_t i = 0; i < e->backend_count; i++)
 		if (!is_of_listen(e, e->backends[i]))
 			add_backend(&t, e->backends[i]);
-	end_table(&t);
+	stat_table_end(&t.rows);
 }

@@ -11,16 +11,22 @@
  *           of arguments of HAProxy's commands is not checked: those missing are "", and more are ignored.
  * verdict   enum admin_verdict, without ADMIN_
  * level     enum config_admin_level, without CONFIG_ADMIN_
- * run       a function of admin_answers.h if the verdict is ANSWERED, else NULL
+ * run       a function of admin_answers.h: it answers if the verdict is ANSWERED, else it reads the
+ *           arguments of the question; or NULL
  * json      what a last word "json" does: NEVER nothing; OF_LINES turns the lines into an object; OWN leaves
  *           it to the function
  * min_args, max_args   the number of arguments, without "json"; at most ADMIN_ARGS_MAX
  */
-COMMAND("show info", "[json]", "the daemon, its counters, frontends, servers and listeners",
-	HAPROXY, ANSWERED, USER, admin_show_info, OF_LINES, 0, 0)
-COMMAND("show stat", "[PROXY TYPE SID] [json]", "HAProxy's CSV: frontends, servers, backends",
-	HAPROXY, ASK_TALLIES, USER, NULL, OWN, 0, 3)
-COMMAND("show sess", "[json]", "one line per session", HAPROXY, ASK_SESSIONS, OPERATOR, NULL, OWN, 0, 0)
+COMMAND("show info", "[typed|json]", "the daemon, its counters, frontends, servers and listeners",
+	HAPROXY, ANSWERED, USER, admin_show_info, OWN, 0, 1)
+COMMAND("show stat", "[PROXY TYPE SID] [typed|json]", "HAProxy's CSV: frontends, servers, backends",
+	HAPROXY, ASK_TALLIES, USER, admin_ask_stat, OWN, 0, 6)
+COMMAND("show sess", "[ID|all|help] [older AGE] [json]", "one line per session; ID or all: in detail",
+	HAPROXY, ASK_SESSIONS, OPERATOR, admin_ask_sess, OWN, 0, 3)
+COMMAND("show activity", "[-1|0|WORKER]", "what each worker has counted: all, the sums, or one worker",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_activity, NEVER, 0, 1)
+COMMAND("show fd", "[FD]", "the sockets of listeners and sessions",
+	HAPROXY, ASK_SESSIONS, OPERATOR, admin_ask_fd, NEVER, 0, 1)
 COMMAND("show pools", "[json]", "pipes and buffers",
 	HAPROXY, ANSWERED, OPERATOR, admin_show_pools, OF_LINES, 0, 0)
 COMMAND("show backend", "[json]", "the names of all backends",
@@ -84,6 +90,11 @@ COMMAND("shutdown frontend", "FRONTEND", "leave its addresses until its section 
 	HAPROXY, ANSWERED, ADMIN, admin_shutdown_frontend, NEVER, 1, 1)
 COMMAND("shutdown sessions server", "BACKEND/SERVER", "close its sessions",
 	HAPROXY, ANSWERED, ADMIN, admin_shutdown_sessions, NEVER, 1, 1)
+COMMAND("shutdown session", "ID", "close one session; its id is in 'show sess' and in log lines",
+	HAPROXY, ASK_SESSIONS, ADMIN, admin_shutdown_session, NEVER, 1, 1)
+COMMAND("clear counters", "[all]",
+	"begin anew what HAProxy's tools are shown: maxima, or everything; 'weir ctl' and metrics never fall",
+	HAPROXY, ASK_TALLIES, ADMIN, admin_ask_clear, NEVER, 0, 1)
 COMMAND("reload", "[wait]", "read the configuration again; wait: until what left is gone",
 	WEIR, RELOAD, ADMIN, NULL, NEVER, 0, 1)
 COMMAND("set timeout", "cli TIME", "set how long a connection with a prompt may be idle",

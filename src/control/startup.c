@@ -341,6 +341,8 @@ static int start_services(struct daemon *d)
 	if (d->stats == NULL)
 		return -ENOMEM;
 	d->admin_context.stats = d->stats;
+	d->admin_context.bases = stats_bases(d->stats);
+	d->admin_context.pace = stats_pace(d->stats);
 	d->retiring.stats = d->stats;
 	d->admin = admin_new(d->loop, &d->admin_socket, &d->control_socket, &d->admin_context);
 	if (d->admin == NULL)

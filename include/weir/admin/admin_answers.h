@@ -25,6 +25,9 @@ struct admin_call {
 	unsigned arg_count;
 	bool ours; /* wants our texts, not HAProxy's */
 	struct text *out;  /* borrows */
+	/* Borrows: the arguments of what the caller is to do. A function of a row whose verdict is not
+	 * ANSWERED fills them in; if it refuses, it sets the verdict to ANSWERED. NULL = the row has none. */
+	struct admin_question *question;
 	struct json *json; /* borrows: writes to `out`; NULL = the answer is text */
 };
 
@@ -46,9 +49,25 @@ void admin_show_help(const struct admin_call *c);
 /* Lines of "name: value": HAProxy's names first, then our own. */
 void admin_show_info(const struct admin_call *c);
 void admin_show_pools(const struct admin_call *c);
-/* HAProxy's CSV, or an array of objects if `q->json`; `sums` has a struct tally_sum at each slot. */
+/* [PROXY TYPE SID] [typed] [up|no-maint]; PROXY is a number or a name, and -1 all. */
+void admin_ask_stat(const struct admin_call *c);
+/* In the form that the question wants; `sums` has a struct tally_sum at each slot. */
 void admin_show_stat(const struct admin_context *ctx, const struct admin_question *q,
 		     const struct chunks *sums, struct text *out);
+
+/* admin_sessions.c: for workers to answer. */
+void admin_ask_sess(const struct admin_call *c);         /* [ID|all|help] [older AGE] */
+void admin_ask_fd(const struct admin_call *c);           /* [FD]; adds the listeners */
+void admin_shutdown_session(const struct admin_call *c); /* ID */
+/* What is said of the sessions that a question named when there was none; "" = nothing. Static. */
+const char *admin_no_sessions(const struct admin_question *q);
+
+/* admin_activity.c */
+void admin_show_activity(const struct admin_call *c); /* [-1|0|THREAD] */
+
+/* admin_clear.c: what HAProxy's clients are shown begins anew: maxima, or everything. */
+void admin_ask_clear(const struct admin_call *c); /* [all] */
+void admin_clear_counters(const struct admin_context *ctx, bool all, const struct chunks *sums);
 
 /* admin_servers.c: [B] is an optional backend, [B/S] an optional backend or server. */
 void admin_show_backend(const struct admin_call *c);

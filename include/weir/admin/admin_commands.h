@@ -18,6 +18,7 @@
 #include "weir/base/text.h"
 #include "weir/config/config.h"
 #include "weir/engine/engine.h"
+#include "weir/engine/inquiry.h"
 
 /* The longest "backend/server", with its NUL. */
 #define ADMIN_SERVER_MAX (2 * CONFIG_NAME_MAX)
@@ -33,6 +34,8 @@ struct admin_totals {
 struct admin_context {
 	struct engine *engine;             /* borrows */
 	struct stats *stats;               /* borrows: for questions to the workers */
+	struct stat_bases *bases;          /* borrows: for `clear counters`; NULL = nothing can be cleared */
+	struct stat_pace *pace;            /* borrows: for `show info`; NULL = not measured */
 	const char *driver;                /* static */
 	const char *driver_reason;         /* borrows: why it is not io_uring; NULL or "" = as configured */
 	enum daemon_state state;
@@ -72,10 +75,30 @@ enum admin_verdict {
 	ADMIN_QUIT,
 };
 
+/* How sessions are shown. */
+enum admin_shown {
+	SHOWN_LINES, /* a line each; an object each in JSON */
+	SHOWN_LARGE, /* in HAProxy's large form of several lines */
+	SHOWN_FDS,   /* a line for each of their sockets */
+	SHOWN_NOT,   /* they are not: it is one session, which ends */
+};
+
+/* What is done with the sums of all tallies. */
+enum admin_sums { SUMS_SHOWN, SUMS_CLEAR_MAXIMA, SUMS_CLEAR_ALL };
+
 /* The arguments of a command; -1 = all, as in HAProxy. */
 struct admin_question {
 	enum admin_verdict verdict;
+	bool ours;   /* as in struct admin_call */
+	bool malformed; /* the arguments are those of no form of the command, which remains to be said */
 	bool json;
+	bool typed;  /* ADMIN_ASK_TALLIES: HAProxy's typed lines */
+	bool up_only;  /* the same: without servers that are down or in maintenance */
+	bool no_maint; /* the same: without servers in maintenance */
+	enum admin_sums sums;         /* ADMIN_ASK_TALLIES */
+	enum admin_shown shown;       /* ADMIN_ASK_SESSIONS */
+	struct inquiry_filter filter; /* the same: which sessions */
+	int fd;                       /* SHOWN_FDS: this one alone; -1 = all */
 	int iid;     /* the proxy */
 	int types;   /* a mask: 1 frontends, 2 backends, 4 servers */
 	int sid;     /* the server */

@@ -213,10 +213,10 @@ static void unknown_command_is_named_and_escaped(void **state)
 	assert_line("show infos", "error: unknown command 'show infos'; did you mean 'show info'?");
 	assert_line("quti", "error: unknown command 'quti'; did you mean 'quit'?");
 	assert_line("show", "error: unknown command 'show'; try help");
-	assert_line("show info 3", "error: usage: 'show info [json]'");
-	assert_line("show info json json", "error: usage: 'show info [json]'");
-	assert_line("show stat 1 2", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
-	assert_line("show stat 1 2 x", "error: usage: 'show stat [PROXY TYPE SID] [json]'");
+	assert_line("show info 3", "error: usage: 'show info [typed|json]'");
+	assert_line("show info json json", "error: usage: 'show info [typed|json]'");
+	assert_line("show stat 1 2", "error: usage: 'show stat [PROXY TYPE SID] [typed|json]'");
+	assert_line("show stat 1 2 x", "error: usage: 'show stat [PROXY TYPE SID] [typed|json]'");
 	assert_line("set timeout cli", "error: usage: 'set timeout cli TIME'");
 	assert_line("set timeout cli 0", "error: usage: 'set timeout cli TIME'");
 	assert_line("show stat nobody -1 -1", "error: no frontend or backend 'nobody'");

@@ -424,13 +424,14 @@ static void end(struct session *s)
 static void a_slice_that_is_not_written_yet_names_what_has_left(void **state)
 {
 	struct backend *app = backend_named("app");
+	static const struct admin_question lines = {.fd = -1};
 	struct session *s = begin(app->servers[1]);
 	struct admin_listing listing;
 	struct text out;
 
 	(void)state;
 	text_init(&out);
-	admin_listing_begin(&listing, &question, false);
+	admin_listing_begin(&listing, &question, &lines);
 	assert_int_equal(admin_listing_go_on(&listing, &out, 1000), LISTING_WAITS);
 	inquiry_answer(workers[0]);
 	end(s);

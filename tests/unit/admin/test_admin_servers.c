@@ -140,7 +140,7 @@ static void what_the_administrator_and_the_checks_did_is_in_the_state(void **sta
 	assert_has("show servers state web", "\n1 web 1 a 127.0.0.1 2 0 7 3 5 8 2 2 6 0 ");
 	check = (struct probe_view){.code = PROBE_L7OK, .rise = 2, .fall = 3, .health = 4, .running = true};
 	assert_has("show servers state web", "\n1 web 1 a 127.0.0.1 2 0 7 3 5 15 3 4 7 0 ");
-	assert_has("show servers state app", " 0 1 1 1 0 15 3 4 15 0 "); /* its checks pause */
+	assert_has("show servers state app", " 0 1 1 1 0 15 3 0 15 0 "); /* its checks pause */
 }
 
 /* The numbers of INI, HANA, L4OK, L4CON, L7RSP, L7OK and L7STS were read from HAProxy 2.6 at work, those of

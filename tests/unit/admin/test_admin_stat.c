@@ -437,6 +437,7 @@ static void commas_in_a_path_are_quoted(void **state)
 	assert_non_null(strstr(out, ",\"unix:/a,b\","));
 	free(out);
 	question.json = true;
+	question.ours = true;
 	out = answer();
 	assert_non_null(strstr(out, "\"addr\":\"unix:/a,b\""));
 	free(out);
@@ -447,7 +448,7 @@ static void json_has_numbers_and_leaves_the_unknown_out(void **state)
 	char *out;
 
 	(void)state;
-	question = (struct admin_question){.json = true, .iid = 1, .types = 1, .sid = -1};
+	question = (struct admin_question){.json = true, .ours = true, .iid = 1, .types = 1, .sid = -1};
 	out = answer();
 	assert_memory_equal(out, "[\n  {\"pxname\":\"web\",\"svname\":\"FRONTEND\",\"scur\":0", 48);
 	assert_string_equal(out + strlen(out) - 4, "}\n]\n");
