@@ -265,11 +265,13 @@ def test_the_same_commands_get_the_same_answers(theirs, ours):
     assert not differences.unused(), f"rows of doc/migrating.md without a difference: {differences.unused()}"
 
 
-SEVERE = ("add server app/k 127.0.0.1:80", "add server app/k 127.0.0.1:80", "add server app/k2 127.0.0.1:80 x",
-          "del server app/a", "set server app/a addr 127.0.0.2", "set server app/a addr x",
+SEVERE = ("add server app/k 127.0.0.1:80", "add server app/k 127.0.0.1:80",
+          "add server app/k2 127.0.0.1:80 x", "del server app/a",
+          "set server app/a addr 127.0.0.2", "set server app/a addr x",
           "set server app/a check-port 80", "set server app/d check-port x", "enable health app/a",
           "set server app/a health x", "set server app/a agent up", "set server app/a agent-port 5",
-          "get weight app/nobody", "del server app/k", "set server app/a nonsense", "add server", "del server")
+          "get weight app/nobody", "del server app/k", "set server app/a nonsense", "add server",
+          "del server")
 
 
 @pytest.mark.parametrize("how", ("number", "string", "none"))
