@@ -8,6 +8,7 @@
 #include "reloading.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
@@ -16,12 +17,13 @@
 #include "weir/reload/plan.h"
 #include "startup.h"
 
-static int begin_reading(void *arg)
+static int begin_reading(void *arg, const struct reload_source *from)
 {
 	struct reloading *r = arg;
 	struct daemon *d = r->daemon;
 	int err = 0;
 
+	(void)from;
 	check(r->job == NULL);
 	r->job = reading_job_begin(&d->input, &d->config->global, daemon_notify, d, &err);
 	return err;
@@ -133,6 +135,17 @@ static int apply(void *arg, struct config *next, const struct reload_outcome *ou
 	return err;
 }
 
+/* Replaced by the plan in words. */
+static int describe(void *arg, struct config *next, const struct reload_wish *wish,
+		    const struct reload_outcome *out)
+{
+	(void)wish;
+	drop_reading(arg);
+	config_free(next);
+	(void)snprintf(out->why, out->why_room, "this version describes no plan");
+	return -ENOSYS;
+}
+
 static uint64_t sessions_of(const struct server *s)
 {
 	return (uint64_t)atomic_load(&s->sessions);
@@ -215,6 +228,7 @@ static const struct reload_steps steps = {
 	.take_reading = take_reading,
 	.drop_reading = drop_reading,
 	.apply = apply,
+	.describe = describe,
 	.is_retired = is_retired,
 	.began = began,
 	.ended = ended,

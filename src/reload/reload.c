@@ -201,7 +201,7 @@ static bool begin_run(struct reload *r, int64_t now_ns)
 		return false;
 	serve_waiting(r);
 	r->steps->began(r->steps_arg);
-	err = r->steps->begin_reading(r->steps_arg);
+	err = r->steps->begin_reading(r->steps_arg, &(const struct reload_source){.kept = NULL});
 	if (!err) {
 		r->read_until_ns = now_ns + RELOAD_READ_S * NS_PER_SEC;
 		set_state(r, RELOAD_READING);
@@ -220,8 +220,11 @@ static void apply(struct reload *r, struct config *next, struct result *result)
 {
 	char changed_bytes[RELOAD_TEXT_MAX], why[RELOAD_TEXT_MAX] = "";
 	struct text changed;
-	const struct reload_outcome out = {
-		.lines = &result->text, .changed = &changed, .why = why, .why_room = sizeof(why)};
+	const struct reload_outcome out = {.messages = "",
+					   .lines = &result->text,
+					   .changed = &changed,
+					   .why = why,
+					   .why_room = sizeof(why)};
 	int err;
 
 	text_over(&changed, changed_bytes, sizeof(changed_bytes));

@@ -37,10 +37,19 @@
 #define RELOAD_TEXT_MAX 1024u
 
 struct config;
+struct config_text;
+
+/* Where a reading gets the configuration from. All NULL = from the files that the daemon was started with. */
+struct reload_source {
+	const struct config_text *kept; /* borrows: this text, and nothing from the disk */
+	const char *path;		/* borrows: this file or directory instead */
+};
 
 /* What a new configuration came to. */
 struct reload_outcome {
-	struct text *lines;   /* whole lines before the last one: "needs a restart: threads, user\n" */
+	const char *messages; /* borrows: what `weir -c` prints about it; "" = nothing */
+	struct text *lines;   /* whole lines before the last one: "needs a restart: threads, user\n"; they
+			       * begin with the messages, unless the answer is JSON */
 	struct text *changed; /* after success, plan_describe(); its buffer has RELOAD_TEXT_MAX bytes */
 	char *why;	      /* after an error, one line without its end: what is wrong and what to do */
 	size_t why_room;
@@ -49,9 +58,9 @@ struct reload_outcome {
 /* What control does for a reload; none is NULL. Called from reload_wake(), reload_stop() and reload_free();
  * `wake` also when a wish comes. None calls back into this. */
 struct reload_steps {
-	/* Begins to read the configuration on another thread. reload_wake() must be called once that has
-	 * ended. 0, or -errno: there is no thread. */
-	int (*begin_reading)(void *arg);
+	/* Begins to read the configuration on another thread. `from` is borrowed for the call. reload_wake()
+	 * must be called once that has ended. 0, or -errno: there is no thread. */
+	int (*begin_reading)(void *arg, const struct reload_source *from);
 	/* Has the reading ended? */
 	bool (*has_read)(void *arg);
 	/* After has_read(): appends the messages and returns the configuration, which the caller then owns;
@@ -62,6 +71,11 @@ struct reload_steps {
 	/* Puts `next` into effect, all of it or nothing. Takes `next` in either case. 0, or -errno with
 	 * out->why. */
 	int (*apply)(void *arg, struct config *next, const struct reload_outcome *out);
+	/* Instead of apply(): adds to out->lines what it would do, as text or, if wish->json, as one JSON
+	 * object on a line, messages included. That is the whole answer. Changes nothing; takes `next`. 0, or
+	 * -errno with out->why. */
+	int (*describe)(void *arg, struct config *next, const struct reload_wish *wish,
+			const struct reload_outcome *out);
 	/* Is everything freed that left with this generation or an earlier one? If not, and `left` is not
 	 * NULL, appends what remains, in words and without a newline: "3 sessions of server app/a". */
 	bool (*is_retired)(void *arg, uint64_t generation, struct text *left);

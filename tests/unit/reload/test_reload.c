@@ -50,10 +50,12 @@ static void note(struct hands *h, const char *what)
 	(void)snprintf(h->trace + len, sizeof(h->trace) - len, "%s ", what);
 }
 
-static int begin_reading(void *arg)
+static int begin_reading(void *arg, const struct reload_source *from)
 {
 	struct hands *h = arg;
 
+	assert_null(from->kept);
+	assert_null(from->path);
 	note(h, "read");
 	return h->begin_err;
 }
