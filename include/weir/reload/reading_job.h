@@ -33,6 +33,9 @@ void reading_job_print(struct reading_job *job, struct text *out);
 /* The configuration, which the caller then owns (config_free()). NULL if it cannot be used, or if one of its
  * new log targets cannot be opened: no target is left open then. */
 struct config *reading_job_take(struct reading_job *job);
+/* What was read, as config_reading_take_text(): also if the configuration cannot be used. The caller then
+ * owns the reference. */
+struct config_text *reading_job_take_text(struct reading_job *job);
 /* The open target for `logs[i]` in the [global] of that configuration, which the caller then owns: it goes to
  * logwriter_prepare_target() or logwriter_undo_target(). NULL if `logs[i]` is in effect already, or if the
  * target has been taken. Targets and configurations meet as in a plan: each in effect meets the first in the

@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+#include "weir/settings/config_text.h"
+
 struct config_input {
 	char **paths; /* owns the array and each path: a file, or a directory (its *.ini, sorted bytewise) */
 	size_t path_count;
@@ -19,6 +21,9 @@ struct config_input {
 	char *text;      /* owns: a whole configuration in memory, as `weir forward` builds it; NULL = none */
 	char *text_name; /* owns: its name in messages */
 	char **environment; /* owns it all: "NAME=VALUE", then NULL; NULL = that of the process as it is */
+	/* Shared: one reference. What an earlier reading of these paths found: everything comes from it, and
+	 * nothing from the disk; what it does not have is an error. NULL = the disk. */
+	struct config_text *kept;
 };
 
 /* Adds a copy of `path`. Does not open the file. 0, or -ENOMEM, which leaves the input as it was. */

@@ -29,6 +29,9 @@ struct config_reading {
 	struct diag diag;      /* the messages */
 	struct arena memory;   /* owns: the memory of the messages */
 	bool no_memory;        /* out of memory: this is reported instead of all other messages */
+	/* Shared: one reference. What was read; NULL = some of it could not be read, memory ran out, or it is
+	 * longer than CONFIG_TEXT_BYTES_MAX. There is one, too, if only its contents are invalid. */
+	struct config_text *text;
 };
 
 /* Reads and validates the configuration that `input` names, and builds its snapshot in `r`, whose previous
@@ -44,7 +47,10 @@ void config_reading_print(struct config_reading *r, FILE *out, enum config_style
 /* Returns the snapshot, or NULL if there is none. The caller owns it and frees it with config_free(). It
  * borrows nothing from the reading or its input. */
 struct config *config_reading_take(struct config_reading *r);
-/* Frees the messages, and the snapshot unless it was taken. */
+/* Returns `r->text` with its reference, which the caller then owns (config_text_drop()); NULL if there is
+ * none, or it has been taken. */
+struct config_text *config_reading_take_text(struct config_reading *r);
+/* Frees the messages, and the snapshot and the text unless they were taken. */
 void config_reading_free(struct config_reading *r);
 
 #endif
