@@ -36,8 +36,8 @@ void source_add_line(struct arena *a, struct source *s, const char *text, size_t
 	keep_line(a, s, arena_strndup(a, text, len), len);
 }
 
-/* Splits `text` into lines in place: it is in the arena and has one byte more than `len`. */
-static void cut_lines(struct arena *a, struct source *s, char *text, size_t len)
+/* Splits `text` into lines in place. */
+void source_take_text(struct arena *a, struct source *s, char *text, size_t len)
 {
 	char *end = text + len;
 
@@ -58,7 +58,7 @@ static void cut_lines(struct arena *a, struct source *s, char *text, size_t len)
 
 void source_add_text(struct arena *a, struct source *s, const char *text, size_t len)
 {
-	cut_lines(a, s, arena_strndup(a, text, len), len);
+	source_take_text(a, s, arena_strndup(a, text, len), len);
 }
 
 struct open_file {
@@ -104,27 +104,25 @@ static ssize_t read_whole(struct arena *a, int fd, char **out)
 	return (ssize_t)used;
 }
 
-int source_add_file(struct arena *a, struct source *s, bool regular)
+int source_read_file(struct arena *a, const char *path, bool regular, char **bytes, size_t *len)
 {
 	struct open_file *f = arena_alloc_owner(a, sizeof(*f), release_file);
 	/* Without O_NONBLOCK, opening a FIFO without a writer would block. */
-	int fd = open(s->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_NONBLOCK : 0));
-	char *bytes = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_NONBLOCK : 0));
 	struct stat st;
-	ssize_t len;
+	ssize_t n;
 
-	check(s->line_count == 0);
 	if (fd < 0)
 		return -errno;
 	f->fd_plus_one = fd + 1;
 	if (regular && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		len = -EINVAL;
+		n = -EINVAL;
 	else
-		len = read_whole(a, fd, &bytes); /* a directory: EISDIR */
+		n = read_whole(a, fd, bytes); /* a directory: EISDIR */
 	release_file(f);
-	if (len < 0)
-		return (int)len;
-	cut_lines(a, s, bytes, (size_t)len);
+	if (n < 0)
+		return (int)n;
+	*len = (size_t)n;
 	return 0;
 }
 
@@ -133,6 +131,8 @@ const char *source_why_unread(int err)
 	check(err < 0);
 	if (err == -EFBIG)
 		return "it is larger than 16 MiB";
+	if (err == -ENODATA)
+		return "the text that is kept does not have it";
 	return err == -EINVAL ? "it is not a regular file" : strerror(-err);
 }
 

@@ -107,6 +107,7 @@ int config_input_copy(struct config_input *copy, const struct config_input *inpu
 		err = config_input_add_path(copy, input->paths[i]);
 	for (size_t i = 0; !err && i < input->override_count; i++)
 		err = config_input_add_override(copy, input->overrides[i]);
+	copy->kept = config_text_hold(input->kept);
 	if (!err && input->environment != NULL) {
 		copy->environment = copy_environment(input->environment);
 		err = copy->environment != NULL ? 0 : -ENOMEM;
@@ -123,5 +124,6 @@ void config_input_free(struct config_input *input)
 	free(input->text);
 	free(input->text_name);
 	free_environment(input->environment);
+	config_text_drop(input->kept);
 	*input = (struct config_input){0};
 }

@@ -18,11 +18,7 @@ static void read_input(struct load *l, const struct config_input *input)
 	struct source *overrides = source_new(&l->arena, "-o");
 
 	if (input->text != NULL) {
-		struct source *source = document_add_source(&l->doc, input->text_name);
-
-		source_add_text(&l->arena, source, input->text, strlen(input->text));
-		reader_read(&l->doc, source);
-		load_includes_of(l, source);
+		load_text(l, input->text_name, input->text);
 	}
 	for (size_t i = 0; i < input->path_count; i++)
 		load_path(l, input->paths[i]);
@@ -67,9 +63,12 @@ static struct config *read_and_build(struct load *l, const struct config_input *
 	l->arena.no_memory = &l->no_memory;
 	l->snapshot.no_memory = &l->no_memory;
 	l->name = name_of(&l->arena, input);
+	reading_files_init(&l->files, &l->arena, input->kept);
+	l->diag.files = &l->files;
 	read_input(l, input);
 	build_document(&b);
 	build_validate(&b);
+	l->text = reading_files_finish(&l->files, &l->arena);
 	if (l->diag.errors == 0)
 		c = make_config(l, &b, input);
 	*finished = true;
@@ -138,12 +137,17 @@ void config_read(const struct config_input *input, struct config_reading *r)
 	*r = (struct config_reading){.config = read_and_build(&l, input, &finished)};
 	if (r->config == NULL)
 		arena_free(&l.snapshot);
+	if (!finished)
+		config_text_drop(l.text);
+	else
+		r->text = l.text;
 	r->name = finished ? l.name : name;
 	r->no_memory = !finished;
 	/* The jump ends here. */
 	r->memory = (struct arena){.blocks = l.arena.blocks};
 	r->diag = l.diag;
 	r->diag.arena = &r->memory;
+	r->diag.files = NULL;
 }
 
 struct config *config_reading_take(struct config_reading *r)
@@ -154,8 +158,17 @@ struct config *config_reading_take(struct config_reading *r)
 	return c;
 }
 
+struct config_text *config_reading_take_text(struct config_reading *r)
+{
+	struct config_text *t = r->text;
+
+	r->text = NULL;
+	return t;
+}
+
 void config_reading_free(struct config_reading *r)
 {
+	config_text_drop(r->text);
 	config_free(r->config);
 	arena_free(&r->memory);
 	*r = (struct config_reading){0};

@@ -12,6 +12,7 @@
 
 #include "weir/config/arena.h"
 #include "weir/config/document.h"
+#include "reading_files.h"
 
 struct load {
 	struct arena arena;    /* arena of the reading */
@@ -20,13 +21,15 @@ struct load {
 	const char *name; /* the name in the summary */
 	struct diag diag;
 	struct document doc;
+	struct reading_files files;
+	struct config_text *text; /* shared: one reference; NULL = not yet, or there is none */
 	unsigned include_count;
 	unsigned depth; /* current depth of includes */
 };
 
 /* Reads a file or directory named on the command line. */
 void load_path(struct load *l, const char *path);
-/* Reads what `source` itself includes. */
-void load_includes_of(struct load *l, const struct source *source);
+/* Reads a whole text in place of a file, and what it includes. */
+void load_text(struct load *l, const char *name, const char *text);
 
 #endif

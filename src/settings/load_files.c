@@ -3,6 +3,7 @@
  * load_files.c - which files are read, in which order, and what they include.
  *
  * Reads files, directories (their *.ini, sorted bytewise) and what they include, each file once.
+ * If the text of an earlier reading is given, all of it comes from there.
  * Files not named on the command line must be regular files: including a FIFO would block for ever, and a
  * device does not contain a configuration. Main thread.
  */
@@ -57,31 +58,51 @@ static void release_glob(void *bytes)
 	globfree(bytes);
 }
 
+/* What `pattern` stands for, in `found`. 0, or -EIO: a folder cannot be read. */
+static int search(struct load *l, const char *pattern, struct name_list *found)
+{
+	glob_t *g = arena_alloc_owner(&l->arena, sizeof(*g), release_glob);
+	const int err = glob(pattern, 0, NULL, g);
+
+	if (err == GLOB_NOSPACE)
+		longjmp(l->no_memory, 1);
+	*found = (struct name_list){0};
+	l->files.incomplete = l->files.incomplete || (err != 0 && err != GLOB_NOMATCH);
+	if (err == GLOB_NOMATCH)
+		reading_files_record(&l->files, &l->arena, TEXT_PATTERN, pattern, found);
+	if (err != 0)
+		return err == GLOB_NOMATCH ? 0 : -EIO;
+	*found = (struct name_list){g->gl_pathv, g->gl_pathc};
+	reading_files_record(&l->files, &l->arena, TEXT_PATTERN, pattern, found);
+	return 0;
+}
+
 /* A pattern may match nothing; a plain name must exist. */
 static void read_include(struct load *l, const char *path, const struct at *from)
 {
-	bool pattern = strpbrk(path, "*?[") != NULL;
-	glob_t *found;
+	struct name_list found;
 	int err;
 
-	if (!pattern) {
+	if (strpbrk(path, "*?[") == NULL) {
 		l->include_count++;
 		read_file(l, path, FILE_FOUND, from);
 		return;
 	}
-	found = arena_alloc_owner(&l->arena, sizeof(*found), release_glob);
-	err = glob(path, 0, NULL, found);
-	if (err == GLOB_NOSPACE)
-		longjmp(l->no_memory, 1);
-	if (err != 0 && err != GLOB_NOMATCH)
-		report_file(l, path, from, "cannot be searched");
-	for (size_t i = 0; err == 0 && i < found->gl_pathc; i++) {
+	if (l->files.kept != NULL)
+		err = reading_files_recall(&l->files, &l->arena, TEXT_PATTERN, path, &found);
+	else
+		err = search(l, path, &found);
+	if (err)
+		report_file(l, path, from,
+			    err == -ENODATA ? "is not in the text that is kept" : "cannot be searched");
+	for (size_t i = 0; i < found.count; i++) {
 		l->include_count++;
-		read_file(l, found->gl_pathv[i], FILE_FOUND, from);
+		read_file(l, found.names[i], FILE_FOUND, from);
 	}
 }
 
-void load_includes_of(struct load *l, const struct source *source)
+/* Reads what `source` itself includes. */
+static void read_includes_of(struct load *l, const struct source *source)
 {
 	const struct section *global = document_find(&l->doc, IN_GLOBAL, NULL);
 
@@ -118,7 +139,7 @@ static void read_file(struct load *l, const char *path, enum file_kind kind, con
 		return;
 	}
 	source = document_add_source(&l->doc, path);
-	err = source_add_file(&l->arena, source, kind == FILE_FOUND);
+	err = reading_files_add(&l->files, &l->arena, source, kind == FILE_FOUND);
 	if (err) {
 		struct at whole = {.source = source};
 
@@ -130,8 +151,22 @@ static void read_file(struct load *l, const char *path, enum file_kind kind, con
 	}
 	reader_read(&l->doc, source);
 	l->depth++;
-	load_includes_of(l, source);
+	read_includes_of(l, source);
 	l->depth--;
+}
+
+void load_text(struct load *l, const char *name, const char *text)
+{
+	struct source *source = document_add_source(&l->doc, name);
+	const int err = reading_files_add_text(&l->files, &l->arena, source, text);
+
+	if (err) {
+		diag_error(&l->diag, DIAG_CANNOT_READ, (struct at){.source = source}, "cannot read '%s': %s",
+			   name, source_why_unread(err));
+		return;
+	}
+	reader_read(&l->doc, source);
+	read_includes_of(l, source);
 }
 
 static int is_ini(const struct dirent *entry)
@@ -160,30 +195,60 @@ static void release_names(void *bytes)
 	free(n->list);
 }
 
-static void read_directory(struct load *l, const char *path)
+/* The files of the directory, in `found`. 0 or -errno. */
+static int list_directory(struct load *l, const char *path, struct name_list *found)
 {
 	struct names *names = arena_alloc_owner(&l->arena, sizeof(*names), release_names);
 	size_t len = strlen(path);
 
+	*found = (struct name_list){0};
 	names->count = scandir(path, &names->list, is_ini, bytewise);
 	if (names->count < 0) {
-		report_file(l, path, NULL, arena_printf(&l->arena, "cannot be read: %s", strerror(errno)));
-		return;
+		l->files.incomplete = true;
+		return -errno;
 	}
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	for (int i = 0; i < names->count; i++)
-		read_file(l, arena_printf(&l->arena, "%.*s/%s", (int)len, path, names->list[i]->d_name),
-			  FILE_FOUND, NULL);
-	if (names->count == 0)
+	for (int i = 0; i < names->count; i++) {
+		found->names = arena_grow(&l->arena, found->names, found->count, sizeof(*found->names));
+		found->names[found->count++] =
+			arena_printf(&l->arena, "%.*s/%s", (int)len, path, names->list[i]->d_name);
+	}
+	reading_files_record(&l->files, &l->arena, TEXT_FOLDER, path, found);
+	return 0;
+}
+
+static void read_directory(struct load *l, const char *path)
+{
+	struct name_list found;
+	int err;
+
+	if (l->files.kept != NULL)
+		err = reading_files_recall(&l->files, &l->arena, TEXT_FOLDER, path, &found);
+	else
+		err = list_directory(l, path, &found);
+	if (err) {
+		report_file(l, path, NULL, arena_printf(&l->arena, "cannot be read: %s", strerror(-err)));
+		return;
+	}
+	for (size_t i = 0; i < found.count; i++)
+		read_file(l, found.names[i], FILE_FOUND, NULL);
+	if (found.count == 0)
 		report_file(l, path, NULL, "has no *.ini file");
+}
+
+static bool is_directory(const struct load *l, const char *path)
+{
+	struct stat st;
+
+	if (l->files.kept != NULL)
+		return reading_files_has_folder(&l->files, path);
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 void load_path(struct load *l, const char *path)
 {
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (is_directory(l, path))
 		read_directory(l, path);
 	else
 		read_file(l, path, FILE_NAMED, NULL);

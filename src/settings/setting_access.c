@@ -12,6 +12,7 @@
 #include "weir/base/check.h"
 #include "weir/config/values.h"
 #include "weir/net/netset.h"
+#include "reading_files.h"
 #include "setting.h"
 
 /* Maximum parts of one use-backend line, so that -T can print it as one line. */
@@ -147,7 +148,7 @@ static int add_file(const struct setting *s, const struct word *w, struct config
 {
 	struct arena *a = s->diag->arena;
 	struct source *file = source_new(a, source_beside(a, w->at.source, w->text + 1));
-	int err = w->text[1] == '\0' ? -ENOENT : source_add_file(a, file, true);
+	int err = w->text[1] == '\0' ? -ENOENT : reading_files_add(s->diag->files, a, file, true);
 
 	/* Messages about its lines follow those about the configuration. */
 	file->index = ~0u;

@@ -17,6 +17,8 @@
 
 #define DIAG_SHOWN_MAX 20
 
+struct reading_files;
+
 enum diag_level { DIAG_LEVEL_ERROR, DIAG_LEVEL_WARNING };
 
 /* The kind of message: a stable word of --format=json. */
@@ -40,6 +42,8 @@ struct diag {
 	struct arena *arena; /* borrows, for its lifetime */
 	/* Borrows: "NAME=VALUE", then NULL: what ${NAME} stands for. NULL = as the process has it. */
 	char *const *environment;
+	/* Borrows: where values have their files from (src/settings/reading_files.h); NULL = the disk. */
+	struct reading_files *files;
 	struct diag_item *items;
 	size_t count;
 	unsigned errors;

@@ -39,10 +39,12 @@ struct at {
 struct source *source_new(struct arena *a, const char *name);
 void source_add_line(struct arena *a, struct source *s, const char *text, size_t len);
 void source_add_text(struct arena *a, struct source *s, const char *text, size_t len);
-/* Adds the lines of the file `s->name`. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX, -EINVAL if `regular` is
- * required and the file is not regular (a FIFO or device is not even waited for). */
-int source_add_file(struct arena *a, struct source *s, bool regular);
-/* Describes an error of source_add_file(). */
+/* The same with what source_read_file() read: `len` bytes of the arena, which it changes, and one more. */
+void source_take_text(struct arena *a, struct source *s, char *text, size_t len);
+/* Reads a whole file into the arena, with room for one byte more. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX,
+ * -EINVAL if `regular` is required and the file is not regular (a FIFO or device is not even waited for). */
+int source_read_file(struct arena *a, const char *path, bool regular, char **bytes, size_t *len);
+/* Describes an error of source_read_file(); -ENODATA: it is not among what is kept of an earlier reading. */
 const char *source_why_unread(int err);
 /* The location of `path` as written in `s`: relative to the directory of `s` unless absolute. */
 const char *source_beside(struct arena *a, const struct source *s, const char *path);
