@@ -239,6 +239,12 @@ struct config *reading_job_take(struct reading_job *job)
 	return job->err ? NULL : config_reading_take(&job->reading);
 }
 
+struct config_text *reading_job_take_text(struct reading_job *job)
+{
+	check(reading_job_is_done(job));
+	return config_reading_take_text(&job->reading);
+}
+
 struct log_outlet *reading_job_take_target(struct reading_job *job, size_t i)
 {
 	struct log_outlet *o;

@@ -72,8 +72,8 @@ bool confirmed_folder(const char *variable, char *path, size_t room);
  * user, or has a second name; -EINVAL: it is not a regular file; -EFBIG; -ENOMEM; or another -errno. */
 int confirmed_load(const char *folder, struct confirmed *c);
 /* Replaces the file by one with `c`, mode 600, and returns once it is on disk. Saves of several threads or
- * processes follow one another. After an error the file is as it was; only if the very last step failed, which
- * is to force the new name to the disk, either may be found. 0 or -errno. */
+ * processes follow one another. After an error the file is as it was, unless the very last step failed, which
+ * forces the new name to the disk: then either may be found. 0 or -errno. */
 int confirmed_save(const char *folder, const struct confirmed *c);
 /* What a failed save means, in one line without its end: "cannot write /var/lib/weir/confirmed: No space
  * left on device; ...". Returns `why`. */

@@ -23,8 +23,8 @@ bool saving_job_is_done(struct saving_job *job);
 /* What confirmed_save() returned: 0 or -errno. Requires that it is done. */
 int saving_job_result(struct saving_job *job);
 /* Frees the job; NULL is allowed. If the thread has not finished, it is abandoned: it may still replace the
- * file, the job frees itself later, and `wake` is not called any more. A save that begins afterwards waits
- * for it, so the newer one wins. */
+ * file, even after a save that begins later, so do this only where the daemon ends. The job frees itself
+ * then, and `wake` is not called any more. */
 void saving_job_free(struct saving_job *job);
 
 #endif
