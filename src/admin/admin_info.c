@@ -155,6 +155,8 @@ static void show_lines(const struct admin_context *ctx, struct text *out)
 	text_printf(out, "control_socket: %s\n", ctx->control_socket != NULL ? ctx->control_socket : "-");
 	add_number(out, "uptime_s", (uint64_t)uptime_s);
 	text_printf(out, "state: %s\n", daemon_state_word(ctx->state));
+	text_printf(out, "config: %s\n",
+		    ctx->config_note != NULL && ctx->config_note[0] != '\0' ? ctx->config_note : "files");
 	add_number(out, "workers", e->worker_count);
 	add_number(out, "maxconn", atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed));
 	add_number(out, "maxpipes", e->limits.maxpipes);

@@ -76,6 +76,8 @@ static void read_info_line(struct view *v, const struct info_line *line)
 		copy_word(v->state, value);
 	else if (info_line_is(line, "driver"))
 		copy_word(v->driver, value);
+	else if (info_line_is(line, "config"))
+		info_line_copy(line, v->config, sizeof(v->config)); /* may be truncated */
 }
 
 /* "listen.FRONTEND.BIND: ADDRESS". Names may contain dots: of "web" and "web.tls" the longer match counts. */

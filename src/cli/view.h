@@ -14,6 +14,7 @@
 #include "ask.h"
 
 #define VIEW_WORD_MAX 32
+#define VIEW_NOTE_MAX 192
 
 /* A frontend, a backend or a server. */
 struct view_row {
@@ -38,6 +39,7 @@ struct view {
 	char version[VIEW_WORD_MAX];
 	char state[VIEW_WORD_MAX];
 	char driver[VIEW_WORD_MAX];
+	char config[VIEW_NOTE_MAX]; /* "files", or what is in effect in place of them */
 	uint64_t pid;
 	uint64_t uptime_s;
 	uint64_t workers;

@@ -88,6 +88,7 @@ static void add_totals(struct json *j, const struct view *v)
 	json_string(j, "version", v->version);
 	json_string(j, "state", v->state);
 	json_string(j, "driver", v->driver);
+	json_string(j, "config", v->config);
 	json_unsigned(j, "pid", v->pid);
 	json_unsigned(j, "uptime_s", v->uptime_s);
 	json_unsigned(j, "workers", v->workers);

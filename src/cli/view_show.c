@@ -142,6 +142,17 @@ static void add_down(const struct view *v, const struct view_style *style, struc
 	add_line(style, COLOUR_RED, line, out);
 }
 
+/* Only what needs attention: something other than the files is in effect. */
+static void add_config(const struct view *v, const struct view_style *style, struct text *out)
+{
+	char line[VIEW_NOTE_MAX + 16];
+
+	if (v->config[0] == '\0' || strcmp(v->config, "files") == 0)
+		return;
+	(void)snprintf(line, sizeof(line), "config       %s", v->config); /* fits */
+	add_line(style, COLOUR_RED, line, out);
+}
+
 static void add_head(const struct view *v, const struct view *before, const struct view_style *style,
 		     struct text *out)
 {
@@ -158,6 +169,7 @@ static void add_head(const struct view *v, const struct view *before, const stru
 		       v->state, (unsigned long long)v->pid, uptime(v->uptime_s, a),
 		       (unsigned long long)v->workers, v->workers == 1 ? "" : "s", v->driver);
 	add_line(style, is_ready(v) ? COLOUR_BOLD : COLOUR_RED, line, out);
+	add_config(v, style, out);
 	add_down(v, style, out);
 	if (before == NULL)
 		(void)snprintf(line, sizeof(line), "connections  %s open of %s, %s in all%s",

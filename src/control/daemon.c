@@ -289,19 +289,6 @@ static void read_environment(struct daemon *d)
 	sd_service_open(&d->service);
 }
 
-/* Before anything is open, and while a signal still ends the process at once. */
-static enum exit_code read_config(struct daemon *d)
-{
-	struct config_reading r;
-
-	config_read(&d->input, &r);
-	if (d->options->on_read != NULL)
-		d->options->on_read(d->options->on_read_arg, &r);
-	d->config = d->started = config_reading_take(&r);
-	config_reading_free(&r);
-	return d->config != NULL ? EXIT_FINE : EXIT_CONFIG;
-}
-
 static enum exit_code run(struct daemon *d)
 {
 	enum exit_code code;
@@ -352,12 +339,13 @@ enum exit_code daemon_run(struct config_input *input, const struct daemon_option
 	enum exit_code code;
 
 	*input = (struct config_input){0};
-	code = read_config(&d);
+	code = origin_read(&d);
 	if (code == EXIT_FINE)
 		code = run(&d);
 	if (d.config != d.started)
 		config_free(d.config);
 	config_free(d.started);
+	origin_free(&d.origin);
 	config_input_free(&d.input);
 	return code;
 }

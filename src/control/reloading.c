@@ -75,6 +75,7 @@ static void took_effect(void *arg, const struct config *next)
 	d->config = r->next;
 	r->next = NULL;
 	ageing_set_cycle(&d->ageing, next->global.pipe_cycle_ns);
+	origin_set_note(d, NULL);
 }
 
 static int apply_all(struct reloading *r, const struct plan *plan, char *why, size_t room)

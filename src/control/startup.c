@@ -396,8 +396,10 @@ enum exit_code daemon_start(struct daemon *d)
 		code = daemon_fail(d, EXIT_CONFIG,
 				   "there is no user or group '%s'; see 'user' and 'group' in [global]",
 				   unknown);
-	if (code == EXIT_FINE)
+	if (code == EXIT_FINE) {
+		origin_tell(d);
 		code = open_sockets(d);
+	}
 	if (code == EXIT_FINE)
 		code = write_pid(d); /* only root may be able to write to the folder */
 	if (code == EXIT_FINE) {

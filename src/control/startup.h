@@ -30,6 +30,7 @@
 #include "weir/stats/question.h"
 #include "ageing.h"
 #include "newcomers.h"
+#include "origin.h"
 #include "reloading.h"
 #include "retiring.h"
 #include "unlistening.h"
@@ -40,6 +41,7 @@
 
 struct daemon {
 	struct config_input input; /* owns: what the configuration was read from */
+	struct origin origin;      /* what it started from */
 	struct config *config;     /* owns: in effect; not NULL once it has been read */
 	struct config *started;    /* owns: in effect at the start; may be the same */
 	const struct daemon_options *options; /* borrows */

@@ -89,14 +89,16 @@ const char *sd_service_status(struct engine *e, char *buf, size_t room)
 	return buf;
 }
 
-/* The status as it is sent, after a word about reloads. `buf` has SD_SERVICE_STATUS_MAX bytes. */
+/* The status as it is sent, after words about reloads and the note. `buf` has SD_SERVICE_STATUS_MAX
+ * bytes. */
 static const char *full_status(const struct sd_service *s, char *buf)
 {
 	const char *about = s->reloading ? "reloading; " : s->refused ? "last reload refused; " : "";
-	const size_t len = strlen(about);
+	/* Fits: both are shorter than what SD_SERVICE_STATUS_MAX has for them. */
+	const int len = snprintf(buf, SD_SERVICE_STATUS_MAX, "%s%s%s", about, s->note,
+				 s->note[0] != '\0' ? "; " : "");
 
-	memcpy(buf, about, len);
-	(void)sd_service_status(s->engine, buf + len, SD_SERVICE_STATUS_MAX - len);
+	(void)sd_service_status(s->engine, buf + len, SD_SERVICE_STATUS_MAX - (size_t)len);
 	return buf;
 }
 
@@ -104,7 +106,7 @@ static const char *full_status(const struct sd_service *s, char *buf)
  * unchanged. False if the manager's queue is full. */
 static bool inform(struct sd_service *s, const char *lines, const char *status)
 {
-	char text[2 * SD_SERVICE_TEXT_MAX];
+	char text[SD_SERVICE_STATUS_MAX + SD_SERVICE_TEXT_MAX];
 
 	s->told_at = ev_now(s->loop);
 	if (lines[0] == '\0' && strcmp(status, s->told) == 0)
@@ -259,6 +261,11 @@ void sd_service_reloaded(struct sd_service *s, bool fine)
 	s->reloading = false;
 	s->refused = !fine;
 	say_ready(s);
+}
+
+void sd_service_note(struct sd_service *s, const char *note)
+{
+	(void)snprintf(s->note, sizeof(s->note), "%s", note); /* may be truncated */
 }
 
 static void say_draining(struct sd_service *s)

@@ -42,6 +42,7 @@ struct admin_context {
 	int64_t started_ns;                /* CLOCK_MONOTONIC */
 	struct admin_totals *totals;       /* borrows; NULL = there is no socket */
 	const char *control_socket;        /* borrows: its address; NULL = there is none */
+	const char *config_note; /* borrows: what is in effect in place of the files; NULL or "" = they are */
 	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */
 	size_t figure_count;
 	struct server_updates *updates;    /* borrows: for changing servers */

@@ -17,7 +17,9 @@
 #include "weir/host/sd_notify.h"
 
 #define SD_SERVICE_TEXT_MAX   256
-#define SD_SERVICE_STATUS_MAX (SD_SERVICE_TEXT_MAX + 32) /* with a word about reloads before it */
+#define SD_SERVICE_NOTE_MAX   192
+/* With words about reloads and the note before it. */
+#define SD_SERVICE_STATUS_MAX (SD_SERVICE_TEXT_MAX + SD_SERVICE_NOTE_MAX + 32)
 
 struct sd_service {
 	struct sd_notify notify;
@@ -30,6 +32,7 @@ struct sd_service {
 	bool reloading;
 	bool refused;	 /* the last reload: the status says so */
 	bool closing;	 /* draining or stopping: the status says so */
+	char note[SD_SERVICE_NOTE_MAX]; /* before the status; "" = nothing */
 	bool alive_told; /* the last round of pings was complete and has been reported */
 	ev_tstamp told_at;
 	char told[SD_SERVICE_STATUS_MAX]; /* the last status sent */
@@ -43,6 +46,9 @@ void sd_service_ready(struct sd_service *s, struct ev_loop *loop, struct engine 
 void sd_service_reloading(struct sd_service *s);
 /* It has ended. The status shows that it was refused, if so, until another one is not. */
 void sd_service_reloaded(struct sd_service *s, bool fine);
+/* From now on the status begins with `note` ("" = nothing), which is copied, and truncated if it is longer
+ * than SD_SERVICE_NOTE_MAX. Sent with the next status. Allowed before sd_service_ready(). */
+void sd_service_note(struct sd_service *s, const char *note);
 /* No new sessions from now on: periodically reports how many are left and extends the manager's timeout. */
 void sd_service_draining(struct sd_service *s);
 /* The remaining sessions are being closed. */

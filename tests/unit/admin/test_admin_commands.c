@@ -147,6 +147,17 @@ static void info_says_why_the_driver_is_not_the_best(void **state)
 	context.driver_reason = NULL;
 }
 
+static void info_says_what_is_in_effect_in_place_of_the_files(void **state)
+{
+	(void)state;
+	assert_line("show info", "config: files");
+	context.config_note = "confirmed text, weir.ini was not confirmed";
+	assert_line("show info", "config: confirmed text, weir.ini was not confirmed");
+	context.config_note = "";
+	assert_line("show info", "config: files");
+	context.config_note = NULL;
+}
+
 static void info_sums_the_workers(void **state)
 {
 	(void)state;
@@ -556,6 +567,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(info_sums_the_workers),
 		cmocka_unit_test(info_says_why_the_driver_is_not_the_best),
+		cmocka_unit_test(info_says_what_is_in_effect_in_place_of_the_files),
 		cmocka_unit_test(bind_without_a_name_has_a_number),
 		cmocka_unit_test(info_lists_frontends_servers_and_listeners),
 		cmocka_unit_test(pools_are_shown),

@@ -49,7 +49,7 @@ static void assert_received(const struct rig *r, const char *expected)
 
 static void assert_ready(const struct rig *r, const char *status)
 {
-	char expected[256];
+	char expected[SD_SERVICE_STATUS_MAX + 192];
 
 	(void)snprintf(expected, sizeof(expected), "%s%s", ready, status);
 	assert_received(r, expected);
@@ -149,6 +149,29 @@ static void status_says_that_a_reload_was_refused_until_one_is_not(void **state)
 	assert_ready(r, STATUS);
 }
 
+/* The longest one, too: nothing of what follows is lost. */
+static void status_begins_with_the_note(void **state)
+{
+	struct rig *r = *state;
+	char note[SD_SERVICE_NOTE_MAX + 8], wanted[SD_SERVICE_STATUS_MAX + 64];
+
+	memset(note, 'n', sizeof(note) - 1);
+	note[sizeof(note) - 1] = '\0';
+	sd_service_reloading(&r->service);
+	assert_reloading(r, 0);
+	sd_service_note(&r->service, note);
+	sd_service_reloaded(&r->service, false);
+	(void)snprintf(wanted, sizeof(wanted),
+		       "STATUS=last reload refused; %.*s; 1 frontend, 1/1 servers usable, 0 sessions",
+		       SD_SERVICE_NOTE_MAX - 1, note);
+	assert_ready(r, wanted);
+	sd_service_note(&r->service, "");
+	sd_service_reloading(&r->service);
+	assert_reloading(r, 0);
+	sd_service_reloaded(&r->service, true);
+	assert_ready(r, STATUS);
+}
+
 /* Returns how many messages fill the manager's queue. */
 static unsigned fill(const struct rig *r)
 {
@@ -233,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(reload_is_reported_with_its_time_and_its_end),
 		test(status_says_that_a_reload_was_refused_until_one_is_not),
+		test(status_begins_with_the_note),
 		test(manager_that_is_busy_gets_both_messages_later),
 		test(end_of_a_reload_that_was_not_received_is_all_there_is),
 		test(daemon_that_drains_reports_no_reload),
