@@ -163,12 +163,19 @@ void origin_tell(struct daemon *d)
 
 void origin_set_note(struct daemon *d, const struct confirmed_mark *left)
 {
+	char words[ORIGIN_NOTE_MAX] = "";
+
+	if (left != NULL)
+		(void)snprintf(words, sizeof(words), "confirmed text, %.100s was %s", d->config->name,
+			       left->reason == CONFIRMED_ROLLED_BACK ? "rolled back" : "not confirmed");
+	origin_set_words(d, words);
+}
+
+void origin_set_words(struct daemon *d, const char *words)
+{
 	struct origin *o = &d->origin;
 
-	o->note[0] = '\0';
-	if (left != NULL)
-		(void)snprintf(o->note, sizeof(o->note), "confirmed text, %.100s was %s", d->config->name,
-			       left->reason == CONFIRMED_ROLLED_BACK ? "rolled back" : "not confirmed");
+	(void)snprintf(o->note, sizeof(o->note), "%s", words); /* fits, or is truncated */
 	/* The name is the operator's; the note is part of lines that programs read. */
 	for (char *c = o->note; *c != '\0'; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)

@@ -43,6 +43,8 @@ void origin_tell(struct daemon *d);
 /* Since this text was left, its files are not what is in effect: `show info` and the service manager get a
  * note. NULL: they are. */
 void origin_set_note(struct daemon *d, const struct confirmed_mark *left);
+/* The same with other words: about a trial. */
+void origin_set_words(struct daemon *d, const char *words);
 /* Leaves it all zero. */
 void origin_free(struct origin *o);
 

@@ -2,8 +2,8 @@
  *
  * reloading.c - the steps of a reload in this daemon.
  *
- * Owns the job that reads, and a timer. The configuration that was in effect is freed once the next one is.
- * Main thread.
+ * Owns the jobs that read and save, and a timer. The configuration that was in effect is freed once the next
+ * one is. Main thread.
  */
 #include "reloading.h"
 
@@ -23,9 +23,18 @@ static int begin_reading(void *arg, const struct reload_source *from)
 	struct daemon *d = r->daemon;
 	int err = 0;
 
-	(void)from;
+	struct config_input input = d->input; /* borrows; the job makes a copy */
+	char *path = (char *)(uintptr_t)from->path;
+
 	check(r->job == NULL);
-	r->job = reading_job_begin(&d->input, &d->config->global, daemon_notify, d, &err);
+	if (from->kept != NULL)
+		input.kept = from->kept;
+	if (path != NULL) {
+		input.paths = &path;
+		input.path_count = 1;
+		input.text = NULL;
+	}
+	r->job = reading_job_begin(&input, from->plan ? NULL : &d->config->global, daemon_notify, d, &err);
 	return err;
 }
 
@@ -36,12 +45,20 @@ static bool has_read(void *arg)
 	return reading_job_is_done(r->job);
 }
 
-static void drop_reading(void *arg)
+static struct config_text *take_text(void *arg)
+{
+	const struct reloading *r = arg;
+
+	return reading_job_take_text(r->job);
+}
+
+static void drop_reading(void *arg, struct config *next)
 {
 	struct reloading *r = arg;
 
 	reading_job_free(r->job, r->daemon->log);
 	r->job = NULL;
+	config_free(next);
 }
 
 static struct config *take_reading(void *arg, struct text *messages)
@@ -52,7 +69,7 @@ static struct config *take_reading(void *arg, struct text *messages)
 	reading_job_print(r->job, messages);
 	next = reading_job_take(r->job);
 	if (next == NULL)
-		drop_reading(r);
+		drop_reading(r, NULL);
 	return next;
 }
 
@@ -75,7 +92,6 @@ static void took_effect(void *arg, const struct config *next)
 	d->config = r->next;
 	r->next = NULL;
 	ageing_set_cycle(&d->ageing, next->global.pipe_cycle_ns);
-	origin_set_note(d, NULL);
 }
 
 static int apply_all(struct reloading *r, const struct plan *plan, char *why, size_t room)
@@ -129,10 +145,8 @@ static int apply(void *arg, struct config *next, const struct reload_outcome *ou
 		plan_free(&plan);
 		unlistening_settle(&d->unlistening);
 	}
-	drop_reading(r);
+	drop_reading(r, err ? next : NULL);
 	r->next = NULL;
-	if (err)
-		config_free(next);
 	return err;
 }
 
@@ -141,11 +155,49 @@ static int describe(void *arg, struct config *next, const struct reload_wish *wi
 		    const struct reload_outcome *out)
 {
 	(void)wish;
-	drop_reading(arg);
-	config_free(next);
+	drop_reading(arg, next);
 	(void)snprintf(out->why, out->why_room, "this version describes no plan");
 	return -ENOSYS;
 }
+
+/* ---- the state file ---- */
+
+static int begin_saving(void *arg, const struct confirmed *what)
+{
+	struct reloading *r = arg;
+	struct daemon *d = r->daemon;
+	int err = 0;
+
+	check(r->saving == NULL);
+	r->saving = saving_job_begin(r->reload.keeper.folder, what, daemon_notify, d, &err);
+	return err;
+}
+
+static bool has_saved(void *arg)
+{
+	const struct reloading *r = arg;
+
+	return saving_job_is_done(r->saving);
+}
+
+static void drop_saving(void *arg)
+{
+	struct reloading *r = arg;
+
+	saving_job_free(r->saving);
+	r->saving = NULL;
+}
+
+static int take_saved(void *arg)
+{
+	struct reloading *r = arg;
+	const int err = saving_job_result(r->saving);
+
+	drop_saving(r);
+	return err;
+}
+
+/* ---- what has left ---- */
 
 static uint64_t sessions_of(const struct server *s)
 {
@@ -200,6 +252,8 @@ static bool is_retired(void *arg, uint64_t generation, struct text *left)
 	return false;
 }
 
+/* ---- the service manager ---- */
+
 static void began(void *arg)
 {
 	struct reloading *r = arg;
@@ -218,6 +272,15 @@ static void ended(void *arg, bool fine)
 	sd_service_reloaded(&d->service, fine);
 }
 
+static void tell(void *arg, const char *trial, const struct confirmed_mark *left)
+{
+	struct daemon *d = ((struct reloading *)arg)->daemon;
+
+	origin_set_note(d, left);
+	if (trial[0] != '\0')
+		origin_set_words(d, trial);
+}
+
 static void wake(void *arg)
 {
 	daemon_notify(((struct reloading *)arg)->daemon);
@@ -226,13 +289,19 @@ static void wake(void *arg)
 static const struct reload_steps steps = {
 	.begin_reading = begin_reading,
 	.has_read = has_read,
+	.take_text = take_text,
 	.take_reading = take_reading,
 	.drop_reading = drop_reading,
 	.apply = apply,
 	.describe = describe,
+	.begin_saving = begin_saving,
+	.has_saved = has_saved,
+	.take_saved = take_saved,
+	.drop_saving = drop_saving,
 	.is_retired = is_retired,
 	.began = began,
 	.ended = ended,
+	.tell = tell,
 	.wake = wake,
 };
 
@@ -247,11 +316,19 @@ void reloading_init(struct reloading *r, struct daemon *d)
 {
 	r->daemon = d;
 	r->job = NULL;
+	r->saving = NULL;
 	ev_init(&r->timer, on_timer);
 	r->timer.data = r;
 	turn_watch_init(&r->turns, d->loop, &d->engine);
 	r->admin = (struct admin_moving){.admin = d->admin, .now = &d->admin_socket};
 	reload_init(&r->reload, &steps, r);
+	reload_set_origin(&r->reload,
+			  &(const struct reload_origin){
+				  .text = d->origin.text,
+				  .confirmed = &d->origin.confirmed,
+				  .folder = d->origin.folder[0] != '\0' ? d->origin.folder : NULL,
+				  .from_confirmed = d->origin.from_confirmed,
+			  });
 }
 
 void reloading_wake(struct reloading *r)

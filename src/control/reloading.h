@@ -12,6 +12,7 @@
 
 #include "weir/reload/reading_job.h"
 #include "weir/reload/reload.h"
+#include "weir/reload/saving_job.h"
 #include "turn_watch.h"
 #include "admin_moving.h"
 
@@ -21,6 +22,7 @@ struct reloading {
 	struct reload reload;
 	struct daemon *daemon;	 /* borrows; NULL = not begun */
 	struct reading_job *job; /* owns; NULL = nothing is being read */
+	struct saving_job *saving; /* owns; NULL = nothing is being saved */
 	struct config *next;	 /* owns while it is applied */
 	struct admin_moving admin;
 	struct turn_watch turns;

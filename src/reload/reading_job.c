@@ -30,6 +30,7 @@ struct reading_job {
 	void *wake_arg;
 	/* The thread's until it is done, then control's. */
 	struct config_input input; /* owns */
+	bool reads_only;	   /* no log target is opened */
 	struct config_log **now;   /* owns each copy and the array: targets in effect; NULL = has been met */
 	size_t now_count;
 	struct config_reading reading;
@@ -94,7 +95,7 @@ static void *run(void *arg)
 
 	crash_report_thread("weir-reading");
 	config_read(&job->input, &job->reading);
-	if (job->reading.config != NULL)
+	if (job->reading.config != NULL && !job->reads_only)
 		open_targets(job);
 	lock(job);
 	abandoned = job->abandoned;
@@ -112,7 +113,8 @@ static void *run(void *arg)
 
 static int copy_logs(struct reading_job *job, const struct config_global *now)
 {
-	if (now->log_count == 0)
+	job->reads_only = now == NULL;
+	if (now == NULL || now->log_count == 0)
 		return 0;
 	job->now = calloc(now->log_count, sizeof(struct config_log *));
 	if (job->now == NULL)

@@ -1,47 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * reload.c - who wants a reload, when one runs, and what is answered.
+ * reload.c - who wants a reload, a plan, a rollback or a confirmation, and when one runs.
  *
- * Owns no wish, and no configuration for longer than a call. If memory runs out for an answer, it is its last
- * line alone. Main thread.
+ * Owns no wish, and no configuration except while the state file is written. Main thread.
  */
 #include "weir/reload/reload.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
+#include "reload_parts.h"
 
 /* How often a wish that waits looks at what has left: not everything that is freed wakes control. */
 #define RETIRE_LOOK_NS (100 * NS_PER_MS)
-/* "reloaded: generation N, ", and a newline with its NUL. */
-#define LAST_LINE_MAX (RELOAD_TEXT_MAX + 64u)
-#define STOPPING_TEXT "the daemon is stopping"
 
-/* How a run ended. */
-struct result {
-	struct text text; /* whole lines; the last one too once they are to be answered */
-	char last[LAST_LINE_MAX]; /* the last line, with its newline */
-	enum log_level level;	  /* of the other lines in the log */
-	bool fine;
-};
-
-static void set_state(struct reload *r, enum reload_state to)
+void reload_set_state(struct reload *r, enum reload_state to)
 {
 	static const char *const words[] = {
 		[RELOAD_IDLE] = "idle",
 		[RELOAD_READING] = "reading",
-		[RELOAD_LATE] = "late",
+		[RELOAD_SAVING] = "saving",
 		[RELOAD_STOPPED] = "stopped",
 	};
 
 	check(r->state != RELOAD_STOPPED);
-	check(to != RELOAD_READING || r->state == RELOAD_IDLE);
-	check(to != RELOAD_LATE || r->state == RELOAD_READING);
+	check(r->state != to);
+	check(r->state == RELOAD_IDLE || to == RELOAD_IDLE || to == RELOAD_STOPPED);
 	log_line(LOG_LEVEL_DEBUG, "reload: %s -> %s", words[r->state], words[to]);
 	r->state = to;
 }
@@ -58,23 +46,38 @@ static void on_ask(void *arg, struct reload_wish *wish)
 
 static void on_forget(void *arg, struct reload_wish *wish)
 {
-	(void)arg;
+	struct reload *r = arg;
+	const bool held = !list_empty(&r->trial.holder);
+
 	list_remove(&wish->link);
+	if (held && list_empty(&r->trial.holder))
+		trial_lose_holder(r);
+}
+
+static void on_show(void *arg, struct text *out, struct json *json)
+{
+	const struct reload *r = arg;
+
+	generations_show(&r->generations, out, json);
+}
+
+/* Its answer goes to the log, with the result. */
+static void on_signal_answer(struct reload_wish *wish, const char *text, bool last)
+{
+	(void)wish;
+	(void)text;
+	(void)last;
 }
 
 void reload_hang_up(struct reload *r)
 {
 	log_line(LOG_LEVEL_NOTICE, "SIGHUP: reload requested");
-	r->signal_waits = true;
+	if (list_empty(&r->signal.link))
+		list_push_back(&r->waiting, &r->signal.link);
 	r->steps->wake(r->steps_arg);
 }
 
-static bool is_wanted(const struct reload *r)
-{
-	return r->signal_waits || !list_empty(&r->waiting);
-}
-
-static struct reload_wish *take_first(struct list *list)
+struct reload_wish *reload_take_first(struct list *list)
 {
 	struct reload_wish *wish = list_entry(list->next, struct reload_wish, link);
 
@@ -84,179 +87,195 @@ static struct reload_wish *take_first(struct list *list)
 	return wish;
 }
 
-/* All wishes so far belong to the run that begins. */
-static void serve_waiting(struct reload *r)
+static bool is_plain(const struct reload_wish *wish)
 {
-	struct reload_wish *wish;
+	return wish->kind == WISH_RELOAD && wish->confirm_ns == 0;
+}
+
+/* The wish to be served next; NULL = none. When it is time to return, only a confirmation goes first. */
+static struct reload_wish *next_wish(const struct reload *r, bool is_due)
+{
+	for (struct list *l = r->waiting.next; l != &r->waiting; l = l->next) {
+		struct reload_wish *wish = list_entry(l, struct reload_wish, link);
+
+		if (!is_due || (wish->kind == WISH_CONFIRM && !wish->file))
+			return wish;
+	}
+	return NULL;
+}
+
+static void serve_one(struct reload *r, struct reload_wish *wish)
+{
+	list_remove(&wish->link);
+	if (wish == &r->signal) {
+		r->run.by_signal = true;
+		return;
+	}
+	if (r->run.uid == (uid_t)-1)
+		r->run.uid = wish->uid;
+	list_push_back(&r->served, &wish->link);
+}
+
+/* A run begins for this wish, and for all that it can serve, too. */
+static void serve(struct reload *r, struct reload_wish *wish)
+{
+	const bool plain = is_plain(wish);
+	struct list *l, *next;
 
 	check(list_empty(&r->served));
-	check(!r->signal_served);
-	while ((wish = take_first(&r->waiting)) != NULL)
-		list_push_back(&r->served, &wish->link);
-	r->signal_served = r->signal_waits;
-	r->signal_waits = false;
-}
-
-/* ---- answers ---- */
-
-/* One line of the log for each line of the text. */
-static void log_text(enum log_level level, const char *text)
-{
-	while (*text != '\0') {
-		const size_t len = strcspn(text, "\n");
-
-		log_line(level, "%.*s", (int)len, text);
-		text += text[len] == '\n' ? len + 1 : len;
+	r->run.kind = wish->kind;
+	r->run.confirm_ns = wish->confirm_ns;
+	r->run.hold = wish->hold;
+	if (!plain)
+		serve_one(r, wish);
+	list_foreach_safe(&r->waiting, l, next) {
+		wish = list_entry(l, struct reload_wish, link);
+		if (plain && is_plain(wish))
+			serve_one(r, wish);
 	}
 }
 
-static void log_result(const struct reload *r, const struct result *result)
-{
-	const enum log_level last = result->fine || r->state == RELOAD_STOPPED ? LOG_LEVEL_NOTICE
-									       : LOG_LEVEL_ERROR;
+/* ---- a run begins ---- */
 
-	if (r->signal_served && !result->text.failed && result->text.len > 0)
-		log_text(result->level, result->text.bytes);
-	log_text(last, result->last);
+static void give_up_reading(struct reload *r)
+{
+	r->steps->drop_reading(r->steps_arg, NULL);
+	r->late = false;
 }
 
-/* An answer may make the caller ask again or forget other wishes. */
-static void answer_served(struct reload *r, const struct result *result, int64_t now_ns)
-{
-	const char *text = result->text.failed ? result->last : result->text.bytes;
-	struct reload_wish *wish;
-
-	while ((wish = take_first(&r->served)) != NULL) {
-		const bool last = !wish->wait || !result->fine;
-
-		if (!last) {
-			wish->generation = r->generation;
-			wish->until_ns = now_ns + RELOAD_RETIRE_S * NS_PER_SEC;
-			list_push_back(&r->watching, &wish->link);
-		}
-		wish->answer(wish, text, last);
-	}
-}
-
-static void begin_result(struct result *result)
-{
-	text_init(&result->text);
-	result->level = LOG_LEVEL_ERROR;
-	result->fine = false;
-	result->last[0] = '\0';
-}
-
-static void put_last(struct result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void put_last(struct result *result, const char *fmt, ...)
-{
-	struct text last;
-	va_list ap;
-
-	text_over(&last, result->last, sizeof(result->last));
-	va_start(ap, fmt);
-	text_vprintf(&last, fmt, ap);
-	va_end(ap);
-	check(!last.failed); /* `changed` and `why` are shorter, and the rest is ours */
-}
-
-/* The result is in the log, and the wishes that were served have their answer. */
-static void end_result(struct reload *r, struct result *result, int64_t now_ns)
-{
-	log_result(r, result);
-	text_printf(&result->text, "%s", result->last);
-	r->signal_served = false;
-	if (r->state != RELOAD_STOPPED) {
-		*(result->fine ? &r->reloads : &r->refused) += 1;
-		r->last_fine = result->fine;
-		r->last_s = (int64_t)time(NULL);
-	}
-	answer_served(r, result, now_ns);
-	text_free(&result->text);
-}
-
-/* The wishes that are served have nothing but this line for an answer. */
-static void refuse(struct reload *r, int64_t now_ns, const char *why)
-{
-	struct result result;
-
-	begin_result(&result);
-	put_last(&result, "not reloaded: %s\n", why);
-	end_result(r, &result, now_ns);
-}
-
-/* ---- a run ---- */
-
-static void end_run(struct reload *r, bool fine)
-{
-	r->steps->ended(r->steps_arg, fine);
-}
-
-static bool begin_run(struct reload *r, int64_t now_ns)
+void reload_read_from(struct reload *r, int64_t now_ns, const struct reload_source *from)
 {
 	char why[RELOAD_TEXT_MAX];
 	int err;
 
-	if (!is_wanted(r))
-		return false;
-	serve_waiting(r);
-	r->steps->began(r->steps_arg);
-	err = r->steps->begin_reading(r->steps_arg, &(const struct reload_source){.kept = NULL});
+	if (r->late && r->run.kind != WISH_ROLLBACK) {
+		reload_refuse(r, now_ns,
+			      "the reading of an earlier reload still hangs; see that the name services, "
+			      "named pipes and disks that it needs answer, or restart");
+		return;
+	}
+	if (r->late)
+		give_up_reading(r);
+	r->run.began = r->run.kind != WISH_PLAN;
+	if (r->run.began)
+		r->steps->began(r->steps_arg);
+	err = r->steps->begin_reading(r->steps_arg, from);
 	if (!err) {
-		r->read_until_ns = now_ns + RELOAD_READ_S * NS_PER_SEC;
-		set_state(r, RELOAD_READING);
-		return true;
+		r->run.until_ns = now_ns + RELOAD_READ_S * NS_PER_SEC;
+		reload_set_state(r, RELOAD_READING);
+		return;
 	}
 	(void)snprintf(why, sizeof(why),
 		       "cannot start a thread to read the configuration: %s; raise the limits of memory and "
 		       "tasks (MemoryMax= and TasksMax= of the unit)",
 		       strerror(-err));
-	end_run(r, false);
-	refuse(r, now_ns, why);
+	reload_refuse(r, now_ns, why);
+}
+
+static void begin_reload(struct reload *r, int64_t now_ns)
+{
+	char why[RELOAD_TEXT_MAX];
+
+	if (trial_is_on(r)) {
+		trial_explain(r, why, sizeof(why));
+		reload_refuse(r, now_ns, why);
+		return;
+	}
+	reload_read_from(r, now_ns, &(const struct reload_source){.kept = NULL});
+}
+
+static bool begin_run(struct reload *r, int64_t now_ns)
+{
+	const bool is_due = trial_is_due(r, now_ns);
+	struct reload_wish *wish = next_wish(r, is_due);
+
+	if (wish == NULL && !is_due)
+		return false;
+	reload_run_init(&r->run);
+	if (wish == NULL) {
+		reload_begin_return(r, now_ns);
+		return true;
+	}
+	serve(r, wish);
+	switch (r->run.kind) {
+	case WISH_RELOAD:
+		begin_reload(r, now_ns);
+		break;
+	case WISH_PLAN:
+		reload_read_from(r, now_ns, &(const struct reload_source){.path = wish->path, .plan = true});
+		break;
+	case WISH_ROLLBACK:
+		reload_begin_rollback(r, now_ns, wish->to);
+		break;
+	case WISH_CONFIRM:
+		if (wish->file)
+			begin_reload(r, now_ns);
+		else
+			reload_confirm(r, now_ns);
+		break;
+	}
 	return true;
 }
 
-static void apply(struct reload *r, struct config *next, struct result *result)
+/* ---- a run goes on ---- */
+
+/* It is answered as it is. */
+static void describe(struct reload *r, int64_t now_ns)
 {
-	char changed_bytes[RELOAD_TEXT_MAX], why[RELOAD_TEXT_MAX] = "";
-	struct text changed;
-	const struct reload_outcome out = {.messages = "",
-					   .lines = &result->text,
-					   .changed = &changed,
-					   .why = why,
-					   .why_room = sizeof(why)};
+	struct reload_run *run = &r->run;
+	const struct reload_wish *wish = list_entry(r->served.next, struct reload_wish, link);
+	char why[RELOAD_TEXT_MAX] = "";
+	const struct reload_outcome out = {
+		.messages = run->messages.len > 0 ? run->messages.bytes : "",
+		.lines = &run->lines,
+		.why = why,
+		.why_room = sizeof(why),
+	};
+	struct config *next = run->next;
 	int err;
 
-	text_over(&changed, changed_bytes, sizeof(changed_bytes));
-	err = r->steps->apply(r->steps_arg, next, &out);
-	if (err) {
-		put_last(result, "not reloaded: %s\n", why[0] != '\0' ? why : strerror(-err));
+	run->next = NULL;
+	if (list_empty(&r->served)) { /* the client has gone */
+		r->steps->drop_reading(r->steps_arg, next);
+		reload_end_run(r, now_ns);
 		return;
 	}
-	r->generation++;
-	result->fine = true;
-	result->level = LOG_LEVEL_WARNING;
-	if (changed.failed || changed.len == 0)
-		put_last(result, "reloaded: generation %llu\n", (unsigned long long)r->generation);
+	if (wish->json)
+		text_free(&run->lines);
+	err = r->steps->describe(r->steps_arg, next, wish, &out);
+	if (!err && run->lines.failed)
+		err = -ENOMEM;
+	run->fine = err == 0;
+	if (err)
+		reload_put_failure(r, why[0] != '\0' ? why : strerror(-err));
+	reload_end_run(r, now_ns);
+}
+
+static void take_reading(struct reload *r)
+{
+	struct reload_run *run = &r->run;
+	struct config_text *text = r->steps->take_text(r->steps_arg);
+
+	if (run->kind == WISH_ROLLBACK)
+		config_text_drop(text); /* it has the kept one */
 	else
-		put_last(result, "reloaded: generation %llu, %s\n", (unsigned long long)r->generation,
-			 changed.bytes);
+		run->text = text;
+	run->next = r->steps->take_reading(r->steps_arg, &run->messages);
+	run->lines.failed = run->messages.failed;
+	if (!run->messages.failed && run->messages.len > 0)
+		text_add(&run->lines, run->messages.bytes, run->messages.len);
 }
 
 static void finish_reading(struct reload *r, int64_t now_ns)
 {
-	struct result result;
-	struct config *next;
-
-	set_state(r, RELOAD_IDLE);
-	begin_result(&result);
-	next = r->steps->take_reading(r->steps_arg, &result.text);
-	if (next == NULL)
-		put_last(&result, "not reloaded: the configuration cannot be used\n");
+	reload_set_state(r, RELOAD_IDLE);
+	take_reading(r);
+	if (r->run.next == NULL)
+		reload_refuse(r, now_ns, "the configuration cannot be used");
+	else if (r->run.kind == WISH_PLAN)
+		describe(r, now_ns);
 	else
-		apply(r, next, &result);
-	end_run(r, result.fine);
-	end_result(r, &result, now_ns);
+		reload_judge(r, now_ns);
 }
 
 static bool go_on_reading(struct reload *r, int64_t now_ns)
@@ -265,49 +284,46 @@ static bool go_on_reading(struct reload *r, int64_t now_ns)
 		finish_reading(r, now_ns);
 		return true;
 	}
-	if (now_ns < r->read_until_ns)
-		return false;
-	set_state(r, RELOAD_LATE);
-	end_run(r, false);
-	refuse(r, now_ns,
-	       "reading the configuration has taken more than a minute; see that the name services, named "
-	       "pipes and disks that it needs answer");
-	return true;
-}
-
-static bool go_on_late(struct reload *r, int64_t now_ns)
-{
-	if (r->steps->has_read(r->steps_arg)) {
-		r->steps->drop_reading(r->steps_arg);
-		set_state(r, RELOAD_IDLE);
+	if (r->run.kind == WISH_PLAN && trial_is_due(r, now_ns)) {
+		reload_set_state(r, RELOAD_IDLE);
+		give_up_reading(r);
+		reload_refuse(r, now_ns, "weir returns from a trial; ask again");
 		return true;
 	}
-	if (!is_wanted(r))
+	if (now_ns < r->run.until_ns)
 		return false;
-	serve_waiting(r);
-	refuse(r, now_ns,
-	       "the reading of an earlier reload still hangs; see that the name services, named pipes and "
-	       "disks that it needs answer, or restart");
+	r->late = true;
+	r->late_return = r->run.is_return;
+	reload_set_state(r, RELOAD_IDLE);
+	reload_refuse(r, now_ns,
+		      "reading the configuration has taken more than a minute; see that the name services, "
+		      "named pipes and disks that it needs answer");
 	return true;
 }
 
 /* True when there is more to do at once. */
 static bool go_on(struct reload *r, int64_t now_ns)
 {
+	struct reload_wish *wish;
+
 	switch (r->state) {
 	case RELOAD_IDLE:
+		if (r->late && r->steps->has_read(r->steps_arg))
+			give_up_reading(r);
 		return begin_run(r, now_ns);
 	case RELOAD_READING:
 		return go_on_reading(r, now_ns);
-	case RELOAD_LATE:
-		return go_on_late(r, now_ns);
+	case RELOAD_SAVING:
+		return reload_go_on_saving(r, now_ns);
 	case RELOAD_STOPPED:
 		break;
 	}
-	if (!is_wanted(r))
+	wish = next_wish(r, false);
+	if (wish == NULL)
 		return false;
-	serve_waiting(r);
-	refuse(r, now_ns, STOPPING_TEXT);
+	reload_run_init(&r->run);
+	serve(r, wish);
+	reload_refuse(r, now_ns, RELOAD_STOPPING_TEXT);
 	return true;
 }
 
@@ -316,7 +332,7 @@ static bool go_on(struct reload *r, int64_t now_ns)
 /* Answers the wish if it need not wait any longer. */
 static void look_at(struct reload *r, struct reload_wish *wish, int64_t now_ns)
 {
-	char bytes[RELOAD_TEXT_MAX], line[LAST_LINE_MAX];
+	char bytes[RELOAD_TEXT_MAX], line[RELOAD_LINE_MAX];
 	struct text left, out;
 
 	text_over(&left, bytes, sizeof(bytes));
@@ -338,11 +354,11 @@ static void watch(struct reload *r, int64_t now_ns)
 	struct reload_wish *wish;
 
 	list_init(&asked);
-	while ((wish = take_first(&r->watching)) != NULL) {
+	while ((wish = reload_take_first(&r->watching)) != NULL) {
 		list_push_back(&asked, &wish->link);
 		look_at(r, wish, now_ns);
 	}
-	while ((wish = take_first(&asked)) != NULL)
+	while ((wish = reload_take_first(&asked)) != NULL)
 		list_push_back(&r->watching, &wish->link);
 }
 
@@ -350,8 +366,13 @@ static int64_t next_wake(const struct reload *r, int64_t now_ns)
 {
 	int64_t at_ns = CLOCK_NEVER;
 
-	if (r->state == RELOAD_READING)
-		at_ns = r->read_until_ns;
+	if (r->state == RELOAD_STOPPED)
+		return at_ns;
+	if (r->state != RELOAD_IDLE)
+		at_ns = r->run.until_ns;
+	if (trial_is_on(r) && !(r->late && r->late_return) && r->trial.return_ns < at_ns &&
+	    (r->state == RELOAD_IDLE || r->run.kind == WISH_PLAN))
+		at_ns = r->trial.return_ns;
 	if (!list_empty(&r->watching) && now_ns + RETIRE_LOOK_NS < at_ns)
 		at_ns = now_ns + RETIRE_LOOK_NS;
 	return at_ns;
@@ -359,6 +380,8 @@ static int64_t next_wake(const struct reload *r, int64_t now_ns)
 
 int64_t reload_wake(struct reload *r, int64_t now_ns)
 {
+	if (r->state != RELOAD_STOPPED)
+		keeper_wake(&r->keeper);
 	while (go_on(r, now_ns))
 		continue;
 	watch(r, now_ns);
@@ -369,14 +392,58 @@ int64_t reload_wake(struct reload *r, int64_t now_ns)
 
 void reload_init(struct reload *r, const struct reload_steps *steps, void *arg)
 {
+	const struct generation first = {
+		.number = 1, .how = GENERATION_START, .uid = (uid_t)-1, .wall_ns = clock_wall_ns()};
+
 	memset(r, 0, sizeof(*r));
-	r->asker = (struct reload_asker){.ask = on_ask, .forget = on_forget, .arg = r};
+	r->asker = (struct reload_asker){.ask = on_ask, .forget = on_forget, .show = on_show, .arg = r};
 	r->steps = steps;
 	r->steps_arg = arg;
 	list_init(&r->waiting);
 	list_init(&r->served);
 	list_init(&r->watching);
+	list_init(&r->trial.holder);
+	list_init(&r->signal.link);
+	r->signal.uid = (uid_t)-1;
+	r->signal.answer = on_signal_answer;
+	reload_run_init(&r->run);
+	keeper_init(&r->keeper, steps, arg);
+	generations_add(&r->generations, &first, GENERATION_REPLACED);
 	r->generation = 1;
+}
+
+void reload_set_origin(struct reload *r, const struct reload_origin *origin)
+{
+	struct generation *first = generations_last(&r->generations);
+	struct confirmed nothing = {.text = NULL};
+
+	check(first->text == NULL);
+	first->text = config_text_hold(origin->text);
+	if (origin->from_confirmed)
+		(void)snprintf(first->changed, sizeof(first->changed),
+			       "the confirmed text, as that of the files was not confirmed"); /* fits */
+	keeper_load(&r->keeper, origin->confirmed != NULL ? origin->confirmed : &nothing, origin->folder);
+	if (origin->text == NULL || r->keeper.now.mark_count == 0 || origin->from_confirmed)
+		return;
+	confirmed_set_text(&r->keeper.now, origin->text);
+	keeper_changed(&r->keeper);
+}
+
+static void stop_run(struct reload *r, enum reload_state from)
+{
+	struct reload_run *run = &r->run;
+
+	if (from == RELOAD_READING || r->late)
+		give_up_reading(r);
+	else if (run->next != NULL)
+		r->steps->drop_reading(r->steps_arg, run->next);
+	run->next = NULL;
+	if (from == RELOAD_IDLE)
+		return;
+	if (run->decided)
+		reload_end_run(r, 0);
+	else
+		reload_refuse(r, 0, RELOAD_STOPPING_TEXT);
 }
 
 void reload_stop(struct reload *r)
@@ -386,22 +453,19 @@ void reload_stop(struct reload *r)
 
 	if (from == RELOAD_STOPPED)
 		return;
-	set_state(r, RELOAD_STOPPED);
-	if (from != RELOAD_IDLE)
-		r->steps->drop_reading(r->steps_arg);
-	if (from == RELOAD_READING) {
-		end_run(r, false);
-		refuse(r, 0, STOPPING_TEXT);
-	}
+	reload_set_state(r, RELOAD_STOPPED);
+	stop_run(r, from);
+	if (trial_is_on(r))
+		trial_end(r, "not confirmed: " RELOAD_STOPPING_TEXT "\n");
 	while (go_on(r, 0))
 		continue;
-	while ((wish = take_first(&r->watching)) != NULL)
-		wish->answer(wish, "retired: not yet: " STOPPING_TEXT "\n", true);
+	while ((wish = reload_take_first(&r->watching)) != NULL)
+		wish->answer(wish, "retired: not yet: " RELOAD_STOPPING_TEXT "\n", true);
 }
 
 static void forget_all(struct list *list)
 {
-	while (take_first(list) != NULL)
+	while (reload_take_first(list) != NULL)
 		continue;
 }
 
@@ -409,29 +473,15 @@ void reload_free(struct reload *r)
 {
 	if (r->steps == NULL)
 		return;
-	if (r->state == RELOAD_READING || r->state == RELOAD_LATE)
-		r->steps->drop_reading(r->steps_arg);
+	if (r->state == RELOAD_READING || r->late || r->run.next != NULL)
+		r->steps->drop_reading(r->steps_arg, r->run.next);
+	r->run.next = NULL;
 	forget_all(&r->waiting);
 	forget_all(&r->served);
 	forget_all(&r->watching);
+	forget_all(&r->trial.holder);
+	reload_run_free(&r->run);
+	keeper_free(&r->keeper);
+	generations_free(&r->generations);
 	r->steps = NULL;
-}
-
-void reload_publish(void *reload, figure_report *report, void *to)
-{
-	static const struct figure generation = {
-		"generation", FIGURE_TOTAL, "generation of the configuration in effect; 1 as started"};
-	static const struct figure reloads = {"reloads", FIGURE_TOTAL, "reloads that took effect"};
-	static const struct figure refused = {"reloads_refused", FIGURE_TOTAL, "reloads that were refused"};
-	static const struct figure last_s = {"last_reload_time_s", FIGURE_GAUGE,
-					     "Unix time of the last reload, refused or not; 0 = none"};
-	static const struct figure last_ok = {"last_reload_ok", FIGURE_GAUGE,
-					      "0 = the last reload was refused; else 1"};
-	const struct reload *r = reload;
-
-	report(to, &generation, r->generation);
-	report(to, &reloads, r->reloads);
-	report(to, &refused, r->refused);
-	report(to, &last_s, (uint64_t)r->last_s);
-	report(to, &last_ok, r->last_s == 0 || r->last_fine);
 }

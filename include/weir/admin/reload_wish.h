@@ -17,6 +17,10 @@
 #include "weir/base/list.h"
 #include "weir/base/text.h"
 
+/* How long a trial may be. */
+#define WISH_CONFIRM_MIN_NS (INT64_C(1) * 1000000000)
+#define WISH_CONFIRM_MAX_NS (INT64_C(24) * 3600 * 1000000000)
+
 enum reload_kind {
 	WISH_RELOAD,
 	WISH_PLAN,     /* what a reload would do */

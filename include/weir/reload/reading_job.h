@@ -20,8 +20,9 @@
 struct reading_job;
 
 /* Starts a thread that reads `input` and opens those log targets of the result that are not in `now`, the
- * configuration in effect. Copies what it needs of both. The thread calls `wake` once when it has finished;
- * `wake` must not block or call anything here. NULL on failure, with -ENOMEM or -EAGAIN in `*err`. */
+ * configuration in effect; none if `now` is NULL. Copies what it needs of both. The thread calls `wake` once
+ * when it has finished; `wake` must not block or call anything here. NULL on failure, with -ENOMEM or -EAGAIN
+ * in `*err`. */
 struct reading_job *reading_job_begin(const struct config_input *input, const struct config_global *now,
 				      void (*wake)(void *arg), void *wake_arg, int *err);
 /* Has the thread finished? The functions below, except reading_job_free(), require it. */

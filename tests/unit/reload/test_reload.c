@@ -55,8 +55,9 @@ static int begin_reading(void *arg, const struct reload_source *from)
 	struct hands *h = arg;
 
 	assert_null(from->kept);
-	assert_null(from->path);
-	note(h, "read");
+	if (from->path != NULL)
+		assert_string_equal(from->path, "/other.ini");
+	note(h, from->plan ? "read-plan" : "read");
 	return h->begin_err;
 }
 
@@ -79,12 +80,69 @@ static struct config *take_reading(void *arg, struct text *messages)
 	return h->usable ? &next_config : NULL;
 }
 
-static void drop_reading(void *arg)
+static struct config_text *take_text(void *arg)
+{
+	const struct hands *h = arg;
+
+	assert_true(h->has_read);
+	return NULL;
+}
+
+static void drop_reading(void *arg, struct config *next)
 {
 	struct hands *h = arg;
 
+	assert_true(next == NULL || next == &next_config);
 	h->has_read = false;
 	note(h, "drop");
+}
+
+/* Without a state directory nothing is saved. */
+static int begin_saving(void *arg, const struct confirmed *what)
+{
+	(void)arg;
+	(void)what;
+	fail();
+	return -EIO;
+}
+
+static bool has_saved(void *arg)
+{
+	(void)arg;
+	fail();
+	return false;
+}
+
+static int take_saved(void *arg)
+{
+	(void)arg;
+	fail();
+	return -EIO;
+}
+
+static void drop_saving(void *arg)
+{
+	(void)arg;
+	fail();
+}
+
+static void tell(void *arg, const char *trial, const struct confirmed_mark *left)
+{
+	(void)arg;
+	assert_string_equal(trial, "");
+	assert_null(left);
+}
+
+static int describe(void *arg, struct config *next, const struct reload_wish *wish,
+		    const struct reload_outcome *out)
+{
+	struct hands *h = arg;
+
+	assert_ptr_equal(next, &next_config);
+	note(h, wish->json ? "describe-json" : "describe");
+	text_printf(out->lines, "%s", h->lines);
+	(void)snprintf(out->why, out->why_room, "%s", h->why != NULL ? h->why : "");
+	return h->apply_err;
 }
 
 static int apply(void *arg, struct config *next, const struct reload_outcome *out)
@@ -133,12 +191,19 @@ static void wake(void *arg)
 static const struct reload_steps steps = {
 	.begin_reading = begin_reading,
 	.has_read = has_read,
+	.take_text = take_text,
 	.take_reading = take_reading,
 	.drop_reading = drop_reading,
 	.apply = apply,
+	.describe = describe,
+	.begin_saving = begin_saving,
+	.has_saved = has_saved,
+	.take_saved = take_saved,
+	.drop_saving = drop_saving,
 	.is_retired = is_retired,
 	.began = began,
 	.ended = ended,
+	.tell = tell,
 	.wake = wake,
 };
 
@@ -640,6 +705,68 @@ static void end_drops_a_reading_and_forgets_wishes(void **state)
 	assert_true(list_empty(&rig->c[1].wish.link));
 }
 
+/* ---- plans ---- */
+
+static void plan_is_answered_and_changes_nothing(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->h.messages = "weir.ini:3:1: warning: unused\n";
+	rig->h.lines = "would add server app/b\n";
+	rig->c[0].wish.kind = WISH_PLAN;
+	rig->c[0].wish.path = "/other.ini";
+	ask(&rig->r, &rig->c[0]);
+	rig->c[1].wish.kind = WISH_PLAN;
+	rig->c[1].wish.json = true;
+	ask(&rig->r, &rig->c[1]);
+	(void)reload_wake(&rig->r, 1);
+	(void)end_reading(rig, 2);
+	assert_string_equal(rig->c[0].text, "weir.ini:3:1: warning: unused\nwould add server app/b\n");
+	(void)end_reading(rig, 3);
+	assert_string_equal(rig->c[1].text, "would add server app/b\n");
+	assert_true(rig->c[0].done && rig->c[1].done);
+	assert_string_equal(rig->h.trace, "read-plan take describe read-plan take describe-json ");
+	assert_int_equal(rig->r.generation, 1);
+	assert_int_equal(rig->r.refused, 0);
+	assert_int_equal(rig->r.last_s, 0);
+	assert_nothing_logged();
+}
+
+static void plan_that_fails_says_so(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->c[0].wish.kind = WISH_PLAN;
+	rig->h.messages = "weir.ini:3:1: error: no such option\n";
+	rig->h.usable = false;
+	ask(&rig->r, &rig->c[0]);
+	(void)reload_wake(&rig->r, 1);
+	(void)end_reading(rig, 2);
+	assert_string_equal(rig->c[0].text, "weir.ini:3:1: error: no such option\n"
+					    "not planned: the configuration cannot be used\n");
+	rig->h.usable = true;
+	rig->h.messages = "";
+	rig->h.apply_err = -ENOMEM;
+	ask(&rig->r, &rig->c[0]);
+	(void)reload_wake(&rig->r, 3);
+	(void)end_reading(rig, 4);
+	assert_string_equal(rig->c[0].text, "not planned: Cannot allocate memory\n");
+	assert_nothing_logged();
+}
+
+static void plan_whose_client_has_gone_is_dropped(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->c[0].wish.kind = WISH_PLAN;
+	ask(&rig->r, &rig->c[0]);
+	(void)reload_wake(&rig->r, 1);
+	rig->r.asker.forget(rig->r.asker.arg, &rig->c[0].wish);
+	assert_int_equal(end_reading(rig, 2), CLOCK_NEVER);
+	assert_string_equal(rig->h.trace, "read-plan take drop ");
+	assert_int_equal(rig->c[0].answers, 0);
+}
+
 /* ---- figures ---- */
 
 static void put_figure(void *to, const struct figure *row, uint64_t value)
@@ -667,16 +794,16 @@ static void figures_count_runs_and_show_the_last(void **state)
 {
 	struct rig *rig = *state;
 
-	assert_figures(&rig->r, "generation=1 reloads=0 reloads_refused=0 last_reload_time_s=0 "
-				"last_reload_ok=1 ");
+	assert_figures(&rig->r, "generation=1 reloads=0 rollbacks=0 reloads_refused=0 last_reload_time_s=0 "
+				"last_reload_ok=1 trial_left_s=0 texts_marked=0 ");
 	for (unsigned i = 0; i < 3; i++) {
 		rig->h.usable = i < 2;
 		ask(&rig->r, &rig->c[0]);
 		(void)reload_wake(&rig->r, 1);
 		(void)end_reading(rig, 2);
 	}
-	assert_figures(&rig->r, "generation=3 reloads=2 reloads_refused=1 last_reload_time_s=some "
-				"last_reload_ok=0 ");
+	assert_figures(&rig->r, "generation=3 reloads=2 rollbacks=0 reloads_refused=1 "
+				"last_reload_time_s=some last_reload_ok=0 trial_left_s=0 texts_marked=0 ");
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -702,6 +829,9 @@ int main(void)
 		test(stop_refuses_all_wishes_from_then_on),
 		test(stop_drops_a_reading_that_hangs),
 		test(end_drops_a_reading_and_forgets_wishes),
+		test(plan_is_answered_and_changes_nothing),
+		test(plan_that_fails_says_so),
+		test(plan_whose_client_has_gone_is_dropped),
 		test(figures_count_runs_and_show_the_last),
 	};
 
