@@ -14,6 +14,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "admin_row.h"
+#include "admin_wish.h"
 #include "admin_words.h"
 
 #define TIMEOUT_MAX_NS (3600 * NS_PER_SEC)
@@ -83,16 +84,6 @@ static bool read_args(const struct admin_row *row, const struct admin_words *w, 
 
 /* ---- questions ---- */
 
-/* "[wait]" */
-static bool read_wait(const struct admin_row *row, const struct admin_call *c, struct admin_question *q)
-{
-	q->wait = c->arg_count > 0;
-	if (!q->wait || strcmp(c->args[0], "wait") == 0)
-		return true;
-	admin_refuse_form(c, row);
-	return false;
-}
-
 /* "cli TIME"; HAProxy has no upper limit. */
 static bool read_timeout(const struct admin_row *row, const struct admin_call *c, struct admin_question *q)
 {
@@ -142,8 +133,12 @@ static bool read_question(const struct admin_row *row, const struct admin_call *
 	q->iid = -1;
 	q->types = -1;
 	q->sid = -1;
-	if (row->verdict == ADMIN_RELOAD)
-		return read_wait(row, c, q);
+	if (admin_is_wish(row->verdict)) {
+		if (admin_read_wish(c, row->verdict, &q->wish))
+			return true;
+		admin_refuse_form(c, row);
+		return false;
+	}
 	if (row->verdict == ADMIN_TIMEOUT)
 		return read_timeout(row, c, q);
 	if (row->verdict == ADMIN_SEVERITY)

@@ -18,6 +18,7 @@
 #include "admin_client.h"
 #include "admin_places.h"
 #include "admin_reload.h"
+#include "admin_wish.h"
 #include "admin_words.h"
 
 _Static_assert(sizeof(struct client) + ADMIN_REQUEST_MAX + 2 * ADMIN_WRITE_BYTES < ADMIN_CLIENT_BYTES,
@@ -95,7 +96,10 @@ static void run_command(struct client *c, const char *command)
 		admin_listing_begin(&c->listing, &c->asked, &c->question);
 		break;
 	case ADMIN_RELOAD:
-		admin_reload_ask(c, c->question.wait);
+	case ADMIN_PLAN:
+	case ADMIN_ROLLBACK:
+	case ADMIN_CONFIRM:
+		admin_reload_ask(c);
 		break;
 	case ADMIN_WAIT:
 		admin_wait_begin(c);
@@ -225,7 +229,7 @@ static bool go_on_with_question(struct client *c)
 		more = list(c);
 	else if (c->question.verdict == ADMIN_ASK_TALLIES)
 		more = sum_up(c);
-	else if (c->question.verdict == ADMIN_RELOAD)
+	else if (admin_is_wish(c->question.verdict))
 		more = c->asker != NULL;
 	else if (c->question.verdict == ADMIN_WAIT)
 		more = admin_wait_go_on(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_reload.c - the command `reload`: a wish that the daemon answers later, in parts.
+ * admin_reload.c - `reload` and its like: wishes that the daemon answers later, in parts.
  *
  * Adds to the answer of a client and wakes it, but writes nothing: the loop does that afterwards. So no
  * client is closed, and no wish is forgotten, while the reload answers. Main thread.
@@ -25,18 +25,31 @@ static void on_reload_answer(struct reload_wish *wish, const char *text, bool la
 		ev_feed_event(c->admin->loop, &c->io, EV_CUSTOM);
 }
 
-void admin_reload_ask(struct client *c, bool wait)
+/* What is not done if nobody takes the wish. */
+static const char *verb(enum reload_kind kind)
+{
+	static const char *const verbs[] = {
+		[WISH_RELOAD] = "reloaded",
+		[WISH_PLAN] = "planned",
+		[WISH_ROLLBACK] = "rolled back",
+		[WISH_CONFIRM] = "confirmed",
+	};
+
+	return verbs[kind];
+}
+
+void admin_reload_ask(struct client *c)
 {
 	const struct admin_context *ctx = c->admin->ctx;
 
 	check(c->asker == NULL);
+	c->wish = c->question.wish;
 	if (ctx->reload == NULL) {
-		text_printf(&c->answer, "not reloaded: the daemon takes no reload in its state '%s'\n",
-			    daemon_state_word(ctx->state));
+		text_printf(&c->answer, "not %s: the daemon takes no reload in its state '%s'\n",
+			    verb(c->wish.kind), daemon_state_word(ctx->state));
 		return;
 	}
 	list_init(&c->wish.link);
-	c->wish.wait = wait;
 	c->wish.answer = on_reload_answer;
 	c->asker = ctx->reload;
 	c->asker->ask(c->asker->arg, &c->wish);

@@ -95,8 +95,15 @@ COMMAND("shutdown session", "ID", "close one session; its id is in 'show sess' a
 COMMAND("clear counters", "[all]",
 	"begin anew what HAProxy's tools are shown: maxima, or everything; 'weir ctl' and metrics never fall",
 	HAPROXY, ASK_TALLIES, ADMIN, admin_ask_clear, NEVER, 0, 1)
-COMMAND("reload", "[wait]", "read the configuration again; wait: until what left is gone",
-	WEIR, RELOAD, ADMIN, NULL, NEVER, 0, 1)
+COMMAND("show generations", "[json]", "what was in effect: when, by whom, what changed",
+	WEIR, ANSWERED, OPERATOR, admin_show_generations, OWN, 0, 0)
+COMMAND("reload", "[wait] [confirm=TIME [hold]]",
+	"read the configuration again; wait: until what left is gone; confirm: on trial",
+	WEIR, RELOAD, ADMIN, NULL, NEVER, 0, 3)
+COMMAND("confirm", "[file]", "keep what is on trial; file: reload, and keep a text that was not kept",
+	WEIR, CONFIRM, ADMIN, NULL, NEVER, 0, 1)
+COMMAND("rollback", "[GENERATION]", "go back to the generation before, or to another whose text is kept",
+	WEIR, ROLLBACK, ADMIN, NULL, NEVER, 0, 1)
 COMMAND("set timeout", "cli TIME", "set how long a connection with a prompt may be idle",
 	HAPROXY, TIMEOUT, USER, NULL, NEVER, 2, 2)
 COMMAND("set severity-output", "none|number|string", "begin messages to HAProxy's tools with their kind",

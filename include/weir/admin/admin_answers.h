@@ -84,6 +84,8 @@ void admin_enable_server(const struct admin_call *c);     /* B/S */
 void admin_disable_server(const struct admin_call *c);    /* B/S */
 void admin_shutdown_sessions(const struct admin_call *c); /* B/S */
 
+void admin_show_generations(const struct admin_call *c); /* admin_wish.c */
+
 /* admin_add.c; in HAProxy's grammar, W: its words for a server. */
 void admin_add_server(const struct admin_call *c); /* B/S ADDRESS W... */
 void admin_del_server(const struct admin_call *c); /* B/S */

@@ -68,7 +68,10 @@ enum admin_verdict {
 	ADMIN_ANSWERED,     /* the answer has been appended */
 	ADMIN_ASK_SESSIONS, /* the caller asks the workers: question.h */
 	ADMIN_ASK_TALLIES,  /* the same, and then calls admin_show_stat() */
-	ADMIN_RELOAD,       /* the caller passes a wish to `reload` of the context */
+	ADMIN_RELOAD,       /* the caller passes the wish of the question to `reload` of the context */
+	ADMIN_PLAN,         /* the same */
+	ADMIN_ROLLBACK,     /* the same */
+	ADMIN_CONFIRM,      /* the same */
 	ADMIN_WAIT,         /* the caller waits `wait_ms`, or until `server` is removable */
 	ADMIN_PROMPT,  /* the connection stays open, with a prompt after each answer */
 	ADMIN_TIMEOUT, /* `timeout_ns` of the question is how long the client may be idle */
@@ -107,7 +110,7 @@ struct admin_question {
 	enum admin_severity severity; /* ADMIN_SEVERITY */
 	int64_t wait_ms;                /* ADMIN_WAIT */
 	char server[ADMIN_SERVER_MAX]; /* the same: "backend/server", or "" */
-	bool wait;   /* ADMIN_RELOAD: also until what left has been retired */
+	struct reload_wish wish; /* ADMIN_RELOAD to ADMIN_CONFIRM: what is wished, and by whom */
 };
 
 /* Does the command change something at once? Such changes of a line may take effect together: run_time.h. */

@@ -32,7 +32,18 @@ static void forget(void *arg, struct reload_wish *wish)
 	forgotten_times++;
 }
 
-static const struct reload_asker asker = {.ask = ask, .forget = forget, .arg = &wishes};
+static void show(void *arg, struct text *out, struct json *json)
+{
+	assert_ptr_equal(arg, &wishes);
+	if (json == NULL) {
+		text_printf(out, "generation 1\n");
+		return;
+	}
+	json_array(json, NULL);
+	json_array_end(json);
+}
+
+static const struct reload_asker asker = {.ask = ask, .forget = forget, .show = show, .arg = &wishes};
 
 static int setup(void **state)
 {
@@ -134,6 +145,57 @@ static void the_last_part_may_be_empty(void **state)
 	assert_string_equal(out, "");
 }
 
+static void words_become_a_wish(void **state)
+{
+	const int trial = client_that_wished("reload hold confirm=1m30s\n");
+	const struct reload_wish *wish = first_wish();
+
+	(void)state;
+	assert_int_equal(wish->kind, WISH_RELOAD);
+	assert_int_equal(wish->confirm_ns, 90 * NS_PER_SEC);
+	assert_true(wish->hold);
+	assert_false(wish->wait);
+	assert_int_equal(wish->uid, getuid());
+	close(trial);
+	tell(first_wish(), "", true);
+	close(client_that_wished("rollback 17\n"));
+	assert_int_equal(first_wish()->kind, WISH_ROLLBACK);
+	assert_int_equal(first_wish()->to, 17);
+	assert_int_equal(first_wish()->confirm_ns, 0);
+	tell(first_wish(), "", true);
+	close(client_that_wished("rollback\n"));
+	assert_int_equal(first_wish()->to, 0);
+	tell(first_wish(), "", true);
+	close(client_that_wished("confirm file\n"));
+	assert_int_equal(first_wish()->kind, WISH_CONFIRM);
+	assert_true(first_wish()->file);
+	tell(first_wish(), "", true);
+	close(client_that_wished("confirm\n"));
+	assert_false(first_wish()->file);
+	tell(first_wish(), "", true);
+	turn();
+}
+
+static void generations_come_from_who_takes_wishes(void **state)
+{
+	char out[4096];
+	int fd = connect_client();
+
+	(void)state;
+	say(fd, "show generations\n");
+	hear(fd, out, sizeof(out));
+	assert_string_equal(out, "generation 1\n");
+	fd = connect_client();
+	say(fd, "show generations json\n");
+	hear(fd, out, sizeof(out));
+	assert_string_equal(out, "[]\n");
+	rig.context.reload = NULL;
+	fd = connect_client();
+	say(fd, "show generations\n");
+	hear(fd, out, sizeof(out));
+	assert_non_null(strstr(out, "error: there are no generations in the state '"));
+}
+
 static void others_are_served_meanwhile(void **state)
 {
 	char out[16384];
@@ -143,7 +205,7 @@ static void others_are_served_meanwhile(void **state)
 	(void)state;
 	say(other, "@weir help\n");
 	hear(other, out, sizeof(out));
-	assert_non_null(strstr(out, "\nreload [wait] "));
+	assert_non_null(strstr(out, "\nreload [wait] [confirm=TIME [hold]] "));
 	assert_no_byte_yet(fd);
 	tell(first_wish(), "reloaded: all\n", true);
 	hear(fd, out, sizeof(out));
@@ -322,8 +384,12 @@ static void without_a_taker_the_answer_comes_at_once(void **state)
 
 static void words_after_the_command_are_checked(void **state)
 {
-	static const char *const lines[] = {"@weir reload now\n", "@weir reload wait now\n",
-					    "reload json\n"};
+	static const char *const lines[] = {
+		"@weir reload now\n", "@weir reload wait now\n", "@weir reload json\n", "@weir reload hold\n",
+		"@weir reload confirm=60\n", "@weir reload confirm=0\n", "@weir reload confirm=25h\n",
+		"@weir reload confirm=999ms\n",
+		"@weir reload wait confirm=60s hold\n"};
+	static const char *const others[] = {"@weir rollback 0\n", "@weir rollback x\n", "@weir confirm all\n"};
 	char out[4096];
 
 	(void)state;
@@ -332,9 +398,14 @@ static void words_after_the_command_are_checked(void **state)
 
 		say(fd, lines[i]);
 		hear(fd, out, sizeof(out));
-		/* Without the word for our texts, the answer ends with an empty line. */
-		assert_string_equal(out, lines[i][0] == '@' ? "error: usage: 'reload [wait]'\n"
-							    : "error: usage: 'reload [wait]'\n\n");
+		assert_string_equal(out, "error: usage: 'reload [wait] [confirm=TIME [hold]]'\n");
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		const int fd = connect_client();
+
+		say(fd, others[i]);
+		hear(fd, out, sizeof(out));
+		assert_non_null(strstr(out, "error: usage: '"));
 	}
 	assert_int_equal(asked_times, 0);
 }
@@ -375,6 +446,8 @@ int main(void)
 		RELOAD_TEST(the_answer_comes_later),
 		RELOAD_TEST(each_part_is_written_as_it_comes),
 		RELOAD_TEST(the_last_part_may_be_empty),
+		RELOAD_TEST(words_become_a_wish),
+		RELOAD_TEST(generations_come_from_who_takes_wishes),
 		RELOAD_TEST(others_are_served_meanwhile),
 		RELOAD_TEST(several_wait_at_a_time),
 		RELOAD_TEST(commands_of_a_line_wait_for_the_reload),

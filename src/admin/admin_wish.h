@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_wish.h - the words of the commands that are wishes: `reload`, `rollback`, `confirm`.
+ *
+ * Main thread.
+ */
+#ifndef WEIR_ADMIN_ADMIN_WISH_H
+#define WEIR_ADMIN_ADMIN_WISH_H
+
+#include <stdbool.h>
+
+#include "weir/admin/admin_answers.h"
+
+/* Is it one of the verdicts with which the caller passes a wish on? */
+bool admin_is_wish(enum admin_verdict verdict);
+/* Fills in what the command's arguments say. False if they are wrong. */
+bool admin_read_wish(const struct admin_call *c, enum admin_verdict verdict, struct reload_wish *wish);
+
+#endif
