@@ -16,7 +16,8 @@
 
 #define ANY_VERB 0xffffu
 /* The verbs that talk to a running weir. */
-#define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_RELOAD)
+#define CLI_RELOADING (CLI_RELOAD | CLI_CONFIRM | CLI_ROLLBACK)
+#define CLI_ASKING    (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_RELOADING)
 
 /* The action of a flag. */
 enum flag_action {
@@ -28,7 +29,8 @@ enum flag_action {
 	FLAG_PID,
 	FLAG_SIGNAL,
 	FLAG_REFERENCE,
-	FLAG_SECONDS, /* the last that takes a value */
+	FLAG_SECONDS,
+	FLAG_CONFIRM, /* the last that takes a value */
 	FLAG_CHECK,
 	FLAG_PRINT,
 	FLAG_PRINT_CONFIG,
@@ -40,6 +42,8 @@ enum flag_action {
 	FLAG_ONCE,
 	FLAG_READY,
 	FLAG_WAIT,
+	FLAG_HOLD,
+	FLAG_FILE,
 	FLAG_JSON,
 	FLAG_BACKGROUND,
 };
@@ -66,9 +70,12 @@ static const struct flag {
 	{"--version", CLI_RUN | CLI_VERSION, FLAG_VERSION},
 	{"-vv", CLI_RUN | CLI_VERSION, FLAG_BUILD},
 	{"-D", CLI_RUN | CLI_FORWARD, FLAG_BACKGROUND},
-	{"-p", CLI_RUN | CLI_FORWARD | CLI_RELOAD, FLAG_PIDFILE},
-	{"--pid", CLI_RELOAD, FLAG_PID},
+	{"-p", CLI_RUN | CLI_FORWARD | CLI_RELOADING, FLAG_PIDFILE},
+	{"--pid", CLI_RELOADING, FLAG_PID},
 	{"--wait", CLI_RELOAD, FLAG_WAIT},
+	{"--confirm", CLI_RELOAD, FLAG_CONFIRM},
+	{"--hold", CLI_RELOAD, FLAG_HOLD},
+	{"--file", CLI_CONFIRM, FLAG_FILE},
 	{"--probe", CLI_RUN | CLI_CHECK, FLAG_PROBE},
 	{"--json", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR, FLAG_JSON},
 	{"--seconds", CLI_DEMO, FLAG_SECONDS},
@@ -79,7 +86,7 @@ static const struct flag {
 
 static bool takes_value(enum flag_action action)
 {
-	return action <= FLAG_SECONDS;
+	return action <= FLAG_CONFIRM;
 }
 
 bool cli_flag_takes_value(const char *arg)
@@ -187,6 +194,9 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 	case FLAG_SECONDS:
 		a->seconds = value;
 		return 0;
+	case FLAG_CONFIRM:
+		a->confirm = value;
+		return 0;
 	default:
 		check(flag->action == FLAG_FORMAT);
 		a->json = strcmp(value, "json") == 0;
@@ -232,6 +242,12 @@ static int take_switch(struct cli_args *a, const struct flag *flag)
 		return 0;
 	case FLAG_WAIT:
 		a->wait = true;
+		return 0;
+	case FLAG_HOLD:
+		a->hold = true;
+		return 0;
+	case FLAG_FILE:
+		a->file = true;
 		return 0;
 	case FLAG_JSON:
 		a->json = true;

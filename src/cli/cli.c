@@ -109,7 +109,8 @@ static bool refuse_word(int argc, char **argv, int at)
 /* Refuses words that the verb does not use, because one may be the file that the user meant. */
 static bool refuse_words(const struct verb *verb, const struct cli_args *a)
 {
-	const unsigned with_file = CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_DOCTOR | CLI_RELOAD;
+	const unsigned with_file =
+		CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_DOCTOR | CLI_RELOAD | CLI_CONFIRM;
 
 	if (a->word_count == 0 || a->help || (verb->bit & (with_file | CLI_VERSION)) == 0)
 		return false;

@@ -58,16 +58,37 @@ static const struct page {
 	 "  --ready         also requires that it is ready: neither starting nor stopping\n"
 	 "exit: 0 yes   3 no\n"},
 	{CLI_RELOAD,
-	 "weir reload [--wait] [-q] [--pid PID | -p PIDFILE | -s SOCKET | -f FILE]\n"
+	 "weir reload [--wait] [--confirm TIME [--hold]] [-q]\n"
+	 "            [--pid PID | -p PIDFILE | -s SOCKET | -f FILE]\n"
 	 "\n"
 	 "Makes a running weir read its configuration again and use it, without a restart: open\n"
 	 "connections continue. If the configuration has an error, weir changes nothing, and the\n"
 	 "errors are printed.\n"
 	 "  --wait          also waits up to 30 s until what the change removed is no longer in use\n"
+	 "  --confirm TIME  on trial for this long, such as 60s: without a 'weir confirm' in time, weir\n"
+	 "                  returns to the configuration before, and a restart starts from that\n"
+	 "  --hold          stays until the trial ends; if this command ends first, weir returns at once\n"
 	 "  -q              prints nothing unless weir does not reload\n"
 	 "The weir is given by its process or by its admin socket; else it is the one with a control\n"
 	 "socket in /run/weir, else the one of " CLI_DEFAULT_FILE ".\n"
-	 "exit: 0 reloaded   1 not reloaded   3 no answer\n"},
+	 "exit: 0 reloaded (with --hold: and confirmed)   1 not reloaded   3 no answer\n"},
+	{CLI_CONFIRM,
+	 "weir confirm [--file] [-q] [--pid PID | -p PIDFILE | -s SOCKET | -f FILE]\n"
+	 "\n"
+	 "Keeps the configuration that 'weir reload --confirm' has put on trial.\n"
+	 "  --file          reloads, and accepts a text that was not confirmed in time or that an\n"
+	 "                  operator went back from: a plain reload refuses it\n"
+	 "The weir is found as by 'weir reload'.\n"
+	 "exit: 0 confirmed   1 not confirmed   3 no answer\n"},
+	{CLI_ROLLBACK,
+	 "weir rollback [GENERATION] [-q] [--pid PID | -p PIDFILE | -s SOCKET | -f FILE]\n"
+	 "\n"
+	 "Goes back to the configuration before, without reading the files: during a trial to what was\n"
+	 "in effect before it, otherwise to the last one with another text. A number goes to any\n"
+	 "generation whose text is kept: 'weir ctl show generations' lists them. The files are not\n"
+	 "changed; until they are, a reload refuses them and a restart starts from the text in effect.\n"
+	 "The weir is found as by 'weir reload'.\n"
+	 "exit: 0 rolled back   1 not rolled back   3 no answer\n"},
 	{CLI_DOCTOR, "weir doctor [--json] [-f FILE]\n"
 		     "\n"
 		     "Compares what this machine provides with what the file asks for, and prints a fix for\n"

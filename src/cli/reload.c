@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * reload.c - `weir reload`, and `weir -s reload`: asks a running weir to reload, and shows the result.
+ * reload.c - `weir reload`, `weir -s reload`, `weir confirm`, `weir rollback`: asks a running weir, and shows
+ * the result.
  *
  * Reads no configuration for the daemon, which reads its own: the one here only names the admin socket.
  * Main thread.
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "weir/admin/reload_wish.h"
 #include "weir/base/check.h"
 #include "weir/config/values.h"
 #include "weir/sys/sys.h"
@@ -24,21 +26,29 @@
 #define CONNECT_WAIT_MS 2000
 /* Name services and named pipes can delay the reading of a configuration for long. */
 #define RELOAD_WAIT_MS 600000
+/* The longest trial, and then its end. */
+#define HOLD_WAIT_MS (24 * 3600 * 1000 + 2 * RELOAD_WAIT_MS)
+#define LINE_MAX_BYTES 128
 
 /* ---- the answer ---- */
 
 enum verdict {
 	VERDICT_NONE, /* not yet */
-	VERDICT_RELOADED,
+	VERDICT_DONE,
 	VERDICT_REFUSED,
 };
+
+static const char *const done_words[] = {"reloaded: ", "rolled back: ", "confirmed: "};
+static const char *const refusals[] = {"not reloaded: ", "not rolled back: ", "not confirmed: "};
 
 struct answer {
 	struct ask_sink sink;
 	struct text all;
 	size_t done; /* bytes of `all` in lines that have been read */
 	enum verdict verdict;
-	bool ended; /* a line has followed the result: the end of a wait */
+	bool ended; /* a line has followed the result: the end of a wait, or of a trial */
+	bool on_trial; /* a line has said so */
+	bool kept;  /* it says that the trial was confirmed */
 	bool quiet;
 	int write_err; /* -errno of stdout */
 };
@@ -48,14 +58,27 @@ static bool begins_with(const char *line, const char *word)
 	return strncmp(line, word, strlen(word)) == 0;
 }
 
+static bool begins_with_any(const char *line, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (begins_with(line, words[i]))
+			return true;
+	return false;
+}
+
+static bool holds(const char *line)
+{
+	return begins_with(line, "reload ") && strstr(line, " hold") != NULL;
+}
+
 static bool is_silent(const struct answer *a)
 {
-	return a->quiet && a->verdict == VERDICT_RELOADED;
+	return a->quiet && a->verdict == VERDICT_DONE;
 }
 
 static void show(struct answer *a, const char *bytes, size_t len)
 {
-	FILE *out = a->verdict == VERDICT_RELOADED ? stdout : stderr;
+	FILE *out = a->verdict == VERDICT_DONE ? stdout : stderr;
 
 	(void)fwrite(bytes, 1, len, out); /* fflush() reports it */
 	if (fflush(out) != 0 && out == stdout)
@@ -67,11 +90,15 @@ static void take_line(struct answer *a, const char *line, size_t len)
 {
 	const bool is_after = a->verdict != VERDICT_NONE;
 
+	if (begins_with(line, "on trial: until "))
+		a->on_trial = true;
+	if (is_after && begins_with(line, "confirmed: "))
+		a->kept = true;
 	if (is_after)
 		a->ended = true;
-	else if (begins_with(line, "reloaded: "))
-		a->verdict = VERDICT_RELOADED;
-	else if (begins_with(line, "not reloaded: "))
+	else if (begins_with_any(line, done_words, ARRAY_LEN(done_words)))
+		a->verdict = VERDICT_DONE;
+	else if (begins_with_any(line, refusals, ARRAY_LEN(refusals)))
 		a->verdict = VERDICT_REFUSED;
 	if (a->verdict == VERDICT_NONE || is_silent(a))
 		return;
@@ -127,6 +154,15 @@ static enum exit_code conclude(const struct answer *a, const char *name, const c
 		return explain(a, name, err);
 	if (a->verdict == VERDICT_REFUSED)
 		return EXIT_CONFIG;
+	if (holds(line) && a->ended && !a->kept)
+		return EXIT_CONFIG;
+	if (holds(line) && !a->ended && a->on_trial) {
+		fprintf(stderr,
+			"weir: lost the connection to %s during the trial: unless it was confirmed, weir "
+			"returns\n",
+			name);
+		return EXIT_ENVIRONMENT;
+	}
 	if (begins_with(line, "reload wait") && !a->ended)
 		fprintf(stderr,
 			"weir: lost the connection to %s before the earlier configuration had been retired\n",
@@ -139,7 +175,10 @@ static enum exit_code conclude(const struct answer *a, const char *name, const c
 
 bool reload_is_asked(const char *line)
 {
-	return begins_with(line, "reload\n") || begins_with(line, "reload ");
+	static const char *const commands[] = {"reload\n",  "reload ",   "confirm\n",
+					       "confirm ", "rollback\n", "rollback "};
+
+	return begins_with_any(line, commands, ARRAY_LEN(commands));
 }
 
 enum exit_code reload_talk(int fd, const char *name, const char *line, bool quiet)
@@ -149,7 +188,7 @@ enum exit_code reload_talk(int fd, const char *name, const char *line, bool quie
 	int err;
 
 	text_init(&a.all);
-	err = ask_talk(fd, line, RELOAD_WAIT_MS, &a.sink);
+	err = ask_talk(fd, line, holds(line) ? HOLD_WAIT_MS : RELOAD_WAIT_MS, &a.sink);
 	sys_close(fd);
 	code = conclude(&a, name, line, err);
 	text_free(&a.all);
@@ -248,7 +287,7 @@ static int find(const struct cli_args *a, struct addr *found, enum exit_code *co
 	return connect_admin(a, found, code);
 }
 
-enum exit_code cli_reload(const struct cli_args *a)
+static enum exit_code talk(const struct cli_args *a, const char *line)
 {
 	enum exit_code code = EXIT_ENVIRONMENT;
 	struct addr found = {.len = 0};
@@ -257,5 +296,57 @@ enum exit_code cli_reload(const struct cli_args *a)
 
 	if (fd < 0)
 		return code;
-	return reload_talk(fd, addr_format(&found, name), a->wait ? "reload wait\n" : "reload\n", a->quiet);
+	return reload_talk(fd, addr_format(&found, name), line, a->quiet);
+}
+
+/* The daemon would refuse it, too, in fewer words. */
+static bool is_valid(const struct cli_args *a)
+{
+	int64_t ns = 0;
+
+	if (a->hold && (a->confirm == NULL || a->wait)) {
+		fprintf(stderr, "weir: --hold %s\n",
+			a->wait ? "and --wait exclude each other" : "needs --confirm TIME");
+		return false;
+	}
+	if (a->confirm == NULL)
+		return true;
+	if (value_duration(a->confirm, &ns) == 0 && ns >= WISH_CONFIRM_MIN_NS && ns <= WISH_CONFIRM_MAX_NS &&
+	    strlen(a->confirm) < LINE_MAX_BYTES / 2)
+		return true;
+	fprintf(stderr, "weir: --confirm must be a time from 1s to 24h, such as 60s, not '%s'\n", a->confirm);
+	return false;
+}
+
+enum exit_code cli_reload(const struct cli_args *a)
+{
+	char line[LINE_MAX_BYTES];
+
+	if (!is_valid(a))
+		return EXIT_USAGE;
+	(void)snprintf(line, sizeof(line), "reload%s%s%s%s\n", a->wait ? " wait" : "",
+		       a->confirm != NULL ? " confirm=" : "", a->confirm != NULL ? a->confirm : "",
+		       a->hold ? " hold" : ""); /* its length is checked above */
+	return talk(a, line);
+}
+
+enum exit_code cli_confirm(const struct cli_args *a)
+{
+	return talk(a, a->file ? "confirm file\n" : "confirm\n");
+}
+
+enum exit_code cli_rollback(const struct cli_args *a)
+{
+	char line[LINE_MAX_BYTES] = "rollback\n";
+	uint64_t to = 0;
+
+	if (a->word_count > 1 ||
+	    (a->word_count == 1 && (value_number(a->words[0], &to) != 0 || to == 0))) {
+		fprintf(stderr, "weir: rollback takes one generation, such as 3, not '%s'\n",
+			a->words[a->word_count - 1]);
+		return EXIT_USAGE;
+	}
+	if (to > 0)
+		(void)snprintf(line, sizeof(line), "rollback %llu\n", (unsigned long long)to); /* fits */
+	return talk(a, line);
 }

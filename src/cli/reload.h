@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * reload.h - asking a running weir to reload, and its answer.
+ * reload.h - asking a running weir to reload, to roll back or to confirm, and its answer.
  *
  * Main thread.
  */
@@ -9,11 +9,12 @@
 
 #include "weir/cli/cli.h"
 
-/* Is this line of the admin protocol a reload? */
+/* Is this line of the admin protocol a reload, a rollback or a confirmation? */
 bool reload_is_asked(const char *line);
 /* Sends the line over the connection `fd` to `name`, and prints the answer as it arrives: the result on
  * stdout, errors, warnings and a refusal on stderr; with `quiet`, nothing but a refusal. Takes `fd`.
- * EXIT_CONFIG if weir did not reload, EXIT_ENVIRONMENT if that is not known. */
+ * EXIT_CONFIG if weir did not do it, or did not keep it while the line held a trial; EXIT_ENVIRONMENT if that
+ * is not known. */
 enum exit_code reload_talk(int fd, const char *name, const char *line, bool quiet);
 
 #endif

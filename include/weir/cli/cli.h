@@ -31,6 +31,8 @@ enum cli_verb {
 	CLI_DOCTOR = 1 << 9,
 	CLI_HEALTHCHECK = 1 << 10,
 	CLI_RELOAD = 1 << 11,
+	CLI_CONFIRM = 1 << 12,
+	CLI_ROLLBACK = 1 << 13,
 };
 
 /* A parsed command line. Its arrays point into argv; cli_args_free() frees them. */
@@ -47,12 +49,15 @@ struct cli_args {
 	const char *pid;	 /* as written */
 	const char *signal_name; /* -s to a running weir: stop, quit, reopen, reload */
 	const char *seconds;	 /* as written */
+	const char *confirm;	 /* the same */
 	const char *reference;	 /* man, markdown or figures */
 	bool json;		 /* --json, or --format=json */
 	bool probe;
 	bool once;
 	bool ready;
 	bool wait;
+	bool hold;
+	bool file; /* --file */
 	bool background;
 	bool check;
 	bool print;
@@ -76,6 +81,8 @@ enum exit_code cli_demo(const struct cli_args *a);
 enum exit_code cli_doctor(const struct cli_args *a);
 enum exit_code cli_healthcheck(const struct cli_args *a);
 enum exit_code cli_reload(const struct cli_args *a);
+enum exit_code cli_confirm(const struct cli_args *a);
+enum exit_code cli_rollback(const struct cli_args *a);
 enum exit_code cli_status(const struct cli_args *a);
 enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
