@@ -91,6 +91,11 @@ void trial_put_off(struct reload *r, int64_t now_ns)
 	check(trial_is_on(r));
 	r->trial.failures++;
 	r->trial.return_ns = now_ns + RELOAD_AGAIN_S * NS_PER_SEC;
+	if (r->trial.failures == 1)
+		log_line(LOG_LEVEL_WARNING,
+			 "generation %llu stays in effect; weir tries to return every %d s; 'weir confirm' "
+			 "keeps it",
+			 (unsigned long long)r->trial.generation, RELOAD_AGAIN_S);
 	reload_tell(r);
 }
 
