@@ -456,7 +456,8 @@ void reload_stop(struct reload *r)
 	reload_set_state(r, RELOAD_STOPPED);
 	stop_run(r, from);
 	if (trial_is_on(r))
-		trial_end(r, "not confirmed: " RELOAD_STOPPING_TEXT "\n");
+		trial_end(r);
+	trial_release(r, "not confirmed: " RELOAD_STOPPING_TEXT "\n");
 	while (go_on(r, 0))
 		continue;
 	while ((wish = reload_take_first(&r->watching)) != NULL)

@@ -189,18 +189,19 @@ void reload_end_run(struct reload *r, int64_t now_ns)
 	const bool lost = run->begins_trial && run->hold && list_empty(&r->served);
 
 	check(r->state == RELOAD_IDLE || r->state == RELOAD_STOPPED);
-	if (run->began)
-		r->steps->ended(r->steps_arg, run->fine);
-	if (!run->fine && run->kind == WISH_ROLLBACK && trial_is_on(r) && run->began)
+	if (ends_trial)
+		trial_end(r);
+	else if (!run->fine && run->kind == WISH_ROLLBACK && trial_is_on(r) && run->began)
 		trial_put_off(r, now_ns);
+	else if (run->took_effect)
+		reload_tell(r);
+	if (run->began) /* the service manager gets the words with it */
+		r->steps->ended(r->steps_arg, run->fine);
 	log_result(r);
 	count(r);
 	text_add(&run->lines, run->last, strlen(run->last));
 	answer_served(r, now_ns);
-	if (ends_trial)
-		trial_end(r, run->last);
-	else if (run->took_effect)
-		reload_tell(r);
+	trial_release(r, run->last);
 	if (lost)
 		trial_lose_holder(r);
 	reload_run_free(run);

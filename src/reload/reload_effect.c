@@ -155,8 +155,9 @@ static void say_trial(struct reload *r)
 	text_printf(&r->run.lines, "%s\n", line);
 	log_line(LOG_LEVEL_NOTICE, "%s", line);
 	if (r->keeper.folder == NULL)
-		reload_put_warning(r, "$STATE_DIRECTORY is not set, so a restart starts from the new text "
-				      "even if nobody confirms it; set StateDirectory=weir in the unit");
+		reload_put_warning(r, "there is no usable $STATE_DIRECTORY, so a restart starts from the "
+				      "new text even if nobody confirms it; set StateDirectory=weir and "
+				      "User= in the unit");
 }
 
 static void took_effect(struct reload *r, const char *changed, int64_t now_ns)

@@ -64,8 +64,10 @@ void reload_tell(struct reload *r);
 void trial_begin(struct reload *r, uint64_t from, int64_t now_ns);
 /* The client that holds it has gone: it is time to return. */
 void trial_lose_holder(struct reload *r);
-/* It ends: somebody has confirmed, or weir has returned. `line` is for the wish that holds it. */
-void trial_end(struct reload *r, const char *line);
+/* It ends: somebody has confirmed, or weir has returned. */
+void trial_end(struct reload *r);
+/* The wish that holds a trial that has ended gets this line, its last. Harmless if there is none. */
+void trial_release(struct reload *r, const char *line);
 /* A return has failed. */
 void trial_put_off(struct reload *r, int64_t now_ns);
 /* Is it time to return? */

@@ -72,14 +72,20 @@ void trial_lose_holder(struct reload *r)
 	r->steps->wake(r->steps_arg);
 }
 
-void trial_end(struct reload *r, const char *line)
+void trial_end(struct reload *r)
 {
-	struct reload_wish *holder;
-
 	check(trial_is_on(r));
 	r->trial.generation = 0;
 	r->trial.failures = 0;
 	reload_tell(r);
+}
+
+void trial_release(struct reload *r, const char *line)
+{
+	struct reload_wish *holder;
+
+	if (trial_is_on(r))
+		return;
 	holder = reload_take_first(&r->trial.holder);
 	check(list_empty(&r->trial.holder));
 	if (holder != NULL)

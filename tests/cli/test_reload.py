@@ -433,6 +433,69 @@ def test_without_any_weir_the_way_on_is_said(tmp_path):
                           "--pid PID, -p PIDFILE or -s SOCKET\n")
 
 
+# ---- trials and the way back ----
+
+def asked(d):
+    """Without the word for our texts."""
+    return [line.removeprefix(b"@weir ") for line in d.seen]
+
+
+TRIAL = b"on trial: until 2026-11-23T16:05:00Z; 'weir confirm' keeps generation 2, otherwise\n"
+
+
+@pytest.mark.parametrize("args, line, answer, code", [
+    (["reload", "--confirm", "90s"], b"reload confirm=90s\n", TRIAL + FINE, 0),
+    (["reload", "--confirm=1m", "--wait"], b"reload wait confirm=1m\n", TRIAL + FINE + b"retired: x\n", 0),
+    (["reload", "--confirm", "1h", "--hold"], b"reload confirm=1h hold\n",
+     TRIAL + FINE + b"confirmed: generation 2\n", 0),
+    (["reload", "--confirm", "1h", "--hold"], b"reload confirm=1h hold\n",
+     TRIAL + FINE + b"returned: generation 3, as generation 1\n", 1),
+    (["reload", "--confirm", "1h", "--hold"], b"reload confirm=1h hold\n", b"on trial: nothing\n" + FINE, 0),
+    (["reload", "--confirm", "1h", "--hold"], b"reload confirm=1h hold\n", TRIAL + FINE, 3),
+    (["confirm"], b"confirm\n", b"confirmed: generation 2\n", 0),
+    (["confirm", "--file"], b"confirm file\n", b"not confirmed: nothing is on trial\n", 1),
+    (["rollback"], b"rollback\n", b"rolled back: generation 3, as generation 1\n", 0),
+    (["rollback", "7"], b"rollback 7\n", b"not rolled back: the text is not kept\n", 1),
+    (["rollback", "7"], b"rollback 7\n", b"something\n", 3)])
+def test_each_verb_asks_and_shows_its_result(path, args, line, answer, code):
+    with daemon(path, answer) as d:
+        got = run(*args, "-s", path)
+    assert asked(d) == [line]
+    assert got.returncode == code
+    begin = answer.partition(b"reloaded: ")
+    data = b"".join(begin[1:]) if begin[1] else answer
+    assert got.stdout == (data.decode() if code == 0 or begin[1] else "")
+    for part in begin[0].decode().splitlines():
+        assert code == 0 and not begin[1] or part in got.stderr
+    assert (code == 3 and bool(begin[1])) == ("during the trial: unless it was confirmed" in got.stderr)
+
+
+@pytest.mark.parametrize("args, words", [
+    (["reload", "--confirm", "60"], "--confirm must be a time from 1s to 24h, such as 60s, not '60'"),
+    (["reload", "--confirm", "25h"], "not '25h'"), (["reload", "--confirm", "0"], "not '0'"),
+    (["reload", "--confirm", "1s" * 60], "not '1s1s"),
+    (["reload", "--hold"], "--hold needs --confirm TIME"),
+    (["reload", "--hold", "--wait", "--confirm", "1h"], "--hold and --wait exclude each other"),
+    (["rollback", "0"], "rollback takes one generation, such as 3, not '0'"),
+    (["rollback", "x"], "not 'x'"), (["rollback", "1", "2"], "not '2'"),
+    (["confirm", "file"], "confirm takes -f FILE, not 'file'"), (["confirm", "--wait"], "--wait"),
+    (["rollback", "--confirm", "1h"], "--confirm")])
+def test_wrong_words_end_with_2(path, args, words):
+    with daemon(path, FINE) as d:
+        got = run(*args, "-s", path)
+    assert (got.returncode, got.stdout) == (2, "")
+    assert words in got.stderr
+    assert d.seen == []
+
+
+@pytest.mark.parametrize("command", ["confirm", "rollback 3", "reload confirm=1h"])
+def test_ctl_shows_them_as_the_verbs_do(path, command):
+    with daemon(path, b"web.ini:3:1: warning: something\nconfirmed: generation 2\n"):
+        got = run("ctl", "-s", path, *command.split())
+    assert (got.returncode, got.stdout) == (0, "confirmed: generation 2\n")
+    assert got.stderr == "web.ini:3:1: warning: something\n"
+
+
 # ---- the unit ----
 
 def test_the_unit_reloads_by_this_verb():

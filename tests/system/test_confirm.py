@@ -14,6 +14,7 @@ import pytest
 
 from harness import confirmed
 from harness.daemon import BINARY
+from harness.manager import Manager
 from harness.timing import PATIENCE, SCALE, wait_until
 
 KILLS = int(os.environ.get("WEIR_TEST_KILLS", "10"))
@@ -142,7 +143,7 @@ def test_without_a_folder_it_says_what_a_restart_does(weir):
     daemon.rewrite("[listen old]", "[listen new]")
     got = subprocess.run(command(daemon, "reload", "--confirm", "1h"), capture_output=True, text=True,
                          timeout=PATIENCE, check=True)
-    assert "$STATE_DIRECTORY is not set, so a restart starts from the new text" in got.stderr
+    assert "there is no usable $STATE_DIRECTORY, so a restart starts from the new text" in got.stderr
     assert run(daemon, "rollback").startswith("rolled back: generation 3, as generation 1, ")
     assert frontends(daemon) == ["old"]
     restart(daemon)
@@ -164,6 +165,26 @@ def test_a_state_file_that_cannot_be_written_prevents_the_trial(start, folder):
     assert run(daemon, "confirm", code=1).startswith("not confirmed: ")
     os.rename(state + ".away", state)
     assert run(daemon, "confirm") == "confirmed: generation 2\n"
+
+
+def test_the_service_manager_and_the_page_say_so(start, closing):
+    manager = Manager()
+    closing.append(manager)
+    daemon = start(listen("old"), **manager.environment)
+    daemon.rewrite("[listen old]", "[listen new]")
+    manager.wait("READY")
+    run(daemon, "reload", "--confirm", "1h")
+    about = daemon.info()["config"]
+    assert about.startswith("generation 2 on trial until 20")
+    assert manager.wait("READY", count=2)["STATUS"].startswith(f"{about}; 1 frontend")
+    page = subprocess.run([BINARY, "status", "-s", daemon.admin], capture_output=True, text=True, check=True)
+    assert f"config       {about}\n" in page.stdout
+    run(daemon, "rollback")
+    note = f"confirmed text, {daemon.config_path} was rolled back"
+    assert manager.wait("READY", count=3)["STATUS"].startswith(f"{note}; 1 frontend")
+    daemon.rewrite("[listen new]", "[listen newer]")
+    run(daemon, "reload")
+    assert manager.wait("READY", count=4)["STATUS"].startswith("1 frontend")
 
 
 # ---- a command that holds ----

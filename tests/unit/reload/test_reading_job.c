@@ -247,6 +247,27 @@ static void only_targets_that_are_new_are_opened(void **state)
 	config_free(c);
 }
 
+/* It will only be described. */
+static void without_a_configuration_in_effect_no_target_is_opened(void **state)
+{
+	struct rig *r = *state;
+	struct reading_job *job;
+	struct config *c;
+	int err = -1;
+
+	write_logs(r, r->new, r->old);
+	job = reading_job_begin(&r->input, NULL, on_wake, &r->woken, &err);
+	assert_non_null(job);
+	wait_for(r, job);
+	assert_printed(job, "");
+	c = reading_job_take(job);
+	assert_non_null(c);
+	assert_int_equal(c->global.log_count, 2);
+	reading_job_free(job, r->writer);
+	config_free(c);
+	/* tear_down() sees that there is no new file */
+}
+
 /* One of two that are the same is in effect. */
 static void target_in_effect_meets_one_only(void **state)
 {
@@ -483,6 +504,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(reading_brings_what_the_file_says_now),
 		test(only_targets_that_are_new_are_opened),
+		test(without_a_configuration_in_effect_no_target_is_opened),
 		test(target_in_effect_meets_one_only),
 		test(what_is_not_taken_is_taken_back),
 		test(unusable_configuration_has_its_messages),

@@ -199,8 +199,9 @@ static void without_a_folder_marks_are_in_memory(void **state)
 
 	reload_free(&rig->r);
 	begin(rig, NULL);
-	assert_has(reload(rig, 1, TRIAL), "weir: warning: $STATE_DIRECTORY is not set, so a restart starts "
-					  "from the new text even if nobody confirms it; ");
+	assert_has(reload(rig, 1, TRIAL),
+		   "weir: warning: there is no usable $STATE_DIRECTORY, so a restart starts from the new "
+		   "text even if nobody confirms it; ");
 	rig->now_ns += TRIAL;
 	(void)go_on(rig);
 	assert_int_equal(rig->h.in_effect, 0);
@@ -208,6 +209,29 @@ static void without_a_folder_marks_are_in_memory(void **state)
 	assert_has(reload(rig, 1, TRIAL), "reloaded: ");
 	assert_string_equal(confirm(rig), "confirmed: generation 4\n");
 	assert_int_equal(rig->h.saves, 0);
+}
+
+/* A message that does not fit into memory is left out; nothing else changes. */
+static void without_memory_everything_goes_on(void **state)
+{
+	struct rig *rig = *state;
+
+	fail_allocations_from(0);
+	assert_string_equal(reload(rig, 1, TRIAL), "reloaded: generation 2, 1 server added\n");
+	assert_int_equal(start_from(rig), 0);
+	assert_string_equal(confirm(rig), "confirmed: generation 2\n");
+	assert_int_equal(start_from(rig), 1);
+	assert_string_equal(roll_back(rig, 0),
+			    "rolled back: generation 3, as generation 1, 1 server added\n");
+	rig->h.apply_err = -ENOMEM;
+	assert_string_equal(reload(rig, 2, TRIAL), "not reloaded: cannot listen on :80\n");
+	rig->h.apply_err = 0;
+	(void)reload(rig, 2, TRIAL);
+	rig->now_ns += TRIAL;
+	(void)go_on(rig);
+	fail_allocations_from(-1);
+	assert_int_equal(rig->h.in_effect, 0);
+	assert_int_equal(start_from(rig), 0);
 }
 
 /* ---- a client that holds ---- */
@@ -390,6 +414,7 @@ int main(void)
 		test(trial_that_cannot_be_applied_leaves_no_mark),
 		test(confirmation_that_cannot_be_saved_is_refused_and_the_trial_goes_on),
 		test(without_a_folder_marks_are_in_memory),
+		test(without_memory_everything_goes_on),
 		test(holder_is_told_the_end),
 		test(trial_ends_when_its_holder_leaves),
 		test(held_trial_without_a_change_ends_at_once),
