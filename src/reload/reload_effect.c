@@ -106,7 +106,8 @@ static bool mark_after(struct reload *r)
 		add_mark(r, left, left->text, run->is_return ? CONFIRMED_EXPIRED : CONFIRMED_ROLLED_BACK);
 		return true;
 	}
-	if (r->keeper.now.mark_count == 0)
+	/* A mark that could not be removed from the file is, now. */
+	if (r->keeper.now.mark_count == 0 && !r->keeper.disk_marked)
 		return false;
 	confirmed_set_text(&r->keeper.now, run->text);
 	return true;

@@ -52,16 +52,29 @@ static void return_does_not_wait_for_a_plan(void **state)
 {
 	struct rig *rig = *state;
 
-	(void)reload(rig, 1, TRIAL);
+	(void)reload(rig, 1, TRIAL / 2);
 	rig->h.reads_late = true;
 	ask(rig, &rig->c[1], &(struct reload_wish){.kind = WISH_PLAN});
-	rig->now_ns += TRIAL - RELOAD_READ_S * SEC / 2;
-	(void)go_on(rig);
+	rig->now_ns += TRIAL / 4;
+	assert_int_equal(go_on(rig), rig->now_ns + TRIAL / 4);
 	rig->h.reads_late = false;
-	rig->now_ns = 1000 * SEC + TRIAL;
+	rig->now_ns += TRIAL / 4;
 	(void)go_on(rig);
 	assert_int_equal(rig->h.in_effect, 0);
 	assert_begins(rig->c[1].text, "not planned: ");
+}
+
+static void return_goes_before_what_waits_when_it_is_due(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)reload(rig, 1, TRIAL);
+	rig->now_ns += TRIAL;
+	rig->h.trace[0] = '\0';
+	ask(rig, &rig->c[1], &(struct reload_wish){.kind = WISH_PLAN});
+	assert_has(rig->h.trace, "apply-0 ");
+	assert_has(strstr(rig->h.trace, "apply-0 "), "describe ");
+	assert_string_equal(rig->c[1].text, "would change: yes\n");
 }
 
 /* Also not for one whose reading was given up. */
@@ -172,6 +185,7 @@ static void second_rollback_names_the_texts_that_are_kept(void **state)
 	assert_begins(roll_back(rig, 4), "rolled back: generation 6, as generation 4, ");
 	assert_int_equal(rig->h.in_effect, 3);
 	assert_int_equal(start_from(rig), 3);
+	assert_null(confirmed_find(&rig->h.disk, config_text_hash(rig->h.texts[3])));
 	assert_begins(roll_back(rig, 1), "rolled back: generation 7, as generation 1, ");
 	assert_int_equal(rig->h.in_effect, 0);
 	assert_int_equal(start_from(rig), 0);
@@ -195,6 +209,7 @@ static void rollback_passes_over_generations_with_the_same_text(void **state)
 	(void)reload(rig, 1, 0);
 	(void)reload(rig, 1, 0);
 	assert_begins(roll_back(rig, 0), "rolled back: generation 4, as generation 1, ");
+	assert_has(roll_back(rig, 99), "; texts are kept of 3\n"); /* 2 has the same */
 }
 
 static void rollback_goes_on_if_its_mark_cannot_be_saved(void **state)
@@ -285,6 +300,7 @@ int main(void)
 		test(return_that_fails_is_tried_again),
 		test(confirmation_remains_possible_while_the_return_fails),
 		test(return_does_not_wait_for_a_plan),
+		test(return_goes_before_what_waits_when_it_is_due),
 		test(return_abandons_a_reading_that_hangs),
 		test(return_whose_reading_hangs_is_waited_for),
 		test(rollback_of_a_trial_returns_at_once),

@@ -179,6 +179,24 @@ static void trial_that_cannot_be_applied_leaves_no_mark(void **state)
 	assert_int_equal(rig->r.generation, 1);
 }
 
+static void mark_that_could_not_be_taken_back_is_with_the_next_reload(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->h.apply_err = -EADDRINUSE;
+	rig->h.fail_from = 1; /* the first save marks */
+	assert_begins(reload(rig, 1, TRIAL), "weir: warning: cannot write /state/confirmed");
+	assert_has(rig->c[0].text, "\nnot reloaded: cannot listen on :80\n");
+	assert_int_equal(start_from(rig), 0);
+	rig->h.apply_err = 0;
+	rig->h.fail_from = 0;
+	assert_string_equal(reload(rig, 1, 0), "reloaded: generation 2, 1 server added\n");
+	assert_int_equal(start_from(rig), 1);
+	rig->h.saves = 0;
+	(void)reload(rig, 2, 0);
+	assert_int_equal(rig->h.saves, 0);
+}
+
 static void confirmation_that_cannot_be_saved_is_refused_and_the_trial_goes_on(void **state)
 {
 	struct rig *rig = *state;
@@ -187,6 +205,7 @@ static void confirmation_that_cannot_be_saved_is_refused_and_the_trial_goes_on(v
 	rig->h.save_err = -EROFS;
 	assert_begins(confirm(rig), "not confirmed: ");
 	assert_int_equal(start_from(rig), 0);
+	assert_int_equal(rig->r.keeper.now.mark_count, 1);
 	assert_int_equal(go_on(rig), rig->now_ns + TRIAL);
 	rig->h.save_err = 0;
 	assert_string_equal(confirm(rig), "confirmed: generation 2\n");
@@ -412,6 +431,7 @@ int main(void)
 		test(trial_that_cannot_be_marked_is_refused),
 		test(save_that_hangs_refuses_the_trial_and_takes_its_mark_back_later),
 		test(trial_that_cannot_be_applied_leaves_no_mark),
+		test(mark_that_could_not_be_taken_back_is_with_the_next_reload),
 		test(confirmation_that_cannot_be_saved_is_refused_and_the_trial_goes_on),
 		test(without_a_folder_marks_are_in_memory),
 		test(without_memory_everything_goes_on),

@@ -47,6 +47,7 @@ struct hands {
 	struct confirmed saving_what; /* owns */
 	struct confirmed disk;	      /* owns: the state file */
 	unsigned saves;
+	unsigned fail_from; /* saves fail after this many; 0 = they do not */
 	char told[256];
 	enum confirmed_reason left;
 	bool has_left;
@@ -147,6 +148,7 @@ static inline int describe(void *arg, struct config *next, const struct reload_w
 
 	assert_ptr_equal(next, &next_config);
 	assert_int_equal(wish->kind, WISH_PLAN);
+	note(h, "describe");
 	text_printf(out->lines, "would change: yes\n");
 	h->reading = NULL;
 	return 0;
@@ -181,9 +183,9 @@ static inline int take_saved(void *arg)
 	assert_true(h->has_saved);
 	h->saving = false;
 	h->saves++;
-	if (h->save_err) {
+	if (h->save_err || (h->fail_from != 0 && h->saves > h->fail_from)) {
 		confirmed_free(&h->saving_what);
-		return h->save_err;
+		return h->save_err ? h->save_err : -EIO;
 	}
 	confirmed_free(&h->disk);
 	h->disk = h->saving_what;
