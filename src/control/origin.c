@@ -35,8 +35,12 @@ static void explain(const struct config_reading *r, char why[static ORIGIN_WHY_M
 
 		if (item->level != DIAG_LEVEL_ERROR)
 			continue;
-		(void)snprintf(why, ORIGIN_WHY_MAX, "%s:%u: %s", item->at.source->name, item->at.line,
-			       item->text); /* may be truncated */
+		/* May be truncated. An error about a whole file names it. */
+		if (item->at.line == 0)
+			(void)snprintf(why, ORIGIN_WHY_MAX, "%s", item->text);
+		else
+			(void)snprintf(why, ORIGIN_WHY_MAX, "%s:%u: %s", item->at.source->name, item->at.line,
+				       item->text);
 		return;
 	}
 }

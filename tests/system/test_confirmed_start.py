@@ -145,8 +145,8 @@ def test_a_marked_text_that_has_errors_does_not_prevent_the_start(start, folder)
 
 
 @pytest.mark.parametrize("kept, why", [
-    (confirmed.text(("/elsewhere.ini", "")), "the text that is kept does not have it"),
-    (b"", "there is none")])
+    (confirmed.text(("/elsewhere.ini", "")), "cannot be used: cannot read '"),
+    (b"", "cannot be used: there is none")])
 def test_without_a_usable_confirmed_text_the_files_are_used(start, folder, kept, why):
     daemon = start(listen("old"))
     daemon.rewrite("[listen old]", "[listen new]")
