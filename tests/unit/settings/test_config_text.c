@@ -356,6 +356,31 @@ static void text_of_files_with_errors_is_kept_but_not_one_with_holes(void **stat
 	assert_null(text_of(&r->input));
 }
 
+/* Each file is within its own limit. Their contents do not matter. */
+static void text_beyond_the_limit_is_not_kept(void **state)
+{
+	struct config_input input = {0};
+	struct config_text *t;
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		t = i > 0 ? text_of(&input) : NULL;
+		assert_true((t != NULL) == (i > 0));
+		config_text_drop(t);
+		(void)snprintf(name, sizeof(name), "%d.big", i);
+		write_file(name, "");
+		assert_int_equal(truncate(name, 14 << 20), 0);
+		assert_int_equal(config_input_add_path(&input, name), 0);
+	}
+	assert_null(text_of(&input)); /* 70 MiB */
+	config_input_free(&input);
+	for (int i = 0; i < 5; i++) {
+		(void)snprintf(name, sizeof(name), "%d.big", i);
+		assert_int_equal(unlink(name), 0);
+	}
+}
+
 /* Two frontends name n.cidr. */
 static void file_is_read_and_kept_once(void **state)
 {
@@ -553,6 +578,7 @@ int main(void)
 		TEST(what_a_kept_text_lacks_is_an_error),
 		TEST(hash_changes_with_every_file_and_only_then),
 		TEST(text_of_files_with_errors_is_kept_but_not_one_with_holes),
+		TEST(text_beyond_the_limit_is_not_kept),
 		TEST(file_is_read_and_kept_once),
 		TEST(written_text_reads_back),
 		TEST(damaged_bytes_are_refused_or_another_text),
