@@ -242,6 +242,9 @@ static void describe(struct reload *r, int64_t now_ns)
 	}
 	if (wish->json)
 		text_free(&run->lines);
+	else if (reload_is_refused(r, why, sizeof(why)))
+		text_printf(&run->lines, "a plain reload is refused now: %s\n", why);
+	why[0] = '\0';
 	err = r->steps->describe(r->steps_arg, next, wish, &out);
 	if (!err && run->lines.failed)
 		err = -ENOMEM;

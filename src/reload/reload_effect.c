@@ -229,14 +229,16 @@ static void drop(struct reload *r, int64_t now_ns, const char *why)
 	reload_refuse(r, now_ns, why);
 }
 
-/* A text that was not confirmed in time, or that an operator left, needs more than a plain reload. */
-static bool is_refused_for_mark(struct reload *r, char *why, size_t room)
+bool reload_is_refused(const struct reload *r, char *why, size_t room)
 {
-	const struct reload_run *run = &r->run;
-	const struct confirmed_mark *mark = mark_of(r, run->text);
+	const struct confirmed_mark *mark = mark_of(r, r->run.text);
 	struct text out;
 
-	if (run->kind != WISH_RELOAD || run->confirm_ns != 0 || mark == NULL)
+	if (trial_is_on(r)) {
+		trial_explain(r, why, room);
+		return true;
+	}
+	if (mark == NULL)
 		return false;
 	text_over(&out, why, room);
 	text_printf(&out, "this text ");
@@ -271,10 +273,11 @@ static const char *prepare_trial(struct reload *r)
 
 void reload_judge(struct reload *r, int64_t now_ns)
 {
+	const bool plain = r->run.kind == WISH_RELOAD && r->run.confirm_ns == 0;
 	char marked[RELOAD_TEXT_MAX];
 	const char *why;
 
-	if (is_refused_for_mark(r, marked, sizeof(marked))) {
+	if (plain && reload_is_refused(r, marked, sizeof(marked))) {
 		drop(r, now_ns, marked);
 		return;
 	}

@@ -50,6 +50,9 @@ void reload_refuse(struct reload *r, int64_t now_ns, const char *why);
 /* What is in r->run has been read and can be used: says why it is refused all the same, or marks texts and
  * puts it into effect, perhaps after a save. */
 void reload_judge(struct reload *r, int64_t now_ns);
+/* Would a plain reload of the text that was read be refused, because of a trial, or because it was not
+ * confirmed in time or rolled back? Then `why` says so in one line. */
+bool reload_is_refused(const struct reload *r, char *why, size_t room);
 /* RELOAD_SAVING: goes on if the save has ended, or takes too long. False if it has not. */
 bool reload_go_on_saving(struct reload *r, int64_t now_ns);
 /* A confirmation without a reading. */

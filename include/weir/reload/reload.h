@@ -15,6 +15,8 @@
  *   confirmed: generation 3
  *   not reloaded: the configuration cannot be used     (or: not rolled back, not confirmed, not planned)
  *
+ * A plan is its own answer; a line "a plain reload is refused now: ..." precedes it where that is so.
+ *
  * A wish that waits gets one more line once everything that left has been freed, or after RELOAD_RETIRE_S:
  *
  *   retired: nothing of the earlier configuration is left

@@ -80,6 +80,10 @@ static void returned_text_is_refused(void **state)
 	assert_has(rig->c[0].text, "; change it, try it again with 'weir reload --confirm 60s', or accept it "
 				   "with 'weir confirm --file'\n");
 	assert_int_equal(rig->h.in_effect, 0);
+	ask(rig, &rig->c[1], &(struct reload_wish){.kind = WISH_PLAN});
+	assert_begins(rig->c[1].text, "a plain reload is refused now: this text was not confirmed in time ");
+	ask(rig, &rig->c[1], &(struct reload_wish){.kind = WISH_PLAN, .json = true});
+	assert_string_equal(rig->c[1].text, "would change: yes\n"); /* nothing but the object */
 	assert_string_equal(reload(rig, 2, 0), "reloaded: generation 4, 1 server added\n");
 	assert_int_equal(number_of(&rig->h, rig->h.disk.text), 2); /* saved while there are marks */
 	assert_begins(reload(rig, 1, 0), "not reloaded: ");
@@ -116,7 +120,8 @@ static void second_reload_is_refused_during_a_trial(void **state)
 	(void)go_on(rig);
 	assert_int_equal(rig->r.refused, 2); /* reloads only */
 	ask(rig, &rig->c[1], &(struct reload_wish){.kind = WISH_PLAN});
-	assert_string_equal(rig->c[1].text, "would change: yes\n");
+	assert_begins(rig->c[1].text, "a plain reload is refused now: generation 2 is on trial until 20");
+	assert_has(rig->c[1].text, "'weir rollback'\nwould change: yes\n");
 	assert_int_equal(rig->h.in_effect, 1);
 	assert_string_equal(confirm(rig), "confirmed: generation 2\n");
 }
