@@ -385,7 +385,8 @@ static void without_a_taker_the_answer_comes_at_once(void **state)
 static void words_after_the_command_are_checked(void **state)
 {
 	static const char *const lines[] = {
-		"@weir reload now\n", "@weir reload wait now\n", "@weir reload json\n", "@weir reload hold\n",
+		"@weir reload now\n", "@weir reload wait now\n", "@weir reload json\n",
+		"@weir reload hold\n",
 		"@weir reload confirm=60\n", "@weir reload confirm=0\n", "@weir reload confirm=25h\n",
 		"@weir reload confirm=999ms\n",
 		"@weir reload wait confirm=60s hold\n"};
