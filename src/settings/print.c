@@ -12,6 +12,8 @@
 
 #include "weir/base/check.h"
 #include "weir/config/reader.h"
+#include "weir/settings/config_lines.h"
+#include "proxy_view.h"
 #include "setting.h"
 
 /* Where the comments begin, unless a line is longer. */
@@ -149,6 +151,12 @@ static void print_options(struct printer *p, unsigned section, unsigned without,
 	}
 }
 
+void config_print_log(const struct config_log *log, FILE *out)
+{
+	fputs("log = ", out);
+	setting_print_log(log, out);
+}
+
 static void print_global(struct printer *p, const struct config_global *g)
 {
 	fputs("[global]\n", p->out);
@@ -156,37 +164,9 @@ static void print_global(struct printer *p, const struct config_global *g)
 	for (size_t i = 0; i < g->log_count; i++) {
 		FILE *out = begin_line(p);
 
-		fputs("log = ", out);
-		setting_print_log(&g->logs[i], out);
+		config_print_log(&g->logs[i], out);
 		end_line(p, &g->logs[i].place, false);
 	}
-}
-
-/* A snapshot stores each option on the side that uses it; the rows need it as in a section. */
-static struct config_proxy proxy_of_frontend(const struct config_frontend *f)
-{
-	struct config_proxy p = {
-#define OPTION_FRONT(type, member) .member = f->member,
-#include "weir/config/option_members.tbl.h"
-		.timeouts = f->timeouts,
-		.tcp = f->tcp,
-	};
-
-	return p;
-}
-
-static struct config_proxy proxy_of_backend(const struct config_backend *b)
-{
-	struct config_proxy p = {
-#define OPTION_BACK(type, member) .member = b->member,
-#include "weir/config/option_members.tbl.h"
-		.balance = b->balance,
-		.check = b->check,
-		.timeouts = b->timeouts,
-		.tcp = b->tcp,
-	};
-
-	return p;
 }
 
 /* Begins a line "KEY =" of a list that may need several. */
@@ -254,15 +234,20 @@ static void print_access(struct printer *p, const struct config_frontend *f)
 	}
 }
 
+void config_print_bind(const struct config_bind *bind, FILE *out)
+{
+	fprintf(out, "bind%s%s = ", bind->name[0] != '\0' ? " " : "", bind->name);
+	setting_print_address(&bind->addr, out);
+	setting_print_words(IN_BIND, bind, out);
+}
+
 static void print_binds(struct printer *p, const struct config_frontend *f)
 {
 	for (size_t i = 0; i < f->bind_count; i++) {
 		const struct config_bind *bind = &f->binds[i];
 		FILE *out = begin_line(p);
 
-		fprintf(out, "bind%s%s = ", bind->name[0] != '\0' ? " " : "", bind->name);
-		setting_print_address(&bind->addr, out);
-		setting_print_words(IN_BIND, bind, out);
+		config_print_bind(bind, out);
 		end_line(p, &bind->place, false);
 	}
 }
@@ -278,15 +263,20 @@ static void print_server_words(const struct config_backend *b, const struct conf
 		fputs(" check=off", out);
 }
 
+void config_print_server(const struct config_backend *b, const struct config_server *server, FILE *out)
+{
+	fprintf(out, "server %s = ", server->name);
+	setting_print_address(&server->addr, out);
+	print_server_words(b, server, out);
+}
+
 static void print_servers(struct printer *p, const struct config_backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
 		const struct config_server *server = &b->servers[i];
 		FILE *out = begin_line(p);
 
-		fprintf(out, "server %s = ", server->name);
-		setting_print_address(&server->addr, out);
-		print_server_words(b, server, out);
+		config_print_server(b, server, out);
 		end_line(p, &server->place, false);
 	}
 }
@@ -304,7 +294,7 @@ static void print_header(struct printer *p, unsigned kind, const char *name, con
 
 static void print_listen(struct printer *p, const struct config_frontend *f, const struct config_backend *b)
 {
-	struct config_proxy front = proxy_of_frontend(f), back = proxy_of_backend(b);
+	struct config_proxy front = proxy_view_front(f), back = proxy_view_back(b);
 
 	print_header(p, IN_LISTEN, f->name, &f->place);
 	print_binds(p, f);
@@ -316,7 +306,7 @@ static void print_listen(struct printer *p, const struct config_frontend *f, con
 
 static void print_frontend(struct printer *p, const struct config_frontend *f)
 {
-	struct config_proxy front = proxy_of_frontend(f);
+	struct config_proxy front = proxy_view_front(f);
 	const struct config *c = p->config;
 
 	check(f->backend < c->backend_count);
@@ -330,7 +320,7 @@ static void print_frontend(struct printer *p, const struct config_frontend *f)
 
 static void print_backend(struct printer *p, const struct config_backend *b)
 {
-	struct config_proxy back = proxy_of_backend(b);
+	struct config_proxy back = proxy_view_back(b);
 
 	print_header(p, IN_BACKEND, b->name, &b->place);
 	print_options(p, IN_BACKEND, 0, &back, &b->origins);
@@ -374,7 +364,7 @@ static void print_defaults(struct printer *p)
 		if (f != NULL) {
 			print_list(p, f, o);
 		} else {
-			struct config_proxy back = proxy_of_backend(b);
+			struct config_proxy back = proxy_view_back(b);
 
 			print_option(p, o, &back, &b->origins);
 		}

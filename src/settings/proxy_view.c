@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * proxy_view.c - a frontend or backend of a snapshot as the options table sees a section.
+ *
+ * A snapshot stores each option on the side that uses it; the rows need it as in a section. Any thread.
+ */
+#include "proxy_view.h"
+
+struct config_proxy proxy_view_front(const struct config_frontend *f)
+{
+	struct config_proxy p = {
+#define OPTION_FRONT(type, member) .member = f->member,
+#include "weir/config/option_members.tbl.h"
+		.timeouts = f->timeouts,
+		.tcp = f->tcp,
+	};
+
+	return p;
+}
+
+struct config_proxy proxy_view_back(const struct config_backend *b)
+{
+	struct config_proxy p = {
+#define OPTION_BACK(type, member) .member = b->member,
+#include "weir/config/option_members.tbl.h"
+		.balance = b->balance,
+		.check = b->check,
+		.timeouts = b->timeouts,
+		.tcp = b->tcp,
+	};
+
+	return p;
+}
