@@ -32,6 +32,14 @@ void text_free(struct text *t)
 	text_init(t);
 }
 
+void text_cut(struct text *t, size_t len)
+{
+	check(len <= t->len);
+	t->len = len;
+	if (t->bytes != NULL)
+		t->bytes[len] = '\0';
+}
+
 /* Makes room for `more` bytes and a NUL. */
 static bool text_grow(struct text *t, size_t more)
 {

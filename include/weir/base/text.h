@@ -29,6 +29,8 @@ void text_init(struct text *t);
 void text_over(struct text *t, char *buf, size_t room);
 /* Frees the bytes; the text is then empty and reusable. */
 void text_free(struct text *t);
+/* Shortens the text to its first `len` bytes; it has at least as many. */
+void text_cut(struct text *t, size_t len);
 void text_add(struct text *t, const char *bytes, size_t len);
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(struct text *t, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));

@@ -58,12 +58,34 @@ static void text_remembers_what_did_not_fit(void **state)
 	assert_false(t.failed);
 }
 
+static void text_is_cut(void **state)
+{
+	char buf[8];
+	struct text t;
+
+	(void)state;
+	text_init(&t);
+	text_cut(&t, 0);
+	assert_null(t.bytes);
+	text_printf(&t, "abcdef");
+	text_cut(&t, 4);
+	assert_string_equal(t.bytes, "abcd");
+	text_add(&t, "x", 1);
+	assert_string_equal(t.bytes, "abcdx");
+	text_free(&t);
+	text_over(&t, buf, sizeof(buf));
+	text_printf(&t, "abcdefg");
+	text_cut(&t, 0);
+	assert_string_equal(buf, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_grows_and_keeps_its_bytes),
 		cmocka_unit_test(text_takes_nothing_gladly),
 		cmocka_unit_test(text_remembers_what_did_not_fit),
+		cmocka_unit_test(text_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
