@@ -40,6 +40,8 @@ COMMAND("show errors", "[PROXY]", "how many invalid requests were kept: none, as
 COMMAND("show version", "", "the version", HAPROXY, ANSWERED, USER, admin_show_version, NEVER, 0, 0)
 COMMAND("show hash", "[BACKEND] [json]", "algorithm and checksum; equal checksums, equal choices",
 	WEIR, ANSWERED, OPERATOR, admin_show_hash, OWN, 0, 1)
+COMMAND("config diff", "[json]", "what differs from the configuration, by whom and since when",
+	WEIR, ANSWERED, OPERATOR, admin_config_diff, OWN, 0, 0)
 COMMAND("get weight", "BACKEND/SERVER", "its current and its configured weight",
 	HAPROXY, ANSWERED, USER, admin_get_weight, NEVER, 1, 1)
 COMMAND("set server", "BACKEND/SERVER state ready|drain|maint", "take all, no new, or no connections",

@@ -75,6 +75,8 @@ void admin_show_hash(const struct admin_call *c);          /* [B] */
 void admin_show_servers_state(const struct admin_call *c); /* [B]; HAProxy's version 1 */
 void admin_show_history(const struct admin_call *c);       /* [B[/S]] */
 
+void admin_config_diff(const struct admin_call *c); /* admin_config.c */
+
 /* admin_change.c: the commands that change something. Success prints nothing, as in HAProxy. */
 void admin_set_server(const struct admin_call *c);        /* B/S state|weight VALUE */
 void admin_set_weight(const struct admin_call *c);        /* B/S N|N% */
