@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "plan_parts.h"
+#include "weir/config/same.h"
 
 int plan_make(struct plan *p, const struct plan_input *in, char *why, size_t room)
 {
@@ -41,6 +42,22 @@ void plan_free(struct plan *p)
 	free(p->frontends);
 	free(p->logs);
 	*p = (struct plan){0};
+}
+
+const struct config_bind *plan_bind_before(const struct plan_frontend *pf, size_t k)
+{
+	const struct config_bind *config = pf->binds[k].config;
+
+	if (pf->binds[k].live != NULL || pf->binds[k].from != NULL)
+		return NULL;
+	for (k++; k < pf->bind_count && pf->binds[k].config == config; k++) {
+		const struct endpoint *from = pf->binds[k].from;
+
+		if (from != NULL && from->frontend == pf->live && from->part <= 1 && endpoint_belongs(from) &&
+		    config_addr_same(&from->config->addr, &config->addr))
+			return from->config;
+	}
+	return NULL;
 }
 
 static bool is_backend_kept(const struct plan_backend *b)

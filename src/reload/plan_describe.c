@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "plan_parts.h"
 #include "weir/base/check.h"
 #include "weir/config/same.h"
-#include "weir/reload/plan.h"
 
 #define NAMED_MAX 3u
 
@@ -98,10 +98,11 @@ static void gather_bind(const struct plan *p, const struct plan_frontend *pf, co
 		leave_address(c, p, b->from);
 }
 
-/* A socket that a wildcard covers, and that was a bind of its own. */
-static bool is_new_part(const struct plan_bind *b)
+/* Another one: it may be a socket that a wildcard covers, and that was a bind of its own. */
+static void gather_part(const struct plan *p, const struct plan_bind *b, struct crowd *c)
 {
-	return b->from != NULL && !config_addr_same(&b->from->config->addr, &b->config->addr);
+	if (b->from != NULL && !config_addr_same(&b->from->config->addr, &b->config->addr))
+		leave_address(c, p, b->from);
 }
 
 static void gather_addresses(const struct plan *p, struct crowd *c)
@@ -114,10 +115,12 @@ static void gather_addresses(const struct plan *p, struct crowd *c)
 
 			if (b->what == PLAN_REMOVED)
 				leave_address(c, p, b->live);
-			else if (k == 0 || pf->binds[k - 1].config != b->config)
+			else if (k > 0 && pf->binds[k - 1].config == b->config)
+				gather_part(p, b, c);
+			else if (plan_bind_before(pf, k) != NULL)
+				join_address(c, FATE_CHANGED, &b->config->addr);
+			else
 				gather_bind(p, pf, b, c);
-			else if (is_new_part(b))
-				leave_address(c, p, b->from);
 		}
 	}
 }

@@ -125,6 +125,15 @@ static size_t count_differing_restart(const struct config_global *a, const struc
 	return n;
 }
 
+bool plan_needs_restart(const char *key)
+{
+#define IS_KEY(word, member)                                                                                 \
+	if (strcmp(key, word) == 0)                                                                          \
+		return true;
+	RESTART_MEMBERS(IS_KEY)
+	return strcmp(key, "cpu-affinity") == 0;
+}
+
 static void needs_restart(struct plan *p, const char *key)
 {
 	check(p->restart_count < ARRAY_LEN(p->restart));

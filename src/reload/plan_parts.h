@@ -21,5 +21,11 @@ int plan_binds(struct plan *p, const struct engine *e, char *why, size_t room);
 int plan_logs(struct plan *p, const struct logwriter *w);
 /* Whatever else is in [global]. */
 void plan_global(struct plan *p, const struct plan_input *in);
+/* Does only a restart change the option of [global] with this key? */
+bool plan_needs_restart(const char *key);
+
+/* The bind at `k`, the first of its sockets, is bound anew although its frontend had this address: the bind
+ * until now, whose socket goes on as another one of them. NULL = it is not so. */
+const struct config_bind *plan_bind_before(const struct plan_frontend *pf, size_t k);
 
 #endif

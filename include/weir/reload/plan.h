@@ -122,5 +122,13 @@ bool plan_is_empty(const struct plan *p);
  * frontends, addresses, backends, servers, log targets; names where there are at most three; or "nothing has
  * changed". */
 void plan_describe(const struct plan *p, struct text *out);
+/* Appends the same in full, for `weir plan`: "plan: " and that line; each thing that is added, changed,
+ * moved or removed, with the old and the new value of each option; how many things are kept; the sessions of
+ * what is removed. The last line is "would change: yes" or "would change: no". `p` was made from `in`. 0; or
+ * -ENOMEM, and `out` is to be thrown away. */
+int plan_print_text(const struct plan *p, const struct plan_input *in, struct text *out);
+/* The same as one JSON object over several lines, as weir(8) describes it; `messages` are whole lines. */
+int plan_print_json(const struct plan *p, const struct plan_input *in, const char *messages,
+		    struct text *out);
 
 #endif

@@ -242,6 +242,10 @@ static void wildcard_takes_over_what_it_covers(void **state)
 		 "web kept: [::]:80 added; [::]:80 added from web [::1]:80; 10.0.0.1:80 removed;\n"
 		 "app kept: a kept;\n",
 		 "address [::]:80 added, addresses [::1]:80 and 10.0.0.1:80 removed"},
+		/* The same address with another socket. */
+		{WEB("bind = :80\n") APP, WEB("bind = :80 freebind\n") APP,
+		 "web kept: *:80 added; *:80 added from web [::]:80;\napp kept: a kept;\n",
+		 "address *:80 changed"},
 		/* The wildcard was there. */
 		{WEB("bind = 0.0.0.0:80\nbind = [::1]:80\n") APP, WEB("bind = :80\n") APP,
 		 "web kept: *:80 added; *:80 added from web 0.0.0.0:80; *:80 added from web [::1]:80;\n"
