@@ -57,7 +57,7 @@ struct client {
 	struct question asked; /* its question to the workers */
 	struct admin_listing listing;
 	struct admin_wait waiting;
-	struct reload_wish wish;
+	struct reload_wish wish; /* owns its path */
 	/* Borrows: takes `wish`, and its last answer has not come yet; NULL = no wish. */
 	const struct reload_asker *asker;
 	struct text answer; /* owns; not fully written yet */

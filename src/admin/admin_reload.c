@@ -8,10 +8,18 @@
 #include "admin_reload.h"
 
 #include <ev.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "admin_client.h"
+
+static void drop_path(struct client *c)
+{
+	free((char *)(uintptr_t)c->wish.path); /* of admin_read_wish() */
+	c->wish.path = NULL;
+}
 
 static void on_reload_answer(struct reload_wish *wish, const char *text, bool last)
 {
@@ -19,8 +27,10 @@ static void on_reload_answer(struct reload_wish *wish, const char *text, bool la
 
 	check(c->asker != NULL);
 	text_add(&c->answer, text, strlen(text));
-	if (last)
+	if (last) {
 		c->asker = NULL;
+		drop_path(c);
+	}
 	if (c->state == CLIENT_RELOADING)
 		ev_feed_event(c->admin->loop, &c->io, EV_CUSTOM);
 }
@@ -44,7 +54,15 @@ void admin_reload_ask(struct client *c)
 
 	check(c->asker == NULL);
 	c->wish = c->question.wish;
+	c->question.wish.path = NULL;
+	if (c->wish.path != NULL && !c->peer.trusted) {
+		text_printf(&c->answer, "not planned: only root and weir's own user may have another file "
+					"read; leave out the file\n");
+		drop_path(c);
+		return;
+	}
 	if (ctx->reload == NULL) {
+		drop_path(c);
 		text_printf(&c->answer, "not %s: the daemon takes no reload in its state '%s'\n",
 			    verb(c->wish.kind), daemon_state_word(ctx->state));
 		return;
@@ -62,4 +80,5 @@ void admin_reload_forget(struct client *c)
 	c->asker = NULL;
 	if (asker != NULL)
 		asker->forget(asker->arg, &c->wish);
+	drop_path(c);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_wish.c - the words of the commands that are wishes: `reload`, `rollback`, `confirm`.
+ * admin_wish.c - the words of the commands that are wishes: `reload`, `plan`, `rollback`, `confirm`.
  *
  * Reads them only; admin_reload.c passes the wish on. Also `show generations`, whose answer comes from the
  * same place. Main thread.
  */
 #include "admin_wish.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "weir/admin/admin_answers.h"
@@ -38,6 +39,26 @@ static bool read_reload(const struct admin_call *c, struct reload_wish *wish)
 	return !wish->hold || (wish->confirm_ns != 0 && !wish->wait);
 }
 
+/* "[FILE]". A plan without a file is that of weir's own. */
+static bool read_plan(const struct admin_call *c, struct reload_wish *wish)
+{
+	size_t size;
+	char *path;
+
+	wish->kind = WISH_PLAN;
+	if (c->arg_count == 0)
+		return true;
+	size = strlen(c->args[0]) + 1;
+	path = malloc(size);
+	if (path == NULL) {
+		admin_refuse(c, NULL, "out of memory");
+		return false;
+	}
+	memcpy(path, c->args[0], size);
+	wish->path = path;
+	return true;
+}
+
 bool admin_read_wish(const struct admin_call *c, enum admin_verdict verdict, struct reload_wish *wish)
 {
 	check(admin_is_wish(verdict));
@@ -55,8 +76,7 @@ bool admin_read_wish(const struct admin_call *c, enum admin_verdict verdict, str
 		wish->file = c->arg_count > 0;
 		return !wish->file || strcmp(c->args[0], "file") == 0;
 	default:
-		wish->kind = WISH_PLAN;
-		return true;
+		return read_plan(c, wish);
 	}
 }
 

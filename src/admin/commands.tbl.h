@@ -97,6 +97,8 @@ COMMAND("shutdown session", "ID", "close one session; its id is in 'show sess' a
 COMMAND("clear counters", "[all]",
 	"begin anew what HAProxy's tools are shown: maxima, or everything; 'weir ctl' and metrics never fall",
 	HAPROXY, ASK_TALLIES, ADMIN, admin_ask_clear, NEVER, 0, 1)
+COMMAND("plan", "[FILE] [json]", "what a reload would change; FILE: with this file instead",
+	WEIR, PLAN, OPERATOR, NULL, OWN, 0, 1)
 COMMAND("show generations", "[json]", "what was in effect: when, by whom, what changed",
 	WEIR, ANSWERED, OPERATOR, admin_show_generations, OWN, 0, 0)
 COMMAND("reload", "[wait] [confirm=TIME [hold]]",

@@ -16,8 +16,7 @@
 
 #define ANY_VERB 0xffffu
 /* The verbs that talk to a running weir. */
-#define CLI_RELOADING (CLI_RELOAD | CLI_CONFIRM | CLI_ROLLBACK)
-#define CLI_ASKING    (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_RELOADING)
+#define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_RELOADING)
 
 /* The action of a flag. */
 enum flag_action {
@@ -77,7 +76,9 @@ static const struct flag {
 	{"--hold", CLI_RELOAD, FLAG_HOLD},
 	{"--file", CLI_CONFIRM, FLAG_FILE},
 	{"--probe", CLI_RUN | CLI_CHECK, FLAG_PROBE},
-	{"--json", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR, FLAG_JSON},
+	{"--json", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR |
+		   CLI_PLAN,
+	 FLAG_JSON},
 	{"--seconds", CLI_DEMO, FLAG_SECONDS},
 	{"--reference", CLI_HELP, FLAG_REFERENCE},
 	{"--once", CLI_TOP, FLAG_ONCE},

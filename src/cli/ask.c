@@ -46,14 +46,14 @@ static int socket_from_text(const char *text, struct addr_spec *spec)
 /* What else names a running weir. */
 static const char *other_way(const struct cli_args *a)
 {
-	if (a->verb == CLI_RELOAD)
+	if ((a->verb & CLI_RELOADING) != 0)
 		return "--pid PID, -p PIDFILE or -s SOCKET";
 	return a->signal_name != NULL ? "-p PIDFILE" : "-s SOCKET";
 }
 
 enum exit_code ask_find(const struct cli_args *a, struct addr_spec *spec)
 {
-	const bool by_process = a->verb == CLI_RELOAD || a->signal_name != NULL;
+	const bool by_process = (a->verb & CLI_RELOADING) != 0 || a->signal_name != NULL;
 	struct cli_args quiet = *a;
 	struct config *c;
 

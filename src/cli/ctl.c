@@ -16,6 +16,7 @@
 #include "weir/cli/cli.h"
 #include "weir/config/haproxy_time.h"
 #include "ask.h"
+#include "plan.h"
 #include "reload.h"
 
 #define CTL_LINE_MAX (ADMIN_REQUEST_MAX - sizeof(VOICE_OURS)) /* ask.c adds that word */
@@ -48,6 +49,8 @@ static enum exit_code reload(const struct cli_args *a, const struct addr_spec *s
 	char name[ADDR_TEXT_MAX];
 	const int fd = ask_connect(spec, ASK_WAIT_MS);
 
+	if (fd >= 0 && plan_is_asked(line))
+		return plan_talk(fd, addr_spec_format(spec, name), line, a->quiet);
 	if (fd >= 0)
 		return reload_talk(fd, addr_spec_format(spec, name), line, a->quiet);
 	ask_explain(spec, fd, ASK_WAIT_MS);
@@ -91,7 +94,7 @@ enum exit_code cli_ctl(const struct cli_args *a)
 	code = ask_find(a, &spec);
 	if (code != EXIT_FINE)
 		return code;
-	if (reload_is_asked(line))
+	if (reload_is_asked(line) || plan_is_asked(line))
 		return reload(a, &spec, line);
 	text_init(&answer);
 	code = ask(&spec, line, patience_ms(line), &answer);

@@ -28,6 +28,7 @@ static const char usage[] =
 	"  weir doctor [-f FILE]            compare this machine with what the file asks for, and print\n"
 	"                                   the fixes; exits with 0 (hints at most) or 3 (warnings)\n"
 	"  weir reload [--wait]             make a running weir use its changed configuration\n"
+	"  weir plan [FILE]                 print what a reload would change\n"
 	"  weir reload --confirm TIME       the same, on trial; weir confirm keeps it\n"
 	"  weir rollback [GENERATION]       go back to the configuration before, or an earlier one\n"
 	"  weir -s stop|quit|reopen|reload  end a running weir at once, or when its connections have\n"

@@ -72,6 +72,18 @@ static const struct page {
 	 "The weir is given by its process or by its admin socket; else it is the one with a control\n"
 	 "socket in /run/weir, else the one of " CLI_DEFAULT_FILE ".\n"
 	 "exit: 0 reloaded (with --hold: and confirmed)   1 not reloaded   3 no answer\n"},
+	{CLI_PLAN,
+	 "weir plan [FILE] [--json] [-q] [--pid PID | -p PIDFILE | -s SOCKET | -f FILE]\n"
+	 "\n"
+	 "Prints what a reload of a running weir would change, and changes nothing: what would be\n"
+	 "added (+), removed (-), changed (~) or moved to another frontend (>), with the old and the\n"
+	 "new value of each option; what needs a restart (!); and the sessions of what is removed.\n"
+	 "  FILE            with this file or directory instead of weir's own; only root and the user\n"
+	 "                  that weir runs as may have weir read another file\n"
+	 "  -q              prints nothing but errors\n"
+	 "The weir is found as by 'weir reload'.\n"
+	 "exit: 0 nothing would change   10 something would   1 no plan: the files have errors\n"
+	 "      3 no answer\n"},
 	{CLI_CONFIRM,
 	 "weir confirm [--file] [-q] [--pid PID | -p PIDFILE | -s SOCKET | -f FILE]\n"
 	 "\n"

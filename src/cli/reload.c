@@ -24,8 +24,6 @@
 #include "running.h"
 
 #define CONNECT_WAIT_MS 2000
-/* Name services and named pipes can delay the reading of a configuration for long. */
-#define RELOAD_WAIT_MS 600000
 /* The longest trial, and then its end. */
 #define HOLD_WAIT_MS (24 * 3600 * 1000 + 2 * RELOAD_WAIT_MS)
 #define LINE_MAX_BYTES 128
@@ -271,8 +269,7 @@ static int connect_admin(const struct cli_args *a, struct addr *found, enum exit
 	return fd;
 }
 
-/* A connection to the running weir, or -errno with `*code` set after explaining it on stderr. */
-static int find(const struct cli_args *a, struct addr *found, enum exit_code *code)
+int reload_find(const struct cli_args *a, struct addr *found, enum exit_code *code)
 {
 	int fd;
 
@@ -292,7 +289,7 @@ static enum exit_code talk(const struct cli_args *a, const char *line)
 	enum exit_code code = EXIT_ENVIRONMENT;
 	struct addr found = {.len = 0};
 	char name[ADDR_TEXT_MAX];
-	const int fd = find(a, &found, &code);
+	const int fd = reload_find(a, &found, &code);
 
 	if (fd < 0)
 		return code;

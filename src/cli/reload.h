@@ -8,7 +8,14 @@
 #define WEIR_CLI_RELOAD_H
 
 #include "weir/cli/cli.h"
+#include "weir/net/addr.h"
 
+/* Name services and named pipes can delay the reading of a configuration for long. */
+#define RELOAD_WAIT_MS 600000
+
+/* A connection to the running weir that the command line names, whose address is then in `*found`; or -errno
+ * with `*code` set after explaining it on stderr. */
+int reload_find(const struct cli_args *a, struct addr *found, enum exit_code *code);
 /* Is this line of the admin protocol a reload, a rollback or a confirmation? */
 bool reload_is_asked(const char *line);
 /* Sends the line over the connection `fd` to `name`, and prints the answer as it arrives: the result on

@@ -125,15 +125,20 @@ static void name_restarts(const struct plan *p, struct text *lines)
 		text_printf(lines, "\n");
 }
 
+static struct plan_input plan_input(struct daemon *d, const struct config *next)
+{
+	return (struct plan_input){.next = next,
+				   .started = &d->started->global,
+				   .now = &d->config->global,
+				   .engine = &d->engine,
+				   .log = d->log};
+}
+
 static int apply(void *arg, struct config *next, const struct reload_outcome *out)
 {
 	struct reloading *r = arg;
 	struct daemon *d = r->daemon;
-	const struct plan_input in = {.next = next,
-				      .started = &d->started->global,
-				      .now = &d->config->global,
-				      .engine = &d->engine,
-				      .log = d->log};
+	const struct plan_input in = plan_input(d, next);
 	struct plan plan;
 	int err = plan_make(&plan, &in, out->why, out->why_room);
 
@@ -150,14 +155,24 @@ static int apply(void *arg, struct config *next, const struct reload_outcome *ou
 	return err;
 }
 
-/* Replaced by the plan in words. */
 static int describe(void *arg, struct config *next, const struct reload_wish *wish,
 		    const struct reload_outcome *out)
 {
-	(void)wish;
-	drop_reading(arg, next);
-	(void)snprintf(out->why, out->why_room, "this version describes no plan");
-	return -ENOSYS;
+	struct reloading *r = arg;
+	const struct plan_input in = plan_input(r->daemon, next);
+	const size_t before = out->lines->len;
+	struct plan plan;
+	int err = plan_make(&plan, &in, out->why, out->why_room);
+
+	if (err == 0) {
+		err = wish->json ? plan_print_json(&plan, &in, out->messages, out->lines)
+				 : plan_print_text(&plan, &in, out->lines);
+		plan_free(&plan);
+	}
+	if (err) /* no part of a plan */
+		text_cut(out->lines, before);
+	drop_reading(r, next);
+	return err;
 }
 
 /* ---- the state file ---- */

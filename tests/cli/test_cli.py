@@ -291,7 +291,8 @@ def test_flags_may_stand_before_the_verb(good, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["check", "forward", "ctl", "status", "top", "healthcheck", "doctor",
-                                  "demo", "help", "version", "reload", "confirm", "rollback"])
+                                  "demo", "help", "version", "reload", "plan", "confirm",
+                                  "rollback"])
 def test_every_verb_has_a_page(verb):
     got = run("help", verb)
     assert (got.returncode, got.stderr) == (0, "")

@@ -110,7 +110,8 @@ struct admin_question {
 	enum admin_severity severity; /* ADMIN_SEVERITY */
 	int64_t wait_ms;                /* ADMIN_WAIT */
 	char server[ADMIN_SERVER_MAX]; /* the same: "backend/server", or "" */
-	struct reload_wish wish; /* ADMIN_RELOAD to ADMIN_CONFIRM: what is wished, and by whom */
+	/* ADMIN_RELOAD to ADMIN_CONFIRM: what is wished, and by whom. Its `path` is the caller's, to free. */
+	struct reload_wish wish;
 };
 
 /* Does the command change something at once? Such changes of a line may take effect together: run_time.h. */

@@ -33,7 +33,11 @@ enum cli_verb {
 	CLI_RELOAD = 1 << 11,
 	CLI_CONFIRM = 1 << 12,
 	CLI_ROLLBACK = 1 << 13,
+	CLI_PLAN = 1 << 14,
 };
+
+/* The verbs that are about a reload: they find the running weir by its process, too. */
+#define CLI_RELOADING (CLI_RELOAD | CLI_PLAN | CLI_CONFIRM | CLI_ROLLBACK)
 
 /* A parsed command line. Its arrays point into argv; cli_args_free() frees them. */
 struct cli_args {
@@ -80,6 +84,7 @@ enum exit_code cli_ctl(const struct cli_args *a);
 enum exit_code cli_demo(const struct cli_args *a);
 enum exit_code cli_doctor(const struct cli_args *a);
 enum exit_code cli_healthcheck(const struct cli_args *a);
+enum exit_code cli_plan(const struct cli_args *a);
 enum exit_code cli_reload(const struct cli_args *a);
 enum exit_code cli_confirm(const struct cli_args *a);
 enum exit_code cli_rollback(const struct cli_args *a);

@@ -19,6 +19,7 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_ENVIRONMENT = 3,
 	EXIT_FATAL = 4,
+	EXIT_WOULD_CHANGE = 10, /* `weir plan`: a reload would change something */
 };
 
 /* Additions from the command line to the configuration. */

@@ -176,6 +176,52 @@ static void words_become_a_wish(void **state)
 	turn();
 }
 
+static void a_plan_may_be_of_another_file(void **state)
+{
+	const long before = allocated;
+	char out[4096];
+	int fd = client_that_wished("plan json\n");
+
+	(void)state;
+	assert_int_equal(first_wish()->kind, WISH_PLAN);
+	assert_null(first_wish()->path);
+	assert_true(first_wish()->json);
+	tell(first_wish(), "{}\n", true);
+	hear(fd, out, sizeof(out));
+	assert_string_equal(out, "{}\n");
+	fd = client_that_wished("plan /etc/other.ini\n");
+	assert_string_equal(first_wish()->path, "/etc/other.ini");
+	assert_false(first_wish()->json);
+	tell(first_wish(), "would change: no\n", true);
+	hear(fd, out, sizeof(out));
+	fd = client_that_wished("plan /etc/other.ini\n");
+	tell(first_wish(), "a part\n", false);
+	close(fd);
+	while (forgotten_times == 0)
+		(void)ev_run(rig.loop, EVRUN_ONCE);
+	turn();
+	assert_int_equal(served(), 0);
+	assert_int_equal(allocated, before);
+}
+
+static void only_who_is_trusted_has_another_file_read(void **state)
+{
+	const long before = allocated;
+	char out[4096];
+	int fd = connect_client();
+
+	(void)state;
+	turn();
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		rig.admin->clients[i].peer.trusted = false;
+	say(fd, "plan /etc/shadow\n");
+	hear(fd, out, sizeof(out));
+	assert_string_equal(out, "not planned: only root and weir's own user may have another file read; "
+				 "leave out the file\n");
+	assert_int_equal(asked_times, 0);
+	assert_int_equal(allocated, before);
+}
+
 static void generations_come_from_who_takes_wishes(void **state)
 {
 	char out[4096];
@@ -448,6 +494,8 @@ int main(void)
 		RELOAD_TEST(each_part_is_written_as_it_comes),
 		RELOAD_TEST(the_last_part_may_be_empty),
 		RELOAD_TEST(words_become_a_wish),
+		RELOAD_TEST(a_plan_may_be_of_another_file),
+		RELOAD_TEST(only_who_is_trusted_has_another_file_read),
 		RELOAD_TEST(generations_come_from_who_takes_wishes),
 		RELOAD_TEST(others_are_served_meanwhile),
 		RELOAD_TEST(several_wait_at_a_time),
