@@ -113,6 +113,8 @@ class Daemon:
         # Each log file has a thread with an event descriptor of its own.
         logs = self.config.count("log = file:") - self.first_config.count("log = file:")
         kept += ["anon_inode:[eventfd]"] * logs
+        for _ in range(logs, 0):
+            kept.remove("anon_inode:[eventfd]")
         listening = process.listening(self.pid)
         endpoints = self._endpoints()
         self.baseline = {**was, "fds": kept + files + sorted(listening), "listening": listening,
