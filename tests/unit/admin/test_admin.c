@@ -642,7 +642,8 @@ static void each_answer_ends_with_an_empty_line(void **state)
 		 "\n[3]: Require 'backend/server'.\n\n# name\nweb\n\n[6]: " WEIR_VERSION "\n\n"},
 		{"set severity-output string; get weight web/a; reload now; set severity-output none; "
 		 "get weight web/a\n",
-		 "\n[err]: No such server.\n\n[err]: error: usage: 'reload [wait]'\n\n\nNo such server.\n\n"},
+		 "\n[err]: No such server.\n\n[err]: error: usage: 'reload [wait] [confirm=TIME [hold]]'\n"
+		 "\n\nNo such server.\n\n"},
 		{"@weir set severity-output number; get weight web\n",
 		 "\nerror: 'web' is not a server; write BACKEND/SERVER\n"},
 		{"show\\ version; get weight a\\;b\n", "Unknown command"},

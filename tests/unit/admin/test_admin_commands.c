@@ -410,7 +410,7 @@ static void haproxys_tools_get_its_refusals(void **state)
 		{"show version", WEIR_VERSION "\n"},
 		/* Of commands that HAProxy does not have. */
 		{"show hash nope", "error: no backend 'nope'; available: app\n"},
-		{"reload now", "error: usage: 'reload [wait]'\n"},
+		{"reload now", "error: usage: 'reload [wait] [confirm=TIME [hold]]'\n"},
 	};
 	struct text out;
 

@@ -198,7 +198,7 @@ static void a_plan_may_be_of_another_file(void **state)
 	tell(first_wish(), "a part\n", false);
 	close(fd);
 	while (forgotten_times == 0)
-		(void)ev_run(rig.loop, EVRUN_ONCE);
+		(void)ev_run(rig.loop, EVRUN_NOWAIT);
 	turn();
 	assert_int_equal(served(), 0);
 	assert_int_equal(allocated, before);
@@ -214,7 +214,7 @@ static void only_who_is_trusted_has_another_file_read(void **state)
 	turn();
 	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
 		rig.admin->clients[i].peer.trusted = false;
-	say(fd, "plan /etc/shadow\n");
+	say(fd, "@weir plan /etc/shadow\n");
 	hear(fd, out, sizeof(out));
 	assert_string_equal(out, "not planned: only root and weir's own user may have another file read; "
 				 "leave out the file\n");
@@ -228,16 +228,16 @@ static void generations_come_from_who_takes_wishes(void **state)
 	int fd = connect_client();
 
 	(void)state;
-	say(fd, "show generations\n");
+	say(fd, "@weir show generations\n");
 	hear(fd, out, sizeof(out));
 	assert_string_equal(out, "generation 1\n");
 	fd = connect_client();
-	say(fd, "show generations json\n");
+	say(fd, "@weir show generations json\n");
 	hear(fd, out, sizeof(out));
 	assert_string_equal(out, "[]\n");
 	rig.context.reload = NULL;
 	fd = connect_client();
-	say(fd, "show generations\n");
+	say(fd, "@weir show generations\n");
 	hear(fd, out, sizeof(out));
 	assert_non_null(strstr(out, "error: there are no generations in the state '"));
 }
@@ -436,7 +436,8 @@ static void words_after_the_command_are_checked(void **state)
 		"@weir reload confirm=60\n", "@weir reload confirm=0\n", "@weir reload confirm=25h\n",
 		"@weir reload confirm=999ms\n",
 		"@weir reload wait confirm=60s hold\n"};
-	static const char *const others[] = {"@weir rollback 0\n", "@weir rollback x\n", "@weir confirm all\n"};
+	static const char *const others[] = {"@weir rollback 0\n", "@weir rollback x\n",
+					     "@weir confirm all\n"};
 	char out[4096];
 
 	(void)state;

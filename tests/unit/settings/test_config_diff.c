@@ -212,7 +212,7 @@ static const char *const other_values[] = {
 
 static const char *other_value(const struct option *o)
 {
-	for (size_t i = 0; i < ARRAY_LEN(other_values); i++) {
+	for (size_t i = 0; (o->sections & IN_SERVER) == 0 && i < ARRAY_LEN(other_values); i++) {
 		const size_t len = strlen(o->key);
 
 		if (strncmp(other_values[i], o->key, len) == 0 && other_values[i][len] == ' ')
