@@ -212,6 +212,11 @@ void failures_round(const char *folder)
 		if (strcmp(changes_name(kind), "stay_endpoint") == 0)
 			(void)objects_leave_endpoint();
 		objects.in_haste = true;
+		/* One to be disabled; then it is enabled. */
+		if (strcmp(changes_name(kind), "halt_frontend") == 0) {
+			(void)objects_add_frontend();
+			fail_each(kind, folder);
+		}
 		fail_each(kind, folder);
 	}
 	objects.in_haste = objects.is_strict = false;
