@@ -219,9 +219,11 @@ def test_http_checks_follow_the_status(services, weir):
     assert requests[0] == b"GET /up HTTP/1.1\r\nHost: app.example.com\r\nConnection: close\r\n\r\n"
     said["now"] = b"HTTP/1.1 503 Busy\r\n\r\n"
     wait_stat(daemon, "a", status="^DOWN", check_status="L7STS", check_code="503")
+    assert set(a.ends) == {"fin"}, a.ends
     said["now"] = [b"HTTP/1.1 20", b"4 x\r", b"\n\r\n"]
     wait_stat(daemon, "a", status="^UP", check_status="L7OK", check_code="204")
-    assert set(a.ends) == {"fin"}, a.ends
+    # The status is known before the last piece has come: what comes then meets a closed socket.
+    assert set(a.ends) <= {"fin", "reset"}, a.ends
 
 
 def test_the_server_itself_can_be_asked(services, weir):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A server under health checks: a thread that serves one connection after another, following a script."""
 
+import errno
 import socket
 import threading
 
@@ -101,5 +102,10 @@ def http(answer, requests=None):
         said = answer() if callable(answer) else answer
         for piece in [said] if isinstance(said, bytes) else said:
             sock.sendall(piece)
-        sock.shutdown(socket.SHUT_WR)
+        try:
+            sock.shutdown(socket.SHUT_WR)
+        except OSError as e:
+            if e.errno != errno.ENOTCONN:
+                raise
+            raise ConnectionResetError from e   # it has been reset already
     return talk
