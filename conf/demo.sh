@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# demo.sh - shows weir at work within a minute: real sockets, real load, a server that stops, two reloads.
+# demo.sh - shows weir at work within a minute: real sockets, real load, and changes while it runs.
 #
 #   sh conf/demo.sh [SECONDS] [FLAG...]
 #
 # Installs missing packages (and names them), builds into build/, then runs `weir demo` with the flags.
-# Exit code 0 means that every byte arrived, no client saw an error, a reload of a wrong file was refused and
-# one of a right file added its server. Safe to repeat; needs no terminal.
+# Exit code 0 means that every byte arrived, no client saw an error, a wrong file was refused, a server was
+# added at run time, and weir returned from a trial that nobody confirmed. Safe to repeat; needs no terminal.
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 . "$root/tests/lib.sh"

@@ -108,9 +108,9 @@ static const struct page {
 		     "exit: 0 no warnings (hints at most)   3 warnings\n"},
 	{CLI_DEMO, "weir demo [--seconds N] [--json]\n"
 		   "\n"
-		   "Shows weir at work: servers, clients, a server that stops and returns, and two reloads:\n"
-		   "of a wrong file, which is refused, and of one that adds a server.\n"
-		   "exit: 0 no client saw an error, and both reloads ended as they should\n"},
+		   "Shows weir at work: clients, a server that stops and returns, a wrong file that is\n"
+		   "refused, a server that is added at run time, and a file on trial that nobody confirms.\n"
+		   "exit: 0 no client saw an error, and everything went as it should\n"},
 	{CLI_HELP, "weir help [KEY | SECTION | VERB]\n"
 		   "\n"
 		   "Prints the command line, or explains a key of the configuration or a verb, or lists the\n"

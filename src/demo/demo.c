@@ -248,7 +248,7 @@ static int start_loop(struct stage *s)
 	s->load = load_new(s->loop, &proxy);
 	if (s->load == NULL)
 		return -ENOMEM;
-	reloader_init(&s->reloader, s->loop, admin);
+	command_init(&s->command, s->loop, admin);
 	asker_init(&s->asker, s->loop, admin, VOICE_OURS " show info\n");
 	s->asker.on_answer = on_info;
 	s->asker.arg = s;
@@ -278,7 +278,7 @@ static void take_down(struct stage *s)
 	if (s->loop != NULL) {
 		if (s->load != NULL) {
 			asker_stop(&s->asker);
-			reloader_stop(&s->reloader);
+			command_stop(&s->command);
 		}
 		load_free(s->load);
 		ev_loop_destroy(s->loop);
@@ -332,6 +332,7 @@ static void collect(struct stage *s)
 	r->retries = s->info.retries;
 	r->reloads = s->info.reloads;
 	r->reloads_refused = s->info.reloads_refused;
+	r->rollbacks = s->info.rollbacks;
 	r->sessions_left = s->info.sessions;
 	if (s->daemon.pid != 0) { /* not reaped */
 		child_kill(&s->daemon);

@@ -26,8 +26,11 @@ static const struct number_row {
     {"bytes_to_server", offsetof(struct info, bytes_to_server)},
     {"bytes_to_client", offsetof(struct info, bytes_to_client)},
     {"bytes_spliced", offsetof(struct info, bytes_spliced)},
+    {"generation", offsetof(struct info, generation)},
+    {"trial_left_s", offsetof(struct info, trial_left_s)},
     {"reloads", offsetof(struct info, reloads)},
     {"reloads_refused", offsetof(struct info, reloads_refused)},
+    {"rollbacks", offsetof(struct info, rollbacks)},
 };
 
 /* The value of "NAME=VALUE" in a line. */

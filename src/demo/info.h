@@ -32,8 +32,11 @@ struct info {
 	uint64_t bytes_to_server;
 	uint64_t bytes_to_client;
 	uint64_t bytes_spliced;
+	uint64_t generation;
+	uint64_t trial_left_s; /* 0 = the generation is not on trial */
 	uint64_t reloads;
 	uint64_t reloads_refused;
+	uint64_t rollbacks; /* returns from a trial included */
 	struct info_server servers[PLAN_SERVERS];
 };
 

@@ -166,11 +166,32 @@ int demo_plan_listen(const struct demo_plan *p, size_t i)
 	return sock_listen(&a, &(struct sock_listen){.mode = -1});
 }
 
+void demo_plan_add_command(const struct demo_plan *p, size_t i, char *buf, size_t room)
+{
+	const char *name = demo_plan_server_name(i);
+	const int len = snprintf(buf, room,
+				 "add server " PLAN_NAME "/%s 127.0.0.1:%u; enable server " PLAN_NAME "/%s",
+				 name, (unsigned)p->server_ports[i], name);
+
+	check(len > 0 && (size_t)len < room);
+}
+
+static size_t servers_of(enum plan_stage stage)
+{
+	static const size_t counts[] = {
+	    [PLAN_STAGE_FIRST] = PLAN_FIRST,
+	    [PLAN_STAGE_WRONG] = PLAN_SERVERS,
+	    [PLAN_STAGE_TRIAL] = PLAN_FIRST - 1,
+	};
+
+	return counts[stage];
+}
+
 /* A connect over loopback succeeds or fails at once, so the timeout is short: what a leaving server no longer
  * accepts is soon retried elsewhere. */
 void demo_plan_write(const struct demo_plan *p, enum plan_stage stage, FILE *out)
 {
-	const size_t count = stage == PLAN_STAGE_FIRST ? PLAN_FIRST : PLAN_SERVERS;
+	const size_t count = servers_of(stage);
 	char admin[NAME_MAX_LEN];
 
 	demo_plan_admin_name(p, admin, sizeof(admin));

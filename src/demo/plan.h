@@ -15,7 +15,7 @@
 #include "weir/net/addr.h"
 
 #define PLAN_SERVERS	 4
-#define PLAN_FIRST	 3 /* servers of the first configuration; the others are added by a reload */
+#define PLAN_FIRST	 3 /* servers of the first configuration; the other is added at run time */
 #define PLAN_PORT	 8080
 #define PLAN_PORTS_TRIED 200
 #define PLAN_NAME	 "demo" /* name of the [listen] */
@@ -23,8 +23,8 @@
 /* The configurations of a demo, in the order of their use. */
 enum plan_stage {
 	PLAN_STAGE_FIRST,
-	PLAN_STAGE_WRONG, /* the next one, with an address that is not valid */
-	PLAN_STAGE_GROWN, /* with all servers */
+	PLAN_STAGE_WRONG, /* with one more server, whose address is not valid */
+	PLAN_STAGE_TRIAL, /* the first one without its last server */
 };
 
 struct demo_plan {
@@ -44,6 +44,8 @@ void demo_plan_proxy_addr(const struct demo_plan *p, struct addr *out);
 void demo_plan_admin_name(const struct demo_plan *p, char *buf, size_t room);
 /* Listens on the port of server `i`: a descriptor owned by the caller, or -errno. */
 int demo_plan_listen(const struct demo_plan *p, size_t i);
+/* Writes the command that adds server `i` to a running daemon and enables it, without a newline. */
+void demo_plan_add_command(const struct demo_plan *p, size_t i, char *buf, size_t room);
 /* Writes a configuration in the form of a file. */
 void demo_plan_write(const struct demo_plan *p, enum plan_stage stage, FILE *out);
 

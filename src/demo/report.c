@@ -86,6 +86,7 @@ static void add_load(struct json *j, const struct report *r)
 	json_unsigned(j, "retries", r->retries);
 	json_unsigned(j, "reloads", r->reloads);
 	json_unsigned(j, "reloads_refused", r->reloads_refused);
+	json_unsigned(j, "rollbacks", r->rollbacks);
 	json_printf(j, "slowest_ms", "%.1f", (double)r->slowest_ns / 1e6);
 	json_unsigned(j, "client_errors", r->client_errors);
 }

@@ -32,6 +32,7 @@ struct report {
 	uint64_t retries;
 	uint64_t reloads; /* that took effect */
 	uint64_t reloads_refused;
+	uint64_t rollbacks; /* returns from a trial included */
 	uint64_t client_errors;
 	uint64_t sessions_left; /* in weir after every client had gone */
 	int64_t slowest_ns;

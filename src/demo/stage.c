@@ -76,6 +76,7 @@ static int play_daemon(void *arg)
 		.on_read = print_messages, .on_ready = tell_ready, .on_ready_arg = s};
 	struct config_input input = {0};
 
+	(void)unsetenv("STATE_DIRECTORY"); /* that of a service: a demo writes nothing there */
 	/* Opened again for each reading, and then read from the beginning. */
 	if (config_input_add_path(&input, "/proc/self/fd/0") != 0)
 		return (int)EXIT_FATAL;
@@ -120,13 +121,13 @@ int stage_write_config(struct stage *s, enum plan_stage which)
 	return err;
 }
 
-bool stage_reload(struct stage *s, enum plan_stage which)
+bool stage_reload(struct stage *s, enum plan_stage which, const char *words)
 {
-	int err = reloader_is_busy(&s->reloader) ? 0 : stage_write_config(s, which);
+	int err = command_is_busy(&s->command) ? 0 : stage_write_config(s, which);
 
 	if (!err)
-		return reloader_go_on(&s->reloader);
-	reloader_give_up(&s->reloader, strerror(-err));
+		return command_go_on(&s->command, words);
+	command_give_up(&s->command, strerror(-err));
 	return true;
 }
 
@@ -203,7 +204,7 @@ void stage_set_phase(struct stage *s, enum stage_phase to)
 		s->began_ns = s->phase_ns;
 		break;
 	case PHASE_FINISHING:
-		reloader_stop(&s->reloader);
+		command_stop(&s->command);
 		load_end(s->load);
 		break;
 	case PHASE_SETTLING:
@@ -213,7 +214,7 @@ void stage_set_phase(struct stage *s, enum stage_phase to)
 		break;
 	case PHASE_STOPPING:
 		asker_stop(&s->asker);
-		reloader_stop(&s->reloader);
+		command_stop(&s->command);
 		load_end(s->load);
 		child_signal(&s->daemon, SIGTERM);
 		stop_servers(s);

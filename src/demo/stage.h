@@ -13,10 +13,10 @@
 #include "weir/demo/demo.h"
 #include "child.h"
 #include "asker.h"
+#include "command.h"
 #include "info.h"
 #include "load.h"
 #include "plan.h"
-#include "reloader.h"
 #include "report.h"
 #include "screen.h"
 #include "server.h"
@@ -51,7 +51,8 @@ struct stage {
 	bool heard; /* `info` has been filled in */
 	struct info info;
 	struct info before; /* the previous answer: rates come from the difference */
-	struct reloader reloader;
+	struct command command;
+	bool on_trial; /* the daemon has begun a trial that nobody will confirm */
 	struct load *load; /* owns */
 	struct screen screen;
 	char *table; /* owns; as last drawn */
@@ -75,8 +76,8 @@ void stage_say(struct stage *s, enum screen_style style, const char *fmt, ...)
 
 /* Replaces the contents of the file that the daemon reads. 0 or -errno. */
 int stage_write_config(struct stage *s, enum plan_stage which);
-/* Replaces them, and has the daemon reload. Call it until it returns true: the answer is in s->reloader. */
-bool stage_reload(struct stage *s, enum plan_stage which);
+/* Replaces them, and sends `words`, a reload. Call it until it returns true: the answer is in s->command. */
+bool stage_reload(struct stage *s, enum plan_stage which, const char *words);
 int stage_start_daemon(struct stage *s);
 /* Also restarts one: 0 or -errno. */
 int stage_start_server(struct stage *s, size_t i);

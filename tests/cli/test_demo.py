@@ -96,7 +96,7 @@ def check_good(got, seconds):
     assert 0 < r["bytes_spliced"] <= r["bytes"]
     assert r["spliced_share"] == pytest.approx(r["bytes_spliced"] / r["bytes"], abs=0.001)
     assert r["retries"] > 0  # b2 was away
-    assert (r["reloads"], r["reloads_refused"]) == (1, 1)
+    assert (r["reloads"], r["reloads_refused"], r["rollbacks"]) == (1, 1, 1)
     assert [s["name"] for s in r["servers"]] == ["b1", "b2", "b3", "b4"]
     for s in r["servers"]:
         assert s["errors"] == 0 and s["connections"] == sum(s["starts"])
@@ -105,8 +105,10 @@ def check_good(got, seconds):
     return r
 
 
-def test_a_demo_is_well_and_says_so_in_one_object():
-    check_good(run("--seconds", 3, "--json"), 3)
+def test_a_demo_is_well_and_says_so_in_one_object(tmp_path):
+    """And what is on trial is kept nowhere, least of all among the state of a service."""
+    check_good(run("--seconds", 3, "--json", env={**os.environ, "STATE_DIRECTORY": str(tmp_path)}), 3)
+    assert list(tmp_path.iterdir()) == []
 
 
 def small_machine():
@@ -217,9 +219,11 @@ def test_without_a_terminal_each_event_is_a_plain_line():
                               timeout=WAIT_S)
         assert "server.demo/b1: up" in info.stdout
         assert demo.finish() == 0, demo.text
-    for line in ("stopping b2 on purpose", "b2 has left", "retried on another server: ", "starting b2 again",
-                 "reloading a wrong file on purpose: '127.0.0.1:99999' is not a valid address\n",
-                 "not reloaded: ", "with b4 in the file: reloaded: generation 2, server demo/b4 added\n",
+    for line in ("stopping b2 on purpose", "b2 has left", "starting b2 again; ", " 0 failed for clients\n",
+                 "a wrong file is refused: '127.0.0.1:99999' is not a valid address\n",
+                 "adding b4, which is in no file: New server registered.\n",
+                 "on trial for 1 s, without b3: generation 2, server demo/b3 removed\n",
+                 "nobody confirmed it: weir returned to generation 1, b3 is back\n",
                  "b2 is back in rotation: ", " client errors 0   server errors 0\n", " next      "):
         assert demo.text.count(line) == 1, (line, demo.text)
     assert "\x1b" not in demo.text and "\r" not in demo.text
@@ -268,13 +272,27 @@ def test_a_server_that_dies_makes_the_demo_fail():
 
 
 def test_a_reload_that_does_not_go_as_told_makes_the_demo_fail():
-    """No thread can be started any more: no file is read, neither the wrong one nor the right one."""
+    """No thread can be started any more: no file is read, neither the wrong one nor the one on trial."""
     demo = Demo("--seconds", 3)
     demo.until("starting b2 again")
     resource.prlimit(demo.children()[0], resource.RLIMIT_AS, (1, 1))
     assert demo.finish() == 4
     assert "a wrong file was not refused with its error: not reloaded: cannot start a thread" in demo.text
-    assert "b4 was not added by a reload: not reloaded: cannot start a thread" in demo.text
+    assert "a trial did not begin: not reloaded: cannot start a thread" in demo.text
+
+
+def test_a_trial_that_does_not_end_with_a_return_makes_the_demo_fail():
+    demo = Demo("--seconds", 3)
+    admin = re.search(r"-s (\S+) show info", demo.until("admin")).group(1)
+    demo.until("on trial for 1 s")
+    confirmed = subprocess.run([WEIR, "ctl", "-s", admin, "confirm"], capture_output=True, text=True,
+                               timeout=WAIT_S)
+    if confirmed.returncode != 0:
+        assert "nothing is on trial" in confirmed.stdout + confirmed.stderr, confirmed
+        pytest.skip("the machine is too busy: the trial of 1 s is over")
+    assert demo.finish() == 4
+    assert "generation 2 was on trial, and weir has kept it" in demo.text
+    assert " client errors 0 " in demo.text
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -388,7 +406,7 @@ class Terminal:
 @pytest.mark.parametrize("rows, columns", [(24, 80), (30, 100), (43, 132)])
 def test_a_table_is_drawn_in_place(rows, columns):
     terminal = Terminal(rows, columns, "--seconds", "4")
-    terminal.until("with b4 in the file")  # what comes later may share a read with the summary, which scrolls
+    terminal.until("nobody confirmed it")  # what comes later may share a read with the summary, which scrolls
     shown = list(terminal.screen.display)
     assert shown[0].startswith("weir ") or "is busy, using" in shown[0], "\n".join(shown)
     assert terminal.finish() == 0

@@ -17,7 +17,7 @@
 static const char answer[] =
     "version: 0.1.0\npid: 42\nworkers: 2\ndriver: epoll\nsessions: 7\naccepted: 1000\n"
     "retries: 3\nbytes_to_server: 10\nbytes_to_client: 20000000000\nbytes_spliced: 5\n"
-    "reloads: 1\nreloads_refused: 2\n"
+    "generation: 4\ntrial_left_s: 5\nreloads: 1\nreloads_refused: 2\nrollbacks: 3\n"
     "frontend.demo.sessions: 99\n"
     "server.demo/b1: up sessions=4 total=600 failures=0 address=127.0.0.1:1\n"
     "server.demo/b3: unresolved sessions=0 total=12 failures=34 address=-\n";
@@ -37,8 +37,11 @@ static void info_reads_an_answer(void **state)
 	assert_int_equal(i.retries, 3);
 	assert_true(i.bytes_to_client == UINT64_C(20000000000));
 	assert_int_equal(i.bytes_spliced, 5);
+	assert_int_equal(i.generation, 4);
+	assert_int_equal(i.trial_left_s, 5);
 	assert_int_equal(i.reloads, 1);
 	assert_int_equal(i.reloads_refused, 2);
+	assert_int_equal(i.rollbacks, 3);
 	assert_string_equal(i.servers[0].state, "up");
 	assert_int_equal(i.servers[0].sessions, 4);
 	assert_int_equal(i.servers[0].total, 600);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "weir/settings/config_reading.h"
+#include "demo/command.h"
 #include "demo/plan.h"
 
 /* Reads the configuration of a stage, as the daemon does. */
@@ -63,7 +64,7 @@ static void plan_is_a_configuration(void **state)
 	(void)state;
 	assert_int_equal(demo_plan_make(&p), 0);
 	assert_stage(&p, PLAN_STAGE_FIRST, PLAN_FIRST);
-	assert_stage(&p, PLAN_STAGE_GROWN, PLAN_SERVERS);
+	assert_stage(&p, PLAN_STAGE_TRIAL, PLAN_FIRST - 1);
 	demo_plan_free(&p);
 }
 
@@ -87,6 +88,16 @@ static void wrong_configuration_has_one_error(void **state)
 	config_reading_free(&r);
 	free(text);
 	demo_plan_free(&p);
+}
+
+static void server_is_added_by_a_command(void **state)
+{
+	struct demo_plan p = {.server_ports = {1, 2, 3, 65535}};
+	char words[COMMAND_MAX];
+
+	(void)state;
+	demo_plan_add_command(&p, 3, words, sizeof(words));
+	assert_string_equal(words, "add server demo/b4 127.0.0.1:65535; enable server demo/b4");
 }
 
 static void two_plans_share_nothing(void **state)
@@ -136,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(plan_is_a_configuration),
 	    cmocka_unit_test(wrong_configuration_has_one_error),
+	    cmocka_unit_test(server_is_added_by_a_command),
 	    cmocka_unit_test(two_plans_share_nothing),
 	    cmocka_unit_test(a_server_listens_at_its_port_again_and_again),
 	};

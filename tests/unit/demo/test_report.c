@@ -25,6 +25,7 @@ static void fill(struct report *r)
 	r->retries = 41;
 	r->reloads = 1;
 	r->reloads_refused = 2;
+	r->rollbacks = 3;
 	r->slowest_ns = 12000000;
 	for (size_t i = 0; i < PLAN_SERVERS; i++) {
 		r->servers[i].start_count = 1;
@@ -90,7 +91,7 @@ static void report_is_one_json_object(void **state)
 	assert_string_equal(
 	    text, "{\"seconds\":10.0,\"connections\":98214,\"requests\":1234567,\"bytes\":4000,"
 		  "\"bytes_spliced\":3000,\"spliced_share\":0.750,\"retries\":41,"
-		  "\"reloads\":1,\"reloads_refused\":2,\"slowest_ms\":12.0,"
+		  "\"reloads\":1,\"reloads_refused\":2,\"rollbacks\":3,\"slowest_ms\":12.0,"
 		  "\"client_errors\":0,\"servers\":["
 		  "{\"name\":\"b1\",\"connections\":100,\"starts\":[100],\"errors\":0},"
 		  "{\"name\":\"b2\",\"connections\":150,\"starts\":[100,50],\"errors\":0},"
