@@ -6,9 +6,9 @@
  * a test checks each command of the socket against it.
  */
 #ifndef ADMIN_USER_MAY
-#define ADMIN_USER_MAY	   "'show info', 'show stat', 'show backend' and 'get weight'"
+#define ADMIN_USER_MAY	   "'show info', 'show stat', 'show backend', 'show version' and 'get weight'"
 #define ADMIN_OPERATOR_MAY "every command that only shows something"
-#define ADMIN_ADMIN_MAY	   "also what changes servers or ends sessions"
+#define ADMIN_ADMIN_MAY	   "every command: also what changes servers and frontends, ends sessions, or reloads"
 #endif
 #ifdef ADMIN_LEVEL
 ADMIN_LEVEL(USER, "user", ADMIN_USER_MAY)

@@ -337,7 +337,8 @@ static void a_level_may_do_what_its_row_says(void **state)
 	char *below = strdup("");
 
 	(void)state;
-	assert_string_equal(ADMIN_USER_MAY, "'show info', 'show stat', 'show backend' and 'get weight'");
+	assert_string_equal(ADMIN_USER_MAY,
+			    "'show info', 'show stat', 'show backend', 'show version' and 'get weight'");
 	assert_string_equal(ADMIN_OPERATOR_MAY, "every command that only shows something");
 	for (int level = CONFIG_ADMIN_USER; level <= CONFIG_ADMIN_ADMIN; level++) {
 		char *help = help_at((enum config_admin_level)level);
