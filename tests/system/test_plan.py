@@ -18,7 +18,7 @@ from harness.pairs import Pairs, effective, key_of
 from harness.timing import PATIENCE, wait_until
 from test_reload import free_port, last
 
-PAIRS = int(os.environ.get("WEIR_TEST_PAIRS", "30"))
+PAIRS = int(os.environ.get("WEIR_TEST_PAIRS", "12"))
 RESTART = {"threads", "driver", "user", "group", "cpu-affinity"}
 
 
