@@ -29,6 +29,8 @@
 
 #define FIRST_LINE "weir confirmed 1\n"
 #define NEW_NAME   CONFIRMED_NAME ".new"
+/* How often the new file may turn out to be that of another save. */
+#define NEW_TRIES 16
 /* "sum ", 16 digits, newline. */
 #define SUM_BYTES 21u
 /* Besides the text: far more than ten marks take. */
@@ -202,61 +204,98 @@ static int write_all(int fd, const char *bytes, size_t len)
 	return fsync(fd) == 0 ? 0 : -errno;
 }
 
-/* A new file with these bytes, on disk. After an error there is none. */
-static int write_new(int folder, const struct text *bytes)
+/* The lock ends with the descriptor. A file system without locks has one daemon, we trust. */
+static int lock(int fd)
+{
+	int err;
+
+	do
+		err = flock(fd, LOCK_EX) == 0 ? 0 : -errno;
+	while (err == -EINTR);
+	return err == -ENOLCK || err == -EOPNOTSUPP || err == -ENOSYS ? 0 : err;
+}
+
+/* Is it still the new file, and one that nobody else can open or reach by another name? */
+static int judge_new(int folder, int fd)
+{
+	struct stat st, named;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (fstatat(folder, NEW_NAME, &named, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? -EAGAIN : -errno; /* another save has ended meanwhile */
+	if (st.st_dev != named.st_dev || st.st_ino != named.st_ino)
+		return -EAGAIN;
+	if (S_ISREG(st.st_mode) && (st.st_mode & 0077) == 0 && st.st_uid == geteuid() && st.st_nlink == 1)
+		return 0;
+	return unlinkat(folder, NEW_NAME, 0) == 0 ? -EAGAIN : -errno;
+}
+
+/* One attempt at open_new(); -EAGAIN = once more. */
+static int try_new(int folder, int *out)
 {
 	int fd, err;
 
-	/* Of a process that was killed. Whoever writes has the lock. */
-	if (unlinkat(folder, NEW_NAME, 0) != 0 && errno != ENOENT)
-		return -errno;
-	fd = openat(folder, NEW_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	fd = openat(folder, NEW_NAME,
+		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600);
+	if (fd < 0 && (errno == EACCES || errno == ELOOP || errno == ENXIO)) /* it is not ours */
+		return unlinkat(folder, NEW_NAME, 0) == 0 ? -EAGAIN : -errno;
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, bytes->bytes, bytes->len);
-	if (close(fd) != 0 && !err)
-		err = -errno;
+	err = judge_new(folder, fd);
+	if (!err)
+		err = lock(fd);
+	if (!err)
+		err = judge_new(folder, fd); /* it may have been waited for */
+	if (!err)
+		*out = fd;
+	else
+		(void)close(fd); /* nothing was written */
+	return err;
+}
+
+/* Opens the new file, which may be left of a process that was killed, for one save at a time: whoever writes
+ * has its lock. Not that of the folder, which anybody could take who can read the folder. */
+static int open_new(int folder, int *fd)
+{
+	int err = -EAGAIN;
+
+	for (int tries = 0; tries < NEW_TRIES && err == -EAGAIN; tries++)
+		err = try_new(folder, fd);
 	if (err)
 		(void)unlinkat(folder, NEW_NAME, 0); /* otherwise the next save removes it */
 	return err;
 }
 
-static int replace(int folder)
+/* Writes the new file, which is on disk then, and gives it its name. After an error there is none. */
+static int write_new(int folder, int fd, const struct text *bytes)
 {
-	int err;
+	int err = ftruncate(fd, 0) == 0 ? 0 : -errno;
 
-	if (renameat(folder, NEW_NAME, folder, CONFIRMED_NAME) != 0) {
+	if (!err)
+		err = write_all(fd, bytes->bytes, bytes->len);
+	if (!err && renameat(folder, NEW_NAME, folder, CONFIRMED_NAME) != 0)
 		err = -errno;
+	if (err)
 		(void)unlinkat(folder, NEW_NAME, 0); /* as above */
-		return err;
-	}
-	return fsync(folder) == 0 ? 0 : -errno;
-}
-
-/* The lock ends with the descriptor. A file system without locks has one daemon, we trust. */
-static int lock_folder(int folder)
-{
-	int err;
-
-	do
-		err = flock(folder, LOCK_EX) == 0 ? 0 : -errno;
-	while (err == -EINTR);
-	return err == -ENOLCK || err == -EOPNOTSUPP || err == -ENOSYS ? 0 : err;
+	return err;
 }
 
 static int save_bytes(const char *path, const struct text *bytes)
 {
 	const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err;
+	int err, fd = -1;
 
 	if (folder < 0)
 		return -errno;
-	err = lock_folder(folder);
-	if (!err)
-		err = write_new(folder, bytes);
-	if (!err)
-		err = replace(folder);
-	(void)close(folder); /* its fsync() has returned */
+	err = open_new(folder, &fd);
+	if (!err) {
+		err = write_new(folder, fd, bytes);
+		(void)close(fd); /* its fsync() has returned */
+	}
+	if (!err && fsync(folder) != 0)
+		err = -errno;
+	(void)close(folder); /* the same */
 	return err;
 }
 

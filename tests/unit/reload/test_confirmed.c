@@ -35,6 +35,10 @@ int __real_unlinkat(int folder, const char *name, int flags);
 int __wrap_unlinkat(int folder, const char *name, int flags);
 int __real_flock(int fd, int how);
 int __wrap_flock(int fd, int how);
+int __real_fstatat(int folder, const char *path, struct stat *st, int flags);
+int __wrap_fstatat(int folder, const char *path, struct stat *st, int flags);
+int __real_ftruncate(int fd, off_t len);
+int __wrap_ftruncate(int fd, off_t len);
 int __real_fstat(int fd, struct stat *st);
 int __wrap_fstat(int fd, struct stat *st);
 
@@ -72,6 +76,9 @@ int __wrap_open64(const char *path, int flags, ...) __attribute__((alias("__wrap
 int __wrap_openat64(int folder, const char *path, int flags, mode_t mode)
 	__attribute__((alias("__wrap_openat")));
 int __wrap_fstat64(int fd, struct stat *st) __attribute__((alias("__wrap_fstat")));
+int __wrap_fstatat64(int folder, const char *path, struct stat *st, int flags)
+	__attribute__((alias("__wrap_fstatat")));
+int __wrap_ftruncate64(int fd, off_t len) __attribute__((alias("__wrap_ftruncate")));
 
 /* Never with O_CREAT here. */
 int __wrap_open(const char *path, int flags, ...)
@@ -134,6 +141,16 @@ int __wrap_flock(int fd, int how)
 int __wrap_fstat(int fd, struct stat *st)
 {
 	return call_fails() ? -1 : __real_fstat(fd, st);
+}
+
+int __wrap_fstatat(int folder, const char *path, struct stat *st, int flags)
+{
+	return call_fails() ? -1 : __real_fstatat(folder, path, st, flags);
+}
+
+int __wrap_ftruncate(int fd, off_t len)
+{
+	return call_fails() ? -1 : __real_ftruncate(fd, len);
 }
 
 /* ---- in memory ---- */
@@ -423,6 +440,90 @@ static void half_a_new_file_is_replaced(void **state)
 	confirmed_free(&c);
 }
 
+/* Who may read the folder can lock it, and a file there that others can open is locked by them, too. */
+static void nobody_else_can_hold_up_a_save(void **state)
+{
+	const struct rig *r = *state;
+	const mode_t mask = umask(0);
+	const int folder = __real_open(r->folder, O_RDONLY | O_DIRECTORY);
+	const int other = creat(r->new, 0666);
+	struct confirmed c;
+	struct stat st;
+
+	(void)umask(mask);
+	assert_true(folder >= 0 && other >= 0);
+	assert_int_equal(__real_flock(folder, LOCK_EX), 0);
+	assert_int_equal(__real_flock(other, LOCK_EX), 0);
+	make_state(&c, "one", 1);
+	(void)alarm(10); /* ends the test */
+	assert_int_equal(link(r->new, r->file), 0);
+	assert_int_equal(confirmed_save(r->folder, &c), 0);
+	(void)alarm(0);
+	assert_on_disk(r, &c);
+	assert_int_equal(stat(r->file, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(__real_close(other), 0);
+	assert_int_equal(__real_close(folder), 0);
+	confirmed_free(&c);
+}
+
+static void only_a_file_of_its_own_is_written(void **state)
+{
+	const struct rig *r = *state;
+	struct confirmed c;
+	struct stat st;
+	char victim[64];
+	int fd;
+
+	make_state(&c, "one", 1);
+	(void)snprintf(victim, sizeof(victim), "%s/victim", r->folder);
+	fd = creat(victim, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(__real_write(fd, "weir", 4), 4);
+	assert_int_equal(__real_close(fd), 0);
+	assert_int_equal(link(victim, r->new), 0);
+	assert_int_equal(confirmed_save(r->folder, &c), 0);
+	assert_on_disk(r, &c);
+	assert_int_equal(symlink(victim, r->new), 0);
+	assert_int_equal(confirmed_save(r->folder, &c), 0);
+	assert_int_equal(mkfifo(r->new, 0600), 0);
+	assert_int_equal(confirmed_save(r->folder, &c), 0);
+	assert_on_disk(r, &c);
+	assert_int_equal(stat(victim, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(unlink(victim), 0);
+	confirmed_free(&c);
+}
+
+/* One that begins while another is under way waits for it, and does not write into its file. */
+static void saves_at_the_same_time_do_not_meet(void **state)
+{
+	const struct rig *r = *state;
+	const int first = __real_open(r->new, O_WRONLY | O_CREAT, 0600);
+	struct confirmed c;
+	pid_t child;
+	int status;
+
+	assert_true(first >= 0);
+	assert_int_equal(__real_flock(first, LOCK_EX), 0);
+	make_state(&c, "one", 1);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		(void)__real_close(first); /* the lock stays: the parent has it, too */
+		_exit(confirmed_save(r->folder, &c) == 0 ? 0 : 1);
+	}
+	assert_int_equal(usleep(20000), 0);
+	assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+	assert_int_equal(__real_write(first, "weir", 4), 4);
+	assert_int_equal(rename(r->new, r->file), 0);
+	assert_int_equal(__real_close(first), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_on_disk(r, &c);
+	confirmed_free(&c);
+}
+
 /* ---- failures ---- */
 
 static void save_that_fails_leaves_the_file_as_it_was(void **state)
@@ -485,7 +586,7 @@ static void folder_without_locks_is_written(void **state)
 
 	make_state(&c, "one", 1);
 	fails_with = ENOLCK;
-	calls_left = 1;
+	calls_left = 4; /* open, openat, fstat, fstatat */
 	assert_int_equal(confirmed_save(r->folder, &c), 0);
 	calls_left = -1;
 	assert_on_disk(r, &c);
@@ -607,6 +708,9 @@ int main(void)
 		TEST(what_is_not_our_file_is_not_read),
 		TEST(bytes_are_on_disk_before_their_name_and_both_before_the_end),
 		TEST(half_a_new_file_is_replaced),
+		TEST(nobody_else_can_hold_up_a_save),
+		TEST(only_a_file_of_its_own_is_written),
+		TEST(saves_at_the_same_time_do_not_meet),
 		TEST(save_that_fails_leaves_the_file_as_it_was),
 		TEST(interrupted_calls_are_repeated),
 		TEST(folder_without_locks_is_written),
