@@ -26,6 +26,8 @@ static int validate_name(struct word_reader *r)
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	const size_t fine = strspn(r->name, allowed);
 
+	if (r->name[0] == '\0')
+		return word_refuse(r, "the server has no name; write BACKEND/SERVER");
 	if (r->name[fine] != '\0')
 		return word_refuse(r, "character '%c' is not permitted in server name '%s'.", r->name[fine],
 			      r->name);

@@ -212,6 +212,7 @@ static void our_verbs_get_our_words(void **state)
 	assert_answer("del server web/a",
 		      "error: server 'web/a' is not in maintenance; first: disable server web/a\n");
 	assert_answer("set server web/a addr x", "error: 'x' is not an IP address\n");
+	assert_answer("add server web/ 127.0.0.1:1", "error: the server has no name; write BACKEND/SERVER\n");
 	assert_answer("add server web/x 127.0.0.1:1 weight=3", "New server registered.\n");
 	assert_int_equal(named("x")->weight, 3);
 }

@@ -194,6 +194,9 @@ static void names_are_those_of_a_file(void **state)
 	assert_int_equal(read_as("a b", "10.0.0.1:80", false), -EINVAL);
 	assert_string_equal(words.haproxy, "character ' ' is not permitted in server name 'a b'.");
 	server_words_free(&words);
+	assert_int_equal(read_as("", "10.0.0.1:80", true), -EINVAL);
+	assert_string_equal(words.ours, "the server has no name; write BACKEND/SERVER");
+	server_words_free(&words);
 	memset(longest, 'a', CONFIG_NAME_MAX);
 	longest[CONFIG_NAME_MAX] = '\0';
 	assert_int_equal(read_as(longest, "10.0.0.1:80", false), -EINVAL);
