@@ -3,7 +3,7 @@
  * setting_owner.c - mode, user and group of a Unix socket: parsed into their field, and printed.
  *
  * Users and groups become numbers here, so -T prints numbers. Rejects names that do not exist on this
- * machine. Main thread.
+ * machine. Any thread.
  */
 #include <errno.h>
 #include <grp.h>
@@ -12,6 +12,10 @@
 
 #include "weir/config/values.h"
 #include "setting.h"
+
+/* Room for what getpwnam_r(3) finds: at first, and at most, for a group with very many members. */
+#define FOUND_BYTES	1024u
+#define FOUND_BYTES_MAX (4u << 20)
 
 int setting_parse_mode(const struct setting *s, void *field)
 {
@@ -43,8 +47,9 @@ bool setting_owner_is_set(const void *field)
 	return value != -1;
 }
 
-/* Reports a name that was not found; `err` is what the search left in errno. A search that failed for lack of
- * something has not found that there is none: getpwnam(3) names other values that a system may leave then. */
+/* Reports a name that was not found; `err` is what the search ended with. A search that failed for lack of
+ * something has not found that there is none: getpwnam_r(3) names other values that a system may return
+ * then. */
 static void report_unknown(const struct setting *s, const struct word *w, int err)
 {
 	const bool user = s->option->type == OPT_USER;
@@ -63,28 +68,52 @@ static void report_unknown(const struct setting *s, const struct word *w, int er
 		diag_hint(s->diag, "write a name, or a number from 0 to %u", UINT32_MAX - 1);
 }
 
+static int find_user(const char *name, char *room, size_t size, uint64_t *number)
+{
+	struct passwd entry, *found = NULL;
+	const int err = getpwnam_r(name, &entry, room, size, &found);
+
+	if (found != NULL)
+		*number = found->pw_uid;
+	return found != NULL ? 0 : err != 0 ? err : ENOENT;
+}
+
+static int find_group(const char *name, char *room, size_t size, uint64_t *number)
+{
+	struct group entry, *found = NULL;
+	const int err = getgrnam_r(name, &entry, room, size, &found);
+
+	if (found != NULL)
+		*number = found->gr_gid;
+	return found != NULL ? 0 : err != 0 ? err : ENOENT;
+}
+
+/* 0 or an error number. A reading that was given up may still run beside the next one: what getpwnam(3) finds
+ * would be shared by both. */
+static int find(const struct setting *s, const char *name, uint64_t *number)
+{
+	const bool user = s->option->type == OPT_USER;
+	int err = ERANGE;
+
+	for (size_t size = FOUND_BYTES; err == ERANGE && size <= FOUND_BYTES_MAX; size *= 4) {
+		char *room = arena_alloc(s->diag->arena, size);
+
+		err = user ? find_user(name, room, size, number) : find_group(name, room, size, number);
+	}
+	if (err == ENOMEM)
+		arena_no_memory(s->diag->arena);
+	return err;
+}
+
 /* uid_t and gid_t are both 32 bits here; (uid_t)-1 means "keep" and cannot be written. */
 int setting_parse_id(const struct setting *s, void *field)
 {
 	const struct word *w = &s->words.list[0];
-	const bool user = s->option->type == OPT_USER;
-	const struct passwd *pw;
-	const struct group *gr;
 	uint64_t number = UINT64_MAX;
+	const int err = find(s, w->text, &number);
 	uint32_t id;
-	int err;
 
-	errno = 0;
-	pw = user ? getpwnam(w->text) : NULL;
-	gr = user ? NULL : getgrnam(w->text);
-	err = errno;
-	if (pw == NULL && gr == NULL && err == ENOMEM)
-		arena_no_memory(s->diag->arena);
-	if (pw != NULL)
-		number = pw->pw_uid;
-	else if (gr != NULL)
-		number = gr->gr_gid;
-	else if (value_number(w->text, &number) != 0)
+	if (err && value_number(w->text, &number) != 0)
 		number = UINT64_MAX;
 	if (number >= UINT32_MAX) {
 		report_unknown(s, w, err);

@@ -4,6 +4,8 @@
  */
 #include "config_test.h"
 
+#include <pthread.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -226,6 +228,51 @@ static void overrides_that_are_wrong_are_shown(void **state)
 	}
 }
 
+/* ---- at the same time ---- */
+
+#define READINGS 5000
+
+/* Counts the readings that have found another user than the one whose name is `arg`. */
+static void *read_often(void *arg)
+{
+	const struct passwd *user = arg;
+	struct config_input input = {0};
+	char text[256];
+	size_t wrong = 0;
+
+	(void)snprintf(text, sizeof(text), "[listen l]\nbind = unix:/tmp/x user=%s\nserver a = 10.0.0.1:80\n",
+		       user->pw_name);
+	if (config_input_set_text(&input, "t.ini", text) != 0)
+		return (void *)READINGS;
+	for (unsigned i = 0; i < READINGS; i++) {
+		struct config_reading r;
+
+		config_read(&input, &r);
+		wrong += r.config == NULL || r.config->frontends[0].binds[0].owner.uid != user->pw_uid;
+		config_reading_free(&r);
+	}
+	config_input_free(&input);
+	return (void *)wrong;
+}
+
+/* A reading that takes too long is given up, and goes on beside the next one. */
+static void two_readings_do_not_meet(void **state)
+{
+	struct passwd users[] = {{.pw_name = (char[]){"root"}}, {.pw_name = (char[]){"nobody"}}};
+	pthread_t threads[ARRAY_LEN(users)];
+	void *wrong;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(users); i++)
+		users[i].pw_uid = getpwnam(users[i].pw_name)->pw_uid;
+	for (size_t i = 0; i < ARRAY_LEN(users); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_often, &users[i]), 0);
+	for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_null(wrong);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_is_missing_is_named, make_dir, remove_dir),
 		cmocka_unit_test(overrides_win_and_the_last_one_most),
 		cmocka_unit_test(overrides_that_are_wrong_are_shown),
+		cmocka_unit_test(two_readings_do_not_meet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

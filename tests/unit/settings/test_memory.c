@@ -39,18 +39,20 @@ FILE *__wrap_open_memstream(char **bytes, size_t *len)
 	return __real_open_memstream(bytes, len);
 }
 
-struct passwd *__real_getpwnam(const char *name);
-struct passwd *__wrap_getpwnam(const char *name);
+int __real_getpwnam_r(const char *name, struct passwd *entry, char *room, size_t size, struct passwd **found);
+int __wrap_getpwnam_r(const char *name, struct passwd *entry, char *room, size_t size, struct passwd **found);
 
-static int lookup_err; /* what the search for users fails with; 0 = nothing */
+static int lookup_err;	   /* what the search for users fails with; 0 = nothing */
+static size_t lookup_room; /* it needs at least as much */
 
-struct passwd *__wrap_getpwnam(const char *name)
+int __wrap_getpwnam_r(const char *name, struct passwd *entry, char *room, size_t size, struct passwd **found)
 {
-	if (++calls == fail_at || lookup_err != 0) {
-		errno = lookup_err != 0 ? lookup_err : ENOMEM;
-		return NULL;
-	}
-	return __real_getpwnam(name);
+	*found = NULL;
+	if (++calls == fail_at)
+		return ENOMEM;
+	if (lookup_err != 0)
+		return lookup_err;
+	return size < lookup_room ? ERANGE : __real_getpwnam_r(name, entry, room, size, found);
 }
 
 /* As a library does that keeps lines on the heap. */
@@ -202,12 +204,33 @@ static void a_user_that_cannot_be_looked_up_is_not_called_missing(void **state)
 	}
 }
 
+static void a_large_entry_gets_the_room_that_it_needs(void **state)
+{
+	struct config_input input = input_of_text("[global]\nuser = nobody\n" GOOD, "t.ini");
+	FILE *nowhere = fopen("/dev/null", "w");
+	struct config *c;
+
+	(void)state;
+	assert_non_null(nowhere);
+	for (lookup_room = 1; lookup_room < 1u << 20; lookup_room *= 2) {
+		c = read_input(&input, stderr, CONFIG_STYLE_PLAIN);
+		assert_non_null(c);
+		config_free(c);
+	}
+	lookup_room = 1u << 30; /* there is an end to it */
+	assert_null(read_input(&input, nowhere, CONFIG_STYLE_PLAIN));
+	lookup_room = 0;
+	assert_int_equal(fclose(nowhere), 0);
+	config_input_free(&input);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_refused_in_words_at_every_allocation),
 		cmocka_unit_test(files_are_given_back_at_every_allocation),
 		cmocka_unit_test(a_user_that_cannot_be_looked_up_is_not_called_missing),
+		cmocka_unit_test(a_large_entry_gets_the_room_that_it_needs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
