@@ -47,10 +47,26 @@ static void pace_is_measured_over_a_second_or_more(void **state)
 	engine.worker_count = 0;
 }
 
+/* 64 workers that were never asked about, half of whose time went by in work. */
+static void months_are_measured_too(void **state)
+{
+	const int64_t year_ns = 365 * 86400 * NS_PER_SEC;
+	struct stat_pace p;
+
+	(void)state;
+	memset(&counted, 0, sizeof(counted));
+	engine.worker_count = 64;
+	stat_pace_init(&p, NS_PER_SEC, 0);
+	stat_pace_measure(&p, &engine, NS_PER_SEC + year_ns, 32 * year_ns);
+	assert_int_equal(p.idle_percent, 50);
+	engine.worker_count = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pace_is_measured_over_a_second_or_more),
+		cmocka_unit_test(months_are_measured_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
