@@ -281,16 +281,38 @@ static void finish_reading(struct reload *r, int64_t now_ns)
 		reload_judge(r, now_ns);
 }
 
+/* Does somebody wait who needs no reading of files? */
+static bool is_urgent(const struct reload *r)
+{
+	for (const struct list *l = r->waiting.next; l != &r->waiting; l = l->next) {
+		const struct reload_wish *wish = list_entry(l, struct reload_wish, link);
+
+		if (wish->kind == WISH_ROLLBACK || (wish->kind == WISH_CONFIRM && !wish->file))
+			return true;
+	}
+	return false;
+}
+
+/* Why a plan is not read to its end, which may take long; NULL = it is. */
+static const char *why_no_plan(const struct reload *r, int64_t now_ns)
+{
+	if (trial_is_due(r, now_ns))
+		return "weir returns from a trial; ask again";
+	return is_urgent(r) ? "a confirmation or a rollback goes first; ask again" : NULL;
+}
+
 static bool go_on_reading(struct reload *r, int64_t now_ns)
 {
+	const char *why = r->run.kind == WISH_PLAN ? why_no_plan(r, now_ns) : NULL;
+
 	if (r->steps->has_read(r->steps_arg)) {
 		finish_reading(r, now_ns);
 		return true;
 	}
-	if (r->run.kind == WISH_PLAN && trial_is_due(r, now_ns)) {
+	if (why != NULL) {
 		reload_set_state(r, RELOAD_IDLE);
 		give_up_reading(r);
-		reload_refuse(r, now_ns, "weir returns from a trial; ask again");
+		reload_refuse(r, now_ns, why);
 		return true;
 	}
 	if (now_ns < r->run.until_ns)
@@ -330,40 +352,7 @@ static bool go_on(struct reload *r, int64_t now_ns)
 	return true;
 }
 
-/* ---- what has left ---- */
-
-/* Answers the wish if it need not wait any longer. */
-static void look_at(struct reload *r, struct reload_wish *wish, int64_t now_ns)
-{
-	char bytes[RELOAD_TEXT_MAX], line[RELOAD_LINE_MAX];
-	struct text left, out;
-
-	text_over(&left, bytes, sizeof(bytes));
-	text_over(&out, line, sizeof(line));
-	if (r->steps->is_retired(r->steps_arg, wish->generation, &left))
-		text_printf(&out, "retired: nothing of the earlier configuration is left\n");
-	else if (now_ns >= wish->until_ns)
-		text_printf(&out, "retired: not yet%s%s\n", left.len > 0 ? ": " : "", left.bytes);
-	else
-		return;
-	list_remove(&wish->link);
-	wish->answer(wish, line, true);
-}
-
-/* An answer may make the caller forget other wishes, so none is remembered meanwhile. */
-static void watch(struct reload *r, int64_t now_ns)
-{
-	struct list asked;
-	struct reload_wish *wish;
-
-	list_init(&asked);
-	while ((wish = reload_take_first(&r->watching)) != NULL) {
-		list_push_back(&asked, &wish->link);
-		look_at(r, wish, now_ns);
-	}
-	while ((wish = reload_take_first(&asked)) != NULL)
-		list_push_back(&r->watching, &wish->link);
-}
+/* ---- when it goes on ---- */
 
 static int64_t next_wake(const struct reload *r, int64_t now_ns)
 {
@@ -387,7 +376,7 @@ int64_t reload_wake(struct reload *r, int64_t now_ns)
 		keeper_wake(&r->keeper);
 	while (go_on(r, now_ns))
 		continue;
-	watch(r, now_ns);
+	reload_watch(r, now_ns);
 	return next_wake(r, now_ns);
 }
 

@@ -3,7 +3,8 @@
  * reload_parts.h - what the files of a reload share: the run, its answer, its effect, and the trial.
  *
  * reload.c decides what runs; reload_back.c where a way back leads; reload_answer.c answers; reload_effect.c
- * puts into effect and marks texts; reload_trial.c begins and ends trials. Main thread.
+ * puts into effect and marks texts; reload_trial.c begins and ends trials; reload_watch.c waits for what
+ * leaves. Main thread.
  */
 #ifndef WEIR_RELOAD_RELOAD_PARTS_H
 #define WEIR_RELOAD_RELOAD_PARTS_H
@@ -57,6 +58,11 @@ bool reload_is_refused(const struct reload *r, char *why, size_t room);
 bool reload_go_on_saving(struct reload *r, int64_t now_ns);
 /* A confirmation without a reading. */
 void reload_confirm(struct reload *r, int64_t now_ns);
+
+/* ---- reload_watch.c ---- */
+
+/* Answers those that need not wait any longer. */
+void reload_watch(struct reload *r, int64_t now_ns);
 
 /* ---- reload_trial.c ---- */
 

@@ -64,6 +64,42 @@ static void return_does_not_wait_for_a_plan(void **state)
 	assert_begins(rig->c[1].text, "not planned: ");
 }
 
+/* Nor does anybody who has weir go back or stay: the plan may hang, and its client may have gone. */
+static void operator_does_not_wait_for_a_plan(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)reload(rig, 1, TRIAL);
+	rig->h.reads_late = true;
+	ask(rig, &rig->c[2], &(struct reload_wish){.kind = WISH_PLAN});
+	assert_string_equal(confirm(rig), "confirmed: generation 2\n");
+	assert_begins(rig->c[2].text, "not planned: ");
+	ask(rig, &rig->c[1], &(struct reload_wish){.kind = WISH_PLAN});
+	rig->r.asker.forget(rig->r.asker.arg, &rig->c[1].wish);
+	assert_string_equal(roll_back(rig, 0), "");
+	assert_has(rig->h.trace, "drop "); /* the plan; and the kept text is being read */
+	assert_int_equal(number_of(&rig->h, rig->h.reading), 0);
+	rig->h.has_read = true;
+	(void)go_on(rig);
+	assert_begins(rig->c[2].text, "rolled back: ");
+	assert_int_equal(rig->h.in_effect, 0);
+}
+
+static void reload_waits_for_a_plan(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->h.reads_late = true;
+	ask(rig, &rig->c[1], &(struct reload_wish){.kind = WISH_PLAN});
+	assert_string_equal(reload(rig, 1, 0), "");
+	assert_string_equal(rig->c[1].text, "");
+	rig->h.reads_late = false;
+	rig->h.has_read = true;
+	(void)go_on(rig);
+	assert_has(rig->c[1].text, "would change: yes\n");
+	assert_begins(rig->c[0].text, "reloaded: ");
+}
+
 static void return_goes_before_what_waits_when_it_is_due(void **state)
 {
 	struct rig *rig = *state;
@@ -300,6 +336,8 @@ int main(void)
 		test(return_that_fails_is_tried_again),
 		test(confirmation_remains_possible_while_the_return_fails),
 		test(return_does_not_wait_for_a_plan),
+		test(operator_does_not_wait_for_a_plan),
+		test(reload_waits_for_a_plan),
 		test(return_goes_before_what_waits_when_it_is_due),
 		test(return_abandons_a_reading_that_hangs),
 		test(return_whose_reading_hangs_is_waited_for),
