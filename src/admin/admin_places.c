@@ -63,7 +63,7 @@ bool admin_places_full(const struct admin *a)
 /* Lower ranks leave first. */
 static int rank(const struct client *c)
 {
-	if (c->state == CLIENT_RELOADING && c->wish.hold)
+	if (c->state == CLIENT_RELOADING && c->asker != NULL && c->wish.hold)
 		return 3; /* if it leaves, a reload is undone */
 	if (c->state == CLIENT_READING && c->prompt && c->request.len == 0)
 		return 2; /* waits for a person */

@@ -129,6 +129,30 @@ static void the_idlest_leaves_first_and_a_prompt_last(void **state)
 	assert_place(&root, 0);
 }
 
+/* A place may have been that of a client that held one. */
+static void who_holds_a_trial_leaves_last_and_nobody_else_on_his_account(void **state)
+{
+	static const struct reload_asker asker;
+
+	(void)state;
+	seat(0, 16, &root);
+	for (size_t i = 0; i < 16; i++) {
+		admin.clients[i].prompt = true;
+		admin.clients[i].request.len = 0;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		admin.clients[i].state = CLIENT_RELOADING;
+		admin.clients[i].wish.hold = true;
+	}
+	admin.clients[0].asker = &asker;
+	assert_place(&root, 1); /* in `wait` */
+	admin.clients[1].state = CLIENT_READING;
+	assert_place(&root, 1);
+	admin.clients[1].asker = &asker;
+	admin.clients[1].state = CLIENT_RELOADING;
+	assert_place(&root, 2);
+}
+
 static void whoever_is_refused_takes_no_place_that_root_would_miss(void **state)
 {
 	(void)state;
@@ -184,6 +208,7 @@ int main(void)
 		PLACES_TEST(strangers_leave_the_last_four_to_root),
 		PLACES_TEST(only_root_costs_root_a_place),
 		PLACES_TEST(the_idlest_leaves_first_and_a_prompt_last),
+		PLACES_TEST(who_holds_a_trial_leaves_last_and_nobody_else_on_his_account),
 		PLACES_TEST(whoever_is_refused_takes_no_place_that_root_would_miss),
 		PLACES_TEST(prompts_have_limits_of_their_own),
 		PLACES_TEST(progress_begins_the_idle_time_again),
