@@ -178,7 +178,7 @@ static void on_server_changed(void *arg, struct server *s)
 			spread_soon(p);
 	} else {
 		drop(p, t);
-		if (!s->healthy)
+		if (!s->healthy || s->stopping)
 			server_updates_set_health(p->updates, s, true, "not checked any more");
 	}
 }

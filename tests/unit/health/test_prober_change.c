@@ -448,6 +448,13 @@ static void unchecked_server_is_up(void **state)
 	change(s);
 	assert_int_equal(s->probe->health, 2);
 	assert_true(server_usable(s));
+	/* Nothing else would let one that is stopping take clients again. */
+	assert_int_equal(server_updates_force_health(u, s, SERVER_HEALTH_STOPPING, "set"), 0);
+	other.check = false;
+	change(s);
+	assert_true(server_usable(s));
+	other.check = true;
+	change(s);
 	backend_config.check.kind = CONFIG_CHECK_OFF; /* checked on its own until its line changes, too */
 	change_backend();
 	other.check = false;
