@@ -282,16 +282,14 @@ struct backend_settings *backend_prepare_change(struct backend *b, const struct 
 void backend_commit_change(struct server_updates *u, struct backend_settings *v)
 {
 	struct backend *b = v->backend;
-	const bool other_port = b->config->check.port != v->config->check.port;
 
 	updates_hold(u, b);
+	for (size_t i = 0; i < b->server_count; i++)
+		overrides_meet_backend(b->servers[i], v->config);
 	backend_settings_publish(v);
 	b->stale = true;
-	for (size_t i = 0; i < b->server_count; i++) {
+	for (size_t i = 0; i < b->server_count; i++)
 		server_apply_backend(b->servers[i]);
-		if (other_port)
-			overrides_drop_check_port(b->servers[i]);
-	}
 	backend_unreserve(b);
 	TELL(u, backend_changed, b);
 }

@@ -64,12 +64,66 @@ void run_time_mark(struct server *s, enum server_mark what, const struct mark *b
 		mark_clear(&s->marks[what]);
 }
 
+/* ---- what stays ---- */
+
+static bool is_same_mark(const struct mark *a, const struct mark *b)
+{
+	return a->wall_ns == b->wall_ns && a->by == b->by;
+}
+
+/* Checks rest since it came, as they do in HAProxy; nobody has suspended them. */
+static bool rests_since_it_came(const struct server *s)
+{
+	return s->added && is_same_mark(&s->marks[SERVER_MARK_CHECKS], &s->marks[SERVER_MARK_ADDED]);
+}
+
+/* A port that is set counts in place of that of the server, or else of the backend. */
+static bool is_check_port_same(const struct server *s, const struct config_server *next,
+			       const struct config_backend *backend)
+{
+	return next->check_port == s->config->check_port &&
+	       (next->check_port != 0 || backend->check.port == s->owner->config->check.port);
+}
+
+bool run_time_stays(const struct server *s, enum server_mark what, const struct config_server *next,
+		    const struct config_backend *backend)
+{
+	const struct config_server *was = s->config;
+	const bool is_adopted = s->added && next != NULL;
+
+	if (next == NULL)
+		next = was;
+	switch (what) {
+	case SERVER_MARK_STATE:
+		return is_adopted || next->disabled == was->disabled;
+	case SERVER_MARK_WEIGHT:
+		return !is_adopted && next->weight == was->weight;
+	case SERVER_MARK_MAXCONN:
+		return !is_adopted && next->maxconn == was->maxconn;
+	case SERVER_MARK_ADDR:
+		return !is_adopted && config_addr_same(&was->addr, &next->addr);
+	case SERVER_MARK_CHECK_PORT:
+		return !is_adopted && is_check_port_same(s, next, backend);
+	case SERVER_MARK_CHECK_ADDR:
+	case SERVER_MARK_ADDED:
+		return !is_adopted;
+	case SERVER_MARK_CHECKS:
+		return next->check == was->check && !(is_adopted && rests_since_it_came(s));
+	case SERVER_MARK_HEALTH: /* one that is not checked any more is up: the prober sees to it */
+		return next->check || !was->check;
+	case SERVER_MARK_AGENT:
+	case SERVER_MARKS:
+		break;
+	}
+	return true;
+}
+
 /* ---- new settings ---- */
 
 /* A server that was added is where it is; the file says where it is from now on. */
 static bool stays_moved(const struct server *s, const struct config_server *now)
 {
-	return s->moved != NULL && !s->added && config_addr_same(&s->config->addr, &now->addr);
+	return s->moved != NULL && run_time_stays(s, SERVER_MARK_ADDR, now, s->owner->config);
 }
 
 const struct addr *overrides_address(const struct server *s, const struct config_server *now,
@@ -105,43 +159,42 @@ static void drop_check_addr(struct server *s)
 	s->check_addr = NULL;
 }
 
-static bool is_same_mark(const struct mark *a, const struct mark *b)
-{
-	return a->wall_ns == b->wall_ns && a->by == b->by;
-}
-
-/* It belongs to the file from now on. Checks that rest since it came, as they do in HAProxy, were suspended
- * by nobody. */
+/* It belongs to the file from now on. */
 static void adopt(struct server *s)
 {
-	if (is_same_mark(&s->marks[SERVER_MARK_CHECKS], &s->marks[SERVER_MARK_ADDED]))
-		s->checks_off = false;
 	s->added = false;
-	s->check_port = 0;
-	drop_check_addr(s);
 	if (!mark_is_set(&s->marks[SERVER_MARK_STATE]))
 		s->marks[SERVER_MARK_STATE] = s->marks[SERVER_MARK_ADDED];
 }
 
 void overrides_meet(struct server *s, const struct config_server *now)
 {
-	const struct config_server *was = s->config;
-	const bool is_adopted = s->added;
+	const struct config_backend *backend = s->owner->config;
 
-	if (is_adopted || now->weight != was->weight)
-		s->weight = now->weight;
-	if (is_adopted || now->maxconn != was->maxconn)
-		s->maxconn = now->maxconn;
-	if (!is_adopted && now->disabled != was->disabled)
+	if (!run_time_stays(s, SERVER_MARK_STATE, now, backend))
 		s->admin = admin_in_file(now);
-	if (now->check_port != was->check_port)
-		s->check_port = 0;
-	if (!is_adopted && now->check != was->check)
-		s->checks_off = false;
-	if (s->moved != NULL && !stays_moved(s, now))
+	if (!run_time_stays(s, SERVER_MARK_WEIGHT, now, backend))
+		s->weight = now->weight;
+	if (!run_time_stays(s, SERVER_MARK_MAXCONN, now, backend))
+		s->maxconn = now->maxconn;
+	if (!run_time_stays(s, SERVER_MARK_ADDR, now, backend))
 		drop_move(s);
-	if (is_adopted)
+	if (!run_time_stays(s, SERVER_MARK_CHECK_ADDR, now, backend))
+		drop_check_addr(s);
+	if (!run_time_stays(s, SERVER_MARK_CHECK_PORT, now, backend))
+		s->check_port = 0;
+	if (!run_time_stays(s, SERVER_MARK_CHECKS, now, backend))
+		s->checks_off = false;
+	if (s->added)
 		adopt(s);
+}
+
+void overrides_meet_backend(struct server *s, const struct config_backend *next)
+{
+	if (run_time_stays(s, SERVER_MARK_CHECK_PORT, NULL, next))
+		return;
+	s->check_port = 0;
+	mark_clear(&s->marks[SERVER_MARK_CHECK_PORT]);
 }
 
 void overrides_settle(struct server *s)
@@ -149,14 +202,6 @@ void overrides_settle(struct server *s)
 	for (int what = 0; what < SERVER_MARKS; what++)
 		if (!run_time_differs(s, (enum server_mark)what))
 			mark_clear(&s->marks[what]);
-}
-
-void overrides_drop_check_port(struct server *s)
-{
-	if (s->config->check_port != 0)
-		return;
-	s->check_port = 0;
-	mark_clear(&s->marks[SERVER_MARK_CHECK_PORT]);
 }
 
 void overrides_free(struct server *s)

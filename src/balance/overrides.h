@@ -19,8 +19,8 @@ const struct addr *overrides_address(const struct server *s, const struct config
 void overrides_meet(struct server *s, const struct config_server *now);
 /* Clears the marks of what no longer differs from the file. */
 void overrides_settle(struct server *s);
-/* The backend's port for checks has changed: drops those that were set where it counts. */
-void overrides_drop_check_port(struct server *s);
+/* The same for the settings of its backend, before they are published. */
+void overrides_meet_backend(struct server *s, const struct config_backend *next);
 void overrides_free(struct server *s);
 
 #endif

@@ -46,6 +46,11 @@ void engine_forget_override(struct engine *e)
 	use_maxconn(e);
 }
 
+bool engine_maxconn_stays(const struct engine *e, const struct config_global *next)
+{
+	return next->maxconn == e->config->global.maxconn;
+}
+
 int engine_override_maxconn(struct engine *e, unsigned maxconn, const struct mark *by)
 {
 	if (maxconn > e->limits.maxconn)

@@ -191,7 +191,7 @@ static void put_server(struct pair *p, const struct server *s, enum server_mark 
 		put_port(p, s);
 		return;
 	case SERVER_MARK_HEALTH:
-		put_words(p, s->healthy ? "up" : "down", "");
+		put_words(p, s->stopping ? "stopping" : s->healthy ? "up" : "down", "");
 		return;
 	case SERVER_MARK_CHECKS:
 	case SERVER_MARK_AGENT:

@@ -12,6 +12,7 @@
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
 #include "weir/config/same.h"
+#include "weir/entry/halt.h"
 #include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
 #include "parts.h"
@@ -457,7 +458,7 @@ void entries_commit_change(struct entries *e, struct entry_change *c)
 	if (c->front->backend != fe->settings->backend || c->front->config->route_count > 0)
 		fe->has_choice = true;
 	change_rate(fe, c->front->config);
-	if (c->front->config->maxconn != fe->config->maxconn)
+	if (!frontend_limit_stays(fe, c->front->config))
 		frontend_forget_override(fe);
 	if (c->revives)
 		revive(fe);

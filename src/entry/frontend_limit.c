@@ -44,6 +44,11 @@ void frontend_override_limit(struct frontend *fe, unsigned maxconn, const struct
 	use_limit(fe);
 }
 
+bool frontend_limit_stays(const struct frontend *fe, const struct config_frontend *next)
+{
+	return next->maxconn == fe->config->maxconn;
+}
+
 void entries_set_maxconn(struct entries *e, unsigned maxconn)
 {
 	e->maxconn = maxconn;

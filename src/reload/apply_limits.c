@@ -23,7 +23,7 @@ static void commit_limits(struct work *w, struct step *s)
 {
 	struct engine *e = w->parts->engine;
 
-	if (w->plan->next->global.maxconn != e->config->global.maxconn)
+	if (!engine_maxconn_stays(e, &w->plan->next->global))
 		engine_forget_override(e);
 	if (!is_same(&s->limits, &e->limits))
 		engine_set_limits(e, &s->limits);

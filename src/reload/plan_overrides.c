@@ -8,72 +8,34 @@
 
 #include "weir/balance/run_time.h"
 #include "weir/balance/tombstone.h"
+#include "weir/entry/halt.h"
 
 /* Who sees what stays of one thing. */
 struct filter {
 	const struct plan_backend *backend;
 	const struct plan_server *server;
 	const struct plan_frontend *frontend;
-	const struct config_global *now, *next;
+	const struct engine *engine;
+	const struct config_global *next;
 	run_time_report *report;
 	void *arg;
 };
 
 /* ---- servers ---- */
 
-/* A port that is set counts in place of that of the server, or else of the backend. */
-static bool is_check_port_same(const struct plan_backend *pb, const struct plan_server *ps)
-{
-	const struct config_server *was = ps->live->config;
-	const struct config_server *now = ps->config != NULL ? ps->config : was;
-
-	return now->check_port == was->check_port &&
-	       (was->check_port != 0 || pb->live->config->check.port == pb->config->check.port);
-}
-
-/* Of a server that the configuration names, or comes to name. */
-static bool does_server_keep(const struct filter *f, enum server_mark what)
-{
-	const struct plan_server *ps = f->server;
-	const struct config_server *was = ps->live->config, *now = ps->config;
-
-	switch (what) {
-	case SERVER_MARK_STATE:
-		return now->disabled == was->disabled;
-	case SERVER_MARK_WEIGHT:
-		return now->weight == was->weight;
-	case SERVER_MARK_MAXCONN:
-		return now->maxconn == was->maxconn;
-	case SERVER_MARK_CHECK_PORT:
-		return is_check_port_same(f->backend, ps);
-	case SERVER_MARK_ADDR: /* they have met by it */
-	case SERVER_MARK_CHECK_ADDR:
-	case SERVER_MARK_HEALTH:
-	case SERVER_MARK_CHECKS:
-	case SERVER_MARK_AGENT:
-	case SERVER_MARK_ADDED:
-	case SERVER_MARKS:
-		break;
-	}
-	return true;
-}
-
-/* Of one that was added at run time, and that no line means. */
-static bool does_added_keep(const struct filter *f, enum server_mark what)
-{
-	return what != SERVER_MARK_CHECK_PORT || is_check_port_same(f->backend, f->server);
-}
-
 static void on_server(void *arg, const struct run_time_value *v)
 {
 	const struct filter *f = arg;
+	const struct plan_server *ps = f->server;
 	const enum server_mark what = (enum server_mark)v->what;
 
-	if (f->server->config != NULL ? does_server_keep(f, what) : does_added_keep(f, what))
+	if (ps->adopted && what == SERVER_MARK_STATE)
+		return; /* report_adopted() */
+	if (run_time_stays(ps->live, what, ps->config, f->backend->config))
 		f->report(f->arg, v);
 }
 
-/* Health checks are as suspended as they were, and what an administrator wants of it counts on. */
+/* What an administrator wants of it counts on, and is now something else than a file says. */
 static void report_adopted(const struct filter *f)
 {
 	const struct server *s = f->server->live;
@@ -103,9 +65,9 @@ void plan_overrides_server(const struct plan_backend *pb, const struct plan_serv
 
 	if (plan_stays_deleted(ps))
 		run_time_view_deleted(pb->live, ps->tombstone, report, arg);
-	else if (ps->adopted)
+	if (ps->adopted)
 		report_adopted(&f);
-	else if (ps->live != NULL && ps->what != PLAN_REMOVED)
+	if (ps->live != NULL && ps->what != PLAN_REMOVED)
 		run_time_view_server(ps->live, on_server, &f);
 }
 
@@ -118,7 +80,7 @@ static void on_frontend(void *arg, const struct run_time_value *v)
 
 	if (v->what == FRONTEND_MARK_STATE && pf->revives)
 		return;
-	if (v->what == FRONTEND_MARK_MAXCONN && pf->config->maxconn != pf->live->config->maxconn)
+	if (v->what == FRONTEND_MARK_MAXCONN && !frontend_limit_stays(pf->live, pf->config))
 		return;
 	f->report(f->arg, v);
 }
@@ -137,14 +99,14 @@ static void on_global(void *arg, const struct run_time_value *v)
 {
 	const struct filter *f = arg;
 
-	if (v->what != ENGINE_MARK_MAXCONN || f->now->maxconn == f->next->maxconn)
+	if (v->what != ENGINE_MARK_MAXCONN || engine_maxconn_stays(f->engine, f->next))
 		f->report(f->arg, v);
 }
 
 void plan_overrides_global(const struct plan *p, const struct plan_input *in, run_time_report *report,
 			   void *arg)
 {
-	struct filter f = {.now = in->now, .next = &p->next->global, .report = report, .arg = arg};
+	struct filter f = {.engine = in->engine, .next = &p->next->global, .report = report, .arg = arg};
 
 	run_time_view_global(in->engine, on_global, &f);
 }

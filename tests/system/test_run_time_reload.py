@@ -2,90 +2,16 @@
 """Danger: a reload that undoes what an administrator has set, or keeps it although the file has changed. One
 row for each thing about a server that can be set at run time."""
 
-import collections
 import csv
 
 import pytest
 
-from harness.service import Service
-
-# Something else in the file, so that a reload has to do with everything.
-OTHER = "[listen other]\nbind = 127.0.0.1:0\nserver x = 127.0.0.1:1\n"
-
-
-def stat(daemon, name, column, proxy="app"):
-    rows = csv.DictReader(daemon.ask("show stat").lstrip("# ").splitlines())
-    return next((row[column] for row in rows if (row["pxname"], row["svname"]) == (proxy, name)), None)
-
-
-def state(daemon, name, *wanted, proxy="app"):
-    """Columns of a server in `show servers state`; None if there is no such server."""
-    lines = daemon.ask(f"show servers state {proxy}").splitlines()
-    columns = lines[1].lstrip("# ").split()
-    for line in lines[2:]:
-        row = dict(zip(columns, line.split()))
-        if row.get("srv_name") == name:
-            return tuple(row[column] for column in wanted)
-    return None
-
-
-def order(daemon, command, answer=""):
-    """HAProxy's answer to a command, which ends with an empty line."""
-    said = daemon.ask(command).strip()
-    assert said == answer, (command, said)
-
-
-class World:
-    """A daemon with two servers that take whatever comes, and a third that it does not know."""
-
-    def __init__(self, weir, closing, words="", backend=""):
-        self.services = [Service() for _ in range(3)]
-        closing.extend(self.services)
-        a, b, self.third = (service.address for service in self.services)
-        self.line = f"server a = {a}{words}\n"
-        self.text = (f"[frontend web]\nbind = 127.0.0.1:0\ndefault-backend = app\n[backend app]\n{backend}"
-                     f"{self.line}server b = {b}\n")
-        self.daemon = weir(self.text)
-        self.second = b
-
-    def reload(self, *changes):
-        """With these changes of the file, and whatever else."""
-        if not changes:
-            self.daemon.reload(self.daemon.config + OTHER, words=())
-            self.daemon.reload(self.daemon.config.replace(OTHER, ""), words=())
-        else:
-            self.daemon.reload(*changes, words=())
+from harness.run_time import ROWS, World, order, stat, state
 
 
 @pytest.fixture
 def world(weir, closing):
     return lambda **kw: World(weir, closing, **kw)
-
-
-# What is set on a server of the file: the words of its line, the command, how to see it, what is seen then,
-# other words of the line, and what is seen of these.
-Row = collections.namedtuple("Row", "name words commands see set other file backend", defaults=("",))
-
-CHECKED = "check = tcp\ncheck-interval = 1h\n"
-
-ROWS = [
-    Row("weight", " weight=10", ["set weight app/a 5"],
-        lambda d: state(d, "a", "srv_uweight"), ("5",), " weight=20", ("20",)),
-    Row("maxconn", " maxconn=10", ["set maxconn server app/a 5"],
-        lambda d: stat(d, "a", "slim"), "5", " maxconn=20", "20"),
-    Row("drain", "", ["set server app/a state drain"],
-        lambda d: stat(d, "a", "status"), "DRAIN", " disabled", "MAINT"),
-    Row("ready", " disabled", ["enable server app/a", "set server app/a state drain"],
-        lambda d: stat(d, "a", "status"), "DRAIN", "", "no check"),
-    Row("check-port", " check-port=7", ["set server app/a check-port 8"],
-        lambda d: state(d, "a", "srv_check_port"), ("8",), " check-port=9", ("9",), CHECKED),
-    # Of these the file says nothing, unless the server is not checked at all.
-    Row("checks", "", ["disable health app/a"],
-        lambda d: state(d, "a", "srv_check_state"), ("2",),
-        " check=off", ("0",), CHECKED),
-    Row("health", "", ["disable health app/a", "set server app/a health down"],
-        lambda d: state(d, "a", "srv_op_state"), ("0",), " check=off", ("2",), CHECKED),
-]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -52,6 +52,11 @@ void run_time_set_agent(struct server_updates *u, struct server *s, bool enabled
 bool run_time_differs(const struct server *s, enum server_mark what);
 /* Call after such a change: sets its mark, or clears it if the value is that of the file again. */
 void run_time_mark(struct server *s, enum server_mark what, const struct mark *by);
+/* Does what was set of it stay when new settings take effect: `next` of its line, NULL if none names it (it
+ * was added), and `backend` of its backend? The rules of a reload, which its plan asks beforehand. One that
+ * was added and that a line names is as the line says, but for what only an administrator can say. */
+bool run_time_stays(const struct server *s, enum server_mark what, const struct config_server *next,
+		    const struct config_backend *backend);
 /* "state", "weight" ... Static. */
 const char *run_time_mark_word(enum server_mark what);
 

@@ -45,6 +45,8 @@ void engine_set_process_rate(struct engine *e, uint32_t limit);
 /* The maxconn from now on, until that of the file changes; 0 = that of the limits again. 0; or -ERANGE if it
  * is higher than that, which is what there are descriptors for. */
 int engine_override_maxconn(struct engine *e, unsigned maxconn, const struct mark *by);
+/* Does it stay when the section `next` takes effect? */
+bool engine_maxconn_stays(const struct engine *e, const struct config_global *next);
 /* That of the limits holds again. */
 void engine_forget_override(struct engine *e);
 /* engine_set_process_rate(), with its mark. No file has that rate. */

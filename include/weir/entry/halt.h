@@ -33,5 +33,7 @@ int entries_enable(struct entries *e, struct frontend *fe, const struct unlisten
 /* Its maxconn from now on, whatever the file and the process have; 0 lets nobody in. If that is what the file
  * says, its value holds again. A higher one wakes paused listeners. */
 void frontend_override_limit(struct frontend *fe, unsigned maxconn, const struct mark *by);
+/* Does it stay when the section `next` takes effect? */
+bool frontend_limit_stays(const struct frontend *fe, const struct config_frontend *next);
 
 #endif
