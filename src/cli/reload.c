@@ -34,6 +34,7 @@ enum verdict {
 	VERDICT_NONE, /* not yet */
 	VERDICT_DONE,
 	VERDICT_REFUSED,
+	VERDICT_UNSURE, /* the daemon stops */
 };
 
 static const char *const done_words[] = {"reloaded: ", "rolled back: ", "confirmed: "};
@@ -98,6 +99,8 @@ static void take_line(struct answer *a, const char *line, size_t len)
 		a->verdict = VERDICT_DONE;
 	else if (begins_with_any(line, refusals, ARRAY_LEN(refusals)))
 		a->verdict = VERDICT_REFUSED;
+	else if (begins_with(line, "perhaps confirmed: "))
+		a->verdict = VERDICT_UNSURE;
 	if (a->verdict == VERDICT_NONE || is_silent(a))
 		return;
 	if (!is_after)
@@ -152,6 +155,8 @@ static enum exit_code conclude(const struct answer *a, const char *name, const c
 		return explain(a, name, err);
 	if (a->verdict == VERDICT_REFUSED)
 		return EXIT_CONFIG;
+	if (a->verdict == VERDICT_UNSURE)
+		return EXIT_ENVIRONMENT;
 	if (holds(line) && a->ended && !a->kept)
 		return EXIT_CONFIG;
 	if (holds(line) && !a->ended && a->on_trial) {

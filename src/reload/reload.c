@@ -427,7 +427,11 @@ static void stop_run(struct reload *r, enum reload_state from)
 
 	if (from == RELOAD_READING || r->late)
 		give_up_reading(r);
-	else if (run->next != NULL)
+	if (from == RELOAD_SAVING && !run->decided) {
+		reload_stop_saving(r);
+		return;
+	}
+	if (run->next != NULL)
 		r->steps->drop_reading(r->steps_arg, run->next);
 	run->next = NULL;
 	if (from == RELOAD_IDLE)

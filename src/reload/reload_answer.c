@@ -84,6 +84,20 @@ void reload_put_failure(struct reload *r, const char *why)
 	put_last(&r->run, "not %s: %s\n", verb(&r->run), why);
 }
 
+void reload_put_unsure(struct reload *r)
+{
+	struct reload_run *run = &r->run;
+
+	run->unsure = run->kind == WISH_CONFIRM && run->next == NULL;
+	if (run->unsure)
+		put_last(run, "perhaps confirmed: " RELOAD_STOPPING_TEXT " while it writes the state file; "
+			      "'weir ctl show info' says after the next start, under 'config', whether it "
+			      "was\n");
+	else
+		put_last(run, "not %s: " RELOAD_STOPPING_TEXT "; but the next start may begin with this "
+			      "text: 'weir ctl show info' says so then, under 'config'\n", verb(run));
+}
+
 void reload_put_warning(struct reload *r, const char *why)
 {
 	text_printf(&r->run.lines, "weir: warning: %s\n", why);
@@ -185,7 +199,8 @@ static void answer_served(struct reload *r, int64_t now_ns)
 void reload_end_run(struct reload *r, int64_t now_ns)
 {
 	struct reload_run *run = &r->run;
-	const bool ends_trial = run->fine && run->kind != WISH_PLAN && !run->begins_trial && trial_is_on(r);
+	const bool kept = run->fine && run->kind != WISH_PLAN && !run->begins_trial;
+	const bool ends_trial = (kept || run->unsure) && trial_is_on(r);
 	const bool lost = run->begins_trial && run->hold && list_empty(&r->served);
 
 	check(r->state == RELOAD_IDLE || r->state == RELOAD_STOPPED);

@@ -357,6 +357,30 @@ static void saved_before(struct reload *r, int err, int64_t now_ns)
 	drop(r, now_ns, why);
 }
 
+/* A restart goes by the state file, whatever this process does. */
+void reload_stop_saving(struct reload *r)
+{
+	struct reload_run *run = &r->run;
+	const bool has_read = run->next != NULL;
+	int err;
+
+	check(!run->decided);
+	keeper_wake(&r->keeper);
+	err = keeper_result(&r->keeper);
+	if (run->kind == WISH_CONFIRM && !has_read && err == 0) {
+		saved_confirmation(r, 0, 0);
+		return;
+	}
+	if (run->kind != WISH_RELOAD && (err == 0 || err == -EINPROGRESS))
+		reload_put_unsure(r);
+	else
+		reload_put_failure(r, RELOAD_STOPPING_TEXT);
+	if (has_read)
+		r->steps->drop_reading(r->steps_arg, run->next);
+	run->next = NULL;
+	reload_end_run(r, 0);
+}
+
 bool reload_go_on_saving(struct reload *r, int64_t now_ns)
 {
 	struct reload_run *run = &r->run;

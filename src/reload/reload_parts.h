@@ -38,6 +38,9 @@ void reload_run_free(struct reload_run *run);
 void reload_put_success(struct reload *r, const char *changed);
 /* "not reloaded: ..." and the like. `why` is one line without its end. */
 void reload_put_failure(struct reload *r, const char *why);
+/* The stop came while the state file was written: "perhaps confirmed: ...", or "not rolled back: ..." and
+ * what the next start may do. */
+void reload_put_unsure(struct reload *r);
 /* A line before the last one, also in the log: "weir: warning: ...". */
 void reload_put_warning(struct reload *r, const char *why);
 /* The run has ended: its result is in the log, the wishes that were served have their answer, and what the
@@ -56,6 +59,8 @@ void reload_judge(struct reload *r, int64_t now_ns);
 bool reload_is_refused(const struct reload *r, char *why, size_t room);
 /* RELOAD_SAVING: goes on if the save has ended, or takes too long. False if it has not. */
 bool reload_go_on_saving(struct reload *r, int64_t now_ns);
+/* The same where the daemon stops, for what was not decided: what was read is dropped. */
+void reload_stop_saving(struct reload *r);
 /* A confirmation without a reading. */
 void reload_confirm(struct reload *r, int64_t now_ns);
 

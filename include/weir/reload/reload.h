@@ -154,6 +154,7 @@ struct reload_run {
 	struct text messages;	  /* of the reading */
 	struct text lines;	  /* whole lines of the answer; the last one too once it is complete */
 	char last[RELOAD_LINE_MAX]; /* the last line, with its newline */
+	bool unsure; /* a confirmation that a stop met while the state file was written */
 	enum log_level level;	    /* of the other lines in the log */
 	bool fine;
 };

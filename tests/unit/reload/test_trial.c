@@ -334,6 +334,78 @@ static void stop_during_a_save_drops_what_was_read(void **state)
 	assert_false(rig->h.saving);
 }
 
+static void stop_during_the_save_of_a_confirmation_is_not_a_refusal(void **state)
+{
+	struct rig *rig = *state;
+
+	hold(rig, 1);
+	rig->h.saves_late = true;
+	(void)confirm(rig);
+	reload_stop(&rig->r);
+	assert_begins(rig->c[1].text, "perhaps confirmed: the daemon is stopping while it writes ");
+	assert_true(rig->c[1].done && rig->c[0].done);
+	assert_has(rig->c[0].text, "\nperhaps confirmed: ");
+}
+
+static void stop_during_a_save_gives_up_a_reading_that_hangs(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)reload(rig, 1, 10 * TRIAL);
+	rig->h.reads_late = true;
+	ask(rig, &rig->c[2], &(struct reload_wish){.kind = WISH_PLAN});
+	rig->now_ns += RELOAD_READ_S * SEC;
+	(void)go_on(rig);
+	assert_true(rig->c[2].done);
+	assert_non_null(rig->h.reading);
+	rig->h.saves_late = true;
+	(void)confirm(rig);
+	reload_stop(&rig->r);
+	assert_begins(rig->c[1].text, "perhaps confirmed: ");
+	assert_null(rig->h.reading);
+}
+
+static void stop_after_the_save_of_a_confirmation_says_so(void **state)
+{
+	struct rig *rig = *state;
+
+	hold(rig, 1);
+	rig->h.saves_late = true;
+	(void)confirm(rig);
+	rig->h.has_saved = true;
+	reload_stop(&rig->r);
+	assert_string_equal(rig->c[1].text, "confirmed: generation 2\n");
+	assert_has(rig->c[0].text, "\nconfirmed: generation 2\n");
+	assert_int_equal(start_from(rig), 1);
+}
+
+static void stop_after_a_save_that_failed_confirms_nothing(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)reload(rig, 1, TRIAL);
+	rig->h.saves_late = true;
+	(void)confirm(rig);
+	rig->h.has_saved = true;
+	rig->h.save_err = -EROFS;
+	reload_stop(&rig->r);
+	assert_string_equal(rig->c[1].text, "not confirmed: the daemon is stopping\n");
+	assert_int_equal(start_from(rig), 0);
+}
+
+static void stop_during_the_save_of_a_rollback_says_what_may_follow(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)reload(rig, 1, 0);
+	rig->h.saves_late = true;
+	(void)roll_back(rig, 0);
+	reload_stop(&rig->r);
+	assert_begins(rig->c[2].text, "not rolled back: the daemon is stopping; but the next start may ");
+	assert_null(rig->h.reading);
+	assert_int_equal(rig->h.in_effect, 1);
+}
+
 static void end_during_a_save_drops_it_all(void **state)
 {
 	struct rig *rig = *state;
@@ -445,6 +517,11 @@ int main(void)
 		test(held_trial_without_a_change_ends_at_once),
 		test(stop_ends_a_trial_without_a_return),
 		test(stop_during_a_save_drops_what_was_read),
+		test(stop_during_the_save_of_a_confirmation_is_not_a_refusal),
+		test(stop_during_a_save_gives_up_a_reading_that_hangs),
+		test(stop_after_the_save_of_a_confirmation_says_so),
+		test(stop_after_a_save_that_failed_confirms_nothing),
+		test(stop_during_the_save_of_a_rollback_says_what_may_follow),
 		test(end_during_a_save_drops_it_all),
 		test(start_that_finds_marks_saves_the_text_that_it_started_from),
 		test(start_from_the_confirmed_text_leaves_the_file_alone),
