@@ -330,10 +330,26 @@ static void texts_of_ten_generations_are_kept(void **state)
 	assert_int_equal(rig->h.in_effect, 1);
 }
 
+/* Nothing was saved, and nothing has to be: the second look at the save finds no error. */
+static void rollback_that_fails_twice_warns_once(void **state)
+{
+	struct rig *rig = *state;
+	const char *first;
+
+	(void)reload(rig, 1, 0);
+	rig->h.save_begin_err = -ENOMEM;
+	rig->h.apply_err = -EADDRINUSE;
+	first = strstr(roll_back(rig, 0), "weir: warning: ");
+	assert_non_null(first);
+	assert_null(strstr(first + 1, "weir: warning: "));
+	assert_non_null(strstr(first, "not rolled back: cannot listen on :80\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(return_that_fails_is_tried_again),
+		test(rollback_that_fails_twice_warns_once),
 		test(confirmation_remains_possible_while_the_return_fails),
 		test(return_does_not_wait_for_a_plan),
 		test(operator_does_not_wait_for_a_plan),
