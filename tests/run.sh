@@ -296,7 +296,7 @@ esac
 # What takes longest, or is only for what an attacker does.
 if [ "$mode" = default ]; then
     for name in attack test_plan.py test_reload_changes.py test_reload_refused.py test_reload_queue.py \
-        test_stop_in_flight.py; do
+        test_run_time_rollback.py test_stop_in_flight.py; do
         choice="$choice --ignore=tests/system/$name"
     done
 fi
@@ -304,7 +304,7 @@ fi
 once=
 for name in test_doctor test_command_line test_logs test_admin test_admin_control test_admin_reload \
     test_confirm test_confirmed_start test_haproxy_grammar test_haproxy_words test_harness test_plan \
-    test_reload test_reload_changes test_reload_refused test_reload_user \
+    test_reload test_reload_changes test_reload_refused test_reload_user test_run_time_rollback \
     attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
     attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do
