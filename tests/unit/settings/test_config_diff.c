@@ -327,8 +327,8 @@ static const char *const worlds[] = {
 	SERVER(" source=10.0.0.9 slowstart=3s check-port=9 disabled"),
 	SERVER(" send-proxy=v2 proxy-v2-options=crc32c,unique-id"),
 	"[frontend web]\nbind = :80\ndefault-backend = web\n[backend web]\nserver a = 10.0.0.1:80\n",
-	"[frontend web]\nbind = :80\ndefault-backend = b\n[backend web]\nserver a = 10.0.0.1:80\n"
-	"[backend b]\nserver a = 10.0.0.1:80\n",
+	("[frontend web]\nbind = :80\ndefault-backend = b\n[backend web]\nserver a = 10.0.0.1:80\n"
+	 "[backend b]\nserver a = 10.0.0.1:80\n"),
 };
 
 static size_t count_lines(struct text *out)
