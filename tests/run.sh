@@ -3,10 +3,10 @@
 #
 # run.sh - installs missing packages, builds, runs the tests and prints one summary.
 #
-#   sh tests/run.sh            the tests of the release build but for the longest: under 5 minutes
+#   sh tests/run.sh            the tests of the release build, of the system tests a third: under 5 minutes
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
 #   sh tests/run.sh --unit     the build, unit tests, the op contract of each driver, a short simulation
-#   sh tests/run.sh --full     all of them: also attacks, each kind of reload, -Werror with two compilers, a
+#   sh tests/run.sh --full     all of them: also attacks, all system tests, -Werror with two compilers, a
 #                              build without io_uring, ASan and UBSan, TSan, a million seeds, the mutants,
 #                              real programs, a booted systemd, the image, a fresh Debian 13
 #
@@ -290,16 +290,9 @@ finish() {
 # ---- what is run -----------------------------------------------------------------------------
 
 case $mode in
-    quick) choice="-m smoke --ignore=tests/system/test_ring.py" ;;
-    *) choice="--ignore=tests/system/test_ring.py" ;; # runs on io_uring, below
+    full) choice="--ignore=tests/system/test_ring.py" ;; # runs on io_uring, below
+    *) choice="-m smoke --ignore=tests/system/test_ring.py" ;;
 esac
-# What takes longest, or is only for what an attacker does.
-if [ "$mode" = default ]; then
-    for name in attack test_plan.py test_reload_changes.py test_reload_refused.py test_reload_queue.py \
-        test_run_time_rollback.py test_stop_in_flight.py; do
-        choice="$choice --ignore=tests/system/$name"
-    done
-fi
 # What the control thread does on its own is the same with each driver.
 once=
 for name in test_doctor test_command_line test_logs test_admin test_admin_control test_admin_reload \
