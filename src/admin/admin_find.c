@@ -109,14 +109,9 @@ static struct backend *need_backend(const struct admin_call *c, const char *name
 	return NULL;
 }
 
-struct backend *admin_find_backend_or(const struct admin_call *c, const char *name, const char *haproxy)
+struct backend *admin_find_backend(const struct admin_call *c, const char *name, const char *haproxy)
 {
 	return need_backend(c, name, strlen(name), haproxy);
-}
-
-struct backend *admin_find_backend(const struct admin_call *c, const char *name)
-{
-	return need_backend(c, name, strlen(name), "No such backend.");
 }
 
 struct backend *admin_find_place(const struct admin_call *c, const char *name, const char **server)

@@ -25,15 +25,20 @@ void admin_begin_message(const struct admin_call *c, enum admin_says kind)
 		text_printf(c->out, "[%s]: ", words[kind]);
 }
 
+void admin_vsay(const struct admin_call *c, enum admin_says kind, const char *fmt, va_list ap)
+{
+	admin_begin_message(c, kind);
+	text_vprintf(c->out, fmt, ap);
+	text_add(c->out, "\n", 1);
+}
+
 void admin_say(const struct admin_call *c, enum admin_says kind, const char *fmt, ...)
 {
 	va_list ap;
 
-	admin_begin_message(c, kind);
 	va_start(ap, fmt);
-	text_vprintf(c->out, fmt, ap);
+	admin_vsay(c, kind, fmt, ap);
 	va_end(ap);
-	text_add(c->out, "\n", 1);
 }
 
 void admin_refuse(const struct admin_call *c, const char *haproxy, const char *fmt, ...)

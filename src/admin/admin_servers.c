@@ -8,14 +8,13 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "weir/admin/admin_answers.h"
 #include "weir/balance/change_log.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/wall_time.h"
 
-#define TIME_MAX 32
 
 /* HAProxy's numbers (server-t.h, check-t.h of version 2.6). */
 enum op_state { OP_STOPPED, OP_STARTING, OP_RUNNING };
@@ -68,7 +67,7 @@ static void list(const struct admin_call *c, const struct listing *l)
 	struct engine *e = c->ctx->engine;
 	struct backend *one = NULL;
 
-	if (c->arg_count > 0 && (one = admin_find_backend_or(c, c->args[0], l->refusal)) == NULL)
+	if (c->arg_count > 0 && (one = admin_find_backend(c, c->args[0], l->refusal)) == NULL)
 		return;
 	begin_answer(c, l->header);
 	for (size_t i = 0; i < e->backend_count; i++)
@@ -354,20 +353,6 @@ void admin_show_servers_state(const struct admin_call *c)
 
 /* ---- show servers history ---- */
 
-/* "2026-07-20T12:00:00.123Z" */
-static void format_time(int64_t wall_ns, char out[static TIME_MAX])
-{
-	const time_t at = (time_t)(wall_ns / NS_PER_SEC);
-	struct tm tm;
-	size_t len;
-
-	if (gmtime_r(&at, &tm) == NULL || (len = strftime(out, TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm)) == 0)
-		memcpy(out, "-", 2);
-	else
-		(void)snprintf(out + len, TIME_MAX - len, ".%03dZ",
-			       (int)(wall_ns % NS_PER_SEC / NS_PER_MS)); /* fits into TIME_MAX */
-}
-
 /* A state is a word, everything else a number. */
 static void show_bounds(const struct admin_call *c, const struct history_change *change)
 {
@@ -392,9 +377,9 @@ static void show_bounds(const struct admin_call *c, const struct history_change 
 static void show_change(const struct admin_call *c, const struct server *s,
 			const struct history_change *change)
 {
-	char when[TIME_MAX];
+	char when[WALL_TIME_MAX];
 
-	format_time(change->wall_ns, when);
+	(void)wall_time_format_ms(change->wall_ns, when);
 	if (c->json == NULL) {
 		text_printf(c->out, "%s %s/%s ", when, s->backend->name, s->config->name);
 		show_bounds(c, change);

@@ -37,11 +37,9 @@ static bool haproxy_says(const struct admin_call *c, const char *fmt, ...)
 
 	if (c->ours)
 		return false;
-	admin_begin_message(c, ADMIN_SAYS_WARNING);
 	va_start(ap, fmt);
-	text_vprintf(c->out, fmt, ap);
+	admin_vsay(c, ADMIN_SAYS_WARNING, fmt, ap);
 	va_end(ap);
-	text_add(c->out, "\n", 1);
 	return true;
 }
 

@@ -7,10 +7,9 @@
 #include "weir/reload/confirmed.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "weir/base/check.h"
-#include "weir/base/clock.h"
+#include "weir/base/wall_time.h"
 
 void confirmed_set_text(struct confirmed *c, struct config_text *t)
 {
@@ -70,12 +69,8 @@ void confirmed_describe(const struct confirmed_mark *mark, struct text *out)
 		[CONFIRMED_EXPIRED] = "was not confirmed in time",
 		[CONFIRMED_ROLLED_BACK] = "was rolled back",
 	};
-	const time_t at = (time_t)(mark->wall_ns / NS_PER_SEC);
-	char date[64];
-	struct tm tm;
+	char date[WALL_TIME_MAX];
 
-	if (gmtime_r(&at, &tm) == NULL || strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		(void)snprintf(date, sizeof(date), "-");
 	text_printf(out, "%s (generation %llu, %s)", words[mark->reason],
-		    (unsigned long long)mark->generation, date);
+		    (unsigned long long)mark->generation, wall_time_format(mark->wall_ns, date));
 }

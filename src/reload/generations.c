@@ -9,10 +9,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "weir/base/check.h"
-#include "weir/base/clock.h"
+#include "weir/base/wall_time.h"
 
 static bool is_same(const struct config_text *a, const struct config_text *b)
 {
@@ -123,17 +122,6 @@ void generations_name_kept(const struct generations *g, struct text *out)
 
 /* ---- show generations ---- */
 
-const char *generation_time(int64_t wall_ns, char buf[static GENERATION_TIME_MAX])
-{
-	const time_t at = (time_t)(wall_ns / NS_PER_SEC);
-	struct tm tm;
-
-	if (wall_ns == 0 || gmtime_r(&at, &tm) == NULL ||
-	    strftime(buf, GENERATION_TIME_MAX, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		memcpy(buf, "-", 2);
-	return buf;
-}
-
 static const char *const how_words[] = {
 	[GENERATION_START] = "start",	    [GENERATION_RELOAD] = "reload", [GENERATION_SIGNAL] = "SIGHUP",
 	[GENERATION_ROLLBACK] = "rollback", [GENERATION_RETURN] = "return",
@@ -147,28 +135,28 @@ static const char *const fate_words[] = {
 
 static void show_line(const struct generation *row, struct text *out)
 {
-	char time[GENERATION_TIME_MAX];
+	char time[WALL_TIME_MAX];
 
 	text_printf(out, "generation %llu, %s, %s", (unsigned long long)row->number,
-		    generation_time(row->wall_ns, time), how_words[row->how]);
+		    wall_time_format(row->wall_ns, time), how_words[row->how]);
 	if (row->uid != (uid_t)-1)
 		text_printf(out, " by uid %u", (unsigned)row->uid);
 	if (row->as != 0)
 		text_printf(out, " to generation %llu", (unsigned long long)row->as);
 	text_printf(out, ", %s", fate_words[row->fate]);
 	if (row->fate == GENERATION_ON_TRIAL)
-		text_printf(out, " until %s", generation_time(row->until_wall_ns, time));
+		text_printf(out, " until %s", wall_time_format(row->until_wall_ns, time));
 	text_printf(out, ", text %s%s%s\n", row->text != NULL ? "kept" : "not kept",
 		    row->changed[0] != '\0' ? ": " : "", row->changed);
 }
 
 static void show_object(const struct generation *row, struct json *json)
 {
-	char time[GENERATION_TIME_MAX];
+	char time[WALL_TIME_MAX];
 
 	json_object(json, NULL);
 	json_unsigned(json, "generation", row->number);
-	json_string(json, "time", generation_time(row->wall_ns, time));
+	json_string(json, "time", wall_time_format(row->wall_ns, time));
 	json_string(json, "how", how_words[row->how]);
 	if (row->uid != (uid_t)-1)
 		json_unsigned(json, "uid", row->uid);
@@ -180,7 +168,7 @@ static void show_object(const struct generation *row, struct json *json)
 		json_string(json, "as", NULL);
 	json_string(json, "state", fate_words[row->fate]);
 	json_string(json, "until",
-		    row->fate == GENERATION_ON_TRIAL ? generation_time(row->until_wall_ns, time) : NULL);
+		    row->fate == GENERATION_ON_TRIAL ? wall_time_format(row->until_wall_ns, time) : NULL);
 	json_bool(json, "text_kept", row->text != NULL);
 	json_string(json, "changed", row->changed);
 	json_object_end(json);

@@ -13,6 +13,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/wall_time.h"
 
 static bool is_same(const struct config_text *a, const struct config_text *b)
 {
@@ -146,12 +147,13 @@ static void add_generation(struct reload *r, const char *changed)
 
 static void say_trial(struct reload *r)
 {
-	char time[GENERATION_TIME_MAX], line[RELOAD_TEXT_MAX];
+	char time[WALL_TIME_MAX], line[RELOAD_TEXT_MAX];
 
 	(void)snprintf(line, sizeof(line),
 		       "on trial: until %s; 'weir confirm' keeps generation %llu, otherwise weir returns to "
 		       "generation %llu",
-		       generation_time(r->trial.until_wall_ns, time), (unsigned long long)r->trial.generation,
+		       wall_time_format(r->trial.until_wall_ns, time),
+		       (unsigned long long)r->trial.generation,
 		       (unsigned long long)r->trial.from);
 	text_printf(&r->run.lines, "%s\n", line);
 	log_line(LOG_LEVEL_NOTICE, "%s", line);
@@ -296,11 +298,11 @@ void reload_judge(struct reload *r, int64_t now_ns)
 void reload_confirm(struct reload *r, int64_t now_ns)
 {
 	struct generation *row = generations_last(&r->generations);
-	char why[RELOAD_TEXT_MAX], time[GENERATION_TIME_MAX];
+	char why[RELOAD_TEXT_MAX], time[WALL_TIME_MAX];
 
 	if (!trial_is_on(r)) {
 		(void)snprintf(why, sizeof(why), "nothing is on trial: generation %llu is in effect since %s",
-			       (unsigned long long)row->number, generation_time(row->wall_ns, time));
+			       (unsigned long long)row->number, wall_time_format(row->wall_ns, time));
 		reload_refuse(r, now_ns, why);
 		return;
 	}

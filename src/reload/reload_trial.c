@@ -10,6 +10,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/wall_time.h"
 
 #define ABOUT_MAX 128
 
@@ -33,7 +34,7 @@ static const struct confirmed_mark *left_mark(const struct reload *r)
 void reload_tell(struct reload *r)
 {
 	const struct reload_trial *t = &r->trial;
-	char about[ABOUT_MAX] = "", time[GENERATION_TIME_MAX];
+	char about[ABOUT_MAX] = "", time[WALL_TIME_MAX];
 
 	if (t->failures > 0)
 		(void)snprintf(about, sizeof(about),
@@ -41,7 +42,7 @@ void reload_tell(struct reload *r)
 			       (unsigned long long)t->generation, (unsigned long long)t->from);
 	else if (t->generation != 0)
 		(void)snprintf(about, sizeof(about), "generation %llu on trial until %s",
-			       (unsigned long long)t->generation, generation_time(t->until_wall_ns, time));
+			       (unsigned long long)t->generation, wall_time_format(t->until_wall_ns, time));
 	r->steps->tell(r->steps_arg, about, left_mark(r));
 }
 
@@ -114,7 +115,7 @@ bool trial_is_due(const struct reload *r, int64_t now_ns)
 void trial_explain(const struct reload *r, char *why, size_t room)
 {
 	const struct reload_trial *t = &r->trial;
-	char time[GENERATION_TIME_MAX];
+	char time[WALL_TIME_MAX];
 
 	if (t->failures > 0)
 		(void)snprintf(why, room,
@@ -125,5 +126,5 @@ void trial_explain(const struct reload *r, char *why, size_t room)
 		(void)snprintf(why, room,
 			       "generation %llu is on trial until %s; keep it with 'weir confirm', or return "
 			       "with 'weir rollback'",
-			       (unsigned long long)t->generation, generation_time(t->until_wall_ns, time));
+			       (unsigned long long)t->generation, wall_time_format(t->until_wall_ns, time));
 }

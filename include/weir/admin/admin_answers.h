@@ -7,6 +7,7 @@
 #ifndef WEIR_ADMIN_ADMIN_ANSWERS_H
 #define WEIR_ADMIN_ADMIN_ANSWERS_H
 
+#include <stdarg.h>
 #include <stdint.h>
 
 #include "weir/account/tally.h"
@@ -39,6 +40,8 @@ void admin_begin_message(const struct admin_call *c, enum admin_says kind);
 /* Answers with a line. Not for what is printed of objects: HAProxy gives that no kind. */
 void admin_say(const struct admin_call *c, enum admin_says kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void admin_vsay(const struct admin_call *c, enum admin_says kind, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
 /* Refuses the command: answers with the line `haproxy`, or with "error: " and the formatted text if the
  * client wants ours; neither has its newline. NULL = HAProxy has no such refusal: ours in any case. */
 void admin_refuse(const struct admin_call *c, const char *haproxy, const char *fmt, ...)
@@ -114,8 +117,7 @@ struct frontend *admin_find_frontend(const struct admin_call *c, const char *nam
 /* admin_find.c. Find the backend with that name, the backend of "B/S" (and the name of the server, of which
  * there may be none), or the server "B/S". If there is no such thing, they refuse the command and return
  * NULL; `haproxy` is HAProxy's refusal, where that is not "No such backend.". */
-struct backend *admin_find_backend(const struct admin_call *c, const char *name);
-struct backend *admin_find_backend_or(const struct admin_call *c, const char *name, const char *haproxy);
+struct backend *admin_find_backend(const struct admin_call *c, const char *name, const char *haproxy);
 struct backend *admin_find_place(const struct admin_call *c, const char *name, const char **server);
 struct server *admin_find_server(const struct admin_call *c, const char *name);
 /* Refuses the command because there is no proxy with that name or number. */

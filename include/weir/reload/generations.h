@@ -20,7 +20,6 @@
 #define GENERATIONS_MAX		32
 #define GENERATIONS_TEXTS_MAX	10
 #define GENERATION_CHANGED_MAX	256 /* a longer description is cut */
-#define GENERATION_TIME_MAX	32  /* "2026-11-23T16:05:00Z" */
 
 /* How it came into effect. */
 enum generation_how {
@@ -78,7 +77,5 @@ const struct generation *generations_before(const struct generations *g);
 void generations_name_kept(const struct generations *g, struct text *out);
 /* Appends a line for each, the oldest first, or an array if `json`, which writes to `out`, is not NULL. */
 void generations_show(const struct generations *g, struct text *out, struct json *json);
-/* "2026-11-23T16:05:00Z", or "-" for 0. Returns `buf`. */
-const char *generation_time(int64_t wall_ns, char buf[static GENERATION_TIME_MAX]);
 
 #endif
