@@ -2,32 +2,24 @@
  *
  * reading_job.c - reads the configuration again on its own thread, and opens the log targets that are new.
  *
- * Owns copies of all that the thread needs. Whoever finishes last frees the job: control joins a thread that
- * has finished and detaches one that has not. The thread logs nothing.
+ * Owns copies of all that the thread needs. The thread logs nothing.
  */
 #include "weir/reload/reading_job.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/base/crash_report.h"
-#include "weir/base/thread.h"
+#include "weir/base/thread_job.h"
 #include "weir/config/copy.h"
 #include "weir/config/same.h"
 #include "weir/host/refusal.h"
 #include "weir/settings/config_reading.h"
 
 struct reading_job {
-	pthread_t thread;
-	pthread_mutex_t lock; /* protects `done`, `abandoned` and the call of `wake` */
-	bool done;
-	bool abandoned;
-	void (*wake)(void *arg);
-	void *wake_arg;
+	struct thread_job on_thread;
 	/* The thread's until it is done, then control's. */
 	struct config_input input; /* owns */
 	bool reads_only;	   /* no log target is opened */
@@ -39,17 +31,6 @@ struct reading_job {
 	const struct config_log *failed; /* borrows from the configuration */
 	int err;			 /* of `failed`, or -ENOMEM without it */
 };
-
-/* Mutex calls fail only through our own mistakes. */
-static void lock(struct reading_job *job)
-{
-	check(pthread_mutex_lock(&job->lock) == 0);
-}
-
-static void unlock(struct reading_job *job)
-{
-	check(pthread_mutex_unlock(&job->lock) == 0);
-}
 
 /* ---- on the thread ---- */
 
@@ -88,25 +69,18 @@ static void open_targets(struct reading_job *job)
 
 static void destroy(struct reading_job *job, struct logwriter *w);
 
-static void *run(void *arg)
+static void work(struct thread_job *on_thread)
 {
-	struct reading_job *job = arg;
-	bool abandoned;
+	struct reading_job *job = container_of(on_thread, struct reading_job, on_thread);
 
-	crash_report_thread("weir-reading");
 	config_read(&job->input, &job->reading);
 	if (job->reading.config != NULL && !job->reads_only)
 		open_targets(job);
-	lock(job);
-	abandoned = job->abandoned;
-	job->done = true;
-	if (!abandoned)
-		job->wake(job->wake_arg);
-	unlock(job);
-	/* If it was not abandoned, control may have freed it by now. */
-	if (abandoned)
-		destroy(job, NULL);
-	return NULL;
+}
+
+static void drop(struct thread_job *on_thread)
+{
+	destroy(container_of(on_thread, struct reading_job, on_thread), NULL);
 }
 
 /* ---- begin and end ---- */
@@ -144,26 +118,25 @@ static void destroy(struct reading_job *job, struct logwriter *w)
 		config_log_copy_free(job->now[i]);
 	free((void *)job->now);
 	config_input_free(&job->input);
-	(void)pthread_mutex_destroy(&job->lock);
+	thread_job_destroy(&job->on_thread);
 	free(job);
 }
 
 struct reading_job *reading_job_begin(const struct config_input *input, const struct config_global *now,
 				      void (*wake)(void *arg), void *wake_arg, int *err)
 {
+	static const struct thread_job_calls calls = {"weir-reading", work, drop};
 	struct reading_job *job = calloc(1, sizeof(*job));
 
 	*err = -ENOMEM;
 	if (job == NULL)
 		return NULL;
-	(void)pthread_mutex_init(&job->lock, NULL); /* cannot fail on Linux with default attributes */
-	job->wake = wake;
-	job->wake_arg = wake_arg;
+	thread_job_init(&job->on_thread, &calls, wake, wake_arg);
 	*err = config_input_copy(&job->input, input);
 	if (!*err)
 		*err = copy_logs(job, now);
 	if (!*err)
-		*err = thread_start(&job->thread, run, job);
+		*err = thread_job_start(&job->on_thread);
 	if (!*err)
 		return job;
 	destroy(job, NULL);
@@ -172,32 +145,13 @@ struct reading_job *reading_job_begin(const struct config_input *input, const st
 
 bool reading_job_is_done(struct reading_job *job)
 {
-	bool done;
-
-	lock(job);
-	done = job->done;
-	unlock(job);
-	return done;
+	return thread_job_is_done(&job->on_thread);
 }
 
 void reading_job_free(struct reading_job *job, struct logwriter *w)
 {
-	pthread_t thread;
-	bool done;
-
-	if (job == NULL)
-		return;
-	lock(job);
-	done = job->done;
-	thread = job->thread;
-	job->abandoned = true;
-	unlock(job);
-	if (!done) {
-		(void)pthread_detach(thread); /* it sees `abandoned` and frees the job */
-		return;
-	}
-	(void)pthread_join(thread, NULL); /* it has only to return */
-	destroy(job, w);
+	if (job != NULL && thread_job_leave(&job->on_thread))
+		destroy(job, w);
 }
 
 /* ---- what it brought ---- */

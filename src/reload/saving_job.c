@@ -2,86 +2,59 @@
  *
  * saving_job.c - writes the state file (confirmed.h) on its own thread, so that control waits for no disk.
  *
- * Owns copies of all that the thread needs. Whoever finishes last frees the job: control joins a thread that
- * has finished and detaches one that has not. The thread logs nothing.
+ * Owns copies of all that the thread needs. The thread logs nothing.
  */
 #include "weir/reload/saving_job.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/base/crash_report.h"
-#include "weir/base/thread.h"
+#include "weir/base/thread_job.h"
 
 struct saving_job {
-	pthread_t thread;
-	pthread_mutex_t lock; /* protects `done`, `abandoned` and the call of `wake` */
-	bool done;
-	bool abandoned;
-	void (*wake)(void *arg);
-	void *wake_arg;
+	struct thread_job on_thread;
 	/* The thread's until it is done, then control's. */
 	char *folder;		 /* owns */
 	struct confirmed saved; /* owns */
 	int result;
 };
 
-/* Mutex calls fail only through our own mistakes. */
-static void lock(struct saving_job *job)
-{
-	check(pthread_mutex_lock(&job->lock) == 0);
-}
-
-static void unlock(struct saving_job *job)
-{
-	check(pthread_mutex_unlock(&job->lock) == 0);
-}
-
 static void destroy(struct saving_job *job)
 {
 	confirmed_free(&job->saved);
 	free(job->folder);
-	(void)pthread_mutex_destroy(&job->lock);
+	thread_job_destroy(&job->on_thread);
 	free(job);
 }
 
-static void *run(void *arg)
+static void work(struct thread_job *on_thread)
 {
-	struct saving_job *job = arg;
-	bool abandoned;
+	struct saving_job *job = container_of(on_thread, struct saving_job, on_thread);
 
-	crash_report_thread("weir-saving");
 	job->result = confirmed_save(job->folder, &job->saved);
-	lock(job);
-	abandoned = job->abandoned;
-	job->done = true;
-	if (!abandoned)
-		job->wake(job->wake_arg);
-	unlock(job);
-	/* If it was not abandoned, control may have freed it by now. */
-	if (abandoned)
-		destroy(job);
-	return NULL;
+}
+
+static void drop(struct thread_job *on_thread)
+{
+	destroy(container_of(on_thread, struct saving_job, on_thread));
 }
 
 struct saving_job *saving_job_begin(const char *folder, const struct confirmed *c, void (*wake)(void *arg),
 				    void *wake_arg, int *err)
 {
+	static const struct thread_job_calls calls = {"weir-saving", work, drop};
 	struct saving_job *job = calloc(1, sizeof(*job));
 
 	*err = -ENOMEM;
 	if (job == NULL)
 		return NULL;
-	(void)pthread_mutex_init(&job->lock, NULL); /* cannot fail on Linux with default attributes */
-	job->wake = wake;
-	job->wake_arg = wake_arg;
+	thread_job_init(&job->on_thread, &calls, wake, wake_arg);
 	confirmed_copy(&job->saved, c);
 	job->folder = strdup(folder);
 	if (job->folder != NULL)
-		*err = thread_start(&job->thread, run, job);
+		*err = thread_job_start(&job->on_thread);
 	if (!*err)
 		return job;
 	destroy(job);
@@ -90,12 +63,7 @@ struct saving_job *saving_job_begin(const char *folder, const struct confirmed *
 
 bool saving_job_is_done(struct saving_job *job)
 {
-	bool done;
-
-	lock(job);
-	done = job->done;
-	unlock(job);
-	return done;
+	return thread_job_is_done(&job->on_thread);
 }
 
 int saving_job_result(struct saving_job *job)
@@ -106,20 +74,6 @@ int saving_job_result(struct saving_job *job)
 
 void saving_job_free(struct saving_job *job)
 {
-	pthread_t thread;
-	bool done;
-
-	if (job == NULL)
-		return;
-	lock(job);
-	done = job->done;
-	thread = job->thread;
-	job->abandoned = true;
-	unlock(job);
-	if (!done) {
-		(void)pthread_detach(thread); /* it sees `abandoned` and frees the job */
-		return;
-	}
-	(void)pthread_join(thread, NULL); /* it has only to return */
-	destroy(job);
+	if (job != NULL && thread_job_leave(&job->on_thread))
+		destroy(job);
 }
