@@ -211,10 +211,10 @@ class Peers:
     def accept(self, listener, patience=None, skip_silent=False):
         return self.keep(listener.accept_peer(patience, skip_silent))
 
-    def pair(self, where, listener, **kw):
+    def pair(self, where, listener, skip_silent=False, **kw):
         """A connection through the daemon: its client and its server."""
         client = self.connect(where, **kw)
-        server = self.accept(listener)
+        server = self.accept(listener, skip_silent=skip_silent)
         assert server.conn == client.conn, f"expected connection {client.conn}, got {server.conn}"
         return client, server
 

@@ -75,7 +75,7 @@ def world(weir, peers, folder):
 def test_a_disabled_frontend_refuses_and_its_sessions_go_on(world, peers):
     w = world()
     for _ in range(2):
-        client, server = peers.pair(w.both[0], w.listener)
+        client, server = peers.pair(w.both[0], w.listener, skip_silent=True)
         w.do("disable frontend web")
         assert status(w.daemon) == "PAUSED"
         w.wait_left()
