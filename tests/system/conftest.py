@@ -8,6 +8,7 @@ test, it is skipped and the daemon is killed, so that one fault causes one repor
 import os
 import resource
 import shutil
+import signal
 import tempfile
 
 import pytest
@@ -21,6 +22,8 @@ THREADS = os.environ.get("WEIR_TEST_THREADS", "")
 
 
 def pytest_configure():
+    # Whoever starts the tests in the background of a shell makes every child ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if driver.WANTED not in driver.KNOWN:
         raise pytest.UsageError(f"WEIR_TEST_DRIVER is epoll, io_uring or unset, not {driver.WANTED}")
 
