@@ -22,6 +22,7 @@ const char *daemon_state_word(enum daemon_state state)
 	static const char *const words[] = {
 		[DAEMON_STARTING] = "starting",
 		[DAEMON_READY] = "ready",
+		[DAEMON_LEAVING] = "leaving",
 		[DAEMON_DRAINING] = "draining",
 		[DAEMON_STOPPING] = "stopping",
 	};

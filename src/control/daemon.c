@@ -33,6 +33,7 @@ static const int signals_handled[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIG
 
 static void on_news(struct ev_loop *loop, struct ev_async *async, int revents);
 static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int revents);
+static void on_delay_over(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_hard_stop(struct ev_loop *loop, struct ev_timer *timer, int revents);
 static void on_far_away(struct ev_loop *loop, struct ev_periodic *periodic, int revents);
 
@@ -63,6 +64,8 @@ static bool start_watchers(struct daemon *d)
 	ev_async_start(d->loop, &d->news);
 	if (!ev_run(d->loop, EVRUN_NOWAIT)) /* none is left, not even `news` */
 		return false;
+	ev_timer_init(&d->shutdown_delay, on_delay_over, 0., 0.);
+	d->shutdown_delay.data = d;
 	ev_timer_init(&d->hard_stop, on_hard_stop, 0., 0.);
 	d->hard_stop.data = d;
 	for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
@@ -98,6 +101,7 @@ static void stop_watchers(struct daemon *d)
 		(void)signal(signals_handled[i], SIG_IGN);
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ev_timer_stop(d->loop, &d->shutdown_delay);
 	ev_timer_stop(d->loop, &d->hard_stop);
 	ev_periodic_stop(d->loop, &d->far_away);
 	ev_async_stop(d->loop, &d->news);
@@ -169,6 +173,19 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 		ev_break(loop, EVBREAK_ALL);
 }
 
+/* Whoever sends clients here, and asks whether we are ready, gets the time to send them elsewhere. */
+static void begin_leaving(struct daemon *d, const char *why, int64_t delay_ns)
+{
+	log_line(LOG_LEVEL_NOTICE,
+		 "%s: not ready any more; new sessions are taken for another %lld ms (shutdown-delay); a "
+		 "second signal ends that at once",
+		 why, (long long)(delay_ns / NS_PER_MS));
+	daemon_set_state(d, DAEMON_LEAVING);
+	sd_service_leaving(&d->service);
+	ev_timer_set(&d->shutdown_delay, (double)delay_ns / (double)NS_PER_SEC, 0.);
+	ev_timer_start(d->loop, &d->shutdown_delay);
+}
+
 static void begin_drain(struct daemon *d, const char *why)
 {
 	int64_t limit_ns = d->config->global.hard_stop_after_ns;
@@ -179,6 +196,7 @@ static void begin_drain(struct daemon *d, const char *why)
 			       (long long)(limit_ns / NS_PER_SEC));
 	log_line(LOG_LEVEL_NOTICE, "%s: no new sessions; open: %llu%s; a second signal ends them at once",
 		 why, (unsigned long long)engine_sum(&d->engine, sessions), limit);
+	ev_timer_stop(d->loop, &d->shutdown_delay);
 	daemon_set_state(d, DAEMON_DRAINING);
 	sd_service_draining(&d->service);
 	reload_stop(&d->reloading.reload);
@@ -200,6 +218,16 @@ static void begin_stop(struct daemon *d, const char *why)
 	engine_stop(&d->engine);
 }
 
+static void on_delay_over(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct daemon *d = timer->data;
+
+	(void)loop;
+	(void)revents;
+	if (d->state == DAEMON_LEAVING)
+		begin_drain(d, "shutdown-delay has expired");
+}
+
 static void on_hard_stop(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	struct daemon *d = timer->data;
@@ -210,22 +238,30 @@ static void on_hard_stop(struct ev_loop *loop, struct ev_timer *timer, int reven
 		begin_stop(d, "hard-stop-after has expired");
 }
 
+static void told_to_stop(struct daemon *d, const char *name)
+{
+	const int64_t delay_ns = d->config->global.shutdown_delay_ns;
+
+	if (d->state == DAEMON_READY && delay_ns > 0)
+		begin_leaving(d, name, delay_ns);
+	else if (d->state < DAEMON_DRAINING)
+		begin_drain(d, name);
+	else if (d->state == DAEMON_DRAINING)
+		begin_stop(d, name);
+}
+
 static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int revents)
 {
 	struct daemon *d = watcher->data;
-	const char *name = watcher->signum == SIGTERM ? "SIGTERM" : "SIGINT";
 
 	(void)loop;
 	(void)revents;
-	if (watcher->signum == SIGHUP) {
+	if (watcher->signum == SIGHUP)
 		reload_hang_up(&d->reloading.reload);
-	} else if (watcher->signum == SIGUSR1) {
+	else if (watcher->signum == SIGUSR1)
 		logwriter_reopen(d->log);
-	} else if (d->state < DAEMON_DRAINING) {
-		begin_drain(d, name);
-	} else if (d->state == DAEMON_DRAINING) {
-		begin_stop(d, name);
-	}
+	else
+		told_to_stop(d, watcher->signum == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
 static void say_stopped(const struct daemon *d)

@@ -78,6 +78,7 @@ struct daemon {
 	struct reloading reloading;
 	struct updates_loop updates; /* through which admin, resolver and prober change servers */
 	struct ev_signal signals[DAEMON_SIGNALS];
+	struct ev_timer shutdown_delay;
 	struct ev_timer hard_stop;
 	struct ev_periodic far_away;
 	struct ev_async news;

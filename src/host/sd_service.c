@@ -268,32 +268,44 @@ void sd_service_note(struct sd_service *s, const char *note)
 	(void)snprintf(s->note, sizeof(s->note), "%s", note); /* may be truncated */
 }
 
-static void say_draining(struct sd_service *s)
+static void say_closing(struct sd_service *s)
 {
 	char status[SD_SERVICE_TEXT_MAX];
 	char lines[96];
 	const unsigned long long left = engine_sum(s->engine, sessions);
 
-	(void)snprintf(status, sizeof(status), "draining, %llu session%s left", left, left == 1 ? "" : "s");
+	(void)snprintf(status, sizeof(status), "%s, %llu session%s%s", s->leaving ? "leaving" : "draining",
+		       left, left == 1 ? "" : "s", s->leaving ? "" : " left");
 	(void)snprintf(lines, sizeof(lines), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld\n", DRAIN_EXTEND_US);
 	(void)inform(s, lines, status); /* on_drain() repeats it */
 }
 
-/* Until hard-stop-after; without it, for as long as there are sessions. */
+/* Until hard-stop-after has expired; without it, for as long as there are sessions. */
 static void on_drain(struct ev_loop *loop, struct ev_timer *timer, int revents)
 {
 	(void)loop;
 	(void)revents;
-	say_draining(timer->data);
+	say_closing(timer->data);
+}
+
+static void close_slowly(struct sd_service *s, bool leaving)
+{
+	if (!is_on(s) || (s->closing && !s->leaving))
+		return;
+	s->closing = true;
+	s->leaving = leaving;
+	say_closing(s);
+	ev_timer_again(s->loop, &s->drain);
+}
+
+void sd_service_leaving(struct sd_service *s)
+{
+	close_slowly(s, true);
 }
 
 void sd_service_draining(struct sd_service *s)
 {
-	if (!is_on(s) || s->closing)
-		return;
-	s->closing = true;
-	say_draining(s);
-	ev_timer_again(s->loop, &s->drain);
+	close_slowly(s, false);
 }
 
 void sd_service_stopping(struct sd_service *s)

@@ -370,17 +370,18 @@ def test_colour_is_for_terminals_that_want_it(weir, peers, closing):
 @pytest.mark.smoke
 def test_healthcheck_tells_ready_from_draining_from_gone(weir, peers):
     listener = peers.listen()
-    daemon = weir(listen(listener), "hard-stop-after = 60s")
+    daemon = weir(listen(listener), "shutdown-delay = 1h\nhard-stop-after = 60s")
     for args in ([], ["--ready"]):
         got = run("healthcheck", "-f", daemon.config_path, *args)
         assert (got.returncode, got.stdout, got.stderr) == (0, "", "")
     client, server = peers.pair(daemon.address("web"), listener)
-    daemon.signal(signal.SIGTERM)
-    wait_until(lambda: daemon.info()["state"] == "draining", "it drains")
-    assert run("healthcheck", "-s", daemon.admin).returncode == 0
-    got = run("healthcheck", "-s", daemon.admin, "--ready")
-    assert (got.returncode, got.stdout) == (3, "")
-    assert "its state is 'draining'" in got.stderr
+    for state in "leaving", "draining":
+        daemon.signal(signal.SIGTERM)
+        wait_until(lambda s=state: daemon.info()["state"] == s, state)
+        assert run("healthcheck", "-s", daemon.admin).returncode == 0
+        got = run("healthcheck", "-s", daemon.admin, "--ready")
+        assert (got.returncode, got.stdout) == (3, "")
+        assert f"its state is '{state}'" in got.stderr
     daemon.ended = True
     client.reset()
     server.receive_to_end()

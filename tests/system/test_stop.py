@@ -179,6 +179,52 @@ def test_hard_stop_after_bounds_a_graceful_stop(weir, peers):
     daemon.wait_session_line(reason_text="the daemon stopped")
 
 
+def begin_leaving(weir, peers, delay):
+    listener = peers.listen()
+    daemon = weir(listen_section(listener), f"shutdown-delay = {delay}\nhard-stop-after = 30s")
+    daemon.signal(signal.SIGTERM)
+    wait_until(lambda: daemon.info()["state"] == "leaving", "it has heard the signal")
+    daemon.ended = True
+    return daemon, daemon.address("l"), listener
+
+
+@pytest.mark.smoke
+def test_with_a_delay_everyone_is_served_until_it_has_expired(weir, peers):
+    begin = time.monotonic()
+    daemon, where, listener = begin_leaving(weir, peers, "700ms")
+    client, server = peers.pair(where, listener)
+    took = time.monotonic() - begin
+    wait_until(lambda: daemon.info()["state"] == "draining", "the delay expires")
+    wait_until(lambda: refuses(where), "new connections are refused")
+    assert took < 0.7, f"a session began only after {took:.2f} s"
+    assert time.monotonic() - begin >= 0.7
+    client.send(1000)
+    server.receive(1000)
+    peers.close()
+    assert daemon.wait_exit() == 0
+    assert "SIGTERM: not ready any more; new sessions are taken for another 700 ms" in daemon.log()
+    assert "shutdown-delay has expired: no new sessions" in daemon.log()
+
+
+def test_each_further_signal_goes_one_step_ahead(weir, peers):
+    daemon, where, listener = begin_leaving(weir, peers, "1h")
+    client, server = peers.pair(where, listener)
+    daemon.signal(signal.SIGINT)
+    wait_until(lambda: daemon.info()["state"] == "draining", "the delay ends")
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait_exit() == 0
+    assert client.receive_to_end() and server.receive_to_end()
+
+
+def test_a_reload_changes_the_delay_of_the_next_stop(weir, peers):
+    daemon = weir(listen_section(peers.listen()), "shutdown-delay = 1h")
+    daemon.reload("shutdown-delay = 1h", "shutdown-delay = 0", words=())
+    daemon.ended = True
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait_exit() == 0
+    assert "SIGTERM: no new sessions" in daemon.log()
+
+
 @pytest.mark.parametrize("number", (signal.SIGHUP, signal.SIGPIPE), ids=lambda n: n.name)
 def test_a_signal_that_means_no_stop_never_ends(weir, peers, number):
     listener = peers.listen()

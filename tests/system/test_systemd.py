@@ -250,12 +250,15 @@ def test_a_start_that_fails_is_the_status(weir, peers, manager):
 
 def test_a_drain_says_how_many_are_left_and_asks_for_patience(weir, peers, manager):
     listener = peers.listen()
-    daemon = weir(section("127.0.0.1:0", listener), "hard-stop-after = 0",
+    daemon = weir(section("127.0.0.1:0", listener), "shutdown-delay = 1h\nhard-stop-after = 0",
                   environment=manager.environment)
     pairs = [peers.pair(daemon.address("l"), listener) for _ in range(2)]
     daemon.signal(signal.SIGTERM)
-    first = manager.wait("STOPPING", "1")
-    assert first["STATUS"] == "draining, 2 sessions left"
+    before = manager.wait("STOPPING", "1")
+    assert before["STATUS"] == "leaving, 2 sessions"
+    assert int(before["EXTEND_TIMEOUT_USEC"]) >= 10_000_000
+    daemon.signal(signal.SIGTERM)
+    first = manager.wait("STATUS", "draining, 2 sessions left")
     assert int(first["EXTEND_TIMEOUT_USEC"]) >= 10_000_000
     for thing in pairs[0]:
         thing.close()

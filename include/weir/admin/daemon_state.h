@@ -12,11 +12,12 @@
 enum daemon_state {
 	DAEMON_STARTING, /* not all workers are ready */
 	DAEMON_READY,
+	DAEMON_LEAVING,	 /* serves everyone; reports that it is not ready (shutdown-delay) */
 	DAEMON_DRAINING, /* no new sessions; waits for the open ones to end */
 	DAEMON_STOPPING, /* sessions are being closed */
 };
 
-/* "starting", "ready", "draining", "stopping"; static. */
+/* "starting", "ready", "leaving", "draining", "stopping"; static. */
 const char *daemon_state_word(enum daemon_state state);
 
 /* Does it no longer take new sessions? */

@@ -78,8 +78,11 @@ OPTION("pipe-cycle", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", MADE_GLO
 OPTION("on-removed", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "keep|close", FIELD_GLOBAL(on_removed), "keep", 0,
        0, "Default of 'on-removed' for frontends and backends, if [defaults] does not set it.",
        "on-removed = close")
-LATER("shutdown-delay", IN_GLOBAL, 0, "How long /readyz reports failure before a stop begins.",
-      "shutdown-delay = 10s")
+OPTION("shutdown-delay", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", MADE_GLOBAL(shutdown_delay_ns),
+       "0", 0, 3600 * NS_PER_SEC,
+       "How long a process that is told to stop still serves everyone, while it already reports that it is "
+       "not ready; a second signal ends the wait.",
+       "shutdown-delay = 10s")
 LATER("state-file", IN_GLOBAL, 0, "File that preserves server states across a restart.",
       "state-file = /var/lib/weir/state")
 

@@ -31,7 +31,8 @@ struct sd_service {
 	struct ev_timer again; /* runs until the manager has taken READY or RELOADING */
 	bool reloading;
 	bool refused;	 /* the last reload: the status says so */
-	bool closing;	 /* draining or stopping: the status says so */
+	bool closing;	 /* leaving, draining or stopping: the status says so */
+	bool leaving;	 /* `closing`, and still takes new sessions */
 	char note[SD_SERVICE_NOTE_MAX]; /* before the status; "" = nothing */
 	bool alive_told; /* the last round of pings was complete and has been reported */
 	ev_tstamp told_at;
@@ -49,6 +50,8 @@ void sd_service_reloaded(struct sd_service *s, bool fine);
 /* From now on the status begins with `note` ("" = nothing), which is copied, and truncated if it is longer
  * than SD_SERVICE_NOTE_MAX. Sent with the next status. Allowed before sd_service_ready(). */
 void sd_service_note(struct sd_service *s, const char *note);
+/* It will stop, but still takes new sessions: the manager is told, as by sd_service_draining(). */
+void sd_service_leaving(struct sd_service *s);
 /* No new sessions from now on: periodically reports how many are left and extends the manager's timeout. */
 void sd_service_draining(struct sd_service *s);
 /* The remaining sessions are being closed. */

@@ -202,6 +202,7 @@ class Pairs:
         rng = self.rng
         some = {"threads": "12", "maxconn": ("100", "200", "auto"), "splice": ("auto", "on", "off"),
                 "maxpipes": ("20", "30"), "pipe-size": ("64k", "512k"), "hard-stop-after": ("30s", "10s"),
+                "shutdown-delay": ("0", "1s"),
                 "on-removed": ("keep", "close")}
         options = {key: rng.choice(values) for key, values in some.items() if rng.random() < 0.5}
         options["admin-socket"] = "unix:@ADMIN@" + rng.choice(("", " mode=600", " mode=666 level=admin"))

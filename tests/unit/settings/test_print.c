@@ -56,7 +56,7 @@ static const char everything[] =
 	"log = syslog:'/tmp/a b' facility=local7 format=json\nlog = syslog:[::1]:514 level=alert\n"
 	"log = syslog:unix:@x facility=user\n"
 	"admin-socket = unix:/tmp/x.sock mode=0660 user=0 group=0\n"
-	"hard-stop-after = 0\npipe-cycle = 1m30s\n"
+	"hard-stop-after = 0\nshutdown-delay = 10s\npipe-cycle = 1m30s\n"
 	"[defaults]\n"
 	"timeout-idle = 1h\nretries = 0\ntcp-keepalive = 60s interval=5s count=4\n"
 	"[frontend f]\n"
