@@ -13,15 +13,14 @@
 #include <string.h>
 
 #include "weir/account/close_reason.h"
-#include "weir/account/session_state.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
 #include "weir/base/log_fields.h"
+#include "session_words.h"
 #include "unique_id.h"
 
 #define TIME_TEXT_MAX 32
-#define REASON_MAX    64
 #define REST_TEXT_MAX (UNIQUE_ID_TEXT_MAX + 64)
 
 static size_t record_bytes(const struct session_record *r)
@@ -34,30 +33,10 @@ static double seconds(int64_t ns)
 	return (double)ns / (double)NS_PER_SEC;
 }
 
-/* HAProxy's second letter: the state that the session was in. */
-static char second_letter(const struct session_record *r)
-{
-	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
-
-	return row->letter2 != 0 ? row->letter2 : session_state_letter((enum session_state)r->state);
-}
-
 /* "-" for a time that does not exist. */
 static const char *seconds_text(int64_t ns, char buf[static TIME_TEXT_MAX])
 {
 	(void)snprintf(buf, TIME_TEXT_MAX, ns < 0 ? "-" : "%.6f", seconds(ns)); /* always fits */
-	return buf;
-}
-
-/* "SERVER_RESET" as "server_reset". */
-static const char *reason_word(const struct close_reason_row *row, char buf[static REASON_MAX])
-{
-	size_t n = 0;
-
-	for (; row->name[n] != '\0' && n < REASON_MAX - 1; n++)
-		buf[n] = row->name[n] >= 'A' && row->name[n] <= 'Z' ? (char)(row->name[n] + 'a' - 'A')
-								    : row->name[n];
-	buf[n] = '\0';
 	return buf;
 }
 
@@ -86,9 +65,10 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 {
 	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
 	char client[ADDR_TEXT_MAX], server[ADDR_TEXT_MAX], queue_s[TIME_TEXT_MAX], connect_s[TIME_TEXT_MAX];
-	char queue[16] = "-", reason[REASON_MAX], rest[REST_TEXT_MAX];
+	char queue[16] = "-", reason[SESSION_REASON_MAX], rest[REST_TEXT_MAX], code[2];
 	int n;
 
+	session_code(r, code);
 	if (r->queue_ns >= 0)
 		(void)snprintf(queue, sizeof(queue), "%u", r->before); /* always fits */
 	n = snprintf(out, room,
@@ -99,8 +79,8 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
 		     (unsigned long long)r->bytes_to_server, (unsigned long long)r->bytes_to_client,
 		     (unsigned long long)r->bytes_spliced, queue, seconds_text(r->queue_ns, queue_s),
-		     seconds_text(r->connect_ns, connect_s), seconds(r->duration_ns), r->tries, row->letter1,
-		     second_letter(r), reason_word(row, reason), row->words, r->worker, r->number,
+		     seconds_text(r->connect_ns, connect_s), seconds(r->duration_ns), r->tries, code[0],
+		     code[1], session_reason_word(row, reason), row->words, r->worker, r->number,
 		     rest_text(r, rest));
 	if (n < 0)
 		return 0;
@@ -111,10 +91,10 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 static size_t format_end_json(const struct session_record *r, char *out, size_t room)
 {
 	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
-	const char code[] = {row->letter1, second_letter(r)};
-	char text[ADDR_TEXT_MAX], word[UNIQUE_ID_TEXT_MAX];
+	char text[ADDR_TEXT_MAX], word[UNIQUE_ID_TEXT_MAX], code[2];
 	struct log_fields f;
 
+	session_code(r, code);
 	log_fields_init(&f, out, room);
 	log_fields_text(&f, "event", "session");
 	log_fields_text(&f, "frontend", r->frontend->name);
@@ -140,7 +120,7 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 		log_fields_number(&f, "unacked_out", "%u", r->unacked_out);
 	}
 	log_fields_number(&f, "tries", "%u", r->tries);
-	log_fields_text(&f, "reason", reason_word(row, word));
+	log_fields_text(&f, "reason", session_reason_word(row, word));
 	log_fields_text(&f, "reason_text", row->words);
 	log_fields_bytes(&f, "ts_code", code, sizeof(code));
 	log_fields_number(&f, "worker", "%u", r->worker);

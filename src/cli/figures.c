@@ -104,7 +104,8 @@ static void put_close_reasons(void)
 {
 	fputs("\n## How a session ends\n\n"
 	      "These are `reason`, `ts_code` and `reason_text` of a log line. `?` is the state in which the\n"
-	      "session ended: `Q` if queued, `D` if it was forwarding bytes, else `C`.\n\n",
+	      "session ended: `Q` if queued, `D` if it was forwarding bytes (`-` after `K` or `D`), else\n"
+	      "`C`. For `half_closed_timeout`, the first letter is `s` if the server had not finished.\n\n",
 	      stdout);
 	begin_table("reason | letters | error | meaning");
 	for (int i = 0; i < CLOSE_REASONS; i++) {

@@ -99,6 +99,7 @@ void record_session_end(const struct session *s)
 	r.worker = s->worker->index;
 	r.number = s->number;
 	r.tries = s->tries;
+	r.is_server_late = s->server_late;
 	r.reason = s->reason;
 	r.state = s->log_state;
 	if (s->extra != NULL && s->extra->unique_id_len > 0) {

@@ -60,7 +60,8 @@ struct session {
 	uint32_t connect_us;  /* 1 + time that the tries took, without queues; 0 = never connected */
 	uint8_t state;        /* enum session_state */
 	uint8_t reason;       /* enum close_reason; valid once something failed or it closes */
-	uint8_t log_state;    /* the state in which it began to close */
+	uint8_t log_state : 4; /* the state in which it began to close */
+	bool server_late : 1; /* of timeout-half-closed: the server had not finished */
 	uint8_t tries;
 	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t ends[2]; /* enum side_end */

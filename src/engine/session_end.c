@@ -162,8 +162,9 @@ void session_close(struct session *s, enum close_reason reason)
 		return;
 	check(reason < CLOSE_REASONS);
 	check(!list_empty(&s->link));
-	s->log_state = s->state;
+	s->log_state = s->state & 15u;
 	s->reason = (uint8_t)reason;
+	s->server_late = reason == CLOSE_HALF_CLOSED_TIMEOUT && s->flows[FLOW_TO_SERVER].state == FLOW_DONE;
 	s->ends[SIDE_CLIENT] = (uint8_t)end;
 	s->ends[SIDE_SERVER] = (uint8_t)end;
 	s->unacked[SIDE_CLIENT] = 0;

@@ -146,7 +146,7 @@ def test_sessions_of_a_server_are_shut_down(weir, peers):
     assert pairs[one][0].receive_to_end() == "reset"
     assert pairs[one][1].receive_to_end() == "reset"
     line = daemon.wait_session_line(reason_text="ended by the administrator")
-    assert (line["server"], line["ts_code"]) == ("a", "KD"), line
+    assert (line["server"], line["ts_code"]) == ("a", "K-"), line
     client, server = pairs[two]
     client.send(1000)
     server.receive(1000)

@@ -220,7 +220,7 @@ def test_beyond_maxqueue_a_client_is_reset_at_once(weir, peers):
     assert peers.connect(daemon.address("l")).receive_to_end() == "reset"
     assert time.monotonic() - begin < AT_ONCE
     line = daemon.wait_session_line(reason_text="maxqueue is reached")
-    assert line["ts_code"] == "PQ", line
+    assert line["ts_code"] == "SQ", line
     exact(*held)
     for client in waiting:
         exact(client, peers.accept(listener))

@@ -49,7 +49,7 @@ def test_a_server_that_is_taken_out_loses_idle_sessions_where_they_may_end(weir,
     daemon.ask(f"set server l/a state {state}")
     assert answered[0].receive_to_end() == "reset" and answered[1].receive_to_end() == "reset"
     line = daemon.wait_session_line(reason="drained")
-    assert line["ts_code"] == "KD", line
+    assert line["ts_code"] == "K-", line
     assert stays(lambda: daemon.info()["sessions"] == 3, 1.5)
     asks[1].send(10)
     asks[0].receive(10)

@@ -121,7 +121,8 @@ def test_a_half_closed_session_that_is_silent_ends(weir, peers, first):
     begin = time.monotonic()
     ending.fin()
     assert other.receive_to_end() == "fin"
-    expect_end(daemon, begin, "timeout-half-closed", 0.4, 0.4)
+    line = expect_end(daemon, begin, "timeout-half-closed", 0.4, 0.4)
+    assert line["ts_code"] == ("sD" if first == "client" else "cD"), line
     assert ending.receive_to_end()
 
 

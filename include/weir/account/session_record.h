@@ -9,6 +9,7 @@
 #ifndef WEIR_ACCOUNT_SESSION_RECORD_H
 #define WEIR_ACCOUNT_SESSION_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "weir/config/config.h"
@@ -33,6 +34,7 @@ struct session_record {
 	uint32_t number;
 	uint32_t before; /* how many were in the queue when it came */
 	uint8_t tries;
+	bool is_server_late;   /* the close reason is about either side, and it was the server */
 	uint8_t reason;        /* enum close_reason */
 	uint8_t state;         /* enum session_state in which it ended */
 	uint8_t unique_id_len; /* 0 = none */
