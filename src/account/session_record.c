@@ -131,18 +131,35 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	return f.text.len;
 }
 
+/* The bytes of a body; they may not be aligned as a record is. */
+static void take(const void *body, size_t len, struct session_record *r)
+{
+	check(len >= offsetof(struct session_record, unique_id));
+	check(len <= sizeof(*r));
+	memcpy(r, body, len);
+	check(len == record_bytes(r));
+}
+
 static size_t format_end(enum log_style style, const void *body, size_t len, char *out, size_t room)
 {
 	struct session_record r;
 
-	check(len >= offsetof(struct session_record, unique_id));
-	check(len <= sizeof(r));
-	memcpy(&r, body, len);
-	check(len == record_bytes(&r));
+	take(body, len, &r);
 	return style == LOG_STYLE_JSON ? format_end_json(&r, out, room) : format_end_text(&r, out, room);
 }
 
 void session_record_log(const struct session_record *r)
 {
 	log_record(LOG_LEVEL_INFO, format_end, r, record_bytes(r));
+}
+
+bool session_record_is(const struct log_entry *e)
+{
+	return e->format == format_end;
+}
+
+void session_record_take(const struct log_entry *e, struct session_record *r)
+{
+	check(session_record_is(e));
+	take(e->body, e->len, r);
 }

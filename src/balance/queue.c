@@ -111,6 +111,7 @@ static int put_in(struct queue *q, struct waiter *w)
 		return -EBUSY;
 	w->number = q->next_number++;
 	w->before = (uint32_t)before;
+	w->at_server = s != NULL;
 	w->state = WAITER_QUEUED;
 	link_in(q, w);
 	(void)count(list_counter(q, w), 1);

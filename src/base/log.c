@@ -43,6 +43,7 @@ static_assert(LOG_RING_BYTES >= 4 * (LOG_RECORD_MAX + 2 * RECORD_ALIGN), "a ring
 static _Thread_local struct log_ring *thread_ring; /* borrows, until log_use_ring(NULL) */
 static _Thread_local _Atomic uint32_t loose_left_out[LOG_CAUSES]; /* of a thread without a ring */
 static atomic_int wanted_level = LOG_LEVEL_INFO;
+static atomic_bool counts_wanted;
 
 struct log_ring *log_ring_new(void (*wake)(void *arg), void *wake_arg)
 {
@@ -78,6 +79,16 @@ void log_set_level(enum log_level level)
 bool log_wants(enum log_level level)
 {
 	return (int)level <= atomic_load_explicit(&wanted_level, memory_order_relaxed);
+}
+
+void log_want_counts(bool wanted)
+{
+	atomic_store_explicit(&counts_wanted, wanted, memory_order_relaxed);
+}
+
+bool log_wants_counts(void)
+{
+	return atomic_load_explicit(&counts_wanted, memory_order_relaxed);
 }
 
 static const struct {

@@ -69,7 +69,7 @@ VALUE(kind)
 TEXT(path)
 INNER(addr_spec, address)
 VALUE(facility)
-VALUE(format)
+TEXT(format)
 VALUE(level)
 PLACE(place)
 END

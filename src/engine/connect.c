@@ -232,6 +232,7 @@ static int64_t pause_ns(const struct session *s)
 static void retry_at(struct session *s, struct server *server)
 {
 	if (s->tries > 0 && server != s->at->server) {
+		s->redispatched = true;
 		counter_add(&s->worker->counters.redispatches, 1);
 		tally_redispatched(s);
 	}

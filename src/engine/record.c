@@ -14,6 +14,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
+#include "weir/engine/tallies.h"
 #include "extra.h"
 #include "payload.h"
 #include "session.h"
@@ -47,6 +48,23 @@ static bool may_tell_refusal(struct worker *w, const struct frontend *fe, enum c
 	return log_limit_ok(frontend_line_limit(w, fe), cause, cause, w->loop.now_ns, REFUSALS_PER_SECOND);
 }
 
+/* The client still has its places of maxconn, and is no longer in the tally of its backend. */
+static void take_counts(struct session_record *r, struct worker *w, const struct frontend *fe,
+			const struct backend *b)
+{
+	r->process_sessions = (uint32_t)atomic_load_explicit(&w->engine->sessions, memory_order_relaxed);
+	r->frontend_sessions = (uint32_t)atomic_load_explicit(&fe->sessions, memory_order_relaxed);
+	r->backend_sessions = (uint32_t)tally_sessions(w->engine, b->slot);
+}
+
+static uint32_t others_at_server(const struct session *s)
+{
+	if (s->at == NULL)
+		return 0;
+	return (uint32_t)(atomic_load_explicit(&s->at->server->sessions, memory_order_relaxed) -
+			  (s->server_counted ? 1 : 0));
+}
+
 void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 			const struct addr_brief *client, enum close_reason why)
 {
@@ -63,9 +81,21 @@ void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 	r.connect_ns = -1;
 	r.worker = w->index;
 	r.number = number;
+	r.bind = entry->endpoint->number;
+	if (unlikely(log_wants_counts()))
+		take_counts(&r, w, entry->frontend, entry->front->backend);
 	r.reason = (uint8_t)why;
 	r.state = SESSION_ACCEPTED;
 	session_record_log(&r);
+}
+
+static void note_queue(struct session_record *r, const struct session_extra *x)
+{
+	if (x == NULL || x->queued_ns == 0)
+		return;
+	r->queue_ns = (int64_t)x->wait_ns;
+	r->before = x->waiter.before;
+	r->queued_at_server = x->waiter.at_server;
 }
 
 void record_session_end(const struct session *s)
@@ -90,15 +120,18 @@ void record_session_end(const struct session *s)
 	r.unacked_in = s->unacked[SIDE_SERVER];
 	r.unacked_out = s->unacked[SIDE_CLIENT];
 	r.queue_ns = -1;
-	if (s->extra != NULL && s->extra->queued_ns > 0) {
-		r.queue_ns = (int64_t)s->extra->wait_ns;
-		r.before = s->extra->waiter.before;
-	}
+	note_queue(&r, s->extra);
 	r.connect_ns = s->connect_us > 0 ? (int64_t)(s->connect_us - 1) * NS_PER_US : -1;
 	r.duration_ns = now_ns - s->accepted_ns;
 	r.worker = s->worker->index;
 	r.number = s->number;
+	r.bind = s->entry->endpoint->number;
+	if (unlikely(log_wants_counts())) {
+		take_counts(&r, s->worker, s->entry->frontend, s->back->backend);
+		r.server_sessions = others_at_server(s);
+	}
 	r.tries = s->tries;
+	r.redispatched = s->redispatched;
 	r.is_server_late = s->server_late;
 	r.reason = s->reason;
 	r.state = s->log_state;

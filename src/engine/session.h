@@ -82,6 +82,7 @@ struct session {
 	uint8_t sum_mark : 2; /* tallies.h: the last walk that added its bytes to a sum; 0 = none */
 	bool rated : 1; /* rate-limit counted it before it was accepted */
 	bool drains : 1; /* it was told to drain: session_drain.h */
+	bool redispatched : 1; /* a try went to another server than the one before */
 	bool judged : 1; /* its own address, which is the client's, was judged: no objection */
 	uint16_t sources_tried; /* source addresses of the server tried so far in this try */
 };

@@ -238,13 +238,13 @@ static void release(struct session *s)
 	check(s->flows[0].pipe == NULL && s->flows[0].buf == NULL);
 	check(s->flows[1].pipe == NULL && s->flows[1].buf == NULL);
 	timer_cancel(&w->loop.timers, &s->timer);
-	session_leave_server(s);
 	tally_session_ended(s);
 	if (unlikely(s->unacked[SIDE_CLIENT] | s->unacked[SIDE_SERVER])) {
 		counter_add(&w->counters.unacked_closes, 1);
 		w->engine->notify(w->engine->notify_arg); /* control looks whether the kernel drops them */
 	}
 	record_session_end(s);
+	session_leave_server(s); /* what is logged does not include who gets the place */
 	is_slot_gone = source_leave(s) || s->slotless;
 	if (s->extra != NULL)
 		session_extra_put(s);

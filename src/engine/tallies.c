@@ -69,8 +69,7 @@ static void count_one(struct worker *w, uint32_t slot)
 
 /* ---- sessions ---- */
 
-/* Other workers count at the same time: being off by one does no harm. */
-static uint64_t live_sessions(const struct engine *e, uint32_t slot)
+uint64_t tally_sessions(const struct engine *e, uint32_t slot)
 {
 	uint64_t sum = 0;
 
@@ -98,7 +97,7 @@ void tally_session_began(const struct session *s)
 	 * moment.) */
 	if ((uint64_t)atomic_load_explicit(&fe->sessions, memory_order_relaxed) >
 	    counter_get(&t->sessions_max))
-		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, slot));
+		tally_keep_max(&t->sessions_max, tally_sessions(s->worker->engine, slot));
 }
 
 void tally_backend_entered(struct session *s)
@@ -114,7 +113,7 @@ void tally_backend_entered(struct session *s)
 	 * with several workers the maximum may be a little too low. */
 	if (counter_get(&t->sessions) > counter_get(&t->own_max)) {
 		counter_set(&t->own_max, counter_get(&t->sessions));
-		tally_keep_max(&t->sessions_max, live_sessions(s->worker->engine, slot));
+		tally_keep_max(&t->sessions_max, tally_sessions(s->worker->engine, slot));
 	}
 }
 

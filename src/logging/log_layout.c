@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "weir/account/session_format.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 
@@ -47,6 +48,17 @@ static const char *local_time(int64_t wall_ns, char buf[static TIME_MAX])
 	return buf;
 }
 
+void log_layout_set_format(struct log_layout *l, const char *value)
+{
+	struct log_format_fault fault;
+	const char *text = NULL;
+
+	l->style = log_format_style(value, &text);
+	l->format = (struct log_format){0};
+	if (text != NULL)
+		check(log_format_parse(&l->format, text, &fault) == 0); /* the configuration was validated */
+}
+
 void log_layout_find_host(struct log_layout *l)
 {
 	if (gethostname(l->host, sizeof(l->host)) != 0)
@@ -77,6 +89,7 @@ struct stamp {
 	const char *utc;
 	const char *local; /* for LOG_HEAD_SYSLOG_LOCAL */
 	enum log_level level;
+	bool is_bare; /* the text has the time, if anybody wants it */
 };
 
 static void add_head(const struct log_layout *l, const struct stamp *s, char *out, size_t *len)
@@ -85,7 +98,7 @@ static void add_head(const struct log_layout *l, const struct stamp *s, char *ou
 
 	switch (l->head) {
 	case LOG_HEAD_TIME:
-		if (l->style == LOG_STYLE_TEXT)
+		if (l->style == LOG_STYLE_TEXT && !s->is_bare)
 			add_printf(out, len, "%s %s ", s->utc, log_level_word(s->level));
 		return;
 	case LOG_HEAD_PRIORITY:
@@ -115,7 +128,7 @@ static size_t lay_out(const struct log_layout *l, const struct stamp *s, const c
 
 void log_layout_frame(const struct log_layout *l, char out[static CRASH_REPORT_FRAME_MAX])
 {
-	const struct stamp stamp = {CRASH_REPORT_UTC, CRASH_REPORT_LOCAL, LOG_LEVEL_ALERT};
+	const struct stamp stamp = {CRASH_REPORT_UTC, CRASH_REPORT_LOCAL, LOG_LEVEL_ALERT, false};
 	const char *text = CRASH_REPORT_TEXT;
 	char line[LOG_LINE_MAX];
 	size_t len;
@@ -127,11 +140,21 @@ void log_layout_frame(const struct log_layout *l, char out[static CRASH_REPORT_F
 	memcpy(out, line, len + 1);
 }
 
+bool log_layout_has_format(const struct log_layout *l, const struct log_entry *e)
+{
+	return l->format.text != NULL && session_record_is(e);
+}
+
+size_t log_layout_format(const struct log_layout *l, const struct log_entry *e, char *out, size_t room)
+{
+	return session_format_line(&l->format, e, out, room);
+}
+
 size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
 		       char out[static LOG_LINE_MAX])
 {
 	char utc[TIME_MAX], local[TIME_MAX];
-	struct stamp stamp = {.level = e->level};
+	struct stamp stamp = {.level = e->level, .is_bare = log_layout_has_format(l, e)};
 
 	if (l->style == LOG_STYLE_JSON || l->head == LOG_HEAD_TIME || l->head == LOG_HEAD_SYSLOG)
 		stamp.utc = utc_time(e->wall_ns, utc);

@@ -7,11 +7,13 @@
 #ifndef WEIR_LOGGING_LOG_LAYOUT_H
 #define WEIR_LOGGING_LOG_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "weir/base/crash_report.h"
 #include "weir/base/log.h"
+#include "weir/config/log_format.h"
 
 /* Longest text of a record, with its NUL. */
 #define LOG_TEXT_MAX 1600u
@@ -29,13 +31,20 @@ enum log_head {
 struct log_layout {
 	enum log_head head;
 	enum log_style style; /* JSON: an object with time and level, without LOG_HEAD_TIME before it */
+	struct log_format format; /* of the lines of sessions, likewise without LOG_HEAD_TIME; or none */
 	int facility;	      /* syslog's numeric code */
 	char host[65];	      /* for LOG_HEAD_SYSLOG */
 };
 
+/* Sets the style and the format from a valid `format=` (NULL = the default), which is borrowed. */
+void log_layout_set_format(struct log_layout *l, const char *value);
 /* Fills in the host name, "-" if there is none. */
 void log_layout_find_host(struct log_layout *l);
-/* Formats the line of `e`, whose text in the layout's style is `text`. Returns the length with the
+/* Does the layout's own format make the text of `e`, rather than its style? */
+bool log_layout_has_format(const struct log_layout *l, const struct log_entry *e);
+/* Writes the text of such an entry, as log_entry_format() does for the others. */
+size_t log_layout_format(const struct log_layout *l, const struct log_entry *e, char *out, size_t room);
+/* Formats the line of `e`, whose text in the layout's style or format is `text`. Returns the length with the
  * newline. */
 size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, const char *text,
 		       char out[static LOG_LINE_MAX]);

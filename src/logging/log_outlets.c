@@ -288,14 +288,19 @@ bool log_outlets_have_room(const struct log_outlets *all)
 	return list_empty(&all->list);
 }
 
-enum log_level log_outlets_level(const struct log_outlets *all)
+void log_outlets_set_wanted(const struct log_outlets *all)
 {
 	int level = LOG_LEVEL_ALERT;
+	bool counts = false;
 
-	log_outlets_foreach(all, o)
-		if (o->target.kind != LOG_TARGET_NONE && o->target.level > level)
-			level = o->target.level;
-	return (enum log_level)level;
+	log_outlets_foreach(all, o) {
+		if (o->target.kind == LOG_TARGET_NONE)
+			continue;
+		level = o->target.level > level ? o->target.level : level;
+		counts = counts || o->target.layout.format.counts;
+	}
+	log_set_level((enum log_level)level);
+	log_want_counts(counts);
 }
 
 static uint64_t sum(const struct list *list, uint64_t (*of)(const struct log_target *t))

@@ -71,8 +71,9 @@ void log_outlets_flush(struct log_outlets *all);
 void log_outlets_hear(struct log_outlets *all);
 /* Waits briefly for each target that holds lines, not beyond the deadline. Is everything written? */
 bool log_outlets_wait(struct log_outlets *all, int64_t deadline_ns);
-/* The level of the most verbose target. */
-enum log_level log_outlets_level(const struct log_outlets *all);
+/* Reports what the targets want: log_set_level() of the most verbose one, log_want_counts() if any needs
+ * them. */
+void log_outlets_set_wanted(const struct log_outlets *all);
 /* Lines lost by all targets that there are or were, and of these the ones for which there was no room. */
 uint64_t log_outlets_lost(const struct log_outlets *all);
 uint64_t log_outlets_late(const struct log_outlets *all);

@@ -13,23 +13,39 @@
 #include "weir/base/log.h"
 #include "weir/net/addr.h"
 
+static int copy_text(char **to, const char *from)
+{
+	*to = from != NULL ? strdup(from) : NULL;
+	return *to != NULL || from == NULL ? 0 : -ENOMEM;
+}
+
 int log_settings_copy(struct config_log *to, const struct config_log *from)
 {
-	const struct config_log usual = {
-		.kind = CONFIG_LOG_AUTO, .format = LOG_STYLE_TEXT, .level = LOG_LEVEL_INFO};
+	const struct config_log usual = {.kind = CONFIG_LOG_AUTO, .level = LOG_LEVEL_INFO};
 
-	*to = from != NULL ? *from : usual;
+	if (from == NULL)
+		from = &usual;
+	*to = *from;
 	to->place = (struct config_place){0}; /* it borrows the name of a file */
-	if (to->path == NULL)
+	to->path = NULL;
+	to->format = NULL;
+	if (copy_text(&to->path, from->path) == 0 && copy_text(&to->format, from->format) == 0)
 		return 0;
-	to->path = strdup(to->path);
-	return to->path != NULL ? 0 : -ENOMEM;
+	log_settings_free(to);
+	return -ENOMEM;
 }
 
 void log_settings_free(struct config_log *c)
 {
 	free(c->path);
 	c->path = NULL;
+	free(c->format);
+	c->format = NULL;
+}
+
+static bool same_format(const struct config_log *a, const struct config_log *b)
+{
+	return strcmp(a->format != NULL ? a->format : "text", b->format != NULL ? b->format : "text") == 0;
 }
 
 static enum config_log_kind kind_of(const struct config_log *c)
@@ -49,7 +65,7 @@ bool log_settings_equal(const struct config_log *a, const struct config_log *b)
 		return false;
 	if (a->kind == CONFIG_LOG_OFF)
 		return true;
-	if (a->level != b->level || a->format != b->format)
+	if (a->level != b->level || !same_format(a, b))
 		return false;
 	if (a->kind == CONFIG_LOG_FILE)
 		return strcmp(a->path, b->path) == 0;

@@ -90,7 +90,7 @@ static int open_target(struct log_target *t)
 	const struct config_log *c = &t->config;
 
 	t->level = c->level;
-	t->layout.style = c->format;
+	log_layout_set_format(&t->layout, c->format);
 	if (c->kind == CONFIG_LOG_OFF)
 		return 0;
 	if (c->kind == CONFIG_LOG_SYSLOG) {

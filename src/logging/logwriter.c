@@ -88,7 +88,7 @@ struct logwriter *logwriter_new(struct ev_loop *loop, const struct config_global
 		(void)log_outlets_prepare(&w->outlets, o); /* cannot fail before logwriter_start() */
 		log_outlets_commit(&w->outlets, o);
 	}
-	log_set_level(log_outlets_level(&w->outlets));
+	log_outlets_set_wanted(&w->outlets);
 	log_outlets_foreach(&w->outlets, o)
 		log_target_tell_absent(&o->target);
 	return w;
@@ -132,6 +132,14 @@ int logwriter_add_ring(struct logwriter *w, struct log_ring *ring)
 	return 0;
 }
 
+static void give_in_own_format(struct log_target *t, const struct log_entry *e)
+{
+	char text[LOG_TEXT_MAX];
+
+	if (log_layout_format(&t->layout, e, text, sizeof(text)) > 0)
+		log_target_add(t, e, text);
+}
+
 /* Passes an entry to the targets; formats its text once per style that any of them uses. */
 static void give(struct logwriter *w, const struct log_entry *e)
 {
@@ -145,6 +153,10 @@ static void give(struct logwriter *w, const struct log_entry *e)
 
 		if (!log_target_wants(t, e->level))
 			continue;
+		if (log_layout_has_format(&t->layout, e)) {
+			give_in_own_format(t, e);
+			continue;
+		}
 		if (!made[style])
 			len[style] = log_entry_format(e, style, text[style], sizeof(text[style]));
 		made[style] = true;

@@ -60,7 +60,7 @@ int logwriter_prepare_target(struct logwriter *w, struct log_outlet *o)
 /* The level may be another now, and lines that waited for room may have it. */
 static void note_targets(struct logwriter *w)
 {
-	log_set_level(log_outlets_level(&w->outlets));
+	log_outlets_set_wanted(&w->outlets);
 	log_reopens_tell(&w->reopens, &w->outlets);
 	logwriter_look_later(w);
 }

@@ -79,6 +79,7 @@ bool setting_owner_is_set(const void *field);
 /* Targets of the log, in setting_log.c. */
 int setting_parse_log(const struct setting *s, void *field);
 void setting_print_log(const struct config_log *log, FILE *out);
+int setting_parse_log_format(const struct setting *s, void *field);
 /* Who may use the admin socket, in setting_admin.c. */
 int setting_parse_admin(const struct setting *s, void *field);
 void setting_print_admin(const void *field, const struct option *option, FILE *out);

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/log_format.h"
+#include "weir/config/suggest.h"
 
 #define FILE_PREFIX   "file:"
 #define SYSLOG_PREFIX "syslog:"
@@ -138,4 +140,60 @@ void setting_print_log(const struct config_log *log, FILE *out)
 	else if (log->kind == CONFIG_LOG_SYSLOG)
 		setting_print_address(&log->address, out);
 	setting_print_words(words_of(log->kind), log, out);
+}
+
+/* ---- format ---- */
+
+/* No field is named, so a word was meant. */
+static int report_word(const struct setting *s, const struct word *w)
+{
+	static const char *const words[] = {"text", "json", "tcplog"};
+	struct suggest near;
+
+	suggest_init(&near, w->text);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		suggest_offer(&near, words[i], NULL);
+	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'format' cannot be '%s'", w->text);
+	if (near.best != NULL)
+		diag_hint(s->diag, "did you mean '%s'?", near.best);
+	else
+		diag_hint(s->diag, "write text, json, tcplog, or text with fields: "
+				   "format='{client} {server} {bytes_in}'");
+	return -EINVAL;
+}
+
+static int report_fault(const struct setting *s, const struct word *w, const struct log_format_fault *fault)
+{
+	const struct word part = word_part(s->diag, w, fault->at, fault->len);
+	struct suggest near;
+
+	if (!fault->is_name) {
+		diag_error(s->diag, DIAG_BAD_VALUE, part.at, "'format' is not valid: %s", fault->why);
+		return -EINVAL;
+	}
+	suggest_init(&near, part.text);
+	for (enum log_name i = 0; i < LOG_NAMES; i++)
+		suggest_offer(&near, log_name_word(i), NULL);
+	diag_error(s->diag, DIAG_BAD_VALUE, part.at, "a log line has no field '%s'", part.text);
+	if (near.best != NULL)
+		diag_hint(s->diag, "did you mean '%s'?", near.best);
+	else
+		diag_hint(s->diag, "weir.ini(5) lists the fields: client, server, bytes_in, duration_s, ...");
+	return -EINVAL;
+}
+
+int setting_parse_log_format(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	struct log_format_fault fault;
+	struct log_format format;
+	const char *text = NULL;
+
+	(void)log_format_style(w->text, &text);
+	if (text == w->text && strpbrk(text, "{}") == NULL)
+		return report_word(s, w);
+	if (text != NULL && log_format_parse(&format, text, &fault) != 0)
+		return report_fault(s, w, &fault);
+	memcpy(field, &w->text, sizeof(w->text));
+	return 0;
 }

@@ -106,6 +106,7 @@ static void fill_global(struct arena *a, struct config *c, const struct config_g
 	for (size_t i = 0; i < from->log_count; i++) {
 		g->logs[i] = from->logs[i];
 		g->logs[i].path = copy_text(a, from->logs[i].path);
+		g->logs[i].format = copy_text(a, from->logs[i].format);
 		if (g->logs[i].place.line > 0)
 			g->logs[i].place = place_in(c, g->logs[i].place.file, g->logs[i].place.line);
 	}

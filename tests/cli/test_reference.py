@@ -53,6 +53,13 @@ def test_every_row_of_what_is_counted_is_on_the_page():
     assert [row for row in rows if f"\n| `{row}` |" not in page] == []
 
 
+def test_every_field_of_a_log_format_is_in_the_manual():
+    words = rows_of("log_names.tbl.h", r'^LOG_NAME\(\w+, "([^"]+)"')
+    manual = re.search(r"(?s)\.SH LOG LINES\n(.*?)^\.SH ", read(PAGES["man"]), re.M).group(1)
+    assert len(words) > 40
+    assert [word for word in words if not re.search(rf"^\.BR? .*{word}( |$|\")", manual, re.M)] == []
+
+
 def test_another_style_is_refused():
     got = subprocess.run([WEIR, "help", "--reference=html"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 2

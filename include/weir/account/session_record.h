@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "weir/base/log.h"
 #include "weir/config/config.h"
 #include "weir/net/addr.h"
 #include "weir/net/proxy.h"
@@ -33,8 +34,16 @@ struct session_record {
 	uint32_t worker;
 	uint32_t number;
 	uint32_t before; /* how many were in the queue when it came */
+	uint32_t bind;	 /* where the client came in: 1 = the first bind of the frontend, ... */
+	/* Sessions open when it ended: 0 unless log_wants_counts(). The first two include it. */
+	uint32_t process_sessions;
+	uint32_t frontend_sessions;
+	uint32_t backend_sessions;
+	uint32_t server_sessions;
 	uint8_t tries;
+	bool redispatched;     /* a try went to another server than the one before */
 	bool is_server_late;   /* the close reason is about either side, and it was the server */
+	bool queued_at_server; /* `before` are those in the queue of one server, not of the backend */
 	uint8_t reason;        /* enum close_reason */
 	uint8_t state;         /* enum session_state in which it ended */
 	uint8_t unique_id_len; /* 0 = none */
@@ -44,5 +53,9 @@ struct session_record {
 
 /* Logs the record at level info. A worker's thread. */
 void session_record_log(const struct session_record *r);
+/* Is this the entry of such a record? */
+bool session_record_is(const struct log_entry *e);
+/* Takes the record out of such an entry, for a line of another form. The log's reader. */
+void session_record_take(const struct log_entry *e, struct session_record *r);
 
 #endif

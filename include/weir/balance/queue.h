@@ -40,6 +40,7 @@ struct waiter {
 	struct server *avoid;        /* waits for any server but this one; NULL = no exception */
 	uint64_t number;             /* order of arrival in the backend */
 	uint32_t before;             /* clients queued there when it arrived (HAProxy's sq, or bq) */
+	bool at_server;              /* `before` counts the clients that waited for the same server */
 	enum waiter_state state;     /* under the backend's lock; once granted, private to the worker */
 };
 

@@ -68,6 +68,10 @@ void log_use_ring(struct log_ring *r);
 /* Less severe records are not created at all. Any thread. */
 void log_set_level(enum log_level level);
 bool log_wants(enum log_level level);
+/* Does a target print, with each session that ends, how many others are open? Reading them costs a worker
+ * cache misses, so it is done only then. Any thread. */
+void log_want_counts(bool wanted);
+bool log_wants_counts(void);
 /* "alert", "error", ... as written in log lines. */
 const char *log_level_word(enum log_level level);
 /* The level of that word; false: there is none. */

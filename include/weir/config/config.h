@@ -114,7 +114,7 @@ struct config_log {
 	char *path;		       /* CONFIG_LOG_FILE */
 	struct addr_spec address;      /* CONFIG_LOG_SYSLOG: ADDR_IP or ADDR_UNIX */
 	enum config_facility facility; /* CONFIG_LOG_SYSLOG */
-	enum log_style format;
+	char *format; /* text, json, tcplog, or text with fields: log_format.h; NULL = text */
 	int level; /* LOG_LEVEL_DEBUG .. of log.h */
 	struct config_place place;
 };

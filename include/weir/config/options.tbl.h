@@ -89,8 +89,11 @@ LATER("state-file", IN_GLOBAL, 0, "File that preserves server states across a re
 /* The words of a log line and of an admin-socket line */
 OPTION("level", IN_LOG, IN_LOG, OPT_LEVEL, 0, LOG_LEVEL_WORDS, FIELD_LOG(level), "info", 0, 0,
        "Minimum level; lines below it are not logged.", "log = stderr level=debug")
-OPTION("format", IN_LOG, IN_LOG, OPT_CHOICE, 0, "text|json|!tcplog", FIELD_LOG(format), "text", 0, 0,
-       "Format of a log line; json = one object per line.", "log = stderr format=json")
+OPTION("format", IN_LOG, IN_LOG, OPT_LOG_FORMAT, 0, "text | json | tcplog | \"TEXT {FIELD}...\"",
+       FIELD_LOG(format), "text", 0, 0,
+       "Format of a log line; json = one object per line. The others are for the lines of sessions: tcplog = "
+       "as 'option tcplog' of HAProxy, or text with fields in braces, whose names are in weir.ini(5).",
+       "log = stderr format=\"{client} {server} {bytes_in}\"")
 OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
        "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7", FIELD_LOG(facility), "daemon",
        0, 0, "Syslog facility of the lines.",

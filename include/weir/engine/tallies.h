@@ -58,6 +58,10 @@ void tally_begin_anew(struct engine *e, bool times, int64_t now_ns);
 /* What all workers have counted in the tally at `slot`, without the bytes of live sessions. Any thread. */
 void tally_sum_up(const struct engine *e, uint32_t slot, int64_t now_ns, struct tally_sum *out);
 
+/* The sessions that are open in the tally at `slot`, of all workers. They count at the same time, and being
+ * off by one does no harm. Any thread. */
+uint64_t tally_sessions(const struct engine *e, uint32_t slot);
+
 /* A server leaves, and workers are about to clear its tallies: what they have counted is kept under its
  * backend `owner`. For struct live. Control thread. */
 void tally_keep(struct live *l, uint32_t slot, uint32_t owner);

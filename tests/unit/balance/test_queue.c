@@ -254,6 +254,8 @@ static void full_queues_refuse(void **state)
 	assert_int_equal(atomic_load(&server(&f, 1)->queued_max), 1);
 	assert_int_equal(w[0].before, 0);
 	assert_int_equal(w[3].before, 1);
+	assert_true(w[0].at_server);
+	assert_false(w[3].at_server);
 	for (int i = 0; i < 5; i++)
 		queue_leave(&w[i]);
 	end(&f);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "logging/log_layout.h"
+#include "weir/account/session_record.h"
 
 #define NOON_NS (INT64_C(1795255200123) * 1000000) /* 2026-11-21T10:00:00.123Z */
 
@@ -71,6 +72,57 @@ static void json_is_an_object_behind_the_same_heads(void **state)
 	(void)snprintf(want, sizeof(want), "<30>1 2026-11-21T10:00:00.123Z box weir %d - - %s",
 		       (int)getpid(), object);
 	assert_string_equal(line_of(&l, LOG_LEVEL_INFO, "a \"b\""), want);
+}
+
+static void wake(void *arg)
+{
+	(void)arg;
+}
+
+/* The line of a session, without its newline. */
+static void session_line(const struct log_layout *l, char out[static LOG_LINE_MAX])
+{
+	static const struct config_backend backend = {.name = "app"};
+	static const struct config_frontend frontend = {.name = "web"};
+	const struct session_record r = {.frontend = &frontend, .backend = &backend, .number = 7};
+	struct log_ring *ring = log_ring_new(wake, NULL);
+	char text[LOG_TEXT_MAX];
+	struct log_entry e;
+
+	assert_non_null(ring);
+	log_use_ring(ring);
+	session_record_log(&r);
+	log_use_ring(NULL);
+	assert_true(log_ring_peek(ring, &e));
+	e.wall_ns = NOON_NS;
+	assert_true(log_layout_has_format(l, &e));
+	(void)log_layout_format(l, &e, text, sizeof(text));
+	out[log_layout_line(l, &e, text, out) - 1] = '\0';
+	log_ring_free(ring);
+}
+
+static void a_format_of_ones_own_has_no_time_before_it_unless_a_protocol_wants_it(void **state)
+{
+	struct log_layout l = {.head = LOG_HEAD_TIME, .facility = 3, .host = "box"};
+	char out[LOG_LINE_MAX], want[128];
+
+	(void)state;
+	log_layout_set_format(&l, "{frontend} {id}");
+	session_line(&l, out);
+	assert_string_equal(out, "web 0.7");
+	l.head = LOG_HEAD_PRIORITY;
+	session_line(&l, out);
+	assert_string_equal(out, "<6>web 0.7");
+	l.head = LOG_HEAD_SYSLOG_LOCAL;
+	(void)snprintf(want, sizeof(want), "<30>Nov 21 10:00:00 weir[%d]: web 0.7", (int)getpid());
+	session_line(&l, out);
+	assert_string_equal(out, want);
+	/* Everything else is as with format=text. */
+	l.head = LOG_HEAD_TIME;
+	assert_string_equal(line_of(&l, LOG_LEVEL_INFO, "hello"), "2026-11-21T10:00:00.123Z info hello");
+	log_layout_set_format(&l, "json");
+	assert_int_equal(l.style, LOG_STYLE_JSON);
+	assert_null(l.format.text);
 }
 
 static void longest_text_fits_behind_the_longest_head(void **state)
@@ -133,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_has_what_its_reader_wants_before_it),
 		cmocka_unit_test(json_is_an_object_behind_the_same_heads),
+		cmocka_unit_test(a_format_of_ones_own_has_no_time_before_it_unless_a_protocol_wants_it),
 		cmocka_unit_test(longest_text_fits_behind_the_longest_head),
 		cmocka_unit_test(host_is_one_word),
 		cmocka_unit_test(frame_of_crash_report_is_a_line_without_its_time_and_text),

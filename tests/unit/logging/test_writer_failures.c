@@ -145,13 +145,18 @@ static int fail_each_call(struct rig *r, const struct config_log *c)
 	return 0;
 }
 
+static char own_format[] = "{client} {%ac}";
+
 static void whatever_fails_in_adding_a_file_leaves_nothing_behind(void **state)
 {
 	struct rig *r = *state;
 
 	r->configs[1].level = LOG_LEVEL_DEBUG;
-	/* The outlet, its path, the file, its kind; the thread's memory, path, file, eventfd, and itself. */
-	assert_int_equal(fail_each_call(r, &r->configs[1]), 9);
+	r->configs[1].format = own_format;
+	/* The outlet, its path and format, the file, its kind; the thread's memory, path, file, eventfd, and
+	 * itself. */
+	assert_int_equal(fail_each_call(r, &r->configs[1]), 10);
+	assert_false(log_wants_counts());
 	log_line(LOG_LEVEL_INFO, "still there");
 	wait_line(r, 0, "still there\n");
 	assert_int_equal(lines_in(r->paths[1]), 0);

@@ -53,6 +53,32 @@ static void added_target_gets_lines_and_needs_its_configuration_no_more(void **s
 	assert_int_equal(lines_in(r->paths[0]), 1);
 }
 
+/* Two targets with formats, one of which needs counts. */
+static void formats_of_targets_are_told_apart(void **state)
+{
+	struct rig *r = *state;
+	char text[] = "text", plain[] = "{client}", counting[] = "{client} {%ac}";
+	struct log_outlet *o;
+
+	r->configs[0].format = text; /* the default by its name */
+	assert_true(logwriter_target_is(r->first, &r->configs[0]));
+	r->configs[1].format = counting;
+	assert_false(log_wants_counts());
+	o = add(r, &r->configs[1]);
+	assert_true(log_wants_counts());
+	assert_true(logwriter_target_is(o, &r->configs[1]));
+	r->configs[1].format = plain;
+	assert_false(logwriter_target_is(o, &r->configs[1]));
+	r->configs[1].format = NULL;
+	assert_false(logwriter_target_is(o, &r->configs[1]));
+	/* Lines that are not of sessions are those of format=text. */
+	log_line(LOG_LEVEL_INFO, "a sentence");
+	wait_line(r, 1, "Z info a sentence\n");
+	logwriter_remove_target(r->writer, o);
+	assert_false(log_wants_counts());
+	wait_targets(r, 1);
+}
+
 #define CROWD 30
 
 static unsigned growths;
@@ -329,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(added_target_gets_lines_and_needs_its_configuration_no_more),
+		TEST(formats_of_targets_are_told_apart),
 		TEST(syslog_that_is_added_reserves_a_descriptor_for_itself),
 		TEST(file_that_was_made_for_an_undone_target_goes_if_it_is_empty),
 		TEST(removed_target_has_the_lines_from_before_and_is_freed),

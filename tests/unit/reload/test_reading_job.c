@@ -95,6 +95,8 @@ static void on_wake(void *arg)
 	(void)sem_post(arg);
 }
 
+static char usual_format[] = "text"; /* what a line without `format=` has */
+
 static int set_up(void **state)
 {
 	struct rig *r = __real_calloc(1, sizeof(*r));
@@ -109,7 +111,8 @@ static int set_up(void **state)
 	(void)snprintf(r->new, sizeof(r->new), "%s/new.log", r->folder);
 	assert_int_equal(config_input_add_path(&r->input, r->config), 0);
 	assert_int_equal(config_input_keep_environment(&r->input), 0);
-	r->log = (struct config_log){.kind = CONFIG_LOG_FILE, .path = r->old, .level = LOG_LEVEL_INFO};
+	r->log = (struct config_log){
+		.kind = CONFIG_LOG_FILE, .path = r->old, .format = usual_format, .level = LOG_LEVEL_INFO};
 	r->now = (struct config_global){.logs = &r->log, .log_count = 1};
 	r->loop = ev_loop_new(EVFLAG_AUTO);
 	assert_non_null(r->loop);

@@ -183,7 +183,7 @@ static inline void assert_same_global(const struct config_global *a, const struc
 		assert_int_equal(a->logs[i].level, b->logs[i].level);
 		assert_same_text(a->logs[i].path, b->logs[i].path);
 		assert_same_spec(&a->logs[i].address, &b->logs[i].address);
-		assert_int_equal(a->logs[i].format, b->logs[i].format);
+		assert_same_text(a->logs[i].format, b->logs[i].format);
 		assert_int_equal(a->logs[i].facility, b->logs[i].facility);
 	}
 	assert_same_spec(&a->admin, &b->admin);

@@ -203,8 +203,14 @@ static void one_slip_is_one_message_that_helps(void **state)
 static void log_targets_are_judged_at_their_place(void **state)
 {
 	(void)state;
-	assert_refused("[global]\nlog = stderr format=tcplog\n" GOOD,
-		       "t.ini:2:21: ", "'format = tcplog' is not in this", NULL);
+	assert_refused("[global]\nlog = stderr format=tcplgo\n" GOOD,
+		       "t.ini:2:21: ", "'format' cannot be 'tcplgo'", "did you mean 'tcplog'?", NULL);
+	assert_refused("[global]\nlog = stderr format=xyz\n" GOOD, "'format' cannot be 'xyz'",
+		       "format='{client} {server} {bytes_in}'", NULL);
+	assert_refused("[global]\nlog = stderr format='{client} {byts_in}'\n" GOOD, "t.ini:2:32: ",
+		       "a log line has no field 'byts_in'", "did you mean 'bytes_in'?", NULL);
+	assert_refused("[global]\nlog = stderr format='{client'\n" GOOD, "t.ini:2:22: ",
+		       "'format' is not valid: this brace is never closed", NULL);
 	assert_refused("[global]\nlog = syslog:loghost:514\n" GOOD, "t.ini:2:14: ", "not by a name",
 		       "write syslog:127.0.0.1:514", NULL);
 	assert_refused("[global]\nlog = syslog::514\n" GOOD, "t.ini:2:14: ", "not by a port alone", NULL);

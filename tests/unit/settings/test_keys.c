@@ -33,7 +33,8 @@ static const char everything[] =
 	"on-removed = keep\n"
 	"[listen m]\nbind = :4003\nbalance = maglev\nserver a = x:1\nallow-from = ::/0\ncheck = off\n"
 	"[listen n]\nbind = :4004\nbalance = random\nserver a = x:1\nserver b = x:2 check\ncheck = off\n"
-	"[global]\non-removed = close\n";
+	"[global]\non-removed = close\nlog = stderr format=tcplog\n"
+	"log = syslog:/dev/log format=\"<{{{client}}}> it's {bytes_in}\" facility=local0\n";
 
 static void everything_reads_back_to_the_same_snapshot(void **state)
 {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log_names.tbl.h - the fields that a log format may name, one row each: LOG_NAME(NAME, word, what).
+ *
+ *   word  what stands between the braces: an interface, never renamed. A word without '%' is a member of a
+ *         session's JSON line (log_fields.h); a word with '%' prints what HAProxy's log-format prints.
+ *   what  for the manual
+ */
+LOG_NAME(TS, "ts", "when the session ended: UTC, as in JSON")
+LOG_NAME(CLIENT, "client", "address and port of the client")
+LOG_NAME(FRONTEND, "frontend", "name of its section")
+LOG_NAME(BACKEND, "backend", "name of its section")
+LOG_NAME(SERVER, "server", "name of the last server tried")
+LOG_NAME(SERVER_ADDRESS, "server_address", "its address")
+LOG_NAME(DURATION_S, "duration_s", "seconds from accept to close")
+LOG_NAME(QUEUE_S, "queue_s", "seconds in queues")
+LOG_NAME(QUEUE, "queue", "clients queued when it arrived")
+LOG_NAME(CONNECT_S, "connect_s", "seconds from the first connect until a server answered")
+LOG_NAME(BYTES_IN, "bytes_in", "bytes from the client to the server")
+LOG_NAME(BYTES_OUT, "bytes_out", "bytes from the server to the client")
+LOG_NAME(BYTES_SPLICED, "bytes_spliced", "the part of both that was moved inside the kernel")
+LOG_NAME(UNACKED_IN, "unacked_in", "bytes that the server had not acknowledged at the close")
+LOG_NAME(UNACKED_OUT, "unacked_out", "bytes that the client had not acknowledged at the close")
+LOG_NAME(TRIES, "tries", "connects started")
+LOG_NAME(REASON, "reason", "why the session ended, as one word")
+LOG_NAME(REASON_TEXT, "reason_text", "the same as a sentence")
+LOG_NAME(TS_CODE, "ts_code", "HAProxy's two letters for it")
+LOG_NAME(WORKER, "worker", "number of the worker thread")
+LOG_NAME(ID, "id", "as in 'show sess'")
+LOG_NAME(UNIQUE_ID, "unique_id", "of the PROXY header received or sent")
+
+LOG_NAME(HA_CLIENT_IP, "%ci", "IP address of the client, or unix")
+LOG_NAME(HA_CLIENT_PORT, "%cp", "port of the client; for a Unix socket, the number of the bind line")
+LOG_NAME(HA_DATE, "%t", "when the client was accepted: local time, with milliseconds")
+LOG_NAME(HA_FRONTEND, "%ft", "name of the frontend")
+LOG_NAME(HA_BACKEND, "%b", "name of the backend")
+LOG_NAME(HA_SERVER, "%s", "name of the last server tried, or <NOSRV>")
+LOG_NAME(HA_QUEUE_MS, "%Tw", "milliseconds in queues, -1 = no server was chosen")
+LOG_NAME(HA_CONNECT_MS, "%Tc", "milliseconds until a server answered, -1 = none did")
+LOG_NAME(HA_DURATION_MS, "%Tt", "milliseconds from accept to close")
+LOG_NAME(HA_BYTES_OUT, "%B", "bytes from the server to the client")
+LOG_NAME(HA_BYTES_IN, "%U", "bytes from the client to the server")
+LOG_NAME(HA_CODE, "%ts", "the two letters of ts_code")
+LOG_NAME(HA_PROCESS, "%ac", "sessions of the process at the end, this one included")
+LOG_NAME(HA_FRONTEND_COUNT, "%fc", "those of the frontend, this one included")
+LOG_NAME(HA_BACKEND_COUNT, "%bc", "those of the backend, without this one")
+LOG_NAME(HA_SERVER_COUNT, "%sc", "those of the server, without this one")
+LOG_NAME(HA_RETRIES, "%rc", "retries; '+' in front: one went to another server")
+LOG_NAME(HA_SERVER_QUEUE, "%sq", "place in the queue of the server, 1 = first, 0 = it did not wait there")
+LOG_NAME(HA_BACKEND_QUEUE, "%bq", "place in the queue of the backend, likewise")

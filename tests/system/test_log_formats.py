@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a format of one's own says something else than the log beside it. HAProxy's
+format: test_tcplog.py."""
+
+import re
+
+import pytest
+
+from harness.timing import wait_until
+
+
+def lines_of(path):
+    with open(path, encoding="ascii") as f:
+        return f.read().splitlines()
+
+
+def normal(peers, where, listener):
+    client, server = peers.pair(where, listener)
+    server.send(700)
+    client.receive(700)
+    client.fin()
+    server.receive_to_end()
+    server.fin()
+    client.receive_to_end()
+    return client
+
+
+@pytest.mark.smoke
+def test_a_format_of_ones_own_says_what_the_log_beside_it_says(weir, peers, folder):
+    path = f"{folder}/own.log"
+    listener = peers.listen()
+    daemon = weir(f"log = file:{path} " "format='<{{{client}}}> {server} {bytes_out} {reason} {id}'\n"
+                  f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
+    normal(peers, daemon.address("l"), listener)
+    line = daemon.wait_session_line(reason="normal")
+    own = f"<{{{line['client']}}}> a 700 normal {line['id']}"
+    wait_until(lambda: own in lines_of(path), lambda: f"{own} in {lines_of(path)}")
+    # All other lines are those of format=text.
+    assert any(re.match(r"\d{4}-\d\d-\d\dT\S+Z notice ready:", x) for x in lines_of(path))
