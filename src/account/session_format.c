@@ -120,6 +120,11 @@ static void put_unique_id(struct text *t, const struct line *l)
 	put_word(t, l->r.unique_id_len > 0 ? unique_id_word(l->r.unique_id, l->r.unique_id_len, word) : "-");
 }
 
+static void put_sample(struct text *t, const struct line *l)
+{
+	text_printf(t, "%u", l->r.sample > 1 ? l->r.sample : 1);
+}
+
 /* ---- HAProxy's ---- */
 
 static void put_client_ip(struct text *t, const struct line *l)
@@ -228,6 +233,7 @@ static const struct value values[LOG_NAMES] = {
 	[LOG_NAME_WORKER] = NUMBER(worker),
 	[LOG_NAME_ID] = PUT(put_id),
 	[LOG_NAME_UNIQUE_ID] = PUT(put_unique_id),
+	[LOG_NAME_SAMPLE] = PUT(put_sample),
 	[LOG_NAME_HA_CLIENT_IP] = PUT(put_client_ip),
 	[LOG_NAME_HA_CLIENT_PORT] = PUT(put_client_port),
 	[LOG_NAME_HA_DATE] = PUT(put_date),

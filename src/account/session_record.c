@@ -21,7 +21,7 @@
 #include "unique_id.h"
 
 #define TIME_TEXT_MAX 32
-#define REST_TEXT_MAX (UNIQUE_ID_TEXT_MAX + 64)
+#define REST_TEXT_MAX (UNIQUE_ID_TEXT_MAX + 96)
 
 static size_t record_bytes(const struct session_record *r)
 {
@@ -55,6 +55,8 @@ static const char *rest_text(const struct session_record *r, char buf[static RES
 	if (has_unacked(r))
 		n = snprintf(buf, REST_TEXT_MAX, " unacked_in=%u unacked_out=%u", r->unacked_in,
 			     r->unacked_out);
+	if (r->sample > 1)
+		n += snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " sample=%u", r->sample);
 	if (r->unique_id_len > 0)
 		(void)snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " unique_id=%s",
 			       unique_id_word(r->unique_id, r->unique_id_len, id)); /* always fits */
@@ -126,6 +128,8 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	log_fields_number(&f, "worker", "%u", r->worker);
 	(void)snprintf(text, sizeof(text), "%u.%u", r->worker, r->number); /* always fits */
 	log_fields_text(&f, "id", text);
+	if (r->sample > 1)
+		log_fields_number(&f, "sample", "%u", r->sample);
 	if (r->unique_id_len > 0)
 		log_fields_text(&f, "unique_id", unique_id_word(r->unique_id, r->unique_id_len, word));
 	return f.text.len;

@@ -35,6 +35,7 @@
 #define MEMBER_OPT_COUNT_AUTO(member) VALUE(member)
 #define MEMBER_OPT_INT_AUTO(member)   VALUE(member)
 #define MEMBER_OPT_COUNT_OFF(member)  VALUE(member)
+#define MEMBER_OPT_SAMPLE(member)     VALUE(member)
 #define MEMBER_OPT_PORT(member)	      VALUE(member)
 #define MEMBER_OPT_MARK(member)	      VALUE(member)
 #define MEMBER_OPT_DSCP(member)	      VALUE(member)

@@ -4,15 +4,18 @@
  * lives.
  *
  * Each session that was let in gets a line. Of clients that were not, a few per second get one and the others
- * are counted (log_causes.tbl.h), so that no stranger can fill the log. A worker's thread.
+ * are counted (log_causes.tbl.h), so that no stranger can fill the log. `log-sample` leaves out sessions that
+ * ended well. A worker's thread.
  */
 #include "record.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "weir/account/session_record.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/base/hash.h"
 #include "weir/base/log.h"
 #include "weir/engine/tallies.h"
 #include "extra.h"
@@ -89,6 +92,18 @@ void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 	session_record_log(&r);
 }
 
+/* Is this session among those of `log-sample`? Those that chance chooses stand for the others. */
+static bool is_sampled(const struct session *s, uint32_t *stands_for)
+{
+	const unsigned share = s->entry->front->config->log_sample;
+
+	*stands_for = 1;
+	if (likely(share <= 1) || close_reason_row((enum close_reason)s->reason)->is_error || s->tries > 1)
+		return true;
+	*stands_for = share;
+	return share != UINT_MAX && hash_nth(s->worker->index, s->number) % share == 0;
+}
+
 static void note_queue(struct session_record *r, const struct session_extra *x)
 {
 	if (x == NULL || x->queued_ns == 0)
@@ -102,8 +117,9 @@ void record_session_end(const struct session *s)
 {
 	const int64_t now_ns = s->worker->loop.now_ns;
 	struct session_record r;
+	uint32_t sample;
 
-	if (!log_wants(LOG_LEVEL_INFO))
+	if (!log_wants(LOG_LEVEL_INFO) || !is_sampled(s, &sample))
 		return;
 	if (unlikely(!s->backend_counted) &&
 	    !may_tell_refusal(s->worker, s->entry->frontend, (enum close_reason)s->reason))
@@ -125,6 +141,7 @@ void record_session_end(const struct session *s)
 	r.duration_ns = now_ns - s->accepted_ns;
 	r.worker = s->worker->index;
 	r.number = s->number;
+	r.sample = sample;
 	r.bind = s->entry->endpoint->number;
 	if (unlikely(log_wants_counts())) {
 		take_counts(&r, s->worker, s->entry->frontend, s->back->backend);

@@ -24,6 +24,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_CPUS] = {setting_parse_cpus, setting_print_cpus, NULL},
 	[OPT_LOG] = {setting_parse_log, NULL, setting_never_set},
 	[OPT_LOG_FORMAT] = {setting_parse_log_format, setting_print_text, setting_text_is_set},
+	[OPT_SAMPLE] = {setting_parse_sample, setting_print_sample, NULL},
 	[OPT_ADMIN] = {setting_parse_admin, setting_print_admin, setting_admin_is_set},
 	[OPT_KEEPALIVE] = {setting_parse_keepalive, setting_print_keepalive, NULL},
 	[OPT_BALANCE] = {setting_parse_balance, setting_print_balance, NULL},

@@ -80,6 +80,8 @@ bool setting_owner_is_set(const void *field);
 int setting_parse_log(const struct setting *s, void *field);
 void setting_print_log(const struct config_log *log, FILE *out);
 int setting_parse_log_format(const struct setting *s, void *field);
+int setting_parse_sample(const struct setting *s, void *field);
+void setting_print_sample(const void *field, const struct option *option, FILE *out);
 /* Who may use the admin socket, in setting_admin.c. */
 int setting_parse_admin(const struct setting *s, void *field);
 void setting_print_admin(const void *field, const struct option *option, FILE *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_log.c - `log`: one target with its words, parsed and printed.
+ * setting_log.c - `log`: one target with its words, parsed and printed; and which sessions are logged.
  *
  * Rejects a syslog server given by name: logging must not wait for a name server, and must continue without
  * one. Main thread.
@@ -8,11 +8,13 @@
 #include "setting.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/config/log_format.h"
 #include "weir/config/suggest.h"
+#include "weir/config/values.h"
 
 #define FILE_PREFIX   "file:"
 #define SYSLOG_PREFIX "syslog:"
@@ -196,4 +198,44 @@ int setting_parse_log_format(const struct setting *s, void *field)
 		return report_fault(s, w, &fault);
 	memcpy(field, &w->text, sizeof(w->text));
 	return 0;
+}
+
+/* ---- log-sample ---- */
+
+static const char errors[] = "errors";
+
+int setting_parse_sample(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+	unsigned value = UINT_MAX;
+	uint64_t n = 0;
+	int err;
+
+	if (strcmp(w->text, errors) != 0) {
+		err = starts_with(w->text, "1/") ? value_count(w->text + 2, &n) : -EINVAL;
+		if (err == -EINVAL) {
+			(void)setting_bad(s, w, 0, "is not a share");
+			diag_hint(s->diag, "write 1/N, such as 1/100 for one session in a hundred, or %s",
+				  errors);
+			return err;
+		}
+		err = setting_in_range(s, w, err ? UINT64_MAX : n);
+		if (err)
+			return err;
+		value = (unsigned)n;
+	}
+	memcpy(field, &value, sizeof(value));
+	return 0;
+}
+
+void setting_print_sample(const void *field, const struct option *option, FILE *out)
+{
+	unsigned value;
+
+	(void)option; /* the same for every row */
+	memcpy(&value, field, sizeof(value));
+	if (value == UINT_MAX)
+		fputs(errors, out);
+	else
+		fprintf(out, "1/%u", value > 0 ? value : 1);
 }

@@ -34,6 +34,7 @@ struct session_record {
 	uint32_t worker;
 	uint32_t number;
 	uint32_t before; /* how many were in the queue when it came */
+	uint32_t sample; /* how many sessions this one stands for; 0 = only itself */
 	uint32_t bind;	 /* where the client came in: 1 = the first bind of the frontend, ... */
 	/* Sessions open when it ended: 0 unless log_wants_counts(). The first two include it. */
 	uint32_t process_sessions;

@@ -56,6 +56,8 @@
  *                  ts_code         HAProxy's two letters (termination state), "--" = normal
  *                  worker          number of the worker thread
  *                  id              as in `show sess`; reused after a restart
+ *                  sample          how many sessions this line stands for (log-sample); only if more than
+ *                                  one
  *                  unique_id       of the client's PROXY header, or the one sent to the server; ours
  *                                  ends with id
  */

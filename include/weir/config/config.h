@@ -38,6 +38,7 @@
 #define CONFIG_OPT_COUNT_AUTO(member) unsigned
 #define CONFIG_OPT_INT_AUTO(member)   int
 #define CONFIG_OPT_COUNT_OFF(member)  unsigned
+#define CONFIG_OPT_SAMPLE(member)     unsigned
 #define CONFIG_OPT_PORT(member)	      uint16_t
 #define CONFIG_OPT_MARK(member)	      uint32_t
 #define CONFIG_OPT_DSCP(member)	      int

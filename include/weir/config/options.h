@@ -64,6 +64,7 @@ enum option_type {
 	OPT_SOURCE,	/* struct config_sources */
 	OPT_LEVEL,	/* int: a log level by name */
 	OPT_LOG_FORMAT, /* char *: see log_format.h */
+	OPT_SAMPLE,	/* unsigned: one in how many; 0 = 1, UINT_MAX = errors only */
 	OPT_CPUS,	/* struct config_global, its affinity */
 	OPT_LOG,	/* struct config_global, its logs */
 	OPT_ADMIN,	/* struct config_global, its admin socket */

@@ -135,6 +135,11 @@ OPTION("maxconn-per-source", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", MADE
        "Maximum concurrent connections from one IPv4 address or one IPv6 /64 network. Until its PROXY "
        "header has arrived, a connection counts towards the address that it comes from.",
        "maxconn-per-source = 20")
+OPTION("log-sample", FRONT_D, FRONT_D, OPT_SAMPLE, 0, "1/N | errors", MADE_FRONT(log_sample), "1/1", 1,
+       1000000,
+       "Share of sessions whose end is logged, chosen at random. Sessions that ended with an error or after "
+       "a retry are always logged; errors = only these.",
+       "log-sample = 1/100")
 OPTION("allow-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(allow),
        NULL, 0, 0,
        "Networks that may connect; all others may not. @FILE lists one per line; '#' starts a comment.",

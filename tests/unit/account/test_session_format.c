@@ -56,6 +56,7 @@ static struct session_record full_record(const struct addr *a)
 		.worker = 2,
 		.number = 7,
 		.before = 3,
+		.sample = 100,
 		.bind = 9,
 		.process_sessions = 31,
 		.frontend_sessions = 21,
@@ -184,7 +185,7 @@ static void each_field_has_its_value(void **state)
 		{"{reason} {reason_text}", "client_reset client reset the connection",
 		 "no_server no server is usable"},
 		{"{ts_code} {worker} {id}", "CD 2 2.7", "SC 2 2.8"},
-		{"{unique_id}", "x\\x22\\x0a", "-"},
+		{"{unique_id} {sample}", "x\\x22\\x0a 100", "- 1"},
 		{"{{{id}}} 100 %", "{2.7} 100 %", "{2.8} 100 %"},
 	};
 	const struct addr a = address();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_record.c - what the line of a session says of the others.
+ * test_record.c - which sessions get a line when they end, and what the line says of the others.
  */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,8 @@
 #include "engine/worker.h"
 #include "small_engine.h"
 
+#define SHARE 10
+
 static struct small_config config;
 static struct engine engine;
 static struct worker *workers[2];
@@ -29,9 +32,10 @@ static void no_news(void *arg)
 	(void)arg;
 }
 
-static void open_engine(void)
+static void open_engine(unsigned share)
 {
 	small_config_init(&config);
+	config.frontend.log_sample = share;
 	small_engine_open(&engine, &config.config, 2, no_news);
 	small_engine_stand_in(&engine);
 	for (unsigned i = 0; i < 2; i++)
@@ -98,6 +102,69 @@ static bool one(unsigned worker, uint8_t tries, enum close_reason reason, struct
 	return end(&s, reason, r);
 }
 
+static void every_session_is_logged_by_default(void **state)
+{
+	struct session_record r;
+
+	(void)state;
+	open_engine(0);
+	for (int i = 0; i < 100; i++) {
+		assert_true(one(0, 1, CLOSE_NORMAL, &r));
+		assert_int_equal(r.sample, 1);
+	}
+	close_engine();
+}
+
+/* Of sessions that ended well, and the same whichever worker they are of. */
+static void a_sample_is_a_share_of_the_good_ones(void **state)
+{
+	struct session_record r;
+	int logged[2] = {0};
+
+	(void)state;
+	open_engine(SHARE);
+	for (int i = 0; i < 20000; i++) {
+		if (!one((unsigned)i % 2, 1, CLOSE_NORMAL, &r))
+			continue;
+		assert_int_equal(r.sample, SHARE);
+		logged[i % 2]++;
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_true(logged[i] > 900);
+		assert_true(logged[i] < 1100);
+	}
+	close_engine();
+}
+
+static void errors_and_retries_are_always_logged(void **state)
+{
+	static const unsigned shares[] = {SHARE, UINT_MAX};
+	struct session_record r;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
+		open_engine(shares[i]);
+		for (int n = 0; n < 100; n++) {
+			assert_true(one(0, 1, CLOSE_SERVER_RESET, &r));
+			assert_int_equal(r.sample, 1);
+			assert_true(one(0, 2, CLOSE_NORMAL, &r));
+			assert_int_equal(r.sample, 1);
+		}
+		close_engine();
+	}
+}
+
+static void errors_only_means_that(void **state)
+{
+	struct session_record r;
+
+	(void)state;
+	open_engine(UINT_MAX);
+	for (int i = 0; i < 1000; i++)
+		assert_false(one(0, 1, CLOSE_NORMAL, &r));
+	close_engine();
+}
+
 /* HAProxy's way: of the process and the frontend with the session itself, of the others without. */
 static void counts_are_taken_only_if_a_target_wants_them(void **state)
 {
@@ -105,7 +172,7 @@ static void counts_are_taken_only_if_a_target_wants_them(void **state)
 	struct session_record r;
 
 	(void)state;
-	open_engine();
+	open_engine(0);
 	others[0] = begin(0);
 	others[1] = begin(1);
 	others[2] = begin(1);
@@ -128,6 +195,10 @@ static void counts_are_taken_only_if_a_target_wants_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_session_is_logged_by_default),
+		cmocka_unit_test(a_sample_is_a_share_of_the_good_ones),
+		cmocka_unit_test(errors_and_retries_are_always_logged),
+		cmocka_unit_test(errors_only_means_that),
 		cmocka_unit_test(counts_are_taken_only_if_a_target_wants_them),
 	};
 

@@ -200,6 +200,16 @@ static void one_slip_is_one_message_that_helps(void **state)
 		       "1 error,", NULL);
 }
 
+static void shares_of_sessions_are_judged(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "log-sample = 100\n", "t.ini:4:14: ", "is not a share", "write 1/N", NULL);
+	assert_refused(GOOD "log-sample = 1/\n", "is not a share", NULL);
+	assert_refused(GOOD "log-sample = 2/3\n", "is not a share", NULL);
+	assert_refused(GOOD "log-sample = 1/0\n", "allowed: 1 to 1000000", NULL);
+	assert_refused(GOOD "log-sample = 1/99999999999999999999\n", "allowed: 1 to 1000000", NULL);
+}
+
 static void log_targets_are_judged_at_their_place(void **state)
 {
 	(void)state;
@@ -414,6 +424,7 @@ int main(void)
 		cmocka_unit_test(slips_of_a_key_are_seen_without_equals_too),
 		cmocka_unit_test(one_slip_is_one_message_that_helps),
 		cmocka_unit_test(log_targets_are_judged_at_their_place),
+		cmocka_unit_test(shares_of_sessions_are_judged),
 		cmocka_unit_test(values_are_judged_at_their_place),
 		cmocka_unit_test(addresses_must_fit_their_place),
 		cmocka_unit_test(addresses_that_differ_are_accepted),

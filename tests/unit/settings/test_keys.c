@@ -13,7 +13,7 @@ static const char everything[] =
 	"[frontend f]\n"
 	"bind = :4001 accept-proxy=optional interface=lo freebind transparent tfo mptcp\n"
 	"bind = unix:/tmp/f.sock accept-proxy\nbind = :4002 accept-proxy=off\n"
-	"rate-limit = 5_000\nmaxconn-per-source = 20\nno-server = queue\n"
+	"rate-limit = 5_000\nmaxconn-per-source = 20\nno-server = queue\nlog-sample = 1/1_000\n"
 	"allow-from = 192.0.2.0/24, 2001:db8::/32\nallow-from = 10.1.2.3\ndeny-from = 10.1.0.0/16\n"
 	"trusted = 127.0.0.1 ::1\nallow-uid = root, 7 8\n"
 	"use-backend app = src=10.0.0.0/8,::1 dst-port=80,90-99\nuse-backend big = dst-port=1\n"
@@ -31,7 +31,8 @@ static const char everything[] =
 	"check-timeout = 2s\ncheck-rise = 4\ncheck-fall = 5\ndscp = 0\ndrain = idle\n"
 	"[backend big]\nbalance = random(3) hash-balance-factor=200\nserver a = x:1\nsend-proxy = v2\n"
 	"on-removed = keep\n"
-	"[listen m]\nbind = :4003\nbalance = maglev\nserver a = x:1\nallow-from = ::/0\ncheck = off\n"
+	"[listen m]\nbind = :4003\nlog-sample = errors\n"
+	"balance = maglev\nserver a = x:1\nallow-from = ::/0\ncheck = off\n"
 	"[listen n]\nbind = :4004\nbalance = random\nserver a = x:1\nserver b = x:2 check\ncheck = off\n"
 	"[global]\non-removed = close\nlog = stderr format=tcplog\n"
 	"log = syslog:/dev/log format=\"<{{{client}}}> it's {bytes_in}\" facility=local0\n";
@@ -59,6 +60,7 @@ static void frontends_have_what_was_written(void **state)
 	assert_int_equal(l.config->global.admin_gids.list[0], 8);
 	assert_int_equal(f->rate_limit, 5000);
 	assert_int_equal(f->maxconn_per_source, 20);
+	assert_int_equal(f->log_sample, 1000);
 	assert_int_equal(f->no_server, CONFIG_NO_SERVER_QUEUE);
 	assert_int_equal(f->unlisten, CONFIG_UNLISTEN_NO_SERVER);
 	assert_int_equal(f->allow_uid_count, 3);
@@ -95,7 +97,7 @@ static void routes_name_their_backend(void **state)
 	assert_int_equal(f->routes[0].port_count, 2);
 	assert_int_equal(f->routes[0].ports[1].first, 90);
 	assert_int_equal(f->routes[0].ports[1].last, 99);
-	assert_int_equal(f->routes[0].place.line, 20);
+	assert_int_equal(f->routes[0].place.line, 21);
 	unload(&l);
 }
 
