@@ -1,66 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Danger: an operator looks at `status` or `top` on an ordinary terminal and cannot see what is down."""
 
-import contextlib
-import fcntl
 import json
-import os
-import pty
-import select
-import struct
 import subprocess
-import termios
 
-import pyte
 import pytest
 
 from harness.daemon import BINARY
 from harness.manager import Manager
+from harness.terminal import Terminal
 from harness.timing import PATIENCE, wait_until
 
 LONG = "production-europe-west-web-frontend"
 
 
-class Terminal:
-    """A verb on a terminal whose screen can be looked at."""
-
-    def __init__(self, columns, rows, *args):
-        self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.screen = pyte.Screen(columns, rows)
-        self.stream = pyte.ByteStream(self.screen)
-        self.child = subprocess.Popen([BINARY, *args], stdin=slave, stdout=slave, stderr=slave,
-                                      start_new_session=True, env={**os.environ, "TERM": "xterm"})
-        os.close(slave)
-
-    def lines(self):
-        while select.select([self.master], [], [], 0)[0]:
-            with contextlib.suppress(OSError):  # EIO: it has ended
-                self.stream.feed(os.read(self.master, 65536))
-                continue
-            break
-        return [line.rstrip() for line in self.screen.display]
-
-    def wait(self, condition, what):
-        """Waits until condition(lines) and gives the lines."""
-        wait_until(lambda: condition(self.lines()), lambda: "\n".join([what, *self.lines()]))
-        return self.lines()
-
-    def press(self, keys):
-        os.write(self.master, keys)
-
-    def close(self):
-        if self.child.poll() is None:
-            self.child.kill()
-        self.child.wait()
-        os.close(self.master)
-
-
 @pytest.fixture
 def terminal(closing):
     """terminal(columns, rows, verb, ...): closed at the end."""
-    def start(*args):
-        closing.append(Terminal(*args))
+    def start(columns, rows, *args):
+        closing.append(Terminal(columns, rows, BINARY, *args))
         return closing[-1]
     return start
 
