@@ -49,7 +49,7 @@ case $(. /etc/os-release && echo "${VERSION_ID:-}") in
     *) clang=19 ;;
 esac
 [ "$mode" != full ] ||
-    packages="$packages clang libclang-rt-$clang-dev systemd-container debootstrap buildah"
+    packages="$packages clang libclang-rt-$clang-dev systemd-container debootstrap buildah zsh fish"
 # shellcheck disable=SC2086  # a list of words
 need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
 # A tool that Debian may drop. Its test is skipped without it.
@@ -299,7 +299,7 @@ esac
 once=
 for name in test_doctor test_command_line test_logs test_log_formats test_tcplog test_admin \
     test_admin_control test_admin_reload test_confirm test_confirmed_start test_haproxy_grammar \
-    test_haproxy_words test_harness test_plan test_hatop test_page \
+    test_haproxy_words test_harness test_plan test_completion test_hatop test_page \
     test_reload test_reload_changes test_reload_refused test_reload_user test_run_time_rollback \
     attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \

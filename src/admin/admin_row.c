@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "weir/admin/admin_form.h"
 #include "weir/base/check.h"
 #include "weir/base/log.h"
 #include "weir/config/suggest.h"
@@ -34,6 +35,16 @@ static const char *const level_words[] = {
 const struct admin_row *admin_row(size_t i)
 {
 	return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
+}
+
+bool admin_form_at(size_t i, struct admin_form *form)
+{
+	const struct admin_row *row = admin_row(i);
+
+	if (row == NULL)
+		return false;
+	*form = (struct admin_form){.words = row->words, .more = row->more, .help = row->help};
+	return true;
 }
 
 /* ---- lists ---- */

@@ -14,7 +14,7 @@
 #include "weir/cli/cli.h"
 #include "weir/config/suggest.h"
 
-#define ANY_VERB 0xffffu
+#define ANY_VERB (~0u)
 /* The verbs that talk to a running weir. */
 #define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_RELOADING)
 
@@ -51,43 +51,73 @@ static const struct flag {
 	const char *name;
 	unsigned verbs;
 	enum flag_action action;
+	const char *help;
 } flags[] = {
-	{"-f", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR, FLAG_PATH},
-	{"-o", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR | CLI_FORWARD, FLAG_OVERRIDE},
-	{"-s", CLI_ASKING, FLAG_SOCKET},
-	{"-s", CLI_RUN, FLAG_SIGNAL},
-	{"--format", CLI_CHECK, FLAG_FORMAT},
-	{"-c", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK},
-	{"-t", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK},
-	{"-T", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_PRINT},
-	{"--print-config", CLI_FORWARD | CLI_DEMO, FLAG_PRINT_CONFIG},
-	{"-q", ANY_VERB, FLAG_QUIET},
-	{"-h", ANY_VERB, FLAG_HELP},
-	{"--help", ANY_VERB, FLAG_HELP},
-	{"-v", CLI_RUN | CLI_VERSION, FLAG_VERSION},
-	{"-V", CLI_RUN | CLI_VERSION, FLAG_VERSION},
-	{"--version", CLI_RUN | CLI_VERSION, FLAG_VERSION},
-	{"-vv", CLI_RUN | CLI_VERSION, FLAG_BUILD},
-	{"-D", CLI_RUN | CLI_FORWARD, FLAG_BACKGROUND},
-	{"-p", CLI_RUN | CLI_FORWARD | CLI_RELOADING, FLAG_PIDFILE},
-	{"--pid", CLI_RELOADING, FLAG_PID},
-	{"--wait", CLI_RELOAD, FLAG_WAIT},
-	{"--confirm", CLI_RELOAD, FLAG_CONFIRM},
-	{"--hold", CLI_RELOAD, FLAG_HOLD},
-	{"--file", CLI_CONFIRM, FLAG_FILE},
-	{"--probe", CLI_RUN | CLI_CHECK, FLAG_PROBE},
+	{"-f", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR, FLAG_PATH, "a file or a directory to read"},
+	{"-o", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR | CLI_FORWARD, FLAG_OVERRIDE,
+	 "override a key: SECTION.KEY=VALUE"},
+	{"-s", CLI_ASKING, FLAG_SOCKET, "the admin socket of the running weir"},
+	{"-s", CLI_RUN, FLAG_SIGNAL, "send a signal to a running weir"},
+	{"--format", CLI_CHECK, FLAG_FORMAT, "how messages are printed"},
+	{"-c", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK,
+	 "validate the configuration, and do nothing else"},
+	{"-t", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_CHECK,
+	 "validate the configuration, and do nothing else"},
+	{"-T", CLI_RUN | CLI_CHECK | CLI_FORWARD, FLAG_PRINT, "print the effective configuration"},
+	{"--print-config", CLI_FORWARD | CLI_DEMO, FLAG_PRINT_CONFIG,
+	 "print the equivalent configuration file"},
+	{"-q", ANY_VERB, FLAG_QUIET, "print nothing unless something is wrong"},
+	{"-h", ANY_VERB, FLAG_HELP, "print a help page"},
+	{"--help", ANY_VERB, FLAG_HELP, "print a help page"},
+	{"-v", CLI_RUN | CLI_VERSION, FLAG_VERSION, "print the version"},
+	{"-V", CLI_RUN | CLI_VERSION, FLAG_VERSION, "print the version"},
+	{"--version", CLI_RUN | CLI_VERSION, FLAG_VERSION, "print the version"},
+	{"-vv", CLI_RUN | CLI_VERSION, FLAG_BUILD, "print the version and how it was built"},
+	{"-D", CLI_RUN | CLI_FORWARD, FLAG_BACKGROUND, "run in the background"},
+	{"-p", CLI_RUN | CLI_FORWARD | CLI_RELOADING, FLAG_PIDFILE, "the pid file"},
+	{"--pid", CLI_RELOADING, FLAG_PID, "the process of the running weir"},
+	{"--wait", CLI_RELOAD, FLAG_WAIT, "wait until what was removed is no longer in use"},
+	{"--confirm", CLI_RELOAD, FLAG_CONFIRM, "on trial for this long, such as 60s"},
+	{"--hold", CLI_RELOAD, FLAG_HOLD, "stay until the trial ends"},
+	{"--file", CLI_CONFIRM, FLAG_FILE, "reload, and accept a text that was not kept"},
+	{"--probe", CLI_RUN | CLI_CHECK, FLAG_PROBE, "also try to bind, resolve and connect"},
 	{"--json", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR |
 		   CLI_PLAN,
-	 FLAG_JSON},
-	{"--seconds", CLI_DEMO, FLAG_SECONDS},
-	{"--reference", CLI_HELP, FLAG_REFERENCE},
-	{"--once", CLI_TOP, FLAG_ONCE},
-	{"--ready", CLI_HEALTHCHECK, FLAG_READY},
+	 FLAG_JSON, "print JSON"},
+	{"--seconds", CLI_DEMO, FLAG_SECONDS, "how long the demo takes"},
+	{"--reference", CLI_HELP, FLAG_REFERENCE, "print a part of the documents"},
+	{"--once", CLI_TOP, FLAG_ONCE, "measure for a second and print one page"},
+	{"--ready", CLI_HEALTHCHECK, FLAG_READY, "require that it is ready"},
 };
 
 static bool takes_value(enum flag_action action)
 {
 	return action <= FLAG_CONFIRM;
+}
+
+/* What completes the values of flags. */
+static const struct {
+	enum cli_value value;
+	const char *words;
+} values[FLAG_CONFIRM + 1] = {
+	[FLAG_PATH] = {CLI_VALUE_FILE, NULL},	   [FLAG_OVERRIDE] = {CLI_VALUE_SETTING, NULL},
+	[FLAG_SOCKET] = {CLI_VALUE_FILE, NULL},	   [FLAG_FORMAT] = {CLI_VALUE_WORDS, "text|json"},
+	[FLAG_PIDFILE] = {CLI_VALUE_FILE, NULL},   [FLAG_PID] = {CLI_VALUE_OTHER, NULL},
+	[FLAG_SECONDS] = {CLI_VALUE_OTHER, NULL},  [FLAG_CONFIRM] = {CLI_VALUE_OTHER, NULL},
+	[FLAG_SIGNAL] = {CLI_VALUE_WORDS, "stop|quit|reopen|reload"},
+	[FLAG_REFERENCE] = {CLI_VALUE_WORDS, "man|markdown|figures"},
+};
+
+bool cli_flag_at(size_t i, struct cli_flag *flag)
+{
+	if (i >= ARRAY_LEN(flags))
+		return false;
+	*flag = (struct cli_flag){.name = flags[i].name, .verbs = flags[i].verbs, .help = flags[i].help};
+	if (takes_value(flags[i].action)) {
+		flag->value = values[flags[i].action].value;
+		flag->words = values[flags[i].action].words;
+	}
+	return true;
 }
 
 bool cli_flag_takes_value(const char *arg)

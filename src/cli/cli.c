@@ -21,7 +21,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-#define VERB(word, bit, run) {word, bit, run},
+#define VERB(word, bit, run, help) {word, bit, run},
 #include "verbs.tbl.h"
 #undef VERB
 };

@@ -115,6 +115,11 @@ static const struct page {
 		   "\n"
 		   "Prints the command line, or explains a key of the configuration or a verb, or lists the\n"
 		   "keys of a section: weir help listen\n"},
+	{CLI_COMPLETE, "weir complete -- WORD...\n"
+		       "\n"
+		       "Prints what may come next on a command line, for the completion of shells: one\n"
+		       "word per line, and after a tab what it means. The last WORD is begun, or empty.\n"
+		       "':files' stands for names of files.\n"},
 	{CLI_VERSION, "weir version | -v | -V\n"
 		      "weir -vv\n"
 		      "\n"

@@ -12,8 +12,9 @@
 static const struct verb {
 	const char *word;
 	unsigned bit; /* enum cli_verb */
+	const char *help;
 } verbs[] = {
-#define VERB(word, bit, run) {word, bit},
+#define VERB(word, bit, run, help) {word, bit, help},
 #include "verbs.tbl.h"
 #undef VERB
 };
@@ -31,4 +32,12 @@ void cli_suggest_verbs(struct suggest *near)
 {
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		suggest_offer(near, verbs[i].word, NULL);
+}
+
+const char *cli_verb_at(size_t i, const char **help)
+{
+	if (i >= ARRAY_LEN(verbs))
+		return NULL;
+	*help = verbs[i].help;
+	return verbs[i].word;
 }

@@ -21,7 +21,8 @@ LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.s
 TREE = {
     "etc/weir/weir.ini", "usr/bin/weir", "usr/lib/systemd/system/weir.service",
     "usr/lib/sysusers.d/weir.conf", "usr/lib/tmpfiles.d/weir.conf",
-    "usr/share/doc/weir/examples/90-weir.conf"}
+    "usr/share/doc/weir/examples/90-weir.conf", "usr/share/bash-completion/completions/weir",
+    "usr/share/zsh/site-functions/_weir", "usr/share/fish/vendor_completions.d/weir.fish"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -56,9 +57,8 @@ def test_installed_tree(build, tmp_path):
     have = install(build, tmp_path)
     examples = {f"usr/share/doc/weir/examples/{p.name}" for p in (ROOT / "conf/examples").iterdir()}
     pages = {p for p in have if re.fullmatch(r"usr/share/man/man\d/weir[\w.-]*", p)}
-    extra = {p for p in have if p.startswith("usr/share/bash-completion/")}
     read = {p for p in have if re.match(r"usr/share/doc/weir/(README\.md|LICENSE|doc/|bench/)", p)}
-    assert have - pages - extra - read == TREE | examples
+    assert have - pages - read == TREE | examples
     assert len(pages) == len([p for p in (ROOT / "doc/man").glob("weir*")])
     assert (tmp_path / "etc/weir/conf.d").is_dir()
     assert stat.S_IMODE((tmp_path / "usr/bin/weir").stat().st_mode) == 0o755

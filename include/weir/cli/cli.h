@@ -34,6 +34,7 @@ enum cli_verb {
 	CLI_CONFIRM = 1 << 12,
 	CLI_ROLLBACK = 1 << 13,
 	CLI_PLAN = 1 << 14,
+	CLI_COMPLETE = 1 << 15,
 };
 
 /* The verbs that are about a reload: they find the running weir by its process, too. */
@@ -77,6 +78,27 @@ void cli_args_free(struct cli_args *a);
 /* Is the argument after `arg` its value? Every verb that accepts the flag treats it the same way. */
 bool cli_flag_takes_value(const char *arg);
 
+/* What may be the value of a flag. */
+enum cli_value {
+	CLI_VALUE_NONE, /* it has no value */
+	CLI_VALUE_FILE,
+	CLI_VALUE_WORDS,   /* one of a few words */
+	CLI_VALUE_SETTING, /* SECTION.KEY=VALUE */
+	CLI_VALUE_OTHER,   /* a number, a time */
+};
+
+/* A flag as the completion of a shell offers it. All texts are static. */
+struct cli_flag {
+	const char *name;
+	unsigned verbs; /* that have it: enum cli_verb */
+	enum cli_value value;
+	const char *words; /* for CLI_VALUE_WORDS: "a|b" */
+	const char *help;
+};
+
+/* Describes flag number `i`; false after the last. Flags of different verbs may share a name. */
+bool cli_flag_at(size_t i, struct cli_flag *flag);
+
 /* The verbs. */
 enum exit_code cli_run(const struct cli_args *a);
 enum exit_code cli_forward(const struct cli_args *a);
@@ -94,11 +116,14 @@ enum exit_code cli_help(const struct cli_args *a);
 enum exit_code cli_reference(const struct cli_args *a);
 enum exit_code cli_figures(void);
 enum exit_code cli_version(const struct cli_args *a);
+enum exit_code cli_complete(const struct cli_args *a);
 /* Prints the help page of a verb (enum cli_verb) on stdout; false if it has none. */
 bool cli_help_verb(unsigned verb);
 
 /* The verb called `word`, 0 if there is none. */
 unsigned cli_verb_named(const char *word);
+/* The word of verb number `i` and what it does; NULL after the last. */
+const char *cli_verb_at(size_t i, const char **help);
 /* Offers every verb to `near`. */
 void cli_suggest_verbs(struct suggest *near);
 /* main() without its process; takes argv as main() does. */

@@ -10,7 +10,7 @@
 
 #include "weir/cli/cli.h"
 
-#define WORDS_MAX 8
+#define WORDS_MAX 16
 
 /* Returns the exit code; `said` gets stdout and stderr. `words` ends with NULL. */
 static int command_run(char *const words[], char *said, size_t room)
