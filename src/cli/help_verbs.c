@@ -45,10 +45,13 @@ static const struct page {
 		     "exit: 0 answered   3 no answer\n"},
 	{CLI_TOP, "weir top [-s SOCKET | -f FILE] [--once] [--json]\n"
 		  "\n"
-		  "Shows the page of 'weir status' with rates, refreshed each second. Whatever is down\n"
-		  "comes first.\n"
-		  "  q               quits             s   sorts by the next column\n"
-		  "  arrows, PgUp, PgDn, Home, End     scroll (as do k, j, g and G)\n"
+		  "Shows the page of 'weir status' with rates, refreshed each second, and two more: servers\n"
+		  "with the bytes per second of the last two minutes, and sessions. Whatever is down comes\n"
+		  "first.\n"
+		  "  v, Tab          shows the next page     s   sorts by the next column\n"
+		  "  /               shows only rows that contain a text: Enter keeps it, Esc removes it\n"
+		  "  arrows, PgUp, PgDn, Home, End           scroll (as do k, j, g and G)\n"
+		  "  q               quits\n"
 		  "  --once          measures for a second and prints one page; the default without\n"
 		  "                  a terminal\n"},
 	{CLI_HEALTHCHECK,

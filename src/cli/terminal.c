@@ -33,6 +33,8 @@ static struct {
 	struct termios before;
 	sigset_t mask_before;
 	char typed[64]; /* keys not yet processed */
+	bool typing;	/* they are text */
+	char character;
 } terminal = {.signals = -1};
 
 static bool is_dumb(void)
@@ -113,6 +115,7 @@ int terminal_open(void)
 	}
 	terminal.ended_by = 0;
 	terminal.typed[0] = '\0';
+	terminal.typing = false;
 	terminal.open = true;
 	return 0;
 }
@@ -140,6 +143,7 @@ static const struct {
 	enum terminal_event event;
 } keys[] = {
 	{"q", TERMINAL_QUIT},	     {"Q", TERMINAL_QUIT},	 {"\x04", TERMINAL_QUIT},
+	{"v", TERMINAL_PAGE},	     {"\t", TERMINAL_PAGE},	 {"/", TERMINAL_FILTER},
 	{"s", TERMINAL_SORT},	     {"k", TERMINAL_UP},	 {"j", TERMINAL_DOWN},
 	{" ", TERMINAL_PAGE_DOWN},   {"b", TERMINAL_PAGE_UP},	 {"g", TERMINAL_HOME},
 	{"G", TERMINAL_END},	     {"\x1b[A", TERMINAL_UP},	 {"\x1bOA", TERMINAL_UP},
@@ -149,17 +153,44 @@ static const struct {
 	{"\x1bOF", TERMINAL_END},
 };
 
+static void drop_typed(size_t len)
+{
+	memmove(terminal.typed, terminal.typed + len, strlen(terminal.typed + len) + 1);
+}
+
+/* Takes the first key as text. */
+static enum terminal_event next_character(void)
+{
+	const char c = terminal.typed[0];
+
+	drop_typed(1);
+	terminal.character = c;
+	if (c == '\n' || c == '\r')
+		return TERMINAL_ENTER;
+	if (c == '\x7f' || c == '\b')
+		return TERMINAL_ERASE;
+	if (c == '\x04')
+		return TERMINAL_QUIT;
+	return c >= ' ' && c < '\x7f' ? TERMINAL_CHARACTER : TERMINAL_DRAW;
+}
+
 /* Takes the first key from the input. An unknown one discards all that follows it. */
 static enum terminal_event next_key(void)
 {
+	if (strcmp(terminal.typed, "\x1b") == 0) {
+		terminal.typed[0] = '\0';
+		return TERMINAL_ESCAPE;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		const size_t len = strlen(keys[i].bytes);
 
-		if (strncmp(terminal.typed, keys[i].bytes, len) != 0)
+		if (strncmp(terminal.typed, keys[i].bytes, len) != 0 || (terminal.typing && len == 1))
 			continue;
-		memmove(terminal.typed, terminal.typed + len, strlen(terminal.typed + len) + 1);
+		drop_typed(len);
 		return keys[i].event;
 	}
+	if (terminal.typing && terminal.typed[0] != '\x1b')
+		return next_character();
 	terminal.typed[0] = '\0';
 	return TERMINAL_DRAW;
 }
@@ -188,6 +219,16 @@ enum terminal_event terminal_wait(int wait_ms)
 	if (poll(p, 2, wait_ms) <= 0)
 		return TERMINAL_TIME;
 	return p[0].revents != 0 ? take_signal() : take_key();
+}
+
+void terminal_type(bool on)
+{
+	terminal.typing = on;
+}
+
+char terminal_character(void)
+{
+	return terminal.character;
 }
 
 void terminal_close(void)

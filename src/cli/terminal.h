@@ -19,8 +19,14 @@ enum terminal_event {
 	TERMINAL_TIME, /* the timeout has expired */
 	TERMINAL_QUIT, /* a key or a signal that ends it */
 	TERMINAL_DRAW, /* the size has changed, or a key wants a redraw */
-	TERMINAL_SORT, /* 's'; the others move the list */
-	TERMINAL_UP,
+	TERMINAL_SORT, /* 's' */
+	TERMINAL_PAGE, /* 'v' or Tab: the next page */
+	TERMINAL_FILTER, /* '/' */
+	TERMINAL_CHARACTER, /* while text is typed: terminal_character() */
+	TERMINAL_ERASE,	    /* the same: the last character */
+	TERMINAL_ENTER,	    /* the same: the text is complete */
+	TERMINAL_ESCAPE,    /* Esc, also while no text is typed */
+	TERMINAL_UP, /* this and the rest move the list */
 	TERMINAL_DOWN,
 	TERMINAL_PAGE_UP,
 	TERMINAL_PAGE_DOWN,
@@ -40,6 +46,10 @@ struct terminal_size terminal_size(int fd);
 int terminal_open(void);
 /* Waits for at most `wait_ms`. */
 enum terminal_event terminal_wait(int wait_ms);
+/* Takes keys as text from now on, or as commands again. */
+void terminal_type(bool on);
+/* The character of TERMINAL_CHARACTER: printable ASCII. */
+char terminal_character(void);
 /* Restores the terminal. Sends a signal that ended terminal_wait() again, so that the exit status shows it.
  * Without terminal_open() it does nothing. */
 void terminal_close(void);

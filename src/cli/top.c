@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * top.c - `weir top`: the page of `status` with rates, refreshed every second.
+ * top.c - `weir top`: the page of `status` with rates, refreshed every second, and pages of servers and
+ * sessions.
  *
  * On a terminal it uses the alternate screen, which it restores on every way out. The head stays in place;
- * the lists below it can be scrolled and sorted. Without a terminal, and with --once or --json, it measures
- * for a second and prints one page. Main thread.
+ * the lists below it can be scrolled, sorted and filtered. Without a terminal, and with --once or --json, it
+ * measures for a second and prints one page. Main thread.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -12,28 +13,46 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "weir/base/clock.h"
 #include "weir/cli/cli.h"
 #include "ask.h"
+#include "sessions_view.h"
 #include "terminal.h"
-#include "view.h"
+#include "trend.h"
+#include "view_text.h"
 
 #define TOP_PERIOD_MS 1000
 #define TOP_WAIT_MS   5000
+#define FILTER_MAX    40
 
 /* Two views, to calculate rates from: the previous and the current one. */
 struct top {
 	struct addr_spec spec;
 	struct view views[2];
-	unsigned newest; /* index of the current view */
+	struct sessions_view sessions[2]; /* only on their page */
+	unsigned newest;		  /* index of the current view, and of its sessions */
+	struct trends trends;
+	enum view_page page;
 	enum view_sort sort;
+	char filter[FILTER_MAX];
+	bool typing; /* the filter */
+	bool blocks; /* the terminal can show them */
 	size_t first; /* first line of the lists that is on the screen */
 	size_t seen;  /* lines of the lists that fit on the screen */
 };
 
+static const char *const page_words[VIEW_PAGES] = {
+	[VIEW_PAGE_ALL] = "all", [VIEW_PAGE_SERVERS] = "servers", [VIEW_PAGE_SESSIONS] = "sessions",
+};
+
 static const char *const sort_words[VIEW_SORTS] = {
 	[VIEW_SORT_STATE] = "down first", [VIEW_SORT_SESSIONS] = "connections",
-	[VIEW_SORT_NEW] = "new per second", [VIEW_SORT_BYTES] = "bytes per second",
-	[VIEW_SORT_NAME] = "name",
+	[VIEW_SORT_NEW] = "new/s", [VIEW_SORT_BYTES] = "bytes/s", [VIEW_SORT_NAME] = "name",
+};
+
+static const char *const session_sort_words[VIEW_SORTS] = {
+	[VIEW_SORT_STATE] = "oldest", [VIEW_SORT_SESSIONS] = "most bytes", [VIEW_SORT_NEW] = "newest",
+	[VIEW_SORT_BYTES] = "bytes/s", [VIEW_SORT_NAME] = "client",
 };
 
 static struct view *newest_view(struct top *t)
@@ -49,10 +68,35 @@ static const struct view *view_before(const struct top *t)
 	return before->taken_ns != 0 ? before : NULL;
 }
 
+/* The same for sessions: NULL also if they were not asked for then. */
+static const struct sessions_view *sessions_before(const struct top *t)
+{
+	const struct sessions_view *before = &t->sessions[!t->newest];
+
+	return before->taken_ns != 0 && before->refusal == NULL ? before : NULL;
+}
+
+static enum exit_code take_sessions(struct top *t)
+{
+	if (t->page != VIEW_PAGE_SESSIONS) {
+		sessions_view_free(&t->sessions[t->newest]);
+		return EXIT_FINE;
+	}
+	return sessions_view_take(&t->sessions[t->newest], &t->spec, TOP_WAIT_MS) == 0 ? EXIT_FINE
+											: EXIT_ENVIRONMENT;
+}
+
 static enum exit_code take_view(struct top *t)
 {
+	enum exit_code code;
+
 	t->newest = !t->newest;
-	return view_take(newest_view(t), &t->spec, TOP_WAIT_MS);
+	code = view_take(newest_view(t), &t->spec, TOP_WAIT_MS);
+	if (code == EXIT_FINE)
+		code = take_sessions(t);
+	if (code == EXIT_FINE && view_before(t) != NULL)
+		trends_add(&t->trends, newest_view(t), view_before(t));
+	return code;
 }
 
 static enum exit_code show_once(const struct cli_args *a, struct top *t)
@@ -92,45 +136,83 @@ static void put_lines(const char *text, size_t count)
 	for (; count > 0; count--) {
 		const size_t len = strcspn(text, "\n");
 
-		printf("%.*s\x1b[K\n", (int)len, text);
+		/* Erased before: after a full line, the cursor is still on its last character. */
+		printf("\x1b[2K%.*s\n", (int)len, text);
 		text += len + 1;
 	}
+}
+
+static const char *sort_word(const struct top *t)
+{
+	return t->page == VIEW_PAGE_SESSIONS ? session_sort_words[t->sort] : sort_words[t->sort];
 }
 
 /* The last line: the keys, and which part of the lists is visible. */
 static void put_keys(const struct top *t, const struct terminal_size *size, size_t all)
 {
-	char line[256];
-	int len = snprintf(line, sizeof(line), "q quit   s sort: %s", sort_words[t->sort]);
+	char line[256], lines[64] = "";
 
-	if (all > t->seen && len > 0 && len < (int)sizeof(line))
-		(void)snprintf(line + len, sizeof(line) - (size_t)len,
-			       "   arrows scroll: lines %zu to %zu of %zu", t->first + 1, t->first + t->seen,
-			       all);
-	printf("%.*s\x1b[K", (int)size->columns, line);
+	if (all > t->seen)
+		(void)snprintf(lines, sizeof(lines), "  lines %zu-%zu of %zu", t->first + 1,
+			       t->first + t->seen, all);
+	if (t->typing)
+		(void)snprintf(line, sizeof(line), "filter: %s_  (Enter keeps it, Esc removes it)%s",
+			       t->filter, lines);
+	else
+		(void)snprintf(line, sizeof(line), "q quit  v view: %s  s sort: %s  / filter%s%s%s",
+			       page_words[t->page], sort_word(t), t->filter[0] != '\0' ? ": " : "",
+			       t->filter, lines); /* fits */
+	printf("\x1b[J%.*s", (int)size->columns, line);
+}
+
+static void make_page(struct top *t, unsigned columns, struct text *page)
+{
+	const struct view_style style = {
+		.colour = terminal_wants_colour(STDOUT_FILENO),
+		.columns = columns,
+		.page = t->page,
+		.sort = t->sort,
+		.filter = t->filter,
+		.trends = &t->trends,
+		.blocks = t->blocks,
+	};
+
+	if (t->page != VIEW_PAGE_SESSIONS) {
+		view_show(newest_view(t), view_before(t), &style, page);
+		return;
+	}
+	view_head(newest_view(t), view_before(t), &style, page);
+	sessions_view_show(&t->sessions[t->newest], sessions_before(t), &style, page);
+}
+
+/* What can be scrolled: the lists, without the titles if there is but one. */
+static const char *find_lists(const struct top *t, const struct text *page)
+{
+	const char *lists = page->failed ? NULL : strstr(page->bytes, "\n\n");
+
+	if (lists == NULL)
+		return NULL;
+	lists++;
+	if (t->page == VIEW_PAGE_ALL)
+		return lists;
+	return strchr(lists + 1, '\n') + 1;
 }
 
 /* Writes the page from the top left corner: its head, then as much of the lists as fits. */
 static void draw(struct top *t)
 {
 	const struct terminal_size size = terminal_size(STDOUT_FILENO);
-	const struct view_style style = {
-		.colour = terminal_wants_colour(STDOUT_FILENO),
-		.columns = size.columns,
-		.sort = t->sort,
-	};
 	struct text page;
 	const char *lists;
 	size_t head, all;
 
 	text_init(&page);
-	view_show(newest_view(t), view_before(t), &style, &page);
-	lists = page.failed ? NULL : strstr(page.bytes, "\n\n");
+	make_page(t, size.columns, &page);
+	lists = find_lists(t, &page);
 	if (lists == NULL) {
 		text_free(&page);
 		return;
 	}
-	lists++;
 	all = count_lines(lists);
 	head = count_lines(page.bytes) - all;
 	if (head >= size.rows)
@@ -144,7 +226,6 @@ static void draw(struct top *t)
 	put_lines(page.bytes, head);
 	put_lines(lists, t->seen);
 	put_keys(t, &size, all);
-	fputs("\x1b[J", stdout);
 	(void)fflush(stdout); /* if the terminal is gone, the next wait ends */
 	text_free(&page);
 }
@@ -181,6 +262,71 @@ static void move_window(struct top *t, enum terminal_event event)
 	}
 }
 
+static void set_typing(struct top *t, bool on)
+{
+	t->typing = on;
+	terminal_type(on);
+}
+
+/* Changes the filter; the list begins at its top again. */
+static void edit_filter(struct top *t, enum terminal_event event)
+{
+	const size_t len = strlen(t->filter);
+
+	switch (event) {
+	case TERMINAL_FILTER:
+		set_typing(t, true);
+		return;
+	case TERMINAL_ENTER:
+		set_typing(t, false);
+		return;
+	case TERMINAL_ESCAPE:
+		t->filter[0] = '\0';
+		set_typing(t, false);
+		break;
+	case TERMINAL_ERASE:
+		t->filter[len > 0 ? len - 1 : 0] = '\0';
+		break;
+	case TERMINAL_CHARACTER:
+		if (len + 1 < sizeof(t->filter)) {
+			t->filter[len] = terminal_character();
+			t->filter[len + 1] = '\0';
+		}
+		break;
+	default:
+		return;
+	}
+	t->first = 0;
+}
+
+/* Shows the next page; sessions are asked for at once. */
+static enum exit_code turn_page(struct top *t)
+{
+	t->page = (t->page + 1) % VIEW_PAGES;
+	t->first = 0;
+	return t->page == VIEW_PAGE_SESSIONS ? take_sessions(t) : EXIT_FINE;
+}
+
+static enum exit_code handle(struct top *t, enum terminal_event event)
+{
+	if (event == TERMINAL_TIME)
+		return take_view(t);
+	if (event == TERMINAL_PAGE)
+		return turn_page(t);
+	edit_filter(t, event);
+	move_window(t, event);
+	return EXIT_FINE;
+}
+
+/* How long to wait for a key: until the next view is due, whatever is typed. */
+static int wait_ms(struct top *t)
+{
+	const int64_t due_ns = newest_view(t)->taken_ns + TOP_PERIOD_MS * NS_PER_MS;
+	const int64_t left_ns = due_ns - clock_mono_ns();
+
+	return left_ns > 0 ? (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
+}
+
 /* Runs until the user quits or the daemon is gone. */
 static enum exit_code show_live(struct top *t)
 {
@@ -191,11 +337,8 @@ static enum exit_code show_live(struct top *t)
 		return EXIT_ENVIRONMENT;
 	do {
 		draw(t);
-		event = terminal_wait(TOP_PERIOD_MS);
-		if (event == TERMINAL_TIME)
-			code = take_view(t);
-		else
-			move_window(t, event);
+		event = terminal_wait(wait_ms(t));
+		code = handle(t, event);
 	} while (event != TERMINAL_QUIT && code == EXIT_FINE);
 	terminal_close();
 	/* Messages on stderr disappeared with the alternate screen. */
@@ -204,21 +347,32 @@ static enum exit_code show_live(struct top *t)
 	return code;
 }
 
+static void top_free(struct top *t)
+{
+	for (size_t i = 0; i < 2; i++) {
+		view_free(&t->views[i]);
+		sessions_view_free(&t->sessions[i]);
+	}
+	trends_free(&t->trends);
+}
+
 enum exit_code cli_top(const struct cli_args *a)
 {
 	const bool live = !a->once && !a->json && terminal_can_draw(STDOUT_FILENO) &&
 			  isatty(STDIN_FILENO) == 1;
-	struct top t = {.newest = 0};
+	struct top t = {.blocks = view_blocks()};
 	enum exit_code code = ask_find(a, &t.spec);
 
 	if (code != EXIT_FINE)
 		return code;
-	view_init(&t.views[0]);
-	view_init(&t.views[1]);
+	for (size_t i = 0; i < 2; i++) {
+		view_init(&t.views[i]);
+		sessions_view_init(&t.sessions[i]);
+	}
+	trends_init(&t.trends);
 	code = take_view(&t);
 	if (code == EXIT_FINE)
 		code = live ? show_live(&t) : show_once(a, &t);
-	view_free(&t.views[0]);
-	view_free(&t.views[1]);
+	top_free(&t);
 	return code;
 }

@@ -265,3 +265,22 @@ enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_
 	text_free(&answer);
 	return code;
 }
+
+/* Rows rarely come and go, and keep their order: the search goes on behind the last one found. */
+void view_match(const struct view_row *rows, size_t count, const struct view_row *before, size_t before_count,
+		const struct view_row **found)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		found[i] = NULL;
+		for (size_t n = 0; n < before_count && found[i] == NULL; n++) {
+			const struct view_row *row = &before[(at + n) % before_count];
+
+			if (strcmp(row->name, rows[i].name) == 0 && strcmp(row->proxy, rows[i].proxy) == 0)
+				found[i] = row;
+		}
+		if (found[i] != NULL)
+			at = (size_t)(found[i] - before) + 1;
+	}
+}

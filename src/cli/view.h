@@ -68,11 +68,25 @@ enum view_sort {
 	VIEW_SORTS
 };
 
+/* What is below the head. */
+enum view_page {
+	VIEW_PAGE_ALL,	    /* frontends and servers, with their addresses */
+	VIEW_PAGE_SERVERS,  /* servers, with their trends */
+	VIEW_PAGE_SESSIONS, /* sessions_view.h */
+	VIEW_PAGES
+};
+
+struct trends;
+
 /* The look of the page. */
 struct view_style {
 	bool colour;
 	unsigned columns; /* width of the terminal; 0 = do not truncate lines */
+	enum view_page page;
 	enum view_sort sort;
+	const char *filter; /* borrows: only rows that contain this text; NULL or "" = all */
+	const struct trends *trends; /* borrows: those of the view; NULL = there are none */
+	bool blocks; /* the terminal can show blocks */
 };
 
 void view_init(struct view *v);
@@ -82,6 +96,9 @@ enum exit_code view_take(struct view *v, const struct addr_spec *spec, int wait_
 /* Fills the empty `v` from the answer to VIEW_QUESTION; false if it is not one. */
 #define VIEW_QUESTION "show info; show stat\n"
 bool view_read(struct view *v, char *answer);
+/* Sets found[i] to the row of `before` that is the same item as rows[i], or to NULL. */
+void view_match(const struct view_row *rows, size_t count, const struct view_row *before, size_t before_count,
+		const struct view_row **found);
 /* Appends the page: a head, an empty line, and the lists. With `before` (or NULL) it shows rates per second
  * instead of totals. */
 void view_show(const struct view *v, const struct view *before, const struct view_style *style,

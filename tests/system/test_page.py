@@ -28,7 +28,7 @@ def rows_of(lines, title):
     begin = next((i for i, line in enumerate(lines) if line.startswith(title)), len(lines))
     rows = []
     for line in lines[begin + 1:]:
-        if not line or line.startswith("q quit"):
+        if not line or line.startswith(("q quit", "filter: ")):
             break
         rows.append(line)
     return rows
@@ -116,12 +116,12 @@ def test_top_scrolls_and_sorts(weir, peers, terminal):
     daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\nbalance = roundrobin\n{servers}")
     top = terminal(80, 24, "top", "-s", daemon.admin)
     lines = top.wait(lambda lines: "web/s00" in "\n".join(lines), "the first server")
-    assert lines[-1] == "q quit   s sort: down first   arrows scroll: lines 1 to 20 of 65"
-    for keys, first, last in ((b"\x1b[B", 2, 21), (b"jj", 4, 23), (b"\x1b[6~", 23, 42), (b"\x1b[5~", 4, 23),
-                              (b"k", 3, 22), (b"G", 46, 65), (b"\x1b[B", 46, 65), (b"g", 1, 20),
-                              (b"\x1b[A", 1, 20), (b"\x1bOF", 46, 65)):
+    assert lines[-1] == "q quit  v view: all  s sort: down first  / filter  lines 1-19 of 65"
+    for keys, first, last in ((b"\x1b[B", 2, 20), (b"jj", 4, 22), (b"\x1b[6~", 22, 40), (b"\x1b[5~", 4, 22),
+                              (b"k", 3, 21), (b"G", 47, 65), (b"\x1b[B", 47, 65), (b"g", 1, 19),
+                              (b"\x1b[A", 1, 19), (b"\x1bOF", 47, 65)):
         top.press(keys)
-        lines = top.wait(lambda lines, f=first, l=last: lines[-1].endswith(f"lines {f} to {l} of 65"),
+        lines = top.wait(lambda lines, f=first, l=last: lines[-1].endswith(f"lines {f}-{l} of 65"),
                          f"{keys}: lines {first} to {last}")
         assert lines[0].startswith("weir ")
     assert "web/s59" in "\n".join(lines)
@@ -130,7 +130,7 @@ def test_top_scrolls_and_sorts(weir, peers, terminal):
     top.press(b"g")
     top.wait(lambda lines: "".join(rows_of(lines, "SERVER")[:1]).startswith("web/s30 "),
              "what is down stands first")
-    words = ["connections", "new per second", "bytes per second", "name", "down first"]
+    words = ["connections", "new/s", "bytes/s", "name", "down first"]
     for word in words:
         top.press(b"s")
         lines = top.wait(lambda lines, w=word: f"sort: {w}" in lines[-1], f"sorted by {word}")
@@ -144,3 +144,71 @@ def test_top_scrolls_and_sorts(weir, peers, terminal):
     top.press(b"q")
     assert top.child.wait(PATIENCE) == 0
     del pairs
+
+
+def keys_of(lines):
+    """The line below the lists."""
+    return ["", *filter(None, lines)][-1]
+
+
+def test_top_filters(weir, peers, terminal):
+    listener = peers.listen()
+    servers = "".join(f"server s{n:02} = {listener.address}\n" for n in range(30))
+    daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\n{servers}[listen db]\nbind = 127.0.0.1:0\n"
+                  f"server main = {listener.address}\n")
+    top = terminal(80, 24, "top", "-s", daemon.admin)
+    top.wait(lambda lines: "web/s00" in "\n".join(lines), "the first server")
+    top.press(b"/S2sq\x7f\x7f")
+    lines = top.wait(lambda lines: keys_of(lines).startswith("filter: S2_ "), "the text of the filter")
+    assert [row.split()[0] for row in rows_of(lines, "SERVER")] == [f"web/s{n}" for n in range(20, 30)]
+    assert rows_of(lines, "FRONTEND") == []
+    top.press(b"\n")
+    top.wait(lambda lines: "/ filter: S2" in keys_of(lines), "the filter stays")
+    top.press(b"/")
+    top.wait(lambda lines: keys_of(lines).startswith("filter: S2_"), "it is typed again")
+    top.press(b"\x1b")
+    lines = top.wait(lambda lines: "/ filter  lines " in keys_of(lines), "no filter")
+    assert len(rows_of(lines, "FRONTEND")) == 2
+    top.press(b"q")
+    assert top.child.wait(PATIENCE) == 0
+
+
+def test_top_shows_trends_of_servers(weir, peers, terminal):
+    listener = peers.listen()
+    daemon = weir("[listen web]\nbind = 127.0.0.1:0\n"
+                  f"server busy = {listener.address}\nserver idle = {listener.address} disabled\n")
+    top = terminal(80, 24, "top", "-s", daemon.admin)
+    top.press(b"v")
+    top.wait(lambda lines: "v view: servers" in keys_of(lines), "the page of servers")
+    lines = top.wait(lambda lines: any(line.startswith("lately ") for line in lines), "the trends")
+    assert not any(line.startswith("FRONTEND") for line in lines)
+    client, server = peers.pair(daemon.address("web"), listener)
+
+    def seen(lines):
+        client.send_some(1000)
+        return "".join(rows_of(lines, "SERVER")[1:]).endswith(("#", "\u2588"))
+    lines = top.wait(seen, "the bytes of a server")
+    assert max(map(len, lines)) <= 80
+    assert set(rows_of(lines, "SERVER")[0].split()[-1]) <= {"_", "\u2581"}
+    top.press(b"q")
+    assert top.child.wait(PATIENCE) == 0
+    del server
+
+
+def test_top_shows_sessions(weir, peers, terminal):
+    listener = peers.listen()
+    daemon = weir(f"[listen {LONG}]\nbind = 127.0.0.1:0\nserver main = {listener.address}\n")
+    pairs = [peers.pair(daemon.address(LONG), listener) for _ in range(3)]
+    top = terminal(80, 24, "top", "-s", daemon.admin)
+    top.press(b"vv")
+    lines = top.wait(lambda lines: len(rows_of(lines, "SESSION")) == 3, "three sessions")
+    assert "v view: sessions  s sort: oldest" in keys_of(lines)
+    assert max(map(len, lines)) <= 80
+    rows = [row.split() for row in rows_of(lines, "SESSION")]
+    assert {row[1] for row in rows} == {"%s:%u" % client.sock.getsockname() for client, _ in pairs}
+    assert {row[2][-5:] for row in rows} == {"/main"}
+    pairs[1][0].send_some(5000)
+    top.press(b"s")
+    top.wait(lambda lines: rows_of(lines, "SESSION")[0].split()[-2] == "4.9k", "most bytes first")
+    top.press(b"q")
+    assert top.child.wait(PATIENCE) == 0

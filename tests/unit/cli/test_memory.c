@@ -15,8 +15,11 @@
 #include <cmocka.h>
 
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "weir/cli/cli.h"
 #include "weir/control/daemon.h"
+#include "cli/sessions_view.h"
+#include "cli/trend.h"
 #include "command.h"
 
 void *__real_malloc(size_t size);
@@ -116,6 +119,91 @@ static void a_completion_of_a_command_without_memory_says_so(void **state)
 	fail_each(words);
 }
 
+/* ---- pages of `top` ---- */
+
+static struct view_row rows[] = {
+	{.proxy = "web", .name = "a", .state = "up"},
+	{.proxy = "web", .name = "b", .state = "down"},
+	{.proxy = "web", .name = "c", .state = "up"},
+};
+static struct view_row others[] = {
+	{.proxy = "web", .name = "c", .state = "up"},
+	{.proxy = "web", .name = "d", .state = "up"},
+};
+static const struct view first = {.servers = rows, .server_count = 3, .taken_ns = NS_PER_SEC};
+static const struct view second = {.servers = others, .server_count = 2, .taken_ns = 2 * NS_PER_SEC};
+
+static void a_page_without_memory_is_marked(void **state)
+{
+	const struct view_style style = {.page = VIEW_PAGE_SERVERS};
+	char page[4096];
+	struct text out;
+	bool failed = true;
+
+	(void)state;
+	for (long n = 1; failed; n++) {
+		text_over(&out, page, sizeof(page));
+		calls = 0;
+		fail_at = n;
+		view_show(&second, &first, &style, &out);
+		failed = calls >= n;
+		fail_at = 0;
+		assert_true(out.failed == failed);
+		assert_true(!failed || n <= 2);
+	}
+}
+
+static void trends_without_memory_begin_again(void **state)
+{
+	bool failed = true;
+
+	(void)state;
+	for (long n = 1; failed; n++) {
+		struct trends t;
+
+		trends_init(&t);
+		trends_add(&t, &first, &first);
+		calls = 0;
+		fail_at = n;
+		trends_add(&t, &second, &first);
+		failed = calls >= n;
+		fail_at = 0;
+		assert_int_equal(t.accepted.count, 2);
+		assert_true(t.server_count == 2 || (failed && t.server_count == 0 && t.servers == NULL));
+		assert_true(!failed || n <= 2);
+		trends_add(&t, &second, &second);
+		assert_int_equal(t.server_count, 2);
+		trends_free(&t);
+	}
+}
+
+static void sessions_without_memory_are_not_there(void **state)
+{
+	static const char line[] = "0x100000001: proto=tcpv4 id=0.1 client=a\n";
+	const struct view_style style = {.columns = 80};
+	struct sessions_view v;
+	char page[512];
+	struct text out;
+
+	(void)state;
+	sessions_view_init(&v);
+	text_add(&v.answer, line, strlen(line));
+	calls = 0;
+	fail_at = 1;
+	assert_false(sessions_view_read(&v));
+	assert_int_equal(v.count, 0);
+	fail_at = 0;
+	assert_true(sessions_view_read(&v));
+	assert_int_equal(v.count, 1);
+	text_over(&out, page, sizeof(page));
+	calls = 0;
+	fail_at = 1;
+	sessions_view_show(&v, NULL, &style, &out);
+	fail_at = 0;
+	assert_true(out.failed);
+	sessions_view_free(&v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +211,9 @@ int main(void)
 		cmocka_unit_test(a_forward_without_memory_says_so),
 		cmocka_unit_test(a_completion_without_memory_says_so),
 		cmocka_unit_test(a_completion_of_a_command_without_memory_says_so),
+		cmocka_unit_test(a_page_without_memory_is_marked),
+		cmocka_unit_test(trends_without_memory_begin_again),
+		cmocka_unit_test(sessions_without_memory_are_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
