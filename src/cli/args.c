@@ -14,7 +14,7 @@
 #include "weir/cli/cli.h"
 #include "weir/config/suggest.h"
 
-#define ANY_VERB 0xffffu
+#define ANY_VERB (~0u)
 /* The verbs that talk to a running weir. */
 #define CLI_ASKING (CLI_CTL | CLI_STATUS | CLI_TOP | CLI_HEALTHCHECK | CLI_RELOADING)
 
@@ -99,7 +99,7 @@ static bool takes_value(enum flag_action action)
 static const struct {
 	enum cli_value value;
 	const char *words;
-} values[] = {
+} values[FLAG_CONFIRM + 1] = {
 	[FLAG_PATH] = {CLI_VALUE_FILE, NULL},	   [FLAG_OVERRIDE] = {CLI_VALUE_SETTING, NULL},
 	[FLAG_SOCKET] = {CLI_VALUE_FILE, NULL},	   [FLAG_FORMAT] = {CLI_VALUE_WORDS, "text|json"},
 	[FLAG_PIDFILE] = {CLI_VALUE_FILE, NULL},   [FLAG_PID] = {CLI_VALUE_OTHER, NULL},

@@ -14,7 +14,6 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/config/values.h"
 #include "view_text.h"
 
 #define QUESTION "show sess\n"
@@ -43,13 +42,6 @@ void sessions_view_free(struct sessions_view *v)
 
 /* ---- reading ---- */
 
-static uint64_t number_of(const char *text)
-{
-	uint64_t n = 0;
-
-	return value_number(text, &n) == 0 ? n : 0;
-}
-
 static void read_field(struct session_row *row, const char *name, const char *value)
 {
 	const struct {
@@ -70,7 +62,7 @@ static void read_field(struct session_row *row, const char *name, const char *va
 		if (fields[i].text != NULL)
 			*fields[i].text = value;
 		else
-			*fields[i].number = number_of(value);
+			*fields[i].number = view_number(value);
 	}
 }
 
@@ -104,15 +96,6 @@ static int compare_keys(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static size_t count_lines(const char *text)
-{
-	size_t n = 1;
-
-	for (; (text = strchr(text, '\n')) != NULL; text++)
-		n++;
-	return n;
-}
-
 bool sessions_view_read(struct sessions_view *v)
 {
 	char *next = v->answer.bytes, *line;
@@ -120,7 +103,7 @@ bool sessions_view_read(struct sessions_view *v)
 	check(v->rows == NULL);
 	if (v->answer.failed)
 		return false;
-	v->rows = calloc(next != NULL ? count_lines(next) : 1, sizeof(*v->rows));
+	v->rows = calloc(next != NULL ? view_count_lines(next) + 1 : 1, sizeof(*v->rows));
 	if (v->rows == NULL)
 		return false;
 	while ((line = strsep(&next, "\n")) != NULL)

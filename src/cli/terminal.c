@@ -144,6 +144,8 @@ static const struct {
 } keys[] = {
 	{"q", TERMINAL_QUIT},	     {"Q", TERMINAL_QUIT},	 {"\x04", TERMINAL_QUIT},
 	{"v", TERMINAL_PAGE},	     {"\t", TERMINAL_PAGE},	 {"/", TERMINAL_FILTER},
+	{"\n", TERMINAL_ENTER},	     {"\r", TERMINAL_ENTER},
+	{"n", TERMINAL_NEXT},	     {"p", TERMINAL_PREVIOUS},
 	{"s", TERMINAL_SORT},	     {"k", TERMINAL_UP},	 {"j", TERMINAL_DOWN},
 	{" ", TERMINAL_PAGE_DOWN},   {"b", TERMINAL_PAGE_UP},	 {"g", TERMINAL_HOME},
 	{"G", TERMINAL_END},	     {"\x1b[A", TERMINAL_UP},	 {"\x1bOA", TERMINAL_UP},

@@ -24,8 +24,10 @@ enum terminal_event {
 	TERMINAL_FILTER, /* '/' */
 	TERMINAL_CHARACTER, /* while text is typed: terminal_character() */
 	TERMINAL_ERASE,	    /* the same: the last character */
-	TERMINAL_ENTER,	    /* the same: the text is complete */
+	TERMINAL_ENTER,	    /* Enter, also while no text is typed */
 	TERMINAL_ESCAPE,    /* Esc, also while no text is typed */
+	TERMINAL_NEXT,	    /* 'n' */
+	TERMINAL_PREVIOUS,  /* 'p' */
 	TERMINAL_UP, /* this and the rest move the list */
 	TERMINAL_DOWN,
 	TERMINAL_PAGE_UP,

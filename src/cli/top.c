@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * top.c - `weir top`: the page of `status` with rates, refreshed every second, and pages of servers and
- * sessions.
+ * top.c - `weir top`: the page of `status` with rates, refreshed every second, and pages of servers, of
+ * one server and of sessions.
  *
  * On a terminal it uses the alternate screen, which it restores on every way out. The head stays in place;
  * the lists below it can be scrolled, sorted and filtered. Without a terminal, and with --once or --json, it
  * measures for a second and prints one page. Main thread.
  */
+#include <limits.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "weir/base/clock.h"
 #include "weir/cli/cli.h"
 #include "ask.h"
+#include "server_view.h"
 #include "sessions_view.h"
 #include "terminal.h"
 #include "trend.h"
@@ -31,6 +33,8 @@ struct top {
 	struct view views[2];
 	struct sessions_view sessions[2]; /* only on their page */
 	unsigned newest;		  /* index of the current view, and of its sessions */
+	struct server_view server;	  /* the same: the server chosen */
+	struct view_choice choice;
 	struct trends trends;
 	enum view_page page;
 	enum view_sort sort;
@@ -42,7 +46,8 @@ struct top {
 };
 
 static const char *const page_words[VIEW_PAGES] = {
-	[VIEW_PAGE_ALL] = "all", [VIEW_PAGE_SERVERS] = "servers", [VIEW_PAGE_SESSIONS] = "sessions",
+	[VIEW_PAGE_ALL] = "all", [VIEW_PAGE_SERVERS] = "servers", [VIEW_PAGE_SERVER] = "server",
+	[VIEW_PAGE_SESSIONS] = "sessions",
 };
 
 static const char *const sort_words[VIEW_SORTS] = {
@@ -86,6 +91,31 @@ static enum exit_code take_sessions(struct top *t)
 											: EXIT_ENVIRONMENT;
 }
 
+static struct view_style style_of(const struct top *t, unsigned columns)
+{
+	return (struct view_style){
+		.colour = terminal_wants_colour(STDOUT_FILENO),
+		.columns = columns,
+		.page = t->page,
+		.sort = t->sort,
+		.filter = t->filter,
+		.trends = &t->trends,
+		.blocks = t->blocks,
+	};
+}
+
+/* Asks for the changes of the server that is chosen, which is moved by `steps`. */
+static enum exit_code take_server(struct top *t, int steps)
+{
+	const struct view_style style = style_of(t, 0);
+
+	if (t->page != VIEW_PAGE_SERVER)
+		return EXIT_FINE;
+	view_choose(newest_view(t), view_before(t), &style, &t->choice, steps);
+	return server_view_take(&t->server, &t->spec, &t->choice, TOP_WAIT_MS) == 0 ? EXIT_FINE
+										    : EXIT_ENVIRONMENT;
+}
+
 static enum exit_code take_view(struct top *t)
 {
 	enum exit_code code;
@@ -94,6 +124,8 @@ static enum exit_code take_view(struct top *t)
 	code = view_take(newest_view(t), &t->spec, TOP_WAIT_MS);
 	if (code == EXIT_FINE)
 		code = take_sessions(t);
+	if (code == EXIT_FINE)
+		code = take_server(t, 0);
 	if (code == EXIT_FINE && view_before(t) != NULL)
 		trends_add(&t->trends, newest_view(t), view_before(t));
 	return code;
@@ -122,15 +154,6 @@ static enum exit_code show_once(const struct cli_args *a, struct top *t)
 	return EXIT_FINE;
 }
 
-static size_t count_lines(const char *text)
-{
-	size_t n = 0;
-
-	for (; (text = strchr(text, '\n')) != NULL; text++)
-		n++;
-	return n;
-}
-
 static void put_lines(const char *text, size_t count)
 {
 	for (; count > 0; count--) {
@@ -150,6 +173,7 @@ static const char *sort_word(const struct top *t)
 /* The last line: the keys, and which part of the lists is visible. */
 static void put_keys(const struct top *t, const struct terminal_size *size, size_t all)
 {
+	const bool server = t->page == VIEW_PAGE_SERVER;
 	char line[256], lines[64] = "";
 
 	if (all > t->seen)
@@ -159,30 +183,27 @@ static void put_keys(const struct top *t, const struct terminal_size *size, size
 		(void)snprintf(line, sizeof(line), "filter: %s_  (Enter keeps it, Esc removes it)%s",
 			       t->filter, lines);
 	else
-		(void)snprintf(line, sizeof(line), "q quit  v view: %s  s sort: %s  / filter%s%s%s",
-			       page_words[t->page], sort_word(t), t->filter[0] != '\0' ? ": " : "",
-			       t->filter, lines); /* fits */
+		(void)snprintf(line, sizeof(line), "q quit  v view: %s  %s%s  / filter%s%s%s",
+			       page_words[t->page], server ? "n p next, previous" : "s sort: ",
+			       server ? "" : sort_word(t), t->filter[0] != '\0' ? ": " : "", t->filter,
+			       lines); /* fits */
 	printf("\x1b[J%.*s", (int)size->columns, line);
 }
 
 static void make_page(struct top *t, unsigned columns, struct text *page)
 {
-	const struct view_style style = {
-		.colour = terminal_wants_colour(STDOUT_FILENO),
-		.columns = columns,
-		.page = t->page,
-		.sort = t->sort,
-		.filter = t->filter,
-		.trends = &t->trends,
-		.blocks = t->blocks,
-	};
+	const struct view_style style = style_of(t, columns);
+	const struct view *now = newest_view(t), *before = view_before(t);
 
-	if (t->page != VIEW_PAGE_SESSIONS) {
-		view_show(newest_view(t), view_before(t), &style, page);
+	if (t->page == VIEW_PAGE_ALL || t->page == VIEW_PAGE_SERVERS) {
+		view_show(now, before, &style, page);
 		return;
 	}
-	view_head(newest_view(t), view_before(t), &style, page);
-	sessions_view_show(&t->sessions[t->newest], sessions_before(t), &style, page);
+	view_head(now, before, &style, page);
+	if (t->page == VIEW_PAGE_SERVER)
+		server_view_show(&t->server, now, before, &t->choice, &style, page);
+	else
+		sessions_view_show(&t->sessions[t->newest], sessions_before(t), &style, page);
 }
 
 /* What can be scrolled: the lists, without the titles if there is but one. */
@@ -213,8 +234,8 @@ static void draw(struct top *t)
 		text_free(&page);
 		return;
 	}
-	all = count_lines(lists);
-	head = count_lines(page.bytes) - all;
+	all = view_count_lines(lists);
+	head = view_count_lines(page.bytes) - all;
 	if (head >= size.rows)
 		head = size.rows - 1;
 	t->seen = size.rows - 1 - head < all ? size.rows - 1 - head : all;
@@ -299,12 +320,32 @@ static void edit_filter(struct top *t, enum terminal_event event)
 	t->first = 0;
 }
 
-/* Shows the next page; sessions are asked for at once. */
-static enum exit_code turn_page(struct top *t)
+/* Shows another page; what only it has is asked for at once. */
+static enum exit_code turn_to(struct top *t, enum view_page page)
 {
-	t->page = (t->page + 1) % VIEW_PAGES;
+	/* From the list of servers, to the one at the top of the screen. */
+	const int at = t->page == VIEW_PAGE_SERVERS && t->first < INT_MAX ? (int)t->first : 0;
+
+	if (t->page == VIEW_PAGE_SERVERS)
+		memset(&t->choice, 0, sizeof(t->choice));
+	t->page = page;
 	t->first = 0;
-	return t->page == VIEW_PAGE_SESSIONS ? take_sessions(t) : EXIT_FINE;
+	if (page == VIEW_PAGE_SERVER)
+		return take_server(t, at);
+	return page == VIEW_PAGE_SESSIONS ? take_sessions(t) : EXIT_FINE;
+}
+
+/* Enter and Esc go from the lists of servers to one of them and back. */
+static enum exit_code go_in_or_out(struct top *t, enum terminal_event event)
+{
+	const bool list = t->page == VIEW_PAGE_ALL || t->page == VIEW_PAGE_SERVERS;
+
+	if (event == TERMINAL_ENTER && list)
+		return turn_to(t, VIEW_PAGE_SERVER);
+	if (event == TERMINAL_ESCAPE && t->page == VIEW_PAGE_SERVER)
+		return turn_to(t, VIEW_PAGE_SERVERS);
+	edit_filter(t, event);
+	return EXIT_FINE;
 }
 
 static enum exit_code handle(struct top *t, enum terminal_event event)
@@ -312,7 +353,11 @@ static enum exit_code handle(struct top *t, enum terminal_event event)
 	if (event == TERMINAL_TIME)
 		return take_view(t);
 	if (event == TERMINAL_PAGE)
-		return turn_page(t);
+		return turn_to(t, (t->page + 1) % VIEW_PAGES);
+	if (event == TERMINAL_NEXT || event == TERMINAL_PREVIOUS)
+		return take_server(t, event == TERMINAL_NEXT ? 1 : -1);
+	if (!t->typing && (event == TERMINAL_ENTER || event == TERMINAL_ESCAPE))
+		return go_in_or_out(t, event);
 	edit_filter(t, event);
 	move_window(t, event);
 	return EXIT_FINE;
@@ -353,6 +398,7 @@ static void top_free(struct top *t)
 		view_free(&t->views[i]);
 		sessions_view_free(&t->sessions[i]);
 	}
+	server_view_free(&t->server);
 	trends_free(&t->trends);
 }
 
@@ -369,6 +415,7 @@ enum exit_code cli_top(const struct cli_args *a)
 		view_init(&t.views[i]);
 		sessions_view_init(&t.sessions[i]);
 	}
+	server_view_init(&t.server);
 	trends_init(&t.trends);
 	code = take_view(&t);
 	if (code == EXIT_FINE)

@@ -101,11 +101,6 @@ static void follow_list(struct trends *t, const struct view *v)
 	t->server_count = servers != NULL ? v->server_count : 0;
 }
 
-static uint64_t bytes_of(const struct view_row *row)
-{
-	return row->bytes_in + row->bytes_out;
-}
-
 void trends_add(struct trends *t, const struct view *now, const struct view *before)
 {
 	const int64_t ns = now->taken_ns - before->taken_ns;
@@ -118,8 +113,14 @@ void trends_add(struct trends *t, const struct view *now, const struct view *bef
 		follow_list(t, now);
 	if (old != NULL)
 		view_match(now->servers, now->server_count, before->servers, before->server_count, old);
-	for (size_t i = 0; old != NULL && i < t->server_count; i++)
+	for (size_t i = 0; old != NULL && i < t->server_count; i++) {
+		const struct view_row *row = &now->servers[i];
+
+		/* Since when a new server has its totals is not known. */
+		trend_add(&t->servers[i].accepted,
+			  old[i] != NULL ? view_per_s(row->total, old[i]->total, ns) : 0);
 		trend_add(&t->servers[i].bytes,
-			  old[i] != NULL ? view_per_s(bytes_of(&now->servers[i]), bytes_of(old[i]), ns) : 0);
+			  old[i] != NULL ? view_per_s(view_moved(row), view_moved(old[i]), ns) : 0);
+	}
 	free(old);
 }

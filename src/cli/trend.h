@@ -34,6 +34,7 @@ struct trends {
 	struct server_trend {
 		char proxy[CONFIG_NAME_MAX];
 		char name[CONFIG_NAME_MAX];
+		struct trend accepted;
 		struct trend bytes;
 	} *servers; /* owns; in the order of the newest view */
 	size_t server_count;

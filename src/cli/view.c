@@ -16,7 +16,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/info_line.h"
-#include "weir/config/values.h"
+#include "view_text.h"
 
 #define COLUMNS_MAX 256
 
@@ -31,14 +31,6 @@ void view_free(struct view *v)
 	free(v->backends);
 	free(v->servers);
 	view_init(v);
-}
-
-static uint64_t number_of(const char *text)
-{
-	uint64_t n = 0;
-
-	/* An empty column is a number that the daemon does not know. */
-	return value_number(text, &n) == 0 ? n : 0;
 }
 
 static void copy_word(char out[static VIEW_WORD_MAX], const char *text)
@@ -69,7 +61,7 @@ static void read_info_line(struct view *v, const struct info_line *line)
 	info_line_copy(line, value, sizeof(value)); /* may be truncated */
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		if (info_line_is(line, numbers[i].name))
-			*numbers[i].number = number_of(value);
+			*numbers[i].number = view_number(value);
 	if (info_line_is(line, "version"))
 		copy_word(v->version, value);
 	else if (info_line_is(line, "state"))
@@ -173,22 +165,31 @@ static void read_state(struct view_row *row, const char *word)
 	}
 }
 
+/* "L4CON: connection refused" */
+static void read_check(struct view_row *row, const char *code, const char *text)
+{
+	(void)snprintf(row->check, sizeof(row->check), "%s%s%s", code, text[0] != '\0' ? ": " : "",
+		       text); /* may be truncated */
+}
+
 static void read_row(const struct csv *csv, struct view_row *row)
 {
 	(void)snprintf(row->proxy, sizeof(row->proxy), "%s", cell(csv, "pxname")); /* as long as ours */
 	(void)snprintf(row->name, sizeof(row->name), "%s", cell(csv, "svname"));
 	(void)snprintf(row->address, sizeof(row->address), "%s", cell(csv, "addr"));
 	read_state(row, cell(csv, "status"));
-	row->sessions = number_of(cell(csv, "scur"));
-	row->sessions_max = number_of(cell(csv, "smax"));
-	row->limit = number_of(cell(csv, "slim"));
-	row->total = number_of(cell(csv, "stot"));
-	row->failures = number_of(cell(csv, "econ"));
-	row->queue = number_of(cell(csv, "qcur"));
-	row->weight = number_of(cell(csv, "weight"));
-	row->denied = number_of(cell(csv, "dcon"));
-	row->bytes_in = number_of(cell(csv, "bin"));
-	row->bytes_out = number_of(cell(csv, "bout"));
+	row->sessions = view_number(cell(csv, "scur"));
+	row->sessions_max = view_number(cell(csv, "smax"));
+	row->limit = view_number(cell(csv, "slim"));
+	row->total = view_number(cell(csv, "stot"));
+	row->failures = view_number(cell(csv, "econ"));
+	row->queue = view_number(cell(csv, "qcur"));
+	row->weight = view_number(cell(csv, "weight"));
+	row->denied = view_number(cell(csv, "dcon"));
+	row->since_s = view_number(cell(csv, "lastchg"));
+	read_check(row, cell(csv, "check_status"), cell(csv, "last_chk"));
+	row->bytes_in = view_number(cell(csv, "bin"));
+	row->bytes_out = view_number(cell(csv, "bout"));
 }
 
 /* A new row at the end of a list; NULL if out of memory. */
@@ -216,7 +217,7 @@ static bool read_stat(struct view *v, char *lines)
 		csv.cell_count = cut_line(line, csv.cells);
 		if (csv.cell_count < 2)
 			continue;
-		v->queued += number_of(cell(&csv, "qcur")); /* a backend's row counts only its own queue */
+		v->queued += view_number(cell(&csv, "qcur")); /* a backend's row counts only its own queue */
 		if (strcmp(cell(&csv, "svname"), STAT_SVNAME_FRONTEND) == 0)
 			row = add_row(&v->frontends, &v->frontend_count);
 		else if (strcmp(cell(&csv, "svname"), STAT_SVNAME_BACKEND) == 0)

@@ -29,6 +29,8 @@ struct view_row {
 	uint64_t failures;
 	uint64_t queue;  /* only for a server: clients queued for it */
 	uint64_t weight; /* only for a server: current weight */
+	uint64_t since_s; /* only for a server: how long it has been in its state */
+	char check[VIEW_NOTE_MAX]; /* only for a server: what its last check found; "" = it has none */
 	uint64_t denied; /* only for a frontend */
 	uint64_t bytes_in;  /* from clients */
 	uint64_t bytes_out; /* to clients */
@@ -72,6 +74,7 @@ enum view_sort {
 enum view_page {
 	VIEW_PAGE_ALL,	    /* frontends and servers, with their addresses */
 	VIEW_PAGE_SERVERS,  /* servers, with their trends */
+	VIEW_PAGE_SERVER,   /* server_view.h */
 	VIEW_PAGE_SESSIONS, /* sessions_view.h */
 	VIEW_PAGES
 };
@@ -89,6 +92,12 @@ struct view_style {
 	bool blocks; /* the terminal can show blocks */
 };
 
+/* A server, by its names. */
+struct view_choice {
+	char proxy[CONFIG_NAME_MAX];
+	char name[CONFIG_NAME_MAX]; /* "" = none */
+};
+
 void view_init(struct view *v);
 void view_free(struct view *v);
 /* Queries the daemon; on failure explains why on stderr. Frees `v` first. */
@@ -103,7 +112,12 @@ void view_match(const struct view_row *rows, size_t count, const struct view_row
  * instead of totals. */
 void view_show(const struct view *v, const struct view *before, const struct view_style *style,
 	       struct text *out);
-/* The same as one JSON object, never truncated. */
+/* Moves `choice` by `steps` in the list of servers as view_show() shows it, not beyond its ends. A choice
+ * that is not in the list becomes the server with the number `steps` in it; without a server in it, or
+ * memory, none. */
+void view_choose(const struct view *v, const struct view *before, const struct view_style *style,
+		 struct view_choice *choice, int steps);
+/* The page as one JSON object, never truncated. */
 void view_show_json(const struct view *v, const struct view *before, struct text *out);
 
 #endif

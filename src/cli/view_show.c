@@ -5,6 +5,7 @@
  * Fits in 80 columns: names and addresses share the width that the numbers leave, and keep their ends, which
  * is where they differ. What is down comes first. Main thread.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,11 +125,6 @@ static void plan_widths(const struct view *v, const struct view_style *style, st
 
 /* ---- order ---- */
 
-static uint64_t bytes_of(const struct view_row *row)
-{
-	return row->bytes_in + row->bytes_out;
-}
-
 static uint64_t sort_key(const struct list_of_rows *l, const struct item *item)
 {
 	const struct view_row *row = item->row, *old = item->old;
@@ -139,7 +135,7 @@ static uint64_t sort_key(const struct list_of_rows *l, const struct item *item)
 	case VIEW_SORT_NEW:
 		return l->rates ? view_per_s(row->total, old->total, l->ns) : row->total;
 	case VIEW_SORT_BYTES:
-		return l->rates ? view_per_s(bytes_of(row), bytes_of(old), l->ns) : bytes_of(row);
+		return l->rates ? view_per_s(view_moved(row), view_moved(old), l->ns) : view_moved(row);
 	case VIEW_SORT_NAME:
 		return 0;
 	default:
@@ -302,28 +298,62 @@ static void add_frontends(const struct view *v, const struct view *before, struc
 	add_rows(&l, style, out);
 }
 
-static void add_servers(const struct view *v, const struct view *before, struct list_of_rows l,
-			const struct view_style *style, struct text *out)
+static void set_servers(const struct view *v, const struct view *before, struct list_of_rows *l)
 {
-	l.servers = true;
-	l.rows = v->servers;
-	l.count = v->server_count;
-	l.before = before != NULL ? before->servers : NULL;
-	l.before_count = before != NULL ? before->server_count : 0;
-	add_rows(&l, style, out);
+	l->servers = true;
+	l->rows = v->servers;
+	l->count = v->server_count;
+	l->before = before != NULL ? before->servers : NULL;
+	l->before_count = before != NULL ? before->server_count : 0;
+}
+
+static struct list_of_rows begin_list(const struct view *v, const struct view *before,
+				      const struct view_style *style)
+{
+	return (struct list_of_rows){
+		.sort = style->sort,
+		.rates = before != NULL,
+		.ns = before != NULL ? v->taken_ns - before->taken_ns : 0,
+	};
 }
 
 void view_show(const struct view *v, const struct view *before, const struct view_style *style,
 	       struct text *out)
 {
-	struct list_of_rows l = {.sort = style->sort, .rates = before != NULL};
+	struct list_of_rows l = begin_list(v, before, style);
 
-	if (before != NULL)
-		l.ns = v->taken_ns - before->taken_ns;
 	plan_widths(v, style, &l);
 	view_head(v, before, style, out);
 	if (style->page == VIEW_PAGE_ALL)
 		add_frontends(v, before, l, style, out);
+	set_servers(v, before, &l);
 	if (v->server_count > 0 || style->page == VIEW_PAGE_SERVERS)
-		add_servers(v, before, l, style, out);
+		add_rows(&l, style, out);
+}
+
+void view_choose(const struct view *v, const struct view *before, const struct view_style *style,
+		 struct view_choice *choice, int steps)
+{
+	struct list_of_rows l = begin_list(v, before, style);
+	ptrdiff_t at = 0;
+	struct item *items;
+	size_t shown;
+
+	set_servers(v, before, &l);
+	items = make_items(&l, style, &shown);
+	for (size_t i = 0; i < shown; i++)
+		if (strcmp(items[i].row->name, choice->name) == 0 &&
+		    strcmp(items[i].row->proxy, choice->proxy) == 0)
+			at = (ptrdiff_t)i;
+	at += steps;
+	if (at >= (ptrdiff_t)shown)
+		at = (ptrdiff_t)shown - 1;
+	memset(choice, 0, sizeof(*choice));
+	if (shown > 0) {
+		const struct view_row *row = items[at > 0 ? at : 0].row;
+
+		memcpy(choice->proxy, row->proxy, sizeof(choice->proxy));
+		memcpy(choice->name, row->name, sizeof(choice->name));
+	}
+	free(items);
 }

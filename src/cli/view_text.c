@@ -15,6 +15,7 @@
 #include "weir/balance/server.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/config/values.h"
 
 /* "1234", "12.3k", "4.5M": at most five characters. */
 static const char *short_number(uint64_t n, unsigned base, char buf[static VIEW_NUMBER_MAX])
@@ -62,6 +63,27 @@ const char *view_time(uint64_t s, char buf[static VIEW_NUMBER_MAX])
 	else
 		(void)snprintf(buf, VIEW_NUMBER_MAX, "%um%02us", (unsigned)(s / 60), (unsigned)(s % 60));
 	return buf;
+}
+
+uint64_t view_number(const char *text)
+{
+	uint64_t n = 0;
+
+	return value_number(text, &n) == 0 ? n : 0;
+}
+
+size_t view_count_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')) != NULL; text++)
+		n++;
+	return n;
+}
+
+uint64_t view_moved(const struct view_row *row)
+{
+	return row->bytes_in + row->bytes_out;
 }
 
 const char *view_fit(const char *text, unsigned wide, char buf[static VIEW_FIT_MAX])

@@ -8,6 +8,7 @@
 #define WEIR_CLI_VIEW_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "view.h"
@@ -31,6 +32,11 @@ const char *view_fit(const char *text, unsigned wide, char buf[static VIEW_FIT_M
 /* Appends a line, truncated to the page; colour codes do not count. */
 void view_line(const struct view_style *style, const char *colour, const char *line, struct text *out);
 
+/* Reads a number of an answer; 0 if it is not one, such as an empty column. */
+uint64_t view_number(const char *text);
+size_t view_count_lines(const char *text);
+/* The bytes of both directions. */
+uint64_t view_moved(const struct view_row *row);
 /* Can the terminal show blocks? True in a UTF-8 locale. */
 bool view_blocks(void);
 bool view_is_up(const struct view_row *row);

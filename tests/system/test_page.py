@@ -2,6 +2,7 @@
 """Danger: an operator looks at `status` or `top` on an ordinary terminal and cannot see what is down."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -200,7 +201,7 @@ def test_top_shows_sessions(weir, peers, terminal):
     daemon = weir(f"[listen {LONG}]\nbind = 127.0.0.1:0\nserver main = {listener.address}\n")
     pairs = [peers.pair(daemon.address(LONG), listener) for _ in range(3)]
     top = terminal(80, 24, "top", "-s", daemon.admin)
-    top.press(b"vv")
+    top.press(b"vvv")
     lines = top.wait(lambda lines: len(rows_of(lines, "SESSION")) == 3, "three sessions")
     assert "v view: sessions  s sort: oldest" in keys_of(lines)
     assert max(map(len, lines)) <= 80
@@ -210,5 +211,30 @@ def test_top_shows_sessions(weir, peers, terminal):
     pairs[1][0].send_some(5000)
     top.press(b"s")
     top.wait(lambda lines: rows_of(lines, "SESSION")[0].split()[-2] == "4.9k", "most bytes first")
+    top.press(b"q")
+    assert top.child.wait(PATIENCE) == 0
+
+
+def test_top_shows_one_server(weir, peers, terminal):
+    listener = peers.listen()
+    servers = "".join(f"server s{n:02} = {listener.address}\n" for n in range(30))
+    daemon = weir(f"[listen web]\nbind = 127.0.0.1:0\nbalance = roundrobin\n{servers}")
+    assert daemon.ask("disable server web/s07").strip() == ""
+    top = terminal(80, 24, "top", "-s", daemon.admin)
+    top.wait(lambda lines: "".join(rows_of(lines, "SERVER")[:1]).startswith("web/s07 "), "what is down")
+    top.press(b"\n")
+    lines = top.wait(lambda lines: any(line.startswith("CHANGES") for line in lines), "one server")
+    assert max(map(len, lines)) <= 80
+    assert f"SERVER       web/s07  {listener.address}" in lines
+    assert [line for line in lines if re.match(r"state +maint for 0m\d\ds: by uid \d+ over the admin", line)]
+    assert re.match(r'\S+Z "UP" -> "MAINT": by uid ', rows_of(lines, "CHANGES")[0])
+    top.wait(lambda lines: any(re.match("(new|bytes) +[_\u2581]+$", line) for line in lines), "trends")
+    for keys, name in ((b"n", "s00"), (b"n", "s01"), (b"p", "s00"), (b"p", "s07")):
+        top.press(keys)
+        top.wait(lambda lines, n=name: any(line.startswith(f"SERVER       web/{n} ") for line in lines), name)
+    top.press(b"/s29\n")
+    top.wait(lambda lines: any(line.startswith("SERVER       web/s29 ") for line in lines), "by the filter")
+    top.press(b"\x1b")
+    top.wait(lambda lines: "v view: servers" in keys_of(lines), "the list")
     top.press(b"q")
     assert top.child.wait(PATIENCE) == 0

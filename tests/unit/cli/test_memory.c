@@ -153,6 +153,23 @@ static void a_page_without_memory_is_marked(void **state)
 	}
 }
 
+static void without_memory_no_server_is_chosen(void **state)
+{
+	struct view_choice choice = {.proxy = "web", .name = "d"};
+	const struct view_style style = {.columns = 80};
+
+	(void)state;
+	for (long n = 1; n <= 2; n++) {
+		calls = 0;
+		fail_at = n;
+		view_choose(&second, &first, &style, &choice, 0);
+		fail_at = 0;
+		assert_string_equal(choice.name, "");
+	}
+	view_choose(&second, &first, &style, &choice, 1);
+	assert_string_equal(choice.name, "d");
+}
+
 static void trends_without_memory_begin_again(void **state)
 {
 	bool failed = true;
@@ -212,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_completion_without_memory_says_so),
 		cmocka_unit_test(a_completion_of_a_command_without_memory_says_so),
 		cmocka_unit_test(a_page_without_memory_is_marked),
+		cmocka_unit_test(without_memory_no_server_is_chosen),
 		cmocka_unit_test(trends_without_memory_begin_again),
 		cmocka_unit_test(sessions_without_memory_are_not_there),
 	};
