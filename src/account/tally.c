@@ -70,6 +70,8 @@ static uint64_t rate(const struct tally *t, int64_t now_ns)
 
 void tally_count_reason(struct tally *t, enum close_reason reason)
 {
+	check((unsigned)reason < CLOSE_REASONS);
+	counter_add(&t->closes[reason], 1);
 	switch (reason) {
 	case CLOSE_CLIENT_GONE:
 	case CLOSE_CLIENT_RESET:
@@ -111,10 +113,28 @@ void tally_count_bytes(struct tally *t, uint64_t to_server, uint64_t to_client, 
 	counter_add(&t->bytes_to_client, to_client);
 }
 
+void tally_count_spliced(struct tally *t, uint64_t bytes, bool late)
+{
+	if (bytes == 0)
+		return;
+	if (unlikely(late))
+		t->late_spliced += bytes;
+	else
+		counter_add(&t->bytes_spliced, bytes);
+}
+
+void tally_count_wait(struct tally *t, uint64_t wait_ns)
+{
+	counter_add(&t->queued, 1);
+	counter_add(&t->queue_ns, wait_ns);
+}
+
 void tally_count_late(struct tally *t)
 {
-	if (likely((t->late_to_server | t->late_to_client) == 0))
+	if (likely((t->late_to_server | t->late_to_client | t->late_spliced) == 0))
 		return; /* most sessions: their cache lines stay clean */
+	counter_add(&t->bytes_spliced, t->late_spliced);
+	t->late_spliced = 0;
 	counter_add(&t->bytes_to_server, t->late_to_server);
 	counter_add(&t->bytes_to_client, t->late_to_client);
 	t->late_to_server = 0;
@@ -157,6 +177,9 @@ void tally_clear(struct tally *t)
 #undef TALLY
 	t->late_to_server = 0;
 	t->late_to_client = 0;
+	t->late_spliced = 0;
+	for (unsigned i = 0; i < CLOSE_REASONS; i++)
+		counter_set(&t->closes[i], 0);
 	counter_set(&t->own_max, 0);
 	for (unsigned i = 0; i < TALLY_TIMES; i++) {
 		counter_set(&t->times_us[i], 0);
@@ -211,6 +234,8 @@ void tally_take(const struct tally *t, int64_t now_ns, struct tally_sum *out)
 		out->times_us[i] = counter_get(&t->times_us[i]);
 		out->times_max_us[i] = counter_get(&t->times_max_us[i]);
 	}
+	for (unsigned i = 0; i < CLOSE_REASONS; i++)
+		out->closes[i] = counter_get(&t->closes[i]);
 }
 
 #define JOIN_TOTAL(a, b) ((a) + (b))
@@ -227,6 +252,8 @@ void tally_add(struct tally_sum *to, const struct tally_sum *from)
 		to->times_us[i] += from->times_us[i];
 		to->times_max_us[i] = larger(to->times_max_us[i], from->times_max_us[i]);
 	}
+	for (unsigned i = 0; i < CLOSE_REASONS; i++)
+		to->closes[i] += from->closes[i];
 }
 
 /* A count that began anew, as with another health check, is below its base. */
@@ -246,6 +273,8 @@ void tally_subtract(struct tally_sum *from, const struct tally_sum *base)
 	from->field = SINCE_##kind(from->field, base->field);
 #include "weir/account/tallies.tbl.h"
 #undef TALLY
+	for (unsigned i = 0; i < CLOSE_REASONS; i++)
+		from->closes[i] = since(from->closes[i], base->closes[i]);
 	if (from->last_ns <= base->last_ns)
 		from->last_ns = 0;
 }

@@ -231,7 +231,7 @@ bool admission_turn_away(struct worker *w, const struct endpoint_settings *entry
 	if (why == CLOSE_NORMAL)
 		return false;
 	count_refusal(w, entry->frontend, why);
-	tally_turned_away(w, entry->frontend);
+	tally_turned_away(w, entry->frontend, why);
 	record_turned_away(w, entry, peer, why);
 	if (!addr_is_unix(&entry->endpoint->addr))
 		sock_harden(fd);

@@ -20,6 +20,9 @@ static_assert(FLOW_BULK_AT_ONCE_BYTES <= IO_SCRATCH_BYTES, "one read can make a 
 static_assert(FLOW_BUDGET_BYTES <= UINT32_MAX - IO_SCRATCH_BYTES,
 	      "f->wake_bytes passes the budget by one read");
 
+/* What a socket shows when its source has ended, or soon does. */
+#define ENDS (IO_ENDED | IO_RDHUP | IO_HUP)
+
 bool flow_is_bulk(struct flow *f)
 {
 	const int mode =
@@ -30,10 +33,26 @@ bool flow_is_bulk(struct flow *f)
 	return mode == CONFIG_SPLICE_ON || f->bulk != 0;
 }
 
-/* This source cannot be spliced at all: copy from now on (R17). */
-static void never_bulk(struct flow *f)
+/* A splice from the source failed: why the flow copies instead. */
+static void note_unspliced(struct flow *f, int err)
 {
-	f->bulk = FLOW_NEVER_BULK;
+	struct counters *c = &flow_worker(f)->counters;
+	const uint16_t bits = flow_src(f)->sock.bits;
+
+	if (err == IO_UNSPLICEABLE) {
+		f->bulk = FLOW_NEVER_BULK; /* copy from now on (R17) */
+		counter_add(&c->splice_unspliceable, 1);
+	} else if (err == IO_COPY && (bits & IO_PRI)) {
+		counter_add(&c->splice_urgent, 1);
+	} else if (err == IO_COPY) {
+		counter_add(&c->splice_unclear, !(bits & ENDS)); /* an end is no fall-back */
+	} else {
+		/* Bytes may still follow an urgent mark: read them before believing in the end. The kernel
+		 * returns the error only once, so it is kept for the log. */
+		check(err >= -4095);
+		flow_session(f)->errors[f->dir] = (int16_t)err;
+		counter_add(&c->splice_errors, 1);
+	}
 }
 
 static void note_copied(struct flow *f, uint32_t n)
@@ -172,14 +191,7 @@ static enum step fill_pipe(struct flow *f)
 		return flow_src_ended(f, 0);
 	if (n == -EAGAIN)
 		return wait_for_src(f);
-	if (n == IO_UNSPLICEABLE) {
-		never_bulk(f);
-	} else if (n != IO_COPY) {
-		/* Bytes may still follow an urgent mark: read them before believing in the end. The kernel
-		 * returns the error only once, so it is kept for the log. */
-		check(n >= -4095);
-		flow_session(f)->errors[f->dir] = (int16_t)n;
-	}
+	note_unspliced(f, n);
 	flow_drop_pipe(f);
 	return fill_by_copy(f);
 }

@@ -67,6 +67,7 @@ static enum step pipe_to_buf(struct flow *f)
 	int n;
 
 	check(f->buf == NULL);
+	counter_add(&flow_worker(f)->counters.splice_refused, 1);
 	f->buf = buf_get(&flow_loop(f)->bufs, want);
 	if (f->buf == NULL) {
 		session_close(flow_session(f), CLOSE_NO_RESOURCE);

@@ -159,6 +159,7 @@ static int put_header(struct session *s, const struct proxy_send *send)
 		memcpy(b->data + n, f->buf->data + f->buf->off, held);
 	b->len = (uint32_t)n + held;
 	s->extra->header_sent = (uint32_t)n;
+	counter_add(&s->worker->counters.header_bytes, (uint64_t)n);
 	flow_hold(f, b, (uint32_t)n);
 	return 0;
 }

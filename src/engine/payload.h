@@ -13,5 +13,7 @@ struct session;
 
 /* Bytes of the client that went to the server: all bytes except our header. */
 uint64_t payload_to_server(const struct session *s);
+/* Bytes that splice moved, in both directions, and that have left us. */
+uint64_t payload_spliced(const struct session *s);
 
 #endif

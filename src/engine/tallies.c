@@ -79,9 +79,11 @@ uint64_t tally_sessions(const struct engine *e, uint32_t slot)
 	return sum;
 }
 
-void tally_turned_away(struct worker *w, const struct frontend *fe)
+void tally_turned_away(struct worker *w, const struct frontend *fe, enum close_reason why)
 {
 	count_one(w, fe->slot);
+	counter_add(&w->closes[why], 1);
+	tally_count_reason(tally_at_slot(w, fe->slot), why);
 }
 
 void tally_session_began(const struct session *s)
@@ -139,6 +141,7 @@ static void count_end(const struct session *s, struct tally *t)
 	const bool late = s->sum_mark != 0 && s->sum_mark == s->worker->sum_mark;
 
 	tally_count_bytes(t, payload_to_server(s), s->flows[FLOW_TO_CLIENT].bytes_out, late);
+	tally_count_spliced(t, payload_spliced(s), late);
 	tally_count_reason(t, (enum close_reason)s->reason);
 }
 
@@ -162,10 +165,14 @@ static void backend_ended(const struct session *s)
 
 	count_end(s, backend);
 	counter_set(&backend->sessions, counter_get(&backend->sessions) - 1);
+	if (s->extra != NULL && s->extra->queued_ns > 0)
+		tally_count_wait(backend, s->extra->wait_ns);
 	if (s->at == NULL)
 		return;
 	server = tally_at_slot(s->worker, s->at->server->slot);
 	count_end(s, server);
+	if (s->extra != NULL && s->extra->queued_ns > 0)
+		tally_count_wait(server, s->extra->wait_ns);
 	if (s->connect_us > 0)
 		count_times(s, backend, server);
 }
@@ -174,8 +181,11 @@ void tally_session_ended(const struct session *s)
 {
 	struct tally *t = tally_at_slot(s->worker, s->entry->frontend->slot);
 
+	counter_add(&s->worker->closes[s->reason], 1);
 	count_end(s, t);
 	counter_set(&t->sessions, counter_get(&t->sessions) - 1);
+	if (s->extra != NULL && s->extra->queued_ns > 0)
+		tally_count_wait(t, s->extra->wait_ns);
 	if (s->backend_counted)
 		backend_ended(s);
 }

@@ -3,9 +3,9 @@
  * worker.h - one thread, one loop, one core, and all that they own.
  *
  * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks),
- * counters, tallies and counts (one writer), log ring, `load`, `looked`, `passed`, `pong`, `has_source_waits`
- * (atomics) and the listeners' `waiting` (a spinlock). doc/architecture.md, "Threads", has the reason why
- * each is safe.
+ * counters, closes, tallies and counts (one writer), log ring, `load`, `looked`, `passed`, `pong`,
+ * `has_source_waits` (atomics) and the listeners' `waiting` (a spinlock). doc/architecture.md, "Threads", has
+ * the reason why each is safe.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "weir/account/close_reason.h"
 #include "weir/base/counters.h"
 #include "weir/base/list.h"
 #include "weir/engine/engine.h"
@@ -84,6 +85,7 @@ struct worker {
 	_Atomic uint64_t passed; /* the last round of retirement that it passed; rounds.h */
 	atomic_bool has_source_waits;
 	_Alignas(64) struct counters counters;
+	_Atomic uint64_t closes[CLOSE_REASONS]; /* how sessions, and clients turned away, ended here */
 };
 
 /* Makes a worker with its loop but without its thread; it does not listen yet. NULL on failure with `*err`

@@ -116,8 +116,9 @@ MUTANTS = [
      "edits": [(SESSION, "	flow_source_failed(from);\n",
                 "	flow_kill(from);\n	session_flow_delivered(s);\n")]},
     {"rule": "R10", "what": "splice's error at an urgent mark hides the bytes behind it",
-     "edits": [(READ, "	} else if (n != IO_COPY) {\n",
-                "	} else if (n != IO_COPY) {\n		return flow_src_ended(f, n);\n")]},
+     "edits": [(READ, "	note_unspliced(f, n);\n",
+                "	note_unspliced(f, n);\n"
+                "	if (n >= -4095)\n		return flow_src_ended(f, n);\n")]},
     {"rule": "R11", "what": "a pipe with bytes in it is pooled after an error",
      "edits": [(FLOW, "	pipe_put(&flow_loop(f)->pipes, f->pipe);\n",
                 "	f->pipe->bytes = 0;\n	pipe_put(&flow_loop(f)->pipes, f->pipe);\n")]},

@@ -37,6 +37,10 @@ TALLY(rate_max, MAX, "sessions", NONE, rate_max, "max_session_rate",
       "maximum sessions started in one second, over all workers")
 TALLY(samples, GAUGE, "sessions", NONE, none, "time_samples", "sessions included in the sums of times")
 TALLY(lifetime_ends, TOTAL, "sessions", NONE, none, "lifetime_ends_total", "sessions that max-lifetime ended")
+TALLY(bytes_spliced, TOTAL, "bytes", NONE, none, "spliced_bytes_total",
+      "bytes moved by splice, in both directions; the others were copied")
+TALLY(queued, TOTAL, "sessions", NONE, none, "queued_total", "sessions that waited in a queue")
+TALLY(queue_ns, TOTAL, "ns", NONE, none, "queue_wait_seconds_total", "time that sessions waited in queues")
 TALLY(removed_ends, TOTAL, "sessions", NONE, none, "removed_ends_total",
       "sessions ended because their frontend, backend or server was removed")
 TALLY(drained_ends, TOTAL, "sessions", NONE, none, "drained_ends_total",

@@ -43,6 +43,8 @@ struct tally {
 #undef TALLY
 	uint64_t late_to_server; /* see tally_count_late(); for the writer alone */
 	uint64_t late_to_client;
+	uint64_t late_spliced;
+	_Atomic uint64_t closes[CLOSE_REASONS]; /* how many sessions ended for each reason */
 	_Atomic uint64_t own_max; /* for a backend: the maximum in this worker */
 	_Atomic uint64_t times_us[TALLY_TIMES]; /* over the last TALLY_SAMPLES */
 	_Atomic uint64_t times_max_us[TALLY_TIMES];
@@ -55,6 +57,7 @@ struct tally_sum {
 #undef TALLY
 	uint64_t times_us[TALLY_TIMES];
 	uint64_t times_max_us[TALLY_TIMES];
+	uint64_t closes[CLOSE_REASONS];
 };
 
 enum tally_kind { TALLY_KIND_TOTAL, TALLY_KIND_GAUGE, TALLY_KIND_MAX, TALLY_KIND_RATE };
@@ -102,11 +105,15 @@ void tally_count_one(struct tally *t, int64_t now_ns);
 /* Counts one more start, at `now_ns`, that is the first in its second. `most`: the count of all writers
  * together in the previous one, tally_second(). */
 void tally_begin_second(struct tally *t, int64_t now_ns, uint64_t most);
-/* Counts a session's end for this reason: whether a side aborted it, or we ran short. */
+/* Counts a session's end for this reason, and whether a side aborted it, or we ran short. */
 void tally_count_reason(struct tally *t, enum close_reason reason);
 /* Counts the bytes it moved. `late`: a sum has them already, so the next tally_count_late() counts them. */
 void tally_count_bytes(struct tally *t, uint64_t to_server, uint64_t to_client, bool late);
+/* The same for the part of them that splice moved. */
+void tally_count_spliced(struct tally *t, uint64_t bytes, bool late);
 void tally_count_late(struct tally *t);
+/* Counts the time that a session waited in queues. */
+void tally_count_wait(struct tally *t, uint64_t wait_ns);
 /* Counts the parts of a session's life, in microseconds; only for a session that was connected. */
 void tally_count_times(struct tally *t, const uint64_t us[static TALLY_TIMES]);
 

@@ -31,8 +31,8 @@ uint32_t tally_count(const struct engine *e);
 /* Limits log lines about the session's server; one limit per server and worker, so that the failures of one
  * server do not hide those of another. */
 struct log_limit *server_line_limit(const struct session *s);
-/* Counts a client of a frontend that never becomes a session. */
-void tally_turned_away(struct worker *w, const struct frontend *fe);
+/* Counts a client of a frontend that never becomes a session, and why. */
+void tally_turned_away(struct worker *w, const struct frontend *fe, enum close_reason why);
 /* Like server_line_limit(), for lines about clients that a frontend kept out. */
 struct log_limit *frontend_line_limit(struct worker *w, const struct frontend *fe);
 void tally_session_began(const struct session *s);

@@ -68,6 +68,28 @@ static void late_bytes_are_counted_later(void **state)
 	}
 }
 
+static void spliced_bytes_are_late_with_the_others(void **state)
+{
+	(void)state;
+	tally_count_spliced(&tallies[0], 7, false);
+	tally_count_bytes(&tallies[0], 10, 20, true);
+	tally_count_spliced(&tallies[0], 8, true);
+	assert_int_equal(take()->bytes_spliced, 7);
+	for (int i = 0; i < 2; i++) {
+		tally_count_late(&tallies[0]);
+		assert_int_equal(take()->bytes_spliced, 15);
+	}
+}
+
+static void a_wait_is_counted_with_its_time(void **state)
+{
+	(void)state;
+	tally_count_wait(&tallies[0], 5);
+	tally_count_wait(&tallies[1], 6);
+	assert_int_equal(take()->queued, 2);
+	assert_int_equal(take()->queue_ns, 11);
+}
+
 static void a_reason_is_counted_where_it_belongs(void **state)
 {
 	(void)state;
@@ -79,6 +101,9 @@ static void a_reason_is_counted_where_it_belongs(void **state)
 	assert_int_equal(take()->lifetime_ends, 1);
 	assert_int_equal(take()->removed_ends, 1);
 	assert_int_equal(take()->drained_ends, 1);
+	tally_count_reason(&tallies[1], CLOSE_KILLED);
+	for (int i = 0; i < CLOSE_REASONS; i++)
+		assert_int_equal(take()->closes[i], i == CLOSE_KILLED ? 2 : 1);
 }
 
 /* Gives both writers' fields of the row in `field` 5 and 7, and tells what they come to. */
@@ -118,6 +143,8 @@ static void a_cleared_tally_is_as_new(void **state)
 	tally_begin_second(t, BEGIN_NS, 5);
 	tally_begin_second(t, BEGIN_NS + NS_PER_SEC, 5);
 	tally_count_bytes(t, 1, 2, true);
+	tally_count_spliced(t, 1, true);
+	tally_count_reason(t, CLOSE_KILLED);
 	tally_count_times(t, us);
 	counter_set(&t->own_max, 3);
 	tally_clear(t);
@@ -151,9 +178,10 @@ static void each_row_has_a_unit_a_help_text_and_a_metric_of_its_own(void **state
 static void totals_are_counted_from_a_base(void **state)
 {
 	const struct tally_sum base = {.total = 5, .retries = 9, .sessions = 100, .sessions_max = 30,
-				       .last_ns = 70, .times_max_us = {8}};
+				       .last_ns = 70, .times_max_us = {8},
+				       .closes = {[CLOSE_KILLED] = 3}};
 	struct tally_sum now = {.total = 7, .retries = 3, .sessions = 2, .sessions_max = 4, .last_ns = 70,
-				.rate = 6, .times_max_us = {2}};
+				.rate = 6, .times_max_us = {2}, .closes = {[CLOSE_KILLED] = 5}};
 
 	(void)state;
 	tally_subtract(&now, &base);
@@ -162,6 +190,7 @@ static void totals_are_counted_from_a_base(void **state)
 	assert_int_equal(now.sessions, 2);
 	assert_int_equal(now.sessions_max, 4);
 	assert_int_equal(now.rate, 6);
+	assert_int_equal(now.closes[CLOSE_KILLED], 2);
 	assert_int_equal(now.last_ns, 0); /* none since then */
 	now.last_ns = 71;
 	tally_subtract(&now, &base);
@@ -179,6 +208,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TALLY_TEST(a_count_is_of_its_second_and_of_the_one_before),
 		TALLY_TEST(late_bytes_are_counted_later),
+		TALLY_TEST(spliced_bytes_are_late_with_the_others),
+		TALLY_TEST(a_wait_is_counted_with_its_time),
 		TALLY_TEST(a_reason_is_counted_where_it_belongs),
 		TALLY_TEST(each_row_is_read_and_added_up_by_its_kind),
 		TALLY_TEST(a_cleared_tally_is_as_new),
