@@ -6,16 +6,18 @@
  * until they have found Uptime_sec, and fail at a second colon. Our own names follow; a new counter in
  * counters.tbl.h is added automatically. The keys are an interface. Main thread.
  */
+#include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "weir/admin/admin_answers.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/engine/pulse.h"
 #include "weir/entry/endpoint_label.h"
 #include "info_keys.h"
 
-#define FIGURES_MAX 32
+#define FIGURES_MAX 64
 
 const char *daemon_state_word(enum daemon_state state)
 {
@@ -142,6 +144,17 @@ static void add_admin_totals(const struct admin_context *ctx, struct text *out)
 	add_number(out, "admin_busy", ctx->totals->busy);
 }
 
+/* Of all clients, by the reason that their log line gives. */
+static void add_closes(const struct engine *e, struct text *out)
+{
+	for (int i = 0; i < CLOSE_REASONS; i++) {
+		text_printf(out, "closes.");
+		for (const char *c = close_reason_row((enum close_reason)i)->name; *c != '\0'; c++)
+			text_printf(out, "%c", tolower((unsigned char)*c));
+		text_printf(out, ": %llu\n", (unsigned long long)engine_closes(e, (enum close_reason)i));
+	}
+}
+
 /* HAProxy's keys and ours. */
 static void show_lines(const struct admin_context *ctx, struct text *out)
 {
@@ -168,6 +181,7 @@ static void show_lines(const struct admin_context *ctx, struct text *out)
 	add_counters(e, "", out);
 	add_figures(&figures, out);
 	add_admin_totals(ctx, out);
+	add_closes(e, out);
 	add_frontends(e, out);
 	add_servers(e, out);
 	add_listeners(e, out);

@@ -11,8 +11,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 static int (*_Atomic first_of_all)(void);
 
@@ -72,4 +74,14 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 void thread_set_first(int (*first)(void))
 {
 	atomic_store(&first_of_all, first);
+}
+
+int64_t thread_cpu_ns(pthread_t thread)
+{
+	struct timespec ts;
+	clockid_t id;
+
+	if (pthread_getcpuclockid(thread, &id) != 0 || clock_gettime(id, &ts) != 0)
+		return -1;
+	return (int64_t)ts.tv_sec * NS_PER_SEC + (int64_t)ts.tv_nsec;
 }

@@ -14,6 +14,8 @@
 #include "weir/base/check.h"
 #include "weir/base/counters.h"
 #include "weir/cli/cli.h"
+#include "weir/engine/pulse.h"
+#include "weir/stats/process_figures.h"
 
 /* Plain text in a cell: escapes what would begin markup or end the cell. */
 static void put_text(const char *text)
@@ -47,9 +49,10 @@ static void begin_table(const char *headings)
 	putchar('\n');
 }
 
+static const char *const kind_words[] = {[FIGURE_TOTAL] = "total", [FIGURE_GAUGE] = "gauge"};
+
 static void put_counters(void)
 {
-	static const char *const kinds[] = {[FIGURE_TOTAL] = "total", [FIGURE_GAUGE] = "gauge"};
 	const struct counter_row *row;
 
 	fputs("\n## Counters in `show info`\n\n"
@@ -57,11 +60,45 @@ static void put_counters(void)
 	      stdout);
 	begin_table("key | kind | unit | meaning");
 	for (size_t i = 0; (row = counter_row(i)) != NULL; i++) {
-		check((size_t)row->kind < ARRAY_LEN(kinds));
+		check((size_t)row->kind < ARRAY_LEN(kind_words));
 		putchar('|');
 		put_literal(row->name);
-		put_cell(kinds[row->kind]);
+		put_cell(kind_words[row->kind]);
 		put_cell(row->unit);
+		put_cell(row->help);
+		putchar('\n');
+	}
+}
+
+static void put_process_figures(void)
+{
+	const struct figure *row;
+
+	fputs("\n## Other figures of the process in `show info`\n\n", stdout);
+	begin_table("key | kind | meaning");
+	for (size_t i = 0; (row = process_figure(i)) != NULL; i++) {
+		putchar('|');
+		put_literal(row->name);
+		put_cell(kind_words[row->kind]);
+		put_cell(row->help);
+		putchar('\n');
+	}
+}
+
+static void put_pulse(void)
+{
+	const struct pulse_row *row;
+
+	fputs("\n## Workers\n\n"
+	      "How busy each worker is. The metric has the prefix `weir_worker_` and is in base units.\n\n",
+	      stdout);
+	begin_table("value | kind | unit | metric | meaning");
+	for (size_t i = 0; (row = pulse_row(i)) != NULL; i++) {
+		putchar('|');
+		put_literal(row->name);
+		put_cell(kind_words[row->kind]);
+		put_cell(row->unit);
+		put_literal(row->metric);
 		put_cell(row->help);
 		putchar('\n');
 	}
@@ -124,7 +161,9 @@ static void put_close_reasons(void)
 enum exit_code cli_figures(void)
 {
 	put_counters();
+	put_process_figures();
 	put_tallies();
+	put_pulse();
 	put_close_reasons();
 	return EXIT_FINE;
 }

@@ -343,12 +343,14 @@ static int start_services(struct daemon *d)
 	d->admin_context.stats = d->stats;
 	d->admin_context.bases = stats_bases(d->stats);
 	d->admin_context.pace = stats_pace(d->stats);
+	d->process = (struct process_source){&d->engine, stats_pace(d->stats)};
 	d->retiring.stats = d->stats;
 	d->admin = admin_new(d->loop, &d->admin_socket, &d->control_socket, &d->admin_context);
 	if (d->admin == NULL)
 		return -ENOMEM;
 	reloading_init(&d->reloading, d);
 	d->resolver = resolver_new(d->loop, &d->updates.updates, NULL, &err);
+	d->figures[6].from = d->resolver;
 	if (d->resolver != NULL)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
 	return err;
@@ -430,6 +432,8 @@ enum exit_code daemon_start(struct daemon *d)
 	d->figures[2] = (struct figure_source){memory_guard_publish, &d->memory};
 	d->figures[3] = (struct figure_source){reload_publish, &d->reloading.reload};
 	d->figures[4] = (struct figure_source){turn_watch_publish, &d->reloading.turns};
+	d->figures[5] = (struct figure_source){process_publish, &d->process};
+	d->figures[6] = (struct figure_source){resolver_publish, NULL};
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

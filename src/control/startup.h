@@ -27,6 +27,7 @@
 #include "weir/host/tcp_aborts.h"
 #include "weir/logging/logwriter.h"
 #include "weir/names/resolver.h"
+#include "weir/stats/process_figures.h"
 #include "weir/stats/question.h"
 #include "ageing.h"
 #include "newcomers.h"
@@ -37,7 +38,7 @@
 #include "updates_loop.h"
 
 #define DAEMON_SIGNALS 4
-#define DAEMON_FIGURE_SOURCES 5
+#define DAEMON_FIGURE_SOURCES 7
 
 struct daemon {
 	struct config_input input; /* owns: what the configuration was read from */
@@ -64,6 +65,7 @@ struct daemon {
 	struct driver_choice driver; /* for the workers; chosen before they start */
 	struct admin_context admin_context;
 	struct admin_totals admin_totals;
+	struct process_source process; /* of the last of `figures` */
 	struct figure_source figures[DAEMON_FIGURE_SOURCES];
 	struct stats *stats;       /* owns */
 	struct admin *admin;       /* owns */

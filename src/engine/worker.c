@@ -58,6 +58,8 @@ static void worker_woken(struct io_loop *loop)
 		rounds_heard(w);
 	if (unlikely(signals & (MAIL_MAXIMA | MAIL_TIMES)))
 		tally_forget(w, signals & MAIL_MAXIMA, signals & MAIL_TIMES); /* before what is asked */
+	if (unlikely(signals & MAIL_MAXIMA))
+		loop->timer_lag_max_ns = 0;
 	/* Connections sent here wait until something can be started; they count in our load already. */
 	while ((likely(!loop->is_down) || w->stopping) && mailbox_take(&w->mailbox, &letter))
 		session_start(w, &letter);
@@ -151,6 +153,9 @@ static void publish_counters(struct worker *w)
 	counter_set(&c->session_slots, w->slab.slots);
 	counter_set(&c->stale_events, loop->stale_events);
 	counter_set(&c->turns, loop->turns);
+	counter_set(&c->timer_runs, loop->timer_runs);
+	counter_set(&c->timer_lag_ns, loop->timer_lag_ns);
+	counter_set(&w->timer_lag_max_ns, loop->timer_lag_max_ns);
 }
 
 /* Control watches memory while there are many sessions, and looks at once when buffers are short: a second
@@ -464,6 +469,7 @@ static void *worker_main(void *arg)
 	pipe_cache_free(&w->loop.pipes);
 	buf_cache_free(&w->loop.bufs);
 	publish_counters(w);
+	counter_set(&w->busy_ns, (uint64_t)clock_thread_ns());
 	log_use_ring(NULL);
 	atomic_store(&w->pong, WORKER_ENDED);
 	atomic_fetch_add(&e->workers_done, 1);

@@ -4,8 +4,8 @@
  *
  * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks),
  * counters, closes, tallies and counts (one writer), log ring, `load`, `looked`, `passed`, `pong`,
- * `has_source_waits` (atomics) and the listeners' `waiting` (a spinlock). doc/architecture.md, "Threads", has
- * the reason why each is safe.
+ * `has_source_waits`, `timer_lag_max_ns`, `busy_ns` (atomics) and the listeners' `waiting` (a spinlock).
+ * doc/architecture.md, "Threads", has the reason why each is safe.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -86,6 +86,8 @@ struct worker {
 	atomic_bool has_source_waits;
 	_Alignas(64) struct counters counters;
 	_Atomic uint64_t closes[CLOSE_REASONS]; /* how sessions, and clients turned away, ended here */
+	_Atomic uint64_t timer_lag_max_ns;
+	_Atomic uint64_t busy_ns; /* the CPU time of its thread, once that has ended */
 };
 
 /* Makes a worker with its loop but without its thread; it does not listen yet. NULL on failure with `*err`

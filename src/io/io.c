@@ -186,6 +186,21 @@ static void look_for_pause(struct io_loop *loop, int64_t deadline_ns)
 	loop->pause_ended_ns = end_ns;
 }
 
+/* How late the loop is: the turn before was long, or the thread did not get its CPU. Reads no clock. */
+static void note_lag(struct io_loop *loop)
+{
+	const int64_t due_ns = timer_heap_next(&loop->timers);
+	uint64_t lag_ns;
+
+	if (due_ns > loop->now_ns)
+		return;
+	lag_ns = (uint64_t)(loop->now_ns - due_ns);
+	loop->timer_runs++;
+	loop->timer_lag_ns += lag_ns;
+	if (lag_ns > loop->timer_lag_max_ns)
+		loop->timer_lag_max_ns = lag_ns;
+}
+
 void io_loop_turn(struct io_loop *loop)
 {
 	int64_t deadline_ns = timer_heap_next(&loop->timers);
@@ -196,6 +211,7 @@ void io_loop_turn(struct io_loop *loop)
 		deadline_ns = loop->now_ns;
 	loop->turns++;
 	wait_and_dispatch(loop, deadline_ns);
+	note_lag(loop);
 	(void)timer_heap_run(&loop->timers, loop->now_ns, IO_TIMERS_A_TURN); /* the rest comes next turn */
 	dispatch_yielded(loop);
 }

@@ -45,6 +45,8 @@ struct resolver {
 	size_t spare_count;
 	size_t reserved;       /* spares that prepared changes may still need */
 	bool used;             /* a name was looked up */
+	uint64_t lookups;      /* answered, and how many of these failed */
+	uint64_t failed;
 	struct server_updates *updates; /* borrows */
 	struct server_observer observer;
 };
@@ -428,6 +430,8 @@ static void take_answers(struct resolver *r)
 		}
 		check(n->job == job && n->asked);
 		n->asked = false;
+		r->lookups++;
+		r->failed += job->error != 0;
 		if (job->error == 0) {
 			use_addr(n, choose(job, server_found_addr(n->server)));
 		} else {
@@ -437,6 +441,16 @@ static void take_answers(struct resolver *r)
 		}
 		name_wait(n);
 	}
+}
+
+void resolver_publish(void *resolver, figure_report *report, void *to)
+{
+	static const struct figure lookups = {"lookups", FIGURE_TOTAL, "lookups of names of servers"};
+	static const struct figure failed = {"lookups_failed", FIGURE_TOTAL, "lookups of names that failed"};
+	const struct resolver *r = resolver;
+
+	report(to, &lookups, r != NULL ? r->lookups : 0);
+	report(to, &failed, r != NULL ? r->failed : 0);
 }
 
 static void on_wake(struct ev_loop *loop, struct ev_async *async, int revents)

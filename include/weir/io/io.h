@@ -196,6 +196,9 @@ struct io_loop {
 	int wake_fd;                         /* owns: an eventfd that the driver watches */
 	uint32_t pending; /* pending ops; on an idle loop only the permanent ones */
 	uint64_t turns;
+	uint64_t timer_runs;   /* turns in which a timer was due */
+	uint64_t timer_lag_ns; /* by which the first of these was late, in all; and the longest of them */
+	uint64_t timer_lag_max_ns;
 	uint64_t events; /* that the driver has delivered */
 	uint64_t stale_events; /* events dropped because their socket was gone */
 };

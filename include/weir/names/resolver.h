@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "weir/balance/server_updates.h"
+#include "weir/base/figure.h"
 
 struct addrinfo;
 struct ev_loop;
@@ -40,6 +41,9 @@ void resolver_free(struct resolver *r);
 int resolver_prepare(struct resolver *r, size_t names);
 /* The change is committed or was given up: frees what it did not need. */
 void resolver_settle(struct resolver *r, size_t names);
+
+/* For a figure_source whose `from` is a struct resolver, or NULL before there is one. */
+void resolver_publish(void *resolver, figure_report *report, void *to);
 
 /* How long to wait before the next lookup: after `failures` failures in a row 1, 2, 4 ... s, at most
  * `interval_ns` (at most a minute if that is 0); after a success `interval_ns`, 0 = never. */

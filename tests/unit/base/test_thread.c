@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -102,12 +103,41 @@ static void a_thread_whose_first_step_fails_does_not_run(void **state)
 	assert_true(ran);
 }
 
+static void *wait_for_end(void *arg)
+{
+	const atomic_bool *end = arg;
+
+	while (!atomic_load(end))
+		continue;
+	return NULL;
+}
+
+static void the_cpu_time_of_a_thread_is_its_own(void **state)
+{
+	atomic_bool end = false;
+	pthread_t thread;
+	int64_t was_ns;
+
+	(void)state;
+	assert_int_equal(thread_start(&thread, wait_for_end, &end), 0);
+	was_ns = thread_cpu_ns(thread);
+	assert_true(was_ns >= 0);
+	while (thread_cpu_ns(thread) <= was_ns)
+		continue;
+	atomic_store(&end, true);
+	/* It ends, but is not joined: whenever this asks, it is told a time or that there is none. */
+	while (thread_cpu_ns(thread) >= 0)
+		continue;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thread_takes_no_signals),
 		cmocka_unit_test(mask_of_the_caller_is_as_before),
 		cmocka_unit_test(what_comes_first_runs_in_the_new_thread),
+		cmocka_unit_test(the_cpu_time_of_a_thread_is_its_own),
 		cmocka_unit_test(a_thread_whose_first_step_fails_does_not_run),
 	};
 

@@ -250,6 +250,39 @@ static void failure_leaves_the_server_as_it_was_and_is_tried_again(void **state)
 	resolver_free(resolver);
 }
 
+static uint64_t published[2];
+static unsigned published_count;
+
+static void keep_figure(void *to, const struct figure *row, uint64_t value)
+{
+	(void)to;
+	assert_string_equal(row->name, published_count == 0 ? "lookups" : "lookups_failed");
+	published[published_count++] = value;
+}
+
+static void publish(void *from)
+{
+	published_count = 0;
+	resolver_publish(from, keep_figure, NULL);
+	assert_int_equal(published_count, 2);
+}
+
+static void failures_are_counted_among_the_lookups(void **state)
+{
+	(void)state;
+	publish(NULL);
+	assert_int_equal(published[0] + published[1], 0);
+	atomic_store(&error, EAI_AGAIN);
+	start();
+	run_until_lookups(3);
+	atomic_store(&error, 0);
+	run_until_host(1);
+	publish(resolver);
+	assert_true(published[1] >= 2);
+	assert_true(published[0] > published[1]);
+	resolver_free(resolver);
+}
+
 static void hanging_lookup_does_not_delay_the_end(void **state)
 {
 	double before;
@@ -299,6 +332,7 @@ int main(void)
 		RESOLVER_TEST(ipv4_comes_first_and_ipv6_alone_will_do),
 		RESOLVER_TEST(address_stays_while_the_name_has_it),
 		RESOLVER_TEST(failure_leaves_the_server_as_it_was_and_is_tried_again),
+		RESOLVER_TEST(failures_are_counted_among_the_lookups),
 		RESOLVER_TEST(hanging_lookup_does_not_delay_the_end),
 		cmocka_unit_test_setup_teardown(servers_without_names_need_no_thread, setup_unix, teardown),
 		cmocka_unit_test(waits_grow_to_the_interval),

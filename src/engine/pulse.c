@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pulse.c - how busy workers are, and how their sessions ended, as control sees it.
+ *
+ * Owns nothing. Control thread.
+ */
+#include "weir/engine/pulse.h"
+
+#include "weir/base/check.h"
+#include "weir/base/thread.h"
+#include "weir/engine/engine.h"
+#include "worker.h"
+
+static const struct pulse_row rows[] = {
+#define PULSE(name, kind, unit, metric, help)                                                                \
+	{#name, FIGURE_##kind, unit, metric, help, offsetof(struct worker_pulse, name)},
+#include "weir/engine/pulse.tbl.h"
+#undef PULSE
+};
+
+const struct pulse_row *pulse_row(size_t i)
+{
+	return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
+}
+
+/* A thread that has ended has left its time. It may end right now: then it has not been joined yet. */
+static uint64_t busy_ns(const struct worker *w)
+{
+	const uint64_t left_ns = counter_get(&w->busy_ns);
+	int64_t now_ns;
+
+	if (!w->spawned || left_ns > 0)
+		return left_ns;
+	now_ns = thread_cpu_ns(w->thread);
+	return now_ns >= 0 ? (uint64_t)now_ns : counter_get(&w->busy_ns);
+}
+
+void engine_pulse(const struct engine *e, unsigned worker, struct worker_pulse *out)
+{
+	const struct worker *w;
+
+	check(worker < e->worker_count);
+	w = e->workers[worker];
+	*out = (struct worker_pulse){
+		.busy_ns = busy_ns(w),
+		.turns = counter_get(&w->counters.turns),
+		.sessions = counter_get(&w->counters.sessions),
+		.timer_runs = counter_get(&w->counters.timer_runs),
+		.timer_lag_ns = counter_get(&w->counters.timer_lag_ns),
+		.timer_lag_max_ns = counter_get(&w->timer_lag_max_ns),
+	};
+}
+
+uint64_t engine_closes(const struct engine *e, enum close_reason reason)
+{
+	uint64_t sum = 0;
+
+	check((unsigned)reason < CLOSE_REASONS);
+	for (unsigned i = 0; e->workers != NULL && i < e->worker_count; i++)
+		sum += counter_get(&e->workers[i]->closes[reason]);
+	return sum;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * process_figures.c - figures of the process that are not counters of workers: rates, pools, ports.
+ *
+ * Owns nothing. Control thread.
+ */
+#include "weir/stats/process_figures.h"
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/engine.h"
+#include "weir/engine/pulse.h"
+#include "weir/engine/tallies.h"
+#include "weir/stats/port_use.h"
+#include "weir/stats/stat_pace.h"
+
+struct process_facts {
+	struct engine *e; /* borrows */
+	uint64_t rate;
+	uint64_t rate_max;
+	uint64_t bytes_per_s;
+	uint64_t idle_percent;
+	uint64_t busy_ns;
+	uint32_t ports;
+	struct port_use most;
+};
+
+/* Their maxima may be of different seconds, so that the maximum of the process is at least the largest. */
+static void take_rates(struct process_facts *x)
+{
+	const int64_t now_ns = clock_mono_ns();
+	struct tally_sum sum;
+
+	entries_foreach_frontend(&x->e->entries, fe) {
+		tally_sum_up(x->e, fe->slot, now_ns, &sum);
+		x->rate += sum.rate;
+		x->rate_max = sum.rate_max > x->rate_max ? sum.rate_max : x->rate_max;
+	}
+	x->rate_max = x->rate > x->rate_max ? x->rate : x->rate_max;
+}
+
+static void take_pace(struct process_facts *x, struct stat_pace *pace)
+{
+	x->idle_percent = 100;
+	if (pace == NULL)
+		return;
+	stat_pace_measure(pace, x->e, clock_mono_ns(), clock_process_ns());
+	x->idle_percent = pace->idle_percent;
+	x->bytes_per_s = pace->bytes_per_s;
+}
+
+static void take_busy_time(struct process_facts *x)
+{
+	struct worker_pulse pulse;
+
+	for (unsigned i = 0; i < x->e->worker_count; i++) {
+		engine_pulse(x->e, i, &pulse);
+		x->busy_ns += pulse.busy_ns;
+	}
+}
+
+static const struct figure rows[] = {
+#define PROCESS(name, kind, help, value) {#name, FIGURE_##kind, help},
+#include "process_figures.tbl.h"
+#undef PROCESS
+};
+
+const struct figure *process_figure(size_t i)
+{
+	return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
+}
+
+static void report_all(const struct process_facts *x, figure_report *report, void *to)
+{
+	const uint64_t values[] = {
+#define PROCESS(name, kind, help, value) (uint64_t)(value),
+#include "process_figures.tbl.h"
+#undef PROCESS
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		report(to, &rows[i], values[i]);
+}
+
+void process_publish(void *from, figure_report *report, void *to)
+{
+	const struct process_source *source = from;
+	struct process_facts x = {.e = source->engine};
+
+	if (x.e->workers != NULL) {
+		take_rates(&x);
+		take_busy_time(&x);
+	}
+	take_pace(&x, source->pace);
+	x.ports = port_range();
+	x.most = port_use_most(x.e, x.ports);
+	report_all(&x, report, to);
+}
