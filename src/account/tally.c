@@ -279,6 +279,21 @@ void tally_subtract(struct tally_sum *from, const struct tally_sum *base)
 		from->last_ns = 0;
 }
 
+#define GROWN_TOTAL(to, from) larger(to, from)
+#define GROWN_GAUGE(to, from) (to)
+#define GROWN_MAX(to, from)   (to)
+#define GROWN_RATE(to, from)  (to)
+
+void tally_keep_totals(struct tally_sum *to, const struct tally_sum *from)
+{
+#define TALLY(field, kind, unit, shown, column, metric, help)                                                \
+	to->field = GROWN_##kind(to->field, from->field);
+#include "weir/account/tallies.tbl.h"
+#undef TALLY
+	for (unsigned i = 0; i < CLOSE_REASONS; i++)
+		to->closes[i] = larger(to->closes[i], from->closes[i]);
+}
+
 #define KEEP_TOTAL(to, from) (to)
 #define KEEP_GAUGE(to, from) (to)
 #define KEEP_MAX(to, from)   larger(to, from)

@@ -9,6 +9,7 @@
 
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
+#include "payload.h"
 #include "record.h"
 #include "session.h"
 #include "session_end.h"
@@ -36,7 +37,7 @@ static void hand_back(struct inquiry *q)
 {
 	check(inquiry_is_lent(q));
 	check(list_empty(&q->link));
-	check(q->count <= INQUIRY_SESSIONS_MAX);
+	check(q->count <= (q->sums ? INQUIRY_PLACES_MAX : INQUIRY_SESSIONS_MAX));
 	atomic_store_explicit(&q->lent, false, memory_order_release);
 }
 
@@ -129,10 +130,35 @@ static bool is_wanted(const struct session *s, const struct inquiry_filter *f)
 static void take(struct session *s, struct inquiry *q)
 {
 	record_take(s, &q->sessions[q->count++]);
-	if (q->sums)
-		s->sum_mark = s->worker->sum_mark;
 	if (q->filter.kill && s->state != SESSION_CLOSING)
 		session_close(s, CLOSE_KILLED);
+}
+
+static struct inquiry_bytes bytes_of(const struct session *s)
+{
+	return (struct inquiry_bytes){
+		.to_server = payload_to_server(s),
+		.to_client = s->flows[FLOW_TO_CLIENT].bytes_out,
+		.spliced = payload_spliced(s),
+		.frontend_slot = s->entry->frontend->slot,
+		.backend_slot = s->backend_counted ? s->back->backend->slot : INQUIRY_NO_SLOT,
+		.server_slot = s->at != NULL ? s->at->server->slot : INQUIRY_NO_SLOT,
+	};
+}
+
+static void fill_sums(struct worker *w, struct inquiry *q)
+{
+	uint32_t budget = INQUIRY_PLACES_MAX;
+	struct session *s;
+
+	begin_sums(w, q);
+	q->count = 0;
+	while ((s = session_slab_next(&w->slab, &q->place, &budget)) != NULL) {
+		check(q->count < INQUIRY_PLACES_MAX);
+		q->moved[q->count++] = bytes_of(s);
+		s->sum_mark = w->sum_mark;
+	}
+	q->over = slab_is_over(&w->slab, q->place);
 }
 
 static void fill(struct worker *w, struct inquiry *q)
@@ -142,7 +168,6 @@ static void fill(struct worker *w, struct inquiry *q)
 	struct session *s;
 
 	check(!q->filter.kill || q->filter.session != 0);
-	begin_sums(w, q);
 	q->count = 0;
 	while (!found && q->count < INQUIRY_SESSIONS_MAX &&
 	       (s = session_slab_next(&w->slab, &q->place, &budget)) != NULL) {
@@ -163,7 +188,10 @@ void inquiry_answer(struct worker *w)
 		mailbox_signal(&w->mailbox, MAIL_ASKED); /* answered in the next turn */
 	if (q == NULL)
 		return; /* it was withdrawn */
-	fill(w, q);
+	if (q->sums)
+		fill_sums(w, q);
+	else
+		fill(w, q);
 	hand_back(q);
 	w->engine->notify(w->engine->notify_arg);
 }

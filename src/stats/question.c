@@ -75,12 +75,19 @@ static void stop_waiting(struct question *q)
 	ev_timer_stop(q->stats->loop, &q->deadline);
 }
 
+static double wait_s(const struct question *q)
+{
+	if (q->recent && q->stats->gather.done > 0)
+		return QUESTION_RECENT_WAIT_S;
+	return q->cursor.silent > 0 ? QUESTION_NEXT_WAIT_S : QUESTION_WAIT_S;
+}
+
 static void wait(struct question *q)
 {
 	if (!list_empty(&q->link))
 		return;
 	list_push_back(&q->stats->waiting, &q->link);
-	ev_timer_set(&q->deadline, q->cursor.silent > 0 ? QUESTION_NEXT_WAIT_S : QUESTION_WAIT_S, 0.);
+	ev_timer_set(&q->deadline, wait_s(q), 0.);
 	ev_timer_start(q->stats->loop, &q->deadline);
 }
 
@@ -157,6 +164,7 @@ void question_init(struct question *q, struct stats *stats, void (*consumer)(voi
 	q->arg = arg;
 	q->round = 0;
 	q->late = false;
+	q->recent = false;
 	cursor_init(&q->cursor, stats->gather.engine, false);
 	ev_init(&q->deadline, on_deadline);
 	q->deadline.data = q;
@@ -177,17 +185,34 @@ bool question_is_open(const struct question *q)
 	return q->kind != QUESTION_NONE;
 }
 
-uint64_t question_ask(struct question *q, enum question_kind kind)
+static uint64_t begin(struct question *q, enum question_kind kind)
 {
 	check(q->kind == QUESTION_NONE);
 	check(kind != QUESTION_NONE);
 	q->kind = kind;
 	q->token = ++q->stats->last_token;
 	q->late = false;
+	q->recent = false;
 	cursor_begin(&q->cursor);
+	return q->token;
+}
+
+uint64_t question_ask(struct question *q, enum question_kind kind)
+{
+	const uint64_t token = begin(q, kind);
+
 	if (kind == QUESTION_TALLIES)
 		q->round = stat_gather_ask(&q->stats->gather); /* stats_take_answers() begins it */
-	return q->token;
+	return token;
+}
+
+uint64_t question_ask_recent(struct question *q)
+{
+	const uint64_t token = begin(q, QUESTION_TALLIES);
+
+	q->recent = true;
+	q->round = stat_gather_ask_recent(&q->stats->gather, clock_mono_ns());
+	return token;
 }
 
 uint64_t question_ask_sessions(struct question *q, const struct inquiry_filter *f)
@@ -235,13 +260,16 @@ static struct answer answer_sessions(struct question *q)
 
 static struct answer answer_tallies(struct question *q)
 {
+	const struct stat_gather *g = &q->stats->gather;
+	const bool is_old = q->late && q->recent && g->done > 0;
 	struct answer a;
 
-	if (q->late)
+	if (q->late && !is_old)
 		return over(q, 1); /* workers are asked one at a time, so only one is being waited for */
-	if (q->stats->gather.done < q->round)
+	if (!q->late && g->done < q->round)
 		return pending(q);
 	a = over(q, 0);
+	a.is_old = is_old;
 	a.kind = ANSWER_TALLIES;
 	a.tallies = &q->stats->gather.sums;
 	return a;

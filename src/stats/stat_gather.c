@@ -17,6 +17,7 @@
 struct stat_bytes {
 	uint64_t to_server;
 	uint64_t to_client;
+	uint64_t spliced;
 };
 
 int stat_gather_init(struct stat_gather *g, struct engine *e)
@@ -27,6 +28,7 @@ int stat_gather_init(struct stat_gather *g, struct engine *e)
 	g->engine = e;
 	cursor_init(&g->cursor, e, true);
 	chunks_init(&g->sums, sizeof(struct tally_sum));
+	g->sums.emptied = true; /* an object that gets the slot of another begins with 0 */
 	chunks_init(&g->live, sizeof(struct stat_bytes));
 	err = slot_space_add_table(&e->live.objects, &g->sums);
 	if (!err)
@@ -53,6 +55,13 @@ uint64_t stat_gather_ask(struct stat_gather *g)
 	return g->wanted;
 }
 
+uint64_t stat_gather_ask_recent(struct stat_gather *g, int64_t now_ns)
+{
+	if (g->done > 0 && now_ns - g->done_ns < STAT_RECENT_NS)
+		return g->done;
+	return g->running ? g->done + 1 : stat_gather_ask(g);
+}
+
 static void begin(struct stat_gather *g)
 {
 	for (uint32_t i = 0; i < tally_count(g->engine); i++)
@@ -61,10 +70,11 @@ static void begin(struct stat_gather *g)
 	cursor_begin(&g->cursor);
 }
 
-static void add(struct stat_bytes *to, const struct session_facts *f)
+static void add(struct stat_bytes *to, const struct inquiry_bytes *moved)
 {
-	to->to_server += f->bytes_to_server;
-	to->to_client += f->bytes_to_client;
+	to->to_server += moved->to_server;
+	to->to_client += moved->to_client;
+	to->spliced += moved->spliced;
 }
 
 static void add_slice(struct stat_gather *g)
@@ -72,13 +82,13 @@ static void add_slice(struct stat_gather *g)
 	const struct inquiry *q = &g->cursor.inquiry;
 
 	for (unsigned i = 0; i < q->count; i++) {
-		const struct session_facts *f = &q->sessions[i];
+		const struct inquiry_bytes *moved = &q->moved[i];
 
-		add(chunks_at(&g->live, f->frontend_slot), f);
-		if (f->backend_counted)
-			add(chunks_at(&g->live, f->backend_slot), f);
-		if (f->server[0] != '\0')
-			add(chunks_at(&g->live, f->server_slot), f);
+		add(chunks_at(&g->live, moved->frontend_slot), moved);
+		if (moved->backend_slot != INQUIRY_NO_SLOT)
+			add(chunks_at(&g->live, moved->backend_slot), moved);
+		if (moved->server_slot != INQUIRY_NO_SLOT)
+			add(chunks_at(&g->live, moved->server_slot), moved);
 	}
 }
 
@@ -89,13 +99,17 @@ static void end(struct stat_gather *g)
 	for (uint32_t i = 0; i < tally_count(g->engine); i++) {
 		const struct stat_bytes *live = chunks_at(&g->live, i);
 		struct tally_sum *sum = chunks_at(&g->sums, i);
+		const struct tally_sum before = *sum;
 
 		tally_sum_up(g->engine, i, now_ns, sum);
 		sum->bytes_to_server += live->to_server;
 		sum->bytes_to_client += live->to_client;
+		sum->bytes_spliced += live->spliced;
+		tally_keep_totals(sum, &before);
 	}
 	g->running = false;
 	g->done++;
+	g->done_ns = now_ns;
 }
 
 bool stat_gather_is_due(const struct stat_gather *g)

@@ -147,6 +147,8 @@ void tally_add(struct tally_sum *to, const struct tally_sum *from);
 /* Leaves of the totals what was counted since `base` was taken, of the last time what is later, and all else
  * as it is. */
 void tally_subtract(struct tally_sum *from, const struct tally_sum *base);
+/* Keeps the larger of the totals, and leaves all else as it is: what was reported before does not fall. */
+void tally_keep_totals(struct tally_sum *to, const struct tally_sum *from);
 /* Keeps the larger of the maxima, and leaves all else as it is. */
 void tally_keep_maxima(struct tally_sum *to, const struct tally_sum *from);
 /* The average of a time, in microseconds; 0 without any session. */

@@ -4,13 +4,13 @@
  * them.
  *
  * An inquiry belongs to control and has a fixed buffer. inquiry_ask() lends it to one worker, which copies
- * the facts of a few sessions into it, in one turn of its loop, and gives it back. Control then asks for the
- * next slice when it is ready for it, and finally asks the next worker. So an answer takes as much memory,
- * and as much of a worker's turn, with ten sessions as with a million, and a reader that does not take its
- * answer delays only that answer. `show sess` prints the facts; `show stat` adds up their bytes and reads the
- * rest from tallies (tally.h), which any thread may read. Counters are published, so no worker is asked for
- * them. A sign of life (engine_ping()) is not an inquiry: it goes to all workers at once, so that one hung
- * worker does not hide another.
+ * the facts of a few sessions into it, or for a sum the bytes of more, in one turn of its loop, and gives it
+ * back. Control then asks for the next slice when it is ready for it, and finally asks the next worker. So
+ * an answer takes as much memory, and as much of a worker's turn, with ten sessions as with a million, and a
+ * reader that does not take its answer delays only that answer. `show sess` prints the facts; `show stat`
+ * adds up the bytes and reads the rest from tallies (tally.h), which any thread may read. Counters are
+ * published, so no worker is asked for them. A sign of life (engine_ping()) is not an inquiry: it goes to all
+ * workers at once, so that one hung worker does not hide another.
  *
  * The slices of one worker, from place 0 to the end, guarantee this: a session that lives throughout is in
  * exactly one of them, and one that begins or ends meanwhile is in at most one. A session never leaves its
@@ -46,6 +46,18 @@ struct inquiry_filter {
 	bool kill; /* ends the session `session`, which is in the slice all the same (reason KILLED) */
 };
 
+/* What one session has moved. */
+struct inquiry_bytes {
+	uint64_t to_server;
+	uint64_t to_client;
+	uint64_t spliced; /* part of these */
+	uint32_t frontend_slot;
+	uint32_t backend_slot; /* INQUIRY_NO_SLOT = not admitted */
+	uint32_t server_slot;  /* INQUIRY_NO_SLOT = none */
+};
+
+#define INQUIRY_NO_SLOT UINT32_MAX
+
 struct inquiry {
 	struct list link; /* in a worker's list, under its lock */
 	/* A worker owns it, with all that follows except `worker` and `sums`. The lock of the worker's list
@@ -57,7 +69,10 @@ struct inquiry {
 	uint32_t place;  /* where the next slice begins; 0 = the first */
 	bool over;       /* nothing follows this slice, which may be empty even if something does */
 	unsigned count;
-	struct session_facts sessions[INQUIRY_SESSIONS_MAX]; /* the slice: `count` of them */
+	union { /* the slice: `count` of them */
+		struct session_facts sessions[INQUIRY_SESSIONS_MAX];
+		struct inquiry_bytes moved[INQUIRY_PLACES_MAX]; /* with `sums` */
+	};
 };
 
 /* A worker's side: the inquiries it was asked to answer. */

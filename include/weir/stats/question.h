@@ -23,6 +23,8 @@
 /* How long to wait for a worker; and for each further one once a worker has timed out, as it may hang too. */
 #define QUESTION_WAIT_S	     5.
 #define QUESTION_NEXT_WAIT_S 0.5
+/* The same for a report that comes again and again, once there are sums that it can show instead. */
+#define QUESTION_RECENT_WAIT_S 1.
 
 /* Receives the questions: one per engine. */
 struct stats;
@@ -44,6 +46,7 @@ enum answer_kind {
 
 struct answer {
 	uint64_t token; /* of the question */
+	bool is_old;    /* these tallies are from before the question, since a worker does not answer */
 	enum answer_kind kind;
 	union {
 		struct {
@@ -69,6 +72,7 @@ struct question {
 	struct cursor cursor;     /* for sessions */
 	uint64_t round;           /* for tallies: the walk that answers it; see stat_gather.h */
 	bool late;                /* for tallies: the walk did not finish in time */
+	bool recent;              /* for tallies: earlier sums will do, too */
 };
 
 /* NULL if out of memory. `e` and `loop` must live until stats_free(). */
@@ -92,6 +96,9 @@ void question_init(struct question *q, struct stats *stats, void (*consumer)(voi
 bool question_is_open(const struct question *q);
 /* Asks the question, which must not be open. Returns its token, never 0. */
 uint64_t question_ask(struct question *q, enum question_kind kind);
+/* Asks for tallies that may be up to 100 ms old, and, while a worker does not answer, as old as the last that
+ * were complete: for reports that come again and again. Whoever asks within that time shares one walk. */
+uint64_t question_ask_recent(struct question *q);
 /* Asks for the sessions that `f` wants, or to end one of them. */
 uint64_t question_ask_sessions(struct question *q, const struct inquiry_filter *f);
 /* What is known so far. Returning ANSWER_TALLIES or ANSWER_OVER closes the question. */

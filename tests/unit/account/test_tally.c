@@ -90,6 +90,23 @@ static void a_wait_is_counted_with_its_time(void **state)
 	assert_int_equal(take()->queue_ns, 11);
 }
 
+static void totals_do_not_fall(void **state)
+{
+	struct tally_sum now = {.total = 5, .sessions = 1, .sessions_max = 2, .bytes_to_client = 9};
+	struct tally_sum before = {.total = 6, .sessions = 7, .sessions_max = 8, .bytes_to_client = 3};
+
+	(void)state;
+	before.closes[CLOSE_NORMAL] = 4;
+	now.closes[CLOSE_KILLED] = 1;
+	tally_keep_totals(&now, &before);
+	assert_int_equal(now.total, 6);
+	assert_int_equal(now.bytes_to_client, 9);
+	assert_int_equal(now.sessions, 1);
+	assert_int_equal(now.sessions_max, 2);
+	assert_int_equal(now.closes[CLOSE_NORMAL], 4);
+	assert_int_equal(now.closes[CLOSE_KILLED], 1);
+}
+
 static void a_reason_is_counted_where_it_belongs(void **state)
 {
 	(void)state;
@@ -210,6 +227,7 @@ int main(void)
 		TALLY_TEST(late_bytes_are_counted_later),
 		TALLY_TEST(spliced_bytes_are_late_with_the_others),
 		TALLY_TEST(a_wait_is_counted_with_its_time),
+		TALLY_TEST(totals_do_not_fall),
 		TALLY_TEST(a_reason_is_counted_where_it_belongs),
 		TALLY_TEST(each_row_is_read_and_added_up_by_its_kind),
 		TALLY_TEST(a_cleared_tally_is_as_new),

@@ -120,12 +120,15 @@ static void worker_shows(unsigned worker, unsigned count, bool over)
 	struct inquiry *q = lent[worker];
 
 	assert_non_null(q);
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count && q->sums; i++)
+		q->moved[i] = (struct inquiry_bytes){.to_server = 100, .frontend_slot = web,
+						     .backend_slot = INQUIRY_NO_SLOT,
+						     .server_slot = INQUIRY_NO_SLOT};
+	for (unsigned i = 0; i < count && !q->sums; i++)
 		q->sessions[i] = (struct session_facts){.frontend = "web", .frontend_slot = web,
 							.backend = "web",
 							.backend_slot = engine.backends[0]->slot,
-							.worker = worker, .number = i,
-							.bytes_to_server = 100};
+							.worker = worker, .number = i};
 	q->count = count;
 	q->over = over;
 	lent[worker] = NULL;
@@ -202,7 +205,7 @@ static void who_asks_at_the_same_time_shares_a_walk(void **state)
 	worker_shows(0, 0, true);
 	worker_shows(1, 0, true);
 	a = question_answer(&questions[2]);
-	assert_int_equal(bytes_to_server(&a), 1000);
+	assert_int_equal(bytes_to_server(&a), 1300); /* sessions that this stand-in forgot: nothing falls */
 	assert_true(tokens[0] != tokens[1] && tokens[1] != tokens[2]);
 }
 
@@ -253,7 +256,142 @@ static void sums_that_come_too_late_are_for_those_who_ask_then(void **state)
 	worker_shows(0, 1, true);
 	worker_shows(1, 0, true);
 	a = question_answer(&questions[0]);
-	assert_int_equal(bytes_to_server(&a), 100);
+	assert_int_equal(bytes_to_server(&a), 200); /* as the walk before, whose end nobody waited for */
+}
+
+/* Whatever the workers say: a report that comes again and again has no smaller number than before. */
+static void a_total_never_falls(void **state)
+{
+	static const unsigned counts[] = {3, 1, 0, 2, 5, 4};
+	uint64_t last = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct answer a;
+
+		(void)question_ask(&questions[0], QUESTION_TALLIES);
+		assert_int_equal(question_answer(&questions[0]).kind, ANSWER_PENDING);
+		stats_take_answers(stats);
+		worker_shows(0, counts[i], true);
+		worker_shows(1, 0, true);
+		a = question_answer(&questions[0]);
+		assert_int_equal(a.kind, ANSWER_TALLIES);
+		assert_true(bytes_to_server(&a) >= last);
+		assert_true(bytes_to_server(&a) >= 100 * counts[i]);
+		last = bytes_to_server(&a);
+	}
+	assert_int_equal(last, 500);
+}
+
+static void wait_until_it_is_old(void)
+{
+	const int64_t begun_ns = clock_mono_ns();
+
+	while (clock_mono_ns() - begun_ns < 100 * NS_PER_MS)
+		continue;
+}
+
+static void walk_finds(unsigned first, unsigned second)
+{
+	stats_take_answers(stats);
+	worker_shows(0, first, true);
+	worker_shows(1, second, true);
+}
+
+/* Two ask at the same time, and ten soon afterwards. False if they were not fast enough for one walk. */
+static bool who_asks_soon_shares_a_walk(void)
+{
+	const unsigned before = asked_times;
+	const int64_t begun_ns = clock_mono_ns();
+	struct answer a;
+
+	(void)question_ask_recent(&questions[0]);
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_PENDING);
+	stats_take_answers(stats);
+	(void)question_ask_recent(&questions[1]);
+	assert_int_equal(question_answer(&questions[1]).kind, ANSWER_PENDING);
+	walk_finds(1, 1);
+	for (unsigned i = 0; i < 2 + 10; i++) {
+		if (i >= 2)
+			(void)question_ask_recent(&questions[i % 2]);
+		a = question_answer(&questions[i % 2]);
+		if (a.kind == ANSWER_PENDING) {
+			assert_true(clock_mono_ns() - begun_ns >= 100 * NS_PER_MS);
+			question_withdraw(&questions[i % 2]);
+			walk_finds(1, 1);
+			return false;
+		}
+		assert_int_equal(a.kind, ANSWER_TALLIES);
+		assert_int_equal(bytes_to_server(&a), 200);
+		assert_false(a.is_old);
+	}
+	stats_take_answers(stats);
+	assert_int_equal(asked_times, before + 2);
+	return true;
+}
+
+static void recent_sums_are_given_again(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	while (!who_asks_soon_shares_a_walk())
+		wait_until_it_is_old();
+	/* Who wants to know it now begins a walk. */
+	before = asked_times;
+	(void)question_ask(&questions[0], QUESTION_TALLIES);
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_PENDING);
+	walk_finds(0, 0);
+	assert_int_equal(asked_times, before + 2);
+}
+
+static void old_sums_are_better_than_none_while_a_worker_hangs(void **state)
+{
+	struct question *q = &questions[0];
+	struct answer a;
+	double since;
+
+	(void)state;
+	(void)question_ask_recent(q);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	stats_take_answers(stats);
+	worker_shows(0, 1, true);
+	worker_shows(1, 1, true);
+	a = question_answer(q);
+	wait_until_it_is_old();
+	since = ev_time();
+	(void)question_ask_recent(q);
+	assert_int_equal(question_answer(q).kind, ANSWER_PENDING);
+	stats_take_answers(stats);
+	assert_int_equal(asked_times, 3);
+	run_until_called(0, 2);
+	assert_true(ev_time() - since > QUESTION_RECENT_WAIT_S - .5);
+	assert_true(ev_time() - since < QUESTION_WAIT_S - .5);
+	a = question_answer(q);
+	assert_int_equal(a.kind, ANSWER_TALLIES);
+	assert_true(a.is_old);
+	assert_int_equal(bytes_to_server(&a), 200);
+	worker_shows(0, 0, true);
+	worker_shows(1, 0, true);
+}
+
+static void an_object_begins_with_nothing_of_who_had_its_slot(void **state)
+{
+	struct answer a;
+
+	(void)state;
+	(void)question_ask(&questions[0], QUESTION_TALLIES);
+	assert_int_equal(question_answer(&questions[0]).kind, ANSWER_PENDING);
+	stats_take_answers(stats);
+	worker_shows(0, 3, true);
+	worker_shows(1, 0, true);
+	a = question_answer(&questions[0]);
+	assert_int_equal(bytes_to_server(&a), 300);
+	slot_space_put(&engine.live.objects, web);
+	assert_int_equal(slot_space_take(&engine.live.objects, &web), 0);
+	(void)question_ask_recent(&questions[0]);
+	a = question_answer(&questions[0]);
+	assert_int_equal(bytes_to_server(&a), 0);
 }
 
 static void what_is_withdrawn_is_told_to_nobody(void **state)
@@ -350,6 +488,10 @@ int main(void)
 		QUESTION_TEST(who_asks_at_the_same_time_shares_a_walk),
 		QUESTION_TEST(a_list_goes_on_without_who_does_not_answer_in_time),
 		QUESTION_TEST(sums_that_come_too_late_are_for_those_who_ask_then),
+		QUESTION_TEST(a_total_never_falls),
+		QUESTION_TEST(recent_sums_are_given_again),
+		QUESTION_TEST(old_sums_are_better_than_none_while_a_worker_hangs),
+		QUESTION_TEST(an_object_begins_with_nothing_of_who_had_its_slot),
 		QUESTION_TEST(what_is_withdrawn_is_told_to_nobody),
 		QUESTION_TEST(workers_that_have_ended_are_answered_for_at_once),
 		QUESTION_TEST(one_session_is_asked_of_its_worker),

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a counter falls, which a monitor takes for a restart, or the parts do not add up to the whole."""
+
+import csv
+import socket
+import threading
+
+import pytest
+
+from harness.timing import SCALE, wait_until
+
+SECONDS = 3 * SCALE
+
+
+def listen(listener):
+    return f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+
+
+def closes(daemon):
+    """How many clients left for each reason that any left for."""
+    return {key.removeprefix("closes."): value for key, value in daemon.info().items()
+            if key.startswith("closes.") and value > 0}
+
+
+def bytes_in(daemon):
+    """Of each row, by its name."""
+    rows = csv.DictReader(daemon.ask("show stat").lstrip("# ").splitlines())
+    return {row["svname"]: int(row["bin"]) for row in rows}
+
+
+@pytest.mark.smoke
+def test_each_end_is_counted_by_its_reason(weir, peers):
+    listener = peers.listen()
+    daemon = weir(listen(listener), "threads = 2")
+    for _ in range(3):
+        client, server = peers.pair(daemon.address("l"), listener)
+        client.fin()
+        server.fin()
+    for _ in range(2):
+        client, server = peers.pair(daemon.address("l"), listener)
+        client.reset()
+    wait_until(lambda: closes(daemon) == {"normal": 3, "client_reset": 2}, lambda: closes(daemon))
+
+
+def test_bytes_move_during_a_session_and_never_fall(weir, peers):
+    """Sessions come and go between two workers meanwhile."""
+    listener = peers.listen()
+    daemon = weir(listen(listener), "threads = 2")
+    over = threading.Event()
+
+    def churn():
+        while not over.is_set():
+            client, server = peers.pair(daemon.address("l"), listener)
+            client.send(2000)
+            server.receive(2000)
+            client.fin()
+            server.fin()
+            client.close()
+            server.close()
+
+    long_client, long_server = peers.pair(daemon.address("l"), listener)
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        last, readings = {}, 0
+        wait_until(lambda: bytes_in(daemon)["a"] > 10_000, "sessions move bytes")
+        end = threading.Timer(SECONDS, over.set)
+        end.start()
+        while not over.is_set():
+            now = bytes_in(daemon)
+            whole = daemon.info()["bytes_to_server"]
+            assert all(now[name] >= value for name, value in last.items()), (last, now)
+            assert max(now.values()) <= whole
+            long_client.send(1000)
+            long_server.receive(1000)
+            last, readings = now, readings + 1
+        assert readings > 10
+    finally:
+        over.set()
+        thread.join()
+    whole = daemon.info()["bytes_to_server"]
+    wait_until(lambda: set(bytes_in(daemon).values()) == {whole}, lambda: (bytes_in(daemon), whole))
+
+
+def test_ports_pools_and_workers_are_in_info(weir, peers):
+    listener = peers.listen()
+    daemon = weir(listen(listener), "threads = 1")
+    pairs = [peers.pair(daemon.address("l"), listener) for _ in range(5)]
+    info = daemon.info()
+    assert info["ports_used"] == len(pairs) and info["ports_available"] == info["ports_range"] > 0
+    assert info["busy_ns"] > 0
+    assert info["bufs_bytes"] >= info["bufs_in_use_bytes"]
+    assert info["lookups"] == info["lookups_failed"] == 0
+
+
+def test_a_walk_over_many_sessions_is_sliced(weir, peers):
+    """9,000 sockets: the worker's turns are short while all sessions are added up, again and again."""
+    sessions, walks, a_time, slice_max = 4500, 20, 100, 512
+    listener = peers.listen()
+    daemon = weir(listen(listener), "threads = 1\nmaxconn = 5000")
+    where, socks = daemon.address("l"), []
+    try:
+        while len(socks) < 2 * sessions:
+            socks += [socket.create_connection(where.sockaddr) for _ in range(a_time)]
+            socks += [listener.accept() for _ in range(a_time)]
+        before = daemon.info()
+        assert before["sessions"] == sessions
+        for _ in range(walks):
+            daemon.ask("show stat")
+        after = daemon.info()
+        turns, busy_ns = after["turns"] - before["turns"], after["busy_ns"] - before["busy_ns"]
+        assert turns >= walks * sessions / slice_max
+        assert busy_ns < turns * 1_000_000 * SCALE, (busy_ns, turns)
+    finally:
+        for sock in socks:
+            sock.close()
+
+
+def test_urgent_data_in_a_bulk_flow_is_a_fall_back(weir, peers):
+    listener = peers.listen()
+    daemon = weir(listen(listener), "threads = 1\nsplice = on")
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.send(1000)
+    server.receive(1000)
+    assert daemon.info()["splice_urgent"] == 0
+    client.urgent()
+    server.receive(1)
+    assert daemon.info()["splice_urgent"] > 0
