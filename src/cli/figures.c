@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/histogram.h"
 #include "weir/account/tally.h"
 #include "weir/base/check.h"
 #include "weir/base/counters.h"
@@ -104,6 +105,23 @@ static void put_pulse(void)
 	}
 }
 
+static void put_histograms(void)
+{
+	const struct histogram_row *row;
+
+	fputs("\n## Histograms\n\n"
+	      "Kept per frontend and backend if anybody wants them, and per server on request. The metric\n"
+	      "has the prefixes of the columns above and is in base units.\n\n",
+	      stdout);
+	begin_table("metric | meaning");
+	for (size_t i = 0; (row = histogram_row(i)) != NULL; i++) {
+		putchar('|');
+		put_literal(row->metric);
+		put_cell(row->help);
+		putchar('\n');
+	}
+}
+
 static void put_tallies(void)
 {
 	static const char *const kinds[] = {
@@ -163,6 +181,7 @@ enum exit_code cli_figures(void)
 	put_counters();
 	put_process_figures();
 	put_tallies();
+	put_histograms();
 	put_pulse();
 	put_close_reasons();
 	return EXIT_FINE;

@@ -10,6 +10,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/engine/histograms.h"
 #include "extra.h"
 #include "payload.h"
 #include "session.h"
@@ -188,6 +189,9 @@ void tally_session_ended(const struct session *s)
 		tally_count_wait(t, s->extra->wait_ns);
 	if (s->backend_counted)
 		backend_ended(s);
+	if (unlikely(atomic_load_explicit(&s->worker->engine->histograms, memory_order_relaxed) !=
+		     HISTOGRAMS_NONE))
+		histograms_session_ended(s);
 }
 
 /* ---- sums ---- */

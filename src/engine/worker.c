@@ -16,6 +16,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/crash_report.h"
 #include "weir/base/thread.h"
+#include "weir/engine/histograms.h"
 #include "weir/engine/source_wait.h"
 #include "weir/sys/sys.h"
 #include "admission.h"
@@ -243,6 +244,8 @@ static int make_tables(struct worker *w)
 	if (!err)
 		err = slot_space_add_table(&live->objects, &w->line_limits);
 	if (!err)
+		err = slot_space_add_table(&live->objects, &w->histograms);
+	if (!err)
 		err = slot_space_add_table(&live->objects, &w->evictions);
 	if (!err)
 		err = slot_space_add_table(&live->objects, &w->pickers);
@@ -257,6 +260,7 @@ static void init_tables(struct worker *w)
 	chunks_init(&w->counts, sizeof(counted_entry));
 	chunks_init(&w->tallies, sizeof(struct tally));
 	chunks_init(&w->line_limits, sizeof(struct log_limit));
+	histograms_init(&w->histograms);
 	chunks_init(&w->evictions, sizeof(struct eviction));
 	chunks_init(&w->pickers, sizeof(struct picker));
 	chunks_init(&w->marks, sizeof(struct pick_mark));
@@ -276,6 +280,8 @@ static void free_tables(struct worker *w)
 	free_table(&live->versions, &w->counts);
 	free_table(&live->objects, &w->tallies);
 	free_table(&live->objects, &w->line_limits);
+	histograms_free(&w->histograms, slot_space_peak(&live->objects));
+	free_table(&live->objects, &w->histograms);
 	free_table(&live->objects, &w->evictions);
 	free_table(&live->objects, &w->pickers);
 	free_table(&live->objects, &w->marks);
@@ -310,6 +316,7 @@ void worker_forget(void *arg, uint32_t slot)
 	struct worker *w = arg;
 
 	tally_clear(chunks_at(&w->tallies, slot));
+	histograms_forget(w, slot);
 	memset(chunks_at(&w->line_limits, slot), 0, sizeof(struct log_limit));
 	memset(chunks_at(&w->pickers, slot), 0, sizeof(struct picker));
 	memset(chunks_at(&w->marks, slot), 0, sizeof(struct pick_mark));

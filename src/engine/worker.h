@@ -3,9 +3,9 @@
  * worker.h - one thread, one loop, one core, and all that they own.
  *
  * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks),
- * counters, closes, tallies and counts (one writer), log ring, `load`, `looked`, `passed`, `pong`,
- * `has_source_waits`, `timer_lag_max_ns`, `busy_ns` (atomics) and the listeners' `waiting` (a spinlock).
- * doc/architecture.md, "Threads", has the reason why each is safe.
+ * counters, closes, tallies, histograms and counts (one writer), log ring, `load`, `looked`, `passed`,
+ * `pong`, `has_source_waits`, `timer_lag_max_ns`, `busy_ns` (atomics) and the listeners' `waiting` (a
+ * spinlock). doc/architecture.md, "Threads", has the reason why each is safe.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -48,6 +48,7 @@ struct worker {
 	struct chunks pickers;      /* struct picker, by the slot of the backend */
 	struct chunks marks;        /* struct pick_mark, by the slot of the server */
 	struct chunks tallies;      /* struct tally, by the slot of the frontend, backend or server */
+	struct chunks histograms;   /* struct histogram_set *, like tallies: histograms.h */
 	struct chunks evictions;    /* struct eviction, by the slot of the server */
 	struct evict_walk evict_walk;
 	uint8_t sum_mark : 2; /* tallies.h: the last walk that adds up, 1 and 2 in turn; 0 = none */

@@ -12,6 +12,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/engine/engine.h"
+#include "weir/engine/histograms.h"
 #include "weir/engine/tallies.h"
 
 struct stat_bytes {
@@ -64,6 +65,7 @@ uint64_t stat_gather_ask_recent(struct stat_gather *g, int64_t now_ns)
 
 static void begin(struct stat_gather *g)
 {
+	(void)histograms_follow(g->engine); /* without memory now, the next round tries again */
 	for (uint32_t i = 0; i < tally_count(g->engine); i++)
 		*(struct stat_bytes *)chunks_at(&g->live, i) = (struct stat_bytes){0};
 	g->running = true;

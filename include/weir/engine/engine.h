@@ -106,6 +106,7 @@ struct engine {
 	_Atomic uint32_t turn_watch; /* the number of the watch of engine_watch_turns(); 0 = none */
 	uint32_t last_turn_watch;    /* the same, also when it is over; control */
 	_Atomic uint64_t rates_since; /* seconds up to this one do not count for a maximum rate: tallies.h */
+	_Atomic int histograms;	      /* enum histograms_kept, see histograms.h; control sets it */
 	_Atomic uint32_t look_round; /* source_wait.c: the latest round that was drawn */
 	struct counters control; /* control's own counts; its thread is the writer */
 	/* Notifies control that there is something to see: records, an answered inquiry, a worker that is
