@@ -15,7 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/source_wait.h"
-#include "weir/net/netset.h"
+#include "weir/entry/rules.h"
 #include "weir/net/sock.h"
 #include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
@@ -32,11 +32,6 @@
  * first packet. And the minimum for any peer when maxconn or a rate is nearly used up. */
 #define OVER_LIMIT_NS	  (250 * NS_PER_MS)
 #define OVER_LIMIT_MIN_NS NS_PER_MS
-
-static bool has_ip(const struct addr_brief *a)
-{
-	return a->family == AF_INET || a->family == AF_INET6;
-}
 
 /* ---- who may come in ---- */
 
@@ -67,22 +62,11 @@ static enum close_reason object_to_user(const struct endpoint_settings *entry, i
 static enum close_reason find_objection(const struct endpoint_settings *entry, int fd,
 					const struct addr_brief *client)
 {
-	const struct config_frontend *c = entry->front->config;
+	const bool by_unix = addr_is_unix(&entry->endpoint->addr);
 
-	if (c->deny != NULL && netset_has(c->deny, client))
-		return CLOSE_DENIED;
-	/* A client of a Unix socket belongs to no network: the socket's mode and allow-uid apply to it. */
-	if (c->allow != NULL && !(addr_is_unix(&entry->endpoint->addr) && !has_ip(client)) &&
-	    !netset_has(c->allow, client))
+	if (rules_judge(entry->front->config, by_unix, client) != RULES_PASS)
 		return CLOSE_DENIED;
 	return object_to_user(entry, fd);
-}
-
-bool admission_trusts(const struct config_frontend *c, const struct addr_brief *peer)
-{
-	const struct netset *trusted = c->trusted;
-
-	return trusted == NULL || peer->family == AF_UNIX || netset_has(trusted, peer);
 }
 
 /* The same for a peer that may be about to send a PROXY header: in that case only `trusted` applies to its
@@ -94,7 +78,7 @@ static enum close_reason object_to_peer(const struct endpoint_settings *entry, i
 
 	if (likely(mode == CONFIG_ACCEPT_PROXY_OFF))
 		return find_objection(entry, fd, peer);
-	if (admission_trusts(entry->front->config, peer))
+	if (rules_trust(entry->front->config, peer))
 		return object_to_user(entry, fd);
 	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(entry, fd, peer) : CLOSE_PROXY_UNTRUSTED;
 }
@@ -124,7 +108,7 @@ static bool is_counted_already(struct session *s, const struct frontend *fe)
 	if (likely(x == NULL) || x->source == NULL)
 		return false;
 	check(!s->slotless);
-	if (has_ip(&s->client) && source_table_is_of(x->source, &s->client))
+	if (rules_has_ip(&s->client) && source_table_is_of(x->source, &s->client))
 		return true;
 	if (source_table_leave(fe->sources, x->source, x->ending))
 		slots_force(s->worker->engine, s->entry->frontend);
@@ -138,7 +122,7 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 	int err;
 
 	if (s->entry->front->config->maxconn_per_source == 0 || is_counted_already(s, fe) ||
-	    !has_ip(&s->client))
+	    !rules_has_ip(&s->client))
 		return CLOSE_NORMAL;
 	if (session_extra(s) == NULL)
 		return CLOSE_NO_RESOURCE;
@@ -172,36 +156,20 @@ static uint16_t destination_port(const struct session *s)
 	return addr_port(&a);
 }
 
-static bool has_port(const struct config_route *r, uint16_t port)
-{
-	if (r->port_count == 0)
-		return true;
-	for (size_t i = 0; i < r->port_count; i++)
-		if (port >= r->ports[i].first && port <= r->ports[i].last)
-			return port != 0;
-	return false;
-}
-
 static void choose_backend(struct session *s)
 {
 	const struct frontend_settings *front = s->entry->front;
 	const struct config_frontend *c = front->config;
-	uint16_t port;
+	size_t route;
 
 	if (c->route_count == 0)
 		return;
 	check(front->routes != NULL);
 	check(s->back->backend == front->backend); /* it is chosen only once */
 	check(s->at == NULL);
-	port = destination_port(s);
-	for (size_t i = 0; i < c->route_count; i++) {
-		const struct config_route *r = &c->routes[i];
-
-		if (!has_port(r, port) || (r->src != NULL && !netset_has(r->src, &s->client)))
-			continue;
-		session_use_backend(s, front->routes[i]);
-		return;
-	}
+	route = rules_route(c, &s->client, destination_port(s));
+	if (route < c->route_count)
+		session_use_backend(s, front->routes[route]);
 }
 
 /* ---- refusal and admission ---- */
@@ -319,7 +287,7 @@ void admission_owes_header(struct session *s)
 	int64_t over_ns;
 
 	check(s->state == SESSION_HANDSHAKE);
-	if (s->entry->front->config->maxconn_per_source == 0 || !has_ip(&s->client))
+	if (s->entry->front->config->maxconn_per_source == 0 || !rules_has_ip(&s->client))
 		return;
 	switch (enter_source(s)) {
 	case 0:

@@ -15,13 +15,10 @@
 #include <stdbool.h>
 
 struct addr_brief;
-struct config_frontend;
 struct endpoint_settings;
 struct session;
 struct worker;
 
-/* May this peer send a PROXY header where one is read? */
-bool admission_trusts(const struct config_frontend *c, const struct addr_brief *peer);
 /* Judges a peer by its own address and user. True: it was turned away (counted, logged, reset), and `fd`,
  * which this then takes, is closed. False: it may become a session. For the listener, if the
  * settings are choosy. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/entry/rules.h"
 #include "weir/net/netset.h"
 #include "weir/net/proxy.h"
 #include "admission.h"
@@ -157,7 +158,7 @@ static bool start(struct session *s)
 {
 	/* A client that must send one and is not trusted has already been turned away. */
 	if (s->entry->config->accept_proxy == CONFIG_ACCEPT_PROXY_OPTIONAL &&
-	    !admission_trusts(s->entry->front->config, &s->client))
+	    !rules_trust(s->entry->front->config, &s->client))
 		return false;
 	check(s->judged);
 	s->judged = false;

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rules.h - what the rules of a frontend say about a client: deny-from, allow-from, use-backend.
+ *
+ * Only reads the configuration. Workers apply the rules, and control explains them with the same functions,
+ * so the two never disagree. Any thread.
+ */
+#ifndef WEIR_ENTRY_RULES_H
+#define WEIR_ENTRY_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/config/config.h"
+#include "weir/net/addr.h"
+
+enum rules_verdict {
+	RULES_PASS,
+	RULES_DENIED,      /* deny-from contains the address */
+	RULES_NOT_ALLOWED, /* allow-from does not */
+};
+
+/* Which condition of a route is not met; the first of several. */
+enum rules_miss { RULES_MATCH, RULES_MISS_PORT, RULES_MISS_SRC };
+
+/* Has the client an IP address? */
+static inline bool rules_has_ip(const struct addr_brief *a)
+{
+	return a->family == AF_INET || a->family == AF_INET6;
+}
+
+/* `by_unix`: the client came in by a Unix socket. */
+enum rules_verdict rules_judge(const struct config_frontend *c, bool by_unix,
+			       const struct addr_brief *client);
+/* May this peer send a PROXY header? */
+bool rules_trust(const struct config_frontend *c, const struct addr_brief *peer);
+/* Does the route take this client? `port` is the port that the client connected to, 0 = it has none. */
+enum rules_miss rules_match(const struct config_route *r, const struct addr_brief *client, uint16_t port);
+/* The index of the first route that does; c->route_count if there is none. */
+size_t rules_route(const struct config_frontend *c, const struct addr_brief *client, uint16_t port);
+
+#endif
