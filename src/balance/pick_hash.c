@@ -177,3 +177,41 @@ enum pick pick_by_hash(struct picker *p, const struct pick_request *q, struct se
 		result = walk_on(p, q, &none, out);
 	return result;
 }
+
+/* ---- looking ahead ---- */
+
+static bool would_settle(const struct server *s, enum pick *result)
+{
+	if (pick_is_full(s) && !may_wait_for(s))
+		return false;
+	*result = pick_is_full(s) ? PICK_FULL : PICK_SERVER;
+	return true;
+}
+
+static bool would_take(const struct roster_entry *e, const struct pick_bound *bound, enum pick *result)
+{
+	return pick_bound_admits(bound, e) && would_settle(e->server, result);
+}
+
+/* The order of walk_next(), in which a server that comes again fares as it did before. */
+const struct roster_entry *pick_hash_look(const struct picker *p, uint64_t key,
+					  const struct pick_bound *bound, enum pick *result)
+{
+	const struct roster *r = p->roster;
+	struct walk w = walk_begin(p, key);
+
+	for (; w.steps < WALK_STEPS_MAX; w.steps++) {
+		const struct roster_entry *e = &r->by_key[entry_at(&w)];
+
+		if (would_take(e, bound, result))
+			return e;
+		w.at = w.at + 1 < table_size(r) ? w.at + 1 : 0;
+	}
+	for (size_t i = 1; i < r->count; i++) {
+		const struct roster_entry *e = &r->by_key[(w.first + i) % r->count];
+
+		if (would_take(e, bound, result))
+			return e;
+	}
+	return NULL;
+}

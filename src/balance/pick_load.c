@@ -37,7 +37,7 @@ enum pick pick_first(struct picker *p, const struct server *avoid, struct server
 /* ---- leastconn ---- */
 
 /* As in HAProxy (lb_fwlc.c): idle servers come first, whatever their weight. */
-static uint64_t load_key(const struct roster_entry *e)
+uint64_t pick_load_key(const struct roster_entry *e)
 {
 	const int queued = atomic_load_explicit(&e->server->queued, memory_order_relaxed);
 	const uint64_t inflight = sessions_of(e->server) + (queued > 0 ? (uint64_t)queued : 0);
@@ -55,7 +55,7 @@ static size_t least_loaded(const struct picker *p, const struct server *avoid)
 
 	for (size_t i = 0; i < r->count; i++) {
 		const struct roster_entry *e = &r->by_place[at];
-		const uint64_t key = load_key(e);
+		const uint64_t key = pick_load_key(e);
 
 		if (key < best_key && e->server != avoid && !pick_is_full(e->server)) {
 			best = at;
@@ -147,7 +147,7 @@ static size_t draw(struct picker *p, struct drawn *d)
 	return at;
 }
 
-static bool is_less_loaded(const struct roster_entry *a, const struct roster_entry *b)
+bool pick_is_less_loaded(const struct roster_entry *a, const struct roster_entry *b)
 {
 	return sessions_of(a->server) * b->weight < sessions_of(b->server) * a->weight;
 }
@@ -163,7 +163,7 @@ static void consider(struct contest *c, const struct roster_entry *e)
 {
 	if (e->server == c->avoid || pick_is_full(e->server) || !pick_bound_admits(&c->bound, e))
 		return;
-	if (c->best == NULL || is_less_loaded(e, c->best))
+	if (c->best == NULL || pick_is_less_loaded(e, c->best))
 		c->best = e;
 }
 

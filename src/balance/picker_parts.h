@@ -38,6 +38,15 @@ struct pick_bound pick_bound_now(const struct picker *p);
 /* May entry `e` of by_key take one more session? */
 bool pick_bound_admits(const struct pick_bound *b, const struct roster_entry *e);
 
+/* The load of a server as leastconn compares it. */
+uint64_t pick_load_key(const struct roster_entry *e);
+/* Is `a` less loaded than `b` as random compares them? */
+bool pick_is_less_loaded(const struct roster_entry *a, const struct roster_entry *b);
+/* Where pick_by_hash() would settle under this bound, without settling there: uses p->roster alone. NULL if
+ * everything is full; `*result` is then unchanged. Any thread. */
+const struct roster_entry *pick_hash_look(const struct picker *p, uint64_t key,
+					  const struct pick_bound *bound, enum pick *result);
+
 /* Would a new client have to wait? Clients waiting for this server go first. */
 static inline bool pick_is_full(const struct server *s)
 {

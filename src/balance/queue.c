@@ -41,6 +41,16 @@ bool queue_is_waiting(const struct backend *b)
 	return atomic_load_explicit(&b->queue.waiting_any, memory_order_relaxed) > 0;
 }
 
+bool queue_has_room(const struct backend *b, const struct server *s)
+{
+	const unsigned all_max = backend_settings(b)->config->maxqueue;
+	const unsigned max = s != NULL ? server_settings(s)->config->maxqueue : 0;
+
+	if (all_max > 0 && (unsigned)atomic_load_explicit(&b->queue.waiting, memory_order_relaxed) >= all_max)
+		return false;
+	return max == 0 || (unsigned)atomic_load_explicit(&s->queued, memory_order_relaxed) < max;
+}
+
 static bool is_chosen(const struct server *s)
 {
 	return atomic_load_explicit(&s->in_roster, memory_order_relaxed);
@@ -99,15 +109,10 @@ static void link_out(struct queue *q, struct waiter *w)
 
 static int put_in(struct queue *q, struct waiter *w)
 {
-	struct backend *b = w->backend;
 	struct server *s = w->server;
 	const int before = atomic_load_explicit(list_counter(q, w), memory_order_relaxed);
-	const unsigned all_max = backend_settings(b)->config->maxqueue;
-	const unsigned max = s != NULL ? server_settings(s)->config->maxqueue : 0;
 
-	if (all_max > 0 && (unsigned)atomic_load_explicit(&q->waiting, memory_order_relaxed) >= all_max)
-		return -EBUSY;
-	if (max > 0 && (unsigned)before >= max)
+	if (!queue_has_room(w->backend, s))
 		return -EBUSY;
 	w->number = q->next_number++;
 	w->before = (uint32_t)before;

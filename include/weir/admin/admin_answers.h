@@ -137,6 +137,8 @@ bool admin_read_number(const char *word, unsigned most, unsigned *number);
 void admin_show_version(const struct admin_call *c);
 void admin_show_errors(const struct admin_call *c); /* [PROXY] */
 
+void admin_explain(const struct admin_call *c); /* admin_explain.c: listener=F client=A [port=N] [sni=NAME] */
+
 /* Turns lines of "name: value" into an object. Whole numbers become numbers, everything else strings. */
 void admin_json_of_lines(const char *lines, struct json *out);
 

@@ -90,5 +90,7 @@ void queue_rearrange(struct backend *b);
 void queue_drop_server(struct server *s);
 /* Are clients waiting for any server? A new client goes behind them. Any thread. */
 bool queue_is_waiting(const struct backend *b);
+/* May one more client wait for `s`, NULL = for any server? Any thread. */
+bool queue_has_room(const struct backend *b, const struct server *s);
 
 #endif

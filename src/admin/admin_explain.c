@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * admin_explain.c - `explain`: what would happen to a client, step by step.
+ *
+ * Follows a client from the listener to a server, through the functions that decide (entry/rules.h,
+ * balance/preview.h). Only reads: takes no slot, no place at a server, no turn. Main thread.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "weir/admin/admin_answers.h"
+#include "weir/balance/client_key.h"
+#include "weir/balance/preview.h"
+#include "weir/base/clock.h"
+#include "weir/entry/rules.h"
+#include "weir/net/netset.h"
+#include "weir/net/source_table.h"
+#include "admin_client_word.h"
+#include "admin_steps.h"
+
+#define WORD_MAX   256
+#define RESULT_MAX 512
+
+/* The client in question. */
+struct walker {
+	const struct admin_call *c; /* borrows */
+	struct frontend *fe;
+	const struct endpoint *ep; /* NULL = the frontend has none */
+	const struct config_frontend *rules; /* of the settings in effect */
+	struct addr_brief client;
+	uint16_t port; /* that it connects to; 0 = none */
+	bool port_given;
+	bool name_given; /* a server name was */
+	bool is_kept_waiting; /* a limit is reached: it is not accepted yet */
+	const struct backend *backend;
+};
+
+/* The last step. A client that is kept waiting meets it later. */
+__attribute__((format(printf, 3, 4))) static void end(const struct walker *w, const char *outcome,
+						       const char *fmt, ...)
+{
+	char text[RESULT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap); /* names are short; what is cut does not mislead */
+	va_end(ap);
+	if (w->is_kept_waiting)
+		steps_end(w->c, "backlog", "the client waits in the kernel's queue to be accepted; as things "
+			  "are now, then: %s", text);
+	else
+		steps_end(w->c, outcome, "%s", text);
+}
+
+/* ---- who may come in ---- */
+
+/* Does the client connect to another port? A transparent listener takes any, and a PROXY header may name
+ * any. */
+static bool is_other_port(const struct walker *w)
+{
+	return w->port_given && !w->ep->config->transparent &&
+	       w->ep->config->accept_proxy == CONFIG_ACCEPT_PROXY_OFF && addr_port(&w->ep->addr) != w->port;
+}
+
+static bool explain_listener(const struct walker *w)
+{
+	char text[ADDR_TEXT_MAX];
+
+	if (w->ep == NULL) {
+		end(w, "refused", "'%s' has no address: no client can come in", w->rules->name);
+		return false;
+	}
+	(void)addr_format(&w->ep->addr, text);
+	if (daemon_state_is_end(w->c->ctx->state)) {
+		end(w, "refused", "the daemon is %s and takes no new clients",
+		    daemon_state_word(w->c->ctx->state));
+		return false;
+	}
+	if (w->fe->admin != FRONTEND_ADMIN_READY) {
+		if (w->fe->admin == FRONTEND_ADMIN_SHUT)
+			end(w, "refused", "frontend %s is shut down", w->rules->name);
+		else
+			end(w, "refused", "frontend %s is disabled; 'enable frontend %s' brings it back",
+			    w->rules->name, w->rules->name);
+		return false;
+	}
+	if (w->ep->stage != ENDPOINT_OPEN) {
+		end(w, "refused", "%s does not listen at %s now%s", w->rules->name, text,
+		    w->fe->is_away ? ": no server of it is up" : "");
+		return false;
+	}
+	if (is_other_port(w)) {
+		end(w, "refused", "%s listens at %s, not at port %u", w->rules->name, text, w->port);
+		return false;
+	}
+	steps_add(w->c, "listener", "%s listens at %s", w->rules->name, text);
+	return true;
+}
+
+static void explain_rate(struct walker *w, struct rate *r, const char *whose)
+{
+	const uint32_t limit = rate_limit(r);
+	const bool has_room = limit == 0 || rate_has_room(r, clock_mono_ns());
+
+	if (limit == 0)
+		return;
+	steps_add(w->c, "rate-limit", "%u clients per second of %s%s", limit, whose,
+		  has_room ? "" : ": reached");
+	w->is_kept_waiting |= !has_room;
+}
+
+/* Nothing is accepted while a limit is reached: the client waits, connected by the kernel. */
+static void explain_room(struct walker *w)
+{
+	struct engine *e = w->c->ctx->engine;
+	const int process = (int)atomic_load_explicit(&e->settings.maxconn, memory_order_relaxed);
+	const int all = atomic_load_explicit(&e->sessions, memory_order_relaxed);
+	const int limit = (int)frontend_limit(w->fe);
+	const int own = atomic_load_explicit(&w->fe->sessions, memory_order_relaxed);
+
+	w->is_kept_waiting = atomic_load(&e->is_accept_paused);
+	if (w->is_kept_waiting)
+		steps_add(w->c, "memory", "memory is short: no client is accepted");
+	if (all >= process)
+		steps_add(w->c, "maxconn", "%d of %d sessions of the process: reached", all, process);
+	steps_add(w->c, "maxconn", "%d of %d sessions of %s%s", own, limit, w->rules->name,
+		  own >= limit ? ": reached" : "");
+	w->is_kept_waiting |= all >= process || own >= limit;
+	explain_rate(w, &w->fe->rate, w->rules->name);
+	explain_rate(w, &e->rate, "the process");
+}
+
+static void explain_header(const struct walker *w)
+{
+	switch (w->ep->config->accept_proxy) {
+	case CONFIG_ACCEPT_PROXY_OFF:
+		return;
+	case CONFIG_ACCEPT_PROXY_ALWAYS:
+		steps_add(w->c, "accept-proxy", "a PROXY header must come first; 'client' is taken for the "
+			  "address in it");
+		break;
+	case CONFIG_ACCEPT_PROXY_OPTIONAL:
+		steps_add(w->c, "accept-proxy", "a PROXY header may come first; 'client' is taken for the "
+			  "address in it, or for the peer's own");
+		break;
+	}
+	if (w->rules->trusted != NULL)
+		steps_add(w->c, "trusted", "as a peer of its own, this address may%s send a header",
+			  rules_trust(w->rules, &w->client) ? "" : " not");
+}
+
+static bool explain_rules(const struct walker *w)
+{
+	const bool by_unix = addr_is_unix(&w->ep->addr);
+
+	switch (rules_judge(w->rules, by_unix, &w->client)) {
+	case RULES_PASS:
+		break;
+	case RULES_DENIED:
+		end(w, "denied", "'deny-from' of %s contains the address", w->rules->name);
+		return false;
+	case RULES_NOT_ALLOWED:
+		end(w, "denied", "'allow-from' of %s does not contain the address", w->rules->name);
+		return false;
+	}
+	if (w->rules->deny != NULL)
+		steps_add(w->c, "deny-from", "does not contain the address");
+	if (w->rules->allow != NULL)
+		steps_add(w->c, "allow-from", "contains the address");
+	if (by_unix && w->rules->allow_uid_count > 0)
+		steps_add(w->c, "allow-uid", "lets in only users that it lists");
+	return true;
+}
+
+static bool explain_source(const struct walker *w)
+{
+	struct source_table *sources = atomic_load_explicit(&w->fe->sources, memory_order_acquire);
+	const unsigned limit = w->rules->maxconn_per_source;
+	unsigned count;
+
+	if (limit == 0 || sources == NULL || !rules_has_ip(&w->client))
+		return true;
+	count = source_table_count(sources, &w->client);
+	if (count >= limit) {
+		end(w, "denied", "the source has %u of %u sessions (maxconn-per-source)", count, limit);
+		return false;
+	}
+	steps_add(w->c, "maxconn-per-source", "the source has %u of %u sessions", count, limit);
+	return true;
+}
+
+/* ---- where it goes ---- */
+
+static void explain_routes(struct walker *w)
+{
+	const struct frontend_settings *front = w->fe->settings;
+	const size_t taken = rules_route(w->rules, &w->client, w->port);
+
+	for (size_t i = 0; i <= taken && i < w->rules->route_count; i++) {
+		const char *name = front->routes[i]->config->name;
+
+		switch (rules_match(&w->rules->routes[i], &w->client, w->port)) {
+		case RULES_MATCH:
+			steps_add(w->c, "use-backend", "rule %zu, to %s: matches", i + 1, name);
+			break;
+		case RULES_MISS_PORT:
+			steps_add(w->c, "use-backend", "rule %zu, to %s: not this port (%u)", i + 1, name,
+				  w->port);
+			break;
+		case RULES_MISS_SRC:
+			steps_add(w->c, "use-backend", "rule %zu, to %s: 'src' does not contain the address",
+				  i + 1, name);
+			break;
+		}
+	}
+	w->backend = taken < w->rules->route_count ? front->routes[taken] : front->backend;
+	if (w->rules->route_count > 0 && taken == w->rules->route_count)
+		steps_add(w->c, "use-backend", "no rule matches: the backend of %s", w->rules->name);
+	if (w->name_given)
+		steps_add(w->c, "sni", "no rule looks at the name of the server that a client requests");
+}
+
+static void explain_server(const struct walker *w, const struct server *s, enum preview_fate fate)
+{
+	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+	const int sessions = atomic_load_explicit(&s->sessions, memory_order_relaxed);
+	const char *state = server_state_text((enum server_state)atomic_load_explicit(&s->state,
+										      memory_order_relaxed));
+	const struct addr *a = server_addr(s);
+	char text[ADDR_TEXT_MAX], most[32] = "";
+
+	if (limit != 0)
+		(void)snprintf(most, sizeof(most), " of %u", limit); /* fits */
+	steps_server(w->c, s, preview_word(fate), "%s, %s, weight %u, %d%s sessions, %d queued: %s",
+		     a != NULL ? addr_format(a, text) : "no address", state, s->weight, sessions, most,
+		     atomic_load_explicit(&s->queued, memory_order_relaxed), preview_text(fate));
+}
+
+static void end_queue_full(const struct walker *w)
+{
+	end(w, "queue_full", "the queue of %s is full: the client is reset (maxqueue)",
+	    w->backend->config->name);
+}
+
+static void end_without_server(const struct walker *w)
+{
+	const char *name = w->backend->config->name;
+
+	switch (w->rules->no_server) {
+	case CONFIG_NO_SERVER_CLOSE:
+		end(w, "no_server", "no server of %s is usable: the client is closed "
+		    "(no-server = close)", name);
+		break;
+	case CONFIG_NO_SERVER_RESET:
+		end(w, "no_server", "no server of %s is usable: the client is reset "
+		    "(no-server = reset)", name);
+		break;
+	case CONFIG_NO_SERVER_QUEUE:
+		if (queue_has_room(w->backend, NULL))
+			end(w, "queue", "no server of %s is usable: the client waits for one "
+			    "(no-server = queue)", name);
+		else
+			end_queue_full(w);
+		break;
+	}
+}
+
+static void end_with(const struct walker *w, const struct preview *p)
+{
+	const char *name = w->backend->config->name;
+
+	if (p->pick == PICK_NONE)
+		end_without_server(w);
+	else if (p->refused)
+		end_queue_full(w);
+	else if (p->pick == PICK_SERVER && p->server != NULL)
+		end(w, "server", "the client goes to %s/%s", name, p->server->config->name);
+	else if (p->pick == PICK_SERVER)
+		end(w, "server", "the client goes to one of %zu servers of %s", p->candidates, name);
+	else if (p->server != NULL)
+		end(w, "queue", "the client waits in the queue of %s/%s", name,
+		    p->server->config->name);
+	else
+		end(w, "queue", "the client waits in the queue of %s%s", name,
+		    p->behind ? ", behind others" : ": all servers are full");
+}
+
+static void explain_backend(const struct walker *w)
+{
+	const struct backend *b = w->backend;
+	struct preview p = preview_client(b, client_key(&w->client)), next = p;
+	char algorithm[OPTION_WORD_MAX];
+
+	steps_add(w->c, "backend", "%s, balance = %s, %zu servers, %d clients queued", b->config->name,
+		  admin_algorithm(b, algorithm), b->server_count,
+		  atomic_load_explicit(&b->queue.waiting, memory_order_relaxed));
+	for (size_t i = 0; i < b->server_count; i++)
+		explain_server(w, b->servers[i], preview_next(&next, b->servers[i]));
+	end_with(w, &p);
+}
+
+static void explain(struct walker *w)
+{
+	steps_begin(w->c);
+	if (explain_listener(w)) {
+		explain_room(w);
+		explain_header(w);
+		if (explain_rules(w) && explain_source(w)) {
+			explain_routes(w);
+			explain_backend(w);
+		}
+	}
+	steps_close(w->c);
+}
+
+/* ---- the question ---- */
+
+static bool is_bound_to(const struct endpoint *ep, const char *word)
+{
+	char text[ADDR_TEXT_MAX];
+
+	return strcmp(addr_format(&ep->addr, text), word) == 0;
+}
+
+/* The frontend with that name, or the one that is bound to that address. */
+static bool find_listener(struct walker *w, const char *word)
+{
+	const struct engine *e = w->c->ctx->engine;
+	char shown[WORD_MAX];
+
+	w->fe = entries_find(&e->entries, word);
+	if (w->fe != NULL)
+		return true;
+	entries_foreach_frontend(&e->entries, fe) {
+		frontend_foreach_endpoint(fe, ep) {
+			if (endpoint_belongs(ep) && is_bound_to(ep, word)) {
+				w->fe = fe;
+				w->ep = ep;
+				return true;
+			}
+		}
+	}
+	log_escape(word, strlen(word), shown, sizeof(shown));
+	admin_refuse(w->c, NULL, "no frontend '%s', and none listens at such an address; see 'show stat -1 "
+		     "1 -1'", shown);
+	return false;
+}
+
+/* The endpoint with the port that was given; otherwise the first. */
+static void choose_endpoint(struct walker *w)
+{
+	if (w->ep != NULL)
+		return; /* it was named by its address */
+	frontend_foreach_endpoint(w->fe, ep) {
+		if (!endpoint_belongs(ep))
+			continue;
+		if (w->ep == NULL || (w->port_given && addr_port(&ep->addr) == w->port &&
+				      addr_port(&w->ep->addr) != w->port))
+			w->ep = ep;
+	}
+}
+
+static bool read_port(struct walker *w, const char *value)
+{
+	unsigned port;
+
+	if (!admin_read_number(value, UINT16_MAX, &port) || port == 0) {
+		admin_refuse(w->c, NULL, "'port' must be a number from 1 to 65535");
+		return false;
+	}
+	w->port = (uint16_t)port;
+	w->port_given = true;
+	return true;
+}
+
+static bool read_client(struct walker *w, const char *value)
+{
+	const char *why = "";
+
+	if (admin_read_client(value, &w->client, &why) == 0)
+		return true;
+	admin_refuse(w->c, NULL, "'client' is not an address: %s; write client=192.0.2.7 or client=unix",
+		     why);
+	return false;
+}
+
+/* False if the word was refused. */
+static bool read_word(struct walker *w, const char *word, const char **listener, const char **client)
+{
+	char shown[WORD_MAX];
+
+	if (strncmp(word, "listener=", 9) == 0) {
+		*listener = word + 9;
+		return true;
+	}
+	if (strncmp(word, "client=", 7) == 0) {
+		*client = word + 7;
+		return read_client(w, *client);
+	}
+	if (strncmp(word, "port=", 5) == 0)
+		return read_port(w, word + 5);
+	if (strncmp(word, "sni=", 4) == 0) {
+		w->name_given = true;
+		return true;
+	}
+	log_escape(word, strlen(word), shown, sizeof(shown));
+	admin_refuse(w->c, NULL, "'%s' is none of listener=, client=, port=, sni=", shown);
+	return false;
+}
+
+void admin_explain(const struct admin_call *c)
+{
+	const char *listener = NULL, *client = NULL;
+	struct walker w = {.c = c};
+
+	for (unsigned i = 0; i < c->arg_count; i++)
+		if (!read_word(&w, c->args[i], &listener, &client))
+			return;
+	if (listener == NULL || client == NULL) {
+		admin_refuse(c, NULL, "'%s' is missing; write explain listener=NAME client=ADDRESS",
+			     listener == NULL ? "listener=" : "client=");
+		return;
+	}
+	if (!find_listener(&w, listener))
+		return;
+	choose_endpoint(&w);
+	if (!w.port_given && w.ep != NULL)
+		w.port = addr_port(&w.ep->addr);
+	w.rules = w.fe->settings->config;
+	explain(&w);
+}
