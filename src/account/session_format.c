@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/limited_by.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/log_fields.h"
@@ -86,6 +87,13 @@ static void put_queue(struct text *t, const struct line *l)
 		put_word(t, "-");
 	else
 		text_printf(t, "%u", l->r.before);
+}
+
+static void put_limited_by(struct text *t, const struct line *l)
+{
+	const char *word = limited_by_word((enum limited_by)l->r.limited_by);
+
+	put_word(t, word != NULL ? word : "-");
 }
 
 static void put_reason(struct text *t, const struct line *l)
@@ -226,6 +234,7 @@ static const struct value values[LOG_NAMES] = {
 	[LOG_NAME_BYTES_SPLICED] = NUMBER(bytes_spliced),
 	[LOG_NAME_UNACKED_IN] = NUMBER(unacked_in),
 	[LOG_NAME_UNACKED_OUT] = NUMBER(unacked_out),
+	[LOG_NAME_LIMITED_BY] = PUT(put_limited_by),
 	[LOG_NAME_TRIES] = NUMBER(tries),
 	[LOG_NAME_REASON] = PUT(put_reason),
 	[LOG_NAME_REASON_TEXT] = PUT(put_reason_text),

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/limited_by.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
@@ -21,7 +22,7 @@
 #include "unique_id.h"
 
 #define TIME_TEXT_MAX 32
-#define REST_TEXT_MAX (UNIQUE_ID_TEXT_MAX + 96)
+#define REST_TEXT_MAX (UNIQUE_ID_TEXT_MAX + 128)
 
 static size_t record_bytes(const struct session_record *r)
 {
@@ -55,6 +56,9 @@ static const char *rest_text(const struct session_record *r, char buf[static RES
 	if (has_unacked(r))
 		n = snprintf(buf, REST_TEXT_MAX, " unacked_in=%u unacked_out=%u", r->unacked_in,
 			     r->unacked_out);
+	if (r->limited_by != LIMITED_UNKNOWN)
+		n += snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " limited_by=%s",
+			      limited_by_word((enum limited_by)r->limited_by));
 	if (r->sample > 1)
 		n += snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " sample=%u", r->sample);
 	if (r->unique_id_len > 0)
@@ -121,6 +125,8 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 		log_fields_number(&f, "unacked_in", "%u", r->unacked_in);
 		log_fields_number(&f, "unacked_out", "%u", r->unacked_out);
 	}
+	if (r->limited_by != LIMITED_UNKNOWN)
+		log_fields_text(&f, "limited_by", limited_by_word((enum limited_by)r->limited_by));
 	log_fields_number(&f, "tries", "%u", r->tries);
 	log_fields_text(&f, "reason", session_reason_word(row, word));
 	log_fields_text(&f, "reason_text", row->words);

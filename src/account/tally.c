@@ -102,6 +102,21 @@ void tally_count_reason(struct tally *t, enum close_reason reason)
 	}
 }
 
+void tally_count_limit(struct tally *t, enum limited_by by)
+{
+	switch (by) {
+#define LIMIT(name, word)                                                                                    \
+	case LIMITED_##name:                                                                                 \
+		counter_add(&t->limited_by_##word, 1);                                                       \
+		break;
+#include "weir/account/limits.tbl.h"
+#undef LIMIT
+	case LIMITED_UNKNOWN:
+	case LIMITS:
+		break;
+	}
+}
+
 void tally_count_bytes(struct tally *t, uint64_t to_server, uint64_t to_client, bool late)
 {
 	if (unlikely(late)) {

@@ -147,6 +147,7 @@ void record_session_end(const struct session *s)
 		take_counts(&r, s->worker, s->entry->frontend, s->back->backend);
 		r.server_sessions = others_at_server(s);
 	}
+	r.limited_by = s->limited_by;
 	r.tries = s->tries;
 	r.redispatched = s->redispatched;
 	r.is_server_late = s->server_late;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/limited_by.h"
 #include "weir/account/session_state.h"
 #include "weir/base/list.h"
 #include "weir/engine/engine.h"
@@ -63,7 +64,8 @@ struct session {
 	uint8_t log_state : 4; /* the state in which it began to close */
 	bool server_late : 1; /* of timeout-half-closed: the server had not finished */
 	uint8_t tries;
-	uint8_t failed;  /* 1 + the side that was reset or lost; 0 = none */
+	uint8_t failed : 2;     /* 1 + the side that was reset or lost; 0 = none */
+	uint8_t limited_by : 3; /* enum limited_by; valid once it closes */
 	uint8_t ends[2]; /* enum side_end */
 	uint8_t last_dir;  /* enum flow_dir: where the last bytes went */
 	/* While forwarding, per enum flow_dir: the error that the splice of a flow returned. Before that, [0]
@@ -90,6 +92,7 @@ struct session {
 _Static_assert(sizeof(struct session) + sizeof(struct timer_entry) <= 512,
 	       "an idle session costs at most 512 bytes");
 
+_Static_assert(LIMITS <= 8, "it fits into s->limited_by");
 _Static_assert(CLOSE_REASONS <= UINT8_MAX, "a close reason fits into s->reason");
 _Static_assert(SESSION_CLOSING < 16, "session_set_state() has a bit for each state");
 

@@ -7,9 +7,11 @@
  */
 #include "session_end.h"
 
+#include "weir/account/limited_by.h"
 #include "weir/base/check.h"
 #include "weir/base/crash_report.h"
 #include "weir/engine/source_wait.h"
+#include "weir/net/tcp_facts.h"
 #include "extra.h"
 #include "queueing.h"
 #include "record.h"
@@ -68,7 +70,7 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 		return;
 	}
 	source_leave_soon(s);
-	s->failed = (uint8_t)(1 + side);
+	s->failed = side == SIDE_CLIENT ? 1 + SIDE_CLIENT : 1 + SIDE_SERVER;
 	s->reason = (uint8_t)failure_reason(side, err);
 	s->fixed_ns = session_half_closed_end(s);
 	flow_kill(toward);
@@ -154,6 +156,35 @@ static void end_flow(struct flow *f)
 	f->wr.done = wr_back;
 }
 
+/* Asked while both sockets are open, and of few sessions: it costs a system call per side. */
+static enum limited_by limit_of(const struct session *s)
+{
+	const int64_t duration_ns = s->worker->loop.now_ns - s->accepted_ns;
+	const uint64_t bytes = s->flows[FLOW_TO_SERVER].bytes_out + s->flows[FLOW_TO_CLIENT].bytes_out;
+	struct tcp_facts client, server;
+
+	if (!session_is_forwarding(s) || (duration_ns < LIMITED_MIN_NS && bytes < LIMITED_MIN_BYTES))
+		return LIMITED_UNKNOWN;
+	tcp_facts_take(s->sides[SIDE_CLIENT].sock.fd, &client);
+	tcp_facts_take(s->sides[SIDE_SERVER].sock.fd, &server);
+	return limited_by(&client, &server, duration_ns);
+}
+
+static void count_limit(struct counters *c, enum limited_by by)
+{
+	switch (by) {
+#define LIMIT(name, word)                                                                                    \
+	case LIMITED_##name:                                                                                 \
+		counter_add(&c->limited_by_##word, 1);                                                       \
+		break;
+#include "weir/account/limits.tbl.h"
+#undef LIMIT
+	case LIMITED_UNKNOWN:
+	case LIMITS:
+		break;
+	}
+}
+
 void session_close(struct session *s, enum close_reason reason)
 {
 	const enum side_end end = reason == CLOSE_NORMAL ? SIDE_CLOSE : SIDE_RESET;
@@ -162,6 +193,7 @@ void session_close(struct session *s, enum close_reason reason)
 		return;
 	check(reason < CLOSE_REASONS);
 	check(!list_empty(&s->link));
+	s->limited_by = (unsigned)limit_of(s) & 7;
 	s->log_state = s->state & 15u;
 	s->reason = (uint8_t)reason;
 	s->server_late = reason == CLOSE_HALF_CLOSED_TIMEOUT && s->flows[FLOW_TO_SERVER].state == FLOW_DONE;
@@ -244,6 +276,7 @@ static void release(struct session *s)
 		w->engine->notify(w->engine->notify_arg); /* control looks whether the kernel drops them */
 	}
 	record_session_end(s);
+	count_limit(&w->counters, (enum limited_by)s->limited_by);
 	session_leave_server(s); /* what is logged does not include who gets the place */
 	is_slot_gone = source_leave(s) || s->slotless;
 	if (s->extra != NULL)

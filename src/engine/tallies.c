@@ -144,6 +144,8 @@ static void count_end(const struct session *s, struct tally *t)
 	tally_count_bytes(t, payload_to_server(s), s->flows[FLOW_TO_CLIENT].bytes_out, late);
 	tally_count_spliced(t, payload_spliced(s), late);
 	tally_count_reason(t, (enum close_reason)s->reason);
+	if (unlikely(s->limited_by != LIMITED_UNKNOWN))
+		tally_count_limit(t, (enum limited_by)s->limited_by);
 }
 
 static void count_times(const struct session *s, struct tally *backend, struct tally *server)

@@ -47,6 +47,7 @@ struct session_record {
 	bool queued_at_server; /* `before` are those in the queue of one server, not of the backend */
 	uint8_t reason;        /* enum close_reason */
 	uint8_t state;         /* enum session_state in which it ended */
+	uint8_t limited_by;    /* enum limited_by */
 	uint8_t unique_id_len; /* 0 = none */
 	/* The last member: only the bytes in use go into the log. */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX];

@@ -45,3 +45,13 @@ TALLY(removed_ends, TOTAL, "sessions", NONE, none, "removed_ends_total",
       "sessions ended because their frontend, backend or server was removed")
 TALLY(drained_ends, TOTAL, "sessions", NONE, none, "drained_ends_total",
       "sessions ended by drain = idle because they were idle")
+TALLY(limited_by_none, TOTAL, "sessions", NONE, none, "limited_by_none_total",
+      "sessions over 1 s or 1 MiB that nobody slowed down")
+TALLY(limited_by_client, TOTAL, "sessions", NONE, none, "limited_by_client_total",
+      "sessions over 1 s or 1 MiB slowed down by the client")
+TALLY(limited_by_server, TOTAL, "sessions", NONE, none, "limited_by_server_total",
+      "sessions over 1 s or 1 MiB slowed down by the server")
+TALLY(limited_by_network, TOTAL, "sessions", NONE, none, "limited_by_network_total",
+      "sessions over 1 s or 1 MiB slowed down by the network")
+TALLY(limited_by_us, TOTAL, "sessions", NONE, none, "limited_by_us_total",
+      "sessions over 1 s or 1 MiB slowed down by this proxy")

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/limited_by.h"
 #include "weir/base/clock.h"
 #include "weir/base/counters.h"
 
@@ -107,6 +108,8 @@ void tally_count_one(struct tally *t, int64_t now_ns);
 void tally_begin_second(struct tally *t, int64_t now_ns, uint64_t most);
 /* Counts a session's end for this reason, and whether a side aborted it, or we ran short. */
 void tally_count_reason(struct tally *t, enum close_reason reason);
+/* Counts who slowed it down; nothing for LIMITED_UNKNOWN. */
+void tally_count_limit(struct tally *t, enum limited_by by);
 /* Counts the bytes it moved. `late`: a sum has them already, so the next tally_count_late() counts them. */
 void tally_count_bytes(struct tally *t, uint64_t to_server, uint64_t to_client, bool late);
 /* The same for the part of them that splice moved. */

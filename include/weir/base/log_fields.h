@@ -50,6 +50,9 @@
  *                                  closed (our FIN and our PROXY header included); only if there were any.
  *                                  At a normal end this is queried only for a receiver that had already
  *                                  half-closed when the last of them were sent
+ *                  limited_by      who slowed the session down, if it took over 1 s or moved over 1 MiB:
+ *                                  client, server (it read too slowly), network, us (a send buffer of
+ *                                  ours was too small), or none; only if a side is a TCP socket
  *                  tries           connects started
  *                  reason          why it ended: one word, the name of a row of close_reasons.tbl.h
  *                  reason_text     the same as a sentence; it may change

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/limited_by.h"
 #include "weir/account/session_format.h"
 #include "weir/account/session_state.h"
 #include "weir/base/check.h"
@@ -50,6 +51,7 @@ static struct session_record full_record(const struct addr *a)
 		.bytes_spliced = 4,
 		.unacked_in = 11,
 		.unacked_out = 12,
+		.limited_by = LIMITED_US,
 		.queue_ns = 250 * NS_PER_MS,
 		.connect_ns = 7 * NS_PER_MS + 999999,
 		.duration_ns = 5007 * NS_PER_MS,
@@ -181,7 +183,7 @@ static void each_field_has_its_value(void **state)
 		{"{duration_s} {queue_s} {queue} {connect_s}", "5.007000 0.250000 3 0.008000",
 		 "0.000000 - - -"},
 		{"{bytes_in} {bytes_out} {bytes_spliced}", "5 5000000000 4", "0 0 0"},
-		{"{unacked_in} {unacked_out} {tries}", "11 12 4", "0 0 0"},
+		{"{unacked_in} {unacked_out} {limited_by} {tries}", "11 12 us 4", "0 0 - 0"},
 		{"{reason} {reason_text}", "client_reset client reset the connection",
 		 "no_server no server is usable"},
 		{"{ts_code} {worker} {id}", "CD 2 2.7", "SC 2 2.8"},

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/limited_by.h"
 #include "weir/account/session_record.h"
 #include "weir/account/session_state.h"
 #include "weir/base/clock.h"
@@ -87,6 +88,7 @@ static void a_session_tells_all_that_it_has(void **state)
 	r.before = 3;
 	r.connect_ns = NS_PER_MS;
 	r.duration_ns = 2 * NS_PER_SEC;
+	r.limited_by = LIMITED_CLIENT;
 	r.tries = 2;
 	r.reason = CLOSE_CLIENT_RESET;
 	r.state = SESSION_FORWARDING;
@@ -98,12 +100,12 @@ static void a_session_tells_all_that_it_has(void **state)
 		      "server_address=127.0.0.1:80 bytes_in=5 bytes_out=5000000000 bytes_spliced=4 queue=3 "
 		      "queue_s=0.500000 connect_s=0.001000 duration_s=2.000000 tries=2 ts_code=CD "
 		      "reason=client_reset reason_text=\"client reset the connection\" id=2.7 unacked_in=11 "
-		      "unacked_out=12 sample=100 unique_id=x\\x22\\x0a",
+		      "unacked_out=12 limited_by=client sample=100 unique_id=x\\x22\\x0a",
 		      "\"event\":\"session\",\"frontend\":\"web\",\"backend\":\"app\",\"server\":\"a\","
 		      "\"client\":\"192.0.2.1:4711\",\"server_address\":\"127.0.0.1:80\","
 		      "\"duration_s\":2.000000,\"queue_s\":0.500000,\"queue\":3,\"connect_s\":0.001000,"
 		      "\"bytes_in\":5,\"bytes_out\":5000000000,\"bytes_spliced\":4,\"unacked_in\":11,"
-		      "\"unacked_out\":12,\"tries\":2,\"reason\":\"client_reset\","
+		      "\"unacked_out\":12,\"limited_by\":\"client\",\"tries\":2,\"reason\":\"client_reset\","
 		      "\"reason_text\":\"client reset the connection\",\"ts_code\":\"CD\",\"worker\":2,"
 		      "\"id\":\"2.7\",\"sample\":100,\"unique_id\":\"x\\\\x22\\\\x0a\"");
 }

@@ -123,6 +123,19 @@ static void a_reason_is_counted_where_it_belongs(void **state)
 		assert_int_equal(take()->closes[i], i == CLOSE_KILLED ? 2 : 1);
 }
 
+static void who_slowed_a_session_down_is_counted_apart(void **state)
+{
+	(void)state;
+	for (unsigned i = LIMITED_UNKNOWN; i < LIMITS; i++)
+		for (unsigned n = 0; n < 1 + i; n++)
+			tally_count_limit(&tallies[0], (enum limited_by)i);
+	assert_int_equal(take()->limited_by_none, 1 + LIMITED_NONE);
+	assert_int_equal(take()->limited_by_client, 1 + LIMITED_CLIENT);
+	assert_int_equal(take()->limited_by_server, 1 + LIMITED_SERVER);
+	assert_int_equal(take()->limited_by_network, 1 + LIMITED_NETWORK);
+	assert_int_equal(take()->limited_by_us, 1 + LIMITED_US);
+}
+
 /* Gives both writers' fields of the row in `field` 5 and 7, and tells what they come to. */
 #define SET_FIELD(field)                                                                                     \
 	(counter_set(&tallies[0].field, 5), counter_set(&tallies[1].field, 7))
@@ -229,6 +242,7 @@ int main(void)
 		TALLY_TEST(a_wait_is_counted_with_its_time),
 		TALLY_TEST(totals_do_not_fall),
 		TALLY_TEST(a_reason_is_counted_where_it_belongs),
+		TALLY_TEST(who_slowed_a_session_down_is_counted_apart),
 		TALLY_TEST(each_row_is_read_and_added_up_by_its_kind),
 		TALLY_TEST(a_cleared_tally_is_as_new),
 		TALLY_TEST(totals_are_counted_from_a_base),

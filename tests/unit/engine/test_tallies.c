@@ -233,6 +233,20 @@ static void bytes_are_counted_when_a_session_ends(void **state)
 }
 
 /* What a walk has seen is in its sum, so it is not in the tallies before the next walk. */
+static void who_slowed_it_down_is_counted_at_each(void **state)
+{
+	struct session slow = begin(0), quick = begin(1);
+
+	(void)state;
+	slow.limited_by = LIMITED_CLIENT;
+	end(&slow);
+	end(&quick);
+	for (unsigned which = 0; which < TALLIES; which++) {
+		assert_int_equal(take(which)->limited_by_client, 1);
+		assert_int_equal(take(which)->limited_by_none, 0);
+	}
+}
+
 static void bytes_of_a_late_end_are_counted_by_the_next_walk(void **state)
 {
 	struct session seen = begin(0), unseen = begin(0), later;
@@ -323,6 +337,7 @@ int main(void)
 		TALLY_TEST(an_average_forgets),
 		TALLY_TEST(a_backend_counts_its_own_sessions),
 		TALLY_TEST(bytes_are_counted_when_a_session_ends),
+		TALLY_TEST(who_slowed_it_down_is_counted_at_each),
 		TALLY_TEST(bytes_of_a_late_end_are_counted_by_the_next_walk),
 		TALLY_TEST(maxima_begin_anew_and_totals_go_on),
 	};
