@@ -18,30 +18,20 @@
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "session_fields.h"
 #include "unique_id.h"
 
-/* Where the fields of a live session are written: as " key=value", or as members of an object. */
-struct fields {
-	struct text *text; /* borrows; NULL = `json` */
-	struct json *json; /* borrows */
-};
-
-static void put(const struct fields *to, const char *key, const char *value)
+void fields_put(const struct fields *to, const char *key, const char *value)
 {
 	const size_t len = strlen(value);
 
-	if (to->text == NULL) {
+	if (to->text == NULL)
 		json_word(to->json, key, value, len);
-		return;
-	}
-	text_add(to->text, " ", 1);
-	text_add(to->text, key, strlen(key));
-	text_add(to->text, "=", 1);
-	text_add(to->text, value, len);
+	else
+		text_printf(to->text, to->lines ? "%s: %s\n" : " %s=%s", key, value);
 }
 
-__attribute__((format(printf, 3, 4))) static void put_as(const struct fields *to, const char *key,
-							  const char *fmt, ...)
+void fields_put_as(const struct fields *to, const char *key, const char *fmt, ...)
 {
 	char value[64];
 	va_list ap;
@@ -52,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static void put_as(const struct fields *to
 	va_end(ap);
 	check(n > 0);
 	check((size_t)n < sizeof(value));
-	put(to, key, value);
+	fields_put(to, key, value);
 }
 
 static double ms(int64_t ns)
@@ -61,28 +51,28 @@ static double ms(int64_t ns)
 }
 
 /* What `show sess` prints, in its order; new fields go to the end. */
-static void put_fields(const struct session_facts *f, const struct fields *to)
+void session_fields_put(const struct session_facts *f, const struct fields *to)
 {
 	const bool has_server = f->server[0] != '\0';
 	char text[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX];
 
-	put_as(to, "id", "%u.%u", f->worker, f->number);
-	put(to, "state", session_state_word((enum session_state)f->state));
-	put(to, "client", addr_brief_format(&f->client, text));
-	put(to, "frontend", f->frontend);
-	put(to, "backend", f->backend);
-	put(to, "server", has_server ? f->server : "-");
-	put(to, "server_address", has_server ? addr_format(&f->address, text) : "-");
-	put_as(to, "age_ms", "%.0f", ms(f->age_ns));
-	put_as(to, "tries", "%u", f->tries);
-	put_as(to, "bytes_in", "%llu", (unsigned long long)f->bytes_to_server);
-	put_as(to, "bytes_out", "%llu", (unsigned long long)f->bytes_to_client);
-	put_as(to, "held", "%u,%u", f->held[FLOW_TO_SERVER], f->held[FLOW_TO_CLIENT]);
-	put_as(to, "flows", "%s,%s", flow_state_word((enum flow_state)f->flow_state[FLOW_TO_SERVER]),
+	fields_put_as(to, "id", "%u.%u", f->worker, f->number);
+	fields_put(to, "state", session_state_word((enum session_state)f->state));
+	fields_put(to, "client", addr_brief_format(&f->client, text));
+	fields_put(to, "frontend", f->frontend);
+	fields_put(to, "backend", f->backend);
+	fields_put(to, "server", has_server ? f->server : "-");
+	fields_put(to, "server_address", has_server ? addr_format(&f->address, text) : "-");
+	fields_put_as(to, "age_ms", "%.0f", ms(f->age_ns));
+	fields_put_as(to, "tries", "%u", f->tries);
+	fields_put_as(to, "bytes_in", "%llu", (unsigned long long)f->bytes_to_server);
+	fields_put_as(to, "bytes_out", "%llu", (unsigned long long)f->bytes_to_client);
+	fields_put_as(to, "held", "%u,%u", f->held[FLOW_TO_SERVER], f->held[FLOW_TO_CLIENT]);
+	fields_put_as(to, "flows", "%s,%s", flow_state_word((enum flow_state)f->flow_state[FLOW_TO_SERVER]),
 	       flow_state_word((enum flow_state)f->flow_state[FLOW_TO_CLIENT]));
-	put_as(to, "pipes", "%u", f->pipes);
+	fields_put_as(to, "pipes", "%u", f->pipes);
 	if (f->unique_id_len > 0)
-		put(to, "unique_id", unique_id_word(f->unique_id, f->unique_id_len, id));
+		fields_put(to, "unique_id", unique_id_word(f->unique_id, f->unique_id_len, id));
 }
 
 /* ---- HAProxy's fields ---- */
@@ -146,7 +136,7 @@ void session_facts_show(const struct session_facts *f, struct text *out)
 	add_source(f, "src", out);
 	text_printf(out, " fe=%s be=%s srv=%s age=%s", f->frontend, f->backend,
 		    f->server[0] != '\0' ? f->server : "<none>", age_text(f->age_ns, age));
-	put_fields(f, &to);
+	session_fields_put(f, &to);
 	text_add(out, "\n", 1);
 }
 
@@ -180,7 +170,7 @@ void session_facts_show_large(const struct session_facts *f, int64_t now_us, str
 		text_printf(out, "  server=<NONE>\n");
 	text_printf(out, "  task (tmask=0x%llx age=%s)\n", 1ULL << f->worker % 64, age_text(f->age_ns, age));
 	text_printf(out, "  weir:");
-	put_fields(f, &to);
+	session_fields_put(f, &to);
 	text_add(out, "\n", 1);
 }
 
@@ -220,6 +210,6 @@ void session_facts_show_json(const struct session_facts *f, struct json *out)
 	const struct fields to = {.json = out};
 
 	json_object(out, NULL);
-	put_fields(f, &to);
+	session_fields_put(f, &to);
 	json_object_end(out);
 }

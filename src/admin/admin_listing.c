@@ -20,7 +20,10 @@ static void add_object(struct admin_listing *l, const struct session_facts *f)
 	if (!l->any)
 		json_array(&l->json, NULL);
 	json_line(&l->json, 2);
-	session_facts_show_json(f, &l->json);
+	if (f->detailed)
+		session_facts_show_detail_json(f, &l->json);
+	else
+		session_facts_show_json(f, &l->json);
 }
 
 static void add_session(struct admin_listing *l, const struct session_facts *f, struct text *out)
@@ -33,6 +36,8 @@ static void add_session(struct admin_listing *l, const struct session_facts *f, 
 		session_facts_show(f, out);
 	else if (q->shown == SHOWN_LARGE)
 		session_facts_show_large(f, clock_wall_ns() / NS_PER_US, out);
+	else if (q->shown == SHOWN_DETAIL)
+		session_facts_show_detail(f, out);
 	else if (q->shown == SHOWN_FDS)
 		session_facts_show_fds(f, q->fd, out);
 	l->any = true;

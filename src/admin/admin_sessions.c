@@ -100,7 +100,7 @@ void admin_ask_sess(const struct admin_call *c)
 		q->shown = SHOWN_LARGE;
 		used = 1;
 	} else if (c->arg_count > 0 && (q->filter.session = read_id(c->args[0])) != 0) {
-		q->shown = SHOWN_LARGE;
+		q->shown = c->ours ? SHOWN_DETAIL : SHOWN_LARGE;
 		used = 1;
 	}
 	(void)read_options(c, used); /* if it refuses, that is the answer */
@@ -124,7 +124,7 @@ const char *admin_no_sessions(const struct admin_question *q)
 	if (q->shown == SHOWN_NOT)
 		return q->ours ? "error: no session has this id (see 'show sess')\n" :
 				 "No such session (use 'show sess').\n";
-	if (q->shown == SHOWN_LARGE && q->filter.session != 0)
+	if ((q->shown == SHOWN_LARGE || q->shown == SHOWN_DETAIL) && q->filter.session != 0)
 		return q->ours ? "error: no session has this id (see 'show sess')\n" : "Session not found.\n";
 	return "";
 }

@@ -129,7 +129,10 @@ static bool is_wanted(const struct session *s, const struct inquiry_filter *f)
 
 static void take(struct session *s, struct inquiry *q)
 {
-	record_take(s, &q->sessions[q->count++]);
+	record_take(s, &q->sessions[q->count]);
+	if (q->filter.session != 0 && !q->filter.kill)
+		record_take_detail(s, &q->sessions[q->count]);
+	q->count++;
 	if (q->filter.kill && s->state != SESSION_CLOSING)
 		session_close(s, CLOSE_KILLED);
 }

@@ -193,7 +193,25 @@ void record_take(const struct session *s, struct session_facts *out)
 	out->tries = s->tries;
 	out->pipes = (uint8_t)((s->flows[0].pipe != NULL) + (s->flows[1].pipe != NULL));
 	out->backend_counted = s->backend_counted;
+	out->detailed = false;
 	out->unique_id_len = x != NULL ? x->unique_id_len : 0;
 	if (out->unique_id_len > 0)
 		memcpy(out->unique_id, x->unique_id, out->unique_id_len);
+}
+
+void record_take_detail(const struct session *s, struct session_facts *out)
+{
+	const int64_t now_ns = s->worker->loop.now_ns;
+	const int64_t since_ns = s->last_ns > 0 ? s->last_ns : s->accepted_ns;
+
+	out->detailed = true;
+	out->idle_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	out->left_ns = -1;
+	if (s->fixed_ns > now_ns && s->fixed_ns != CLOCK_NEVER)
+		out->left_ns = s->fixed_ns - now_ns;
+	for (int i = 0; i < 2; i++) {
+		out->tcp[i] = (struct tcp_facts){0};
+		if (s->sides[i].sock.fd >= 0)
+			tcp_facts_take(s->sides[i].sock.fd, &out->tcp[i]);
+	}
 }

@@ -22,5 +22,7 @@ void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 			const struct addr_brief *client, enum close_reason why);
 /* The facts of a session that is not free. */
 void record_take(const struct session *s, struct session_facts *out);
+/* What is added of the only session that someone asks about: costs a system call per side. */
+void record_take_detail(const struct session *s, struct session_facts *out);
 
 #endif

@@ -14,6 +14,7 @@
 #include "weir/config/config.h"
 #include "weir/net/addr.h"
 #include "weir/net/proxy.h"
+#include "weir/net/tcp_facts.h"
 
 struct session_facts {
 	uint64_t bytes_to_server;
@@ -34,6 +35,10 @@ struct session_facts {
 	uint8_t tries;
 	uint8_t pipes;
 	bool backend_counted; /* admitted: it goes to `backend` */
+	bool detailed; /* the next three are set: someone asks about this session alone */
+	int64_t idle_ns; /* since a byte moved; before that, since the try began */
+	int64_t left_ns; /* until the deadline of a connect, a wait or a delivery; -1 = there is none */
+	struct tcp_facts tcp[2]; /* of the client's socket, and of the server's */
 	uint8_t unique_id_len; /* 0 = none */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only unique_id_len bytes are set */
 	/* Copies: whoever reads this may do so after they have left. */
@@ -63,6 +68,13 @@ void session_facts_show_json(const struct session_facts *f, struct json *out);
 /* The same in HAProxy's large form, of several lines, for a session that is on its own or among `all`.
  * `now_us`: the time of day, in microseconds. */
 void session_facts_show_large(const struct session_facts *f, int64_t now_us, struct text *out);
+/* session_detail.c: all that is known of a session that is `detailed`, a line "name: value" for each fact, or
+ * an object: what it waits for, ages, rates, and both connections as the kernel sees them. */
+void session_facts_show_detail(const struct session_facts *f, struct text *out);
+void session_facts_show_detail_json(const struct session_facts *f, struct json *out);
+/* What the session waits for, as a phrase; written to `buf`. */
+#define SESSION_WAIT_MAX 256
+const char *session_facts_wait(const struct session_facts *f, char buf[static SESSION_WAIT_MAX]);
 /* Lines of `show fd` for its sockets, or for the one whose descriptor is `only`; -1 = both. */
 void session_facts_show_fds(const struct session_facts *f, int only, struct text *out);
 

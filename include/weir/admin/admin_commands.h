@@ -83,6 +83,7 @@ enum admin_verdict {
 enum admin_shown {
 	SHOWN_LINES, /* a line each; an object each in JSON */
 	SHOWN_LARGE, /* in HAProxy's large form of several lines */
+	SHOWN_DETAIL, /* all that is known of one, a line for each fact; an object in JSON */
 	SHOWN_FDS,   /* a line for each of their sockets */
 	SHOWN_NOT,   /* they are not: it is one session, which ends */
 };

@@ -80,6 +80,75 @@ static void a_field_ends_where_it_ends(void **state)
 		     "\"unique_id\":\"x\\\\x22\\\\x0a\"}");
 }
 
+static void a_session_in_full_says_what_it_waits_for(void **state)
+{
+	struct session_facts f = facts;
+	struct text out;
+	struct json json;
+
+	(void)state;
+	f.detailed = true;
+	f.idle_ns = NS_PER_SEC;
+	f.left_ns = -1;
+	f.age_ns = 10 * NS_PER_SEC;
+	f.tcp[0] = (struct tcp_facts){.known = true, .state = 1, .rtt_us = 25, .window_us = 9000000};
+	text_init(&out);
+	session_facts_show_detail(&f, &out);
+	assert_string_equal(out.bytes,
+			    "id: 0.10\nstate: forwarding\nclient: -\nfrontend: 12\nbackend: 0.10\nserver: -\n"
+			    "server_address: -\nage_ms: 10000\ntries: 1\nbytes_in: 3\nbytes_out: 5000000000\n"
+			    "held: 7,0\nflows: open,ended\npipes: 2\n"
+			    "waits_for: the server to read: 7 bytes are held here\nlimited_by: client\n"
+			    "idle_s: 1.000\nrate_in: 0\nrate_out: 500000000\nclient_tcp: ESTABLISHED\n"
+			    "client_rtt_us: 25\nclient_rtt_var_us: 0\nclient_min_rtt_us: 0\nclient_cwnd: 0\n"
+			    "client_unacked: 0\nclient_lost: 0\nclient_retransmits: 0\n"
+			    "client_unsent_bytes: 0\nclient_delivery_rate: 0\nclient_busy_us: 0\n"
+			    "client_window_limited_us: 9000000\nclient_send_buffer_limited_us: 0\n"
+			    "client_since_sent_ms: 0\nclient_since_received_ms: 0\n");
+	text_free(&out);
+	json_init(&json, &out, JSON_CODES);
+	session_facts_show_detail_json(&f, &json);
+	assert_non_null(strstr(out.bytes, "\"idle_s\":1.000,\"rate_in\":0,"));
+	text_free(&out);
+}
+
+static void each_state_waits_for_something(void **state)
+{
+	static const struct {
+		enum session_state state;
+		const char *wait;
+	} rows[] = {
+		{SESSION_HANDSHAKE, "the client to send its PROXY header"},
+		{SESSION_HELD, "another session of its source to end"},
+		{SESSION_QUEUED, "a place at a server of 0.10"},
+		{SESSION_CONNECTING, "0.10/a to answer the connect"},
+		{SESSION_WAITING, "the pause after a failed connect to end"},
+		{SESSION_CLOSING, "the last bytes to be delivered"},
+	};
+	struct session_facts f = facts;
+	char wait[SESSION_WAIT_MAX];
+
+	(void)state;
+	f.server[0] = 'a';
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		f.state = (uint8_t)rows[i].state;
+		assert_string_equal(session_facts_wait(&f, wait), rows[i].wait);
+	}
+	f.state = SESSION_FORWARDING;
+	f.held[FLOW_TO_CLIENT] = 1;
+	assert_string_equal(session_facts_wait(&f, wait), "the server and the client to read");
+	f.held[FLOW_TO_SERVER] = 0;
+	assert_string_equal(session_facts_wait(&f, wait), "the client to read: 1 bytes are held here");
+	f.held[FLOW_TO_CLIENT] = 0;
+	assert_string_equal(session_facts_wait(&f, wait), "the client or the server to send");
+	f.flow_state[FLOW_TO_CLIENT] = FLOW_DONE;
+	assert_string_equal(session_facts_wait(&f, wait),
+			    "the client to send or to close: the server has closed its side");
+	f.flow_state[FLOW_TO_SERVER] = FLOW_DONE;
+	assert_string_equal(session_facts_wait(&f, wait),
+			    "the server to send or to close: the client has closed its side");
+}
+
 /* The facts of a session with an address; `text` as for inet_pton(). */
 static struct session_facts with_client(uint16_t family, const char *text, uint16_t port)
 {
@@ -195,6 +264,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_session_is_a_line_and_an_object),
 		cmocka_unit_test(a_field_ends_where_it_ends),
+		cmocka_unit_test(a_session_in_full_says_what_it_waits_for),
+		cmocka_unit_test(each_state_waits_for_something),
 		cmocka_unit_test(a_line_begins_with_haproxys_fields),
 		cmocka_unit_test(a_key_names_the_worker),
 		cmocka_unit_test(a_session_is_shown_in_full),

@@ -133,6 +133,8 @@ static void sessions_are_chosen_by_id_and_age(void **state)
 	peer.ours = true;
 	assert_int_equal(ask("show sess older 7"), ADMIN_ASK_SESSIONS);
 	assert_int_equal(question.shown, SHOWN_LINES);
+	assert_int_equal(ask("show sess 0.5"), ADMIN_ASK_SESSIONS);
+	assert_int_equal(question.shown, SHOWN_DETAIL);
 	assert_int_equal(ask("show sess older 7 json"), ADMIN_ASK_SESSIONS);
 	assert_true(question.json);
 }
