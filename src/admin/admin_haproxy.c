@@ -17,7 +17,8 @@ void admin_show_version(const struct admin_call *c)
 	admin_say(c, ADMIN_SAYS_INFO, "%s", WEIR_VERSION);
 }
 
-/* HAProxy keeps requests and responses of HTTP that it could not read. There are none here. */
+/* HAProxy keeps requests and responses of HTTP that it could not read. There are none here; our clients are
+ * shown failures of sessions. */
 void admin_show_errors(const struct admin_call *c)
 {
 	const int64_t now_ns = clock_wall_ns();
@@ -26,6 +27,10 @@ void admin_show_errors(const struct admin_call *c)
 	unsigned iid;
 	struct tm tm;
 
+	if (c->ours || c->json != NULL) {
+		admin_show_failures(c);
+		return;
+	}
 	if (c->arg_count > 0 && admin_proxy_iid(c->ctx->engine, c->args[0]) == 0 &&
 	    (!admin_read_number(c->args[0], INT32_MAX, &iid) || iid == 0)) {
 		admin_refuse_proxy(c, c->args[0]);

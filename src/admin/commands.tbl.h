@@ -35,11 +35,13 @@ COMMAND("show servers state", "[BACKEND] [json]", "each server's state, in HAPro
 	HAPROXY, ANSWERED, OPERATOR, admin_show_servers_state, OWN, 0, 1)
 COMMAND("show servers history", "[BACKEND[/SERVER]] [json]", "the last changes of each server and why",
 	WEIR, ANSWERED, OPERATOR, admin_show_history, OWN, 0, 1)
-COMMAND("show errors", "[PROXY]", "how many invalid requests were kept: none, as weir reads no HTTP",
-	HAPROXY, ANSWERED, OPERATOR, admin_show_errors, NEVER, 0, 1)
+COMMAND("show errors", "[PROXY] [json]", "the last failures, with both addresses, phase and errno",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_errors, OWN, 0, 1)
 COMMAND("explain", "listener=FRONTEND client=IP [port=N] [sni=NAME] [json]",
 	"what would happen to a client: rules, backend, and each server with the reason",
 	WEIR, ANSWERED, OPERATOR, admin_explain, OWN, 2, 4)
+COMMAND("why", "BACKEND[/SERVER] [json]", "why it is as it is: state, last changes and failures",
+	WEIR, ANSWERED, OPERATOR, admin_why, OWN, 1, 1)
 COMMAND("show version", "", "the version", HAPROXY, ANSWERED, USER, admin_show_version, NEVER, 0, 0)
 COMMAND("show hash", "[BACKEND] [json]", "algorithm and checksum; equal checksums, equal choices",
 	WEIR, ANSWERED, OPERATOR, admin_show_hash, OWN, 0, 1)

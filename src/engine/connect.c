@@ -22,6 +22,7 @@
 #include "choice.h"
 #include "client_watch.h"
 #include "extra.h"
+#include "failing.h"
 #include "greeting.h"
 #include "queueing.h"
 #include "session.h"
@@ -325,8 +326,10 @@ static void connect_failed(struct session *s, int err)
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (!server_sock_is_shortage(err) && err != -ECANCELED)
 		blame_server(s);
-	if (err != -ECANCELED)
+	if (err != -ECANCELED) {
 		log_failure(s, err);
+		failing_connect(s, err, connect_reason(err));
+	}
 	if (s->sides[SIDE_SERVER].sock.fd >= 0) {
 		op->kind = IO_CLOSE;
 		if (io_start(&s->worker->loop, op) == IO_PENDING) {
@@ -342,13 +345,15 @@ static void connect_failed(struct session *s, int err)
 static void no_socket(struct session *s, int err)
 {
 	const bool shortage = server_sock_is_shortage(err);
+	const enum close_reason reason = shortage ? CLOSE_NO_RESOURCE : CLOSE_NO_SOCKET;
 
 	check(s->state == SESSION_CONNECTING);
 	check(err < 0);
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (shortage)
 		log_failure(s, err);
-	next_try(s, shortage ? CLOSE_NO_RESOURCE : CLOSE_NO_SOCKET, shortage);
+	failing_connect(s, err, reason);
+	next_try(s, reason, shortage);
 }
 
 static void on_result(struct session *s, int result)

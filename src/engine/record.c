@@ -19,6 +19,7 @@
 #include "weir/base/log.h"
 #include "weir/engine/tallies.h"
 #include "extra.h"
+#include "failing.h"
 #include "payload.h"
 #include "session.h"
 #include "worker.h"
@@ -74,6 +75,7 @@ void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 	const uint32_t number = w->next_number++;
 	struct session_record r;
 
+	failing_turned_away(w, entry, client, why, number);
 	if (!log_wants(LOG_LEVEL_INFO) || !may_tell_refusal(w, entry->frontend, why))
 		return;
 	memset(&r, 0, sizeof(r));

@@ -13,6 +13,7 @@
 #include "weir/engine/source_wait.h"
 #include "weir/net/tcp_facts.h"
 #include "extra.h"
+#include "failing.h"
 #include "queueing.h"
 #include "record.h"
 #include "session.h"
@@ -72,6 +73,7 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 	source_leave_soon(s);
 	s->failed = side == SIDE_CLIENT ? 1 + SIDE_CLIENT : 1 + SIDE_SERVER;
 	s->reason = (uint8_t)failure_reason(side, err);
+	failing_side(s, side, err);
 	s->fixed_ns = session_half_closed_end(s);
 	flow_kill(toward);
 	flow_source_failed(from);
@@ -276,6 +278,7 @@ static void release(struct session *s)
 		w->engine->notify(w->engine->notify_arg); /* control looks whether the kernel drops them */
 	}
 	record_session_end(s);
+	failing_end(s);
 	count_limit(&w->counters, (enum limited_by)s->limited_by);
 	session_leave_server(s); /* what is logged does not include who gets the place */
 	is_slot_gone = source_leave(s) || s->slotless;

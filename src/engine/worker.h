@@ -3,9 +3,9 @@
  * worker.h - one thread, one loop, one core, and all that they own.
  *
  * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks),
- * counters, closes, tallies, histograms and counts (one writer), log ring, `load`, `looked`, `passed`,
- * `pong`, `has_source_waits`, `timer_lag_max_ns`, `busy_ns` (atomics) and the listeners' `waiting` (a
- * spinlock). doc/architecture.md, "Threads", has the reason why each is safe.
+ * counters, closes, tallies, histograms, counts and failures (one writer), log ring, `load`, `looked`,
+ * `passed`, `pong`, `has_source_waits`, `timer_lag_max_ns`, `busy_ns` (atomics) and the listeners' `waiting`
+ * (a spinlock). doc/architecture.md, "Threads", has the reason why each is safe.
  */
 #ifndef WEIR_ENGINE_WORKER_H
 #define WEIR_ENGINE_WORKER_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/failure.h"
 #include "weir/base/counters.h"
 #include "weir/base/list.h"
 #include "weir/engine/engine.h"
@@ -89,6 +90,7 @@ struct worker {
 	_Atomic uint64_t closes[CLOSE_REASONS]; /* how sessions, and clients turned away, ended here */
 	_Atomic uint64_t timer_lag_max_ns;
 	_Atomic uint64_t busy_ns; /* the CPU time of its thread, once that has ended */
+	struct failure_ring failures[FAILURE_GROUPS]; /* failing.h */
 };
 
 /* Makes a worker with its loop but without its thread; it does not listen yet. NULL on failure with `*err`

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/account/failure.h"
 #include "weir/balance/backend.h"
 #include "weir/base/counters.h"
 #include "weir/base/live.h"
@@ -175,6 +176,8 @@ void engine_take_news(struct engine *e);
  * CLOCK_NEVER. `now_ns` is the monotonic clock. */
 int64_t engine_wake(struct engine *e, int64_t now_ns);
 
+/* The last failures that a worker met. Read them with failure_get(). */
+const struct failure_ring *engine_failures(const struct engine *e, unsigned worker, enum failure_group group);
 const struct counters *engine_counters(const struct engine *e, unsigned worker);
 /* The sum over all workers and control of the counter at `offset` in struct counters; for a gauge, the values
  * that the workers published at the end of their last turns. */

@@ -333,7 +333,7 @@ static void a_level_may_do_what_its_row_says(void **state)
 	static const char *const user[] = {"show info",	  "show stat", "show backend", "show version",
 					   "get weight",  "prompt",    "set timeout",  "quit",
 					   "help",	  "A; B",      "set severity", NULL};
-	static const char *const shows[] = {"show ", "get ", "config diff", "plan", "explain", NULL};
+	static const char *const shows[] = {"show ", "get ", "config diff", "plan", "explain", "why", NULL};
 	char *below = strdup("");
 
 	(void)state;
